@@ -1,0 +1,25 @@
+using '../main.bicep'
+
+// Cheap: free offer of Azure SQL, which pauses after 15 idle minutes. The sweep runs every six
+// hours, because each tick keeps the database awake; hints wake workers in between.
+param environmentName = readEnvironmentVariable('AZURE_ENV_NAME', 'dev')
+param location = readEnvironmentVariable('AZURE_LOCATION', 'northeurope')
+param networkMode = 'public'
+param sqlClientIpAddress = readEnvironmentVariable('SQL_CLIENT_IP', '')
+param sqlAdminObjectId = readEnvironmentVariable('SQL_ADMIN_OBJECT_ID', '')
+param sqlAdminName = readEnvironmentVariable('SQL_ADMIN_NAME', 'taskgate-sql-admin')
+param sqlAdminType = readEnvironmentVariable('SQL_ADMIN_TYPE', 'User')
+param sqlSkuName = 'GP_S_Gen5'
+param sqlVCores = 1
+param sqlVCoresMin = '0.5'
+param sqlAutoPauseMinutes = 15
+param sqlUsesFreeOffer = true
+param sqlMaxSizeGb = 32
+param sqlBackupRedundancy = 'Local'
+param sqlBackupRetentionDays = 7
+param instanceMemoryMb = 2048
+param instanceCountMax = 5
+param sweepSchedule = '0 0 */6 * * *'
+param storageSkuName = 'Standard_LRS'
+param logRetentionDays = 30
+param logDailyQuotaGb = 1

@@ -1,0 +1,285 @@
+targetScope = 'subscription'
+
+metadata name = 'Taskgate'
+metadata description = 'Everything Taskgate needs in Azure: a resource group with function app, storage queues, SQL database, telemetry, alerts. No key and no password exists anywhere in it.'
+
+@description('Required. Name of the environment, part of the name of the resource group and of the tags.')
+@minLength(1)
+@maxLength(40)
+param environmentName string
+
+@description('Required. Azure region of all resources.')
+@minLength(1)
+param location string
+
+@description('Required. Public: SQL admits Azure addresses, storage all, and Entra sign-in protects both. Private: private endpoints only.')
+@allowed([
+  'private'
+  'public'
+])
+param networkMode string
+
+@description('Conditional. Address range of the virtual network, used if networkMode is private.')
+param networkAddressPrefix string = '10.40.0.0/24'
+
+@description('Optional. One IPv4 address that may reach SQL from outside, for the machine that runs the migrations; empty for none.')
+param sqlClientIpAddress string = ''
+
+@description('Optional. Object id of the Entra administrator of SQL; empty for whoever deploys.')
+param sqlAdminObjectId string = ''
+
+@description('Optional. Display name of the Entra administrator of SQL.')
+param sqlAdminName string = 'taskgate-sql-admin'
+
+@description('Optional. Kind of the Entra administrator of SQL; a pipeline that deploys as itself is an Application.')
+@allowed([
+  'Application'
+  'Group'
+  'User'
+])
+param sqlAdminType string = 'User'
+
+@description('Required. Compute family and model of the database; GP_S_Gen5 is serverless.')
+@allowed([
+  'BC_Gen5'
+  'GP_Gen5'
+  'GP_S_Gen5'
+])
+param sqlSkuName string
+
+@description('Required. Virtual cores of the database (the most of them, when serverless).')
+param sqlVCores int
+
+@description('Optional. Fewest virtual cores of a serverless database, as text, for example 0.5.')
+param sqlVCoresMin string = '0.5'
+
+@description('Optional. Idle minutes after which a serverless database pauses; -1 for never.')
+param sqlAutoPauseMinutes int = -1
+
+@description('Optional. True: the monthly free offer of Azure SQL, pausing when it is used up. Serverless only.')
+param sqlUsesFreeOffer bool = false
+
+@description('Optional. Largest size of the data in gigabytes.')
+param sqlMaxSizeGb int = 32
+
+@description('Optional. Where database backups are kept.')
+@allowed([
+  'Geo'
+  'GeoZone'
+  'Local'
+  'Zone'
+])
+param sqlBackupRedundancy string = 'Local'
+
+@description('Optional. Days for which any point in time can be restored.')
+param sqlBackupRetentionDays int = 7
+
+@description('Required. Memory of a function instance in megabytes.')
+@allowed([
+  512
+  2048
+  4096
+])
+param instanceMemoryMb int
+
+@description('Required. Most on-demand instances of each function group; see the capacity table in infra/README.md before raising it.')
+param instanceCountMax int
+
+@description('Optional. Instances that always run: objects with name (http or function:NAME) and instanceCount.')
+param alwaysReady array = []
+
+@description('Optional. Schedule of function sweep, six NCRONTAB fields, UTC. Rare ticks let a serverless database pause; hints do the punctual work.')
+param sweepSchedule string = '*/30 * * * * *'
+
+@description('Optional. Redundancy of the storage account.')
+@allowed([
+  'Standard_LRS'
+  'Standard_ZRS'
+])
+param storageSkuName string = 'Standard_LRS'
+
+@description('Optional. Days that logs are kept.')
+param logRetentionDays int = 30
+
+@description('Optional. Gigabytes of logs a day after which ingestion stops until the next day; -1 for no cap.')
+param logDailyQuotaGb int = -1
+
+@description('Optional. True: create the alert rules. They expect a sweep at least every five minutes.')
+param hasAlerts bool = false
+
+@description('Optional. E-mail addresses that alerts are sent to.')
+param alertEmailAddresses array = []
+
+var token = take(toLower(uniqueString(subscription().id, environmentName, location)), 13)
+var suffix = 'taskgate-${token}'
+var tags = {
+  app: 'taskgate'
+  'azd-env-name': environmentName
+  'managed-by': 'bicep'
+}
+var isPrivate = networkMode == 'private'
+// The names the code listens to, each with the queue that takes messages which failed too often.
+var queueNames = [
+  'taskgate-hints'
+  'taskgate-hints-poison'
+  'taskgate-ingest'
+  'taskgate-ingest-poison'
+]
+
+resource group 'Microsoft.Resources/resourceGroups@2025-04-01' = {
+  name: 'rg-taskgate-${environmentName}'
+  location: location
+  tags: tags
+}
+
+module monitoring 'modules/monitoring.bicep' = {
+  name: 'monitoring'
+  scope: group
+  params: {
+    workspaceName: 'log-${suffix}'
+    componentName: 'appi-${suffix}'
+    location: location
+    tags: tags
+    retentionDays: logRetentionDays
+    dailyQuotaGb: logDailyQuotaGb
+  }
+}
+
+module identity 'modules/identity.bicep' = {
+  name: 'identity'
+  scope: group
+  params: {
+    name: 'id-${suffix}'
+    location: location
+    tags: tags
+  }
+}
+
+module storage 'modules/storage.bicep' = {
+  name: 'storage'
+  scope: group
+  params: {
+    name: 'st${token}'
+    location: location
+    tags: tags
+    skuName: storageSkuName
+    isPrivate: isPrivate
+    queueNames: queueNames
+  }
+}
+
+module sql 'modules/sql.bicep' = {
+  name: 'sql'
+  scope: group
+  params: {
+    serverName: 'sql-${suffix}'
+    databaseName: 'taskgate'
+    location: location
+    tags: tags
+    adminObjectId: empty(sqlAdminObjectId) ? deployer().objectId : sqlAdminObjectId
+    adminName: sqlAdminName
+    adminType: sqlAdminType
+    skuName: sqlSkuName
+    vCores: sqlVCores
+    vCoresMin: sqlVCoresMin
+    autoPauseMinutes: sqlAutoPauseMinutes
+    usesFreeOffer: sqlUsesFreeOffer
+    maxSizeGb: sqlMaxSizeGb
+    backupRedundancy: sqlBackupRedundancy
+    backupRetentionDays: sqlBackupRetentionDays
+    isPrivate: isPrivate
+    clientIpAddress: sqlClientIpAddress
+    workspaceId: monitoring.outputs.workspaceId
+  }
+}
+
+module network 'modules/network.bicep' = if (isPrivate) {
+  name: 'network'
+  scope: group
+  params: {
+    name: 'vnet-${suffix}'
+    location: location
+    tags: tags
+    addressPrefix: networkAddressPrefix
+    storageAccountId: storage.outputs.resourceId
+    sqlServerId: sql.outputs.serverId
+  }
+}
+
+module roles 'modules/roles.bicep' = {
+  name: 'roles'
+  scope: group
+  params: {
+    principalId: identity.outputs.principalId
+    storageAccountName: storage.outputs.name
+    componentName: monitoring.outputs.componentName
+  }
+}
+
+module functions 'modules/functions.bicep' = {
+  name: 'functions'
+  scope: group
+  params: {
+    planName: 'plan-${suffix}'
+    appName: 'func-${suffix}'
+    location: location
+    tags: tags
+    identityId: identity.outputs.resourceId
+    identityClientId: identity.outputs.clientId
+    packageContainerUrl: storage.outputs.packageContainerUrl
+    blobEndpoint: storage.outputs.blobEndpoint
+    queueEndpoint: storage.outputs.queueEndpoint
+    tableEndpoint: storage.outputs.tableEndpoint
+    insightsConnectionString: monitoring.outputs.connectionString
+    sqlServerFqdn: sql.outputs.serverFqdn
+    sqlDatabaseName: sql.outputs.databaseName
+    sweepSchedule: sweepSchedule
+    instanceMemoryMb: instanceMemoryMb
+    instanceCountMax: instanceCountMax
+    alwaysReady: alwaysReady
+    subnetId: isPrivate ? network!.outputs.appSubnetId : ''
+  }
+  // The host reads its storage at its first start: rights come first.
+  dependsOn: [
+    roles
+  ]
+}
+
+module alerts 'modules/alerts.bicep' = if (hasAlerts) {
+  name: 'alerts'
+  scope: group
+  params: {
+    namePrefix: 'taskgate-${environmentName}'
+    location: location
+    tags: tags
+    workspaceId: monitoring.outputs.workspaceId
+    databaseId: sql.outputs.databaseId
+    emailAddresses: alertEmailAddresses
+  }
+}
+
+// azd keeps outputs as environment variables. Only names that the program itself knows as settings
+// may start with TASKGATE_, because it refuses unknown ones.
+@description('Azure region.')
+output AZURE_LOCATION string = location
+
+@description('Name of the resource group.')
+output AZURE_RESOURCE_GROUP string = group.name
+
+@description('Host name of the SQL server.')
+output TASKGATE_SQL_SERVER string = sql.outputs.serverFqdn
+
+@description('Name of the database.')
+output TASKGATE_SQL_DATABASE string = sql.outputs.databaseName
+
+@description('Name of the identity: the name of the database user.')
+output WORKER_IDENTITY_NAME string = identity.outputs.name
+
+@description('Client id of the identity: what the database user is recognised by.')
+output WORKER_IDENTITY_CLIENT_ID string = identity.outputs.clientId
+
+@description('Name of the function app.')
+output WORKER_NAME string = functions.outputs.name
+
+@description('Address of the function app.')
+output WORKER_URL string = functions.outputs.url

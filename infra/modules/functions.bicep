@@ -1,0 +1,193 @@
+metadata name = 'Functions'
+metadata description = 'Flex Consumption plan and the function app. Everything it reaches, it reaches with its identity.'
+
+@description('Required. Name of the plan.')
+param planName string
+
+@description('Required. Name of the function app.')
+param appName string
+
+@description('Required. Azure region.')
+param location string
+
+@description('Required. Tags of plan and app.')
+param tags object
+
+@description('Required. Resource id of the user-assigned identity.')
+param identityId string
+
+@description('Required. Client id of the user-assigned identity.')
+param identityClientId string
+
+@description('Required. Address of the container with the deployment package.')
+param packageContainerUrl string
+
+@description('Required. Blob endpoint of the storage account of the host.')
+param blobEndpoint string
+
+@description('Required. Queue endpoint of the storage account of the host.')
+param queueEndpoint string
+
+@description('Required. Table endpoint of the storage account of the host.')
+param tableEndpoint string
+
+@description('Required. Connection string of Application Insights (an address, no secret).')
+param insightsConnectionString string
+
+@description('Required. Host name of the SQL server.')
+param sqlServerFqdn string
+
+@description('Required. Name of the database.')
+param sqlDatabaseName string
+
+@description('Required. Schedule of function sweep, in six NCRONTAB fields, UTC.')
+param sweepSchedule string
+
+@description('Required. Memory of an instance in megabytes.')
+@allowed([
+  512
+  2048
+  4096
+])
+param instanceMemoryMb int
+
+@description('Required. Most on-demand instances of each function group: all HTTP functions are one group, every queue and timer function is a group of its own.')
+@minValue(1)
+@maxValue(1000)
+param instanceCountMax int
+
+@description('Required. Instances that always run, on top of instanceCountMax: objects with name (http or function:NAME) and instanceCount.')
+param alwaysReady array
+
+@description('Required. Resource id of the subnet for outbound traffic; empty for none.')
+param subnetId string
+
+resource plan 'Microsoft.Web/serverfarms@2024-11-01' = {
+  name: planName
+  location: location
+  tags: tags
+  kind: 'functionapp'
+  sku: {
+    name: 'FC1'
+    tier: 'FlexConsumption'
+  }
+  properties: {
+    reserved: true
+  }
+}
+
+// Flex Consumption takes runtime and scale from functionAppConfig; the settings that name them on
+// other plans (FUNCTIONS_WORKER_RUNTIME and the like) must not be set here.
+resource app 'Microsoft.Web/sites@2024-11-01' = {
+  name: appName
+  location: location
+  tags: union(tags, { 'azd-service-name': 'worker' })
+  kind: 'functionapp,linux'
+  identity: {
+    type: 'UserAssigned'
+    userAssignedIdentities: {
+      '${identityId}': {}
+    }
+  }
+  properties: {
+    serverFarmId: plan.id
+    httpsOnly: true
+    virtualNetworkSubnetId: empty(subnetId) ? null : subnetId
+    functionAppConfig: {
+      deployment: {
+        storage: {
+          type: 'blobContainer'
+          value: packageContainerUrl
+          authentication: {
+            type: 'UserAssignedIdentity'
+            userAssignedIdentityResourceId: identityId
+          }
+        }
+      }
+      runtime: {
+        name: 'node'
+        version: '22'
+      }
+      scaleAndConcurrency: {
+        instanceMemoryMB: instanceMemoryMb
+        maximumInstanceCount: instanceCountMax
+        alwaysReady: alwaysReady
+      }
+    }
+    siteConfig: {
+      ftpsState: 'Disabled'
+      http20Enabled: true
+      minTlsVersion: '1.2'
+      scmMinTlsVersion: '1.2'
+      appSettings: [
+        {
+          name: 'AzureWebJobsStorage__credential'
+          value: 'managedidentity'
+        }
+        {
+          name: 'AzureWebJobsStorage__clientId'
+          value: identityClientId
+        }
+        {
+          name: 'AzureWebJobsStorage__blobServiceUri'
+          value: blobEndpoint
+        }
+        {
+          name: 'AzureWebJobsStorage__queueServiceUri'
+          value: queueEndpoint
+        }
+        {
+          name: 'AzureWebJobsStorage__tableServiceUri'
+          value: tableEndpoint
+        }
+        {
+          name: 'APPLICATIONINSIGHTS_CONNECTION_STRING'
+          value: insightsConnectionString
+        }
+        {
+          name: 'APPLICATIONINSIGHTS_AUTHENTICATION_STRING'
+          value: 'ClientId=${identityClientId};Authorization=AAD'
+        }
+        {
+          name: 'AZURE_CLIENT_ID'
+          value: identityClientId
+        }
+        {
+          name: 'TASKGATE_SQL_SERVER'
+          value: sqlServerFqdn
+        }
+        {
+          name: 'TASKGATE_SQL_DATABASE'
+          value: sqlDatabaseName
+        }
+        {
+          name: 'TASKGATE_SWEEP_SCHEDULE'
+          value: sweepSchedule
+        }
+      ]
+    }
+  }
+}
+
+// Publishing with a user name and password is off; deployments sign in with Entra.
+resource publishingByFtp 'Microsoft.Web/sites/basicPublishingCredentialsPolicies@2024-11-01' = {
+  parent: app
+  name: 'ftp'
+  properties: {
+    allow: false
+  }
+}
+
+resource publishingByScm 'Microsoft.Web/sites/basicPublishingCredentialsPolicies@2024-11-01' = {
+  parent: app
+  name: 'scm'
+  properties: {
+    allow: false
+  }
+}
+
+@description('Name of the function app.')
+output name string = app.name
+
+@description('Address of the function app.')
+output url string = 'https://${app.properties.defaultHostName}'

@@ -1,0 +1,154 @@
+metadata name = 'Network'
+metadata description = 'Private profile: a virtual network with one subnet for the app and one for the private endpoints of storage and SQL, each endpoint with its DNS zone.'
+
+@description('Required. Name of the virtual network.')
+param name string
+
+@description('Required. Azure region.')
+param location string
+
+@description('Required. Tags of all resources.')
+param tags object
+
+@description('Required. Address range of the network, at least /24. The app gets the first /26 of it, the endpoints the second.')
+param addressPrefix string
+
+@description('Required. Resource id of the storage account.')
+param storageAccountId string
+
+@description('Required. Resource id of the SQL server.')
+param sqlServerId string
+
+// Without a DNS zone of its own an endpoint is never used: the host name goes on resolving to the
+// public address. The suffix of SQL starts with a dot, that of storage does not.
+var endpoints = [
+  {
+    group: 'blob'
+    zone: 'privatelink.blob.${environment().suffixes.storage}'
+    targetId: storageAccountId
+  }
+  {
+    group: 'queue'
+    zone: 'privatelink.queue.${environment().suffixes.storage}'
+    targetId: storageAccountId
+  }
+  {
+    group: 'table'
+    zone: 'privatelink.table.${environment().suffixes.storage}'
+    targetId: storageAccountId
+  }
+  {
+    group: 'sqlServer'
+    zone: 'privatelink${environment().suffixes.sqlServerHostname}'
+    targetId: sqlServerId
+  }
+]
+var appSubnetName = 'app'
+var endpointSubnetName = 'endpoints'
+
+resource network 'Microsoft.Network/virtualNetworks@2024-07-01' = {
+  name: name
+  location: location
+  tags: tags
+  properties: {
+    addressSpace: {
+      addressPrefixes: [
+        addressPrefix
+      ]
+    }
+    subnets: [
+      {
+        name: appSubnetName
+        properties: {
+          addressPrefix: cidrSubnet(addressPrefix, 26, 0)
+          delegations: [
+            {
+              name: 'flex-consumption'
+              properties: {
+                serviceName: 'Microsoft.App/environments'
+              }
+            }
+          ]
+        }
+      }
+      {
+        name: endpointSubnetName
+        properties: {
+          addressPrefix: cidrSubnet(addressPrefix, 26, 1)
+          privateEndpointNetworkPolicies: 'Disabled'
+        }
+      }
+    ]
+  }
+}
+
+resource zones 'Microsoft.Network/privateDnsZones@2024-06-01' = [
+  for endpoint in endpoints: {
+    name: endpoint.zone
+    location: 'global'
+    tags: tags
+  }
+]
+
+resource zoneLinks 'Microsoft.Network/privateDnsZones/virtualNetworkLinks@2024-06-01' = [
+  for (endpoint, i) in endpoints: {
+    parent: zones[i]
+    name: '${name}-${endpoint.group}'
+    location: 'global'
+    tags: tags
+    properties: {
+      registrationEnabled: false
+      virtualNetwork: {
+        id: network.id
+      }
+    }
+  }
+]
+
+resource privateEndpoints 'Microsoft.Network/privateEndpoints@2024-07-01' = [
+  for endpoint in endpoints: {
+    name: 'pep-${name}-${endpoint.group}'
+    location: location
+    tags: tags
+    properties: {
+      subnet: {
+        id: '${network.id}/subnets/${endpointSubnetName}'
+      }
+      privateLinkServiceConnections: [
+        {
+          name: endpoint.group
+          properties: {
+            privateLinkServiceId: endpoint.targetId
+            groupIds: [
+              endpoint.group
+            ]
+          }
+        }
+      ]
+    }
+  }
+]
+
+resource zoneGroups 'Microsoft.Network/privateEndpoints/privateDnsZoneGroups@2024-07-01' = [
+  for (endpoint, i) in endpoints: {
+    parent: privateEndpoints[i]
+    name: 'default'
+    properties: {
+      privateDnsZoneConfigs: [
+        {
+          name: endpoint.group
+          properties: {
+            privateDnsZoneId: zones[i].id
+          }
+        }
+      ]
+    }
+    dependsOn: [
+      zoneLinks[i]
+    ]
+  }
+]
+
+// Whoever takes this output waits for the whole module: names resolve before the app starts.
+@description('Resource id of the subnet of the function app.')
+output appSubnetId string = '${network.id}/subnets/${appSubnetName}'

@@ -1,0 +1,83 @@
+metadata name = 'Roles'
+metadata description = 'What the identity of the function app may do outside the database. Rights inside the database come from role TaskgateWorker.'
+
+@description('Required. Object id of the identity.')
+param principalId string
+
+@description('Required. Name of the storage account of the function app.')
+param storageAccountName string
+
+@description('Required. Name of the Application Insights component.')
+param componentName string
+
+// Built-in roles, the same ids in every tenant.
+var roleIds = {
+  storageBlobDataOwner: 'b7e6dc6d-f1e8-4753-8033-0f276bb0955b'
+  storageQueueDataContributor: '974c5e8b-45b9-4653-ba55-5f855dd0fb88'
+  storageTableDataContributor: '0a9a7e1f-b9d0-4cc4-a60d-0319b160aaa3'
+  monitoringMetricsPublisher: '3913510d-42f4-4e42-8a64-420c390055eb'
+}
+
+resource account 'Microsoft.Storage/storageAccounts@2025-01-01' existing = {
+  name: storageAccountName
+}
+
+resource component 'Microsoft.Insights/components@2020-02-02' existing = {
+  name: componentName
+}
+
+// Host leases, the lease of each timer, and the deployment package.
+resource blobOwner 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
+  name: guid(account.id, principalId, roleIds.storageBlobDataOwner)
+  scope: account
+  properties: {
+    principalId: principalId
+    principalType: 'ServicePrincipal'
+    roleDefinitionId: subscriptionResourceId(
+      'Microsoft.Authorization/roleDefinitions',
+      roleIds.storageBlobDataOwner
+    )
+  }
+}
+
+// Triggers, hints, and the poison queues.
+resource queueContributor 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
+  name: guid(account.id, principalId, roleIds.storageQueueDataContributor)
+  scope: account
+  properties: {
+    principalId: principalId
+    principalType: 'ServicePrincipal'
+    roleDefinitionId: subscriptionResourceId(
+      'Microsoft.Authorization/roleDefinitions',
+      roleIds.storageQueueDataContributor
+    )
+  }
+}
+
+// Diagnostic events of the Functions host.
+resource tableContributor 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
+  name: guid(account.id, principalId, roleIds.storageTableDataContributor)
+  scope: account
+  properties: {
+    principalId: principalId
+    principalType: 'ServicePrincipal'
+    roleDefinitionId: subscriptionResourceId(
+      'Microsoft.Authorization/roleDefinitions',
+      roleIds.storageTableDataContributor
+    )
+  }
+}
+
+// Telemetry, as local authentication of the component is off.
+resource metricsPublisher 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
+  name: guid(component.id, principalId, roleIds.monitoringMetricsPublisher)
+  scope: component
+  properties: {
+    principalId: principalId
+    principalType: 'ServicePrincipal'
+    roleDefinitionId: subscriptionResourceId(
+      'Microsoft.Authorization/roleDefinitions',
+      roleIds.monitoringMetricsPublisher
+    )
+  }
+}

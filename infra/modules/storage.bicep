@@ -1,0 +1,101 @@
+metadata name = 'Storage'
+metadata description = 'Storage account of the function app: host state, the deployment package, and the two queues. Keys are off.'
+
+@description('Required. Name of the storage account, 3 to 24 lower-case letters and digits.')
+@minLength(3)
+@maxLength(24)
+param name string
+
+@description('Required. Azure region.')
+param location string
+
+@description('Required. Tags of the account.')
+param tags object
+
+@description('Required. Redundancy of the account.')
+@allowed([
+  'Standard_LRS'
+  'Standard_ZRS'
+])
+param skuName string
+
+@description('Required. True: reachable through private endpoints only.')
+param isPrivate bool
+
+@description('Required. Names of the queues to create. The Functions host would create missing ones, poison queues too; creating them here makes them visible from the first minute.')
+param queueNames array
+
+var packageContainerName = 'app-package'
+
+resource account 'Microsoft.Storage/storageAccounts@2025-01-01' = {
+  name: name
+  location: location
+  tags: tags
+  kind: 'StorageV2'
+  sku: {
+    name: skuName
+  }
+  properties: {
+    accessTier: 'Hot'
+    allowBlobPublicAccess: false
+    allowCrossTenantReplication: false
+    allowSharedKeyAccess: false
+    defaultToOAuthAuthentication: true
+    minimumTlsVersion: 'TLS1_2'
+    supportsHttpsTrafficOnly: true
+    publicNetworkAccess: isPrivate ? 'Disabled' : 'Enabled'
+    networkAcls: {
+      bypass: isPrivate ? 'None' : 'AzureServices'
+      defaultAction: isPrivate ? 'Deny' : 'Allow'
+    }
+  }
+}
+
+resource blobService 'Microsoft.Storage/storageAccounts/blobServices@2025-01-01' = {
+  parent: account
+  name: 'default'
+  properties: {
+    deleteRetentionPolicy: {
+      enabled: true
+      days: 7
+    }
+  }
+}
+
+resource packageContainer 'Microsoft.Storage/storageAccounts/blobServices/containers@2025-01-01' = {
+  parent: blobService
+  name: packageContainerName
+  properties: {
+    publicAccess: 'None'
+  }
+}
+
+resource queueService 'Microsoft.Storage/storageAccounts/queueServices@2025-01-01' = {
+  parent: account
+  name: 'default'
+}
+
+resource queues 'Microsoft.Storage/storageAccounts/queueServices/queues@2025-01-01' = [
+  for queueName in queueNames: {
+    parent: queueService
+    name: queueName
+  }
+]
+
+@description('Resource id of the account.')
+output resourceId string = account.id
+
+@description('Name of the account.')
+output name string = account.name
+
+@description('Blob endpoint, ends with a slash.')
+output blobEndpoint string = account.properties.primaryEndpoints.blob
+
+@description('Queue endpoint, ends with a slash.')
+output queueEndpoint string = account.properties.primaryEndpoints.queue
+
+@description('Table endpoint, ends with a slash.')
+output tableEndpoint string = account.properties.primaryEndpoints.table
+
+@description('Address of the container with the deployment package.')
+output packageContainerUrl string = '${account.properties.primaryEndpoints.blob}${packageContainer.name}'

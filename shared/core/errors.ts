@@ -1,0 +1,118 @@
+/**
+ * Every error class of the product. Expected outcomes are values; these are for broken contracts and failing databases.
+ * Match by `code`, not by `instanceof`, across processes. docs/reference/errors.md lists them; a test keeps both equal.
+ */
+
+/** The codes, once. SQL raises 504nn (T-SQL) and TGnnn (PostgreSQL) for those with a number. */
+export const errorCodes = {
+  TASKGATE_ARG_INVALID: { sql: 422, meaning: "a value is missing, malformed or out of range" },
+  TASKGATE_ARG_UNKNOWN: { sql: 404, meaning: "the definition, task or execution doesn't exist" },
+  TASKGATE_ARG_TOO_LARGE: { sql: 413, meaning: "too many rows or too many bytes" },
+  TASKGATE_ARG_CONFLICT: { sql: 409, meaning: "the call comes too late or out of order" },
+  TASKGATE_SETTINGS: { sql: null, meaning: "a setting is unknown or bad; all problems are listed" },
+  TASKGATE_SCHEMA_MISSING: { sql: null, meaning: "the database has no Taskgate schema" },
+  TASKGATE_SCHEMA_TOO_OLD: { sql: null, meaning: "the schema lacks migrations this code needs" },
+  TASKGATE_SCHEMA_TOO_NEW: { sql: null, meaning: "the schema no longer serves code this old" },
+  TASKGATE_STORE_UNAVAILABLE: { sql: null, meaning: "the database can't be reached; nothing happened" },
+  TASKGATE_STORE_CONFLICT: { sql: null, meaning: "deadlock, lock time-out or serialization; nothing happened" },
+  TASKGATE_STORE_UNCERTAIN: { sql: null, meaning: "the answer was lost: it may or may not have happened" },
+  TASKGATE_STORE_CONTRACT: { sql: 499, meaning: "the database answered outside its contract, or holds damaged data" },
+  TASKGATE_STORE_CONTEXT: { sql: 490, meaning: "called in the wrong transaction context" },
+  TASKGATE_LEASE_LOST: { sql: null, meaning: "another worker holds this now; write nothing" },
+  TASKGATE_ASSERTION: { sql: null, meaning: "a mistake in Taskgate itself" },
+} as const;
+
+/** One of the codes above. */
+export type ErrorCode = keyof typeof errorCodes;
+
+/** Options of every error: plain data and what caused it. */
+export interface ErrorOptions {
+  details?: Readonly<Record<string, unknown>>;
+  cause?: unknown;
+}
+
+/** Base of all: a stable `code`, and whether the same call may simply be made again. */
+export class TaskgateError extends Error {
+  readonly code: ErrorCode;
+  readonly isRetryable: boolean;
+  readonly details: Readonly<Record<string, unknown>>;
+
+  constructor(code: ErrorCode, message: string, options: ErrorOptions & { isRetryable?: boolean } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = new.target.name;
+    this.code = code;
+    this.isRetryable = options.isRetryable ?? false;
+    this.details = options.details ?? {};
+  }
+}
+
+/** The caller broke a precondition. The message names field, value and what is expected. */
+export class InvalidArgumentError extends TaskgateError {
+  constructor(message: string, options: ErrorOptions & { code?: ErrorCode } = {}) {
+    super(options.code ?? "TASKGATE_ARG_INVALID", message, options);
+  }
+}
+
+/** Settings that can't be used; `problems` lists them all. */
+export class SettingsError extends TaskgateError {
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super("TASKGATE_SETTINGS", `Settings can't be used:\n- ${problems.join("\n- ")}`, {
+      details: { problems },
+    });
+    this.problems = problems;
+  }
+}
+
+/** The schema doesn't fit this code; the message says which command to run. */
+export class SchemaError extends TaskgateError {
+  constructor(
+    code: "TASKGATE_SCHEMA_MISSING" | "TASKGATE_SCHEMA_TOO_OLD" | "TASKGATE_SCHEMA_TOO_NEW",
+    message: string,
+  ) {
+    super(code, message);
+  }
+}
+
+/** Not reached: nothing happened. Retry with back-off. */
+export class StoreUnavailableError extends TaskgateError {
+  constructor(message: string, options: ErrorOptions = {}) {
+    super("TASKGATE_STORE_UNAVAILABLE", message, { ...options, isRetryable: true });
+  }
+}
+
+/** Deadlock, lock time-out, serialization: nothing happened. Retry at once with jitter, bounded. */
+export class StoreConflictError extends TaskgateError {
+  constructor(message: string, options: ErrorOptions = {}) {
+    super("TASKGATE_STORE_CONFLICT", message, { ...options, isRetryable: true });
+  }
+}
+
+/** The connection was lost after the request was sent. Repeat only with the same operation id, call number or fence. */
+export class StoreUncertainError extends TaskgateError {
+  constructor(message: string, options: ErrorOptions = {}) {
+    super("TASKGATE_STORE_UNCERTAIN", message, options);
+  }
+}
+
+/** An answer outside the contract, or damaged data. Alert. */
+export class StoreContractError extends TaskgateError {
+  constructor(message: string, options: ErrorOptions & { code?: ErrorCode } = {}) {
+    super(options.code ?? "TASKGATE_STORE_CONTRACT", message, options);
+  }
+}
+
+/** The lease is over or another holds the claim: stop, write nothing. */
+export class LeaseLostError extends TaskgateError {
+  constructor(message: string, options: ErrorOptions = {}) {
+    super("TASKGATE_LEASE_LOST", message, options);
+  }
+}
+
+/** A mistake of ours. */
+export class AssertionError extends TaskgateError {
+  constructor(message: string) {
+    super("TASKGATE_ASSERTION", message);
+  }
+}

@@ -1,0 +1,30 @@
+/**
+ * Every upper bound of the product, once, with its reason. Twice in SQL where SQL must hold it by itself;
+ * a static test compares.
+ */
+export const limits = {
+  /** Characters of names, kinds, group and dedupe keys: fits an index key in both databases. */
+  nameLengthMax: 200,
+  /** Tokens of one definition: the token string stays a few pages long. */
+  tokensMax: 1_000,
+  /** Tasks one `work` call may claim: below lock escalation (5,000) and a readable answer. */
+  claimMax: 1_000,
+  /** Tasks per enqueue call; larger input is cut by the client. */
+  enqueueTasksMax: 10_000,
+  /** Bytes per enqueue call. */
+  enqueueBytesMax: 8 * 1024 * 1024,
+  /** UTF-8 bytes of a payload, result or checkpoint: larger data goes by reference (design 10.7). */
+  payloadBytesMax: 64 * 1024,
+  /** Characters of an error that are kept. */
+  errorLengthMax: 4_000,
+  /** Characters of a progress text that are kept. */
+  progressTextLengthMax: 400,
+  /** Longest retry delay a handler may ask for. */
+  retryInMsMax: 30 * 24 * 3_600_000,
+  /** Farthest start of a task. */
+  runInMsMax: 100 * 365 * 24 * 3_600_000,
+  priorityMin: -32_768,
+  priorityMax: 32_767,
+  leaseMsMin: 1_000,
+  leaseMsMax: 24 * 3_600_000,
+} as const;

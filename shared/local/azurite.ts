@@ -1,0 +1,108 @@
+/**
+ * Starts Azurite's queue service, Microsoft's emulator of Azure Storage queues, for local work and
+ * tests. It ends within 2 s after this process, however that ends (`supervisor.ts`).
+ */
+import { mkdir } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { isPortFree, LOCAL_HOST } from "./free-port";
+import { startService, type SupervisedService } from "./supervised-service";
+
+/** What kind of emulator is wanted. */
+export interface AzuriteOptions {
+  /** TCP port on 127.0.0.1. Default: a free one. */
+  readonly port?: number;
+  /**
+   * Folder that keeps the queues for the next start; one emulator per folder. Default: memory.
+   * What was written less than 5 s before a kill -9 of this process may be lost.
+   */
+  readonly dataDir?: string;
+}
+
+/** A running emulator. */
+export interface Azurite {
+  /** For `AzureWebJobsStorage` and for queue clients. */
+  readonly connectionString: string;
+  readonly port: number;
+  readonly pid: number;
+  /** Settles with the emulator's last words when it ends, for whatever reason. */
+  readonly exited: Promise<string>;
+  /** Ends the emulator; at most 10 s, usually 50 ms. May be called twice. */
+  stop(): Promise<void>;
+}
+
+const READY_TIMEOUT_MS = 60_000;
+const ACCOUNT = "devstoreaccount1";
+/** Not a secret: Microsoft publishes it, every emulator has it, and it opens nothing else. */
+const WELL_KNOWN_KEY =
+  "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
+
+/**
+ * Starts the emulator and returns when it answers, in about 0.6 s.
+ *
+ * Errors: an Error that says what is missing (the npm package) or in the way (the port).
+ */
+export async function startAzurite(options: AzuriteOptions = {}): Promise<Azurite> {
+  const { port, dataDir } = options;
+  if (port !== undefined && !(await isPortFree(port))) {
+    throw new Error(
+      `Port ${String(port)} on ${LOCAL_HOST} is in use by another program (another Azurite?), so ` +
+        "the queue emulator cannot listen there. Choose another port, or leave it out to get a " +
+        "free one.",
+    );
+  }
+  const location = dataDir === undefined ? undefined : resolve(dataDir);
+  if (location !== undefined) await mkdir(location, { recursive: true });
+  const service = await startService({
+    command: process.execPath,
+    args: [
+      locateProgram(),
+      ...["--queueHost", LOCAL_HOST, "--queuePort", String(port ?? 0)],
+      ...(location === undefined ? ["--inMemoryPersistence"] : ["--location", location]),
+      // Without the last one it refuses the API version that the client library speaks.
+      ...["--silent", "--disableTelemetry", "--skipApiVersionCheck"],
+    ],
+    cwd: location ?? tmpdir(),
+    // What the user set for node (an inspector, a loader) is not meant for the emulator.
+    env: { ...process.env, NODE_OPTIONS: undefined },
+    stopSignals: ["SIGINT", "SIGKILL"],
+  });
+  return await whenReady(service);
+}
+
+async function whenReady(service: SupervisedService): Promise<Azurite> {
+  try {
+    await service.waitForOutput(LISTENING, READY_TIMEOUT_MS);
+  } catch (error) {
+    await service.stop();
+    throw new Error(`Azurite did not start: ${service.output().trim()}`, { cause: error });
+  }
+  const port = Number(LISTENING.exec(service.output())?.[1]);
+  return {
+    connectionString:
+      `DefaultEndpointsProtocol=http;AccountName=${ACCOUNT};AccountKey=${WELL_KNOWN_KEY};` +
+      `QueueEndpoint=http://${LOCAL_HOST}:${String(port)}/${ACCOUNT};`,
+    port,
+    pid: service.pid,
+    exited: service.exited.then(() => service.output().trim()),
+    async stop() {
+      await service.stop();
+    },
+  };
+}
+
+const LISTENING = /successfully listens on http:\/\/[^:]+:(\d+)/;
+
+function locateProgram(): string {
+  try {
+    const manifest = createRequire(__filename).resolve("azurite/package.json");
+    return join(dirname(manifest), "dist", "src", "queue", "main.js");
+  } catch (error) {
+    throw new Error(
+      "The npm package azurite, the queue emulator, is not installed. Run `npm ci` (not with " +
+        "--omit=dev), or set AzureWebJobsStorage to a storage account of your own.",
+      { cause: error },
+    );
+  }
+}

@@ -1,0 +1,214 @@
+/** Serves HTTP-triggered functions on 127.0.0.1. */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { LOCAL_HOST } from "../free-port";
+import type { CoreRegistry, RegisteredFunction, RpcHttpData, RpcNullable } from "./core-api";
+import { writeResponse } from "./http-response";
+import { RETURN_BINDING, triggerOf, type Invoker } from "./invoke";
+import type { Listener } from "./listener";
+import { parseRoute, type RouteTemplate } from "./route-template";
+
+/** What the server needs. */
+export interface HttpListenerOptions {
+  readonly targets: readonly RegisteredFunction[];
+  /** 0: a free one. */
+  readonly port: number;
+  readonly routePrefix: string;
+  /** If set, functions that are not anonymous want this as `x-functions-key` or `?code=`. */
+  readonly functionKey: string | undefined;
+  readonly invoker: Invoker;
+  readonly registry: CoreRegistry;
+}
+
+/** The server; it takes connections as soon as `listen()` has ended. */
+export interface HttpListener extends Listener {
+  /** Answers `http://127.0.0.1:<port>`. Throws a clear Error if the port is in use. */
+  listen(): Promise<string>;
+  /** Ends what is still open, by force. */
+  close(): Promise<void>;
+}
+
+interface Route {
+  readonly target: RegisteredFunction;
+  readonly route: RouteTemplate;
+  readonly methods: ReadonlySet<string>;
+  readonly isAnonymous: boolean;
+}
+
+/** Azure's own limit for a request's body. */
+const BODY_BYTES_MAX = 104_857_600;
+
+/** Prepares the server. Throws for a route that this host does not know. */
+export function createHttpListener(options: HttpListenerOptions): HttpListener {
+  return new HttpTriggerListener(options);
+}
+
+class HttpTriggerListener implements HttpListener {
+  readonly #options: HttpListenerOptions;
+  readonly #routes: readonly Route[];
+  readonly #server: Server;
+  readonly #working = new Set<Promise<void>>();
+  #isStopped = false;
+
+  constructor(options: HttpListenerOptions) {
+    this.#options = options;
+    this.#routes = options.targets
+      .map((target) => describeRoute(target, options.routePrefix))
+      .sort((a, b) => (a.route.rank < b.route.rank ? -1 : 1));
+    this.#server = createServer((request, response) => {
+      const work = this.#serve(request, response).finally(() => this.#working.delete(work));
+      this.#working.add(work);
+    });
+  }
+
+  async listen(): Promise<string> {
+    const { port } = this.#options;
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once("error", (error: NodeJS.ErrnoException) => {
+        const inUse = `Port ${String(port)} on ${LOCAL_HOST} is in use by another program. Choose another.`;
+        reject(error.code === "EADDRINUSE" ? new Error(inUse, { cause: error }) : error);
+      });
+      this.#server.listen(port, LOCAL_HOST, resolve);
+    });
+    const address = this.#server.address();
+    const given = address !== null && typeof address === "object" ? address.port : port;
+    return `http://${LOCAL_HOST}:${String(given)}`;
+  }
+
+  /** Requests are answered 503 until the whole host has started. */
+  #isStarted = false;
+
+  start(): void {
+    this.#isStarted = true;
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#server.close();
+    this.#server.closeIdleConnections();
+  }
+
+  async idle(): Promise<void> {
+    await Promise.all(this.#working);
+  }
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections();
+    if (!this.#server.listening) return;
+    await new Promise<void>((resolve) => {
+      this.#server.close(() => {
+        resolve();
+      });
+    });
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    try {
+      if (this.#isStopped || !this.#isStarted) {
+        response.writeHead(503, { connection: "close" }).end();
+        return;
+      }
+      await this.#answer(request, response);
+    } catch (error) {
+      const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+      const message = `${request.method ?? ""} ${request.url ?? ""}: ${text}`;
+      this.#options.registry.write({ level: "error", category: "system", message });
+      if (!response.headersSent) response.writeHead(500);
+      response.end();
+    }
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = new URL(request.url ?? "/", `http://${request.headers.host ?? LOCAL_HOST}`);
+    const found = this.#find(request.method ?? "GET", url.pathname.replace(/^\/+/, ""));
+    if (found === null) {
+      response.writeHead(404).end();
+      return;
+    }
+    if (!found.entry.isAnonymous && !this.#hasKey(request, url)) {
+      response.writeHead(401).end();
+      return;
+    }
+    const body = await readBody(request);
+    if (body === null) {
+      response.writeHead(413, { connection: "close" }).end();
+      return;
+    }
+    const { traceparent, tracestate } = request.headers;
+    const call = this.#options.invoker.invoke(found.entry.target, {
+      data: { http: describeRequest(request, url, { body, parameters: found.parameters }) },
+      traceParent: typeof traceparent === "string" ? traceparent : undefined,
+      traceState: typeof tracestate === "string" ? tracestate : undefined,
+    });
+    const result = await call.catch(() => null);
+    // A failed function is logged by the invoker; the caller learns nothing, as on Azure.
+    if (result === null) response.writeHead(500).end();
+    else writeResponse(response, result.returnValue?.http ?? undefined);
+  }
+
+  #find(method: string, path: string): { entry: Route; parameters: Record<string, string> } | null {
+    for (const entry of this.#routes) {
+      if (!entry.methods.has(method)) continue;
+      const parameters = entry.route.match(path);
+      if (parameters !== null) return { entry, parameters };
+    }
+    return null;
+  }
+
+  #hasKey(request: IncomingMessage, url: URL): boolean {
+    const { functionKey } = this.#options;
+    if (functionKey === undefined) return true;
+    const given = request.headers["x-functions-key"] ?? url.searchParams.get("code");
+    return given === functionKey;
+  }
+}
+
+function describeRoute(target: RegisteredFunction, routePrefix: string): Route {
+  const { binding } = triggerOf(target);
+  const own = typeof binding["route"] === "string" ? binding["route"] : target.metadata.name;
+  const methods = Array.isArray(binding["methods"]) ? binding["methods"] : ["GET", "POST"];
+  const hasResponse = target.metadata.bindings[RETURN_BINDING]?.type.toLowerCase() === "http";
+  if (!hasResponse) throw new Error("An HTTP function answers by its return value here.");
+  return {
+    target,
+    route: parseRoute(routePrefix === "" ? own : `${routePrefix}/${own}`),
+    methods: new Set(methods.map((method) => String(method).toUpperCase())),
+    isAnonymous: binding["authLevel"] === "anonymous" || binding["authLevel"] === undefined,
+  };
+}
+
+/** The whole body, or null if it is larger than Azure takes. */
+async function readBody(request: IncomingMessage): Promise<Buffer | null> {
+  const chunks: Buffer[] = [];
+  let byteCount = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    byteCount += chunk.length;
+    if (byteCount > BODY_BYTES_MAX) return null;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+function describeRequest(
+  request: IncomingMessage,
+  url: URL,
+  rest: { readonly body: Buffer; readonly parameters: Record<string, string> },
+): RpcHttpData {
+  const query: Record<string, string> = {};
+  for (const name of url.searchParams.keys()) query[name] = url.searchParams.getAll(name).join(",");
+  const headers: Record<string, string> = {};
+  for (const [name, value] of Object.entries(request.headers)) {
+    if (value !== undefined) headers[name] = Array.isArray(value) ? value.join(", ") : value;
+  }
+  return {
+    method: request.method ?? "GET",
+    url: url.href,
+    nullableHeaders: nullable(headers),
+    nullableQuery: nullable(query),
+    nullableParams: nullable(rest.parameters),
+    body: rest.body.length === 0 ? null : { bytes: rest.body },
+  };
+}
+
+function nullable(values: Record<string, string>): Record<string, RpcNullable<string>> {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, { value }]));
+}

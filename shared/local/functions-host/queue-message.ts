@@ -1,0 +1,68 @@
+/** The text of queue messages, and what the host tells a function about one. */
+import type { DequeuedMessageItem } from "@azure/storage-queue";
+import type { RpcTypedData } from "./core-api";
+
+/** host.json's messageEncoding. */
+export type MessageEncoding = "base64" | "none";
+
+/** Encodes a message's text as the queue holds it. */
+export function encodeMessage(content: string | Uint8Array, encoding: MessageEncoding): string {
+  const bytes = Buffer.from(content);
+  return bytes.toString(encoding === "base64" ? "base64" : "utf8");
+}
+
+/** Decodes a message's text; null if it is not base64 although it should be. */
+export function decodeMessage(text: string, encoding: MessageEncoding): string | null {
+  if (encoding === "none") return text;
+  const isBase64 = text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text);
+  return isBase64 ? Buffer.from(text, "base64").toString("utf8") : null;
+}
+
+/** The messages that an output binding's value stands for: each member of a list is one. */
+export function messagesOf(data: RpcTypedData): (string | Uint8Array)[] {
+  if (data.bytes !== undefined && data.bytes !== null) return [data.bytes];
+  if (typeof data.string === "string") return [data.string];
+  if (typeof data.json === "string") {
+    const value: unknown = JSON.parse(data.json);
+    if (!Array.isArray(value)) return [data.json];
+    return value.map((item) => (typeof item === "string" ? item : JSON.stringify(item)));
+  }
+  const number = data.int ?? data.double;
+  return number === undefined || number === null ? [] : [String(number)];
+}
+
+/**
+ * What `context.triggerMetadata` is made of. The host lays the top-level members of a JSON payload
+ * over the message's own, ignoring case: a payload's `id` hides the message's id. So does this.
+ */
+export function queueTriggerMetadata(
+  message: DequeuedMessageItem,
+  content: string,
+): Record<string, RpcTypedData> {
+  const metadata: Record<string, RpcTypedData> = {
+    QueueTrigger: { string: content },
+    Id: { string: message.messageId },
+    PopReceipt: { string: message.popReceipt },
+    DequeueCount: { json: String(message.dequeueCount) },
+    InsertionTime: { json: JSON.stringify(message.insertedOn) },
+    ExpirationTime: { json: JSON.stringify(message.expiresOn) },
+    NextVisibleTime: { json: JSON.stringify(message.nextVisibleOn) },
+  };
+  for (const [name, value] of Object.entries(membersOf(content))) {
+    if (value === null) continue;
+    const hidden = Object.keys(metadata).find((key) => key.toLowerCase() === name.toLowerCase());
+    metadata[hidden ?? name] =
+      typeof value === "string" ? { string: value } : { json: JSON.stringify(value) };
+  }
+  return metadata;
+}
+
+function membersOf(content: string): Record<string, unknown> {
+  if (!content.trimStart().startsWith("{")) return {};
+  try {
+    return Object.fromEntries(Object.entries(JSON.parse(content) as object));
+  } catch (error) {
+    if (error instanceof SyntaxError) return {};
+    throw error;
+  }
+}

@@ -1,0 +1,560 @@
+import type { ExecutionId, Fence, OperationId, TaskId } from "../core/ids";
+import type { JsonArray, JsonObject } from "../core/json";
+
+/**
+ * The seam to the database: one method per atomic operation, each one procedure call, one transaction, one round trip.
+ * Expected outcomes are values in `status`; only misuse, bad input and a failing database throw (core/errors.ts).
+ * Private: it changes with the product. docs/reference/sql.md says the same for people who call the procedures.
+ */
+export interface TaskStore {
+  /** Which adapter this is; the banner and the tests name it. */
+  readonly dialect: StoreDialect;
+  /** Writes the code's settings of a definition. Idempotent by name, build and hash. */
+  registerDefinition(input: RegisterDefinitionInput): Promise<RegisterDefinitionAnswer>;
+  /** Sets or clears the operator's limit. Idempotent by operation id. */
+  setLimit(input: SetLimitInput): Promise<SetLimitAnswer>;
+  /** Nothing new is claimed or started until resumed. Idempotent by value. */
+  pauseDefinition(input: OperatorInput): Promise<PauseAnswer>;
+  /** Takes a pause away. Idempotent by value. */
+  resumeDefinition(input: OperatorInput): Promise<PauseAnswer>;
+  /** Opens a worker's stay with its first tokens, or says why not. Idempotent by operation id. */
+  startExecution(input: StartExecutionInput): Promise<StartExecutionAnswer>;
+  /** Makes an execution hold up to `want` tokens. Idempotent: what is held counts. */
+  acquireTokens(input: { executionId: ExecutionId; want: number }): Promise<AcquireTokensAnswer>;
+  /** Gives tokens back until the execution holds at most `keep`. Idempotent. */
+  releaseTokens(input: { executionId: ExecutionId; keep: number }): Promise<ReleaseTokensAnswer>;
+  /** Gives back at most `most` idle tokens, and only as many as are held above the limit. */
+  releaseSurplus(input: { executionId: ExecutionId; most: number }): Promise<ReleaseSurplusAnswer>;
+  /** The hot path: completes some tasks and claims some. A repeat with the same call number gets the first answer. */
+  work(input: WorkInput): Promise<WorkAnswer>;
+  /** Fenced completion; with `within`, inside the user's own transaction, last before its commit. */
+  completeTask(input: CompleteTaskInput, within?: StoreTransaction): Promise<CompleteTaskAnswer>;
+  /** Tasks that did not end well. Idempotent by task and fence. */
+  failTasks(input: { executionId: ExecutionId; failures: readonly Failure[] }): Promise<FailTasksAnswer>;
+  /** Renews the leases of all executions of one process. */
+  heartbeat(input: { executions: readonly Beat[] }): Promise<HeartbeatAnswer>;
+  /** Tells people how far a running task is. */
+  reportProgress(input: ReportProgressInput): Promise<ReportProgressAnswer>;
+  /** Ends a stay: tokens back, unfinished claims back to ready, uncounted. Idempotent. */
+  finishExecution(input: { executionId: ExecutionId }): Promise<FinishExecutionAnswer>;
+  /** Takes back what dead executions held. */
+  reclaimExpired(input: { most: number }): Promise<ReclaimExpiredAnswer>;
+  /** Adds tasks; with `within`, inside the user's own transaction. Idempotent by operation id and by dedupe keys. */
+  enqueueTasks(input: EnqueueTasksInput, within?: StoreTransaction): Promise<EnqueueTasksAnswer>;
+  /** Makes due tasks claimable. */
+  promoteScheduled(input: { name: string; most: number }): Promise<PromoteScheduledAnswer>;
+  /** One read that tells what is due; changes nothing. */
+  sweep(input: { most: number }): Promise<SweepAnswer>;
+  /** What is limited to what, who runs, what waits. */
+  listDefinitions(input: { name?: string }): Promise<{ definitions: DefinitionStatus[] }>;
+  /** Who works, with how many tokens. */
+  listExecutions(input: ListExecutionsInput): Promise<{ executions: ExecutionStatus[] }>;
+  /** Tasks of one definition in one state. */
+  listTasks(input: { name: string; state: ListableState; most: number }): Promise<{ tasks: TaskListEntry[] }>;
+  /** Where a task stands and everything that decides when it runs. */
+  explainTask(input: { taskId: TaskId }): Promise<ExplainTaskAnswer>;
+  /** Everything of P1 to P4 that SQL can see. */
+  checkInvariants(): Promise<{ status: "sound" | "broken"; findings: InvariantFinding[] }>;
+  /**
+   * Runs the user's writes in one transaction on one connection: committed when `body` returns, rolled back when it throws.
+   * Nothing is repeated: a broken connection throws `StoreUncertainError` when the commit had been sent.
+   */
+  transaction<Result>(body: (transaction: StoreTransaction) => Promise<Result>): Promise<Result>;
+  /** Ends all connections; waits for calls in flight, at most 5 s. */
+  close(): Promise<void>;
+}
+
+/** The adapters. */
+export type StoreDialect = "model" | "postgres" | "mssql";
+
+/** A user's transaction: a store's own, or one that wraps a `pg` client or an `mssql` transaction. */
+export interface StoreTransaction {
+  readonly dialect: StoreDialect;
+  /**
+   * Runs one statement of the user's. Placeholders: `$1` on PostgreSQL, `@p1` on SQL Server.
+   * Rows come as plain objects with the column names as the statement writes them.
+   */
+  query(text: string, values?: readonly SqlValue[]): Promise<Record<string, unknown>[]>;
+}
+
+/** What a user's statement may carry. */
+export type SqlValue = string | number | bigint | boolean | Date | null;
+
+/** No limit is null here, -1 in SQL; 0: nothing starts; else 1..1000. */
+export type Limit = number | null;
+
+export interface DefinitionSettings {
+  /** Tasks that may run at once. */
+  limit: Limit;
+  /** How long claims and tokens stay an execution's own without a heartbeat; 1,000..86,400,000 ms. */
+  leaseMs: number;
+  /** Counted failures until a task is dead; 1..1000. */
+  maxAttempts: number;
+  /** Lost attempts until a task is dead; 0..1000: dead when it is lost once more than that. */
+  maxLost: number;
+  /** Back-off after the first failure; 0..86,400,000 ms. */
+  retryBaseMs: number;
+  /** Greatest back-off, at least `retryBaseMs`. */
+  retryCapMs: number;
+  /** Spare claims per token; 0..1000: claims <= tokens * (1 + spareMax). */
+  spareMax: number;
+  /** Slots of the groups that this definition's tasks make; 1..1000. */
+  groupSlots: number;
+  /** A group's order holds over retries, too. */
+  groupStrict: boolean;
+  /** How long done and cancelled tasks are kept; 0: a done task leaves no trace. */
+  retainDoneMs: number;
+  /** How long dead letters are kept. */
+  retainDeadMs: number;
+}
+
+export interface RegisterDefinitionInput {
+  name: string;
+  /** Grows with every release; an older build never overwrites a newer one. */
+  build: number;
+  settingsHash: string;
+  registeredBy: string;
+  settings: DefinitionSettings;
+}
+
+export interface RegisterDefinitionAnswer {
+  status: "created" | "updated" | "exists" | "outdated";
+  taskDefinitionId: number;
+}
+
+export interface SetLimitInput {
+  name: string;
+  /** null: no limit; "code": the code's limit again. */
+  limit: Limit | "code";
+  operationId: OperationId;
+  changedBy: string;
+  reason?: string;
+}
+
+export interface SetLimitAnswer {
+  status: "set";
+  oldLimit: Limit;
+  newLimit: Limit;
+  held: number;
+  surplus: number;
+  ready: boolean;
+}
+
+export interface OperatorInput {
+  name: string;
+  changedBy: string;
+  reason?: string;
+}
+
+export interface PauseAnswer {
+  status: "paused" | "resumed" | "exists";
+  ready: boolean;
+}
+
+export interface StartExecutionInput {
+  name: string;
+  operationId: OperationId;
+  worker: string;
+  build: number;
+  /** null: don't compare settings. */
+  settingsHash: string | null;
+  want: number;
+  /** true for workers: `none` when nothing is ready or due. false for `withTokens`. */
+  needsReady: boolean;
+}
+
+export interface StartExecutionAnswer {
+  status: "started" | "limited" | "paused" | "none" | "unknown" | "outdated";
+  executionId: ExecutionId | null;
+  leaseMs: number | null;
+  tokens: number;
+  tokenFence: Fence | null;
+  spareMax: number | null;
+  /** Counted up to `want`. */
+  ready: number;
+  /** When limited: the longest wait that makes sense without a hint. */
+  retryInMs: number | null;
+  nextDueMs: number | null;
+  /** More than 0: call `reclaimExpired`. */
+  deadHolders: number;
+}
+
+export interface AcquireTokensAnswer {
+  status: "granted" | "limited" | "paused" | "fenced";
+  tokens: number;
+  granted: number;
+  tokenFence: Fence | null;
+  retryInMs: number | null;
+  deadHolders: number;
+}
+
+export interface ReleaseTokensAnswer {
+  status: "released" | "fenced";
+  tokens: number;
+  freed: number;
+  ready: boolean;
+}
+
+export interface ReleaseSurplusAnswer {
+  status: "released" | "fenced";
+  tokens: number;
+  freed: number;
+  surplus: number;
+}
+
+export interface DoneTask {
+  taskId: TaskId;
+  fence: Fence;
+  /** Measured by the worker's monotonic clock. */
+  durationMs: number;
+  /** JSON text of an object or array, at most 64 KiB, or null. */
+  result: string | null;
+}
+
+export interface WorkInput {
+  executionId: ExecutionId;
+  /** 1, 2, 3, ... per execution; the same again for a repeat. */
+  callNumber: number;
+  /** In claim order where possible: faster. */
+  done: readonly DoneTask[];
+  /** Spare claims that were started since the last report. */
+  started: readonly TaskId[];
+  /** 0..1000 */
+  want: number;
+  /** Look only at or after this place first; drop it after an empty answer and once a second (P4). */
+  after?: ClaimPlace;
+}
+
+/** A place in the order of claims: priority, rank, task id. */
+export interface ClaimPlace {
+  priority: number;
+  rank: string;
+  taskId: TaskId;
+}
+
+export interface ClaimedTask {
+  taskId: TaskId;
+  fence: Fence;
+  kind: string;
+  /** 1 for the first try; counts failures and losses. */
+  attempt: number;
+  payload: JsonObject | JsonArray | null;
+  /** JSON text that a previous, uncounted part left; null: none. */
+  checkpoint: string | null;
+  /** W3C traceparent of the enqueue. */
+  traceParent: string | null;
+  isGrouped: boolean;
+  isCancelRequested: boolean;
+  /** Enqueued by a newer build than this execution's. */
+  isFromNewerBuild: boolean;
+  /** Doesn't count as started until it is reported. */
+  isSpare: boolean;
+}
+
+export interface WorkAnswer {
+  /** `busy`: a group was locked too long, nothing happened: repeat with the same call number. */
+  status: "claimed" | "none" | "limited" | "done" | "paused" | "again" | "fenced" | "ended" | "busy";
+  /** In claim order. */
+  claimed: ClaimedTask[];
+  /** The place of the last one. */
+  last: ClaimPlace | null;
+  /** Completions that changed nothing: lost to another holder. */
+  refused: TaskId[];
+  leaseMs: number | null;
+  /** Tokens held by all above the limit. */
+  surplus: number;
+  nextDueMs: number | null;
+  /** Other definitions that got ready tasks: leave them hints. */
+  woken: string[];
+}
+
+export interface CompleteTaskInput {
+  executionId: ExecutionId;
+  taskId: TaskId;
+  fence: Fence;
+  durationMs: number | null;
+  result: string | null;
+}
+
+export interface CompleteTaskAnswer {
+  /** `fenced`: roll back. */
+  status: "done" | "again" | "fenced";
+  woken: string[];
+}
+
+export interface Failure {
+  taskId: TaskId;
+  fence: Fence;
+  /** failed: counted, retried, then dead. dead: gave up. continued: comes back uncounted. */
+  as: "failed" | "dead" | "cancelled" | "continued";
+  error: string | null;
+  /** null: the definition's back-off (continued: at once). At most 30 days. */
+  retryInMs: number | null;
+  durationMs: number | null;
+  /** JSON text for the next part, or null: keep what there is. */
+  checkpoint: string | null;
+}
+
+export interface FailTasksAnswer {
+  status: "done" | "fenced";
+  results: {
+    taskId: TaskId;
+    outcome: "retry" | "dead" | "cancelled" | "continued" | "again" | "fenced";
+    retryInMs: number | null;
+  }[];
+  woken: string[];
+  nextDueMs: number | null;
+}
+
+export interface Beat {
+  executionId: ExecutionId;
+  /** Spare claims that were started since the last report. */
+  started: readonly TaskId[];
+}
+
+export interface HeartbeatAnswer {
+  executions: {
+    executionId: ExecutionId;
+    /** busy: its own `work` is renewing it just now. */
+    status: "renewed" | "fenced" | "ended" | "busy";
+    leaseMs: number | null;
+    cancel: TaskId[];
+    surplus: number;
+    isPaused: boolean;
+  }[];
+}
+
+export interface ReportProgressInput {
+  executionId: ExecutionId;
+  taskId: TaskId;
+  fence: Fence;
+  done: number | null;
+  total: number | null;
+  text: string | null;
+}
+
+export interface ReportProgressAnswer {
+  status: "done" | "fenced";
+  isCancelRequested: boolean;
+}
+
+export interface FinishExecutionAnswer {
+  status: "ended" | "fenced";
+  givenBack: number;
+  tokensFreed: number;
+  /** Tasks wait: a hint is due. */
+  ready: boolean;
+  nextDueMs: number | null;
+  woken: string[];
+}
+
+export interface ReclaimExpiredAnswer {
+  status: "reclaimed" | "none";
+  executions: number;
+  tasksBack: number;
+  tasksLost: number;
+  tasksDead: number;
+  /** Definitions with ready tasks again: leave them hints. */
+  definitions: string[];
+  more: boolean;
+}
+
+export interface NewTask {
+  /** JSON text of an object or array, at most 64 KiB, stored as given; null: none. */
+  payload: string | null;
+  /** Default: the definition's name. */
+  kind?: string;
+  /** Lower first; -32,768..32,767, default 100. */
+  priority?: number;
+  group?: string;
+  groupScope?: "definition" | "global";
+  /** 0..100 years; not together with `runAt`. */
+  runInMs?: number;
+  runAt?: Date;
+  dedupeKey?: string;
+  /** The key is held this long; default: until the task ends. */
+  dedupeMs?: number;
+  traceParent?: string;
+}
+
+export interface EnqueueTasksInput {
+  name: string;
+  build: number;
+  /** 1..10,000 tasks, at most 8 MiB. */
+  tasks: readonly NewTask[];
+  operationId: OperationId | null;
+}
+
+export interface EnqueueTasksAnswer {
+  /** In input order; of a duplicate: the first task's. */
+  taskIds: TaskId[];
+  /** In input order. */
+  outcomes: ("enqueued" | "duplicate")[];
+  /** Some may be claimed at once: a hint is due. */
+  ready: boolean;
+  nextDueMs: number | null;
+}
+
+export interface PromoteScheduledAnswer {
+  status: "promoted" | "none";
+  promoted: number;
+  nextDueMs: number | null;
+  ready: boolean;
+}
+
+export interface SweepAnswer {
+  /** Executions to reclaim, counted up to 1000. */
+  expired: number;
+  definitions: SweptDefinition[];
+  nextDueMs: number | null;
+}
+
+export interface SweptDefinition {
+  name: string;
+  ready: number;
+  free: number;
+  due: boolean;
+  paused: boolean;
+}
+
+export interface DefinitionStatus {
+  name: string;
+  limit: Limit;
+  limitSource: "code" | "operator";
+  codeLimit: Limit;
+  paused: boolean;
+  leaseMs: number;
+  maxAttempts: number;
+  maxLost: number;
+  spareMax: number;
+  build: number;
+  tokenFence: string;
+  /** Tokens held. */
+  held: number;
+  /** Live executions. */
+  executions: number;
+  /** Counts stop at 10,000. */
+  ready: number;
+  scheduled: number;
+  waiting: number;
+  claimed: number;
+  done: number;
+  dead: number;
+  cancelled: number;
+  nextDueMs: number | null;
+}
+
+export interface ListExecutionsInput {
+  name?: string;
+  isOpen: boolean;
+  most: number;
+}
+
+export interface ExecutionStatus {
+  execution: ExecutionId;
+  definition: string;
+  state: "live" | "ended" | "dead" | "reclaimed";
+  worker: string;
+  startedAt: string;
+  endedAt: string | null;
+  leaseLeftMs: number | null;
+  tokens: number;
+  claimed: number;
+  spare: number;
+}
+
+/** States that `listTasks` can list. */
+export type ListableState =
+  | "ready"
+  | "scheduled"
+  | "waiting"
+  | "claimed"
+  | "done"
+  | "dead"
+  | "cancelled";
+
+export interface TaskListEntry {
+  task: TaskId;
+  kind: string;
+  priority: number;
+  state: ListableState;
+  createdAt: string;
+  dueAt?: string | null;
+  finishedAt?: string | null;
+  failedCount: number;
+  lostCount: number;
+  error: string | null;
+  worker: string | null;
+}
+
+export interface ExplainTaskAnswer {
+  /** moving: between two containers at this instant, ask again. */
+  status: "found" | "moving" | "unknown";
+  facts: TaskFacts | null;
+}
+
+/** Everything `explain_task` knows; core/explain.ts turns it into sentences. */
+export interface TaskFacts {
+  task: TaskId;
+  definition: string;
+  kind: string;
+  state: ListableState | "held";
+  priority: number;
+  createdAt: string;
+  failedCount: number;
+  lostCount: number;
+  lastError: string | null;
+  dedupeKey: string | null;
+  payload: string | null;
+  attempts: TaskAttempt[];
+  maxAttempts?: number;
+  maxLost?: number;
+  continuedCount?: number;
+  cancelRequested?: boolean;
+  progress?: { done: number | null; total: number | null; text: string | null } | null;
+  limit?: Limit;
+  limitSource?: "code" | "operator";
+  held?: number;
+  paused?: boolean;
+  holders?: { execution: string; worker: string; tokens: number; leaseLeftMs: number }[];
+  dueInMs?: number;
+  readyAhead?: number;
+  group?: {
+    key: string;
+    slots: number;
+    used: number;
+    paused: boolean;
+    isStrict: boolean;
+    isGlobal: boolean;
+    ahead: number;
+    holders: string[];
+  };
+  claim?: {
+    execution: string;
+    worker: string;
+    fence: string;
+    claimedAt: string;
+    leaseLeftMs: number;
+    isSpare: boolean;
+  };
+  finishedAt?: string;
+  worker?: string | null;
+  durationMs?: number | null;
+  result?: string | null;
+}
+
+export interface TaskAttempt {
+  fence: string;
+  worker: string | null;
+  claimedAt: string;
+  finishedAt: string;
+  durationMs: number | null;
+  outcome: "failed" | "cancelled" | "lost" | "continued";
+  error: string | null;
+}
+
+export interface InvariantFinding {
+  rule: string;
+  key: string;
+  detail: string;
+}

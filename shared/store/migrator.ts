@@ -1,0 +1,150 @@
+import { createHash } from "node:crypto";
+import { readFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { SchemaError } from "../core/errors";
+
+/**
+ * Brings a database's schema up to this code. Dialect-neutral: an adapter gives `MigrationTarget`.
+ * Migrations (NNNN_what.sql) are frozen: the database remembers their checksums and a changed one is refused.
+ * Logic (procedures, functions, views, roles) is re-run as a whole whenever any of its files changed.
+ */
+
+/** What an adapter gives the migrator. All calls are on one connection that holds the migration lock. */
+export interface MigrationTarget {
+  /** Every row of schema_version; none when the schema doesn't exist. */
+  readVersions(): Promise<SchemaVersion[]>;
+  /** Runs one script and records it, in one transaction. `isLogic`: old procedures are dropped first. */
+  apply(script: Script, isLogic: boolean): Promise<void>;
+}
+
+/** One row of schema_version. Version 0 is the logic. */
+export interface SchemaVersion {
+  version: number;
+  name: string;
+  checksum: string;
+  clientVersionMin: string;
+}
+
+/** One script: a migration, or all logic joined. */
+export interface Script extends SchemaVersion {
+  text: string;
+}
+
+/** All scripts of one dialect. */
+export interface SchemaScripts {
+  migrations: Script[];
+  logic: Script;
+}
+
+/** What `migrate` did. */
+export interface MigrationResult {
+  applied: string[];
+  isLogicRenewed: boolean;
+}
+
+const logicFolders = ["functions", "procedures", "views"] as const;
+const migrationName = /^(\d{4})_([a-z0-9_]+)\.sql$/;
+const clientVersionMin = /^-- Client version min:\s*(\S+)/m;
+
+/** Reads `folder` (shared/store/<dialect>/sql). `separator` goes between logic files: GO on SQL Server. */
+export function readScripts(folder: string, separator: string): SchemaScripts {
+  const migrations = readdirSync(join(folder, "migrations"))
+    .filter((file) => file.endsWith(".sql"))
+    .sort()
+    .map((file) => readMigration(folder, file));
+  const files = logicFolders.flatMap((sub) => listSql(folder, sub));
+  const text = [...files, join(folder, "roles.sql")].map((file) => readFileSync(file, "utf8")).join(separator);
+  const logic = { version: 0, name: "logic", checksum: sha256(text), clientVersionMin: "0.0.0", text };
+  return { migrations, logic };
+}
+
+/** Applies what is missing. A second call finds nothing to do. Throws SchemaError when the database is newer than this code. */
+export async function migrate(target: MigrationTarget, scripts: SchemaScripts): Promise<MigrationResult> {
+  const versions = await target.readVersions();
+  refuseForeign(versions, scripts);
+  const done = new Set(versions.map((row) => row.version));
+  const missing = scripts.migrations.filter((script) => !done.has(script.version));
+  for (const script of missing) await target.apply(script, false);
+  const isLogicRenewed =
+    missing.length > 0 || versions.find((row) => row.version === 0)?.checksum !== scripts.logic.checksum;
+  if (isLogicRenewed) await target.apply(scripts.logic, true);
+  return { applied: missing.map((script) => `${String(script.version).padStart(4, "0")}_${script.name}`), isLogicRenewed };
+}
+
+/** May this code (`clientVersion`) work with that schema? Throws SchemaError with the command to run. */
+export function checkSchema(versions: readonly SchemaVersion[], scripts: SchemaScripts, clientVersion: string): void {
+  if (versions.length === 0) {
+    throw new SchemaError("TASKGATE_SCHEMA_MISSING", "The database has no Taskgate schema. Run `npx taskgate migrate`.");
+  }
+  const newest = Math.max(...versions.map((row) => row.version));
+  const known = Math.max(...scripts.migrations.map((script) => script.version));
+  if (newest < known) {
+    throw new SchemaError(
+      "TASKGATE_SCHEMA_TOO_OLD",
+      `The schema is at version ${String(newest)}, this code needs ${String(known)}. Run \`npx taskgate migrate\`.`,
+    );
+  }
+  const refusing = versions.find((row) => compareVersions(row.clientVersionMin, clientVersion) > 0);
+  if (refusing !== undefined) {
+    throw new SchemaError(
+      "TASKGATE_SCHEMA_TOO_NEW",
+      `The schema (${refusing.name}) serves Taskgate ${refusing.clientVersionMin} and later, this is ${clientVersion}. Deploy a newer version.`,
+    );
+  }
+}
+
+/** Like the sign of `left - right` for versions such as 1.10.0. */
+export function compareVersions(left: string, right: string): number {
+  const a = left.split(".").map(Number);
+  const b = right.split(".").map(Number);
+  const index = [0, 1, 2].find((part) => (a[part] ?? 0) !== (b[part] ?? 0));
+  return index === undefined ? 0 : (a[index] ?? 0) - (b[index] ?? 0);
+}
+
+function readMigration(folder: string, file: string): Script {
+  const match = migrationName.exec(file);
+  if (match === null) {
+    throw new SchemaError("TASKGATE_SCHEMA_MISSING", `Expected migrations to be named NNNN_what.sql, got \`${file}\``);
+  }
+  const text = readFileSync(join(folder, "migrations", file), "utf8");
+  return {
+    version: Number(match[1]),
+    name: match[2] ?? "",
+    checksum: sha256(text),
+    clientVersionMin: clientVersionMin.exec(text)?.[1] ?? "0.0.0",
+    text,
+  };
+}
+
+function listSql(folder: string, sub: string): string[] {
+  try {
+    const path = join(folder, sub);
+    return readdirSync(path).filter((file) => file.endsWith(".sql")).sort().map((file) => join(path, file));
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return [];
+    throw error;
+  }
+}
+
+function sha256(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}
+
+function refuseForeign(versions: readonly SchemaVersion[], scripts: SchemaScripts): void {
+  for (const row of versions) {
+    if (row.version === 0) continue;
+    const script = scripts.migrations.find((candidate) => candidate.version === row.version);
+    if (script === undefined) {
+      throw new SchemaError(
+        "TASKGATE_SCHEMA_TOO_NEW",
+        `The database has migration ${String(row.version)} (${row.name}), which this code doesn't know. Use the Taskgate version that made it, or a newer one.`,
+      );
+    }
+    if (script.checksum !== row.checksum) {
+      throw new SchemaError(
+        "TASKGATE_SCHEMA_TOO_NEW",
+        `Migration ${String(row.version)} (${row.name}) differs from the one this database was made with. Frozen migrations are never edited.`,
+      );
+    }
+  }
+}

@@ -1,0 +1,171 @@
+/**
+ * Every operation of the core with its parameters, once: both adapters bind from this table, and a static test
+ * compares it with the .sql files of both dialects. `startExecution` is `start_execution` on PostgreSQL and
+ * `StartExecution` on SQL Server, `taskExecutionId` is `p_task_execution_id` and `@TaskExecutionId`.
+ */
+
+/** How a parameter is declared on either side. Types equal those of the columns, so that no key is converted. */
+export const parameterTypes = {
+  int: { postgres: "int", mssql: "int" },
+  smallint: { postgres: "smallint", mssql: "smallint" },
+  bigint: { postgres: "bigint", mssql: "bigint" },
+  boolean: { postgres: "boolean", mssql: "bit" },
+  uuid: { postgres: "uuid", mssql: "uniqueidentifier" },
+  /** Any text, and keys whose length the procedure itself must check before anything is cut. */
+  text: { postgres: "text", mssql: "nvarchar(max)" },
+  text64: { postgres: "text", mssql: "nvarchar(64)" },
+  text200: { postgres: "text", mssql: "nvarchar(200)" },
+  text400: { postgres: "text", mssql: "nvarchar(400)" },
+  /** 64-bit ids: an array there, a JSON array here. */
+  ids: { postgres: "bigint[]", mssql: "nvarchar(max)" },
+  ints: { postgres: "int[]", mssql: "nvarchar(max)" },
+} as const;
+
+/** One of the types above. */
+export type ParameterType = keyof typeof parameterTypes;
+
+/** Name and type of one parameter. */
+export type Parameter = readonly [name: string, type: ParameterType];
+
+/** The parameters of every operation, in the order of the procedures. */
+export const operations = {
+  registerDefinition: [
+    ["name", "text"],
+    ["build", "bigint"],
+    ["settingsHash", "text"],
+    ["registeredBy", "text200"],
+    ["limit", "int"],
+    ["leaseMs", "int"],
+    ["maxAttempts", "smallint"],
+    ["maxLost", "smallint"],
+    ["retryBaseMs", "int"],
+    ["retryCapMs", "int"],
+    ["spareMax", "smallint"],
+    ["groupSlots", "smallint"],
+    ["groupStrict", "boolean"],
+    ["retainDoneMs", "bigint"],
+    ["retainDeadMs", "bigint"],
+  ],
+  setLimit: [
+    ["name", "text"],
+    ["limit", "int"],
+    ["operationId", "uuid"],
+    ["changedBy", "text200"],
+    ["reason", "text400"],
+  ],
+  pauseDefinition: [
+    ["name", "text"],
+    ["changedBy", "text200"],
+    ["reason", "text400"],
+  ],
+  resumeDefinition: [
+    ["name", "text"],
+    ["changedBy", "text200"],
+    ["reason", "text400"],
+  ],
+  startExecution: [
+    ["name", "text"],
+    ["operationId", "uuid"],
+    ["worker", "text"],
+    ["build", "bigint"],
+    ["settingsHash", "text64"],
+    ["want", "int"],
+    ["needsReady", "boolean"],
+  ],
+  acquireTokens: [
+    ["taskExecutionId", "bigint"],
+    ["want", "int"],
+  ],
+  releaseTokens: [
+    ["taskExecutionId", "bigint"],
+    ["keep", "int"],
+  ],
+  releaseSurplus: [
+    ["taskExecutionId", "bigint"],
+    ["most", "int"],
+  ],
+  work: [
+    ["taskExecutionId", "bigint"],
+    ["callNumber", "bigint"],
+    ["doneTaskIds", "ids"],
+    ["doneFences", "ids"],
+    ["doneDurationsMs", "ints"],
+    ["doneResults", "text"],
+    ["startedTaskIds", "ids"],
+    ["want", "int"],
+    ["afterPriority", "smallint"],
+    ["afterRank", "bigint"],
+    ["afterTaskId", "bigint"],
+  ],
+  completeTask: [
+    ["taskExecutionId", "bigint"],
+    ["taskId", "bigint"],
+    ["fence", "bigint"],
+    ["durationMs", "int"],
+    ["result", "text"],
+  ],
+  failTasks: [
+    ["taskExecutionId", "bigint"],
+    ["failures", "text"],
+  ],
+  heartbeat: [["executions", "text"]],
+  reportProgress: [
+    ["taskExecutionId", "bigint"],
+    ["taskId", "bigint"],
+    ["fence", "bigint"],
+    ["done", "bigint"],
+    ["total", "bigint"],
+    ["text", "text"],
+  ],
+  finishExecution: [["taskExecutionId", "bigint"]],
+  reclaimExpired: [["most", "int"]],
+  enqueueTasks: [
+    ["name", "text"],
+    ["build", "bigint"],
+    ["tasks", "text"],
+    ["operationId", "uuid"],
+    ["joinsTransaction", "boolean"],
+  ],
+  promoteScheduled: [
+    ["name", "text"],
+    ["most", "int"],
+  ],
+  sweep: [["most", "int"]],
+  listDefinitions: [["name", "text"]],
+  listExecutions: [
+    ["name", "text"],
+    ["isOpen", "boolean"],
+    ["most", "int"],
+  ],
+  listTasks: [
+    ["name", "text"],
+    ["state", "text"],
+    ["most", "int"],
+  ],
+  explainTask: [["taskId", "bigint"]],
+  checkInvariants: [],
+} as const satisfies Record<string, readonly Parameter[]>;
+
+/** The name of an operation. */
+export type OperationName = keyof typeof operations;
+
+/** What a parameter carries: lists of ids and numbers stay arrays until an adapter binds them. */
+export type ParameterValue = string | number | boolean | null | readonly string[] | readonly number[];
+
+/** One answer row; keys in camelCase, 64-bit numbers as strings. */
+export type AnswerRow = Readonly<Record<string, string | number | boolean | null>>;
+
+/** `taskExecutionId` -> `task_execution_id`. */
+export function toSnakeCase(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+/** `taskExecutionId` -> `TaskExecutionId`. */
+export function toPascalCase(name: string): string {
+  return name.slice(0, 1).toUpperCase() + name.slice(1);
+}
+
+/** A column name of either dialect as camelCase: `task_ids` and `TaskIds` -> `taskIds`. */
+export function toCamelCase(name: string): string {
+  return name.slice(0, 1).toLowerCase() + name.slice(1).replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}

@@ -1,0 +1,198 @@
+import { Pool } from "pg";
+import type { PoolClient } from "pg";
+import { InvalidArgumentError, StoreContractError, StoreUncertainError } from "../../core/errors";
+import type { SqlValue, StoreTransaction } from "../../ports/task-store";
+import { operations, parameterTypes, toCamelCase, toSnakeCase } from "../operations";
+import type { AnswerRow, OperationName, ParameterType, ParameterValue } from "../operations";
+import type { ProcedureCaller } from "../procedure-caller";
+import { mapPostgresError } from "./postgres-errors";
+import type { Sent } from "./postgres-errors";
+
+/** How to reach PostgreSQL and how much of it to use. */
+export interface PostgresOptions {
+  /** postgres://user:password@host:port/database */
+  url: string;
+  /** Schema of the core; default `taskgate`. */
+  schema?: string;
+  /** Most connections of this process. */
+  connectionsMax: number;
+  /** A call that has no answer after this long is given up; its outcome is unknown. */
+  callTimeoutMs: number;
+  /** Longest wait for a connection. */
+  connectTimeoutMs: number;
+  /** False behind a pooler that can't keep prepared statements: 10 % slower. */
+  preparesStatements?: boolean;
+  /** Told about connections that break while idle. */
+  onIdleError?: (error: Error) => void;
+}
+
+/** Calls of the core's functions over `pg`. One function call is one transaction and one round trip. */
+export class PostgresCaller implements ProcedureCaller {
+  readonly dialect = "postgres";
+  readonly #pool: Pool;
+  readonly #options: PostgresOptions;
+  readonly #texts = new Map<OperationName, string>();
+
+  constructor(options: PostgresOptions) {
+    this.#options = options;
+    this.#pool = new Pool({
+      connectionString: options.url,
+      max: options.connectionsMax,
+      connectionTimeoutMillis: options.connectTimeoutMs,
+      idleTimeoutMillis: 30_000,
+      application_name: "taskgate",
+      allowExitOnIdle: true,
+    });
+    // Without a listener a connection that breaks while idle ends the process.
+    this.#pool.on("error", (error) => options.onIdleError?.(error));
+  }
+
+  async call(
+    operation: OperationName,
+    values: Readonly<Record<string, ParameterValue>>,
+    within?: StoreTransaction,
+  ): Promise<AnswerRow> {
+    const statement = this.#statement(operation, values);
+    if (within !== undefined) {
+      if (!(within instanceof PostgresTransaction)) {
+        throw new InvalidArgumentError("Expected the transaction to be one of this PostgreSQL store's");
+      }
+      return toAnswer(operation, await within.run(statement));
+    }
+    return this.#withClient(async (client) => toAnswer(operation, await this.#bounded(client.query(statement))));
+  }
+
+  async transaction<Result>(body: (transaction: StoreTransaction) => Promise<Result>): Promise<Result> {
+    return this.#withClient(async (client) => {
+      await this.#bounded(client.query("begin"));
+      let result: Result;
+      try {
+        result = await body(new PostgresTransaction((statement) => this.#bounded(client.query(statement))));
+      } catch (error) {
+        await this.#bounded(client.query("rollback"));
+        throw new BodyError(error);
+      }
+      await this.#bounded(client.query("commit"));
+      return result;
+    });
+  }
+
+  /** A transaction that the user's own `pg` client has begun: enqueue and complete join it. */
+  static join(client: Pick<PoolClient, "query">): StoreTransaction {
+    return new PostgresTransaction((statement) => client.query(statement));
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.end();
+  }
+
+  async #withClient<Result>(body: (client: PoolClient) => Promise<Result>): Promise<Result> {
+    let sent: Sent = "not sent";
+    let client: PoolClient | undefined;
+    try {
+      client = await this.#pool.connect();
+      sent = "sent";
+      const result = await body(client);
+      client.release();
+      return result;
+    } catch (error) {
+      const cause = error instanceof BodyError ? error.cause : error;
+      const mapped = mapPostgresError(cause, sent);
+      // A connection in doubt isn't given to the next call.
+      client?.release(!(error instanceof BodyError) && isFatal(mapped.code));
+      throw error instanceof BodyError ? cause : mapped;
+    }
+  }
+
+  /** The driver waits for ever when a network goes silent: bound every call from outside. */
+  async #bounded<Result>(promise: Promise<Result>): Promise<Result> {
+    let timer: NodeJS.Timeout | undefined;
+    const timeout = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => {
+        reject(new StoreUncertainError(`PostgreSQL gave no answer within ${String(this.#options.callTimeoutMs)} ms`));
+      }, this.#options.callTimeoutMs);
+    });
+    promise.catch(() => undefined);
+    try {
+      return await Promise.race([promise, timeout]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #statement(operation: OperationName, values: Readonly<Record<string, ParameterValue>>): Statement {
+    const parameters = operations[operation];
+    let text = this.#texts.get(operation);
+    if (text === undefined) {
+      const marks = parameters.map(([, type], index) => `$${String(index + 1)}::${parameterTypes[type].postgres}`);
+      text = `select * from ${this.#options.schema ?? "taskgate"}.${toSnakeCase(operation)}(${marks.join(", ")})`;
+      this.#texts.set(operation, text);
+    }
+    const bound = parameters.map(([name, type]) => bind(type, values[name] ?? null));
+    return this.#options.preparesStatements === false
+      ? { text, values: bound }
+      : { name: `taskgate_${operation}`, text, values: bound };
+  }
+}
+
+interface Statement {
+  text: string;
+  values: unknown[];
+  name?: string;
+}
+
+interface QueryResult {
+  rows: Record<string, unknown>[];
+}
+
+class PostgresTransaction implements StoreTransaction {
+  readonly dialect = "postgres";
+  readonly #query: (statement: Statement) => Promise<QueryResult>;
+
+  constructor(query: (statement: Statement) => Promise<QueryResult>) {
+    this.#query = query;
+  }
+
+  async run(statement: Statement): Promise<QueryResult> {
+    try {
+      return await this.#query(statement);
+    } catch (error) {
+      throw mapPostgresError(error, "sent");
+    }
+  }
+
+  /** The user's own statement: its errors pass unchanged. */
+  async query(text: string, values: readonly SqlValue[] = []): Promise<Record<string, unknown>[]> {
+    return (await this.#query({ text, values: [...values] })).rows;
+  }
+}
+
+/** Carries what the user's body threw past the mapping of the driver's errors. */
+class BodyError extends Error {
+  constructor(cause: unknown) {
+    super("the body of a transaction threw", { cause });
+  }
+}
+
+function isFatal(code: string): boolean {
+  return code === "TASKGATE_STORE_UNCERTAIN" || code === "TASKGATE_STORE_UNAVAILABLE";
+}
+
+/** Lists travel as one text: an array of the driver's costs several times the processor time per entry (measured). */
+function bind(type: ParameterType, value: ParameterValue): unknown {
+  if (value === null || !Array.isArray(value)) return value;
+  if (type !== "ids" && type !== "ints") throw new StoreContractError(`A list was bound as ${type}`);
+  return `{${value.join(",")}}`;
+}
+
+function toAnswer(operation: OperationName, result: QueryResult): AnswerRow {
+  const row = result.rows[0];
+  if (row === undefined || result.rows.length !== 1) {
+    throw new StoreContractError(`Expected one row from ${operation}, got ${String(result.rows.length)}`);
+  }
+  const answer: Record<string, string | number | boolean | null> = {};
+  for (const [column, value] of Object.entries(row)) {
+    answer[toCamelCase(column)] = value as string | number | boolean | null;
+  }
+  return answer;
+}

@@ -1,0 +1,48 @@
+-- taskgate._end_tasks: the one way to an end: tasks leave for the archive, their keys are freed, their groups handed over.
+-- In:     p_task_ids bigint[]; p_fences bigint[], p_outcomes smallint[] (10 done, 11 dead, 12 cancelled), p_durations_ms int[],
+--         p_results text[]: same length; p_task_execution_id: of the last attempt, null: none; p_now
+--         p_released_task_ids, p_released_group_ids: tasks that only leave their groups (a retry that isn't strict)
+-- Out:    int[]: definitions that got ready tasks by hand-over
+-- Raises: -
+-- Locks:  task (only the claim's owner gets here), dedupe in key order, then groups ascending, all in one go
+-- Plan:   primary keys
+-- Twin:   mssql/sql/procedures/_EndTasks.sql
+create or replace function taskgate._end_tasks(
+  p_task_ids bigint[], p_fences bigint[], p_outcomes smallint[], p_durations_ms int[], p_results text[],
+  p_task_execution_id bigint, p_now timestamptz, p_released_task_ids bigint[], p_released_group_ids int[])
+returns int[]
+language plpgsql as $$
+declare
+  v_key_definitions int[];
+  v_keys text[];
+  v_grouped bigint[];
+  v_groups int[];
+begin
+  with ended as (
+    select u.task_id, u.fence, u.outcome, u.duration_ms, u.result
+      from unnest(p_task_ids, p_fences, p_outcomes, p_durations_ms, p_results) u(task_id, fence, outcome, duration_ms, result)),
+  gone as (
+    delete from task t using ended e where t.task_id = e.task_id
+    returning t.*, e.fence, e.outcome, e.duration_ms, e.result),
+  archived as (
+    insert into archive (task_id, task_definition_id, kind, priority, rank, created_at, finished_at, purge_after, task_execution_id, fence,
+                         duration_ms, group_id, wave_id, dedupe_key, build, outcome, failed_count, lost_count, error, result, payload)
+    select g.task_id, g.task_definition_id, g.kind, g.priority, g.rank, g.created_at, p_now,
+           p_now + (case when g.outcome = 11 then d.retain_dead_ms else d.retain_done_ms end) * interval '1 ms', p_task_execution_id, g.fence,
+           g.duration_ms, g.group_id, g.wave_id, g.dedupe_key, g.build, g.outcome, g.failed_count, g.lost_count, g.last_error, g.result, g.payload
+      from gone g join task_definition d on d.task_definition_id = g.task_definition_id
+     where g.outcome <> 10 or d.retain_done_ms > 0)
+  select array_agg(g.task_definition_id order by g.task_definition_id, g.dedupe_key) filter (where g.dedupe_key is not null),
+         array_agg(g.dedupe_key order by g.task_definition_id, g.dedupe_key) filter (where g.dedupe_key is not null),
+         array_agg(g.task_id) filter (where g.group_id is not null),
+         array_agg(g.group_id) filter (where g.group_id is not null)
+    into v_key_definitions, v_keys, v_grouped, v_groups
+    from gone g;
+  if v_keys is not null then                         -- a key with a window outlives its task
+    delete from dedupe k using unnest(v_key_definitions, v_keys) u(task_definition_id, dedupe_key)
+     where k.task_definition_id = u.task_definition_id and k.dedupe_key = u.dedupe_key
+       and k.task_id = any (p_task_ids) and k.expires_at is null;
+  end if;
+  if v_groups is null and p_released_group_ids is null then return '{}'; end if;
+  return _hand_over(v_grouped || p_released_task_ids, v_groups || p_released_group_ids);
+end $$;

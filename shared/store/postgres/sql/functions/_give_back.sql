@@ -1,0 +1,26 @@
+-- taskgate._give_back: an ended execution's claims go back to ready, uncounted; those with a cancel request end.
+-- In:     p_task_execution_id bigint: the caller holds its row and has taken its life; p_now
+-- Out:    text: JSON array of other definitions that got ready tasks, or null
+-- Raises: -
+-- Locks:  as _end_tasks
+-- Plan:   primary keys
+-- Twin:   inside mssql/sql/procedures/FinishExecution.sql
+create or replace function taskgate._give_back(p_task_execution_id bigint, p_now timestamptz) returns text
+language plpgsql as $$
+declare
+  e record;
+  v_cancelled bigint[];
+  v_fences bigint[];
+begin
+  select x.task_definition_id, x.inflight, x.inflight_fence into e from task_execution x where x.task_execution_id = p_task_execution_id;
+  select array_agg(t.task_id), array_agg(u.f) into v_cancelled, v_fences
+    from unnest(e.inflight, e.inflight_fence) u(id, f) join task t on t.task_id = u.id where t.cancel_requested;
+  insert into ready (task_definition_id, priority, rank, task_id, is_solo)
+  select t.task_definition_id, t.priority, t.rank, t.task_id, t.lost_count >= 2
+    from unnest(e.inflight) u(id) join task t on t.task_id = u.id where not t.cancel_requested;
+  update task_execution set inflight = '{}', inflight_fence = '{}', inflight_at = '{}', spare = '{}' where task_execution_id = p_task_execution_id;
+  if v_cancelled is null then return null; end if;
+  return _definition_names(
+    _end_tasks(v_cancelled, v_fences, array_fill(12::smallint, array[cardinality(v_cancelled)]), null, null, p_task_execution_id, p_now, null, null),
+    e.task_definition_id);
+end $$;

@@ -1,0 +1,62 @@
+-- taskgate._promote: moves due tasks of one definition from scheduled to where they may be claimed, without waiting for anybody.
+-- In:     p_task_definition_id int; p_most int; p_now
+-- Out:    int: how many left scheduled; grouped ones whose group is locked just now stay for the next call
+-- Raises: -
+-- Locks:  scheduled by skip, in (run_at, task_id) order; task_group by skip
+-- Plan:   first entries of pk_scheduled; primary keys
+-- Twin:   mssql/sql/procedures/_Promote.sql
+create or replace function taskgate._promote(p_task_definition_id int, p_most int, p_now timestamptz) returns int
+language plpgsql as $$
+declare
+  v_ids bigint[];
+  v_groups int[];
+  v_locked int[];
+  n int;
+begin
+  -- 1. Due rows nobody else is taking.
+  with due as materialized (
+    select s.task_id from scheduled s
+     where s.task_definition_id = p_task_definition_id and s.run_at <= p_now
+     order by s.run_at, s.task_id limit p_most for update skip locked)
+  select array_agg(due.task_id), array_agg(distinct t.group_id) filter (where t.group_id is not null) into v_ids, v_groups
+    from due join task t on t.task_id = due.task_id;
+  if v_ids is null then return 0; end if;
+  -- Groups that a user's transaction left to be made: short waits among promoters only.
+  if exists (select 1 from unnest(v_ids) u(id) join task t on t.task_id = u.id where t.pending_group_key is not null) then
+    v_groups := coalesce(v_groups, '{}') || _make_pending_groups(p_task_definition_id, v_ids);
+  end if;
+  -- 2. Their groups, as far as they are free: own statement, so that the next one sees what the last holder committed.
+  if v_groups is not null then
+    v_locked := array(select g.group_id from task_group g where g.group_id = any (v_groups) order by g.group_id for no key update skip locked);
+  end if;
+  -- 3. Admit. A strict group's retry still has its slot.
+  with due as materialized (
+    select t.task_id, t.priority, t.rank, t.group_id, t.lost_count >= 2 as is_solo,
+           exists (select 1 from group_slot s where s.group_id = t.group_id and s.task_id = t.task_id) as has_slot
+      from unnest(v_ids) u(id) join task t on t.task_id = u.id
+     where t.group_id is null or t.group_id = any (v_locked)),
+  gate as materialized (
+    select g.group_id, g.slots,
+           case when g.paused or exists (select 1 from group_waiting w where w.group_id = g.group_id) then 0
+                else g.slots - (select count(*) from group_slot s where s.group_id = g.group_id) end as free
+      from task_group g where g.group_id = any (v_locked)),
+  ranked as materialized (
+    select d.*, g.free, row_number() over (partition by d.group_id, d.has_slot order by d.priority, d.rank, d.task_id) as n
+      from due d left join gate g on g.group_id = d.group_id),
+  empty as (
+    select g.group_id, f.slot, row_number() over (partition by g.group_id order by f.slot) as n
+      from gate g cross join lateral generate_series(1, g.slots) f(slot)
+     where g.free > 0 and not exists (select 1 from group_slot s where s.group_id = g.group_id and s.slot = f.slot)),
+  gone as (delete from scheduled s using ranked r where s.task_definition_id = p_task_definition_id and s.task_id = r.task_id and s.run_at <= p_now returning 1),
+  slotted as (insert into group_slot (group_id, slot, task_id)
+              select r.group_id, e.slot, r.task_id from ranked r join empty e on e.group_id = r.group_id and e.n = r.n
+               where not r.has_slot and r.n <= r.free),
+  waiting as (insert into group_waiting (group_id, priority, rank, task_id, task_definition_id)
+              select r.group_id, r.priority, r.rank, r.task_id, p_task_definition_id from ranked r
+               where r.group_id is not null and not r.has_slot and r.n > r.free),
+  opened as (insert into ready (task_definition_id, priority, rank, task_id, is_solo)
+             select p_task_definition_id, r.priority, r.rank, r.task_id, r.is_solo from ranked r
+              where r.group_id is null or r.has_slot or r.n <= r.free)
+  select count(*) into n from gone;
+  return n;
+end $$;

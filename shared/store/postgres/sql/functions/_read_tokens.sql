@@ -1,0 +1,30 @@
+-- taskgate._read_tokens: the token string of seed 000 as rows, in list order.
+-- In:     p_tokens: I:<uuid>,S:<0 held, 1 free>,G:<execution id, 0 none> repeated; also reads | between the triples
+--         and the three parts in any order
+-- Rows:   ord int from 0; token_id uuid; is_held boolean; grantee bigint; 0..1000 rows, by ord
+-- Raises: TG499 the text is damaged; nothing is granted from a string that can't be read
+-- Locks:  none; the caller holds the row, or reads as of its snapshot
+-- Plan:   no table
+-- Twin:   mssql/sql/functions/_ReadTokens.sql (there the caller tests for damage)
+create or replace function taskgate._read_tokens(p_tokens text)
+returns table (ord int, token_id uuid, is_held boolean, grantee bigint)
+language plpgsql stable as $$
+begin
+  if p_tokens = '' then return; end if;
+  if exists (select 1 from unnest(string_to_array(replace(p_tokens, '|', ','), ',')) with ordinality as u(part, n)
+              group by (u.n - 1) / 3
+             having count(*) <> 3
+                 or count(*) filter (where u.part ~ '^I:[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$') <> 1
+                 or count(*) filter (where u.part in ('S:0', 'S:1')) <> 1
+                 or count(*) filter (where u.part ~ '^G:[0-9]{1,18}$') <> 1) then
+    raise exception 'execution_tokens: not a list of I:,S:,G: triples (%)', left(p_tokens, 200) using errcode = 'TG499';
+  end if;
+  return query
+    select ((u.n - 1) / 3)::int,
+           (max(substr(u.part, 3)) filter (where u.part like 'I:%'))::uuid,
+           bool_or(u.part = 'S:0'),
+           (max(substr(u.part, 3)) filter (where u.part like 'G:%'))::bigint
+      from unnest(string_to_array(replace(p_tokens, '|', ','), ',')) with ordinality as u(part, n)
+     group by 1
+     order by 1;
+end $$;

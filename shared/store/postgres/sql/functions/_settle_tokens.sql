@@ -1,0 +1,131 @@
+-- taskgate._settle_tokens: the one place that changes a definition's tokens: grant, give back, fit to the limit.
+-- In:     p_task_definition_id int
+--         p_task_execution_id bigint: the asker; 0: nobody asks, the tokens are only fitted to the limit
+--         p_want int 0..1000: hold up to this many afterwards (what is held already counts); null: don't grant
+--         p_keep int: hold at most this many afterwards; null: don't give back
+--         p_surplus_most int: give back at most this many, and only as many as are held above the limit; null: don't
+-- Out:    o_own: tokens the execution holds now; o_granted, o_freed: how many were; o_held: by all, together
+--         o_limit: -1 none; o_token_fence: grows with every grant; o_paused; o_dead: dead holders found
+--         o_is_live: false: the asker's execution isn't live (any more), nothing was granted
+-- Raises: TG404 unknown definition; TG499 damaged token string
+-- Locks:  task_definition (advisory 42 in front, for arrival order), task_execution (dead holders by skip, then the asker's own)
+-- Plan:   primary keys only (S0.13); write, read, write (S0.15)
+-- Twin:   mssql/sql/procedures/_SettleTokens.sql
+create or replace function taskgate._settle_tokens(
+  p_task_definition_id int, p_task_execution_id bigint, p_want int, p_keep int, p_surplus_most int,
+  out o_own int, out o_granted int, out o_freed int, out o_held int, out o_limit int, out o_token_fence bigint,
+  out o_paused boolean, out o_dead int, out o_is_live boolean)
+language plpgsql as $$
+declare
+  v_now timestamptz;
+  d record;
+  v_id uuid[];
+  v_held boolean[];
+  v_grantee bigint[];
+  v_dead bigint[];
+  v_count int;
+  i int;
+begin
+  o_own := 0; o_granted := 0; o_freed := 0; o_held := 0; o_dead := 0; o_is_live := true;
+  perform pg_advisory_xact_lock(42, p_task_definition_id);
+  update task_definition set hold_lock_task_execution_id = p_task_execution_id
+   where task_definition_id = p_task_definition_id
+  returning execution_tokens, token_fence, paused, coalesce(concurrency_limit_override, concurrency_limit) as task_limit into d;
+  if not found then
+    raise exception 'task_definition_id: unknown (%)', p_task_definition_id using errcode = 'TG404';
+  end if;
+  v_now := _now();                                   -- after the wait: a holder's lease may have ended meanwhile
+  o_limit := d.task_limit; o_paused := d.paused; o_token_fence := d.token_fence;
+  if p_task_execution_id <> 0 then
+    select e.token_count into v_count from task_execution e
+     where e.task_execution_id = p_task_execution_id and e.state = 1 for no key update;
+    o_is_live := found;
+    o_own := coalesce(v_count, 0);
+  end if;
+
+  if d.task_limit = -1 then                          -- no limit: a counter stands in for the string (design 10.4)
+    if o_is_live and p_want > o_own and not d.paused then
+      o_granted := p_want - o_own; o_own := p_want; o_token_fence := d.token_fence + 1;
+    elsif p_keep < o_own then
+      o_freed := o_own - p_keep; o_own := p_keep;
+    end if;
+    update task_definition set token_fence = o_token_fence where task_definition_id = p_task_definition_id and token_fence <> o_token_fence;
+  else
+    select coalesce(array_agg(t.token_id order by t.ord), '{}'), coalesce(array_agg(t.is_held order by t.ord), '{}'), coalesce(array_agg(t.grantee order by t.ord), '{}')
+      into v_id, v_held, v_grantee from _read_tokens(d.execution_tokens) t;
+    o_own := cardinality(array(select 1 from unnest(v_held, v_grantee) u(h, g) where u.h and u.g = p_task_execution_id));
+    o_held := cardinality(array(select 1 from unnest(v_held) u(h) where u.h));
+
+    -- 1. Give back what the asker no longer wants to hold, last granted first.
+    if p_surplus_most is not null then
+      p_keep := o_own - greatest(least(p_surplus_most, o_held - d.task_limit, o_own), 0);
+    end if;
+    if p_keep < o_own then
+      for i in reverse cardinality(v_id)..1 loop
+        exit when o_own <= p_keep;
+        if v_held[i] and v_grantee[i] = p_task_execution_id then
+          v_held[i] := false; o_own := o_own - 1; o_held := o_held - 1; o_freed := o_freed + 1;
+        end if;
+      end loop;
+    end if;
+
+    -- 2. Dead holders, before any comparison with the limit: else a limit lowered below their number denies for ever.
+    if o_held > d.task_limit or (p_want is not null and d.task_limit - o_held < p_want - o_own) then
+      select array_agg(h.grantee) into v_dead from (
+        select distinct u.g as grantee from unnest(v_held, v_grantee) u(h, g) where u.h and u.g <> p_task_execution_id) h
+       where not exists (select 1 from task_execution e
+                          where e.task_execution_id = h.grantee and e.state = 1 and e.lease_until >= v_now);
+      if v_dead is not null then
+        -- A plain read found them; now by key, tested again. A row locked by its own worker is alive at this instant: skipped.
+        update task_execution set state = 3, ended_at = coalesce(ended_at, v_now), token_count = 0
+         where task_execution_id = any (array(
+           select e.task_execution_id from task_execution e
+            where e.task_execution_id = any (v_dead) and e.state = 1 and e.lease_until < v_now
+            order by e.task_execution_id for no key update skip locked));
+        select array_agg(x.id) into v_dead from unnest(v_dead) x(id)
+         where not exists (select 1 from task_execution e where e.task_execution_id = x.id and e.state = 1);
+        for i in 1..cardinality(v_id) loop
+          if v_held[i] and v_grantee[i] = any (v_dead) then
+            v_held[i] := false; v_id[i] := gen_random_uuid();   -- a new id: what the old holder says of it matches nothing
+            o_held := o_held - 1;
+          end if;
+        end loop;
+        o_dead := coalesce(cardinality(v_dead), 0);
+      end if;
+    end if;
+
+    -- 3. Fit the free ones to the limit: drop what is too many, make what is missing.
+    v_count := cardinality(v_id) - greatest(o_held, d.task_limit);
+    for i in reverse cardinality(v_id)..1 loop
+      exit when v_count <= 0;
+      if not v_held[i] then
+        v_id := v_id[:i - 1] || v_id[i + 1:]; v_held := v_held[:i - 1] || v_held[i + 1:]; v_grantee := v_grantee[:i - 1] || v_grantee[i + 1:];
+        v_count := v_count - 1;
+      end if;
+    end loop;
+    while cardinality(v_id) < d.task_limit loop
+      v_id := v_id || gen_random_uuid(); v_held := v_held || false; v_grantee := v_grantee || 0::bigint;
+    end loop;
+
+    -- 4. Grant in list order; a part of the wish is a grant, too.
+    if p_want > o_own and o_is_live and not d.paused then
+      for i in 1..cardinality(v_id) loop
+        exit when o_own >= p_want or o_held >= d.task_limit;
+        if not v_held[i] then
+          v_held[i] := true; v_grantee[i] := p_task_execution_id;
+          o_own := o_own + 1; o_held := o_held + 1; o_granted := o_granted + 1;
+        end if;
+      end loop;
+      if o_granted > 0 then o_token_fence := d.token_fence + 1; end if;
+    end if;
+
+    update task_definition
+       set token_fence = o_token_fence,
+           execution_tokens = coalesce((select string_agg('I:' || u.id || ',S:' || case when u.h then '0' else '1' end || ',G:' || u.g, ',' order by u.n)
+                                          from unnest(v_id, v_held, v_grantee) with ordinality u(id, h, g, n)), '')
+     where task_definition_id = p_task_definition_id;
+  end if;
+  if p_task_execution_id <> 0 and o_is_live and (o_granted > 0 or o_freed > 0) then
+    update task_execution set token_count = o_own where task_execution_id = p_task_execution_id;
+  end if;
+end $$;

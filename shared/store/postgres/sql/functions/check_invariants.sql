@@ -1,0 +1,84 @@
+-- taskgate.check_invariants: everything of P1 to P4 that SQL can see, over the whole database. For tests and `taskgate doctor --deep`.
+-- In:     -
+-- Out:    status: sound | broken; findings: JSON array, at most 100 per rule, of {rule, key, detail}
+-- Raises: -
+-- Locks:  none; on a busy database repeat a finding before believing it
+-- Plan:   reads everything
+-- Once:   a read
+-- Twin:   mssql/sql/procedures/CheckInvariants.sql
+create or replace function taskgate.check_invariants(out status text, out findings text)
+language plpgsql security definer
+set search_path = taskgate, pg_temp as $$
+begin
+  with claimed as materialized (
+    select u.id as task_id, e.task_execution_id, e.task_definition_id, e.state from task_execution e cross join lateral unnest(e.inflight) u(id)),
+  places as materialized (
+    select task_id, 'ready' as place, task_definition_id from ready
+    union all select task_id, 'scheduled', task_definition_id from scheduled
+    union all select task_id, 'group_waiting', task_definition_id from group_waiting
+    union all select task_id, 'wave_held', task_definition_id from wave_held
+    union all select task_id, 'claimed', task_definition_id from claimed),
+  tokens as materialized (
+    select d.task_definition_id, d.name, t.is_held, t.grantee from task_definition d cross join lateral _read_tokens(d.execution_tokens) t),
+  found as (
+    (select 'P3 each unfinished task stands in exactly one place' as rule, t.task_id::text as key, coalesce(string_agg(p.place, ' and ' order by p.place), 'nowhere') as detail
+       from task t left join places p on p.task_id = t.task_id group by t.task_id having count(p.place) <> 1 limit 100)
+    union all
+    (select 'P3 a place holds only tasks that exist', p.task_id::text, p.place from places p where not exists (select 1 from task t where t.task_id = p.task_id) limit 100)
+    union all
+    (select 'P3 a task stands under its own definition', p.task_id::text, p.place from places p join task t on t.task_id = p.task_id where t.task_definition_id <> p.task_definition_id limit 100)
+    union all
+    (select 'P3 a finished task is not unfinished, too', a.task_id::text, 'archive and task' from archive a join task t on t.task_id = a.task_id limit 100)
+    union all
+    (select 'P4 ready tasks carry their task''s order', r.task_id::text, r.priority || '/' || r.rank || ' in ready, ' || t.priority || '/' || t.rank || ' in task'
+       from ready r join task t on t.task_id = r.task_id where r.priority <> t.priority or r.rank <> t.rank limit 100)
+    union all
+    (select 'P2 only a live or not yet reclaimed execution holds claims', c.task_execution_id::text, 'state ' || c.state from claimed c where c.state not in (1, 3) limit 100)
+    union all
+    (select 'P2 claims and their fences are of one length', e.task_execution_id::text, cardinality(e.inflight) || ' and ' || cardinality(e.inflight_fence)
+       from task_execution e where cardinality(e.inflight) <> cardinality(e.inflight_fence) or cardinality(e.inflight) <> cardinality(e.inflight_at) limit 100)
+    union all
+    (select 'P1 spare claims are claims', e.task_execution_id::text, array_to_string(e.spare, ',') from task_execution e where not e.spare <@ e.inflight limit 100)
+    union all
+    (select 'P1 started claims fit the tokens', e.task_execution_id::text, cardinality(e.inflight) - cardinality(e.spare) || ' started, ' || e.token_count || ' tokens'
+       from task_execution e join task_definition d on d.task_definition_id = e.task_definition_id
+      where e.state = 1 and cardinality(e.inflight) > 0 and cardinality(e.inflight) > greatest(e.token_count, 1) * (1 + d.spare_max) and e.token_count > 0 limit 100)
+    union all
+    (select 'P1 a held token has a grantee', t.name, 'G:0' from tokens t where t.is_held and t.grantee = 0 limit 100)
+    union all
+    (select 'P1 tokens held equal tokens counted', coalesce(s.task_execution_id, e.task_execution_id)::text, coalesce(s.held, 0) || ' in the string, ' || coalesce(e.token_count, 0) || ' counted'
+       from (select t.grantee as task_execution_id, count(*)::int as held from tokens t where t.is_held group by t.grantee) s
+       full join (select x.task_execution_id, x.token_count from task_execution x join task_definition d on d.task_definition_id = x.task_definition_id
+                   where x.state = 1 and x.token_count > 0 and coalesce(d.concurrency_limit_override, d.concurrency_limit) <> -1) e on e.task_execution_id = s.task_execution_id
+      where coalesce(s.held, 0) <> coalesce(e.token_count, 0)
+        and (e.task_execution_id is not null or exists (select 1 from task_execution x where x.task_execution_id = s.task_execution_id and x.state = 1)) limit 100)
+    union all
+    (select 'P1 without a limit there is no token string', d.name, left(d.execution_tokens, 100) from task_definition d
+      where coalesce(d.concurrency_limit_override, d.concurrency_limit) = -1 and d.execution_tokens <> '' limit 100)
+    union all
+    (select 'P1 free tokens do not exceed the limit', d.name, count(*) || ' tokens, limit ' || coalesce(d.concurrency_limit_override, d.concurrency_limit)
+       from task_definition d join tokens t on t.task_definition_id = d.task_definition_id
+      group by d.task_definition_id having count(*) > greatest(coalesce(d.concurrency_limit_override, d.concurrency_limit), count(*) filter (where t.is_held)) limit 100)
+    union all
+    (select 'P1 a group fills at most its slots', g.group_id::text, count(*) || ' of ' || g.slots
+       from task_group g join group_slot s on s.group_id = g.group_id group by g.group_id having max(s.slot) > 1000 or min(s.slot) < 1 or count(*) > 1000 limit 100)
+    union all
+    (select 'P1 a grouped task in ready or claimed holds one slot', t.task_id::text, p.place || ', ' || (select count(*) from group_slot s where s.group_id = t.group_id and s.task_id = t.task_id) || ' slots'
+       from task t join places p on p.task_id = t.task_id
+      where t.group_id is not null and p.place in ('ready', 'claimed') and (select count(*) from group_slot s where s.group_id = t.group_id and s.task_id = t.task_id) <> 1 limit 100)
+    union all
+    (select 'P1 a slot is held by a task of the group that may run', s.group_id || '/' || s.slot, s.task_id::text from group_slot s
+      where not exists (select 1 from task t join places p on p.task_id = t.task_id where t.task_id = s.task_id and t.group_id = s.group_id and p.place in ('ready', 'claimed', 'scheduled')) limit 100)
+    union all
+    (select 'P3 a group with a free slot lets nobody wait', g.group_id::text, (select count(*) from group_slot s where s.group_id = g.group_id) || ' of ' || g.slots || ' slots used'
+       from task_group g where not g.paused and exists (select 1 from group_waiting w where w.group_id = g.group_id)
+        and (select count(*) from group_slot s where s.group_id = g.group_id) < g.slots limit 100)
+    union all
+    (select 'P6 a key without a window belongs to an unfinished task', k.task_definition_id || '/' || k.dedupe_key, k.task_id::text from dedupe k
+      where k.expires_at is null and not exists (select 1 from task t where t.task_id = k.task_id) limit 100)
+    union all
+    (select 'S4 a wave counts its unfinished tasks', s.wave_id || '/' || s.shard, s.remaining || ' counted, ' || count(t.task_id) || ' there'
+       from wave_shard s left join task t on t.wave_id = s.wave_id and (t.task_id / 512) % 16 = s.shard group by s.wave_id, s.shard having s.remaining <> count(t.task_id) limit 100))
+  select case when count(*) = 0 then 'sound' else 'broken' end, coalesce('[' || string_agg(json_build_object('rule', f.rule, 'key', f.key, 'detail', f.detail)::text, ',') || ']', '[]')
+    into status, findings from found f;
+end $$;

@@ -1,0 +1,37 @@
+-- taskgate.complete_task: the fenced completion of one task inside the user's own transaction: its writes and the
+--         completion are committed together, or neither is. Call it last before the commit.
+-- In:     p_task_execution_id, p_task_id, p_fence bigint; p_duration_ms int or null; p_result text: JSON object or array, at most 65536 bytes, or null
+-- Out:    status: done | again (this claim was completed before) | fenced: roll back;
+--         woken: JSON array of other definitions that got ready tasks, or null
+-- Raises: TG413 result too large
+-- Locks:  task_execution (own), task, dedupe, task_group: held until the user's commit
+-- Plan:   primary keys
+-- Once:   by (task, fence)
+-- Twin:   mssql/sql/procedures/CompleteTask.sql
+create or replace function taskgate.complete_task(
+  p_task_execution_id bigint, p_task_id bigint, p_fence bigint, p_duration_ms int default null, p_result text default null,
+  out status text, out woken text)
+language plpgsql security definer
+set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+declare
+  v_now timestamptz := _now();
+  v_definition int;
+begin
+  if octet_length(p_result) > 65536 then
+    raise exception 'result: expected at most 65536 bytes (%)', octet_length(p_result) using errcode = 'TG413';
+  end if;
+  select e.task_definition_id into v_definition from task_execution e
+   where e.task_execution_id = p_task_execution_id and e.state = 1
+     and exists (select 1 from unnest(e.inflight, e.inflight_fence) u(id, f) where u.id = p_task_id and u.f = p_fence)
+     for no key update;
+  if not found then
+    status := case when exists (select 1 from archive a where a.task_id = p_task_id and a.fence = p_fence and a.task_execution_id = p_task_execution_id and a.outcome = 10)
+                   then 'again' else 'fenced' end;
+    return;
+  end if;
+  perform _drop_claims(p_task_execution_id, array[p_task_id]);
+  woken := _definition_names(
+    _end_tasks(array[p_task_id], array[p_fence], array[10::smallint], array[p_duration_ms], array[p_result], p_task_execution_id, v_now, null, null), v_definition);
+  status := 'done';
+end $$;

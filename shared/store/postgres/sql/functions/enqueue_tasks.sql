@@ -1,0 +1,123 @@
+-- taskgate.enqueue_tasks: adds tasks. Joins the caller's transaction: they exist when it commits, or not at all.
+-- In:     p_name: the definition; p_build bigint: of the enqueuing code, 0 unknown
+--         p_tasks text: JSON array of 1..10000, at most 8 MiB, of {payload: JSON text of an object or array, at most 65536 bytes, or null;
+--           kind 1..200 characters, default the definition's name; priority -32768..32767, lower first, default 100;
+--           group 1..200 characters, groupScope: definition (default) | global; runInMs 0..3153600000000 or runAt ISO-8601;
+--           dedupeKey 1..200 characters, dedupeMs: the key is held that long, default until the task ends; trace: W3C traceparent}
+--         p_operation_id uuid: a repeat with it answers the first call's ids; null: only dedupe keys protect
+--         p_joins_transaction: true when other work of the caller may follow before its commit: then grouped tasks enter
+--           scheduled as due now, so that no group stays locked for as long as the caller likes
+-- Out:    status: enqueued; task_ids: JSON array of strings in input order (of a duplicate: the first task's);
+--         outcomes: JSON array of enqueued | duplicate in input order, or null when all are enqueued
+--         ready: some may be claimed at once; next_due_ms: the earliest scheduled of them, or null
+-- Raises: TG404 unknown definition; TG413 too many or too large; TG422 a bad value, naming entry and field
+-- Locks:  operation (a repeat of itself), dedupe in key order (other enqueues of an equal key), task_group ascending, new rows
+-- Plan:   primary keys and unique names
+-- Once:   by operation id, and by dedupe key
+-- Twin:   mssql/sql/procedures/EnqueueTasks.sql
+create or replace function taskgate.enqueue_tasks(
+  p_name text, p_build bigint, p_tasks text, p_operation_id uuid default null, p_joins_transaction boolean default true,
+  out status text, out task_ids text, out outcomes text, out ready boolean, out next_due_ms bigint)
+language plpgsql security definer
+set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+declare
+  v_now timestamptz := _now();
+  d record;
+  v_answer json;
+  v record;
+  v_ids bigint[];                                    -- per entry; of a duplicate: the first task's
+  v_is_new boolean[];
+begin
+  status := 'enqueued';
+  if octet_length(p_tasks) > 8388608 then
+    raise exception 'tasks: expected at most 8388608 bytes (%)', octet_length(p_tasks) using errcode = 'TG413';
+  end if;
+  if p_tasks is null or json_typeof(p_tasks::json) <> 'array' then
+    raise exception 'tasks: expected a JSON array (%)', left(p_tasks, 100) using errcode = 'TG422';
+  end if;
+  if json_array_length(p_tasks::json) not between 1 and 10000 then
+    raise exception 'tasks: expected 1..10000 entries (%)', json_array_length(p_tasks::json) using errcode = 'TG413';
+  end if;
+  select x.task_definition_id, x.group_slots, x.group_strict into d from task_definition x where x.name = p_name;
+  if not found then raise exception 'name: unknown definition (%)', p_name using errcode = 'TG404'; end if;
+  if p_operation_id is not null then
+    insert into operation (operation_id, name, done_at) values (p_operation_id, 'enqueue_tasks', v_now) on conflict do nothing;
+    if not found then
+      select o.answer::json into v_answer from operation o where o.operation_id = p_operation_id;
+      task_ids := v_answer ->> 'taskIds'; outcomes := v_answer ->> 'outcomes'; ready := v_answer ->> 'ready'; next_due_ms := v_answer ->> 'nextDueMs';
+      return;
+    end if;
+  end if;
+
+  -- 1. The entries as arrays, with the first problem found.
+  select array_agg(x.payload order by x.n) as payloads, array_agg(x.kind order by x.n) as kinds, array_agg(x.priority::smallint order by x.n) as priorities,
+         array_agg(x.group_key order by x.n) as group_keys, array_agg(x.is_global order by x.n) as globals, array_agg(x.run_at order by x.n) as run_ats,
+         array_agg(x.dedupe_key order by x.n) as dedupe_keys, array_agg(x.dedupe_ms order by x.n) as dedupe_ms, array_agg(x.trace order by x.n) as traces,
+         bool_or(x.group_key is not null) as has_groups, bool_or(x.dedupe_key is not null) as has_keys,
+         (array_agg('tasks[' || x.n - 1 || '].' || x.problem order by x.n) filter (where x.problem is not null))[1] as problem
+    into v
+    from (
+      select r.n, r.payload, coalesce(r.kind, p_name) as kind, coalesce(r.priority, 100) as priority, r."group" as group_key, r."groupScope" = 'global' as is_global,
+             case when coalesce(r."runAt", v_now + r."runInMs" * interval '1 ms') > v_now then coalesce(r."runAt", v_now + r."runInMs" * interval '1 ms') end as run_at,
+             r."dedupeKey" as dedupe_key, r."dedupeMs" as dedupe_ms, r.trace,
+             case
+               when r.payload is not null and octet_length(r.payload) > 65536 then 'payload: expected at most 65536 bytes (' || octet_length(r.payload) || ')'
+               when r.payload is not null and json_typeof(r.payload::json) not in ('object', 'array') then 'payload: expected the text of a JSON object or array (' || left(r.payload, 100) || ')'
+               when r.kind is not null and (char_length(r.kind) not between 1 and 200 or r.kind <> btrim(r.kind)) then 'kind: expected 1..200 characters without blanks at either end (' || left(r.kind, 220) || ')'
+               when r.priority not between -32768 and 32767 then 'priority: expected -32768..32767 (' || r.priority || ')'
+               when char_length(r."group") not between 1 and 200 or r."group" <> btrim(r."group") then 'group: expected 1..200 characters without blanks at either end (' || left(r."group", 220) || ')'
+               when r."groupScope" not in ('definition', 'global') then 'groupScope: expected definition or global (' || left(r."groupScope", 220) || ')'
+               when r."runInMs" not between 0 and 3153600000000 then 'runInMs: expected 0..3153600000000 (' || r."runInMs" || ')'
+               when r."runInMs" is not null and r."runAt" is not null then 'runAt: expected either runAt or runInMs, not both'
+               when char_length(r."dedupeKey") not between 1 and 200 or r."dedupeKey" <> btrim(r."dedupeKey") then 'dedupeKey: expected 1..200 characters without blanks at either end (' || left(r."dedupeKey", 220) || ')'
+               when r."dedupeMs" not between 1 and 3153600000000 then 'dedupeMs: expected 1..3153600000000 (' || r."dedupeMs" || ')'
+               when char_length(r.trace) > 55 then 'trace: expected at most 55 characters (' || left(r.trace, 100) || ')'
+             end as problem
+        from rows from (json_to_recordset(p_tasks::json) as (payload text, kind text, priority int, "group" text, "groupScope" text, "runInMs" bigint, "runAt" timestamptz, "dedupeKey" text, "dedupeMs" bigint, trace text))
+             with ordinality as r(payload, kind, priority, "group", "groupScope", "runInMs", "runAt", "dedupeKey", "dedupeMs", trace, n)) x;
+  if v.problem is not null then raise exception '%', v.problem using errcode = 'TG422'; end if;
+  v_ids := array(select nextval('task_sequence') from generate_series(1, cardinality(v.kinds)));
+
+  -- 2. Keys: expired ones go, new ones are taken in key order; what could not be taken is a duplicate.
+  if v.has_keys then
+    delete from dedupe k where k.task_definition_id = d.task_definition_id and k.dedupe_key = any (v.dedupe_keys) and k.expires_at < v_now;
+    insert into dedupe (task_definition_id, dedupe_key, task_id, expires_at)
+    select d.task_definition_id, u.k, u.id, v_now + u.ms * interval '1 ms'
+      from (select distinct on (x.k) x.k, x.id, x.ms from unnest(v.dedupe_keys, v_ids, v.dedupe_ms) x(k, id, ms) where x.k is not null order by x.k, x.id) u
+     order by u.k
+    on conflict do nothing;
+    -- Own statement: the key that was waited for is visible now.
+    select array_agg(coalesce(k.task_id = u.id, true) order by u.n), array_agg(coalesce(k.task_id, u.id) order by u.n) into v_is_new, v_ids
+      from unnest(v_ids, v.dedupe_keys) with ordinality u(id, key, n)
+      left join dedupe k on k.task_definition_id = d.task_definition_id and k.dedupe_key = u.key;
+    if false = any (v_is_new) then
+      outcomes := '[' || (select string_agg(case when u.is_new then '"enqueued"' else '"duplicate"' end, ',' order by u.n) from unnest(v_is_new) with ordinality u(is_new, n)) || ']';
+    end if;
+  end if;
+
+  -- 3. The tasks, and each into its container.
+  if not v.has_groups then
+    with new as materialized (
+      select u.* from unnest(v_ids, v.payloads, v.kinds, v.priorities, v.run_ats, v.dedupe_keys, v.traces, coalesce(v_is_new, array_fill(true, array[cardinality(v_ids)])))
+                      as u(id, payload, kind, priority, run_at, dedupe_key, trace, is_new) where u.is_new),
+    added as (insert into task (task_id, task_definition_id, kind, priority, created_at, dedupe_key, build, trace_parent, payload)
+              select n.id, d.task_definition_id, n.kind, n.priority, v_now, n.dedupe_key, p_build, n.trace, n.payload from new n),
+    opened as (insert into taskgate.ready (task_definition_id, priority, rank, task_id)
+               select d.task_definition_id, n.priority, 0, n.id from new n where n.run_at is null),
+    later as (insert into scheduled (task_definition_id, run_at, task_id)
+              select d.task_definition_id, n.run_at, n.id from new n where n.run_at is not null)
+    select bool_or(n.run_at is null), ceil(extract(epoch from min(n.run_at) - v_now) * 1000)::bigint into ready, next_due_ms from new n;
+  else
+    select o_ready, o_next_due_ms into ready, next_due_ms
+      from _enqueue_grouped(d.task_definition_id, d.group_slots, d.group_strict, p_build, p_joins_transaction, v_now,
+                            v_ids, v.payloads, v.kinds, v.priorities, v.group_keys, v.globals, v.run_ats, v.dedupe_keys, v.traces,
+                            coalesce(v_is_new, array_fill(true, array[cardinality(v_ids)])));
+  end if;
+  ready := coalesce(ready, false);
+  task_ids := '[' || (select string_agg('"' || u.id || '"', ',' order by u.n) from unnest(v_ids) with ordinality u(id, n)) || ']';
+  if p_operation_id is not null then
+    update operation o set answer = json_build_object('taskIds', task_ids, 'outcomes', outcomes, 'ready', ready, 'nextDueMs', next_due_ms)::text
+     where o.operation_id = p_operation_id;
+  end if;
+end $$;

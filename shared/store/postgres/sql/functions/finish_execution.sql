@@ -1,0 +1,40 @@
+-- taskgate.finish_execution: ends a worker's stay: tokens back, what it still holds back to ready, uncounted.
+-- In:     p_task_execution_id bigint
+-- Out:    status: ended (also when it was ended before) | fenced; given_back: tasks; tokens_freed; ready: tasks wait (a hint is due);
+--         next_due_ms: until the next scheduled task; woken: JSON array of other definitions that got ready tasks, or null
+-- Raises: -
+-- Locks:  task_definition, task_execution, then tasks that were cancelled meanwhile as in _end_tasks
+-- Plan:   primary keys
+-- Once:   by state: a repeat is `ended` with zeros
+-- Twin:   mssql/sql/procedures/FinishExecution.sql
+create or replace function taskgate.finish_execution(
+  p_task_execution_id bigint,
+  out status text, out given_back int, out tokens_freed int, out ready boolean, out next_due_ms bigint, out woken text)
+language plpgsql security definer
+set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+declare
+  v_now timestamptz := _now();
+  e record;
+  s record;
+begin
+  given_back := 0; tokens_freed := 0; ready := false;
+  select x.task_definition_id, x.state into e from task_execution x where x.task_execution_id = p_task_execution_id;
+  if e.state is distinct from 1 then status := case when e.state = 2 then 'ended' else 'fenced' end; return; end if;
+  select * into s from _settle_tokens(e.task_definition_id, p_task_execution_id, null, 0, null);
+  tokens_freed := s.o_freed;
+  update task_execution x set state = 2, ended_at = v_now, token_count = 0, is_solo = false
+   where x.task_execution_id = p_task_execution_id and x.state = 1
+  returning x.task_definition_id, x.inflight into e;
+  if not found then
+    select case when x.state = 2 then 'ended' else 'fenced' end into status from task_execution x where x.task_execution_id = p_task_execution_id;
+    return;
+  end if;
+  if cardinality(e.inflight) > 0 then
+    woken := _give_back(p_task_execution_id, v_now);
+    given_back := cardinality(e.inflight);
+  end if;
+  status := 'ended';
+  ready := exists (select 1 from taskgate.ready r where r.task_definition_id = e.task_definition_id);
+  next_due_ms := _next_due_ms(e.task_definition_id);
+end $$;

@@ -1,0 +1,46 @@
+-- taskgate.heartbeat: renews the leases of all executions of one process, and tells what they should know.
+-- In:     p_executions text: JSON array of 1..1000 {execution, started: [task ids]}: spare claims started since the last report
+-- Out:    status: done; executions: JSON array, by execution id, of {execution, status: renewed | fenced | ended | busy (its row
+--         was locked by its own call, which renews it), leaseMs, cancel: [task ids], surplus, paused}
+-- Raises: TG422 not such a list
+-- Locks:  task_execution ascending, by skip
+-- Plan:   primary keys
+-- Once:   naturally
+-- Twin:   mssql/sql/procedures/Heartbeat.sql
+create or replace function taskgate.heartbeat(p_executions text, out status text, out executions text)
+language plpgsql security definer
+set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+declare
+  v_now timestamptz := _now();
+begin
+  if p_executions is null or json_typeof(p_executions::json) <> 'array' or json_array_length(p_executions::json) not between 1 and 1000 then
+    raise exception 'executions: expected a JSON array of 1..1000 entries' using errcode = 'TG422';
+  end if;
+  status := 'done';
+  with asked as materialized (
+    select (j.value ->> 'execution')::bigint as id,
+           array(select s.value::bigint from json_array_elements_text(coalesce(j.value -> 'started', '[]'::json)) s(value)) as started
+      from json_array_elements(p_executions::json) j(value)),
+  held as materialized (
+    select e.task_execution_id as id from task_execution e where e.task_execution_id = any (array(select a.id from asked a)) and e.state = 1
+     order by e.task_execution_id for no key update skip locked),
+  renewed as (
+    update task_execution e
+       set lease_until = v_now + d.lease_ms * interval '1 ms',
+           spare = case when cardinality(a.started) = 0 then e.spare
+                        else array(select u.id from unnest(e.spare) with ordinality u(id, n) where u.id <> all (a.started) order by u.n) end
+      from held h, asked a, task_definition d
+     where e.task_execution_id = h.id and a.id = h.id and d.task_definition_id = e.task_definition_id
+    returning e.task_execution_id as id, e.inflight, d.lease_ms, d.paused, d.task_definition_id)
+  select '[' || string_agg(
+           case when r.id is not null then
+             json_build_object('execution', a.id::text, 'status', 'renewed', 'leaseMs', r.lease_ms, 'paused', r.paused, 'surplus', _surplus(r.task_definition_id),
+               'cancel', array(select t.task_id::text from unnest(r.inflight) u(id) join task t on t.task_id = u.id where t.cancel_requested order by t.task_id))
+           else
+             json_build_object('execution', a.id::text, 'status', coalesce((
+               select case e.state when 1 then 'busy' when 2 then 'ended' else 'fenced' end from task_execution e where e.task_execution_id = a.id), 'fenced'))
+           end::text, ',' order by a.id) || ']'
+    into executions
+    from asked a left join renewed r on r.id = a.id;
+end $$;

@@ -1,0 +1,39 @@
+-- taskgate.list_definitions: what is limited to what, who runs, what waits.
+-- In:     p_name: only this one, or null
+-- Out:    status: listed; definitions: JSON array, by name, of {name, limit (-1 none), limitSource: code | operator, codeLimit, paused,
+--           leaseMs, maxAttempts, maxLost, spareMax, build, tokenFence, held, executions, ready, scheduled, waiting, claimed,
+--           done, dead, cancelled: counted up to 10000 each, nextDueMs}, or []
+-- Raises: -
+-- Locks:  none
+-- Plan:   capped index ranges per definition
+-- Once:   a read
+-- Twin:   mssql/sql/procedures/ListDefinitions.sql
+create or replace function taskgate.list_definitions(p_name text default null, out status text, out definitions text)
+language plpgsql security definer
+set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+declare
+  v_now timestamptz := _now();
+begin
+  status := 'listed';
+  select coalesce('[' || string_agg(json_build_object(
+           'name', d.name, 'limit', coalesce(d.concurrency_limit_override, d.concurrency_limit),
+           'limitSource', case when d.concurrency_limit_override is null then 'code' else 'operator' end, 'codeLimit', d.concurrency_limit,
+           'paused', d.paused, 'leaseMs', d.lease_ms, 'maxAttempts', d.max_attempts, 'maxLost', d.max_lost, 'spareMax', d.spare_max,
+           'build', d.build, 'tokenFence', d.token_fence::text, 'held', e.held, 'executions', e.executions,
+           'ready', (select count(*) from (select 1 from ready x where x.task_definition_id = d.task_definition_id limit 10000) c),
+           'scheduled', (select count(*) from (select 1 from scheduled x where x.task_definition_id = d.task_definition_id limit 10000) c),
+           'waiting', (select count(*) from (select 1 from group_waiting x where x.task_definition_id = d.task_definition_id limit 10000) c),
+           'claimed', e.claimed,
+           'done', (select count(*) from (select 1 from archive x where x.task_definition_id = d.task_definition_id and x.outcome = 10 limit 10000) c),
+           'dead', (select count(*) from (select 1 from archive x where x.task_definition_id = d.task_definition_id and x.outcome = 11 limit 10000) c),
+           'cancelled', (select count(*) from (select 1 from archive x where x.task_definition_id = d.task_definition_id and x.outcome = 12 limit 10000) c),
+           'nextDueMs', _next_due_ms(d.task_definition_id))::text, ',' order by d.name) || ']', '[]')
+    into definitions
+    from task_definition d
+   cross join lateral (
+     select coalesce(sum(x.token_count), 0)::int as held, count(*) filter (where x.state = 1 and x.lease_until >= v_now)::int as executions,
+            coalesce(sum(cardinality(x.inflight)), 0)::int as claimed
+       from task_execution x where x.task_definition_id = d.task_definition_id and x.state in (1, 3)) e
+   where p_name is null or d.name = p_name;
+end $$;

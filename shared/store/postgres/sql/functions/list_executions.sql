@@ -1,0 +1,28 @@
+-- taskgate.list_executions: who works, with how many tokens, since when.
+-- In:     p_name: of one definition, or null; p_is_open: only live or dead and not yet reclaimed; p_most int 1..1000
+-- Out:    status: listed; executions: JSON array, newest first, of {execution, definition, state: live | ended | dead | reclaimed,
+--           worker, startedAt, endedAt, leaseLeftMs (may be negative), tokens, claimed, spare}
+-- Raises: TG422 most out of range
+-- Locks:  none
+-- Plan:   ix_task_execution_open, or the primary key backwards
+-- Once:   a read
+-- Twin:   mssql/sql/procedures/ListExecutions.sql
+create or replace function taskgate.list_executions(p_name text, p_is_open boolean, p_most int, out status text, out executions text)
+language plpgsql security definer
+set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+declare
+  v_now timestamptz := _now();
+begin
+  if p_most is null or p_most not between 1 and 1000 then raise exception 'most: expected 1..1000 (%)', p_most using errcode = 'TG422'; end if;
+  status := 'listed';
+  select coalesce('[' || string_agg(json_build_object(
+           'execution', x.task_execution_id::text, 'definition', x.name, 'state', (array['live', 'ended', 'dead', 'reclaimed'])[x.state],
+           'worker', x.worker, 'startedAt', _iso(x.started_at), 'endedAt', _iso(x.ended_at),
+           'leaseLeftMs', case when x.state = 1 then floor(extract(epoch from x.lease_until - v_now) * 1000)::bigint end,
+           'tokens', x.token_count, 'claimed', cardinality(x.inflight), 'spare', cardinality(x.spare))::text, ',' order by x.task_execution_id desc) || ']', '[]')
+    into executions
+    from (select e.*, d.name from task_execution e join task_definition d on d.task_definition_id = e.task_definition_id
+           where (p_name is null or d.name = p_name) and (not p_is_open or e.state in (1, 3))
+           order by e.task_execution_id desc limit p_most) x;
+end $$;

@@ -1,0 +1,53 @@
+-- taskgate.list_tasks: tasks of a definition in one state.
+-- In:     p_name; p_state: ready | scheduled | waiting | claimed | done | dead | cancelled; p_most int 1..1000
+-- Out:    status: listed; tasks: JSON array of {task, kind, priority, state, createdAt, dueAt, finishedAt, failedCount, lostCount,
+--           error, worker}: unfinished ones in the order they will be taken, finished ones newest first
+-- Raises: TG404 unknown definition; TG422 unknown state, most out of range
+-- Locks:  none
+-- Plan:   the container's key under the definition; ix_archive_finished backwards
+-- Once:   a read
+-- Twin:   mssql/sql/procedures/ListTasks.sql
+create or replace function taskgate.list_tasks(p_name text, p_state text, p_most int, out status text, out tasks text)
+language plpgsql security definer
+set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+declare
+  v_definition int;
+  v_outcome smallint;
+begin
+  if p_most is null or p_most not between 1 and 1000 then raise exception 'most: expected 1..1000 (%)', p_most using errcode = 'TG422'; end if;
+  if p_state is null or p_state not in ('ready', 'scheduled', 'waiting', 'claimed', 'done', 'dead', 'cancelled') then
+    raise exception 'state: expected ready, scheduled, waiting, claimed, done, dead or cancelled (%)', left(p_state, 220) using errcode = 'TG422';
+  end if;
+  select x.task_definition_id into v_definition from task_definition x where x.name = p_name;
+  if not found then raise exception 'name: unknown definition (%)', p_name using errcode = 'TG404'; end if;
+  status := 'listed';
+  v_outcome := case p_state when 'done' then 10 when 'dead' then 11 when 'cancelled' then 12 end;
+  if v_outcome is not null then
+    select coalesce('[' || string_agg(json_build_object(
+             'task', a.task_id::text, 'kind', a.kind, 'priority', a.priority, 'state', p_state, 'createdAt', _iso(a.created_at), 'finishedAt', _iso(a.finished_at),
+             'failedCount', a.failed_count, 'lostCount', a.lost_count, 'error', a.error, 'worker', e.worker)::text, ',' order by a.finished_at desc, a.task_id desc) || ']', '[]')
+      into tasks
+      from (select x.* from archive x where x.task_definition_id = v_definition and x.outcome = v_outcome order by x.finished_at desc, x.task_id desc limit p_most) a
+      left join task_execution e on e.task_execution_id = a.task_execution_id;
+    return;
+  end if;
+  select coalesce('[' || string_agg(json_build_object(
+           'task', t.task_id::text, 'kind', t.kind, 'priority', t.priority, 'state', p_state, 'createdAt', _iso(t.created_at), 'dueAt', _iso(x.due_at),
+           'failedCount', t.failed_count, 'lostCount', t.lost_count, 'error', t.last_error, 'worker', x.worker)::text, ',' order by x.n) || ']', '[]')
+    into tasks
+    from (
+      select c.*, row_number() over () as n from (
+        (select r.task_id, null::timestamptz as due_at, null as worker from ready r
+          where p_state = 'ready' and r.task_definition_id = v_definition order by r.priority, r.rank, r.task_id limit p_most)
+        union all
+        (select s.task_id, s.run_at, null from scheduled s
+          where p_state = 'scheduled' and s.task_definition_id = v_definition order by s.run_at, s.task_id limit p_most)
+        union all
+        (select w.task_id, null, null from group_waiting w
+          where p_state = 'waiting' and w.task_definition_id = v_definition order by w.group_id, w.priority, w.rank, w.task_id limit p_most)
+        union all
+        (select u.id, null, e.worker from task_execution e cross join lateral unnest(e.inflight) u(id)
+          where p_state = 'claimed' and e.task_definition_id = v_definition and e.state in (1, 3) order by e.task_execution_id, u.id limit p_most)) c) x
+    join task t on t.task_id = x.task_id;
+end $$;

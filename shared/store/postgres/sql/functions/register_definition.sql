@@ -1,0 +1,80 @@
+-- taskgate.register_definition: writes what the code says of a definition; an operator's overrides stay.
+-- In:     p_name 1..200 characters without leading or trailing blanks; p_build bigint: an older one changes nothing;
+--         p_settings_hash: of all settings below; p_registered_by: who, for the audit
+--         p_limit -1 none | 0 nothing starts | 1..1000; p_lease_ms 1000..86400000; p_max_attempts 1..1000; p_max_lost 0..1000;
+--         p_retry_base_ms 0..86400000; p_retry_cap_ms p_retry_base_ms..2147483647; p_spare_max 0..1000;
+--         p_group_slots 1..1000; p_group_strict; p_retain_done_ms, p_retain_dead_ms 0..3153600000000
+-- Out:    status: created | updated | exists | outdated (an older build asked); task_definition_id int
+-- Raises: TG422 a value out of range, naming field and value
+-- Locks:  task_definition
+-- Plan:   unique name, then primary key
+-- Once:   by name and hash: a repeat is `exists`
+-- Twin:   mssql/sql/procedures/RegisterDefinition.sql
+create or replace function taskgate.register_definition(
+  p_name text, p_build bigint, p_settings_hash text, p_registered_by text,
+  p_limit int, p_lease_ms int, p_max_attempts smallint, p_max_lost smallint, p_retry_base_ms int, p_retry_cap_ms int,
+  p_spare_max smallint, p_group_slots smallint, p_group_strict boolean, p_retain_done_ms bigint, p_retain_dead_ms bigint,
+  out status text, out task_definition_id int)
+language plpgsql security definer
+set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+declare
+  v_problem text;
+  v_now timestamptz := _now();
+  d record;
+  c record;
+begin
+  v_problem := case
+    when p_name is null or char_length(p_name) not between 1 and 200 or p_name <> btrim(p_name) then 'name: expected 1..200 characters without blanks at either end (' || coalesce(left(p_name, 220), 'null') || ')'
+    when p_build is null or p_build < 0 then 'build: expected 0 or more (' || coalesce(p_build::text, 'null') || ')'
+    when p_settings_hash is null or char_length(p_settings_hash) not between 1 and 64 then 'settings_hash: expected 1..64 characters'
+    when p_limit is null or p_limit not between -1 and 1000 then 'limit: expected -1..1000 (' || coalesce(p_limit::text, 'null') || ')'
+    when p_lease_ms is null or p_lease_ms not between 1000 and 86400000 then 'lease_ms: expected 1000..86400000 (' || coalesce(p_lease_ms::text, 'null') || ')'
+    when p_max_attempts is null or p_max_attempts not between 1 and 1000 then 'max_attempts: expected 1..1000 (' || coalesce(p_max_attempts::text, 'null') || ')'
+    when p_max_lost is null or p_max_lost not between 0 and 1000 then 'max_lost: expected 0..1000 (' || coalesce(p_max_lost::text, 'null') || ')'
+    when p_retry_base_ms is null or p_retry_base_ms not between 0 and 86400000 then 'retry_base_ms: expected 0..86400000 (' || coalesce(p_retry_base_ms::text, 'null') || ')'
+    when p_retry_cap_ms is null or p_retry_cap_ms < p_retry_base_ms then 'retry_cap_ms: expected retry_base_ms or more (' || coalesce(p_retry_cap_ms::text, 'null') || ')'
+    when p_spare_max is null or p_spare_max not between 0 and 1000 then 'spare_max: expected 0..1000 (' || coalesce(p_spare_max::text, 'null') || ')'
+    when p_group_slots is null or p_group_slots not between 1 and 1000 then 'group_slots: expected 1..1000 (' || coalesce(p_group_slots::text, 'null') || ')'
+    when p_group_strict is null then 'group_strict: expected true or false (null)'
+    when p_retain_done_ms is null or p_retain_done_ms not between 0 and 3153600000000 then 'retain_done_ms: expected 0..3153600000000 (' || coalesce(p_retain_done_ms::text, 'null') || ')'
+    when p_retain_dead_ms is null or p_retain_dead_ms not between 0 and 3153600000000 then 'retain_dead_ms: expected 0..3153600000000 (' || coalesce(p_retain_dead_ms::text, 'null') || ')'
+  end;
+  if v_problem is not null then raise exception '%', v_problem using errcode = 'TG422'; end if;
+
+  insert into task_definition as x (name, concurrency_limit, created_at) values (p_name, 0, v_now)
+  on conflict (name) do nothing returning x.task_definition_id into register_definition.task_definition_id;
+  if found then
+    status := 'created';
+  else
+    select x.task_definition_id, x.build, x.settings_hash into c from task_definition x where x.name = p_name;
+    task_definition_id := c.task_definition_id;
+    if c.build > p_build then status := 'outdated'; return; end if;
+    if c.settings_hash = p_settings_hash and c.build = p_build then status := 'exists'; return; end if;
+    status := 'updated';
+  end if;
+
+  perform pg_advisory_xact_lock(42, register_definition.task_definition_id);
+  select x.* into d from task_definition x where x.task_definition_id = register_definition.task_definition_id for no key update;
+  if d.build > p_build then status := 'outdated'; return; end if;
+  select * into c from _change_limit(d.task_definition_id, p_limit, d.concurrency_limit_override);
+  update task_definition x
+     set lease_ms = p_lease_ms, max_attempts = p_max_attempts, max_lost = p_max_lost, retry_base_ms = p_retry_base_ms,
+         retry_cap_ms = p_retry_cap_ms, spare_max = p_spare_max, group_slots = p_group_slots, group_strict = p_group_strict,
+         retain_done_ms = p_retain_done_ms, retain_dead_ms = p_retain_dead_ms, build = p_build, settings_hash = p_settings_hash
+   where x.task_definition_id = d.task_definition_id;
+  if status = 'created' then
+    insert into setting_audit (task_definition_id, setting, old_value, new_value, source, changed_by, changed_at)
+    values (d.task_definition_id, 'limit', null, p_limit::text, 'code', p_registered_by, v_now);
+  else
+    insert into setting_audit (task_definition_id, setting, old_value, new_value, source, changed_by, changed_at)
+    select d.task_definition_id, v.setting, v.old_value, v.new_value, 'code', p_registered_by, v_now
+      from (values ('limit', d.concurrency_limit::text, p_limit::text), ('lease_ms', d.lease_ms::text, p_lease_ms::text),
+                   ('max_attempts', d.max_attempts::text, p_max_attempts::text), ('max_lost', d.max_lost::text, p_max_lost::text),
+                   ('retry_base_ms', d.retry_base_ms::text, p_retry_base_ms::text), ('retry_cap_ms', d.retry_cap_ms::text, p_retry_cap_ms::text),
+                   ('spare_max', d.spare_max::text, p_spare_max::text), ('group_slots', d.group_slots::text, p_group_slots::text),
+                   ('group_strict', d.group_strict::text, p_group_strict::text), ('retain_done_ms', d.retain_done_ms::text, p_retain_done_ms::text),
+                   ('retain_dead_ms', d.retain_dead_ms::text, p_retain_dead_ms::text), ('build', d.build::text, p_build::text)) as v(setting, old_value, new_value)
+     where v.old_value <> v.new_value;
+  end if;
+end $$;

@@ -1,0 +1,73 @@
+-- taskgate.start_execution: opens a worker's stay for one definition, with its first tokens. No token: no execution.
+-- In:     p_name; p_operation_id uuid: a repeat answers the first call's execution; p_worker 1..200 characters;
+--         p_build, p_settings_hash: of the asking code, null hash: don't compare; p_want int 1..1000 tokens;
+--         p_needs_ready: answer `none` at once when no task is ready or due, and ask for no more tokens than tasks wait
+-- Out:    status: started | limited | paused | none | unknown (register first) | outdated (register, then ask again);
+--         task_execution_id; lease_ms: how long from now; tokens: granted; token_fence; spare_max; ready: tasks ready,
+--         counted up to p_want; retry_in_ms: when limited; next_due_ms: until the next scheduled task, when none;
+--         dead_holders: call reclaim_expired when > 0
+-- Raises: TG422 want or worker out of range
+-- Locks:  task_execution (own new row), task_definition, task_execution (dead holders, by skip)
+-- Plan:   unique name, primary keys; a denial is one read without lock or write
+-- Once:   by operation id
+-- Twin:   mssql/sql/procedures/StartExecution.sql
+create or replace function taskgate.start_execution(
+  p_name text, p_operation_id uuid, p_worker text, p_build bigint, p_settings_hash text, p_want int, p_needs_ready boolean,
+  out status text, out task_execution_id bigint, out lease_ms int, out tokens int, out token_fence bigint, out spare_max smallint,
+  out ready int, out retry_in_ms bigint, out next_due_ms bigint, out dead_holders int)
+language plpgsql security definer
+set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+declare
+  v_now timestamptz := _now();                       -- before any wait: a late grant has a shorter lease, never a longer one
+  d record;
+  e record;
+  s record;
+begin
+  if p_want is null or p_want not between 1 and 1000 then
+    raise exception 'want: expected 1..1000 (%)', p_want using errcode = 'TG422';
+  end if;
+  if p_worker is null or char_length(p_worker) not between 1 and 200 then
+    raise exception 'worker: expected 1..200 characters (%)', left(p_worker, 220) using errcode = 'TG422';
+  end if;
+  tokens := 0; ready := 0; dead_holders := 0;
+  select x.task_definition_id, x.build, x.settings_hash, x.lease_ms, x.spare_max, x.token_fence into d from task_definition x where x.name = p_name;
+  if not found then status := 'unknown'; return; end if;
+  if d.build < p_build or (d.build = p_build and d.settings_hash <> p_settings_hash) then
+    if p_settings_hash is not null then status := 'outdated'; return; end if;
+  end if;
+  lease_ms := d.lease_ms; spare_max := d.spare_max;
+
+  select x.task_execution_id, x.state, x.token_count into e from task_execution x where x.operation_id = p_operation_id;
+  if not found then
+    select count(*) into ready from (select 1 from taskgate.ready r where r.task_definition_id = d.task_definition_id limit p_want) c;
+    if p_needs_ready and ready < p_want then
+      ready := ready + (select count(*) from (select 1 from scheduled c where c.task_definition_id = d.task_definition_id and c.run_at <= v_now limit p_want - ready) c);
+      if ready = 0 then
+        status := 'none'; next_due_ms := _next_due_ms(d.task_definition_id); return;
+      end if;
+    end if;
+    select * into s from _deny_early(d.task_definition_id);
+    if s.o_status is not null then status := s.o_status; retry_in_ms := s.o_retry_in_ms; return; end if;
+    insert into task_execution as x (operation_id, task_definition_id, state, started_at, lease_until, worker, build)
+    values (p_operation_id, d.task_definition_id, 1, v_now, v_now + d.lease_ms * interval '1 ms', p_worker, coalesce(p_build, 0))
+    on conflict (operation_id) do nothing returning x.task_execution_id into task_execution_id;
+    if not found then                                -- the first attempt was still running: its answer
+      select x.task_execution_id, x.state, x.token_count into e from task_execution x where x.operation_id = p_operation_id;
+    end if;
+  end if;
+  if e.task_execution_id is not null then
+    task_execution_id := e.task_execution_id; tokens := e.token_count; token_fence := d.token_fence;
+    status := case when e.state = 1 and e.token_count > 0 then 'started' else 'limited' end;
+    return;
+  end if;
+
+  select * into s from _settle_tokens(d.task_definition_id, start_execution.task_execution_id,
+                                      case when p_needs_ready then least(p_want, ready) else p_want end, null, null);
+  tokens := s.o_own; token_fence := s.o_token_fence; dead_holders := s.o_dead;
+  if s.o_own > 0 then status := 'started'; return; end if;
+  delete from task_execution x where x.task_execution_id = start_execution.task_execution_id;
+  task_execution_id := null;
+  status := case when s.o_paused then 'paused' else 'limited' end;
+  retry_in_ms := _retry_in_ms(d.task_definition_id);
+end $$;

@@ -1,0 +1,39 @@
+-- taskgate.sweep: one read that tells what is due: the safety net behind the hints. Changes nothing.
+-- In:     p_most int 1..1000: definitions with something to do, at most
+-- Out:    status: swept; expired: executions past their lease or declared dead (call reclaim_expired), counted up to 1000
+--         definitions: JSON array, by name, of those with ready or due tasks, {name, ready (counted up to 1000), free: tokens
+--           that may be granted, up to 1000, due: tasks wait for promotion, paused}, or null
+--         next_due_ms: until the next scheduled task of any definition, 0 when some are due, or null
+-- Raises: TG422 most out of range
+-- Locks:  none
+-- Plan:   a few index probes per definition
+-- Once:   naturally
+-- Twin:   mssql/sql/procedures/Sweep.sql
+create or replace function taskgate.sweep(p_most int, out status text, out expired int, out definitions text, out next_due_ms bigint)
+language plpgsql security definer
+set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+declare
+  v_now timestamptz := _now();
+begin
+  if p_most is null or p_most not between 1 and 1000 then raise exception 'most: expected 1..1000 (%)', p_most using errcode = 'TG422'; end if;
+  status := 'swept';
+  select count(*) into expired from (
+    select 1 from task_execution e where e.state in (1, 3) and (e.state = 3 or e.lease_until < v_now) limit 1000) x;
+  select '[' || string_agg(json_build_object('name', f.name, 'ready', f.ready, 'free', f.free, 'due', f.is_due, 'paused', f.paused)::text, ',' order by f.name) || ']'
+    into definitions
+    from (
+      select d.name, d.paused, r.ready, s.is_due,
+             case when coalesce(d.concurrency_limit_override, d.concurrency_limit) = -1 then 1000
+                  else greatest(coalesce(d.concurrency_limit_override, d.concurrency_limit) - (
+                    select count(*) from _read_tokens(d.execution_tokens) t
+                      join task_execution e on e.task_execution_id = t.grantee and e.state = 1 and e.lease_until >= v_now where t.is_held), 0) end as free
+        from task_definition d
+       cross join lateral (select count(*)::int as ready from (select 1 from ready x where x.task_definition_id = d.task_definition_id limit 1000) c) r
+       cross join lateral (select exists (select 1 from scheduled x where x.task_definition_id = d.task_definition_id and x.run_at <= v_now) as is_due) s
+       where r.ready > 0 or s.is_due
+       order by d.name limit p_most) f;
+  select case when min(n.run_at) is not null then greatest(ceil(extract(epoch from min(n.run_at) - v_now) * 1000), 0)::bigint end into next_due_ms
+    from task_definition d
+   cross join lateral (select x.run_at from scheduled x where x.task_definition_id = d.task_definition_id order by x.run_at, x.task_id limit 1) n;
+end $$;

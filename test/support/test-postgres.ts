@@ -1,0 +1,67 @@
+import { Client } from "pg";
+import { startEmbeddedPostgres } from "../../shared/local/embedded-postgres";
+import { migrateStore } from "../../shared/store/open-store";
+
+/** Name of the migrated database that test files clone. */
+export const templateDatabase = "taskgate_template";
+
+/** A server for tests. */
+export interface TestPostgres {
+  url: string;
+  stop(): Promise<void>;
+}
+
+/** Starts the embedded server, or takes the one of TASKGATE_TEST_POSTGRES_URL, and makes the template. */
+export async function startTestPostgres(): Promise<TestPostgres> {
+  const given = process.env["TASKGATE_TEST_POSTGRES_URL"];
+  const server: TestPostgres =
+    given === undefined ? await startEmbeddedPostgres({ keep: false }) : { url: given, stop: () => Promise.resolve() };
+  await withClient(server.url, async (client) => {
+    await client.query(`drop database if exists ${templateDatabase} with (force)`);
+    await client.query(`create database ${templateDatabase}`);
+  });
+  await migrateStore({ url: databaseUrl(server.url, templateDatabase) });
+  return server;
+}
+
+/** The same server, another database. */
+export function databaseUrl(url: string, database: string): string {
+  const changed = new URL(url);
+  changed.pathname = `/${database}`;
+  return changed.toString();
+}
+
+let databases = 0;
+
+/** Clones the template. Keeps nothing: `drop` it in afterAll, or leave it to the server's end when a test failed. */
+export async function createTestDatabase(): Promise<{ url: string; drop(): Promise<void> }> {
+  const server = process.env["TASKGATE_TEST_POSTGRES"];
+  if (server === undefined) throw new Error("TASKGATE_TEST_POSTGRES is not set: run through test/jest.config.cjs");
+  const name = `test_${String(process.pid)}_${String((databases += 1))}`;
+  // A template can be cloned by one at a time: try again while another file does.
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await withClient(server, (client) => client.query(`create database ${name} template ${templateDatabase}`));
+      break;
+    } catch (error) {
+      if (attempt === 50 || !(error instanceof Error && "code" in error && error.code === "55006")) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  }
+  return {
+    url: databaseUrl(server, name),
+    drop: () => withClient(server, async (client) => void (await client.query(`drop database ${name} with (force)`))),
+  };
+}
+
+/** A raw connection for `body`, closed afterwards. */
+export async function withClient<Result>(url: string, body: (client: Client) => Promise<Result>): Promise<Result> {
+  const client = new Client({ connectionString: url });
+  client.on("error", () => undefined);
+  await client.connect();
+  try {
+    return await body(client);
+  } finally {
+    await client.end();
+  }
+}
