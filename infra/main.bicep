@@ -1,9 +1,9 @@
 targetScope = 'subscription'
 
 metadata name = 'Taskgate'
-metadata description = 'Everything Taskgate needs in Azure: a resource group with function app, storage queues, SQL database, telemetry, alerts. No key and no password exists anywhere in it.'
+metadata description = 'Everything Taskgate needs in Azure, without a single key or password.'
 
-@description('Required. Name of the environment, part of the name of the resource group and of the tags.')
+@description('Required. Name of the environment, part of names and tags.')
 @minLength(1)
 @maxLength(40)
 param environmentName string
@@ -12,7 +12,9 @@ param environmentName string
 @minLength(1)
 param location string
 
-@description('Required. Public: SQL admits Azure addresses, storage all, and Entra sign-in protects both. Private: private endpoints only.')
+// Public: SQL admits Azure addresses, storage all, and Entra sign-in protects both.
+// Private: storage and SQL are reached through private endpoints.
+@description('Required. Whether storage and SQL have public addresses.')
 @allowed([
   'private'
   'public'
@@ -22,7 +24,7 @@ param networkMode string
 @description('Conditional. Address range of the virtual network, used if networkMode is private.')
 param networkAddressPrefix string = '10.40.0.0/24'
 
-@description('Optional. One IPv4 address that may reach SQL from outside, for the machine that runs the migrations; empty for none.')
+@description('Optional. IPv4 address that may reach SQL, to run migrations from; empty: none.')
 param sqlClientIpAddress string = ''
 
 @description('Optional. Object id of the Entra administrator of SQL; empty for whoever deploys.')
@@ -31,7 +33,7 @@ param sqlAdminObjectId string = ''
 @description('Optional. Display name of the Entra administrator of SQL.')
 param sqlAdminName string = 'taskgate-sql-admin'
 
-@description('Optional. Kind of the Entra administrator of SQL; a pipeline that deploys as itself is an Application.')
+@description('Optional. Kind of the Entra administrator of SQL; a pipeline is an Application.')
 @allowed([
   'Application'
   'Group'
@@ -56,7 +58,7 @@ param sqlVCoresMin string = '0.5'
 @description('Optional. Idle minutes after which a serverless database pauses; -1 for never.')
 param sqlAutoPauseMinutes int = -1
 
-@description('Optional. True: the monthly free offer of Azure SQL, pausing when it is used up. Serverless only.')
+@description('Optional. True: free offer of Azure SQL, pausing when used up. Serverless only.')
 param sqlUsesFreeOffer bool = false
 
 @description('Optional. Largest size of the data in gigabytes.')
@@ -82,13 +84,15 @@ param sqlBackupRetentionDays int = 7
 ])
 param instanceMemoryMb int
 
-@description('Required. Most on-demand instances of each function group; see the capacity table in infra/README.md before raising it.')
+// Look at the capacity table in infra/README.md before raising it.
+@description('Required. Most on-demand instances of each function group.')
 param instanceCountMax int
 
-@description('Optional. Instances that always run: objects with name (http or function:NAME) and instanceCount.')
+@description('Optional. Instances that always run: name (http or function:NAME), instanceCount.')
 param alwaysReady array = []
 
-@description('Optional. Schedule of function sweep, six NCRONTAB fields, UTC. Rare ticks let a serverless database pause; hints do the punctual work.')
+// Rare ticks let a serverless database pause; hints do the punctual work.
+@description('Optional. Schedule of function sweep: six NCRONTAB fields, UTC.')
 param sweepSchedule string = '*/30 * * * * *'
 
 @description('Optional. Redundancy of the storage account.')
@@ -101,10 +105,10 @@ param storageSkuName string = 'Standard_LRS'
 @description('Optional. Days that logs are kept.')
 param logRetentionDays int = 30
 
-@description('Optional. Gigabytes of logs a day after which ingestion stops until the next day; -1 for no cap.')
+@description('Optional. Gigabytes of logs a day until ingestion stops for the day; -1: no cap.')
 param logDailyQuotaGb int = -1
 
-@description('Optional. True: create the alert rules. They expect a sweep at least every five minutes.')
+@description('Optional. True: create alert rules, which expect a sweep every five minutes.')
 param hasAlerts bool = false
 
 @description('Optional. E-mail addresses that alerts are sent to.')

@@ -1,5 +1,5 @@
 metadata name = 'Alerts'
-metadata description = 'Few rules that mean something is wrong: nothing runs at all, tasks die, the database is close to a limit.'
+metadata description = 'Few rules: nothing runs at all, tasks die, the database nears a limit.'
 
 @description('Required. Prefix of the names of the rules.')
 param namePrefix string
@@ -74,7 +74,7 @@ resource heartbeatMissing 'Microsoft.Insights/scheduledQueryRules@2023-12-01' = 
   kind: 'LogAlert'
   properties: {
     displayName: 'Taskgate: no sweep for 15 minutes'
-    description: 'Function sweep reported nothing for 15 minutes: the app is down, or cannot reach the database or the telemetry endpoint.'
+    description: 'The app is down, or cannot reach the database or the telemetry endpoint.'
     severity: 1
     enabled: true
     scopes: [

@@ -1,5 +1,5 @@
 metadata name = 'Functions'
-metadata description = 'Flex Consumption plan and the function app. Everything it reaches, it reaches with its identity.'
+metadata description = 'Flex Consumption plan, and the function app with its settings.'
 
 @description('Required. Name of the plan.')
 param planName string
@@ -51,12 +51,14 @@ param sweepSchedule string
 ])
 param instanceMemoryMb int
 
-@description('Required. Most on-demand instances of each function group: all HTTP functions are one group, every queue and timer function is a group of its own.')
+// All HTTP functions are one group, every queue and timer function is a group of its own.
+@description('Required. Most on-demand instances of each function group.')
 @minValue(1)
 @maxValue(1000)
 param instanceCountMax int
 
-@description('Required. Instances that always run, on top of instanceCountMax: objects with name (http or function:NAME) and instanceCount.')
+// They come on top of instanceCountMax.
+@description('Required. Instances that always run: name (http or function:NAME), instanceCount.')
 param alwaysReady array
 
 @description('Required. Resource id of the subnet for outbound traffic; empty for none.')

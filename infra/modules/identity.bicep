@@ -1,5 +1,5 @@
 metadata name = 'Identity'
-metadata description = 'The one user-assigned identity of the function app: it reads the package, the queues, and SQL.'
+metadata description = 'The one user-assigned identity of the function app.'
 
 @description('Required. Name of the identity; also the name of the database user.')
 param name string

@@ -1,5 +1,5 @@
 metadata name = 'Monitoring'
-metadata description = 'Log Analytics workspace and the Application Insights component that writes to it.'
+metadata description = 'Log Analytics workspace, and Application Insights writing to it.'
 
 @description('Required. Name of the Log Analytics workspace.')
 param workspaceName string
@@ -18,7 +18,7 @@ param tags object
 @maxValue(730)
 param retentionDays int
 
-@description('Required. Gigabytes of logs a day after which ingestion stops until the next day; -1 for no cap.')
+@description('Required. Gigabytes of logs a day until ingestion stops for the day; -1: no cap.')
 @minValue(-1)
 param dailyQuotaGb int
 

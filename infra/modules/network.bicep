@@ -1,5 +1,5 @@
 metadata name = 'Network'
-metadata description = 'Private profile: a virtual network with one subnet for the app and one for the private endpoints of storage and SQL, each endpoint with its DNS zone.'
+metadata description = 'Private profile: subnets, private endpoints, and their DNS zones.'
 
 @description('Required. Name of the virtual network.')
 param name string
@@ -10,7 +10,8 @@ param location string
 @description('Required. Tags of all resources.')
 param tags object
 
-@description('Required. Address range of the network, at least /24. The app gets the first /26 of it, the endpoints the second.')
+// The app gets the first /26 of it, the endpoints the second.
+@description('Required. Address range of the network, at least a /25.')
 param addressPrefix string
 
 @description('Required. Resource id of the storage account.')
@@ -82,6 +83,16 @@ resource network 'Microsoft.Network/virtualNetworks@2024-07-01' = {
   }
 }
 
+resource appSubnet 'Microsoft.Network/virtualNetworks/subnets@2024-07-01' existing = {
+  parent: network
+  name: appSubnetName
+}
+
+resource endpointSubnet 'Microsoft.Network/virtualNetworks/subnets@2024-07-01' existing = {
+  parent: network
+  name: endpointSubnetName
+}
+
 resource zones 'Microsoft.Network/privateDnsZones@2024-06-01' = [
   for endpoint in endpoints: {
     name: endpoint.zone
@@ -112,7 +123,7 @@ resource privateEndpoints 'Microsoft.Network/privateEndpoints@2024-07-01' = [
     tags: tags
     properties: {
       subnet: {
-        id: '${network.id}/subnets/${endpointSubnetName}'
+        id: endpointSubnet.id
       }
       privateLinkServiceConnections: [
         {
@@ -143,12 +154,9 @@ resource zoneGroups 'Microsoft.Network/privateEndpoints/privateDnsZoneGroups@202
         }
       ]
     }
-    dependsOn: [
-      zoneLinks[i]
-    ]
   }
 ]
 
 // Whoever takes this output waits for the whole module: names resolve before the app starts.
 @description('Resource id of the subnet of the function app.')
-output appSubnetId string = '${network.id}/subnets/${appSubnetName}'
+output appSubnetId string = appSubnet.id

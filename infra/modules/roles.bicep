@@ -1,5 +1,5 @@
 metadata name = 'Roles'
-metadata description = 'What the identity of the function app may do outside the database. Rights inside the database come from role TaskgateWorker.'
+metadata description = 'What the identity may do outside the database; inside, see TaskgateWorker.'
 
 @description('Required. Object id of the identity.')
 param principalId string

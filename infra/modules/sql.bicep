@@ -1,5 +1,5 @@
 metadata name = 'SQL'
-metadata description = 'Logical server with Entra-only sign-in, the Taskgate database, firewall, backups, auditing, diagnostics.'
+metadata description = 'Server with Entra-only sign-in, database, firewall, backups, auditing.'
 
 @description('Required. Name of the logical server.')
 param serverName string
@@ -13,7 +13,8 @@ param location string
 @description('Required. Tags of server and database.')
 param tags object
 
-@description('Required. Object id of the Entra administrator: best a group with the deploying principal and the people who operate.')
+// Best a group: the principal that deploys, and the people who operate.
+@description('Required. Object id of the Entra administrator.')
 param adminObjectId string
 
 @description('Required. Display name of the Entra administrator.')
@@ -40,15 +41,16 @@ param skuName string
 @maxValue(80)
 param vCores int
 
-@description('Required. Fewest virtual cores of a serverless database, as text because Bicep has no decimals, for example 0.5. Not used otherwise.')
+// Text, because Bicep has no decimals.
+@description('Required. Fewest virtual cores of a serverless database, for example 0.5.')
 param vCoresMin string
 
-@description('Required. Idle minutes after which a serverless database pauses; -1 for never. Not used otherwise.')
+@description('Required. Idle minutes after which a serverless database pauses; -1: never.')
 @minValue(-1)
 @maxValue(10080)
 param autoPauseMinutes int
 
-@description('Required. True: the monthly free offer, pausing until the next month when it is used up. Serverless only.')
+@description('Required. True: free offer of Azure SQL, pausing when used up. Serverless only.')
 param usesFreeOffer bool
 
 @description('Required. Largest size of the data in gigabytes.')
@@ -70,15 +72,16 @@ param backupRedundancy string
 @maxValue(35)
 param backupRetentionDays int
 
-@description('Required. True: reachable through a private endpoint, plus clientIpAddress if given.')
+@description('Required. True: reached through a private endpoint, and from clientIpAddress.')
 param isPrivate bool
 
-@description('Required. One IPv4 address let in from outside, for example for migrations; empty for none.')
+@description('Required. One IPv4 address let in from outside; empty for none.')
 param clientIpAddress string
 
 @description('Required. Resource id of the Log Analytics workspace for audit and diagnostics.')
 param workspaceId string
 
+var hasClient = !empty(clientIpAddress)
 var isServerless = skuName == 'GP_S_Gen5'
 var serverlessProperties = {
   autoPauseDelay: autoPauseMinutes
@@ -104,7 +107,7 @@ resource server 'Microsoft.Sql/servers@2023-08-01' = {
       tenantId: tenant().tenantId
     }
     minimalTlsVersion: '1.2'
-    publicNetworkAccess: isPrivate && empty(clientIpAddress) ? 'Disabled' : 'Enabled'
+    publicNetworkAccess: isPrivate && !hasClient ? 'Disabled' : 'Enabled'
   }
 }
 
@@ -140,7 +143,7 @@ resource allowAzure 'Microsoft.Sql/servers/firewallRules@2023-08-01' = if (!isPr
   }
 }
 
-resource allowClient 'Microsoft.Sql/servers/firewallRules@2023-08-01' = if (!empty(clientIpAddress)) {
+resource allowClient 'Microsoft.Sql/servers/firewallRules@2023-08-01' = if (hasClient) {
   parent: server
   name: 'Client'
   properties: {

@@ -1,5 +1,5 @@
 metadata name = 'Storage'
-metadata description = 'Storage account of the function app: host state, the deployment package, and the two queues. Keys are off.'
+metadata description = 'Storage account of the function app: host state, package, queues; no keys.'
 
 @description('Required. Name of the storage account, 3 to 24 lower-case letters and digits.')
 @minLength(3)
@@ -22,10 +22,12 @@ param skuName string
 @description('Required. True: reachable through private endpoints only.')
 param isPrivate bool
 
-@description('Required. Names of the queues to create. The Functions host would create missing ones, poison queues too; creating them here makes them visible from the first minute.')
+// The host would create missing ones; made here they can be watched from the first minute.
+@description('Required. Names of the queues.')
 param queueNames array
 
 var packageContainerName = 'app-package'
+var endpoints = account.properties.primaryEndpoints
 
 resource account 'Microsoft.Storage/storageAccounts@2025-01-01' = {
   name: name
@@ -89,13 +91,13 @@ output resourceId string = account.id
 output name string = account.name
 
 @description('Blob endpoint, ends with a slash.')
-output blobEndpoint string = account.properties.primaryEndpoints.blob
+output blobEndpoint string = endpoints.blob
 
 @description('Queue endpoint, ends with a slash.')
-output queueEndpoint string = account.properties.primaryEndpoints.queue
+output queueEndpoint string = endpoints.queue
 
 @description('Table endpoint, ends with a slash.')
-output tableEndpoint string = account.properties.primaryEndpoints.table
+output tableEndpoint string = endpoints.table
 
 @description('Address of the container with the deployment package.')
-output packageContainerUrl string = '${account.properties.primaryEndpoints.blob}${packageContainer.name}'
+output packageContainerUrl string = '${endpoints.blob}${packageContainer.name}'

@@ -55,16 +55,21 @@ function askTool(tool, resourceType) {
   }
 }
 
-/** Turns the tool's text of a type into ours: literals are quoted, the rest are names. */
+/**
+ * Turns the tool's text of a type into ours: literals are quoted, the rest are names. A part of a
+ * union is a literal even if an object has the same name.
+ */
 function typeText(type, names) {
+  const parts = type.split(" | ");
   const plain = (part) => {
     const [, base, brackets] = /^(.*?)((?:\[\])*)$/s.exec(part);
     if (NOT_EXPANDED.has(base)) {
       return `any${brackets}`;
     }
-    return SCALARS.has(base) || names.has(base) ? part : `'${part}'`;
+    const isName = SCALARS.has(base) || (names.has(base) && (parts.length === 1 || brackets));
+    return isName ? part : `'${part}'`;
   };
-  return type.split(" | ").map(plain).join(" | ");
+  return parts.map(plain).join(" | ");
 }
 
 function propertyText(property, names) {

@@ -85,12 +85,15 @@ export async function startEmbeddedPostgres(
   const binaries = await preparePostgresBinaries({ packageDir: options.packageDir, user });
   const dataDir = await chooseDataDir(options, user);
   const plan: StartPlan = { options, user, binaries, dataDir };
-  if (!(await prepareDataDir(plan))) await createCluster(plan);
   if (options.port !== undefined && !(await isPortFree(options.port))) {
     throw new Error(portInUse(options.port));
   }
+  if (!(await prepareDataDir(plan))) await createCluster(plan);
   return await startServer(plan);
 }
+
+/** Data folders under the temp folder; a temporary one has TEMPORARY_MARK in it. */
+const DATA_PREFIX = "taskgate-postgres-data-";
 
 interface StartPlan {
   readonly options: EmbeddedPostgresOptions;
@@ -120,14 +123,27 @@ async function chooseDataDir(
   if (options.dataDir === undefined) {
     if (options.keep)
       throw new Error("Expected `dataDir` with `keep: true`: where to keep the data.");
-    return join(await openTempDir(), `taskgate-postgres-data-${randomUUID()}`);
+    const temp = await openTempDir();
+    await removeLeftovers(temp);
+    return join(temp, `${DATA_PREFIX}${randomUUID()}`);
   }
   // Resolved first: initdb would take a relative path from its own folder.
   const wanted = resolve(options.dataDir);
   await mkdir(dirname(wanted), { recursive: true });
   if (user === undefined || (await canOthersEnter(dirname(wanted)))) return wanted;
   const key = createHash("sha256").update(wanted).digest("hex").slice(0, 12);
-  return join(await openTempDir(), `taskgate-postgres-data-${key}`);
+  return join(await openTempDir(), `${DATA_PREFIX}${key}`);
+}
+
+/** Removes temporary data of killed processes; the supervisor missed it, after a power cut say. */
+async function removeLeftovers(temp: string): Promise<void> {
+  for (const name of await readdir(temp)) {
+    if (!name.startsWith(DATA_PREFIX)) continue;
+    const path = join(temp, name);
+    const maker = draftMaker(name) ?? (await readPid(join(path, TEMPORARY_MARK)));
+    if (maker === null || isAlive(maker) || (await liveHolder(path)) !== null) continue;
+    await rm(path, { recursive: true, force: true });
+  }
 }
 
 /** True if the folder holds a cluster to use; false if one must be made (the folder is absent). */
@@ -182,25 +198,31 @@ async function chownTree(path: string, user: ServiceUser): Promise<void> {
 /** The process that holds a data folder, if it is alive: the server, or who is starting it. */
 async function liveHolder(dataDir: string): Promise<number | null> {
   const server = await readPid(join(dataDir, "postmaster.pid"));
-  if (server !== null && (await isPostgres(server))) return server;
+  if (server !== null) {
+    if (await isPostgres(server)) return server;
+    // The server would look at the number alone and refuse to start.
+    await rm(join(dataDir, "postmaster.pid"), { force: true });
+  }
   const maker = await readPid(join(dataDir, TEMPORARY_MARK));
   return maker !== null && isAlive(maker) ? maker : null;
 }
 
+/** The number in a file's first line; null if there is none, or the file is not ours to read. */
 async function readPid(file: string): Promise<number | null> {
-  if (!existsSync(file)) return null;
-  const [firstLine] = (await readFile(file, "utf8")).split("\n");
+  const [firstLine] = (await readFile(file, "utf8").catch(() => "")).split("\n");
   const pid = Number(firstLine);
   return Number.isInteger(pid) && pid > 0 ? pid : null;
 }
 
+/** Whether a process is a living PostgreSQL server, as far as the system tells. */
 async function isPostgres(pid: number): Promise<boolean> {
   if (!isAlive(pid)) return false;
-  // After a reboot the number may be anybody's. Where /proc tells the name, look.
-  const nameFile = `/proc/${String(pid)}/comm`;
-  if (!existsSync(nameFile)) return true;
-  const name = await readFile(nameFile, "utf8").catch(() => "");
-  return name.startsWith("postgres");
+  // "<pid> (<name>) <state> ...". After a reboot the number may be anybody's, and a container
+  // without an init process keeps ended ones as zombies (Z).
+  const status = await readFile(`/proc/${String(pid)}/stat`, "utf8").catch(() => null);
+  if (status === null) return true;
+  const [, name = "", state] = /^\d+ \((.*)\) (\S)/s.exec(status) ?? [];
+  return name.startsWith("postgres") && state !== "Z";
 }
 
 function folderInUse(dataDir: string, pid: number | string): string {
@@ -217,18 +239,23 @@ function portInUse(port: number): string {
   );
 }
 
-function draftPrefix(dataDir: string): string {
-  return `${basename(dataDir)}.draft-`;
+/** Where a cluster is made before it gets its name: `<dataDir>.draft-<process id>-<random>`. */
+function draftName(dataDir: string): string {
+  return `${basename(dataDir)}.draft-${String(process.pid)}-${randomUUID().slice(0, 8)}`;
 }
 
-/** Removes drafts of clusters whose makers were killed. */
+function draftMaker(name: string): number | null {
+  const maker = /\.draft-(\d+)-\w+$/.exec(name)?.[1];
+  return maker === undefined ? null : Number(maker);
+}
+
+/** Removes drafts of this cluster whose makers were killed. */
 async function removeDrafts(dataDir: string): Promise<void> {
   const folder = dirname(dataDir);
-  const prefix = draftPrefix(dataDir);
   for (const name of await readdir(folder)) {
-    if (!name.startsWith(prefix)) continue;
-    const maker = Number(name.slice(prefix.length).split("-")[0]);
-    if (!isAlive(maker)) await rm(join(folder, name), { recursive: true, force: true });
+    const maker = name.startsWith(`${basename(dataDir)}.draft-`) ? draftMaker(name) : null;
+    if (maker === null || isAlive(maker)) continue;
+    await rm(join(folder, name), { recursive: true, force: true });
   }
 }
 
@@ -245,10 +272,7 @@ function isAlive(pid: number): boolean {
 /** Makes a cluster under a draft's name, then renames it: it is there completely or not at all. */
 async function createCluster(plan: StartPlan): Promise<void> {
   const { dataDir, user, binaries, options } = plan;
-  const draft = join(
-    dirname(dataDir),
-    `${draftPrefix(dataDir)}${String(process.pid)}-${randomUUID().slice(0, 8)}`,
-  );
+  const draft = join(dirname(dataDir), draftName(dataDir));
   await mkdir(draft, { mode: 0o700 });
   if (user !== undefined) await chown(draft, user.uid, user.gid);
   const args = ["-D", draft, "-A", "trust", "-U", "dev", "-E", "UTF8", "--no-locale"];
@@ -306,7 +330,9 @@ async function startServer(plan: StartPlan): Promise<EmbeddedPostgres> {
         throw new Error(portInUse(port), { cause: error });
       }
       const holder = /another (?:postmaster|postgres) \(PID (\d+)\)/.exec(text);
-      if (holder !== null) throw new Error(folderInUse(plan.dataDir, holder[1] ?? "unknown"));
+      if (holder !== null) {
+        throw new Error(folderInUse(plan.dataDir, holder[1] ?? "unknown"), { cause: error });
+      }
       throw new Error(`PostgreSQL did not start in ${plan.dataDir}: ${text.trim()}`, {
         cause: error,
       });

@@ -192,7 +192,9 @@ function tell(supervisor: ChildProcess, request: SupervisorRequest): void {
 function forkSupervisor(): ChildProcess {
   const extension = extname(__filename);
   const program = join(__dirname, `supervisor${extension}`);
-  const options = { detached: true, windowsHide: true };
+  // What the user set for node (an inspector, a loader) is not meant for the supervisor.
+  const env = { ...process.env, NODE_OPTIONS: undefined };
+  const options = { detached: true, windowsHide: true, env };
   if (extension !== ".ts") {
     return fork(program, {
       ...options,

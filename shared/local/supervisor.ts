@@ -54,8 +54,8 @@ function start(request: StartRequest): void {
   if (child.pid === undefined) return;
   services.set(id, service);
   for (const stream of [child.stdout, child.stderr]) {
-    stream?.setEncoding("utf8");
-    stream?.on("data", (text: string) => {
+    stream.setEncoding("utf8");
+    stream.on("data", (text: string) => {
       answer({ kind: "output", id, text });
     });
   }

@@ -1,7 +1,7 @@
 /** The embedded PostgreSQL, with the real programs. */
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { chmod, cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { chmod, cp, mkdir, mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -58,6 +58,14 @@ async function copyPrograms(target: string): Promise<void> {
     target: string;
   }[];
   for (const link of links) await rm(join(target, link.target), { force: true });
+}
+
+/** Where the start puts programs that another user could not reach. */
+async function copiesOfPrograms(): Promise<string[]> {
+  const names = await readdir(tmpdir());
+  return names
+    .filter((name) => /^taskgate-postgres-\d/.test(name))
+    .map((name) => join(tmpdir(), name));
 }
 
 describe("start and stop", () => {
@@ -194,6 +202,7 @@ describe("the programs", () => {
     const packageDir = join(home, "programs");
     await copyPrograms(packageDir);
     const dataDir = join(home, "data");
+    const copiesBefore = await copiesOfPrograms();
     const first = await start({ dataDir, keep: true, packageDir });
     await query(first, "CREATE TABLE kept AS SELECT 42 AS answer");
     expect(first.dataDir.startsWith(home)).toBe(false);
@@ -203,6 +212,9 @@ describe("the programs", () => {
     expect(await query(second, "SELECT answer FROM kept")).toBe(42);
     await second.stop();
     await rm(second.dataDir, { recursive: true });
+    const copies = (await copiesOfPrograms()).filter((copy) => !copiesBefore.includes(copy));
+    expect(copies).toHaveLength(1);
+    for (const copy of copies) await rm(copy, { recursive: true });
   });
 
   test("the npm packages are named after the system", () => {

@@ -1,4 +1,4 @@
-/** Routes, schedules and queue texts: what can be tested without a process. */
+/** HTTP routes of the local Functions host. */
 import { describe, expect, test } from "@jest/globals";
 import { parseRoute } from "../../shared/local/functions-host/route-template";
 

@@ -1,6 +1,9 @@
-/** Schedules as Azure's NCRONTAB parser understands them. */
+/** Timer triggers of the local Functions host; schedules as Azure's NCRONTAB parser reads them. */
 import { describe, expect, test } from "@jest/globals";
+import { setup, useHosts } from "./fixtures/host-setup";
 import { parseSchedule } from "../../shared/local/functions-host/timer-listener";
+
+useHosts();
 
 function nextRuns(schedule: string, from: string, count = 2): string[] {
   return parseSchedule(schedule)
@@ -39,5 +42,39 @@ describe("a schedule", () => {
 
   test.each(["00:00:30", "", "* * *"])("%j is refused: not six fields", (schedule) => {
     expect(() => parseSchedule(schedule)).toThrow("not a cron expression of six fields");
+  });
+});
+
+describe("timers", () => {
+  test("a timer runs on its schedule and at the start if it says so", async () => {
+    const { host } = await setup({ env: { APP_TIMERS: "1", TICK_SCHEDULE: "* * * * * *" } });
+    const [startup] = await host.events("startup");
+    expect(startup["timer"]).toMatchObject({
+      isPastDue: false,
+      schedule: { adjustForDST: true },
+      scheduleStatus: { next: expect.stringMatching(/^\d{4}-01-01T00:00:00.000Z$/) },
+    });
+    const ticks = await host.events("tick", 3);
+    for (const { timer, atMs } of ticks) {
+      // Below one minute there is no monitor and so no status, as on Azure.
+      expect(timer).toEqual({
+        isPastDue: false,
+        schedule: { adjustForDST: true },
+        scheduleStatus: null,
+      });
+      expect(Number(atMs) % 1_000).toBeLessThan(700);
+    }
+  });
+
+  test("a run that takes longer than the schedule is not overlapped", async () => {
+    const env = { APP_TIMERS: "1", TICK_SCHEDULE: "* * * * * *", TICK_GATE: "tick" };
+    const { host, send } = await setup({ env });
+    await host.events("tick");
+    // The proof that time has passed: a message hidden for two ticks.
+    await send({ taskId: "t" }, 2);
+    await host.events("worked");
+    expect(host.eventNames("tick")).toHaveLength(1);
+    host.send({ kind: "open", gate: "tick" });
+    await host.events("tick", 2);
   });
 });

@@ -8,7 +8,7 @@ import { beforeAll, describe, expect, test } from "@jest/globals";
 import { Cron } from "croner";
 import { readAzureYaml } from "./bicep/azure-yaml";
 import { checkParameterFile, evaluate, type ParameterFile } from "./bicep/bicepparam";
-import { capacityPlans, computeCapacity, isRecord } from "./bicep/capacity";
+import { capacityPlans, computeCapacity, readAlwaysReady } from "./bicep/capacity";
 import { checkBicepFile, type CheckContext } from "./bicep/check-file";
 import { readDocument, type BicepDocument } from "./bicep/document";
 import { describeFaults, type Fault } from "./bicep/fault";
@@ -65,10 +65,14 @@ function knownSettings(): readonly string[] {
   return names.map(([, name]) => name ?? "");
 }
 
+function lengthOf(value: unknown): number {
+  return Array.isArray(value) ? value.length : 0;
+}
+
 beforeAll(async () => {
   const parse = await loadParser();
   const types = loadResourceTypes(join(rootDirectory, "infra", "schema", "types.json"));
-  context = { parse, types, read: readRepositoryFile };
+  context = { parse, types, read: readRepositoryFile, opened: new Map() };
 });
 
 describe("bicep compiler: not available - syntax and type checks only", () => {
@@ -189,8 +193,9 @@ describe.each(parameterFiles)("environment %s", (file) => {
 
   test("the sweep's schedule can be read, and is frequent enough for the alerts", () => {
     const { values } = openParameters(file);
-    const schedule = String(values.get("sweepSchedule"));
-    const [first, second] = new Cron(schedule, { timezone: "UTC" }).nextRuns(2);
+    const schedule = values.get("sweepSchedule");
+    const cron = new Cron(typeof schedule === "string" ? schedule : "", { timezone: "UTC" });
+    const [first, second] = cron.nextRuns(2);
     const minutes = ((second?.getTime() ?? NaN) - (first?.getTime() ?? NaN)) / 60_000;
     expect(minutes).toBeGreaterThan(0);
     if (values.get("hasAlerts") === true) {
@@ -216,11 +221,10 @@ describe.each(parameterFiles)("environment %s", (file) => {
   test("always-ready instances are of functions that exist", () => {
     const groups = capacityPlans[name];
     const known: readonly string[] = [...(groups?.scalingGroups ?? []), ...(groups?.timers ?? [])];
-    const ready = openParameters(file).values.get("alwaysReady");
-    for (const item of Array.isArray(ready) ? ready : []) {
-      expect(isRecord(item) ? item["name"] : undefined).toEqual(expect.anything());
-      expect(known).toContain(isRecord(item) ? item["name"] : undefined);
-    }
+    const { values } = openParameters(file);
+    const ready = readAlwaysReady(values.get("alwaysReady"));
+    expect(ready.filter((item) => !known.includes(item.name))).toEqual([]);
+    expect(ready).toHaveLength(lengthOf(values.get("alwaysReady")));
   });
 });
 

@@ -284,9 +284,9 @@ export function installCoreApi(registry: CoreRegistry): void {
     Disposable,
   };
   // The worker's own way; the alternative, module hooks, is not in Node 20.
-  Module.prototype.require = new Proxy(Module.prototype.require, {
-    apply(target, self, values: [string]): unknown {
-      return values[0] === CORE_MODULE ? coreApi : Reflect.apply(target, self, values);
-    },
-  });
+  const prototype: { require: (this: unknown, id: string) => unknown } = Module.prototype;
+  const original = prototype.require;
+  prototype.require = function require(id) {
+    return id === CORE_MODULE ? coreApi : original.call(this, id);
+  };
 }

@@ -47,6 +47,8 @@ class HttpTriggerListener implements HttpListener {
   readonly #routes: readonly Route[];
   readonly #server: Server;
   readonly #working = new Set<Promise<void>>();
+  /** Requests are answered 503 until the whole host has started, and when it stops. */
+  #isStarted = false;
   #isStopped = false;
 
   constructor(options: HttpListenerOptions) {
@@ -73,9 +75,6 @@ class HttpTriggerListener implements HttpListener {
     const given = address !== null && typeof address === "object" ? address.port : port;
     return `http://${LOCAL_HOST}:${String(given)}`;
   }
-
-  /** Requests are answered 503 until the whole host has started. */
-  #isStarted = false;
 
   start(): void {
     this.#isStarted = true;

@@ -127,16 +127,16 @@ async function runSteps(
   call: { readonly input: InvocationInput; readonly source: LogSource },
 ): Promise<InvocationResult> {
   if (registry.model === undefined) throw new Error("The app has not loaded @azure/functions.");
-  let invocationContext: unknown;
+  const logged: { invocationContext?: unknown } = {};
   const core = coreContext(target, call.input, {
     invocationId: call.source.invocationId,
     log: (level, category, message) => {
-      registry.write({ level, category, message, source: call.source, invocationContext });
+      registry.write({ level, category, message, source: call.source, ...logged });
     },
   });
   const model = registry.model.getInvocationModel(core);
   const { context, inputs } = await model.getArguments();
-  invocationContext = context;
+  logged.invocationContext = context;
   const shared = { hookData: {}, appHookData: registry.appHookData, invocationContext: context };
   // Hooks may replace the inputs and the function itself, and afterwards the result or the error.
   const before = { ...shared, inputs, functionCallback: target.callback };
@@ -153,12 +153,17 @@ async function runSteps(
   core.state = "postInvocationHooks";
   await registry.runHooks("postInvocation", after);
   core.state = undefined;
-  if (after.error !== null && after.error !== undefined) throw after.error;
+  if (after.error !== null && after.error !== undefined) throw asError(after.error);
   const response = await model.getResponse(context, after.result);
   return {
     returnValue: response.returnValue ?? undefined,
     outputs: new Map((response.outputData ?? []).map(({ name, data }) => [name, data])),
   };
+}
+
+/** JavaScript lets a function throw anything. */
+function asError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown));
 }
 
 function coreContext(

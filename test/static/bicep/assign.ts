@@ -1,16 +1,8 @@
 import type { Node } from "web-tree-sitter";
-import {
-  anyType,
-  isAssignable,
-  typeName,
-  unionOf,
-  type BicepType,
-  type ObjectType,
-  type PropertyType,
-} from "./bicep-type";
-import { expectType, inferType, itemType } from "./expression";
-import { lineOf, literalText, namedChildren, objectEntries } from "./parser";
-import { loopSource, withLoopVariables, type FileScope } from "./scope";
+import { anyType, unionOf, type BicepType, type ObjectType, type PropertyType } from "./bicep-type";
+import { enterLoop, expectType, inferType } from "./expression";
+import { lineOf, namedChildren, objectEntries } from "./parser";
+import type { FileScope } from "./scope";
 
 /** Where a value goes. */
 export interface Target {
@@ -107,13 +99,10 @@ function checkUnion(value: Node, type: ObjectType, scope: FileScope): void {
 }
 
 function checkLoop(loop: Node, item: BicepType, scope: FileScope): void {
-  const source = loopSource(loop);
   const body = loop.childForFieldName("body");
-  if (source === undefined || body === null) {
-    return;
+  if (body !== null) {
+    checkAssignment(body, { type: item }, enterLoop(loop, scope));
   }
-  const sourceItem = itemType(inferType(source, scope)) ?? anyType;
-  checkAssignment(body, { type: item }, withLoopVariables(scope, loop, sourceItem));
 }
 
 function checkObject(
@@ -154,7 +143,11 @@ function checkProperty(
     scope.report("read-only", lineOf(entry.key), `"${entry.name}" of ${type.name} is read-only`);
     return;
   }
-  const wanted = property === undefined ? type.others : writtenType(property);
+  // Some official types declare names and admit any other: a name they don't know is taken for a
+  // misspelling there, too.
+  const isOpen = type.others?.kind !== "any" || type.names().length === 0;
+  const others = isOpen ? type.others : undefined;
+  const wanted = property === undefined ? others : writtenType(property);
   if (wanted === undefined) {
     const near = type.names().find((name) => name.toLowerCase() === entry.name.toLowerCase());
     const hint = near === undefined ? "" : `; did you mean "${near}"?`;
@@ -180,14 +173,4 @@ function checkNull(value: Node, property: PropertyType | undefined, scope: FileS
   if (isNull && property?.isRequired === true) {
     scope.report("required", lineOf(value), "null where a value is required");
   }
-}
-
-/** Checks the default of a parameter, or a literal of a parameter file, against allowed values. */
-export function checkAllowed(value: Node, type: BicepType): string | undefined {
-  const text = literalText(value);
-  if (text === undefined) {
-    return undefined;
-  }
-  const isFine = isAssignable({ kind: "literal", value: text }, type);
-  return isFine ? undefined : `'${text}' is not one of ${typeName(type)}`;
 }

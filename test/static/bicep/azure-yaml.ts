@@ -16,8 +16,8 @@ export interface Hook {
 }
 
 /**
- * Reads azure.yaml by indentation: enough for the file we write, and no YAML library is a dependency
- * of ours.
+ * Reads azure.yaml by indentation: enough for the file we write, and no YAML library is among our
+ * dependencies.
  */
 export function readAzureYaml(text: string): AzureYaml {
   const value = (pattern: RegExp): string => pattern.exec(text)?.[1] ?? "";
@@ -30,15 +30,27 @@ export function readAzureYaml(text: string): AzureYaml {
 }
 
 function readHooks(text: string): readonly Hook[] {
-  const pattern =
-    /^( *)(\w+):\n\1 {2}posix:\n\1 {4}shell: sh\n\1 {4}run: (.*)\n\1 {2}windows:\n\1 {4}shell: pwsh\n\1 {4}run: (.*)$/gm;
-  return [...text.matchAll(pattern)].map(([, , name = "", posix = "", windows = ""]) => {
-    const command = posix.replace(/\$\{?([A-Z][A-Z0-9_]*)\}?/g, "<$1>");
+  const hook = /^( *)(\w+):\n\1 {2}posix:\n((?:\1 {4}.*\n)+)\1 {2}windows:\n((?:\1 {4}.*\n)+)/gm;
+  return [...text.matchAll(hook)].map(([, , name = "", posix = "", windows = ""]) => {
+    const command = readCommand(posix, "sh").replace(/\$\{?([A-Z][A-Z0-9_]*)\}?/g, "<$1>");
     return {
       name,
       posix: command,
-      windows: windows.replace(/\$\{env:([A-Z][A-Z0-9_]*)\}/g, "<$1>"),
-      variables: [...command.matchAll(/<(\w+)>/g)].map(([, variable = ""]) => variable),
+      windows: readCommand(windows, "pwsh").replace(/\$\{env:([A-Z][A-Z0-9_]*)\}/g, "<$1>"),
+      variables: [...command.matchAll(/<([A-Z]\w+)>/g)].map(([, variable = ""]) => variable),
     };
   });
+}
+
+/** The command of one shell, lines of a folded block joined as YAML does. */
+function readCommand(block: string, shell: string): string {
+  const [first = "", second = "", ...more] = block
+    .trimEnd()
+    .split("\n")
+    .map((line) => line.trim());
+  if (first !== `shell: ${shell}` || !second.startsWith("run: ")) {
+    throw new Error(`azure.yaml: expected "shell: ${shell}" and "run:", found:\n${block}`);
+  }
+  const inline = second.slice("run: ".length);
+  return inline === ">-" ? more.join(" ") : [inline, ...more].join(" ");
 }

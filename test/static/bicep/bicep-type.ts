@@ -6,7 +6,7 @@ export type BicepType =
   | { readonly kind: "union"; readonly options: readonly BicepType[] }
   | ObjectType;
 
-/** An object; its properties are read when asked for, because official types refer to each other. */
+/** An object. Its properties are read when asked for: official types refer to each other. */
 export interface ObjectType {
   readonly kind: "object";
   /** Name for messages. */
@@ -80,8 +80,8 @@ export function typeName(type: BicepType): string {
 }
 
 /**
- * Whether a value of one type may stand where another is wanted. Official enumerations are open (any
- * text is legal); a literal that is none of the known ones is taken for a misspelling all the same.
+ * Whether a value of one type may stand where another is wanted. Official enumerations are open
+ * (any text is legal); a literal that is none of the known ones is taken for a misspelling.
  */
 export function isAssignable(source: BicepType, target: BicepType): boolean {
   if (source.kind === "any" || target.kind === "any") {

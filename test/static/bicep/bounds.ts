@@ -1,7 +1,7 @@
 import type { Decorator } from "./document";
 import type { ParameterValue } from "./bicepparam";
 
-/** Tells how a value breaks @minValue, @maxValue, @minLength, @maxLength or @allowed, if it does. */
+/** Tells how a value breaks @minValue, @maxValue, @minLength, @maxLength or @allowed. */
 export function checkBounds(
   value: ParameterValue,
   decorators: readonly Decorator[],

@@ -17,8 +17,6 @@ export interface BuiltIn {
   readonly result: BicepType;
 }
 
-const anyArray: BicepType = { kind: "array", item: anyType };
-
 const suffixes = objectType("environment().suffixes", {
   acrLoginServer: stringType,
   keyvaultDns: stringType,

@@ -64,13 +64,12 @@ export function computeCapacity(
   values: ReadonlyMap<string, ParameterValue>,
   plan: CapacityPlan & { readonly executionsPerInstance: number },
 ): Capacity {
-  const workers = databaseWorkers(
-    String(values.get("sqlSkuName")),
-    Number(values.get("sqlVCores")),
-  );
+  const skuName = values.get("sqlSkuName");
+  const vCores = Number(values.get("sqlVCores"));
+  const workers = databaseWorkers(typeof skuName === "string" ? skuName : "", vCores);
   const instances =
     plan.scalingGroups.length * Number(values.get("instanceCountMax")) +
-    alwaysReadyCount(values.get("alwaysReady")) +
+    readAlwaysReady(values.get("alwaysReady")).reduce((sum, item) => sum + item.instanceCount, 0) +
     plan.timers.length;
   return {
     connectionsMax: instances * (plan.executionsPerInstance + HEARTBEAT_CONNECTIONS),
@@ -83,20 +82,24 @@ export function computeCapacity(
   };
 }
 
-/** Sum of instanceCount over the list of always-ready instances. */
-export function alwaysReadyCount(value: ParameterValue): number {
-  if (!Array.isArray(value)) {
-    return 0;
+/** Names and counts of the always-ready instances of a parameter file. */
+export function readAlwaysReady(
+  value: ParameterValue,
+): readonly { readonly name: string; readonly instanceCount: number }[] {
+  if (!isList(value)) {
+    return [];
   }
-  return value.reduce<number>((sum, item: ParameterValue) => {
-    const count = isRecord(item) ? item["instanceCount"] : undefined;
-    return sum + (typeof count === "number" ? count : 0);
-  }, 0);
+  return value.flatMap((item) => {
+    const { name, instanceCount } = isRecord(item) ? item : {};
+    const isWhole = typeof name === "string" && typeof instanceCount === "number";
+    return isWhole ? [{ name, instanceCount }] : [];
+  });
 }
 
-/** Narrows a value to an object. */
-export function isRecord(
-  value: ParameterValue,
-): value is { readonly [name: string]: ParameterValue } {
-  return typeof value === "object" && !Array.isArray(value);
+function isList(value: ParameterValue): value is readonly ParameterValue[] {
+  return Array.isArray(value);
+}
+
+function isRecord(value: ParameterValue): value is Readonly<Record<string, ParameterValue>> {
+  return typeof value === "object" && !isList(value);
 }

@@ -2,18 +2,12 @@ import { checkAssignment } from "./assign";
 import { boolType, objectType, anyType, type ObjectType, type PropertyType } from "./bicep-type";
 import { decorators as knownDecorators } from "./builtins";
 import { isUsed, readDocument, type BicepDocument, type Deployable } from "./document";
-import { expectType, inferType, itemType } from "./expression";
+import { enterLoop, expectType, inferType } from "./expression";
 import { startReport, type Fault, type Report } from "./fault";
 import { checkSyntax, lineOf, literalText, namedChildren, type ParseBicep } from "./parser";
 import { checkPolicy } from "./policy";
 import type { ResourceTypes } from "./resource-types";
-import {
-  declaredType,
-  declareSymbols,
-  loopSource,
-  withLoopVariables,
-  type FileScope,
-} from "./scope";
+import { declaredType, declareSymbols, type FileScope } from "./scope";
 import { checkModule, checkParent, checkScope } from "./wiring";
 
 /** What the checks need from outside. */
@@ -22,6 +16,8 @@ export interface CheckContext {
   readonly types: ResourceTypes;
   /** Text of a file by its path relative to the root of the repository; undefined if none. */
   readonly read: (file: string) => string | undefined;
+  /** Documents that were opened through a module declaration, by their text. */
+  readonly opened: Map<string, BicepDocument>;
 }
 
 /** Runs every check that concerns one Bicep file. */
@@ -74,7 +70,12 @@ export function openBeside(
   }
   const file = parts.join("/");
   const text = context.read(file);
-  return text === undefined ? undefined : readDocument(file, context.parse(text));
+  if (text === undefined) {
+    return undefined;
+  }
+  const known = context.opened.get(text) ?? readDocument(file, context.parse(text));
+  context.opened.set(text, known);
+  return known;
 }
 
 function checkDeclarations(scope: FileScope): void {
@@ -177,15 +178,7 @@ function existingType(type: ObjectType): ObjectType {
 }
 
 function loopScope(declaration: Deployable, scope: FileScope): FileScope {
-  const source = declaration.loop === undefined ? undefined : loopSource(declaration.loop);
-  if (declaration.loop === undefined || source === undefined) {
-    return scope;
-  }
-  const item = itemType(inferType(source, scope));
-  if (item === undefined) {
-    scope.report("type", lineOf(source), `a loop needs an array, not ${source.text}`);
-  }
-  return withLoopVariables(scope, declaration.loop, item ?? anyType);
+  return declaration.loop === undefined ? scope : enterLoop(declaration.loop, scope);
 }
 
 function checkCondition(declaration: Deployable, scope: FileScope): void {

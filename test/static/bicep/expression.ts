@@ -11,7 +11,7 @@ import {
   unionOf,
   type BicepType,
 } from "./bicep-type";
-import { builtIns } from "./builtins";
+import { builtIns, isSecretFunction } from "./builtins";
 import { lineOf, literalText, namedChildren, objectEntries } from "./parser";
 import {
   declaredType,
@@ -119,23 +119,28 @@ function inferObject(node: Node, scope: FileScope): BicepType {
 }
 
 function inferLoop(node: Node, scope: FileScope): BicepType {
-  const source = loopSource(node);
   const body = node.childForFieldName("body");
-  if (source === undefined || body === null) {
-    return anyType;
+  return {
+    kind: "array",
+    item: body === null ? anyType : inferType(body, enterLoop(node, scope)),
+  };
+}
+
+/** The scope inside a loop; what it runs over must be an array. */
+export function enterLoop(loop: Node, scope: FileScope): FileScope {
+  const source = loopSource(loop);
+  if (source === undefined) {
+    return scope;
   }
   const item = itemType(inferType(source, scope));
   if (item === undefined) {
     scope.report("type", lineOf(source), `a loop needs an array, not ${source.text}`);
   }
-  return {
-    kind: "array",
-    item: inferType(body, withLoopVariables(scope, node, item ?? anyType)),
-  };
+  return withLoopVariables(scope, loop, item ?? anyType);
 }
 
 /** Type of the items of an array; undefined if the type is no array. */
-export function itemType(type: BicepType): BicepType | undefined {
+function itemType(type: BicepType): BicepType | undefined {
   if (type.kind === "any") {
     return anyType;
   }
@@ -195,6 +200,11 @@ function inferCall(node: Node, scope: FileScope): BicepType {
   const list = node.childForFieldName("arguments");
   const given = list === null ? [] : namedChildren(list);
   const types = given.map((argument) => inferType(argument, scope));
+  const name = called?.type === "member_expression" ? called.childForFieldName("property") : called;
+  if (isSecretFunction(name?.text ?? "")) {
+    // The policy check reports it.
+    return anyType;
+  }
   if (called?.type !== "identifier") {
     scope.report("function", lineOf(node), `"${called?.text ?? ""}" is not a known function`);
     return anyType;
@@ -207,10 +217,24 @@ function inferCall(node: Node, scope: FileScope): BicepType {
   if (given.length < known.argumentsMin || given.length > known.argumentsMax) {
     scope.report("function", lineOf(node), `"${called.text}" takes another number of arguments`);
   }
-  // take() and union() give what they were given.
+  return resultOf(called.text, { given, types }) ?? known.result;
+}
+
+/** Results that depend on the arguments; undefined for functions where they don't. */
+function resultOf(
+  name: string,
+  { given, types }: { readonly given: readonly Node[]; readonly types: readonly BicepType[] },
+): BicepType | undefined {
   const [first] = types;
-  const isKept = called.text === "take" && first !== undefined && isAssignable(first, stringType);
-  return isKept ? stringType : known.result;
+  if (name === "take" && first !== undefined && isAssignable(first, stringType)) {
+    return stringType;
+  }
+  if (name === "readEnvironmentVariable") {
+    // Read when the file is compiled; what is known here is the default, if there is one.
+    const value = literalText(given[1]);
+    return value === undefined ? anyType : { kind: "literal", value };
+  }
+  return undefined;
 }
 
 function inferChoice(node: Node, scope: FileScope): BicepType {
@@ -271,7 +295,8 @@ function inferUnary(node: Node, scope: FileScope): BicepType {
 export function expectType(node: Node, wanted: BicepType, scope: FileScope): void {
   const type = inferType(node, scope);
   if (!isAssignable(type, wanted)) {
-    const message = `${node.text.slice(0, 40)}: ${typeName(type)} where ${typeName(wanted)} is wanted`;
+    const start = node.text.slice(0, 40);
+    const message = `${start}: ${typeName(type)} where ${typeName(wanted)} is wanted`;
     scope.report("type", lineOf(node), message);
   }
 }

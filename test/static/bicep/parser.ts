@@ -108,14 +108,9 @@ export function checkSyntax(root: Node, report: Report): void {
   for (const list of findNodes(root, (n) => n.type === "object" || n.type === "array")) {
     checkSeparators(list, report);
   }
-  for (const item of root.children) {
-    const next = item?.nextSibling;
-    if (
-      item &&
-      next &&
-      next.startPosition.row === item.endPosition.row &&
-      next.type !== "comment"
-    ) {
+  for (const item of namedChildren(root)) {
+    const next = item.nextNamedSibling;
+    if (next?.startPosition.row === item.endPosition.row && next.type !== "comment") {
       report("syntax", lineOf(next), "two declarations on one line");
     }
   }

@@ -13,8 +13,19 @@ export const allowedRoles: Readonly<Record<string, string>> = {
 };
 
 /** Settings of other plans that break or mislead on Flex Consumption. */
-const NOT_ON_FLEX =
-  /^(FUNCTIONS_WORKER_RUNTIME|FUNCTIONS_EXTENSION_VERSION|WEBSITE_RUN_FROM_PACKAGE|WEBSITE_CONTENT.*|SCM_DO_BUILD_DURING_DEPLOYMENT|ENABLE_ORYX_BUILD|WEBSITE_NODE_DEFAULT_VERSION|WEBSITE_VNET_ROUTE_ALL|WEBSITE_TIME_ZONE|TZ)$/;
+const NOT_ON_FLEX: ReadonlySet<string> = new Set([
+  "ENABLE_ORYX_BUILD",
+  "FUNCTIONS_EXTENSION_VERSION",
+  "FUNCTIONS_WORKER_RUNTIME",
+  "SCM_DO_BUILD_DURING_DEPLOYMENT",
+  "TZ",
+  "WEBSITE_CONTENTAZUREFILECONNECTIONSTRING",
+  "WEBSITE_CONTENTSHARE",
+  "WEBSITE_NODE_DEFAULT_VERSION",
+  "WEBSITE_RUN_FROM_PACKAGE",
+  "WEBSITE_TIME_ZONE",
+  "WEBSITE_VNET_ROUTE_ALL",
+]);
 
 const SECRET_NAME =
   /(^|_)(password|secret|accesskey|accountkey|sastoken)$|administratorLogin|password$/i;
@@ -22,7 +33,7 @@ const SECRET_TEXT = /(AccountKey|SharedAccessKey|SharedAccessSignature|Password|
 const GUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi;
 const PREVIEWS_ALLOWED = new Set(["Microsoft.Insights/diagnosticSettings@2021-05-01-preview"]);
 
-/** What a resource of a type must say: a path of properties and the texts that are allowed there. */
+/** What a resource of a type must say: a path of properties and the texts allowed there. */
 interface Demand {
   readonly type: string;
   readonly path: readonly string[];
@@ -187,7 +198,7 @@ function checkSite(resource: Deployable, report: Report): void {
   }
   const settings = readAppSettings(resource);
   for (const { name, node } of settings) {
-    if (NOT_ON_FLEX.test(name)) {
+    if (NOT_ON_FLEX.has(name)) {
       report("settings", lineOf(node), `"${name}" must not be set on Flex Consumption`);
     }
     if (settings.filter((other) => other.name === name).length > 1) {

@@ -6,7 +6,7 @@ import { expectType, inferType } from "./expression";
 import { lineOf, objectEntries, propertyOf } from "./parser";
 import { declaredType, type FileScope } from "./scope";
 
-/** Checks a module declaration: path, scope, and parameters against those of the file it points at. */
+/** Checks a module declaration: path, scope, and parameters against the file it points at. */
 export function checkModule(module: Deployable, scope: FileScope): void {
   const line = lineOf(module.node);
   if (/^(br|ts)[:/]/.test(module.target)) {

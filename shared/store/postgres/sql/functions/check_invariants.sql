@@ -41,8 +41,8 @@ begin
     (select 'P1 spare claims are claims', e.task_execution_id::text, array_to_string(e.spare, ',') from task_execution e where not e.spare <@ e.inflight limit 100)
     union all
     (select 'P1 started claims fit the tokens', e.task_execution_id::text, cardinality(e.inflight) - cardinality(e.spare) || ' started, ' || e.token_count || ' tokens'
-       from task_execution e join task_definition d on d.task_definition_id = e.task_definition_id
-      where e.state = 1 and cardinality(e.inflight) > 0 and cardinality(e.inflight) > greatest(e.token_count, 1) * (1 + d.spare_max) and e.token_count > 0 limit 100)
+       from task_execution e
+      where e.state = 1 and cardinality(e.inflight) - cardinality(e.spare) > e.token_count limit 100)
     union all
     (select 'P1 a held token has a grantee', t.name, 'G:0' from tokens t where t.is_held and t.grantee = 0 limit 100)
     union all

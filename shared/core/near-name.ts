@@ -1,0 +1,57 @@
+/**
+ * Finds what somebody meant when a name is unknown: for settings, request fields, commands and definitions.
+ */
+
+/** Longest name that is compared: the cost grows with the square. */
+const comparedLengthMax = 200;
+
+/**
+ * The candidate nearest to `name` (letters added, dropped, changed or swapped, upper or lower case), or null when none
+ * is near: at most one difference per three characters. Of equally near ones the first.
+ */
+export function nearName(name: string, candidates: readonly string[]): string | null {
+  return nearNames(name, candidates, 1)[0] ?? null;
+}
+
+/** Up to `most` candidates that are near `name`, nearest first. */
+export function nearNames(name: string, candidates: readonly string[], most: number): string[] {
+  if (name.length > comparedLengthMax) return [];
+  const wanted = name.toLowerCase();
+  return candidates
+    .filter((candidate) => candidate.length <= comparedLengthMax)
+    .map((candidate) => ({ candidate, distance: distance(wanted, candidate.toLowerCase()) }))
+    .filter((entry) => entry.distance <= Math.max(1, Math.floor(wanted.length / 3)))
+    .sort((left, right) => left.distance - right.distance)
+    .slice(0, most)
+    .map((entry) => entry.candidate);
+}
+
+/** " Did you mean `x`?", or an empty text. */
+export function didYouMean(name: string, candidates: readonly string[]): string {
+  const near = nearName(name, candidates);
+  return near === null ? "" : ` Did you mean \`${near}\`?`;
+}
+
+/** Edits between two texts, a swap of neighbours counted as one. */
+function distance(left: string, right: string): number {
+  let beforeLast: number[] = [];
+  let last = Array.from({ length: right.length + 1 }, (_, index) => index);
+  for (let row = 1; row <= left.length; row += 1) {
+    const current = [row];
+    for (let column = 1; column <= right.length; column += 1) {
+      const isSame = left[row - 1] === right[column - 1];
+      let cost = Math.min(
+        (last[column] ?? 0) + 1,
+        (current[column - 1] ?? 0) + 1,
+        (last[column - 1] ?? 0) + (isSame ? 0 : 1),
+      );
+      if (row > 1 && left[row - 1] === right[column - 2] && left[row - 2] === right[column - 1]) {
+        cost = Math.min(cost, (beforeLast[column - 2] ?? cost) + 1);
+      }
+      current.push(cost);
+    }
+    beforeLast = last;
+    last = current;
+  }
+  return last[right.length] ?? 0;
+}

@@ -1,0 +1,64 @@
+import { createRequire } from "node:module";
+import type { TokenCredential } from "@azure/identity";
+import type * as identityPackage from "@azure/identity";
+import type { QueueClient } from "@azure/storage-queue";
+import type * as queuePackage from "@azure/storage-queue";
+import type { StorageSettings } from "../settings/settings";
+
+/** A queue that takes texts, to be seen after a delay. */
+export interface HintQueue {
+  /** Sends `text`, visible after `delaySeconds` (whole, 0..518,400). Rejects when the storage refuses or is silent. */
+  send(text: string, delaySeconds: number): Promise<void>;
+}
+
+/** Most time for one message with all its tries. */
+const sendTimeoutMs = 10_000;
+
+/** Both packages are loaded at the first message (measured: 70 and 90 ms), not with this file. */
+const requireLater = createRequire(__filename);
+
+/**
+ * The storage queue `name`; nothing is loaded or sent before the first message. Texts travel as base64, as the trigger
+ * reads them. A queue that doesn't exist is created by the first message.
+ */
+export function openStorageHintQueue(storage: StorageSettings, name: string): HintQueue {
+  let client: QueueClient | undefined;
+  return {
+    send: async (text, delaySeconds) => {
+      client ??= openClient(storage, name);
+      const content = Buffer.from(text, "utf8").toString("base64");
+      const abortSignal = AbortSignal.timeout(sendTimeoutMs);
+      const options = { abortSignal, visibilityTimeout: delaySeconds };
+      try {
+        await client.sendMessage(content, options);
+      } catch (error) {
+        if (!isQueueMissing(error)) throw error;
+        await client.createIfNotExists({ abortSignal });
+        await client.sendMessage(content, options);
+      }
+    },
+  };
+}
+
+function openClient(storage: StorageSettings, name: string): QueueClient {
+  const { QueueServiceClient } = requireLater("@azure/storage-queue") as typeof queuePackage;
+  const pipeline = { retryOptions: { maxTries: 3, retryDelayInMs: 200, tryTimeoutInMs: 5_000 } };
+  const service =
+    storage.kind === "connection-string"
+      ? QueueServiceClient.fromConnectionString(storage.connectionString, pipeline)
+      : new QueueServiceClient(storage.queueServiceUri, openCredential(storage), pipeline);
+  return service.getQueueClient(name);
+}
+
+function openCredential(storage: StorageSettings & { kind: "identity" }): TokenCredential {
+  const identity = requireLater("@azure/identity") as typeof identityPackage;
+  if (storage.credential === "default") return new identity.DefaultAzureCredential();
+  return storage.clientId === null
+    ? new identity.ManagedIdentityCredential()
+    : new identity.ManagedIdentityCredential({ clientId: storage.clientId });
+}
+
+function isQueueMissing(error: unknown): boolean {
+  if (!(error instanceof Error) || !("code" in error)) return false;
+  return error.code === "QueueNotFound";
+}

@@ -1,0 +1,50 @@
+import type { LogFields } from "./logger";
+
+/** Measurements and traces; a no-op where no telemetry is configured. Names are stable: docs/reference/telemetry.md. */
+export interface Telemetry {
+  /** Adds to a counter, such as `taskgate.task.done`. */
+  count(name: TelemetryCounter, value: number, attributes?: LogFields): void;
+  /** One value of a distribution, such as `taskgate.task.duration` in milliseconds. */
+  record(name: TelemetryHistogram, value: number, attributes?: LogFields): void;
+  /** Runs `body` as a span; `traceParent` (W3C) is its parent: a task's trace goes on from its enqueue. */
+  span<Result>(options: SpanOptions, body: () => Promise<Result>): Promise<Result>;
+  /** The W3C traceparent of the span that is active now, or null: goes with an enqueue. */
+  currentTraceParent(): string | null;
+  /** Sends what is pending; bounded by `timeoutMs`. Never throws. */
+  flush(timeoutMs: number): Promise<void>;
+}
+
+/** What a span is called and where it belongs. */
+export interface SpanOptions {
+  name: string;
+  traceParent?: string | null;
+  attributes?: LogFields;
+}
+
+/** Every counter of the product. */
+export type TelemetryCounter =
+  | "taskgate.sweep.count"
+  | "taskgate.execution.started"
+  | "taskgate.execution.limited"
+  | "taskgate.execution.lost"
+  | "taskgate.task.claimed"
+  | "taskgate.task.done"
+  | "taskgate.task.retried"
+  | "taskgate.task.dead"
+  | "taskgate.task.continued"
+  | "taskgate.task.refused"
+  | "taskgate.task.lost"
+  | "taskgate.task.enqueued"
+  | "taskgate.hint.sent";
+
+/** Every distribution of the product, in milliseconds. */
+export type TelemetryHistogram = "taskgate.task.duration" | "taskgate.store.call";
+
+/** Measures nothing. */
+export const noTelemetry: Telemetry = {
+  count: () => undefined,
+  record: () => undefined,
+  span: (_, body) => body(),
+  currentTraceParent: () => null,
+  flush: () => Promise.resolve(),
+};

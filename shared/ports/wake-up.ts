@@ -1,0 +1,7 @@
+/**
+ * Hints that there may be work. Losing one costs time until the next sweep, never work; a spare one costs one read.
+ */
+export interface WakeUp {
+  /** Leaves a hint for a definition, to arrive after `inMs` (default 0; longer than 6 days is cut to that). Never throws. */
+  hint(definition: string, options?: { inMs?: number; traceParent?: string }): Promise<void>;
+}

@@ -1,0 +1,203 @@
+import { hostname } from "node:os";
+import { SettingsError } from "../core/errors";
+import { didYouMean } from "../core/near-name";
+import { describeExpected, isExpected } from "./setting-formats";
+import { settingsTable } from "./settings";
+import type {
+  DatabaseSettings,
+  LogLevel,
+  SettingEntry,
+  SettingName,
+  Settings,
+  StorageSettings,
+  TelemetrySettings,
+} from "./settings";
+
+/**
+ * Reads the environment: the only place of the product that does. Call it when the host has set the environment up,
+ * which on Azure is when the app's modules are loaded, never earlier.
+ */
+
+/** Names and values of environment variables. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Longest part of a bad value that a message shows. */
+const shownLengthMax = 100;
+
+/**
+ * The settings that `environment` describes: defaults where nothing is set (an empty text counts as not set), then
+ * ranges, relations and unknown `TASKGATE_*` names checked; `TASKGATE_TEST_*` names belong to tests and are ignored.
+ * The result is frozen. Throws SettingsError that lists all problems, each with name, value and what is expected;
+ * values that may hold secrets are not shown.
+ */
+export function loadSettings(environment: Environment = process.env): Settings {
+  const reader = new SettingsReader(environment);
+  const settings: Settings = {
+    database: readDatabase(reader),
+    schema: reader.text("TASKGATE_SCHEMA"),
+    sweepSchedule: reader.text("TASKGATE_SWEEP_SCHEDULE"),
+    connectionsMax: reader.integer("TASKGATE_CONNECTIONS_MAX"),
+    callTimeoutMs: reader.integer("TASKGATE_CALL_TIMEOUT_MS"),
+    concurrencyPerWorker: reader.integer("TASKGATE_CONCURRENCY_PER_WORKER"),
+    functionTimeoutMs: reader.integer("TASKGATE_FUNCTION_TIMEOUT_MS"),
+    deadlineMarginMs: reader.integer("TASKGATE_DEADLINE_MARGIN_MS"),
+    idleReads: reader.integer("TASKGATE_IDLE_READS"),
+    idlePauseMs: reader.integer("TASKGATE_IDLE_PAUSE_MS"),
+    build: reader.isSet("TASKGATE_BUILD") ? reader.integer("TASKGATE_BUILD") : null,
+    workerName: reader.textOrNull("TASKGATE_WORKER_NAME") ?? defaultWorkerName(environment),
+    logLevel: reader.text("TASKGATE_LOG_LEVEL") as LogLevel,
+    hintQueue: reader.text("TASKGATE_HINT_QUEUE"),
+    ingestQueue: reader.text("TASKGATE_INGEST_QUEUE"),
+    storage: readStorage(reader),
+    telemetry: readTelemetry(reader),
+  };
+  if (settings.deadlineMarginMs >= settings.functionTimeoutMs) {
+    reader.addProblem(
+      `TASKGATE_DEADLINE_MARGIN_MS: expected less than TASKGATE_FUNCTION_TIMEOUT_MS (${String(settings.functionTimeoutMs)}), got \`${String(settings.deadlineMarginMs)}\``,
+    );
+  }
+  if (settings.hintQueue === settings.ingestQueue) {
+    reader.addProblem(
+      `TASKGATE_INGEST_QUEUE: expected another queue than TASKGATE_HINT_QUEUE, got \`${settings.ingestQueue}\` for both`,
+    );
+  }
+  if (reader.problems.length > 0) throw new SettingsError(reader.problems);
+  return deepFreeze(settings);
+}
+
+/** Reads one setting after the other and gathers problems instead of stopping at the first. */
+class SettingsReader {
+  readonly problems: string[] = [];
+  readonly #values = new Map<SettingName, string>();
+
+  constructor(environment: Environment) {
+    this.#refuseUnknown(environment);
+    for (const entry of settingsTable) {
+      const value = environment[entry.name];
+      if (value === undefined || value === "") continue;
+      if (isExpected(entry, value)) this.#values.set(entry.name, value);
+      else this.#refuse(entry, value);
+    }
+  }
+
+  addProblem(problem: string): void {
+    this.problems.push(problem);
+  }
+
+  /** Is it set, to something that can be used? */
+  isSet(name: SettingName): boolean {
+    return this.#values.has(name);
+  }
+
+  /** The value or the default; of a bad value (a problem by now) the default, too. */
+  textOrNull(name: SettingName): string | null {
+    const value = this.#values.get(name) ?? entryOf(name).default;
+    return value === null ? null : String(value);
+  }
+
+  text(name: SettingName): string {
+    return this.textOrNull(name) ?? "";
+  }
+
+  integer(name: SettingName): number {
+    return Number(this.text(name));
+  }
+
+  #refuse(entry: SettingEntry, value: string): void {
+    const shown = entry.isSecret
+      ? `a value of ${String(value.length)} characters that is not shown`
+      : `\`${value.slice(0, shownLengthMax)}\``;
+    this.addProblem(`${entry.name}: expected ${describeExpected(entry)}, got ${shown}`);
+  }
+
+  #refuseUnknown(environment: Environment): void {
+    const known: readonly string[] = settingsTable.map((entry) => entry.name);
+    for (const name of Object.keys(environment)) {
+      if (!name.startsWith("TASKGATE_") || name.startsWith("TASKGATE_TEST_")) continue;
+      if (known.includes(name) || environment[name] === undefined) continue;
+      const near = didYouMean(name, known);
+      const value = String(environment[name]).slice(0, shownLengthMax);
+      this.addProblem(
+        near === ""
+          ? `${name}: expected the name of a setting, got an unknown one with the value \`${value}\`. Remove it`
+          : `${name}: expected the name of a setting, got an unknown one.${near}`,
+      );
+    }
+  }
+}
+
+function entryOf(name: SettingName): SettingEntry {
+  const entry = settingsTable.find((candidate) => candidate.name === name);
+  // The type of `name` comes from the table itself.
+  return entry as SettingEntry;
+}
+
+function readDatabase(reader: SettingsReader): DatabaseSettings {
+  const url = reader.textOrNull("TASKGATE_DATABASE_URL");
+  const server = reader.textOrNull("TASKGATE_SQL_SERVER");
+  const database = reader.textOrNull("TASKGATE_SQL_DATABASE");
+  const hasIdentity = server !== null || database !== null;
+  const isRefused = reader.problems.some((problem) =>
+    /^TASKGATE_(DATABASE_URL|SQL_SERVER|SQL_DATABASE):/.test(problem),
+  );
+  if (url !== null && hasIdentity) {
+    reader.addProblem(
+      "TASKGATE_DATABASE_URL: expected either it or TASKGATE_SQL_SERVER and TASKGATE_SQL_DATABASE, got both. Remove one of the two",
+    );
+  } else if (url === null && !hasIdentity && !isRefused) {
+    reader.addProblem(
+      "TASKGATE_DATABASE_URL: expected the address of the database (postgres://.. or mssql://..), or TASKGATE_SQL_SERVER and TASKGATE_SQL_DATABASE, got nothing",
+    );
+  } else if (url === null && hasIdentity && !isRefused) {
+    if (server === null) {
+      reader.addProblem("TASKGATE_SQL_SERVER: expected with TASKGATE_SQL_DATABASE, got nothing");
+    }
+    if (database === null) {
+      reader.addProblem("TASKGATE_SQL_DATABASE: expected with TASKGATE_SQL_SERVER, got nothing");
+    }
+  }
+  if (url !== null) return { kind: "url", url };
+  const clientId = reader.textOrNull("AZURE_CLIENT_ID");
+  return { kind: "identity", server: server ?? "", database: database ?? "", clientId };
+}
+
+function readStorage(reader: SettingsReader): StorageSettings | null {
+  const connectionString = reader.textOrNull("AzureWebJobsStorage");
+  const account = reader.textOrNull("AzureWebJobsStorage__accountName");
+  const queueServiceUri =
+    reader.textOrNull("AzureWebJobsStorage__queueServiceUri") ??
+    (account === null ? null : `https://${account}.queue.core.windows.net`);
+  if (connectionString !== null && queueServiceUri !== null) {
+    reader.addProblem(
+      "AzureWebJobsStorage: expected either a connection string or AzureWebJobsStorage__queueServiceUri, got both. Remove one of the two",
+    );
+  }
+  if (connectionString !== null) return { kind: "connection-string", connectionString };
+  if (queueServiceUri === null) return null;
+  const clientId = reader.textOrNull("AzureWebJobsStorage__clientId");
+  const isManaged = clientId !== null || reader.isSet("AzureWebJobsStorage__credential");
+  const credential = isManaged ? "managedidentity" : "default";
+  return { kind: "identity", queueServiceUri, credential, clientId };
+}
+
+function readTelemetry(reader: SettingsReader): TelemetrySettings | null {
+  const connectionString = reader.textOrNull("APPLICATIONINSIGHTS_CONNECTION_STRING");
+  if (connectionString === null) return null;
+  const authentication = reader.text("APPLICATIONINSIGHTS_AUTHENTICATION_STRING");
+  const clientId = /(?:^|;)\s*ClientId=([^;]+)/i.exec(authentication)?.[1] ?? null;
+  const usesIdentity = /(?:^|;)\s*Authorization=AAD\s*(?:;|$)/i.test(authentication);
+  return { connectionString, usesIdentity, clientId };
+}
+
+/** Distinct per process: two processes of one machine are two workers. */
+function defaultWorkerName(environment: Environment): string {
+  const machine = environment["WEBSITE_INSTANCE_ID"] ?? hostname();
+  return `${machine.slice(0, 180)}:${String(process.pid)}`;
+}
+
+function deepFreeze<Value extends object>(value: Value): Value {
+  for (const part of Object.values(value)) {
+    if (typeof part === "object" && part !== null) deepFreeze(part as object);
+  }
+  return Object.freeze(value);
+}

@@ -1,0 +1,137 @@
+import type { SettingEntry, SettingType } from "./settings";
+
+/** What each type of setting accepts, in words for people and as a check. */
+
+/** Of a type: what is expected, and whether a text is that. Lengths and ranges are checked apart. */
+interface SettingFormat {
+  readonly expected: string;
+  readonly accepts: (text: string) => boolean;
+}
+
+const formats: Readonly<Record<SettingType, SettingFormat>> = {
+  integer: { expected: "a whole number", accepts: (text) => /^-?\d{1,16}$/.test(text) },
+  text: {
+    expected: "a text without blanks at either end and without control characters",
+    accepts: (text) => text.trim() === text && !/\p{Cc}/u.test(text),
+  },
+  choice: { expected: "one of", accepts: () => true },
+  "database-url": {
+    expected:
+      "postgres://user:password@host:port/database or mssql://user:password@host:port/database",
+    accepts: isDatabaseUrl,
+  },
+  host: {
+    expected: "a host name such as name.database.windows.net, with no scheme, port or path",
+    accepts: (text) =>
+      /^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$/.test(text) && !text.includes(".."),
+  },
+  schema: {
+    expected: "lower case letters, digits and _, a letter first",
+    accepts: (text) => /^[a-z][a-z0-9_]*$/.test(text),
+  },
+  schedule: {
+    expected: "six fields (second minute hour day month weekday) such as `*/30 * * * * *`",
+    accepts: isSchedule,
+  },
+  "queue-name": {
+    expected: "lower case letters, digits and single hyphens inside",
+    accepts: (text) => /^[a-z0-9]+(-[a-z0-9]+)*$/.test(text),
+  },
+  guid: {
+    expected: "a GUID such as 01234567-89ab-cdef-0123-456789abcdef",
+    accepts: (text) => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text),
+  },
+  "storage-connection": {
+    expected:
+      "a connection string with AccountName, AccountKey or SharedAccessSignature, or UseDevelopmentStorage=true",
+    accepts: (text) =>
+      /(^|;)\s*UseDevelopmentStorage=true\s*(;|$)/i.test(text) ||
+      (/(^|;)\s*AccountName=[^;]+/i.test(text) && /(^|;)\s*AccountKey=[^;]+/i.test(text)) ||
+      /(^|;)\s*SharedAccessSignature=[^;]+/i.test(text),
+  },
+  "insights-connection": {
+    expected: "a connection string with InstrumentationKey=..",
+    accepts: (text) => /(^|;)\s*InstrumentationKey=[^;]+/i.test(text),
+  },
+  "https-url": { expected: "an address that begins with https://", accepts: isWebAddress },
+  "account-name": {
+    expected: "lower case letters and digits",
+    accepts: (text) => /^[a-z0-9]+$/.test(text),
+  },
+};
+
+/** What a setting expects, for messages and the reference page. */
+export function describeExpected(entry: SettingEntry): string {
+  const format = formats[entry.type];
+  if (entry.type === "choice") return `one of ${(entry.choices ?? []).join(", ")}`;
+  if (entry.type === "integer") {
+    const unit = entry.unit === "ms" ? " ms" : "";
+    return `${format.expected} in ${String(entry.min)}..${String(entry.max)}${unit}`;
+  }
+  return `${format.expected}, ${String(entry.min)}..${String(entry.max)} characters`;
+}
+
+/** Is the text what the entry expects? */
+export function isExpected(entry: SettingEntry, text: string): boolean {
+  if (!formats[entry.type].accepts(text)) return false;
+  if (entry.type === "choice") return entry.choices?.includes(text) ?? false;
+  if (entry.type !== "integer") return text.length >= entry.min && text.length <= entry.max;
+  const value = Number(text);
+  return value >= entry.min && value <= entry.max;
+}
+
+/** Is it an address of a database that Taskgate knows, with host and database name? */
+export function isDatabaseUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const url = new URL(text);
+  if (!["postgres:", "postgresql:", "mssql:"].includes(url.protocol)) return false;
+  // A socket's folder may stand for the host of a local PostgreSQL.
+  return url.pathname.length > 1 && (url.hostname !== "" || url.searchParams.has("host"));
+}
+
+function isWebAddress(text: string): boolean {
+  return URL.canParse(text) && new URL(text).protocol === "https:";
+}
+
+interface ScheduleField {
+  readonly least: number;
+  readonly greatest: number;
+  readonly names: readonly string[];
+}
+
+const scheduleFields: readonly ScheduleField[] = [
+  { least: 0, greatest: 59, names: [] },
+  { least: 0, greatest: 59, names: [] },
+  { least: 0, greatest: 23, names: [] },
+  { least: 1, greatest: 31, names: [] },
+  { least: 1, greatest: 12, names: "jan feb mar apr may jun jul aug sep oct nov dec".split(" ") },
+  { least: 0, greatest: 6, names: "sun mon tue wed thu fri sat".split(" ") },
+];
+
+/** NCRONTAB with six fields: lists of `*`, values and ranges, each with an optional step. */
+function isSchedule(text: string): boolean {
+  const parts = text.split(/ +/);
+  return (
+    parts.length === scheduleFields.length &&
+    scheduleFields.every((field, index) =>
+      (parts[index] ?? "").split(",").every((item) => isScheduleItem(item, field)),
+    )
+  );
+}
+
+function isScheduleItem(item: string, field: ScheduleField): boolean {
+  const match = /^(\*|([0-9a-z]+)(?:-([0-9a-z]+))?)(?:\/(\d{1,2}))?$/i.exec(item);
+  if (match === null) return false;
+  const [, , from, to, step] = match;
+  if (step !== undefined && Number(step) < 1) return false;
+  if (from === undefined) return true;
+  const first = scheduleValue(from, field);
+  const last = to === undefined ? first : scheduleValue(to, field);
+  return first !== null && last !== null && first <= last;
+}
+
+function scheduleValue(text: string, field: ScheduleField): number | null {
+  const named = field.names.indexOf(text.toLowerCase());
+  const value = named === -1 ? (/^\d{1,2}$/.test(text) ? Number(text) : NaN) : named + field.least;
+  return value >= field.least && value <= field.greatest ? value : null;
+}

@@ -1,0 +1,335 @@
+/**
+ * All settings of the product in one table: what `loadSettings` reads from the environment, and what
+ * docs/reference/settings.md shows. May import shared/core only. All are read once, at the start of a process.
+ */
+
+/** How a setting's text is read and checked (setting-formats.ts). */
+export type SettingType =
+  | "integer"
+  | "text"
+  | "choice"
+  | "database-url"
+  | "host"
+  | "schema"
+  | "schedule"
+  | "queue-name"
+  | "guid"
+  | "storage-connection"
+  | "insights-connection"
+  | "https-url"
+  | "account-name";
+
+/** One line of the table. */
+export interface SettingEntry {
+  /** Name of the environment variable. */
+  readonly name: string;
+  readonly type: SettingType;
+  /** What holds when it isn't set; null: nothing, or what the sentence says. */
+  readonly default: string | number | null;
+  /** Of integers the least value, of texts the least number of characters. */
+  readonly min: number;
+  /** Of integers the greatest value, of texts the most characters. */
+  readonly max: number;
+  readonly unit: "ms" | "connections" | "tasks" | "reads" | "characters" | "build";
+  /** Allowed words of a `choice`. */
+  readonly choices?: readonly string[];
+  /** Never shown in messages. */
+  readonly isSecret: boolean;
+  /** true: a change acts without a restart of the process. */
+  readonly isLive: boolean;
+  /** What it is for, in one sentence. */
+  readonly sentence: string;
+}
+
+const text = { min: 1, unit: "characters", isSecret: false, isLive: false } as const;
+const integer = { type: "integer", isSecret: false, isLive: false } as const;
+
+/** Every setting, in the order of the reference page. */
+export const settingsTable = [
+  {
+    ...text,
+    name: "TASKGATE_DATABASE_URL",
+    type: "database-url",
+    default: null,
+    max: 2_000,
+    isSecret: true,
+    sentence:
+      "Address of the database with user and password, postgres://.. or mssql://..; either this or TASKGATE_SQL_SERVER.",
+  },
+  {
+    ...text,
+    name: "TASKGATE_SQL_SERVER",
+    type: "host",
+    default: null,
+    max: 253,
+    sentence:
+      "Host name of the Azure SQL server, signed in to with the Entra identity of the process, without a password.",
+  },
+  {
+    ...text,
+    name: "TASKGATE_SQL_DATABASE",
+    type: "text",
+    default: null,
+    max: 128,
+    sentence: "Name of the database on TASKGATE_SQL_SERVER.",
+  },
+  {
+    ...text,
+    name: "AZURE_CLIENT_ID",
+    type: "guid",
+    default: null,
+    max: 36,
+    sentence:
+      "Client id of the user-assigned identity for TASKGATE_SQL_SERVER; without it the identity of the system or of the developer.",
+  },
+  {
+    ...text,
+    name: "TASKGATE_SCHEMA",
+    type: "schema",
+    default: "taskgate",
+    max: 63,
+    sentence: "Schema that holds Taskgate's tables and procedures on PostgreSQL.",
+  },
+  {
+    ...text,
+    name: "TASKGATE_SWEEP_SCHEDULE",
+    type: "schedule",
+    default: "*/30 * * * * *",
+    max: 200,
+    sentence:
+      "When the sweep looks for work whose hint was lost: six fields (second, minute, hour, day, month, weekday), UTC.",
+  },
+  {
+    ...integer,
+    name: "TASKGATE_CONNECTIONS_MAX",
+    default: 3,
+    min: 1,
+    max: 100,
+    unit: "connections",
+    sentence: "Most connections of one process to the database.",
+  },
+  {
+    ...integer,
+    name: "TASKGATE_CALL_TIMEOUT_MS",
+    default: 30_000,
+    min: 1_000,
+    max: 600_000,
+    unit: "ms",
+    sentence: "A call to the database that has no answer after this long is given up.",
+  },
+  {
+    ...integer,
+    name: "TASKGATE_CONCURRENCY_PER_WORKER",
+    default: 8,
+    min: 1,
+    max: 1_000,
+    unit: "tasks",
+    sentence: "Most tasks that one invocation runs at the same time, whatever the limit allows.",
+  },
+  {
+    ...integer,
+    name: "TASKGATE_FUNCTION_TIMEOUT_MS",
+    default: 600_000,
+    min: 10_000,
+    max: 86_400_000,
+    unit: "ms",
+    sentence:
+      "Deadline of an invocation; must equal functionTimeout in host.json, which ends the whole process.",
+  },
+  {
+    ...integer,
+    name: "TASKGATE_DEADLINE_MARGIN_MS",
+    default: 15_000,
+    min: 1_000,
+    max: 3_600_000,
+    unit: "ms",
+    sentence:
+      "How long before its deadline an invocation stops running tasks and gives back the rest.",
+  },
+  {
+    ...integer,
+    name: "TASKGATE_IDLE_READS",
+    default: 2,
+    min: 1,
+    max: 1_000,
+    unit: "reads",
+    sentence: "A worker that finds no task so many times in a row ends.",
+  },
+  {
+    ...integer,
+    name: "TASKGATE_IDLE_PAUSE_MS",
+    default: 200,
+    min: 0,
+    max: 60_000,
+    unit: "ms",
+    sentence: "How long a worker waits between two reads that find no task.",
+  },
+  {
+    ...integer,
+    name: "TASKGATE_BUILD",
+    default: null,
+    min: 0,
+    max: Number.MAX_SAFE_INTEGER,
+    unit: "build",
+    sentence:
+      "Number of the build, greater with every release; without it the one that the build wrote to build-info.json, else 0.",
+  },
+  {
+    ...text,
+    name: "TASKGATE_WORKER_NAME",
+    type: "text",
+    default: null,
+    max: 200,
+    sentence:
+      "How this process appears in lists of workers; without it WEBSITE_INSTANCE_ID or the host name, and the process id.",
+  },
+  {
+    ...text,
+    name: "TASKGATE_LOG_LEVEL",
+    type: "choice",
+    default: "info",
+    max: 5,
+    choices: ["debug", "info", "warn", "error"],
+    sentence: "The least important lines that are logged.",
+  },
+  {
+    ...text,
+    name: "TASKGATE_HINT_QUEUE",
+    type: "queue-name",
+    default: "taskgate-hints",
+    min: 3,
+    max: 63,
+    sentence: "Storage queue of the hints that wake workers.",
+  },
+  {
+    ...text,
+    name: "TASKGATE_INGEST_QUEUE",
+    type: "queue-name",
+    default: "taskgate-ingest",
+    min: 3,
+    max: 63,
+    sentence: "Storage queue of the events that become tasks.",
+  },
+  {
+    ...text,
+    name: "AzureWebJobsStorage",
+    type: "storage-connection",
+    default: null,
+    max: 4_000,
+    isSecret: true,
+    sentence: "Connection string of the storage account of the queues; either this or an identity.",
+  },
+  {
+    ...text,
+    name: "AzureWebJobsStorage__queueServiceUri",
+    type: "https-url",
+    default: null,
+    max: 500,
+    sentence: "Address of the queues, reached with the Entra identity of the process.",
+  },
+  {
+    ...text,
+    name: "AzureWebJobsStorage__accountName",
+    type: "account-name",
+    default: null,
+    min: 3,
+    max: 24,
+    sentence: "Name of the storage account; stands for its queueServiceUri in the public cloud.",
+  },
+  {
+    ...text,
+    name: "AzureWebJobsStorage__credential",
+    type: "choice",
+    default: null,
+    max: 20,
+    choices: ["managedidentity"],
+    sentence: "How to sign in to AzureWebJobsStorage__queueServiceUri.",
+  },
+  {
+    ...text,
+    name: "AzureWebJobsStorage__clientId",
+    type: "guid",
+    default: null,
+    max: 36,
+    sentence: "Client id of the user-assigned identity for the queues.",
+  },
+  {
+    ...text,
+    name: "APPLICATIONINSIGHTS_CONNECTION_STRING",
+    type: "insights-connection",
+    default: null,
+    max: 2_000,
+    isSecret: true,
+    sentence: "Where telemetry goes; without it none is collected.",
+  },
+  {
+    ...text,
+    name: "APPLICATIONINSIGHTS_AUTHENTICATION_STRING",
+    type: "text",
+    default: null,
+    max: 500,
+    sentence:
+      "Signs telemetry in with an identity: Authorization=AAD, with ClientId=.. for a user-assigned one.",
+  },
+] as const satisfies readonly SettingEntry[];
+
+/** The name of a setting. */
+export type SettingName = (typeof settingsTable)[number]["name"];
+
+/** How to reach the database: an address with a password in it, or a server and the identity of this process. */
+export type DatabaseSettings =
+  | { readonly kind: "url"; readonly url: string }
+  | {
+      readonly kind: "identity";
+      readonly server: string;
+      readonly database: string;
+      /** Of a user-assigned identity; null: the system's or the developer's. */
+      readonly clientId: string | null;
+    };
+
+/** How to reach the storage queues. */
+export type StorageSettings =
+  | { readonly kind: "connection-string"; readonly connectionString: string }
+  | {
+      readonly kind: "identity";
+      readonly queueServiceUri: string;
+      /** managedidentity: of the function app; default: whatever the process finds, a developer's sign-in, too. */
+      readonly credential: "managedidentity" | "default";
+      /** Of a user-assigned identity; null: the system's. */
+      readonly clientId: string | null;
+    };
+
+/** Where telemetry goes and who sends it. */
+export interface TelemetrySettings {
+  readonly connectionString: string;
+  /** True: sign in with an identity, as an app without local keys must. */
+  readonly usesIdentity: boolean;
+  readonly clientId: string | null;
+}
+
+/** The least important lines that are logged. */
+export type LogLevel = "debug" | "info" | "warn" | "error";
+
+/** All settings, complete, checked and frozen. */
+export interface Settings {
+  readonly database: DatabaseSettings;
+  readonly schema: string;
+  readonly sweepSchedule: string;
+  readonly connectionsMax: number;
+  readonly callTimeoutMs: number;
+  readonly concurrencyPerWorker: number;
+  readonly functionTimeoutMs: number;
+  readonly deadlineMarginMs: number;
+  readonly idleReads: number;
+  readonly idlePauseMs: number;
+  /** null: not set; `resolveBuild` in shared/platform/build-info.ts knows the build then. */
+  readonly build: number | null;
+  readonly workerName: string;
+  readonly logLevel: LogLevel;
+  readonly hintQueue: string;
+  readonly ingestQueue: string;
+  /** null: no queue is known, hints are not sent, and the sweep alone finds work. */
+  readonly storage: StorageSettings | null;
+  /** null: no telemetry. */
+  readonly telemetry: TelemetrySettings | null;
+}

@@ -1,0 +1,273 @@
+import { asFence } from "../../core/ids";
+import { limits } from "../../core/limits";
+import type { ExecutionId, Fence, TaskId } from "../../core/ids";
+import type { JsonArray, JsonObject } from "../../core/json";
+import type {
+  ClaimedTask,
+  CompleteTaskAnswer,
+  CompleteTaskInput,
+  DoneTask,
+  ReportProgressAnswer,
+  ReportProgressInput,
+  WorkAnswer,
+  WorkInput,
+} from "../../ports/task-store";
+import { conflict, expectBytes, expectRange, invalidArgument, left } from "./arguments";
+import { endTasks } from "./endings";
+import { reportStarted } from "./executions";
+import { comparePlaces, definitionNames, definitionOf, hasReady, readyOf, taskOf } from "./rows";
+import { dueOf, nextDueMs, promoteDue } from "./schedule";
+import type { ClaimRow, DefinitionRow, ExecutionRow, Model, TaskRow } from "./state";
+import { surplusOf } from "./tokens";
+
+/** work: the hot path: completes some tasks and claims some. */
+export function work(model: Model, input: WorkInput): WorkAnswer {
+  expectRange("want", input.want, [0, limits.claimMax]);
+  const execution = model.state.executions.get(input.executionId);
+  if (execution?.state !== "live") {
+    return { ...nothingClaimed, status: execution?.state === "ended" ? "ended" : "fenced" };
+  }
+  const definition = definitionOf(model.state, execution);
+  const { leaseMs } = definition.settings;
+  const idle = answerIdle(model, execution, input);
+  if (idle !== null) return idle;
+  const answer = { ...nothingClaimed, leaseMs, surplus: surplusOf(definition) };
+
+  const { lastCall } = execution;
+  if (input.callNumber < lastCall.callNumber) {
+    throw conflict(`call_number: older than the last one (${String(input.callNumber)})`);
+  }
+  execution.leaseUntilMs = model.nowMs + leaseMs;
+  if (input.callNumber === lastCall.callNumber) {
+    const claimed = claimedAgain(model, execution);
+    return { ...answer, status: "again", claimed, refused: lastCall.refused };
+  }
+
+  const { refused, woken } = completeDone(model, execution, input.done);
+  reportStarted(execution, input.started);
+  const { status, claimed, due } = claimWanted(model, execution, input);
+  const lastTask = claimed.at(-1);
+  execution.lastCall = {
+    callNumber: input.callNumber,
+    fence: lastTask?.fence ?? null,
+    refused,
+  };
+  return {
+    ...answer,
+    status,
+    claimed,
+    last: lastTask === undefined ? null : placeOf(taskOf(model.state, lastTask.taskId)),
+    refused,
+    nextDueMs: due,
+    woken: definitionNames(model.state, woken, definition),
+  };
+}
+
+const nothingClaimed = {
+  claimed: [],
+  last: null,
+  refused: [],
+  leaseMs: null,
+  surplus: 0,
+  nextDueMs: null,
+  woken: [],
+} satisfies Omit<WorkAnswer, "status">;
+
+/** An empty call that finds nothing writes nothing, not even its call number; the heartbeat renews the lease. */
+function answerIdle(model: Model, execution: ExecutionRow, input: WorkInput): WorkAnswer | null {
+  const isEmpty = input.want > 0 && input.done.length === 0 && input.started.length === 0;
+  if (!isEmpty || input.callNumber <= execution.lastCall.callNumber) return null;
+  const definition = definitionOf(model.state, execution);
+  const hasSome = hasReady(model.state, definition) || dueOf(model, definition).length > 0;
+  if (hasSome && !definition.isPaused) return null;
+  return {
+    ...nothingClaimed,
+    status: definition.isPaused ? "paused" : "none",
+    leaseMs: definition.settings.leaseMs,
+    surplus: surplusOf(definition),
+    nextDueMs: nextDueMs(model, definition),
+  };
+}
+
+/** The claims of the last call that are still held. The first so many count as started, as in the first answer. */
+function claimedAgain(model: Model, execution: ExecutionRow): ClaimedTask[] {
+  const claims = execution.claims.filter((claim) => claim.fence === execution.lastCall.fence);
+  const started = claims.filter((claim) => !claim.isSpare).length;
+  return claims.map((claim, index) =>
+    describeClaim(model, execution, { ...claim, isSpare: index >= started }),
+  );
+}
+
+/** What is done and still held leaves; what another holds now is refused. */
+function completeDone(
+  model: Model,
+  execution: ExecutionRow,
+  done: readonly DoneTask[],
+): { refused: TaskId[]; woken: number[] } {
+  const accepted = done.filter((task) => isHeld(execution, task));
+  dropClaims(
+    execution,
+    accepted.map((task) => task.taskId),
+  );
+  const woken = endTasks(model, {
+    executionId: execution.executionId,
+    endings: accepted.map((task) => ({ ...task, outcome: "done" })),
+  });
+  const refused = done.filter((task) => !accepted.includes(task)).map((task) => task.taskId);
+  return { refused, woken };
+}
+
+/** Does the execution hold the task under that fence (P2)? */
+export function isHeld(
+  execution: ExecutionRow,
+  { taskId, fence }: { taskId: TaskId; fence: Fence },
+): boolean {
+  return execution.claims.some((claim) => claim.taskId === taskId && claim.fence === fence);
+}
+
+/** Takes tasks out of an execution's claims. */
+export function dropClaims(execution: ExecutionRow, taskIds: readonly TaskId[]): void {
+  execution.claims = execution.claims.filter((claim) => !taskIds.includes(claim.taskId));
+  if (execution.claims.length === 0) execution.isSolo = false;
+}
+
+/** Claims as many as wanted, as the tokens and their spare claims allow. */
+function claimWanted(
+  model: Model,
+  execution: ExecutionRow,
+  input: WorkInput,
+): { status: WorkAnswer["status"]; claimed: ClaimedTask[]; due: number | null } {
+  const definition = definitionOf(model.state, execution);
+  const claimsMax = execution.tokenCount * (1 + definition.settings.spareMax);
+  const room = claimsMax - execution.claims.length;
+  const nothing = { claimed: [], due: null };
+  if (input.want === 0) return { ...nothing, status: "done" };
+  if (definition.isPaused) return { ...nothing, status: "paused" };
+  if (room <= 0) return { ...nothing, status: "limited" };
+  if (execution.isSolo) return { ...nothing, status: "none" };
+
+  const want = Math.min(input.want, room);
+  promoteDue(model, definition, Math.max(2 * want, 64));
+  const tasks = takeReady(model, execution, { want, after: input.after });
+  const claimed = addClaims(model, execution, tasks);
+  return {
+    status: claimed.length > 0 ? "claimed" : "none",
+    claimed,
+    due: claimed.length < want ? nextDueMs(model, definition) : null,
+  };
+}
+
+/** Takes the first ready tasks, at or after a place if one is given (P4). */
+function takeReady(
+  model: Model,
+  execution: ExecutionRow,
+  { want, after }: { want: number; after: WorkInput["after"] },
+): TaskRow[] {
+  const definition = definitionOf(model.state, execution);
+  const first = readyOf(model.state, definition)
+    .filter((row) => after === undefined || comparePlaces(row, after) >= 0)
+    .slice(0, want)
+    .map((row) => taskOf(model.state, row.taskId));
+  const taken = keepSolo(execution, first);
+  const takenIds = new Set(taken.map((task) => task.taskId));
+  model.state.ready = model.state.ready.filter((row) => !takenIds.has(row.taskId));
+  return taken;
+}
+
+/**
+ * A task that was lost twice runs alone, so that it can't take its neighbours along a third time (design 10.10):
+ * what comes before the first such task is kept, or only it when it comes first and the execution holds nothing else.
+ */
+function keepSolo(execution: ExecutionRow, tasks: readonly TaskRow[]): TaskRow[] {
+  const solo = tasks.findIndex((task) => task.lostCount >= 2);
+  if (solo === -1) return [...tasks];
+  const isIdle = execution.claims.length === 0;
+  execution.isSolo = isIdle && solo === 0;
+  return tasks.slice(0, execution.isSolo ? 1 : solo);
+}
+
+/** The first claims take the tokens that are free; the rest is spare until it is reported as started. */
+function addClaims(model: Model, execution: ExecutionRow, tasks: readonly TaskRow[]): ClaimedTask[] {
+  if (tasks.length === 0) return [];
+  const fence = asFence(String(model.sequences.next("fence")));
+  const running = execution.claims.filter((claim) => !claim.isSpare).length;
+  const claims = tasks.map(({ taskId }, index) => ({
+    taskId,
+    fence,
+    claimedAtMs: model.nowMs,
+    isSpare: index >= execution.tokenCount - running,
+  }));
+  execution.claims.push(...claims);
+  return claims.map((claim) => describeClaim(model, execution, claim));
+}
+
+function describeClaim(model: Model, execution: ExecutionRow, claim: ClaimRow): ClaimedTask {
+  const task = taskOf(model.state, claim.taskId);
+  return {
+    taskId: claim.taskId,
+    fence: claim.fence,
+    kind: task.kind,
+    attempt: task.failedCount + task.lostCount + 1,
+    payload: task.payload === null ? null : (JSON.parse(task.payload) as JsonObject | JsonArray),
+    checkpoint: task.checkpoint,
+    traceParent: task.traceParent,
+    isGrouped: task.groupId !== null,
+    isCancelRequested: task.isCancelRequested,
+    isFromNewerBuild: task.build > execution.build,
+    isSpare: claim.isSpare,
+  };
+}
+
+function placeOf({ priority, rank, taskId }: TaskRow): WorkAnswer["last"] {
+  return { priority, rank, taskId };
+}
+
+/** complete_task: the fenced completion of one task, inside the user's own transaction. */
+export function completeTask(model: Model, input: CompleteTaskInput): CompleteTaskAnswer {
+  expectBytes("result", input.result, limits.payloadBytesMax);
+  const execution = model.state.executions.get(input.executionId);
+  if (execution?.state !== "live" || !isHeld(execution, input)) {
+    const ended = model.state.archive.get(input.taskId);
+    const isSame =
+      ended?.outcome === "done" &&
+      ended.fence === input.fence &&
+      ended.executionId === input.executionId;
+    return { status: isSame ? "again" : "fenced", woken: [] };
+  }
+  dropClaims(execution, [input.taskId]);
+  const woken = endTasks(model, {
+    executionId: execution.executionId,
+    endings: [{ ...input, outcome: "done" }],
+  });
+  const definition: DefinitionRow = definitionOf(model.state, execution);
+  return { status: "done", woken: definitionNames(model.state, woken, definition) };
+}
+
+/** report_progress: how far a running task is; the last report wins. */
+export function reportProgress(model: Model, input: ReportProgressInput): ReportProgressAnswer {
+  const { done, total, text } = input;
+  if ((done ?? 0) < 0 || (total ?? 0) < 0) {
+    throw invalidArgument(`done: expected 0 or more (${shown(done)} of ${shown(total)})`);
+  }
+  const execution = findLive(model, input.executionId);
+  if (execution === undefined || !isHeld(execution, input)) {
+    return { status: "fenced", isCancelRequested: false };
+  }
+  const task = taskOf(model.state, input.taskId);
+  task.progress = {
+    done,
+    total,
+    text: text === null ? null : left(text, limits.progressTextLengthMax),
+  };
+  return { status: "done", isCancelRequested: task.isCancelRequested };
+}
+
+function findLive(model: Model, executionId: ExecutionId): ExecutionRow | undefined {
+  const execution = model.state.executions.get(executionId);
+  return execution?.state === "live" ? execution : undefined;
+}
+
+/** A value in a message, as PostgreSQL writes it. */
+function shown(value: number | null): string {
+  return value === null ? "<NULL>" : String(value);
+}

@@ -1,0 +1,267 @@
+import { limits } from "../../core/limits";
+import { formatTokens, parseTokens } from "../../core/token";
+import type {
+  DefinitionSettings,
+  Limit,
+  OperatorInput,
+  PauseAnswer,
+  RegisterDefinitionAnswer,
+  RegisterDefinitionInput,
+  SetLimitAnswer,
+  SetLimitInput,
+} from "../../ports/task-store";
+import { characters, invalidArgument, isName, isWithin, left } from "./arguments";
+import { compareNumbers, definitionNamed, findDefinition, hasReady, limitOf } from "./rows";
+import type { DefinitionRow, Model } from "./state";
+import { settleTokens } from "./tokens";
+
+/** register_definition: writes what the code says; an operator's overrides stay. */
+export function registerDefinition(
+  model: Model,
+  input: RegisterDefinitionInput,
+): RegisterDefinitionAnswer {
+  expectSettings(input);
+  const known = findDefinition(model.state, input.name);
+  if (known === undefined) {
+    const definition = createDefinition(model, input);
+    applySettings(model, definition, input);
+    audit(model, definition, {
+      setting: "limit",
+      oldValue: null,
+      newValue: limitText(input.settings.limit),
+      source: "code",
+      changedBy: input.registeredBy,
+    });
+    return { status: "created", taskDefinitionId: definition.definitionId };
+  }
+  const taskDefinitionId = known.definitionId;
+  if (known.build > input.build) return { status: "outdated", taskDefinitionId };
+  if (known.build === input.build && known.settingsHash === input.settingsHash) {
+    return { status: "exists", taskDefinitionId };
+  }
+  const before = describeSettings(known.settings, known.build);
+  applySettings(model, known, input);
+  const after = describeSettings(known.settings, known.build);
+  for (const [setting, newValue] of after) {
+    const oldValue = before.get(setting) ?? null;
+    if (oldValue === newValue) continue;
+    audit(model, known, {
+      setting,
+      oldValue,
+      newValue,
+      source: "code",
+      changedBy: input.registeredBy,
+    });
+  }
+  return { status: "updated", taskDefinitionId };
+}
+
+function createDefinition(model: Model, input: RegisterDefinitionInput): DefinitionRow {
+  const definition: DefinitionRow = {
+    definitionId: model.sequences.next("definition"),
+    name: input.name,
+    executionTokens: "",
+    tokenFence: 0,
+    // Limit 0: nothing is granted before the settings are in force.
+    settings: { ...input.settings, limit: 0 },
+    operatorLimit: "code",
+    isPaused: false,
+    build: 0,
+    settingsHash: "",
+  };
+  model.state.definitions.set(definition.definitionId, definition);
+  return definition;
+}
+
+function applySettings(
+  model: Model,
+  definition: DefinitionRow,
+  input: RegisterDefinitionInput,
+): void {
+  changeLimit(model, definition, {
+    codeLimit: input.settings.limit,
+    operatorLimit: definition.operatorLimit,
+  });
+  definition.settings = { ...input.settings };
+  definition.build = input.build;
+  definition.settingsHash = input.settingsHash;
+}
+
+/** set_limit: an operator's limit over the code's, or none any more. Acts at the next grant; nobody is stopped (S0.4). */
+export function setLimit(model: Model, input: SetLimitInput): SetLimitAnswer {
+  if (typeof input.limit === "number" && !isWithin(input.limit, -1, limits.tokensMax)) {
+    throw invalidArgument(
+      `limit: expected -1 (none), 0 (nothing starts) or 1..1000 (${String(input.limit)})`,
+    );
+  }
+  const definition = definitionNamed(model.state, input.name);
+  const earlier = model.state.operations.get(input.operationId);
+  if (earlier?.name === "set_limit") return earlier.answer;
+  const before = definition.operatorLimit;
+  const change = changeLimit(model, definition, {
+    codeLimit: definition.settings.limit,
+    operatorLimit: input.limit,
+  });
+  const ready = hasReady(model.state, definition);
+  const answer: SetLimitAnswer = { status: "set", ...change, ready };
+  audit(model, definition, {
+    setting: "limit_override",
+    oldValue: before === "code" ? null : limitText(before),
+    newValue: input.limit === "code" ? null : limitText(input.limit),
+    source: "operator",
+    changedBy: input.changedBy,
+    reason: input.reason ?? null,
+  });
+  model.state.operations.set(input.operationId, { name: "set_limit", answer });
+  return answer;
+}
+
+/** Writes a limit and brings the tokens in line. */
+function changeLimit(
+  model: Model,
+  definition: DefinitionRow,
+  to: { codeLimit: Limit; operatorLimit: Limit | "code" },
+): { oldLimit: Limit; newLimit: Limit; held: number; surplus: number } {
+  const oldLimit = limitOf(definition);
+  const newLimit = to.operatorLimit === "code" ? to.codeLimit : to.operatorLimit;
+  let tokens = definition.executionTokens;
+  if (newLimit === null) tokens = "";
+  // Who runs without a limit is counted as soon as there is one (S0.6).
+  else if (oldLimit === null) tokens = countedTokens(model, definition);
+  // A damaged string throws here, before anything changes.
+  parseTokens(tokens);
+
+  definition.settings = { ...definition.settings, limit: to.codeLimit };
+  definition.operatorLimit = to.operatorLimit;
+  definition.executionTokens = tokens;
+  const { held } = settleTokens(model, definition, { execution: null });
+  if (newLimit === null) {
+    return { oldLimit, newLimit, held: countTokens(model, definition), surplus: 0 };
+  }
+  return { oldLimit, newLimit, held, surplus: Math.max(held - newLimit, 0) };
+}
+
+/** The string for the tokens that were granted while there was no limit. */
+function countedTokens(model: Model, definition: DefinitionRow): string {
+  const held = liveExecutions(model, definition).flatMap((execution) =>
+    Array.from({ length: execution.tokenCount }, () => ({
+      id: model.random.uuid(),
+      isHeld: true,
+      grantee: execution.executionId,
+    })),
+  );
+  return formatTokens(held);
+}
+
+function countTokens(model: Model, definition: DefinitionRow): number {
+  return liveExecutions(model, definition).reduce((sum, row) => sum + row.tokenCount, 0);
+}
+
+function liveExecutions(model: Model, definition: DefinitionRow) {
+  return [...model.state.executions.values()]
+    .filter((row) => row.definitionId === definition.definitionId && row.state === "live")
+    .sort((a, b) => compareNumbers(a.executionId, b.executionId));
+}
+
+/** pause_definition: nothing new is claimed or started; what runs goes on and may complete. */
+export function pauseDefinition(model: Model, input: OperatorInput): PauseAnswer {
+  return setPaused(model, input, true);
+}
+
+/** resume_definition: takes a pause away. */
+export function resumeDefinition(model: Model, input: OperatorInput): PauseAnswer {
+  return setPaused(model, input, false);
+}
+
+function setPaused(model: Model, input: OperatorInput, isPaused: boolean): PauseAnswer {
+  const definition = definitionNamed(model.state, input.name);
+  const ready = hasReady(model.state, definition);
+  if (definition.isPaused === isPaused) return { status: "exists", ready };
+  definition.isPaused = isPaused;
+  audit(model, definition, {
+    setting: "paused",
+    oldValue: String(!isPaused),
+    newValue: String(isPaused),
+    source: "operator",
+    changedBy: input.changedBy,
+    reason: input.reason ?? null,
+  });
+  return { status: isPaused ? "paused" : "resumed", ready };
+}
+
+interface Change {
+  setting: string;
+  oldValue: string | null;
+  newValue: string | null;
+  source: "code" | "operator";
+  changedBy: string;
+  reason?: string | null;
+}
+
+function audit(model: Model, definition: DefinitionRow, change: Change): void {
+  model.state.settingAudit.push({
+    reason: null,
+    ...change,
+    definitionId: definition.definitionId,
+    changedAtMs: model.nowMs,
+  });
+}
+
+/** The code's settings as the audit writes them. */
+function describeSettings(settings: DefinitionSettings, build: number): Map<string, string> {
+  return new Map([
+    ["limit", limitText(settings.limit)],
+    ["lease_ms", String(settings.leaseMs)],
+    ["max_attempts", String(settings.maxAttempts)],
+    ["max_lost", String(settings.maxLost)],
+    ["retry_base_ms", String(settings.retryBaseMs)],
+    ["retry_cap_ms", String(settings.retryCapMs)],
+    ["spare_max", String(settings.spareMax)],
+    ["group_slots", String(settings.groupSlots)],
+    ["group_strict", String(settings.groupStrict)],
+    ["retain_done_ms", String(settings.retainDoneMs)],
+    ["retain_dead_ms", String(settings.retainDeadMs)],
+    ["build", String(build)],
+  ]);
+}
+
+/** No limit is -1 in the databases. */
+function limitText(limit: Limit): string {
+  return String(limit ?? -1);
+}
+
+/** Throws InvalidArgumentError with the first problem. */
+function expectSettings(input: RegisterDefinitionInput): void {
+  const { settings } = input;
+  if (!isName(input.name)) {
+    throw invalidArgument(
+      `name: expected 1..200 characters without blanks at either end (${left(input.name, 220)})`,
+    );
+  }
+  if (!(input.build >= 0)) {
+    throw invalidArgument(`build: expected 0 or more (${String(input.build)})`);
+  }
+  if (!isWithin(characters(input.settingsHash), 1, 64)) {
+    throw invalidArgument("settings_hash: expected 1..64 characters");
+  }
+  const ranges: [string, number, number, number][] = [
+    ["limit", settings.limit ?? -1, -1, limits.tokensMax],
+    ["lease_ms", settings.leaseMs, limits.leaseMsMin, limits.leaseMsMax],
+    ["max_attempts", settings.maxAttempts, 1, 1_000],
+    ["max_lost", settings.maxLost, 0, 1_000],
+    ["retry_base_ms", settings.retryBaseMs, 0, 86_400_000],
+    ["retry_cap_ms", settings.retryCapMs, settings.retryBaseMs, Infinity],
+    ["spare_max", settings.spareMax, 0, 1_000],
+    ["group_slots", settings.groupSlots, 1, 1_000],
+    ["retain_done_ms", settings.retainDoneMs, 0, limits.runInMsMax],
+    ["retain_dead_ms", settings.retainDeadMs, 0, limits.runInMsMax],
+  ];
+  for (const [field, value, least, most] of ranges) {
+    if (isWithin(value, least, most)) continue;
+    const range =
+      field === "retry_cap_ms"
+        ? "retry_base_ms or more"
+        : `${String(least)}..${String(most)}`;
+    throw invalidArgument(`${field}: expected ${range} (${String(value)})`);
+  }
+}

@@ -1,0 +1,62 @@
+import type { ExecutionId, Fence, TaskId } from "../../core/ids";
+import { handOver } from "./groups";
+import { dedupeId, definitionOf, taskOf } from "./rows";
+import type { ArchiveRow, Model, TaskRow } from "./state";
+
+/** How one task ends. */
+export interface Ending {
+  taskId: TaskId;
+  fence: Fence;
+  outcome: ArchiveRow["outcome"];
+  durationMs: number | null;
+  result: string | null;
+}
+
+/** Tasks that end together. */
+export interface Endings {
+  endings: readonly Ending[];
+  /** Of the last attempt. */
+  executionId: ExecutionId | null;
+  /** Tasks that don't end but leave their groups: retries that aren't strict. */
+  leaving?: readonly TaskRow[];
+}
+
+/**
+ * The one way to an end: tasks leave for the archive, their keys are freed, their groups handed over.
+ * Answers the definitions that got ready tasks by hand-over, each as often as it did.
+ */
+export function endTasks(model: Model, { endings, executionId, leaving }: Endings): number[] {
+  const ended = endings.map((ending) => {
+    const task = taskOf(model.state, ending.taskId);
+    archive(model, { ...ending, executionId });
+    freeDedupeKey(model, task);
+    model.state.tasks.delete(task.taskId);
+    return task;
+  });
+  return handOver(model, [...ended, ...(leaving ?? [])]);
+}
+
+function archive(model: Model, ending: Ending & { executionId: ExecutionId | null }): void {
+  const task = taskOf(model.state, ending.taskId);
+  const { retainDoneMs, retainDeadMs } = definitionOf(model.state, task).settings;
+  // Retention 0: a done task leaves no trace; a dead or cancelled one always does.
+  if (ending.outcome === "done" && retainDoneMs === 0) return;
+  model.state.archive.set(task.taskId, {
+    task,
+    outcome: ending.outcome,
+    finishedAtMs: model.nowMs,
+    purgeAfterMs: model.nowMs + (ending.outcome === "dead" ? retainDeadMs : retainDoneMs),
+    executionId: ending.executionId,
+    fence: ending.fence,
+    durationMs: ending.durationMs,
+    result: ending.result,
+  });
+}
+
+/** A key with a window outlives its task; so does one that another task has taken since. */
+function freeDedupeKey(model: Model, task: TaskRow): void {
+  if (task.dedupeKey === null) return;
+  const id = dedupeId(task.definitionId, task.dedupeKey);
+  const row = model.state.dedupe.get(id);
+  if (row?.taskId === task.taskId && row.expiresAtMs === null) model.state.dedupe.delete(id);
+}

@@ -1,0 +1,234 @@
+import { asTaskId } from "../../core/ids";
+import { limits } from "../../core/limits";
+import type { TaskId } from "../../core/ids";
+import type { EnqueueTasksAnswer, EnqueueTasksInput, NewTask } from "../../ports/task-store";
+import {
+  characters,
+  invalidArgument,
+  isName,
+  isWithin,
+  left,
+  tooLarge,
+  utf8Bytes,
+} from "./arguments";
+import { admit, ensureGroup, findGroup } from "./groups";
+import { addReady, addScheduled, dedupeId, definitionNamed } from "./rows";
+import type { DefinitionRow, GroupRow, Model, TaskRow } from "./state";
+
+/**
+ * enqueue_tasks. `joinsTransaction`: other work of the caller may follow before its commit; then grouped tasks enter
+ * the schedule as due now, so that no group stays locked for as long as the caller likes (design 10.16).
+ */
+export function enqueueTasks(
+  model: Model,
+  input: EnqueueTasksInput,
+  joinsTransaction: boolean,
+): EnqueueTasksAnswer {
+  expectSize(input.tasks);
+  const definition = definitionNamed(model.state, input.name);
+  const earlier =
+    input.operationId === null ? undefined : model.state.operations.get(input.operationId);
+  if (earlier?.name === "enqueue_tasks") return earlier.answer;
+  expectEntries(input.tasks);
+
+  const entries = input.tasks.map((task) => toEntry(model, definition, { task, input }));
+  const first = takeDedupeKeys(model, definition, entries);
+  const fresh = entries.filter((entry) => !first.has(entry));
+  const opened = place(model, definition, { entries: fresh, joinsTransaction });
+  const runAts = fresh.flatMap((entry) => entry.runAtMs ?? []);
+  const answer: EnqueueTasksAnswer = {
+    taskIds: entries.map((entry) => first.get(entry) ?? entry.task.taskId),
+    outcomes: entries.map((entry) => (first.has(entry) ? "duplicate" : "enqueued")),
+    ready: opened > 0,
+    nextDueMs: runAts.length === 0 ? null : Math.ceil(earliest(runAts) - model.nowMs),
+  };
+  if (input.operationId !== null) {
+    model.state.operations.set(input.operationId, { name: "enqueue_tasks", answer });
+  }
+  return answer;
+}
+
+/** A task to be, with what decides where it goes. */
+interface Entry {
+  readonly task: TaskRow;
+  /** null: at once. */
+  runAtMs: number | null;
+  readonly dedupeMs: number | null;
+}
+
+function toEntry(
+  model: Model,
+  definition: DefinitionRow,
+  { task, input }: { task: NewTask; input: EnqueueTasksInput },
+): Entry {
+  const runAtMs = task.runAt?.getTime() ?? model.nowMs + (task.runInMs ?? 0);
+  return {
+    task: {
+      taskId: asTaskId(String(model.sequences.next("task"))),
+      definitionId: definition.definitionId,
+      kind: task.kind ?? definition.name,
+      priority: task.priority ?? 100,
+      rank: "0",
+      createdAtMs: model.nowMs,
+      groupId: null,
+      pendingGroup:
+        task.group === undefined
+          ? null
+          : { key: task.group, isGlobal: task.groupScope === "global" },
+      dedupeKey: task.dedupeKey ?? null,
+      build: input.build,
+      traceParent: task.traceParent ?? null,
+      failedCount: 0,
+      lostCount: 0,
+      continuedCount: 0,
+      isCancelRequested: false,
+      payload: task.payload,
+      checkpoint: null,
+      lastError: null,
+      progress: { done: null, total: null, text: null },
+    },
+    runAtMs: runAtMs > model.nowMs ? runAtMs : null,
+    dedupeMs: task.dedupeMs ?? null,
+  };
+}
+
+/** Takes the keys of the entries, the first entry of each; answers the duplicates, with the first task's id. */
+function takeDedupeKeys(
+  model: Model,
+  definition: DefinitionRow,
+  entries: readonly Entry[],
+): Map<Entry, TaskId> {
+  const duplicates = new Map<Entry, TaskId>();
+  for (const entry of entries) {
+    const { taskId, dedupeKey } = entry.task;
+    if (dedupeKey === null) continue;
+    const id = dedupeId(definition.definitionId, dedupeKey);
+    const holder = model.state.dedupe.get(id);
+    const isFree =
+      holder === undefined || (holder.expiresAtMs !== null && holder.expiresAtMs < model.nowMs);
+    if (!isFree) {
+      duplicates.set(entry, holder.taskId);
+      continue;
+    }
+    const expiresAtMs = entry.dedupeMs === null ? null : model.nowMs + entry.dedupeMs;
+    const { definitionId } = definition;
+    model.state.dedupe.set(id, { definitionId, dedupeKey, taskId, expiresAtMs });
+  }
+  return duplicates;
+}
+
+/** Each new task into its container; answers how many may be claimed at once. */
+function place(
+  model: Model,
+  definition: DefinitionRow,
+  { entries, joinsTransaction }: { entries: readonly Entry[]; joinsTransaction: boolean },
+): number {
+  let opened = 0;
+  const gated = new Map<GroupRow, TaskRow[]>();
+  for (const entry of entries) {
+    const { task } = entry;
+    model.state.tasks.set(task.taskId, task);
+    const group = joinGroup(model, definition, { task, joinsTransaction });
+    const isGrouped = group !== undefined || task.pendingGroup !== null;
+    if (joinsTransaction && isGrouped) entry.runAtMs ??= model.nowMs;
+    if (entry.runAtMs !== null) {
+      addScheduled(model.state, task, entry.runAtMs);
+    } else if (group === undefined) {
+      addReady(model.state, task);
+      opened += 1;
+    } else {
+      gated.set(group, [...(gated.get(group) ?? []), task]);
+    }
+  }
+  for (const [group, tasks] of gated) opened += admit(model.state, group, tasks);
+  return opened;
+}
+
+/** Gives a task its group. Inside a user's transaction a missing one is left to promotion: a new key would keep others waiting. */
+function joinGroup(
+  model: Model,
+  definition: DefinitionRow,
+  { task, joinsTransaction }: { task: TaskRow; joinsTransaction: boolean },
+): GroupRow | undefined {
+  if (task.pendingGroup === null) return undefined;
+  const group = joinsTransaction
+    ? findGroup(model.state, definition, task.pendingGroup)
+    : ensureGroup(model, definition, task.pendingGroup);
+  if (group === undefined) return undefined;
+  task.groupId = group.groupId;
+  task.pendingGroup = null;
+  return group;
+}
+
+function earliest(instantsMs: readonly number[]): number {
+  return instantsMs.reduce((least, instantMs) => Math.min(least, instantMs), Infinity);
+}
+
+/** The size is that of the JSON text in which the tasks travel. */
+function expectSize(tasks: readonly NewTask[]): void {
+  const bytes = utf8Bytes(JSON.stringify(tasks));
+  if (bytes > limits.enqueueBytesMax) {
+    throw tooLarge(`tasks: expected at most 8388608 bytes (${String(bytes)})`);
+  }
+  if (!isWithin(tasks.length, 1, limits.enqueueTasksMax)) {
+    throw tooLarge(`tasks: expected 1..10000 entries (${String(tasks.length)})`);
+  }
+}
+
+/** Throws with the first problem of the first bad entry. */
+function expectEntries(tasks: readonly NewTask[]): void {
+  for (const [index, task] of tasks.entries()) {
+    const problem = payloadProblem(task.payload) ?? fieldProblem(task);
+    if (problem !== null) throw invalidArgument(`tasks[${String(index)}].${problem}`);
+  }
+}
+
+function payloadProblem(payload: string | null): string | null {
+  if (payload === null) return null;
+  const bytes = utf8Bytes(payload);
+  if (bytes > limits.payloadBytesMax) {
+    return `payload: expected at most 65536 bytes (${String(bytes)})`;
+  }
+  if (!isObjectOrArray(payload)) {
+    return `payload: expected the text of a JSON object or array (${left(payload, 100)})`;
+  }
+  return null;
+}
+
+function isObjectOrArray(text: string): boolean {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null;
+  } catch {
+    // What isn't JSON isn't an object or array, either.
+    return false;
+  }
+}
+
+function fieldProblem(task: NewTask): string | null {
+  const { kind, priority, group, groupScope, runInMs, dedupeKey, dedupeMs, traceParent } = task;
+  const name = (field: string, text: string): string =>
+    `${field}: expected 1..200 characters without blanks at either end (${left(text, 220)})`;
+  if (kind !== undefined && !isName(kind)) return name("kind", kind);
+  if (priority !== undefined && !isWithin(priority, limits.priorityMin, limits.priorityMax)) {
+    return `priority: expected -32768..32767 (${String(priority)})`;
+  }
+  if (group !== undefined && !isName(group)) return name("group", group);
+  if (groupScope !== undefined && groupScope !== "definition" && groupScope !== "global") {
+    return `groupScope: expected definition or global (${left(groupScope, 220)})`;
+  }
+  if (runInMs !== undefined && !isWithin(runInMs, 0, limits.runInMsMax)) {
+    return `runInMs: expected 0..3153600000000 (${String(runInMs)})`;
+  }
+  if (runInMs !== undefined && task.runAt !== undefined) {
+    return "runAt: expected either runAt or runInMs, not both";
+  }
+  if (dedupeKey !== undefined && !isName(dedupeKey)) return name("dedupeKey", dedupeKey);
+  if (dedupeMs !== undefined && !isWithin(dedupeMs, 1, limits.runInMsMax)) {
+    return `dedupeMs: expected 1..3153600000000 (${String(dedupeMs)})`;
+  }
+  if (traceParent !== undefined && characters(traceParent) > 55) {
+    return `trace: expected at most 55 characters (${left(traceParent, 100)})`;
+  }
+  return null;
+}

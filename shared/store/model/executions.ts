@@ -1,0 +1,223 @@
+import { asExecutionId, asFence } from "../../core/ids";
+import { limits } from "../../core/limits";
+import type { ExecutionId, TaskId } from "../../core/ids";
+import type {
+  Beat,
+  FinishExecutionAnswer,
+  HeartbeatAnswer,
+  StartExecutionAnswer,
+  StartExecutionInput,
+} from "../../ports/task-store";
+import { characters, expectRange, invalidArgument, isWithin, left } from "./arguments";
+import { endTasks } from "./endings";
+import {
+  addReady,
+  compareNumbers,
+  definitionNames,
+  definitionOf,
+  findDefinition,
+  hasReady,
+  readyOf,
+  taskOf,
+} from "./rows";
+import { dueOf, nextDueMs } from "./schedule";
+import type { DefinitionRow, ExecutionRow, Model } from "./state";
+import { denial, settleTokens, surplusOf } from "./tokens";
+
+/** start_execution: opens a worker's stay with its first tokens. No token: no execution. */
+export function startExecution(model: Model, input: StartExecutionInput): StartExecutionAnswer {
+  expectRange("want", input.want, [1, limits.tokensMax]);
+  if (!isWithin(characters(input.worker), 1, limits.nameLengthMax)) {
+    throw invalidArgument(`worker: expected 1..200 characters (${left(input.worker, 220)})`);
+  }
+  const definition = findDefinition(model.state, input.name);
+  if (definition === undefined) return { ...nothingStarted, status: "unknown" };
+  if (isOutdated(definition, input)) return { ...nothingStarted, status: "outdated" };
+  const { leaseMs, spareMax } = definition.settings;
+  const answer = { ...nothingStarted, leaseMs, spareMax };
+
+  const earlier = findByOperation(model, input);
+  if (earlier !== undefined) return { ...answer, ...repeatedStart(definition, earlier) };
+  const ready = countReady(model, definition, input);
+  if (input.needsReady && ready === 0) {
+    return { ...answer, status: "none", nextDueMs: nextDueMs(model, definition) };
+  }
+  const denied = denial(model, definition);
+  if (denied !== null) return { ...answer, ...denied, ready };
+
+  const execution = openExecution(model, definition, input);
+  const want = input.needsReady ? Math.min(input.want, ready) : input.want;
+  // Nobody comes between the denial and the grant here: who wasn't denied gets at least one token.
+  const settled = settleTokens(model, definition, { execution, want });
+  return {
+    ...answer,
+    status: "started",
+    executionId: execution.executionId,
+    tokens: settled.own,
+    tokenFence: asFence(String(definition.tokenFence)),
+    ready,
+    deadHolders: settled.dead,
+  };
+}
+
+const nothingStarted = {
+  executionId: null,
+  leaseMs: null,
+  tokens: 0,
+  tokenFence: null,
+  spareMax: null,
+  ready: 0,
+  retryInMs: null,
+  nextDueMs: null,
+  deadHolders: 0,
+} as const;
+
+/** Does the asking code know settings that the definition lacks? An older build's are never missed. */
+function isOutdated(definition: DefinitionRow, input: StartExecutionInput): boolean {
+  if (input.settingsHash === null) return false;
+  if (definition.build !== input.build) return definition.build < input.build;
+  return definition.settingsHash !== input.settingsHash;
+}
+
+function findByOperation(model: Model, input: StartExecutionInput): ExecutionRow | undefined {
+  return [...model.state.executions.values()].find((row) => row.operationId === input.operationId);
+}
+
+function repeatedStart(definition: DefinitionRow, earlier: ExecutionRow) {
+  const isStarted = earlier.state === "live" && earlier.tokenCount > 0;
+  return {
+    status: isStarted ? ("started" as const) : ("limited" as const),
+    executionId: earlier.executionId,
+    tokens: earlier.tokenCount,
+    tokenFence: asFence(String(definition.tokenFence)),
+  };
+}
+
+/** Tasks to claim, counted up to `want`; for workers those that are due count, too. */
+function countReady(model: Model, definition: DefinitionRow, input: StartExecutionInput): number {
+  const ready = readyOf(model.state, definition).length;
+  const due = input.needsReady ? dueOf(model, definition).length : 0;
+  return Math.min(ready + due, input.want);
+}
+
+function openExecution(
+  model: Model,
+  definition: DefinitionRow,
+  input: StartExecutionInput,
+): ExecutionRow {
+  const execution: ExecutionRow = {
+    executionId: asExecutionId(String(model.sequences.next("execution"))),
+    operationId: input.operationId,
+    definitionId: definition.definitionId,
+    state: "live",
+    startedAtMs: model.nowMs,
+    leaseUntilMs: model.nowMs + definition.settings.leaseMs,
+    endedAtMs: null,
+    worker: input.worker,
+    build: input.build,
+    tokenCount: 0,
+    lastCall: { callNumber: 0, fence: null, refused: [] },
+    isSolo: false,
+    claims: [],
+  };
+  model.state.executions.set(execution.executionId, execution);
+  return execution;
+}
+
+/** heartbeat: renews leases. State decides, not the lease: nobody else took what an unclaimed late one holds. */
+export function heartbeat(
+  model: Model,
+  input: { executions: readonly Beat[] },
+): HeartbeatAnswer {
+  if (!isWithin(input.executions.length, 1, 1_000)) {
+    throw invalidArgument("executions: expected a JSON array of 1..1000 entries");
+  }
+  const beats = [...input.executions].sort((a, b) => compareNumbers(a.executionId, b.executionId));
+  return { executions: beats.map((beat) => answerBeat(model, beat)) };
+}
+
+function answerBeat(model: Model, beat: Beat): HeartbeatAnswer["executions"][number] {
+  const { executionId } = beat;
+  const execution = model.state.executions.get(executionId);
+  if (execution?.state !== "live") {
+    const status = execution?.state === "ended" ? "ended" : "fenced";
+    return { executionId, status, leaseMs: null, cancel: [], surplus: 0, isPaused: false };
+  }
+  const definition = definitionOf(model.state, execution);
+  const { leaseMs } = definition.settings;
+  execution.leaseUntilMs = model.nowMs + leaseMs;
+  reportStarted(execution, beat.started);
+  return {
+    executionId,
+    status: "renewed",
+    leaseMs,
+    cancel: execution.claims
+      .map((claim) => claim.taskId)
+      .filter((taskId) => taskOf(model.state, taskId).isCancelRequested)
+      .sort(compareNumbers),
+    surplus: surplusOf(definition),
+    isPaused: definition.isPaused,
+  };
+}
+
+/** Spare claims that were started are spare no more: if they get lost, that counts. */
+export function reportStarted(execution: ExecutionRow, started: readonly TaskId[]): void {
+  for (const claim of execution.claims) {
+    if (started.includes(claim.taskId)) claim.isSpare = false;
+  }
+}
+
+/** finish_execution: ends a stay: tokens back, what it still holds back to ready, uncounted. */
+export function finishExecution(
+  model: Model,
+  input: { executionId: ExecutionId },
+): FinishExecutionAnswer {
+  const execution = model.state.executions.get(input.executionId);
+  if (execution?.state !== "live") {
+    return {
+      status: execution?.state === "ended" ? "ended" : "fenced",
+      givenBack: 0,
+      tokensFreed: 0,
+      ready: false,
+      nextDueMs: null,
+      woken: [],
+    };
+  }
+  const definition = definitionOf(model.state, execution);
+  const { freed } = settleTokens(model, definition, { execution, keep: 0 });
+  execution.state = "ended";
+  execution.endedAtMs = model.nowMs;
+  execution.tokenCount = 0;
+  execution.isSolo = false;
+  const givenBack = execution.claims.length;
+  const woken = giveBack(model, execution);
+  return {
+    status: "ended",
+    givenBack,
+    tokensFreed: freed,
+    ready: hasReady(model.state, definition),
+    nextDueMs: nextDueMs(model, definition),
+    woken: definitionNames(model.state, woken, definition),
+  };
+}
+
+/** Claims go back to ready; those with a cancel request end (design 10.17). Answers the definitions with ready tasks by hand-over. */
+function giveBack(model: Model, execution: ExecutionRow): number[] {
+  const claims = execution.claims;
+  execution.claims = [];
+  const isCancelled = (taskId: TaskId): boolean => taskOf(model.state, taskId).isCancelRequested;
+  const cancelled = claims.filter((claim) => isCancelled(claim.taskId));
+  for (const claim of claims) {
+    if (!cancelled.includes(claim)) addReady(model.state, taskOf(model.state, claim.taskId));
+  }
+  return endTasks(model, {
+    executionId: execution.executionId,
+    endings: cancelled.map((claim) => ({
+      taskId: claim.taskId,
+      fence: claim.fence,
+      outcome: "cancelled",
+      durationMs: null,
+      result: null,
+    })),
+  });
+}

@@ -1,0 +1,152 @@
+import { limits } from "../../core/limits";
+import type { ExecutionId, TaskId } from "../../core/ids";
+import type { Random } from "../../ports/random";
+import type { DefinitionSettings, FailTasksAnswer, Failure } from "../../ports/task-store";
+import { expectBytes, expectRange, invalidArgument, isWithin, left } from "./arguments";
+import { dropClaims, isHeld } from "./claims";
+import { endTasks } from "./endings";
+import type { Ending } from "./endings";
+import { addScheduled, compareNumbers, definitionNames, definitionOf, taskOf } from "./rows";
+import type { ExecutionRow, Model, TaskRow } from "./state";
+
+type Result = FailTasksAnswer["results"][number];
+
+/** fail_tasks: tasks that did not end well: retry later, end dead or cancelled, or go on later uncounted. */
+export function failTasks(
+  model: Model,
+  input: { executionId: ExecutionId; failures: readonly Failure[] },
+): FailTasksAnswer {
+  if (!isWithin(input.failures.length, 1, 1_000)) {
+    throw invalidArgument("failures: expected a JSON array of 1..1000 entries");
+  }
+  const execution = model.state.executions.get(input.executionId);
+  if (execution?.state !== "live") {
+    return { status: "fenced", results: [], woken: [], nextDueMs: null };
+  }
+  const failures = [...input.failures].sort((a, b) => compareNumbers(a.taskId, b.taskId));
+  for (const failure of failures) expectFailure(failure);
+
+  const results = new Map<Failure, Result>();
+  const endings: Ending[] = [];
+  const leaving: TaskRow[] = [];
+  for (const failure of failures) {
+    if (!isHeld(execution, failure)) {
+      results.set(failure, refuse(model, failure));
+      continue;
+    }
+    const outcome = recordAttempt(model, execution, failure);
+    dropClaims(execution, [failure.taskId]);
+    const retryInMs =
+      outcome === "retry" || outcome === "continued"
+        ? comeBack(model, { ...failure, outcome, leaving })
+        : null;
+    if (outcome === "dead" || outcome === "cancelled") {
+      endings.push({ ...failure, outcome, result: null });
+    }
+    results.set(failure, { taskId: failure.taskId, outcome, retryInMs });
+  }
+  const woken = endTasks(model, { executionId: execution.executionId, endings, leaving });
+  const retries = [...results.values()].flatMap((result) => result.retryInMs ?? []);
+  return {
+    status: "done",
+    results: input.failures.flatMap((failure) => results.get(failure) ?? []),
+    woken: definitionNames(model.state, woken, definitionOf(model.state, execution)),
+    nextDueMs: retries.length === 0 ? null : Math.min(...retries),
+  };
+}
+
+function expectFailure(failure: Failure): void {
+  if (!["failed", "dead", "cancelled", "continued"].includes(failure.as)) {
+    throw invalidArgument(
+      `failures.as: expected failed, dead, cancelled or continued (${failure.as})`,
+    );
+  }
+  if (failure.retryInMs !== null) {
+    expectRange("failures.retryInMs", failure.retryInMs, [0, limits.retryInMsMax]);
+  }
+  expectBytes("failures.checkpoint", failure.checkpoint, limits.payloadBytesMax);
+}
+
+/** Told before, or lost to somebody else: then the attempt is recorded as lost. */
+function refuse(model: Model, { taskId, fence }: Failure): Result {
+  const isTold = model.state.attempts.some(
+    (row) => row.taskId === taskId && row.fence === fence && row.outcome !== "lost",
+  );
+  return { taskId, outcome: isTold ? "again" : "fenced", retryInMs: null };
+}
+
+/** Counts the failure on its task, keeps the attempt, and decides what becomes of the task. */
+function recordAttempt(
+  model: Model,
+  execution: ExecutionRow,
+  failure: Failure,
+): "retry" | "dead" | "cancelled" | "continued" {
+  const task = taskOf(model.state, failure.taskId);
+  const { maxAttempts } = definitionOf(model.state, execution).settings;
+  const isCounted = failure.as === "failed" || failure.as === "dead";
+  const error = failure.error === null ? null : left(failure.error, limits.errorLengthMax);
+  task.lastError = error ?? task.lastError;
+  if (isCounted) task.failedCount += 1;
+  if (failure.as === "continued") {
+    task.continuedCount += 1;
+    task.checkpoint = failure.checkpoint ?? task.checkpoint;
+  }
+  const outcome = decide(task, failure, maxAttempts);
+  const claim = execution.claims.find((row) => row.taskId === failure.taskId);
+  model.state.attempts.push({
+    taskId: failure.taskId,
+    fence: failure.fence,
+    executionId: execution.executionId,
+    claimedAtMs: claim?.claimedAtMs ?? model.nowMs,
+    finishedAtMs: model.nowMs,
+    durationMs: failure.durationMs,
+    outcome: isCounted ? "failed" : outcome === "cancelled" ? "cancelled" : "continued",
+    error,
+  });
+  return outcome;
+}
+
+/** A cancel request that arrived meanwhile wins over every way of going on (design 10.17). */
+function decide(
+  task: TaskRow,
+  failure: Failure,
+  maxAttempts: number,
+): "retry" | "dead" | "cancelled" | "continued" {
+  if (failure.as === "dead") return "dead";
+  if (failure.as === "cancelled" || task.isCancelRequested) return "cancelled";
+  if (failure.as === "continued") return "continued";
+  return task.failedCount >= maxAttempts ? "dead" : "retry";
+}
+
+/** Schedules the next try. A strict group's task keeps its slot meanwhile, so that nobody overtakes it (P4). */
+function comeBack(
+  model: Model,
+  retry: {
+    taskId: TaskId;
+    outcome: "retry" | "continued";
+    retryInMs: number | null;
+    leaving: TaskRow[];
+  },
+): number {
+  const task = taskOf(model.state, retry.taskId);
+  const { settings } = definitionOf(model.state, task);
+  const backoff =
+    retry.outcome === "continued" ? 0 : backoffMs(settings, task.failedCount, model.random);
+  const delayMs = retry.retryInMs ?? backoff;
+  addScheduled(model.state, task, model.nowMs + delayMs);
+  const group = task.groupId === null ? undefined : model.state.groups.get(task.groupId);
+  if (group !== undefined && !group.isStrict) retry.leaving.push(task);
+  return delayMs;
+}
+
+/** Exponential back-off with equal jitter: min(cap, base * 2^(n-1)), half of it fixed and half random. */
+export function backoffMs(
+  settings: Pick<DefinitionSettings, "retryBaseMs" | "retryCapMs">,
+  failedCount: number,
+  random: Random,
+): number {
+  const doublings = Math.min(Math.max(failedCount - 1, 0), 30);
+  const fullMs = Math.min(settings.retryCapMs, settings.retryBaseMs * 2 ** doublings);
+  const fixedMs = Math.floor(fullMs / 2);
+  return fixedMs + Math.floor(random.fraction() * (fullMs - fixedMs + 1));
+}

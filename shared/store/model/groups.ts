@@ -1,0 +1,112 @@
+import type { TaskId } from "../../core/ids";
+import { addReady, addWaiting, comparePlaces, taskOf } from "./rows";
+import type { DefinitionRow, GroupName, GroupRow, Model, ModelState, TaskRow } from "./state";
+
+/** Groups: a grouped task is ready or claimed only while it holds a slot; the claim knows nothing of groups. */
+
+/** The group that an enqueue for the definition means, if it exists. */
+export function findGroup(
+  state: ModelState,
+  definition: DefinitionRow,
+  name: GroupName,
+): GroupRow | undefined {
+  const scope = scopeOf(definition, name);
+  return [...state.groups.values()].find((row) => row.scope === scope && row.key === name.key);
+}
+
+/** The same; a missing group is made with the definition's settings as they are now. */
+export function ensureGroup(model: Model, definition: DefinitionRow, name: GroupName): GroupRow {
+  const existing = findGroup(model.state, definition, name);
+  if (existing !== undefined) return existing;
+  const group: GroupRow = {
+    groupId: model.sequences.next("group"),
+    scope: scopeOf(definition, name),
+    key: name.key,
+    slots: definition.settings.groupSlots,
+    isPaused: false,
+    isStrict: definition.settings.groupStrict,
+  };
+  model.state.groups.set(group.groupId, group);
+  return group;
+}
+
+function scopeOf(definition: DefinitionRow, name: GroupName): number {
+  return name.isGlobal ? 0 : definition.definitionId;
+}
+
+/** Does the task hold a slot of its group? */
+export function hasSlot(state: ModelState, task: TaskRow): boolean {
+  return state.groupSlots.some(
+    (row) => row.groupId === task.groupId && row.taskId === task.taskId,
+  );
+}
+
+/**
+ * Admits tasks to their group, in the order of claims: as many as there are free slots become ready, the rest waits.
+ * Nobody overtakes: while somebody waits, there is no free slot for others. Answers how many became ready.
+ */
+export function admit(state: ModelState, group: GroupRow, tasks: readonly TaskRow[]): number {
+  const isOpen = !state.groupWaiting.some((row) => row.groupId === group.groupId);
+  const free = isOpen ? freeSlots(state, group) : [];
+  const ordered = [...tasks].sort(comparePlaces);
+  for (const [index, task] of ordered.entries()) {
+    const slot = free[index];
+    if (slot === undefined) {
+      addWaiting(state, task, group.groupId);
+    } else {
+      takeSlot(state, group, { slot, taskId: task.taskId });
+      addReady(state, task);
+    }
+  }
+  return Math.min(free.length, ordered.length);
+}
+
+/**
+ * Tasks that leave their groups give their slots to the next waiting ones, in order; those without a group are passed over.
+ * Answers the definitions that got ready tasks.
+ */
+export function handOver(model: Model, leaving: readonly TaskRow[]): number[] {
+  const groupIds = [...new Set(leaving.map((task) => task.groupId))].filter((id) => id !== null);
+  return groupIds.sort((a, b) => a - b).flatMap((groupId) => {
+    const group = model.state.groups.get(groupId);
+    if (group === undefined) return [];
+    const ids = leaving.filter((task) => task.groupId === groupId).map((task) => task.taskId);
+    model.state.groupSlots = model.state.groupSlots.filter(
+      (row) => row.groupId !== groupId || !ids.includes(row.taskId),
+    );
+    return fillSlots(model.state, group);
+  });
+}
+
+function fillSlots(state: ModelState, group: GroupRow): number[] {
+  const free = freeSlots(state, group);
+  const next = state.groupWaiting
+    .filter((row) => row.groupId === group.groupId)
+    .slice(0, free.length);
+  state.groupWaiting = state.groupWaiting.filter((row) => !next.includes(row));
+  for (const [index, { taskId }] of next.entries()) {
+    takeSlot(state, group, { slot: free[index] ?? 0, taskId });
+    addReady(state, taskOf(state, taskId));
+  }
+  return [...new Set(next.map((row) => row.definitionId))];
+}
+
+/** Numbers of the slots that may be filled, lowest first: none while the group is paused or holds more than its slots. */
+function freeSlots(state: ModelState, group: GroupRow): number[] {
+  if (group.isPaused) return [];
+  const used = state.groupSlots
+    .filter((row) => row.groupId === group.groupId)
+    .map((row) => row.slot);
+  return Array.from({ length: group.slots }, (_, index) => index + 1)
+    .filter((slot) => !used.includes(slot))
+    .slice(0, Math.max(group.slots - used.length, 0));
+}
+
+function takeSlot(
+  state: ModelState,
+  group: GroupRow,
+  { slot, taskId }: { slot: number; taskId: TaskId },
+): void {
+  state.groupSlots.push({ groupId: group.groupId, slot, taskId });
+  state.groupSlots.sort((a, b) => a.groupId - b.groupId || a.slot - b.slot);
+}

@@ -1,0 +1,459 @@
+import { TaskgateError } from "../core/errors";
+import type { TaskId } from "../core/ids";
+import type { Instants } from "../core/lease";
+import { LeaseTrust } from "../core/lease";
+import { limits } from "../core/limits";
+import { Pace } from "../core/pace";
+import type { ClaimedTask, ClaimPlace, DoneTask, Failure, HeartbeatAnswer, StartExecutionAnswer, WorkAnswer } from "../ports/task-store";
+import type { ExecutionId } from "../core/ids";
+import type { Definition } from "./define-task";
+import type { WorkerEnvironment } from "./environment";
+import { instants } from "./environment";
+import type { Beating } from "./heartbeat";
+import { RunningTasks } from "./running-tasks";
+import type { Registry } from "./registry";
+
+/*
+ * The loop of one execution: one call to the database in flight, at most as many handlers as tokens.
+ * While a call is in flight finished tasks gather; the next one carries them all and asks for as many new ones
+ * ("riding calls": 12,400 tasks/s with 8 in flight on one connection, where 8 connections gave 4,100).
+ * Invariants: a handler starts only on a token, before the trust in the lease ends and while the deadline leaves time;
+ * a token is given back only when no handler runs on it; nothing is written after the lease was lost.
+ */
+
+/** Why a loop ended. */
+export type LoopEnd = "idle" | "deadline" | "stopped" | "paused" | "lost" | "failed";
+
+/** What the loop is made of. */
+export interface LoopOptions {
+  readonly environment: WorkerEnvironment;
+  readonly registry: Registry;
+  readonly definition: Definition;
+  readonly started: StartExecutionAnswer & { executionId: ExecutionId };
+  readonly sentAt: Instants;
+  /** Tokens to hold when they can be had. */
+  readonly tokensWanted: number;
+  /** Nothing starts after this instant; `abortAtMs`: running handlers are told to stop. Monotonic. */
+  readonly stopAtMs: number;
+  readonly abortAtMs: number;
+  /** Empty answers in a row after which the loop ends, and the pause before each further look. */
+  readonly idleReads: number;
+  readonly idlePauseMs: number;
+  /** Ends the loop soon: the process is told to stop. */
+  readonly signal: AbortSignal;
+  /** Leaves hints for definitions that got ready tasks. */
+  readonly wake: (definitions: readonly string[]) => void;
+}
+
+/** A scan hint may hide older rows for so long (P4). */
+const scanHintMs = 1_000;
+/** How long handlers may take to heed their signal. */
+const abortGraceMs = 2_500;
+/** Tokens that were denied are asked for again after so long, while there is a backlog. */
+const acquirePauseMs = 500;
+
+/** One execution at work. `run` resolves when no handler of it runs any more, or when those that do ignore their signal. */
+export class ExecutionLoop implements Beating {
+  readonly #options: LoopOptions;
+  readonly #environment: WorkerEnvironment;
+  readonly #trust = new LeaseTrust();
+  readonly #pace = new Pace();
+  readonly #running: RunningTasks;
+  readonly #ring: ClaimedTask[] = [];
+  #done: DoneTask[] = [];
+  #failures: Failure[] = [];
+  #started: TaskId[] = [];
+  #tokens: number;
+  #callNumber = 0;
+  #isCalling = false;
+  #isPumpPlanned = false;
+  #end: LoopEnd | null = null;
+  #emptyReads = 0;
+  #idleUntilMs = Number.NEGATIVE_INFINITY;
+  #place: { after: ClaimPlace; sinceMs: number } | null = null;
+  #surplus = 0;
+  #hasBacklog = false;
+  #acquiredAtMs: number;
+  #renewedAtMs: number;
+  #nextDueMs: number | null = null;
+  #finish: (() => void) | null = null;
+  #isReleasing = false;
+  #abortedAtMs: number | null = null;
+  #cancelIdleLook: (() => void) | null = null;
+  readonly #cancelTimers = new Set<() => void>();
+
+  constructor(options: LoopOptions) {
+    this.#options = options;
+    this.#environment = options.environment;
+    this.#tokens = options.started.tokens;
+    this.#acquiredAtMs = options.sentAt.monotonicMs;
+    this.#renewedAtMs = options.sentAt.monotonicMs;
+    this.#trust.renew(options.sentAt, options.started.leaseMs ?? options.definition.settings.leaseMs);
+    this.#running = new RunningTasks({
+      environment: options.environment,
+      executionId: options.started.executionId,
+      registry: options.registry,
+      definition: options.definition.name,
+      timeLeftMs: () => options.abortAtMs - options.environment.clock.monotonicMs(),
+    });
+  }
+
+  /** Works until there is nothing to do, the time is up, or the lease is lost. Never throws. */
+  async run(): Promise<LoopEnd> {
+    const { signal, abortAtMs, stopAtMs } = this.#options;
+    const now = this.#environment.clock.monotonicMs();
+    const onStop = (): void => { this.#stop("stopped"); this.#abort("stopped"); };
+    signal.addEventListener("abort", onStop, { once: true });
+    this.#after(stopAtMs - now, () => { this.#stop("deadline"); });
+    this.#after(abortAtMs - now, () => { this.#abort("deadline"); });
+    this.#watchTrust();
+    await new Promise<void>((resolve) => {
+      this.#finish = resolve;
+      if (signal.aborted) this.#stop("stopped");
+      this.#pump();
+    });
+    signal.removeEventListener("abort", onStop);
+    this.#cancelIdleLook?.();
+    for (const cancel of this.#cancelTimers) cancel();
+    return this.#end ?? "idle";
+  }
+
+  /** Handlers that ignored their signal: their tokens are not given back, the lease ends by itself. */
+  get stragglers(): number {
+    return this.#running.size;
+  }
+
+  /** Milliseconds until the next scheduled task, as last told. */
+  get nextDueMs(): number | null {
+    return this.#nextDueMs;
+  }
+
+  get executionId(): ExecutionId {
+    return this.#options.started.executionId;
+  }
+
+  get leaseMs(): number {
+    return this.#trust.leaseMs;
+  }
+
+  renewedAgoMs(): number {
+    return this.#environment.clock.monotonicMs() - this.#renewedAtMs;
+  }
+
+  takeStarted(): TaskId[] {
+    return this.#started.splice(0);
+  }
+
+  returnStarted(started: readonly TaskId[]): void {
+    this.#started.unshift(...started);
+  }
+
+  onBeat(answer: HeartbeatAnswer["executions"][number], sentAt: Instants): void {
+    if (answer.status === "fenced" || answer.status === "ended") {
+      this.#lose();
+      return;
+    }
+    if (answer.status === "busy" || answer.leaseMs === null) return;
+    this.#renew(sentAt, answer.leaseMs);
+    this.#surplus = answer.surplus;
+    for (const taskId of answer.cancel) this.#running.cancel(taskId);
+    if (answer.isPaused) this.#stop("paused");
+    else if (answer.surplus > 0) this.#pump();
+  }
+
+  /** One turn: start what may start, then decide whether a call is due. */
+  #pump(): void {
+    this.#startReady();
+    if (this.#isCalling) return;
+    if (this.#isOver()) {
+      this.#finish?.();
+      return;
+    }
+    if (this.#nextCall() === null) {
+      this.#planIdleLook();
+      return;
+    }
+    if (this.#isPumpPlanned) return;
+    // Tasks that end in this turn of the event loop ride along.
+    this.#isPumpPlanned = true;
+    this.#environment.timers.soon(() => {
+      this.#isPumpPlanned = false;
+      if (!this.#isCalling) void this.#call();
+    });
+  }
+
+  #startReady(): void {
+    while (this.#mayStart()) {
+      const task = this.#ring.shift();
+      if (task === undefined) return;
+      if (task.isSpare) this.#started.push(task.taskId);
+      void this.#running.start(task).then((ended) => {
+        this.#pace.noteTask(ended.durationMs);
+        if (ended.done !== null) this.#done.push(ended.done);
+        if (ended.failure !== null) this.#failures.push(ended.failure);
+        if (ended.isLost) this.#lose();
+        this.#options.wake(ended.woken);
+        this.#pump();
+      });
+    }
+  }
+
+  #mayStart(): boolean {
+    if (this.#ring.length === 0 || this.#end !== null || this.#isReleasing) return false;
+    if (this.#running.size >= this.#tokens - (this.#surplus > 0 ? 1 : 0)) return false;
+    const now = instants(this.#environment.clock);
+    if (!this.#trust.holdsAt(now)) return false;
+    return now.monotonicMs + (this.#pace.taskMs ?? 0) < this.#options.stopAtMs;
+  }
+
+  /** Over when it is to end, nothing runs (or is past being waited for) and nothing is left to tell. */
+  #isOver(): boolean {
+    if (this.#end === null) return false;
+    if (this.#end === "lost" || this.#end === "failed") return this.#running.size === 0 || this.#isPastWaiting();
+    return this.#done.length === 0 && this.#failures.length === 0 && (this.#running.size === 0 || this.#isPastWaiting());
+  }
+
+  /** Handlers that ignore their signal are waited for so long and no longer. */
+  #isPastWaiting(): boolean {
+    return this.#abortedAtMs !== null && this.#environment.clock.monotonicMs() >= this.#abortedAtMs + abortGraceMs;
+  }
+
+  #abort(reason: "stopped" | "deadline" | "lost"): void {
+    this.#abortedAtMs ??= this.#environment.clock.monotonicMs();
+    this.#running.abortAll(reason);
+  }
+
+  #nextCall(): "fail" | "surplus" | "acquire" | "work" | null {
+    if (this.#end === "lost" || this.#end === "failed") return null;
+    if (this.#failures.length > 0) return "fail";
+    if (this.#surplus > 0 && this.#tokens > this.#running.size) return "surplus";
+    if (this.#end !== null) return this.#done.length > 0 ? "work" : null;
+    const nowMs = this.#environment.clock.monotonicMs();
+    if (this.#done.length > 0) return "work";
+    if (this.#mayAcquire(nowMs)) return "acquire";
+    const isIdle = nowMs < this.#idleUntilMs;
+    return !isIdle && this.#want() > 0 && this.#ring.length === 0 && this.#running.size < this.#tokens ? "work" : null;
+  }
+
+  #mayAcquire(nowMs: number): boolean {
+    return (
+      this.#hasBacklog && this.#surplus === 0 &&
+      this.#tokens < this.#options.tokensWanted && nowMs - this.#acquiredAtMs >= acquirePauseMs
+    );
+  }
+
+  /** How many more claims make sense now. */
+  #want(): number {
+    if (this.#end !== null || this.#surplus > 0) return 0;
+    const spare = this.#pace.spare(this.#tokens, this.#tokens * this.#options.definition.settings.spareMax);
+    const want = this.#tokens + spare - this.#running.size - this.#ring.length;
+    return Math.max(0, Math.min(want, this.#fitting(), limits.claimMax));
+  }
+
+  /** Claims no more than can be expected to start before the time is up (P12). */
+  #fitting(): number {
+    const taskMs = this.#pace.taskMs;
+    if (taskMs === null || taskMs < 1) return limits.claimMax;
+    const leftMs = this.#options.stopAtMs - this.#environment.clock.monotonicMs();
+    return Math.max(0, Math.floor((leftMs / taskMs) * this.#tokens) - this.#ring.length);
+  }
+
+  async #call(): Promise<void> {
+    const next = this.#nextCall();
+    if (next === null || this.#isCalling) {
+      this.#pump();
+      return;
+    }
+    this.#isCalling = true;
+    const sentAt = instants(this.#environment.clock);
+    try {
+      if (next === "work") await this.#work(sentAt);
+      else if (next === "fail") await this.#fail();
+      else if (next === "surplus") await this.#releaseSurplus();
+      else await this.#acquire();
+      this.#environment.telemetry.record("taskgate.store.call", this.#environment.clock.monotonicMs() - sentAt.monotonicMs, { operation: next });
+    } catch (error) {
+      this.#onCallError(error);
+    } finally {
+      this.#isCalling = false;
+    }
+    this.#pump();
+  }
+
+  async #work(sentAt: Instants): Promise<void> {
+    const done = this.#done;
+    const started = this.#started;
+    this.#done = [];
+    this.#started = [];
+    const want = this.#want();
+    const after = this.#scanHint(sentAt.monotonicMs);
+    const input = {
+      executionId: this.executionId, callNumber: (this.#callNumber += 1), done, started, want,
+      ...(after === null ? {} : { after }),
+    };
+    let answer: WorkAnswer;
+    try {
+      answer = await this.#environment.store.work(input);
+      for (let attempt = 0; answer.status === "busy" && attempt < 5; attempt += 1) answer = await this.#environment.store.work(input);
+    } catch (error) {
+      this.#done.unshift(...done);
+      throw error;
+    }
+    this.#pace.noteCall(this.#environment.clock.monotonicMs() - sentAt.monotonicMs);
+    this.#onWork(answer, { sentAt, want, doneCount: done.length });
+  }
+
+  #onWork(answer: WorkAnswer, call: { sentAt: Instants; want: number; doneCount: number }): void {
+    const { telemetry } = this.#environment;
+    if (answer.status === "fenced" || answer.status === "ended" || answer.status === "busy") {
+      this.#lose();
+      return;
+    }
+    if (answer.leaseMs !== null) this.#renew(call.sentAt, answer.leaseMs);
+    telemetry.count("taskgate.task.done", call.doneCount - answer.refused.length, { definition: this.#options.definition.name });
+    if (answer.refused.length > 0) telemetry.count("taskgate.task.refused", answer.refused.length);
+    this.#surplus = answer.surplus;
+    this.#nextDueMs = answer.nextDueMs ?? this.#nextDueMs;
+    this.#options.wake(answer.woken);
+    this.#ring.push(...answer.claimed);
+    if (call.want === 0) return;
+    telemetry.count("taskgate.task.claimed", answer.claimed.length);
+    this.#hasBacklog = answer.claimed.length === call.want;
+    this.#place = answer.last === null ? null : { after: answer.last, sinceMs: this.#place?.sinceMs ?? call.sentAt.monotonicMs };
+    if (answer.claimed.length > 0) this.#emptyReads = 0;
+    else this.#onEmpty(answer);
+  }
+
+  #onEmpty(answer: WorkAnswer): void {
+    if (answer.status === "paused") {
+      this.#stop("paused");
+      return;
+    }
+    this.#emptyReads += 1;
+    const nowMs = this.#environment.clock.monotonicMs();
+    this.#idleUntilMs = nowMs + this.#options.idlePauseMs;
+    if (this.#emptyReads > this.#options.idleReads && this.#running.size === 0 && this.#ring.length === 0) this.#stop("idle");
+  }
+
+  /** Where the last claim ended, for at most a second after a claim that looked from the start. */
+  #scanHint(nowMs: number): ClaimPlace | null {
+    if (this.#place === null || nowMs - this.#place.sinceMs >= scanHintMs) {
+      this.#place = null;
+      return null;
+    }
+    return this.#place.after;
+  }
+
+  async #fail(): Promise<void> {
+    const failures = this.#failures.splice(0, limits.claimMax);
+    try {
+      const answer = await this.#environment.store.failTasks({ executionId: this.executionId, failures });
+      if (answer.status === "fenced") {
+        this.#lose();
+        return;
+      }
+      this.#options.wake(answer.woken);
+      if (answer.nextDueMs !== null) this.#nextDueMs = Math.min(this.#nextDueMs ?? answer.nextDueMs, answer.nextDueMs);
+      for (const result of answer.results) this.#countEnd(result.outcome);
+    } catch (error) {
+      this.#failures.unshift(...failures);
+      throw error;
+    }
+  }
+
+  #countEnd(outcome: string): void {
+    const { telemetry } = this.#environment;
+    const definition = this.#options.definition.name;
+    if (outcome === "retry") telemetry.count("taskgate.task.retried", 1, { definition });
+    if (outcome === "dead") telemetry.count("taskgate.task.dead", 1, { definition });
+    if (outcome === "continued") telemetry.count("taskgate.task.continued", 1, { definition });
+    if (outcome === "fenced") telemetry.count("taskgate.task.refused", 1, { definition });
+  }
+
+  async #releaseSurplus(): Promise<void> {
+    const most = this.#tokens - this.#running.size;
+    // Nothing starts on a token that is on its way back.
+    this.#isReleasing = true;
+    const answer = await this.#environment.store
+      .releaseSurplus({ executionId: this.executionId, most })
+      .finally(() => { this.#isReleasing = false; });
+    if (answer.status === "fenced") {
+      this.#lose();
+      return;
+    }
+    this.#tokens = answer.tokens;
+    this.#surplus = answer.surplus;
+    if (this.#tokens === 0) this.#stop("idle");
+  }
+
+  async #acquire(): Promise<void> {
+    this.#acquiredAtMs = this.#environment.clock.monotonicMs();
+    const answer = await this.#environment.store.acquireTokens({ executionId: this.executionId, want: this.#options.tokensWanted });
+    if (answer.status === "fenced") this.#lose();
+    else if (answer.status === "granted") this.#tokens = answer.tokens;
+  }
+
+  #onCallError(error: unknown): void {
+    const message = error instanceof Error ? error.message : String(error);
+    this.#environment.logger.error("a call to the store failed after its repeats; this execution ends", {
+      execution: this.executionId,
+      error: message,
+      code: error instanceof TaskgateError ? error.code : undefined,
+    });
+    // What was not told in time is fenced or done again by somebody else: the lease decides.
+    this.#end = "failed";
+    this.#ring.length = 0;
+    this.#abort("lost");
+  }
+
+  #renew(sentAt: Instants, leaseMs: number): void {
+    this.#trust.renew(sentAt, leaseMs);
+    this.#renewedAtMs = Math.max(this.#renewedAtMs, sentAt.monotonicMs);
+  }
+
+  #stop(end: LoopEnd): void {
+    this.#end ??= end;
+    this.#ring.length = 0;
+    this.#pump();
+  }
+
+  #lose(): void {
+    if (this.#end === "lost") return;
+    this.#trust.lose();
+    this.#end = "lost";
+    this.#ring.length = 0;
+    this.#done = [];
+    this.#failures = [];
+    this.#abort("lost");
+    this.#environment.telemetry.count("taskgate.execution.lost", 1, { definition: this.#options.definition.name });
+    this.#pump();
+  }
+
+  /** Tells handlers to stop as soon as the lease can't be trusted any more. */
+  #watchTrust(): void {
+    const leftMs = this.#trust.leftMs(instants(this.#environment.clock));
+    if (this.#end === "lost") return;
+    if (leftMs <= 0) {
+      this.#environment.logger.warn("the lease could not be renewed in time", { execution: this.executionId });
+      this.#lose();
+      return;
+    }
+    this.#after(Math.min(leftMs + 1, 1_000), () => { this.#watchTrust(); });
+  }
+
+  /** Looks again when the idle pause is over, or, at the end, whether the last handlers have settled. */
+  #planIdleLook(): void {
+    const waitMs = this.#end === null ? this.#idleUntilMs - this.#environment.clock.monotonicMs() : 250;
+    if (waitMs <= 0) return;
+    this.#cancelIdleLook?.();
+    this.#cancelIdleLook = this.#environment.timers.after(waitMs + 1, () => { this.#pump(); });
+  }
+
+  #after(ms: number, callback: () => void): void {
+    const cancel = this.#environment.timers.after(Math.max(ms, 0), () => {
+      this.#cancelTimers.delete(cancel);
+      callback();
+    });
+    this.#cancelTimers.add(cancel);
+  }
+}

@@ -1,0 +1,88 @@
+import type { ExecutionId, TaskId } from "../core/ids";
+import type { HeartbeatAnswer } from "../ports/task-store";
+import type { WorkerEnvironment } from "./environment";
+import { instants } from "./environment";
+import type { Instants } from "../core/lease";
+
+/** An execution that wants to live. */
+export interface Beating {
+  readonly executionId: ExecutionId;
+  /** The lease as last told; 0 before the first answer. */
+  readonly leaseMs: number;
+  /** Milliseconds since something renewed the lease. */
+  renewedAgoMs(): number;
+  /** Spare claims started since the last report; the beat takes them along. */
+  takeStarted(): TaskId[];
+  /** They didn't arrive: report them again. */
+  returnStarted(started: readonly TaskId[]): void;
+  /** What the database said, and when the question was sent. */
+  onBeat(answer: HeartbeatAnswer["executions"][number], sentAt: Instants): void;
+}
+
+/**
+ * One timer per process renews all its executions in one call, three times per lease; an execution whose own calls
+ * renewed it lately is left out. A beat that fails is logged and tried again: the trust of core/lease.ts ends in time.
+ */
+export class Heartbeat {
+  readonly #environment: WorkerEnvironment;
+  readonly #beating = new Set<Beating>();
+  #cancelTimer: (() => void) | null = null;
+  #isBeating = false;
+
+  constructor(environment: WorkerEnvironment) {
+    this.#environment = environment;
+  }
+
+  /** Starts to renew; the returned function ends it. */
+  add(beating: Beating): () => void {
+    this.#beating.add(beating);
+    this.#schedule();
+    return () => {
+      this.#beating.delete(beating);
+      if (this.#beating.size === 0) this.#stopTimer();
+    };
+  }
+
+  #schedule(): void {
+    this.#stopTimer();
+    const shortest = Math.min(...[...this.#beating].map((beating) => beating.leaseMs || 60_000));
+    this.#cancelTimer = this.#environment.timers.after(shortest / 6, () => {
+      this.#cancelTimer = null;
+      void this.#beat().finally(() => {
+        if (this.#beating.size > 0) this.#schedule();
+      });
+    });
+  }
+
+  #stopTimer(): void {
+    this.#cancelTimer?.();
+    this.#cancelTimer = null;
+  }
+
+  async #beat(): Promise<void> {
+    const due = [...this.#beating].filter((beating) => beating.renewedAgoMs() >= beating.leaseMs / 3);
+    if (due.length === 0 || this.#isBeating) return;
+    this.#isBeating = true;
+    const beats = due.map((beating) => ({ beating, started: beating.takeStarted() }));
+    const sentAt = instants(this.#environment.clock);
+    try {
+      const answer = await this.#environment.store.heartbeat({
+        executions: beats.map(({ beating, started }) => ({ executionId: beating.executionId, started })),
+      });
+      const answers = new Map(answer.executions.map((entry) => [entry.executionId, entry]));
+      for (const { beating, started } of beats) {
+        const entry = answers.get(beating.executionId);
+        if (entry === undefined || entry.status === "busy") beating.returnStarted(started);
+        if (entry !== undefined) beating.onBeat(entry, sentAt);
+      }
+    } catch (error) {
+      for (const { beating, started } of beats) beating.returnStarted(started);
+      this.#environment.logger.warn("a heartbeat failed; it is tried again while the lease is trusted", {
+        error: error instanceof Error ? error.message : String(error),
+        executions: beats.length,
+      });
+    } finally {
+      this.#isBeating = false;
+    }
+  }
+}

@@ -1,0 +1,40 @@
+import { InvalidArgumentError } from "../core/errors";
+import type { Definition, TaskKind } from "./define-task";
+
+/** All kinds that this build can run, by definition. */
+export interface Registry {
+  readonly definitions: readonly Definition[];
+  /** The definition of that name, or null. */
+  definition(name: string): Definition | null;
+  /** The kind of that name, or null: it may belong to another build. */
+  kind(name: string): TaskKind | null;
+}
+
+/** Handlers of different payload types in one table. */
+// A registry holds handlers of many payload types; each validates its own.
+export type AnyTaskKind = TaskKind<never>;
+
+/**
+ * Puts the kinds together. Throws InvalidArgumentError when a kind's name comes twice, or two definitions of one name
+ * differ: the first to register would win, at random.
+ */
+export function createRegistry(kinds: readonly AnyTaskKind[]): Registry {
+  const byKind = new Map<string, TaskKind>();
+  const byName = new Map<string, Definition>();
+  for (const kind of kinds) {
+    if (byKind.has(kind.kind)) throw new InvalidArgumentError(`Expected each kind once, got \`${kind.kind}\` twice`);
+    byKind.set(kind.kind, kind as unknown as TaskKind);
+    const known = byName.get(kind.definition.name);
+    if (known !== undefined && known.settingsHash !== kind.definition.settingsHash) {
+      throw new InvalidArgumentError(
+        `Expected one set of settings for definition \`${known.name}\`; share it with \`definition: defineDefinition({ .. })\``,
+      );
+    }
+    byName.set(kind.definition.name, kind.definition);
+  }
+  return {
+    definitions: [...byName.values()],
+    definition: (name) => byName.get(name) ?? null,
+    kind: (name) => byKind.get(name) ?? null,
+  };
+}

@@ -1,0 +1,161 @@
+import { InvalidArgumentError, LeaseLostError } from "../core/errors";
+import { limits } from "../core/limits";
+import { isTaskFailure } from "../core/task-failure";
+import type { JsonValue } from "../core/json";
+import type { ClaimedTask, Failure } from "../ports/task-store";
+import type { TaskKind } from "./define-task";
+import type { WorkerEnvironment } from "./environment";
+import { jsonText, prepareTask } from "./new-task";
+import type { PreparedTask } from "./new-task";
+import { validate } from "./standard-schema";
+import { Continuation, withFields } from "./task-context";
+import type { EnqueueRequest, TaskContext } from "./task-context";
+import { completeInTransaction, enqueueNow } from "./transactions";
+import type { TaskInHand } from "./transactions";
+
+/** How one run ended. `completed`: the database knows already. `lost`: nothing may be written any more. */
+export type TaskOutcome =
+  | { kind: "done"; result: string | null; children: PreparedTask[] }
+  | { kind: "completed"; woken: string[] }
+  | { kind: "failed"; failure: Omit<Failure, "taskId" | "fence" | "durationMs"> }
+  | { kind: "lost" };
+
+/** What the loop gives each run. */
+export interface RunOptions {
+  readonly environment: WorkerEnvironment;
+  readonly hand: TaskInHand;
+  readonly kind: TaskKind | null;
+  readonly definition: string;
+  readonly signal: AbortSignal;
+  readonly timeLeftMs: () => number;
+}
+
+/** How long a kind that this build doesn't know, or a payload of a newer build, waits for a newer worker. */
+const newerWorkerDelayMs = 5_000;
+
+/** Validates, runs the handler, and says how it ended. Never throws. */
+export async function runTask(options: RunOptions): Promise<TaskOutcome> {
+  const { kind, hand } = options;
+  const task = hand.task;
+  // A rolling deploy: this build is too old for the task. It comes back uncounted, for a newer one.
+  if (kind === null) {
+    return continued(`kind \`${task.kind}\` is unknown to build ${String(options.environment.build)}`, newerWorkerDelayMs);
+  }
+  if (task.isCancelRequested) return failed("cancelled", "cancelled before it started");
+  const run = new TaskRun(options, kind);
+  try {
+    const payload = await checkPayload(kind, task);
+    if (!payload.ok) {
+      return task.isFromNewerBuild
+        ? continued(`the payload is from a newer build: ${payload.problems.join("; ")}`, newerWorkerDelayMs)
+        : failed("dead", `the payload is invalid: ${payload.problems.join("; ")}`);
+    }
+    return run.settle(await kind.run(payload.value, run.context));
+  } catch (error) {
+    return run.settleError(error);
+  }
+}
+
+async function checkPayload(kind: TaskKind, task: ClaimedTask) {
+  if (kind.schema === null) return { ok: true as const, value: task.payload as unknown };
+  return validate(kind.schema, task.payload);
+}
+
+/** One run of one handler: its context, and what it leaves behind. */
+class TaskRun {
+  readonly context: TaskContext;
+  readonly #options: RunOptions;
+  readonly #children: PreparedTask[] = [];
+  #completedWoken: string[] | null = null;
+  #progressSentAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: RunOptions, kind: TaskKind) {
+    this.#options = options;
+    const { task } = options.hand;
+    this.context = {
+      taskId: task.taskId,
+      kind: kind.kind,
+      definition: options.definition,
+      attempt: task.attempt,
+      fence: task.fence,
+      signal: options.signal,
+      timeLeftMs: options.timeLeftMs,
+      restored: task.checkpoint === null ? null : (JSON.parse(task.checkpoint) as JsonValue),
+      log: withFields(options.environment.logger, { taskId: task.taskId, kind: kind.kind, attempt: task.attempt }),
+      progress: (report) => { this.#progress(report); },
+      enqueue: (request, enqueueOptions) => this.#enqueue(request, enqueueOptions?.now ?? false),
+      completeWith: async (body) => {
+        this.#completedWoken = await completeInTransaction(options.environment, options.hand, { children: this.#children, body });
+      },
+      checkpoint: (state, checkpointOptions) => new Continuation(state, checkpointOptions?.afterMs ?? 0),
+    };
+  }
+
+  settle(returned: unknown): TaskOutcome {
+    if (this.#completedWoken !== null) return { kind: "completed", woken: this.#completedWoken };
+    if (returned instanceof Continuation) {
+      if (Buffer.byteLength(returned.state) > limits.payloadBytesMax) {
+        return failed("failed", `Expected \`checkpoint\` to be at most ${String(limits.payloadBytesMax)} bytes of JSON`);
+      }
+      return { kind: "failed", failure: { as: "continued", error: null, retryInMs: returned.afterMs, checkpoint: returned.state } };
+    }
+    if (returned === undefined || returned === null) return { kind: "done", result: null, children: this.#children };
+    if (typeof returned !== "object") {
+      return failed("dead", `Expected the handler to return nothing, a JSON object or an array, got \`${typeof returned}\``);
+    }
+    return { kind: "done", result: jsonText("result", returned), children: this.#children };
+  }
+
+  settleError(error: unknown): TaskOutcome {
+    // The completion is committed: what the handler threw afterwards can't undo it.
+    if (this.#completedWoken !== null) return { kind: "completed", woken: this.#completedWoken };
+    if (error instanceof LeaseLostError) return { kind: "lost" };
+    const message = describe(error);
+    if (isTaskFailure(error)) {
+      if (error.kind === "cancelled") return failed("cancelled", message);
+      if (error.kind === "give-up") return failed("dead", message);
+      const retryInMs = Math.min(Math.max(Math.round(error.afterMs ?? 0), 0), limits.retryInMsMax);
+      return { kind: "failed", failure: { as: "failed", error: message, retryInMs, checkpoint: null } };
+    }
+    // Too large a result or child will be too large again.
+    if (error instanceof InvalidArgumentError && error.code === "TASKGATE_ARG_TOO_LARGE") return failed("dead", message);
+    return failed("failed", message);
+  }
+
+  async #enqueue(request: EnqueueRequest, now: boolean): Promise<void> {
+    const { environment, hand } = this.#options;
+    const child = prepareTask(request, environment.telemetry.currentTraceParent() ?? hand.task.traceParent);
+    if (now) await enqueueNow(environment, [child]);
+    else this.#children.push(child);
+  }
+
+  #progress(report: { done?: number; total?: number; text?: string }): void {
+    const { environment, hand } = this.#options;
+    const nowMs = environment.clock.monotonicMs();
+    if (nowMs - this.#progressSentAtMs < 1_000) return;
+    this.#progressSentAtMs = nowMs;
+    const { taskId, fence } = hand.task;
+    environment.store
+      .reportProgress({ executionId: hand.executionId, taskId, fence, done: report.done ?? null, total: report.total ?? null, text: report.text ?? null })
+      .catch((error: unknown) => {
+        environment.logger.debug("a progress report failed", { error: describe(error), taskId });
+      });
+  }
+}
+
+function failed(as: "failed" | "dead" | "cancelled", error: string): TaskOutcome {
+  return { kind: "failed", failure: { as, error, retryInMs: null, checkpoint: null } };
+}
+
+function continued(error: string, afterMs: number): TaskOutcome {
+  return { kind: "failed", failure: { as: "continued", error, retryInMs: afterMs, checkpoint: null } };
+}
+
+/** Message, stack and causes, as the attempt's log keeps them. */
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return String(error).slice(0, limits.errorLengthMax);
+  const cause = error.cause instanceof Error ? `\ncaused by ${error.cause.message}` : "";
+  const stack = error.stack ?? "";
+  const head = `${error.name}: ${error.message}`;
+  return `${head}${cause}\n${stack.startsWith(head) ? stack.slice(head.length + 1) : stack}`.slice(0, limits.errorLengthMax);
+}

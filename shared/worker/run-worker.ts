@@ -1,0 +1,133 @@
+import { asOperationId } from "../core/ids";
+import type { StartExecutionAnswer } from "../ports/task-store";
+import type { Definition } from "./define-task";
+import type { WorkerEnvironment } from "./environment";
+import { instants } from "./environment";
+import { ExecutionLoop } from "./execution-loop";
+import type { LoopEnd } from "./execution-loop";
+import type { Heartbeat } from "./heartbeat";
+import { register } from "./register";
+import type { Registry } from "./registry";
+
+/** How a worker's life goes; the composition root takes it from the settings. */
+export interface WorkerOptions {
+  readonly environment: WorkerEnvironment;
+  readonly registry: Registry;
+  readonly heartbeat: Heartbeat;
+  /** Most tokens to ask for, where the definition doesn't say. */
+  readonly concurrencyPerWorker: number;
+  readonly idleReads: number;
+  readonly idlePauseMs: number;
+}
+
+/** One stay: when it must be over, and what may end it sooner. Monotonic milliseconds. */
+export interface Stay {
+  /** Everything is written and given back before this instant. */
+  readonly deadlineMs: number;
+  /** Kept before the deadline for aborting, giving back and closing. */
+  readonly marginMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** How a stay went. All of them are success for a queue message: `limited` is what the limit is for. */
+export interface WorkerResult {
+  readonly status: "worked" | "limited" | "paused" | "none" | "unknown";
+  readonly end: LoopEnd | null;
+  readonly tokens: number;
+}
+
+/**
+ * One worker's life for one definition (design 5): tokens, tasks until there is nothing left or the time is up, tokens
+ * back, and a hint when work remains that the limit would let run. Throws only when the store can't be reached at the start.
+ */
+export async function runWorker(options: WorkerOptions, name: string, stay: Stay): Promise<WorkerResult> {
+  const { environment, registry } = options;
+  const definition = registry.definition(name);
+  if (definition === null) {
+    environment.logger.warn("a hint named a definition that this build doesn't have", { definition: name, build: environment.build });
+    return { status: "unknown", end: null, tokens: 0 };
+  }
+  const want = definition.concurrencyPerWorker ?? options.concurrencyPerWorker;
+  const sentAt = instants(environment.clock);
+  const started = await start(environment, definition, want);
+  if (started.deadHolders > 0) await reclaim(environment);
+  const { executionId } = started;
+  if (started.status !== "started" || executionId === null) {
+    environment.telemetry.count("taskgate.execution.limited", started.status === "limited" ? 1 : 0, { definition: name });
+    if (started.nextDueMs !== null) await environment.wakeUp.hint(name, { inMs: started.nextDueMs });
+    const status = started.status === "limited" || started.status === "paused" ? started.status : "none";
+    return { status, end: null, tokens: 0 };
+  }
+  environment.telemetry.count("taskgate.execution.started", 1, { definition: name });
+  const loop = new ExecutionLoop({
+    environment, registry, definition, sentAt,
+    started: { ...started, executionId },
+    tokensWanted: want,
+    stopAtMs: stay.deadlineMs - stay.marginMs,
+    abortAtMs: stay.deadlineMs - stay.marginMs / 2,
+    idleReads: options.idleReads,
+    idlePauseMs: options.idlePauseMs,
+    signal: stay.signal,
+    wake: (definitions) => { for (const other of new Set(definitions)) void environment.wakeUp.hint(other); },
+  });
+  const stopBeating = options.heartbeat.add(loop);
+  const end = await loop.run();
+  stopBeating();
+  await finish(environment, loop, { name, end });
+  return { status: "worked", end, tokens: started.tokens };
+}
+
+/** Asks for tokens; registers first when the database doesn't know these settings yet. */
+async function start(environment: WorkerEnvironment, definition: Definition, want: number): Promise<StartExecutionAnswer> {
+  const ask = () =>
+    environment.store.startExecution({
+      name: definition.name,
+      operationId: asOperationId(environment.random.uuid()),
+      worker: environment.workerName,
+      build: environment.build,
+      settingsHash: definition.settingsHash,
+      want,
+      needsReady: true,
+    });
+  const answer = await ask();
+  if (answer.status !== "unknown" && answer.status !== "outdated") return answer;
+  await register(environment, definition);
+  return ask();
+}
+
+async function finish(environment: WorkerEnvironment, loop: ExecutionLoop, last: { name: string; end: LoopEnd }): Promise<void> {
+  const { logger, store, wakeUp } = environment;
+  const { executionId } = loop;
+  if (last.end === "lost") return;
+  try {
+    if (loop.stragglers > 0) {
+      // Handlers that ignore their signal keep their tokens until the lease ends: a token never outruns its handler (P1).
+      logger.error("handlers ignored their abort signal; their tokens come back when the lease ends", {
+        execution: executionId, definition: last.name, handlers: loop.stragglers,
+      });
+      await store.releaseTokens({ executionId, keep: loop.stragglers });
+      return;
+    }
+    const answer = await store.finishExecution({ executionId });
+    const hints: Promise<void>[] = answer.woken.map((other) => wakeUp.hint(other));
+    if (answer.ready && last.end !== "paused") hints.push(wakeUp.hint(last.name));
+    else if (answer.nextDueMs !== null) hints.push(wakeUp.hint(last.name, { inMs: answer.nextDueMs }));
+    await Promise.all(hints);
+  } catch (error) {
+    logger.error("an execution could not be closed; its tokens come back when the lease ends", {
+      execution: executionId, error: error instanceof Error ? error.message : String(error),
+    });
+  }
+}
+
+/** Takes back what dead workers held and leaves hints for it. Bounded: the rest is the sweep's. */
+export async function reclaim(environment: WorkerEnvironment): Promise<void> {
+  const answer = await environment.store.reclaimExpired({ most: 20 });
+  if (answer.status === "none") return;
+  environment.telemetry.count("taskgate.task.lost", answer.tasksLost);
+  environment.telemetry.count("taskgate.task.dead", answer.tasksDead);
+  environment.logger.warn("took back what dead workers held", {
+    executions: answer.executions, tasksBack: answer.tasksBack, tasksLost: answer.tasksLost, tasksDead: answer.tasksDead,
+  });
+  await Promise.all(answer.definitions.map((definition) => environment.wakeUp.hint(definition)));
+}

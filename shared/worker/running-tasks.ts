@@ -1,0 +1,109 @@
+import type { ExecutionId, TaskId } from "../core/ids";
+import { Cancelled } from "../core/task-failure";
+import type { ClaimedTask, DoneTask, Failure } from "../ports/task-store";
+import type { WorkerEnvironment } from "./environment";
+import { LeaseLostError } from "../core/errors";
+import type { Registry } from "./registry";
+import { runTask } from "./run-task";
+import { completeInTransaction } from "./transactions";
+import type { TaskInHand } from "./transactions";
+
+/** What became of one task; at most one of the first three says something. */
+export interface EndedTask {
+  readonly done: DoneTask | null;
+  readonly failure: Failure | null;
+  readonly isLost: boolean;
+  readonly woken: string[];
+  readonly durationMs: number;
+}
+
+/** Why handlers are told to stop. */
+export type AbortReason = "stopped" | "deadline" | "lost";
+
+/** What all runs of one execution share. */
+export interface RunningTasksOptions {
+  readonly environment: WorkerEnvironment;
+  readonly executionId: ExecutionId;
+  readonly registry: Registry;
+  readonly definition: string;
+  readonly timeLeftMs: () => number;
+}
+
+/** The handlers that run just now, each with its own signal. */
+export class RunningTasks {
+  readonly #options: RunningTasksOptions;
+  readonly #controllers = new Map<TaskId, AbortController>();
+  #abortReason: AbortReason | null = null;
+
+  constructor(options: RunningTasksOptions) {
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#controllers.size;
+  }
+
+  /** Runs one task; resolves when its handler has settled. Never throws. */
+  async start(task: ClaimedTask): Promise<EndedTask> {
+    const { environment, registry, definition, executionId, timeLeftMs } = this.#options;
+    const controller = new AbortController();
+    this.#controllers.set(task.taskId, controller);
+    const hand: TaskInHand = { executionId, task, startedAtMs: environment.clock.monotonicMs() };
+    const outcome = await environment.telemetry.span(
+      { name: `task ${task.kind}`, traceParent: task.traceParent, attributes: { taskId: task.taskId, definition, attempt: task.attempt } },
+      () => runTask({ environment, hand, kind: registry.kind(task.kind), definition, signal: controller.signal, timeLeftMs }),
+    );
+    const durationMs = environment.clock.monotonicMs() - hand.startedAtMs;
+    environment.telemetry.record("taskgate.task.duration", durationMs, { kind: task.kind });
+    try {
+      return await this.#toEnd(outcome, hand, durationMs);
+    } finally {
+      this.#controllers.delete(task.taskId);
+    }
+  }
+
+  async #toEnd(outcome: Awaited<ReturnType<typeof runTask>>, hand: TaskInHand, durationMs: number): Promise<EndedTask> {
+    const { taskId, fence } = hand.task;
+    const nothing: EndedTask = { done: null, failure: null, isLost: false, woken: [], durationMs };
+    const whole = Math.round(durationMs);
+    if (outcome.kind === "lost") return { ...nothing, isLost: true };
+    if (outcome.kind === "completed") return { ...nothing, woken: outcome.woken };
+    if (outcome.kind === "done" && outcome.children.length > 0) return this.#completeWithChildren(outcome, hand, nothing);
+    if (outcome.kind === "done") return { ...nothing, done: { taskId, fence, durationMs: whole, result: outcome.result } };
+    // A handler that heeded the deadline's or the process' signal by throwing hasn't failed: it goes on elsewhere.
+    const isInterrupted = outcome.failure.as === "failed" && (this.#abortReason === "deadline" || this.#abortReason === "stopped");
+    const failure = isInterrupted ? { ...outcome.failure, as: "continued" as const, retryInMs: 0 } : outcome.failure;
+    return { ...nothing, failure: { taskId, fence, durationMs: whole, ...failure } };
+  }
+
+  async #completeWithChildren(
+    outcome: { result: string | null; children: Parameters<typeof completeInTransaction>[2]["children"] },
+    hand: TaskInHand,
+    nothing: EndedTask,
+  ): Promise<EndedTask> {
+    try {
+      return { ...nothing, woken: await completeInTransaction(this.#options.environment, hand, outcome) };
+    } catch (error) {
+      if (error instanceof LeaseLostError) return { ...nothing, isLost: true };
+      const { taskId, fence } = hand.task;
+      const message = error instanceof Error ? error.message : String(error);
+      return {
+        ...nothing,
+        failure: { taskId, fence, durationMs: Math.round(nothing.durationMs), as: "failed", error: `its tasks could not be added: ${message}`, retryInMs: null, checkpoint: null },
+      };
+    }
+  }
+
+  /** A cancel request arrived. */
+  cancel(taskId: TaskId): void {
+    this.#controllers.get(taskId)?.abort(new Cancelled());
+  }
+
+  /** Tells all handlers to stop. */
+  abortAll(reason: AbortReason): void {
+    this.#abortReason ??= reason;
+    for (const controller of this.#controllers.values()) {
+      controller.abort(reason === "lost" ? new LeaseLostError("the lease is lost: stop, write nothing") : new Error(`stop soon: ${reason}`));
+    }
+  }
+}

@@ -1,0 +1,74 @@
+import type { Fence, TaskId } from "../core/ids";
+import type { JsonArray, JsonObject, JsonValue } from "../core/json";
+import type { LogFields, Logger } from "../ports/logger";
+import type { StoreTransaction } from "../ports/task-store";
+import type { AnyTaskKind } from "./registry";
+
+/** What a handler gets beside its payload. */
+export interface TaskContext {
+  readonly taskId: TaskId;
+  readonly kind: string;
+  readonly definition: string;
+  /** 1 for the first try; counts failures and lost workers. */
+  readonly attempt: number;
+  /** Grows with every claim: hand it to other systems that can fence. */
+  readonly fence: Fence;
+  /** Aborted when the lease is lost, the deadline is near, the process ends or the task is cancelled: stop soon. */
+  readonly signal: AbortSignal;
+  /** Milliseconds until the signal is aborted for the deadline. */
+  timeLeftMs(): number;
+  /** What an earlier part of this task left with `checkpoint`, or null. */
+  readonly restored: JsonValue;
+  readonly log: Logger;
+  /** Tells people how far this is; sent at most once a second. */
+  progress(report: { done?: number; total?: number; text?: string }): void;
+  /**
+   * Adds a task. It is written together with this task's completion, so that children exist exactly once; when this
+   * task fails they are forgotten. `{ now: true }` writes at once, also when this task fails later.
+   */
+  enqueue(request: EnqueueRequest, options?: { now?: boolean }): Promise<void>;
+  /**
+   * Runs the handler's writes and the fenced completion in one transaction, once: the effects happen exactly once.
+   * Afterwards the task is done; what the handler returns is ignored. The result is what `body` returns.
+   * Throws LeaseLostError, with everything rolled back, when another worker holds the task now.
+   */
+  completeWith(body: (transaction: StoreTransaction) => Promise<JsonObject | JsonArray | null | undefined | void>): Promise<void>;
+  /** `return ctx.checkpoint(state)` ends this part; the next one, uncounted, finds the state in `restored`. At most 64 KiB. */
+  checkpoint(state: JsonValue, options?: { afterMs?: number }): Continuation;
+}
+
+/** Marks a handler's return as the end of a part. */
+export class Continuation {
+  readonly state: string;
+  readonly afterMs: number;
+
+  constructor(state: JsonValue, afterMs: number) {
+    this.state = JSON.stringify(state);
+    this.afterMs = afterMs;
+  }
+}
+
+/** A task to add, by its kind (checked by the compiler) or by names. */
+export interface EnqueueRequest {
+  /** The kind, or its name when it belongs to other code; then `definition` is needed unless the names are equal. */
+  task: AnyTaskKind | string;
+  definition?: string;
+  payload?: JsonObject | JsonArray | null;
+  priority?: number;
+  group?: string;
+  groupScope?: "definition" | "global";
+  runInMs?: number;
+  runAt?: Date;
+  dedupeKey?: string;
+  dedupeMs?: number;
+}
+
+/** A logger that adds facts to every line. */
+export function withFields(logger: Logger, fields: LogFields): Logger {
+  return {
+    debug: (message, more) => { logger.debug(message, { ...fields, ...more }); },
+    info: (message, more) => { logger.info(message, { ...fields, ...more }); },
+    warn: (message, more) => { logger.warn(message, { ...fields, ...more }); },
+    error: (message, more) => { logger.error(message, { ...fields, ...more }); },
+  };
+}

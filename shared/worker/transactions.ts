@@ -1,0 +1,87 @@
+import { LeaseLostError } from "../core/errors";
+import type { ExecutionId } from "../core/ids";
+import type { JsonArray, JsonObject } from "../core/json";
+import { asOperationId } from "../core/ids";
+import type { ClaimedTask, StoreTransaction } from "../ports/task-store";
+import type { WorkerEnvironment } from "./environment";
+import { jsonText } from "./new-task";
+import type { PreparedTask } from "./new-task";
+
+/** A task as its holder names it. */
+export interface TaskInHand {
+  readonly executionId: ExecutionId;
+  readonly task: ClaimedTask;
+  /** When its handler was started, by the monotonic clock. */
+  readonly startedAtMs: number;
+}
+
+/** What is committed together. */
+export interface Completion {
+  readonly children: readonly PreparedTask[];
+  readonly body?: (transaction: StoreTransaction) => Promise<JsonObject | JsonArray | null | undefined | void>;
+  /** JSON text; used when there is no body. */
+  readonly result?: string | null;
+}
+
+/**
+ * Writes of the user's, children and the fenced completion, in one transaction: all of it, once, or nothing.
+ * Returns definitions that got ready tasks. Throws LeaseLostError, rolled back, when another holds the task.
+ */
+export async function completeInTransaction(
+  environment: WorkerEnvironment,
+  hand: TaskInHand,
+  completion: Completion,
+): Promise<string[]> {
+  const woken = await environment.store.transaction(async (transaction) => {
+    const returned = await completion.body?.(transaction);
+    const result = completion.body === undefined ? (completion.result ?? null) : returned == null ? null : jsonText("result", returned);
+    const ready = await enqueueAll(environment, completion.children, transaction);
+    // Last before the commit: from here on the group's gate is held.
+    const answer = await environment.store.completeTask(
+      {
+        executionId: hand.executionId,
+        taskId: hand.task.taskId,
+        fence: hand.task.fence,
+        durationMs: Math.round(environment.clock.monotonicMs() - hand.startedAtMs),
+        result,
+      },
+      transaction,
+    );
+    if (answer.status === "fenced") {
+      throw new LeaseLostError(`task ${hand.task.taskId} is held by another worker now; nothing was written`);
+    }
+    return [...ready, ...answer.woken];
+  });
+  environment.telemetry.count("taskgate.task.enqueued", completion.children.length);
+  return [...new Set(woken)];
+}
+
+/** Writes tasks at once, whatever becomes of the caller, and leaves hints. */
+export async function enqueueNow(environment: WorkerEnvironment, tasks: readonly PreparedTask[]): Promise<void> {
+  const ready = await enqueueAll(environment, tasks, undefined);
+  environment.telemetry.count("taskgate.task.enqueued", tasks.length);
+  await Promise.all(ready.map((definition) => environment.wakeUp.hint(definition)));
+}
+
+/** Returns definitions with tasks that are ready, or due once the transaction is committed. */
+async function enqueueAll(
+  environment: WorkerEnvironment,
+  tasks: readonly PreparedTask[],
+  transaction: StoreTransaction | undefined,
+): Promise<string[]> {
+  const ready: string[] = [];
+  for (const definition of new Set(tasks.map((task) => task.definition))) {
+    const answer = await environment.store.enqueueTasks(
+      {
+        name: definition,
+        build: environment.build,
+        tasks: tasks.filter((task) => task.definition === definition).map((task) => task.task),
+        operationId: transaction === undefined ? asOperationId(environment.random.uuid()) : null,
+      },
+      transaction,
+    );
+    if (answer.ready || answer.nextDueMs === 0) ready.push(definition);
+    else if (answer.nextDueMs !== null) await environment.wakeUp.hint(definition, { inMs: answer.nextDueMs });
+  }
+  return ready;
+}

@@ -1,0 +1,18 @@
+// expect: policy allowSharedKeyAccess must be false
+@description('Required. Azure region.')
+param location string
+
+resource account 'Microsoft.Storage/storageAccounts@2025-01-01' = {
+  name: 'st${uniqueString(resourceGroup().id)}'
+  location: location
+  kind: 'StorageV2'
+  sku: {
+    name: 'Standard_LRS'
+  }
+  properties: {
+    allowBlobPublicAccess: false
+    allowSharedKeyAccess: true
+    minimumTlsVersion: 'TLS1_2'
+    supportsHttpsTrafficOnly: true
+  }
+}

@@ -1,0 +1,10 @@
+// expect: required lacks "location"
+@description('Required. Azure region.')
+param location string
+
+resource identity 'Microsoft.ManagedIdentity/userAssignedIdentities@2024-11-30' = {
+  name: 'id'
+  tags: {
+    region: location
+  }
+}

@@ -1,0 +1,9 @@
+// expect: name property "location" is given twice
+@description('Required. Azure region.')
+param location string
+
+resource identity 'Microsoft.ManagedIdentity/userAssignedIdentities@2024-11-30' = {
+  name: 'id'
+  location: location
+  location: location
+}

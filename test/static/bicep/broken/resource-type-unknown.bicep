@@ -1,0 +1,18 @@
+// expect: resource-type no type "Microsoft.Storage/storageAcounts@2025-01-01"
+@description('Required. Azure region.')
+param location string
+
+resource account 'Microsoft.Storage/storageAcounts@2025-01-01' = {
+  name: 'st${uniqueString(resourceGroup().id)}'
+  location: location
+  kind: 'StorageV2'
+  sku: {
+    name: 'Standard_LRS'
+  }
+  properties: {
+    allowBlobPublicAccess: false
+    allowSharedKeyAccess: false
+    minimumTlsVersion: 'TLS1_2'
+    supportsHttpsTrafficOnly: true
+  }
+}

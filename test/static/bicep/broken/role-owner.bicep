@@ -1,0 +1,25 @@
+// expect: role is no role in the table
+@description('Required. Object id of the identity.')
+param principalId string
+
+var roleIds = {
+  storageBlobDataOwner: '8e3af657-a8ff-443c-a75c-2fe8c4bcb635'
+  storageQueueDataContributor: '974c5e8b-45b9-4653-ba55-5f855dd0fb88'
+}
+
+resource account 'Microsoft.Storage/storageAccounts@2025-01-01' existing = {
+  name: 'account'
+}
+
+resource assignment 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
+  name: guid(account.id, principalId, roleIds.storageBlobDataOwner)
+  scope: account
+  properties: {
+    principalId: principalId
+    principalType: 'ServicePrincipal'
+    roleDefinitionId: subscriptionResourceId(
+      'Microsoft.Authorization/roleDefinitions',
+      roleIds.storageBlobDataOwner
+    )
+  }
+}
