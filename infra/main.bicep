@@ -114,7 +114,7 @@ param hasAlerts bool = false
 @description('Optional. E-mail addresses that alerts are sent to.')
 param alertEmailAddresses array = []
 
-var token = take(toLower(uniqueString(subscription().id, environmentName, location)), 13)
+var token = uniqueString(subscription().id, environmentName, location)
 var suffix = 'taskgate-${token}'
 var tags = {
   app: 'taskgate'

@@ -18,7 +18,7 @@ param sqlMaxSizeGb = 64
 param sqlBackupRedundancy = 'Geo'
 param sqlBackupRetentionDays = 14
 param instanceMemoryMb = 2048
-param instanceCountMax = 18
+param instanceCountMax = 20
 param alwaysReady = [
   {
     name: 'function:run'

@@ -56,7 +56,8 @@ BEGIN TRY
 
     -- Only this role: whatever was granted by hand meanwhile is taken back.
     SELECT @OtherRoles = STRING_AGG(
-        CAST(N'ALTER ROLE ' + QUOTENAME(r.name) + N' DROP MEMBER ' + QUOTENAME(@IdentityName) + N';' AS nvarchar(max)),
+        CAST(N'ALTER ROLE ' + QUOTENAME(r.name) + N' DROP MEMBER ' + QUOTENAME(@IdentityName) + N';'
+            AS nvarchar(max)),
         N' ')
     FROM sys.database_role_members AS m
     JOIN sys.database_principals AS r ON r.principal_id = m.role_principal_id

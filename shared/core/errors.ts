@@ -13,10 +13,22 @@ export const errorCodes = {
   TASKGATE_SCHEMA_MISSING: { sql: null, meaning: "the database has no Taskgate schema" },
   TASKGATE_SCHEMA_TOO_OLD: { sql: null, meaning: "the schema lacks migrations this code needs" },
   TASKGATE_SCHEMA_TOO_NEW: { sql: null, meaning: "the schema no longer serves code this old" },
-  TASKGATE_STORE_UNAVAILABLE: { sql: null, meaning: "the database can't be reached; nothing happened" },
-  TASKGATE_STORE_CONFLICT: { sql: null, meaning: "deadlock, lock time-out or serialization; nothing happened" },
-  TASKGATE_STORE_UNCERTAIN: { sql: null, meaning: "the answer was lost: it may or may not have happened" },
-  TASKGATE_STORE_CONTRACT: { sql: 499, meaning: "the database answered outside its contract, or holds damaged data" },
+  TASKGATE_STORE_UNAVAILABLE: {
+    sql: null,
+    meaning: "the database can't be reached; nothing happened",
+  },
+  TASKGATE_STORE_CONFLICT: {
+    sql: null,
+    meaning: "deadlock, lock time-out or serialization; nothing happened",
+  },
+  TASKGATE_STORE_UNCERTAIN: {
+    sql: null,
+    meaning: "the answer was lost: it may or may not have happened",
+  },
+  TASKGATE_STORE_CONTRACT: {
+    sql: 499,
+    meaning: "the database answered outside its contract, or holds damaged data",
+  },
   TASKGATE_STORE_CONTEXT: { sql: 490, meaning: "called in the wrong transaction context" },
   TASKGATE_LEASE_LOST: { sql: null, meaning: "another worker holds this now; write nothing" },
   TASKGATE_ASSERTION: { sql: null, meaning: "a mistake in Taskgate itself" },
@@ -37,7 +49,11 @@ export class TaskgateError extends Error {
   readonly isRetryable: boolean;
   readonly details: Readonly<Record<string, unknown>>;
 
-  constructor(code: ErrorCode, message: string, options: ErrorOptions & { isRetryable?: boolean } = {}) {
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options: ErrorOptions & { isRetryable?: boolean } = {},
+  ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = new.target.name;
     this.code = code;

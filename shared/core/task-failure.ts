@@ -7,7 +7,11 @@ export class TaskFailure extends Error {
   /** Only of `retry-later`. */
   readonly afterMs: number | null;
 
-  constructor(kind: TaskFailureKind, message: string, options: { afterMs?: number; cause?: unknown } = {}) {
+  constructor(
+    kind: TaskFailureKind,
+    message: string,
+    options: { afterMs?: number; cause?: unknown } = {},
+  ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = new.target.name;
     this.kind = kind;

@@ -6,14 +6,10 @@ import { SettingsError } from "../core/errors";
 const defaultPath = join(__dirname, "..", "..", "build-info.json");
 
 /**
- * The build of the running code: `settings.build` when it is set, else what `{ "build": number }` in build-info.json
- * says, else (code that runs without a build) 0. Throws SettingsError when the file holds something else.
+ * The build of the running code, for when TASKGATE_BUILD isn't set: what `{ "build": number }` in build-info.json says,
+ * or 0 where there is no such file (code that runs without a build). Throws SettingsError when it holds something else.
  */
-export function resolveBuild(
-  settings: { readonly build: number | null },
-  path = defaultPath,
-): number {
-  if (settings.build !== null) return settings.build;
+export function resolveBuild(path = defaultPath): number {
   let text: string;
   try {
     text = readFileSync(path, "utf8");

@@ -21,7 +21,7 @@ const requireLater = createRequire(__filename);
  * The storage queue `name`; nothing is loaded or sent before the first message. Texts travel as base64, as the trigger
  * reads them. A queue that doesn't exist is created by the first message.
  */
-export function openStorageHintQueue(storage: StorageSettings, name: string): HintQueue {
+export function createHintQueue(storage: StorageSettings, name: string): HintQueue {
   let client: QueueClient | undefined;
   return {
     send: async (text, delaySeconds) => {

@@ -30,7 +30,10 @@ export interface TaskStore {
   /** Fenced completion; with `within`, inside the user's own transaction, last before its commit. */
   completeTask(input: CompleteTaskInput, within?: StoreTransaction): Promise<CompleteTaskAnswer>;
   /** Tasks that did not end well. Idempotent by task and fence. */
-  failTasks(input: { executionId: ExecutionId; failures: readonly Failure[] }): Promise<FailTasksAnswer>;
+  failTasks(input: {
+    executionId: ExecutionId;
+    failures: readonly Failure[];
+  }): Promise<FailTasksAnswer>;
   /** Renews the leases of all executions of one process. */
   heartbeat(input: { executions: readonly Beat[] }): Promise<HeartbeatAnswer>;
   /** Tells people how far a running task is. */
@@ -50,7 +53,11 @@ export interface TaskStore {
   /** Who works, with how many tokens. */
   listExecutions(input: ListExecutionsInput): Promise<{ executions: ExecutionStatus[] }>;
   /** Tasks of one definition in one state. */
-  listTasks(input: { name: string; state: ListableState; most: number }): Promise<{ tasks: TaskListEntry[] }>;
+  listTasks(input: {
+    name: string;
+    state: ListableState;
+    most: number;
+  }): Promise<{ tasks: TaskListEntry[] }>;
   /** Where a task stands and everything that decides when it runs. */
   explainTask(input: { taskId: TaskId }): Promise<ExplainTaskAnswer>;
   /** Everything of P1 to P4 that SQL can see. */
@@ -253,7 +260,8 @@ export interface ClaimedTask {
 
 export interface WorkAnswer {
   /** `busy`: a group was locked too long, nothing happened: repeat with the same call number. */
-  status: "claimed" | "none" | "limited" | "done" | "paused" | "again" | "fenced" | "ended" | "busy";
+  status:
+    "claimed" | "none" | "limited" | "done" | "paused" | "again" | "fenced" | "ended" | "busy";
   /** In claim order. */
   claimed: ClaimedTask[];
   /** The place of the last one. */
@@ -465,13 +473,7 @@ export interface ExecutionStatus {
 
 /** States that `listTasks` can list. */
 export type ListableState =
-  | "ready"
-  | "scheduled"
-  | "waiting"
-  | "claimed"
-  | "done"
-  | "dead"
-  | "cancelled";
+  "ready" | "scheduled" | "waiting" | "claimed" | "done" | "dead" | "cancelled";
 
 export interface TaskListEntry {
   task: TaskId;

@@ -322,7 +322,7 @@ export interface Settings {
   readonly deadlineMarginMs: number;
   readonly idleReads: number;
   readonly idlePauseMs: number;
-  /** null: not set; `resolveBuild` in shared/platform/build-info.ts knows the build then. */
+  /** null: not set; shared/platform/build-info.ts knows the build then. */
   readonly build: number | null;
   readonly workerName: string;
   readonly logLevel: LogLevel;

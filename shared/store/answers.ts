@@ -102,7 +102,16 @@ export function work(row: AnswerRow): port.WorkAnswer {
   const lastTask = claimed.at(-1);
   const priority = intOrNull(row, "lastPriority");
   return {
-    status: status(row, ["claimed", "none", "limited", "done", "paused", "again", "fenced", "ended"]),
+    status: status(row, [
+      "claimed",
+      "none",
+      "limited",
+      "done",
+      "paused",
+      "again",
+      "fenced",
+      "ended",
+    ]),
     claimed,
     last:
       lastTask === undefined || priority === null
@@ -133,7 +142,8 @@ function claimedTasks(row: AnswerRow): port.ClaimedTask[] {
   const extras = row["extras"] == null ? null : list<Extras | null>(row, "extras", ids.length);
   const attempts = text(row, "attempts").split(",");
   const started = int(row, "started");
-  if (attempts.length !== ids.length) throw broken(row, "attempts", `${String(ids.length)} entries`);
+  if (attempts.length !== ids.length)
+    throw broken(row, "attempts", `${String(ids.length)} entries`);
   return ids.map((taskId, index) => {
     const extra = extras?.[index] ?? null;
     return {
@@ -160,7 +170,11 @@ export function completeTask(row: AnswerRow): port.CompleteTaskAnswer {
 /** fail_tasks */
 export function failTasks(row: AnswerRow): port.FailTasksAnswer {
   const results = json<
-    { task: string; outcome: port.FailTasksAnswer["results"][number]["outcome"]; retryInMs?: number | null }[]
+    {
+      task: string;
+      outcome: port.FailTasksAnswer["results"][number]["outcome"];
+      retryInMs?: number | null;
+    }[]
   >(row, "results");
   return {
     status: status(row, ["done", "fenced"]),
@@ -200,7 +214,10 @@ export function heartbeat(row: AnswerRow): port.HeartbeatAnswer {
 
 /** report_progress */
 export function reportProgress(row: AnswerRow): port.ReportProgressAnswer {
-  return { status: status(row, ["done", "fenced"]), isCancelRequested: bool(row, "cancelRequested") };
+  return {
+    status: status(row, ["done", "fenced"]),
+    isCancelRequested: bool(row, "cancelRequested"),
+  };
 }
 
 /** finish_execution */
@@ -377,11 +394,15 @@ function list<Entry>(row: AnswerRow, column: string, length: number): Entry[] {
   return entries as Entry[];
 }
 
-function broken(row: AnswerRow, column: string, expected: string, cause?: unknown): StoreContractError {
+function broken(
+  row: AnswerRow,
+  column: string,
+  expected: string,
+  cause?: unknown,
+): StoreContractError {
   const value = String(row[column]).slice(0, 200);
   return new StoreContractError(`Expected \`${column}\` to be ${expected}, got \`${value}\``, {
     details: { column },
     ...(cause === undefined ? {} : { cause }),
   });
 }
-

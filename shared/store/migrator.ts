@@ -53,28 +53,50 @@ export function readScripts(folder: string, separator: string): SchemaScripts {
     .sort()
     .map((file) => readMigration(folder, file));
   const files = logicFolders.flatMap((sub) => listSql(folder, sub));
-  const text = [...files, join(folder, "roles.sql")].map((file) => readFileSync(file, "utf8")).join(separator);
-  const logic = { version: 0, name: "logic", checksum: sha256(text), clientVersionMin: "0.0.0", text };
+  const text = [...files, join(folder, "roles.sql")]
+    .map((file) => readFileSync(file, "utf8"))
+    .join(separator);
+  const logic = {
+    version: 0,
+    name: "logic",
+    checksum: sha256(text),
+    clientVersionMin: "0.0.0",
+    text,
+  };
   return { migrations, logic };
 }
 
 /** Applies what is missing. A second call finds nothing to do. Throws SchemaError when the database is newer than this code. */
-export async function migrate(target: MigrationTarget, scripts: SchemaScripts): Promise<MigrationResult> {
+export async function migrate(
+  target: MigrationTarget,
+  scripts: SchemaScripts,
+): Promise<MigrationResult> {
   const versions = await target.readVersions();
   refuseForeign(versions, scripts);
   const done = new Set(versions.map((row) => row.version));
   const missing = scripts.migrations.filter((script) => !done.has(script.version));
   for (const script of missing) await target.apply(script, false);
   const isLogicRenewed =
-    missing.length > 0 || versions.find((row) => row.version === 0)?.checksum !== scripts.logic.checksum;
+    missing.length > 0 ||
+    versions.find((row) => row.version === 0)?.checksum !== scripts.logic.checksum;
   if (isLogicRenewed) await target.apply(scripts.logic, true);
-  return { applied: missing.map((script) => `${String(script.version).padStart(4, "0")}_${script.name}`), isLogicRenewed };
+  return {
+    applied: missing.map((script) => `${String(script.version).padStart(4, "0")}_${script.name}`),
+    isLogicRenewed,
+  };
 }
 
 /** May this code (`clientVersion`) work with that schema? Throws SchemaError with the command to run. */
-export function checkSchema(versions: readonly SchemaVersion[], scripts: SchemaScripts, clientVersion: string): void {
+export function checkSchema(
+  versions: readonly SchemaVersion[],
+  scripts: SchemaScripts,
+  clientVersion: string,
+): void {
   if (versions.length === 0) {
-    throw new SchemaError("TASKGATE_SCHEMA_MISSING", "The database has no Taskgate schema. Run `npx taskgate migrate`.");
+    throw new SchemaError(
+      "TASKGATE_SCHEMA_MISSING",
+      "The database has no Taskgate schema. Run `npx taskgate migrate`.",
+    );
   }
   const newest = Math.max(...versions.map((row) => row.version));
   const known = Math.max(...scripts.migrations.map((script) => script.version));
@@ -104,7 +126,10 @@ export function compareVersions(left: string, right: string): number {
 function readMigration(folder: string, file: string): Script {
   const match = migrationName.exec(file);
   if (match === null) {
-    throw new SchemaError("TASKGATE_SCHEMA_MISSING", `Expected migrations to be named NNNN_what.sql, got \`${file}\``);
+    throw new SchemaError(
+      "TASKGATE_SCHEMA_MISSING",
+      `Expected migrations to be named NNNN_what.sql, got \`${file}\``,
+    );
   }
   const text = readFileSync(join(folder, "migrations", file), "utf8");
   return {
@@ -119,7 +144,10 @@ function readMigration(folder: string, file: string): Script {
 function listSql(folder: string, sub: string): string[] {
   try {
     const path = join(folder, sub);
-    return readdirSync(path).filter((file) => file.endsWith(".sql")).sort().map((file) => join(path, file));
+    return readdirSync(path)
+      .filter((file) => file.endsWith(".sql"))
+      .sort()
+      .map((file) => join(path, file));
   } catch (error) {
     if (error instanceof Error && "code" in error && error.code === "ENOENT") return [];
     throw error;

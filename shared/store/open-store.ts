@@ -38,14 +38,18 @@ export function openStore(options: StoreOptions): TaskStore {
     callTimeoutMs: options.callTimeoutMs ?? 30_000,
     connectTimeoutMs: options.connectTimeoutMs ?? 15_000,
   };
-  if (isPostgres(options.url)) return new SqlTaskStore(new PostgresCaller({ ...options, ...timeouts }), repeat);
+  if (isPostgres(options.url))
+    return new SqlTaskStore(new PostgresCaller({ ...options, ...timeouts }), repeat);
   throw new InvalidArgumentError(
     `Expected the database's address to begin with postgres:// or mssql://, got \`${options.url.split(":")[0] ?? ""}:\``,
   );
 }
 
 /** Brings the schema at `url` up to this code. Safe to run by many at once. */
-export async function migrateStore(options: { url: string; schema?: string }): Promise<MigrationResult> {
+export async function migrateStore(options: {
+  url: string;
+  schema?: string;
+}): Promise<MigrationResult> {
   return withPostgresMigrations(options, (target) => migrate(target, postgresScripts()));
 }
 

@@ -36,12 +36,12 @@ export const operations = {
     ["registeredBy", "text200"],
     ["limit", "int"],
     ["leaseMs", "int"],
-    ["maxAttempts", "smallint"],
-    ["maxLost", "smallint"],
+    ["maxAttempts", "int"],
+    ["maxLost", "int"],
     ["retryBaseMs", "int"],
     ["retryCapMs", "int"],
-    ["spareMax", "smallint"],
-    ["groupSlots", "smallint"],
+    ["spareMax", "int"],
+    ["groupSlots", "int"],
     ["groupStrict", "boolean"],
     ["retainDoneMs", "bigint"],
     ["retainDeadMs", "bigint"],
@@ -150,7 +150,8 @@ export const operations = {
 export type OperationName = keyof typeof operations;
 
 /** What a parameter carries: lists of ids and numbers stay arrays until an adapter binds them. */
-export type ParameterValue = string | number | boolean | null | readonly string[] | readonly number[];
+export type ParameterValue =
+  string | number | boolean | null | readonly string[] | readonly number[];
 
 /** One answer row; keys in camelCase, 64-bit numbers as strings. */
 export type AnswerRow = Readonly<Record<string, string | number | boolean | null>>;
@@ -167,5 +168,8 @@ export function toPascalCase(name: string): string {
 
 /** A column name of either dialect as camelCase: `task_ids` and `TaskIds` -> `taskIds`. */
 export function toCamelCase(name: string): string {
-  return name.slice(0, 1).toLowerCase() + name.slice(1).replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+  return (
+    name.slice(0, 1).toLowerCase() +
+    name.slice(1).replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
+  );
 }

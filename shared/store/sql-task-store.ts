@@ -1,5 +1,7 @@
 import type { ExecutionId, TaskId } from "../core/ids";
 import { StoreConflictError, TaskgateError } from "../core/errors";
+import { limits } from "../core/limits";
+import { cleanText } from "../core/text";
 import type {
   CompleteTaskInput,
   EnqueueTasksInput,
@@ -13,6 +15,14 @@ import type {
   WorkInput,
 } from "../ports/task-store";
 import * as read from "./answers";
+import {
+  checkInt,
+  checkJsonContainer,
+  checkName,
+  checkNewTasks,
+  checkRegistration,
+  cleanFailure,
+} from "./check-input";
 import type { AnswerRow, OperationName, ParameterValue } from "./operations";
 import type { ProcedureCaller } from "./procedure-caller";
 import type { Repeat } from "./repeat";
@@ -36,9 +46,11 @@ export class SqlTaskStore implements TaskStore {
   }
 
   async registerDefinition(input: Parameters<TaskStore["registerDefinition"]>[0]) {
+    checkRegistration(input);
     const { settings, ...rest } = input;
     const row = await this.#call("registerDefinition", {
       ...rest,
+      registeredBy: cleanText(input.registeredBy, limits.nameLengthMax),
       build: String(input.build),
       ...settings,
       limit: limitToSql(settings.limit),
@@ -50,20 +62,27 @@ export class SqlTaskStore implements TaskStore {
 
   async setLimit(input: Parameters<TaskStore["setLimit"]>[0]) {
     const limit = input.limit === "code" ? null : limitToSql(input.limit);
-    const row = await this.#call("setLimit", { ...input, reason: input.reason ?? null, limit });
+    if (limit !== null) checkInt("limit", limit);
+    const row = await this.#call("setLimit", { ...input, ...operatorText(input), limit });
     return read.setLimit(row);
   }
 
   async pauseDefinition(input: OperatorInput) {
-    return read.pause(await this.#call("pauseDefinition", { ...input, reason: input.reason ?? null }));
+    return read.pause(await this.#call("pauseDefinition", { ...input, ...operatorText(input) }));
   }
 
   async resumeDefinition(input: OperatorInput) {
-    return read.pause(await this.#call("resumeDefinition", { ...input, reason: input.reason ?? null }));
+    return read.pause(await this.#call("resumeDefinition", { ...input, ...operatorText(input) }));
   }
 
   async startExecution(input: StartExecutionInput) {
-    const row = await this.#call("startExecution", { ...input, build: String(input.build) });
+    checkName(input.name);
+    checkInt("want", input.want);
+    const row = await this.#call("startExecution", {
+      ...input,
+      worker: cleanText(input.worker, Number.MAX_SAFE_INTEGER),
+      build: String(input.build),
+    });
     return read.startExecution(row);
   }
 
@@ -93,6 +112,8 @@ export class SqlTaskStore implements TaskStore {
 
   async work(input: WorkInput): Promise<WorkAnswer> {
     const { done, started, after } = input;
+    checkInt("want", input.want);
+    for (const task of done) if (task.result !== null) checkJsonContainer("result", task.result);
     const values = {
       taskExecutionId: input.executionId,
       callNumber: String(input.callNumber),
@@ -111,19 +132,22 @@ export class SqlTaskStore implements TaskStore {
     try {
       return read.work(await this.#call("work", values));
     } catch (error) {
-      if (error instanceof StoreConflictError) return read.busyWork;
+      if (isLockTimeout(error)) return read.busyWork;
       throw error;
     }
   }
 
   async completeTask(input: CompleteTaskInput, within?: StoreTransaction) {
     const { executionId, ...rest } = input;
+    if (input.result !== null) checkJsonContainer("result", input.result);
     const row = await this.#call("completeTask", { taskExecutionId: executionId, ...rest }, within);
     return read.completeTask(row);
   }
 
   async failTasks(input: { executionId: ExecutionId; failures: readonly Failure[] }) {
-    const failures = input.failures.map(({ taskId, ...failure }) => ({ task: taskId, ...failure }));
+    const failures = input.failures
+      .map(cleanFailure)
+      .map(({ taskId, ...failure }) => ({ task: taskId, ...failure }));
     const row = await this.#call("failTasks", {
       taskExecutionId: input.executionId,
       failures: JSON.stringify(failures),
@@ -146,6 +170,7 @@ export class SqlTaskStore implements TaskStore {
     const row = await this.#call("reportProgress", {
       taskExecutionId: executionId,
       ...rest,
+      text: rest.text === null ? null : cleanText(rest.text, limits.progressTextLengthMax),
       done: done === null ? null : String(done),
       total: total === null ? null : String(total),
     });
@@ -163,6 +188,7 @@ export class SqlTaskStore implements TaskStore {
   }
 
   async enqueueTasks(input: EnqueueTasksInput, within?: StoreTransaction) {
+    checkNewTasks(input);
     const tasks = input.tasks.map(({ traceParent, runAt, ...task }) => ({
       ...task,
       runAt: runAt?.toISOString(),
@@ -228,11 +254,27 @@ export class SqlTaskStore implements TaskStore {
     if (within !== undefined) return this.#caller.call(operation, values, within);
     // Without an operation id an enqueue is only protected by dedupe keys: a lost answer is the caller's to judge.
     const isSafe = !(operation === "enqueueTasks" && values["operationId"] === null);
-    return this.#repeat(() => this.#caller.call(operation, values), (error) =>
-      error instanceof TaskgateError &&
-      (error.isRetryable || (isSafe && error.code === "TASKGATE_STORE_UNCERTAIN")),
+    return this.#repeat(
+      () => this.#caller.call(operation, values),
+      (error) =>
+        error instanceof TaskgateError &&
+        !(operation === "work" && isLockTimeout(error)) &&
+        (error.isRetryable || (isSafe && error.code === "TASKGATE_STORE_UNCERTAIN")),
     );
   }
+}
+
+function isLockTimeout(error: unknown): boolean {
+  return error instanceof StoreConflictError && error.details["isLockTimeout"] === true;
+}
+
+/** Who and why, for the audit. */
+function operatorText(input: OperatorInput): { changedBy: string; reason: string | null } {
+  checkName(input.name);
+  return {
+    changedBy: cleanText(input.changedBy, limits.nameLengthMax),
+    reason: input.reason === undefined ? null : cleanText(input.reason, 400),
+  };
 }
 
 function limitToSql(limit: Limit): number {

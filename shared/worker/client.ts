@@ -31,19 +31,29 @@ export class TaskClient {
    * transaction and is safe to repeat. `within` a user's transaction: they exist when it commits, and no hint is left
    * (call `wake` afterwards, or rely on the sweep). A definition that the database doesn't know yet is registered first.
    */
-  async enqueue(requests: EnqueueRequest | readonly EnqueueRequest[], within?: StoreTransaction): Promise<Enqueued[]> {
-    const list: readonly EnqueueRequest[] = Array.isArray(requests) ? (requests as readonly EnqueueRequest[]) : [requests as EnqueueRequest];
+  async enqueue(
+    requests: EnqueueRequest | readonly EnqueueRequest[],
+    within?: StoreTransaction,
+  ): Promise<Enqueued[]> {
+    const list: readonly EnqueueRequest[] = Array.isArray(requests)
+      ? (requests as readonly EnqueueRequest[])
+      : [requests as EnqueueRequest];
     const trace = this.#environment.telemetry.currentTraceParent();
     const prepared = list.map((request, index) => ({ index, ...prepareTask(request, trace) }));
     const results: Enqueued[] = new Array<Enqueued>(list.length);
     for (const definition of new Set(prepared.map((entry) => entry.definition))) {
       const own = prepared.filter((entry) => entry.definition === definition);
       for (const piece of pieces(own)) {
-        const answer = await this.#send(definition, piece.map((entry) => entry.task), within);
+        const answer = await this.#send(
+          definition,
+          piece.map((entry) => entry.task),
+          within,
+        );
         piece.forEach((entry, at) => {
           const taskId = answer.taskIds[at];
           const outcome = answer.outcomes[at];
-          if (taskId !== undefined && outcome !== undefined) results[entry.index] = { taskId, outcome };
+          if (taskId !== undefined && outcome !== undefined)
+            results[entry.index] = { taskId, outcome };
         });
         if (within === undefined) await this.#hint(definition, answer);
       }
@@ -57,16 +67,26 @@ export class TaskClient {
     await this.#environment.wakeUp.hint(definition);
   }
 
-  async #send(definition: string, tasks: NewTask[], within: StoreTransaction | undefined): Promise<EnqueueTasksAnswer> {
-    const operationId: OperationId | null = within === undefined ? asOperationId(this.#environment.random.uuid()) : null;
-    const ask = () => this.#environment.store.enqueueTasks({ name: definition, build: this.#environment.build, tasks, operationId }, within);
+  async #send(
+    definition: string,
+    tasks: NewTask[],
+    within: StoreTransaction | undefined,
+  ): Promise<EnqueueTasksAnswer> {
+    const operationId: OperationId | null =
+      within === undefined ? asOperationId(this.#environment.random.uuid()) : null;
+    const ask = () =>
+      this.#environment.store.enqueueTasks(
+        { name: definition, build: this.#environment.build, tasks, operationId },
+        within,
+      );
     // An error inside the user's transaction would doom it: there the definition is registered beforehand, on a connection of its own.
     const known = this.#registry.definition(definition);
     if (within !== undefined && known !== null) await register(this.#environment, known);
     try {
       return await ask();
     } catch (error) {
-      const isUnknown = error instanceof InvalidArgumentError && error.code === "TASKGATE_ARG_UNKNOWN";
+      const isUnknown =
+        error instanceof InvalidArgumentError && error.code === "TASKGATE_ARG_UNKNOWN";
       if (!isUnknown || known === null || within !== undefined) throw error;
       await register(this.#environment, known);
       return ask();
@@ -75,7 +95,8 @@ export class TaskClient {
 
   async #hint(definition: string, answer: EnqueueTasksAnswer): Promise<void> {
     if (answer.ready) await this.#environment.wakeUp.hint(definition);
-    else if (answer.nextDueMs !== null) await this.#environment.wakeUp.hint(definition, { inMs: answer.nextDueMs });
+    else if (answer.nextDueMs !== null)
+      await this.#environment.wakeUp.hint(definition, { inMs: answer.nextDueMs });
   }
 }
 
@@ -88,7 +109,10 @@ function pieces<Entry extends { task: NewTask }>(entries: readonly Entry[]): Ent
   let bytes = 0;
   for (const entry of entries) {
     const size = 200 + 2 * Buffer.byteLength(entry.task.payload ?? "");
-    if (current.length === limits.enqueueTasksMax || (current.length > 0 && bytes + size > pieceBytes)) {
+    if (
+      current.length === limits.enqueueTasksMax ||
+      (current.length > 0 && bytes + size > pieceBytes)
+    ) {
       result.push(current);
       current = [];
       bytes = 0;

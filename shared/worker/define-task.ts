@@ -85,7 +85,8 @@ export function defineDefinition(options: DefinitionOptions): Definition {
     maxAttempts: options.retry?.attempts ?? 5,
     maxLost: options.lostMax ?? 3,
     retryBaseMs: options.retry?.backoff?.baseMs ?? 1_000,
-    retryCapMs: options.retry?.backoff?.capMs ?? Math.max(300_000, options.retry?.backoff?.baseMs ?? 0),
+    retryCapMs:
+      options.retry?.backoff?.capMs ?? Math.max(300_000, options.retry?.backoff?.baseMs ?? 0),
     spareMax: options.spareMax ?? 1,
     groupSlots: options.group?.slots ?? 1,
     groupStrict: options.group?.isStrict ?? false,
@@ -94,9 +95,15 @@ export function defineDefinition(options: DefinitionOptions): Definition {
   };
   checkSettings(settings);
   const concurrencyPerWorker = options.concurrencyPerWorker ?? null;
-  if (concurrencyPerWorker !== null) check("concurrencyPerWorker", concurrencyPerWorker, 1, limits.tokensMax);
+  if (concurrencyPerWorker !== null)
+    check("concurrencyPerWorker", concurrencyPerWorker, 1, limits.tokensMax);
   const settingsHash = createHash("sha256").update(JSON.stringify(settings)).digest("hex");
-  return Object.freeze({ name: options.name, settings: Object.freeze(settings), concurrencyPerWorker, settingsHash });
+  return Object.freeze({
+    name: options.name,
+    settings: Object.freeze(settings),
+    concurrencyPerWorker,
+    settingsHash,
+  });
 }
 
 /** Declares a kind of task. Pure, as `defineDefinition`; add it to the table in functions/tasks/index.ts. */
@@ -133,7 +140,13 @@ function check(field: string, value: number, min: number, max: number): void {
 }
 
 function checkName(field: string, value: string): void {
-  if (typeof value === "string" && value.length >= 1 && value.length <= limits.nameLengthMax && value === value.trim()) return;
+  if (
+    typeof value === "string" &&
+    value.length >= 1 &&
+    value.length <= limits.nameLengthMax &&
+    value === value.trim()
+  )
+    return;
   throw new InvalidArgumentError(
     `Expected \`${field}\` to be 1..${String(limits.nameLengthMax)} characters without blanks at either end, got \`${value}\``,
     { details: { field } },

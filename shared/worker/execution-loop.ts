@@ -4,7 +4,15 @@ import type { Instants } from "../core/lease";
 import { LeaseTrust } from "../core/lease";
 import { limits } from "../core/limits";
 import { Pace } from "../core/pace";
-import type { ClaimedTask, ClaimPlace, DoneTask, Failure, HeartbeatAnswer, StartExecutionAnswer, WorkAnswer } from "../ports/task-store";
+import type {
+  ClaimedTask,
+  ClaimPlace,
+  DoneTask,
+  Failure,
+  HeartbeatAnswer,
+  StartExecutionAnswer,
+  WorkAnswer,
+} from "../ports/task-store";
 import type { ExecutionId } from "../core/ids";
 import type { Definition } from "./define-task";
 import type { WorkerEnvironment } from "./environment";
@@ -88,7 +96,10 @@ export class ExecutionLoop implements Beating {
     this.#tokens = options.started.tokens;
     this.#acquiredAtMs = options.sentAt.monotonicMs;
     this.#renewedAtMs = options.sentAt.monotonicMs;
-    this.#trust.renew(options.sentAt, options.started.leaseMs ?? options.definition.settings.leaseMs);
+    this.#trust.renew(
+      options.sentAt,
+      options.started.leaseMs ?? options.definition.settings.leaseMs,
+    );
     this.#running = new RunningTasks({
       environment: options.environment,
       executionId: options.started.executionId,
@@ -102,10 +113,17 @@ export class ExecutionLoop implements Beating {
   async run(): Promise<LoopEnd> {
     const { signal, abortAtMs, stopAtMs } = this.#options;
     const now = this.#environment.clock.monotonicMs();
-    const onStop = (): void => { this.#stop("stopped"); this.#abort("stopped"); };
+    const onStop = (): void => {
+      this.#stop("stopped");
+      this.#abort("stopped");
+    };
     signal.addEventListener("abort", onStop, { once: true });
-    this.#after(stopAtMs - now, () => { this.#stop("deadline"); });
-    this.#after(abortAtMs - now, () => { this.#abort("deadline"); });
+    this.#after(stopAtMs - now, () => {
+      this.#stop("deadline");
+    });
+    this.#after(abortAtMs - now, () => {
+      this.#abort("deadline");
+    });
     this.#watchTrust();
     await new Promise<void>((resolve) => {
       this.#finish = resolve;
@@ -209,13 +227,21 @@ export class ExecutionLoop implements Beating {
   /** Over when it is to end, nothing runs (or is past being waited for) and nothing is left to tell. */
   #isOver(): boolean {
     if (this.#end === null) return false;
-    if (this.#end === "lost" || this.#end === "failed") return this.#running.size === 0 || this.#isPastWaiting();
-    return this.#done.length === 0 && this.#failures.length === 0 && (this.#running.size === 0 || this.#isPastWaiting());
+    if (this.#end === "lost" || this.#end === "failed")
+      return this.#running.size === 0 || this.#isPastWaiting();
+    return (
+      this.#done.length === 0 &&
+      this.#failures.length === 0 &&
+      (this.#running.size === 0 || this.#isPastWaiting())
+    );
   }
 
   /** Handlers that ignore their signal are waited for so long and no longer. */
   #isPastWaiting(): boolean {
-    return this.#abortedAtMs !== null && this.#environment.clock.monotonicMs() >= this.#abortedAtMs + abortGraceMs;
+    return (
+      this.#abortedAtMs !== null &&
+      this.#environment.clock.monotonicMs() >= this.#abortedAtMs + abortGraceMs
+    );
   }
 
   #abort(reason: "stopped" | "deadline" | "lost"): void {
@@ -226,26 +252,38 @@ export class ExecutionLoop implements Beating {
   #nextCall(): "fail" | "surplus" | "acquire" | "work" | null {
     if (this.#end === "lost" || this.#end === "failed") return null;
     if (this.#failures.length > 0) return "fail";
-    if (this.#surplus > 0 && this.#tokens > this.#running.size) return "surplus";
+    // What is done is told first: then no claim is left on a token that goes back.
+    const isTokenIdle = this.#surplus > 0 && this.#tokens > this.#running.size;
+    if (isTokenIdle) return this.#done.length > 0 ? "work" : "surplus";
     if (this.#end !== null) return this.#done.length > 0 ? "work" : null;
     const nowMs = this.#environment.clock.monotonicMs();
     if (this.#done.length > 0) return "work";
     if (this.#mayAcquire(nowMs)) return "acquire";
     const isIdle = nowMs < this.#idleUntilMs;
-    return !isIdle && this.#want() > 0 && this.#ring.length === 0 && this.#running.size < this.#tokens ? "work" : null;
+    return !isIdle &&
+      this.#want() > 0 &&
+      this.#ring.length === 0 &&
+      this.#running.size < this.#tokens
+      ? "work"
+      : null;
   }
 
   #mayAcquire(nowMs: number): boolean {
     return (
-      this.#hasBacklog && this.#surplus === 0 &&
-      this.#tokens < this.#options.tokensWanted && nowMs - this.#acquiredAtMs >= acquirePauseMs
+      this.#hasBacklog &&
+      this.#surplus === 0 &&
+      this.#tokens < this.#options.tokensWanted &&
+      nowMs - this.#acquiredAtMs >= acquirePauseMs
     );
   }
 
   /** How many more claims make sense now. */
   #want(): number {
     if (this.#end !== null || this.#surplus > 0) return 0;
-    const spare = this.#pace.spare(this.#tokens, this.#tokens * this.#options.definition.settings.spareMax);
+    const spare = this.#pace.spare(
+      this.#tokens,
+      this.#tokens * this.#options.definition.settings.spareMax,
+    );
     const want = this.#tokens + spare - this.#running.size - this.#ring.length;
     return Math.max(0, Math.min(want, this.#fitting(), limits.claimMax));
   }
@@ -271,7 +309,11 @@ export class ExecutionLoop implements Beating {
       else if (next === "fail") await this.#fail();
       else if (next === "surplus") await this.#releaseSurplus();
       else await this.#acquire();
-      this.#environment.telemetry.record("taskgate.store.call", this.#environment.clock.monotonicMs() - sentAt.monotonicMs, { operation: next });
+      this.#environment.telemetry.record(
+        "taskgate.store.call",
+        this.#environment.clock.monotonicMs() - sentAt.monotonicMs,
+        { operation: next },
+      );
     } catch (error) {
       this.#onCallError(error);
     } finally {
@@ -288,13 +330,18 @@ export class ExecutionLoop implements Beating {
     const want = this.#want();
     const after = this.#scanHint(sentAt.monotonicMs);
     const input = {
-      executionId: this.executionId, callNumber: (this.#callNumber += 1), done, started, want,
+      executionId: this.executionId,
+      callNumber: (this.#callNumber += 1),
+      done,
+      started,
+      want,
       ...(after === null ? {} : { after }),
     };
     let answer: WorkAnswer;
     try {
       answer = await this.#environment.store.work(input);
-      for (let attempt = 0; answer.status === "busy" && attempt < 5; attempt += 1) answer = await this.#environment.store.work(input);
+      for (let attempt = 0; answer.status === "busy" && attempt < 5; attempt += 1)
+        answer = await this.#environment.store.work(input);
     } catch (error) {
       this.#done.unshift(...done);
       throw error;
@@ -310,7 +357,9 @@ export class ExecutionLoop implements Beating {
       return;
     }
     if (answer.leaseMs !== null) this.#renew(call.sentAt, answer.leaseMs);
-    telemetry.count("taskgate.task.done", call.doneCount - answer.refused.length, { definition: this.#options.definition.name });
+    telemetry.count("taskgate.task.done", call.doneCount - answer.refused.length, {
+      definition: this.#options.definition.name,
+    });
     if (answer.refused.length > 0) telemetry.count("taskgate.task.refused", answer.refused.length);
     this.#surplus = answer.surplus;
     this.#nextDueMs = answer.nextDueMs ?? this.#nextDueMs;
@@ -319,7 +368,10 @@ export class ExecutionLoop implements Beating {
     if (call.want === 0) return;
     telemetry.count("taskgate.task.claimed", answer.claimed.length);
     this.#hasBacklog = answer.claimed.length === call.want;
-    this.#place = answer.last === null ? null : { after: answer.last, sinceMs: this.#place?.sinceMs ?? call.sentAt.monotonicMs };
+    this.#place =
+      answer.last === null
+        ? null
+        : { after: answer.last, sinceMs: this.#place?.sinceMs ?? call.sentAt.monotonicMs };
     if (answer.claimed.length > 0) this.#emptyReads = 0;
     else this.#onEmpty(answer);
   }
@@ -332,7 +384,12 @@ export class ExecutionLoop implements Beating {
     this.#emptyReads += 1;
     const nowMs = this.#environment.clock.monotonicMs();
     this.#idleUntilMs = nowMs + this.#options.idlePauseMs;
-    if (this.#emptyReads > this.#options.idleReads && this.#running.size === 0 && this.#ring.length === 0) this.#stop("idle");
+    if (
+      this.#emptyReads > this.#options.idleReads &&
+      this.#running.size === 0 &&
+      this.#ring.length === 0
+    )
+      this.#stop("idle");
   }
 
   /** Where the last claim ended, for at most a second after a claim that looked from the start. */
@@ -347,13 +404,17 @@ export class ExecutionLoop implements Beating {
   async #fail(): Promise<void> {
     const failures = this.#failures.splice(0, limits.claimMax);
     try {
-      const answer = await this.#environment.store.failTasks({ executionId: this.executionId, failures });
+      const answer = await this.#environment.store.failTasks({
+        executionId: this.executionId,
+        failures,
+      });
       if (answer.status === "fenced") {
         this.#lose();
         return;
       }
       this.#options.wake(answer.woken);
-      if (answer.nextDueMs !== null) this.#nextDueMs = Math.min(this.#nextDueMs ?? answer.nextDueMs, answer.nextDueMs);
+      if (answer.nextDueMs !== null)
+        this.#nextDueMs = Math.min(this.#nextDueMs ?? answer.nextDueMs, answer.nextDueMs);
       for (const result of answer.results) this.#countEnd(result.outcome);
     } catch (error) {
       this.#failures.unshift(...failures);
@@ -376,7 +437,9 @@ export class ExecutionLoop implements Beating {
     this.#isReleasing = true;
     const answer = await this.#environment.store
       .releaseSurplus({ executionId: this.executionId, most })
-      .finally(() => { this.#isReleasing = false; });
+      .finally(() => {
+        this.#isReleasing = false;
+      });
     if (answer.status === "fenced") {
       this.#lose();
       return;
@@ -388,18 +451,24 @@ export class ExecutionLoop implements Beating {
 
   async #acquire(): Promise<void> {
     this.#acquiredAtMs = this.#environment.clock.monotonicMs();
-    const answer = await this.#environment.store.acquireTokens({ executionId: this.executionId, want: this.#options.tokensWanted });
+    const answer = await this.#environment.store.acquireTokens({
+      executionId: this.executionId,
+      want: this.#options.tokensWanted,
+    });
     if (answer.status === "fenced") this.#lose();
     else if (answer.status === "granted") this.#tokens = answer.tokens;
   }
 
   #onCallError(error: unknown): void {
     const message = error instanceof Error ? error.message : String(error);
-    this.#environment.logger.error("a call to the store failed after its repeats; this execution ends", {
-      execution: this.executionId,
-      error: message,
-      code: error instanceof TaskgateError ? error.code : undefined,
-    });
+    this.#environment.logger.error(
+      "a call to the store failed after its repeats; this execution ends",
+      {
+        execution: this.executionId,
+        error: message,
+        code: error instanceof TaskgateError ? error.code : undefined,
+      },
+    );
     // What was not told in time is fenced or done again by somebody else: the lease decides.
     this.#end = "failed";
     this.#ring.length = 0;
@@ -425,7 +494,9 @@ export class ExecutionLoop implements Beating {
     this.#done = [];
     this.#failures = [];
     this.#abort("lost");
-    this.#environment.telemetry.count("taskgate.execution.lost", 1, { definition: this.#options.definition.name });
+    this.#environment.telemetry.count("taskgate.execution.lost", 1, {
+      definition: this.#options.definition.name,
+    });
     this.#pump();
   }
 
@@ -434,19 +505,26 @@ export class ExecutionLoop implements Beating {
     const leftMs = this.#trust.leftMs(instants(this.#environment.clock));
     if (this.#end === "lost") return;
     if (leftMs <= 0) {
-      this.#environment.logger.warn("the lease could not be renewed in time", { execution: this.executionId });
+      this.#environment.logger.warn("the lease could not be renewed in time", {
+        execution: this.executionId,
+      });
       this.#lose();
       return;
     }
-    this.#after(Math.min(leftMs + 1, 1_000), () => { this.#watchTrust(); });
+    this.#after(Math.min(leftMs + 1, 1_000), () => {
+      this.#watchTrust();
+    });
   }
 
   /** Looks again when the idle pause is over, or, at the end, whether the last handlers have settled. */
   #planIdleLook(): void {
-    const waitMs = this.#end === null ? this.#idleUntilMs - this.#environment.clock.monotonicMs() : 250;
+    const waitMs =
+      this.#end === null ? this.#idleUntilMs - this.#environment.clock.monotonicMs() : 250;
     if (waitMs <= 0) return;
     this.#cancelIdleLook?.();
-    this.#cancelIdleLook = this.#environment.timers.after(waitMs + 1, () => { this.#pump(); });
+    this.#cancelIdleLook = this.#environment.timers.after(waitMs + 1, () => {
+      this.#pump();
+    });
   }
 
   #after(ms: number, callback: () => void): void {

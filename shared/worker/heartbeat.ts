@@ -60,14 +60,19 @@ export class Heartbeat {
   }
 
   async #beat(): Promise<void> {
-    const due = [...this.#beating].filter((beating) => beating.renewedAgoMs() >= beating.leaseMs / 3);
+    const due = [...this.#beating].filter(
+      (beating) => beating.renewedAgoMs() >= beating.leaseMs / 3,
+    );
     if (due.length === 0 || this.#isBeating) return;
     this.#isBeating = true;
     const beats = due.map((beating) => ({ beating, started: beating.takeStarted() }));
     const sentAt = instants(this.#environment.clock);
     try {
       const answer = await this.#environment.store.heartbeat({
-        executions: beats.map(({ beating, started }) => ({ executionId: beating.executionId, started })),
+        executions: beats.map(({ beating, started }) => ({
+          executionId: beating.executionId,
+          started,
+        })),
       });
       const answers = new Map(answer.executions.map((entry) => [entry.executionId, entry]));
       for (const { beating, started } of beats) {
@@ -77,10 +82,13 @@ export class Heartbeat {
       }
     } catch (error) {
       for (const { beating, started } of beats) beating.returnStarted(started);
-      this.#environment.logger.warn("a heartbeat failed; it is tried again while the lease is trusted", {
-        error: error instanceof Error ? error.message : String(error),
-        executions: beats.length,
-      });
+      this.#environment.logger.warn(
+        "a heartbeat failed; it is tried again while the lease is trusted",
+        {
+          error: error instanceof Error ? error.message : String(error),
+          executions: beats.length,
+        },
+      );
     } finally {
       this.#isBeating = false;
     }

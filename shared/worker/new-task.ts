@@ -35,7 +35,10 @@ export function prepareTask(request: EnqueueRequest, traceParent: string | null)
 function payloadText(payload: unknown): string | null {
   if (payload === null) return null;
   if (typeof payload !== "object") {
-    throw new InvalidArgumentError(`Expected \`payload\` to be a JSON object or array, got \`${typeof payload}\``, { details: { field: "payload" } });
+    throw new InvalidArgumentError(
+      `Expected \`payload\` to be a JSON object or array, got \`${typeof payload}\``,
+      { details: { field: "payload" } },
+    );
   }
   return jsonText("payload", payload);
 }

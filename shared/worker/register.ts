@@ -2,7 +2,10 @@ import type { Definition } from "./define-task";
 import type { WorkerEnvironment } from "./environment";
 
 /** Writes the code's settings of a definition; an older build than the database's changes nothing. Idempotent. */
-export async function register(environment: WorkerEnvironment, definition: Definition): Promise<void> {
+export async function register(
+  environment: WorkerEnvironment,
+  definition: Definition,
+): Promise<void> {
   const answer = await environment.store.registerDefinition({
     name: definition.name,
     build: environment.build,
@@ -11,6 +14,9 @@ export async function register(environment: WorkerEnvironment, definition: Defin
     settings: definition.settings,
   });
   if (answer.status !== "exists") {
-    environment.logger.info("definition registered", { definition: definition.name, status: answer.status });
+    environment.logger.info("definition registered", {
+      definition: definition.name,
+      status: answer.status,
+    });
   }
 }

@@ -22,7 +22,8 @@ export function createRegistry(kinds: readonly AnyTaskKind[]): Registry {
   const byKind = new Map<string, TaskKind>();
   const byName = new Map<string, Definition>();
   for (const kind of kinds) {
-    if (byKind.has(kind.kind)) throw new InvalidArgumentError(`Expected each kind once, got \`${kind.kind}\` twice`);
+    if (byKind.has(kind.kind))
+      throw new InvalidArgumentError(`Expected each kind once, got \`${kind.kind}\` twice`);
     byKind.set(kind.kind, kind as unknown as TaskKind);
     const known = byName.get(kind.definition.name);
     if (known !== undefined && known.settingsHash !== kind.definition.settingsHash) {

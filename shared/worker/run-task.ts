@@ -39,7 +39,10 @@ export async function runTask(options: RunOptions): Promise<TaskOutcome> {
   const task = hand.task;
   // A rolling deploy: this build is too old for the task. It comes back uncounted, for a newer one.
   if (kind === null) {
-    return continued(`kind \`${task.kind}\` is unknown to build ${String(options.environment.build)}`, newerWorkerDelayMs);
+    return continued(
+      `kind \`${task.kind}\` is unknown to build ${String(options.environment.build)}`,
+      newerWorkerDelayMs,
+    );
   }
   if (task.isCancelRequested) return failed("cancelled", "cancelled before it started");
   const run = new TaskRun(options, kind);
@@ -47,7 +50,10 @@ export async function runTask(options: RunOptions): Promise<TaskOutcome> {
     const payload = await checkPayload(kind, task);
     if (!payload.ok) {
       return task.isFromNewerBuild
-        ? continued(`the payload is from a newer build: ${payload.problems.join("; ")}`, newerWorkerDelayMs)
+        ? continued(
+            `the payload is from a newer build: ${payload.problems.join("; ")}`,
+            newerWorkerDelayMs,
+          )
         : failed("dead", `the payload is invalid: ${payload.problems.join("; ")}`);
     }
     return run.settle(await kind.run(payload.value, run.context));
@@ -81,13 +87,23 @@ class TaskRun {
       signal: options.signal,
       timeLeftMs: options.timeLeftMs,
       restored: task.checkpoint === null ? null : (JSON.parse(task.checkpoint) as JsonValue),
-      log: withFields(options.environment.logger, { taskId: task.taskId, kind: kind.kind, attempt: task.attempt }),
-      progress: (report) => { this.#progress(report); },
+      log: withFields(options.environment.logger, {
+        taskId: task.taskId,
+        kind: kind.kind,
+        attempt: task.attempt,
+      }),
+      progress: (report) => {
+        this.#progress(report);
+      },
       enqueue: (request, enqueueOptions) => this.#enqueue(request, enqueueOptions?.now ?? false),
       completeWith: async (body) => {
-        this.#completedWoken = await completeInTransaction(options.environment, options.hand, { children: this.#children, body });
+        this.#completedWoken = await completeInTransaction(options.environment, options.hand, {
+          children: this.#children,
+          body,
+        });
       },
-      checkpoint: (state, checkpointOptions) => new Continuation(state, checkpointOptions?.afterMs ?? 0),
+      checkpoint: (state, checkpointOptions) =>
+        new Continuation(state, checkpointOptions?.afterMs ?? 0),
     };
   }
 
@@ -95,13 +111,28 @@ class TaskRun {
     if (this.#completedWoken !== null) return { kind: "completed", woken: this.#completedWoken };
     if (returned instanceof Continuation) {
       if (Buffer.byteLength(returned.state) > limits.payloadBytesMax) {
-        return failed("failed", `Expected \`checkpoint\` to be at most ${String(limits.payloadBytesMax)} bytes of JSON`);
+        return failed(
+          "failed",
+          `Expected \`checkpoint\` to be at most ${String(limits.payloadBytesMax)} bytes of JSON`,
+        );
       }
-      return { kind: "failed", failure: { as: "continued", error: null, retryInMs: returned.afterMs, checkpoint: returned.state } };
+      return {
+        kind: "failed",
+        failure: {
+          as: "continued",
+          error: null,
+          retryInMs: returned.afterMs,
+          checkpoint: returned.state,
+        },
+      };
     }
-    if (returned === undefined || returned === null) return { kind: "done", result: null, children: this.#children };
+    if (returned === undefined || returned === null)
+      return { kind: "done", result: null, children: this.#children };
     if (typeof returned !== "object") {
-      return failed("dead", `Expected the handler to return nothing, a JSON object or an array, got \`${typeof returned}\``);
+      return failed(
+        "dead",
+        `Expected the handler to return nothing, a JSON object or an array, got \`${typeof returned}\``,
+      );
     }
     return { kind: "done", result: jsonText("result", returned), children: this.#children };
   }
@@ -115,16 +146,23 @@ class TaskRun {
       if (error.kind === "cancelled") return failed("cancelled", message);
       if (error.kind === "give-up") return failed("dead", message);
       const retryInMs = Math.min(Math.max(Math.round(error.afterMs ?? 0), 0), limits.retryInMsMax);
-      return { kind: "failed", failure: { as: "failed", error: message, retryInMs, checkpoint: null } };
+      return {
+        kind: "failed",
+        failure: { as: "failed", error: message, retryInMs, checkpoint: null },
+      };
     }
     // Too large a result or child will be too large again.
-    if (error instanceof InvalidArgumentError && error.code === "TASKGATE_ARG_TOO_LARGE") return failed("dead", message);
+    if (error instanceof InvalidArgumentError && error.code === "TASKGATE_ARG_TOO_LARGE")
+      return failed("dead", message);
     return failed("failed", message);
   }
 
   async #enqueue(request: EnqueueRequest, now: boolean): Promise<void> {
     const { environment, hand } = this.#options;
-    const child = prepareTask(request, environment.telemetry.currentTraceParent() ?? hand.task.traceParent);
+    const child = prepareTask(
+      request,
+      environment.telemetry.currentTraceParent() ?? hand.task.traceParent,
+    );
     if (now) await enqueueNow(environment, [child]);
     else this.#children.push(child);
   }
@@ -136,7 +174,14 @@ class TaskRun {
     this.#progressSentAtMs = nowMs;
     const { taskId, fence } = hand.task;
     environment.store
-      .reportProgress({ executionId: hand.executionId, taskId, fence, done: report.done ?? null, total: report.total ?? null, text: report.text ?? null })
+      .reportProgress({
+        executionId: hand.executionId,
+        taskId,
+        fence,
+        done: report.done ?? null,
+        total: report.total ?? null,
+        text: report.text ?? null,
+      })
       .catch((error: unknown) => {
         environment.logger.debug("a progress report failed", { error: describe(error), taskId });
       });
@@ -148,7 +193,10 @@ function failed(as: "failed" | "dead" | "cancelled", error: string): TaskOutcome
 }
 
 function continued(error: string, afterMs: number): TaskOutcome {
-  return { kind: "failed", failure: { as: "continued", error, retryInMs: afterMs, checkpoint: null } };
+  return {
+    kind: "failed",
+    failure: { as: "continued", error, retryInMs: afterMs, checkpoint: null },
+  };
 }
 
 /** Message, stack and causes, as the attempt's log keeps them. */
@@ -157,5 +205,8 @@ function describe(error: unknown): string {
   const cause = error.cause instanceof Error ? `\ncaused by ${error.cause.message}` : "";
   const stack = error.stack ?? "";
   const head = `${error.name}: ${error.message}`;
-  return `${head}${cause}\n${stack.startsWith(head) ? stack.slice(head.length + 1) : stack}`.slice(0, limits.errorLengthMax);
+  return `${head}${cause}\n${stack.startsWith(head) ? stack.slice(head.length + 1) : stack}`.slice(
+    0,
+    limits.errorLengthMax,
+  );
 }

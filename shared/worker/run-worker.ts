@@ -40,11 +40,18 @@ export interface WorkerResult {
  * One worker's life for one definition (design 5): tokens, tasks until there is nothing left or the time is up, tokens
  * back, and a hint when work remains that the limit would let run. Throws only when the store can't be reached at the start.
  */
-export async function runWorker(options: WorkerOptions, name: string, stay: Stay): Promise<WorkerResult> {
+export async function runWorker(
+  options: WorkerOptions,
+  name: string,
+  stay: Stay,
+): Promise<WorkerResult> {
   const { environment, registry } = options;
   const definition = registry.definition(name);
   if (definition === null) {
-    environment.logger.warn("a hint named a definition that this build doesn't have", { definition: name, build: environment.build });
+    environment.logger.warn("a hint named a definition that this build doesn't have", {
+      definition: name,
+      build: environment.build,
+    });
     return { status: "unknown", end: null, tokens: 0 };
   }
   const want = definition.concurrencyPerWorker ?? options.concurrencyPerWorker;
@@ -53,14 +60,23 @@ export async function runWorker(options: WorkerOptions, name: string, stay: Stay
   if (started.deadHolders > 0) await reclaim(environment);
   const { executionId } = started;
   if (started.status !== "started" || executionId === null) {
-    environment.telemetry.count("taskgate.execution.limited", started.status === "limited" ? 1 : 0, { definition: name });
-    if (started.nextDueMs !== null) await environment.wakeUp.hint(name, { inMs: started.nextDueMs });
-    const status = started.status === "limited" || started.status === "paused" ? started.status : "none";
+    environment.telemetry.count(
+      "taskgate.execution.limited",
+      started.status === "limited" ? 1 : 0,
+      { definition: name },
+    );
+    if (started.nextDueMs !== null)
+      await environment.wakeUp.hint(name, { inMs: started.nextDueMs });
+    const status =
+      started.status === "limited" || started.status === "paused" ? started.status : "none";
     return { status, end: null, tokens: 0 };
   }
   environment.telemetry.count("taskgate.execution.started", 1, { definition: name });
   const loop = new ExecutionLoop({
-    environment, registry, definition, sentAt,
+    environment,
+    registry,
+    definition,
+    sentAt,
     started: { ...started, executionId },
     tokensWanted: want,
     stopAtMs: stay.deadlineMs - stay.marginMs,
@@ -68,7 +84,9 @@ export async function runWorker(options: WorkerOptions, name: string, stay: Stay
     idleReads: options.idleReads,
     idlePauseMs: options.idlePauseMs,
     signal: stay.signal,
-    wake: (definitions) => { for (const other of new Set(definitions)) void environment.wakeUp.hint(other); },
+    wake: (definitions) => {
+      for (const other of new Set(definitions)) void environment.wakeUp.hint(other);
+    },
   });
   const stopBeating = options.heartbeat.add(loop);
   const end = await loop.run();
@@ -78,7 +96,11 @@ export async function runWorker(options: WorkerOptions, name: string, stay: Stay
 }
 
 /** Asks for tokens; registers first when the database doesn't know these settings yet. */
-async function start(environment: WorkerEnvironment, definition: Definition, want: number): Promise<StartExecutionAnswer> {
+async function start(
+  environment: WorkerEnvironment,
+  definition: Definition,
+  want: number,
+): Promise<StartExecutionAnswer> {
   const ask = () =>
     environment.store.startExecution({
       name: definition.name,
@@ -95,27 +117,38 @@ async function start(environment: WorkerEnvironment, definition: Definition, wan
   return ask();
 }
 
-async function finish(environment: WorkerEnvironment, loop: ExecutionLoop, last: { name: string; end: LoopEnd }): Promise<void> {
+async function finish(
+  environment: WorkerEnvironment,
+  loop: ExecutionLoop,
+  last: { name: string; end: LoopEnd },
+): Promise<void> {
   const { logger, store, wakeUp } = environment;
   const { executionId } = loop;
   if (last.end === "lost") return;
   try {
     if (loop.stragglers > 0) {
       // Handlers that ignore their signal keep their tokens until the lease ends: a token never outruns its handler (P1).
-      logger.error("handlers ignored their abort signal; their tokens come back when the lease ends", {
-        execution: executionId, definition: last.name, handlers: loop.stragglers,
-      });
+      logger.error(
+        "handlers ignored their abort signal; their tokens come back when the lease ends",
+        {
+          execution: executionId,
+          definition: last.name,
+          handlers: loop.stragglers,
+        },
+      );
       await store.releaseTokens({ executionId, keep: loop.stragglers });
       return;
     }
     const answer = await store.finishExecution({ executionId });
     const hints: Promise<void>[] = answer.woken.map((other) => wakeUp.hint(other));
     if (answer.ready && last.end !== "paused") hints.push(wakeUp.hint(last.name));
-    else if (answer.nextDueMs !== null) hints.push(wakeUp.hint(last.name, { inMs: answer.nextDueMs }));
+    else if (answer.nextDueMs !== null)
+      hints.push(wakeUp.hint(last.name, { inMs: answer.nextDueMs }));
     await Promise.all(hints);
   } catch (error) {
     logger.error("an execution could not be closed; its tokens come back when the lease ends", {
-      execution: executionId, error: error instanceof Error ? error.message : String(error),
+      execution: executionId,
+      error: error instanceof Error ? error.message : String(error),
     });
   }
 }
@@ -127,7 +160,10 @@ export async function reclaim(environment: WorkerEnvironment): Promise<void> {
   environment.telemetry.count("taskgate.task.lost", answer.tasksLost);
   environment.telemetry.count("taskgate.task.dead", answer.tasksDead);
   environment.logger.warn("took back what dead workers held", {
-    executions: answer.executions, tasksBack: answer.tasksBack, tasksLost: answer.tasksLost, tasksDead: answer.tasksDead,
+    executions: answer.executions,
+    tasksBack: answer.tasksBack,
+    tasksLost: answer.tasksLost,
+    tasksDead: answer.tasksDead,
   });
   await Promise.all(answer.definitions.map((definition) => environment.wakeUp.hint(definition)));
 }

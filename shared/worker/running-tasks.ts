@@ -50,8 +50,20 @@ export class RunningTasks {
     this.#controllers.set(task.taskId, controller);
     const hand: TaskInHand = { executionId, task, startedAtMs: environment.clock.monotonicMs() };
     const outcome = await environment.telemetry.span(
-      { name: `task ${task.kind}`, traceParent: task.traceParent, attributes: { taskId: task.taskId, definition, attempt: task.attempt } },
-      () => runTask({ environment, hand, kind: registry.kind(task.kind), definition, signal: controller.signal, timeLeftMs }),
+      {
+        name: `task ${task.kind}`,
+        traceParent: task.traceParent,
+        attributes: { taskId: task.taskId, definition, attempt: task.attempt },
+      },
+      () =>
+        runTask({
+          environment,
+          hand,
+          kind: registry.kind(task.kind),
+          definition,
+          signal: controller.signal,
+          timeLeftMs,
+        }),
     );
     const durationMs = environment.clock.monotonicMs() - hand.startedAtMs;
     environment.telemetry.record("taskgate.task.duration", durationMs, { kind: task.kind });
@@ -62,34 +74,58 @@ export class RunningTasks {
     }
   }
 
-  async #toEnd(outcome: Awaited<ReturnType<typeof runTask>>, hand: TaskInHand, durationMs: number): Promise<EndedTask> {
+  async #toEnd(
+    outcome: Awaited<ReturnType<typeof runTask>>,
+    hand: TaskInHand,
+    durationMs: number,
+  ): Promise<EndedTask> {
     const { taskId, fence } = hand.task;
     const nothing: EndedTask = { done: null, failure: null, isLost: false, woken: [], durationMs };
     const whole = Math.round(durationMs);
     if (outcome.kind === "lost") return { ...nothing, isLost: true };
     if (outcome.kind === "completed") return { ...nothing, woken: outcome.woken };
-    if (outcome.kind === "done" && outcome.children.length > 0) return this.#completeWithChildren(outcome, hand, nothing);
-    if (outcome.kind === "done") return { ...nothing, done: { taskId, fence, durationMs: whole, result: outcome.result } };
+    if (outcome.kind === "done" && outcome.children.length > 0)
+      return this.#completeWithChildren(outcome, hand, nothing);
+    if (outcome.kind === "done")
+      return { ...nothing, done: { taskId, fence, durationMs: whole, result: outcome.result } };
     // A handler that heeded the deadline's or the process' signal by throwing hasn't failed: it goes on elsewhere.
-    const isInterrupted = outcome.failure.as === "failed" && (this.#abortReason === "deadline" || this.#abortReason === "stopped");
-    const failure = isInterrupted ? { ...outcome.failure, as: "continued" as const, retryInMs: 0 } : outcome.failure;
+    const isInterrupted =
+      outcome.failure.as === "failed" &&
+      (this.#abortReason === "deadline" || this.#abortReason === "stopped");
+    const failure = isInterrupted
+      ? { ...outcome.failure, as: "continued" as const, retryInMs: 0 }
+      : outcome.failure;
     return { ...nothing, failure: { taskId, fence, durationMs: whole, ...failure } };
   }
 
   async #completeWithChildren(
-    outcome: { result: string | null; children: Parameters<typeof completeInTransaction>[2]["children"] },
+    outcome: {
+      result: string | null;
+      children: Parameters<typeof completeInTransaction>[2]["children"];
+    },
     hand: TaskInHand,
     nothing: EndedTask,
   ): Promise<EndedTask> {
     try {
-      return { ...nothing, woken: await completeInTransaction(this.#options.environment, hand, outcome) };
+      return {
+        ...nothing,
+        woken: await completeInTransaction(this.#options.environment, hand, outcome),
+      };
     } catch (error) {
       if (error instanceof LeaseLostError) return { ...nothing, isLost: true };
       const { taskId, fence } = hand.task;
       const message = error instanceof Error ? error.message : String(error);
       return {
         ...nothing,
-        failure: { taskId, fence, durationMs: Math.round(nothing.durationMs), as: "failed", error: `its tasks could not be added: ${message}`, retryInMs: null, checkpoint: null },
+        failure: {
+          taskId,
+          fence,
+          durationMs: Math.round(nothing.durationMs),
+          as: "failed",
+          error: `its tasks could not be added: ${message}`,
+          retryInMs: null,
+          checkpoint: null,
+        },
       };
     }
   }
@@ -103,7 +139,11 @@ export class RunningTasks {
   abortAll(reason: AbortReason): void {
     this.#abortReason ??= reason;
     for (const controller of this.#controllers.values()) {
-      controller.abort(reason === "lost" ? new LeaseLostError("the lease is lost: stop, write nothing") : new Error(`stop soon: ${reason}`));
+      controller.abort(
+        reason === "lost"
+          ? new LeaseLostError("the lease is lost: stop, write nothing")
+          : new Error(`stop soon: ${reason}`),
+      );
     }
   }
 }

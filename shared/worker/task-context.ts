@@ -32,7 +32,11 @@ export interface TaskContext {
    * Afterwards the task is done; what the handler returns is ignored. The result is what `body` returns.
    * Throws LeaseLostError, with everything rolled back, when another worker holds the task now.
    */
-  completeWith(body: (transaction: StoreTransaction) => Promise<JsonObject | JsonArray | null | undefined | void>): Promise<void>;
+  completeWith(
+    body: (
+      transaction: StoreTransaction,
+    ) => Promise<JsonObject | JsonArray | null | undefined | void>,
+  ): Promise<void>;
   /** `return ctx.checkpoint(state)` ends this part; the next one, uncounted, finds the state in `restored`. At most 64 KiB. */
   checkpoint(state: JsonValue, options?: { afterMs?: number }): Continuation;
 }
@@ -66,9 +70,17 @@ export interface EnqueueRequest {
 /** A logger that adds facts to every line. */
 export function withFields(logger: Logger, fields: LogFields): Logger {
   return {
-    debug: (message, more) => { logger.debug(message, { ...fields, ...more }); },
-    info: (message, more) => { logger.info(message, { ...fields, ...more }); },
-    warn: (message, more) => { logger.warn(message, { ...fields, ...more }); },
-    error: (message, more) => { logger.error(message, { ...fields, ...more }); },
+    debug: (message, more) => {
+      logger.debug(message, { ...fields, ...more });
+    },
+    info: (message, more) => {
+      logger.info(message, { ...fields, ...more });
+    },
+    warn: (message, more) => {
+      logger.warn(message, { ...fields, ...more });
+    },
+    error: (message, more) => {
+      logger.error(message, { ...fields, ...more });
+    },
   };
 }

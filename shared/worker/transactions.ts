@@ -18,7 +18,9 @@ export interface TaskInHand {
 /** What is committed together. */
 export interface Completion {
   readonly children: readonly PreparedTask[];
-  readonly body?: (transaction: StoreTransaction) => Promise<JsonObject | JsonArray | null | undefined | void>;
+  readonly body?: (
+    transaction: StoreTransaction,
+  ) => Promise<JsonObject | JsonArray | null | undefined | void>;
   /** JSON text; used when there is no body. */
   readonly result?: string | null;
 }
@@ -34,7 +36,12 @@ export async function completeInTransaction(
 ): Promise<string[]> {
   const woken = await environment.store.transaction(async (transaction) => {
     const returned = await completion.body?.(transaction);
-    const result = completion.body === undefined ? (completion.result ?? null) : returned == null ? null : jsonText("result", returned);
+    const result =
+      completion.body === undefined
+        ? (completion.result ?? null)
+        : returned == null
+          ? null
+          : jsonText("result", returned);
     const ready = await enqueueAll(environment, completion.children, transaction);
     // Last before the commit: from here on the group's gate is held.
     const answer = await environment.store.completeTask(
@@ -48,7 +55,9 @@ export async function completeInTransaction(
       transaction,
     );
     if (answer.status === "fenced") {
-      throw new LeaseLostError(`task ${hand.task.taskId} is held by another worker now; nothing was written`);
+      throw new LeaseLostError(
+        `task ${hand.task.taskId} is held by another worker now; nothing was written`,
+      );
     }
     return [...ready, ...answer.woken];
   });
@@ -57,7 +66,10 @@ export async function completeInTransaction(
 }
 
 /** Writes tasks at once, whatever becomes of the caller, and leaves hints. */
-export async function enqueueNow(environment: WorkerEnvironment, tasks: readonly PreparedTask[]): Promise<void> {
+export async function enqueueNow(
+  environment: WorkerEnvironment,
+  tasks: readonly PreparedTask[],
+): Promise<void> {
   const ready = await enqueueAll(environment, tasks, undefined);
   environment.telemetry.count("taskgate.task.enqueued", tasks.length);
   await Promise.all(ready.map((definition) => environment.wakeUp.hint(definition)));
@@ -81,7 +93,8 @@ async function enqueueAll(
       transaction,
     );
     if (answer.ready || answer.nextDueMs === 0) ready.push(definition);
-    else if (answer.nextDueMs !== null) await environment.wakeUp.hint(definition, { inMs: answer.nextDueMs });
+    else if (answer.nextDueMs !== null)
+      await environment.wakeUp.hint(definition, { inMs: answer.nextDueMs });
   }
   return ready;
 }

@@ -70,7 +70,11 @@ export async function withTokens<Result>(
     await environment.store.finishExecution({ executionId });
     return { status: "limited", retryInMs: 1_000 };
   }
-  const holding = new Holding(environment, { executionId, sentAt, leaseMs: started.leaseMs ?? definition.settings.leaseMs });
+  const holding = new Holding(environment, {
+    executionId,
+    sentAt,
+    leaseMs: started.leaseMs ?? definition.settings.leaseMs,
+  });
   const stopBeating = tokens.heartbeat.add(holding);
   try {
     return { status: "ran", value: await body(holding.context(started, signal)) };
@@ -78,14 +82,22 @@ export async function withTokens<Result>(
     stopBeating();
     holding.end();
     await environment.store.finishExecution({ executionId }).catch((error: unknown) => {
-      environment.logger.error("tokens could not be given back; they come back when the lease ends", {
-        execution: executionId, error: error instanceof Error ? error.message : String(error),
-      });
+      environment.logger.error(
+        "tokens could not be given back; they come back when the lease ends",
+        {
+          execution: executionId,
+          error: error instanceof Error ? error.message : String(error),
+        },
+      );
     });
   }
 }
 
-async function start(environment: WorkerEnvironment, definition: Definition, want: number): Promise<StartExecutionAnswer> {
+async function start(
+  environment: WorkerEnvironment,
+  definition: Definition,
+  want: number,
+): Promise<StartExecutionAnswer> {
   const ask = () =>
     environment.store.startExecution({
       name: definition.name,
@@ -111,7 +123,10 @@ class Holding implements Beating {
   #renewedAtMs: number;
   #cancelWatch: (() => void) | null = null;
 
-  constructor(environment: WorkerEnvironment, grant: { executionId: ExecutionId; sentAt: Instants; leaseMs: number }) {
+  constructor(
+    environment: WorkerEnvironment,
+    grant: { executionId: ExecutionId; sentAt: Instants; leaseMs: number },
+  ) {
     this.#environment = environment;
     this.executionId = grant.executionId;
     this.#renewedAtMs = grant.sentAt.monotonicMs;
@@ -164,7 +179,9 @@ class Holding implements Beating {
       this.#lose("the lease of the tokens could not be renewed in time: stop, write nothing");
       return;
     }
-    this.#cancelWatch = this.#environment.timers.after(Math.min(leftMs + 1, 1_000), () => { this.#watch(); });
+    this.#cancelWatch = this.#environment.timers.after(Math.min(leftMs + 1, 1_000), () => {
+      this.#watch();
+    });
   }
 
   #lose(message: string): void {

@@ -80,11 +80,13 @@ describe("queues", () => {
   });
 
   test("no more than batchSize + newBatchThreshold messages run at a time", async () => {
-    const { host, work, send } = await setup();
     const ids = ["a", "b", "c", "d", "e"];
+    const { host, work } = await setup(
+      {},
+      ids.map((taskId) => ({ taskId, action: "wait" })),
+    );
     const visibleCount = async (): Promise<number> =>
       (await work.peekMessages({ numberOfMessages: 32 })).peekedMessageItems.length;
-    for (const taskId of ids) await send({ taskId, action: "wait" });
     // One more than the threshold runs, so nothing is fetched: the others stay visible.
     const [first] = await host.events("work", 2);
     expect(await visibleCount()).toBe(3);

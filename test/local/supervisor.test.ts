@@ -65,9 +65,9 @@ interface Family {
   readonly connection: Client;
 }
 
-async function startFamily(): Promise<Family> {
+async function startFamily(...more: string[]): Promise<Family> {
   const dataDir = join(folder, "data");
-  const parent = fork(join(__dirname, "fixtures", "services-process.ts"), [dataDir], {
+  const parent = fork(join(__dirname, "fixtures", "services-process.ts"), [dataDir, ...more], {
     execArgv: ["-r", join(__dirname, "..", "support", "register-swc.cjs")],
     // A process group of its own, so that a signal to the group does not reach the test.
     detached: true,
@@ -97,6 +97,16 @@ describe("all services are gone within 2 s", () => {
     end(pid);
     expect(await survivorsAfter([pid, ...pids], GONE_WITHIN_MS)).toEqual([]);
     expect(existsSync(dataDir)).toBe(false);
+    await connection.end().catch(() => undefined);
+  });
+
+  test("after Ctrl-C to a parent that uses them once more before it stops them", async () => {
+    const { parent, pids, connection } = await startFamily("orderly");
+    process.kill(-(parent.pid ?? 0), "SIGINT");
+    const [last] = (await once(parent, "message")) as [unknown];
+    // Ctrl-C reached the parent only: the database still answered.
+    expect(last).toEqual({ rows: [{ answer: 1 }] });
+    expect(await survivorsAfter(pids, GONE_WITHIN_MS)).toEqual([]);
     await connection.end().catch(() => undefined);
   });
 

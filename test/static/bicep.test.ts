@@ -55,14 +55,28 @@ function openParameters(file: string): ParameterFile {
   return content;
 }
 
-/** Names of the settings the program knows, read from its table as text. */
-function knownSettings(): readonly string[] {
+function settingsText(): string {
   const text = readRepositoryFile("shared/settings/settings.ts");
   if (text === undefined) {
     throw new Error("shared/settings/settings.ts is missing: nothing to compare settings with");
   }
-  const names = [...text.matchAll(/\bname:\s*["'`](TASKGATE_[A-Z0-9_]+)["'`]/g)];
+  return text;
+}
+
+/** Names of the settings the program knows, read from its table as text. */
+function knownSettings(): readonly string[] {
+  const names = [...settingsText().matchAll(/\bname:\s*["'`]([A-Za-z][A-Za-z0-9_]*)["'`]/g)];
   return names.map(([, name]) => name ?? "");
+}
+
+/** Default of a setting, read from the same table. */
+function settingDefault(name: string): string {
+  const entry = new RegExp(`\\bname:\\s*["'\`]${name}["'\`][^}]*?\\bdefault:\\s*([^\\s,]+),`);
+  const found = entry.exec(settingsText())?.[1];
+  if (found === undefined) {
+    throw new Error(`shared/settings/settings.ts has no default of ${name}`);
+  }
+  return found.replace(/^["'`]|["'`]$/g, "");
 }
 
 function lengthOf(value: unknown): number {
@@ -122,7 +136,7 @@ describe("contract with the program", () => {
       resource.target.startsWith("Microsoft.Web/sites@"),
     );
     const written = site === undefined ? [] : readAppSettings(site).map(({ name }) => name);
-    const own = written.filter((name) => name.startsWith("TASKGATE_"));
+    const own = written.filter((name) => /^(TASKGATE_|AZURE_)/.test(name));
     expect(own.length).toBeGreaterThan(0);
     expect(own.filter((name) => !known.includes(name))).toEqual([]);
   });
@@ -137,12 +151,9 @@ describe("contract with the program", () => {
 
   test("queues are those that the functions listen to", () => {
     const queues = open("infra/main.bicep").variables.find(({ name }) => name === "queueNames");
-    expect(queues === undefined ? undefined : evaluate(queues.value)).toEqual([
-      "taskgate-hints",
-      "taskgate-hints-poison",
-      "taskgate-ingest",
-      "taskgate-ingest-poison",
-    ]);
+    const names = ["TASKGATE_HINT_QUEUE", "TASKGATE_INGEST_QUEUE"].map(settingDefault);
+    const wanted = names.flatMap((name) => [name, `${name}-poison`]);
+    expect(queues === undefined ? undefined : evaluate(queues.value)).toEqual(wanted);
   });
 
   test("azure.yaml: paths exist, hooks read outputs, both shells run the same command", () => {
@@ -172,23 +183,15 @@ describe.each(parameterFiles)("environment %s", (file) => {
     if (plan === undefined) {
       throw new Error(`test/static/bicep/capacity.ts has no plan for ${name}`);
     }
-    const { queues } = (
-      JSON.parse(readRepositoryFile("host.json") ?? "{}") as {
-        extensions: { queues: { batchSize: number; newBatchThreshold: number } };
-      }
-    ).extensions;
+    const connectionsPerInstance = Number(settingDefault("TASKGATE_CONNECTIONS_MAX"));
     const { values } = openParameters(file);
-    const capacity = computeCapacity(values, {
-      ...plan,
-      executionsPerInstance: queues.batchSize + queues.newBatchThreshold,
-    });
+    const capacity = computeCapacity(values, { ...plan, connectionsPerInstance });
     expect(capacity.connectionsMax).toBeLessThanOrEqual(capacity.connectionsAllowed);
     expect(capacity.busyWorkersMax).toBeLessThanOrEqual(capacity.busyWorkersAllowed);
-    expect(readRepositoryFile("infra/README.md")).toContain(
-      `| ${name} | ${String(plan.tokensMax)} | ${String(capacity.connectionsMax)} of ` +
-        `${String(capacity.connectionsAllowed)} | ${String(capacity.busyWorkersMax)} of ` +
-        `${String(capacity.busyWorkersAllowed)} |`,
-    );
+    const readme = (readRepositoryFile("infra/README.md") ?? "").replace(/ +/g, " ");
+    const connections = `${capacity.connectionsMax} of ${capacity.connectionsAllowed}`;
+    const workers = `${capacity.busyWorkersMax} of ${capacity.busyWorkersAllowed}`;
+    expect(readme).toContain(`| ${name} | ${plan.tokensMax} | ${connections} | ${workers} |`);
   });
 
   test("the sweep's schedule can be read, and is frequent enough for the alerts", () => {

@@ -217,10 +217,7 @@ export class Worker {
   }
 
   /** Fails tasks, all the same way. */
-  fail(
-    tasks: readonly ClaimedTask[],
-    changes: Partial<Failure> = {},
-  ): Promise<FailTasksAnswer> {
+  fail(tasks: readonly ClaimedTask[], changes: Partial<Failure> = {}): Promise<FailTasksAnswer> {
     const failures = tasks.map((task) => failure(task, changes));
     return this.store.failTasks({ executionId: this.executionId, failures });
   }
@@ -228,7 +225,9 @@ export class Worker {
   /** Renews its lease. */
   async beat(started: readonly TaskId[] = []): Promise<HeartbeatAnswer["executions"][number]> {
     const { executionId } = this;
-    return only((await this.store.heartbeat({ executions: [{ executionId, started }] })).executions);
+    return only(
+      (await this.store.heartbeat({ executions: [{ executionId, started }] })).executions,
+    );
   }
 
   /** Ends its stay. */

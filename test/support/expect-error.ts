@@ -23,5 +23,8 @@ export async function expectError(
 }
 
 function fieldPattern(field: string): RegExp {
-  return new RegExp(field.replace(/[A-Z]/g, (letter) => `_?${letter}`), "i");
+  return new RegExp(
+    field.replace(/[A-Z]/g, (letter) => `_?${letter}`),
+    "i",
+  );
 }

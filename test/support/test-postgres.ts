@@ -15,7 +15,9 @@ export interface TestPostgres {
 export async function startTestPostgres(): Promise<TestPostgres> {
   const given = process.env["TASKGATE_TEST_POSTGRES_URL"];
   const server: TestPostgres =
-    given === undefined ? await startEmbeddedPostgres({ keep: false }) : { url: given, stop: () => Promise.resolve() };
+    given === undefined
+      ? await startEmbeddedPostgres({ keep: false })
+      : { url: given, stop: () => Promise.resolve() };
   await withClient(server.url, async (client) => {
     await client.query(`drop database if exists ${templateDatabase} with (force)`);
     await client.query(`create database ${templateDatabase}`);
@@ -36,26 +38,37 @@ let databases = 0;
 /** Clones the template. Keeps nothing: `drop` it in afterAll, or leave it to the server's end when a test failed. */
 export async function createTestDatabase(): Promise<{ url: string; drop(): Promise<void> }> {
   const server = process.env["TASKGATE_TEST_POSTGRES"];
-  if (server === undefined) throw new Error("TASKGATE_TEST_POSTGRES is not set: run through test/jest.config.cjs");
+  if (server === undefined)
+    throw new Error("TASKGATE_TEST_POSTGRES is not set: run through test/jest.config.cjs");
   const name = `test_${String(process.pid)}_${String((databases += 1))}`;
   // A template can be cloned by one at a time: try again while another file does.
   for (let attempt = 1; ; attempt += 1) {
     try {
-      await withClient(server, (client) => client.query(`create database ${name} template ${templateDatabase}`));
+      await withClient(server, (client) =>
+        client.query(`create database ${name} template ${templateDatabase}`),
+      );
       break;
     } catch (error) {
-      if (attempt === 50 || !(error instanceof Error && "code" in error && error.code === "55006")) throw error;
+      if (attempt === 50 || !(error instanceof Error && "code" in error && error.code === "55006"))
+        throw error;
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
   }
   return {
     url: databaseUrl(server, name),
-    drop: () => withClient(server, async (client) => void (await client.query(`drop database ${name} with (force)`))),
+    drop: () =>
+      withClient(
+        server,
+        async (client) => void (await client.query(`drop database ${name} with (force)`)),
+      ),
   };
 }
 
 /** A raw connection for `body`, closed afterwards. */
-export async function withClient<Result>(url: string, body: (client: Client) => Promise<Result>): Promise<Result> {
+export async function withClient<Result>(
+  url: string,
+  body: (client: Client) => Promise<Result>,
+): Promise<Result> {
   const client = new Client({ connectionString: url });
   client.on("error", () => undefined);
   await client.connect();

@@ -223,7 +223,8 @@ class LocalHost implements FunctionsHost {
       this.#warn(`The appTerminate hooks took longer than ${String(this.#limits.terminateMs)} ms.`);
     }
     if (!(await within(idle, SETTLE_MS))) {
-      this.#warn(`${String(this.#invoker.running)} invocations were still running and are lost.`);
+      const count = String(this.#invoker.running);
+      this.#warn(`Stopped with ${count} invocations running; what is not finished is lost.`);
     }
     await this.#http.close();
   }

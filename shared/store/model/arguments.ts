@@ -22,7 +22,7 @@ export function conflict(message: string): InvalidArgumentError {
   return new InvalidArgumentError(message, { code: "TASKGATE_ARG_CONFLICT" });
 }
 
-/** Throws unless `least <= value <= most`. */
+/** Throws unless the value is a whole number of the range. */
 export function expectRange(
   field: string,
   value: number,
@@ -32,9 +32,9 @@ export function expectRange(
   throw invalidArgument(`${field}: expected ${String(least)}..${String(most)} (${String(value)})`);
 }
 
-/** Is the value a number of the range? NaN is in none. */
+/** Is the value a whole number of the range? */
 export function isWithin(value: number, least: number, most: number): boolean {
-  return value >= least && value <= most;
+  return Number.isInteger(value) && value >= least && value <= most;
 }
 
 /** Throws when a text is longer than the bytes of a payload, result or checkpoint (design 10.7). */

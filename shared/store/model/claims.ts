@@ -17,7 +17,7 @@ import { endTasks } from "./endings";
 import { reportStarted } from "./executions";
 import { comparePlaces, definitionNames, definitionOf, hasReady, readyOf, taskOf } from "./rows";
 import { dueOf, nextDueMs, promoteDue } from "./schedule";
-import type { ClaimRow, DefinitionRow, ExecutionRow, Model, TaskRow } from "./state";
+import type { ClaimRow, ExecutionRow, Model, TaskRow } from "./state";
 import { surplusOf } from "./tokens";
 
 /** work: the hot path: completes some tasks and claims some. */
@@ -104,16 +104,14 @@ function completeDone(
   execution: ExecutionRow,
   done: readonly DoneTask[],
 ): { refused: TaskId[]; woken: number[] } {
-  const accepted = done.filter((task) => isHeld(execution, task));
-  dropClaims(
-    execution,
-    accepted.map((task) => task.taskId),
-  );
+  const held = done.filter((task) => isHeld(execution, task));
+  const accepted = new Map(held.map((task) => [task.taskId, task]));
+  dropClaims(execution, [...accepted.keys()]);
   const woken = endTasks(model, {
     executionId: execution.executionId,
-    endings: accepted.map((task) => ({ ...task, outcome: "done" })),
+    endings: [...accepted.values()].map((task) => ({ ...task, outcome: "done" })),
   });
-  const refused = done.filter((task) => !accepted.includes(task)).map((task) => task.taskId);
+  const refused = done.map((task) => task.taskId).filter((taskId) => !accepted.has(taskId));
   return { refused, woken };
 }
 
@@ -187,7 +185,11 @@ function keepSolo(execution: ExecutionRow, tasks: readonly TaskRow[]): TaskRow[]
 }
 
 /** The first claims take the tokens that are free; the rest is spare until it is reported as started. */
-function addClaims(model: Model, execution: ExecutionRow, tasks: readonly TaskRow[]): ClaimedTask[] {
+function addClaims(
+  model: Model,
+  execution: ExecutionRow,
+  tasks: readonly TaskRow[],
+): ClaimedTask[] {
   if (tasks.length === 0) return [];
   const fence = asFence(String(model.sequences.next("fence")));
   const running = execution.claims.filter((claim) => !claim.isSpare).length;
@@ -239,7 +241,7 @@ export function completeTask(model: Model, input: CompleteTaskInput): CompleteTa
     executionId: execution.executionId,
     endings: [{ ...input, outcome: "done" }],
   });
-  const definition: DefinitionRow = definitionOf(model.state, execution);
+  const definition = definitionOf(model.state, execution);
   return { status: "done", woken: definitionNames(model.state, woken, definition) };
 }
 

@@ -12,7 +12,7 @@ import type {
 } from "../../ports/task-store";
 import { characters, invalidArgument, isName, isWithin, left } from "./arguments";
 import { compareNumbers, definitionNamed, findDefinition, hasReady, limitOf } from "./rows";
-import type { DefinitionRow, Model } from "./state";
+import type { DefinitionRow, ExecutionRow, Model } from "./state";
 import { settleTokens } from "./tokens";
 
 /** register_definition: writes what the code says; an operator's overrides stay. */
@@ -157,7 +157,7 @@ function countTokens(model: Model, definition: DefinitionRow): number {
   return liveExecutions(model, definition).reduce((sum, row) => sum + row.tokenCount, 0);
 }
 
-function liveExecutions(model: Model, definition: DefinitionRow) {
+function liveExecutions(model: Model, definition: DefinitionRow): ExecutionRow[] {
   return [...model.state.executions.values()]
     .filter((row) => row.definitionId === definition.definitionId && row.state === "live")
     .sort((a, b) => compareNumbers(a.executionId, b.executionId));
@@ -238,7 +238,7 @@ function expectSettings(input: RegisterDefinitionInput): void {
       `name: expected 1..200 characters without blanks at either end (${left(input.name, 220)})`,
     );
   }
-  if (!(input.build >= 0)) {
+  if (!isWithin(input.build, 0, Infinity)) {
     throw invalidArgument(`build: expected 0 or more (${String(input.build)})`);
   }
   if (!isWithin(characters(input.settingsHash), 1, 64)) {
@@ -259,9 +259,7 @@ function expectSettings(input: RegisterDefinitionInput): void {
   for (const [field, value, least, most] of ranges) {
     if (isWithin(value, least, most)) continue;
     const range =
-      field === "retry_cap_ms"
-        ? "retry_base_ms or more"
-        : `${String(least)}..${String(most)}`;
+      field === "retry_cap_ms" ? "retry_base_ms or more" : `${String(least)}..${String(most)}`;
     throw invalidArgument(`${field}: expected ${range} (${String(value)})`);
   }
 }

@@ -11,9 +11,9 @@ import {
   tooLarge,
   utf8Bytes,
 } from "./arguments";
-import { admit, ensureGroup, findGroup } from "./groups";
+import { admit, groupsOf, joinGroup, makeGroups } from "./groups";
 import { addReady, addScheduled, dedupeId, definitionNamed } from "./rows";
-import type { DefinitionRow, GroupRow, Model, TaskRow } from "./state";
+import type { DefinitionRow, Model, TaskRow } from "./state";
 
 /**
  * enqueue_tasks. `joinsTransaction`: other work of the caller may follow before its commit; then grouped tasks enter
@@ -123,41 +123,23 @@ function place(
   definition: DefinitionRow,
   { entries, joinsTransaction }: { entries: readonly Entry[]; joinsTransaction: boolean },
 ): number {
-  let opened = 0;
-  const gated = new Map<GroupRow, TaskRow[]>();
+  const { state } = model;
+  const tasks = entries.map((entry) => entry.task);
+  // Inside a user's transaction a missing group is left to promotion: a new key would keep others waiting.
+  if (!joinsTransaction) makeGroups(model, definition, tasks);
+  const atOnce: TaskRow[] = [];
   for (const entry of entries) {
     const { task } = entry;
-    model.state.tasks.set(task.taskId, task);
-    const group = joinGroup(model, definition, { task, joinsTransaction });
-    const isGrouped = group !== undefined || task.pendingGroup !== null;
-    if (joinsTransaction && isGrouped) entry.runAtMs ??= model.nowMs;
-    if (entry.runAtMs !== null) {
-      addScheduled(model.state, task, entry.runAtMs);
-    } else if (group === undefined) {
-      addReady(model.state, task);
-      opened += 1;
-    } else {
-      gated.set(group, [...(gated.get(group) ?? []), task]);
-    }
+    state.tasks.set(task.taskId, task);
+    if (joinsTransaction && task.pendingGroup !== null) entry.runAtMs ??= model.nowMs;
+    joinGroup(state, definition, task);
+    if (entry.runAtMs === null) atOnce.push(task);
+    else addScheduled(state, task, entry.runAtMs);
   }
-  for (const [group, tasks] of gated) opened += admit(model.state, group, tasks);
-  return opened;
-}
-
-/** Gives a task its group. Inside a user's transaction a missing one is left to promotion: a new key would keep others waiting. */
-function joinGroup(
-  model: Model,
-  definition: DefinitionRow,
-  { task, joinsTransaction }: { task: TaskRow; joinsTransaction: boolean },
-): GroupRow | undefined {
-  if (task.pendingGroup === null) return undefined;
-  const group = joinsTransaction
-    ? findGroup(model.state, definition, task.pendingGroup)
-    : ensureGroup(model, definition, task.pendingGroup);
-  if (group === undefined) return undefined;
-  task.groupId = group.groupId;
-  task.pendingGroup = null;
-  return group;
+  const plain = atOnce.filter((task) => task.groupId === null);
+  for (const task of plain) addReady(state, task);
+  const admitted = groupsOf(state, atOnce).map((group) => admit(state, group, atOnce));
+  return admitted.reduce((sum, count) => sum + count, plain.length);
 }
 
 function earliest(instantsMs: readonly number[]): number {
@@ -166,7 +148,8 @@ function earliest(instantsMs: readonly number[]): number {
 
 /** The size is that of the JSON text in which the tasks travel. */
 function expectSize(tasks: readonly NewTask[]): void {
-  const bytes = utf8Bytes(JSON.stringify(tasks));
+  const entries = tasks.map(({ traceParent, ...task }) => ({ ...task, trace: traceParent }));
+  const bytes = utf8Bytes(JSON.stringify(entries));
   if (bytes > limits.enqueueBytesMax) {
     throw tooLarge(`tasks: expected at most 8388608 bytes (${String(bytes)})`);
   }

@@ -125,10 +125,7 @@ function openExecution(
 }
 
 /** heartbeat: renews leases. State decides, not the lease: nobody else took what an unclaimed late one holds. */
-export function heartbeat(
-  model: Model,
-  input: { executions: readonly Beat[] },
-): HeartbeatAnswer {
+export function heartbeat(model: Model, input: { executions: readonly Beat[] }): HeartbeatAnswer {
   if (!isWithin(input.executions.length, 1, 1_000)) {
     throw invalidArgument("executions: expected a JSON array of 1..1000 entries");
   }

@@ -23,15 +23,15 @@ export function failTasks(
   if (execution?.state !== "live") {
     return { status: "fenced", results: [], woken: [], nextDueMs: null };
   }
-  const failures = [...input.failures].sort((a, b) => compareNumbers(a.taskId, b.taskId));
-  for (const failure of failures) expectFailure(failure);
+  const byTask = [...input.failures].sort((a, b) => compareNumbers(a.taskId, b.taskId));
+  for (const failure of byTask) expectFailure(failure);
 
-  const results = new Map<Failure, Result>();
+  const results: Result[] = [];
   const endings: Ending[] = [];
   const leaving: TaskRow[] = [];
-  for (const failure of failures) {
+  for (const failure of input.failures) {
     if (!isHeld(execution, failure)) {
-      results.set(failure, refuse(model, failure));
+      results.push(refuse(model, failure));
       continue;
     }
     const outcome = recordAttempt(model, execution, failure);
@@ -43,13 +43,13 @@ export function failTasks(
     if (outcome === "dead" || outcome === "cancelled") {
       endings.push({ ...failure, outcome, result: null });
     }
-    results.set(failure, { taskId: failure.taskId, outcome, retryInMs });
+    results.push({ taskId: failure.taskId, outcome, retryInMs });
   }
   const woken = endTasks(model, { executionId: execution.executionId, endings, leaving });
-  const retries = [...results.values()].flatMap((result) => result.retryInMs ?? []);
+  const retries = results.flatMap((result) => result.retryInMs ?? []);
   return {
     status: "done",
-    results: input.failures.flatMap((failure) => results.get(failure) ?? []),
+    results,
     woken: definitionNames(model.state, woken, definitionOf(model.state, execution)),
     nextDueMs: retries.length === 0 ? null : Math.min(...retries),
   };

@@ -1,11 +1,10 @@
 import type { TaskId } from "../../core/ids";
-import { addReady, addWaiting, comparePlaces, taskOf } from "./rows";
+import { addReady, addWaiting, comparePlaces, compareTexts, taskOf } from "./rows";
 import type { DefinitionRow, GroupName, GroupRow, Model, ModelState, TaskRow } from "./state";
 
 /** Groups: a grouped task is ready or claimed only while it holds a slot; the claim knows nothing of groups. */
 
-/** The group that an enqueue for the definition means, if it exists. */
-export function findGroup(
+function findGroup(
   state: ModelState,
   definition: DefinitionRow,
   name: GroupName,
@@ -14,20 +13,43 @@ export function findGroup(
   return [...state.groups.values()].find((row) => row.scope === scope && row.key === name.key);
 }
 
-/** The same; a missing group is made with the definition's settings as they are now. */
-export function ensureGroup(model: Model, definition: DefinitionRow, name: GroupName): GroupRow {
-  const existing = findGroup(model.state, definition, name);
-  if (existing !== undefined) return existing;
-  const group: GroupRow = {
-    groupId: model.sequences.next("group"),
-    scope: scopeOf(definition, name),
-    key: name.key,
-    slots: definition.settings.groupSlots,
-    isPaused: false,
-    isStrict: definition.settings.groupStrict,
-  };
-  model.state.groups.set(group.groupId, group);
-  return group;
+/** Makes the groups that tasks are meant for and that don't exist yet, with the definition's settings as they are now. */
+export function makeGroups(
+  model: Model,
+  definition: DefinitionRow,
+  tasks: readonly TaskRow[],
+): void {
+  const names = tasks
+    .flatMap((task) => task.pendingGroup ?? [])
+    .sort((a, b) => Number(b.isGlobal) - Number(a.isGlobal) || compareTexts(a.key, b.key));
+  for (const name of names) {
+    if (findGroup(model.state, definition, name) !== undefined) continue;
+    const groupId = model.sequences.next("group");
+    model.state.groups.set(groupId, {
+      groupId,
+      scope: scopeOf(definition, name),
+      key: name.key,
+      slots: definition.settings.groupSlots,
+      isPaused: false,
+      isStrict: definition.settings.groupStrict,
+    });
+  }
+}
+
+/** Gives a task the group that it is meant for, if that exists. */
+export function joinGroup(state: ModelState, definition: DefinitionRow, task: TaskRow): void {
+  if (task.pendingGroup === null) return;
+  const group = findGroup(state, definition, task.pendingGroup);
+  if (group === undefined) return;
+  task.groupId = group.groupId;
+  task.pendingGroup = null;
+}
+
+/** Groups of which some of the tasks are members. */
+export function groupsOf(state: ModelState, tasks: readonly TaskRow[]): GroupRow[] {
+  return [...state.groups.values()].filter((group) =>
+    tasks.some((task) => task.groupId === group.groupId),
+  );
 }
 
 function scopeOf(definition: DefinitionRow, name: GroupName): number {
@@ -36,19 +58,18 @@ function scopeOf(definition: DefinitionRow, name: GroupName): number {
 
 /** Does the task hold a slot of its group? */
 export function hasSlot(state: ModelState, task: TaskRow): boolean {
-  return state.groupSlots.some(
-    (row) => row.groupId === task.groupId && row.taskId === task.taskId,
-  );
+  return state.groupSlots.some((row) => row.groupId === task.groupId && row.taskId === task.taskId);
 }
 
 /**
- * Admits tasks to their group, in the order of claims: as many as there are free slots become ready, the rest waits.
- * Nobody overtakes: while somebody waits, there is no free slot for others. Answers how many became ready.
+ * Admits those of the tasks that are members of the group, in the order of claims: as many as there are free slots
+ * become ready, the rest waits. Nobody overtakes: while somebody waits, there is no free slot for others.
+ * Answers how many became ready.
  */
 export function admit(state: ModelState, group: GroupRow, tasks: readonly TaskRow[]): number {
   const isOpen = !state.groupWaiting.some((row) => row.groupId === group.groupId);
   const free = isOpen ? freeSlots(state, group) : [];
-  const ordered = [...tasks].sort(comparePlaces);
+  const ordered = tasks.filter((task) => task.groupId === group.groupId).sort(comparePlaces);
   for (const [index, task] of ordered.entries()) {
     const slot = free[index];
     if (slot === undefined) {
@@ -67,15 +88,17 @@ export function admit(state: ModelState, group: GroupRow, tasks: readonly TaskRo
  */
 export function handOver(model: Model, leaving: readonly TaskRow[]): number[] {
   const groupIds = [...new Set(leaving.map((task) => task.groupId))].filter((id) => id !== null);
-  return groupIds.sort((a, b) => a - b).flatMap((groupId) => {
-    const group = model.state.groups.get(groupId);
-    if (group === undefined) return [];
-    const ids = leaving.filter((task) => task.groupId === groupId).map((task) => task.taskId);
-    model.state.groupSlots = model.state.groupSlots.filter(
-      (row) => row.groupId !== groupId || !ids.includes(row.taskId),
-    );
-    return fillSlots(model.state, group);
-  });
+  return groupIds
+    .sort((a, b) => a - b)
+    .flatMap((groupId) => {
+      const group = model.state.groups.get(groupId);
+      if (group === undefined) return [];
+      const ids = leaving.filter((task) => task.groupId === groupId).map((task) => task.taskId);
+      model.state.groupSlots = model.state.groupSlots.filter(
+        (row) => row.groupId !== groupId || !ids.includes(row.taskId),
+      );
+      return fillSlots(model.state, group);
+    });
 }
 
 function fillSlots(state: ModelState, group: GroupRow): number[] {

@@ -1,4 +1,3 @@
-import { limits } from "../../core/limits";
 import type { ReclaimExpiredAnswer } from "../../ports/task-store";
 import { expectRange } from "./arguments";
 import { endTasks } from "./endings";
@@ -12,8 +11,7 @@ const lostError = "the worker lost its lease";
 export function expiredExecutions(model: Model): ExecutionRow[] {
   return [...model.state.executions.values()]
     .filter(
-      (row) =>
-        row.state === "dead" || (row.state === "live" && row.leaseUntilMs < model.nowMs),
+      (row) => row.state === "dead" || (row.state === "live" && row.leaseUntilMs < model.nowMs),
     )
     .sort((a, b) => compareNumbers(a.executionId, b.executionId));
 }
@@ -23,7 +21,7 @@ export function expiredExecutions(model: Model): ExecutionRow[] {
  * than maxLost ends dead; the rest is ready again. Tokens stay where they are: the next asker finds the dead holder.
  */
 export function reclaimExpired(model: Model, input: { most: number }): ReclaimExpiredAnswer {
-  expectRange("most", input.most, [1, limits.tokensMax]);
+  expectRange("most", input.most, [1, 1_000]);
   const executions = expiredExecutions(model).slice(0, input.most);
   const ended: ClaimRow[] = [];
   const woken: number[] = [];

@@ -33,9 +33,7 @@ function compareReady(a: ReadyRow, b: ReadyRow): number {
 
 function compareScheduled(a: ScheduledRow, b: ScheduledRow): number {
   return (
-    a.definitionId - b.definitionId ||
-    a.runAtMs - b.runAtMs ||
-    compareNumbers(a.taskId, b.taskId)
+    a.definitionId - b.definitionId || a.runAtMs - b.runAtMs || compareNumbers(a.taskId, b.taskId)
   );
 }
 
@@ -108,9 +106,7 @@ export function taskOf(state: ModelState, taskId: TaskId): TaskRow {
 
 /** The limit in force: the operator's, else the code's; null: none. */
 export function limitOf(definition: DefinitionRow): Limit {
-  return definition.operatorLimit === "code"
-    ? definition.settings.limit
-    : definition.operatorLimit;
+  return definition.operatorLimit === "code" ? definition.settings.limit : definition.operatorLimit;
 }
 
 /** Ready tasks of a definition, in the order of claims. */

@@ -1,8 +1,8 @@
 import type { PromoteScheduledAnswer } from "../../ports/task-store";
 import { expectRange } from "./arguments";
-import { admit, ensureGroup, hasSlot } from "./groups";
+import { admit, groupsOf, hasSlot, joinGroup, makeGroups } from "./groups";
 import { addReady, definitionNamed, hasReady, taskOf } from "./rows";
-import type { DefinitionRow, GroupRow, Model, ScheduledRow, TaskRow } from "./state";
+import type { DefinitionRow, Model, ScheduledRow, TaskRow } from "./state";
 
 /** Scheduled tasks of a definition that are due, in the order of their instants. */
 export function dueOf(model: Model, definition: DefinitionRow): ScheduledRow[] {
@@ -38,32 +38,15 @@ export function promoteDue(model: Model, definition: DefinitionRow, most: number
   const due = dueOf(model, definition).slice(0, most);
   model.state.scheduled = model.state.scheduled.filter((row) => !due.includes(row));
   const tasks = due.map((row) => taskOf(model.state, row.taskId));
-  for (const task of tasks) joinPendingGroup(model, definition, task);
+  // Groups that a user's transaction left to be made.
+  makeGroups(model, definition, tasks);
+  for (const task of tasks) joinGroup(model.state, definition, task);
 
   // A strict group's retry still has its slot.
   const isFree = (task: TaskRow): boolean => task.groupId === null || hasSlot(model.state, task);
   const free = tasks.filter(isFree);
   const gated = tasks.filter((task) => !isFree(task));
   for (const task of free) addReady(model.state, task);
-  for (const group of groupsOf(model, gated)) {
-    admit(
-      model.state,
-      group,
-      gated.filter((task) => task.groupId === group.groupId),
-    );
-  }
+  for (const group of groupsOf(model.state, gated)) admit(model.state, group, gated);
   return due.length;
-}
-
-/** A task that was enqueued inside a user's transaction gets the group it was meant for. */
-function joinPendingGroup(model: Model, definition: DefinitionRow, task: TaskRow): void {
-  if (task.pendingGroup === null) return;
-  task.groupId = ensureGroup(model, definition, task.pendingGroup).groupId;
-  task.pendingGroup = null;
-}
-
-function groupsOf(model: Model, tasks: readonly TaskRow[]): GroupRow[] {
-  return [...model.state.groups.values()].filter((group) =>
-    tasks.some((task) => task.groupId === group.groupId),
-  );
 }

@@ -71,9 +71,7 @@ export class TokenPool {
   /** Grants free tokens in list order until the grantee holds `want` or all together hold `limit`. */
   grant(grantee: string, { want, limit }: { want: number; limit: number }): number {
     const missing = Math.min(want - this.heldBy(grantee), limit - this.held);
-    const granted = this.#tokens
-      .filter((token) => !token.isHeld)
-      .slice(0, Math.max(missing, 0));
+    const granted = this.#tokens.filter((token) => !token.isHeld).slice(0, Math.max(missing, 0));
     for (const token of granted) {
       token.isHeld = true;
       token.grantee = grantee;
@@ -156,8 +154,7 @@ function settleString(
   const freed = pool.giveBack(asker, keep);
 
   // 2. Dead holders, before any comparison with the limit: else a limit lowered below their number denies for ever.
-  const isShort =
-    ask.want !== undefined && ask.limit - pool.held < ask.want - pool.heldBy(asker);
+  const isShort = ask.want !== undefined && ask.limit - pool.held < ask.want - pool.heldBy(asker);
   const dead =
     pool.held > ask.limit || isShort
       ? pool.holders.filter((holder) => holder !== asker && !isAlive(model, holder))

@@ -55,19 +55,27 @@ export class PostgresCaller implements ProcedureCaller {
     const statement = this.#statement(operation, values);
     if (within !== undefined) {
       if (!(within instanceof PostgresTransaction)) {
-        throw new InvalidArgumentError("Expected the transaction to be one of this PostgreSQL store's");
+        throw new InvalidArgumentError(
+          "Expected the transaction to be one of this PostgreSQL store's",
+        );
       }
       return toAnswer(operation, await within.run(statement));
     }
-    return this.#withClient(async (client) => toAnswer(operation, await this.#bounded(client.query(statement))));
+    return this.#withClient(async (client) =>
+      toAnswer(operation, await this.#bounded(client.query(statement))),
+    );
   }
 
-  async transaction<Result>(body: (transaction: StoreTransaction) => Promise<Result>): Promise<Result> {
+  async transaction<Result>(
+    body: (transaction: StoreTransaction) => Promise<Result>,
+  ): Promise<Result> {
     return this.#withClient(async (client) => {
       await this.#bounded(client.query("begin"));
       let result: Result;
       try {
-        result = await body(new PostgresTransaction((statement) => this.#bounded(client.query(statement))));
+        result = await body(
+          new PostgresTransaction((statement) => this.#bounded(client.query(statement))),
+        );
       } catch (error) {
         await this.#bounded(client.query("rollback"));
         throw new BodyError(error);
@@ -109,7 +117,11 @@ export class PostgresCaller implements ProcedureCaller {
     let timer: NodeJS.Timeout | undefined;
     const timeout = new Promise<never>((_, reject) => {
       timer = setTimeout(() => {
-        reject(new StoreUncertainError(`PostgreSQL gave no answer within ${String(this.#options.callTimeoutMs)} ms`));
+        reject(
+          new StoreUncertainError(
+            `PostgreSQL gave no answer within ${String(this.#options.callTimeoutMs)} ms`,
+          ),
+        );
       }, this.#options.callTimeoutMs);
     });
     promise.catch(() => undefined);
@@ -120,11 +132,16 @@ export class PostgresCaller implements ProcedureCaller {
     }
   }
 
-  #statement(operation: OperationName, values: Readonly<Record<string, ParameterValue>>): Statement {
+  #statement(
+    operation: OperationName,
+    values: Readonly<Record<string, ParameterValue>>,
+  ): Statement {
     const parameters = operations[operation];
     let text = this.#texts.get(operation);
     if (text === undefined) {
-      const marks = parameters.map(([, type], index) => `$${String(index + 1)}::${parameterTypes[type].postgres}`);
+      const marks = parameters.map(
+        ([, type], index) => `$${String(index + 1)}::${parameterTypes[type].postgres}`,
+      );
       text = `select * from ${this.#options.schema ?? "taskgate"}.${toSnakeCase(operation)}(${marks.join(", ")})`;
       this.#texts.set(operation, text);
     }
@@ -181,14 +198,17 @@ function isFatal(code: string): boolean {
 /** Lists travel as one text: an array of the driver's costs several times the processor time per entry (measured). */
 function bind(type: ParameterType, value: ParameterValue): unknown {
   if (value === null || !Array.isArray(value)) return value;
-  if (type !== "ids" && type !== "ints") throw new StoreContractError(`A list was bound as ${type}`);
+  if (type !== "ids" && type !== "ints")
+    throw new StoreContractError(`A list was bound as ${type}`);
   return `{${value.join(",")}}`;
 }
 
 function toAnswer(operation: OperationName, result: QueryResult): AnswerRow {
   const row = result.rows[0];
   if (row === undefined || result.rows.length !== 1) {
-    throw new StoreContractError(`Expected one row from ${operation}, got ${String(result.rows.length)}`);
+    throw new StoreContractError(
+      `Expected one row from ${operation}, got ${String(result.rows.length)}`,
+    );
   }
   const answer: Record<string, string | number | boolean | null> = {};
   for (const [column, value] of Object.entries(row)) {

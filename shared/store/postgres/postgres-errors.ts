@@ -12,15 +12,19 @@ import {
 export type Sent = "sent" | "not sent";
 
 const ownErrors: Readonly<Record<string, (message: string, cause: unknown) => TaskgateError>> = {
-  TG404: (message, cause) => new InvalidArgumentError(message, { code: "TASKGATE_ARG_UNKNOWN", cause }),
-  TG409: (message, cause) => new InvalidArgumentError(message, { code: "TASKGATE_ARG_CONFLICT", cause }),
-  TG413: (message, cause) => new InvalidArgumentError(message, { code: "TASKGATE_ARG_TOO_LARGE", cause }),
+  TG404: (message, cause) =>
+    new InvalidArgumentError(message, { code: "TASKGATE_ARG_UNKNOWN", cause }),
+  TG409: (message, cause) =>
+    new InvalidArgumentError(message, { code: "TASKGATE_ARG_CONFLICT", cause }),
+  TG413: (message, cause) =>
+    new InvalidArgumentError(message, { code: "TASKGATE_ARG_TOO_LARGE", cause }),
   TG422: (message, cause) => new InvalidArgumentError(message, { cause }),
-  TG490: (message, cause) => new StoreContractError(message, { code: "TASKGATE_STORE_CONTEXT", cause }),
+  TG490: (message, cause) =>
+    new StoreContractError(message, { code: "TASKGATE_STORE_CONTEXT", cause }),
 };
 
-/** Undone by the server, worth another try at once: deadlock, lock time-out, serialization, cancelled statement. */
-const conflicts = new Set(["40P01", "55P03", "40001", "57014"]);
+/** Undone by the server, worth another try at once: deadlock, serialization, cancelled statement. */
+const conflicts = new Set(["40P01", "40001", "57014"]);
 /** Refused before anything ran: starting up, too many connections, out of memory, read-only after a failover. */
 const unavailable = new Set(["57P03", "53300", "53200", "53400", "25006", "08001", "08004"]);
 /** The backend died under the request: its commit may have won the race. */
@@ -37,20 +41,38 @@ export function mapPostgresError(error: unknown, sent: Sent): TaskgateError {
   const message = error instanceof Error ? error.message : String(error);
   const own = ownErrors[code];
   if (own !== undefined) return own(message, error);
-  if (conflicts.has(code)) return new StoreConflictError(`PostgreSQL undid the call (${code}): ${message}`, { cause: error });
-  if (unavailable.has(code)) return new StoreUnavailableError(`PostgreSQL can't be used now (${code}): ${message}`, { cause: error });
+  // A lock that stays taken is an answer of its own (`busy`): repeating at once would only wait again.
+  if (code === "55P03") {
+    return new StoreConflictError(`PostgreSQL gave up waiting for a lock: ${message}`, {
+      cause: error,
+      details: { isLockTimeout: true },
+    });
+  }
+  if (conflicts.has(code))
+    return new StoreConflictError(`PostgreSQL undid the call (${code}): ${message}`, {
+      cause: error,
+    });
+  if (unavailable.has(code))
+    return new StoreUnavailableError(`PostgreSQL can't be used now (${code}): ${message}`, {
+      cause: error,
+    });
   if (schemaMissing.has(code)) {
     return new SchemaError(
       "TASKGATE_SCHEMA_MISSING",
       `The database lacks Taskgate's procedures or the right to call them (${message}). Run \`npx taskgate migrate\`.`,
     );
   }
-  if (badData.test(code)) return new InvalidArgumentError(`PostgreSQL refused a value: ${message}`, { cause: error });
+  if (badData.test(code))
+    return new InvalidArgumentError(`PostgreSQL refused a value: ${message}`, { cause: error });
   if (code !== "" && /^[0-9A-Z]{5}$/.test(code) && !uncertain.has(code)) {
     return new StoreContractError(`PostgreSQL failed (${code}): ${message}`, { cause: error });
   }
-  if (sent === "not sent") return new StoreUnavailableError(`PostgreSQL can't be reached: ${message}`, { cause: error });
-  return new StoreUncertainError(`The connection to PostgreSQL was lost before the answer came: ${message}`, { cause: error });
+  if (sent === "not sent")
+    return new StoreUnavailableError(`PostgreSQL can't be reached: ${message}`, { cause: error });
+  return new StoreUncertainError(
+    `The connection to PostgreSQL was lost before the answer came: ${message}`,
+    { cause: error },
+  );
 }
 
 function codeOf(error: unknown): string {

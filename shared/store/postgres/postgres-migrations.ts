@@ -25,9 +25,14 @@ export async function withPostgresMigrations<Result>(
 ): Promise<Result> {
   const schema = options.schema ?? "taskgate";
   if (!schemaName.test(schema)) {
-    throw new RangeError(`Expected \`schema\` to be lower case letters, digits and _, got \`${schema}\``);
+    throw new RangeError(
+      `Expected \`schema\` to be lower case letters, digits and _, got \`${schema}\``,
+    );
   }
-  const client = new Client({ connectionString: options.url, application_name: "taskgate-migrate" });
+  const client = new Client({
+    connectionString: options.url,
+    application_name: "taskgate-migrate",
+  });
   client.on("error", () => undefined);
   try {
     await client.connect();
@@ -41,12 +46,21 @@ export async function withPostgresMigrations<Result>(
 }
 
 /** Reads schema_version; [] when there is none. */
-export async function readPostgresVersions(client: Pick<Client, "query">, schema: string): Promise<SchemaVersion[]> {
-  const exists = await client.query<{ present: boolean }>("select to_regclass($1) is not null as present", [
-    `${schema}.schema_version`,
-  ]);
+export async function readPostgresVersions(
+  client: Pick<Client, "query">,
+  schema: string,
+): Promise<SchemaVersion[]> {
+  const exists = await client.query<{ present: boolean }>(
+    "select to_regclass($1) is not null as present",
+    [`${schema}.schema_version`],
+  );
   if (exists.rows[0]?.present !== true) return [];
-  const result = await client.query<{ version: number; name: string; checksum: string; client_version_min: string }>(
+  const result = await client.query<{
+    version: number;
+    name: string;
+    checksum: string;
+    client_version_min: string;
+  }>(
     `select version, name, checksum, client_version_min from ${schema}.schema_version order by version`,
   );
   return result.rows.map((row) => ({
@@ -64,7 +78,11 @@ function target(client: Client, schema: string): MigrationTarget {
   };
 }
 
-async function apply(client: Client, schema: string, script: Script & { isLogic: boolean }): Promise<void> {
+async function apply(
+  client: Client,
+  schema: string,
+  script: Script & { isLogic: boolean },
+): Promise<void> {
   try {
     await client.query("begin");
     // Bodies may name functions that come later in the script.

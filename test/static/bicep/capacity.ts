@@ -29,9 +29,6 @@ const FLOW = {
   adminWorkers: 5,
 } as const;
 
-/** An execution has one connection; the heartbeat of the process needs one more now and then. */
-const HEARTBEAT_CONNECTIONS = 1;
-
 /** The plan of each parameter file; infra/README.md prints the same table. */
 export const capacityPlans: Readonly<Record<string, CapacityPlan>> = {
   dev: { ...FLOW, tokensMax: 20, attemptsPerSecond: 50 },
@@ -57,12 +54,12 @@ export interface Capacity {
 }
 
 /**
- * Works out both sides of both inequalities for the values of a parameter file. How many executions
- * an instance runs at once follows from host.json: batchSize + newBatchThreshold.
+ * Works out both sides of both inequalities for the values of a parameter file. How many connections
+ * an instance opens is a setting of the program.
  */
 export function computeCapacity(
   values: ReadonlyMap<string, ParameterValue>,
-  plan: CapacityPlan & { readonly executionsPerInstance: number },
+  plan: CapacityPlan & { readonly connectionsPerInstance: number },
 ): Capacity {
   const skuName = values.get("sqlSkuName");
   const vCores = Number(values.get("sqlVCores"));
@@ -72,7 +69,7 @@ export function computeCapacity(
     readAlwaysReady(values.get("alwaysReady")).reduce((sum, item) => sum + item.instanceCount, 0) +
     plan.timers.length;
   return {
-    connectionsMax: instances * (plan.executionsPerInstance + HEARTBEAT_CONNECTIONS),
+    connectionsMax: instances * plan.connectionsPerInstance,
     connectionsAllowed: 0.8 * workers,
     busyWorkersMax:
       plan.tokensMax * plan.statementsPerTask +

@@ -59,7 +59,8 @@ CREATE TABLE Taskgate.TaskDefinition (
   RetainDeadMs bigint NOT NULL CONSTRAINT DF_TaskDefinition_RetainDeadMs DEFAULT (2592000000),
   Build bigint NOT NULL                             -- of the code that registered last; an older one changes nothing
     CONSTRAINT DF_TaskDefinition_Build DEFAULT (0),
-  SettingsHash nvarchar(64) NOT NULL CONSTRAINT DF_TaskDefinition_SettingsHash DEFAULT (N''),
+  SettingsHash nvarchar(64) COLLATE Latin1_General_100_BIN2 NOT NULL
+    CONSTRAINT DF_TaskDefinition_SettingsHash DEFAULT (N''),
   CreatedAt datetime2(3) NOT NULL,
   CONSTRAINT PK_TaskDefinition PRIMARY KEY CLUSTERED (TaskDefinitionId) WITH (ALLOW_PAGE_LOCKS = OFF),
   CONSTRAINT UQ_TaskDefinition_Name UNIQUE NONCLUSTERED (Name) WITH (ALLOW_PAGE_LOCKS = OFF));

@@ -3,7 +3,7 @@
 --         p_results text[]: same length; p_task_execution_id: of the last attempt, null: none; p_now
 --         p_released_task_ids, p_released_group_ids: tasks that only leave their groups (a retry that isn't strict)
 -- Out:    int[]: definitions that got ready tasks by hand-over
--- Raises: -
+-- Raises: TG413, TG422 a result that is too large or isn't the text of a JSON object or array
 -- Locks:  task (only the claim's owner gets here), dedupe in key order, then groups ascending, all in one go
 -- Plan:   primary keys
 -- Twin:   mssql/sql/procedures/_EndTasks.sql
@@ -18,6 +18,7 @@ declare
   v_grouped bigint[];
   v_groups int[];
 begin
+  if p_results is not null then perform _check_results(p_results); end if;
   with ended as (
     select u.task_id, u.fence, u.outcome, u.duration_ms, u.result
       from unnest(p_task_ids, p_fences, p_outcomes, p_durations_ms, p_results) u(task_id, fence, outcome, duration_ms, result)),

@@ -11,12 +11,7 @@ returns table (ord int, token_id uuid, is_held boolean, grantee bigint)
 language plpgsql stable as $$
 begin
   if p_tokens = '' then return; end if;
-  if exists (select 1 from unnest(string_to_array(replace(p_tokens, '|', ','), ',')) with ordinality as u(part, n)
-              group by (u.n - 1) / 3
-             having count(*) <> 3
-                 or count(*) filter (where u.part ~ '^I:[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$') <> 1
-                 or count(*) filter (where u.part in ('S:0', 'S:1')) <> 1
-                 or count(*) filter (where u.part ~ '^G:[0-9]{1,18}$') <> 1) then
+  if not _tokens_are_sound(p_tokens) then
     raise exception 'execution_tokens: not a list of I:,S:,G: triples (%)', left(p_tokens, 200) using errcode = 'TG499';
   end if;
   return query

@@ -19,7 +19,7 @@ begin
     union all select task_id, 'wave_held', task_definition_id from wave_held
     union all select task_id, 'claimed', task_definition_id from claimed),
   tokens as materialized (
-    select d.task_definition_id, d.name, t.is_held, t.grantee from task_definition d cross join lateral _read_tokens(d.execution_tokens) t),
+    select d.task_definition_id, d.name, t.is_held, t.grantee from task_definition d cross join lateral _read_tokens(case when _tokens_are_sound(d.execution_tokens) then d.execution_tokens else '' end) t),
   found as (
     (select 'P3 each unfinished task stands in exactly one place' as rule, t.task_id::text as key, coalesce(string_agg(p.place, ' and ' order by p.place), 'nowhere') as detail
        from task t left join places p on p.task_id = t.task_id group by t.task_id having count(p.place) <> 1 limit 100)
@@ -40,9 +40,11 @@ begin
     union all
     (select 'P1 spare claims are claims', e.task_execution_id::text, array_to_string(e.spare, ',') from task_execution e where not e.spare <@ e.inflight limit 100)
     union all
-    (select 'P1 started claims fit the tokens', e.task_execution_id::text, cardinality(e.inflight) - cardinality(e.spare) || ' started, ' || e.token_count || ' tokens'
-       from task_execution e
-      where e.state = 1 and cardinality(e.inflight) - cardinality(e.spare) > e.token_count limit 100)
+    (select 'P1 without spare claims there are no more claims than tokens', e.task_execution_id::text, cardinality(e.inflight) || ' claims, ' || e.token_count || ' tokens'
+       from task_execution e join task_definition d on d.task_definition_id = e.task_definition_id
+      where e.state = 1 and d.spare_max = 0 and cardinality(e.inflight) > e.token_count limit 100)
+    union all
+    (select 'P1 the token string can be read', d.name, left(d.execution_tokens, 100) from task_definition d where not _tokens_are_sound(d.execution_tokens) limit 100)
     union all
     (select 'P1 a held token has a grantee', t.name, 'G:0' from tokens t where t.is_held and t.grantee = 0 limit 100)
     union all
@@ -61,7 +63,7 @@ begin
       group by d.task_definition_id having count(*) > greatest(coalesce(d.concurrency_limit_override, d.concurrency_limit), count(*) filter (where t.is_held)) limit 100)
     union all
     (select 'P1 a group fills at most its slots', g.group_id::text, count(*) || ' of ' || g.slots
-       from task_group g join group_slot s on s.group_id = g.group_id group by g.group_id having max(s.slot) > 1000 or min(s.slot) < 1 or count(*) > 1000 limit 100)
+       from task_group g join group_slot s on s.group_id = g.group_id group by g.group_id having count(*) > g.slots limit 100)
     union all
     (select 'P1 a grouped task in ready or claimed holds one slot', t.task_id::text, p.place || ', ' || (select count(*) from group_slot s where s.group_id = t.group_id and s.task_id = t.task_id) || ' slots'
        from task t join places p on p.task_id = t.task_id

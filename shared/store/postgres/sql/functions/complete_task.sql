@@ -3,7 +3,8 @@
 -- In:     p_task_execution_id, p_task_id, p_fence bigint; p_duration_ms int or null; p_result text: JSON object or array, at most 65536 bytes, or null
 -- Out:    status: done | again (this claim was completed before) | fenced: roll back;
 --         woken: JSON array of other definitions that got ready tasks, or null
--- Raises: TG413 result too large
+-- Raises: TG413, TG422 a result that is too large or isn't the text of a JSON object or array; TG490 another isolation level than
+--         read committed: its one snapshot would not see who waits in the group
 -- Locks:  task_execution (own), task, dedupe, task_group: held until the user's commit
 -- Plan:   primary keys
 -- Once:   by (task, fence)
@@ -18,9 +19,10 @@ declare
   v_now timestamptz := _now();
   v_definition int;
 begin
-  if octet_length(p_result) > 65536 then
-    raise exception 'result: expected at most 65536 bytes (%)', octet_length(p_result) using errcode = 'TG413';
+  if current_setting('transaction_isolation') <> 'read committed' then
+    raise exception 'transaction: expected isolation level read committed (%)', current_setting('transaction_isolation') using errcode = 'TG490';
   end if;
+  if p_result is not null then perform _check_results(array[p_result]); end if;
   select e.task_definition_id into v_definition from task_execution e
    where e.task_execution_id = p_task_execution_id and e.state = 1
      and exists (select 1 from unnest(e.inflight, e.inflight_fence) u(id, f) where u.id = p_task_id and u.f = p_fence)

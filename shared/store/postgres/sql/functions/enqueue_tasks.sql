@@ -10,7 +10,8 @@
 -- Out:    status: enqueued; task_ids: JSON array of strings in input order (of a duplicate: the first task's);
 --         outcomes: JSON array of enqueued | duplicate in input order, or null when all are enqueued
 --         ready: some may be claimed at once; next_due_ms: the earliest scheduled of them, or null
--- Raises: TG404 unknown definition; TG413 too many or too large; TG422 a bad value, naming entry and field
+-- Raises: TG404 unknown definition; TG413 too many or too large; TG422 a bad value, naming entry and field; TG490 another isolation
+--         level than read committed
 -- Locks:  operation (a repeat of itself), dedupe in key order (other enqueues of an equal key), task_group ascending, new rows
 -- Plan:   primary keys and unique names
 -- Once:   by operation id, and by dedupe key
@@ -28,8 +29,13 @@ declare
   v record;
   v_ids bigint[];                                    -- per entry; of a duplicate: the first task's
   v_is_new boolean[];
+  v_key_ids bigint[];
+  v_is_missing boolean;
 begin
   status := 'enqueued';
+  if current_setting('transaction_isolation') <> 'read committed' then
+    raise exception 'transaction: expected isolation level read committed (%)', current_setting('transaction_isolation') using errcode = 'TG490';
+  end if;
   if octet_length(p_tasks) > 8388608 then
     raise exception 'tasks: expected at most 8388608 bytes (%)', octet_length(p_tasks) using errcode = 'TG413';
   end if;
@@ -50,7 +56,8 @@ begin
     end if;
   end if;
 
-  -- 1. The entries as arrays, with the first problem found.
+  -- 1. The entries as arrays, with the first problem found. One that can't even be read is looked for only then.
+  begin
   select array_agg(x.payload order by x.n) as payloads, array_agg(x.kind order by x.n) as kinds, array_agg(x.priority::smallint order by x.n) as priorities,
          array_agg(x.group_key order by x.n) as group_keys, array_agg(x.is_global order by x.n) as globals, array_agg(x.run_at order by x.n) as run_ats,
          array_agg(x.dedupe_key order by x.n) as dedupe_keys, array_agg(x.dedupe_ms order by x.n) as dedupe_ms, array_agg(x.trace order by x.n) as traces,
@@ -76,21 +83,32 @@ begin
              end as problem
         from rows from (json_to_recordset(p_tasks::json) as (payload text, kind text, priority int, "group" text, "groupScope" text, "runInMs" bigint, "runAt" timestamptz, "dedupeKey" text, "dedupeMs" bigint, trace text))
              with ordinality as r(payload, kind, priority, "group", "groupScope", "runInMs", "runAt", "dedupeKey", "dedupeMs", trace, n)) x;
+  exception when data_exception then
+    raise exception '%', _find_bad_entry(p_tasks) using errcode = 'TG422';
+  end;
   if v.problem is not null then raise exception '%', v.problem using errcode = 'TG422'; end if;
   v_ids := array(select nextval('task_sequence') from generate_series(1, cardinality(v.kinds)));
 
   -- 2. Keys: expired ones go, new ones are taken in key order; what could not be taken is a duplicate.
   if v.has_keys then
     delete from dedupe k where k.task_definition_id = d.task_definition_id and k.dedupe_key = any (v.dedupe_keys) and k.expires_at < v_now;
-    insert into dedupe (task_definition_id, dedupe_key, task_id, expires_at)
-    select d.task_definition_id, u.k, u.id, v_now + u.ms * interval '1 ms'
-      from (select distinct on (x.k) x.k, x.id, x.ms from unnest(v.dedupe_keys, v_ids, v.dedupe_ms) x(k, id, ms) where x.k is not null order by x.k, x.id) u
-     order by u.k
-    on conflict do nothing;
-    -- Own statement: the key that was waited for is visible now.
-    select array_agg(coalesce(k.task_id = u.id, true) order by u.n), array_agg(coalesce(k.task_id, u.id) order by u.n) into v_is_new, v_ids
-      from unnest(v_ids, v.dedupe_keys) with ordinality u(id, key, n)
-      left join dedupe k on k.task_definition_id = d.task_definition_id and k.dedupe_key = u.key;
+    -- Again while a key that was taken has been freed since (its task ended while another key was waited for). Nothing is
+    -- locked: a duplicate is one as of the last statement, and never keeps the first task from ending.
+    loop
+      insert into dedupe (task_definition_id, dedupe_key, task_id, expires_at)
+      select d.task_definition_id, u.k, u.id, v_now + u.ms * interval '1 ms'
+        from (select distinct on (x.k) x.k, x.id, x.ms from unnest(v.dedupe_keys, v_ids, v.dedupe_ms) x(k, id, ms) where x.k is not null order by x.k, x.id) u
+       order by u.k
+      on conflict do nothing;
+      -- Own statement: the key that was waited for is visible now.
+      select array_agg(coalesce(k.task_id = u.id, true) order by u.n), array_agg(coalesce(k.task_id, u.id) order by u.n),
+             bool_or(u.key is not null and k.task_id is null)
+        into v_is_new, v_key_ids, v_is_missing
+        from unnest(v_ids, v.dedupe_keys) with ordinality u(id, key, n)
+        left join dedupe k on k.task_definition_id = d.task_definition_id and k.dedupe_key = u.key;
+      exit when not v_is_missing;
+    end loop;
+    v_ids := v_key_ids;
     if false = any (v_is_new) then
       outcomes := '[' || (select string_agg(case when u.is_new then '"enqueued"' else '"duplicate"' end, ',' order by u.n) from unnest(v_is_new) with ordinality u(is_new, n)) || ']';
     end if;

@@ -48,6 +48,9 @@ begin
     if f.retry_in_ms not between 0 and 2592000000 then
       raise exception 'failures.retryInMs: expected 0..2592000000 (%)', f.retry_in_ms using errcode = 'TG422';
     end if;
+    if f.checkpoint is not null and not _is_json(f.checkpoint) then
+      raise exception 'failures.checkpoint: expected JSON text (%)', left(f.checkpoint, 100) using errcode = 'TG422';
+    end if;
     if octet_length(f.checkpoint) > 65536 then
       raise exception 'failures.checkpoint: expected at most 65536 bytes (%)', octet_length(f.checkpoint) using errcode = 'TG413';
     end if;

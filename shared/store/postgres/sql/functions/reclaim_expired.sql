@@ -19,6 +19,7 @@ declare
   e record;
   v_dead bigint[] := '{}';
   v_dead_fences bigint[] := '{}';
+  v_dead_executions bigint[] := '{}';
   v_some bigint[];
   v_some_fences bigint[];
   v_lost int;
@@ -52,12 +53,18 @@ begin
     select t.task_definition_id, t.priority, t.rank, t.task_id, t.lost_count >= 2
       from unnest(e.inflight) u(id) join task t on t.task_id = u.id where v_some is null or t.task_id <> all (v_some);
     tasks_back := tasks_back + cardinality(e.inflight) - coalesce(cardinality(v_some), 0);
-    if v_some is not null then v_dead := v_dead || v_some; v_dead_fences := v_dead_fences || v_some_fences; end if;
+    if v_some is not null then
+      v_dead := v_dead || v_some; v_dead_fences := v_dead_fences || v_some_fences;
+      v_dead_executions := v_dead_executions || array_fill(e.task_execution_id, array[cardinality(v_some)]);
+    end if;
   end loop;
   if cardinality(v_dead) > 0 then                    -- after the loop: each lock level once, ascending
     v_woken := v_woken || _end_tasks(v_dead, v_dead_fences,
       array(select case when t.cancel_requested then 12 else 11 end::smallint from unnest(v_dead) with ordinality u(id, n) join task t on t.task_id = u.id order by u.n),
       null, null, null, v_now, null, null);
+    -- _end_tasks knows one execution; here each task has its own.
+    update archive a set task_execution_id = u.execution
+      from unnest(v_dead, v_dead_executions) u(id, execution) where a.task_id = u.id;
     tasks_dead := cardinality(v_dead);
   end if;
   status := case when executions > 0 then 'reclaimed' else 'none' end;

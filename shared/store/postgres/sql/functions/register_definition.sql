@@ -12,8 +12,8 @@
 -- Twin:   mssql/sql/procedures/RegisterDefinition.sql
 create or replace function taskgate.register_definition(
   p_name text, p_build bigint, p_settings_hash text, p_registered_by text,
-  p_limit int, p_lease_ms int, p_max_attempts smallint, p_max_lost smallint, p_retry_base_ms int, p_retry_cap_ms int,
-  p_spare_max smallint, p_group_slots smallint, p_group_strict boolean, p_retain_done_ms bigint, p_retain_dead_ms bigint,
+  p_limit int, p_lease_ms int, p_max_attempts int, p_max_lost int, p_retry_base_ms int, p_retry_cap_ms int,
+  p_spare_max int, p_group_slots int, p_group_strict boolean, p_retain_done_ms bigint, p_retain_dead_ms bigint,
   out status text, out task_definition_id int)
 language plpgsql security definer
 set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan
@@ -27,7 +27,7 @@ begin
   v_problem := case
     when p_name is null or char_length(p_name) not between 1 and 200 or p_name <> btrim(p_name) then 'name: expected 1..200 characters without blanks at either end (' || coalesce(left(p_name, 220), 'null') || ')'
     when p_build is null or p_build < 0 then 'build: expected 0 or more (' || coalesce(p_build::text, 'null') || ')'
-    when p_settings_hash is null or char_length(p_settings_hash) not between 1 and 64 then 'settings_hash: expected 1..64 characters'
+    when p_settings_hash is null or char_length(p_settings_hash) not between 1 and 64 then 'settings_hash: expected 1..64 characters (' || coalesce(left(p_settings_hash, 80), 'null') || ')'
     when p_limit is null or p_limit not between -1 and 1000 then 'limit: expected -1..1000 (' || coalesce(p_limit::text, 'null') || ')'
     when p_lease_ms is null or p_lease_ms not between 1000 and 86400000 then 'lease_ms: expected 1000..86400000 (' || coalesce(p_lease_ms::text, 'null') || ')'
     when p_max_attempts is null or p_max_attempts not between 1 and 1000 then 'max_attempts: expected 1..1000 (' || coalesce(p_max_attempts::text, 'null') || ')'

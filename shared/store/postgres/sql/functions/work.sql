@@ -15,7 +15,8 @@
 --         surplus: tokens held by all above the limit: call release_surplus when some are idle
 --         next_due_ms: until the next scheduled task, when fewer were claimed than wanted
 --         woken: JSON array of other definitions that got ready tasks, or null
--- Raises: TG409 a call number older than the last; TG422 want out of range, lists of unequal length
+-- Raises: TG409 a call number older than the last; TG413, TG422 a bad result; TG422 want or call number out of range, a task twice in
+--         the list, lists of unequal length
 -- Locks:  task_execution (own), task, dedupe, task_group ascending; then scheduled and task_group by skip, ready by skip
 -- Plan:   primary keys; claims the first p_want entries of pk_ready that nobody holds: cost independent of the backlog (P10)
 -- Once:   completions by (task, fence); claims by call number
@@ -51,6 +52,7 @@ begin
   if v_done_count <> coalesce(cardinality(p_done_fences), 0) or v_done_count <> coalesce(cardinality(p_done_durations_ms), v_done_count) then
     raise exception 'done_fences: expected as many as done_task_ids (%)', v_done_count using errcode = 'TG422';
   end if;
+  if p_call_number is null or p_call_number < 1 then raise exception 'call_number: expected 1 or more (%)', p_call_number using errcode = 'TG422'; end if;
   started := 0; surplus := 0;
 
   -- An empty call that finds nothing writes nothing and takes no lock; the heartbeat renews the lease.
@@ -86,7 +88,8 @@ begin
     status := 'again'; fence := e.call_fence; refused_task_ids := e.call_refused;
     v_ids := array(select u.id from unnest(e.inflight, e.inflight_fence) with ordinality u(id, f, n) where u.f = e.call_fence order by u.n);
     started := cardinality(v_ids) - cardinality(array(select 1 from unnest(v_ids) u(id) where u.id = any (e.spare)));
-    select x.o_ids, x.o_kinds, x.o_attempts, x.o_payloads, x.o_extras into task_ids, kinds, attempts, payloads, extras from _claimed(v_ids, e.build) x;
+    select x.o_ids, x.o_kinds, x.o_attempts, x.o_payloads, x.o_extras, x.o_last_priority, x.o_last_rank
+      into task_ids, kinds, attempts, payloads, extras, last_priority, last_rank from _claimed(v_ids, e.build) x;
     update task_execution set lease_until = v_now + e.lease_ms * interval '1 ms' where task_execution_id = p_task_execution_id;
     return;
   end if;
@@ -98,6 +101,9 @@ begin
       v_ok := p_done_task_ids; v_ok_fence := p_done_fences;
       v_in := v_in[v_done_count + 1:]; v_in_fence := v_in_fence[v_done_count + 1:]; v_in_at := v_in_at[v_done_count + 1:];
     else
+      if (select count(distinct u.id) from unnest(p_done_task_ids) u(id)) <> v_done_count then
+        raise exception 'done_task_ids: expected each task once (%)', left(array_to_string(p_done_task_ids, ','), 200) using errcode = 'TG422';
+      end if;
       select coalesce(array_agg(a.id order by a.n), '{}'), coalesce(array_agg(a.f order by a.n), '{}') into v_ok, v_ok_fence
         from unnest(p_done_task_ids, p_done_fences) with ordinality a(id, f, n)
        where exists (select 1 from unnest(v_in, v_in_fence) b(id, f) where b.id = a.id and b.f = a.f);

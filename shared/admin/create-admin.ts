@@ -1,0 +1,331 @@
+/**
+ * Everything an operator asks and does, once for HTTP, command line and dashboard. Takes checked input (requests.ts),
+ * returns plain JSON. May import core and ports; knows no driver, no process, no trigger.
+ */
+import { explainTask } from "../core/explain";
+import type { Reason } from "../core/explain";
+import { InvalidArgumentError, TaskgateError } from "../core/errors";
+import { asOperationId } from "../core/ids";
+import type { TaskId } from "../core/ids";
+import { nearNames } from "../core/near-name";
+import type { Random } from "../ports/random";
+import type {
+  DefinitionStatus,
+  ExecutionStatus,
+  Limit,
+  TaskFacts,
+  TaskListEntry,
+  TaskStore,
+} from "../ports/task-store";
+import type { WakeUp } from "../ports/wake-up";
+import { runDoctor } from "./doctor";
+import type { DoctorProbe, DoctorReport } from "./doctor";
+import type { EnqueueRequest } from "./enqueue-request";
+import type {
+  LimitRequest,
+  ListExecutionsRequest,
+  ListTasksRequest,
+  OperatorRequest,
+} from "./requests";
+
+/** What an admin works with. */
+export interface AdminOptions {
+  readonly store: TaskStore;
+  readonly wakeUp: WakeUp;
+  readonly random: Random;
+  /** Build of the running code; enqueued tasks carry it. */
+  readonly build: number;
+  /** Further checks of `doctor`, such as whether the queue answers. */
+  readonly probes?: readonly DoctorProbe[];
+}
+
+/** Who acts, for the audit: at most 200 characters. */
+export interface Actor {
+  readonly changedBy: string;
+}
+
+/** The whole at a glance. */
+export interface StatusReport {
+  readonly dialect: string;
+  readonly build: number;
+  readonly totals: {
+    readonly definitions: number;
+    readonly paused: number;
+    readonly executions: number;
+    readonly held: number;
+    /** Counts of each definition stop at 10,000. */
+    readonly ready: number;
+    readonly scheduled: number;
+    readonly waiting: number;
+    readonly claimed: number;
+    readonly dead: number;
+  };
+  /** Dead executions whose tasks the next sweep takes back; counted up to 1,000. */
+  readonly expired: number;
+  /** Until the next scheduled task is due; 0: some are; null: none is scheduled. */
+  readonly nextDueMs: number | null;
+  readonly definitions: readonly DefinitionStatus[];
+}
+
+/** Why a task runs or not. */
+export interface ExplainReport {
+  /** moving: between two states at this instant; ask again. */
+  readonly status: "found" | "moving";
+  readonly reasons: readonly Reason[];
+  readonly facts: TaskFacts | null;
+}
+
+/** What an enqueue did, in input order. */
+export interface EnqueueReport {
+  readonly definition: string;
+  readonly tasks: readonly { readonly task: TaskId; readonly outcome: "enqueued" | "duplicate" }[];
+  readonly enqueued: number;
+  readonly duplicates: number;
+  /** Until the earliest scheduled one is due. */
+  readonly nextDueMs: number | null;
+}
+
+/** What a change of a limit did. */
+export interface LimitReport {
+  readonly definition: string;
+  readonly oldLimit: Limit;
+  readonly newLimit: Limit;
+  /** Tokens held now. */
+  readonly held: number;
+  /** Of them above the new limit: they come back as their tasks end. */
+  readonly surplus: number;
+}
+
+/** What a pause or resume did; exists: it was so already. */
+export interface PauseReport {
+  readonly definition: string;
+  readonly status: "paused" | "resumed" | "exists";
+}
+
+/**
+ * The operator's side of the product. An unknown definition, task or execution throws InvalidArgumentError with the
+ * code TASKGATE_ARG_UNKNOWN, naming near ones; a failing database throws the errors of core/errors.ts.
+ */
+export interface Admin {
+  /** All definitions with their sums. Two reads. */
+  status(): Promise<StatusReport>;
+  /** All definitions by name, or the one. */
+  definitions(name?: string): Promise<DefinitionStatus[]>;
+  /** Who works, newest first. */
+  executions(request: ListExecutionsRequest): Promise<ExecutionStatus[]>;
+  /** Tasks of one state: unfinished ones in the order they will be taken, finished ones newest first. */
+  tasks(request: ListTasksRequest & { definition: string }): Promise<TaskListEntry[]>;
+  /** Where a task stands and why. */
+  explain(taskId: TaskId): Promise<ExplainReport>;
+  /** Adds tasks and leaves a hint. With an operation id a repeat adds nothing and answers the same. */
+  enqueue(request: EnqueueRequest & { definition: string }): Promise<EnqueueReport>;
+  /** Sets or clears the operator's limit; leaves a hint when tasks wait. */
+  setLimit(request: LimitRequest & Actor & { definition: string }): Promise<LimitReport>;
+  /** Nothing new starts until resumed; what runs goes on. */
+  pause(request: OperatorRequest & Actor & { definition: string }): Promise<PauseReport>;
+  /** Takes a pause away; leaves a hint when tasks wait. */
+  resume(request: OperatorRequest & Actor & { definition: string }): Promise<PauseReport>;
+  /** Looks for what is wrong; `deep` checks every promise that SQL can see, over the whole database. */
+  doctor(options: { deep: boolean }): Promise<DoctorReport>;
+}
+
+/** Most definitions that a sweep's read tells of. */
+const sweepMost = 1_000;
+/** Names that an error lists. */
+const namesListedMax = 10;
+/** A task that moves all the time is answered as moving after so many reads. */
+const explainReadsMax = 5;
+
+/** The one implementation. Nothing is sent before the first call. */
+export function createAdmin(options: AdminOptions): Admin {
+  const { store, wakeUp, random, build } = options;
+  const known = <Result>(name: string, body: () => Promise<Result>): Promise<Result> =>
+    withKnownNames(store, name, body);
+  const newOperationId = (): ReturnType<typeof asOperationId> => asOperationId(random.uuid());
+  return {
+    status: () => readStatus(options),
+    definitions: async (name) => {
+      const { definitions } = await store.listDefinitions(name === undefined ? {} : { name });
+      if (name !== undefined && definitions.length === 0)
+        throw await unknownDefinition(store, name);
+      return definitions;
+    },
+    executions: async ({ definition, isOpen, most }) => {
+      const name = definition === undefined ? {} : { name: definition };
+      const { executions } = await store.listExecutions({ ...name, isOpen, most });
+      // An empty answer doesn't tell an idle definition from a misspelt one.
+      if (executions.length === 0 && definition !== undefined)
+        await requireDefinition(store, definition);
+      return executions;
+    },
+    tasks: ({ definition, state, most }) =>
+      known(
+        definition,
+        async () => (await store.listTasks({ name: definition, state, most })).tasks,
+      ),
+    explain: (taskId) => explain(store, taskId),
+    enqueue: (request) => known(request.definition, () => enqueue(options, request)),
+    setLimit: ({ definition, operationId = newOperationId(), ...change }) =>
+      known(definition, async () => {
+        const answer = await store.setLimit({ ...change, name: definition, operationId });
+        if (answer.ready && answer.newLimit !== 0) await wakeUp.hint(definition);
+        const { oldLimit, newLimit, held, surplus } = answer;
+        return { definition, oldLimit, newLimit, held, surplus };
+      }),
+    pause: ({ definition, ...change }) =>
+      known(definition, async () => {
+        const { status } = await store.pauseDefinition({ ...change, name: definition });
+        return { definition, status };
+      }),
+    resume: ({ definition, ...change }) =>
+      known(definition, async () => {
+        const { status, ready } = await store.resumeDefinition({ ...change, name: definition });
+        if (ready) await wakeUp.hint(definition);
+        return { definition, status };
+      }),
+    doctor: ({ deep }) => runDoctor({ store, build, deep, probes: options.probes ?? [] }),
+  };
+}
+
+async function readStatus({ store, build }: AdminOptions): Promise<StatusReport> {
+  const [{ definitions }, sweep] = await Promise.all([
+    store.listDefinitions({}),
+    store.sweep({ most: sweepMost }),
+  ]);
+  const sum = (pick: (definition: DefinitionStatus) => number): number =>
+    definitions.reduce((total, definition) => total + pick(definition), 0);
+  return {
+    dialect: store.dialect,
+    build,
+    totals: {
+      definitions: definitions.length,
+      paused: sum((definition) => (definition.paused ? 1 : 0)),
+      executions: sum((definition) => definition.executions),
+      held: sum((definition) => definition.held),
+      ready: sum((definition) => definition.ready),
+      scheduled: sum((definition) => definition.scheduled),
+      waiting: sum((definition) => definition.waiting),
+      claimed: sum((definition) => definition.claimed),
+      dead: sum((definition) => definition.dead),
+    },
+    expired: sweep.expired,
+    nextDueMs: sweep.nextDueMs,
+    definitions,
+  };
+}
+
+async function enqueue(
+  { store, wakeUp, random, build }: AdminOptions,
+  request: EnqueueRequest & { definition: string },
+): Promise<EnqueueReport> {
+  const { definition, tasks, operationId = asOperationId(random.uuid()) } = request;
+  const answer = await store.enqueueTasks({ name: definition, build, tasks, operationId });
+  const traceParent = tasks[0]?.traceParent;
+  const trace = traceParent === undefined ? {} : { traceParent };
+  if (answer.ready) await wakeUp.hint(definition, trace);
+  if (answer.nextDueMs !== null)
+    await wakeUp.hint(definition, { inMs: answer.nextDueMs, ...trace });
+  const duplicates = answer.outcomes.filter((outcome) => outcome === "duplicate").length;
+  return {
+    definition,
+    tasks: answer.taskIds.map((task, index) => ({
+      task,
+      outcome: answer.outcomes[index] ?? "enqueued",
+    })),
+    enqueued: answer.taskIds.length - duplicates,
+    duplicates,
+    nextDueMs: answer.nextDueMs,
+  };
+}
+
+async function explain(store: TaskStore, taskId: TaskId): Promise<ExplainReport> {
+  for (let read = 1; read <= explainReadsMax; read += 1) {
+    const { status, facts } = await store.explainTask({ taskId });
+    if (status === "unknown") throw unknownTask(taskId);
+    if (status === "moving" || facts === null) continue;
+    return { status: "found", reasons: explainTask(await completeFacts(store, facts)), facts };
+  }
+  const sentence = `Task ${taskId} is moving from one state to another at this instant: ask again.`;
+  return { status: "moving", reasons: [{ code: "state", decides: true, sentence }], facts: null };
+}
+
+/** Adds what only other read models know: since when tokens are held, and how many attempts a dead task was allowed. */
+async function completeFacts(
+  store: TaskStore,
+  facts: TaskFacts,
+): Promise<Parameters<typeof explainTask>[0]> {
+  if (facts.state === "dead") {
+    const { definitions } = await store.listDefinitions({ name: facts.definition });
+    const definition = definitions[0];
+    if (definition === undefined) return facts;
+    return { ...facts, maxAttempts: definition.maxAttempts, maxLost: definition.maxLost };
+  }
+  const holders = facts.holders ?? [];
+  if (facts.state !== "ready" || holders.length === 0) return facts;
+  const { executions } = await store.listExecutions({
+    name: facts.definition,
+    isOpen: true,
+    most: 100,
+  });
+  const startedAt = new Map<string, string>(
+    executions.map((execution) => [execution.execution, execution.startedAt]),
+  );
+  return {
+    ...facts,
+    holders: holders.map((holder) => {
+      const since = startedAt.get(holder.execution);
+      return since === undefined ? holder : { ...holder, startedAt: since };
+    }),
+  };
+}
+
+async function withKnownNames<Result>(
+  store: TaskStore,
+  name: string,
+  body: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await body();
+  } catch (error) {
+    if (error instanceof TaskgateError && error.code === "TASKGATE_ARG_UNKNOWN") {
+      throw await unknownDefinition(store, name);
+    }
+    throw error;
+  }
+}
+
+async function requireDefinition(store: TaskStore, name: string): Promise<void> {
+  const { definitions } = await store.listDefinitions({ name });
+  if (definitions.length === 0) throw await unknownDefinition(store, name);
+}
+
+async function unknownDefinition(store: TaskStore, name: string): Promise<InvalidArgumentError> {
+  const { definitions } = await store.listDefinitions({});
+  const names = definitions.map((definition) => definition.name);
+  const near = nearNames(name, names, 3);
+  const listed = near.length > 0 ? near : names.slice(0, namesListedMax);
+  const hint =
+    names.length === 0
+      ? "none is registered yet: a worker registers its definitions at its first run"
+      : near.length > 0
+        ? `did you mean ${quoteAll(listed)}?`
+        : `there are ${quoteAll(listed)}${names.length > listed.length ? ` and ${String(names.length - listed.length)} more` : ""}`;
+  const expected = `the name of a registered definition; ${hint}`;
+  return new InvalidArgumentError(`Expected \`definition\` to be ${expected}, got \`${name}\``, {
+    code: "TASKGATE_ARG_UNKNOWN",
+    details: { field: "definition", value: JSON.stringify(name), expected },
+  });
+}
+
+function unknownTask(taskId: TaskId): InvalidArgumentError {
+  const expected =
+    "the id of a task that exists; finished tasks are removed when their definition's retention ends";
+  return new InvalidArgumentError(`Expected \`task\` to be ${expected}, got \`${taskId}\``, {
+    code: "TASKGATE_ARG_UNKNOWN",
+    details: { field: "task", value: taskId, expected },
+  });
+}
+
+function quoteAll(names: readonly string[]): string {
+  return names.map((name) => `\`${name}\``).join(", ");
+}

@@ -1,0 +1,157 @@
+import { formatDuration } from "../core/duration";
+import type { DefinitionStatus, InvariantFinding, TaskStore } from "../ports/task-store";
+
+/** Looks for what is wrong. Changes nothing. */
+
+/** A check that only the composition root can make, such as whether the queue answers. */
+export interface DoctorProbe {
+  readonly check: string;
+  /** Answers what is well; throws what isn't. */
+  readonly run: () => Promise<string>;
+}
+
+/** The outcome of one check. */
+export interface DoctorFinding {
+  readonly check: string;
+  /** broken: act. note: may be meant so. */
+  readonly status: "ok" | "note" | "broken";
+  readonly text: string;
+}
+
+/** All checks; `status` is the worst of them. */
+export interface DoctorReport {
+  readonly status: "ok" | "note" | "broken";
+  readonly findings: readonly DoctorFinding[];
+}
+
+/** What the doctor needs. */
+export interface DoctorOptions {
+  readonly store: TaskStore;
+  readonly build: number;
+  readonly deep: boolean;
+  readonly probes: readonly DoctorProbe[];
+}
+
+/** Findings of one kind that are listed. */
+const listedMax = 20;
+/** Most definitions that one read tells of. */
+const sweepMost = 1_000;
+/** A task that is due for longer than this was missed by sweep and hints. */
+const overdueMs = 10 * 60_000;
+
+/** Runs all checks, one after the other. A database that can't be reached ends them: its error is thrown. */
+export async function runDoctor(options: DoctorOptions): Promise<DoctorReport> {
+  const { store, build, deep, probes } = options;
+  const { definitions } = await store.listDefinitions({});
+  const { expired } = await store.sweep({ most: sweepMost });
+  const findings: DoctorFinding[] = [
+    finding("database", "ok", `The ${store.dialect} database answers, its procedures are there.`),
+    checkDefinitions(definitions, build),
+    ...definitions.flatMap(checkDefinition),
+    expired === 0
+      ? finding("leases", "ok", "No execution is past its lease.")
+      : finding(
+          "leases",
+          "note",
+          `${String(expired)} executions are past their lease: the next sweep takes their tasks back. If the number stays, no sweep runs.`,
+        ),
+  ];
+  for (const probe of probes) findings.push(await runProbe(probe));
+  if (deep) findings.push(...(await checkPromises(store)));
+  return { status: worst(findings), findings };
+}
+
+function checkDefinitions(definitions: readonly DefinitionStatus[], build: number): DoctorFinding {
+  if (definitions.length === 0) {
+    return finding(
+      "definitions",
+      "note",
+      "No definition is registered yet: a worker registers its own at its first run.",
+    );
+  }
+  const newest = Math.max(...definitions.map((definition) => definition.build));
+  if (build > 0 && newest > build) {
+    return finding(
+      "definitions",
+      "note",
+      `${String(definitions.length)} definitions; the newest was registered by build ${String(newest)}, this code is the older build ${String(build)}.`,
+    );
+  }
+  return finding("definitions", "ok", `${String(definitions.length)} definitions are registered.`);
+}
+
+function checkDefinition(definition: DefinitionStatus): DoctorFinding[] {
+  const { name, limit, held } = definition;
+  const open = definition.ready + definition.waiting + definition.scheduled;
+  const findings: DoctorFinding[] = [];
+  const note = (text: string): void => {
+    findings.push(finding(`definition ${name}`, "note", text));
+  };
+  if (definition.paused)
+    note(
+      `Paused by an operator; ${String(open)} tasks wait. \`taskgate resume ${name}\` lets them run.`,
+    );
+  if (limit === 0) note(`Its limit is 0 (${definition.limitSource}): nothing starts.`);
+  if (limit !== null && held > limit)
+    note(
+      `${String(held)} tokens are held, the limit is ${String(limit)}: the rest comes back as tasks end.`,
+    );
+  if (definition.dead > 0)
+    note(
+      `${String(definition.dead)} dead letters. \`taskgate tasks ${name} --state dead\` lists them.`,
+    );
+  if (definition.nextDueMs !== null && definition.nextDueMs < -overdueMs) {
+    note(
+      `A scheduled task is due for ${formatDuration(definition.nextDueMs)}: sweep and hints don't reach a worker.`,
+    );
+  }
+  return findings;
+}
+
+async function runProbe(probe: DoctorProbe): Promise<DoctorFinding> {
+  try {
+    return finding(probe.check, "ok", await probe.run());
+  } catch (error) {
+    return finding(probe.check, "broken", error instanceof Error ? error.message : String(error));
+  }
+}
+
+/** The checks read without locks: what is seen once on a busy database may be a move halfway; twice is a finding. */
+async function checkPromises(store: TaskStore): Promise<DoctorFinding[]> {
+  const first = await store.checkInvariants();
+  const again = first.status === "broken" ? await store.checkInvariants() : first;
+  const seen = new Set(again.findings.map(keyOf));
+  const lasting = first.findings.filter((candidate) => seen.has(keyOf(candidate)));
+  if (lasting.length === 0) {
+    return [
+      finding(
+        "promises",
+        "ok",
+        "Everything that the database promises (limits, single holders, nothing lost, order) holds.",
+      ),
+    ];
+  }
+  const listed = lasting
+    .slice(0, listedMax)
+    .map((broken) =>
+      finding(`promise ${broken.rule}`, "broken", `${broken.key}: ${broken.detail}`),
+    );
+  const more = lasting.length - listed.length;
+  return more === 0
+    ? listed
+    : [...listed, finding("promises", "broken", `${String(more)} findings more.`)];
+}
+
+function keyOf(found: InvariantFinding): string {
+  return `${found.rule}\n${found.key}`;
+}
+
+function worst(findings: readonly DoctorFinding[]): DoctorReport["status"] {
+  const has = (status: DoctorFinding["status"]): boolean =>
+    findings.some((entry) => entry.status === status);
+  return has("broken") ? "broken" : has("note") ? "note" : "ok";
+}
+
+function finding(check: string, status: DoctorFinding["status"], text: string): DoctorFinding {
+  return { check, status, text };
+}

@@ -1,0 +1,53 @@
+import { limits } from "../core/limits";
+import { isStorable } from "./object-reader";
+
+/** Deepest nesting of a payload: SQL Server reads JSON of at most 128 levels. */
+const depthMax = 100;
+/** From here on JSON.stringify writes an exponent, and nothing of the number gets lost. */
+const exponentFrom = 1e21;
+
+/** The text of a payload, or what is wrong with it. */
+export type PayloadText = { readonly text: string } | { readonly expected: string };
+
+/**
+ * Turns a payload that came as parsed JSON into the text that is stored. Refused are: anything but an object or array,
+ * more than 64 KiB of UTF-8, more than 100 levels, texts with U+0000 or half a surrogate pair (no database stores
+ * them), and whole numbers beyond 2^53, because parsing has changed them already.
+ */
+export function payloadText(payload: unknown): PayloadText {
+  const expected = "a JSON object or array";
+  if (typeof payload !== "object" || payload === null) return { expected };
+  const problem = findUnstorable(payload);
+  if (problem !== null) return { expected: `${expected} ${problem}` };
+  const text = JSON.stringify(payload);
+  const bytes = Buffer.byteLength(text);
+  if (bytes <= limits.payloadBytesMax) return { text };
+  return {
+    expected: `${expected} of at most ${String(limits.payloadBytesMax)} bytes of JSON in UTF-8, here ${String(bytes)}; keep larger data elsewhere and pass a reference`,
+  };
+}
+
+/** Looks at every value without recursion: input from outside may be nested deeper than the stack. */
+function findUnstorable(payload: object): string | null {
+  const pending: { value: unknown; depth: number }[] = [{ value: payload, depth: 1 }];
+  for (let entry = pending.pop(); entry !== undefined; entry = pending.pop()) {
+    const { value, depth } = entry;
+    if (typeof value === "string" && !isStorable(value)) {
+      return "without U+0000 and lone surrogates in its texts";
+    }
+    if (typeof value === "number" && isChangedByParsing(value)) {
+      return `with whole numbers up to 2^53 (send larger ones as texts), here about ${String(value)}`;
+    }
+    if (typeof value !== "object" || value === null) continue;
+    if (depth > depthMax) return `nested at most ${String(depthMax)} levels deep`;
+    for (const [name, member] of Object.entries(value)) {
+      if (!isStorable(name)) return "without U+0000 and lone surrogates in its names";
+      pending.push({ value: member, depth: depth + 1 });
+    }
+  }
+  return null;
+}
+
+function isChangedByParsing(value: number): boolean {
+  return Number.isInteger(value) && !Number.isSafeInteger(value) && Math.abs(value) < exponentFrom;
+}

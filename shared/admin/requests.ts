@@ -1,0 +1,268 @@
+/**
+ * Reads what comes from outside: HTTP bodies and queries, queue messages, command-line arguments. Every reader takes
+ * anything, never throws, and answers a checked value or all problems, each naming field, value and what to write
+ * instead. Unknown members are problems. May import core and ports.
+ */
+import { asOperationId, asTaskId, isId } from "../core/ids";
+import type { OperationId, TaskId } from "../core/ids";
+import { limits } from "../core/limits";
+import type { JsonObject } from "../core/json";
+import type { Limit, ListableState } from "../ports/task-store";
+import { ObjectReader, describeTextRule, isTextOf, showValue } from "./object-reader";
+import type { Problem, ReadResult } from "./object-reader";
+
+/** Names, kinds, group and dedupe keys: characters are UTF-16 units, as both databases count at least. */
+export const keyRule = { min: 1, max: limits.nameLengthMax, isKey: true } as const;
+/** Why an operator did something: fits the audit's column. */
+const reasonRule = { min: 1, max: 400 } as const;
+/** Most entries of a list. */
+const mostMax = 1_000;
+const mostDefault = 100;
+/** Ids, sources, types and subjects of events: a blob's subject may be as long as its path. */
+const eventTextRule = { min: 1, max: 2_000 } as const;
+/** W3C Trace Context: version, trace, parent, flags. */
+export const traceParentForm = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** Change a limit: null no limit, 0 nothing starts, 1..1000, "code" the code's own again. */
+export interface LimitRequest {
+  readonly limit: Limit | "code";
+  readonly reason?: string;
+  /** A repeat with the same id answers what the first call did. */
+  readonly operationId?: OperationId;
+}
+
+/** Pause or resume. */
+export interface OperatorRequest {
+  readonly reason?: string;
+}
+
+/** Which tasks to list. */
+export interface ListTasksRequest {
+  readonly state: ListableState;
+  readonly most: number;
+}
+
+/** Which executions to list. */
+export interface ListExecutionsRequest {
+  readonly definition?: string;
+  /** Only those that are live, or dead and not yet taken back. */
+  readonly isOpen: boolean;
+  readonly most: number;
+}
+
+/** A hint of a queue: there may be work of this definition. */
+export interface HintMessage {
+  readonly taskDefinition: string;
+  /** W3C traceparent of who left the hint. */
+  readonly traceParent?: string;
+}
+
+/** An event from outside, whichever of the known forms it came in. */
+export interface OutsideEvent {
+  /** Unique within its source. */
+  readonly id: string;
+  readonly source: string;
+  readonly type: string;
+  /** What it is about; empty where nothing is said. */
+  readonly subject: string;
+  /** As the sender wrote it; null where nothing is said. */
+  readonly time: string | null;
+  readonly data: JsonObject;
+}
+
+/** States that a list of tasks can be asked for. */
+export const listableStates = [
+  "ready",
+  "scheduled",
+  "waiting",
+  "claimed",
+  "done",
+  "dead",
+  "cancelled",
+] as const satisfies readonly ListableState[];
+
+/** A definition's name from a route or an argument. */
+export function readDefinitionName(input: unknown): ReadResult<string> {
+  if (typeof input === "string" && isTextOf(input, keyRule)) return { ok: true, value: input };
+  return refused("definition", input, `the name of a definition: ${describeTextRule(keyRule)}`);
+}
+
+/** A task's id from a route or an argument: decimal digits; a number only as far as it is exact. */
+export function readTaskId(input: unknown): ReadResult<TaskId> {
+  const text = Number.isSafeInteger(input) ? String(input) : input;
+  if (typeof text === "string" && isId(text) && BigInt(text) < 2n ** 63n)
+    return { ok: true, value: asTaskId(text) };
+  return refused("task", input, "the id of a task: 1..19 decimal digits, below 2^63");
+}
+
+/** The body of a limit's change: `{ limit, reason?, operationId? }`. */
+export function readLimitRequest(input: unknown): ReadResult<LimitRequest> {
+  const reader = ObjectReader.open(input, { known: ["limit", "reason", "operationId"] });
+  const expected = `null (no limit), "code" (the code's own again) or a whole number in 0..${String(limits.tokensMax)}`;
+  reader.require("limit", expected);
+  const given = reader.raw("limit");
+  const isNumber =
+    Number.isInteger(given) && Number(given) >= 0 && Number(given) <= limits.tokensMax;
+  const limit = given === null || given === "code" ? given : Number(given);
+  if (given !== null && given !== "code" && !isNumber) reader.refuse("limit", expected);
+  const reason = reader.text("reason", reasonRule);
+  const operationId = readOperationId(reader);
+  return reader.result({
+    limit,
+    ...(reason === null ? {} : { reason }),
+    ...(operationId === null ? {} : { operationId }),
+  });
+}
+
+/** The body of a pause or resume: nothing, or `{ reason? }`. */
+export function readOperatorRequest(input: unknown): ReadResult<OperatorRequest> {
+  const reader = ObjectReader.open(input ?? {}, { known: ["reason"] });
+  const reason = reader.text("reason", reasonRule);
+  return reader.result(reason === null ? {} : { reason });
+}
+
+/** The query of a list of tasks: `state` (default ready), `most` (default 100). Values are texts. */
+export function readListTasksQuery(input: unknown): ReadResult<ListTasksRequest> {
+  const reader = ObjectReader.open(input, { known: ["state", "most"], root: "query" });
+  const state = reader.choice("state", listableStates) ?? "ready";
+  return reader.result({ state, most: readMost(reader) });
+}
+
+/** The query of a list of executions: `definition`, `open` (true or false, default true), `most` (default 100). */
+export function readListExecutionsQuery(input: unknown): ReadResult<ListExecutionsRequest> {
+  const reader = ObjectReader.open(input, { known: ["definition", "open", "most"], root: "query" });
+  const definition = reader.text("definition", keyRule);
+  const isOpen = reader.choice("open", ["true", "false"]) !== "false";
+  const most = readMost(reader);
+  return reader.result({ ...(definition === null ? {} : { definition }), isOpen, most });
+}
+
+/** A query or a body that must be empty. */
+export function readNothing(input: unknown): ReadResult<null> {
+  return ObjectReader.open(input ?? {}, { known: [] }).result(null);
+}
+
+/**
+ * A hint `{ "taskDefinition": name, "traceParent"?: text }`. The Functions library parses text that looks like JSON, so
+ * it may arrive as an object, a text or a number; a text or number alone stands for the name (a definition may be
+ * called `2024`). A malformed `traceParent` is dropped: tracing never stops work.
+ */
+export function readHint(message: unknown): ReadResult<HintMessage> {
+  const parsed = parseMessage(message);
+  if (typeof parsed === "string" || typeof parsed === "number") {
+    const name = readDefinitionName(String(parsed));
+    if (name.ok) return { ok: true, value: { taskDefinition: name.value } };
+    return refused("message", message, `{ "taskDefinition": name } or a name alone`);
+  }
+  const reader = ObjectReader.open(parsed, {
+    known: ["taskDefinition", "traceParent"],
+    root: "message",
+  });
+  const given = reader.raw("taskDefinition");
+  const name = readDefinitionName(Number.isSafeInteger(given) ? String(given) : given);
+  if (!name.ok) {
+    reader.refuseMember("taskDefinition", `the name of a definition: ${describeTextRule(keyRule)}`);
+  }
+  const trace = reader.raw("traceParent");
+  const isTrace = typeof trace === "string" && traceParentForm.test(trace);
+  const taskDefinition = name.ok ? name.value : "";
+  return reader.result({ taskDefinition, ...(isTrace ? { traceParent: trace } : {}) });
+}
+
+/**
+ * Events of the ingest queue, one or an array of 1..1,000, in any of three forms: our own `{ eventId, source, type,
+ * subject?, time?, data? }`, CloudEvents 1.0 in JSON (`specversion` tells), Event Grid's schema (`eventType` tells).
+ * `data` is an object, {} where it is missing. The two foreign forms may carry further members, ours may not.
+ */
+export function readEvents(message: unknown): ReadResult<OutsideEvent[]> {
+  const parsed = parseMessage(message);
+  const problems: Problem[] = [];
+  if (!Array.isArray(parsed)) {
+    const event = readEvent(parsed, { path: "", problems });
+    return problems.length === 0 ? { ok: true, value: [event] } : { ok: false, problems };
+  }
+  if (parsed.length < 1 || parsed.length > mostMax) {
+    return refused("message", parsed, `an event or an array of 1..${String(mostMax)} events`);
+  }
+  const events = parsed.map((entry, index) =>
+    readEvent(entry, { path: `[${String(index)}]`, problems }),
+  );
+  return problems.length === 0 ? { ok: true, value: events } : { ok: false, problems };
+}
+
+/** All readers of queue messages, by queue; the tests of bad input go through them. */
+export const queueReaders = { hints: readHint, ingest: readEvents } as const;
+
+/** `operationId`: a UUID that the caller keeps for repeats, or null. */
+export function readOperationId(reader: ObjectReader): OperationId | null {
+  if (!reader.has("operationId")) return null;
+  const given = reader.raw("operationId");
+  if (typeof given === "string" && uuid.test(given)) return asOperationId(given.toLowerCase());
+  reader.refuse("operationId", "a UUID made at random for this call and kept for its repeats");
+  return null;
+}
+
+/** One problem as a result. */
+export function refused(field: string, input: unknown, expected: string): ReadResult<never> {
+  return { ok: false, problems: [{ field, value: showValue(input), expected }] };
+}
+
+function readMost(reader: ObjectReader): number {
+  if (!reader.has("most")) return mostDefault;
+  const given = reader.raw("most");
+  const value = typeof given === "string" && /^\d{1,4}$/.test(given) ? Number(given) : given;
+  if (Number.isInteger(value) && Number(value) >= 1 && Number(value) <= mostMax)
+    return Number(value);
+  reader.refuse("most", `a whole number in 1..${String(mostMax)}`);
+  return mostDefault;
+}
+
+/** How the members of an event are called in each form. */
+const eventForms = {
+  own: { id: "eventId", source: "source", type: "type", time: "time" },
+  cloudEvents: { id: "id", source: "source", type: "type", time: "time" },
+  eventGrid: { id: "id", source: "topic", type: "eventType", time: "eventTime" },
+} as const;
+
+function readEvent(input: unknown, place: { path: string; problems: Problem[] }): OutsideEvent {
+  const isObject = typeof input === "object" && input !== null;
+  const form = !isObject
+    ? "own"
+    : "specversion" in input
+      ? "cloudEvents"
+      : "eventType" in input
+        ? "eventGrid"
+        : "own";
+  const names = eventForms[form];
+  const own = [...Object.values(names), "subject", "data"];
+  const known = isObject && form !== "own" ? [...own, ...Object.keys(input)] : own;
+  const reader = ObjectReader.open(input, { known, root: "message", ...place });
+  if (form === "cloudEvents" && reader.raw("specversion") !== "1.0")
+    reader.refuse("specversion", `"1.0"`);
+  const data = reader.raw("data") ?? {};
+  const isData = typeof data === "object" && !Array.isArray(data);
+  if (!isData) reader.refuse("data", "a JSON object");
+  return {
+    id: reader.requiredText(names.id, eventTextRule),
+    source: reader.requiredText(names.source, eventTextRule),
+    type: reader.requiredText(names.type, eventTextRule),
+    subject: reader.text("subject", { min: 0, max: eventTextRule.max }) ?? "",
+    time: reader.text(names.time, { min: 1, max: 100 }),
+    data: isData ? (data as JsonObject) : {},
+  };
+}
+
+/** Text that is JSON becomes its value, at most twice (text inside text); a text that isn't stays as it is. */
+function parseMessage(message: unknown): unknown {
+  let value = message;
+  for (let round = 0; round < 2; round += 1) {
+    if (typeof value !== "string" || !/^\s*["{[]/.test(value)) break;
+    try {
+      value = JSON.parse(value);
+    } catch {
+      break;
+    }
+  }
+  return value;
+}

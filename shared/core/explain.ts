@@ -1,0 +1,386 @@
+import { formatDuration } from "./duration";
+
+/**
+ * Why is this task not running? Turns the facts of one task into sentences: first where it stands, then what decides
+ * when it runs (or how it ended), then what else acts on it, then its history. Pure; the facts carry all times as
+ * durations measured by the database.
+ */
+
+/** What a sentence is about; stable, for programs. */
+export type ReasonCode =
+  | "state"
+  | "paused"
+  | "limit-zero"
+  | "limit-reached"
+  | "queue-position"
+  | "next"
+  | "not-due"
+  | "due"
+  | "group-full"
+  | "group-paused"
+  | "group-position"
+  | "group-slot"
+  | "wave-closed"
+  | "claimed"
+  | "prefetched"
+  | "lease-over"
+  | "cancel-requested"
+  | "progress"
+  | "done"
+  | "dead"
+  | "cancelled"
+  | "retry"
+  | "lost"
+  | "dedupe";
+
+/** One sentence of an explanation. */
+export interface Reason {
+  readonly code: ReasonCode;
+  /** True: without this the task would run now, or this is how it ended. */
+  readonly decides: boolean;
+  readonly sentence: string;
+}
+
+/** One who holds tokens of the definition. */
+export interface ExplainableHolder {
+  readonly execution: string;
+  readonly worker: string;
+  readonly tokens: number;
+  /** Below 0: the lease is over, its tokens go to the next who asks. */
+  readonly leaseLeftMs: number;
+  /** ISO-8601; absent: not known. */
+  readonly startedAt?: string;
+}
+
+/** The facts that decide; what the store knows of a task fits it. */
+export interface ExplainableTask {
+  readonly task: string;
+  readonly definition: string;
+  readonly kind: string;
+  readonly state:
+    "held" | "scheduled" | "waiting" | "ready" | "claimed" | "done" | "dead" | "cancelled";
+  readonly failedCount: number;
+  readonly lostCount: number;
+  readonly lastError: string | null;
+  readonly dedupeKey: string | null;
+  readonly attempts: readonly { readonly outcome: string }[];
+  readonly maxAttempts?: number;
+  readonly maxLost?: number;
+  readonly cancelRequested?: boolean;
+  readonly progress?: {
+    readonly done: number | null;
+    readonly total: number | null;
+    readonly text: string | null;
+  } | null;
+  /** null: no limit. */
+  readonly limit?: number | null;
+  readonly limitSource?: "code" | "operator";
+  readonly held?: number;
+  readonly paused?: boolean;
+  readonly holders?: readonly ExplainableHolder[];
+  readonly dueInMs?: number;
+  readonly readyAhead?: number;
+  readonly group?: {
+    readonly key: string;
+    readonly slots: number;
+    readonly used: number;
+    readonly paused: boolean;
+    readonly isStrict: boolean;
+    readonly isGlobal: boolean;
+    readonly ahead: number;
+    readonly holders: readonly string[];
+  };
+  readonly claim?: {
+    readonly execution: string;
+    readonly worker: string;
+    readonly fence: string;
+    readonly claimedAt: string;
+    readonly leaseLeftMs: number;
+    readonly isSpare: boolean;
+  };
+  readonly finishedAt?: string;
+  readonly worker?: string | null;
+  readonly durationMs?: number | null;
+}
+
+/** Counts of tasks ahead stop here. */
+const aheadCountedMax = 1_000;
+/** Holders that a sentence names. */
+const holdersNamedMax = 5;
+
+/** The sentences, in order of importance; never empty, and always at least one that decides. */
+export function explainTask(task: ExplainableTask): Reason[] {
+  const state = task.state === "held" ? "held back" : task.state;
+  const standing = `Task ${task.task} (${kindOf(task)}) is ${state}.`;
+  const deciding = explainState(task);
+  const firstDecides = deciding.some((reason) => reason.decides);
+  return [
+    { code: "state", decides: !firstDecides, sentence: standing },
+    ...deciding.filter((reason) => reason.decides),
+    ...explainCancel(task),
+    ...deciding.filter((reason) => !reason.decides),
+    ...explainHistory(task),
+  ];
+}
+
+function explainState(task: ExplainableTask): Reason[] {
+  switch (task.state) {
+    case "done":
+    case "dead":
+    case "cancelled":
+      return explainEnd(task);
+    case "claimed":
+      return explainClaim(task);
+    case "ready":
+      return explainReady(task);
+    case "scheduled":
+      return [...explainSchedule(task), ...explainGroup(task, false), ...explainPause(task, false)];
+    case "waiting":
+      return [...explainGroup(task, true), ...explainPause(task, true)];
+    case "held":
+      return [
+        decides(
+          "wave-closed",
+          "Its wave isn't open: it opens when the last task of the wave before has ended.",
+        ),
+        ...explainPause(task, true),
+      ];
+  }
+}
+
+function explainReady(task: ExplainableTask): Reason[] {
+  const pause = explainPause(task, true);
+  const limit = explainLimit(task);
+  const ahead = task.readyAhead ?? 0;
+  const isHeldBack = pause.length > 0 || limit.length > 0;
+  const position =
+    ahead > 0
+      ? reason(
+          "queue-position",
+          !isHeldBack,
+          `${count(ahead, "task is", "tasks are")} ahead of it in ${quote(task.definition)}.`,
+        )
+      : reason(
+          "next",
+          !isHeldBack,
+          `It is the next of ${quote(task.definition)}${isHeldBack ? "" : ": a worker takes it as soon as one is woken by a hint or by the sweep"}.`,
+        );
+  return [...pause, ...limit, position, ...explainGroup(task, false)];
+}
+
+function explainPause(task: ExplainableTask, isDeciding: boolean): Reason[] {
+  if (task.paused !== true) return [];
+  const sentence = `Definition ${quote(task.definition)} is paused by an operator: nothing starts until \`taskgate resume ${task.definition}\`.`;
+  return [reason("paused", isDeciding, sentence)];
+}
+
+function explainLimit(task: ExplainableTask): Reason[] {
+  const { limit, held = 0 } = task;
+  if (limit === undefined || limit === null || held < limit) return [];
+  const source = task.limitSource === "operator" ? "set by an operator" : "set by the code";
+  if (limit === 0) {
+    return [
+      decides(
+        "limit-zero",
+        `The limit of ${quote(task.definition)} is 0, ${source}: nothing starts.`,
+      ),
+    ];
+  }
+  const over = held > limit ? ` (${String(held)} are held: the limit was lowered)` : "";
+  return [
+    decides(
+      "limit-reached",
+      `The limit of ${quote(task.definition)} is reached: ${count(limit, "token", "tokens")}, ${source}${over}, held by ${describeHolders(task.holders ?? [])}.`,
+    ),
+  ];
+}
+
+function describeHolders(holders: readonly ExplainableHolder[]): string {
+  if (holders.length === 0) return "workers that are just ending";
+  const named = holders.slice(0, holdersNamedMax).map((holder) => {
+    const tokens = holder.tokens > 1 ? `${String(holder.tokens)} tokens, ` : "";
+    const since = holder.startedAt === undefined ? "" : `since ${holder.startedAt}, `;
+    return `${holder.worker} (execution ${holder.execution}, ${tokens}${since}${describeLease(holder.leaseLeftMs)})`;
+  });
+  const more = holders.length - named.length;
+  return named.join("; ") + (more > 0 ? `; and ${String(more)} more` : "");
+}
+
+function describeLease(leaseLeftMs: number): string {
+  return leaseLeftMs >= 0
+    ? `lease left ${formatDuration(leaseLeftMs)}`
+    : `dead: lease over for ${formatDuration(leaseLeftMs)}, the next worker takes its tokens`;
+}
+
+function explainSchedule(task: ExplainableTask): Reason[] {
+  const dueInMs = task.dueInMs ?? 0;
+  if (dueInMs > 0) return [decides("not-due", `It is not due for ${formatDuration(dueInMs)}.`)];
+  return [
+    decides(
+      "due",
+      `It is due since ${formatDuration(dueInMs)}: the next worker of ${quote(task.definition)} or the next sweep makes it ready.`,
+    ),
+  ];
+}
+
+function explainGroup(task: ExplainableTask, isDeciding: boolean): Reason[] {
+  const { group } = task;
+  if (group === undefined) return [];
+  const scope = group.isGlobal ? "Global group" : "Group";
+  const name = `${scope} ${quote(group.key)}`;
+  const slots = `${String(group.used)} of ${count(group.slots, "slot", "slots")}`;
+  if (!isDeciding) {
+    const order = group.isStrict ? ", strictly in order" : "";
+    return [reason("group-slot", false, `${name}: ${slots} in use${order}.`)];
+  }
+  const reasons: Reason[] = [];
+  if (group.paused)
+    reasons.push(decides("group-paused", `${name} is paused: none of its tasks starts.`));
+  if (group.used >= group.slots) {
+    const holders = group.holders.slice(0, holdersNamedMax).map((holder) => `task ${holder}`);
+    const by = holders.length === 0 ? "" : `, held by ${holders.join(", ")}`;
+    reasons.push(decides("group-full", `${name} is full: ${slots} in use${by}.`));
+  }
+  if (group.ahead > 0) {
+    const isFirst = reasons.length === 0;
+    reasons.push(
+      reason(
+        "group-position",
+        isFirst,
+        `${count(group.ahead, "task waits", "tasks wait")} ahead of it in the group.`,
+      ),
+    );
+  }
+  if (reasons.length === 0) {
+    reasons.push(
+      decides(
+        "group-slot",
+        `${name} has a free slot: the next worker or sweep makes the task ready.`,
+      ),
+    );
+  }
+  return reasons;
+}
+
+function explainClaim(task: ExplainableTask): Reason[] {
+  const { claim } = task;
+  if (claim === undefined) return [];
+  const by = `${claim.worker} (execution ${claim.execution}) since ${claim.claimedAt}, fence ${claim.fence}`;
+  if (claim.leaseLeftMs < 0) {
+    const sentence = `Claimed by ${by}, whose lease is over for ${formatDuration(claim.leaseLeftMs)}: the next worker or sweep takes the task back.`;
+    return [decides("lease-over", sentence), ...explainProgress(task)];
+  }
+  const lease = `lease left ${formatDuration(claim.leaseLeftMs)}`;
+  if (claim.isSpare) {
+    const sentence = `Fetched ahead by ${by}, ${lease}: it starts when a token of that worker is idle.`;
+    return [decides("prefetched", sentence), ...explainPause(task, false)];
+  }
+  return [
+    decides("claimed", `Claimed by ${by}, ${lease}: it is running.`),
+    ...explainProgress(task),
+  ];
+}
+
+function explainProgress(task: ExplainableTask): Reason[] {
+  const { progress } = task;
+  if (progress === undefined || progress === null) return [];
+  const { done, total, text } = progress;
+  const numbers =
+    done === null ? "" : total === null ? String(done) : `${String(done)} of ${String(total)}`;
+  const words = [numbers, text ?? ""].filter((part) => part !== "").join(", ");
+  return words === "" ? [] : [reason("progress", false, `Its progress: ${words}.`)];
+}
+
+function explainCancel(task: ExplainableTask): Reason[] {
+  if (task.cancelRequested !== true) return [];
+  return [
+    reason(
+      "cancel-requested",
+      false,
+      "Its cancellation was asked for: it ends as cancelled at the next step.",
+    ),
+  ];
+}
+
+function explainEnd(task: ExplainableTask): Reason[] {
+  const at = task.finishedAt === undefined ? "" : ` at ${task.finishedAt}`;
+  const by = task.worker === undefined || task.worker === null ? "" : ` by ${task.worker}`;
+  if (task.state === "cancelled") return [decides("cancelled", `Cancelled${at}.`)];
+  if (task.state === "dead") {
+    const since = task.finishedAt === undefined ? "" : ` since ${task.finishedAt}`;
+    return [decides("dead", `Dead${since} ${deathCause(task)}${describeError(task)}`)];
+  }
+  const took =
+    task.durationMs === undefined || task.durationMs === null
+      ? ""
+      : ` in ${formatDuration(task.durationMs)}`;
+  return [decides("done", `Done${at}${by}${took}.`)];
+}
+
+function deathCause(task: ExplainableTask): string {
+  const { failedCount, lostCount, maxAttempts, maxLost } = task;
+  if (task.attempts[0]?.outcome === "lost" || (maxLost !== undefined && lostCount > maxLost)) {
+    return `because its worker died under it ${count(lostCount, "time", "times")}${maxLost === undefined ? "" : `, ${String(maxLost)} are allowed`}.`;
+  }
+  if (maxAttempts !== undefined && failedCount < maxAttempts) {
+    return `because its handler gave up at attempt ${String(failedCount + lostCount)} of ${String(maxAttempts)}.`;
+  }
+  if (maxAttempts === undefined)
+    return `because ${count(failedCount, "attempt", "attempts")} failed.`;
+  return `because its attempts are used up: ${String(failedCount)} of ${String(maxAttempts)} failed.`;
+}
+
+function explainHistory(task: ExplainableTask): Reason[] {
+  const reasons: Reason[] = [];
+  const isOpen = task.state !== "done" && task.state !== "dead" && task.state !== "cancelled";
+  if (task.failedCount > 0 && task.state !== "dead") {
+    const most = task.maxAttempts === undefined ? "" : ` of ${String(task.maxAttempts)}`;
+    const sentence = isOpen
+      ? `Retry ${String(task.failedCount)}${most}: ${count(task.failedCount, "attempt has", "attempts have")} failed.${describeError(task)}`
+      : `${count(task.failedCount, "attempt", "attempts")} failed before.`;
+    reasons.push(reason("retry", false, sentence));
+  }
+  if (task.lostCount > 0 && task.state !== "dead") {
+    const allowed = task.maxLost === undefined ? "" : `, ${String(task.maxLost)} are allowed`;
+    reasons.push(
+      reason(
+        "lost",
+        false,
+        `Its worker died under it ${count(task.lostCount, "time", "times")}${allowed}.`,
+      ),
+    );
+  }
+  if (task.dedupeKey !== null) {
+    reasons.push(reason("dedupe", false, `Its dedupe key is ${quote(task.dedupeKey)}.`));
+  }
+  return reasons;
+}
+
+function describeError(task: ExplainableTask): string {
+  if (task.lastError === null) return "";
+  const line = task.lastError.split("\n", 1)[0] ?? "";
+  return ` Last error: ${line}${/[.!?]$/.test(line) ? "" : "."}`;
+}
+
+function decides(code: ReasonCode, sentence: string): Reason {
+  return reason(code, true, sentence);
+}
+
+function reason(code: ReasonCode, isDeciding: boolean, sentence: string): Reason {
+  return { code, decides: isDeciding, sentence };
+}
+
+function kindOf(task: ExplainableTask): string {
+  return task.kind === task.definition
+    ? quote(task.definition)
+    : `${quote(task.kind)} of ${quote(task.definition)}`;
+}
+
+function quote(name: string): string {
+  return `\`${name}\``;
+}
+
+function count(number: number, one: string, many: string): string {
+  const shown = number >= aheadCountedMax ? `${String(aheadCountedMax)} or more` : String(number);
+  return `${shown} ${number === 1 ? one : many}`;
+}

@@ -1,0 +1,47 @@
+import { InvalidArgumentError } from "./errors";
+import { limits } from "./limits";
+
+/*
+ * Texts as both databases can keep them: PostgreSQL refuses U+0000, and half a surrogate pair would be stored as another
+ * character, so that two different keys became one. Lengths are UTF-16 units, as nvarchar counts.
+ */
+
+/** Free text for people: what can't be stored becomes U+FFFD; cut to `lengthMax` units. */
+export function cleanText(text: string, lengthMax: number): string {
+  return text.slice(0, lengthMax).toWellFormed().replaceAll("\u0000", "\uFFFD");
+}
+
+/**
+ * Throws InvalidArgumentError unless `value` can be a name or key: 1..200 UTF-16 units, no blanks at either end, no
+ * U+0000, no half surrogate pair. The message names the field and shows the value.
+ */
+export function checkKey(field: string, value: string): void {
+  if (isKey(value)) return;
+  throw new InvalidArgumentError(
+    `${field}: expected 1..${String(limits.nameLengthMax)} characters without blanks at either end, U+0000 or half surrogate pairs (${cleanText(value, 220)})`,
+    { details: { field } },
+  );
+}
+
+function isKey(value: string): boolean {
+  return (
+    value.length >= 1 &&
+    value.length <= limits.nameLengthMax &&
+    value === value.trim() &&
+    value.isWellFormed() &&
+    !value.includes("\u0000")
+  );
+}
+
+/** Throws InvalidArgumentError unless `value` is a whole number in `min..max`. */
+export function checkInteger(
+  field: string,
+  value: number,
+  range: { min: number; max: number },
+): void {
+  if (Number.isSafeInteger(value) && value >= range.min && value <= range.max) return;
+  throw new InvalidArgumentError(
+    `${field}: expected a whole number in ${String(range.min)}..${String(range.max)} (${String(value)})`,
+    { details: { field } },
+  );
+}

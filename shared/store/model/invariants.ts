@@ -1,0 +1,191 @@
+import { parseTokens } from "../../core/token";
+import type { InvariantFinding } from "../../ports/task-store";
+import { allStandings } from "./places";
+import { comparePlaces, dedupeId, definitionOf, limitOf } from "./rows";
+import type { DefinitionRow, ModelState, TaskRow } from "./state";
+
+/** A finding without its rule. */
+type Finding = Omit<InvariantFinding, "rule">;
+
+/** check_invariants: everything of P1 to P4 that the state can show, at most 100 findings per rule. */
+export function checkInvariants(state: ModelState): {
+  status: "sound" | "broken";
+  findings: InvariantFinding[];
+} {
+  const findings = Object.entries(rules).flatMap(([rule, find]) =>
+    find(state)
+      .slice(0, 100)
+      .map((finding) => ({ rule, ...finding })),
+  );
+  return { status: findings.length === 0 ? "sound" : "broken", findings };
+}
+
+/** The rules by the names that the SQL gives them. */
+const rules: Readonly<Record<string, (state: ModelState) => Finding[]>> = {
+  "P3 each unfinished task stands in exactly one place": strayTasks,
+  "P3 a place holds only tasks that exist": (state) =>
+    allStandings(state)
+      .filter(({ taskId }) => !state.tasks.has(taskId))
+      .map(({ taskId, place }) => ({ key: taskId, detail: place })),
+  "P3 a task stands under its own definition": (state) =>
+    allStandings(state)
+      .filter(({ taskId, definitionId }) => {
+        const task = state.tasks.get(taskId);
+        return task !== undefined && task.definitionId !== definitionId;
+      })
+      .map(({ taskId, place }) => ({ key: taskId, detail: place })),
+  "P3 a finished task is not unfinished, too": (state) =>
+    [...state.archive.keys()]
+      .filter((taskId) => state.tasks.has(taskId))
+      .map((taskId) => ({ key: taskId, detail: "archive and task" })),
+  "P4 ready tasks carry their task's order": misplacedReady,
+  "P2 only a live or not yet reclaimed execution holds claims": (state) =>
+    [...state.executions.values()]
+      .filter((row) => row.state === "ended" || row.state === "reclaimed")
+      .flatMap((row) =>
+        row.claims.map(() => ({ key: row.executionId, detail: `state ${row.state}` })),
+      ),
+  // One object here.
+  "P2 claims and their fences are of one length": () => [],
+  // A flag of the claim here.
+  "P1 spare claims are claims": () => [],
+  "P1 started claims fit the tokens": crowdedExecutions,
+  "P1 a held token has a grantee": (state) =>
+    heldTokens(state)
+      .filter(({ grantee }) => grantee === "0")
+      .map(({ definition }) => ({ key: definition.name, detail: "G:0" })),
+  "P1 tokens held equal tokens counted": miscountedTokens,
+  "P1 without a limit there is no token string": (state) =>
+    [...state.definitions.values()]
+      .filter((row) => limitOf(row) === null && row.executionTokens !== "")
+      .map((row) => ({ key: row.name, detail: row.executionTokens.slice(0, 100) })),
+  "P1 free tokens do not exceed the limit": surplusTokens,
+  "P1 a group fills at most its slots": overfullGroups,
+  "P1 a grouped task in ready or claimed holds one slot": slotlessTasks,
+  "P1 a slot is held by a task of the group that may run": idleSlots,
+  "P3 a group with a free slot lets nobody wait": neglectedGroups,
+  "P6 a key without a window belongs to an unfinished task": (state) =>
+    [...state.dedupe.values()]
+      .filter((row) => row.expiresAtMs === null && !state.tasks.has(row.taskId))
+      .map((row) => ({ key: dedupeId(row.definitionId, row.dedupeKey), detail: row.taskId })),
+  // No operation makes waves yet.
+  "S4 a wave counts its unfinished tasks": () => [],
+};
+
+function strayTasks(state: ModelState): Finding[] {
+  const places = new Map<string, string[]>([...state.tasks.keys()].map((taskId) => [taskId, []]));
+  for (const { taskId, place } of allStandings(state)) places.get(taskId)?.push(place);
+  return [...places]
+    .filter(([, names]) => names.length !== 1)
+    .map(([key, names]) => ({ key, detail: names.sort().join(" and ") || "nowhere" }));
+}
+
+function misplacedReady(state: ModelState): Finding[] {
+  return state.ready.flatMap((row) => {
+    const task = state.tasks.get(row.taskId);
+    if (task === undefined || comparePlaces(row, task) === 0) return [];
+    const detail =
+      `${String(row.priority)}/${row.rank} in ready, ` +
+      `${String(task.priority)}/${task.rank} in task`;
+    return [{ key: row.taskId, detail }];
+  });
+}
+
+function crowdedExecutions(state: ModelState): Finding[] {
+  return [...state.executions.values()]
+    .filter((row) => {
+      const { spareMax } = definitionOf(state, row).settings;
+      const isHolder = row.state === "live" && row.tokenCount > 0;
+      return isHolder && row.claims.length > row.tokenCount * (1 + spareMax);
+    })
+    .map((row) => {
+      const started = row.claims.filter((claim) => !claim.isSpare).length;
+      const detail = `${String(started)} started, ${String(row.tokenCount)} tokens`;
+      return { key: row.executionId, detail };
+    });
+}
+
+function heldTokens(state: ModelState): { definition: DefinitionRow; grantee: string }[] {
+  return [...state.definitions.values()].flatMap((definition) =>
+    parseTokens(definition.executionTokens)
+      .filter((token) => token.isHeld)
+      .map(({ grantee }) => ({ definition, grantee })),
+  );
+}
+
+/** Live executions only: what the dead held stays in the string until the next asker comes. */
+function miscountedTokens(state: ModelState): Finding[] {
+  const grantees = heldTokens(state).map((token) => token.grantee);
+  return [...state.executions.values()].flatMap((row) => {
+    const held = grantees.filter((grantee) => grantee === row.executionId).length;
+    const isCounted = limitOf(definitionOf(state, row)) !== null;
+    const counted = isCounted ? row.tokenCount : 0;
+    if (row.state !== "live" || held === counted) return [];
+    const detail = `${String(held)} in the string, ${String(counted)} counted`;
+    return [{ key: row.executionId, detail }];
+  });
+}
+
+function surplusTokens(state: ModelState): Finding[] {
+  return [...state.definitions.values()].flatMap((definition) => {
+    const tokens = parseTokens(definition.executionTokens);
+    const held = tokens.filter((token) => token.isHeld).length;
+    const limit = limitOf(definition) ?? -1;
+    if (tokens.length <= Math.max(limit, held)) return [];
+    const detail = `${String(tokens.length)} tokens, limit ${String(limit)}`;
+    return [{ key: definition.name, detail }];
+  });
+}
+
+function slotsOf(state: ModelState, groupId: number): number[] {
+  return state.groupSlots.filter((row) => row.groupId === groupId).map((row) => row.slot);
+}
+
+function overfullGroups(state: ModelState): Finding[] {
+  return [...state.groups.values()].flatMap((group) => {
+    const used = slotsOf(state, group.groupId);
+    if (used.length <= 1_000 && used.every((slot) => slot >= 1 && slot <= 1_000)) return [];
+    const detail = `${String(used.length)} of ${String(group.slots)}`;
+    return [{ key: String(group.groupId), detail }];
+  });
+}
+
+function slotlessTasks(state: ModelState): Finding[] {
+  return allStandings(state).flatMap(({ taskId, place }) => {
+    const task = state.tasks.get(taskId);
+    if (task === undefined || task.groupId === null) return [];
+    if (place !== "ready" && place !== "claimed") return [];
+    const slots = countSlots(state, task);
+    return slots === 1 ? [] : [{ key: taskId, detail: `${place}, ${String(slots)} slots` }];
+  });
+}
+
+function countSlots(state: ModelState, task: TaskRow): number {
+  return state.groupSlots.filter(
+    (row) => row.groupId === task.groupId && row.taskId === task.taskId,
+  ).length;
+}
+
+function idleSlots(state: ModelState): Finding[] {
+  const mayRun = new Set(
+    allStandings(state)
+      .filter(({ place }) => place !== "group_waiting")
+      .map(({ taskId }) => taskId),
+  );
+  return state.groupSlots
+    .filter(({ groupId, taskId }) => {
+      const task = state.tasks.get(taskId);
+      return task?.groupId !== groupId || !mayRun.has(taskId);
+    })
+    .map((row) => ({ key: `${String(row.groupId)}/${String(row.slot)}`, detail: row.taskId }));
+}
+
+function neglectedGroups(state: ModelState): Finding[] {
+  return [...state.groups.values()].flatMap((group) => {
+    const used = slotsOf(state, group.groupId).length;
+    const waits = state.groupWaiting.some((row) => row.groupId === group.groupId);
+    if (group.isPaused || !waits || used >= group.slots) return [];
+    const detail = `${String(used)} of ${String(group.slots)} slots used`;
+    return [{ key: String(group.groupId), detail }];
+  });
+}

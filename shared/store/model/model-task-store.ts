@@ -1,0 +1,224 @@
+import { InvalidArgumentError } from "../../core/errors";
+import type { TaskId } from "../../core/ids";
+import type { Random } from "../../ports/random";
+import type * as port from "../../ports/task-store";
+import { unknownArgument } from "./arguments";
+import { completeTask, reportProgress, work } from "./claims";
+import { pauseDefinition, registerDefinition, resumeDefinition, setLimit } from "./definitions";
+import { enqueueTasks } from "./enqueue";
+import { finishExecution, heartbeat, startExecution } from "./executions";
+import { explainTask } from "./explain";
+import { failTasks } from "./failures";
+import { checkInvariants } from "./invariants";
+import { allStandings } from "./places";
+import { listDefinitions, listExecutions, listTasks, sweep } from "./read-models";
+import { reclaimExpired } from "./reclaim";
+import { definitionNamed } from "./rows";
+import { promoteScheduled } from "./schedule";
+import { createSequences, emptyState } from "./state";
+import type { Model, ModelState } from "./state";
+import { acquireTokens, releaseSurplus, releaseTokens } from "./tokens";
+import { ModelTransaction } from "./transaction";
+import type { Operation } from "./transaction";
+
+/** What the model depends on: the same clock and chance give the same history. */
+export interface ModelStoreOptions {
+  /** The database's clock: epoch milliseconds. It is read once per operation. */
+  clock: { now(): number };
+  random: Random;
+}
+
+/** What tests see of a model store. A copy: changing it changes nothing. */
+export interface ModelInspection {
+  /** Token strings by definition name. */
+  tokens: Record<string, string>;
+  /** By task id: ready, scheduled, group_waiting, claimed, or how it ended; several only when something is broken. */
+  places: Record<string, string[]>;
+  /** Every row. */
+  state: ModelState;
+}
+
+/**
+ * The store in memory: the executable specification of the SQL core, for tests without a database (users' tests, too).
+ * Answers and effects equal those of the SQL adapters. What it hasn't: durability, SQL (`query` throws), rows locked by
+ * others, and so `busy`, lock time-outs and waits. Each operation takes effect when its method is called.
+ */
+export class ModelTaskStore implements port.TaskStore {
+  readonly dialect = "model";
+  readonly #options: ModelStoreOptions;
+  readonly #sequences = createSequences();
+  readonly #transactions = new WeakSet<port.StoreTransaction>();
+  #state = emptyState();
+
+  constructor(options: ModelStoreOptions) {
+    this.#options = options;
+  }
+
+  async registerDefinition(input: port.RegisterDefinitionInput) {
+    return this.#run((model) => registerDefinition(model, input));
+  }
+
+  async setLimit(input: port.SetLimitInput) {
+    return this.#run((model) => setLimit(model, input));
+  }
+
+  async pauseDefinition(input: port.OperatorInput) {
+    return this.#run((model) => pauseDefinition(model, input));
+  }
+
+  async resumeDefinition(input: port.OperatorInput) {
+    return this.#run((model) => resumeDefinition(model, input));
+  }
+
+  async startExecution(input: port.StartExecutionInput) {
+    return this.#run((model) => startExecution(model, input));
+  }
+
+  async acquireTokens(input: Parameters<port.TaskStore["acquireTokens"]>[0]) {
+    return this.#run((model) => acquireTokens(model, input));
+  }
+
+  async releaseTokens(input: Parameters<port.TaskStore["releaseTokens"]>[0]) {
+    return this.#run((model) => releaseTokens(model, input));
+  }
+
+  async releaseSurplus(input: Parameters<port.TaskStore["releaseSurplus"]>[0]) {
+    return this.#run((model) => releaseSurplus(model, input));
+  }
+
+  async work(input: port.WorkInput) {
+    return this.#run((model) => work(model, input));
+  }
+
+  async completeTask(input: port.CompleteTaskInput, within?: port.StoreTransaction) {
+    return this.#run((model) => completeTask(model, input), within);
+  }
+
+  async failTasks(input: Parameters<port.TaskStore["failTasks"]>[0]) {
+    return this.#run((model) => failTasks(model, input));
+  }
+
+  async heartbeat(input: Parameters<port.TaskStore["heartbeat"]>[0]) {
+    return this.#run((model) => heartbeat(model, input));
+  }
+
+  async reportProgress(input: port.ReportProgressInput) {
+    return this.#run((model) => reportProgress(model, input));
+  }
+
+  async finishExecution(input: Parameters<port.TaskStore["finishExecution"]>[0]) {
+    return this.#run((model) => finishExecution(model, input));
+  }
+
+  async reclaimExpired(input: { most: number }) {
+    return this.#run((model) => reclaimExpired(model, input));
+  }
+
+  async enqueueTasks(input: port.EnqueueTasksInput, within?: port.StoreTransaction) {
+    return this.#run((model) => enqueueTasks(model, input, within !== undefined), within);
+  }
+
+  async promoteScheduled(input: { name: string; most: number }) {
+    return this.#run((model) => promoteScheduled(model, input));
+  }
+
+  async sweep(input: { most: number }) {
+    return this.#run((model) => sweep(model, input));
+  }
+
+  async listDefinitions(input: { name?: string }) {
+    return this.#run((model) => listDefinitions(model, input));
+  }
+
+  async listExecutions(input: port.ListExecutionsInput) {
+    return this.#run((model) => listExecutions(model, input));
+  }
+
+  async listTasks(input: Parameters<port.TaskStore["listTasks"]>[0]) {
+    return this.#run((model) => listTasks(model, input));
+  }
+
+  async explainTask(input: { taskId: TaskId }) {
+    return this.#run((model) => explainTask(model, input));
+  }
+
+  async checkInvariants() {
+    return this.#run((model) => checkInvariants(model.state));
+  }
+
+  /** See ModelTransaction for what it promises and where it differs from SQL. */
+  async transaction<Result>(
+    body: (transaction: port.StoreTransaction) => Promise<Result>,
+  ): Promise<Result> {
+    const transaction = new ModelTransaction();
+    this.#transactions.add(transaction);
+    let result: Result;
+    try {
+      result = await body(transaction);
+    } catch (error) {
+      transaction.rollBack();
+      throw error;
+    }
+    this.#state = transaction.commit(this.#model());
+    return result;
+  }
+
+  /** There is nothing to end. */
+  async close(): Promise<void> {
+    await Promise.resolve();
+  }
+
+  /** For tests: everything the store knows. */
+  inspect(): ModelInspection {
+    const state = structuredClone(this.#state);
+    const definitions = [...state.definitions.values()];
+    const places: Record<string, string[]> = {};
+    const standings = [
+      ...allStandings(state),
+      ...[...state.archive.values()].map((row) => ({
+        taskId: row.task.taskId,
+        place: row.outcome,
+      })),
+    ];
+    for (const { taskId, place } of standings) (places[taskId] ??= []).push(place);
+    return {
+      tokens: Object.fromEntries(definitions.map((row) => [row.name, row.executionTokens])),
+      places,
+      state,
+    };
+  }
+
+  /** For tests: puts a text where a definition's token string was. */
+  damageTokens(name: string, text: string): void {
+    definitionNamed(this.#state, name).executionTokens = text;
+  }
+
+  /** For tests: changes rows past the operations, to plant a fault or to remove a row. */
+  damage(change: (state: ModelState) => void): void {
+    change(this.#state);
+  }
+
+  /** For tests: asks for a task's end, as an operator's cancel does when the task is running. */
+  requestCancel(taskId: TaskId): void {
+    const task = this.#state.tasks.get(taskId);
+    if (task === undefined) throw unknownArgument(`task: unknown or finished (${taskId})`);
+    task.isCancelRequested = true;
+  }
+
+  #model(): Model {
+    return {
+      state: this.#state,
+      sequences: this.#sequences,
+      nowMs: this.#options.clock.now(),
+      random: this.#options.random,
+    };
+  }
+
+  #run<Answer>(operation: Operation<Answer>, within?: port.StoreTransaction): Answer {
+    if (within === undefined) return operation(this.#model());
+    if (!(within instanceof ModelTransaction) || !this.#transactions.has(within)) {
+      throw new InvalidArgumentError("Expected the transaction to be one of this model store's");
+    }
+    return within.run(operation, this.#model());
+  }
+}

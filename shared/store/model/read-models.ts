@@ -1,0 +1,246 @@
+import type {
+  DefinitionStatus,
+  ExecutionStatus,
+  ListExecutionsInput,
+  SweepAnswer,
+  SweptDefinition,
+  TaskListEntry,
+  TaskStore,
+} from "../../ports/task-store";
+import { expectRange, invalidArgument, left } from "./arguments";
+import { expiredExecutions } from "./reclaim";
+import {
+  compareNumbers,
+  compareTexts,
+  definitionNamed,
+  definitionOf,
+  hasReady,
+  limitOf,
+  readyOf,
+  taskOf,
+} from "./rows";
+import { dueOf, nextDueMs } from "./schedule";
+import type { ArchiveRow, DefinitionRow, ExecutionRow, Model } from "./state";
+import { liveTokens } from "./tokens";
+
+/** What `listTasks` is asked. */
+type ListTasksInput = Parameters<TaskStore["listTasks"]>[0];
+
+/** Counts stop here, so that reading costs the same whatever waits (P10). */
+const countMax = 10_000;
+
+/** sweep: tells what is due; changes nothing. */
+export function sweep(model: Model, input: { most: number }): SweepAnswer {
+  expectRange("most", input.most, [1, 1_000]);
+  const definitions = byName(model);
+  const dues = definitions.flatMap((definition) => nextDueMs(model, definition) ?? []);
+  return {
+    expired: Math.min(expiredExecutions(model).length, 1_000),
+    definitions: definitions
+      .map((definition) => sweepDefinition(model, definition))
+      .filter(({ ready, due }) => ready > 0 || due)
+      .slice(0, input.most),
+    nextDueMs: dues.length === 0 ? null : Math.min(...dues),
+  };
+}
+
+function sweepDefinition(model: Model, definition: DefinitionRow): SweptDefinition {
+  const limit = limitOf(definition);
+  const isListed = hasReady(model.state, definition) || dueOf(model, definition).length > 0;
+  // Tokens are read for listed definitions only: a damaged string elsewhere stops nobody.
+  const live = isListed && limit !== null ? liveTokens(model, definition).count : 0;
+  return {
+    name: definition.name,
+    ready: Math.min(readyOf(model.state, definition).length, 1_000),
+    free: limit === null ? 1_000 : Math.max(limit - live, 0),
+    due: dueOf(model, definition).length > 0,
+    paused: definition.isPaused,
+  };
+}
+
+function byName(model: Model): DefinitionRow[] {
+  return [...model.state.definitions.values()].sort((a, b) => compareTexts(a.name, b.name));
+}
+
+/** list_definitions: what is limited to what, who runs, what waits. */
+export function listDefinitions(
+  model: Model,
+  input: { name?: string },
+): { definitions: DefinitionStatus[] } {
+  const definitions = byName(model)
+    .filter((row) => input.name === undefined || row.name === input.name)
+    .map((row) => describeDefinition(model, row));
+  return { definitions };
+}
+
+function describeDefinition(model: Model, definition: DefinitionRow): DefinitionStatus {
+  const { state } = model;
+  const { settings } = definition;
+  const isOwn = (row: { definitionId: number }): boolean =>
+    row.definitionId === definition.definitionId;
+  const open = [...state.executions.values()].filter((row) => isOwn(row) && isOpen(row));
+  const ended = [...state.archive.values()].filter((row) => isOwn(row.task));
+  const count = (outcome: ArchiveRow["outcome"]): number =>
+    capped(ended.filter((row) => row.outcome === outcome));
+  return {
+    name: definition.name,
+    limit: limitOf(definition),
+    limitSource: definition.operatorLimit === "code" ? "code" : "operator",
+    codeLimit: settings.limit,
+    paused: definition.isPaused,
+    leaseMs: settings.leaseMs,
+    maxAttempts: settings.maxAttempts,
+    maxLost: settings.maxLost,
+    spareMax: settings.spareMax,
+    build: definition.build,
+    tokenFence: String(definition.tokenFence),
+    held: open.reduce((sum, row) => sum + row.tokenCount, 0),
+    executions: open.filter((row) => row.state === "live" && row.leaseUntilMs >= model.nowMs)
+      .length,
+    ready: capped(state.ready.filter(isOwn)),
+    scheduled: capped(state.scheduled.filter(isOwn)),
+    waiting: capped(state.groupWaiting.filter(isOwn)),
+    claimed: open.reduce((sum, row) => sum + row.claims.length, 0),
+    done: count("done"),
+    dead: count("dead"),
+    cancelled: count("cancelled"),
+    nextDueMs: nextDueMs(model, definition),
+  };
+}
+
+function capped(rows: readonly unknown[]): number {
+  return Math.min(rows.length, countMax);
+}
+
+/** Live, or dead and not yet reclaimed. */
+export function isOpen(execution: ExecutionRow): boolean {
+  return execution.state === "live" || execution.state === "dead";
+}
+
+/** list_executions: who works, with how many tokens; newest first. */
+export function listExecutions(
+  model: Model,
+  input: ListExecutionsInput,
+): { executions: ExecutionStatus[] } {
+  expectRange("most", input.most, [1, 1_000]);
+  const executions = [...model.state.executions.values()]
+    .filter((row) => !input.isOpen || isOpen(row))
+    .map((row) => ({ row, definition: definitionOf(model.state, row) }))
+    .filter(({ definition }) => input.name === undefined || definition.name === input.name)
+    .sort((a, b) => compareNumbers(b.row.executionId, a.row.executionId))
+    .slice(0, input.most)
+    .map(({ row, definition }) => ({
+      execution: row.executionId,
+      definition: definition.name,
+      state: row.state,
+      worker: row.worker,
+      startedAt: iso(row.startedAtMs),
+      endedAt: row.endedAtMs === null ? null : iso(row.endedAtMs),
+      leaseLeftMs: row.state === "live" ? Math.floor(row.leaseUntilMs - model.nowMs) : null,
+      tokens: row.tokenCount,
+      claimed: row.claims.length,
+      spare: row.claims.filter((claim) => claim.isSpare).length,
+    }));
+  return { executions };
+}
+
+/** An instant as the read models show it. */
+export function iso(atMs: number): string {
+  return new Date(atMs).toISOString();
+}
+
+const listableStates = ["ready", "scheduled", "waiting", "claimed", "done", "dead", "cancelled"];
+
+/** list_tasks: unfinished ones in the order in which they will be taken, finished ones newest first. */
+export function listTasks(model: Model, input: ListTasksInput): { tasks: TaskListEntry[] } {
+  expectRange("most", input.most, [1, 1_000]);
+  if (!listableStates.includes(input.state)) {
+    throw invalidArgument(
+      `state: expected ready, scheduled, waiting, claimed, done, dead or cancelled (${left(input.state, 220)})`,
+    );
+  }
+  const definition = definitionNamed(model.state, input.name);
+  const { state } = input;
+  const tasks =
+    state === "done" || state === "dead" || state === "cancelled"
+      ? listFinished(model, definition, state)
+      : listUnfinished(model, definition, state);
+  return { tasks: tasks.slice(0, input.most) };
+}
+
+function listFinished(
+  model: Model,
+  definition: DefinitionRow,
+  outcome: ArchiveRow["outcome"],
+): TaskListEntry[] {
+  return [...model.state.archive.values()]
+    .filter((row) => row.task.definitionId === definition.definitionId && row.outcome === outcome)
+    .sort((a, b) => b.finishedAtMs - a.finishedAtMs || compareNumbers(b.task.taskId, a.task.taskId))
+    .map((row) => ({
+      task: row.task.taskId,
+      kind: row.task.kind,
+      priority: row.task.priority,
+      state: outcome,
+      createdAt: iso(row.task.createdAtMs),
+      finishedAt: iso(row.finishedAtMs),
+      failedCount: row.task.failedCount,
+      lostCount: row.task.lostCount,
+      error: row.task.lastError,
+      worker: workerOf(model, row),
+    }));
+}
+
+/** Who made the last attempt; null: nobody did, or it isn't known. */
+export function workerOf(model: Model, row: Pick<ArchiveRow, "executionId">): string | null {
+  if (row.executionId === null) return null;
+  return model.state.executions.get(row.executionId)?.worker ?? null;
+}
+
+function listUnfinished(
+  model: Model,
+  definition: DefinitionRow,
+  place: "ready" | "scheduled" | "waiting" | "claimed",
+): TaskListEntry[] {
+  return rowsIn(model, place)
+    .filter((row) => row.definitionId === definition.definitionId)
+    .map((row) => {
+      const task = taskOf(model.state, row.taskId);
+      return {
+        task: task.taskId,
+        kind: task.kind,
+        priority: task.priority,
+        state: place,
+        createdAt: iso(task.createdAtMs),
+        dueAt: row.runAtMs === undefined ? null : iso(row.runAtMs),
+        failedCount: task.failedCount,
+        lostCount: task.lostCount,
+        error: task.lastError,
+        worker: row.worker ?? null,
+      };
+    });
+}
+
+interface ListedRow {
+  definitionId: number;
+  taskId: ArchiveRow["task"]["taskId"];
+  runAtMs?: number;
+  worker?: string;
+}
+
+function rowsIn(
+  { state }: Model,
+  place: "ready" | "scheduled" | "waiting" | "claimed",
+): ListedRow[] {
+  if (place === "ready") return state.ready;
+  if (place === "scheduled") return state.scheduled;
+  if (place === "waiting") return state.groupWaiting;
+  return [...state.executions.values()].filter(isOpen).flatMap((execution) =>
+    execution.claims
+      .map(({ taskId }) => ({
+        definitionId: execution.definitionId,
+        taskId,
+        worker: execution.worker,
+      }))
+      .sort((a, b) => compareNumbers(a.taskId, b.taskId)),
+  );
+}

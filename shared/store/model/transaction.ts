@@ -1,0 +1,107 @@
+import { InvalidArgumentError, StoreConflictError } from "../../core/errors";
+import type { StoreTransaction } from "../../ports/task-store";
+import type { Model, ModelState, SequenceName, Sequences } from "./state";
+
+/** An operation on a model: a function of nothing else. */
+export type Operation<Answer> = (model: Model) => Answer;
+
+/** A call inside a transaction, with all that it depended on beside the state. */
+interface RecordedCall {
+  readonly operation: Operation<unknown>;
+  readonly nowMs: number;
+  readonly numbers: readonly number[];
+  readonly answer: unknown;
+}
+
+/**
+ * A user's transaction on the model. It is the list of its calls: each new call, and the commit, runs the list on a copy
+ * of what is committed at that instant, at the times and with the numbers of the first run. Nobody else sees anything
+ * before the commit, a rollback forgets the list, and the commit is atomic.
+ *
+ * Limits. SQL makes others wait for what an open transaction holds: an equal dedupe key, the row of the execution whose
+ * task it completes. Here they go ahead, and the transaction is the one that loses: when a call of the list would be
+ * answered differently by now, it throws StoreConflictError and nothing happened. As in SQL, a call that threw dooms the
+ * transaction, whatever its body does with the error.
+ */
+export class ModelTransaction implements StoreTransaction {
+  readonly dialect = "model";
+  readonly #calls: RecordedCall[] = [];
+  #state: "open" | "doomed" | "over" = "open";
+
+  /** The model store has no SQL: handlers that write with it need a database. */
+  async query(): Promise<Record<string, unknown>[]> {
+    await Promise.resolve();
+    throw new InvalidArgumentError("the model store has no SQL");
+  }
+
+  /** Makes a call inside the transaction; `base` is what is committed now. */
+  run<Answer>(operation: Operation<Answer>, base: Model): Answer {
+    if (this.#state !== "open") {
+      throw new InvalidArgumentError("Expected the transaction to be open, not failed or over", {
+        code: "TASKGATE_STORE_CONTEXT",
+      });
+    }
+    try {
+      const numbers: number[] = [];
+      const sequences = recording(base.sequences, numbers);
+      const answer = operation({ ...base, state: this.#replay(base), sequences });
+      this.#calls.push({ operation, nowMs: base.nowMs, numbers, answer });
+      return answer;
+    } catch (error) {
+      this.#state = "doomed";
+      throw error;
+    }
+  }
+
+  /** Ends the transaction; answers the state with its writes, for the store to take over at once. */
+  commit(base: Model): ModelState {
+    if (this.#state === "doomed") {
+      throw new StoreConflictError("A call inside the transaction failed: nothing was committed");
+    }
+    this.#state = "over";
+    return this.#replay(base);
+  }
+
+  /** Ends the transaction without a trace. */
+  rollBack(): void {
+    this.#state = "over";
+  }
+
+  #replay(base: Model): ModelState {
+    const state = structuredClone(base.state);
+    for (const { operation, nowMs, numbers, answer } of this.#calls) {
+      const again = operation({ ...base, state, nowMs, sequences: replaying(numbers) });
+      if (JSON.stringify(again) !== JSON.stringify(answer)) {
+        throw new StoreConflictError(
+          "Another call changed what the transaction relied on: nothing was committed",
+        );
+      }
+    }
+    return state;
+  }
+}
+
+function recording(sequences: Sequences, numbers: number[]): Sequences {
+  return {
+    next(name: SequenceName): number {
+      const value = sequences.next(name);
+      numbers.push(value);
+      return value;
+    },
+  };
+}
+
+function replaying(numbers: readonly number[]): Sequences {
+  const left = [...numbers];
+  return {
+    next(): number {
+      const value = left.shift();
+      if (value === undefined) {
+        throw new StoreConflictError(
+          "Another call changed what the transaction relied on: nothing was committed",
+        );
+      }
+      return value;
+    },
+  };
+}

@@ -1,0 +1,18 @@
+-- Taskgate._NextDueMs: milliseconds until the definition's next scheduled task is due, 0 when it is; null: none is scheduled.
+-- In:     @TaskDefinitionId int
+-- Out:    bigint
+-- Raises: -
+-- Locks:  none
+-- Plan:   first entry of PK_Scheduled under the definition
+-- Twin:   postgres/sql/functions/_next_due_ms.sql
+CREATE OR ALTER FUNCTION Taskgate._NextDueMs (@TaskDefinitionId int)
+RETURNS bigint
+AS
+BEGIN
+  RETURN (
+    SELECT TOP (1) CASE WHEN s.RunAt > c.NowAt THEN DATEDIFF_BIG(MILLISECOND, c.NowAt, s.RunAt) ELSE 0 END
+    FROM (SELECT CONVERT(datetime2(3), SYSUTCDATETIME()) AS NowAt) AS c
+    CROSS JOIN Taskgate.Scheduled AS s WITH (FORCESEEK) -- the first entry, whatever statistics say
+    WHERE s.TaskDefinitionId = @TaskDefinitionId
+    ORDER BY s.RunAt, s.TaskId);
+END;

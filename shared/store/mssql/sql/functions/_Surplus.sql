@@ -1,0 +1,19 @@
+-- Taskgate._Surplus: tokens of a definition held above its limit, as of the last commit; 0 without a limit.
+-- In:     @TaskDefinitionId int
+-- Out:    int, 0 or more
+-- Raises: -
+-- Locks:  none
+-- Plan:   primary key; counts S:0 in the text, which a token id can't contain
+-- Twin:   postgres/sql/functions/_surplus.sql
+CREATE OR ALTER FUNCTION Taskgate._Surplus (@TaskDefinitionId int)
+RETURNS int
+AS
+BEGIN
+  RETURN (
+    SELECT CASE WHEN x.TaskLimit < 0 OR x.Held <= x.TaskLimit THEN 0 ELSE x.Held - x.TaskLimit END
+    FROM (
+      SELECT COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit) AS TaskLimit,
+             CONVERT(int, (DATALENGTH(d.ExecutionTokens) - DATALENGTH(REPLACE(d.ExecutionTokens, N'S:0', N''))) / 6) AS Held
+      FROM Taskgate.TaskDefinition AS d
+      WHERE d.TaskDefinitionId = @TaskDefinitionId) AS x);
+END;

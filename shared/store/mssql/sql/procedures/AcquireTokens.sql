@@ -1,0 +1,57 @@
+-- Taskgate.AcquireTokens: makes a live execution hold up to @Want tokens of its definition.
+-- In:     @TaskExecutionId bigint; @Want int 1..1000, what is held already counts into it
+-- Out:    Status: granted | limited | paused | fenced; Tokens: held by the execution now; Granted: of them new;
+--         TokenFence bigint; RetryInMs: when limited, the longest wait that makes sense without a hint;
+--         DeadHolders: tokens of this many dead executions were freed: call ReclaimExpired
+-- Raises: 50422 @Want out of range; 50490 inside a transaction
+-- Locks:  TaskDefinition, TaskExecution
+-- Isolation: of two askers the second waits for the row and decides by what the first one left (S0.11)
+-- Plan:   primary keys only; a denial on a full limit is one read, without lock or write (K11)
+-- Once:   a repeat grants nothing more than @Want
+-- Twin:   postgres/sql/functions/acquire_tokens.sql
+CREATE OR ALTER PROCEDURE Taskgate.AcquireTokens
+  @TaskExecutionId bigint, @Want int
+AS
+BEGIN
+  SET NOCOUNT, XACT_ABORT ON;
+  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+  IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
+  DECLARE @vMessage nvarchar(2048), @vStatus nvarchar(20), @vDefinition int, @vState tinyint, @vTokenCount int, @vTokens int = 0,
+          @vGranted int = 0, @vTokenFence bigint, @vRetryInMs bigint, @vDead int = 0,
+          @vFreed int, @vHeld int, @vLimit int, @vPaused bit, @vIsLive bit, @vIgnored nvarchar(20);
+
+  IF @Want IS NULL OR @Want NOT BETWEEN 1 AND 1000
+  BEGIN
+    SET @vMessage = N'want: expected 1..1000 (' + COALESCE(CONVERT(nvarchar(11), @Want), N'<NULL>') + N')';
+    THROW 50422, @vMessage, 1;
+  END;
+  BEGIN TRY
+    SELECT @vDefinition = e.TaskDefinitionId, @vState = e.State, @vTokenCount = e.TokenCount
+    FROM Taskgate.TaskExecution AS e
+    WHERE e.TaskExecutionId = @TaskExecutionId;
+    IF @vState IS NULL OR @vState <> 1
+      SET @vStatus = N'fenced';
+    ELSE IF @vTokenCount = 0
+      EXEC Taskgate._DenyEarly @TaskDefinitionId = @vDefinition, @oStatus = @vStatus OUTPUT, @oRetryInMs = @vRetryInMs OUTPUT;
+    IF @vStatus IS NULL
+    BEGIN
+      BEGIN TRANSACTION;
+      EXEC Taskgate._SettleTokens @TaskDefinitionId = @vDefinition, @TaskExecutionId = @TaskExecutionId, @Want = @Want, @Keep = NULL,
+        @SurplusMost = NULL, @oOwn = @vTokens OUTPUT, @oGranted = @vGranted OUTPUT, @oFreed = @vFreed OUTPUT,
+        @oHeld = @vHeld OUTPUT, @oLimit = @vLimit OUTPUT, @oTokenFence = @vTokenFence OUTPUT, @oPaused = @vPaused OUTPUT,
+        @oDead = @vDead OUTPUT, @oIsLive = @vIsLive OUTPUT;
+      COMMIT TRANSACTION;
+      SET @vStatus = CASE WHEN @vIsLive = 0 THEN N'fenced' WHEN @vTokens > 0 THEN N'granted' WHEN @vPaused = 1 THEN N'paused'
+                          ELSE N'limited' END;
+      SET @vRetryInMs = NULL;
+      IF @vStatus = N'limited' -- nothing is locked any more
+        EXEC Taskgate._DenyEarly @TaskDefinitionId = @vDefinition, @oStatus = @vIgnored OUTPUT, @oRetryInMs = @vRetryInMs OUTPUT;
+    END;
+  END TRY
+  BEGIN CATCH
+    IF XACT_STATE() <> 0 ROLLBACK TRANSACTION;
+    THROW;
+  END CATCH;
+  SELECT @vStatus AS [Status], @vTokens AS [Tokens], @vGranted AS [Granted], @vTokenFence AS [TokenFence],
+         @vRetryInMs AS [RetryInMs], @vDead AS [DeadHolders];
+END;

@@ -1,0 +1,106 @@
+-- Taskgate.Heartbeat: renews the leases of all executions of one process, and tells what they should know.
+-- In:     @Executions: JSON array of 1..1000 {execution, started: [task ids]}: spare claims started since the last report
+-- Out:    Status: done; Executions: JSON array, by execution id, of {execution, status: renewed | fenced | ended | busy (its row
+--         was locked by its own call, which renews it), leaseMs, cancel: [task ids], surplus, paused}
+-- Raises: 50422 not such a list; 50490 inside a transaction; 1222 locked for longer than 2 s
+-- Locks:  TaskExecution ascending, by skip; Claim (of those)
+-- Isolation: against a reclaim or an acquire of the same execution: whoever locks its row first decides, the other skips.
+--         Definitions are read before any row is locked, cancel requests after the commit: nothing is read while rows are held
+-- Plan:   primary keys
+-- Once:   naturally
+-- Twin:   postgres/sql/functions/heartbeat.sql
+CREATE OR ALTER PROCEDURE Taskgate.Heartbeat
+  @Executions nvarchar(max)
+AS
+BEGIN
+  SET NOCOUNT, XACT_ABORT ON;
+  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+  SET LOCK_TIMEOUT 2000;
+  IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
+  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vCount int = 0, @vAnswer nvarchar(max);
+  DECLARE @vBeat TABLE (
+    TaskExecutionId bigint NOT NULL PRIMARY KEY CLUSTERED, TaskDefinitionId int NULL, HasStarted bit NOT NULL, IsRenewed bit NOT NULL);
+  DECLARE @vStarted TABLE (TaskExecutionId bigint NOT NULL, TaskId bigint NOT NULL, PRIMARY KEY CLUSTERED (TaskExecutionId, TaskId));
+  DECLARE @vDefinition TABLE (
+    TaskDefinitionId int NOT NULL PRIMARY KEY CLUSTERED, LeaseMs int NOT NULL, Paused bit NOT NULL, Surplus int NOT NULL);
+  DECLARE @vRenewed TABLE (TaskExecutionId bigint NOT NULL PRIMARY KEY CLUSTERED);
+  DECLARE @vCancel TABLE (TaskExecutionId bigint NOT NULL PRIMARY KEY CLUSTERED, TaskIds nvarchar(max) NOT NULL);
+
+  IF ISJSON(@Executions) = 1 AND LEFT(LTRIM(@Executions), 1) = N'[' SELECT @vCount = COUNT(*) FROM OPENJSON(@Executions) AS j;
+  IF @vCount NOT BETWEEN 1 AND 1000 THROW 50422, N'executions: expected a JSON array of 1..1000 entries', 1;
+  INSERT INTO @vStarted (TaskExecutionId, TaskId)
+  SELECT DISTINCT v.Execution, CONVERT(bigint, s.[value])
+  FROM OPENJSON(@Executions) AS j
+  CROSS APPLY OPENJSON(j.[value]) WITH (Execution bigint N'$.execution', Started nvarchar(max) N'$.started' AS JSON) AS v
+  CROSS APPLY OPENJSON(v.Started) AS s
+  WHERE v.Execution IS NOT NULL AND s.[value] IS NOT NULL;
+  INSERT INTO @vBeat (TaskExecutionId, HasStarted, IsRenewed)
+  SELECT DISTINCT v.Execution, CASE WHEN EXISTS (SELECT 1 FROM @vStarted AS s WHERE s.TaskExecutionId = v.Execution) THEN 1 ELSE 0 END, 0
+  FROM OPENJSON(@Executions) AS j
+  CROSS APPLY OPENJSON(j.[value]) WITH (Execution bigint N'$.execution') AS v
+  WHERE v.Execution IS NOT NULL;
+
+  BEGIN TRY
+    UPDATE b
+    SET TaskDefinitionId = e.TaskDefinitionId
+    FROM @vBeat AS b
+    INNER JOIN Taskgate.TaskExecution AS e WITH (READCOMMITTEDLOCK, READPAST) -- steps over locked rows: they are busy
+      ON e.TaskExecutionId = b.TaskExecutionId
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per execution
+    INSERT INTO @vDefinition (TaskDefinitionId, LeaseMs, Paused, Surplus)
+    SELECT d.TaskDefinitionId, d.LeaseMs, d.Paused, Taskgate._Surplus(d.TaskDefinitionId)
+    FROM (SELECT DISTINCT b.TaskDefinitionId FROM @vBeat AS b WHERE b.TaskDefinitionId IS NOT NULL) AS x
+    INNER JOIN Taskgate.TaskDefinition AS d ON d.TaskDefinitionId = x.TaskDefinitionId
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per definition
+
+    BEGIN TRANSACTION;
+    UPDATE e
+    SET LeaseUntil = DATEADD(MILLISECOND, d.LeaseMs, @vNow)
+    OUTPUT inserted.TaskExecutionId INTO @vRenewed (TaskExecutionId)
+    FROM @vBeat AS b
+    INNER JOIN @vDefinition AS d ON d.TaskDefinitionId = b.TaskDefinitionId
+    INNER JOIN Taskgate.TaskExecution AS e WITH (ROWLOCK, UPDLOCK, READPAST) -- skip, don't wait; state tested under the lock
+      ON e.TaskExecutionId = b.TaskExecutionId
+    WHERE e.State = 1
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per execution, ascending
+    IF EXISTS (SELECT 1 FROM @vStarted AS s)
+      UPDATE c
+      SET IsSpare = 0
+      FROM @vBeat AS b
+      INNER JOIN @vRenewed AS r ON r.TaskExecutionId = b.TaskExecutionId
+      INNER JOIN Taskgate.Claim AS c WITH (ROWLOCK, UPDLOCK, INDEX (PK_Claim)) -- own claims only: by task it could be another's
+        ON c.TaskExecutionId = r.TaskExecutionId
+      WHERE b.HasStarted = 1 AND c.IsSpare = 1
+        AND EXISTS (SELECT 1 FROM @vStarted AS s WHERE s.TaskExecutionId = c.TaskExecutionId AND s.TaskId = c.TaskId)
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one range per execution
+    COMMIT TRANSACTION;
+
+    UPDATE b SET IsRenewed = 1 FROM @vBeat AS b WHERE b.TaskExecutionId IN (SELECT r.TaskExecutionId FROM @vRenewed AS r);
+    INSERT INTO @vCancel (TaskExecutionId, TaskIds)
+    SELECT r.TaskExecutionId,
+           STRING_AGG(CONVERT(nvarchar(max), N'"' + CONVERT(nvarchar(20), t.TaskId) + N'"'), N',') WITHIN GROUP (ORDER BY t.TaskId)
+    FROM @vRenewed AS r
+    INNER JOIN Taskgate.Claim AS c WITH (INDEX (PK_Claim)) ON c.TaskExecutionId = r.TaskExecutionId -- the execution's range
+    INNER JOIN Taskgate.Task AS t ON t.TaskId = c.TaskId
+    WHERE t.CancelRequested = 1
+    GROUP BY r.TaskExecutionId
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one range per execution, one seek per task
+    SELECT @vAnswer = N'[' + STRING_AGG(CONVERT(nvarchar(max), N'{"execution":"' + CONVERT(nvarchar(20), b.TaskExecutionId) + N'"')
+             + CASE WHEN b.IsRenewed = 1
+                 THEN N',"status":"renewed","leaseMs":' + CONVERT(nvarchar(11), d.LeaseMs)
+                   + N',"paused":' + CASE d.Paused WHEN 1 THEN N'true' ELSE N'false' END
+                   + N',"surplus":' + CONVERT(nvarchar(11), d.Surplus) + N',"cancel":[' + COALESCE(x.TaskIds, N'') + N']}'
+                 ELSE N',"status":"' + CASE e.State WHEN 1 THEN N'busy' WHEN 2 THEN N'ended' ELSE N'fenced' END + N'"}' END, N',')
+             WITHIN GROUP (ORDER BY b.TaskExecutionId) + N']'
+    FROM @vBeat AS b
+    LEFT JOIN @vDefinition AS d ON d.TaskDefinitionId = b.TaskDefinitionId
+    LEFT JOIN @vCancel AS x ON x.TaskExecutionId = b.TaskExecutionId
+    LEFT JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = b.TaskExecutionId AND b.IsRenewed = 0
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per execution that wasn't renewed
+  END TRY
+  BEGIN CATCH
+    IF XACT_STATE() <> 0 ROLLBACK TRANSACTION;
+    THROW;
+  END CATCH;
+  SELECT N'done' AS [Status], COALESCE(@vAnswer, N'[]') AS [Executions];
+END;

@@ -1,0 +1,142 @@
+-- Taskgate.RegisterDefinition: writes what the code says of a definition; an operator's overrides stay.
+-- In:     @Name 1..200 characters without leading or trailing blanks; @Build bigint: an older one changes nothing;
+--         @SettingsHash: of all settings below; @RegisteredBy: who, for the audit
+--         @Limit -1 none | 0 nothing starts | 1..1000; @LeaseMs 1000..86400000; @MaxAttempts 1..1000; @MaxLost 0..1000;
+--         @RetryBaseMs 0..86400000; @RetryCapMs @RetryBaseMs..2147483647; @SpareMax 0..1000;
+--         @GroupSlots 1..1000; @GroupStrict; @RetainDoneMs, @RetainDeadMs 0..3153600000000
+-- Out:    Status: created | updated | exists | outdated (an older build asked); TaskDefinitionId int
+-- Raises: 50422 a value out of range, naming field and value; 50490 inside a transaction
+-- Locks:  TaskDefinition: the new name's place, then the row
+-- Isolation: two callers with one new name: the second waits for the place, then finds the row. With one old name: the
+--         second waits for the row, then tests the build again
+-- Plan:   unique name, then primary key
+-- Once:   by name and hash: a repeat is `exists`
+-- Twin:   postgres/sql/functions/register_definition.sql
+CREATE OR ALTER PROCEDURE Taskgate.RegisterDefinition
+  @Name nvarchar(max), @Build bigint, @SettingsHash nvarchar(max), @RegisteredBy nvarchar(200),
+  @Limit int, @LeaseMs int, @MaxAttempts smallint, @MaxLost smallint, @RetryBaseMs int, @RetryCapMs int,
+  @SpareMax smallint, @GroupSlots smallint, @GroupStrict bit, @RetainDoneMs bigint, @RetainDeadMs bigint
+AS
+BEGIN
+  SET NOCOUNT, XACT_ABORT ON;
+  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+  IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
+  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vName nvarchar(200), @vHash nvarchar(64),
+          @vStatus nvarchar(20), @vDefinition int, @vBuild bigint, @vIsSame bit, @vOverride int,
+          @vOld int, @vNew int, @vHeld int, @vSurplus int;
+  DECLARE @vCreated TABLE (TaskDefinitionId int NOT NULL PRIMARY KEY CLUSTERED);
+  DECLARE @vBefore TABLE (
+    TaskDefinitionId int NOT NULL PRIMARY KEY CLUSTERED, ConcurrencyLimit int NOT NULL, LeaseMs int NOT NULL,
+    MaxAttempts smallint NOT NULL, MaxLost smallint NOT NULL, RetryBaseMs int NOT NULL, RetryCapMs int NOT NULL,
+    SpareMax smallint NOT NULL, GroupSlots smallint NOT NULL, GroupStrict bit NOT NULL, RetainDoneMs bigint NOT NULL,
+    RetainDeadMs bigint NOT NULL, Build bigint NOT NULL);
+
+  SET @vMessage = CASE
+    WHEN @Name IS NULL OR DATALENGTH(@Name) NOT BETWEEN 2 AND 400 OR DATALENGTH(@Name) <> DATALENGTH(LTRIM(RTRIM(@Name)))
+      THEN N'name: expected 1..200 characters without blanks at either end (' + COALESCE(REPLACE(LEFT(@Name, 220), N'%', N'%%'), N'null') + N')'
+    WHEN @Build IS NULL OR @Build < 0
+      THEN N'build: expected 0 or more (' + COALESCE(CONVERT(nvarchar(20), @Build), N'null') + N')'
+    WHEN @SettingsHash IS NULL OR DATALENGTH(@SettingsHash) NOT BETWEEN 2 AND 128
+      THEN N'settings_hash: expected 1..64 characters'
+    WHEN @Limit IS NULL OR @Limit NOT BETWEEN -1 AND 1000
+      THEN N'limit: expected -1..1000 (' + COALESCE(CONVERT(nvarchar(20), @Limit), N'null') + N')'
+    WHEN @LeaseMs IS NULL OR @LeaseMs NOT BETWEEN 1000 AND 86400000
+      THEN N'lease_ms: expected 1000..86400000 (' + COALESCE(CONVERT(nvarchar(20), @LeaseMs), N'null') + N')'
+    WHEN @MaxAttempts IS NULL OR @MaxAttempts NOT BETWEEN 1 AND 1000
+      THEN N'max_attempts: expected 1..1000 (' + COALESCE(CONVERT(nvarchar(20), @MaxAttempts), N'null') + N')'
+    WHEN @MaxLost IS NULL OR @MaxLost NOT BETWEEN 0 AND 1000
+      THEN N'max_lost: expected 0..1000 (' + COALESCE(CONVERT(nvarchar(20), @MaxLost), N'null') + N')'
+    WHEN @RetryBaseMs IS NULL OR @RetryBaseMs NOT BETWEEN 0 AND 86400000
+      THEN N'retry_base_ms: expected 0..86400000 (' + COALESCE(CONVERT(nvarchar(20), @RetryBaseMs), N'null') + N')'
+    WHEN @RetryCapMs IS NULL OR @RetryCapMs < @RetryBaseMs
+      THEN N'retry_cap_ms: expected retry_base_ms or more (' + COALESCE(CONVERT(nvarchar(20), @RetryCapMs), N'null') + N')'
+    WHEN @SpareMax IS NULL OR @SpareMax NOT BETWEEN 0 AND 1000
+      THEN N'spare_max: expected 0..1000 (' + COALESCE(CONVERT(nvarchar(20), @SpareMax), N'null') + N')'
+    WHEN @GroupSlots IS NULL OR @GroupSlots NOT BETWEEN 1 AND 1000
+      THEN N'group_slots: expected 1..1000 (' + COALESCE(CONVERT(nvarchar(20), @GroupSlots), N'null') + N')'
+    WHEN @GroupStrict IS NULL THEN N'group_strict: expected true or false (null)'
+    WHEN @RetainDoneMs IS NULL OR @RetainDoneMs NOT BETWEEN 0 AND 3153600000000
+      THEN N'retain_done_ms: expected 0..3153600000000 (' + COALESCE(CONVERT(nvarchar(20), @RetainDoneMs), N'null') + N')'
+    WHEN @RetainDeadMs IS NULL OR @RetainDeadMs NOT BETWEEN 0 AND 3153600000000
+      THEN N'retain_dead_ms: expected 0..3153600000000 (' + COALESCE(CONVERT(nvarchar(20), @RetainDeadMs), N'null') + N')'
+    END;
+  IF @vMessage IS NOT NULL THROW 50422, @vMessage, 1;
+  SET @vName = @Name;
+  SET @vHash = @SettingsHash;
+
+  BEGIN TRY
+    SELECT @vDefinition = d.TaskDefinitionId, @vBuild = d.Build, @vIsSame = CASE WHEN d.SettingsHash = @vHash THEN 1 ELSE 0 END
+    FROM Taskgate.TaskDefinition AS d
+    WHERE d.Name = @vName;
+    BEGIN TRANSACTION;
+    IF @vDefinition IS NULL
+    BEGIN
+      INSERT INTO Taskgate.TaskDefinition (Name, ConcurrencyLimit, CreatedAt)
+      OUTPUT inserted.TaskDefinitionId INTO @vCreated (TaskDefinitionId)
+      SELECT @vName, 0, @vNow
+      WHERE NOT EXISTS (
+        SELECT 1 FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- keeps the place of a missing name
+        WHERE d.Name = @vName);
+      SELECT @vDefinition = c.TaskDefinitionId, @vStatus = N'created' FROM @vCreated AS c;
+      IF @vDefinition IS NULL -- somebody else was first
+        SELECT @vDefinition = d.TaskDefinitionId, @vBuild = d.Build, @vIsSame = CASE WHEN d.SettingsHash = @vHash THEN 1 ELSE 0 END
+        FROM Taskgate.TaskDefinition AS d
+        WHERE d.Name = @vName;
+    END;
+    IF @vStatus IS NULL
+      SET @vStatus = CASE WHEN @vBuild > @Build THEN N'outdated' WHEN @vBuild = @Build AND @vIsSame = 1 THEN N'exists' ELSE N'updated' END;
+
+    IF @vStatus IN (N'created', N'updated')
+    BEGIN
+      INSERT INTO @vBefore (
+        TaskDefinitionId, ConcurrencyLimit, LeaseMs, MaxAttempts, MaxLost, RetryBaseMs, RetryCapMs, SpareMax, GroupSlots, GroupStrict,
+        RetainDoneMs, RetainDeadMs, Build)
+      SELECT d.TaskDefinitionId, d.ConcurrencyLimit, d.LeaseMs, d.MaxAttempts, d.MaxLost, d.RetryBaseMs, d.RetryCapMs, d.SpareMax,
+             d.GroupSlots, d.GroupStrict, d.RetainDoneMs, d.RetainDeadMs, d.Build
+      FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- one key, kept to the end; waiters in order of arrival
+      WHERE d.TaskDefinitionId = @vDefinition;
+      SELECT @vOverride = d.ConcurrencyLimitOverride
+      FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- the row as it is now, not a version of it
+      WHERE d.TaskDefinitionId = @vDefinition;
+      IF EXISTS (SELECT 1 FROM @vBefore AS b WHERE b.Build > @Build) SET @vStatus = N'outdated';
+    END;
+    IF @vStatus IN (N'created', N'updated')
+    BEGIN
+      EXEC Taskgate._ChangeLimit @TaskDefinitionId = @vDefinition, @Limit = @Limit, @Override = @vOverride,
+        @oOld = @vOld OUTPUT, @oNew = @vNew OUTPUT, @oHeld = @vHeld OUTPUT, @oSurplus = @vSurplus OUTPUT;
+      UPDATE d
+      SET LeaseMs = @LeaseMs, MaxAttempts = @MaxAttempts, MaxLost = @MaxLost, RetryBaseMs = @RetryBaseMs, RetryCapMs = @RetryCapMs,
+          SpareMax = @SpareMax, GroupSlots = @GroupSlots, GroupStrict = @GroupStrict, RetainDoneMs = @RetainDoneMs,
+          RetainDeadMs = @RetainDeadMs, Build = @Build, SettingsHash = @vHash
+      FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- the key is ours already
+      WHERE d.TaskDefinitionId = @vDefinition;
+      IF @vStatus = N'created'
+        INSERT INTO Taskgate.SettingAudit (TaskDefinitionId, Setting, OldValue, NewValue, Source, ChangedBy, ChangedAt)
+        VALUES (@vDefinition, N'limit', NULL, CONVERT(nvarchar(20), @Limit), N'code', @RegisteredBy, @vNow);
+      ELSE
+        INSERT INTO Taskgate.SettingAudit (TaskDefinitionId, Setting, OldValue, NewValue, Source, ChangedBy, ChangedAt)
+        SELECT @vDefinition, v.Setting, v.OldValue, v.NewValue, N'code', @RegisteredBy, @vNow
+        FROM @vBefore AS b
+        CROSS APPLY (VALUES
+          (N'limit', CONVERT(nvarchar(20), b.ConcurrencyLimit), CONVERT(nvarchar(20), @Limit)),
+          (N'lease_ms', CONVERT(nvarchar(20), b.LeaseMs), CONVERT(nvarchar(20), @LeaseMs)),
+          (N'max_attempts', CONVERT(nvarchar(20), b.MaxAttempts), CONVERT(nvarchar(20), @MaxAttempts)),
+          (N'max_lost', CONVERT(nvarchar(20), b.MaxLost), CONVERT(nvarchar(20), @MaxLost)),
+          (N'retry_base_ms', CONVERT(nvarchar(20), b.RetryBaseMs), CONVERT(nvarchar(20), @RetryBaseMs)),
+          (N'retry_cap_ms', CONVERT(nvarchar(20), b.RetryCapMs), CONVERT(nvarchar(20), @RetryCapMs)),
+          (N'spare_max', CONVERT(nvarchar(20), b.SpareMax), CONVERT(nvarchar(20), @SpareMax)),
+          (N'group_slots', CONVERT(nvarchar(20), b.GroupSlots), CONVERT(nvarchar(20), @GroupSlots)),
+          (N'group_strict', CASE b.GroupStrict WHEN 1 THEN N'true' ELSE N'false' END, CASE @GroupStrict WHEN 1 THEN N'true' ELSE N'false' END),
+          (N'retain_done_ms', CONVERT(nvarchar(20), b.RetainDoneMs), CONVERT(nvarchar(20), @RetainDoneMs)),
+          (N'retain_dead_ms', CONVERT(nvarchar(20), b.RetainDeadMs), CONVERT(nvarchar(20), @RetainDeadMs)),
+          (N'build', CONVERT(nvarchar(20), b.Build), CONVERT(nvarchar(20), @Build))) AS v (Setting, OldValue, NewValue)
+        WHERE v.OldValue <> v.NewValue;
+    END;
+    COMMIT TRANSACTION;
+  END TRY
+  BEGIN CATCH
+    IF XACT_STATE() <> 0 ROLLBACK TRANSACTION;
+    THROW;
+  END CATCH;
+  SELECT @vStatus AS [Status], @vDefinition AS [TaskDefinitionId];
+END;

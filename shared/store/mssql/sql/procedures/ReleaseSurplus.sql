@@ -1,0 +1,48 @@
+-- Taskgate.ReleaseSurplus: after a limit was lowered: gives back idle tokens, but only as many as are held above the limit.
+-- In:     @TaskExecutionId bigint; @Most int 1..1000: tokens no task of this execution is using
+-- Out:    Status: released | fenced; Tokens: still held; Freed: given back; Surplus: still held above the limit by all
+-- Raises: 50422 @Most out of range; 50490 inside a transaction
+-- Locks:  TaskDefinition, TaskExecution: the number is decided under the row's lock, so two holders never give back twice
+-- Isolation: of two holders the second waits for the row and finds that much less surplus
+-- Plan:   primary keys only
+-- Once:   a repeat finds less surplus and gives back that much less
+-- Twin:   postgres/sql/functions/release_surplus.sql
+CREATE OR ALTER PROCEDURE Taskgate.ReleaseSurplus
+  @TaskExecutionId bigint, @Most int
+AS
+BEGIN
+  SET NOCOUNT, XACT_ABORT ON;
+  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+  IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
+  DECLARE @vMessage nvarchar(2048), @vStatus nvarchar(20), @vDefinition int, @vTokens int = 0, @vFreed int = 0, @vSurplus int = 0,
+          @vGranted int, @vHeld int, @vLimit int, @vTokenFence bigint, @vPaused bit, @vDead int, @vIsLive bit;
+
+  IF @Most IS NULL OR @Most NOT BETWEEN 1 AND 1000
+  BEGIN
+    SET @vMessage = N'most: expected 1..1000 (' + COALESCE(CONVERT(nvarchar(11), @Most), N'<NULL>') + N')';
+    THROW 50422, @vMessage, 1;
+  END;
+  BEGIN TRY
+    SELECT @vDefinition = e.TaskDefinitionId
+    FROM Taskgate.TaskExecution AS e
+    WHERE e.TaskExecutionId = @TaskExecutionId AND e.State = 1;
+    IF @vDefinition IS NULL
+      SET @vStatus = N'fenced';
+    ELSE
+    BEGIN
+      BEGIN TRANSACTION;
+      EXEC Taskgate._SettleTokens @TaskDefinitionId = @vDefinition, @TaskExecutionId = @TaskExecutionId, @Want = NULL, @Keep = NULL,
+        @SurplusMost = @Most, @oOwn = @vTokens OUTPUT, @oGranted = @vGranted OUTPUT, @oFreed = @vFreed OUTPUT,
+        @oHeld = @vHeld OUTPUT, @oLimit = @vLimit OUTPUT, @oTokenFence = @vTokenFence OUTPUT, @oPaused = @vPaused OUTPUT,
+        @oDead = @vDead OUTPUT, @oIsLive = @vIsLive OUTPUT;
+      COMMIT TRANSACTION;
+      SET @vStatus = CASE WHEN @vIsLive = 1 THEN N'released' ELSE N'fenced' END;
+      SET @vSurplus = CASE WHEN @vLimit = -1 OR @vHeld <= @vLimit THEN 0 ELSE @vHeld - @vLimit END;
+    END;
+  END TRY
+  BEGIN CATCH
+    IF XACT_STATE() <> 0 ROLLBACK TRANSACTION;
+    THROW;
+  END CATCH;
+  SELECT @vStatus AS [Status], @vTokens AS [Tokens], @vFreed AS [Freed], @vSurplus AS [Surplus];
+END;

@@ -1,0 +1,50 @@
+-- Taskgate.ReleaseTokens: gives back tokens until the execution holds at most @Keep.
+-- In:     @TaskExecutionId bigint; @Keep int 0..1000
+-- Out:    Status: released | fenced; Tokens: still held; Freed: really given back; Ready: tasks wait for them (a hint is due)
+-- Raises: 50422 @Keep out of range; 50490 inside a transaction
+-- Locks:  TaskDefinition, TaskExecution
+-- Isolation: an acquire that comes second waits for the row and finds the tokens free
+-- Plan:   primary keys only
+-- Once:   by what is kept, not by what is given: a repeat, a stranger or a dead holder frees 0 (S0.10)
+-- Twin:   postgres/sql/functions/release_tokens.sql
+CREATE OR ALTER PROCEDURE Taskgate.ReleaseTokens
+  @TaskExecutionId bigint, @Keep int
+AS
+BEGIN
+  SET NOCOUNT, XACT_ABORT ON;
+  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+  IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
+  DECLARE @vMessage nvarchar(2048), @vStatus nvarchar(20), @vDefinition int, @vTokens int = 0, @vFreed int = 0, @vReady bit = 0,
+          @vGranted int, @vHeld int, @vLimit int, @vTokenFence bigint, @vPaused bit, @vDead int, @vIsLive bit;
+
+  IF @Keep IS NULL OR @Keep NOT BETWEEN 0 AND 1000
+  BEGIN
+    SET @vMessage = N'keep: expected 0..1000 (' + COALESCE(CONVERT(nvarchar(11), @Keep), N'<NULL>') + N')';
+    THROW 50422, @vMessage, 1;
+  END;
+  BEGIN TRY
+    SELECT @vDefinition = e.TaskDefinitionId
+    FROM Taskgate.TaskExecution AS e
+    WHERE e.TaskExecutionId = @TaskExecutionId AND e.State = 1;
+    IF @vDefinition IS NULL
+      SET @vStatus = N'fenced';
+    ELSE
+    BEGIN
+      BEGIN TRANSACTION;
+      EXEC Taskgate._SettleTokens @TaskDefinitionId = @vDefinition, @TaskExecutionId = @TaskExecutionId, @Want = NULL, @Keep = @Keep,
+        @SurplusMost = NULL, @oOwn = @vTokens OUTPUT, @oGranted = @vGranted OUTPUT, @oFreed = @vFreed OUTPUT,
+        @oHeld = @vHeld OUTPUT, @oLimit = @vLimit OUTPUT, @oTokenFence = @vTokenFence OUTPUT, @oPaused = @vPaused OUTPUT,
+        @oDead = @vDead OUTPUT, @oIsLive = @vIsLive OUTPUT;
+      COMMIT TRANSACTION;
+      SET @vStatus = CASE WHEN @vIsLive = 1 THEN N'released' ELSE N'fenced' END;
+      IF @vFreed > 0 AND EXISTS (
+        SELECT 1 FROM Taskgate.Ready AS r WITH (FORCESEEK) WHERE r.TaskDefinitionId = @vDefinition) -- one probe
+        SET @vReady = 1;
+    END;
+  END TRY
+  BEGIN CATCH
+    IF XACT_STATE() <> 0 ROLLBACK TRANSACTION;
+    THROW;
+  END CATCH;
+  SELECT @vStatus AS [Status], @vTokens AS [Tokens], @vFreed AS [Freed], @vReady AS [Ready];
+END;

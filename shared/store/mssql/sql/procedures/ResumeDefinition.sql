@@ -1,0 +1,48 @@
+-- Taskgate.ResumeDefinition: takes a pause away; send a hint when it says ready.
+-- In:     @Name; @ChangedBy, @Reason for the audit
+-- Out:    Status: resumed | exists (it was so already); Ready: tasks wait
+-- Raises: 50404 unknown definition; 50490 inside a transaction; 1222 locked for longer than 2 s
+-- Locks:  TaskDefinition
+-- Isolation: of two callers the second waits for the row and finds it resumed
+-- Plan:   unique name, primary key
+-- Once:   by value
+-- Twin:   postgres/sql/functions/resume_definition.sql
+CREATE OR ALTER PROCEDURE Taskgate.ResumeDefinition
+  @Name nvarchar(max), @ChangedBy nvarchar(200), @Reason nvarchar(400) = NULL
+AS
+BEGIN
+  SET NOCOUNT, XACT_ABORT ON;
+  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+  SET LOCK_TIMEOUT 2000;
+  IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
+  DECLARE @vMessage nvarchar(2048), @vName nvarchar(200), @vDefinition int, @vStatus nvarchar(20), @vReady bit;
+
+  -- A name that is too long or ends in blanks is nobody's; comparing would cut it.
+  IF DATALENGTH(@Name) <= 400 AND DATALENGTH(@Name) = DATALENGTH(RTRIM(@Name)) SET @vName = @Name;
+  SELECT @vDefinition = d.TaskDefinitionId FROM Taskgate.TaskDefinition AS d WHERE d.Name = @vName;
+  IF @vDefinition IS NULL
+  BEGIN
+    SET @vMessage = N'name: unknown definition (' + COALESCE(REPLACE(LEFT(@Name, 900), N'%', N'%%'), N'<NULL>') + N')';
+    THROW 50404, @vMessage, 1;
+  END;
+  BEGIN TRY
+    BEGIN TRANSACTION;
+    UPDATE d
+    SET Paused = 0
+    FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- tests the row as it is after the wait
+    WHERE d.TaskDefinitionId = @vDefinition AND d.Paused = 1;
+    SET @vStatus = CASE @@ROWCOUNT WHEN 0 THEN N'exists' ELSE N'resumed' END;
+    IF @vStatus <> N'exists'
+      INSERT INTO Taskgate.SettingAudit (TaskDefinitionId, Setting, OldValue, NewValue, Source, ChangedBy, Reason, ChangedAt)
+      VALUES (@vDefinition, N'paused', N'true', N'false', N'operator', @ChangedBy, @Reason, SYSUTCDATETIME());
+    COMMIT TRANSACTION;
+  END TRY
+  BEGIN CATCH
+    IF XACT_STATE() <> 0 ROLLBACK TRANSACTION;
+    THROW;
+  END CATCH;
+  SET @vReady = CASE WHEN EXISTS (
+    SELECT 1 FROM Taskgate.Ready AS r WITH (FORCESEEK) WHERE r.TaskDefinitionId = @vDefinition) -- one probe
+    THEN 1 ELSE 0 END;
+  SELECT @vStatus AS [Status], @vReady AS [Ready];
+END;

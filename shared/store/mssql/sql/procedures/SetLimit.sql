@@ -1,0 +1,77 @@
+-- Taskgate.SetLimit: an operator's limit, over the code's, or no override any more. Acts at the next grant.
+-- In:     @Name; @Limit -1 none | 0 nothing starts | 1..1000 | null: the code's limit again;
+--         @OperationId uniqueidentifier: a repeat with it answers what the first call did; @ChangedBy, @Reason for the audit
+-- Out:    Status: set; OldLimit, NewLimit: effective, -1 none; Held: tokens held now; Surplus: of them above the new
+--         limit: they come back as their tasks end, nobody is stopped; Ready: tasks wait (a hint is due when raised)
+-- Raises: 50404 unknown definition; 50422 limit out of range; 50490 inside a transaction; 1222 locked for longer than 2 s
+-- Locks:  TaskDefinition, Operation (own new row)
+-- Isolation: a repeat names the same definition, so it waits for the first call at that row and then finds its answer
+-- Plan:   unique name, primary keys
+-- Once:   by operation id, and by value
+-- Twin:   postgres/sql/functions/set_limit.sql
+CREATE OR ALTER PROCEDURE Taskgate.SetLimit
+  @Name nvarchar(max), @Limit int, @OperationId uniqueidentifier, @ChangedBy nvarchar(200), @Reason nvarchar(400) = NULL
+AS
+BEGIN
+  SET NOCOUNT, XACT_ABORT ON;
+  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+  SET LOCK_TIMEOUT 2000;
+  IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
+  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vName nvarchar(200), @vDefinition int,
+          @vLimit int, @vOverride int, @vAnswer nvarchar(max), @vOld int, @vNew int, @vHeld int, @vSurplus int, @vReady bit;
+
+  IF @Limit NOT BETWEEN -1 AND 1000
+  BEGIN
+    SET @vMessage = N'limit: expected -1 (none), 0 (nothing starts) or 1..1000 (' + CONVERT(nvarchar(11), @Limit) + N')';
+    THROW 50422, @vMessage, 1;
+  END;
+  -- A name that is too long or ends in blanks is nobody's; comparing would cut it.
+  IF DATALENGTH(@Name) <= 400 AND DATALENGTH(@Name) = DATALENGTH(RTRIM(@Name)) SET @vName = @Name;
+  SELECT @vDefinition = d.TaskDefinitionId FROM Taskgate.TaskDefinition AS d WHERE d.Name = @vName;
+  IF @vDefinition IS NULL
+  BEGIN
+    SET @vMessage = N'name: unknown definition (' + COALESCE(REPLACE(LEFT(@Name, 900), N'%', N'%%'), N'<NULL>') + N')';
+    THROW 50404, @vMessage, 1;
+  END;
+  -- Before anything is locked: without row versions this read may wait for a claim.
+  SET @vReady = CASE WHEN EXISTS (
+    SELECT 1 FROM Taskgate.Ready AS r WITH (FORCESEEK) WHERE r.TaskDefinitionId = @vDefinition) -- one probe
+    THEN 1 ELSE 0 END;
+  BEGIN TRY
+    BEGIN TRANSACTION;
+    UPDATE d
+    SET HoldLockTaskExecutionId = 0
+    FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- one key, kept to the end; waiters in order of arrival
+    WHERE d.TaskDefinitionId = @vDefinition;
+    SELECT @vLimit = d.ConcurrencyLimit, @vOverride = d.ConcurrencyLimitOverride
+    FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- the row as it is now, not a version of it
+    WHERE d.TaskDefinitionId = @vDefinition;
+    SELECT @vAnswer = o.Answer FROM Taskgate.Operation AS o WHERE o.OperationId = @OperationId;
+    IF @vAnswer IS NOT NULL
+      ROLLBACK TRANSACTION; -- a repeat: nothing has been changed but the lock mark
+    ELSE
+    BEGIN
+      EXEC Taskgate._ChangeLimit @TaskDefinitionId = @vDefinition, @Limit = @vLimit, @Override = @Limit,
+        @oOld = @vOld OUTPUT, @oNew = @vNew OUTPUT, @oHeld = @vHeld OUTPUT, @oSurplus = @vSurplus OUTPUT;
+      INSERT INTO Taskgate.SettingAudit (TaskDefinitionId, Setting, OldValue, NewValue, Source, ChangedBy, Reason, ChangedAt)
+      VALUES (@vDefinition, N'limit_override', CONVERT(nvarchar(20), @vOverride), CONVERT(nvarchar(20), @Limit), N'operator',
+              @ChangedBy, @Reason, @vNow);
+      SET @vAnswer = N'{"oldLimit":' + CONVERT(nvarchar(11), @vOld) + N',"newLimit":' + CONVERT(nvarchar(11), @vNew)
+        + N',"held":' + CONVERT(nvarchar(11), @vHeld) + N',"surplus":' + CONVERT(nvarchar(11), @vSurplus)
+        + N',"ready":' + CASE @vReady WHEN 1 THEN N'true' ELSE N'false' END + N'}';
+      INSERT INTO Taskgate.Operation (OperationId, Name, DoneAt, Answer)
+      VALUES (@OperationId, N'set_limit', @vNow, @vAnswer);
+      COMMIT TRANSACTION;
+    END;
+  END TRY
+  BEGIN CATCH
+    IF XACT_STATE() <> 0 ROLLBACK TRANSACTION;
+    THROW;
+  END CATCH;
+  SELECT N'set' AS [Status],
+         CONVERT(int, JSON_VALUE(@vAnswer, N'$.oldLimit')) AS [OldLimit],
+         CONVERT(int, JSON_VALUE(@vAnswer, N'$.newLimit')) AS [NewLimit],
+         CONVERT(int, JSON_VALUE(@vAnswer, N'$.held')) AS [Held],
+         CONVERT(int, JSON_VALUE(@vAnswer, N'$.surplus')) AS [Surplus],
+         CONVERT(bit, CASE JSON_VALUE(@vAnswer, N'$.ready') WHEN N'true' THEN 1 ELSE 0 END) AS [Ready];
+END;

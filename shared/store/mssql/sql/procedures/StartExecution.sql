@@ -1,0 +1,140 @@
+-- Taskgate.StartExecution: opens a worker's stay for one definition, with its first tokens. No token: no execution.
+-- In:     @Name; @OperationId uniqueidentifier: a repeat answers the first call's execution; @Worker 1..200 characters;
+--         @Build, @SettingsHash: of the asking code, null hash: don't compare; @Want int 1..1000 tokens;
+--         @NeedsReady: answer `none` at once when no task is ready or due, and ask for no more tokens than tasks wait
+-- Out:    Status: started | limited | paused | none | unknown (register first) | outdated (register, then ask again);
+--         TaskExecutionId; LeaseMs: how long from now; Tokens: granted; TokenFence; SpareMax; Ready: tasks ready,
+--         counted up to @Want; RetryInMs: when limited; NextDueMs: until the next scheduled task, when none;
+--         DeadHolders: call ReclaimExpired when > 0
+-- Raises: 50422 want or worker out of range; 50490 inside a transaction
+-- Locks:  TaskDefinition, TaskExecution (own new row; dead holders, by skip)
+-- Isolation: a repeat names the same definition, so it waits for the first call at that row and then finds its execution:
+--         no lock on the place of a missing operation id, which would hold up starts of other definitions
+-- Plan:   unique name, primary keys; a denial is one read without lock or write
+-- Once:   by operation id
+-- Twin:   postgres/sql/functions/start_execution.sql
+CREATE OR ALTER PROCEDURE Taskgate.StartExecution
+  @Name nvarchar(max), @OperationId uniqueidentifier, @Worker nvarchar(max), @Build bigint, @SettingsHash nvarchar(64), @Want int,
+  @NeedsReady bit
+AS
+BEGIN
+  SET NOCOUNT, XACT_ABORT ON;
+  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+  IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
+  -- The clock before any wait: a late grant has a shorter lease, never a longer one.
+  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vName nvarchar(200), @vStatus nvarchar(20),
+          @vDefinition int, @vIsOutdated bit, @vLeaseMs int, @vSpareMax smallint, @vTokenFence bigint,
+          @vExecution bigint, @vState tinyint, @vTokenCount int, @vTokens int = 0, @vReady int = 0, @vDue int, @vWish int,
+          @vRetryInMs bigint, @vNextDueMs bigint, @vDead int = 0, @vIsRepeat bit = 0,
+          @vGranted int, @vFreed int, @vHeld int, @vLimit int, @vPaused bit, @vIsLive bit, @vIgnored nvarchar(20);
+  DECLARE @vNew TABLE (TaskExecutionId bigint NOT NULL PRIMARY KEY CLUSTERED);
+
+  IF @Want IS NULL OR @Want NOT BETWEEN 1 AND 1000
+  BEGIN
+    SET @vMessage = N'want: expected 1..1000 (' + COALESCE(CONVERT(nvarchar(11), @Want), N'<NULL>') + N')';
+    THROW 50422, @vMessage, 1;
+  END;
+  IF @Worker IS NULL OR DATALENGTH(@Worker) NOT BETWEEN 2 AND 400
+  BEGIN
+    SET @vMessage = N'worker: expected 1..200 characters (' + COALESCE(REPLACE(LEFT(@Worker, 220), N'%', N'%%'), N'<NULL>') + N')';
+    THROW 50422, @vMessage, 1;
+  END;
+  -- A name that is too long or ends in blanks is nobody's; comparing would cut it.
+  IF DATALENGTH(@Name) <= 400 AND DATALENGTH(@Name) = DATALENGTH(RTRIM(@Name)) SET @vName = @Name;
+
+  BEGIN TRY
+    SELECT @vDefinition = d.TaskDefinitionId, @vLeaseMs = d.LeaseMs, @vSpareMax = d.SpareMax, @vTokenFence = d.TokenFence,
+           @vIsOutdated = CASE WHEN @SettingsHash IS NOT NULL
+             AND (d.Build < @Build OR (d.Build = @Build AND d.SettingsHash <> @SettingsHash)) THEN 1 ELSE 0 END
+    FROM Taskgate.TaskDefinition AS d
+    WHERE d.Name = @vName;
+    IF @vDefinition IS NULL SET @vStatus = N'unknown';
+    ELSE IF @vIsOutdated = 1 SET @vStatus = N'outdated';
+    IF @vStatus IS NOT NULL
+    BEGIN
+      SET @vLeaseMs = NULL;
+      SET @vSpareMax = NULL;
+      SET @vTokenFence = NULL;
+    END;
+
+    -- 1. Without a lock: a repeat, nothing to do, no token to be had.
+    IF @vStatus IS NULL AND EXISTS (SELECT 1 FROM Taskgate.TaskExecution AS e WHERE e.OperationId = @OperationId) SET @vIsRepeat = 1;
+    IF @vStatus IS NULL AND @vIsRepeat = 0
+    BEGIN
+      SELECT @vReady = COUNT(*)
+      FROM (SELECT TOP (@Want) r.TaskId
+            FROM Taskgate.Ready AS r WITH (FORCESEEK) -- the first entries, whatever statistics say
+            WHERE r.TaskDefinitionId = @vDefinition) AS c;
+      IF @NeedsReady = 1 AND @vReady < @Want
+      BEGIN
+        SELECT @vDue = COUNT(*)
+        FROM (SELECT TOP (@Want - @vReady) s.TaskId
+              FROM Taskgate.Scheduled AS s WITH (FORCESEEK) -- the first entries, whatever statistics say
+              WHERE s.TaskDefinitionId = @vDefinition AND s.RunAt <= @vNow) AS c;
+        SET @vReady = @vReady + @vDue;
+        IF @vReady = 0
+        BEGIN
+          SET @vStatus = N'none';
+          SET @vNextDueMs = Taskgate._NextDueMs(@vDefinition);
+        END;
+      END;
+      IF @vStatus IS NULL
+        EXEC Taskgate._DenyEarly @TaskDefinitionId = @vDefinition, @oStatus = @vStatus OUTPUT, @oRetryInMs = @vRetryInMs OUTPUT;
+      IF @vStatus IS NOT NULL SET @vTokenFence = NULL;
+    END;
+
+    -- 2. The definition's row first, then the execution, then its tokens.
+    IF @vStatus IS NULL AND @vIsRepeat = 0
+    BEGIN
+      SET @vWish = CASE WHEN @NeedsReady = 1 AND @vReady < @Want THEN @vReady ELSE @Want END;
+      BEGIN TRANSACTION;
+      SELECT @vPaused = d.Paused
+      FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- one key, kept to the end; waiters in order of arrival
+      WHERE d.TaskDefinitionId = @vDefinition;
+      -- Own statement: the execution that was waited for is visible now.
+      IF EXISTS (SELECT 1 FROM Taskgate.TaskExecution AS e WHERE e.OperationId = @OperationId)
+        SET @vIsRepeat = 1;
+      ELSE
+      BEGIN
+        INSERT INTO Taskgate.TaskExecution (OperationId, TaskDefinitionId, State, StartedAt, LeaseUntil, Worker, Build)
+        OUTPUT inserted.TaskExecutionId INTO @vNew (TaskExecutionId)
+        VALUES (@OperationId, @vDefinition, 1, @vNow, DATEADD(MILLISECOND, @vLeaseMs, @vNow), CONVERT(nvarchar(200), @Worker),
+                COALESCE(@Build, 0));
+        SELECT @vExecution = n.TaskExecutionId FROM @vNew AS n;
+        EXEC Taskgate._SettleTokens @TaskDefinitionId = @vDefinition, @TaskExecutionId = @vExecution, @Want = @vWish, @Keep = NULL,
+          @SurplusMost = NULL, @oOwn = @vTokens OUTPUT, @oGranted = @vGranted OUTPUT, @oFreed = @vFreed OUTPUT,
+          @oHeld = @vHeld OUTPUT, @oLimit = @vLimit OUTPUT, @oTokenFence = @vTokenFence OUTPUT, @oPaused = @vPaused OUTPUT,
+          @oDead = @vDead OUTPUT, @oIsLive = @vIsLive OUTPUT;
+        IF @vTokens > 0
+          SET @vStatus = N'started';
+        ELSE
+        BEGIN
+          DELETE FROM e
+          FROM Taskgate.TaskExecution AS e WITH (ROWLOCK) -- one row, made above
+          WHERE e.TaskExecutionId = @vExecution;
+          SET @vExecution = NULL;
+          SET @vStatus = CASE WHEN @vPaused = 1 THEN N'paused' ELSE N'limited' END;
+        END;
+      END;
+      COMMIT TRANSACTION;
+      -- Nothing is locked any more.
+      IF @vStatus IN (N'paused', N'limited')
+        EXEC Taskgate._DenyEarly @TaskDefinitionId = @vDefinition, @oStatus = @vIgnored OUTPUT, @oRetryInMs = @vRetryInMs OUTPUT;
+    END;
+
+    IF @vIsRepeat = 1
+    BEGIN
+      SELECT @vExecution = e.TaskExecutionId, @vState = e.State, @vTokens = e.TokenCount
+      FROM Taskgate.TaskExecution AS e
+      WHERE e.OperationId = @OperationId;
+      SET @vStatus = CASE WHEN @vState = 1 AND @vTokens > 0 THEN N'started' ELSE N'limited' END;
+    END;
+  END TRY
+  BEGIN CATCH
+    IF XACT_STATE() <> 0 ROLLBACK TRANSACTION;
+    THROW;
+  END CATCH;
+  SELECT @vStatus AS [Status], @vExecution AS [TaskExecutionId], @vLeaseMs AS [LeaseMs], @vTokens AS [Tokens],
+         @vTokenFence AS [TokenFence], @vSpareMax AS [SpareMax], @vReady AS [Ready], @vRetryInMs AS [RetryInMs],
+         @vNextDueMs AS [NextDueMs], @vDead AS [DeadHolders];
+END;

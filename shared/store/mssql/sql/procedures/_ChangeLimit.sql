@@ -1,0 +1,67 @@
+-- Taskgate._ChangeLimit: writes a definition's limit (by the code or by an operator) and brings its tokens in line.
+-- In:     @TaskDefinitionId int; @Limit int: the code's; @Override int: the operator's, null: none
+-- Out:    @oOld, @oNew: effective limits, -1 none; @oHeld: tokens held now; @oSurplus: of them above the new limit
+-- Raises: 50404 unknown definition; 50499 damaged token string
+-- Locks:  TaskDefinition. Joins the caller's transaction
+-- Isolation: an execution's token count changes only under the definition's lock, so reading it after the lock is exact
+-- Plan:   primary key; the open executions of one definition when a limit takes the place of none
+-- Twin:   postgres/sql/functions/_change_limit.sql
+CREATE OR ALTER PROCEDURE Taskgate._ChangeLimit
+  @TaskDefinitionId int, @Limit int, @Override int,
+  @oOld int OUTPUT, @oNew int OUTPUT, @oHeld int OUTPUT, @oSurplus int OUTPUT
+AS
+BEGIN
+  SET NOCOUNT, XACT_ABORT ON;
+  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+  DECLARE @vTokens nvarchar(max), @vOwn int, @vGranted int, @vFreed int, @vEffective int, @vFence bigint, @vPaused bit, @vDead int,
+          @vIsLive bit;
+  DECLARE @vOpen TABLE (TaskExecutionId bigint NOT NULL PRIMARY KEY CLUSTERED, TokenCount int NULL);
+  DECLARE @vToken TABLE (
+    TaskExecutionId bigint NOT NULL, N smallint NOT NULL, TokenId uniqueidentifier NOT NULL, PRIMARY KEY CLUSTERED (TaskExecutionId, N));
+
+  UPDATE d
+  SET HoldLockTaskExecutionId = 0
+  FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- one key, kept to the end; waiters in order of arrival
+  WHERE d.TaskDefinitionId = @TaskDefinitionId;
+  SELECT @oOld = COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit)
+  FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- the row as it is now, not a version of it
+  WHERE d.TaskDefinitionId = @TaskDefinitionId;
+  SET @oNew = COALESCE(@Override, @Limit);
+
+  IF @oNew = -1 OR @oOld = -1
+  BEGIN
+    -- Own statements: lock, then look. First the entries, then the rows by key: nobody is held up between index and row.
+    INSERT INTO @vOpen (TaskExecutionId)
+    SELECT e.TaskExecutionId
+    FROM Taskgate.TaskExecution AS e WITH (INDEX (IX_TaskExecution_Open)) -- covers this read
+    WHERE e.TaskDefinitionId = @TaskDefinitionId AND e.State IN (1, 3);
+    UPDATE o
+    SET TokenCount = e.TokenCount
+    FROM @vOpen AS o
+    INNER JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = o.TaskExecutionId
+    WHERE e.State = 1
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per execution
+  END;
+  IF @oOld = -1 AND @oNew <> -1 -- who runs without a limit is counted as soon as there is one
+  BEGIN
+    INSERT INTO @vToken (TaskExecutionId, N, TokenId)
+    SELECT o.TaskExecutionId, n.N, NEWID()
+    FROM @vOpen AS o
+    INNER JOIN Taskgate.Number AS n WITH (FORCESEEK) ON n.N <= CONVERT(smallint, o.TokenCount) -- the first so many numbers
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- a few numbers per execution
+    SELECT @vTokens = STRING_AGG(CONVERT(nvarchar(max), N'I:' + LOWER(CONVERT(nchar(36), t.TokenId)) + N',S:0,G:'
+             + CONVERT(nvarchar(20), t.TaskExecutionId)), N',') WITHIN GROUP (ORDER BY t.TaskExecutionId, t.N)
+    FROM @vToken AS t;
+  END;
+  UPDATE d
+  SET ConcurrencyLimit = @Limit, ConcurrencyLimitOverride = @Override,
+      ExecutionTokens = CASE WHEN @oNew = -1 THEN N'' WHEN @oOld = -1 THEN COALESCE(@vTokens, N'') ELSE d.ExecutionTokens END
+  FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- the key is ours already
+  WHERE d.TaskDefinitionId = @TaskDefinitionId;
+  EXEC Taskgate._SettleTokens @TaskDefinitionId = @TaskDefinitionId, @TaskExecutionId = 0, @Want = NULL, @Keep = NULL,
+    @SurplusMost = NULL, @oOwn = @vOwn OUTPUT, @oGranted = @vGranted OUTPUT, @oFreed = @vFreed OUTPUT, @oHeld = @oHeld OUTPUT,
+    @oLimit = @vEffective OUTPUT, @oTokenFence = @vFence OUTPUT, @oPaused = @vPaused OUTPUT, @oDead = @vDead OUTPUT,
+    @oIsLive = @vIsLive OUTPUT;
+  IF @oNew = -1 SELECT @oHeld = COALESCE(SUM(o.TokenCount), 0) FROM @vOpen AS o;
+  SET @oSurplus = CASE WHEN @oNew = -1 OR @oHeld <= @oNew THEN 0 ELSE @oHeld - @oNew END;
+END;

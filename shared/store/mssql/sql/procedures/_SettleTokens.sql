@@ -1,0 +1,191 @@
+-- Taskgate._SettleTokens: the one place that changes a definition's tokens: grant, give back, fit to the limit.
+-- In:     @TaskDefinitionId int
+--         @TaskExecutionId bigint: the asker; 0: nobody asks, the tokens are only fitted to the limit
+--         @Want int 0..1000: hold up to this many afterwards (what is held already counts); null: don't grant
+--         @Keep int: hold at most this many afterwards; null: don't give back
+--         @SurplusMost int: give back at most this many, and only as many as are held above the limit; null: don't
+-- Out:    @oOwn: tokens the execution holds now; @oGranted, @oFreed: how many were; @oHeld: by all, together
+--         @oLimit: -1 none; @oTokenFence: grows with every grant; @oPaused; @oDead: dead holders found
+--         @oIsLive: 0: the asker's execution isn't live (any more), nothing was granted
+-- Raises: 50404 unknown definition; 50499 damaged token string
+-- Locks:  TaskDefinition, then TaskExecution: the asker's own, dead holders by skip. Joins the caller's transaction
+-- Isolation: the definition's key lock is held to the end, so everything that decides is read under it; of other
+--         executions only rows nobody holds are read or locked: a live holder's own call is never waited for
+-- Plan:   primary keys only (S0.13); write, read, write (S0.15)
+-- Twin:   postgres/sql/functions/_settle_tokens.sql
+CREATE OR ALTER PROCEDURE Taskgate._SettleTokens
+  @TaskDefinitionId int, @TaskExecutionId bigint, @Want int, @Keep int, @SurplusMost int,
+  @oOwn int OUTPUT, @oGranted int OUTPUT, @oFreed int OUTPUT, @oHeld int OUTPUT, @oLimit int OUTPUT,
+  @oTokenFence bigint OUTPUT, @oPaused bit OUTPUT, @oDead int OUTPUT, @oIsLive bit OUTPUT
+AS
+BEGIN
+  SET NOCOUNT, XACT_ABORT ON;
+  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+  DECLARE @vNow datetime2(3), @vTokens nvarchar(max), @vCount int, @vFence bigint, @vMessage nvarchar(2048);
+  DECLARE @vToken TABLE (
+    Ord int NOT NULL PRIMARY KEY CLUSTERED, TokenId uniqueidentifier NULL, IsHeld bit NULL, Grantee bigint NULL);
+  DECLARE @vHolder TABLE (
+    TaskExecutionId bigint NOT NULL PRIMARY KEY CLUSTERED, State tinyint NULL, IsExpired bit NOT NULL);
+  DECLARE @vDead TABLE (TaskExecutionId bigint NOT NULL PRIMARY KEY CLUSTERED);
+
+  SET @oOwn = 0;
+  SET @oGranted = 0;
+  SET @oFreed = 0;
+  SET @oHeld = 0;
+  SET @oDead = 0;
+  SET @oIsLive = 1;
+  UPDATE d
+  SET HoldLockTaskExecutionId = @TaskExecutionId
+  FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- one key, kept to the end; waiters in order of arrival
+  WHERE d.TaskDefinitionId = @TaskDefinitionId;
+  IF @@ROWCOUNT = 0
+  BEGIN
+    SET @vMessage = N'task_definition_id: unknown (' + COALESCE(CONVERT(nvarchar(11), @TaskDefinitionId), N'<NULL>') + N')';
+    THROW 50404, @vMessage, 1;
+  END;
+  SELECT @vTokens = d.ExecutionTokens, @vFence = d.TokenFence, @oPaused = d.Paused,
+         @oLimit = COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit)
+  FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- the row as it is now, not a version of it
+  WHERE d.TaskDefinitionId = @TaskDefinitionId;
+  SET @oTokenFence = @vFence;
+  SET @vNow = SYSUTCDATETIME(); -- after the wait: a holder's lease may have ended meanwhile
+  IF @TaskExecutionId <> 0
+  BEGIN
+    SELECT @vCount = e.TokenCount
+    FROM Taskgate.TaskExecution AS e WITH (ROWLOCK, UPDLOCK) -- nobody declares it dead until commit
+    WHERE e.TaskExecutionId = @TaskExecutionId AND e.State = 1;
+    SET @oIsLive = CASE WHEN @vCount IS NULL THEN 0 ELSE 1 END;
+    SET @oOwn = COALESCE(@vCount, 0);
+  END;
+
+  IF @oLimit = -1 -- no limit: a counter stands in for the string
+  BEGIN
+    IF @oIsLive = 1 AND @Want > @oOwn AND @oPaused = 0
+    BEGIN
+      SET @oGranted = @Want - @oOwn;
+      SET @oOwn = @Want;
+      SET @oTokenFence = @vFence + 1;
+    END;
+    ELSE IF @Keep < @oOwn
+    BEGIN
+      SET @oFreed = @oOwn - @Keep;
+      SET @oOwn = @Keep;
+    END;
+    IF @oTokenFence <> @vFence
+      UPDATE d
+      SET TokenFence = @oTokenFence
+      FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- the key is ours already
+      WHERE d.TaskDefinitionId = @TaskDefinitionId;
+  END;
+  ELSE
+  BEGIN
+    INSERT INTO @vToken (Ord, TokenId, IsHeld, Grantee)
+    SELECT t.Ord, t.TokenId, t.IsHeld, t.Grantee FROM Taskgate._ReadTokens(@vTokens) AS t;
+    IF EXISTS (SELECT 1 FROM @vToken AS t WHERE t.TokenId IS NULL OR t.IsHeld IS NULL OR t.Grantee IS NULL)
+    BEGIN
+      SET @vMessage = N'execution_tokens: not a list of I:,S:,G: triples (' + REPLACE(LEFT(@vTokens, 200), N'%', N'%%') + N')';
+      THROW 50499, @vMessage, 1;
+    END;
+    SELECT @oOwn = COUNT(*) FROM @vToken AS t WHERE t.IsHeld = 1 AND t.Grantee = @TaskExecutionId;
+    SELECT @oHeld = COUNT(*) FROM @vToken AS t WHERE t.IsHeld = 1;
+
+    -- 1. Give back what the asker no longer wants to hold, last granted first.
+    IF @SurplusMost IS NOT NULL
+    BEGIN
+      SET @vCount = CASE WHEN @SurplusMost < @oHeld - @oLimit THEN @SurplusMost ELSE @oHeld - @oLimit END;
+      IF @vCount > @oOwn SET @vCount = @oOwn;
+      SET @Keep = @oOwn - CASE WHEN @vCount > 0 THEN @vCount ELSE 0 END;
+    END;
+    IF @Keep < @oOwn
+    BEGIN
+      SET @vCount = @oOwn - @Keep;
+      WITH LastHeld AS (
+        SELECT TOP (@vCount) t.IsHeld FROM @vToken AS t
+        WHERE t.IsHeld = 1 AND t.Grantee = @TaskExecutionId ORDER BY t.Ord DESC)
+      UPDATE LastHeld SET IsHeld = 0;
+      SET @oFreed = @@ROWCOUNT;
+      SET @oOwn = @oOwn - @oFreed;
+      SET @oHeld = @oHeld - @oFreed;
+    END;
+
+    -- 2. Dead holders, before any comparison with the limit: else a limit lowered below their number denies for ever.
+    IF @oHeld > @oLimit OR @oLimit - @oHeld < @Want - @oOwn
+    BEGIN
+      -- Who can be read at once. A row that is locked is being written by its own worker, by a reclaim, or isn't there.
+      INSERT INTO @vHolder (TaskExecutionId, State, IsExpired)
+      SELECT h.Grantee, e.State, CASE WHEN e.State = 1 AND e.LeaseUntil < @vNow THEN 1 ELSE 0 END
+      FROM (SELECT DISTINCT t.Grantee FROM @vToken AS t WHERE t.IsHeld = 1 AND t.Grantee <> @TaskExecutionId) AS h
+      LEFT JOIN Taskgate.TaskExecution AS e WITH (READCOMMITTEDLOCK, READPAST) -- steps over locked rows, versions or not
+        ON e.TaskExecutionId = h.Grantee
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per holder
+      INSERT INTO @vDead (TaskExecutionId)
+      SELECT h.TaskExecutionId FROM @vHolder AS h WHERE h.State <> 1; -- for good: no state leads back to 1
+      -- Locked or not there: an entry among the open ones tells, and an execution's own calls don't lock that.
+      INSERT INTO @vDead (TaskExecutionId)
+      SELECT h.TaskExecutionId
+      FROM @vHolder AS h
+      WHERE h.State IS NULL AND NOT EXISTS (
+        SELECT 1 FROM Taskgate.TaskExecution AS e WITH (INDEX (IX_TaskExecution_Open)) -- not the row itself: it may be locked
+        WHERE e.TaskDefinitionId = @TaskDefinitionId AND e.TaskExecutionId = h.TaskExecutionId AND e.State IN (1, 3));
+      -- Lease over: by key, tested again; a row locked by its own worker is alive at this instant: skipped.
+      UPDATE e
+      SET State = 3, EndedAt = COALESCE(e.EndedAt, @vNow), TokenCount = 0
+      OUTPUT inserted.TaskExecutionId INTO @vDead (TaskExecutionId)
+      FROM @vHolder AS h
+      INNER JOIN Taskgate.TaskExecution AS e WITH (ROWLOCK, UPDLOCK, READPAST) -- skip, don't wait
+        ON e.TaskExecutionId = h.TaskExecutionId
+      WHERE h.IsExpired = 1 AND e.State = 1 AND e.LeaseUntil < @vNow
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per holder, ascending
+      UPDATE t
+      SET IsHeld = 0, TokenId = NEWID() -- a new id: what the old holder says of it matches nothing
+      FROM @vToken AS t
+      WHERE t.IsHeld = 1 AND t.Grantee IN (SELECT x.TaskExecutionId FROM @vDead AS x);
+      SET @oHeld = @oHeld - @@ROWCOUNT;
+      SELECT @oDead = COUNT(*) FROM @vDead AS x;
+    END;
+
+    -- 3. Fit the free ones to the limit: drop what is too many, make what is missing.
+    SELECT @vCount = COUNT(*) - CASE WHEN @oHeld > @oLimit THEN @oHeld ELSE @oLimit END FROM @vToken AS t;
+    IF @vCount > 0
+    BEGIN
+      WITH LastFree AS (SELECT TOP (@vCount) t.Ord FROM @vToken AS t WHERE t.IsHeld = 0 ORDER BY t.Ord DESC)
+      DELETE FROM LastFree;
+    END;
+    SELECT @vCount = @oLimit - COUNT(*) FROM @vToken AS t;
+    IF @vCount > 0
+      INSERT INTO @vToken (Ord, TokenId, IsHeld, Grantee)
+      SELECT m.LastOrd + n.N, NEWID(), 0, 0
+      FROM (SELECT COALESCE(MAX(t.Ord), -1) AS LastOrd FROM @vToken AS t) AS m
+      CROSS JOIN Taskgate.Number AS n WITH (FORCESEEK) -- the first so many numbers
+      WHERE n.N <= CONVERT(smallint, @vCount);
+
+    -- 4. Grant in list order; a part of the wish is a grant, too.
+    IF @Want > @oOwn AND @oIsLive = 1 AND @oPaused = 0
+    BEGIN
+      SET @vCount = CASE WHEN @Want - @oOwn < @oLimit - @oHeld THEN @Want - @oOwn ELSE @oLimit - @oHeld END;
+      IF @vCount > 0
+      BEGIN
+        WITH NextFree AS (SELECT TOP (@vCount) t.IsHeld, t.Grantee FROM @vToken AS t WHERE t.IsHeld = 0 ORDER BY t.Ord)
+        UPDATE NextFree SET IsHeld = 1, Grantee = @TaskExecutionId;
+        SET @oGranted = @@ROWCOUNT;
+        SET @oOwn = @oOwn + @oGranted;
+        SET @oHeld = @oHeld + @oGranted;
+        SET @oTokenFence = @vFence + 1;
+      END;
+    END;
+
+    SELECT @vTokens = STRING_AGG(CONVERT(nvarchar(max), N'I:' + LOWER(CONVERT(nchar(36), t.TokenId))
+             + N',S:' + CASE t.IsHeld WHEN 1 THEN N'0' ELSE N'1' END + N',G:' + CONVERT(nvarchar(20), t.Grantee)), N',')
+             WITHIN GROUP (ORDER BY t.Ord)
+    FROM @vToken AS t;
+    UPDATE d
+    SET TokenFence = @oTokenFence, ExecutionTokens = COALESCE(@vTokens, N'')
+    FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- the key is ours already
+    WHERE d.TaskDefinitionId = @TaskDefinitionId;
+  END;
+  IF @TaskExecutionId <> 0 AND @oIsLive = 1 AND (@oGranted > 0 OR @oFreed > 0)
+    UPDATE e
+    SET TokenCount = @oOwn
+    FROM Taskgate.TaskExecution AS e WITH (ROWLOCK, UPDLOCK) -- the row is ours already
+    WHERE e.TaskExecutionId = @TaskExecutionId;
+END;
