@@ -4,7 +4,7 @@
  */
 import { explainTask } from "../core/explain";
 import type { Reason } from "../core/explain";
-import { InvalidArgumentError, TaskgateError } from "../core/errors";
+import { TaskgateError } from "../core/errors";
 import { asOperationId } from "../core/ids";
 import type { TaskId } from "../core/ids";
 import { nearNames } from "../core/near-name";
@@ -20,6 +20,7 @@ import type {
 import type { WakeUp } from "../ports/wake-up";
 import { runDoctor } from "./doctor";
 import type { DoctorProbe, DoctorReport } from "./doctor";
+import { invalidInput, showValue } from "./object-reader";
 import type { EnqueueRequest } from "./enqueue-request";
 import type {
   LimitRequest,
@@ -119,7 +120,7 @@ export interface Admin {
   explain(taskId: TaskId): Promise<ExplainReport>;
   /** Adds tasks and leaves a hint. With an operation id a repeat adds nothing and answers the same. */
   enqueue(request: EnqueueRequest & { definition: string }): Promise<EnqueueReport>;
-  /** Sets or clears the operator's limit; leaves a hint when tasks wait. */
+  /** Sets or clears the operator's limit; leaves a hint when tasks wait and tokens are free. */
   setLimit(request: LimitRequest & Actor & { definition: string }): Promise<LimitReport>;
   /** Nothing new starts until resumed; what runs goes on. */
   pause(request: OperatorRequest & Actor & { definition: string }): Promise<PauseReport>;
@@ -168,7 +169,8 @@ export function createAdmin(options: AdminOptions): Admin {
     setLimit: ({ definition, operationId = newOperationId(), ...change }) =>
       known(definition, async () => {
         const answer = await store.setLimit({ ...change, name: definition, operationId });
-        if (answer.ready && answer.newLimit !== 0) await wakeUp.hint(definition);
+        const isFree = answer.newLimit === null || answer.held < answer.newLimit;
+        if (answer.ready && isFree) await wakeUp.hint(definition);
         const { oldLimit, newLimit, held, surplus } = answer;
         return { definition, oldLimit, newLimit, held, surplus };
       }),
@@ -222,9 +224,12 @@ async function enqueue(
   const answer = await store.enqueueTasks({ name: definition, build, tasks, operationId });
   const traceParent = tasks[0]?.traceParent;
   const trace = traceParent === undefined ? {} : { traceParent };
-  if (answer.ready) await wakeUp.hint(definition, trace);
-  if (answer.nextDueMs !== null)
-    await wakeUp.hint(definition, { inMs: answer.nextDueMs, ...trace });
+  await Promise.all([
+    answer.ready ? wakeUp.hint(definition, trace) : null,
+    answer.nextDueMs === null
+      ? null
+      : wakeUp.hint(definition, { inMs: answer.nextDueMs, ...trace }),
+  ]);
   const duplicates = answer.outcomes.filter((outcome) => outcome === "duplicate").length;
   return {
     definition,
@@ -299,7 +304,7 @@ async function requireDefinition(store: TaskStore, name: string): Promise<void> 
   if (definitions.length === 0) throw await unknownDefinition(store, name);
 }
 
-async function unknownDefinition(store: TaskStore, name: string): Promise<InvalidArgumentError> {
+async function unknownDefinition(store: TaskStore, name: string): Promise<TaskgateError> {
   const { definitions } = await store.listDefinitions({});
   const names = definitions.map((definition) => definition.name);
   const near = nearNames(name, names, 3);
@@ -311,19 +316,19 @@ async function unknownDefinition(store: TaskStore, name: string): Promise<Invali
         ? `did you mean ${quoteAll(listed)}?`
         : `there are ${quoteAll(listed)}${names.length > listed.length ? ` and ${String(names.length - listed.length)} more` : ""}`;
   const expected = `the name of a registered definition; ${hint}`;
-  return new InvalidArgumentError(`Expected \`definition\` to be ${expected}, got \`${name}\``, {
-    code: "TASKGATE_ARG_UNKNOWN",
-    details: { field: "definition", value: JSON.stringify(name), expected },
-  });
+  return invalidInput(
+    [{ field: "definition", value: showValue(name), expected }],
+    "TASKGATE_ARG_UNKNOWN",
+  );
 }
 
-function unknownTask(taskId: TaskId): InvalidArgumentError {
+function unknownTask(taskId: TaskId): TaskgateError {
   const expected =
     "the id of a task that exists; finished tasks are removed when their definition's retention ends";
-  return new InvalidArgumentError(`Expected \`task\` to be ${expected}, got \`${taskId}\``, {
-    code: "TASKGATE_ARG_UNKNOWN",
-    details: { field: "task", value: taskId, expected },
-  });
+  return invalidInput(
+    [{ field: "task", value: showValue(taskId), expected }],
+    "TASKGATE_ARG_UNKNOWN",
+  );
 }
 
 function quoteAll(names: readonly string[]): string {

@@ -1,4 +1,3 @@
-import { formatDuration } from "../core/duration";
 import type { DefinitionStatus, InvariantFinding, TaskStore } from "../ports/task-store";
 
 /** Looks for what is wrong. Changes nothing. */
@@ -36,9 +35,6 @@ export interface DoctorOptions {
 const listedMax = 20;
 /** Most definitions that one read tells of. */
 const sweepMost = 1_000;
-/** A task that is due for longer than this was missed by sweep and hints. */
-const overdueMs = 10 * 60_000;
-
 /** Runs all checks, one after the other. A database that can't be reached ends them: its error is thrown. */
 export async function runDoctor(options: DoctorOptions): Promise<DoctorReport> {
   const { store, build, deep, probes } = options;
@@ -53,7 +49,7 @@ export async function runDoctor(options: DoctorOptions): Promise<DoctorReport> {
       : finding(
           "leases",
           "note",
-          `${String(expired)} executions are past their lease: the next sweep takes their tasks back. If the number stays, no sweep runs.`,
+          `Executions past their lease: ${String(expired)}; the next sweep takes their tasks back. If the number stays, no sweep runs.`,
         ),
   ];
   for (const probe of probes) findings.push(await runProbe(probe));
@@ -77,7 +73,7 @@ function checkDefinitions(definitions: readonly DefinitionStatus[], build: numbe
       `${String(definitions.length)} definitions; the newest was registered by build ${String(newest)}, this code is the older build ${String(build)}.`,
     );
   }
-  return finding("definitions", "ok", `${String(definitions.length)} definitions are registered.`);
+  return finding("definitions", "ok", `Definitions registered: ${String(definitions.length)}.`);
 }
 
 function checkDefinition(definition: DefinitionStatus): DoctorFinding[] {
@@ -98,13 +94,8 @@ function checkDefinition(definition: DefinitionStatus): DoctorFinding[] {
     );
   if (definition.dead > 0)
     note(
-      `${String(definition.dead)} dead letters. \`taskgate tasks ${name} --state dead\` lists them.`,
+      `Dead letters: ${String(definition.dead)}. \`taskgate tasks ${name} --state dead\` lists them.`,
     );
-  if (definition.nextDueMs !== null && definition.nextDueMs < -overdueMs) {
-    note(
-      `A scheduled task is due for ${formatDuration(definition.nextDueMs)}: sweep and hints don't reach a worker.`,
-    );
-  }
   return findings;
 }
 

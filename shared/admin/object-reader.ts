@@ -1,3 +1,5 @@
+import { InvalidArgumentError } from "../core/errors";
+import type { ErrorCode } from "../core/errors";
 import { didYouMean } from "../core/near-name";
 
 /** Reads values from outside and gathers every problem, instead of stopping at the first. */
@@ -35,7 +37,34 @@ export function showValue(value: unknown): string {
 
 /** A sentence of one problem, for terminals and logs. */
 export function describeProblem(problem: Problem): string {
-  return `${problem.field}: expected ${problem.expected}, got ${problem.value}`;
+  return `${problem.field}: got ${problem.value}, expected ${problem.expected}`;
+}
+
+/**
+ * The value that was read. Throws InvalidArgumentError where there are problems; its `details.problems` has them all,
+ * its message all as sentences.
+ */
+export function take<Value>(read: ReadResult<Value>): Value {
+  if (read.ok) return read.value;
+  throw invalidInput(read.problems);
+}
+
+/** The error that stands for problems of a request. */
+export function invalidInput(
+  problems: readonly Problem[],
+  code: ErrorCode = "TASKGATE_ARG_INVALID",
+): InvalidArgumentError {
+  return new InvalidArgumentError(problems.map(describeProblem).join("; "), {
+    code,
+    details: { problems },
+  });
+}
+
+/** The problems that an error carries; [] where it carries none. */
+export function problemsOf(error: unknown): readonly Problem[] {
+  const details: Record<string, unknown> =
+    error instanceof InvalidArgumentError ? { ...error.details } : {};
+  return Array.isArray(details["problems"]) ? (details["problems"] as Problem[]) : [];
 }
 
 function cut(text: unknown): string {

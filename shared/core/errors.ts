@@ -82,14 +82,7 @@ export class SettingsError extends TaskgateError {
 }
 
 /** The schema doesn't fit this code; the message says which command to run. */
-export class SchemaError extends TaskgateError {
-  constructor(
-    code: "TASKGATE_SCHEMA_MISSING" | "TASKGATE_SCHEMA_TOO_OLD" | "TASKGATE_SCHEMA_TOO_NEW",
-    message: string,
-  ) {
-    super(code, message);
-  }
-}
+export class SchemaError extends TaskgateError {}
 
 /** Not reached: nothing happened. Retry with back-off. */
 export class StoreUnavailableError extends TaskgateError {

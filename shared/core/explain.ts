@@ -218,7 +218,7 @@ function explainSchedule(task: ExplainableTask): Reason[] {
   return [
     decides(
       "due",
-      `It is due since ${formatDuration(dueInMs)}: the next worker of ${quote(task.definition)} or the next sweep makes it ready.`,
+      `It has been due for ${formatDuration(dueInMs)}: the next worker of ${quote(task.definition)} or the next sweep makes it ready.`,
     ),
   ];
 }

@@ -40,6 +40,21 @@ export function createHintQueue(storage: StorageSettings, name: string): HintQue
   };
 }
 
+/** Asks the storage whether the queue `name` is there; answers in a sentence, rejects when the storage can't be reached. */
+export async function checkHintQueue(storage: StorageSettings, name: string): Promise<string> {
+  const client = openClient(storage, name);
+  try {
+    const { approximateMessagesCount } = await client.getProperties({
+      abortSignal: AbortSignal.timeout(sendTimeoutMs),
+    });
+    return `Queue ${name} answers; about ${String(approximateMessagesCount ?? 0)} messages wait.`;
+  } catch (error) {
+    if (isQueueMissing(error))
+      return `The storage answers; queue ${name} is made by the first hint.`;
+    throw error;
+  }
+}
+
 function openClient(storage: StorageSettings, name: string): QueueClient {
   const { QueueServiceClient } = requireLater("@azure/storage-queue") as typeof queuePackage;
   const pipeline = { retryOptions: { maxTries: 3, retryDelayInMs: 200, tryTimeoutInMs: 5_000 } };

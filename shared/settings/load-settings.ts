@@ -21,6 +21,11 @@ import type {
 /** Names and values of environment variables. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
+/** The environment of this process, as it is now. */
+export function currentEnvironment(): Environment {
+  return { ...process.env };
+}
+
 /** Longest part of a bad value that a message shows. */
 const shownLengthMax = 100;
 
@@ -30,7 +35,7 @@ const shownLengthMax = 100;
  * The result is frozen. Throws SettingsError that lists all problems, each with name, value and what is expected;
  * values that may hold secrets are not shown.
  */
-export function loadSettings(environment: Environment = process.env): Settings {
+export function loadSettings(environment: Environment = currentEnvironment()): Settings {
   const reader = new SettingsReader(environment);
   const settings: Settings = {
     database: readDatabase(reader),

@@ -381,8 +381,8 @@ function names(row: AnswerRow, column: string): string[] {
 function json<Value>(row: AnswerRow, column: string): Value {
   try {
     return JSON.parse(text(row, column)) as Value;
-  } catch (error) {
-    throw broken(row, column, "JSON", error);
+  } catch {
+    throw broken(row, column, "JSON");
   }
 }
 
@@ -394,15 +394,9 @@ function list<Entry>(row: AnswerRow, column: string, length: number): Entry[] {
   return entries as Entry[];
 }
 
-function broken(
-  row: AnswerRow,
-  column: string,
-  expected: string,
-  cause?: unknown,
-): StoreContractError {
+function broken(row: AnswerRow, column: string, expected: string): StoreContractError {
   const value = String(row[column]).slice(0, 200);
   return new StoreContractError(`Expected \`${column}\` to be ${expected}, got \`${value}\``, {
     details: { column },
-    ...(cause === undefined ? {} : { cause }),
   });
 }

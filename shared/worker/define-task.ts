@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
-import { InvalidArgumentError } from "../core/errors";
 import type { JsonArray, JsonObject } from "../core/json";
 import { limits } from "../core/limits";
+import { checkInteger, checkKey } from "../core/text";
 import type { DefinitionSettings, Limit } from "../ports/task-store";
 import type { PayloadSchema } from "./standard-schema";
 import type { Continuation, TaskContext } from "./task-context";
@@ -78,7 +78,7 @@ export function exponential(options: Backoff): Backoff {
  * Throws InvalidArgumentError naming the field, the value and what is expected.
  */
 export function defineDefinition(options: DefinitionOptions): Definition {
-  checkName("name", options.name);
+  checkKey("name", options.name);
   const settings: DefinitionSettings = {
     limit: options.limit === undefined ? 1 : options.limit,
     leaseMs: options.leaseMs ?? 60_000,
@@ -96,7 +96,7 @@ export function defineDefinition(options: DefinitionOptions): Definition {
   checkSettings(settings);
   const concurrencyPerWorker = options.concurrencyPerWorker ?? null;
   if (concurrencyPerWorker !== null)
-    check("concurrencyPerWorker", concurrencyPerWorker, 1, limits.tokensMax);
+    checkInteger("concurrencyPerWorker", concurrencyPerWorker, { min: 1, max: limits.tokensMax });
   const settingsHash = createHash("sha256").update(JSON.stringify(settings)).digest("hex");
   return Object.freeze({
     name: options.name,
@@ -108,7 +108,7 @@ export function defineDefinition(options: DefinitionOptions): Definition {
 
 /** Declares a kind of task. Pure, as `defineDefinition`; add it to the table in functions/tasks/index.ts. */
 export function defineTask<Payload = JsonObject>(options: TaskOptions<Payload>): TaskKind<Payload> {
-  checkName("name", options.name);
+  checkKey("name", options.name);
   return Object.freeze({
     kind: options.name,
     definition: options.definition ?? defineDefinition(options),
@@ -119,36 +119,20 @@ export function defineTask<Payload = JsonObject>(options: TaskOptions<Payload>):
 }
 
 function checkSettings(settings: DefinitionSettings): void {
-  if (settings.limit !== null) check("limit", settings.limit, 0, limits.tokensMax);
-  check("leaseMs", settings.leaseMs, limits.leaseMsMin, limits.leaseMsMax);
-  check("retry.attempts", settings.maxAttempts, 1, 1_000);
-  check("lostMax", settings.maxLost, 0, 1_000);
-  check("retry.backoff.baseMs", settings.retryBaseMs, 0, 86_400_000);
-  check("retry.backoff.capMs", settings.retryCapMs, settings.retryBaseMs, 2_147_483_647);
-  check("spareMax", settings.spareMax, 0, 1_000);
-  check("group.slots", settings.groupSlots, 1, 1_000);
-  check("retain.doneMs", settings.retainDoneMs, 0, limits.runInMsMax);
-  check("retain.deadMs", settings.retainDeadMs, 0, limits.runInMsMax);
-}
-
-function check(field: string, value: number, min: number, max: number): void {
-  if (Number.isSafeInteger(value) && value >= min && value <= max) return;
-  throw new InvalidArgumentError(
-    `Expected \`${field}\` to be a whole number in ${String(min)}..${String(max)}, got \`${String(value)}\` (${typeof value})`,
-    { details: { field } },
-  );
-}
-
-function checkName(field: string, value: string): void {
-  if (
-    typeof value === "string" &&
-    value.length >= 1 &&
-    value.length <= limits.nameLengthMax &&
-    value === value.trim()
-  )
-    return;
-  throw new InvalidArgumentError(
-    `Expected \`${field}\` to be 1..${String(limits.nameLengthMax)} characters without blanks at either end, got \`${value}\``,
-    { details: { field } },
-  );
+  const thousand = { min: 0, max: 1_000 };
+  const forYears = { min: 0, max: limits.runInMsMax };
+  if (settings.limit !== null)
+    checkInteger("limit", settings.limit, { min: 0, max: limits.tokensMax });
+  checkInteger("leaseMs", settings.leaseMs, { min: limits.leaseMsMin, max: limits.leaseMsMax });
+  checkInteger("retry.attempts", settings.maxAttempts, { min: 1, max: 1_000 });
+  checkInteger("lostMax", settings.maxLost, thousand);
+  checkInteger("retry.backoff.baseMs", settings.retryBaseMs, { min: 0, max: 86_400_000 });
+  checkInteger("retry.backoff.capMs", settings.retryCapMs, {
+    min: settings.retryBaseMs,
+    max: 2_147_483_647,
+  });
+  checkInteger("spareMax", settings.spareMax, thousand);
+  checkInteger("group.slots", settings.groupSlots, { min: 1, max: 1_000 });
+  checkInteger("retain.doneMs", settings.retainDoneMs, forYears);
+  checkInteger("retain.deadMs", settings.retainDeadMs, forYears);
 }

@@ -6,7 +6,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
-import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { Client } from "pg";
 import {
   startEmbeddedPostgres,
@@ -51,9 +51,8 @@ async function query(server: EmbeddedPostgres, text: string): Promise<unknown> {
   }
 }
 
-/** A copy of the installed programs without their links, as npm leaves it without scripts. */
-async function copyPrograms(target: string): Promise<void> {
-  await cp(INSTALLED, target, { recursive: true, verbatimSymlinks: true });
+/** Takes away the links, as npm leaves the programs without install scripts. */
+async function removeLinks(target: string): Promise<void> {
   const links = JSON.parse(await readFile(join(target, "native", "pg-symlinks.json"), "utf8")) as {
     target: string;
   }[];
@@ -105,16 +104,6 @@ describe("start and stop", () => {
     const second = await start({ dataDir, keep: true });
     expect(await query(second, "SELECT answer FROM kept")).toBe(42);
   });
-
-  test("a draft left by a killed start is removed", async () => {
-    const dataDir = join(folder, "data");
-    const { pid: ended } = run("true", []).child;
-    const draft = `${dataDir}.draft-${String(ended)}-abc`;
-    await mkdir(draft);
-    await writeFile(join(draft, "PG_VERSION"), "18");
-    await start({ dataDir, keep: false });
-    expect(existsSync(draft)).toBe(false);
-  });
 });
 
 describe("refusals", () => {
@@ -143,17 +132,23 @@ describe("refusals", () => {
 
   test("kept data is never removed by a start that does not keep", async () => {
     const dataDir = join(folder, "data");
-    await (await start({ dataDir, keep: true })).stop();
+    await mkdir(dataDir);
+    await writeFile(join(dataDir, "PG_VERSION"), "18");
     await expect(start({ dataDir, keep: false })).rejects.toThrow("holds data that was to be kept");
     expect(existsSync(join(dataDir, "PG_VERSION"))).toBe(true);
   });
 
-  test("a folder with something else in it is left alone", async () => {
-    await writeFile(join(folder, "letter.txt"), "dear all");
-    await expect(start({ dataDir: folder, keep: true })).rejects.toThrow(
-      "not a PostgreSQL cluster",
-    );
-    expect(existsSync(join(folder, "letter.txt"))).toBe(true);
+  test("a folder with something else is left alone, a draft of a killed start is removed", async () => {
+    const dataDir = join(folder, "data");
+    await mkdir(dataDir);
+    await writeFile(join(dataDir, "letter.txt"), "dear all");
+    const ended = run("true", []);
+    await ended;
+    const draft = `${dataDir}.draft-${String(ended.child.pid)}-abc`;
+    await mkdir(draft);
+    await expect(start({ dataDir, keep: true })).rejects.toThrow("not a PostgreSQL cluster");
+    expect(existsSync(join(dataDir, "letter.txt"))).toBe(true);
+    expect(existsSync(draft)).toBe(false);
   });
 
   test("a port in use is named", async () => {
@@ -168,39 +163,53 @@ describe("refusals", () => {
 });
 
 describe("the programs", () => {
+  /** A copy to play with: 60 MB, so it is made once. */
+  let home: string;
+  let packageDir: string;
+
+  beforeAll(async () => {
+    home = await mkdtemp(join(tmpdir(), "taskgate-test-"));
+    await chmod(home, 0o755);
+    packageDir = join(home, "programs");
+    await cp(INSTALLED, packageDir, { recursive: true, verbatimSymlinks: true });
+  });
+
+  beforeEach(async () => {
+    await removeLinks(packageDir);
+  });
+
+  afterAll(async () => {
+    await rm(home, { recursive: true });
+  });
+
   test("links that npm did not make are made at the start", async () => {
-    const packageDir = join(folder, "programs");
-    await copyPrograms(packageDir);
     const server = await start({ keep: false, packageDir });
     expect(await query(server, "SELECT 1 AS answer")).toBe(1);
   });
 
   test("missing programs are named with what to do", async () => {
-    const packageDir = join(folder, "programs");
-    await mkdir(join(packageDir, "native"), { recursive: true });
-    await expect(start({ keep: false, packageDir })).rejects.toThrow(
+    const emptyDir = join(folder, "programs");
+    await mkdir(join(emptyDir, "native"), { recursive: true });
+    await expect(start({ keep: false, packageDir: emptyDir })).rejects.toThrow(
       /^PostgreSQL's programs are missing in .*native: .*Run `npm ci` again.*DATABASE_URL/,
     );
   });
 
   const onLinux = process.platform === "linux" ? test : test.skip;
   onLinux("a system without glibc is named with what to do", async () => {
-    const packageDir = join(folder, "programs");
-    await mkdir(join(packageDir, "native", "bin"), { recursive: true });
+    const emptyDir = join(folder, "programs");
+    await mkdir(join(emptyDir, "native", "bin"), { recursive: true });
     // The kernel's answer to a missing interpreter is the same for a script and for a program.
-    const postgres = join(packageDir, "native", "bin", "postgres");
+    const postgres = join(emptyDir, "native", "bin", "postgres");
     await writeFile(postgres, "#!/lib/no-such-loader.so\n", { mode: 0o755 });
-    await expect(start({ keep: false, packageDir })).rejects.toThrow(
+    await expect(start({ keep: false, packageDir: emptyDir })).rejects.toThrow(
       /do not run here: they need glibc.*musl.*DATABASE_URL/,
     );
   });
 
   const asRoot = isRoot ? test : test.skip;
   asRoot("root with everything in a closed folder gets a server all the same", async () => {
-    const home = join(folder, "root-home");
-    await mkdir(home, { mode: 0o700 });
-    const packageDir = join(home, "programs");
-    await copyPrograms(packageDir);
+    await chmod(home, 0o700);
     const dataDir = join(home, "data");
     const copiesBefore = await copiesOfPrograms();
     const first = await start({ dataDir, keep: true, packageDir });

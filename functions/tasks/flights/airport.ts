@@ -32,7 +32,7 @@ export function readAirports(text: string): Airport[] {
 
 /**
  * Records of a CSV text (RFC 4180): fields may stand in quotes, then hold commas, line ends and doubled quotes.
- * Empty lines are skipped. Throws an Error for a quote that is never closed.
+ * Empty lines are skipped. Throws an Error for a quote that isn't closed, or is followed by more text.
  */
 export function parseCsv(text: string): string[][] {
   const records: string[][] = [];
@@ -42,12 +42,11 @@ export function parseCsv(text: string): string[][] {
     const field = readField(text, at);
     record.push(field.value);
     at = field.end;
-    if (text[at] === ",") {
-      at += 1;
-      // A comma at the very end is followed by an empty field.
-      if (at < text.length) continue;
-      record.push("");
-    }
+    const isComma = text[at] === ",";
+    if (isComma) at += 1;
+    // A comma at the very end is followed by an empty field.
+    if (isComma && at === text.length) record.push("");
+    if (isComma && at < text.length) continue;
     if (text[at] === "\r") at += 1;
     if (text[at] === "\n") at += 1;
     if (record.length > 1 || record[0] !== "") records.push(record);
@@ -56,19 +55,15 @@ export function parseCsv(text: string): string[][] {
   return records;
 }
 
+const plainField = /[^,\r\n]*/y;
+const quotedField = /"((?:[^"]|"")*)"(?=[,\r\n]|$)/y;
+
 function readField(text: string, start: number): { value: string; end: number } {
-  if (text[start] !== '"') {
-    const length = text.slice(start).search(/[,\r\n]/);
-    const end = length === -1 ? text.length : start + length;
-    return { value: text.slice(start, end), end };
-  }
-  let value = "";
-  for (let at = start + 1; at < text.length; at += 1) {
-    if (text[at] !== '"') value += text[at] ?? "";
-    else if (text[at + 1] === '"') {
-      value += '"';
-      at += 1;
-    } else return { value, end: at + 1 };
-  }
-  throw new Error(`A quote is not closed: ${text.slice(start, start + 40)}`);
+  const isQuoted = text[start] === '"';
+  const form = isQuoted ? quotedField : plainField;
+  form.lastIndex = start;
+  const match = form.exec(text);
+  if (match === null) throw new Error(`A quote is not closed: ${text.slice(start, start + 40)}`);
+  const value = isQuoted ? (match[1] ?? "").replaceAll('""', '"') : match[0];
+  return { value, end: form.lastIndex };
 }

@@ -1,6 +1,9 @@
 import { InvalidArgumentError } from "../../core/errors";
 
-/** Tests of input with the texts that the SQL raises: `field: expectation (value)`. Lengths count characters, not UTF-16 units. */
+/*
+ * Tests of input with the texts that the SQL raises: `field: expectation (value)`. What check-input.ts tests for every
+ * store isn't tested again. Lengths count characters, as PostgreSQL does.
+ */
 
 /** TG422: a value is missing, malformed or out of range. */
 export function invalidArgument(message: string): InvalidArgumentError {
@@ -37,19 +40,6 @@ export function isWithin(value: number, least: number, most: number): boolean {
   return Number.isInteger(value) && value >= least && value <= most;
 }
 
-/** Throws when a text is longer than the bytes of a payload, result or checkpoint (design 10.7). */
-export function expectBytes(field: string, text: string | null, most: number): void {
-  const bytes = text === null ? 0 : utf8Bytes(text);
-  if (bytes > most) {
-    throw tooLarge(`${field}: expected at most ${String(most)} bytes (${String(bytes)})`);
-  }
-}
-
-/** Length as it is stored. */
-export function utf8Bytes(text: string): number {
-  return Buffer.byteLength(text, "utf8");
-}
-
 /** Length as people count it. */
 export function characters(text: string): number {
   return [...text].length;
@@ -58,9 +48,4 @@ export function characters(text: string): number {
 /** The first `most` characters. */
 export function left(text: string, most: number): string {
   return [...text].slice(0, most).join("");
-}
-
-/** Is it a name: 1..200 characters without blanks at either end? */
-export function isName(text: string): boolean {
-  return isWithin(characters(text), 1, 200) && !text.startsWith(" ") && !text.endsWith(" ");
 }

@@ -12,7 +12,7 @@ import type {
   WorkAnswer,
   WorkInput,
 } from "../../ports/task-store";
-import { conflict, expectBytes, expectRange, invalidArgument, left } from "./arguments";
+import { conflict, expectRange, invalidArgument, isWithin, left } from "./arguments";
 import { endTasks } from "./endings";
 import { reportStarted } from "./executions";
 import { comparePlaces, definitionNames, definitionOf, hasReady, readyOf, taskOf } from "./rows";
@@ -23,6 +23,9 @@ import { surplusOf } from "./tokens";
 /** work: the hot path: completes some tasks and claims some. */
 export function work(model: Model, input: WorkInput): WorkAnswer {
   expectRange("want", input.want, [0, limits.claimMax]);
+  if (!isWithin(input.callNumber, 1, Infinity)) {
+    throw invalidArgument(`call_number: expected 1 or more (${String(input.callNumber)})`);
+  }
   const execution = model.state.executions.get(input.executionId);
   if (execution?.state !== "live") {
     return { ...nothingClaimed, status: execution?.state === "ended" ? "ended" : "fenced" };
@@ -37,26 +40,24 @@ export function work(model: Model, input: WorkInput): WorkAnswer {
   if (input.callNumber < lastCall.callNumber) {
     throw conflict(`call_number: older than the last one (${String(input.callNumber)})`);
   }
-  execution.leaseUntilMs = model.nowMs + leaseMs;
   if (input.callNumber === lastCall.callNumber) {
+    execution.leaseUntilMs = model.nowMs + leaseMs;
     const claimed = claimedAgain(model, execution);
-    return { ...answer, status: "again", claimed, refused: lastCall.refused };
+    const last = lastPlace(model, claimed);
+    return { ...answer, status: "again", claimed, last, refused: lastCall.refused };
   }
 
   const { refused, woken } = completeDone(model, execution, input.done);
   reportStarted(execution, input.started);
   const { status, claimed, due } = claimWanted(model, execution, input);
-  const lastTask = claimed.at(-1);
-  execution.lastCall = {
-    callNumber: input.callNumber,
-    fence: lastTask?.fence ?? null,
-    refused,
-  };
+  const fence = claimed.at(-1)?.fence ?? null;
+  execution.lastCall = { callNumber: input.callNumber, fence, refused };
+  execution.leaseUntilMs = model.nowMs + leaseMs;
   return {
     ...answer,
     status,
     claimed,
-    last: lastTask === undefined ? null : placeOf(taskOf(model.state, lastTask.taskId)),
+    last: lastPlace(model, claimed),
     refused,
     nextDueMs: due,
     woken: definitionNames(model.state, woken, definition),
@@ -104,14 +105,22 @@ function completeDone(
   execution: ExecutionRow,
   done: readonly DoneTask[],
 ): { refused: TaskId[]; woken: number[] } {
-  const held = done.filter((task) => isHeld(execution, task));
-  const accepted = new Map(held.map((task) => [task.taskId, task]));
-  dropClaims(execution, [...accepted.keys()]);
-  const woken = endTasks(model, {
-    executionId: execution.executionId,
-    endings: [...accepted.values()].map((task) => ({ ...task, outcome: "done" })),
-  });
-  const refused = done.map((task) => task.taskId).filter((taskId) => !accepted.has(taskId));
+  const taskIds = done.map((task) => task.taskId);
+  if (new Set(taskIds).size < taskIds.length) {
+    const shown = left(taskIds.join(","), 200);
+    throw invalidArgument(`done_task_ids: expected each task once (${shown})`);
+  }
+  const accepted = done.filter((task) => isHeld(execution, task));
+  dropClaims(
+    execution,
+    accepted.map((task) => task.taskId),
+  );
+  const { executionId } = execution;
+  const woken = endTasks(
+    model,
+    accepted.map((task) => ({ ...task, executionId, outcome: "done" })),
+  );
+  const refused = done.filter((task) => !accepted.includes(task)).map((task) => task.taskId);
   return { refused, woken };
 }
 
@@ -220,13 +229,15 @@ function describeClaim(model: Model, execution: ExecutionRow, claim: ClaimRow): 
   };
 }
 
-function placeOf({ priority, rank, taskId }: TaskRow): WorkAnswer["last"] {
+function lastPlace(model: Model, claimed: readonly ClaimedTask[]): WorkAnswer["last"] {
+  const last = claimed.at(-1);
+  if (last === undefined) return null;
+  const { priority, rank, taskId } = taskOf(model.state, last.taskId);
   return { priority, rank, taskId };
 }
 
 /** complete_task: the fenced completion of one task, inside the user's own transaction. */
 export function completeTask(model: Model, input: CompleteTaskInput): CompleteTaskAnswer {
-  expectBytes("result", input.result, limits.payloadBytesMax);
   const execution = model.state.executions.get(input.executionId);
   if (execution?.state !== "live" || !isHeld(execution, input)) {
     const ended = model.state.archive.get(input.taskId);
@@ -237,10 +248,7 @@ export function completeTask(model: Model, input: CompleteTaskInput): CompleteTa
     return { status: isSame ? "again" : "fenced", woken: [] };
   }
   dropClaims(execution, [input.taskId]);
-  const woken = endTasks(model, {
-    executionId: execution.executionId,
-    endings: [{ ...input, outcome: "done" }],
-  });
+  const woken = endTasks(model, [{ ...input, outcome: "done" }]);
   const definition = definitionOf(model.state, execution);
   return { status: "done", woken: definitionNames(model.state, woken, definition) };
 }

@@ -10,7 +10,7 @@ import type {
   SetLimitAnswer,
   SetLimitInput,
 } from "../../ports/task-store";
-import { characters, invalidArgument, isName, isWithin, left } from "./arguments";
+import { characters, invalidArgument, isWithin, left } from "./arguments";
 import { compareNumbers, definitionNamed, findDefinition, hasReady, limitOf } from "./rows";
 import type { DefinitionRow, ExecutionRow, Model } from "./state";
 import { settleTokens } from "./tokens";
@@ -78,11 +78,10 @@ function applySettings(
   definition: DefinitionRow,
   input: RegisterDefinitionInput,
 ): void {
-  changeLimit(model, definition, {
-    codeLimit: input.settings.limit,
-    operatorLimit: definition.operatorLimit,
-  });
-  definition.settings = { ...input.settings };
+  const settings = { ...input.settings, limit: withoutCode(input.settings.limit) };
+  const { operatorLimit } = definition;
+  changeLimit(model, definition, { codeLimit: settings.limit, operatorLimit });
+  definition.settings = settings;
   definition.build = input.build;
   definition.settingsHash = input.settingsHash;
 }
@@ -100,7 +99,7 @@ export function setLimit(model: Model, input: SetLimitInput): SetLimitAnswer {
   const before = definition.operatorLimit;
   const change = changeLimit(model, definition, {
     codeLimit: definition.settings.limit,
-    operatorLimit: input.limit,
+    operatorLimit: input.limit === "code" ? "code" : withoutCode(input.limit),
   });
   const ready = hasReady(model.state, definition);
   const answer: SetLimitAnswer = { status: "set", ...change, ready };
@@ -225,6 +224,11 @@ function describeSettings(settings: DefinitionSettings, build: number): Map<stri
   ]);
 }
 
+/** The databases take -1 for no limit; so does whoever knows them. */
+function withoutCode(limit: Limit): Limit {
+  return limit === -1 ? null : limit;
+}
+
 /** No limit is -1 in the databases. */
 function limitText(limit: Limit): string {
   return String(limit ?? -1);
@@ -233,16 +237,9 @@ function limitText(limit: Limit): string {
 /** Throws InvalidArgumentError with the first problem. */
 function expectSettings(input: RegisterDefinitionInput): void {
   const { settings } = input;
-  if (!isName(input.name)) {
-    throw invalidArgument(
-      `name: expected 1..200 characters without blanks at either end (${left(input.name, 220)})`,
-    );
-  }
-  if (!isWithin(input.build, 0, Infinity)) {
-    throw invalidArgument(`build: expected 0 or more (${String(input.build)})`);
-  }
   if (!isWithin(characters(input.settingsHash), 1, 64)) {
-    throw invalidArgument("settings_hash: expected 1..64 characters");
+    const shown = left(input.settingsHash, 80);
+    throw invalidArgument(`settings_hash: expected 1..64 characters (${shown})`);
   }
   const ranges: [string, number, number, number][] = [
     ["limit", settings.limit ?? -1, -1, limits.tokensMax],

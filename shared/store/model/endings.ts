@@ -7,37 +7,34 @@ import type { ArchiveRow, Model, TaskRow } from "./state";
 export interface Ending {
   taskId: TaskId;
   fence: Fence;
+  /** Of the last attempt. */
+  executionId: ExecutionId;
   outcome: ArchiveRow["outcome"];
   durationMs: number | null;
   result: string | null;
 }
 
-/** Tasks that end together. */
-export interface Endings {
-  endings: readonly Ending[];
-  /** Of the last attempt. */
-  executionId: ExecutionId | null;
-  /** Tasks that don't end but leave their groups: retries that aren't strict. */
-  leaving?: readonly TaskRow[];
-}
-
 /**
  * The one way to an end: tasks leave for the archive, their keys are freed, their groups handed over.
+ * `leaving`: tasks that don't end but leave their groups: retries that aren't strict.
  * Answers the definitions that got ready tasks by hand-over, each as often as it did.
  */
-export function endTasks(model: Model, { endings, executionId, leaving }: Endings): number[] {
+export function endTasks(
+  model: Model,
+  endings: readonly Ending[],
+  leaving: readonly TaskRow[] = [],
+): number[] {
   const ended = endings.map((ending) => {
     const task = taskOf(model.state, ending.taskId);
-    archive(model, { ...ending, executionId });
+    archive(model, task, ending);
     freeDedupeKey(model, task);
     model.state.tasks.delete(task.taskId);
     return task;
   });
-  return handOver(model, [...ended, ...(leaving ?? [])]);
+  return handOver(model, [...ended, ...leaving]);
 }
 
-function archive(model: Model, ending: Ending & { executionId: ExecutionId | null }): void {
-  const task = taskOf(model.state, ending.taskId);
+function archive(model: Model, task: TaskRow, ending: Ending): void {
   const { retainDoneMs, retainDeadMs } = definitionOf(model.state, task).settings;
   // Retention 0: a done task leaves no trace; a dead or cancelled one always does.
   if (ending.outcome === "done" && retainDoneMs === 0) return;

@@ -2,15 +2,7 @@ import { asTaskId } from "../../core/ids";
 import { limits } from "../../core/limits";
 import type { TaskId } from "../../core/ids";
 import type { EnqueueTasksAnswer, EnqueueTasksInput, NewTask } from "../../ports/task-store";
-import {
-  characters,
-  invalidArgument,
-  isName,
-  isWithin,
-  left,
-  tooLarge,
-  utf8Bytes,
-} from "./arguments";
+import { characters, invalidArgument, isWithin, left, tooLarge } from "./arguments";
 import { admit, groupsOf, joinGroup, makeGroups } from "./groups";
 import { addReady, addScheduled, dedupeId, definitionNamed } from "./rows";
 import type { DefinitionRow, Model, TaskRow } from "./state";
@@ -149,7 +141,7 @@ function earliest(instantsMs: readonly number[]): number {
 /** The size is that of the JSON text in which the tasks travel. */
 function expectSize(tasks: readonly NewTask[]): void {
   const entries = tasks.map(({ traceParent, ...task }) => ({ ...task, trace: traceParent }));
-  const bytes = utf8Bytes(JSON.stringify(entries));
+  const bytes = Buffer.byteLength(JSON.stringify(entries));
   if (bytes > limits.enqueueBytesMax) {
     throw tooLarge(`tasks: expected at most 8388608 bytes (${String(bytes)})`);
   }
@@ -158,57 +150,20 @@ function expectSize(tasks: readonly NewTask[]): void {
   }
 }
 
-/** Throws with the first problem of the first bad entry. */
+/** Throws with the first problem that `checkNewTasks` leaves to the databases. */
 function expectEntries(tasks: readonly NewTask[]): void {
   for (const [index, task] of tasks.entries()) {
-    const problem = payloadProblem(task.payload) ?? fieldProblem(task);
+    const problem = problemOf(task);
     if (problem !== null) throw invalidArgument(`tasks[${String(index)}].${problem}`);
   }
 }
 
-function payloadProblem(payload: string | null): string | null {
-  if (payload === null) return null;
-  const bytes = utf8Bytes(payload);
-  if (bytes > limits.payloadBytesMax) {
-    return `payload: expected at most 65536 bytes (${String(bytes)})`;
-  }
-  if (!isObjectOrArray(payload)) {
-    return `payload: expected the text of a JSON object or array (${left(payload, 100)})`;
-  }
-  return null;
-}
-
-function isObjectOrArray(text: string): boolean {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null;
-  } catch {
-    // What isn't JSON isn't an object or array, either.
-    return false;
-  }
-}
-
-function fieldProblem(task: NewTask): string | null {
-  const { kind, priority, group, groupScope, runInMs, dedupeKey, dedupeMs, traceParent } = task;
-  const name = (field: string, text: string): string =>
-    `${field}: expected 1..200 characters without blanks at either end (${left(text, 220)})`;
-  if (kind !== undefined && !isName(kind)) return name("kind", kind);
-  if (priority !== undefined && !isWithin(priority, limits.priorityMin, limits.priorityMax)) {
-    return `priority: expected -32768..32767 (${String(priority)})`;
-  }
-  if (group !== undefined && !isName(group)) return name("group", group);
+function problemOf({ groupScope, runInMs, runAt, traceParent }: NewTask): string | null {
   if (groupScope !== undefined && groupScope !== "definition" && groupScope !== "global") {
     return `groupScope: expected definition or global (${left(groupScope, 220)})`;
   }
-  if (runInMs !== undefined && !isWithin(runInMs, 0, limits.runInMsMax)) {
-    return `runInMs: expected 0..3153600000000 (${String(runInMs)})`;
-  }
-  if (runInMs !== undefined && task.runAt !== undefined) {
+  if (runInMs !== undefined && runAt !== undefined) {
     return "runAt: expected either runAt or runInMs, not both";
-  }
-  if (dedupeKey !== undefined && !isName(dedupeKey)) return name("dedupeKey", dedupeKey);
-  if (dedupeMs !== undefined && !isWithin(dedupeMs, 1, limits.runInMsMax)) {
-    return `dedupeMs: expected 1..3153600000000 (${String(dedupeMs)})`;
   }
   if (traceParent !== undefined && characters(traceParent) > 55) {
     return `trace: expected at most 55 characters (${left(traceParent, 100)})`;

@@ -207,14 +207,11 @@ function giveBack(model: Model, execution: ExecutionRow): number[] {
   for (const claim of claims) {
     if (!cancelled.includes(claim)) addReady(model.state, taskOf(model.state, claim.taskId));
   }
-  return endTasks(model, {
-    executionId: execution.executionId,
-    endings: cancelled.map((claim) => ({
-      taskId: claim.taskId,
-      fence: claim.fence,
-      outcome: "cancelled",
-      durationMs: null,
-      result: null,
-    })),
-  });
+  const { executionId } = execution;
+  return endTasks(
+    model,
+    cancelled.map(({ taskId, fence }) => {
+      return { taskId, fence, executionId, outcome: "cancelled", durationMs: null, result: null };
+    }),
+  );
 }

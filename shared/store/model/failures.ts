@@ -2,7 +2,7 @@ import { limits } from "../../core/limits";
 import type { ExecutionId, TaskId } from "../../core/ids";
 import type { Random } from "../../ports/random";
 import type { DefinitionSettings, FailTasksAnswer, Failure } from "../../ports/task-store";
-import { expectBytes, expectRange, invalidArgument, isWithin, left } from "./arguments";
+import { expectRange, invalidArgument, isWithin, left, tooLarge } from "./arguments";
 import { dropClaims, isHeld } from "./claims";
 import { endTasks } from "./endings";
 import type { Ending } from "./endings";
@@ -41,11 +41,11 @@ export function failTasks(
         ? comeBack(model, { ...failure, outcome, leaving })
         : null;
     if (outcome === "dead" || outcome === "cancelled") {
-      endings.push({ ...failure, outcome, result: null });
+      endings.push({ ...failure, executionId: execution.executionId, outcome, result: null });
     }
     results.push({ taskId: failure.taskId, outcome, retryInMs });
   }
-  const woken = endTasks(model, { executionId: execution.executionId, endings, leaving });
+  const woken = endTasks(model, endings, leaving);
   const retries = results.flatMap((result) => result.retryInMs ?? []);
   return {
     status: "done",
@@ -64,7 +64,26 @@ function expectFailure(failure: Failure): void {
   if (failure.retryInMs !== null) {
     expectRange("failures.retryInMs", failure.retryInMs, [0, limits.retryInMsMax]);
   }
-  expectBytes("failures.checkpoint", failure.checkpoint, limits.payloadBytesMax);
+  if (failure.checkpoint !== null) expectCheckpoint(failure.checkpoint);
+}
+
+function expectCheckpoint(text: string): void {
+  if (!isJson(text)) {
+    throw invalidArgument(`failures.checkpoint: expected JSON text (${left(text, 100)})`);
+  }
+  const bytes = Buffer.byteLength(text);
+  if (bytes > limits.payloadBytesMax) {
+    throw tooLarge(`failures.checkpoint: expected at most 65536 bytes (${String(bytes)})`);
+  }
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return text.isWellFormed();
+  } catch {
+    return false;
+  }
 }
 
 /** Told before, or lost to somebody else: then the attempt is recorded as lost. */

@@ -1,5 +1,8 @@
+import { StoreContractError } from "../../core/errors";
 import { parseTokens } from "../../core/token";
+import type { Token } from "../../core/token";
 import type { InvariantFinding } from "../../ports/task-store";
+import { left } from "./arguments";
 import { allStandings } from "./places";
 import { comparePlaces, dedupeId, definitionOf, limitOf } from "./rows";
 import type { DefinitionRow, ModelState, TaskRow } from "./state";
@@ -49,7 +52,11 @@ const rules: Readonly<Record<string, (state: ModelState) => Finding[]>> = {
   "P2 claims and their fences are of one length": () => [],
   // A flag of the claim here.
   "P1 spare claims are claims": () => [],
-  "P1 started claims fit the tokens": crowdedExecutions,
+  "P1 without spare claims there are no more claims than tokens": crowdedExecutions,
+  "P1 the token string can be read": (state) =>
+    [...state.definitions.values()]
+      .filter((row) => readTokens(row) === null)
+      .map((row) => ({ key: row.name, detail: left(row.executionTokens, 100) })),
   "P1 a held token has a grantee": (state) =>
     heldTokens(state)
       .filter(({ grantee }) => grantee === "0")
@@ -58,7 +65,7 @@ const rules: Readonly<Record<string, (state: ModelState) => Finding[]>> = {
   "P1 without a limit there is no token string": (state) =>
     [...state.definitions.values()]
       .filter((row) => limitOf(row) === null && row.executionTokens !== "")
-      .map((row) => ({ key: row.name, detail: row.executionTokens.slice(0, 100) })),
+      .map((row) => ({ key: row.name, detail: left(row.executionTokens, 100) })),
   "P1 free tokens do not exceed the limit": surplusTokens,
   "P1 a group fills at most its slots": overfullGroups,
   "P1 a grouped task in ready or claimed holds one slot": slotlessTasks,
@@ -93,21 +100,27 @@ function misplacedReady(state: ModelState): Finding[] {
 
 function crowdedExecutions(state: ModelState): Finding[] {
   return [...state.executions.values()]
-    .filter((row) => {
-      const { spareMax } = definitionOf(state, row).settings;
-      const isHolder = row.state === "live" && row.tokenCount > 0;
-      return isHolder && row.claims.length > row.tokenCount * (1 + spareMax);
-    })
+    .filter((row) => row.state === "live" && row.claims.length > row.tokenCount)
+    .filter((row) => definitionOf(state, row).settings.spareMax === 0)
     .map((row) => {
-      const started = row.claims.filter((claim) => !claim.isSpare).length;
-      const detail = `${String(started)} started, ${String(row.tokenCount)} tokens`;
+      const detail = `${String(row.claims.length)} claims, ${String(row.tokenCount)} tokens`;
       return { key: row.executionId, detail };
     });
 }
 
+/** null: the text is damaged, which is a finding of its own. */
+function readTokens(definition: DefinitionRow): Token[] | null {
+  try {
+    return parseTokens(definition.executionTokens);
+  } catch (error) {
+    if (error instanceof StoreContractError) return null;
+    throw error;
+  }
+}
+
 function heldTokens(state: ModelState): { definition: DefinitionRow; grantee: string }[] {
   return [...state.definitions.values()].flatMap((definition) =>
-    parseTokens(definition.executionTokens)
+    (readTokens(definition) ?? [])
       .filter((token) => token.isHeld)
       .map(({ grantee }) => ({ definition, grantee })),
   );
@@ -128,7 +141,7 @@ function miscountedTokens(state: ModelState): Finding[] {
 
 function surplusTokens(state: ModelState): Finding[] {
   return [...state.definitions.values()].flatMap((definition) => {
-    const tokens = parseTokens(definition.executionTokens);
+    const tokens = readTokens(definition) ?? [];
     const held = tokens.filter((token) => token.isHeld).length;
     const limit = limitOf(definition) ?? -1;
     if (tokens.length <= Math.max(limit, held)) return [];
@@ -144,7 +157,7 @@ function slotsOf(state: ModelState, groupId: number): number[] {
 function overfullGroups(state: ModelState): Finding[] {
   return [...state.groups.values()].flatMap((group) => {
     const used = slotsOf(state, group.groupId);
-    if (used.length <= 1_000 && used.every((slot) => slot >= 1 && slot <= 1_000)) return [];
+    if (used.length <= group.slots) return [];
     const detail = `${String(used.length)} of ${String(group.slots)}`;
     return [{ key: String(group.groupId), detail }];
   });

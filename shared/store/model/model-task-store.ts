@@ -1,7 +1,17 @@
 import { InvalidArgumentError } from "../../core/errors";
+import { limits } from "../../core/limits";
+import { cleanText } from "../../core/text";
 import type { TaskId } from "../../core/ids";
 import type { Random } from "../../ports/random";
 import type * as port from "../../ports/task-store";
+import {
+  checkInt,
+  checkJsonContainer,
+  checkName,
+  checkNewTasks,
+  checkRegistration,
+  cleanFailure,
+} from "../check-input";
 import { unknownArgument } from "./arguments";
 import { completeTask, reportProgress, work } from "./claims";
 import { pauseDefinition, registerDefinition, resumeDefinition, setLimit } from "./definitions";
@@ -55,23 +65,32 @@ export class ModelTaskStore implements port.TaskStore {
   }
 
   async registerDefinition(input: port.RegisterDefinitionInput) {
-    return this.#run((model) => registerDefinition(model, input));
+    checkRegistration(input);
+    const registeredBy = cleanText(input.registeredBy, limits.nameLengthMax);
+    return this.#run((model) => registerDefinition(model, { ...input, registeredBy }));
   }
 
   async setLimit(input: port.SetLimitInput) {
-    return this.#run((model) => setLimit(model, input));
+    if (typeof input.limit === "number") checkInt("limit", input.limit);
+    const clean = cleanOperator(input);
+    return this.#run((model) => setLimit(model, clean));
   }
 
   async pauseDefinition(input: port.OperatorInput) {
-    return this.#run((model) => pauseDefinition(model, input));
+    const clean = cleanOperator(input);
+    return this.#run((model) => pauseDefinition(model, clean));
   }
 
   async resumeDefinition(input: port.OperatorInput) {
-    return this.#run((model) => resumeDefinition(model, input));
+    const clean = cleanOperator(input);
+    return this.#run((model) => resumeDefinition(model, clean));
   }
 
   async startExecution(input: port.StartExecutionInput) {
-    return this.#run((model) => startExecution(model, input));
+    checkName(input.name);
+    checkInt("want", input.want);
+    const worker = cleanText(input.worker, Number.MAX_SAFE_INTEGER);
+    return this.#run((model) => startExecution(model, { ...input, worker }));
   }
 
   async acquireTokens(input: Parameters<port.TaskStore["acquireTokens"]>[0]) {
@@ -87,15 +106,20 @@ export class ModelTaskStore implements port.TaskStore {
   }
 
   async work(input: port.WorkInput) {
+    checkInt("want", input.want);
+    for (const { result } of input.done) if (result !== null) checkJsonContainer("result", result);
     return this.#run((model) => work(model, input));
   }
 
   async completeTask(input: port.CompleteTaskInput, within?: port.StoreTransaction) {
+    if (input.result !== null) checkJsonContainer("result", input.result);
     return this.#run((model) => completeTask(model, input), within);
   }
 
   async failTasks(input: Parameters<port.TaskStore["failTasks"]>[0]) {
-    return this.#run((model) => failTasks(model, input));
+    const { executionId } = input;
+    const failures = input.failures.map(cleanFailure);
+    return this.#run((model) => failTasks(model, { executionId, failures }));
   }
 
   async heartbeat(input: Parameters<port.TaskStore["heartbeat"]>[0]) {
@@ -103,7 +127,8 @@ export class ModelTaskStore implements port.TaskStore {
   }
 
   async reportProgress(input: port.ReportProgressInput) {
-    return this.#run((model) => reportProgress(model, input));
+    const text = input.text === null ? null : cleanText(input.text, limits.progressTextLengthMax);
+    return this.#run((model) => reportProgress(model, { ...input, text }));
   }
 
   async finishExecution(input: Parameters<port.TaskStore["finishExecution"]>[0]) {
@@ -115,6 +140,7 @@ export class ModelTaskStore implements port.TaskStore {
   }
 
   async enqueueTasks(input: port.EnqueueTasksInput, within?: port.StoreTransaction) {
+    checkNewTasks(input);
     return this.#run((model) => enqueueTasks(model, input, within !== undefined), within);
   }
 
@@ -221,4 +247,12 @@ export class ModelTaskStore implements port.TaskStore {
     }
     return within.run(operation, this.#model());
   }
+}
+
+/** Who and why, for the audit. */
+function cleanOperator<Input extends port.OperatorInput>(input: Input): Input {
+  checkName(input.name);
+  const changedBy = cleanText(input.changedBy, limits.nameLengthMax);
+  if (input.reason === undefined) return { ...input, changedBy };
+  return { ...input, changedBy, reason: cleanText(input.reason, 400) };
 }

@@ -37,22 +37,19 @@ export function sweep(model: Model, input: { most: number }): SweepAnswer {
   return {
     expired: Math.min(expiredExecutions(model).length, 1_000),
     definitions: definitions
-      .map((definition) => sweepDefinition(model, definition))
-      .filter(({ ready, due }) => ready > 0 || due)
-      .slice(0, input.most),
+      .filter((row) => hasReady(model.state, row) || dueOf(model, row).length > 0)
+      .slice(0, input.most)
+      .map((row) => sweepDefinition(model, row)),
     nextDueMs: dues.length === 0 ? null : Math.min(...dues),
   };
 }
 
 function sweepDefinition(model: Model, definition: DefinitionRow): SweptDefinition {
   const limit = limitOf(definition);
-  const isListed = hasReady(model.state, definition) || dueOf(model, definition).length > 0;
-  // Tokens are read for listed definitions only: a damaged string elsewhere stops nobody.
-  const live = isListed && limit !== null ? liveTokens(model, definition).count : 0;
   return {
     name: definition.name,
     ready: Math.min(readyOf(model.state, definition).length, 1_000),
-    free: limit === null ? 1_000 : Math.max(limit - live, 0),
+    free: limit === null ? 1_000 : Math.max(limit - liveTokens(model, definition).count, 0),
     due: dueOf(model, definition).length > 0,
     paused: definition.isPaused,
   };
@@ -190,9 +187,8 @@ function listFinished(
     }));
 }
 
-/** Who made the last attempt; null: nobody did, or it isn't known. */
+/** Who made an attempt; null: its execution is gone. */
 export function workerOf(model: Model, row: Pick<ArchiveRow, "executionId">): string | null {
-  if (row.executionId === null) return null;
   return model.state.executions.get(row.executionId)?.worker ?? null;
 }
 

@@ -1,6 +1,7 @@
 import type { ReclaimExpiredAnswer } from "../../ports/task-store";
 import { expectRange } from "./arguments";
 import { endTasks } from "./endings";
+import type { Ending } from "./endings";
 import { addReady, compareNumbers, definitionNames, definitionOf, taskOf } from "./rows";
 import type { ClaimRow, ExecutionRow, Model } from "./state";
 
@@ -23,7 +24,7 @@ export function expiredExecutions(model: Model): ExecutionRow[] {
 export function reclaimExpired(model: Model, input: { most: number }): ReclaimExpiredAnswer {
   expectRange("most", input.most, [1, 1_000]);
   const executions = expiredExecutions(model).slice(0, input.most);
-  const ended: ClaimRow[] = [];
+  const endings: Ending[] = [];
   const woken: number[] = [];
   let claimed = 0;
   let lost = 0;
@@ -33,19 +34,19 @@ export function reclaimExpired(model: Model, input: { most: number }): ReclaimEx
     const started = claims.filter((claim) => !claim.isSpare);
     for (const claim of started) recordLoss(model, execution, claim);
     for (const claim of claims) {
-      if (isOver(model, claim)) ended.push(claim);
+      if (isOver(model, claim)) endings.push(endLost(model, execution, claim));
       else addReady(model.state, taskOf(model.state, claim.taskId));
     }
     claimed += claims.length;
     lost += started.length;
   }
-  woken.push(...endLost(model, ended));
+  woken.push(...endTasks(model, endings));
   return {
     status: executions.length > 0 ? "reclaimed" : "none",
     executions: executions.length,
-    tasksBack: claimed - ended.length,
+    tasksBack: claimed - endings.length,
     tasksLost: lost,
-    tasksDead: ended.length,
+    tasksDead: endings.length,
     definitions: definitionNames(model.state, woken),
     more: executions.length === input.most,
   };
@@ -85,15 +86,13 @@ function isOver(model: Model, claim: ClaimRow): boolean {
   return task.isCancelRequested || (task.lostCount > maxLost && !claim.isSpare);
 }
 
-function endLost(model: Model, claims: readonly ClaimRow[]): number[] {
-  return endTasks(model, {
-    executionId: null,
-    endings: claims.map(({ taskId, fence }) => ({
-      taskId,
-      fence,
-      outcome: taskOf(model.state, taskId).isCancelRequested ? "cancelled" : "dead",
-      durationMs: null,
-      result: null,
-    })),
-  });
+function endLost(model: Model, execution: ExecutionRow, { taskId, fence }: ClaimRow): Ending {
+  return {
+    taskId,
+    fence,
+    executionId: execution.executionId,
+    outcome: taskOf(model.state, taskId).isCancelRequested ? "cancelled" : "dead",
+    durationMs: null,
+    result: null,
+  };
 }

@@ -195,8 +195,8 @@ export interface ArchiveRow {
   readonly outcome: "done" | "dead" | "cancelled";
   readonly finishedAtMs: number;
   readonly purgeAfterMs: number;
-  /** Of the last attempt; null: reclaimed from several at once. */
-  readonly executionId: ExecutionId | null;
+  /** Of the last attempt. */
+  readonly executionId: ExecutionId;
   readonly fence: Fence;
   readonly durationMs: number | null;
   readonly result: string | null;

@@ -238,12 +238,13 @@ export function acquireTokens(
   const denied = execution.tokenCount === 0 ? denial(model, definition) : null;
   if (denied !== null) return { ...nothing, ...denied };
   const settled = settleTokens(model, definition, { execution, want: input.want });
+  const isLimited = settled.own === 0 && !definition.isPaused;
   return {
-    status: "granted",
+    status: settled.own > 0 ? "granted" : definition.isPaused ? "paused" : "limited",
     tokens: settled.own,
     granted: settled.granted,
     tokenFence: asFence(String(definition.tokenFence)),
-    retryInMs: null,
+    retryInMs: isLimited ? liveTokens(model, definition).retryInMs : null,
     deadHolders: settled.dead,
   };
 }

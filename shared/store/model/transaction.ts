@@ -1,4 +1,4 @@
-import { InvalidArgumentError, StoreConflictError } from "../../core/errors";
+import { InvalidArgumentError, StoreConflictError, StoreContractError } from "../../core/errors";
 import type { StoreTransaction } from "../../ports/task-store";
 import type { Model, ModelState, SequenceName, Sequences } from "./state";
 
@@ -37,7 +37,7 @@ export class ModelTransaction implements StoreTransaction {
   /** Makes a call inside the transaction; `base` is what is committed now. */
   run<Answer>(operation: Operation<Answer>, base: Model): Answer {
     if (this.#state !== "open") {
-      throw new InvalidArgumentError("Expected the transaction to be open, not failed or over", {
+      throw new StoreContractError("Expected the transaction to be open, not failed or over", {
         code: "TASKGATE_STORE_CONTEXT",
       });
     }

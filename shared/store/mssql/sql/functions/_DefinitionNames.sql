@@ -10,8 +10,9 @@ RETURNS nvarchar(max)
 AS
 BEGIN
   RETURN (
-    SELECT N'[' + STRING_AGG(CONVERT(nvarchar(max), N'"' + STRING_ESCAPE(d.Name, 'json') + N'"'), N',') WITHIN GROUP (ORDER BY d.Name) + N']'
+    SELECT N'[' + STRING_AGG(CONVERT(nvarchar(max), N'"' + STRING_ESCAPE(d.Name, 'json') + N'"'), N',')
+             WITHIN GROUP (ORDER BY d.Name) + N']'
     FROM (SELECT DISTINCT CONVERT(int, j.[value]) AS Id FROM OPENJSON(@Ids) AS j) AS i
-    INNER LOOP JOIN Taskgate.TaskDefinition AS d ON d.TaskDefinitionId = i.Id -- LOOP: a few ids, one seek each
+    INNER JOIN Taskgate.TaskDefinition AS d ON d.TaskDefinitionId = i.Id
     WHERE i.Id <> @Except);
 END;

@@ -13,9 +13,11 @@ RETURN
   SELECT p.Ord AS Ord,
          -- Three parts, one of each kind: else the id is null.
          CASE WHEN COUNT(*) = 3 THEN
-           TRY_CONVERT(uniqueidentifier, MAX(CASE WHEN p.Part LIKE N'I:%' AND DATALENGTH(p.Part) = 76 THEN SUBSTRING(p.Part, 3, 36) END))
+           TRY_CONVERT(uniqueidentifier,
+             MAX(CASE WHEN p.Part LIKE N'I:%' AND DATALENGTH(p.Part) = 76 THEN SUBSTRING(p.Part, 3, 36) END))
          END AS TokenId,
-         CONVERT(bit, MAX(CASE WHEN DATALENGTH(p.Part) <> 6 THEN NULL WHEN p.Part = N'S:0' THEN 1 WHEN p.Part = N'S:1' THEN 0 END)) AS IsHeld,
+         CONVERT(bit,
+           MAX(CASE WHEN DATALENGTH(p.Part) <> 6 THEN NULL WHEN p.Part = N'S:0' THEN 1 WHEN p.Part = N'S:1' THEN 0 END)) AS IsHeld,
          -- 1..18 digits: a 1 in front turns signs and blanks into what can't be converted.
          TRY_CONVERT(bigint, MAX(CASE WHEN p.Part LIKE N'G:%' AND DATALENGTH(p.Part) BETWEEN 6 AND 40
            AND DATALENGTH(p.Part) = DATALENGTH(RTRIM(p.Part)) AND TRY_CONVERT(bigint, N'1' + SUBSTRING(p.Part, 3, 18)) IS NOT NULL

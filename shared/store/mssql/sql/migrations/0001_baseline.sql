@@ -360,9 +360,11 @@ CREATE TABLE Taskgate.BlockWatermark (
   ChangedAt datetime2(3) NOT NULL,
   CONSTRAINT PK_BlockWatermark PRIMARY KEY CLUSTERED (TaskDefinitionId, Name) WITH (ALLOW_PAGE_LOCKS = OFF));
 GO
--- 1..1000: tokens, slots and what else is counted out; SQL Server 2019 has no GENERATE_SERIES.
+-- 1..1000: tokens, slots and what else is counted out (SQL Server 2019 has no GENERATE_SERIES). Never written again; its
+-- rows also serve as latches by hash.
 CREATE TABLE Taskgate.Number (
-  N smallint NOT NULL CONSTRAINT PK_Number PRIMARY KEY CLUSTERED);
+  N smallint NOT NULL,
+  CONSTRAINT PK_Number PRIMARY KEY CLUSTERED (N) WITH (ALLOW_PAGE_LOCKS = OFF));
 GO
 INSERT INTO Taskgate.Number (N)
 SELECT 1 + a.D + 10 * b.D + 100 * c.D

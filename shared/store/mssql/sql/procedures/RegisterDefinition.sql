@@ -33,7 +33,8 @@ BEGIN
 
   SET @vMessage = CASE
     WHEN @Name IS NULL OR DATALENGTH(@Name) NOT BETWEEN 2 AND 400 OR DATALENGTH(@Name) <> DATALENGTH(LTRIM(RTRIM(@Name)))
-      THEN N'name: expected 1..200 characters without blanks at either end (' + COALESCE(REPLACE(LEFT(@Name, 220), N'%', N'%%'), N'null') + N')'
+      THEN N'name: expected 1..200 characters without blanks at either end ('
+        + COALESCE(REPLACE(LEFT(@Name, 220), N'%', N'%%'), N'null') + N')'
     WHEN @Build IS NULL OR @Build < 0
       THEN N'build: expected 0 or more (' + COALESCE(CONVERT(nvarchar(20), @Build), N'null') + N')'
     WHEN @SettingsHash IS NULL OR DATALENGTH(@SettingsHash) NOT BETWEEN 2 AND 128
@@ -126,7 +127,8 @@ BEGIN
           (N'retry_cap_ms', CONVERT(nvarchar(20), b.RetryCapMs), CONVERT(nvarchar(20), @RetryCapMs)),
           (N'spare_max', CONVERT(nvarchar(20), b.SpareMax), CONVERT(nvarchar(20), @SpareMax)),
           (N'group_slots', CONVERT(nvarchar(20), b.GroupSlots), CONVERT(nvarchar(20), @GroupSlots)),
-          (N'group_strict', CASE b.GroupStrict WHEN 1 THEN N'true' ELSE N'false' END, CASE @GroupStrict WHEN 1 THEN N'true' ELSE N'false' END),
+          (N'group_strict', CASE b.GroupStrict WHEN 1 THEN N'true' ELSE N'false' END,
+           CASE @GroupStrict WHEN 1 THEN N'true' ELSE N'false' END),
           (N'retain_done_ms', CONVERT(nvarchar(20), b.RetainDoneMs), CONVERT(nvarchar(20), @RetainDoneMs)),
           (N'retain_dead_ms', CONVERT(nvarchar(20), b.RetainDeadMs), CONVERT(nvarchar(20), @RetainDeadMs)),
           (N'build', CONVERT(nvarchar(20), b.Build), CONVERT(nvarchar(20), @Build))) AS v (Setting, OldValue, NewValue)

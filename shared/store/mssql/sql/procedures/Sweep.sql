@@ -17,7 +17,8 @@ BEGIN
   SET NOCOUNT, XACT_ABORT ON;
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
-  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vExpired int, @vDefinitions nvarchar(max), @vNextRunAt datetime2(3);
+  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vExpired int,
+          @vDefinitions nvarchar(max), @vNextRunAt datetime2(3);
   DECLARE @vOpen TABLE (TaskExecutionId bigint NOT NULL PRIMARY KEY CLUSTERED);
   DECLARE @vDefinition TABLE (
     TaskDefinitionId int NOT NULL PRIMARY KEY CLUSTERED, Name nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL,
@@ -66,7 +67,8 @@ BEGIN
   FROM @vDefinition AS d
   CROSS APPLY Taskgate._ReadTokens(d.ExecutionTokens) AS t
   WHERE d.TaskLimit <> -1;
-  SELECT TOP (1) @vMessage = N'execution_tokens: not a list of I:,S:,G: triples (' + REPLACE(LEFT(d.ExecutionTokens, 200), N'%', N'%%') + N')'
+  SELECT TOP (1) @vMessage = N'execution_tokens: not a list of I:,S:,G: triples ('
+           + REPLACE(LEFT(d.ExecutionTokens, 200), N'%', N'%%') + N')'
   FROM @vToken AS t
   INNER JOIN @vDefinition AS d ON d.TaskDefinitionId = t.TaskDefinitionId
   WHERE t.TokenId IS NULL OR t.IsHeld IS NULL OR t.Grantee IS NULL
@@ -78,12 +80,14 @@ BEGIN
   INNER JOIN (
     SELECT t.TaskDefinitionId, COUNT(*) AS Held
     FROM @vToken AS t
-    INNER LOOP JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = t.Grantee -- LOOP: one seek per token
+    INNER JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = t.Grantee
     WHERE t.IsHeld = 1 AND e.State = 1 AND e.LeaseUntil >= @vNow
-    GROUP BY t.TaskDefinitionId) AS h ON h.TaskDefinitionId = d.TaskDefinitionId;
+    GROUP BY t.TaskDefinitionId) AS h ON h.TaskDefinitionId = d.TaskDefinitionId
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per token
   SELECT @vDefinitions = N'[' + STRING_AGG(CONVERT(nvarchar(max), N'{"name":"' + STRING_ESCAPE(d.Name, 'json')
            + N'","ready":' + CONVERT(nvarchar(11), d.Ready)
-           + N',"free":' + CONVERT(nvarchar(11), CASE WHEN d.TaskLimit = -1 THEN 1000 WHEN d.Held >= d.TaskLimit THEN 0 ELSE d.TaskLimit - d.Held END)
+           + N',"free":' + CONVERT(nvarchar(11),
+               CASE WHEN d.TaskLimit = -1 THEN 1000 WHEN d.Held >= d.TaskLimit THEN 0 ELSE d.TaskLimit - d.Held END)
            + N',"due":' + CASE d.IsDue WHEN 1 THEN N'true' ELSE N'false' END
            + N',"paused":' + CASE d.Paused WHEN 1 THEN N'true' ELSE N'false' END + N'}'), N',') WITHIN GROUP (ORDER BY d.Name) + N']'
   FROM @vDefinition AS d;
@@ -96,5 +100,6 @@ BEGIN
     WHERE x.TaskDefinitionId = d.TaskDefinitionId
     ORDER BY x.RunAt, x.TaskId) AS n;
   SELECT N'swept' AS [Status], @vExpired AS [Expired], @vDefinitions AS [Definitions],
-         CASE WHEN @vNextRunAt > @vNow THEN DATEDIFF_BIG(MILLISECOND, @vNow, @vNextRunAt) WHEN @vNextRunAt IS NOT NULL THEN 0 END AS [NextDueMs];
+         CASE WHEN @vNextRunAt > @vNow THEN DATEDIFF_BIG(MILLISECOND, @vNow, @vNextRunAt) WHEN @vNextRunAt IS NOT NULL THEN 0
+           END AS [NextDueMs];
 END;

@@ -1,0 +1,10 @@
+import { take } from "../../shared/admin/object-reader";
+import { readListExecutionsQuery } from "../../shared/admin/requests";
+import { queryOf } from "./read-request";
+import type { Endpoint } from "./respond";
+
+/** `GET api/executions?definition=&open=&most=`: who works, with how many tokens, newest first. */
+export const listExecutions: Endpoint = async (request, admin) => {
+  const query = take(readListExecutionsQuery(queryOf(request)));
+  return { body: { executions: await admin.executions(query) } };
+};

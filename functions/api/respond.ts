@@ -1,0 +1,109 @@
+import type { HttpRequest, HttpResponseInit, InvocationContext } from "@azure/functions";
+import type { Admin } from "../../shared/admin/create-admin";
+import { problemsOf } from "../../shared/admin/object-reader";
+import { TaskgateError } from "../../shared/core/errors";
+import type { ErrorCode } from "../../shared/core/errors";
+
+/**
+ * One way from a request to a response, for every route: JSON when it went well, problem+json (RFC 9457) when it didn't.
+ * Handlers throw; nothing else decides a status code.
+ */
+
+/** What a route answers when it went well. */
+export interface Answer {
+  /** Default 200. */
+  readonly status?: number;
+  readonly body: unknown;
+}
+
+/** What a route does. Its input is the request, its tool the admin. */
+export type Endpoint = (request: HttpRequest, admin: Admin) => Promise<Answer>;
+
+/** A handler as `app.http` takes it. Never rejects. */
+export type ApiHandler = (
+  request: HttpRequest,
+  context: InvocationContext,
+) => Promise<HttpResponseInit>;
+
+/** Makes a handler of an endpoint. `admin` is asked for at each request, so that a failed start is tried again. */
+export function createHandler(admin: () => Promise<Admin>, endpoint: Endpoint): ApiHandler {
+  return async (request, context) => {
+    try {
+      const answer = await endpoint(request, await admin());
+      return {
+        status: answer.status ?? 200,
+        jsonBody: answer.body,
+        headers: { "cache-control": "no-store" },
+      };
+    } catch (error) {
+      return respondToError(error, context);
+    }
+  };
+}
+
+interface ProblemKind {
+  readonly status: number;
+  readonly title: string;
+}
+
+const badRequest: ProblemKind = { status: 400, title: "The request can't be used" };
+const misconfigured: ProblemKind = { status: 500, title: "Taskgate is not set up completely" };
+const internal: ProblemKind = { status: 500, title: "Something went wrong inside" };
+
+const problemKinds: Readonly<Record<ErrorCode, ProblemKind>> = {
+  TASKGATE_ARG_INVALID: badRequest,
+  TASKGATE_ARG_UNKNOWN: { status: 404, title: "There is nothing of that name" },
+  TASKGATE_ARG_TOO_LARGE: { status: 413, title: "The request is too large" },
+  TASKGATE_ARG_CONFLICT: { status: 409, title: "The request comes too late or out of order" },
+  TASKGATE_SETTINGS: misconfigured,
+  TASKGATE_SCHEMA_MISSING: misconfigured,
+  TASKGATE_SCHEMA_TOO_OLD: misconfigured,
+  TASKGATE_SCHEMA_TOO_NEW: misconfigured,
+  TASKGATE_STORE_UNAVAILABLE: {
+    status: 503,
+    title: "The database can't be reached; nothing happened",
+  },
+  TASKGATE_STORE_CONFLICT: { status: 503, title: "The database was too busy; nothing happened" },
+  TASKGATE_STORE_UNCERTAIN: {
+    status: 504,
+    title: "The database's answer was lost; it may have happened",
+  },
+  TASKGATE_STORE_CONTRACT: internal,
+  TASKGATE_STORE_CONTEXT: internal,
+  TASKGATE_LEASE_LOST: internal,
+  TASKGATE_ASSERTION: internal,
+};
+
+/** After so many seconds a client may try again. */
+const retryAfterSeconds = 5;
+
+function respondToError(error: unknown, context: InvocationContext): HttpResponseInit {
+  const code = error instanceof TaskgateError ? error.code : null;
+  const kind = code === null ? internal : problemKinds[code];
+  // Who calls gets the number of the log entry, not what may be an inside matter.
+  if (kind.status >= 500) context.error(error);
+  const isInside = kind === internal;
+  const body = {
+    type: code === null ? "about:blank" : `urn:taskgate:error:${code}`,
+    title: kind.title,
+    status: kind.status,
+    detail: isInside ? "The log of the function app has the details." : messageOf(error),
+    instance: `urn:taskgate:invocation:${context.invocationId}`,
+    ...(code === null ? {} : { code }),
+    problems: problemsOf(error),
+  };
+  const isTemporary = kind.status === 503;
+  return {
+    status: kind.status,
+    body: JSON.stringify(body),
+    headers: {
+      "content-type": "application/problem+json",
+      "cache-control": "no-store",
+      ...(isTemporary ? { "retry-after": String(retryAfterSeconds) } : {}),
+    },
+  };
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

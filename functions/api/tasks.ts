@@ -1,0 +1,36 @@
+import type { HttpRequest } from "@azure/functions";
+import { take } from "../../shared/admin/object-reader";
+import { readEnqueueRequest } from "../../shared/admin/enqueue-request";
+import type { EnqueueRequest } from "../../shared/admin/enqueue-request";
+import { readListTasksQuery, readTaskId, traceParentForm } from "../../shared/admin/requests";
+import { bodyOf, definitionOf, queryOf, refuseQuery } from "./read-request";
+import type { Endpoint } from "./respond";
+
+/** `GET api/definitions/{name}/tasks?state=&most=`: tasks of one state, in the order they will be taken. */
+export const listTasks: Endpoint = async (request, admin) => {
+  const definition = definitionOf(request);
+  const query = take(readListTasksQuery(queryOf(request)));
+  return { body: { tasks: await admin.tasks({ ...query, definition }) } };
+};
+
+/** `POST api/definitions/{name}/tasks`: one task or `{ tasks: [..] }`; 201, or 200 when all were duplicates. */
+export const enqueueTasks: Endpoint = async (request, admin) => {
+  refuseQuery(request);
+  const definition = definitionOf(request);
+  const tasks = withTrace(take(readEnqueueRequest(await bodyOf(request))), request);
+  const report = await admin.enqueue({ ...tasks, definition });
+  return { status: report.enqueued > 0 ? 201 : 200, body: report };
+};
+
+/** `GET api/tasks/{id}`: where it stands and why. */
+export const getTask: Endpoint = async (request, admin) => {
+  refuseQuery(request);
+  return { body: await admin.explain(take(readTaskId(request.params["id"]))) };
+};
+
+/** The caller's trace goes on in each task that names none of its own. */
+function withTrace(request: EnqueueRequest, { headers }: HttpRequest): EnqueueRequest {
+  const traceParent = headers.get("traceparent") ?? "";
+  if (!traceParentForm.test(traceParent)) return request;
+  return { ...request, tasks: request.tasks.map((task) => ({ traceParent, ...task })) };
+}

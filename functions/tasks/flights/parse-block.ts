@@ -1,0 +1,78 @@
+import type { JsonValue } from "../../../shared/core/json";
+import { defineTask } from "../../../shared/worker/define-task";
+import { addTotals } from "./add-totals";
+import { checkRow } from "./check-row";
+import type { Flight } from "./flight";
+import { readFlight } from "./flight";
+import { findUnknownAirports } from "./flight-store";
+import { totalsByOrigin } from "./flight-totals";
+import { readLandedRows } from "./landed-file";
+import { askPartner } from "./partner";
+import { rowBlockSchema } from "./schemas";
+import type { BadRow, RowBlock } from "./schemas";
+
+/**
+ * Reads one block of rows, asks the partner, and leaves one `add-totals` task per origin and one `check-row` task per
+ * bad row, all of them written together with its own completion. The limit is the partner's: four calls at once, over
+ * all instances.
+ */
+export const parseBlock = defineTask({
+  name: "parse-block",
+  limit: 4,
+  leaseMs: 30_000,
+  // A block takes a second: a spare claim would only keep it from another worker.
+  spareMax: 0,
+  payload: rowBlockSchema,
+  run: async (block: RowBlock, ctx) => {
+    const rows = await readLandedRows(block.file);
+    const parsed = parseRows(rows.slice(block.from, block.from + block.count));
+    await askPartner(ctx.signal);
+    await ctx.completeWith(async (transaction) => {
+      const codes = new Set(parsed.good.flatMap((row) => airportsOf(row.flight)));
+      const unknown = await findUnknownAirports(transaction, [...codes]);
+      const isKnown = (row: GoodRow) => !airportsOf(row.flight).some((code) => unknown.has(code));
+      const flights = parsed.good.filter(isKnown).map((row) => row.flight);
+      const bad = [...parsed.bad, ...parsed.good.filter((row) => !isKnown(row))];
+      const totals = totalsByOrigin(flights);
+      for (const origin of totals)
+        await ctx.enqueue({ task: addTotals, payload: { totals: origin } });
+      for (const row of bad) {
+        const payload = toBadRow(row, block, unknown);
+        await ctx.enqueue({ task: checkRow, payload });
+      }
+      return { flights: flights.length, origins: totals.length, badRows: bad.length };
+    });
+  },
+});
+
+/** A row by its place in the block. */
+interface PlacedRow {
+  readonly index: number;
+  readonly content: JsonValue;
+}
+
+type GoodRow = PlacedRow & { readonly flight: Flight };
+
+function parseRows(rows: readonly unknown[]): { good: GoodRow[]; bad: PlacedRow[] } {
+  const good: GoodRow[] = [];
+  const bad: PlacedRow[] = [];
+  rows.forEach((row, index) => {
+    const reading = readFlight(row);
+    // The rows come from a JSON text.
+    const content = row as JsonValue;
+    if (reading.ok) good.push({ index, content, flight: reading.flight });
+    else bad.push({ index, content });
+  });
+  return { good, bad };
+}
+
+function toBadRow(row: PlacedRow | GoodRow, block: RowBlock, unknown: ReadonlySet<string>): BadRow {
+  const codes = "flight" in row ? airportsOf(row.flight) : [];
+  const unknownAirports = codes.filter((code) => unknown.has(code));
+  const { content, index } = row;
+  return { file: block.file.name, row: block.from + index, content, unknownAirports };
+}
+
+function airportsOf(flight: Flight): string[] {
+  return [flight.origin, flight.destination];
+}

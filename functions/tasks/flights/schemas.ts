@@ -1,0 +1,164 @@
+import type { JsonValue } from "../../../shared/core/json";
+import type { PayloadSchema, SchemaIssue } from "../../../shared/worker/standard-schema";
+import { readFlight } from "./flight";
+import type { OriginTotals } from "./flight-totals";
+
+/**
+ * Payloads of the sample's tasks, each with its Standard Schema, written by hand: the interface is one function. In an
+ * app of your own a validation library (zod, valibot, arktype ..) gives the same object.
+ */
+
+/** A file in the landing folder, as its event names it. */
+export type LandedFile = {
+  /** Of the event: name and content. */
+  readonly eventId: string;
+  readonly name: string;
+  /** Absolute; the file's folder is called `landing`. */
+  readonly path: string;
+  /** Of the content, in hexadecimal: a file that changed since is another file. */
+  readonly sha256: string;
+};
+
+/** Some rows of a file. */
+export type RowBlock = {
+  readonly file: LandedFile;
+  /** Of the first row, from 0. */
+  readonly from: number;
+  readonly count: number;
+};
+
+/** What one block adds to one origin. */
+export type TotalsOfBlock = { readonly totals: OriginTotals };
+
+/** A row that couldn't be counted, as it stands in the file. */
+export type BadRow = {
+  readonly file: string;
+  /** From 0. */
+  readonly row: number;
+  readonly content: JsonValue;
+  /** Codes that the table of airports didn't have. */
+  readonly unknownAirports: string[];
+};
+
+/** Least and most rows of a block: its tasks must fit a payload. */
+export const rowsPerBlockMax = 1_000;
+
+/** Schema of `LandedFile`. */
+export const landedFileSchema = schemaOf<LandedFile>((value, issues) => {
+  checkLandedFile(membersOf(value, issues, []), issues, []);
+});
+
+/** Schema of `RowBlock`. */
+export const rowBlockSchema = schemaOf<RowBlock>((value, issues) => {
+  const members = membersOf(value, issues, []);
+  checkLandedFile(membersOf(members.get("file"), issues, ["file"]), issues, ["file"]);
+  const from = { members, issues, path: ["from"] };
+  checkMember(from, "a whole number from 0", (given) => isWhole(given, 0, 10_000_000));
+  const count = { members, issues, path: ["count"] };
+  const expected = `a whole number in 1..${String(rowsPerBlockMax)}`;
+  checkMember(count, expected, (given) => isWhole(given, 1, rowsPerBlockMax));
+});
+
+/** Schema of `TotalsOfBlock`: sums are checked by the tables, too. */
+export const totalsSchema = schemaOf<TotalsOfBlock>((value, issues) => {
+  const totals = membersOf(membersOf(value, issues, []).get("totals"), issues, ["totals"]);
+  const member = (name: string) => ({ members: totals, issues, path: ["totals", name] });
+  checkMember(member("origin"), "an airport code", (given) => isText(given, /^[A-Z0-9]{3}$/));
+  checkMember(member("flights"), "a whole number from 1", (given) => isWhole(given, 1, 1e9));
+  checkMember(member("delay"), "a whole number", (given) => isWhole(given, -1e9, 1e9));
+  checkMember(member("hours"), "an array", Array.isArray);
+  checkMember(member("routes"), "an array", Array.isArray);
+});
+
+/** Schema of `BadRow`. It accepts what can be counted after all; of everything else it lists what is wrong. */
+export const badRowSchema = schemaOf<BadRow>((value, issues) => {
+  const members = membersOf(value, issues, []);
+  const place = `${String(members.get("file"))} row ${String(members.get("row"))}`;
+  const reading = readFlight(members.get("content"));
+  const problems = reading.ok ? [] : reading.problems;
+  for (const { field, message } of problems) issues.push({ message, path: [place, field] });
+  const unknown: unknown = members.get("unknownAirports");
+  for (const code of Array.isArray(unknown) ? unknown : []) {
+    issues.push({ message: `no airport has the code ${String(code)}`, path: [place, "airport"] });
+  }
+});
+
+type Check = (value: unknown, issues: SchemaIssue[]) => void;
+
+/** A schema that changes nothing: without issues the value is the payload as it came. */
+function schemaOf<Payload>(check: Check): PayloadSchema<Payload> {
+  return {
+    "~standard": {
+      version: 1,
+      vendor: "taskgate-sample",
+      validate: (value) => {
+        const issues: SchemaIssue[] = [];
+        check(value, issues);
+        return issues.length === 0 ? { value: value as Payload } : { issues };
+      },
+    },
+  };
+}
+
+/** The members of an object; none, and an issue, when it isn't one. */
+function membersOf(
+  value: unknown,
+  issues: SchemaIssue[],
+  path: readonly string[],
+): ReadonlyMap<string, unknown> {
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) {
+    return new Map<string, unknown>(Object.entries(value));
+  }
+  issues.push({ message: expectedText("a JSON object", value), path });
+  return new Map();
+}
+
+interface Member {
+  readonly members: ReadonlyMap<string, unknown>;
+  readonly issues: SchemaIssue[];
+  /** The last part is the member's name. */
+  readonly path: readonly string[];
+}
+
+function checkMember(
+  { members, issues, path }: Member,
+  expected: string,
+  accepts: (value: unknown) => boolean,
+): void {
+  const value = members.get(path.at(-1) ?? "");
+  if (!accepts(value)) issues.push({ message: expectedText(expected, value), path });
+}
+
+function checkLandedFile(
+  members: ReadonlyMap<string, unknown>,
+  issues: SchemaIssue[],
+  path: readonly string[],
+): void {
+  const member = (name: string) => ({ members, issues, path: [...path, name] });
+  checkMember(member("eventId"), "a text", (value) => isText(value, /^.{1,200}$/));
+  checkMember(member("name"), "the name of a .json or .csv file", (value) =>
+    isText(value, /^[^/\\]{1,150}\.(json|csv)$/i),
+  );
+  // Whoever may send events must not be able to name any file of the machine.
+  const name = String(members.get("name"));
+  checkMember(member("path"), "the path of that file in a folder called landing", (value) => {
+    const folders = typeof value === "string" ? value.split(/[/\\]/) : [];
+    return folders.at(-1) === name && folders.at(-2) === "landing" && !folders.includes("..");
+  });
+  checkMember(member("sha256"), "a SHA-256 in hexadecimal", (value) =>
+    isText(value, /^[0-9a-f]{64}$/),
+  );
+}
+
+function isText(value: unknown, form: RegExp): boolean {
+  return typeof value === "string" && form.test(value);
+}
+
+function isWhole(value: unknown, min: number, max: number): boolean {
+  return typeof value === "number" && Number.isInteger(value) && value >= min && value <= max;
+}
+
+function expectedText(expected: string, value: unknown): string {
+  const shown = value === undefined ? "nothing" : JSON.stringify(value).slice(0, 60);
+  return `expected ${expected}, got ${shown}`;
+}

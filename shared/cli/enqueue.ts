@@ -1,0 +1,121 @@
+import { readEnqueueRequest } from "../admin/enqueue-request";
+import { invalidInput, take } from "../admin/object-reader";
+import { readDefinitionName } from "../admin/requests";
+import { report } from "./command";
+import type { Command, CommandContext } from "./command";
+import { exitCodes } from "./exit-codes";
+import { showDuration } from "./output";
+
+/** `taskgate enqueue NAME` */
+export const enqueueCommand: Command = {
+  name: "enqueue",
+  parameters: ["NAME"],
+  options: {
+    payload: { type: "string", valueName: "JSON", sentence: "A JSON object or array." },
+    file: {
+      type: "string",
+      valueName: "FILE",
+      sentence: "A file with the JSON; .jsonl: a task per line; - is standard input.",
+    },
+    kind: {
+      type: "string",
+      valueName: "NAME",
+      sentence: "Handler; default: the definition's own name.",
+    },
+    priority: {
+      type: "string",
+      valueName: "N",
+      sentence: "Lower first, -32768..32767; default 100.",
+    },
+    group: {
+      type: "string",
+      valueName: "KEY",
+      sentence: "Tasks of one group run one after the other.",
+    },
+    "run-in-ms": { type: "string", valueName: "MS", sentence: "Not before so long from now." },
+    "dedupe-key": {
+      type: "string",
+      valueName: "KEY",
+      sentence: "No second task of that key until the first has ended.",
+    },
+  },
+  sentence: "Adds tasks to a definition and wakes a worker.",
+  details: [
+    "The number of every task is printed; `taskgate explain NUMBER` tells how it is doing.",
+    "Without --payload and --file the task has no payload.",
+  ].join("\n"),
+  run: async (context) => {
+    const definition = take(readDefinitionName(context.args[0]));
+    const request = take(readEnqueueRequest({ tasks: tasksOf(context) }));
+    const result = await (await context.admin()).enqueue({ ...request, definition });
+    report(context, result, () => {
+      const [first] = result.tasks;
+      const which =
+        result.tasks.length === 1 && first !== undefined
+          ? first.outcome === "duplicate"
+            ? `Task ${first.task} has that dedupe key already; nothing was added.`
+            : `Task ${first.task} was added to ${definition}.`
+          : `${String(result.enqueued)} tasks were added to ${definition}, ${String(result.duplicates)} were there already.`;
+      return which + whenItStarts(context, result);
+    });
+    return exitCodes.ok;
+  },
+};
+
+function whenItStarts(
+  context: CommandContext,
+  result: { enqueued: number; nextDueMs: number | null },
+): string {
+  if (result.enqueued === 0) return "";
+  if (result.nextDueMs !== null) return ` It is due in ${showDuration(result.nextDueMs)}.`;
+  const isQueueKnown = context.target().settings.storage !== null;
+  return isQueueKnown
+    ? " A worker is told."
+    : " No queue is known here (AzureWebJobsStorage): the next sweep finds it.";
+}
+
+function tasksOf(context: CommandContext): unknown[] {
+  const { kind, group } = context.options;
+  const options = {
+    kind,
+    group,
+    priority: numberOf(context.options["priority"]),
+    runInMs: numberOf(context.options["run-in-ms"]),
+    dedupeKey: context.options["dedupe-key"],
+  };
+  return payloadsOf(context).map((payload) => ({ payload, ...options }));
+}
+
+function payloadsOf(context: CommandContext): unknown[] {
+  const { payload, file } = context.options;
+  if (payload !== undefined && file !== undefined) {
+    throw invalidInput([
+      { field: "--file", value: `\`${file}\``, expected: "either --payload or --file, not both" },
+    ]);
+  }
+  if (payload !== undefined) return [parseJson(payload, "--payload")];
+  if (file === undefined) return [null];
+  const text = context.readFile(file);
+  if (!/\.(jsonl|ndjson)$/i.test(file)) return [parseJson(text, `--file ${file}`)];
+  return text
+    .split("\n")
+    .map((line, index) => ({ line: line.trim(), field: `${file}:${String(index + 1)}` }))
+    .filter(({ line }) => line !== "")
+    .map(({ line, field }) => parseJson(line, field));
+}
+
+function parseJson(text: string, field: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    const value = `\`${text.slice(0, 60)}\``;
+    throw invalidInput([
+      { field, value, expected: `JSON, such as '{"orderId":"17"}' in single quotes` },
+    ]);
+  }
+}
+
+/** What isn't a number stays a text, and the reader says what is expected. */
+function numberOf(text: string | undefined): unknown {
+  return text !== undefined && /^-?\d{1,15}$/.test(text) ? Number(text) : text;
+}

@@ -1,0 +1,67 @@
+import { createAdmin } from "../admin/create-admin";
+import type { Admin } from "../admin/create-admin";
+import { resolveBuild } from "../platform/build-info";
+import { createConsoleLogger } from "../platform/console-logger";
+import { nodeTimers } from "../platform/node-timers";
+import { realClock, realRandom, sleep } from "../platform/real-clock";
+import { checkHintQueue, createHintQueue } from "../platform/storage-hint-queue";
+import { createStorageQueueWakeUp, noWakeUp } from "../platform/storage-queue-wake-up";
+import type { Logger } from "../ports/logger";
+import type { WakeUp } from "../ports/wake-up";
+import type { Settings } from "../settings/settings";
+import { openStore } from "../store/open-store";
+import { requireUrl } from "./store-address";
+import type { Output } from "./output";
+
+/** What a command works with, and how to end it. */
+export interface Services {
+  readonly admin: Admin;
+  /** Ends all connections. */
+  close(): Promise<void>;
+}
+
+/** Opens store, queue and admin. Nothing is sent before the first call. */
+export function openServices(settings: Settings, output: Output): Services {
+  const logger = createConsoleLogger({
+    level: settings.logLevel === "info" ? "warn" : settings.logLevel,
+    form: "human",
+    clock: realClock,
+    // Standard output belongs to the result.
+    write: (line) => {
+      output.error(line);
+    },
+  });
+  const store = openStore({
+    url: requireUrl(settings.database),
+    schema: settings.schema,
+    connectionsMax: settings.connectionsMax,
+    callTimeoutMs: settings.callTimeoutMs,
+    random: realRandom,
+    sleep,
+  });
+  const { storage, hintQueue } = settings;
+  const admin = createAdmin({
+    store,
+    wakeUp: openWakeUp(settings, logger),
+    random: realRandom,
+    build: settings.build ?? resolveBuild(),
+    probes: [
+      {
+        check: "hint queue",
+        run: () =>
+          storage === null
+            ? Promise.resolve(
+                "No queue is known here (AzureWebJobsStorage): only the sweep finds work.",
+              )
+            : checkHintQueue(storage, hintQueue),
+      },
+    ],
+  });
+  return { admin, close: () => store.close() };
+}
+
+function openWakeUp({ storage, hintQueue }: Settings, logger: Logger): WakeUp {
+  if (storage === null) return noWakeUp;
+  const queue = createHintQueue(storage, hintQueue);
+  return createStorageQueueWakeUp({ queue, clock: realClock, timers: nodeTimers, logger });
+}

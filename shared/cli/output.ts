@@ -1,0 +1,86 @@
+import { formatDuration } from "../core/duration";
+
+/** Where the program writes, and whether a person or a program reads it. */
+export interface Output {
+  /** Writes one line, or several, to standard output. */
+  line(text: string): void;
+  /** Writes to standard error. */
+  error(text: string): void;
+  /** Width of the terminal; null: no terminal, nothing is cut. */
+  readonly columns: number | null;
+}
+
+/** One column of a table. */
+export interface Column<Row> {
+  readonly title: string;
+  readonly value: (row: Row) => string;
+  /** Numbers stand right. */
+  readonly isNumber?: boolean;
+}
+
+const gap = "  ";
+
+/** A table with one line per row, titles first; lines are cut at the terminal's width. */
+export function renderTable<Row>(
+  rows: readonly Row[],
+  columns: readonly Column<Row>[],
+  width: number | null,
+): string {
+  const cells = rows.map((row) => columns.map((column) => oneLine(column.value(row))));
+  const widths = columns.map((column, index) =>
+    Math.max(column.title.length, ...cells.map((line) => line[index]?.length ?? 0)),
+  );
+  const lines = [columns.map((column) => column.title.toUpperCase()), ...cells].map((line) =>
+    line
+      .map((cell, index) => {
+        const length = widths[index] ?? 0;
+        return columns[index]?.isNumber === true ? cell.padStart(length) : cell.padEnd(length);
+      })
+      .join(gap)
+      .trimEnd(),
+  );
+  return lines.map((line) => cutLine(line, width)).join("\n");
+}
+
+/** `name  value` lines with the values in one column. */
+export function renderFacts(
+  facts: readonly (readonly [string, string])[],
+  width: number | null,
+): string {
+  const length = Math.max(...facts.map(([name]) => name.length));
+  return facts
+    .map(([name, value]) => cutLine(`${name.padEnd(length)}${gap}${oneLine(value)}`, width))
+    .join("\n");
+}
+
+/** A limit for people. */
+export function showLimit(limit: number | null): string {
+  return limit === null ? "none" : String(limit);
+}
+
+/** A duration for people, or `-`. */
+export function showDuration(ms: number | null | undefined): string {
+  if (ms === null || ms === undefined) return "-";
+  return ms < 0 ? `-${formatDuration(ms)}` : formatDuration(ms);
+}
+
+/** An instant in UTC, to the second. */
+export function showInstant(text: string | null | undefined): string {
+  return text === null || text === undefined ? "-" : `${text.slice(0, 19).replace("T", " ")}Z`;
+}
+
+/** A counted number: counting stops at `most`. */
+export function showCount(count: number, most = 10_000): string {
+  return count >= most ? `${String(most)}+` : String(count);
+}
+
+/** Text from outside must not start lines of its own or move the cursor. */
+export function oneLine(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Bidi_Control}]/gu, " ");
+}
+
+function cutLine(line: string, width: number | null): string {
+  return width === null || line.length <= width
+    ? line
+    : `${line.slice(0, Math.max(1, width - 1))}…`;
+}

@@ -1,0 +1,126 @@
+import { parseArgs } from "node:util";
+import { invalidInput } from "../admin/object-reader";
+import { didYouMean } from "../core/near-name";
+import type { Command, CommandOption } from "./command";
+
+/** Turns the words of a command line into a command with its arguments; knows nothing of what commands do. */
+
+/** Options of every command. */
+export const globalOptions = {
+  db: {
+    type: "string",
+    valueName: "URL",
+    sentence: "Database to work on: postgres://.. or mssql://..",
+  },
+  json: { type: "boolean", sentence: "One JSON document, for programs." },
+  help: { type: "boolean", sentence: "Explains the command." },
+} as const satisfies Record<string, CommandOption>;
+
+/** What was asked for. */
+export type Parsed =
+  | { readonly kind: "help"; readonly command: Command | null }
+  | { readonly kind: "version" }
+  | {
+      readonly kind: "run";
+      readonly command: Command;
+      readonly args: readonly string[];
+      readonly options: Readonly<Record<string, string | undefined>>;
+      readonly flags: ReadonlySet<string>;
+    };
+
+/** Most arguments that are read. */
+const argumentsMax = 1_000;
+
+/** Throws InvalidArgumentError that names the command, option or argument, with the near name where there is one. */
+export function parseCommandLine(words: readonly string[], commands: readonly Command[]): Parsed {
+  const [name, ...rest] = words;
+  if (name === undefined || name === "help" || name === "--help" || name === "-h") {
+    const topic = name === "help" ? rest[0] : undefined;
+    return { kind: "help", command: topic === undefined ? null : findCommand(topic, commands) };
+  }
+  if (name === "--version" || name === "version") return { kind: "version" };
+  const command = findCommand(name, commands);
+  return parseOptions(command, rest.slice(0, argumentsMax));
+}
+
+function findCommand(name: string, commands: readonly Command[]): Command {
+  const command = commands.find((candidate) => candidate.name === name);
+  if (command !== undefined) return command;
+  const names = commands.map((candidate) => candidate.name);
+  const near = didYouMean(name, names);
+  const expected = near === "" ? `one of ${names.join(", ")}` : `a command.${near}`;
+  throw invalidInput([{ field: "command", value: `\`${name}\``, expected }]);
+}
+
+function parseOptions(command: Command, words: readonly string[]): Parsed {
+  const known: Readonly<Record<string, CommandOption>> = { ...command.options, ...globalOptions };
+  const options = Object.fromEntries(
+    Object.entries(known).map(([name, option]) => [name, { type: option.type }]),
+  );
+  const { tokens } = parseArgs({
+    args: [...words],
+    options: { ...options, h: { type: "boolean" } },
+    allowPositionals: true,
+    strict: false,
+    tokens: true,
+  });
+  const values: Record<string, string> = {};
+  const flags = new Set<string>();
+  const args: string[] = [];
+  for (const token of tokens) {
+    if (token.kind === "positional") args.push(token.value);
+    if (token.kind !== "option") continue;
+    const name = token.name === "h" ? "help" : token.name;
+    const option = requireOption(name, token.rawName, { known, command });
+    if (option.type === "boolean") {
+      if (token.value !== undefined) refuseOption(token.rawName, token.value, "no value");
+      flags.add(name);
+      continue;
+    }
+    // `--db --json`: the parser would take the next option as the value.
+    const isOption = token.inlineValue !== true && /^-./.test(token.value ?? "");
+    const value = isOption ? undefined : token.value;
+    if (value === undefined) {
+      refuseOption(token.rawName, undefined, `a value: --${name} ${option.valueName ?? "VALUE"}`);
+    }
+    if (Object.hasOwn(values, name)) refuseOption(token.rawName, value, "to be given once");
+    values[name] = value;
+  }
+  if (flags.has("help")) return { kind: "help", command };
+  requireArguments(command, args);
+  return { kind: "run", command, args, options: values, flags };
+}
+
+function requireOption(
+  name: string,
+  rawName: string,
+  context: { known: Readonly<Record<string, CommandOption>>; command: Command },
+): CommandOption {
+  const option = Object.hasOwn(context.known, name) ? context.known[name] : undefined;
+  if (option !== undefined) return option;
+  const names = Object.keys(context.known).map((candidate) => `--${candidate}`);
+  const near = didYouMean(`--${name}`, names);
+  const expected =
+    near === "" ? `one of ${names.join(", ")}` : `an option of \`${context.command.name}\`.${near}`;
+  throw invalidInput([{ field: "option", value: `\`${rawName}\``, expected }]);
+}
+
+function refuseOption(rawName: string, value: string | undefined, expected: string): never {
+  const shown = value === undefined ? "nothing" : `\`${value.slice(0, 100)}\``;
+  throw invalidInput([{ field: rawName, value: shown, expected }]);
+}
+
+function requireArguments(command: Command, args: readonly string[]): void {
+  const missing = command.parameters[args.length];
+  const usage = `as in \`taskgate ${[command.name, ...command.parameters].join(" ")}\``;
+  if (missing !== undefined) {
+    throw invalidInput([{ field: missing, value: "nothing", expected: `an argument, ${usage}` }]);
+  }
+  const extra = args[command.parameters.length];
+  if (extra === undefined) return;
+  const expected =
+    command.parameters.length === 0
+      ? `no argument, ${usage}`
+      : `${String(command.parameters.length)} arguments, ${usage}`;
+  throw invalidInput([{ field: "argument", value: `\`${extra.slice(0, 100)}\``, expected }]);
+}

@@ -1,0 +1,112 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { SettingsError } from "../core/errors";
+import { loadSettings } from "../settings/load-settings";
+import type { Environment } from "../settings/load-settings";
+import type { Settings } from "../settings/settings";
+
+/** Finds the database and the queue that a command works on. */
+
+/** What a command works on. */
+export interface Target {
+  readonly settings: Settings;
+  /** Where the address came from, for people. */
+  readonly origin:
+    "--db" | "TASKGATE_DATABASE_URL" | "TASKGATE_SQL_SERVER" | ".taskgate/local.json";
+}
+
+/** Where to look. */
+export interface TargetOptions {
+  /** The value of `--db`. */
+  readonly databaseUrl: string | undefined;
+  readonly environment: Environment;
+  /** The folder whose `.taskgate/local.json` tells of a local run. */
+  readonly folder: string;
+}
+
+/** What `npm start` writes into `.taskgate/local.json`. */
+interface LocalRun {
+  readonly databaseUrl: string;
+  readonly queueConnection: string | null;
+}
+
+/**
+ * The first of: `--db`, the environment's settings, the local run of the current folder. The queue for hints comes from
+ * the environment, or from the local run when that is the target. Throws SettingsError with what to do.
+ */
+export function findTarget(options: TargetOptions): Target {
+  const { environment, folder, databaseUrl } = options;
+  const local = readLocalRun(folder);
+  if (databaseUrl !== undefined) {
+    const queue = local?.databaseUrl === databaseUrl ? local.queueConnection : null;
+    return { settings: load(environment, databaseUrl, queue), origin: "--db" };
+  }
+  if (isSet(environment, "TASKGATE_DATABASE_URL")) {
+    return { settings: loadSettings(environment), origin: "TASKGATE_DATABASE_URL" };
+  }
+  if (isSet(environment, "TASKGATE_SQL_SERVER") || isSet(environment, "TASKGATE_SQL_DATABASE")) {
+    return { settings: loadSettings(environment), origin: "TASKGATE_SQL_SERVER" };
+  }
+  if (local !== null) {
+    const settings = load(environment, local.databaseUrl, local.queueConnection);
+    return { settings, origin: ".taskgate/local.json" };
+  }
+  throw new SettingsError([
+    "TASKGATE_DATABASE_URL: expected a database to work on, got none. Give --db postgres://.., set TASKGATE_DATABASE_URL, or run `npm start` in this folder first",
+  ]);
+}
+
+/** Settings with another database than the environment's, and a queue where the environment names none. */
+function load(environment: Environment, databaseUrl: string, queue: string | null): Settings {
+  const hasQueue = Object.keys(environment).some(
+    (name) => name.startsWith("AzureWebJobsStorage") && isSet(environment, name),
+  );
+  return loadSettings({
+    ...environment,
+    TASKGATE_DATABASE_URL: databaseUrl,
+    TASKGATE_SQL_SERVER: undefined,
+    TASKGATE_SQL_DATABASE: undefined,
+    ...(queue === null || hasQueue ? {} : { AzureWebJobsStorage: queue }),
+  });
+}
+
+function isSet(environment: Environment, name: string): boolean {
+  const value = environment[name];
+  return value !== undefined && value !== "";
+}
+
+function readLocalRun(folder: string): LocalRun | null {
+  let text: string;
+  try {
+    text = readFileSync(join(folder, ".taskgate", "local.json"), "utf8");
+  } catch (error) {
+    if (
+      error instanceof Error &&
+      "code" in error &&
+      (error.code === "ENOENT" || error.code === "ENOTDIR")
+    ) {
+      return null;
+    }
+    throw error;
+  }
+  const run = parseLocalRun(text);
+  if (run !== null) return run;
+  throw new SettingsError([
+    '.taskgate/local.json: expected { "databaseUrl", "queueConnection", "url" } as texts, got something else. Delete it and run `npm start` again',
+  ]);
+}
+
+function parseLocalRun(text: string): LocalRun | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value !== "object" || value === null || !("databaseUrl" in value)) return null;
+    const queue = "queueConnection" in value ? value.queueConnection : null;
+    if (typeof value.databaseUrl !== "string") return null;
+    return {
+      databaseUrl: value.databaseUrl,
+      queueConnection: typeof queue === "string" ? queue : null,
+    };
+  } catch {
+    return null;
+  }
+}

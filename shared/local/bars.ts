@@ -1,0 +1,21 @@
+/** Bars of characters that every terminal has. Pure. */
+
+/** Cells of a bar of tokens: beyond it one cell stands for several. */
+const cellsMax = 20;
+
+/** `####....  4/8`: tokens held of the limit; a bar of 20 cells stands for larger limits. No limit: `####  4`. */
+export function tokenBar(held: number, limit: number | null): string {
+  if (limit === null) return `${"#".repeat(Math.min(held, cellsMax))}  ${String(held)}, no limit`.trim();
+  const cells = Math.min(Math.max(limit, held), cellsMax);
+  const scale = Math.max(limit, held) > cellsMax ? cellsMax / Math.max(limit, held) : 1;
+  // One held token is always seen.
+  const full = held === 0 ? 0 : Math.max(1, Math.round(held * scale));
+  return `${"#".repeat(full)}${".".repeat(Math.max(0, cells - full))}  ${String(held)}/${String(limit)}`.trim();
+}
+
+/** `[#####-----]` of exactly `width` characters, at least 3; `share` is cut to 0..1. */
+export function progressBar(share: number, width: number): string {
+  const cells = Math.max(1, width - 2);
+  const full = Math.round(Math.min(1, Math.max(0, share)) * cells);
+  return `[${"#".repeat(full)}${"-".repeat(cells - full)}]`;
+}

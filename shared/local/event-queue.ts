@@ -1,0 +1,41 @@
+import { QueueServiceClient } from "@azure/storage-queue";
+import type { QueueClient } from "@azure/storage-queue";
+
+/** The queues as `npm start` needs them: it sends events and asks whether all of them were taken. */
+export interface EventQueue {
+  send(event: object): Promise<void>;
+  /** Messages that wait or are being worked on. */
+  pending(): Promise<number>;
+  /** Messages that nobody could read or wanted. */
+  poisoned(): Promise<number>;
+}
+
+/** Opens the queue, and makes it and those of `others` where they don't exist. */
+export async function openEventQueue(
+  connectionString: string,
+  options: { name: string; others: readonly string[] },
+): Promise<EventQueue> {
+  const service = QueueServiceClient.fromConnectionString(connectionString);
+  const queue = service.getQueueClient(options.name);
+  const poison = service.getQueueClient(`${options.name}-poison`);
+  for (const name of [options.name, ...options.others]) {
+    await service.getQueueClient(name).createIfNotExists();
+  }
+  return {
+    send: async (event) => {
+      await queue.sendMessage(Buffer.from(JSON.stringify(event), "utf8").toString("base64"));
+    },
+    pending: () => count(queue),
+    poisoned: () => count(poison),
+  };
+}
+
+async function count(queue: QueueClient): Promise<number> {
+  try {
+    return (await queue.getProperties()).approximateMessagesCount ?? 0;
+  } catch (error) {
+    const isAbsent = error instanceof Error && "code" in error && error.code === "QueueNotFound";
+    if (isAbsent) return 0;
+    throw error;
+  }
+}

@@ -1,0 +1,125 @@
+import type { DefinitionStatus } from "../ports/task-store";
+import type { LocalRun } from "./local-run";
+import type { ExpectedDeadLetter, ResultTable } from "./sample";
+
+/** A task that ended as a dead letter. */
+export interface DeadLetter {
+  readonly definition: string;
+  readonly task: string;
+  readonly reason: string;
+}
+
+/** The pipeline at one moment. */
+export interface Progress {
+  readonly definitions: readonly DefinitionStatus[];
+  /** Newest first, at most 200 of each definition. */
+  readonly deadLetters: readonly DeadLetter[];
+  /** Tasks of the paced definition. Not known before every file was cut into tasks. */
+  readonly paced: { readonly finished: number; readonly total: number; readonly isKnown: boolean };
+  /** Files that landed, and those of them that were imported completely. */
+  readonly files: { readonly landed: number; readonly imported: number };
+  /** Nothing waits, nothing runs, every event was taken. */
+  readonly isSettled: boolean;
+}
+
+/** What a finished run is judged by. */
+export interface Verdict {
+  readonly isGood: boolean;
+  /** What is not as expected, a sentence each. */
+  readonly problems: readonly string[];
+}
+
+const deadLettersMax = 200;
+
+/** Reads the run's progress from its store. */
+export class ProgressReader {
+  readonly #run: LocalRun;
+  /** By definition: how many there were at the last look, and which. */
+  readonly #dead = new Map<string, { count: number; letters: DeadLetter[] }>();
+  #imported: ReadonlySet<string> = new Set();
+
+  constructor(run: LocalRun) {
+    this.#run = run;
+  }
+
+  /** Two or three small reads; the list of dead letters only where their number has changed. */
+  async read(): Promise<Progress> {
+    const { store, queue, landing, sample } = this.#run;
+    // Events first: one that is taken between the two reads then shows as a task.
+    const pending = await queue.pending();
+    const landed = [...landing.eventIds];
+    const { definitions } = await store.listDefinitions({});
+    const isIdle = pending === 0 && definitions.every((definition) => unfinished(definition) === 0);
+    if (!landed.every((id) => this.#imported.has(id))) {
+      const ids = await store.transaction((transaction) => sample.importedEvents(transaction));
+      this.#imported = new Set(ids);
+    }
+    const imported = landed.filter((id) => this.#imported.has(id)).length;
+    const paced = definitions.find((definition) => definition.name === sample.pacedDefinition);
+    const finished = paced === undefined ? 0 : paced.done + paced.dead + paced.cancelled;
+    const total = paced === undefined ? 0 : finished + unfinished(paced);
+    return {
+      definitions,
+      deadLetters: await this.#readDeadLetters(definitions),
+      paced: { finished, total, isKnown: imported === landed.length },
+      files: { landed: landed.length, imported },
+      isSettled: isIdle && landed.length > 0,
+    };
+  }
+
+  /** The result tables as they are now. */
+  readResults(): Promise<ResultTable[]> {
+    return this.#run.store.transaction((transaction) => this.#run.sample.results(transaction));
+  }
+
+  async #readDeadLetters(definitions: readonly DefinitionStatus[]): Promise<DeadLetter[]> {
+    for (const { name, dead } of definitions) {
+      if (dead === (this.#dead.get(name)?.count ?? 0)) continue;
+      const request = { name, state: "dead", most: deadLettersMax } as const;
+      const { tasks } = await this.#run.store.listTasks(request);
+      const letters = tasks.map(({ task, error }) => {
+        return { definition: name, task, reason: error ?? "no reason was given" };
+      });
+      this.#dead.set(name, { count: dead, letters });
+    }
+    return [...this.#dead.values()].flatMap((entry) => entry.letters);
+  }
+}
+
+/** Tasks of a definition that have not ended. */
+export function unfinished(definition: DefinitionStatus): number {
+  const { ready, scheduled, waiting, claimed } = definition;
+  return ready + scheduled + waiting + claimed;
+}
+
+/** Did a settled run end as it should: every file imported, the expected dead letters and no others? */
+export function judge(
+  progress: Progress,
+  given: { expected: readonly ExpectedDeadLetter[]; poisoned: number },
+): Verdict {
+  const problems: string[] = [];
+  const { landed, imported } = progress.files;
+  if (imported < landed) {
+    problems.push(`${String(landed - imported)} of ${String(landed)} files were not imported.`);
+  }
+  if (given.poisoned > 0) {
+    problems.push(`${String(given.poisoned)} events are in the poison queue: see the log.`);
+  }
+  const unexplained = [...progress.deadLetters];
+  for (const { definition, contains } of given.expected) {
+    const at = unexplained.findIndex(
+      (letter) => letter.definition === definition && letter.reason.includes(contains),
+    );
+    if (at === -1) problems.push(`A dead letter of ${definition} is missing: ${contains}`);
+    else unexplained.splice(at, 1);
+  }
+  for (const { definition, task, reason } of unexplained) {
+    problems.push(`Task ${task} of ${definition} is a dead letter: ${firstLine(reason)}`);
+  }
+  return { isGood: problems.length === 0, problems };
+}
+
+/** The first line of a reason: the rest is a stack. */
+export function firstLine(text: string): string {
+  return text.split("\n", 1)[0] ?? "";
+}

@@ -1,0 +1,63 @@
+/** Text in terminals: what a cell can show and how many cells a text takes. Pure. */
+
+const escapeForm = /\u001b\[[0-9;]*m/y;
+/** East Asian wide characters and emoji take two cells; close enough for cutting lines. */
+const wideForm = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Extended_Pictographic}/u;
+const zeroForm = /\p{Mark}|\u200d|\ufe0f/u;
+
+/** Text from outside on one line: control characters, which could move the cursor, become blanks. */
+export function printable(text: string): string {
+  return text.replaceAll(/\p{Cc}+/gu, " ").replaceAll(/[\u202a-\u202e\u2066-\u2069]/g, "");
+}
+
+/** Cells that a text takes; colours take none. */
+export function textWidth(text: string): number {
+  let width = 0;
+  for (const piece of pieces(text)) width += piece.width;
+  return width;
+}
+
+/** The text cut to `width` cells, `..` at its end when something is missing; colours are kept and ended. */
+export function cutToWidth(text: string, width: number): string {
+  if (textWidth(text) <= width) return text;
+  const room = Math.max(0, width - 2);
+  let result = "";
+  let used = 0;
+  let hasColour = false;
+  for (const piece of pieces(text)) {
+    if (piece.width > 0 && used + piece.width > room) break;
+    result += piece.text;
+    used += piece.width;
+    hasColour ||= piece.isColour;
+  }
+  return `${result}${"..".slice(0, Math.max(0, width - used))}${hasColour ? "\u001b[0m" : ""}`;
+}
+
+/** Filled with blanks up to `width` cells; longer texts stay as they are. */
+export function padToWidth(text: string, width: number, side: "left" | "right" = "right"): string {
+  const blanks = " ".repeat(Math.max(0, width - textWidth(text)));
+  return side === "right" ? text + blanks : blanks + text;
+}
+
+interface Piece {
+  readonly text: string;
+  readonly width: number;
+  readonly isColour: boolean;
+}
+
+function* pieces(text: string): Generator<Piece> {
+  let at = 0;
+  while (at < text.length) {
+    escapeForm.lastIndex = at;
+    const colour = escapeForm.exec(text)?.[0];
+    if (colour !== undefined) {
+      yield { text: colour, width: 0, isColour: true };
+      at += colour.length;
+      continue;
+    }
+    const character = String.fromCodePoint(text.codePointAt(at) ?? 0);
+    const width = zeroForm.test(character) ? 0 : wideForm.test(character) ? 2 : 1;
+    yield { text: character, width, isColour: false };
+    at += character.length;
+  }
+}

@@ -1,0 +1,195 @@
+-- Taskgate.CheckInvariants: everything of P1 to P4 that SQL can see, over the whole database. For tests and `taskgate doctor --deep`.
+-- In:     -
+-- Out:    Status: sound | broken; Findings: JSON array, at most 100 per rule, of {rule, key, detail}
+-- Raises: 50490 inside a transaction; 50499 damaged token string
+-- Locks:  none; on a busy database repeat a finding before believing it
+-- Isolation: one statement, so with row versions everything is seen as of one moment
+-- Plan:   reads everything
+-- Once:   a read
+-- Twin:   postgres/sql/functions/check_invariants.sql (two of its rules are about arrays, which there are none of here)
+CREATE OR ALTER PROCEDURE Taskgate.CheckInvariants
+AS
+BEGIN
+  SET NOCOUNT, XACT_ABORT ON;
+  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+  IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
+  DECLARE @vMessage nvarchar(2048), @vFindings nvarchar(max);
+  DECLARE @vFinding TABLE (
+    FindingId int IDENTITY(1,1) NOT NULL PRIMARY KEY CLUSTERED, RuleName nvarchar(100) NOT NULL, Item nvarchar(400) NULL,
+    Detail nvarchar(400) NULL);
+
+  SELECT TOP (1) @vMessage = N'execution_tokens: not a list of I:,S:,G: triples ('
+           + REPLACE(LEFT(d.ExecutionTokens, 200), N'%', N'%%') + N')'
+  FROM Taskgate.TaskDefinition AS d WITH (INDEX (PK_TaskDefinition)) -- all of them: there are few
+  CROSS APPLY Taskgate._ReadTokens(d.ExecutionTokens) AS t
+  WHERE t.TokenId IS NULL OR t.IsHeld IS NULL OR t.Grantee IS NULL
+  ORDER BY d.TaskDefinitionId;
+  IF @vMessage IS NOT NULL THROW 50499, @vMessage, 1;
+
+  -- Every index hint below names the table's own key: everything is read anyway.
+  WITH Claimed AS (
+    SELECT c.TaskId, c.TaskExecutionId, c.IsSpare, e.TaskDefinitionId, e.State
+    FROM Taskgate.Claim AS c WITH (INDEX (PK_Claim)) -- all
+    LEFT JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = c.TaskExecutionId),
+  Held AS (
+    SELECT c.TaskExecutionId, COUNT(*) AS Claims, SUM(CASE c.IsSpare WHEN 1 THEN 1 ELSE 0 END) AS Spare
+    FROM Taskgate.Claim AS c WITH (INDEX (PK_Claim)) -- all
+    GROUP BY c.TaskExecutionId),
+  Places AS (
+    SELECT r.TaskId, N'ready' AS Place, r.TaskDefinitionId FROM Taskgate.Ready AS r WITH (INDEX (PK_Ready)) -- all
+    UNION ALL
+    SELECT s.TaskId, N'scheduled', s.TaskDefinitionId FROM Taskgate.Scheduled AS s WITH (INDEX (PK_Scheduled)) -- all
+    UNION ALL
+    SELECT w.TaskId, N'group_waiting', w.TaskDefinitionId FROM Taskgate.GroupWaiting AS w WITH (INDEX (PK_GroupWaiting)) -- all
+    UNION ALL
+    SELECT h.TaskId, N'wave_held', h.TaskDefinitionId FROM Taskgate.WaveHeld AS h WITH (INDEX (PK_WaveHeld)) -- all
+    UNION ALL
+    SELECT c.TaskId, N'claimed', c.TaskDefinitionId FROM Claimed AS c),
+  Tokens AS (
+    SELECT d.TaskDefinitionId, d.Name, COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit) AS TaskLimit, t.IsHeld, t.Grantee
+    FROM Taskgate.TaskDefinition AS d WITH (INDEX (PK_TaskDefinition)) -- all
+    CROSS APPLY Taskgate._ReadTokens(d.ExecutionTokens) AS t),
+  Counted AS ( -- tokens by execution: in the strings, and as counted on the live executions of limited definitions
+    SELECT t.Grantee AS TaskExecutionId, 1 AS InString, 0 AS InCount, 0 AS IsCounted FROM Tokens AS t WHERE t.IsHeld = 1
+    UNION ALL
+    SELECT e.TaskExecutionId, 0, e.TokenCount, 1
+    FROM Taskgate.TaskExecution AS e WITH (INDEX (PK_TaskExecution)) -- all
+    INNER JOIN Taskgate.TaskDefinition AS d ON d.TaskDefinitionId = e.TaskDefinitionId
+    WHERE e.State = 1 AND e.TokenCount > 0 AND COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit) <> -1),
+  Slots AS (
+    SELECT s.GroupId, COUNT(*) AS Used, MIN(s.Slot) AS FirstSlot, MAX(s.Slot) AS LastSlot
+    FROM Taskgate.GroupSlot AS s WITH (INDEX (PK_GroupSlot)) -- all
+    GROUP BY s.GroupId)
+  INSERT INTO @vFinding (RuleName, Item, Detail)
+  SELECT f.RuleName, LEFT(f.Item, 400), LEFT(f.Detail, 400)
+  FROM (
+    SELECT N'P3 each unfinished task stands in exactly one place' AS RuleName, x.Item, x.Detail
+    FROM (SELECT TOP (100) CONVERT(nvarchar(20), t.TaskId) AS Item,
+                 COALESCE(STRING_AGG(CONVERT(nvarchar(max), p.Place), N' and ') WITHIN GROUP (ORDER BY p.Place), N'nowhere') AS Detail
+          FROM Taskgate.Task AS t WITH (INDEX (PK_Task)) -- all
+          LEFT JOIN Places AS p ON p.TaskId = t.TaskId
+          GROUP BY t.TaskId
+          HAVING COUNT(p.Place) <> 1) AS x
+    UNION ALL
+    SELECT N'P3 a place holds only tasks that exist', x.Item, x.Detail
+    FROM (SELECT TOP (100) CONVERT(nvarchar(20), p.TaskId) AS Item, p.Place AS Detail
+          FROM Places AS p
+          WHERE NOT EXISTS (SELECT 1 FROM Taskgate.Task AS t WHERE t.TaskId = p.TaskId)) AS x
+    UNION ALL
+    SELECT N'P3 a task stands under its own definition', x.Item, x.Detail
+    FROM (SELECT TOP (100) CONVERT(nvarchar(20), p.TaskId) AS Item, p.Place AS Detail
+          FROM Places AS p
+          INNER JOIN Taskgate.Task AS t ON t.TaskId = p.TaskId
+          WHERE t.TaskDefinitionId <> p.TaskDefinitionId) AS x
+    UNION ALL
+    SELECT N'P3 a finished task is not unfinished, too', x.Item, N'archive and task'
+    FROM (SELECT TOP (100) CONVERT(nvarchar(20), t.TaskId) AS Item
+          FROM Taskgate.Task AS t WITH (INDEX (PK_Task)) -- all
+          INNER JOIN Taskgate.Archive AS a ON a.TaskId = t.TaskId) AS x
+    UNION ALL
+    SELECT N'P4 ready tasks carry their task''s order', x.Item, x.Detail
+    FROM (SELECT TOP (100) CONVERT(nvarchar(20), r.TaskId) AS Item,
+                 CONVERT(nvarchar(20), r.Priority) + N'/' + CONVERT(nvarchar(20), r.Rank) + N' in ready, '
+                   + CONVERT(nvarchar(20), t.Priority) + N'/' + CONVERT(nvarchar(20), t.Rank) + N' in task' AS Detail
+          FROM Taskgate.Ready AS r WITH (INDEX (PK_Ready)) -- all
+          INNER JOIN Taskgate.Task AS t ON t.TaskId = r.TaskId
+          WHERE r.Priority <> t.Priority OR r.Rank <> t.Rank) AS x
+    UNION ALL
+    SELECT N'P2 only a live or not yet reclaimed execution holds claims', x.Item, x.Detail
+    FROM (SELECT TOP (100) CONVERT(nvarchar(20), c.TaskExecutionId) AS Item,
+                 N'state ' + COALESCE(CONVERT(nvarchar(20), c.State), N'missing') AS Detail
+          FROM Claimed AS c
+          WHERE c.State IS NULL OR c.State NOT IN (1, 3)) AS x
+    UNION ALL
+    SELECT N'P1 started claims fit the tokens', x.Item, x.Detail
+    FROM (SELECT TOP (100) CONVERT(nvarchar(20), h.TaskExecutionId) AS Item,
+                 CONVERT(nvarchar(20), h.Claims - h.Spare) + N' started, ' + CONVERT(nvarchar(20), e.TokenCount) + N' tokens' AS Detail
+          FROM Held AS h
+          INNER JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = h.TaskExecutionId
+          INNER JOIN Taskgate.TaskDefinition AS d ON d.TaskDefinitionId = e.TaskDefinitionId
+          WHERE e.State = 1 AND e.TokenCount > 0 AND h.Claims > e.TokenCount * (1 + d.SpareMax)) AS x
+    UNION ALL
+    SELECT N'P1 a held token has a grantee', x.Item, N'G:0'
+    FROM (SELECT TOP (100) t.Name AS Item FROM Tokens AS t WHERE t.IsHeld = 1 AND t.Grantee = 0) AS x
+    UNION ALL
+    SELECT N'P1 tokens held equal tokens counted', x.Item, x.Detail
+    FROM (SELECT TOP (100) CONVERT(nvarchar(20), y.TaskExecutionId) AS Item,
+                 CONVERT(nvarchar(20), y.InString) + N' in the string, ' + CONVERT(nvarchar(20), y.InCount) + N' counted' AS Detail
+          FROM (SELECT c.TaskExecutionId, SUM(c.InString) AS InString, SUM(c.InCount) AS InCount, MAX(c.IsCounted) AS IsCounted
+                FROM Counted AS c
+                GROUP BY c.TaskExecutionId) AS y
+          LEFT JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = y.TaskExecutionId
+          WHERE y.InString <> y.InCount AND (y.IsCounted = 1 OR e.State = 1)) AS x
+    UNION ALL
+    SELECT N'P1 without a limit there is no token string', x.Item, x.Detail
+    FROM (SELECT TOP (100) d.Name AS Item, LEFT(d.ExecutionTokens, 100) AS Detail
+          FROM Taskgate.TaskDefinition AS d WITH (INDEX (PK_TaskDefinition)) -- all
+          WHERE COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit) = -1 AND DATALENGTH(d.ExecutionTokens) > 0) AS x
+    UNION ALL
+    SELECT N'P1 free tokens do not exceed the limit', x.Item, x.Detail
+    FROM (SELECT TOP (100) y.Name AS Item,
+                 CONVERT(nvarchar(20), y.Tokens) + N' tokens, limit ' + CONVERT(nvarchar(20), y.TaskLimit) AS Detail
+          FROM (SELECT t.TaskDefinitionId, t.Name, t.TaskLimit, COUNT(*) AS Tokens, SUM(CASE t.IsHeld WHEN 1 THEN 1 ELSE 0 END) AS Held
+                FROM Tokens AS t
+                GROUP BY t.TaskDefinitionId, t.Name, t.TaskLimit) AS y
+          WHERE y.Tokens > y.TaskLimit AND y.Tokens > y.Held) AS x
+    UNION ALL
+    SELECT N'P1 a group fills at most its slots', x.Item, x.Detail
+    FROM (SELECT TOP (100) CONVERT(nvarchar(20), g.GroupId) AS Item,
+                 CONVERT(nvarchar(20), s.Used) + N' of ' + CONVERT(nvarchar(20), g.Slots) AS Detail
+          FROM Slots AS s
+          INNER JOIN Taskgate.TaskGroup AS g ON g.GroupId = s.GroupId
+          WHERE s.LastSlot > 1000 OR s.FirstSlot < 1 OR s.Used > 1000) AS x
+    UNION ALL
+    SELECT N'P1 a grouped task in ready or claimed holds one slot', x.Item, x.Detail
+    FROM (SELECT TOP (100) CONVERT(nvarchar(20), t.TaskId) AS Item,
+                 p.Place + N', ' + CONVERT(nvarchar(20), n.Slots) + N' slots' AS Detail
+          FROM Places AS p
+          INNER JOIN Taskgate.Task AS t ON t.TaskId = p.TaskId
+          CROSS APPLY (
+            SELECT COUNT(*) AS Slots
+            FROM Taskgate.GroupSlot AS s WITH (INDEX (PK_GroupSlot)) -- the group's range
+            WHERE s.GroupId = t.GroupId AND s.TaskId = t.TaskId) AS n
+          WHERE t.GroupId IS NOT NULL AND p.Place IN (N'ready', N'claimed') AND n.Slots <> 1) AS x
+    UNION ALL
+    SELECT N'P1 a slot is held by a task of the group that may run', x.Item, x.Detail
+    FROM (SELECT TOP (100) CONVERT(nvarchar(20), s.GroupId) + N'/' + CONVERT(nvarchar(20), s.Slot) AS Item,
+                 CONVERT(nvarchar(20), s.TaskId) AS Detail
+          FROM Taskgate.GroupSlot AS s WITH (INDEX (PK_GroupSlot)) -- all
+          WHERE NOT EXISTS (
+            SELECT 1
+            FROM Taskgate.Task AS t
+            INNER JOIN Places AS p ON p.TaskId = t.TaskId
+            WHERE t.TaskId = s.TaskId AND t.GroupId = s.GroupId AND p.Place IN (N'ready', N'claimed', N'scheduled'))) AS x
+    UNION ALL
+    SELECT N'P3 a group with a free slot lets nobody wait', x.Item, x.Detail
+    FROM (SELECT TOP (100) CONVERT(nvarchar(20), g.GroupId) AS Item,
+                 CONVERT(nvarchar(20), COALESCE(s.Used, 0)) + N' of ' + CONVERT(nvarchar(20), g.Slots) + N' slots used' AS Detail
+          FROM Taskgate.TaskGroup AS g WITH (INDEX (PK_TaskGroup)) -- all
+          LEFT JOIN Slots AS s ON s.GroupId = g.GroupId
+          WHERE g.Paused = 0 AND COALESCE(s.Used, 0) < g.Slots AND EXISTS (
+            SELECT 1 FROM Taskgate.GroupWaiting AS w WITH (INDEX (PK_GroupWaiting)) -- one probe
+            WHERE w.GroupId = g.GroupId)) AS x
+    UNION ALL
+    SELECT N'P6 a key without a window belongs to an unfinished task', x.Item, x.Detail
+    FROM (SELECT TOP (100) CONVERT(nvarchar(20), k.TaskDefinitionId) + N'/' + k.DedupeKey AS Item,
+                 CONVERT(nvarchar(20), k.TaskId) AS Detail
+          FROM Taskgate.Dedupe AS k WITH (INDEX (PK_Dedupe)) -- all
+          WHERE k.ExpiresAt IS NULL AND NOT EXISTS (SELECT 1 FROM Taskgate.Task AS t WHERE t.TaskId = k.TaskId)) AS x
+    UNION ALL
+    SELECT N'S4 a wave counts its unfinished tasks', x.Item, x.Detail
+    FROM (SELECT TOP (100) CONVERT(nvarchar(20), s.WaveId) + N'/' + CONVERT(nvarchar(20), s.Shard) AS Item,
+                 CONVERT(nvarchar(20), s.Remaining) + N' counted, ' + CONVERT(nvarchar(20), COALESCE(n.Tasks, 0)) + N' there' AS Detail
+          FROM Taskgate.WaveShard AS s WITH (INDEX (PK_WaveShard)) -- all
+          LEFT JOIN (
+            SELECT t.WaveId, (t.TaskId / 512) % 16 AS Shard, COUNT(*) AS Tasks
+            FROM Taskgate.Task AS t WITH (INDEX (PK_Task)) -- all
+            WHERE t.WaveId IS NOT NULL
+            GROUP BY t.WaveId, (t.TaskId / 512) % 16) AS n ON n.WaveId = s.WaveId AND n.Shard = s.Shard
+          WHERE s.Remaining <> COALESCE(n.Tasks, 0)) AS x) AS f;
+  SELECT @vFindings = N'[' + STRING_AGG(CONVERT(nvarchar(max), N'{"rule":"' + STRING_ESCAPE(f.RuleName, 'json')
+           + N'","key":"' + STRING_ESCAPE(COALESCE(f.Item, N''), 'json')
+           + N'","detail":"' + STRING_ESCAPE(COALESCE(f.Detail, N''), 'json') + N'"}'), N',') WITHIN GROUP (ORDER BY f.FindingId) + N']'
+  FROM @vFinding AS f;
+  SELECT CASE WHEN @vFindings IS NULL THEN N'sound' ELSE N'broken' END AS [Status], COALESCE(@vFindings, N'[]') AS [Findings];
+END;

@@ -1,0 +1,69 @@
+-- Taskgate.CompleteTask: the fenced completion of one task inside the user's own transaction: its writes and the
+--         completion are committed together, or neither is. Call it last before the commit.
+-- In:     @TaskExecutionId, @TaskId, @Fence bigint; @DurationMs int or null
+--         @Result: JSON object or array, at most 65536 bytes of UTF-8, or null
+-- Out:    Status: done | again (this claim was completed before) | fenced: roll back;
+--         Woken: JSON array of other definitions that got ready tasks, or null
+-- Raises: 50413 result too large; 1222 locked for longer than 2 s. An error dooms the user's transaction
+-- Locks:  TaskExecution (own), Task, Dedupe, TaskGroup: held until the user's commit. Joins the caller's transaction;
+--         without one it makes its own
+-- Isolation: of two completions of one claim the second waits for the execution's row and then finds the archive
+-- Plan:   primary keys; the claims of one fence
+-- Once:   by (task, fence)
+-- Twin:   postgres/sql/functions/complete_task.sql
+CREATE OR ALTER PROCEDURE Taskgate.CompleteTask
+  @TaskExecutionId bigint, @TaskId bigint, @Fence bigint, @DurationMs int = NULL, @Result nvarchar(max) = NULL
+AS
+BEGIN
+  SET NOCOUNT, XACT_ABORT ON;
+  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+  SET LOCK_TIMEOUT 2000;
+  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vIsOwn bit = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END,
+          @vMessage nvarchar(2048), @vBytes bigint, @vDefinition int, @vState tinyint, @vIsSolo bit, @vOrdinal int,
+          @vWokenIds nvarchar(max) = N'[]', @vStatus nvarchar(20);
+  DECLARE @vEnded Taskgate.EndedTaskList, @vReleased Taskgate.GroupedTaskList;
+
+  SET @vBytes = DATALENGTH(CONVERT(varchar(max), @Result COLLATE Latin1_General_100_BIN2_UTF8));
+  IF @vBytes > 65536
+  BEGIN
+    SET @vMessage = N'result: expected at most 65536 bytes (' + CONVERT(nvarchar(20), @vBytes) + N')';
+    THROW 50413, @vMessage, 1;
+  END;
+  BEGIN TRY
+    IF @vIsOwn = 1 BEGIN TRANSACTION;
+    SELECT @vDefinition = e.TaskDefinitionId, @vState = e.State, @vIsSolo = e.IsSolo
+    FROM Taskgate.TaskExecution AS e WITH (ROWLOCK, UPDLOCK) -- the row as it is now, kept to the end
+    WHERE e.TaskExecutionId = @TaskExecutionId;
+    IF @vState = 1
+      SELECT @vOrdinal = c.Ordinal
+      FROM Taskgate.Claim AS c WITH (INDEX (PK_Claim)) -- only own rows, whoever has the task now
+      WHERE c.TaskExecutionId = @TaskExecutionId AND c.Fence = @Fence AND c.TaskId = @TaskId;
+    IF @vOrdinal IS NULL
+      SET @vStatus = CASE WHEN EXISTS (
+        SELECT 1 FROM Taskgate.Archive AS a
+        WHERE a.TaskId = @TaskId AND a.Fence = @Fence AND a.TaskExecutionId = @TaskExecutionId AND a.Outcome = 10)
+        THEN N'again' ELSE N'fenced' END;
+    ELSE
+    BEGIN
+      DELETE c
+      FROM Taskgate.Claim AS c WITH (ROWLOCK, UPDLOCK) -- by the whole key; ours by the execution's row
+      WHERE c.TaskExecutionId = @TaskExecutionId AND c.Fence = @Fence AND c.Ordinal = @vOrdinal;
+      IF @vIsSolo = 1
+        UPDATE e
+        SET IsSolo = 0
+        FROM Taskgate.TaskExecution AS e WITH (ROWLOCK, UPDLOCK) -- the row is ours already
+        WHERE e.TaskExecutionId = @TaskExecutionId
+          AND NOT EXISTS (SELECT 1 FROM Taskgate.Claim AS c WITH (FORCESEEK) WHERE c.TaskExecutionId = @TaskExecutionId); -- a probe
+      INSERT INTO @vEnded (TaskId, Fence, Outcome, DurationMs, Result) VALUES (@TaskId, @Fence, 10, @DurationMs, @Result);
+      EXEC Taskgate._EndTasks @Ended = @vEnded, @TaskExecutionId = @TaskExecutionId, @Now = @vNow, @Released = @vReleased,
+        @oWoken = @vWokenIds OUTPUT;
+      SET @vStatus = N'done';
+    END;
+    IF @vIsOwn = 1 COMMIT TRANSACTION;
+  END TRY
+  BEGIN CATCH
+    IF @vIsOwn = 1 AND XACT_STATE() <> 0 ROLLBACK TRANSACTION; -- the user's own is the user's to roll back
+    THROW;
+  END CATCH;
+  SELECT @vStatus AS [Status], Taskgate._DefinitionNames(@vWokenIds, @vDefinition) AS [Woken];
+END;

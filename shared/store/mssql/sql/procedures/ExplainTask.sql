@@ -1,0 +1,207 @@
+-- Taskgate.ExplainTask: where a task stands and everything that decides when it runs, in one read.
+-- In:     @TaskId bigint
+-- Out:    Status: found | moving (between two containers at this instant: ask again) | unknown
+--         Facts: JSON object: task, definition, kind, state: scheduled | waiting | held | ready | claimed | done | dead | cancelled,
+--           priority, createdAt, failedCount, maxAttempts, lostCount, maxLost, continuedCount, cancelRequested, lastError, dedupeKey,
+--           progress {done, total, text}, limit, limitSource, held, paused, holders [{execution, worker, tokens, leaseLeftMs}],
+--           and by state: dueInMs; group {key, slots, used, paused, isStrict, ahead, holders [task ids]}; readyAhead (counted up to 1000);
+--           claim {execution, worker, fence, claimedAt, leaseLeftMs, isSpare}; finishedAt, result, payload, worker;
+--           attempts [{fence, worker, claimedAt, finishedAt, durationMs, outcome, error}], newest 50
+-- Raises: 50490 inside a transaction
+-- Locks:  none
+-- Isolation: task and containers are read by one statement, as of one moment; what has moved on since is `moving`
+-- Plan:   primary keys; the open executions of one definition
+-- Once:   a read
+-- Twin:   postgres/sql/functions/explain_task.sql
+CREATE OR ALTER PROCEDURE Taskgate.ExplainTask
+  @TaskId bigint
+AS
+BEGIN
+  SET NOCOUNT, XACT_ABORT ON;
+  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+  IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
+  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vStatus nvarchar(20), @vFacts nvarchar(max), @vAttempts nvarchar(max),
+          @vDefinition int, @vCommon nvarchar(max), @vPriority smallint, @vRank bigint, @vGroupId int, @vRunAt datetime2(3),
+          @vIsReady bit, @vIsWaiting bit, @vIsHeld bit, @vExecution bigint, @vFence bigint, @vOrdinal int,
+          @vClaim nvarchar(max), @vCount int, @vHeld int, @vHolders nvarchar(max), @vSlots int, @vSlotHolders nvarchar(max),
+          @vGroup nvarchar(max);
+  DECLARE @vOpen TABLE (
+    TaskExecutionId bigint NOT NULL PRIMARY KEY CLUSTERED, Worker nvarchar(200) NULL, TokenCount int NOT NULL,
+    LeaseUntil datetime2(3) NULL);
+
+  SELECT @vAttempts = N'[' + STRING_AGG(CONVERT(nvarchar(max), N'{"fence":"' + CONVERT(nvarchar(20), x.Fence))
+           + N'","worker":' + COALESCE(N'"' + STRING_ESCAPE(x.Worker, 'json') + N'"', N'null')
+           + N',"claimedAt":"' + Taskgate._Iso(x.ClaimedAt)
+           + N'","finishedAt":"' + Taskgate._Iso(x.FinishedAt)
+           + N'","durationMs":' + COALESCE(CONVERT(nvarchar(11), x.DurationMs), N'null')
+           + N',"outcome":"' + CASE x.Outcome WHEN 11 THEN N'failed' WHEN 12 THEN N'cancelled' WHEN 13 THEN N'lost' ELSE N'continued' END
+           + N'","error":' + COALESCE(N'"' + STRING_ESCAPE(x.Error, 'json') + N'"', N'null') + N'}', N',')
+           WITHIN GROUP (ORDER BY x.FinishedAt DESC, x.Fence DESC) + N']'
+  FROM (
+    SELECT TOP (50) p.Fence, e.Worker, p.ClaimedAt, p.FinishedAt, p.DurationMs, p.Outcome, p.Error
+    FROM Taskgate.Attempt AS p WITH (FORCESEEK) -- the task's range
+    LEFT JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = p.TaskExecutionId
+    WHERE p.TaskId = @TaskId
+    ORDER BY p.FinishedAt DESC, p.Fence DESC) AS x;
+
+  -- 1. A finished task.
+  SELECT @vStatus = N'found',
+         @vFacts = CONVERT(nvarchar(max), N'{"task":"' + CONVERT(nvarchar(20), @TaskId)) COLLATE Latin1_General_100_BIN2 -- keys and texts differ in it
+           + N'","definition":"' + STRING_ESCAPE(d.Name, 'json')
+           + N'","kind":"' + STRING_ESCAPE(a.Kind, 'json')
+           + N'","state":"' + CASE a.Outcome WHEN 10 THEN N'done' WHEN 11 THEN N'dead' ELSE N'cancelled' END
+           + N'","priority":' + CONVERT(nvarchar(11), a.Priority)
+           + N',"createdAt":"' + Taskgate._Iso(a.CreatedAt)
+           + N'","finishedAt":"' + Taskgate._Iso(a.FinishedAt)
+           + N'","failedCount":' + CONVERT(nvarchar(11), a.FailedCount)
+           + N',"lostCount":' + CONVERT(nvarchar(11), a.LostCount)
+           + N',"lastError":' + COALESCE(N'"' + STRING_ESCAPE(a.Error, 'json') + N'"', N'null')
+           + N',"worker":' + COALESCE(N'"' + STRING_ESCAPE(e.Worker, 'json') + N'"', N'null')
+           + N',"durationMs":' + COALESCE(CONVERT(nvarchar(11), a.DurationMs), N'null')
+           + N',"dedupeKey":' + COALESCE(N'"' + STRING_ESCAPE(a.DedupeKey, 'json') + N'"', N'null')
+           + N',"result":' + COALESCE(N'"' + STRING_ESCAPE(a.Result, 'json') + N'"', N'null')
+           + N',"payload":' + COALESCE(N'"' + STRING_ESCAPE(a.Payload, 'json') + N'"', N'null')
+           + N',"attempts":' + COALESCE(@vAttempts, N'[]') + N'}'
+  FROM Taskgate.Archive AS a
+  INNER JOIN Taskgate.TaskDefinition AS d ON d.TaskDefinitionId = a.TaskDefinitionId
+  LEFT JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = a.TaskExecutionId
+  WHERE a.TaskId = @TaskId
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek each
+
+  -- 2. An unfinished one, with its place.
+  IF @vStatus IS NULL
+  BEGIN
+    SELECT @vDefinition = t.TaskDefinitionId, @vPriority = t.Priority, @vRank = t.Rank, @vGroupId = t.GroupId, @vRunAt = s.RunAt,
+           @vIsReady = CASE WHEN r.TaskId IS NULL THEN 0 ELSE 1 END, @vIsWaiting = CASE WHEN w.TaskId IS NULL THEN 0 ELSE 1 END,
+           @vIsHeld = CASE WHEN h.TaskId IS NULL THEN 0 ELSE 1 END,
+           @vExecution = c.TaskExecutionId, @vFence = c.Fence, @vOrdinal = c.Ordinal,
+           @vCommon = CONVERT(nvarchar(max), N'{"task":"' + CONVERT(nvarchar(20), t.TaskId)) COLLATE Latin1_General_100_BIN2 -- keys and texts differ in it
+             + N'","kind":"' + STRING_ESCAPE(t.Kind, 'json')
+             + N'","priority":' + CONVERT(nvarchar(11), t.Priority)
+             + N',"createdAt":"' + Taskgate._Iso(t.CreatedAt)
+             + N'","failedCount":' + CONVERT(nvarchar(11), t.FailedCount)
+             + N',"lostCount":' + CONVERT(nvarchar(11), t.LostCount)
+             + N',"continuedCount":' + CONVERT(nvarchar(11), t.ContinuedCount)
+             + N',"cancelRequested":' + CASE t.CancelRequested WHEN 1 THEN N'true' ELSE N'false' END
+             + N',"lastError":' + COALESCE(N'"' + STRING_ESCAPE(t.LastError, 'json') + N'"', N'null')
+             + N',"dedupeKey":' + COALESCE(N'"' + STRING_ESCAPE(t.DedupeKey, 'json') + N'"', N'null')
+             + N',"payload":' + COALESCE(N'"' + STRING_ESCAPE(t.Payload, 'json') + N'"', N'null')
+             + N',"progress":' + CASE WHEN t.ProgressDone IS NULL AND t.ProgressText IS NULL THEN N'null' ELSE
+                 N'{"done":' + COALESCE(CONVERT(nvarchar(20), t.ProgressDone), N'null')
+                 + N',"total":' + COALESCE(CONVERT(nvarchar(20), t.ProgressTotal), N'null')
+                 + N',"text":' + COALESCE(N'"' + STRING_ESCAPE(t.ProgressText, 'json') + N'"', N'null') + N'}' END
+    FROM Taskgate.Task AS t
+    OUTER APPLY (
+      SELECT TOP (1) y.RunAt
+      FROM Taskgate.Scheduled AS y WITH (FORCESEEK) -- the definition's range
+      WHERE y.TaskDefinitionId = t.TaskDefinitionId AND y.TaskId = t.TaskId) AS s
+    LEFT JOIN Taskgate.Ready AS r
+      ON r.TaskDefinitionId = t.TaskDefinitionId AND r.Priority = t.Priority AND r.Rank = t.Rank AND r.TaskId = t.TaskId
+    LEFT JOIN Taskgate.GroupWaiting AS w
+      ON w.GroupId = t.GroupId AND w.Priority = t.Priority AND w.Rank = t.Rank AND w.TaskId = t.TaskId
+    LEFT JOIN Taskgate.WaveHeld AS h
+      ON h.WaveId = t.WaveId AND h.Priority = t.Priority AND h.Rank = t.Rank AND h.TaskId = t.TaskId
+    LEFT JOIN Taskgate.Claim AS c WITH (INDEX (UQ_Claim_Task)) ON c.TaskId = t.TaskId -- covers this read: its row is read by key below
+    WHERE t.TaskId = @TaskId
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek each
+    IF @vDefinition IS NULL
+      SET @vStatus = CASE WHEN @vAttempts IS NOT NULL OR EXISTS (SELECT 1 FROM Taskgate.Archive AS a WHERE a.TaskId = @TaskId)
+                          THEN N'moving' ELSE N'unknown' END;
+  END;
+
+  -- 3. What its place says.
+  IF @vStatus IS NULL AND @vExecution IS NOT NULL
+  BEGIN
+    SELECT @vClaim = CONVERT(nvarchar(max), N',"state":"claimed","claim":{"execution":"' + CONVERT(nvarchar(20), c.TaskExecutionId))
+             + N'","worker":"' + STRING_ESCAPE(e.Worker, 'json')
+             + N'","fence":"' + CONVERT(nvarchar(20), c.Fence)
+             + N'","claimedAt":"' + Taskgate._Iso(c.ClaimedAt)
+             + N'","leaseLeftMs":' + CONVERT(nvarchar(20), DATEDIFF_BIG(MILLISECOND, @vNow, e.LeaseUntil))
+             + N',"isSpare":' + CASE c.IsSpare WHEN 1 THEN N'true' ELSE N'false' END + N'}'
+    FROM Taskgate.Claim AS c
+    INNER JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = c.TaskExecutionId
+    WHERE c.TaskExecutionId = @vExecution AND c.Fence = @vFence AND c.Ordinal = @vOrdinal AND c.TaskId = @TaskId AND e.State IN (1, 3)
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek each
+    IF @vClaim IS NULL SET @vStatus = N'moving'; -- given up since
+  END;
+  ELSE IF @vStatus IS NULL AND @vIsReady = 1
+  BEGIN
+    SELECT @vCount = COUNT(*)
+    FROM (
+      SELECT TOP (1000) r.TaskId
+      FROM Taskgate.Ready AS r WITH (FORCESEEK) -- the first entries, whatever statistics say
+      WHERE r.TaskDefinitionId = @vDefinition AND r.Priority <= @vPriority
+        AND (r.Priority < @vPriority OR r.Rank < @vRank OR (r.Rank = @vRank AND r.TaskId < @TaskId))
+      ORDER BY r.Priority, r.Rank, r.TaskId) AS x;
+    SET @vClaim = N',"state":"ready","readyAhead":' + CONVERT(nvarchar(11), @vCount);
+  END;
+  ELSE IF @vStatus IS NULL AND @vRunAt IS NOT NULL
+    SET @vClaim = N',"state":"' + CASE WHEN @vIsWaiting = 1 THEN N'waiting' WHEN @vIsHeld = 1 THEN N'held' ELSE N'scheduled' END
+      + N'","dueInMs":' + CONVERT(nvarchar(20), DATEDIFF_BIG(MILLISECOND, @vNow, @vRunAt));
+  ELSE IF @vStatus IS NULL AND (@vIsWaiting = 1 OR @vIsHeld = 1)
+    SET @vClaim = CASE WHEN @vIsWaiting = 1 THEN N',"state":"waiting"' ELSE N',"state":"held"' END;
+  ELSE IF @vStatus IS NULL
+    SET @vStatus = N'moving';
+
+  -- 4. Its definition, and its group.
+  IF @vStatus IS NULL
+  BEGIN
+    INSERT INTO @vOpen (TaskExecutionId, TokenCount)
+    SELECT e.TaskExecutionId, 0
+    FROM Taskgate.TaskExecution AS e WITH (INDEX (IX_TaskExecution_Open)) -- only the open ones; covers this read
+    WHERE e.TaskDefinitionId = @vDefinition AND e.State IN (1, 3);
+    UPDATE o
+    SET Worker = e.Worker, TokenCount = e.TokenCount, LeaseUntil = e.LeaseUntil
+    FROM @vOpen AS o
+    INNER JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = o.TaskExecutionId
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per execution
+    SELECT @vHeld = COALESCE(SUM(o.TokenCount), 0) FROM @vOpen AS o;
+    SELECT @vHolders = N'[' + STRING_AGG(CONVERT(nvarchar(max), N'{"execution":"' + CONVERT(nvarchar(20), o.TaskExecutionId)
+             + N'","worker":"' + STRING_ESCAPE(o.Worker, 'json')
+             + N'","tokens":' + CONVERT(nvarchar(11), o.TokenCount)
+             + N',"leaseLeftMs":' + CONVERT(nvarchar(20), DATEDIFF_BIG(MILLISECOND, @vNow, o.LeaseUntil)) + N'}'), N',')
+             WITHIN GROUP (ORDER BY o.TaskExecutionId) + N']'
+    FROM @vOpen AS o
+    WHERE o.TokenCount > 0;
+    IF @vGroupId IS NOT NULL
+    BEGIN
+      SELECT @vSlots = COUNT(*),
+             @vSlotHolders = STRING_AGG(CONVERT(nvarchar(max), N'"' + CONVERT(nvarchar(20), s.TaskId) + N'"'), N',')
+               WITHIN GROUP (ORDER BY s.Slot)
+      FROM Taskgate.GroupSlot AS s WITH (FORCESEEK) -- the group's range
+      WHERE s.GroupId = @vGroupId;
+      SELECT @vCount = COUNT(*)
+      FROM (
+        SELECT TOP (1000) w.TaskId
+        FROM Taskgate.GroupWaiting AS w WITH (FORCESEEK) -- the group's first entries
+        WHERE w.GroupId = @vGroupId AND w.Priority <= @vPriority
+          AND (w.Priority < @vPriority OR w.Rank < @vRank OR (w.Rank = @vRank AND w.TaskId < @TaskId))
+        ORDER BY w.Priority, w.Rank, w.TaskId) AS x;
+      SELECT @vGroup = CONVERT(nvarchar(max), N'{"key":"' + STRING_ESCAPE(g.GroupKey, 'json'))
+               + N'","slots":' + CONVERT(nvarchar(11), g.Slots)
+               + N',"paused":' + CASE g.Paused WHEN 1 THEN N'true' ELSE N'false' END
+               + N',"isStrict":' + CASE g.IsStrict WHEN 1 THEN N'true' ELSE N'false' END
+               + N',"isGlobal":' + CASE g.TaskDefinitionId WHEN 0 THEN N'true' ELSE N'false' END
+               + N',"used":' + CONVERT(nvarchar(11), @vSlots)
+               + N',"holders":[' + COALESCE(@vSlotHolders, N'') + N']'
+               + N',"ahead":' + CONVERT(nvarchar(11), @vCount) + N'}'
+      FROM Taskgate.TaskGroup AS g
+      WHERE g.GroupId = @vGroupId;
+    END;
+    SELECT @vStatus = N'found',
+           @vFacts = @vCommon + @vClaim
+             + N',"definition":"' + STRING_ESCAPE(d.Name, 'json')
+             + N'","maxAttempts":' + CONVERT(nvarchar(11), d.MaxAttempts)
+             + N',"maxLost":' + CONVERT(nvarchar(11), d.MaxLost)
+             + N',"limit":' + CONVERT(nvarchar(11), COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit))
+             + N',"limitSource":"' + CASE WHEN d.ConcurrencyLimitOverride IS NULL THEN N'code' ELSE N'operator' END
+             + N'","paused":' + CASE d.Paused WHEN 1 THEN N'true' ELSE N'false' END
+             + N',"held":' + CONVERT(nvarchar(11), @vHeld)
+             + N',"holders":' + COALESCE(@vHolders, N'[]')
+             + CASE WHEN @vGroupId IS NULL THEN N'' ELSE N',"group":' + COALESCE(@vGroup, N'null') END
+             + N',"attempts":' + COALESCE(@vAttempts, N'[]') + N'}'
+    FROM Taskgate.TaskDefinition AS d
+    WHERE d.TaskDefinitionId = @vDefinition;
+  END;
+  SELECT @vStatus AS [Status], @vFacts AS [Facts];
+END;

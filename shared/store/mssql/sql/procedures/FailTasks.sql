@@ -1,0 +1,195 @@
+-- Taskgate.FailTasks: tasks that did not end well: retry later, end as dead letters, end cancelled, or go on later uncounted.
+-- In:     @TaskExecutionId bigint
+--         @Failures: JSON array of 1..1000 {task, fence, as, error, retryInMs, durationMs, checkpoint}:
+--           as: failed (counted; retried until MaxAttempts, then dead) | dead (gave up) | cancelled | continued (uncounted:
+--           comes back after retryInMs, with the checkpoint if one is given)
+--           retryInMs: 0..2592000000, null: the definition's back-off; error: cut to 4000 characters
+-- Out:    Status: done | fenced (nothing changed); Results: JSON array in input order of
+--           {task, outcome: retry | dead | cancelled | continued | again (told before) | fenced, retryInMs}
+--         Woken: JSON array of other definitions that got ready tasks, or null; NextDueMs bigint: the earliest retry, or null
+-- Raises: 50413 a checkpoint too large; 50422 not such a list, a value out of range; 50490 inside a transaction;
+--         1222 locked for longer than 2 s
+-- Locks:  TaskExecution (own), Task, Dedupe, TaskGroup ascending
+-- Isolation: of two callers for one execution the second waits for its row and then finds the claims gone: `again`
+-- Plan:   primary keys
+-- Once:   by (task, fence): the key of Attempt
+-- Twin:   postgres/sql/functions/fail_tasks.sql, _backoff_ms.sql
+CREATE OR ALTER PROCEDURE Taskgate.FailTasks
+  @TaskExecutionId bigint, @Failures nvarchar(max)
+AS
+BEGIN
+  SET NOCOUNT, XACT_ABORT ON;
+  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+  SET LOCK_TIMEOUT 2000;
+  IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
+  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vNumber int, @vDefinition int, @vState tinyint,
+          @vIsSolo bit, @vMaxAttempts smallint, @vBaseMs int, @vCapMs int, @vWokenIds nvarchar(max) = N'[]',
+          @vStatus nvarchar(20), @vResults nvarchar(max), @vNextDueMs bigint;
+  DECLARE @vFailure TABLE (
+    Ord int NOT NULL PRIMARY KEY CLUSTERED, TaskId bigint NULL, Fence bigint NULL,
+    How nvarchar(220) COLLATE Latin1_General_100_BIN2 NULL, Error nvarchar(4000) NULL, RetryInMs bigint NULL, DurationMs int NULL,
+    [Checkpoint] nvarchar(max) NULL, Problem nvarchar(400) NULL, IsTooLarge bit NOT NULL,
+    IsHeld bit NOT NULL, Ordinal int NULL, ClaimedAt datetime2(3) NULL, Outcome nvarchar(20) NULL, WaitMs bigint NULL, GroupId int NULL);
+  DECLARE @vHeld TABLE (
+    TaskId bigint NOT NULL PRIMARY KEY CLUSTERED, Fence bigint NOT NULL, Ordinal int NOT NULL, ClaimedAt datetime2(3) NOT NULL);
+  DECLARE @vTask TABLE (
+    TaskId bigint NOT NULL PRIMARY KEY CLUSTERED, FailedCount smallint NOT NULL, GroupId int NULL, CancelRequested bit NOT NULL);
+  DECLARE @vEnded Taskgate.EndedTaskList, @vReleased Taskgate.GroupedTaskList;
+
+  IF ISJSON(@Failures) = 1 AND LEFT(LTRIM(@Failures), 1) = N'['
+    INSERT INTO @vFailure (Ord, TaskId, Fence, How, Error, RetryInMs, DurationMs, [Checkpoint], Problem, IsTooLarge, IsHeld)
+    SELECT CONVERT(int, j.[key]), v.TaskId, v.Fence, LEFT(v.How, 220), LEFT(v.Error, 4000), v.RetryInMs, v.DurationMs, x.[Checkpoint],
+           CASE
+             WHEN v.How IS NULL OR v.How COLLATE Latin1_General_100_BIN2 NOT IN (N'failed', N'dead', N'cancelled', N'continued')
+               THEN N'failures.as: expected failed, dead, cancelled or continued (' + COALESCE(LEFT(v.How, 220), N'<NULL>') + N')'
+             WHEN v.RetryInMs NOT BETWEEN 0 AND 2592000000
+               THEN N'failures.retryInMs: expected 0..2592000000 (' + CONVERT(nvarchar(20), v.RetryInMs) + N')'
+             WHEN x.Bytes > 65536
+               THEN N'failures.checkpoint: expected at most 65536 bytes (' + CONVERT(nvarchar(20), x.Bytes) + N')' END,
+           CASE WHEN x.Bytes > 65536 THEN 1 ELSE 0 END, 0
+    FROM OPENJSON(@Failures) AS j
+    CROSS APPLY OPENJSON(j.[value]) WITH (
+      TaskId bigint N'$.task', Fence bigint N'$.fence', How nvarchar(max) N'$.as', Error nvarchar(max) N'$.error',
+      RetryInMs bigint N'$.retryInMs', DurationMs int N'$.durationMs', CheckpointText nvarchar(max) N'$.checkpoint',
+      CheckpointJson nvarchar(max) N'$.checkpoint' AS JSON) AS v
+    CROSS APPLY (
+      SELECT COALESCE(v.CheckpointText, v.CheckpointJson) AS [Checkpoint],
+             DATALENGTH(CONVERT(varchar(max), COALESCE(v.CheckpointText, v.CheckpointJson) COLLATE Latin1_General_100_BIN2_UTF8))
+               AS Bytes) AS x;
+  IF (SELECT COUNT(*) FROM @vFailure AS f) NOT BETWEEN 1 AND 1000
+    THROW 50422, N'failures: expected a JSON array of 1..1000 entries', 1;
+
+  BEGIN TRY
+    -- Settings first, with nothing locked, in two statements: a reader that holds one row must not wait for the other.
+    SELECT @vDefinition = x.TaskDefinitionId
+    FROM Taskgate.TaskExecution AS x
+    WHERE x.TaskExecutionId = @TaskExecutionId;
+    SELECT @vMaxAttempts = d.MaxAttempts, @vBaseMs = d.RetryBaseMs, @vCapMs = d.RetryCapMs
+    FROM Taskgate.TaskDefinition AS d
+    WHERE d.TaskDefinitionId = @vDefinition;
+
+    BEGIN TRANSACTION;
+    SELECT @vState = x.State, @vIsSolo = x.IsSolo
+    FROM Taskgate.TaskExecution AS x WITH (ROWLOCK, UPDLOCK) -- the row as it is now, kept to the end
+    WHERE x.TaskExecutionId = @TaskExecutionId;
+    IF @vState IS NULL OR @vState <> 1
+    BEGIN
+      SET @vStatus = N'fenced';
+      SET @vResults = N'[]';
+    END;
+    ELSE
+    BEGIN
+      SELECT TOP (1) @vMessage = REPLACE(f.Problem, N'%', N'%%'), @vNumber = CASE f.IsTooLarge WHEN 1 THEN 50413 ELSE 50422 END
+      FROM @vFailure AS f
+      WHERE f.Problem IS NOT NULL
+      ORDER BY f.TaskId, f.Ord;
+      IF @vMessage IS NOT NULL THROW @vNumber, @vMessage, 1;
+
+      -- 1. Which claims they are; told twice: once.
+      INSERT INTO @vHeld (TaskId, Fence, Ordinal, ClaimedAt)
+      SELECT c.TaskId, c.Fence, c.Ordinal, c.ClaimedAt
+      FROM Taskgate.Claim AS c WITH (FORCESEEK) -- the execution's few rows
+      WHERE c.TaskExecutionId = @TaskExecutionId;
+      UPDATE f
+      SET IsHeld = 1, Ordinal = a.Ordinal, ClaimedAt = a.ClaimedAt
+      FROM @vFailure AS f
+      INNER JOIN (
+        SELECT x.Ord, h.Ordinal, h.ClaimedAt, ROW_NUMBER() OVER (PARTITION BY h.TaskId ORDER BY x.Ord) AS K
+        FROM @vFailure AS x
+        INNER JOIN @vHeld AS h ON h.TaskId = x.TaskId AND h.Fence = x.Fence) AS a ON a.Ord = f.Ord AND a.K = 1;
+
+      -- 2. Count, and decide. A cancel request that arrived meanwhile wins over every way of going on.
+      UPDATE t
+      SET FailedCount = t.FailedCount + CASE WHEN f.How IN (N'failed', N'dead') THEN 1 ELSE 0 END,
+          ContinuedCount = t.ContinuedCount + CASE f.How WHEN N'continued' THEN 1 ELSE 0 END,
+          [Checkpoint] = CASE f.How WHEN N'continued' THEN COALESCE(f.[Checkpoint], t.[Checkpoint]) ELSE t.[Checkpoint] END,
+          LastError = COALESCE(f.Error, t.LastError)
+      OUTPUT inserted.TaskId, inserted.FailedCount, inserted.GroupId, inserted.CancelRequested
+      INTO @vTask (TaskId, FailedCount, GroupId, CancelRequested)
+      FROM @vFailure AS f
+      INNER JOIN Taskgate.Task AS t WITH (ROWLOCK, UPDLOCK) ON t.TaskId = f.TaskId -- each row as it is now
+      WHERE f.IsHeld = 1
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+      UPDATE f
+      SET GroupId = t.GroupId,
+          Outcome = CASE WHEN f.How = N'dead' THEN N'dead' WHEN f.How = N'cancelled' OR t.CancelRequested = 1 THEN N'cancelled'
+                         WHEN f.How = N'continued' THEN N'continued' WHEN t.FailedCount >= @vMaxAttempts THEN N'dead'
+                         ELSE N'retry' END,
+          -- Exponential back-off: base * 2^(n-1) up to the cap, n up to 31.
+          WaitMs = CASE WHEN f.RetryInMs IS NOT NULL THEN f.RetryInMs WHEN f.How = N'continued' THEN 0
+                        WHEN @vBaseMs * POWER(CONVERT(bigint, 2), b.Doublings) > @vCapMs THEN @vCapMs
+                        ELSE @vBaseMs * POWER(CONVERT(bigint, 2), b.Doublings) END
+      FROM @vFailure AS f
+      INNER JOIN @vTask AS t ON t.TaskId = f.TaskId
+      CROSS APPLY (
+        SELECT CASE WHEN t.FailedCount < 1 THEN 0 WHEN t.FailedCount > 31 THEN 30 ELSE t.FailedCount - 1 END AS Doublings) AS b
+      WHERE f.IsHeld = 1;
+      UPDATE f
+      SET WaitMs = CASE
+            WHEN f.Outcome IN (N'dead', N'cancelled') THEN NULL
+            WHEN f.Outcome = N'continued' OR f.RetryInMs IS NOT NULL THEN f.WaitMs
+            -- Equal jitter: one half fixed, the other random per task.
+            ELSE f.WaitMs / 2 + ABS(CONVERT(bigint, CHECKSUM(NEWID()))) % (f.WaitMs - f.WaitMs / 2 + 1) END
+      FROM @vFailure AS f
+      WHERE f.IsHeld = 1;
+
+      -- 3. Log the attempt, drop the claim, leave what comes back for later.
+      INSERT INTO Taskgate.Attempt (TaskId, Fence, TaskExecutionId, ClaimedAt, FinishedAt, DurationMs, Outcome, Error)
+      SELECT f.TaskId, f.Fence, @TaskExecutionId, f.ClaimedAt, @vNow, f.DurationMs,
+             CASE WHEN f.How IN (N'failed', N'dead') THEN 11 WHEN f.Outcome = N'cancelled' THEN 12 ELSE 14 END, f.Error
+      FROM @vFailure AS f WHERE f.IsHeld = 1;
+      INSERT INTO Taskgate.Scheduled (TaskDefinitionId, RunAt, TaskId)
+      SELECT @vDefinition,
+             DATEADD(MILLISECOND, CONVERT(int, f.WaitMs % 86400000), DATEADD(DAY, CONVERT(int, f.WaitMs / 86400000), @vNow)), f.TaskId
+      FROM @vFailure AS f WHERE f.WaitMs IS NOT NULL;
+      SELECT @vNextDueMs = MIN(f.WaitMs) FROM @vFailure AS f WHERE f.WaitMs IS NOT NULL;
+      DELETE c
+      FROM @vFailure AS f
+      INNER JOIN Taskgate.Claim AS c WITH (ROWLOCK, UPDLOCK) -- by the whole key; ours by the execution's row
+        ON c.TaskExecutionId = @TaskExecutionId AND c.Fence = f.Fence AND c.Ordinal = f.Ordinal
+      WHERE f.IsHeld = 1
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per claim
+      IF @vIsSolo = 1
+        UPDATE x
+        SET IsSolo = 0
+        FROM Taskgate.TaskExecution AS x WITH (ROWLOCK, UPDLOCK) -- the row is ours already
+        WHERE x.TaskExecutionId = @TaskExecutionId
+          AND NOT EXISTS (SELECT 1 FROM Taskgate.Claim AS c WITH (FORCESEEK) WHERE c.TaskExecutionId = @TaskExecutionId); -- a probe
+
+      -- 4. Ends and groups; a strict group keeps the slot of a task that comes back.
+      INSERT INTO @vEnded (TaskId, Fence, Outcome, DurationMs)
+      SELECT f.TaskId, f.Fence, CASE f.Outcome WHEN N'dead' THEN 11 ELSE 12 END, f.DurationMs
+      FROM @vFailure AS f WHERE f.Outcome IN (N'dead', N'cancelled');
+      INSERT INTO @vReleased (TaskId, GroupId)
+      SELECT f.TaskId, f.GroupId
+      FROM @vFailure AS f
+      INNER JOIN Taskgate.TaskGroup AS g ON g.GroupId = f.GroupId
+      WHERE f.WaitMs IS NOT NULL AND f.GroupId IS NOT NULL AND g.IsStrict = 0
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+      IF EXISTS (SELECT 1 FROM @vEnded AS e) OR EXISTS (SELECT 1 FROM @vReleased AS r)
+        EXEC Taskgate._EndTasks @Ended = @vEnded, @TaskExecutionId = @TaskExecutionId, @Now = @vNow, @Released = @vReleased,
+          @oWoken = @vWokenIds OUTPUT;
+
+      -- 5. The rest: told before, or never ours.
+      UPDATE f
+      SET Outcome = CASE WHEN EXISTS (
+            SELECT 1 FROM Taskgate.Attempt AS a WHERE a.TaskId = f.TaskId AND a.Fence = f.Fence AND a.Outcome <> 13)
+            THEN N'again' ELSE N'fenced' END
+      FROM @vFailure AS f
+      WHERE f.IsHeld = 0;
+      SELECT @vResults = N'[' + STRING_AGG(CONVERT(nvarchar(max),
+               N'{"task":' + COALESCE(N'"' + CONVERT(nvarchar(20), f.TaskId) + N'"', N'null') + N',"outcome":"' + f.Outcome + N'"'
+               + CASE f.IsHeld WHEN 1 THEN N',"retryInMs":' + COALESCE(CONVERT(nvarchar(20), f.WaitMs), N'null') ELSE N'' END
+               + N'}'), N',') WITHIN GROUP (ORDER BY f.Ord) + N']'
+      FROM @vFailure AS f;
+      SET @vStatus = N'done';
+    END;
+    COMMIT TRANSACTION;
+  END TRY
+  BEGIN CATCH
+    IF XACT_STATE() <> 0 ROLLBACK TRANSACTION;
+    THROW;
+  END CATCH;
+  SELECT @vStatus AS [Status], @vResults AS [Results], Taskgate._DefinitionNames(@vWokenIds, @vDefinition) AS [Woken],
+         @vNextDueMs AS [NextDueMs];
+END;

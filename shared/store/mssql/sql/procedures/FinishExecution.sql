@@ -1,0 +1,89 @@
+-- Taskgate.FinishExecution: ends a worker's stay: tokens back, what it still holds back to ready, uncounted.
+-- In:     @TaskExecutionId bigint
+-- Out:    Status: ended (also when it was ended before) | fenced; GivenBack: tasks; TokensFreed; Ready: tasks wait (a hint is
+--         due); NextDueMs bigint: until the next scheduled task; Woken: JSON array of other definitions that got ready tasks, or null
+-- Raises: 50490 inside a transaction; 1222 locked for longer than 2 s
+-- Locks:  TaskDefinition, TaskExecution, then tasks that were cancelled meanwhile as in _EndTasks
+-- Isolation: of two callers, or a finish and a reclaim, one changes the state under the row's lock, and the other finds it changed;
+--         each task is looked at once, so that a cancel request at this moment can't lose it between two looks
+-- Plan:   primary keys
+-- Once:   by state: a repeat is `ended` with zeros
+-- Twin:   postgres/sql/functions/finish_execution.sql, _give_back.sql
+CREATE OR ALTER PROCEDURE Taskgate.FinishExecution
+  @TaskExecutionId bigint
+AS
+BEGIN
+  SET NOCOUNT, XACT_ABORT ON;
+  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+  SET LOCK_TIMEOUT 2000;
+  IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
+  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vDefinition int, @vState tinyint, @vOwn int, @vGranted int, @vFreed int = 0,
+          @vHeld int, @vLimit int, @vTokenFence bigint, @vPaused bit, @vDead int, @vIsLive bit, @vGivenBack int = 0,
+          @vReady bit = 0, @vNextDueMs bigint, @vWokenIds nvarchar(max) = N'[]', @vWoken nvarchar(max), @vStatus nvarchar(20);
+  DECLARE @vClaim TABLE (TaskId bigint NOT NULL PRIMARY KEY CLUSTERED, Fence bigint NOT NULL);
+  DECLARE @vTask TABLE (
+    TaskId bigint NOT NULL PRIMARY KEY CLUSTERED, Fence bigint NOT NULL, TaskDefinitionId int NOT NULL, Priority smallint NOT NULL,
+    Rank bigint NOT NULL, IsSolo bit NOT NULL, CancelRequested bit NOT NULL);
+  DECLARE @vEnded Taskgate.EndedTaskList, @vReleased Taskgate.GroupedTaskList;
+
+  SELECT @vDefinition = e.TaskDefinitionId, @vState = e.State
+  FROM Taskgate.TaskExecution AS e
+  WHERE e.TaskExecutionId = @TaskExecutionId;
+  IF @vState = 1
+  BEGIN
+    BEGIN TRY
+      BEGIN TRANSACTION;
+      EXEC Taskgate._SettleTokens @TaskDefinitionId = @vDefinition, @TaskExecutionId = @TaskExecutionId, @Want = NULL, @Keep = 0,
+        @SurplusMost = NULL, @oOwn = @vOwn OUTPUT, @oGranted = @vGranted OUTPUT, @oFreed = @vFreed OUTPUT, @oHeld = @vHeld OUTPUT,
+        @oLimit = @vLimit OUTPUT, @oTokenFence = @vTokenFence OUTPUT, @oPaused = @vPaused OUTPUT, @oDead = @vDead OUTPUT,
+        @oIsLive = @vIsLive OUTPUT;
+      UPDATE e
+      SET State = 2, EndedAt = @vNow, TokenCount = 0, IsSolo = 0
+      FROM Taskgate.TaskExecution AS e WITH (ROWLOCK, UPDLOCK) -- tests the row as it is now
+      WHERE e.TaskExecutionId = @TaskExecutionId AND e.State = 1;
+      IF @@ROWCOUNT = 0
+        SELECT @vState = e.State FROM Taskgate.TaskExecution AS e WHERE e.TaskExecutionId = @TaskExecutionId;
+      ELSE
+      BEGIN
+        DELETE c
+        OUTPUT deleted.TaskId, deleted.Fence INTO @vClaim (TaskId, Fence)
+        FROM Taskgate.Claim AS c WITH (ROWLOCK, UPDLOCK, FORCESEEK) -- the execution's few rows; ours by the execution's row
+        WHERE c.TaskExecutionId = @TaskExecutionId;
+        SET @vGivenBack = @@ROWCOUNT;
+        INSERT INTO @vTask (TaskId, Fence, TaskDefinitionId, Priority, Rank, IsSolo, CancelRequested)
+        SELECT t.TaskId, c.Fence, t.TaskDefinitionId, t.Priority, t.Rank, CASE WHEN t.LostCount >= 2 THEN 1 ELSE 0 END,
+               t.CancelRequested
+        FROM @vClaim AS c
+        INNER JOIN Taskgate.Task AS t ON t.TaskId = c.TaskId
+        OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+        INSERT INTO Taskgate.Ready (TaskDefinitionId, Priority, Rank, TaskId, IsSolo)
+        SELECT t.TaskDefinitionId, t.Priority, t.Rank, t.TaskId, t.IsSolo FROM @vTask AS t WHERE t.CancelRequested = 0;
+        INSERT INTO @vEnded (TaskId, Fence, Outcome)
+        SELECT t.TaskId, t.Fence, 12 FROM @vTask AS t WHERE t.CancelRequested = 1;
+        IF @@ROWCOUNT > 0
+          EXEC Taskgate._EndTasks @Ended = @vEnded, @TaskExecutionId = @TaskExecutionId, @Now = @vNow, @Released = @vReleased,
+            @oWoken = @vWokenIds OUTPUT;
+        SET @vStatus = N'ended';
+      END;
+      COMMIT TRANSACTION;
+    END TRY
+    BEGIN CATCH
+      IF XACT_STATE() <> 0 ROLLBACK TRANSACTION;
+      THROW;
+    END CATCH;
+  END;
+
+  IF @vStatus IS NULL
+    SET @vStatus = CASE @vState WHEN 2 THEN N'ended' ELSE N'fenced' END;
+  ELSE
+  BEGIN
+    IF EXISTS (
+      SELECT 1 FROM Taskgate.Ready AS r WITH (READCOMMITTEDLOCK, READPAST, FORCESEEK) -- one probe; what is locked is being claimed
+      WHERE r.TaskDefinitionId = @vDefinition)
+      SET @vReady = 1;
+    SET @vNextDueMs = Taskgate._NextDueMs(@vDefinition);
+    SET @vWoken = Taskgate._DefinitionNames(@vWokenIds, @vDefinition);
+  END;
+  SELECT @vStatus AS [Status], @vGivenBack AS [GivenBack], @vFreed AS [TokensFreed], @vReady AS [Ready],
+         @vNextDueMs AS [NextDueMs], @vWoken AS [Woken];
+END;

@@ -1,0 +1,112 @@
+-- Taskgate.ListDefinitions: what is limited to what, who runs, what waits.
+-- In:     @Name: only this one, or null
+-- Out:    Status: listed; Definitions: JSON array, by name, of {name, limit (-1 none), limitSource: code | operator, codeLimit, paused,
+--           leaseMs, maxAttempts, maxLost, spareMax, build, tokenFence, held, executions, ready, scheduled, waiting, claimed,
+--           done, dead, cancelled: counted up to 10000 each, nextDueMs}, or []
+-- Raises: 50490 inside a transaction
+-- Locks:  none
+-- Isolation: several reads, each as of its own moment
+-- Plan:   capped index ranges per definition
+-- Once:   a read
+-- Twin:   postgres/sql/functions/list_definitions.sql
+CREATE OR ALTER PROCEDURE Taskgate.ListDefinitions
+  @Name nvarchar(max) = NULL
+AS
+BEGIN
+  SET NOCOUNT, XACT_ABORT ON;
+  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+  IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
+  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vName nvarchar(200), @vDefinitions nvarchar(max);
+  DECLARE @vDefinition TABLE (
+    TaskDefinitionId int NOT NULL PRIMARY KEY CLUSTERED, Name nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL);
+  DECLARE @vOpen TABLE (
+    TaskExecutionId bigint NOT NULL PRIMARY KEY CLUSTERED, TaskDefinitionId int NOT NULL, TokenCount int NOT NULL, IsLive bit NOT NULL,
+    Claimed int NOT NULL);
+  DECLARE @vWaiting TABLE (TaskDefinitionId int NOT NULL PRIMARY KEY CLUSTERED, Waiting int NOT NULL);
+
+  -- A name that is too long or ends in blanks is nobody's; comparing would cut it.
+  IF DATALENGTH(@Name) <= 400 AND DATALENGTH(@Name) = DATALENGTH(RTRIM(@Name)) SET @vName = @Name;
+  INSERT INTO @vDefinition (TaskDefinitionId, Name)
+  SELECT d.TaskDefinitionId, d.Name
+  FROM Taskgate.TaskDefinition AS d WITH (INDEX (PK_TaskDefinition)) -- all of them: there are few
+  WHERE @Name IS NULL OR d.Name = @vName;
+  -- First the entries, then the rows by key: nobody is held up between index and row.
+  INSERT INTO @vOpen (TaskExecutionId, TaskDefinitionId, TokenCount, IsLive, Claimed)
+  SELECT e.TaskExecutionId, e.TaskDefinitionId, 0, 0, 0
+  FROM @vDefinition AS d
+  INNER JOIN Taskgate.TaskExecution AS e WITH (INDEX (IX_TaskExecution_Open)) -- only the open ones; covers this read
+    ON e.TaskDefinitionId = d.TaskDefinitionId
+  WHERE e.State IN (1, 3)
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one range per definition
+  UPDATE o
+  SET TokenCount = e.TokenCount, IsLive = CASE WHEN e.State = 1 AND e.LeaseUntil >= @vNow THEN 1 ELSE 0 END
+  FROM @vOpen AS o
+  INNER JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = o.TaskExecutionId
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per execution
+  UPDATE o
+  SET Claimed = (
+    SELECT COUNT(*)
+    FROM Taskgate.Claim AS c WITH (INDEX (PK_Claim)) -- the execution's range
+    WHERE c.TaskExecutionId = o.TaskExecutionId)
+  FROM @vOpen AS o;
+  INSERT INTO @vWaiting (TaskDefinitionId, Waiting)
+  SELECT w.TaskDefinitionId, COUNT(*)
+  FROM Taskgate.GroupWaiting AS w WITH (INDEX (PK_GroupWaiting)) -- one pass over all groups
+  WHERE w.TaskDefinitionId IN (SELECT d.TaskDefinitionId FROM @vDefinition AS d)
+  GROUP BY w.TaskDefinitionId;
+  SELECT @vDefinitions = N'[' + STRING_AGG(CONVERT(nvarchar(max), N'{"name":"' + STRING_ESCAPE(d.Name, 'json')
+           + N'","limit":' + CONVERT(nvarchar(11), COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit))
+           + N',"limitSource":"' + CASE WHEN d.ConcurrencyLimitOverride IS NULL THEN N'code' ELSE N'operator' END
+           + N'","codeLimit":' + CONVERT(nvarchar(11), d.ConcurrencyLimit)
+           + N',"paused":' + CASE d.Paused WHEN 1 THEN N'true' ELSE N'false' END
+           + N',"leaseMs":' + CONVERT(nvarchar(11), d.LeaseMs)
+           + N',"maxAttempts":' + CONVERT(nvarchar(11), d.MaxAttempts)
+           + N',"maxLost":' + CONVERT(nvarchar(11), d.MaxLost)
+           + N',"spareMax":' + CONVERT(nvarchar(11), d.SpareMax)
+           + N',"build":' + CONVERT(nvarchar(20), d.Build)
+           + N',"tokenFence":"' + CONVERT(nvarchar(20), d.TokenFence)
+           + N'","held":' + CONVERT(nvarchar(11), o.Held)
+           + N',"executions":' + CONVERT(nvarchar(11), o.Executions)
+           + N',"ready":' + CONVERT(nvarchar(11), r.Ready)
+           + N',"scheduled":' + CONVERT(nvarchar(11), s.Scheduled)
+           + N',"waiting":' + CONVERT(nvarchar(11), CASE WHEN w.Waiting > 10000 THEN 10000 ELSE COALESCE(w.Waiting, 0) END)
+           + N',"claimed":' + CONVERT(nvarchar(11), o.Claimed)
+           + N',"done":' + CONVERT(nvarchar(11), f.Done)
+           + N',"dead":' + CONVERT(nvarchar(11), g.Dead)
+           + N',"cancelled":' + CONVERT(nvarchar(11), h.Cancelled)
+           + N',"nextDueMs":' + COALESCE(CONVERT(nvarchar(20), Taskgate._NextDueMs(d.TaskDefinitionId)), N'null') + N'}'), N',')
+           WITHIN GROUP (ORDER BY d.Name) + N']'
+  FROM @vDefinition AS x
+  INNER JOIN Taskgate.TaskDefinition AS d ON d.TaskDefinitionId = x.TaskDefinitionId
+  LEFT JOIN @vWaiting AS w ON w.TaskDefinitionId = x.TaskDefinitionId
+  CROSS APPLY (
+    SELECT COALESCE(SUM(y.TokenCount), 0) AS Held, COALESCE(SUM(CASE y.IsLive WHEN 1 THEN 1 ELSE 0 END), 0) AS Executions,
+           COALESCE(SUM(y.Claimed), 0) AS Claimed
+    FROM @vOpen AS y WHERE y.TaskDefinitionId = x.TaskDefinitionId) AS o
+  CROSS APPLY (
+    SELECT COUNT(*) AS Ready
+    FROM (SELECT TOP (10000) y.TaskId
+          FROM Taskgate.Ready AS y WITH (FORCESEEK) -- the first entries, whatever statistics say
+          WHERE y.TaskDefinitionId = x.TaskDefinitionId) AS c) AS r
+  CROSS APPLY (
+    SELECT COUNT(*) AS Scheduled
+    FROM (SELECT TOP (10000) y.TaskId
+          FROM Taskgate.Scheduled AS y WITH (FORCESEEK) -- the first entries, whatever statistics say
+          WHERE y.TaskDefinitionId = x.TaskDefinitionId) AS c) AS s
+  CROSS APPLY (
+    SELECT COUNT(*) AS Done
+    FROM (SELECT TOP (10000) y.TaskId
+          FROM Taskgate.Archive AS y WITH (INDEX (IX_Archive_Finished)) -- covers this read
+          WHERE y.TaskDefinitionId = x.TaskDefinitionId AND y.Outcome = 10) AS c) AS f
+  CROSS APPLY (
+    SELECT COUNT(*) AS Dead
+    FROM (SELECT TOP (10000) y.TaskId
+          FROM Taskgate.Archive AS y WITH (INDEX (IX_Archive_Finished)) -- covers this read
+          WHERE y.TaskDefinitionId = x.TaskDefinitionId AND y.Outcome = 11) AS c) AS g
+  CROSS APPLY (
+    SELECT COUNT(*) AS Cancelled
+    FROM (SELECT TOP (10000) y.TaskId
+          FROM Taskgate.Archive AS y WITH (INDEX (IX_Archive_Finished)) -- covers this read
+          WHERE y.TaskDefinitionId = x.TaskDefinitionId AND y.Outcome = 12) AS c) AS h;
+  SELECT N'listed' AS [Status], COALESCE(@vDefinitions, N'[]') AS [Definitions];
+END;

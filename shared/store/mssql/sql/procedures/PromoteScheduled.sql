@@ -1,0 +1,51 @@
+-- Taskgate.PromoteScheduled: makes due tasks of a definition claimable: ready, or waiting for their group.
+-- In:     @Name; @Most int 1..10000
+-- Out:    Status: promoted | none; Promoted: how many; NextDueMs bigint: until the next one, 0 when more are due;
+--         Ready: tasks may be claimed
+-- Raises: 50404 unknown definition; 50422 most out of range; 50490 inside a transaction
+-- Locks:  Scheduled by skip, TaskGroup by skip: never waits
+-- Isolation: two callers take different rows; what both skip stays due, and NextDueMs says so
+-- Plan:   first entries of PK_Scheduled under the definition
+-- Once:   naturally: a promoted task isn't scheduled any more
+-- Twin:   postgres/sql/functions/promote_scheduled.sql
+CREATE OR ALTER PROCEDURE Taskgate.PromoteScheduled
+  @Name nvarchar(max), @Most int
+AS
+BEGIN
+  SET NOCOUNT, XACT_ABORT ON;
+  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+  SET DEADLOCK_PRIORITY LOW; -- should it ever come to that, workers survive
+  IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
+  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vName nvarchar(200), @vDefinition int,
+          @vPromoted int, @vReady bit;
+
+  IF @Most IS NULL OR @Most NOT BETWEEN 1 AND 10000
+  BEGIN
+    SET @vMessage = N'most: expected 1..10000 (' + COALESCE(CONVERT(nvarchar(11), @Most), N'<NULL>') + N')';
+    THROW 50422, @vMessage, 1;
+  END;
+  -- A name that is too long or ends in blanks is nobody's; comparing would cut it.
+  IF DATALENGTH(@Name) <= 400 AND DATALENGTH(@Name) = DATALENGTH(RTRIM(@Name)) SET @vName = @Name;
+  SELECT @vDefinition = d.TaskDefinitionId FROM Taskgate.TaskDefinition AS d WHERE d.Name = @vName;
+  IF @vDefinition IS NULL
+  BEGIN
+    SET @vMessage = N'name: unknown definition (' + COALESCE(REPLACE(LEFT(@Name, 900), N'%', N'%%'), N'<NULL>') + N')';
+    THROW 50404, @vMessage, 1;
+  END;
+
+  BEGIN TRY
+    BEGIN TRANSACTION;
+    EXEC Taskgate._Promote @TaskDefinitionId = @vDefinition, @Most = @Most, @Now = @vNow, @oPromoted = @vPromoted OUTPUT;
+    COMMIT TRANSACTION;
+  END TRY
+  BEGIN CATCH
+    IF XACT_STATE() <> 0 ROLLBACK TRANSACTION;
+    THROW;
+  END CATCH;
+
+  SET @vReady = CASE WHEN EXISTS (
+    SELECT 1 FROM Taskgate.Ready AS r WITH (READCOMMITTEDLOCK, READPAST, FORCESEEK) -- one probe; what is locked is being claimed
+    WHERE r.TaskDefinitionId = @vDefinition) THEN 1 ELSE 0 END;
+  SELECT CASE WHEN @vPromoted > 0 THEN N'promoted' ELSE N'none' END AS [Status], @vPromoted AS [Promoted],
+         Taskgate._NextDueMs(@vDefinition) AS [NextDueMs], @vReady AS [Ready];
+END;

@@ -1,0 +1,347 @@
+-- Taskgate.Work: the hot path: completes some tasks and claims some, in one round trip and one commit.
+-- In:     @TaskExecutionId bigint; @CallNumber bigint: 1, 2, 3 .. per execution: a repeat gets the first answer
+--         @DoneTaskIds, @DoneFences: JSON arrays of ids of tasks that ended well, same length;
+--         @DoneDurationsMs: JSON array of numbers or nulls, @DoneResults: JSON array of JSON texts or nulls: same length, or null
+--         @StartedTaskIds: JSON array of ids of spare claims that were started meanwhile, or null
+--         @Want int 0..1000; @After..: scan hint: look only at or after this place first (the last one claimed), or null
+-- Out:    Status: claimed | none | limited (no token, or no room for another spare claim) | done (nothing was wanted) | paused
+--                 | again (the answer of a call that was made before) | fenced | ended
+--         Fence bigint: of all tasks claimed by this call
+--         TaskIds, Attempts: joined by commas; Kinds, Payloads: JSON arrays; Extras: JSON array of null or
+--           {checkpoint, trace, grouped, cancel, newer: enqueued by a newer build than this execution's}, or null when all are
+--           null: all of the same length, in claim order
+--         Started: the first so many count as started; the rest is spare until reported
+--         LastPriority, LastRank: of the last task claimed
+--         RefusedTaskIds: completions that changed nothing, joined by commas, or null; LeaseMs: how long from now
+--         Surplus: tokens held by all above the limit: call ReleaseSurplus when some are idle
+--         NextDueMs bigint: until the next scheduled task, when fewer were claimed than wanted
+--         Woken: JSON array of other definitions that got ready tasks, or null
+-- Raises: 50409 a call number older than the last; 50422 want out of range, lists of unequal length;
+--         50490 inside a transaction; 1222 locked for longer than 2 s
+-- Locks:  TaskExecution (own), Task, Dedupe, TaskGroup ascending; then Scheduled and TaskGroup by skip, Ready by skip
+-- Isolation: of two calls of one execution the second waits for the row, then answers `again` or goes on with the next number.
+--         Two executions delete different Ready rows, as each skips what the other holds. The definition is read before
+--         anything is locked: without row versions that may wait for whoever changes its tokens
+-- Plan:   primary keys; claims the first @Want entries of PK_Ready that nobody holds: cost independent of the backlog (P10)
+-- Once:   completions by (task, fence); claims by call number
+-- Twin:   postgres/sql/functions/work.sql, _claimed.sql, _keep_solo.sql
+CREATE OR ALTER PROCEDURE Taskgate.Work
+  @TaskExecutionId bigint, @CallNumber bigint,
+  @DoneTaskIds nvarchar(max) = NULL, @DoneFences nvarchar(max) = NULL, @DoneDurationsMs nvarchar(max) = NULL,
+  @DoneResults nvarchar(max) = NULL, @StartedTaskIds nvarchar(max) = NULL, @Want int = 0,
+  @AfterPriority smallint = NULL, @AfterRank bigint = NULL, @AfterTaskId bigint = NULL
+AS
+BEGIN
+  SET NOCOUNT, XACT_ABORT ON;
+  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+  SET LOCK_TIMEOUT 2000;
+  IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
+  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vWant int = COALESCE(@Want, 0), @vDoneCount int,
+          @vDefinition int, @vState tinyint, @vCallNumber bigint, @vCallFence bigint, @vTokenCount int, @vIsSolo bit,
+          @vBuild bigint, @vLeaseMs int, @vSpareMax smallint, @vPaused bit, @vIsDue bit = 0, @vIsIdle bit = 0,
+          @vHeldCount int, @vSpareCount int, @vRest int, @vFirstSolo int, @vKeep int, @vCount int, @vPromoted int,
+          @vAsksNextDue bit = 0, @vWokenIds nvarchar(max) = N'[]';
+  DECLARE @vStatus nvarchar(20), @vFence bigint, @vTaskIds nvarchar(max), @vKinds nvarchar(max), @vAttempts nvarchar(max),
+          @vPayloads nvarchar(max), @vExtras nvarchar(max), @vStarted int = 0, @vLastPriority smallint, @vLastRank bigint,
+          @vRefused nvarchar(max), @vAnswerLeaseMs int, @vSurplus int = 0;
+  DECLARE @vPart TABLE ( -- the lists by position: 1 task, 2 fence, 3 duration, 4 result, 5 started
+    Part tinyint NOT NULL, Ord int NOT NULL, Item nvarchar(max) NULL, PRIMARY KEY CLUSTERED (Part, Ord));
+  DECLARE @vHeld TABLE (
+    TaskId bigint NOT NULL PRIMARY KEY CLUSTERED, Fence bigint NOT NULL, Ordinal int NOT NULL, IsSpare bit NOT NULL);
+  DECLARE @vStartedTask TABLE (TaskId bigint NOT NULL PRIMARY KEY CLUSTERED);
+  DECLARE @vTaken TABLE (
+    Priority smallint NOT NULL, Rank bigint NOT NULL, TaskId bigint NOT NULL, IsSolo bit NOT NULL,
+    PRIMARY KEY CLUSTERED (Priority, Rank, TaskId));
+  DECLARE @vClaimed TABLE (
+    Ordinal int NOT NULL PRIMARY KEY CLUSTERED, TaskId bigint NOT NULL, Priority smallint NULL, Rank bigint NULL);
+  DECLARE @vEnded Taskgate.EndedTaskList, @vReleased Taskgate.GroupedTaskList;
+
+  IF @vWant NOT BETWEEN 0 AND 1000
+  BEGIN
+    SET @vMessage = N'want: expected 0..1000 (' + CONVERT(nvarchar(11), @vWant) + N')';
+    THROW 50422, @vMessage, 1;
+  END;
+  BEGIN TRY
+    INSERT INTO @vPart (Part, Ord, Item)
+    SELECT 1, CONVERT(int, j.[key]), j.[value] FROM OPENJSON(@DoneTaskIds) AS j
+    UNION ALL
+    SELECT 2, CONVERT(int, j.[key]), j.[value] FROM OPENJSON(@DoneFences) AS j
+    UNION ALL
+    SELECT 3, CONVERT(int, j.[key]), j.[value] FROM OPENJSON(@DoneDurationsMs) AS j
+    UNION ALL
+    SELECT 4, CONVERT(int, j.[key]), j.[value] FROM OPENJSON(@DoneResults) AS j
+    UNION ALL
+    SELECT 5, CONVERT(int, j.[key]), j.[value] FROM OPENJSON(@StartedTaskIds) AS j;
+    SELECT @vDoneCount = COUNT(*) FROM @vPart AS p WHERE p.Part = 1;
+    IF @vDoneCount <> (SELECT COUNT(*) FROM @vPart AS p WHERE p.Part = 2)
+      OR (@DoneDurationsMs IS NOT NULL AND @vDoneCount <> (SELECT COUNT(*) FROM @vPart AS p WHERE p.Part = 3))
+    BEGIN
+      SET @vMessage = N'done_fences: expected as many as done_task_ids (' + CONVERT(nvarchar(11), @vDoneCount) + N')';
+      THROW 50422, @vMessage, 1;
+    END;
+
+    -- Settings first, with nothing locked, in two statements: a reader that holds one row must not wait for the other.
+    SELECT @vDefinition = x.TaskDefinitionId, @vState = x.State, @vCallNumber = x.CallNumber
+    FROM Taskgate.TaskExecution AS x
+    WHERE x.TaskExecutionId = @TaskExecutionId;
+    SELECT @vLeaseMs = d.LeaseMs, @vSpareMax = d.SpareMax, @vPaused = d.Paused,
+           @vSurplus = CASE WHEN l.TaskLimit < 0 OR h.Held <= l.TaskLimit THEN 0 ELSE h.Held - l.TaskLimit END
+    FROM Taskgate.TaskDefinition AS d
+    CROSS APPLY (SELECT COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit) AS TaskLimit) AS l
+    CROSS APPLY (
+      SELECT CONVERT(int, (DATALENGTH(d.ExecutionTokens) - DATALENGTH(REPLACE(d.ExecutionTokens, N'S:0', N''))) / 6) AS Held) AS h
+    WHERE d.TaskDefinitionId = @vDefinition;
+    IF @vWant > 0
+    BEGIN
+      IF EXISTS (
+        SELECT 1 FROM Taskgate.Scheduled AS s WITH (READCOMMITTEDLOCK, READPAST, FORCESEEK) -- one probe; versions or not, no wait
+        WHERE s.TaskDefinitionId = @vDefinition AND s.RunAt <= @vNow)
+        SET @vIsDue = 1;
+      -- An empty call that finds nothing writes nothing and takes no lock; the heartbeat renews the lease.
+      IF @vState = 1 AND @vCallNumber < @CallNumber AND @vDoneCount = 0 AND @StartedTaskIds IS NULL
+        AND (@vPaused = 1 OR (@vIsDue = 0 AND NOT EXISTS (
+          SELECT 1 FROM Taskgate.Ready AS r WITH (READCOMMITTEDLOCK, READPAST, FORCESEEK) -- one probe; versions or not, no wait
+          WHERE r.TaskDefinitionId = @vDefinition)))
+      BEGIN
+        SET @vStatus = CASE @vPaused WHEN 1 THEN N'paused' ELSE N'none' END;
+        SET @vAnswerLeaseMs = @vLeaseMs;
+        SET @vAsksNextDue = 1;
+        SET @vIsIdle = 1;
+      END;
+    END;
+
+    IF @vIsIdle = 0
+    BEGIN
+      BEGIN TRANSACTION;
+      -- 1. The execution's own row: who holds it may change its claims, and nobody else may.
+      SET @vState = NULL;
+      SELECT @vState = x.State, @vCallNumber = x.CallNumber, @vCallFence = x.CallFence, @vRefused = x.CallRefused,
+             @vTokenCount = x.TokenCount, @vIsSolo = x.IsSolo, @vBuild = x.Build
+      FROM Taskgate.TaskExecution AS x WITH (ROWLOCK, UPDLOCK) -- the row as it is now, kept to the end
+      WHERE x.TaskExecutionId = @TaskExecutionId;
+      IF @vState IS NULL OR @vState <> 1
+      BEGIN
+        SET @vStatus = CASE @vState WHEN 2 THEN N'ended' ELSE N'fenced' END;
+        SET @vRefused = NULL;
+        SET @vSurplus = 0;
+      END;
+      ELSE
+      BEGIN
+        SET @vAnswerLeaseMs = @vLeaseMs;
+        IF @CallNumber < @vCallNumber
+        BEGIN
+          SET @vMessage = N'call_number: older than the last one (' + CONVERT(nvarchar(20), @CallNumber) + N')';
+          THROW 50409, @vMessage, 1;
+        END;
+        INSERT INTO @vHeld (TaskId, Fence, Ordinal, IsSpare)
+        SELECT c.TaskId, c.Fence, c.Ordinal, c.IsSpare
+        FROM Taskgate.Claim AS c WITH (FORCESEEK) -- the execution's few rows
+        WHERE c.TaskExecutionId = @TaskExecutionId;
+        IF @CallNumber = @vCallNumber
+        BEGIN
+          SET @vStatus = N'again';
+          SET @vFence = @vCallFence;
+          INSERT INTO @vClaimed (Ordinal, TaskId)
+          SELECT h.Ordinal, h.TaskId FROM @vHeld AS h WHERE h.Fence = @vCallFence;
+          SELECT @vStarted = COUNT(*) FROM @vHeld AS h WHERE h.Fence = @vCallFence AND h.IsSpare = 0;
+          UPDATE x
+          SET LeaseUntil = DATEADD(MILLISECOND, @vLeaseMs, @vNow)
+          FROM Taskgate.TaskExecution AS x WITH (ROWLOCK, UPDLOCK) -- the row is ours already
+          WHERE x.TaskExecutionId = @TaskExecutionId;
+        END;
+        ELSE
+        BEGIN
+          SET @vRefused = NULL;
+          -- 2. What is done leaves.
+          IF @vDoneCount > 0
+          BEGIN
+            INSERT INTO @vEnded (TaskId, Fence, Outcome, DurationMs, Result)
+            SELECT a.TaskId, a.Fence, 10, CONVERT(int, m.Item), r.Item
+            FROM (
+              SELECT h.TaskId, h.Fence, i.Ord, ROW_NUMBER() OVER (PARTITION BY h.TaskId ORDER BY i.Ord) AS K -- told twice: once
+              FROM @vPart AS i
+              INNER JOIN @vPart AS f ON f.Part = 2 AND f.Ord = i.Ord
+              INNER JOIN @vHeld AS h ON h.TaskId = CONVERT(bigint, i.Item) AND h.Fence = CONVERT(bigint, f.Item)
+              WHERE i.Part = 1) AS a
+            LEFT JOIN @vPart AS m ON m.Part = 3 AND m.Ord = a.Ord
+            LEFT JOIN @vPart AS r ON r.Part = 4 AND r.Ord = a.Ord
+            WHERE a.K = 1;
+            SELECT @vRefused = STRING_AGG(i.Item, N',') WITHIN GROUP (ORDER BY i.Ord)
+            FROM @vPart AS i
+            WHERE i.Part = 1 AND NOT EXISTS (SELECT 1 FROM @vEnded AS e WHERE e.TaskId = CONVERT(bigint, i.Item));
+            IF EXISTS (SELECT 1 FROM @vEnded AS e)
+            BEGIN
+              DELETE c
+              FROM @vEnded AS e
+              INNER JOIN @vHeld AS h ON h.TaskId = e.TaskId
+              INNER JOIN Taskgate.Claim AS c WITH (ROWLOCK, UPDLOCK) -- by the whole key; ours by the execution's row
+                ON c.TaskExecutionId = @TaskExecutionId AND c.Fence = h.Fence AND c.Ordinal = h.Ordinal
+              OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per claim
+              DELETE h FROM @vHeld AS h WHERE EXISTS (SELECT 1 FROM @vEnded AS e WHERE e.TaskId = h.TaskId);
+              EXEC Taskgate._EndTasks @Ended = @vEnded, @TaskExecutionId = @TaskExecutionId, @Now = @vNow,
+                @Released = @vReleased, @oWoken = @vWokenIds OUTPUT;
+            END;
+            IF NOT EXISTS (SELECT 1 FROM @vHeld AS h) SET @vIsSolo = 0;
+          END;
+          IF EXISTS (SELECT 1 FROM @vPart AS p WHERE p.Part = 5)
+          BEGIN
+            INSERT INTO @vStartedTask (TaskId)
+            SELECT h.TaskId
+            FROM @vHeld AS h
+            WHERE h.IsSpare = 1 AND h.TaskId IN (SELECT CONVERT(bigint, p.Item) FROM @vPart AS p WHERE p.Part = 5);
+            UPDATE c
+            SET IsSpare = 0
+            FROM @vStartedTask AS s
+            INNER JOIN @vHeld AS h ON h.TaskId = s.TaskId
+            INNER JOIN Taskgate.Claim AS c WITH (ROWLOCK, UPDLOCK) -- by the whole key; ours by the execution's row
+              ON c.TaskExecutionId = @TaskExecutionId AND c.Fence = h.Fence AND c.Ordinal = h.Ordinal
+            OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per claim
+            UPDATE h SET IsSpare = 0 FROM @vHeld AS h INNER JOIN @vStartedTask AS s ON s.TaskId = h.TaskId;
+          END;
+
+          -- 3. Claim: as many as wanted, as the tokens and their spare claims allow.
+          SELECT @vHeldCount = COUNT(*), @vSpareCount = COALESCE(SUM(CASE h.IsSpare WHEN 1 THEN 1 ELSE 0 END), 0) FROM @vHeld AS h;
+          SET @vRest = @vTokenCount * (1 + @vSpareMax) - @vHeldCount;
+          SET @vStatus = CASE WHEN @vWant = 0 THEN N'done' WHEN @vPaused = 1 THEN N'paused'
+                              WHEN @vRest <= 0 THEN N'limited' ELSE N'none' END;
+          IF @vStatus = N'none' AND @vIsSolo = 0
+          BEGIN
+            IF @vWant > @vRest SET @vWant = @vRest;
+            IF @vIsDue = 1
+            BEGIN
+              SET @vCount = CASE WHEN @vWant > 32 THEN 2 * @vWant ELSE 64 END;
+              EXEC Taskgate._Promote @TaskDefinitionId = @vDefinition, @Most = @vCount, @Now = @vNow,
+                @oPromoted = @vPromoted OUTPUT;
+            END;
+            IF @AfterTaskId IS NULL
+            BEGIN
+              WITH NextReady AS (
+                SELECT TOP (@vWant) r.Priority, r.Rank, r.TaskId, r.IsSolo
+                FROM Taskgate.Ready AS r WITH (ROWLOCK, UPDLOCK, READPAST, FORCESEEK) -- keep them, skip others', in key order
+                WHERE r.TaskDefinitionId = @vDefinition
+                ORDER BY r.Priority, r.Rank, r.TaskId)
+              DELETE FROM NextReady
+              OUTPUT deleted.Priority, deleted.Rank, deleted.TaskId, deleted.IsSolo INTO @vTaken (Priority, Rank, TaskId, IsSolo)
+              OPTION (MAXDOP 1, OPTIMIZE FOR (@vWant = 100)); -- a seek without a sort
+            END;
+            ELSE
+            BEGIN
+              -- At or after a place: three ranges of the key in order, each an exact seek. One range with a test behind it would
+              -- step over every deleted entry of that priority, and might keep locks on rows it doesn't take.
+              SET @vRest = @vWant;
+              WITH NextReady AS (
+                SELECT TOP (@vRest) r.Priority, r.Rank, r.TaskId, r.IsSolo
+                FROM Taskgate.Ready AS r WITH (ROWLOCK, UPDLOCK, READPAST, FORCESEEK) -- keep them, skip others', in key order
+                WHERE r.TaskDefinitionId = @vDefinition AND r.Priority = @AfterPriority AND r.Rank = @AfterRank
+                  AND r.TaskId >= @AfterTaskId
+                ORDER BY r.Priority, r.Rank, r.TaskId)
+              DELETE FROM NextReady
+              OUTPUT deleted.Priority, deleted.Rank, deleted.TaskId, deleted.IsSolo INTO @vTaken (Priority, Rank, TaskId, IsSolo)
+              OPTION (MAXDOP 1, OPTIMIZE FOR (@vRest = 100)); -- a seek without a sort
+              SET @vRest = @vWant - (SELECT COUNT(*) FROM @vTaken AS t);
+              IF @vRest > 0
+              BEGIN
+                WITH NextReady AS (
+                  SELECT TOP (@vRest) r.Priority, r.Rank, r.TaskId, r.IsSolo
+                  FROM Taskgate.Ready AS r WITH (ROWLOCK, UPDLOCK, READPAST, FORCESEEK) -- keep them, skip others', in key order
+                  WHERE r.TaskDefinitionId = @vDefinition AND r.Priority = @AfterPriority AND r.Rank > @AfterRank
+                  ORDER BY r.Priority, r.Rank, r.TaskId)
+                DELETE FROM NextReady
+                OUTPUT deleted.Priority, deleted.Rank, deleted.TaskId, deleted.IsSolo INTO @vTaken (Priority, Rank, TaskId, IsSolo)
+                OPTION (MAXDOP 1, OPTIMIZE FOR (@vRest = 100)); -- a seek without a sort
+                SET @vRest = @vWant - (SELECT COUNT(*) FROM @vTaken AS t);
+              END;
+              IF @vRest > 0
+              BEGIN
+                WITH NextReady AS (
+                  SELECT TOP (@vRest) r.Priority, r.Rank, r.TaskId, r.IsSolo
+                  FROM Taskgate.Ready AS r WITH (ROWLOCK, UPDLOCK, READPAST, FORCESEEK) -- keep them, skip others', in key order
+                  WHERE r.TaskDefinitionId = @vDefinition AND r.Priority > @AfterPriority
+                  ORDER BY r.Priority, r.Rank, r.TaskId)
+                DELETE FROM NextReady
+                OUTPUT deleted.Priority, deleted.Rank, deleted.TaskId, deleted.IsSolo INTO @vTaken (Priority, Rank, TaskId, IsSolo)
+                OPTION (MAXDOP 1, OPTIMIZE FOR (@vRest = 100)); -- a seek without a sort
+              END;
+            END;
+            INSERT INTO @vClaimed (Ordinal, TaskId, Priority, Rank)
+            SELECT ROW_NUMBER() OVER (ORDER BY t.Priority, t.Rank, t.TaskId), t.TaskId, t.Priority, t.Rank FROM @vTaken AS t;
+
+            -- A task that was lost twice runs alone, so that it can't take its neighbours along a third time: the claim keeps the
+            -- tasks before the first such one, or only it when it comes first and nothing else is held.
+            IF EXISTS (SELECT 1 FROM @vTaken AS t WHERE t.IsSolo = 1)
+            BEGIN
+              SELECT @vFirstSolo = MIN(c.Ordinal)
+              FROM @vClaimed AS c
+              INNER JOIN Taskgate.Task AS t ON t.TaskId = c.TaskId
+              WHERE t.LostCount >= 2
+              OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+              SET @vIsSolo = CASE WHEN @vFirstSolo = 1 AND @vHeldCount = 0 THEN 1 ELSE 0 END;
+              SET @vKeep = CASE WHEN @vIsSolo = 1 THEN 1 ELSE COALESCE(@vFirstSolo - 1, @vWant) END;
+              INSERT INTO Taskgate.Ready (TaskDefinitionId, Priority, Rank, TaskId, IsSolo)
+              SELECT @vDefinition, c.Priority, c.Rank, c.TaskId, CASE WHEN t.LostCount >= 2 THEN 1 ELSE 0 END
+              FROM @vClaimed AS c
+              INNER JOIN Taskgate.Task AS t ON t.TaskId = c.TaskId
+              WHERE c.Ordinal > @vKeep
+              OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+              DELETE c FROM @vClaimed AS c WHERE c.Ordinal > @vKeep;
+            END;
+
+            SELECT @vCount = COUNT(*) FROM @vClaimed AS c;
+            IF @vCount > 0
+            BEGIN
+              SET @vStatus = N'claimed';
+              SET @vFence = NEXT VALUE FOR Taskgate.FenceSequence;
+              SELECT @vLastPriority = c.Priority, @vLastRank = c.Rank FROM @vClaimed AS c WHERE c.Ordinal = @vCount;
+              SET @vStarted = @vTokenCount - (@vHeldCount - @vSpareCount);
+              SET @vStarted = CASE WHEN @vStarted < 0 THEN 0 WHEN @vStarted > @vCount THEN @vCount ELSE @vStarted END;
+              INSERT INTO Taskgate.Claim (TaskExecutionId, Fence, Ordinal, TaskId, ClaimedAt, IsSpare)
+              SELECT @TaskExecutionId, @vFence, c.Ordinal, c.TaskId, @vNow, CASE WHEN c.Ordinal > @vStarted THEN 1 ELSE 0 END
+              FROM @vClaimed AS c;
+            END;
+            IF @vCount < @vWant SET @vAsksNextDue = 1;
+          END;
+
+          UPDATE x
+          SET IsSolo = @vIsSolo, LeaseUntil = DATEADD(MILLISECOND, @vLeaseMs, @vNow), CallNumber = @CallNumber, CallFence = @vFence,
+              CallRefused = @vRefused
+          FROM Taskgate.TaskExecution AS x WITH (ROWLOCK, UPDLOCK) -- the row is ours already
+          WHERE x.TaskExecutionId = @TaskExecutionId;
+        END;
+
+        -- 4. What the worker needs of its tasks. Own statement: it sees all that was committed before they were taken.
+        IF EXISTS (SELECT 1 FROM @vClaimed AS c)
+          SELECT @vTaskIds = STRING_AGG(CONVERT(nvarchar(max), t.TaskId), N',') WITHIN GROUP (ORDER BY c.Ordinal),
+                 @vKinds = N'[' + STRING_AGG(CONVERT(nvarchar(max), N'"' + STRING_ESCAPE(t.Kind, 'json') + N'"'), N',')
+                   WITHIN GROUP (ORDER BY c.Ordinal) + N']',
+                 @vAttempts = STRING_AGG(CONVERT(nvarchar(max), t.FailedCount + t.LostCount + 1), N',')
+                   WITHIN GROUP (ORDER BY c.Ordinal),
+                 @vPayloads = N'[' + STRING_AGG(COALESCE(t.Payload, N'null'), N',') WITHIN GROUP (ORDER BY c.Ordinal) + N']',
+                 @vExtras = CASE MAX(n.HasExtras) WHEN 1 THEN N'[' END
+                   + STRING_AGG(CASE n.HasExtras WHEN 0 THEN CONVERT(nvarchar(max), N'null') ELSE
+                       N'{"checkpoint":' + COALESCE(N'"' + STRING_ESCAPE(t.[Checkpoint], 'json') + N'"', N'null')
+                       + N',"trace":' + COALESCE(N'"' + STRING_ESCAPE(t.TraceParent, 'json') + N'"', N'null')
+                       + N',"grouped":' + CASE WHEN t.GroupId IS NULL THEN N'false' ELSE N'true' END
+                       + N',"cancel":' + CASE t.CancelRequested WHEN 1 THEN N'true' ELSE N'false' END
+                       + N',"newer":' + CASE WHEN t.Build > @vBuild THEN N'true' ELSE N'false' END + N'}' END, N',')
+                     WITHIN GROUP (ORDER BY c.Ordinal) + N']'
+          FROM @vClaimed AS c
+          INNER JOIN Taskgate.Task AS t ON t.TaskId = c.TaskId
+          CROSS APPLY (
+            SELECT CASE WHEN t.[Checkpoint] IS NOT NULL OR t.TraceParent IS NOT NULL OR t.GroupId IS NOT NULL
+                          OR t.CancelRequested = 1 OR t.Build > @vBuild THEN 1 ELSE 0 END AS HasExtras) AS n
+          OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+      END;
+      COMMIT TRANSACTION;
+    END;
+  END TRY
+  BEGIN CATCH
+    IF XACT_STATE() <> 0 ROLLBACK TRANSACTION;
+    THROW;
+  END CATCH;
+
+  SELECT @vStatus AS [Status], @vFence AS [Fence], @vTaskIds AS [TaskIds], @vKinds AS [Kinds], @vAttempts AS [Attempts],
+         @vPayloads AS [Payloads], @vExtras AS [Extras], @vStarted AS [Started], @vLastPriority AS [LastPriority],
+         @vLastRank AS [LastRank], @vRefused AS [RefusedTaskIds], @vAnswerLeaseMs AS [LeaseMs], @vSurplus AS [Surplus],
+         CASE @vAsksNextDue WHEN 1 THEN Taskgate._NextDueMs(@vDefinition) END AS [NextDueMs],
+         CASE WHEN @vWokenIds <> N'[]' THEN Taskgate._DefinitionNames(@vWokenIds, @vDefinition) END AS [Woken];
+END;

@@ -1,0 +1,71 @@
+-- Taskgate._EndTasks: the one way to an end: tasks leave for the archive, their keys are freed, their groups handed over.
+-- In:     @Ended Taskgate.EndedTaskList: outcome 10 done, 11 dead, 12 cancelled
+--         @TaskExecutionId: of the last attempt, null: none; @Now
+--         @Released Taskgate.GroupedTaskList: tasks that only leave their groups (a retry that isn't strict)
+-- Out:    @oWoken: JSON array of ids of definitions that got ready tasks by hand-over, '[]' when none did
+-- Raises: -
+-- Locks:  Task (only the claim's owner gets here), Dedupe in key order, then groups ascending, all in one go.
+--         Joins the caller's transaction
+-- Isolation: a key that somebody replaces because its window is over isn't locked here: it is recognised by a plain read.
+--         Without row versions the definition's settings are read under a brief shared lock, behind whoever changes its tokens
+-- Plan:   primary keys
+-- Twin:   postgres/sql/functions/_end_tasks.sql
+CREATE OR ALTER PROCEDURE Taskgate._EndTasks
+  @Ended Taskgate.EndedTaskList READONLY, @TaskExecutionId bigint, @Now datetime2(3),
+  @Released Taskgate.GroupedTaskList READONLY, @oWoken nvarchar(max) OUTPUT
+AS
+BEGIN
+  SET NOCOUNT, XACT_ABORT ON;
+  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+  DECLARE @vGone TABLE (
+    TaskId bigint NOT NULL PRIMARY KEY CLUSTERED, TaskDefinitionId int NOT NULL, GroupId int NULL,
+    DedupeKey nvarchar(200) COLLATE Latin1_General_100_BIN2 NULL);
+  DECLARE @vKey TABLE (
+    TaskDefinitionId int NOT NULL, DedupeKey nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    PRIMARY KEY CLUSTERED (TaskDefinitionId, DedupeKey));
+  DECLARE @vLeaving Taskgate.GroupedTaskList;
+
+  SET @oWoken = N'[]';
+  -- Straight from table to table: payloads don't pass through a variable. The rows are the caller's own.
+  INSERT INTO Taskgate.Archive (
+    TaskId, TaskDefinitionId, Kind, Priority, Rank, CreatedAt, FinishedAt, PurgeAfter, TaskExecutionId, Fence, DurationMs, GroupId,
+    WaveId, DedupeKey, Build, Outcome, FailedCount, LostCount, Error, Result, Payload)
+  SELECT t.TaskId, t.TaskDefinitionId, t.Kind, t.Priority, t.Rank, t.CreatedAt, @Now,
+         DATEADD(MILLISECOND, CONVERT(int, r.Ms % 86400000), DATEADD(DAY, CONVERT(int, r.Ms / 86400000), @Now)),
+         @TaskExecutionId, e.Fence, e.DurationMs, t.GroupId, t.WaveId, t.DedupeKey, t.Build, e.Outcome, t.FailedCount, t.LostCount,
+         t.LastError, e.Result, t.Payload
+  FROM @Ended AS e
+  INNER JOIN Taskgate.Task AS t ON t.TaskId = e.TaskId
+  INNER JOIN Taskgate.TaskDefinition AS d ON d.TaskDefinitionId = t.TaskDefinitionId
+  CROSS APPLY (SELECT CASE e.Outcome WHEN 11 THEN d.RetainDeadMs ELSE d.RetainDoneMs END AS Ms) AS r
+  WHERE e.Outcome <> 10 OR d.RetainDoneMs > 0
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- two seeks per task
+  DELETE t
+  OUTPUT deleted.TaskId, deleted.TaskDefinitionId, deleted.GroupId, deleted.DedupeKey
+  INTO @vGone (TaskId, TaskDefinitionId, GroupId, DedupeKey)
+  FROM @Ended AS e
+  INNER JOIN Taskgate.Task AS t WITH (ROWLOCK, UPDLOCK) ON t.TaskId = e.TaskId -- each row as it is now
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task, ascending
+
+  IF EXISTS (SELECT 1 FROM @vGone AS g WHERE g.DedupeKey IS NOT NULL)
+  BEGIN
+    INSERT INTO @vKey (TaskDefinitionId, DedupeKey)
+    SELECT k.TaskDefinitionId, k.DedupeKey
+    FROM @vGone AS g
+    INNER JOIN Taskgate.Dedupe AS k ON k.TaskDefinitionId = g.TaskDefinitionId AND k.DedupeKey = g.DedupeKey
+    WHERE k.TaskId = g.TaskId AND k.ExpiresAt IS NULL -- a key with a window outlives its task
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per key
+    DELETE k
+    FROM @vKey AS v
+    INNER JOIN Taskgate.Dedupe AS k WITH (ROWLOCK, UPDLOCK) -- only keys that are these tasks' own
+      ON k.TaskDefinitionId = v.TaskDefinitionId AND k.DedupeKey = v.DedupeKey
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per key, ascending
+  END;
+
+  INSERT INTO @vLeaving (TaskId, GroupId)
+  SELECT g.TaskId, g.GroupId FROM @vGone AS g WHERE g.GroupId IS NOT NULL
+  UNION ALL
+  SELECT r.TaskId, r.GroupId FROM @Released AS r;
+  IF EXISTS (SELECT 1 FROM @vLeaving AS l)
+    EXEC Taskgate._HandOver @Leaving = @vLeaving, @oWoken = @oWoken OUTPUT;
+END;

@@ -1,0 +1,208 @@
+import { describe, expect, test } from "@jest/globals";
+import { asExecutionId } from "../../shared/core/ids";
+import {
+  at,
+  define,
+  enqueue,
+  enqueueOne,
+  factsOf,
+  only,
+  startWorker,
+  tryStart,
+} from "../support/builders";
+import { expectError } from "../support/expect-error";
+import { testWith, useStore } from "../support/store-setup";
+import type { StoreSetup } from "../support/store-setup";
+
+/** Staying alive, and telling people how far a task is. */
+export function describeHeartbeat(setup: StoreSetup): void {
+  describe("heartbeat", () => {
+    describeBeat(setup);
+  });
+  describe("report_progress", () => {
+    describeProgress(setup);
+  });
+}
+
+function describeBeat(setup: StoreSetup): void {
+  const open = useStore(setup);
+
+  test("renewed: the lease begins anew", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { limit: 1, leaseMs: 10_000 });
+    const worker = await startWorker(store, name);
+    await opened.advance(7_000);
+    expect(await worker.beat()).toEqual({
+      executionId: worker.executionId,
+      status: "renewed",
+      leaseMs: 10_000,
+      cancel: [],
+      surplus: 0,
+      isPaused: false,
+    });
+    await opened.advance(9_000);
+    expect(await tryStart(store, name)).toBe("limited");
+  });
+
+  test("one call renews all executions of a process and tells of each by itself", async () => {
+    const opened = open();
+    const { store } = opened;
+    const first = await define(store, { leaseMs: 10_000 });
+    const second = await define(store, { leaseMs: 20_000 });
+    const one = await startWorker(store, first);
+    const two = await startWorker(store, second);
+    const over = await startWorker(store, second);
+    await over.finish();
+    await store.pauseDefinition({ name: second, changedBy: "an operator" });
+    const unknown = asExecutionId("999999999");
+    const ids = [over.executionId, unknown, two.executionId, one.executionId];
+    const { executions } = await store.heartbeat({
+      executions: ids.map((executionId) => ({ executionId, started: [] })),
+    });
+    const byId = new Map(executions.map((entry) => [entry.executionId, entry]));
+    expect(byId.size).toBe(4);
+    expect(byId.get(one.executionId)).toMatchObject({ status: "renewed", leaseMs: 10_000, isPaused: false });
+    expect(byId.get(two.executionId)).toMatchObject({ status: "renewed", leaseMs: 20_000, isPaused: true });
+    expect(byId.get(over.executionId)).toMatchObject({ status: "ended", leaseMs: null });
+    expect(byId.get(unknown)).toMatchObject({ status: "fenced", leaseMs: null });
+  });
+
+  testWith(setup, "cancel requests")("tells which of its tasks are to be cancelled", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { limit: 3 });
+    const ids = await enqueue(store, name, 3);
+    const worker = await startWorker(store, name, { want: 3 });
+    await worker.claim(3);
+    await opened.requestCancel(at(ids, 2));
+    await opened.requestCancel(at(ids, 0));
+    const { cancel } = await worker.beat();
+    expect([...cancel].sort()).toEqual([at(ids, 0), at(ids, 2)].sort());
+  });
+
+  test("a started claim that is reported twice, or isn't held, does no harm", async () => {
+    const { store } = open();
+    const name = await define(store, { limit: 1, spareMax: 1 });
+    const ids = await enqueue(store, name, 2);
+    const worker = await startWorker(store, name);
+    const [first] = await worker.claim(2);
+    if (first === undefined) throw new Error("nothing claimed");
+    await worker.complete([first]);
+    const stranger = await enqueueOne(store, name);
+    expect((await worker.beat([at(ids, 1), stranger])).status).toBe("renewed");
+    expect((await worker.beat([at(ids, 1)])).status).toBe("renewed");
+    const entry = only((await store.listExecutions({ name, isOpen: true, most: 5 })).executions);
+    expect(entry).toMatchObject({ claimed: 1, spare: 0 });
+  });
+
+  test("1 to 1000 executions; none and 1001 are refused", async () => {
+    const { store } = open();
+    const name = await define(store);
+    const { executionId } = await startWorker(store, name);
+    for (const count of [0, 1_001]) {
+      const executions = Array.from({ length: count }, () => ({ executionId, started: [] }));
+      await expectError(store.heartbeat({ executions }), {
+        code: "TASKGATE_ARG_INVALID",
+        field: "executions",
+      });
+    }
+    const many = Array.from({ length: 999 }, (_, index) => ({
+      executionId: asExecutionId(String(900_000_000 + index)),
+      started: [],
+    }));
+    const answer = await store.heartbeat({ executions: [{ executionId, started: [] }, ...many] });
+    expect(answer.executions).toHaveLength(1_000);
+    expect(answer.executions.filter((entry) => entry.status === "renewed")).toHaveLength(1);
+  });
+}
+
+function describeProgress(setup: StoreSetup): void {
+  const open = useStore(setup);
+
+  test("done: the last report wins", async () => {
+    const { store } = open();
+    const name = await define(store);
+    await enqueue(store, name, 1);
+    const worker = await startWorker(store, name);
+    const { taskId, fence } = await worker.claimOne();
+    const report = { executionId: worker.executionId, taskId, fence };
+    const answer = await store.reportProgress({ ...report, done: 1, total: 10, text: "rows" });
+    expect(answer).toEqual({ status: "done", isCancelRequested: false });
+    expect((await factsOf(store, taskId)).progress).toEqual({ done: 1, total: 10, text: "rows" });
+    await store.reportProgress({ ...report, done: 5, total: null, text: null });
+    expect((await factsOf(store, taskId)).progress).toEqual({ done: 5, total: null, text: null });
+  });
+
+  test("numbers beyond 32 bits; the text is cut to 400 characters", async () => {
+    const { store } = open();
+    const name = await define(store);
+    await enqueue(store, name, 1);
+    const worker = await startWorker(store, name);
+    const { taskId, fence } = await worker.claimOne();
+    const total = Number.MAX_SAFE_INTEGER;
+    const report = { executionId: worker.executionId, taskId, fence, done: 0, total };
+    await store.reportProgress({ ...report, text: "t".repeat(500) });
+    expect((await factsOf(store, taskId)).progress).toEqual({
+      done: 0,
+      total,
+      text: "t".repeat(400),
+    });
+  });
+
+  test("U+0000 and cut emoji in the text don't lose the report", async () => {
+    const { store } = open();
+    const name = await define(store);
+    await enqueue(store, name, 1);
+    const worker = await startWorker(store, name);
+    const { taskId, fence } = await worker.claimOne();
+    const report = { executionId: worker.executionId, taskId, fence, done: 1, total: 2 };
+    for (const text of ["zero \u0000 inside", "cut \ud83d"]) {
+      expect((await store.reportProgress({ ...report, text })).status).toBe("done");
+    }
+  });
+
+  testWith(setup, "cancel requests")("tells that the task is to be cancelled", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store);
+    await enqueue(store, name, 1);
+    const worker = await startWorker(store, name);
+    const { taskId, fence } = await worker.claimOne();
+    await opened.requestCancel(taskId);
+    const report = { executionId: worker.executionId, taskId, fence, done: 1, total: 1, text: null };
+    expect((await store.reportProgress(report)).isCancelRequested).toBe(true);
+  });
+
+  test("fenced: another's task, or one that ended", async () => {
+    const { store } = open();
+    const name = await define(store);
+    await enqueue(store, name, 1);
+    const worker = await startWorker(store, name);
+    const stranger = await startWorker(store, name);
+    const task = await worker.claimOne();
+    const report = { taskId: task.taskId, fence: task.fence, done: 1, total: 1, text: null };
+    const fenced = { status: "fenced", isCancelRequested: false };
+    expect(await store.reportProgress({ ...report, executionId: stranger.executionId })).toEqual(fenced);
+    await worker.complete([task]);
+    expect(await store.reportProgress({ ...report, executionId: worker.executionId })).toEqual(fenced);
+  });
+
+  test("refuses negative numbers, naming field and value", async () => {
+    const { store } = open();
+    const name = await define(store);
+    await enqueue(store, name, 1);
+    const worker = await startWorker(store, name);
+    const { taskId, fence } = await worker.claimOne();
+    const report = { executionId: worker.executionId, taskId, fence, text: null };
+    await expectError(store.reportProgress({ ...report, done: -1, total: 2 }), {
+      code: "TASKGATE_ARG_INVALID",
+      field: "done",
+      value: -1,
+    });
+    await expectError(store.reportProgress({ ...report, done: 1, total: -2 }), {
+      code: "TASKGATE_ARG_INVALID",
+      value: -2,
+    });
+  });
+}

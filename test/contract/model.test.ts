@@ -1,0 +1,10 @@
+import { afterAll, describe } from "@jest/globals";
+import { modelSetup } from "../support/store-setup";
+import { describeStore } from "./store.contract";
+
+const setup = modelSetup();
+afterAll(() => setup.close());
+
+describe("The model keeps the contract", () => {
+  describeStore(setup);
+});

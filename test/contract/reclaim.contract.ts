@@ -1,0 +1,351 @@
+import { describe, expect, test } from "@jest/globals";
+import {
+  at,
+  define,
+  enqueue,
+  enqueueOne,
+  factsOf,
+  idsOf,
+  startWorker,
+  stateOf,
+  statusOf,
+  tryStart,
+} from "../support/builders";
+import { expectError } from "../support/expect-error";
+import { testWith, useStore } from "../support/store-setup";
+import type { StoreSetup, TestStore } from "../support/store-setup";
+
+/** Taking back what the dead held. */
+export function describeReclaim(setup: StoreSetup): void {
+  describe("reclaim_expired", () => {
+    describeWhen(setup);
+  });
+  describe("a reclaimed task", () => {
+    describeTasks(setup);
+  });
+}
+
+const leaseMs = 10_000;
+
+async function reclaim(opened: TestStore) {
+  await opened.advance(leaseMs + 1);
+  return opened.store.reclaimExpired({ most: 100 });
+}
+
+function describeWhen(setup: StoreSetup): void {
+  const open = useStore(setup);
+
+  test("none: everybody is alive, ended or reclaimed", async () => {
+    const { store } = open();
+    const name = await define(store);
+    await startWorker(store, name);
+    const over = await startWorker(store, name);
+    await over.finish();
+    expect(await store.reclaimExpired({ most: 10 })).toEqual({
+      status: "none",
+      executions: 0,
+      tasksBack: 0,
+      tasksLost: 0,
+      tasksDead: 0,
+      definitions: [],
+      more: false,
+    });
+  });
+
+  testWith(setup, "exact clock")("S2.6: exactly at the end of the lease: not yet; one millisecond later: yes", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { leaseMs });
+    await enqueue(store, name, 1);
+    const worker = await startWorker(store, name);
+    await worker.claimOne();
+    await opened.advance(leaseMs);
+    expect((await store.reclaimExpired({ most: 10 })).status).toBe("none");
+    await opened.advance(1);
+    expect((await store.reclaimExpired({ most: 10 })).status).toBe("reclaimed");
+  });
+
+  test("reclaimed: how many, and which definitions have ready tasks again", async () => {
+    const opened = open();
+    const { store } = opened;
+    const one = await define(store, { leaseMs, limit: 4 });
+    const two = await define(store, { leaseMs, limit: 4 });
+    await enqueue(store, one, 3);
+    await enqueue(store, two, 1);
+    const first = await startWorker(store, one, { want: 3 });
+    await first.claim(3);
+    const second = await startWorker(store, two);
+    await second.claim(1);
+    expect(await reclaim(opened)).toEqual({
+      status: "reclaimed",
+      executions: 2,
+      tasksBack: 4,
+      tasksLost: 4,
+      tasksDead: 0,
+      definitions: [one, two].sort(),
+      more: false,
+    });
+    expect((await store.reclaimExpired({ most: 10 })).status).toBe("none");
+    expect(await statusOf(store, one)).toMatchObject({ ready: 3, claimed: 0, executions: 0 });
+  });
+
+  test("at most so many executions in a call; `more` asks for another", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { leaseMs, limit: 5 });
+    for (let index = 0; index < 3; index += 1) await startWorker(store, name);
+    await opened.advance(leaseMs + 1);
+    expect(await store.reclaimExpired({ most: 2 })).toMatchObject({ executions: 2, more: true });
+    expect(await store.reclaimExpired({ most: 2 })).toMatchObject({ executions: 1, more: false });
+    expect((await store.reclaimExpired({ most: 2 })).status).toBe("none");
+  });
+
+  test("who was declared dead by an asker is reclaimed as well, whatever its lease", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { leaseMs, limit: 1 });
+    const taskId = await enqueueOne(store, name);
+    const worker = await startWorker(store, name);
+    await worker.claimOne();
+    await opened.advance(leaseMs + 1);
+    await startWorker(store, name);
+    expect(await stateOf(store, taskId)).toBe("claimed");
+    expect(await store.reclaimExpired({ most: 10 })).toMatchObject({ executions: 1, tasksLost: 1 });
+    expect(await stateOf(store, taskId)).toBe("ready");
+  });
+
+  test("S0.7: its tokens are free for the next asker", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { leaseMs, limit: 2 });
+    await startWorker(store, name, { want: 2 });
+    expect(await tryStart(store, name)).toBe("limited");
+    await reclaim(opened);
+    expect(await store.acquireTokens({ executionId: (await startWorker(store, name)).executionId, want: 2 })).toMatchObject({ tokens: 2 });
+    expect(await tryStart(store, name)).toBe("limited");
+  });
+
+  test("without a limit the counter forgets the dead", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { leaseMs, limit: null });
+    await startWorker(store, name, { want: 7 });
+    await reclaim(opened);
+    expect(await statusOf(store, name)).toMatchObject({ held: 0, executions: 0 });
+  });
+
+  test("sweep tells how many there are to reclaim", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { leaseMs, limit: 3 });
+    await startWorker(store, name);
+    await startWorker(store, name);
+    expect((await store.sweep({ most: 10 })).expired).toBe(0);
+    await opened.advance(leaseMs + 1);
+    expect((await store.sweep({ most: 10 })).expired).toBe(2);
+    await store.reclaimExpired({ most: 10 });
+    expect((await store.sweep({ most: 10 })).expired).toBe(0);
+  });
+
+  test("most: 1 and 1000 are taken, 0 and 1001 refused, naming field and value", async () => {
+    const { store } = open();
+    for (const most of [0, -1, 1_001]) {
+      await expectError(store.reclaimExpired({ most }), {
+        code: "TASKGATE_ARG_INVALID",
+        field: "most",
+        value: most,
+      });
+    }
+    expect((await store.reclaimExpired({ most: 1_000 })).status).toBe("none");
+    expect((await store.reclaimExpired({ most: 1 })).status).toBe("none");
+  });
+
+  test("L2: five reclaims at once take each execution back once", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { leaseMs, limit: 20 });
+    await enqueue(store, name, 20);
+    for (let index = 0; index < 10; index += 1) {
+      const worker = await startWorker(store, name, { want: 2 });
+      await worker.claim(2);
+    }
+    await opened.advance(leaseMs + 1);
+    const answers = await Promise.all(
+      Array.from({ length: 5 }, () => store.reclaimExpired({ most: 100 })),
+    );
+    expect(answers.reduce((sum, answer) => sum + answer.executions, 0)).toBe(10);
+    expect(answers.reduce((sum, answer) => sum + answer.tasksBack, 0)).toBe(20);
+    expect((await statusOf(store, name)).ready).toBe(20);
+  });
+}
+
+function describeTasks(setup: StoreSetup): void {
+  const open = useStore(setup);
+
+  test("design 10.10: started ones count as lost, spare ones come back uncounted", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { leaseMs, limit: 2, spareMax: 1 });
+    const ids = await enqueue(store, name, 4);
+    const worker = await startWorker(store, name, { want: 2 });
+    await worker.claim(4);
+    await worker.beat([at(ids, 3)]);
+    expect(await reclaim(opened)).toMatchObject({ tasksBack: 4, tasksLost: 3, tasksDead: 0 });
+    const lost: number[] = [];
+    for (const id of ids) {
+      const facts = await factsOf(store, id);
+      expect(facts).toMatchObject({ state: "ready", failedCount: 0 });
+      expect(facts.attempts.map((entry) => entry.outcome)).toEqual(facts.lostCount === 1 ? ["lost"] : []);
+      lost.push(facts.lostCount);
+    }
+    expect(lost).toEqual([1, 1, 0, 1]);
+  });
+
+  test("S2.8, P7: it is first within its priority, because its id is old", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { leaseMs, limit: 10 });
+    const old = await enqueue(store, name, 2);
+    const worker = await startWorker(store, name, { want: 2 });
+    await worker.claim(2);
+    const urgent = await enqueueOne(store, name, { priority: 1 });
+    const fresh = await enqueue(store, name, 3);
+    await reclaim(opened);
+    const next = await startWorker(store, name, { want: 10 });
+    expect(idsOf(await next.claim(10))).toEqual([urgent, ...old, ...fresh]);
+  });
+
+  for (const maxLost of [0, 1, 3]) {
+    test(`S2.10, L3: maxLost ${String(maxLost)}: lost once more than that, it is dead`, async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store, { leaseMs, maxLost, limit: 2 });
+      const taskId = await enqueueOne(store, name);
+      const outcomes: string[] = [];
+      for (let round = 0; round <= maxLost; round += 1) {
+        const worker = await startWorker(store, name);
+        expect((await worker.claimOne()).attempt).toBe(round + 1);
+        const answer = await reclaim(opened);
+        expect(answer.tasksLost).toBe(1);
+        expect(answer.tasksDead).toBe(round === maxLost ? 1 : 0);
+        outcomes.push(await stateOf(store, taskId));
+      }
+      expect(outcomes).toEqual([...Array.from({ length: maxLost }, () => "ready"), "dead"]);
+      expect(await factsOf(store, taskId)).toMatchObject({
+        lostCount: maxLost + 1,
+        failedCount: 0,
+        worker: "worker-1",
+      });
+      expect((await statusOf(store, name)).dead).toBe(1);
+    });
+  }
+
+  test("failures and losses are counted apart", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { leaseMs, maxAttempts: 2, maxLost: 1 });
+    const taskId = await enqueueOne(store, name);
+    const first = await startWorker(store, name);
+    await first.fail([await first.claimOne()], { retryInMs: 0 });
+    await first.claimOne();
+    await reclaim(opened);
+    expect(await factsOf(store, taskId)).toMatchObject({ state: "ready", failedCount: 1, lostCount: 1 });
+    const second = await startWorker(store, name);
+    const task = await second.claimOne();
+    expect(task.attempt).toBe(3);
+    await second.fail([task]);
+    expect(await stateOf(store, taskId)).toBe("dead");
+  });
+
+  test("S1.10: a group's slots stay with the tasks that come back; a dead one hands over", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { leaseMs, limit: 5, maxLost: 1 });
+    const ids = await enqueue(store, name, [{ group: "g" }, { group: "g" }]);
+    const first = await startWorker(store, name);
+    await first.claimOne();
+    expect(await reclaim(opened)).toMatchObject({ tasksBack: 1, tasksDead: 0 });
+    expect(await stateOf(store, at(ids, 0))).toBe("ready");
+    expect(await stateOf(store, at(ids, 1))).toBe("waiting");
+    const second = await startWorker(store, name);
+    await second.claimOne();
+    expect(await reclaim(opened)).toMatchObject({ tasksBack: 0, tasksDead: 1, definitions: [name] });
+    expect(await stateOf(store, at(ids, 0))).toBe("dead");
+    expect(await stateOf(store, at(ids, 1))).toBe("ready");
+  });
+
+  test("several dead executions with grouped tasks in one call hand over each group", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { leaseMs, limit: 10, maxLost: 0 });
+    const keys = ["c", "a", "b"];
+    const ids = await enqueue(store, name, [...keys, ...keys].map((group) => ({ group })));
+    for (let index = 0; index < 3; index += 1) {
+      const worker = await startWorker(store, name);
+      await worker.claimOne();
+    }
+    expect(await reclaim(opened)).toMatchObject({ executions: 3, tasksDead: 3 });
+    const states: string[] = [];
+    for (const id of ids) states.push(await stateOf(store, id));
+    expect(states).toEqual(["dead", "dead", "dead", "ready", "ready", "ready"]);
+  });
+
+  test("a dead letter's dedupe key is free again", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { leaseMs, maxLost: 0 });
+    const first = await enqueueOne(store, name, { dedupeKey: "k" });
+    const worker = await startWorker(store, name);
+    await worker.claimOne();
+    await reclaim(opened);
+    expect(await enqueueOne(store, name, { dedupeKey: "k" })).not.toBe(first);
+  });
+
+  testWith(setup, "cancel requests")(
+    "design 10.17: a cancel that was requested meanwhile ends it cancelled, started or spare",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store, { leaseMs, limit: 1, spareMax: 2 });
+      const ids = await enqueue(store, name, 3);
+      const worker = await startWorker(store, name);
+      await worker.claim(3);
+      await opened.requestCancel(at(ids, 0));
+      await opened.requestCancel(at(ids, 1));
+      await reclaim(opened);
+      const states: string[] = [];
+      for (const id of ids) states.push(await stateOf(store, id));
+      expect(states).toEqual(["cancelled", "cancelled", "ready"]);
+    },
+  );
+
+  test("S2.11: a crash after the claim: the task comes back once and is done by the next", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { leaseMs, limit: 1 });
+    const taskId = await enqueueOne(store, name);
+    const crashed = await startWorker(store, name);
+    await crashed.claimOne();
+    await reclaim(opened);
+    const next = await startWorker(store, name);
+    const task = await next.claimOne();
+    expect(task).toMatchObject({ taskId, attempt: 2 });
+    await next.complete([task]);
+    expect(await statusOf(store, name)).toMatchObject({ done: 1, ready: 0, claimed: 0 });
+  });
+
+  test("S2.10: long honest work renews its claim and is never robbed", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { leaseMs, limit: 1 });
+    await enqueueOne(store, name);
+    const worker = await startWorker(store, name);
+    const task = await worker.claimOne();
+    for (let beat = 0; beat < 10; beat += 1) {
+      await opened.advance(leaseMs - 1_000);
+      await worker.beat();
+      expect((await store.reclaimExpired({ most: 10 })).status).toBe("none");
+    }
+    expect((await worker.complete([task])).refused).toEqual([]);
+  });
+}

@@ -1,0 +1,86 @@
+import type { Client } from "pg";
+
+/** One task that ran, in milliseconds of database time. */
+export interface Interval {
+  readonly process: string;
+  readonly fromMs: number;
+  readonly untilMs: number;
+  /** When the execution that ran it had its tokens. */
+  readonly grantedMs: number;
+}
+
+/** A limit and the database time before and after the call that set it. */
+export interface LimitChange {
+  readonly limit: number;
+  readonly beforeMs: number;
+  readonly afterMs: number;
+}
+
+/** A moment at which more ran than P1 allows. */
+export interface Violation {
+  readonly atMs: number;
+  readonly running: number;
+  readonly allowed: number;
+}
+
+/** When a process was killed or frozen: it runs nothing after that (until it is thawed). */
+export interface Halt {
+  readonly process: string;
+  readonly atMs: number;
+}
+
+/** Database time, in milliseconds. */
+export async function databaseMs(client: Client): Promise<number> {
+  const result = await client.query<{ ms: string }>("select (extract(epoch from clock_timestamp()) * 1000)::text as ms");
+  return Number(result.rows[0]?.ms);
+}
+
+/** Reads the overlap log. What a halted process left open ended when it was halted. */
+export async function readIntervals(client: Client, halts: readonly Halt[]): Promise<Interval[]> {
+  const result = await client.query<{ process: string; from_ms: string; until_ms: string | null; granted_ms: string | null }>(`
+    select o.process, extract(epoch from o.begun_at) * 1000 as from_ms, extract(epoch from o.ended_at) * 1000 as until_ms,
+           extract(epoch from (select e.started_at from taskgate.task_execution e where e.task_execution_id = coalesce(
+             (select a.task_execution_id from taskgate.archive a where a.fence::text = o.fence limit 1),
+             (select t.task_execution_id from taskgate.attempt t where t.fence::text = o.fence limit 1)))) * 1000 as granted_ms
+      from overlap o order by o.begun_at`);
+  return result.rows.map((row) => {
+    const fromMs = Number(row.from_ms);
+    const halt = halts.find((candidate) => candidate.process === row.process && candidate.atMs >= fromMs);
+    const endedMs = row.until_ms === null ? Number.POSITIVE_INFINITY : Number(row.until_ms);
+    return {
+      process: row.process,
+      fromMs,
+      untilMs: halt === undefined ? endedMs : Math.min(endedMs, halt.atMs),
+      grantedMs: row.granted_ms === null ? fromMs : Math.min(Number(row.granted_ms), fromMs),
+    };
+  });
+}
+
+/**
+ * P1: at any instant at most as many run as the greatest limit in force since the oldest of them was granted its token.
+ * A limit counts as in force from before the call that set it until after the call that replaced it.
+ */
+export function findViolations(intervals: readonly Interval[], changes: readonly LimitChange[]): Violation[] {
+  const violations: Violation[] = [];
+  for (const { fromMs: atMs } of intervals) {
+    const running = intervals.filter((other) => other.fromMs <= atMs && other.untilMs > atMs);
+    const oldestMs = Math.min(...running.map((other) => other.grantedMs));
+    const allowed = Math.max(
+      ...changes
+        .filter((change, index) => change.beforeMs <= atMs && (changes[index + 1]?.afterMs ?? Number.POSITIVE_INFINITY) >= oldestMs)
+        .map((change) => change.limit),
+    );
+    if (running.length > allowed) violations.push({ atMs, running: running.length, allowed });
+  }
+  return violations;
+}
+
+/** Most that ran at once from `sinceMs` on, counting those that began later. */
+export function mostRunning(intervals: readonly Interval[], sinceMs: number): number {
+  return Math.max(
+    0,
+    ...intervals
+      .filter((entry) => entry.fromMs >= sinceMs)
+      .map((entry) => intervals.filter((other) => other.fromMs <= entry.fromMs && other.untilMs > entry.fromMs).length),
+  );
+}

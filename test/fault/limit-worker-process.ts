@@ -1,0 +1,107 @@
+import { openStore } from "../../shared/store/open-store";
+import { realClock, realRandom, sleep } from "../../shared/platform/real-clock";
+import { nodeTimers } from "../../shared/platform/node-timers";
+import type { TaskStore, WorkInput } from "../../shared/ports/task-store";
+import { noTelemetry } from "../../shared/ports/telemetry";
+import { defineTask } from "../../shared/worker/define-task";
+import type { WorkerEnvironment } from "../../shared/worker/environment";
+import { Heartbeat } from "../../shared/worker/heartbeat";
+import { createRegistry } from "../../shared/worker/registry";
+import { runWorker } from "../../shared/worker/run-worker";
+import { withTokens } from "../../shared/worker/with-tokens";
+import { OverlapLog } from "./overlap-log";
+
+/*
+ * One process of the limit test: restarts executions of 0.3 to 1 s that want 1 to 20 tokens, until it is told to stop by
+ * SIGTERM. Each task writes when it begins and ends into the overlap log, in database time, on a connection of its own.
+ * Arguments: database URL, name of this process, mode: tasks | tokens | early-release (a planted bug: tokens go back
+ * while handlers still run).
+ */
+const [, , url = "", name = "", mode = "tasks"] = process.argv;
+const leaseMs = 2_000;
+
+async function main(): Promise<void> {
+  const opened = openStore({ url, connectionsMax: 4, random: realRandom, sleep });
+  const store = mode === "early-release" ? releasesEarly(opened) : opened;
+  const log = new OverlapLog(url, name);
+  const quiet = (): void => undefined;
+  const environment: WorkerEnvironment = {
+    store,
+    clock: realClock,
+    timers: nodeTimers,
+    random: realRandom,
+    telemetry: noTelemetry,
+    logger: { debug: quiet, info: quiet, warn: quiet, error: quiet },
+    wakeUp: { hint: () => Promise.resolve() },
+    workerName: name,
+    build: 1,
+  };
+  const heartbeat = new Heartbeat(environment);
+  const task = defineTask({
+    name: "limited",
+    limit: 4,
+    leaseMs,
+    lostMax: 1_000,
+    retry: { attempts: 1_000 },
+    run: async (_, context) => {
+      const entry = await log.begin(context.fence);
+      await sleep(5 + 40 * realRandom.fraction(), context.signal);
+      await log.end(entry);
+      // The effect and the completion in one transaction: exactly once, whatever happens to this process.
+      await context.completeWith(async (transaction) => {
+        await transaction.query("insert into effect (task_id) values ($1)", [context.taskId]);
+      });
+    },
+  });
+  const registry = createRegistry([task]);
+  const stop = new AbortController();
+  process.on("SIGTERM", () => { stop.abort(); });
+  while (!stop.signal.aborted) {
+    const stayMs = 300 + 700 * realRandom.fraction();
+    const want = 1 + Math.floor(20 * realRandom.fraction());
+    if (mode === "tokens") {
+      const answer = await withTokens({ environment, heartbeat }, { name: "limited-tokens", limit: 4, leaseMs, want: Math.min(want, 2) }, async (tokens) => {
+        const entries = await Promise.all(Array.from({ length: tokens.tokens }, () => log.begin(String(tokens.fence))));
+        await sleep(20 + 100 * realRandom.fraction(), tokens.signal);
+        for (const entry of entries) await log.end(entry);
+      });
+      if (answer.status === "ran") await log.granted(Math.min(want, 2));
+      else await sleep(5 + 20 * realRandom.fraction());
+      continue;
+    }
+    const result = await runWorker(
+      { environment, registry, heartbeat, concurrencyPerWorker: want, idleReads: 0, idlePauseMs: 10 },
+      "limited",
+      { deadlineMs: realClock.monotonicMs() + stayMs, marginMs: 100, signal: stop.signal },
+    );
+    if (result.status === "worked") await log.granted(result.tokens);
+    else await sleep(5 + 20 * realRandom.fraction());
+  }
+  await log.close();
+  await store.close();
+}
+
+/** Gives all tokens back as soon as tasks are claimed. */
+function releasesEarly(store: TaskStore): TaskStore {
+  return new Proxy(store, {
+    get: (target, property) => {
+      if (property !== "work") {
+        const value: unknown = Reflect.get(target, property, target);
+        return typeof value === "function" ? (value.bind(target) as unknown) : value;
+      }
+      return async (input: WorkInput) => {
+        const answer = await target.work(input);
+        if (answer.claimed.length > 0) await target.releaseTokens({ executionId: input.executionId, keep: 0 });
+        return answer;
+      };
+    },
+  });
+}
+
+main().then(
+  () => process.exit(0),
+  (error: unknown) => {
+    console.error(error);
+    process.exit(1);
+  },
+);

@@ -1,0 +1,204 @@
+import { spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { join } from "node:path";
+import { expect, test } from "@jest/globals";
+import { Client } from "pg";
+import { asOperationId } from "../../shared/core/ids";
+import { realRandom, sleep } from "../../shared/platform/real-clock";
+import type { TaskStore } from "../../shared/ports/task-store";
+import { openStore } from "../../shared/store/open-store";
+import { createTestDatabase } from "../support/test-postgres";
+import { databaseMs, findViolations, mostRunning, readIntervals } from "./limit-evidence";
+import type { Halt, LimitChange } from "./limit-evidence";
+import { overlapTables } from "./overlap-log";
+
+/*
+ * Goal: the limit holds at every instant, whatever happens to the processes (S0.1, S0.3, S0.4, S0.7, S0.9, P1, P2).
+ * Method: three real processes restart executions against one database; a log written by the tasks themselves is compared
+ * with P1's formula afterwards. Two planted bugs show that the comparison finds what it should.
+ */
+const leaseMs = 2_000;
+const settings = {
+  limit: 4, leaseMs, maxAttempts: 1_000, maxLost: 1_000, retryBaseMs: 1_000, retryCapMs: 300_000, spareMax: 1,
+  groupSlots: 1, groupStrict: false, retainDoneMs: 3_600_000, retainDeadMs: 3_600_000,
+};
+
+interface Field {
+  readonly url: string;
+  readonly store: TaskStore;
+  readonly client: Client;
+  readonly changes: LimitChange[];
+  readonly halts: Halt[];
+  readonly workers: Map<string, ChildProcess>;
+}
+
+type Mode = "tasks" | "tokens" | "early-release";
+
+async function openField(name: string): Promise<Field & { close(): Promise<void> }> {
+  const database = await createTestDatabase();
+  const client = new Client({ connectionString: database.url });
+  client.on("error", () => undefined);
+  await client.connect();
+  await client.query(overlapTables);
+  const store = openStore({ url: database.url, connectionsMax: 2, random: realRandom, sleep });
+  const beforeMs = await databaseMs(client);
+  await store.registerDefinition({ name, build: 1, settingsHash: "test", registeredBy: "test", settings });
+  const workers = new Map<string, ChildProcess>();
+  return {
+    url: database.url, store, client, workers, halts: [],
+    changes: [{ limit: 4, beforeMs, afterMs: await databaseMs(client) }],
+    close: async () => {
+      for (const worker of workers.values()) worker.kill("SIGKILL");
+      await store.close();
+      await client.end();
+      await database.drop();
+    },
+  };
+}
+
+function startWorker(field: Field, name: string, mode: Mode): void {
+  const register = join(__dirname, "../support/register-swc.cjs");
+  const program = join(__dirname, "limit-worker-process.ts");
+  const child = spawn(process.execPath, ["-r", register, program, field.url, name, mode], { stdio: ["ignore", "inherit", "inherit"] });
+  field.workers.set(name, child);
+}
+
+async function stopWorkers(field: Field): Promise<void> {
+  const alive = [...field.workers.values()].filter((worker) => worker.exitCode === null && worker.signalCode === null);
+  const ended = alive.map((worker) => new Promise((resolve) => worker.once("exit", resolve)));
+  for (const worker of alive) worker.kill("SIGTERM");
+  await Promise.all(ended);
+}
+
+async function setLimit(field: Field, name: string, limit: number): Promise<void> {
+  const beforeMs = await databaseMs(field.client);
+  await field.store.setLimit({ name, limit, operationId: asOperationId(realRandom.uuid()), changedBy: "test" });
+  field.changes.push({ limit, beforeMs, afterMs: await databaseMs(field.client) });
+}
+
+async function enqueue(field: Field, count: number): Promise<void> {
+  const tasks = Array.from({ length: count }, () => ({ payload: "{}" }));
+  await field.store.enqueueTasks({ name: "limited", build: 1, operationId: asOperationId(realRandom.uuid()), tasks });
+}
+
+/** Waits until `isTrue`, at most `mostMs`; resolves to how long it took. */
+async function until(isTrue: () => Promise<boolean>, mostMs: number): Promise<number> {
+  const startedMs = performance.now();
+  while (!(await isTrue())) {
+    if (performance.now() - startedMs > mostMs) throw new Error(`not within ${String(mostMs)} ms`);
+    await sleep(50);
+  }
+  return performance.now() - startedMs;
+}
+
+async function grantedTokens(field: Field): Promise<Map<string, number>> {
+  const result = await field.client.query<{ process: string; tokens: number }>(
+    "select process, sum(tokens)::int as tokens from granted group by process",
+  );
+  return new Map(result.rows.map((row) => [row.process, row.tokens]));
+}
+
+function sum(values: Iterable<number>): number {
+  return [...values].reduce((total, value) => total + value, 0);
+}
+
+async function executionsOf(field: Field, worker: string, beforeMs: number): Promise<number> {
+  const { executions } = await field.store.listExecutions({ isOpen: true, most: 1_000 });
+  return executions.filter((entry) => entry.worker === worker && entry.state === "live" && Date.parse(entry.startedAt) < beforeMs).length;
+}
+
+test("S0.1 S0.3 S0.4 S0.7 S0.9 P1 P2: three processes, one killed, one frozen past its lease, limit 4 -> 7 -> 2: never more than the limit, each effect once", async () => {
+  const field = await openField("limited");
+  await enqueue(field, 10_000);
+  for (const name of ["one", "two", "three"]) startWorker(field, name, "tasks");
+  await until(async () => (await grantedTokens(field)).size === 3, 20_000);
+
+  // Killed in the middle: its tokens are granted again within lease + 2 s.
+  field.halts.push({ process: "one", atMs: await databaseMs(field.client) });
+  field.workers.get("one")?.kill("SIGKILL");
+  const killedMs = await databaseMs(field.client);
+  await until(async () => (await executionsOf(field, "one", killedMs)) === 0, leaseMs + 2_000);
+  startWorker(field, "one again", "tasks");
+
+  // Frozen past its lease, then thawed: what it still believes to hold is somebody else's.
+  field.workers.get("two")?.kill("SIGSTOP");
+  field.halts.push({ process: "two", atMs: await databaseMs(field.client) });
+  await sleep(leaseMs + 1_500);
+  field.workers.get("two")?.kill("SIGCONT");
+
+  await sleep(2_000);
+  await setLimit(field, "limited", 7);
+  await until(async () => sum((await grantedTokens(field)).values()) >= 420, 60_000);
+  await setLimit(field, "limited", 2);
+  await until(async () => ((await field.store.listDefinitions({ name: "limited" })).definitions[0]?.held ?? 9) <= 2, 10_000);
+  const settledMs = await databaseMs(field.client);
+  await until(async () => sum((await grantedTokens(field)).values()) >= 500, 60_000);
+  await stopWorkers(field);
+
+  const intervals = await readIntervals(field.client, field.halts);
+  expect(findViolations(intervals, field.changes)).toEqual([]);
+  expect(mostRunning(intervals, settledMs)).toBeLessThanOrEqual(2);
+  expect(mostRunning(intervals, 0)).toBeGreaterThanOrEqual(5);
+
+  const shares = new Map<string, number>();
+  for (const { process: name } of intervals) shares.set(name.split(" ")[0] ?? "", (shares.get(name.split(" ")[0] ?? "") ?? 0) + 1);
+  for (const count of shares.values()) expect(count / intervals.length).toBeGreaterThanOrEqual(0.1);
+
+  const effects = await field.client.query<{ all: string; tasks: string; done: string }>(
+    `select count(*) as all, count(distinct task_id) as tasks, (select count(*) from taskgate.archive where outcome = 10) as done from effect`,
+  );
+  expect(effects.rows[0]?.all).toBe(effects.rows[0]?.tasks);
+  expect(effects.rows[0]?.all).toBe(effects.rows[0]?.done);
+  await field.store.reclaimExpired({ most: 100 });
+  expect(await field.store.checkInvariants()).toEqual({ status: "sound", findings: [] });
+  await field.close();
+}, 180_000);
+
+test("P1: the same through withTokens: bodies hold the limit without tasks, also over a kill", async () => {
+  const field = await openField("limited-tokens");
+  for (const name of ["one", "two", "three"]) startWorker(field, name, "tokens");
+  await until(async () => (await grantedTokens(field)).size === 3, 20_000);
+  field.halts.push({ process: "one", atMs: await databaseMs(field.client) });
+  field.workers.get("one")?.kill("SIGKILL");
+  const killedMs = await databaseMs(field.client);
+  await until(async () => (await executionsOf(field, "one", killedMs)) === 0, leaseMs + 2_000);
+  startWorker(field, "one again", "tokens");
+  await until(async () => sum((await grantedTokens(field)).values()) >= 300, 60_000);
+  await stopWorkers(field);
+
+  const intervals = await readIntervals(field.client, field.halts);
+  expect(findViolations(intervals, field.changes)).toEqual([]);
+  expect(mostRunning(intervals, 0)).toBe(4);
+  expect(await field.store.checkInvariants()).toEqual({ status: "sound", findings: [] });
+  await field.close();
+}, 120_000);
+
+test("control: without the row's lock the same log shows more than the limit", async () => {
+  const field = await openField("limited-tokens");
+  const source = await field.client.query<{ text: string }>(
+    "select pg_get_functiondef(oid) as text from pg_proc where proname = '_settle_tokens' and pronamespace = 'taskgate'::regnamespace",
+  );
+  const text = source.rows[0]?.text ?? "";
+  const planted = text
+    .replace("perform pg_advisory_xact_lock(42, p_task_definition_id);", "")
+    .replace(/update task_definition set hold_lock_task_execution_id = p_task_execution_id\s+where task_definition_id = p_task_definition_id\s+returning execution_tokens, token_fence, paused, coalesce\(concurrency_limit_override, concurrency_limit\) as task_limit into d;/,
+      "select execution_tokens, token_fence, paused, coalesce(concurrency_limit_override, concurrency_limit) as task_limit into d from task_definition where task_definition_id = p_task_definition_id; perform pg_sleep(0.005);");
+  expect(planted).not.toContain("pg_advisory_xact_lock");
+  expect(planted).toContain("pg_sleep(0.005)");
+  await field.client.query(planted);
+  for (const name of ["one", "two", "three"]) startWorker(field, name, "tokens");
+  await until(async () => sum((await grantedTokens(field)).values()) >= 100, 30_000);
+  await stopWorkers(field);
+  expect(findViolations(await readIntervals(field.client, []), field.changes)).not.toEqual([]);
+  await field.close();
+}, 60_000);
+
+test("control: a worker that gives tokens back before its handlers have settled is seen", async () => {
+  const field = await openField("limited");
+  await enqueue(field, 2_000);
+  for (const name of ["one", "two", "three"]) startWorker(field, name, "early-release");
+  await until(async () => (await field.client.query("select 1 from overlap")).rowCount !== null && ((await field.client.query("select 1 from overlap")).rowCount ?? 0) >= 100, 30_000);
+  await stopWorkers(field);
+  expect(findViolations(await readIntervals(field.client, []), field.changes)).not.toEqual([]);
+  await field.close();
+}, 60_000);

@@ -1,0 +1,44 @@
+import { Pool } from "pg";
+
+/** The tables the tasks of the limit test write into; evidence from outside the code under test. */
+export const overlapTables = `
+  create table overlap (entry bigint generated always as identity primary key, process text not null, fence text not null,
+                        begun_at timestamptz not null default clock_timestamp(), ended_at timestamptz);
+  create table effect (task_id bigint not null);
+  create table granted (process text not null, tokens int not null);`;
+
+/** Writes when a task begins and ends, in database time: begin after its start was granted, end before its completion. */
+export class OverlapLog {
+  readonly #pool: Pool;
+  readonly #process: string;
+
+  constructor(url: string, process: string) {
+    this.#pool = new Pool({ connectionString: url, max: 4 });
+    this.#pool.on("error", () => undefined);
+    this.#process = process;
+  }
+
+  /** The number of the entry. */
+  async begin(fence: string): Promise<string> {
+    const result = await this.#pool.query<{ entry: string }>(
+      "insert into overlap (process, fence) values ($1, $2) returning entry",
+      [this.#process, fence],
+    );
+    const entry = result.rows[0]?.entry;
+    if (entry === undefined) throw new Error("the overlap log answered nothing");
+    return entry;
+  }
+
+  async end(entry: string): Promise<void> {
+    await this.#pool.query("update overlap set ended_at = clock_timestamp() where entry = $1", [entry]);
+  }
+
+  /** So many tokens were granted to one execution that has ended. */
+  async granted(tokens: number): Promise<void> {
+    await this.#pool.query("insert into granted (process, tokens) values ($1, $2)", [this.#process, tokens]);
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.end();
+  }
+}
