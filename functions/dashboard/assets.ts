@@ -24,7 +24,11 @@ export async function serveAsset(request: HttpRequest): Promise<HttpResponseInit
   const name = request.params["file"] ?? "index.html";
   const contentType = assets.get(name);
   if (contentType === undefined) {
-    return { status: 404, body: "There is no such page.\n", headers: { "x-content-type-options": "nosniff" } };
+    return {
+      status: 404,
+      body: "There is no such page.\n",
+      headers: { "x-content-type-options": "nosniff" },
+    };
   }
   // The page names its parts relative to an address without a slash at the end.
   if (new URL(request.url).pathname.endsWith("/")) {

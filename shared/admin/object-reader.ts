@@ -239,5 +239,5 @@ export function describeTextRule(rule: TextRule): string {
 
 /** U+0000 can't be stored in PostgreSQL, half a surrogate pair not in UTF-8. */
 export function isStorable(text: string): boolean {
-  return !/[\u0000\p{Surrogate}]/u.test(text);
+  return !text.includes("\0") && !/\p{Surrogate}/u.test(text);
 }

@@ -44,7 +44,7 @@ export function openServices(settings: Settings, output: Output): Services {
     store,
     wakeUp: openWakeUp(settings, logger),
     random: realRandom,
-    build: settings.build ?? resolveBuild(),
+    build: resolveBuild(settings),
     probes: [
       {
         check: "hint queue",

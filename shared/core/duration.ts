@@ -7,13 +7,12 @@ export function formatDuration(ms: number): string {
   const seconds = Math.floor(length / 1_000);
   if (seconds < 60) return `${String(seconds)} s`;
   const minutes = Math.floor(seconds / 60);
-  if (minutes < 60) return joinUnits(minutes, "min", seconds % 60, "s");
+  if (minutes < 60) return `${String(minutes)} min${andRest(seconds % 60, "s")}`;
   const hours = Math.floor(minutes / 60);
-  if (hours < 24) return joinUnits(hours, "h", minutes % 60, "min");
-  return joinUnits(Math.floor(hours / 24), "d", hours % 24, "h");
+  if (hours < 24) return `${String(hours)} h${andRest(minutes % 60, "min")}`;
+  return `${String(Math.floor(hours / 24))} d${andRest(hours % 24, "h")}`;
 }
 
-function joinUnits(large: number, largeUnit: string, small: number, smallUnit: string): string {
-  const first = `${String(large)} ${largeUnit}`;
-  return small === 0 ? first : `${first} ${String(small)} ${smallUnit}`;
+function andRest(rest: number, unit: string): string {
+  return rest === 0 ? "" : ` ${String(rest)} ${unit}`;
 }

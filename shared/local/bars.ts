@@ -5,7 +5,8 @@ const cellsMax = 20;
 
 /** `####....  4/8`: tokens held of the limit; a bar of 20 cells stands for larger limits. No limit: `####  4`. */
 export function tokenBar(held: number, limit: number | null): string {
-  if (limit === null) return `${"#".repeat(Math.min(held, cellsMax))}  ${String(held)}, no limit`.trim();
+  if (limit === null)
+    return `${"#".repeat(Math.min(held, cellsMax))}  ${String(held)}, no limit`.trim();
   const cells = Math.min(Math.max(limit, held), cellsMax);
   const scale = Math.max(limit, held) > cellsMax ? cellsMax / Math.max(limit, held) : 1;
   // One held token is always seen.

@@ -39,7 +39,8 @@ export async function lockHome(folder: string): Promise<HomeLock> {
   for (let attempt = 1; attempt <= triesMax; attempt += 1) {
     if (await create(path, text)) {
       await sleep(settleMs);
-      if ((await readLock(path))?.secret === secret) return { release: () => release(path, server) };
+      if ((await readLock(path))?.secret === secret)
+        return { release: () => release(path, server) };
     }
     const holder = await readLock(path);
     if (holder !== null && (await isHeld(holder))) {

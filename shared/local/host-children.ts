@@ -8,7 +8,8 @@ import type { AppSettings } from "./functions-host/app-settings";
 import type { LogLevel } from "./functions-host/core-api";
 
 /** What the host's process is told. */
-export type HostOrder = ({ readonly kind: "start" } & HostChildSettings) | { readonly kind: "stop" };
+export type HostOrder =
+  ({ readonly kind: "start" } & HostChildSettings) | { readonly kind: "stop" };
 
 /** What it says. */
 export type HostReport =

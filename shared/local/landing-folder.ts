@@ -123,7 +123,14 @@ export class LandingFolder {
     if (!this.#eventIds.has(id)) {
       const time = new Date().toISOString();
       const data = { path, sha256 };
-      await this.#options.onEvent({ id, source: "landing", type: "file-landed", subject: name, time, data });
+      await this.#options.onEvent({
+        id,
+        source: "landing",
+        type: "file-landed",
+        subject: name,
+        time,
+        data,
+      });
       this.#eventIds.add(id);
     }
     this.#sent.set(name, version);

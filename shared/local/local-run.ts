@@ -96,12 +96,33 @@ export async function startLocalRun(plan: RunPlan): Promise<LocalRun> {
   await mark("running");
   const env = appSettings(options, { databaseUrl: database.url, queueConnection });
   const url = await startHosts(plan, { env, log, broken });
-  const admin = createAdmin({ store, wakeUp: noWakeUp, random: realRandom, build: resolveBuild({ build: null }) });
+  const admin = createAdmin({
+    store,
+    wakeUp: noWakeUp,
+    random: realRandom,
+    build: resolveBuild({ build: null }),
+  });
   await setLimit(plan, admin);
-  await writeLocalRun(folder, { databaseUrl: database.url, queueConnection, url, pid: process.pid });
+  await writeLocalRun(folder, {
+    databaseUrl: database.url,
+    queueConnection,
+    url,
+    pid: process.pid,
+  });
   teardown.add("the note of this run", () => removeLocalRun(folder));
   const landing = await openLanding(plan, queue);
-  return { sample, store, admin, queue, landing, log, url, beginning: database.beginning, broken: broken.told, mark };
+  return {
+    sample,
+    store,
+    admin,
+    queue,
+    landing,
+    log,
+    url,
+    beginning: database.beginning,
+    broken: broken.told,
+    mark,
+  };
 }
 
 /** A user's database gets no mark: nothing in it is ever removed, so there is nothing to decide at the next start. */
@@ -144,7 +165,13 @@ async function prepareDatabase(plan: RunPlan, database: Database): Promise<TaskS
   await store.transaction((transaction) => sample.setUp(transaction));
   const build = resolveBuild({ build: null });
   for (const { name, settings, settingsHash } of sample.definitions) {
-    await store.registerDefinition({ name, settings, settingsHash, build, registeredBy: "npm start" });
+    await store.registerDefinition({
+      name,
+      settings,
+      settingsHash,
+      build,
+      registeredBy: "npm start",
+    });
   }
   return store;
 }
@@ -152,7 +179,11 @@ async function prepareDatabase(plan: RunPlan, database: Database): Promise<TaskS
 async function setLimit({ options, sample }: RunPlan, admin: Admin): Promise<void> {
   const { limit } = options;
   if (limit === null) return;
-  await admin.setLimit({ definition: sample.pacedDefinition, limit, changedBy: "npm start --limit" });
+  await admin.setLimit({
+    definition: sample.pacedDefinition,
+    limit,
+    changedBy: "npm start --limit",
+  });
 }
 
 interface Hosting {

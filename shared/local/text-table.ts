@@ -7,7 +7,10 @@ const indent = "  ";
 
 /** A table as lines of at most `width` cells: title, heads, a rule, rows. */
 export function formatTable(table: ResultTable, width: number): string[] {
-  const cells = table.rows.map((row) => row.map((value) => printable(formatCell(value))));
+  const decimals = table.columns.map((_, at) => decimalsOf(table.rows.map((row) => row[at])));
+  const cells = table.rows.map((row) =>
+    row.map((value, at) => printable(formatCell(value, decimals[at] ?? 0))),
+  );
   const widths = table.columns.map((column, at) =>
     Math.max(textWidth(column.title), ...cells.map((row) => textWidth(row[at] ?? ""))),
   );
@@ -22,10 +25,16 @@ export function formatTable(table: ResultTable, width: number): string[] {
   return [table.title, line(table.columns.map((column) => column.title)), line(rule), ...body];
 }
 
-function formatCell(value: string | number): string {
+/** So many digits behind the point that points stand below each other. */
+function decimalsOf(values: readonly (string | number | undefined)[]): number {
+  const lengths = values.map((value) => String(value).split(".")[1]?.length ?? 0);
+  return values.every((value) => typeof value === "number") ? Math.max(0, ...lengths) : 0;
+}
+
+function formatCell(value: string | number, decimals: number): string {
   if (typeof value === "string") return value;
   // Grouped by hand: the result must not depend on the language of the machine.
-  const [whole = "", fraction] = String(value).split(".");
+  const [whole = "", fraction] = value.toFixed(decimals).split(".");
   const grouped = whole.replaceAll(/\B(?=(\d{3})+$)/g, ",");
   return fraction === undefined ? grouped : `${grouped}.${fraction}`;
 }

@@ -2,7 +2,8 @@
 
 const escapeForm = /\u001b\[[0-9;]*m/y;
 /** East Asian wide characters and emoji take two cells; close enough for cutting lines. */
-const wideForm = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Extended_Pictographic}/u;
+const wideForm =
+  /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Extended_Pictographic}/u;
 const zeroForm = /\p{Mark}|\u200d|\ufe0f/u;
 
 /** Text from outside on one line: control characters, which could move the cursor, become blanks. */

@@ -6,10 +6,15 @@ import { SettingsError } from "../core/errors";
 const defaultPath = join(__dirname, "..", "..", "build-info.json");
 
 /**
- * The build of the running code, for when TASKGATE_BUILD isn't set: what `{ "build": number }` in build-info.json says,
- * or 0 where there is no such file (code that runs without a build). Throws SettingsError when it holds something else.
+ * The build of the running code: `settings.build` where it is set, else what `{ "build": number }` in build-info.json
+ * says, or 0 where there is no such file (code that runs without a build). Throws SettingsError when the file holds
+ * something else.
  */
-export function resolveBuild(path = defaultPath): number {
+export function resolveBuild(
+  settings: { readonly build: number | null } = { build: null },
+  path = defaultPath,
+): number {
+  if (settings.build !== null) return settings.build;
   let text: string;
   try {
     text = readFileSync(path, "utf8");

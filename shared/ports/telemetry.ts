@@ -6,8 +6,16 @@ export interface Telemetry {
   count(name: TelemetryCounter, value: number, attributes?: LogFields): void;
   /** One value of a distribution, such as `taskgate.task.duration` in milliseconds. */
   record(name: TelemetryHistogram, value: number, attributes?: LogFields): void;
-  /** Runs `body` as a span; `traceParent` (W3C) is its parent: a task's trace goes on from its enqueue. */
-  span<Result>(options: SpanOptions, body: () => Promise<Result>): Promise<Result>;
+  /**
+   * Runs `body` as a span; `traceParent` (W3C) is its parent: a task's trace goes on from its enqueue. One that is absent
+   * or malformed leaves the active span as the parent. What `body` throws is noted and thrown on.
+   */
+  span<Result>(
+    options: SpanOptions,
+    body: (span: TelemetrySpan) => Promise<Result>,
+  ): Promise<Result>;
+  /** Runs `body` within the trace of `traceParent` without a span of its own, where somebody else writes it. */
+  within<Result>(traceParent: string | null, body: () => Result): Result;
   /** The W3C traceparent of the span that is active now, or null: goes with an enqueue. */
   currentTraceParent(): string | null;
   /** Sends what is pending; bounded by `timeoutMs`. Never throws. */
@@ -19,6 +27,14 @@ export interface SpanOptions {
   name: string;
   traceParent?: string | null;
   attributes?: LogFields;
+}
+
+/** The span that runs, for what is known only at its end. */
+export interface TelemetrySpan {
+  /** Adds attributes. No payloads, no texts of errors: docs/reference/telemetry.md says what is never sent. */
+  set(attributes: LogFields): void;
+  /** It ends as a failure although nothing was thrown. */
+  fail(): void;
 }
 
 /** Every counter of the product. */
@@ -40,11 +56,14 @@ export type TelemetryCounter =
 /** Every distribution of the product, in milliseconds. */
 export type TelemetryHistogram = "taskgate.task.duration" | "taskgate.store.call";
 
+const noSpan: TelemetrySpan = { set: () => undefined, fail: () => undefined };
+
 /** Measures nothing. */
 export const noTelemetry: Telemetry = {
   count: () => undefined,
   record: () => undefined,
-  span: (_, body) => body(),
+  span: (_, body) => body(noSpan),
+  within: (_, body) => body(),
   currentTraceParent: () => null,
   flush: () => Promise.resolve(),
 };

@@ -119,9 +119,10 @@ class SettingsReader {
     const known: readonly string[] = settingsTable.map((entry) => entry.name);
     for (const name of Object.keys(environment)) {
       if (!name.startsWith("TASKGATE_") || name.startsWith("TASKGATE_TEST_")) continue;
-      if (known.includes(name) || environment[name] === undefined) continue;
+      const given = environment[name];
+      if (known.includes(name) || given === undefined) continue;
       const near = didYouMean(name, known);
-      const value = String(environment[name]).slice(0, shownLengthMax);
+      const value = given.slice(0, shownLengthMax);
       this.addProblem(
         near === ""
           ? `${name}: expected the name of a setting, got an unknown one with the value \`${value}\`. Remove it`

@@ -9,10 +9,12 @@ import { describeFailures } from "./failures.contract";
 import { describeFencing } from "./fencing.contract";
 import { describeGroups } from "./groups.contract";
 import { describeHeartbeat } from "./heartbeat.contract";
+import { describeInvariants } from "./invariants.contract";
 import { describeReadModels } from "./read-models.contract";
 import { describeReclaim } from "./reclaim.contract";
 import { describeSchedule } from "./schedule.contract";
 import { describeTokens } from "./tokens.contract";
+import { describeTransactions } from "./transactions.contract";
 
 /** The definition of the store seam: every store keeps all of it. */
 export function describeStore(setup: StoreSetup): void {
@@ -30,4 +32,6 @@ export function describeStore(setup: StoreSetup): void {
   describeSchedule(setup);
   describeReclaim(setup);
   describeReadModels(setup);
+  describeInvariants(setup);
+  describeTransactions(setup);
 }

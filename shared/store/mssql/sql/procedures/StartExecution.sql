@@ -80,7 +80,8 @@ BEGIN
       END;
       IF @vStatus IS NULL
         EXEC Taskgate._DenyEarly @TaskDefinitionId = @vDefinition, @oStatus = @vStatus OUTPUT, @oRetryInMs = @vRetryInMs OUTPUT;
-      IF @vStatus IS NOT NULL SET @vTokenFence = NULL;
+      IF @vStatus IS NULL SET @vRetryInMs = NULL;
+      ELSE SET @vTokenFence = NULL;
     END;
 
     -- 2. The definition's row first, then the execution, then its tokens.

@@ -1,0 +1,206 @@
+import { formatDuration } from "../core/duration";
+import type { Limit } from "../ports/task-store";
+import { realClock, sleep } from "../platform/real-clock";
+import { Estimate } from "./estimate";
+import type { LiveState } from "./live-frame";
+import { LiveView } from "./live-view";
+import type { LiveKeys } from "./live-view";
+import type { LocalRun } from "./local-run";
+import { PlainView } from "./plain-view";
+import { judge, ProgressReader } from "./progress";
+import type { Progress } from "./progress";
+import type { StartOptions } from "./start-options";
+import { formatTable } from "./text-table";
+import { chooseTheme } from "./theme";
+
+/** What is followed, and how its user may end it. */
+export interface FollowOptions {
+  readonly run: LocalRun;
+  readonly options: StartOptions;
+  /** Aborted: the run is to end. */
+  readonly signal: AbortSignal;
+  /** Monotonic. */
+  readonly startedAtMs: number;
+  readonly say: (line: string) => void;
+  /** Aborts the signal. */
+  readonly interrupt: () => void;
+}
+
+/** How a run ended. */
+export type RunEnd = "good" | "bad" | "interrupted";
+
+const lookEveryMs = 330;
+/** `--once` gives up then. */
+const onceMaxMs = 300_000;
+/** Settled twice in a row: an event may be between the queue and the database at one look. */
+const settledLooks = 2;
+/** How long the effect of a key is shown. */
+const noticeMs = 2_000;
+const limitMax = 1_000;
+/** Width of tables where the output has none. */
+const plainWidth = 100;
+
+/** Shows the run until it ends: with `--once` when it is done, else when its user ends it. */
+export async function followRun(options: FollowOptions): Promise<RunEnd> {
+  return new Follower(options).follow();
+}
+
+class Follower {
+  readonly #options: FollowOptions;
+  readonly #reader: ProgressReader;
+  readonly #estimate = new Estimate();
+  readonly #plain: PlainView;
+  readonly #live: LiveView | null;
+  #settledInARow = 0;
+  /** Files at the last summary; null: there was none yet. */
+  #summedUpFiles: number | null = null;
+  #notice: { text: string; untilMs: number } | null = null;
+  #limit: Limit = null;
+  #failuresInARow = 0;
+
+  constructor(options: FollowOptions) {
+    this.#options = options;
+    this.#reader = new ProgressReader(options.run);
+    this.#plain = new PlainView(options.say);
+    this.#live = openLiveView({
+      onStep: (step) => void this.#step(step),
+      onQuit: options.interrupt,
+      onInterrupt: options.interrupt,
+    });
+  }
+
+  async follow(): Promise<RunEnd> {
+    const { run, options, signal } = this.#options;
+    const broken = run.broken.then((sentence) => {
+      // Services end during an orderly end, too.
+      if (!signal.aborted) throw new Error(sentence);
+      return undefined;
+    });
+    broken.catch(() => undefined);
+    this.#live?.open();
+    try {
+      while (!signal.aborted) {
+        const end = await Promise.race([this.#look(), broken]);
+        if (end !== undefined && options.isOnce) return end;
+        await sleep(lookEveryMs, signal);
+        await Promise.race([broken, Promise.resolve()]);
+      }
+      return "interrupted";
+    } finally {
+      this.#live?.close();
+    }
+  }
+
+  /** One look; the run's end when it is done. */
+  async #look(): Promise<"good" | "bad" | undefined> {
+    const { options, startedAtMs, say } = this.#options;
+    const progress = await this.#read();
+    if (progress === null) return undefined;
+    const elapsedMs = realClock.monotonicMs() - startedAtMs;
+    this.#settledInARow = progress.isSettled ? this.#settledInARow + 1 : 0;
+    if (this.#settledInARow >= settledLooks) {
+      if (this.#summedUpFiles === progress.files.landed) return undefined;
+      this.#summedUpFiles = progress.files.landed;
+      return this.#sumUp(progress, elapsedMs);
+    }
+    if (this.#summedUpFiles !== null && progress.files.landed > this.#summedUpFiles) {
+      await this.#beginAgain();
+    }
+    if (this.#summedUpFiles === null) this.#draw(progress, elapsedMs);
+    if (options.isOnce && elapsedMs > onceMaxMs) {
+      say(`Not done after ${formatDuration(onceMaxMs)}.`);
+      return "bad";
+    }
+    return undefined;
+  }
+
+  /** A look that fails now and then is no reason to end: the database may be busy. */
+  async #read(): Promise<Progress | null> {
+    try {
+      const progress = await this.#reader.read();
+      this.#failuresInARow = 0;
+      return progress;
+    } catch (error) {
+      this.#failuresInARow += 1;
+      if (this.#failuresInARow >= 10 || this.#options.signal.aborted) throw error;
+      return null;
+    }
+  }
+
+  #draw(progress: Progress, elapsedMs: number): void {
+    const { run } = this.#options;
+    const { finished, total, isKnown } = progress.paced;
+    const paced = progress.definitions.find(({ name }) => name === run.sample.pacedDefinition);
+    this.#limit = paced?.limit ?? null;
+    this.#estimate.note(elapsedMs, finished);
+    const nowMs = realClock.monotonicMs();
+    const state: LiveState = {
+      title: run.sample.title,
+      progress,
+      elapsedMs,
+      leftMs: isKnown && finished < total ? this.#estimate.leftMs(total) : null,
+      pageUrl: pageOf(run),
+      lastLine: run.log.last(),
+      notice: this.#notice !== null && nowMs < this.#notice.untilMs ? this.#notice.text : null,
+      pacedDefinition: run.sample.pacedDefinition,
+      hasKeys: this.#live?.hasKeys ?? false,
+    };
+    (this.#live ?? this.#plain).draw(state);
+  }
+
+  async #sumUp(progress: Progress, elapsedMs: number): Promise<"good" | "bad"> {
+    const { run, options, say } = this.#options;
+    this.#live?.close();
+    const width = Math.max(40, process.stdout.columns || plainWidth);
+    for (const table of await this.#reader.readResults()) {
+      for (const line of formatTable(table, width)) say(line);
+      say("");
+    }
+    const expected = run.sample.expectedDeadLetters;
+    const verdict = judge(progress, { expected, poisoned: await run.queue.poisoned() });
+    await run.mark("finished");
+    const tasks = progress.definitions.reduce((sum, { done }) => sum + done, 0);
+    say(
+      `Done in ${formatDuration(elapsedMs)}: ${String(progress.files.imported)} files, ${String(tasks)} tasks, ` +
+        `${String(progress.deadLetters.length)} dead letters (${String(expected.length)} expected).`,
+    );
+    for (const problem of verdict.problems) say(`  ${problem}`);
+    say(`Status page: ${pageOf(run)}`);
+    if (!options.isOnce) say("It runs on: drop files into landing/, Ctrl-C ends.");
+    return verdict.isGood ? "good" : "bad";
+  }
+
+  /** Files landed after the end. */
+  async #beginAgain(): Promise<void> {
+    this.#summedUpFiles = null;
+    await this.#options.run.mark("running");
+    this.#live?.open();
+  }
+
+  async #step(step: 1 | -1): Promise<void> {
+    const { run } = this.#options;
+    const definition = run.sample.pacedDefinition;
+    const limit = Math.min(limitMax, Math.max(0, (this.#limit ?? 0) + step));
+    this.#limit = limit;
+    const untilMs = realClock.monotonicMs() + noticeMs;
+    try {
+      await run.admin.setLimit({ definition, limit, changedBy: "npm start" });
+      this.#notice = { text: `the limit of ${definition} is ${String(limit)} now`, untilMs };
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      this.#notice = { text: `the limit could not be changed: ${reason}`, untilMs };
+    }
+  }
+}
+
+function pageOf(run: LocalRun): string {
+  return `${run.url}/api/dashboard`;
+}
+
+/** Null where nobody watches: a pipe, a file, a dumb terminal. */
+function openLiveView(keys: LiveKeys): LiveView | null {
+  const { stdin, stdout } = process;
+  if (!stdout.isTTY || process.env["TERM"] === "dumb") return null;
+  const theme = chooseTheme(stdout, process.env);
+  return new LiveView({ output: stdout, input: stdin.isTTY ? stdin : null, theme }, keys);
+}

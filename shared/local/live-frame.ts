@@ -1,0 +1,139 @@
+import { formatDuration } from "../core/duration";
+import type { DefinitionStatus } from "../ports/task-store";
+import { progressBar, tokenBar } from "./bars";
+import { firstLine } from "./progress";
+import type { Progress } from "./progress";
+import { cutToWidth, padToWidth, printable } from "./text-width";
+import type { Theme } from "./theme";
+
+/** What a picture of the run is drawn from. */
+export interface LiveState {
+  readonly title: string;
+  readonly progress: Progress;
+  readonly elapsedMs: number;
+  /** Null: nothing to go by yet. */
+  readonly leftMs: number | null;
+  readonly pageUrl: string;
+  readonly lastLine: string | null;
+  /** What a key just did; null: nothing. */
+  readonly notice: string | null;
+  readonly pacedDefinition: string;
+  /** The keys are shown only where they can be pressed. */
+  readonly hasKeys: boolean;
+}
+
+/** Cells of a terminal. */
+export interface FrameSize {
+  readonly columns: number;
+  readonly rows: number;
+}
+
+/** Dead letters in the picture; the page shows all. */
+const deadLettersShown = 5;
+const barWidthMax = 50;
+
+/** The picture as lines, none wider and not more of them than the terminal has. Pure. */
+export function drawFrame(state: LiveState, size: FrameSize, theme: Theme): string[] {
+  const { progress } = state;
+  const lines = [
+    theme.strong(`Taskgate  ${state.title}`),
+    "",
+    ...drawProgress(state, size, theme),
+    "",
+    ...drawDefinitions(progress.definitions, state.pacedDefinition, theme),
+    "",
+    ...drawDeadLetters(progress, theme),
+    "",
+    theme.faint(`log   ${printable(state.lastLine ?? "-")}`),
+    `page  ${state.pageUrl}`,
+    drawKeys(state, theme),
+  ];
+  // The last line stays free: a terminal scrolls when its last cell is written.
+  return lines
+    .slice(0, Math.max(1, size.rows - 1))
+    .map((line) => cutToWidth(line, size.columns - 1));
+}
+
+function drawProgress(state: LiveState, size: FrameSize, theme: Theme): string[] {
+  const { progress, elapsedMs, leftMs } = state;
+  const share = shareOf(progress);
+  const width = Math.min(barWidthMax, Math.max(10, size.columns - 30));
+  const percent = share === null ? "  ..%" : `${String(Math.floor(share * 100)).padStart(4)}%`;
+  const left = leftMs === null ? "" : `, about ${formatDuration(leftMs)} left`;
+  const bar = theme.good(progressBar(share ?? 0, width));
+  return [
+    `${bar}${percent}  ${formatDuration(elapsedMs)}${left}`,
+    theme.faint(describeWork(progress)),
+  ];
+}
+
+/** Part of the work that is done, as far as it is known; 1 only when everything has ended. */
+export function shareOf({ paced, isSettled }: Progress): number | null {
+  if (isSettled) return 1;
+  if (!paced.isKnown || paced.total === 0) return null;
+  return Math.min(0.99, paced.finished / paced.total);
+}
+
+/** `3 of 3 files, 37 of 89 blocks`. */
+export function describeWork({ files, paced }: Progress): string {
+  const known = paced.isKnown ? String(paced.total) : `${String(paced.total)} or more`;
+  return `${String(files.imported)} of ${String(files.landed)} files, ${String(paced.finished)} of ${known} blocks`;
+}
+
+const stateColumns = ["ready", "scheduled", "waiting", "claimed", "done", "dead"] as const;
+/** Where the database stops counting. */
+const countMax = 10_000;
+
+function drawDefinitions(
+  definitions: readonly DefinitionStatus[],
+  paced: string,
+  theme: Theme,
+): string[] {
+  const nameWidth = Math.max(10, ...definitions.map(({ name }) => printable(name).length)) + 2;
+  const bars = definitions.map(({ held, limit }) => tokenBar(held, limit));
+  const barWidth = Math.max(14, ...bars.map((bar) => bar.length)) + 2;
+  const heads = stateColumns.map((column) => column.padStart(10)).join("");
+  const head = padToWidth("definition", nameWidth) + padToWidth("tokens", barWidth) + heads;
+  const rows = definitions.map((definition, at) => {
+    const name = padToWidth(printable(definition.name), nameWidth);
+    const bar = padToWidth(bars[at] ?? "", barWidth);
+    const counts = stateColumns.map((column) => drawCount(definition, column, theme)).join("");
+    const mark = definition.paused ? "  paused" : "";
+    return `${definition.name === paced ? theme.strong(name) : name}${theme.accent(bar)}${counts}${mark}`;
+  });
+  return [theme.faint(head), ...rows];
+}
+
+function drawCount(
+  definition: DefinitionStatus,
+  column: (typeof stateColumns)[number],
+  theme: Theme,
+): string {
+  const count = definition[column];
+  const text = (count >= countMax ? `${String(countMax)}+` : String(count)).padStart(10);
+  if (count === 0) return theme.faint(text);
+  return column === "dead" ? theme.bad(text) : text;
+}
+
+function drawDeadLetters({ deadLetters, definitions }: Progress, theme: Theme): string[] {
+  const count = definitions.reduce((sum, definition) => sum + definition.dead, 0);
+  if (count === 0) return [theme.faint("no dead letters")];
+  const head = theme.bad(
+    count === 1 ? "1 dead letter" : `${String(count)} dead letters, the latest:`,
+  );
+  const letters = deadLetters.slice(0, deadLettersShown).map(({ definition, reason }) => {
+    return `  ${definition}  ${printable(shortReason(reason))}`;
+  });
+  return [head, ...letters];
+}
+
+/** What is wrong, without what every dead letter of that kind says. */
+function shortReason(reason: string): string {
+  return firstLine(reason).replace(/^the payload is invalid: /, "");
+}
+
+function drawKeys(state: LiveState, theme: Theme): string {
+  if (state.notice !== null) return theme.accent(state.notice);
+  if (!state.hasKeys) return "";
+  return theme.faint(`keys  + and - change the limit of ${state.pacedDefinition}, q ends`);
+}

@@ -1,0 +1,41 @@
+import { formatDuration } from "../core/duration";
+import { describeWork, shareOf } from "./live-frame";
+import type { LiveState } from "./live-frame";
+import { printable } from "./text-width";
+
+/** How often a line comes where nobody watches a screen: a log of a run stays short. */
+const lineEveryMs = 5_000;
+
+/** Lines for outputs that are no terminal. */
+export class PlainView {
+  readonly #say: (line: string) => void;
+  #saidAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(say: (line: string) => void) {
+    this.#say = say;
+  }
+
+  /** Writes a line when the last one is old enough. */
+  draw(state: LiveState): void {
+    if (state.elapsedMs - this.#saidAtMs < lineEveryMs) return;
+    this.#saidAtMs = state.elapsedMs;
+    this.#say(drawLine(state));
+  }
+}
+
+/** `12 s  41%  3 of 3 files, 37 of 89 blocks  parse-block 4/4, add-totals 8/8  3 dead letters, about 13 s left`. Pure. */
+export function drawLine({ progress, elapsedMs, leftMs }: LiveState): string {
+  const share = shareOf(progress);
+  const percent = share === null ? "..%" : `${String(Math.floor(share * 100))}%`;
+  const tokens = progress.definitions
+    .filter((definition) => definition.held > 0)
+    .map(
+      ({ name, held, limit }) =>
+        `${printable(name)} ${String(held)}/${limit === null ? "-" : String(limit)}`,
+    );
+  const dead = progress.definitions.reduce((sum, definition) => sum + definition.dead, 0);
+  const left = leftMs === null ? "" : `, about ${formatDuration(leftMs)} left`;
+  const parts = [formatDuration(elapsedMs), percent, describeWork(progress), tokens.join(", ")];
+  const known = parts.filter((part) => part !== "").join("  ");
+  return `${known}  ${String(dead)} dead letters${left}`;
+}

@@ -1,0 +1,286 @@
+import {
+  InvalidArgumentError,
+  SchemaError,
+  StoreConflictError,
+  StoreContractError,
+  StoreUnavailableError,
+  StoreUncertainError,
+  TaskgateError,
+} from "../../core/errors";
+
+/**
+ * Had the request been sent when it failed? Only then may it have had an effect.
+ * `undone`: it had, inside a transaction that can't be committed any more.
+ */
+export type Sent = "sent" | "not sent" | "undone";
+
+/** One error of the server, or of the driver when it has no number. */
+interface ServerError {
+  readonly number: number;
+  /** Severity; from 20 the server ends the connection. */
+  readonly severity: number;
+  readonly message: string;
+}
+
+/** THROW 504nn of the procedures; TGnnn on PostgreSQL. */
+const ownErrors: Readonly<Record<number, (message: string, cause: unknown) => TaskgateError>> = {
+  50404: (message, cause) =>
+    new InvalidArgumentError(message, { code: "TASKGATE_ARG_UNKNOWN", cause }),
+  50409: (message, cause) =>
+    new InvalidArgumentError(message, { code: "TASKGATE_ARG_CONFLICT", cause }),
+  50413: (message, cause) =>
+    new InvalidArgumentError(message, { code: "TASKGATE_ARG_TOO_LARGE", cause }),
+  50422: (message, cause) => new InvalidArgumentError(message, { cause }),
+  50490: (message, cause) =>
+    new StoreContractError(message, { code: "TASKGATE_STORE_CONTEXT", cause }),
+};
+
+/** Undone by the server, worth another try at once: deadlock, snapshot conflict, in-memory write conflict. */
+const conflicts = new Set([1205, 3960, 3961, 41302]);
+/** A lock stayed taken for longer than LOCK_TIMEOUT. */
+const lockTimeout = 1222;
+/** Two calls with one operation id at once: the second reads the first one's answer when it is repeated. */
+const duplicateKeys = new Set([2601, 2627]);
+const operationKey = /\b(?:PK_Operation|UQ_[A-Za-z]+_OperationId)\b/;
+
+/** Refused or undone by the server, nothing happened: no lock memory, no worker, throttled, log or disk full, read-only. */
+const unavailable = new Set([
+  701, 1105, 1204, 3906, 3908, 8645, 8651, 9002, 10928, 10929, 10936, 40501, 40544, 40549, 40550,
+  40551, 40552, 40553, 49918, 49919, 49920,
+]);
+/** Failover or reconfiguration under the request: its commit may have won the race. */
+const uncertain = new Set([
+  596, 615, 926, 4221, 6005, 40020, 40143, 40166, 40197, 40540, 40611, 40612, 40613, 40614, 64, 233,
+  10053, 10054, 10060,
+]);
+/** From here on the server ends the connection itself. */
+const fatalSeverity = 20;
+
+/** Procedures or rights are missing. */
+const schemaMissing = new Set([208, 229, 230, 2812]);
+/** The caller's data: null, out of range, too long, not convertible, not JSON, against a check. */
+const badData = new Set([220, 241, 245, 515, 547, 2628, 8114, 8115, 8152, 13609]);
+/** Say only that a statement or a transaction ended because of an error beside them. */
+const followers = new Set([266, 3621, 3903, 3930, 3998]);
+
+/** Of the driver: a value it refuses before anything is sent. */
+const badValueCodes = new Set(["EPARAM", "EARGS", "EINJECT"]);
+/** Of the driver: nothing was sent, because there was no usable connection. */
+const unsentCodes = new Set(["ENOTOPEN", "ECONNCLOSED", "EINVALIDSTATE", "ELOGIN", "EFEDAUTH"]);
+/** Of the driver: the transaction isn't there, or a second statement runs in it. */
+const transactionCodes = new Set(["EABORT", "ENOTBEGUN", "EALREADYBEGUN", "EREQINPROG"]);
+
+/** A refused login has no number in the driver's error: what the server had said before, by that error. */
+const loginErrors = new WeakMap<Error, readonly ServerError[]>();
+
+/** Notes what the server said before a login failed with `error`. */
+export function rememberLoginErrors(error: Error, messages: readonly unknown[]): void {
+  loginErrors.set(error, messages.map(readServerError).filter(isPresent));
+}
+
+/**
+ * Maps what `mssql` throws to the product's errors (sql-core table of errors). The original stays as `cause`.
+ * All numbers count: the driver throws the last error of the server and keeps the earlier ones beside it.
+ */
+export function mapMssqlError(error: unknown, sent: Sent): TaskgateError {
+  const own = findOwn(error);
+  if (own !== null) return own;
+  const errors = serverErrorsOf(error);
+  const find = (numbers: { has: (number: number) => boolean }): ServerError | undefined =>
+    errors.find((entry) => numbers.has(entry.number));
+
+  const raised = errors.find((entry) => entry.number in ownErrors);
+  const create = raised === undefined ? undefined : ownErrors[raised.number];
+  if (raised !== undefined && create !== undefined) return create(raised.message, error);
+
+  const locked = errors.find((entry) => entry.number === lockTimeout);
+  // A lock that stays taken is an answer of its own (`busy`): repeating at once would only wait again.
+  if (locked !== undefined) {
+    return new StoreConflictError(`SQL Server gave up waiting for a lock: ${locked.message}`, {
+      cause: error,
+      details: { isLockTimeout: true },
+    });
+  }
+  const conflict = find(conflicts) ?? errors.find(isSameOperation);
+  if (conflict !== undefined) {
+    return new StoreConflictError(`SQL Server undid the call (${describe(conflict)}`, {
+      cause: error,
+    });
+  }
+  return mapState(error, sent, errors);
+}
+
+/** What to say of a transaction that is over before its commit, by what ended it (undefined: a statement of its own). */
+export function transactionOver(reason: unknown): TaskgateError {
+  const text = "The transaction is over: nothing of it will be committed";
+  if (reason === undefined) {
+    return new StoreContractError(
+      "The transaction is over: a statement in it ended it with COMMIT or ROLLBACK",
+      { code: "TASKGATE_STORE_CONTEXT" },
+    );
+  }
+  const mapped = mapMssqlError(reason, "undone");
+  const message = `${text}. It ended by: ${mapped.message}`;
+  if (mapped instanceof StoreConflictError)
+    return new StoreConflictError(message, { cause: reason });
+  if (mapped instanceof StoreUnavailableError) {
+    return new StoreUnavailableError(message, { cause: reason });
+  }
+  return new StoreContractError(message, { code: "TASKGATE_STORE_CONTEXT", cause: reason });
+}
+
+/** Is this the server's error `number`, last or earlier? */
+export function hasNumber(error: unknown, number: number): boolean {
+  return serverErrorsOf(error).some((entry) => entry.number === number);
+}
+
+/** The part that depends on whether the request was sent, and what is nobody's fault but ours. */
+function mapState(error: unknown, sent: Sent, errors: readonly ServerError[]): TaskgateError {
+  const isUnavailable = errors.find((entry) => unavailable.has(entry.number));
+  if (isUnavailable !== undefined) {
+    return new StoreUnavailableError(`SQL Server can't be used now (${describe(isUnavailable)}`, {
+      cause: error,
+    });
+  }
+  const isUncertain = errors.find(
+    (entry) => uncertain.has(entry.number) || entry.severity >= fatalSeverity,
+  );
+  if (isUncertain !== undefined && sent === "sent") {
+    return new StoreUncertainError(
+      `SQL Server ended the connection before the answer came (${describe(isUncertain)}`,
+      { cause: error },
+    );
+  }
+  if (isUncertain !== undefined) {
+    return new StoreUnavailableError(`SQL Server can't be used now (${describe(isUncertain)}`, {
+      cause: error,
+    });
+  }
+  if (sent === "not sent") return notReached(error, errors);
+  return mapStatement(error, errors) ?? mapDriver(error, sent);
+}
+
+function mapStatement(error: unknown, errors: readonly ServerError[]): TaskgateError | null {
+  const missing = errors.find((entry) => schemaMissing.has(entry.number));
+  if (missing !== undefined) {
+    return new SchemaError(
+      "TASKGATE_SCHEMA_MISSING",
+      `The database lacks Taskgate's procedures or the right to call them (${missing.message}). Run \`npx taskgate migrate\`.`,
+    );
+  }
+  const bad = errors.find((entry) => badData.has(entry.number));
+  if (bad !== undefined) {
+    return new InvalidArgumentError(`SQL Server refused a value: ${bad.message}`, { cause: error });
+  }
+  const other = errors.find((entry) => !followers.has(entry.number)) ?? errors[0];
+  if (other === undefined) return null;
+  return new StoreContractError(`SQL Server failed (${describe(other)}`, { cause: error });
+}
+
+/** Errors of the driver itself. */
+function mapDriver(error: unknown, sent: Sent): TaskgateError {
+  const code = codeOf(error);
+  const message = messageOf(error);
+  if (badValueCodes.has(code)) {
+    return new InvalidArgumentError(`The driver refused a value: ${message}`, { cause: error });
+  }
+  if (transactionCodes.has(code)) {
+    const reason = code === "EABORT" ? originalOf(error) : undefined;
+    if (reason !== undefined) return transactionOver(reason);
+    return new StoreContractError(`The transaction can't be used: ${message}`, {
+      code: "TASKGATE_STORE_CONTEXT",
+      cause: error,
+    });
+  }
+  // An answer that only says "failed": the driver has neither number nor text.
+  if (code === "UNKNOWN") {
+    return new StoreContractError(`SQL Server failed without saying why: ${message}`, {
+      cause: error,
+    });
+  }
+  if (sent === "undone" || unsentCodes.has(code)) {
+    return new StoreUnavailableError(`The connection to SQL Server was lost: ${message}`, {
+      cause: error,
+    });
+  }
+  return new StoreUncertainError(
+    `The connection to SQL Server was lost before the answer came: ${message}`,
+    { cause: error },
+  );
+}
+
+function notReached(error: unknown, errors: readonly ServerError[]): TaskgateError {
+  const code = codeOf(error);
+  if (badValueCodes.has(code)) return mapDriver(error, "not sent");
+  const said = errors.map((entry) => ` (${describe(entry)}`).join(",");
+  return new StoreUnavailableError(`SQL Server can't be reached: ${messageOf(error)}${said}`, {
+    cause: error,
+  });
+}
+
+/** `1205): Transaction was deadlocked`; the caller has opened the bracket. */
+function describe(entry: ServerError): string {
+  return `${String(entry.number)}): ${entry.message}`;
+}
+
+function isSameOperation(entry: ServerError): boolean {
+  return duplicateKeys.has(entry.number) && operationKey.test(entry.message);
+}
+
+/** The product's own errors pass, also when the driver has wrapped them. */
+function findOwn(error: unknown): TaskgateError | null {
+  if (error instanceof TaskgateError) return error;
+  const original = originalOf(error);
+  return original instanceof TaskgateError ? original : null;
+}
+
+/** The last error of the server first, then the earlier ones, then what it said when it refused a login. */
+function serverErrorsOf(error: unknown): ServerError[] {
+  if (!(error instanceof Error)) return [];
+  const earlier: unknown = "precedingErrors" in error ? error.precedingErrors : undefined;
+  const all = [error, ...(Array.isArray(earlier) ? (earlier as unknown[]) : [])];
+  const original = originalOf(error);
+  const login = loginErrors.get(error) ?? (original && loginErrors.get(original)) ?? [];
+  return [...all.map(readServerError).filter(isPresent), ...login];
+}
+
+/** `number` is the server's only when it is a number: a lost connection has the text "ECONNRESET" there. */
+function readServerError(value: unknown): ServerError | null {
+  if (typeof value !== "object" || value === null || !("number" in value)) return null;
+  if (typeof value.number !== "number") return null;
+  const severity = "class" in value && typeof value.class === "number" ? value.class : 0;
+  const message = "message" in value && typeof value.message === "string" ? value.message : "";
+  return { number: value.number, severity, message };
+}
+
+function isPresent<Value>(value: Value | null): value is Value {
+  return value !== null;
+}
+
+function originalOf(error: unknown): Error | undefined {
+  if (!(error instanceof Error) || !("originalError" in error)) return undefined;
+  return error.originalError instanceof Error ? error.originalError : undefined;
+}
+
+function codeOf(error: unknown): string {
+  for (const candidate of [error, ...partsOf(error)]) {
+    if (candidate instanceof Error && "code" in candidate && typeof candidate.code === "string") {
+      return candidate.code;
+    }
+  }
+  return "";
+}
+
+/** A token that can't be had comes as several errors in one, without a text of its own. */
+function partsOf(error: unknown): unknown[] {
+  const original = originalOf(error) ?? error;
+  return original instanceof AggregateError ? (original.errors as unknown[]) : [];
+}
+
+function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (error.message !== "") return error.message;
+  return partsOf(error)
+    .map((part) => (part instanceof Error ? part.message : String(part)))
+    .join(" ");
+}

@@ -1,0 +1,523 @@
+import { describe, expect, test } from "@jest/globals";
+import type { TaskId } from "../../shared/core/ids";
+import type { EnqueueTasksInput, NewTask, StoreTransaction } from "../../shared/ports/task-store";
+import {
+  at,
+  define,
+  done,
+  enqueue,
+  enqueueOne,
+  factsOf,
+  idsOf,
+  only,
+  operationId,
+  startWorker,
+  stateOf,
+  statusOf,
+} from "../support/builders";
+import { expectError } from "../support/expect-error";
+import { createGate, within } from "../support/gate";
+import { testWith, useStore } from "../support/store-setup";
+import type { StoreSetup, TestStore } from "../support/store-setup";
+
+/** Enqueue and completion inside a user's own transaction. */
+export function describeTransactions(setup: StoreSetup): void {
+  describe("a user's transaction that enqueues", () => {
+    describeEnqueue(setup);
+  });
+  describe("a user's transaction that completes", () => {
+    describeComplete(setup);
+  });
+  describe("a user's transaction that stays open", () => {
+    describeOpen(setup);
+  });
+  describe("a user's transaction", () => {
+    describeRules(setup);
+  });
+}
+
+function input(name: string, tasks: Partial<NewTask>[] = [{}]): EnqueueTasksInput {
+  return {
+    name,
+    build: 1,
+    operationId: null,
+    tasks: tasks.map((task) => ({ payload: null, ...task })),
+  };
+}
+
+/** Opens a transaction, does `first` in it, and leaves it open until `finish`. */
+async function openTransaction<Result>(
+  opened: TestStore,
+  first: (transaction: StoreTransaction) => Promise<Result>,
+): Promise<{ result: Result; finish: () => Promise<void>; abandon: () => Promise<void> }> {
+  const ready = createGate();
+  const go = createGate();
+  const results: Result[] = [];
+  const stop = new Error("abandoned");
+  let isAbandoned = false;
+  const running = opened.store.transaction(async (transaction) => {
+    results.push(await first(transaction));
+    ready.open();
+    await go.opened;
+    if (isAbandoned) throw stop;
+  });
+  await Promise.race([ready.opened, running]);
+  return {
+    result: only(results),
+    finish: async () => {
+      go.open();
+      await running;
+    },
+    abandon: async () => {
+      isAbandoned = true;
+      go.open();
+      await expect(running).rejects.toBe(stop);
+    },
+  };
+}
+
+function describeEnqueue(setup: StoreSetup): void {
+  const open = useStore(setup);
+
+  test("Q2: commit: the tasks are there, and were not before", async () => {
+    const { store } = open();
+    const name = await define(store);
+    const answer = await store.transaction(async (transaction) => {
+      const inside = await store.enqueueTasks(input(name, [{}, { runInMs: 5_000 }]), transaction);
+      expect(await statusOf(store, name)).toMatchObject({ ready: 0, scheduled: 0 });
+      return inside;
+    });
+    expect(answer.outcomes).toEqual(["enqueued", "enqueued"]);
+    expect(await stateOf(store, at(answer.taskIds, 0))).toBe("ready");
+    expect(await stateOf(store, at(answer.taskIds, 1))).toBe("scheduled");
+  });
+
+  test("Q2: rollback: nothing is left, and what the body threw comes out unchanged", async () => {
+    const { store } = open();
+    const name = await define(store);
+    const reason = new Error("changed my mind");
+    const call = store.transaction(async (transaction) => {
+      await store.enqueueTasks(input(name, [{}, { group: "g" }, { dedupeKey: "k" }]), transaction);
+      throw reason;
+    });
+    await expect(call).rejects.toBe(reason);
+    expect(await statusOf(store, name)).toMatchObject({ ready: 0, scheduled: 0, waiting: 0 });
+    const again = await store.enqueueTasks(input(name, [{ dedupeKey: "k" }]));
+    expect(again.outcomes).toEqual(["enqueued"]);
+  });
+
+  test("several calls of one transaction are committed together, in order", async () => {
+    const { store } = open();
+    const one = await define(store, { limit: 5 });
+    const two = await define(store);
+    const ids = await store.transaction(async (transaction) => {
+      const first = await store.enqueueTasks(input(one, [{}, {}]), transaction);
+      await store.enqueueTasks(input(two), transaction);
+      const second = await store.enqueueTasks(input(one), transaction);
+      return [...first.taskIds, ...second.taskIds];
+    });
+    const worker = await startWorker(store, one, { want: 5 });
+    expect(idsOf(await worker.claim(5))).toEqual(ids);
+    expect((await statusOf(store, two)).ready).toBe(1);
+  });
+
+  test("P6: a repeat of the operation id outside gives the first answer; after a rollback it is free", async () => {
+    const { store } = open();
+    const name = await define(store);
+    const committed = { ...input(name, [{}, {}]), operationId: operationId() };
+    const first = await store.transaction((transaction) => store.enqueueTasks(committed, transaction));
+    expect(await store.enqueueTasks(committed)).toEqual(first);
+    expect((await statusOf(store, name)).ready).toBe(2);
+    const undone = { ...input(name), operationId: operationId() };
+    const reason = new Error("no");
+    const rolledBack = store.transaction(async (transaction) => {
+      await store.enqueueTasks(undone, transaction);
+      throw reason;
+    });
+    await expect(rolledBack).rejects.toBe(reason);
+    await store.enqueueTasks(undone);
+    expect((await statusOf(store, name)).ready).toBe(3);
+  });
+
+  for (const isKnown of [false, true]) {
+    test(`design 10.16: grouped tasks enter as due now (the group is ${isKnown ? "known" : "new"}) and are claimed in order`, async () => {
+      const { store } = open();
+      const name = await define(store, { limit: 5 });
+      const worker = await startWorker(store, name, { want: 5 });
+      if (isKnown) {
+        await enqueue(store, name, [{ group: "g" }]);
+        await worker.complete(await worker.claim(1));
+      }
+      const answer = await store.transaction((transaction) =>
+        store.enqueueTasks(input(name, [{ group: "g" }, { group: "g" }, {}]), transaction),
+      );
+      expect(answer.nextDueMs).toBe(0);
+      expect(await statusOf(store, name)).toMatchObject({ ready: 1, scheduled: 2, nextDueMs: 0 });
+      const [first, second, plain] = answer.taskIds;
+      const claimed = await worker.claim(5);
+      expect(idsOf(claimed)).toEqual([first, plain]);
+      expect(only(claimed.filter((task) => task.isGrouped)).taskId).toBe(first);
+      expect(idsOf((await worker.complete(claimed, 5)).claimed)).toEqual([second]);
+    });
+  }
+
+  test("grouped tasks of a global group, enqueued by two definitions' transactions", async () => {
+    const { store } = open();
+    const one = await define(store);
+    const two = await define(store);
+    const task = [{ group: "partner", groupScope: "global" as const }];
+    const ids: TaskId[] = [];
+    for (const name of [one, two]) {
+      const answer = await store.transaction((transaction) =>
+        store.enqueueTasks(input(name, task), transaction),
+      );
+      ids.push(at(answer.taskIds, 0));
+    }
+    await store.promoteScheduled({ name: one, most: 10 });
+    await store.promoteScheduled({ name: two, most: 10 });
+    expect(await stateOf(store, at(ids, 0))).toBe("ready");
+    expect(await stateOf(store, at(ids, 1))).toBe("waiting");
+  });
+
+  test("a due task of a transaction starts a worker that needs ready tasks", async () => {
+    const { store } = open();
+    const name = await define(store);
+    await store.transaction((transaction) =>
+      store.enqueueTasks(input(name, [{ group: "new" }]), transaction),
+    );
+    const worker = await startWorker(store, name, { needsReady: true });
+    expect(await worker.claim(1)).toHaveLength(1);
+  });
+}
+
+function describeComplete(setup: StoreSetup): void {
+  const open = useStore(setup);
+
+  test("commit: the task is done; rollback: it is claimed as before and may be completed later", async () => {
+    const { store } = open();
+    const name = await define(store);
+    await enqueue(store, name, 1);
+    const worker = await startWorker(store, name);
+    const task = await worker.claimOne();
+    const call = { executionId: worker.executionId, ...done(task) };
+    const reason = new Error("no");
+    const undone = store.transaction(async (transaction) => {
+      expect((await store.completeTask(call, transaction)).status).toBe("done");
+      throw reason;
+    });
+    await expect(undone).rejects.toBe(reason);
+    expect(await stateOf(store, task.taskId)).toBe("claimed");
+    const status = await store.transaction(
+      async (transaction) => (await store.completeTask(call, transaction)).status,
+    );
+    expect(status).toBe("done");
+    expect(await stateOf(store, task.taskId)).toBe("done");
+    expect((await store.completeTask(call)).status).toBe("again");
+  });
+
+  test("design 10.15: children and the completion are written together, or neither", async () => {
+    const { store } = open();
+    const name = await define(store, { limit: 1 });
+    await enqueue(store, name, 1);
+    const worker = await startWorker(store, name);
+    const task = await worker.claimOne();
+    const call = { executionId: worker.executionId, ...done(task) };
+    const attempt = (fails: boolean) =>
+      store.transaction(async (transaction) => {
+        await store.enqueueTasks(input(name, [{ kind: "child" }]), transaction);
+        await store.completeTask(call, transaction);
+        if (fails) throw new Error("crash");
+      });
+    await expect(attempt(true)).rejects.toThrow("crash");
+    expect(await statusOf(store, name)).toMatchObject({ ready: 0, claimed: 1, done: 0 });
+    await attempt(false);
+    expect(await statusOf(store, name)).toMatchObject({ ready: 1, claimed: 0, done: 1 });
+  });
+
+  test("the hand-over of its group is committed with it", async () => {
+    const { store } = open();
+    const name = await define(store);
+    const [, next] = await enqueue(store, name, [{ group: "g" }, { group: "g" }]);
+    if (next === undefined) throw new Error("two tasks expected");
+    const worker = await startWorker(store, name);
+    const call = { executionId: worker.executionId, ...done(await worker.claimOne()) };
+    await store.transaction(async (transaction) => {
+      await store.completeTask(call, transaction);
+      expect(await stateOf(store, next)).toBe("waiting");
+    });
+    expect(await stateOf(store, next)).toBe("ready");
+  });
+
+  testWith(setup, "raw sql")("the user's own rows are committed with it, or neither", async () => {
+    const opened = open();
+    const { store } = opened;
+    await opened.raw("create table if not exists public.orders (id int); delete from public.orders");
+    const name = await define(store);
+    await enqueue(store, name, 1);
+    const worker = await startWorker(store, name);
+    const task = await worker.claimOne();
+    const attempt = (executionId = worker.executionId) =>
+      store.transaction(async (transaction) => {
+        await transaction.query("insert into public.orders (id) values ($1)", [7]);
+        const { status } = await store.completeTask({ executionId, ...done(task) }, transaction);
+        if (status === "fenced") throw new Error("fenced");
+        return transaction.query("select id from public.orders");
+      });
+    const stranger = await startWorker(store, name);
+    await expect(attempt(stranger.executionId)).rejects.toThrow("fenced");
+    expect(await opened.raw("select id from public.orders")).toEqual([]);
+    expect(await attempt()).toEqual([{ id: 7 }]);
+    expect(await opened.raw("select id from public.orders")).toEqual([{ id: 7 }]);
+    expect(await stateOf(store, task.taskId)).toBe("done");
+  });
+}
+
+function describeOpen(setup: StoreSetup): void {
+  const open = useStore(setup);
+  const lockTest = testWith(setup, "row locks");
+
+  test("K7: its tasks are claimed by nobody, and nobody waits for it", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { limit: 5 });
+    const before = await enqueueOne(store, name);
+    const pending = await openTransaction(opened, (transaction) =>
+      store.enqueueTasks(input(name, [{ priority: 1 }]), transaction),
+    );
+    const worker = await startWorker(store, name, { want: 5 });
+    expect(idsOf(await within(500, worker.claim(5)))).toEqual([before]);
+    await pending.finish();
+    expect(idsOf(await worker.claim(5))).toEqual(pending.result.taskIds);
+  });
+
+  test("design 10.16: with a new group's key, it keeps no other enqueue of that key waiting", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { limit: 5 });
+    const pending = await openTransaction(opened, (transaction) =>
+      store.enqueueTasks(input(name, [{ group: "new" }]), transaction),
+    );
+    const [other] = await within(500, enqueue(store, name, [{ group: "new" }]));
+    if (other === undefined) throw new Error("nothing enqueued");
+    expect(await stateOf(store, other)).toBe("ready");
+    await pending.finish();
+    await store.promoteScheduled({ name, most: 10 });
+    expect(await stateOf(store, at(pending.result.taskIds, 0))).toBe("waiting");
+  });
+
+  test("design 10.16: with a known group's key, it keeps no completion of that group waiting", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { limit: 5 });
+    await enqueue(store, name, [{ group: "g" }, { group: "g" }]);
+    const worker = await startWorker(store, name, { want: 5 });
+    const claimed = await worker.claim(1);
+    const pending = await openTransaction(opened, (transaction) =>
+      store.enqueueTasks(input(name, [{ group: "g" }]), transaction),
+    );
+    expect((await within(500, worker.complete(claimed, 5))).claimed).toHaveLength(1);
+    await pending.abandon();
+    expect((await statusOf(store, name)).scheduled).toBe(0);
+  });
+
+  test("with a duplicate, it doesn't keep the first task from ending", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store);
+    await enqueue(store, name, [{ dedupeKey: "k" }]);
+    const worker = await startWorker(store, name);
+    const claimed = await worker.claim(1);
+    const pending = await openTransaction(opened, (transaction) =>
+      store.enqueueTasks(input(name, [{ dedupeKey: "k" }]), transaction),
+    );
+    expect(pending.result.outcomes).toEqual(["duplicate"]);
+    expect((await within(500, worker.complete(claimed))).status).toBe("done");
+    await pending.abandon();
+  });
+
+  lockTest("Q1: with a key, another enqueue of that key waits for it and then gets its id", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store);
+    const pending = await openTransaction(opened, (transaction) =>
+      store.enqueueTasks(input(name, [{ dedupeKey: "k" }]), transaction),
+    );
+    const waiting = store.enqueueTasks(input(name, [{ dedupeKey: "k" }]));
+    await pending.finish();
+    expect(await waiting).toMatchObject({ outcomes: ["duplicate"], taskIds: pending.result.taskIds });
+  });
+
+  lockTest("a key that is freed while an enqueue waits for another key is taken by it", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store);
+    const first = await enqueueOne(store, name, { dedupeKey: "a" });
+    const worker = await startWorker(store, name);
+    const claimed = await worker.claim(1);
+    const pending = await openTransaction(opened, (transaction) =>
+      store.enqueueTasks(input(name, [{ dedupeKey: "z" }]), transaction),
+    );
+    const waiting = store.enqueueTasks(input(name, [{ dedupeKey: "a" }, { dedupeKey: "z" }]));
+    await untilSomebodyWaits(opened);
+    await worker.complete(claimed);
+    await pending.finish();
+    const answer = await waiting;
+    expect(answer.outcomes).toEqual(["enqueued", "duplicate"]);
+    expect(at(answer.taskIds, 0)).not.toBe(first);
+    const third = await store.enqueueTasks(input(name, [{ dedupeKey: "a" }]));
+    expect(third).toMatchObject({ outcomes: ["duplicate"], taskIds: [at(answer.taskIds, 0)] });
+  });
+
+  lockTest("with a completion: the heartbeat says busy and goes on with others, a reclaim passes it over", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { limit: 5, leaseMs: 10_000 });
+    await enqueue(store, name, 1);
+    const worker = await startWorker(store, name);
+    const other = await startWorker(store, name);
+    const call = { executionId: worker.executionId, ...done(await worker.claimOne()) };
+    const pending = await openTransaction(opened, (transaction) =>
+      store.completeTask(call, transaction),
+    );
+    const executions = [worker, other].map(({ executionId }) => ({ executionId, started: [] }));
+    const beat = await within(500, store.heartbeat({ executions }));
+    const statuses = new Map(beat.executions.map((entry) => [entry.executionId, entry.status]));
+    expect(statuses.get(worker.executionId)).toBe("busy");
+    expect(statuses.get(other.executionId)).toBe("renewed");
+    await opened.advance(10_001);
+    expect(await within(500, store.reclaimExpired({ most: 10 }))).toMatchObject({ executions: 1 });
+    await pending.finish();
+    expect(await stateOf(store, call.taskId)).toBe("done");
+    expect((await worker.beat()).status).toBe("renewed");
+  });
+
+  lockTest("with a completion of a group's task: a claim of others doesn't wait for it", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { limit: 5 });
+    await enqueue(store, name, [{ group: "g" }, { group: "g" }, {}]);
+    const worker = await startWorker(store, name);
+    const call = { executionId: worker.executionId, ...done(await worker.claimOne()) };
+    const pending = await openTransaction(opened, (transaction) =>
+      store.completeTask(call, transaction),
+    );
+    const other = await startWorker(store, name, { want: 3 });
+    expect(await within(500, other.claim(5))).toHaveLength(1);
+    await pending.finish();
+    expect(await other.claim(5)).toHaveLength(1);
+  });
+
+  lockTest("busy: a group that is locked too long: nothing happened, and the same call number may be used again", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { limit: 5, groupSlots: 2 });
+    await enqueue(store, name, [{ group: "g" }, { group: "g" }, { group: "g" }]);
+    const holder = await startWorker(store, name);
+    const call = { executionId: holder.executionId, ...done(await holder.claimOne()) };
+    const worker = await startWorker(store, name);
+    const claimed = await worker.claim(1);
+    const pending = await openTransaction(opened, (transaction) =>
+      store.completeTask(call, transaction),
+    );
+    const report = { done: claimed.map((task) => done(task)), want: 1 };
+    expect(await within(6_000, worker.work(report))).toMatchObject({ status: "busy", claimed: [] });
+    expect(await stateOf(store, at(claimed, 0).taskId)).toBe("claimed");
+    await pending.finish();
+    expect(await worker.again(report)).toMatchObject({ status: "claimed", refused: [] });
+  });
+}
+
+/** Waits until a backend of this database waits for a lock. */
+async function untilSomebodyWaits(opened: TestStore): Promise<void> {
+  for (let look = 0; look < 1_000; look += 1) {
+    const rows = await opened.raw(
+      "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+    );
+    if (rows.length > 0) return;
+  }
+  throw new Error("Nobody waits");
+}
+
+function describeRules(setup: StoreSetup): void {
+  const open = useStore(setup);
+
+  test("gives the result of its body", async () => {
+    const { store } = open();
+    expect(await store.transaction(() => Promise.resolve("result"))).toBe("result");
+    expect(await store.transaction((transaction) => Promise.resolve(transaction.dialect))).toBe(setup.dialect);
+  });
+
+  test("bad input inside throws as outside, and nothing is committed", async () => {
+    const { store } = open();
+    const name = await define(store);
+    const call = store.transaction(async (transaction) => {
+      await store.enqueueTasks(input(name), transaction);
+      await store.enqueueTasks(input(name, [{ payload: "7" }]), transaction);
+    });
+    await expectError(call, { code: "TASKGATE_ARG_INVALID", field: "payload", value: 7 });
+    expect((await statusOf(store, name)).ready).toBe(0);
+  });
+
+  test("another store's transaction is refused", async () => {
+    const { store } = open();
+    const name = await define(store);
+    const foreign: StoreTransaction = { dialect: setup.dialect, query: () => Promise.resolve([]) };
+    await expectError(store.enqueueTasks(input(name), foreign), { code: "TASKGATE_ARG_INVALID" });
+    expect((await statusOf(store, name)).ready).toBe(0);
+  });
+
+  test("ten at once don't mix", async () => {
+    const { store } = open();
+    const name = await define(store);
+    const calls = Array.from({ length: 10 }, (_, index) =>
+      store
+        .transaction(async (transaction) => {
+          const answer = await store.enqueueTasks(
+            input(name, [{ kind: `k${String(index)}` }]),
+            transaction,
+          );
+          if (index % 2 === 1) throw new Error("odd");
+          return at(answer.taskIds, 0);
+        })
+        .catch(() => null),
+    );
+    const ids = (await Promise.all(calls)).flatMap((id) => id ?? []);
+    const kinds: string[] = [];
+    for (const id of ids) kinds.push((await factsOf(store, id)).kind);
+    expect(kinds.sort()).toEqual(["k0", "k2", "k4", "k6", "k8"]);
+    expect((await statusOf(store, name)).ready).toBe(5);
+  });
+
+  testWith(setup, "raw sql")("the user's statement gives plain rows, and its errors pass unchanged", async () => {
+    const { store } = open();
+    const rows = await store.transaction((transaction) =>
+      transaction.query("select $1::int + 1 as n, $2::text as t", [41, "\u{1f680}"]),
+    );
+    expect(rows).toEqual([{ n: 42, t: "\u{1f680}" }]);
+    await expect(
+      store.transaction((transaction) => transaction.query("select 1 / 0")),
+    ).rejects.toMatchObject({ code: "22012" });
+  });
+
+  testWith(setup, "raw sql")("design 10.16: another isolation level than read committed is refused", async () => {
+    const { store } = open();
+    const name = await define(store);
+    await enqueue(store, name, [{ group: "g" }, { group: "g" }]);
+    const worker = await startWorker(store, name);
+    const call = { executionId: worker.executionId, ...done(await worker.claimOne()) };
+    const calls = [
+      (transaction: StoreTransaction) => store.enqueueTasks(input(name), transaction),
+      (transaction: StoreTransaction) => store.completeTask(call, transaction),
+    ];
+    for (const level of ["repeatable read", "serializable"]) {
+      for (const inside of calls) {
+        const attempt = store.transaction(async (transaction) => {
+          await transaction.query(`set transaction isolation level ${level}`);
+          return inside(transaction);
+        });
+        await expectError(attempt, { code: "TASKGATE_STORE_CONTEXT", value: level });
+      }
+    }
+    expect(await stateOf(store, call.taskId)).toBe("claimed");
+  });
+}
