@@ -150,9 +150,11 @@ export function readNothing(input: unknown): ReadResult<null> {
  */
 export function readHint(message: unknown): ReadResult<HintMessage> {
   const parsed = parseMessage(message);
-  if (typeof parsed === "string" || typeof parsed === "number") {
+  if (typeof parsed === "string" || Number.isSafeInteger(parsed)) {
     const name = readDefinitionName(String(parsed));
-    if (name.ok) return { ok: true, value: { taskDefinition: name.value } };
+    // What starts like JSON is a damaged hint, not a name.
+    if (name.ok && !looksLikeJson(name.value))
+      return { ok: true, value: { taskDefinition: name.value } };
     return refused("message", message, `{ "taskDefinition": name } or a name alone`);
   }
   const reader = ObjectReader.open(parsed, {
@@ -257,7 +259,7 @@ function readEvent(input: unknown, place: { path: string; problems: Problem[] })
 function parseMessage(message: unknown): unknown {
   let value = message;
   for (let round = 0; round < 2; round += 1) {
-    if (typeof value !== "string" || !/^\s*["{[]/.test(value)) break;
+    if (typeof value !== "string" || !looksLikeJson(value)) break;
     try {
       value = JSON.parse(value);
     } catch {
@@ -265,4 +267,8 @@ function parseMessage(message: unknown): unknown {
     }
   }
   return value;
+}
+
+function looksLikeJson(text: string): boolean {
+  return /^\s*["{[]/.test(text);
 }

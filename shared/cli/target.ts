@@ -80,13 +80,8 @@ function readLocalRun(folder: string): LocalRun | null {
   try {
     text = readFileSync(join(folder, ".taskgate", "local.json"), "utf8");
   } catch (error) {
-    if (
-      error instanceof Error &&
-      "code" in error &&
-      (error.code === "ENOENT" || error.code === "ENOTDIR")
-    ) {
-      return null;
-    }
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ENOTDIR") return null;
     throw error;
   }
   const run = parseLocalRun(text);

@@ -45,7 +45,7 @@ function parseToken(parts: readonly string[], text: string): Token {
   const grantee = parts.find((part) => granteePart.test(part));
   if (id === undefined || status === undefined || grantee === undefined) {
     throw new StoreContractError(
-      `execution_tokens: not a list of I:,S:,G: triples (${[...text].slice(0, 200).join("")})`,
+      `execution_tokens: not a list of I:,S:,G: triples (${Array.from(text).slice(0, 200).join("")})`,
     );
   }
   return {

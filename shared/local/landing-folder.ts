@@ -9,7 +9,7 @@ import type { SampleFile } from "./sample";
 
 /** The event of a landed file, as the queue `taskgate-ingest` takes it. */
 export interface LandedEvent {
-  readonly id: string;
+  readonly eventId: string;
   readonly source: "landing";
   readonly type: "file-landed";
   readonly subject: string;
@@ -124,7 +124,7 @@ export class LandingFolder {
       const time = new Date().toISOString();
       const data = { path, sha256 };
       await this.#options.onEvent({
-        id,
+        eventId: id,
         source: "landing",
         type: "file-landed",
         subject: name,

@@ -19,7 +19,7 @@ export function resolveBuild(
   try {
     text = readFileSync(path, "utf8");
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return 0;
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return 0;
     throw error;
   }
   const build = readBuild(text);

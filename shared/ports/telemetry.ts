@@ -14,7 +14,10 @@ export interface Telemetry {
     options: SpanOptions,
     body: (span: TelemetrySpan) => Promise<Result>,
   ): Promise<Result>;
-  /** Runs `body` within the trace of `traceParent` without a span of its own, where somebody else writes it. */
+  /**
+   * Runs `body` within the trace of `traceParent` without a span of its own, where somebody else writes that. null or a
+   * malformed one: outside every trace, for what serves many, such as a heartbeat.
+   */
   within<Result>(traceParent: string | null, body: () => Result): Result;
   /** The W3C traceparent of the span that is active now, or null: goes with an enqueue. */
   currentTraceParent(): string | null;

@@ -53,6 +53,15 @@ export interface TaskKind<Payload = unknown> {
   readonly run: (payload: Payload, context: TaskContext) => Promise<HandlerResult>;
 }
 
+/** A kind whose payload type is its own business: what tables of kinds hold. It validates its payload itself. */
+export interface AnyTaskKind {
+  readonly kind: string;
+  readonly definition: Definition;
+  readonly schema: PayloadSchema<unknown> | null;
+  readonly groupKey: ((payload: never) => string | null | undefined) | null;
+  readonly run: (payload: never, context: TaskContext) => Promise<HandlerResult>;
+}
+
 /** What a handler may return: nothing, a JSON object or array (at most 64 KiB), or `ctx.checkpoint(..)`. */
 export type HandlerResult = JsonObject | JsonArray | Continuation | null | undefined | void;
 

@@ -64,6 +64,8 @@ const acquirePauseMs = 500;
 export class ExecutionLoop implements Beating {
   readonly #options: LoopOptions;
   readonly #environment: WorkerEnvironment;
+  /** Of the worker's span, in which the loop was made. */
+  readonly #traceParent: string | null;
   readonly #trust = new LeaseTrust();
   readonly #pace = new Pace();
   readonly #running: RunningTasks;
@@ -93,6 +95,7 @@ export class ExecutionLoop implements Beating {
   constructor(options: LoopOptions) {
     this.#options = options;
     this.#environment = options.environment;
+    this.#traceParent = options.environment.telemetry.currentTraceParent();
     this.#tokens = options.started.tokens;
     this.#acquiredAtMs = options.sentAt.monotonicMs;
     this.#renewedAtMs = options.sentAt.monotonicMs;
@@ -167,6 +170,13 @@ export class ExecutionLoop implements Beating {
   }
 
   onBeat(answer: HeartbeatAnswer["executions"][number], sentAt: Instants): void {
+    // What follows from a beat, such as calls to the store, belongs to this execution's trace again.
+    this.#environment.telemetry.within(this.#traceParent, () => {
+      this.#onBeat(answer, sentAt);
+    });
+  }
+
+  #onBeat(answer: HeartbeatAnswer["executions"][number], sentAt: Instants): void {
     if (answer.status === "fenced" || answer.status === "ended") {
       this.#lose();
       return;

@@ -45,13 +45,17 @@ export class Heartbeat {
 
   #schedule(): void {
     this.#stopTimer();
+    const { telemetry, timers } = this.#environment;
     const shortest = Math.min(...[...this.#beating].map((beating) => beating.leaseMs || 60_000));
-    this.#cancelTimer = this.#environment.timers.after(shortest / 6, () => {
-      this.#cancelTimer = null;
-      void this.#beat().finally(() => {
-        if (this.#beating.size > 0) this.#schedule();
-      });
-    });
+    // A beat serves all executions: it stands in the trace of none.
+    this.#cancelTimer = telemetry.within(null, () =>
+      timers.after(shortest / 6, () => {
+        this.#cancelTimer = null;
+        void this.#beat().finally(() => {
+          if (this.#beating.size > 0) this.#schedule();
+        });
+      }),
+    );
   }
 
   #stopTimer(): void {

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from "../core/errors";
-import type { Definition, TaskKind } from "./define-task";
+import type { AnyTaskKind, Definition, TaskKind } from "./define-task";
 
 /** All kinds that this build can run, by definition. */
 export interface Registry {
@@ -9,10 +9,6 @@ export interface Registry {
   /** The kind of that name, or null: it may belong to another build. */
   kind(name: string): TaskKind | null;
 }
-
-/** Handlers of different payload types in one table. */
-// A registry holds handlers of many payload types; each validates its own.
-export type AnyTaskKind = TaskKind<never>;
 
 /**
  * Puts the kinds together. Throws InvalidArgumentError when a kind's name comes twice, or two definitions of one name

@@ -1,6 +1,7 @@
 import type { ExecutionId, TaskId } from "../core/ids";
 import { Cancelled } from "../core/task-failure";
 import type { ClaimedTask, DoneTask, Failure } from "../ports/task-store";
+import type { TelemetrySpan } from "../ports/telemetry";
 import type { WorkerEnvironment } from "./environment";
 import { LeaseLostError } from "../core/errors";
 import type { Registry } from "./registry";
@@ -49,26 +50,29 @@ export class RunningTasks {
     const controller = new AbortController();
     this.#controllers.set(task.taskId, controller);
     const hand: TaskInHand = { executionId, task, startedAtMs: environment.clock.monotonicMs() };
-    const outcome = await environment.telemetry.span(
-      {
-        name: `task ${task.kind}`,
-        traceParent: task.traceParent,
-        attributes: { taskId: task.taskId, definition, attempt: task.attempt },
-      },
-      () =>
-        runTask({
-          environment,
-          hand,
-          kind: registry.kind(task.kind),
-          definition,
-          signal: controller.signal,
-          timeLeftMs,
-        }),
-    );
-    const durationMs = environment.clock.monotonicMs() - hand.startedAtMs;
-    environment.telemetry.record("taskgate.task.duration", durationMs, { kind: task.kind });
     try {
-      return await this.#toEnd(outcome, hand, durationMs);
+      return await environment.telemetry.span(
+        {
+          name: `task ${task.kind}`,
+          traceParent: task.traceParent,
+          attributes: { taskId: task.taskId, definition, attempt: task.attempt },
+        },
+        async (span) => {
+          const outcome = await runTask({
+            environment,
+            hand,
+            kind: registry.kind(task.kind),
+            definition,
+            signal: controller.signal,
+            timeLeftMs,
+          });
+          const durationMs = environment.clock.monotonicMs() - hand.startedAtMs;
+          environment.telemetry.record("taskgate.task.duration", durationMs, { kind: task.kind });
+          const ended = await this.#toEnd(outcome, hand, durationMs);
+          noteEnd(span, ended);
+          return ended;
+        },
+      );
     } finally {
       this.#controllers.delete(task.taskId);
     }
@@ -146,4 +150,11 @@ export class RunningTasks {
       );
     }
   }
+}
+
+/** What the store will be told; it may still refuse. */
+function noteEnd(span: TelemetrySpan, ended: EndedTask): void {
+  const end = ended.isLost ? "lost" : (ended.failure?.as ?? "done");
+  span.set({ end });
+  if (end === "failed" || end === "dead" || end === "lost") span.fail();
 }

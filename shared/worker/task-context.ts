@@ -2,7 +2,7 @@ import type { Fence, TaskId } from "../core/ids";
 import type { JsonArray, JsonObject, JsonValue } from "../core/json";
 import type { LogFields, Logger } from "../ports/logger";
 import type { StoreTransaction } from "../ports/task-store";
-import type { AnyTaskKind } from "./registry";
+import type { AnyTaskKind } from "./define-task";
 
 /** What a handler gets beside its payload. */
 export interface TaskContext {

@@ -31,13 +31,20 @@ export interface Halt {
 
 /** Database time, in milliseconds. */
 export async function databaseMs(client: Client): Promise<number> {
-  const result = await client.query<{ ms: string }>("select (extract(epoch from clock_timestamp()) * 1000)::text as ms");
+  const result = await client.query<{ ms: string }>(
+    "select (extract(epoch from clock_timestamp()) * 1000)::text as ms",
+  );
   return Number(result.rows[0]?.ms);
 }
 
 /** Reads the overlap log. What a halted process left open ended when it was halted. */
 export async function readIntervals(client: Client, halts: readonly Halt[]): Promise<Interval[]> {
-  const result = await client.query<{ process: string; from_ms: string; until_ms: string | null; granted_ms: string | null }>(`
+  const result = await client.query<{
+    process: string;
+    from_ms: string;
+    until_ms: string | null;
+    granted_ms: string | null;
+  }>(`
     select o.process, extract(epoch from o.begun_at) * 1000 as from_ms, extract(epoch from o.ended_at) * 1000 as until_ms,
            extract(epoch from (select e.started_at from taskgate.task_execution e where e.task_execution_id = coalesce(
              (select a.task_execution_id from taskgate.archive a where a.fence::text = o.fence limit 1),
@@ -45,7 +52,9 @@ export async function readIntervals(client: Client, halts: readonly Halt[]): Pro
       from overlap o order by o.begun_at`);
   return result.rows.map((row) => {
     const fromMs = Number(row.from_ms);
-    const halt = halts.find((candidate) => candidate.process === row.process && candidate.atMs >= fromMs);
+    const halt = halts.find(
+      (candidate) => candidate.process === row.process && candidate.atMs >= fromMs,
+    );
     const endedMs = row.until_ms === null ? Number.POSITIVE_INFINITY : Number(row.until_ms);
     return {
       process: row.process,
@@ -60,14 +69,21 @@ export async function readIntervals(client: Client, halts: readonly Halt[]): Pro
  * P1: at any instant at most as many run as the greatest limit in force since the oldest of them was granted its token.
  * A limit counts as in force from before the call that set it until after the call that replaced it.
  */
-export function findViolations(intervals: readonly Interval[], changes: readonly LimitChange[]): Violation[] {
+export function findViolations(
+  intervals: readonly Interval[],
+  changes: readonly LimitChange[],
+): Violation[] {
   const violations: Violation[] = [];
   for (const { fromMs: atMs } of intervals) {
     const running = intervals.filter((other) => other.fromMs <= atMs && other.untilMs > atMs);
     const oldestMs = Math.min(...running.map((other) => other.grantedMs));
     const allowed = Math.max(
       ...changes
-        .filter((change, index) => change.beforeMs <= atMs && (changes[index + 1]?.afterMs ?? Number.POSITIVE_INFINITY) >= oldestMs)
+        .filter(
+          (change, index) =>
+            change.beforeMs <= atMs &&
+            (changes[index + 1]?.afterMs ?? Number.POSITIVE_INFINITY) >= oldestMs,
+        )
         .map((change) => change.limit),
     );
     if (running.length > allowed) violations.push({ atMs, running: running.length, allowed });
@@ -81,6 +97,10 @@ export function mostRunning(intervals: readonly Interval[], sinceMs: number): nu
     0,
     ...intervals
       .filter((entry) => entry.fromMs >= sinceMs)
-      .map((entry) => intervals.filter((other) => other.fromMs <= entry.fromMs && other.untilMs > entry.fromMs).length),
+      .map(
+        (entry) =>
+          intervals.filter((other) => other.fromMs <= entry.fromMs && other.untilMs > entry.fromMs)
+            .length,
+      ),
   );
 }

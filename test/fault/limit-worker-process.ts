@@ -55,22 +55,37 @@ async function main(): Promise<void> {
   });
   const registry = createRegistry([task]);
   const stop = new AbortController();
-  process.on("SIGTERM", () => { stop.abort(); });
+  process.on("SIGTERM", () => {
+    stop.abort();
+  });
   while (!stop.signal.aborted) {
     const stayMs = 300 + 700 * realRandom.fraction();
     const want = 1 + Math.floor(20 * realRandom.fraction());
     if (mode === "tokens") {
-      const answer = await withTokens({ environment, heartbeat }, { name: "limited-tokens", limit: 4, leaseMs, want: Math.min(want, 2) }, async (tokens) => {
-        const entries = await Promise.all(Array.from({ length: tokens.tokens }, () => log.begin(String(tokens.fence))));
-        await sleep(20 + 100 * realRandom.fraction(), tokens.signal);
-        for (const entry of entries) await log.end(entry);
-      });
+      const answer = await withTokens(
+        { environment, heartbeat },
+        { name: "limited-tokens", limit: 4, leaseMs, want: Math.min(want, 2) },
+        async (tokens) => {
+          const entries = await Promise.all(
+            Array.from({ length: tokens.tokens }, () => log.begin(String(tokens.fence))),
+          );
+          await sleep(20 + 100 * realRandom.fraction(), tokens.signal);
+          for (const entry of entries) await log.end(entry);
+        },
+      );
       if (answer.status === "ran") await log.granted(Math.min(want, 2));
       else await sleep(5 + 20 * realRandom.fraction());
       continue;
     }
     const result = await runWorker(
-      { environment, registry, heartbeat, concurrencyPerWorker: want, idleReads: 0, idlePauseMs: 10 },
+      {
+        environment,
+        registry,
+        heartbeat,
+        concurrencyPerWorker: want,
+        idleReads: 0,
+        idlePauseMs: 10,
+      },
       "limited",
       { deadlineMs: realClock.monotonicMs() + stayMs, marginMs: 100, signal: stop.signal },
     );
@@ -91,7 +106,8 @@ function releasesEarly(store: TaskStore): TaskStore {
       }
       return async (input: WorkInput) => {
         const answer = await target.work(input);
-        if (answer.claimed.length > 0) await target.releaseTokens({ executionId: input.executionId, keep: 0 });
+        if (answer.claimed.length > 0)
+          await target.releaseTokens({ executionId: input.executionId, keep: 0 });
         return answer;
       };
     },

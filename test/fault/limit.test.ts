@@ -19,8 +19,17 @@ import { overlapTables } from "./overlap-log";
  */
 const leaseMs = 2_000;
 const settings = {
-  limit: 4, leaseMs, maxAttempts: 1_000, maxLost: 1_000, retryBaseMs: 1_000, retryCapMs: 300_000, spareMax: 1,
-  groupSlots: 1, groupStrict: false, retainDoneMs: 3_600_000, retainDeadMs: 3_600_000,
+  limit: 4,
+  leaseMs,
+  maxAttempts: 1_000,
+  maxLost: 1_000,
+  retryBaseMs: 1_000,
+  retryCapMs: 300_000,
+  spareMax: 1,
+  groupSlots: 1,
+  groupStrict: false,
+  retainDoneMs: 3_600_000,
+  retainDeadMs: 3_600_000,
 };
 
 interface Field {
@@ -42,10 +51,20 @@ async function openField(name: string): Promise<Field & { close(): Promise<void>
   await client.query(overlapTables);
   const store = openStore({ url: database.url, connectionsMax: 2, random: realRandom, sleep });
   const beforeMs = await databaseMs(client);
-  await store.registerDefinition({ name, build: 1, settingsHash: "test", registeredBy: "test", settings });
+  await store.registerDefinition({
+    name,
+    build: 1,
+    settingsHash: "test",
+    registeredBy: "test",
+    settings,
+  });
   const workers = new Map<string, ChildProcess>();
   return {
-    url: database.url, store, client, workers, halts: [],
+    url: database.url,
+    store,
+    client,
+    workers,
+    halts: [],
     changes: [{ limit: 4, beforeMs, afterMs: await databaseMs(client) }],
     close: async () => {
       for (const worker of workers.values()) worker.kill("SIGKILL");
@@ -59,12 +78,16 @@ async function openField(name: string): Promise<Field & { close(): Promise<void>
 function startWorker(field: Field, name: string, mode: Mode): void {
   const register = join(__dirname, "../support/register-swc.cjs");
   const program = join(__dirname, "limit-worker-process.ts");
-  const child = spawn(process.execPath, ["-r", register, program, field.url, name, mode], { stdio: ["ignore", "inherit", "inherit"] });
+  const child = spawn(process.execPath, ["-r", register, program, field.url, name, mode], {
+    stdio: ["ignore", "inherit", "inherit"],
+  });
   field.workers.set(name, child);
 }
 
 async function stopWorkers(field: Field): Promise<void> {
-  const alive = [...field.workers.values()].filter((worker) => worker.exitCode === null && worker.signalCode === null);
+  const alive = [...field.workers.values()].filter(
+    (worker) => worker.exitCode === null && worker.signalCode === null,
+  );
   const ended = alive.map((worker) => new Promise((resolve) => worker.once("exit", resolve)));
   for (const worker of alive) worker.kill("SIGTERM");
   await Promise.all(ended);
@@ -72,13 +95,23 @@ async function stopWorkers(field: Field): Promise<void> {
 
 async function setLimit(field: Field, name: string, limit: number): Promise<void> {
   const beforeMs = await databaseMs(field.client);
-  await field.store.setLimit({ name, limit, operationId: asOperationId(realRandom.uuid()), changedBy: "test" });
+  await field.store.setLimit({
+    name,
+    limit,
+    operationId: asOperationId(realRandom.uuid()),
+    changedBy: "test",
+  });
   field.changes.push({ limit, beforeMs, afterMs: await databaseMs(field.client) });
 }
 
 async function enqueue(field: Field, count: number): Promise<void> {
   const tasks = Array.from({ length: count }, () => ({ payload: "{}" }));
-  await field.store.enqueueTasks({ name: "limited", build: 1, operationId: asOperationId(realRandom.uuid()), tasks });
+  await field.store.enqueueTasks({
+    name: "limited",
+    build: 1,
+    operationId: asOperationId(realRandom.uuid()),
+    tasks,
+  });
 }
 
 /** Waits until `isTrue`, at most `mostMs`; resolves to how long it took. */
@@ -104,7 +137,10 @@ function sum(values: Iterable<number>): number {
 
 async function executionsOf(field: Field, worker: string, beforeMs: number): Promise<number> {
   const { executions } = await field.store.listExecutions({ isOpen: true, most: 1_000 });
-  return executions.filter((entry) => entry.worker === worker && entry.state === "live" && Date.parse(entry.startedAt) < beforeMs).length;
+  return executions.filter(
+    (entry) =>
+      entry.worker === worker && entry.state === "live" && Date.parse(entry.startedAt) < beforeMs,
+  ).length;
 }
 
 test("S0.1 S0.3 S0.4 S0.7 S0.9 P1 P2: three processes, one killed, one frozen past its lease, limit 4 -> 7 -> 2: never more than the limit, each effect once", async () => {
@@ -130,7 +166,11 @@ test("S0.1 S0.3 S0.4 S0.7 S0.9 P1 P2: three processes, one killed, one frozen pa
   await setLimit(field, "limited", 7);
   await until(async () => sum((await grantedTokens(field)).values()) >= 420, 60_000);
   await setLimit(field, "limited", 2);
-  await until(async () => ((await field.store.listDefinitions({ name: "limited" })).definitions[0]?.held ?? 9) <= 2, 10_000);
+  await until(
+    async () =>
+      ((await field.store.listDefinitions({ name: "limited" })).definitions[0]?.held ?? 9) <= 2,
+    10_000,
+  );
   const settledMs = await databaseMs(field.client);
   await until(async () => sum((await grantedTokens(field)).values()) >= 500, 60_000);
   await stopWorkers(field);
@@ -141,7 +181,8 @@ test("S0.1 S0.3 S0.4 S0.7 S0.9 P1 P2: three processes, one killed, one frozen pa
   expect(mostRunning(intervals, 0)).toBeGreaterThanOrEqual(5);
 
   const shares = new Map<string, number>();
-  for (const { process: name } of intervals) shares.set(name.split(" ")[0] ?? "", (shares.get(name.split(" ")[0] ?? "") ?? 0) + 1);
+  for (const { process: name } of intervals)
+    shares.set(name.split(" ")[0] ?? "", (shares.get(name.split(" ")[0] ?? "") ?? 0) + 1);
   for (const count of shares.values()) expect(count / intervals.length).toBeGreaterThanOrEqual(0.1);
 
   const effects = await field.client.query<{ all: string; tasks: string; done: string }>(
@@ -181,8 +222,10 @@ test("control: without the row's lock the same log shows more than the limit", a
   const text = source.rows[0]?.text ?? "";
   const planted = text
     .replace("perform pg_advisory_xact_lock(42, p_task_definition_id);", "")
-    .replace(/update task_definition set hold_lock_task_execution_id = p_task_execution_id\s+where task_definition_id = p_task_definition_id\s+returning execution_tokens, token_fence, paused, coalesce\(concurrency_limit_override, concurrency_limit\) as task_limit into d;/,
-      "select execution_tokens, token_fence, paused, coalesce(concurrency_limit_override, concurrency_limit) as task_limit into d from task_definition where task_definition_id = p_task_definition_id; perform pg_sleep(0.005);");
+    .replace(
+      /update task_definition set hold_lock_task_execution_id = p_task_execution_id\s+where task_definition_id = p_task_definition_id\s+returning execution_tokens, token_fence, paused, coalesce\(concurrency_limit_override, concurrency_limit\) as task_limit into d;/,
+      "select execution_tokens, token_fence, paused, coalesce(concurrency_limit_override, concurrency_limit) as task_limit into d from task_definition where task_definition_id = p_task_definition_id; perform pg_sleep(0.005);",
+    );
   expect(planted).not.toContain("pg_advisory_xact_lock");
   expect(planted).toContain("pg_sleep(0.005)");
   await field.client.query(planted);
@@ -197,7 +240,12 @@ test("control: a worker that gives tokens back before its handlers have settled 
   const field = await openField("limited");
   await enqueue(field, 2_000);
   for (const name of ["one", "two", "three"]) startWorker(field, name, "early-release");
-  await until(async () => (await field.client.query("select 1 from overlap")).rowCount !== null && ((await field.client.query("select 1 from overlap")).rowCount ?? 0) >= 100, 30_000);
+  await until(
+    async () =>
+      (await field.client.query("select 1 from overlap")).rowCount !== null &&
+      ((await field.client.query("select 1 from overlap")).rowCount ?? 0) >= 100,
+    30_000,
+  );
   await stopWorkers(field);
   expect(findViolations(await readIntervals(field.client, []), field.changes)).not.toEqual([]);
   await field.close();

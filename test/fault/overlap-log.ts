@@ -30,12 +30,17 @@ export class OverlapLog {
   }
 
   async end(entry: string): Promise<void> {
-    await this.#pool.query("update overlap set ended_at = clock_timestamp() where entry = $1", [entry]);
+    await this.#pool.query("update overlap set ended_at = clock_timestamp() where entry = $1", [
+      entry,
+    ]);
   }
 
   /** So many tokens were granted to one execution that has ended. */
   async granted(tokens: number): Promise<void> {
-    await this.#pool.query("insert into granted (process, tokens) values ($1, $2)", [this.#process, tokens]);
+    await this.#pool.query("insert into granted (process, tokens) values ($1, $2)", [
+      this.#process,
+      tokens,
+    ]);
   }
 
   async close(): Promise<void> {

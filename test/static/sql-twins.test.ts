@@ -1,7 +1,12 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
-import { operations, parameterTypes, toPascalCase, toSnakeCase } from "../../shared/store/operations";
+import {
+  operations,
+  parameterTypes,
+  toPascalCase,
+  toSnakeCase,
+} from "../../shared/store/operations";
 import type { OperationName, Parameter } from "../../shared/store/operations";
 import { readFolder, readTables, root } from "./sql/read-sql";
 import type { SqlFile } from "./sql/read-sql";
@@ -18,7 +23,15 @@ const names = Object.keys(operations) as OperationName[];
 
 /** task_execution_id -> TaskExecutionId; a leading underscore stays. */
 function toMssql(name: string): string {
-  return name.replace(/^(_?)(.*)$/, (_, lead: string, rest: string) => lead + rest.split("_").map((word) => word.slice(0, 1).toUpperCase() + word.slice(1)).join(""));
+  return name.replace(
+    /^(_?)(.*)$/,
+    (_, lead: string, rest: string) =>
+      lead +
+      rest
+        .split("_")
+        .map((word) => word.slice(0, 1).toUpperCase() + word.slice(1))
+        .join(""),
+  );
 }
 
 function file(files: ReadonlyMap<string, SqlFile>, name: string): SqlFile {
@@ -28,52 +41,86 @@ function file(files: ReadonlyMap<string, SqlFile>, name: string): SqlFile {
 }
 
 describe("operations", () => {
-  test.each(names)("%s has a file in each dialect, a parameter list as the adapters bind it, and the same answer", (name) => {
-    const parameters: readonly Parameter[] = operations[name];
-    const twin = file(postgres, toSnakeCase(name));
-    const other = file(mssql, toPascalCase(name));
-    expect(twin.parameters).toEqual(parameters.map(([parameter, type]) => ({ name: toSnakeCase(parameter), type: parameterTypes[type].postgres })));
-    expect(other.parameters).toEqual(parameters.map(([parameter, type]) => ({ name: toPascalCase(parameter), type: parameterTypes[type].mssql })));
-    expect(other.columns).toEqual(twin.columns.map(toMssql));
-    expect(twin.columns[0]).toBe("status");
-  });
+  test.each(names)(
+    "%s has a file in each dialect, a parameter list as the adapters bind it, and the same answer",
+    (name) => {
+      const parameters: readonly Parameter[] = operations[name];
+      const twin = file(postgres, toSnakeCase(name));
+      const other = file(mssql, toPascalCase(name));
+      expect(twin.parameters).toEqual(
+        parameters.map(([parameter, type]) => ({
+          name: toSnakeCase(parameter),
+          type: parameterTypes[type].postgres,
+        })),
+      );
+      expect(other.parameters).toEqual(
+        parameters.map(([parameter, type]) => ({
+          name: toPascalCase(parameter),
+          type: parameterTypes[type].mssql,
+        })),
+      );
+      expect(other.columns).toEqual(twin.columns.map(toMssql));
+      expect(twin.columns[0]).toBe("status");
+    },
+  );
 
   test("no public procedure is missing from the table of operations", () => {
-    const open = (files: ReadonlyMap<string, SqlFile>) => [...files.keys()].filter((name) => !name.startsWith("_")).sort();
+    const open = (files: ReadonlyMap<string, SqlFile>) =>
+      [...files.keys()].filter((name) => !name.startsWith("_")).sort();
     expect(open(postgres)).toEqual(names.map(toSnakeCase).sort());
     expect(open(mssql)).toEqual(names.map(toPascalCase).sort());
   });
 
   test.each(names)("%s: both headers name the same status words", (name) => {
-    const words = (text: string | undefined) => [...(/[Ss]tatus: (.*?)(?:;|$)/.exec(text ?? "")?.[1] ?? "").matchAll(/[a-z]+/g)].map(String);
+    const words = (text: string | undefined) =>
+      [...(/[Ss]tatus: (.*?)(?:;|$)/.exec(text ?? "")?.[1] ?? "").matchAll(/[a-z]+/g)].map(String);
     const twin = words(file(postgres, toSnakeCase(name)).header.get("Out"));
     expect(twin.length).toBeGreaterThan(0);
     const other = new Set(words(file(mssql, toPascalCase(name)).header.get("Out")));
-    const literals = (text: string) => new Set([...text.matchAll(/N?'([a-z]+)'/g)].map((match) => match[1]));
+    const literals = (text: string) =>
+      new Set([...text.matchAll(/N?'([a-z]+)'/g)].map((match) => match[1]));
     const said = twin.filter((word) => literals(file(postgres, toSnakeCase(name)).text).has(word));
-    for (const word of said) expect([word, other.has(word), literals(file(mssql, toPascalCase(name)).text).has(word)]).toEqual([word, true, true]);
+    for (const word of said)
+      expect([
+        word,
+        other.has(word),
+        literals(file(mssql, toPascalCase(name)).text).has(word),
+      ]).toEqual([word, true, true]);
   });
 });
 
 describe("headers", () => {
   const all = [...postgres.values(), ...mssql.values(), ...mssqlFunctions.values()];
-  test.each(all.map((entry) => [entry.path.slice(root.length + 1), entry] as const))("%s", (_, entry) => {
-    const expected = entry.name.startsWith("_") ? ["In", "Raises", "Locks", "Plan", "Twin"] : ["In", "Out", "Raises", "Locks", "Plan", "Once", "Twin"];
-    for (const label of expected) expect([label, (entry.header.get(label) ?? "").length > 0]).toEqual([label, true]);
-    const first = entry.text.split("\n")[0] ?? "";
-    expect(first).toMatch(new RegExp(`^-- [Tt]askgate\\.${entry.name}: \\S`));
-    for (const parameter of entry.parameters) expect(entry.header.get("In")?.toLowerCase()).toContain(parameter.name.replace(/^after_.*$/, "after_").toLowerCase().replace(/^after(priority|rank|taskid)$/, "after"));
-  });
-
-  test.each([...postgres.values(), ...mssql.values(), ...views.postgres, ...views.mssql].map((entry) => [entry.path.slice(root.length + 1), entry] as const))(
-    "%s names a twin that exists, or says why there is none",
+  test.each(all.map((entry) => [entry.path.slice(root.length + 1), entry] as const))(
+    "%s",
     (_, entry) => {
-      const text = entry.header.get("Twin") ?? "";
-      const path = /((?:postgres|mssql)\/sql\/[\w/.]+\.sql)/.exec(text)?.[1];
-      const exists = path !== undefined && existsSync(join(root, "shared/store", path));
-      expect(exists || /^(none|inside|[A-Z]+[A-Z]|CONVERT|ISJSON|the NULLs)/.test(text)).toBe(true);
+      const expected = entry.name.startsWith("_")
+        ? ["In", "Raises", "Locks", "Plan", "Twin"]
+        : ["In", "Out", "Raises", "Locks", "Plan", "Once", "Twin"];
+      for (const label of expected)
+        expect([label, (entry.header.get(label) ?? "").length > 0]).toEqual([label, true]);
+      const first = entry.text.split("\n")[0] ?? "";
+      expect(first).toMatch(new RegExp(`^-- [Tt]askgate\\.${entry.name}: \\S`));
+      for (const parameter of entry.parameters)
+        expect(entry.header.get("In")?.toLowerCase()).toContain(
+          parameter.name
+            .replace(/^after_.*$/, "after_")
+            .toLowerCase()
+            .replace(/^after(priority|rank|taskid)$/, "after"),
+        );
     },
   );
+
+  test.each(
+    [...postgres.values(), ...mssql.values(), ...views.postgres, ...views.mssql].map(
+      (entry) => [entry.path.slice(root.length + 1), entry] as const,
+    ),
+  )("%s names a twin that exists, or says why there is none", (_, entry) => {
+    const text = entry.header.get("Twin") ?? "";
+    const path = /((?:postgres|mssql)\/sql\/[\w/.]+\.sql)/.exec(text)?.[1];
+    const exists = path !== undefined && existsSync(join(root, "shared/store", path));
+    expect(exists || /^(none|inside|[A-Z]+[A-Z]|CONVERT|ISJSON|the NULLs)/.test(text)).toBe(true);
+  });
 });
 
 describe("the data model", () => {
@@ -83,11 +130,15 @@ describe("the data model", () => {
   const arrays = ["inflight", "inflight_fence", "inflight_at", "spare"];
 
   test("both dialects have the same tables", () => {
-    expect([...right.keys()].filter((name) => name !== "Claim" && name !== "Number").sort()).toEqual([...left.keys()].map(toMssql).sort());
+    expect(
+      [...right.keys()].filter((name) => name !== "Claim" && name !== "Number").sort(),
+    ).toEqual([...left.keys()].map(toMssql).sort());
   });
 
   test.each([...left.keys()])("%s has the same columns in both", (table) => {
-    const expected = (left.get(table) ?? []).filter((column) => !arrays.includes(column)).map(toMssql);
+    const expected = (left.get(table) ?? [])
+      .filter((column) => !arrays.includes(column))
+      .map(toMssql);
     expect(new Set(right.get(toMssql(table)))).toEqual(new Set(expected));
   });
 });
@@ -98,7 +149,10 @@ describe("T-SQL keeps to what is decided", () => {
     [/\bNOLOCK\b|READUNCOMMITTED/, "decisions are never made on dirty rows"],
     [/SELECT\s+\*/, "columns are named"],
     [/\bCURSOR\b/, "loops go over a table variable"],
-    [/\b(GREATEST|LEAST|GENERATE_SERIES|DATETRUNC|JSON_ARRAYAGG|JSON_OBJECT)\s*\(/, "not in SQL Server 2019"],
+    [
+      /\b(GREATEST|LEAST|GENERATE_SERIES|DATETRUNC|JSON_ARRAYAGG|JSON_OBJECT)\s*\(/,
+      "not in SQL Server 2019",
+    ],
     [/IS\s+(NOT\s+)?DISTINCT\s+FROM/, "not in SQL Server 2019"],
     [/\bWAITFOR\b/, "nothing waits inside a procedure"],
     [/\bGETDATE\s*\(|\bGETUTCDATE\s*\(|\bCURRENT_TIMESTAMP\b/, "time is SYSUTCDATETIME()"],
@@ -110,8 +164,10 @@ describe("T-SQL keeps to what is decided", () => {
 
   test.each(files.map((entry) => [entry.name, entry] as const))("%s", (name, entry) => {
     const code = entry.text.replace(/--.*$/gm, "");
-    for (const [pattern, reason] of banned) expect([reason, pattern.exec(code)?.[0] ?? null]).toEqual([reason, null]);
-    for (const hint of code.matchAll(/READPAST[^)]*HOLDLOCK|HOLDLOCK[^)]*READPAST/g)) expect(["650: READPAST beside HOLDLOCK", hint[0]]).toEqual(["", ""]);
+    for (const [pattern, reason] of banned)
+      expect([reason, pattern.exec(code)?.[0] ?? null]).toEqual([reason, null]);
+    for (const hint of code.matchAll(/READPAST[^)]*HOLDLOCK|HOLDLOCK[^)]*READPAST/g))
+      expect(["650: READPAST beside HOLDLOCK", hint[0]]).toEqual(["", ""]);
     if (!mssql.has(name)) return;
     expect(code).toMatch(/SET NOCOUNT, XACT_ABORT ON;/);
     expect(code).toMatch(/SET TRANSACTION ISOLATION LEVEL READ COMMITTED;/);
@@ -121,10 +177,26 @@ describe("T-SQL keeps to what is decided", () => {
 
 describe("SQL stands in .sql files", () => {
   test("no statement of the core's tables is written in TypeScript", () => {
-    const sources = ["sql-task-store", "answers", "operations", "repeat", "check-input", "postgres/postgres-caller", "mssql/mssql-caller"];
+    const sources = [
+      "sql-task-store",
+      "answers",
+      "operations",
+      "repeat",
+      "check-input",
+      "postgres/postgres-caller",
+      "mssql/mssql-caller",
+    ];
     for (const source of sources) {
-      const text = readFileSync(join(root, "shared/store", `${source}.ts`), "utf8").replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, "");
-      expect([source, /(insert into|delete from|update \w+ set|from (taskgate|\$\{[^}]*schema[^}]*\})\.\w+ where)/i.exec(text)?.[0] ?? null]).toEqual([source, null]);
+      const text = readFileSync(join(root, "shared/store", `${source}.ts`), "utf8").replace(
+        /\/\*[\s\S]*?\*\/|\/\/.*$/gm,
+        "",
+      );
+      expect([
+        source,
+        /(insert into|delete from|update \w+ set|from (taskgate|\$\{[^}]*schema[^}]*\})\.\w+ where)/i.exec(
+          text,
+        )?.[0] ?? null,
+      ]).toEqual([source, null]);
     }
   });
 });

@@ -42,10 +42,10 @@ export function isWithin(value: number, least: number, most: number): boolean {
 
 /** Length as people count it. */
 export function characters(text: string): number {
-  return [...text].length;
+  return Array.from(text).length;
 }
 
 /** The first `most` characters. */
 export function left(text: string, most: number): string {
-  return [...text].slice(0, most).join("");
+  return Array.from(text).slice(0, most).join("");
 }

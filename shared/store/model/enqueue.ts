@@ -158,8 +158,10 @@ function expectEntries(tasks: readonly NewTask[]): void {
   }
 }
 
+const groupScopes: readonly string[] = ["definition", "global"];
+
 function problemOf({ groupScope, runInMs, runAt, traceParent }: NewTask): string | null {
-  if (groupScope !== undefined && groupScope !== "definition" && groupScope !== "global") {
+  if (groupScope !== undefined && !groupScopes.includes(groupScope)) {
     return `groupScope: expected definition or global (${left(groupScope, 220)})`;
   }
   if (runInMs !== undefined && runAt !== undefined) {

@@ -103,7 +103,7 @@ export function mapMssqlError(error: unknown, sent: Sent): TaskgateError {
   }
   const conflict = find(conflicts) ?? errors.find(isSameOperation);
   if (conflict !== undefined) {
-    return new StoreConflictError(`SQL Server undid the call (${describe(conflict)}`, {
+    return new StoreConflictError(`SQL Server undid the call ${describe(conflict)}`, {
       cause: error,
     });
   }
@@ -138,7 +138,7 @@ export function hasNumber(error: unknown, number: number): boolean {
 function mapState(error: unknown, sent: Sent, errors: readonly ServerError[]): TaskgateError {
   const isUnavailable = errors.find((entry) => unavailable.has(entry.number));
   if (isUnavailable !== undefined) {
-    return new StoreUnavailableError(`SQL Server can't be used now (${describe(isUnavailable)}`, {
+    return new StoreUnavailableError(`SQL Server can't be used now ${describe(isUnavailable)}`, {
       cause: error,
     });
   }
@@ -147,12 +147,12 @@ function mapState(error: unknown, sent: Sent, errors: readonly ServerError[]): T
   );
   if (isUncertain !== undefined && sent === "sent") {
     return new StoreUncertainError(
-      `SQL Server ended the connection before the answer came (${describe(isUncertain)}`,
+      `SQL Server ended the connection before the answer came ${describe(isUncertain)}`,
       { cause: error },
     );
   }
   if (isUncertain !== undefined) {
-    return new StoreUnavailableError(`SQL Server can't be used now (${describe(isUncertain)}`, {
+    return new StoreUnavailableError(`SQL Server can't be used now ${describe(isUncertain)}`, {
       cause: error,
     });
   }
@@ -174,7 +174,7 @@ function mapStatement(error: unknown, errors: readonly ServerError[]): TaskgateE
   }
   const other = errors.find((entry) => !followers.has(entry.number)) ?? errors[0];
   if (other === undefined) return null;
-  return new StoreContractError(`SQL Server failed (${describe(other)}`, { cause: error });
+  return new StoreContractError(`SQL Server failed ${describe(other)}`, { cause: error });
 }
 
 /** Errors of the driver itself. */
@@ -212,15 +212,15 @@ function mapDriver(error: unknown, sent: Sent): TaskgateError {
 function notReached(error: unknown, errors: readonly ServerError[]): TaskgateError {
   const code = codeOf(error);
   if (badValueCodes.has(code)) return mapDriver(error, "not sent");
-  const said = errors.map((entry) => ` (${describe(entry)}`).join(",");
+  const said = errors.map((entry) => ` ${describe(entry)}`).join(",");
   return new StoreUnavailableError(`SQL Server can't be reached: ${messageOf(error)}${said}`, {
     cause: error,
   });
 }
 
-/** `1205): Transaction was deadlocked`; the caller has opened the bracket. */
+/** `(1205): Transaction was deadlocked` */
 function describe(entry: ServerError): string {
-  return `${String(entry.number)}): ${entry.message}`;
+  return `(${String(entry.number)}): ${entry.message}`;
 }
 
 function isSameOperation(entry: ServerError): boolean {

@@ -23,7 +23,18 @@ export interface SqlParameter {
   readonly type: string;
 }
 
-const labels = ["In", "Out", "Rows", "Columns", "Raises", "Locks", "Isolation", "Plan", "Once", "Twin"];
+const labels = [
+  "In",
+  "Out",
+  "Rows",
+  "Columns",
+  "Raises",
+  "Locks",
+  "Isolation",
+  "Plan",
+  "Once",
+  "Twin",
+];
 
 /** All files of one folder. */
 export function readFolder(folder: string, dialect: "postgres" | "mssql"): SqlFile[] {
@@ -33,7 +44,13 @@ export function readFolder(folder: string, dialect: "postgres" | "mssql"): SqlFi
     .map((file) => {
       const text = readFileSync(join(path, file), "utf8");
       const parts = dialect === "postgres" ? readPostgres(text) : readMssql(text);
-      return { name: file.replace(/\.sql$/, ""), path: join(path, file), text, header: readHeader(text), ...parts };
+      return {
+        name: file.replace(/\.sql$/, ""),
+        path: join(path, file),
+        text,
+        header: readHeader(text),
+        ...parts,
+      };
     });
 }
 
@@ -54,7 +71,8 @@ function readHeader(text: string): Map<string, string> {
 }
 
 function readPostgres(text: string): Pick<SqlFile, "parameters" | "columns"> {
-  const match = /create or replace function taskgate\.\w+\(([\s\S]*?)\)\s*(?:\n|returns|language)/.exec(text);
+  const match =
+    /create or replace function taskgate\.\w+\(([\s\S]*?)\)\s*(?:\n|returns|language)/.exec(text);
   const entries = splitList(match?.[1] ?? "");
   const inputs = entries.filter((entry) => !entry.startsWith("out "));
   const outputs = entries.filter((entry) => entry.startsWith("out "));
@@ -68,13 +86,21 @@ function readPostgres(text: string): Pick<SqlFile, "parameters" | "columns"> {
 }
 
 function readMssql(text: string): Pick<SqlFile, "parameters" | "columns"> {
-  const match = /CREATE OR ALTER (?:PROCEDURE|FUNCTION) Taskgate\.\w+\s*\(?([\s\S]*?)\)?\s*\n(?:RETURNS[\s\S]*?\n)?AS\n/.exec(text);
-  const inputs = splitList(match?.[1] ?? "").filter((entry) => entry.startsWith("@") && !/ OUTPUT$/.test(entry));
+  const procedure = /CREATE OR ALTER PROCEDURE Taskgate\.\w+\s*\n([\s\S]*?)\nAS\n/.exec(text)?.[1];
+  const func = /CREATE OR ALTER FUNCTION Taskgate\.\w+\s*\(([\s\S]*?)\)\s*\n?RETURNS/.exec(
+    text,
+  )?.[1];
+  const inputs = splitList(procedure ?? func ?? "").filter(
+    (entry) => entry.startsWith("@") && !/ OUTPUT$/.test(entry),
+  );
   const last = text.lastIndexOf("AS [Status]");
   const answer = last < 0 ? "" : text.slice(last);
   return {
     parameters: inputs.map((entry) => {
-      const [name = "", ...type] = entry.replace(/ = .*$/, "").replace(/ READONLY$/, "").split(/\s+/);
+      const [name = "", ...type] = entry
+        .replace(/ = .*$/, "")
+        .replace(/ READONLY$/, "")
+        .split(/\s+/);
       return { name: name.replace(/^@/, ""), type: type.join(" ").toLowerCase() };
     }),
     columns: [...answer.matchAll(/AS \[(\w+)\]/g)].map((column) => column[1] ?? ""),
@@ -103,11 +129,14 @@ export function readTables(dialect: "postgres" | "mssql"): Map<string, string[]>
   const path = join(root, "shared/store", dialect, "sql/migrations/0001_baseline.sql");
   const text = readFileSync(path, "utf8").replace(/--.*$/gm, "");
   const tables = new Map<string, string[]>();
-  const pattern = dialect === "postgres" ? /create table taskgate\.(\w+) \(([\s\S]*?)\n\)/g : /CREATE TABLE Taskgate\.(\w+) \(([\s\S]*?)\n?\);?\n(?:GO|CREATE|ALTER|\n|INSERT)/g;
+  const pattern =
+    dialect === "postgres"
+      ? /create table taskgate\.(\w+) \(([\s\S]*?)\n\)/g
+      : /CREATE TABLE Taskgate\.(\w+) \(([\s\S]*?)\n?\);?\n(?:GO|CREATE|ALTER|\n|INSERT)/g;
   for (const match of text.matchAll(pattern)) {
     const columns = splitList(match[2] ?? "")
       .filter((entry) => !/^(constraint|primary|unique|check)\b/i.test(entry))
-      .map((entry) => entry.split(/\s+/)[0] ?? "");
+      .map((entry) => (entry.split(/\s+/)[0] ?? "").replace(/^\[(.*)\]$/, "$1"));
     tables.set(match[1] ?? "", columns);
   }
   return tables;

@@ -1,7 +1,7 @@
 -- Taskgate.CheckInvariants: everything of P1 to P4 that SQL can see, over the whole database. For tests and `taskgate doctor --deep`.
 -- In:     -
 -- Out:    Status: sound | broken; Findings: JSON array, at most 100 per rule, of {rule, key, detail}
--- Raises: 50490 inside a transaction; 50499 damaged token string
+-- Raises: 50490 inside a transaction
 -- Locks:  none; on a busy database repeat a finding before believing it
 -- Isolation: one statement, so with row versions everything is seen as of one moment
 -- Plan:   reads everything
@@ -13,26 +13,18 @@ BEGIN
   SET NOCOUNT, XACT_ABORT ON;
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
-  DECLARE @vMessage nvarchar(2048), @vFindings nvarchar(max);
+  DECLARE @vFindings nvarchar(max);
   DECLARE @vFinding TABLE (
     FindingId int IDENTITY(1,1) NOT NULL PRIMARY KEY CLUSTERED, RuleName nvarchar(100) NOT NULL, Item nvarchar(400) NULL,
     Detail nvarchar(400) NULL);
 
-  SELECT TOP (1) @vMessage = N'execution_tokens: not a list of I:,S:,G: triples ('
-           + REPLACE(LEFT(d.ExecutionTokens, 200), N'%', N'%%') + N')'
-  FROM Taskgate.TaskDefinition AS d WITH (INDEX (PK_TaskDefinition)) -- all of them: there are few
-  CROSS APPLY Taskgate._ReadTokens(d.ExecutionTokens) AS t
-  WHERE t.TokenId IS NULL OR t.IsHeld IS NULL OR t.Grantee IS NULL
-  ORDER BY d.TaskDefinitionId;
-  IF @vMessage IS NOT NULL THROW 50499, @vMessage, 1;
-
   -- Every index hint below names the table's own key: everything is read anyway.
   WITH Claimed AS (
-    SELECT c.TaskId, c.TaskExecutionId, c.IsSpare, e.TaskDefinitionId, e.State
+    SELECT c.TaskId, c.TaskExecutionId, e.TaskDefinitionId, e.State
     FROM Taskgate.Claim AS c WITH (INDEX (PK_Claim)) -- all
     LEFT JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = c.TaskExecutionId),
   Held AS (
-    SELECT c.TaskExecutionId, COUNT(*) AS Claims, SUM(CASE c.IsSpare WHEN 1 THEN 1 ELSE 0 END) AS Spare
+    SELECT c.TaskExecutionId, COUNT(*) AS Claims
     FROM Taskgate.Claim AS c WITH (INDEX (PK_Claim)) -- all
     GROUP BY c.TaskExecutionId),
   Places AS (
@@ -48,7 +40,9 @@ BEGIN
   Tokens AS (
     SELECT d.TaskDefinitionId, d.Name, COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit) AS TaskLimit, t.IsHeld, t.Grantee
     FROM Taskgate.TaskDefinition AS d WITH (INDEX (PK_TaskDefinition)) -- all
-    CROSS APPLY Taskgate._ReadTokens(d.ExecutionTokens) AS t),
+    CROSS APPLY Taskgate._ReadTokens(d.ExecutionTokens) AS t
+    WHERE NOT EXISTS ( -- of strings that can be read
+      SELECT 1 FROM Taskgate._ReadTokens(d.ExecutionTokens) AS x WHERE x.TokenId IS NULL OR x.IsHeld IS NULL OR x.Grantee IS NULL)),
   Counted AS ( -- tokens by execution: in the strings, and as counted on the live executions of limited definitions
     SELECT t.Grantee AS TaskExecutionId, 1 AS InString, 0 AS InCount, 0 AS IsCounted FROM Tokens AS t WHERE t.IsHeld = 1
     UNION ALL
@@ -57,7 +51,7 @@ BEGIN
     INNER JOIN Taskgate.TaskDefinition AS d ON d.TaskDefinitionId = e.TaskDefinitionId
     WHERE e.State = 1 AND e.TokenCount > 0 AND COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit) <> -1),
   Slots AS (
-    SELECT s.GroupId, COUNT(*) AS Used, MIN(s.Slot) AS FirstSlot, MAX(s.Slot) AS LastSlot
+    SELECT s.GroupId, COUNT(*) AS Used
     FROM Taskgate.GroupSlot AS s WITH (INDEX (PK_GroupSlot)) -- all
     GROUP BY s.GroupId)
   INSERT INTO @vFinding (RuleName, Item, Detail)
@@ -101,13 +95,20 @@ BEGIN
           FROM Claimed AS c
           WHERE c.State IS NULL OR c.State NOT IN (1, 3)) AS x
     UNION ALL
-    SELECT N'P1 started claims fit the tokens', x.Item, x.Detail
+    SELECT N'P1 without spare claims there are no more claims than tokens', x.Item, x.Detail
     FROM (SELECT TOP (100) CONVERT(nvarchar(20), h.TaskExecutionId) AS Item,
-                 CONVERT(nvarchar(20), h.Claims - h.Spare) + N' started, ' + CONVERT(nvarchar(20), e.TokenCount) + N' tokens' AS Detail
+                 CONVERT(nvarchar(20), h.Claims) + N' claims, ' + CONVERT(nvarchar(20), e.TokenCount) + N' tokens' AS Detail
           FROM Held AS h
           INNER JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = h.TaskExecutionId
           INNER JOIN Taskgate.TaskDefinition AS d ON d.TaskDefinitionId = e.TaskDefinitionId
-          WHERE e.State = 1 AND e.TokenCount > 0 AND h.Claims > e.TokenCount * (1 + d.SpareMax)) AS x
+          WHERE e.State = 1 AND d.SpareMax = 0 AND h.Claims > e.TokenCount) AS x
+    UNION ALL
+    SELECT N'P1 the token string can be read', x.Item, x.Detail
+    FROM (SELECT TOP (100) d.Name AS Item, LEFT(d.ExecutionTokens, 100) AS Detail
+          FROM Taskgate.TaskDefinition AS d WITH (INDEX (PK_TaskDefinition)) -- all
+          WHERE EXISTS (
+            SELECT 1 FROM Taskgate._ReadTokens(d.ExecutionTokens) AS t
+            WHERE t.TokenId IS NULL OR t.IsHeld IS NULL OR t.Grantee IS NULL)) AS x
     UNION ALL
     SELECT N'P1 a held token has a grantee', x.Item, N'G:0'
     FROM (SELECT TOP (100) t.Name AS Item FROM Tokens AS t WHERE t.IsHeld = 1 AND t.Grantee = 0) AS x
@@ -139,7 +140,7 @@ BEGIN
                  CONVERT(nvarchar(20), s.Used) + N' of ' + CONVERT(nvarchar(20), g.Slots) AS Detail
           FROM Slots AS s
           INNER JOIN Taskgate.TaskGroup AS g ON g.GroupId = s.GroupId
-          WHERE s.LastSlot > 1000 OR s.FirstSlot < 1 OR s.Used > 1000) AS x
+          WHERE s.Used > g.Slots) AS x
     UNION ALL
     SELECT N'P1 a grouped task in ready or claimed holds one slot', x.Item, x.Detail
     FROM (SELECT TOP (100) CONVERT(nvarchar(20), t.TaskId) AS Item,

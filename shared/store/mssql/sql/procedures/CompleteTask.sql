@@ -20,7 +20,7 @@ BEGIN
   SET LOCK_TIMEOUT 2000;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vIsOwn bit = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END,
           @vMessage nvarchar(2048), @vBytes bigint, @vDefinition int, @vState tinyint, @vIsSolo bit, @vOrdinal int,
-          @vWokenIds nvarchar(max) = N'[]', @vStatus nvarchar(20);
+          @vRetention nvarchar(max), @vWokenIds nvarchar(max) = N'[]', @vStatus nvarchar(20);
   DECLARE @vEnded Taskgate.EndedTaskList, @vReleased Taskgate.GroupedTaskList;
 
   SET @vBytes = DATALENGTH(CONVERT(varchar(max), @Result COLLATE Latin1_General_100_BIN2_UTF8));
@@ -30,8 +30,16 @@ BEGIN
     THROW 50413, @vMessage, 1;
   END;
   BEGIN TRY
+    -- Settings first, with nothing locked, in two statements: a reader that holds one row must not wait for the other.
+    SELECT @vDefinition = e.TaskDefinitionId
+    FROM Taskgate.TaskExecution AS e
+    WHERE e.TaskExecutionId = @TaskExecutionId;
+    SELECT @vRetention = N'[{"id":' + CONVERT(nvarchar(11), d.TaskDefinitionId) + N',"done":' + CONVERT(nvarchar(20), d.RetainDoneMs)
+             + N',"dead":' + CONVERT(nvarchar(20), d.RetainDeadMs) + N'}]'
+    FROM Taskgate.TaskDefinition AS d
+    WHERE d.TaskDefinitionId = @vDefinition;
     IF @vIsOwn = 1 BEGIN TRANSACTION;
-    SELECT @vDefinition = e.TaskDefinitionId, @vState = e.State, @vIsSolo = e.IsSolo
+    SELECT @vState = e.State, @vIsSolo = e.IsSolo
     FROM Taskgate.TaskExecution AS e WITH (ROWLOCK, UPDLOCK) -- the row as it is now, kept to the end
     WHERE e.TaskExecutionId = @TaskExecutionId;
     IF @vState = 1
@@ -56,7 +64,7 @@ BEGIN
           AND NOT EXISTS (SELECT 1 FROM Taskgate.Claim AS c WITH (FORCESEEK) WHERE c.TaskExecutionId = @TaskExecutionId); -- a probe
       INSERT INTO @vEnded (TaskId, Fence, Outcome, DurationMs, Result) VALUES (@TaskId, @Fence, 10, @DurationMs, @Result);
       EXEC Taskgate._EndTasks @Ended = @vEnded, @TaskExecutionId = @TaskExecutionId, @Now = @vNow, @Released = @vReleased,
-        @oWoken = @vWokenIds OUTPUT;
+        @oWoken = @vWokenIds OUTPUT, @Retention = @vRetention;
       SET @vStatus = N'done';
     END;
     IF @vIsOwn = 1 COMMIT TRANSACTION;

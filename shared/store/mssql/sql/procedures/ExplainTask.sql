@@ -1,6 +1,6 @@
 -- Taskgate.ExplainTask: where a task stands and everything that decides when it runs, in one read.
 -- In:     @TaskId bigint
--- Out:    Status: found | moving (between two containers at this instant: ask again) | unknown
+-- Out:    Status: found | moving (between two containers at this instant: ask again) | unknown;
 --         Facts: JSON object: task, definition, kind, state: scheduled | waiting | held | ready | claimed | done | dead | cancelled,
 --           priority, createdAt, failedCount, maxAttempts, lostCount, maxLost, continuedCount, cancelRequested, lastError, dedupeKey,
 --           progress {done, total, text}, limit, limitSource, held, paused, holders [{execution, worker, tokens, leaseLeftMs}],

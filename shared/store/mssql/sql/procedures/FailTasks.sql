@@ -23,13 +23,14 @@ BEGIN
   SET LOCK_TIMEOUT 2000;
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vNumber int, @vDefinition int, @vState tinyint,
-          @vIsSolo bit, @vMaxAttempts smallint, @vBaseMs int, @vCapMs int, @vWokenIds nvarchar(max) = N'[]',
-          @vStatus nvarchar(20), @vResults nvarchar(max), @vNextDueMs bigint;
+          @vIsSolo bit, @vMaxAttempts smallint, @vBaseMs int, @vCapMs int, @vRetention nvarchar(max),
+          @vWokenIds nvarchar(max) = N'[]', @vStatus nvarchar(20), @vResults nvarchar(max), @vNextDueMs bigint;
   DECLARE @vFailure TABLE (
     Ord int NOT NULL PRIMARY KEY CLUSTERED, TaskId bigint NULL, Fence bigint NULL,
     How nvarchar(220) COLLATE Latin1_General_100_BIN2 NULL, Error nvarchar(4000) NULL, RetryInMs bigint NULL, DurationMs int NULL,
     [Checkpoint] nvarchar(max) NULL, Problem nvarchar(400) NULL, IsTooLarge bit NOT NULL,
-    IsHeld bit NOT NULL, Ordinal int NULL, ClaimedAt datetime2(3) NULL, Outcome nvarchar(20) NULL, WaitMs bigint NULL, GroupId int NULL);
+    IsHeld bit NOT NULL, Ordinal int NULL, ClaimedAt datetime2(3) NULL, Outcome nvarchar(20) NULL, WaitMs bigint NULL,
+    GroupId int NULL);
   DECLARE @vHeld TABLE (
     TaskId bigint NOT NULL PRIMARY KEY CLUSTERED, Fence bigint NOT NULL, Ordinal int NOT NULL, ClaimedAt datetime2(3) NOT NULL);
   DECLARE @vTask TABLE (
@@ -38,7 +39,8 @@ BEGIN
 
   IF ISJSON(@Failures) = 1 AND LEFT(LTRIM(@Failures), 1) = N'['
     INSERT INTO @vFailure (Ord, TaskId, Fence, How, Error, RetryInMs, DurationMs, [Checkpoint], Problem, IsTooLarge, IsHeld)
-    SELECT CONVERT(int, j.[key]), v.TaskId, v.Fence, LEFT(v.How, 220), LEFT(v.Error, 4000), v.RetryInMs, v.DurationMs, x.[Checkpoint],
+    SELECT CONVERT(int, j.[key]), v.TaskId, v.Fence, LEFT(v.How, 220), LEFT(v.Error, 4000), v.RetryInMs, v.DurationMs,
+           x.[Checkpoint],
            CASE
              WHEN v.How IS NULL OR v.How COLLATE Latin1_General_100_BIN2 NOT IN (N'failed', N'dead', N'cancelled', N'continued')
                THEN N'failures.as: expected failed, dead, cancelled or continued (' + COALESCE(LEFT(v.How, 220), N'<NULL>') + N')'
@@ -48,7 +50,7 @@ BEGIN
                THEN N'failures.checkpoint: expected at most 65536 bytes (' + CONVERT(nvarchar(20), x.Bytes) + N')' END,
            CASE WHEN x.Bytes > 65536 THEN 1 ELSE 0 END, 0
     FROM OPENJSON(@Failures) AS j
-    CROSS APPLY OPENJSON(j.[value]) WITH (
+    OUTER APPLY OPENJSON(CASE j.[type] WHEN 5 THEN j.[value] END) WITH ( -- what isn't an object has no `as`
       TaskId bigint N'$.task', Fence bigint N'$.fence', How nvarchar(max) N'$.as', Error nvarchar(max) N'$.error',
       RetryInMs bigint N'$.retryInMs', DurationMs int N'$.durationMs', CheckpointText nvarchar(max) N'$.checkpoint',
       CheckpointJson nvarchar(max) N'$.checkpoint' AS JSON) AS v
@@ -64,7 +66,9 @@ BEGIN
     SELECT @vDefinition = x.TaskDefinitionId
     FROM Taskgate.TaskExecution AS x
     WHERE x.TaskExecutionId = @TaskExecutionId;
-    SELECT @vMaxAttempts = d.MaxAttempts, @vBaseMs = d.RetryBaseMs, @vCapMs = d.RetryCapMs
+    SELECT @vMaxAttempts = d.MaxAttempts, @vBaseMs = d.RetryBaseMs, @vCapMs = d.RetryCapMs,
+           @vRetention = N'[{"id":' + CONVERT(nvarchar(11), d.TaskDefinitionId) + N',"done":' + CONVERT(nvarchar(20), d.RetainDoneMs)
+             + N',"dead":' + CONVERT(nvarchar(20), d.RetainDeadMs) + N'}]'
     FROM Taskgate.TaskDefinition AS d
     WHERE d.TaskDefinitionId = @vDefinition;
 
@@ -140,7 +144,8 @@ BEGIN
       FROM @vFailure AS f WHERE f.IsHeld = 1;
       INSERT INTO Taskgate.Scheduled (TaskDefinitionId, RunAt, TaskId)
       SELECT @vDefinition,
-             DATEADD(MILLISECOND, CONVERT(int, f.WaitMs % 86400000), DATEADD(DAY, CONVERT(int, f.WaitMs / 86400000), @vNow)), f.TaskId
+             DATEADD(MILLISECOND, CONVERT(int, f.WaitMs % 86400000), DATEADD(DAY, CONVERT(int, f.WaitMs / 86400000), @vNow)),
+             f.TaskId
       FROM @vFailure AS f WHERE f.WaitMs IS NOT NULL;
       SELECT @vNextDueMs = MIN(f.WaitMs) FROM @vFailure AS f WHERE f.WaitMs IS NOT NULL;
       DELETE c
@@ -168,7 +173,7 @@ BEGIN
       OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
       IF EXISTS (SELECT 1 FROM @vEnded AS e) OR EXISTS (SELECT 1 FROM @vReleased AS r)
         EXEC Taskgate._EndTasks @Ended = @vEnded, @TaskExecutionId = @TaskExecutionId, @Now = @vNow, @Released = @vReleased,
-          @oWoken = @vWokenIds OUTPUT;
+          @oWoken = @vWokenIds OUTPUT, @Retention = @vRetention;
 
       -- 5. The rest: told before, or never ours.
       UPDATE f

@@ -1,7 +1,8 @@
 -- Taskgate.FinishExecution: ends a worker's stay: tokens back, what it still holds back to ready, uncounted.
 -- In:     @TaskExecutionId bigint
 -- Out:    Status: ended (also when it was ended before) | fenced; GivenBack: tasks; TokensFreed; Ready: tasks wait (a hint is
---         due); NextDueMs bigint: until the next scheduled task; Woken: JSON array of other definitions that got ready tasks, or null
+--         due); NextDueMs bigint: until the next scheduled task; Woken: JSON array of other definitions that got ready
+--         tasks, or null
 -- Raises: 50490 inside a transaction; 1222 locked for longer than 2 s
 -- Locks:  TaskDefinition, TaskExecution, then tasks that were cancelled meanwhile as in _EndTasks
 -- Isolation: of two callers, or a finish and a reclaim, one changes the state under the row's lock, and the other finds it changed;

@@ -21,7 +21,8 @@ BEGIN
   SET DEADLOCK_PRIORITY LOW; -- should it ever come to that, workers survive
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vExecution bigint, @vDefinition int, @vMaxLost smallint,
-          @vCount int, @vExecutions int = 0, @vBack int = 0, @vLost int = 0, @vDead int = 0, @vWokenIds nvarchar(max) = N'[]';
+          @vCount int, @vExecutions int = 0, @vBack int = 0, @vLost int = 0, @vDead int = 0, @vRetention nvarchar(max),
+          @vWokenIds nvarchar(max) = N'[]';
   DECLARE @vCandidate TABLE (
     TaskExecutionId bigint NOT NULL PRIMARY KEY CLUSTERED, TaskDefinitionId int NOT NULL, MaxLost smallint NULL);
   DECLARE @vClaim TABLE (
@@ -49,6 +50,12 @@ BEGIN
     FROM @vCandidate AS c
     INNER JOIN Taskgate.TaskDefinition AS d ON d.TaskDefinitionId = c.TaskDefinitionId
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per execution, with nothing locked
+    SELECT @vRetention = N'[' + STRING_AGG(CONVERT(nvarchar(max),
+             N'{"id":' + CONVERT(nvarchar(11), d.TaskDefinitionId) + N',"done":' + CONVERT(nvarchar(20), d.RetainDoneMs)
+             + N',"dead":' + CONVERT(nvarchar(20), d.RetainDeadMs) + N'}'), N',') + N']'
+    FROM (SELECT DISTINCT c.TaskDefinitionId FROM @vCandidate AS c) AS x
+    INNER JOIN Taskgate.TaskDefinition AS d ON d.TaskDefinitionId = x.TaskDefinitionId
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per definition, with nothing locked
 
     BEGIN TRANSACTION;
     SELECT @vExecution = MIN(c.TaskExecutionId) FROM @vCandidate AS c;
@@ -102,7 +109,7 @@ BEGIN
     SELECT @vDead = COUNT(*) FROM @vEnded AS e;
     IF @vDead > 0 -- after the loop: each lock level once, ascending
       EXEC Taskgate._EndTasks @Ended = @vEnded, @TaskExecutionId = NULL, @Now = @vNow, @Released = @vReleased,
-        @oWoken = @vWokenIds OUTPUT;
+        @oWoken = @vWokenIds OUTPUT, @Retention = @vRetention;
     COMMIT TRANSACTION;
   END TRY
   BEGIN CATCH

@@ -38,7 +38,7 @@ BEGIN
     WHEN @Build IS NULL OR @Build < 0
       THEN N'build: expected 0 or more (' + COALESCE(CONVERT(nvarchar(20), @Build), N'null') + N')'
     WHEN @SettingsHash IS NULL OR DATALENGTH(@SettingsHash) NOT BETWEEN 2 AND 128
-      THEN N'settings_hash: expected 1..64 characters'
+      THEN N'settings_hash: expected 1..64 characters (' + COALESCE(REPLACE(LEFT(@SettingsHash, 80), N'%', N'%%'), N'null') + N')'
     WHEN @Limit IS NULL OR @Limit NOT BETWEEN -1 AND 1000
       THEN N'limit: expected -1..1000 (' + COALESCE(CONVERT(nvarchar(20), @Limit), N'null') + N')'
     WHEN @LeaseMs IS NULL OR @LeaseMs NOT BETWEEN 1000 AND 86400000

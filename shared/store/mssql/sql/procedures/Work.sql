@@ -40,7 +40,7 @@ BEGIN
           @vDefinition int, @vState tinyint, @vCallNumber bigint, @vCallFence bigint, @vTokenCount int, @vIsSolo bit,
           @vBuild bigint, @vLeaseMs int, @vSpareMax smallint, @vPaused bit, @vIsDue bit = 0, @vIsIdle bit = 0,
           @vHeldCount int, @vSpareCount int, @vRest int, @vFirstSolo int, @vKeep int, @vCount int, @vPromoted int,
-          @vAsksNextDue bit = 0, @vWokenIds nvarchar(max) = N'[]';
+          @vAsksNextDue bit = 0, @vRetention nvarchar(max), @vWokenIds nvarchar(max) = N'[]';
   DECLARE @vStatus nvarchar(20), @vFence bigint, @vTaskIds nvarchar(max), @vKinds nvarchar(max), @vAttempts nvarchar(max),
           @vPayloads nvarchar(max), @vExtras nvarchar(max), @vStarted int = 0, @vLastPriority smallint, @vLastRank bigint,
           @vRefused nvarchar(max), @vAnswerLeaseMs int, @vSurplus int = 0;
@@ -85,6 +85,8 @@ BEGIN
     FROM Taskgate.TaskExecution AS x
     WHERE x.TaskExecutionId = @TaskExecutionId;
     SELECT @vLeaseMs = d.LeaseMs, @vSpareMax = d.SpareMax, @vPaused = d.Paused,
+           @vRetention = N'[{"id":' + CONVERT(nvarchar(11), d.TaskDefinitionId) + N',"done":' + CONVERT(nvarchar(20), d.RetainDoneMs)
+             + N',"dead":' + CONVERT(nvarchar(20), d.RetainDeadMs) + N'}]',
            @vSurplus = CASE WHEN l.TaskLimit < 0 OR h.Held <= l.TaskLimit THEN 0 ELSE h.Held - l.TaskLimit END
     FROM Taskgate.TaskDefinition AS d
     CROSS APPLY (SELECT COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit) AS TaskLimit) AS l
@@ -179,7 +181,7 @@ BEGIN
               OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per claim
               DELETE h FROM @vHeld AS h WHERE EXISTS (SELECT 1 FROM @vEnded AS e WHERE e.TaskId = h.TaskId);
               EXEC Taskgate._EndTasks @Ended = @vEnded, @TaskExecutionId = @TaskExecutionId, @Now = @vNow,
-                @Released = @vReleased, @oWoken = @vWokenIds OUTPUT;
+                @Released = @vReleased, @oWoken = @vWokenIds OUTPUT, @Retention = @vRetention;
             END;
             IF NOT EXISTS (SELECT 1 FROM @vHeld AS h) SET @vIsSolo = 0;
           END;

@@ -2,21 +2,25 @@
 -- In:     @Ended Taskgate.EndedTaskList: outcome 10 done, 11 dead, 12 cancelled
 --         @TaskExecutionId: of the last attempt, null: none; @Now
 --         @Released Taskgate.GroupedTaskList: tasks that only leave their groups (a retry that isn't strict)
+--         @Retention: JSON array of {id, done, dead}: RetainDoneMs and RetainDeadMs of the definitions, read before an execution's
+--         row was locked; null: read here, for a caller who holds the definition's row or no execution's
 -- Out:    @oWoken: JSON array of ids of definitions that got ready tasks by hand-over, '[]' when none did
 -- Raises: -
 -- Locks:  Task (only the claim's owner gets here), Dedupe in key order, then groups ascending, all in one go.
 --         Joins the caller's transaction
 -- Isolation: a key that somebody replaces because its window is over isn't locked here: it is recognised by a plain read.
---         Without row versions the definition's settings are read under a brief shared lock, behind whoever changes its tokens
+--         Definitions aren't read where that could wait: who changes tokens goes from the definition to an execution
 -- Plan:   primary keys
 -- Twin:   postgres/sql/functions/_end_tasks.sql
 CREATE OR ALTER PROCEDURE Taskgate._EndTasks
   @Ended Taskgate.EndedTaskList READONLY, @TaskExecutionId bigint, @Now datetime2(3),
-  @Released Taskgate.GroupedTaskList READONLY, @oWoken nvarchar(max) OUTPUT
+  @Released Taskgate.GroupedTaskList READONLY, @oWoken nvarchar(max) OUTPUT, @Retention nvarchar(max) = NULL
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+  DECLARE @vRetention TABLE (
+    TaskDefinitionId int NOT NULL PRIMARY KEY CLUSTERED, DoneMs bigint NOT NULL, DeadMs bigint NOT NULL);
   DECLARE @vGone TABLE (
     TaskId bigint NOT NULL PRIMARY KEY CLUSTERED, TaskDefinitionId int NOT NULL, GroupId int NULL,
     DedupeKey nvarchar(200) COLLATE Latin1_General_100_BIN2 NULL);
@@ -26,6 +30,18 @@ BEGIN
   DECLARE @vLeaving Taskgate.GroupedTaskList;
 
   SET @oWoken = N'[]';
+  IF @Retention IS NOT NULL
+    INSERT INTO @vRetention (TaskDefinitionId, DoneMs, DeadMs)
+    SELECT v.TaskDefinitionId, v.DoneMs, v.DeadMs
+    FROM OPENJSON(@Retention) WITH (TaskDefinitionId int N'$.id', DoneMs bigint N'$.done', DeadMs bigint N'$.dead') AS v;
+  ELSE
+    INSERT INTO @vRetention (TaskDefinitionId, DoneMs, DeadMs)
+    SELECT d.TaskDefinitionId, d.RetainDoneMs, d.RetainDeadMs
+    FROM (
+      SELECT DISTINCT t.TaskDefinitionId
+      FROM @Ended AS e INNER JOIN Taskgate.Task AS t ON t.TaskId = e.TaskId) AS x
+    INNER JOIN Taskgate.TaskDefinition AS d ON d.TaskDefinitionId = x.TaskDefinitionId
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
   -- Straight from table to table: payloads don't pass through a variable. The rows are the caller's own.
   INSERT INTO Taskgate.Archive (
     TaskId, TaskDefinitionId, Kind, Priority, Rank, CreatedAt, FinishedAt, PurgeAfter, TaskExecutionId, Fence, DurationMs, GroupId,
@@ -36,10 +52,10 @@ BEGIN
          t.LastError, e.Result, t.Payload
   FROM @Ended AS e
   INNER JOIN Taskgate.Task AS t ON t.TaskId = e.TaskId
-  INNER JOIN Taskgate.TaskDefinition AS d ON d.TaskDefinitionId = t.TaskDefinitionId
-  CROSS APPLY (SELECT CASE e.Outcome WHEN 11 THEN d.RetainDeadMs ELSE d.RetainDoneMs END AS Ms) AS r
-  WHERE e.Outcome <> 10 OR d.RetainDoneMs > 0
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- two seeks per task
+  INNER JOIN @vRetention AS d ON d.TaskDefinitionId = t.TaskDefinitionId
+  CROSS APPLY (SELECT CASE e.Outcome WHEN 11 THEN d.DeadMs ELSE d.DoneMs END AS Ms) AS r
+  WHERE e.Outcome <> 10 OR d.DoneMs > 0
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
   DELETE t
   OUTPUT deleted.TaskId, deleted.TaskDefinitionId, deleted.GroupId, deleted.DedupeKey
   INTO @vGone (TaskId, TaskDefinitionId, GroupId, DedupeKey)

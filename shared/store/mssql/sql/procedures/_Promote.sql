@@ -63,7 +63,8 @@ BEGIN
     INSERT INTO Taskgate.TaskGroup (TaskDefinitionId, GroupKey, Slots, IsStrict)
     SELECT TOP (1000) m.Scope, m.GroupKey, d.GroupSlots, d.GroupStrict -- more of them: the next call
     FROM @vMissing AS m
-    INNER JOIN Taskgate.TaskDefinition AS d ON d.TaskDefinitionId = @TaskDefinitionId
+    INNER JOIN Taskgate.TaskDefinition AS d WITH (READCOMMITTEDLOCK, READPAST) -- no wait: is it locked, then the next call
+      ON d.TaskDefinitionId = @TaskDefinitionId
     WHERE NOT EXISTS (SELECT 1 FROM Taskgate.TaskGroup AS g WHERE g.TaskDefinitionId = m.Scope AND g.GroupKey = m.GroupKey)
     ORDER BY m.Scope, m.GroupKey
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per key

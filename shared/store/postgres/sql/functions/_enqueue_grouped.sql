@@ -1,5 +1,6 @@
 -- taskgate._enqueue_grouped: the part of enqueue_tasks for calls with groups.
--- In:     the definition with its group settings; p_build; p_joins_transaction, p_now; the entries as arrays of one length,
+-- In:     p_task_definition_id with p_group_slots, p_group_strict; p_build; p_joins_transaction, p_now; the entries as arrays of one
+--         length: p_ids, p_payloads, p_kinds, p_priorities, p_group_keys, p_globals, p_run_ats, p_dedupe_keys, p_traces;
 --         p_is_new false: a duplicate, left out
 -- Out:    o_ready: some may be claimed at once; o_next_due_ms: the earliest scheduled of them, or null
 -- Raises: -

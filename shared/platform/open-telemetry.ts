@@ -1,0 +1,157 @@
+import type * as openTelemetry from "@opentelemetry/api";
+import type { Attributes, Context, Counter, Histogram, Span } from "@opentelemetry/api";
+import type { LogFields } from "../ports/logger";
+import type {
+  SpanOptions,
+  Telemetry,
+  TelemetryCounter,
+  TelemetryHistogram,
+  TelemetrySpan,
+} from "../ports/telemetry";
+
+/** What `createOpenTelemetry` stands on: the interface package, loaded by the caller, and how to send. */
+export interface OpenTelemetryOptions {
+  readonly api: typeof openTelemetry;
+  /** Sends what is pending; may hang or reject. */
+  readonly send: () => Promise<void>;
+}
+
+/** Name of the tracer and the meter. */
+const scope = "taskgate";
+const traceParentForm = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
+
+/** The Telemetry port over OpenTelemetry's interface package, whatever sends. */
+export function createOpenTelemetry(options: OpenTelemetryOptions): Telemetry {
+  return new OpenTelemetry(options);
+}
+
+class OpenTelemetry implements Telemetry {
+  readonly #api: typeof openTelemetry;
+  readonly #send: () => Promise<void>;
+  readonly #counters = new Map<TelemetryCounter, Counter>();
+  readonly #histograms = new Map<TelemetryHistogram, Histogram>();
+
+  constructor({ api, send }: OpenTelemetryOptions) {
+    this.#api = api;
+    this.#send = send;
+  }
+
+  count(name: TelemetryCounter, value: number, attributes: LogFields = {}): void {
+    // A point of value 0 would be sent and paid for.
+    if (value === 0) return;
+    let counter = this.#counters.get(name);
+    if (counter === undefined) {
+      counter = this.#api.metrics.getMeter(scope).createCounter(name);
+      this.#counters.set(name, counter);
+    }
+    counter.add(value, known(attributes));
+  }
+
+  record(name: TelemetryHistogram, value: number, attributes: LogFields = {}): void {
+    let histogram = this.#histograms.get(name);
+    if (histogram === undefined) {
+      histogram = this.#api.metrics.getMeter(scope).createHistogram(name, { unit: "ms" });
+      this.#histograms.set(name, histogram);
+    }
+    histogram.record(value, known(attributes));
+  }
+
+  async span<Result>(
+    options: SpanOptions,
+    body: (span: TelemetrySpan) => Promise<Result>,
+  ): Promise<Result> {
+    const { context, trace, SpanStatusCode } = this.#api;
+    const active = context.active();
+    const parent = this.#remoteParent(options.traceParent) ?? active;
+    // INTERNAL, the default kind: the host writes the request item, a SERVER or CONSUMER span would be a second one.
+    const span = trace
+      .getTracer(scope)
+      .startSpan(
+        options.name,
+        { attributes: known(options.attributes ?? {}), links: this.#links(active, parent) },
+        parent,
+      );
+    try {
+      return await context.with(trace.setSpan(parent, span), () =>
+        body({
+          set: (attributes) => {
+            span.setAttributes(known(attributes));
+          },
+          fail: () => {
+            span.setStatus({ code: SpanStatusCode.ERROR });
+          },
+        }),
+      );
+    } catch (error) {
+      span.setStatus({ code: SpanStatusCode.ERROR });
+      noteError(span, error);
+      throw error;
+    } finally {
+      span.end();
+    }
+  }
+
+  within<Result>(traceParent: string | null, body: () => Result): Result {
+    const { context, ROOT_CONTEXT } = this.#api;
+    return context.with(this.#remoteParent(traceParent) ?? ROOT_CONTEXT, body);
+  }
+
+  currentTraceParent(): string | null {
+    const { context, isSpanContextValid, trace } = this.#api;
+    const current = trace.getSpanContext(context.active());
+    if (current === undefined || !isSpanContextValid(current)) return null;
+    const flags = (current.traceFlags & 0xff).toString(16).padStart(2, "0");
+    return `00-${current.traceId}-${current.spanId}-${flags}`;
+  }
+
+  async flush(timeoutMs: number): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const timeout = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, timeoutMs);
+    });
+    const sent = Promise.resolve()
+      .then(() => this.#send())
+      .catch(() => undefined);
+    await Promise.race([sent, timeout]);
+    clearTimeout(timer);
+  }
+
+  #remoteParent(traceParent: string | null | undefined): Context | null {
+    const { isSpanContextValid, ROOT_CONTEXT, trace } = this.#api;
+    const [, traceId, spanId, flags] = traceParentForm.exec(traceParent ?? "") ?? [];
+    if (traceId === undefined || spanId === undefined || flags === undefined) return null;
+    const parent = { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true };
+    return isSpanContextValid(parent) ? trace.setSpanContext(ROOT_CONTEXT, parent) : null;
+  }
+
+  /** A task goes on with the trace of its enqueue: the link leads to the worker that runs it. */
+  #links(active: Context, parent: Context): { context: openTelemetry.SpanContext }[] {
+    const { isSpanContextValid, trace } = this.#api;
+    const runner = trace.getSpanContext(active);
+    const isOther =
+      runner !== undefined &&
+      isSpanContextValid(runner) &&
+      runner.traceId !== trace.getSpanContext(parent)?.traceId;
+    return isOther ? [{ context: runner }] : [];
+  }
+}
+
+/** Without what isn't known. */
+function known(fields: LogFields): Attributes {
+  const attributes: Attributes = {};
+  for (const [name, value] of Object.entries(fields)) {
+    if (value !== null && value !== undefined) attributes[name] = value;
+  }
+  return attributes;
+}
+
+/** Type, code and places of the error, never its message: messages of drivers and handlers quote values. */
+function noteError(span: Span, error: unknown): void {
+  if (!(error instanceof Error)) {
+    span.recordException({ name: typeof error, message: "not an Error" });
+    return;
+  }
+  const code = "code" in error && typeof error.code === "string" ? error.code : error.name;
+  const places = (error.stack ?? "").match(/^ {4}at .*$/gm) ?? [];
+  span.recordException({ name: error.name, message: code, stack: [code, ...places].join("\n") });
+}

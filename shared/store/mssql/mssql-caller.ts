@@ -1,0 +1,338 @@
+import type * as Mssql from "mssql";
+import type { TaskgateError } from "../../core/errors";
+import { InvalidArgumentError, StoreContractError } from "../../core/errors";
+import type { SqlValue, StoreTransaction } from "../../ports/task-store";
+import { operations, parameterTypes, toCamelCase, toPascalCase } from "../operations";
+import type { AnswerRow, OperationName, ParameterType, ParameterValue } from "../operations";
+import type { ProcedureCaller } from "../procedure-caller";
+import { mapMssqlError, transactionOver } from "./mssql-errors";
+import { loadDriver, MssqlPool } from "./mssql-pool";
+import type { Driver, Lease, MssqlPoolOptions } from "./mssql-pool";
+
+type Values = Readonly<Record<string, ParameterValue>>;
+type SqlType = (() => Mssql.ISqlType) | Mssql.ISqlType;
+
+/** Calls of the core's procedures over `mssql`. One procedure call is one transaction and one round trip. */
+export class MssqlCaller implements ProcedureCaller {
+  readonly dialect = "mssql";
+  readonly #pool: MssqlPool;
+
+  /** Throws InvalidArgumentError for a bad address. Nothing is loaded or sent before the first call. */
+  constructor(options: MssqlPoolOptions) {
+    this.#pool = new MssqlPool(options);
+  }
+
+  async call(
+    operation: OperationName,
+    values: Values,
+    within?: StoreTransaction,
+  ): Promise<AnswerRow> {
+    if (within !== undefined) {
+      if (!(within instanceof MssqlTransaction)) {
+        throw new InvalidArgumentError(
+          "Expected the transaction to be one of this SQL Server store's",
+        );
+      }
+      return within.call(operation, values);
+    }
+    return this.#withLease((lease) =>
+      lease.run(() => execute(lease.driver, lease.request(), { operation, values })),
+    );
+  }
+
+  async transaction<Result>(
+    body: (transaction: StoreTransaction) => Promise<Result>,
+  ): Promise<Result> {
+    return this.#withLease(async (lease) => {
+      const inner = lease.transaction();
+      try {
+        await lease.run(() => inner.begin(lease.driver.ISOLATION_LEVEL.READ_COMMITTED));
+      } catch (error) {
+        lease.discard();
+        throw mapMssqlError(error, "undone");
+      }
+      const transaction = new MssqlTransaction(inner, lease);
+      let result: Result;
+      try {
+        result = await body(transaction);
+      } catch (error) {
+        await transaction.settle();
+        await rollBack(lease, inner);
+        throw new BodyError(error);
+      }
+      await transaction.settle();
+      transaction.assertOpen();
+      await lease.run(() => inner.commit());
+      return result;
+    });
+  }
+
+  /**
+   * A transaction that the user's own `mssql` has begun: enqueue and complete join it. It must come from the same
+   * installed `mssql` as the store's. Commit, rollback and time-outs stay the user's.
+   */
+  static join(transaction: Mssql.Transaction): StoreTransaction {
+    return new MssqlTransaction(transaction, null);
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.close();
+  }
+
+  async #withLease<Result>(body: (lease: Lease) => Promise<Result>): Promise<Result> {
+    let lease: Lease | undefined;
+    try {
+      lease = await this.#pool.lease();
+      return await body(lease);
+    } catch (error) {
+      if (error instanceof BodyError) throw error.cause;
+      const mapped = mapMssqlError(error, lease === undefined ? "not sent" : "sent");
+      if (isFatal(mapped)) lease?.discard();
+      throw mapped;
+    } finally {
+      lease?.release();
+    }
+  }
+}
+
+/** What one call needs. */
+interface ProcedureCall {
+  operation: OperationName;
+  values: Values;
+}
+
+/** A transaction on one connection: the store's own with a lease, or one that the user began. */
+class MssqlTransaction implements StoreTransaction {
+  readonly dialect = "mssql";
+  readonly #inner: Mssql.Transaction;
+  readonly #lease: Lease | null;
+  /** The driver refuses a second statement while one runs: they queue up. */
+  #last: Promise<unknown> = Promise.resolve();
+  #over: TaskgateError | null = null;
+
+  constructor(inner: Mssql.Transaction, lease: Lease | null) {
+    this.#inner = inner;
+    this.#lease = lease;
+  }
+
+  async call(operation: OperationName, values: Values): Promise<AnswerRow> {
+    try {
+      return await this.#run((driver) =>
+        execute(driver, this.#inner.request(), { operation, values }),
+      );
+    } catch (error) {
+      // Of the user's transaction nobody here knows whether it will be rolled back.
+      throw mapMssqlError(error, this.#lease === null ? "sent" : "undone");
+    }
+  }
+
+  /** The user's own statement: its errors pass unchanged. */
+  async query(text: string, values: readonly SqlValue[] = []): Promise<Record<string, unknown>[]> {
+    return this.#run(async (driver) => {
+      const request = this.#inner.request();
+      for (const [index, value] of values.entries()) {
+        const bound = bindValue(driver, value);
+        request.input(`p${String(index + 1)}`, bound.type, bound.value);
+      }
+      const result = await request.query<Record<string, unknown>>(text);
+      // Undefined after statements without rows, whatever the types say.
+      return (result.recordset) ?? [];
+    });
+  }
+
+  /** Waits for the statement that runs, whatever becomes of it. */
+  async settle(): Promise<void> {
+    await this.#last.catch(() => undefined);
+  }
+
+  /** Throws what ended the transaction before its commit. */
+  assertOpen(): void {
+    if (this.#over !== null) throw this.#over;
+  }
+
+  async #run<Result>(body: (driver: Driver) => Promise<Result>): Promise<Result> {
+    const turn = this.#last.then(
+      () => this.#runNow(body),
+      () => this.#runNow(body),
+    );
+    this.#last = turn;
+    return turn;
+  }
+
+  async #runNow<Result>(body: (driver: Driver) => Promise<Result>): Promise<Result> {
+    // After a rollback by the server the connection works on, and each statement would commit by itself.
+    this.assertOpen();
+    const lease = this.#lease;
+    if (lease === null && !(await isOpen(this.#inner)))
+      throw (this.#over = transactionOver(undefined));
+    try {
+      const result = await (lease === null
+        ? body(loadDriver())
+        : lease.run(() => body(lease.driver)));
+      if (lease?.isInTransaction === false) this.#over = transactionOver(undefined);
+      return result;
+    } catch (error) {
+      if (lease !== null && isFatal(mapMssqlError(error, "undone"))) lease.discard();
+      if (lease?.isInTransaction === false) this.#over = transactionOver(error);
+      throw error;
+    }
+  }
+}
+
+/** Carries what the user's body threw past the mapping of the driver's errors. */
+class BodyError extends Error {
+  constructor(cause: unknown) {
+    super("the body of a transaction threw", { cause });
+  }
+}
+
+/** Nothing to do when the server has ended the transaction, or the connection is gone. */
+async function rollBack(lease: Lease, transaction: Mssql.Transaction): Promise<void> {
+  if (!lease.isInTransaction) return;
+  try {
+    await lease.run(() => transaction.rollback());
+  } catch {
+    // What the body threw is what the caller must hear. The server rolls back when the connection ends.
+    lease.discard();
+  }
+}
+
+/** Has the connection of the user's transaction one open? Throws the driver's error when it was rolled back. */
+async function isOpen(transaction: Mssql.Transaction): Promise<boolean> {
+  // Part of the driver, not of its types.
+  const inner = transaction as unknown as {
+    acquire(user: object, lend: (error: Error | null, connection?: Connection) => void): void;
+    release(connection: Connection): void;
+  };
+  interface Connection {
+    inTransaction: boolean;
+  }
+  const connection = await new Promise<Connection | undefined>((resolve, reject) => {
+    inner.acquire({}, (error, lent) => {
+      if (error) reject(error);
+      else resolve(lent);
+    });
+  });
+  if (connection === undefined) return false;
+  inner.release(connection);
+  return connection.inTransaction;
+}
+
+/** Connections in doubt aren't given to the next call. */
+function isFatal(error: TaskgateError): boolean {
+  return error.code === "TASKGATE_STORE_UNCERTAIN" || error.code === "TASKGATE_STORE_UNAVAILABLE";
+}
+
+async function execute(
+  driver: Driver,
+  request: Mssql.Request,
+  call: ProcedureCall,
+): Promise<AnswerRow> {
+  bindOperation(driver, request, call);
+  const result = await request.execute<Record<string, unknown>>(
+    `Taskgate.${toPascalCase(call.operation)}`,
+  );
+  return toAnswer(driver, call.operation, result);
+}
+
+/** By declared type: the driver's own guess would send other lengths with each value, and one plan for each. */
+const driverTypes: Readonly<
+  Record<(typeof parameterTypes)[ParameterType]["mssql"], (driver: Driver) => SqlType>
+> = {
+  int: (driver) => driver.Int,
+  smallint: (driver) => driver.SmallInt,
+  bigint: (driver) => driver.BigInt,
+  bit: (driver) => driver.Bit,
+  uniqueidentifier: (driver) => driver.UniqueIdentifier,
+  "nvarchar(max)": (driver) => driver.NVarChar(driver.MAX),
+  "nvarchar(64)": (driver) => driver.NVarChar(64),
+  "nvarchar(200)": (driver) => driver.NVarChar(200),
+  "nvarchar(400)": (driver) => driver.NVarChar(400),
+};
+
+/** Longer texts than these would be cut by the procedure, or break the stream of the protocol. */
+const lengthsMax: Partial<Record<ParameterType, number>> = {
+  text64: 64,
+  text200: 200,
+  text400: 400,
+};
+
+/** Gives `request` every parameter of the operation, null where there is no value. */
+export function bindOperation(driver: Driver, request: Mssql.Request, call: ProcedureCall): void {
+  for (const [name, type] of operations[call.operation]) {
+    const value = bind(type, name, call.values[name] ?? null);
+    const declared = driverTypes[parameterTypes[type].mssql](driver);
+    request.input(toPascalCase(name), declared, value);
+  }
+}
+
+/** Lists are JSON arrays there; numbers beyond 2^53 stay text here. */
+function bind(
+  type: ParameterType,
+  name: string,
+  value: ParameterValue,
+): string | number | boolean | null {
+  if (typeof value === "object" && value !== null) {
+    if (type !== "ids" && type !== "ints") {
+      throw new StoreContractError(`A list was bound as ${type}`);
+    }
+    return `[${value.join(",")}]`;
+  }
+  if (value !== null && type === "bigint") return String(value);
+  const lengthMax = lengthsMax[type];
+  if (typeof value === "string" && lengthMax !== undefined && value.length > lengthMax) {
+    throw new InvalidArgumentError(
+      `${name}: expected at most ${String(lengthMax)} characters (${value.slice(0, 100)})`,
+    );
+  }
+  return value;
+}
+
+/** How a value of a user's statement travels. */
+export function bindValue(
+  driver: Driver,
+  value: SqlValue,
+): { type: SqlType; value: string | number | boolean | Date | null } {
+  if (value === null) return { type: driver.NVarChar(driver.MAX), value };
+  if (typeof value === "string") return { type: driver.NVarChar(driver.MAX), value };
+  if (typeof value === "boolean") return { type: driver.Bit, value };
+  if (typeof value === "bigint") return { type: driver.BigInt, value: String(value) };
+  if (value instanceof Date) return { type: driver.DateTime2(3), value };
+  if (!Number.isFinite(value)) {
+    throw new InvalidArgumentError(
+      `Expected numbers of a statement to be finite, got ${String(value)}`,
+    );
+  }
+  if (!Number.isSafeInteger(value)) return { type: driver.Float, value };
+  if (Math.abs(value) < 2 ** 31) return { type: driver.Int, value };
+  return { type: driver.BigInt, value: String(value) };
+}
+
+/** The one row of the one set; keys in camelCase. Throws StoreContractError for any other answer. */
+export function toAnswer(
+  driver: Driver,
+  operation: OperationName,
+  result: Mssql.IProcedureResult<Record<string, unknown>>,
+): AnswerRow {
+  const sets: Mssql.IRecordSet<Record<string, unknown>>[] = result.recordsets;
+  const [set] = sets;
+  const row = set?.[0];
+  if (set === undefined || row === undefined || sets.length !== 1 || set.length !== 1) {
+    throw new StoreContractError(
+      `Expected one row from ${operation}, got ${String(sets.length)} sets with ${String(sets.flat().length)} rows`,
+    );
+  }
+  const answer: Record<string, string | number | boolean | null> = {};
+  for (const [column, value] of Object.entries(row)) {
+    if (typeof value === "object" && value !== null) {
+      throw new StoreContractError(
+        `Expected text, a number, a bit or null in ${column} of ${operation}, got ${Object.prototype.toString.call(value)}`,
+      );
+    }
+    const isId = set.columns[column]?.type === driver.UniqueIdentifier;
+    // The driver writes these in upper case, everybody else in lower case.
+    const plain = isId && typeof value === "string" ? value.toLowerCase() : value;
+    answer[toCamelCase(column)] = plain as string | number | boolean | null;
+  }
+  return answer;
+}

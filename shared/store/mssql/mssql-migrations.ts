@@ -1,0 +1,339 @@
+import type * as Mssql from "mssql";
+import {
+  InvalidArgumentError,
+  SettingsError,
+  StoreConflictError,
+  StoreContractError,
+  StoreUnavailableError,
+  TaskgateError,
+} from "../../core/errors";
+import type { MigrationTarget, SchemaVersion, Script } from "../migrator";
+import { hasNumber, mapMssqlError } from "./mssql-errors";
+import type { MssqlAddress } from "./mssql-options";
+import { MssqlPool } from "./mssql-pool";
+import type { Lease } from "./mssql-pool";
+
+/** An Entra identity that may execute the procedures, and nothing else. */
+export interface Grant {
+  /** Name of the database user to make: the identity's. */
+  readonly name: string;
+  /** Client id of a managed identity (its application id, not its object id). */
+  readonly clientId: string;
+}
+
+/** What SQL Server's migrator can do besides. */
+export interface MssqlMigrationTarget extends MigrationTarget {
+  /** Makes the identity's user, member of TaskgateWorker only, by running `text` (grant_user.sql). Safe to repeat. */
+  grantUser(grant: Grant, text: string): Promise<void>;
+}
+
+/** A statement of a migration may build an index over many rows. */
+const statementTimeoutMs = 15 * 60_000;
+const connectTimeoutMs = 15_000;
+
+/** The lock that lets one migrator work at a time; other languages may take it, too. */
+const migrationLock = "Taskgate.Migrate";
+const lockWaitMs = 10_000;
+const lockWaitsMax = 30;
+/** A script that met a deadlock or a lock is undone, and run again at most this often. */
+const attemptsMax = 3;
+/** Inline functions and table variables that the procedures were written for (SQL Server 2019). */
+const compatibilityLevelMin = 150;
+const systemDatabases = new Set(["master", "model", "msdb", "tempdb"]);
+
+/** What filtered indexes and the procedures are made with; workers win over a migration, so it gives way later than they. */
+const sessionSettings = `SET ANSI_NULLS, ANSI_PADDING, ANSI_WARNINGS, ARITHABORT, CONCAT_NULL_YIELDS_NULL, QUOTED_IDENTIFIER ON;
+SET NUMERIC_ROUNDABORT, IMPLICIT_TRANSACTIONS OFF;
+SET XACT_ABORT, NOCOUNT ON;
+SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+SET LOCK_TIMEOUT 30000;
+SET DEADLOCK_PRIORITY HIGH;`;
+
+/**
+ * Runs `body` with the migration lock held on one connection of the owner's, after checking the database's own
+ * settings. Twenty at once queue up. Each script is one transaction: callers see the old procedures or the new ones.
+ */
+export async function withMssqlMigrations<Result>(
+  address: MssqlAddress,
+  body: (target: MssqlMigrationTarget) => Promise<Result>,
+): Promise<Result> {
+  return withMssqlLease(address, async (lease) => {
+    await lease.run(() => lease.request().batch(sessionSettings));
+    await takeLock(lease);
+    await prepareDatabase(lease);
+    return body({
+      readVersions: () => readMssqlVersions(lease),
+      apply: (script, isLogic) => applyRepeatedly(lease, { ...script, isLogic }),
+      grantUser: (grant, text) => grantUser(lease, grant, text),
+    });
+  });
+}
+
+/** Lends one connection of its own to `body`; it ends, with its locks, when `body` does. */
+export async function withMssqlLease<Result>(
+  address: MssqlAddress,
+  body: (lease: Lease) => Promise<Result>,
+): Promise<Result> {
+  const pool = new MssqlPool({
+    ...address,
+    connectionsMax: 1,
+    callTimeoutMs: statementTimeoutMs,
+    connectTimeoutMs,
+  });
+  let lease: Lease | undefined;
+  try {
+    lease = await pool.lease();
+    return await body(lease);
+  } catch (error) {
+    throw mapMssqlError(error, lease === undefined ? "not sent" : "undone");
+  } finally {
+    lease?.discard();
+    lease?.release();
+    await pool.close();
+  }
+}
+
+/** Reads SchemaVersion; [] when there is none. A worker needs the right to read that table. */
+export async function readMssqlVersions(lease: Lease): Promise<SchemaVersion[]> {
+  try {
+    const result = await lease.run(() =>
+      lease.request().query<SchemaVersion>(
+        `SELECT v.Version AS version, v.Name AS name, v.Checksum AS checksum, v.ClientVersionMin AS clientVersionMin
+         FROM Taskgate.SchemaVersion AS v ORDER BY v.Version;`,
+      ),
+    );
+    return result.recordset.map((row) => ({ ...row }));
+  } catch (error) {
+    // Asking OBJECT_ID would say "none" to those who merely lack rights: they get the server's own answer.
+    if (hasNumber(error, 208)) return [];
+    throw error;
+  }
+}
+
+/** The batches between lines that say GO; a GO inside a comment, a text or a quoted name is none. */
+export function splitBatches(text: string): string[] {
+  const pieces =
+    /--[^\n]*|\/\*[\s\S]*?\*\/|'(?:[^']|'')*'|"(?:[^"]|"")*"|\[(?:[^\]]|\]\])*\]|^[ \t]*GO[ \t]*(?=\r?$|--)/gim;
+  const batches: string[] = [];
+  let start = 0;
+  for (const match of text.matchAll(pieces)) {
+    if (match[0].trim().toUpperCase() !== "GO") continue;
+    batches.push(text.slice(start, match.index));
+    start = match.index + match[0].length;
+  }
+  batches.push(text.slice(start));
+  return batches.map((batch) => batch.trim()).filter((batch) => !isEmptyBatch(batch));
+}
+
+/** Names of the procedures, functions and views that a script makes, as they are written. */
+export function listObjects(text: string): string[] {
+  const heads = /^CREATE OR ALTER (?:PROCEDURE|FUNCTION|VIEW) Taskgate\.(\w+)/gim;
+  return [...text.matchAll(heads)].map((match) => match[1] ?? "");
+}
+
+function isEmptyBatch(batch: string): boolean {
+  return batch.replace(/--[^\n]*|\/\*[\s\S]*?\*\//g, "").trim() === "";
+}
+
+async function takeLock(lease: Lease): Promise<void> {
+  for (let waits = 0; waits < lockWaitsMax; waits += 1) {
+    const result = await lease.run(() =>
+      lease.request().batch<{ Result: number }>(
+        `DECLARE @Result int;
+         EXEC @Result = sys.sp_getapplock @Resource = N'${migrationLock}', @LockMode = 'Exclusive', @LockOwner = 'Session',
+           @LockTimeout = ${String(lockWaitMs)};
+         SELECT @Result AS Result;`,
+      ),
+    );
+    const code = result.recordset[0]?.Result;
+    // 0 at once, 1 after a wait; -1 time-out, -2 cancelled, -3 deadlock; anything else is a bad call.
+    if (code === 0 || code === 1) return;
+    if (code === undefined || code < -3) {
+      throw new StoreContractError(`sp_getapplock answered ${String(code)} for ${migrationLock}`);
+    }
+  }
+  throw new StoreUnavailableError(
+    `Another migration has held the lock ${migrationLock} for ${String((lockWaitMs * lockWaitsMax) / 1000)} s. Wait for it, or end its session (sys.dm_tran_locks, resource_type APPLICATION), then run \`npx taskgate migrate\` again.`,
+  );
+}
+
+interface DatabaseState {
+  Name: string;
+  CompatibilityLevel: number;
+  IsSnapshotOn: boolean;
+}
+
+/** Checks what scripts can't change inside a transaction. All problems are told at once. */
+async function prepareDatabase(lease: Lease): Promise<void> {
+  const result = await lease.run(() =>
+    lease.request().query<DatabaseState>(
+      // By name: on Azure SQL DB_ID() may differ from database_id.
+      `SELECT d.name AS Name, d.compatibility_level AS CompatibilityLevel, d.is_read_committed_snapshot_on AS IsSnapshotOn
+       FROM sys.databases AS d WHERE d.name = DB_NAME();`,
+    ),
+  );
+  const state = result.recordset[0];
+  if (state === undefined) throw new StoreContractError("sys.databases doesn't show the database");
+  if (systemDatabases.has(state.Name)) {
+    throw new SettingsError([`database: expected one of its own for Taskgate, got ${state.Name}`]);
+  }
+  const name = `[${state.Name.replaceAll("]", "]]")}]`;
+  const problems: string[] = [];
+  if (state.CompatibilityLevel < compatibilityLevelMin) {
+    problems.push(
+      `database ${name}: expected compatibility level ${String(compatibilityLevelMin)} or higher, got ${String(state.CompatibilityLevel)}. Run: ALTER DATABASE ${name} SET COMPATIBILITY_LEVEL = ${String(compatibilityLevelMin)};`,
+    );
+  }
+  if (!state.IsSnapshotOn) {
+    const reason = await turnSnapshotOn(lease);
+    if (reason !== null) {
+      problems.push(
+        `database ${name}: READ_COMMITTED_SNAPSHOT is off and can't be turned on now (${reason}). Stop what is connected to it and migrate again, or run, which ends all other connections: ALTER DATABASE ${name} SET READ_COMMITTED_SNAPSHOT ON WITH ROLLBACK IMMEDIATE;`,
+      );
+    }
+  }
+  if (problems.length > 0) throw new SettingsError(problems);
+}
+
+/** Needs to be the only connection, and doesn't wait for others to end. Returns why it failed, or null. */
+async function turnSnapshotOn(lease: Lease): Promise<string | null> {
+  try {
+    await lease.run(() =>
+      lease
+        .request()
+        .batch("ALTER DATABASE CURRENT SET READ_COMMITTED_SNAPSHOT ON WITH NO_WAIT;"),
+    );
+    return null;
+  } catch (error) {
+    const mapped = mapMssqlError(error, "undone");
+    if (mapped instanceof StoreUnavailableError) throw mapped;
+    return mapped.message;
+  }
+}
+
+type RunnableScript = Script & { isLogic: boolean };
+
+async function applyRepeatedly(lease: Lease, script: RunnableScript): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await apply(lease, script);
+      return;
+    } catch (error) {
+      if (!(error instanceof StoreConflictError) || attempt >= attemptsMax) throw error;
+    }
+  }
+}
+
+async function apply(lease: Lease, script: RunnableScript): Promise<void> {
+  const transaction = lease.transaction();
+  try {
+    await lease.run(() => transaction.begin(lease.driver.ISOLATION_LEVEL.READ_COMMITTED));
+    if (script.isLogic) await dropMissing(lease, transaction, script.text);
+    for (const [index, batch] of splitBatches(script.text).entries()) {
+      await runBatch(lease, transaction, {
+        text: batch,
+        place: `${script.name}, batch ${String(index + 1)}`,
+      });
+    }
+    await record(lease, transaction, script);
+    await lease.run(() => transaction.commit());
+  } catch (error) {
+    // XACT_ABORT has rolled back already, as a rule; closing the connection would lose the lock.
+    if (lease.isInTransaction) await lease.run(() => transaction.rollback()).catch(() => undefined);
+    if (lease.isInTransaction) lease.discard();
+    throw mapMssqlError(error, "undone");
+  }
+}
+
+async function runBatch(
+  lease: Lease,
+  transaction: Mssql.Transaction,
+  batch: { text: string; place: string },
+): Promise<void> {
+  try {
+    await lease.run(() => transaction.request().batch(batch.text));
+  } catch (error) {
+    const mapped: TaskgateError = mapMssqlError(error, "undone");
+    if (mapped.isRetryable) throw mapped;
+    const head = batch.text.replace(/^(?:\s*--[^\n]*\n)*/, "").slice(0, 80);
+    throw new StoreContractError(
+      `Migration ${batch.place} (\`${head.split("\n")[0] ?? ""}\`) failed and was undone: ${mapped.message}`,
+      { cause: error },
+    );
+  }
+}
+
+/** CREATE OR ALTER replaces what is still there; what the files no longer have must go. */
+async function dropMissing(
+  lease: Lease,
+  transaction: Mssql.Transaction,
+  text: string,
+): Promise<void> {
+  const kept = new Set(listObjects(text));
+  const result = await lease.run(() =>
+    transaction.request().query<{ Name: string; Kind: string }>(
+      `SELECT o.name AS Name,
+              CASE o.type WHEN 'P' THEN N'PROCEDURE' WHEN 'V' THEN N'VIEW' ELSE N'FUNCTION' END AS Kind
+       FROM sys.objects AS o
+       WHERE o.schema_id = SCHEMA_ID(N'Taskgate') AND o.type IN ('P', 'V', 'FN', 'IF', 'TF')
+       ORDER BY CASE o.type WHEN 'P' THEN 1 WHEN 'V' THEN 2 ELSE 3 END, o.name;`,
+    ),
+  );
+  for (const row of result.recordset.filter((entry) => !kept.has(entry.Name))) {
+    const name = `Taskgate.[${row.Name.replaceAll("]", "]]")}]`;
+    await runBatch(lease, transaction, {
+      text: `DROP ${row.Kind} ${name};`,
+      place: "logic, drop",
+    });
+  }
+}
+
+async function record(
+  lease: Lease,
+  transaction: Mssql.Transaction,
+  script: RunnableScript,
+): Promise<void> {
+  const { driver } = lease;
+  const request = transaction
+    .request()
+    .input("Version", driver.Int, script.version)
+    .input("Name", driver.NVarChar(200), script.name)
+    .input("Checksum", driver.NVarChar(64), script.checksum)
+    .input("ClientVersionMin", driver.NVarChar(40), script.clientVersionMin);
+  await lease.run(() =>
+    request.query(
+      `UPDATE Taskgate.SchemaVersion SET Checksum = @Checksum, AppliedAt = SYSUTCDATETIME() WHERE Version = @Version;
+       IF @@ROWCOUNT = 0
+         INSERT INTO Taskgate.SchemaVersion (Version, Name, Checksum, ClientVersionMin, AppliedAt)
+         VALUES (@Version, @Name, @Checksum, @ClientVersionMin, SYSUTCDATETIME());`,
+    ),
+  );
+}
+
+async function grantUser(lease: Lease, grant: Grant, text: string): Promise<void> {
+  if (grant.name === "" || grant.name.length > 128) {
+    throw new InvalidArgumentError(
+      `Expected the identity's name to have 1..128 characters, got \`${grant.name.slice(0, 100)}\``,
+    );
+  }
+  if (!/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(grant.clientId)) {
+    throw new InvalidArgumentError(
+      `Expected the identity's client id to be a UUID, got \`${grant.clientId.slice(0, 100)}\``,
+    );
+  }
+  const { driver } = lease;
+  const request = lease
+    .request()
+    .input("IdentityName", driver.NVarChar(128), grant.name)
+    .input("ClientIdText", driver.NVarChar(36), grant.clientId);
+  try {
+    await lease.run(() => request.query(text));
+  } catch (error) {
+    const mapped = mapMssqlError(error, "undone");
+    if (mapped.isRetryable) throw mapped;
+    throw new InvalidArgumentError(
+      `The user ${grant.name} can't be made or made a worker: ${mapped.message}`,
+      { cause: error },
+    );
+  }
+}

@@ -1,0 +1,265 @@
+import { createRequire } from "node:module";
+import type * as Identity from "@azure/identity";
+import type * as Mssql from "mssql";
+import type { Connection } from "tedious";
+import { StoreContractError, StoreUnavailableError, StoreUncertainError } from "../../core/errors";
+import { rememberLoginErrors } from "./mssql-errors";
+import { cancelTimeoutMs, parseMssqlAddress, toDriverConfig } from "./mssql-options";
+import type { MssqlAddress, MssqlLimits, MssqlTarget } from "./mssql-options";
+
+/**
+ * Connections to SQL Server, lent one at a time. All that is special about the driver (`mssql` over `tedious`) is here:
+ * it is loaded at first use, never speaks in the clear when it shouldn't, and is bounded from outside, because its own
+ * time-out ends with the first packet of an answer. A connection in doubt is closed, never lent again.
+ */
+
+/** How to reach the server and how much of it to use. */
+export interface MssqlPoolOptions extends MssqlAddress, MssqlLimits {
+  /** Told about connections that break while idle. */
+  readonly onIdleError?: (error: Error) => void;
+}
+
+/** `mssql`. */
+export type Driver = typeof Mssql;
+
+/** Longest wait for calls in flight when the pool is closed. */
+const closeTimeoutMs = 5_000;
+/** Ours come after the driver's time-outs, which end a call in a better way. */
+const graceMs = 1_000;
+
+/** The driver of this package; loading it takes a third of a second, so it waits for the first call. */
+export function loadDriver(): Driver {
+  return createRequire(__filename)("mssql") as Driver;
+}
+
+/** A pool that opens at the first lease. */
+export class MssqlPool {
+  readonly #options: MssqlPoolOptions;
+  readonly #target: MssqlTarget;
+  readonly #connections = new Set<Connection>();
+  readonly #lent = new Set<Connection>();
+  #opening: Promise<Mssql.ConnectionPool> | undefined;
+  #isClosed = false;
+
+  /** Throws InvalidArgumentError for a bad address; sends nothing. */
+  constructor(options: MssqlPoolOptions) {
+    this.#options = options;
+    this.#target = parseMssqlAddress(options);
+  }
+
+  /** Lends a connection. What this throws happened before anything was sent. Release it in any case. */
+  async lease(): Promise<Lease> {
+    if (this.#isClosed) throw new StoreUnavailableError("The store is closed");
+    const pool = await this.#open();
+    // `pool.acquire` of mssql does the same, but tells the pool's error listener as well.
+    const connection = await pool.pool.acquire().promise;
+    this.#lent.add(connection);
+    return new Lease({
+      driver: loadDriver(),
+      pool,
+      connection,
+      callTimeoutMs: this.#options.callTimeoutMs,
+      onRelease: () => this.#lent.delete(connection),
+    });
+  }
+
+  /** Ends all connections; calls in flight get five seconds. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const pool = await this.#opening?.catch(() => undefined);
+    if (pool === undefined) return;
+    const timer = setTimeout(() => {
+      for (const connection of this.#connections) connection.close();
+    }, closeTimeoutMs);
+    try {
+      await pool.close();
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #open(): Promise<Mssql.ConnectionPool> {
+    this.#opening ??= this.#connect().catch((error: unknown) => {
+      this.#opening = undefined;
+      throw error;
+    });
+    return this.#opening;
+  }
+
+  async #connect(): Promise<Mssql.ConnectionPool> {
+    const driver = loadDriver();
+    const pool = new driver.ConnectionPool({
+      ...toDriverConfig(this.#target, this.#options),
+      ...signInOf(this.#target),
+      beforeConnect: (connection) => {
+        this.#watch(connection);
+      },
+    });
+    // Without a listener a connection that is cut under a request ends the process. The call itself reports it.
+    pool.on("error", () => undefined);
+    return pool.connect();
+  }
+
+  /** Called for each connection before its first byte. */
+  #watch(connection: Connection): void {
+    this.#connections.add(connection);
+    const messages: unknown[] = [];
+    const note = (message: unknown): void => void messages.push(message);
+    connection.on("errorMessage", note);
+    // The driver's time-out for connecting doesn't cover an answer to the login that begins and stalls, and begins
+    // anew with each of its retries.
+    let isLate = false;
+    const timer = setTimeout(() => {
+      isLate = true;
+      connection.close();
+    }, this.#options.connectTimeoutMs + graceMs);
+    connection.on("connect", (error?: Error) => {
+      clearTimeout(timer);
+      connection.removeListener("errorMessage", note);
+      if (error !== undefined) rememberLoginErrors(error, messages);
+      if (error !== undefined) this.#connections.delete(connection);
+      if (isLate) connection.close();
+    });
+    connection.on("end", () => {
+      clearTimeout(timer);
+      this.#connections.delete(connection);
+    });
+    connection.on("error", (error: Error) => {
+      if (!this.#lent.has(connection)) this.#options.onIdleError?.(error);
+    });
+    if (this.#target.encrypt === true) refuseCleartext(connection, this.#target.server);
+  }
+}
+
+interface LeaseParts {
+  driver: Driver;
+  pool: Mssql.ConnectionPool;
+  connection: Connection;
+  callTimeoutMs: number;
+  onRelease: () => void;
+}
+
+/** One connection, lent to one user at a time. */
+export class Lease {
+  readonly driver: Driver;
+  readonly #parts: LeaseParts;
+  readonly #parent: Mssql.ConnectionPool;
+
+  constructor(parts: LeaseParts) {
+    this.driver = parts.driver;
+    this.#parts = parts;
+    this.#parent = onlyWith(parts.pool, parts.connection);
+  }
+
+  /** Is a transaction open, as far as the server has told? It tells of each begin, commit and rollback. */
+  get isInTransaction(): boolean {
+    return !this.#parts.connection.closed && this.#parts.connection.inTransaction;
+  }
+
+  request(): Mssql.Request {
+    return new this.driver.Request(this.#parent);
+  }
+
+  transaction(): Mssql.Transaction {
+    return new this.driver.Transaction(this.#parent);
+  }
+
+  /**
+   * Runs one call. The driver's time-out comes first and cancels it on the server; when that gets no answer, either,
+   * or an answer stalls half-way, the connection is closed.
+   */
+  async run<Result>(call: () => Promise<Result>): Promise<Result> {
+    const waitMs = this.#parts.callTimeoutMs + cancelTimeoutMs + graceMs;
+    let timer: NodeJS.Timeout | undefined;
+    const timeout = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => {
+        reject(
+          new StoreUncertainError(`SQL Server gave no whole answer within ${String(waitMs)} ms`),
+        );
+        this.discard();
+      }, waitMs);
+    });
+    const answer = call();
+    answer.catch(() => undefined);
+    try {
+      return await Promise.race([answer, timeout]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Closes the connection: the server rolls back what is open in it, and the pool makes a new one. */
+  discard(): void {
+    this.#parts.connection.close();
+  }
+
+  /** Gives the connection back. One with an open transaction is closed: its locks must not wait for the next user. */
+  release(): void {
+    if (this.isInTransaction) this.discard();
+    this.#parts.onRelease();
+    // A pool that was closed has no inner one any more, whatever the types say.
+    const inner = this.#parts.pool.pool as Mssql.ConnectionPool["pool"] | null;
+    inner?.release(this.#parts.connection);
+  }
+}
+
+/**
+ * A view of the pool that always lends this one connection: requests and transactions ask their parent for it and
+ * give it back to their parent, so they never take another, and the lease decides what happens to it afterwards.
+ */
+function onlyWith(pool: Mssql.ConnectionPool, connection: Connection): Mssql.ConnectionPool {
+  type Lend = (error: null, connection: Connection, config: unknown) => void;
+  const config: unknown = "config" in pool ? pool.config : undefined;
+  return Object.create(pool, {
+    acquire: {
+      value: (_: unknown, lend: Lend): void => {
+        queueMicrotask(() => {
+          lend(null, connection, config);
+        });
+      },
+    },
+    release: { value: (): void => undefined },
+  }) as Mssql.ConnectionPool;
+}
+
+/** One credential for all connections, because it keeps the token it got. */
+function signInOf(target: MssqlTarget): Pick<Mssql.config, "authentication"> {
+  if (target.signIn.kind === "password") return {};
+  const identity = createRequire(__filename)("@azure/identity") as typeof Identity;
+  const { clientId } = target.signIn;
+  const credential =
+    clientId === null
+      ? new identity.DefaultAzureCredential()
+      : new identity.ManagedIdentityCredential({ clientId });
+  return { authentication: { type: "token-credential", options: { credential } } };
+}
+
+/**
+ * A server (or somebody between) that answers "encryption isn't supported" makes the driver go on in the clear, without
+ * a word. So the login, which holds the password, is held back until TLS is established; the driver has no public way
+ * to ask for that. Where its inner method is gone nothing connects.
+ */
+function refuseCleartext(connection: Connection, server: string): void {
+  const inner = connection as unknown as { sendLogin7Packet?: () => void };
+  const send = inner.sendLogin7Packet;
+  if (typeof send !== "function") {
+    connection.close();
+    throw new StoreContractError(
+      "This version of tedious can't be kept from sending a login in the clear: use the pinned one",
+    );
+  }
+  let isSecure = false;
+  connection.on("secure", () => {
+    isSecure = true;
+  });
+  inner.sendLogin7Packet = (): void => {
+    if (!isSecure) {
+      throw new StoreUnavailableError(
+        `${server} doesn't offer encryption: nothing was sent. Give it a certificate; for a local server without one add encrypt=false to the address`,
+      );
+    }
+    // A redirected or repeated login has a connection of its own to prove.
+    isSecure = false;
+    send.call(connection);
+  };
+}

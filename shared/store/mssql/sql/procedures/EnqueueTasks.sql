@@ -1,0 +1,349 @@
+-- Taskgate.EnqueueTasks: adds tasks. Joins the caller's transaction: they exist when it commits, or not at all.
+-- In:     @Name: the definition; @Build bigint: of the enqueuing code, 0 unknown
+--         @Tasks: JSON array of 1..10000, at most 8 MiB of UTF-8, of {payload: JSON text of an object or array, at most 65536
+--           bytes, or null; kind 1..200 characters, default the definition's name; priority -32768..32767, lower first, default
+--           100; group 1..200 characters, groupScope: definition (default) | global; runInMs 0..3153600000000 or runAt ISO-8601;
+--           dedupeKey 1..200 characters, dedupeMs: the key is held that long, default until the task ends; trace: W3C traceparent}
+--         @OperationId uniqueidentifier: a repeat with it answers the first call's ids; null: only dedupe keys protect
+--         @JoinsTransaction bit: 1 when other work of the caller may follow before its commit: then grouped tasks enter Scheduled
+--           as due now, so that no group stays locked for as long as the caller likes. Default 0: inside an open transaction,
+--           which the server sees by itself, it counts as 1
+-- Out:    Status: enqueued; TaskIds: JSON array of strings in input order (of a duplicate: the first task's);
+--         Outcomes: JSON array of enqueued | duplicate in input order, or null when all are enqueued
+--         Ready: some may be claimed at once; NextDueMs bigint: the earliest scheduled of them, or null
+-- Raises: 50404 unknown definition; 50413 too many or too large; 50422 a bad value, naming entry and field;
+--         1222 locked for longer than 2 s. An error dooms the caller's transaction
+-- Locks:  Number ascending (a repeat of itself, other enqueues of an equal key), TaskGroup ascending (not when joining a caller's
+--         transaction), new rows
+-- Isolation: equal operation ids, dedupe keys and new group keys exclude each other by rows 1 + CHECKSUM % 1000 of Number, kept to
+--         the end; what stands there is looked at in later statements. No gap of an index is locked: it would also stop other
+--         keys and the completions of their tasks. Several keyed calls in one user's transaction can meet those of another one
+--         in opposite order (1205): prefer one call with many tasks
+-- Plan:   primary keys and unique names; at most 1000 rows per write
+-- Once:   by operation id, and by dedupe key
+-- Twin:   postgres/sql/functions/enqueue_tasks.sql, _enqueue_grouped.sql
+CREATE OR ALTER PROCEDURE Taskgate.EnqueueTasks
+  @Name nvarchar(max), @Build bigint, @Tasks nvarchar(max), @OperationId uniqueidentifier = NULL, @JoinsTransaction bit = 0
+AS
+BEGIN
+  SET NOCOUNT, XACT_ABORT ON;
+  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+  SET LOCK_TIMEOUT 2000;
+  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vIsOwn bit = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END,
+          @vJoins bit = CASE WHEN @@TRANCOUNT > 0 OR @JoinsTransaction = 1 THEN 1 ELSE 0 END, @vMessage nvarchar(2048),
+          @vBytes bigint, @vCount int, @vName nvarchar(200), @vDefinition int, @vGroupSlots smallint, @vGroupStrict bit,
+          @vIsRepeat bit = 0, @vAnswer nvarchar(max), @vHasGroups bit = 0, @vHasKeys bit = 0, @vGroupId int, @vSlots smallint,
+          @vFrom int;
+  DECLARE @vTaskIds nvarchar(max), @vOutcomes nvarchar(max), @vReady bit = 0, @vNextDueMs bigint;
+  DECLARE @vTask TABLE (
+    Ord int NOT NULL PRIMARY KEY CLUSTERED, TaskId bigint NULL, Payload nvarchar(max) NULL,
+    Kind nvarchar(200) COLLATE Latin1_General_100_BIN2 NULL, Priority smallint NULL,
+    GroupKey nvarchar(200) COLLATE Latin1_General_100_BIN2 NULL, Scope int NOT NULL, RunAt datetime2(3) NULL,
+    DedupeKey nvarchar(200) COLLATE Latin1_General_100_BIN2 NULL, DedupeMs bigint NULL, TraceParent nvarchar(55) NULL,
+    Problem nvarchar(1000) NULL, IsNew bit NOT NULL, GroupId int NULL,
+    Place tinyint NOT NULL, Slot smallint NULL); -- place 1 ready, 2 ready with a slot, 3 waiting, 4 scheduled
+  DECLARE @vId TABLE (Ord int NOT NULL PRIMARY KEY CLUSTERED, TaskId bigint NOT NULL);
+  DECLARE @vKey TABLE (
+    K int NOT NULL PRIMARY KEY CLUSTERED, DedupeKey nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL UNIQUE,
+    TaskId bigint NOT NULL, ExpiresAt datetime2(3) NULL, OwnerId bigint NULL, IsExpired bit NOT NULL);
+  DECLARE @vGroup TABLE (
+    K int NOT NULL PRIMARY KEY CLUSTERED, Scope int NOT NULL, GroupKey nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    GroupId int NULL, IsNeeded bit NOT NULL, UNIQUE (Scope, GroupKey));
+  DECLARE @vLatch TABLE (N smallint NOT NULL PRIMARY KEY CLUSTERED);
+  DECLARE @vGate TABLE (GroupId int NOT NULL PRIMARY KEY CLUSTERED, Slots smallint NULL, Free int NULL);
+  DECLARE @vSlot TABLE (GroupId int NOT NULL, K int NOT NULL, Slot smallint NOT NULL, PRIMARY KEY CLUSTERED (GroupId, K));
+
+  -- 1. The call as a whole.
+  SET @vBytes = DATALENGTH(CONVERT(varchar(max), @Tasks COLLATE Latin1_General_100_BIN2_UTF8));
+  IF @vBytes > 8388608
+  BEGIN
+    SET @vMessage = N'tasks: expected at most 8388608 bytes (' + CONVERT(nvarchar(20), @vBytes) + N')';
+    THROW 50413, @vMessage, 1;
+  END;
+  IF @Tasks IS NULL OR ISJSON(@Tasks) <> 1 OR LEFT(LTRIM(@Tasks), 1) <> N'['
+  BEGIN
+    SET @vMessage = N'tasks: expected a JSON array (' + COALESCE(REPLACE(LEFT(@Tasks, 100), N'%', N'%%'), N'<NULL>') + N')';
+    THROW 50422, @vMessage, 1;
+  END;
+  SELECT @vCount = COUNT(*) FROM OPENJSON(@Tasks) AS j;
+  IF @vCount NOT BETWEEN 1 AND 10000
+  BEGIN
+    SET @vMessage = N'tasks: expected 1..10000 entries (' + CONVERT(nvarchar(11), @vCount) + N')';
+    THROW 50413, @vMessage, 1;
+  END;
+  -- A name that is too long or ends in blanks is nobody's; comparing would cut it.
+  IF DATALENGTH(@Name) <= 400 AND DATALENGTH(@Name) = DATALENGTH(RTRIM(@Name)) SET @vName = @Name;
+  SELECT @vDefinition = d.TaskDefinitionId, @vGroupSlots = d.GroupSlots, @vGroupStrict = d.GroupStrict
+  FROM Taskgate.TaskDefinition AS d
+  WHERE d.Name = @vName;
+  IF @vDefinition IS NULL
+  BEGIN
+    SET @vMessage = N'name: unknown definition (' + COALESCE(REPLACE(LEFT(@Name, 900), N'%', N'%%'), N'<NULL>') + N')';
+    THROW 50404, @vMessage, 1;
+  END;
+
+  BEGIN TRY
+    -- 2. The entries, with the first problem found. Nothing is locked yet, and a repeat was found sound the first time.
+    INSERT INTO @vTask (
+      Ord, Payload, Kind, Priority, GroupKey, Scope, RunAt, DedupeKey, DedupeMs, TraceParent, Problem, IsNew, Place)
+    SELECT CONVERT(int, j.[key]), x.Payload, COALESCE(LEFT(v.Kind, 200), @vName),
+           CASE WHEN v.Priority BETWEEN -32768 AND 32767 THEN v.Priority ELSE 100 END, LEFT(v.GroupKey, 200),
+           CASE WHEN v.GroupScope COLLATE Latin1_General_100_BIN2 = N'global' THEN 0 ELSE @vDefinition END,
+           CASE WHEN x.RunAt > @vNow THEN x.RunAt END, LEFT(v.DedupeKey, 200), v.DedupeMs, LEFT(v.Trace, 55),
+           CASE
+             WHEN j.[type] <> 5 THEN N'expected an object'
+             WHEN x.Bytes > 65536 THEN N'payload: expected at most 65536 bytes (' + CONVERT(nvarchar(20), x.Bytes) + N')'
+             WHEN x.Payload IS NOT NULL AND (ISJSON(x.Payload) <> 1 OR LEFT(LTRIM(x.Payload), 1) NOT IN (N'{', N'['))
+               THEN N'payload: expected the text of a JSON object or array (' + LEFT(x.Payload, 100) + N')'
+             WHEN DATALENGTH(v.Kind) NOT BETWEEN 2 AND 400 OR DATALENGTH(v.Kind) <> DATALENGTH(LTRIM(RTRIM(v.Kind)))
+               THEN N'kind: expected 1..200 characters without blanks at either end (' + LEFT(v.Kind, 220) + N')'
+             WHEN v.Priority NOT BETWEEN -32768 AND 32767
+               THEN N'priority: expected -32768..32767 (' + CONVERT(nvarchar(11), v.Priority) + N')'
+             WHEN DATALENGTH(v.GroupKey) NOT BETWEEN 2 AND 400 OR DATALENGTH(v.GroupKey) <> DATALENGTH(LTRIM(RTRIM(v.GroupKey)))
+               THEN N'group: expected 1..200 characters without blanks at either end (' + LEFT(v.GroupKey, 220) + N')'
+             WHEN v.GroupScope COLLATE Latin1_General_100_BIN2 NOT IN (N'definition', N'global')
+               THEN N'groupScope: expected definition or global (' + LEFT(v.GroupScope, 220) + N')'
+             WHEN v.RunInMs NOT BETWEEN 0 AND 3153600000000
+               THEN N'runInMs: expected 0..3153600000000 (' + CONVERT(nvarchar(20), v.RunInMs) + N')'
+             WHEN v.RunInMs IS NOT NULL AND v.RunAt IS NOT NULL THEN N'runAt: expected either runAt or runInMs, not both'
+             WHEN v.RunAt IS NOT NULL AND x.RunAt IS NULL THEN N'runAt: expected ISO-8601 (' + LEFT(v.RunAt, 100) + N')'
+             WHEN DATALENGTH(v.DedupeKey) NOT BETWEEN 2 AND 400
+               OR DATALENGTH(v.DedupeKey) <> DATALENGTH(LTRIM(RTRIM(v.DedupeKey)))
+               THEN N'dedupeKey: expected 1..200 characters without blanks at either end (' + LEFT(v.DedupeKey, 220) + N')'
+             WHEN v.DedupeMs NOT BETWEEN 1 AND 3153600000000
+               THEN N'dedupeMs: expected 1..3153600000000 (' + CONVERT(nvarchar(20), v.DedupeMs) + N')'
+             WHEN DATALENGTH(v.Trace) > 110 THEN N'trace: expected at most 55 characters (' + LEFT(v.Trace, 100) + N')'
+           END, 1, 1
+    FROM OPENJSON(@Tasks) AS j
+    OUTER APPLY OPENJSON(CASE j.[type] WHEN 5 THEN j.[value] END) WITH (
+      PayloadText nvarchar(max) N'$.payload', PayloadJson nvarchar(max) N'$.payload' AS JSON, Kind nvarchar(max) N'$.kind',
+      Priority int N'$.priority', GroupKey nvarchar(max) N'$.group', GroupScope nvarchar(max) N'$.groupScope',
+      RunInMs bigint N'$.runInMs', RunAt nvarchar(max) N'$.runAt', DedupeKey nvarchar(max) N'$.dedupeKey',
+      DedupeMs bigint N'$.dedupeMs', Trace nvarchar(max) N'$.trace') AS v
+    CROSS APPLY (
+      SELECT COALESCE(v.PayloadText, v.PayloadJson) AS Payload,
+             DATALENGTH(CONVERT(varchar(max), COALESCE(v.PayloadText, v.PayloadJson) COLLATE Latin1_General_100_BIN2_UTF8)) AS Bytes,
+             CASE
+               WHEN v.RunAt IS NOT NULL THEN CONVERT(datetime2(3), TRY_CONVERT(datetimeoffset(3), v.RunAt), 1) -- style 1: as UTC
+               WHEN v.RunInMs BETWEEN 0 AND 3153600000000
+                 THEN DATEADD(MILLISECOND, CONVERT(int, v.RunInMs % 86400000),
+                              DATEADD(DAY, CONVERT(int, v.RunInMs / 86400000), @vNow)) END AS RunAt) AS x;
+    SELECT TOP (1) @vMessage = N'tasks[' + CONVERT(nvarchar(11), t.Ord) + N'].' + REPLACE(t.Problem, N'%', N'%%')
+    FROM @vTask AS t WHERE t.Problem IS NOT NULL ORDER BY t.Ord;
+    IF @vMessage IS NOT NULL THROW 50422, @vMessage, 1;
+    INSERT INTO @vId (Ord, TaskId)
+    SELECT t.Ord, NEXT VALUE FOR Taskgate.TaskSequence OVER (ORDER BY t.Ord) FROM @vTask AS t; -- ids in input order
+    UPDATE t
+    SET TaskId = i.TaskId,
+        RunAt = CASE WHEN @vJoins = 1 AND t.GroupKey IS NOT NULL THEN COALESCE(t.RunAt, @vNow) ELSE t.RunAt END
+    FROM @vTask AS t
+    INNER JOIN @vId AS i ON i.Ord = t.Ord;
+    UPDATE t SET Place = 4 FROM @vTask AS t WHERE t.RunAt IS NOT NULL;
+    IF EXISTS (SELECT 1 FROM @vTask AS t WHERE t.DedupeKey IS NOT NULL) SET @vHasKeys = 1;
+    IF EXISTS (SELECT 1 FROM @vTask AS t WHERE t.GroupKey IS NOT NULL) SET @vHasGroups = 1;
+
+    -- 3. Who may clash with this call: whatever it names that somebody else may be making at this moment.
+    IF @vHasKeys = 1
+      INSERT INTO @vKey (K, DedupeKey, TaskId, ExpiresAt, IsExpired)
+      SELECT ROW_NUMBER() OVER (ORDER BY f.DedupeKey), f.DedupeKey, f.TaskId,
+             DATEADD(MILLISECOND, CONVERT(int, f.DedupeMs % 86400000), DATEADD(DAY, CONVERT(int, f.DedupeMs / 86400000), @vNow)), 0
+      FROM (
+        SELECT t.DedupeKey, t.TaskId, t.DedupeMs, ROW_NUMBER() OVER (PARTITION BY t.DedupeKey ORDER BY t.Ord) AS K
+        FROM @vTask AS t WHERE t.DedupeKey IS NOT NULL) AS f
+      WHERE f.K = 1;
+    IF @vHasGroups = 1
+    BEGIN
+      INSERT INTO @vGroup (K, Scope, GroupKey, IsNeeded)
+      SELECT ROW_NUMBER() OVER (ORDER BY f.Scope, f.GroupKey), f.Scope, f.GroupKey, 0
+      FROM (SELECT DISTINCT t.Scope, t.GroupKey FROM @vTask AS t WHERE t.GroupKey IS NOT NULL) AS f;
+      UPDATE v
+      SET GroupId = g.GroupId
+      FROM @vGroup AS v
+      INNER JOIN Taskgate.TaskGroup AS g ON g.TaskDefinitionId = v.Scope AND g.GroupKey = v.GroupKey
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per group
+    END;
+    INSERT INTO @vLatch (N)
+    SELECT DISTINCT c.N
+    FROM (
+      SELECT 1 + ABS(CHECKSUM(@OperationId) % 1000) AS N WHERE @OperationId IS NOT NULL AND @vIsOwn = 1
+      UNION ALL
+      SELECT 1 + ABS(CHECKSUM(@vDefinition, k.DedupeKey) % 1000) FROM @vKey AS k
+      UNION ALL
+      SELECT 1 + ABS(CHECKSUM(v.Scope, v.GroupKey) % 1000) FROM @vGroup AS v WHERE v.GroupId IS NULL AND @vJoins = 0) AS c;
+
+    IF @vIsOwn = 1 BEGIN TRANSACTION;
+    IF EXISTS (SELECT 1 FROM @vLatch AS l)
+      SELECT @vFrom = COUNT(*)
+      FROM @vLatch AS l
+      INNER JOIN Taskgate.Number AS n WITH (ROWLOCK, UPDLOCK) ON n.N = l.N -- lock, then look: kept to the end; no reader waits
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per row, ascending
+    IF @OperationId IS NOT NULL
+    BEGIN
+      SELECT @vIsRepeat = 1, @vAnswer = o.Answer
+      FROM Taskgate.Operation AS o WITH (READCOMMITTEDLOCK) -- behind the same operation in a user's open transaction
+      WHERE o.OperationId = @OperationId;
+      IF @vIsRepeat = 1
+        SELECT @vTaskIds = a.TaskIds, @vOutcomes = a.Outcomes, @vReady = a.Ready, @vNextDueMs = a.NextDueMs
+        FROM OPENJSON(@vAnswer) WITH (
+          TaskIds nvarchar(max) N'$.taskIds', Outcomes nvarchar(max) N'$.outcomes', Ready bit N'$.ready',
+          NextDueMs bigint N'$.nextDueMs') AS a;
+      ELSE
+        INSERT INTO Taskgate.Operation (OperationId, Name, DoneAt) VALUES (@OperationId, N'enqueue_tasks', @vNow);
+    END;
+
+    IF @vIsRepeat = 0
+    BEGIN
+      -- 4. Keys: expired ones go, new ones are taken; who finds a key taken is a duplicate.
+      IF @vHasKeys = 1
+      BEGIN
+        UPDATE k
+        SET OwnerId = CASE WHEN d.ExpiresAt < @vNow THEN NULL ELSE d.TaskId END,
+            IsExpired = CASE WHEN d.ExpiresAt < @vNow THEN 1 ELSE 0 END
+        FROM @vKey AS k
+        INNER JOIN Taskgate.Dedupe AS d WITH (READCOMMITTEDLOCK) -- behind the end of the key's task, then keeps nothing
+          ON d.TaskDefinitionId = @vDefinition AND d.DedupeKey = k.DedupeKey
+        OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per key
+        SELECT @vCount = COUNT(*) FROM @vKey AS k;
+        SET @vFrom = 1;
+        WHILE @vFrom <= @vCount
+        BEGIN
+          DELETE d
+          FROM @vKey AS k
+          INNER JOIN Taskgate.Dedupe AS d WITH (ROWLOCK, UPDLOCK) -- nobody else writes a key with a window
+            ON d.TaskDefinitionId = @vDefinition AND d.DedupeKey = k.DedupeKey
+          WHERE k.K BETWEEN @vFrom AND @vFrom + 999 AND k.IsExpired = 1
+          OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per key
+          INSERT INTO Taskgate.Dedupe (TaskDefinitionId, DedupeKey, TaskId, ExpiresAt)
+          SELECT @vDefinition, k.DedupeKey, k.TaskId, k.ExpiresAt
+          FROM @vKey AS k WHERE k.K BETWEEN @vFrom AND @vFrom + 999 AND k.OwnerId IS NULL;
+          SET @vFrom = @vFrom + 1000;
+        END;
+        UPDATE t
+        SET TaskId = COALESCE(k.OwnerId, k.TaskId), IsNew = CASE WHEN k.OwnerId IS NULL AND k.TaskId = t.TaskId THEN 1 ELSE 0 END
+        FROM @vTask AS t
+        INNER JOIN @vKey AS k ON k.DedupeKey = t.DedupeKey;
+        IF EXISTS (SELECT 1 FROM @vTask AS t WHERE t.IsNew = 0)
+          SELECT @vOutcomes = N'[' + STRING_AGG(CONVERT(nvarchar(max),
+                   CASE t.IsNew WHEN 1 THEN N'"enqueued"' ELSE N'"duplicate"' END), N',') WITHIN GROUP (ORDER BY t.Ord) + N']'
+          FROM @vTask AS t;
+      END;
+
+      -- 5. Groups: made where they are missing, locked ascending, looked at, filled. Inside a user's transaction none of that:
+      -- their tasks are scheduled, and promotion does it.
+      IF @vHasGroups = 1
+      BEGIN
+        IF @vJoins = 0 AND EXISTS (SELECT 1 FROM @vGroup AS v WHERE v.GroupId IS NULL)
+        BEGIN
+          UPDATE v
+          SET IsNeeded = 1
+          FROM (SELECT DISTINCT t.Scope, t.GroupKey FROM @vTask AS t WHERE t.GroupKey IS NOT NULL AND t.IsNew = 1) AS f
+          INNER JOIN @vGroup AS v ON v.Scope = f.Scope AND v.GroupKey = f.GroupKey;
+          SELECT @vCount = COUNT(*) FROM @vGroup AS v;
+          SET @vFrom = 1;
+          WHILE @vFrom <= @vCount
+          BEGIN
+            INSERT INTO Taskgate.TaskGroup (TaskDefinitionId, GroupKey, Slots, IsStrict)
+            SELECT v.Scope, v.GroupKey, @vGroupSlots, @vGroupStrict
+            FROM @vGroup AS v
+            WHERE v.K BETWEEN @vFrom AND @vFrom + 999 AND v.GroupId IS NULL AND v.IsNeeded = 1
+              AND NOT EXISTS (
+                SELECT 1 FROM Taskgate.TaskGroup AS g WHERE g.TaskDefinitionId = v.Scope AND g.GroupKey = v.GroupKey);
+            SET @vFrom = @vFrom + 1000;
+          END;
+          UPDATE v
+          SET GroupId = g.GroupId
+          FROM @vGroup AS v
+          INNER JOIN Taskgate.TaskGroup AS g ON g.TaskDefinitionId = v.Scope AND g.GroupKey = v.GroupKey
+          WHERE v.GroupId IS NULL
+          OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per group
+        END;
+        UPDATE t
+        SET GroupId = v.GroupId
+        FROM @vTask AS t
+        INNER JOIN @vGroup AS v ON v.Scope = t.Scope AND v.GroupKey = t.GroupKey;
+        INSERT INTO @vGate (GroupId)
+        SELECT DISTINCT t.GroupId FROM @vTask AS t WHERE t.IsNew = 1 AND t.GroupId IS NOT NULL AND t.RunAt IS NULL;
+        SELECT @vGroupId = MIN(a.GroupId) FROM @vGate AS a;
+        WHILE @vGroupId IS NOT NULL
+        BEGIN
+          SELECT @vSlots = g.Slots
+          FROM Taskgate.TaskGroup AS g WITH (ROWLOCK, UPDLOCK) -- lock, then look: kept to the end
+          WHERE g.GroupId = @vGroupId;
+          UPDATE a SET Slots = @vSlots FROM @vGate AS a WHERE a.GroupId = @vGroupId;
+          SELECT @vGroupId = MIN(a.GroupId) FROM @vGate AS a WHERE a.GroupId > @vGroupId;
+        END;
+        UPDATE a
+        SET Free = CASE
+              WHEN g.Paused = 1 OR EXISTS (
+                SELECT 1 FROM Taskgate.GroupWaiting AS w WITH (FORCESEEK) WHERE w.GroupId = a.GroupId) THEN 0 -- one probe
+              ELSE g.Slots - (
+                SELECT COUNT(*) FROM Taskgate.GroupSlot AS s WITH (FORCESEEK) WHERE s.GroupId = a.GroupId) END -- its few rows
+        FROM @vGate AS a
+        INNER JOIN Taskgate.TaskGroup AS g ON g.GroupId = a.GroupId
+        OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per group
+        INSERT INTO @vSlot (GroupId, K, Slot)
+        SELECT a.GroupId, ROW_NUMBER() OVER (PARTITION BY a.GroupId ORDER BY n.N), n.N
+        FROM @vGate AS a
+        INNER JOIN Taskgate.Number AS n WITH (FORCESEEK) ON n.N <= a.Slots -- the first so many numbers
+        WHERE a.Free > 0
+          AND NOT EXISTS (SELECT 1 FROM Taskgate.GroupSlot AS s WHERE s.GroupId = a.GroupId AND s.Slot = n.N)
+        OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per slot
+        UPDATE t
+        SET Place = CASE WHEN r.K <= a.Free THEN 2 ELSE 3 END, Slot = CASE WHEN r.K <= a.Free THEN f.Slot END
+        FROM @vTask AS t
+        INNER JOIN (
+          SELECT x.Ord, ROW_NUMBER() OVER (PARTITION BY x.GroupId ORDER BY x.Priority, x.TaskId) AS K
+          FROM @vTask AS x WHERE x.IsNew = 1 AND x.GroupId IS NOT NULL AND x.RunAt IS NULL) AS r ON r.Ord = t.Ord
+        INNER JOIN @vGate AS a ON a.GroupId = t.GroupId
+        LEFT JOIN @vSlot AS f ON f.GroupId = t.GroupId AND f.K = r.K;
+      END;
+
+      -- 6. The tasks, and each into its container, a thousand at a time: far below lock escalation.
+      SELECT @vCount = COUNT(*) FROM @vTask AS t;
+      SET @vFrom = 0;
+      WHILE @vFrom < @vCount
+      BEGIN
+        INSERT INTO Taskgate.Task (
+          TaskId, TaskDefinitionId, Kind, Priority, CreatedAt, GroupId, PendingGroupKey, PendingGroupIsGlobal, DedupeKey, Build,
+          TraceParent, Payload)
+        SELECT t.TaskId, @vDefinition, t.Kind, t.Priority, @vNow, t.GroupId, CASE WHEN t.GroupId IS NULL THEN t.GroupKey END,
+               CASE WHEN t.GroupId IS NULL AND t.GroupKey IS NOT NULL THEN CASE t.Scope WHEN 0 THEN 1 ELSE 0 END END,
+               t.DedupeKey, COALESCE(@Build, 0), t.TraceParent, t.Payload
+        FROM @vTask AS t WHERE t.Ord BETWEEN @vFrom AND @vFrom + 999 AND t.IsNew = 1;
+        INSERT INTO Taskgate.GroupSlot (GroupId, Slot, TaskId)
+        SELECT t.GroupId, t.Slot, t.TaskId
+        FROM @vTask AS t WHERE t.Ord BETWEEN @vFrom AND @vFrom + 999 AND t.IsNew = 1 AND t.Place = 2;
+        INSERT INTO Taskgate.GroupWaiting (GroupId, Priority, Rank, TaskId, TaskDefinitionId)
+        SELECT t.GroupId, t.Priority, 0, t.TaskId, @vDefinition
+        FROM @vTask AS t WHERE t.Ord BETWEEN @vFrom AND @vFrom + 999 AND t.IsNew = 1 AND t.Place = 3;
+        INSERT INTO Taskgate.Scheduled (TaskDefinitionId, RunAt, TaskId)
+        SELECT @vDefinition, t.RunAt, t.TaskId
+        FROM @vTask AS t WHERE t.Ord BETWEEN @vFrom AND @vFrom + 999 AND t.IsNew = 1 AND t.Place = 4;
+        INSERT INTO Taskgate.Ready (TaskDefinitionId, Priority, Rank, TaskId)
+        SELECT @vDefinition, t.Priority, 0, t.TaskId
+        FROM @vTask AS t WHERE t.Ord BETWEEN @vFrom AND @vFrom + 999 AND t.IsNew = 1 AND t.Place IN (1, 2);
+        SET @vFrom = @vFrom + 1000;
+      END;
+
+      IF EXISTS (SELECT 1 FROM @vTask AS t WHERE t.IsNew = 1 AND t.Place IN (1, 2)) SET @vReady = 1;
+      SELECT @vNextDueMs = DATEDIFF_BIG(MILLISECOND, @vNow, MIN(t.RunAt)) FROM @vTask AS t WHERE t.IsNew = 1 AND t.Place = 4;
+      SELECT @vTaskIds = N'[' + STRING_AGG(CONVERT(nvarchar(max), N'"' + CONVERT(nvarchar(20), t.TaskId) + N'"'), N',')
+               WITHIN GROUP (ORDER BY t.Ord) + N']'
+      FROM @vTask AS t;
+      IF @OperationId IS NOT NULL
+        UPDATE o
+        SET Answer = N'{"taskIds":"' + STRING_ESCAPE(@vTaskIds, 'json') + N'","outcomes":'
+              + COALESCE(N'"' + STRING_ESCAPE(@vOutcomes, 'json') + N'"', N'null')
+              + N',"ready":' + CASE @vReady WHEN 1 THEN N'true' ELSE N'false' END
+              + N',"nextDueMs":' + COALESCE(CONVERT(nvarchar(20), @vNextDueMs), N'null') + N'}'
+        FROM Taskgate.Operation AS o WITH (ROWLOCK, UPDLOCK) -- the row is ours already
+        WHERE o.OperationId = @OperationId;
+    END;
+    IF @vIsOwn = 1 COMMIT TRANSACTION;
+  END TRY
+  BEGIN CATCH
+    IF @vIsOwn = 1 AND XACT_STATE() <> 0 ROLLBACK TRANSACTION; -- the caller's own is the caller's to roll back
+    THROW;
+  END CATCH;
+  SELECT N'enqueued' AS [Status], @vTaskIds AS [TaskIds], @vOutcomes AS [Outcomes], @vReady AS [Ready], @vNextDueMs AS [NextDueMs];
+END;

@@ -1,0 +1,65 @@
+import { nodeTimers } from "../../shared/platform/node-timers";
+import { realClock, realRandom, sleep } from "../../shared/platform/real-clock";
+import type { WakeUp } from "../../shared/ports/wake-up";
+import { noTelemetry } from "../../shared/ports/telemetry";
+import { openStore } from "../../shared/store/open-store";
+import { TaskClient } from "../../shared/worker/client";
+import type { WorkerEnvironment } from "../../shared/worker/environment";
+import type { AnyTaskKind } from "../../shared/worker/define-task";
+import { Heartbeat } from "../../shared/worker/heartbeat";
+import { createRegistry } from "../../shared/worker/registry";
+import { runWorker } from "../../shared/worker/run-worker";
+import type { WorkerResult } from "../../shared/worker/run-worker";
+
+/** What a scenario works with: the product's own parts, no telemetry, no log. */
+export interface Bench {
+  readonly environment: WorkerEnvironment;
+  readonly client: TaskClient;
+  /** One worker's life of at most `mostMs`. */
+  work(
+    definition: string,
+    options?: { concurrency?: number; mostMs?: number; signal?: AbortSignal },
+  ): Promise<WorkerResult>;
+  close(): Promise<void>;
+}
+
+/** Opens the product over a database that has its schema. */
+export function openBench(url: string, kinds: readonly AnyTaskKind[], wakeUp?: WakeUp): Bench {
+  const quiet = (): void => undefined;
+  const store = openStore({ url, connectionsMax: 4, random: realRandom, sleep });
+  const environment: WorkerEnvironment = {
+    store,
+    clock: realClock,
+    timers: nodeTimers,
+    random: realRandom,
+    telemetry: noTelemetry,
+    logger: { debug: quiet, info: quiet, warn: quiet, error: quiet },
+    wakeUp: wakeUp ?? { hint: () => Promise.resolve() },
+    workerName: `bench ${String(process.pid)}`,
+    build: 1,
+  };
+  const registry = createRegistry(kinds);
+  const heartbeat = new Heartbeat(environment);
+  return {
+    environment,
+    client: new TaskClient(environment, registry),
+    work: (definition, options = {}) =>
+      runWorker(
+        {
+          environment,
+          registry,
+          heartbeat,
+          concurrencyPerWorker: options.concurrency ?? 8,
+          idleReads: 0,
+          idlePauseMs: 5,
+        },
+        definition,
+        {
+          deadlineMs: realClock.monotonicMs() + (options.mostMs ?? 120_000),
+          marginMs: 100,
+          signal: options.signal ?? new AbortController().signal,
+        },
+      ),
+    close: () => store.close(),
+  };
+}

@@ -1,0 +1,209 @@
+import { spawn } from "node:child_process";
+import { join } from "node:path";
+import { Client } from "pg";
+import { sleep } from "../../shared/platform/real-clock";
+import { defineTask } from "../../shared/worker/define-task";
+import { openBench } from "./bench-environment";
+import { limited } from "./limited-task";
+
+/** One measurement. `value` in `unit`; more is better unless `isLessBetter`. */
+export interface Measurement {
+  readonly scenario: string;
+  readonly unit: string;
+  readonly value: number;
+  readonly isLessBetter?: boolean;
+  /** What it is to reach, in `unit`; null: none of its own, it is compared with peers. */
+  readonly goal: number | null;
+}
+
+/** How much of everything; `quick` shows that it works, the rest measures. */
+export interface Scale {
+  readonly tasks: number;
+  readonly seconds: number;
+}
+
+/** All scenarios in order; each has a database of its own. */
+export const scenarios: readonly ((url: string, scale: Scale) => Promise<Measurement[]>)[] = [
+  bulkEnqueueAndDrain,
+  eightInFlight,
+  latency,
+  limitOverProcesses,
+];
+
+async function bulkEnqueueAndDrain(url: string, scale: Scale): Promise<Measurement[]> {
+  let done = 0;
+  const noop = defineTask({
+    name: "noop",
+    limit: 16,
+    spareMax: 30,
+    run: async () => void (done += 1),
+  });
+  const bench = openBench(url, [noop]);
+  const requests = Array.from({ length: scale.tasks }, (_, index) => ({
+    task: noop,
+    payload: { index },
+  }));
+  const enqueueMs = await timed(() => bench.client.enqueue(requests));
+  // Two lanes: one execution and one connection each.
+  const drainMs = await timed(() => Promise.all([bench.work("noop"), bench.work("noop")]));
+  if (done !== scale.tasks)
+    throw new Error(`expected ${String(scale.tasks)} tasks to run, ${String(done)} did`);
+  await bench.close();
+  return [
+    {
+      scenario: "bulk enqueue, 10,000 a call",
+      unit: "tasks/s",
+      value: (scale.tasks / enqueueMs) * 1_000,
+      goal: null,
+    },
+    {
+      scenario: "batched drain, one process, two lanes",
+      unit: "tasks/s",
+      value: (scale.tasks / drainMs) * 1_000,
+      goal: null,
+    },
+  ];
+}
+
+async function eightInFlight(url: string, scale: Scale): Promise<Measurement[]> {
+  let done = 0;
+  const strict = defineTask({
+    name: "strict",
+    limit: 8,
+    spareMax: 0,
+    run: async () => void (done += 1),
+  });
+  const bench = openBench(url, [strict]);
+  const count = Math.ceil(scale.tasks / 4);
+  await bench.client.enqueue(
+    Array.from({ length: count }, (_, index) => ({ task: strict, payload: { index } })),
+  );
+  const drainMs = await timed(() => bench.work("strict", { concurrency: 8 }));
+  if (done !== count)
+    throw new Error(`expected ${String(count)} tasks to run, ${String(done)} did`);
+  await bench.close();
+  return [
+    {
+      scenario: "8 in flight, nothing claimed beyond the tokens",
+      unit: "tasks/s",
+      value: (count / drainMs) * 1_000,
+      goal: null,
+    },
+  ];
+}
+
+/** From sending the enqueue to the start of the handler; the hint wakes a worker of the same process at once. */
+async function latency(url: string, scale: Scale): Promise<Measurement[]> {
+  const waits: number[] = [];
+  let sentAtMs = 0;
+  let started = (): void => undefined;
+  const ping = defineTask({
+    name: "ping",
+    limit: 1,
+    run: async () => {
+      waits.push(performance.now() - sentAtMs);
+      started();
+    },
+  });
+  const lives = new Set<Promise<unknown>>();
+  const bench = openBench(url, [ping], {
+    hint: async (definition) => {
+      const life = bench.work(definition, { concurrency: 1 }).finally(() => lives.delete(life));
+      lives.add(life);
+    },
+  });
+  await bench.client.enqueue({ task: ping, payload: {} });
+  await Promise.all(lives);
+  waits.length = 0;
+  for (let index = 0; index < Math.min(300, scale.tasks / 50); index += 1) {
+    const start = new Promise<void>((resolve) => {
+      started = resolve;
+    });
+    sentAtMs = performance.now();
+    await bench.client.enqueue({ task: ping, payload: { index } });
+    await start;
+    await Promise.all(lives);
+  }
+  await bench.close();
+  waits.sort((left, right) => left - right);
+  const at = (share: number): number =>
+    waits[Math.min(waits.length - 1, Math.floor(waits.length * share))] ?? Number.NaN;
+  return [
+    {
+      scenario: "latency p50, enqueue to handler, cold execution",
+      unit: "ms",
+      value: at(0.5),
+      isLessBetter: true,
+      goal: 10,
+    },
+    {
+      scenario: "latency p99, enqueue to handler, cold execution",
+      unit: "ms",
+      value: at(0.99),
+      isLessBetter: true,
+      goal: 50,
+    },
+  ];
+}
+
+/** Tasks of 20 ms, limit 4, three processes of two tokens each: how much of four tokens' time is used. */
+async function limitOverProcesses(url: string, scale: Scale): Promise<Measurement[]> {
+  const bench = openBench(url, [limited]);
+  await bench.client.enqueue(
+    Array.from({ length: scale.seconds * 400 }, (_, index) => ({
+      task: limited,
+      payload: { index },
+    })),
+  );
+  const register = join(__dirname, "../support/register-swc.cjs");
+  const children = ["a", "b", "c"].map(() =>
+    spawn(process.execPath, ["-r", register, join(__dirname, "limited-process.ts"), url], {
+      stdio: ["ignore", "inherit", "inherit"],
+    }),
+  );
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  const ended = children.map((child) => new Promise((resolve) => child.once("exit", resolve)));
+  await waitForRunning(client);
+  await sleep(1_000);
+  const share = await measureShare(client, scale.seconds * 1_000);
+  for (const child of children) child.kill("SIGTERM");
+  await Promise.all(ended);
+  await client.end();
+  await bench.close();
+  return [
+    {
+      scenario: "limit 4, three processes, tasks of 20 ms: share of the tokens' time in use",
+      unit: "share",
+      value: share,
+      goal: 0.95,
+    },
+  ];
+}
+
+async function waitForRunning(client: Client): Promise<void> {
+  for (let attempt = 0; attempt < 400; attempt += 1) {
+    const result = await client.query("select 1 from taskgate.archive limit 1");
+    if (result.rowCount !== 0) return;
+    await sleep(25);
+  }
+  throw new Error("no task was done within 10 s");
+}
+
+async function measureShare(client: Client, ms: number): Promise<number> {
+  const from = await client.query<{ at: Date }>("select clock_timestamp() as at");
+  await sleep(ms);
+  const result = await client.query<{ busy: number; span: number }>(
+    `select sum(duration_ms)::float8 as busy, extract(epoch from clock_timestamp() - $1::timestamptz)::float8 * 1000 as span
+       from taskgate.archive where finished_at >= $1`,
+    [from.rows[0]?.at],
+  );
+  const row = result.rows[0];
+  return row === undefined ? 0 : row.busy / (4 * row.span);
+}
+
+async function timed(body: () => Promise<unknown>): Promise<number> {
+  const startedMs = performance.now();
+  await body();
+  return performance.now() - startedMs;
+}

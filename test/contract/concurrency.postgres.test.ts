@@ -1,0 +1,686 @@
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import type { Client } from "pg";
+import type { TaskId } from "../../shared/core/ids";
+import type { ClaimedTask, TaskStore } from "../../shared/ports/task-store";
+import {
+  at,
+  define,
+  done,
+  enqueue,
+  enqueueOne,
+  factsOf,
+  idsOf,
+  newSeed,
+  operationId,
+  registration,
+  seededRandom,
+  setLimit,
+  startInput,
+  startWorker,
+  stateOf,
+  statusOf,
+  tryStart,
+} from "../support/builders";
+import type { Worker } from "../support/builders";
+import { claimRaw, definitionId, openContention, plantFunction } from "../support/contention";
+import type { Contention } from "../support/contention";
+import { within } from "../support/gate";
+
+/**
+ * Real concurrency on PostgreSQL: many connections and several stores at once, raw connections that hold locks while
+ * others act. Each test has a database of its own. The controls plant a fault and must see the test's evidence fail.
+ */
+let scene: Contention;
+let isDamaged = false;
+
+beforeEach(async () => {
+  scene = await openContention();
+  isDamaged = false;
+});
+
+afterEach(async () => {
+  try {
+    if (!isDamaged) {
+      const sound = { status: "sound", findings: [] };
+      expect(await scene.openStore(1).checkInvariants()).toEqual(sound);
+    }
+  } finally {
+    await scene.close();
+  }
+});
+
+/** `count` times `body`, all at once. */
+function atOnce<Result>(count: number, body: (index: number) => Promise<Result>): Promise<Result[]> {
+  return Promise.all(Array.from({ length: count }, (_, index) => body(index)));
+}
+
+describe("claims by many at once", () => {
+  test("J1, S2.1: 32 connections drain 10,000 tasks, each once", async () => {
+    const stores = Array.from({ length: 4 }, () => scene.openStore(8));
+    const name = await define(at(stores, 0), { limit: 1_000, spareMax: 1 });
+    const ids = await enqueue(at(stores, 0), name, 10_000);
+    const seed = newSeed();
+    const claims = await atOnce(32, async (index) => {
+      const random = seededRandom(seed + index);
+      const worker = await startWorker(at(stores, index % 4), name, { want: 20 });
+      const mine: TaskId[] = [];
+      for (let held = await worker.claim(20); held.length > 0; ) {
+        mine.push(...idsOf(held));
+        const want = 1 + Math.floor(random() * 40);
+        held = (await worker.complete(held, want)).claimed;
+      }
+      await worker.finish();
+      return mine;
+    });
+    const all = claims.flat();
+    expect({ seed, count: all.length }).toEqual({ seed, count: 10_000 });
+    expect(new Set(all)).toEqual(new Set(ids));
+    expect(claims.filter((mine) => mine.length > 0).length).toBeGreaterThan(1);
+    expect(await statusOf(at(stores, 0), name)).toMatchObject({ done: 10_000, ready: 0, claimed: 0 });
+  });
+
+  test("S1.6, J3: while one claim's transaction stays open, another returns at once with the rest", async () => {
+    const store = scene.openStore(2);
+    const name = await define(store, { limit: 12, spareMax: 0 });
+    const ids = await enqueue(store, name, 12);
+    const first = await startWorker(store, name, { want: 6 });
+    const second = await startWorker(store, name, { want: 6 });
+    const gate = await scene.connect();
+    await gate.query("begin");
+    const call = { executionId: first.executionId, callNumber: 1, want: 6 };
+    expect(await claimRaw(gate, call)).toEqual(ids.slice(0, 6));
+    expect(idsOf(await within(500, second.claim(6)))).toEqual(ids.slice(6));
+    expect(await scene.countWaiting()).toBe(0);
+    await gate.query("commit");
+  });
+
+  test("S1.6: with groups as well: the seed's data, 1,2,3,4,6,8 held open, 10 and 12 at once", async () => {
+    const store = scene.openStore(2);
+    const name = await define(store, { limit: 12, spareMax: 0 });
+    const groups = ["1", null, "3", null, "1", null, "3", null, "1", null, "3", null];
+    const ids = await enqueue(store, name, groups.map((group) => (group === null ? {} : { group })));
+    const first = await startWorker(store, name, { want: 6 });
+    const second = await startWorker(store, name, { want: 6 });
+    const gate = await scene.connect();
+    await gate.query("begin");
+    const claimed = await claimRaw(gate, { executionId: first.executionId, callNumber: 1, want: 6 });
+    expect(claimed).toEqual([0, 1, 2, 3, 5, 7].map((index) => at(ids, index)));
+    expect(idsOf(await within(500, second.claim(6)))).toEqual([at(ids, 9), at(ids, 11)]);
+    await gate.query("commit");
+  });
+
+  test("S1.11, J2: a claim that is rolled back leaves its tasks for the next one, in order", async () => {
+    const store = scene.openStore(2);
+    const name = await define(store, { limit: 12 });
+    const ids = await enqueue(store, name, 4);
+    const first = await startWorker(store, name, { want: 2 });
+    const second = await startWorker(store, name, { want: 4 });
+    const gate = await scene.connect();
+    await gate.query("begin");
+    await claimRaw(gate, { executionId: first.executionId, callNumber: 1, want: 2 });
+    await gate.query("rollback");
+    expect(idsOf(await within(500, second.claim(4)))).toEqual(ids);
+  });
+
+  test("S2.4: with n rows locked, the next ones are taken at once; all locked is an empty answer", async () => {
+    const store = scene.openStore(2);
+    const name = await define(store, { limit: 10 });
+    const ids = await enqueue(store, name, 5);
+    const worker = await startWorker(store, name, { want: 10 });
+    const gate = await scene.connect();
+    await gate.query("begin");
+    await gate.query("select 1 from taskgate.ready order by priority, rank, task_id limit 3 for update");
+    expect(idsOf(await within(500, worker.claim(1)))).toEqual(ids.slice(3, 4));
+    await gate.query("select 1 from taskgate.ready order by priority, rank, task_id for update");
+    expect(await within(500, worker.claim(5))).toEqual([]);
+    await gate.query("rollback");
+    expect(idsOf(await worker.claim(5))).toEqual([...ids.slice(0, 3), ...ids.slice(4)]);
+  });
+});
+
+/** 30 starters, each so many times: start, note, note back, finish. The most tokens that were ever in use. */
+async function contendForTokens(limit: number, rounds: number): Promise<number> {
+  const stores = Array.from({ length: 3 }, () => scene.openStore(10));
+  const name = await define(at(stores, 0), { limit });
+  await atOnce(30, async (index) => {
+    const store = at(stores, index % 3);
+    for (let round = 0; round < rounds; round += 1) {
+      const want = 1 + ((index + round) % 3);
+      const { executionId, tokens } = await store.startExecution(startInput(name, { want }));
+      if (executionId === null) continue;
+      await scene.note(name, tokens);
+      await scene.note(name, -tokens);
+      await store.finishExecution({ executionId });
+    }
+  });
+  return (await scene.mostInUse()).get(name) ?? 0;
+}
+
+describe("tokens among many starters", () => {
+  for (const limit of [1, 2, 5]) {
+    test(`S0.1, K2: 30 starters on 30 connections, limit ${String(limit)}: never more at a time`, async () => {
+      expect(await contendForTokens(limit, 8)).toBe(limit);
+    });
+  }
+
+  test("control: without the row's lock the same evidence shows more than the limit", async () => {
+    isDamaged = true;
+    await plantFunction(scene.client, "_settle_tokens", [
+      { from: /perform pg_advisory_xact_lock\(42, p_task_definition_id\);/, to: "" },
+      {
+        from: /update task_definition set hold_lock_task_execution_id = p_task_execution_id\s+where task_definition_id = p_task_definition_id\s+returning (.*) into d;/,
+        to: "select $1 into d from task_definition where task_definition_id = p_task_definition_id; perform pg_sleep(0.002);",
+      },
+    ]);
+    expect(await contendForTokens(2, 8)).toBeGreaterThan(2);
+  });
+
+  test("S0.3 to S0.6, K3: the limit changes under load: never above the greatest limit in force", async () => {
+    const stores = Array.from({ length: 3 }, () => scene.openStore(8));
+    const name = await define(at(stores, 0), { limit: 3 });
+    let isOver = false;
+    const starters = atOnce(20, async (index) => {
+      const store = at(stores, index % 3);
+      for (let round = 0; round < 15; round += 1) {
+        const { executionId, tokens } = await store.startExecution(startInput(name, { want: 2 }));
+        if (executionId === null) continue;
+        await scene.note(name, tokens);
+        await scene.note(name, -tokens);
+        await store.finishExecution({ executionId });
+      }
+      isOver = true;
+    });
+    for (let change = 0; !isOver; change += 1) {
+      await setLimit(at(stores, 0), name, at([4, 1, 2, 0, 3], change % 5));
+    }
+    await starters;
+    expect((await scene.mostInUse()).get(name) ?? 0).toBeLessThanOrEqual(4);
+    await setLimit(at(stores, 0), name, 2);
+    expect((await startWorker(at(stores, 0), name, { want: 9 })).answer.tokens).toBe(2);
+  });
+
+  test("K10: ten first registrations from ten processes make one row", async () => {
+    const input = registration();
+    const answers = await atOnce(10, () => scene.openStore(1).registerDefinition(input));
+    expect(new Set(answers.map((answer) => answer.taskDefinitionId)).size).toBe(1);
+    expect(answers.filter((answer) => answer.status === "created")).toHaveLength(1);
+  });
+});
+
+/** Lines up askers behind the locked row in a known order; the order in which they were served. */
+async function serveInOrder(store: TaskStore, gate: Client, count: number): Promise<number[]> {
+  const name = await define(store, { limit: count });
+  const row = await definitionId(scene.client, name);
+  await gate.query("begin");
+  await gate.query(
+    "update taskgate.task_definition set hold_lock_task_execution_id = 0 where task_definition_id = $1",
+    [row],
+  );
+  const askers: Promise<{ index: number; fence: bigint }>[] = [];
+  for (let index = 0; index < count; index += 1) {
+    askers.push(
+      store
+        .startExecution(startInput(name))
+        .then((answer) => ({ index, fence: BigInt(answer.tokenFence ?? "0") })),
+    );
+    await scene.untilWaiting(index + 1);
+  }
+  await gate.query("commit");
+  const served = await Promise.all(askers);
+  return served.sort((a, b) => Number(a.fence - b.fence)).map((asker) => asker.index);
+}
+
+describe("the token row", () => {
+  test("K1, S0.11, P8: askers are served in the order of their arrival, 20 rounds", async () => {
+    const store = scene.openStore(10);
+    const gate = await scene.connect();
+    for (let round = 0; round < 20; round += 1) {
+      expect({ round, order: await serveInOrder(store, gate, 6) }).toEqual({
+        round,
+        order: [0, 1, 2, 3, 4, 5],
+      });
+    }
+  });
+
+  test("control: without the advisory lock in front of the row, the order is lost", async () => {
+    await plantFunction(scene.client, "_settle_tokens", [
+      { from: /perform pg_advisory_xact_lock\(42, p_task_definition_id\);/, to: "" },
+    ]);
+    const store = scene.openStore(10);
+    const gate = await scene.connect();
+    const orders: string[] = [];
+    for (let round = 0; round < 20; round += 1) {
+      orders.push((await serveInOrder(store, gate, 6)).join(""));
+    }
+    expect(orders.filter((order) => order !== "012345")).not.toHaveLength(0);
+  });
+
+  test("S0.14: while one definition's row is locked, another starts at once", async () => {
+    const store = scene.openStore(3);
+    const locked = await define(store);
+    const other = await define(store);
+    const gate = await scene.connect();
+    await gate.query("begin");
+    await gate.query("select 1 from taskgate.task_definition where name = $1 for update", [locked]);
+    expect(await within(500, tryStart(store, other))).toBe("started");
+    await gate.query("rollback");
+  });
+
+  test("K11: a denial on a full limit waits for no lock", async () => {
+    const store = scene.openStore(3);
+    const name = await define(store, { limit: 1 });
+    const holder = await startWorker(store, name);
+    await store.releaseTokens({ executionId: holder.executionId, keep: 1 });
+    const gate = await scene.connect();
+    await gate.query("begin");
+    await gate.query("select 1 from taskgate.task_definition where name = $1 for update", [name]);
+    for (let ask = 0; ask < 100; ask += 1) {
+      expect(await within(500, tryStart(store, name))).toBe("limited");
+    }
+    await gate.query("rollback");
+    await holder.finish();
+    expect(await tryStart(store, name)).toBe("started");
+  });
+
+  test("P5: work, heartbeat, enqueue and fail never wait for the token row", async () => {
+    const store = scene.openStore(3);
+    const name = await define(store, { limit: 4 });
+    await enqueue(store, name, [{}, {}, { group: "g" }]);
+    const worker = await startWorker(store, name, { want: 3 });
+    const gate = await scene.connect();
+    await gate.query("begin");
+    await gate.query("select 1 from taskgate.task_definition where name = $1 for update", [name]);
+    const [first, second, third] = await within(500, worker.claim(3));
+    if (!first || !second || !third) throw new Error("three tasks expected");
+    await within(500, worker.complete([first], 1));
+    await within(500, worker.fail([second]));
+    await within(500, worker.beat());
+    await within(500, enqueue(store, name, 1));
+    await within(500, store.completeTask({ executionId: worker.executionId, ...done(third) }));
+    await gate.query("rollback");
+    expect(await statusOf(store, name)).toMatchObject({ done: 2, scheduled: 1, ready: 1 });
+  });
+
+  test("S0.19, L1: an asker whose connection is killed while it waits leaves nothing behind", async () => {
+    const store = scene.openStore(3);
+    const name = await define(store, { limit: 1 });
+    const gate = await scene.connect();
+    await gate.query("begin");
+    await gate.query("select 1 from taskgate.task_definition where name = $1 for update", [name]);
+    const victim = await scene.connect();
+    const { rows } = await victim.query<{ pid: number }>("select pg_backend_pid() as pid");
+    const killed = victim.query("select * from taskgate.start_execution($1, $2, 'w', 1, 'hash-1', 1, false)", [
+      name,
+      operationId(),
+    ]);
+    killed.catch(() => undefined);
+    await scene.untilWaiting(1);
+    await scene.client.query("select pg_terminate_backend($1)", [at(rows, 0).pid]);
+    await expect(killed).rejects.toThrow();
+    await gate.query("rollback");
+    expect(await statusOf(store, name)).toMatchObject({ held: 0, executions: 0 });
+    expect(await tryStart(store, name)).toBe("started");
+    expect(await tryStart(store, name)).toBe("limited");
+  });
+
+  test("design 10.11: an asker never waits for a live holder's call in flight", async () => {
+    const store = scene.openStore(3);
+    const name = await define(store, { limit: 2, leaseMs: 10_000 });
+    const busy = await startWorker(store, name);
+    await startWorker(store, name);
+    await scene.advance(10_001);
+    const gate = await scene.connect();
+    await gate.query("begin");
+    await gate.query("select 1 from taskgate.task_execution where task_execution_id = $1 for update", [
+      busy.executionId,
+    ]);
+    const answer = await within(500, store.startExecution(startInput(name, { want: 2 })));
+    expect(answer).toMatchObject({ status: "started", tokens: 1, deadHolders: 1 });
+    await gate.query("rollback");
+    expect((await busy.beat()).status).toBe("renewed");
+  });
+});
+
+interface Mix {
+  stores: TaskStore[];
+  name: string;
+  seed: number;
+  /** Executions that are open just now. */
+  open: Set<Worker>;
+  cycles: number;
+}
+
+/** One connection's cycles: start, claim, end some tasks, now and then die, finish. */
+async function runCycles(mix: Mix, index: number): Promise<void> {
+  const random = seededRandom(mix.seed + index);
+  const store = at(mix.stores, index % mix.stores.length);
+  for (let cycle = 0; cycle < mix.cycles; cycle += 1) {
+    const input = startInput(mix.name, { want: 1 + Math.floor(random() * 3) });
+    const answer = await store.startExecution(input);
+    if (answer.executionId === null) continue;
+    const worker = await startWorker(store, mix.name, input);
+    mix.open.add(worker);
+    const tasks = await worker.claim(1 + Math.floor(random() * 4));
+    const half = tasks.slice(0, Math.ceil(tasks.length / 2));
+    await worker.complete(half, 2);
+    const failed = tasks.filter((task) => !half.includes(task) && random() < 0.7);
+    if (failed.length > 0) await worker.fail(failed, { retryInMs: 0 });
+    mix.open.delete(worker);
+    if (random() < 0.03) continue;
+    await worker.finish();
+  }
+}
+
+/** What goes on beside the cycles until they are over. */
+async function disturb(mix: Mix, isOver: () => boolean): Promise<void> {
+  const store = at(mix.stores, 0);
+  const random = seededRandom(mix.seed);
+  const loops = [
+    async (turn: number) => {
+      await setLimit(store, mix.name, at([6, 3, 9, null, 5], turn % 5));
+    },
+    async () => {
+      const executions = [...mix.open].map(({ executionId }) => ({ executionId, started: [] }));
+      if (executions.length > 0) await store.heartbeat({ executions });
+    },
+    async () => {
+      await store.reclaimExpired({ most: 10 });
+    },
+    async () => {
+      await enqueue(
+        store,
+        mix.name,
+        Array.from({ length: 6 }, () => ({
+          group: `g${String(Math.floor(random() * 5))}`,
+          dedupeKey: `k${String(Math.floor(random() * 12))}`,
+        })),
+      );
+    },
+    async () => {
+      await store.promoteScheduled({ name: mix.name, most: 20 });
+      await scene.advance(200);
+    },
+  ];
+  await Promise.all(
+    loops.map(async (loop) => {
+      for (let turn = 0; !isOver(); turn += 1) await loop(turn);
+    }),
+  );
+}
+
+describe("no deadlock", () => {
+  test("S0.12, S1.8, K6: 15 connections x 100 cycles amid heartbeats, limit changes, reclaims and enqueues", async () => {
+    const stores = [scene.openStore(8), scene.openStore(7), scene.openStore(6)];
+    const seed = newSeed();
+    const name = await define(at(stores, 0), { limit: 6, leaseMs: 10_000, maxAttempts: 4, maxLost: 2 });
+    const mix: Mix = { stores, name, seed, open: new Set(), cycles: 100 };
+    let isOver = false;
+    const disturbance = disturb(mix, () => isOver);
+    try {
+      await atOnce(15, (index) => runCycles(mix, index));
+    } catch (error) {
+      throw new Error(`seed ${String(seed)}`, { cause: error });
+    } finally {
+      isOver = true;
+    }
+    await disturbance;
+    await scene.client.query("select pg_stat_clear_snapshot()");
+    expect({ seed, deadlocks: await scene.countDeadlocks() }).toEqual({ seed, deadlocks: 0 });
+    expect((await statusOf(at(stores, 0), name)).done).toBeGreaterThan(100);
+  });
+
+  test("control: a deadlock reaches the test, and the counter counts it", async () => {
+    await scene.client.query("create table public.pair (id int primary key); insert into public.pair values (1), (2)");
+    const lock = async (client: Client, id: number): Promise<void> => {
+      await client.query("select 1 from public.pair where id = $1 for update", [id]);
+    };
+    const clients = [await scene.connect(), await scene.connect()];
+    const [one, two] = clients;
+    if (!one || !two) throw new Error("two connections expected");
+    for (const client of clients) {
+      await client.query("begin");
+      await client.query("set local deadlock_timeout = '50ms'");
+    }
+    await lock(one, 1);
+    await lock(two, 2);
+    const results = await Promise.allSettled([lock(one, 2), lock(two, 1)]);
+    const codes = results.map((result) =>
+      result.status === "rejected" ? (result.reason as { code?: string }).code : "fine",
+    );
+    expect(codes.sort()).toEqual(["40P01", "fine"]);
+    for (const client of clients) await client.query("rollback");
+    await scene.untilWaiting(0);
+    const stores = scene.openStore(1);
+    await expect(stores.sweep({ most: 1 })).resolves.toBeDefined();
+    for (const client of clients) await client.query("select pg_stat_force_next_flush()");
+    await scene.client.query("select pg_stat_clear_snapshot()");
+    expect(await scene.countDeadlocks()).toBe(1);
+  });
+});
+
+/** Claims, notes each task's group in use, ends it in some way. */
+async function runGroupAgent(
+  worker: Worker,
+  groupOf: ReadonlyMap<TaskId, string>,
+  random: () => number,
+): Promise<void> {
+  let idle = 0;
+  let held: ClaimedTask[] = [];
+  const noteAll = async (tasks: readonly ClaimedTask[], delta: number): Promise<void> => {
+    for (const task of tasks) await scene.note(groupOf.get(task.taskId) ?? "", delta);
+  };
+  while (idle < 3) {
+    const answer = await worker.complete(held, 1 + Math.floor(random() * 5));
+    expect(answer.refused).toEqual([]);
+    idle = answer.claimed.length === 0 ? idle + 1 : 0;
+    await noteAll(answer.claimed, 1);
+    await noteAll(answer.claimed, -1);
+    const failed = answer.claimed.filter(() => random() < 0.1);
+    if (failed.length > 0) await worker.fail(failed, { retryInMs: 0 });
+    held = answer.claimed.filter((task) => !failed.includes(task));
+  }
+  await worker.finish();
+}
+
+describe("groups among many agents", () => {
+  for (const slots of [1, 3]) {
+    test(`G1, S1.3, S1.7, S1.8: 50 groups of ${String(slots)} slots, 20 agents: never more of a group at a time, no error`, async () => {
+      const stores = [scene.openStore(10), scene.openStore(10)];
+      const seed = newSeed();
+      const name = await define(at(stores, 0), { limit: 200, groupSlots: slots, maxAttempts: 50 });
+      const groups = Array.from({ length: 600 }, (_, index) => `g${String(index % 50)}`);
+      const ids = await enqueue(at(stores, 0), name, groups.map((group) => ({ group })));
+      const groupOf = new Map(ids.map((id, index) => [id, at(groups, index)]));
+      await atOnce(20, async (index) => {
+        const worker = await startWorker(at(stores, index % 2), name, { want: 5 });
+        await runGroupAgent(worker, groupOf, seededRandom(seed + index));
+      });
+      const last = await startWorker(at(stores, 0), name, { want: 100 });
+      for (let rest = await last.claim(100); rest.length > 0; ) {
+        rest = (await last.complete(rest, 100)).claimed;
+      }
+      const most = await scene.mostInUse();
+      expect(most.size).toBe(50);
+      expect({ seed, most: Math.max(...most.values()) }).toEqual({ seed, most: slots });
+      expect((await statusOf(at(stores, 0), name)).done).toBe(600);
+    });
+  }
+
+  test("G4: the last two of a group end at once: both successors are ready, none waits for ever", async () => {
+    const store = scene.openStore(6);
+    const name = await define(store, { limit: 20, groupSlots: 2 });
+    for (let round = 0; round < 40; round += 1) {
+      const group = `g${String(round)}`;
+      const ids = await enqueue(store, name, [{ group }, { group }, { group }, { group }]);
+      const [one, two] = await atOnce(2, () => startWorker(store, name));
+      if (!one || !two) throw new Error("two workers expected");
+      const first = await one.claim(1);
+      const second = await two.claim(1);
+      const [late] = await Promise.all([
+        enqueueOne(store, name, { group }),
+        one.complete(first),
+        two.complete(second),
+      ]);
+      const states: string[] = [];
+      for (const id of [...ids.slice(2), late]) states.push(await stateOf(store, id));
+      expect({ round, states }).toEqual({ round, states: ["ready", "ready", "waiting"] });
+      const rest = await startWorker(store, name, { want: 5 });
+      for (let held = await rest.claim(5); held.length > 0; ) held = (await rest.complete(held, 5)).claimed;
+      await Promise.all([one.finish(), two.finish(), rest.finish()]);
+    }
+  });
+
+  test("G4: a completion held open: the other completion and an enqueue wait for it, then all is in its place", async () => {
+    const store = scene.openStore(4);
+    const name = await define(store, { limit: 20, groupSlots: 2 });
+    const ids = await enqueue(store, name, [{ group: "g" }, { group: "g" }, { group: "g" }, { group: "g" }]);
+    const one = await startWorker(store, name);
+    const two = await startWorker(store, name);
+    const [first] = await one.claim(1);
+    const second = await two.claim(1);
+    if (first === undefined) throw new Error("nothing claimed");
+    const gate = await scene.connect();
+    await gate.query("begin");
+    await gate.query("select * from taskgate.work($1, 2, array[$2::bigint], array[$3::bigint])", [
+      one.executionId,
+      first.taskId,
+      first.fence,
+    ]);
+    const completion = two.complete(second);
+    await scene.untilWaiting(1);
+    const late = enqueueOne(store, name, { group: "g" });
+    await scene.untilWaiting(2);
+    await gate.query("commit");
+    await completion;
+    const states: string[] = [];
+    for (const id of [...ids, await late]) states.push(await stateOf(store, id));
+    expect(states).toEqual(["done", "done", "ready", "ready", "waiting"]);
+  });
+});
+
+describe("enqueues at once", () => {
+  test("Q1: ten connections, one key, 30 rounds amid completions: one unfinished task per key", async () => {
+    const stores = Array.from({ length: 10 }, () => scene.openStore(1));
+    const name = await define(at(stores, 0), { limit: 10 });
+    const worker = await startWorker(at(stores, 0), name, { want: 5 });
+    for (let round = 0; round < 30; round += 1) {
+      const input = {
+        name,
+        build: 1,
+        operationId: null,
+        tasks: [{ payload: null, dedupeKey: "k" }],
+      };
+      const answers = await atOnce(10, (index) => at(stores, index).enqueueTasks(input));
+      expect(new Set(answers.flatMap((answer) => answer.taskIds)).size).toBe(1);
+      expect(answers.filter((answer) => answer.outcomes[0] === "enqueued")).toHaveLength(1);
+      await worker.complete(await worker.claim(5));
+    }
+    expect(await statusOf(at(stores, 0), name)).toMatchObject({ done: 30, ready: 0 });
+  });
+
+  test("Q1: enqueues of a key that race with its task's end: never two unfinished ones", async () => {
+    const stores = Array.from({ length: 4 }, () => scene.openStore(2));
+    const name = await define(at(stores, 0), { limit: 10 });
+    const worker = await startWorker(at(stores, 0), name, { want: 5 });
+    await enqueue(at(stores, 0), name, [{ dedupeKey: "k" }]);
+    for (let round = 0; round < 60; round += 1) {
+      const claimed = await worker.claim(5);
+      expect(claimed.length).toBeLessThanOrEqual(1);
+      await Promise.all([
+        worker.complete(claimed),
+        ...stores.map((store) => enqueue(store, name, [{ dedupeKey: "k" }])),
+      ]);
+      const { ready } = await statusOf(at(stores, 0), name);
+      expect(ready).toBeLessThanOrEqual(1);
+      if (ready === 0) await enqueue(at(stores, 0), name, [{ dedupeKey: "k" }]);
+    }
+  });
+
+  test("P6: ten connections with one operation id: the others wait for the first and get its ids", async () => {
+    const stores = Array.from({ length: 10 }, () => scene.openStore(1));
+    const name = await define(at(stores, 0));
+    const tasks = Array.from({ length: 100 }, () => ({ payload: null }));
+    const input = { name, build: 1, operationId: operationId(), tasks };
+    const answers = await atOnce(10, (index) => at(stores, index).enqueueTasks(input));
+    expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
+    expect((await statusOf(at(stores, 0), name)).ready).toBe(100);
+  });
+
+  test("Q3: eight claimers promote 3,000 due tasks while claiming, each once", async () => {
+    const stores = [scene.openStore(4), scene.openStore(4)];
+    const name = await define(at(stores, 0), { limit: 1_000 });
+    const ids = await enqueue(at(stores, 0), name, Array.from({ length: 3_000 }, () => ({ runInMs: 1_000 })));
+    await scene.advance(1_001);
+    const claims = await atOnce(8, async (index) => {
+      const worker = await startWorker(at(stores, index % 2), name, { want: 50 });
+      const mine: TaskId[] = [];
+      let held: ClaimedTask[] = [];
+      for (let idle = 0; idle < 3; idle = held.length === 0 ? idle + 1 : 0) {
+        held = (await worker.complete(held, 60)).claimed;
+        mine.push(...idsOf(held));
+      }
+      await worker.finish();
+      return mine;
+    });
+    expect(claims.flat()).toHaveLength(3_000);
+    expect(new Set(claims.flat())).toEqual(new Set(ids));
+  });
+});
+
+const racingCalls: {
+  title: string;
+  call: (worker: Worker, task: ClaimedTask) => Promise<string>;
+  /** The word of the winner. */
+  won: string;
+  /** The task's states when the call won and when the reclaim won. */
+  states: [won: string, lost: string];
+}[] = [
+  {
+    title: "a completion",
+    call: async (worker, task) => (await worker.complete([task])).status,
+    won: "done",
+    states: ["done", "ready"],
+  },
+  {
+    title: "a heartbeat",
+    call: async (worker) => (await worker.beat()).status,
+    won: "renewed",
+    states: ["claimed", "ready"],
+  },
+  {
+    title: "a failure",
+    call: async (worker, task) => (await worker.fail([task], { as: "dead" })).status,
+    won: "done",
+    states: ["dead", "ready"],
+  },
+  {
+    title: "the worker's end",
+    call: async (worker) => (await worker.finish()).status,
+    won: "ended",
+    states: ["ready", "ready"],
+  },
+];
+
+describe("reclaim races", () => {
+  for (const { title, call, won, states } of racingCalls) {
+    test(`L2, L3: against ${title}: exactly one wins, and the loser says so`, async () => {
+      const store = scene.openStore(4);
+      const name = await define(store, { limit: 100, leaseMs: 10_000, maxLost: 100 });
+      for (let round = 0; round < 25; round += 1) {
+        const worker = await startWorker(store, name);
+        const taskId = await enqueueOne(store, name, { priority: -round });
+        const task = await worker.claimOne();
+        await scene.advance(10_001);
+        const [heard] = await Promise.all([call(worker, task), store.reclaimExpired({ most: 1_000 })]);
+        const { lostCount, state } = await factsOf(store, taskId);
+        const hasWon = heard === won;
+        expect({ round, heard, state, lostCount }).toEqual({
+          round,
+          heard: hasWon ? won : heard === "busy" ? "busy" : "fenced",
+          state: hasWon ? states[0] : states[1],
+          lostCount: hasWon ? 0 : 1,
+        });
+      }
+    });
+  }
+});

@@ -1,0 +1,121 @@
+import { request } from "node:http";
+import { createConsoleLogger } from "../../shared/platform/console-logger";
+import { nodeTimers } from "../../shared/platform/node-timers";
+import { realClock, realRandom, sleep } from "../../shared/platform/real-clock";
+import { loadTelemetry } from "../../shared/platform/telemetry";
+import { loadSettings } from "../../shared/settings/load-settings";
+import { openStore } from "../../shared/store/open-store";
+import { TaskClient } from "../../shared/worker/client";
+import { defineTask } from "../../shared/worker/define-task";
+import type { WorkerEnvironment } from "../../shared/worker/environment";
+import { Heartbeat } from "../../shared/worker/heartbeat";
+import { createRegistry } from "../../shared/worker/registry";
+import { runWorker } from "../../shared/worker/run-worker";
+
+/*
+ * One process' way as an app goes it: settings, telemetry, store; enqueue inside a span, work, flush, end. Writes the
+ * traceparents that it saw as JSON. Payloads, parameters, results and errors all hold a word that must not get out.
+ */
+const secret = "hunter2-must-not-leave";
+
+async function main(): Promise<void> {
+  const settings = loadSettings();
+  const logger = createConsoleLogger({ level: "warn", form: "human", clock: realClock });
+  const telemetry = await loadTelemetry(settings.telemetry, logger);
+  if (settings.database.kind !== "url") throw new Error("this program takes TASKGATE_DATABASE_URL");
+  const store = openStore({
+    url: settings.database.url,
+    connectionsMax: 2,
+    random: realRandom,
+    sleep,
+  });
+  const environment: WorkerEnvironment = {
+    store,
+    logger,
+    telemetry,
+    clock: realClock,
+    timers: nodeTimers,
+    random: realRandom,
+    wakeUp: { hint: () => Promise.resolve() },
+    workerName: "telemetry-test",
+    build: 1,
+  };
+  const seen: Record<string, string | null> = { outside: telemetry.currentTraceParent() };
+  const child = defineTask({ name: "child", run: () => Promise.resolve() });
+  const effect = defineTask({
+    name: "effect",
+    leaseMs: 5_000,
+    run: async (_, context) => {
+      seen["handler"] = telemetry.currentTraceParent();
+      // Long enough for a heartbeat, which belongs to no task.
+      await sleep(2_500);
+      await context.enqueue({ task: child });
+      await context.completeWith(async (transaction) => {
+        await transaction.query("insert into effect (word) values ($1)", [secret]);
+        return { word: secret };
+      });
+    },
+  });
+  const parent = defineTask({
+    name: "parent",
+    run: async (_, context) => {
+      seen["parent"] = telemetry.currentTraceParent();
+      await context.enqueue({ task: child });
+    },
+  });
+  const failing = defineTask({
+    name: "failing",
+    retry: { attempts: 1 },
+    run: async () => {
+      seen["failing"] = telemetry.currentTraceParent();
+      await callPartner();
+      throw new Error(`bad word: ${secret}`);
+    },
+  });
+  const registry = createRegistry([effect, parent, failing, child]);
+  const client = new TaskClient(environment, registry);
+  await client.enqueue({ task: child });
+  for (const task of [effect, parent, failing]) {
+    await telemetry.span({ name: `enqueue ${task.kind}` }, async () => {
+      seen[`enqueue ${task.kind}`] = telemetry.currentTraceParent();
+      await client.enqueue({ task, payload: { word: secret } });
+    });
+  }
+  const heartbeat = new Heartbeat(environment);
+  for (const name of ["effect", "parent", "failing", "child"]) {
+    await telemetry.span({ name: `worker ${name}`, attributes: { definition: name } }, async () => {
+      seen[`worker ${name}`] = telemetry.currentTraceParent();
+      await runWorker(
+        { environment, registry, heartbeat, concurrencyPerWorker: 2, idleReads: 1, idlePauseMs: 20 },
+        name,
+        {
+          deadlineMs: realClock.monotonicMs() + 30_000,
+          marginMs: 1_000,
+          signal: new AbortController().signal,
+        },
+      );
+    });
+  }
+  await telemetry
+    .span({ name: "throwing" }, () => Promise.reject(new TypeError(`bad word: ${secret}`)))
+    .catch((error: unknown) => (seen["thrown"] = String(error)));
+  await store.close();
+  const startedAtMs = realClock.monotonicMs();
+  await telemetry.flush(10_000);
+  const flushMs = realClock.monotonicMs() - startedAtMs;
+  process.stdout.write(JSON.stringify({ seen, flushMs }));
+  process.exit(0);
+}
+
+/** Nobody listens there: the attempt alone makes an item. */
+async function callPartner(): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const call = request(`http://127.0.0.1:9/word?code=${secret}`);
+    call.on("error", () => {
+      resolve();
+    });
+    call.end();
+  });
+}
+
+void main();

@@ -1,0 +1,185 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { InvalidArgumentError, SettingsError } from "../../../shared/core/errors";
+import { renderCommandHelp, renderHelp } from "../../../shared/cli/help";
+import { commands } from "../../../shared/cli/main";
+import { oneLine, renderFacts, renderTable } from "../../../shared/cli/output";
+import { parseCommandLine } from "../../../shared/cli/parse-arguments";
+import { findTarget } from "../../../shared/cli/target";
+
+function messageOf(words: string[]): string {
+  try {
+    parseCommandLine(words, commands);
+  } catch (error) {
+    if (error instanceof InvalidArgumentError) return error.message;
+    throw error;
+  }
+  return "";
+}
+
+describe("the command line", () => {
+  test("gives arguments, options and flags", () => {
+    expect(
+      parseCommandLine(["tasks", "a", "--state=dead", "--json", "--most", "5"], commands),
+    ).toMatchObject({
+      kind: "run",
+      command: { name: "tasks" },
+      args: ["a"],
+      options: { state: "dead", most: "5" },
+      flags: new Set(["json"]),
+    });
+  });
+
+  test("takes what follows -- as arguments, and - as a value", () => {
+    expect(parseCommandLine(["pause", "--", "--odd-name"], commands)).toMatchObject({
+      args: ["--odd-name"],
+    });
+    expect(parseCommandLine(["enqueue", "a", "--file", "-"], commands)).toMatchObject({
+      options: { file: "-" },
+    });
+  });
+
+  test("an option may start with a hyphen when it is joined", () => {
+    expect(parseCommandLine(["enqueue", "a", "--priority=-5"], commands)).toMatchObject({
+      options: { priority: "-5" },
+    });
+  });
+
+  test.each([[[]], [["help"]], [["--help"]], [["-h"]]])("%j asks for help", (words) => {
+    expect(parseCommandLine(words, commands)).toEqual({ kind: "help", command: null });
+  });
+
+  test.each([[["help", "limit"]], [["limit", "--help"]], [["limit", "-h"]]])(
+    "%j asks for help on it",
+    (words) => {
+      expect(parseCommandLine(words, commands)).toMatchObject({
+        kind: "help",
+        command: { name: "limit" },
+      });
+    },
+  );
+
+  test.each([
+    [["stauts"], "command: got `stauts`, expected a command. Did you mean `status`?"],
+    [["purge"], "command: got `purge`, expected one of status, definitions,"],
+    [["tasks", "a", "--sate", "dead"], "Did you mean `--state`?"],
+    [["status", "--verbose"], "option: got `--verbose`, expected one of --db, --json, --help"],
+    [["tasks"], "NAME: got nothing, expected an argument, as in `taskgate tasks NAME`"],
+    [["status", "now"], "argument: got `now`, expected no argument"],
+    [["pause", "a", "b"], "argument: got `b`, expected 1 arguments"],
+    [["status", "--db"], "--db: got nothing, expected a value: --db URL"],
+    [["status", "--db", "--json"], "--db: got nothing, expected a value"],
+    [["status", "--json=yes"], "--json: got `yes`, expected no value"],
+    [["tasks", "a", "--most", "1", "--most", "2"], "--most: got `2`, expected to be given once"],
+    [["status", "--__proto__"], "option: got `--__proto__`"],
+    [["constructor"], "command: got `constructor`"],
+  ])("%j is refused", (words, message) => {
+    expect(messageOf(words)).toContain(message);
+  });
+
+  test("every command and option is in the help", () => {
+    const help = renderHelp(commands);
+    for (const command of commands) {
+      expect(help).toContain(`\n  ${command.name}`);
+      for (const option of Object.keys(command.options))
+        expect(renderCommandHelp(command)).toContain(`--${option}`);
+    }
+    expect(help).toContain("Exit codes: 0 done");
+  });
+});
+
+describe("the target", () => {
+  let folder: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), "taskgate-cli-"));
+  });
+  afterEach(() => {
+    rmSync(folder, { recursive: true });
+  });
+  const writeLocal = (text: string): void => {
+    mkdirSync(join(folder, ".taskgate"));
+    writeFileSync(join(folder, ".taskgate", "local.json"), text);
+  };
+  const local = {
+    databaseUrl: "postgres://dev@127.0.0.1:5432/postgres",
+    queueConnection: "UseDevelopmentStorage=true",
+    url: "http://127.0.0.1:7071",
+    pid: 4711,
+  };
+  const find = (databaseUrl: string | undefined, environment: Record<string, string>) =>
+    findTarget({ databaseUrl, environment, folder });
+
+  test("is --db before the environment before the local run", () => {
+    writeLocal(JSON.stringify(local));
+    const environment = { TASKGATE_DATABASE_URL: "postgres://a@b/c" };
+
+    expect(find("postgres://x@y/z", environment)).toMatchObject({
+      origin: "--db",
+      settings: { database: { url: "postgres://x@y/z" } },
+    });
+    expect(find(undefined, environment).origin).toBe("TASKGATE_DATABASE_URL");
+    expect(find(undefined, {})).toMatchObject({
+      origin: ".taskgate/local.json",
+      settings: {
+        database: { url: local.databaseUrl },
+        storage: { connectionString: local.queueConnection },
+      },
+    });
+  });
+
+  test("the local run's queue serves only its own database", () => {
+    writeLocal(JSON.stringify(local));
+    expect(find("postgres://x@y/z", {}).settings.storage).toBeNull();
+    expect(find(local.databaseUrl, {}).settings.storage).not.toBeNull();
+  });
+
+  test("--db replaces a server with an identity", () => {
+    const environment = { TASKGATE_SQL_SERVER: "a.b", TASKGATE_SQL_DATABASE: "c" };
+    expect(find("postgres://x@y/z", environment).settings.database.kind).toBe("url");
+    expect(find(undefined, environment)).toMatchObject({
+      origin: "TASKGATE_SQL_SERVER",
+      settings: { database: { kind: "identity" } },
+    });
+  });
+
+  test("none at all says what to do", () => {
+    expect(() => find(undefined, {})).toThrow(
+      /Give --db postgres:\/\/.., set TASKGATE_DATABASE_URL, or run `npm start`/,
+    );
+  });
+
+  test.each(["", "[]", "{", '{"databaseUrl":5}'])(
+    "a damaged file `%s` is said to be one",
+    (text) => {
+      writeLocal(text);
+      expect(() => find(undefined, {})).toThrow(SettingsError);
+    },
+  );
+});
+
+describe("tables", () => {
+  const columns = [
+    { title: "name", value: (row: { name: string }) => row.name },
+    { title: "length", value: (row: { name: string }) => String(row.name.length), isNumber: true },
+  ];
+
+  test("align texts left and numbers right, without blanks at the ends", () => {
+    expect(renderTable([{ name: "a" }, { name: "resize-image" }], columns, null)).toBe(
+      ["NAME          LENGTH", "a                  1", "resize-image      12"].join("\n"),
+    );
+  });
+
+  test("are cut at the terminal's width", () => {
+    expect(renderTable([{ name: "resize-image" }], columns, 10).split("\n")).toEqual([
+      "NAME     …",
+      "resize-im…",
+    ]);
+    expect(renderFacts([["name", "resize-image"]], 12)).toBe("name  resiz…");
+  });
+
+  test("show text from outside on one line, without control over the terminal", () => {
+    expect(oneLine("a\nb\u001b[2J\u202e")).toBe("a b [2J ");
+  });
+});

@@ -1,0 +1,219 @@
+import { describe, expect, test } from "@jest/globals";
+import { explainTask } from "../../../shared/core/explain";
+import type { ExplainableTask, Reason } from "../../../shared/core/explain";
+
+const base: ExplainableTask = {
+  task: "17",
+  definition: "resize-image",
+  kind: "resize-image",
+  state: "ready",
+  failedCount: 0,
+  lostCount: 0,
+  lastError: null,
+  dedupeKey: null,
+  attempts: [],
+  maxAttempts: 5,
+  maxLost: 3,
+  limit: 4,
+  limitSource: "code",
+  held: 0,
+  paused: false,
+  holders: [],
+};
+const holder = { execution: "3", worker: "web-1:7", tokens: 4, leaseLeftMs: 25_000 };
+const group = {
+  key: "customer 7",
+  slots: 1,
+  used: 1,
+  paused: false,
+  isStrict: false,
+  isGlobal: false,
+  ahead: 0,
+  holders: ["16"],
+};
+const claim = {
+  execution: "3",
+  worker: "web-1:7",
+  fence: "41",
+  claimedAt: "2026-01-31T08:30:00.000Z",
+  leaseLeftMs: 25_000,
+  isSpare: false,
+};
+
+function explain(facts: Partial<ExplainableTask>): Reason[] {
+  return explainTask({ ...base, ...facts });
+}
+
+function deciding(facts: Partial<ExplainableTask>): string[] {
+  return explain(facts)
+    .filter((reason) => reason.decides)
+    .map((reason) => reason.sentence);
+}
+
+describe("the sentence that decides", () => {
+  test("of a scheduled task is when it is due", () => {
+    expect(deciding({ state: "scheduled", dueInMs: 3_000 })).toEqual(["It is not due for 3 s."]);
+    expect(deciding({ state: "scheduled", dueInMs: -2_000 })).toEqual([
+      "It has been due for 2 s: the next worker of `resize-image` or the next sweep makes it ready.",
+    ]);
+  });
+
+  test("of a waiting task is who holds its group", () => {
+    expect(deciding({ state: "waiting", group })).toEqual([
+      "Group `customer 7` is full: 1 of 1 slot in use, held by task 16.",
+    ]);
+    expect(
+      deciding({ state: "waiting", group: { ...group, paused: true, used: 0, isGlobal: true } }),
+    ).toEqual(["Global group `customer 7` is paused: none of its tasks starts."]);
+    expect(deciding({ state: "waiting", group: { ...group, used: 0, ahead: 2 } })).toEqual([
+      "2 tasks wait ahead of it in the group.",
+    ]);
+    expect(deciding({ state: "waiting", group: { ...group, used: 0 } })).toEqual([
+      "Group `customer 7` has a free slot: the next worker or sweep makes the task ready.",
+    ]);
+  });
+
+  test("of a ready task is the limit, with who holds the tokens since when", () => {
+    const holders = [{ ...holder, startedAt: "2026-01-31T08:30:00Z" }];
+    expect(deciding({ held: 4, holders })).toEqual([
+      "The limit of `resize-image` is reached: 4 tokens, set by the code, held by web-1:7 (execution 3, 4 tokens, since 2026-01-31T08:30:00Z, lease left 25 s).",
+    ]);
+    expect(deciding({ held: 5, limit: 2, limitSource: "operator", holders: [] })).toEqual([
+      "The limit of `resize-image` is reached: 2 tokens, set by an operator (5 are held: the limit was lowered), held by workers that are just ending.",
+    ]);
+    expect(deciding({ limit: 0, limitSource: "operator" })).toEqual([
+      "The limit of `resize-image` is 0, set by an operator: nothing starts.",
+    ]);
+  });
+
+  test("names at most five holders, and which of them are dead", () => {
+    const holders = Array.from({ length: 7 }, (_, index) => ({
+      ...holder,
+      tokens: 1,
+      execution: String(index),
+      leaseLeftMs: index === 0 ? -2_000 : 1_000,
+    }));
+    const [sentence] = deciding({ held: 7, limit: 7, holders });
+    expect(sentence).toContain(
+      "(execution 0, dead: lease over for 2 s, the next worker takes its tokens)",
+    );
+    expect(sentence).toContain("; and 2 more.");
+  });
+
+  test("of a ready task is a pause before anything else, and all that holds it back is said", () => {
+    expect(
+      explain({ paused: true, held: 4, holders: [holder], readyAhead: 12 }).map(
+        (reason) => reason.code,
+      ),
+    ).toEqual(["state", "paused", "limit-reached", "queue-position"]);
+  });
+
+  test("of a ready task that nothing holds back is its place", () => {
+    expect(deciding({ readyAhead: 12 })).toEqual(["12 tasks are ahead of it in `resize-image`."]);
+    expect(deciding({ readyAhead: 1_000 })).toEqual([
+      "1000 or more tasks are ahead of it in `resize-image`.",
+    ]);
+    expect(deciding({ limit: null, held: 50 })[0]).toMatch(
+      /^It is the next of `resize-image`: a worker takes it/,
+    );
+  });
+
+  test("of a claimed task is who has it, under which fence and for how long", () => {
+    expect(deciding({ state: "claimed", claim })).toEqual([
+      "Claimed by web-1:7 (execution 3) since 2026-01-31T08:30:00.000Z, fence 41, lease left 25 s: it is running.",
+    ]);
+    expect(deciding({ state: "claimed", claim: { ...claim, isSpare: true } })[0]).toMatch(
+      /^Fetched ahead by web-1:7/,
+    );
+    expect(deciding({ state: "claimed", claim: { ...claim, leaseLeftMs: -1_000 } })[0]).toMatch(
+      /whose lease is over for 1 s: the next worker or sweep takes the task back\.$/,
+    );
+  });
+
+  test("of a held task is its wave", () => {
+    expect(deciding({ state: "held" })[0]).toMatch(/^Its wave isn't open/);
+  });
+});
+
+describe("the sentence about the end", () => {
+  const finishedAt = "2026-01-31T08:31:00Z";
+
+  test("tells who did it and how long it took", () => {
+    expect(deciding({ state: "done", finishedAt, worker: "web-1:7", durationMs: 1_234 })).toEqual([
+      "Done at 2026-01-31T08:31:00Z by web-1:7 in 1 s.",
+    ]);
+    expect(deciding({ state: "cancelled", finishedAt })).toEqual([
+      "Cancelled at 2026-01-31T08:31:00Z.",
+    ]);
+  });
+
+  test.each([
+    [{ failedCount: 5 }, "its attempts are used up: 5 of 5 failed."],
+    [{ failedCount: 1 }, "its handler gave up at attempt 1 of 5."],
+    [
+      { lostCount: 4, attempts: [{ outcome: "lost" }] },
+      "its worker died under it 4 times, 3 are allowed.",
+    ],
+  ])("tells why it is dead: %j", (facts, why) => {
+    const state = "dead";
+    expect(deciding({ ...facts, state, finishedAt })).toEqual([
+      `Dead since 2026-01-31T08:31:00Z because ${why}`,
+    ]);
+  });
+
+  test("names the last error by its first line", () => {
+    const facts = {
+      state: "dead",
+      failedCount: 5,
+      lastError: "no such image\n  at resize",
+    } as const;
+    expect(deciding(facts)[0]).toMatch(/ Last error: no such image\.$/);
+  });
+});
+
+test("history, cancel request, progress and dedupe key follow, without deciding", () => {
+  const reasons = explain({
+    state: "claimed",
+    claim,
+    failedCount: 2,
+    lostCount: 1,
+    lastError: "ECONNRESET",
+    dedupeKey: "k1",
+    cancelRequested: true,
+    progress: { done: 3, total: 10, text: "third page" },
+  });
+  expect(reasons.map((reason) => reason.sentence).slice(2)).toEqual([
+    "Its cancellation was asked for: it ends as cancelled at the next step.",
+    "Its progress: 3 of 10, third page.",
+    "Retry 2 of 5: 2 attempts have failed. Last error: ECONNRESET.",
+    "Its worker died under it 1 time, 3 are allowed.",
+    "Its dedupe key is `k1`.",
+  ]);
+  expect(reasons.filter((reason) => reason.decides)).toHaveLength(1);
+});
+
+test.each([
+  "held",
+  "scheduled",
+  "waiting",
+  "ready",
+  "claimed",
+  "done",
+  "dead",
+  "cancelled",
+] as const)("a %s task of which little is known still has a deciding sentence", (state) => {
+  const { task, definition, kind, failedCount, lostCount, lastError, dedupeKey, attempts } = base;
+  const reasons = explainTask({
+    task,
+    definition,
+    kind,
+    failedCount,
+    lostCount,
+    lastError,
+    dedupeKey,
+    attempts,
+    state,
+  });
+  expect(reasons.some((reason) => reason.decides)).toBe(true);
+  expect(reasons.map((reason) => reason.sentence).join(" ")).not.toMatch(/undefined|null|NaN/);
+});

@@ -1,0 +1,25 @@
+import { expect, test } from "@jest/globals";
+import { didYouMean, nearName, nearNames } from "../../../shared/core/near-name";
+
+const commands = ["status", "definitions", "executions", "explain", "limit"];
+
+test.each([
+  ["stauts", "status"],
+  ["Status", "status"],
+  ["limt", "limit"],
+  ["explian", "explain"],
+  ["exeuctions", "executions"],
+])("finds what `%s` was meant to be", (typed, meant) => {
+  expect(nearName(typed, commands)).toBe(meant);
+});
+
+test.each(["purge", "", "s", "x".repeat(5_000)])("finds nothing near `%s`", (typed) => {
+  expect(nearName(typed, commands)).toBeNull();
+  expect(didYouMean(typed, commands)).toBe("");
+});
+
+test("answers the nearest first and at most as many as asked", () => {
+  const names = ["resize-images", "resize-image", "resize-imago"];
+  expect(nearNames("resize-image", names, 2)).toEqual(["resize-image", "resize-images"]);
+  expect(didYouMean("resize-imag", names)).toBe(" Did you mean `resize-image`?");
+});
