@@ -1,8 +1,9 @@
 import { StoreContractError } from "./errors";
 
 /**
- * The token string of seed 000: `I:<token id>,S:<0 held, 1 free>,G:<execution id, 0 none>`, repeated.
- * Both databases keep it in the definition's row; this is the same reading and writing in TypeScript.
+ * The token string of seed 000: `I:<token id>,S:<0 held, 1 free>,G:<execution id, 0 none>`,
+ * repeated. Both databases keep it in the definition's row; this is the same reading and writing in
+ * TypeScript.
  */
 
 /** The right to run one task at a time. */
@@ -19,8 +20,9 @@ const statusPart = /^S:[01]$/;
 const granteePart = /^G:[0-9]{1,18}$/;
 
 /**
- * Reads a token string, in list order. Also reads `|` between the tokens and the three parts in any order.
- * Throws StoreContractError when the text is damaged: nothing is granted from a string that can't be read.
+ * Reads a token string, in list order. Also reads `|` between the tokens and the three parts in any
+ * order. Throws StoreContractError when the text is damaged: nothing is granted from a string that
+ * can't be read.
  */
 export function parseTokens(text: string): Token[] {
   if (text === "") return [];

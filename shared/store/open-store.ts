@@ -1,22 +1,42 @@
-import { join } from "node:path";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import type * as Pg from "pg";
 import { InvalidArgumentError } from "../core/errors";
 import type { Random } from "../ports/random";
 import type { TaskStore } from "../ports/task-store";
-import { migrate, readScripts } from "./migrator";
-import type { MigrationResult, SchemaScripts } from "./migrator";
-import { PostgresCaller } from "./postgres/postgres-caller";
-import { withPostgresMigrations } from "./postgres/postgres-migrations";
+import { checkSchema, migrate, readScripts } from "./migrator";
+import type { MigrationResult, SchemaScripts, SchemaVersion } from "./migrator";
+import type * as MssqlCallerFile from "./mssql/mssql-caller";
+import type * as MssqlMigrationsFile from "./mssql/mssql-migrations";
+import type { Grant } from "./mssql/mssql-migrations";
+import type { DatabaseIdentity, MssqlAddress } from "./mssql/mssql-options";
+import type * as PostgresCallerFile from "./postgres/postgres-caller";
+import type * as PostgresErrorsFile from "./postgres/postgres-errors";
+import type * as PostgresMigrationsFile from "./postgres/postgres-migrations";
 import { createRepeat } from "./repeat";
 import { SqlTaskStore } from "./sql-task-store";
 
-/** Chooses the adapter by the address; the only file that knows both. Drivers are loaded when they are needed. */
+/**
+ * Chooses the adapter by the address; the only file that knows both. An adapter is loaded with its driver when a
+ * database of its kind is opened: importing this file loads neither.
+ */
+
+export type { DatabaseIdentity } from "./mssql/mssql-options";
+export type { Grant } from "./mssql/mssql-migrations";
+
+/** Which database: exactly one of `url` and `identity`. */
+export interface DatabaseAddress {
+  /** `postgres://..` or `mssql://user:password@host:port/database?encrypt=..` */
+  url?: string;
+  /** Azure SQL, signed in to with the Entra identity of this process. */
+  identity?: DatabaseIdentity;
+  /** Schema of the core on PostgreSQL; default `taskgate`. It is always `Taskgate` on SQL Server. */
+  schema?: string;
+}
 
 /** How to reach the database. */
-export interface StoreOptions {
-  /** `postgres://..` or `mssql://user:password@host:port/database?encrypt=..` */
-  url: string;
-  /** Schema of the core on PostgreSQL; default `taskgate`. */
-  schema?: string;
+export interface StoreOptions extends DatabaseAddress {
   /** Most connections of this process. */
   connectionsMax: number;
   /** A call without an answer after this long is given up; default 30,000 ms. */
@@ -29,28 +49,84 @@ export interface StoreOptions {
   onIdleError?: (error: Error) => void;
 }
 
+/** What a database's schema is, and what this code has. */
+export interface StoreSchema {
+  /** Every row of schema_version; none when there is no schema. */
+  versions: SchemaVersion[];
+  scripts: SchemaScripts;
+}
+
+type ReadAddress =
+  { kind: "postgres"; url: string; schema: string } | { kind: "mssql"; address: MssqlAddress };
+
 const scriptsFolder = __dirname;
+const load = createRequire(__filename);
+/** Folders above this file that may hold package.json: two in the sources, three when compiled. */
+const packageLevelsMax = 4;
 
 /** Opens the store. Nothing is sent before the first call. Throws InvalidArgumentError for an address of another kind. */
 export function openStore(options: StoreOptions): TaskStore {
+  const address = readAddress(options);
   const repeat = createRepeat(options);
-  const timeouts = {
+  const limits = {
+    connectionsMax: options.connectionsMax,
     callTimeoutMs: options.callTimeoutMs ?? 30_000,
     connectTimeoutMs: options.connectTimeoutMs ?? 15_000,
+    ...(options.onIdleError === undefined ? {} : { onIdleError: options.onIdleError }),
   };
-  if (isPostgres(options.url))
-    return new SqlTaskStore(new PostgresCaller({ ...options, ...timeouts }), repeat);
-  throw new InvalidArgumentError(
-    `Expected the database's address to begin with postgres:// or mssql://, got \`${options.url.split(":")[0] ?? ""}:\``,
-  );
+  if (address.kind === "postgres") {
+    const { PostgresCaller } = load("./postgres/postgres-caller") as typeof PostgresCallerFile;
+    const { url, schema } = address;
+    return new SqlTaskStore(new PostgresCaller({ ...limits, url, schema }), repeat);
+  }
+  const { MssqlCaller } = load("./mssql/mssql-caller") as typeof MssqlCallerFile;
+  return new SqlTaskStore(new MssqlCaller({ ...limits, ...address.address }), repeat);
 }
 
-/** Brings the schema at `url` up to this code. Safe to run by many at once. */
-export async function migrateStore(options: {
-  url: string;
-  schema?: string;
-}): Promise<MigrationResult> {
-  return withPostgresMigrations(options, (target) => migrate(target, postgresScripts()));
+/**
+ * Brings the schema up to this code; safe to run again, and by many at once. `grant` then makes the database user of an
+ * Entra identity on Azure SQL, member of TaskgateWorker only.
+ */
+export async function migrateStore(
+  options: DatabaseAddress,
+  extras: { grant?: Grant } = {},
+): Promise<MigrationResult> {
+  const address = readAddress(options);
+  const { grant } = extras;
+  if (address.kind === "postgres") {
+    if (grant !== undefined) {
+      throw new InvalidArgumentError(
+        "Expected `grant` on Azure SQL only; on PostgreSQL run `grant taskgate_worker to LOGIN`",
+      );
+    }
+    const { withPostgresMigrations } = loadPostgresMigrations();
+    return withPostgresMigrations(address, (target) => migrate(target, postgresScripts()));
+  }
+  return loadMssqlMigrations().withMssqlMigrations(address.address, async (target) => {
+    const result = await migrate(target, mssqlScripts());
+    if (grant !== undefined) {
+      const path = join(scriptsFolder, "mssql", "sql", "grant_user.sql");
+      await target.grantUser(grant, readFileSync(path, "utf8"));
+    }
+    return result;
+  });
+}
+
+/** Reads the schema's versions, once, without changing anything. */
+export async function readStoreSchema(options: DatabaseAddress): Promise<StoreSchema> {
+  const address = readAddress(options);
+  if (address.kind === "postgres") {
+    return { versions: await readPostgres(address), scripts: postgresScripts() };
+  }
+  const { readMssqlVersions, withMssqlLease } = loadMssqlMigrations();
+  const versions = await withMssqlLease(address.address, readMssqlVersions);
+  return { versions, scripts: mssqlScripts() };
+}
+
+/** May this code work with that database's schema? Throws SchemaError with the command to run. */
+export async function checkStoreSchema(options: DatabaseAddress): Promise<void> {
+  const { versions, scripts } = await readStoreSchema(options);
+  checkSchema(versions, scripts, readPackageVersion());
 }
 
 /** The scripts of the PostgreSQL core. */
@@ -58,6 +134,87 @@ export function postgresScripts(): SchemaScripts {
   return readScripts(join(scriptsFolder, "postgres", "sql"), "\n");
 }
 
-function isPostgres(url: string): boolean {
-  return url.startsWith("postgres://") || url.startsWith("postgresql://");
+/** The scripts of the SQL Server core. */
+export function mssqlScripts(): SchemaScripts {
+  return readScripts(join(scriptsFolder, "mssql", "sql"), "\nGO\n");
+}
+
+function readAddress(options: DatabaseAddress): ReadAddress {
+  const { url, identity, schema } = options;
+  if ((url === undefined) === (identity === undefined)) {
+    throw new InvalidArgumentError(
+      "Expected the database's address to be one of `url` and `identity`",
+    );
+  }
+  if (url !== undefined && /^postgres(?:ql)?:\/\//.test(url)) {
+    return { kind: "postgres", url, schema: schema ?? "taskgate" };
+  }
+  if (url !== undefined && !url.startsWith("mssql://")) {
+    throw new InvalidArgumentError(
+      `Expected the database's address to begin with postgres:// or mssql://, got \`${url.split(":")[0] ?? ""}:\``,
+    );
+  }
+  if (schema !== undefined && schema.toLowerCase() !== "taskgate") {
+    throw new InvalidArgumentError(
+      `Expected no other schema than Taskgate on SQL Server, got \`${schema}\``,
+    );
+  }
+  return {
+    kind: "mssql",
+    address: {
+      ...(url === undefined ? {} : { url }),
+      ...(identity === undefined ? {} : { identity }),
+    },
+  };
+}
+
+async function readPostgres(address: { url: string; schema: string }): Promise<SchemaVersion[]> {
+  // It becomes part of the statement.
+  if (!/^[a-z][a-z0-9_]{0,62}$/.test(address.schema)) {
+    throw new InvalidArgumentError(
+      `Expected \`schema\` to be lower case letters, digits and _, got \`${address.schema}\``,
+    );
+  }
+  const { Client } = load("pg") as typeof Pg;
+  const client = new Client({
+    connectionString: address.url,
+    application_name: "taskgate",
+    connectionTimeoutMillis: 15_000,
+    query_timeout: 30_000,
+  });
+  client.on("error", () => undefined);
+  try {
+    await client.connect();
+    return await loadPostgresMigrations().readPostgresVersions(client, address.schema);
+  } catch (error) {
+    const { mapPostgresError } = load("./postgres/postgres-errors") as typeof PostgresErrorsFile;
+    throw mapPostgresError(error, "not sent");
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+function loadPostgresMigrations(): typeof PostgresMigrationsFile {
+  return load("./postgres/postgres-migrations") as typeof PostgresMigrationsFile;
+}
+
+function loadMssqlMigrations(): typeof MssqlMigrationsFile {
+  return load("./mssql/mssql-migrations") as typeof MssqlMigrationsFile;
+}
+
+/** The version in package.json, which is the schema's client version. */
+function readPackageVersion(): string {
+  let folder = __dirname;
+  for (let level = 0; level < packageLevelsMax; level += 1) {
+    try {
+      const content: unknown = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+      if (typeof content === "object" && content !== null && "version" in content) {
+        return String(content.version);
+      }
+    } catch (error) {
+      if (!(error instanceof Error && "code" in error && error.code === "ENOENT")) throw error;
+    }
+    folder = dirname(folder);
+  }
+  return "0.0.0";
 }

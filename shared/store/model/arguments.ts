@@ -1,8 +1,8 @@
 import { InvalidArgumentError } from "../../core/errors";
 
 /*
- * Tests of input with the texts that the SQL raises: `field: expectation (value)`. What check-input.ts tests for every
- * store isn't tested again. Lengths count characters, as PostgreSQL does.
+ * Tests of input with the texts that the SQL raises: `field: expectation (value)`. What check-
+ * input.ts tests for every store isn't tested again. Lengths count characters, as PostgreSQL does.
  */
 
 /** TG422: a value is missing, malformed or out of range. */

@@ -74,7 +74,10 @@ const nothingClaimed = {
   woken: [],
 } satisfies Omit<WorkAnswer, "status">;
 
-/** An empty call that finds nothing writes nothing, not even its call number; the heartbeat renews the lease. */
+/**
+ * An empty call that finds nothing writes nothing, not even its call number; the heartbeat renews
+ * the lease.
+ */
 function answerIdle(model: Model, execution: ExecutionRow, input: WorkInput): WorkAnswer | null {
   const isEmpty = input.want > 0 && input.done.length === 0 && input.started.length === 0;
   if (!isEmpty || input.callNumber <= execution.lastCall.callNumber) return null;
@@ -90,7 +93,10 @@ function answerIdle(model: Model, execution: ExecutionRow, input: WorkInput): Wo
   };
 }
 
-/** The claims of the last call that are still held. The first so many count as started, as in the first answer. */
+/**
+ * The claims of the last call that are still held. The first so many count as started, as in the
+ * first answer.
+ */
 function claimedAgain(model: Model, execution: ExecutionRow): ClaimedTask[] {
   const claims = execution.claims.filter((claim) => claim.fence === execution.lastCall.fence);
   const started = claims.filter((claim) => !claim.isSpare).length;
@@ -182,8 +188,9 @@ function takeReady(
 }
 
 /**
- * A task that was lost twice runs alone, so that it can't take its neighbours along a third time (design 10.10):
- * what comes before the first such task is kept, or only it when it comes first and the execution holds nothing else.
+ * A task that was lost twice runs alone, so that it can't take its neighbours along a third time
+ * (design 10.10): what comes before the first such task is kept, or only it when it comes first and
+ * the execution holds nothing else.
  */
 function keepSolo(execution: ExecutionRow, tasks: readonly TaskRow[]): TaskRow[] {
   const solo = tasks.findIndex((task) => task.lostCount >= 2);
@@ -193,7 +200,10 @@ function keepSolo(execution: ExecutionRow, tasks: readonly TaskRow[]): TaskRow[]
   return tasks.slice(0, execution.isSolo ? 1 : solo);
 }
 
-/** The first claims take the tokens that are free; the rest is spare until it is reported as started. */
+/**
+ * The first claims take the tokens that are free; the rest is spare until it is reported as
+ * started.
+ */
 function addClaims(
   model: Model,
   execution: ExecutionRow,

@@ -11,7 +11,15 @@ import type {
   SetLimitInput,
 } from "../../ports/task-store";
 import { characters, invalidArgument, isWithin, left } from "./arguments";
-import { compareNumbers, definitionNamed, findDefinition, hasReady, limitOf } from "./rows";
+import {
+  compareNumbers,
+  definitionNamed,
+  findDefinition,
+  hasReady,
+  limitOf,
+  earlierOperation,
+  usedElsewhere,
+} from "./rows";
 import type { DefinitionRow, ExecutionRow, Model } from "./state";
 import { settleTokens } from "./tokens";
 
@@ -86,7 +94,10 @@ function applySettings(
   definition.settingsHash = input.settingsHash;
 }
 
-/** set_limit: an operator's limit over the code's, or none any more. Acts at the next grant; nobody is stopped (S0.4). */
+/**
+ * set_limit: an operator's limit over the code's, or none any more. Acts at the next grant; nobody
+ * is stopped (S0.4).
+ */
 export function setLimit(model: Model, input: SetLimitInput): SetLimitAnswer {
   if (typeof input.limit === "number" && !isWithin(input.limit, -1, limits.tokensMax)) {
     throw invalidArgument(
@@ -94,8 +105,9 @@ export function setLimit(model: Model, input: SetLimitInput): SetLimitAnswer {
     );
   }
   const definition = definitionNamed(model.state, input.name);
-  const earlier = model.state.operations.get(input.operationId);
+  const earlier = earlierOperation(model.state, input.operationId);
   if (earlier?.name === "set_limit") return earlier.answer;
+  if (earlier !== undefined) throw usedElsewhere(earlier);
   const before = definition.operatorLimit;
   const change = changeLimit(model, definition, {
     codeLimit: definition.settings.limit,

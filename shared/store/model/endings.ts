@@ -15,9 +15,9 @@ export interface Ending {
 }
 
 /**
- * The one way to an end: tasks leave for the archive, their keys are freed, their groups handed over.
- * `leaving`: tasks that don't end but leave their groups: retries that aren't strict.
- * Answers the definitions that got ready tasks by hand-over, each as often as it did.
+ * The one way to an end: tasks leave for the archive, their keys are freed, their groups handed
+ * over. `leaving`: tasks that don't end but leave their groups: retries that aren't strict. Answers
+ * the definitions that got ready tasks by hand-over, each as often as it did.
  */
 export function endTasks(
   model: Model,

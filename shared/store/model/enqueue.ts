@@ -4,12 +4,20 @@ import type { TaskId } from "../../core/ids";
 import type { EnqueueTasksAnswer, EnqueueTasksInput, NewTask } from "../../ports/task-store";
 import { characters, invalidArgument, isWithin, left, tooLarge } from "./arguments";
 import { admit, groupsOf, joinGroup, makeGroups } from "./groups";
-import { addReady, addScheduled, dedupeId, definitionNamed } from "./rows";
+import {
+  addReady,
+  addScheduled,
+  dedupeId,
+  definitionNamed,
+  earlierOperation,
+  usedElsewhere,
+} from "./rows";
 import type { DefinitionRow, Model, TaskRow } from "./state";
 
 /**
- * enqueue_tasks. `joinsTransaction`: other work of the caller may follow before its commit; then grouped tasks enter
- * the schedule as due now, so that no group stays locked for as long as the caller likes (design 10.16).
+ * enqueue_tasks. `joinsTransaction`: other work of the caller may follow before its commit; then
+ * grouped tasks enter the schedule as due now, so that no group stays locked for as long as the
+ * caller likes (design 10.16).
  */
 export function enqueueTasks(
   model: Model,
@@ -18,9 +26,9 @@ export function enqueueTasks(
 ): EnqueueTasksAnswer {
   expectSize(input.tasks);
   const definition = definitionNamed(model.state, input.name);
-  const earlier =
-    input.operationId === null ? undefined : model.state.operations.get(input.operationId);
+  const earlier = earlierOperation(model.state, input.operationId);
   if (earlier?.name === "enqueue_tasks") return earlier.answer;
+  if (earlier !== undefined) throw usedElsewhere(earlier);
   expectEntries(input.tasks);
 
   const entries = input.tasks.map((task) => toEntry(model, definition, { task, input }));
@@ -84,7 +92,10 @@ function toEntry(
   };
 }
 
-/** Takes the keys of the entries, the first entry of each; answers the duplicates, with the first task's id. */
+/**
+ * Takes the keys of the entries, the first entry of each; answers the duplicates, with the first
+ * task's id.
+ */
 function takeDedupeKeys(
   model: Model,
   definition: DefinitionRow,
@@ -117,7 +128,8 @@ function place(
 ): number {
   const { state } = model;
   const tasks = entries.map((entry) => entry.task);
-  // Inside a user's transaction a missing group is left to promotion: a new key would keep others waiting.
+  // Inside a user's transaction a missing group is left to promotion: a new key would keep others
+  // waiting.
   if (!joinsTransaction) makeGroups(model, definition, tasks);
   const atOnce: TaskRow[] = [];
   for (const entry of entries) {

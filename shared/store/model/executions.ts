@@ -72,7 +72,9 @@ const nothingStarted = {
   deadHolders: 0,
 } as const;
 
-/** Does the asking code know settings that the definition lacks? An older build's are never missed. */
+/**
+ * Does the asking code know settings that the definition lacks? An older build's are never missed.
+ */
 function isOutdated(definition: DefinitionRow, input: StartExecutionInput): boolean {
   if (input.settingsHash === null) return false;
   if (definition.build !== input.build) return definition.build < input.build;
@@ -124,7 +126,10 @@ function openExecution(
   return execution;
 }
 
-/** heartbeat: renews leases. State decides, not the lease: nobody else took what an unclaimed late one holds. */
+/**
+ * heartbeat: renews leases. State decides, not the lease: nobody else took what an unclaimed late
+ * one holds.
+ */
 export function heartbeat(model: Model, input: { executions: readonly Beat[] }): HeartbeatAnswer {
   if (!isWithin(input.executions.length, 1, 1_000)) {
     throw invalidArgument("executions: expected a JSON array of 1..1000 entries");
@@ -198,7 +203,10 @@ export function finishExecution(
   };
 }
 
-/** Claims go back to ready; those with a cancel request end (design 10.17). Answers the definitions with ready tasks by hand-over. */
+/**
+ * Claims go back to ready; those with a cancel request end (design 10.17). Answers the definitions
+ * with ready tasks by hand-over.
+ */
 function giveBack(model: Model, execution: ExecutionRow): number[] {
   const claims = execution.claims;
   execution.claims = [];

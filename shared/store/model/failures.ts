@@ -11,7 +11,10 @@ import type { ExecutionRow, Model, TaskRow } from "./state";
 
 type Result = FailTasksAnswer["results"][number];
 
-/** fail_tasks: tasks that did not end well: retry later, end dead or cancelled, or go on later uncounted. */
+/**
+ * fail_tasks: tasks that did not end well: retry later, end dead or cancelled, or go on later
+ * uncounted.
+ */
 export function failTasks(
   model: Model,
   input: { executionId: ExecutionId; failures: readonly Failure[] },
@@ -137,7 +140,10 @@ function decide(
   return task.failedCount >= maxAttempts ? "dead" : "retry";
 }
 
-/** Schedules the next try. A strict group's task keeps its slot meanwhile, so that nobody overtakes it (P4). */
+/**
+ * Schedules the next try. A strict group's task keeps its slot meanwhile, so that nobody overtakes
+ * it (P4).
+ */
 function comeBack(
   model: Model,
   retry: {
@@ -158,7 +164,10 @@ function comeBack(
   return delayMs;
 }
 
-/** Exponential back-off with equal jitter: min(cap, base * 2^(n-1)), half of it fixed and half random. */
+/**
+ * Exponential back-off with equal jitter: min(cap, base * 2^(n-1)), half of it fixed and half
+ * random.
+ */
 export function backoffMs(
   settings: Pick<DefinitionSettings, "retryBaseMs" | "retryCapMs">,
   failedCount: number,

@@ -2,7 +2,10 @@ import type { TaskId } from "../../core/ids";
 import { addReady, addWaiting, comparePlaces, compareTexts, taskOf } from "./rows";
 import type { DefinitionRow, GroupName, GroupRow, Model, ModelState, TaskRow } from "./state";
 
-/** Groups: a grouped task is ready or claimed only while it holds a slot; the claim knows nothing of groups. */
+/**
+ * Groups: a grouped task is ready or claimed only while it holds a slot; the claim knows nothing of
+ * groups.
+ */
 
 function findGroup(
   state: ModelState,
@@ -13,7 +16,10 @@ function findGroup(
   return [...state.groups.values()].find((row) => row.scope === scope && row.key === name.key);
 }
 
-/** Makes the groups that tasks are meant for and that don't exist yet, with the definition's settings as they are now. */
+/**
+ * Makes the groups that tasks are meant for and that don't exist yet, with the definition's
+ * settings as they are now.
+ */
 export function makeGroups(
   model: Model,
   definition: DefinitionRow,
@@ -62,9 +68,9 @@ export function hasSlot(state: ModelState, task: TaskRow): boolean {
 }
 
 /**
- * Admits those of the tasks that are members of the group, in the order of claims: as many as there are free slots
- * become ready, the rest waits. Nobody overtakes: while somebody waits, there is no free slot for others.
- * Answers how many became ready.
+ * Admits those of the tasks that are members of the group, in the order of claims: as many as there
+ * are free slots become ready, the rest waits. Nobody overtakes: while somebody waits, there is no
+ * free slot for others. Answers how many became ready.
  */
 export function admit(state: ModelState, group: GroupRow, tasks: readonly TaskRow[]): number {
   const isOpen = !state.groupWaiting.some((row) => row.groupId === group.groupId);
@@ -83,8 +89,8 @@ export function admit(state: ModelState, group: GroupRow, tasks: readonly TaskRo
 }
 
 /**
- * Tasks that leave their groups give their slots to the next waiting ones, in order; those without a group are passed over.
- * Answers the definitions that got ready tasks.
+ * Tasks that leave their groups give their slots to the next waiting ones, in order; those without
+ * a group are passed over. Answers the definitions that got ready tasks.
  */
 export function handOver(model: Model, leaving: readonly TaskRow[]): number[] {
   const groupIds = [...new Set(leaving.map((task) => task.groupId))].filter((id) => id !== null);
@@ -114,7 +120,10 @@ function fillSlots(state: ModelState, group: GroupRow): number[] {
   return [...new Set(next.map((row) => row.definitionId))];
 }
 
-/** Numbers of the slots that may be filled, lowest first: none while the group is paused or holds more than its slots. */
+/**
+ * Numbers of the slots that may be filled, lowest first: none while the group is paused or holds
+ * more than its slots.
+ */
 function freeSlots(state: ModelState, group: GroupRow): number[] {
   if (group.isPaused) return [];
   const used = state.groupSlots

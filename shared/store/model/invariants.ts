@@ -10,7 +10,9 @@ import type { DefinitionRow, ModelState, TaskRow } from "./state";
 /** A finding without its rule. */
 type Finding = Omit<InvariantFinding, "rule">;
 
-/** check_invariants: everything of P1 to P4 that the state can show, at most 100 findings per rule. */
+/**
+ * check_invariants: everything of P1 to P4 that the state can show, at most 100 findings per rule.
+ */
 export function checkInvariants(state: ModelState): {
   status: "sound" | "broken";
   findings: InvariantFinding[];

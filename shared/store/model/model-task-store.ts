@@ -42,16 +42,20 @@ export interface ModelStoreOptions {
 export interface ModelInspection {
   /** Token strings by definition name. */
   tokens: Record<string, string>;
-  /** By task id: ready, scheduled, group_waiting, claimed, or how it ended; several only when something is broken. */
+  /**
+   * By task id: ready, scheduled, group_waiting, claimed, or how it ended; several only when
+   * something is broken.
+   */
   places: Record<string, string[]>;
   /** Every row. */
   state: ModelState;
 }
 
 /**
- * The store in memory: the executable specification of the SQL core, for tests without a database (users' tests, too).
- * Answers and effects equal those of the SQL adapters. What it hasn't: durability, SQL (`query` throws), rows locked by
- * others, and so `busy`, lock time-outs and waits. Each operation takes effect when its method is called.
+ * The store in memory: the executable specification of the SQL core, for tests without a database
+ * (users' tests, too). Answers and effects equal those of the SQL adapters. What it hasn't:
+ * durability, SQL (`query` throws), rows locked by others, and so `busy`, lock time-outs and waits.
+ * Each operation takes effect when its method is called.
  */
 export class ModelTaskStore implements port.TaskStore {
   readonly dialect = "model";
@@ -191,7 +195,7 @@ export class ModelTaskStore implements port.TaskStore {
 
   /** There is nothing to end. */
   async close(): Promise<void> {
-    await Promise.resolve();
+    return Promise.resolve();
   }
 
   /** For tests: everything the store knows. */

@@ -148,7 +148,9 @@ export function iso(atMs: number): string {
 
 const listableStates = ["ready", "scheduled", "waiting", "claimed", "done", "dead", "cancelled"];
 
-/** list_tasks: unfinished ones in the order in which they will be taken, finished ones newest first. */
+/**
+ * list_tasks: unfinished ones in the order in which they will be taken, finished ones newest first.
+ */
 export function listTasks(model: Model, input: ListTasksInput): { tasks: TaskListEntry[] } {
   expectRange("most", input.most, [1, 1_000]);
   if (!listableStates.includes(input.state)) {

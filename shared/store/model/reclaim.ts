@@ -18,8 +18,9 @@ export function expiredExecutions(model: Model): ExecutionRow[] {
 }
 
 /**
- * reclaim_expired: takes back what dead executions held. What they had started counts as lost; a task lost more often
- * than maxLost ends dead; the rest is ready again. Tokens stay where they are: the next asker finds the dead holder.
+ * reclaim_expired: takes back what dead executions held. What they had started counts as lost; a
+ * task lost more often than maxLost ends dead; the rest is ready again. Tokens stay where they are:
+ * the next asker finds the dead holder.
  */
 export function reclaimExpired(model: Model, input: { most: number }): ReclaimExpiredAnswer {
   expectRange("most", input.most, [1, 1_000]);

@@ -1,18 +1,22 @@
-import { AssertionError } from "../../core/errors";
-import type { TaskId } from "../../core/ids";
+import { AssertionError, StoreContractError } from "../../core/errors";
+import type { OperationId, TaskId } from "../../core/ids";
 import type { Limit } from "../../ports/task-store";
 import { unknownArgument } from "./arguments";
 import type {
   DefinitionRow,
   GroupWaitingRow,
   ModelState,
+  OperationRow,
   Place,
   ReadyRow,
   ScheduledRow,
   TaskRow,
 } from "./state";
 
-/** Small reads and writes of the state that several operations share: the order of each list is kept here only. */
+/**
+ * Small reads and writes of the state that several operations share: the order of each list is kept
+ * here only.
+ */
 
 /** Compares ids and ranks, which are decimal texts: negative when `a` comes first. */
 export function compareNumbers(a: string, b: string): number {
@@ -139,4 +143,19 @@ export function compareTexts(a: string, b: string): number {
 /** Key of the dedupe rows: a dedupe key is unique within its definition. */
 export function dedupeId(definitionId: number, dedupeKey: string): string {
   return `${String(definitionId)}/${dedupeKey}`;
+}
+
+/** What the operation of that id did, if it was made before. */
+export function earlierOperation(
+  state: ModelState,
+  operationId: OperationId | null,
+): OperationRow | undefined {
+  return operationId === null ? undefined : state.operations.get(operationId);
+}
+
+/** An operation id names one operation: the databases find no answer of this one's under it. */
+export function usedElsewhere({ name }: OperationRow): StoreContractError {
+  return new StoreContractError(
+    `operation_id: expected one that no other operation used (${name})`,
+  );
 }

@@ -11,13 +11,18 @@ export function dueOf(model: Model, definition: DefinitionRow): ScheduledRow[] {
   );
 }
 
-/** Milliseconds until the definition's next scheduled task, 0 when it is due; null: none is scheduled. */
+/**
+ * Milliseconds until the definition's next scheduled task, 0 when it is due; null: none is
+ * scheduled.
+ */
 export function nextDueMs(model: Model, definition: DefinitionRow): number | null {
   const next = model.state.scheduled.find((row) => row.definitionId === definition.definitionId);
   return next === undefined ? null : Math.max(Math.ceil(next.runAtMs - model.nowMs), 0);
 }
 
-/** promote_scheduled: makes due tasks of a definition claimable: ready, or waiting for their group. */
+/**
+ * promote_scheduled: makes due tasks of a definition claimable: ready, or waiting for their group.
+ */
 export function promoteScheduled(
   model: Model,
   input: { name: string; most: number },
@@ -33,7 +38,9 @@ export function promoteScheduled(
   };
 }
 
-/** Moves at most `most` due tasks to where they may be claimed; answers how many left the schedule. */
+/**
+ * Moves at most `most` due tasks to where they may be claimed; answers how many left the schedule.
+ */
 export function promoteDue(model: Model, definition: DefinitionRow, most: number): number {
   const due = dueOf(model, definition).slice(0, most);
   model.state.scheduled = model.state.scheduled.filter((row) => !due.includes(row));

@@ -8,9 +8,10 @@ import type {
 } from "../../ports/task-store";
 
 /**
- * The model's rows: the tables of the SQL core as plain objects, maps by primary key and lists in key order.
- * What SQL needs for locks, plans and storage has no place here. Operations are synchronous functions of a `Model`
- * and their input: nothing comes between, so each is atomic. One that throws has changed nothing: it tests first.
+ * The model's rows: the tables of the SQL core as plain objects, maps by primary key and lists in
+ * key order. What SQL needs for locks, plans and storage has no place here. Operations are
+ * synchronous functions of a `Model` and their input: nothing comes between, so each is atomic. One
+ * that throws has changed nothing: it tests first.
  */
 
 /** What every operation works on. */
@@ -65,7 +66,9 @@ export interface DefinitionRow {
   settingsHash: string;
 }
 
-/** task_execution: one worker's stay. dead: declared so, but what it claimed isn't taken back yet. */
+/**
+ * task_execution: one worker's stay. dead: declared so, but what it claimed isn't taken back yet.
+ */
 export interface ExecutionRow {
   readonly executionId: ExecutionId;
   readonly operationId: OperationId;
@@ -155,7 +158,10 @@ export interface GroupRow {
   readonly isStrict: boolean;
 }
 
-/** group_slot: held while the task is ready or claimed; in a strict group also while it waits for its retry. */
+/**
+ * group_slot: held while the task is ready or claimed; in a strict group also while it waits for
+ * its retry.
+ */
 export interface GroupSlotRow {
   readonly groupId: number;
   readonly slot: number;
@@ -241,7 +247,10 @@ export function emptyState(): ModelState {
 /** What has numbers of its own. */
 export type SequenceName = "definition" | "execution" | "task" | "group" | "fence";
 
-/** Gives numbers that grow: 1, 2, 3, .. per name. They aren't part of the state: what is undone leaves a gap, as in SQL. */
+/**
+ * Gives numbers that grow: 1, 2, 3, .. per name. They aren't part of the state: what is undone
+ * leaves a gap, as in SQL.
+ */
 export interface Sequences {
   next(name: SequenceName): number;
 }

@@ -13,7 +13,10 @@ import { expectRange } from "./arguments";
 import { definitionOf, hasReady, limitOf } from "./rows";
 import type { DefinitionRow, ExecutionRow, Model } from "./state";
 
-/** The tokens of one definition while they change: read from its string, written back with `toString`. */
+/**
+ * The tokens of one definition while they change: read from its string, written back with
+ * `toString`.
+ */
 export class TokenPool {
   readonly #tokens: Token[];
   readonly #random: Random;
@@ -39,7 +42,10 @@ export class TokenPool {
     return [...new Set(grantees)];
   }
 
-  /** Frees tokens until the grantee holds at most `keep`, last granted first; their grantee stays readable (S0.17). */
+  /**
+   * Frees tokens until the grantee holds at most `keep`, last granted first; their grantee stays
+   * readable (S0.17).
+   */
   giveBack(grantee: string, keep: number): number {
     const own = this.#tokens.filter((token) => token.isHeld && token.grantee === grantee);
     const freed = own.slice(keep);
@@ -47,7 +53,10 @@ export class TokenPool {
     return freed.length;
   }
 
-  /** Frees the tokens of the dead under new ids: what an old holder says of its token matches nothing (S0.9). */
+  /**
+   * Frees the tokens of the dead under new ids: what an old holder says of its token matches
+   * nothing (S0.9).
+   */
   freeDead(dead: readonly string[]): void {
     for (const token of this.#tokens) {
       if (!token.isHeld || !dead.includes(token.grantee)) continue;
@@ -56,7 +65,10 @@ export class TokenPool {
     }
   }
 
-  /** Drops free tokens above the limit, last first, and makes missing ones. Nobody who holds one is touched (S0.4). */
+  /**
+   * Drops free tokens above the limit, last first, and makes missing ones. Nobody who holds one is
+   * touched (S0.4).
+   */
   fit(limit: number): void {
     for (let at = this.#tokens.length - 1; at >= 0; at -= 1) {
       if (this.#tokens.length > limit && this.#tokens[at]?.isHeld === false) {
@@ -68,7 +80,9 @@ export class TokenPool {
     }
   }
 
-  /** Grants free tokens in list order until the grantee holds `want` or all together hold `limit`. */
+  /**
+   * Grants free tokens in list order until the grantee holds `want` or all together hold `limit`.
+   */
   grant(grantee: string, { want, limit }: { want: number; limit: number }): number {
     const missing = Math.min(want - this.heldBy(grantee), limit - this.held);
     const granted = this.#tokens.filter((token) => !token.isHeld).slice(0, Math.max(missing, 0));
@@ -153,7 +167,8 @@ function settleString(
   }
   const freed = pool.giveBack(asker, keep);
 
-  // 2. Dead holders, before any comparison with the limit: else a limit lowered below their number denies for ever.
+  // 2. Dead holders, before any comparison with the limit: else a limit lowered below their number
+  // denies for ever.
   const isShort = ask.want !== undefined && ask.limit - pool.held < ask.want - pool.heldBy(asker);
   const dead =
     pool.held > ask.limit || isShort
@@ -174,7 +189,10 @@ function settleString(
   return { own: pool.heldBy(asker), granted, freed, held: pool.held, dead: dead.length };
 }
 
-/** Does a holder live? At the very instant at which its lease ends it does (S0.7); without a row it doesn't (S0.8). */
+/**
+ * Does a holder live? At the very instant at which its lease ends it does (S0.7); without a row it
+ * doesn't (S0.8).
+ */
 function isAlive(model: Model, holder: string): boolean {
   const execution = model.state.executions.get(holder as ExecutionId);
   return execution?.state === "live" && execution.leaseUntilMs >= model.nowMs;
@@ -188,7 +206,10 @@ function declareDead(model: Model, holder: string): void {
   execution.tokenCount = 0;
 }
 
-/** Tokens held above the limit. Counts in the text: a damaged string must not stop those who only ask. */
+/**
+ * Tokens held above the limit. Counts in the text: a damaged string must not stop those who only
+ * ask.
+ */
 export function surplusOf(definition: DefinitionRow): number {
   const limit = limitOf(definition);
   if (limit === null) return 0;
@@ -196,7 +217,10 @@ export function surplusOf(definition: DefinitionRow): number {
   return Math.max(held - limit, 0);
 }
 
-/** Tokens held by live executions, and the time until the first of their leases ends; null: nobody holds one. */
+/**
+ * Tokens held by live executions, and the time until the first of their leases ends; null: nobody
+ * holds one.
+ */
 export function liveTokens(
   model: Model,
   definition: DefinitionRow,
@@ -263,7 +287,10 @@ export function releaseTokens(
   return { status: "released", tokens: settled.own, freed: settled.freed, ready };
 }
 
-/** release_surplus: idle tokens go back after a limit was lowered, no more than are held above it by all. */
+/**
+ * release_surplus: idle tokens go back after a limit was lowered, no more than are held above it by
+ * all.
+ */
 export function releaseSurplus(
   model: Model,
   input: { executionId: ExecutionId; most: number },

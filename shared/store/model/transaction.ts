@@ -14,29 +14,31 @@ interface RecordedCall {
 }
 
 /**
- * A user's transaction on the model. It is the list of its calls: each new call, and the commit, runs the list on a copy
- * of what is committed at that instant, at the times and with the numbers of the first run. Nobody else sees anything
- * before the commit, a rollback forgets the list, and the commit is atomic.
+ * A user's transaction on the model. It is the list of its calls: each new call, and the commit,
+ * runs the list on a copy of what is committed at that instant, at the times and with the numbers
+ * of the first run. Nobody else sees anything before the commit, a rollback forgets the list, and
+ * the commit is atomic.
  *
- * Limits. SQL makes others wait for what an open transaction holds: an equal dedupe key, the row of the execution whose
- * task it completes. Here they go ahead, and the transaction is the one that loses: when a call of the list would be
- * answered differently by now, it throws StoreConflictError and nothing happened. As in SQL, a call that threw dooms the
- * transaction, whatever its body does with the error.
+ * Limits. SQL makes others wait for what an open transaction holds: an equal dedupe key, the row of
+ * the execution whose task it completes. Here they go ahead, and the transaction is the one that
+ * loses: when a call of the list would be answered differently by now, it throws StoreConflictError
+ * and nothing happened. As in SQL, a call that threw dooms the transaction: whatever its body does
+ * with the error, the commit throws it again.
  */
 export class ModelTransaction implements StoreTransaction {
   readonly dialect = "model";
   readonly #calls: RecordedCall[] = [];
-  #state: "open" | "doomed" | "over" = "open";
+  #isOpen = true;
+  #failure: unknown = null;
 
   /** The model store has no SQL: handlers that write with it need a database. */
   async query(): Promise<Record<string, unknown>[]> {
-    await Promise.resolve();
     throw new InvalidArgumentError("the model store has no SQL");
   }
 
   /** Makes a call inside the transaction; `base` is what is committed now. */
   run<Answer>(operation: Operation<Answer>, base: Model): Answer {
-    if (this.#state !== "open") {
+    if (!this.#isOpen || this.#failure !== null) {
       throw new StoreContractError("Expected the transaction to be open, not failed or over", {
         code: "TASKGATE_STORE_CONTEXT",
       });
@@ -48,23 +50,21 @@ export class ModelTransaction implements StoreTransaction {
       this.#calls.push({ operation, nowMs: base.nowMs, numbers, answer });
       return answer;
     } catch (error) {
-      this.#state = "doomed";
+      this.#failure = error;
       throw error;
     }
   }
 
-  /** Ends the transaction; answers the state with its writes, for the store to take over at once. */
+  /** Ends the transaction; answers the state with its writes, for the store to take over. */
   commit(base: Model): ModelState {
-    if (this.#state === "doomed") {
-      throw new StoreConflictError("A call inside the transaction failed: nothing was committed");
-    }
-    this.#state = "over";
+    this.#isOpen = false;
+    if (this.#failure !== null) throw this.#failure;
     return this.#replay(base);
   }
 
   /** Ends the transaction without a trace. */
   rollBack(): void {
-    this.#state = "over";
+    this.#isOpen = false;
   }
 
   #replay(base: Model): ModelState {

@@ -135,8 +135,8 @@ class MssqlTransaction implements StoreTransaction {
         request.input(`p${String(index + 1)}`, bound.type, bound.value);
       }
       const result = await request.query<Record<string, unknown>>(text);
-      // Undefined after statements without rows, whatever the types say.
-      return (result.recordset) ?? [];
+      const sets: Record<string, unknown>[][] = result.recordsets;
+      return sets[0] ?? [];
     });
   }
 

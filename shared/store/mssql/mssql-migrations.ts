@@ -1,11 +1,11 @@
 import type * as Mssql from "mssql";
+import type { TaskgateError } from "../../core/errors";
 import {
   InvalidArgumentError,
   SettingsError,
   StoreConflictError,
   StoreContractError,
   StoreUnavailableError,
-  TaskgateError,
 } from "../../core/errors";
 import type { MigrationTarget, SchemaVersion, Script } from "../migrator";
 import { hasNumber, mapMssqlError } from "./mssql-errors";
@@ -199,9 +199,7 @@ async function prepareDatabase(lease: Lease): Promise<void> {
 async function turnSnapshotOn(lease: Lease): Promise<string | null> {
   try {
     await lease.run(() =>
-      lease
-        .request()
-        .batch("ALTER DATABASE CURRENT SET READ_COMMITTED_SNAPSHOT ON WITH NO_WAIT;"),
+      lease.request().batch("ALTER DATABASE CURRENT SET READ_COMMITTED_SNAPSHOT ON WITH NO_WAIT;"),
     );
     return null;
   } catch (error) {

@@ -25,8 +25,9 @@ import {
 import { expectError } from "../../support/expect-error";
 
 /*
- * The subtle rules of the model on their own, where its state can be looked at. That it equals SQL is for the contract
- * suite to show; here the clock and chance are in hand, and every token string can be read.
+ * The subtle rules of the model on their own, where its state can be looked at. That it equals SQL
+ * is for the contract suite to show; here the clock and chance are in hand, and every token string
+ * can be read.
  */
 
 let nowMs: number;
@@ -534,7 +535,7 @@ describe("Transactions", () => {
       await store.enqueueTasks(good, within);
       await store.enqueueTasks({ ...good, name: "nobody" }, within).catch(() => undefined);
     });
-    await expect(doomed).rejects.toThrow(StoreConflictError);
+    await expectError(doomed, { code: "TASKGATE_ARG_UNKNOWN", field: "name", value: "nobody" });
     await expectError(store.enqueueTasks(good, kept), { code: "TASKGATE_STORE_CONTEXT" });
     expect(await statusOf(store, name)).toMatchObject({ ready: 0 });
   });

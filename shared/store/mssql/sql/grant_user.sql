@@ -1,0 +1,87 @@
+-- grant_user: database user of an Entra identity, member of TaskgateWorker only. Run by `taskgate migrate --grant`.
+-- In:     @IdentityName nvarchar(128): the identity's name; @ClientIdText nvarchar(36): its client id
+-- Rows:   UserName, ClientId, RoleName; one row
+-- Raises: 50000 wrong database, role missing, or the name is taken by a user of another kind
+-- Again:  changes nothing if the user is right; one with another SID belongs to a deleted identity of that name and is made anew
+-- For hands: infra/sql/grant-identity.sql, the same text with both values to fill in; a test keeps them equal.
+SET NOCOUNT ON;
+SET XACT_ABORT ON;
+
+DECLARE @ClientId uniqueidentifier = TRY_CONVERT(uniqueidentifier, @ClientIdText);
+DECLARE @Sid varbinary(85) = CAST(@ClientId AS varbinary(16));
+DECLARE @UserSid varbinary(85);
+DECLARE @UserType char(1);
+DECLARE @OtherRoles nvarchar(max);
+DECLARE @Statement nvarchar(max);
+
+IF @ClientId IS NULL OR @IdentityName LIKE N'<%'
+    THROW 50000, 'Put the name and the client id of the identity into this script first.', 1;
+IF DB_NAME() = N'master'
+    THROW 50000, 'Run this in the Taskgate database, not in master.', 1;
+IF DATABASE_PRINCIPAL_ID(N'TaskgateWorker') IS NULL
+    THROW 50000, 'Role TaskgateWorker is missing: run taskgate migrate first.', 1;
+
+BEGIN TRY
+    BEGIN TRANSACTION;
+
+    SELECT @UserSid = p.sid, @UserType = p.type
+    FROM sys.database_principals AS p
+    WHERE p.name = @IdentityName;
+
+    IF @UserType IS NOT NULL AND @UserType <> 'E'
+        THROW 50000, 'The name is taken by a user or role that is no Entra identity.', 1;
+
+    IF @UserSid IS NOT NULL AND @UserSid <> @Sid
+    BEGIN
+        SET @Statement = N'DROP USER ' + QUOTENAME(@IdentityName) + N';';
+        EXEC sys.sp_executesql @Statement;
+        SET @UserSid = NULL;
+    END;
+
+    IF @UserSid IS NULL
+    BEGIN
+        SET @Statement = N'CREATE USER ' + QUOTENAME(@IdentityName)
+            + N' WITH SID = ' + CONVERT(nvarchar(100), @Sid, 1) + N', TYPE = E;';
+        EXEC sys.sp_executesql @Statement;
+    END;
+
+    -- Only this role: whatever was granted by hand meanwhile is taken back.
+    SELECT @OtherRoles = STRING_AGG(
+        CAST(N'ALTER ROLE ' + QUOTENAME(r.name) + N' DROP MEMBER ' + QUOTENAME(@IdentityName) + N';'
+            AS nvarchar(max)),
+        N' ')
+    FROM sys.database_role_members AS m
+    JOIN sys.database_principals AS r ON r.principal_id = m.role_principal_id
+    JOIN sys.database_principals AS u ON u.principal_id = m.member_principal_id
+    WHERE u.name = @IdentityName AND r.name <> N'TaskgateWorker';
+
+    IF @OtherRoles IS NOT NULL
+        EXEC sys.sp_executesql @OtherRoles;
+
+    IF NOT EXISTS (
+        SELECT 1
+        FROM sys.database_role_members AS m
+        JOIN sys.database_principals AS r ON r.principal_id = m.role_principal_id
+        JOIN sys.database_principals AS u ON u.principal_id = m.member_principal_id
+        WHERE u.name = @IdentityName AND r.name = N'TaskgateWorker'
+    )
+    BEGIN
+        SET @Statement = N'ALTER ROLE TaskgateWorker ADD MEMBER ' + QUOTENAME(@IdentityName) + N';';
+        EXEC sys.sp_executesql @Statement;
+    END;
+
+    COMMIT TRANSACTION;
+END TRY
+BEGIN CATCH
+    IF XACT_STATE() <> 0
+        ROLLBACK TRANSACTION;
+    THROW;
+END CATCH;
+
+-- One row: the user, its client id, its one role.
+SELECT u.name AS UserName, CAST(u.sid AS uniqueidentifier) AS ClientId, r.name AS RoleName
+FROM sys.database_principals AS u
+JOIN sys.database_role_members AS m ON m.member_principal_id = u.principal_id
+JOIN sys.database_principals AS r ON r.principal_id = m.role_principal_id
+WHERE u.name = @IdentityName
+ORDER BY r.name;

@@ -1,0 +1,143 @@
+import { HttpRequest, InvocationContext } from "@azure/functions";
+import { createApiRoutes } from "../../functions/api/routes";
+import { createAdmin } from "../../shared/admin/create-admin";
+import type { Admin } from "../../shared/admin/create-admin";
+import { asOperationId } from "../../shared/core/ids";
+import { realRandom, sleep } from "../../shared/platform/real-clock";
+import type { DefinitionSettings, TaskStore } from "../../shared/ports/task-store";
+import { openStore } from "../../shared/store/open-store";
+import { createTestDatabase } from "../support/test-postgres";
+
+/** One request of a test, without a host: what the host would have read from the network. */
+export interface ApiRequest {
+  /** Name of the route's function. */
+  readonly route: string;
+  readonly params?: Record<string, string>;
+  readonly query?: Record<string, string>;
+  readonly headers?: Record<string, string>;
+  /** A text goes as it is, bytes too, anything else as JSON. */
+  readonly body?: unknown;
+}
+
+/** What the host would have sent. */
+export interface ApiResponse {
+  readonly status: number;
+  readonly contentType: string;
+  readonly headers: Record<string, string>;
+  readonly body: unknown;
+}
+
+/** Handlers over a real store, and what went out beside the answers. */
+export interface ApiSetup {
+  readonly databaseUrl: string;
+  readonly store: TaskStore;
+  readonly admin: Admin;
+  readonly hints: { definition: string; inMs: number }[];
+  readonly logged: unknown[][];
+  call(request: ApiRequest): Promise<ApiResponse>;
+  register(name: string, settings?: Partial<DefinitionSettings>): Promise<void>;
+  close(): Promise<void>;
+}
+
+const defaults: DefinitionSettings = {
+  limit: 4,
+  leaseMs: 60_000,
+  maxAttempts: 5,
+  maxLost: 3,
+  retryBaseMs: 1_000,
+  retryCapMs: 300_000,
+  spareMax: 1,
+  groupSlots: 1,
+  groupStrict: false,
+  retainDoneMs: 1_000_000,
+  retainDeadMs: 10_000_000,
+};
+
+/** A database of its own with the handlers over it. */
+export async function setupApi(): Promise<ApiSetup> {
+  const database = await createTestDatabase();
+  const store = openStore({ url: database.url, connectionsMax: 3, random: realRandom, sleep });
+  const hints: { definition: string; inMs: number }[] = [];
+  const logged: unknown[][] = [];
+  const wakeUp = {
+    hint: (definition: string, options: { inMs?: number } = {}) => {
+      hints.push({ definition, inMs: options.inMs ?? 0 });
+      return Promise.resolve();
+    },
+  };
+  const admin = createAdmin({ store, wakeUp, random: realRandom, build: 7 });
+  const register = async (
+    name: string,
+    settings: Partial<DefinitionSettings> = {},
+  ): Promise<void> => {
+    const all = { ...defaults, ...settings };
+    await store.registerDefinition({
+      name,
+      build: 7,
+      settingsHash: "h",
+      registeredBy: "test",
+      settings: all,
+    });
+  };
+  return {
+    databaseUrl: database.url,
+    store,
+    admin,
+    hints,
+    logged,
+    register,
+    call: (request) => callRoute(() => Promise.resolve(admin), request, logged),
+    close: async () => {
+      await store.close();
+      await database.drop();
+    },
+  };
+}
+
+/** Calls one route's handler the way the host does. */
+export async function callRoute(
+  admin: () => Promise<Admin>,
+  request: ApiRequest,
+  logged: unknown[][] = [],
+): Promise<ApiResponse> {
+  const route = createApiRoutes(admin).find((candidate) => candidate.name === request.route);
+  if (route === undefined) throw new Error(`There is no route ${request.route}`);
+  const context = new InvocationContext({
+    invocationId: "6f7c",
+    functionName: route.name,
+    logHandler: (_, ...args) => void logged.push(args),
+  });
+  const response = await route.handler(
+    new HttpRequest({
+      method: route.methods[0] ?? "GET",
+      url: `http://localhost/api/${route.route}`,
+      headers: request.headers ?? {},
+      query: request.query ?? {},
+      params: request.params ?? {},
+      ...bodyOf(request.body),
+    }),
+    context,
+  );
+  const headers = response.headers as Record<string, string>;
+  const { jsonBody } = response as { jsonBody?: unknown };
+  return {
+    status: response.status ?? 200,
+    contentType: headers["content-type"] ?? "application/json",
+    headers,
+    body:
+      jsonBody === undefined
+        ? JSON.parse(String(response.body))
+        : JSON.parse(JSON.stringify(jsonBody)),
+  };
+}
+
+/** A new operation id. */
+export function newOperationId(): ReturnType<typeof asOperationId> {
+  return asOperationId(realRandom.uuid());
+}
+
+function bodyOf(body: unknown): { body?: { string: string } | { bytes: Uint8Array } } {
+  if (body === undefined) return {};
+  if (body instanceof Uint8Array) return { body: { bytes: body } };
+  return { body: { string: typeof body === "string" ? body : JSON.stringify(body) } };
+}

@@ -1,0 +1,295 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { createApiRoutes } from "../../functions/api/routes";
+import { SettingsError, StoreUnavailableError } from "../../shared/core/errors";
+import { callRoute, newOperationId, setupApi } from "./api-setup";
+import type { ApiSetup } from "./api-setup";
+
+// Goal: what a client sees. Method: the handlers with requests of the Functions library, over PostgreSQL.
+let api: ApiSetup;
+beforeAll(async () => {
+  api = await setupApi();
+  await api.register("resize-image");
+  await api.register("send-invoice", { limit: 0 });
+});
+afterAll(() => api.close());
+beforeEach(() => {
+  api.hints.length = 0;
+});
+
+const resize = { name: "resize-image" };
+
+describe("tasks", () => {
+  test("one is added, wakes a worker, and can be explained and listed", async () => {
+    const added = await api.call({
+      route: "api-enqueue",
+      params: resize,
+      body: { payload: { a: 1 } },
+    });
+
+    expect(added.status).toBe(201);
+    expect(added.body).toMatchObject({
+      definition: "resize-image",
+      enqueued: 1,
+      duplicates: 0,
+      nextDueMs: null,
+    });
+    expect(api.hints).toEqual([{ definition: "resize-image", inMs: 0 }]);
+    const [{ task }] = (added.body as { tasks: [{ task: string }] }).tasks;
+
+    const explained = await api.call({ route: "api-task", params: { id: task } });
+    expect(explained.status).toBe(200);
+    expect(explained.body).toMatchObject({
+      status: "found",
+      reasons: [{ code: "state" }, { code: "next", decides: true }],
+      facts: { task, payload: '{"a":1}' },
+    });
+
+    const listed = await api.call({
+      route: "api-tasks",
+      params: resize,
+      query: { state: "ready", most: "5" },
+    });
+    expect(listed.body).toMatchObject({ tasks: [{ task, state: "ready" }] });
+  });
+
+  test("many are added at once; a scheduled one leaves a delayed hint", async () => {
+    const tasks = [
+      { payload: null, priority: 1 },
+      { payload: [1], runInMs: 3_600_000 },
+    ];
+    const added = await api.call({ route: "api-enqueue", params: resize, body: { tasks } });
+
+    expect(added.body).toMatchObject({ enqueued: 2 });
+    expect(api.hints.map((hint) => hint.inMs > 3_000_000)).toEqual([false, true]);
+  });
+
+  test("a repeat with the same operation id adds nothing and answers the same", async () => {
+    const request = {
+      route: "api-enqueue",
+      params: resize,
+      body: { payload: { b: 1 }, operationId: newOperationId() },
+    };
+    const first = await api.call(request);
+    const second = await api.call(request);
+    expect(second.body).toEqual(first.body);
+  });
+
+  test("a duplicate answers the first task with 200", async () => {
+    const request = {
+      route: "api-enqueue",
+      params: resize,
+      body: { payload: null, dedupeKey: "k" },
+    };
+    const first = await api.call(request);
+    const second = await api.call(request);
+    expect([first.status, second.status]).toEqual([201, 200]);
+    expect(second.body).toMatchObject({
+      enqueued: 0,
+      duplicates: 1,
+      tasks: [{ outcome: "duplicate" }],
+    });
+  });
+
+  test("the caller's trace goes on in the task", async () => {
+    const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    await api.register("traced");
+    await api.call({
+      route: "api-enqueue",
+      params: { name: "traced" },
+      headers: { traceparent },
+      body: { payload: null },
+    });
+
+    const started = await api.store.startExecution({
+      name: "traced",
+      operationId: newOperationId(),
+      worker: "test",
+      build: 7,
+      settingsHash: "h",
+      want: 1,
+      needsReady: true,
+    });
+    if (started.executionId === null) throw new Error(started.status);
+    const work = await api.store.work({
+      executionId: started.executionId,
+      callNumber: 1,
+      done: [],
+      started: [],
+      want: 1,
+    });
+    expect(work.claimed[0]?.traceParent).toBe(traceparent);
+    await api.store.finishExecution({ executionId: started.executionId });
+  });
+
+  test("executions are listed, of one definition, too", async () => {
+    const ended = await api.call({
+      route: "api-executions",
+      query: { definition: "traced", open: "false" },
+    });
+    expect(ended.body).toMatchObject({
+      executions: [{ definition: "traced", state: "ended", worker: "test" }],
+    });
+    expect((await api.call({ route: "api-executions" })).body).toEqual({ executions: [] });
+  });
+});
+
+describe("definitions", () => {
+  test("are listed, alone, and summed up in the status", async () => {
+    const all = await api.call({ route: "api-definitions" });
+    expect(
+      (all.body as { definitions: { name: string }[] }).definitions.map(({ name }) => name),
+    ).toContain("send-invoice");
+    expect((await api.call({ route: "api-definition", params: resize })).body).toMatchObject({
+      name: "resize-image",
+      limit: 4,
+    });
+    expect((await api.call({ route: "api-status" })).body).toMatchObject({
+      dialect: "postgres",
+      build: 7,
+      totals: { held: 0 },
+    });
+  });
+
+  test("a limit is set, taken away, given back; a hint goes out when tokens are free", async () => {
+    const put = (limit: unknown) =>
+      api.call({
+        route: "api-limit",
+        params: resize,
+        body: { limit, reason: "load" },
+        headers: { "x-ms-client-principal-name": "ada@example.com" },
+      });
+
+    expect((await put(0)).body).toMatchObject({ oldLimit: 4, newLimit: 0, held: 0, surplus: 0 });
+    expect(api.hints).toEqual([]);
+    expect((await put(null)).body).toMatchObject({ oldLimit: 0, newLimit: null });
+    expect((await put("code")).body).toMatchObject({ oldLimit: null, newLimit: 4 });
+    expect(api.hints).toHaveLength(2);
+  });
+
+  test("a pause and its end are idempotent", async () => {
+    const statusOf = async (route: string) =>
+      ((await api.call({ route, params: resize })).body as { status: string }).status;
+    expect(await statusOf("api-pause")).toBe("paused");
+    expect(await statusOf("api-pause")).toBe("exists");
+    expect(await statusOf("api-resume")).toBe("resumed");
+    expect(await statusOf("api-resume")).toBe("exists");
+  });
+
+  test("the limit decides in an explanation", async () => {
+    const invoice = { name: "send-invoice" };
+    const added = await api.call({
+      route: "api-enqueue",
+      params: invoice,
+      body: { payload: null },
+    });
+    const [{ task }] = (added.body as { tasks: [{ task: string }] }).tasks;
+    const { body } = await api.call({ route: "api-task", params: { id: task } });
+    expect(body).toMatchObject({
+      reasons: [{ code: "state" }, { code: "limit-zero", decides: true }, { decides: false }],
+    });
+  });
+});
+
+describe("errors", () => {
+  test("say what is wrong as problem+json", async () => {
+    const response = await api.call({ route: "api-limit", params: resize, body: { limit: 1_001 } });
+
+    expect(response).toMatchObject({ status: 400, contentType: "application/problem+json" });
+    expect(response.body).toEqual({
+      type: "urn:taskgate:error:TASKGATE_ARG_INVALID",
+      title: "The request can't be used",
+      status: 400,
+      detail:
+        'limit: got 1001, expected null (no limit), "code" (the code\'s own again) or a whole number in 0..1000',
+      instance: "urn:taskgate:invocation:6f7c",
+      code: "TASKGATE_ARG_INVALID",
+      problems: [
+        {
+          field: "limit",
+          value: "1001",
+          expected: 'null (no limit), "code" (the code\'s own again) or a whole number in 0..1000',
+        },
+      ],
+    });
+  });
+
+  test.each([
+    ["api-definition", {}],
+    ["api-limit", { limit: 1 }],
+    ["api-pause", {}],
+    ["api-resume", {}],
+    ["api-tasks", undefined],
+    ["api-enqueue", { payload: null }],
+  ])("%s names near definitions for one that doesn't exist", async (route, body) => {
+    const response = await api.call({ route, params: { name: "resize-imag" }, body });
+    expect(response.status).toBe(404);
+    expect(response.body).toMatchObject({
+      code: "TASKGATE_ARG_UNKNOWN",
+      problems: [{ field: "definition", value: '"resize-imag"' }],
+    });
+    expect(JSON.stringify(response.body)).toContain("did you mean `resize-image`?");
+  });
+
+  test("without a near name those that exist are listed", async () => {
+    const response = await api.call({ route: "api-executions", query: { definition: "zzz" } });
+    expect(response.status).toBe(404);
+    expect(JSON.stringify(response.body)).toContain(
+      "there are `resize-image`, `send-invoice`, `traced`",
+    );
+  });
+
+  test("a task that doesn't exist is 404", async () => {
+    expect((await api.call({ route: "api-task", params: { id: "999999999" } })).status).toBe(404);
+  });
+
+  test("a body in another encoding or over 16 MiB is refused", async () => {
+    const enqueue = (body: unknown) => api.call({ route: "api-enqueue", params: resize, body });
+    expect((await enqueue(new Uint8Array([0x7b, 0xff, 0x7d]))).status).toBe(400);
+    expect((await enqueue(new Uint8Array(16 * 1024 * 1024 + 1).fill(32))).status).toBe(413);
+  });
+
+  test("the host's own query parameters pass", async () => {
+    expect(
+      (await api.call({ route: "api-status", query: { code: "key", clientId: "default" } })).status,
+    ).toBe(200);
+  });
+
+  test("a database that can't be reached is 503 with a time to try again", async () => {
+    const logged: unknown[][] = [];
+    const admin = () => Promise.reject(new StoreUnavailableError("PostgreSQL can't be reached"));
+    const response = await callRoute(admin, { route: "api-status" }, logged);
+    expect(response).toMatchObject({ status: 503, headers: { "retry-after": "5" } });
+    expect(logged).toHaveLength(1);
+  });
+
+  test("what is inside stays inside, what the operator must set up is said", async () => {
+    const inside = await callRoute(() => Promise.reject(new Error("secret in a stack")), {
+      route: "api-status",
+    });
+    expect(inside.status).toBe(500);
+    expect(JSON.stringify(inside.body)).not.toContain("secret");
+    const setup = await callRoute(
+      () => Promise.reject(new SettingsError(["TASKGATE_X: expected y"])),
+      { route: "api-status" },
+    );
+    expect(JSON.stringify(setup.body)).toContain("TASKGATE_X: expected y");
+  });
+});
+
+test("every route wants a key, has one method, and no two share method and path", () => {
+  const routes = createApiRoutes(() => Promise.reject(new Error("not called")));
+  expect(routes.map((route) => `${route.methods.join()} ${route.route}`)).toEqual([
+    "GET status",
+    "GET definitions",
+    "GET definitions/{name}",
+    "PUT definitions/{name}/limit",
+    "POST definitions/{name}/pause",
+    "POST definitions/{name}/resume",
+    "GET definitions/{name}/tasks",
+    "POST definitions/{name}/tasks",
+    "GET executions",
+    "GET tasks/{id}",
+  ]);
+  expect(new Set(routes.map((route) => route.authLevel))).toEqual(new Set(["function"]));
+  expect(new Set(routes.map((route) => route.name)).size).toBe(routes.length);
+});
