@@ -27,12 +27,9 @@ const shownLengthMax = 100;
 /** Shows a value in a problem: short, on one line. */
 export function showValue(value: unknown): string {
   if (value === undefined) return "nothing";
-  const isShort = typeof value !== "string" || value.length <= shownLengthMax * 2;
-  const text =
-    typeof value === "object"
-      ? describeObject(value)
-      : JSON.stringify(isShort ? value : cut(value));
-  return text.length <= shownLengthMax ? text : `${cut(text)}..`;
+  if (typeof value === "object") return describeObject(value);
+  if (typeof value !== "string") return cut(value);
+  return value.length <= shownLengthMax ? JSON.stringify(value) : `${JSON.stringify(cut(value))}..`;
 }
 
 /** A sentence of one problem, for terminals and logs. */

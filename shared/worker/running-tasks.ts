@@ -87,7 +87,10 @@ export class RunningTasks {
     const nothing: EndedTask = { done: null, failure: null, isLost: false, woken: [], durationMs };
     const whole = Math.round(durationMs);
     if (outcome.kind === "lost") return { ...nothing, isLost: true };
-    if (outcome.kind === "completed") return { ...nothing, woken: outcome.woken };
+    if (outcome.kind === "completed") {
+      this.#countDone();
+      return { ...nothing, woken: outcome.woken };
+    }
     if (outcome.kind === "done" && outcome.children.length > 0)
       return this.#completeWithChildren(outcome, hand, nothing);
     if (outcome.kind === "done")
@@ -111,10 +114,9 @@ export class RunningTasks {
     nothing: EndedTask,
   ): Promise<EndedTask> {
     try {
-      return {
-        ...nothing,
-        woken: await completeInTransaction(this.#options.environment, hand, outcome),
-      };
+      const woken = await completeInTransaction(this.#options.environment, hand, outcome);
+      this.#countDone();
+      return { ...nothing, woken };
     } catch (error) {
       if (error instanceof LeaseLostError) return { ...nothing, isLost: true };
       const { taskId, fence } = hand.task;
@@ -132,6 +134,12 @@ export class RunningTasks {
         },
       };
     }
+  }
+
+  /** Of those that complete in a transaction of their own; the loop counts those that its calls carry. */
+  #countDone(): void {
+    const { environment, definition } = this.#options;
+    environment.telemetry.count("taskgate.task.done", 1, { definition });
   }
 
   /** A cancel request arrived. */

@@ -24,7 +24,11 @@ export interface ItemData {
   readonly success?: boolean;
   readonly resultCode?: string;
   readonly properties?: Readonly<Record<string, string>>;
-  readonly metrics?: readonly { readonly name: string; readonly value: number; readonly count?: number }[];
+  readonly metrics?: readonly {
+    readonly name: string;
+    readonly value: number;
+    readonly count?: number;
+  }[];
 }
 
 /** An Application Insights that keeps what it gets. */
@@ -79,5 +83,7 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);
   const body = Buffer.concat(chunks);
-  return (request.headers["content-encoding"] === "gzip" ? gunzipSync(body) : body).toString("utf8");
+  return (request.headers["content-encoding"] === "gzip" ? gunzipSync(body) : body).toString(
+    "utf8",
+  );
 }

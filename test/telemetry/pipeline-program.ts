@@ -1,8 +1,13 @@
 import { request } from "node:http";
+import { createRequire } from "node:module";
+import { InvocationContext, PreInvocationContext } from "@azure/functions";
+import type * as tediousPackage from "tedious";
+import { createTraceHook } from "../../functions/telemetry-hooks";
 import { createConsoleLogger } from "../../shared/platform/console-logger";
 import { nodeTimers } from "../../shared/platform/node-timers";
 import { realClock, realRandom, sleep } from "../../shared/platform/real-clock";
 import { loadTelemetry } from "../../shared/platform/telemetry";
+import type { Telemetry } from "../../shared/ports/telemetry";
 import { loadSettings } from "../../shared/settings/load-settings";
 import { openStore } from "../../shared/store/open-store";
 import { TaskClient } from "../../shared/worker/client";
@@ -16,6 +21,7 @@ import { runWorker } from "../../shared/worker/run-worker";
  * One process' way as an app goes it: settings, telemetry, store; enqueue inside a span, work, flush, end. Writes the
  * traceparents that it saw as JSON. Payloads, parameters, results and errors all hold a word that must not get out.
  */
+const requireLater = createRequire(__filename);
 const secret = "hunter2-must-not-leave";
 
 async function main(): Promise<void> {
@@ -81,12 +87,24 @@ async function main(): Promise<void> {
       await client.enqueue({ task, payload: { word: secret } });
     });
   }
+  // As an invocation of the host: its trace is that of the request item.
+  seen["host"] = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+  await asInvocation(telemetry, seen["host"], async () => {
+    await client.enqueue({ task: child });
+  });
   const heartbeat = new Heartbeat(environment);
   for (const name of ["effect", "parent", "failing", "child"]) {
     await telemetry.span({ name: `worker ${name}`, attributes: { definition: name } }, async () => {
       seen[`worker ${name}`] = telemetry.currentTraceParent();
       await runWorker(
-        { environment, registry, heartbeat, concurrencyPerWorker: 2, idleReads: 1, idlePauseMs: 20 },
+        {
+          environment,
+          registry,
+          heartbeat,
+          concurrencyPerWorker: 2,
+          idleReads: 1,
+          idlePauseMs: 20,
+        },
         name,
         {
           deadlineMs: realClock.monotonicMs() + 30_000,
@@ -96,6 +114,10 @@ async function main(): Promise<void> {
       );
     });
   }
+  await telemetry.span({ name: "tedious" }, async () => {
+    seen["tedious"] = telemetry.currentTraceParent();
+    await askSqlServer();
+  });
   await telemetry
     .span({ name: "throwing" }, () => Promise.reject(new TypeError(`bad word: ${secret}`)))
     .catch((error: unknown) => (seen["thrown"] = String(error)));
@@ -105,6 +127,38 @@ async function main(): Promise<void> {
   const flushMs = realClock.monotonicMs() - startedAtMs;
   process.stdout.write(JSON.stringify({ seen, flushMs }));
   process.exit(0);
+}
+
+/** Runs `body` as the host runs a function, through the app's hook. */
+async function asInvocation(
+  telemetry: Telemetry,
+  traceParent: string,
+  body: () => Promise<void>,
+): Promise<void> {
+  const invocation = new InvocationContext({ traceContext: { traceParent } });
+  const context = new PreInvocationContext({
+    functionCallback: body,
+    invocationContext: invocation,
+  });
+  createTraceHook(() => Promise.resolve(telemetry))(context);
+  await context.functionHandler(null, invocation);
+}
+
+/** Without a server the driver refuses at once; the item is made as for one that answers. */
+async function askSqlServer(): Promise<void> {
+  const { Connection, Request, TYPES } = requireLater("tedious") as typeof tediousPackage;
+  const connection = new Connection({
+    server: "127.0.0.1",
+    authentication: { type: "default", options: { userName: "sa", password: secret } },
+    options: { port: 9, database: "work" },
+  });
+  await new Promise<void>((resolve) => {
+    const query = new Request("select @word", () => {
+      resolve();
+    });
+    query.addParameter("word", TYPES.NVarChar, secret);
+    connection.execSql(query);
+  });
 }
 
 /** Nobody listens there: the attempt alone makes an item. */

@@ -54,7 +54,6 @@ const rules: Readonly<Record<string, (state: ModelState) => Finding[]>> = {
   "P2 claims and their fences are of one length": () => [],
   // A flag of the claim here.
   "P1 spare claims are claims": () => [],
-  "P1 without spare claims there are no more claims than tokens": crowdedExecutions,
   "P1 the token string can be read": (state) =>
     [...state.definitions.values()]
       .filter((row) => readTokens(row) === null)
@@ -98,16 +97,6 @@ function misplacedReady(state: ModelState): Finding[] {
       `${String(task.priority)}/${task.rank} in task`;
     return [{ key: row.taskId, detail }];
   });
-}
-
-function crowdedExecutions(state: ModelState): Finding[] {
-  return [...state.executions.values()]
-    .filter((row) => row.state === "live" && row.claims.length > row.tokenCount)
-    .filter((row) => definitionOf(state, row).settings.spareMax === 0)
-    .map((row) => {
-      const detail = `${String(row.claims.length)} claims, ${String(row.tokenCount)} tokens`;
-      return { key: row.executionId, detail };
-    });
 }
 
 /** null: the text is damaged, which is a finding of its own. */

@@ -29,7 +29,7 @@ export class ModelTransaction implements StoreTransaction {
   readonly dialect = "model";
   readonly #calls: RecordedCall[] = [];
   #isOpen = true;
-  #failure: unknown = null;
+  #failure: Error | null = null;
 
   /** The model store has no SQL: handlers that write with it need a database. */
   async query(): Promise<Record<string, unknown>[]> {
@@ -50,7 +50,7 @@ export class ModelTransaction implements StoreTransaction {
       this.#calls.push({ operation, nowMs: base.nowMs, numbers, answer });
       return answer;
     } catch (error) {
-      this.#failure = error;
+      if (error instanceof Error) this.#failure = error;
       throw error;
     }
   }

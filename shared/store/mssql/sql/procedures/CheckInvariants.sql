@@ -23,10 +23,6 @@ BEGIN
     SELECT c.TaskId, c.TaskExecutionId, e.TaskDefinitionId, e.State
     FROM Taskgate.Claim AS c WITH (INDEX (PK_Claim)) -- all
     LEFT JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = c.TaskExecutionId),
-  Held AS (
-    SELECT c.TaskExecutionId, COUNT(*) AS Claims
-    FROM Taskgate.Claim AS c WITH (INDEX (PK_Claim)) -- all
-    GROUP BY c.TaskExecutionId),
   Places AS (
     SELECT r.TaskId, N'ready' AS Place, r.TaskDefinitionId FROM Taskgate.Ready AS r WITH (INDEX (PK_Ready)) -- all
     UNION ALL
@@ -94,14 +90,6 @@ BEGIN
                  N'state ' + COALESCE(CONVERT(nvarchar(20), c.State), N'missing') AS Detail
           FROM Claimed AS c
           WHERE c.State IS NULL OR c.State NOT IN (1, 3)) AS x
-    UNION ALL
-    SELECT N'P1 without spare claims there are no more claims than tokens', x.Item, x.Detail
-    FROM (SELECT TOP (100) CONVERT(nvarchar(20), h.TaskExecutionId) AS Item,
-                 CONVERT(nvarchar(20), h.Claims) + N' claims, ' + CONVERT(nvarchar(20), e.TokenCount) + N' tokens' AS Detail
-          FROM Held AS h
-          INNER JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = h.TaskExecutionId
-          INNER JOIN Taskgate.TaskDefinition AS d ON d.TaskDefinitionId = e.TaskDefinitionId
-          WHERE e.State = 1 AND d.SpareMax = 0 AND h.Claims > e.TokenCount) AS x
     UNION ALL
     SELECT N'P1 the token string can be read', x.Item, x.Detail
     FROM (SELECT TOP (100) d.Name AS Item, LEFT(d.ExecutionTokens, 100) AS Detail

@@ -40,10 +40,6 @@ begin
     union all
     (select 'P1 spare claims are claims', e.task_execution_id::text, array_to_string(e.spare, ',') from task_execution e where not e.spare <@ e.inflight limit 100)
     union all
-    (select 'P1 without spare claims there are no more claims than tokens', e.task_execution_id::text, cardinality(e.inflight) || ' claims, ' || e.token_count || ' tokens'
-       from task_execution e join task_definition d on d.task_definition_id = e.task_definition_id
-      where e.state = 1 and d.spare_max = 0 and cardinality(e.inflight) > e.token_count limit 100)
-    union all
     (select 'P1 the token string can be read', d.name, left(d.execution_tokens, 100) from task_definition d where not _tokens_are_sound(d.execution_tokens) limit 100)
     union all
     (select 'P1 a held token has a grantee', t.name, 'G:0' from tokens t where t.is_held and t.grantee = 0 limit 100)

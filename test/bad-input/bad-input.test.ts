@@ -1,0 +1,315 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { createApiRoutes } from "../../functions/api/routes";
+import type { Problem } from "../../shared/admin/object-reader";
+import { queueReaders } from "../../shared/admin/requests";
+import { commands, runCli } from "../../shared/cli/main";
+import { SettingsError } from "../../shared/core/errors";
+import { loadSettings } from "../../shared/settings/load-settings";
+import { settingsTable } from "../../shared/settings/settings";
+import type { SettingEntry } from "../../shared/settings/settings";
+import { setupApi } from "../functions/api-setup";
+import type { ApiRequest, ApiSetup } from "../functions/api-setup";
+import { withClient } from "../support/test-postgres";
+import { badValuesOf, missing } from "./bad-values";
+import type { Field } from "./bad-values";
+import { cliEntries, httpEntries, queueEntries, taskFields } from "./entry-points";
+
+// Goal: whatever comes in through any public entry point, the answer names field, value and what to write instead, and
+// nothing is stored. Method: bad values are generated for every field of every entry of the table.
+let api: ApiSetup;
+beforeAll(async () => {
+  api = await setupApi();
+  await api.register("known");
+});
+afterAll(() => api.close());
+
+/** Changes with any row of any table. */
+async function fingerprint(): Promise<string> {
+  return withClient(api.databaseUrl, async (client) => {
+    const tables = await client.query<{ name: string }>(
+      "select table_name as name from information_schema.tables where table_schema = 'taskgate' and table_type = 'BASE TABLE' order by 1",
+    );
+    const sums: string[] = [];
+    for (const { name } of tables.rows) {
+      const result = await client.query<{ sum: string }>(
+        `select count(*) || ':' || coalesce(md5(string_agg(x::text, '|' order by x::text)), '') as sum from taskgate.${name} x`,
+      );
+      sums.push(`${name}=${result.rows[0]?.sum ?? ""}`);
+    }
+    return sums.join("\n");
+  });
+}
+
+async function expectNothingStored(body: () => Promise<void>): Promise<void> {
+  const before = await fingerprint();
+  await body();
+  expect(await fingerprint()).toBe(before);
+  expect(api.hints).toEqual([]);
+}
+
+function expectProblem(problems: readonly Problem[], field: string): void {
+  expect(problems.map((problem) => problem.field)).toContain(field);
+  for (const problem of problems) {
+    expect(problem.value).not.toBe("");
+    expect(problem.value.length).toBeLessThanOrEqual(200);
+    expect(problem.expected.length).toBeGreaterThan(3);
+  }
+}
+
+function withField(good: unknown, name: string, value: unknown): unknown {
+  const input: Record<string, unknown> = { ...(good as Record<string, unknown>) };
+  if (value === missing) delete input[name];
+  else input[name] = value;
+  return input;
+}
+
+/** `taskgate` with these words against the test's database. */
+async function runTaskgate(
+  words: readonly string[],
+): Promise<{ code: number; out: string; error: string }> {
+  const lines = { out: [] as string[], error: [] as string[] };
+  const output = {
+    line: (text: string) => void lines.out.push(text),
+    error: (text: string) => void lines.error.push(text),
+    columns: null,
+  };
+  const environment = { TASKGATE_DATABASE_URL: api.databaseUrl };
+  const code = await runCli({ words, environment, folder: "/nowhere", output });
+  return { code, out: lines.out.join("\n"), error: lines.error.join("\n") };
+}
+
+describe("the table is complete", () => {
+  test("every route is in it, with every parameter of its path", () => {
+    const routes = createApiRoutes(() => Promise.resolve(api.admin));
+    expect(Object.keys(httpEntries).sort()).toEqual(routes.map((route) => route.name).sort());
+    for (const { name, route, methods } of routes) {
+      const names = [...route.matchAll(/\{(\w+)\}/g)].map((match) => match[1]);
+      expect(httpEntries[name]?.params.map((field) => field.name)).toEqual(names);
+      expect(httpEntries[name]?.body === null).toBe(methods[0] === "GET");
+    }
+  });
+
+  test("every command is in it, with every argument", () => {
+    expect(Object.keys(cliEntries).sort()).toEqual(commands.map((command) => command.name).sort());
+    for (const command of commands)
+      expect(cliEntries[command.name]?.args).toHaveLength(command.parameters.length);
+  });
+
+  test("every option of a command that takes a value has a bad one", () => {
+    for (const command of commands) {
+      const options = Object.entries(command.options).filter(
+        ([, option]) => option.type === "string",
+      );
+      const words = cliEntries[command.name]?.bad.flatMap((entry) => entry.words) ?? [];
+      expect(words).toEqual(expect.arrayContaining(options.map(([name]) => `--${name}`)));
+    }
+  });
+
+  test("every reader of queue messages is in it", () => {
+    expect(Object.keys(queueEntries).sort()).toEqual(Object.keys(queueReaders).sort());
+  });
+
+  test("every field of a task is refused under its index, too", async () => {
+    for (const field of taskFields) {
+      const [, value] = badValuesOf(field).at(-1) ?? ["", 0];
+      const body = { tasks: [{ payload: null }, withField({ payload: null }, field.name, value)] };
+      const response = await api.call({ route: "api-enqueue", params: { name: "known" }, body });
+      expectProblem((response.body as { problems: Problem[] }).problems, `tasks[1].${field.name}`);
+    }
+  });
+});
+
+describe.each(Object.entries(httpEntries))("HTTP %s", (route, entry) => {
+  const params = Object.fromEntries(
+    entry.params.map(({ name }) => [name, name === "id" ? "1" : "known"]),
+  );
+  const good = { route, params, body: entry.body?.good };
+
+  async function expectRefused(request: ApiRequest, field: string): Promise<void> {
+    const response = await api.call(request);
+    expect([400, 413]).toContain(response.status);
+    expect(response.contentType).toBe("application/problem+json");
+    expectProblem((response.body as { problems: Problem[] }).problems, field);
+  }
+
+  test("refuses bad parameters of the path", async () => {
+    await expectNothingStored(async () => {
+      for (const { name, ...field } of entry.params) {
+        for (const [, value] of badValuesOf({ ...field, name })) {
+          if (typeof value !== "string") continue;
+          await expectRefused(
+            { ...good, params: { ...params, [name]: value } },
+            name === "id" ? "task" : "definition",
+          );
+        }
+      }
+    });
+  });
+
+  test("refuses bad and unknown parameters of the query", async () => {
+    await expectNothingStored(async () => {
+      for (const field of entry.query) {
+        for (const [title, value] of badValuesOf(field)) {
+          // An address can't carry it: it arrives as U+FFFD.
+          if (title === "half a surrogate pair") continue;
+          if (typeof value === "string")
+            await expectRefused({ ...good, query: { [field.name]: value } }, field.name);
+        }
+      }
+      await expectRefused({ ...good, query: { unknown: "1" } }, "unknown");
+    });
+  });
+
+  test("refuses bad, unknown and missing members of the body", async () => {
+    const { body } = entry;
+    if (body === null) return;
+    await expectNothingStored(async () => {
+      for (const field of body.fields) {
+        for (const [, value] of badValuesOf(field)) {
+          const base = field.kind === "list of tasks" ? {} : body.good;
+          await expectRefused({ ...good, body: withField(base, field.name, value) }, field.name);
+        }
+      }
+      await expectRefused({ ...good, body: withField(body.good, "unknown", 1) }, "unknown");
+    });
+  });
+
+  test("refuses a body that isn't a JSON object", async () => {
+    const { body } = entry;
+    if (body === null) return;
+    await expectNothingStored(async () => {
+      for (const text of ["{", "nonsense", "[]", "5", '"x"', "true", "{}{}", "\u0000"]) {
+        await expectRefused({ ...good, body: text }, "body");
+      }
+      if (body.isOptional !== true) {
+        await expectRefused({ ...good, body: undefined }, "body");
+        await expectRefused({ ...good, body: "null" }, "body");
+      }
+    });
+  });
+});
+
+describe.each(Object.entries(queueEntries))("queue %s", (name, entry) => {
+  const read = queueReaders[name as keyof typeof queueReaders];
+
+  test("reads a good message", () => {
+    expect(read(entry.good).ok).toBe(true);
+    expect(read(JSON.stringify(entry.good)).ok).toBe(true);
+  });
+
+  const cases = entry.fields.flatMap((field: Field) =>
+    badValuesOf(field)
+      // A number stands for a name: the Functions library makes numbers of texts.
+      .filter(([, value]) => !(name === "hints" && typeof value === "number"))
+      .map(([title, value]) => [field.name, title, value] as const),
+  );
+  test.each(cases)("refuses %s: %s", (field, _, value) => {
+    const result = read(withField(entry.good, field, value));
+    expectProblem(result.ok ? [] : result.problems, field);
+  });
+
+  test("refuses unknown members and what isn't an object", () => {
+    const unknown = read(withField(entry.good, "unknown", 1));
+    expectProblem(unknown.ok ? [] : unknown.problems, "unknown");
+    for (const message of [null, undefined, true, [], "{", '"', "", NaN, Symbol("x")]) {
+      const result = read(message);
+      expectProblem(result.ok ? [] : result.problems, "message");
+    }
+  });
+});
+
+describe.each(settingsTable.map((entry): [string, SettingEntry] => [entry.name, entry]))(
+  "setting %s",
+  (name, entry) => {
+    const required = { TASKGATE_DATABASE_URL: "postgres://u:p@h/d" };
+
+    test.each(badSettingValues(entry))("refuses %j", (value) => {
+      const problems = problemsOf({ ...required, [name]: value });
+      const problem = problems.find((candidate) => candidate.startsWith(`${name}: expected `));
+      expect(problem).toBeDefined();
+      expect(problem).toContain(
+        entry.isSecret ? "that is not shown" : `got \`${value.slice(0, 100)}`,
+      );
+    });
+
+    test("a misspelt name is refused", () => {
+      if (!name.startsWith("TASKGATE_")) return;
+      const wrong = `${name.slice(0, -2)}XX`;
+      expect(problemsOf({ ...required, [wrong]: "1" }).join("\n")).toContain(
+        `${wrong}: expected the name of a setting`,
+      );
+    });
+  },
+);
+
+describe.each(Object.entries(cliEntries))("taskgate %s", (name, entry) => {
+  async function expectRefused(words: readonly string[], field: string): Promise<void> {
+    const { code, out, error } = await runTaskgate([...words, "--json"]);
+    expect([2, 3]).toContain(code);
+    expect(out).toBe("");
+    const parsed = JSON.parse(error) as { error: { problems: Problem[] } };
+    expectProblem(parsed.error.problems, field);
+  }
+
+  test("refuses bad arguments and options", async () => {
+    await expectNothingStored(async () => {
+      for (const { words, field } of entry.bad) await expectRefused([name, ...words], field);
+      await expectRefused([name, ...entry.args, "--unknown"], "option");
+      await expectRefused([name, ...entry.args, "one-too-many"], "argument");
+      await expectRefused([name, ...entry.args, "--json=yes"], "--json");
+      if (entry.args.length > 0) {
+        const command = commands.find((candidate) => candidate.name === name);
+        await expectRefused([name], command?.parameters[0] ?? "");
+      }
+    });
+  });
+
+  test("says the same to people, on standard error", async () => {
+    const { code, out, error } = await runTaskgate([name, ...entry.args, "--unknown"]);
+    expect(code).toBe(2);
+    expect(out).toBe("");
+    expect(error).toMatch(/^taskgate: option: got `--unknown`, expected /);
+  });
+
+  test.each(["", "nonsense", "mysql://u:p@h/d", "postgres://h"])(
+    "refuses the database `%s`",
+    async (url) => {
+      const { code, error } = await runTaskgate([name, ...entry.args, `--db=${url}`]);
+      expect(code).toBe(2);
+      expect(error).toContain("TASKGATE_DATABASE_URL: expected");
+    },
+  );
+});
+
+function problemsOf(environment: Record<string, string>): readonly string[] {
+  try {
+    loadSettings(environment);
+  } catch (error) {
+    if (error instanceof SettingsError) return error.problems;
+    throw error;
+  }
+  return [];
+}
+
+function badSettingValues(entry: SettingEntry): string[] {
+  if (entry.type === "integer") {
+    const outside = [entry.min - 1, entry.max + 1].map(String);
+    return ["abc", "1.5", "1e3", " 5", "0x10", "-", ...outside];
+  }
+  const tooLong = "x".repeat(entry.max + 1);
+  const common = [tooLong, " a", "a b\n"];
+  const ofType: Partial<Record<SettingEntry["type"], string[]>> = {
+    "database-url": ["nonsense", "mysql://u:p@h/d", "postgres://h", "postgres:///d"],
+    host: ["https://a.b", "a.b:1433", "a..b", "-a"],
+    schema: ["Taskgate", "1a", 'a"b'],
+    schedule: ["* * * * *", "60 * * * * *", "00:00:30"],
+    "queue-name": ["ab", "Upper", "a--b", "-ab"],
+    guid: ["17"],
+    "storage-connection": ["AccountName=a"],
+    "insights-connection": ["IngestionEndpoint=https://x/"],
+    "https-url": ["http://a", "a"],
+    "account-name": ["ab", "a-b"],
+    choice: ["Nonsense"],
+  };
+  return [...common, ...(ofType[entry.type] ?? [])];
+}

@@ -1,0 +1,66 @@
+import { describe, expect, it } from "@jest/globals";
+import { InvocationContext, PreInvocationContext } from "@azure/functions";
+import { createTraceHook } from "../../functions/telemetry-hooks";
+import { noTelemetry } from "../../shared/ports/telemetry";
+import type { Telemetry } from "../../shared/ports/telemetry";
+
+const traceParent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+
+/** A function that answers `done`, behind the hook, and the traces that it ran within. */
+function setup(load?: () => Promise<Telemetry>) {
+  const within: (string | null)[] = [];
+  const telemetry: Telemetry = {
+    ...noTelemetry,
+    within: (parent, body) => {
+      within.push(parent);
+      return body();
+    },
+  };
+  const calls: unknown[] = [];
+  const callback = (input: unknown): string => {
+    calls.push(input);
+    return "done";
+  };
+  const invoke = async (trace: string | undefined): Promise<unknown> => {
+    const invocation = new InvocationContext(
+      trace === undefined ? {} : { traceContext: { traceParent: trace } },
+    );
+    const context = new PreInvocationContext({
+      functionCallback: callback,
+      invocationContext: invocation,
+    });
+    createTraceHook(load ?? (() => Promise.resolve(telemetry)))(context);
+    return context.functionHandler("input", invocation) as unknown;
+  };
+  return { within, calls, invoke };
+}
+
+describe("the hook before an invocation", () => {
+  it("runs the function within the trace of the host's request item", async () => {
+    const { within, calls, invoke } = setup();
+
+    const result = await invoke(traceParent);
+
+    expect({ result, calls, within }).toEqual({
+      result: "done",
+      calls: ["input"],
+      within: [traceParent],
+    });
+  });
+
+  it("runs it outside every trace where the host gives none", async () => {
+    const { within, invoke } = setup();
+
+    await invoke(undefined);
+
+    expect(within).toEqual([null]);
+  });
+
+  it("runs it also when the services of the process can't be built", async () => {
+    const { calls, invoke } = setup(() => Promise.reject(new Error("no settings")));
+
+    const result = await invoke(traceParent);
+
+    expect({ result, calls }).toEqual({ result: "done", calls: ["input"] });
+  });
+});
