@@ -1,13 +1,14 @@
-import { invalidInput } from "../admin/object-reader";
+import { invalidInput, isTextOf } from "../admin/object-reader";
+import { keyRule } from "../admin/requests";
 import { SchemaError } from "../core/errors";
-import { migrateStore, postgresScripts } from "../store/open-store";
+import { migrateStore, readStoreSchema } from "../store/open-store";
+import type { Grant } from "../store/open-store";
 import { checkSchema } from "../store/migrator";
-import { withPostgresMigrations } from "../store/postgres/postgres-migrations";
 import { report } from "./command";
 import type { Command, CommandContext } from "./command";
 import { exitCodes } from "./exit-codes";
 import type { ExitCode } from "./exit-codes";
-import { requireUrl } from "./store-address";
+import { storeAddress } from "./store-address";
 import { readVersion } from "./version";
 
 /** `taskgate migrate` */
@@ -31,29 +32,35 @@ export const migrateCommand: Command = {
   details:
     "Run it with a login that owns the schema, before the new version of the app is deployed.",
   run: async (context) => {
-    const grant = context.options["grant"];
-    if (grant !== undefined) refuseGrant(grant);
-    return context.flags.has("check") ? check(context) : migrate(context);
+    const given = context.options["grant"];
+    const grant = given === undefined ? undefined : readGrant(given, context);
+    if (!context.flags.has("check")) return migrate(context, grant);
+    if (grant === undefined) return check(context);
+    throw invalidInput([
+      { field: "--grant", value: `\`${grant.name}\``, expected: "no --check beside it" },
+    ]);
   },
 };
 
-async function migrate(context: CommandContext): Promise<ExitCode> {
-  const result = await migrateStore(address(context));
-  report(context, result, () => {
-    if (result.applied.length === 0 && !result.isLogicRenewed)
-      return "The schema is up to date; nothing was to do.";
-    const applied = result.applied.map((name) => `Applied ${name}.`);
-    const logic = result.isLogicRenewed ? ["Renewed procedures, views and rights."] : [];
-    return [...applied, ...logic].join("\n");
+async function migrate(context: CommandContext, grant: Grant | undefined): Promise<ExitCode> {
+  const address = storeAddress(context.target().settings);
+  const result = await migrateStore(address, grant === undefined ? {} : { grant });
+  report(context, { ...result, ...(grant === undefined ? {} : { granted: grant }) }, () => {
+    const isCurrent = result.applied.length === 0 && !result.isLogicRenewed;
+    return [
+      ...(isCurrent ? ["The schema is up to date; nothing was to do."] : []),
+      ...result.applied.map((name) => `Applied ${name}.`),
+      ...(result.isLogicRenewed ? ["Renewed procedures, views and rights."] : []),
+      ...(grant === undefined
+        ? []
+        : [`${grant.name} may execute the procedures, and nothing else.`]),
+    ].join("\n");
   });
   return exitCodes.ok;
 }
 
 async function check(context: CommandContext): Promise<ExitCode> {
-  const scripts = postgresScripts();
-  const versions = await withPostgresMigrations(address(context), (target) =>
-    target.readVersions(),
-  );
+  const { versions, scripts } = await readStoreSchema(storeAddress(context.target().settings));
   const version = readVersion();
   const newest = Math.max(0, ...versions.map((row) => row.version));
   const problem = problemOf(() => {
@@ -81,19 +88,19 @@ function problemOf(body: () => void): string | null {
   }
 }
 
-function address(context: CommandContext): { url: string; schema: string } {
-  const { settings } = context.target();
-  return { url: requireUrl(settings.database), schema: settings.schema };
-}
-
-/** `name:clientId` of an identity; PostgreSQL has no such users. */
-function refuseGrant(grant: string): never {
-  const value = `\`${grant.slice(0, 100)}\``;
-  throw invalidInput([
-    {
-      field: "--grant",
-      value,
-      expected: "it on Azure SQL only; on PostgreSQL run `grant taskgate_worker to LOGIN`",
-    },
-  ]);
+/** `name:clientId` of an identity; PostgreSQL has no such users. The name itself may hold colons. */
+function readGrant(text: string, context: CommandContext): Grant {
+  const [, name = "", clientId = ""] = /^(.+):([^:]+)$/.exec(text) ?? [];
+  const isClientId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(clientId);
+  const value = `\`${text.slice(0, 100)}\``;
+  if (!isClientId || !isTextOf(name, { ...keyRule, max: 128 })) {
+    const expected = "NAME:CLIENTID, the name of an identity and its client id, a GUID";
+    throw invalidInput([{ field: "--grant", value, expected }]);
+  }
+  const { database } = context.target().settings;
+  if (database.kind === "url" && !database.url.startsWith("mssql:")) {
+    const expected = "it on Azure SQL only; on PostgreSQL run `grant taskgate_worker to LOGIN`";
+    throw invalidInput([{ field: "--grant", value, expected }]);
+  }
+  return { name, clientId };
 }

@@ -9,8 +9,8 @@ import { createStorageQueueWakeUp, noWakeUp } from "../platform/storage-queue-wa
 import type { Logger } from "../ports/logger";
 import type { WakeUp } from "../ports/wake-up";
 import type { Settings } from "../settings/settings";
-import { openStore } from "../store/open-store";
-import { requireUrl } from "./store-address";
+import { checkStoreSchema, openStore } from "../store/open-store";
+import { storeAddress } from "./store-address";
 import type { Output } from "./output";
 
 /** What a command works with, and how to end it. */
@@ -32,8 +32,7 @@ export function openServices(settings: Settings, output: Output): Services {
     },
   });
   const store = openStore({
-    url: requireUrl(settings.database),
-    schema: settings.schema,
+    ...storeAddress(settings),
     connectionsMax: settings.connectionsMax,
     callTimeoutMs: settings.callTimeoutMs,
     random: realRandom,
@@ -46,6 +45,13 @@ export function openServices(settings: Settings, output: Output): Services {
     random: realRandom,
     build: resolveBuild(settings),
     probes: [
+      {
+        check: "schema",
+        run: async () => {
+          await checkStoreSchema(storeAddress(settings));
+          return "The schema fits this version.";
+        },
+      },
       {
         check: "hint queue",
         run: () =>

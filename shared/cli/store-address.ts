@@ -1,10 +1,14 @@
-import { SettingsError } from "../core/errors";
-import type { DatabaseSettings } from "../settings/settings";
+import type { DatabaseSettings, Settings } from "../settings/settings";
+import type { DatabaseAddress } from "../store/open-store";
 
-/** The address of the database. Throws SettingsError where the settings name a server and an identity instead. */
-export function requireUrl(database: DatabaseSettings): string {
-  if (database.kind === "url") return database.url;
-  throw new SettingsError([
-    "TASKGATE_SQL_SERVER: expected TASKGATE_DATABASE_URL or --db for this command, got a server and an identity",
-  ]);
+/** Where the store is, as the store takes it. */
+export function storeAddress(settings: Pick<Settings, "database" | "schema">): DatabaseAddress {
+  const { database, schema } = settings;
+  return { ...addressOf(database), schema };
+}
+
+function addressOf(database: DatabaseSettings): DatabaseAddress {
+  if (database.kind === "url") return { url: database.url };
+  const { server, database: name, clientId } = database;
+  return { identity: { server, database: name, clientId } };
 }

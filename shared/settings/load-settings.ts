@@ -61,6 +61,13 @@ export function loadSettings(environment: Environment = currentEnvironment()): S
       `TASKGATE_DEADLINE_MARGIN_MS: expected less than TASKGATE_FUNCTION_TIMEOUT_MS (${String(settings.functionTimeoutMs)}), got \`${String(settings.deadlineMarginMs)}\``,
     );
   }
+  const isSqlServer =
+    settings.database.kind === "identity" || settings.database.url.startsWith("mssql:");
+  if (isSqlServer && settings.schema !== "taskgate") {
+    reader.addProblem(
+      `TASKGATE_SCHEMA: expected taskgate on SQL Server, where the schema is always Taskgate, got \`${settings.schema}\``,
+    );
+  }
   if (settings.hintQueue === settings.ingestQueue) {
     reader.addProblem(
       `TASKGATE_INGEST_QUEUE: expected another queue than TASKGATE_HINT_QUEUE, got \`${settings.ingestQueue}\` for both`,

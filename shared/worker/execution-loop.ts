@@ -57,6 +57,8 @@ export interface LoopOptions {
 const scanHintMs = 1_000;
 /** How long handlers may take to heed their signal. */
 const abortGraceMs = 2_500;
+/** While handlers run, what they don't wake the loop for is seen after so long. */
+const idleLookMs = 250;
 /** Tokens that were denied are asked for again after so long, while there is a backlog. */
 const acquirePauseMs = 500;
 
@@ -526,13 +528,12 @@ export class ExecutionLoop implements Beating {
     });
   }
 
-  /** Looks again when the idle pause is over, or, at the end, whether the last handlers have settled. */
+  /** There is always a next look: when the idle pause is over, soon when nothing runs, at the latest after a quarter of a second. */
   #planIdleLook(): void {
-    const waitMs =
-      this.#end === null ? this.#idleUntilMs - this.#environment.clock.monotonicMs() : 250;
-    if (waitMs <= 0) return;
+    const idleMs = this.#idleUntilMs - this.#environment.clock.monotonicMs();
+    const leastMs = this.#end === null && this.#running.size === 0 ? 1 : idleLookMs;
     this.#cancelIdleLook?.();
-    this.#cancelIdleLook = this.#environment.timers.after(waitMs + 1, () => {
+    this.#cancelIdleLook = this.#environment.timers.after(Math.max(idleMs, leastMs), () => {
       this.#pump();
     });
   }

@@ -57,10 +57,8 @@ function expectProblem(problems: readonly Problem[], field: string): void {
 }
 
 function withField(good: unknown, name: string, value: unknown): unknown {
-  const input: Record<string, unknown> = { ...(good as Record<string, unknown>) };
-  if (value === missing) delete input[name];
-  else input[name] = value;
-  return input;
+  const others = Object.entries(good as object).filter(([member]) => member !== name);
+  return Object.fromEntries(value === missing ? others : [...others, [name, value]]);
 }
 
 /** `taskgate` with these words against the test's database. */

@@ -177,5 +177,14 @@ export const cliEntries: Readonly<Record<string, CliEntry>> = {
   pause: { args: ["known"], bad: [...badNames, longReason] },
   resume: { args: ["known"], bad: [...badNames, longReason] },
   doctor: { args: [], bad: [] },
-  migrate: { args: [], bad: [{ words: ["--grant", "nobody"], field: "--grant" }] },
+  migrate: {
+    args: [],
+    bad: [
+      "nobody",
+      "a:b",
+      ":01234567-89ab-cdef-0123-456789abcdef",
+      // Well-formed, but PostgreSQL has no such users.
+      "a:01234567-89ab-cdef-0123-456789abcdef",
+    ].map((word) => ({ words: ["--grant", word], field: "--grant" })),
+  },
 };

@@ -126,7 +126,7 @@ export async function callRoute(
     headers,
     body:
       jsonBody === undefined
-        ? JSON.parse(String(response.body))
+        ? JSON.parse(response.body as string)
         : JSON.parse(JSON.stringify(jsonBody)),
   };
 }

@@ -8,7 +8,7 @@ const root = join(__dirname, "../..");
 const read = (file: string): string => readFileSync(join(root, file), "utf8");
 const page = read("docs/reference/telemetry.md");
 /** First cells of table rows that are code: names of counters, distributions, spans and attributes. */
-const cells = [...page.matchAll(/^\| `([^`]+)` \|/gm)].map((match) => match[1] ?? "");
+const cells = [...page.matchAll(/^\| `([^`]+)`\s+\|/gm)].map((match) => match[1] ?? "");
 
 describe("the reference of telemetry", () => {
   it("has a row for every counter and distribution, and none for others", () => {

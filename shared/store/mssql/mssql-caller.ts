@@ -56,12 +56,11 @@ export class MssqlCaller implements ProcedureCaller {
       try {
         result = await body(transaction);
       } catch (error) {
-        await transaction.settle();
+        await transaction.end().catch(() => undefined);
         await rollBack(lease, inner);
         throw new BodyError(error);
       }
-      await transaction.settle();
-      transaction.assertOpen();
+      await transaction.end();
       await lease.run(() => inner.commit());
       return result;
     });
@@ -140,14 +139,14 @@ class MssqlTransaction implements StoreTransaction {
     });
   }
 
-  /** Waits for the statement that runs, whatever becomes of it. */
-  async settle(): Promise<void> {
+  /** Waits for the statements under way and takes no more. Throws what ended the transaction before its commit. */
+  async end(): Promise<void> {
     await this.#last.catch(() => undefined);
-  }
-
-  /** Throws what ended the transaction before its commit. */
-  assertOpen(): void {
-    if (this.#over !== null) throw this.#over;
+    const over = this.#over;
+    this.#over ??= new StoreContractError("The transaction is over: its body has returned", {
+      code: "TASKGATE_STORE_CONTEXT",
+    });
+    if (over !== null) throw over;
   }
 
   async #run<Result>(body: (driver: Driver) => Promise<Result>): Promise<Result> {
@@ -161,7 +160,7 @@ class MssqlTransaction implements StoreTransaction {
 
   async #runNow<Result>(body: (driver: Driver) => Promise<Result>): Promise<Result> {
     // After a rollback by the server the connection works on, and each statement would commit by itself.
-    this.assertOpen();
+    if (this.#over !== null) throw this.#over;
     const lease = this.#lease;
     if (lease === null && !(await isOpen(this.#inner)))
       throw (this.#over = transactionOver(undefined));
@@ -169,11 +168,11 @@ class MssqlTransaction implements StoreTransaction {
       const result = await (lease === null
         ? body(loadDriver())
         : lease.run(() => body(lease.driver)));
-      if (lease?.isInTransaction === false) this.#over = transactionOver(undefined);
+      if (lease?.isInTransaction === false) this.#over ??= transactionOver(undefined);
       return result;
     } catch (error) {
       if (lease !== null && isFatal(mapMssqlError(error, "undone"))) lease.discard();
-      if (lease?.isInTransaction === false) this.#over = transactionOver(error);
+      if (lease?.isInTransaction === false) this.#over ??= transactionOver(error);
       throw error;
     }
   }

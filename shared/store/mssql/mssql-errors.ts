@@ -198,22 +198,21 @@ function mapDriver(error: unknown, sent: Sent): TaskgateError {
       cause: error,
     });
   }
+  const what = code === "ETIMEOUT" ? "SQL Server didn't answer" : "SQL Server was lost";
   if (sent === "undone" || unsentCodes.has(code)) {
-    return new StoreUnavailableError(`The connection to SQL Server was lost: ${message}`, {
-      cause: error,
-    });
+    return new StoreUnavailableError(`${what}: ${message}`, { cause: error });
   }
-  return new StoreUncertainError(
-    `The connection to SQL Server was lost before the answer came: ${message}`,
-    { cause: error },
-  );
+  return new StoreUncertainError(`${what}, and what became of the call isn't known: ${message}`, {
+    cause: error,
+  });
 }
 
 function notReached(error: unknown, errors: readonly ServerError[]): TaskgateError {
   const code = codeOf(error);
   if (badValueCodes.has(code)) return mapDriver(error, "not sent");
-  const said = errors.map((entry) => ` ${describe(entry)}`).join(",");
-  return new StoreUnavailableError(`SQL Server can't be reached: ${messageOf(error)}${said}`, {
+  const numbers = [...new Set(errors.map((entry) => entry.number))].join(", ");
+  const said = numbers === "" ? "" : ` (${numbers})`;
+  return new StoreUnavailableError(`SQL Server can't be reached${said}: ${messageOf(error)}`, {
     cause: error,
   });
 }

@@ -141,6 +141,12 @@ function parseUrl(text: string): MssqlTarget {
       `Expected \`encrypt\` to be true or strict for ${server}, got \`false\`: the password and all data would travel in the clear. Where that is wanted add allowCleartext=true`,
     );
   }
+  const trust = readFlag("trustServerCertificate", options.get("trustServerCertificate"));
+  if (encrypt === "strict" && trust === true) {
+    throw new InvalidArgumentError(
+      "Expected no trustServerCertificate=true with encrypt=strict, which always checks the certificate",
+    );
+  }
   const instance = options.get("instance") ?? null;
   if (instance !== null && url.port !== "") {
     throw new InvalidArgumentError(
@@ -158,8 +164,7 @@ function parseUrl(text: string): MssqlTarget {
       password: decode("password", url.password),
     },
     encrypt,
-    trustServerCertificate:
-      readFlag("trustServerCertificate", options.get("trustServerCertificate")) ?? isLocal,
+    trustServerCertificate: trust ?? (isLocal && encrypt !== "strict"),
     certificateName: options.get("certificateName") ?? null,
     multiSubnetFailover:
       readFlag("multiSubnetFailover", options.get("multiSubnetFailover")) ?? false,

@@ -27,9 +27,12 @@ const closeTimeoutMs = 5_000;
 /** Ours come after the driver's time-outs, which end a call in a better way. */
 const graceMs = 1_000;
 
-/** The driver of this package; loading it takes a third of a second, so it waits for the first call. */
+let driver: Driver | undefined;
+
+/** The driver; loading it takes longer than all the rest, so it waits for the first call. */
 export function loadDriver(): Driver {
-  return createRequire(__filename)("mssql") as Driver;
+  driver ??= createRequire(__filename)("mssql") as Driver;
+  return driver;
 }
 
 /** A pool that opens at the first lease. */
@@ -37,7 +40,8 @@ export class MssqlPool {
   readonly #options: MssqlPoolOptions;
   readonly #target: MssqlTarget;
   readonly #connections = new Set<Connection>();
-  readonly #lent = new Set<Connection>();
+  /** Lent now, or closed while they were: whoever had them knows what became of them. */
+  readonly #lent = new WeakSet<Connection>();
   #opening: Promise<Mssql.ConnectionPool> | undefined;
   #isClosed = false;
 
@@ -51,8 +55,7 @@ export class MssqlPool {
   async lease(): Promise<Lease> {
     if (this.#isClosed) throw new StoreUnavailableError("The store is closed");
     const pool = await this.#open();
-    // `pool.acquire` of mssql does the same, but tells the pool's error listener as well.
-    const connection = await pool.pool.acquire().promise;
+    const connection = await this.#acquire(pool);
     this.#lent.add(connection);
     return new Lease({
       driver: loadDriver(),
@@ -78,6 +81,21 @@ export class MssqlPool {
     }
   }
 
+  async #acquire(pool: Mssql.ConnectionPool): Promise<Connection> {
+    try {
+      // `pool.acquire` of mssql does the same, but tells the pool's error listener as well.
+      return await pool.pool.acquire().promise;
+    } catch (error) {
+      // The pool's own time-out is the only error without a code: connecting fails with one of the driver's.
+      if (!(error instanceof Error) || "code" in error) throw error;
+      const { connectionsMax, connectTimeoutMs } = this.#options;
+      throw new StoreUnavailableError(
+        `No connection to SQL Server got free within ${String(connectTimeoutMs)} ms; this process has at most ${String(connectionsMax)}`,
+        { cause: error },
+      );
+    }
+  }
+
   #open(): Promise<Mssql.ConnectionPool> {
     this.#opening ??= this.#connect().catch((error: unknown) => {
       this.#opening = undefined;
@@ -87,8 +105,8 @@ export class MssqlPool {
   }
 
   async #connect(): Promise<Mssql.ConnectionPool> {
-    const driver = loadDriver();
-    const pool = new driver.ConnectionPool({
+    const { ConnectionPool } = loadDriver();
+    const pool = new ConnectionPool({
       ...toDriverConfig(this.#target, this.#options),
       ...signInOf(this.#target),
       beforeConnect: (connection) => {
@@ -196,7 +214,7 @@ export class Lease {
   /** Gives the connection back. One with an open transaction is closed: its locks must not wait for the next user. */
   release(): void {
     if (this.isInTransaction) this.discard();
-    this.#parts.onRelease();
+    if (!this.#parts.connection.closed) this.#parts.onRelease();
     // A pool that was closed has no inner one any more, whatever the types say.
     const inner = this.#parts.pool.pool as Mssql.ConnectionPool["pool"] | null;
     inner?.release(this.#parts.connection);

@@ -115,6 +115,12 @@ describe("the two ways to a database", () => {
     expect(problemsOf({ TASKGATE_DATABASE_URL: address })).toEqual([]);
   });
 
+  test("another schema is for PostgreSQL only", () => {
+    const schema = { TASKGATE_SCHEMA: "other" };
+    expect(problemsOf({ ...minimal, ...schema })).toEqual([]);
+    expect(problemsOf({ ...identity, ...schema })[0]).toContain("expected taskgate on SQL Server");
+  });
+
   test("a bad address is not shown: it may hold a password", () => {
     const [problem] = problemsOf({ TASKGATE_DATABASE_URL: "mysql://root:secret@h/d" });
     expect(problem).toContain("a value of 23 characters that is not shown");

@@ -4,7 +4,8 @@
 --         @Result: JSON object or array, at most 65536 bytes of UTF-8, or null
 -- Out:    Status: done | again (this claim was completed before) | fenced: roll back;
 --         Woken: JSON array of other definitions that got ready tasks, or null
--- Raises: 50413 result too large; 1222 locked for longer than 2 s. An error dooms the user's transaction
+-- Raises: 50413, 50422 a result that is too large or isn't the text of a JSON object or array; 1222 locked for longer than 2 s.
+--         An error dooms the user's transaction
 -- Locks:  TaskExecution (own), Task, Dedupe, TaskGroup: held until the user's commit. Joins the caller's transaction;
 --         without one it makes its own
 -- Isolation: of two completions of one claim the second waits for the execution's row and then finds the archive
@@ -28,6 +29,11 @@ BEGIN
   BEGIN
     SET @vMessage = N'result: expected at most 65536 bytes (' + CONVERT(nvarchar(20), @vBytes) + N')';
     THROW 50413, @vMessage, 1;
+  END;
+  IF @Result IS NOT NULL AND (ISJSON(@Result) <> 1 OR LEFT(LTRIM(@Result), 1) NOT IN (N'{', N'['))
+  BEGIN
+    SET @vMessage = N'result: expected the text of a JSON object or array (' + REPLACE(LEFT(@Result, 100), N'%', N'%%') + N')';
+    THROW 50422, @vMessage, 1;
   END;
   BEGIN TRY
     -- Settings first, with nothing locked, in two statements: a reader that holds one row must not wait for the other.

@@ -40,7 +40,7 @@ BEGIN
     Kind nvarchar(200) COLLATE Latin1_General_100_BIN2 NULL, Priority smallint NULL,
     GroupKey nvarchar(200) COLLATE Latin1_General_100_BIN2 NULL, Scope int NOT NULL, RunAt datetime2(3) NULL,
     DedupeKey nvarchar(200) COLLATE Latin1_General_100_BIN2 NULL, DedupeMs bigint NULL, TraceParent nvarchar(55) NULL,
-    Problem nvarchar(1000) NULL, IsNew bit NOT NULL, GroupId int NULL,
+    Unreadable nvarchar(400) NULL, Problem nvarchar(1000) NULL, IsNew bit NOT NULL, GroupId int NULL,
     Place tinyint NOT NULL, Slot smallint NULL); -- place 1 ready, 2 ready with a slot, 3 waiting, 4 scheduled
   DECLARE @vId TABLE (Ord int NOT NULL PRIMARY KEY CLUSTERED, TaskId bigint NOT NULL);
   DECLARE @vKey TABLE (
@@ -83,51 +83,72 @@ BEGIN
   END;
 
   BEGIN TRY
-    -- 2. The entries, with the first problem found. Nothing is locked yet, and a repeat was found sound the first time.
+    -- 2. The entries, with the first problem found; those that can't even be read come first. Nothing is locked yet, and a repeat was found sound the first time.
     INSERT INTO @vTask (
-      Ord, Payload, Kind, Priority, GroupKey, Scope, RunAt, DedupeKey, DedupeMs, TraceParent, Problem, IsNew, Place)
+      Ord, Payload, Kind, Priority, GroupKey, Scope, RunAt, DedupeKey, DedupeMs, TraceParent, Unreadable, Problem, IsNew, Place)
     SELECT CONVERT(int, j.[key]), x.Payload, COALESCE(LEFT(v.Kind, 200), @vName),
-           CASE WHEN v.Priority BETWEEN -32768 AND 32767 THEN v.Priority ELSE 100 END, LEFT(v.GroupKey, 200),
+           CASE WHEN x.Priority BETWEEN -32768 AND 32767 THEN x.Priority ELSE 100 END, LEFT(v.GroupKey, 200),
            CASE WHEN v.GroupScope COLLATE Latin1_General_100_BIN2 = N'global' THEN 0 ELSE @vDefinition END,
-           CASE WHEN x.RunAt > @vNow THEN x.RunAt END, LEFT(v.DedupeKey, 200), v.DedupeMs, LEFT(v.Trace, 55),
+           CASE WHEN x.RunAt > @vNow THEN x.RunAt END, LEFT(v.DedupeKey, 200), x.DedupeMs, LEFT(v.Trace, 55),
            CASE
-             WHEN j.[type] <> 5 THEN N'expected an object'
+             WHEN j.[type] <> 5 THEN N''
+             WHEN x.Bytes <= 65536 AND ISJSON(N'[' + x.Payload + N']') <> 1
+               THEN N'payload: expected the text of a JSON object or array (' + LEFT(x.Payload, 100) + N')'
+             WHEN v.Priority IS NOT NULL AND x.Priority IS NULL
+               THEN N'priority: expected a whole number (' + LEFT(v.Priority, 100) + N')'
+             WHEN v.RunInMs IS NOT NULL AND x.RunInMs IS NULL
+               THEN N'runInMs: expected a whole number (' + LEFT(v.RunInMs, 100) + N')'
+             WHEN v.DedupeMs IS NOT NULL AND x.DedupeMs IS NULL
+               THEN N'dedupeMs: expected a whole number (' + LEFT(v.DedupeMs, 100) + N')'
+             WHEN v.RunAt IS NOT NULL AND x.At IS NULL THEN N'runAt: expected an ISO-8601 instant (' + LEFT(v.RunAt, 100) + N')' END,
+           CASE
              WHEN x.Bytes > 65536 THEN N'payload: expected at most 65536 bytes (' + CONVERT(nvarchar(20), x.Bytes) + N')'
              WHEN x.Payload IS NOT NULL AND (ISJSON(x.Payload) <> 1 OR LEFT(LTRIM(x.Payload), 1) NOT IN (N'{', N'['))
                THEN N'payload: expected the text of a JSON object or array (' + LEFT(x.Payload, 100) + N')'
              WHEN DATALENGTH(v.Kind) NOT BETWEEN 2 AND 400 OR DATALENGTH(v.Kind) <> DATALENGTH(LTRIM(RTRIM(v.Kind)))
                THEN N'kind: expected 1..200 characters without blanks at either end (' + LEFT(v.Kind, 220) + N')'
-             WHEN v.Priority NOT BETWEEN -32768 AND 32767
-               THEN N'priority: expected -32768..32767 (' + CONVERT(nvarchar(11), v.Priority) + N')'
+             WHEN x.Priority NOT BETWEEN -32768 AND 32767
+               THEN N'priority: expected -32768..32767 (' + CONVERT(nvarchar(11), x.Priority) + N')'
              WHEN DATALENGTH(v.GroupKey) NOT BETWEEN 2 AND 400 OR DATALENGTH(v.GroupKey) <> DATALENGTH(LTRIM(RTRIM(v.GroupKey)))
                THEN N'group: expected 1..200 characters without blanks at either end (' + LEFT(v.GroupKey, 220) + N')'
              WHEN v.GroupScope COLLATE Latin1_General_100_BIN2 NOT IN (N'definition', N'global')
                THEN N'groupScope: expected definition or global (' + LEFT(v.GroupScope, 220) + N')'
-             WHEN v.RunInMs NOT BETWEEN 0 AND 3153600000000
-               THEN N'runInMs: expected 0..3153600000000 (' + CONVERT(nvarchar(20), v.RunInMs) + N')'
+             WHEN x.RunInMs NOT BETWEEN 0 AND 3153600000000
+               THEN N'runInMs: expected 0..3153600000000 (' + CONVERT(nvarchar(20), x.RunInMs) + N')'
              WHEN v.RunInMs IS NOT NULL AND v.RunAt IS NOT NULL THEN N'runAt: expected either runAt or runInMs, not both'
-             WHEN v.RunAt IS NOT NULL AND x.RunAt IS NULL THEN N'runAt: expected ISO-8601 (' + LEFT(v.RunAt, 100) + N')'
              WHEN DATALENGTH(v.DedupeKey) NOT BETWEEN 2 AND 400
                OR DATALENGTH(v.DedupeKey) <> DATALENGTH(LTRIM(RTRIM(v.DedupeKey)))
                THEN N'dedupeKey: expected 1..200 characters without blanks at either end (' + LEFT(v.DedupeKey, 220) + N')'
-             WHEN v.DedupeMs NOT BETWEEN 1 AND 3153600000000
-               THEN N'dedupeMs: expected 1..3153600000000 (' + CONVERT(nvarchar(20), v.DedupeMs) + N')'
+             WHEN x.DedupeMs NOT BETWEEN 1 AND 3153600000000
+               THEN N'dedupeMs: expected 1..3153600000000 (' + CONVERT(nvarchar(20), x.DedupeMs) + N')'
              WHEN DATALENGTH(v.Trace) > 110 THEN N'trace: expected at most 55 characters (' + LEFT(v.Trace, 100) + N')'
            END, 1, 1
     FROM OPENJSON(@Tasks) AS j
     OUTER APPLY OPENJSON(CASE j.[type] WHEN 5 THEN j.[value] END) WITH (
       PayloadText nvarchar(max) N'$.payload', PayloadJson nvarchar(max) N'$.payload' AS JSON, Kind nvarchar(max) N'$.kind',
-      Priority int N'$.priority', GroupKey nvarchar(max) N'$.group', GroupScope nvarchar(max) N'$.groupScope',
-      RunInMs bigint N'$.runInMs', RunAt nvarchar(max) N'$.runAt', DedupeKey nvarchar(max) N'$.dedupeKey',
-      DedupeMs bigint N'$.dedupeMs', Trace nvarchar(max) N'$.trace') AS v
+      Priority nvarchar(max) N'$.priority', GroupKey nvarchar(max) N'$.group', GroupScope nvarchar(max) N'$.groupScope',
+      RunInMs nvarchar(max) N'$.runInMs', RunAt nvarchar(max) N'$.runAt', DedupeKey nvarchar(max) N'$.dedupeKey',
+      DedupeMs nvarchar(max) N'$.dedupeMs', Trace nvarchar(max) N'$.trace') AS v
     CROSS APPLY (
       SELECT COALESCE(v.PayloadText, v.PayloadJson) AS Payload,
              DATALENGTH(CONVERT(varchar(max), COALESCE(v.PayloadText, v.PayloadJson) COLLATE Latin1_General_100_BIN2_UTF8)) AS Bytes,
+             n.Priority, n.RunInMs, n.DedupeMs, n.At,
              CASE
-               WHEN v.RunAt IS NOT NULL THEN CONVERT(datetime2(3), TRY_CONVERT(datetimeoffset(3), v.RunAt), 1) -- style 1: as UTC
-               WHEN v.RunInMs BETWEEN 0 AND 3153600000000
-                 THEN DATEADD(MILLISECOND, CONVERT(int, v.RunInMs % 86400000),
-                              DATEADD(DAY, CONVERT(int, v.RunInMs / 86400000), @vNow)) END AS RunAt) AS x;
+               WHEN v.RunAt IS NOT NULL THEN n.At
+               WHEN n.RunInMs BETWEEN 0 AND 3153600000000
+                 THEN DATEADD(MILLISECOND, CONVERT(int, n.RunInMs % 86400000),
+                              DATEADD(DAY, CONVERT(int, n.RunInMs / 86400000), @vNow)) END AS RunAt
+      FROM (
+        -- An empty text would convert to 0; what can't be converted is null, and found out above.
+        SELECT TRY_CONVERT(int, NULLIF(v.Priority, N'')) AS Priority, TRY_CONVERT(bigint, NULLIF(v.RunInMs, N'')) AS RunInMs,
+               TRY_CONVERT(bigint, NULLIF(v.DedupeMs, N'')) AS DedupeMs,
+               CONVERT(datetime2(3), TRY_CONVERT(datetimeoffset(3), v.RunAt), 1) AS At) AS n) AS x; -- style 1: as UTC
+    SELECT TOP (1) @vMessage = CASE DATALENGTH(t.Unreadable)
+             WHEN 0 THEN N'tasks: expected a JSON array of objects (' + REPLACE(LEFT(@Tasks, 100), N'%', N'%%') + N')'
+             ELSE N'tasks[' + CONVERT(nvarchar(11), t.Ord) + N'].' + REPLACE(t.Unreadable, N'%', N'%%') END
+    FROM @vTask AS t WHERE t.Unreadable IS NOT NULL
+    ORDER BY CASE DATALENGTH(t.Unreadable) WHEN 0 THEN 1 ELSE 0 END, t.Ord;
+    IF @vMessage IS NOT NULL THROW 50422, @vMessage, 1;
     SELECT TOP (1) @vMessage = N'tasks[' + CONVERT(nvarchar(11), t.Ord) + N'].' + REPLACE(t.Problem, N'%', N'%%')
     FROM @vTask AS t WHERE t.Problem IS NOT NULL ORDER BY t.Ord;
     IF @vMessage IS NOT NULL THROW 50422, @vMessage, 1;

@@ -28,9 +28,8 @@ BEGIN
   DECLARE @vFailure TABLE (
     Ord int NOT NULL PRIMARY KEY CLUSTERED, TaskId bigint NULL, Fence bigint NULL,
     How nvarchar(220) COLLATE Latin1_General_100_BIN2 NULL, Error nvarchar(4000) NULL, RetryInMs bigint NULL, DurationMs int NULL,
-    [Checkpoint] nvarchar(max) NULL, Problem nvarchar(400) NULL, IsTooLarge bit NOT NULL,
-    IsHeld bit NOT NULL, Ordinal int NULL, ClaimedAt datetime2(3) NULL, Outcome nvarchar(20) NULL, WaitMs bigint NULL,
-    GroupId int NULL);
+    [Checkpoint] nvarchar(max) NULL, Problem nvarchar(400) NULL, IsHeld bit NOT NULL, Ordinal int NULL,
+    ClaimedAt datetime2(3) NULL, Outcome nvarchar(20) NULL, WaitMs bigint NULL, GroupId int NULL);
   DECLARE @vHeld TABLE (
     TaskId bigint NOT NULL PRIMARY KEY CLUSTERED, Fence bigint NOT NULL, Ordinal int NOT NULL, ClaimedAt datetime2(3) NOT NULL);
   DECLARE @vTask TABLE (
@@ -38,7 +37,7 @@ BEGIN
   DECLARE @vEnded Taskgate.EndedTaskList, @vReleased Taskgate.GroupedTaskList;
 
   IF ISJSON(@Failures) = 1 AND LEFT(LTRIM(@Failures), 1) = N'['
-    INSERT INTO @vFailure (Ord, TaskId, Fence, How, Error, RetryInMs, DurationMs, [Checkpoint], Problem, IsTooLarge, IsHeld)
+    INSERT INTO @vFailure (Ord, TaskId, Fence, How, Error, RetryInMs, DurationMs, [Checkpoint], Problem, IsHeld)
     SELECT CONVERT(int, j.[key]), v.TaskId, v.Fence, LEFT(v.How, 220), LEFT(v.Error, 4000), v.RetryInMs, v.DurationMs,
            x.[Checkpoint],
            CASE
@@ -46,9 +45,10 @@ BEGIN
                THEN N'failures.as: expected failed, dead, cancelled or continued (' + COALESCE(LEFT(v.How, 220), N'<NULL>') + N')'
              WHEN v.RetryInMs NOT BETWEEN 0 AND 2592000000
                THEN N'failures.retryInMs: expected 0..2592000000 (' + CONVERT(nvarchar(20), v.RetryInMs) + N')'
+             WHEN x.[Checkpoint] IS NOT NULL AND y.Items <> 1
+               THEN N'failures.checkpoint: expected JSON text (' + LEFT(x.[Checkpoint], 100) + N')'
              WHEN x.Bytes > 65536
-               THEN N'failures.checkpoint: expected at most 65536 bytes (' + CONVERT(nvarchar(20), x.Bytes) + N')' END,
-           CASE WHEN x.Bytes > 65536 THEN 1 ELSE 0 END, 0
+               THEN N'failures.checkpoint: expected at most 65536 bytes (' + CONVERT(nvarchar(20), x.Bytes) + N')' END, 0
     FROM OPENJSON(@Failures) AS j
     OUTER APPLY OPENJSON(CASE j.[type] WHEN 5 THEN j.[value] END) WITH ( -- what isn't an object has no `as`
       TaskId bigint N'$.task', Fence bigint N'$.fence', How nvarchar(max) N'$.as', Error nvarchar(max) N'$.error',
@@ -57,7 +57,10 @@ BEGIN
     CROSS APPLY (
       SELECT COALESCE(v.CheckpointText, v.CheckpointJson) AS [Checkpoint],
              DATALENGTH(CONVERT(varchar(max), COALESCE(v.CheckpointText, v.CheckpointJson) COLLATE Latin1_General_100_BIN2_UTF8))
-               AS Bytes) AS x;
+               AS Bytes) AS x
+    CROSS APPLY ( -- ISJSON knows objects and arrays only: in brackets, any JSON text is an array of one
+      SELECT COUNT(*) AS Items
+      FROM OPENJSON(CASE ISJSON(N'[' + x.[Checkpoint] + N']') WHEN 1 THEN N'[' + x.[Checkpoint] + N']' END) AS k) AS y;
   IF (SELECT COUNT(*) FROM @vFailure AS f) NOT BETWEEN 1 AND 1000
     THROW 50422, N'failures: expected a JSON array of 1..1000 entries', 1;
 
@@ -83,7 +86,8 @@ BEGIN
     END;
     ELSE
     BEGIN
-      SELECT TOP (1) @vMessage = REPLACE(f.Problem, N'%', N'%%'), @vNumber = CASE f.IsTooLarge WHEN 1 THEN 50413 ELSE 50422 END
+      SELECT TOP (1) @vMessage = REPLACE(f.Problem, N'%', N'%%'),
+             @vNumber = CASE WHEN f.Problem LIKE N'%: expected at most%' THEN 50413 ELSE 50422 END
       FROM @vFailure AS f
       WHERE f.Problem IS NOT NULL
       ORDER BY f.TaskId, f.Ord;

@@ -30,6 +30,7 @@ BEGIN
   DECLARE @vTask TABLE (
     TaskId bigint NOT NULL PRIMARY KEY CLUSTERED, TaskDefinitionId int NOT NULL, Priority smallint NOT NULL, Rank bigint NOT NULL,
     LostCount smallint NOT NULL, IsCancelled bit NOT NULL, IsOver bit NOT NULL);
+  DECLARE @vOver TABLE (TaskId bigint NOT NULL PRIMARY KEY CLUSTERED, TaskExecutionId bigint NOT NULL);
   DECLARE @vWoken TABLE (TaskDefinitionId int NOT NULL PRIMARY KEY CLUSTERED);
   DECLARE @vEnded Taskgate.EndedTaskList, @vReleased Taskgate.GroupedTaskList;
 
@@ -102,14 +103,23 @@ BEGIN
           INSERT INTO @vEnded (TaskId, Fence, Outcome)
           SELECT t.TaskId, c.Fence, CASE t.IsCancelled WHEN 1 THEN 12 ELSE 11 END
           FROM @vTask AS t INNER JOIN @vClaim AS c ON c.TaskId = t.TaskId WHERE t.IsOver = 1;
+          INSERT INTO @vOver (TaskId, TaskExecutionId)
+          SELECT t.TaskId, @vExecution FROM @vTask AS t WHERE t.IsOver = 1;
         END;
       END;
       SELECT @vExecution = MIN(c.TaskExecutionId) FROM @vCandidate AS c WHERE c.TaskExecutionId > @vExecution;
     END;
     SELECT @vDead = COUNT(*) FROM @vEnded AS e;
     IF @vDead > 0 -- after the loop: each lock level once, ascending
+    BEGIN
       EXEC Taskgate._EndTasks @Ended = @vEnded, @TaskExecutionId = NULL, @Now = @vNow, @Released = @vReleased,
         @oWoken = @vWokenIds OUTPUT, @Retention = @vRetention;
+      UPDATE a
+      SET TaskExecutionId = o.TaskExecutionId -- _EndTasks knows one execution; here each task has its own
+      FROM @vOver AS o
+      INNER JOIN Taskgate.Archive AS a WITH (ROWLOCK, UPDLOCK) ON a.TaskId = o.TaskId -- our own new rows
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+    END;
     COMMIT TRANSACTION;
   END TRY
   BEGIN CATCH

@@ -16,8 +16,8 @@
 --         Surplus: tokens held by all above the limit: call ReleaseSurplus when some are idle
 --         NextDueMs bigint: until the next scheduled task, when fewer were claimed than wanted
 --         Woken: JSON array of other definitions that got ready tasks, or null
--- Raises: 50409 a call number older than the last; 50422 want out of range, lists of unequal length;
---         50490 inside a transaction; 1222 locked for longer than 2 s
+-- Raises: 50409 a call number older than the last; 50413, 50422 a bad result; 50422 want or call number out of range, a task twice
+--         in the list, lists of unequal length; 50490 inside a transaction; 1222 locked for longer than 2 s
 -- Locks:  TaskExecution (own), Task, Dedupe, TaskGroup ascending; then Scheduled and TaskGroup by skip, Ready by skip
 -- Isolation: of two calls of one execution the second waits for the row, then answers `again` or goes on with the next number.
 --         Two executions delete different Ready rows, as each skips what the other holds. The definition is read before
@@ -77,6 +77,11 @@ BEGIN
       OR (@DoneDurationsMs IS NOT NULL AND @vDoneCount <> (SELECT COUNT(*) FROM @vPart AS p WHERE p.Part = 3))
     BEGIN
       SET @vMessage = N'done_fences: expected as many as done_task_ids (' + CONVERT(nvarchar(11), @vDoneCount) + N')';
+      THROW 50422, @vMessage, 1;
+    END;
+    IF @CallNumber IS NULL OR @CallNumber < 1
+    BEGIN
+      SET @vMessage = N'call_number: expected 1 or more (' + COALESCE(CONVERT(nvarchar(20), @CallNumber), N'<NULL>') + N')';
       THROW 50422, @vMessage, 1;
     END;
 
@@ -157,17 +162,21 @@ BEGIN
           -- 2. What is done leaves.
           IF @vDoneCount > 0
           BEGIN
+            IF (SELECT COUNT(*) FROM (SELECT DISTINCT CONVERT(bigint, i.Item) AS TaskId FROM @vPart AS i WHERE i.Part = 1) AS d) < @vDoneCount
+            BEGIN
+              SELECT @vMessage = N'done_task_ids: expected each task once ('
+                       + LEFT(STRING_AGG(i.Item, N',') WITHIN GROUP (ORDER BY i.Ord), 200) + N')'
+              FROM @vPart AS i WHERE i.Part = 1;
+              THROW 50422, @vMessage, 1;
+            END;
             INSERT INTO @vEnded (TaskId, Fence, Outcome, DurationMs, Result)
-            SELECT a.TaskId, a.Fence, 10, CONVERT(int, m.Item), r.Item
-            FROM (
-              SELECT h.TaskId, h.Fence, i.Ord, ROW_NUMBER() OVER (PARTITION BY h.TaskId ORDER BY i.Ord) AS K -- told twice: once
-              FROM @vPart AS i
-              INNER JOIN @vPart AS f ON f.Part = 2 AND f.Ord = i.Ord
-              INNER JOIN @vHeld AS h ON h.TaskId = CONVERT(bigint, i.Item) AND h.Fence = CONVERT(bigint, f.Item)
-              WHERE i.Part = 1) AS a
-            LEFT JOIN @vPart AS m ON m.Part = 3 AND m.Ord = a.Ord
-            LEFT JOIN @vPart AS r ON r.Part = 4 AND r.Ord = a.Ord
-            WHERE a.K = 1;
+            SELECT h.TaskId, h.Fence, 10, CONVERT(int, m.Item), r.Item
+            FROM @vPart AS i
+            INNER JOIN @vPart AS f ON f.Part = 2 AND f.Ord = i.Ord
+            INNER JOIN @vHeld AS h ON h.TaskId = CONVERT(bigint, i.Item) AND h.Fence = CONVERT(bigint, f.Item)
+            LEFT JOIN @vPart AS m ON m.Part = 3 AND m.Ord = i.Ord
+            LEFT JOIN @vPart AS r ON r.Part = 4 AND r.Ord = i.Ord
+            WHERE i.Part = 1;
             SELECT @vRefused = STRING_AGG(i.Item, N',') WITHIN GROUP (ORDER BY i.Ord)
             FROM @vPart AS i
             WHERE i.Part = 1 AND NOT EXISTS (SELECT 1 FROM @vEnded AS e WHERE e.TaskId = CONVERT(bigint, i.Item));
@@ -293,7 +302,6 @@ BEGIN
             BEGIN
               SET @vStatus = N'claimed';
               SET @vFence = NEXT VALUE FOR Taskgate.FenceSequence;
-              SELECT @vLastPriority = c.Priority, @vLastRank = c.Rank FROM @vClaimed AS c WHERE c.Ordinal = @vCount;
               SET @vStarted = @vTokenCount - (@vHeldCount - @vSpareCount);
               SET @vStarted = CASE WHEN @vStarted < 0 THEN 0 WHEN @vStarted > @vCount THEN @vCount ELSE @vStarted END;
               INSERT INTO Taskgate.Claim (TaskExecutionId, Fence, Ordinal, TaskId, ClaimedAt, IsSpare)
@@ -312,6 +320,7 @@ BEGIN
 
         -- 4. What the worker needs of its tasks. Own statement: it sees all that was committed before they were taken.
         IF EXISTS (SELECT 1 FROM @vClaimed AS c)
+        BEGIN
           SELECT @vTaskIds = STRING_AGG(CONVERT(nvarchar(max), t.TaskId), N',') WITHIN GROUP (ORDER BY c.Ordinal),
                  @vKinds = N'[' + STRING_AGG(CONVERT(nvarchar(max), N'"' + STRING_ESCAPE(t.Kind, 'json') + N'"'), N',')
                    WITHIN GROUP (ORDER BY c.Ordinal) + N']',
@@ -332,6 +341,12 @@ BEGIN
             SELECT CASE WHEN t.[Checkpoint] IS NOT NULL OR t.TraceParent IS NOT NULL OR t.GroupId IS NOT NULL
                           OR t.CancelRequested = 1 OR t.Build > @vBuild THEN 1 ELSE 0 END AS HasExtras) AS n
           OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+          SELECT TOP (1) @vLastPriority = t.Priority, @vLastRank = t.Rank
+          FROM @vClaimed AS c
+          INNER JOIN Taskgate.Task AS t ON t.TaskId = c.TaskId
+          ORDER BY c.Ordinal DESC
+          OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek
+        END;
       END;
       COMMIT TRANSACTION;
     END;

@@ -5,7 +5,7 @@
 --         @Retention: JSON array of {id, done, dead}: RetainDoneMs and RetainDeadMs of the definitions, read before an execution's
 --         row was locked; null: read here, for a caller who holds the definition's row or no execution's
 -- Out:    @oWoken: JSON array of ids of definitions that got ready tasks by hand-over, '[]' when none did
--- Raises: -
+-- Raises: 50413, 50422 a result that is too large or isn't the text of a JSON object or array
 -- Locks:  Task (only the claim's owner gets here), Dedupe in key order, then groups ascending, all in one go.
 --         Joins the caller's transaction
 -- Isolation: a key that somebody replaces because its window is over isn't locked here: it is recognised by a plain read.
@@ -19,6 +19,7 @@ AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+  DECLARE @vMessage nvarchar(2048), @vNumber int;
   DECLARE @vRetention TABLE (
     TaskDefinitionId int NOT NULL PRIMARY KEY CLUSTERED, DoneMs bigint NOT NULL, DeadMs bigint NOT NULL);
   DECLARE @vGone TABLE (
@@ -30,6 +31,18 @@ BEGIN
   DECLARE @vLeaving Taskgate.GroupedTaskList;
 
   SET @oWoken = N'[]';
+  -- Readers join and parse results.
+  SELECT TOP (1)
+         @vNumber = CASE WHEN x.Bytes > 65536 THEN 50413 ELSE 50422 END,
+         @vMessage = CASE WHEN x.Bytes > 65536 THEN N'result: expected at most 65536 bytes (' + CONVERT(nvarchar(20), x.Bytes) + N')'
+                     ELSE N'result: expected the text of a JSON object or array ('
+                       + REPLACE(LEFT(e.Result, 100), N'%', N'%%') + N')' END
+  FROM @Ended AS e
+  CROSS APPLY (SELECT DATALENGTH(CONVERT(varchar(max), e.Result COLLATE Latin1_General_100_BIN2_UTF8)) AS Bytes) AS x
+  WHERE e.Result IS NOT NULL
+    AND (x.Bytes > 65536 OR ISJSON(e.Result) <> 1 OR LEFT(LTRIM(e.Result), 1) NOT IN (N'{', N'['))
+  ORDER BY e.TaskId;
+  IF @vMessage IS NOT NULL THROW @vNumber, @vMessage, 1;
   IF @Retention IS NOT NULL
     INSERT INTO @vRetention (TaskDefinitionId, DoneMs, DeadMs)
     SELECT v.TaskDefinitionId, v.DoneMs, v.DeadMs
