@@ -16,10 +16,7 @@ export const statusCommand: Command = {
     report(context, status, () => {
       const { totals } = status;
       const { settings, origin } = context.target();
-      const due =
-        status.nextDueMs === null
-          ? "nothing scheduled"
-          : `next due in ${showDuration(status.nextDueMs)}`;
+      const due = describeDue(status.nextDueMs);
       const expired =
         status.expired === 0 ? "" : `, ${String(status.expired)} executions past their lease`;
       const lines = [
@@ -33,3 +30,8 @@ export const statusCommand: Command = {
     return exitCodes.ok;
   },
 };
+
+function describeDue(nextDueMs: number | null): string {
+  if (nextDueMs === null) return "nothing scheduled";
+  return nextDueMs === 0 ? "some are due now" : `next due in ${showDuration(nextDueMs)}`;
+}

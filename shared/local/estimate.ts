@@ -2,10 +2,10 @@
 
 interface Sample {
   readonly atMs: number;
-  readonly finished: number;
+  readonly share: number;
 }
 
-/** Long enough to see several blocks end, short enough to follow a changed limit. */
+/** Long enough to see several tasks end, short enough to follow a changed limit. */
 const windowMs = 10_000;
 /** Before that a guess says nothing. */
 const observedMinMs = 2_500;
@@ -14,25 +14,25 @@ const observedMinMs = 2_500;
 export class Estimate {
   readonly #samples: Sample[] = [];
 
-  /** Notes how much was finished at an instant (monotonic). */
-  note(atMs: number, finished: number): void {
+  /** Notes which share (0..1) of the work was done at an instant (monotonic). */
+  note(atMs: number, share: number): void {
     const last = this.#samples.at(-1);
-    // Less than before: a new run over the same tables.
-    if (last !== undefined && finished < last.finished) this.#samples.length = 0;
-    this.#samples.push({ atMs, finished });
+    // Less than before: more work has come.
+    if (last !== undefined && share < last.share) this.#samples.length = 0;
+    this.#samples.push({ atMs, share });
     while (this.#samples.length > 2 && atMs - (this.#samples[1]?.atMs ?? atMs) >= windowMs) {
       this.#samples.shift();
     }
   }
 
-  /** Milliseconds until `total` are finished; null: nothing to go by. */
-  leftMs(total: number): number | null {
+  /** Milliseconds until all is done; null: nothing to go by. */
+  leftMs(): number | null {
     const first = this.#samples[0];
     const last = this.#samples.at(-1);
     if (first === undefined || last === undefined) return null;
     const passedMs = last.atMs - first.atMs;
-    const gained = last.finished - first.finished;
+    const gained = last.share - first.share;
     if (passedMs < observedMinMs || gained <= 0) return null;
-    return ((total - last.finished) * passedMs) / gained;
+    return ((1 - last.share) * passedMs) / gained;
   }
 }

@@ -2,6 +2,7 @@ import { formatDuration } from "../core/duration";
 import type { Limit } from "../ports/task-store";
 import { realClock, sleep } from "../platform/real-clock";
 import { Estimate } from "./estimate";
+import { shareOf } from "./live-frame";
 import type { LiveState } from "./live-frame";
 import { LiveView } from "./live-view";
 import type { LiveKeys } from "./live-view";
@@ -129,16 +130,16 @@ class Follower {
 
   #draw(progress: Progress, elapsedMs: number): void {
     const { run } = this.#options;
-    const { finished, total, isKnown } = progress.paced;
     const paced = progress.definitions.find(({ name }) => name === run.sample.pacedDefinition);
     this.#limit = paced?.limit ?? null;
-    this.#estimate.note(elapsedMs, finished);
+    const share = shareOf(progress);
+    if (share !== null) this.#estimate.note(elapsedMs, share);
     const nowMs = realClock.monotonicMs();
     const state: LiveState = {
       title: run.sample.title,
       progress,
       elapsedMs,
-      leftMs: isKnown && finished < total ? this.#estimate.leftMs(total) : null,
+      leftMs: share === null ? null : this.#estimate.leftMs(),
       pageUrl: pageOf(run),
       lastLine: run.log.last(),
       notice: this.#notice !== null && nowMs < this.#notice.untilMs ? this.#notice.text : null,

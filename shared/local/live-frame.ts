@@ -67,11 +67,17 @@ function drawProgress(state: LiveState, size: FrameSize, theme: Theme): string[]
   ];
 }
 
-/** Part of the work that is done, as far as it is known; 1 only when everything has ended. */
-export function shareOf({ paced, isSettled }: Progress): number | null {
+/**
+ * Part of the work that is done, as far as it is known; 1 only when everything has ended. Half of it is the paced
+ * definition's share, half that of all others, whose number grows with the paced tasks that have ended.
+ */
+export function shareOf({ paced, others, isSettled }: Progress): number | null {
   if (isSettled) return 1;
   if (!paced.isKnown || paced.total === 0) return null;
-  return Math.min(0.99, paced.finished / paced.total);
+  const pacedShare = paced.finished / paced.total;
+  const othersExpected = pacedShare === 0 ? others.total : others.total / pacedShare;
+  const othersShare = othersExpected === 0 ? pacedShare : others.finished / othersExpected;
+  return Math.min(0.99, (pacedShare + othersShare) / 2);
 }
 
 /** `3 of 3 files, 37 of 89 blocks`. */

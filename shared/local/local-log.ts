@@ -13,7 +13,8 @@ export interface LocalLog {
 }
 
 const shownLengthMax = 300;
-const dull = /\b(debug|trace)\b/i;
+/** The host says at each invocation that it begins and that it went well. */
+const dull = /^\S*\s*(?:\[\S+\]\s*)?(?:debug|trace)\b|Executing '|\(Succeeded, /i;
 
 /** Begins the file anew. */
 export function openLocalLog(path: string): LocalLog {
@@ -25,7 +26,7 @@ export function openLocalLog(path: string): LocalLog {
     path,
     add: (line) => {
       stream.write(`${line}\n`);
-      if (line.trim() !== "" && !dull.test(line.slice(0, 24))) last = line.slice(0, shownLengthMax);
+      if (line.trim() !== "" && !dull.test(line)) last = line.slice(0, shownLengthMax);
     },
     last: () => last,
     close: () =>

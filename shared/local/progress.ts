@@ -16,6 +16,8 @@ export interface Progress {
   readonly deadLetters: readonly DeadLetter[];
   /** Tasks of the paced definition. Not known before every file was cut into tasks. */
   readonly paced: { readonly finished: number; readonly total: number; readonly isKnown: boolean };
+  /** Tasks of all other definitions, as far as they exist by now. */
+  readonly others: { readonly finished: number; readonly total: number };
   /** Files that landed, and those of them that were imported completely. */
   readonly files: { readonly landed: number; readonly imported: number };
   /** Nothing waits, nothing runs, every event was taken. */
@@ -55,13 +57,12 @@ export class ProgressReader {
       this.#imported = new Set(ids);
     }
     const imported = landed.filter((id) => this.#imported.has(id)).length;
-    const paced = definitions.find((definition) => definition.name === sample.pacedDefinition);
-    const finished = paced === undefined ? 0 : paced.done + paced.dead + paced.cancelled;
-    const total = paced === undefined ? 0 : finished + unfinished(paced);
+    const isPaced = (definition: DefinitionStatus) => definition.name === sample.pacedDefinition;
     return {
-      definitions,
+      definitions: inOrder(definitions, sample.definitions),
       deadLetters: await this.#readDeadLetters(definitions),
-      paced: { finished, total, isKnown: imported === landed.length },
+      paced: { ...countTasks(definitions.filter(isPaced)), isKnown: imported === landed.length },
+      others: countTasks(definitions.filter((definition) => !isPaced(definition))),
       files: { landed: landed.length, imported },
       isSettled: isIdle && landed.length > 0,
     };
@@ -84,6 +85,25 @@ export class ProgressReader {
     }
     return [...this.#dead.values()].flatMap((entry) => entry.letters);
   }
+}
+
+function countTasks(definitions: readonly DefinitionStatus[]): { finished: number; total: number } {
+  const sum = (count: (definition: DefinitionStatus) => number): number =>
+    definitions.reduce((total, definition) => total + count(definition), 0);
+  const finished = sum(({ done, dead, cancelled }) => done + dead + cancelled);
+  return { finished, total: finished + sum(unfinished) };
+}
+
+/** In the order of the sample, which is that of the work; others behind. */
+function inOrder(
+  definitions: readonly DefinitionStatus[],
+  sample: readonly { readonly name: string }[],
+): DefinitionStatus[] {
+  const place = (definition: DefinitionStatus): number => {
+    const at = sample.findIndex(({ name }) => name === definition.name);
+    return at === -1 ? sample.length : at;
+  };
+  return [...definitions].sort((left, right) => place(left) - place(right));
 }
 
 /** Tasks of a definition that have not ended. */

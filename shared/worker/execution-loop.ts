@@ -44,6 +44,8 @@ export interface LoopOptions {
   /** Nothing starts after this instant; `abortAtMs`: running handlers are told to stop. Monotonic. */
   readonly stopAtMs: number;
   readonly abortAtMs: number;
+  /** How long handlers may take to heed their signal; then they are left behind, with their tokens. */
+  readonly abortGraceMs: number;
   /** Empty answers in a row after which the loop ends, and the pause before each further look. */
   readonly idleReads: number;
   readonly idlePauseMs: number;
@@ -55,8 +57,6 @@ export interface LoopOptions {
 
 /** A scan hint may hide older rows for so long (P4). */
 const scanHintMs = 1_000;
-/** How long handlers may take to heed their signal. */
-const abortGraceMs = 2_500;
 /** While handlers run, what they don't wake the loop for is seen after so long. */
 const idleLookMs = 250;
 /** Tokens that were denied are asked for again after so long, while there is a backlog. */
@@ -252,7 +252,7 @@ export class ExecutionLoop implements Beating {
   #isPastWaiting(): boolean {
     return (
       this.#abortedAtMs !== null &&
-      this.#environment.clock.monotonicMs() >= this.#abortedAtMs + abortGraceMs
+      this.#environment.clock.monotonicMs() >= this.#abortedAtMs + this.#options.abortGraceMs
     );
   }
 

@@ -81,6 +81,8 @@ export async function runWorker(
     tokensWanted: want,
     stopAtMs: stay.deadlineMs - stay.marginMs,
     abortAtMs: stay.deadlineMs - stay.marginMs / 2,
+    // The rest of the margin is for closing; on a stop the host itself waits 5 s and no longer.
+    abortGraceMs: Math.min(stay.marginMs / 4, abortGraceMostMs),
     idleReads: options.idleReads,
     idlePauseMs: options.idlePauseMs,
     signal: stay.signal,
@@ -94,6 +96,9 @@ export async function runWorker(
   await finish(environment, loop, { name, end });
   return { status: "worked", end, tokens: started.tokens };
 }
+
+/** A process that is told to end has less than 4 s for all of it. */
+const abortGraceMostMs = 2_500;
 
 /** Asks for tokens; registers first when the database doesn't know these settings yet. */
 async function start(

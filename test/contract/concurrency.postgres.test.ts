@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import type { Client } from "pg";
 import type { TaskId } from "../../shared/core/ids";
@@ -20,8 +21,8 @@ import {
   stateOf,
   statusOf,
   tryStart,
+  Worker,
 } from "../support/builders";
-import type { Worker } from "../support/builders";
 import { claimRaw, definitionId, openContention, plantFunction } from "../support/contention";
 import type { Contention } from "../support/contention";
 import { within } from "../support/gate";
@@ -355,10 +356,11 @@ async function runCycles(mix: Mix, index: number): Promise<void> {
   const random = seededRandom(mix.seed + index);
   const store = at(mix.stores, index % mix.stores.length);
   for (let cycle = 0; cycle < mix.cycles; cycle += 1) {
-    const input = startInput(mix.name, { want: 1 + Math.floor(random() * 3) });
-    const answer = await store.startExecution(input);
+    const answer = await store.startExecution(
+      startInput(mix.name, { want: 1 + Math.floor(random() * 3) }),
+    );
     if (answer.executionId === null) continue;
-    const worker = await startWorker(store, mix.name, input);
+    const worker = new Worker(store, answer.executionId, answer);
     mix.open.add(worker);
     const tasks = await worker.claim(1 + Math.floor(random() * 4));
     const half = tasks.slice(0, Math.ceil(tasks.length / 2));
@@ -398,12 +400,15 @@ async function disturb(mix: Mix, isOver: () => boolean): Promise<void> {
     },
     async () => {
       await store.promoteScheduled({ name: mix.name, most: 20 });
-      await scene.advance(200);
+      await scene.advance(20);
     },
   ];
   await Promise.all(
     loops.map(async (loop) => {
-      for (let turn = 0; !isOver(); turn += 1) await loop(turn);
+      for (let turn = 0; !isOver(); turn += 1) {
+        await loop(turn);
+        await nextTurn();
+      }
     }),
   );
 }

@@ -214,7 +214,7 @@ describe("errors", () => {
   });
 
   test.each([
-    ["api-definition", {}],
+    ["api-definition", undefined],
     ["api-limit", { limit: 1 }],
     ["api-pause", {}],
     ["api-resume", {}],

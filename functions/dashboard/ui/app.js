@@ -53,6 +53,12 @@ function formatLease(ms) {
   return ms === null ? "-" : `${Math.max(0, Math.round(ms / 1_000))} s`;
 }
 
+/** A build numbers itself by its time, unless the deployment gave it a number of its own. */
+function describeBuild(build) {
+  if (build < 1e12) return `build ${build}`;
+  return `built ${new Date(build).toISOString().slice(0, 16).replace("T", " ")} UTC`;
+}
+
 // ---- totals
 
 function drawTotals({ totals, expired }) {
@@ -322,7 +328,7 @@ let resultsText = "";
 async function look() {
   const [status, { executions }] = await Promise.all([call("status"), call("executions?most=50")]);
   byId("about").textContent =
-    `${status.dialect === "mssql" ? "SQL Server" : "PostgreSQL"}, build ${status.build}`;
+    `${status.dialect === "mssql" ? "SQL Server" : "PostgreSQL"}, ${describeBuild(status.build)}`;
   drawTotals(status);
   drawDefinitions(status.definitions);
   drawExecutions(executions);

@@ -270,16 +270,23 @@ function codeOf(error: unknown): string {
   return "";
 }
 
-/** A token that can't be had comes as several errors in one, without a text of its own. */
+/**
+ * A token that can't be had comes as several errors in one, without a text of its own; a refused connection has one
+ * error for each address that was tried as its cause.
+ */
 function partsOf(error: unknown): unknown[] {
   const original = originalOf(error) ?? error;
-  return original instanceof AggregateError ? (original.errors as unknown[]) : [];
+  const holder = original instanceof AggregateError ? original : causeOf(original);
+  return holder instanceof AggregateError ? (holder.errors as unknown[]) : [];
+}
+
+function causeOf(error: unknown): unknown {
+  return error instanceof Error ? error.cause : undefined;
 }
 
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  if (error.message !== "") return error.message;
-  return partsOf(error)
-    .map((part) => (part instanceof Error ? part.message : String(part)))
-    .join(" ");
+  const parts = partsOf(error).map((part) => (part instanceof Error ? part.message : String(part)));
+  if (parts.length === 0) return error.message;
+  return error.message === "" ? parts.join("; ") : `${error.message} (${parts.join("; ")})`;
 }

@@ -45,7 +45,7 @@ BEGIN
   DECLARE @vId TABLE (Ord int NOT NULL PRIMARY KEY CLUSTERED, TaskId bigint NOT NULL);
   DECLARE @vKey TABLE (
     K int NOT NULL PRIMARY KEY CLUSTERED, DedupeKey nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL UNIQUE,
-    TaskId bigint NOT NULL, ExpiresAt datetime2(3) NULL, OwnerId bigint NULL, IsExpired bit NOT NULL);
+    Ord int NOT NULL, TaskId bigint NULL, ExpiresAt datetime2(3) NULL, OwnerId bigint NULL, IsExpired bit NOT NULL);
   DECLARE @vGroup TABLE (
     K int NOT NULL PRIMARY KEY CLUSTERED, Scope int NOT NULL, GroupKey nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL,
     GroupId int NULL, IsNeeded bit NOT NULL, UNIQUE (Scope, GroupKey));
@@ -83,7 +83,8 @@ BEGIN
   END;
 
   BEGIN TRY
-    -- 2. The entries, with the first problem found; those that can't even be read come first. Nothing is locked yet, and a repeat was found sound the first time.
+    -- 2. The entries, with the first problem found; those that can't even be read come first. Nothing is locked yet, and a
+    -- repeat was found sound the first time.
     INSERT INTO @vTask (
       Ord, Payload, Kind, Priority, GroupKey, Scope, RunAt, DedupeKey, DedupeMs, TraceParent, Unreadable, Problem, IsNew, Place)
     SELECT CONVERT(int, j.[key]), x.Payload, COALESCE(LEFT(v.Kind, 200), @vName),
@@ -152,24 +153,18 @@ BEGIN
     SELECT TOP (1) @vMessage = N'tasks[' + CONVERT(nvarchar(11), t.Ord) + N'].' + REPLACE(t.Problem, N'%', N'%%')
     FROM @vTask AS t WHERE t.Problem IS NOT NULL ORDER BY t.Ord;
     IF @vMessage IS NOT NULL THROW 50422, @vMessage, 1;
-    INSERT INTO @vId (Ord, TaskId)
-    SELECT t.Ord, NEXT VALUE FOR Taskgate.TaskSequence OVER (ORDER BY t.Ord) FROM @vTask AS t; -- ids in input order
-    UPDATE t
-    SET TaskId = i.TaskId,
-        RunAt = CASE WHEN @vJoins = 1 AND t.GroupKey IS NOT NULL THEN COALESCE(t.RunAt, @vNow) ELSE t.RunAt END
-    FROM @vTask AS t
-    INNER JOIN @vId AS i ON i.Ord = t.Ord;
+    IF @vJoins = 1 UPDATE t SET RunAt = @vNow FROM @vTask AS t WHERE t.GroupKey IS NOT NULL AND t.RunAt IS NULL;
     UPDATE t SET Place = 4 FROM @vTask AS t WHERE t.RunAt IS NOT NULL;
     IF EXISTS (SELECT 1 FROM @vTask AS t WHERE t.DedupeKey IS NOT NULL) SET @vHasKeys = 1;
     IF EXISTS (SELECT 1 FROM @vTask AS t WHERE t.GroupKey IS NOT NULL) SET @vHasGroups = 1;
 
     -- 3. Who may clash with this call: whatever it names that somebody else may be making at this moment.
     IF @vHasKeys = 1
-      INSERT INTO @vKey (K, DedupeKey, TaskId, ExpiresAt, IsExpired)
-      SELECT ROW_NUMBER() OVER (ORDER BY f.DedupeKey), f.DedupeKey, f.TaskId,
+      INSERT INTO @vKey (K, DedupeKey, Ord, ExpiresAt, IsExpired)
+      SELECT ROW_NUMBER() OVER (ORDER BY f.DedupeKey), f.DedupeKey, f.Ord,
              DATEADD(MILLISECOND, CONVERT(int, f.DedupeMs % 86400000), DATEADD(DAY, CONVERT(int, f.DedupeMs / 86400000), @vNow)), 0
       FROM (
-        SELECT t.DedupeKey, t.TaskId, t.DedupeMs, ROW_NUMBER() OVER (PARTITION BY t.DedupeKey ORDER BY t.Ord) AS K
+        SELECT t.DedupeKey, t.Ord, t.DedupeMs, ROW_NUMBER() OVER (PARTITION BY t.DedupeKey ORDER BY t.Ord) AS K
         FROM @vTask AS t WHERE t.DedupeKey IS NOT NULL) AS f
       WHERE f.K = 1;
     IF @vHasGroups = 1
@@ -214,9 +209,13 @@ BEGIN
 
     IF @vIsRepeat = 0
     BEGIN
+      INSERT INTO @vId (Ord, TaskId)
+      SELECT t.Ord, NEXT VALUE FOR Taskgate.TaskSequence OVER (ORDER BY t.Ord) FROM @vTask AS t; -- ids in input order
+      UPDATE t SET TaskId = i.TaskId FROM @vTask AS t INNER JOIN @vId AS i ON i.Ord = t.Ord;
       -- 4. Keys: expired ones go, new ones are taken; who finds a key taken is a duplicate.
       IF @vHasKeys = 1
       BEGIN
+        UPDATE k SET TaskId = i.TaskId FROM @vKey AS k INNER JOIN @vId AS i ON i.Ord = k.Ord;
         UPDATE k
         SET OwnerId = CASE WHEN d.ExpiresAt < @vNow THEN NULL ELSE d.TaskId END,
             IsExpired = CASE WHEN d.ExpiresAt < @vNow THEN 1 ELSE 0 END

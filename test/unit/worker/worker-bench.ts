@@ -1,0 +1,99 @@
+import { nodeTimers } from "../../../shared/platform/node-timers";
+import { realClock, realRandom } from "../../../shared/platform/real-clock";
+import type { LogFields, Logger } from "../../../shared/ports/logger";
+import type { TaskStore } from "../../../shared/ports/task-store";
+import { noTelemetry } from "../../../shared/ports/telemetry";
+import { ModelTaskStore } from "../../../shared/store/model/model-task-store";
+import { TaskClient } from "../../../shared/worker/client";
+import type { AnyTaskKind } from "../../../shared/worker/define-task";
+import type { WorkerEnvironment } from "../../../shared/worker/environment";
+import { Heartbeat } from "../../../shared/worker/heartbeat";
+import { createRegistry } from "../../../shared/worker/registry";
+import { runWorker } from "../../../shared/worker/run-worker";
+import type { WorkerResult } from "../../../shared/worker/run-worker";
+
+/** A worker over the model store: the product's own parts, real time, what it says and hints kept for the test. */
+export interface WorkerBench {
+  readonly store: TaskStore;
+  readonly environment: WorkerEnvironment;
+  readonly client: TaskClient;
+  readonly heartbeat: Heartbeat;
+  readonly lines: { level: string; message: string; fields: LogFields | undefined }[];
+  readonly hints: { definition: string; inMs: number | undefined }[];
+  /** One worker's life; by default it may last 10 s. */
+  work(
+    name: string,
+    options?: { mostMs?: number; marginMs?: number; signal?: AbortSignal; concurrency?: number },
+  ): Promise<WorkerResult>;
+}
+
+/** `wrap` may stand between the worker and the store: to lose answers, to look at calls. */
+export function openWorkerBench(
+  kinds: readonly AnyTaskKind[],
+  options: { build?: number; wrap?: (store: TaskStore) => TaskStore; store?: TaskStore } = {},
+): WorkerBench {
+  const lines: WorkerBench["lines"] = [];
+  const hints: WorkerBench["hints"] = [];
+  const say = (level: string) => (message: string, fields?: LogFields) =>
+    void lines.push({ level, message, fields });
+  const logger: Logger = {
+    debug: say("debug"),
+    info: say("info"),
+    warn: say("warn"),
+    error: say("error"),
+  };
+  const inner =
+    options.store ??
+    new ModelTaskStore({ clock: { now: () => realClock.nowMs() }, random: realRandom });
+  const store = options.wrap?.(inner) ?? inner;
+  const environment: WorkerEnvironment = {
+    store,
+    logger,
+    clock: realClock,
+    timers: nodeTimers,
+    random: realRandom,
+    telemetry: noTelemetry,
+    wakeUp: { hint: async (definition, hint) => void hints.push({ definition, inMs: hint?.inMs }) },
+    workerName: "test",
+    build: options.build ?? 1,
+  };
+  const registry = createRegistry(kinds);
+  const heartbeat = new Heartbeat(environment);
+  return {
+    store,
+    environment,
+    heartbeat,
+    lines,
+    hints,
+    client: new TaskClient(environment, registry),
+    work: (name, stay = {}) =>
+      runWorker(
+        {
+          environment,
+          registry,
+          heartbeat,
+          concurrencyPerWorker: stay.concurrency ?? 8,
+          idleReads: 1,
+          idlePauseMs: 5,
+        },
+        name,
+        {
+          deadlineMs: realClock.monotonicMs() + (stay.mostMs ?? 10_000),
+          marginMs: stay.marginMs ?? 100,
+          signal: stay.signal ?? new AbortController().signal,
+        },
+      ),
+  };
+}
+
+/** Forwards everything but `methods`. */
+export function overriding(store: TaskStore, methods: Partial<TaskStore>): TaskStore {
+  return new Proxy(store, {
+    get: (target, property) => {
+      const own: unknown = Reflect.get(methods, property);
+      if (own !== undefined) return own;
+      const value: unknown = Reflect.get(target, property, target);
+      return typeof value === "function" ? (value.bind(target) as unknown) : value;
+    },
+  });
+}

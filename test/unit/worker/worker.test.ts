@@ -1,0 +1,527 @@
+import { describe, expect, test } from "@jest/globals";
+import { LeaseLostError } from "../../../shared/core/errors";
+import { asOperationId, asTaskId } from "../../../shared/core/ids";
+import { GiveUp, RetryLater } from "../../../shared/core/task-failure";
+import { realRandom, sleep } from "../../../shared/platform/real-clock";
+import type { JsonObject } from "../../../shared/core/json";
+import type { TaskFacts, WorkInput } from "../../../shared/ports/task-store";
+import { defineDefinition, defineTask, exponential } from "../../../shared/worker/define-task";
+import type { AnyTaskKind } from "../../../shared/worker/define-task";
+import { withTokens } from "../../../shared/worker/with-tokens";
+import { openWorkerBench, overriding } from "./worker-bench";
+import type { WorkerBench } from "./worker-bench";
+
+const soon = { attempts: 2, backoff: exponential({ baseMs: 1, capMs: 1 }) };
+
+async function factsOf(bench: WorkerBench, taskId: string): Promise<TaskFacts> {
+  const { facts } = await bench.store.explainTask({ taskId: asTaskId(taskId) });
+  if (facts === null) throw new Error(`task ${taskId} is unknown`);
+  return facts;
+}
+
+async function enqueueOne(
+  bench: WorkerBench,
+  task: AnyTaskKind,
+  payload: JsonObject = {},
+): Promise<string> {
+  const [enqueued] = await bench.client.enqueue({ task, payload });
+  if (enqueued === undefined) throw new Error("nothing was enqueued");
+  return enqueued.taskId;
+}
+
+describe("how a handler ends", () => {
+  const end = defineTask<{ how: string }>({
+    name: "end",
+    retry: soon,
+    run: async ({ how }, ctx) => {
+      if (how === "nothing") return;
+      if (how === "object") return { ok: true };
+      if (how === "scalar") return 3 as unknown as JsonObject;
+      if (how === "large") return { text: "x".repeat(70_000) };
+      if (how === "give up") throw new GiveUp("it makes no sense");
+      if (how === "later") throw new RetryLater(60_000, "not now");
+      if (how === "part")
+        return ctx.restored === null ? ctx.checkpoint({ at: 7 }) : { restored: ctx.restored };
+      throw new TypeError("boom");
+    },
+  });
+
+  test.each([
+    ["nothing", "done", null],
+    ["object", "done", '{"ok":true}'],
+    ["part", "done", '{"restored":{"at":7}}'],
+  ])("%s: %s", async (how, state, result) => {
+    const bench = openWorkerBench([end]);
+    const id = await enqueueOne(bench, end, { how });
+    await bench.work("end");
+    expect(await factsOf(bench, id)).toMatchObject({ state, result });
+  });
+
+  test.each([
+    ["give up", /GiveUp: it makes no sense/],
+    ["scalar", /Expected the handler to return nothing, a JSON object or an array, got `number`/],
+    ["large", /at most 65536 bytes of JSON/],
+  ])("%s: dead at once, with the reason", async (how, reason) => {
+    const bench = openWorkerBench([end]);
+    const id = await enqueueOne(bench, end, { how });
+    await bench.work("end");
+    const facts = await factsOf(bench, id);
+    expect(facts).toMatchObject({ state: "dead", failedCount: 1 });
+    expect(facts.lastError).toMatch(reason);
+  });
+
+  test("S3.7: a failure is recorded with its stack, the worker goes on, and the task is dead after its last attempt", async () => {
+    const bench = openWorkerBench([end]);
+    const id = await enqueueOne(bench, end, { how: "throw" });
+    const other = await enqueueOne(bench, end, { how: "nothing" });
+    await bench.work("end");
+    for (let life = 0; (await factsOf(bench, id)).state !== "dead" && life < 50; life += 1) {
+      await sleep(5);
+      await bench.work("end");
+    }
+    const facts = await factsOf(bench, id);
+    expect(facts.attempts).toHaveLength(2);
+    expect(facts.lastError).toMatch(/^TypeError: boom\n\s+at /);
+    expect((await factsOf(bench, other)).state).toBe("done");
+  });
+
+  test("RetryLater overrides the back-off and leaves a delayed hint", async () => {
+    const bench = openWorkerBench([end]);
+    const id = await enqueueOne(bench, end, { how: "later" });
+    await bench.work("end");
+    const facts = await factsOf(bench, id);
+    expect(facts.state).toBe("scheduled");
+    expect(facts.dueInMs).toBeGreaterThan(55_000);
+    expect(bench.hints.at(-1)?.inMs).toBeGreaterThan(55_000);
+  });
+});
+
+describe("what a worker may run", () => {
+  test("a kind that this build doesn't know comes back uncounted, never dead (design 10.1)", async () => {
+    const shared = defineDefinition({ name: "shared" });
+    const known = defineTask({ name: "known", definition: shared, run: async () => undefined });
+    const later = defineTask({ name: "later", definition: shared, run: async () => undefined });
+    const newer = openWorkerBench([known, later], { build: 2 });
+    const id = await enqueueOne(newer, later);
+    const older = openWorkerBench([known], { build: 1, store: newer.store });
+    await older.work("shared");
+    expect(await factsOf(older, id)).toMatchObject({
+      state: "scheduled",
+      failedCount: 0,
+      continuedCount: 1,
+    });
+    expect((await factsOf(older, id)).lastError).toMatch(/kind `later` is unknown to build 1/);
+  });
+
+  test("a payload that the schema refuses is dead with all problems; one from a newer build waits", async () => {
+    const schema = {
+      "~standard": {
+        version: 1 as const,
+        vendor: "test",
+        validate: (value: unknown) =>
+          value !== null && typeof value === "object" && "to" in value
+            ? { value: value as { to: string } }
+            : { issues: [{ message: "is missing", path: ["to"] }, { message: "no subject" }] },
+      },
+    };
+    const mail = defineTask({ name: "mail", payload: schema, run: async () => undefined });
+    const bench = openWorkerBench([mail], { build: 5 });
+    const id = await enqueueOne(bench, mail, { subject: "hello" });
+    const older = openWorkerBench([mail], { build: 4, store: bench.store });
+    await older.work("mail");
+    expect(await factsOf(older, id)).toMatchObject({ state: "scheduled", failedCount: 0 });
+    await bench.store.enqueueTasks({
+      name: "mail",
+      build: 5,
+      operationId: null,
+      tasks: [{ payload: '{"subject":"again"}' }],
+    });
+    await bench.work("mail");
+    const dead = await bench.store.listTasks({ name: "mail", state: "dead", most: 10 });
+    expect(dead.tasks.map((task) => task.error)).toEqual([
+      "the payload is invalid: to: is missing; payload: no subject",
+    ]);
+  });
+
+  test("a definition that this build doesn't have: said once, ended well", async () => {
+    const bench = openWorkerBench([]);
+    expect(await bench.work("elsewhere")).toEqual({ status: "unknown", end: null, tokens: 0 });
+    expect(bench.lines).toHaveLength(1);
+  });
+
+  test("P1: as many handlers as tokens, however many are claimed", async () => {
+    let running = 0;
+    let most = 0;
+    const task = defineTask({
+      name: "crowd",
+      limit: 3,
+      spareMax: 10,
+      run: async () => {
+        most = Math.max(most, (running += 1));
+        await sleep(3);
+        running -= 1;
+      },
+    });
+    const bench = openWorkerBench([task]);
+    await bench.client.enqueue(Array.from({ length: 60 }, () => ({ task, payload: {} })));
+    await bench.work("crowd");
+    expect(most).toBe(3);
+    expect((await bench.store.listDefinitions({})).definitions[0]).toMatchObject({
+      done: 60,
+      held: 0,
+      executions: 0,
+    });
+  });
+
+  test("limited is an answer: a second worker leaves at once", async () => {
+    const slow = defineTask({ name: "slow", limit: 1, run: async () => sleep(100) });
+    const bench = openWorkerBench([slow]);
+    await bench.client.enqueue(Array.from({ length: 3 }, () => ({ task: slow, payload: {} })));
+    const first = bench.work("slow");
+    await sleep(20);
+    expect((await bench.work("slow")).status).toBe("limited");
+    expect((await first).status).toBe("worked");
+  });
+});
+
+describe("children and transactions", () => {
+  const child = defineTask({ name: "child", run: async () => undefined });
+
+  test("children are written with the completion, and forgotten when the handler fails", async () => {
+    const parent = defineTask<{ fails: boolean }>({
+      name: "parent",
+      retry: { attempts: 1 },
+      run: async ({ fails }, ctx) => {
+        await ctx.enqueue({ task: child, payload: {} });
+        if (fails) throw new Error("after all");
+      },
+    });
+    const bench = openWorkerBench([parent, child]);
+    await bench.store.registerDefinition({
+      name: "child",
+      build: 1,
+      settingsHash: child.definition.settingsHash,
+      registeredBy: "test",
+      settings: child.definition.settings,
+    });
+    await enqueueOne(bench, parent, { fails: true });
+    await bench.work("parent");
+    expect((await bench.store.listDefinitions({ name: "child" })).definitions[0]).toMatchObject({
+      ready: 0,
+      done: 0,
+    });
+    const id = await enqueueOne(bench, parent, { fails: false });
+    await bench.work("parent");
+    expect((await factsOf(bench, id)).state).toBe("done");
+    expect((await bench.store.listDefinitions({ name: "child" })).definitions[0]).toMatchObject({
+      ready: 1,
+    });
+    expect(bench.hints.map((hint) => hint.definition)).toContain("child");
+  });
+
+  test("{ now: true } writes at once, also when the handler fails", async () => {
+    const parent = defineTask({
+      name: "parent",
+      retry: { attempts: 1 },
+      run: async (_, ctx) => {
+        await ctx.enqueue({ task: child, payload: {} }, { now: true });
+        throw new Error("after all");
+      },
+    });
+    const bench = openWorkerBench([parent, child]);
+    await enqueueOne(bench, child);
+    await bench.work("child");
+    await enqueueOne(bench, parent);
+    await bench.work("parent");
+    expect((await bench.store.listDefinitions({ name: "child" })).definitions[0]).toMatchObject({
+      ready: 1,
+    });
+  });
+
+  test("S0.9 P2: completeWith throws LeaseLostError when another holds the task, and nothing is told of it", async () => {
+    const seen: unknown[] = [];
+    const slow = defineTask({
+      name: "slow",
+      leaseMs: 1_000,
+      run: async (_, ctx) => {
+        const { executions } = await bench.store.listExecutions({ isOpen: true, most: 10 });
+        const executionId = executions[0]?.execution;
+        if (executionId === undefined) throw new Error("no execution");
+        await bench.store.finishExecution({ executionId });
+        await ctx
+          .completeWith(async () => undefined)
+          .catch((error: unknown) => {
+            seen.push(error);
+            throw error;
+          });
+      },
+    });
+    const bench = openWorkerBench([slow]);
+    const id = await enqueueOne(bench, slow);
+    expect(await bench.work("slow")).toMatchObject({ end: "lost" });
+    expect(seen[0]).toBeInstanceOf(LeaseLostError);
+    expect(await factsOf(bench, id)).toMatchObject({ state: "ready", failedCount: 0 });
+  });
+});
+
+describe("ends", () => {
+  test("P12: at the deadline nothing new starts, running handlers are told, unstarted tasks go back uncounted", async () => {
+    const reasons: string[] = [];
+    const slow = defineTask({
+      name: "slow",
+      limit: 2,
+      run: async (_, ctx) => {
+        await sleep(5_000, ctx.signal);
+        if (ctx.signal.aborted) reasons.push(String(ctx.signal.reason));
+        ctx.signal.throwIfAborted();
+      },
+    });
+    const bench = openWorkerBench([slow]);
+    await bench.client.enqueue(Array.from({ length: 5 }, () => ({ task: slow, payload: {} })));
+    const startedMs = performance.now();
+    expect(await bench.work("slow", { mostMs: 400, marginMs: 200 })).toMatchObject({
+      end: "deadline",
+    });
+    expect(performance.now() - startedMs).toBeLessThan(400);
+    expect(reasons).toEqual(["Error: stop soon: deadline", "Error: stop soon: deadline"]);
+    const [definition] = (await bench.store.listDefinitions({})).definitions;
+    expect(definition).toMatchObject({ held: 0, claimed: 0, dead: 0 });
+    expect((definition?.ready ?? 0) + (definition?.scheduled ?? 0)).toBe(5);
+    expect(bench.hints.at(-1)?.definition).toBe("slow");
+  });
+
+  test("a process that is told to end gives everything back", async () => {
+    const slow = defineTask({
+      name: "slow",
+      limit: 2,
+      run: async (_, ctx) => {
+        await sleep(5_000, ctx.signal);
+        ctx.signal.throwIfAborted();
+      },
+    });
+    const bench = openWorkerBench([slow]);
+    await bench.client.enqueue(Array.from({ length: 4 }, () => ({ task: slow, payload: {} })));
+    const stop = new AbortController();
+    const life = bench.work("slow", { signal: stop.signal });
+    await sleep(50);
+    stop.abort();
+    expect(await life).toMatchObject({ end: "stopped" });
+    expect((await bench.store.listDefinitions({})).definitions[0]).toMatchObject({
+      held: 0,
+      claimed: 0,
+      dead: 0,
+    });
+    expect(await bench.store.checkInvariants()).toMatchObject({ status: "sound" });
+  });
+
+  test("P1: a handler that ignores its signal keeps its token until the lease ends", async () => {
+    const deaf = defineTask({
+      name: "deaf",
+      limit: 1,
+      leaseMs: 60_000,
+      run: async () => sleep(4_000),
+    });
+    const bench = openWorkerBench([deaf]);
+    await enqueueOne(bench, deaf);
+    await bench.work("deaf", { mostMs: 300, marginMs: 200 });
+    expect((await bench.store.listDefinitions({})).definitions[0]).toMatchObject({
+      held: 1,
+      claimed: 1,
+    });
+    expect(bench.lines.map((line) => line.message)).toContain(
+      "handlers ignored their abort signal; their tokens come back when the lease ends",
+    );
+  });
+
+  test("S0.4: after lowering, tokens go back between tasks, down to the new limit", async () => {
+    const task = defineTask({ name: "knob", limit: 4, run: async () => sleep(20) });
+    const bench = openWorkerBench([task]);
+    await bench.client.enqueue(Array.from({ length: 60 }, () => ({ task, payload: {} })));
+    const life = bench.work("knob");
+    await sleep(60);
+    await bench.store.setLimit({
+      name: "knob",
+      limit: 1,
+      operationId: asOperationId(realRandom.uuid()),
+      changedBy: "test",
+    });
+    await sleep(150);
+    expect((await bench.store.listDefinitions({})).definitions[0]).toMatchObject({ held: 1 });
+    await bench.store.setLimit({
+      name: "knob",
+      limit: 4,
+      operationId: asOperationId(realRandom.uuid()),
+      changedBy: "test",
+    });
+    await life;
+    expect((await bench.store.listDefinitions({})).definitions[0]).toMatchObject({
+      held: 0,
+      done: 60,
+    });
+  });
+
+  test("a pause ends the stay: what runs completes, the rest goes back", async () => {
+    const task = defineTask({ name: "knob", limit: 1, run: async () => sleep(20) });
+    const bench = openWorkerBench([task]);
+    await bench.client.enqueue(Array.from({ length: 20 }, () => ({ task, payload: {} })));
+    const life = bench.work("knob");
+    await sleep(30);
+    await bench.store.pauseDefinition({ name: "knob", changedBy: "test" });
+    expect(await life).toMatchObject({ end: "paused" });
+    const [definition] = (await bench.store.listDefinitions({})).definitions;
+    expect(definition).toMatchObject({ held: 0, claimed: 0 });
+    expect((definition?.ready ?? 0) + (definition?.done ?? 0)).toBe(20);
+  });
+
+  test("P9: a lease that can't be renewed aborts the handlers before it ends, and the worker writes nothing", async () => {
+    const reasons: unknown[] = [];
+    const slow = defineTask({
+      name: "slow",
+      leaseMs: 1_000,
+      run: async (_, ctx) => {
+        await sleep(5_000, ctx.signal);
+        reasons.push(ctx.signal.reason);
+      },
+    });
+    const refuse = async (): Promise<never> => Promise.reject(new Error("the network is silent"));
+    const bench = openWorkerBench([slow], {
+      wrap: (store) => overriding(store, { heartbeat: refuse }),
+    });
+    const id = await enqueueOne(bench, slow);
+    const startedMs = performance.now();
+    expect(await bench.work("slow")).toMatchObject({ end: "lost" });
+    expect(performance.now() - startedMs).toBeLessThan(1_000);
+    expect(reasons[0]).toBeInstanceOf(LeaseLostError);
+    expect(await factsOf(bench, id)).toMatchObject({ state: "claimed", failedCount: 0 });
+  });
+
+  test("the heartbeat keeps a long task's lease", async () => {
+    const long = defineTask({ name: "long", leaseMs: 1_000, run: async () => sleep(2_500) });
+    const bench = openWorkerBench([long]);
+    const id = await enqueueOne(bench, long);
+    expect(await bench.work("long")).toMatchObject({ end: "idle" });
+    expect((await factsOf(bench, id)).state).toBe("done");
+  });
+
+  test("a cancel request reaches the handler's signal through the heartbeat", async () => {
+    const long = defineTask({
+      name: "long",
+      leaseMs: 1_000,
+      run: async (_, ctx) => {
+        await sleep(5_000, ctx.signal);
+        ctx.signal.throwIfAborted();
+      },
+    });
+    const bench = openWorkerBench([long], {
+      wrap: (store) =>
+        overriding(store, {
+          heartbeat: async (input) => {
+            const answer = await store.heartbeat(input);
+            return {
+              executions: answer.executions.map((entry) => ({ ...entry, cancel: [asTaskId("1")] })),
+            };
+          },
+        }),
+    });
+    const id = await enqueueOne(bench, long);
+    await bench.work("long");
+    expect(await factsOf(bench, id)).toMatchObject({ state: "cancelled" });
+  });
+});
+
+describe("calls", () => {
+  test("riding calls: while one is away the next gathers; no two at once", async () => {
+    let inFlight = 0;
+    let most = 0;
+    let calls = 0;
+    const noop = defineTask({ name: "noop", limit: 8, spareMax: 20, run: async () => undefined });
+    const bench = openWorkerBench([noop], {
+      wrap: (store) =>
+        overriding(store, {
+          work: async (input: WorkInput) => {
+            calls += 1;
+            most = Math.max(most, (inFlight += 1));
+            await sleep(2);
+            const answer = await store.work(input);
+            inFlight -= 1;
+            return answer;
+          },
+        }),
+    });
+    await bench.client.enqueue(Array.from({ length: 1_000 }, () => ({ task: noop, payload: {} })));
+    await bench.work("noop");
+    expect(most).toBe(1);
+    expect(calls).toBeLessThan(60);
+    expect((await bench.store.listDefinitions({})).definitions[0]).toMatchObject({ done: 1_000 });
+  });
+
+  test("P6: a call whose answer is lost for good ends the stay; its claims come back with the lease, nothing is done twice", async () => {
+    let calls = 0;
+    const task = defineTask({ name: "task", run: async () => undefined });
+    const bench = openWorkerBench([task], {
+      wrap: (store) =>
+        overriding(store, {
+          work: async (input: WorkInput) => {
+            const answer = await store.work(input);
+            if ((calls += 1) === 1) throw new Error("the answer was lost");
+            return answer;
+          },
+        }),
+    });
+    await enqueueOne(bench, task);
+    expect(await bench.work("task")).toMatchObject({ end: "failed" });
+    expect((await bench.store.listDefinitions({})).definitions[0]).toMatchObject({
+      done: 0,
+      ready: 1,
+      held: 0,
+    });
+    await bench.work("task");
+    expect((await bench.store.listDefinitions({})).definitions[0]).toMatchObject({ done: 1 });
+  });
+});
+
+describe("withTokens", () => {
+  test("holds the limit, answers limited as a value with when to ask again, gives back when the body throws", async () => {
+    const bench = openWorkerBench([]);
+    const inner = await withTokens(bench, { name: "partner", limit: 2, want: 2 }, async () =>
+      withTokens(bench, { name: "partner", limit: 2 }, async () => 1),
+    );
+    expect(inner).toMatchObject({ status: "ran", value: { status: "limited" } });
+    if (inner.status !== "ran" || inner.value.status === "ran") throw new Error("expected limited");
+    expect(inner.value.retryInMs).toBeGreaterThan(0);
+    await expect(
+      withTokens(bench, { name: "partner", limit: 2 }, async () =>
+        Promise.reject(new Error("body")),
+      ),
+    ).rejects.toThrow("body");
+    expect((await bench.store.listDefinitions({})).definitions[0]).toMatchObject({
+      held: 0,
+      executions: 0,
+    });
+  });
+
+  test("a wish that can only be met in part is limited, and keeps nothing", async () => {
+    const bench = openWorkerBench([]);
+    const outer = await withTokens(bench, { name: "partner", limit: 3, want: 2 }, async () =>
+      withTokens(bench, { name: "partner", limit: 3, want: 2 }, async () => 1),
+    );
+    expect(outer).toMatchObject({ value: { status: "limited" } });
+    expect((await bench.store.listDefinitions({})).definitions[0]).toMatchObject({ held: 0 });
+  });
+
+  test("the body's signal is aborted when the lease can't be renewed", async () => {
+    const refuse = async (): Promise<never> => Promise.reject(new Error("silent"));
+    const bench = openWorkerBench([], {
+      wrap: (store) => overriding(store, { heartbeat: refuse }),
+    });
+    const answer = await withTokens(
+      bench,
+      { name: "partner", limit: 1, leaseMs: 1_000 },
+      async ({ signal }) => {
+        await sleep(5_000, signal);
+        return signal.reason instanceof LeaseLostError;
+      },
+    );
+    expect(answer).toEqual({ status: "ran", value: true });
+  });
+});
