@@ -1,0 +1,255 @@
+/*
+ * `npm start` from outside: the compiled program as a child process, judged by its exit code, its output, its database
+ * afterwards and what it leaves behind. The sample's results are compared with a direct computation from the files.
+ */
+import { execFileSync, spawnSync } from "node:child_process";
+import { existsSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { Client } from "pg";
+import { plantedRows } from "../../functions/tasks/flights/planted-rows";
+import { readResults } from "../../functions/tasks/flights/results";
+import { startEmbeddedPostgres } from "../../shared/local/embedded-postgres";
+import { realRandom, sleep } from "../../shared/platform/real-clock";
+import { openStore } from "../../shared/store/open-store";
+import { computeResults } from "./expected-results";
+import { ensureBuilt, living, makeHome, root, runLocal, startLocal } from "./local-process";
+
+const runTimeoutMs = 180_000;
+
+beforeAll(ensureBuilt, 120_000);
+
+describe("a run to its end", () => {
+  const { home, remove } = makeHome();
+  afterAll(remove);
+
+  test(
+    "ends with 0, the results of a direct computation and only the planted dead letters",
+    async () => {
+      const end = await runLocal(home, ["--once"]);
+
+      expect({ code: end.code, output: end.code === 0 ? "" : end.output }).toEqual({
+        code: 0,
+        output: "",
+      });
+      expect(end.output).toContain("begins afresh");
+      expect(end.output).toContain("9 dead letters (9 expected)");
+      expect(end.tookMs).toBeLessThan(60_000);
+      await withKeptDatabase(home, async (url) => {
+        await expectResults(url);
+        await expectDeadLetters(url);
+        expect(await mostAtOnce(url, "parse-block")).toBe(4);
+      });
+    },
+    runTimeoutMs,
+  );
+
+  test(
+    "--keep goes on with the data of the last run and counts nothing twice",
+    async () => {
+      const end = await runLocal(home, ["--once", "--keep"]);
+
+      expect(end.code).toBe(0);
+      expect(end.output).toContain("goes on with the data of the last run");
+      await withKeptDatabase(home, expectResults);
+    },
+    runTimeoutMs,
+  );
+});
+
+describe("a run that is interrupted", () => {
+  const { home, remove } = makeHome();
+  afterAll(remove);
+
+  test(
+    "refuses a second start, obeys a changed limit, leaves nothing behind, and is resumed with each effect once",
+    async () => {
+      const first = await startLocal(home);
+      await first.until(/parse-block 4\/4/);
+
+      const second = await runLocal(home);
+      expect(second.code).toBe(1);
+      expect(second.output).toMatch(/^Taskgate runs in this folder already \(process \d+\)/);
+
+      const cli = [join(root, "dist", "shared", "cli", "main.js"), "limit", "parse-block", "7"];
+      execFileSync(process.execPath, cli, { cwd: home, env: { PATH: process.env["PATH"] } });
+      await first.until(/parse-block 7\/7/);
+      writeFileSync(join(home, "landing", "notes.txt"), "not for import");
+      await first.until(/notes\.txt: not a kind of file/);
+
+      const family = first.family();
+      expect(family.length).toBeGreaterThan(4);
+      const interruptedAtMs = performance.now();
+      first.signal("SIGINT");
+      const end = await first.exited;
+      expect(performance.now() - interruptedAtMs).toBeLessThan(2_000);
+      expect(end.code).toBe(0);
+      await expectNobody(family);
+      expect(existsSync(join(home, ".taskgate", "local.json"))).toBe(false);
+
+      const resumed = await runLocal(home, ["--once"]);
+      expect({ code: resumed.code, output: resumed.code === 0 ? "" : resumed.output }).toEqual({
+        code: 0,
+        output: "",
+      });
+      expect(resumed.output).toContain("resumes the run that was interrupted");
+      await withKeptDatabase(home, async (url) => {
+        await expectResults(url);
+        await expectDeadLetters(url);
+        await expectSoundStore(url);
+      });
+    },
+    runTimeoutMs,
+  );
+});
+
+describe("the status page", () => {
+  const chromium = "/usr/bin/chromium";
+  const { home, remove } = makeHome();
+  afterAll(remove);
+
+  test(
+    "shows definitions, dead letters and results in a browser",
+    async () => {
+      if (!existsSync(chromium)) {
+        process.stdout.write(`skipped: the status page in a browser: there is no ${chromium}\n`);
+        return;
+      }
+      const run = await startLocal(home, ["--limit", "20"]);
+      await run.until(/9 dead letters/, 120_000);
+
+      const page = dumpPage(chromium, `http://127.0.0.1:${String(run.port)}/api/dashboard`, home);
+
+      expect(page).toContain("live, ");
+      expect(page).toMatch(/<th scope="row">parse-block<\/th>/);
+      expect(page).toContain(" of 20</span>");
+      for (const planted of plantedRows) expect(page).toContain(`row ${String(planted.row)}.`);
+      expect(page).toContain("flights-2k-with-bad-rows.json");
+      expect(page).toMatch(/<td class="number">2,009<\/td>/);
+      run.signal("SIGTERM");
+      expect((await run.exited).code).toBe(143);
+    },
+    runTimeoutMs,
+  );
+});
+
+describe("a start that can't be", () => {
+  const { home, remove } = makeHome();
+  afterAll(remove);
+
+  test("a port in use is said in a sentence, with what to do", async () => {
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const address = server.address();
+    const port = typeof address === "object" && address !== null ? address.port : 0;
+
+    const end = await runLocal(home, ["--port", String(port)]);
+    server.close();
+
+    expect(end.code).toBe(1);
+    expect(end.output).toMatch(
+      /^Port \d+ on 127\.0\.0\.1 is in use by another program\. .*--port \d+\n$/,
+    );
+  });
+
+  test("an unknown option names the near one and ends with 2", async () => {
+    const end = await runLocal(home, ["--onec"]);
+
+    expect(end.code).toBe(2);
+    expect(end.output).toContain("There is no option `--onec`. Did you mean `--once`?");
+  });
+
+  test("a database that can't be reached is said in a sentence, without its password", async () => {
+    const end = await runLocal(home, ["--db", "postgres://someone:hush@127.0.0.1:1/nowhere"]);
+
+    expect(end.code).toBe(1);
+    expect(end.output).not.toContain("hush");
+    expect(end.output.trim().split("\n")).toHaveLength(1);
+  });
+});
+
+/** The database of a run that has ended, up again for a look. */
+async function withKeptDatabase(home: string, look: (url: string) => Promise<void>): Promise<void> {
+  const server = await startEmbeddedPostgres({
+    dataDir: join(home, ".taskgate", "postgres"),
+    keep: true,
+  });
+  try {
+    await look(server.url);
+  } finally {
+    await server.stop();
+  }
+}
+
+async function expectResults(url: string): Promise<void> {
+  const store = openStore({ url, connectionsMax: 1, random: realRandom, sleep });
+  const [files, byOrigin, byHour, routes] = await store.transaction(readResults);
+  await store.close();
+  const expected = computeResults();
+  expect(files?.rows).toEqual([
+    ["airports.csv", 3_376],
+    ["flights-20k.json", 20_000],
+    ["flights-2k-with-bad-rows.json", 2_009],
+  ]);
+  expect(byOrigin?.rows).toEqual(expected.byOrigin);
+  expect(byHour?.rows).toEqual(expected.byHour);
+  expect(routes?.rows).toEqual(expected.routes);
+}
+
+async function expectDeadLetters(url: string): Promise<void> {
+  const store = openStore({ url, connectionsMax: 1, random: realRandom, sleep });
+  const { tasks } = await store.listTasks({ name: "check-row", state: "dead", most: 100 });
+  const { definitions } = await store.listDefinitions({});
+  await store.close();
+  const errors = tasks.map((task) => task.error ?? "");
+  expect(errors).toHaveLength(plantedRows.length);
+  for (const { row, problem } of plantedRows) {
+    expect(errors.filter((error) => error.includes(` row ${String(row)}.${problem}`))).toHaveLength(
+      1,
+    );
+  }
+  expect(definitions.reduce((sum, { dead }) => sum + dead, 0)).toBe(plantedRows.length);
+}
+
+async function expectSoundStore(url: string): Promise<void> {
+  const store = openStore({ url, connectionsMax: 1, random: realRandom, sleep });
+  const answer = await store.checkInvariants();
+  await store.close();
+  expect(answer).toEqual({ status: "sound", findings: [] });
+}
+
+/** The most attempts of a definition that ran at the same time, by the execution log. */
+async function mostAtOnce(url: string, definition: string): Promise<number> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  const { rows } = await client.query<{ most: string }>(
+    `select max(running) as most from (
+       select sum(step) over (order by at, step) as running from (
+         select started_at as at, 1 as step from taskgate.v_execution_log where definition = $1
+         union all
+         select ended_at, -1 from taskgate.v_execution_log where definition = $1) steps) sums`,
+    [definition],
+  );
+  await client.end();
+  return Number(rows[0]?.most);
+}
+
+/** What the run started is gone within 2 s after its end. */
+async function expectNobody(pids: readonly number[]): Promise<void> {
+  const untilMs = performance.now() + 2_000;
+  while (living(pids).length > 0 && performance.now() < untilMs) await sleep(50);
+  expect(living(pids)).toEqual([]);
+}
+
+function dumpPage(chromium: string, url: string, home: string): string {
+  const args = [
+    ...["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"],
+    ...["--no-first-run", `--user-data-dir=${join(home, "browser")}`, "--virtual-time-budget=6000"],
+  ];
+  const result = spawnSync(chromium, [...args, "--dump-dom", url], {
+    encoding: "utf8",
+    timeout: 60_000,
+  });
+  return result.stdout;
+}
