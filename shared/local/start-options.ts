@@ -52,7 +52,7 @@ type Valued = (typeof valued)[number];
 export function parseStartArguments(args: readonly string[], home: string): StartArguments {
   const given = new Map<string, string>();
   for (let index = 0; index < args.length; index += 1) {
-    const [name = "", inline] = splitOnce(args[index] ?? "");
+    const [name, inline] = splitOnce(args[index] ?? "");
     if (isFlag(name)) {
       if (inline !== undefined) return wrong(`${name} takes no value, got \`${inline}\`.`);
       given.set(name, "");

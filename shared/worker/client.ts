@@ -55,7 +55,7 @@ export class TaskClient {
           if (taskId !== undefined && outcome !== undefined)
             results[entry.index] = { taskId, outcome };
         });
-        if (within === undefined) await this.#hint(definition, answer);
+        if (within === undefined) this.#hint(definition, answer);
       }
     }
     this.#environment.telemetry.count("taskgate.task.enqueued", list.length);
@@ -93,10 +93,11 @@ export class TaskClient {
     }
   }
 
-  async #hint(definition: string, answer: EnqueueTasksAnswer): Promise<void> {
-    if (answer.ready) await this.#environment.wakeUp.hint(definition);
+  /** Not waited for: hints of one moment are sent as one, and losing one costs time only. */
+  #hint(definition: string, answer: EnqueueTasksAnswer): void {
+    if (answer.ready) void this.#environment.wakeUp.hint(definition);
     else if (answer.nextDueMs !== null)
-      await this.#environment.wakeUp.hint(definition, { inMs: answer.nextDueMs });
+      void this.#environment.wakeUp.hint(definition, { inMs: answer.nextDueMs });
   }
 }
 

@@ -85,6 +85,7 @@ export class ExecutionLoop implements Beating {
   #place: { after: ClaimPlace; sinceMs: number } | null = null;
   #surplus = 0;
   #hasBacklog = false;
+  #hasCalledHelp = false;
   #acquiredAtMs: number;
   #renewedAtMs: number;
   #nextDueMs: number | null = null;
@@ -380,12 +381,20 @@ export class ExecutionLoop implements Beating {
     if (call.want === 0) return;
     telemetry.count("taskgate.task.claimed", answer.claimed.length);
     this.#hasBacklog = answer.claimed.length === call.want;
+    this.#callHelp();
     this.#place =
       answer.last === null
         ? null
         : { after: answer.last, sinceMs: this.#place?.sinceMs ?? call.sentAt.monotonicMs };
     if (answer.claimed.length > 0) this.#emptyReads = 0;
     else this.#onEmpty(answer);
+  }
+
+  /** More than this worker can take: another may find tokens. One that doesn't costs one read. */
+  #callHelp(): void {
+    if (!this.#hasBacklog || this.#hasCalledHelp) return;
+    this.#hasCalledHelp = true;
+    this.#options.wake([this.#options.definition.name]);
   }
 
   #onEmpty(answer: WorkAnswer): void {

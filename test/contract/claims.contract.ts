@@ -163,7 +163,11 @@ function describeContent(setup: StoreSetup): void {
     expect(second).toMatchObject({ kind: "resize", payload: [1, 2], fence: first?.fence });
     expect(third).toMatchObject({ payload: null, traceParent: null, isGrouped: false });
     expect(BigInt(third?.fence ?? "0")).toBeGreaterThan(BigInt(first?.fence ?? "0"));
-    expect(first).toMatchObject({ isCancelRequested: false, isFromNewerBuild: false, isSpare: false });
+    expect(first).toMatchObject({
+      isCancelRequested: false,
+      isFromNewerBuild: false,
+      isSpare: false,
+    });
   });
 
   const payloads = [
@@ -178,10 +182,16 @@ function describeContent(setup: StoreSetup): void {
   test("payloads come back equal: empty ones, escapes, emoji, U+0000 and lone surrogates as escapes", async () => {
     const { store } = open();
     const name = await define(store, { limit: 100 });
-    const ids = await enqueue(store, name, payloads.map((payload) => ({ payload })));
+    const ids = await enqueue(
+      store,
+      name,
+      payloads.map((payload) => ({ payload })),
+    );
     const worker = await startWorker(store, name, { want: 100 });
     const claimed = await worker.claim(100);
-    expect(claimed.map((task) => task.payload)).toEqual(payloads.map((text) => JSON.parse(text) as unknown));
+    expect(claimed.map((task) => task.payload)).toEqual(
+      payloads.map((text) => JSON.parse(text) as unknown),
+    );
     for (const [index, taskId] of ids.entries()) {
       expect((await factsOf(store, taskId)).payload).toBe(payloads[index]);
     }
@@ -256,9 +266,7 @@ function describeSpare(setup: StoreSetup): void {
       await enqueue(store, name, most + 5);
       const worker = await startWorker(store, name, { want: tokens });
       const claimed = await worker.claim(1_000);
-      expect(spareOf(claimed)).toEqual(
-        Array.from({ length: most }, (_, index) => index >= tokens),
-      );
+      expect(spareOf(claimed)).toEqual(Array.from({ length: most }, (_, index) => index >= tokens));
       expect(await worker.work({ want: 1 })).toMatchObject({ status: "limited", claimed: [] });
       const next = await worker.complete(claimed.slice(0, 1), 5);
       expect(next.claimed).toHaveLength(1);
@@ -436,21 +444,24 @@ function describeStatuses(setup: StoreSetup): void {
     expect(answer.nextDueMs).toBeLessThanOrEqual(9_000);
   });
 
-  testWith(setup, "write detection")("an empty call that finds nothing writes nothing", async () => {
-    const opened = open();
-    const { store } = opened;
-    const name = await define(store);
-    await enqueue(store, name, [{ runInMs: 9_000 }]);
-    const worker = await startWorker(store, name);
-    const before = await opened.readVersions();
-    for (let call = 0; call < 3; call += 1) expect(await worker.claim(5)).toEqual([]);
-    await store.pauseDefinition({ name, changedBy: "an operator" });
-    const paused = await opened.readVersions();
-    expect((await worker.work({ want: 1 })).status).toBe("paused");
-    expect(await opened.readVersions()).toBe(paused);
-    await store.resumeDefinition({ name, changedBy: "an operator" });
-    expect(paused).not.toBe(before);
-  });
+  testWith(setup, "write detection")(
+    "an empty call that finds nothing writes nothing",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store);
+      await enqueue(store, name, [{ runInMs: 9_000 }]);
+      const worker = await startWorker(store, name);
+      const before = await opened.readVersions();
+      for (let call = 0; call < 3; call += 1) expect(await worker.claim(5)).toEqual([]);
+      await store.pauseDefinition({ name, changedBy: "an operator" });
+      const paused = await opened.readVersions();
+      expect((await worker.work({ want: 1 })).status).toBe("paused");
+      expect(await opened.readVersions()).toBe(paused);
+      await store.resumeDefinition({ name, changedBy: "an operator" });
+      expect(paused).not.toBe(before);
+    },
+  );
 
   testWith(setup, "write detection")("K11: a start on a full limit writes nothing", async () => {
     const opened = open();
@@ -524,7 +535,10 @@ function describeStatuses(setup: StoreSetup): void {
     await enqueue(store, name, 1);
     const executionId = asExecutionId("999999999");
     const call = { callNumber: 1, done: [], started: [], want: 1 };
-    expect(await store.work({ ...call, executionId })).toMatchObject({ status: "fenced", claimed: [] });
+    expect(await store.work({ ...call, executionId })).toMatchObject({
+      status: "fenced",
+      claimed: [],
+    });
     const worker = await startWorker(store, name);
     await worker.finish();
     expect(await worker.work({ want: 1 })).toMatchObject({ status: "ended", claimed: [] });

@@ -48,7 +48,10 @@ const shapes: { title: string; picks: number[] }[] = [
 ];
 
 /** A worker with eight claims. */
-async function eight(store: TaskStore, name: string): Promise<{ worker: Worker; tasks: ClaimedTask[] }> {
+async function eight(
+  store: TaskStore,
+  name: string,
+): Promise<{ worker: Worker; tasks: ClaimedTask[] }> {
   await enqueue(store, name, 8);
   const worker = await startWorker(store, name, { want: 8 });
   return { worker, tasks: [...(await worker.claim(4)), ...(await worker.claim(4))] };
@@ -56,7 +59,11 @@ async function eight(store: TaskStore, name: string): Promise<{ worker: Worker; 
 
 /** A completion whose duration and result tell which task it was meant for. */
 function marked(task: ClaimedTask): DoneTask {
-  return { ...done(task), durationMs: Number(task.taskId) % 1_000_000, result: `{"of":"${task.taskId}"}` };
+  return {
+    ...done(task),
+    durationMs: Number(task.taskId) % 1_000_000,
+    result: `{"of":"${task.taskId}"}`,
+  };
 }
 
 function describeShapes(setup: StoreSetup): void {
@@ -73,7 +80,12 @@ function describeShapes(setup: StoreSetup): void {
         const reports = chosen.map(marked);
         const foreign = asTaskId("999999999");
         if (withRefused) {
-          const wrong = { taskId: foreign, fence: at(tasks, 0).fence, durationMs: 77, result: '{"of":"nobody"}' };
+          const wrong = {
+            taskId: foreign,
+            fence: at(tasks, 0).fence,
+            durationMs: 77,
+            result: '{"of":"nobody"}',
+          };
           reports.splice(1, 0, wrong);
         }
         const answer = await worker.work({ done: reports });
@@ -200,7 +212,9 @@ function describeRefusals(setup: StoreSetup): void {
     await worker.fail([old], { retryInMs: 0 });
     const fresh = await worker.claimOne();
     expect(fresh.taskId).toBe(old.taskId);
-    expect((await worker.work({ done: [done(old, { result: '{"old":1}' })] })).refused).toEqual([old.taskId]);
+    expect((await worker.work({ done: [done(old, { result: '{"old":1}' })] })).refused).toEqual([
+      old.taskId,
+    ]);
     expect(await stateOf(store, fresh.taskId)).toBe("claimed");
     await worker.work({ done: [done(fresh, { result: '{"new":1}' })] });
     expect((await factsOf(store, fresh.taskId)).result).toBe('{"new":1}');
@@ -265,8 +279,15 @@ function describeResults(setup: StoreSetup): void {
     await enqueue(store, name, 4);
     const worker = await startWorker(store, name, { want: 4 });
     const claimed = await worker.claim(4);
-    const results = ['{ "a" : [ 1 ] }', null, "[]", '{"zero":"\\u0000","lone":"\\ud800","emoji":"\u{1f680}"}'];
-    await worker.work({ done: claimed.map((task, index) => done(task, { result: results[index] ?? null })) });
+    const results = [
+      '{ "a" : [ 1 ] }',
+      null,
+      "[]",
+      '{"zero":"\\u0000","lone":"\\ud800","emoji":"\u{1f680}"}',
+    ];
+    await worker.work({
+      done: claimed.map((task, index) => done(task, { result: results[index] ?? null })),
+    });
     for (const [index, task] of claimed.entries()) {
       expect((await factsOf(store, task.taskId)).result).toBe(results[index]);
     }
@@ -285,8 +306,15 @@ function describeCompleteTask(setup: StoreSetup): void {
     if (!task || !other) throw new Error("two tasks expected");
     const input = { executionId: worker.executionId, ...done(task), durationMs: 12, result: "[1]" };
     expect(await store.completeTask(input)).toEqual({ status: "done", woken: [] });
-    expect(await store.completeTask({ ...input, result: "[2]" })).toEqual({ status: "again", woken: [] });
-    expect(await factsOf(store, task.taskId)).toMatchObject({ state: "done", durationMs: 12, result: "[1]" });
+    expect(await store.completeTask({ ...input, result: "[2]" })).toEqual({
+      status: "again",
+      woken: [],
+    });
+    expect(await factsOf(store, task.taskId)).toMatchObject({
+      state: "done",
+      durationMs: 12,
+      result: "[1]",
+    });
     expect(await stateOf(store, other.taskId)).toBe("claimed");
     expect((await worker.complete([other])).refused).toEqual([]);
   });

@@ -23,7 +23,13 @@ import {
   tryStart,
   Worker,
 } from "../support/builders";
-import { claimRaw, definitionId, openContention, plantFunction } from "../support/contention";
+import {
+  claimRaw,
+  definitionId,
+  openContention,
+  openPlainStore,
+  plantFunction,
+} from "../support/contention";
 import type { Contention } from "../support/contention";
 import { within } from "../support/gate";
 
@@ -51,7 +57,10 @@ afterEach(async () => {
 });
 
 /** `count` times `body`, all at once. */
-function atOnce<Result>(count: number, body: (index: number) => Promise<Result>): Promise<Result[]> {
+function atOnce<Result>(
+  count: number,
+  body: (index: number) => Promise<Result>,
+): Promise<Result[]> {
   return Promise.all(Array.from({ length: count }, (_, index) => body(index)));
 }
 
@@ -65,7 +74,7 @@ describe("claims by many at once", () => {
       const random = seededRandom(seed + index);
       const worker = await startWorker(at(stores, index % 4), name, { want: 20 });
       const mine: TaskId[] = [];
-      for (let held = await worker.claim(20); held.length > 0; ) {
+      for (let held = await worker.claim(20); held.length > 0;) {
         mine.push(...idsOf(held));
         const want = 1 + Math.floor(random() * 40);
         held = (await worker.complete(held, want)).claimed;
@@ -77,7 +86,11 @@ describe("claims by many at once", () => {
     expect({ seed, count: all.length }).toEqual({ seed, count: 10_000 });
     expect(new Set(all)).toEqual(new Set(ids));
     expect(claims.filter((mine) => mine.length > 0).length).toBeGreaterThan(1);
-    expect(await statusOf(at(stores, 0), name)).toMatchObject({ done: 10_000, ready: 0, claimed: 0 });
+    expect(await statusOf(at(stores, 0), name)).toMatchObject({
+      done: 10_000,
+      ready: 0,
+      claimed: 0,
+    });
   });
 
   test("S1.6, J3: while one claim's transaction stays open, another returns at once with the rest", async () => {
@@ -99,12 +112,20 @@ describe("claims by many at once", () => {
     const store = scene.openStore(2);
     const name = await define(store, { limit: 12, spareMax: 0 });
     const groups = ["1", null, "3", null, "1", null, "3", null, "1", null, "3", null];
-    const ids = await enqueue(store, name, groups.map((group) => (group === null ? {} : { group })));
+    const ids = await enqueue(
+      store,
+      name,
+      groups.map((group) => (group === null ? {} : { group })),
+    );
     const first = await startWorker(store, name, { want: 6 });
     const second = await startWorker(store, name, { want: 6 });
     const gate = await scene.connect();
     await gate.query("begin");
-    const claimed = await claimRaw(gate, { executionId: first.executionId, callNumber: 1, want: 6 });
+    const claimed = await claimRaw(gate, {
+      executionId: first.executionId,
+      callNumber: 1,
+      want: 6,
+    });
     expect(claimed).toEqual([0, 1, 2, 3, 5, 7].map((index) => at(ids, index)));
     expect(idsOf(await within(500, second.claim(6)))).toEqual([at(ids, 9), at(ids, 11)]);
     await gate.query("commit");
@@ -130,7 +151,9 @@ describe("claims by many at once", () => {
     const worker = await startWorker(store, name, { want: 10 });
     const gate = await scene.connect();
     await gate.query("begin");
-    await gate.query("select 1 from taskgate.ready order by priority, rank, task_id limit 3 for update");
+    await gate.query(
+      "select 1 from taskgate.ready order by priority, rank, task_id limit 3 for update",
+    );
     expect(idsOf(await within(500, worker.claim(1)))).toEqual(ids.slice(3, 4));
     await gate.query("select 1 from taskgate.ready order by priority, rank, task_id for update");
     expect(await within(500, worker.claim(5))).toEqual([]);
@@ -310,10 +333,10 @@ describe("the token row", () => {
     await gate.query("select 1 from taskgate.task_definition where name = $1 for update", [name]);
     const victim = await scene.connect();
     const { rows } = await victim.query<{ pid: number }>("select pg_backend_pid() as pid");
-    const killed = victim.query("select * from taskgate.start_execution($1, $2, 'w', 1, 'hash-1', 1, false)", [
-      name,
-      operationId(),
-    ]);
+    const killed = victim.query(
+      "select * from taskgate.start_execution($1, $2, 'w', 1, 'hash-1', 1, false)",
+      [name, operationId()],
+    );
     killed.catch(() => undefined);
     await scene.untilWaiting(1);
     await scene.client.query("select pg_terminate_backend($1)", [at(rows, 0).pid]);
@@ -332,13 +355,41 @@ describe("the token row", () => {
     await scene.advance(10_001);
     const gate = await scene.connect();
     await gate.query("begin");
-    await gate.query("select 1 from taskgate.task_execution where task_execution_id = $1 for update", [
-      busy.executionId,
-    ]);
+    await gate.query(
+      "select 1 from taskgate.task_execution where task_execution_id = $1 for update",
+      [busy.executionId],
+    );
     const answer = await within(500, store.startExecution(startInput(name, { want: 2 })));
     expect(answer).toMatchObject({ status: "started", tokens: 1, deadHolders: 1 });
     await gate.query("rollback");
     expect((await busy.beat()).status).toBe("renewed");
+  });
+});
+
+describe("a store", () => {
+  test("close waits at most 5 s for calls in flight", async () => {
+    const store = scene.openStore(3);
+    const name = await define(store);
+    const gate = await scene.connect();
+    await gate.query("begin");
+    await gate.query("select 1 from taskgate.task_definition where name = $1 for update", [name]);
+    const inFlight = store.startExecution(startInput(name));
+    inFlight.catch(() => undefined);
+    await scene.untilWaiting(1);
+    try {
+      await within(6_000, store.close());
+    } finally {
+      await gate.query("rollback");
+    }
+    await inFlight.catch(() => undefined);
+  });
+
+  test("close lets calls in flight end", async () => {
+    const store = openPlainStore(scene.url, 3);
+    const name = await define(store, { limit: 10 });
+    const calls = atOnce(3, () => startWorker(store, name));
+    await within(6_000, store.close());
+    expect(await calls).toHaveLength(3);
   });
 });
 
@@ -355,7 +406,7 @@ interface Mix {
 async function runCycles(mix: Mix, index: number): Promise<void> {
   const random = seededRandom(mix.seed + index);
   const store = at(mix.stores, index % mix.stores.length);
-  for (let cycle = 0; cycle < mix.cycles; ) {
+  for (let cycle = 0; cycle < mix.cycles;) {
     const answer = await store.startExecution(
       startInput(mix.name, { want: 1 + Math.floor(random() * 3) }),
     );
@@ -419,7 +470,12 @@ describe("no deadlock", () => {
   test("S0.12, S1.8, K6: 15 connections x 100 cycles amid heartbeats, limit changes, reclaims and enqueues", async () => {
     const stores = [scene.openStore(8), scene.openStore(7), scene.openStore(6)];
     const seed = newSeed();
-    const name = await define(at(stores, 0), { limit: 6, leaseMs: 10_000, maxAttempts: 4, maxLost: 2 });
+    const name = await define(at(stores, 0), {
+      limit: 6,
+      leaseMs: 10_000,
+      maxAttempts: 4,
+      maxLost: 2,
+    });
     const mix: Mix = { stores, name, seed, open: new Set(), cycles: 100 };
     let isOver = false;
     const disturbance = disturb(mix, () => isOver);
@@ -435,10 +491,12 @@ describe("no deadlock", () => {
     expect({ seed, deadlocks: await scene.countDeadlocks() }).toEqual({ seed, deadlocks: 0 });
     const { done: ended, dead } = await statusOf(at(stores, 0), name);
     expect(ended + dead).toBeGreaterThan(100);
-  });
+  }, 60_000);
 
   test("control: a deadlock reaches the test, and the counter counts it", async () => {
-    await scene.client.query("create table public.pair (id int primary key); insert into public.pair values (1), (2)");
+    await scene.client.query(
+      "create table public.pair (id int primary key); insert into public.pair values (1), (2)",
+    );
     const lock = async (client: Client, id: number): Promise<void> => {
       await client.query("select 1 from public.pair where id = $1 for update", [id]);
     };
@@ -497,14 +555,18 @@ describe("groups among many agents", () => {
       const seed = newSeed();
       const name = await define(at(stores, 0), { limit: 200, groupSlots: slots, maxAttempts: 50 });
       const groups = Array.from({ length: 600 }, (_, index) => `g${String(index % 50)}`);
-      const ids = await enqueue(at(stores, 0), name, groups.map((group) => ({ group })));
+      const ids = await enqueue(
+        at(stores, 0),
+        name,
+        groups.map((group) => ({ group })),
+      );
       const groupOf = new Map(ids.map((id, index) => [id, at(groups, index)]));
       await atOnce(20, async (index) => {
         const worker = await startWorker(at(stores, index % 2), name, { want: 5 });
         await runGroupAgent(worker, groupOf, seededRandom(seed + index));
       });
       const last = await startWorker(at(stores, 0), name, { want: 100 });
-      for (let rest = await last.claim(100); rest.length > 0; ) {
+      for (let rest = await last.claim(100); rest.length > 0;) {
         rest = (await last.complete(rest, 100)).claimed;
       }
       const most = await scene.mostInUse();
@@ -533,7 +595,8 @@ describe("groups among many agents", () => {
       for (const id of [...ids.slice(2), late]) states.push(await stateOf(store, id));
       expect({ round, states }).toEqual({ round, states: ["ready", "ready", "waiting"] });
       const rest = await startWorker(store, name, { want: 5 });
-      for (let held = await rest.claim(5); held.length > 0; ) held = (await rest.complete(held, 5)).claimed;
+      for (let held = await rest.claim(5); held.length > 0;)
+        held = (await rest.complete(held, 5)).claimed;
       await Promise.all([one.finish(), two.finish(), rest.finish()]);
     }
   });
@@ -541,7 +604,12 @@ describe("groups among many agents", () => {
   test("G4: a completion held open: the other completion and an enqueue wait for it, then all is in its place", async () => {
     const store = scene.openStore(4);
     const name = await define(store, { limit: 20, groupSlots: 2 });
-    const ids = await enqueue(store, name, [{ group: "g" }, { group: "g" }, { group: "g" }, { group: "g" }]);
+    const ids = await enqueue(store, name, [
+      { group: "g" },
+      { group: "g" },
+      { group: "g" },
+      { group: "g" },
+    ]);
     const one = await startWorker(store, name);
     const two = await startWorker(store, name);
     const [first] = await one.claim(1);
@@ -617,7 +685,11 @@ describe("enqueues at once", () => {
   test("Q3: eight claimers promote 3,000 due tasks while claiming, each once", async () => {
     const stores = [scene.openStore(4), scene.openStore(4)];
     const name = await define(at(stores, 0), { limit: 1_000 });
-    const ids = await enqueue(at(stores, 0), name, Array.from({ length: 3_000 }, () => ({ runInMs: 1_000 })));
+    const ids = await enqueue(
+      at(stores, 0),
+      name,
+      Array.from({ length: 3_000 }, () => ({ runInMs: 1_000 })),
+    );
     await scene.advance(1_001);
     const claims = await atOnce(8, async (index) => {
       const worker = await startWorker(at(stores, index % 2), name, { want: 50 });
@@ -679,7 +751,10 @@ describe("reclaim races", () => {
         const taskId = await enqueueOne(store, name, { priority: -round });
         const task = await worker.claimOne();
         await scene.advance(10_001);
-        const [heard] = await Promise.all([call(worker, task), store.reclaimExpired({ most: 1_000 })]);
+        const [heard] = await Promise.all([
+          call(worker, task),
+          store.reclaimExpired({ most: 1_000 }),
+        ]);
         const { lostCount, state } = await factsOf(store, taskId);
         const hasWon = heard === won;
         expect({ round, heard, state, lostCount }).toEqual({

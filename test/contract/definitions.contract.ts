@@ -103,7 +103,12 @@ function describeRegistration(setup: StoreSetup): void {
     const input = registration({ build: 5 });
     await store.registerDefinition(input);
     const before = await statusOf(store, input.name);
-    const older = { ...input, build: 4, settingsHash: "older", settings: { ...input.settings, limit: 1 } };
+    const older = {
+      ...input,
+      build: 4,
+      settingsHash: "older",
+      settings: { ...input.settings, limit: 1 },
+    };
     expect((await store.registerDefinition(older)).status).toBe("outdated");
     expect(await statusOf(store, input.name)).toEqual(before);
   });
@@ -111,7 +116,13 @@ function describeRegistration(setup: StoreSetup): void {
   test("names are compared exactly: case, accents and emoji make another definition", async () => {
     const { store } = open();
     const base = uniqueName();
-    const names = [`${base}-a`, `${base}-A`, `${base}-\u00e4`, `${base}-a\u0308`, `${base}-\u{1f680}`];
+    const names = [
+      `${base}-a`,
+      `${base}-A`,
+      `${base}-\u00e4`,
+      `${base}-a\u0308`,
+      `${base}-\u{1f680}`,
+    ];
     for (const name of names) {
       expect((await store.registerDefinition(registration({ name }))).status).toBe("created");
     }
@@ -401,36 +412,72 @@ function describeAudit(setup: StoreSetup): void {
     await store.registerDefinition({ ...input, build: 2, registeredBy: "build 2", settings });
     await store.registerDefinition({ ...input, build: 1, settingsHash: "older" });
     const entries = await readAudit(input.name);
-    expect(entries.map((entry) => `${entry.setting}: ${String(entry.oldValue)} -> ${String(entry.newValue)}`).sort()).toEqual([
-      "build: 1 -> 2",
-      "lease_ms: 60000 -> 70000",
-      "limit: 4 -> 6",
-      "limit: null -> 4",
-    ]);
+    expect(
+      entries
+        .map((entry) => `${entry.setting}: ${String(entry.oldValue)} -> ${String(entry.newValue)}`)
+        .sort(),
+    ).toEqual(["build: 1 -> 2", "lease_ms: 60000 -> 70000", "limit: 4 -> 6", "limit: null -> 4"]);
     expect(new Set(entries.map((entry) => `${entry.source} ${entry.changedBy}`))).toEqual(
       new Set(["code the code", "code build 2"]),
     );
   });
 
-  auditTest("each change of an operator has one entry with who and why, each repeat none", async () => {
-    const { store, readAudit } = bound(open());
-    const name = await define(store);
-    const change = { name, limit: 2, operationId: operationId(), changedBy: "ann", reason: "busy" };
-    await store.setLimit(change);
-    await store.setLimit(change);
-    await store.setLimit({ name, limit: "code", operationId: operationId(), changedBy: "bob" });
-    await store.pauseDefinition({ name, changedBy: "cyd", reason: "deploy" });
-    await store.pauseDefinition({ name, changedBy: "dan" });
-    await store.resumeDefinition({ name, changedBy: "eve" });
-    const entries = (await readAudit(name)).filter((entry) => entry.source === "operator");
-    expect(entries).toEqual([
-      { setting: "limit_override", oldValue: null, newValue: "2", source: "operator", changedBy: "ann", reason: "busy" },
-      { setting: "limit_override", oldValue: "2", newValue: null, source: "operator", changedBy: "bob", reason: null },
-      { setting: "paused", oldValue: "false", newValue: "true", source: "operator", changedBy: "cyd", reason: "deploy" },
-      { setting: "paused", oldValue: "true", newValue: "false", source: "operator", changedBy: "eve", reason: null },
-    ]);
-    expect(only(entries.filter((entry) => entry.changedBy === "eve")).reason).toBeNull();
-  });
+  auditTest(
+    "each change of an operator has one entry with who and why, each repeat none",
+    async () => {
+      const { store, readAudit } = bound(open());
+      const name = await define(store);
+      const change = {
+        name,
+        limit: 2,
+        operationId: operationId(),
+        changedBy: "ann",
+        reason: "busy",
+      };
+      await store.setLimit(change);
+      await store.setLimit(change);
+      await store.setLimit({ name, limit: "code", operationId: operationId(), changedBy: "bob" });
+      await store.pauseDefinition({ name, changedBy: "cyd", reason: "deploy" });
+      await store.pauseDefinition({ name, changedBy: "dan" });
+      await store.resumeDefinition({ name, changedBy: "eve" });
+      const entries = (await readAudit(name)).filter((entry) => entry.source === "operator");
+      expect(entries).toEqual([
+        {
+          setting: "limit_override",
+          oldValue: null,
+          newValue: "2",
+          source: "operator",
+          changedBy: "ann",
+          reason: "busy",
+        },
+        {
+          setting: "limit_override",
+          oldValue: "2",
+          newValue: null,
+          source: "operator",
+          changedBy: "bob",
+          reason: null,
+        },
+        {
+          setting: "paused",
+          oldValue: "false",
+          newValue: "true",
+          source: "operator",
+          changedBy: "cyd",
+          reason: "deploy",
+        },
+        {
+          setting: "paused",
+          oldValue: "true",
+          newValue: "false",
+          source: "operator",
+          changedBy: "eve",
+          reason: null,
+        },
+      ]);
+      expect(only(entries.filter((entry) => entry.changedBy === "eve")).reason).toBeNull();
+    },
+  );
 }
 
 /** A store with its reader of the audit, ready to be taken apart. */

@@ -64,7 +64,9 @@ function describeBulk(setup: StoreSetup): void {
   test("10,000 tasks in one call: ids in input order are in the order of creation", async () => {
     const { store } = open();
     const name = await define(store, { limit: 1_000, spareMax: 0 });
-    const tasks = Array.from({ length: 10_000 }, (_, index) => ({ payload: `{"n":${String(index)}}` }));
+    const tasks = Array.from({ length: 10_000 }, (_, index) => ({
+      payload: `{"n":${String(index)}}`,
+    }));
     const answer = await store.enqueueTasks({ name, build: 1, operationId: null, tasks });
     const numbers = answer.taskIds.map(BigInt);
     expect(new Set(numbers).size).toBe(10_000);
@@ -130,7 +132,12 @@ function describeOperationId(setup: StoreSetup): void {
       name,
       build: 1,
       operationId: operationId(),
-      tasks: [{ payload: "{}" }, { payload: null, group: "g" }, { payload: null, runInMs: 9_000 }, { payload: null, dedupeKey: "k" }],
+      tasks: [
+        { payload: "{}" },
+        { payload: null, group: "g" },
+        { payload: null, runInMs: 9_000 },
+        { payload: null, dedupeKey: "k" },
+      ],
     };
     const first = await store.enqueueTasks(input);
     expect(await store.enqueueTasks(input)).toEqual(first);
@@ -144,7 +151,10 @@ function describeOperationId(setup: StoreSetup): void {
       name,
       build: 1,
       operationId: operationId(),
-      tasks: [{ payload: null, dedupeKey: "k" }, { payload: null, dedupeKey: "k" }],
+      tasks: [
+        { payload: null, dedupeKey: "k" },
+        { payload: null, dedupeKey: "k" },
+      ],
     };
     const first = await store.enqueueTasks(input);
     expect(first.outcomes).toEqual(["enqueued", "duplicate"]);
@@ -180,7 +190,9 @@ function describeOperationId(setup: StoreSetup): void {
     await expectError(store.enqueueTasks({ ...input, tasks: [{ payload: "7" }] }), {
       code: "TASKGATE_ARG_INVALID",
     });
-    expect((await store.enqueueTasks({ ...input, tasks: [{ payload: "[7]" }] })).taskIds).toHaveLength(1);
+    expect(
+      (await store.enqueueTasks({ ...input, tasks: [{ payload: "[7]" }] })).taskIds,
+    ).toHaveLength(1);
   });
 }
 
@@ -193,24 +205,64 @@ const badTasks: { why: string; field: string; value: string | number; task: Part
   { why: "a JSON null", field: "payload", value: "null", task: { payload: "null" } },
   { why: "an empty payload", field: "payload", value: "", task: { payload: "" } },
   { why: "an empty kind", field: "kind", value: "", task: { kind: "" } },
-  { why: "a kind of 201 characters", field: "kind", value: "k".repeat(201), task: { kind: "k".repeat(201) } },
+  {
+    why: "a kind of 201 characters",
+    field: "kind",
+    value: "k".repeat(201),
+    task: { kind: "k".repeat(201) },
+  },
   { why: "a blank before the kind", field: "kind", value: " k", task: { kind: " k" } },
   { why: "a blank after the kind", field: "kind", value: "k ", task: { kind: "k " } },
   { why: "too low a priority", field: "priority", value: -32_769, task: { priority: -32_769 } },
   { why: "too high a priority", field: "priority", value: 32_768, task: { priority: 32_768 } },
   { why: "a priority of no whole number", field: "priority", value: 1.5, task: { priority: 1.5 } },
-  { why: "a priority far beyond", field: "priority", value: 10_000_000_000, task: { priority: 10_000_000_000 } },
+  {
+    why: "a priority far beyond",
+    field: "priority",
+    value: 10_000_000_000,
+    task: { priority: 10_000_000_000 },
+  },
   { why: "an empty group", field: "group", value: "", task: { group: "" } },
   { why: "an empty dedupe key", field: "dedupeKey", value: "", task: { dedupeKey: "" } },
-  { why: "a dedupe key of 201 characters", field: "dedupeKey", value: "d".repeat(201), task: { dedupeKey: "d".repeat(201) } },
-  { why: "a blank after the dedupe key", field: "dedupeKey", value: "d ", task: { dedupeKey: "d " } },
+  {
+    why: "a dedupe key of 201 characters",
+    field: "dedupeKey",
+    value: "d".repeat(201),
+    task: { dedupeKey: "d".repeat(201) },
+  },
+  {
+    why: "a blank after the dedupe key",
+    field: "dedupeKey",
+    value: "d ",
+    task: { dedupeKey: "d " },
+  },
   { why: "a window of 0", field: "dedupeMs", value: 0, task: { dedupeKey: "k", dedupeMs: 0 } },
-  { why: "a window above 100 years", field: "dedupeMs", value: 3_153_600_000_001, task: { dedupeKey: "k", dedupeMs: 3_153_600_000_001 } },
+  {
+    why: "a window above 100 years",
+    field: "dedupeMs",
+    value: 3_153_600_000_001,
+    task: { dedupeKey: "k", dedupeMs: 3_153_600_000_001 },
+  },
   { why: "a negative delay", field: "runInMs", value: -1, task: { runInMs: -1 } },
-  { why: "a delay above 100 years", field: "runInMs", value: 3_153_600_000_001, task: { runInMs: 3_153_600_000_001 } },
+  {
+    why: "a delay above 100 years",
+    field: "runInMs",
+    value: 3_153_600_000_001,
+    task: { runInMs: 3_153_600_000_001 },
+  },
   { why: "a delay of no whole number", field: "runInMs", value: 0.5, task: { runInMs: 0.5 } },
-  { why: "both delay and instant", field: "runAt", value: "", task: { runInMs: 1, runAt: new Date() } },
-  { why: "a trace of 56 characters", field: "trace", value: "t".repeat(56), task: { traceParent: "t".repeat(56) } },
+  {
+    why: "both delay and instant",
+    field: "runAt",
+    value: "",
+    task: { runInMs: 1, runAt: new Date() },
+  },
+  {
+    why: "a trace of 56 characters",
+    field: "trace",
+    value: "t".repeat(56),
+    task: { traceParent: "t".repeat(56) },
+  },
 ];
 
 function describeBadTasks(setup: StoreSetup): void {
@@ -235,7 +287,11 @@ function describeBadTasks(setup: StoreSetup): void {
     const good: Partial<NewTask>[] = [
       { kind: "k".repeat(200), dedupeKey: "d".repeat(200), group: "g".repeat(200) },
       { kind: "k", dedupeKey: "d", group: "g" },
-      { kind: "\u{1f680}".repeat(100), dedupeKey: "\u{1f680}".repeat(100), group: "\u{1f680}".repeat(100) },
+      {
+        kind: "\u{1f680}".repeat(100),
+        dedupeKey: "\u{1f680}".repeat(100),
+        group: "\u{1f680}".repeat(100),
+      },
       { priority: -32_768 },
       { priority: 32_767 },
       { runInMs: 0 },
@@ -270,7 +326,12 @@ function describeBadTasks(setup: StoreSetup): void {
   test("numbers that aren't numbers: none becomes a default in silence", async () => {
     const { store } = open();
     const name = await define(store);
-    for (const task of [{ priority: Number.NaN }, { runInMs: Number.NaN }, { runInMs: Infinity }, { runAt: new Date(Number.NaN) }]) {
+    for (const task of [
+      { priority: Number.NaN },
+      { runInMs: Number.NaN },
+      { runInMs: Infinity },
+      { runAt: new Date(Number.NaN) },
+    ]) {
       await expectError(enqueue(store, name, [task]), { code: "TASKGATE_ARG_INVALID" });
     }
     expect(await statusOf(store, name)).toMatchObject({ ready: 0, scheduled: 0 });
@@ -288,14 +349,19 @@ function describeBadTasks(setup: StoreSetup): void {
       const taskId = await enqueueOne(store, name, { payload });
       expect((await factsOf(store, taskId)).payload).toBe(payload);
       const tooLarge = enqueue(store, name, [{}, { payload: jsonOfBytes(65_537, filler) }]);
-      await expectError(tooLarge, { code: "TASKGATE_ARG_TOO_LARGE", field: "tasks.1..payload", value: 65_537 });
+      await expectError(tooLarge, {
+        code: "TASKGATE_ARG_TOO_LARGE",
+        field: "tasks.1..payload",
+        value: 65_537,
+      });
     });
   }
 
   test("no task, 10,001 tasks and more than 8 MiB", async () => {
     const { store } = open();
     const name = await define(store);
-    const call = (tasks: NewTask[]) => store.enqueueTasks({ name, build: 1, operationId: null, tasks });
+    const call = (tasks: NewTask[]) =>
+      store.enqueueTasks({ name, build: 1, operationId: null, tasks });
     const expected = { code: "TASKGATE_ARG_TOO_LARGE", field: "tasks" } as const;
     await expectError(call([]), { ...expected, value: 0 });
     await expectError(call(Array.from({ length: 10_001 }, () => ({ payload: null }))), {

@@ -165,9 +165,13 @@ function describeStart(setup: StoreSetup): void {
     const { store } = open();
     const name = await define(store, { limit: 4 });
     const input = startInput(name, { want: 2 });
-    const answers = await Promise.all(Array.from({ length: 10 }, () => store.startExecution(input)));
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, () => store.startExecution(input)),
+    );
     expect(new Set(answers.map((answer) => answer.executionId)).size).toBe(1);
-    expect(answers.every((answer) => answer.status === "started" && answer.tokens === 2)).toBe(true);
+    expect(answers.every((answer) => answer.status === "started" && answer.tokens === 2)).toBe(
+      true,
+    );
     expect(await statusOf(store, name)).toMatchObject({ held: 2, executions: 1 });
   });
 

@@ -61,7 +61,13 @@ function describeRetry(setup: StoreSetup): void {
       failedCount: 1,
       lastError: "no disk",
       attempts: [
-        { fence: task.fence, worker: "worker-1", outcome: "failed", error: "no disk", durationMs: 7 },
+        {
+          fence: task.fence,
+          worker: "worker-1",
+          outcome: "failed",
+          error: "no disk",
+          durationMs: 7,
+        },
       ],
     });
     expect(await worker.claim(1)).toEqual([]);
@@ -112,7 +118,10 @@ function describeRetry(setup: StoreSetup): void {
     const outcomes: string[] = [];
     for (let attempt = 1; attempt <= 3; attempt += 1) {
       const task = await worker.claimOne();
-      const answer = await worker.fail([task], { retryInMs: 0, error: `failure ${String(attempt)}` });
+      const answer = await worker.fail([task], {
+        retryInMs: 0,
+        error: `failure ${String(attempt)}`,
+      });
       outcomes.push(only(answer.results).outcome);
     }
     expect(outcomes).toEqual(["retry", "retry", "dead"]);
@@ -251,7 +260,10 @@ function describeOthers(setup: StoreSetup): void {
     const name = await define(store);
     await enqueue(store, name, 1);
     const worker = await startWorker(store, name);
-    const answer = await worker.fail([await worker.claimOne()], { as: "continued", retryInMs: 3_000 });
+    const answer = await worker.fail([await worker.claimOne()], {
+      as: "continued",
+      retryInMs: 3_000,
+    });
     expect(answer.nextDueMs).toBe(3_000);
     expect(await worker.claim(1)).toEqual([]);
     await opened.advance(3_000);
@@ -459,30 +471,66 @@ function describeLog(setup: StoreSetup): void {
   const open = useStore(setup);
   const logTest = testWith(setup, "execution log");
 
-  logTest("S3.5: one entry per attempt with kind, payload, worker, start, end, outcome and error", async () => {
-    const opened = open();
-    const { store } = opened;
-    const name = await define(store, { limit: 10, spareMax: 0, leaseMs: 60_000 });
-    const tasks = ["a", "b", "c", "d", "e"].map((kind) => ({ kind, payload: `{"k":"${kind}"}` }));
-    await enqueue(store, name, tasks);
-    const worker = await startWorker(store, name, { want: 6, worker: "host-7" });
-    const [first, second, third, fourth] = await worker.claim(5);
-    if (!first || !second || !third || !fourth) throw new Error("five tasks expected");
-    await opened.advance(1_000);
-    await worker.work({ done: [done(first, { durationMs: 900 })] });
-    await worker.fail([second], { error: "no disk", durationMs: 800, retryInMs: 60_000 });
-    await worker.fail([third], { as: "continued", error: null, durationMs: 700, retryInMs: 60_000 });
-    await worker.fail([fourth], { as: "cancelled", error: "stop", durationMs: null });
-    const log = await opened.readLog(name);
-    expect(log.map(({ taskId: _taskId, payload: _payload, ...entry }) => entry)).toEqual([
-      { kind: "a", worker: "host-7", outcome: "done", error: null, durationMs: 900, spanMs: 900 },
-      { kind: "b", worker: "host-7", outcome: "failed", error: "no disk", durationMs: 800, spanMs: 800 },
-      { kind: "c", worker: "host-7", outcome: "continued", error: null, durationMs: 700, spanMs: 700 },
-      { kind: "d", worker: "host-7", outcome: "cancelled", error: "stop", durationMs: null, spanMs: 1_000 },
-      { kind: "e", worker: "host-7", outcome: "running", error: null, durationMs: null, spanMs: null },
-    ]);
-    expect(log.map((entry) => entry.payload)).toEqual(tasks.map((task) => task.payload));
-  });
+  logTest(
+    "S3.5: one entry per attempt with kind, payload, worker, start, end, outcome and error",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store, { limit: 10, spareMax: 0, leaseMs: 60_000 });
+      const tasks = ["a", "b", "c", "d", "e"].map((kind) => ({ kind, payload: `{"k":"${kind}"}` }));
+      await enqueue(store, name, tasks);
+      const worker = await startWorker(store, name, { want: 6, worker: "host-7" });
+      const [first, second, third, fourth] = await worker.claim(5);
+      if (!first || !second || !third || !fourth) throw new Error("five tasks expected");
+      await opened.advance(1_000);
+      await worker.work({ done: [done(first, { durationMs: 900 })] });
+      await worker.fail([second], { error: "no disk", durationMs: 800, retryInMs: 60_000 });
+      await worker.fail([third], {
+        as: "continued",
+        error: null,
+        durationMs: 700,
+        retryInMs: 60_000,
+      });
+      await worker.fail([fourth], { as: "cancelled", error: "stop", durationMs: null });
+      const log = await opened.readLog(name);
+      expect(log.map(({ taskId: _taskId, payload: _payload, ...entry }) => entry)).toEqual([
+        { kind: "a", worker: "host-7", outcome: "done", error: null, durationMs: 900, spanMs: 900 },
+        {
+          kind: "b",
+          worker: "host-7",
+          outcome: "failed",
+          error: "no disk",
+          durationMs: 800,
+          spanMs: 800,
+        },
+        {
+          kind: "c",
+          worker: "host-7",
+          outcome: "continued",
+          error: null,
+          durationMs: 700,
+          spanMs: 700,
+        },
+        {
+          kind: "d",
+          worker: "host-7",
+          outcome: "cancelled",
+          error: "stop",
+          durationMs: null,
+          spanMs: 1_000,
+        },
+        {
+          kind: "e",
+          worker: "host-7",
+          outcome: "running",
+          error: null,
+          durationMs: null,
+          spanMs: null,
+        },
+      ]);
+      expect(log.map((entry) => entry.payload)).toEqual(tasks.map((task) => task.payload));
+    },
+  );
 
   logTest("S3.5: the entry is there while the task runs; a spare claim says claimed", async () => {
     const opened = open();
@@ -491,7 +539,8 @@ function describeLog(setup: StoreSetup): void {
     const ids = await enqueue(store, name, 2);
     const worker = await startWorker(store, name);
     await worker.claim(2);
-    const outcomes = async () => (await opened.readLog(name)).map((entry) => `${entry.taskId} ${entry.outcome}`);
+    const outcomes = async () =>
+      (await opened.readLog(name)).map((entry) => `${entry.taskId} ${entry.outcome}`);
     const [one = "", two = ""] = ids;
     expect(await outcomes()).toEqual([`${one} running`, `${two} claimed`]);
     await worker.complete((await worker.again()).claimed.slice(0, 1));
@@ -499,27 +548,30 @@ function describeLog(setup: StoreSetup): void {
     expect(await outcomes()).toEqual([`${one} done`, `${two} running`]);
   });
 
-  logTest("every try of one task has its entry, a lost one as well; one that was given back has none", async () => {
-    const opened = open();
-    const { store } = opened;
-    const name = await define(store, { limit: 1, leaseMs: 10_000 });
-    await enqueue(store, name, 1);
-    const first = await startWorker(store, name, { worker: "one" });
-    await first.fail([await first.claimOne()], { retryInMs: 0 });
-    await first.claimOne();
-    await first.finish();
-    const second = await startWorker(store, name, { worker: "two" });
-    await second.claimOne();
-    await opened.advance(10_001);
-    await store.reclaimExpired({ most: 10 });
-    const third = await startWorker(store, name, { worker: "three" });
-    await third.complete([await third.claimOne()]);
-    const log = await opened.readLog(name);
-    expect(log.map((entry) => `${String(entry.worker)} ${entry.outcome}`)).toEqual([
-      "one failed",
-      "two lost",
-      "three done",
-    ]);
-    expect(idsOf(log)).toHaveLength(3);
-  });
+  logTest(
+    "every try of one task has its entry, a lost one as well; one that was given back has none",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store, { limit: 1, leaseMs: 10_000 });
+      await enqueue(store, name, 1);
+      const first = await startWorker(store, name, { worker: "one" });
+      await first.fail([await first.claimOne()], { retryInMs: 0 });
+      await first.claimOne();
+      await first.finish();
+      const second = await startWorker(store, name, { worker: "two" });
+      await second.claimOne();
+      await opened.advance(10_001);
+      await store.reclaimExpired({ most: 10 });
+      const third = await startWorker(store, name, { worker: "three" });
+      await third.complete([await third.claimOne()]);
+      const log = await opened.readLog(name);
+      expect(log.map((entry) => `${String(entry.worker)} ${entry.outcome}`)).toEqual([
+        "one failed",
+        "two lost",
+        "three done",
+      ]);
+      expect(idsOf(log)).toHaveLength(3);
+    },
+  );
 }

@@ -85,7 +85,9 @@ const lateCalls: {
     title: "complete_task in a transaction",
     call: async (store, { late, tasks }) => {
       const input = { executionId: late.executionId, ...done(at(tasks, 0)) };
-      return store.transaction(async (transaction) => (await store.completeTask(input, transaction)).status);
+      return store.transaction(
+        async (transaction) => (await store.completeTask(input, transaction)).status,
+      );
     },
     hears: { ended: "fenced", "declared dead": "fenced", reclaimed: "fenced" },
   },
@@ -103,7 +105,14 @@ const lateCalls: {
     title: "report_progress",
     call: async (store, { late, tasks }) => {
       const { taskId, fence } = at(tasks, 0);
-      const report = { executionId: late.executionId, taskId, fence, done: 9, total: 9, text: "late" };
+      const report = {
+        executionId: late.executionId,
+        taskId,
+        fence,
+        done: 9,
+        total: 9,
+        text: "late",
+      };
       return (await store.reportProgress(report)).status;
     },
     hears: { ended: "fenced", "declared dead": "fenced", reclaimed: "fenced" },
@@ -142,7 +151,7 @@ function describeLateCalls(setup: StoreSetup, end: End): void {
       const { store } = opened;
       const scene = await endWorker(opened, end);
       const successor = await startWorker(store, scene.name, { worker: "successor" });
-      await store.reclaimExpired({ most: end === "declared dead" ? 1 : 10 });
+      await store.reclaimExpired({ most: 10 });
       const claimed = await successor.claim(2);
       const before = await statusOf(store, scene.name);
       expect(await call(store, scene)).toBe(hears[end]);
@@ -169,7 +178,10 @@ function describeLateCalls(setup: StoreSetup, end: End): void {
       expect(await call(store, scene)).toBe("fenced");
       for (const { taskId } of scene.tasks) expect(await stateOf(store, taskId)).toBe("claimed");
       expect(await statusOf(store, scene.name)).toMatchObject({ held: 1, done: 0, dead: 0 });
-      expect(await store.reclaimExpired({ most: 10 })).toMatchObject({ tasksBack: 2, tasksLost: 1 });
+      expect(await store.reclaimExpired({ most: 10 })).toMatchObject({
+        tasksBack: 2,
+        tasksLost: 1,
+      });
     });
   }
 }

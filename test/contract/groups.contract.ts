@@ -91,7 +91,11 @@ function describeExclusion(setup: StoreSetup): void {
   test("groups of different keys don't exclude each other; keys are compared exactly", async () => {
     const { store } = open();
     const name = await define(store, { limit: 20 });
-    await enqueue(store, name, ["a", "A", "\u00e4", "a ".trim() + "b", "\u{1f680}"].map((group) => ({ group })));
+    await enqueue(
+      store,
+      name,
+      ["a", "A", "\u00e4", "a ".trim() + "b", "\u{1f680}"].map((group) => ({ group })),
+    );
     expect(await statusOf(store, name)).toMatchObject({ ready: 5, waiting: 0 });
   });
 
@@ -118,14 +122,23 @@ function describeExclusion(setup: StoreSetup): void {
   test("S1.3, S1.8: never above the slots, whatever agents, batches, failures and ends (random walk)", async () => {
     const { store } = open();
     const slots = 2;
-    const name = await define(store, { limit: 1_000, groupSlots: slots, maxAttempts: 3, spareMax: 2 });
+    const name = await define(store, {
+      limit: 1_000,
+      groupSlots: slots,
+      maxAttempts: 3,
+      spareMax: 2,
+    });
     const seed = newSeed();
     const random = seededRandom(seed);
     const pick = (below: number): number => Math.floor(random() * below);
     const groupOf = new Map<TaskId, string>();
     for (let call = 0; call < 6; call += 1) {
-      const tasks = Array.from({ length: 10 }, () => ({ group: `g${String(pick(4))}`, priority: pick(3) }));
-      for (const [index, id] of (await enqueue(store, name, tasks)).entries()) groupOf.set(id, at(tasks, index).group);
+      const tasks = Array.from({ length: 10 }, () => ({
+        group: `g${String(pick(4))}`,
+        priority: pick(3),
+      }));
+      for (const [index, id] of (await enqueue(store, name, tasks)).entries())
+        groupOf.set(id, at(tasks, index).group);
     }
     const running = new Map<string, number>();
     let ended = 0;
@@ -136,7 +149,10 @@ function describeExclusion(setup: StoreSetup): void {
         const group = groupOf.get(task.taskId) ?? "";
         running.set(group, (running.get(group) ?? 0) + 1);
       }
-      expect({ seed, most: Math.max(0, ...running.values()) <= slots }).toEqual({ seed, most: true });
+      expect({ seed, most: Math.max(0, ...running.values()) <= slots }).toEqual({
+        seed,
+        most: true,
+      });
       const completed = tasks.filter(() => random() < 0.6);
       ended += completed.length;
       await worker.complete(completed);
@@ -191,7 +207,12 @@ function describeOrder(setup: StoreSetup): void {
       { group: "g", priority: 5 },
       { group: "g", priority: 1 },
     ]);
-    expect(await statesOf(store, [slow, fast].flatMap((id) => id ?? []))).toEqual(["waiting", "ready"]);
+    expect(
+      await statesOf(
+        store,
+        [slow, fast].flatMap((id) => id ?? []),
+      ),
+    ).toEqual(["waiting", "ready"]);
   });
 
   test("G2: nobody overtakes: a later enqueue waits behind those that wait", async () => {
@@ -202,7 +223,13 @@ function describeOrder(setup: StoreSetup): void {
     const claimed = await worker.claim(10);
     const late = await enqueueOne(store, name, { group: "g" });
     await worker.complete(claimed.slice(0, 1));
-    expect(await statesOf(store, [...ids, late])).toEqual(["done", "claimed", "ready", "waiting", "waiting"]);
+    expect(await statesOf(store, [...ids, late])).toEqual([
+      "done",
+      "claimed",
+      "ready",
+      "waiting",
+      "waiting",
+    ]);
   });
 
   test("G2: strict: the order holds over failures; the group waits for the retry", async () => {
@@ -283,7 +310,11 @@ function describeHandOver(setup: StoreSetup): void {
     const { store } = open();
     const name = await define(store, { limit: 50 });
     const keys = ["c", "a", "e", "b", "d"];
-    const ids = await enqueue(store, name, [...keys, ...keys].map((group) => ({ group })));
+    const ids = await enqueue(
+      store,
+      name,
+      [...keys, ...keys].map((group) => ({ group })),
+    );
     const worker = await startWorker(store, name, { want: 10 });
     const claimed = await worker.claim(10);
     expect(idsOf(claimed)).toEqual(ids.slice(0, 5));
@@ -318,17 +349,20 @@ function describeHandOver(setup: StoreSetup): void {
     });
   });
 
-  testWith(setup, "cancel requests")("a give-back that ends a cancelled task hands over", async () => {
-    const opened = open();
-    const { store } = opened;
-    const name = await define(store);
-    const ids = await enqueue(store, name, grouped(2));
-    const worker = await startWorker(store, name);
-    await worker.claimOne();
-    await opened.requestCancel(at(ids, 0));
-    expect(await worker.finish()).toMatchObject({ status: "ended", ready: true });
-    expect(await statesOf(store, ids)).toEqual(["cancelled", "ready"]);
-  });
+  testWith(setup, "cancel requests")(
+    "a give-back that ends a cancelled task hands over",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store);
+      const ids = await enqueue(store, name, grouped(2));
+      const worker = await startWorker(store, name);
+      await worker.claimOne();
+      await opened.requestCancel(at(ids, 0));
+      expect(await worker.finish()).toMatchObject({ status: "ended", ready: true });
+      expect(await statesOf(store, ids)).toEqual(["cancelled", "ready"]);
+    },
+  );
 }
 
 function describeGlobal(setup: StoreSetup): void {

@@ -62,8 +62,16 @@ function describeBeat(setup: StoreSetup): void {
     });
     const byId = new Map(executions.map((entry) => [entry.executionId, entry]));
     expect(byId.size).toBe(4);
-    expect(byId.get(one.executionId)).toMatchObject({ status: "renewed", leaseMs: 10_000, isPaused: false });
-    expect(byId.get(two.executionId)).toMatchObject({ status: "renewed", leaseMs: 20_000, isPaused: true });
+    expect(byId.get(one.executionId)).toMatchObject({
+      status: "renewed",
+      leaseMs: 10_000,
+      isPaused: false,
+    });
+    expect(byId.get(two.executionId)).toMatchObject({
+      status: "renewed",
+      leaseMs: 20_000,
+      isPaused: true,
+    });
     expect(byId.get(over.executionId)).toMatchObject({ status: "ended", leaseMs: null });
     expect(byId.get(unknown)).toMatchObject({ status: "fenced", leaseMs: null });
   });
@@ -170,7 +178,14 @@ function describeProgress(setup: StoreSetup): void {
     const worker = await startWorker(store, name);
     const { taskId, fence } = await worker.claimOne();
     await opened.requestCancel(taskId);
-    const report = { executionId: worker.executionId, taskId, fence, done: 1, total: 1, text: null };
+    const report = {
+      executionId: worker.executionId,
+      taskId,
+      fence,
+      done: 1,
+      total: 1,
+      text: null,
+    };
     expect((await store.reportProgress(report)).isCancelRequested).toBe(true);
   });
 
@@ -183,9 +198,13 @@ function describeProgress(setup: StoreSetup): void {
     const task = await worker.claimOne();
     const report = { taskId: task.taskId, fence: task.fence, done: 1, total: 1, text: null };
     const fenced = { status: "fenced", isCancelRequested: false };
-    expect(await store.reportProgress({ ...report, executionId: stranger.executionId })).toEqual(fenced);
+    expect(await store.reportProgress({ ...report, executionId: stranger.executionId })).toEqual(
+      fenced,
+    );
     await worker.complete([task]);
-    expect(await store.reportProgress({ ...report, executionId: worker.executionId })).toEqual(fenced);
+    expect(await store.reportProgress({ ...report, executionId: worker.executionId })).toEqual(
+      fenced,
+    );
   });
 
   test("refuses negative numbers, naming field and value", async () => {

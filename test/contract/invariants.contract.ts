@@ -271,14 +271,17 @@ function describeFaults(setup: StoreSetup): void {
     });
   }
 
-  testWith(setup, "token text")("V4: a token text that can't be read, and goes on with the rest", async () => {
-    const opened = open();
-    const { store } = opened;
-    const name = await define(store);
-    await opened.writeTokens(name, "tokens");
-    opened.expectDamage();
-    const { status, findings } = await store.checkInvariants();
-    expect(status).toBe("broken");
-    expect(findings.map((finding) => finding.key)).toContain(name);
-  });
+  testWith(setup, "token text")(
+    "V4: a token text that can't be read, and goes on with the rest",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store);
+      await opened.writeTokens(name, "tokens");
+      opened.expectDamage();
+      const { status, findings } = await store.checkInvariants();
+      expect(status).toBe("broken");
+      expect(findings.map((finding) => finding.key)).toContain(name);
+    },
+  );
 }

@@ -1,5 +1,5 @@
 import { afterAll, describe } from "@jest/globals";
-import { modelSetup } from "../support/store-setup";
+import { modelSetup } from "../support/model-setup";
 import { describeStore } from "./store.contract";
 
 const setup = modelSetup();

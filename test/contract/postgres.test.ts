@@ -1,5 +1,5 @@
 import { afterAll, describe } from "@jest/globals";
-import { postgresSetup } from "../support/store-setup";
+import { postgresSetup } from "../support/postgres-setup";
 import { describeStore } from "./store.contract";
 
 const setup = postgresSetup();

@@ -44,7 +44,11 @@ function describeSweep(setup: StoreSetup): void {
   test("nothing to do: nothing is told", async () => {
     const { store } = open();
     await define(store);
-    expect(await store.sweep({ most: 10 })).toEqual({ expired: 0, definitions: [], nextDueMs: null });
+    expect(await store.sweep({ most: 10 })).toEqual({
+      expired: 0,
+      definitions: [],
+      nextDueMs: null,
+    });
   });
 
   test("definitions with ready or due tasks, by name, with their free tokens", async () => {
@@ -101,7 +105,11 @@ function describeSweep(setup: StoreSetup): void {
   test("most: 1 and 1000 are taken, 0 and 1001 refused, naming field and value", async () => {
     const { store } = open();
     for (const most of [0, -1, 1_001]) {
-      await expectError(store.sweep({ most }), { code: "TASKGATE_ARG_INVALID", field: "most", value: most });
+      await expectError(store.sweep({ most }), {
+        code: "TASKGATE_ARG_INVALID",
+        field: "most",
+        value: most,
+      });
     }
     expect((await store.sweep({ most: 1_000 })).definitions).toEqual([]);
   });
@@ -165,7 +173,9 @@ function describeExecutions(setup: StoreSetup): void {
     await startWorker(store, two, { worker: "host-2" });
     const all = await store.listExecutions({ isOpen: true, most: 10 });
     expect(all.executions.map((entry) => entry.worker)).toEqual(["host-2", "host-1"]);
-    const entry = only((await store.listExecutions({ name: one, isOpen: true, most: 10 })).executions);
+    const entry = only(
+      (await store.listExecutions({ name: one, isOpen: true, most: 10 })).executions,
+    );
     expect(entry).toMatchObject({
       execution: worker.executionId,
       definition: one,
@@ -229,7 +239,11 @@ function describeTasks(setup: StoreSetup): void {
     await worker.fail(tasks.slice(2, 3), { as: "cancelled" });
     const ready = await enqueue(store, name, [{}, { priority: 1 }]);
     const later = await enqueue(store, name, [{ runInMs: 9_000 }, { runInMs: 4_000 }]);
-    const grouped = await enqueue(store, name, [{ group: "g" }, { group: "g" }, { group: "g", priority: 1 }]);
+    const grouped = await enqueue(store, name, [
+      { group: "g" },
+      { group: "g" },
+      { group: "g", priority: 1 },
+    ]);
     const expected: Record<ListableState, (string | undefined)[]> = {
       ready: [ready[1], grouped[2], ready[0]],
       scheduled: [later[1], later[0]],
@@ -241,11 +255,23 @@ function describeTasks(setup: StoreSetup): void {
     };
     for (const state of Object.keys(expected) as ListableState[]) {
       const { tasks: listed } = await store.listTasks({ name, state, most: 10 });
-      expect({ state, tasks: listed.map((task) => task.task) }).toEqual({ state, tasks: expected[state] });
-      expect(listed.every((task) => task.state === state && isoInstant.test(task.createdAt))).toBe(true);
+      expect({ state, tasks: listed.map((task) => task.task) }).toEqual({
+        state,
+        tasks: expected[state],
+      });
+      expect(listed.every((task) => task.state === state && isoInstant.test(task.createdAt))).toBe(
+        true,
+      );
     }
     const dead = only((await store.listTasks({ name, state: "dead", most: 10 })).tasks);
-    expect(dead).toMatchObject({ kind: name, priority: 100, failedCount: 1, lostCount: 0, error: "no", worker: "host-1" });
+    expect(dead).toMatchObject({
+      kind: name,
+      priority: 100,
+      failedCount: 1,
+      lostCount: 0,
+      error: "no",
+      worker: "host-1",
+    });
     const running = only((await store.listTasks({ name, state: "claimed", most: 10 })).tasks);
     expect(running.worker).toBe("host-1");
   });
@@ -377,7 +403,11 @@ function describeExplain(setup: StoreSetup): void {
       { group: "g" },
     ]);
     if (!later || !holder || !waiting) throw new Error("three tasks expected");
-    expect(await factsOf(store, later)).toMatchObject({ state: "scheduled", dueInMs: 5_000, paused: true });
+    expect(await factsOf(store, later)).toMatchObject({
+      state: "scheduled",
+      dueInMs: 5_000,
+      paused: true,
+    });
     expect(await factsOf(store, waiting)).toMatchObject({
       state: "waiting",
       group: { key: "g", ahead: 0, holders: [holder] },

@@ -52,18 +52,21 @@ function describeWhen(setup: StoreSetup): void {
     });
   });
 
-  testWith(setup, "exact clock")("S2.6: exactly at the end of the lease: not yet; one millisecond later: yes", async () => {
-    const opened = open();
-    const { store } = opened;
-    const name = await define(store, { leaseMs });
-    await enqueue(store, name, 1);
-    const worker = await startWorker(store, name);
-    await worker.claimOne();
-    await opened.advance(leaseMs);
-    expect((await store.reclaimExpired({ most: 10 })).status).toBe("none");
-    await opened.advance(1);
-    expect((await store.reclaimExpired({ most: 10 })).status).toBe("reclaimed");
-  });
+  testWith(setup, "exact clock")(
+    "S2.6: exactly at the end of the lease: not yet; one millisecond later: yes",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store, { leaseMs });
+      await enqueue(store, name, 1);
+      const worker = await startWorker(store, name);
+      await worker.claimOne();
+      await opened.advance(leaseMs);
+      expect((await store.reclaimExpired({ most: 10 })).status).toBe("none");
+      await opened.advance(1);
+      expect((await store.reclaimExpired({ most: 10 })).status).toBe("reclaimed");
+    },
+  );
 
   test("reclaimed: how many, and which definitions have ready tasks again", async () => {
     const opened = open();
@@ -121,7 +124,12 @@ function describeWhen(setup: StoreSetup): void {
     await startWorker(store, name, { want: 2 });
     expect(await tryStart(store, name)).toBe("limited");
     await reclaim(opened);
-    expect(await store.acquireTokens({ executionId: (await startWorker(store, name)).executionId, want: 2 })).toMatchObject({ tokens: 2 });
+    expect(
+      await store.acquireTokens({
+        executionId: (await startWorker(store, name)).executionId,
+        want: 2,
+      }),
+    ).toMatchObject({ tokens: 2 });
     expect(await tryStart(store, name)).toBe("limited");
   });
 
@@ -195,7 +203,9 @@ function describeTasks(setup: StoreSetup): void {
     for (const id of ids) {
       const facts = await factsOf(store, id);
       expect(facts).toMatchObject({ state: "ready", failedCount: 0 });
-      expect(facts.attempts.map((entry) => entry.outcome)).toEqual(facts.lostCount === 1 ? ["lost"] : []);
+      expect(facts.attempts.map((entry) => entry.outcome)).toEqual(
+        facts.lostCount === 1 ? ["lost"] : [],
+      );
       lost.push(facts.lostCount);
     }
     expect(lost).toEqual([1, 1, 0, 1]);
@@ -249,7 +259,11 @@ function describeTasks(setup: StoreSetup): void {
     await first.fail([await first.claimOne()], { retryInMs: 0 });
     await first.claimOne();
     await reclaim(opened);
-    expect(await factsOf(store, taskId)).toMatchObject({ state: "ready", failedCount: 1, lostCount: 1 });
+    expect(await factsOf(store, taskId)).toMatchObject({
+      state: "ready",
+      failedCount: 1,
+      lostCount: 1,
+    });
     const second = await startWorker(store, name);
     const task = await second.claimOne();
     expect(task.attempt).toBe(3);
@@ -269,7 +283,11 @@ function describeTasks(setup: StoreSetup): void {
     expect(await stateOf(store, at(ids, 1))).toBe("waiting");
     const second = await startWorker(store, name);
     await second.claimOne();
-    expect(await reclaim(opened)).toMatchObject({ tasksBack: 0, tasksDead: 1, definitions: [name] });
+    expect(await reclaim(opened)).toMatchObject({
+      tasksBack: 0,
+      tasksDead: 1,
+      definitions: [name],
+    });
     expect(await stateOf(store, at(ids, 0))).toBe("dead");
     expect(await stateOf(store, at(ids, 1))).toBe("ready");
   });
@@ -279,7 +297,11 @@ function describeTasks(setup: StoreSetup): void {
     const { store } = opened;
     const name = await define(store, { leaseMs, limit: 10, maxLost: 0 });
     const keys = ["c", "a", "b"];
-    const ids = await enqueue(store, name, [...keys, ...keys].map((group) => ({ group })));
+    const ids = await enqueue(
+      store,
+      name,
+      [...keys, ...keys].map((group) => ({ group })),
+    );
     for (let index = 0; index < 3; index += 1) {
       const worker = await startWorker(store, name);
       await worker.claimOne();

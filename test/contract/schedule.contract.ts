@@ -35,7 +35,10 @@ function describeDue(setup: StoreSetup): void {
       name,
       build: 1,
       operationId: null,
-      tasks: [{ payload: null, runInMs: 8_000 }, { payload: null, runInMs: 5_000 }],
+      tasks: [
+        { payload: null, runInMs: 8_000 },
+        { payload: null, runInMs: 5_000 },
+      ],
     });
     expect(answer).toMatchObject({ ready: false, nextDueMs: 5_000 });
     expect(await statusOf(store, name)).toMatchObject({ ready: 0, scheduled: 2 });
@@ -47,19 +50,22 @@ function describeDue(setup: StoreSetup): void {
     expect(idsOf(await worker.claim(2))).toEqual([at(answer.taskIds, 0)]);
   });
 
-  testWith(setup, "exact clock")("Q3: one millisecond before it isn't due, exactly then it is", async () => {
-    const opened = open();
-    const { store } = opened;
-    const name = await define(store);
-    const taskId = await enqueueOne(store, name, { runInMs: 5_000 });
-    const worker = await startWorker(store, name);
-    await opened.advance(4_999);
-    const early = await worker.work({ want: 1 });
-    expect(early).toMatchObject({ status: "none", nextDueMs: 1 });
-    expect((await factsOf(store, taskId)).dueInMs).toBe(1);
-    await opened.advance(1);
-    expect(idsOf(await worker.claim(1))).toEqual([taskId]);
-  });
+  testWith(setup, "exact clock")(
+    "Q3: one millisecond before it isn't due, exactly then it is",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store);
+      const taskId = await enqueueOne(store, name, { runInMs: 5_000 });
+      const worker = await startWorker(store, name);
+      await opened.advance(4_999);
+      const early = await worker.work({ want: 1 });
+      expect(early).toMatchObject({ status: "none", nextDueMs: 1 });
+      expect((await factsOf(store, taskId)).dueInMs).toBe(1);
+      await opened.advance(1);
+      expect(idsOf(await worker.claim(1))).toEqual([taskId]);
+    },
+  );
 
   test("by instant as well as by delay; an instant that has passed is at once", async () => {
     const opened = open();
@@ -151,7 +157,11 @@ function describePromote(setup: StoreSetup): void {
     const opened = open();
     const { store } = opened;
     const name = await define(store);
-    await enqueue(store, name, Array.from({ length: 5 }, () => ({ runInMs: 1_000 })));
+    await enqueue(
+      store,
+      name,
+      Array.from({ length: 5 }, () => ({ runInMs: 1_000 })),
+    );
     await opened.advance(1_000);
     expect(await store.promoteScheduled({ name, most: 3 })).toEqual({
       status: "promoted",
@@ -172,7 +182,11 @@ function describePromote(setup: StoreSetup): void {
     const opened = open();
     const { store } = opened;
     const name = await define(store);
-    await enqueue(store, name, Array.from({ length: 2_000 }, () => ({ runInMs: 1_000 })));
+    await enqueue(
+      store,
+      name,
+      Array.from({ length: 2_000 }, () => ({ runInMs: 1_000 })),
+    );
     await opened.advance(1_000);
     const answers = await Promise.all(
       Array.from({ length: 8 }, () => store.promoteScheduled({ name, most: 2_000 })),
@@ -188,7 +202,10 @@ function describePromote(setup: StoreSetup): void {
     const { taskIds } = await store.transaction((transaction) =>
       store.enqueueTasks({ name, build: 1, operationId: null, tasks }, transaction),
     );
-    expect(await store.promoteScheduled({ name, most: 10 })).toMatchObject({ promoted: 3, ready: true });
+    expect(await store.promoteScheduled({ name, most: 10 })).toMatchObject({
+      promoted: 3,
+      ready: true,
+    });
     expect(await statusOf(store, name)).toMatchObject({ ready: 1, waiting: 2, scheduled: 0 });
     expect(await stateOf(store, at(taskIds, 0))).toBe("ready");
   });

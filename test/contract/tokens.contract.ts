@@ -243,7 +243,9 @@ function describeUnlimited(setup: StoreSetup): void {
     const { executionId } = worker;
     const grown = await store.acquireTokens({ executionId, want: 7 });
     expect(grown).toMatchObject({ status: "granted", tokens: 7, granted: 6 });
-    expect(BigInt(grown.tokenFence ?? "0")).toBeGreaterThan(BigInt(worker.answer.tokenFence ?? "0"));
+    expect(BigInt(grown.tokenFence ?? "0")).toBeGreaterThan(
+      BigInt(worker.answer.tokenFence ?? "0"),
+    );
     expect(await store.releaseTokens({ executionId, keep: 2 })).toMatchObject({
       status: "released",
       tokens: 2,
@@ -275,20 +277,23 @@ function describeDead(setup: StoreSetup): void {
   const open = useStore(setup);
   const exactTest = testWith(setup, "exact clock");
 
-  exactTest("S0.7, K4: silent exactly as long as the lease: alive; one millisecond more: dead", async () => {
-    const opened = open();
-    const { store } = opened;
-    const name = await define(store, { limit: 1, leaseMs: 10_000 });
-    await startWorker(store, name);
-    await opened.advance(10_000);
-    expect(await tryStart(store, name)).toBe("limited");
-    await opened.advance(1);
-    expect(await store.startExecution(startInput(name))).toMatchObject({
-      status: "started",
-      tokens: 1,
-      deadHolders: 1,
-    });
-  });
+  exactTest(
+    "S0.7, K4: silent exactly as long as the lease: alive; one millisecond more: dead",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store, { limit: 1, leaseMs: 10_000 });
+      await startWorker(store, name);
+      await opened.advance(10_000);
+      expect(await tryStart(store, name)).toBe("limited");
+      await opened.advance(1);
+      expect(await store.startExecution(startInput(name))).toMatchObject({
+        status: "started",
+        tokens: 1,
+        deadHolders: 1,
+      });
+    },
+  );
 
   test("S0.7: who renews in time is never robbed", async () => {
     const opened = open();
@@ -720,23 +725,26 @@ function describeText(setup: StoreSetup): void {
   const textTest = testWith(setup, "token text");
 
   for (const { how, text } of sameTexts) {
-    textTest(`S0.17, K9: read ${how}: a free token is granted, the other left as it is`, async () => {
-      const opened = open();
-      const { store } = opened;
-      const name = await define(store, { limit: 2 });
-      await opened.writeTokens(name, text);
-      const worker = await startWorker(store, name);
-      expect(parseTokens(await opened.readTokens(name))).toEqual([
-        { id: firstId, status: "0", grantee: worker.executionId },
-        { id: secondId, status: "0", grantee: "153533" },
-      ]);
-      await worker.finish();
-      expect(parseTokens(await opened.readTokens(name))[0]).toEqual({
-        id: firstId,
-        status: "1",
-        grantee: worker.executionId,
-      });
-    });
+    textTest(
+      `S0.17, K9: read ${how}: a free token is granted, the other left as it is`,
+      async () => {
+        const opened = open();
+        const { store } = opened;
+        const name = await define(store, { limit: 2 });
+        await opened.writeTokens(name, text);
+        const worker = await startWorker(store, name);
+        expect(parseTokens(await opened.readTokens(name))).toEqual([
+          { id: firstId, status: "0", grantee: worker.executionId },
+          { id: secondId, status: "0", grantee: "153533" },
+        ]);
+        await worker.finish();
+        expect(parseTokens(await opened.readTokens(name))[0]).toEqual({
+          id: firstId,
+          status: "1",
+          grantee: worker.executionId,
+        });
+      },
+    );
   }
 
   textTest("S0.17: the text is written back as it was read", async () => {
@@ -750,50 +758,59 @@ function describeText(setup: StoreSetup): void {
     expect(await opened.readTokens(name)).toBe(text);
   });
 
-  textTest("S0.2, T10: after each start there are as many tokens as the limit, 200 as well as 1000", async () => {
-    const opened = open();
-    const { store } = opened;
-    for (const limit of [1, 2, 5, 50, 200, 1_000]) {
-      const name = await define(store, { limit });
-      const worker = await startWorker(store, name);
-      const tokens = parseTokens(await opened.readTokens(name));
-      expect(tokens).toHaveLength(limit);
-      expect(new Set(tokens.map((token) => token.id)).size).toBe(limit);
-      expect(tokens.filter((token) => token.status === "0")).toEqual([
-        { id: tokens[0]?.id, status: "0", grantee: worker.executionId },
-      ]);
-    }
-  });
-
-  textTest("S0.4: lowered, the text keeps exactly the held ones; raised, it grows again", async () => {
-    const opened = open();
-    const { store } = opened;
-    const name = await define(store, { limit: 5 });
-    const worker = await startWorker(store, name, { want: 3 });
-    await setLimit(store, name, 1);
-    expect(parseTokens(await opened.readTokens(name))).toHaveLength(3);
-    await worker.finish();
-    expect(parseTokens(await opened.readTokens(name))).toHaveLength(1);
-    await setLimit(store, name, 4);
-    expect(parseTokens(await opened.readTokens(name))).toHaveLength(4);
-    await setLimit(store, name, null);
-    expect(await opened.readTokens(name)).toBe("");
-  });
-
-  for (const { how, text } of damagedTexts) {
-    textTest(`S0.17, K9: damaged (${how}): a named error, nothing granted, nothing changed`, async () => {
+  textTest(
+    "S0.2, T10: after each start there are as many tokens as the limit, 200 as well as 1000",
+    async () => {
       const opened = open();
       const { store } = opened;
-      const name = await define(store, { limit: 2 });
-      await opened.writeTokens(name, text);
-      await expectError(store.startExecution(startInput(name)), {
-        code: "TASKGATE_STORE_CONTRACT",
-        value: text,
-      });
-      expect(await opened.readTokens(name)).toBe(text);
-      const { executions } = await store.listExecutions({ name, isOpen: false, most: 10 });
-      expect(executions).toEqual([]);
-      await opened.writeTokens(name, "");
-    });
+      for (const limit of [1, 2, 5, 50, 200, 1_000]) {
+        const name = await define(store, { limit });
+        const worker = await startWorker(store, name);
+        const tokens = parseTokens(await opened.readTokens(name));
+        expect(tokens).toHaveLength(limit);
+        expect(new Set(tokens.map((token) => token.id)).size).toBe(limit);
+        expect(tokens.filter((token) => token.status === "0")).toEqual([
+          { id: tokens[0]?.id, status: "0", grantee: worker.executionId },
+        ]);
+      }
+    },
+  );
+
+  textTest(
+    "S0.4: lowered, the text keeps exactly the held ones; raised, it grows again",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store, { limit: 5 });
+      const worker = await startWorker(store, name, { want: 3 });
+      await setLimit(store, name, 1);
+      expect(parseTokens(await opened.readTokens(name))).toHaveLength(3);
+      await worker.finish();
+      expect(parseTokens(await opened.readTokens(name))).toHaveLength(1);
+      await setLimit(store, name, 4);
+      expect(parseTokens(await opened.readTokens(name))).toHaveLength(4);
+      await setLimit(store, name, null);
+      expect(await opened.readTokens(name)).toBe("");
+    },
+  );
+
+  for (const { how, text } of damagedTexts) {
+    textTest(
+      `S0.17, K9: damaged (${how}): a named error, nothing granted, nothing changed`,
+      async () => {
+        const opened = open();
+        const { store } = opened;
+        const name = await define(store, { limit: 2 });
+        await opened.writeTokens(name, text);
+        await expectError(store.startExecution(startInput(name)), {
+          code: "TASKGATE_STORE_CONTRACT",
+          value: text,
+        });
+        expect(await opened.readTokens(name)).toBe(text);
+        const { executions } = await store.listExecutions({ name, isOpen: false, most: 10 });
+        expect(executions).toEqual([]);
+        await opened.writeTokens(name, "");
+      },
+    );
   }
 }

@@ -125,7 +125,9 @@ function describeEnqueue(setup: StoreSetup): void {
     const { store } = open();
     const name = await define(store);
     const committed = { ...input(name, [{}, {}]), operationId: operationId() };
-    const first = await store.transaction((transaction) => store.enqueueTasks(committed, transaction));
+    const first = await store.transaction((transaction) =>
+      store.enqueueTasks(committed, transaction),
+    );
     expect(await store.enqueueTasks(committed)).toEqual(first);
     expect((await statusOf(store, name)).ready).toBe(2);
     const undone = { ...input(name), operationId: operationId() };
@@ -251,7 +253,9 @@ function describeComplete(setup: StoreSetup): void {
   testWith(setup, "raw sql")("the user's own rows are committed with it, or neither", async () => {
     const opened = open();
     const { store } = opened;
-    await opened.raw("create table if not exists public.orders (id int); delete from public.orders");
+    await opened.raw(
+      "create table if not exists public.orders (id int); delete from public.orders",
+    );
     const name = await define(store);
     await enqueue(store, name, 1);
     const worker = await startWorker(store, name);
@@ -335,19 +339,29 @@ function describeOpen(setup: StoreSetup): void {
     await pending.abandon();
   });
 
-  lockTest("Q1: with a key, another enqueue of that key waits for it and then gets its id", async () => {
-    const opened = open();
-    const { store } = opened;
-    const name = await define(store);
-    const pending = await openTransaction(opened, (transaction) =>
-      store.enqueueTasks(input(name, [{ dedupeKey: "k" }]), transaction),
-    );
-    const waiting = store.enqueueTasks(input(name, [{ dedupeKey: "k" }]));
-    await pending.finish();
-    expect(await waiting).toMatchObject({ outcomes: ["duplicate"], taskIds: pending.result.taskIds });
-  });
+  lockTest(
+    "Q1: with a key, another enqueue of that key waits for it and then gets its id",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store);
+      const pending = await openTransaction(opened, (transaction) =>
+        store.enqueueTasks(input(name, [{ dedupeKey: "k" }]), transaction),
+      );
+      const waiting = store.enqueueTasks(input(name, [{ dedupeKey: "k" }]));
+      await pending.finish();
+      expect(await waiting).toMatchObject({
+        outcomes: ["duplicate"],
+        taskIds: pending.result.taskIds,
+      });
+    },
+  );
 
-  lockTest("a key that is freed while an enqueue waits for another key is taken by it", async () => {
+  testWith(
+    setup,
+    "row locks",
+    "raw sql",
+  )("a key that is freed while an enqueue waits for another key is taken by it", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store);
@@ -368,63 +382,77 @@ function describeOpen(setup: StoreSetup): void {
     expect(third).toMatchObject({ outcomes: ["duplicate"], taskIds: [at(answer.taskIds, 0)] });
   });
 
-  lockTest("with a completion: the heartbeat says busy and goes on with others, a reclaim passes it over", async () => {
-    const opened = open();
-    const { store } = opened;
-    const name = await define(store, { limit: 5, leaseMs: 10_000 });
-    await enqueue(store, name, 1);
-    const worker = await startWorker(store, name);
-    const other = await startWorker(store, name);
-    const call = { executionId: worker.executionId, ...done(await worker.claimOne()) };
-    const pending = await openTransaction(opened, (transaction) =>
-      store.completeTask(call, transaction),
-    );
-    const executions = [worker, other].map(({ executionId }) => ({ executionId, started: [] }));
-    const beat = await within(500, store.heartbeat({ executions }));
-    const statuses = new Map(beat.executions.map((entry) => [entry.executionId, entry.status]));
-    expect(statuses.get(worker.executionId)).toBe("busy");
-    expect(statuses.get(other.executionId)).toBe("renewed");
-    await opened.advance(10_001);
-    expect(await within(500, store.reclaimExpired({ most: 10 }))).toMatchObject({ executions: 1 });
-    await pending.finish();
-    expect(await stateOf(store, call.taskId)).toBe("done");
-    expect((await worker.beat()).status).toBe("renewed");
-  });
+  lockTest(
+    "with a completion: the heartbeat says busy and goes on with others, a reclaim passes it over",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store, { limit: 5, leaseMs: 10_000 });
+      await enqueue(store, name, 1);
+      const worker = await startWorker(store, name);
+      const other = await startWorker(store, name);
+      const call = { executionId: worker.executionId, ...done(await worker.claimOne()) };
+      const pending = await openTransaction(opened, (transaction) =>
+        store.completeTask(call, transaction),
+      );
+      const executions = [worker, other].map(({ executionId }) => ({ executionId, started: [] }));
+      const beat = await within(500, store.heartbeat({ executions }));
+      const statuses = new Map(beat.executions.map((entry) => [entry.executionId, entry.status]));
+      expect(statuses.get(worker.executionId)).toBe("busy");
+      expect(statuses.get(other.executionId)).toBe("renewed");
+      await opened.advance(10_001);
+      expect(await within(500, store.reclaimExpired({ most: 10 }))).toMatchObject({
+        executions: 1,
+      });
+      await pending.finish();
+      expect(await stateOf(store, call.taskId)).toBe("done");
+      expect((await worker.beat()).status).toBe("renewed");
+    },
+  );
 
-  lockTest("with a completion of a group's task: a claim of others doesn't wait for it", async () => {
-    const opened = open();
-    const { store } = opened;
-    const name = await define(store, { limit: 5 });
-    await enqueue(store, name, [{ group: "g" }, { group: "g" }, {}]);
-    const worker = await startWorker(store, name);
-    const call = { executionId: worker.executionId, ...done(await worker.claimOne()) };
-    const pending = await openTransaction(opened, (transaction) =>
-      store.completeTask(call, transaction),
-    );
-    const other = await startWorker(store, name, { want: 3 });
-    expect(await within(500, other.claim(5))).toHaveLength(1);
-    await pending.finish();
-    expect(await other.claim(5)).toHaveLength(1);
-  });
+  lockTest(
+    "with a completion of a group's task: a claim of others doesn't wait for it",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store, { limit: 5 });
+      await enqueue(store, name, [{ group: "g" }, { group: "g" }, {}]);
+      const worker = await startWorker(store, name);
+      const call = { executionId: worker.executionId, ...done(await worker.claimOne()) };
+      const pending = await openTransaction(opened, (transaction) =>
+        store.completeTask(call, transaction),
+      );
+      const other = await startWorker(store, name, { want: 3 });
+      expect(await within(500, other.claim(5))).toHaveLength(1);
+      await pending.finish();
+      expect(await other.claim(5)).toHaveLength(1);
+    },
+  );
 
-  lockTest("busy: a group that is locked too long: nothing happened, and the same call number may be used again", async () => {
-    const opened = open();
-    const { store } = opened;
-    const name = await define(store, { limit: 5, groupSlots: 2 });
-    await enqueue(store, name, [{ group: "g" }, { group: "g" }, { group: "g" }]);
-    const holder = await startWorker(store, name);
-    const call = { executionId: holder.executionId, ...done(await holder.claimOne()) };
-    const worker = await startWorker(store, name);
-    const claimed = await worker.claim(1);
-    const pending = await openTransaction(opened, (transaction) =>
-      store.completeTask(call, transaction),
-    );
-    const report = { done: claimed.map((task) => done(task)), want: 1 };
-    expect(await within(6_000, worker.work(report))).toMatchObject({ status: "busy", claimed: [] });
-    expect(await stateOf(store, at(claimed, 0).taskId)).toBe("claimed");
-    await pending.finish();
-    expect(await worker.again(report)).toMatchObject({ status: "claimed", refused: [] });
-  });
+  lockTest(
+    "busy: a group that is locked too long: nothing happened, and the same call number may be used again",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store, { limit: 5, groupSlots: 2 });
+      await enqueue(store, name, [{ group: "g" }, { group: "g" }, { group: "g" }]);
+      const holder = await startWorker(store, name);
+      const call = { executionId: holder.executionId, ...done(await holder.claimOne()) };
+      const worker = await startWorker(store, name);
+      const claimed = await worker.claim(1);
+      const pending = await openTransaction(opened, (transaction) =>
+        store.completeTask(call, transaction),
+      );
+      const report = { done: claimed.map((task) => done(task)), want: 1 };
+      expect(await within(6_000, worker.work(report))).toMatchObject({
+        status: "busy",
+        claimed: [],
+      });
+      expect(await stateOf(store, at(claimed, 0).taskId)).toBe("claimed");
+      await pending.finish();
+      expect(await worker.again(report)).toMatchObject({ status: "claimed", refused: [] });
+    },
+  );
 }
 
 /** Waits until a backend of this database waits for a lock. */
@@ -444,7 +472,9 @@ function describeRules(setup: StoreSetup): void {
   test("gives the result of its body", async () => {
     const { store } = open();
     expect(await store.transaction(() => Promise.resolve("result"))).toBe("result");
-    expect(await store.transaction((transaction) => Promise.resolve(transaction.dialect))).toBe(setup.dialect);
+    expect(await store.transaction((transaction) => Promise.resolve(transaction.dialect))).toBe(
+      setup.dialect,
+    );
   });
 
   test("bad input inside throws as outside, and nothing is committed", async () => {
@@ -488,36 +518,42 @@ function describeRules(setup: StoreSetup): void {
     expect((await statusOf(store, name)).ready).toBe(5);
   });
 
-  testWith(setup, "raw sql")("the user's statement gives plain rows, and its errors pass unchanged", async () => {
-    const { store } = open();
-    const rows = await store.transaction((transaction) =>
-      transaction.query("select $1::int + 1 as n, $2::text as t", [41, "\u{1f680}"]),
-    );
-    expect(rows).toEqual([{ n: 42, t: "\u{1f680}" }]);
-    await expect(
-      store.transaction((transaction) => transaction.query("select 1 / 0")),
-    ).rejects.toMatchObject({ code: "22012" });
-  });
+  testWith(setup, "raw sql")(
+    "the user's statement gives plain rows, and its errors pass unchanged",
+    async () => {
+      const { store } = open();
+      const rows = await store.transaction((transaction) =>
+        transaction.query("select $1::int + 1 as n, $2::text as t", [41, "\u{1f680}"]),
+      );
+      expect(rows).toEqual([{ n: 42, t: "\u{1f680}" }]);
+      await expect(
+        store.transaction((transaction) => transaction.query("select 1 / 0")),
+      ).rejects.toMatchObject({ code: "22012" });
+    },
+  );
 
-  testWith(setup, "raw sql")("design 10.16: another isolation level than read committed is refused", async () => {
-    const { store } = open();
-    const name = await define(store);
-    await enqueue(store, name, [{ group: "g" }, { group: "g" }]);
-    const worker = await startWorker(store, name);
-    const call = { executionId: worker.executionId, ...done(await worker.claimOne()) };
-    const calls = [
-      (transaction: StoreTransaction) => store.enqueueTasks(input(name), transaction),
-      (transaction: StoreTransaction) => store.completeTask(call, transaction),
-    ];
-    for (const level of ["repeatable read", "serializable"]) {
-      for (const inside of calls) {
-        const attempt = store.transaction(async (transaction) => {
-          await transaction.query(`set transaction isolation level ${level}`);
-          return inside(transaction);
-        });
-        await expectError(attempt, { code: "TASKGATE_STORE_CONTEXT", value: level });
+  testWith(setup, "raw sql")(
+    "design 10.16: another isolation level than read committed is refused",
+    async () => {
+      const { store } = open();
+      const name = await define(store);
+      await enqueue(store, name, [{ group: "g" }, { group: "g" }]);
+      const worker = await startWorker(store, name);
+      const call = { executionId: worker.executionId, ...done(await worker.claimOne()) };
+      const calls = [
+        (transaction: StoreTransaction) => store.enqueueTasks(input(name), transaction),
+        (transaction: StoreTransaction) => store.completeTask(call, transaction),
+      ];
+      for (const level of ["repeatable read", "serializable"]) {
+        for (const inside of calls) {
+          const attempt = store.transaction(async (transaction) => {
+            await transaction.query(`set transaction isolation level ${level}`);
+            return inside(transaction);
+          });
+          await expectError(attempt, { code: "TASKGATE_STORE_CONTEXT", value: level });
+        }
       }
-    }
-    expect(await stateOf(store, call.taskId)).toBe("claimed");
-  });
+      expect(await stateOf(store, call.taskId)).toBe("claimed");
+    },
+  );
 }

@@ -5,6 +5,7 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
+import { availableParallelism, loadavg } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { Client } from "pg";
@@ -35,7 +36,7 @@ describe("a run to its end", () => {
       });
       expect(end.output).toContain("begins afresh");
       expect(end.output).toContain("9 dead letters (9 expected)");
-      expect(end.tookMs).toBeLessThan(60_000);
+      expectQuick(end.tookMs);
       await withKeptDatabase(home, async (url) => {
         await expectResults(url);
         await expectDeadLetters(url);
@@ -168,6 +169,14 @@ describe("a start that can't be", () => {
     expect(end.output.trim().split("\n")).toHaveLength(1);
   });
 });
+
+/** A minute is for a machine that has little else to do: the run's own load is about 3. */
+function expectQuick(tookMs: number): void {
+  const [load = 0] = loadavg();
+  const isBusy = load > 4 + availableParallelism();
+  if (isBusy) process.stdout.write(`not judged: the run's time, with a load of ${load.toFixed(1)}\n`);
+  else expect(tookMs).toBeLessThan(60_000);
+}
 
 /** The database of a run that has ended, up again for a look. */
 async function withKeptDatabase(home: string, look: (url: string) => Promise<void>): Promise<void> {

@@ -3,7 +3,7 @@ import type { ExecutionId } from "../../shared/core/ids";
 import type { TaskStore } from "../../shared/ports/task-store";
 import { PostgresCaller } from "../../shared/store/postgres/postgres-caller";
 import { SqlTaskStore } from "../../shared/store/sql-task-store";
-import { installClock } from "./store-setup";
+import { installClock } from "./postgres-setup";
 import { createTestDatabase } from "./test-postgres";
 import { until } from "./gate";
 
@@ -94,7 +94,7 @@ export async function openContention(): Promise<Contention> {
     countDeadlocks: () =>
       count("select deadlocks as n from pg_stat_database where datname = current_database()"),
     close: async () => {
-      await Promise.all(stores.map((store) => store.close()));
+      await Promise.all(stores.map((store) => store.close().catch(() => undefined)));
       await notes.close();
       await Promise.all(clients.map((open) => open.end().catch(() => undefined)));
       await drop();

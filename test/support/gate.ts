@@ -11,7 +11,12 @@ export function createGate(): Gate {
   const opened = new Promise<void>((resolve) => {
     open = resolve;
   });
-  return { opened, open: () => { open(); } };
+  return {
+    opened,
+    open: () => {
+      open();
+    },
+  };
 }
 
 /** Asks until `isTrue` says so; throws with `what` after `deadlineMs`. */

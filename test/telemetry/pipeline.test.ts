@@ -14,7 +14,7 @@ beforeAll(async () => {
   ingestion = await startIngestion();
   database = await createTestDatabase();
   await withClient(database.url, (client) => client.query("create table effect (word text)"));
-  const ended = await runProgram("pipeline-program.ts", {
+  const ended = await runProgram("pipeline-process.ts", {
     TASKGATE_DATABASE_URL: database.url,
     APPLICATIONINSIGHTS_CONNECTION_STRING: ingestion.connectionString,
     WEBSITE_SITE_NAME: "func-telemetry-test",

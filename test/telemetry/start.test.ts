@@ -31,7 +31,7 @@ async function ingest(options?: { isSilent?: boolean }): Promise<Ingestion> {
 async function start(
   environment: Record<string, string>,
 ): Promise<{ report: Report; ended: Ended }> {
-  const ended = await runProgram("start-program.ts", { ...database, ...environment });
+  const ended = await runProgram("start-process.ts", { ...database, ...environment });
   expect(ended.code).toBe(0);
   const line = ended.output.slice(ended.output.lastIndexOf('{"importedPackages"'));
   return { report: JSON.parse(line) as Report, ended };

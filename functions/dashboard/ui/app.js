@@ -15,7 +15,7 @@ const keyName = "taskgate-function-key";
 /** Addresses are relative to the page, api/dashboard: the part before `api` may be anything. */
 async function call(path, init = {}) {
   const headers = { accept: "application/json", ...init.headers };
-  const key = sessionStorage.getItem(keyName);
+  const key = window.sessionStorage.getItem(keyName);
   if (key !== null) headers["x-functions-key"] = key;
   const response = await fetch(path, { ...init, headers, cache: "no-store" });
   if (response.status === 401 || response.status === 403) throw new KeyWanted();
@@ -41,7 +41,8 @@ const byId = (id) => document.getElementById(id);
 function element(name, attributes = {}, ...children) {
   const made = document.createElement(name);
   for (const [attribute, value] of Object.entries(attributes)) made.setAttribute(attribute, value);
-  made.append(...children.map((child) => (child instanceof Node ? child : String(child))));
+  // Strings become text nodes, numbers first become strings.
+  made.append(...children.map(String));
   return made;
 }
 
@@ -333,8 +334,8 @@ async function look() {
   drawDefinitions(status.definitions);
   drawExecutions(executions);
   await drawDead(status.definitions);
-  if (performance.now() - resultsAtMs < resultsEveryMs) return;
-  resultsAtMs = performance.now();
+  if (window.performance.now() - resultsAtMs < resultsEveryMs) return;
+  resultsAtMs = window.performance.now();
   const results = await call("sample/results");
   const text = JSON.stringify(results);
   if (text === resultsText) return;
@@ -367,7 +368,7 @@ function setConnection(text, mood) {
 
 byId("key-form").addEventListener("submit", (event) => {
   event.preventDefault();
-  sessionStorage.setItem(keyName, byId("key").value);
+  window.sessionStorage.setItem(keyName, byId("key").value);
   byId("key").value = "";
 });
 

@@ -9,14 +9,8 @@ export interface PlantedRow {
   readonly problem: string;
 }
 
-const good = {
-  date: "2001/02/14 10:15",
-  delay: 12,
-  distance: 337,
-  origin: "LAX",
-  destination: "SFO",
-};
-const { origin: _origin, ...withoutOrigin } = good;
+const withoutOrigin = { date: "2001/02/14 10:15", delay: 12, distance: 337, destination: "SFO" };
+const good = { ...withoutOrigin, origin: "LAX" };
 
 /** Bad rows of different kinds, in the order of their places. */
 export const plantedRows: readonly PlantedRow[] = [

@@ -1,0 +1,101 @@
+import { serialize } from "node:v8";
+import type { TaskId } from "../../shared/core/ids";
+import { realRandom } from "../../shared/platform/real-clock";
+import type { TaskStore } from "../../shared/ports/task-store";
+import { ModelTaskStore } from "../../shared/store/model/model-task-store";
+import type { AuditEntry, LogEntry, StoreSetup, TestStore } from "./store-setup";
+
+/** The store in memory: a new one for each test. */
+export function modelSetup(): StoreSetup {
+  const noSql = "the model has no SQL";
+  return {
+    dialect: "model",
+    missing: {
+      "execution log": "the model has no views",
+      "row removal": "the model's rows can't be removed",
+      "raw sql": noSql,
+      "row locks": "nothing waits in the model",
+    },
+    open: () => Promise.resolve(new ModelTestStore()),
+    close: () => Promise.resolve(),
+  };
+}
+
+class ModelTestStore implements TestStore {
+  readonly store: TaskStore;
+  readonly #model: ModelTaskStore;
+  #nowMs = Date.UTC(2026, 10, 21, 10, 20, 30, 123);
+  #isDamaged = false;
+
+  constructor() {
+    const clock = { now: () => this.#nowMs };
+    this.#model = new ModelTaskStore({ clock, random: realRandom });
+    this.store = this.#model;
+  }
+
+  get isDamaged(): boolean {
+    return this.#isDamaged;
+  }
+
+  expectDamage(): void {
+    this.#isDamaged = true;
+  }
+
+  now(): Promise<Date> {
+    return Promise.resolve(new Date(this.#nowMs));
+  }
+
+  advance(ms: number): Promise<void> {
+    this.#nowMs += ms;
+    return Promise.resolve();
+  }
+
+  requestCancel(taskId: TaskId): Promise<void> {
+    this.#model.requestCancel(taskId);
+    return Promise.resolve();
+  }
+
+  readTokens(name: string): Promise<string> {
+    return Promise.resolve(this.#model.inspect().tokens[name] ?? "");
+  }
+
+  writeTokens(name: string, text: string): Promise<void> {
+    this.#model.damageTokens(name, text);
+    return Promise.resolve();
+  }
+
+  readAudit(name: string): Promise<AuditEntry[]> {
+    const { definitions, settingAudit } = this.#model.inspect().state;
+    const ids = [...definitions.values()]
+      .filter((row) => row.name === name)
+      .map((row) => row.definitionId);
+    return Promise.resolve(
+      settingAudit
+        .filter((row) => ids.includes(row.definitionId))
+        .map(({ setting, oldValue, newValue, source, changedBy, reason }) => ({
+          setting,
+          oldValue,
+          newValue,
+          source,
+          changedBy,
+          reason,
+        })),
+    );
+  }
+
+  readLog(): Promise<LogEntry[]> {
+    return Promise.reject(new Error("The model has no views"));
+  }
+
+  removeExecution(): Promise<void> {
+    return Promise.reject(new Error("The model's rows can't be removed"));
+  }
+
+  readVersions(): Promise<string> {
+    return Promise.resolve(serialize(this.#model.inspect().state).toString("base64"));
+  }
+
+  raw(): Promise<Record<string, unknown>[]> {
+    return Promise.reject(new Error("The model has no SQL"));
+  }
+}

@@ -1,0 +1,161 @@
+import { Client } from "pg";
+import type { ExecutionId, TaskId } from "../../shared/core/ids";
+import { realRandom, sleep } from "../../shared/platform/real-clock";
+import type { TaskStore } from "../../shared/ports/task-store";
+import { openStore } from "../../shared/store/open-store";
+import type { AuditEntry, LogEntry, StoreSetup, TestStore } from "./store-setup";
+import { createTestDatabase } from "./test-postgres";
+
+/** A fresh database of the test server for the whole file, emptied for each test. */
+export function postgresSetup(): StoreSetup {
+  let opened: Promise<OpenDatabase> | undefined;
+  return {
+    dialect: "postgres",
+    missing: {},
+    open: async () => {
+      const database = await (opened ??= openDatabase());
+      await emptyDatabase(database.client);
+      return new PostgresTestStore(database);
+    },
+    close: async () => {
+      const database = await opened;
+      if (database === undefined) return;
+      await database.store.close();
+      await database.client.end();
+      await database.drop();
+    },
+  };
+}
+
+interface OpenDatabase {
+  store: TaskStore;
+  client: Client;
+  drop: () => Promise<void>;
+}
+
+async function openDatabase(): Promise<OpenDatabase> {
+  const { url, drop } = await createTestDatabase();
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  await installClock(client);
+  const store = openStore({ url, connectionsMax: 10, random: realRandom, sleep });
+  return { store, client, drop };
+}
+
+/** Replaces the one clock of the operations by one that tests move: it stands still, or runs with an offset. */
+export async function installClock(client: Client): Promise<void> {
+  await client.query(`
+    create table if not exists taskgate.test_clock (stands_at timestamptz, offset_ms bigint not null);
+    delete from taskgate.test_clock;
+    insert into taskgate.test_clock values (null, 0);
+    create or replace function taskgate._now() returns timestamptz language sql volatile as $$
+      select coalesce(c.stands_at, clock_timestamp()) + c.offset_ms * interval '1 ms' from taskgate.test_clock c $$`);
+}
+
+/** Deletes every row but those of the schema and the clock; stops the clock at a whole millisecond. */
+async function emptyDatabase(client: Client): Promise<void> {
+  const tables = await client.query<{ name: string }>(
+    `select tablename as name from pg_tables
+      where schemaname = 'taskgate' and tablename not in ('schema_version', 'test_clock')`,
+  );
+  const deletes = tables.rows.map(({ name }) => `delete from taskgate.${name};`);
+  await client.query(
+    `${deletes.join(" ")}
+     update taskgate.test_clock set offset_ms = 0, stands_at = date_trunc('milliseconds', clock_timestamp())`,
+  );
+}
+
+class PostgresTestStore implements TestStore {
+  readonly store: TaskStore;
+  readonly #client: Client;
+  #isDamaged = false;
+
+  constructor(database: OpenDatabase) {
+    this.store = database.store;
+    this.#client = database.client;
+  }
+
+  get isDamaged(): boolean {
+    return this.#isDamaged;
+  }
+
+  expectDamage(): void {
+    this.#isDamaged = true;
+  }
+
+  async now(): Promise<Date> {
+    const result = await this.#client.query<{ now: Date }>("select taskgate._now() as now");
+    const [row] = result.rows;
+    if (row === undefined) throw new Error("The clock gave nothing");
+    return row.now;
+  }
+
+  async advance(ms: number): Promise<void> {
+    await this.#client.query("update taskgate.test_clock set offset_ms = offset_ms + $1", [ms]);
+  }
+
+  async requestCancel(taskId: TaskId): Promise<void> {
+    await this.#client.query(
+      "update taskgate.task set cancel_requested = true where task_id = $1",
+      [taskId],
+    );
+  }
+
+  async readTokens(name: string): Promise<string> {
+    const result = await this.#client.query<{ tokens: string }>(
+      "select execution_tokens as tokens from taskgate.task_definition where name = $1",
+      [name],
+    );
+    return result.rows[0]?.tokens ?? "";
+  }
+
+  async writeTokens(name: string, text: string): Promise<void> {
+    await this.#client.query(
+      "update taskgate.task_definition set execution_tokens = $2 where name = $1",
+      [name, text],
+    );
+  }
+
+  async readAudit(name: string): Promise<AuditEntry[]> {
+    const result = await this.#client.query<AuditEntry>(
+      `select a.setting, a.old_value as "oldValue", a.new_value as "newValue", a.source,
+              a.changed_by as "changedBy", a.reason
+         from taskgate.setting_audit a join taskgate.task_definition d using (task_definition_id)
+        where d.name = $1 order by a.setting_audit_id`,
+      [name],
+    );
+    return result.rows;
+  }
+
+  async readLog(name: string): Promise<LogEntry[]> {
+    const result = await this.#client.query<LogEntry>(
+      `select l.task_id as "taskId", l.kind, l.payload, l.worker, l.outcome, l.error,
+              l.duration_ms as "durationMs",
+              (extract(epoch from l.ended_at - l.started_at) * 1000)::int as "spanMs"
+         from taskgate.v_execution_log l where l.definition = $1
+        order by l.task_id, l.started_at, l.fence`,
+      [name],
+    );
+    return result.rows;
+  }
+
+  async removeExecution(executionId: ExecutionId): Promise<void> {
+    await this.#client.query("delete from taskgate.task_execution where task_execution_id = $1", [
+      executionId,
+    ]);
+  }
+
+  async readVersions(): Promise<string> {
+    const rows = await this.raw(
+      `select 'd' as t, xmin::text, ctid::text from taskgate.task_definition
+       union all select 'e', xmin::text, ctid::text from taskgate.task_execution
+       union all select 't', xmin::text, ctid::text from taskgate.task
+       union all select 'r', xmin::text, ctid::text from taskgate.ready order by 1, 2, 3`,
+    );
+    return JSON.stringify(rows);
+  }
+
+  async raw(sql: string): Promise<Record<string, unknown>[]> {
+    return (await this.#client.query<Record<string, unknown>>(sql)).rows;
+  }
+}

@@ -1,0 +1,82 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "@jest/globals";
+import { listObjects, splitBatches } from "../../../shared/store/mssql/mssql-migrations";
+
+const root = join(__dirname, "..", "..", "..");
+
+describe("splitting a script into batches", () => {
+  test("at lines that say GO, in any case, with blanks or a comment beside it", () => {
+    const text = "SELECT 1;\nGO\nSELECT 2;\r\n  go  \r\nSELECT 3;\nGo -- the end\nSELECT 4;\nGO";
+    expect(splitBatches(text)).toEqual([
+      "SELECT 1;",
+      "SELECT 2;",
+      "SELECT 3;",
+      "-- the end\nSELECT 4;",
+    ]);
+  });
+
+  test("not inside comments, texts and quoted names", () => {
+    const text = [
+      "/* one",
+      "GO",
+      "*/ SELECT 'it''s",
+      "GO",
+      "' AS [a",
+      "GO",
+      ']]b], "x',
+      "GO",
+      "\"; -- it's",
+      "GO",
+      "SELECT 2;",
+    ].join("\n");
+    const batches = splitBatches(text);
+    expect(batches).toHaveLength(2);
+    expect(batches[1]).toBe("SELECT 2;");
+  });
+
+  test("not at words that only begin so, nor inside a line", () => {
+    const text = "GOTO done;\ndone: SELECT 1 AS GO;\nGO 5\nSELECT GO;\n";
+    expect(splitBatches(text)).toEqual([text.trim()]);
+  });
+
+  test("leaves out batches that hold nothing but comments", () => {
+    expect(splitBatches("-- a\nGO\n\nGO\n/* b */\nGO\nSELECT 1;\nGO\n")).toEqual(["SELECT 1;"]);
+    expect(splitBatches("")).toEqual([]);
+  });
+
+  test("the first migration has one statement that must begin its batch in each", () => {
+    const path = join(root, "shared/store/mssql/sql/migrations/0001_baseline.sql");
+    const batches = splitBatches(readFileSync(path, "utf8"));
+    expect(batches.length).toBeGreaterThan(20);
+    const late = batches.filter((batch) =>
+      /\n\s*CREATE (?:SCHEMA|PROCEDURE|VIEW)/.test(bare(batch)),
+    );
+    expect(late).toEqual([]);
+  });
+});
+
+test("the objects of a script are those it creates", () => {
+  const text = `-- CREATE OR ALTER PROCEDURE Taskgate.Commented
+CREATE OR ALTER PROCEDURE Taskgate._First @A int AS SELECT 1;
+GO
+CREATE OR ALTER FUNCTION Taskgate.Second () RETURNS int AS BEGIN RETURN 1; END;
+GO
+create or alter view Taskgate.vThird AS SELECT 1 AS A;`;
+  expect(listObjects(text)).toEqual(["_First", "Second", "vThird"]);
+});
+
+test("the user of an identity is made by one text, by hand and by the command line", () => {
+  const read = (path: string): string => readFileSync(join(root, path), "utf8");
+  const byHand = bare(read("infra/sql/grant-identity.sql"));
+  const byCommand = bare(read("shared/store/mssql/sql/grant_user.sql"));
+  // By hand both values are filled in; the command gives them as parameters.
+  const values = /^DECLARE @(?:IdentityName|ClientIdText) \w+(?:\(\d+\))? = N'<\w+>';\n+/gm;
+  expect(byHand.match(values)).toHaveLength(2);
+  expect(byCommand).toBe(byHand.replace(values, ""));
+});
+
+/** Without comment lines and empty lines before the first statement. */
+function bare(text: string): string {
+  return text.replace(/^--[^\n]*\n/gm, "").trim();
+}
