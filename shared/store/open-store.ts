@@ -105,7 +105,7 @@ export async function migrateStore(
   return loadMssqlMigrations().withMssqlMigrations(address.address, async (target) => {
     const result = await migrate(target, mssqlScripts());
     if (grant !== undefined) {
-      const path = join(scriptsFolder, "mssql", "sql", "grant_user.sql");
+      const path = join(scriptsFolder, "mssql", "grant_user.sql");
       await target.grantUser(grant, readFileSync(path, "utf8"));
     }
     return result;

@@ -202,7 +202,7 @@ describe("tokens among many starters", () => {
   test("S0.3 to S0.6, K3: the limit changes under load: never above the greatest limit in force", async () => {
     const stores = Array.from({ length: 3 }, () => scene.openStore(8));
     const name = await define(at(stores, 0), { limit: 3 });
-    let isOver = false;
+    const load = { isOver: false };
     const starters = atOnce(20, async (index) => {
       const store = at(stores, index % 3);
       for (let round = 0; round < 15; round += 1) {
@@ -212,9 +212,10 @@ describe("tokens among many starters", () => {
         await scene.note(name, -tokens);
         await store.finishExecution({ executionId });
       }
-      isOver = true;
+    }).finally(() => {
+      load.isOver = true;
     });
-    for (let change = 0; !isOver; change += 1) {
+    for (let change = 0; !load.isOver; change += 1) {
       await setLimit(at(stores, 0), name, at([4, 1, 2, 0, 3], change % 5));
     }
     await starters;

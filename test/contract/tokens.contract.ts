@@ -655,7 +655,7 @@ function describeSurplus(setup: StoreSetup): void {
     expect((await worker.work({ want: 1 })).surplus).toBe(3);
   });
 
-  test("an unknown execution is fenced", async () => {
+  test("surplus of an unknown execution: fenced", async () => {
     const { store } = open();
     const executionId = asExecutionId("999999999");
     expect((await store.releaseSurplus({ executionId, most: 1 })).status).toBe("fenced");

@@ -174,7 +174,8 @@ describe("a start that can't be", () => {
 function expectQuick(tookMs: number): void {
   const [load = 0] = loadavg();
   const isBusy = load > 4 + availableParallelism();
-  if (isBusy) process.stdout.write(`not judged: the run's time, with a load of ${load.toFixed(1)}\n`);
+  if (isBusy)
+    process.stdout.write(`not judged: the run's time, with a load of ${load.toFixed(1)}\n`);
   else expect(tookMs).toBeLessThan(60_000);
 }
 

@@ -112,8 +112,9 @@ export function useStore(setup: StoreSetup): () => TestStore {
 /** `test` where the store can show it, else a skipped test whose title tells why. */
 export function testWith(setup: StoreSetup, ...needed: Capability[]) {
   const reasons = needed.flatMap((capability) => setup.missing[capability] ?? []);
+  const run = reasons.length === 0 ? test : test.skip;
+  const suffix = reasons.length === 0 ? "" : ` (skipped: ${reasons.join("; ")})`;
   return (title: string, body: () => Promise<void>): void => {
-    if (reasons.length === 0) test(title, body);
-    else test.skip(`${title} (skipped: ${reasons.join("; ")})`, body);
+    run(`${title}${suffix}`, body);
   };
 }

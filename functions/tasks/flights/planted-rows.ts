@@ -18,7 +18,11 @@ export const plantedRows: readonly PlantedRow[] = [
   { row: 120, content: { ...good, delay: "late" }, problem: "delay: expected a whole number" },
   { row: 333, content: { ...good, date: "2001/02/30 10:15" }, problem: "date: expected a date" },
   { row: 498, content: { ...good, distance: -337 }, problem: "distance: expected a whole number" },
-  { row: 750, content: { ...good, destination: "QQQ" }, problem: "airport: no airport has the code QQQ" },
+  {
+    row: 750,
+    content: { ...good, destination: "QQQ" },
+    problem: "airport: no airport has the code QQQ",
+  },
   { row: 751, content: "LAX,SFO,337", problem: "row: expected a JSON object" },
   { row: 1_204, content: { ...good, destination: null }, problem: "destination: expected an" },
   { row: 1_499, content: { ...good, date: "yesterday" }, problem: "date: expected a date" },

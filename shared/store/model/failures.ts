@@ -168,7 +168,7 @@ function comeBack(
  * Exponential back-off with equal jitter: min(cap, base * 2^(n-1)), half of it fixed and half
  * random.
  */
-export function backoffMs(
+function backoffMs(
   settings: Pick<DefinitionSettings, "retryBaseMs" | "retryCapMs">,
   failedCount: number,
   random: Random,

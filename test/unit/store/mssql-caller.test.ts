@@ -2,9 +2,16 @@ import { createServer } from "node:net";
 import type { AddressInfo, Server, Socket } from "node:net";
 import { afterEach, describe, expect, test } from "@jest/globals";
 import sql from "mssql";
-import { bindOperation, bindValue, MssqlCaller } from "../../../shared/store/mssql/mssql-caller";
+import { StoreContractError } from "../../../shared/core/errors";
+import type { StoreTransaction } from "../../../shared/ports/task-store";
+import {
+  bindOperation,
+  bindValue,
+  MssqlCaller,
+  toAnswer,
+} from "../../../shared/store/mssql/mssql-caller";
 import { operations, parameterTypes } from "../../../shared/store/operations";
-import type { OperationName } from "../../../shared/store/operations";
+import type { AnswerRow, OperationName } from "../../../shared/store/operations";
 import { expectError } from "../../support/expect-error";
 
 /*
@@ -43,6 +50,16 @@ function serverError(number: number, text: string): Buffer {
   const head = Buffer.from([0xaa, 0, 0]);
   head.writeUInt16LE(body.length, 1);
   return Buffer.concat([head, body]);
+}
+
+/** The server tells that a transaction began (8), was committed (9) or rolled back (10). */
+function changed(kind: 8 | 9 | 10): Buffer {
+  const id = [8, 1, 0, 0, 0, 0, 0, 0, 0];
+  return Buffer.from([0xe3, 11, 0, kind, ...(kind === 8 ? [...id, 0] : [0, ...id])]);
+}
+
+function begun(): Buffer {
+  return Buffer.concat([changed(8), done(0xfd)]);
 }
 
 const noEncryption = packet(Buffer.from([1, 0, 6, 0, 1, 0xff, 2]));
@@ -134,7 +151,7 @@ describe("parameters", () => {
       const request = new sql.Request();
       bindOperation(sql, request, { operation, values: {} });
       const bound = Object.values(request.parameters);
-      expect(bound.map((parameter) => [parameter.name, parameter.value])).toEqual(
+      expect(bound.map(({ name, value }): unknown[] => [name, value])).toEqual(
         operations[operation].map(([name]) => [
           name.slice(0, 1).toUpperCase() + name.slice(1),
           null,
@@ -197,6 +214,48 @@ describe("parameters", () => {
     const at = new Date(5);
     expect(bindValue(sql, at)).toEqual({ type: sql.DateTime2(3), value: at });
     expect(() => bindValue(sql, Infinity)).toThrow(/finite/);
+  });
+});
+
+describe("answers", () => {
+  const columns = {
+    Status: { type: sql.NVarChar },
+    OperationId: { type: sql.UniqueIdentifier },
+    TaskExecutionId: { type: sql.BigInt },
+    Ready: { type: sql.Bit },
+  };
+  const row = {
+    Status: "STARTED",
+    OperationId: "0F8FAD5B-D9CB-469F-A165-70867728950E",
+    TaskExecutionId: "9007199254740993",
+    Ready: true,
+    RetryInMs: null,
+  };
+  const answer = (...sets: Record<string, unknown>[][]): AnswerRow => {
+    const recordsets = sets.map((rows) => Object.assign([...rows], { columns }));
+    const result = { recordsets } as unknown as sql.IProcedureResult<Record<string, unknown>>;
+    return toAnswer(sql, "startExecution", result);
+  };
+
+  test("have names in camelCase and ids in lower case", () => {
+    expect(answer([row])).toEqual({
+      status: "STARTED",
+      operationId: "0f8fad5b-d9cb-469f-a165-70867728950e",
+      taskExecutionId: "9007199254740993",
+      ready: true,
+      retryInMs: null,
+    });
+  });
+
+  test.each([
+    ["no set", []],
+    ["no row", [[]]],
+    ["two rows", [[row, row]]],
+    ["two sets", [[row], [row]]],
+    ["an instant", [[{ ...row, At: new Date(0) }]]],
+    ["two columns of one name", [[{ ...row, Ready: [true, false] }]]],
+  ])("with %s are outside the contract", (_, sets) => {
+    expect(() => answer(...sets)).toThrow(StoreContractError);
   });
 });
 
@@ -305,15 +364,11 @@ describe("a connection that breaks", () => {
   test("under the commit: uncertain; before it: nothing happened", async () => {
     let cutAt = 0;
     let requests = 0;
-    const begun = Buffer.concat([
-      Buffer.from([0xe3, 11, 0, 8, 8, 1, 0, 0, 0, 0, 0, 0, 0, 0]),
-      done(0xfd),
-    ]);
     const { port } = await serve((type) => {
       if (type !== packetTypes.transaction && type !== packetTypes.call) return plain(type);
       requests += 1;
       if (requests === cutAt) return "cut";
-      return type === packetTypes.transaction ? packet(begun) : emptyCall;
+      return type === packetTypes.transaction ? packet(begun()) : emptyCall;
     });
     const outcome = (at: number): Promise<unknown> => {
       cutAt = at;
@@ -328,6 +383,62 @@ describe("a connection that breaks", () => {
 });
 
 describe("transactions", () => {
+  test.each([
+    ["by the server", { kind: 10, code: "TASKGATE_STORE_CONFLICT", value: "1205" }],
+    ["by a COMMIT in its body", { kind: 9, code: "TASKGATE_STORE_CONTEXT", value: "with COMMIT" }],
+  ] as const)(
+    "that were ended %s run nothing more, and aren't reported as committed",
+    async (_, { kind, code, value }) => {
+      const end = Buffer.concat([
+        kind === 10 ? serverError(1205, "deadlock") : Buffer.alloc(0),
+        changed(kind),
+        done(0xfe, kind === 10),
+      ]);
+      let calls = 0;
+      const { port, types } = await serve((type) => {
+        if (type === packetTypes.transaction) return packet(begun());
+        if (type === packetTypes.call) calls += 1;
+        return type === packetTypes.call ? packet(end) : plain(type);
+      });
+      const outcome = callerOf(port).transaction(async (transaction) => {
+        await transaction.query("one").catch(() => undefined);
+        await expectError(transaction.query("two"), { code, value });
+      });
+      await expectError(outcome, { code, value });
+      expect(calls).toBe(1);
+      expect(types.filter((type) => type === packetTypes.transaction)).toHaveLength(1);
+    },
+  );
+
+  test("rethrow what their body throws, after a rollback, and end with it", async () => {
+    const { port, types } = await serve((type) =>
+      type === packetTypes.transaction ? packet(begun()) : plain(type),
+    );
+    const mine = new Error("mine");
+    let kept: StoreTransaction | undefined;
+    const outcome = callerOf(port).transaction((transaction) => {
+      kept = transaction;
+      throw mine;
+    });
+    await expect(outcome).rejects.toBe(mine);
+    expect(types.filter((type) => type === packetTypes.transaction)).toHaveLength(2);
+    await expectError(kept?.query("late") ?? Promise.resolve(), {
+      code: "TASKGATE_STORE_CONTEXT",
+      value: "body has returned",
+    });
+  });
+
+  test("take statements that come at once one after the other", async () => {
+    const { port, types } = await serve((type) =>
+      type === packetTypes.transaction ? packet(begun()) : plain(type),
+    );
+    const both = await callerOf(port).transaction((transaction) =>
+      Promise.all([transaction.query("one"), transaction.query("two")]),
+    );
+    expect(both).toEqual([[], []]);
+    expect(types.filter((type) => type === packetTypes.call)).toHaveLength(2);
+  });
+
   test("of another store are refused", async () => {
     const foreign = { dialect: "postgres" as const, query: () => Promise.resolve([]) };
     const call = callerOf(1).call("sweep", { most: 1 }, foreign);

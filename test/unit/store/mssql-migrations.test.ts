@@ -69,7 +69,7 @@ create or alter view Taskgate.vThird AS SELECT 1 AS A;`;
 test("the user of an identity is made by one text, by hand and by the command line", () => {
   const read = (path: string): string => readFileSync(join(root, path), "utf8");
   const byHand = bare(read("infra/sql/grant-identity.sql"));
-  const byCommand = bare(read("shared/store/mssql/sql/grant_user.sql"));
+  const byCommand = bare(read("shared/store/mssql/grant_user.sql"));
   // By hand both values are filled in; the command gives them as parameters.
   const values = /^DECLARE @(?:IdentityName|ClientIdText) \w+(?:\(\d+\))? = N'<\w+>';\n+/gm;
   expect(byHand.match(values)).toHaveLength(2);

@@ -14,8 +14,8 @@
 -- Twin:   postgres/sql/functions/register_definition.sql
 CREATE OR ALTER PROCEDURE Taskgate.RegisterDefinition
   @Name nvarchar(max), @Build bigint, @SettingsHash nvarchar(max), @RegisteredBy nvarchar(200),
-  @Limit int, @LeaseMs int, @MaxAttempts smallint, @MaxLost smallint, @RetryBaseMs int, @RetryCapMs int,
-  @SpareMax smallint, @GroupSlots smallint, @GroupStrict bit, @RetainDoneMs bigint, @RetainDeadMs bigint
+  @Limit int, @LeaseMs int, @MaxAttempts int, @MaxLost int, @RetryBaseMs int, @RetryCapMs int,
+  @SpareMax int, @GroupSlots int, @GroupStrict bit, @RetainDoneMs bigint, @RetainDeadMs bigint
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;

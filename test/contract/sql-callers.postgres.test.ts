@@ -1,0 +1,307 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { Client } from "pg";
+import { createTestDatabase } from "../support/test-postgres";
+
+/**
+ * People also call the functions in plain SQL, past the checks of TypeScript: SQL checks everything again, says the
+ * same, and changes nothing. Each row is one call and the error that it must raise.
+ */
+let client: Client;
+let drop: () => Promise<void>;
+
+beforeAll(async () => {
+  const database = await createTestDatabase();
+  drop = database.drop;
+  client = new Client({ connectionString: database.url });
+  await client.connect();
+  await register();
+});
+
+afterAll(async () => {
+  await client.end();
+  await drop();
+});
+
+beforeEach(async () => {
+  await client.query("rollback");
+});
+
+const settings = {
+  name: "'demo'",
+  build: "1",
+  hash: "'h'",
+  by: "'me'",
+  limit: "2",
+  lease_ms: "60000",
+  max_attempts: "5",
+  max_lost: "3",
+  retry_base_ms: "1000",
+  retry_cap_ms: "300000",
+  spare_max: "1",
+  group_slots: "1",
+  group_strict: "false",
+  retain_done_ms: "1000",
+  retain_dead_ms: "1000",
+};
+
+async function register(changes: Partial<typeof settings> = {}): Promise<void> {
+  const values = Object.values({ ...settings, ...changes }).join(", ");
+  await client.query(`select * from taskgate.register_definition(${values})`);
+}
+
+const badSettings: { changes: Partial<typeof settings>; says: RegExp }[] = [
+  { changes: { name: "null" }, says: /^name: .*\(null\)$/ },
+  { changes: { name: "''" }, says: /^name: expected 1\.\.200 characters/ },
+  { changes: { name: "' x'" }, says: /^name: .*\( x\)$/ },
+  { changes: { name: "repeat('n', 201)" }, says: /^name: .*\(n{201}\)$/ },
+  { changes: { build: "null" }, says: /^build: .*\(null\)$/ },
+  { changes: { build: "-1" }, says: /^build: .*\(-1\)$/ },
+  { changes: { hash: "null" }, says: /^settings_hash: .*\(null\)$/ },
+  { changes: { hash: "repeat('h', 65)" }, says: /^settings_hash: .*\(h+\)$/ },
+  { changes: { limit: "-2" }, says: /^limit: .*\(-2\)$/ },
+  { changes: { limit: "1001" }, says: /^limit: .*\(1001\)$/ },
+  { changes: { limit: "null" }, says: /^limit: .*\(null\)$/ },
+  { changes: { lease_ms: "999" }, says: /^lease_ms: .*\(999\)$/ },
+  { changes: { lease_ms: "null" }, says: /^lease_ms: .*\(null\)$/ },
+  { changes: { max_attempts: "0" }, says: /^max_attempts: .*\(0\)$/ },
+  { changes: { max_attempts: "40000" }, says: /^max_attempts: .*\(40000\)$/ },
+  { changes: { max_lost: "-1" }, says: /^max_lost: .*\(-1\)$/ },
+  { changes: { retry_base_ms: "-1" }, says: /^retry_base_ms: .*\(-1\)$/ },
+  { changes: { retry_cap_ms: "999" }, says: /^retry_cap_ms: .*\(999\)$/ },
+  { changes: { spare_max: "1001" }, says: /^spare_max: .*\(1001\)$/ },
+  { changes: { group_slots: "0" }, says: /^group_slots: .*\(0\)$/ },
+  { changes: { group_strict: "null" }, says: /^group_strict: .*\(null\)$/ },
+  { changes: { retain_done_ms: "-1" }, says: /^retain_done_ms: .*\(-1\)$/ },
+  { changes: { retain_dead_ms: "null" }, says: /^retain_dead_ms: .*\(null\)$/ },
+];
+
+const operation = "'00000000-0000-4000-8000-000000000001'";
+
+/** The task list of an enqueue with one bad entry. */
+function enqueue(entry: string): string {
+  return `select * from taskgate.enqueue_tasks('demo', 1, '[{}, ${entry}]')`;
+}
+
+const badCalls: { call: string; code: string; says: RegExp }[] = [
+  {
+    call: `select * from taskgate.set_limit('demo', -2, ${operation}, 'me')`,
+    code: "TG422",
+    says: /^limit: .*\(-2\)$/,
+  },
+  {
+    call: `select * from taskgate.set_limit('x', 1, ${operation}, 'me')`,
+    code: "TG404",
+    says: /^name: .*\(x\)$/,
+  },
+  {
+    call: "select * from taskgate.pause_definition('x', 'me')",
+    code: "TG404",
+    says: /^name: .*\(x\)$/,
+  },
+  {
+    call: "select * from taskgate.resume_definition('x', 'me')",
+    code: "TG404",
+    says: /^name: .*\(x\)$/,
+  },
+  {
+    call: `select * from taskgate.start_execution('demo', ${operation}, 'w', 1, 'h', 0, false)`,
+    code: "TG422",
+    says: /^want: .*\(0\)$/,
+  },
+  {
+    call: `select * from taskgate.start_execution('demo', ${operation}, 'w', 1, 'h', 1001, false)`,
+    code: "TG422",
+    says: /^want: .*\(1001\)$/,
+  },
+  {
+    call: `select * from taskgate.start_execution('demo', ${operation}, '', 1, 'h', 1, false)`,
+    code: "TG422",
+    says: /^worker: .*\(\)$/,
+  },
+  { call: "select * from taskgate.acquire_tokens(1, 0)", code: "TG422", says: /^want: .*\(0\)$/ },
+  { call: "select * from taskgate.release_tokens(1, -1)", code: "TG422", says: /^keep: .*\(-1\)$/ },
+  { call: "select * from taskgate.release_surplus(1, 0)", code: "TG422", says: /^most: .*\(0\)$/ },
+  {
+    call: "select * from taskgate.work(1, 1, p_want => 1001)",
+    code: "TG422",
+    says: /^want: .*\(1001\)$/,
+  },
+  { call: "select * from taskgate.work(1, 0)", code: "TG422", says: /^call_number: .*\(0\)$/ },
+  {
+    call: "select * from taskgate.work(1, 1, array[1], array[1, 2]::bigint[])",
+    code: "TG422",
+    says: /^done_fences: /,
+  },
+  { call: "select * from taskgate.fail_tasks(1, null)", code: "TG422", says: /^failures: / },
+  { call: "select * from taskgate.fail_tasks(1, '{}')", code: "TG422", says: /^failures: / },
+  { call: "select * from taskgate.fail_tasks(1, '[]')", code: "TG422", says: /^failures: / },
+  { call: "select * from taskgate.heartbeat('{}')", code: "TG422", says: /^executions: / },
+  { call: "select * from taskgate.heartbeat(null)", code: "TG422", says: /^executions: / },
+  {
+    call: "select * from taskgate.report_progress(1, 1, 1, -1, 1, null)",
+    code: "TG422",
+    says: /^done: .*-1/,
+  },
+  { call: "select * from taskgate.reclaim_expired(0)", code: "TG422", says: /^most: .*\(0\)$/ },
+  {
+    call: "select * from taskgate.promote_scheduled('demo', 0)",
+    code: "TG422",
+    says: /^most: .*\(0\)$/,
+  },
+  {
+    call: "select * from taskgate.promote_scheduled('x', 1)",
+    code: "TG404",
+    says: /^name: .*\(x\)$/,
+  },
+  { call: "select * from taskgate.sweep(0)", code: "TG422", says: /^most: .*\(0\)$/ },
+  {
+    call: "select * from taskgate.list_executions(null, true, 0)",
+    code: "TG422",
+    says: /^most: .*\(0\)$/,
+  },
+  {
+    call: "select * from taskgate.list_tasks('demo', 'held', 1)",
+    code: "TG422",
+    says: /^state: .*\(held\)$/,
+  },
+  {
+    call: "select * from taskgate.list_tasks('x', 'ready', 1)",
+    code: "TG404",
+    says: /^name: .*\(x\)$/,
+  },
+  {
+    call: "select * from taskgate.enqueue_tasks('x', 1, '[{}]')",
+    code: "TG404",
+    says: /^name: .*\(x\)$/,
+  },
+  {
+    call: "select * from taskgate.enqueue_tasks('demo', 1, null)",
+    code: "TG422",
+    says: /^tasks: /,
+  },
+  {
+    call: "select * from taskgate.enqueue_tasks('demo', 1, '{}')",
+    code: "TG422",
+    says: /^tasks: .*\(\{\}\)$/,
+  },
+  {
+    call: "select * from taskgate.enqueue_tasks('demo', 1, '[]')",
+    code: "TG413",
+    says: /^tasks: .*\(0\)$/,
+  },
+  {
+    call: "select * from taskgate.enqueue_tasks('demo', 1, '[' || repeat('{},', 10000) || '{}]')",
+    code: "TG413",
+    says: /^tasks: .*\(10001\)$/,
+  },
+  {
+    call: "select * from taskgate.enqueue_tasks('demo', 1, '[\"' || repeat('x', 8388608) || '\"]')",
+    code: "TG413",
+    says: /^tasks: .*\(8388612\)$/,
+  },
+  { call: enqueue('{"payload":"7"}'), code: "TG422", says: /^tasks\[1\]\.payload: .*\(7\)$/ },
+  {
+    call: enqueue('{"payload":"no json"}'),
+    code: "TG422",
+    says: /^tasks\[1\]\.payload: .*\(no json\)$/,
+  },
+  {
+    call: `select * from taskgate.enqueue_tasks('demo', 1, '[{"payload":"[\\"' || repeat('x', 65533) || '\\"]"}]')`,
+    code: "TG413",
+    says: /^tasks\[0\]\.payload: .*\(65537\)$/,
+  },
+  { call: enqueue('{"kind":""}'), code: "TG422", says: /^tasks\[1\]\.kind: .*\(\)$/ },
+  {
+    call: enqueue('{"priority":40000}'),
+    code: "TG422",
+    says: /^tasks\[1\]\.priority: .*\(40000\)$/,
+  },
+  { call: enqueue('{"group":" g"}'), code: "TG422", says: /^tasks\[1\]\.group: .*\( g\)$/ },
+  {
+    call: enqueue('{"group":"g","groupScope":"x"}'),
+    code: "TG422",
+    says: /^tasks\[1\]\.groupScope: .*\(x\)$/,
+  },
+  { call: enqueue('{"runInMs":-1}'), code: "TG422", says: /^tasks\[1\]\.runInMs: .*\(-1\)$/ },
+  {
+    call: enqueue('{"runInMs":1,"runAt":"2030-01-01T00:00:00Z"}'),
+    code: "TG422",
+    says: /^tasks\[1\]\.runAt: /,
+  },
+  { call: enqueue('{"dedupeKey":"k "}'), code: "TG422", says: /^tasks\[1\]\.dedupeKey: .*\(k \)$/ },
+  {
+    call: enqueue('{"dedupeKey":"k","dedupeMs":0}'),
+    code: "TG422",
+    says: /^tasks\[1\]\.dedupeMs: .*\(0\)$/,
+  },
+  {
+    call: `select * from taskgate.complete_task(1, 1, 1, 1, '"text"')`,
+    code: "TG422",
+    says: /^result/,
+  },
+  {
+    call: "select * from taskgate.complete_task(1, 1, 1, 1, '[\"' || repeat('x', 65533) || '\"]')",
+    code: "TG413",
+    says: /^result.*\(65537\)$/,
+  },
+];
+
+describe("a call in plain SQL", () => {
+  for (const { changes, says } of badSettings) {
+    test(`register_definition with ${JSON.stringify(changes)} raises TG422, naming field and value`, async () => {
+      await expect(register({ ...changes })).rejects.toMatchObject({
+        code: "TG422",
+        message: expect.stringMatching(says),
+      });
+    });
+  }
+
+  for (const { call, code, says } of badCalls) {
+    test(`${call.replace("select * from taskgate.", "")} raises ${code}, naming field and value`, async () => {
+      await expect(client.query(call)).rejects.toMatchObject({
+        code,
+        message: expect.stringMatching(says),
+      });
+    });
+  }
+
+  test("refused calls left nothing behind", async () => {
+    const { rows } = await client.query(
+      "select (select count(*)::int from taskgate.task) as tasks, (select count(*)::int from taskgate.operation) as operations",
+    );
+    expect(rows).toEqual([{ tasks: 0, operations: 0 }]);
+  });
+
+  test("a worker's role may call what workers need, and read no table", async () => {
+    await client.query("begin; set local role taskgate_worker");
+    const sweep = await client.query<{ status: string }>("select status from taskgate.sweep(10)");
+    expect(sweep.rows).toEqual([{ status: "swept" }]);
+    await client.query("select * from taskgate.v_execution_log");
+    for (const forbidden of [
+      "select * from taskgate.task",
+      "update taskgate.task_definition set paused = true",
+      `select * from taskgate.set_limit('demo', 1, ${operation}, 'me')`,
+      "select * from taskgate._settle_tokens(1, 0, null, null, null)",
+    ]) {
+      await client.query("savepoint s");
+      await expect(client.query(forbidden)).rejects.toMatchObject({ code: "42501" });
+      await client.query("rollback to savepoint s");
+    }
+    await client.query("rollback");
+  });
+
+  test("enqueue_tasks inside the caller's transaction comes and goes with it", async () => {
+    const enqueued =
+      'select task_ids from taskgate.enqueue_tasks(\'demo\', 1, \'[{"payload":"{}"},{"group":"g"}]\')';
+    const count = async (): Promise<unknown> =>
+      (await client.query("select count(*)::int as n from taskgate.task")).rows[0];
+    await client.query("begin");
+    await client.query(enqueued);
+    await client.query("rollback");
+    expect(await count()).toEqual({ n: 0 });
+    await client.query("begin");
+    await client.query(enqueued);
+    await client.query("commit");
+    expect(await count()).toEqual({ n: 2 });
+  });
+});

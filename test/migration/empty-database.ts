@@ -1,0 +1,36 @@
+import { databaseUrl, withClient } from "../support/test-postgres";
+
+let databases = 0;
+
+/** A database of the test server with nothing in it. */
+export async function createEmptyDatabase(): Promise<{ url: string; drop(): Promise<void> }> {
+  const server = process.env["TASKGATE_TEST_POSTGRES"];
+  if (server === undefined) {
+    throw new Error("TASKGATE_TEST_POSTGRES is not set: run through test/jest.config.cjs");
+  }
+  const name = `empty_${String(process.pid)}_${String((databases += 1))}`;
+  const onServer = (statement: string): Promise<void> =>
+    withClient(server, async (client) => void (await client.query(statement)));
+  // Not the default template: somebody else may be connected to it.
+  await onServer(`create database ${name} template template0`);
+  return {
+    url: databaseUrl(server, name),
+    drop: () => onServer(`drop database ${name} with (force)`),
+  };
+}
+
+/** Runs `body` in an empty database and drops it; a test that fails leaves it until the server ends. */
+export async function inEmptyDatabase(body: (url: string) => Promise<void>): Promise<void> {
+  const database = await createEmptyDatabase();
+  await body(database.url);
+  await database.drop();
+}
+
+/** Rows of one query on a connection of its own. */
+export async function rowsOf<Row extends Record<string, unknown>>(
+  url: string,
+  text: string,
+  values: readonly (string | number)[] = [],
+): Promise<Row[]> {
+  return withClient(url, async (client) => (await client.query<Row>(text, [...values])).rows);
+}

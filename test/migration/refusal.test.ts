@@ -1,0 +1,135 @@
+import { describe, expect, test } from "@jest/globals";
+import { checkSchema, compareVersions, readScripts } from "../../shared/store/migrator";
+import type { SchemaVersion } from "../../shared/store/migrator";
+import { checkStoreSchema, migrateStore, postgresScripts } from "../../shared/store/open-store";
+import { withClient } from "../support/test-postgres";
+import { inEmptyDatabase } from "./empty-database";
+
+/** A migrated database whose record was changed by one statement. */
+async function withRecord(statement: string, body: (url: string) => Promise<void>): Promise<void> {
+  await inEmptyDatabase(async (url) => {
+    await migrateStore({ url });
+    await withClient(url, (client) => client.query(statement));
+    await body(url);
+  });
+}
+
+const unknownMigration =
+  "insert into taskgate.schema_version values (9999, 'of_tomorrow', 'x', '0.0.0', now())";
+
+describe("a worker or command refuses to work", () => {
+  test("with a database that has no schema, and says the command", async () => {
+    await inEmptyDatabase(async (url) => {
+      await expect(checkStoreSchema({ url })).rejects.toMatchObject({
+        code: "TASKGATE_SCHEMA_MISSING",
+        message: "The database has no Taskgate schema. Run `npx taskgate migrate`.",
+      });
+    });
+  });
+
+  test("with a schema that lacks a migration, and says the command", async () => {
+    await withRecord("delete from taskgate.schema_version where version > 0", async (url) => {
+      await expect(checkStoreSchema({ url })).rejects.toMatchObject({
+        code: "TASKGATE_SCHEMA_TOO_OLD",
+        message: `The schema is at version 0, this code needs ${String(postgresScripts().migrations.length)}. Run \`npx taskgate migrate\`.`,
+      });
+    });
+  });
+
+  test("with a schema that only serves newer code, and says what to do", async () => {
+    const change =
+      "update taskgate.schema_version set client_version_min = '99.0.0' where version = 1";
+    await withRecord(change, async (url) => {
+      await expect(checkStoreSchema({ url })).rejects.toMatchObject({
+        code: "TASKGATE_SCHEMA_TOO_NEW",
+        message: expect.stringMatching(
+          /^The schema \(baseline\) serves Taskgate 99\.0\.0 and later, this is \d+\.\d+\.\d+\. Deploy a newer version\.$/,
+        ) as unknown,
+      });
+    });
+  });
+
+  test("but works beside a newer schema that still serves it: the database is deployed first", async () => {
+    await withRecord(unknownMigration, async (url) => {
+      await expect(checkStoreSchema({ url })).resolves.toBeUndefined();
+    });
+  });
+});
+
+describe("migrate refuses", () => {
+  test("a database with a migration it doesn't know, and changes nothing", async () => {
+    await withRecord(unknownMigration, async (url) => {
+      await expect(migrateStore({ url })).rejects.toMatchObject({
+        code: "TASKGATE_SCHEMA_TOO_NEW",
+        message:
+          "The database has migration 9999 (of_tomorrow), which this code doesn't know. Use the Taskgate version that made it, or a newer one.",
+      });
+    });
+  });
+
+  test("a database that was made with another text of a frozen migration", async () => {
+    await withRecord(
+      "update taskgate.schema_version set checksum = 'another' where version = 1",
+      async (url) => {
+        await expect(migrateStore({ url })).rejects.toMatchObject({
+          message:
+            "Migration 1 (baseline) differs from the one this database was made with. Frozen migrations are never edited.",
+        });
+      },
+    );
+  });
+
+  test.each([
+    "Upper",
+    "with-dash",
+    "1st",
+    "",
+    "a b",
+    'x"; drop schema taskgate; --',
+    "x".repeat(64),
+  ])("the schema name %j", async (schema) => {
+    await inEmptyDatabase(async (url) => {
+      await expect(migrateStore({ url, schema })).rejects.toThrow(
+        "Expected `schema` to be lower case letters, digits and _",
+      );
+    });
+  });
+});
+
+describe("versions", () => {
+  const scripts = postgresScripts();
+  const row = (version: number, clientVersionMin: string): SchemaVersion => ({
+    version,
+    name: `m${String(version)}`,
+    checksum: "x",
+    clientVersionMin,
+  });
+  const known = scripts.migrations.map((script) => row(script.version, "0.0.0"));
+
+  test.each([
+    ["0.1.0", "0.1.0", 0],
+    ["0.1.0", "0.2.0", -1],
+    ["0.10.0", "0.9.0", 1],
+    ["1.0.0", "0.99.99", 1],
+    ["1.2.3", "1.2.10", -1],
+  ])("%s against %s", (left, right, sign) => {
+    expect(Math.sign(compareVersions(left, right))).toBe(sign);
+  });
+
+  test("code of exactly the oldest version that a schema serves may work", () => {
+    expect(() => {
+      checkSchema([...known, row(2, "1.4.0")], scripts, "1.4.0");
+    }).not.toThrow();
+    expect(() => {
+      checkSchema([...known, row(2, "1.4.0")], scripts, "1.3.9");
+    }).toThrow(
+      "The schema (m2) serves Taskgate 1.4.0 and later, this is 1.3.9. Deploy a newer version.",
+    );
+  });
+
+  test("a migration whose name isn't NNNN_what.sql is refused by name", () => {
+    expect(() => readScripts(`${__dirname}/fixtures/bad-name`, "\n")).toThrow(
+      "Expected migrations to be named NNNN_what.sql, got `1_short.sql`",
+    );
+  });
+});

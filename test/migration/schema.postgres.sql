@@ -1,0 +1,352 @@
+-- The schema that the scripts of shared/store/postgres/sql make, from the catalogs. Not to be run.
+-- Written by: TASKGATE_TEST_UPDATE_SCHEMA=1 npx jest -c test/jest.config.cjs test/migration/schema-snapshot
+
+-- Sequences
+create sequence taskgate.fence_sequence as bigint cache 1;
+create sequence taskgate.task_sequence as bigint cache 1;
+
+-- Tables: columns, then constraints
+create table taskgate.archive (
+  task_id bigint not null,
+  task_definition_id integer not null,
+  kind text collate "C" not null,
+  priority smallint not null,
+  rank bigint not null,
+  created_at timestamp with time zone not null,
+  finished_at timestamp with time zone not null,
+  purge_after timestamp with time zone not null,
+  task_execution_id bigint,
+  fence bigint,
+  duration_ms integer,
+  group_id integer,
+  wave_id bigint,
+  dedupe_key text collate "C",
+  build bigint not null,
+  outcome smallint not null,
+  failed_count smallint not null,
+  lost_count smallint not null,
+  error text,
+  result text,
+  payload text,
+  constraint pk_archive PRIMARY KEY (task_id)
+);
+create table taskgate.attempt (
+  task_id bigint not null,
+  fence bigint not null,
+  task_execution_id bigint not null,
+  claimed_at timestamp with time zone not null,
+  finished_at timestamp with time zone not null,
+  duration_ms integer,
+  outcome smallint not null,
+  error text,
+  constraint pk_attempt PRIMARY KEY (task_id, fence)
+);
+create table taskgate.batch (
+  batch_id bigint not null generated always as identity,
+  operation_id uuid not null,
+  name text not null,
+  state smallint not null default 0,
+  failure_policy smallint not null default 1,
+  created_at timestamp with time zone not null,
+  started_at timestamp with time zone,
+  finished_at timestamp with time zone,
+  constraint pk_batch PRIMARY KEY (batch_id),
+  constraint uq_batch_operation_id UNIQUE (operation_id)
+);
+create table taskgate.block_watermark (
+  task_definition_id integer not null,
+  name text collate "C" not null,
+  watermark_value text not null,
+  version bigint not null default 1,
+  changed_at timestamp with time zone not null,
+  constraint pk_block_watermark PRIMARY KEY (task_definition_id, name)
+);
+create table taskgate.dedupe (
+  task_definition_id integer not null,
+  dedupe_key text collate "C" not null,
+  task_id bigint not null,
+  expires_at timestamp with time zone,
+  constraint pk_dedupe PRIMARY KEY (task_definition_id, dedupe_key)
+);
+create table taskgate.group_slot (
+  group_id integer not null,
+  slot smallint not null,
+  task_id bigint not null,
+  constraint pk_group_slot PRIMARY KEY (group_id, slot)
+) with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=5000, fillfactor=50);
+create table taskgate.group_waiting (
+  group_id integer not null,
+  priority smallint not null,
+  rank bigint not null,
+  task_id bigint not null,
+  task_definition_id integer not null,
+  constraint pk_group_waiting PRIMARY KEY (group_id, priority, rank, task_id)
+) with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=20000, vacuum_truncate=off);
+create table taskgate.operation (
+  operation_id uuid not null,
+  name text not null,
+  done_at timestamp with time zone not null,
+  answer text,
+  constraint pk_operation PRIMARY KEY (operation_id)
+);
+create table taskgate.rate_bucket (
+  task_definition_id integer not null,
+  rate_count integer not null,
+  rate_period_ms integer not null,
+  rate_burst integer not null,
+  rate_count_override integer,
+  rate_period_ms_override integer,
+  rate_burst_override integer,
+  next_free_at timestamp with time zone not null,
+  constraint pk_rate_bucket PRIMARY KEY (task_definition_id)
+) with (fillfactor=20);
+create table taskgate.ready (
+  task_definition_id integer not null,
+  priority smallint not null,
+  rank bigint not null,
+  task_id bigint not null,
+  is_solo boolean not null default false,
+  constraint pk_ready PRIMARY KEY (task_definition_id, priority, rank, task_id)
+) with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=20000, vacuum_truncate=off);
+create table taskgate.schedule (
+  schedule_id integer not null generated always as identity,
+  task_definition_id integer not null,
+  name text collate "C" not null,
+  kind text collate "C" not null,
+  cron text not null,
+  time_zone text not null,
+  missed_policy smallint not null default 2,
+  next_run_at timestamp with time zone,
+  last_run_at timestamp with time zone,
+  paused boolean not null default false,
+  payload text,
+  constraint pk_schedule PRIMARY KEY (schedule_id),
+  constraint uq_schedule_name UNIQUE (task_definition_id, name)
+);
+create table taskgate.scheduled (
+  task_definition_id integer not null,
+  run_at timestamp with time zone not null,
+  task_id bigint not null,
+  constraint pk_scheduled PRIMARY KEY (task_definition_id, run_at, task_id)
+) with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=20000, vacuum_truncate=off);
+create table taskgate.schema_version (
+  version integer not null,
+  name text not null,
+  checksum text not null,
+  client_version_min text not null,
+  applied_at timestamp with time zone not null,
+  constraint pk_schema_version PRIMARY KEY (version)
+);
+create table taskgate.setting_audit (
+  setting_audit_id bigint not null generated always as identity,
+  task_definition_id integer not null,
+  setting text not null,
+  old_value text,
+  new_value text,
+  source text not null,
+  changed_by text not null,
+  reason text,
+  changed_at timestamp with time zone not null,
+  constraint pk_setting_audit PRIMARY KEY (setting_audit_id)
+);
+create table taskgate.shared_limit (
+  shared_limit_id integer not null generated always as identity,
+  name text collate "C" not null,
+  hold_lock_task_execution_id bigint,
+  execution_tokens text not null default ''::text,
+  token_fence bigint not null default 0,
+  concurrency_limit integer not null default 1,
+  concurrency_limit_override integer,
+  constraint pk_shared_limit PRIMARY KEY (shared_limit_id),
+  constraint uq_shared_limit_name UNIQUE (name)
+) with (fillfactor=20);
+create table taskgate.task (
+  task_id bigint not null,
+  task_definition_id integer not null,
+  kind text collate "C" not null,
+  priority smallint not null,
+  rank bigint not null default 0,
+  created_at timestamp with time zone not null,
+  group_id integer,
+  pending_group_key text collate "C",
+  pending_group_is_global boolean,
+  wave_id bigint,
+  dedupe_key text collate "C",
+  build bigint not null default 0,
+  trace_parent text,
+  failed_count smallint not null default 0,
+  lost_count smallint not null default 0,
+  continued_count integer not null default 0,
+  cancel_requested boolean not null default false,
+  payload text,
+  checkpoint text,
+  last_error text,
+  progress_done bigint,
+  progress_total bigint,
+  progress_text text,
+  constraint pk_task PRIMARY KEY (task_id)
+) with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=50000, fillfactor=95, vacuum_truncate=off);
+create table taskgate.task_definition (
+  task_definition_id integer not null generated always as identity,
+  name text collate "C" not null,
+  hold_lock_task_execution_id bigint,
+  execution_tokens text not null default ''::text,
+  token_fence bigint not null default 0,
+  concurrency_limit integer not null default 1,
+  concurrency_limit_override integer,
+  paused boolean not null default false,
+  lease_ms integer not null default 60000,
+  max_attempts smallint not null default 5,
+  max_lost smallint not null default 3,
+  retry_base_ms integer not null default 1000,
+  retry_cap_ms integer not null default 300000,
+  spare_max smallint not null default 1,
+  group_slots smallint not null default 1,
+  group_strict boolean not null default false,
+  retain_done_ms bigint not null default 604800000,
+  retain_dead_ms bigint not null default '2592000000'::bigint,
+  build bigint not null default 0,
+  settings_hash text not null default ''::text,
+  created_at timestamp with time zone not null,
+  constraint ck_task_definition_concurrency_limit CHECK (((concurrency_limit >= '-1'::integer) AND (concurrency_limit <= 1000))),
+  constraint ck_task_definition_concurrency_limit_override CHECK (((concurrency_limit_override >= '-1'::integer) AND (concurrency_limit_override <= 1000))),
+  constraint ck_task_definition_name CHECK (((char_length(name) >= 1) AND (char_length(name) <= 200))),
+  constraint pk_task_definition PRIMARY KEY (task_definition_id),
+  constraint uq_task_definition_name UNIQUE (name)
+) with (fillfactor=20);
+create table taskgate.task_definition_shared_limit (
+  task_definition_id integer not null,
+  shared_limit_id integer not null,
+  constraint pk_task_definition_shared_limit PRIMARY KEY (task_definition_id, shared_limit_id)
+);
+create table taskgate.task_execution (
+  task_execution_id bigint not null generated always as identity,
+  operation_id uuid not null,
+  task_definition_id integer not null,
+  state smallint not null,
+  started_at timestamp with time zone not null,
+  lease_until timestamp with time zone not null,
+  ended_at timestamp with time zone,
+  worker text not null,
+  build bigint not null default 0,
+  token_count integer not null default 0,
+  call_number bigint not null default 0,
+  call_fence bigint,
+  call_refused text,
+  is_solo boolean not null default false,
+  inflight bigint[] not null default '{}'::bigint[],
+  inflight_fence bigint[] not null default '{}'::bigint[],
+  inflight_at timestamp with time zone[] not null default '{}'::timestamp with time zone[],
+  spare bigint[] not null default '{}'::bigint[],
+  constraint pk_task_execution PRIMARY KEY (task_execution_id),
+  constraint uq_task_execution_operation_id UNIQUE (operation_id)
+) with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=2000, fillfactor=30);
+create table taskgate.task_group (
+  group_id integer not null generated always as identity,
+  task_definition_id integer not null,
+  group_key text collate "C" not null,
+  slots smallint not null,
+  paused boolean not null default false,
+  is_strict boolean not null default false,
+  constraint pk_task_group PRIMARY KEY (group_id),
+  constraint uq_task_group_key UNIQUE (task_definition_id, group_key)
+) with (fillfactor=50);
+create table taskgate.token_demand (
+  task_definition_id integer not null,
+  denied_at timestamp with time zone not null,
+  constraint pk_token_demand PRIMARY KEY (task_definition_id)
+) with (fillfactor=20);
+create table taskgate.wave (
+  wave_id bigint not null generated always as identity,
+  batch_id bigint not null,
+  ordinal integer not null,
+  state smallint not null default 0,
+  is_sealed boolean not null default false,
+  open_shards integer not null default 0,
+  total integer not null default 0,
+  dead_count integer not null default 0,
+  opened_at timestamp with time zone,
+  finished_at timestamp with time zone,
+  constraint pk_wave PRIMARY KEY (wave_id),
+  constraint uq_wave_ordinal UNIQUE (batch_id, ordinal)
+) with (fillfactor=30);
+create table taskgate.wave_held (
+  wave_id bigint not null,
+  priority smallint not null,
+  rank bigint not null,
+  task_id bigint not null,
+  task_definition_id integer not null,
+  constraint pk_wave_held PRIMARY KEY (wave_id, priority, rank, task_id)
+) with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=20000, vacuum_truncate=off);
+create table taskgate.wave_shard (
+  wave_id bigint not null,
+  shard smallint not null,
+  remaining integer not null,
+  constraint pk_wave_shard PRIMARY KEY (wave_id, shard)
+) with (fillfactor=20);
+
+-- Indexes that are no constraint
+CREATE INDEX ix_archive_finished ON taskgate.archive USING btree (task_definition_id, outcome, finished_at);
+CREATE INDEX ix_archive_purge ON taskgate.archive USING btree (purge_after);
+CREATE INDEX ix_operation_done_at ON taskgate.operation USING btree (done_at);
+CREATE INDEX ix_setting_audit_definition ON taskgate.setting_audit USING btree (task_definition_id, setting_audit_id);
+CREATE INDEX ix_task_execution_open ON taskgate.task_execution USING btree (task_definition_id, task_execution_id) WHERE (state = ANY (ARRAY[1, 3]));
+CREATE INDEX ix_wave_opening ON taskgate.wave USING btree (wave_id) WHERE (state = 1);
+
+-- Views with their columns, and who may read
+create view taskgate.v_execution_log (task_id bigint, definition text, kind text, payload text, worker text, started_at timestamp with time zone, ended_at timestamp with time zone, duration_ms integer, outcome text, error text, task_execution_id bigint, fence bigint); -- read by taskgate_operator, taskgate_worker
+
+-- Functions: signature, answer, how they run, who may call
+create function taskgate._backoff_ms(p_base_ms integer, p_cap_ms integer, p_failed_count smallint) returns bigint language sql;
+create function taskgate._change_limit(p_task_definition_id integer, p_limit integer, p_override integer, OUT o_old integer, OUT o_new integer, OUT o_held integer, OUT o_surplus integer) language plpgsql;
+create function taskgate._check_results(p_results text[]) returns void language plpgsql;
+create function taskgate._claimed(p_task_ids bigint[], p_build bigint, OUT o_ids text, OUT o_kinds text, OUT o_attempts text, OUT o_payloads text, OUT o_extras text, OUT o_last_priority smallint, OUT o_last_rank bigint) language plpgsql;
+create function taskgate._definition_names(p_ids integer[], p_except integer) returns text language sql stable;
+create function taskgate._deny_early(p_task_definition_id integer, OUT o_status text, OUT o_retry_in_ms bigint) language plpgsql stable;
+create function taskgate._drop_claims(p_task_execution_id bigint, p_task_ids bigint[]) returns void language sql;
+create function taskgate._end_tasks(p_task_ids bigint[], p_fences bigint[], p_outcomes smallint[], p_durations_ms integer[], p_results text[], p_task_execution_id bigint, p_now timestamp with time zone, p_released_task_ids bigint[], p_released_group_ids integer[]) returns integer[] language plpgsql;
+create function taskgate._enqueue_grouped(p_task_definition_id integer, p_group_slots smallint, p_group_strict boolean, p_build bigint, p_joins_transaction boolean, p_now timestamp with time zone, p_ids bigint[], p_payloads text[], p_kinds text[], p_priorities smallint[], p_group_keys text[], p_globals boolean[], p_run_ats timestamp with time zone[], p_dedupe_keys text[], p_traces text[], p_is_new boolean[], OUT o_ready boolean, OUT o_next_due_ms bigint) language plpgsql;
+create function taskgate._find_bad_entry(p_tasks text) returns text language plpgsql;
+create function taskgate._give_back(p_task_execution_id bigint, p_now timestamp with time zone) returns text language plpgsql;
+create function taskgate._hand_over(p_task_ids bigint[], p_group_ids integer[]) returns integer[] language plpgsql;
+create function taskgate._is_json(p_text text) returns boolean language plpgsql immutable;
+create function taskgate._is_json_container(p_text text) returns boolean language sql immutable;
+create function taskgate._iso(p_at timestamp with time zone) returns text language sql stable;
+create function taskgate._keep_solo(p_task_definition_id integer, p_task_ids bigint[], p_is_idle boolean) returns bigint[] language plpgsql;
+create function taskgate._make_pending_groups(p_task_definition_id integer, p_task_ids bigint[]) returns integer[] language plpgsql;
+create function taskgate._next_due_ms(p_task_definition_id integer) returns bigint language sql stable;
+create function taskgate._now() returns timestamp with time zone language sql;
+create function taskgate._promote(p_task_definition_id integer, p_most integer, p_now timestamp with time zone) returns integer language plpgsql;
+create function taskgate._read_tokens(p_tokens text) returns TABLE(ord integer, token_id uuid, is_held boolean, grantee bigint) language plpgsql stable;
+create function taskgate._retry_in_ms(p_task_definition_id integer) returns bigint language sql stable;
+create function taskgate._settle_tokens(p_task_definition_id integer, p_task_execution_id bigint, p_want integer, p_keep integer, p_surplus_most integer, OUT o_own integer, OUT o_granted integer, OUT o_freed integer, OUT o_held integer, OUT o_limit integer, OUT o_token_fence bigint, OUT o_paused boolean, OUT o_dead integer, OUT o_is_live boolean) language plpgsql;
+create function taskgate._surplus(p_task_definition_id integer) returns integer language sql stable;
+create function taskgate._tokens_are_sound(p_tokens text) returns boolean language sql immutable;
+create function taskgate.acquire_tokens(p_task_execution_id bigint, p_want integer, OUT status text, OUT tokens integer, OUT granted integer, OUT token_fence bigint, OUT retry_in_ms bigint, OUT dead_holders integer) language plpgsql security definer set enable_hashjoin=off set enable_mergejoin=off set enable_seqscan=off set plan_cache_mode=force_generic_plan set search_path=taskgate, pg_temp; -- called by taskgate_operator, taskgate_worker
+create function taskgate.check_invariants(OUT status text, OUT findings text) language plpgsql security definer set search_path=taskgate, pg_temp; -- called by taskgate_operator
+create function taskgate.complete_task(p_task_execution_id bigint, p_task_id bigint, p_fence bigint, p_duration_ms integer DEFAULT NULL::integer, p_result text DEFAULT NULL::text, OUT status text, OUT woken text) language plpgsql security definer set enable_hashjoin=off set enable_mergejoin=off set enable_seqscan=off set lock_timeout=2s set plan_cache_mode=force_generic_plan set search_path=taskgate, pg_temp; -- called by taskgate_operator, taskgate_worker
+create function taskgate.enqueue_tasks(p_name text, p_build bigint, p_tasks text, p_operation_id uuid DEFAULT NULL::uuid, p_joins_transaction boolean DEFAULT true, OUT status text, OUT task_ids text, OUT outcomes text, OUT ready boolean, OUT next_due_ms bigint) language plpgsql security definer set enable_hashjoin=off set enable_mergejoin=off set enable_seqscan=off set lock_timeout=2s set plan_cache_mode=force_generic_plan set search_path=taskgate, pg_temp; -- called by taskgate_operator, taskgate_worker
+create function taskgate.explain_task(p_task_id bigint, OUT status text, OUT facts text) language plpgsql security definer set enable_hashjoin=off set enable_mergejoin=off set enable_seqscan=off set plan_cache_mode=force_generic_plan set search_path=taskgate, pg_temp; -- called by taskgate_operator, taskgate_worker
+create function taskgate.fail_tasks(p_task_execution_id bigint, p_failures text, OUT status text, OUT results text, OUT woken text, OUT next_due_ms bigint) language plpgsql security definer set enable_hashjoin=off set enable_mergejoin=off set enable_seqscan=off set lock_timeout=2s set plan_cache_mode=force_generic_plan set search_path=taskgate, pg_temp; -- called by taskgate_operator, taskgate_worker
+create function taskgate.finish_execution(p_task_execution_id bigint, OUT status text, OUT given_back integer, OUT tokens_freed integer, OUT ready boolean, OUT next_due_ms bigint, OUT woken text) language plpgsql security definer set enable_hashjoin=off set enable_mergejoin=off set enable_seqscan=off set lock_timeout=2s set plan_cache_mode=force_generic_plan set search_path=taskgate, pg_temp; -- called by taskgate_operator, taskgate_worker
+create function taskgate.heartbeat(p_executions text, OUT status text, OUT executions text) language plpgsql security definer set enable_hashjoin=off set enable_mergejoin=off set enable_seqscan=off set lock_timeout=2s set plan_cache_mode=force_generic_plan set search_path=taskgate, pg_temp; -- called by taskgate_operator, taskgate_worker
+create function taskgate.list_definitions(p_name text DEFAULT NULL::text, OUT status text, OUT definitions text) language plpgsql security definer set enable_hashjoin=off set enable_mergejoin=off set enable_seqscan=off set plan_cache_mode=force_generic_plan set search_path=taskgate, pg_temp; -- called by taskgate_operator, taskgate_worker
+create function taskgate.list_executions(p_name text, p_is_open boolean, p_most integer, OUT status text, OUT executions text) language plpgsql security definer set enable_hashjoin=off set enable_mergejoin=off set enable_seqscan=off set plan_cache_mode=force_generic_plan set search_path=taskgate, pg_temp; -- called by taskgate_operator, taskgate_worker
+create function taskgate.list_tasks(p_name text, p_state text, p_most integer, OUT status text, OUT tasks text) language plpgsql security definer set enable_hashjoin=off set enable_mergejoin=off set enable_seqscan=off set plan_cache_mode=force_generic_plan set search_path=taskgate, pg_temp; -- called by taskgate_operator, taskgate_worker
+create function taskgate.pause_definition(p_name text, p_changed_by text, p_reason text DEFAULT NULL::text, OUT status text, OUT ready boolean) language plpgsql security definer set enable_hashjoin=off set enable_mergejoin=off set enable_seqscan=off set lock_timeout=2s set plan_cache_mode=force_generic_plan set search_path=taskgate, pg_temp; -- called by taskgate_operator
+create function taskgate.promote_scheduled(p_name text, p_most integer, OUT status text, OUT promoted integer, OUT next_due_ms bigint, OUT ready boolean) language plpgsql security definer set enable_hashjoin=off set enable_mergejoin=off set enable_seqscan=off set plan_cache_mode=force_generic_plan set search_path=taskgate, pg_temp; -- called by taskgate_operator, taskgate_worker
+create function taskgate.reclaim_expired(p_most integer, OUT status text, OUT executions integer, OUT tasks_back integer, OUT tasks_lost integer, OUT tasks_dead integer, OUT definitions text, OUT more boolean) language plpgsql security definer set enable_hashjoin=off set enable_mergejoin=off set enable_seqscan=off set lock_timeout=2s set plan_cache_mode=force_generic_plan set search_path=taskgate, pg_temp; -- called by taskgate_operator, taskgate_worker
+create function taskgate.register_definition(p_name text, p_build bigint, p_settings_hash text, p_registered_by text, p_limit integer, p_lease_ms integer, p_max_attempts integer, p_max_lost integer, p_retry_base_ms integer, p_retry_cap_ms integer, p_spare_max integer, p_group_slots integer, p_group_strict boolean, p_retain_done_ms bigint, p_retain_dead_ms bigint, OUT status text, OUT task_definition_id integer) language plpgsql security definer set enable_hashjoin=off set enable_mergejoin=off set enable_seqscan=off set plan_cache_mode=force_generic_plan set search_path=taskgate, pg_temp; -- called by taskgate_operator, taskgate_worker
+create function taskgate.release_surplus(p_task_execution_id bigint, p_most integer, OUT status text, OUT tokens integer, OUT freed integer, OUT surplus integer) language plpgsql security definer set enable_hashjoin=off set enable_mergejoin=off set enable_seqscan=off set plan_cache_mode=force_generic_plan set search_path=taskgate, pg_temp; -- called by taskgate_operator, taskgate_worker
+create function taskgate.release_tokens(p_task_execution_id bigint, p_keep integer, OUT status text, OUT tokens integer, OUT freed integer, OUT ready boolean) language plpgsql security definer set enable_hashjoin=off set enable_mergejoin=off set enable_seqscan=off set plan_cache_mode=force_generic_plan set search_path=taskgate, pg_temp; -- called by taskgate_operator, taskgate_worker
+create function taskgate.report_progress(p_task_execution_id bigint, p_task_id bigint, p_fence bigint, p_done bigint, p_total bigint, p_text text, OUT status text, OUT cancel_requested boolean) language plpgsql security definer set enable_hashjoin=off set enable_mergejoin=off set enable_seqscan=off set lock_timeout=2s set plan_cache_mode=force_generic_plan set search_path=taskgate, pg_temp; -- called by taskgate_operator, taskgate_worker
+create function taskgate.resume_definition(p_name text, p_changed_by text, p_reason text DEFAULT NULL::text, OUT status text, OUT ready boolean) language plpgsql security definer set enable_hashjoin=off set enable_mergejoin=off set enable_seqscan=off set lock_timeout=2s set plan_cache_mode=force_generic_plan set search_path=taskgate, pg_temp; -- called by taskgate_operator
+create function taskgate.set_limit(p_name text, p_limit integer, p_operation_id uuid, p_changed_by text, p_reason text DEFAULT NULL::text, OUT status text, OUT old_limit integer, OUT new_limit integer, OUT held integer, OUT surplus integer, OUT ready boolean) language plpgsql security definer set enable_hashjoin=off set enable_mergejoin=off set enable_seqscan=off set lock_timeout=2s set plan_cache_mode=force_generic_plan set search_path=taskgate, pg_temp; -- called by taskgate_operator
+create function taskgate.start_execution(p_name text, p_operation_id uuid, p_worker text, p_build bigint, p_settings_hash text, p_want integer, p_needs_ready boolean, OUT status text, OUT task_execution_id bigint, OUT lease_ms integer, OUT tokens integer, OUT token_fence bigint, OUT spare_max smallint, OUT ready integer, OUT retry_in_ms bigint, OUT next_due_ms bigint, OUT dead_holders integer) language plpgsql security definer set enable_hashjoin=off set enable_mergejoin=off set enable_seqscan=off set plan_cache_mode=force_generic_plan set search_path=taskgate, pg_temp; -- called by taskgate_operator, taskgate_worker
+create function taskgate.sweep(p_most integer, OUT status text, OUT expired integer, OUT definitions text, OUT next_due_ms bigint) language plpgsql security definer set enable_hashjoin=off set enable_mergejoin=off set enable_seqscan=off set plan_cache_mode=force_generic_plan set search_path=taskgate, pg_temp; -- called by taskgate_operator, taskgate_worker
+create function taskgate.work(p_task_execution_id bigint, p_call_number bigint, p_done_task_ids bigint[] DEFAULT NULL::bigint[], p_done_fences bigint[] DEFAULT NULL::bigint[], p_done_durations_ms integer[] DEFAULT NULL::integer[], p_done_results text DEFAULT NULL::text, p_started_task_ids bigint[] DEFAULT NULL::bigint[], p_want integer DEFAULT 0, p_after_priority smallint DEFAULT NULL::smallint, p_after_rank bigint DEFAULT NULL::bigint, p_after_task_id bigint DEFAULT NULL::bigint, OUT status text, OUT fence bigint, OUT task_ids text, OUT kinds text, OUT attempts text, OUT payloads text, OUT extras text, OUT started integer, OUT last_priority smallint, OUT last_rank bigint, OUT refused_task_ids text, OUT lease_ms integer, OUT surplus integer, OUT next_due_ms bigint, OUT woken text) language plpgsql security definer set enable_hashjoin=off set enable_mergejoin=off set enable_seqscan=off set lock_timeout=2s set plan_cache_mode=force_generic_plan set search_path=taskgate, pg_temp; -- called by taskgate_operator, taskgate_worker
+
+-- Who may use the schema
+grant usage on schema taskgate to taskgate_operator, taskgate_worker;
+
+-- Anything else in the schema

@@ -1,0 +1,33 @@
+import { expect, test } from "@jest/globals";
+import { progressBar, tokenBar } from "../../../shared/local/bars";
+
+test.each([
+  [0, 4, "....  0/4"],
+  [1, 4, "#...  1/4"],
+  [4, 4, "####  4/4"],
+  [6, 4, "######  6/4"],
+  [0, 0, "0/0"],
+  [10, 100, `##${".".repeat(18)}  10/100`],
+  [1, 1_000, `#${".".repeat(19)}  1/1000`],
+])("%s tokens of %s are drawn as %s", (held, limit, text) => {
+  expect(tokenBar(held, limit)).toBe(text);
+});
+
+test.each([
+  [0, "0, no limit"],
+  [3, "###  3, no limit"],
+  [50, `${"#".repeat(20)}  50, no limit`],
+])("%s tokens without a limit are drawn as %s", (held, text) => {
+  expect(tokenBar(held, null)).toBe(text);
+});
+
+test.each([
+  [0, 6, "[----]"],
+  [0.5, 6, "[##--]"],
+  [1, 6, "[####]"],
+  [7, 6, "[####]"],
+  [-1, 6, "[----]"],
+  [1, 0, "[#]"],
+])("a share of %s in %s cells is %s", (share, width, text) => {
+  expect(progressBar(share, width)).toBe(text);
+});

@@ -1,0 +1,180 @@
+import { expect, test } from "@jest/globals";
+import { Estimate } from "../../../shared/local/estimate";
+import { drawFrame, shareOf } from "../../../shared/local/live-frame";
+import type { LiveState } from "../../../shared/local/live-frame";
+import { drawLine } from "../../../shared/local/plain-view";
+import { judge } from "../../../shared/local/progress";
+import type { Progress } from "../../../shared/local/progress";
+import { textWidth } from "../../../shared/local/text-width";
+import { chooseTheme } from "../../../shared/local/theme";
+import type { DefinitionStatus } from "../../../shared/ports/task-store";
+
+const plain = chooseTheme({ isTTY: false }, {});
+const coloured = chooseTheme({ isTTY: true }, { TERM: "xterm" });
+
+function definition(changes: Partial<DefinitionStatus>): DefinitionStatus {
+  const settings = {
+    leaseMs: 60_000,
+    maxAttempts: 5,
+    maxLost: 3,
+    spareMax: 1,
+    build: 1,
+    tokenFence: "1",
+  };
+  const limit = { limit: 4, limitSource: "code", codeLimit: 4, paused: false } as const;
+  const counts = {
+    held: 0,
+    executions: 0,
+    ready: 0,
+    scheduled: 0,
+    waiting: 0,
+    claimed: 0,
+    done: 0,
+    dead: 0,
+  };
+  return {
+    name: "parse-block",
+    ...settings,
+    ...limit,
+    ...counts,
+    cancelled: 0,
+    nextDueMs: null,
+    ...changes,
+  };
+}
+
+function progress(changes: Partial<Progress> = {}): Progress {
+  return {
+    definitions: [
+      definition({ held: 3, ready: 50, claimed: 3, done: 37 }),
+      definition({ name: "check-row", dead: 1 }),
+    ],
+    deadLetters: [
+      {
+        definition: "check-row",
+        task: "9",
+        reason: "the payload is invalid: row 17.origin: no\nat x",
+      },
+    ],
+    paced: { finished: 37, total: 90, isKnown: true },
+    others: { finished: 100, total: 100 },
+    files: { landed: 3, imported: 3 },
+    isSettled: false,
+    ...changes,
+  };
+}
+
+function state(changes: Partial<LiveState> = {}): LiveState {
+  return {
+    title: "flights",
+    progress: progress(),
+    elapsedMs: 12_345,
+    leftMs: 17_000,
+    pageUrl: "http://127.0.0.1:7071/api/dashboard",
+    lastLine: "12:00:01 info  something",
+    notice: null,
+    pacedDefinition: "parse-block",
+    hasKeys: true,
+    ...changes,
+  };
+}
+
+test("the picture says how far it is, who holds what, what is dead and why", () => {
+  const text = drawFrame(state(), { columns: 120, rows: 40 }, plain).join("\n");
+
+  expect(text).toContain("41%  12 s, about 17 s left");
+  expect(text).toContain("3 of 3 files, 37 of 90 blocks");
+  expect(text).toMatch(/parse-block {2}###\. {2}3\/4 +50 +0 +0 +3 +37 +0/);
+  expect(text).toContain("1 dead letter\n  check-row  row 17.origin: no\n");
+  expect(text).toContain("keys  + and - change the limit of parse-block, q ends");
+});
+
+test.each([
+  [40, 10],
+  [80, 24],
+  [10, 3],
+  [1, 1],
+])("the picture fits a terminal of %s x %s, in colours, too", (columns, rows) => {
+  for (const theme of [plain, coloured]) {
+    const lines = drawFrame(state(), { columns, rows }, theme);
+    expect(lines.length).toBeLessThanOrEqual(Math.max(1, rows - 1));
+    for (const line of lines) expect(textWidth(line)).toBeLessThanOrEqual(Math.max(0, columns - 1));
+  }
+});
+
+test("what a dead letter says can't move the cursor", () => {
+  const evil = [{ definition: "check-row", task: "9", reason: "\u001b[2J\u001b[Hgone" }];
+  const lines = drawFrame(
+    state({ progress: progress({ deadLetters: evil }) }),
+    { columns: 80, rows: 40 },
+    plain,
+  );
+
+  expect(lines.join("")).not.toContain("\u001b");
+});
+
+test.each([
+  [{}, "", false],
+  [{ isTTY: true }, "", true],
+  [{ isTTY: true }, "1", false],
+])("colours of %j with NO_COLOR=%j: %s", (stream, noColour, isColoured) => {
+  const theme = chooseTheme(stream, { NO_COLOR: noColour });
+
+  expect(theme.bad("x") !== "x").toBe(isColoured);
+});
+
+test("a line for outputs without a screen", () => {
+  expect(drawLine(state())).toBe(
+    "12 s  41%  3 of 3 files, 37 of 90 blocks  parse-block 3/4  1 dead letters, about 17 s left",
+  );
+});
+
+test("the share of the work counts the tasks that blocks will still make", () => {
+  const half = {
+    paced: { finished: 40, total: 80, isKnown: true },
+    others: { finished: 50, total: 100 },
+  };
+
+  expect(shareOf(progress(half))).toBe((0.5 + 0.25) / 2);
+  expect(shareOf(progress({ paced: { finished: 0, total: 5, isKnown: false } }))).toBeNull();
+  expect(shareOf(progress({ paced: { finished: 5, total: 5, isKnown: true } }))).toBe(0.99);
+  expect(shareOf(progress({ isSettled: true }))).toBe(1);
+});
+
+test("the estimate follows the pace of the last seconds, and starts again when work is added", () => {
+  const estimate = new Estimate();
+  estimate.note(0, 0);
+  estimate.note(2_000, 0.1);
+  expect(estimate.leftMs()).toBeNull();
+  estimate.note(5_000, 0.5);
+  expect(estimate.leftMs()).toBe(5_000);
+  for (let atMs = 6_000; atMs <= 30_000; atMs += 1_000) estimate.note(atMs, 0.5);
+  expect(estimate.leftMs()).toBeNull();
+  estimate.note(31_000, 0.2);
+  expect(estimate.leftMs()).toBeNull();
+});
+
+test("a run is good when all files are in and only the expected dead letters exist", () => {
+  const expected = [{ definition: "check-row", contains: "row 17.origin" }];
+
+  expect(judge(progress(), { expected, poisoned: 0 })).toEqual({ isGood: true, problems: [] });
+});
+
+test("everything that isn't as expected is told", () => {
+  const bad = progress({ files: { landed: 3, imported: 2 } });
+
+  const verdict = judge(bad, {
+    expected: [{ definition: "check-row", contains: "row 18" }],
+    poisoned: 1,
+  });
+
+  expect(verdict).toEqual({
+    isGood: false,
+    problems: [
+      "1 of 3 files were not imported.",
+      "1 events are in the poison queue: see the log.",
+      "A dead letter of check-row is missing: row 18",
+      "Task 9 of check-row is a dead letter: the payload is invalid: row 17.origin: no",
+    ],
+  });
+});

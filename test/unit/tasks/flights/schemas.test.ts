@@ -1,0 +1,84 @@
+import { expect, test } from "@jest/globals";
+import {
+  badRowSchema,
+  landedFileSchema,
+  rowBlockSchema,
+  totalsSchema,
+} from "../../../../functions/tasks/flights/schemas";
+import { validate } from "../../../../shared/worker/standard-schema";
+import type { PayloadSchema } from "../../../../shared/worker/standard-schema";
+
+const file = {
+  eventId: "flights.json:0123",
+  name: "flights.json",
+  path: "/data/landing/flights.json",
+  sha256: "0".repeat(64),
+};
+const row = { date: "2001/02/28 23:59", delay: 0, distance: 0, origin: "LAX", destination: "SFO" };
+const totals = { origin: "LAX", flights: 1, delay: 0, hours: [], routes: [] };
+const bad = { file: "f.json", row: 7, content: row, unknownAirports: [] };
+
+async function problemsOf(schema: PayloadSchema<unknown>, value: unknown): Promise<string[]> {
+  const result = await validate(schema, value);
+  return result.ok ? [] : result.problems;
+}
+
+test("good payloads pass as they are", async () => {
+  const windows = { ...file, path: "C:\\data\\landing\\flights.json" };
+  const cases: [PayloadSchema<unknown>, unknown][] = [
+    [landedFileSchema, file],
+    [landedFileSchema, windows],
+    [rowBlockSchema, { file, from: 0, count: 250 }],
+    [totalsSchema, { totals }],
+    [badRowSchema, bad],
+  ];
+  for (const [schema, value] of cases) {
+    expect(await validate(schema, value)).toEqual({ ok: true, value });
+  }
+});
+
+test.each([
+  "/etc/passwd",
+  "/data/landing/../flights.json",
+  "/data/landing/../landing/flights.json",
+  "/data/other/flights.json",
+  "flights.json",
+])("an event can't name the file %s", async (path) => {
+  const problems = await problemsOf(landedFileSchema, { ...file, path });
+
+  expect(problems).toEqual([
+    expect.stringMatching(/^path: expected the path of that file in a folder called landing/),
+  ]);
+});
+
+test("all problems of a block are listed by path", async () => {
+  const problems = await problemsOf(rowBlockSchema, {
+    file: { ...file, sha256: "x" },
+    from: -1,
+    count: 5_000,
+  });
+
+  expect(problems).toEqual([
+    'file.sha256: expected a SHA-256 in hexadecimal, got "x"',
+    "from: expected a whole number from 0, got -1",
+    "count: expected a whole number in 1..1000, got 5000",
+  ]);
+});
+
+test.each([null, [], "text", 7])("%j is no payload at all", async (value) => {
+  for (const schema of [landedFileSchema, rowBlockSchema, totalsSchema, badRowSchema]) {
+    expect((await problemsOf(schema, value)).length).toBeGreaterThan(0);
+  }
+});
+
+test("a bad row tells its place and everything that is wrong with it", async () => {
+  const content = { ...row, delay: "late", origin: null };
+
+  expect(await problemsOf(badRowSchema, { ...bad, content })).toEqual([
+    'f.json row 7.delay: expected a whole number in -2880..2880, got "late"',
+    "f.json row 7.origin: expected an airport code of three capital letters or digits, got null",
+  ]);
+  expect(await problemsOf(badRowSchema, { ...bad, unknownAirports: ["QQQ"] })).toEqual([
+    "f.json row 7.airport: no airport has the code QQQ",
+  ]);
+});
