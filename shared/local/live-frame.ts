@@ -44,7 +44,7 @@ export function drawFrame(state: LiveState, size: FrameSize, theme: Theme): stri
     "",
     ...drawDeadLetters(progress, theme),
     "",
-    theme.faint(`log   ${printable(state.lastLine ?? "-")}`),
+    theme.faint(`log   ${printable(state.lastLine ?? ".taskgate/local.log")}`),
     `page  ${state.pageUrl}`,
     drawKeys(state, theme),
   ];

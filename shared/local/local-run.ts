@@ -234,9 +234,9 @@ function appSettings(
     NODE_OPTIONS: undefined,
     TASKGATE_DATABASE_URL: places.databaseUrl,
     AzureWebJobsStorage: places.queueConnection,
-    // One host stands for many instances: every definition finds a place for its workers at the same time.
-    AzureFunctionsJobHost__extensions__queues__batchSize: "8",
-    AzureFunctionsJobHost__extensions__queues__newBatchThreshold: "4",
+    // A few processes stand for many instances: every definition finds a place for its workers at the same time.
+    AzureFunctionsJobHost__extensions__queues__batchSize: options.hosts === 1 ? "8" : "3",
+    AzureFunctionsJobHost__extensions__queues__newBatchThreshold: "3",
     TASKGATE_HINT_QUEUE: hintQueue,
     TASKGATE_INGEST_QUEUE: ingestQueue,
     TASKGATE_SWEEP_SCHEDULE: sweepSchedule,

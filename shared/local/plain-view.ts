@@ -37,5 +37,5 @@ export function drawLine({ progress, elapsedMs, leftMs }: LiveState): string {
   const left = leftMs === null ? "" : `, about ${formatDuration(leftMs)} left`;
   const parts = [formatDuration(elapsedMs), percent, describeWork(progress), tokens.join(", ")];
   const known = parts.filter((part) => part !== "").join("  ");
-  return `${known}  ${String(dead)} dead letters${left}`;
+  return `${known}  ${dead === 1 ? "1 dead letter" : `${String(dead)} dead letters`}${left}`;
 }

@@ -7,6 +7,8 @@ export interface DeadLetter {
   readonly definition: string;
   readonly task: string;
   readonly reason: string;
+  /** ISO-8601 UTC; empty: not told. */
+  readonly finishedAt: string;
 }
 
 /** The pipeline at one moment. */
@@ -57,11 +59,13 @@ export class ProgressReader {
       this.#imported = new Set(ids);
     }
     const imported = landed.filter((id) => this.#imported.has(id)).length;
+    const intake = definitions.find(({ name }) => name === sample.intakeDefinition);
+    const isTakenIn = pending === 0 && (intake === undefined || unfinished(intake) === 0);
     const isPaced = (definition: DefinitionStatus) => definition.name === sample.pacedDefinition;
     return {
       definitions: inOrder(definitions, sample.definitions),
       deadLetters: await this.#readDeadLetters(definitions),
-      paced: { ...countTasks(definitions.filter(isPaced)), isKnown: imported === landed.length },
+      paced: { ...countTasks(definitions.filter(isPaced)), isKnown: isTakenIn },
       others: countTasks(definitions.filter((definition) => !isPaced(definition))),
       files: { landed: landed.length, imported },
       isSettled: isIdle && landed.length > 0,
@@ -78,12 +82,15 @@ export class ProgressReader {
       if (dead === (this.#dead.get(name)?.count ?? 0)) continue;
       const request = { name, state: "dead", most: deadLettersMax } as const;
       const { tasks } = await this.#run.store.listTasks(request);
-      const letters = tasks.map(({ task, error }) => {
-        return { definition: name, task, reason: error ?? "no reason was given" };
+      const letters = tasks.map(({ task, error, finishedAt }) => {
+        const reason = error ?? "no reason was given";
+        return { definition: name, task, reason, finishedAt: finishedAt ?? "" };
       });
       this.#dead.set(name, { count: dead, letters });
     }
-    return [...this.#dead.values()].flatMap((entry) => entry.letters);
+    return [...this.#dead.values()]
+      .flatMap((entry) => entry.letters)
+      .sort((left, right) => right.finishedAt.localeCompare(left.finishedAt));
   }
 }
 

@@ -10,6 +10,8 @@ export interface LocalSample {
   readonly title: string;
   /** Registered before the first file lands, so that limits can be seen and changed from the start. */
   readonly definitions: readonly Definition[];
+  /** The definition that takes files in: when it has no tasks left, all paced tasks are known. */
+  readonly intakeDefinition: string;
   /** The definition whose limit `--limit`, `+` and `-` change; its tasks are what the progress bar counts. */
   readonly pacedDefinition: string;
   /** The dead letters of a complete run over the sample's own files. */

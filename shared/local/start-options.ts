@@ -61,7 +61,9 @@ export function parseStartArguments(args: readonly string[], home: string): Star
       if (value === undefined || value === "") return wrong(`${name} wants a value.`);
       given.set(name, value);
     } else {
-      return wrong(`There is no option \`${name}\`.${didYouMean(name, [...flags, ...valued])}`);
+      // Whoever forgets the dashes, or one of them, means the option all the same.
+      const near = didYouMean(`--${name.replace(/^-+/, "")}`, [...flags, ...valued]);
+      return wrong(`There is no option \`${name}\`.${near}`);
     }
   }
   return given.has("--help") ? { kind: "help" } : toOptions(given, home);

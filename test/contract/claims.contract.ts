@@ -433,7 +433,7 @@ function describeStatuses(setup: StoreSetup): void {
       claimed: [],
       last: null,
       refused: [],
-      leaseMs: 30_000,
+      leaseMs: null,
       surplus: 0,
       nextDueMs: null,
       woken: [],

@@ -10,7 +10,9 @@ export async function createEmptyDatabase(): Promise<{ url: string; drop(): Prom
   }
   const name = `empty_${String(process.pid)}_${String((databases += 1))}`;
   const onServer = (statement: string): Promise<void> =>
-    withClient(server, async (client) => void (await client.query(statement)));
+    withClient(server, async (client) => {
+      await client.query(statement);
+    });
   // Not the default template: somebody else may be connected to it.
   await onServer(`create database ${name} template template0`);
   return {

@@ -1,6 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { describe, expect, test } from "@jest/globals";
 import { Client } from "pg";
+import "./node-errors";
 import { realRandom, sleep } from "../../shared/platform/real-clock";
 import { migrate } from "../../shared/store/migrator";
 import type { SchemaScripts } from "../../shared/store/migrator";

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
+import "./node-errors";
 import { checkSchema, compareVersions, readScripts } from "../../shared/store/migrator";
 import type { SchemaVersion } from "../../shared/store/migrator";
 import { checkStoreSchema, migrateStore, postgresScripts } from "../../shared/store/open-store";

@@ -1,4 +1,4 @@
-import { Client } from "pg";
+import { Client, Pool } from "pg";
 import type { ExecutionId } from "../../shared/core/ids";
 import type { TaskStore } from "../../shared/ports/task-store";
 import { PostgresCaller } from "../../shared/store/postgres/postgres-caller";
@@ -19,8 +19,8 @@ export interface Contention {
   openStore(connectionsMax: number): TaskStore;
   /** Another raw connection; ended by `close`. */
   connect(): Promise<Client>;
-  /** Notes that `key` has `delta` more in use from now on. */
-  note(key: string, delta: number): Promise<void>;
+  /** Notes that each of `keys` has `delta` more in use from now on. */
+  note(keys: readonly string[], delta: number): Promise<void>;
   /** The most that was ever in use at a time, by key. */
   mostInUse(): Promise<Map<string, number>>;
   /** Moves the database's time. */
@@ -47,12 +47,7 @@ export async function openContention(): Promise<Contention> {
     return client;
   };
   const client = await connect();
-  const notes = new PostgresCaller({
-    url,
-    connectionsMax: 10,
-    callTimeoutMs: 20_000,
-    connectTimeoutMs: 15_000,
-  });
+  const notes = new Pool({ connectionString: url, max: 10 });
   await installClock(client);
   await client.query(
     "create table public.events (event_id bigserial primary key, key text not null, delta int not null)",
@@ -72,9 +67,11 @@ export async function openContention(): Promise<Contention> {
       stores.push(store);
       return store;
     },
-    note: async (key, delta) => {
-      await notes.transaction((transaction) =>
-        transaction.query("insert into public.events (key, delta) values ($1, $2)", [key, delta]),
+    note: async (keys, delta) => {
+      if (keys.length === 0) return;
+      await notes.query(
+        "insert into public.events (key, delta) select k, $2 from unnest($1::text[]) k",
+        [keys, delta],
       );
     },
     mostInUse: async () => {
@@ -95,7 +92,7 @@ export async function openContention(): Promise<Contention> {
       count("select deadlocks as n from pg_stat_database where datname = current_database()"),
     close: async () => {
       await Promise.all(stores.map((store) => store.close().catch(() => undefined)));
-      await notes.close();
+      await notes.end();
       await Promise.all(clients.map((open) => open.end().catch(() => undefined)));
       await drop();
     },

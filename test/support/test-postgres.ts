@@ -57,10 +57,9 @@ export async function createTestDatabase(): Promise<{ url: string; drop(): Promi
   return {
     url: databaseUrl(server, name),
     drop: () =>
-      withClient(
-        server,
-        async (client) => void (await client.query(`drop database ${name} with (force)`)),
-      ),
+      withClient(server, async (client) => {
+        await client.query(`drop database ${name} with (force)`);
+      }),
   };
 }
 

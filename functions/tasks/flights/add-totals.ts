@@ -10,7 +10,7 @@ import type { TotalsOfBlock } from "./schemas";
 export const addTotals = defineTask({
   name: "add-totals",
   limit: 8,
-  leaseMs: 30_000,
+  leaseMs: 15_000,
   payload: totalsSchema,
   groupKey: ({ totals }) => totals.origin,
   run: async ({ totals }: TotalsOfBlock, ctx) => {

@@ -20,6 +20,7 @@ const plantedName = "flights-2k-with-bad-rows.json";
 export const sample: LocalSample = {
   title: "flights of vega-datasets: delays by origin, by hour, busiest routes",
   definitions: [importFile, parseBlock.definition, addTotals.definition, checkRow.definition],
+  intakeDefinition: importFile.name,
   pacedDefinition: parseBlock.definition.name,
   expectedDeadLetters: plantedRows.map(({ row, problem }) => ({
     definition: checkRow.definition.name,

@@ -19,7 +19,7 @@ import type { BadRow, RowBlock } from "./schemas";
 export const parseBlock = defineTask({
   name: "parse-block",
   limit: 4,
-  leaseMs: 30_000,
+  leaseMs: 15_000,
   // A block takes a second: a spare claim would only keep it from another worker.
   spareMax: 0,
   payload: rowBlockSchema,

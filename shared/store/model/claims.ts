@@ -87,7 +87,6 @@ function answerIdle(model: Model, execution: ExecutionRow, input: WorkInput): Wo
   return {
     ...nothingClaimed,
     status: definition.isPaused ? "paused" : "none",
-    leaseMs: definition.settings.leaseMs,
     surplus: surplusOf(definition),
     nextDueMs: nextDueMs(model, definition),
   };

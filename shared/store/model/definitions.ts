@@ -107,7 +107,7 @@ export function setLimit(model: Model, input: SetLimitInput): SetLimitAnswer {
   const definition = definitionNamed(model.state, input.name);
   const earlier = earlierOperation(model.state, input.operationId);
   if (earlier?.name === "set_limit") return earlier.answer;
-  if (earlier !== undefined) throw usedElsewhere(earlier);
+  if (earlier !== undefined) throw usedElsewhere(input.operationId);
   const before = definition.operatorLimit;
   const change = changeLimit(model, definition, {
     codeLimit: definition.settings.limit,

@@ -37,7 +37,10 @@ export function endTasks(
 function archive(model: Model, task: TaskRow, ending: Ending): void {
   const { retainDoneMs, retainDeadMs } = definitionOf(model.state, task).settings;
   // Retention 0: a done task leaves no trace; a dead or cancelled one always does.
-  if (ending.outcome === "done" && retainDoneMs === 0) return;
+  if (ending.outcome === "done" && retainDoneMs === 0) {
+    model.state.attempts = model.state.attempts.filter((row) => row.taskId !== task.taskId);
+    return;
+  }
   model.state.archive.set(task.taskId, {
     task,
     outcome: ending.outcome,

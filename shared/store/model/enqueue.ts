@@ -28,7 +28,7 @@ export function enqueueTasks(
   const definition = definitionNamed(model.state, input.name);
   const earlier = earlierOperation(model.state, input.operationId);
   if (earlier?.name === "enqueue_tasks") return earlier.answer;
-  if (earlier !== undefined) throw usedElsewhere(earlier);
+  if (earlier !== undefined) throw usedElsewhere(input.operationId);
   expectEntries(input.tasks);
 
   const entries = input.tasks.map((task) => toEntry(model, definition, { task, input }));

@@ -8,7 +8,7 @@ import type {
   StartExecutionAnswer,
   StartExecutionInput,
 } from "../../ports/task-store";
-import { characters, expectRange, invalidArgument, isWithin, left } from "./arguments";
+import { characters, expectRange, conflict, invalidArgument, isWithin, left } from "./arguments";
 import { endTasks } from "./endings";
 import {
   addReady,
@@ -37,7 +37,7 @@ export function startExecution(model: Model, input: StartExecutionInput): StartE
   const answer = { ...nothingStarted, leaseMs, spareMax };
 
   const earlier = findByOperation(model, input);
-  if (earlier !== undefined) return { ...answer, ...repeatedStart(definition, earlier) };
+  if (earlier !== undefined) return { ...answer, ...repeatedStart(model, definition, earlier) };
   const ready = countReady(model, definition, input);
   if (input.needsReady && ready === 0) {
     return { ...answer, status: "none", nextDueMs: nextDueMs(model, definition) };
@@ -85,13 +85,22 @@ function findByOperation(model: Model, input: StartExecutionInput): ExecutionRow
   return [...model.state.executions.values()].find((row) => row.operationId === input.operationId);
 }
 
-function repeatedStart(definition: DefinitionRow, earlier: ExecutionRow) {
-  const isStarted = earlier.state === "live" && earlier.tokenCount > 0;
+/** The first answer, with the lease renewed from now, as it says. */
+function repeatedStart(model: Model, definition: DefinitionRow, earlier: ExecutionRow) {
+  if (earlier.definitionId !== definition.definitionId) {
+    throw conflict(
+      `operation_id: belongs to an execution of another definition (${earlier.operationId})`,
+    );
+  }
+  if (earlier.state !== "live") return { status: "limited" as const };
+  earlier.leaseUntilMs = model.nowMs + definition.settings.leaseMs;
+  if (earlier.tokenCount === 0) return { status: "limited" as const };
   return {
-    status: isStarted ? ("started" as const) : ("limited" as const),
+    status: "started" as const,
     executionId: earlier.executionId,
     tokens: earlier.tokenCount,
     tokenFence: asFence(String(definition.tokenFence)),
+    ready: 1,
   };
 }
 

@@ -1,3 +1,4 @@
+import { parseTokens } from "../../core/token";
 import type {
   DefinitionStatus,
   ExecutionStatus,
@@ -46,13 +47,24 @@ export function sweep(model: Model, input: { most: number }): SweepAnswer {
 
 function sweepDefinition(model: Model, definition: DefinitionRow): SweptDefinition {
   const limit = limitOf(definition);
+  // One damaged row must not stop the safety net.
+  const live = areTokensSound(definition) ? liveTokens(model, definition).count : Infinity;
   return {
     name: definition.name,
     ready: Math.min(readyOf(model.state, definition).length, 1_000),
-    free: limit === null ? 1_000 : Math.max(limit - liveTokens(model, definition).count, 0),
+    free: limit === null ? 1_000 : Math.max(limit - live, 0),
     due: dueOf(model, definition).length > 0,
     paused: definition.isPaused,
   };
+}
+
+function areTokensSound(definition: DefinitionRow): boolean {
+  try {
+    parseTokens(definition.executionTokens);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function byName(model: Model): DefinitionRow[] {

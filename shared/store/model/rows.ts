@@ -1,7 +1,8 @@
-import { AssertionError, StoreContractError } from "../../core/errors";
+import { AssertionError } from "../../core/errors";
+import type { InvalidArgumentError } from "../../core/errors";
 import type { OperationId, TaskId } from "../../core/ids";
 import type { Limit } from "../../ports/task-store";
-import { unknownArgument } from "./arguments";
+import { conflict, unknownArgument } from "./arguments";
 import type {
   DefinitionRow,
   GroupWaitingRow,
@@ -153,9 +154,7 @@ export function earlierOperation(
   return operationId === null ? undefined : state.operations.get(operationId);
 }
 
-/** An operation id names one operation: the databases find no answer of this one's under it. */
-export function usedElsewhere({ name }: OperationRow): StoreContractError {
-  return new StoreContractError(
-    `operation_id: expected one that no other operation used (${name})`,
-  );
+/** An operation id names one operation. */
+export function usedElsewhere(operationId: OperationId | null): InvalidArgumentError {
+  return conflict(`operation_id: was used by another operation (${String(operationId)})`);
 }

@@ -1,3 +1,4 @@
+import { StoreContractError } from "../../core/errors";
 import { limits } from "../../core/limits";
 import { formatTokens, parseTokens } from "../../core/token";
 import { asFence } from "../../core/ids";
@@ -21,8 +22,8 @@ export class TokenPool {
   readonly #tokens: Token[];
   readonly #random: Random;
 
-  constructor(text: string, random: Random) {
-    this.#tokens = parseTokens(text);
+  constructor(definition: DefinitionRow, random: Random) {
+    this.#tokens = tokensOf(definition);
     this.#random = random;
   }
 
@@ -157,7 +158,7 @@ function settleString(
   definition: DefinitionRow,
   ask: TokenAsk & { limit: number },
 ): SettledTokens {
-  const pool = new TokenPool(definition.executionTokens, model.random);
+  const pool = new TokenPool(definition, model.random);
   const asker = ask.execution?.executionId ?? "0";
 
   // 1. What the asker no longer wants to hold.
@@ -225,7 +226,7 @@ export function liveTokens(
   model: Model,
   definition: DefinitionRow,
 ): { count: number; retryInMs: number | null } {
-  const leasesLeftMs = parseTokens(definition.executionTokens)
+  const leasesLeftMs = tokensOf(definition)
     .filter((token) => token.isHeld && isAlive(model, token.grantee))
     .map((token) => {
       const execution = model.state.executions.get(token.grantee as ExecutionId);
@@ -235,6 +236,16 @@ export function liveTokens(
     count: leasesLeftMs.length,
     retryInMs: leasesLeftMs.length === 0 ? null : Math.round(Math.min(...leasesLeftMs)) + 1,
   };
+}
+
+/** The definition's tokens. Throws StoreContractError that names it when the string is damaged. */
+function tokensOf(definition: DefinitionRow): Token[] {
+  try {
+    return parseTokens(definition.executionTokens);
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    throw new StoreContractError(`${message} in definition ${definition.name}`);
+  }
 }
 
 /** Why somebody who holds no token can't be given one; null: at least one is granted. */

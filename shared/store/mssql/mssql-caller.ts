@@ -1,6 +1,5 @@
 import type * as Mssql from "mssql";
-import type { TaskgateError } from "../../core/errors";
-import { InvalidArgumentError, StoreContractError } from "../../core/errors";
+import { InvalidArgumentError, StoreContractError, TaskgateError } from "../../core/errors";
 import type { SqlValue, StoreTransaction } from "../../ports/task-store";
 import { operations, parameterTypes, toCamelCase, toPascalCase } from "../operations";
 import type { AnswerRow, OperationName, ParameterType, ParameterValue } from "../operations";
@@ -171,9 +170,12 @@ class MssqlTransaction implements StoreTransaction {
       if (lease?.isInTransaction === false) this.#over ??= transactionOver(undefined);
       return result;
     } catch (error) {
-      if (lease !== null && isFatal(mapMssqlError(error, "undone"))) lease.discard();
-      if (lease?.isInTransaction === false) this.#over ??= transactionOver(error);
-      throw error;
+      if (lease === null) throw error;
+      const mapped = mapMssqlError(error, "undone");
+      if (isFatal(mapped)) lease.discard();
+      if (!lease.isInTransaction) this.#over ??= transactionOver(error);
+      // The driver's own errors pass; ours were written for calls outside a transaction.
+      throw error instanceof TaskgateError ? mapped : error;
     }
   }
 }

@@ -84,6 +84,9 @@ export function rememberLoginErrors(error: Error, messages: readonly unknown[]):
  */
 export function mapMssqlError(error: unknown, sent: Sent): TaskgateError {
   const own = findOwn(error);
+  if (own instanceof StoreUncertainError && sent === "undone") {
+    return new StoreUnavailableError(own.message, { cause: error });
+  }
   if (own !== null) return own;
   const errors = serverErrorsOf(error);
   const find = (numbers: { has: (number: number) => boolean }): ServerError | undefined =>

@@ -80,7 +80,13 @@ export class PostgresCaller implements ProcedureCaller {
         await this.#bounded(client.query("rollback"));
         throw new BodyError(error);
       }
-      await this.#bounded(client.query("commit"));
+      const commit = await this.#bounded(client.query("commit"));
+      // A transaction in which a statement failed answers a commit with ROLLBACK, without an error.
+      if (commit.command === "ROLLBACK") {
+        throw new StoreContractError(
+          "The transaction was rolled back: a statement in it had failed and the error was swallowed",
+        );
+      }
       return result;
     });
   }

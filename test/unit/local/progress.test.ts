@@ -53,6 +53,7 @@ function progress(changes: Partial<Progress> = {}): Progress {
       {
         definition: "check-row",
         task: "9",
+        finishedAt: "",
         reason: "the payload is invalid: row 17.origin: no\nat x",
       },
     ],
@@ -103,7 +104,9 @@ test.each([
 });
 
 test("what a dead letter says can't move the cursor", () => {
-  const evil = [{ definition: "check-row", task: "9", reason: "\u001b[2J\u001b[Hgone" }];
+  const evil = [
+    { definition: "check-row", task: "9", finishedAt: "", reason: "\u001b[2J\u001b[Hgone" },
+  ];
   const lines = drawFrame(
     state({ progress: progress({ deadLetters: evil }) }),
     { columns: 80, rows: 40 },
@@ -125,7 +128,7 @@ test.each([
 
 test("a line for outputs without a screen", () => {
   expect(drawLine(state())).toBe(
-    "12 s  41%  3 of 3 files, 37 of 90 blocks  parse-block 3/4  1 dead letters, about 17 s left",
+    "12 s  41%  3 of 3 files, 37 of 90 blocks  parse-block 3/4  1 dead letter, about 17 s left",
   );
 });
 

@@ -22,7 +22,15 @@ import { expectError } from "../../support/expect-error";
 type Reply = Buffer | "cut" | "silence";
 type Script = (type: number, message: Buffer) => Reply;
 
-const packetTypes = { batch: 1, call: 3, answer: 4, transaction: 14, login: 16, before: 18 };
+const packetTypes = {
+  batch: 1,
+  call: 3,
+  answer: 4,
+  attention: 6,
+  transaction: 14,
+  login: 16,
+  before: 18,
+};
 
 /** One packet of an answer; with `isLast` false the driver waits for more. */
 function packet(body: Buffer, isLast = true): Buffer {
@@ -360,6 +368,23 @@ describe("a connection that breaks", () => {
     await expectError(sweep(caller), answered);
     expect(types.filter((type) => type === packetTypes.login)).toHaveLength(3);
   }, 15_000);
+
+  test("a cancelled call is uncertain, and its connection isn't lent again, though the server confirmed", async () => {
+    let waits = 1;
+    const confirmed = done(0xfd);
+    confirmed.writeUInt16LE(0x20, 1);
+    const { port, types } = await serve((type) => {
+      if (type === packetTypes.call && waits-- > 0) return "silence";
+      if (type !== packetTypes.attention) return plain(type);
+      return Buffer.concat([packet(done(0xfe, true)), packet(confirmed)]);
+    });
+    const caller = callerOf(port, { callTimeoutMs: 100 });
+    const error = { code: "TASKGATE_STORE_UNCERTAIN", value: "didn't answer" } as const;
+    await expectError(sweep(caller), error);
+    await expectError(sweep(caller), answered);
+    expect(types).toContain(packetTypes.attention);
+    expect(types.filter((type) => type === packetTypes.login)).toHaveLength(3);
+  });
 
   test("under the commit: uncertain; before it: nothing happened", async () => {
     let cutAt = 0;

@@ -1,6 +1,10 @@
 import { describe, expect, test } from "@jest/globals";
 import sql from "mssql";
-import { StoreUnavailableError, TaskgateError } from "../../../shared/core/errors";
+import {
+  StoreUnavailableError,
+  StoreUncertainError,
+  TaskgateError,
+} from "../../../shared/core/errors";
 import type { ErrorCode } from "../../../shared/core/errors";
 import {
   hasNumber,
@@ -136,6 +140,8 @@ describe("errors of SQL Server", () => {
     for (const error of [lost("ECONNRESET"), lost("ETIMEOUT"), fromExecute({ number: 40197 })]) {
       expect(mapMssqlError(error, "undone").code).toBe("TASKGATE_STORE_UNAVAILABLE");
     }
+    const ours = new StoreUncertainError("no whole answer");
+    expect(mapMssqlError(ours, "undone").code).toBe("TASKGATE_STORE_UNAVAILABLE");
     expect(mapMssqlError(fromExecute({ number: 8622 }), "undone").code).toBe(
       "TASKGATE_STORE_CONTRACT",
     );

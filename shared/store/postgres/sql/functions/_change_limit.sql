@@ -24,14 +24,14 @@ begin
            when o_old = -1 then coalesce((
              select string_agg('I:' || gen_random_uuid() || ',S:0,G:' || e.task_execution_id, ',' order by e.task_execution_id)
                from task_execution e cross join generate_series(1, e.token_count)
-              where e.task_definition_id = p_task_definition_id and e.state in (1, 3) and e.state = 1), '')
+              where e.task_definition_id = p_task_definition_id and e.state in (1, 3) and e.state = 1 /* the index's own filter, then the test */), '')
            else execution_tokens end
    where task_definition_id = p_task_definition_id;
   select * into s from _settle_tokens(p_task_definition_id, 0, null, null, null);
   o_held := s.o_held;
   if o_new = -1 then
     select coalesce(sum(e.token_count), 0) into o_held from task_execution e
-     where e.task_definition_id = p_task_definition_id and e.state in (1, 3) and e.state = 1;
+     where e.task_definition_id = p_task_definition_id and e.state in (1, 3) and e.state = 1 /* the index's own filter, then the test */;
   end if;
   o_surplus := case when o_new = -1 then 0 else greatest(o_held - o_new, 0) end;
 end $$;

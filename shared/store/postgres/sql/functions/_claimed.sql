@@ -11,14 +11,14 @@ create or replace function taskgate._claimed(
   out o_last_priority smallint, out o_last_rank bigint)
 language plpgsql as $$
 begin
-  select string_agg(x.task_id::text, ','), '[' || string_agg(to_json(x.kind)::text, ',') || ']',
-         string_agg((x.failed_count + x.lost_count + 1)::text, ','), '[' || string_agg(coalesce(x.payload, 'null'), ',') || ']',
+  select string_agg(x.task_id::text, ',' order by x.n), '[' || string_agg(to_json(x.kind)::text, ',' order by x.n) || ']',
+         string_agg((x.failed_count + x.lost_count + 1)::text, ',' order by x.n), '[' || string_agg(coalesce(x.payload, 'null'), ',' order by x.n) || ']',
          case when bool_or(x.has_extras) then '[' || string_agg(case when x.has_extras
            then json_build_object('checkpoint', x.checkpoint, 'trace', x.trace_parent, 'grouped', x.group_id is not null,
                                   'cancel', x.cancel_requested, 'newer', x.build > p_build)::text
-           else 'null' end, ',') || ']' end,
-         (array_agg(x.priority))[count(*)], (array_agg(x.rank))[count(*)]
+           else 'null' end, ',' order by x.n) || ']' end,
+         (array_agg(x.priority order by x.n))[count(*)], (array_agg(x.rank order by x.n))[count(*)]
     into o_ids, o_kinds, o_attempts, o_payloads, o_extras, o_last_priority, o_last_rank
-    from (select t.*, (t.checkpoint is not null or t.trace_parent is not null or t.group_id is not null or t.cancel_requested or t.build > p_build) as has_extras
+    from (select t.*, u.n, (t.checkpoint is not null or t.trace_parent is not null or t.group_id is not null or t.cancel_requested or t.build > p_build) as has_extras
             from unnest(p_task_ids) with ordinality u(id, n) join task t on t.task_id = u.id order by u.n) x;
 end $$;

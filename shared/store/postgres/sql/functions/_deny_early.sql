@@ -1,7 +1,7 @@
 -- taskgate._deny_early: is it certain, by one plain read, that no token can be granted to somebody who holds none?
 -- In:     p_task_definition_id int
 -- Out:    o_status: paused | limited | null (go and lock); o_retry_in_ms: as of _retry_in_ms
--- Raises: TG499 damaged token string
+-- Raises: -
 -- Locks:  none: a token freed at this moment would have been missed by asking a microsecond earlier
 -- Plan:   primary key of task_definition, then of its holders' executions
 -- Twin:   mssql/sql/procedures/_DenyEarly.sql
@@ -15,7 +15,7 @@ begin
   select x.paused, x.execution_tokens, coalesce(x.concurrency_limit_override, x.concurrency_limit) as task_limit into d
     from task_definition x where x.task_definition_id = p_task_definition_id;
   if d.paused then o_status := 'paused'; return; end if;
-  if d.task_limit = -1 then return; end if;
+  if d.task_limit = -1 or not _tokens_are_sound(d.execution_tokens) then return; end if;   -- damage is said under the lock
   select count(*), min(extract(epoch from e.lease_until - v_now) * 1000)::bigint + 1 into v_live, o_retry_in_ms
     from _read_tokens(d.execution_tokens) t
     join task_execution e on e.task_execution_id = t.grantee and e.state = 1 and e.lease_until >= v_now

@@ -32,7 +32,11 @@ begin
            p_now + (case when g.outcome = 11 then d.retain_dead_ms else d.retain_done_ms end) * interval '1 ms', p_task_execution_id, g.fence,
            g.duration_ms, g.group_id, g.wave_id, g.dedupe_key, g.build, g.outcome, g.failed_count, g.lost_count, g.last_error, g.result, g.payload
       from gone g join task_definition d on d.task_definition_id = g.task_definition_id
-     where g.outcome <> 10 or d.retain_done_ms > 0)
+     where g.outcome <> 10 or d.retain_done_ms > 0),
+  forgotten as (                                     -- kept nowhere: its earlier attempts go, too
+    delete from attempt p using gone g, task_definition d
+     where p.task_id = g.task_id and g.failed_count + g.lost_count + g.continued_count > 0
+       and d.task_definition_id = g.task_definition_id and g.outcome = 10 and d.retain_done_ms = 0)
   select array_agg(g.task_definition_id order by g.task_definition_id, g.dedupe_key) filter (where g.dedupe_key is not null),
          array_agg(g.dedupe_key order by g.task_definition_id, g.dedupe_key) filter (where g.dedupe_key is not null),
          array_agg(g.task_id) filter (where g.group_id is not null),

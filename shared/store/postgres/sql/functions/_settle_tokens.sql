@@ -30,7 +30,7 @@ begin
   perform pg_advisory_xact_lock(42, p_task_definition_id);
   update task_definition set hold_lock_task_execution_id = p_task_execution_id
    where task_definition_id = p_task_definition_id
-  returning execution_tokens, token_fence, paused, coalesce(concurrency_limit_override, concurrency_limit) as task_limit into d;
+  returning name, execution_tokens, token_fence, paused, coalesce(concurrency_limit_override, concurrency_limit) as task_limit into d;
   if not found then
     raise exception 'task_definition_id: unknown (%)', p_task_definition_id using errcode = 'TG404';
   end if;
@@ -51,6 +51,9 @@ begin
     end if;
     update task_definition set token_fence = o_token_fence where task_definition_id = p_task_definition_id and token_fence <> o_token_fence;
   else
+    if not _tokens_are_sound(d.execution_tokens) then
+      raise exception 'execution_tokens: not a list of I:,S:,G: triples (%) in definition %', left(d.execution_tokens, 200), d.name using errcode = 'TG499';
+    end if;
     select coalesce(array_agg(t.token_id order by t.ord), '{}'), coalesce(array_agg(t.is_held order by t.ord), '{}'), coalesce(array_agg(t.grantee order by t.ord), '{}')
       into v_id, v_held, v_grantee from _read_tokens(d.execution_tokens) t;
     o_own := cardinality(array(select 1 from unnest(v_held, v_grantee) u(h, g) where u.h and u.g = p_task_execution_id));

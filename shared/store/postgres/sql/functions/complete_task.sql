@@ -7,7 +7,7 @@
 --         read committed: its one snapshot would not see who waits in the group
 -- Locks:  task_execution (own), task, dedupe, task_group: held until the user's commit
 -- Plan:   primary keys
--- Once:   by (task, fence)
+-- Once:   by (task, fence); with retain_done_ms = 0 nothing is left to know a repeat by: it says `fenced`
 -- Twin:   mssql/sql/procedures/CompleteTask.sql
 create or replace function taskgate.complete_task(
   p_task_execution_id bigint, p_task_id bigint, p_fence bigint, p_duration_ms int default null, p_result text default null,

@@ -11,7 +11,7 @@
 --         outcomes: JSON array of enqueued | duplicate in input order, or null when all are enqueued
 --         ready: some may be claimed at once; next_due_ms: the earliest scheduled of them, or null
 -- Raises: TG404 unknown definition; TG413 too many or too large; TG422 a bad value, naming entry and field; TG490 another isolation
---         level than read committed
+--         level than read committed; TG409 the operation id was used by another operation
 -- Locks:  operation (a repeat of itself), dedupe in key order (other enqueues of an equal key), task_group ascending, new rows
 -- Plan:   primary keys and unique names
 -- Once:   by operation id, and by dedupe key
@@ -50,7 +50,8 @@ begin
   if p_operation_id is not null then
     insert into operation (operation_id, name, done_at) values (p_operation_id, 'enqueue_tasks', v_now) on conflict do nothing;
     if not found then
-      select o.answer::json into v_answer from operation o where o.operation_id = p_operation_id;
+      select o.answer::json into v_answer from operation o where o.operation_id = p_operation_id and o.name = 'enqueue_tasks';
+      if not found then raise exception 'operation_id: was used by another operation (%)', p_operation_id using errcode = 'TG409'; end if;
       task_ids := v_answer ->> 'taskIds'; outcomes := v_answer ->> 'outcomes'; ready := v_answer ->> 'ready'; next_due_ms := v_answer ->> 'nextDueMs';
       return;
     end if;

@@ -7,7 +7,7 @@
 -- Out:    status: done | fenced (nothing changed); results: JSON array in input order of
 --           {task, outcome: retry | dead | cancelled | continued | again (told before) | fenced, retryInMs}
 --         woken: JSON array of other definitions that got ready tasks, or null; next_due_ms: the earliest retry, or null
--- Raises: TG422 not such a list, a value out of range
+-- Raises: TG422 not such a list, a value out of range; TG413 a checkpoint too large
 -- Locks:  task_execution (own), task, dedupe, task_group ascending
 -- Plan:   primary keys
 -- Once:   by (task, fence): the key of attempt

@@ -1,8 +1,8 @@
 -- taskgate.reclaim_expired: takes back what dead executions held. What they had started counts as lost; a task lost more
 --         often than max_lost ends dead; the rest is ready again, first within its priority because its id is old.
 -- In:     p_most int 1..1000 executions
--- Out:    status: reclaimed | none; executions: how many; tasks_back; tasks_lost: of them counted; tasks_dead;
---         definitions: JSON array of names that have ready tasks again, or null; more: others are left for the next call
+-- Out:    status: reclaimed | none; executions: how many; tasks_back; tasks_lost: of them counted; tasks_dead: ended, dead or on request;
+--         definitions: JSON array of names of the reclaimed executions' and of those that got ready tasks, or null; more: others are left for the next call
 -- Raises: TG422 most out of range
 -- Locks:  task_execution ascending by skip (a row locked by its own worker is alive), task, then all ends as in _end_tasks;
 --         never a token row: the next asker finds the dead holder by itself

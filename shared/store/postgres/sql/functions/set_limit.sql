@@ -3,7 +3,7 @@
 --         p_operation_id uuid: a repeat with it answers what the first call did; p_changed_by, p_reason for the audit
 -- Out:    status: set; old_limit, new_limit: effective, -1 none; held: tokens held now; surplus: of them above the new
 --         limit: they come back as their tasks end, nobody is stopped; ready: tasks wait (a hint is due when raised)
--- Raises: TG404 unknown definition; TG422 limit out of range
+-- Raises: TG404 unknown definition; TG409 the operation id was used by another operation; TG422 limit out of range
 -- Locks:  operation, task_definition
 -- Plan:   unique name, primary keys
 -- Once:   by operation id, and by value
@@ -28,7 +28,8 @@ begin
   status := 'set';
   insert into operation (operation_id, name, done_at) values (p_operation_id, 'set_limit', v_now) on conflict do nothing;
   if not found then
-    select o.answer::json into v_answer from operation o where o.operation_id = p_operation_id;
+    select o.answer::json into v_answer from operation o where o.operation_id = p_operation_id and o.name = 'set_limit';
+    if not found then raise exception 'operation_id: was used by another operation (%)', p_operation_id using errcode = 'TG409'; end if;
     old_limit := v_answer ->> 'oldLimit'; new_limit := v_answer ->> 'newLimit'; held := v_answer ->> 'held';
     surplus := v_answer ->> 'surplus'; ready := v_answer ->> 'ready';
     return;

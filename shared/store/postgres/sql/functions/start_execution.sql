@@ -6,7 +6,7 @@
 --         task_execution_id; lease_ms: how long from now; tokens: granted; token_fence; spare_max; ready: tasks ready,
 --         counted up to p_want; retry_in_ms: when limited; next_due_ms: until the next scheduled task, when none;
 --         dead_holders: call reclaim_expired when > 0
--- Raises: TG422 want or worker out of range
+-- Raises: TG422 want or worker out of range; TG409 the operation id belongs to another definition's execution
 -- Locks:  task_execution (own new row), task_definition, task_execution (dead holders, by skip)
 -- Plan:   unique name, primary keys; a denial is one read without lock or write
 -- Once:   by operation id
@@ -38,7 +38,7 @@ begin
   end if;
   lease_ms := d.lease_ms; spare_max := d.spare_max;
 
-  select x.task_execution_id, x.state, x.token_count into e from task_execution x where x.operation_id = p_operation_id;
+  select x.task_execution_id, x.task_definition_id, x.token_count into e from task_execution x where x.operation_id = p_operation_id;
   if not found then
     select count(*) into ready from (select 1 from taskgate.ready r where r.task_definition_id = d.task_definition_id limit p_want) c;
     if p_needs_ready and ready < p_want then
@@ -53,12 +53,18 @@ begin
     values (p_operation_id, d.task_definition_id, 1, v_now, v_now + d.lease_ms * interval '1 ms', p_worker, coalesce(p_build, 0))
     on conflict (operation_id) do nothing returning x.task_execution_id into task_execution_id;
     if not found then                                -- the first attempt was still running: its answer
-      select x.task_execution_id, x.state, x.token_count into e from task_execution x where x.operation_id = p_operation_id;
+      select x.task_execution_id, x.task_definition_id, x.token_count into e from task_execution x where x.operation_id = p_operation_id;
     end if;
   end if;
-  if e.task_execution_id is not null then
-    task_execution_id := e.task_execution_id; tokens := e.token_count; token_fence := d.token_fence;
-    status := case when e.state = 1 and e.token_count > 0 then 'started' else 'limited' end;
+  if e.task_execution_id is not null then            -- a repeat: the first answer, with the lease renewed from now, as it says
+    if e.task_definition_id <> d.task_definition_id then
+      raise exception 'operation_id: belongs to an execution of another definition (%)', p_operation_id using errcode = 'TG409';
+    end if;
+    update task_execution x set lease_until = v_now + d.lease_ms * interval '1 ms'
+     where x.task_execution_id = e.task_execution_id and x.state = 1 returning x.token_count into tokens;
+    status := case when found and tokens > 0 then 'started' else 'limited' end;
+    tokens := coalesce(tokens, 0);
+    if status = 'started' then task_execution_id := e.task_execution_id; token_fence := d.token_fence; ready := greatest(ready, 1); end if;
     return;
   end if;
 

@@ -25,6 +25,7 @@ begin
     from (
       select d.name, d.paused, r.ready, s.is_due,
              case when coalesce(d.concurrency_limit_override, d.concurrency_limit) = -1 then 1000
+                  when not _tokens_are_sound(d.execution_tokens) then 0   -- one damaged row must not stop the safety net
                   else greatest(coalesce(d.concurrency_limit_override, d.concurrency_limit) - (
                     select count(*) from _read_tokens(d.execution_tokens) t
                       join task_execution e on e.task_execution_id = t.grantee and e.state = 1 and e.lease_until >= v_now where t.is_held), 0) end as free

@@ -11,7 +11,7 @@
 --           {checkpoint, trace, grouped, cancel, newer: enqueued by a newer build than this execution's}, or null when all are null: all of the same length, in claim order
 --         started: the first so many count as started; the rest is spare until reported
 --         last_priority, last_rank: of the last task claimed
---         refused_task_ids: completions that changed nothing, joined by commas, or null; lease_ms: how long from now
+--         refused_task_ids: completions that changed nothing, joined by commas, or null; lease_ms: how long from now, null: nothing was renewed
 --         surplus: tokens held by all above the limit: call release_surplus when some are idle
 --         next_due_ms: until the next scheduled task, when fewer were claimed than wanted
 --         woken: JSON array of other definitions that got ready tasks, or null
@@ -57,14 +57,14 @@ begin
 
   -- An empty call that finds nothing writes nothing and takes no lock; the heartbeat renews the lease.
   if v_want > 0 and v_done_count = 0 and p_started_task_ids is null then
-    select x.task_definition_id, d.lease_ms, d.paused,
+    select x.task_definition_id, d.paused,
            exists (select 1 from ready r where r.task_definition_id = x.task_definition_id)
         or exists (select 1 from scheduled s where s.task_definition_id = x.task_definition_id and s.run_at <= v_now) as has_some
       into e
       from task_execution x join task_definition d on d.task_definition_id = x.task_definition_id
      where x.task_execution_id = p_task_execution_id and x.state = 1 and x.call_number < p_call_number;
     if found and (e.paused or not e.has_some) then
-      status := case when e.paused then 'paused' else 'none' end; lease_ms := e.lease_ms; surplus := _surplus(e.task_definition_id);
+      status := case when e.paused then 'paused' else 'none' end; surplus := _surplus(e.task_definition_id);
       next_due_ms := _next_due_ms(e.task_definition_id);
       return;
     end if;

@@ -1,0 +1,141 @@
+import { describe, expect, test } from "@jest/globals";
+import "./node-errors";
+import { nodeTimers } from "../../shared/platform/node-timers";
+import { realClock, realRandom, sleep } from "../../shared/platform/real-clock";
+import type { TaskStore } from "../../shared/ports/task-store";
+import { noTelemetry } from "../../shared/ports/telemetry";
+import { loadSettings } from "../../shared/settings/load-settings";
+import { migrateStore, openStore } from "../../shared/store/open-store";
+import { TaskClient } from "../../shared/worker/client";
+import { defineTask } from "../../shared/worker/define-task";
+import type { WorkerEnvironment } from "../../shared/worker/environment";
+import { Heartbeat } from "../../shared/worker/heartbeat";
+import { createRegistry } from "../../shared/worker/registry";
+import { runWorker } from "../../shared/worker/run-worker";
+import { withClient } from "../support/test-postgres";
+import { inEmptyDatabase, rowsOf } from "./empty-database";
+import { dumpSchema } from "./schema-dump";
+
+/*
+ * Goal: a team that can't have the schema `taskgate` names another one and loses nothing. The whole slice runs there:
+ * register, enqueue, work, finish, check_invariants.
+ */
+function environmentOf(store: TaskStore): WorkerEnvironment {
+  const quiet = (): void => undefined;
+  return {
+    store,
+    clock: realClock,
+    timers: nodeTimers,
+    random: realRandom,
+    telemetry: noTelemetry,
+    logger: { debug: quiet, info: quiet, warn: quiet, error: quiet },
+    wakeUp: { hint: () => Promise.resolve() },
+    workerName: "other schema",
+    build: 1,
+  };
+}
+
+/** Enqueues ten tasks, one of which fails once, and works until nothing is left. */
+async function runSlice(url: string, schema: string): Promise<string[]> {
+  const store = openStore({ url, schema, connectionsMax: 4, random: realRandom, sleep });
+  const environment = environmentOf(store);
+  const texts: string[] = [];
+  let failures = 0;
+  const greet = defineTask<{ name: string }>({
+    name: "greet",
+    limit: 2,
+    retry: { attempts: 3, backoff: { baseMs: 0, capMs: 0 } },
+    groupKey: ({ name }) => name,
+    run: async ({ name }) => {
+      if (name === "fails once" && failures++ === 0) throw new Error("once");
+      texts.push(`Hello ${name}`);
+      return Promise.resolve({ text: `Hello ${name}` });
+    },
+  });
+  const registry = createRegistry([greet]);
+  const client = new TaskClient(environment, registry);
+  const names = [...Array.from({ length: 9 }, (_, index) => `n${String(index % 3)}`), "fails once"];
+  await client.enqueue(names.map((name) => ({ task: greet, payload: { name } })));
+  const deadlineMs = realClock.monotonicMs() + 20_000;
+  while (texts.length < names.length && realClock.monotonicMs() < deadlineMs) {
+    await runWorker(
+      {
+        environment,
+        registry,
+        heartbeat: new Heartbeat(environment),
+        concurrencyPerWorker: 4,
+        idleReads: 2,
+        idlePauseMs: 20,
+      },
+      "greet",
+      {
+        deadlineMs,
+        marginMs: 100,
+        signal: new AbortController().signal,
+      },
+    );
+  }
+  expect(await store.checkInvariants()).toEqual({ status: "sound", findings: [] });
+  await store.close();
+  return texts;
+}
+
+describe("TASKGATE_SCHEMA=other", () => {
+  test("the setting reaches the store's address", () => {
+    const settings = loadSettings({
+      TASKGATE_DATABASE_URL: "postgres://localhost/x",
+      TASKGATE_SCHEMA: "other",
+    });
+    expect(settings.schema).toBe("other");
+  });
+
+  test("everything is made and runs there; `taskgate` isn't created", async () => {
+    await inEmptyDatabase(async (url) => {
+      await migrateStore({ url, schema: "other" });
+      expect(await migrateStore({ url, schema: "other" })).toEqual({
+        applied: [],
+        isLogicRenewed: false,
+      });
+
+      const texts = await runSlice(url, "other");
+
+      expect(texts).toHaveLength(10);
+      expect(
+        await rowsOf(url, "select outcome, count(*)::int from other.archive group by 1"),
+      ).toEqual([{ outcome: 10, count: 10 }]);
+      expect(
+        await rowsOf(
+          url,
+          `select nspname from pg_namespace where nspname = 'taskgate'
+           union all select proname from pg_proc where pronamespace = 'other'::regnamespace and prosrc ~ '\\mtaskgate\\.'
+           union all select proname from pg_proc, unnest(proconfig) c where pronamespace = 'other'::regnamespace and c ~ '\\mtaskgate\\M'`,
+        ),
+      ).toEqual([]);
+    });
+  });
+
+  test("it is the same schema under another name", async () => {
+    await inEmptyDatabase(async (url) => {
+      await migrateStore({ url });
+      await migrateStore({ url, schema: "other" });
+
+      const [left, right] = await withClient(url, async (client) => [
+        await dumpSchema(client, "taskgate"),
+        await dumpSchema(client, "other"),
+      ]);
+
+      expect(right.replace(/\bother\b/g, "taskgate")).toBe(left);
+    });
+  });
+
+  test("two schemas of one database don't see each other", async () => {
+    await inEmptyDatabase(async (url) => {
+      await migrateStore({ url, schema: "another" });
+      await migrateStore({ url, schema: "other" });
+
+      const runs = await Promise.all([runSlice(url, "another"), runSlice(url, "other")]);
+
+      expect(runs.map((texts) => texts.length)).toEqual([10, 10]);
+    });
+  });
+});

@@ -1,0 +1,306 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import "./node-errors";
+import { asOperationId } from "../../shared/core/ids";
+import { realRandom, sleep } from "../../shared/platform/real-clock";
+import type { TaskStore } from "../../shared/ports/task-store";
+import { openStore } from "../../shared/store/open-store";
+import { operations, toSnakeCase } from "../../shared/store/operations";
+import type { OperationName } from "../../shared/store/operations";
+import { at, done, failure, only, registration, startInput } from "../support/builders";
+import { createTestDatabase, withClient } from "../support/test-postgres";
+import { rowsOf } from "./empty-database";
+
+/*
+ * Goal: least rights. A login that is a member of one role only does all that its work needs through the operations,
+ * and can do nothing else: no table, no internal function, no operation of the other role.
+ */
+const forOperators: readonly OperationName[] = [
+  "setLimit",
+  "pauseDefinition",
+  "resumeDefinition",
+  "checkInvariants",
+];
+const forAll = (Object.keys(operations) as OperationName[]).filter(
+  (name) => !forOperators.includes(name),
+);
+const insufficient = "42501";
+
+/** One login with its own connections. */
+interface Login {
+  readonly url: string;
+  readonly role: string;
+  readonly store: TaskStore;
+}
+
+let owner = "";
+let dropDatabase: () => Promise<void>;
+const logins = new Map<"worker" | "operator" | "nobody", Login>();
+const loginOf = (kind: "worker" | "operator" | "nobody"): Login => {
+  const login = logins.get(kind);
+  if (login === undefined) throw new Error(`no login for ${kind}`);
+  return login;
+};
+
+beforeAll(async () => {
+  const database = await createTestDatabase();
+  owner = database.url;
+  dropDatabase = database.drop;
+  for (const kind of ["worker", "operator", "nobody"] as const) {
+    const role = `test_${kind}_${String(process.pid)}`;
+    const grant = kind === "nobody" ? "" : `in role taskgate_${kind}`;
+    await rowsOf(owner, `create role ${role} login password 'of-the-test' ${grant}`);
+    const url = new URL(owner);
+    url.username = role;
+    url.password = "of-the-test";
+    const store = openStore({ url: url.toString(), connectionsMax: 2, random: realRandom, sleep });
+    logins.set(kind, { url: url.toString(), role, store });
+  }
+});
+
+afterAll(async () => {
+  for (const login of logins.values()) await login.store.close();
+  await dropDatabase();
+  const server = process.env["TASKGATE_TEST_POSTGRES"];
+  if (server === undefined) return;
+  for (const login of logins.values()) await rowsOf(server, `drop role ${login.role}`);
+});
+
+/** The code of the error that a statement ends with; null when it succeeds. */
+async function codeOf(login: Login, statement: string): Promise<string | null> {
+  return withClient(login.url, async (client) => {
+    try {
+      await client.query(statement);
+      return null;
+    } catch (error) {
+      return typeof error === "object" && error !== null && "code" in error
+        ? String(error.code)
+        : "?";
+    }
+  });
+}
+
+/** Calls every operation of a worker once, with an effect; answers the status words. */
+async function doAllWork(store: TaskStore, name: string): Promise<Record<string, string>> {
+  const said: Record<string, string> = {};
+  const note = (operation: OperationName, answer: { status: string }): void => {
+    said[operation] = answer.status;
+  };
+  note("registerDefinition", await store.registerDefinition(registration({ name })));
+  const tasks = ["1", "2", "3", "4"].map((n) => ({
+    payload: `{"n":${n}}`,
+    ...(n === "4" ? { runInMs: 1 } : {}),
+  }));
+  const enqueued = await store.enqueueTasks({
+    name,
+    build: 1,
+    operationId: asOperationId(randomUUID()),
+    tasks,
+  });
+  note("enqueueTasks", { status: String(enqueued.taskIds.length) });
+  const started = await store.startExecution(startInput(name));
+  note("startExecution", started);
+  const executionId = started.executionId;
+  if (executionId === null) throw new Error("no execution");
+  note("acquireTokens", await store.acquireTokens({ executionId, want: 3 }));
+  const answer = await store.work({ executionId, callNumber: 1, done: [], started: [], want: 3 });
+  note("work", answer);
+  const [first, second, third] = [
+    at(answer.claimed, 0),
+    at(answer.claimed, 1),
+    at(answer.claimed, 2),
+  ];
+  note(
+    "heartbeat",
+    only(
+      (await store.heartbeat({ executions: [{ executionId, started: [first.taskId] }] }))
+        .executions,
+    ),
+  );
+  note(
+    "reportProgress",
+    await store.reportProgress({
+      executionId,
+      taskId: first.taskId,
+      fence: first.fence,
+      done: 1,
+      total: 2,
+      text: "half",
+    }),
+  );
+  note(
+    "completeTask",
+    await store.transaction((within) =>
+      store.completeTask({ executionId, ...done(first) }, within),
+    ),
+  );
+  note("failTasks", await store.failTasks({ executionId, failures: [failure(second)] }));
+  await store.work({ executionId, callNumber: 2, done: [done(third)], started: [], want: 0 });
+  note("releaseTokens", await store.releaseTokens({ executionId, keep: 1 }));
+  note("releaseSurplus", await store.releaseSurplus({ executionId, most: 1 }));
+  note("finishExecution", await store.finishExecution({ executionId }));
+  note("promoteScheduled", await store.promoteScheduled({ name, most: 10 }));
+  note("reclaimExpired", await store.reclaimExpired({ most: 10 }));
+  note("sweep", await store.sweep({ most: 10 }));
+  note("listDefinitions", {
+    status: String((await store.listDefinitions({})).definitions.length > 0),
+  });
+  note("listExecutions", {
+    status: String((await store.listExecutions({ isOpen: false, most: 5 })).executions.length > 0),
+  });
+  note("listTasks", {
+    status: String((await store.listTasks({ name, state: "done", most: 5 })).tasks.length),
+  });
+  note("explainTask", await store.explainTask({ taskId: first.taskId }));
+  return said;
+}
+
+describe.each(["worker", "operator"] as const)("a login with only taskgate_%s", (kind) => {
+  test("runs every operation of a worker", async () => {
+    const said = await doAllWork(loginOf(kind).store, `work-of-${kind}`);
+
+    expect(Object.keys(said).sort()).toEqual([...forAll].sort());
+    expect(said).toMatchObject({
+      registerDefinition: "created",
+      enqueueTasks: "4",
+      startExecution: "started",
+      heartbeat: "renewed",
+      reportProgress: "done",
+      completeTask: "done",
+      explainTask: "found",
+      listTasks: "2",
+    });
+  });
+
+  test("can't read or write any table, nor take a number of a sequence", async () => {
+    const login = loginOf(kind);
+    const tables = await rowsOf<{ name: string; kind: string; column: string }>(
+      owner,
+      `select c.relname as name, c.relkind as kind, (select attname from pg_attribute a where a.attrelid = c.oid and a.attnum > 0 and a.attidentity = '' order by a.attnum limit 1) as column
+         from pg_class c where c.relnamespace = 'taskgate'::regnamespace and c.relkind in ('r', 'S')`,
+    );
+    expect(tables.length).toBeGreaterThan(20);
+    const open: string[] = [];
+    for (const { name, kind: relation, column } of tables) {
+      const table = `taskgate.${name}`;
+      const statements =
+        relation === "S"
+          ? [`select nextval('${table}')`, `select setval('${table}', 1)`, `select * from ${table}`]
+          : [
+              `select 1 from ${table}`,
+              `insert into ${table} default values`,
+              `update ${table} set ${column} = ${column}`,
+              `delete from ${table}`,
+              `truncate ${table}`,
+              `do $$ begin lock table ${table}; end $$`,
+              `select 1 from ${table} for update`,
+              `drop table ${table}`,
+              `alter table ${table} add x int`,
+            ];
+      const codes = await withClient(login.url, async (client) => {
+        const seen: string[] = [];
+        for (const statement of statements) {
+          seen.push(
+            await client.query(statement).then(
+              () => "succeeded",
+              (error: unknown) =>
+                typeof error === "object" && error !== null && "code" in error
+                  ? String(error.code)
+                  : "?",
+            ),
+          );
+        }
+        return seen;
+      });
+      statements.forEach((statement, index) => {
+        if (codes[index] !== insufficient) open.push(`${statement}: ${String(codes[index])}`);
+      });
+    }
+    expect(open).toEqual([]);
+  });
+
+  test("can't call an internal function, nor make anything in the schema", async () => {
+    const internal = await rowsOf<{ name: string }>(
+      owner,
+      `select p.oid::regprocedure::text as name from pg_proc p
+        where pronamespace = 'taskgate'::regnamespace and proname like '\\_%' and has_function_privilege('${loginOf(kind).role}', p.oid, 'execute')`,
+    );
+    expect(internal).toEqual([]);
+    for (const statement of [
+      "select taskgate._now()",
+      "create table taskgate.x (a int)",
+      "create function taskgate.x() returns int language sql as 'select 1'",
+      "drop schema taskgate cascade",
+      "set role taskgate_owner_of_all",
+    ])
+      expect([
+        statement,
+        [insufficient, "22023"].includes((await codeOf(loginOf(kind), statement)) ?? ""),
+      ]).toEqual([statement, true]);
+  });
+
+  test("reads the execution log", async () => {
+    expect(await codeOf(loginOf(kind), "select * from taskgate.v_execution_log")).toBeNull();
+    expect(await codeOf(loginOf(kind), "delete from taskgate.v_execution_log")).not.toBeNull();
+  });
+});
+
+describe("operations of operators", () => {
+  const calls: Readonly<Record<string, string>> = {
+    setLimit: `taskgate.set_limit('work-of-operator', 3, '${randomUUID()}', 'an operator')`,
+    pauseDefinition: "taskgate.pause_definition('work-of-operator', 'an operator')",
+    resumeDefinition: "taskgate.resume_definition('work-of-operator', 'an operator')",
+    checkInvariants: "taskgate.check_invariants()",
+  };
+
+  test.each(Object.keys(calls))(
+    "%s: refused to a worker (42501), open to an operator",
+    async (name) => {
+      const statement = `select * from ${calls[name] ?? ""}`;
+      expect(await codeOf(loginOf("worker"), statement)).toBe(insufficient);
+      expect(await codeOf(loginOf("operator"), statement)).toBeNull();
+    },
+  );
+
+  test("through the store a worker's attempt is an error that says what is missing", async () => {
+    const attempt = loginOf("worker").store.setLimit({
+      name: "work-of-worker",
+      limit: 3,
+      operationId: asOperationId(randomUUID()),
+      changedBy: "a worker",
+    });
+    await expect(attempt).rejects.toMatchObject({
+      code: "TASKGATE_SCHEMA_MISSING",
+      message: expect.stringContaining("permission denied for function set_limit") as unknown,
+    });
+  });
+
+  test("the roles' rights are those of the table, no more and no less", async () => {
+    const rows = await rowsOf<{ name: string; worker: boolean; operator: boolean }>(
+      owner,
+      `select proname as name, has_function_privilege('taskgate_worker', oid, 'execute') as worker,
+              has_function_privilege('taskgate_operator', oid, 'execute') as operator
+         from pg_proc where pronamespace = 'taskgate'::regnamespace and proname not like '\\_%' order by proname`,
+    );
+    expect(rows).toEqual(
+      [...forAll, ...forOperators]
+        .map((name) => ({
+          name: toSnakeCase(name),
+          worker: !forOperators.includes(name),
+          operator: true,
+        }))
+        .sort((a, b) => (a.name < b.name ? -1 : 1)),
+    );
+  });
+});
+
+describe("a login without any role", () => {
+  test("can't even look into the schema", async () => {
+    for (const statement of [
+      "select * from taskgate.list_definitions(null)",
+      "select * from taskgate.v_execution_log",
+      "select * from taskgate.task",
+    ])
+      expect(await codeOf(loginOf("nobody"), statement)).toBe(insufficient);
+  });
+});
