@@ -68,8 +68,8 @@ module.exports = {
     {
       name: "drivers-in-their-adapters",
       severity: "error",
-      from: { path: "^(shared|functions)/", pathNot: "^shared/(store/(postgres|mssql)|platform)/" },
-      to: { path: "node_modules/(pg|mssql|tedious|@azure/identity|applicationinsights)/" },
+      from: { path: "^(shared|functions)/", pathNot: "^shared/(store/(postgres|mssql)|platform)/|^shared/store/open-store\\.ts$" },
+      to: { path: "node_modules/(pg|mssql|tedious|@azure/identity|applicationinsights|@opentelemetry)/" },
     },
     {
       name: "functions-library-in-functions",

@@ -5,6 +5,7 @@ import { ingest } from "./ingest";
 import { run } from "./run";
 import { endRuntime, getRuntime } from "./runtime";
 import { sweep } from "./sweep";
+import { createTraceHook } from "./telemetry-hooks";
 
 /*
  * Everything that Azure calls, in one table. The only file the host loads; a test compares the registered set with it.
@@ -26,4 +27,5 @@ for (const route of [
     handler: route.handler,
   });
 }
+app.hook.preInvocation(createTraceHook(async () => (await getRuntime()).environment.telemetry));
 app.hook.appTerminate(endRuntime);

@@ -122,6 +122,7 @@ async function build(): Promise<Runtime> {
       wakeUp: environment.wakeUp,
       random: realRandom,
       build: environment.build,
+      currentTraceParent: () => telemetry.currentTraceParent(),
     }),
     worker: {
       environment,

@@ -36,6 +36,8 @@ export interface AdminOptions {
   readonly random: Random;
   /** Build of the running code; enqueued tasks carry it. */
   readonly build: number;
+  /** The W3C traceparent of what is going on now; tasks that name none of their own carry it. Default: none. */
+  readonly currentTraceParent?: () => string | null;
   /** Further checks of `doctor`, such as whether the queue answers. */
   readonly probes?: readonly DoctorProbe[];
 }
@@ -217,10 +219,15 @@ async function readStatus({ store, build }: AdminOptions): Promise<StatusReport>
 }
 
 async function enqueue(
-  { store, wakeUp, random, build }: AdminOptions,
+  { store, wakeUp, random, build, currentTraceParent }: AdminOptions,
   request: EnqueueRequest & { definition: string },
 ): Promise<EnqueueReport> {
-  const { definition, tasks, operationId = asOperationId(random.uuid()) } = request;
+  const { definition, operationId = asOperationId(random.uuid()) } = request;
+  const current = currentTraceParent?.() ?? null;
+  const tasks =
+    current === null
+      ? request.tasks
+      : request.tasks.map((task) => ({ traceParent: current, ...task }));
   const answer = await store.enqueueTasks({ name: definition, build, tasks, operationId });
   const traceParent = tasks[0]?.traceParent;
   const trace = traceParent === undefined ? {} : { traceParent };

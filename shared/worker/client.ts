@@ -5,7 +5,7 @@ import { limits } from "../core/limits";
 import type { EnqueueTasksAnswer, NewTask, StoreTransaction } from "../ports/task-store";
 import type { WorkerEnvironment } from "./environment";
 import { prepareTask } from "./new-task";
-import { register } from "./register";
+import { registerAll } from "./register";
 import type { Registry } from "./registry";
 import type { EnqueueRequest } from "./task-context";
 
@@ -81,14 +81,16 @@ export class TaskClient {
       );
     // An error inside the user's transaction would doom it: there the definition is registered beforehand, on a connection of its own.
     const known = this.#registry.definition(definition);
-    if (within !== undefined && known !== null) await register(this.#environment, known);
+    if (within !== undefined && known !== null) {
+      await registerAll(this.#environment, this.#registry, known);
+    }
     try {
       return await ask();
     } catch (error) {
       const isUnknown =
         error instanceof InvalidArgumentError && error.code === "TASKGATE_ARG_UNKNOWN";
       if (!isUnknown || known === null || within !== undefined) throw error;
-      await register(this.#environment, known);
+      await registerAll(this.#environment, this.#registry, known);
       return ask();
     }
   }

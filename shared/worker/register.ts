@@ -1,5 +1,6 @@
 import type { Definition } from "./define-task";
 import type { WorkerEnvironment } from "./environment";
+import type { Registry } from "./registry";
 
 /** Writes the code's settings of a definition; an older build than the database's changes nothing. Idempotent. */
 export async function register(
@@ -19,4 +20,19 @@ export async function register(
       status: answer.status,
     });
   }
+}
+
+/**
+ * Registers all definitions of this build, `own` last: where one of a build is known, all are, so a handler's children
+ * never meet a definition that nobody has registered.
+ */
+export async function registerAll(
+  environment: WorkerEnvironment,
+  registry: Registry,
+  own: Definition,
+): Promise<void> {
+  for (const definition of registry.definitions) {
+    if (definition.name !== own.name) await register(environment, definition);
+  }
+  await register(environment, own);
 }

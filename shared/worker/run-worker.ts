@@ -6,7 +6,7 @@ import { instants } from "./environment";
 import { ExecutionLoop } from "./execution-loop";
 import type { LoopEnd } from "./execution-loop";
 import type { Heartbeat } from "./heartbeat";
-import { register } from "./register";
+import { registerAll } from "./register";
 import type { Registry } from "./registry";
 
 /** How a worker's life goes; the composition root takes it from the settings. */
@@ -56,7 +56,7 @@ export async function runWorker(
   }
   const want = definition.concurrencyPerWorker ?? options.concurrencyPerWorker;
   const sentAt = instants(environment.clock);
-  const started = await start(environment, definition, want);
+  const started = await start(options, definition, want);
   if (started.deadHolders > 0) await reclaim(environment);
   const { executionId } = started;
   if (started.status !== "started" || executionId === null) {
@@ -102,7 +102,7 @@ const abortGraceMostMs = 2_500;
 
 /** Asks for tokens; registers first when the database doesn't know these settings yet. */
 async function start(
-  environment: WorkerEnvironment,
+  { environment, registry }: WorkerOptions,
   definition: Definition,
   want: number,
 ): Promise<StartExecutionAnswer> {
@@ -118,7 +118,7 @@ async function start(
     });
   const answer = await ask();
   if (answer.status !== "unknown" && answer.status !== "outdated") return answer;
-  await register(environment, definition);
+  await registerAll(environment, registry, definition);
   return ask();
 }
 

@@ -488,6 +488,17 @@ function describeRules(setup: StoreSetup): void {
     expect((await statusOf(store, name)).ready).toBe(0);
   });
 
+  test("an error that the body swallowed: the commit fails, for nothing was committed", async () => {
+    const { store } = open();
+    const name = await define(store);
+    const call = store.transaction(async (transaction) => {
+      await store.enqueueTasks(input(name), transaction);
+      await store.enqueueTasks(input("nobody"), transaction).catch(() => undefined);
+    });
+    await expect(call).rejects.toMatchObject({ isRetryable: false });
+    expect((await statusOf(store, name)).ready).toBe(0);
+  });
+
   test("another store's transaction is refused", async () => {
     const { store } = open();
     const name = await define(store);

@@ -150,9 +150,9 @@ test("S0.1 S0.3 S0.4 S0.7 S0.9 P1 P2: three processes, one killed, one frozen pa
   await until(async () => (await grantedTokens(field)).size === 3, 20_000);
 
   // Killed in the middle: its tokens are granted again within lease + 2 s.
-  field.halts.push({ process: "one", atMs: await databaseMs(field.client) });
   field.workers.get("one")?.kill("SIGKILL");
   const killedMs = await databaseMs(field.client);
+  field.halts.push({ process: "one", atMs: killedMs });
   await until(async () => (await executionsOf(field, "one", killedMs)) === 0, leaseMs + 2_000);
   startWorker(field, "one again", "tasks");
 
@@ -199,9 +199,9 @@ test("P1: the same through withTokens: bodies hold the limit without tasks, also
   const field = await openField("limited-tokens");
   for (const name of ["one", "two", "three"]) startWorker(field, name, "tokens");
   await until(async () => (await grantedTokens(field)).size === 3, 20_000);
-  field.halts.push({ process: "one", atMs: await databaseMs(field.client) });
   field.workers.get("one")?.kill("SIGKILL");
   const killedMs = await databaseMs(field.client);
+  field.halts.push({ process: "one", atMs: killedMs });
   await until(async () => (await executionsOf(field, "one", killedMs)) === 0, leaseMs + 2_000);
   startWorker(field, "one again", "tokens");
   await until(async () => sum((await grantedTokens(field)).values()) >= 300, 60_000);

@@ -250,7 +250,7 @@ class StorageQueueListener implements QueueListener {
 }
 
 /** Whether a function's trigger is a storage queue. */
-export function isQueueTrigger(target: RegisteredFunction): boolean {
+function isQueueTrigger(target: RegisteredFunction): boolean {
   return triggerOf(target).binding.type.toLowerCase() === "queuetrigger";
 }
 

@@ -3,7 +3,8 @@
 --         @OperationId uniqueidentifier: a repeat with it answers what the first call did; @ChangedBy, @Reason for the audit
 -- Out:    Status: set; OldLimit, NewLimit: effective, -1 none; Held: tokens held now; Surplus: of them above the new
 --         limit: they come back as their tasks end, nobody is stopped; Ready: tasks wait (a hint is due when raised)
--- Raises: 50404 unknown definition; 50422 limit out of range; 50490 inside a transaction; 1222 locked for longer than 2 s
+-- Raises: 50404 unknown definition; 50409 the operation id was used by another operation; 50422 limit out of range;
+--         50490 inside a transaction; 1222 locked for longer than 2 s
 -- Locks:  TaskDefinition, Operation (own new row)
 -- Isolation: a repeat names the same definition, so it waits for the first call at that row and then finds its answer
 -- Plan:   unique name, primary keys
@@ -18,7 +19,7 @@ BEGIN
   SET LOCK_TIMEOUT 2000;
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vName nvarchar(200), @vDefinition int,
-          @vLimit int, @vOverride int, @vAnswer nvarchar(max), @vOld int, @vNew int, @vHeld int, @vSurplus int, @vReady bit;
+          @vLimit int, @vOverride int, @vOperation nvarchar(200), @vAnswer nvarchar(max), @vOld int, @vNew int, @vHeld int, @vSurplus int, @vReady bit;
 
   IF @Limit NOT BETWEEN -1 AND 1000
   BEGIN
@@ -46,8 +47,13 @@ BEGIN
     SELECT @vLimit = d.ConcurrencyLimit, @vOverride = d.ConcurrencyLimitOverride
     FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- the row as it is now, not a version of it
     WHERE d.TaskDefinitionId = @vDefinition;
-    SELECT @vAnswer = o.Answer FROM Taskgate.Operation AS o WHERE o.OperationId = @OperationId;
-    IF @vAnswer IS NOT NULL
+    SELECT @vOperation = o.Name, @vAnswer = o.Answer FROM Taskgate.Operation AS o WHERE o.OperationId = @OperationId;
+    IF @vOperation <> N'set_limit'
+    BEGIN
+      SET @vMessage = N'operation_id: was used by another operation (' + LOWER(CONVERT(nchar(36), @OperationId)) + N')';
+      THROW 50409, @vMessage, 1;
+    END;
+    IF @vOperation IS NOT NULL
       ROLLBACK TRANSACTION; -- a repeat: nothing has been changed but the lock mark
     ELSE
     BEGIN

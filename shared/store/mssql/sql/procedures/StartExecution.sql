@@ -6,7 +6,8 @@
 --         TaskExecutionId; LeaseMs: how long from now; Tokens: granted; TokenFence; SpareMax; Ready: tasks ready,
 --         counted up to @Want; RetryInMs: when limited; NextDueMs: until the next scheduled task, when none;
 --         DeadHolders: call ReclaimExpired when > 0
--- Raises: 50422 want or worker out of range; 50490 inside a transaction
+-- Raises: 50409 the operation id belongs to an execution of another definition; 50422 want or worker out of range;
+--         50490 inside a transaction
 -- Locks:  TaskDefinition, TaskExecution (own new row; dead holders, by skip)
 -- Isolation: a repeat names the same definition, so it waits for the first call at that row and then finds its execution:
 --         no lock on the place of a missing operation id, which would hold up starts of other definitions
@@ -24,7 +25,7 @@ BEGIN
   -- The clock before any wait: a late grant has a shorter lease, never a longer one.
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vName nvarchar(200), @vStatus nvarchar(20),
           @vDefinition int, @vIsOutdated bit, @vLeaseMs int, @vSpareMax smallint, @vTokenFence bigint,
-          @vExecution bigint, @vState tinyint, @vTokenCount int, @vTokens int = 0, @vReady int = 0, @vDue int, @vWish int,
+          @vExecution bigint, @vOther int, @vTokens int = 0, @vReady int = 0, @vDue int, @vWish int,
           @vRetryInMs bigint, @vNextDueMs bigint, @vDead int = 0, @vIsRepeat bit = 0,
           @vGranted int, @vFreed int, @vHeld int, @vLimit int, @vPaused bit, @vIsLive bit, @vIgnored nvarchar(20);
   DECLARE @vNew TABLE (TaskExecutionId bigint NOT NULL PRIMARY KEY CLUSTERED);
@@ -125,10 +126,30 @@ BEGIN
 
     IF @vIsRepeat = 1
     BEGIN
-      SELECT @vExecution = e.TaskExecutionId, @vState = e.State, @vTokens = e.TokenCount
+      -- The first answer, with the lease renewed from now, as it says.
+      SELECT @vExecution = e.TaskExecutionId, @vOther = e.TaskDefinitionId
       FROM Taskgate.TaskExecution AS e
       WHERE e.OperationId = @OperationId;
-      SET @vStatus = CASE WHEN @vState = 1 AND @vTokens > 0 THEN N'started' ELSE N'limited' END;
+      IF @vOther <> @vDefinition
+      BEGIN
+        SET @vMessage = N'operation_id: belongs to an execution of another definition (' + LOWER(CONVERT(nchar(36), @OperationId)) + N')';
+        THROW 50409, @vMessage, 1;
+      END;
+      UPDATE e
+      SET LeaseUntil = DATEADD(MILLISECOND, @vLeaseMs, @vNow), @vTokens = e.TokenCount
+      FROM Taskgate.TaskExecution AS e WITH (ROWLOCK, UPDLOCK) -- tests the row as it is after a wait
+      WHERE e.TaskExecutionId = @vExecution AND e.State = 1;
+      IF @vTokens > 0
+      BEGIN
+        SET @vStatus = N'started';
+        IF @vReady = 0 SET @vReady = 1;
+      END;
+      ELSE
+      BEGIN
+        SET @vStatus = N'limited';
+        SET @vExecution = NULL;
+        SET @vTokenFence = NULL;
+      END;
     END;
   END TRY
   BEGIN CATCH

@@ -4,7 +4,7 @@
 --         Definitions: JSON array, by name, of those with ready or due tasks, {name, ready (counted up to 1000), free: tokens
 --           that may be granted, up to 1000, due: tasks wait for promotion, paused}, or null
 --         NextDueMs: until the next scheduled task of any definition, 0 when some are due, or null
--- Raises: 50422 @Most out of range; 50490 inside a transaction; 50499 damaged token string
+-- Raises: 50422 @Most out of range; 50490 inside a transaction
 -- Locks:  none
 -- Isolation: several reads, each as of its own moment: a task that moves between them is found by the next tick
 -- Plan:   a few index probes per definition
@@ -67,13 +67,6 @@ BEGIN
   FROM @vDefinition AS d
   CROSS APPLY Taskgate._ReadTokens(d.ExecutionTokens) AS t
   WHERE d.TaskLimit <> -1;
-  SELECT TOP (1) @vMessage = N'execution_tokens: not a list of I:,S:,G: triples ('
-           + REPLACE(LEFT(d.ExecutionTokens, 200), N'%', N'%%') + N')'
-  FROM @vToken AS t
-  INNER JOIN @vDefinition AS d ON d.TaskDefinitionId = t.TaskDefinitionId
-  WHERE t.TokenId IS NULL OR t.IsHeld IS NULL OR t.Grantee IS NULL
-  ORDER BY t.TaskDefinitionId;
-  IF @vMessage IS NOT NULL THROW 50499, @vMessage, 1;
   UPDATE d
   SET Held = h.Held
   FROM @vDefinition AS d
@@ -84,6 +77,12 @@ BEGIN
     WHERE t.IsHeld = 1 AND e.State = 1 AND e.LeaseUntil >= @vNow
     GROUP BY t.TaskDefinitionId) AS h ON h.TaskDefinitionId = d.TaskDefinitionId
   OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per token
+  UPDATE d
+  SET Held = d.TaskLimit -- none is free; one damaged row must not stop the safety net
+  FROM @vDefinition AS d
+  WHERE EXISTS (
+    SELECT 1 FROM @vToken AS t
+    WHERE t.TaskDefinitionId = d.TaskDefinitionId AND (t.TokenId IS NULL OR t.IsHeld IS NULL OR t.Grantee IS NULL));
   SELECT @vDefinitions = N'[' + STRING_AGG(CONVERT(nvarchar(max), N'{"name":"' + STRING_ESCAPE(d.Name, 'json')
            + N'","ready":' + CONVERT(nvarchar(11), d.Ready)
            + N',"free":' + CONVERT(nvarchar(11),

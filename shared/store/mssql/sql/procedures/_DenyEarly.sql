@@ -3,7 +3,7 @@
 -- Out:    @oStatus: paused | limited | null (go and lock)
 --         @oRetryInMs: until the first live holder's lease ends, the longest wait that makes sense for somebody who gets no
 --         hint; null when nobody holds a token (limit 0), paused or without a limit
--- Raises: 50499 damaged token string
+-- Raises: -; damage is said under the lock
 -- Locks:  none: a token freed at this moment would have been missed by asking a microsecond earlier.
 --         Call it with nothing locked: without row versions its reads wait for those who write
 -- Plan:   primary key of TaskDefinition, then of its holders' executions
@@ -14,8 +14,7 @@ AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vPaused bit, @vTokens nvarchar(max), @vLimit int, @vLive int,
-          @vMessage nvarchar(2048);
+  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vPaused bit, @vTokens nvarchar(max), @vLimit int, @vLive int;
   DECLARE @vToken TABLE (
     Ord int NOT NULL PRIMARY KEY CLUSTERED, TokenId uniqueidentifier NULL, IsHeld bit NULL, Grantee bigint NULL);
 
@@ -33,10 +32,7 @@ BEGIN
   INSERT INTO @vToken (Ord, TokenId, IsHeld, Grantee)
   SELECT t.Ord, t.TokenId, t.IsHeld, t.Grantee FROM Taskgate._ReadTokens(@vTokens) AS t;
   IF EXISTS (SELECT 1 FROM @vToken AS t WHERE t.TokenId IS NULL OR t.IsHeld IS NULL OR t.Grantee IS NULL)
-  BEGIN
-    SET @vMessage = N'execution_tokens: not a list of I:,S:,G: triples (' + REPLACE(LEFT(@vTokens, 200), N'%', N'%%') + N')';
-    THROW 50499, @vMessage, 1;
-  END;
+    RETURN;
   SELECT @vLive = COUNT(*), @oRetryInMs = MIN(DATEDIFF_BIG(MILLISECOND, @vNow, e.LeaseUntil)) + 1
   FROM @vToken AS t
   INNER JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = t.Grantee

@@ -21,7 +21,7 @@ AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-  DECLARE @vNow datetime2(3), @vTokens nvarchar(max), @vCount int, @vFence bigint, @vMessage nvarchar(2048);
+  DECLARE @vNow datetime2(3), @vName nvarchar(200), @vTokens nvarchar(max), @vCount int, @vFence bigint, @vMessage nvarchar(2048);
   DECLARE @vToken TABLE (
     Ord int NOT NULL PRIMARY KEY CLUSTERED, TokenId uniqueidentifier NULL, IsHeld bit NULL, Grantee bigint NULL);
   DECLARE @vHolder TABLE (
@@ -43,7 +43,7 @@ BEGIN
     SET @vMessage = N'task_definition_id: unknown (' + COALESCE(CONVERT(nvarchar(11), @TaskDefinitionId), N'<NULL>') + N')';
     THROW 50404, @vMessage, 1;
   END;
-  SELECT @vTokens = d.ExecutionTokens, @vFence = d.TokenFence, @oPaused = d.Paused,
+  SELECT @vName = d.Name, @vTokens = d.ExecutionTokens, @vFence = d.TokenFence, @oPaused = d.Paused,
          @oLimit = COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit)
   FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- the row as it is now, not a version of it
   WHERE d.TaskDefinitionId = @TaskDefinitionId;
@@ -83,7 +83,8 @@ BEGIN
     SELECT t.Ord, t.TokenId, t.IsHeld, t.Grantee FROM Taskgate._ReadTokens(@vTokens) AS t;
     IF EXISTS (SELECT 1 FROM @vToken AS t WHERE t.TokenId IS NULL OR t.IsHeld IS NULL OR t.Grantee IS NULL)
     BEGIN
-      SET @vMessage = N'execution_tokens: not a list of I:,S:,G: triples (' + REPLACE(LEFT(@vTokens, 200), N'%', N'%%') + N')';
+      SET @vMessage = N'execution_tokens: not a list of I:,S:,G: triples (' + REPLACE(LEFT(@vTokens, 200), N'%', N'%%')
+        + N') in definition ' + REPLACE(@vName, N'%', N'%%');
       THROW 50499, @vMessage, 1;
     END;
     SELECT @oOwn = COUNT(*) FROM @vToken AS t WHERE t.IsHeld = 1 AND t.Grantee = @TaskExecutionId;
