@@ -62,8 +62,10 @@ function describeWhen(setup: StoreSetup): void {
       const worker = await startWorker(store, name);
       await worker.claimOne();
       await opened.advance(leaseMs);
+      expect((await store.sweep({ most: 10 })).expired).toBe(0);
       expect((await store.reclaimExpired({ most: 10 })).status).toBe("none");
       await opened.advance(1);
+      expect((await store.sweep({ most: 10 })).expired).toBe(1);
       expect((await store.reclaimExpired({ most: 10 })).status).toBe("reclaimed");
     },
   );

@@ -295,6 +295,26 @@ function describeDead(setup: StoreSetup): void {
     },
   );
 
+  exactTest("S0.7, K4: the same for an asker that holds a token already", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { limit: 2, leaseMs: 10_000 });
+    const { executionId } = await startWorker(store, name);
+    await startWorker(store, name);
+    await opened.advance(10_000);
+    expect(await store.acquireTokens({ executionId, want: 2 })).toMatchObject({
+      tokens: 1,
+      granted: 0,
+      deadHolders: 0,
+    });
+    await opened.advance(1);
+    expect(await store.acquireTokens({ executionId, want: 2 })).toMatchObject({
+      tokens: 2,
+      granted: 1,
+      deadHolders: 1,
+    });
+  });
+
   test("S0.7: who renews in time is never robbed", async () => {
     const opened = open();
     const { store } = opened;

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "@jest/globals";
+import { afterEach, describe, expect, test } from "@jest/globals";
 import type { TaskId } from "../../shared/core/ids";
 import type { EnqueueTasksInput, NewTask, StoreTransaction } from "../../shared/ports/task-store";
 import {
@@ -45,6 +45,9 @@ function input(name: string, tasks: Partial<NewTask>[] = [{}]): EnqueueTasksInpu
   };
 }
 
+/** What rolls back transactions that a failed test left open; else they would keep the next test waiting. */
+const leftOpen = new Set<() => void>();
+
 /** Opens a transaction, does `first` in it, and leaves it open until `finish`. */
 async function openTransaction<Result>(
   opened: TestStore,
@@ -61,6 +64,12 @@ async function openTransaction<Result>(
     await go.opened;
     if (isAbandoned) throw stop;
   });
+  const rollBack = (): void => {
+    isAbandoned = true;
+    go.open();
+  };
+  leftOpen.add(rollBack);
+  running.catch(() => undefined);
   await Promise.race([ready.opened, running]);
   return {
     result: only(results),
@@ -69,8 +78,7 @@ async function openTransaction<Result>(
       await running;
     },
     abandon: async () => {
-      isAbandoned = true;
-      go.open();
+      rollBack();
       await expect(running).rejects.toBe(stop);
     },
   };
@@ -279,6 +287,10 @@ function describeComplete(setup: StoreSetup): void {
 function describeOpen(setup: StoreSetup): void {
   const open = useStore(setup);
   const lockTest = testWith(setup, "row locks");
+  afterEach(() => {
+    for (const rollBack of leftOpen) rollBack();
+    leftOpen.clear();
+  });
 
   test("K7: its tasks are claimed by nobody, and nobody waits for it", async () => {
     const opened = open();

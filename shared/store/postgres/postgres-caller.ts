@@ -26,12 +26,16 @@ export interface PostgresOptions {
   onIdleError?: (error: Error) => void;
 }
 
+/** How long `close` waits for calls in flight. */
+const closeMs = 5_000;
+
 /** Calls of the core's functions over `pg`. One function call is one transaction and one round trip. */
 export class PostgresCaller implements ProcedureCaller {
   readonly dialect = "postgres";
   readonly #pool: Pool;
   readonly #options: PostgresOptions;
   readonly #texts = new Map<OperationName, string>();
+  readonly #inFlight = new Set<Promise<unknown>>();
 
   constructor(options: PostgresOptions) {
     this.#options = options;
@@ -97,10 +101,30 @@ export class PostgresCaller implements ProcedureCaller {
   }
 
   async close(): Promise<void> {
-    await this.#pool.end();
+    // Calls that still wait for a connection are in flight, too: the pool would forget them.
+    let timer: NodeJS.Timeout | undefined;
+    const patience = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, closeMs);
+    });
+    await Promise.race([Promise.allSettled([...this.#inFlight]), patience]);
+    clearTimeout(timer);
+    const ended = this.#pool.end();
+    // What hangs is not waited for: its own deadline ends it.
+    if (this.#inFlight.size === 0) await ended;
+    else ended.catch(() => undefined);
   }
 
   async #withClient<Result>(body: (client: PoolClient) => Promise<Result>): Promise<Result> {
+    const call = this.#lend(body);
+    this.#inFlight.add(call);
+    try {
+      return await call;
+    } finally {
+      this.#inFlight.delete(call);
+    }
+  }
+
+  async #lend<Result>(body: (client: PoolClient) => Promise<Result>): Promise<Result> {
     let sent: Sent = "not sent";
     let client: PoolClient | undefined;
     try {

@@ -72,14 +72,15 @@ BEGIN
     BEGIN TRANSACTION;
     IF @vDefinition IS NULL
     BEGIN
+      SELECT @vDefinition = d.TaskDefinitionId
+      FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- keeps the place of a missing name
+      WHERE d.Name = @vName;
       INSERT INTO Taskgate.TaskDefinition (Name, ConcurrencyLimit, CreatedAt)
       OUTPUT inserted.TaskDefinitionId INTO @vCreated (TaskDefinitionId)
       SELECT @vName, 0, @vNow
-      WHERE NOT EXISTS (
-        SELECT 1 FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- keeps the place of a missing name
-        WHERE d.Name = @vName);
+      WHERE NOT EXISTS (SELECT 1 FROM Taskgate.TaskDefinition AS d WHERE d.Name = @vName); -- own statement: lock, then look
       SELECT @vDefinition = c.TaskDefinitionId, @vStatus = N'created' FROM @vCreated AS c;
-      IF @vDefinition IS NULL -- somebody else was first
+      IF @vStatus IS NULL -- somebody else was first
         SELECT @vDefinition = d.TaskDefinitionId, @vBuild = d.Build, @vIsSame = CASE WHEN d.SettingsHash = @vHash THEN 1 ELSE 0 END
         FROM Taskgate.TaskDefinition AS d
         WHERE d.Name = @vName;

@@ -59,7 +59,7 @@ begin
 
   -- 1. The entries as arrays, with the first problem found. One that can't even be read is looked for only then.
   begin
-  select array_agg(x.payload order by x.n) as payloads, array_agg(x.kind order by x.n) as kinds, array_agg(x.priority::smallint order by x.n) as priorities,
+  select array_agg(x.payload order by x.n) as payloads, array_agg(x.kind order by x.n) as kinds, array_agg(x.priority order by x.n) as priorities,
          array_agg(x.group_key order by x.n) as group_keys, array_agg(x.is_global order by x.n) as globals, array_agg(x.run_at order by x.n) as run_ats,
          array_agg(x.dedupe_key order by x.n) as dedupe_keys, array_agg(x.dedupe_ms order by x.n) as dedupe_ms, array_agg(x.trace order by x.n) as traces,
          bool_or(x.group_key is not null) as has_groups, bool_or(x.dedupe_key is not null) as has_keys,
@@ -67,7 +67,8 @@ begin
     into v
     from (
       select r.n, r.payload, coalesce(r.kind, p_name) as kind, coalesce(r.priority, 100) as priority, r."group" as group_key, r."groupScope" = 'global' as is_global,
-             case when coalesce(r."runAt", v_now + r."runInMs" * interval '1 ms') > v_now then coalesce(r."runAt", v_now + r."runInMs" * interval '1 ms') end as run_at,
+             case when r."runInMs" not between 0 and 3153600000000 then null
+                  when coalesce(r."runAt", v_now + r."runInMs" * interval '1 ms') > v_now then coalesce(r."runAt", v_now + r."runInMs" * interval '1 ms') end as run_at,
              r."dedupeKey" as dedupe_key, r."dedupeMs" as dedupe_ms, r.trace,
              case
                when r.payload is not null and octet_length(r.payload) > 65536 then 'payload: expected at most 65536 bytes (' || octet_length(r.payload) || ')'
@@ -87,7 +88,9 @@ begin
   exception when data_exception then
     raise exception '%', _find_bad_entry(p_tasks) using errcode = 'TG422';
   end;
-  if v.problem is not null then raise exception '%', v.problem using errcode = 'TG422'; end if;
+  if v.problem is not null then
+    raise exception '%', v.problem using errcode = case when v.problem like '%: expected at most 65536 bytes%' then 'TG413' else 'TG422' end;
+  end if;
   v_ids := array(select nextval('task_sequence') from generate_series(1, cardinality(v.kinds)));
 
   -- 2. Keys: expired ones go, new ones are taken in key order; what could not be taken is a duplicate.
@@ -121,16 +124,16 @@ begin
       select u.* from unnest(v_ids, v.payloads, v.kinds, v.priorities, v.run_ats, v.dedupe_keys, v.traces, coalesce(v_is_new, array_fill(true, array[cardinality(v_ids)])))
                       as u(id, payload, kind, priority, run_at, dedupe_key, trace, is_new) where u.is_new),
     added as (insert into task (task_id, task_definition_id, kind, priority, created_at, dedupe_key, build, trace_parent, payload)
-              select n.id, d.task_definition_id, n.kind, n.priority, v_now, n.dedupe_key, p_build, n.trace, n.payload from new n),
+              select n.id, d.task_definition_id, n.kind, n.priority::smallint, v_now, n.dedupe_key, p_build, n.trace, n.payload from new n),
     opened as (insert into taskgate.ready (task_definition_id, priority, rank, task_id)
-               select d.task_definition_id, n.priority, 0, n.id from new n where n.run_at is null),
+               select d.task_definition_id, n.priority::smallint, 0, n.id from new n where n.run_at is null),
     later as (insert into scheduled (task_definition_id, run_at, task_id)
               select d.task_definition_id, n.run_at, n.id from new n where n.run_at is not null)
     select bool_or(n.run_at is null), ceil(extract(epoch from min(n.run_at) - v_now) * 1000)::bigint into ready, next_due_ms from new n;
   else
     select o_ready, o_next_due_ms into ready, next_due_ms
       from _enqueue_grouped(d.task_definition_id, d.group_slots, d.group_strict, p_build, p_joins_transaction, v_now,
-                            v_ids, v.payloads, v.kinds, v.priorities, v.group_keys, v.globals, v.run_ats, v.dedupe_keys, v.traces,
+                            v_ids, v.payloads, v.kinds, v.priorities::smallint[], v.group_keys, v.globals, v.run_ats, v.dedupe_keys, v.traces,
                             coalesce(v_is_new, array_fill(true, array[cardinality(v_ids)])));
   end if;
   ready := coalesce(ready, false);
