@@ -27,7 +27,10 @@ export default tseslint.config(
       "max-lines-per-function": ["error", { max: 70, skipBlankLines: true, skipComments: true }],
       "max-params": ["error", 3],
       "@typescript-eslint/consistent-type-imports": "error",
-      "@typescript-eslint/switch-exhaustiveness-check": ["error", { considerDefaultExhaustiveForUnions: true }],
+      "@typescript-eslint/switch-exhaustiveness-check": [
+        "error",
+        { considerDefaultExhaustiveForUnions: true },
+      ],
       "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true }],
       // Interfaces ask for promises where an implementation has nothing to wait for.
       "@typescript-eslint/require-await": "off",

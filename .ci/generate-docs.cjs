@@ -17,17 +17,26 @@ const pages = {
 function settings() {
   const { settingsTable } = require(join(root, "dist/shared/settings/settings.js"));
   const rows = settingsTable.map((entry) => {
-    const range = entry.min === undefined ? "" : `${entry.min}..${entry.max}${entry.unit ? ` ${entry.unit}` : ""}`;
-    const fallback = entry.default === null || entry.default === undefined ? "" : `\`${entry.default}\``;
+    const range =
+      entry.min === undefined
+        ? ""
+        : `${entry.min}..${entry.max}${entry.unit ? ` ${entry.unit}` : ""}`;
+    const fallback =
+      entry.default === null || entry.default === undefined ? "" : `\`${entry.default}\``;
     return `| \`${entry.name}\` | ${entry.type} | ${fallback} | ${range} | ${entry.sentence.replaceAll("|", "\\|")} |`;
   });
-  return ["| setting | type | default | range | meaning |", "| --- | --- | --- | --- | --- |", ...rows].join("\n");
+  return [
+    "| setting | type | default | range | meaning |",
+    "| --- | --- | --- | --- | --- |",
+    ...rows,
+  ].join("\n");
 }
 
 function errors() {
   const { errorCodes } = require(join(root, "dist/shared/core/errors.js"));
   const rows = Object.entries(errorCodes).map(([code, entry]) => {
-    const numbers = entry.sql === null ? "" : `504${String(entry.sql % 100).padStart(2, "0")}, TG${entry.sql}`;
+    const numbers =
+      entry.sql === null ? "" : `504${String(entry.sql % 100).padStart(2, "0")}, TG${entry.sql}`;
     return `| \`${code}\` | ${numbers} | ${entry.meaning} |`;
   });
   return ["| code | T-SQL, PostgreSQL | meaning |", "| --- | --- | --- |", ...rows].join("\n");
@@ -35,13 +44,19 @@ function errors() {
 
 function sql() {
   const folder = join(root, "shared/store/postgres/sql/functions");
-  const files = readdirSync(folder).filter((file) => file.endsWith(".sql") && !file.startsWith("_")).sort();
-  return files.map((file) => operation(file.replace(/\.sql$/, ""), readFileSync(join(folder, file), "utf8"))).join("\n\n");
+  const files = readdirSync(folder)
+    .filter((file) => file.endsWith(".sql") && !file.startsWith("_"))
+    .sort();
+  return files
+    .map((file) => operation(file.replace(/\.sql$/, ""), readFileSync(join(folder, file), "utf8")))
+    .join("\n\n");
 }
 
 /** One heading per operation, from the header of its PL/pgSQL file; the T-SQL twin has the same under mapped names. */
 function operation(name, text) {
-  const lines = text.split("\n").filter((line, index, all) => all.slice(0, index + 1).every((other) => other.startsWith("--")));
+  const lines = text
+    .split("\n")
+    .filter((line, index, all) => all.slice(0, index + 1).every((other) => other.startsWith("--")));
   const sections = [];
   for (const line of lines) {
     const label = /^-- ([A-Z][a-z]+):\s*(.*)$/.exec(line);
@@ -50,11 +65,18 @@ function operation(name, text) {
     else if (label) sections.push({ label: label[1], text: [label[2]] });
     else sections.at(-1)?.text.push(line.replace(/^--\s*/, ""));
   }
-  const pascal = name.split("_").map((word) => word[0].toUpperCase() + word.slice(1)).join("");
-  const shown = sections.filter((section) => !["Twin", "Plan"].includes(section.label) && section.text.join("") !== "-");
+  const pascal = name
+    .split("_")
+    .map((word) => word[0].toUpperCase() + word.slice(1))
+    .join("");
+  const shown = sections.filter(
+    (section) => !["Twin", "Plan"].includes(section.label) && section.text.join("") !== "-",
+  );
   const body = shown.map((section) => {
     const sentence = section.text.join(" ").replaceAll("<", "&lt;").replaceAll("|", "\\|");
-    return section.label === null ? `${sentence[0].toUpperCase()}${sentence.slice(1)}\n` : `- **${section.label}**: ${sentence}`;
+    return section.label === null
+      ? `${sentence[0].toUpperCase()}${sentence.slice(1)}\n`
+      : `- **${section.label}**: ${sentence}`;
   });
   return `### ${name}\n\n\`taskgate.${name}\` / \`Taskgate.${pascal}\`. ${body.join("\n")}`;
 }
@@ -64,8 +86,13 @@ function render(page) {
   const text = readFileSync(path, "utf8");
   const from = text.indexOf(begin);
   const until = text.indexOf(end);
-  if (from < 0 || until < 0) throw new Error(`${page}: the markers of the generated part are missing`);
-  return { path, text, fresh: `${text.slice(0, from + begin.length)}\n\n${pages[page]()}\n\n${text.slice(until)}` };
+  if (from < 0 || until < 0)
+    throw new Error(`${page}: the markers of the generated part are missing`);
+  return {
+    path,
+    text,
+    fresh: `${text.slice(0, from + begin.length)}\n\n${pages[page]()}\n\n${text.slice(until)}`,
+  };
 }
 
 const stale = [];

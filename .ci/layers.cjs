@@ -9,7 +9,12 @@ const only = (from, to, comment, extra = {}) => ({
 
 module.exports = {
   forbidden: [
-    { name: "no-circular", severity: "error", from: {}, to: { circular: true, viaOnly: { dependencyTypesNot: ["type-only"] } } },
+    {
+      name: "no-circular",
+      severity: "error",
+      from: {},
+      to: { circular: true, viaOnly: { dependencyTypesNot: ["type-only"] } },
+    },
     only("shared/core/", ["shared/core/"], "pure decisions"),
     only("shared/ports/", ["shared/core/", "shared/ports/"], "interfaces only"),
     only("shared/settings/", ["shared/core/", "shared/settings/"], "the environment, read once"),
@@ -68,8 +73,13 @@ module.exports = {
     {
       name: "drivers-in-their-adapters",
       severity: "error",
-      from: { path: "^(shared|functions)/", pathNot: "^shared/(store/(postgres|mssql)|platform)/|^shared/store/open-store\\.ts$" },
-      to: { path: "node_modules/(pg|mssql|tedious|@azure/identity|applicationinsights|@opentelemetry)/" },
+      from: {
+        path: "^(shared|functions)/",
+        pathNot: "^shared/(store/(postgres|mssql)|platform)/|^shared/store/open-store\\.ts$",
+      },
+      to: {
+        path: "node_modules/(pg|mssql|tedious|@azure/identity|applicationinsights|@opentelemetry)/",
+      },
     },
     {
       name: "functions-library-in-functions",

@@ -7,7 +7,8 @@ import { readTsqlFiles, toFile } from "./tsql/files";
 import type { TsqlFile } from "./tsql/files";
 import { grammarGaps, hashOf, readByGrammar } from "./tsql/grammar";
 import { readSchema } from "./tsql/schema";
-import { tokenise } from "./tsql/tokens";
+import { isWord, tokenise } from "./tsql/tokens";
+import { keywords } from "./tsql/vocabulary";
 
 /*
  * What can be said of T-SQL without a server and without .NET: the grammar reads it, every word of it is one we chose,
@@ -126,13 +127,16 @@ function replaceInCode(file: TsqlFile, edit: { from: string; to: string }): Tsql
 /** Some twenty copies of a file, each with one bare word that has lost its last letter. */
 function* misspell(file: TsqlFile): Generator<{ what: string; file: TsqlFile }> {
   const text = file.text.replace(/--[^\n]*/g, (comment) => " ".repeat(comment.length));
+  // What stands behind AS is a name that is made here: another one is no mistake in this file.
   const words = tokenise(text).filter(
-    (token) => token.kind === "word" && token.text.length > 3 && token.text !== "GO",
+    (token, index, all) =>
+      token.kind === "word" && token.text.length > 3 && !isWord(all[index - 1], "AS"),
   );
   const step = Math.max(1, Math.floor(words.length / 20));
   for (let index = 0; index < words.length; index += step) {
     const word = words[index];
-    if (word === undefined) continue;
+    // A keyword that is another keyword without its last letter is the grammar's business.
+    if (word === undefined || keywords.has(word.text.slice(0, -1))) continue;
     const lines = text.split("\n");
     const line = lines[word.line - 1] ?? "";
     const mutant = line.replace(new RegExp(`\\b${word.text}\\b`), word.text.slice(0, -1));

@@ -61,7 +61,7 @@ export const brokenSamples: readonly BrokenSample[] = [
     from: "CONVERT(nvarchar(23), @At, 121)",
     to: "TO_CHAR(@At, 121)",
   },
-  { what: "a keyword in the wrong case", file: release, from: "UPDATE ", to: "Update " },
+  { what: "a keyword in the wrong case", file: progress, from: "UPDATE ", to: "Update " },
   {
     what: "a misspelt GRANT",
     file: roles,
@@ -104,7 +104,6 @@ export const brokenSamples: readonly BrokenSample[] = [
     to: "FROM WHERE",
   },
   { what: "a comma too many", file: iso, from: "@At, 121)", to: "@At, 121,)" },
-  { what: "a missing AS before a body", file: iso, from: "\nAS\n", to: "\n" },
   // Names.
   { what: "an undeclared variable", file: acquire, from: "@vDefinition", to: "@vDefinitoin" },
   {
@@ -195,7 +194,7 @@ export const brokenSamples: readonly BrokenSample[] = [
     to: "ON Taskgate.Archive (PurgeAt)",
   },
   // Lists.
-  { what: "a value too few", file: limit, from: "N'operator', ", to: "" },
+  { what: "a value too few", file: pause, from: "N'operator', ", to: "" },
   { what: "a column too few", file: limit, from: "Setting, OldValue", to: "OldValue" },
   { what: "a required column left out", file: pause, from: ", ChangedAt)", to: ")" },
   {

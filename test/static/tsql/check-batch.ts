@@ -97,7 +97,7 @@ function ownNames(nodes: readonly Node[], tables: ReadonlyMap<string, Relation>)
       if (isWord(node, "AS") && isName(next)) names.add(next.text);
       // `AS a (D)` and OPENJSON's `WITH (Column type ..)`.
       const columns = list[index + 2];
-      if (isWord(node, "AS") && isName(next) && isGroup(columns)) {
+      if (isWord(node, "AS") && isName(next) && !isWord(next, "TABLE") && isGroup(columns)) {
         columns.nodes.filter(isName).forEach((name) => names.add(name.text));
       }
       if (isWord(node, "WITH") && isGroup(next) && isGroup(list[index - 1])) {

@@ -50,9 +50,7 @@ GRANT EXECUTE ON OBJECT::Taskgate.ResumeDefinition TO TaskgateOperator;
 GO
 GRANT EXECUTE ON OBJECT::Taskgate.CheckInvariants TO TaskgateOperator;
 GO
--- What the procedures use and ownership chaining isn't documented to cover: ranges of task ids, and their own list types.
-GRANT UPDATE ON OBJECT::Taskgate.TaskSequence TO TaskgateWorker, TaskgateOperator;
-GO
+-- The procedures declare variables of these types; ownership chaining isn't documented to cover that.
 GRANT EXECUTE ON TYPE::Taskgate.EndedTaskList TO TaskgateWorker, TaskgateOperator;
 GO
 GRANT EXECUTE ON TYPE::Taskgate.GroupedTaskList TO TaskgateWorker, TaskgateOperator;

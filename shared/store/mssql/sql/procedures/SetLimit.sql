@@ -19,7 +19,8 @@ BEGIN
   SET LOCK_TIMEOUT 2000;
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vName nvarchar(200), @vDefinition int,
-          @vLimit int, @vOverride int, @vOperation nvarchar(200), @vAnswer nvarchar(max), @vOld int, @vNew int, @vHeld int, @vSurplus int, @vReady bit;
+          @vLimit int, @vOverride int, @vOperation nvarchar(200), @vAnswer nvarchar(max),
+          @vOld int, @vNew int, @vHeld int, @vSurplus int, @vReady bit;
 
   IF @Limit NOT BETWEEN -1 AND 1000
   BEGIN

@@ -132,7 +132,8 @@ BEGIN
       WHERE e.OperationId = @OperationId;
       IF @vOther <> @vDefinition
       BEGIN
-        SET @vMessage = N'operation_id: belongs to an execution of another definition (' + LOWER(CONVERT(nchar(36), @OperationId)) + N')';
+        SET @vMessage = N'operation_id: belongs to an execution of another definition ('
+          + LOWER(CONVERT(nchar(36), @OperationId)) + N')';
         THROW 50409, @vMessage, 1;
       END;
       UPDATE e

@@ -25,11 +25,11 @@ declare
   v_json jsonb;
   v_attempts jsonb;
 begin
-  select coalesce(jsonb_agg(x.entry order by x.finished_at desc), '[]') into v_attempts from (
+  select coalesce(jsonb_agg(x.entry order by x.finished_at desc, x.fence desc), '[]') into v_attempts from (
     select jsonb_build_object('fence', p.fence::text, 'worker', e.worker, 'claimedAt', _iso(p.claimed_at), 'finishedAt', _iso(p.finished_at), 'durationMs', p.duration_ms,
-             'outcome', case p.outcome when 11 then 'failed' when 12 then 'cancelled' when 13 then 'lost' else 'continued' end, 'error', p.error) as entry, p.finished_at
+             'outcome', case p.outcome when 11 then 'failed' when 12 then 'cancelled' when 13 then 'lost' else 'continued' end, 'error', p.error) as entry, p.finished_at, p.fence
       from attempt p left join task_execution e on e.task_execution_id = p.task_execution_id
-     where p.task_id = p_task_id order by p.finished_at desc limit 50) x;
+     where p.task_id = p_task_id order by p.finished_at desc, p.fence desc limit 50) x;
   select x.*, f.name, e.worker into a from archive x join task_definition f on f.task_definition_id = x.task_definition_id
     left join task_execution e on e.task_execution_id = x.task_execution_id where x.task_id = p_task_id;
   if found then
@@ -54,7 +54,8 @@ begin
        where e.task_definition_id = x.task_definition_id and e.state in (1, 3) and e.inflight @> array[x.task_id] and u.id = x.task_id limit 1) c on true
    where x.task_id = p_task_id;
   if not found then
-    status := case when jsonb_array_length(v_attempts) > 0 then 'moving' else 'unknown' end; return;
+    -- It may have ended between the two reads.
+    status := case when exists (select 1 from archive x where x.task_id = p_task_id) then 'moving' else 'unknown' end; return;
   end if;
   select x.*, coalesce(x.concurrency_limit_override, x.concurrency_limit) as task_limit into d from task_definition x where x.task_definition_id = t.task_definition_id;
   v_json := jsonb_build_object('task', p_task_id::text, 'definition', d.name, 'kind', t.kind, 'priority', t.priority, 'createdAt', _iso(t.created_at),

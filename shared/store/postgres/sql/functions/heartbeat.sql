@@ -20,7 +20,7 @@ begin
   status := 'done';
   with asked as materialized (
     select (j.value ->> 'execution')::bigint as id,
-           array(select s.value::bigint from json_array_elements_text(coalesce(j.value -> 'started', '[]'::json)) s(value)) as started
+           array(select s.value::bigint from json_array_elements_text(case when json_typeof(j.value -> 'started') = 'array' then j.value -> 'started' else '[]'::json end) s(value)) as started
       from json_array_elements(p_executions::json) j(value)),
   held as materialized (
     select e.task_execution_id as id from task_execution e where e.task_execution_id = any (array(select a.id from asked a)) and e.state = 1
