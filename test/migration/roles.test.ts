@@ -141,7 +141,7 @@ async function doAllWork(store: TaskStore, name: string): Promise<Record<string,
   note("finishExecution", await store.finishExecution({ executionId }));
   note("promoteScheduled", await store.promoteScheduled({ name, most: 10 }));
   note("reclaimExpired", await store.reclaimExpired({ most: 10 }));
-  note("sweep", await store.sweep({ most: 10 }));
+  note("sweep", { status: String((await store.sweep({ most: 10 })).expired) });
   note("listDefinitions", {
     status: String((await store.listDefinitions({})).definitions.length > 0),
   });

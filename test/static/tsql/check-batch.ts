@@ -27,7 +27,7 @@ import {
 /** Everything that the closed vocabulary and the names have against one file. */
 export function checkFile(file: TsqlFile, schema: Schema): Fault[] {
   const given = new Set(
-    [...(/^-- In:.*(?:\n--  .*)*/m.exec(file.text)?.[0] ?? "").matchAll(/@\w+/g)].map(String),
+    [...(/^-- In:.*(?:\n-- {2}.*)*/m.exec(file.text)?.[0] ?? "").matchAll(/@\w+/g)].map(String),
   );
   return file.batches.flatMap((batch) => checkBatch(batch, schema, given));
 }

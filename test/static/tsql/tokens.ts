@@ -10,6 +10,9 @@ export interface Token {
   readonly line: number;
 }
 
+/** A token of one kind. */
+export type Of<Kind extends TokenKind> = Token & { readonly kind: Kind };
+
 /** Parentheses and what stands between them, or one token. */
 export type Node = Token | Group;
 
@@ -97,17 +100,20 @@ export function toTree(tokens: readonly Token[]): Node[] {
 }
 
 /** Is it this word, in capitals as keywords are written? */
-export function isWord(node: Node | undefined, ...words: readonly string[]): node is Token {
+export function isWord(node: Node | undefined, ...words: readonly string[]): node is Of<"word"> {
   return node?.kind === "word" && words.includes(node.text);
 }
 
 /** Is it this sign? */
-export function isSymbol(node: Node | undefined, ...signs: readonly string[]): node is Token {
+export function isSymbol(
+  node: Node | undefined,
+  ...signs: readonly string[]
+): node is Of<"symbol"> {
   return node?.kind === "symbol" && signs.includes(node.text);
 }
 
 /** Is it a name: a bare word or one in brackets? */
-export function isName(node: Node | undefined): node is Token {
+export function isName(node: Node | undefined): node is Of<"word" | "quoted"> {
   return node?.kind === "word" || node?.kind === "quoted";
 }
 

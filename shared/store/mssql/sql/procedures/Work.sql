@@ -12,7 +12,8 @@
 --           null: all of the same length, in claim order
 --         Started: the first so many count as started; the rest is spare until reported
 --         LastPriority, LastRank: of the last task claimed
---         RefusedTaskIds: completions that changed nothing, joined by commas, or null; LeaseMs: how long from now
+--         RefusedTaskIds: completions that changed nothing, joined by commas, or null; LeaseMs: how long from now, null: nothing
+--           was renewed
 --         Surplus: tokens held by all above the limit: call ReleaseSurplus when some are idle
 --         NextDueMs bigint: until the next scheduled task, when fewer were claimed than wanted
 --         Woken: JSON array of other definitions that got ready tasks, or null
@@ -111,7 +112,6 @@ BEGIN
           WHERE r.TaskDefinitionId = @vDefinition)))
       BEGIN
         SET @vStatus = CASE @vPaused WHEN 1 THEN N'paused' ELSE N'none' END;
-        SET @vAnswerLeaseMs = @vLeaseMs;
         SET @vAsksNextDue = 1;
         SET @vIsIdle = 1;
       END;

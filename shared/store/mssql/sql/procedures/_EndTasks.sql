@@ -69,6 +69,15 @@ BEGIN
   CROSS APPLY (SELECT CASE e.Outcome WHEN 11 THEN d.DeadMs ELSE d.DoneMs END AS Ms) AS r
   WHERE e.Outcome <> 10 OR d.DoneMs > 0
   OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+  -- Kept nowhere: its earlier attempts go, too.
+  IF EXISTS (SELECT 1 FROM @vRetention AS d WHERE d.DoneMs = 0)
+    DELETE p
+    FROM @Ended AS e
+    INNER JOIN Taskgate.Task AS t ON t.TaskId = e.TaskId
+    INNER JOIN @vRetention AS d ON d.TaskDefinitionId = t.TaskDefinitionId
+    INNER JOIN Taskgate.Attempt AS p WITH (ROWLOCK, UPDLOCK, FORCESEEK) ON p.TaskId = e.TaskId -- these tasks' own rows
+    WHERE e.Outcome = 10 AND d.DoneMs = 0
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
   DELETE t
   OUTPUT deleted.TaskId, deleted.TaskDefinitionId, deleted.GroupId, deleted.DedupeKey
   INTO @vGone (TaskId, TaskDefinitionId, GroupId, DedupeKey)

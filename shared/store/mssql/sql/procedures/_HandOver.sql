@@ -1,7 +1,7 @@
 -- Taskgate._HandOver: tasks that leave their groups give their slots to the next waiting ones, in order.
 -- In:     @Leaving Taskgate.GroupedTaskList: entries without a group are passed over
 -- Out:    @oWoken: JSON array of ids of definitions that got ready tasks, '[]' when none did
--- Raises: -
+-- Raises: 50499 a group's row is missing
 -- Locks:  TaskGroup ascending, then its slots and waiters. Joins the caller's transaction
 -- Isolation: whoever changes a group's slots or waiters holds its row first, so the statements after the lock see all that the
 --         last holder committed; of two callers that end tasks of one group the second waits, then counts the first one's slots
@@ -13,7 +13,7 @@ AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-  DECLARE @vGroupId int, @vSlots smallint, @vPaused bit, @vFree int;
+  DECLARE @vGroupId int, @vSlots smallint, @vPaused bit, @vFree int, @vMessage nvarchar(2048);
   DECLARE @vChosen TABLE (
     Priority smallint NOT NULL, Rank bigint NOT NULL, TaskId bigint NOT NULL, TaskDefinitionId int NOT NULL,
     PRIMARY KEY CLUSTERED (Priority, Rank, TaskId));
@@ -22,10 +22,14 @@ BEGIN
   SELECT @vGroupId = MIN(l.GroupId) FROM @Leaving AS l WHERE l.GroupId IS NOT NULL;
   WHILE @vGroupId IS NOT NULL
   BEGIN
-    SET @vSlots = 0;
     SELECT @vSlots = g.Slots, @vPaused = g.Paused
     FROM Taskgate.TaskGroup AS g WITH (ROWLOCK, UPDLOCK) -- lock, then look: kept to the end
     WHERE g.GroupId = @vGroupId;
+    IF @@ROWCOUNT = 0
+    BEGIN
+      SET @vMessage = N'group_id: a task names a group that is gone (' + CONVERT(nvarchar(11), @vGroupId) + N')';
+      THROW 50499, @vMessage, 1;
+    END;
     DELETE s
     FROM Taskgate.GroupSlot AS s WITH (ROWLOCK, UPDLOCK, FORCESEEK) -- the group's few rows as they are now
     WHERE s.GroupId = @vGroupId
@@ -55,8 +59,11 @@ BEGIN
           AND NOT EXISTS (SELECT 1 FROM Taskgate.GroupSlot AS s WHERE s.GroupId = @vGroupId AND s.Slot = n.N)) AS f
       INNER JOIN (
         SELECT x.TaskId, ROW_NUMBER() OVER (ORDER BY x.Priority, x.Rank, x.TaskId) AS K FROM @vChosen AS x) AS c ON c.K = f.K;
-      INSERT INTO Taskgate.Ready (TaskDefinitionId, Priority, Rank, TaskId)
-      SELECT c.TaskDefinitionId, c.Priority, c.Rank, c.TaskId FROM @vChosen AS c;
+      INSERT INTO Taskgate.Ready (TaskDefinitionId, Priority, Rank, TaskId, IsSolo)
+      SELECT c.TaskDefinitionId, c.Priority, c.Rank, c.TaskId, CASE WHEN t.LostCount >= 2 THEN 1 ELSE 0 END
+      FROM @vChosen AS c
+      INNER JOIN Taskgate.Task AS t ON t.TaskId = c.TaskId
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
       INSERT INTO @vWoken (TaskDefinitionId)
       SELECT DISTINCT c.TaskDefinitionId FROM @vChosen AS c
       WHERE NOT EXISTS (SELECT 1 FROM @vWoken AS w WHERE w.TaskDefinitionId = c.TaskDefinitionId);
