@@ -10,7 +10,7 @@ import {
 } from "@azure/storage-queue";
 import type { CoreRegistry, LogLevel, RegisteredFunction } from "./core-api";
 import type { QueueSettings } from "./host-json";
-import { triggerOf, type Invoker } from "./invoke";
+import { type Invoker } from "./invoke";
 import type { Listener } from "./listener";
 import { decodeMessage, queueTriggerMetadata } from "./queue-message";
 
@@ -247,11 +247,6 @@ class StorageQueueListener implements QueueListener {
   #write(level: LogLevel, message: string): void {
     this.#options.registry.write({ level, category: "system", message });
   }
-}
-
-/** Whether a function's trigger is a storage queue. */
-function isQueueTrigger(target: RegisteredFunction): boolean {
-  return triggerOf(target).binding.type.toLowerCase() === "queuetrigger";
 }
 
 /** The pause after a number of empty looks: 100 ms, then growing at random up to the maximum. */

@@ -1,0 +1,151 @@
+import { execFile } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { ensureBuilt, root } from "./built-app";
+
+/*
+ * The compiled app, loaded in a process of its own as Azure's worker loads it: what it registers is written out here,
+ * because a trigger that is missing or named otherwise shows on Azure only as silence.
+ */
+const entry = join(root, "dist/functions/index.js");
+const program = join(__dirname, "fixtures/recording-host.cjs");
+const coldMsMax = 1_500;
+
+interface Binding {
+  readonly type: string;
+  readonly direction: string;
+  readonly [member: string]: unknown;
+}
+
+interface Report {
+  readonly functions: readonly { name: string; bindings: Record<string, Binding> }[];
+  readonly hooks: readonly string[];
+  readonly tookMs: number;
+  readonly files: readonly string[];
+  readonly handles: readonly string[];
+}
+
+/** `environment` is all that the process sees: no setting of this machine. */
+async function load(file: string): Promise<Report> {
+  const { stdout } = await promisify(execFile)(process.execPath, [program, file], {
+    env: { PATH: process.env["PATH"] ?? "" },
+    maxBuffer: 16 * 1024 * 1024,
+  });
+  return JSON.parse(stdout) as Report;
+}
+
+let report: Report;
+
+beforeAll(async () => {
+  ensureBuilt();
+  report = await load(entry);
+}, 180_000);
+
+/** The trigger of a function in one line. */
+function describeTrigger(bindings: Record<string, Binding>): string {
+  const triggers = Object.values(bindings).filter((binding) => binding.type.endsWith("Trigger"));
+  return triggers
+    .map((trigger) => {
+      if (trigger.type === "queueTrigger")
+        return `queue ${String(trigger["queueName"])} on ${String(trigger["connection"])}`;
+      if (trigger.type === "timerTrigger") return `timer ${String(trigger["schedule"])}`;
+      const methods = trigger["methods"] as string[];
+      return `${methods.join(",")} ${String(trigger["route"])} (${String(trigger["authLevel"])})`;
+    })
+    .join(" and ");
+}
+
+describe("the compiled app", () => {
+  test("registers exactly these functions", () => {
+    const found = Object.fromEntries(
+      report.functions.map(({ name, bindings }) => [name, describeTrigger(bindings)]),
+    );
+    expect(found).toEqual({
+      run: "queue taskgate-hints on AzureWebJobsStorage",
+      ingest: "queue taskgate-ingest on AzureWebJobsStorage",
+      sweep: "timer %TASKGATE_SWEEP_SCHEDULE%",
+      "api-status": "GET status (function)",
+      "api-definitions": "GET definitions (function)",
+      "api-definition": "GET definitions/{name} (function)",
+      "api-limit": "PUT definitions/{name}/limit (function)",
+      "api-pause": "POST definitions/{name}/pause (function)",
+      "api-resume": "POST definitions/{name}/resume (function)",
+      "api-tasks": "GET definitions/{name}/tasks (function)",
+      "api-enqueue": "POST definitions/{name}/tasks (function)",
+      "api-executions": "GET executions (function)",
+      "api-task": "GET tasks/{id} (function)",
+      dashboard: "GET dashboard/{file?} (anonymous)",
+      "sample-results": "GET sample/results (function)",
+    });
+    expect(report.functions).toHaveLength(Object.keys(found).length);
+  });
+
+  test("has the hooks for traces and for the end of the process, and no other", () => {
+    expect([...report.hooks].sort()).toEqual(["appTerminate", "preInvocation"]);
+  });
+
+  test("only what holds no data is open to everybody", () => {
+    const open = report.functions.filter(({ bindings }) =>
+      Object.values(bindings).some((binding) => binding["authLevel"] === "anonymous"),
+    );
+    expect(open.map(({ name }) => name)).toEqual(["dashboard"]);
+  });
+
+  test("loads no driver, no telemetry and no storage client, and starts nothing", () => {
+    const packages = new Set(
+      report.files.map(
+        (file) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(file.replaceAll("\\", "/"))?.[1],
+      ),
+    );
+    packages.delete(undefined);
+    expect([...packages].sort()).toEqual(expectedPackages);
+    expect(
+      report.files.filter((file) => /[\\/]store[\\/](postgres|mssql)[\\/]/.test(file)),
+    ).toEqual([]);
+    expect(
+      report.files.filter(
+        (file) => /[\\/]shared[\\/](local|cli)[\\/]/.test(file) && !file.endsWith("sample.js"),
+      ),
+    ).toEqual([]);
+    expect(report.handles).toEqual([]);
+  });
+
+  test(`loads in at most ${String(coldMsMax)} ms (250 ms is the aim on an idle machine)`, async () => {
+    const times = [report.tookMs];
+    for (let round = 0; round < 2; round += 1) times.push((await load(entry)).tookMs);
+    const best = Math.min(...times);
+    process.stdout.write(
+      `cold load of dist/functions/index.js: ${best.toFixed(0)} ms, ${String(report.files.length)} files\n`,
+    );
+    expect(best).toBeLessThanOrEqual(coldMsMax);
+  });
+});
+
+/** The library alone, with what it needs by itself. */
+const expectedPackages = ["@azure/functions", "@azure/functions-extensions-base", "cookie"];
+
+describe("what would go wrong", () => {
+  const folder = mkdtempSync(join(tmpdir(), "taskgate-load-"));
+  afterAll(() => {
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  test("a throw at load ends the process with its reason", async () => {
+    const file = join(folder, "throws.js");
+    writeFileSync(file, "throw new Error('at load');");
+    await expect(load(file)).rejects.toThrow("at load");
+  });
+
+  test("a function more is seen", async () => {
+    const file = join(folder, "more.js");
+    writeFileSync(
+      file,
+      `require(${JSON.stringify(entry)}); require(${JSON.stringify(join(root, "node_modules/@azure/functions"))}).app.timer("more", { schedule: "0 * * * * *", handler: () => undefined });`,
+    );
+    const { functions } = await load(file);
+    expect(functions.map(({ name }) => name)).toContain("more");
+  });
+});
