@@ -1,6 +1,5 @@
+import { randomUUID } from "node:crypto";
 import { databaseUrl, withClient } from "../support/test-postgres";
-
-let databases = 0;
 
 /** A database of the test server with nothing in it. */
 export async function createEmptyDatabase(): Promise<{ url: string; drop(): Promise<void> }> {
@@ -8,7 +7,7 @@ export async function createEmptyDatabase(): Promise<{ url: string; drop(): Prom
   if (server === undefined) {
     throw new Error("TASKGATE_TEST_POSTGRES is not set: run through test/jest.config.cjs");
   }
-  const name = `empty_${String(process.pid)}_${String((databases += 1))}`;
+  const name = `empty_${randomUUID().replaceAll("-", "")}`;
   const onServer = (statement: string): Promise<void> =>
     withClient(server, async (client) => {
       await client.query(statement);

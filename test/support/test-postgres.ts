@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { Client } from "pg";
 import { startEmbeddedPostgres } from "../../shared/local/embedded-postgres";
 import { migrateStore } from "../../shared/store/open-store";
@@ -33,14 +34,12 @@ export function databaseUrl(url: string, database: string): string {
   return changed.toString();
 }
 
-let databases = 0;
-
 /** Clones the template. Keeps nothing: `drop` it in afterAll, or leave it to the server's end when a test failed. */
 export async function createTestDatabase(): Promise<{ url: string; drop(): Promise<void> }> {
   const server = process.env["TASKGATE_TEST_POSTGRES"];
   if (server === undefined)
     throw new Error("TASKGATE_TEST_POSTGRES is not set: run through test/jest.config.cjs");
-  const name = `test_${String(process.pid)}_${String((databases += 1))}`;
+  const name = `test_${randomUUID().replaceAll("-", "")}`;
   // A template can be cloned by one at a time: try again while another file does.
   for (let attempt = 1; ; attempt += 1) {
     try {

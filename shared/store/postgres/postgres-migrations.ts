@@ -78,18 +78,40 @@ function target(client: Client, schema: string): MigrationTarget {
   };
 }
 
+/** `create or replace` refuses to change the columns of an answer or a view. */
+const cannotReplace = new Set(["42P13", "42P16"]);
+
+/**
+ * Logic is replaced in place where it can be: who is calling keeps a function that exists. Only when an answer changed
+ * its columns is all of it dropped and made again; callers may then fail once and repeat.
+ */
 async function apply(
   client: Client,
   schema: string,
   script: Script & { isLogic: boolean },
 ): Promise<void> {
   try {
+    await applyOnce(client, { schema, script, dropsFirst: false });
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? String(error.code) : "";
+    if (!script.isLogic || !cannotReplace.has(code)) throw error;
+    await applyOnce(client, { schema, script, dropsFirst: true });
+  }
+}
+
+async function applyOnce(
+  client: Client,
+  plan: { schema: string; script: Script & { isLogic: boolean }; dropsFirst: boolean },
+): Promise<void> {
+  const { schema, script } = plan;
+  try {
     await client.query("begin");
     // Bodies may name functions that come later in the script.
     await client.query("set local check_function_bodies = off");
     await client.query("set local client_min_messages = warning");
-    if (script.isLogic) await dropLogic(client, schema);
+    if (plan.dropsFirst) await dropLogic(client, schema, "all");
     await client.query(inSchema(script.text, schema));
+    if (script.isLogic) await dropLogic(client, schema, "left over");
     await client.query(
       `insert into ${schema}.schema_version (version, name, checksum, client_version_min, applied_at)
        values ($1, $2, $3, $4, clock_timestamp())
@@ -103,12 +125,17 @@ async function apply(
   }
 }
 
-/** `create or replace` can't change the columns of an answer. */
-async function dropLogic(client: Client, schema: string): Promise<void> {
-  await client.query(`drop view if exists ${schema}.v_execution_log`);
+/** `left over`: functions that this transaction didn't write, because their file is gone or their parameters changed. */
+async function dropLogic(
+  client: Client,
+  schema: string,
+  which: "all" | "left over",
+): Promise<void> {
+  if (which === "all") await client.query(`drop view if exists ${schema}.v_execution_log`);
   const functions = await client.query<{ signature: string }>(
-    "select oid::regprocedure::text as signature from pg_proc where pronamespace = $1::regnamespace",
-    [schema],
+    `select oid::regprocedure::text as signature from pg_proc
+      where pronamespace = $1::regnamespace and ($2 or xmin::text <> pg_current_xact_id()::xid::text)`,
+    [schema, which === "all"],
   );
   for (const row of functions.rows) await client.query(`drop function ${row.signature}`);
 }

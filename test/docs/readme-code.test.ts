@@ -1,0 +1,209 @@
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, relative } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { QueueServiceClient } from "@azure/storage-queue";
+import ts from "typescript";
+import { startAzurite } from "../../shared/local/azurite";
+import type { Azurite } from "../../shared/local/azurite";
+import { nodeTimers } from "../../shared/platform/node-timers";
+import { realClock, realRandom, sleep } from "../../shared/platform/real-clock";
+import type { TaskStore } from "../../shared/ports/task-store";
+import { noTelemetry } from "../../shared/ports/telemetry";
+import { openStore } from "../../shared/store/open-store";
+import { TaskClient } from "../../shared/worker/client";
+import type { AnyTaskKind } from "../../shared/worker/define-task";
+import type { WorkerEnvironment } from "../../shared/worker/environment";
+import { Heartbeat } from "../../shared/worker/heartbeat";
+import { createRegistry } from "../../shared/worker/registry";
+import { runWorker } from "../../shared/worker/run-worker";
+import { ensureBuilt } from "../functions/built-app";
+import { HostProcess } from "../local/fixtures/run-host";
+import { define, factsOf, startWorker } from "../support/builders";
+import { createTestDatabase } from "../support/test-postgres";
+import { readmeBlock, root } from "./markdown";
+
+/*
+ * Goal: what the README says to paste works as pasted. Both blocks are written to files unchanged, where the README
+ * puts them, and run: the task by a worker on PostgreSQL, the queue function by the local Functions host on Azurite.
+ */
+const folder = mkdtempSync(join(tmpdir(), "taskgate-readme-"));
+let store: TaskStore;
+let database: { url: string; drop(): Promise<void> };
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  store = openStore({ url: database.url, connectionsMax: 4, random: realRandom, sleep });
+});
+
+afterAll(async () => {
+  await store.close();
+  await database.drop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function environmentOf(): WorkerEnvironment {
+  const quiet = (): void => undefined;
+  return {
+    store,
+    clock: realClock,
+    timers: nodeTimers,
+    random: realRandom,
+    telemetry: noTelemetry,
+    logger: { debug: quiet, info: quiet, warn: quiet, error: quiet },
+    wakeUp: { hint: () => Promise.resolve() },
+    workerName: "readme",
+    build: 1,
+  };
+}
+
+describe("the README's task", () => {
+  test("runs as pasted", async () => {
+    const app = join(folder, "sources");
+    mkdirSync(join(app, "functions/tasks"), { recursive: true });
+    symlinkSync(join(root, "shared"), join(app, "shared"));
+    const file = join(app, "functions/tasks/greet.ts");
+    writeFileSync(file, readmeBlock("task").text);
+    const { greet } = (await import(file)) as { greet: AnyTaskKind };
+    const environment = environmentOf();
+    const registry = createRegistry([greet]);
+    const client = new TaskClient(environment, registry);
+
+    const enqueued = await client.enqueue(
+      ["Ada", "Bob", "Ada"].map((name) => ({ task: greet, payload: { name } })),
+    );
+    await runWorker(
+      {
+        environment,
+        registry,
+        heartbeat: new Heartbeat(environment),
+        concurrencyPerWorker: 8,
+        idleReads: 1,
+        idlePauseMs: 5,
+      },
+      "greet",
+      {
+        deadlineMs: realClock.monotonicMs() + 20_000,
+        marginMs: 100,
+        signal: new AbortController().signal,
+      },
+    );
+
+    const facts = await Promise.all(enqueued.map(({ taskId }) => factsOf(store, taskId)));
+    expect(
+      facts.map(({ state, result }) => [state, JSON.parse(result ?? "null") as unknown]),
+    ).toEqual([
+      ["done", { text: "Hello Ada" }],
+      ["done", { text: "Hello Bob" }],
+      ["done", { text: "Hello Ada" }],
+    ]);
+    const { definitions } = await store.listDefinitions({ name: "greet" });
+    expect(definitions).toMatchObject([{ limit: 2, maxAttempts: 3, limitSource: "code" }]);
+  });
+});
+
+describe("the README's limit around any function", () => {
+  let azurite: Azurite;
+  let host: HostProcess;
+
+  beforeAll(async () => {
+    azurite = await startAzurite();
+    host = new HostProcess({
+      app: relative(join(__dirname, "../local/fixtures"), makeApp()),
+      env: {
+        AzureWebJobsStorage: azurite.connectionString,
+        TASKGATE_DATABASE_URL: database.url,
+        TASKGATE_LOG_LEVEL: "error",
+      },
+    });
+    await host.of("ready");
+  }, 180_000);
+
+  afterAll(async () => {
+    await host.stop();
+    await azurite.stop();
+  });
+
+  /** Puts a message into the queue that the block listens to. */
+  async function send(message: object): Promise<void> {
+    const queue = QueueServiceClient.fromConnectionString(azurite.connectionString).getQueueClient(
+      "notifications",
+    );
+    await queue.createIfNotExists();
+    await queue.sendMessage(Buffer.from(JSON.stringify(message)).toString("base64"));
+  }
+
+  /** How often the function has ended well. */
+  const ended = (): number =>
+    host.reports.filter(
+      (report) => report.kind === "log" && report.text.startsWith("Executed 'notify' (Succeeded"),
+    ).length;
+
+  const messages = (): unknown[] =>
+    host.reports.flatMap((report) =>
+      report.kind === "event" && report.event === "called" ? [report["message"]] : [],
+    );
+
+  async function until(what: () => boolean): Promise<void> {
+    for (let tries = 0; tries < 1_200; tries += 1) {
+      if (what()) return;
+      await wait(25);
+    }
+    throw new Error(`not seen: ${JSON.stringify(host.reports)}`);
+  }
+
+  test("a message reaches the body", async () => {
+    await send({ order: 1 });
+    await until(() => ended() === 1);
+    expect(messages()).toEqual([{ order: 1 }]);
+  }, 60_000);
+
+  test("while all tokens are held the message is given back, and the body runs later", async () => {
+    await define(store, { limit: 4, leaseMs: 4_000 }, "partner-api").catch(() => undefined);
+    const holder = await startWorker(store, "partner-api", { want: 4, build: 0 });
+    expect(holder.answer.tokens).toBe(4);
+
+    await send({ order: 2 });
+    await until(() => ended() === 2);
+    expect(messages()).toEqual([{ order: 1 }]);
+    await holder.finish();
+
+    await until(() => ended() === 3);
+    expect(messages()).toEqual([{ order: 1 }, { order: 2 }]);
+    const { definitions } = await store.listDefinitions({ name: "partner-api" });
+    expect(definitions).toMatchObject([{ limit: 4, held: 0 }]);
+  }, 120_000);
+
+  test("the message was never counted as failed", () => {
+    const failed = host.reports.filter(
+      (report) => report.kind === "log" && /\(Failed|poison/.test(report.text),
+    );
+    expect(failed).toEqual([]);
+  });
+});
+
+/** A function app whose one function is the block, beside the compiled product. */
+function makeApp(): string {
+  ensureBuilt();
+  const app = join(folder, "app");
+  const functions = join(app, "dist/functions");
+  mkdirSync(functions, { recursive: true });
+  symlinkSync(join(root, "node_modules"), join(app, "node_modules"));
+  symlinkSync(join(root, "dist/functions/with-tokens.js"), join(functions, "with-tokens.js"));
+  writeFileSync(join(app, "package.json"), JSON.stringify({ main: "dist/functions/app.js" }));
+  const queues = { maxPollingInterval: "00:00:00.100", messageEncoding: "base64" };
+  writeFileSync(join(app, "host.json"), JSON.stringify({ version: "2.0", extensions: { queues } }));
+  const { outputText } = ts.transpileModule(readmeBlock("with-tokens").text, {
+    compilerOptions: { module: ts.ModuleKind.CommonJS, target: ts.ScriptTarget.ES2023 },
+  });
+  writeFileSync(join(functions, "notify.js"), outputText);
+  const runtime = join(root, "dist/functions/runtime.js");
+  writeFileSync(
+    join(functions, "app.js"),
+    `globalThis.callPartner = async (message) => void process.send({ kind: "event", event: "called", message });
+     require("./notify.js");
+     require("@azure/functions").app.hook.appTerminate(require(${JSON.stringify(runtime)}).endRuntime);`,
+  );
+  return app;
+}
