@@ -109,9 +109,9 @@ async function applyOnce(
     // Bodies may name functions that come later in the script.
     await client.query("set local check_function_bodies = off");
     await client.query("set local client_min_messages = warning");
-    if (plan.dropsFirst) await dropLogic(client, schema, "all");
+    if (plan.dropsFirst) await dropLogic(client, schema);
     await client.query(inSchema(script.text, schema));
-    if (script.isLogic) await dropLogic(client, schema, "left over");
+    if (script.isLogic) await dropLeftOver(client, schema, script.text);
     await client.query(
       `insert into ${schema}.schema_version (version, name, checksum, client_version_min, applied_at)
        values ($1, $2, $3, $4, clock_timestamp())
@@ -125,17 +125,26 @@ async function applyOnce(
   }
 }
 
-/** `left over`: functions that this transaction didn't write, because their file is gone or their parameters changed. */
-async function dropLogic(
-  client: Client,
-  schema: string,
-  which: "all" | "left over",
-): Promise<void> {
-  if (which === "all") await client.query(`drop view if exists ${schema}.v_execution_log`);
+/** Functions that the script no longer has, and those whose parameters changed: the new one stands beside them. */
+async function dropLeftOver(client: Client, schema: string, text: string): Promise<void> {
+  const names = [...text.matchAll(/create or replace function taskgate\.(\w+)/g)].map(
+    (match) => match[1],
+  );
   const functions = await client.query<{ signature: string }>(
-    `select oid::regprocedure::text as signature from pg_proc
-      where pronamespace = $1::regnamespace and ($2 or xmin::text <> pg_current_xact_id()::xid::text)`,
-    [schema, which === "all"],
+    `select p.oid::regprocedure::text as signature from pg_proc p
+      where p.pronamespace = $1::regnamespace
+        and (p.proname <> all ($2::text[])
+             or exists (select 1 from pg_proc n where n.pronamespace = p.pronamespace and n.proname = p.proname and n.oid > p.oid))`,
+    [schema, names],
+  );
+  for (const row of functions.rows) await client.query(`drop function ${row.signature}`);
+}
+
+async function dropLogic(client: Client, schema: string): Promise<void> {
+  await client.query(`drop view if exists ${schema}.v_execution_log`);
+  const functions = await client.query<{ signature: string }>(
+    "select oid::regprocedure::text as signature from pg_proc where pronamespace = $1::regnamespace",
+    [schema],
   );
   for (const row of functions.rows) await client.query(`drop function ${row.signature}`);
 }
