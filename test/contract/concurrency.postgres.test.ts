@@ -64,7 +64,7 @@ function atOnce<Result>(
 }
 
 describe("claims by many at once", () => {
-  test("J1, S2.1: 32 connections drain 10,000 tasks, each once", async () => {
+  test("J1, S2.1, S2.12, S3.2: 32 connections drain 10,000 tasks, each once", async () => {
     const stores = Array.from({ length: 4 }, () => scene.openStore(8));
     const name = await define(at(stores, 0), { limit: 1_000, spareMax: 1 });
     const ids = await enqueue(at(stores, 0), name, 10_000);
@@ -143,7 +143,7 @@ describe("claims by many at once", () => {
     expect(idsOf(await within(500, second.claim(4)))).toEqual(ids);
   });
 
-  test("S2.4: with n rows locked, the next ones are taken at once; all locked is an empty answer", async () => {
+  test("S2.4, S2.5: with n rows locked, the next ones are taken at once; all locked is an empty answer", async () => {
     const store = scene.openStore(2);
     const name = await define(store, { limit: 10 });
     const ids = await enqueue(store, name, 5);

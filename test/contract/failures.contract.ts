@@ -538,21 +538,24 @@ function describeLog(setup: StoreSetup): void {
     },
   );
 
-  logTest("S3.5: the entry is there while the task runs; a spare claim says claimed", async () => {
-    const opened = open();
-    const { store } = opened;
-    const name = await define(store, { limit: 1, spareMax: 1 });
-    const ids = await enqueue(store, name, 2);
-    const worker = await startWorker(store, name);
-    await worker.claim(2);
-    const outcomes = async () =>
-      (await opened.readLog(name)).map((entry) => `${entry.taskId} ${entry.outcome}`);
-    const [one = "", two = ""] = ids;
-    expect(await outcomes()).toEqual([`${one} running`, `${two} claimed`]);
-    await worker.complete((await worker.again()).claimed.slice(0, 1));
-    await worker.work({ started: [at(ids, 1)] });
-    expect(await outcomes()).toEqual([`${one} done`, `${two} running`]);
-  });
+  logTest(
+    "S3.5: S3.5: the entry is there while the task runs; a spare claim says claimed",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store, { limit: 1, spareMax: 1 });
+      const ids = await enqueue(store, name, 2);
+      const worker = await startWorker(store, name);
+      await worker.claim(2);
+      const outcomes = async () =>
+        (await opened.readLog(name)).map((entry) => `${entry.taskId} ${entry.outcome}`);
+      const [one = "", two = ""] = ids;
+      expect(await outcomes()).toEqual([`${one} running`, `${two} claimed`]);
+      await worker.complete((await worker.again()).claimed.slice(0, 1));
+      await worker.work({ started: [at(ids, 1)] });
+      expect(await outcomes()).toEqual([`${one} done`, `${two} running`]);
+    },
+  );
 
   logTest(
     "every try of one task has its entry, a lost one as well; one that was given back has none",

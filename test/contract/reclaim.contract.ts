@@ -105,7 +105,7 @@ function describeWhen(setup: StoreSetup): void {
     expect((await store.reclaimExpired({ most: 2 })).status).toBe("none");
   });
 
-  test("who was declared dead by an asker is reclaimed as well, whatever its lease", async () => {
+  test("S0.8, S2.6: who was declared dead by an asker is reclaimed as well, whatever its lease", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { leaseMs, limit: 1 });

@@ -149,7 +149,7 @@ describe("what a worker may run", () => {
     expect(bench.lines).toHaveLength(1);
   });
 
-  test("P1: as many handlers as tokens, however many are claimed", async () => {
+  test("S3.1, P1: as many handlers as tokens, however many are claimed", async () => {
     let running = 0;
     let most = 0;
     const task = defineTask({
@@ -290,7 +290,7 @@ describe("ends", () => {
     expect(bench.hints.at(-1)?.definition).toBe("slow");
   });
 
-  test("a process that is told to end gives everything back", async () => {
+  test("S3.4: a process that is told to end gives everything back", async () => {
     const slow = defineTask({
       name: "slow",
       limit: 2,
