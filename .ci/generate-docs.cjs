@@ -73,7 +73,11 @@ function operation(name, text) {
     (section) => !["Twin", "Plan"].includes(section.label) && section.text.join("") !== "-",
   );
   const body = shown.map((section) => {
-    const sentence = section.text.join(" ").replaceAll("<", "&lt;").replaceAll("_", "\\_").replaceAll("|", "\\|");
+    const sentence = section.text
+      .join(" ")
+      .replaceAll("<", "&lt;")
+      .replaceAll("_", "\\_")
+      .replaceAll("|", "\\|");
     return section.label === null
       ? `${sentence[0].toUpperCase()}${sentence.slice(1)}\n`
       : `- **${section.label}**: ${sentence}`;
