@@ -38,7 +38,8 @@ export function readBlocks(page: string): CodeBlock[] {
     const fence = /^\s*(`{3,})(\w*)\s*$/.exec(line);
     if (fence === null) return;
     if (open === null) {
-      const marker = /^<!-- ([\w-]+) -->$/.exec(lines[index - 1] ?? "")?.[1] ?? null;
+      const above = lines.slice(0, index).findLast((candidate) => candidate.trim() !== "") ?? "";
+      const marker = /^<!-- ([\w-]+) -->$/.exec(above)?.[1] ?? null;
       open = { language: fence[2] ?? "", line: index + 2, fence: fence[1] ?? "", marker };
     } else if (fence[1] === open.fence) {
       const text = lines.slice(open.line - 1, index).join("\n");

@@ -10,7 +10,7 @@
 --         without one it makes its own
 -- Isolation: of two completions of one claim the second waits for the execution's row and then finds the archive
 -- Plan:   primary keys; the claims of one fence
--- Once:   by (task, fence)
+-- Once:   by (task, fence); with RetainDoneMs = 0 nothing is left to know a repeat by: it says `fenced`
 -- Twin:   postgres/sql/functions/complete_task.sql
 CREATE OR ALTER PROCEDURE Taskgate.CompleteTask
   @TaskExecutionId bigint, @TaskId bigint, @Fence bigint, @DurationMs int = NULL, @Result nvarchar(max) = NULL
@@ -40,8 +40,8 @@ BEGIN
     SELECT @vDefinition = e.TaskDefinitionId
     FROM Taskgate.TaskExecution AS e
     WHERE e.TaskExecutionId = @TaskExecutionId;
-    SELECT @vRetention = N'[{"id":' + CONVERT(nvarchar(11), d.TaskDefinitionId) + N',"done":' + CONVERT(nvarchar(20), d.RetainDoneMs)
-             + N',"dead":' + CONVERT(nvarchar(20), d.RetainDeadMs) + N'}]'
+    SELECT @vRetention = N'[{"id":' + CONVERT(nvarchar(11), d.TaskDefinitionId)
+             + N',"done":' + CONVERT(nvarchar(20), d.RetainDoneMs) + N',"dead":' + CONVERT(nvarchar(20), d.RetainDeadMs) + N'}]'
     FROM Taskgate.TaskDefinition AS d
     WHERE d.TaskDefinitionId = @vDefinition;
     IF @vIsOwn = 1 BEGIN TRANSACTION;

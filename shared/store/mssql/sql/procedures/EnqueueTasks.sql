@@ -11,8 +11,8 @@
 -- Out:    Status: enqueued; TaskIds: JSON array of strings in input order (of a duplicate: the first task's);
 --         Outcomes: JSON array of enqueued | duplicate in input order, or null when all are enqueued
 --         Ready: some may be claimed at once; NextDueMs bigint: the earliest scheduled of them, or null
--- Raises: 50404 unknown definition; 50413 too many or too large; 50422 a bad value, naming entry and field;
---         1222 locked for longer than 2 s. An error dooms the caller's transaction
+-- Raises: 50404 unknown definition; 50409 the operation id was used by another operation; 50413 too many or too large;
+--         50422 a bad value, naming entry and field; 1222 locked for longer than 2 s. An error dooms the caller's transaction
 -- Locks:  Number ascending (a repeat of itself, other enqueues of an equal key), TaskGroup ascending (not when joining a caller's
 --         transaction), new rows
 -- Isolation: equal operation ids, dedupe keys and new group keys exclude each other by rows 1 + CHECKSUM % 1000 of Number, kept to
@@ -31,9 +31,9 @@ BEGIN
   SET LOCK_TIMEOUT 2000;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vIsOwn bit = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END,
           @vJoins bit = CASE WHEN @@TRANCOUNT > 0 OR @JoinsTransaction = 1 THEN 1 ELSE 0 END, @vMessage nvarchar(2048),
-          @vBytes bigint, @vCount int, @vName nvarchar(200), @vDefinition int, @vGroupSlots smallint, @vGroupStrict bit,
-          @vIsRepeat bit = 0, @vAnswer nvarchar(max), @vHasGroups bit = 0, @vHasKeys bit = 0, @vGroupId int, @vSlots smallint,
-          @vFrom int;
+          @vNumber int, @vBytes bigint, @vCount int, @vName nvarchar(200), @vDefinition int, @vGroupSlots smallint, @vGroupStrict bit,
+          @vIsRepeat bit = 0, @vOperation nvarchar(200), @vAnswer nvarchar(max), @vHasGroups bit = 0, @vHasKeys bit = 0,
+          @vGroupId int, @vSlots smallint, @vFrom int;
   DECLARE @vTaskIds nvarchar(max), @vOutcomes nvarchar(max), @vReady bit = 0, @vNextDueMs bigint;
   DECLARE @vTask TABLE (
     Ord int NOT NULL PRIMARY KEY CLUSTERED, TaskId bigint NULL, Payload nvarchar(max) NULL,
@@ -101,7 +101,8 @@ BEGIN
                THEN N'runInMs: expected a whole number (' + LEFT(v.RunInMs, 100) + N')'
              WHEN v.DedupeMs IS NOT NULL AND x.DedupeMs IS NULL
                THEN N'dedupeMs: expected a whole number (' + LEFT(v.DedupeMs, 100) + N')'
-             WHEN v.RunAt IS NOT NULL AND x.At IS NULL THEN N'runAt: expected an ISO-8601 instant (' + LEFT(v.RunAt, 100) + N')' END,
+             WHEN v.RunAt IS NOT NULL AND x.At IS NULL
+               THEN N'runAt: expected an ISO-8601 instant (' + LEFT(v.RunAt, 100) + N')' END,
            CASE
              WHEN x.Bytes > 65536 THEN N'payload: expected at most 65536 bytes (' + CONVERT(nvarchar(20), x.Bytes) + N')'
              WHEN x.Payload IS NOT NULL AND (ISJSON(x.Payload) <> 1 OR LEFT(LTRIM(x.Payload), 1) NOT IN (N'{', N'['))
@@ -132,7 +133,8 @@ BEGIN
       DedupeMs nvarchar(max) N'$.dedupeMs', Trace nvarchar(max) N'$.trace') AS v
     CROSS APPLY (
       SELECT COALESCE(v.PayloadText, v.PayloadJson) AS Payload,
-             DATALENGTH(CONVERT(varchar(max), COALESCE(v.PayloadText, v.PayloadJson) COLLATE Latin1_General_100_BIN2_UTF8)) AS Bytes,
+             DATALENGTH(CONVERT(varchar(max), COALESCE(v.PayloadText, v.PayloadJson) COLLATE Latin1_General_100_BIN2_UTF8))
+               AS Bytes,
              n.Priority, n.RunInMs, n.DedupeMs, n.At,
              CASE
                WHEN v.RunAt IS NOT NULL THEN n.At
@@ -150,9 +152,10 @@ BEGIN
     FROM @vTask AS t WHERE t.Unreadable IS NOT NULL
     ORDER BY CASE DATALENGTH(t.Unreadable) WHEN 0 THEN 1 ELSE 0 END, t.Ord;
     IF @vMessage IS NOT NULL THROW 50422, @vMessage, 1;
-    SELECT TOP (1) @vMessage = N'tasks[' + CONVERT(nvarchar(11), t.Ord) + N'].' + REPLACE(t.Problem, N'%', N'%%')
+    SELECT TOP (1) @vMessage = N'tasks[' + CONVERT(nvarchar(11), t.Ord) + N'].' + REPLACE(t.Problem, N'%', N'%%'),
+           @vNumber = CASE WHEN t.Problem LIKE N'payload: expected at most%' THEN 50413 ELSE 50422 END
     FROM @vTask AS t WHERE t.Problem IS NOT NULL ORDER BY t.Ord;
-    IF @vMessage IS NOT NULL THROW 50422, @vMessage, 1;
+    IF @vMessage IS NOT NULL THROW @vNumber, @vMessage, 1;
     IF @vJoins = 1 UPDATE t SET RunAt = @vNow FROM @vTask AS t WHERE t.GroupKey IS NOT NULL AND t.RunAt IS NULL;
     UPDATE t SET Place = 4 FROM @vTask AS t WHERE t.RunAt IS NOT NULL;
     IF EXISTS (SELECT 1 FROM @vTask AS t WHERE t.DedupeKey IS NOT NULL) SET @vHasKeys = 1;
@@ -195,9 +198,14 @@ BEGIN
       OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per row, ascending
     IF @OperationId IS NOT NULL
     BEGIN
-      SELECT @vIsRepeat = 1, @vAnswer = o.Answer
+      SELECT @vIsRepeat = 1, @vOperation = o.Name, @vAnswer = o.Answer
       FROM Taskgate.Operation AS o WITH (READCOMMITTEDLOCK) -- behind the same operation in a user's open transaction
       WHERE o.OperationId = @OperationId;
+      IF @vOperation <> N'enqueue_tasks'
+      BEGIN
+        SET @vMessage = N'operation_id: was used by another operation (' + LOWER(CONVERT(nvarchar(36), @OperationId)) + N')';
+        THROW 50409, @vMessage, 1;
+      END;
       IF @vIsRepeat = 1
         SELECT @vTaskIds = a.TaskIds, @vOutcomes = a.Outcomes, @vReady = a.Ready, @vNextDueMs = a.NextDueMs
         FROM OPENJSON(@vAnswer) WITH (

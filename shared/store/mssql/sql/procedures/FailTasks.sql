@@ -70,8 +70,8 @@ BEGIN
     FROM Taskgate.TaskExecution AS x
     WHERE x.TaskExecutionId = @TaskExecutionId;
     SELECT @vMaxAttempts = d.MaxAttempts, @vBaseMs = d.RetryBaseMs, @vCapMs = d.RetryCapMs,
-           @vRetention = N'[{"id":' + CONVERT(nvarchar(11), d.TaskDefinitionId) + N',"done":' + CONVERT(nvarchar(20), d.RetainDoneMs)
-             + N',"dead":' + CONVERT(nvarchar(20), d.RetainDeadMs) + N'}]'
+           @vRetention = N'[{"id":' + CONVERT(nvarchar(11), d.TaskDefinitionId)
+             + N',"done":' + CONVERT(nvarchar(20), d.RetainDoneMs) + N',"dead":' + CONVERT(nvarchar(20), d.RetainDeadMs) + N'}]'
     FROM Taskgate.TaskDefinition AS d
     WHERE d.TaskDefinitionId = @vDefinition;
 

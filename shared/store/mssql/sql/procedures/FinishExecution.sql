@@ -5,8 +5,8 @@
 --         tasks, or null
 -- Raises: 50490 inside a transaction; 1222 locked for longer than 2 s
 -- Locks:  TaskDefinition, TaskExecution, then tasks that were cancelled meanwhile as in _EndTasks
--- Isolation: of two callers, or a finish and a reclaim, one changes the state under the row's lock, and the other finds it changed;
---         each task is looked at once, so that a cancel request at this moment can't lose it between two looks
+-- Isolation: of two callers, or a finish and a reclaim, one changes the state under the row's lock, and the other finds it
+--         changed; each task is looked at once, so that a cancel request at this moment can't lose it between two looks
 -- Plan:   primary keys
 -- Once:   by state: a repeat is `ended` with zeros
 -- Twin:   postgres/sql/functions/finish_execution.sql, _give_back.sql

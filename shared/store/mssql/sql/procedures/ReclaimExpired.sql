@@ -1,8 +1,9 @@
 -- Taskgate.ReclaimExpired: takes back what dead executions held. What they had started counts as lost; a task lost more
 --         often than MaxLost ends dead; the rest is ready again, first within its priority because its id is old.
 -- In:     @Most int 1..1000 executions
--- Out:    Status: reclaimed | none; Executions: how many; TasksBack; TasksLost: of them counted; TasksDead;
---         Definitions: JSON array of names that have ready tasks again, or null; More: others are left for the next call
+-- Out:    Status: reclaimed | none; Executions: how many; TasksBack; TasksLost: of them counted; TasksDead: ended, dead or
+--         on request; Definitions: JSON array of names of the reclaimed executions' and of those that got ready tasks, or null;
+--         More: others are left for the next call
 -- Raises: 50422 most out of range; 50490 inside a transaction; 1222 locked for longer than 2 s
 -- Locks:  TaskExecution ascending by skip (a row locked by its own worker is alive), Task, then all ends as in _EndTasks;
 --         never a token row: the next asker finds the dead holder by itself

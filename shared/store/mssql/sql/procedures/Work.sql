@@ -91,8 +91,8 @@ BEGIN
     FROM Taskgate.TaskExecution AS x
     WHERE x.TaskExecutionId = @TaskExecutionId;
     SELECT @vLeaseMs = d.LeaseMs, @vSpareMax = d.SpareMax, @vPaused = d.Paused,
-           @vRetention = N'[{"id":' + CONVERT(nvarchar(11), d.TaskDefinitionId) + N',"done":' + CONVERT(nvarchar(20), d.RetainDoneMs)
-             + N',"dead":' + CONVERT(nvarchar(20), d.RetainDeadMs) + N'}]',
+           @vRetention = N'[{"id":' + CONVERT(nvarchar(11), d.TaskDefinitionId)
+             + N',"done":' + CONVERT(nvarchar(20), d.RetainDoneMs) + N',"dead":' + CONVERT(nvarchar(20), d.RetainDeadMs) + N'}]',
            @vSurplus = CASE WHEN l.TaskLimit < 0 OR h.Held <= l.TaskLimit THEN 0 ELSE h.Held - l.TaskLimit END
     FROM Taskgate.TaskDefinition AS d
     CROSS APPLY (SELECT COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit) AS TaskLimit) AS l
@@ -162,7 +162,8 @@ BEGIN
           -- 2. What is done leaves.
           IF @vDoneCount > 0
           BEGIN
-            IF (SELECT COUNT(*) FROM (SELECT DISTINCT CONVERT(bigint, i.Item) AS TaskId FROM @vPart AS i WHERE i.Part = 1) AS d) < @vDoneCount
+            IF @vDoneCount > (
+              SELECT COUNT(*) FROM (SELECT DISTINCT CONVERT(bigint, i.Item) AS TaskId FROM @vPart AS i WHERE i.Part = 1) AS d)
             BEGIN
               SELECT @vMessage = N'done_task_ids: expected each task once ('
                        + LEFT(STRING_AGG(i.Item, N',') WITHIN GROUP (ORDER BY i.Ord), 200) + N')'
@@ -211,7 +212,8 @@ BEGIN
           END;
 
           -- 3. Claim: as many as wanted, as the tokens and their spare claims allow.
-          SELECT @vHeldCount = COUNT(*), @vSpareCount = COALESCE(SUM(CASE h.IsSpare WHEN 1 THEN 1 ELSE 0 END), 0) FROM @vHeld AS h;
+          SELECT @vHeldCount = COUNT(*), @vSpareCount = COALESCE(SUM(CASE h.IsSpare WHEN 1 THEN 1 ELSE 0 END), 0)
+          FROM @vHeld AS h;
           SET @vRest = @vTokenCount * (1 + @vSpareMax) - @vHeldCount;
           SET @vStatus = CASE WHEN @vWant = 0 THEN N'done' WHEN @vPaused = 1 THEN N'paused'
                               WHEN @vRest <= 0 THEN N'limited' ELSE N'none' END;
@@ -312,8 +314,8 @@ BEGIN
           END;
 
           UPDATE x
-          SET IsSolo = @vIsSolo, LeaseUntil = DATEADD(MILLISECOND, @vLeaseMs, @vNow), CallNumber = @CallNumber, CallFence = @vFence,
-              CallRefused = @vRefused
+          SET IsSolo = @vIsSolo, LeaseUntil = DATEADD(MILLISECOND, @vLeaseMs, @vNow), CallNumber = @CallNumber,
+              CallFence = @vFence, CallRefused = @vRefused
           FROM Taskgate.TaskExecution AS x WITH (ROWLOCK, UPDLOCK) -- the row is ours already
           WHERE x.TaskExecutionId = @TaskExecutionId;
         END;

@@ -34,7 +34,8 @@ BEGIN
   -- Readers join and parse results.
   SELECT TOP (1)
          @vNumber = CASE WHEN x.Bytes > 65536 THEN 50413 ELSE 50422 END,
-         @vMessage = CASE WHEN x.Bytes > 65536 THEN N'result: expected at most 65536 bytes (' + CONVERT(nvarchar(20), x.Bytes) + N')'
+         @vMessage = CASE
+                     WHEN x.Bytes > 65536 THEN N'result: expected at most 65536 bytes (' + CONVERT(nvarchar(20), x.Bytes) + N')'
                      ELSE N'result: expected the text of a JSON object or array ('
                        + REPLACE(LEFT(e.Result, 100), N'%', N'%%') + N')' END
   FROM @Ended AS e
