@@ -1,0 +1,175 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "@jest/globals";
+import { globSync } from "tinyglobby";
+import { createApiRoutes } from "../../functions/api/routes";
+import { commands } from "../../shared/cli/main";
+import { exitCodes } from "../../shared/cli/exit-codes";
+import { globalOptions } from "../../shared/cli/parse-arguments";
+import { errorCodes } from "../../shared/core/errors";
+import { settingsTable } from "../../shared/settings/settings";
+import { operations, toSnakeCase } from "../../shared/store/operations";
+import {
+  findDeadLinks,
+  listPages,
+  readBlocks,
+  readPage,
+  readmeBlock,
+  root,
+} from "../docs/markdown";
+import { ensureBuilt } from "../functions/built-app";
+import { checkCode } from "./docs/check-code";
+
+/* The docs say what is there: links, commands, code, and every name that a user may meet. */
+const pages = listPages();
+
+describe("links", () => {
+  test.each(pages)("%s leads only to pages and headings that exist", (page) => {
+    expect(findDeadLinks(page)).toEqual([]);
+  });
+
+  test("every page of docs/ is reached from the README, directly or over others", () => {
+    const reached = new Set(["README.md"]);
+    for (const page of reached) {
+      for (const [, target = ""] of readPage(page).matchAll(/\]\(([^()\s#]+\.md)/g)) {
+        const path = join(page, "..", target).replaceAll("\\", "/");
+        if (pages.includes(path)) reached.add(path);
+      }
+    }
+    expect(pages.filter((page) => page.startsWith("docs/") && !reached.has(page))).toEqual([]);
+  });
+});
+
+describe("code in the docs", () => {
+  test("compiles where it is meant to stand", () => {
+    const blocks = pages.flatMap(readBlocks).filter((block) => block.language === "ts");
+    expect(blocks.length).toBeGreaterThanOrEqual(4);
+    expect(checkCode(blocks)).toEqual([]);
+  }, 180_000);
+
+  test("a mistake in it is found", () => {
+    const block = readmeBlock("task");
+    const wrong = { ...block, text: block.text.replace("limit: 2", 'limit: "2"') };
+    expect(checkCode([wrong])).toEqual([expect.stringMatching(/^README\.md:\d+ .*not assignable/)]);
+  }, 180_000);
+
+  test("a task takes at most 15 lines, a limit around a function at most 10 and its imports", () => {
+    const lines = (marker: string): number => readmeBlock(marker).text.split("\n").length;
+    expect(lines("task")).toBeLessThanOrEqual(15);
+    const body = readmeBlock("with-tokens").text.replace(/^import .*\n+/gm, "");
+    expect(body.split("\n").length).toBeLessThanOrEqual(10);
+  });
+
+  test("JSON in it can be parsed", () => {
+    for (const { page, line, text } of pages
+      .flatMap(readBlocks)
+      .filter((block) => block.language === "json"))
+      expect(() => JSON.parse(text) as unknown).not.toThrow(`${page}:${String(line)}`);
+  });
+});
+
+describe("commands in the docs", () => {
+  const texts = pages.map((page) => [page, readPage(page)] as const);
+
+  test.each(texts)("%s: every `npx taskgate` command exists", (_, text) => {
+    const named = [...text.matchAll(/npx taskgate ([a-z-]+)/g)].map((match) => match[1] ?? "");
+    // A misspelt one, to show the answer.
+    const known = [...commands.map((command) => command.name), "help", "version", "statsu"];
+    expect(named.filter((name) => !known.includes(name))).toEqual([]);
+  });
+
+  test.each(texts)("%s: every script of npm exists", (_, text) => {
+    const { scripts } = JSON.parse(readPage("package.json")) as { scripts: Record<string, string> };
+    const named = [...text.matchAll(/npm (?:run (?:--silent )?([\w:]+)|(start|test)\b)/g)].map(
+      (match) => match[1] ?? match[2] ?? "",
+    );
+    expect(named.filter((name) => scripts[name] === undefined)).toEqual([]);
+  });
+
+  test.each(texts)("%s: every file that is named by its path exists", (_, text) => {
+    const named = [...text.matchAll(/`((?:shared|functions|test|docs|infra|\.ci)\/[\w./-]+)`/g)]
+      .map((match) => (match[1] ?? "").replace(/\/$/, ""))
+      // Made by the reader.
+      .filter((path) => path !== "functions/tasks/greet.ts" && !path.includes("*"));
+    expect(
+      named.filter((path) => globSync([path, `${path}/**`], { cwd: root, dot: true }).length === 0),
+    ).toEqual([]);
+  });
+});
+
+describe("reference pages", () => {
+  test("their generated parts are those of the code: `npm run docs`", () => {
+    ensureBuilt();
+    const run = (): string =>
+      execFileSync(process.execPath, [join(root, ".ci/generate-docs.cjs"), "--check"], {
+        encoding: "utf8",
+        stdio: "pipe",
+      });
+    expect(run).not.toThrow();
+  }, 180_000);
+
+  test("settings.md has every setting", () => {
+    const page = readPage("docs/reference/settings.md");
+    expect(
+      settingsTable.map((entry) => entry.name).filter((name) => !page.includes(`\`${name}\``)),
+    ).toEqual([]);
+  });
+
+  test("errors.md has every code", () => {
+    const page = readPage("docs/reference/errors.md");
+    expect(Object.keys(errorCodes).filter((code) => !page.includes(`\`${code}\``))).toEqual([]);
+  });
+
+  test("sql.md has a heading for every operation", () => {
+    const page = readPage("docs/reference/sql.md");
+    const names = Object.keys(operations).map(toSnakeCase);
+    expect(names.filter((name) => !page.includes(`\n### ${name}\n`))).toEqual([]);
+  });
+
+  test("cli.md has a heading for every command, its options, the options of all and every exit code", () => {
+    const page = readPage("docs/reference/cli.md");
+    const sections = new Map(
+      page.split(/^## /m).map((section) => [section.split("\n")[0] ?? "", section] as const),
+    );
+    const missing = commands.flatMap((command) => {
+      const section = sections.get(command.name) ?? "";
+      const words = [
+        ...command.parameters,
+        ...Object.keys(command.options).map((name) => `--${name}`),
+      ];
+      return section === ""
+        ? [command.name]
+        : words.filter((word) => !section.includes(word)).map((word) => `${command.name} ${word}`);
+    });
+    expect(missing).toEqual([]);
+    for (const name of Object.keys(globalOptions)) expect(page).toContain(`\`--${name}`);
+    for (const code of Object.values(exitCodes))
+      expect(sections.get("Exit codes")).toContain(`| ${String(code)} `);
+  });
+
+  test("http-api.md has a row and a heading for every route of the API, and no other", () => {
+    const page = readPage("docs/reference/http-api.md");
+    const routes = createApiRoutes(() => Promise.reject(new Error("not asked"))).map(
+      ({ methods, route }) => `${methods.join(",")} ${route}`,
+    );
+    expect(routes.filter((route) => !page.includes(`| \`${route}\``))).toEqual([]);
+    const headings = [...page.matchAll(/^## ((?:GET|PUT|POST) .+)$/gm)].flatMap((match) =>
+      (match[1] ?? "").split(", "),
+    );
+    expect(headings.sort()).toEqual(routes.sort());
+  });
+
+  test("the states that a list of tasks takes stand on both pages", () => {
+    const text = readFileSync(join(root, "shared/admin/requests.ts"), "utf8");
+    const states = [
+      ...(/listableStates = \[([^\]]+)\]/.exec(text)?.[1] ?? "").matchAll(/"(\w+)"/g),
+    ].map((match) => match[1] ?? "");
+    expect(states.length).toBe(7);
+    for (const page of ["docs/reference/cli.md", "docs/reference/http-api.md"])
+      expect([page, states.filter((state) => !readPage(page).includes(`\`${state}\``))]).toEqual([
+        page,
+        [],
+      ]);
+  });
+});

@@ -1,0 +1,140 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { describe, expect, test } from "@jest/globals";
+import { globSync } from "tinyglobby";
+
+/* House rules that no other tool looks after, over every file that is kept. */
+const root = join(__dirname, "../..");
+const self = "test/static/tidy.test.ts";
+
+/** Kept files: git's list, or, where there is no git, everything but what is made. */
+function listFiles(): string[] {
+  if (existsSync(join(root, ".git"))) {
+    const options = ["ls-files", "--cached", "--others", "--exclude-standard"];
+    return execFileSync("git", options, { cwd: root, encoding: "utf8" })
+      .split("\n")
+      .filter((path) => path !== "" && existsSync(join(root, path)));
+  }
+  const ignore = ["node_modules/**", "dist/**", "coverage/**", ".taskgate/**"];
+  return globSync(["**/*"], { cwd: root, dot: true, ignore });
+}
+
+const text =
+  /\.(ts|js|cjs|mjs|json|jsonc|md|sql|css|html|yaml|yml|bicep|bicepparam)$|(^|\/)\.?[\w-]+$/;
+const files = listFiles()
+  .filter((path) => path !== self && path !== "package-lock.json" && text.test(path))
+  .map((path) => ({ path, text: readFileSync(join(root, path), "utf8") }));
+const code = files.filter(({ path }) => /\.(ts|js|cjs|mjs|sql)$/.test(path));
+
+/** `path:line text` of what fits. */
+function find(list: typeof files, pattern: RegExp): string[] {
+  return list.flatMap(({ path, text: content }) =>
+    content
+      .split("\n")
+      .map((line, index) => ({ line, place: `${path}:${String(index + 1)}` }))
+      .filter(({ line }) => pattern.test(line))
+      .map(({ line, place }) => `${place} ${line.trim().slice(0, 100)}`),
+  );
+}
+
+describe("every file", () => {
+  test("is looked at", () => {
+    expect(files.length).toBeGreaterThan(400);
+  });
+
+  test("names no folder of a developer's computer", () => {
+    // /home/me stands for anybody's.
+    const folder =
+      /(?:^|[\s"'`(=:])(?:\/(?:work|root|Users|mnt|private)\/\w|\/home\/(?!me\b)\w|[A-Z]:\\Users\\)/;
+    expect(find(files, folder)).toEqual([]);
+  });
+
+  test("is finished", () => {
+    expect(find(files, /\b(?:placeholder|lorem ipsum|TODO|FIXME|XXX)\b/i)).toEqual([]);
+  });
+
+  test("ends with one line end, without carriage returns, tabs in code or a byte order mark", () => {
+    const wrong = files.filter(
+      ({ path, text: content }) =>
+        content.includes("\r") ||
+        content.startsWith("\uFEFF") ||
+        (content !== "" && !content.endsWith("\n")) ||
+        (/\.(ts|sql)$/.test(path) && content.includes("\t")),
+    );
+    expect(wrong.map(({ path }) => path)).toEqual([]);
+  });
+});
+
+describe("code", () => {
+  test("stands in files of at most 600 lines, SQL in 400", () => {
+    const tooLong = code
+      .map(({ path, text: content }) => ({ path, lines: content.split("\n").length - 1 }))
+      .filter(({ path, lines }) => lines > linesMax(path));
+    expect(tooLong).toEqual([]);
+  });
+
+  test("writes to the console only where a program does", () => {
+    const product = code.filter(
+      ({ path }) =>
+        /^(shared|functions)\//.test(path) && !path.startsWith("functions/dashboard/ui/"),
+    );
+    expect(find(product, /\bconsole\.\w+\(/)).toEqual([]);
+    const tests = code.filter(
+      ({ path }) =>
+        path.startsWith("test/") && !/^test\/bench\/|-process\.ts$|\/fixtures\//.test(path),
+    );
+    expect(find(tests, /^\s*console\.log\(/)).toEqual([]);
+  });
+
+  test("reads the environment in shared/settings, shared/local and tests", () => {
+    // The telemetry packages know no other way to be told a name.
+    const allowed =
+      /^(?:shared\/(?:settings|local)\/|shared\/platform\/telemetry\.ts$|test\/|infra\/schema\/|\.ci\/)/;
+    expect(
+      find(
+        code.filter(({ path }) => !allowed.test(path)),
+        /\bprocess\.env\b/,
+      ),
+    ).toEqual([]);
+  });
+
+  test("switches no rule off", () => {
+    const checked = code.filter(({ path }) => path.endsWith(".ts"));
+    expect(
+      find(
+        checked,
+        /@ts-(?:ignore|expect-error|nocheck)|eslint-disable|jest\.mock\(|\bas any\b|: any\b/,
+      ),
+    ).toEqual([]);
+  });
+
+  test("waits for nothing without a bound: no `while (true)`", () => {
+    expect(
+      find(
+        code.filter(({ path }) => /^(shared|functions)\//.test(path)),
+        /while \(true\)|WHILE 1 ?= ?1/,
+      ),
+    ).toEqual([]);
+  });
+
+  test("has file names in kebab-case, one topic each", () => {
+    const odd = code
+      .filter(({ path }) => /^(shared|functions|test)\/.*\.ts$/.test(path))
+      .map(({ path }) => path)
+      .filter(
+        (path) =>
+          !/^[a-z0-9-]+(\.[a-z]+)*\.ts$/.test(basename(path)) ||
+          /(^|\/)(utils?|helpers?|common|misc)(\/|\.ts$)/.test(path),
+      );
+    expect(odd).toEqual([]);
+  });
+});
+
+/** A suite that every store runs is a list of cases: longer than code, and shorter than a day. */
+function linesMax(path: string): number {
+  if (path.endsWith(".sql")) return 400;
+  if (/^test\/contract\/.*\.ts$|^test\/unit\/store\/model-task-store\.test\.ts$/.test(path))
+    return 900;
+  return 600;
+}
