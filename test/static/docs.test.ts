@@ -62,10 +62,9 @@ describe("code in the docs", () => {
   });
 
   test("JSON in it can be parsed", () => {
-    for (const { page, line, text } of pages
-      .flatMap(readBlocks)
-      .filter((block) => block.language === "json"))
-      expect(() => JSON.parse(text) as unknown).not.toThrow(`${page}:${String(line)}`);
+    const blocks = pages.flatMap(readBlocks).filter((block) => block.language === "json");
+    const wrong = blocks.filter(({ text }) => !isJson(text));
+    expect(wrong.map(({ page, line }) => `${page}:${String(line)}`)).toEqual([]);
   });
 });
 
@@ -124,7 +123,7 @@ describe("reference pages", () => {
   test("sql.md has a heading for every operation", () => {
     const page = readPage("docs/reference/sql.md");
     const names = Object.keys(operations).map(toSnakeCase);
-    expect(names.filter((name) => !page.includes(`\n### ${name}\n`))).toEqual([]);
+    expect(names.filter((name) => !new RegExp(`^#{2,3} ${name}$`, "m").test(page))).toEqual([]);
   });
 
   test("cli.md has a heading for every command, its options, the options of all and every exit code", () => {
@@ -173,3 +172,12 @@ describe("reference pages", () => {
       ]);
   });
 });
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -31,7 +31,8 @@ BEGIN
   SET LOCK_TIMEOUT 2000;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vIsOwn bit = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END,
           @vJoins bit = CASE WHEN @@TRANCOUNT > 0 OR @JoinsTransaction = 1 THEN 1 ELSE 0 END, @vMessage nvarchar(2048),
-          @vNumber int, @vBytes bigint, @vCount int, @vName nvarchar(200), @vDefinition int, @vGroupSlots smallint, @vGroupStrict bit,
+          @vNumber int, @vBytes bigint, @vCount int, @vName nvarchar(200), @vDefinition int, @vGroupSlots smallint,
+          @vGroupStrict bit,
           @vIsRepeat bit = 0, @vOperation nvarchar(200), @vAnswer nvarchar(max), @vHasGroups bit = 0, @vHasKeys bit = 0,
           @vGroupId int, @vSlots smallint, @vFrom int;
   DECLARE @vTaskIds nvarchar(max), @vOutcomes nvarchar(max), @vReady bit = 0, @vNextDueMs bigint;
