@@ -1,4 +1,6 @@
+import { register } from "../shared/worker/register";
 import { reclaim } from "../shared/worker/run-worker";
+import type { Runtime } from "./runtime";
 import { tracked } from "./runtime";
 
 /** Definitions that one sweep looks after. */
@@ -10,6 +12,7 @@ const definitionsMax = 1_000;
  */
 export async function sweep(): Promise<void> {
   await tracked(async (runtime) => {
+    await registerOnce(runtime);
     const { store, telemetry } = runtime.environment;
     const found = await store.sweep({ most: definitionsMax });
     telemetry.count("taskgate.sweep.count", 1);
@@ -20,4 +23,14 @@ export async function sweep(): Promise<void> {
       await runtime.environment.wakeUp.hint(definition.name);
     }
   });
+}
+
+const registered = new WeakSet<Runtime>();
+
+/** After a deployment the first tick makes every definition known, so that HTTP and SQL callers may enqueue before any worker came. */
+async function registerOnce(runtime: Runtime): Promise<void> {
+  if (registered.has(runtime)) return;
+  for (const definition of runtime.registry.definitions)
+    await register(runtime.environment, definition);
+  registered.add(runtime);
 }

@@ -9,16 +9,17 @@ create or replace function taskgate._promote(p_task_definition_id int, p_most in
 language plpgsql as $$
 declare
   v_ids bigint[];
+  v_run_ats timestamptz[];
   v_groups int[];
   v_locked int[];
   n int;
 begin
   -- 1. Due rows nobody else is taking.
   with due as materialized (
-    select s.task_id from scheduled s
+    select s.task_id, s.run_at from scheduled s
      where s.task_definition_id = p_task_definition_id and s.run_at <= p_now
      order by s.run_at, s.task_id limit p_most for update skip locked)
-  select array_agg(due.task_id), array_agg(distinct t.group_id) filter (where t.group_id is not null) into v_ids, v_groups
+  select array_agg(due.task_id), array_agg(due.run_at), array_agg(distinct t.group_id) filter (where t.group_id is not null) into v_ids, v_run_ats, v_groups
     from due join task t on t.task_id = due.task_id;
   if v_ids is null then return 0; end if;
   -- Groups that a user's transaction left to be made: short waits among promoters only.
@@ -31,9 +32,9 @@ begin
   end if;
   -- 3. Admit. A strict group's retry still has its slot.
   with due as materialized (
-    select t.task_id, t.priority, t.rank, t.group_id, t.lost_count >= 2 as is_solo,
+    select t.task_id, u.run_at, t.priority, t.rank, t.group_id, t.lost_count >= 2 as is_solo,
            exists (select 1 from group_slot s where s.group_id = t.group_id and s.task_id = t.task_id) as has_slot
-      from unnest(v_ids) u(id) join task t on t.task_id = u.id
+      from unnest(v_ids, v_run_ats) u(id, run_at) join task t on t.task_id = u.id
      where t.group_id is null or t.group_id = any (v_locked)),
   gate as materialized (
     select g.group_id, g.slots,
@@ -47,7 +48,7 @@ begin
     select g.group_id, f.slot, row_number() over (partition by g.group_id order by f.slot) as n
       from gate g cross join lateral generate_series(1, g.slots) f(slot)
      where g.free > 0 and not exists (select 1 from group_slot s where s.group_id = g.group_id and s.slot = f.slot)),
-  gone as (delete from scheduled s using ranked r where s.task_definition_id = p_task_definition_id and s.task_id = r.task_id and s.run_at <= p_now returning 1),
+  gone as (delete from scheduled s using ranked r where s.task_definition_id = p_task_definition_id and s.run_at = r.run_at and s.task_id = r.task_id returning 1),
   slotted as (insert into group_slot (group_id, slot, task_id)
               select r.group_id, e.slot, r.task_id from ranked r join empty e on e.group_id = r.group_id and e.n = r.n
                where not r.has_slot and r.n <= r.free),
