@@ -1,12 +1,9 @@
-import { asOperationId } from "../core/ids";
-import type { StartExecutionAnswer } from "../ports/task-store";
-import type { Definition } from "./define-task";
 import type { WorkerEnvironment } from "./environment";
 import { instants } from "./environment";
 import { ExecutionLoop } from "./execution-loop";
 import type { LoopEnd } from "./execution-loop";
 import type { Heartbeat } from "./heartbeat";
-import { registerAll } from "./register";
+import { registerAll, startExecution } from "./register";
 import type { Registry } from "./registry";
 
 /** How a worker's life goes; the composition root takes it from the settings. */
@@ -56,7 +53,9 @@ export async function runWorker(
   }
   const want = definition.concurrencyPerWorker ?? options.concurrencyPerWorker;
   const sentAt = instants(environment.clock);
-  const started = await start(options, definition, want);
+  const started = await startExecution(environment, { definition, want, needsReady: true }, () =>
+    registerAll(environment, registry, definition),
+  );
   if (started.deadHolders > 0) await reclaim(environment);
   const { executionId } = started;
   if (started.status !== "started" || executionId === null) {
@@ -99,28 +98,6 @@ export async function runWorker(
 
 /** A process that is told to end has less than 4 s for all of it. */
 const abortGraceMostMs = 2_500;
-
-/** Asks for tokens; registers first when the database doesn't know these settings yet. */
-async function start(
-  { environment, registry }: WorkerOptions,
-  definition: Definition,
-  want: number,
-): Promise<StartExecutionAnswer> {
-  const ask = () =>
-    environment.store.startExecution({
-      name: definition.name,
-      operationId: asOperationId(environment.random.uuid()),
-      worker: environment.workerName,
-      build: environment.build,
-      settingsHash: definition.settingsHash,
-      want,
-      needsReady: true,
-    });
-  const answer = await ask();
-  if (answer.status !== "unknown" && answer.status !== "outdated") return answer;
-  await registerAll(environment, registry, definition);
-  return ask();
-}
 
 async function finish(
   environment: WorkerEnvironment,

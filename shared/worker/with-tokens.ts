@@ -1,15 +1,14 @@
 import { LeaseLostError } from "../core/errors";
-import { asOperationId } from "../core/ids";
 import type { ExecutionId, Fence, TaskId } from "../core/ids";
 import { LeaseTrust } from "../core/lease";
 import type { Instants } from "../core/lease";
 import type { HeartbeatAnswer, StartExecutionAnswer } from "../ports/task-store";
 import { defineDefinition } from "./define-task";
-import type { Definition, DefinitionOptions } from "./define-task";
+import type { DefinitionOptions } from "./define-task";
 import type { WorkerEnvironment } from "./environment";
 import { instants } from "./environment";
 import type { Beating, Heartbeat } from "./heartbeat";
-import { register } from "./register";
+import { register, startExecution } from "./register";
 import { reclaim } from "./run-worker";
 
 /** What `withTokens` needs; made by a composition root. */
@@ -59,7 +58,9 @@ export async function withTokens<Result>(
   const { want = 1, signal, ...options } = limit;
   const definition = defineDefinition(options);
   const sentAt = instants(environment.clock);
-  const started = await start(environment, definition, want);
+  const started = await startExecution(environment, { definition, want, needsReady: false }, () =>
+    register(environment, definition),
+  );
   if (started.deadHolders > 0) await reclaim(environment);
   const { executionId } = started;
   if (started.status !== "started" || executionId === null) {
@@ -91,27 +92,6 @@ export async function withTokens<Result>(
       );
     });
   }
-}
-
-async function start(
-  environment: WorkerEnvironment,
-  definition: Definition,
-  want: number,
-): Promise<StartExecutionAnswer> {
-  const ask = () =>
-    environment.store.startExecution({
-      name: definition.name,
-      operationId: asOperationId(environment.random.uuid()),
-      worker: environment.workerName,
-      build: environment.build,
-      settingsHash: definition.settingsHash,
-      want,
-      needsReady: false,
-    });
-  const answer = await ask();
-  if (answer.status !== "unknown" && answer.status !== "outdated") return answer;
-  await register(environment, definition);
-  return ask();
 }
 
 /** Tokens in use: keeps the lease, and tells the body when it can't be trusted any more. */

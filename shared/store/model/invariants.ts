@@ -100,7 +100,7 @@ function misplacedReady(state: ModelState): Finding[] {
 }
 
 /** null: the text is damaged, which is a finding of its own. */
-function readTokens(definition: DefinitionRow): Token[] | null {
+export function readTokens(definition: DefinitionRow): Token[] | null {
   try {
     return parseTokens(definition.executionTokens);
   } catch (error) {

@@ -1,4 +1,4 @@
-import { parseTokens } from "../../core/token";
+import { readTokens } from "./invariants";
 import type {
   DefinitionStatus,
   ExecutionStatus,
@@ -48,7 +48,7 @@ export function sweep(model: Model, input: { most: number }): SweepAnswer {
 function sweepDefinition(model: Model, definition: DefinitionRow): SweptDefinition {
   const limit = limitOf(definition);
   // One damaged row must not stop the safety net.
-  const live = areTokensSound(definition) ? liveTokens(model, definition).count : Infinity;
+  const live = readTokens(definition) !== null ? liveTokens(model, definition).count : Infinity;
   return {
     name: definition.name,
     ready: Math.min(readyOf(model.state, definition).length, 1_000),
@@ -56,15 +56,6 @@ function sweepDefinition(model: Model, definition: DefinitionRow): SweptDefiniti
     due: dueOf(model, definition).length > 0,
     paused: definition.isPaused,
   };
-}
-
-function areTokensSound(definition: DefinitionRow): boolean {
-  try {
-    parseTokens(definition.executionTokens);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function byName(model: Model): DefinitionRow[] {
