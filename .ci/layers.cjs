@@ -11,8 +11,10 @@ module.exports = {
   forbidden: [
     {
       name: "no-circular",
+      comment:
+        "except where the subject is: in T-SQL an expression may hold a query, and a query holds expressions",
       severity: "error",
-      from: {},
+      from: { pathNot: "^test/simulation/tsql/engine/" },
       to: { circular: true, viaOnly: { dependencyTypesNot: ["type-only"] } },
     },
     only("shared/core/", ["shared/core/"], "pure decisions"),
@@ -53,6 +55,24 @@ module.exports = {
       ["shared/core/", "shared/ports/", "shared/settings/", "shared/platform/"],
       "implementations of ports",
     ),
+    only(
+      "shared/testing/",
+      [
+        "shared/core/",
+        "shared/ports/",
+        "shared/worker/",
+        "shared/store/model/",
+        "shared/platform/real-clock\\.ts$",
+        "shared/testing/",
+      ],
+      "for users' tests: the worker over the store in memory, no driver",
+    ),
+    {
+      name: "testing-in-tests-only",
+      severity: "error",
+      from: { path: "^(shared|functions)/", pathNot: "^shared/testing/" },
+      to: { path: "^shared/testing/" },
+    },
     only("shared/cli/", ["shared/"], "a composition root"),
     only("shared/local/", ["shared/"], "a composition root"),
     only(

@@ -1,4 +1,5 @@
 import { app } from "@azure/functions";
+import { loadTriggerSettings } from "../shared/settings/load-settings";
 import { createApiRoutes } from "./api/routes";
 import { dashboardRoutes } from "./dashboard/routes";
 import { ingest } from "./ingest";
@@ -9,13 +10,14 @@ import { createTraceHook } from "./telemetry-hooks";
 
 /*
  * Everything that Azure calls, in one table. The only file the host loads; a test compares the registered set with it.
- * `AzureWebJobsStorage` and `%..%` are looked up by the host in the app settings.
+ * `AzureWebJobsStorage` is looked up by the host in the app settings.
  */
 const storage = "AzureWebJobsStorage";
+const { hintQueue, ingestQueue, sweepSchedule } = loadTriggerSettings();
 
-app.storageQueue("run", { queueName: "taskgate-hints", connection: storage, handler: run });
-app.storageQueue("ingest", { queueName: "taskgate-ingest", connection: storage, handler: ingest });
-app.timer("sweep", { schedule: "%TASKGATE_SWEEP_SCHEDULE%", handler: sweep });
+app.storageQueue("run", { queueName: hintQueue, connection: storage, handler: run });
+app.storageQueue("ingest", { queueName: ingestQueue, connection: storage, handler: ingest });
+app.timer("sweep", { schedule: sweepSchedule, handler: sweep });
 for (const route of [
   ...createApiRoutes(async () => (await getRuntime()).admin),
   ...dashboardRoutes,

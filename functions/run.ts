@@ -1,6 +1,10 @@
 import type { InvocationContext } from "@azure/functions";
 import { readHint } from "../shared/admin/requests";
 import { runWorker } from "../shared/worker/run-worker";
+import { lookAfterSchedules } from "../shared/worker/schedules";
+import type { HintMessage } from "../shared/admin/requests";
+import type { WorkerResult } from "../shared/worker/run-worker";
+import type { Runtime } from "./runtime";
 import { tracked } from "./runtime";
 
 /**
@@ -22,7 +26,7 @@ export async function run(message: unknown, context: InvocationContext): Promise
         name: `worker ${hint.value.taskDefinition}`,
         traceParent: context.traceContext?.traceParent ?? null,
       },
-      () => runWorker(runtime.worker, hint.value.taskDefinition, runtime.stay()),
+      () => live(runtime, hint.value),
     );
     runtime.environment.logger.debug("worker ended", {
       definition: hint.value.taskDefinition,
@@ -30,4 +34,15 @@ export async function run(message: unknown, context: InvocationContext): Promise
       end: result.end,
     });
   });
+}
+
+/** Schedules first, where the hint is theirs: what they enqueue may run in the same stay. */
+async function live(runtime: Runtime, hint: HintMessage): Promise<WorkerResult> {
+  const stay = runtime.stay();
+  const definition = hint.taskDefinition;
+  if (hint.schedule === true && runtime.registry.definition(definition) !== null) {
+    const untilMs = stay.deadlineMs - stay.marginMs;
+    await lookAfterSchedules(runtime.environment, { definition, untilMs });
+  }
+  return runWorker(runtime.worker, definition, stay);
 }

@@ -7,16 +7,20 @@ import { realClock, realRandom, sleep } from "../shared/platform/real-clock";
 import { createHintQueue } from "../shared/platform/storage-hint-queue";
 import { createStorageQueueWakeUp, noWakeUp } from "../shared/platform/storage-queue-wake-up";
 import { loadTelemetry } from "../shared/platform/telemetry";
+import type { Telemetry } from "../shared/ports/telemetry";
 import type { WakeUp } from "../shared/ports/wake-up";
 import { loadSettings } from "../shared/settings/load-settings";
 import type { Settings } from "../shared/settings/settings";
-import { openStore } from "../shared/store/open-store";
+import { checkStoreSchema, openStore } from "../shared/store/open-store";
+import type { DatabaseAddress } from "../shared/store/open-store";
 import { TaskClient } from "../shared/worker/client";
 import type { WorkerEnvironment } from "../shared/worker/environment";
 import { Heartbeat } from "../shared/worker/heartbeat";
 import { createRegistry } from "../shared/worker/registry";
 import type { Registry } from "../shared/worker/registry";
 import type { Stay, WorkerOptions } from "../shared/worker/run-worker";
+import { builtInTasks } from "./built-in-tasks";
+import { SchemaGuard } from "./schema-guard";
 import { tasks } from "./tasks";
 
 /**
@@ -40,8 +44,11 @@ const ending = new AbortController();
 /** Invocations that must settle before the process may end. */
 const invocations = new Set<Promise<unknown>>();
 let runtime: Promise<Runtime> | null = null;
+/** Started once, whatever becomes of the rest. */
+let telemetryOfProcess: Promise<Telemetry> | null = null;
+const schemaGuard = new SchemaGuard();
 
-/** The services of this process. A failure is not kept: the next invocation tries again. */
+/** The services of this process. A failure is not kept: the next invocation tries again (SchemaGuard: after a while). */
 export function getRuntime(): Promise<Runtime> {
   runtime ??= build().catch((error: unknown) => {
     runtime = null;
@@ -83,12 +90,13 @@ async function build(): Promise<Runtime> {
   const settings = loadSettings();
   const logger = createConsoleLogger({ level: settings.logLevel, form: "human", clock: realClock });
   // Before the drivers, which are instrumented when they are loaded.
-  const telemetry = await loadTelemetry(settings.telemetry, logger);
+  telemetryOfProcess ??= loadTelemetry(settings.telemetry, logger);
+  const telemetry = await telemetryOfProcess;
+  const address = addressOf(settings);
+  const check = (): Promise<void> => checkStoreSchema(address);
+  await schemaGuard.pass({ check, clock: realClock, logger });
   const store = openStore({
-    ...(settings.database.kind === "url"
-      ? { url: settings.database.url }
-      : { identity: settings.database }),
-    schema: settings.schema,
+    ...address,
     connectionsMax: settings.connectionsMax,
     callTimeoutMs: settings.callTimeoutMs,
     random: realRandom,
@@ -108,7 +116,7 @@ async function build(): Promise<Runtime> {
     workerName: settings.workerName,
     build: settings.build ?? resolveBuild(),
   };
-  const registry = createRegistry(tasks);
+  const registry = createRegistry([...tasks, ...builtInTasks(settings)]);
   const heartbeat = new Heartbeat(environment);
   const client = new TaskClient(environment, registry);
   return {
@@ -137,6 +145,13 @@ async function build(): Promise<Runtime> {
       marginMs: settings.deadlineMarginMs,
       signal: ending.signal,
     }),
+  };
+}
+
+function addressOf({ database, schema }: Settings): DatabaseAddress {
+  return {
+    ...(database.kind === "url" ? { url: database.url } : { identity: database }),
+    schema,
   };
 }
 

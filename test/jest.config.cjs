@@ -8,9 +8,11 @@ module.exports = {
       { jsc: { target: "es2023", parser: { syntax: "typescript" } }, module: { type: "commonjs" } },
     ],
   },
+  // The package's own entry, from its sources (package.json: exports).
+  moduleNameMapper: { "^taskgate/testing$": "<rootDir>/shared/testing/index.ts" },
   globalSetup: "<rootDir>/test/support/global-setup.cjs",
   globalTeardown: "<rootDir>/test/support/global-teardown.cjs",
-  testTimeout: 30_000,
+  testTimeout: 120_000,
   maxWorkers: 2,
   modulePathIgnorePatterns: ["<rootDir>/dist/"],
 };

@@ -1,3 +1,4 @@
+import { readRateRequest, readSharedLimitName } from "../../shared/admin/limit-requests";
 import { take } from "../../shared/admin/object-reader";
 import { readLimitRequest, readOperatorRequest } from "../../shared/admin/requests";
 import { bodyOf, callerOf, definitionOf, refuseQuery } from "./read-request";
@@ -22,6 +23,22 @@ export const putLimit: Endpoint = async (request, admin) => {
   const definition = definitionOf(request);
   const change = take(readLimitRequest(await bodyOf(request)));
   return { body: await admin.setLimit({ ...change, definition, changedBy: callerOf(request) }) };
+};
+
+/** `PUT api/definitions/{name}/rate`: `{ rate: { count, periodMs, burst? } | null | "code", reason? }`. */
+export const putRate: Endpoint = async (request, admin) => {
+  refuseQuery(request);
+  const definition = definitionOf(request);
+  const change = take(readRateRequest(await bodyOf(request)));
+  return { body: await admin.setRate({ ...change, definition, changedBy: callerOf(request) }) };
+};
+
+/** `PUT api/shared-limits/{name}`: `{ limit: number | null | "code", reason?, operationId? }`. */
+export const putSharedLimit: Endpoint = async (request, admin) => {
+  refuseQuery(request);
+  const name = take(readSharedLimitName(request.params["name"]));
+  const change = take(readLimitRequest(await bodyOf(request)));
+  return { body: await admin.setSharedLimit({ ...change, name, changedBy: callerOf(request) }) };
 };
 
 /** `POST api/definitions/{name}/pause`: `{ reason? }` or nothing. */

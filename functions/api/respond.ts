@@ -59,10 +59,12 @@ const problemKinds: Readonly<Record<ErrorCode, ProblemKind>> = {
   TASKGATE_SCHEMA_MISSING: misconfigured,
   TASKGATE_SCHEMA_TOO_OLD: misconfigured,
   TASKGATE_SCHEMA_TOO_NEW: misconfigured,
+  TASKGATE_SCHEMA_EDITED: misconfigured,
   TASKGATE_STORE_UNAVAILABLE: {
     status: 503,
     title: "The database can't be reached; nothing happened",
   },
+  TASKGATE_STORE_FORBIDDEN: misconfigured,
   TASKGATE_STORE_CONFLICT: { status: 503, title: "The database was too busy; nothing happened" },
   TASKGATE_STORE_UNCERTAIN: {
     status: 504,

@@ -4,18 +4,25 @@
  */
 import type { HttpMethod } from "@azure/functions";
 import type { Admin } from "../../shared/admin/create-admin";
+import { cancelBatch, getBatch, listBatches, resumeBatch } from "./batches";
 import {
   getDefinition,
   listDefinitions,
   pauseDefinition,
   putLimit,
+  putRate,
+  putSharedLimit,
   resumeDefinition,
 } from "./definitions";
 import { listExecutions } from "./executions";
+import { listGroups, putGroup } from "./groups";
 import { createHandler } from "./respond";
 import type { ApiHandler, Endpoint } from "./respond";
+import { listSchedules, pauseSchedule, resumeSchedule } from "./schedules";
 import { getStatus } from "./status";
+import { cancelTasks, redriveTasks, rescheduleTasks } from "./task-actions";
 import { enqueueTasks, getTask, listTasks } from "./tasks";
+import { listWatermarks, putWatermark } from "./watermarks";
 
 /** One route as `app.http` takes it. */
 export interface ApiRoute {
@@ -33,12 +40,28 @@ const endpoints: readonly (readonly [string, HttpMethod, string, Endpoint])[] = 
   ["api-definitions", "GET", "definitions", listDefinitions],
   ["api-definition", "GET", "definitions/{name}", getDefinition],
   ["api-limit", "PUT", "definitions/{name}/limit", putLimit],
+  ["api-rate", "PUT", "definitions/{name}/rate", putRate],
+  ["api-shared-limit", "PUT", "shared-limits/{name}", putSharedLimit],
   ["api-pause", "POST", "definitions/{name}/pause", pauseDefinition],
   ["api-resume", "POST", "definitions/{name}/resume", resumeDefinition],
   ["api-tasks", "GET", "definitions/{name}/tasks", listTasks],
   ["api-enqueue", "POST", "definitions/{name}/tasks", enqueueTasks],
+  ["api-group", "PUT", "definitions/{name}/group", putGroup],
+  ["api-groups", "GET", "groups", listGroups],
+  ["api-schedules", "GET", "schedules", listSchedules],
+  ["api-schedule-pause", "POST", "definitions/{name}/schedules/pause", pauseSchedule],
+  ["api-schedule-resume", "POST", "definitions/{name}/schedules/resume", resumeSchedule],
+  ["api-watermark", "PUT", "definitions/{name}/watermark", putWatermark],
+  ["api-watermarks", "GET", "watermarks", listWatermarks],
   ["api-executions", "GET", "executions", listExecutions],
   ["api-task", "GET", "tasks/{id}", getTask],
+  ["api-cancel", "POST", "tasks/cancel", cancelTasks],
+  ["api-redrive", "POST", "tasks/redrive", redriveTasks],
+  ["api-reschedule", "POST", "tasks/reschedule", rescheduleTasks],
+  ["api-batches", "GET", "batches", listBatches],
+  ["api-batch", "GET", "batches/{id}", getBatch],
+  ["api-batch-resume", "POST", "batches/{id}/resume", resumeBatch],
+  ["api-batch-cancel", "POST", "batches/{id}/cancel", cancelBatch],
 ];
 
 /** All routes. `admin` makes the admin, or gives the one that is there; it is first called by the first request. */

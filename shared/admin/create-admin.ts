@@ -6,18 +6,25 @@ import { explainTask } from "../core/explain";
 import type { Reason } from "../core/explain";
 import { TaskgateError } from "../core/errors";
 import { asOperationId } from "../core/ids";
-import type { TaskId } from "../core/ids";
+import type { BatchId, TaskId } from "../core/ids";
 import { nearNames } from "../core/near-name";
+import type { ListBatchesInput } from "../ports/batches";
 import type { Random } from "../ports/random";
+import type { ScheduleStatus } from "../ports/schedules";
 import type {
   DefinitionStatus,
   ExecutionStatus,
+  GroupStatus,
   Limit,
+  RedriveTasksInput,
+  RescheduleTasksInput,
   TaskFacts,
   TaskListEntry,
   TaskStore,
 } from "../ports/task-store";
 import type { WakeUp } from "../ports/wake-up";
+import { cancelBatch, getBatch, listBatches, resumeBatch } from "./batch-actions";
+import type { BatchReport, CancelledBatch, ResumedBatch } from "./batch-actions";
 import { runDoctor } from "./doctor";
 import type { DoctorProbe, DoctorReport } from "./doctor";
 import { invalidInput, showValue } from "./object-reader";
@@ -28,6 +35,24 @@ import type {
   ListTasksRequest,
   OperatorRequest,
 } from "./requests";
+import { setRate, setSharedLimit } from "./limit-actions";
+import type { RateReport, SharedLimitReport } from "./limit-actions";
+import type { RateRequest } from "./limit-requests";
+import { getSchedule, listSchedules, setSchedulePaused } from "./schedule-actions";
+import type { SchedulePauseReport } from "./schedule-actions";
+import type { ListSchedulesRequest, ScheduleRequest } from "./schedule-requests";
+import { cancelTasks, redriveTasks, rescheduleTasks, setGroup } from "./task-actions";
+import type {
+  CancelResult,
+  GroupReport,
+  RedriveResult,
+  RescheduleResult,
+  TaskResults,
+} from "./task-actions";
+import type { CancelRequest, GroupRequest, ListGroupsRequest } from "./task-requests";
+import { listWatermarks, setWatermark } from "./watermark-actions";
+import type { WatermarkChange, WatermarkReport } from "./watermark-actions";
+import type { ListWatermarksRequest, WatermarkRequest } from "./watermark-requests";
 
 /** What an admin works with. */
 export interface AdminOptions {
@@ -65,7 +90,7 @@ export interface StatusReport {
   };
   /** Dead executions whose tasks the next sweep takes back; counted up to 1,000. */
   readonly expired: number;
-  /** Until the next scheduled task is due; 0: some are; null: none is scheduled. */
+  /** Until the next scheduled task or schedule is due; 0: some are; null: none is. */
   readonly nextDueMs: number | null;
   readonly definitions: readonly DefinitionStatus[];
 }
@@ -81,8 +106,13 @@ export interface ExplainReport {
 /** What an enqueue did, in input order. */
 export interface EnqueueReport {
   readonly definition: string;
-  readonly tasks: readonly { readonly task: TaskId; readonly outcome: "enqueued" | "duplicate" }[];
+  readonly tasks: readonly {
+    readonly task: TaskId;
+    readonly outcome: "enqueued" | "duplicate" | "replaced";
+  }[];
   readonly enqueued: number;
+  /** First tasks that carry a new payload. */
+  readonly replaced: number;
   readonly duplicates: number;
   /** Until the earliest scheduled one is due. */
   readonly nextDueMs: number | null;
@@ -124,10 +154,50 @@ export interface Admin {
   enqueue(request: EnqueueRequest & { definition: string }): Promise<EnqueueReport>;
   /** Sets or clears the operator's limit; leaves a hint when tasks wait and tokens are free. */
   setLimit(request: LimitRequest & Actor & { definition: string }): Promise<LimitReport>;
+  /** Sets or clears the operator's rate; leaves a hint when tasks wait. */
+  setRate(request: RateRequest & Actor & { definition: string }): Promise<RateReport>;
+  /** Sets or clears the operator's limit that several definitions share, makes it if it is missing; leaves hints. */
+  setSharedLimit(request: LimitRequest & Actor & { name: string }): Promise<SharedLimitReport>;
   /** Nothing new starts until resumed; what runs goes on. */
   pause(request: OperatorRequest & Actor & { definition: string }): Promise<PauseReport>;
   /** Takes a pause away; leaves a hint when tasks wait. */
   resume(request: OperatorRequest & Actor & { definition: string }): Promise<PauseReport>;
+  /** Ends what waits, asks for the end of what runs; leaves hints for whoever got work by it. */
+  cancel(request: CancelRequest): Promise<TaskResults<CancelResult>>;
+  /** Dead letters and cancelled tasks become tasks again. */
+  redrive(request: RedriveTasksInput): Promise<TaskResults<RedriveResult>>;
+  /** Gives tasks that wait another instant; leaves a hint for it. */
+  reschedule(request: RescheduleTasksInput): Promise<TaskResults<RescheduleResult>>;
+  /** Sets a group's slots, pauses or resumes it; makes it if it is missing. */
+  setGroup(request: GroupRequest & Actor & { definition: string }): Promise<GroupReport>;
+  /** How far blocks have been made. */
+  watermarks(request: ListWatermarksRequest): Promise<WatermarkReport[]>;
+  /** Sets a watermark, unless its version is another than the expected one. Makes no tasks. */
+  setWatermark(
+    request: WatermarkRequest & Actor & { definition: string },
+  ): Promise<WatermarkChange>;
+  /** Batches and how far they are, newest first. */
+  batches(request: ListBatchesInput): Promise<BatchReport[]>;
+  /** One batch. Throws InvalidArgumentError (unknown). */
+  batch(batchId: BatchId): Promise<BatchReport>;
+  /** Lets a halted batch go on. */
+  resumeBatch(batchId: BatchId): Promise<ResumedBatch>;
+  /** Ends a batch: no further wave opens, its tasks end or are asked to. */
+  cancelBatch(batchId: BatchId): Promise<CancelledBatch>;
+  /** Schedules with their next instants, by definition and name. */
+  schedules(request: ListSchedulesRequest): Promise<ScheduleStatus[]>;
+  /** One schedule. Throws InvalidArgumentError (unknown). */
+  schedule(request: { definition: string; schedule: string }): Promise<ScheduleStatus>;
+  /** A schedule enqueues nothing until resumed; what comes meanwhile isn't made up for. */
+  pauseSchedule(
+    request: ScheduleRequest & Actor & { definition: string },
+  ): Promise<SchedulePauseReport>;
+  /** Lets a schedule go on with its next instant from now. */
+  resumeSchedule(
+    request: ScheduleRequest & Actor & { definition: string },
+  ): Promise<SchedulePauseReport>;
+  /** Groups with their slots, by definition and key. */
+  groups(request: ListGroupsRequest): Promise<GroupStatus[]>;
   /** Looks for what is wrong; `deep` checks every promise that SQL can see, over the whole database. */
   doctor(options: { deep: boolean }): Promise<DoctorReport>;
 }
@@ -176,6 +246,10 @@ export function createAdmin(options: AdminOptions): Admin {
         const { oldLimit, newLimit, held, surplus } = answer;
         return { definition, oldLimit, newLimit, held, surplus };
       }),
+    setRate: ({ definition, ...change }) =>
+      known(definition, () => setRate(options, { ...change, name: definition })),
+    setSharedLimit: ({ operationId = newOperationId(), ...change }) =>
+      setSharedLimit(options, { ...change, operationId }),
     pause: ({ definition, ...change }) =>
       known(definition, async () => {
         const { status } = await store.pauseDefinition({ ...change, name: definition });
@@ -187,7 +261,48 @@ export function createAdmin(options: AdminOptions): Admin {
         if (ready) await wakeUp.hint(definition);
         return { definition, status };
       }),
+    cancel: (request) => cancelTasks(options, request),
+    redrive: (request) =>
+      "taskIds" in request
+        ? redriveTasks(options, request)
+        : known(request.name, () => redriveTasks(options, request)),
+    reschedule: (request) => rescheduleTasks(options, request),
+    setGroup: ({ definition, ...change }) =>
+      known(definition, () => setGroup(options, { ...change, name: definition })),
+    watermarks: (request) => known(request.name ?? "", () => listWatermarks(options, request)),
+    setWatermark: (request) => known(request.definition, () => setWatermark(options, request)),
+    batches: (request) => listBatches(options, request),
+    batch: (batchId) => getBatch(options, batchId),
+    resumeBatch: (batchId) => resumeBatch(options, batchId),
+    cancelBatch: (batchId) => cancelBatch(options, batchId),
+    ...scheduleActions(options),
+    groups: (request) =>
+      known(request.name ?? "", async () => (await store.listGroups(request)).groups),
     doctor: ({ deep }) => runDoctor({ store, build, deep, probes: options.probes ?? [] }),
+  };
+}
+
+/** The admin's part about schedules. */
+function scheduleActions(
+  options: AdminOptions,
+): Pick<Admin, "schedules" | "schedule" | "pauseSchedule" | "resumeSchedule"> {
+  const { store } = options;
+  const ofKnown = async <Result>(
+    { definition }: { definition: string },
+    body: () => Promise<Result>,
+  ): Promise<Result> => {
+    await requireDefinition(store, definition);
+    return body();
+  };
+  return {
+    schedules: (request) =>
+      withKnownNames(store, request.name ?? "", () => listSchedules(options, request)),
+    schedule: (request) =>
+      ofKnown(request, async () => (await getSchedule(options, request)).found),
+    pauseSchedule: (request) =>
+      ofKnown(request, () => setSchedulePaused(options, { ...request, paused: true })),
+    resumeSchedule: (request) =>
+      ofKnown(request, () => setSchedulePaused(options, { ...request, paused: false })),
   };
 }
 
@@ -237,15 +352,17 @@ async function enqueue(
       ? null
       : wakeUp.hint(definition, { inMs: answer.nextDueMs, ...trace }),
   ]);
-  const duplicates = answer.outcomes.filter((outcome) => outcome === "duplicate").length;
+  const count = (wanted: string): number =>
+    answer.outcomes.filter((outcome) => outcome === wanted).length;
   return {
     definition,
     tasks: answer.taskIds.map((task, index) => ({
       task,
       outcome: answer.outcomes[index] ?? "enqueued",
     })),
-    enqueued: answer.taskIds.length - duplicates,
-    duplicates,
+    enqueued: count("enqueued"),
+    replaced: count("replaced"),
+    duplicates: count("duplicate"),
     nextDueMs: answer.nextDueMs,
   };
 }

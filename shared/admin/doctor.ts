@@ -70,7 +70,7 @@ function checkDefinitions(definitions: readonly DefinitionStatus[], build: numbe
     return finding(
       "definitions",
       "note",
-      `${String(definitions.length)} definitions; the newest was registered by build ${String(newest)}, this code is the older build ${String(build)}.`,
+      `Definitions: ${String(definitions.length)}; the newest was registered by build ${String(newest)}, this code is the older build ${String(build)}.`,
     );
   }
   return finding("definitions", "ok", `Definitions registered: ${String(definitions.length)}.`);
@@ -85,12 +85,12 @@ function checkDefinition(definition: DefinitionStatus): DoctorFinding[] {
   };
   if (definition.paused)
     note(
-      `Paused by an operator; ${String(open)} tasks wait. \`taskgate resume ${name}\` lets them run.`,
+      `Paused by an operator; ${open === 1 ? "1 task waits" : `${String(open)} tasks wait`}. \`taskgate resume ${name}\` lets them run.`,
     );
   if (limit === 0) note(`Its limit is 0 (${definition.limitSource}): nothing starts.`);
   if (limit !== null && held > limit)
     note(
-      `${String(held)} tokens are held, the limit is ${String(limit)}: the rest comes back as tasks end.`,
+      `${held === 1 ? "1 token is" : `${String(held)} tokens are`} held, the limit is ${String(limit)}: the rest comes back as tasks end.`,
     );
   if (definition.dead > 0)
     note(

@@ -23,6 +23,7 @@ const taskMembers = [
   "runAt",
   "dedupeKey",
   "dedupeMs",
+  "onDuplicate",
   "traceParent",
 ] as const;
 /** ISO-8601 with seconds and a zone: without a zone it would mean another instant on another machine. */
@@ -30,9 +31,9 @@ const instant = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d
 
 /**
  * The body of an enqueue: one task `{ payload, kind?, priority?, group?, groupScope?, runInMs? or runAt?, dedupeKey?,
- * dedupeMs?, traceParent?, operationId? }`, or many `{ tasks: [task, ..], operationId? }`: 1..10,000, 8 MiB together.
+ * dedupeMs?, onDuplicate?, traceParent?, operationId? }`, or many `{ tasks: [task, ..], operationId? }`: 1..10,000, 8 MiB together.
  * `runAt` is an ISO-8601 instant with its zone. Relations are checked, too: not both of `runInMs` and `runAt`, no
- * `groupScope` without `group`, no `dedupeMs` without `dedupeKey`.
+ * `groupScope` without `group`, no `dedupeMs` or `onDuplicate` without `dedupeKey`.
  */
 export function readEnqueueRequest(input: unknown): ReadResult<EnqueueRequest> {
   const isMany = typeof input === "object" && input !== null && "tasks" in input;
@@ -78,6 +79,7 @@ function readTask(reader: ObjectReader): NewTask {
     runAt: readInstant(reader, "runAt"),
     dedupeKey: reader.text("dedupeKey", keyRule),
     dedupeMs: reader.integer("dedupeMs", { min: 1, max: limits.runInMsMax }),
+    onDuplicate: reader.choice("onDuplicate", ["keep", "replace"]),
     traceParent: readTraceParent(reader),
   };
   if (reader.has("runInMs") && reader.has("runAt"))
@@ -86,6 +88,8 @@ function readTask(reader: ObjectReader): NewTask {
     reader.refuse("groupScope", "it only together with group");
   if (reader.has("dedupeMs") && !reader.has("dedupeKey"))
     reader.refuse("dedupeMs", "it only together with dedupeKey");
+  if (reader.has("onDuplicate") && !reader.has("dedupeKey"))
+    reader.refuse("onDuplicate", "it only together with dedupeKey");
   return { payload: readPayload(reader), ...withoutNulls(optional) };
 }
 
@@ -99,7 +103,8 @@ function readPayload(reader: ObjectReader): string | null {
   return null;
 }
 
-function readInstant(reader: ObjectReader, name: string): Date | null {
+/** An instant with its zone, or null. */
+export function readInstant(reader: ObjectReader, name: string): Date | null {
   if (!reader.has(name)) return null;
   const given = reader.raw(name);
   const date = typeof given === "string" && instant.test(given) ? new Date(given) : null;

@@ -14,7 +14,7 @@ import type { Problem, ReadResult } from "./object-reader";
 /** Names, kinds, group and dedupe keys: characters are UTF-16 units, as both databases count at least. */
 export const keyRule = { min: 1, max: limits.nameLengthMax, isKey: true } as const;
 /** Why an operator did something: fits the audit's column. */
-const reasonRule = { min: 1, max: 400 } as const;
+export const reasonRule = { min: 1, max: 400 } as const;
 /** Most entries of a list. */
 const mostMax = 1_000;
 const mostDefault = 100;
@@ -56,6 +56,8 @@ export interface HintMessage {
   readonly taskDefinition: string;
   /** W3C traceparent of who left the hint. */
   readonly traceParent?: string;
+  /** An instant of one of its schedules has come. */
+  readonly schedule?: true;
 }
 
 /** An event from outside, whichever of the known forms it came in. */
@@ -91,8 +93,7 @@ export function readDefinitionName(input: unknown): ReadResult<string> {
 /** A task's id from a route or an argument: decimal digits; a number only as far as it is exact. */
 export function readTaskId(input: unknown): ReadResult<TaskId> {
   const text = Number.isSafeInteger(input) ? String(input) : input;
-  if (typeof text === "string" && isId(text) && BigInt(text) < 2n ** 63n)
-    return { ok: true, value: asTaskId(text) };
+  if (typeof text === "string" && isId(text)) return { ok: true, value: asTaskId(text) };
   return refused("task", input, "the id of a task: 1..19 decimal digits, below 2^63");
 }
 
@@ -144,7 +145,7 @@ export function readNothing(input: unknown): ReadResult<null> {
 }
 
 /**
- * A hint `{ "taskDefinition": name, "traceParent"?: text }`. The Functions library parses text that looks like JSON, so
+ * A hint `{ "taskDefinition": name, "traceParent"?: text, "schedule"?: true }`. The Functions library parses text that looks like JSON, so
  * it may arrive as an object, a text or a number; a text or number alone stands for the name (a definition may be
  * called `2024`). A malformed `traceParent` is dropped: tracing never stops work.
  */
@@ -158,7 +159,7 @@ export function readHint(message: unknown): ReadResult<HintMessage> {
     return refused("message", message, `{ "taskDefinition": name } or a name alone`);
   }
   const reader = ObjectReader.open(parsed, {
-    known: ["taskDefinition", "traceParent"],
+    known: ["taskDefinition", "traceParent", "schedule"],
     root: "message",
   });
   const given = reader.raw("taskDefinition");
@@ -169,7 +170,11 @@ export function readHint(message: unknown): ReadResult<HintMessage> {
   const trace = reader.raw("traceParent");
   const isTrace = typeof trace === "string" && traceParentForm.test(trace);
   const taskDefinition = name.ok ? name.value : "";
-  return reader.result({ taskDefinition, ...(isTrace ? { traceParent: trace } : {}) });
+  return reader.result({
+    taskDefinition,
+    ...(isTrace ? { traceParent: trace } : {}),
+    ...(reader.raw("schedule") === true ? { schedule: true as const } : {}),
+  });
 }
 
 /**
@@ -210,14 +215,18 @@ export function refused(field: string, input: unknown, expected: string): ReadRe
   return { ok: false, problems: [{ field, value: showValue(input), expected }] };
 }
 
-function readMost(reader: ObjectReader): number {
-  if (!reader.has("most")) return mostDefault;
+/** `most` of a query; without other bounds: 1..1000, default 100. */
+export function readMost(
+  reader: ObjectReader,
+  bounds = { max: mostMax, default: mostDefault },
+): number {
+  if (!reader.has("most")) return bounds.default;
   const given = reader.raw("most");
   const value = typeof given === "string" && /^\d{1,4}$/.test(given) ? Number(given) : given;
-  if (Number.isInteger(value) && Number(value) >= 1 && Number(value) <= mostMax)
+  if (Number.isInteger(value) && Number(value) >= 1 && Number(value) <= bounds.max)
     return Number(value);
-  reader.refuse("most", `a whole number in 1..${String(mostMax)}`);
-  return mostDefault;
+  reader.refuse("most", `a whole number in 1..${String(bounds.max)}`);
+  return bounds.default;
 }
 
 /** How the members of an event are called in each form. */

@@ -37,8 +37,10 @@ export interface CommandContext {
 /** A command: its line in the help, its arguments, and what it does. */
 export interface Command {
   readonly name: string;
-  /** Names of positional arguments. */
+  /** Names of positional arguments; a last one with two dots behind it, such as `ID..`, stands for one or more. */
   readonly parameters: readonly string[];
+  /** The last one may also be left out. */
+  readonly isListOptional?: true;
   readonly options: Readonly<Record<string, CommandOption>>;
   readonly sentence: string;
   /** Further paragraphs of the help. */

@@ -4,7 +4,7 @@ import type { DefinitionStatus } from "../ports/task-store";
 import { report } from "./command";
 import type { Command } from "./command";
 import { exitCodes } from "./exit-codes";
-import { renderFacts, renderTable, showCount, showDuration, showLimit } from "./output";
+import { renderFacts, renderTable, showCount, showDuration, showLimit, showRate } from "./output";
 import type { Column } from "./output";
 
 /** `taskgate definitions` */
@@ -60,6 +60,8 @@ function stateOf(definition: DefinitionStatus): string {
   if (definition.limit !== null && definition.held > definition.limit) return "limit lowered";
   if (definition.limit !== null && definition.held >= definition.limit && definition.ready > 0)
     return "limit reached";
+  const full = definition.sharedLimits.find((row) => row.limit !== null && row.held >= row.limit);
+  if (full !== undefined && definition.ready > 0) return `shared limit ${full.name} reached`;
   return definition.limitSource === "operator" ? "operator's limit" : "";
 }
 
@@ -73,6 +75,14 @@ function factsOf(definition: DefinitionStatus): (readonly [string, string])[] {
       `${showLimit(definition.limit)} (set by the ${definition.limitSource}; ${codeLimit})`,
     ],
     ["tokens held", String(definition.held)],
+    ["rate", `${showRate(definition.rate)} (set by the ${definition.rateSource})`],
+    ...definition.sharedLimits.map(
+      ({ name, limit, limitSource, held }) =>
+        [
+          `shared: ${name}`,
+          `${showLimit(limit)}, ${String(held)} held by all (set by the ${limitSource})`,
+        ] as const,
+    ),
     ["executions", String(definition.executions)],
     ["running", String(definition.claimed)],
     ["ready", showCount(definition.ready)],

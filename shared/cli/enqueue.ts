@@ -4,7 +4,7 @@ import { readDefinitionName } from "../admin/requests";
 import { report } from "./command";
 import type { Command, CommandContext } from "./command";
 import { exitCodes } from "./exit-codes";
-import { showDuration } from "./output";
+import { showDuration, showNumber } from "./output";
 
 /** `taskgate enqueue NAME` */
 export const enqueueCommand: Command = {
@@ -38,6 +38,10 @@ export const enqueueCommand: Command = {
       valueName: "KEY",
       sentence: "No second task of that key until the first has ended.",
     },
+    replace: {
+      type: "boolean",
+      sentence: "The first task of that key carries the new payload, if nobody has begun it.",
+    },
   },
   sentence: "Adds tasks to a definition and wakes a worker.",
   details: [
@@ -52,10 +56,12 @@ export const enqueueCommand: Command = {
       const [first] = result.tasks;
       const which =
         result.tasks.length === 1 && first !== undefined
-          ? first.outcome === "duplicate"
-            ? `Task ${first.task} has that dedupe key already; nothing was added.`
-            : `Task ${first.task} was added to ${definition}.`
-          : `${String(result.enqueued)} tasks were added to ${definition}, ${String(result.duplicates)} were there already.`;
+          ? first.outcome === "replaced"
+            ? `Task ${first.task} has that dedupe key already; it carries the new payload.`
+            : first.outcome === "duplicate"
+              ? `Task ${first.task} has that dedupe key already; nothing was added.`
+              : `Task ${first.task} was added to ${definition}.`
+          : `${showNumber(result.enqueued, "task was", "tasks were")} added to ${definition}, ${showNumber(result.duplicates, "was", "were")} there already${result.replaced === 0 ? "" : `, ${showNumber(result.replaced, "carries", "carry")} the new payload`}.`;
       return which + whenItStarts(context, result);
     });
     return exitCodes.ok;
@@ -82,6 +88,7 @@ function tasksOf(context: CommandContext): unknown[] {
     priority: numberOf(context.options["priority"]),
     runInMs: numberOf(context.options["run-in-ms"]),
     dedupeKey: context.options["dedupe-key"],
+    onDuplicate: context.flags.has("replace") ? "replace" : undefined,
   };
   return payloadsOf(context).map((payload) => ({ payload, ...options }));
 }

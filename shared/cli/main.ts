@@ -9,6 +9,9 @@ import { describeProblem, invalidInput, problemsOf } from "../admin/object-reade
 import { TaskgateError } from "../core/errors";
 import { currentEnvironment } from "../settings/load-settings";
 import type { Environment } from "../settings/load-settings";
+import { batchCommand } from "./batch";
+import { batchesCommand } from "./batches";
+import { cancelCommand } from "./cancel";
 import type { Command, CommandContext } from "./command";
 import { definitionsCommand } from "./definitions";
 import { doctorCommand } from "./doctor";
@@ -17,6 +20,10 @@ import { executionsCommand } from "./executions";
 import { exitCodeOf, exitCodes } from "./exit-codes";
 import type { ExitCode } from "./exit-codes";
 import { explainCommand } from "./explain";
+import { groupCommand } from "./group";
+import { groupsCommand } from "./groups";
+import { scheduleCommand } from "./schedule";
+import { schedulesCommand } from "./schedules";
 import { renderCommandHelp, renderHelp } from "./help";
 import { limitCommand } from "./limit";
 import { migrateCommand } from "./migrate";
@@ -26,12 +33,17 @@ import type { Output } from "./output";
 import { parseCommandLine } from "./parse-arguments";
 import type { Parsed } from "./parse-arguments";
 import { pauseCommand } from "./pause";
+import { rateCommand } from "./rate";
+import { redriveCommand } from "./redrive";
+import { rescheduleCommand } from "./reschedule";
 import { resumeCommand } from "./resume";
 import { statusCommand } from "./status";
 import { findTarget } from "./target";
 import type { Target } from "./target";
 import { tasksCommand } from "./tasks";
 import { readVersion } from "./version";
+import { watermarkCommand } from "./watermark";
+import { watermarksCommand } from "./watermarks";
 
 /** All commands, in the order of the help text. */
 export const commands: readonly Command[] = [
@@ -42,8 +54,20 @@ export const commands: readonly Command[] = [
   explainCommand,
   enqueueCommand,
   limitCommand,
+  rateCommand,
   pauseCommand,
   resumeCommand,
+  cancelCommand,
+  redriveCommand,
+  rescheduleCommand,
+  groupsCommand,
+  groupCommand,
+  schedulesCommand,
+  scheduleCommand,
+  watermarksCommand,
+  watermarkCommand,
+  batchesCommand,
+  batchCommand,
   doctorCommand,
   migrateCommand,
 ];

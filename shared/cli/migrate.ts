@@ -1,8 +1,11 @@
 import { invalidInput, isTextOf } from "../admin/object-reader";
 import { keyRule } from "../admin/requests";
 import { SchemaError } from "../core/errors";
-import { migrateStore, readStoreSchema } from "../store/open-store";
-import type { Grant } from "../store/open-store";
+import { loadSample } from "../local/load-sample";
+import type { LocalSample } from "../local/sample";
+import { realRandom, sleep } from "../platform/real-clock";
+import { migrateStore, openStore, readStoreSchema } from "../store/open-store";
+import type { DatabaseAddress, Grant } from "../store/open-store";
 import { checkSchema } from "../store/migrator";
 import { report } from "./command";
 import type { Command, CommandContext } from "./command";
@@ -26,6 +29,10 @@ export const migrateCommand: Command = {
       sentence:
         "Azure SQL: makes the database user of an Entra identity that may execute the procedures.",
     },
+    sample: {
+      type: "boolean",
+      sentence: "Makes the tables of the sample pipeline as well, in a schema of their own.",
+    },
   },
   sentence:
     "Brings the database's schema up to this version; safe to run again, and by many at once.",
@@ -35,28 +42,46 @@ export const migrateCommand: Command = {
     const given = context.options["grant"];
     const grant = given === undefined ? undefined : readGrant(given, context);
     if (!context.flags.has("check")) return migrate(context, grant);
+    const expected = "no --check beside it, which changes nothing";
+    if (context.flags.has("sample")) {
+      throw invalidInput([{ field: "--sample", value: "set", expected }]);
+    }
     if (grant === undefined) return check(context);
-    throw invalidInput([
-      { field: "--grant", value: `\`${grant.name}\``, expected: "no --check beside it" },
-    ]);
+    throw invalidInput([{ field: "--grant", value: `\`${grant.name}\``, expected }]);
   },
 };
 
 async function migrate(context: CommandContext, grant: Grant | undefined): Promise<ExitCode> {
   const address = storeAddress(context.target().settings);
+  const sample = context.flags.has("sample") ? loadSample() : undefined;
   const result = await migrateStore(address, grant === undefined ? {} : { grant });
-  report(context, { ...result, ...(grant === undefined ? {} : { granted: grant }) }, () => {
+  if (sample !== undefined) await setUpSample(sample, address);
+  const extras = {
+    ...(sample === undefined ? {} : { sample: sample.title }),
+    ...(grant === undefined ? {} : { granted: grant }),
+  };
+  report(context, { ...result, ...extras }, () => {
     const isCurrent = result.applied.length === 0 && !result.isLogicRenewed;
     return [
       ...(isCurrent ? ["The schema is up to date; nothing was to do."] : []),
       ...result.applied.map((name) => `Applied ${name}.`),
       ...(result.isLogicRenewed ? ["Renewed procedures, views and rights."] : []),
+      ...(sample === undefined ? [] : [`The tables of the sample are there (${sample.title}).`]),
       ...(grant === undefined
         ? []
         : [`${grant.name} may execute the procedures, and nothing else.`]),
     ].join("\n");
   });
   return exitCodes.ok;
+}
+
+async function setUpSample(sample: LocalSample, address: DatabaseAddress): Promise<void> {
+  const store = openStore({ ...address, connectionsMax: 1, random: realRandom, sleep });
+  try {
+    await store.transaction((transaction) => sample.setUp(transaction));
+  } finally {
+    await store.close();
+  }
 }
 
 async function check(context: CommandContext): Promise<ExitCode> {

@@ -1,4 +1,5 @@
 import { formatDuration } from "../core/duration";
+import type { Rate } from "../core/rate";
 
 /** Where the program writes, and whether a person or a program reads it. */
 export interface Output {
@@ -74,6 +75,11 @@ export function showCount(count: number, most = 10_000): string {
   return count >= most ? `${String(most)}+` : String(count);
 }
 
+/** `1 task waits`, `2 tasks wait`: the count with what is said of one and of several. */
+export function showNumber(count: number, one: string, several: string): string {
+  return `${showCount(count)} ${count === 1 ? one : several}`;
+}
+
 /** Text from outside must not start lines of its own or move the cursor. */
 export function oneLine(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Bidi_Control}]/gu, " ");
@@ -83,4 +89,10 @@ function cutLine(line: string, width: number | null): string {
   return width === null || line.length <= width
     ? line
     : `${line.slice(0, Math.max(1, width - 1))}…`;
+}
+
+/** A rate for people: `100 per 1 min, 2 at once`. */
+export function showRate(rate: Rate | null): string {
+  if (rate === null) return "none";
+  return `${String(rate.count)} per ${formatDuration(rate.periodMs)}, ${String(rate.burst)} at once`;
 }

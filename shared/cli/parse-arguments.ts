@@ -2,6 +2,7 @@ import { parseArgs } from "node:util";
 import { invalidInput } from "../admin/object-reader";
 import { didYouMean } from "../core/near-name";
 import type { Command, CommandOption } from "./command";
+import { showNumber } from "./output";
 
 /** Turns the words of a command line into a command with its arguments; knows nothing of what commands do. */
 
@@ -111,16 +112,19 @@ function refuseOption(rawName: string, value: string | undefined, expected: stri
 }
 
 function requireArguments(command: Command, args: readonly string[]): void {
-  const missing = command.parameters[args.length];
+  const isList = command.parameters.at(-1)?.endsWith("..") === true;
+  const required =
+    command.isListOptional === true ? command.parameters.slice(0, -1) : command.parameters;
+  const missing = required[args.length];
   const usage = `as in \`taskgate ${[command.name, ...command.parameters].join(" ")}\``;
   if (missing !== undefined) {
     throw invalidInput([{ field: missing, value: "nothing", expected: `an argument, ${usage}` }]);
   }
   const extra = args[command.parameters.length];
-  if (extra === undefined) return;
+  if (extra === undefined || isList) return;
   const expected =
     command.parameters.length === 0
       ? `no argument, ${usage}`
-      : `${String(command.parameters.length)} arguments, ${usage}`;
+      : `${showNumber(command.parameters.length, "argument", "arguments")}, ${usage}`;
   throw invalidInput([{ field: "argument", value: `\`${extra.slice(0, 100)}\``, expected }]);
 }

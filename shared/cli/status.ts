@@ -2,7 +2,8 @@ import { report } from "./command";
 import type { Command } from "./command";
 import { renderDefinitions } from "./definitions";
 import { exitCodes } from "./exit-codes";
-import { showCount, showDuration } from "./output";
+import type { StatusReport } from "../admin/create-admin";
+import { showCount, showDuration, showNumber } from "./output";
 
 /** `taskgate status` */
 export const statusCommand: Command = {
@@ -14,14 +15,10 @@ export const statusCommand: Command = {
     const admin = await context.admin();
     const status = await admin.status();
     report(context, status, () => {
-      const { totals } = status;
       const { settings, origin } = context.target();
-      const due = describeDue(status.nextDueMs);
-      const expired =
-        status.expired === 0 ? "" : `, ${String(status.expired)} executions past their lease`;
       const lines = [
         `${status.dialect} database (${origin}), schema ${settings.schema}`,
-        `${String(totals.executions)} executions run ${showCount(totals.claimed)} tasks; ${showCount(totals.ready)} ready, ${showCount(totals.scheduled)} scheduled, ${showCount(totals.waiting)} waiting for a group, ${showCount(totals.dead)} dead; ${due}${expired}`,
+        describeWork(status),
       ];
       return [...lines, "", renderDefinitions(status.definitions, context.output.columns)].join(
         "\n",
@@ -30,6 +27,21 @@ export const statusCommand: Command = {
     return exitCodes.ok;
   },
 };
+
+/** What runs and what waits, in one line. */
+export function describeWork({
+  totals,
+  nextDueMs,
+  expired,
+}: Pick<StatusReport, "totals" | "nextDueMs" | "expired">): string {
+  const running = `${showNumber(totals.executions, "execution runs", "executions run")} ${showNumber(totals.claimed, "task", "tasks")}`;
+  const waiting = `${showCount(totals.ready)} ready, ${showCount(totals.scheduled)} scheduled, ${showCount(totals.waiting)} waiting for a group, ${showCount(totals.dead)} dead`;
+  const late =
+    expired === 0
+      ? ""
+      : `, ${showNumber(expired, "execution past its lease", "executions past their lease")}`;
+  return `${running}; ${waiting}; ${describeDue(nextDueMs)}${late}`;
+}
 
 function describeDue(nextDueMs: number | null): string {
   if (nextDueMs === null) return "nothing scheduled";

@@ -13,9 +13,17 @@ export const errorCodes = {
   TASKGATE_SCHEMA_MISSING: { sql: null, meaning: "the database has no Taskgate schema" },
   TASKGATE_SCHEMA_TOO_OLD: { sql: null, meaning: "the schema lacks migrations this code needs" },
   TASKGATE_SCHEMA_TOO_NEW: { sql: null, meaning: "the schema no longer serves code this old" },
+  TASKGATE_SCHEMA_EDITED: {
+    sql: null,
+    meaning: "a migration's file is not the one that the database was made with",
+  },
   TASKGATE_STORE_UNAVAILABLE: {
     sql: null,
     meaning: "the database can't be reached; nothing happened",
+  },
+  TASKGATE_STORE_FORBIDDEN: {
+    sql: null,
+    meaning: "the login lacks a right; the message names it and the role that has it",
   },
   TASKGATE_STORE_CONFLICT: {
     sql: null,
@@ -88,6 +96,13 @@ export class SchemaError extends TaskgateError {}
 export class StoreUnavailableError extends TaskgateError {
   constructor(message: string, options: ErrorOptions = {}) {
     super("TASKGATE_STORE_UNAVAILABLE", message, { ...options, isRetryable: true });
+  }
+}
+
+/** The login lacks a right. Nothing happened, and nothing will before somebody grants it the role that is named. */
+export class StoreForbiddenError extends TaskgateError {
+  constructor(message: string, options: ErrorOptions = {}) {
+    super("TASKGATE_STORE_FORBIDDEN", message, options);
   }
 }
 

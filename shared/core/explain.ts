@@ -12,6 +12,8 @@ export type ReasonCode =
   | "paused"
   | "limit-zero"
   | "limit-reached"
+  | "shared-limit-reached"
+  | "rate-reached"
   | "queue-position"
   | "next"
   | "not-due"
@@ -76,6 +78,11 @@ export interface ExplainableTask {
   readonly limit?: number | null;
   readonly limitSource?: "code" | "operator";
   readonly held?: number;
+  /** Limits that it shares with other definitions. */
+  readonly sharedLimits?: readonly { name: string; limit: number | null; held: number }[];
+  /** Until the rate lets another task start; 0: now; null: no rate. */
+  readonly rateInMs?: number | null;
+  readonly rate?: { count: number; periodMs: number } | null;
   readonly paused?: boolean;
   readonly holders?: readonly ExplainableHolder[];
   readonly dueInMs?: number;
@@ -150,7 +157,7 @@ function explainState(task: ExplainableTask): Reason[] {
 
 function explainReady(task: ExplainableTask): Reason[] {
   const pause = explainPause(task, true);
-  const limit = explainLimit(task);
+  const limit = [...explainLimit(task), ...explainShared(task), ...explainRate(task)];
   const ahead = task.readyAhead ?? 0;
   const isHeldBack = pause.length > 0 || limit.length > 0;
   const position =
@@ -191,6 +198,31 @@ function explainLimit(task: ExplainableTask): Reason[] {
     decides(
       "limit-reached",
       `The limit of ${quote(task.definition)} is reached: ${count(limit, "token", "tokens")}, ${source}${over}, held by ${describeHolders(task.holders ?? [])}.`,
+    ),
+  ];
+}
+
+function explainShared(task: ExplainableTask): Reason[] {
+  return (task.sharedLimits ?? []).flatMap(({ name, limit, held }) =>
+    limit === null || held < limit
+      ? []
+      : [
+          decides(
+            "shared-limit-reached",
+            `The shared limit ${quote(name)} is reached: ${count(limit, "token", "tokens")}, ${String(held)} held by all definitions that draw from it.`,
+          ),
+        ],
+  );
+}
+
+function explainRate(task: ExplainableTask): Reason[] {
+  const { rate, rateInMs } = task;
+  if (rate == null || rateInMs == null || rateInMs <= 0) return [];
+  const allowed = `${String(rate.count)} per ${formatDuration(rate.periodMs)}`;
+  return [
+    decides(
+      "rate-reached",
+      `The rate of ${quote(task.definition)} is used up (${allowed}): the next task may start in ${formatDuration(rateInMs)}.`,
     ),
   ];
 }

@@ -14,12 +14,16 @@ export type ExecutionId = Branded<"ExecutionId">;
 export type Fence = Branded<"Fence">;
 /** Names one call and its repeats; a UUID made at random, never derived from a message (design 10.14). */
 export type OperationId = Branded<"OperationId">;
+/** A batch of waves. */
+export type BatchId = Branded<"BatchId">;
+/** A stage of a batch. */
+export type WaveId = Branded<"WaveId">;
 
 const digits = /^[0-9]{1,19}$/;
 
-/** Is this text a 64-bit id as the database writes it? */
+/** Is this text an id as the database writes it: 1..19 decimal digits, below 2^63? */
 export function isId(text: string): boolean {
-  return digits.test(text);
+  return digits.test(text) && BigInt(text) < 2n ** 63n;
 }
 
 /** Takes a text from the database or a request as a task id. The caller has tested it with `isId`. */
@@ -30,6 +34,16 @@ export function asTaskId(text: string): TaskId {
 /** Takes a text from the database as an execution id. */
 export function asExecutionId(text: string): ExecutionId {
   return text as ExecutionId;
+}
+
+/** Takes a text from the database or a request as a batch id. The caller has tested it with `isId`. */
+export function asBatchId(text: string): BatchId {
+  return text as BatchId;
+}
+
+/** Takes a text from the database or a request as a wave id. The caller has tested it with `isId`. */
+export function asWaveId(text: string): WaveId {
+  return text as WaveId;
 }
 
 /** Takes a text from the database as a fence. */

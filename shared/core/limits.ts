@@ -3,6 +3,8 @@
  * a static test compares.
  */
 export const limits = {
+  /** Ids in one call of an operator: below lock escalation (5,000). */
+  idsMax: 1_000,
   /** Characters of names, kinds, group and dedupe keys: fits an index key in both databases. */
   nameLengthMax: 200,
   /** Tokens of one definition: the token string stays a few pages long. */
@@ -23,6 +25,22 @@ export const limits = {
   retryInMsMax: 30 * 24 * 3_600_000,
   /** Farthest start of a task. */
   runInMsMax: 100 * 365 * 24 * 3_600_000,
+  /** Schedules of one definition. */
+  schedulesMax: 100,
+  /** UTF-8 bytes of a schedule's payload: its instant is added. */
+  schedulePayloadBytesMax: 64 * 1024 - 64,
+  /** Characters of a time zone's name. */
+  timeZoneLengthMax: 100,
+  /** Missed instants that one call makes up for. */
+  scheduleRunsMax: 100,
+  /** How late an instant may be found before it counts as missed. */
+  scheduleGraceMs: 5 * 60_000,
+  /** Shared limits of one definition: each costs a locked row per grant. */
+  sharedLimitsMax: 8,
+  /** Starts per period: a microsecond apart at least, with the shortest period. */
+  rateCountMax: 1_000_000,
+  ratePeriodMsMin: 1_000,
+  ratePeriodMsMax: 24 * 3_600_000,
   priorityMin: -32_768,
   priorityMax: 32_767,
   leaseMsMin: 1_000,

@@ -63,7 +63,7 @@ export interface LocalRun {
   mark(state: RunState["state"]): Promise<void>;
 }
 
-/** Names of the queues, as functions/index.ts has them. */
+/** Names of the queues, as the settings of the hosts say. */
 const ingestQueue = "taskgate-ingest";
 const hintQueue = "taskgate-hints";
 const sweepSchedule = "*/2 * * * * *";

@@ -2,14 +2,12 @@
  * `npm start`: the whole product on one machine, with nothing but Node. The composition root of the local run: options,
  * signals and exit codes are here; what runs is in local-run.ts, what is seen in live-view.ts and plain-view.ts.
  */
-import { existsSync, readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
 import { realClock } from "../platform/real-clock";
 import { startLocalRun } from "./local-run";
 import type { LocalRun } from "./local-run";
 import { followRun } from "./follow-run";
-import type { LocalSample } from "./sample";
+import { appRoot, loadSample } from "./load-sample";
 import { parseStartArguments, startHelp } from "./start-options";
 import type { StartOptions } from "./start-options";
 import { Teardown } from "./teardown";
@@ -18,9 +16,6 @@ import { Teardown } from "./teardown";
 const failed = 1;
 const wrongOptions = 2;
 const signalCodes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
-
-/** From dist/shared/local. */
-const appRoot = resolve(__dirname, "..", "..", "..");
 
 async function main(): Promise<number> {
   const parsed = parseStartArguments(process.argv.slice(2), process.cwd());
@@ -87,32 +82,6 @@ class Interruption {
   exitCode(isFailure: boolean): number {
     return isFailure || this.#by !== "SIGINT" ? signalCodes[this.#by] : 0;
   }
-}
-
-/** The sample belongs to the app; package.json says where it is. */
-function loadSample(): LocalSample {
-  const manifest: unknown = JSON.parse(readFileSync(join(appRoot, "package.json"), "utf8"));
-  const path = sampleOf(manifest);
-  if (path === null) {
-    throw new Error(
-      'package.json has no "taskgate": { "sample": .. }, which names the sample of `npm start`.',
-    );
-  }
-  if (!existsSync(join(appRoot, path))) {
-    throw new Error(
-      `${path} is missing: the app is not built. Run \`npm run build\`, or \`npm start\`, which builds.`,
-    );
-  }
-  const loaded = createRequire(__filename)(join(appRoot, path)) as { sample?: LocalSample };
-  if (loaded.sample === undefined) throw new Error(`${path} exports no \`sample\`.`);
-  return loaded.sample;
-}
-
-function sampleOf(manifest: unknown): string | null {
-  if (typeof manifest !== "object" || manifest === null || !("taskgate" in manifest)) return null;
-  const { taskgate } = manifest;
-  if (typeof taskgate !== "object" || taskgate === null || !("sample" in taskgate)) return null;
-  return typeof taskgate.sample === "string" ? taskgate.sample : null;
 }
 
 const beginnings = {

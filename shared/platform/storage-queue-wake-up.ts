@@ -2,7 +2,7 @@ import type { Clock } from "../ports/clock";
 import type { Logger } from "../ports/logger";
 import type { Telemetry } from "../ports/telemetry";
 import type { Timers } from "../ports/timers";
-import type { WakeUp } from "../ports/wake-up";
+import type { HintOptions, WakeUp } from "../ports/wake-up";
 import type { HintQueue } from "./storage-hint-queue";
 
 /** What hints are sent with. */
@@ -27,8 +27,8 @@ const rememberedMax = 1_000;
 export const noWakeUp: WakeUp = { hint: () => Promise.resolve() };
 
 /**
- * Hints over a storage queue: the message is the JSON text `{ "taskDefinition": name, "traceParent"?: W3C text }`.
- * Per process and definition at most one hint at once per 200 ms: the first goes out immediately, those within the
+ * Hints over a storage queue: the message is the JSON text `{ "taskDefinition": name, "traceParent"?: W3C text,
+ * "schedule"?: true }`. Hints for schedules are counted apart. Per process and definition at most one hint at once per 200 ms: the first goes out immediately, those within the
  * 200 ms become one that goes out at their end, so that work enqueued after the first was consumed is still announced.
  * At most one delayed hint is pending, unless a new one is to arrive earlier by more than 1 s: who is woken by the
  * pending one leaves the next. Delays are rounded up to seconds and cut at 6 days. A hint's promise resolves when it
@@ -41,6 +41,9 @@ export function createStorageQueueWakeUp(options: StorageQueueWakeUpOptions): Wa
 interface Hint {
   readonly definition: string;
   readonly traceParent?: string | undefined;
+  /** What is remembered stands under this. */
+  readonly key: string;
+  readonly schedule?: true;
 }
 
 class StorageQueueWakeUp implements WakeUp {
@@ -56,31 +59,37 @@ class StorageQueueWakeUp implements WakeUp {
     this.#options = options;
   }
 
-  hint(definition: string, given: { inMs?: number; traceParent?: string } = {}): Promise<void> {
-    const { inMs = 0, traceParent } = given;
-    const hint = { definition, traceParent };
+  hint(definition: string, given: HintOptions = {}): Promise<void> {
+    const { inMs = 0, traceParent, forSchedule = false } = given;
+    const key = JSON.stringify([definition, forSchedule]);
+    const hint = {
+      definition,
+      traceParent,
+      key,
+      ...(forSchedule ? { schedule: true as const } : {}),
+    };
     return inMs > 0 ? this.#hintLater(hint, inMs) : this.#hintNow(hint);
   }
 
   async #hintNow(hint: Hint): Promise<void> {
     const nowMs = this.#options.clock.monotonicMs();
-    const waitMs = (this.#quietUntilMs.get(hint.definition) ?? nowMs) - nowMs;
+    const waitMs = (this.#quietUntilMs.get(hint.key) ?? nowMs) - nowMs;
     if (waitMs > 0) return this.#hintAtEndOfQuiet(hint, waitMs);
-    this.#remember(this.#quietUntilMs, hint.definition, nowMs + quietMs);
+    this.#remember(this.#quietUntilMs, hint.key, nowMs + quietMs);
     // One that failed must not silence the next.
-    if (!(await this.#send(hint, 0))) this.#quietUntilMs.delete(hint.definition);
+    if (!(await this.#send(hint, 0))) this.#quietUntilMs.delete(hint.key);
   }
 
   #hintAtEndOfQuiet(hint: Hint, waitMs: number): Promise<void> {
-    const following = this.#following.get(hint.definition);
+    const following = this.#following.get(hint.key);
     if (following !== undefined) return following;
     const promise = new Promise<void>((resolve) => {
       this.#options.timers.after(waitMs, () => {
-        this.#following.delete(hint.definition);
+        this.#following.delete(hint.key);
         resolve(this.#hintNow(hint));
       });
     });
-    this.#following.set(hint.definition, promise);
+    this.#following.set(hint.key, promise);
     return promise;
   }
 
@@ -88,17 +97,18 @@ class StorageQueueWakeUp implements WakeUp {
     const delaySeconds = Math.min(Math.ceil(inMs / 1_000), delaySecondsMax);
     const nowMs = this.#options.clock.monotonicMs();
     const arrivesAtMs = nowMs + delaySeconds * 1_000;
-    const pendingMs = this.#arrivesAtMs.get(hint.definition);
+    const pendingMs = this.#arrivesAtMs.get(hint.key);
     if (pendingMs !== undefined && pendingMs > nowMs && arrivesAtMs >= pendingMs - earlierMs)
       return;
-    this.#remember(this.#arrivesAtMs, hint.definition, arrivesAtMs);
-    if (!(await this.#send(hint, delaySeconds))) this.#arrivesAtMs.delete(hint.definition);
+    this.#remember(this.#arrivesAtMs, hint.key, arrivesAtMs);
+    if (!(await this.#send(hint, delaySeconds))) this.#arrivesAtMs.delete(hint.key);
   }
 
-  async #send({ definition, traceParent }: Hint, delaySeconds: number): Promise<boolean> {
+  async #send({ definition, traceParent, schedule }: Hint, delaySeconds: number): Promise<boolean> {
     const { queue, logger, telemetry } = this.#options;
     try {
-      await queue.send(JSON.stringify({ taskDefinition: definition, traceParent }), delaySeconds);
+      const message = { taskDefinition: definition, traceParent, schedule };
+      await queue.send(JSON.stringify(message), delaySeconds);
       telemetry?.count("taskgate.hint.sent", 1, { definition });
       return true;
     } catch (error) {
@@ -108,11 +118,11 @@ class StorageQueueWakeUp implements WakeUp {
     }
   }
 
-  #remember(instants: Map<string, number>, definition: string, atMs: number): void {
+  #remember(instants: Map<string, number>, key: string, atMs: number): void {
     if (instants.size >= rememberedMax) {
       const nowMs = this.#options.clock.monotonicMs();
       for (const [name, untilMs] of instants) if (untilMs <= nowMs) instants.delete(name);
     }
-    instants.set(definition, atMs);
+    instants.set(key, atMs);
   }
 }

@@ -1,18 +1,57 @@
-import type { ExecutionId, Fence, OperationId, TaskId } from "../core/ids";
+import type { BatchId, ExecutionId, Fence, OperationId, TaskId, WaveId } from "../core/ids";
 import type { JsonArray, JsonObject } from "../core/json";
+import type { Rate } from "../core/rate";
+import type { BatchStore } from "./batches";
+import type { ScheduleStore } from "./schedules";
+import type { WatermarkStore } from "./watermarks";
+import type {
+  DefinitionStatus,
+  Limit,
+  RegisterDefinitionAnswer,
+  RegisterDefinitionInput,
+  SetLimitAnswer,
+  SetLimitInput,
+  SharedLimitStatus,
+} from "./definitions";
+import type {
+  CancelTasksAnswer,
+  CancelTasksInput,
+  GroupStatus,
+  ListGroupsInput,
+  RedriveTasksAnswer,
+  RedriveTasksInput,
+  RescheduleTasksAnswer,
+  RescheduleTasksInput,
+  SetGroupAnswer,
+  SetGroupInput,
+  SetRateAnswer,
+  SetRateInput,
+  SetSharedLimitAnswer,
+  SetSharedLimitInput,
+} from "./operator-calls";
+import type { StoreDialect, StoreTransaction } from "./store-transaction";
+import type { PurgeAnswer, SweepAnswer } from "./upkeep";
+
+export type * from "./definitions";
+export type * from "./operator-calls";
+export type * from "./store-transaction";
+export type * from "./upkeep";
 
 /**
  * The seam to the database: one method per atomic operation, each one procedure call, one transaction, one round trip.
- * Expected outcomes are values in `status`; only misuse, bad input and a failing database throw (core/errors.ts).
- * Private: it changes with the product. docs/reference/sql.md says the same for people who call the procedures.
+ * Expected outcomes are values; misuse, bad input and a failing database throw. Private: SQL users read docs/reference/sql.md.
  */
-export interface TaskStore {
+export interface TaskStore extends BatchStore, ScheduleStore, WatermarkStore {
   /** Which adapter this is; the banner and the tests name it. */
   readonly dialect: StoreDialect;
   /** Writes the code's settings of a definition. Idempotent by name, build and hash. */
   registerDefinition(input: RegisterDefinitionInput): Promise<RegisterDefinitionAnswer>;
   /** Sets or clears the operator's limit. Idempotent by operation id. */
   setLimit(input: SetLimitInput): Promise<SetLimitAnswer>;
+  /** Sets or clears the operator's rate; acts at the next claim. Idempotent by value. */
+  setRate(input: SetRateInput): Promise<SetRateAnswer>;
+  /** Sets or clears the operator's limit that several definitions share. Idempotent by operation id. */
+  setSharedLimit(input: SetSharedLimitInput): Promise<SetSharedLimitAnswer>;
   /** Nothing new is claimed or started until resumed. Idempotent by value. */
   pauseDefinition(input: OperatorInput): Promise<PauseAnswer>;
   /** Takes a pause away. Idempotent by value. */
@@ -23,8 +62,8 @@ export interface TaskStore {
   acquireTokens(input: { executionId: ExecutionId; want: number }): Promise<AcquireTokensAnswer>;
   /** Gives tokens back until the execution holds at most `keep`. Idempotent. */
   releaseTokens(input: { executionId: ExecutionId; keep: number }): Promise<ReleaseTokensAnswer>;
-  /** Gives back at most `most` idle tokens, and only as many as are held above the limit. */
-  releaseSurplus(input: { executionId: ExecutionId; most: number }): Promise<ReleaseSurplusAnswer>;
+  /** Gives idle tokens back, down to the `keep` in use, but only as many as are held above the limit. Idempotent. */
+  releaseSurplus(input: { executionId: ExecutionId; keep: number }): Promise<ReleaseSurplusAnswer>;
   /** The hot path: completes some tasks and claims some. A repeat with the same call number gets the first answer. */
   work(input: WorkInput): Promise<WorkAnswer>;
   /** Fenced completion; with `within`, inside the user's own transaction, last before its commit. */
@@ -46,8 +85,18 @@ export interface TaskStore {
   enqueueTasks(input: EnqueueTasksInput, within?: StoreTransaction): Promise<EnqueueTasksAnswer>;
   /** Makes due tasks claimable. */
   promoteScheduled(input: { name: string; most: number }): Promise<PromoteScheduledAnswer>;
+  /** An operator's cancel: ends what waits, asks for the end of what runs. Idempotent by nature. */
+  cancelTasks(input: CancelTasksInput): Promise<CancelTasksAnswer>;
+  /** Dead or cancelled tasks become tasks again, with the same ids. Idempotent by nature. */
+  redriveTasks(input: RedriveTasksInput): Promise<RedriveTasksAnswer>;
+  /** Another instant for scheduled tasks; ready and waiting ones are scheduled. */
+  rescheduleTasks(input: RescheduleTasksInput): Promise<RescheduleTasksAnswer>;
+  /** An operator's settings of a group, which is made if it is missing; acts at once. Idempotent by value. */
+  setGroup(input: SetGroupInput): Promise<SetGroupAnswer>;
   /** One read that tells what is due; changes nothing. */
   sweep(input: { most: number }): Promise<SweepAnswer>;
+  /** Deletes what nobody needs any more, at most so many rows of each kind. Idempotent by nature. */
+  purge(input: { most: number }): Promise<PurgeAnswer>;
   /** What is limited to what, who runs, what waits. */
   listDefinitions(input: { name?: string }): Promise<{ definitions: DefinitionStatus[] }>;
   /** Who works, with how many tokens. */
@@ -58,6 +107,8 @@ export interface TaskStore {
     state: ListableState;
     most: number;
   }): Promise<{ tasks: TaskListEntry[] }>;
+  /** Groups with their slots and who waits, by definition and key, global ones first. */
+  listGroups(input: ListGroupsInput): Promise<{ groups: GroupStatus[] }>;
   /** Where a task stands and everything that decides when it runs. */
   explainTask(input: { taskId: TaskId }): Promise<ExplainTaskAnswer>;
   /** Everything of P1 to P4 that SQL can see. */
@@ -69,82 +120,6 @@ export interface TaskStore {
   transaction<Result>(body: (transaction: StoreTransaction) => Promise<Result>): Promise<Result>;
   /** Ends all connections; waits for calls in flight, at most 5 s. */
   close(): Promise<void>;
-}
-
-/** The adapters. */
-export type StoreDialect = "model" | "postgres" | "mssql";
-
-/** A user's transaction: a store's own, or one that wraps a `pg` client or an `mssql` transaction. */
-export interface StoreTransaction {
-  readonly dialect: StoreDialect;
-  /**
-   * Runs one statement of the user's. Placeholders: `$1` on PostgreSQL, `@p1` on SQL Server.
-   * Rows come as plain objects with the column names as the statement writes them.
-   */
-  query(text: string, values?: readonly SqlValue[]): Promise<Record<string, unknown>[]>;
-}
-
-/** What a user's statement may carry. */
-export type SqlValue = string | number | bigint | boolean | Date | null;
-
-/** No limit is null here, -1 in SQL; 0: nothing starts; else 1..1000. */
-export type Limit = number | null;
-
-export interface DefinitionSettings {
-  /** Tasks that may run at once. */
-  limit: Limit;
-  /** How long claims and tokens stay an execution's own without a heartbeat; 1,000..86,400,000 ms. */
-  leaseMs: number;
-  /** Counted failures until a task is dead; 1..1000. */
-  maxAttempts: number;
-  /** Lost attempts until a task is dead; 0..1000: dead when it is lost once more than that. */
-  maxLost: number;
-  /** Back-off after the first failure; 0..86,400,000 ms. */
-  retryBaseMs: number;
-  /** Greatest back-off, at least `retryBaseMs`. */
-  retryCapMs: number;
-  /** Spare claims per token; 0..1000: claims <= tokens * (1 + spareMax). */
-  spareMax: number;
-  /** Slots of the groups that this definition's tasks make; 1..1000. */
-  groupSlots: number;
-  /** A group's order holds over retries, too. */
-  groupStrict: boolean;
-  /** How long done and cancelled tasks are kept; 0: a done task leaves no trace. */
-  retainDoneMs: number;
-  /** How long dead letters are kept. */
-  retainDeadMs: number;
-}
-
-export interface RegisterDefinitionInput {
-  name: string;
-  /** Grows with every release; an older build never overwrites a newer one. */
-  build: number;
-  settingsHash: string;
-  registeredBy: string;
-  settings: DefinitionSettings;
-}
-
-export interface RegisterDefinitionAnswer {
-  status: "created" | "updated" | "exists" | "outdated";
-  taskDefinitionId: number;
-}
-
-export interface SetLimitInput {
-  name: string;
-  /** null: no limit; "code": the code's limit again. */
-  limit: Limit | "code";
-  operationId: OperationId;
-  changedBy: string;
-  reason?: string;
-}
-
-export interface SetLimitAnswer {
-  status: "set";
-  oldLimit: Limit;
-  newLimit: Limit;
-  held: number;
-  surplus: number;
-  ready: boolean;
 }
 
 export interface OperatorInput {
@@ -166,7 +141,10 @@ export interface StartExecutionInput {
   /** null: don't compare settings. */
   settingsHash: string | null;
   want: number;
-  /** true for workers: `none` when nothing is ready or due. false for `withTokens`. */
+  /**
+   * true for workers: `none` when nothing is ready or due. false for `withTokens`: the grant is the start itself and takes a
+   * permit of the rate.
+   */
   needsReady: boolean;
 }
 
@@ -179,7 +157,7 @@ export interface StartExecutionAnswer {
   spareMax: number | null;
   /** Counted up to `want`. */
   ready: number;
-  /** When limited: the longest wait that makes sense without a hint. */
+  /** When limited: the longest wait that makes sense without a hint, or until the rate lets another start. */
   retryInMs: number | null;
   nextDueMs: number | null;
   /** More than 0: call `reclaimExpired`. */
@@ -272,8 +250,12 @@ export interface WorkAnswer {
   /** Tokens held by all above the limit. */
   surplus: number;
   nextDueMs: number | null;
+  /** The rate let fewer be claimed than wanted: until it lets another one; null: it didn't. */
+  retryInMs: number | null;
   /** Other definitions that got ready tasks: leave them hints. */
   woken: string[];
+  /** Batches with more tasks to admit: call `pumpBatch`. */
+  opening: BatchId[];
 }
 
 export interface CompleteTaskInput {
@@ -288,6 +270,8 @@ export interface CompleteTaskAnswer {
   /** `fenced`: roll back. */
   status: "done" | "again" | "fenced";
   woken: string[];
+  /** Batches with more tasks to admit: call `pumpBatch` after the commit. */
+  opening: BatchId[];
 }
 
 export interface Failure {
@@ -311,6 +295,7 @@ export interface FailTasksAnswer {
     retryInMs: number | null;
   }[];
   woken: string[];
+  opening: BatchId[];
   nextDueMs: number | null;
 }
 
@@ -354,6 +339,7 @@ export interface FinishExecutionAnswer {
   ready: boolean;
   nextDueMs: number | null;
   woken: string[];
+  opening: BatchId[];
 }
 
 export interface ReclaimExpiredAnswer {
@@ -365,6 +351,7 @@ export interface ReclaimExpiredAnswer {
   /** Definitions with ready tasks again: leave them hints. */
   definitions: string[];
   more: boolean;
+  opening: BatchId[];
 }
 
 export interface NewTask {
@@ -382,6 +369,8 @@ export interface NewTask {
   dedupeKey?: string;
   /** The key is held this long; default: until the task ends. */
   dedupeMs?: number;
+  /** replace: of a first task that nobody has begun the payload becomes this one; default keep. */
+  onDuplicate?: "keep" | "replace";
   traceParent?: string;
 }
 
@@ -391,13 +380,17 @@ export interface EnqueueTasksInput {
   /** 1..10,000 tasks, at most 8 MiB. */
   tasks: readonly NewTask[];
   operationId: OperationId | null;
+  /** They are held until this wave of a batch opens; then none has `runAt` or `runInMs`. */
+  waveId?: WaveId;
 }
 
 export interface EnqueueTasksAnswer {
+  /** late: the wave takes no tasks any more; nothing was written. */
+  status: "enqueued" | "late";
   /** In input order; of a duplicate: the first task's. */
   taskIds: TaskId[];
   /** In input order. */
-  outcomes: ("enqueued" | "duplicate")[];
+  outcomes: ("enqueued" | "duplicate" | "replaced")[];
   /** Some may be claimed at once: a hint is due. */
   ready: boolean;
   nextDueMs: number | null;
@@ -408,48 +401,6 @@ export interface PromoteScheduledAnswer {
   promoted: number;
   nextDueMs: number | null;
   ready: boolean;
-}
-
-export interface SweepAnswer {
-  /** Executions to reclaim, counted up to 1000. */
-  expired: number;
-  definitions: SweptDefinition[];
-  nextDueMs: number | null;
-}
-
-export interface SweptDefinition {
-  name: string;
-  ready: number;
-  free: number;
-  due: boolean;
-  paused: boolean;
-}
-
-export interface DefinitionStatus {
-  name: string;
-  limit: Limit;
-  limitSource: "code" | "operator";
-  codeLimit: Limit;
-  paused: boolean;
-  leaseMs: number;
-  maxAttempts: number;
-  maxLost: number;
-  spareMax: number;
-  build: number;
-  tokenFence: string;
-  /** Tokens held. */
-  held: number;
-  /** Live executions. */
-  executions: number;
-  /** Counts stop at 10,000. */
-  ready: number;
-  scheduled: number;
-  waiting: number;
-  claimed: number;
-  done: number;
-  dead: number;
-  cancelled: number;
-  nextDueMs: number | null;
 }
 
 export interface ListExecutionsInput {
@@ -517,6 +468,11 @@ export interface TaskFacts {
   limit?: Limit;
   limitSource?: "code" | "operator";
   held?: number;
+  sharedLimits?: SharedLimitStatus[];
+  /** In force; null: none. */
+  rate?: Rate | null;
+  /** Until the rate lets another task start; 0: now. */
+  rateInMs?: number | null;
   paused?: boolean;
   holders?: { execution: string; worker: string; tokens: number; leaseLeftMs: number }[];
   dueInMs?: number;

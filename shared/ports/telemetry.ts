@@ -54,6 +54,7 @@ export type TelemetryCounter =
   | "taskgate.task.refused"
   | "taskgate.task.lost"
   | "taskgate.task.enqueued"
+  | "taskgate.task.purged"
   | "taskgate.hint.sent";
 
 /** Every distribution of the product, in milliseconds. */

@@ -3,5 +3,13 @@
  */
 export interface WakeUp {
   /** Leaves a hint for a definition, to arrive after `inMs` (default 0; longer than 6 days is cut to that). Never throws. */
-  hint(definition: string, options?: { inMs?: number; traceParent?: string }): Promise<void>;
+  hint(definition: string, options?: HintOptions): Promise<void>;
+}
+
+/** What a hint may carry. */
+export interface HintOptions {
+  inMs?: number;
+  traceParent?: string;
+  /** An instant of one of the definition's schedules: who is woken looks after those first. */
+  forSchedule?: boolean;
 }

@@ -1,6 +1,7 @@
 import { hostname } from "node:os";
 import { SettingsError } from "../core/errors";
 import { didYouMean } from "../core/near-name";
+import { listOfProcedures } from "../core/procedure-name";
 import { describeExpected, isExpected } from "./setting-formats";
 import { settingsTable } from "./settings";
 import type {
@@ -44,6 +45,7 @@ export function loadSettings(environment: Environment = currentEnvironment()): S
     connectionsMax: reader.integer("TASKGATE_CONNECTIONS_MAX"),
     callTimeoutMs: reader.integer("TASKGATE_CALL_TIMEOUT_MS"),
     concurrencyPerWorker: reader.integer("TASKGATE_CONCURRENCY_PER_WORKER"),
+    sqlProcedures: listOfProcedures(reader.text("TASKGATE_SQL_PROCEDURES")),
     functionTimeoutMs: reader.integer("TASKGATE_FUNCTION_TIMEOUT_MS"),
     deadlineMarginMs: reader.integer("TASKGATE_DEADLINE_MARGIN_MS"),
     idleReads: reader.integer("TASKGATE_IDLE_READS"),
@@ -51,8 +53,7 @@ export function loadSettings(environment: Environment = currentEnvironment()): S
     build: reader.isSet("TASKGATE_BUILD") ? reader.integer("TASKGATE_BUILD") : null,
     workerName: reader.textOrNull("TASKGATE_WORKER_NAME") ?? defaultWorkerName(environment),
     logLevel: reader.text("TASKGATE_LOG_LEVEL") as LogLevel,
-    hintQueue: reader.text("TASKGATE_HINT_QUEUE"),
-    ingestQueue: reader.text("TASKGATE_INGEST_QUEUE"),
+    ...readQueues(reader),
     storage: readStorage(reader),
     telemetry: readTelemetry(reader),
   };
@@ -68,13 +69,36 @@ export function loadSettings(environment: Environment = currentEnvironment()): S
       `TASKGATE_SCHEMA: expected taskgate on SQL Server, where the schema is always Taskgate, got \`${settings.schema}\``,
     );
   }
-  if (settings.hintQueue === settings.ingestQueue) {
-    reader.addProblem(
-      `TASKGATE_INGEST_QUEUE: expected another queue than TASKGATE_HINT_QUEUE, got \`${settings.ingestQueue}\` for both`,
-    );
-  }
   if (reader.problems.length > 0) throw new SettingsError(reader.problems);
   return deepFreeze(settings);
+}
+
+/** Settings that triggers need when they are registered, before anything else is read. */
+export type TriggerSettings = Pick<Settings, "hintQueue" | "ingestQueue" | "sweepSchedule">;
+
+const triggerSettingNames: readonly SettingName[] = [
+  "TASKGATE_HINT_QUEUE",
+  "TASKGATE_INGEST_QUEUE",
+  "TASKGATE_SWEEP_SCHEDULE",
+];
+
+/**
+ * The part of the settings that decides what the triggers listen to. Throws SettingsError of these settings only: what
+ * is wrong with others is said by `loadSettings`, at the first invocation, when there is a log to say it in.
+ */
+export function loadTriggerSettings(
+  environment: Environment = currentEnvironment(),
+): TriggerSettings {
+  const reader = new SettingsReader(environment);
+  const settings: TriggerSettings = {
+    ...readQueues(reader),
+    sweepSchedule: reader.text("TASKGATE_SWEEP_SCHEDULE"),
+  };
+  const problems = reader.problems.filter((problem) =>
+    triggerSettingNames.some((name) => problem.startsWith(`${name}: `)),
+  );
+  if (problems.length > 0) throw new SettingsError(problems);
+  return settings;
 }
 
 /** Reads one setting after the other and gathers problems instead of stopping at the first. */
@@ -172,6 +196,17 @@ function readDatabase(reader: SettingsReader): DatabaseSettings {
   if (url !== null) return { kind: "url", url };
   const clientId = reader.textOrNull("AZURE_CLIENT_ID");
   return { kind: "identity", server: server ?? "", database: database ?? "", clientId };
+}
+
+function readQueues(reader: SettingsReader): Pick<Settings, "hintQueue" | "ingestQueue"> {
+  const hintQueue = reader.text("TASKGATE_HINT_QUEUE");
+  const ingestQueue = reader.text("TASKGATE_INGEST_QUEUE");
+  if (hintQueue === ingestQueue) {
+    reader.addProblem(
+      `TASKGATE_INGEST_QUEUE: expected another queue than TASKGATE_HINT_QUEUE, got \`${ingestQueue}\` for both`,
+    );
+  }
+  return { hintQueue, ingestQueue };
 }
 
 function readStorage(reader: SettingsReader): StorageSettings | null {

@@ -1,3 +1,5 @@
+import { isProcedureName, listOfProcedures } from "../core/procedure-name";
+import { isSchemaName, schemaNameRule } from "../core/schema-name";
 import type { SettingEntry, SettingType } from "./settings";
 
 /** What each type of setting accepts, in words for people and as a check. */
@@ -26,8 +28,8 @@ const formats: Readonly<Record<SettingType, SettingFormat>> = {
       /^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$/.test(text) && !text.includes(".."),
   },
   schema: {
-    expected: "lower case letters, digits and _, a letter first",
-    accepts: (text) => /^[a-z][a-z0-9_]*$/.test(text),
+    expected: schemaNameRule,
+    accepts: isSchemaName,
   },
   schedule: {
     expected: "six fields (second minute hour day month weekday) such as `*/30 * * * * *`",
@@ -36,6 +38,10 @@ const formats: Readonly<Record<SettingType, SettingFormat>> = {
   "queue-name": {
     expected: "lower case letters, digits and single hyphens inside",
     accepts: (text) => /^[a-z0-9]+(-[a-z0-9]+)*$/.test(text),
+  },
+  procedures: {
+    expected: "names of procedures as schema.name, joined by commas",
+    accepts: (text) => listOfProcedures(text).every(isProcedureName),
   },
   guid: {
     expected: "a GUID such as 01234567-89ab-cdef-0123-456789abcdef",

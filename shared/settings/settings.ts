@@ -13,6 +13,7 @@ export type SettingType =
   | "schema"
   | "schedule"
   | "queue-name"
+  | "procedures"
   | "guid"
   | "storage-connection"
   | "insights-connection"
@@ -212,6 +213,15 @@ export const settingsTable = [
   },
   {
     ...text,
+    name: "TASKGATE_SQL_PROCEDURES",
+    type: "procedures",
+    default: null,
+    max: 4_000,
+    sentence:
+      "Stored procedures that tasks of the built-in kind `sql` may call, each as schema.name, joined by commas; without it there is no such kind.",
+  },
+  {
+    ...text,
     name: "AzureWebJobsStorage",
     type: "storage-connection",
     default: null,
@@ -318,6 +328,8 @@ export interface Settings {
   readonly connectionsMax: number;
   readonly callTimeoutMs: number;
   readonly concurrencyPerWorker: number;
+  /** What the built-in kind `sql` may call; empty: there is no such kind. */
+  readonly sqlProcedures: readonly string[];
   readonly functionTimeoutMs: number;
   readonly deadlineMarginMs: number;
   readonly idleReads: number;

@@ -1,13 +1,27 @@
-import { StoreContractError } from "../core/errors";
 import { asExecutionId, asFence, asTaskId } from "../core/ids";
-import type { Fence, TaskId } from "../core/ids";
 import type { JsonArray, JsonObject } from "../core/json";
+import type { ScheduledInstant } from "../ports/schedules";
+import type { Rate } from "../core/rate";
 import type * as port from "../ports/task-store";
+import {
+  batchIds,
+  bool,
+  broken,
+  fenceOrNull,
+  idList,
+  int,
+  intOrNull,
+  json,
+  list,
+  names,
+  status,
+  text,
+  textOrNull,
+} from "./columns";
 import type { AnswerRow } from "./operations";
 
 /*
  * One function per operation: its answer row (the same in both dialects) to the port's answer.
- * A column that is missing or of the wrong kind is a StoreContractError, never a guess.
  */
 
 /** register_definition */
@@ -27,6 +41,29 @@ export function setLimit(row: AnswerRow): port.SetLimitAnswer {
     held: int(row, "held"),
     surplus: int(row, "surplus"),
     ready: bool(row, "ready"),
+  };
+}
+
+/** set_rate */
+export function setRate(row: AnswerRow): port.SetRateAnswer {
+  return {
+    status: status(row, ["set", "exists"]),
+    oldRate: row["oldRate"] === null ? null : json<Rate>(row, "oldRate"),
+    newRate: row["newRate"] === null ? null : json<Rate>(row, "newRate"),
+    ready: bool(row, "ready"),
+  };
+}
+
+/** set_shared_limit */
+export function setSharedLimit(row: AnswerRow): port.SetSharedLimitAnswer {
+  const old = intOrNull(row, "oldLimit");
+  return {
+    status: status(row, ["set", "created"]),
+    oldLimit: old === null ? undefined : limit(old),
+    newLimit: limit(int(row, "newLimit")),
+    held: int(row, "held"),
+    surplus: int(row, "surplus"),
+    definitions: names(row, "definitions"),
   };
 }
 
@@ -93,7 +130,9 @@ export const busyWork: port.WorkAnswer = {
   leaseMs: null,
   surplus: 0,
   nextDueMs: null,
+  retryInMs: null,
   woken: [],
+  opening: [],
 };
 
 /** work */
@@ -121,7 +160,9 @@ export function work(row: AnswerRow): port.WorkAnswer {
     leaseMs: intOrNull(row, "leaseMs"),
     surplus: intOrNull(row, "surplus") ?? 0,
     nextDueMs: intOrNull(row, "nextDueMs"),
+    retryInMs: intOrNull(row, "retryInMs"),
     woken: names(row, "woken"),
+    opening: batchIds(row, "opening"),
   };
 }
 
@@ -164,7 +205,11 @@ function claimedTasks(row: AnswerRow): port.ClaimedTask[] {
 
 /** complete_task */
 export function completeTask(row: AnswerRow): port.CompleteTaskAnswer {
-  return { status: status(row, ["done", "again", "fenced"]), woken: names(row, "woken") };
+  return {
+    status: status(row, ["done", "again", "fenced"]),
+    woken: names(row, "woken"),
+    opening: batchIds(row, "opening"),
+  };
 }
 
 /** fail_tasks */
@@ -184,6 +229,7 @@ export function failTasks(row: AnswerRow): port.FailTasksAnswer {
       retryInMs: result.retryInMs ?? null,
     })),
     woken: names(row, "woken"),
+    opening: batchIds(row, "opening"),
     nextDueMs: intOrNull(row, "nextDueMs"),
   };
 }
@@ -229,6 +275,7 @@ export function finishExecution(row: AnswerRow): port.FinishExecutionAnswer {
     ready: bool(row, "ready"),
     nextDueMs: intOrNull(row, "nextDueMs"),
     woken: names(row, "woken"),
+    opening: batchIds(row, "opening"),
   };
 }
 
@@ -242,17 +289,28 @@ export function reclaimExpired(row: AnswerRow): port.ReclaimExpiredAnswer {
     tasksDead: int(row, "tasksDead"),
     definitions: names(row, "definitions"),
     more: bool(row, "more"),
+    opening: batchIds(row, "opening"),
   };
 }
 
 /** enqueue_tasks */
 export function enqueueTasks(row: AnswerRow): port.EnqueueTasksAnswer {
-  const taskIds = json<string[]>(row, "taskIds").map(asTaskId);
+  return { status: status(row, ["enqueued", "late"]), ...enqueued(row) };
+}
+
+/** What was added; no task ids: nothing was. */
+export function enqueued(row: AnswerRow): Omit<port.EnqueueTasksAnswer, "status"> {
+  const taskIds = names(row, "taskIds").map(asTaskId);
   const outcomes =
     row["outcomes"] == null
       ? taskIds.map(() => "enqueued" as const)
-      : list<"enqueued" | "duplicate">(row, "outcomes", taskIds.length);
-  return { taskIds, outcomes, ready: bool(row, "ready"), nextDueMs: intOrNull(row, "nextDueMs") };
+      : list<"enqueued" | "duplicate" | "replaced">(row, "outcomes", taskIds.length);
+  return {
+    taskIds,
+    outcomes,
+    ready: bool(row, "ready"),
+    nextDueMs: intOrNull(row, "nextDueMs"),
+  };
 }
 
 /** promote_scheduled */
@@ -265,26 +323,101 @@ export function promoteScheduled(row: AnswerRow): port.PromoteScheduledAnswer {
   };
 }
 
+/** cancel_tasks */
+export function cancelTasks(row: AnswerRow): port.CancelTasksAnswer {
+  const results = json<
+    (Omit<port.CancelTasksAnswer["results"][number], "taskId"> & { task: string })[]
+  >(row, "results");
+  return {
+    results: results.map(({ task, ...result }) => ({ taskId: asTaskId(task), ...result })),
+    woken: names(row, "woken"),
+    opening: batchIds(row, "opening"),
+  };
+}
+
+/** redrive_tasks */
+export function redriveTasks(row: AnswerRow): port.RedriveTasksAnswer {
+  const results = json<
+    { task: string; outcome: port.RedriveTasksAnswer["results"][number]["outcome"] }[]
+  >(row, "results");
+  return {
+    results: results.map(({ task, outcome }) => ({ taskId: asTaskId(task), outcome })),
+    woken: names(row, "woken"),
+  };
+}
+
+/** reschedule_tasks */
+export function rescheduleTasks(row: AnswerRow): port.RescheduleTasksAnswer {
+  const results = json<
+    (Omit<port.RescheduleTasksAnswer["results"][number], "taskId"> & { task: string })[]
+  >(row, "results");
+  return {
+    results: results.map(({ task, ...result }) => ({ taskId: asTaskId(task), ...result })),
+    nextDueMs: intOrNull(row, "nextDueMs"),
+    definitions: names(row, "definitions"),
+    woken: names(row, "woken"),
+  };
+}
+
+/** set_group */
+export function setGroup(row: AnswerRow): port.SetGroupAnswer {
+  const answer = status(row, ["created", "set", "exists"]);
+  const settings = (age: "old" | "new"): port.GroupSettings => ({
+    slots: int(row, `${age}Slots`),
+    paused: bool(row, `${age}Paused`),
+    strict: bool(row, `${age}Strict`),
+  });
+  return {
+    status: answer,
+    old: answer === "created" ? null : settings("old"),
+    new: settings("new"),
+    used: int(row, "used"),
+    waiting: int(row, "waiting"),
+    woken: names(row, "woken"),
+  };
+}
+
+/** list_groups */
+export function listGroups(row: AnswerRow): { groups: port.GroupStatus[] } {
+  return { groups: json<port.GroupStatus[]>(row, "groups") };
+}
+
 /** sweep */
 export function sweep(row: AnswerRow): port.SweepAnswer {
   return {
     expired: int(row, "expired"),
     definitions: row["definitions"] == null ? [] : json<port.SweptDefinition[]>(row, "definitions"),
     nextDueMs: intOrNull(row, "nextDueMs"),
+    opening: batchIds(row, "opening"),
+    schedules: row["schedules"] == null ? [] : json<ScheduledInstant[]>(row, "schedules"),
+    isPurgeable: bool(row, "purgeable"),
+  };
+}
+
+/** purge */
+export function purge(row: AnswerRow): port.PurgeAnswer {
+  return {
+    status: status(row, ["purged", "none"]),
+    purged: int(row, "purged"),
+    tasks: int(row, "tasks"),
+    executions: int(row, "executions"),
+    operations: int(row, "operations"),
+    keys: int(row, "keys"),
+    more: bool(row, "more"),
   };
 }
 
 /** list_definitions */
 export function listDefinitions(row: AnswerRow): { definitions: port.DefinitionStatus[] } {
-  const definitions = json<(port.DefinitionStatus & { limit: number; codeLimit: number })[]>(
-    row,
-    "definitions",
-  );
+  const definitions = json<
+    (port.DefinitionStatus & { limit: number; codeLimit: number; sharedLimits: RawShared[] })[]
+  >(row, "definitions");
   return {
     definitions: definitions.map((definition) => ({
       ...definition,
       limit: limit(definition.limit),
       codeLimit: limit(definition.codeLimit),
+      sharedLimits: sharedLimits(definition.sharedLimits),
     })),
   };
 }
@@ -301,11 +434,19 @@ export function listTasks(row: AnswerRow): { tasks: port.TaskListEntry[] } {
 
 /** explain_task */
 export function explainTask(row: AnswerRow): port.ExplainTaskAnswer {
-  const facts = row["facts"] == null ? null : json<port.TaskFacts>(row, "facts");
-  return {
-    status: status(row, ["found", "moving", "unknown"]),
-    facts: facts?.limit === undefined ? facts : { ...facts, limit: limit(facts.limit ?? -1) },
-  };
+  const facts =
+    row["facts"] == null
+      ? null
+      : json<port.TaskFacts & { limit?: number; sharedLimits?: RawShared[] }>(row, "facts");
+  const read =
+    facts?.limit === undefined
+      ? facts
+      : {
+          ...facts,
+          limit: limit(facts.limit),
+          sharedLimits: sharedLimits(facts.sharedLimits ?? []),
+        };
+  return { status: status(row, ["found", "moving", "unknown"]), facts: read };
 }
 
 /** check_invariants */
@@ -319,84 +460,12 @@ export function checkInvariants(row: AnswerRow): {
   };
 }
 
+type RawShared = port.SharedLimitStatus & { limit: number };
+
+function sharedLimits(raw: readonly RawShared[]): port.SharedLimitStatus[] {
+  return raw.map((shared) => ({ ...shared, limit: limit(shared.limit) }));
+}
+
 function limit(value: number): port.Limit {
   return value === -1 ? null : value;
-}
-
-function status<Word extends string>(row: AnswerRow, words: readonly Word[]): Word {
-  const value = row["status"];
-  const word = words.find((candidate) => candidate === value);
-  if (word === undefined) throw broken(row, "status", words.join(" | "));
-  return word;
-}
-
-function text(row: AnswerRow, column: string): string {
-  const value = textOrNull(row, column);
-  if (value === null) throw broken(row, column, "a text");
-  return value;
-}
-
-function textOrNull(row: AnswerRow, column: string): string | null {
-  const value = row[column];
-  if (value === null) return null;
-  if (typeof value === "string") return value;
-  if (typeof value === "number") return String(value);
-  throw broken(row, column, "a text or null");
-}
-
-function int(row: AnswerRow, column: string): number {
-  const value = intOrNull(row, column);
-  if (value === null) throw broken(row, column, "a whole number");
-  return value;
-}
-
-/** Durations and counts: both drivers give 64-bit columns as strings. */
-function intOrNull(row: AnswerRow, column: string): number | null {
-  const value = row[column];
-  if (value === null) return null;
-  const number = typeof value === "string" && value !== "" ? Number(value) : value;
-  if (typeof number === "number" && Number.isSafeInteger(number)) return number;
-  throw broken(row, column, "a whole number or null");
-}
-
-function bool(row: AnswerRow, column: string): boolean {
-  const value = row[column];
-  if (typeof value === "boolean") return value;
-  throw broken(row, column, "true or false");
-}
-
-function fenceOrNull(row: AnswerRow, column: string): Fence | null {
-  const value = textOrNull(row, column);
-  return value === null ? null : asFence(value);
-}
-
-function idList(joined: string | null): TaskId[] {
-  return joined === null || joined === "" ? [] : joined.split(",").map(asTaskId);
-}
-
-function names(row: AnswerRow, column: string): string[] {
-  return row[column] == null ? [] : json<string[]>(row, column);
-}
-
-function json<Value>(row: AnswerRow, column: string): Value {
-  try {
-    return JSON.parse(text(row, column)) as Value;
-  } catch {
-    throw broken(row, column, "JSON");
-  }
-}
-
-function list<Entry>(row: AnswerRow, column: string, length: number): Entry[] {
-  const entries = json<unknown>(row, column);
-  if (!Array.isArray(entries) || entries.length !== length) {
-    throw broken(row, column, `a JSON array of ${String(length)} entries`);
-  }
-  return entries as Entry[];
-}
-
-function broken(row: AnswerRow, column: string, expected: string): StoreContractError {
-  const value = String(row[column]).slice(0, 200);
-  return new StoreContractError(`Expected \`${column}\` to be ${expected}, got \`${value}\``, {
-    details: { column },
-  });
 }

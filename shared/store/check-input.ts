@@ -1,12 +1,23 @@
 import { InvalidArgumentError } from "../core/errors";
+import { isId } from "../core/ids";
 import { limits } from "../core/limits";
+import type { Rate } from "../core/rate";
 import { checkInteger, checkKey, cleanText } from "../core/text";
+import type {
+  FireScheduleInput,
+  SetSchedulePausedInput,
+  SetSchedulesInput,
+} from "../ports/schedules";
 import type {
   EnqueueTasksInput,
   Failure,
   NewTask,
+  RedriveTasksInput,
   RegisterDefinitionInput,
+  RescheduleTasksInput,
+  SetGroupInput,
 } from "../ports/task-store";
+import type { AdvanceWatermarkInput, SetWatermarkInput } from "../ports/watermarks";
 
 /*
  * What SQL can't check by itself, or only too late: texts that can't be stored as they are, numbers that would lose
@@ -29,6 +40,19 @@ export function checkRegistration(input: RegisterDefinitionInput): void {
     const name = field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
     checkInteger(name, value, field.startsWith("retain") ? any : int32);
   }
+  checkRate(input.settings.rate ?? null);
+  for (const { name, limit } of input.settings.sharedLimits ?? []) {
+    checkKey("shared_limits", name);
+    if (limit !== undefined && limit !== null) checkInt("shared_limits", limit);
+  }
+}
+
+/** Whole numbers of a rate; their ranges are SQL's. */
+export function checkRate(rate: Rate | null | "code"): void {
+  if (rate === null || rate === "code") return;
+  checkInt("rate_count", rate.count);
+  checkInt("rate_period_ms", rate.periodMs);
+  checkInt("rate_burst", rate.burst);
 }
 
 /** A whole number that becomes an `int` parameter. */
@@ -36,8 +60,105 @@ export function checkInt(field: string, value: number): void {
   checkInteger(field, value, { min: -2_147_483_648, max: 2_147_483_647 });
 }
 
+/** Lists of ids: 1..1000, each a whole number of 64 bits. */
+export function checkIds(field: string, ids: readonly string[]): void {
+  const isList = ids.length >= 1 && ids.length <= limits.idsMax;
+  const bad = isList ? ids.find((id) => !isId(id)) : String(ids.length);
+  if (bad === undefined) return;
+  throw new InvalidArgumentError(
+    `${field}: expected 1..${String(limits.idsMax)} ids (${cleanText(bad, 100)})`,
+    { details: { field } },
+  );
+}
+
+/** Ids, or a filter whose range is SQL's. */
+export function checkRedrive(input: RedriveTasksInput): void {
+  if ("taskIds" in input) {
+    checkIds("task_ids", input.taskIds);
+    return;
+  }
+  checkName(input.name);
+  if (input.kind !== undefined) checkKey("kind", input.kind);
+  checkInt("most", input.most);
+}
+
+/** Ids, and an instant that is one. */
+export function checkReschedule({ taskIds, to }: RescheduleTasksInput): void {
+  checkIds("task_ids", taskIds);
+  if ("runInMs" in to) checkInteger("run_in_ms", to.runInMs, { min: 0, max: limits.runInMsMax });
+  else checkInstant("run_at", to.runAt);
+}
+
+/** A group's name and numbers; their ranges are SQL's. */
+export function checkGroup(input: SetGroupInput): void {
+  checkKey("group_key", input.groupKey);
+  if (input.slots !== undefined) checkInt("slots", input.slots);
+}
+
+/** A definition's schedules: names, numbers, instants, and payloads that are the text of a JSON object. */
+export function checkSchedules(input: SetSchedulesInput): void {
+  checkName(input.name);
+  checkInteger("build", input.build, { min: 0, max: Number.MAX_SAFE_INTEGER });
+  input.schedules.forEach((schedule, index) => {
+    const at = `schedules[${String(index)}]`;
+    checkKey(`${at}.name`, schedule.name);
+    checkKey(`${at}.kind`, schedule.kind);
+    checkKey(`${at}.cron`, schedule.cron);
+    checkKey(`${at}.timeZone`, schedule.timeZone);
+    if (schedule.group !== null) checkKey(`${at}.group`, schedule.group);
+    if (schedule.payload !== null) checkJsonContainer(`${at}.payload`, schedule.payload);
+    checkInstant(`${at}.nextRunAt`, schedule.nextRunAt);
+  });
+}
+
+/** An operator's pause of a schedule. */
+export function checkSchedulePause(input: SetSchedulePausedInput): void {
+  checkName(input.name);
+  checkKey("schedule", input.schedule);
+  checkInstant("next_run_at", input.nextRunAt);
+}
+
+/** Instants that are some; their order is SQL's. */
+export function checkFire(input: FireScheduleInput): void {
+  checkInt("schedule_id", input.scheduleId);
+  checkInstant("expected_run_at", input.expectedRunAt);
+  checkInstant("next_run_at", input.nextRunAt);
+  for (const runAt of input.runAts) checkInstant("run_ats", runAt);
+}
+
+function checkInstant(field: string, at: Date | null): void {
+  if (at === null || !Number.isNaN(at.getTime())) return;
+  throw new InvalidArgumentError(`${field}: expected an instant (Invalid Date)`, {
+    details: { field },
+  });
+}
+
+/** A watermark's name, version and value, and the tasks with it. */
+export function checkAdvance(input: AdvanceWatermarkInput): void {
+  checkKey("watermark", input.watermark);
+  checkVersion(input.expectedVersion);
+  checkJsonContainer("value", input.value);
+  checkNewTasks(input);
+}
+
+/** A watermark's name, version and value. */
+export function checkSetWatermark(input: SetWatermarkInput): void {
+  checkKey("watermark", input.watermark);
+  if (input.expectedVersion !== undefined) checkVersion(input.expectedVersion);
+  if (input.value !== null) checkJsonContainer("value", input.value);
+}
+
+/** A version as answers give it. */
+function checkVersion(version: string): void {
+  if (isId(version)) return;
+  throw new InvalidArgumentError(
+    `expected_version: expected 1..19 decimal digits below 2^63 (${cleanText(version, 100)})`,
+    { details: { field: "expected_version" } },
+  );
+}
+
 /** Entries of an enqueue: keys, numbers, and payloads that are the text of a JSON object or array. */
-export function checkNewTasks(input: EnqueueTasksInput): void {
+export function checkNewTasks(input: Pick<EnqueueTasksInput, "name" | "tasks">): void {
   checkName(input.name);
   input.tasks.forEach((task, index) => {
     checkNewTask(task, `tasks[${String(index)}]`);
@@ -58,11 +179,7 @@ function checkNewTask(task: NewTask, at: string): void {
     checkInteger(`${at}.runInMs`, task.runInMs, { min: 0, max: limits.runInMsMax });
   if (task.dedupeMs !== undefined)
     checkInteger(`${at}.dedupeMs`, task.dedupeMs, { min: 1, max: limits.runInMsMax });
-  if (task.runAt !== undefined && Number.isNaN(task.runAt.getTime())) {
-    throw new InvalidArgumentError(`${at}.runAt: expected an instant (Invalid Date)`, {
-      details: { field: `${at}.runAt` },
-    });
-  }
+  checkInstant(`${at}.runAt`, task.runAt ?? null);
   if (task.payload !== null) checkJsonContainer(`${at}.payload`, task.payload);
 }
 

@@ -48,10 +48,7 @@ const clientVersionMin = /^-- Client version min:\s*(\S+)/m;
 
 /** Reads `folder` (shared/store/<dialect>/sql). `separator` goes between logic files: GO on SQL Server. */
 export function readScripts(folder: string, separator: string): SchemaScripts {
-  const migrations = readdirSync(join(folder, "migrations"))
-    .filter((file) => file.endsWith(".sql"))
-    .sort()
-    .map((file) => readMigration(folder, file));
+  const migrations = readMigrations(folder);
   const files = logicFolders.flatMap((sub) => listSql(folder, sub));
   const text = [...files, join(folder, "roles.sql")]
     .map((file) => readFileSync(file, "utf8"))
@@ -64,6 +61,14 @@ export function readScripts(folder: string, separator: string): SchemaScripts {
     text,
   };
   return { migrations, logic };
+}
+
+/** The migrations of `folder` alone, ascending: all that says whether a schema fits. */
+export function readMigrations(folder: string): Script[] {
+  return readdirSync(join(folder, "migrations"))
+    .filter((file) => file.endsWith(".sql"))
+    .sort()
+    .map((file) => readMigration(folder, file));
 }
 
 /** Applies what is missing. A second call finds nothing to do. Throws SchemaError when the database is newer than this code. */
@@ -89,7 +94,7 @@ export async function migrate(
 /** May this code (`clientVersion`) work with that schema? Throws SchemaError with the command to run. */
 export function checkSchema(
   versions: readonly SchemaVersion[],
-  scripts: SchemaScripts,
+  scripts: Pick<SchemaScripts, "migrations">,
   clientVersion: string,
 ): void {
   if (versions.length === 0) {
@@ -149,9 +154,14 @@ function listSql(folder: string, sub: string): string[] {
       .sort()
       .map((file) => join(path, file));
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return [];
+    if (isMissingFile(error)) return [];
     throw error;
   }
+}
+
+/** Was it thrown because a file or folder isn't there? */
+export function isMissingFile(error: unknown): boolean {
+  return typeof error === "object" && error !== null && "code" in error && error.code === "ENOENT";
 }
 
 function sha256(text: string): string {
@@ -170,8 +180,8 @@ function refuseForeign(versions: readonly SchemaVersion[], scripts: SchemaScript
     }
     if (script.checksum !== row.checksum) {
       throw new SchemaError(
-        "TASKGATE_SCHEMA_TOO_NEW",
-        `Migration ${String(row.version)} (${row.name}) differs from the one this database was made with. Frozen migrations are never edited.`,
+        "TASKGATE_SCHEMA_EDITED",
+        `Migration ${String(row.version)} (${row.name}) differs from the one this database was made with. Put the file back as it was released, and what is to change into a new migration with the next number.`,
       );
     }
   }

@@ -1,18 +1,17 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
-import type * as Pg from "pg";
 import { InvalidArgumentError } from "../core/errors";
+import { isSchemaName, schemaNameRule } from "../core/schema-name";
 import type { Random } from "../ports/random";
 import type { TaskStore } from "../ports/task-store";
-import { checkSchema, migrate, readScripts } from "./migrator";
+import { checkSchema, isMissingFile, migrate, readMigrations, readScripts } from "./migrator";
 import type { MigrationResult, SchemaScripts, SchemaVersion } from "./migrator";
 import type * as MssqlCallerFile from "./mssql/mssql-caller";
 import type * as MssqlMigrationsFile from "./mssql/mssql-migrations";
 import type { Grant } from "./mssql/mssql-migrations";
 import type { DatabaseIdentity, MssqlAddress } from "./mssql/mssql-options";
 import type * as PostgresCallerFile from "./postgres/postgres-caller";
-import type * as PostgresErrorsFile from "./postgres/postgres-errors";
 import type * as PostgresMigrationsFile from "./postgres/postgres-migrations";
 import { createRepeat } from "./repeat";
 import { SqlTaskStore } from "./sql-task-store";
@@ -115,18 +114,15 @@ export async function migrateStore(
 /** Reads the schema's versions, once, without changing anything. */
 export async function readStoreSchema(options: DatabaseAddress): Promise<StoreSchema> {
   const address = readAddress(options);
-  if (address.kind === "postgres") {
-    return { versions: await readPostgres(address), scripts: postgresScripts() };
-  }
-  const { readMssqlVersions, withMssqlLease } = loadMssqlMigrations();
-  const versions = await withMssqlLease(address.address, readMssqlVersions);
-  return { versions, scripts: mssqlScripts() };
+  const versions = await readVersions(address);
+  return { versions, scripts: address.kind === "postgres" ? postgresScripts() : mssqlScripts() };
 }
 
 /** May this code work with that database's schema? Throws SchemaError with the command to run. */
 export async function checkStoreSchema(options: DatabaseAddress): Promise<void> {
-  const { versions, scripts } = await readStoreSchema(options);
-  checkSchema(versions, scripts, readPackageVersion());
+  const address = readAddress(options);
+  const migrations = readMigrations(join(scriptsFolder, address.kind, "sql"));
+  checkSchema(await readVersions(address), { migrations }, readPackageVersion());
 }
 
 /** The scripts of the PostgreSQL core. */
@@ -147,7 +143,7 @@ function readAddress(options: DatabaseAddress): ReadAddress {
     );
   }
   if (url !== undefined && /^postgres(?:ql)?:\/\//.test(url)) {
-    return { kind: "postgres", url, schema: schema ?? "taskgate" };
+    return { kind: "postgres", url, schema: readSchemaName(schema) };
   }
   if (url !== undefined && !url.startsWith("mssql://")) {
     throw new InvalidArgumentError(
@@ -168,30 +164,25 @@ function readAddress(options: DatabaseAddress): ReadAddress {
   };
 }
 
-async function readPostgres(address: { url: string; schema: string }): Promise<SchemaVersion[]> {
-  // It becomes part of the statement.
-  if (!/^[a-z][a-z0-9_]{0,62}$/.test(address.schema)) {
-    throw new InvalidArgumentError(
-      `Expected \`schema\` to be lower case letters, digits and _, got \`${address.schema}\``,
-    );
+/** It becomes part of statements. */
+function readSchemaName(schema = "taskgate"): string {
+  if (isSchemaName(schema)) return schema;
+  throw new InvalidArgumentError(
+    `Expected \`schema\` to be ${schemaNameRule}, 1..63 characters, got \`${schema.slice(0, 100)}\`. Choose another name for it (TASKGATE_SCHEMA), or leave it out: taskgate`,
+  );
+}
+
+function readVersions(address: ReadAddress): Promise<SchemaVersion[]> {
+  if (address.kind === "mssql") {
+    const { readMssqlVersions, withMssqlLease } = loadMssqlMigrations();
+    return withMssqlLease(address.address, readMssqlVersions);
   }
-  const { Client } = load("pg") as typeof Pg;
-  const client = new Client({
-    connectionString: address.url,
-    application_name: "taskgate",
+  const { url, schema } = address;
+  const { readPostgresVersions, withPostgresConnection } = loadPostgresMigrations();
+  return withPostgresConnection(url, (connection) => readPostgresVersions(connection, schema), {
     connectionTimeoutMillis: 15_000,
     query_timeout: 30_000,
   });
-  client.on("error", () => undefined);
-  try {
-    await client.connect();
-    return await loadPostgresMigrations().readPostgresVersions(client, address.schema);
-  } catch (error) {
-    const { mapPostgresError } = load("./postgres/postgres-errors") as typeof PostgresErrorsFile;
-    throw mapPostgresError(error, "not sent");
-  } finally {
-    await client.end().catch(() => undefined);
-  }
 }
 
 function loadPostgresMigrations(): typeof PostgresMigrationsFile {
@@ -212,7 +203,7 @@ function readPackageVersion(): string {
         return String(content.version);
       }
     } catch (error) {
-      if (!(error instanceof Error && "code" in error && error.code === "ENOENT")) throw error;
+      if (!isMissingFile(error)) throw error;
     }
     folder = dirname(folder);
   }

@@ -1,26 +1,52 @@
 import type { ExecutionId, TaskId } from "../core/ids";
 import { StoreConflictError, TaskgateError } from "../core/errors";
 import { limits } from "../core/limits";
+import type { Rate } from "../core/rate";
 import { cleanText } from "../core/text";
 import type {
+  CancelTasksInput,
   CompleteTaskInput,
   EnqueueTasksInput,
   Failure,
   Limit,
+  ListGroupsInput,
+  NewTask,
   OperatorInput,
+  RedriveTasksInput,
+  RescheduleTasksInput,
+  SetGroupInput,
+  SetRateInput,
+  SetSharedLimitInput,
+  SharedLimitUse,
   StartExecutionInput,
   StoreTransaction,
   TaskStore,
   WorkAnswer,
   WorkInput,
 } from "../ports/task-store";
+import type * as batches from "../ports/batches";
+import type * as schedules from "../ports/schedules";
+import type * as marks from "../ports/watermarks";
 import * as read from "./answers";
+import * as readBatch from "./batch-answers";
+import * as readSchedule from "./schedule-answers";
+import * as readWatermark from "./watermark-answers";
 import {
+  checkAdvance,
+  checkFire,
+  checkGroup,
+  checkIds,
   checkInt,
   checkJsonContainer,
   checkName,
   checkNewTasks,
+  checkRate,
+  checkRedrive,
   checkRegistration,
+  checkReschedule,
+  checkSchedulePause,
+  checkSchedules,
+  checkSetWatermark,
   cleanFailure,
 } from "./check-input";
 import type { AnswerRow, OperationName, ParameterValue } from "./operations";
@@ -48,14 +74,17 @@ export class SqlTaskStore implements TaskStore {
   async registerDefinition(input: Parameters<TaskStore["registerDefinition"]>[0]) {
     checkRegistration(input);
     const { settings, ...rest } = input;
+    const { rate, sharedLimits, ...numbers } = settings;
     const row = await this.#call("registerDefinition", {
       ...rest,
       registeredBy: cleanText(input.registeredBy, limits.nameLengthMax),
       build: String(input.build),
-      ...settings,
+      ...numbers,
       limit: limitToSql(settings.limit),
       retainDoneMs: String(settings.retainDoneMs),
       retainDeadMs: String(settings.retainDeadMs),
+      ...rateToSql("rate", rate ?? null),
+      sharedLimits: sharedToSql(sharedLimits ?? []),
     });
     return read.registerDefinition(row);
   }
@@ -65,6 +94,22 @@ export class SqlTaskStore implements TaskStore {
     if (limit !== null) checkInt("limit", limit);
     const row = await this.#call("setLimit", { ...input, ...operatorText(input), limit });
     return read.setLimit(row);
+  }
+
+  async setRate(input: SetRateInput) {
+    checkRate(input.rate);
+    const { rate, ...rest } = input;
+    const values = rateToSql("", rate === "code" ? null : rate);
+    const none = rate === null ? { count: -1 } : {};
+    const row = await this.#call("setRate", { ...rest, ...operatorText(rest), ...values, ...none });
+    return read.setRate(row);
+  }
+
+  async setSharedLimit(input: SetSharedLimitInput) {
+    const limit = input.limit === "code" ? null : limitToSql(input.limit);
+    if (limit !== null) checkInt("limit", limit);
+    const row = await this.#call("setSharedLimit", { ...input, ...operatorText(input), limit });
+    return read.setSharedLimit(row);
   }
 
   async pauseDefinition(input: OperatorInput) {
@@ -102,10 +147,10 @@ export class SqlTaskStore implements TaskStore {
     return read.releaseTokens(row);
   }
 
-  async releaseSurplus(input: { executionId: ExecutionId; most: number }) {
+  async releaseSurplus(input: { executionId: ExecutionId; keep: number }) {
     const row = await this.#call("releaseSurplus", {
       taskExecutionId: input.executionId,
-      most: input.most,
+      keep: input.keep,
     });
     return read.releaseSurplus(row);
   }
@@ -189,31 +234,146 @@ export class SqlTaskStore implements TaskStore {
 
   async enqueueTasks(input: EnqueueTasksInput, within?: StoreTransaction) {
     checkNewTasks(input);
-    const tasks = input.tasks.map(({ traceParent, runAt, ...task }) => ({
-      ...task,
-      runAt: runAt?.toISOString(),
-      trace: traceParent,
-    }));
     const row = await this.#call(
       "enqueueTasks",
       {
         name: input.name,
         build: String(input.build),
-        tasks: JSON.stringify(tasks),
+        tasks: tasksToSql(input.tasks),
         operationId: input.operationId,
         joinsTransaction: within !== undefined,
+        waveId: input.waveId ?? null,
       },
       within,
     );
     return read.enqueueTasks(row);
   }
 
+  async createBatch(input: batches.CreateBatchInput) {
+    checkName(input.name);
+    return readBatch.createBatch(await this.#call("createBatch", { ...input }));
+  }
+
+  async startBatch(input: Parameters<TaskStore["startBatch"]>[0]) {
+    return readBatch.startBatch(await this.#call("startBatch", input));
+  }
+
+  async pumpBatch(input: Parameters<TaskStore["pumpBatch"]>[0]) {
+    return readBatch.pumpBatch(await this.#call("pumpBatch", input));
+  }
+
+  async resumeBatch(input: Parameters<TaskStore["resumeBatch"]>[0]) {
+    return readBatch.resumeBatch(await this.#call("resumeBatch", input));
+  }
+
+  async cancelBatch(input: Parameters<TaskStore["cancelBatch"]>[0]) {
+    return readBatch.cancelBatch(await this.#call("cancelBatch", input));
+  }
+
+  async listBatches(input: batches.ListBatchesInput) {
+    const row = await this.#call("listBatches", {
+      batchId: input.batchId ?? null,
+      before: input.before ?? null,
+      most: input.most,
+    });
+    return readBatch.listBatches(row);
+  }
+
+  async advanceWatermark(input: marks.AdvanceWatermarkInput, within?: StoreTransaction) {
+    checkAdvance(input);
+    const values = { ...input, build: String(input.build), tasks: tasksToSql(input.tasks) };
+    return readWatermark.advanceWatermark(await this.#call("advanceWatermark", values, within));
+  }
+
+  async setWatermark(input: marks.SetWatermarkInput) {
+    checkSetWatermark(input);
+    const values = { expectedVersion: null, ...input, ...operatorText(input) };
+    return readWatermark.setWatermark(await this.#call("setWatermark", values));
+  }
+
+  async listWatermarks(input: marks.ListWatermarksInput) {
+    const values = { name: null, watermark: null, ...input };
+    return readWatermark.listWatermarks(await this.#call("listWatermarks", values));
+  }
+
   async promoteScheduled(input: { name: string; most: number }) {
     return read.promoteScheduled(await this.#call("promoteScheduled", input));
   }
 
+  async cancelTasks(input: CancelTasksInput) {
+    checkIds("task_ids", input.taskIds);
+    const reason = input.reason === undefined ? null : cleanText(input.reason, 400);
+    const row = await this.#call("cancelTasks", { taskIds: input.taskIds, reason });
+    return read.cancelTasks(row);
+  }
+
+  async redriveTasks(input: RedriveTasksInput) {
+    checkRedrive(input);
+    const none = { taskIds: null, name: null, kind: null, outcome: null, most: null };
+    return read.redriveTasks(await this.#call("redriveTasks", { ...none, ...input }));
+  }
+
+  async rescheduleTasks(input: RescheduleTasksInput) {
+    checkReschedule(input);
+    const { taskIds, to } = input;
+    const row = await this.#call("rescheduleTasks", {
+      taskIds,
+      runInMs: "runInMs" in to ? String(to.runInMs) : null,
+      runAt: "runAt" in to ? to.runAt.toISOString() : null,
+    });
+    return read.rescheduleTasks(row);
+  }
+
+  async setGroup(input: SetGroupInput) {
+    checkGroup(input);
+    const none = { slots: null, paused: null, isStrict: null };
+    const row = await this.#call("setGroup", { ...none, ...input, ...operatorText(input) });
+    return read.setGroup(row);
+  }
+
+  async setSchedules(input: schedules.SetSchedulesInput) {
+    checkSchedules(input);
+    const row = await this.#call("setSchedules", {
+      name: input.name,
+      build: String(input.build),
+      schedules: JSON.stringify(input.schedules),
+      changedBy: cleanText(input.changedBy, limits.nameLengthMax),
+    });
+    return readSchedule.setSchedules(row);
+  }
+
+  async setSchedulePaused(input: schedules.SetSchedulePausedInput) {
+    checkSchedulePause(input);
+    const { nextRunAt, ...rest } = input;
+    const row = await this.#call("setSchedulePaused", {
+      ...rest,
+      ...operatorText(input),
+      nextRunAt: nextRunAt?.toISOString() ?? null,
+    });
+    return readSchedule.setSchedulePaused(row);
+  }
+
+  async fireSchedule(input: schedules.FireScheduleInput) {
+    checkFire(input);
+    const row = await this.#call("fireSchedule", {
+      scheduleId: input.scheduleId,
+      expectedRunAt: input.expectedRunAt.toISOString(),
+      runAts: JSON.stringify(input.runAts),
+      nextRunAt: input.nextRunAt?.toISOString() ?? null,
+    });
+    return readSchedule.fireSchedule(row);
+  }
+
+  async listSchedules(input: schedules.ListSchedulesInput) {
+    return readSchedule.listSchedules(await this.#call("listSchedules", { name: null, ...input }));
+  }
+
   async sweep(input: { most: number }) {
     return read.sweep(await this.#call("sweep", input));
+  }
+
+  async purge(input: { most: number }) {
+    return read.purge(await this.#call("purge", input));
   }
 
   async listDefinitions(input: { name?: string }) {
@@ -228,6 +388,12 @@ export class SqlTaskStore implements TaskStore {
 
   async listTasks(input: Parameters<TaskStore["listTasks"]>[0]) {
     return read.listTasks(await this.#call("listTasks", input));
+  }
+
+  async listGroups(input: ListGroupsInput) {
+    return read.listGroups(
+      await this.#call("listGroups", { name: null, groupKey: null, ...input }),
+    );
   }
 
   async explainTask(input: { taskId: TaskId }) {
@@ -252,8 +418,9 @@ export class SqlTaskStore implements TaskStore {
     within?: StoreTransaction,
   ): Promise<AnswerRow> {
     if (within !== undefined) return this.#caller.call(operation, values, within);
-    // Without an operation id an enqueue is only protected by dedupe keys: a lost answer is the caller's to judge.
-    const isSafe = !(operation === "enqueueTasks" && values["operationId"] === null);
+    // Without an operation id an enqueue is only protected by dedupe keys, a watermark's move by its version, of which a
+    // repeat would be told as a conflict: a lost answer is the caller's to judge.
+    const isSafe = values["operationId"] !== null;
     return this.#repeat(
       () => this.#caller.call(operation, values),
       (error) =>
@@ -277,6 +444,36 @@ function operatorText(input: OperatorInput): { changedBy: string; reason: string
   };
 }
 
+/** The array that the procedures read. */
+function tasksToSql(tasks: readonly NewTask[]): string {
+  return JSON.stringify(
+    tasks.map(({ traceParent, runAt, ...task }) => ({
+      ...task,
+      runAt: runAt?.toISOString(),
+      trace: traceParent,
+    })),
+  );
+}
+
 function limitToSql(limit: Limit): number {
   return limit ?? -1;
+}
+
+/** Shared limits as JSON; a limit that isn't said stays as it is. */
+function sharedToSql(shared: readonly SharedLimitUse[]): string | null {
+  if (shared.length === 0) return null;
+  return JSON.stringify(
+    shared.map(({ name, limit }) => ({
+      name,
+      limit: limit === undefined ? null : limitToSql(limit),
+    })),
+  );
+}
+
+/** A rate as three parameters, all null without one. */
+function rateToSql(prefix: "rate" | "", rate: Rate | null): Record<string, number | null> {
+  const { count = null, periodMs = null, burst = null } = rate ?? {};
+  return prefix === "rate"
+    ? { rateCount: count, ratePeriodMs: periodMs, rateBurst: burst }
+    : { count, periodMs, burst };
 }

@@ -1,8 +1,14 @@
 import { createHash } from "node:crypto";
+import { checkCron } from "../core/cron";
+import type { MissedPolicy } from "../core/cron";
+import { InvalidArgumentError } from "../core/errors";
 import type { JsonArray, JsonObject } from "../core/json";
 import { limits } from "../core/limits";
+import { defaultBurst } from "../core/rate";
+import type { Rate } from "../core/rate";
 import { checkInteger, checkKey } from "../core/text";
-import type { DefinitionSettings, Limit } from "../ports/task-store";
+import type { NewSchedule } from "../ports/schedules";
+import type { DefinitionSettings, Limit, SharedLimitUse } from "../ports/task-store";
 import type { PayloadSchema } from "./standard-schema";
 import type { Continuation, TaskContext } from "./task-context";
 
@@ -28,6 +34,16 @@ export interface DefinitionOptions {
   name: string;
   /** Tasks that may run at once, over all instances: 1..1000, 0 nothing starts, null no limit. Default 1. */
   limit?: Limit;
+  /**
+   * Tasks that may start per period, over all instances, however many tokens are free: `count` 1..1,000,000 per `periodMs`
+   * 1,000..86,400,000; `burst` 1..count at once after a pause, default what refills in 100 ms. Default: none.
+   */
+  rate?: { count: number; periodMs: number; burst?: number } | null;
+  /**
+   * Limits that other definitions draw from, too, by name; with `limit` the code says how many tokens they have. At most 8. A grant
+   * needs a token of each.
+   */
+  sharedLimits?: readonly (string | { name: string; limit?: Limit })[];
   /** How long a worker that died keeps its tasks; 1,000..86,400,000 ms, default 60,000. */
   leaseMs?: number;
   /** Default 5 attempts, 1 s doubled up to 5 min, half of each pause random. */
@@ -44,12 +60,33 @@ export interface DefinitionOptions {
   concurrencyPerWorker?: number;
 }
 
+/** A schedule as its author writes it: a task at each instant of a cron expression, once over all instances. */
+export interface ScheduleOptions {
+  /** 1..200 characters, unique within the definition; default: the kind's name. An operator pauses it by this name. */
+  name?: string;
+  /** Five fields (minute, hour, day of month, month, day of week), or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`. */
+  cron: string;
+  /** IANA name of the zone that the expression is read in, daylight saving included; default UTC. */
+  timeZone?: string;
+  /**
+   * What becomes of instants that came while nobody looked. once (default): the last of them runs, however late. skip: the
+   * last of them runs if it isn't more than 5 min late. all: each runs.
+   */
+  missed?: MissedPolicy;
+  /** Of each task, at most 65,472 bytes of JSON; its instant is added as `scheduledFor`, ISO-8601 in UTC. */
+  payload?: JsonObject;
+}
+
+/** A schedule of a kind; its next instant is computed when it is registered. */
+export type KindSchedule = Omit<NewSchedule, "nextRunAt">;
+
 /** A kind of task: its handler and the definition that limits it. */
 export interface TaskKind<Payload = unknown> {
   readonly kind: string;
   readonly definition: Definition;
   readonly schema: PayloadSchema<Payload> | null;
   readonly groupKey: ((payload: Payload) => string | null | undefined) | null;
+  readonly schedules: readonly KindSchedule[];
   readonly run: (payload: Payload, context: TaskContext) => Promise<HandlerResult>;
 }
 
@@ -59,6 +96,7 @@ export interface AnyTaskKind {
   readonly definition: Definition;
   readonly schema: PayloadSchema<unknown> | null;
   readonly groupKey: ((payload: never) => string | null | undefined) | null;
+  readonly schedules: readonly KindSchedule[];
   readonly run: (payload: never, context: TaskContext) => Promise<HandlerResult>;
 }
 
@@ -73,6 +111,8 @@ export interface TaskOptions<Payload> extends DefinitionOptions {
   payload?: PayloadSchema<Payload>;
   /** Tasks with the same key run one after the other (or `group.slots` at once). */
   groupKey?: (payload: Payload) => string | null | undefined;
+  /** Enqueues a task at each instant of a cron expression. A schedule that isn't named any more is removed. */
+  schedule?: ScheduleOptions | readonly ScheduleOptions[];
   /** Runs one task. It may run again after a failure or a crash: write so that this does no harm. */
   run: (payload: Payload, context: TaskContext) => Promise<HandlerResult>;
 }
@@ -101,6 +141,8 @@ export function defineDefinition(options: DefinitionOptions): Definition {
     groupStrict: options.group?.isStrict ?? false,
     retainDoneMs: options.retain?.doneMs ?? 7 * 86_400_000,
     retainDeadMs: options.retain?.deadMs ?? 30 * 86_400_000,
+    rate: options.rate == null ? null : completeRate(options.rate),
+    sharedLimits: completeShared(options.sharedLimits ?? []),
   };
   checkSettings(settings);
   const concurrencyPerWorker = options.concurrencyPerWorker ?? null;
@@ -123,8 +165,45 @@ export function defineTask<Payload = JsonObject>(options: TaskOptions<Payload>):
     definition: options.definition ?? defineDefinition(options),
     schema: options.payload ?? null,
     groupKey: options.groupKey ?? null,
+    schedules: Object.freeze(schedulesOf(options)),
     run: options.run,
   });
+}
+
+function schedulesOf<Payload>(options: TaskOptions<Payload>): KindSchedule[] {
+  const given = options.schedule ?? [];
+  const list = Array.isArray(given)
+    ? (given as readonly ScheduleOptions[])
+    : [given as ScheduleOptions];
+  return list.map((schedule, index) => {
+    const at = Array.isArray(given) ? `schedule[${String(index)}]` : "schedule";
+    const { name = options.name, cron, timeZone = "UTC", missed = "once", payload } = schedule;
+    checkKey(`${at}.name`, name);
+    checkCron(at, { cron, timeZone });
+    checkMissed(`${at}.missed`, missed);
+    const text = payload === undefined ? null : schedulePayload(`${at}.payload`, payload);
+    // As where a client enqueues: no payload, no key.
+    const key = payload === undefined ? null : options.groupKey?.(payload as unknown as Payload);
+    if (key != null) checkKey(`${at}.payload's groupKey`, key);
+    return { name, kind: options.name, cron, timeZone, missed, payload: text, group: key ?? null };
+  });
+}
+
+function checkMissed(field: string, missed: string): void {
+  if (["skip", "once", "all"].includes(missed)) return;
+  throw new InvalidArgumentError(`${field}: expected skip, once or all (${missed})`, {
+    details: { field },
+  });
+}
+
+function schedulePayload(field: string, payload: JsonObject): string {
+  const text = JSON.stringify(payload);
+  if (text.startsWith("{") && Buffer.byteLength(text) <= limits.schedulePayloadBytesMax)
+    return text;
+  throw new InvalidArgumentError(
+    `${field}: expected an object of at most ${String(limits.schedulePayloadBytesMax)} bytes of JSON (${text.slice(0, 100)})`,
+    { details: { field } },
+  );
 }
 
 function checkSettings(settings: DefinitionSettings): void {
@@ -144,4 +223,34 @@ function checkSettings(settings: DefinitionSettings): void {
   checkInteger("group.slots", settings.groupSlots, { min: 1, max: 1_000 });
   checkInteger("retain.doneMs", settings.retainDoneMs, forYears);
   checkInteger("retain.deadMs", settings.retainDeadMs, forYears);
+}
+
+/** Throws InvalidArgumentError naming the field. */
+function completeShared(
+  uses: NonNullable<DefinitionOptions["sharedLimits"]>,
+): readonly SharedLimitUse[] {
+  const shared = uses.map((use) => (typeof use === "string" ? { name: use } : { ...use }));
+  checkInteger("sharedLimits.length", shared.length, { min: 0, max: limits.sharedLimitsMax });
+  for (const { name, limit } of shared) {
+    checkKey("sharedLimits.name", name);
+    if (limit !== undefined && limit !== null)
+      checkInteger("sharedLimits.limit", limit, { min: 0, max: limits.tokensMax });
+  }
+  checkInteger("sharedLimits, different names", new Set(shared.map(({ name }) => name)).size, {
+    min: shared.length,
+    max: shared.length,
+  });
+  return Object.freeze(shared);
+}
+
+/** Throws InvalidArgumentError naming the field. */
+function completeRate({ count, periodMs, burst }: NonNullable<DefinitionOptions["rate"]>): Rate {
+  checkInteger("rate.count", count, { min: 1, max: limits.rateCountMax });
+  checkInteger("rate.periodMs", periodMs, {
+    min: limits.ratePeriodMsMin,
+    max: limits.ratePeriodMsMax,
+  });
+  const rate = { count, periodMs, burst: burst ?? defaultBurst({ count, periodMs }) };
+  checkInteger("rate.burst", rate.burst, { min: 1, max: count });
+  return rate;
 }

@@ -1,5 +1,5 @@
 import { TaskgateError } from "../core/errors";
-import type { TaskId } from "../core/ids";
+import type { BatchId, TaskId } from "../core/ids";
 import type { Instants } from "../core/lease";
 import { LeaseTrust } from "../core/lease";
 import { limits } from "../core/limits";
@@ -30,7 +30,8 @@ import type { Registry } from "./registry";
  */
 
 /** Why a loop ended. */
-export type LoopEnd = "idle" | "deadline" | "stopped" | "paused" | "lost" | "failed";
+/** `rate`: the definition's rate lets nothing start for a while. */
+export type LoopEnd = "idle" | "deadline" | "stopped" | "paused" | "rate" | "lost" | "failed";
 
 /** What the loop is made of. */
 export interface LoopOptions {
@@ -53,12 +54,16 @@ export interface LoopOptions {
   readonly signal: AbortSignal;
   /** Leaves hints for definitions that got ready tasks. */
   readonly wake: (definitions: readonly string[]) => void;
+  /** Goes on opening waves of these batches. */
+  readonly open: (batches: readonly BatchId[]) => void;
 }
 
 /** A scan hint may hide older rows for so long (P4). */
 const scanHintMs = 1_000;
 /** While handlers run, what they don't wake the loop for is seen after so long. */
 const idleLookMs = 250;
+/** A rate that lets the next task start within this time is waited for; else a delayed hint is cheaper. */
+const permitWaitMostMs = 1_000;
 /** Tokens that were denied are asked for again after so long, while there is a backlog. */
 const acquirePauseMs = 500;
 
@@ -89,6 +94,9 @@ export class ExecutionLoop implements Beating {
   #acquiredAtMs: number;
   #renewedAtMs: number;
   #nextDueMs: number | null = null;
+  /** The rate lets nothing start before this instant; null: it isn't known to. */
+  #permitAtMs: number | null = null;
+  #isRated = false;
   #finish: (() => void) | null = null;
   #isReleasing = false;
   #abortedAtMs: number | null = null;
@@ -99,6 +107,7 @@ export class ExecutionLoop implements Beating {
     this.#options = options;
     this.#environment = options.environment;
     this.#traceParent = options.environment.telemetry.currentTraceParent();
+    this.#isRated = options.definition.settings.rate != null;
     this.#tokens = options.started.tokens;
     this.#acquiredAtMs = options.sentAt.monotonicMs;
     this.#renewedAtMs = options.sentAt.monotonicMs;
@@ -152,6 +161,12 @@ export class ExecutionLoop implements Beating {
     return this.#nextDueMs;
   }
 
+  /** Milliseconds until the rate lets the next task start, as last told; null: it isn't known to hold anything up. */
+  get permitInMs(): number | null {
+    const leftMs = (this.#permitAtMs ?? 0) - this.#environment.clock.monotonicMs();
+    return this.#permitAtMs === null || leftMs <= 0 ? null : leftMs;
+  }
+
   get executionId(): ExecutionId {
     return this.#options.started.executionId;
   }
@@ -196,6 +211,7 @@ export class ExecutionLoop implements Beating {
   #pump(): void {
     this.#startReady();
     if (this.#isCalling) return;
+    if (this.#end === null && this.#waitsForRate()) this.#end = "rate";
     if (this.#isOver()) {
       this.#finish?.();
       return;
@@ -224,6 +240,7 @@ export class ExecutionLoop implements Beating {
         if (ended.failure !== null) this.#failures.push(ended.failure);
         if (ended.isLost) this.#lose();
         this.#options.wake(ended.woken);
+        this.#options.open(ended.opening);
         this.#pump();
       });
     }
@@ -247,6 +264,12 @@ export class ExecutionLoop implements Beating {
       this.#failures.length === 0 &&
       (this.#running.size === 0 || this.#isPastWaiting())
     );
+  }
+
+  /** Nothing runs, nothing is left to tell, and the rate lets nothing start for so long that it isn't waited for here. */
+  #waitsForRate(): boolean {
+    const left = [this.#ring, this.#done, this.#failures].some((list) => list.length > 0);
+    return (this.permitInMs ?? 0) > permitWaitMostMs && this.#running.size === 0 && !left;
   }
 
   /** Handlers that ignore their signal are waited for so long and no longer. */
@@ -292,11 +315,11 @@ export class ExecutionLoop implements Beating {
 
   /** How many more claims make sense now. */
   #want(): number {
-    if (this.#end !== null || this.#surplus > 0) return 0;
-    const spare = this.#pace.spare(
-      this.#tokens,
-      this.#tokens * this.#options.definition.settings.spareMax,
-    );
+    if (this.#end !== null || this.#surplus > 0 || this.permitInMs !== null) return 0;
+    // A spare claim that is given back has used up a start all the same.
+    const spare = this.#isRated
+      ? 0
+      : this.#pace.spare(this.#tokens, this.#tokens * this.#options.definition.settings.spareMax);
     const want = this.#tokens + spare - this.#running.size - this.#ring.length;
     return Math.max(0, Math.min(want, this.#fitting(), limits.claimMax));
   }
@@ -377,9 +400,11 @@ export class ExecutionLoop implements Beating {
     this.#surplus = answer.surplus;
     this.#nextDueMs = answer.nextDueMs ?? this.#nextDueMs;
     this.#options.wake(answer.woken);
+    this.#options.open(answer.opening);
     this.#ring.push(...answer.claimed);
     if (call.want === 0) return;
     telemetry.count("taskgate.task.claimed", answer.claimed.length);
+    this.#notePermits(answer.retryInMs);
     this.#hasBacklog = answer.claimed.length === call.want;
     this.#callHelp();
     this.#place =
@@ -387,7 +412,16 @@ export class ExecutionLoop implements Beating {
         ? null
         : { after: answer.last, sinceMs: this.#place?.sinceMs ?? call.sentAt.monotonicMs };
     if (answer.claimed.length > 0) this.#emptyReads = 0;
-    else this.#onEmpty(answer);
+    else if (answer.retryInMs === null) this.#onEmpty(answer);
+  }
+
+  /** The rate cut this claim short: the next one makes no sense before it lets another task start. */
+  #notePermits(retryInMs: number | null): void {
+    this.#permitAtMs = null;
+    if (retryInMs === null) return;
+    this.#isRated = true;
+    this.#permitAtMs = this.#environment.clock.monotonicMs() + retryInMs;
+    this.#idleUntilMs = this.#permitAtMs;
   }
 
   /** More than this worker can take: another may find tokens. One that doesn't costs one read. */
@@ -434,6 +468,7 @@ export class ExecutionLoop implements Beating {
         return;
       }
       this.#options.wake(answer.woken);
+      this.#options.open(answer.opening);
       if (answer.nextDueMs !== null)
         this.#nextDueMs = Math.min(this.#nextDueMs ?? answer.nextDueMs, answer.nextDueMs);
       for (const result of answer.results) this.#countEnd(result.outcome);
@@ -453,11 +488,16 @@ export class ExecutionLoop implements Beating {
   }
 
   async #releaseSurplus(): Promise<void> {
-    const most = this.#tokens - this.#running.size;
+    const keep = this.#running.size;
     // Nothing starts on a token that is on its way back.
     this.#isReleasing = true;
     const answer = await this.#environment.store
-      .releaseSurplus({ executionId: this.executionId, most })
+      .releaseSurplus({ executionId: this.executionId, keep })
+      .catch((error: unknown) => {
+        // Whether the others are gone isn't known: nothing starts on them any more.
+        this.#tokens = keep;
+        throw error;
+      })
       .finally(() => {
         this.#isReleasing = false;
       });

@@ -1,3 +1,4 @@
+import { InvalidArgumentError } from "../core/errors";
 import { asOperationId } from "../core/ids";
 import type { StartExecutionAnswer } from "../ports/task-store";
 import type { Definition } from "./define-task";
@@ -37,6 +38,34 @@ export async function registerAll(
     if (definition.name !== own.name) await register(environment, definition);
   }
   await register(environment, own);
+}
+
+/**
+ * Asks something of a definition; when the database doesn't know it yet, this build's definitions are registered and it asks
+ * again. Inside a user's transaction an error would doom it: there they are registered beforehand, on a connection of its own.
+ * Without a registry, or for a definition of other code, the error is the caller's.
+ */
+export async function askKnown<Answer>(
+  environment: WorkerEnvironment,
+  about: { registry: Registry | null; definition: string; isWithin: boolean },
+  ask: () => Promise<Answer>,
+): Promise<Answer> {
+  const { registry, isWithin } = about;
+  const known = registry?.definition(about.definition) ?? null;
+  if (registry === null || known === null) return ask();
+  if (isWithin) {
+    await registerAll(environment, registry, known);
+    return ask();
+  }
+  try {
+    return await ask();
+  } catch (error) {
+    const isUnknown =
+      error instanceof InvalidArgumentError && error.code === "TASKGATE_ARG_UNKNOWN";
+    if (!isUnknown) throw error;
+    await registerAll(environment, registry, known);
+    return ask();
+  }
 }
 
 /**

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from "../core/errors";
-import type { AnyTaskKind, Definition, TaskKind } from "./define-task";
+import type { AnyTaskKind, Definition, KindSchedule, TaskKind } from "./define-task";
 
 /** All kinds that this build can run, by definition. */
 export interface Registry {
@@ -8,15 +8,18 @@ export interface Registry {
   definition(name: string): Definition | null;
   /** The kind of that name, or null: it may belong to another build. */
   kind(name: string): TaskKind | null;
+  /** The schedules of all kinds of the definition of that name. */
+  schedules(definition: string): readonly KindSchedule[];
 }
 
 /**
  * Puts the kinds together. Throws InvalidArgumentError when a kind's name comes twice, or two definitions of one name
- * differ: the first to register would win, at random.
+ * differ (the first to register would win, at random), or two schedules of one definition have one name.
  */
 export function createRegistry(kinds: readonly AnyTaskKind[]): Registry {
   const byKind = new Map<string, TaskKind>();
   const byName = new Map<string, Definition>();
+  const schedules = new Map<string, KindSchedule[]>();
   for (const kind of kinds) {
     if (byKind.has(kind.kind))
       throw new InvalidArgumentError(`Expected each kind once, got \`${kind.kind}\` twice`);
@@ -28,10 +31,21 @@ export function createRegistry(kinds: readonly AnyTaskKind[]): Registry {
       );
     }
     byName.set(kind.definition.name, kind.definition);
+    const scheduled = schedules.get(kind.definition.name) ?? [];
+    for (const schedule of kind.schedules) {
+      if (scheduled.some(({ name }) => name === schedule.name)) {
+        throw new InvalidArgumentError(
+          `Expected each schedule of definition \`${kind.definition.name}\` to have a name of its own, got \`${schedule.name}\` twice; give them a \`name\``,
+        );
+      }
+      scheduled.push(schedule);
+    }
+    schedules.set(kind.definition.name, scheduled);
   }
   return {
     definitions: [...byName.values()],
     definition: (name) => byName.get(name) ?? null,
     kind: (name) => byKind.get(name) ?? null,
+    schedules: (definition) => schedules.get(definition) ?? [],
   };
 }

@@ -4,6 +4,7 @@ import { isTaskFailure } from "../core/task-failure";
 import type { JsonValue } from "../core/json";
 import type { ClaimedTask, Failure } from "../ports/task-store";
 import type { TaskKind } from "./define-task";
+import type { OpenedWaves } from "../ports/batches";
 import type { WorkerEnvironment } from "./environment";
 import { jsonText, prepareTask } from "./new-task";
 import type { PreparedTask } from "./new-task";
@@ -12,11 +13,12 @@ import { Continuation, withFields } from "./task-context";
 import type { EnqueueRequest, TaskContext } from "./task-context";
 import { completeInTransaction, enqueueNow } from "./transactions";
 import type { TaskInHand } from "./transactions";
+import { Watermarks } from "./watermarks";
 
 /** How one run ended. `completed`: the database knows already. `lost`: nothing may be written any more. */
 export type TaskOutcome =
   | { kind: "done"; result: string | null; children: PreparedTask[] }
-  | { kind: "completed"; woken: string[] }
+  | ({ kind: "completed" } & OpenedWaves)
   | { kind: "failed"; failure: Omit<Failure, "taskId" | "fence" | "durationMs"> }
   | { kind: "lost" };
 
@@ -72,7 +74,7 @@ class TaskRun {
   readonly context: TaskContext;
   readonly #options: RunOptions;
   readonly #children: PreparedTask[] = [];
-  #completedWoken: string[] | null = null;
+  #completed: OpenedWaves | null = null;
   #progressSentAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: RunOptions, kind: TaskKind) {
@@ -96,8 +98,9 @@ class TaskRun {
         this.#progress(report);
       },
       enqueue: (request, enqueueOptions) => this.#enqueue(request, enqueueOptions?.now ?? false),
+      watermark: new Watermarks(options.environment, null),
       completeWith: async (body) => {
-        this.#completedWoken = await completeInTransaction(options.environment, options.hand, {
+        this.#completed = await completeInTransaction(options.environment, options.hand, {
           children: this.#children,
           body,
         });
@@ -108,7 +111,7 @@ class TaskRun {
   }
 
   settle(returned: unknown): TaskOutcome {
-    if (this.#completedWoken !== null) return { kind: "completed", woken: this.#completedWoken };
+    if (this.#completed !== null) return { kind: "completed", ...this.#completed };
     if (returned instanceof Continuation) {
       if (Buffer.byteLength(returned.state) > limits.payloadBytesMax) {
         return failed(
@@ -139,7 +142,7 @@ class TaskRun {
 
   settleError(error: unknown): TaskOutcome {
     // The completion is committed: what the handler threw afterwards can't undo it.
-    if (this.#completedWoken !== null) return { kind: "completed", woken: this.#completedWoken };
+    if (this.#completed !== null) return { kind: "completed", ...this.#completed };
     if (error instanceof LeaseLostError) return { kind: "lost" };
     const message = describe(error);
     if (isTaskFailure(error)) {

@@ -1,3 +1,4 @@
+import { BatchPump } from "./batch-pump";
 import type { WorkerEnvironment } from "./environment";
 import { instants } from "./environment";
 import { ExecutionLoop } from "./execution-loop";
@@ -5,6 +6,7 @@ import type { LoopEnd } from "./execution-loop";
 import type { Heartbeat } from "./heartbeat";
 import { registerAll, startExecution } from "./register";
 import type { Registry } from "./registry";
+import { registerSchedules } from "./schedules";
 
 /** How a worker's life goes; the composition root takes it from the settings. */
 export interface WorkerOptions {
@@ -53,8 +55,13 @@ export async function runWorker(
   }
   const want = definition.concurrencyPerWorker ?? options.concurrencyPerWorker;
   const sentAt = instants(environment.clock);
-  const started = await startExecution(environment, { definition, want, needsReady: true }, () =>
-    registerAll(environment, registry, definition),
+  const started = await startExecution(
+    environment,
+    { definition, want, needsReady: true },
+    async () => {
+      await registerAll(environment, registry, definition);
+      await registerSchedules(environment, registry);
+    },
   );
   if (started.deadHolders > 0) await reclaim(environment);
   const { executionId } = started;
@@ -71,6 +78,8 @@ export async function runWorker(
     return { status, end: null, tokens: 0 };
   }
   environment.telemetry.count("taskgate.execution.started", 1, { definition: name });
+  const stopAtMs = stay.deadlineMs - stay.marginMs;
+  const pump = new BatchPump(environment, stopAtMs);
   const loop = new ExecutionLoop({
     environment,
     registry,
@@ -78,7 +87,7 @@ export async function runWorker(
     sentAt,
     started: { ...started, executionId },
     tokensWanted: want,
-    stopAtMs: stay.deadlineMs - stay.marginMs,
+    stopAtMs,
     abortAtMs: stay.deadlineMs - stay.marginMs / 2,
     // The rest of the margin is for closing; on a stop the host itself waits 5 s and no longer.
     abortGraceMs: Math.min(stay.marginMs / 4, abortGraceMostMs),
@@ -88,11 +97,15 @@ export async function runWorker(
     wake: (definitions) => {
       for (const other of new Set(definitions)) void environment.wakeUp.hint(other);
     },
+    open: (batches) => {
+      pump.open(batches);
+    },
   });
   const stopBeating = options.heartbeat.add(loop);
   const end = await loop.run();
   stopBeating();
-  await finish(environment, loop, { name, end });
+  await finish(environment, loop, { name, end, pump });
+  await pump.settled();
   return { status: "worked", end, tokens: started.tokens };
 }
 
@@ -102,7 +115,7 @@ const abortGraceMostMs = 2_500;
 async function finish(
   environment: WorkerEnvironment,
   loop: ExecutionLoop,
-  last: { name: string; end: LoopEnd },
+  last: { name: string; end: LoopEnd; pump: BatchPump },
 ): Promise<void> {
   const { logger, store, wakeUp } = environment;
   const { executionId } = loop;
@@ -122,8 +135,13 @@ async function finish(
       return;
     }
     const answer = await store.finishExecution({ executionId });
+    last.pump.open(answer.opening);
     const hints: Promise<void>[] = answer.woken.map((other) => wakeUp.hint(other));
-    if (answer.ready && last.end !== "paused") hints.push(wakeUp.hint(last.name));
+    const { permitInMs } = loop;
+    if (answer.ready && last.end !== "paused")
+      hints.push(
+        wakeUp.hint(last.name, permitInMs === null ? {} : { inMs: Math.ceil(permitInMs) }),
+      );
     else if (answer.nextDueMs !== null)
       hints.push(wakeUp.hint(last.name, { inMs: answer.nextDueMs }));
     await Promise.all(hints);
@@ -135,7 +153,7 @@ async function finish(
   }
 }
 
-/** Takes back what dead workers held and leaves hints for it. Bounded: the rest is the sweep's. */
+/** Takes back what dead workers held and leaves hints for it. Bounded: the rest, and waves that it opened, are the sweep's. */
 export async function reclaim(environment: WorkerEnvironment): Promise<void> {
   const answer = await environment.store.reclaimExpired({ most: 20 });
   if (answer.status === "none") return;

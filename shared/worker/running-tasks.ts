@@ -1,4 +1,4 @@
-import type { ExecutionId, TaskId } from "../core/ids";
+import type { BatchId, ExecutionId, TaskId } from "../core/ids";
 import { Cancelled } from "../core/task-failure";
 import type { ClaimedTask, DoneTask, Failure } from "../ports/task-store";
 import type { TelemetrySpan } from "../ports/telemetry";
@@ -15,6 +15,8 @@ export interface EndedTask {
   readonly failure: Failure | null;
   readonly isLost: boolean;
   readonly woken: string[];
+  /** Batches with more tasks to admit. */
+  readonly opening: BatchId[];
   readonly durationMs: number;
 }
 
@@ -84,12 +86,19 @@ export class RunningTasks {
     durationMs: number,
   ): Promise<EndedTask> {
     const { taskId, fence } = hand.task;
-    const nothing: EndedTask = { done: null, failure: null, isLost: false, woken: [], durationMs };
+    const nothing: EndedTask = {
+      done: null,
+      failure: null,
+      isLost: false,
+      woken: [],
+      opening: [],
+      durationMs,
+    };
     const whole = Math.round(durationMs);
     if (outcome.kind === "lost") return { ...nothing, isLost: true };
     if (outcome.kind === "completed") {
       this.#countDone();
-      return { ...nothing, woken: outcome.woken };
+      return { ...nothing, woken: outcome.woken, opening: outcome.opening };
     }
     if (outcome.kind === "done" && outcome.children.length > 0)
       return this.#completeWithChildren(outcome, hand, nothing);
@@ -114,9 +123,9 @@ export class RunningTasks {
     nothing: EndedTask,
   ): Promise<EndedTask> {
     try {
-      const woken = await completeInTransaction(this.#options.environment, hand, outcome);
+      const opened = await completeInTransaction(this.#options.environment, hand, outcome);
       this.#countDone();
-      return { ...nothing, woken };
+      return { ...nothing, ...opened };
     } catch (error) {
       if (error instanceof LeaseLostError) return { ...nothing, isLost: true };
       const { taskId, fence } = hand.task;

@@ -1,8 +1,9 @@
-import type { Fence, TaskId } from "../core/ids";
+import type { Fence, TaskId, WaveId } from "../core/ids";
 import type { JsonArray, JsonObject, JsonValue } from "../core/json";
 import type { LogFields, Logger } from "../ports/logger";
 import type { StoreTransaction } from "../ports/task-store";
 import type { AnyTaskKind } from "./define-task";
+import type { Watermarks } from "./watermarks";
 
 /** What a handler gets beside its payload. */
 export interface TaskContext {
@@ -27,6 +28,11 @@ export interface TaskContext {
    * task fails they are forgotten. `{ now: true }` writes at once, also when this task fails later.
    */
   enqueue(request: EnqueueRequest, options?: { now?: boolean }): Promise<void>;
+  /**
+   * Makes blocks behind a watermark, at once and once: a task that fails afterwards finds them made. Give `completeWith`'s
+   * transaction as `within`, and they are written with the completion.
+   */
+  readonly watermark: Watermarks;
   /**
    * Runs the handler's writes and the fenced completion in one transaction, once: the effects happen exactly once.
    * Afterwards the task is done; what the handler returns is ignored. The result is what `body` returns.
@@ -65,6 +71,13 @@ export interface EnqueueRequest {
   runAt?: Date;
   dedupeKey?: string;
   dedupeMs?: number;
+  /**
+   * What becomes of this payload when another task has the key. keep (default): it is dropped. replace: it takes the
+   * place of the other's, if that one is of the same kind and nobody has begun it; else it is dropped.
+   */
+  onDuplicate?: "keep" | "replace";
+  /** Held until this wave of a batch opens; then without `runAt` and `runInMs`. */
+  wave?: WaveId;
 }
 
 /** A logger that adds facts to every line. */

@@ -2,9 +2,10 @@ import { LeaseLostError } from "../core/errors";
 import type { ExecutionId } from "../core/ids";
 import type { JsonArray, JsonObject } from "../core/json";
 import { asOperationId } from "../core/ids";
+import type { OpenedWaves } from "../ports/batches";
 import type { ClaimedTask, StoreTransaction } from "../ports/task-store";
 import type { WorkerEnvironment } from "./environment";
-import { jsonText } from "./new-task";
+import { callsOf, expectInTime, jsonText } from "./new-task";
 import type { PreparedTask } from "./new-task";
 
 /** A task as its holder names it. */
@@ -27,14 +28,14 @@ export interface Completion {
 
 /**
  * Writes of the user's, children and the fenced completion, in one transaction: all of it, once, or nothing.
- * Returns definitions that got ready tasks. Throws LeaseLostError, rolled back, when another holds the task.
+ * Returns definitions that got ready tasks, and batches with more to admit. Throws LeaseLostError, rolled back, when another holds the task.
  */
 export async function completeInTransaction(
   environment: WorkerEnvironment,
   hand: TaskInHand,
   completion: Completion,
-): Promise<string[]> {
-  const woken = await environment.store.transaction(async (transaction) => {
+): Promise<OpenedWaves> {
+  const { woken, opening } = await environment.store.transaction(async (transaction) => {
     const returned = await completion.body?.(transaction);
     const result =
       completion.body === undefined
@@ -59,10 +60,10 @@ export async function completeInTransaction(
         `task ${hand.task.taskId} is held by another worker now; nothing was written`,
       );
     }
-    return [...ready, ...answer.woken];
+    return { woken: [...ready, ...answer.woken], opening: answer.opening };
   });
   environment.telemetry.count("taskgate.task.enqueued", completion.children.length);
-  return [...new Set(woken)];
+  return { woken: [...new Set(woken)], opening };
 }
 
 /** Writes tasks at once, whatever becomes of the caller, and leaves hints. */
@@ -82,16 +83,21 @@ async function enqueueAll(
   transaction: StoreTransaction | undefined,
 ): Promise<string[]> {
   const ready: string[] = [];
-  for (const definition of new Set(tasks.map((task) => task.definition))) {
+  for (const call of callsOf(tasks)) {
+    const [first] = call;
+    if (first === undefined) continue;
+    const { definition, waveId } = first;
     const answer = await environment.store.enqueueTasks(
       {
         name: definition,
         build: environment.build,
-        tasks: tasks.filter((task) => task.definition === definition).map((task) => task.task),
+        tasks: call.map((task) => task.task),
+        ...(waveId === undefined ? {} : { waveId }),
         operationId: transaction === undefined ? asOperationId(environment.random.uuid()) : null,
       },
       transaction,
     );
+    expectInTime(answer, waveId);
     if (answer.ready || answer.nextDueMs === 0) ready.push(definition);
     else if (answer.nextDueMs !== null)
       await environment.wakeUp.hint(definition, { inMs: answer.nextDueMs });

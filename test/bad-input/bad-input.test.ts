@@ -83,7 +83,9 @@ describe("the table is complete", () => {
     for (const { name, route, methods } of routes) {
       const names = [...route.matchAll(/\{(\w+)\}/g)].map((match) => match[1]);
       expect(httpEntries[name]?.params.map((field) => field.name)).toEqual(names);
-      expect(httpEntries[name]?.body === null).toBe(methods[0] === "GET");
+      const isBare =
+        methods[0] === "GET" || ["api-batch-resume", "api-batch-cancel"].includes(name);
+      expect(httpEntries[name]?.body === null).toBe(isBare);
     }
   });
 
@@ -137,7 +139,11 @@ describe.each(Object.entries(httpEntries))("HTTP %s", (route, entry) => {
           if (typeof value !== "string") continue;
           await expectRefused(
             { ...good, params: { ...params, [name]: value } },
-            name === "id" ? "task" : "definition",
+            name === "id"
+              ? field.kind.replace(" id", "")
+              : route === "api-shared-limit"
+                ? "name"
+                : "definition",
           );
         }
       }
@@ -253,7 +259,10 @@ describe.each(Object.entries(cliEntries))("taskgate %s", (name, entry) => {
     await expectNothingStored(async () => {
       for (const { words, field } of entry.bad) await expectRefused([name, ...words], field);
       await expectRefused([name, ...entry.args, "--unknown"], "option");
-      await expectRefused([name, ...entry.args, "one-too-many"], "argument");
+      await expectRefused(
+        [name, ...entry.args, "one-too-many"],
+        entry.isList === true ? "task" : "argument",
+      );
       await expectRefused([name, ...entry.args, "--json=yes"], "--json");
       if (entry.args.length > 0) {
         const command = commands.find((candidate) => candidate.name === name);

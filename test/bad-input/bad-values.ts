@@ -14,10 +14,13 @@ export type FieldKind =
   | "payload"
   | "limit"
   | "task id"
+  | "batch id"
   | "trace"
   | "object"
   | "event text"
-  | "list of tasks";
+  | "list of tasks"
+  | "list of ids"
+  | "boolean";
 
 /** One field of an entry point. */
 export interface Field {
@@ -109,6 +112,7 @@ function valuesOf(field: Field): readonly BadValue[] {
         ["an object", {}],
       ];
     case "task id":
+    case "batch id":
       return [
         ["words", "abc"],
         ["negative", "-1"],
@@ -122,6 +126,23 @@ function valuesOf(field: Field): readonly BadValue[] {
         ["a text", "x"],
         ["a number", 5],
         ["an array", []],
+      ];
+    case "boolean":
+      return [
+        ["a text", "true"],
+        ["a number", 1],
+        ["an array", [true]],
+      ];
+    case "list of ids":
+      return [
+        ["empty", []],
+        ["an object", {}],
+        ["an id alone", "1"],
+        ["words", ["abc"]],
+        ["beyond 64 bits", ["9223372036854775808"]],
+        ["a fraction", [1.5]],
+        ["an empty text", ["1", ""]],
+        ["too many", Array.from({ length: 1_001 }, (_, index) => String(index + 1))],
       ];
     case "list of tasks":
       return [

@@ -22,6 +22,8 @@ export interface HttpEntry {
 export interface CliEntry {
   /** Required arguments. */
   readonly args: readonly string[];
+  /** It takes any number of task ids. */
+  readonly isList?: true;
   /** Command lines behind the name, each bad, with the field that the error names. */
   readonly bad: readonly { readonly words: readonly string[]; readonly field: string }[];
 }
@@ -35,6 +37,8 @@ export interface QueueEntry {
 const operationId: Field = { name: "operationId", kind: "uuid" };
 const reason: Field = { name: "reason", kind: "text" };
 const most: Field = { name: "most", kind: "numeric text", min: 1, max: 1_000 };
+const ids: Field = { name: "tasks", kind: "list of ids", isRequired: true };
+const batchParam: Field = { name: "id", kind: "batch id" };
 const nameParam: Field = { name: "name", kind: "key" };
 
 /** Fields of a task in an enqueue. */
@@ -48,6 +52,7 @@ export const taskFields: readonly Field[] = [
   { name: "runAt", kind: "instant" },
   { name: "dedupeKey", kind: "key" },
   { name: "dedupeMs", kind: "integer", min: 1, max: limits.runInMsMax },
+  { name: "onDuplicate", kind: "choice" },
   { name: "traceParent", kind: "trace" },
 ];
 
@@ -59,6 +64,22 @@ export const httpEntries: Readonly<Record<string, HttpEntry>> = {
   "api-definitions": { params: [], query: [], body: null },
   "api-definition": { params: [nameParam], query: [], body: null },
   "api-limit": {
+    params: [nameParam],
+    query: [],
+    body: {
+      fields: [{ name: "limit", kind: "limit", isRequired: true }, reason, operationId],
+      good: { limit: 1 },
+    },
+  },
+  "api-rate": {
+    params: [nameParam],
+    query: [],
+    body: {
+      fields: [{ name: "rate", kind: "choice", isRequired: true }, reason],
+      good: { rate: { count: 5, periodMs: 1_000 } },
+    },
+  },
+  "api-shared-limit": {
     params: [nameParam],
     query: [],
     body: {
@@ -86,7 +107,104 @@ export const httpEntries: Readonly<Record<string, HttpEntry>> = {
     query: [{ name: "definition", kind: "key" }, { name: "open", kind: "choice" }, most],
     body: null,
   },
+  "api-group": {
+    params: [nameParam],
+    query: [],
+    body: {
+      fields: [
+        { name: "key", kind: "key", isRequired: true },
+        { name: "scope", kind: "choice" },
+        { name: "slots", kind: "integer", min: 1, max: 1_000 },
+        { name: "paused", kind: "boolean" },
+        { name: "strict", kind: "boolean" },
+        reason,
+      ],
+      good: { key: "g" },
+    },
+  },
+  "api-groups": {
+    params: [],
+    query: [{ name: "definition", kind: "key" }, { name: "key", kind: "key" }, most],
+    body: null,
+  },
+  "api-schedules": {
+    params: [],
+    query: [{ name: "definition", kind: "key" }, most],
+    body: null,
+  },
+  ...Object.fromEntries(
+    ["api-schedule-pause", "api-schedule-resume"].map((route) => [
+      route,
+      {
+        params: [nameParam],
+        query: [],
+        body: {
+          fields: [{ name: "schedule", kind: "key", isRequired: true }, reason],
+          good: { schedule: "nightly" },
+        },
+      } as const,
+    ]),
+  ),
+  "api-watermark": {
+    params: [nameParam],
+    query: [],
+    body: {
+      fields: [
+        { name: "watermark", kind: "key", isRequired: true },
+        { name: "value", kind: "payload", isRequired: true },
+        operationId,
+        reason,
+      ],
+      good: { watermark: "w", value: { last: "1" } },
+    },
+  },
+  "api-watermarks": {
+    params: [],
+    query: [{ name: "definition", kind: "key" }, { name: "watermark", kind: "key" }, most],
+    body: null,
+  },
+  "api-cancel": {
+    params: [],
+    query: [],
+    body: { fields: [ids, reason], good: { tasks: ["1"] } },
+  },
+  "api-redrive": {
+    params: [],
+    query: [],
+    body: {
+      fields: [
+        { name: "kind", kind: "key" },
+        { name: "outcome", kind: "choice" },
+        { name: "most", kind: "integer", min: 1, max: 1_000 },
+        { name: "tasks", kind: "list of ids" },
+      ],
+      good: { definition: "known" },
+    },
+  },
+  "api-reschedule": {
+    params: [],
+    query: [],
+    body: {
+      fields: [
+        ids,
+        { name: "runInMs", kind: "integer", min: 0, max: limits.runInMsMax, isRequired: true },
+        { name: "runAt", kind: "instant" },
+      ],
+      good: { tasks: ["1"], runInMs: 0 },
+    },
+  },
   "api-task": { params: [{ name: "id", kind: "task id" }], query: [], body: null },
+  "api-batches": {
+    params: [],
+    query: [
+      { name: "before", kind: "batch id" },
+      { name: "most", kind: "numeric text", min: 1, max: 100 },
+    ],
+    body: null,
+  },
+  "api-batch": { params: [batchParam], query: [], body: null },
+  "api-batch-resume": { params: [batchParam], query: [], body: null },
+  "api-batch-cancel": { params: [batchParam], query: [], body: null },
 };
 
 /** By queue. */
@@ -114,6 +232,10 @@ const badNames = ["", " a", "a ", "x".repeat(201)].map((word) => ({
 const badMost = ["0", "1001", "many", "1.5", ""].map((word) => ({
   words: ["--most", word],
   field: "most",
+}));
+const badIds = ["abc", "1.5", "9223372036854775808", ""].map((word) => ({
+  words: [word],
+  field: "task",
 }));
 const longReason = { words: ["known", "--reason", "x".repeat(401)], field: "reason" };
 
@@ -174,8 +296,133 @@ export const cliEntries: Readonly<Record<string, CliEntry>> = {
       { words: ["known", "1", "--reason", "x".repeat(401)], field: "reason" },
     ],
   },
+  rate: {
+    args: ["known", "5/s"],
+    bad: [
+      ...badNames.map(({ words, field }) => ({ words: [...words, "5/s"], field })),
+      ...["fast", "5", "5/week", ""].map((word) => ({ words: ["known", word], field: "rate" })),
+      { words: ["known", "5/s", "--burst", "6"], field: "burst" },
+      { words: ["known", "none", "--burst", "1"], field: "--burst" },
+      { words: ["known", "5/s", "--reason", "x".repeat(401)], field: "reason" },
+    ],
+  },
   pause: { args: ["known"], bad: [...badNames, longReason] },
   resume: { args: ["known"], bad: [...badNames, longReason] },
+  cancel: {
+    args: ["1"],
+    isList: true,
+    bad: [...badIds, { words: ["1", "--reason", "x".repeat(401)], field: "reason" }],
+  },
+  redrive: {
+    args: ["1"],
+    isList: true,
+    bad: [
+      ...badIds,
+      { words: ["1", "--definition", "known"], field: "tasks" },
+      { words: ["1", "--kind", "a"], field: "kind" },
+      { words: ["--definition", "unknown"], field: "definition" },
+      { words: ["--definition", "known", "--kind", " a"], field: "kind" },
+      { words: ["--definition", "known", "--outcome", "done"], field: "outcome" },
+      ...["0", "1001", "many"].map((word) => ({
+        words: ["--definition", "known", "--most", word],
+        field: "most",
+      })),
+    ],
+  },
+  reschedule: {
+    args: ["now", "1"],
+    isList: true,
+    bad: [
+      ...behind("now", badIds),
+      ...["tomorrow", "2026-02-30T08:30:00Z", "soon"].map((word) => ({
+        words: [word, "1"],
+        field: "runAt",
+      })),
+      { words: ["3153600000001", "1"], field: "runInMs" },
+    ],
+  },
+  groups: {
+    args: [],
+    bad: [
+      ...badMost,
+      { words: ["--name", "unknown"], field: "definition" },
+      { words: ["--key", " a"], field: "key" },
+    ],
+  },
+  group: {
+    args: ["known", "g"],
+    bad: [
+      ...badNames.map(({ words, field }) => ({ words: [...words, "g"], field })),
+      { words: ["known", " g"], field: "key" },
+      ...["0", "1001", "many"].map((word) => ({
+        words: ["known", "g", "--slots", word],
+        field: "slots",
+      })),
+      { words: ["known", "g", "--pause", "--resume"], field: "--resume" },
+      { words: ["known", "g", "--reason", "x".repeat(401)], field: "reason" },
+    ],
+  },
+  schedules: {
+    args: [],
+    bad: [...badMost, { words: ["--name", "unknown"], field: "definition" }],
+  },
+  schedule: {
+    args: ["known", "nightly"],
+    bad: [
+      ...badNames.map(({ words, field }) => ({ words: [...words, "nightly", "--pause"], field })),
+      { words: ["known", " g", "--pause"], field: "schedule" },
+      { words: ["known", "unknown", "--resume"], field: "schedule" },
+      { words: ["known", "unknown"], field: "schedule" },
+      { words: ["known", "nightly", "--pause", "--resume"], field: "--pause" },
+      { words: ["known", "nightly", "--pause", "--reason", "x".repeat(401)], field: "reason" },
+    ],
+  },
+  watermarks: {
+    args: [],
+    bad: [
+      ...badMost,
+      { words: ["--name", "unknown"], field: "definition" },
+      { words: ["--watermark", " a"], field: "watermark" },
+    ],
+  },
+  watermark: {
+    args: ["known", "w"],
+    bad: [
+      ...badNames.map(({ words, field }) => ({ words: [...words, "w", "--clear"], field })),
+      ...badNames.map(({ words, field }) => ({ words: [...words, "w"], field })),
+      { words: ["known", " w", "--clear"], field: "watermark" },
+      { words: ["known", "w", "--set", "{}", "--clear"], field: "--clear" },
+      ...["null", "7", '"x"', "{", ""].map((word) => ({
+        words: ["known", "w", "--set", word],
+        field: "value",
+      })),
+      ...["many", "1.5", "9223372036854775808"].map((word) => ({
+        words: ["known", "w", "--clear", "--from-version", word],
+        field: "version",
+      })),
+      { words: ["known", "w", "--clear", "--reason", "x".repeat(401)], field: "reason" },
+    ],
+  },
+  batches: {
+    args: [],
+    bad: [
+      ...["0", "101", "many", "1.5", ""].map((word) => ({
+        words: ["--most", word],
+        field: "most",
+      })),
+      { words: ["--before", "abc"], field: "before" },
+    ],
+  },
+  batch: {
+    args: ["1"],
+    bad: [
+      ...["abc", "1.5", "9223372036854775808", ""].map((word) => ({
+        words: [word],
+        field: "batch",
+      })),
+      { words: ["1", "--resume", "--cancel"], field: "--cancel" },
+    ],
+  },
   doctor: { args: [], bad: [] },
   migrate: {
     args: [],

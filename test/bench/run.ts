@@ -3,8 +3,9 @@ import { parseArgs } from "node:util";
 import { Client } from "pg";
 import { startEmbeddedPostgres } from "../../shared/local/embedded-postgres";
 import { migrateStore } from "../../shared/store/open-store";
+import { flatCosts } from "./flat-cost";
+import type { Measurement } from "./measurement";
 import { scenarios } from "./scenarios";
-import type { Measurement } from "./scenarios";
 
 /*
  * npm run bench -- [--quick] [--json FILE] [--db postgres://..]
@@ -59,11 +60,13 @@ async function main(): Promise<void> {
     options: { quick: { type: "boolean" }, json: { type: "string" }, db: { type: "string" } },
   });
   const scale =
-    values.quick === true ? { tasks: 4_000, seconds: 3 } : { tasks: 100_000, seconds: 15 };
+    values.quick === true
+      ? { tasks: 4_000, seconds: 3, backlog: 60_000 }
+      : { tasks: 100_000, seconds: 15, backlog: 1_000_000 };
   const server =
     values.db === undefined ? await startEmbeddedPostgres({ keep: false, durable: true }) : null;
   const results: Result[] = [];
-  for (const [index, scenario] of scenarios.entries()) {
+  for (const [index, scenario] of [...scenarios, ...flatCosts].entries()) {
     const measurements = await withDatabase(values.db ?? server?.url ?? "", index, (url) =>
       scenario(url, scale),
     );

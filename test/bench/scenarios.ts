@@ -5,25 +5,11 @@ import { sleep } from "../../shared/platform/real-clock";
 import { defineTask } from "../../shared/worker/define-task";
 import { openBench } from "./bench-environment";
 import { limited } from "./limited-task";
+import { quantile, timed } from "./measurement";
+import type { BenchScenario, Measurement, Scale } from "./measurement";
 
-/** One measurement. `value` in `unit`; more is better unless `isLessBetter`. */
-export interface Measurement {
-  readonly scenario: string;
-  readonly unit: string;
-  readonly value: number;
-  readonly isLessBetter?: boolean;
-  /** What it is to reach, in `unit`; null: none of its own, it is compared with peers. */
-  readonly goal: number | null;
-}
-
-/** How much of everything; `quick` shows that it works, the rest measures. */
-export interface Scale {
-  readonly tasks: number;
-  readonly seconds: number;
-}
-
-/** All scenarios in order; each has a database of its own. */
-export const scenarios: readonly ((url: string, scale: Scale) => Promise<Measurement[]>)[] = [
+/** What work costs; each has a database of its own. */
+export const scenarios: readonly BenchScenario[] = [
   bulkEnqueueAndDrain,
   eightInFlight,
   latency,
@@ -125,21 +111,18 @@ async function latency(url: string, scale: Scale): Promise<Measurement[]> {
     await Promise.all(lives);
   }
   await bench.close();
-  waits.sort((left, right) => left - right);
-  const at = (share: number): number =>
-    waits[Math.min(waits.length - 1, Math.floor(waits.length * share))] ?? Number.NaN;
   return [
     {
       scenario: "latency p50, enqueue to handler, cold execution",
       unit: "ms",
-      value: at(0.5),
+      value: quantile(waits, 0.5),
       isLessBetter: true,
       goal: 10,
     },
     {
       scenario: "latency p99, enqueue to handler, cold execution",
       unit: "ms",
-      value: at(0.99),
+      value: quantile(waits, 0.99),
       isLessBetter: true,
       goal: 50,
     },
@@ -200,10 +183,4 @@ async function measureShare(client: Client, ms: number): Promise<number> {
   );
   const row = result.rows[0];
   return row === undefined ? 0 : row.busy / (4 * row.span);
-}
-
-async function timed(body: () => Promise<unknown>): Promise<number> {
-  const startedMs = performance.now();
-  await body();
-  return performance.now() - startedMs;
 }

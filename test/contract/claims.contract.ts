@@ -2,6 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import { asExecutionId, asTaskId } from "../../shared/core/ids";
 import type { TaskId } from "../../shared/core/ids";
 import type { ClaimedTask } from "../../shared/ports/task-store";
+import { seededRandom } from "../../shared/testing/seeded-random";
 import {
   at,
   define,
@@ -10,12 +11,11 @@ import {
   enqueueOne,
   factsOf,
   idsOf,
-  newSeed,
   only,
-  seededRandom,
   setLimit,
   startWorker,
   statusOf,
+  testSeed,
 } from "../support/builders";
 import { expectError } from "../support/expect-error";
 import { testWith, useStore } from "../support/store-setup";
@@ -80,7 +80,7 @@ function describeOrder(setup: StoreSetup): void {
   test("S1.2, S2.3, P4: by priority, then by id, whatever the order of the enqueues", async () => {
     const { store } = open();
     const name = await define(store, { limit: 100 });
-    const seed = newSeed();
+    const seed = testSeed();
     const random = seededRandom(seed);
     const priorities = Array.from({ length: 40 }, () => Math.floor(random() * 5) - 2);
     const entries: { id: TaskId; priority: number }[] = [];
@@ -136,6 +136,56 @@ function describeOrder(setup: StoreSetup): void {
     expect(idsOf(hinted.claimed)).toEqual([second]);
     expect(idsOf(await worker.claim(2))).toEqual([urgent, third]);
   });
+
+  test("J4: from a place on come the rest of its priority, then the later ones, and only so many", async () => {
+    const { store } = open();
+    const name = await define(store, { limit: 10 });
+    const [first, second, third] = await enqueue(store, name, 3);
+    const last = await enqueueOne(store, name, { priority: 102 });
+    const later = await enqueue(store, name, [{ priority: 101 }, { priority: 101 }]);
+    const before = await enqueueOne(store, name, { priority: 99 });
+    const worker = await startWorker(store, name, { want: 10 });
+    if (first === undefined) throw new Error("nothing enqueued");
+    const place = { priority: 100, rank: "0", taskId: first };
+    const one = await worker.work({ want: 4, after: place });
+    expect(idsOf(one.claimed)).toEqual([first, second, third, later[0]]);
+    if (one.last === null) throw new Error("no place");
+    const two = await worker.work({ want: 4, after: one.last });
+    expect(idsOf(two.claimed)).toEqual([later[1], last]);
+    expect(two.last).toEqual({ priority: 102, rank: "0", taskId: last });
+    expect(idsOf(await worker.claim(4))).toEqual([before]);
+  });
+
+  testWith(setup, "raw sql")(
+    "J4: ranks stand between priority and id, also behind a place",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store, { limit: 10 });
+      const ids = await enqueue(store, name, 6);
+      for (const [index, rank] of [2, 0, 1, 1, 2, 0].entries()) {
+        const id = at(ids, index);
+        const [task, ready] =
+          setup.dialect === "mssql"
+            ? ["Taskgate.Task", "Taskgate.Ready"]
+            : ["taskgate.task", "taskgate.ready"];
+        const column = setup.dialect === "mssql" ? "TaskId" : "task_id";
+        await opened.raw(`UPDATE ${task} SET Rank = ${String(rank)} WHERE ${column} = ${id}`);
+        await opened.raw(`UPDATE ${ready} SET Rank = ${String(rank)} WHERE ${column} = ${id}`);
+      }
+      const later = await enqueueOne(store, name, { priority: 101 });
+      const byRank = [1, 5, 2, 3, 0, 4].map((index) => at(ids, index));
+      const worker = await startWorker(store, name, { want: 10 });
+      const first = await worker.work({ want: 2 });
+      expect(idsOf(first.claimed)).toEqual(byRank.slice(0, 2));
+      const place = { priority: 100, rank: "1", taskId: at(ids, 3) };
+      const hinted = await worker.work({ want: 2, after: place });
+      expect(idsOf(hinted.claimed)).toEqual([at(ids, 3), at(ids, 0)]);
+      const rest = await worker.work({ want: 9, after: place });
+      expect(idsOf(rest.claimed)).toEqual([at(ids, 4), later]);
+      expect(idsOf(await worker.claim(9))).toEqual([at(ids, 2)]);
+    },
+  );
 
   test("J4: a retried task with an old id is claimed first", async () => {
     const { store } = open();
@@ -429,6 +479,7 @@ function describeStatuses(setup: StoreSetup): void {
     const name = await define(store, { leaseMs: 30_000 });
     const worker = await startWorker(store, name);
     expect(await worker.work({ want: 1 })).toEqual({
+      opening: [],
       status: "none",
       claimed: [],
       last: null,
@@ -436,6 +487,7 @@ function describeStatuses(setup: StoreSetup): void {
       leaseMs: null,
       surplus: 0,
       nextDueMs: null,
+      retryInMs: null,
       woken: [],
     });
     await enqueue(store, name, [{ runInMs: 9_000 }]);
@@ -656,6 +708,39 @@ function describeSolo(setup: StoreSetup): void {
     await worker.fail(await worker.claim(1), { retryInMs: 60_000 });
     expect(idsOf(await worker.claim(3))).toEqual([other]);
   });
+
+  test("its completion by itself lets the execution claim others again", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, settings);
+    await enqueueOne(store, name);
+    await lose(opened, name, 2);
+    const other = await enqueueOne(store, name);
+    const worker = await startWorker(store, name, { want: 3 });
+    const { executionId } = worker;
+    const task = only(await worker.claim(3));
+    expect(await worker.claim(3)).toEqual([]);
+    await store.completeTask({ executionId, ...done(task) });
+    expect(idsOf(await worker.claim(3))).toEqual([other]);
+  });
+
+  testWith(setup, "raw sql")(
+    "marked though it was never lost, it is claimed together with others, and none is dropped",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store, settings);
+      const ids = await enqueue(store, name, 3);
+      await opened.raw(
+        setup.dialect === "mssql"
+          ? `UPDATE Taskgate.Ready SET IsSolo = 1 WHERE TaskId = ${at(ids, 1)};`
+          : `update taskgate.ready set is_solo = true where task_id = ${at(ids, 1)}`,
+      );
+      const worker = await startWorker(store, name, { want: 3 });
+      expect(idsOf(await worker.claim(3))).toEqual(ids);
+      expect(idsOf((await worker.work({ want: 3 })).claimed)).toEqual([]);
+    },
+  );
 
   test("another execution goes on with the others meanwhile", async () => {
     const opened = open();

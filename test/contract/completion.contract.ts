@@ -305,10 +305,11 @@ function describeCompleteTask(setup: StoreSetup): void {
     const [task, other] = await worker.claim(2);
     if (!task || !other) throw new Error("two tasks expected");
     const input = { executionId: worker.executionId, ...done(task), durationMs: 12, result: "[1]" };
-    expect(await store.completeTask(input)).toEqual({ status: "done", woken: [] });
+    expect(await store.completeTask(input)).toEqual({ status: "done", woken: [], opening: [] });
     expect(await store.completeTask({ ...input, result: "[2]" })).toEqual({
       status: "again",
       woken: [],
+      opening: [],
     });
     expect(await factsOf(store, task.taskId)).toMatchObject({
       state: "done",
@@ -332,7 +333,7 @@ function describeCompleteTask(setup: StoreSetup): void {
       { executionId: worker.executionId, ...done(task), taskId: asTaskId("999999999") },
     ];
     for (const call of calls) {
-      expect(await store.completeTask(call)).toEqual({ status: "fenced", woken: [] });
+      expect(await store.completeTask(call)).toEqual({ status: "fenced", woken: [], opening: [] });
     }
     expect(await stateOf(store, task.taskId)).toBe("claimed");
   });

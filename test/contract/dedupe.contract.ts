@@ -35,6 +35,7 @@ function describeKey(setup: StoreSetup): void {
     const name = await define(store);
     const first = await enqueueOne(store, name, { dedupeKey: "k" });
     expect(await call(store, name, [{ dedupeKey: "k" }])).toEqual({
+      status: "enqueued",
       taskIds: [first],
       outcomes: ["duplicate"],
       ready: false,

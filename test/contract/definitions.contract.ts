@@ -320,6 +320,25 @@ function describeLimit(setup: StoreSetup): void {
     expect((await statusOf(store, name)).limit).toBe(7);
   });
 
+  test("an operation id of an enqueue is refused, and the other way round; nothing changes", async () => {
+    const { store } = open();
+    const name = await define(store, { limit: 4 });
+    const ids = [operationId(), operationId()] as const;
+    const tasks = [{ payload: null }];
+    await store.enqueueTasks({ name, build: 1, operationId: ids[0], tasks });
+    await store.setLimit({ name, limit: 3, operationId: ids[1], changedBy: "an operator" });
+    await expectError(
+      store.setLimit({ name, limit: 2, operationId: ids[0], changedBy: "an operator" }),
+      { code: "TASKGATE_ARG_CONFLICT", field: "operationId", value: ids[0] },
+    );
+    await expectError(store.enqueueTasks({ name, build: 1, operationId: ids[1], tasks }), {
+      code: "TASKGATE_ARG_CONFLICT",
+      field: "operationId",
+      value: ids[1],
+    });
+    expect(await statusOf(store, name)).toMatchObject({ limit: 3, ready: 1 });
+  });
+
   test("ten repeats of an operation id at once: one change, ten equal answers", async () => {
     const { store } = open();
     const name = await define(store, { limit: 4 });

@@ -182,8 +182,27 @@ function describeStart(setup: StoreSetup): void {
     const first = await store.startExecution(input);
     if (first.executionId === null) throw new Error("not started");
     await store.finishExecution({ executionId: first.executionId });
-    expect((await store.startExecution(input)).tokens).toBe(0);
+    expect(await store.startExecution(input)).toMatchObject({
+      status: "limited",
+      executionId: null,
+      tokens: 0,
+      tokenFence: null,
+    });
     expect(await statusOf(store, name)).toMatchObject({ held: 0, executions: 0 });
+  });
+
+  test("an operation id of another definition's execution is refused; nothing is granted", async () => {
+    const { store } = open();
+    const name = await define(store);
+    const other = await define(store);
+    const input = startInput(name);
+    await store.startExecution(input);
+    await expectError(store.startExecution({ ...input, name: other }), {
+      code: "TASKGATE_ARG_CONFLICT",
+      field: "operationId",
+      value: input.operationId,
+    });
+    expect(await statusOf(store, other)).toMatchObject({ held: 0, executions: 0 });
   });
 
   test("a denied start may be repeated with its operation id once tokens are free", async () => {
@@ -276,6 +295,7 @@ function describeFinish(setup: StoreSetup): void {
     const worker = await startWorker(store, name, { want: 2 });
     expect(await worker.claim(4)).toHaveLength(4);
     expect(await worker.finish()).toEqual({
+      opening: [],
       status: "ended",
       givenBack: 4,
       tokensFreed: 2,

@@ -51,6 +51,7 @@ function describeRetry(setup: StoreSetup): void {
     const task = await worker.claimOne();
     const answer = await worker.fail([task], { retryInMs: 5_000, error: "no disk", durationMs: 7 });
     expect(answer).toEqual({
+      opening: [],
       status: "done",
       results: [{ taskId, outcome: "retry", retryInMs: 5_000 }],
       woken: [],
@@ -477,7 +478,11 @@ function describeLog(setup: StoreSetup): void {
   const open = useStore(setup);
   const logTest = testWith(setup, "execution log");
 
-  logTest(
+  testWith(
+    setup,
+    "execution log",
+    "exact clock",
+  )(
     "S3.5: one entry per attempt with kind, payload, worker, start, end, outcome and error",
     async () => {
       const opened = open();

@@ -132,7 +132,7 @@ const lateCalls: {
   {
     title: "release_surplus",
     call: async (store, { late }) =>
-      (await store.releaseSurplus({ executionId: late.executionId, most: 1 })).status,
+      (await store.releaseSurplus({ executionId: late.executionId, keep: 0 })).status,
     hears: { ended: "fenced", "declared dead": "fenced", reclaimed: "fenced" },
   },
   {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import type { TaskId } from "../../shared/core/ids";
 import type { NewTask, TaskStore } from "../../shared/ports/task-store";
+import { seededRandom } from "../../shared/testing/seeded-random";
 import {
   at,
   define,
@@ -8,11 +9,10 @@ import {
   enqueueOne,
   factsOf,
   idsOf,
-  newSeed,
-  seededRandom,
   startWorker,
   stateOf,
   statusOf,
+  testSeed,
 } from "../support/builders";
 import { expectError } from "../support/expect-error";
 import { testWith, useStore } from "../support/store-setup";
@@ -128,7 +128,7 @@ function describeExclusion(setup: StoreSetup): void {
       maxAttempts: 3,
       spareMax: 2,
     });
-    const seed = newSeed();
+    const seed = testSeed();
     const random = seededRandom(seed);
     const pick = (below: number): number => Math.floor(random() * below);
     const groupOf = new Map<TaskId, string>();
@@ -332,6 +332,56 @@ function describeHandOver(setup: StoreSetup): void {
     expect(idsOf(second.claimed)).toEqual(ids.slice(3, 6));
     expect(idsOf((await worker.complete(second.claimed, 20)).claimed)).toEqual(ids.slice(6));
   });
+
+  testWith(setup, "raw sql")(
+    "while the group is paused, or has more tasks than slots, nobody is handed to",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const isMssql = setup.dialect === "mssql";
+      const change = (text: string) =>
+        opened.raw(`UPDATE ${isMssql ? "Taskgate.TaskGroup" : "taskgate.task_group"} SET ${text}`);
+      const name = await define(store, { limit: 10, groupSlots: 3 });
+      await enqueue(
+        store,
+        name,
+        Array.from({ length: 6 }, () => ({ group: "g" })),
+      );
+      const worker = await startWorker(store, name, { want: 10 });
+      const [first, second, third] = await worker.claim(3);
+      if (first === undefined || second === undefined || third === undefined)
+        throw new Error("none");
+      await change("Slots = 1");
+      expect((await worker.complete([first], 5)).claimed).toEqual([]);
+      expect((await worker.complete([second], 5)).claimed).toEqual([]);
+      await change(`Slots = 3, Paused = ${isMssql ? "1" : "true"}`);
+      expect((await worker.complete([third], 5)).claimed).toEqual([]);
+      expect((await statusOf(store, name)).waiting).toBe(3);
+      await change(`Paused = ${isMssql ? "0" : "false"}`);
+      await enqueue(store, name, [{ group: "g" }]);
+      opened.expectDamage();
+    },
+  );
+
+  testWith(setup, "raw sql")(
+    "a group that is gone: a named error, and the task stays claimed",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store, { limit: 10 });
+      await enqueue(store, name, [{ group: "g" }]);
+      const worker = await startWorker(store, name);
+      const task = await worker.claimOne();
+      opened.expectDamage();
+      await opened.raw(
+        setup.dialect === "mssql"
+          ? "DELETE FROM Taskgate.TaskGroup"
+          : "delete from taskgate.task_group",
+      );
+      await expectError(worker.complete([task]), { code: "TASKGATE_STORE_CONTRACT" });
+      expect((await statusOf(store, name)).claimed).toBe(1);
+    },
+  );
 
   test("explain tells the group's slots, holders and who is ahead", async () => {
     const { store } = open();

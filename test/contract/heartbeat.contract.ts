@@ -207,6 +207,25 @@ function describeProgress(setup: StoreSetup): void {
     );
   });
 
+  test("fenced: under a fence of an earlier claim, or another task's", async () => {
+    const { store } = open();
+    const name = await define(store);
+    const ids = await enqueue(store, name, 2);
+    const worker = await startWorker(store, name);
+    const { executionId } = worker;
+    const old = await worker.claimOne();
+    await worker.fail([old], { retryInMs: 0 });
+    const { taskId, fence } = await worker.claimOne();
+    expect(taskId).toBe(old.taskId);
+    const report = { executionId, taskId, fence, done: 1, total: 2, text: "new" };
+    const other = { ...report, taskId: at(ids, 1) };
+    for (const late of [{ ...report, fence: old.fence, text: "old" }, other]) {
+      expect((await store.reportProgress(late)).status).toBe("fenced");
+    }
+    expect((await factsOf(store, taskId)).progress).toBeNull();
+    expect((await store.reportProgress(report)).status).toBe("done");
+  });
+
   test("refuses negative numbers, naming field and value", async () => {
     const { store } = open();
     const name = await define(store);

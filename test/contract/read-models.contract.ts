@@ -14,7 +14,7 @@ import {
   statusOf,
 } from "../support/builders";
 import { expectError } from "../support/expect-error";
-import { useStore } from "../support/store-setup";
+import { testWith, useStore } from "../support/store-setup";
 import type { StoreSetup } from "../support/store-setup";
 
 /** What people and the sweep read. */
@@ -45,9 +45,12 @@ function describeSweep(setup: StoreSetup): void {
     const { store } = open();
     await define(store);
     expect(await store.sweep({ most: 10 })).toEqual({
+      opening: [],
+      schedules: [],
       expired: 0,
       definitions: [],
       nextDueMs: null,
+      isPurgeable: false,
     });
   });
 
@@ -77,15 +80,18 @@ function describeSweep(setup: StoreSetup): void {
     expect((await store.sweep({ most: 2 })).definitions).toHaveLength(2);
   });
 
-  test("next due over all definitions, and it changes nothing", async () => {
-    const { store } = open();
-    const one = await define(store);
-    const two = await define(store);
-    await enqueue(store, one, [{ runInMs: 9_000 }]);
-    await enqueue(store, two, [{ runInMs: 4_000 }]);
-    expect((await store.sweep({ most: 1 })).nextDueMs).toBe(4_000);
-    expect((await statusOf(store, two)).scheduled).toBe(1);
-  });
+  testWith(setup, "exact clock")(
+    "next due over all definitions, and it changes nothing",
+    async () => {
+      const { store } = open();
+      const one = await define(store);
+      const two = await define(store);
+      await enqueue(store, one, [{ runInMs: 9_000 }]);
+      await enqueue(store, two, [{ runInMs: 4_000 }]);
+      expect((await store.sweep({ most: 1 })).nextDueMs).toBe(4_000);
+      expect((await statusOf(store, two)).scheduled).toBe(1);
+    },
+  );
 
   test("tokens of the dead are free, tokens above the limit aren't", async () => {
     const opened = open();
@@ -127,7 +133,7 @@ function describeDefinitions(setup: StoreSetup): void {
     expect((await store.listDefinitions({ name: "nobody" })).definitions).toEqual([]);
   });
 
-  test("counts tasks by state", async () => {
+  testWith(setup, "exact clock")("counts tasks by state", async () => {
     const { store } = open();
     const name = await define(store, { limit: 10, spareMax: 0 });
     await enqueue(store, name, 5);
@@ -333,59 +339,65 @@ function describeExplain(setup: StoreSetup): void {
     });
   });
 
-  test("V2: ready: how many are ahead, and what the limit and its holders are", async () => {
-    const { store } = open();
-    const name = await define(store, { limit: 2, leaseMs: 30_000, maxAttempts: 7, maxLost: 2 });
-    await enqueue(store, name, 2);
-    const taskId = await enqueueOne(store, name, { payload: '{"n":1}' });
-    await enqueue(store, name, 2);
-    await enqueueOne(store, name, { priority: 1 });
-    const worker = await startWorker(store, name, { worker: "host-1" });
-    await setLimit(store, name, 1);
-    const facts = await factsOf(store, taskId);
-    expect(facts).toMatchObject({
-      task: taskId,
-      definition: name,
-      kind: name,
-      state: "ready",
-      readyAhead: 3,
-      payload: '{"n":1}',
-      maxAttempts: 7,
-      maxLost: 2,
-      limit: 1,
-      limitSource: "operator",
-      held: 1,
-      paused: false,
-      cancelRequested: false,
-      continuedCount: 0,
-      progress: null,
-      attempts: [],
-    });
-    expect(facts.createdAt).toMatch(isoInstant);
-    expect(facts.holders).toEqual([
-      { execution: worker.executionId, worker: "host-1", tokens: 1, leaseLeftMs: 30_000 },
-    ]);
-  });
+  testWith(setup, "exact clock")(
+    "V2: ready: how many are ahead, and what the limit and its holders are",
+    async () => {
+      const { store } = open();
+      const name = await define(store, { limit: 2, leaseMs: 30_000, maxAttempts: 7, maxLost: 2 });
+      await enqueue(store, name, 2);
+      const taskId = await enqueueOne(store, name, { payload: '{"n":1}' });
+      await enqueue(store, name, 2);
+      await enqueueOne(store, name, { priority: 1 });
+      const worker = await startWorker(store, name, { worker: "host-1" });
+      await setLimit(store, name, 1);
+      const facts = await factsOf(store, taskId);
+      expect(facts).toMatchObject({
+        task: taskId,
+        definition: name,
+        kind: name,
+        state: "ready",
+        readyAhead: 3,
+        payload: '{"n":1}',
+        maxAttempts: 7,
+        maxLost: 2,
+        limit: 1,
+        limitSource: "operator",
+        held: 1,
+        paused: false,
+        cancelRequested: false,
+        continuedCount: 0,
+        progress: null,
+        attempts: [],
+      });
+      expect(facts.createdAt).toMatch(isoInstant);
+      expect(facts.holders).toEqual([
+        { execution: worker.executionId, worker: "host-1", tokens: 1, leaseLeftMs: 30_000 },
+      ]);
+    },
+  );
 
-  test("V2: claimed: by whom, since when, under which fence, for how long", async () => {
-    const opened = open();
-    const { store } = opened;
-    const name = await define(store, { limit: 1, leaseMs: 30_000 });
-    const taskId = await enqueueOne(store, name);
-    const worker = await startWorker(store, name, { worker: "host-1" });
-    const { fence } = await worker.claimOne();
-    const claimedAt = (await opened.now()).getTime();
-    await opened.advance(10_000);
-    const facts = await factsOf(store, taskId);
-    expect(facts.claim).toMatchObject({
-      execution: worker.executionId,
-      worker: "host-1",
-      fence,
-      isSpare: false,
-    });
-    expect(Math.abs(Date.parse(facts.claim?.claimedAt ?? "") - claimedAt)).toBeLessThan(1_000);
-    expect(facts.claim?.leaseLeftMs).toBeLessThanOrEqual(20_000);
-  });
+  testWith(setup, "exact clock")(
+    "V2: claimed: by whom, since when, under which fence, for how long",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store, { limit: 1, leaseMs: 30_000 });
+      const taskId = await enqueueOne(store, name);
+      const worker = await startWorker(store, name, { worker: "host-1" });
+      const { fence } = await worker.claimOne();
+      const claimedAt = (await opened.now()).getTime();
+      await opened.advance(10_000);
+      const facts = await factsOf(store, taskId);
+      expect(facts.claim).toMatchObject({
+        execution: worker.executionId,
+        worker: "host-1",
+        fence,
+        isSpare: false,
+      });
+      expect(Math.abs(Date.parse(facts.claim?.claimedAt ?? "") - claimedAt)).toBeLessThan(1_000);
+      expect(facts.claim?.leaseLeftMs).toBeLessThanOrEqual(20_000);
+    },
+  );
 
   test("V2: no limit is null", async () => {
     const { store } = open();
@@ -393,7 +405,7 @@ function describeExplain(setup: StoreSetup): void {
     expect((await factsOf(store, await enqueueOne(store, name))).limit).toBeNull();
   });
 
-  test("V2: paused, scheduled, waiting", async () => {
+  testWith(setup, "exact clock")("V2: paused, scheduled, waiting", async () => {
     const { store } = open();
     const name = await define(store);
     await store.pauseDefinition({ name, changedBy: "an operator" });

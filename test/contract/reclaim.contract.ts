@@ -42,6 +42,7 @@ function describeWhen(setup: StoreSetup): void {
     const over = await startWorker(store, name);
     await over.finish();
     expect(await store.reclaimExpired({ most: 10 })).toEqual({
+      opening: [],
       status: "none",
       executions: 0,
       tasksBack: 0,
@@ -82,6 +83,7 @@ function describeWhen(setup: StoreSetup): void {
     const second = await startWorker(store, two);
     await second.claim(1);
     expect(await reclaim(opened)).toEqual({
+      opening: [],
       status: "reclaimed",
       executions: 2,
       tasksBack: 4,

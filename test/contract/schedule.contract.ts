@@ -123,7 +123,7 @@ function describeDue(setup: StoreSetup): void {
     expect(idsOf((await worker.complete(claimed, 5)).claimed)).toEqual([timed]);
   });
 
-  test("100 years ahead", async () => {
+  testWith(setup, "exact clock")("100 years ahead", async () => {
     const { store } = open();
     const name = await define(store);
     const taskId = await enqueueOne(store, name, { runInMs: 3_153_600_000_000 });
@@ -135,7 +135,7 @@ function describeDue(setup: StoreSetup): void {
 function describePromote(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("none: nothing is due, with when the next one is", async () => {
+  testWith(setup, "exact clock")("none: nothing is due, with when the next one is", async () => {
     const { store } = open();
     const name = await define(store);
     expect(await store.promoteScheduled({ name, most: 10 })).toEqual({

@@ -83,6 +83,74 @@ function enqueue(entry: string): string {
 }
 
 const badCalls: { call: string; code: string; says: RegExp }[] = [
+  ...["'{}'", "null", "'{1,null}'"].flatMap((ids) =>
+    [`cancel_tasks(${ids})`, `reschedule_tasks(${ids}, 1, null)`].map((call) => ({
+      call: `select * from taskgate.${call}`,
+      code: "TG422",
+      says: /^task_ids: expected 1\.\.1000 ids/,
+    })),
+  ),
+  {
+    call: "select * from taskgate.redrive_tasks('{}')",
+    code: "TG422",
+    says: /^task_ids: expected 1\.\.1000 ids \(0\)$/,
+  },
+  {
+    call: "select * from taskgate.redrive_tasks('{1}', 'demo')",
+    code: "TG422",
+    says: /^name: expected either task_ids or a filter/,
+  },
+  {
+    call: "select * from taskgate.redrive_tasks(null, 'demo', null, 'done', 1)",
+    code: "TG422",
+    says: /^outcome: .*\(done\)$/,
+  },
+  {
+    call: "select * from taskgate.redrive_tasks(null, 'demo')",
+    code: "TG422",
+    says: /^most: .*\(<NULL>\)$/,
+  },
+  {
+    call: "select * from taskgate.redrive_tasks(null, 'x', null, null, 1)",
+    code: "TG404",
+    says: /^name: .*\(x\)$/,
+  },
+  ...["null, null", "1, '2026-01-31T08:30:00Z'"].map((when) => ({
+    call: `select * from taskgate.reschedule_tasks('{1}', ${when})`,
+    code: "TG422",
+    says: /^run_at: expected either run_at or run_in_ms$/,
+  })),
+  {
+    call: "select * from taskgate.reschedule_tasks('{1}', null, 'one day')",
+    code: "TG422",
+    says: /^run_at: expected an ISO-8601 instant \(one day\)$/,
+  },
+  {
+    call: "select * from taskgate.reschedule_tasks('{1}', -1, null)",
+    code: "TG422",
+    says: /^run_in_ms: .*\(-1\)$/,
+  },
+  ...[
+    ["'demo', ' g', null, 1", "TG422", /^group_key: .*\( g\)$/],
+    ["'demo', null, null, 1", "TG422", /^group_key: .*\(<NULL>\)$/],
+    ["'demo', 'g', 'all', 1", "TG422", /^group_scope: .*\(all\)$/],
+    ["'demo', 'g', null, 0", "TG422", /^slots: .*\(0\)$/],
+    ["'x', 'g', null, 1", "TG404", /^name: .*\(x\)$/],
+  ].map(([values, code, says]) => ({
+    call: `select * from taskgate.set_group(${String(values)}, null, null, 'me')`,
+    code: String(code),
+    says: says as RegExp,
+  })),
+  {
+    call: "select * from taskgate.list_groups('x', null, 1)",
+    code: "TG404",
+    says: /^name: .*\(x\)$/,
+  },
+  {
+    call: "select * from taskgate.list_groups(null, null, 0)",
+    code: "TG422",
+    says: /^most: .*\(0\)$/,
+  },
   {
     call: `select * from taskgate.set_limit('demo', -2, ${operation}, 'me')`,
     code: "TG422",
@@ -120,7 +188,11 @@ const badCalls: { call: string; code: string; says: RegExp }[] = [
   },
   { call: "select * from taskgate.acquire_tokens(1, 0)", code: "TG422", says: /^want: .*\(0\)$/ },
   { call: "select * from taskgate.release_tokens(1, -1)", code: "TG422", says: /^keep: .*\(-1\)$/ },
-  { call: "select * from taskgate.release_surplus(1, 0)", code: "TG422", says: /^most: .*\(0\)$/ },
+  {
+    call: "select * from taskgate.release_surplus(1, -1)",
+    code: "TG422",
+    says: /^keep: .*\(-1\)$/,
+  },
   {
     call: "select * from taskgate.work(1, 1, p_want => 1001)",
     code: "TG422",
@@ -154,6 +226,7 @@ const badCalls: { call: string; code: string; says: RegExp }[] = [
     says: /^name: .*\(x\)$/,
   },
   { call: "select * from taskgate.sweep(0)", code: "TG422", says: /^most: .*\(0\)$/ },
+  { call: "select * from taskgate.purge(1001)", code: "TG422", says: /^most: .*\(1001\)$/ },
   {
     call: "select * from taskgate.list_executions(null, true, 0)",
     code: "TG422",
@@ -281,7 +354,7 @@ describe("a call in plain SQL", () => {
       "select * from taskgate.task",
       "update taskgate.task_definition set paused = true",
       `select * from taskgate.set_limit('demo', 1, ${operation}, 'me')`,
-      "select * from taskgate._settle_tokens(1, 0, null, null, null)",
+      "select taskgate._surplus(1)",
     ]) {
       await client.query("savepoint s");
       await expect(client.query(forbidden)).rejects.toMatchObject({ code: "42501" });

@@ -5,6 +5,7 @@ import {
   define,
   enqueue,
   only,
+  registration,
   setLimit,
   startInput,
   startWorker,
@@ -251,7 +252,7 @@ function describeUnlimited(setup: StoreSetup): void {
       tokens: 2,
       freed: 5,
     });
-    expect(await store.releaseSurplus({ executionId, most: 2 })).toMatchObject({
+    expect(await store.releaseSurplus({ executionId, keep: 0 })).toMatchObject({
       tokens: 2,
       freed: 0,
       surplus: 0,
@@ -631,19 +632,19 @@ function describeSurplus(setup: StoreSetup): void {
     const first = await startWorker(store, name, { want: 3 });
     const second = await startWorker(store, name, { want: 3 });
     await setLimit(store, name, 2);
-    expect(await store.releaseSurplus({ executionId: first.executionId, most: 3 })).toEqual({
+    expect(await store.releaseSurplus({ executionId: first.executionId, keep: 0 })).toEqual({
       status: "released",
       tokens: 0,
       freed: 3,
       surplus: 1,
     });
-    expect(await store.releaseSurplus({ executionId: second.executionId, most: 3 })).toEqual({
+    expect(await store.releaseSurplus({ executionId: second.executionId, keep: 0 })).toEqual({
       status: "released",
       tokens: 2,
       freed: 1,
       surplus: 0,
     });
-    expect(await store.releaseSurplus({ executionId: second.executionId, most: 3 })).toMatchObject({
+    expect(await store.releaseSurplus({ executionId: second.executionId, keep: 0 })).toMatchObject({
       tokens: 2,
       freed: 0,
       surplus: 0,
@@ -651,15 +652,26 @@ function describeSurplus(setup: StoreSetup): void {
     expect(await tryStart(store, name)).toBe("limited");
   });
 
-  test("gives back at most as many as are idle", async () => {
+  test("never gives back a token in use, however often it is said", async () => {
     const { store } = open();
     const name = await define(store, { limit: 4 });
     const { executionId } = await startWorker(store, name, { want: 4 });
     await setLimit(store, name, 1);
-    expect(await store.releaseSurplus({ executionId, most: 1 })).toMatchObject({
+    expect(await store.releaseSurplus({ executionId, keep: 3 })).toEqual({
+      status: "released",
       tokens: 3,
       freed: 1,
       surplus: 2,
+    });
+    expect(await store.releaseSurplus({ executionId, keep: 3 })).toEqual({
+      status: "released",
+      tokens: 3,
+      freed: 0,
+      surplus: 2,
+    });
+    expect(await store.releaseSurplus({ executionId, keep: 4 })).toMatchObject({
+      tokens: 3,
+      freed: 0,
     });
   });
 
@@ -678,21 +690,23 @@ function describeSurplus(setup: StoreSetup): void {
   test("surplus of an unknown execution: fenced", async () => {
     const { store } = open();
     const executionId = asExecutionId("999999999");
-    expect((await store.releaseSurplus({ executionId, most: 1 })).status).toBe("fenced");
+    expect((await store.releaseSurplus({ executionId, keep: 1 })).status).toBe("fenced");
   });
 
-  test("most: 1 and 1000 are taken, 0 and 1001 refused, naming field and value", async () => {
+  test("keep of release_surplus: 0 and 1000 are taken, -1 and 1001 refused, naming field and value", async () => {
     const { store } = open();
     const name = await define(store);
     const { executionId } = await startWorker(store, name);
-    for (const most of [0, -1, 1_001]) {
-      await expectError(store.releaseSurplus({ executionId, most }), {
+    for (const keep of [-1, 1_001]) {
+      await expectError(store.releaseSurplus({ executionId, keep }), {
         code: "TASKGATE_ARG_INVALID",
-        field: "most",
-        value: most,
+        field: "keep",
+        value: keep,
       });
     }
-    expect((await store.releaseSurplus({ executionId, most: 1_000 })).status).toBe("released");
+    for (const keep of [0, 1_000]) {
+      expect((await store.releaseSurplus({ executionId, keep })).status).toBe("released");
+    }
   });
 }
 
@@ -833,4 +847,50 @@ function describeText(setup: StoreSetup): void {
       },
     );
   }
+
+  for (const { what, call } of tokenCalls) {
+    textTest(
+      `S0.17, K9: ${what} finds it damaged: nothing is changed, and nothing stays locked`,
+      async () => {
+        const opened = open();
+        const { store } = opened;
+        const name = await define(store, { limit: 2 });
+        const worker = await startWorker(store, name, { want: 2 });
+        const good = await opened.readTokens(name);
+        const damaged = `${good}, 5%`;
+        await opened.writeTokens(name, damaged);
+        await expectError(call(worker, name), { code: "TASKGATE_STORE_CONTRACT", value: "5%" });
+        expect(await opened.readTokens(name)).toBe(damaged);
+        expect((await worker.beat()).status).toBe("renewed");
+        await opened.writeTokens(name, good);
+        expect(await statusOf(store, name)).toMatchObject({ limit: 2, held: 2 });
+        await call(worker, name);
+      },
+    );
+  }
 }
+
+/** Calls of an execution that holds two tokens of two, which read the text before they change anything. */
+const tokenCalls: { what: string; call: (worker: Worker, name: string) => Promise<unknown> }[] = [
+  {
+    what: "acquire_tokens",
+    call: ({ store, executionId }) => store.acquireTokens({ executionId, want: 2 }),
+  },
+  {
+    what: "release_tokens",
+    call: ({ store, executionId }) => store.releaseTokens({ executionId, keep: 1 }),
+  },
+  {
+    what: "release_surplus",
+    call: ({ store, executionId }) => store.releaseSurplus({ executionId, keep: 0 }),
+  },
+  { what: "finish_execution", call: (worker) => worker.finish() },
+  { what: "set_limit", call: ({ store }, name) => setLimit(store, name, 1) },
+  {
+    what: "register_definition",
+    call: ({ store }, name) =>
+      store.registerDefinition(
+        registration({ name, build: 2, settingsHash: "hash-2", settings: { limit: 1 } }),
+      ),
+  },
+];

@@ -1,6 +1,11 @@
 import { afterEach, describe, expect, test } from "@jest/globals";
 import type { TaskId } from "../../shared/core/ids";
-import type { EnqueueTasksInput, NewTask, StoreTransaction } from "../../shared/ports/task-store";
+import type {
+  EnqueueTasksInput,
+  NewTask,
+  StoreDialect,
+  StoreTransaction,
+} from "../../shared/ports/task-store";
 import {
   at,
   define,
@@ -43,6 +48,51 @@ function input(name: string, tasks: Partial<NewTask>[] = [{}]): EnqueueTasksInpu
     operationId: null,
     tasks: tasks.map((task) => ({ payload: null, ...task })),
   };
+}
+
+/** What a user's own statements are in each dialect. */
+interface UserSql {
+  createTable: string;
+  emptyTable: string;
+  insert: string;
+  select: string;
+  /** Gives a row while somebody waits for a lock. */
+  waiting: string;
+  /** Adds one to its first parameter as n, and gives its second one as t. */
+  parameters: string;
+  divideByZero: string;
+  /** What the driver's own error has. */
+  divideByZeroError: Record<string, unknown>;
+}
+
+const userSql: Record<Exclude<StoreDialect, "model">, UserSql> = {
+  postgres: {
+    createTable: "create table if not exists public.orders (id int)",
+    emptyTable: "delete from public.orders",
+    insert: "insert into public.orders (id) values ($1)",
+    select: "select id from public.orders",
+    waiting:
+      "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+    parameters: "select $1::int + 1 as n, $2::text as t",
+    divideByZero: "select 1 / 0",
+    divideByZeroError: { code: "22012" },
+  },
+  mssql: {
+    createTable:
+      "IF OBJECT_ID(N'dbo.TaskgateContractOrders', N'U') IS NULL CREATE TABLE dbo.TaskgateContractOrders (id int NOT NULL PRIMARY KEY);",
+    emptyTable: "DELETE FROM dbo.TaskgateContractOrders;",
+    insert: "INSERT INTO dbo.TaskgateContractOrders (id) VALUES (@p1);",
+    select: "SELECT o.id FROM dbo.TaskgateContractOrders AS o;",
+    waiting: "SELECT 1 AS one FROM sys.dm_tran_locks AS l WHERE l.request_status = N'WAIT';",
+    parameters: "SELECT @p1 + 1 AS n, @p2 AS t;",
+    divideByZero: "SELECT 1 / 0;",
+    divideByZeroError: { number: 8134 },
+  },
+};
+
+/** Of the store's dialect; the model has no statements, and its tests of them are skipped. */
+function userSqlOf(setup: StoreSetup): UserSql {
+  return userSql[setup.dialect === "mssql" ? "mssql" : "postgres"];
 }
 
 /** What rolls back transactions that a failed test left open; else they would keep the next test waiting. */
@@ -261,25 +311,25 @@ function describeComplete(setup: StoreSetup): void {
   testWith(setup, "raw sql")("the user's own rows are committed with it, or neither", async () => {
     const opened = open();
     const { store } = opened;
-    await opened.raw(
-      "create table if not exists public.orders (id int); delete from public.orders",
-    );
+    const statements = userSqlOf(setup);
+    await opened.raw(statements.createTable);
+    await opened.raw(statements.emptyTable);
     const name = await define(store);
     await enqueue(store, name, 1);
     const worker = await startWorker(store, name);
     const task = await worker.claimOne();
     const attempt = (executionId = worker.executionId) =>
       store.transaction(async (transaction) => {
-        await transaction.query("insert into public.orders (id) values ($1)", [7]);
+        await transaction.query(statements.insert, [7]);
         const { status } = await store.completeTask({ executionId, ...done(task) }, transaction);
         if (status === "fenced") throw new Error("fenced");
-        return transaction.query("select id from public.orders");
+        return transaction.query(statements.select);
       });
     const stranger = await startWorker(store, name);
     await expect(attempt(stranger.executionId)).rejects.toThrow("fenced");
-    expect(await opened.raw("select id from public.orders")).toEqual([]);
+    expect(await opened.raw(statements.select)).toEqual([]);
     expect(await attempt()).toEqual([{ id: 7 }]);
-    expect(await opened.raw("select id from public.orders")).toEqual([{ id: 7 }]);
+    expect(await opened.raw(statements.select)).toEqual([{ id: 7 }]);
     expect(await stateOf(store, task.taskId)).toBe("done");
   });
 }
@@ -384,7 +434,7 @@ function describeOpen(setup: StoreSetup): void {
       store.enqueueTasks(input(name, [{ dedupeKey: "z" }]), transaction),
     );
     const waiting = store.enqueueTasks(input(name, [{ dedupeKey: "a" }, { dedupeKey: "z" }]));
-    await untilSomebodyWaits(opened);
+    await untilSomebodyWaits(opened, userSqlOf(setup).waiting);
     await worker.complete(claimed);
     await pending.finish();
     const answer = await waiting;
@@ -394,7 +444,11 @@ function describeOpen(setup: StoreSetup): void {
     expect(third).toMatchObject({ outcomes: ["duplicate"], taskIds: [at(answer.taskIds, 0)] });
   });
 
-  lockTest(
+  testWith(
+    setup,
+    "row locks",
+    "exact clock",
+  )(
     "with a completion: the heartbeat says busy and goes on with others, a reclaim passes it over",
     async () => {
       const opened = open();
@@ -467,12 +521,10 @@ function describeOpen(setup: StoreSetup): void {
   );
 }
 
-/** Waits until a backend of this database waits for a lock. */
-async function untilSomebodyWaits(opened: TestStore): Promise<void> {
+/** Asks `waiting` until it says that somebody waits for a lock. */
+async function untilSomebodyWaits(opened: TestStore, waiting: string): Promise<void> {
   for (let look = 0; look < 1_000; look += 1) {
-    const rows = await opened.raw(
-      "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
-    );
+    const rows = await opened.raw(waiting);
     if (rows.length > 0) return;
   }
   throw new Error("Nobody waits");
@@ -545,38 +597,40 @@ function describeRules(setup: StoreSetup): void {
     "the user's statement gives plain rows, and its errors pass unchanged",
     async () => {
       const { store } = open();
+      const statements = userSqlOf(setup);
       const rows = await store.transaction((transaction) =>
-        transaction.query("select $1::int + 1 as n, $2::text as t", [41, "\u{1f680}"]),
+        transaction.query(statements.parameters, [41, "\u{1f680}"]),
       );
       expect(rows).toEqual([{ n: 42, t: "\u{1f680}" }]);
       await expect(
-        store.transaction((transaction) => transaction.query("select 1 / 0")),
-      ).rejects.toMatchObject({ code: "22012" });
+        store.transaction((transaction) => transaction.query(statements.divideByZero)),
+      ).rejects.toMatchObject(statements.divideByZeroError);
     },
   );
 
-  testWith(setup, "raw sql")(
-    "design 10.16: another isolation level than read committed is refused",
-    async () => {
-      const { store } = open();
-      const name = await define(store);
-      await enqueue(store, name, [{ group: "g" }, { group: "g" }]);
-      const worker = await startWorker(store, name);
-      const call = { executionId: worker.executionId, ...done(await worker.claimOne()) };
-      const calls = [
-        (transaction: StoreTransaction) => store.enqueueTasks(input(name), transaction),
-        (transaction: StoreTransaction) => store.completeTask(call, transaction),
-      ];
-      for (const level of ["repeatable read", "serializable"]) {
-        for (const inside of calls) {
-          const attempt = store.transaction(async (transaction) => {
-            await transaction.query(`set transaction isolation level ${level}`);
-            return inside(transaction);
-          });
-          await expectError(attempt, { code: "TASKGATE_STORE_CONTEXT", value: level });
-        }
+  testWith(
+    setup,
+    "raw sql",
+    "isolation level",
+  )("design 10.16: another isolation level than read committed is refused", async () => {
+    const { store } = open();
+    const name = await define(store);
+    await enqueue(store, name, [{ group: "g" }, { group: "g" }]);
+    const worker = await startWorker(store, name);
+    const call = { executionId: worker.executionId, ...done(await worker.claimOne()) };
+    const calls = [
+      (transaction: StoreTransaction) => store.enqueueTasks(input(name), transaction),
+      (transaction: StoreTransaction) => store.completeTask(call, transaction),
+    ];
+    for (const level of ["repeatable read", "serializable"]) {
+      for (const inside of calls) {
+        const attempt = store.transaction(async (transaction) => {
+          await transaction.query(`set transaction isolation level ${level}`);
+          return inside(transaction);
+        });
+        await expectError(attempt, { code: "TASKGATE_STORE_CONTEXT", value: level });
       }
-      expect(await stateOf(store, call.taskId)).toBe("claimed");
-    },
-  );
+    }
+    expect(await stateOf(store, call.taskId)).toBe("claimed");
+  });
 }

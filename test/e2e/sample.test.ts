@@ -10,11 +10,9 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { Client } from "pg";
 import { plantedRows } from "../../functions/tasks/flights/planted-rows";
-import { readResults } from "../../functions/tasks/flights/results";
 import { startEmbeddedPostgres } from "../../shared/local/embedded-postgres";
-import { realRandom, sleep } from "../../shared/platform/real-clock";
-import { openStore } from "../../shared/store/open-store";
-import { computeResults } from "./expected-results";
+import { sleep } from "../../shared/platform/real-clock";
+import { expectDeadLetters, expectResults, expectSoundStore } from "./expect-outcome";
 import { ensureBuilt, living, makeHome, root, runLocal, startLocal } from "./local-process";
 
 const runTimeoutMs = 180_000;
@@ -107,16 +105,14 @@ describe("a run that is interrupted", () => {
 
 describe("the status page", () => {
   const chromium = "/usr/bin/chromium";
+  const isHere = existsSync(chromium);
+  const testHere = isHere ? test : test.skip;
   const { home, remove } = makeHome();
   afterAll(remove);
 
-  test(
-    "shows definitions, dead letters and results in a browser",
+  testHere(
+    `shows definitions, dead letters and results in a browser${isHere ? "" : ` (skipped: there is no ${chromium})`}`,
     async () => {
-      if (!existsSync(chromium)) {
-        process.stdout.write(`skipped: the status page in a browser: there is no ${chromium}\n`);
-        return;
-      }
       const run = await startLocal(home, ["--limit", "20"]);
       await run.until(/9 dead letters/, 120_000);
 
@@ -190,43 +186,6 @@ async function withKeptDatabase(home: string, look: (url: string) => Promise<voi
   } finally {
     await server.stop();
   }
-}
-
-async function expectResults(url: string): Promise<void> {
-  const store = openStore({ url, connectionsMax: 1, random: realRandom, sleep });
-  const [files, byOrigin, byHour, routes] = await store.transaction(readResults);
-  await store.close();
-  const expected = computeResults();
-  expect(files?.rows).toEqual([
-    ["airports.csv", 3_376],
-    ["flights-20k.json", 20_000],
-    ["flights-2k-with-bad-rows.json", 2_009],
-  ]);
-  expect(byOrigin?.rows).toEqual(expected.byOrigin);
-  expect(byHour?.rows).toEqual(expected.byHour);
-  expect(routes?.rows).toEqual(expected.routes);
-}
-
-async function expectDeadLetters(url: string): Promise<void> {
-  const store = openStore({ url, connectionsMax: 1, random: realRandom, sleep });
-  const { tasks } = await store.listTasks({ name: "check-row", state: "dead", most: 100 });
-  const { definitions } = await store.listDefinitions({});
-  await store.close();
-  const errors = tasks.map((task) => task.error ?? "");
-  expect(errors).toHaveLength(plantedRows.length);
-  for (const { row, problem } of plantedRows) {
-    expect(errors.filter((error) => error.includes(` row ${String(row)}.${problem}`))).toHaveLength(
-      1,
-    );
-  }
-  expect(definitions.reduce((sum, { dead }) => sum + dead, 0)).toBe(plantedRows.length);
-}
-
-async function expectSoundStore(url: string): Promise<void> {
-  const store = openStore({ url, connectionsMax: 1, random: realRandom, sleep });
-  const answer = await store.checkInvariants();
-  await store.close();
-  expect(answer).toEqual({ status: "sound", findings: [] });
 }
 
 /** The most attempts of a definition that ran at the same time, by the execution log. */

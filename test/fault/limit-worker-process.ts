@@ -45,8 +45,12 @@ async function main(): Promise<void> {
     retry: { attempts: 1_000 },
     run: async (_, context) => {
       const entry = await log.begin(context.fence);
-      await sleep(5 + 40 * realRandom.fraction(), context.signal);
-      await log.end(entry);
+      try {
+        await sleep(5 + 40 * realRandom.fraction(), context.signal);
+      } finally {
+        // Also when the signal ends it, as it does when the lease couldn't be renewed in time.
+        await log.end(entry);
+      }
       // The effect and the completion in one transaction: exactly once, whatever happens to this process.
       await context.completeWith(async (transaction) => {
         await transaction.query("insert into effect (task_id) values ($1)", [context.taskId]);
@@ -69,8 +73,11 @@ async function main(): Promise<void> {
           const entries = await Promise.all(
             Array.from({ length: tokens.tokens }, () => log.begin(String(tokens.fence))),
           );
-          await sleep(20 + 100 * realRandom.fraction(), tokens.signal);
-          for (const entry of entries) await log.end(entry);
+          try {
+            await sleep(20 + 100 * realRandom.fraction(), tokens.signal);
+          } finally {
+            for (const entry of entries) await log.end(entry);
+          }
         },
       );
       if (answer.status === "ran") await log.granted(Math.min(want, 2));

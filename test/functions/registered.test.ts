@@ -28,10 +28,10 @@ interface Report {
   readonly handles: readonly string[];
 }
 
-/** `environment` is all that the process sees: no setting of this machine. */
-async function load(file: string): Promise<Report> {
+/** The process sees no setting of this machine, only `settings`. */
+async function load(file: string, settings: Record<string, string> = {}): Promise<Report> {
   const { stdout } = await promisify(execFile)(process.execPath, [program, file], {
-    env: { PATH: process.env["PATH"] ?? "" },
+    env: { PATH: process.env["PATH"] ?? "", ...settings },
     maxBuffer: 16 * 1024 * 1024,
   });
   return JSON.parse(stdout) as Report;
@@ -66,21 +66,58 @@ describe("the compiled app", () => {
     expect(found).toEqual({
       run: "queue taskgate-hints on AzureWebJobsStorage",
       ingest: "queue taskgate-ingest on AzureWebJobsStorage",
-      sweep: "timer %TASKGATE_SWEEP_SCHEDULE%",
+      sweep: "timer */30 * * * * *",
       "api-status": "GET status (function)",
       "api-definitions": "GET definitions (function)",
       "api-definition": "GET definitions/{name} (function)",
       "api-limit": "PUT definitions/{name}/limit (function)",
+      "api-rate": "PUT definitions/{name}/rate (function)",
+      "api-shared-limit": "PUT shared-limits/{name} (function)",
       "api-pause": "POST definitions/{name}/pause (function)",
       "api-resume": "POST definitions/{name}/resume (function)",
       "api-tasks": "GET definitions/{name}/tasks (function)",
       "api-enqueue": "POST definitions/{name}/tasks (function)",
       "api-executions": "GET executions (function)",
+      "api-group": "PUT definitions/{name}/group (function)",
+      "api-groups": "GET groups (function)",
+      "api-schedules": "GET schedules (function)",
+      "api-schedule-pause": "POST definitions/{name}/schedules/pause (function)",
+      "api-schedule-resume": "POST definitions/{name}/schedules/resume (function)",
+      "api-watermark": "PUT definitions/{name}/watermark (function)",
+      "api-watermarks": "GET watermarks (function)",
       "api-task": "GET tasks/{id} (function)",
+      "api-cancel": "POST tasks/cancel (function)",
+      "api-redrive": "POST tasks/redrive (function)",
+      "api-reschedule": "POST tasks/reschedule (function)",
+      "api-batches": "GET batches (function)",
+      "api-batch": "GET batches/{id} (function)",
+      "api-batch-resume": "POST batches/{id}/resume (function)",
+      "api-batch-cancel": "POST batches/{id}/cancel (function)",
       dashboard: "GET dashboard/{file?} (anonymous)",
       "sample-results": "GET sample/results (function)",
     });
     expect(report.functions).toHaveLength(Object.keys(found).length);
+  });
+
+  test("queues and schedule are those of the settings", async () => {
+    const { functions } = await load(entry, {
+      TASKGATE_HINT_QUEUE: "other-hints",
+      TASKGATE_INGEST_QUEUE: "other-events",
+      TASKGATE_SWEEP_SCHEDULE: "0 */5 * * * *",
+      TASKGATE_LOG_LEVEL: "a mistake that the first invocation reports",
+    });
+    const triggers = functions.map(({ bindings }) => describeTrigger(bindings));
+    expect(triggers.slice(0, 3)).toEqual([
+      "queue other-hints on AzureWebJobsStorage",
+      "queue other-events on AzureWebJobsStorage",
+      "timer 0 */5 * * * *",
+    ]);
+  });
+
+  test("a name that no queue can have ends the load with setting, value and what is expected", async () => {
+    await expect(load(entry, { TASKGATE_HINT_QUEUE: "Not_A_Queue" })).rejects.toThrow(
+      /TASKGATE_HINT_QUEUE: expected .*got `Not_A_Queue`/,
+    );
   });
 
   test("has the hooks for traces and for the end of the process, and no other", () => {
@@ -125,7 +162,12 @@ describe("the compiled app", () => {
 });
 
 /** The library alone, with what it needs by itself. */
-const expectedPackages = ["@azure/functions", "@azure/functions-extensions-base", "cookie"];
+const expectedPackages = [
+  "@azure/functions",
+  "@azure/functions-extensions-base",
+  "cookie",
+  // Pure and small: schedules are checked where they are declared.
+];
 
 describe("what would go wrong", () => {
   const folder = mkdtempSync(join(tmpdir(), "taskgate-load-"));

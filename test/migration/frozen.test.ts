@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
-import "./node-errors";
+import "../support/node-errors";
 import { mssqlScripts, postgresScripts } from "../../shared/store/open-store";
 
 /*

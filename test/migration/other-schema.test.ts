@@ -1,11 +1,11 @@
 import { describe, expect, test } from "@jest/globals";
-import "./node-errors";
+import "../support/node-errors";
 import { nodeTimers } from "../../shared/platform/node-timers";
 import { realClock, realRandom, sleep } from "../../shared/platform/real-clock";
 import type { TaskStore } from "../../shared/ports/task-store";
 import { noTelemetry } from "../../shared/ports/telemetry";
 import { loadSettings } from "../../shared/settings/load-settings";
-import { migrateStore, openStore } from "../../shared/store/open-store";
+import { checkStoreSchema, migrateStore, openStore } from "../../shared/store/open-store";
 import { TaskClient } from "../../shared/worker/client";
 import { defineTask } from "../../shared/worker/define-task";
 import type { WorkerEnvironment } from "../../shared/worker/environment";
@@ -111,6 +111,17 @@ describe("TASKGATE_SCHEMA=other", () => {
            union all select proname from pg_proc, unnest(proconfig) c where pronamespace = 'other'::regnamespace and c ~ '\\mtaskgate\\M'`,
         ),
       ).toEqual([]);
+    });
+  });
+
+  test.each(["user", "select", "all"])("it may be a word of SQL: %s", async (schema) => {
+    await inEmptyDatabase(async (url) => {
+      await migrateStore({ url, schema });
+      await rowsOf(url, `update "${schema}".schema_version set checksum = 'old' where version = 0`);
+      expect(await migrateStore({ url, schema })).toEqual({ applied: [], isLogicRenewed: true });
+      await expect(checkStoreSchema({ url, schema })).resolves.toBeUndefined();
+
+      expect(await runSlice(url, schema)).toHaveLength(10);
     });
   });
 

@@ -1,10 +1,19 @@
+import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
-import "./node-errors";
-import { checkSchema, compareVersions, readScripts } from "../../shared/store/migrator";
+import "../support/node-errors";
+import { realRandom, sleep } from "../../shared/platform/real-clock";
+import { loadSettings } from "../../shared/settings/load-settings";
+import { checkSchema, compareVersions, migrate, readScripts } from "../../shared/store/migrator";
 import type { SchemaVersion } from "../../shared/store/migrator";
-import { checkStoreSchema, migrateStore, postgresScripts } from "../../shared/store/open-store";
+import {
+  checkStoreSchema,
+  migrateStore,
+  openStore,
+  postgresScripts,
+} from "../../shared/store/open-store";
+import { withPostgresMigrations } from "../../shared/store/postgres/postgres-migrations";
 import { withClient } from "../support/test-postgres";
-import { inEmptyDatabase } from "./empty-database";
+import { inEmptyDatabase, rowsOf } from "./empty-database";
 
 /** A migrated database whose record was changed by one statement. */
 async function withRecord(statement: string, body: (url: string) => Promise<void>): Promise<void> {
@@ -73,8 +82,9 @@ describe("migrate refuses", () => {
       "update taskgate.schema_version set checksum = 'another' where version = 1",
       async (url) => {
         await expect(migrateStore({ url })).rejects.toMatchObject({
+          code: "TASKGATE_SCHEMA_EDITED",
           message:
-            "Migration 1 (baseline) differs from the one this database was made with. Frozen migrations are never edited.",
+            "Migration 1 (baseline) differs from the one this database was made with. Put the file back as it was released, and what is to change into a new migration with the next number.",
         });
       },
     );
@@ -88,11 +98,61 @@ describe("migrate refuses", () => {
     "a b",
     'x"; drop schema taskgate; --',
     "x".repeat(64),
-  ])("the schema name %j", async (schema) => {
+    "public",
+    "information_schema",
+    "pg_taskgate",
+  ])("the schema name %j, as every other way to the database does", async (schema) => {
     await inEmptyDatabase(async (url) => {
-      await expect(migrateStore({ url, schema })).rejects.toThrow(
-        "Expected `schema` to be lower case letters, digits and _",
+      const refusal = {
+        code: "TASKGATE_ARG_INVALID",
+        message: expect.stringMatching(
+          /^Expected `schema` to be lower case letters, digits and _.* Choose another name for it \(TASKGATE_SCHEMA\)/,
+        ) as unknown,
+      };
+      await expect(migrateStore({ url, schema })).rejects.toMatchObject(refusal);
+      await expect(checkStoreSchema({ url, schema })).rejects.toMatchObject(refusal);
+      const open = () =>
+        openStore({ url, schema, connectionsMax: 1, random: realRandom, sleep: sleep });
+      expect(open).toThrow(expect.objectContaining(refusal));
+      const setting = { TASKGATE_DATABASE_URL: url, TASKGATE_SCHEMA: schema };
+      if (schema !== "") expect(() => loadSettings(setting)).toThrow("TASKGATE_SCHEMA: expected");
+    });
+  });
+
+  test("a schema that holds other things, and drops none of them", async () => {
+    await inEmptyDatabase(async (url) => {
+      await rowsOf(url, "create schema app");
+      await rowsOf(url, "create function app.theirs() returns int language sql as 'select 1'");
+
+      await expect(migrateStore({ url, schema: "app" })).rejects.toMatchObject({
+        code: "TASKGATE_ARG_INVALID",
+        message:
+          "Expected `schema` to name one that is Taskgate's, or empty, or missing, got `app`, which has no schema_version but `theirs`. Choose another name for it (TASKGATE_SCHEMA)",
+      });
+
+      expect(await rowsOf(url, "select app.theirs() as n")).toEqual([{ n: 1 }]);
+    });
+  });
+});
+
+describe("what fails beside the database says so itself", () => {
+  test("a folder of scripts that is missing, while the database answers", async () => {
+    await inEmptyDatabase(async (url) => {
+      const attempt = withPostgresMigrations({ url }, (target) =>
+        migrate(target, readScripts(join(__dirname, "no-such-folder"), "\n")),
       );
+      await expect(attempt).rejects.toMatchObject({
+        code: "ENOENT",
+        message: expect.stringContaining("no-such-folder") as unknown,
+      });
+    });
+  });
+
+  test("a database that can't be reached is the only one that can't be reached", async () => {
+    const attempt = migrateStore({ url: "postgres://nobody@127.0.0.1:1/none" });
+    await expect(attempt).rejects.toMatchObject({
+      code: "TASKGATE_STORE_UNAVAILABLE",
+      message: expect.stringContaining("PostgreSQL can't be reached") as unknown,
     });
   });
 });

@@ -1,10 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import "./node-errors";
+import "../support/node-errors";
 import { asOperationId } from "../../shared/core/ids";
 import { realRandom, sleep } from "../../shared/platform/real-clock";
 import type { TaskStore } from "../../shared/ports/task-store";
-import { openStore } from "../../shared/store/open-store";
+import { runCli } from "../../shared/cli/main";
+import { operatorOperations } from "../../shared/store/missing-right";
+import { checkStoreSchema, openStore } from "../../shared/store/open-store";
 import { operations, toSnakeCase } from "../../shared/store/operations";
 import type { OperationName } from "../../shared/store/operations";
 import { at, done, failure, only, registration, startInput } from "../support/builders";
@@ -13,14 +15,9 @@ import { rowsOf } from "./empty-database";
 
 /*
  * Goal: least rights. A login that is a member of one role only does all that its work needs through the operations,
- * and can do nothing else: no table, no internal function, no operation of the other role.
+ * and can do nothing else: no table but the schema's version to read, no internal function, no operation of the other role.
  */
-const forOperators: readonly OperationName[] = [
-  "setLimit",
-  "pauseDefinition",
-  "resumeDefinition",
-  "checkInvariants",
-];
+const forOperators = operatorOperations;
 const forAll = (Object.keys(operations) as OperationName[]).filter(
   (name) => !forOperators.includes(name),
 );
@@ -137,11 +134,39 @@ async function doAllWork(store: TaskStore, name: string): Promise<Record<string,
   note("failTasks", await store.failTasks({ executionId, failures: [failure(second)] }));
   await store.work({ executionId, callNumber: 2, done: [done(third)], started: [], want: 0 });
   note("releaseTokens", await store.releaseTokens({ executionId, keep: 1 }));
-  note("releaseSurplus", await store.releaseSurplus({ executionId, most: 1 }));
+  note("releaseSurplus", await store.releaseSurplus({ executionId, keep: 0 }));
+  const { batchId } = await store.createBatch({
+    operationId: asOperationId(randomUUID()),
+    name,
+    failurePolicy: "halt",
+    waves: 1,
+  });
+  note("createBatch", { status: "created" });
+  note("startBatch", await store.startBatch({ batchId, seal: true }));
+  note("pumpBatch", await store.pumpBatch({ batchId, most: 1 }));
+  note("listBatches", {
+    status: String((await store.listBatches({ most: 1 })).batches.length),
+  });
+  note(
+    "advanceWatermark",
+    await store.advanceWatermark({
+      name,
+      watermark: "by-id",
+      expectedVersion: "0",
+      value: "[1]",
+      build: 1,
+      tasks: [{ payload: null, runInMs: 3_600_000 }],
+      operationId: asOperationId(randomUUID()),
+    }),
+  );
+  note("listWatermarks", {
+    status: String((await store.listWatermarks({ name, most: 5 })).watermarks.length),
+  });
   note("finishExecution", await store.finishExecution({ executionId }));
   note("promoteScheduled", await store.promoteScheduled({ name, most: 10 }));
   note("reclaimExpired", await store.reclaimExpired({ most: 10 }));
   note("sweep", { status: String((await store.sweep({ most: 10 })).expired) });
+  note("purge", await store.purge({ most: 10 }));
   note("listDefinitions", {
     status: String((await store.listDefinitions({})).definitions.length > 0),
   });
@@ -151,6 +176,18 @@ async function doAllWork(store: TaskStore, name: string): Promise<Record<string,
   note("listTasks", {
     status: String((await store.listTasks({ name, state: "done", most: 5 })).tasks.length),
   });
+  note("listGroups", {
+    status: String((await store.listGroups({ name, most: 5 })).groups.length),
+  });
+  const dueAt = new Date("2020-01-01T00:00:00Z");
+  const schedule = { kind: name, cron: "* * * * *", timeZone: "UTC", missed: "once" } as const;
+  const rest = { name: "nightly", payload: null, group: null, nextRunAt: dueAt };
+  const schedules = [{ ...schedule, ...rest }];
+  note("setSchedules", await store.setSchedules({ name, build: 1, changedBy: "me", schedules }));
+  const [listed] = (await store.listSchedules({ name, most: 1 })).schedules;
+  note("listSchedules", { status: String(listed?.name) });
+  const fire = { scheduleId: listed?.id ?? 0, expectedRunAt: dueAt, runAts: [], nextRunAt: null };
+  note("fireSchedule", await store.fireSchedule(fire));
   note("explainTask", await store.explainTask({ taskId: first.taskId }));
   return said;
 }
@@ -168,6 +205,9 @@ describe.each(["worker", "operator"] as const)("a login with only taskgate_%s", 
       reportProgress: "done",
       completeTask: "done",
       explainTask: "found",
+      setSchedules: "set",
+      listSchedules: "nightly",
+      fireSchedule: "fired",
       listTasks: "2",
     });
   });
@@ -213,6 +253,7 @@ describe.each(["worker", "operator"] as const)("a login with only taskgate_%s", 
         return seen;
       });
       statements.forEach((statement, index) => {
+        if (statement === "select 1 from taskgate.schema_version") return;
         if (codes[index] !== insufficient) open.push(`${statement}: ${String(codes[index])}`);
       });
     }
@@ -239,6 +280,25 @@ describe.each(["worker", "operator"] as const)("a login with only taskgate_%s", 
       ]).toEqual([statement, true]);
   });
 
+  test("knows whether the schema fits", async () => {
+    const { url } = loginOf(kind);
+    await expect(checkStoreSchema({ url })).resolves.toBeUndefined();
+    const lines: string[] = [];
+    const output = {
+      line: (text: string) => lines.push(text),
+      error: (text: string) => lines.push(text),
+      columns: null,
+    };
+    const cli = (...words: string[]) =>
+      runCli({ words: [...words, "--db", url], environment: {}, folder: "/", output });
+
+    expect(await cli("migrate", "--check")).toBe(0);
+    expect(await cli("doctor")).toBe(0);
+    expect(lines.join("\n")).toMatch(
+      /fits Taskgate [\s\S]*ok +schema: The schema fits this version\./,
+    );
+  });
+
   test("reads the execution log", async () => {
     expect(await codeOf(loginOf(kind), "select * from taskgate.v_execution_log")).toBeNull();
     expect(await codeOf(loginOf(kind), "delete from taskgate.v_execution_log")).not.toBeNull();
@@ -246,11 +306,24 @@ describe.each(["worker", "operator"] as const)("a login with only taskgate_%s", 
 });
 
 describe("operations of operators", () => {
+  const someBatch =
+    "(select (b ->> 'batch')::bigint from json_array_elements((taskgate.list_batches(null, null, 1)).batches::json) b)";
   const calls: Readonly<Record<string, string>> = {
     setLimit: `taskgate.set_limit('work-of-operator', 3, '${randomUUID()}', 'an operator')`,
+    setRate: "taskgate.set_rate('work-of-operator', 5, 1000, 1, 'an operator')",
+    setSharedLimit: `taskgate.set_shared_limit('shared', 3, '${randomUUID()}', 'an operator')`,
     pauseDefinition: "taskgate.pause_definition('work-of-operator', 'an operator')",
     resumeDefinition: "taskgate.resume_definition('work-of-operator', 'an operator')",
+    resumeBatch: `taskgate.resume_batch(${someBatch})`,
+    cancelBatch: `taskgate.cancel_batch(${someBatch})`,
     checkInvariants: "taskgate.check_invariants()",
+    cancelTasks: "taskgate.cancel_tasks('{1}')",
+    redriveTasks: "taskgate.redrive_tasks('{1}')",
+    rescheduleTasks: "taskgate.reschedule_tasks('{1}', 0, null)",
+    setSchedulePaused:
+      "taskgate.set_schedule_paused('work-of-operator', 'nightly', true, null, 'an operator')",
+    setWatermark: `taskgate.set_watermark('work-of-operator', 'w', '[1]', null, '${randomUUID()}', 'an operator')`,
+    setGroup: "taskgate.set_group('work-of-operator', 'g', null, 1, null, null, 'an operator')",
   };
 
   test.each(Object.keys(calls))(
@@ -270,8 +343,9 @@ describe("operations of operators", () => {
       changedBy: "a worker",
     });
     await expect(attempt).rejects.toMatchObject({
-      code: "TASKGATE_SCHEMA_MISSING",
-      message: expect.stringContaining("permission denied for function set_limit") as unknown,
+      code: "TASKGATE_STORE_FORBIDDEN",
+      message:
+        "The database refuses this to the login (permission denied for function set_limit). Only operators may do that: as owner of the schema run `grant taskgate_operator to LOGIN`.",
     });
   });
 
@@ -302,5 +376,17 @@ describe("a login without any role", () => {
       "select * from taskgate.task",
     ])
       expect(await codeOf(loginOf("nobody"), statement)).toBe(insufficient);
+  });
+
+  test("hears which role it lacks, and not that it should migrate what is there", async () => {
+    const { url, store } = loginOf("nobody");
+    const refusal = {
+      code: "TASKGATE_STORE_FORBIDDEN",
+      message: expect.stringMatching(
+        /^The database refuses this to the login \(permission denied for schema taskgate\)\. As owner of the schema run `grant taskgate_worker to LOGIN` for an app, `grant taskgate_operator to LOGIN` for people\./,
+      ) as unknown,
+    };
+    await expect(store.listDefinitions({})).rejects.toMatchObject(refusal);
+    await expect(checkStoreSchema({ url })).rejects.toMatchObject(refusal);
   });
 });

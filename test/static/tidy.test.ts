@@ -133,6 +133,8 @@ describe("code", () => {
 
 /** A suite that every store runs is a list of cases: longer than code, and shorter than a day. */
 function linesMax(path: string): number {
+  // Written by a test: what a migrated database holds.
+  if (path === "test/migration/schema.postgres.sql") return 900;
   if (path.endsWith(".sql")) return 400;
   if (/^test\/contract\/.*\.ts$|^test\/unit\/store\/model-task-store\.test\.ts$/.test(path))
     return 900;

@@ -283,18 +283,16 @@ export function setLimit(
   return store.setLimit({ name, limit, operationId: operationId(), changedBy: "an operator" });
 }
 
-/** Numbers that look random and come again with the same seed (mulberry32). */
-export function seededRandom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
+/**
+ * The seed of what a test leaves to chance: the same in every run, so that a change is judged by the change alone.
+ * TASKGATE_TEST_SEED names another one, or asks for a fresh one with "new"; the caller prints it.
+ */
+export function testSeed(): number {
+  const asked = process.env["TASKGATE_TEST_SEED"] ?? "1";
+  return asked === "new" ? newSeed() : Number(asked);
 }
 
-/** A seed for one run; the caller prints it. */
+/** A fresh seed; the caller prints it. */
 export function newSeed(): number {
   return Number.parseInt(randomUUID().slice(0, 8), 16);
 }

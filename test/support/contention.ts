@@ -1,9 +1,7 @@
 import { Client, Pool } from "pg";
 import type { ExecutionId } from "../../shared/core/ids";
 import type { TaskStore } from "../../shared/ports/task-store";
-import { PostgresCaller } from "../../shared/store/postgres/postgres-caller";
-import { SqlTaskStore } from "../../shared/store/sql-task-store";
-import { installClock } from "./postgres-setup";
+import { installClock, openPlainStore } from "./postgres-setup";
 import { createTestDatabase } from "./test-postgres";
 import { until } from "./gate";
 
@@ -99,12 +97,6 @@ export async function openContention(): Promise<Contention> {
       await drop();
     },
   };
-}
-
-/** A store that repeats nothing. */
-export function openPlainStore(url: string, connectionsMax: number): TaskStore {
-  const options = { url, connectionsMax, callTimeoutMs: 20_000, connectTimeoutMs: 15_000 };
-  return new SqlTaskStore(new PostgresCaller(options), (call) => call());
 }
 
 /** Claims over a raw connection, inside whatever transaction it is in; the ids. */

@@ -33,6 +33,11 @@ class ModelTestStore implements TestStore {
     this.store = this.#model;
   }
 
+  /** Nothing is ever repeated in the model. */
+  get plain(): TaskStore {
+    return this.store;
+  }
+
   get isDamaged(): boolean {
     return this.#isDamaged;
   }

@@ -1,7 +1,9 @@
 import type { ExecutionId, TaskId } from "../../shared/core/ids";
 import { realRandom, sleep } from "../../shared/platform/real-clock";
 import type { SqlValue, TaskStore } from "../../shared/ports/task-store";
+import { MssqlCaller } from "../../shared/store/mssql/mssql-caller";
 import { migrateStore, openStore } from "../../shared/store/open-store";
+import { SqlTaskStore } from "../../shared/store/sql-task-store";
 import type { AuditEntry, LogEntry, StoreSetup, TestStore } from "./store-setup";
 
 /**
@@ -10,21 +12,24 @@ import type { AuditEntry, LogEntry, StoreSetup, TestStore } from "./store-setup"
  */
 export function mssqlSetup(url: string): StoreSetup {
   let opened: Promise<TaskStore> | undefined;
+  let plain: TaskStore | undefined;
   return {
     dialect: "mssql",
     missing: {
       "exact clock": "SQL Server's clock can't be stopped",
       "write detection": "row versions aren't compared on SQL Server",
-      "raw sql": "these statements are PostgreSQL's",
+      "isolation level": "each procedure of SQL Server sets its own",
     },
     open: async () => {
       const store = await (opened ??= openDatabase(url));
-      const test = new MssqlTestStore(store);
+      plain ??= openPlainMssqlStore(url);
+      const test = new MssqlTestStore(store, plain);
       await test.empty();
       return test;
     },
     close: async () => {
       await (await opened)?.close();
+      await plain?.close();
     },
   };
 }
@@ -34,12 +39,21 @@ async function openDatabase(url: string): Promise<TaskStore> {
   return openStore({ url, connectionsMax: 10, random: realRandom, sleep });
 }
 
-class MssqlTestStore implements TestStore {
+/** A store that repeats nothing; nothing is sent before its first call. */
+export function openPlainMssqlStore(url: string): TaskStore {
+  const options = { url, connectionsMax: 20, callTimeoutMs: 20_000, connectTimeoutMs: 15_000 };
+  return new SqlTaskStore(new MssqlCaller(options), (call) => call());
+}
+
+/** A store whose tests look and plant past the operations, by statements. */
+export class MssqlTestStore implements TestStore {
   readonly store: TaskStore;
+  readonly plain: TaskStore;
   #isDamaged = false;
 
-  constructor(store: TaskStore) {
+  constructor(store: TaskStore, plain: TaskStore) {
     this.store = store;
+    this.plain = plain;
   }
 
   get isDamaged(): boolean {
@@ -51,14 +65,14 @@ class MssqlTestStore implements TestStore {
   }
 
   async now(): Promise<Date> {
-    const [row] = await this.#query("SELECT SYSUTCDATETIME() AS [now]");
+    const [row] = await this.query("SELECT SYSUTCDATETIME() AS [now]");
     const now = row?.["now"];
     if (!(now instanceof Date)) throw new Error("The clock gave nothing");
     return now;
   }
 
   async advance(ms: number): Promise<void> {
-    const columns = await this.#query(
+    const columns = await this.query(
       `SELECT c.TABLE_NAME AS [table], c.COLUMN_NAME AS [column] FROM INFORMATION_SCHEMA.COLUMNS AS c
         WHERE c.TABLE_SCHEMA = N'Taskgate' AND c.DATA_TYPE = N'datetime2'
           AND EXISTS (SELECT 1 FROM INFORMATION_SCHEMA.TABLES AS t WHERE t.TABLE_SCHEMA = c.TABLE_SCHEMA
@@ -77,26 +91,26 @@ class MssqlTestStore implements TestStore {
         (name) =>
           `[${name}] = DATEADD(SECOND, -${String(seconds)}, DATEADD(MILLISECOND, -${String(rest)}, [${name}]))`,
       );
-      await this.#query(`UPDATE Taskgate.[${table}] SET ${earlier.join(", ")}`);
+      await this.query(`UPDATE Taskgate.[${table}] SET ${earlier.join(", ")}`);
     }
   }
 
   /** Deletes every row but those of the schema's versions. */
   async empty(): Promise<void> {
-    const tables = await this.#query(
+    const tables = await this.query(
       `SELECT t.name AS [name] FROM sys.tables AS t INNER JOIN sys.schemas AS s ON s.schema_id = t.schema_id
         WHERE s.name = N'Taskgate' AND t.name NOT IN (N'SchemaVersion', N'Number')`,
     );
     const deletes = tables.map((row) => `DELETE FROM Taskgate.[${String(row["name"])}];`);
-    await this.#query(deletes.join(" "));
+    await this.query(deletes.join(" "));
   }
 
   async requestCancel(taskId: TaskId): Promise<void> {
-    await this.#query("UPDATE Taskgate.Task SET CancelRequested = 1 WHERE TaskId = @p1", [taskId]);
+    await this.query("UPDATE Taskgate.Task SET CancelRequested = 1 WHERE TaskId = @p1", [taskId]);
   }
 
   async readTokens(name: string): Promise<string> {
-    const [row] = await this.#query(
+    const [row] = await this.query(
       "SELECT ExecutionTokens AS [tokens] FROM Taskgate.TaskDefinition WHERE Name = @p1",
       [name],
     );
@@ -105,14 +119,14 @@ class MssqlTestStore implements TestStore {
   }
 
   async writeTokens(name: string, text: string): Promise<void> {
-    await this.#query("UPDATE Taskgate.TaskDefinition SET ExecutionTokens = @p2 WHERE Name = @p1", [
+    await this.query("UPDATE Taskgate.TaskDefinition SET ExecutionTokens = @p2 WHERE Name = @p1", [
       name,
       text,
     ]);
   }
 
   async readAudit(name: string): Promise<AuditEntry[]> {
-    const rows = await this.#query(
+    const rows = await this.query(
       `SELECT a.Setting AS [setting], a.OldValue AS [oldValue], a.NewValue AS [newValue], a.Source AS [source],
               a.ChangedBy AS [changedBy], a.Reason AS [reason]
          FROM Taskgate.SettingAudit AS a
@@ -131,7 +145,7 @@ class MssqlTestStore implements TestStore {
   }
 
   async readLog(name: string): Promise<LogEntry[]> {
-    const rows = await this.#query(
+    const rows = await this.query(
       `SELECT CONVERT(nvarchar(20), l.TaskId) AS [taskId], l.Kind AS [kind], l.Payload AS [payload], l.Worker AS [worker],
               l.Outcome AS [outcome], l.Error AS [error], l.DurationMs AS [durationMs],
               DATEDIFF(MILLISECOND, l.StartedAt, l.EndedAt) AS [spanMs]
@@ -151,7 +165,7 @@ class MssqlTestStore implements TestStore {
   }
 
   async removeExecution(executionId: ExecutionId): Promise<void> {
-    await this.#query("DELETE FROM Taskgate.TaskExecution WHERE TaskExecutionId = @p1", [
+    await this.query("DELETE FROM Taskgate.TaskExecution WHERE TaskExecutionId = @p1", [
       executionId,
     ]);
   }
@@ -161,10 +175,10 @@ class MssqlTestStore implements TestStore {
   }
 
   raw(sql: string): Promise<Record<string, unknown>[]> {
-    return this.#query(sql);
+    return this.query(sql);
   }
 
-  #query(text: string, values: readonly SqlValue[] = []): Promise<Record<string, unknown>[]> {
+  query(text: string, values: readonly SqlValue[] = []): Promise<Record<string, unknown>[]> {
     return this.store.transaction((transaction) => transaction.query(text, values));
   }
 }

@@ -3,17 +3,24 @@ import type { ExecutionId, TaskId } from "../../shared/core/ids";
 import { realRandom, sleep } from "../../shared/platform/real-clock";
 import type { TaskStore } from "../../shared/ports/task-store";
 import { openStore } from "../../shared/store/open-store";
+import { PostgresCaller } from "../../shared/store/postgres/postgres-caller";
+import { SqlTaskStore } from "../../shared/store/sql-task-store";
 import type { AuditEntry, LogEntry, StoreSetup, TestStore } from "./store-setup";
 import { createTestDatabase } from "./test-postgres";
 
-/** A fresh database of the test server for the whole file, emptied for each test. */
-export function postgresSetup(): StoreSetup {
+/**
+ * A fresh database of the test server for the whole file, emptied for each test. `reach`: the address under which the store
+ * under test finds it.
+ */
+export function postgresSetup(
+  reach: (url: string) => Promise<string> = (url) => Promise.resolve(url),
+): StoreSetup {
   let opened: Promise<OpenDatabase> | undefined;
   return {
     dialect: "postgres",
     missing: {},
     open: async () => {
-      const database = await (opened ??= openDatabase());
+      const database = await (opened ??= openDatabase(reach));
       await emptyDatabase(database.client);
       return new PostgresTestStore(database);
     },
@@ -21,6 +28,7 @@ export function postgresSetup(): StoreSetup {
       const database = await opened;
       if (database === undefined) return;
       await database.store.close();
+      await database.plain.close();
       await database.client.end();
       await database.drop();
     },
@@ -29,17 +37,25 @@ export function postgresSetup(): StoreSetup {
 
 interface OpenDatabase {
   store: TaskStore;
+  plain: TaskStore;
   client: Client;
   drop: () => Promise<void>;
 }
 
-async function openDatabase(): Promise<OpenDatabase> {
+async function openDatabase(reach: (url: string) => Promise<string>): Promise<OpenDatabase> {
   const { url, drop } = await createTestDatabase();
   const client = new Client({ connectionString: url });
   await client.connect();
   await installClock(client);
-  const store = openStore({ url, connectionsMax: 10, random: realRandom, sleep });
-  return { store, client, drop };
+  const options = { connectionsMax: 10, random: realRandom, sleep };
+  const store = openStore({ url: await reach(url), ...options });
+  return { store, plain: openPlainStore(url, 10), client, drop };
+}
+
+/** A store that repeats nothing. */
+export function openPlainStore(url: string, connectionsMax: number): TaskStore {
+  const options = { url, connectionsMax, callTimeoutMs: 20_000, connectTimeoutMs: 15_000 };
+  return new SqlTaskStore(new PostgresCaller(options), (call) => call());
 }
 
 /** Replaces the one clock of the operations by one that tests move: it stands still, or runs with an offset. */
@@ -67,11 +83,13 @@ async function emptyDatabase(client: Client): Promise<void> {
 
 class PostgresTestStore implements TestStore {
   readonly store: TaskStore;
+  readonly plain: TaskStore;
   readonly #client: Client;
   #isDamaged = false;
 
   constructor(database: OpenDatabase) {
     this.store = database.store;
+    this.plain = database.plain;
     this.#client = database.client;
   }
 

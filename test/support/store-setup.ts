@@ -26,8 +26,12 @@ export type Capability =
   | "write detection"
   /** Statements of the user's own: transactions take SQL, faults can be planted past the operations. */
   | "raw sql"
+  /** The isolation level of a user's transaction reaches the operations inside it. */
+  | "isolation level"
   /** Calls lock rows, so that others wait or skip. */
-  | "row locks";
+  | "row locks"
+  /** A call that nothing repeats reaches the database: connections aren't lost on purpose. */
+  | "sure calls";
 
 /** One entry of the settings' audit. */
 export interface AuditEntry {
@@ -55,6 +59,8 @@ export interface LogEntry {
 /** An empty store, for one test. */
 export interface TestStore {
   readonly store: TaskStore;
+  /** The same database through a store that repeats nothing: what a call raises reaches the test at once. */
+  readonly plain: TaskStore;
   /** The database's time. */
   now(): Promise<Date>;
   /** Moves the database's time. */

@@ -13,9 +13,11 @@ import type {
   WorkInput,
 } from "../../ports/task-store";
 import { conflict, expectRange, invalidArgument, isWithin, left } from "./arguments";
+import type { Opened } from "./waves";
 import { endTasks } from "./endings";
 import { reportStarted } from "./executions";
 import { comparePlaces, definitionNames, definitionOf, hasReady, readyOf, taskOf } from "./rows";
+import { permitsOf, usePermits } from "./rates";
 import { dueOf, nextDueMs, promoteDue } from "./schedule";
 import type { ClaimRow, ExecutionRow, Model, TaskRow } from "./state";
 import { surplusOf } from "./tokens";
@@ -34,7 +36,7 @@ export function work(model: Model, input: WorkInput): WorkAnswer {
   const { leaseMs } = definition.settings;
   const idle = answerIdle(model, execution, input);
   if (idle !== null) return idle;
-  const answer = { ...nothingClaimed, leaseMs, surplus: surplusOf(definition) };
+  const answer = { ...nothingClaimed, leaseMs, surplus: surplusOf(model.state, definition) };
 
   const { lastCall } = execution;
   if (input.callNumber < lastCall.callNumber) {
@@ -47,9 +49,9 @@ export function work(model: Model, input: WorkInput): WorkAnswer {
     return { ...answer, status: "again", claimed, last, refused: lastCall.refused };
   }
 
-  const { refused, woken } = completeDone(model, execution, input.done);
+  const { refused, woken, opening } = completeDone(model, execution, input.done);
   reportStarted(execution, input.started);
-  const { status, claimed, due } = claimWanted(model, execution, input);
+  const { status, claimed, due, retryInMs } = claimWanted(model, execution, input);
   const fence = claimed.at(-1)?.fence ?? null;
   execution.lastCall = { callNumber: input.callNumber, fence, refused };
   execution.leaseUntilMs = model.nowMs + leaseMs;
@@ -60,7 +62,9 @@ export function work(model: Model, input: WorkInput): WorkAnswer {
     last: lastPlace(model, claimed),
     refused,
     nextDueMs: due,
+    retryInMs,
     woken: definitionNames(model.state, woken, definition),
+    opening: [...opening],
   };
 }
 
@@ -71,7 +75,9 @@ const nothingClaimed = {
   leaseMs: null,
   surplus: 0,
   nextDueMs: null,
+  retryInMs: null,
   woken: [],
+  opening: [],
 } satisfies Omit<WorkAnswer, "status">;
 
 /**
@@ -87,7 +93,7 @@ function answerIdle(model: Model, execution: ExecutionRow, input: WorkInput): Wo
   return {
     ...nothingClaimed,
     status: definition.isPaused ? "paused" : "none",
-    surplus: surplusOf(definition),
+    surplus: surplusOf(model.state, definition),
     nextDueMs: nextDueMs(model, definition),
   };
 }
@@ -109,7 +115,7 @@ function completeDone(
   model: Model,
   execution: ExecutionRow,
   done: readonly DoneTask[],
-): { refused: TaskId[]; woken: number[] } {
+): Opened & { refused: TaskId[] } {
   const taskIds = done.map((task) => task.taskId);
   if (new Set(taskIds).size < taskIds.length) {
     const shown = left(taskIds.join(","), 200);
@@ -121,12 +127,12 @@ function completeDone(
     accepted.map((task) => task.taskId),
   );
   const { executionId } = execution;
-  const woken = endTasks(
+  const opened = endTasks(
     model,
     accepted.map((task) => ({ ...task, executionId, outcome: "done" })),
   );
   const refused = done.filter((task) => !accepted.includes(task)).map((task) => task.taskId);
-  return { refused, woken };
+  return { refused, ...opened };
 }
 
 /** Does the execution hold the task under that fence (P2)? */
@@ -148,23 +154,28 @@ function claimWanted(
   model: Model,
   execution: ExecutionRow,
   input: WorkInput,
-): { status: WorkAnswer["status"]; claimed: ClaimedTask[]; due: number | null } {
+): Pick<WorkAnswer, "status" | "claimed" | "retryInMs"> & { due: number | null } {
   const definition = definitionOf(model.state, execution);
   const claimsMax = execution.tokenCount * (1 + definition.settings.spareMax);
   const room = claimsMax - execution.claims.length;
-  const nothing = { claimed: [], due: null };
+  const nothing = { claimed: [], due: null, retryInMs: null };
   if (input.want === 0) return { ...nothing, status: "done" };
   if (definition.isPaused) return { ...nothing, status: "paused" };
   if (room <= 0) return { ...nothing, status: "limited" };
   if (execution.isSolo) return { ...nothing, status: "none" };
 
-  const want = Math.min(input.want, room);
-  promoteDue(model, definition, Math.max(2 * want, 64));
+  const most = Math.min(input.want, room);
+  promoteDue(model, definition, Math.max(2 * most, 64));
+  const permits = permitsOf(model, definition, most);
+  const want = permits?.allowed ?? most;
+  if (want === 0) return { ...nothing, status: "limited", retryInMs: permits?.retryInMs ?? null };
   const tasks = takeReady(model, execution, { want, after: input.after });
   const claimed = addClaims(model, execution, tasks);
+  if (permits !== null) usePermits(definition, permits, claimed.length);
   return {
     status: claimed.length > 0 ? "claimed" : "none",
     claimed,
+    retryInMs: claimed.length === want ? (permits?.retryInMs ?? null) : null,
     due: claimed.length < want ? nextDueMs(model, definition) : null,
   };
 }
@@ -254,12 +265,16 @@ export function completeTask(model: Model, input: CompleteTaskInput): CompleteTa
       ended?.outcome === "done" &&
       ended.fence === input.fence &&
       ended.executionId === input.executionId;
-    return { status: isSame ? "again" : "fenced", woken: [] };
+    return { status: isSame ? "again" : "fenced", woken: [], opening: [] };
   }
   dropClaims(execution, [input.taskId]);
-  const woken = endTasks(model, [{ ...input, outcome: "done" }]);
+  const { woken, opening } = endTasks(model, [{ ...input, outcome: "done" }]);
   const definition = definitionOf(model.state, execution);
-  return { status: "done", woken: definitionNames(model.state, woken, definition) };
+  return {
+    status: "done",
+    woken: definitionNames(model.state, woken, definition),
+    opening: [...opening],
+  };
 }
 
 /** report_progress: how far a running task is; the last report wins. */

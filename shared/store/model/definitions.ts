@@ -11,6 +11,8 @@ import type {
   SetLimitInput,
 } from "../../ports/task-store";
 import { characters, invalidArgument, isWithin, left } from "./arguments";
+import { audit } from "./audit";
+import { changeRate, expectRate, rateText } from "./rates";
 import {
   compareNumbers,
   definitionNamed,
@@ -21,6 +23,7 @@ import {
   usedElsewhere,
 } from "./rows";
 import type { DefinitionRow, ExecutionRow, Model } from "./state";
+import { changeSharedLinks, expectShared } from "./shared-limits";
 import { settleTokens } from "./tokens";
 
 /** register_definition: writes what the code says; an operator's overrides stay. */
@@ -33,6 +36,7 @@ export function registerDefinition(
   if (known === undefined) {
     const definition = createDefinition(model, input);
     applySettings(model, definition, input);
+    changeSharedLinks(model, definition, input);
     audit(model, definition, {
       setting: "limit",
       oldValue: null,
@@ -49,7 +53,10 @@ export function registerDefinition(
   }
   const before = describeSettings(known.settings, known.build);
   applySettings(model, known, input);
+  const { oldNames, newNames } = changeSharedLinks(model, known, input);
   const after = describeSettings(known.settings, known.build);
+  before.set("shared_limits", oldNames);
+  after.set("shared_limits", newNames);
   for (const [setting, newValue] of after) {
     const oldValue = before.get(setting) ?? null;
     if (oldValue === newValue) continue;
@@ -71,8 +78,11 @@ function createDefinition(model: Model, input: RegisterDefinitionInput): Definit
     executionTokens: "",
     tokenFence: 0,
     // Limit 0: nothing is granted before the settings are in force.
-    settings: { ...input.settings, limit: 0 },
+    settings: { ...input.settings, limit: 0, rate: null },
     operatorLimit: "code",
+    operatorRate: "code",
+    sharedLimitIds: [],
+    nextFreeAtUs: null,
     isPaused: false,
     build: 0,
     settingsHash: "",
@@ -87,8 +97,9 @@ function applySettings(
   input: RegisterDefinitionInput,
 ): void {
   const settings = { ...input.settings, limit: withoutCode(input.settings.limit) };
-  const { operatorLimit } = definition;
+  const { operatorLimit, operatorRate } = definition;
   changeLimit(model, definition, { codeLimit: settings.limit, operatorLimit });
+  changeRate(model, definition, { code: settings.rate ?? null, operator: operatorRate });
   definition.settings = settings;
   definition.build = input.build;
   definition.settingsHash = input.settingsHash;
@@ -123,7 +134,11 @@ export function setLimit(model: Model, input: SetLimitInput): SetLimitAnswer {
     changedBy: input.changedBy,
     reason: input.reason ?? null,
   });
-  model.state.operations.set(input.operationId, { name: "set_limit", answer });
+  model.state.operations.set(input.operationId, {
+    name: "set_limit",
+    doneAtMs: model.nowMs,
+    answer,
+  });
   return answer;
 }
 
@@ -200,24 +215,6 @@ function setPaused(model: Model, input: OperatorInput, isPaused: boolean): Pause
   return { status: isPaused ? "paused" : "resumed", ready };
 }
 
-interface Change {
-  setting: string;
-  oldValue: string | null;
-  newValue: string | null;
-  source: "code" | "operator";
-  changedBy: string;
-  reason?: string | null;
-}
-
-function audit(model: Model, definition: DefinitionRow, change: Change): void {
-  model.state.settingAudit.push({
-    reason: null,
-    ...change,
-    definitionId: definition.definitionId,
-    changedAtMs: model.nowMs,
-  });
-}
-
 /** The code's settings as the audit writes them. */
 function describeSettings(settings: DefinitionSettings, build: number): Map<string, string> {
   return new Map([
@@ -232,6 +229,7 @@ function describeSettings(settings: DefinitionSettings, build: number): Map<stri
     ["group_strict", String(settings.groupStrict)],
     ["retain_done_ms", String(settings.retainDoneMs)],
     ["retain_dead_ms", String(settings.retainDeadMs)],
+    ["rate", rateText(settings.rate ?? null)],
     ["build", String(build)],
   ]);
 }
@@ -271,4 +269,6 @@ function expectSettings(input: RegisterDefinitionInput): void {
       field === "retry_cap_ms" ? "retry_base_ms or more" : `${String(least)}..${String(most)}`;
     throw invalidArgument(`${field}: expected ${range} (${String(value)})`);
   }
+  expectRate(settings.rate ?? null);
+  expectShared(settings.sharedLimits ?? []);
 }

@@ -1,4 +1,6 @@
 import type { ExecutionId, Fence, TaskId } from "../../core/ids";
+import { endInWaves } from "./waves";
+import type { Opened } from "./waves";
 import { handOver } from "./groups";
 import { dedupeId, definitionOf, taskOf } from "./rows";
 import type { ArchiveRow, Model, TaskRow } from "./state";
@@ -6,32 +8,42 @@ import type { ArchiveRow, Model, TaskRow } from "./state";
 /** How one task ends. */
 export interface Ending {
   taskId: TaskId;
-  fence: Fence;
-  /** Of the last attempt. */
-  executionId: ExecutionId;
+  /** Of the attempt that ends it; null: none does. */
+  fence: Fence | null;
+  executionId: ExecutionId | null;
   outcome: ArchiveRow["outcome"];
   durationMs: number | null;
   result: string | null;
 }
 
+/** Who else is concerned. */
+interface Others {
+  /** Tasks that don't end but leave their groups: retries that aren't strict. */
+  leaving?: readonly TaskRow[];
+  /** They were never admitted: they hold no slot and are counted in no wave. */
+  areHeld?: boolean;
+}
+
 /**
- * The one way to an end: tasks leave for the archive, their keys are freed, their groups handed
- * over. `leaving`: tasks that don't end but leave their groups: retries that aren't strict. Answers
- * the definitions that got ready tasks by hand-over, each as often as it did.
+ * The one way to an end: tasks leave for the archive, their keys are freed, their groups handed over, their waves counted
+ * down. Answers the definitions that got ready tasks, each as often as it did, and the batches with more to admit.
  */
 export function endTasks(
   model: Model,
   endings: readonly Ending[],
-  leaving: readonly TaskRow[] = [],
-): number[] {
+  { leaving = [], areHeld = false }: Others = {},
+): Opened {
   const ended = endings.map((ending) => {
     const task = taskOf(model.state, ending.taskId);
     archive(model, task, ending);
     freeDedupeKey(model, task);
     model.state.tasks.delete(task.taskId);
-    return task;
+    return { task, outcome: ending.outcome };
   });
-  return handOver(model, [...ended, ...leaving]);
+  if (areHeld) return { woken: [], opening: [] };
+  const handed = handOver(model, [...ended.map(({ task }) => task), ...leaving]);
+  const { woken, opening } = endInWaves(model, ended);
+  return { woken: [...handed, ...woken], opening };
 }
 
 function archive(model: Model, task: TaskRow, ending: Ending): void {

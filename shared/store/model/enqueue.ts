@@ -1,10 +1,13 @@
 import { asTaskId } from "../../core/ids";
 import { limits } from "../../core/limits";
-import type { TaskId } from "../../core/ids";
+import type { TaskId, WaveId } from "../../core/ids";
 import type { EnqueueTasksAnswer, EnqueueTasksInput, NewTask } from "../../ports/task-store";
 import { characters, invalidArgument, isWithin, left, tooLarge } from "./arguments";
+import { takesTasks } from "./batches";
+import { allStandings } from "./places";
 import { admit, groupsOf, joinGroup, makeGroups } from "./groups";
 import {
+  addHeld,
   addReady,
   addScheduled,
   dedupeId,
@@ -29,21 +32,35 @@ export function enqueueTasks(
   const earlier = earlierOperation(model.state, input.operationId);
   if (earlier?.name === "enqueue_tasks") return earlier.answer;
   if (earlier !== undefined) throw usedElsewhere(input.operationId);
-  expectEntries(input.tasks);
+  if (input.waveId !== undefined && !takesTasks(model.state, input.waveId)) {
+    return { status: "late", taskIds: [], outcomes: [], ready: false, nextDueMs: null };
+  }
+  expectEntries(input);
 
   const entries = input.tasks.map((task) => toEntry(model, definition, { task, input }));
   const first = takeDedupeKeys(model, definition, entries);
   const fresh = entries.filter((entry) => !first.has(entry));
-  const opened = place(model, definition, { entries: fresh, joinsTransaction });
+  const opened =
+    input.waveId === undefined
+      ? place(model, definition, { entries: fresh, joinsTransaction })
+      : hold(model, fresh, input.waveId);
+  const replaced = replacePayloads(model, { entries, first, input, joinsTransaction });
+  const outcomeOf = (entry: Entry) =>
+    replaced.has(entry) ? "replaced" : first.has(entry) ? "duplicate" : "enqueued";
   const runAts = fresh.flatMap((entry) => entry.runAtMs ?? []);
   const answer: EnqueueTasksAnswer = {
+    status: "enqueued",
     taskIds: entries.map((entry) => first.get(entry) ?? entry.task.taskId),
-    outcomes: entries.map((entry) => (first.has(entry) ? "duplicate" : "enqueued")),
+    outcomes: entries.map((entry) => outcomeOf(entry)),
     ready: opened > 0,
     nextDueMs: runAts.length === 0 ? null : Math.ceil(earliest(runAts) - model.nowMs),
   };
   if (input.operationId !== null) {
-    model.state.operations.set(input.operationId, { name: "enqueue_tasks", answer });
+    model.state.operations.set(input.operationId, {
+      name: "enqueue_tasks",
+      doneAtMs: model.nowMs,
+      answer,
+    });
   }
   return answer;
 }
@@ -75,6 +92,7 @@ function toEntry(
         task.group === undefined
           ? null
           : { key: task.group, isGlobal: task.groupScope === "global" },
+      waveId: input.waveId ?? null,
       dedupeKey: task.dedupeKey ?? null,
       build: input.build,
       traceParent: task.traceParent ?? null,
@@ -120,6 +138,50 @@ function takeDedupeKeys(
   return duplicates;
 }
 
+/**
+ * Other payloads for first tasks that nobody has begun; answers the entries that did it. Of several entries with one key
+ * the first decides. Inside a user's transaction those that wait for their group or wave are left alone.
+ */
+function replacePayloads(
+  model: Model,
+  call: {
+    entries: readonly Entry[];
+    first: ReadonlyMap<Entry, TaskId>;
+    input: EnqueueTasksInput;
+    joinsTransaction: boolean;
+  },
+): Set<Entry> {
+  const { entries, first, input, joinsTransaction } = call;
+  const places = new Map(allStandings(model.state).map(({ taskId, place }) => [taskId, place]));
+  const seen = new Set<TaskId>(entries.filter((entry) => !first.has(entry)).map(idOf));
+  const replaced = new Set<Entry>();
+  for (const [index, entry] of entries.entries()) {
+    const taskId = first.get(entry);
+    if (taskId === undefined || seen.has(taskId)) continue;
+    seen.add(taskId);
+    const task = model.state.tasks.get(taskId);
+    if (input.tasks[index]?.onDuplicate !== "replace" || task === undefined) continue;
+    const place = places.get(taskId);
+    const isFree = joinsTransaction
+      ? place === "ready" || place === "scheduled"
+      : place !== "claimed";
+    if (!isFree || !isUntouched(task) || task.kind !== entry.task.kind) continue;
+    const { payload, traceParent } = entry.task;
+    model.state.tasks.set(taskId, { ...task, payload, traceParent, build: input.build });
+    replaced.add(entry);
+  }
+  return replaced;
+}
+
+function idOf(entry: Entry): TaskId {
+  return entry.task.taskId;
+}
+
+function isUntouched(task: TaskRow): boolean {
+  const { failedCount, lostCount, continuedCount, isCancelRequested } = task;
+  return failedCount + lostCount + continuedCount === 0 && !isCancelRequested;
+}
+
 /** Each new task into its container; answers how many may be claimed at once. */
 function place(
   model: Model,
@@ -146,6 +208,15 @@ function place(
   return admitted.reduce((sum, count) => sum + count, plain.length);
 }
 
+/** Until their wave opens; then grouped ones pass through the schedule, where their groups are joined. */
+function hold(model: Model, entries: readonly Entry[], waveId: WaveId): number {
+  for (const { task } of entries) {
+    model.state.tasks.set(task.taskId, task);
+    addHeld(model.state, task, waveId);
+  }
+  return 0;
+}
+
 function earliest(instantsMs: readonly number[]): number {
   return instantsMs.reduce((least, instantMs) => Math.min(least, instantMs), Infinity);
 }
@@ -163,21 +234,30 @@ function expectSize(tasks: readonly NewTask[]): void {
 }
 
 /** Throws with the first problem that `checkNewTasks` leaves to the databases. */
-function expectEntries(tasks: readonly NewTask[]): void {
+function expectEntries({ tasks, waveId }: EnqueueTasksInput): void {
   for (const [index, task] of tasks.entries()) {
-    const problem = problemOf(task);
+    const problem = problemOf(task, waveId !== undefined);
     if (problem !== null) throw invalidArgument(`tasks[${String(index)}].${problem}`);
   }
 }
 
 const groupScopes: readonly string[] = ["definition", "global"];
 
-function problemOf({ groupScope, runInMs, runAt, traceParent }: NewTask): string | null {
+function problemOf(
+  { groupScope, runInMs, runAt, traceParent, onDuplicate }: NewTask,
+  isHeld: boolean,
+): string | null {
   if (groupScope !== undefined && !groupScopes.includes(groupScope)) {
     return `groupScope: expected definition or global (${left(groupScope, 220)})`;
   }
   if (runInMs !== undefined && runAt !== undefined) {
     return "runAt: expected either runAt or runInMs, not both";
+  }
+  if (onDuplicate !== undefined && !["keep", "replace"].includes(onDuplicate)) {
+    return `onDuplicate: expected keep or replace (${left(onDuplicate, 220)})`;
+  }
+  if (isHeld && (runInMs !== undefined || runAt !== undefined)) {
+    return "runAt: expected none for a task of a wave";
   }
   if (traceParent !== undefined && characters(traceParent) > 55) {
     return `trace: expected at most 55 characters (${left(traceParent, 100)})`;

@@ -9,6 +9,7 @@ import type {
   StartExecutionInput,
 } from "../../ports/task-store";
 import { characters, expectRange, conflict, invalidArgument, isWithin, left } from "./arguments";
+import type { Opened } from "./waves";
 import { endTasks } from "./endings";
 import {
   addReady,
@@ -20,6 +21,7 @@ import {
   readyOf,
   taskOf,
 } from "./rows";
+import { permitsOf, usePermits } from "./rates";
 import { dueOf, nextDueMs } from "./schedule";
 import type { DefinitionRow, ExecutionRow, Model } from "./state";
 import { denial, settleTokens, surplusOf } from "./tokens";
@@ -49,6 +51,12 @@ export function startExecution(model: Model, input: StartExecutionInput): StartE
   const want = input.needsReady ? Math.min(input.want, ready) : input.want;
   // Nobody comes between the denial and the grant here: who wasn't denied gets at least one token.
   const settled = settleTokens(model, definition, { execution, want });
+  const refused = input.needsReady ? null : startOnRate(model, definition);
+  if (refused !== null) {
+    settleTokens(model, definition, { execution, keep: 0 });
+    model.state.executions.delete(execution.executionId);
+    return { ...answer, ...refused, ready, deadHolders: settled.dead };
+  }
   return {
     ...answer,
     status: "started",
@@ -58,6 +66,18 @@ export function startExecution(model: Model, input: StartExecutionInput): StartE
     ready,
     deadHolders: settled.dead,
   };
+}
+
+/** A grant that is a start itself takes a permit of the rate; null: it got one, or there is no rate. */
+function startOnRate(
+  model: Model,
+  definition: DefinitionRow,
+): { status: "limited"; retryInMs: number | null } | null {
+  const permits = permitsOf(model, definition, 1);
+  if (permits === null) return null;
+  if (permits.allowed === 0) return { status: "limited", retryInMs: permits.retryInMs };
+  usePermits(definition, permits, 1);
+  return null;
 }
 
 const nothingStarted = {
@@ -166,7 +186,7 @@ function answerBeat(model: Model, beat: Beat): HeartbeatAnswer["executions"][num
       .map((claim) => claim.taskId)
       .filter((taskId) => taskOf(model.state, taskId).isCancelRequested)
       .sort(compareNumbers),
-    surplus: surplusOf(definition),
+    surplus: surplusOf(model.state, definition),
     isPaused: definition.isPaused,
   };
 }
@@ -192,6 +212,7 @@ export function finishExecution(
       ready: false,
       nextDueMs: null,
       woken: [],
+      opening: [],
     };
   }
   const definition = definitionOf(model.state, execution);
@@ -201,7 +222,7 @@ export function finishExecution(
   execution.tokenCount = 0;
   execution.isSolo = false;
   const givenBack = execution.claims.length;
-  const woken = giveBack(model, execution);
+  const { woken, opening } = giveBack(model, execution);
   return {
     status: "ended",
     givenBack,
@@ -209,14 +230,14 @@ export function finishExecution(
     ready: hasReady(model.state, definition),
     nextDueMs: nextDueMs(model, definition),
     woken: definitionNames(model.state, woken, definition),
+    opening: [...opening],
   };
 }
 
 /**
- * Claims go back to ready; those with a cancel request end (design 10.17). Answers the definitions
- * with ready tasks by hand-over.
+ * Claims go back to ready; those with a cancel request end (design 10.17).
  */
-function giveBack(model: Model, execution: ExecutionRow): number[] {
+function giveBack(model: Model, execution: ExecutionRow): Opened {
   const claims = execution.claims;
   execution.claims = [];
   const isCancelled = (taskId: TaskId): boolean => taskOf(model.state, taskId).isCancelRequested;

@@ -2,6 +2,8 @@ import type { TaskId } from "../../core/ids";
 import type { ExplainTaskAnswer, TaskAttempt, TaskFacts } from "../../ports/task-store";
 import { isOpen, iso, workerOf } from "./read-models";
 import { compareNumbers, comparePlaces, definitionOf, limitOf, readyOf } from "./rows";
+import { permitInMs, rateOf } from "./rates";
+import { describeShared } from "./shared-tokens";
 import type { ArchiveRow, ClaimRow, DefinitionRow, ExecutionRow, Model, TaskRow } from "./state";
 
 /** Counts of those ahead stop here. */
@@ -12,10 +14,7 @@ export function explainTask(model: Model, input: { taskId: TaskId }): ExplainTas
   const ended = model.state.archive.get(input.taskId);
   if (ended !== undefined) return { status: "found", facts: finishedFacts(model, ended) };
   const task = model.state.tasks.get(input.taskId);
-  if (task === undefined) {
-    const hasAttempts = attemptsOf(model, input.taskId).length > 0;
-    return { status: hasAttempts ? "moving" : "unknown", facts: null };
-  }
+  if (task === undefined) return { status: "unknown", facts: null };
   const standing = standingFacts(model, task);
   if (standing === null) return { status: "moving", facts: null };
   return { status: "found", facts: { ...unfinishedFacts(model, task), ...standing } };
@@ -90,6 +89,9 @@ function unfinishedFacts(model: Model, task: TaskRow) {
         tokens: row.tokenCount,
         leaseLeftMs: leaseLeftMs(model, row),
       })),
+    sharedLimits: describeShared(model.state, definition),
+    rate: rateOf(definition),
+    rateInMs: permitInMs(model, definition),
     ...(group === undefined ? {} : { group }),
   };
 }
@@ -123,6 +125,7 @@ function standingFacts(model: Model, task: TaskRow): StandingFacts | null {
     return { state: "ready", readyAhead };
   }
   if (state.groupWaiting.some(isSame)) return { state: "waiting" };
+  if (state.waveHeld.some(isSame)) return { state: "held" };
   const scheduled = state.scheduled.find(isSame);
   if (scheduled === undefined) return null;
   const dueInMs = Math.ceil(scheduled.runAtMs - model.nowMs);

@@ -24,7 +24,7 @@ export function failTasks(
   }
   const execution = model.state.executions.get(input.executionId);
   if (execution?.state !== "live") {
-    return { status: "fenced", results: [], woken: [], nextDueMs: null };
+    return { status: "fenced", results: [], woken: [], opening: [], nextDueMs: null };
   }
   const byTask = [...input.failures].sort((a, b) => compareNumbers(a.taskId, b.taskId));
   for (const failure of byTask) expectFailure(failure);
@@ -48,12 +48,13 @@ export function failTasks(
     }
     results.push({ taskId: failure.taskId, outcome, retryInMs });
   }
-  const woken = endTasks(model, endings, leaving);
+  const { woken, opening } = endTasks(model, endings, { leaving });
   const retries = results.flatMap((result) => result.retryInMs ?? []);
   return {
     status: "done",
     results,
     woken: definitionNames(model.state, woken, definitionOf(model.state, execution)),
+    opening: [...opening],
     nextDueMs: retries.length === 0 ? null : Math.min(...retries),
   };
 }

@@ -7,7 +7,8 @@ import type { DefinitionRow, GroupName, GroupRow, Model, ModelState, TaskRow } f
  * groups.
  */
 
-function findGroup(
+/** The group of that name, if it was made. */
+export function findGroup(
   state: ModelState,
   definition: DefinitionRow,
   name: GroupName,
@@ -107,7 +108,8 @@ export function handOver(model: Model, leaving: readonly TaskRow[]): number[] {
     });
 }
 
-function fillSlots(state: ModelState, group: GroupRow): number[] {
+/** Hands free slots to those who wait, in order. Answers the definitions that got ready tasks. */
+export function fillSlots(state: ModelState, group: GroupRow): number[] {
   const free = freeSlots(state, group);
   const next = state.groupWaiting
     .filter((row) => row.groupId === group.groupId)

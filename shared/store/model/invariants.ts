@@ -3,9 +3,11 @@ import { parseTokens } from "../../core/token";
 import type { Token } from "../../core/token";
 import type { InvariantFinding } from "../../ports/task-store";
 import { left } from "./arguments";
+import { sharedLimitOf } from "./shared-tokens";
+import { unfinishedIn } from "./waves";
 import { allStandings } from "./places";
 import { comparePlaces, dedupeId, definitionOf, limitOf } from "./rows";
-import type { DefinitionRow, ModelState, TaskRow } from "./state";
+import type { DefinitionRow, GroupRow, ModelState, TaskRow } from "./state";
 
 /** A finding without its rule. */
 type Finding = Omit<InvariantFinding, "rule">;
@@ -68,6 +70,22 @@ const rules: Readonly<Record<string, (state: ModelState) => Finding[]>> = {
       .filter((row) => limitOf(row) === null && row.executionTokens !== "")
       .map((row) => ({ key: row.name, detail: left(row.executionTokens, 100) })),
   "P1 free tokens do not exceed the limit": surplusTokens,
+  "P1 the token string of a shared limit can be read": (state) =>
+    [...state.sharedLimits.values()]
+      .filter((row) => readTokens(row) === null)
+      .map((row) => ({ key: row.name, detail: left(row.executionTokens, 100) })),
+  "P1 a held token of a shared limit has a grantee": (state) =>
+    [...state.sharedLimits.values()].flatMap((row) =>
+      (readTokens(row) ?? [])
+        .filter((token) => token.isHeld && token.grantee === "0")
+        .map(() => ({ key: row.name, detail: "G:0" })),
+    ),
+  "P1 tokens held of a shared limit equal tokens counted": miscountedShared,
+  "P1 without a limit a shared limit has no token string": (state) =>
+    [...state.sharedLimits.values()]
+      .filter((row) => sharedLimitOf(row) === null && row.executionTokens !== "")
+      .map((row) => ({ key: row.name, detail: left(row.executionTokens, 100) })),
+  "P1 free tokens do not exceed a shared limit": surplusShared,
   "P1 a group fills at most its slots": overfullGroups,
   "P1 a grouped task in ready or claimed holds one slot": slotlessTasks,
   "P1 a slot is held by a task of the group that may run": idleSlots,
@@ -76,8 +94,37 @@ const rules: Readonly<Record<string, (state: ModelState) => Finding[]>> = {
     [...state.dedupe.values()]
       .filter((row) => row.expiresAtMs === null && !state.tasks.has(row.taskId))
       .map((row) => ({ key: dedupeId(row.definitionId, row.dedupeKey), detail: row.taskId })),
-  // No operation makes waves yet.
+  "P3 a schedule belongs to a definition": (state) =>
+    [...state.schedules.values()]
+      .filter((row) => !state.definitions.has(row.definitionId))
+      .map((row) => ({ key: String(row.scheduleId), detail: String(row.definitionId) })),
+  // A field of the schedule here.
+  "P1 a group of a schedule has its schedule": () => [],
+  // Counted from the tasks here.
   "S4 a wave counts its unfinished tasks": () => [],
+  "S4 a wave counts its open shards": () => [],
+  "S4 a wave is open while it has unfinished tasks": (state) =>
+    [...state.waves.values()].flatMap((wave) => {
+      const unfinished = unfinishedIn(state, wave);
+      const isWrong =
+        wave.state === "open" ? unfinished === 0 : wave.state !== "opening" && unfinished > 0;
+      return isWrong
+        ? [{ key: wave.waveId, detail: `${wave.state}, ${String(unfinished)} unfinished` }]
+        : [];
+    }),
+  "S4 only waves that are held or being opened hold tasks": (state) =>
+    state.waveHeld.flatMap((row) => {
+      const wave = state.waves.get(row.waveId);
+      const isRight = wave?.state === "held" || wave?.state === "opening";
+      return isRight ? [] : [{ key: row.waveId, detail: `state ${wave?.state ?? "none"}` }];
+    }),
+  "S4 waves open one after the other": (state) =>
+    [...state.batches.keys()].flatMap((batchId) => {
+      const open = [...state.waves.values()].filter(
+        (wave) => wave.batchId === batchId && (wave.state === "opening" || wave.state === "open"),
+      );
+      return open.length > 1 ? [{ key: batchId, detail: `${String(open.length)} open` }] : [];
+    }),
 };
 
 function strayTasks(state: ModelState): Finding[] {
@@ -100,13 +147,43 @@ function misplacedReady(state: ModelState): Finding[] {
 }
 
 /** null: the text is damaged, which is a finding of its own. */
-export function readTokens(definition: DefinitionRow): Token[] | null {
+export function readTokens(row: { executionTokens: string }): Token[] | null {
   try {
-    return parseTokens(definition.executionTokens);
+    return parseTokens(row.executionTokens);
   } catch (error) {
     if (error instanceof StoreContractError) return null;
     throw error;
   }
+}
+
+function miscountedShared(state: ModelState): Finding[] {
+  return [...state.sharedLimits.values()].flatMap((row) => {
+    const tokens = readTokens(row) ?? [];
+    return [...state.executions.values()].flatMap((execution) => {
+      if (sharedLimitOf(row) === null || execution.state !== "live") return [];
+      const isLinked = state.definitions
+        .get(execution.definitionId)
+        ?.sharedLimitIds.includes(row.sharedLimitId);
+      const counted = isLinked === true ? execution.tokenCount : 0;
+      const isOwn = (token: Token): boolean =>
+        token.isHeld && token.grantee === execution.executionId;
+      const held = tokens.filter(isOwn).length;
+      if (held === counted) return [];
+      const detail = `${String(held)} in the string, ${String(counted)} counted`;
+      return [{ key: `${row.name}/${execution.executionId}`, detail }];
+    });
+  });
+}
+
+function surplusShared(state: ModelState): Finding[] {
+  return [...state.sharedLimits.values()].flatMap((row) => {
+    const limit = sharedLimitOf(row);
+    const tokens = readTokens(row) ?? [];
+    const held = tokens.filter((token) => token.isHeld).length;
+    if (limit === null || tokens.length <= Math.max(limit, held)) return [];
+    const detail = `${String(tokens.length)} tokens, limit ${String(limit)}`;
+    return [{ key: row.name, detail }];
+  });
 }
 
 function heldTokens(state: ModelState): { definition: DefinitionRow; grantee: string }[] {
@@ -148,10 +225,20 @@ function slotsOf(state: ModelState, groupId: number): number[] {
 function overfullGroups(state: ModelState): Finding[] {
   return [...state.groups.values()].flatMap((group) => {
     const used = slotsOf(state, group.groupId);
-    if (used.length <= group.slots) return [];
+    if (used.length <= group.slots || isLowered(state, group)) return [];
     const detail = `${String(used.length)} of ${String(group.slots)}`;
     return [{ key: String(group.groupId), detail }];
   });
+}
+
+/** An operator's lowering stops nobody. */
+function isLowered(state: ModelState, { scope, key, slots }: GroupRow): boolean {
+  return state.settingAudit.some(
+    (row) =>
+      row.setting === "group_slots" &&
+      (scope === 0 || row.definitionId === scope) &&
+      row.newValue === `${String(slots)} of ${key}`,
+  );
 }
 
 function slotlessTasks(state: ModelState): Finding[] {

@@ -3,16 +3,38 @@ import { limits } from "../../core/limits";
 import { cleanText } from "../../core/text";
 import type { TaskId } from "../../core/ids";
 import type { Random } from "../../ports/random";
+import type * as batches from "../../ports/batches";
+import type * as schedules from "../../ports/schedules";
+import type * as marks from "../../ports/watermarks";
 import type * as port from "../../ports/task-store";
 import {
+  checkAdvance,
+  checkFire,
+  checkGroup,
+  checkIds,
   checkInt,
   checkJsonContainer,
   checkName,
   checkNewTasks,
+  checkRate,
+  checkRedrive,
   checkRegistration,
+  checkReschedule,
+  checkSchedulePause,
+  checkSchedules,
+  checkSetWatermark,
   cleanFailure,
 } from "../check-input";
 import { unknownArgument } from "./arguments";
+import {
+  cancelBatch,
+  createBatch,
+  listBatches,
+  pumpBatch,
+  resumeBatch,
+  startBatch,
+} from "./batches";
+import { cancelTasks } from "./cancel";
 import { completeTask, reportProgress, work } from "./claims";
 import { pauseDefinition, registerDefinition, resumeDefinition, setLimit } from "./definitions";
 import { enqueueTasks } from "./enqueue";
@@ -21,14 +43,22 @@ import { explainTask } from "./explain";
 import { failTasks } from "./failures";
 import { checkInvariants } from "./invariants";
 import { allStandings } from "./places";
+import { purge } from "./purge";
+import { setRate } from "./rates";
 import { listDefinitions, listExecutions, listTasks, sweep } from "./read-models";
 import { reclaimExpired } from "./reclaim";
+import { rescheduleTasks } from "./reschedule";
+import { redriveTasks } from "./redrive";
+import { listGroups, setGroup } from "./group-settings";
 import { definitionNamed } from "./rows";
 import { promoteScheduled } from "./schedule";
+import { fireSchedule, listSchedules, setSchedulePaused, setSchedules } from "./cron-schedules";
+import { setSharedLimit } from "./shared-limits";
 import { createSequences, emptyState } from "./state";
 import type { Model, ModelState } from "./state";
 import { acquireTokens, releaseSurplus, releaseTokens } from "./tokens";
 import { ModelTransaction } from "./transaction";
+import { advanceWatermark, listWatermarks, setWatermark } from "./watermarks";
 import type { Operation } from "./transaction";
 
 /** What the model depends on: the same clock and chance give the same history. */
@@ -80,6 +110,18 @@ export class ModelTaskStore implements port.TaskStore {
     return this.#run((model) => setLimit(model, clean));
   }
 
+  async setRate(input: port.SetRateInput) {
+    checkRate(input.rate);
+    const clean = cleanOperator(input);
+    return this.#run((model) => setRate(model, clean));
+  }
+
+  async setSharedLimit(input: port.SetSharedLimitInput) {
+    if (typeof input.limit === "number") checkInt("limit", input.limit);
+    const clean = cleanOperator(input);
+    return this.#run((model) => setSharedLimit(model, clean));
+  }
+
   async pauseDefinition(input: port.OperatorInput) {
     const clean = cleanOperator(input);
     return this.#run((model) => pauseDefinition(model, clean));
@@ -95,6 +137,31 @@ export class ModelTaskStore implements port.TaskStore {
     checkInt("want", input.want);
     const worker = cleanText(input.worker, Number.MAX_SAFE_INTEGER);
     return this.#run((model) => startExecution(model, { ...input, worker }));
+  }
+
+  async createBatch(input: batches.CreateBatchInput) {
+    checkName(input.name);
+    return this.#run((model) => createBatch(model, input));
+  }
+
+  async startBatch(input: Parameters<port.TaskStore["startBatch"]>[0]) {
+    return this.#run((model) => startBatch(model, input));
+  }
+
+  async pumpBatch(input: Parameters<port.TaskStore["pumpBatch"]>[0]) {
+    return this.#run((model) => pumpBatch(model, input));
+  }
+
+  async resumeBatch(input: Parameters<port.TaskStore["resumeBatch"]>[0]) {
+    return this.#run((model) => resumeBatch(model, input));
+  }
+
+  async cancelBatch(input: Parameters<port.TaskStore["cancelBatch"]>[0]) {
+    return this.#run((model) => cancelBatch(model, input));
+  }
+
+  async listBatches(input: batches.ListBatchesInput) {
+    return this.#run((model) => listBatches(model, input));
   }
 
   async acquireTokens(input: Parameters<port.TaskStore["acquireTokens"]>[0]) {
@@ -148,12 +215,75 @@ export class ModelTaskStore implements port.TaskStore {
     return this.#run((model) => enqueueTasks(model, input, within !== undefined), within);
   }
 
+  async advanceWatermark(input: marks.AdvanceWatermarkInput, within?: port.StoreTransaction) {
+    checkAdvance(input);
+    return this.#run((model) => advanceWatermark(model, input), within);
+  }
+
+  async setWatermark(input: marks.SetWatermarkInput) {
+    checkSetWatermark(input);
+    const clean = cleanOperator(input);
+    return this.#run((model) => setWatermark(model, clean));
+  }
+
+  async listWatermarks(input: marks.ListWatermarksInput) {
+    return this.#run((model) => listWatermarks(model, input));
+  }
+
   async promoteScheduled(input: { name: string; most: number }) {
     return this.#run((model) => promoteScheduled(model, input));
   }
 
+  async cancelTasks(input: port.CancelTasksInput) {
+    checkIds("task_ids", input.taskIds);
+    const { taskIds } = input;
+    const reason = input.reason === undefined ? null : cleanText(input.reason, 400);
+    return this.#run((model) => cancelTasks(model, { taskIds, reason }));
+  }
+
+  async redriveTasks(input: port.RedriveTasksInput) {
+    checkRedrive(input);
+    return this.#run((model) => redriveTasks(model, input));
+  }
+
+  async rescheduleTasks(input: port.RescheduleTasksInput) {
+    checkReschedule(input);
+    return this.#run((model) => rescheduleTasks(model, input));
+  }
+
+  async setGroup(input: port.SetGroupInput) {
+    checkGroup(input);
+    const clean = cleanOperator(input);
+    return this.#run((model) => setGroup(model, clean));
+  }
+
+  async setSchedules(input: schedules.SetSchedulesInput) {
+    checkSchedules(input);
+    const changedBy = cleanText(input.changedBy, limits.nameLengthMax);
+    return this.#run((model) => setSchedules(model, { ...input, changedBy }));
+  }
+
+  async setSchedulePaused(input: schedules.SetSchedulePausedInput) {
+    checkSchedulePause(input);
+    const clean = cleanOperator(input);
+    return this.#run((model) => setSchedulePaused(model, clean));
+  }
+
+  async fireSchedule(input: schedules.FireScheduleInput) {
+    checkFire(input);
+    return this.#run((model) => fireSchedule(model, input));
+  }
+
+  async listSchedules(input: schedules.ListSchedulesInput) {
+    return this.#run((model) => listSchedules(model, input));
+  }
+
   async sweep(input: { most: number }) {
     return this.#run((model) => sweep(model, input));
+  }
+
+  async purge(input: { most: number }) {
+    return this.#run((model) => purge(model, input));
   }
 
   async listDefinitions(input: { name?: string }) {
@@ -166,6 +296,10 @@ export class ModelTaskStore implements port.TaskStore {
 
   async listTasks(input: Parameters<port.TaskStore["listTasks"]>[0]) {
     return this.#run((model) => listTasks(model, input));
+  }
+
+  async listGroups(input: port.ListGroupsInput) {
+    return this.#run((model) => listGroups(model, input));
   }
 
   async explainTask(input: { taskId: TaskId }) {

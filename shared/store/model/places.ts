@@ -2,7 +2,7 @@ import type { TaskId } from "../../core/ids";
 import type { ModelState } from "./state";
 
 /** Where an unfinished task stands, as check_invariants names it. */
-export type PlaceName = "ready" | "scheduled" | "group_waiting" | "claimed";
+export type PlaceName = "ready" | "scheduled" | "group_waiting" | "wave_held" | "claimed";
 
 /** One task in one place. P3: each unfinished task has exactly one. */
 export interface Standing {
@@ -22,6 +22,7 @@ export function allStandings(state: ModelState): Standing[] {
     ...from("ready", state.ready),
     ...from("scheduled", state.scheduled),
     ...from("group_waiting", state.groupWaiting),
+    ...from("wave_held", state.waveHeld),
     ...from("claimed", claims),
   ];
 }

@@ -8,7 +8,11 @@ import type {
   TaskListEntry,
   TaskStore,
 } from "../../ports/task-store";
+import { batchesToPump } from "./batches";
+import { codeRateOf, rateOf } from "./rates";
 import { expectRange, invalidArgument, left } from "./arguments";
+import { nextInstants } from "./cron-schedules";
+import { isPurgeable } from "./purge";
 import { expiredExecutions } from "./reclaim";
 import {
   compareNumbers,
@@ -22,6 +26,7 @@ import {
 } from "./rows";
 import { dueOf, nextDueMs } from "./schedule";
 import type { ArchiveRow, DefinitionRow, ExecutionRow, Model } from "./state";
+import { describeShared, sharedFree } from "./shared-tokens";
 import { liveTokens } from "./tokens";
 
 /** What `listTasks` is asked. */
@@ -34,7 +39,10 @@ const countMax = 10_000;
 export function sweep(model: Model, input: { most: number }): SweepAnswer {
   expectRange("most", input.most, [1, 1_000]);
   const definitions = byName(model);
-  const dues = definitions.flatMap((definition) => nextDueMs(model, definition) ?? []);
+  const dues = [
+    ...definitions.flatMap((definition) => nextDueMs(model, definition) ?? []),
+    ...nextInstants(model).map((schedule) => Math.max(schedule.inMs, 0)),
+  ];
   return {
     expired: Math.min(expiredExecutions(model).length, 1_000),
     definitions: definitions
@@ -42,6 +50,11 @@ export function sweep(model: Model, input: { most: number }): SweepAnswer {
       .slice(0, input.most)
       .map((row) => sweepDefinition(model, row)),
     nextDueMs: dues.length === 0 ? null : Math.min(...dues),
+    opening: batchesToPump(model.state).slice(0, input.most),
+    isPurgeable: isPurgeable(model),
+    schedules: nextInstants(model)
+      .filter((schedule) => schedule.inMs <= 0)
+      .slice(0, input.most),
   };
 }
 
@@ -52,7 +65,10 @@ function sweepDefinition(model: Model, definition: DefinitionRow): SweptDefiniti
   return {
     name: definition.name,
     ready: Math.min(readyOf(model.state, definition).length, 1_000),
-    free: limit === null ? 1_000 : Math.max(limit - live, 0),
+    free: Math.min(
+      limit === null ? 1_000 : Math.max(limit - live, 0),
+      sharedFree(model, definition),
+    ),
     due: dueOf(model, definition).length > 0,
     paused: definition.isPaused,
   };
@@ -87,6 +103,10 @@ function describeDefinition(model: Model, definition: DefinitionRow): Definition
     limit: limitOf(definition),
     limitSource: definition.operatorLimit === "code" ? "code" : "operator",
     codeLimit: settings.limit,
+    rate: rateOf(definition),
+    rateSource: definition.operatorRate === "code" ? "code" : "operator",
+    codeRate: codeRateOf(definition),
+    sharedLimits: describeShared(state, definition),
     paused: definition.isPaused,
     leaseMs: settings.leaseMs,
     maxAttempts: settings.maxAttempts,
@@ -192,8 +212,9 @@ function listFinished(
     }));
 }
 
-/** Who made an attempt; null: its execution is gone. */
+/** Who made an attempt; null: nobody did, or its execution is gone. */
 export function workerOf(model: Model, row: Pick<ArchiveRow, "executionId">): string | null {
+  if (row.executionId === null) return null;
   return model.state.executions.get(row.executionId)?.worker ?? null;
 }
 

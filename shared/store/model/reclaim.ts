@@ -41,7 +41,8 @@ export function reclaimExpired(model: Model, input: { most: number }): ReclaimEx
     claimed += claims.length;
     lost += started.length;
   }
-  woken.push(...endTasks(model, endings));
+  const { woken: opened, opening } = endTasks(model, endings);
+  woken.push(...opened);
   return {
     status: executions.length > 0 ? "reclaimed" : "none",
     executions: executions.length,
@@ -50,6 +51,7 @@ export function reclaimExpired(model: Model, input: { most: number }): ReclaimEx
     tasksDead: endings.length,
     definitions: definitionNames(model.state, woken),
     more: executions.length === input.most,
+    opening: [...opening],
   };
 }
 

@@ -1,6 +1,6 @@
 import { AssertionError } from "../../core/errors";
 import type { InvalidArgumentError } from "../../core/errors";
-import type { OperationId, TaskId } from "../../core/ids";
+import type { OperationId, TaskId, WaveId } from "../../core/ids";
 import type { Limit } from "../../ports/task-store";
 import { conflict, unknownArgument } from "./arguments";
 import type {
@@ -12,6 +12,7 @@ import type {
   ReadyRow,
   ScheduledRow,
   TaskRow,
+  WaveHeldRow,
 } from "./state";
 
 /**
@@ -46,6 +47,10 @@ function compareWaiting(a: GroupWaitingRow, b: GroupWaitingRow): number {
   return a.groupId - b.groupId || comparePlaces(a, b);
 }
 
+function compareHeld(a: WaveHeldRow, b: WaveHeldRow): number {
+  return compareNumbers(a.waveId, b.waveId) || comparePlaces(a, b);
+}
+
 /** Puts a row where its list's order wants it. */
 function insert<Row>(rows: Row[], row: Row, compare: (a: Row, b: Row) => number): void {
   let low = 0;
@@ -76,6 +81,12 @@ export function addWaiting(state: ModelState, task: TaskRow, groupId: number): v
   const { definitionId, priority, rank, taskId } = task;
   const row = { groupId, definitionId, priority, rank, taskId };
   insert(state.groupWaiting, row, compareWaiting);
+}
+
+/** A task waits for its wave. */
+export function addHeld(state: ModelState, task: TaskRow, waveId: WaveId): void {
+  const { definitionId, priority, rank, taskId } = task;
+  insert(state.waveHeld, { waveId, definitionId, priority, rank, taskId }, compareHeld);
 }
 
 /** The definition of that name. Throws InvalidArgumentError (404). */

@@ -1,10 +1,15 @@
-import type { ExecutionId, Fence, OperationId, TaskId } from "../../core/ids";
+import type { BatchId, ExecutionId, Fence, OperationId, TaskId, WaveId } from "../../core/ids";
+import type { MissedPolicy } from "../../core/cron";
+import type { Rate } from "../../core/rate";
 import type { Random } from "../../ports/random";
+import type { BatchStatus, FailurePolicy, WaveStatus } from "../../ports/batches";
+import type { AdvanceWatermarkAnswer, SetWatermarkAnswer } from "../../ports/watermarks";
 import type {
   DefinitionSettings,
   EnqueueTasksAnswer,
   Limit,
   SetLimitAnswer,
+  SetSharedLimitAnswer,
 } from "../../ports/task-store";
 
 /**
@@ -26,6 +31,7 @@ export interface Model {
 /** Everything the store knows: plain data, so that `structuredClone` copies it. */
 export interface ModelState {
   definitions: Map<number, DefinitionRow>;
+  sharedLimits: Map<number, SharedLimitRow>;
   executions: Map<ExecutionId, ExecutionRow>;
   /** Unfinished tasks. Where one stands is not a field of it but the list that it is in. */
   tasks: Map<TaskId, TaskRow>;
@@ -38,6 +44,11 @@ export interface ModelState {
   groupSlots: GroupSlotRow[];
   /** By group, then by place. */
   groupWaiting: GroupWaitingRow[];
+  batches: Map<BatchId, BatchRow>;
+  /** In the order of creation: by batch, then by ordinal. */
+  waves: Map<WaveId, WaveRow>;
+  /** By wave, then by place. */
+  waveHeld: WaveHeldRow[];
   /** By `dedupeId`. */
   dedupe: Map<string, DedupeRow>;
   /** In the order in which they ended. */
@@ -45,6 +56,9 @@ export interface ModelState {
   /** Finished tasks. */
   archive: Map<TaskId, ArchiveRow>;
   operations: Map<OperationId, OperationRow>;
+  /** By id, in the order of creation. */
+  schedules: Map<number, ScheduleRow>;
+  watermarks: WatermarkRow[];
   settingAudit: SettingAuditRow[];
 }
 
@@ -60,10 +74,26 @@ export interface DefinitionRow {
   settings: DefinitionSettings;
   /** What an operator says; "code": nothing, the code's limit holds. */
   operatorLimit: Limit | "code";
+  /** What an operator says of the rate; null: none; "code": nothing, the code's rate holds. */
+  operatorRate: Rate | null | "code";
+  /** The one instant of the rate, epoch microseconds; null: nothing was said of a rate. */
+  nextFreeAtUs: number | null;
+  /** What it draws from besides, ascending. */
+  sharedLimitIds: number[];
   isPaused: boolean;
   /** Of the code that registered last. */
   build: number;
   settingsHash: string;
+}
+
+/** shared_limit: a limit that several definitions draw from. */
+export interface SharedLimitRow {
+  readonly sharedLimitId: number;
+  readonly name: string;
+  /** As a definition's; holds as many tokens per execution as its definition does. */
+  executionTokens: string;
+  codeLimit: Limit;
+  operatorLimit: Limit | "code";
 }
 
 /**
@@ -114,6 +144,7 @@ export interface TaskRow extends Place {
   groupId: number | null;
   /** Enqueued inside a user's transaction before the group existed: promotion makes it. */
   pendingGroup: GroupName | null;
+  readonly waveId: WaveId | null;
   readonly dedupeKey: string | null;
   /** Of the code that enqueued it. */
   readonly build: number;
@@ -152,10 +183,10 @@ export interface GroupRow {
   /** 0: the group excludes tasks of all definitions. */
   readonly scope: number;
   readonly key: string;
-  readonly slots: number;
-  readonly isPaused: boolean;
+  slots: number;
+  isPaused: boolean;
   /** Its order holds over retries, too. */
-  readonly isStrict: boolean;
+  isStrict: boolean;
 }
 
 /**
@@ -171,6 +202,37 @@ export interface GroupSlotRow {
 /** group_waiting: its group is full. */
 export interface GroupWaitingRow extends Place {
   readonly groupId: number;
+  readonly definitionId: number;
+}
+
+/** batch: ordered waves. */
+export interface BatchRow {
+  readonly batchId: BatchId;
+  readonly operationId: OperationId;
+  readonly name: string;
+  state: BatchStatus["state"];
+  readonly failurePolicy: FailurePolicy;
+  readonly createdAtMs: number;
+  startedAtMs: number | null;
+  finishedAtMs: number | null;
+}
+
+/** wave: a stage of a batch. */
+export interface WaveRow {
+  readonly waveId: WaveId;
+  readonly batchId: BatchId;
+  readonly ordinal: number;
+  state: WaveStatus["state"];
+  isSealed: boolean;
+  admitted: number;
+  dead: number;
+  openedAtMs: number | null;
+  finishedAtMs: number | null;
+}
+
+/** wave_held: its wave isn't open, or hasn't let it in yet. */
+export interface WaveHeldRow extends Place {
+  readonly waveId: WaveId;
   readonly definitionId: number;
 }
 
@@ -201,17 +263,48 @@ export interface ArchiveRow {
   readonly outcome: "done" | "dead" | "cancelled";
   readonly finishedAtMs: number;
   readonly purgeAfterMs: number;
-  /** Of the last attempt. */
-  readonly executionId: ExecutionId;
-  readonly fence: Fence;
+  /** Of the attempt that ended it; null: none did, an operator cancelled it while it waited. */
+  readonly executionId: ExecutionId | null;
+  readonly fence: Fence | null;
   readonly durationMs: number | null;
   readonly result: string | null;
 }
 
 /** operation: the answer of a call, for its repeats (P6). */
-export type OperationRow =
+export type OperationRow = { readonly doneAtMs: number } & (
   | { readonly name: "enqueue_tasks"; readonly answer: EnqueueTasksAnswer }
-  | { readonly name: "set_limit"; readonly answer: SetLimitAnswer };
+  | { readonly name: "advance_watermark"; readonly answer: AdvanceWatermarkAnswer }
+  | { readonly name: "set_watermark"; readonly answer: SetWatermarkAnswer }
+  | { readonly name: "set_limit"; readonly answer: SetLimitAnswer }
+  | { readonly name: "set_shared_limit"; readonly answer: SetSharedLimitAnswer }
+);
+
+/** schedule and schedule_group: tasks at the instants of a cron expression. */
+export interface ScheduleRow {
+  readonly scheduleId: number;
+  readonly definitionId: number;
+  readonly name: string;
+  kind: string;
+  cron: string;
+  timeZone: string;
+  missed: MissedPolicy;
+  payload: string | null;
+  groupKey: string | null;
+  nextRunAtMs: number | null;
+  lastRunAtMs: number | null;
+  isPaused: boolean;
+}
+
+/** block_watermark: how far a definition's blocks have been made. */
+export interface WatermarkRow {
+  readonly definitionId: number;
+  readonly name: string;
+  /** null: an operator took it away; the version goes on. */
+  readonly value: string | null;
+  /** Grows with every change. */
+  readonly version: number;
+  readonly changedAtMs: number;
+}
 
 /** setting_audit: who changed what. */
 export interface SettingAuditRow {
@@ -229,6 +322,7 @@ export interface SettingAuditRow {
 export function emptyState(): ModelState {
   return {
     definitions: new Map(),
+    sharedLimits: new Map(),
     executions: new Map(),
     tasks: new Map(),
     ready: [],
@@ -236,16 +330,30 @@ export function emptyState(): ModelState {
     groups: new Map(),
     groupSlots: [],
     groupWaiting: [],
+    batches: new Map(),
+    waves: new Map(),
+    waveHeld: [],
     dedupe: new Map(),
     attempts: [],
     archive: new Map(),
     operations: new Map(),
+    schedules: new Map(),
+    watermarks: [],
     settingAudit: [],
   };
 }
 
 /** What has numbers of its own. */
-export type SequenceName = "definition" | "execution" | "task" | "group" | "fence";
+export type SequenceName =
+  | "definition"
+  | "shared limit"
+  | "execution"
+  | "task"
+  | "group"
+  | "fence"
+  | "batch"
+  | "wave"
+  | "schedule";
 
 /**
  * Gives numbers that grow: 1, 2, 3, .. per name. They aren't part of the state: what is undone

@@ -1,104 +1,17 @@
-import { StoreContractError } from "../../core/errors";
 import { limits } from "../../core/limits";
-import { formatTokens, parseTokens } from "../../core/token";
 import { asFence } from "../../core/ids";
 import type { ExecutionId } from "../../core/ids";
-import type { Token } from "../../core/token";
-import type { Random } from "../../ports/random";
 import type {
   AcquireTokensAnswer,
   ReleaseSurplusAnswer,
   ReleaseTokensAnswer,
 } from "../../ports/task-store";
 import { expectRange } from "./arguments";
+import { declareDead, isAlive, liveUse } from "./holders";
 import { definitionOf, hasReady, limitOf } from "./rows";
-import type { DefinitionRow, ExecutionRow, Model } from "./state";
-
-/**
- * The tokens of one definition while they change: read from its string, written back with
- * `toString`.
- */
-export class TokenPool {
-  readonly #tokens: Token[];
-  readonly #random: Random;
-
-  constructor(definition: DefinitionRow, random: Random) {
-    this.#tokens = tokensOf(definition);
-    this.#random = random;
-  }
-
-  /** Tokens held by all. */
-  get held(): number {
-    return this.#tokens.filter((token) => token.isHeld).length;
-  }
-
-  /** Tokens held by one. */
-  heldBy(grantee: string): number {
-    return this.#tokens.filter((token) => token.isHeld && token.grantee === grantee).length;
-  }
-
-  /** Who holds tokens, each once. */
-  get holders(): string[] {
-    const grantees = this.#tokens.filter((token) => token.isHeld).map((token) => token.grantee);
-    return [...new Set(grantees)];
-  }
-
-  /**
-   * Frees tokens until the grantee holds at most `keep`, last granted first; their grantee stays
-   * readable (S0.17).
-   */
-  giveBack(grantee: string, keep: number): number {
-    const own = this.#tokens.filter((token) => token.isHeld && token.grantee === grantee);
-    const freed = own.slice(keep);
-    for (const token of freed) token.isHeld = false;
-    return freed.length;
-  }
-
-  /**
-   * Frees the tokens of the dead under new ids: what an old holder says of its token matches
-   * nothing (S0.9).
-   */
-  freeDead(dead: readonly string[]): void {
-    for (const token of this.#tokens) {
-      if (!token.isHeld || !dead.includes(token.grantee)) continue;
-      token.isHeld = false;
-      token.id = this.#random.uuid();
-    }
-  }
-
-  /**
-   * Drops free tokens above the limit, last first, and makes missing ones. Nobody who holds one is
-   * touched (S0.4).
-   */
-  fit(limit: number): void {
-    for (let at = this.#tokens.length - 1; at >= 0; at -= 1) {
-      if (this.#tokens.length > limit && this.#tokens[at]?.isHeld === false) {
-        this.#tokens.splice(at, 1);
-      }
-    }
-    while (this.#tokens.length < limit) {
-      this.#tokens.push({ id: this.#random.uuid(), isHeld: false, grantee: "0" });
-    }
-  }
-
-  /**
-   * Grants free tokens in list order until the grantee holds `want` or all together hold `limit`.
-   */
-  grant(grantee: string, { want, limit }: { want: number; limit: number }): number {
-    const missing = Math.min(want - this.heldBy(grantee), limit - this.held);
-    const granted = this.#tokens.filter((token) => !token.isHeld).slice(0, Math.max(missing, 0));
-    for (const token of granted) {
-      token.isHeld = true;
-      token.grantee = grantee;
-    }
-    return granted.length;
-  }
-
-  /** The string of seed 000. */
-  toString(): string {
-    return formatTokens(this.#tokens);
-  }
-}
+import { settleShared, sharedDenial, sharedLimitsOf, sharedSurplus } from "./shared-tokens";
+import type { DefinitionRow, ExecutionRow, Model, ModelState } from "./state";
+import { countHeld, TokenPool, tokensOf } from "./token-pool";
 
 /** What somebody asks of a definition's tokens. */
 export interface TokenAsk {
@@ -108,8 +21,8 @@ export interface TokenAsk {
   want?: number;
   /** Hold at most this many afterwards. */
   keep?: number;
-  /** Give back at most this many, and only as many as are held above the limit. */
-  surplusMost?: number;
+  /** Give back down to this many, but only as many as are held above the limit. */
+  surplusKeep?: number;
 }
 
 /** What came of it. */
@@ -134,37 +47,65 @@ export function settleTokens(
   ask: TokenAsk,
 ): SettledTokens {
   const limit = limitOf(definition);
+  const rows = ask.execution === null ? [] : sharedLimitsOf(model.state, definition);
+  const shared = settleShared(model, rows, {
+    asker: ask.execution?.executionId ?? "0",
+    need: Math.max((ask.want ?? 0) - (ask.execution?.tokenCount ?? 0), 0),
+  });
+  const allowed = allowShared(ask, shared);
   const settled =
     limit === null
-      ? settleCounter(definition, ask)
-      : settleString(model, definition, { ...ask, limit });
+      ? settleCounter(definition, allowed)
+      : settleString(model, definition, { ...allowed, limit });
+  settled.dead += shared.dead;
   if (settled.granted > 0) definition.tokenFence += 1;
   if (ask.execution !== null && (settled.granted > 0 || settled.freed > 0)) {
     ask.execution.tokenCount = settled.own;
+    const { executionId } = ask.execution;
+    settleShared(model, rows, { asker: executionId, need: 0, own: settled.own });
   }
   return settled;
 }
 
+/** No more than the shared limits have room for; and what is held above one of them goes back, too. */
+function allowShared(
+  ask: TokenAsk,
+  shared: { room: number; surplus: number },
+): TokenAsk & { sharedSurplus: number } {
+  const had = ask.execution?.tokenCount ?? 0;
+  const want =
+    ask.want === undefined ? {} : { want: Math.max(Math.min(ask.want, had + shared.room), 0) };
+  return { ...ask, ...want, sharedSurplus: shared.surplus };
+}
+
 /** Without a limit the execution's counter stands in for the string (design 10.4). */
-function settleCounter(definition: DefinitionRow, ask: TokenAsk): SettledTokens {
+function settleCounter(
+  definition: DefinitionRow,
+  ask: TokenAsk & { sharedSurplus: number },
+): SettledTokens {
   const had = ask.execution?.tokenCount ?? 0;
   const isGranted = ask.want !== undefined && ask.want > had && !definition.isPaused;
-  const own = isGranted ? (ask.want ?? had) : Math.min(ask.keep ?? had, had);
+  const keep =
+    ask.surplusKeep === undefined || ask.sharedSurplus === 0
+      ? (ask.keep ?? had)
+      : Math.max(had - ask.sharedSurplus, ask.surplusKeep);
+  const own = isGranted ? (ask.want ?? had) : Math.min(keep, had);
   return { own, granted: Math.max(own - had, 0), freed: Math.max(had - own, 0), held: 0, dead: 0 };
 }
 
 function settleString(
   model: Model,
   definition: DefinitionRow,
-  ask: TokenAsk & { limit: number },
+  ask: TokenAsk & { limit: number; sharedSurplus: number },
 ): SettledTokens {
   const pool = new TokenPool(definition, model.random);
   const asker = ask.execution?.executionId ?? "0";
 
   // 1. What the asker no longer wants to hold.
   let keep = ask.keep ?? pool.heldBy(asker);
-  if (ask.surplusMost !== undefined) {
-    keep -= Math.max(Math.min(ask.surplusMost, pool.held - ask.limit, keep), 0);
+  const surplus = Math.max(pool.held - ask.limit, ask.sharedSurplus);
+  if (ask.surplusKeep !== undefined && surplus > 0) {
+    keep = Math.max(keep - surplus, ask.surplusKeep);
   }
   const freed = pool.giveBack(asker, keep);
 
@@ -190,62 +131,19 @@ function settleString(
   return { own: pool.heldBy(asker), granted, freed, held: pool.held, dead: dead.length };
 }
 
-/**
- * Does a holder live? At the very instant at which its lease ends it does (S0.7); without a row it
- * doesn't (S0.8).
- */
-function isAlive(model: Model, holder: string): boolean {
-  const execution = model.state.executions.get(holder as ExecutionId);
-  return execution?.state === "live" && execution.leaseUntilMs >= model.nowMs;
-}
-
-function declareDead(model: Model, holder: string): void {
-  const execution = model.state.executions.get(holder as ExecutionId);
-  if (execution?.state !== "live") return;
-  execution.state = "dead";
-  execution.endedAtMs ??= model.nowMs;
-  execution.tokenCount = 0;
-}
-
-/**
- * Tokens held above the limit. Counts in the text: a damaged string must not stop those who only
- * ask.
- */
-export function surplusOf(definition: DefinitionRow): number {
+/** Tokens held above the limit, or above a shared one, whichever is more. */
+export function surplusOf(state: ModelState, definition: DefinitionRow): number {
   const limit = limitOf(definition);
-  if (limit === null) return 0;
-  const held = definition.executionTokens.split("S:0").length - 1;
-  return Math.max(held - limit, 0);
+  const own = limit === null ? 0 : Math.max(countHeld(definition) - limit, 0);
+  return Math.max(own, sharedSurplus(state, definition));
 }
 
-/**
- * Tokens held by live executions, and the time until the first of their leases ends; null: nobody
- * holds one.
- */
+/** Tokens held by live executions, and the time until the first of their leases ends. */
 export function liveTokens(
   model: Model,
   definition: DefinitionRow,
 ): { count: number; retryInMs: number | null } {
-  const leasesLeftMs = tokensOf(definition)
-    .filter((token) => token.isHeld && isAlive(model, token.grantee))
-    .map((token) => {
-      const execution = model.state.executions.get(token.grantee as ExecutionId);
-      return (execution?.leaseUntilMs ?? model.nowMs) - model.nowMs;
-    });
-  return {
-    count: leasesLeftMs.length,
-    retryInMs: leasesLeftMs.length === 0 ? null : Math.round(Math.min(...leasesLeftMs)) + 1,
-  };
-}
-
-/** The definition's tokens. Throws StoreContractError that names it when the string is damaged. */
-function tokensOf(definition: DefinitionRow): Token[] {
-  try {
-    return parseTokens(definition.executionTokens);
-  } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    throw new StoreContractError(`${message} in definition ${definition.name}`);
-  }
+  return liveUse(model, tokensOf(definition));
 }
 
 /** Why somebody who holds no token can't be given one; null: at least one is granted. */
@@ -255,9 +153,16 @@ export function denial(
 ): { status: "paused" | "limited"; retryInMs: number | null } | null {
   if (definition.isPaused) return { status: "paused", retryInMs: null };
   const limit = limitOf(definition);
-  if (limit === null) return null;
   const { count, retryInMs } = liveTokens(model, definition);
-  return count >= limit ? { status: "limited", retryInMs } : null;
+  if (limit !== null && count >= limit) return { status: "limited", retryInMs };
+  const shared = sharedDenial(model, definition);
+  return shared === null ? null : { status: "limited", ...shared };
+}
+
+/** How long to wait at most: as the denial says, which may be over by now. */
+function retryInMs(model: Model, definition: DefinitionRow): number | null {
+  const denied = denial(model, definition);
+  return denied === null ? liveTokens(model, definition).retryInMs : denied.retryInMs;
 }
 
 /** acquire_tokens: makes a live execution hold up to `want` tokens. */
@@ -279,7 +184,7 @@ export function acquireTokens(
     tokens: settled.own,
     granted: settled.granted,
     tokenFence: asFence(String(definition.tokenFence)),
-    retryInMs: isLimited ? liveTokens(model, definition).retryInMs : null,
+    retryInMs: isLimited ? retryInMs(model, definition) : null,
     deadHolders: settled.dead,
   };
 }
@@ -304,13 +209,13 @@ export function releaseTokens(
  */
 export function releaseSurplus(
   model: Model,
-  input: { executionId: ExecutionId; most: number },
+  input: { executionId: ExecutionId; keep: number },
 ): ReleaseSurplusAnswer {
-  expectRange("most", input.most, [1, limits.tokensMax]);
+  expectRange("keep", input.keep, [0, limits.tokensMax]);
   const execution = model.state.executions.get(input.executionId);
   if (execution?.state !== "live") return { status: "fenced", tokens: 0, freed: 0, surplus: 0 };
   const definition = definitionOf(model.state, execution);
-  const settled = settleTokens(model, definition, { execution, surplusMost: input.most });
-  const surplus = Math.max(settled.held - (limitOf(definition) ?? settled.held), 0);
+  const settled = settleTokens(model, definition, { execution, surplusKeep: input.keep });
+  const surplus = surplusOf(model.state, definition);
   return { status: "released", tokens: settled.own, freed: settled.freed, surplus };
 }

@@ -1,6 +1,6 @@
 import type * as Mssql from "mssql";
 import { InvalidArgumentError, StoreContractError, TaskgateError } from "../../core/errors";
-import type { SqlValue, StoreTransaction } from "../../ports/task-store";
+import type { SqlValue, StatementOptions, StoreTransaction } from "../../ports/task-store";
 import { operations, parameterTypes, toCamelCase, toPascalCase } from "../operations";
 import type { AnswerRow, OperationName, ParameterType, ParameterValue } from "../operations";
 import type { ProcedureCaller } from "../procedure-caller";
@@ -60,7 +60,7 @@ export class MssqlCaller implements ProcedureCaller {
         throw new BodyError(error);
       }
       await transaction.end();
-      await lease.run(() => inner.commit());
+      await lease.commit(inner);
       return result;
     });
   }
@@ -125,17 +125,23 @@ class MssqlTransaction implements StoreTransaction {
   }
 
   /** The user's own statement: its errors pass unchanged. */
-  async query(text: string, values: readonly SqlValue[] = []): Promise<Record<string, unknown>[]> {
+  async query(
+    text: string,
+    values: readonly SqlValue[] = [],
+    options: StatementOptions = {},
+  ): Promise<Record<string, unknown>[]> {
+    const { signal, timeoutMs } = this.#lease === null ? {} : options;
     return this.#run(async (driver) => {
-      const request = this.#inner.request();
+      signal?.throwIfAborted();
+      const request = requestOf(driver, this.#inner, timeoutMs);
       for (const [index, value] of values.entries()) {
         const bound = bindValue(driver, value);
         request.input(`p${String(index + 1)}`, bound.type, bound.value);
       }
-      const result = await request.query<Record<string, unknown>>(text);
+      const result = await breakable(request.query<Record<string, unknown>>(text), request, signal);
       const sets: Record<string, unknown>[][] = result.recordsets;
       return sets[0] ?? [];
-    });
+    }, timeoutMs);
   }
 
   /** Waits for the statements under way and takes no more. Throws what ended the transaction before its commit. */
@@ -148,16 +154,22 @@ class MssqlTransaction implements StoreTransaction {
     if (over !== null) throw over;
   }
 
-  async #run<Result>(body: (driver: Driver) => Promise<Result>): Promise<Result> {
+  async #run<Result>(
+    body: (driver: Driver) => Promise<Result>,
+    timeoutMs?: number,
+  ): Promise<Result> {
     const turn = this.#last.then(
-      () => this.#runNow(body),
-      () => this.#runNow(body),
+      () => this.#runNow(body, timeoutMs),
+      () => this.#runNow(body, timeoutMs),
     );
     this.#last = turn;
     return turn;
   }
 
-  async #runNow<Result>(body: (driver: Driver) => Promise<Result>): Promise<Result> {
+  async #runNow<Result>(
+    body: (driver: Driver) => Promise<Result>,
+    timeoutMs: number | undefined,
+  ): Promise<Result> {
     // After a rollback by the server the connection works on, and each statement would commit by itself.
     if (this.#over !== null) throw this.#over;
     const lease = this.#lease;
@@ -166,7 +178,7 @@ class MssqlTransaction implements StoreTransaction {
     try {
       const result = await (lease === null
         ? body(loadDriver())
-        : lease.run(() => body(lease.driver)));
+        : lease.run(() => body(lease.driver), timeoutMs));
       if (lease?.isInTransaction === false) this.#over ??= transactionOver(undefined);
       return result;
     } catch (error) {
@@ -177,6 +189,40 @@ class MssqlTransaction implements StoreTransaction {
       // The driver's own errors pass; ours were written for calls outside a transaction.
       throw error instanceof TaskgateError ? mapped : error;
     }
+  }
+}
+
+/** The driver takes a time-out for one request; its types don't say so. */
+function requestOf(
+  driver: Driver,
+  transaction: Mssql.Transaction,
+  requestTimeout: number | undefined,
+): Mssql.Request {
+  if (requestTimeout === undefined) return transaction.request();
+  const Request = driver.Request as unknown as new (
+    parent: Mssql.Transaction,
+    overrides: { requestTimeout: number },
+  ) => Mssql.Request;
+  return new Request(transaction, { requestTimeout });
+}
+
+/** Tells the server to break the statement off when the signal says so; its answer to that is waited for. */
+async function breakable<Result>(
+  answer: Promise<Result>,
+  request: Mssql.Request,
+  signal: AbortSignal | undefined,
+): Promise<Result> {
+  const cancel = (): void => {
+    request.cancel();
+  };
+  signal?.addEventListener("abort", cancel, { once: true });
+  try {
+    return await answer;
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw error;
+  } finally {
+    signal?.removeEventListener("abort", cancel);
   }
 }
 

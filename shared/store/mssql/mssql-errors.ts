@@ -7,6 +7,7 @@ import {
   StoreUncertainError,
   TaskgateError,
 } from "../../core/errors";
+import { missingRight } from "../missing-right";
 
 /**
  * Had the request been sent when it failed? Only then may it have had an effect.
@@ -56,13 +57,22 @@ const uncertain = new Set([
 /** From here on the server ends the connection itself. */
 const fatalSeverity = 20;
 
-/** Procedures or rights are missing. */
-const schemaMissing = new Set([208, 229, 230, 2812]);
+/** Procedures or tables are missing. */
+const schemaMissing = new Set([208, 2812]);
+/** The user lacks a right: on an object, on a column, to make something, to do this at all. */
+const forbidden = new Set([229, 230, 262, 15247]);
 /** The caller's data: null, out of range, too long, not convertible, not JSON, against a check. */
 const badData = new Set([220, 241, 245, 515, 547, 2628, 8114, 8115, 8152, 13609]);
 /** Say only that a statement or a transaction ended because of an error beside them. */
 const followers = new Set([266, 3621, 3903, 3930, 3998]);
 
+/** The classes of error of the driver. */
+const driverErrors = new Set([
+  "ConnectionError",
+  "PreparedStatementError",
+  "RequestError",
+  "TransactionError",
+]);
 /** Of the driver: a value it refuses before anything is sent. */
 const badValueCodes = new Set(["EPARAM", "EARGS", "EINJECT"]);
 /** Of the driver: nothing was sent, because there was no usable connection. */
@@ -132,6 +142,11 @@ export function transactionOver(reason: unknown): TaskgateError {
   return new StoreContractError(message, { code: "TASKGATE_STORE_CONTEXT", cause: reason });
 }
 
+/** Did the driver throw this? What fails beside the database keeps its own words. */
+export function isOfDriver(error: unknown): boolean {
+  return error instanceof Error && driverErrors.has(error.name);
+}
+
 /** Is this the server's error `number`, last or earlier? */
 export function hasNumber(error: unknown, number: number): boolean {
   return serverErrorsOf(error).some((entry) => entry.number === number);
@@ -164,11 +179,16 @@ function mapState(error: unknown, sent: Sent, errors: readonly ServerError[]): T
 }
 
 function mapStatement(error: unknown, errors: readonly ServerError[]): TaskgateError | null {
+  const refused = errors.find((entry) => forbidden.has(entry.number));
+  if (refused !== undefined) {
+    return missingRight({ dialect: "mssql", said: refused.message, cause: error });
+  }
   const missing = errors.find((entry) => schemaMissing.has(entry.number));
   if (missing !== undefined) {
     return new SchemaError(
       "TASKGATE_SCHEMA_MISSING",
-      `The database lacks Taskgate's procedures or the right to call them (${missing.message}). Run \`npx taskgate migrate\`.`,
+      `The database lacks Taskgate's procedures (${missing.message}). Run \`npx taskgate migrate\`.`,
+      { cause: error },
     );
   }
   const bad = errors.find((entry) => badData.has(entry.number));
@@ -236,12 +256,16 @@ function findOwn(error: unknown): TaskgateError | null {
   return original instanceof TaskgateError ? original : null;
 }
 
-/** The last error of the server first, then the earlier ones, then what it said when it refused a login. */
+/**
+ * The last error of the server first, then the earlier ones, then what it said when it refused a login. The driver's
+ * error of a transaction has no number of its own: the server's is in the original.
+ */
 function serverErrorsOf(error: unknown): ServerError[] {
   if (!(error instanceof Error)) return [];
   const earlier: unknown = "precedingErrors" in error ? error.precedingErrors : undefined;
-  const all = [error, ...(Array.isArray(earlier) ? (earlier as unknown[]) : [])];
   const original = originalOf(error);
+  const last = readServerError(error) === null ? original : error;
+  const all = [last, ...(Array.isArray(earlier) ? (earlier as unknown[]) : [])];
   const login = loginErrors.get(error) ?? (original && loginErrors.get(original)) ?? [];
   return [...all.map(readServerError).filter(isPresent), ...login];
 }

@@ -8,7 +8,7 @@ import {
   StoreUnavailableError,
 } from "../../core/errors";
 import type { MigrationTarget, SchemaVersion, Script } from "../migrator";
-import { hasNumber, mapMssqlError } from "./mssql-errors";
+import { hasNumber, isOfDriver, mapMssqlError } from "./mssql-errors";
 import type { MssqlAddress } from "./mssql-options";
 import { MssqlPool } from "./mssql-pool";
 import type { Lease } from "./mssql-pool";
@@ -85,6 +85,7 @@ export async function withMssqlLease<Result>(
     lease = await pool.lease();
     return await body(lease);
   } catch (error) {
+    if (lease !== undefined && !isOfDriver(error)) throw error;
     throw mapMssqlError(error, lease === undefined ? "not sent" : "undone");
   } finally {
     lease?.discard();
@@ -93,7 +94,7 @@ export async function withMssqlLease<Result>(
   }
 }
 
-/** Reads SchemaVersion; [] when there is none. A worker needs the right to read that table. */
+/** Reads SchemaVersion; [] when there is none. roles.sql lets workers and operators read that table. */
 export async function readMssqlVersions(lease: Lease): Promise<SchemaVersion[]> {
   try {
     const result = await lease.run(() =>
@@ -234,7 +235,7 @@ async function apply(lease: Lease, script: RunnableScript): Promise<void> {
       });
     }
     await record(lease, transaction, script);
-    await lease.run(() => transaction.commit());
+    await lease.commit(transaction);
   } catch (error) {
     // XACT_ABORT has rolled back already, as a rule; closing the connection would lose the lock.
     if (lease.isInTransaction) await lease.run(() => transaction.rollback()).catch(() => undefined);

@@ -186,8 +186,11 @@ export class Lease {
    * Runs one call. The driver's time-out comes first and cancels it on the server; when that gets no answer, either,
    * or an answer stalls half-way, the connection is closed.
    */
-  async run<Result>(call: () => Promise<Result>): Promise<Result> {
-    const waitMs = this.#parts.callTimeoutMs + cancelTimeoutMs + graceMs;
+  async run<Result>(
+    call: () => Promise<Result>,
+    timeoutMs = this.#parts.callTimeoutMs,
+  ): Promise<Result> {
+    const waitMs = timeoutMs + cancelTimeoutMs + graceMs;
     let timer: NodeJS.Timeout | undefined;
     const timeout = new Promise<never>((_, reject) => {
       timer = setTimeout(() => {
@@ -204,6 +207,16 @@ export class Lease {
     } finally {
       clearTimeout(timer);
     }
+  }
+
+  /**
+   * Commits. A server that rolls back instead says so in its answer, and the driver's listener for that takes the
+   * connection away from the transaction before the driver's own commit has used it: it throws in a callback, where
+   * nobody can catch it, and the process ends (mssql 12). The answer's error tells the same, so the listener goes first.
+   */
+  async commit(transaction: Mssql.Transaction): Promise<void> {
+    this.#parts.connection.removeAllListeners("rollbackTransaction");
+    await this.run(() => transaction.commit());
   }
 
   /** Closes the connection: the server rolls back what is open in it, and the pool makes a new one. */

@@ -1,7 +1,7 @@
-import { Pool } from "pg";
+import { Client, Pool } from "pg";
 import type { PoolClient } from "pg";
 import { InvalidArgumentError, StoreContractError, StoreUncertainError } from "../../core/errors";
-import type { SqlValue, StoreTransaction } from "../../ports/task-store";
+import type { SqlValue, StatementOptions, StoreTransaction } from "../../ports/task-store";
 import { operations, parameterTypes, toCamelCase, toSnakeCase } from "../operations";
 import type { AnswerRow, OperationName, ParameterType, ParameterValue } from "../operations";
 import type { ProcedureCaller } from "../procedure-caller";
@@ -47,7 +47,9 @@ export class PostgresCaller implements ProcedureCaller {
       application_name: "taskgate",
       allowExitOnIdle: true,
     });
-    // Without a listener a connection that breaks while idle ends the process.
+    // Without a listener a connection that breaks under a call ends the process; the call hears of it anyway.
+    this.#pool.on("connect", (client) => client.on("error", () => undefined));
+    // Nor may one that breaks while idle.
     this.#pool.on("error", (error) => options.onIdleError?.(error));
   }
 
@@ -78,7 +80,9 @@ export class PostgresCaller implements ProcedureCaller {
       let result: Result;
       try {
         result = await body(
-          new PostgresTransaction((statement) => this.#bounded(client.query(statement))),
+          new PostgresTransaction((statement, options) =>
+            this.#runStatement(client, statement, options),
+          ),
         );
       } catch (error) {
         await this.#bounded(client.query("rollback"));
@@ -142,17 +146,60 @@ export class PostgresCaller implements ProcedureCaller {
     }
   }
 
+  /** A user's statement. One that is broken off is waited for: what runs on the server still runs. */
+  async #runStatement(
+    client: PoolClient,
+    statement: Statement,
+    options: StatementOptions = {},
+  ): Promise<QueryResult> {
+    const { signal, timeoutMs } = options;
+    signal?.throwIfAborted();
+    const answer = this.#bounded(client.query(statement), timeoutMs);
+    if (signal === undefined) return answer;
+    const cancelled = new Promise<void>((resolve) => {
+      signal.addEventListener("abort", () => void this.#cancel(client).finally(resolve), {
+        once: true,
+      });
+    });
+    try {
+      return await answer;
+    } catch (error) {
+      if (signal.aborted) await cancelled;
+      signal.throwIfAborted();
+      throw error;
+    }
+  }
+
+  /** On a connection of its own: the pool's may all be at work. Never rejects: the statement's own bound remains. */
+  async #cancel(client: PoolClient): Promise<void> {
+    const { url, connectTimeoutMs } = this.#options;
+    const caller = new Client({
+      connectionString: url,
+      connectionTimeoutMillis: connectTimeoutMs,
+      application_name: "taskgate",
+    });
+    caller.on("error", () => undefined);
+    try {
+      await caller.connect();
+      const { processID } = client as unknown as { processID: number };
+      await caller.query("select pg_cancel_backend($1)", [processID]);
+    } catch {
+      // The time-out ends it.
+    } finally {
+      await caller.end().catch(() => undefined);
+    }
+  }
+
   /** The driver waits for ever when a network goes silent: bound every call from outside. */
-  async #bounded<Result>(promise: Promise<Result>): Promise<Result> {
+  async #bounded<Result>(
+    promise: Promise<Result>,
+    timeoutMs = this.#options.callTimeoutMs,
+  ): Promise<Result> {
     let timer: NodeJS.Timeout | undefined;
     const timeout = new Promise<never>((_, reject) => {
       timer = setTimeout(() => {
-        reject(
-          new StoreUncertainError(
-            `PostgreSQL gave no answer within ${String(this.#options.callTimeoutMs)} ms`,
-          ),
-        );
-      }, this.#options.callTimeoutMs);
+        reject(new StoreUncertainError(`PostgreSQL gave no answer within ${String(timeoutMs)} ms`));
+      }, timeoutMs);
     });
     promise.catch(() => undefined);
     try {
@@ -172,7 +219,10 @@ export class PostgresCaller implements ProcedureCaller {
       const marks = parameters.map(
         ([, type], index) => `$${String(index + 1)}::${parameterTypes[type].postgres}`,
       );
-      text = `select * from ${this.#options.schema ?? "taskgate"}.${toSnakeCase(operation)}(${marks.join(", ")})`;
+      const { schema = "taskgate" } = this.#options;
+      // Another name may be a word of SQL; the usual one stays as telemetry's readers know it.
+      const place = schema === "taskgate" ? schema : `"${schema}"`;
+      text = `select * from ${place}.${toSnakeCase(operation)}(${marks.join(", ")})`;
       this.#texts.set(operation, text);
     }
     const bound = parameters.map(([name, type]) => bind(type, values[name] ?? null));
@@ -192,11 +242,13 @@ interface QueryResult {
   rows: Record<string, unknown>[];
 }
 
+type RunStatement = (statement: Statement, options?: StatementOptions) => Promise<QueryResult>;
+
 class PostgresTransaction implements StoreTransaction {
   readonly dialect = "postgres";
-  readonly #query: (statement: Statement) => Promise<QueryResult>;
+  readonly #query: RunStatement;
 
-  constructor(query: (statement: Statement) => Promise<QueryResult>) {
+  constructor(query: RunStatement) {
     this.#query = query;
   }
 
@@ -209,8 +261,12 @@ class PostgresTransaction implements StoreTransaction {
   }
 
   /** The user's own statement: its errors pass unchanged. */
-  async query(text: string, values: readonly SqlValue[] = []): Promise<Record<string, unknown>[]> {
-    return (await this.#query({ text, values: [...values] })).rows;
+  async query(
+    text: string,
+    values: readonly SqlValue[] = [],
+    options?: StatementOptions,
+  ): Promise<Record<string, unknown>[]> {
+    return (await this.#query({ text, values: [...values] }, options)).rows;
   }
 }
 

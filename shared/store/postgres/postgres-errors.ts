@@ -7,6 +7,7 @@ import {
   StoreUncertainError,
   TaskgateError,
 } from "../../core/errors";
+import { missingRight } from "../missing-right";
 
 /** Had the request been sent when it failed? Only then may it have had an effect. */
 export type Sent = "sent" | "not sent";
@@ -30,8 +31,10 @@ const conflicts = new Set(["40P01", "40001", "57014"]);
 const unavailable = new Set(["57P03", "53300", "53200", "53400", "25006", "08001", "08004"]);
 /** The backend died under the request: its commit may have won the race. */
 const uncertain = new Set(["57P01", "57P02", "08006", "08003", "08007"]);
-/** Procedures or rights are missing. */
-const schemaMissing = new Set(["42883", "3F000", "42P01", "42501"]);
+/** Functions or tables are missing. */
+const schemaMissing = new Set(["42883", "3F000", "42P01"]);
+/** The login lacks a right. */
+const forbidden = "42501";
 /** The caller's data: too long, not JSON, out of range, a bad instant. */
 const badData = /^22/;
 
@@ -57,10 +60,12 @@ export function mapPostgresError(error: unknown, sent: Sent): TaskgateError {
     return new StoreUnavailableError(`PostgreSQL can't be used now (${code}): ${message}`, {
       cause: error,
     });
+  if (code === forbidden) return missingRight({ dialect: "postgres", said: message, cause: error });
   if (schemaMissing.has(code)) {
     return new SchemaError(
       "TASKGATE_SCHEMA_MISSING",
-      `The database lacks Taskgate's procedures or the right to call them (${message}). Run \`npx taskgate migrate\`.`,
+      `The database lacks Taskgate's functions (${message}). Run \`npx taskgate migrate\`.`,
+      { cause: error },
     );
   }
   if (badData.test(code))

@@ -1,45 +1,69 @@
 import { Client } from "pg";
+import { InvalidArgumentError, TaskgateError } from "../../core/errors";
 import type { MigrationTarget, SchemaVersion, Script } from "../migrator";
 import { mapPostgresError } from "./postgres-errors";
 
 /** Class of the advisory lock that lets one migrator work at a time; other languages may take it, too. */
 const migrationLock = 44;
 
-/** A schema name that needs no quotes. */
-const schemaName = /^[a-z][a-z0-9_]{0,62}$/;
-
 /** Where to migrate. */
 export interface PostgresMigrationOptions {
   url: string;
-  /** Default `taskgate`; lower case letters, digits and underscores. */
+  /** Default `taskgate`; a name that open-store.ts has checked. */
   schema?: string;
 }
 
 /**
  * Runs `body` with the migration lock held on one connection of the owner's. Twenty at once queue up.
- * Functions are dropped and made again in one transaction: callers see the old ones or the new ones.
+ * Functions are dropped and made again in one transaction: callers see the old ones or the new ones. Errors of the
+ * database are the product's; what else `body` throws passes as it is.
  */
 export async function withPostgresMigrations<Result>(
   options: PostgresMigrationOptions,
   body: (target: MigrationTarget) => Promise<Result>,
 ): Promise<Result> {
   const schema = options.schema ?? "taskgate";
-  if (!schemaName.test(schema)) {
-    throw new RangeError(
-      `Expected \`schema\` to be lower case letters, digits and _, got \`${schema}\``,
-    );
-  }
+  return withPostgresConnection(options.url, async (connection) => {
+    await connection.query("select pg_advisory_lock($1, hashtext($2))", [migrationLock, schema]);
+    await refuseForeignSchema(connection, schema);
+    return body({
+      readVersions: () => readPostgresVersions(connection, schema),
+      apply: (script, isLogic) => apply(connection, schema, { ...script, isLogic }),
+    });
+  });
+}
+
+/** One connection whose errors are the product's. */
+export interface PostgresConnection {
+  query<Row extends object>(text: string, values?: readonly unknown[]): Promise<Row[]>;
+}
+
+/** Lends one connection of its own to `body`; it ends, with its locks, when `body` does. */
+export async function withPostgresConnection<Result>(
+  url: string,
+  body: (connection: PostgresConnection) => Promise<Result>,
+  timeouts: { connectionTimeoutMillis?: number; query_timeout?: number } = {},
+): Promise<Result> {
   const client = new Client({
-    connectionString: options.url,
-    application_name: "taskgate-migrate",
+    connectionString: url,
+    application_name: "taskgate-schema",
+    ...timeouts,
   });
   client.on("error", () => undefined);
+  // What is lost with the connection is undone, but for a commit that nobody heard of: to run it all again is harmless.
+  const told = async <Answer>(call: Promise<Answer>): Promise<Answer> => {
+    try {
+      return await call;
+    } catch (error) {
+      throw mapPostgresError(error, "not sent");
+    }
+  };
   try {
-    await client.connect();
-    await client.query("select pg_advisory_lock($1, hashtext($2))", [migrationLock, schema]);
-    return await body(target(client, schema));
-  } catch (error) {
-    throw mapPostgresError(error, "not sent");
+    await told(client.connect());
+    return await body({
+      query: async <Row extends object>(text: string, values: readonly unknown[] = []) =>
+        (await told(client.query<Row>(text, [...values]))).rows,
+    });
   } finally {
     await client.end().catch(() => undefined);
   }
@@ -47,35 +71,33 @@ export async function withPostgresMigrations<Result>(
 
 /** Reads schema_version; [] when there is none. */
 export async function readPostgresVersions(
-  client: Pick<Client, "query">,
+  connection: PostgresConnection,
   schema: string,
 ): Promise<SchemaVersion[]> {
-  const exists = await client.query<{ present: boolean }>(
+  const [exists] = await connection.query<{ present: boolean }>(
     "select to_regclass($1) is not null as present",
-    [`${schema}.schema_version`],
+    [`"${schema}".schema_version`],
   );
-  if (exists.rows[0]?.present !== true) return [];
-  const result = await client.query<{
-    version: number;
-    name: string;
-    checksum: string;
-    client_version_min: string;
-  }>(
-    `select version, name, checksum, client_version_min from ${schema}.schema_version order by version`,
+  if (exists?.present !== true) return [];
+  return connection.query<SchemaVersion>(
+    `select version, name, checksum, client_version_min as "clientVersionMin" from "${schema}".schema_version order by version`,
   );
-  return result.rows.map((row) => ({
-    version: row.version,
-    name: row.name,
-    checksum: row.checksum,
-    clientVersionMin: row.client_version_min,
-  }));
 }
 
-function target(client: Client, schema: string): MigrationTarget {
-  return {
-    readVersions: () => readPostgresVersions(client, schema),
-    apply: (script, isLogic) => apply(client, schema, { ...script, isLogic }),
-  };
+/** A schema with other things in it isn't ours: renewing the logic would drop functions that the scripts don't know. */
+async function refuseForeignSchema(connection: PostgresConnection, schema: string): Promise<void> {
+  const [found] = await connection.query<{ name: string }>(
+    `select o.name from (
+       select p.proname as name, p.pronamespace as namespace from pg_proc p union all
+       select c.relname, c.relnamespace from pg_class c) o
+      where o.namespace = to_regnamespace($1) and to_regclass($2) is null
+      order by o.name limit 1`,
+    [`"${schema}"`, `"${schema}".schema_version`],
+  );
+  if (found === undefined) return;
+  throw new InvalidArgumentError(
+    `Expected \`schema\` to name one that is Taskgate's, or empty, or missing, got \`${schema}\`, which has no schema_version but \`${found.name}\`. Choose another name for it (TASKGATE_SCHEMA)`,
+  );
 }
 
 /** `create or replace` refuses to change the columns of an answer or a view. */
@@ -86,70 +108,91 @@ const cannotReplace = new Set(["42P13", "42P16"]);
  * its columns is all of it dropped and made again; callers may then fail once and repeat.
  */
 async function apply(
-  client: Client,
+  connection: PostgresConnection,
   schema: string,
   script: Script & { isLogic: boolean },
 ): Promise<void> {
   try {
-    await applyOnce(client, { schema, script, dropsFirst: false });
+    await applyOnce(connection, { schema, script, dropsFirst: false });
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? String(error.code) : "";
-    if (!script.isLogic || !cannotReplace.has(code)) throw error;
-    await applyOnce(client, { schema, script, dropsFirst: true });
+    if (!script.isLogic || !cannotReplace.has(sqlStateOf(error))) throw error;
+    await applyOnce(connection, { schema, script, dropsFirst: true });
   }
 }
 
 async function applyOnce(
-  client: Client,
+  connection: PostgresConnection,
   plan: { schema: string; script: Script & { isLogic: boolean }; dropsFirst: boolean },
 ): Promise<void> {
   const { schema, script } = plan;
+  const text = await inSchema(connection, script.text, schema);
   try {
-    await client.query("begin");
+    await connection.query("begin");
     // Bodies may name functions that come later in the script.
-    await client.query("set local check_function_bodies = off");
-    await client.query("set local client_min_messages = warning");
-    if (plan.dropsFirst) await dropLogic(client, schema);
-    await client.query(inSchema(script.text, schema));
-    if (script.isLogic) await dropLeftOver(client, schema, script.text);
-    await client.query(
-      `insert into ${schema}.schema_version (version, name, checksum, client_version_min, applied_at)
+    await connection.query("set local check_function_bodies = off");
+    await connection.query("set local client_min_messages = warning");
+    if (plan.dropsFirst) await dropLogic(connection, schema);
+    await connection.query(text);
+    if (script.isLogic) await dropLeftOver(connection, schema, script.text);
+    await connection.query(
+      `insert into "${schema}".schema_version (version, name, checksum, client_version_min, applied_at)
        values ($1, $2, $3, $4, clock_timestamp())
        on conflict (version) do update set checksum = excluded.checksum, applied_at = excluded.applied_at`,
       [script.version, script.name, script.checksum, script.clientVersionMin],
     );
-    await client.query("commit");
+    await connection.query("commit");
   } catch (error) {
-    await client.query("rollback").catch(() => undefined);
+    await connection.query("rollback").catch(() => undefined);
     throw error;
   }
 }
 
 /** Functions that the script no longer has, and those whose parameters changed: the new one stands beside them. */
-async function dropLeftOver(client: Client, schema: string, text: string): Promise<void> {
+async function dropLeftOver(
+  connection: PostgresConnection,
+  schema: string,
+  text: string,
+): Promise<void> {
   const names = [...text.matchAll(/create or replace function taskgate\.(\w+)/g)].map(
     (match) => match[1],
   );
-  const functions = await client.query<{ signature: string }>(
+  const functions = await connection.query<{ signature: string }>(
     `select p.oid::regprocedure::text as signature from pg_proc p
       where p.pronamespace = $1::regnamespace
         and (p.proname <> all ($2::text[])
              or exists (select 1 from pg_proc n where n.pronamespace = p.pronamespace and n.proname = p.proname and n.oid > p.oid))`,
     [schema, names],
   );
-  for (const row of functions.rows) await client.query(`drop function ${row.signature}`);
+  for (const { signature } of functions) await connection.query(`drop function ${signature}`);
 }
 
-async function dropLogic(client: Client, schema: string): Promise<void> {
-  await client.query(`drop view if exists ${schema}.v_execution_log`);
-  const functions = await client.query<{ signature: string }>(
+async function dropLogic(connection: PostgresConnection, schema: string): Promise<void> {
+  await connection.query(`drop view if exists "${schema}".v_execution_log`);
+  const functions = await connection.query<{ signature: string }>(
     "select oid::regprocedure::text as signature from pg_proc where pronamespace = $1::regnamespace",
     [schema],
   );
-  for (const row of functions.rows) await client.query(`drop function ${row.signature}`);
+  for (const { signature } of functions) await connection.query(`drop function ${signature}`);
 }
 
-/** The files literally say `taskgate`; another schema takes the place of that word, not of roles such as taskgate_worker. */
-function inSchema(text: string, schema: string): string {
-  return schema === "taskgate" ? text : text.replace(/\btaskgate\b/g, schema);
+/**
+ * The files literally say `taskgate`; another schema takes the place of that word, not of roles such as taskgate_worker.
+ * The server knows which names need quotes: words of its SQL.
+ */
+async function inSchema(
+  connection: PostgresConnection,
+  text: string,
+  schema: string,
+): Promise<string> {
+  if (schema === "taskgate") return text;
+  const [row] = await connection.query<{ quoted: string }>("select quote_ident($1) as quoted", [
+    schema,
+  ]);
+  return text.replace(/\btaskgate\b/g, () => row?.quoted ?? `"${schema}"`);
+}
+
+/** The server's code of an error that it was mapped from; empty: none. */
+function sqlStateOf(error: unknown): string {
+  const cause = error instanceof TaskgateError ? error.cause : error;
+  return cause instanceof Error && "code" in cause ? String(cause.code) : "";
 }

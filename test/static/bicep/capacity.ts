@@ -23,7 +23,7 @@ export interface CapacityPlan {
 
 const FLOW = {
   scalingGroups: ["http", "function:run", "function:ingest"],
-  timers: ["function:sweep", "function:maintain"],
+  timers: ["function:sweep"],
   statementsPerTask: 1,
   secondsPerAttempt: 0.01,
   adminWorkers: 5,

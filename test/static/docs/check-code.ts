@@ -15,8 +15,8 @@ export function checkCode(blocks: readonly CodeBlock[]): string[] {
   const files = new Map<string, { text: string; block: CodeBlock | null }>();
   files.set(join(root, "functions/prelude-of-the-docs.d.ts"), { text: prelude, block: null });
   blocks.forEach((block, index) => {
-    const path = join(root, folderOf(block), `block-of-the-docs-${String(index)}.ts`);
-    files.set(path, { text: block.text, block });
+    const path = fileOf(block) ?? join(folderOf(block), `block-of-the-docs-${String(index)}.ts`);
+    files.set(join(root, path), { text: block.text, block });
   });
   const options = readOptions();
   const host = ts.createCompilerHost(options);
@@ -31,6 +31,13 @@ export function checkCode(blocks: readonly CodeBlock[]): string[] {
       .getPreEmitDiagnostics(program, source)
       .map((diagnostic) => describeFault(diagnostic, block));
   });
+}
+
+/** Blocks that import each other say in their first line where they stand: `// functions/tasks/orders.ts`. */
+function fileOf(block: CodeBlock): string | null {
+  return (
+    /^\/\/ ((?:functions|test)\/[\w./-]+\.ts)$/m.exec(block.text.split("\n")[0] ?? "")?.[1] ?? null
+  );
 }
 
 function folderOf(block: CodeBlock): string {

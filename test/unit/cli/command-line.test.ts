@@ -7,6 +7,7 @@ import { renderCommandHelp, renderHelp } from "../../../shared/cli/help";
 import { commands } from "../../../shared/cli/main";
 import { oneLine, renderFacts, renderTable } from "../../../shared/cli/output";
 import { parseCommandLine } from "../../../shared/cli/parse-arguments";
+import { describeWork } from "../../../shared/cli/status";
 import { findTarget } from "../../../shared/cli/target";
 
 function messageOf(words: string[]): string {
@@ -68,7 +69,7 @@ describe("the command line", () => {
     [["status", "--verbose"], "option: got `--verbose`, expected one of --db, --json, --help"],
     [["tasks"], "NAME: got nothing, expected an argument, as in `taskgate tasks NAME`"],
     [["status", "now"], "argument: got `now`, expected no argument"],
-    [["pause", "a", "b"], "argument: got `b`, expected 1 arguments"],
+    [["pause", "a", "b"], "argument: got `b`, expected 1 argument, as in"],
     [["status", "--db"], "--db: got nothing, expected a value: --db URL"],
     [["status", "--db", "--json"], "--db: got nothing, expected a value"],
     [["status", "--json=yes"], "--json: got `yes`, expected no value"],
@@ -87,6 +88,30 @@ describe("the command line", () => {
         expect(renderCommandHelp(command)).toContain(`--${option}`);
     }
     expect(help).toContain("Exit codes: 0 done");
+  });
+});
+
+describe("counts in sentences", () => {
+  const totals = {
+    definitions: 2,
+    paused: 0,
+    executions: 1,
+    held: 1,
+    ready: 3,
+    scheduled: 1,
+    waiting: 0,
+    claimed: 1,
+    dead: 0,
+  };
+
+  test("one is singular, none and several are plural, and counting that stopped says so", () => {
+    expect(describeWork({ totals, nextDueMs: 59_000, expired: 1 })).toBe(
+      "1 execution runs 1 task; 3 ready, 1 scheduled, 0 waiting for a group, 0 dead; next due in 59 s, 1 execution past its lease",
+    );
+    const many = { ...totals, executions: 0, claimed: 10_000 };
+    expect(describeWork({ totals: many, nextDueMs: null, expired: 2 })).toBe(
+      "0 executions run 10000+ tasks; 3 ready, 1 scheduled, 0 waiting for a group, 0 dead; nothing scheduled, 2 executions past their lease",
+    );
   });
 });
 

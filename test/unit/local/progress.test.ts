@@ -22,6 +22,7 @@ function definition(changes: Partial<DefinitionStatus>): DefinitionStatus {
     tokenFence: "1",
   };
   const limit = { limit: 4, limitSource: "code", codeLimit: 4, paused: false } as const;
+  const rate = { rate: null, rateSource: "code" as const, codeRate: null, sharedLimits: [] };
   const counts = {
     held: 0,
     executions: 0,
@@ -36,6 +37,7 @@ function definition(changes: Partial<DefinitionStatus>): DefinitionStatus {
     name: "parse-block",
     ...settings,
     ...limit,
+    ...rate,
     ...counts,
     cancelled: 0,
     nextDueMs: null,

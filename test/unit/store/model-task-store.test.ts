@@ -239,7 +239,11 @@ describe("Transactions", () => {
     const task = await worker.claimOne();
     const input = { ...done(task), executionId: worker.executionId };
     await store.transaction(async (within) => {
-      expect(await store.completeTask(input, within)).toEqual({ status: "done", woken: [] });
+      expect(await store.completeTask(input, within)).toEqual({
+        status: "done",
+        woken: [],
+        opening: [],
+      });
       expect(await worker.claim(1)).toHaveLength(1);
       expect(await stateOf(store, task.taskId)).toBe("claimed");
       nowMs += 5;

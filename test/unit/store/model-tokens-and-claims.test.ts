@@ -125,13 +125,13 @@ describe("Tokens", () => {
     const one = await startWorker(store, name, { want: 2 });
     const two = await startWorker(store, name, { want: 2 });
     await setLimit(store, name, 3);
-    const most = { most: 2 };
-    expect(await store.releaseSurplus({ executionId: one.executionId, ...most })).toMatchObject({
+    const keep = 0;
+    expect(await store.releaseSurplus({ executionId: one.executionId, keep })).toMatchObject({
       tokens: 1,
       freed: 1,
       surplus: 0,
     });
-    expect(await store.releaseSurplus({ executionId: two.executionId, ...most })).toMatchObject({
+    expect(await store.releaseSurplus({ executionId: two.executionId, keep })).toMatchObject({
       tokens: 2,
       freed: 0,
     });
@@ -271,6 +271,7 @@ describe("Work", () => {
       tasksLost: 2,
       tasksDead: 2,
       definitions: [name],
+      opening: [],
       more: true,
     });
     expect(await Promise.all(ids.map((taskId) => stateOf(store, taskId)))).toEqual([

@@ -8,6 +8,7 @@ import {
 import type { ErrorCode } from "../../../shared/core/errors";
 import {
   hasNumber,
+  isOfDriver,
   mapMssqlError,
   rememberLoginErrors,
   transactionOver,
@@ -86,7 +87,8 @@ describe("errors of SQL Server", () => {
     ["anything fatal", fromExecute({ number: 99999, severity: 20 }), "TASKGATE_STORE_UNCERTAIN"],
     ["no procedure", fromExecute({ number: 2812 }), "TASKGATE_SCHEMA_MISSING"],
     ["no table", fromQuery({ number: 208 }), "TASKGATE_SCHEMA_MISSING"],
-    ["no right", fromExecute({ number: 229, severity: 14 }), "TASKGATE_SCHEMA_MISSING"],
+    ["no right", fromExecute({ number: 229, severity: 14 }), "TASKGATE_STORE_FORBIDDEN"],
+    ["no right to make", fromQuery({ number: 262, severity: 14 }), "TASKGATE_STORE_FORBIDDEN"],
     ["null", fromExecute({ number: 515 }), "TASKGATE_ARG_INVALID"],
     ["too long", fromExecute({ number: 2628 }), "TASKGATE_ARG_INVALID"],
     ["no JSON", fromExecute({ number: 13609 }), "TASKGATE_ARG_INVALID"],
@@ -113,6 +115,35 @@ describe("errors of SQL Server", () => {
     ],
   ])("%s, after it was sent", (_, error, code) => {
     expect(mapMssqlError(error, "sent").code).toBe(code);
+  });
+
+  test("a missing right is named, with the role that has it and the command that gives it", () => {
+    const denied = (object: string): string =>
+      mapMssqlError(
+        fromExecute({
+          number: 229,
+          message: `The EXECUTE permission was denied on the object '${object}', database 'd', schema 'Taskgate'.`,
+        }),
+        "sent",
+      ).message;
+    expect(denied("SetLimit")).toBe(
+      "The database refuses this to the login (The EXECUTE permission was denied on the object 'SetLimit', database 'd', schema 'Taskgate'). Only operators may do that: as owner of the schema run `ALTER ROLE TaskgateOperator ADD MEMBER [USER]`.",
+    );
+    expect(denied("Work")).toContain(
+      "As owner of the schema run `ALTER ROLE TaskgateWorker ADD MEMBER [USER]` for an app",
+    );
+    expect(denied("Work")).toContain("`npx taskgate migrate` with the owner's login");
+  });
+
+  test("what the driver throws is told from what fails beside it", () => {
+    expect([fromExecute({ number: 229 }), lost("ETIMEOUT")].map(isOfDriver)).toEqual([true, true]);
+    const missing = Object.assign(new Error("no such file"), { code: "ENOENT" });
+    expect([missing, new TypeError("x"), "text", null].map(isOfDriver)).toEqual([
+      false,
+      false,
+      false,
+      false,
+    ]);
   });
 
   test("the key of an operation id that another call has just taken is a conflict, other keys are not", () => {

@@ -23,7 +23,14 @@ export interface WorkerBench {
   /** One worker's life; by default it may last 10 s. */
   work(
     name: string,
-    options?: { mostMs?: number; marginMs?: number; signal?: AbortSignal; concurrency?: number },
+    options?: {
+      mostMs?: number;
+      marginMs?: number;
+      signal?: AbortSignal;
+      concurrency?: number;
+      idleReads?: number;
+      idlePauseMs?: number;
+    },
   ): Promise<WorkerResult>;
 }
 
@@ -73,8 +80,8 @@ export function openWorkerBench(
           registry,
           heartbeat,
           concurrencyPerWorker: stay.concurrency ?? 8,
-          idleReads: 1,
-          idlePauseMs: 5,
+          idleReads: stay.idleReads ?? 1,
+          idlePauseMs: stay.idlePauseMs ?? 5,
         },
         name,
         {

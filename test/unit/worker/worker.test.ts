@@ -290,6 +290,46 @@ describe("ends", () => {
     expect(bench.hints.at(-1)?.definition).toBe("slow");
   });
 
+  test("S3.4, S4.15: idle: it looks again a few times, leaves, and the next life finds what came too late", async () => {
+    let reads = 0;
+    const quick = defineTask({ name: "quick", run: async () => undefined });
+    const bench = openWorkerBench([quick], {
+      wrap: (store) =>
+        overriding(store, {
+          work: async (input) => {
+            if (input.want > 0) reads += 1;
+            return store.work(input);
+          },
+        }),
+    });
+    const idle = { idleReads: 3, idlePauseMs: 30 };
+    await enqueueOne(bench, quick);
+    expect(await bench.work("quick", idle)).toMatchObject({ end: "idle" });
+    expect(reads).toBeGreaterThanOrEqual(1 + 3);
+    const late = await enqueueOne(bench, quick);
+    expect(bench.hints.at(-1)?.definition).toBe("quick");
+    expect(await bench.work("quick", idle)).toMatchObject({ end: "idle" });
+    expect((await factsOf(bench, late)).state).toBe("done");
+  });
+
+  test("S3.4: a task that arrives while it idles is run in the same life, and the count of looks begins again", async () => {
+    const ran: number[] = [];
+    const quick = defineTask({
+      name: "quick",
+      run: async () => void ran.push(performance.now()),
+    });
+    const bench = openWorkerBench([quick]);
+    await enqueueOne(bench, quick);
+    const life = bench.work("quick", { idleReads: 4, idlePauseMs: 100 });
+    await sleep(250);
+    const second = await enqueueOne(bench, quick);
+    expect(await life).toMatchObject({ end: "idle" });
+    const leftMs = performance.now();
+    expect((await factsOf(bench, second)).state).toBe("done");
+    expect(ran).toHaveLength(2);
+    expect(leftMs - (ran[1] ?? 0)).toBeGreaterThan(300);
+  });
+
   test("S3.4: a process that is told to end gives everything back", async () => {
     const slow = defineTask({
       name: "slow",

@@ -1,8 +1,11 @@
--- Roles: workers and operators execute operations and read the log; nobody but the owner touches a table. Safe to run again.
+-- Roles: workers and operators execute operations and read the log and the schema's version, by which they know whether they
+-- fit; nobody but the owner touches another table. Safe to run again.
 -- Procedures reach the tables because one owner has all of them (ownership chaining). Make your users members of a role:
 -- ALTER ROLE TaskgateWorker ADD MEMBER [name of the managed identity];
 -- Twin: postgres/sql/roles.sql
 GRANT SELECT ON OBJECT::Taskgate.vExecutionLog TO TaskgateWorker, TaskgateOperator;
+GO
+GRANT SELECT ON OBJECT::Taskgate.SchemaVersion TO TaskgateWorker, TaskgateOperator;
 GO
 GRANT EXECUTE ON OBJECT::Taskgate.RegisterDefinition TO TaskgateWorker, TaskgateOperator;
 GO
@@ -34,6 +37,8 @@ GRANT EXECUTE ON OBJECT::Taskgate.PromoteScheduled TO TaskgateWorker, TaskgateOp
 GO
 GRANT EXECUTE ON OBJECT::Taskgate.Sweep TO TaskgateWorker, TaskgateOperator;
 GO
+GRANT EXECUTE ON OBJECT::Taskgate.Purge TO TaskgateWorker, TaskgateOperator;
+GO
 GRANT EXECUTE ON OBJECT::Taskgate.ListDefinitions TO TaskgateWorker, TaskgateOperator;
 GO
 GRANT EXECUTE ON OBJECT::Taskgate.ListExecutions TO TaskgateWorker, TaskgateOperator;
@@ -42,18 +47,62 @@ GRANT EXECUTE ON OBJECT::Taskgate.ListTasks TO TaskgateWorker, TaskgateOperator;
 GO
 GRANT EXECUTE ON OBJECT::Taskgate.ExplainTask TO TaskgateWorker, TaskgateOperator;
 GO
+GRANT EXECUTE ON OBJECT::Taskgate.CreateBatch TO TaskgateWorker, TaskgateOperator;
+GO
+GRANT EXECUTE ON OBJECT::Taskgate.StartBatch TO TaskgateWorker, TaskgateOperator;
+GO
+GRANT EXECUTE ON OBJECT::Taskgate.PumpBatch TO TaskgateWorker, TaskgateOperator;
+GO
+GRANT EXECUTE ON OBJECT::Taskgate.ListBatches TO TaskgateWorker, TaskgateOperator;
+GO
+GRANT EXECUTE ON OBJECT::Taskgate.ListGroups TO TaskgateWorker, TaskgateOperator;
+GO
+GRANT EXECUTE ON OBJECT::Taskgate.SetSchedules TO TaskgateWorker, TaskgateOperator;
+GO
+GRANT EXECUTE ON OBJECT::Taskgate.ListSchedules TO TaskgateWorker, TaskgateOperator;
+GO
+GRANT EXECUTE ON OBJECT::Taskgate.FireSchedule TO TaskgateWorker, TaskgateOperator;
+GO
+GRANT EXECUTE ON OBJECT::Taskgate.AdvanceWatermark TO TaskgateWorker, TaskgateOperator;
+GO
+GRANT EXECUTE ON OBJECT::Taskgate.ListWatermarks TO TaskgateWorker, TaskgateOperator;
+GO
 GRANT EXECUTE ON OBJECT::Taskgate.SetLimit TO TaskgateOperator;
+GO
+GRANT EXECUTE ON OBJECT::Taskgate.SetRate TO TaskgateOperator;
+GO
+GRANT EXECUTE ON OBJECT::Taskgate.SetSharedLimit TO TaskgateOperator;
 GO
 GRANT EXECUTE ON OBJECT::Taskgate.PauseDefinition TO TaskgateOperator;
 GO
 GRANT EXECUTE ON OBJECT::Taskgate.ResumeDefinition TO TaskgateOperator;
 GO
+GRANT EXECUTE ON OBJECT::Taskgate.ResumeBatch TO TaskgateOperator;
+GO
+GRANT EXECUTE ON OBJECT::Taskgate.CancelBatch TO TaskgateOperator;
+GO
 GRANT EXECUTE ON OBJECT::Taskgate.CheckInvariants TO TaskgateOperator;
+GO
+GRANT EXECUTE ON OBJECT::Taskgate.CancelTasks TO TaskgateOperator;
+GO
+GRANT EXECUTE ON OBJECT::Taskgate.RedriveTasks TO TaskgateOperator;
+GO
+GRANT EXECUTE ON OBJECT::Taskgate.SetGroup TO TaskgateOperator;
+GO
+GRANT EXECUTE ON OBJECT::Taskgate.RescheduleTasks TO TaskgateOperator;
+GO
+GRANT EXECUTE ON OBJECT::Taskgate.SetSchedulePaused TO TaskgateOperator;
+GO
+GRANT EXECUTE ON OBJECT::Taskgate.SetWatermark TO TaskgateOperator;
 GO
 -- The procedures declare variables of these types; ownership chaining isn't documented to cover that.
 GRANT EXECUTE ON TYPE::Taskgate.EndedTaskList TO TaskgateWorker, TaskgateOperator;
 GO
 GRANT EXECUTE ON TYPE::Taskgate.GroupedTaskList TO TaskgateWorker, TaskgateOperator;
+GO
+GRANT EXECUTE ON TYPE::Taskgate.WaveTaskList TO TaskgateWorker, TaskgateOperator;
+GO
+GRANT EXECUTE ON TYPE::Taskgate.ReplacementList TO TaskgateWorker, TaskgateOperator;
 GO
 GRANT EXECUTE ON TYPE::Taskgate.TaskIdList TO TaskgateWorker, TaskgateOperator;
 GO

@@ -2,7 +2,7 @@
 -- In:     @TaskDefinitionId int
 -- Out:    bigint
 -- Raises: -
--- Locks:  none
+-- Locks:  none; entries that somebody else is writing are passed over: whoever writes them tells when they are due
 -- Plan:   first entry of PK_Scheduled under the definition
 -- Twin:   postgres/sql/functions/_next_due_ms.sql
 CREATE OR ALTER FUNCTION Taskgate._NextDueMs (@TaskDefinitionId int)
@@ -12,7 +12,7 @@ BEGIN
   RETURN (
     SELECT TOP (1) CASE WHEN s.RunAt > c.NowAt THEN DATEDIFF_BIG(MILLISECOND, c.NowAt, s.RunAt) ELSE 0 END
     FROM (SELECT CONVERT(datetime2(3), SYSUTCDATETIME()) AS NowAt) AS c
-    CROSS JOIN Taskgate.Scheduled AS s WITH (FORCESEEK) -- the first entry, whatever statistics say
+    CROSS JOIN Taskgate.Scheduled AS s WITH (READCOMMITTEDLOCK, READPAST, FORCESEEK) -- one probe; versions or not, no wait
     WHERE s.TaskDefinitionId = @TaskDefinitionId
-    ORDER BY s.RunAt, s.TaskId);
+    ORDER BY s.RunAt);
 END;

@@ -11,11 +11,9 @@ RETURNS TABLE
 AS
 RETURN
   SELECT p.Ord AS Ord,
-         -- Three parts, one of each kind: else the id is null.
-         CASE WHEN COUNT(*) = 3 THEN
-           TRY_CONVERT(uniqueidentifier,
-             MAX(CASE WHEN p.Part LIKE N'I:%' AND DATALENGTH(p.Part) = 76 THEN SUBSTRING(p.Part, 3, 36) END))
-         END AS TokenId,
+         -- Three parts at most: where one is missing or stands twice, another kind is missing.
+         TRY_CONVERT(uniqueidentifier,
+           MAX(CASE WHEN p.Part LIKE N'I:%' AND DATALENGTH(p.Part) = 76 THEN SUBSTRING(p.Part, 3, 36) END)) AS TokenId,
          CONVERT(bit,
            MAX(CASE WHEN DATALENGTH(p.Part) <> 6 THEN NULL WHEN p.Part = N'S:0' THEN 1 WHEN p.Part = N'S:1' THEN 0 END)) AS IsHeld,
          -- 1..18 digits: a 1 in front turns signs and blanks into what can't be converted.

@@ -1,4 +1,5 @@
--- Taskgate._Surplus: tokens of a definition held above its limit, as of the last commit; 0 without a limit.
+-- Taskgate._Surplus: tokens of a definition held above its limit, or above one that it shares, whichever is more, as of
+-- the last commit; 0 without a limit.
 -- In:     @TaskDefinitionId int
 -- Out:    int, 0 or more
 -- Raises: -
@@ -10,10 +11,16 @@ RETURNS int
 AS
 BEGIN
   RETURN (
-    SELECT CASE WHEN x.TaskLimit < 0 OR x.Held <= x.TaskLimit THEN 0 ELSE x.Held - x.TaskLimit END
+    SELECT COALESCE(MAX(CASE WHEN x.TaskLimit < 0 OR x.Held <= x.TaskLimit THEN 0 ELSE x.Held - x.TaskLimit END), 0)
     FROM (
       SELECT COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit) AS TaskLimit,
              CONVERT(int, (DATALENGTH(d.ExecutionTokens) - DATALENGTH(REPLACE(d.ExecutionTokens, N'S:0', N''))) / 6) AS Held
       FROM Taskgate.TaskDefinition AS d
-      WHERE d.TaskDefinitionId = @TaskDefinitionId) AS x);
+      WHERE d.TaskDefinitionId = @TaskDefinitionId
+      UNION ALL
+      SELECT COALESCE(s.ConcurrencyLimitOverride, s.ConcurrencyLimit),
+             CONVERT(int, (DATALENGTH(s.ExecutionTokens) - DATALENGTH(REPLACE(s.ExecutionTokens, N'S:0', N''))) / 6)
+      FROM Taskgate.TaskDefinitionSharedLimit AS l WITH (FORCESEEK) -- the definition's few rows
+      INNER JOIN Taskgate.SharedLimit AS s ON s.SharedLimitId = l.SharedLimitId
+      WHERE l.TaskDefinitionId = @TaskDefinitionId) AS x);
 END;

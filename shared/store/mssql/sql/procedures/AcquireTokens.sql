@@ -4,7 +4,7 @@
 --         TokenFence bigint; RetryInMs: when limited, the longest wait that makes sense without a hint;
 --         DeadHolders: tokens of this many dead executions were freed: call ReclaimExpired
 -- Raises: 50422 @Want out of range; 50490 inside a transaction
--- Locks:  TaskDefinition, TaskExecution
+-- Locks:  SharedLimit, TaskDefinition, TaskExecution
 -- Isolation: of two askers the second waits for the row and decides by what the first one left (S0.11)
 -- Plan:   primary keys only; a denial on a full limit is one read, without lock or write (K11)
 -- Once:   a repeat grants nothing more than @Want
@@ -16,7 +16,7 @@ BEGIN
   SET NOCOUNT, XACT_ABORT ON;
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
-  DECLARE @vMessage nvarchar(2048), @vStatus nvarchar(20), @vDefinition int, @vState tinyint, @vTokenCount int, @vTokens int = 0,
+  DECLARE @vMessage nvarchar(2048), @vStatus nvarchar(20), @vDefinition int, @vShared nvarchar(max), @vState tinyint, @vTokenCount int, @vTokens int = 0,
           @vGranted int = 0, @vTokenFence bigint, @vRetryInMs bigint, @vDead int = 0,
           @vFreed int, @vHeld int, @vLimit int, @vPaused bit, @vIsLive bit, @vIgnored nvarchar(20);
 
@@ -26,7 +26,7 @@ BEGIN
     THROW 50422, @vMessage, 1;
   END;
   BEGIN TRY
-    SELECT @vDefinition = e.TaskDefinitionId, @vState = e.State, @vTokenCount = e.TokenCount
+    SELECT @vDefinition = e.TaskDefinitionId, @vShared = Taskgate._SharedIds(e.TaskDefinitionId), @vState = e.State, @vTokenCount = e.TokenCount
     FROM Taskgate.TaskExecution AS e
     WHERE e.TaskExecutionId = @TaskExecutionId;
     IF @vState IS NULL OR @vState <> 1
@@ -36,8 +36,9 @@ BEGIN
     IF @vStatus IS NULL
     BEGIN
       BEGIN TRANSACTION;
+      IF @vShared <> N'' EXEC Taskgate._LockShared @Shared = @vShared;
       EXEC Taskgate._SettleTokens @TaskDefinitionId = @vDefinition, @TaskExecutionId = @TaskExecutionId, @Want = @Want, @Keep = NULL,
-        @SurplusMost = NULL, @oOwn = @vTokens OUTPUT, @oGranted = @vGranted OUTPUT, @oFreed = @vFreed OUTPUT,
+        @SurplusKeep = NULL, @Shared = @vShared, @oOwn = @vTokens OUTPUT, @oGranted = @vGranted OUTPUT, @oFreed = @vFreed OUTPUT,
         @oHeld = @vHeld OUTPUT, @oLimit = @vLimit OUTPUT, @oTokenFence = @vTokenFence OUTPUT, @oPaused = @vPaused OUTPUT,
         @oDead = @vDead OUTPUT, @oIsLive = @vIsLive OUTPUT;
       COMMIT TRANSACTION;

@@ -12,6 +12,7 @@ AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+  SET DEADLOCK_PRIORITY LOW; -- without row versions a reader of several tables may be in a circle of waiters: workers survive
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
   DECLARE @vFindings nvarchar(max);
   DECLARE @vFinding TABLE (
@@ -23,7 +24,7 @@ BEGIN
     SELECT c.TaskId, c.TaskExecutionId, e.TaskDefinitionId, e.State
     FROM Taskgate.Claim AS c WITH (INDEX (PK_Claim)) -- all
     LEFT JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = c.TaskExecutionId),
-  Places AS (
+  Standings AS (
     SELECT r.TaskId, N'ready' AS Place, r.TaskDefinitionId FROM Taskgate.Ready AS r WITH (INDEX (PK_Ready)) -- all
     UNION ALL
     SELECT s.TaskId, N'scheduled', s.TaskDefinitionId FROM Taskgate.Scheduled AS s WITH (INDEX (PK_Scheduled)) -- all
@@ -39,13 +40,28 @@ BEGIN
     CROSS APPLY Taskgate._ReadTokens(d.ExecutionTokens) AS t
     WHERE NOT EXISTS ( -- of strings that can be read
       SELECT 1 FROM Taskgate._ReadTokens(d.ExecutionTokens) AS x WHERE x.TokenId IS NULL OR x.IsHeld IS NULL OR x.Grantee IS NULL)),
-  Counted AS ( -- tokens by execution: in the strings, and as counted on the live executions of limited definitions
-    SELECT t.Grantee AS TaskExecutionId, 1 AS InString, 0 AS InCount, 0 AS IsCounted FROM Tokens AS t WHERE t.IsHeld = 1
+  SharedTokens AS (
+    SELECT s.SharedLimitId, s.Name, COALESCE(s.ConcurrencyLimitOverride, s.ConcurrencyLimit) AS TaskLimit, t.IsHeld, t.Grantee
+    FROM Taskgate.SharedLimit AS s WITH (INDEX (PK_SharedLimit)) -- all
+    CROSS APPLY Taskgate._ReadTokens(s.ExecutionTokens) AS t
+    WHERE NOT EXISTS ( -- of strings that can be read
+      SELECT 1 FROM Taskgate._ReadTokens(s.ExecutionTokens) AS x WHERE x.TokenId IS NULL OR x.IsHeld IS NULL OR x.Grantee IS NULL)),
+  SharedCounted AS ( -- as Counted, for each shared limit in force
+    SELECT t.SharedLimitId, t.Name, t.Grantee AS TaskExecutionId, 1 AS InString, 0 AS InCount FROM SharedTokens AS t WHERE t.IsHeld = 1
     UNION ALL
-    SELECT e.TaskExecutionId, 0, e.TokenCount, 1
+    SELECT s.SharedLimitId, s.Name, e.TaskExecutionId, 0, e.TokenCount
+    FROM Taskgate.SharedLimit AS s WITH (INDEX (PK_SharedLimit)) -- all
+    INNER JOIN Taskgate.TaskDefinitionSharedLimit AS l WITH (INDEX (IX_TaskDefinitionSharedLimit_SharedLimit)) -- covers this read
+      ON l.SharedLimitId = s.SharedLimitId
+    INNER JOIN Taskgate.TaskExecution AS e WITH (INDEX (PK_TaskExecution)) ON e.TaskDefinitionId = l.TaskDefinitionId -- all
+    WHERE COALESCE(s.ConcurrencyLimitOverride, s.ConcurrencyLimit) <> -1),
+  Counted AS ( -- tokens by execution: in the strings, and as counted on the executions of limited definitions
+    SELECT t.Grantee AS TaskExecutionId, 1 AS InString, 0 AS InCount FROM Tokens AS t WHERE t.IsHeld = 1
+    UNION ALL
+    SELECT e.TaskExecutionId, 0, e.TokenCount
     FROM Taskgate.TaskExecution AS e WITH (INDEX (PK_TaskExecution)) -- all
     INNER JOIN Taskgate.TaskDefinition AS d ON d.TaskDefinitionId = e.TaskDefinitionId
-    WHERE e.State = 1 AND e.TokenCount > 0 AND COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit) <> -1),
+    WHERE COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit) <> -1),
   Slots AS (
     SELECT s.GroupId, COUNT(*) AS Used
     FROM Taskgate.GroupSlot AS s WITH (INDEX (PK_GroupSlot)) -- all
@@ -57,18 +73,18 @@ BEGIN
     FROM (SELECT TOP (100) CONVERT(nvarchar(20), t.TaskId) AS Item,
                  COALESCE(STRING_AGG(CONVERT(nvarchar(max), p.Place), N' and ') WITHIN GROUP (ORDER BY p.Place), N'nowhere') AS Detail
           FROM Taskgate.Task AS t WITH (INDEX (PK_Task)) -- all
-          LEFT JOIN Places AS p ON p.TaskId = t.TaskId
+          LEFT JOIN Standings AS p ON p.TaskId = t.TaskId
           GROUP BY t.TaskId
           HAVING COUNT(p.Place) <> 1) AS x
     UNION ALL
     SELECT N'P3 a place holds only tasks that exist', x.Item, x.Detail
     FROM (SELECT TOP (100) CONVERT(nvarchar(20), p.TaskId) AS Item, p.Place AS Detail
-          FROM Places AS p
+          FROM Standings AS p
           WHERE NOT EXISTS (SELECT 1 FROM Taskgate.Task AS t WHERE t.TaskId = p.TaskId)) AS x
     UNION ALL
     SELECT N'P3 a task stands under its own definition', x.Item, x.Detail
     FROM (SELECT TOP (100) CONVERT(nvarchar(20), p.TaskId) AS Item, p.Place AS Detail
-          FROM Places AS p
+          FROM Standings AS p
           INNER JOIN Taskgate.Task AS t ON t.TaskId = p.TaskId
           WHERE t.TaskDefinitionId <> p.TaskDefinitionId) AS x
     UNION ALL
@@ -104,11 +120,11 @@ BEGIN
     SELECT N'P1 tokens held equal tokens counted', x.Item, x.Detail
     FROM (SELECT TOP (100) CONVERT(nvarchar(20), y.TaskExecutionId) AS Item,
                  CONVERT(nvarchar(20), y.InString) + N' in the string, ' + CONVERT(nvarchar(20), y.InCount) + N' counted' AS Detail
-          FROM (SELECT c.TaskExecutionId, SUM(c.InString) AS InString, SUM(c.InCount) AS InCount, MAX(c.IsCounted) AS IsCounted
+          FROM (SELECT c.TaskExecutionId, SUM(c.InString) AS InString, SUM(c.InCount) AS InCount
                 FROM Counted AS c
                 GROUP BY c.TaskExecutionId) AS y
-          LEFT JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = y.TaskExecutionId
-          WHERE y.InString <> y.InCount AND (y.IsCounted = 1 OR e.State = 1)) AS x
+          INNER JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = y.TaskExecutionId
+          WHERE y.InString <> y.InCount AND e.State = 1) AS x -- what the dead held stays until the next asker comes
     UNION ALL
     SELECT N'P1 without a limit there is no token string', x.Item, x.Detail
     FROM (SELECT TOP (100) d.Name AS Item, LEFT(d.ExecutionTokens, 100) AS Detail
@@ -123,17 +139,52 @@ BEGIN
                 GROUP BY t.TaskDefinitionId, t.Name, t.TaskLimit) AS y
           WHERE y.Tokens > y.TaskLimit AND y.Tokens > y.Held) AS x
     UNION ALL
+    SELECT N'P1 the token string of a shared limit can be read', x.Item, x.Detail
+    FROM (SELECT TOP (100) s.Name AS Item, LEFT(s.ExecutionTokens, 100) AS Detail
+          FROM Taskgate.SharedLimit AS s WITH (INDEX (PK_SharedLimit)) -- all
+          WHERE EXISTS (
+            SELECT 1 FROM Taskgate._ReadTokens(s.ExecutionTokens) AS t
+            WHERE t.TokenId IS NULL OR t.IsHeld IS NULL OR t.Grantee IS NULL)) AS x
+    UNION ALL
+    SELECT N'P1 a held token of a shared limit has a grantee', x.Item, N'G:0'
+    FROM (SELECT TOP (100) t.Name AS Item FROM SharedTokens AS t WHERE t.IsHeld = 1 AND t.Grantee = 0) AS x
+    UNION ALL
+    SELECT N'P1 tokens held of a shared limit equal tokens counted', x.Item, x.Detail
+    FROM (SELECT TOP (100) y.Name + N'/' + CONVERT(nvarchar(20), y.TaskExecutionId) AS Item,
+                 CONVERT(nvarchar(20), y.InString) + N' in the string, ' + CONVERT(nvarchar(20), y.InCount) + N' counted' AS Detail
+          FROM (SELECT c.SharedLimitId, c.Name, c.TaskExecutionId, SUM(c.InString) AS InString, SUM(c.InCount) AS InCount
+                FROM SharedCounted AS c
+                GROUP BY c.SharedLimitId, c.Name, c.TaskExecutionId) AS y
+          INNER JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = y.TaskExecutionId
+          WHERE y.InString <> y.InCount AND e.State = 1) AS x -- what the dead held stays until the next asker comes
+    UNION ALL
+    SELECT N'P1 without a limit a shared limit has no token string', x.Item, x.Detail
+    FROM (SELECT TOP (100) s.Name AS Item, LEFT(s.ExecutionTokens, 100) AS Detail
+          FROM Taskgate.SharedLimit AS s WITH (INDEX (PK_SharedLimit)) -- all
+          WHERE COALESCE(s.ConcurrencyLimitOverride, s.ConcurrencyLimit) = -1 AND DATALENGTH(s.ExecutionTokens) > 0) AS x
+    UNION ALL
+    SELECT N'P1 free tokens do not exceed a shared limit', x.Item, x.Detail
+    FROM (SELECT TOP (100) y.Name AS Item,
+                 CONVERT(nvarchar(20), y.Tokens) + N' tokens, limit ' + CONVERT(nvarchar(20), y.TaskLimit) AS Detail
+          FROM (SELECT t.SharedLimitId, t.Name, t.TaskLimit, COUNT(*) AS Tokens, SUM(CASE t.IsHeld WHEN 1 THEN 1 ELSE 0 END) AS Held
+                FROM SharedTokens AS t
+                GROUP BY t.SharedLimitId, t.Name, t.TaskLimit) AS y
+          WHERE y.Tokens > y.TaskLimit AND y.Tokens > y.Held) AS x
+    UNION ALL
     SELECT N'P1 a group fills at most its slots', x.Item, x.Detail
     FROM (SELECT TOP (100) CONVERT(nvarchar(20), g.GroupId) AS Item,
                  CONVERT(nvarchar(20), s.Used) + N' of ' + CONVERT(nvarchar(20), g.Slots) AS Detail
           FROM Slots AS s
           INNER JOIN Taskgate.TaskGroup AS g ON g.GroupId = s.GroupId
-          WHERE s.Used > g.Slots) AS x
+          WHERE s.Used > g.Slots AND NOT EXISTS ( -- an operator's lowering stops nobody
+            SELECT 1 FROM Taskgate.SettingAudit AS l WITH (INDEX (PK_SettingAudit)) -- all, for such a group only
+            WHERE l.Setting = N'group_slots' AND (g.TaskDefinitionId = 0 OR l.TaskDefinitionId = g.TaskDefinitionId)
+              AND l.NewValue COLLATE Latin1_General_100_BIN2 = CONVERT(nvarchar(20), g.Slots) + N' of ' + g.GroupKey)) AS x
     UNION ALL
     SELECT N'P1 a grouped task in ready or claimed holds one slot', x.Item, x.Detail
     FROM (SELECT TOP (100) CONVERT(nvarchar(20), t.TaskId) AS Item,
                  p.Place + N', ' + CONVERT(nvarchar(20), n.Slots) + N' slots' AS Detail
-          FROM Places AS p
+          FROM Standings AS p
           INNER JOIN Taskgate.Task AS t ON t.TaskId = p.TaskId
           CROSS APPLY (
             SELECT COUNT(*) AS Slots
@@ -148,7 +199,7 @@ BEGIN
           WHERE NOT EXISTS (
             SELECT 1
             FROM Taskgate.Task AS t
-            INNER JOIN Places AS p ON p.TaskId = t.TaskId
+            INNER JOIN Standings AS p ON p.TaskId = t.TaskId
             WHERE t.TaskId = s.TaskId AND t.GroupId = s.GroupId AND p.Place IN (N'ready', N'claimed', N'scheduled'))) AS x
     UNION ALL
     SELECT N'P3 a group with a free slot lets nobody wait', x.Item, x.Detail
@@ -166,16 +217,59 @@ BEGIN
           FROM Taskgate.Dedupe AS k WITH (INDEX (PK_Dedupe)) -- all
           WHERE k.ExpiresAt IS NULL AND NOT EXISTS (SELECT 1 FROM Taskgate.Task AS t WHERE t.TaskId = k.TaskId)) AS x
     UNION ALL
+    SELECT N'P3 a schedule belongs to a definition', x.Item, x.Detail
+    FROM (SELECT TOP (100) CONVERT(nvarchar(20), s.ScheduleId) AS Item, CONVERT(nvarchar(20), s.TaskDefinitionId) AS Detail
+          FROM Taskgate.Schedule AS s WITH (INDEX (PK_Schedule)) -- all
+          WHERE NOT EXISTS (SELECT 1 FROM Taskgate.TaskDefinition AS d WHERE d.TaskDefinitionId = s.TaskDefinitionId)) AS x
+    UNION ALL
+    SELECT N'P1 a group of a schedule has its schedule', x.Item, x.Detail
+    FROM (SELECT TOP (100) CONVERT(nvarchar(20), g.ScheduleId) AS Item, g.GroupKey AS Detail
+          FROM Taskgate.ScheduleGroup AS g WITH (INDEX (PK_ScheduleGroup)) -- all
+          WHERE NOT EXISTS (SELECT 1 FROM Taskgate.Schedule AS s WHERE s.ScheduleId = g.ScheduleId)) AS x
+    UNION ALL
     SELECT N'S4 a wave counts its unfinished tasks', x.Item, x.Detail
-    FROM (SELECT TOP (100) CONVERT(nvarchar(20), s.WaveId) + N'/' + CONVERT(nvarchar(20), s.Shard) AS Item,
-                 CONVERT(nvarchar(20), s.Remaining) + N' counted, ' + CONVERT(nvarchar(20), COALESCE(n.Tasks, 0)) + N' there' AS Detail
-          FROM Taskgate.WaveShard AS s WITH (INDEX (PK_WaveShard)) -- all
+    FROM (SELECT TOP (100) CONVERT(nvarchar(20), w.WaveId) + N'/' + CONVERT(nvarchar(20), k.N - 1) AS Item,
+                 CONVERT(nvarchar(20), COALESCE(s.Remaining, 0)) + N' counted, ' + CONVERT(nvarchar(20), COALESCE(n.Tasks, 0))
+                   + N' there' AS Detail
+          FROM Taskgate.Wave AS w WITH (INDEX (PK_Wave)) -- all
+          INNER JOIN Taskgate.Number AS k WITH (FORCESEEK) ON k.N <= 16 -- the shards
+          LEFT JOIN Taskgate.WaveShard AS s ON s.WaveId = w.WaveId AND s.Shard = CONVERT(smallint, k.N - 1)
           LEFT JOIN (
             SELECT t.WaveId, (t.TaskId / 512) % 16 AS Shard, COUNT(*) AS Tasks
             FROM Taskgate.Task AS t WITH (INDEX (PK_Task)) -- all
-            WHERE t.WaveId IS NOT NULL
-            GROUP BY t.WaveId, (t.TaskId / 512) % 16) AS n ON n.WaveId = s.WaveId AND n.Shard = s.Shard
-          WHERE s.Remaining <> COALESCE(n.Tasks, 0)) AS x) AS f;
+            WHERE NOT EXISTS (SELECT 1 FROM Standings AS p WHERE p.TaskId = t.TaskId AND p.Place = N'wave_held')
+            GROUP BY t.WaveId, (t.TaskId / 512) % 16) AS n ON n.WaveId = w.WaveId AND n.Shard = k.N - 1
+          WHERE COALESCE(s.Remaining, 0) <> COALESCE(n.Tasks, 0)) AS x
+    UNION ALL
+    SELECT N'S4 a wave counts its open shards', x.Item, x.Detail
+    FROM (SELECT TOP (100) CONVERT(nvarchar(20), w.WaveId) AS Item,
+                 CONVERT(nvarchar(20), w.OpenShards) + N' counted, ' + CONVERT(nvarchar(20), c.Shards) + N' there' AS Detail
+          FROM Taskgate.Wave AS w WITH (INDEX (PK_Wave)) -- all
+          CROSS APPLY (
+            SELECT COUNT(*) + CASE w.State WHEN 1 THEN 1 ELSE 0 END AS Shards
+            FROM Taskgate.WaveShard AS s WITH (FORCESEEK) -- the wave's few rows
+            WHERE s.WaveId = w.WaveId AND s.Shard < 16 AND s.Remaining > 0) AS c
+          WHERE w.OpenShards <> c.Shards) AS x
+    UNION ALL
+    SELECT N'S4 a wave is open while it has unfinished tasks', x.Item, x.Detail
+    FROM (SELECT TOP (100) CONVERT(nvarchar(20), w.WaveId) AS Item,
+                 N'state ' + CONVERT(nvarchar(20), w.State) + N', ' + CONVERT(nvarchar(20), w.OpenShards) + N' open shards' AS Detail
+          FROM Taskgate.Wave AS w WITH (INDEX (PK_Wave)) -- all
+          WHERE (w.State IN (0, 3) AND w.OpenShards > 0) OR (w.State = 2 AND w.OpenShards = 0)) AS x
+    UNION ALL
+    SELECT N'S4 only waves that are held or being opened hold tasks', x.Item, x.Detail
+    FROM (SELECT TOP (100) CONVERT(nvarchar(20), h.WaveId) AS Item,
+                 N'state ' + COALESCE(CONVERT(nvarchar(20), w.State), N'none') AS Detail
+          FROM (SELECT DISTINCT y.WaveId FROM Taskgate.WaveHeld AS y WITH (INDEX (PK_WaveHeld))) AS h -- all
+          LEFT JOIN Taskgate.Wave AS w ON w.WaveId = h.WaveId
+          WHERE w.State IS NULL OR w.State NOT IN (0, 1)) AS x
+    UNION ALL
+    SELECT N'S4 waves open one after the other', x.Item, x.Detail
+    FROM (SELECT TOP (100) CONVERT(nvarchar(20), w.BatchId) AS Item, CONVERT(nvarchar(20), COUNT(*)) + N' open' AS Detail
+          FROM Taskgate.Wave AS w WITH (INDEX (PK_Wave)) -- all
+          WHERE w.State IN (1, 2)
+          GROUP BY w.BatchId
+          HAVING COUNT(*) > 1) AS x) AS f;
   SELECT @vFindings = N'[' + STRING_AGG(CONVERT(nvarchar(max), N'{"rule":"' + STRING_ESCAPE(f.RuleName, 'json')
            + N'","key":"' + STRING_ESCAPE(COALESCE(f.Item, N''), 'json')
            + N'","detail":"' + STRING_ESCAPE(COALESCE(f.Detail, N''), 'json') + N'"}'), N',') WITHIN GROUP (ORDER BY f.FindingId) + N']'

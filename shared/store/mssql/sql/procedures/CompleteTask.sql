@@ -3,10 +3,11 @@
 -- In:     @TaskExecutionId, @TaskId, @Fence bigint; @DurationMs int or null
 --         @Result: JSON object or array, at most 65536 bytes of UTF-8, or null
 -- Out:    Status: done | again (this claim was completed before) | fenced: roll back;
---         Woken: JSON array of other definitions that got ready tasks, or null
+--         Woken: JSON array of other definitions that got ready tasks, or null; Opening: JSON array of batches to be pumped
+--         (PumpBatch) after the commit, or null
 -- Raises: 50413, 50422 a result that is too large or isn't the text of a JSON object or array; 1222 locked for longer than 2 s.
 --         An error dooms the user's transaction
--- Locks:  TaskExecution (own), Task, Dedupe, TaskGroup: held until the user's commit. Joins the caller's transaction;
+-- Locks:  TaskExecution (own), Task, Dedupe, TaskGroup, WaveShard, Wave, Batch: held until the user's commit. Joins the caller's transaction;
 --         without one it makes its own
 -- Isolation: of two completions of one claim the second waits for the execution's row and then finds the archive
 -- Plan:   primary keys; the claims of one fence
@@ -21,7 +22,7 @@ BEGIN
   SET LOCK_TIMEOUT 2000;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vIsOwn bit = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END,
           @vMessage nvarchar(2048), @vBytes bigint, @vDefinition int, @vState tinyint, @vIsSolo bit, @vOrdinal int,
-          @vRetention nvarchar(max), @vWokenIds nvarchar(max) = N'[]', @vStatus nvarchar(20);
+          @vRetention nvarchar(max), @vWokenIds nvarchar(max) = N'[]', @vOpening nvarchar(max), @vStatus nvarchar(20);
   DECLARE @vEnded Taskgate.EndedTaskList, @vReleased Taskgate.GroupedTaskList;
 
   SET @vBytes = DATALENGTH(CONVERT(varchar(max), @Result COLLATE Latin1_General_100_BIN2_UTF8));
@@ -66,11 +67,10 @@ BEGIN
         UPDATE e
         SET IsSolo = 0
         FROM Taskgate.TaskExecution AS e WITH (ROWLOCK, UPDLOCK) -- the row is ours already
-        WHERE e.TaskExecutionId = @TaskExecutionId
-          AND NOT EXISTS (SELECT 1 FROM Taskgate.Claim AS c WITH (FORCESEEK) WHERE c.TaskExecutionId = @TaskExecutionId); -- a probe
+        WHERE e.TaskExecutionId = @TaskExecutionId; -- what ran alone was its only claim
       INSERT INTO @vEnded (TaskId, Fence, Outcome, DurationMs, Result) VALUES (@TaskId, @Fence, 10, @DurationMs, @Result);
       EXEC Taskgate._EndTasks @Ended = @vEnded, @TaskExecutionId = @TaskExecutionId, @Now = @vNow, @Released = @vReleased,
-        @oWoken = @vWokenIds OUTPUT, @Retention = @vRetention;
+        @oWoken = @vWokenIds OUTPUT, @oOpening = @vOpening OUTPUT, @Retention = @vRetention;
       SET @vStatus = N'done';
     END;
     IF @vIsOwn = 1 COMMIT TRANSACTION;
@@ -79,5 +79,5 @@ BEGIN
     IF @vIsOwn = 1 AND XACT_STATE() <> 0 ROLLBACK TRANSACTION; -- the user's own is the user's to roll back
     THROW;
   END CATCH;
-  SELECT @vStatus AS [Status], Taskgate._DefinitionNames(@vWokenIds, @vDefinition) AS [Woken];
+  SELECT @vStatus AS [Status], Taskgate._DefinitionNames(@vWokenIds, @vDefinition) AS [Woken], @vOpening AS [Opening];
 END;

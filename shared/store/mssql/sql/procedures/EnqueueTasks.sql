@@ -3,27 +3,31 @@
 --         @Tasks: JSON array of 1..10000, at most 8 MiB of UTF-8, of {payload: JSON text of an object or array, at most 65536
 --           bytes, or null; kind 1..200 characters, default the definition's name; priority -32768..32767, lower first, default
 --           100; group 1..200 characters, groupScope: definition (default) | global; runInMs 0..3153600000000 or runAt ISO-8601;
---           dedupeKey 1..200 characters, dedupeMs: the key is held that long, default until the task ends; trace: W3C traceparent}
+--           dedupeKey 1..200 characters, dedupeMs: the key is held that long, default until the task ends; onDuplicate: keep (default) |
+--           replace: of one that nobody has begun the payload becomes this one, of the same kind; trace: W3C traceparent}
 --         @OperationId uniqueidentifier: a repeat with it answers the first call's ids; null: only dedupe keys protect
 --         @JoinsTransaction bit: 1 when other work of the caller may follow before its commit: then grouped tasks enter Scheduled
 --           as due now, so that no group stays locked for as long as the caller likes. Default 0: inside an open transaction,
 --           which the server sees by itself, it counts as 1
--- Out:    Status: enqueued; TaskIds: JSON array of strings in input order (of a duplicate: the first task's);
---         Outcomes: JSON array of enqueued | duplicate in input order, or null when all are enqueued
+--         @WaveId bigint: they are held until this wave of a batch opens, or null; runInMs and runAt are refused then
+-- Out:    Status: enqueued | late (the wave takes no tasks any more: nothing was written); TaskIds: JSON array of strings in input order (of a duplicate: the first task's);
+--         Outcomes: JSON array of enqueued | duplicate | replaced in input order, or null when all are enqueued
 --         Ready: some may be claimed at once; NextDueMs bigint: the earliest scheduled of them, or null
--- Raises: 50404 unknown definition; 50409 the operation id was used by another operation; 50413 too many or too large;
+-- Raises: 50404 unknown definition or wave; 50409 the operation id was used by another operation; 50413 too many or too large;
 --         50422 a bad value, naming entry and field; 1222 locked for longer than 2 s. An error dooms the caller's transaction
--- Locks:  Number ascending (a repeat of itself, other enqueues of an equal key), TaskGroup ascending (not when joining a caller's
---         transaction), new rows
+-- Locks:  Number ascending (a repeat of itself, other enqueues of an equal key), the wave's gate shared, TaskGroup ascending (not when joining a caller's
+--         transaction), new rows; then as _ReplacePayloads
 -- Isolation: equal operation ids, dedupe keys and new group keys exclude each other by rows 1 + CHECKSUM % 1000 of Number, kept to
 --         the end; what stands there is looked at in later statements. No gap of an index is locked: it would also stop other
 --         keys and the completions of their tasks. Several keyed calls in one user's transaction can meet those of another one
---         in opposite order (1205): prefer one call with many tasks
+--         in opposite order (1205): prefer one call with many tasks. Who opens a wave wants its gate (WaveShard 16) alone, and skips
+--         it: those who share it are waited for by nobody
 -- Plan:   primary keys and unique names; at most 1000 rows per write
 -- Once:   by operation id, and by dedupe key
 -- Twin:   postgres/sql/functions/enqueue_tasks.sql, _enqueue_grouped.sql
 CREATE OR ALTER PROCEDURE Taskgate.EnqueueTasks
-  @Name nvarchar(max), @Build bigint, @Tasks nvarchar(max), @OperationId uniqueidentifier = NULL, @JoinsTransaction bit = 0
+  @Name nvarchar(max), @Build bigint, @Tasks nvarchar(max), @OperationId uniqueidentifier = NULL, @JoinsTransaction bit = 0,
+  @WaveId bigint = NULL
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
@@ -34,15 +38,15 @@ BEGIN
           @vNumber int, @vBytes bigint, @vCount int, @vName nvarchar(200), @vDefinition int, @vGroupSlots smallint,
           @vGroupStrict bit,
           @vIsRepeat bit = 0, @vOperation nvarchar(200), @vAnswer nvarchar(max), @vHasGroups bit = 0, @vHasKeys bit = 0,
-          @vGroupId int, @vSlots smallint, @vFrom int;
-  DECLARE @vTaskIds nvarchar(max), @vOutcomes nvarchar(max), @vReady bit = 0, @vNextDueMs bigint;
+          @vGroupId int, @vSlots smallint, @vFrom int, @vTakes bit, @vStatus nvarchar(20) = N'enqueued';
+  DECLARE @vTaskIds nvarchar(max), @vOutcomes nvarchar(max), @vReplaced nvarchar(max), @vReady bit = 0, @vNextDueMs bigint;
   DECLARE @vTask TABLE (
     Ord int NOT NULL PRIMARY KEY CLUSTERED, TaskId bigint NULL, Payload nvarchar(max) NULL,
     Kind nvarchar(200) COLLATE Latin1_General_100_BIN2 NULL, Priority smallint NULL,
     GroupKey nvarchar(200) COLLATE Latin1_General_100_BIN2 NULL, Scope int NOT NULL, RunAt datetime2(3) NULL,
-    DedupeKey nvarchar(200) COLLATE Latin1_General_100_BIN2 NULL, DedupeMs bigint NULL, TraceParent nvarchar(55) NULL,
+    DedupeKey nvarchar(200) COLLATE Latin1_General_100_BIN2 NULL, DedupeMs bigint NULL, TraceParent nvarchar(55) NULL, IsReplacing bit NOT NULL,
     Unreadable nvarchar(400) NULL, Problem nvarchar(1000) NULL, IsNew bit NOT NULL, GroupId int NULL,
-    Place tinyint NOT NULL, Slot smallint NULL); -- place 1 ready, 2 ready with a slot, 3 waiting, 4 scheduled
+    Place tinyint NOT NULL, Slot smallint NULL); -- place 1 ready, 2 ready with a slot, 3 waiting, 4 scheduled, 5 held
   DECLARE @vId TABLE (Ord int NOT NULL PRIMARY KEY CLUSTERED, TaskId bigint NOT NULL);
   DECLARE @vKey TABLE (
     K int NOT NULL PRIMARY KEY CLUSTERED, DedupeKey nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL UNIQUE,
@@ -50,48 +54,41 @@ BEGIN
   DECLARE @vGroup TABLE (
     K int NOT NULL PRIMARY KEY CLUSTERED, Scope int NOT NULL, GroupKey nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL,
     GroupId int NULL, IsNeeded bit NOT NULL, UNIQUE (Scope, GroupKey));
+  DECLARE @vReplacement Taskgate.ReplacementList;
   DECLARE @vLatch TABLE (N smallint NOT NULL PRIMARY KEY CLUSTERED);
   DECLARE @vGate TABLE (GroupId int NOT NULL PRIMARY KEY CLUSTERED, Slots smallint NULL, Free int NULL);
   DECLARE @vSlot TABLE (GroupId int NOT NULL, K int NOT NULL, Slot smallint NOT NULL, PRIMARY KEY CLUSTERED (GroupId, K));
 
   -- 1. The call as a whole.
   SET @vBytes = DATALENGTH(CONVERT(varchar(max), @Tasks COLLATE Latin1_General_100_BIN2_UTF8));
-  IF @vBytes > 8388608
-  BEGIN
-    SET @vMessage = N'tasks: expected at most 8388608 bytes (' + CONVERT(nvarchar(20), @vBytes) + N')';
-    THROW 50413, @vMessage, 1;
-  END;
+  IF @vBytes > 8388608 SET @vMessage = N'tasks: expected at most 8388608 bytes (' + CONVERT(nvarchar(20), @vBytes) + N')';
+  IF @vMessage IS NOT NULL THROW 50413, @vMessage, 1;
   IF @Tasks IS NULL OR ISJSON(@Tasks) <> 1 OR LEFT(LTRIM(@Tasks), 1) <> N'['
-  BEGIN
     SET @vMessage = N'tasks: expected a JSON array (' + COALESCE(REPLACE(LEFT(@Tasks, 100), N'%', N'%%'), N'<NULL>') + N')';
-    THROW 50422, @vMessage, 1;
-  END;
+  IF @vMessage IS NOT NULL THROW 50422, @vMessage, 1;
   SELECT @vCount = COUNT(*) FROM OPENJSON(@Tasks) AS j;
-  IF @vCount NOT BETWEEN 1 AND 10000
-  BEGIN
-    SET @vMessage = N'tasks: expected 1..10000 entries (' + CONVERT(nvarchar(11), @vCount) + N')';
-    THROW 50413, @vMessage, 1;
-  END;
+  IF @vCount NOT BETWEEN 1 AND 10000 SET @vMessage = N'tasks: expected 1..10000 entries (' + CONVERT(nvarchar(11), @vCount) + N')';
+  IF @vMessage IS NOT NULL THROW 50413, @vMessage, 1;
   -- A name that is too long or ends in blanks is nobody's; comparing would cut it.
   IF DATALENGTH(@Name) <= 400 AND DATALENGTH(@Name) = DATALENGTH(RTRIM(@Name)) SET @vName = @Name;
   SELECT @vDefinition = d.TaskDefinitionId, @vGroupSlots = d.GroupSlots, @vGroupStrict = d.GroupStrict
   FROM Taskgate.TaskDefinition AS d
   WHERE d.Name = @vName;
   IF @vDefinition IS NULL
-  BEGIN
     SET @vMessage = N'name: unknown definition (' + COALESCE(REPLACE(LEFT(@Name, 900), N'%', N'%%'), N'<NULL>') + N')';
-    THROW 50404, @vMessage, 1;
-  END;
+  IF @vMessage IS NOT NULL THROW 50404, @vMessage, 1;
 
   BEGIN TRY
     -- 2. The entries, with the first problem found; those that can't even be read come first. Nothing is locked yet, and a
     -- repeat was found sound the first time.
     INSERT INTO @vTask (
-      Ord, Payload, Kind, Priority, GroupKey, Scope, RunAt, DedupeKey, DedupeMs, TraceParent, Unreadable, Problem, IsNew, Place)
+      Ord, Payload, Kind, Priority, GroupKey, Scope, RunAt, DedupeKey, DedupeMs, TraceParent, IsReplacing, Unreadable, Problem, IsNew,
+      Place)
     SELECT CONVERT(int, j.[key]), x.Payload, COALESCE(LEFT(v.Kind, 200), @vName),
            CASE WHEN x.Priority BETWEEN -32768 AND 32767 THEN x.Priority ELSE 100 END, LEFT(v.GroupKey, 200),
            CASE WHEN v.GroupScope COLLATE Latin1_General_100_BIN2 = N'global' THEN 0 ELSE @vDefinition END,
            CASE WHEN x.RunAt > @vNow THEN x.RunAt END, LEFT(v.DedupeKey, 200), x.DedupeMs, LEFT(v.Trace, 55),
+           CASE WHEN v.OnDuplicate COLLATE Latin1_General_100_BIN2 = N'replace' THEN 1 ELSE 0 END,
            CASE
              WHEN j.[type] <> 5 THEN N''
              WHEN x.Bytes <= 65536 AND ISJSON(N'[' + x.Payload + N']') <> 1
@@ -124,6 +121,9 @@ BEGIN
                THEN N'dedupeKey: expected 1..200 characters without blanks at either end (' + LEFT(v.DedupeKey, 220) + N')'
              WHEN x.DedupeMs NOT BETWEEN 1 AND 3153600000000
                THEN N'dedupeMs: expected 1..3153600000000 (' + CONVERT(nvarchar(20), x.DedupeMs) + N')'
+             WHEN v.OnDuplicate COLLATE Latin1_General_100_BIN2 NOT IN (N'keep', N'replace') OR DATALENGTH(v.OnDuplicate) NOT IN (8, 14)
+               THEN N'onDuplicate: expected keep or replace (' + LEFT(v.OnDuplicate, 220) + N')'
+             WHEN @WaveId IS NOT NULL AND (v.RunInMs IS NOT NULL OR v.RunAt IS NOT NULL) THEN N'runAt: expected none for a task of a wave'
              WHEN DATALENGTH(v.Trace) > 110 THEN N'trace: expected at most 55 characters (' + LEFT(v.Trace, 100) + N')'
            END, 1, 1
     FROM OPENJSON(@Tasks) AS j
@@ -131,7 +131,7 @@ BEGIN
       PayloadText nvarchar(max) N'$.payload', PayloadJson nvarchar(max) N'$.payload' AS JSON, Kind nvarchar(max) N'$.kind',
       Priority nvarchar(max) N'$.priority', GroupKey nvarchar(max) N'$.group', GroupScope nvarchar(max) N'$.groupScope',
       RunInMs nvarchar(max) N'$.runInMs', RunAt nvarchar(max) N'$.runAt', DedupeKey nvarchar(max) N'$.dedupeKey',
-      DedupeMs nvarchar(max) N'$.dedupeMs', Trace nvarchar(max) N'$.trace') AS v
+      DedupeMs nvarchar(max) N'$.dedupeMs', Trace nvarchar(max) N'$.trace', OnDuplicate nvarchar(max) N'$.onDuplicate') AS v
     CROSS APPLY (
       SELECT COALESCE(v.PayloadText, v.PayloadJson) AS Payload,
              DATALENGTH(CONVERT(varchar(max), COALESCE(v.PayloadText, v.PayloadJson) COLLATE Latin1_General_100_BIN2_UTF8))
@@ -157,10 +157,12 @@ BEGIN
            @vNumber = CASE WHEN t.Problem LIKE N'payload: expected at most%' THEN 50413 ELSE 50422 END
     FROM @vTask AS t WHERE t.Problem IS NOT NULL ORDER BY t.Ord;
     IF @vMessage IS NOT NULL THROW @vNumber, @vMessage, 1;
-    IF @vJoins = 1 UPDATE t SET RunAt = @vNow FROM @vTask AS t WHERE t.GroupKey IS NOT NULL AND t.RunAt IS NULL;
-    UPDATE t SET Place = 4 FROM @vTask AS t WHERE t.RunAt IS NOT NULL;
+    IF @vJoins = 1 AND @WaveId IS NULL
+      UPDATE t SET RunAt = @vNow FROM @vTask AS t WHERE t.GroupKey IS NOT NULL AND t.RunAt IS NULL;
+    UPDATE t SET Place = CASE WHEN @WaveId IS NULL THEN 4 ELSE 5 END FROM @vTask AS t WHERE @WaveId IS NOT NULL OR t.RunAt IS NOT NULL;
     IF EXISTS (SELECT 1 FROM @vTask AS t WHERE t.DedupeKey IS NOT NULL) SET @vHasKeys = 1;
-    IF EXISTS (SELECT 1 FROM @vTask AS t WHERE t.GroupKey IS NOT NULL) SET @vHasGroups = 1;
+    -- Those of a wave join their groups when they are admitted.
+    IF @WaveId IS NULL AND EXISTS (SELECT 1 FROM @vTask AS t WHERE t.GroupKey IS NOT NULL) SET @vHasGroups = 1;
 
     -- 3. Who may clash with this call: whatever it names that somebody else may be making at this moment.
     IF @vHasKeys = 1
@@ -212,11 +214,16 @@ BEGIN
         FROM OPENJSON(@vAnswer) WITH (
           TaskIds nvarchar(max) N'$.taskIds', Outcomes nvarchar(max) N'$.outcomes', Ready bit N'$.ready',
           NextDueMs bigint N'$.nextDueMs') AS a;
-      ELSE
-        INSERT INTO Taskgate.Operation (OperationId, Name, DoneAt) VALUES (@OperationId, N'enqueue_tasks', @vNow);
     END;
+    IF @WaveId IS NOT NULL AND @vIsRepeat = 0
+    BEGIN
+      EXEC Taskgate._EnterWave @WaveId = @WaveId, @oTakes = @vTakes OUTPUT;
+      IF @vTakes = 0 SELECT @vStatus = N'late', @vTaskIds = N'[]';
+    END;
+    IF @OperationId IS NOT NULL AND @vIsRepeat = 0 AND @vStatus = N'enqueued'
+      INSERT INTO Taskgate.Operation (OperationId, Name, DoneAt) VALUES (@OperationId, N'enqueue_tasks', @vNow);
 
-    IF @vIsRepeat = 0
+    IF @vIsRepeat = 0 AND @vStatus = N'enqueued'
     BEGIN
       INSERT INTO @vId (Ord, TaskId)
       SELECT t.Ord, NEXT VALUE FOR Taskgate.TaskSequence OVER (ORDER BY t.Ord) FROM @vTask AS t; -- ids in input order
@@ -251,10 +258,11 @@ BEGIN
         SET TaskId = COALESCE(k.OwnerId, k.TaskId), IsNew = CASE WHEN k.OwnerId IS NULL AND k.TaskId = t.TaskId THEN 1 ELSE 0 END
         FROM @vTask AS t
         INNER JOIN @vKey AS k ON k.DedupeKey = t.DedupeKey;
-        IF EXISTS (SELECT 1 FROM @vTask AS t WHERE t.IsNew = 0)
-          SELECT @vOutcomes = N'[' + STRING_AGG(CONVERT(nvarchar(max),
-                   CASE t.IsNew WHEN 1 THEN N'"enqueued"' ELSE N'"duplicate"' END), N',') WITHIN GROUP (ORDER BY t.Ord) + N']'
-          FROM @vTask AS t;
+        INSERT INTO @vReplacement (TaskId, Kind, TraceParent, Payload)
+        SELECT k.OwnerId, t.Kind, t.TraceParent, t.Payload
+        FROM @vKey AS k
+        INNER JOIN @vTask AS t ON t.Ord = k.Ord
+        WHERE k.OwnerId IS NOT NULL AND t.IsReplacing = 1;
       END;
 
       -- 5. Groups: made where they are missing, locked ascending, looked at, filled. Inside a user's transaction none of that:
@@ -265,7 +273,7 @@ BEGIN
         BEGIN
           UPDATE v
           SET IsNeeded = 1
-          FROM (SELECT DISTINCT t.Scope, t.GroupKey FROM @vTask AS t WHERE t.GroupKey IS NOT NULL AND t.IsNew = 1) AS f
+          FROM (SELECT DISTINCT t.Scope, t.GroupKey FROM @vTask AS t WHERE t.IsNew = 1) AS f
           INNER JOIN @vGroup AS v ON v.Scope = f.Scope AND v.GroupKey = f.GroupKey;
           SELECT @vCount = COUNT(*) FROM @vGroup AS v;
           SET @vFrom = 1;
@@ -318,11 +326,11 @@ BEGIN
           AND NOT EXISTS (SELECT 1 FROM Taskgate.GroupSlot AS s WHERE s.GroupId = a.GroupId AND s.Slot = n.N)
         OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per slot
         UPDATE t
-        SET Place = CASE WHEN r.K <= a.Free THEN 2 ELSE 3 END, Slot = CASE WHEN r.K <= a.Free THEN f.Slot END
+        SET Place = CASE WHEN r.K <= a.Free THEN 2 ELSE 3 END, Slot = f.Slot
         FROM @vTask AS t
         INNER JOIN (
           SELECT x.Ord, ROW_NUMBER() OVER (PARTITION BY x.GroupId ORDER BY x.Priority, x.TaskId) AS K
-          FROM @vTask AS x WHERE x.IsNew = 1 AND x.GroupId IS NOT NULL AND x.RunAt IS NULL) AS r ON r.Ord = t.Ord
+          FROM @vTask AS x WHERE x.IsNew = 1 AND x.RunAt IS NULL) AS r ON r.Ord = t.Ord
         INNER JOIN @vGate AS a ON a.GroupId = t.GroupId
         LEFT JOIN @vSlot AS f ON f.GroupId = t.GroupId AND f.K = r.K;
       END;
@@ -333,29 +341,42 @@ BEGIN
       WHILE @vFrom < @vCount
       BEGIN
         INSERT INTO Taskgate.Task (
-          TaskId, TaskDefinitionId, Kind, Priority, CreatedAt, GroupId, PendingGroupKey, PendingGroupIsGlobal, DedupeKey, Build,
-          TraceParent, Payload)
+          TaskId, TaskDefinitionId, Kind, Priority, CreatedAt, GroupId, PendingGroupKey, PendingGroupIsGlobal, WaveId, DedupeKey,
+          Build, TraceParent, Payload)
         SELECT t.TaskId, @vDefinition, t.Kind, t.Priority, @vNow, t.GroupId, CASE WHEN t.GroupId IS NULL THEN t.GroupKey END,
                CASE WHEN t.GroupId IS NULL AND t.GroupKey IS NOT NULL THEN CASE t.Scope WHEN 0 THEN 1 ELSE 0 END END,
-               t.DedupeKey, COALESCE(@Build, 0), t.TraceParent, t.Payload
+               @WaveId, t.DedupeKey, COALESCE(@Build, 0), t.TraceParent, t.Payload
         FROM @vTask AS t WHERE t.Ord BETWEEN @vFrom AND @vFrom + 999 AND t.IsNew = 1;
         INSERT INTO Taskgate.GroupSlot (GroupId, Slot, TaskId)
         SELECT t.GroupId, t.Slot, t.TaskId
-        FROM @vTask AS t WHERE t.Ord BETWEEN @vFrom AND @vFrom + 999 AND t.IsNew = 1 AND t.Place = 2;
+        FROM @vTask AS t WHERE t.Ord BETWEEN @vFrom AND @vFrom + 999 AND t.Place = 2;
         INSERT INTO Taskgate.GroupWaiting (GroupId, Priority, Rank, TaskId, TaskDefinitionId)
         SELECT t.GroupId, t.Priority, 0, t.TaskId, @vDefinition
-        FROM @vTask AS t WHERE t.Ord BETWEEN @vFrom AND @vFrom + 999 AND t.IsNew = 1 AND t.Place = 3;
+        FROM @vTask AS t WHERE t.Ord BETWEEN @vFrom AND @vFrom + 999 AND t.Place = 3;
         INSERT INTO Taskgate.Scheduled (TaskDefinitionId, RunAt, TaskId)
         SELECT @vDefinition, t.RunAt, t.TaskId
         FROM @vTask AS t WHERE t.Ord BETWEEN @vFrom AND @vFrom + 999 AND t.IsNew = 1 AND t.Place = 4;
+        INSERT INTO Taskgate.WaveHeld (WaveId, Priority, Rank, TaskId, TaskDefinitionId)
+        SELECT @WaveId, t.Priority, 0, t.TaskId, @vDefinition
+        FROM @vTask AS t WHERE t.Ord BETWEEN @vFrom AND @vFrom + 999 AND t.IsNew = 1 AND t.Place = 5;
         INSERT INTO Taskgate.Ready (TaskDefinitionId, Priority, Rank, TaskId)
         SELECT @vDefinition, t.Priority, 0, t.TaskId
         FROM @vTask AS t WHERE t.Ord BETWEEN @vFrom AND @vFrom + 999 AND t.IsNew = 1 AND t.Place IN (1, 2);
         SET @vFrom = @vFrom + 1000;
       END;
 
+      -- 7. What replaces: nothing is waited for any more. Of several entries with one key the first decides.
+      IF EXISTS (SELECT 1 FROM @vReplacement AS r)
+        EXEC Taskgate._ReplacePayloads @Replacements = @vReplacement, @Build = @Build, @JoinsTransaction = @vJoins,
+          @oReplaced = @vReplaced OUTPUT;
+      IF EXISTS (SELECT 1 FROM @vTask AS t WHERE t.IsNew = 0)
+        SELECT @vOutcomes = N'[' + STRING_AGG(CONVERT(nvarchar(max), CASE WHEN t.IsNew = 1 THEN N'"enqueued"'
+                 WHEN r.[value] IS NOT NULL THEN N'"replaced"' ELSE N'"duplicate"' END), N',') WITHIN GROUP (ORDER BY t.Ord) + N']'
+        FROM @vTask AS t
+        LEFT JOIN @vKey AS k ON k.Ord = t.Ord AND k.OwnerId IS NOT NULL
+        LEFT JOIN OPENJSON(@vReplaced) AS r ON CONVERT(bigint, r.[value]) = k.OwnerId;
       IF EXISTS (SELECT 1 FROM @vTask AS t WHERE t.IsNew = 1 AND t.Place IN (1, 2)) SET @vReady = 1;
-      SELECT @vNextDueMs = DATEDIFF_BIG(MILLISECOND, @vNow, MIN(t.RunAt)) FROM @vTask AS t WHERE t.IsNew = 1 AND t.Place = 4;
+      SELECT @vNextDueMs = DATEDIFF_BIG(MILLISECOND, @vNow, MIN(t.RunAt)) FROM @vTask AS t WHERE t.IsNew = 1;
       SELECT @vTaskIds = N'[' + STRING_AGG(CONVERT(nvarchar(max), N'"' + CONVERT(nvarchar(20), t.TaskId) + N'"'), N',')
                WITHIN GROUP (ORDER BY t.Ord) + N']'
       FROM @vTask AS t;
@@ -374,5 +395,5 @@ BEGIN
     IF @vIsOwn = 1 AND XACT_STATE() <> 0 ROLLBACK TRANSACTION; -- the caller's own is the caller's to roll back
     THROW;
   END CATCH;
-  SELECT N'enqueued' AS [Status], @vTaskIds AS [TaskIds], @vOutcomes AS [Outcomes], @vReady AS [Ready], @vNextDueMs AS [NextDueMs];
+  SELECT @vStatus AS [Status], @vTaskIds AS [TaskIds], @vOutcomes AS [Outcomes], @vReady AS [Ready], @vNextDueMs AS [NextDueMs];
 END;

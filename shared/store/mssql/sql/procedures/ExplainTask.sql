@@ -19,12 +19,13 @@ AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+  SET DEADLOCK_PRIORITY LOW; -- without row versions a reader of several tables may be in a circle of waiters: workers survive
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vStatus nvarchar(20), @vFacts nvarchar(max), @vAttempts nvarchar(max),
           @vDefinition int, @vCommon nvarchar(max), @vPriority smallint, @vRank bigint, @vGroupId int, @vRunAt datetime2(3),
           @vIsReady bit, @vIsWaiting bit, @vIsHeld bit, @vExecution bigint, @vFence bigint, @vOrdinal int,
           @vClaim nvarchar(max), @vCount int, @vHeld int, @vHolders nvarchar(max), @vSlots int, @vSlotHolders nvarchar(max),
-          @vGroup nvarchar(max);
+          @vGroup nvarchar(max), @vShared nvarchar(max), @vRate nvarchar(100), @vRateInMs bigint;
   DECLARE @vOpen TABLE (
     TaskExecutionId bigint NOT NULL PRIMARY KEY CLUSTERED, Worker nvarchar(200) NULL, TokenCount int NOT NULL,
     LeaseUntil datetime2(3) NULL);
@@ -91,10 +92,8 @@ BEGIN
                  + N',"total":' + COALESCE(CONVERT(nvarchar(20), t.ProgressTotal), N'null')
                  + N',"text":' + COALESCE(N'"' + STRING_ESCAPE(t.ProgressText, 'json') + N'"', N'null') + N'}' END
     FROM Taskgate.Task AS t
-    OUTER APPLY (
-      SELECT TOP (1) y.RunAt
-      FROM Taskgate.Scheduled AS y WITH (FORCESEEK) -- the definition's range
-      WHERE y.TaskDefinitionId = t.TaskDefinitionId AND y.TaskId = t.TaskId) AS s
+    LEFT JOIN Taskgate.Scheduled AS s WITH (FORCESEEK) -- the definition's range
+      ON s.TaskDefinitionId = t.TaskDefinitionId AND s.TaskId = t.TaskId
     LEFT JOIN Taskgate.Ready AS r
       ON r.TaskDefinitionId = t.TaskDefinitionId AND r.Priority = t.Priority AND r.Rank = t.Rank AND r.TaskId = t.TaskId
     LEFT JOIN Taskgate.GroupWaiting AS w
@@ -105,12 +104,12 @@ BEGIN
     WHERE t.TaskId = @TaskId
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek each
     IF @vDefinition IS NULL
-      SET @vStatus = CASE WHEN @vAttempts IS NOT NULL OR EXISTS (SELECT 1 FROM Taskgate.Archive AS a WHERE a.TaskId = @TaskId)
-                          THEN N'moving' ELSE N'unknown' END;
+      -- It may have ended between the two reads.
+      SET @vStatus = CASE WHEN EXISTS (SELECT 1 FROM Taskgate.Archive AS a WHERE a.TaskId = @TaskId) THEN N'moving' ELSE N'unknown' END;
   END;
 
-  -- 3. What its place says.
-  IF @vStatus IS NULL AND @vExecution IS NOT NULL
+  -- 3. What its place says. Of a task that step 2 didn't find nothing is known here.
+  IF @vExecution IS NOT NULL
   BEGIN
     SELECT @vClaim = CONVERT(nvarchar(max), N',"state":"claimed","claim":{"execution":"' + CONVERT(nvarchar(20), c.TaskExecutionId))
              + N'","worker":"' + STRING_ESCAPE(e.Worker, 'json')
@@ -120,26 +119,26 @@ BEGIN
              + N',"isSpare":' + CASE c.IsSpare WHEN 1 THEN N'true' ELSE N'false' END + N'}'
     FROM Taskgate.Claim AS c
     INNER JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = c.TaskExecutionId
-    WHERE c.TaskExecutionId = @vExecution AND c.Fence = @vFence AND c.Ordinal = @vOrdinal AND c.TaskId = @TaskId AND e.State IN (1, 3)
+    WHERE c.TaskExecutionId = @vExecution AND c.Fence = @vFence AND c.Ordinal = @vOrdinal AND e.State IN (1, 3)
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek each
     IF @vClaim IS NULL SET @vStatus = N'moving'; -- given up since
   END;
-  ELSE IF @vStatus IS NULL AND @vIsReady = 1
+  ELSE IF @vIsReady = 1
   BEGIN
     SELECT @vCount = COUNT(*)
     FROM (
       SELECT TOP (1000) r.TaskId
       FROM Taskgate.Ready AS r WITH (FORCESEEK) -- the first entries, whatever statistics say
       WHERE r.TaskDefinitionId = @vDefinition AND r.Priority <= @vPriority
-        AND (r.Priority < @vPriority OR r.Rank < @vRank OR (r.Rank = @vRank AND r.TaskId < @TaskId))
-      ORDER BY r.Priority, r.Rank, r.TaskId) AS x;
+        AND (r.Priority < @vPriority OR r.Rank < @vRank OR (r.Rank = @vRank AND r.TaskId < @TaskId))) AS x;
     SET @vClaim = N',"state":"ready","readyAhead":' + CONVERT(nvarchar(11), @vCount);
   END;
-  ELSE IF @vStatus IS NULL AND @vRunAt IS NOT NULL
-    SET @vClaim = N',"state":"' + CASE WHEN @vIsWaiting = 1 THEN N'waiting' WHEN @vIsHeld = 1 THEN N'held' ELSE N'scheduled' END
-      + N'","dueInMs":' + CONVERT(nvarchar(20), DATEDIFF_BIG(MILLISECOND, @vNow, @vRunAt));
-  ELSE IF @vStatus IS NULL AND (@vIsWaiting = 1 OR @vIsHeld = 1)
-    SET @vClaim = CASE WHEN @vIsWaiting = 1 THEN N',"state":"waiting"' ELSE N',"state":"held"' END;
+  ELSE IF @vIsWaiting = 1
+    SET @vClaim = N',"state":"waiting"';
+  ELSE IF @vIsHeld = 1
+    SET @vClaim = N',"state":"held"';
+  ELSE IF @vRunAt IS NOT NULL
+    SET @vClaim = N',"state":"scheduled","dueInMs":' + CONVERT(nvarchar(20), DATEDIFF_BIG(MILLISECOND, @vNow, @vRunAt));
   ELSE IF @vStatus IS NULL
     SET @vStatus = N'moving';
 
@@ -175,8 +174,7 @@ BEGIN
         SELECT TOP (1000) w.TaskId
         FROM Taskgate.GroupWaiting AS w WITH (FORCESEEK) -- the group's first entries
         WHERE w.GroupId = @vGroupId AND w.Priority <= @vPriority
-          AND (w.Priority < @vPriority OR w.Rank < @vRank OR (w.Rank = @vRank AND w.TaskId < @TaskId))
-        ORDER BY w.Priority, w.Rank, w.TaskId) AS x;
+          AND (w.Priority < @vPriority OR w.Rank < @vRank OR (w.Rank = @vRank AND w.TaskId < @TaskId))) AS x;
       SELECT @vGroup = CONVERT(nvarchar(max), N'{"key":"' + STRING_ESCAPE(g.GroupKey, 'json'))
                + N'","slots":' + CONVERT(nvarchar(11), g.Slots)
                + N',"paused":' + CASE g.Paused WHEN 1 THEN N'true' ELSE N'false' END
@@ -188,6 +186,16 @@ BEGIN
       FROM Taskgate.TaskGroup AS g
       WHERE g.GroupId = @vGroupId;
     END;
+    SELECT @vShared = STRING_AGG(CONVERT(nvarchar(max), N'{"name":"' + STRING_ESCAPE(u.Name, 'json')
+             + N'","limit":' + CONVERT(nvarchar(11), u.TaskLimit) + N',"limitSource":"' + u.Source + N'","held":'
+             + CONVERT(nvarchar(11), CASE u.TaskLimit WHEN -1 THEN Taskgate._SharedCount(u.SharedLimitId) ELSE u.Held END) + N'}'), N',')
+             WITHIN GROUP (ORDER BY u.Name)
+    FROM Taskgate._SharedUse(@vDefinition, @vNow) AS u;
+    SELECT @vRate = NULLIF(COALESCE(Taskgate._RateText(b.RateCountOverride, b.RatePeriodMsOverride, b.RateBurstOverride),
+             Taskgate._RateText(b.RateCount, b.RatePeriodMs, b.RateBurst)), N'none')
+    FROM Taskgate.RateBucket AS b WITH (INDEX (PK_RateBucket)) -- the row itself
+    WHERE b.TaskDefinitionId = @vDefinition;
+    SET @vRateInMs = Taskgate._PermitInMs(@vDefinition, @vNow);
     SELECT @vStatus = N'found',
            @vFacts = @vCommon + @vClaim
              + N',"definition":"' + STRING_ESCAPE(d.Name, 'json')
@@ -198,6 +206,9 @@ BEGIN
              + N'","paused":' + CASE d.Paused WHEN 1 THEN N'true' ELSE N'false' END
              + N',"held":' + CONVERT(nvarchar(11), @vHeld)
              + N',"holders":' + COALESCE(@vHolders, N'[]')
+             + N',"sharedLimits":[' + COALESCE(@vShared, N'') + N']'
+             + N',"rate":' + COALESCE(@vRate, N'null')
+             + N',"rateInMs":' + COALESCE(CONVERT(nvarchar(20), @vRateInMs), N'null')
              + CASE WHEN @vGroupId IS NULL THEN N'' ELSE N',"group":' + COALESCE(@vGroup, N'null') END
              + N',"attempts":' + COALESCE(@vAttempts, N'[]') + N'}'
     FROM Taskgate.TaskDefinition AS d

@@ -7,6 +7,7 @@
 -- Out:    Status: done | fenced (nothing changed); Results: JSON array in input order of
 --           {task, outcome: retry | dead | cancelled | continued | again (told before) | fenced, retryInMs}
 --         Woken: JSON array of other definitions that got ready tasks, or null; NextDueMs bigint: the earliest retry, or null
+--         Opening: JSON array of batches to be pumped (PumpBatch), or null
 -- Raises: 50413 a checkpoint too large; 50422 not such a list, a value out of range; 50490 inside a transaction;
 --         1222 locked for longer than 2 s
 -- Locks:  TaskExecution (own), Task, Dedupe, TaskGroup ascending
@@ -24,7 +25,7 @@ BEGIN
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vNumber int, @vDefinition int, @vState tinyint,
           @vIsSolo bit, @vMaxAttempts smallint, @vBaseMs int, @vCapMs int, @vRetention nvarchar(max),
-          @vWokenIds nvarchar(max) = N'[]', @vStatus nvarchar(20), @vResults nvarchar(max), @vNextDueMs bigint;
+          @vWokenIds nvarchar(max) = N'[]', @vOpening nvarchar(max), @vStatus nvarchar(20), @vResults nvarchar(max), @vNextDueMs bigint;
   DECLARE @vFailure TABLE (
     Ord int NOT NULL PRIMARY KEY CLUSTERED, TaskId bigint NULL, Fence bigint NULL,
     How nvarchar(220) COLLATE Latin1_General_100_BIN2 NULL, Error nvarchar(4000) NULL, RetryInMs bigint NULL, DurationMs int NULL,
@@ -135,11 +136,10 @@ BEGIN
       UPDATE f
       SET WaitMs = CASE
             WHEN f.Outcome IN (N'dead', N'cancelled') THEN NULL
-            WHEN f.Outcome = N'continued' OR f.RetryInMs IS NOT NULL THEN f.WaitMs
-            -- Equal jitter: one half fixed, the other random per task.
+            WHEN f.RetryInMs IS NOT NULL THEN f.WaitMs
+            -- Equal jitter: one half fixed, the other random per task; of a continuation's 0, nothing.
             ELSE f.WaitMs / 2 + ABS(CONVERT(bigint, CHECKSUM(NEWID()))) % (f.WaitMs - f.WaitMs / 2 + 1) END
-      FROM @vFailure AS f
-      WHERE f.IsHeld = 1;
+      FROM @vFailure AS f;
 
       -- 3. Log the attempt, drop the claim, leave what comes back for later.
       INSERT INTO Taskgate.Attempt (TaskId, Fence, TaskExecutionId, ClaimedAt, FinishedAt, DurationMs, Outcome, Error)
@@ -151,12 +151,11 @@ BEGIN
              DATEADD(MILLISECOND, CONVERT(int, f.WaitMs % 86400000), DATEADD(DAY, CONVERT(int, f.WaitMs / 86400000), @vNow)),
              f.TaskId
       FROM @vFailure AS f WHERE f.WaitMs IS NOT NULL;
-      SELECT @vNextDueMs = MIN(f.WaitMs) FROM @vFailure AS f WHERE f.WaitMs IS NOT NULL;
+      SELECT @vNextDueMs = MIN(f.WaitMs) FROM @vFailure AS f;
       DELETE c
       FROM @vFailure AS f
       INNER JOIN Taskgate.Claim AS c WITH (ROWLOCK, UPDLOCK) -- by the whole key; ours by the execution's row
-        ON c.TaskExecutionId = @TaskExecutionId AND c.Fence = f.Fence AND c.Ordinal = f.Ordinal
-      WHERE f.IsHeld = 1
+        ON c.TaskExecutionId = @TaskExecutionId AND c.Fence = f.Fence AND c.Ordinal = f.Ordinal -- which only held ones have
       OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per claim
       IF @vIsSolo = 1
         UPDATE x
@@ -173,11 +172,11 @@ BEGIN
       SELECT f.TaskId, f.GroupId
       FROM @vFailure AS f
       INNER JOIN Taskgate.TaskGroup AS g ON g.GroupId = f.GroupId
-      WHERE f.WaitMs IS NOT NULL AND f.GroupId IS NOT NULL AND g.IsStrict = 0
+      WHERE f.WaitMs IS NOT NULL AND g.IsStrict = 0
       OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
       IF EXISTS (SELECT 1 FROM @vEnded AS e) OR EXISTS (SELECT 1 FROM @vReleased AS r)
         EXEC Taskgate._EndTasks @Ended = @vEnded, @TaskExecutionId = @TaskExecutionId, @Now = @vNow, @Released = @vReleased,
-          @oWoken = @vWokenIds OUTPUT, @Retention = @vRetention;
+          @oWoken = @vWokenIds OUTPUT, @oOpening = @vOpening OUTPUT, @Retention = @vRetention;
 
       -- 5. The rest: told before, or never ours.
       UPDATE f
@@ -200,5 +199,5 @@ BEGIN
     THROW;
   END CATCH;
   SELECT @vStatus AS [Status], @vResults AS [Results], Taskgate._DefinitionNames(@vWokenIds, @vDefinition) AS [Woken],
-         @vNextDueMs AS [NextDueMs];
+         @vNextDueMs AS [NextDueMs], @vOpening AS [Opening];
 END;

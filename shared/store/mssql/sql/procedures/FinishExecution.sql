@@ -2,9 +2,9 @@
 -- In:     @TaskExecutionId bigint
 -- Out:    Status: ended (also when it was ended before) | fenced; GivenBack: tasks; TokensFreed; Ready: tasks wait (a hint is
 --         due); NextDueMs bigint: until the next scheduled task; Woken: JSON array of other definitions that got ready
---         tasks, or null
+--         tasks, or null; Opening: JSON array of batches to be pumped (PumpBatch), or null
 -- Raises: 50490 inside a transaction; 1222 locked for longer than 2 s
--- Locks:  TaskDefinition, TaskExecution, then tasks that were cancelled meanwhile as in _EndTasks
+-- Locks:  SharedLimit, TaskDefinition, TaskExecution, then tasks that were cancelled meanwhile as in _EndTasks
 -- Isolation: of two callers, or a finish and a reclaim, one changes the state under the row's lock, and the other finds it
 --         changed; each task is looked at once, so that a cancel request at this moment can't lose it between two looks
 -- Plan:   primary keys
@@ -18,28 +18,30 @@ BEGIN
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   SET LOCK_TIMEOUT 2000;
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
-  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vDefinition int, @vState tinyint, @vOwn int, @vGranted int, @vFreed int = 0,
+  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vDefinition int, @vShared nvarchar(max), @vState tinyint, @vOwn int, @vGranted int, @vFreed int = 0,
           @vHeld int, @vLimit int, @vTokenFence bigint, @vPaused bit, @vDead int, @vIsLive bit, @vGivenBack int = 0,
-          @vReady bit = 0, @vNextDueMs bigint, @vWokenIds nvarchar(max) = N'[]', @vWoken nvarchar(max), @vStatus nvarchar(20);
+          @vReady bit = 0, @vNextDueMs bigint, @vWokenIds nvarchar(max) = N'[]', @vWoken nvarchar(max), @vOpening nvarchar(max),
+          @vStatus nvarchar(20);
   DECLARE @vClaim TABLE (TaskId bigint NOT NULL PRIMARY KEY CLUSTERED, Fence bigint NOT NULL);
   DECLARE @vTask TABLE (
     TaskId bigint NOT NULL PRIMARY KEY CLUSTERED, Fence bigint NOT NULL, TaskDefinitionId int NOT NULL, Priority smallint NOT NULL,
     Rank bigint NOT NULL, IsSolo bit NOT NULL, CancelRequested bit NOT NULL);
   DECLARE @vEnded Taskgate.EndedTaskList, @vReleased Taskgate.GroupedTaskList;
 
-  SELECT @vDefinition = e.TaskDefinitionId, @vState = e.State
+  SELECT @vDefinition = e.TaskDefinitionId, @vShared = Taskgate._SharedIds(e.TaskDefinitionId), @vState = e.State
   FROM Taskgate.TaskExecution AS e
   WHERE e.TaskExecutionId = @TaskExecutionId;
   IF @vState = 1
   BEGIN
     BEGIN TRY
       BEGIN TRANSACTION;
+      IF @vShared <> N'' EXEC Taskgate._LockShared @Shared = @vShared;
       EXEC Taskgate._SettleTokens @TaskDefinitionId = @vDefinition, @TaskExecutionId = @TaskExecutionId, @Want = NULL, @Keep = 0,
-        @SurplusMost = NULL, @oOwn = @vOwn OUTPUT, @oGranted = @vGranted OUTPUT, @oFreed = @vFreed OUTPUT, @oHeld = @vHeld OUTPUT,
+        @SurplusKeep = NULL, @Shared = @vShared, @oOwn = @vOwn OUTPUT, @oGranted = @vGranted OUTPUT, @oFreed = @vFreed OUTPUT, @oHeld = @vHeld OUTPUT,
         @oLimit = @vLimit OUTPUT, @oTokenFence = @vTokenFence OUTPUT, @oPaused = @vPaused OUTPUT, @oDead = @vDead OUTPUT,
         @oIsLive = @vIsLive OUTPUT;
       UPDATE e
-      SET State = 2, EndedAt = @vNow, TokenCount = 0, IsSolo = 0
+      SET State = 2, EndedAt = @vNow
       FROM Taskgate.TaskExecution AS e WITH (ROWLOCK, UPDLOCK) -- tests the row as it is now
       WHERE e.TaskExecutionId = @TaskExecutionId AND e.State = 1;
       IF @@ROWCOUNT = 0
@@ -63,7 +65,7 @@ BEGIN
         SELECT t.TaskId, t.Fence, 12 FROM @vTask AS t WHERE t.CancelRequested = 1;
         IF @@ROWCOUNT > 0
           EXEC Taskgate._EndTasks @Ended = @vEnded, @TaskExecutionId = @TaskExecutionId, @Now = @vNow, @Released = @vReleased,
-            @oWoken = @vWokenIds OUTPUT;
+            @oWoken = @vWokenIds OUTPUT, @oOpening = @vOpening OUTPUT;
         SET @vStatus = N'ended';
       END;
       COMMIT TRANSACTION;
@@ -86,5 +88,5 @@ BEGIN
     SET @vWoken = Taskgate._DefinitionNames(@vWokenIds, @vDefinition);
   END;
   SELECT @vStatus AS [Status], @vGivenBack AS [GivenBack], @vFreed AS [TokensFreed], @vReady AS [Ready],
-         @vNextDueMs AS [NextDueMs], @vWoken AS [Woken];
+         @vNextDueMs AS [NextDueMs], @vWoken AS [Woken], @vOpening AS [Opening];
 END;

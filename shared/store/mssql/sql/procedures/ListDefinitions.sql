@@ -1,7 +1,8 @@
 -- Taskgate.ListDefinitions: what is limited to what, who runs, what waits.
 -- In:     @Name: only this one, or null
--- Out:    Status: listed; Definitions: JSON array, by name, of {name, limit (-1 none), limitSource: code | operator, codeLimit, paused,
---           leaseMs, maxAttempts, maxLost, spareMax, build, tokenFence, held, executions, ready, scheduled, waiting, claimed,
+-- Out:    Status: listed; Definitions: JSON array, by name, of {name, limit (-1 none), limitSource: code | operator, codeLimit,
+--           rate: in force, {count, periodMs, burst} or null, rateSource, codeRate,
+--           sharedLimits: [{name, limit, limitSource, held: by all definitions}], by name, paused, leaseMs, maxAttempts, maxLost, spareMax, build, tokenFence, held, executions, ready, scheduled, waiting, claimed,
 --           done, dead, cancelled: counted up to 10000 each, nextDueMs}, or []
 -- Raises: 50490 inside a transaction
 -- Locks:  none
@@ -15,6 +16,7 @@ AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+  SET DEADLOCK_PRIORITY LOW; -- without row versions a reader of several tables may be in a circle of waiters: workers survive
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vName nvarchar(200), @vDefinitions nvarchar(max);
   DECLARE @vDefinition TABLE (
@@ -22,6 +24,11 @@ BEGIN
   DECLARE @vOpen TABLE (
     TaskExecutionId bigint NOT NULL PRIMARY KEY CLUSTERED, TaskDefinitionId int NOT NULL, TokenCount int NOT NULL, IsLive bit NOT NULL,
     Claimed int NOT NULL);
+  DECLARE @vRate TABLE (
+    TaskDefinitionId int NOT NULL PRIMARY KEY CLUSTERED, OperatorRate nvarchar(100) COLLATE Latin1_General_100_BIN2 NULL,
+    CodeRate nvarchar(100) COLLATE Latin1_General_100_BIN2 NULL);
+  DECLARE @vShared TABLE (
+    TaskDefinitionId int NOT NULL PRIMARY KEY CLUSTERED, SharedLimits nvarchar(max) COLLATE Latin1_General_100_BIN2 NOT NULL);
   DECLARE @vWaiting TABLE (TaskDefinitionId int NOT NULL PRIMARY KEY CLUSTERED, Waiting int NOT NULL);
 
   -- A name that is too long or ends in blanks is nobody's; comparing would cut it.
@@ -52,12 +59,28 @@ BEGIN
   INSERT INTO @vWaiting (TaskDefinitionId, Waiting)
   SELECT w.TaskDefinitionId, COUNT(*)
   FROM Taskgate.GroupWaiting AS w WITH (INDEX (PK_GroupWaiting)) -- one pass over all groups
-  WHERE w.TaskDefinitionId IN (SELECT d.TaskDefinitionId FROM @vDefinition AS d)
   GROUP BY w.TaskDefinitionId;
+  INSERT INTO @vRate (TaskDefinitionId, OperatorRate, CodeRate)
+  SELECT b.TaskDefinitionId, Taskgate._RateText(b.RateCountOverride, b.RatePeriodMsOverride, b.RateBurstOverride),
+         Taskgate._RateText(b.RateCount, b.RatePeriodMs, b.RateBurst)
+  FROM Taskgate.RateBucket AS b WITH (INDEX (PK_RateBucket)); -- all of them: there are few
+  INSERT INTO @vShared (TaskDefinitionId, SharedLimits)
+  SELECT x.TaskDefinitionId,
+         STRING_AGG(CONVERT(nvarchar(max), N'{"name":"' + STRING_ESCAPE(u.Name, 'json') + N'","limit":' + CONVERT(nvarchar(11), u.TaskLimit)
+           + N',"limitSource":"' + u.Source + N'","held":'
+           + CONVERT(nvarchar(11), CASE u.TaskLimit WHEN -1 THEN Taskgate._SharedCount(u.SharedLimitId) ELSE u.Held END) + N'}'), N',')
+           WITHIN GROUP (ORDER BY u.Name)
+  FROM @vDefinition AS x
+  CROSS APPLY Taskgate._SharedUse(x.TaskDefinitionId, @vNow) AS u
+  GROUP BY x.TaskDefinitionId;
   SELECT @vDefinitions = N'[' + STRING_AGG(CONVERT(nvarchar(max), N'{"name":"' + STRING_ESCAPE(d.Name, 'json')
            + N'","limit":' + CONVERT(nvarchar(11), COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit))
            + N',"limitSource":"' + CASE WHEN d.ConcurrencyLimitOverride IS NULL THEN N'code' ELSE N'operator' END
            + N'","codeLimit":' + CONVERT(nvarchar(11), d.ConcurrencyLimit)
+           + N',"rate":' + COALESCE(NULLIF(COALESCE(b.OperatorRate, b.CodeRate), N'none'), N'null')
+           + N',"rateSource":"' + CASE WHEN b.OperatorRate IS NULL THEN N'code' ELSE N'operator' END
+           + N'","codeRate":' + COALESCE(b.CodeRate, N'null')
+           + N',"sharedLimits":[' + COALESCE(z.SharedLimits, N'') + N']'
            + N',"paused":' + CASE d.Paused WHEN 1 THEN N'true' ELSE N'false' END
            + N',"leaseMs":' + CONVERT(nvarchar(11), d.LeaseMs)
            + N',"maxAttempts":' + CONVERT(nvarchar(11), d.MaxAttempts)
@@ -78,6 +101,8 @@ BEGIN
            WITHIN GROUP (ORDER BY d.Name) + N']'
   FROM @vDefinition AS x
   INNER JOIN Taskgate.TaskDefinition AS d ON d.TaskDefinitionId = x.TaskDefinitionId
+  LEFT JOIN @vShared AS z ON z.TaskDefinitionId = x.TaskDefinitionId
+  LEFT JOIN @vRate AS b ON b.TaskDefinitionId = x.TaskDefinitionId
   LEFT JOIN @vWaiting AS w ON w.TaskDefinitionId = x.TaskDefinitionId
   CROSS APPLY (
     SELECT COALESCE(SUM(y.TokenCount), 0) AS Held, COALESCE(SUM(CASE y.IsLive WHEN 1 THEN 1 ELSE 0 END), 0) AS Executions,

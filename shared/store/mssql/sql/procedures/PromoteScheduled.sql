@@ -4,7 +4,7 @@
 --         Ready: tasks may be claimed
 -- Raises: 50404 unknown definition; 50422 most out of range; 50490 inside a transaction
 -- Locks:  Scheduled by skip, TaskGroup by skip: never waits
--- Isolation: two callers take different rows; what both skip stays due, and NextDueMs says so
+-- Isolation: two callers take different rows; what one leaves because its group is locked stays due, and its NextDueMs says so
 -- Plan:   first entries of PK_Scheduled under the definition
 -- Once:   naturally: a promoted task isn't scheduled any more
 -- Twin:   postgres/sql/functions/promote_scheduled.sql

@@ -3,7 +3,7 @@
 -- In:     @Most int 1..1000 executions
 -- Out:    Status: reclaimed | none; Executions: how many; TasksBack; TasksLost: of them counted; TasksDead: ended, dead or
 --         on request; Definitions: JSON array of names of the reclaimed executions' and of those that got ready tasks, or null;
---         More: others are left for the next call
+--         More: others are left for the next call; Opening: JSON array of batches to be pumped (PumpBatch), or null
 -- Raises: 50422 most out of range; 50490 inside a transaction; 1222 locked for longer than 2 s
 -- Locks:  TaskExecution ascending by skip (a row locked by its own worker is alive), Task, then all ends as in _EndTasks;
 --         never a token row: the next asker finds the dead holder by itself
@@ -23,7 +23,7 @@ BEGIN
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vExecution bigint, @vDefinition int, @vMaxLost smallint,
           @vCount int, @vExecutions int = 0, @vBack int = 0, @vLost int = 0, @vDead int = 0, @vRetention nvarchar(max),
-          @vWokenIds nvarchar(max) = N'[]';
+          @vWokenIds nvarchar(max) = N'[]', @vOpening nvarchar(max);
   DECLARE @vCandidate TABLE (
     TaskExecutionId bigint NOT NULL PRIMARY KEY CLUSTERED, TaskDefinitionId int NOT NULL, MaxLost smallint NULL);
   DECLARE @vClaim TABLE (
@@ -65,7 +65,7 @@ BEGIN
     BEGIN
       SELECT @vDefinition = c.TaskDefinitionId, @vMaxLost = c.MaxLost FROM @vCandidate AS c WHERE c.TaskExecutionId = @vExecution;
       UPDATE x
-      SET State = 4, EndedAt = COALESCE(x.EndedAt, @vNow), TokenCount = 0, IsSolo = 0
+      SET State = 4, EndedAt = COALESCE(x.EndedAt, @vNow), TokenCount = 0
       FROM Taskgate.TaskExecution AS x WITH (ROWLOCK, UPDLOCK, READPAST, INDEX (PK_TaskExecution)) -- by key, tested again; skip
       WHERE x.TaskExecutionId = @vExecution AND x.State IN (1, 3) AND (x.State = 3 OR x.LeaseUntil < @vNow);
       IF @@ROWCOUNT > 0
@@ -114,7 +114,7 @@ BEGIN
     IF @vDead > 0 -- after the loop: each lock level once, ascending
     BEGIN
       EXEC Taskgate._EndTasks @Ended = @vEnded, @TaskExecutionId = NULL, @Now = @vNow, @Released = @vReleased,
-        @oWoken = @vWokenIds OUTPUT, @Retention = @vRetention;
+        @oWoken = @vWokenIds OUTPUT, @oOpening = @vOpening OUTPUT, @Retention = @vRetention;
       UPDATE a
       SET TaskExecutionId = o.TaskExecutionId -- _EndTasks knows one execution; here each task has its own
       FROM @vOver AS o
@@ -135,5 +135,5 @@ BEGIN
   SELECT CASE WHEN @vExecutions > 0 THEN N'reclaimed' ELSE N'none' END AS [Status], @vExecutions AS [Executions],
          @vBack AS [TasksBack], @vLost AS [TasksLost], @vDead AS [TasksDead],
          Taskgate._DefinitionNames(@vWokenIds, 0) AS [Definitions],
-         CONVERT(bit, CASE WHEN @vExecutions = @Most THEN 1 ELSE 0 END) AS [More];
+         CONVERT(bit, CASE WHEN @vExecutions = @Most THEN 1 ELSE 0 END) AS [More], @vOpening AS [Opening];
 END;

@@ -4,18 +4,23 @@
 --         @Limit -1 none | 0 nothing starts | 1..1000; @LeaseMs 1000..86400000; @MaxAttempts 1..1000; @MaxLost 0..1000;
 --         @RetryBaseMs 0..86400000; @RetryCapMs @RetryBaseMs..2147483647; @SpareMax 0..1000;
 --         @GroupSlots 1..1000; @GroupStrict; @RetainDoneMs, @RetainDeadMs 0..3153600000000
+--         @RateCount 1..1000000 tasks per @RatePeriodMs 1000..86400000, @RateBurst 1..@RateCount at once; null: no rate
+--         @SharedLimits: JSON array of at most 8 {name, limit: -1..1000, null leaves it, 1 at first}, or null: none
 -- Out:    Status: created | updated | exists | outdated (an older build asked); TaskDefinitionId int
 -- Raises: 50422 a value out of range, naming field and value; 50490 inside a transaction
--- Locks:  TaskDefinition: the new name's place, then the row
--- Isolation: two callers with one new name: the second waits for the place, then finds the row. With one old name: the
---         second waits for the row, then tests the build again
+-- Locks:  TaskDefinition: the name's entry or place; SharedLimit: new names' places, then the rows before and now; TaskDefinition: the
+--         row; RateBucket: waits for the claim that holds it
+-- Isolation: two callers with one name: the second waits for its entry or place, then finds the row and tests the build again. So
+--         the definition's shared limits stay the same under every lock: only registrations change them
 -- Plan:   unique name, then primary key
 -- Once:   by name and hash: a repeat is `exists`
 -- Twin:   postgres/sql/functions/register_definition.sql
 CREATE OR ALTER PROCEDURE Taskgate.RegisterDefinition
   @Name nvarchar(max), @Build bigint, @SettingsHash nvarchar(max), @RegisteredBy nvarchar(200),
   @Limit int, @LeaseMs int, @MaxAttempts int, @MaxLost int, @RetryBaseMs int, @RetryCapMs int,
-  @SpareMax int, @GroupSlots int, @GroupStrict bit, @RetainDoneMs bigint, @RetainDeadMs bigint
+  @SpareMax int, @GroupSlots int, @GroupStrict bit, @RetainDoneMs bigint, @RetainDeadMs bigint,
+  @RateCount int = NULL, @RatePeriodMs int = NULL, @RateBurst int = NULL,
+  @SharedLimits nvarchar(max) = NULL
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
@@ -23,7 +28,9 @@ BEGIN
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vName nvarchar(200), @vHash nvarchar(64),
           @vStatus nvarchar(20), @vDefinition int, @vBuild bigint, @vIsSame bit, @vOverride int,
-          @vOld int, @vNew int, @vHeld int, @vSurplus int;
+          @vOld int, @vNew int, @vHeld int, @vSurplus int,
+          @vShared nvarchar(max), @vNames nvarchar(max), @vMade int, @vOldShared nvarchar(max), @vNewShared nvarchar(max),
+          @vOldCodeRate nvarchar(100), @vNewCodeRate nvarchar(100), @vOldRate nvarchar(100), @vNewRate nvarchar(100);
   DECLARE @vCreated TABLE (TaskDefinitionId int NOT NULL PRIMARY KEY CLUSTERED);
   DECLARE @vBefore TABLE (
     TaskDefinitionId int NOT NULL PRIMARY KEY CLUSTERED, ConcurrencyLimit int NOT NULL, LeaseMs int NOT NULL,
@@ -60,7 +67,10 @@ BEGIN
       THEN N'retain_done_ms: expected 0..3153600000000 (' + COALESCE(CONVERT(nvarchar(20), @RetainDoneMs), N'null') + N')'
     WHEN @RetainDeadMs IS NULL OR @RetainDeadMs NOT BETWEEN 0 AND 3153600000000
       THEN N'retain_dead_ms: expected 0..3153600000000 (' + COALESCE(CONVERT(nvarchar(20), @RetainDeadMs), N'null') + N')'
+    WHEN @RateCount IS NOT NULL OR @RatePeriodMs IS NOT NULL OR @RateBurst IS NOT NULL
+      THEN Taskgate._RateProblem(@RateCount, @RatePeriodMs, @RateBurst)
     END;
+  IF @vMessage IS NULL SET @vMessage = Taskgate._SharedProblem(@SharedLimits);
   IF @vMessage IS NOT NULL THROW 50422, @vMessage, 1;
   SET @vName = @Name;
   SET @vHash = @SettingsHash;
@@ -69,24 +79,31 @@ BEGIN
     SELECT @vDefinition = d.TaskDefinitionId, @vBuild = d.Build, @vIsSame = CASE WHEN d.SettingsHash = @vHash THEN 1 ELSE 0 END
     FROM Taskgate.TaskDefinition AS d
     WHERE d.Name = @vName;
+    IF @vDefinition IS NOT NULL
+      SET @vStatus = CASE WHEN @vBuild > @Build THEN N'outdated' WHEN @vBuild = @Build AND @vIsSame = 1 THEN N'exists' END;
     BEGIN TRANSACTION;
-    IF @vDefinition IS NULL
-    BEGIN
-      SELECT @vDefinition = d.TaskDefinitionId
-      FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- keeps the place of a missing name
-      WHERE d.Name = @vName;
-      INSERT INTO Taskgate.TaskDefinition (Name, ConcurrencyLimit, CreatedAt)
-      OUTPUT inserted.TaskDefinitionId INTO @vCreated (TaskDefinitionId)
-      SELECT @vName, 0, @vNow
-      WHERE NOT EXISTS (SELECT 1 FROM Taskgate.TaskDefinition AS d WHERE d.Name = @vName); -- own statement: lock, then look
-      SELECT @vDefinition = c.TaskDefinitionId, @vStatus = N'created' FROM @vCreated AS c;
-      IF @vStatus IS NULL -- somebody else was first
-        SELECT @vDefinition = d.TaskDefinitionId, @vBuild = d.Build, @vIsSame = CASE WHEN d.SettingsHash = @vHash THEN 1 ELSE 0 END
-        FROM Taskgate.TaskDefinition AS d
-        WHERE d.Name = @vName;
-    END;
     IF @vStatus IS NULL
-      SET @vStatus = CASE WHEN @vBuild > @Build THEN N'outdated' WHEN @vBuild = @Build AND @vIsSame = 1 THEN N'exists' ELSE N'updated' END;
+    BEGIN
+      -- Registrations of one name come one after the other: only they change from which shared limits it draws.
+      SELECT @vDefinition = d.TaskDefinitionId
+      FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK, INDEX (UQ_TaskDefinition_Name)) -- the entry or its place only
+      WHERE d.Name = @vName;
+      SELECT @vNames = N'[' + STRING_AGG(CONVERT(nvarchar(max), N'"' + STRING_ESCAPE(w.Name, 'json') + N'"'), N',') + N']'
+      FROM OPENJSON(@SharedLimits) WITH (Name nvarchar(200) N'$.name') AS w;
+      SET @vShared = N'';
+      IF @vNames IS NOT NULL EXEC Taskgate._MakeShared @Names = @vNames, @oShared = @vShared OUTPUT, @oMade = @vMade OUTPUT;
+      SET @vNames = Taskgate._SharedIds(@vDefinition);
+      SET @vShared = @vShared + CASE WHEN @vShared <> N'' AND @vNames <> N'' THEN N',' ELSE N'' END + @vNames;
+      IF @vShared <> N'' EXEC Taskgate._LockShared @Shared = @vShared;
+      SET @vStatus = N'updated';
+      IF @vDefinition IS NULL
+      BEGIN
+        INSERT INTO Taskgate.TaskDefinition (Name, ConcurrencyLimit, CreatedAt)
+        OUTPUT inserted.TaskDefinitionId INTO @vCreated (TaskDefinitionId)
+        VALUES (@vName, 0, @vNow);
+        SELECT @vDefinition = c.TaskDefinitionId, @vStatus = N'created' FROM @vCreated AS c;
+      END;
+    END;
 
     IF @vStatus IN (N'created', N'updated')
     BEGIN
@@ -100,12 +117,22 @@ BEGIN
       SELECT @vOverride = d.ConcurrencyLimitOverride
       FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- the row as it is now, not a version of it
       WHERE d.TaskDefinitionId = @vDefinition;
-      IF EXISTS (SELECT 1 FROM @vBefore AS b WHERE b.Build > @Build) SET @vStatus = N'outdated';
+      IF @vStatus = N'updated' -- somebody else may have been first
+        SELECT @vStatus = CASE WHEN d.Build > @Build THEN N'outdated' WHEN d.Build = @Build AND d.SettingsHash = @vHash THEN N'exists'
+                               ELSE N'updated' END
+        FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- the key is ours already
+        WHERE d.TaskDefinitionId = @vDefinition;
     END;
     IF @vStatus IN (N'created', N'updated')
     BEGIN
       EXEC Taskgate._ChangeLimit @TaskDefinitionId = @vDefinition, @Limit = @Limit, @Override = @vOverride,
         @oOld = @vOld OUTPUT, @oNew = @vNew OUTPUT, @oHeld = @vHeld OUTPUT, @oSurplus = @vSurplus OUTPUT;
+      EXEC Taskgate._ChangeRate @TaskDefinitionId = @vDefinition, @IsOverride = 0, @Count = @RateCount, @PeriodMs = @RatePeriodMs,
+        @Burst = @RateBurst, @oOld = @vOldCodeRate OUTPUT, @oNew = @vNewCodeRate OUTPUT, @oOldRate = @vOldRate OUTPUT,
+        @oNewRate = @vNewRate OUTPUT;
+      IF @vShared <> N''
+        EXEC Taskgate._ChangeSharedLinks @TaskDefinitionId = @vDefinition, @SharedLimits = @SharedLimits, @RegisteredBy = @RegisteredBy,
+          @Now = @vNow, @oOld = @vOldShared OUTPUT, @oNew = @vNewShared OUTPUT;
       UPDATE d
       SET LeaseMs = @LeaseMs, MaxAttempts = @MaxAttempts, MaxLost = @MaxLost, RetryBaseMs = @RetryBaseMs, RetryCapMs = @RetryCapMs,
           SpareMax = @SpareMax, GroupSlots = @GroupSlots, GroupStrict = @GroupStrict, RetainDoneMs = @RetainDoneMs,
@@ -132,6 +159,8 @@ BEGIN
            CASE @GroupStrict WHEN 1 THEN N'true' ELSE N'false' END),
           (N'retain_done_ms', CONVERT(nvarchar(20), b.RetainDoneMs), CONVERT(nvarchar(20), @RetainDoneMs)),
           (N'retain_dead_ms', CONVERT(nvarchar(20), b.RetainDeadMs), CONVERT(nvarchar(20), @RetainDeadMs)),
+          (N'rate', COALESCE(@vOldCodeRate, N'none'), COALESCE(@vNewCodeRate, N'none')),
+          (N'shared_limits', COALESCE(CONVERT(nvarchar(400), @vOldShared), N'none'), COALESCE(CONVERT(nvarchar(400), @vNewShared), N'none')),
           (N'build', CONVERT(nvarchar(20), b.Build), CONVERT(nvarchar(20), @Build))) AS v (Setting, OldValue, NewValue)
         WHERE v.OldValue <> v.NewValue;
     END;

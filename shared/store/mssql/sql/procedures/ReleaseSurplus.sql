@@ -1,29 +1,30 @@
--- Taskgate.ReleaseSurplus: after a limit was lowered: gives back idle tokens, but only as many as are held above the limit.
--- In:     @TaskExecutionId bigint; @Most int 1..1000: tokens no task of this execution is using
--- Out:    Status: released | fenced; Tokens: still held; Freed: given back; Surplus: still held above the limit by all
--- Raises: 50422 @Most out of range; 50490 inside a transaction
--- Locks:  TaskDefinition, TaskExecution: the number is decided under the row's lock, so two holders never give back twice
+-- Taskgate.ReleaseSurplus: after a limit was lowered: gives back idle tokens, but only as many as are held above it,
+--         or above a shared limit.
+-- In:     @TaskExecutionId bigint; @Keep int 0..1000: tokens that this execution's tasks are using
+-- Out:    Status: released | fenced; Tokens: still held; Freed: given back; Surplus: still held above the limit by all, or above a shared one
+-- Raises: 50422 @Keep out of range; 50490 inside a transaction
+-- Locks:  SharedLimit, TaskDefinition, TaskExecution: the number is decided under the row's lock, so two holders never give back twice
 -- Isolation: of two holders the second waits for the row and finds that much less surplus
 -- Plan:   primary keys only
--- Once:   a repeat finds less surplus and gives back that much less
+-- Once:   by value: however often it is said, the tokens in use stay
 -- Twin:   postgres/sql/functions/release_surplus.sql
 CREATE OR ALTER PROCEDURE Taskgate.ReleaseSurplus
-  @TaskExecutionId bigint, @Most int
+  @TaskExecutionId bigint, @Keep int
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
-  DECLARE @vMessage nvarchar(2048), @vStatus nvarchar(20), @vDefinition int, @vTokens int = 0, @vFreed int = 0, @vSurplus int = 0,
+  DECLARE @vMessage nvarchar(2048), @vStatus nvarchar(20), @vDefinition int, @vShared nvarchar(max), @vTokens int = 0, @vFreed int = 0, @vSurplus int = 0,
           @vGranted int, @vHeld int, @vLimit int, @vTokenFence bigint, @vPaused bit, @vDead int, @vIsLive bit;
 
-  IF @Most IS NULL OR @Most NOT BETWEEN 1 AND 1000
+  IF @Keep IS NULL OR @Keep NOT BETWEEN 0 AND 1000
   BEGIN
-    SET @vMessage = N'most: expected 1..1000 (' + COALESCE(CONVERT(nvarchar(11), @Most), N'<NULL>') + N')';
+    SET @vMessage = N'keep: expected 0..1000 (' + COALESCE(CONVERT(nvarchar(11), @Keep), N'<NULL>') + N')';
     THROW 50422, @vMessage, 1;
   END;
   BEGIN TRY
-    SELECT @vDefinition = e.TaskDefinitionId
+    SELECT @vDefinition = e.TaskDefinitionId, @vShared = Taskgate._SharedIds(e.TaskDefinitionId)
     FROM Taskgate.TaskExecution AS e
     WHERE e.TaskExecutionId = @TaskExecutionId AND e.State = 1;
     IF @vDefinition IS NULL
@@ -31,13 +32,15 @@ BEGIN
     ELSE
     BEGIN
       BEGIN TRANSACTION;
+      IF @vShared <> N'' EXEC Taskgate._LockShared @Shared = @vShared;
       EXEC Taskgate._SettleTokens @TaskDefinitionId = @vDefinition, @TaskExecutionId = @TaskExecutionId, @Want = NULL, @Keep = NULL,
-        @SurplusMost = @Most, @oOwn = @vTokens OUTPUT, @oGranted = @vGranted OUTPUT, @oFreed = @vFreed OUTPUT,
+        @SurplusKeep = @Keep, @Shared = @vShared, @oOwn = @vTokens OUTPUT, @oGranted = @vGranted OUTPUT, @oFreed = @vFreed OUTPUT,
         @oHeld = @vHeld OUTPUT, @oLimit = @vLimit OUTPUT, @oTokenFence = @vTokenFence OUTPUT, @oPaused = @vPaused OUTPUT,
         @oDead = @vDead OUTPUT, @oIsLive = @vIsLive OUTPUT;
       COMMIT TRANSACTION;
       SET @vStatus = CASE WHEN @vIsLive = 1 THEN N'released' ELSE N'fenced' END;
-      SET @vSurplus = CASE WHEN @vLimit = -1 OR @vHeld <= @vLimit THEN 0 ELSE @vHeld - @vLimit END;
+      SET @vSurplus = CASE WHEN @vShared <> N'' THEN Taskgate._Surplus(@vDefinition)
+                           WHEN @vLimit = -1 OR @vHeld <= @vLimit THEN 0 ELSE @vHeld - @vLimit END;
     END;
   END TRY
   BEGIN CATCH

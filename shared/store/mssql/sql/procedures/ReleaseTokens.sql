@@ -2,7 +2,7 @@
 -- In:     @TaskExecutionId bigint; @Keep int 0..1000
 -- Out:    Status: released | fenced; Tokens: still held; Freed: really given back; Ready: tasks wait for them (a hint is due)
 -- Raises: 50422 @Keep out of range; 50490 inside a transaction
--- Locks:  TaskDefinition, TaskExecution
+-- Locks:  SharedLimit, TaskDefinition, TaskExecution
 -- Isolation: an acquire that comes second waits for the row and finds the tokens free
 -- Plan:   primary keys only
 -- Once:   by what is kept, not by what is given: a repeat, a stranger or a dead holder frees 0 (S0.10)
@@ -14,7 +14,7 @@ BEGIN
   SET NOCOUNT, XACT_ABORT ON;
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
-  DECLARE @vMessage nvarchar(2048), @vStatus nvarchar(20), @vDefinition int, @vTokens int = 0, @vFreed int = 0, @vReady bit = 0,
+  DECLARE @vMessage nvarchar(2048), @vStatus nvarchar(20), @vDefinition int, @vShared nvarchar(max), @vTokens int = 0, @vFreed int = 0, @vReady bit = 0,
           @vGranted int, @vHeld int, @vLimit int, @vTokenFence bigint, @vPaused bit, @vDead int, @vIsLive bit;
 
   IF @Keep IS NULL OR @Keep NOT BETWEEN 0 AND 1000
@@ -23,7 +23,7 @@ BEGIN
     THROW 50422, @vMessage, 1;
   END;
   BEGIN TRY
-    SELECT @vDefinition = e.TaskDefinitionId
+    SELECT @vDefinition = e.TaskDefinitionId, @vShared = Taskgate._SharedIds(e.TaskDefinitionId)
     FROM Taskgate.TaskExecution AS e
     WHERE e.TaskExecutionId = @TaskExecutionId AND e.State = 1;
     IF @vDefinition IS NULL
@@ -31,8 +31,9 @@ BEGIN
     ELSE
     BEGIN
       BEGIN TRANSACTION;
+      IF @vShared <> N'' EXEC Taskgate._LockShared @Shared = @vShared;
       EXEC Taskgate._SettleTokens @TaskDefinitionId = @vDefinition, @TaskExecutionId = @TaskExecutionId, @Want = NULL, @Keep = @Keep,
-        @SurplusMost = NULL, @oOwn = @vTokens OUTPUT, @oGranted = @vGranted OUTPUT, @oFreed = @vFreed OUTPUT,
+        @SurplusKeep = NULL, @Shared = @vShared, @oOwn = @vTokens OUTPUT, @oGranted = @vGranted OUTPUT, @oFreed = @vFreed OUTPUT,
         @oHeld = @vHeld OUTPUT, @oLimit = @vLimit OUTPUT, @oTokenFence = @vTokenFence OUTPUT, @oPaused = @vPaused OUTPUT,
         @oDead = @vDead OUTPUT, @oIsLive = @vIsLive OUTPUT;
       COMMIT TRANSACTION;

@@ -1,14 +1,15 @@
 -- Taskgate.StartExecution: opens a worker's stay for one definition, with its first tokens. No token: no execution.
 -- In:     @Name; @OperationId uniqueidentifier: a repeat answers the first call's execution; @Worker 1..200 characters;
 --         @Build, @SettingsHash: of the asking code, null hash: don't compare; @Want int 1..1000 tokens;
---         @NeedsReady: answer `none` at once when no task is ready or due, and ask for no more tokens than tasks wait
+--         @NeedsReady: answer `none` at once when no task is ready or due, and ask for no more tokens than tasks wait.
+--           0: the grant is the start itself, so it takes a permit of the rate, too (with_tokens); claims take theirs in Work
 -- Out:    Status: started | limited | paused | none | unknown (register first) | outdated (register, then ask again);
 --         TaskExecutionId; LeaseMs: how long from now; Tokens: granted; TokenFence; SpareMax; Ready: tasks ready,
---         counted up to @Want; RetryInMs: when limited; NextDueMs: until the next scheduled task, when none;
+--         counted up to @Want; RetryInMs: when limited, by tokens or by the rate; NextDueMs: until the next scheduled task, when none;
 --         DeadHolders: call ReclaimExpired when > 0
 -- Raises: 50409 the operation id belongs to an execution of another definition; 50422 want or worker out of range;
 --         50490 inside a transaction
--- Locks:  TaskDefinition, TaskExecution (own new row; dead holders, by skip)
+-- Locks:  SharedLimit, TaskDefinition, TaskExecution (own new row; dead holders, by skip), RateBucket by skip
 -- Isolation: a repeat names the same definition, so it waits for the first call at that row and then finds its execution:
 --         no lock on the place of a missing operation id, which would hold up starts of other definitions
 -- Plan:   unique name, primary keys; a denial is one read without lock or write
@@ -27,7 +28,8 @@ BEGIN
           @vDefinition int, @vIsOutdated bit, @vLeaseMs int, @vSpareMax smallint, @vTokenFence bigint,
           @vExecution bigint, @vOther int, @vTokens int = 0, @vReady int = 0, @vDue int, @vWish int,
           @vRetryInMs bigint, @vNextDueMs bigint, @vDead int = 0, @vIsRepeat bit = 0,
-          @vGranted int, @vFreed int, @vHeld int, @vLimit int, @vPaused bit, @vIsLive bit, @vIgnored nvarchar(20);
+          @vGranted int, @vFreed int, @vHeld int, @vLimit int, @vPaused bit, @vIsLive bit, @vIgnored nvarchar(20),
+          @vHasRate bit, @vShared nvarchar(max), @vAllowed int = 1, @vNoMore int, @vFrom datetime2(6), @vIntervalUs bigint;
   DECLARE @vNew TABLE (TaskExecutionId bigint NOT NULL PRIMARY KEY CLUSTERED);
 
   IF @Want IS NULL OR @Want NOT BETWEEN 1 AND 1000
@@ -45,6 +47,10 @@ BEGIN
 
   BEGIN TRY
     SELECT @vDefinition = d.TaskDefinitionId, @vLeaseMs = d.LeaseMs, @vSpareMax = d.SpareMax, @vTokenFence = d.TokenFence,
+           @vShared = Taskgate._SharedIds(d.TaskDefinitionId),
+           @vHasRate = CASE WHEN @NeedsReady = 0 AND EXISTS (
+             SELECT 1 FROM Taskgate.RateBucket AS b WITH (INDEX (IX_RateBucket_Definition)) -- not the row: a claim may hold it
+             WHERE b.TaskDefinitionId = d.TaskDefinitionId) THEN 1 ELSE 0 END,
            @vIsOutdated = CASE WHEN @SettingsHash IS NOT NULL
              AND (d.Build < @Build OR (d.Build = @Build AND d.SettingsHash <> @SettingsHash)) THEN 1 ELSE 0 END
     FROM Taskgate.TaskDefinition AS d
@@ -64,13 +70,13 @@ BEGIN
     BEGIN
       SELECT @vReady = COUNT(*)
       FROM (SELECT TOP (@Want) r.TaskId
-            FROM Taskgate.Ready AS r WITH (FORCESEEK) -- the first entries, whatever statistics say
+            FROM Taskgate.Ready AS r WITH (READCOMMITTEDLOCK, READPAST, FORCESEEK) -- the first entries; versions or not, no wait
             WHERE r.TaskDefinitionId = @vDefinition) AS c;
       IF @NeedsReady = 1 AND @vReady < @Want
       BEGIN
         SELECT @vDue = COUNT(*)
         FROM (SELECT TOP (@Want - @vReady) s.TaskId
-              FROM Taskgate.Scheduled AS s WITH (FORCESEEK) -- the first entries, whatever statistics say
+              FROM Taskgate.Scheduled AS s WITH (READCOMMITTEDLOCK, READPAST, FORCESEEK) -- as above
               WHERE s.TaskDefinitionId = @vDefinition AND s.RunAt <= @vNow) AS c;
         SET @vReady = @vReady + @vDue;
         IF @vReady = 0
@@ -90,6 +96,7 @@ BEGIN
     BEGIN
       SET @vWish = CASE WHEN @NeedsReady = 1 AND @vReady < @Want THEN @vReady ELSE @Want END;
       BEGIN TRANSACTION;
+      IF @vShared <> N'' EXEC Taskgate._LockShared @Shared = @vShared;
       SELECT @vPaused = d.Paused
       FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- one key, kept to the end; waiters in order of arrival
       WHERE d.TaskDefinitionId = @vDefinition;
@@ -104,9 +111,24 @@ BEGIN
                 COALESCE(@Build, 0));
         SELECT @vExecution = n.TaskExecutionId FROM @vNew AS n;
         EXEC Taskgate._SettleTokens @TaskDefinitionId = @vDefinition, @TaskExecutionId = @vExecution, @Want = @vWish, @Keep = NULL,
-          @SurplusMost = NULL, @oOwn = @vTokens OUTPUT, @oGranted = @vGranted OUTPUT, @oFreed = @vFreed OUTPUT,
+          @SurplusKeep = NULL, @Shared = @vShared, @oOwn = @vTokens OUTPUT, @oGranted = @vGranted OUTPUT, @oFreed = @vFreed OUTPUT,
           @oHeld = @vHeld OUTPUT, @oLimit = @vLimit OUTPUT, @oTokenFence = @vTokenFence OUTPUT, @oPaused = @vPaused OUTPUT,
           @oDead = @vDead OUTPUT, @oIsLive = @vIsLive OUTPUT;
+        IF @vTokens > 0 AND @vHasRate = 1
+        BEGIN
+          EXEC Taskgate._CountPermits @TaskDefinitionId = @vDefinition, @Want = 1, @oAllowed = @vAllowed OUTPUT,
+            @oFrom = @vFrom OUTPUT, @oIntervalUs = @vIntervalUs OUTPUT, @oRetryInMs = @vRetryInMs OUTPUT;
+          IF @vAllowed = 1
+            EXEC Taskgate._UsePermits @TaskDefinitionId = @vDefinition, @Count = 1, @From = @vFrom, @IntervalUs = @vIntervalUs;
+          ELSE -- no start: the tokens go back as if they had never been granted
+          BEGIN
+            EXEC Taskgate._SettleTokens @TaskDefinitionId = @vDefinition, @TaskExecutionId = @vExecution, @Want = NULL, @Keep = 0,
+              @SurplusKeep = NULL, @Shared = @vShared, @oOwn = @vTokens OUTPUT, @oGranted = @vGranted OUTPUT, @oFreed = @vFreed OUTPUT,
+              @oHeld = @vHeld OUTPUT, @oLimit = @vLimit OUTPUT, @oTokenFence = @vTokenFence OUTPUT, @oPaused = @vPaused OUTPUT,
+              @oDead = @vNoMore OUTPUT, @oIsLive = @vIsLive OUTPUT;
+            SET @vTokenFence = NULL;
+          END;
+        END;
         IF @vTokens > 0
           SET @vStatus = N'started';
         ELSE
@@ -120,7 +142,7 @@ BEGIN
       END;
       COMMIT TRANSACTION;
       -- Nothing is locked any more.
-      IF @vStatus IN (N'paused', N'limited')
+      IF @vAllowed = 1 AND @vStatus IN (N'paused', N'limited')
         EXEC Taskgate._DenyEarly @TaskDefinitionId = @vDefinition, @oStatus = @vIgnored OUTPUT, @oRetryInMs = @vRetryInMs OUTPUT;
     END;
 
@@ -143,7 +165,9 @@ BEGIN
       IF @vTokens > 0
       BEGIN
         SET @vStatus = N'started';
-        IF @vReady = 0 SET @vReady = 1;
+        SET @vReady = 1;
+        -- Its grant may have come after the first look.
+        SELECT @vTokenFence = d.TokenFence FROM Taskgate.TaskDefinition AS d WHERE d.TaskDefinitionId = @vDefinition;
       END;
       ELSE
       BEGIN

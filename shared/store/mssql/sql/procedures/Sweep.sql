@@ -2,12 +2,16 @@
 -- In:     @Most int 1..1000: definitions with something to do, at most
 -- Out:    Status: swept; Expired: executions past their lease or declared dead (call ReclaimExpired), counted up to 1000
 --         Definitions: JSON array, by name, of those with ready or due tasks, {name, ready (counted up to 1000), free: tokens
---           that may be granted, up to 1000, due: tasks wait for promotion, paused}, or null
---         NextDueMs: until the next scheduled task of any definition, 0 when some are due, or null
+--           that may be granted, by the shared limits, too, up to 1000, due: tasks wait for promotion, paused}, or null
+--         NextDueMs: until the next scheduled task of any definition or the next instant of a schedule, 0 when some are due, or null
+--         Opening: JSON array of ids of batches to be pumped (PumpBatch), at most @Most, or null
+--         Schedules: JSON array of those that are due (FireSchedule), the longest due first, at most @Most, of {id, definition, name, cron,
+--           timeZone, missed, runAt, inMs: 0 or less}, as ListSchedules has them, or null
+--         Purgeable: something may be deleted (call Purge); of executions, the ten oldest are looked at
 -- Raises: 50422 @Most out of range; 50490 inside a transaction
 -- Locks:  none
 -- Isolation: several reads, each as of its own moment: a task that moves between them is found by the next tick
--- Plan:   a few index probes per definition
+-- Plan:   a few index probes per definition; the rows of all schedules
 -- Once:   naturally
 -- Twin:   postgres/sql/functions/sweep.sql
 CREATE OR ALTER PROCEDURE Taskgate.Sweep
@@ -16,14 +20,20 @@ AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+  SET DEADLOCK_PRIORITY LOW; -- without row versions a reader of several tables may be in a circle of waiters: workers survive
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vExpired int,
-          @vDefinitions nvarchar(max), @vNextRunAt datetime2(3);
+          @vDefinitions nvarchar(max), @vNextRunAt datetime2(3), @vOpening nvarchar(max), @vSchedules nvarchar(max), @vPurgeable bit = 0,
+          @vEndedBefore datetime2(3);
   DECLARE @vOpen TABLE (TaskExecutionId bigint NOT NULL PRIMARY KEY CLUSTERED);
   DECLARE @vDefinition TABLE (
     TaskDefinitionId int NOT NULL PRIMARY KEY CLUSTERED, Name nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL,
     Paused bit NOT NULL, TaskLimit int NOT NULL, ExecutionTokens nvarchar(max) NOT NULL, Ready int NOT NULL, IsDue bit NOT NULL,
-    Held int NOT NULL);
+    Held int NOT NULL, SharedFree int NULL);
+  DECLARE @vBatch TABLE (BatchId bigint NOT NULL PRIMARY KEY CLUSTERED);
+  DECLARE @vDue TABLE (
+    ScheduleId int NOT NULL PRIMARY KEY CLUSTERED, TaskDefinitionId int NOT NULL, Name nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    Cron nvarchar(200) NOT NULL, TimeZone nvarchar(100) NOT NULL, MissedPolicy tinyint NOT NULL, NextRunAt datetime2(3) NOT NULL);
   DECLARE @vToken TABLE (
     TaskDefinitionId int NOT NULL, Ord int NOT NULL, TokenId uniqueidentifier NULL, IsHeld bit NULL, Grantee bigint NULL,
     PRIMARY KEY CLUSTERED (TaskDefinitionId, Ord));
@@ -65,8 +75,7 @@ BEGIN
   INSERT INTO @vToken (TaskDefinitionId, Ord, TokenId, IsHeld, Grantee)
   SELECT d.TaskDefinitionId, t.Ord, t.TokenId, t.IsHeld, t.Grantee
   FROM @vDefinition AS d
-  CROSS APPLY Taskgate._ReadTokens(d.ExecutionTokens) AS t
-  WHERE d.TaskLimit <> -1;
+  CROSS APPLY Taskgate._ReadTokens(d.ExecutionTokens) AS t;
   UPDATE d
   SET Held = h.Held
   FROM @vDefinition AS d
@@ -83,13 +92,23 @@ BEGIN
   WHERE EXISTS (
     SELECT 1 FROM @vToken AS t
     WHERE t.TaskDefinitionId = d.TaskDefinitionId AND (t.TokenId IS NULL OR t.IsHeld IS NULL OR t.Grantee IS NULL));
+  UPDATE d
+  SET SharedFree = u.Free
+  FROM @vDefinition AS d
+  CROSS APPLY (
+    SELECT MIN(CASE WHEN x.Live >= x.TaskLimit THEN 0 ELSE x.TaskLimit - x.Live END) AS Free
+    FROM Taskgate._SharedUse(d.TaskDefinitionId, @vNow) AS x
+    WHERE x.TaskLimit <> -1) AS u
+  WHERE u.Free IS NOT NULL;
   SELECT @vDefinitions = N'[' + STRING_AGG(CONVERT(nvarchar(max), N'{"name":"' + STRING_ESCAPE(d.Name, 'json')
            + N'","ready":' + CONVERT(nvarchar(11), d.Ready)
            + N',"free":' + CONVERT(nvarchar(11),
-               CASE WHEN d.TaskLimit = -1 THEN 1000 WHEN d.Held >= d.TaskLimit THEN 0 ELSE d.TaskLimit - d.Held END)
+               CASE WHEN d.SharedFree < f.Free THEN d.SharedFree ELSE f.Free END)
            + N',"due":' + CASE d.IsDue WHEN 1 THEN N'true' ELSE N'false' END
            + N',"paused":' + CASE d.Paused WHEN 1 THEN N'true' ELSE N'false' END + N'}'), N',') WITHIN GROUP (ORDER BY d.Name) + N']'
-  FROM @vDefinition AS d;
+  FROM @vDefinition AS d
+  CROSS APPLY (
+    SELECT CASE WHEN d.TaskLimit = -1 THEN 1000 WHEN d.Held >= d.TaskLimit THEN 0 ELSE d.TaskLimit - d.Held END AS Free) AS f;
 
   SELECT @vNextRunAt = MIN(n.RunAt)
   FROM Taskgate.TaskDefinition AS d WITH (INDEX (PK_TaskDefinition)) -- all of them: there are few
@@ -97,8 +116,66 @@ BEGIN
     SELECT TOP (1) x.RunAt
     FROM Taskgate.Scheduled AS x WITH (FORCESEEK) -- the first entry, whatever statistics say
     WHERE x.TaskDefinitionId = d.TaskDefinitionId
-    ORDER BY x.RunAt, x.TaskId) AS n;
+    ORDER BY x.RunAt) AS n;
+  INSERT INTO @vBatch (BatchId)
+  SELECT b.BatchId
+  FROM Taskgate.Batch AS b WITH (INDEX (IX_Batch_Unfinished)) -- the few unfinished ones; covers this read
+  WHERE b.State IN (1, 4) AND b.FinishedAt IS NULL;
+  SELECT @vOpening = N'[' + STRING_AGG(CONVERT(nvarchar(max), N'"' + CONVERT(nvarchar(20), x.BatchId) + N'"'), N',')
+           WITHIN GROUP (ORDER BY x.BatchId) + N']'
+  FROM (
+    SELECT TOP (@Most) b.BatchId
+    FROM @vBatch AS b
+    LEFT JOIN Taskgate.OpenWave AS o ON o.BatchId = b.BatchId
+    LEFT JOIN Taskgate.Wave AS w ON w.WaveId = o.WaveId
+    WHERE o.WaveId IS NULL OR w.State = 1
+    ORDER BY b.BatchId) AS x
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- two seeks per batch
+  INSERT INTO @vDue (ScheduleId, TaskDefinitionId, Name, Cron, TimeZone, MissedPolicy, NextRunAt)
+  SELECT s.ScheduleId, s.TaskDefinitionId, s.Name, s.Cron, s.TimeZone, s.MissedPolicy, s.NextRunAt
+  FROM Taskgate.Schedule AS s WITH (INDEX (PK_Schedule)) -- all of them: there are few
+  WHERE s.Paused = 0 AND s.NextRunAt IS NOT NULL;
+  IF EXISTS (SELECT 1 FROM @vDue AS s)
+  BEGIN
+    SELECT @vNextRunAt = MIN(n.RunAt)
+    FROM (SELECT @vNextRunAt AS RunAt UNION ALL SELECT s.NextRunAt FROM @vDue AS s) AS n;
+    SELECT @vSchedules = N'[' + STRING_AGG(CONVERT(nvarchar(max), N'{"id":') COLLATE Latin1_General_100_BIN2
+             + CONVERT(nvarchar(11), x.ScheduleId)
+             + N',"definition":"' + STRING_ESCAPE(d.Name, 'json')
+             + N'","name":"' + STRING_ESCAPE(x.Name, 'json')
+             + N'","cron":"' + STRING_ESCAPE(x.Cron, 'json')
+             + N'","timeZone":"' + STRING_ESCAPE(x.TimeZone, 'json')
+             + N'","missed":"' + CASE x.MissedPolicy WHEN 1 THEN N'skip' WHEN 2 THEN N'once' ELSE N'all' END
+             + N'","runAt":"' + Taskgate._Iso(x.NextRunAt)
+             + N'","inMs":' + CONVERT(nvarchar(20), DATEDIFF_BIG(MILLISECOND, @vNow, x.NextRunAt)) + N'}', N',')
+             WITHIN GROUP (ORDER BY x.NextRunAt, x.ScheduleId) + N']'
+    FROM (
+      SELECT TOP (@Most) s.ScheduleId, s.TaskDefinitionId, s.Name, s.Cron, s.TimeZone, s.MissedPolicy, s.NextRunAt
+      FROM @vDue AS s WHERE s.NextRunAt <= @vNow
+      ORDER BY s.NextRunAt, s.ScheduleId) AS x
+    INNER JOIN Taskgate.TaskDefinition AS d ON d.TaskDefinitionId = x.TaskDefinitionId
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per schedule
+  END;
+  SET @vEndedBefore = Taskgate._PurgeExecutionsBefore(@vNow);
+  IF EXISTS (SELECT 1 FROM Taskgate.Archive AS a WITH (INDEX (IX_Archive_Purge)) WHERE a.PurgeAfter < @vNow) -- its first entry
+    SET @vPurgeable = 1;
+  ELSE IF EXISTS (
+    SELECT 1 FROM Taskgate.Operation AS o WITH (INDEX (IX_Operation_DoneAt)) WHERE o.DoneAt < DATEADD(DAY, -1, @vNow)) -- its first entry
+    SET @vPurgeable = 1;
+  ELSE IF EXISTS (
+    SELECT 1
+    FROM Taskgate.Dedupe AS k WITH (INDEX (IX_Dedupe_Expires)) -- its first entry
+    WHERE k.ExpiresAt IS NOT NULL AND k.ExpiresAt < @vNow)
+    SET @vPurgeable = 1;
+  ELSE IF EXISTS (
+    SELECT 1
+    FROM (SELECT TOP (10) e.State, e.EndedAt
+          FROM Taskgate.TaskExecution AS e WITH (INDEX (PK_TaskExecution)) -- the oldest: ids grow with time
+          ORDER BY e.TaskExecutionId) AS x
+    WHERE x.State IN (2, 4) AND x.EndedAt < @vEndedBefore)
+    SET @vPurgeable = 1;
   SELECT N'swept' AS [Status], @vExpired AS [Expired], @vDefinitions AS [Definitions],
          CASE WHEN @vNextRunAt > @vNow THEN DATEDIFF_BIG(MILLISECOND, @vNow, @vNextRunAt) WHEN @vNextRunAt IS NOT NULL THEN 0
-           END AS [NextDueMs];
+           END AS [NextDueMs], @vOpening AS [Opening], @vSchedules AS [Schedules],
+         @vPurgeable AS [Purgeable];
 END;

@@ -4,8 +4,8 @@
 --         @DoneDurationsMs: JSON array of numbers or nulls, @DoneResults: JSON array of JSON texts or nulls: same length, or null
 --         @StartedTaskIds: JSON array of ids of spare claims that were started meanwhile, or null
 --         @Want int 0..1000; @After..: scan hint: look only at or after this place first (the last one claimed), or null
--- Out:    Status: claimed | none | limited (no token, or no room for another spare claim) | done (nothing was wanted) | paused
---                 | again (the answer of a call that was made before) | fenced | ended
+-- Out:    Status: claimed | none | limited (no token, no room for another spare claim, or the rate: RetryInMs)
+--                 | done (nothing was wanted) | paused | again (the answer of a call that was made before) | fenced | ended
 --         Fence bigint: of all tasks claimed by this call
 --         TaskIds, Attempts: joined by commas; Kinds, Payloads: JSON arrays; Extras: JSON array of null or
 --           {checkpoint, trace, grouped, cancel, newer: enqueued by a newer build than this execution's}, or null when all are
@@ -14,12 +14,15 @@
 --         LastPriority, LastRank: of the last task claimed
 --         RefusedTaskIds: completions that changed nothing, joined by commas, or null; LeaseMs: how long from now, null: nothing
 --           was renewed
---         Surplus: tokens held by all above the limit: call ReleaseSurplus when some are idle
+--         Surplus: tokens held by all above the limit, or above a shared one: call ReleaseSurplus when some are idle
 --         NextDueMs bigint: until the next scheduled task, when fewer were claimed than wanted
---         Woken: JSON array of other definitions that got ready tasks, or null
+--         RetryInMs bigint: the rate let fewer be claimed than wanted: until it lets another one; null: it didn't
+--         Woken: JSON array of other definitions that got ready tasks, or null; Opening: JSON array of batches to be pumped
+--         (PumpBatch), or null
 -- Raises: 50409 a call number older than the last; 50413, 50422 a bad result; 50422 want or call number out of range, a task twice
 --         in the list, lists of unequal length; 50490 inside a transaction; 1222 locked for longer than 2 s
--- Locks:  TaskExecution (own), Task, Dedupe, TaskGroup ascending; then Scheduled and TaskGroup by skip, Ready by skip
+-- Locks:  TaskExecution (own), Task, Dedupe, TaskGroup ascending, waves as _EndInWaves; then Scheduled and TaskGroup by skip,
+--         RateBucket by skip (only of a definition that has a rate: one probe tells), Ready by skip
 -- Isolation: of two calls of one execution the second waits for the row, then answers `again` or goes on with the next number.
 --         Two executions delete different Ready rows, as each skips what the other holds. The definition is read before
 --         anything is locked: without row versions that may wait for whoever changes its tokens
@@ -39,9 +42,10 @@ BEGIN
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vWant int = COALESCE(@Want, 0), @vDoneCount int,
           @vDefinition int, @vState tinyint, @vCallNumber bigint, @vCallFence bigint, @vTokenCount int, @vIsSolo bit,
-          @vBuild bigint, @vLeaseMs int, @vSpareMax smallint, @vPaused bit, @vIsDue bit = 0, @vIsIdle bit = 0,
+          @vBuild bigint, @vLeaseMs int, @vSpareMax smallint, @vPaused bit, @vIsDue bit = 0, @vIsReady bit = 0, @vIsIdle bit = 0,
           @vHeldCount int, @vSpareCount int, @vRest int, @vFirstSolo int, @vKeep int, @vCount int, @vPromoted int,
-          @vAsksNextDue bit = 0, @vRetention nvarchar(max), @vWokenIds nvarchar(max) = N'[]';
+          @vHasRate bit = 0, @vFrom datetime2(6), @vIntervalUs bigint, @vPermitInMs bigint, @vRetryInMs bigint,
+          @vAsksNextDue bit = 0, @vRetention nvarchar(max), @vWokenIds nvarchar(max) = N'[]', @vOpening nvarchar(max);
   DECLARE @vStatus nvarchar(20), @vFence bigint, @vTaskIds nvarchar(max), @vKinds nvarchar(max), @vAttempts nvarchar(max),
           @vPayloads nvarchar(max), @vExtras nvarchar(max), @vStarted int = 0, @vLastPriority smallint, @vLastRank bigint,
           @vRefused nvarchar(max), @vAnswerLeaseMs int, @vSurplus int = 0;
@@ -93,7 +97,14 @@ BEGIN
     SELECT @vLeaseMs = d.LeaseMs, @vSpareMax = d.SpareMax, @vPaused = d.Paused,
            @vRetention = N'[{"id":' + CONVERT(nvarchar(11), d.TaskDefinitionId)
              + N',"done":' + CONVERT(nvarchar(20), d.RetainDoneMs) + N',"dead":' + CONVERT(nvarchar(20), d.RetainDeadMs) + N'}]',
-           @vSurplus = CASE WHEN l.TaskLimit < 0 OR h.Held <= l.TaskLimit THEN 0 ELSE h.Held - l.TaskLimit END
+           @vHasRate = CASE WHEN @vWant > 0 AND EXISTS (
+             SELECT 1 FROM Taskgate.RateBucket AS b WITH (INDEX (IX_RateBucket_Definition)) -- not the row: a claim may hold it
+             WHERE b.TaskDefinitionId = d.TaskDefinitionId) THEN 1 ELSE 0 END,
+           @vSurplus = CASE
+             WHEN EXISTS (
+               SELECT 1 FROM Taskgate.TaskDefinitionSharedLimit AS s WITH (FORCESEEK) WHERE s.TaskDefinitionId = d.TaskDefinitionId) -- one probe
+               THEN Taskgate._Surplus(d.TaskDefinitionId)
+             WHEN l.TaskLimit < 0 OR h.Held <= l.TaskLimit THEN 0 ELSE h.Held - l.TaskLimit END
     FROM Taskgate.TaskDefinition AS d
     CROSS APPLY (SELECT COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit) AS TaskLimit) AS l
     CROSS APPLY (
@@ -107,13 +118,18 @@ BEGIN
         SET @vIsDue = 1;
       -- An empty call that finds nothing writes nothing and takes no lock; the heartbeat renews the lease.
       IF @vState = 1 AND @vCallNumber < @CallNumber AND @vDoneCount = 0 AND @StartedTaskIds IS NULL
-        AND (@vPaused = 1 OR (@vIsDue = 0 AND NOT EXISTS (
-          SELECT 1 FROM Taskgate.Ready AS r WITH (READCOMMITTEDLOCK, READPAST, FORCESEEK) -- one probe; versions or not, no wait
-          WHERE r.TaskDefinitionId = @vDefinition)))
       BEGIN
-        SET @vStatus = CASE @vPaused WHEN 1 THEN N'paused' ELSE N'none' END;
-        SET @vAsksNextDue = 1;
-        SET @vIsIdle = 1;
+        -- From the far end: claims leave deleted entries at the near one, and the probe would step over all of them.
+        SELECT TOP (1) @vIsReady = 1
+        FROM Taskgate.Ready AS r WITH (READCOMMITTEDLOCK, READPAST, FORCESEEK) -- one probe; versions or not, no wait
+        WHERE r.TaskDefinitionId = @vDefinition
+        ORDER BY r.Priority DESC, r.Rank DESC, r.TaskId DESC;
+        IF @vPaused = 1 OR (@vIsDue = 0 AND @vIsReady = 0)
+        BEGIN
+          SET @vStatus = CASE @vPaused WHEN 1 THEN N'paused' ELSE N'none' END;
+          SET @vAsksNextDue = 1;
+          SET @vIsIdle = 1;
+        END;
       END;
     END;
 
@@ -191,7 +207,7 @@ BEGIN
               OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per claim
               DELETE h FROM @vHeld AS h WHERE EXISTS (SELECT 1 FROM @vEnded AS e WHERE e.TaskId = h.TaskId);
               EXEC Taskgate._EndTasks @Ended = @vEnded, @TaskExecutionId = @TaskExecutionId, @Now = @vNow,
-                @Released = @vReleased, @oWoken = @vWokenIds OUTPUT, @Retention = @vRetention;
+                @Released = @vReleased, @oWoken = @vWokenIds OUTPUT, @oOpening = @vOpening OUTPUT, @Retention = @vRetention;
             END;
             IF NOT EXISTS (SELECT 1 FROM @vHeld AS h) SET @vIsSolo = 0;
           END;
@@ -226,7 +242,18 @@ BEGIN
               EXEC Taskgate._Promote @TaskDefinitionId = @vDefinition, @Most = @vCount, @Now = @vNow,
                 @oPromoted = @vPromoted OUTPUT;
             END;
-            IF @AfterTaskId IS NULL
+            IF @vHasRate = 1 -- last of all that is locked: others skip it, and nothing is waited for while it is held
+            BEGIN
+              EXEC Taskgate._CountPermits @TaskDefinitionId = @vDefinition, @Want = @vWant, @oAllowed = @vCount OUTPUT,
+                @oFrom = @vFrom OUTPUT, @oIntervalUs = @vIntervalUs OUTPUT, @oRetryInMs = @vPermitInMs OUTPUT;
+              SET @vWant = @vCount;
+            END;
+            IF @vWant = 0
+            BEGIN
+              SET @vStatus = N'limited';
+              SET @vRetryInMs = @vPermitInMs;
+            END;
+            ELSE IF @AfterTaskId IS NULL
             BEGIN
               WITH NextReady AS (
                 SELECT TOP (@vWant) r.Priority, r.Rank, r.TaskId, r.IsSolo
@@ -309,6 +336,11 @@ BEGIN
               INSERT INTO Taskgate.Claim (TaskExecutionId, Fence, Ordinal, TaskId, ClaimedAt, IsSpare)
               SELECT @TaskExecutionId, @vFence, c.Ordinal, c.TaskId, @vNow, CASE WHEN c.Ordinal > @vStarted THEN 1 ELSE 0 END
               FROM @vClaimed AS c;
+              IF @vHasRate = 1
+              BEGIN
+                EXEC Taskgate._UsePermits @TaskDefinitionId = @vDefinition, @Count = @vCount, @From = @vFrom, @IntervalUs = @vIntervalUs;
+                IF @vCount = @vWant SET @vRetryInMs = @vPermitInMs;
+              END;
             END;
             IF @vCount < @vWant SET @vAsksNextDue = 1;
           END;
@@ -361,6 +393,7 @@ BEGIN
   SELECT @vStatus AS [Status], @vFence AS [Fence], @vTaskIds AS [TaskIds], @vKinds AS [Kinds], @vAttempts AS [Attempts],
          @vPayloads AS [Payloads], @vExtras AS [Extras], @vStarted AS [Started], @vLastPriority AS [LastPriority],
          @vLastRank AS [LastRank], @vRefused AS [RefusedTaskIds], @vAnswerLeaseMs AS [LeaseMs], @vSurplus AS [Surplus],
-         CASE @vAsksNextDue WHEN 1 THEN Taskgate._NextDueMs(@vDefinition) END AS [NextDueMs],
-         CASE WHEN @vWokenIds <> N'[]' THEN Taskgate._DefinitionNames(@vWokenIds, @vDefinition) END AS [Woken];
+         CASE @vAsksNextDue WHEN 1 THEN Taskgate._NextDueMs(@vDefinition) END AS [NextDueMs], @vRetryInMs AS [RetryInMs],
+         CASE WHEN @vWokenIds <> N'[]' THEN Taskgate._DefinitionNames(@vWokenIds, @vDefinition) END AS [Woken],
+         @vOpening AS [Opening];
 END;

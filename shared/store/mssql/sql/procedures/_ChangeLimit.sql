@@ -19,12 +19,8 @@ BEGIN
   DECLARE @vToken TABLE (
     TaskExecutionId bigint NOT NULL, N smallint NOT NULL, TokenId uniqueidentifier NOT NULL, PRIMARY KEY CLUSTERED (TaskExecutionId, N));
 
-  UPDATE d
-  SET HoldLockTaskExecutionId = 0
-  FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- one key, kept to the end; waiters in order of arrival
-  WHERE d.TaskDefinitionId = @TaskDefinitionId;
   SELECT @oOld = COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit)
-  FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- the row as it is now, not a version of it
+  FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- the callers hold the key: the row as it is now, not a version
   WHERE d.TaskDefinitionId = @TaskDefinitionId;
   SET @oNew = COALESCE(@Override, @Limit);
 
@@ -38,8 +34,7 @@ BEGIN
     UPDATE o
     SET TokenCount = e.TokenCount
     FROM @vOpen AS o
-    INNER JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = o.TaskExecutionId
-    WHERE e.State = 1
+    INNER JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = o.TaskExecutionId -- the dead count none
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per execution
   END;
   IF @oOld = -1 AND @oNew <> -1 -- who runs without a limit is counted as soon as there is one
@@ -50,7 +45,7 @@ BEGIN
     INNER JOIN Taskgate.Number AS n WITH (FORCESEEK) ON n.N <= CONVERT(smallint, o.TokenCount) -- the first so many numbers
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- a few numbers per execution
     SELECT @vTokens = STRING_AGG(CONVERT(nvarchar(max), N'I:' + LOWER(CONVERT(nchar(36), t.TokenId)) + N',S:0,G:'
-             + CONVERT(nvarchar(20), t.TaskExecutionId)), N',') WITHIN GROUP (ORDER BY t.TaskExecutionId, t.N)
+             + CONVERT(nvarchar(20), t.TaskExecutionId)), N',') WITHIN GROUP (ORDER BY t.TaskExecutionId)
     FROM @vToken AS t;
   END;
   UPDATE d
@@ -59,7 +54,7 @@ BEGIN
   FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- the key is ours already
   WHERE d.TaskDefinitionId = @TaskDefinitionId;
   EXEC Taskgate._SettleTokens @TaskDefinitionId = @TaskDefinitionId, @TaskExecutionId = 0, @Want = NULL, @Keep = NULL,
-    @SurplusMost = NULL, @oOwn = @vOwn OUTPUT, @oGranted = @vGranted OUTPUT, @oFreed = @vFreed OUTPUT, @oHeld = @oHeld OUTPUT,
+    @SurplusKeep = NULL, @Shared = N'', @oOwn = @vOwn OUTPUT, @oGranted = @vGranted OUTPUT, @oFreed = @vFreed OUTPUT, @oHeld = @oHeld OUTPUT,
     @oLimit = @vEffective OUTPUT, @oTokenFence = @vFence OUTPUT, @oPaused = @vPaused OUTPUT, @oDead = @vDead OUTPUT,
     @oIsLive = @vIsLive OUTPUT;
   IF @oNew = -1 SELECT @oHeld = COALESCE(SUM(o.TokenCount), 0) FROM @vOpen AS o;

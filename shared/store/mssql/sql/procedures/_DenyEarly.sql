@@ -6,7 +6,7 @@
 -- Raises: -; damage is said under the lock
 -- Locks:  none: a token freed at this moment would have been missed by asking a microsecond earlier.
 --         Call it with nothing locked: without row versions its reads wait for those who write
--- Plan:   primary key of TaskDefinition, then of its holders' executions
+-- Plan:   primary key of TaskDefinition, then of its holders' executions; the same for its shared limits
 -- Twin:   postgres/sql/functions/_deny_early.sql, _retry_in_ms.sql
 CREATE OR ALTER PROCEDURE Taskgate._DenyEarly
   @TaskDefinitionId int, @oStatus nvarchar(20) OUTPUT, @oRetryInMs bigint OUTPUT
@@ -14,13 +14,15 @@ AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vPaused bit, @vTokens nvarchar(max), @vLimit int, @vLive int;
+  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vPaused bit, @vTokens nvarchar(max), @vLimit int, @vLive int,
+          @vShared nvarchar(max), @vRetryInMs bigint;
   DECLARE @vToken TABLE (
     Ord int NOT NULL PRIMARY KEY CLUSTERED, TokenId uniqueidentifier NULL, IsHeld bit NULL, Grantee bigint NULL);
 
   SET @oStatus = NULL;
   SET @oRetryInMs = NULL;
-  SELECT @vPaused = d.Paused, @vTokens = d.ExecutionTokens, @vLimit = COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit)
+  SELECT @vPaused = d.Paused, @vTokens = d.ExecutionTokens, @vLimit = COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit),
+         @vShared = Taskgate._SharedIds(d.TaskDefinitionId)
   FROM Taskgate.TaskDefinition AS d
   WHERE d.TaskDefinitionId = @TaskDefinitionId;
   IF @vPaused = 1
@@ -28,7 +30,7 @@ BEGIN
     SET @oStatus = N'paused';
     RETURN;
   END;
-  IF @vLimit = -1 RETURN;
+  IF @vLimit = -1 AND @vShared = N'' RETURN;
   INSERT INTO @vToken (Ord, TokenId, IsHeld, Grantee)
   SELECT t.Ord, t.TokenId, t.IsHeld, t.Grantee FROM Taskgate._ReadTokens(@vTokens) AS t;
   IF EXISTS (SELECT 1 FROM @vToken AS t WHERE t.TokenId IS NULL OR t.IsHeld IS NULL OR t.Grantee IS NULL)
@@ -38,5 +40,16 @@ BEGIN
   INNER JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = t.Grantee
   WHERE t.IsHeld = 1 AND e.State = 1 AND e.LeaseUntil >= @vNow
   OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per token
-  IF @vLive >= @vLimit SET @oStatus = N'limited';
+  IF @vLimit <> -1 AND @vLive >= @vLimit SET @oStatus = N'limited';
+  ELSE IF @vShared <> N''
+  BEGIN
+    SELECT @vLive = COUNT(*), @vRetryInMs = MAX(u.RetryInMs)
+    FROM Taskgate._SharedUse(@TaskDefinitionId, @vNow) AS u
+    WHERE u.TaskLimit <> -1 AND u.Live >= u.TaskLimit;
+    IF @vLive > 0
+    BEGIN
+      SET @oStatus = N'limited';
+      SET @oRetryInMs = @vRetryInMs;
+    END;
+  END;
 END;

@@ -1,36 +1,41 @@
--- Taskgate._EndTasks: the one way to an end: tasks leave for the archive, their keys are freed, their groups handed over.
+-- Taskgate._EndTasks: the one way to an end: tasks leave for the archive, their keys are freed, their groups handed over, their
+--         waves counted down.
 -- In:     @Ended Taskgate.EndedTaskList: outcome 10 done, 11 dead, 12 cancelled
 --         @TaskExecutionId: of the last attempt, null: none; @Now
 --         @Released Taskgate.GroupedTaskList: tasks that only leave their groups (a retry that isn't strict)
 --         @Retention: JSON array of {id, done, dead}: RetainDoneMs and RetainDeadMs of the definitions, read before an execution's
 --         row was locked; null: read here, for a caller who holds the definition's row or no execution's
--- Out:    @oWoken: JSON array of ids of definitions that got ready tasks by hand-over, '[]' when none did
+--         @AreHeld: 1: these tasks were never admitted: they hold no slot and are counted in no wave
+-- Out:    @oWoken: JSON array of ids of definitions that got ready tasks, '[]' when none did; @oOpening: JSON array of ids of
+--         batches whose next wave is still being opened, or null
 -- Raises: 50413, 50422 a result that is too large or isn't the text of a JSON object or array
--- Locks:  Task (only the claim's owner gets here), Dedupe in key order, then groups ascending, all in one go.
---         Joins the caller's transaction
+-- Locks:  Task (only the claim's owner gets here), Dedupe in key order, then groups ascending, then waves as _EndInWaves, each
+--         level once. Joins the caller's transaction
 -- Isolation: a key that somebody replaces because its window is over isn't locked here: it is recognised by a plain read.
 --         Definitions aren't read where that could wait: who changes tokens goes from the definition to an execution
 -- Plan:   primary keys
 -- Twin:   postgres/sql/functions/_end_tasks.sql
 CREATE OR ALTER PROCEDURE Taskgate._EndTasks
   @Ended Taskgate.EndedTaskList READONLY, @TaskExecutionId bigint, @Now datetime2(3),
-  @Released Taskgate.GroupedTaskList READONLY, @oWoken nvarchar(max) OUTPUT, @Retention nvarchar(max) = NULL
+  @Released Taskgate.GroupedTaskList READONLY, @oWoken nvarchar(max) OUTPUT, @oOpening nvarchar(max) OUTPUT,
+  @Retention nvarchar(max) = NULL, @AreHeld bit = 0
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-  DECLARE @vMessage nvarchar(2048), @vNumber int;
+  DECLARE @vMessage nvarchar(2048), @vNumber int, @vMore nvarchar(max);
   DECLARE @vRetention TABLE (
     TaskDefinitionId int NOT NULL PRIMARY KEY CLUSTERED, DoneMs bigint NOT NULL, DeadMs bigint NOT NULL);
   DECLARE @vGone TABLE (
-    TaskId bigint NOT NULL PRIMARY KEY CLUSTERED, TaskDefinitionId int NOT NULL, GroupId int NULL,
+    TaskId bigint NOT NULL PRIMARY KEY CLUSTERED, TaskDefinitionId int NOT NULL, GroupId int NULL, WaveId bigint NULL,
     DedupeKey nvarchar(200) COLLATE Latin1_General_100_BIN2 NULL);
   DECLARE @vKey TABLE (
     TaskDefinitionId int NOT NULL, DedupeKey nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL,
     PRIMARY KEY CLUSTERED (TaskDefinitionId, DedupeKey));
-  DECLARE @vLeaving Taskgate.GroupedTaskList;
+  DECLARE @vLeaving Taskgate.GroupedTaskList, @vInWaves Taskgate.WaveTaskList;
 
   SET @oWoken = N'[]';
+  SET @oOpening = NULL;
   -- Readers join and parse results.
   SELECT TOP (1)
          @vNumber = CASE WHEN x.Bytes > 65536 THEN 50413 ELSE 50422 END,
@@ -80,8 +85,8 @@ BEGIN
     WHERE e.Outcome = 10 AND d.DoneMs = 0
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
   DELETE t
-  OUTPUT deleted.TaskId, deleted.TaskDefinitionId, deleted.GroupId, deleted.DedupeKey
-  INTO @vGone (TaskId, TaskDefinitionId, GroupId, DedupeKey)
+  OUTPUT deleted.TaskId, deleted.TaskDefinitionId, deleted.GroupId, deleted.WaveId, deleted.DedupeKey
+  INTO @vGone (TaskId, TaskDefinitionId, GroupId, WaveId, DedupeKey)
   FROM @Ended AS e
   INNER JOIN Taskgate.Task AS t WITH (ROWLOCK, UPDLOCK) ON t.TaskId = e.TaskId -- each row as it is now
   OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task, ascending
@@ -101,10 +106,18 @@ BEGIN
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per key, ascending
   END;
 
+  IF @AreHeld = 1 RETURN;
   INSERT INTO @vLeaving (TaskId, GroupId)
   SELECT g.TaskId, g.GroupId FROM @vGone AS g WHERE g.GroupId IS NOT NULL
   UNION ALL
   SELECT r.TaskId, r.GroupId FROM @Released AS r;
   IF EXISTS (SELECT 1 FROM @vLeaving AS l)
     EXEC Taskgate._HandOver @Leaving = @vLeaving, @oWoken = @oWoken OUTPUT;
+  INSERT INTO @vInWaves (TaskId, WaveId, Outcome)
+  SELECT g.TaskId, g.WaveId, e.Outcome FROM @vGone AS g INNER JOIN @Ended AS e ON e.TaskId = g.TaskId WHERE g.WaveId IS NOT NULL;
+  IF EXISTS (SELECT 1 FROM @vInWaves AS w)
+  BEGIN
+    EXEC Taskgate._EndInWaves @Ended = @vInWaves, @Now = @Now, @oWoken = @vMore OUTPUT, @oOpening = @oOpening OUTPUT;
+    SET @oWoken = CASE N'[]' WHEN @vMore THEN @oWoken WHEN @oWoken THEN @vMore ELSE REPLACE(@oWoken + @vMore, N'][', N',') END;
+  END;
 END;

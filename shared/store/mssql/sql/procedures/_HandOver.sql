@@ -19,7 +19,7 @@ BEGIN
     PRIMARY KEY CLUSTERED (Priority, Rank, TaskId));
   DECLARE @vWoken TABLE (TaskDefinitionId int NOT NULL PRIMARY KEY CLUSTERED);
 
-  SELECT @vGroupId = MIN(l.GroupId) FROM @Leaving AS l WHERE l.GroupId IS NOT NULL;
+  SELECT @vGroupId = MIN(l.GroupId) FROM @Leaving AS l; -- those without a group are passed over
   WHILE @vGroupId IS NOT NULL
   BEGIN
     SELECT @vSlots = g.Slots, @vPaused = g.Paused
@@ -33,7 +33,7 @@ BEGIN
     DELETE s
     FROM Taskgate.GroupSlot AS s WITH (ROWLOCK, UPDLOCK, FORCESEEK) -- the group's few rows as they are now
     WHERE s.GroupId = @vGroupId
-      AND EXISTS (SELECT 1 FROM @Leaving AS l WHERE l.TaskId = s.TaskId AND l.GroupId = @vGroupId);
+      AND EXISTS (SELECT 1 FROM @Leaving AS l WHERE l.TaskId = s.TaskId);
     SELECT @vFree = @vSlots - COUNT(*)
     FROM Taskgate.GroupSlot AS s WITH (FORCESEEK) -- the group's few rows
     WHERE s.GroupId = @vGroupId;

@@ -123,11 +123,11 @@ BEGIN
       AND NOT EXISTS (SELECT 1 FROM Taskgate.GroupSlot AS s WHERE s.GroupId = a.GroupId AND s.Slot = n.N)
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per slot
     UPDATE x
-    SET Place = CASE WHEN r.K <= a.Free THEN 2 ELSE 3 END, Slot = CASE WHEN r.K <= a.Free THEN f.Slot END
+    SET Place = CASE WHEN r.K <= a.Free THEN 2 ELSE 3 END, Slot = f.Slot
     FROM @vTask AS x
     INNER JOIN (
       SELECT t.Ord, ROW_NUMBER() OVER (PARTITION BY t.GroupId ORDER BY t.Priority, t.Rank, t.TaskId) AS K
-      FROM @vTask AS t WHERE t.Place = 0 AND t.GroupId IS NOT NULL) AS r ON r.Ord = x.Ord
+      FROM @vTask AS t WHERE t.Place = 0) AS r ON r.Ord = x.Ord
     INNER JOIN @vGate AS a ON a.GroupId = x.GroupId
     LEFT JOIN @vSlot AS f ON f.GroupId = x.GroupId AND f.K = r.K;
   END;

@@ -3,25 +3,28 @@
 --         @TaskExecutionId bigint: the asker; 0: nobody asks, the tokens are only fitted to the limit
 --         @Want int 0..1000: hold up to this many afterwards (what is held already counts); null: don't grant
 --         @Keep int: hold at most this many afterwards; null: don't give back
---         @SurplusMost int: give back at most this many, and only as many as are held above the limit; null: don't
--- Out:    @oOwn: tokens the execution holds now; @oGranted, @oFreed: how many were; @oHeld: by all, together
---         @oLimit: -1 none; @oTokenFence: grows with every grant; @oPaused; @oDead: dead holders found
+--         @SurplusKeep int: give back down to this many, but only as many as are held above the limit; null: don't
+--         @Shared: of _SharedIds, read before; the caller holds these rows. What is granted or freed here is so there, too, and no
+--           more is granted than all of them allow. When the definition has others by now nothing is changed: ask again
+-- Out:    @oOwn: tokens the execution holds now; @oGranted, @oFreed: how many were; @oHeld: by all, together (of the definition)
+--         @oLimit: -1 none; @oTokenFence: grows with every grant; @oPaused; @oDead: dead holders found, once per limit
 --         @oIsLive: 0: the asker's execution isn't live (any more), nothing was granted
 -- Raises: 50404 unknown definition; 50499 damaged token string
--- Locks:  TaskDefinition, then TaskExecution: the asker's own, dead holders by skip. Joins the caller's transaction
+-- Locks:  (SharedLimit, by the caller,) TaskDefinition, then TaskExecution: the asker's own, dead holders by skip. Joins the caller's transaction
 -- Isolation: the definition's key lock is held to the end, so everything that decides is read under it; of other
 --         executions only rows nobody holds are read or locked: a live holder's own call is never waited for
 -- Plan:   primary keys only (S0.13); write, read, write (S0.15)
 -- Twin:   postgres/sql/functions/_settle_tokens.sql
 CREATE OR ALTER PROCEDURE Taskgate._SettleTokens
-  @TaskDefinitionId int, @TaskExecutionId bigint, @Want int, @Keep int, @SurplusMost int,
+  @TaskDefinitionId int, @TaskExecutionId bigint, @Want int, @Keep int, @SurplusKeep int, @Shared nvarchar(max),
   @oOwn int OUTPUT, @oGranted int OUTPUT, @oFreed int OUTPUT, @oHeld int OUTPUT, @oLimit int OUTPUT,
   @oTokenFence bigint OUTPUT, @oPaused bit OUTPUT, @oDead int OUTPUT, @oIsLive bit OUTPUT
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-  DECLARE @vNow datetime2(3), @vName nvarchar(200), @vTokens nvarchar(max), @vCount int, @vFence bigint, @vMessage nvarchar(2048);
+  DECLARE @vNow datetime2(3), @vName nvarchar(200), @vTokens nvarchar(max), @vCount int, @vFence bigint, @vMessage nvarchar(2048),
+          @vShared nvarchar(max), @vRoom int, @vSurplus int = 0, @vSharedDead int = 0, @vNeed int;
   DECLARE @vToken TABLE (
     Ord int NOT NULL PRIMARY KEY CLUSTERED, TokenId uniqueidentifier NULL, IsHeld bit NULL, Grantee bigint NULL);
   DECLARE @vHolder TABLE (
@@ -44,7 +47,7 @@ BEGIN
     THROW 50404, @vMessage, 1;
   END;
   SELECT @vName = d.Name, @vTokens = d.ExecutionTokens, @vFence = d.TokenFence, @oPaused = d.Paused,
-         @oLimit = COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit)
+         @oLimit = COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit), @vShared = Taskgate._SharedIds(d.TaskDefinitionId)
   FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- the row as it is now, not a version of it
   WHERE d.TaskDefinitionId = @TaskDefinitionId;
   SET @oTokenFence = @vFence;
@@ -56,10 +59,20 @@ BEGIN
     WHERE e.TaskExecutionId = @TaskExecutionId AND e.State = 1;
     SET @oIsLive = CASE WHEN @vCount IS NULL THEN 0 ELSE 1 END;
     SET @oOwn = COALESCE(@vCount, 0);
+    IF @vShared <> @Shared RETURN; -- a registration came between: these rows aren't the ones to decide by
+    IF @Shared <> N''
+    BEGIN
+      SET @vNeed = CASE WHEN @Want > @oOwn THEN @Want - @oOwn ELSE 0 END;
+      EXEC Taskgate._SettleShared @Shared = @Shared, @TaskExecutionId = @TaskExecutionId, @Need = @vNeed, @Own = NULL,
+        @oRoom = @vRoom OUTPUT, @oSurplus = @vSurplus OUTPUT, @oDead = @oDead OUTPUT;
+      IF @Want > @oOwn + @vRoom SET @Want = @oOwn + @vRoom; -- a null room is any number
+    END;
   END;
 
   IF @oLimit = -1 -- no limit: a counter stands in for the string
   BEGIN
+    IF @SurplusKeep IS NOT NULL AND @vSurplus > 0
+      SET @Keep = CASE WHEN @oOwn - @vSurplus > @SurplusKeep THEN @oOwn - @vSurplus ELSE @SurplusKeep END;
     IF @oIsLive = 1 AND @Want > @oOwn AND @oPaused = 0
     BEGIN
       SET @oGranted = @Want - @oOwn;
@@ -91,12 +104,9 @@ BEGIN
     SELECT @oHeld = COUNT(*) FROM @vToken AS t WHERE t.IsHeld = 1;
 
     -- 1. Give back what the asker no longer wants to hold, last granted first.
-    IF @SurplusMost IS NOT NULL
-    BEGIN
-      SET @vCount = CASE WHEN @SurplusMost < @oHeld - @oLimit THEN @SurplusMost ELSE @oHeld - @oLimit END;
-      IF @vCount > @oOwn SET @vCount = @oOwn;
-      SET @Keep = @oOwn - CASE WHEN @vCount > 0 THEN @vCount ELSE 0 END;
-    END;
+    IF @oHeld - @oLimit > @vSurplus SET @vSurplus = @oHeld - @oLimit;
+    IF @SurplusKeep IS NOT NULL -- without a surplus: all that it has
+      SET @Keep = CASE WHEN @oOwn - @vSurplus > @SurplusKeep THEN @oOwn - @vSurplus ELSE @SurplusKeep END;
     IF @Keep < @oOwn
     BEGIN
       SET @vCount = @oOwn - @Keep;
@@ -142,7 +152,7 @@ BEGIN
       FROM @vToken AS t
       WHERE t.IsHeld = 1 AND t.Grantee IN (SELECT x.TaskExecutionId FROM @vDead AS x);
       SET @oHeld = @oHeld - @@ROWCOUNT;
-      SELECT @oDead = COUNT(*) FROM @vDead AS x;
+      SELECT @oDead = @oDead + COUNT(*) FROM @vDead AS x;
     END;
 
     -- 3. Fit the free ones to the limit: drop what is too many, make what is missing.
@@ -184,9 +194,14 @@ BEGIN
     FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- the key is ours already
     WHERE d.TaskDefinitionId = @TaskDefinitionId;
   END;
-  IF @TaskExecutionId <> 0 AND @oIsLive = 1 AND (@oGranted > 0 OR @oFreed > 0)
+  IF @oIsLive = 1 AND (@oGranted > 0 OR @oFreed > 0)
+  BEGIN
     UPDATE e
     SET TokenCount = @oOwn
     FROM Taskgate.TaskExecution AS e WITH (ROWLOCK, UPDLOCK) -- the row is ours already
     WHERE e.TaskExecutionId = @TaskExecutionId;
+    IF @Shared <> N''
+      EXEC Taskgate._SettleShared @Shared = @Shared, @TaskExecutionId = @TaskExecutionId, @Need = 0, @Own = @oOwn,
+        @oRoom = @vRoom OUTPUT, @oSurplus = @vSurplus OUTPUT, @oDead = @vSharedDead OUTPUT;
+  END;
 END;

@@ -27,7 +27,7 @@ begin
               where e.task_definition_id = p_task_definition_id and e.state in (1, 3) and e.state = 1 /* the index's own filter, then the test */), '')
            else execution_tokens end
    where task_definition_id = p_task_definition_id;
-  select * into s from _settle_tokens(p_task_definition_id, 0, null, null, null);
+  select * into s from _settle_tokens(p_task_definition_id, 0, null, null, null, '{}');
   o_held := s.o_held;
   if o_new = -1 then
     select coalesce(sum(e.token_count), 0) into o_held from task_execution e

@@ -3,7 +3,7 @@
 -- Out:    o_status: paused | limited | null (go and lock); o_retry_in_ms: as of _retry_in_ms
 -- Raises: -
 -- Locks:  none: a token freed at this moment would have been missed by asking a microsecond earlier
--- Plan:   primary key of task_definition, then of its holders' executions
+-- Plan:   primary key of task_definition, then of its holders' executions; the same for its shared limits
 -- Twin:   mssql/sql/procedures/_DenyEarly.sql
 create or replace function taskgate._deny_early(p_task_definition_id int, out o_status text, out o_retry_in_ms bigint)
 language plpgsql stable as $$
@@ -12,13 +12,18 @@ declare
   v_now timestamptz := _now();
   v_live int;
 begin
-  select x.paused, x.execution_tokens, coalesce(x.concurrency_limit_override, x.concurrency_limit) as task_limit into d
+  select x.paused, x.execution_tokens, coalesce(x.concurrency_limit_override, x.concurrency_limit) as task_limit,
+         _shared_ids(x.task_definition_id) as shared into d
     from task_definition x where x.task_definition_id = p_task_definition_id;
   if d.paused then o_status := 'paused'; return; end if;
-  if d.task_limit = -1 or not _tokens_are_sound(d.execution_tokens) then return; end if;   -- damage is said under the lock
+  if not _tokens_are_sound(d.execution_tokens) then return; end if;   -- damage is said under the lock
   select count(*), min(extract(epoch from e.lease_until - v_now) * 1000)::bigint + 1 into v_live, o_retry_in_ms
     from _read_tokens(d.execution_tokens) t
     join task_execution e on e.task_execution_id = t.grantee and e.state = 1 and e.lease_until >= v_now
    where t.is_held;
-  if v_live >= d.task_limit then o_status := 'limited'; end if;
+  if d.task_limit <> -1 and v_live >= d.task_limit then o_status := 'limited'; return; end if;
+  if d.shared <> '{}' and exists (select 1 from _shared_use(p_task_definition_id, v_now) u where u.task_limit <> -1 and u.live >= u.task_limit) then
+    o_status := 'limited';
+    select max(u.retry_in_ms) into o_retry_in_ms from _shared_use(p_task_definition_id, v_now) u where u.task_limit <> -1 and u.live >= u.task_limit;
+  end if;
 end $$;

@@ -1,23 +1,31 @@
--- taskgate._end_tasks: the one way to an end: tasks leave for the archive, their keys are freed, their groups handed over.
+-- taskgate._end_tasks: the one way to an end: tasks leave for the archive, their keys are freed, their groups handed over, their
+--         waves counted down.
 -- In:     p_task_ids bigint[]; p_fences bigint[], p_outcomes smallint[] (10 done, 11 dead, 12 cancelled), p_durations_ms int[],
 --         p_results text[]: same length; p_task_execution_id: of the last attempt, null: none; p_now
 --         p_released_task_ids, p_released_group_ids: tasks that only leave their groups (a retry that isn't strict)
--- Out:    int[]: definitions that got ready tasks by hand-over
+--         p_are_held: true: these tasks were never admitted: they hold no slot and are counted in no wave
+-- Out:    o_woken int[]: definitions that got ready tasks; o_opening bigint[]: batches whose next wave is still being opened
 -- Raises: TG413, TG422 a result that is too large or isn't the text of a JSON object or array
--- Locks:  task (only the claim's owner gets here), dedupe in key order, then groups ascending, all in one go
+-- Locks:  task (only the claim's owner gets here), dedupe in key order, then groups ascending, then waves as _end_in_waves,
+--         each level once
 -- Plan:   primary keys
 -- Twin:   mssql/sql/procedures/_EndTasks.sql
 create or replace function taskgate._end_tasks(
   p_task_ids bigint[], p_fences bigint[], p_outcomes smallint[], p_durations_ms int[], p_results text[],
-  p_task_execution_id bigint, p_now timestamptz, p_released_task_ids bigint[], p_released_group_ids int[])
-returns int[]
+  p_task_execution_id bigint, p_now timestamptz, p_released_task_ids bigint[], p_released_group_ids int[], p_are_held boolean default false,
+  out o_woken int[], out o_opening bigint[])
 language plpgsql as $$
 declare
   v_key_definitions int[];
   v_keys text[];
   v_grouped bigint[];
   v_groups int[];
+  v_in_waves bigint[];
+  v_waves bigint[];
+  v_wave_outcomes smallint[];
+  c record;
 begin
+  o_woken := '{}'; o_opening := '{}';
   if p_results is not null then perform _check_results(p_results); end if;
   with ended as (
     select u.task_id, u.fence, u.outcome, u.duration_ms, u.result
@@ -35,19 +43,28 @@ begin
      where g.outcome <> 10 or d.retain_done_ms > 0),
   forgotten as (                                     -- kept nowhere: its earlier attempts go, too
     delete from attempt p using gone g, task_definition d
-     where p.task_id = g.task_id and g.failed_count + g.lost_count + g.continued_count > 0
+     where p.task_id = g.task_id
        and d.task_definition_id = g.task_definition_id and g.outcome = 10 and d.retain_done_ms = 0)
   select array_agg(g.task_definition_id order by g.task_definition_id, g.dedupe_key) filter (where g.dedupe_key is not null),
          array_agg(g.dedupe_key order by g.task_definition_id, g.dedupe_key) filter (where g.dedupe_key is not null),
          array_agg(g.task_id) filter (where g.group_id is not null),
-         array_agg(g.group_id) filter (where g.group_id is not null)
-    into v_key_definitions, v_keys, v_grouped, v_groups
+         array_agg(g.group_id) filter (where g.group_id is not null),
+         array_agg(g.task_id) filter (where g.wave_id is not null),
+         array_agg(g.wave_id) filter (where g.wave_id is not null),
+         array_agg(g.outcome) filter (where g.wave_id is not null)
+    into v_key_definitions, v_keys, v_grouped, v_groups, v_in_waves, v_waves, v_wave_outcomes
     from gone g;
   if v_keys is not null then                         -- a key with a window outlives its task
     delete from dedupe k using unnest(v_key_definitions, v_keys) u(task_definition_id, dedupe_key)
      where k.task_definition_id = u.task_definition_id and k.dedupe_key = u.dedupe_key
        and k.task_id = any (p_task_ids) and k.expires_at is null;
   end if;
-  if v_groups is null and p_released_group_ids is null then return '{}'; end if;
-  return _hand_over(v_grouped || p_released_task_ids, v_groups || p_released_group_ids);
+  if p_are_held then return; end if;
+  if v_groups is not null or p_released_group_ids is not null then
+    o_woken := _hand_over(v_grouped || p_released_task_ids, v_groups || p_released_group_ids);
+  end if;
+  if v_waves is not null then
+    select * into c from _end_in_waves(v_in_waves, v_waves, v_wave_outcomes, p_now);
+    o_woken := o_woken || c.o_woken; o_opening := c.o_opening;
+  end if;
 end $$;

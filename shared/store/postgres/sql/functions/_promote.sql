@@ -1,9 +1,9 @@
 -- taskgate._promote: moves due tasks of one definition from scheduled to where they may be claimed, without waiting for anybody.
 -- In:     p_task_definition_id int; p_most int; p_now
--- Out:    int: how many left scheduled; grouped ones whose group is locked just now stay for the next call
+-- Out:    int: how many left scheduled; grouped ones whose group is locked or being made just now stay for the next call
 -- Raises: -
--- Locks:  scheduled by skip, in (run_at, task_id) order; task_group by skip
--- Plan:   first entries of pk_scheduled; primary keys
+-- Locks:  scheduled by skip, in (run_at, task_id) order; task_group by skip, missing ones as _make_pending_groups
+-- Plan:   first entries of pk_scheduled; primary keys; each group's slots with its first task, as in _enqueue_grouped
 -- Twin:   mssql/sql/procedures/_Promote.sql
 create or replace function taskgate._promote(p_task_definition_id int, p_most int, p_now timestamptz) returns int
 language plpgsql as $$
@@ -22,7 +22,7 @@ begin
   select array_agg(due.task_id), array_agg(due.run_at), array_agg(distinct t.group_id) filter (where t.group_id is not null) into v_ids, v_run_ats, v_groups
     from due join task t on t.task_id = due.task_id;
   if v_ids is null then return 0; end if;
-  -- Groups that a user's transaction left to be made: short waits among promoters only.
+  -- Groups that a user's transaction left to be made, as far as nobody else makes one just now.
   if exists (select 1 from unnest(v_ids) u(id) join task t on t.task_id = u.id where t.pending_group_key is not null) then
     v_groups := coalesce(v_groups, '{}') || _make_pending_groups(p_task_definition_id, v_ids);
   end if;
@@ -35,29 +35,28 @@ begin
     select t.task_id, u.run_at, t.priority, t.rank, t.group_id, t.lost_count >= 2 as is_solo,
            exists (select 1 from group_slot s where s.group_id = t.group_id and s.task_id = t.task_id) as has_slot
       from unnest(v_ids, v_run_ats) u(id, run_at) join task t on t.task_id = u.id
-     where t.group_id is null or t.group_id = any (v_locked)),
-  gate as materialized (
-    select g.group_id, g.slots,
-           case when g.paused or exists (select 1 from group_waiting w where w.group_id = g.group_id) then 0
-                else g.slots - (select count(*) from group_slot s where s.group_id = g.group_id) end as free
-      from task_group g where g.group_id = any (v_locked)),
+     where (t.group_id is null and t.pending_group_key is null) or t.group_id = any (v_locked)),
   ranked as materialized (
-    select d.*, g.free, row_number() over (partition by d.group_id, d.has_slot order by d.priority, d.rank, d.task_id) as n
-      from due d left join gate g on g.group_id = d.group_id),
-  empty as (
-    select g.group_id, f.slot, row_number() over (partition by g.group_id order by f.slot) as n
-      from gate g cross join lateral generate_series(1, g.slots) f(slot)
-     where g.free > 0 and not exists (select 1 from group_slot s where s.group_id = g.group_id and s.slot = f.slot)),
-  gone as (delete from scheduled s using ranked r where s.task_definition_id = p_task_definition_id and s.run_at = r.run_at and s.task_id = r.task_id returning 1),
+    select d.*, row_number() over (partition by d.group_id, d.has_slot order by d.priority, d.rank, d.task_id) as n from due d),
+  gate as materialized (                             -- with each group's first task: the slots that may be filled
+    select r.*, case when r.n = 1 and not r.has_slot then (
+             select case when g.paused or exists (select 1 from group_waiting w where w.group_id = g.group_id) then '{}'
+                         else array(select f.slot from generate_series(1, g.slots) f(slot)
+                                     where not exists (select 1 from group_slot s where s.group_id = g.group_id and s.slot = f.slot)
+                                     order by f.slot limit greatest(g.slots - (select count(*) from group_slot s where s.group_id = g.group_id), 0)) end
+               from task_group g where g.group_id = r.group_id) end as empty
+      from ranked r),
+  placed as materialized (
+    select g.*, (first_value(g.empty) over (partition by g.group_id, g.has_slot order by g.n))[g.n] as slot from gate g),
+  gone as (delete from scheduled s using placed p where s.task_definition_id = p_task_definition_id and s.run_at = p.run_at and s.task_id = p.task_id returning 1),
   slotted as (insert into group_slot (group_id, slot, task_id)
-              select r.group_id, e.slot, r.task_id from ranked r join empty e on e.group_id = r.group_id and e.n = r.n
-               where not r.has_slot and r.n <= r.free),
+              select p.group_id, p.slot, p.task_id from placed p where p.slot is not null),
   waiting as (insert into group_waiting (group_id, priority, rank, task_id, task_definition_id)
-              select r.group_id, r.priority, r.rank, r.task_id, p_task_definition_id from ranked r
-               where r.group_id is not null and not r.has_slot and r.n > r.free),
+              select p.group_id, p.priority, p.rank, p.task_id, p_task_definition_id from placed p
+               where p.group_id is not null and not p.has_slot and p.slot is null),
   opened as (insert into ready (task_definition_id, priority, rank, task_id, is_solo)
-             select p_task_definition_id, r.priority, r.rank, r.task_id, r.is_solo from ranked r
-              where r.group_id is null or r.has_slot or r.n <= r.free)
+             select p_task_definition_id, p.priority, p.rank, p.task_id, p.is_solo from placed p
+              where p.group_id is null or p.has_slot or p.slot is not null)
   select count(*) into n from gone;
   return n;
 end $$;

@@ -3,16 +3,18 @@
 --         p_task_execution_id bigint: the asker; 0: nobody asks, the tokens are only fitted to the limit
 --         p_want int 0..1000: hold up to this many afterwards (what is held already counts); null: don't grant
 --         p_keep int: hold at most this many afterwards; null: don't give back
---         p_surplus_most int: give back at most this many, and only as many as are held above the limit; null: don't
--- Out:    o_own: tokens the execution holds now; o_granted, o_freed: how many were; o_held: by all, together
---         o_limit: -1 none; o_token_fence: grows with every grant; o_paused; o_dead: dead holders found
+--         p_surplus_keep int: give back down to this many, but only as many as are held above the limit; null: don't
+--         p_shared int[]: of _shared_ids, read before; the caller holds these rows. What is granted or freed here is so there, too, and
+--           no more is granted than all of them allow. When the definition has others by now nothing is changed: ask again
+-- Out:    o_own: tokens the execution holds now; o_granted, o_freed: how many were; o_held: by all, together (of the
+--           definition); o_limit: -1 none; o_token_fence: grows with every grant; o_paused; o_dead: dead holders found, once per limit
 --         o_is_live: false: the asker's execution isn't live (any more), nothing was granted
 -- Raises: TG404 unknown definition; TG499 damaged token string
--- Locks:  task_definition (advisory 42 in front, for arrival order), task_execution (dead holders by skip, then the asker's own)
+-- Locks:  (shared_limit, by the caller,) task_definition (advisory 42 in front, for arrival order), task_execution (dead holders by skip, then the asker's own)
 -- Plan:   primary keys only (S0.13); write, read, write (S0.15)
 -- Twin:   mssql/sql/procedures/_SettleTokens.sql
 create or replace function taskgate._settle_tokens(
-  p_task_definition_id int, p_task_execution_id bigint, p_want int, p_keep int, p_surplus_most int,
+  p_task_definition_id int, p_task_execution_id bigint, p_want int, p_keep int, p_surplus_keep int, p_shared int[],
   out o_own int, out o_granted int, out o_freed int, out o_held int, out o_limit int, out o_token_fence bigint,
   out o_paused boolean, out o_dead int, out o_is_live boolean)
 language plpgsql as $$
@@ -24,6 +26,9 @@ declare
   v_grantee bigint[];
   v_dead bigint[];
   v_count int;
+  v_shared int[];
+  v_shared_surplus int := 0;
+  s record;
   i int;
 begin
   o_own := 0; o_granted := 0; o_freed := 0; o_held := 0; o_dead := 0; o_is_live := true;
@@ -37,13 +42,20 @@ begin
   v_now := _now();                                   -- after the wait: a holder's lease may have ended meanwhile
   o_limit := d.task_limit; o_paused := d.paused; o_token_fence := d.token_fence;
   if p_task_execution_id <> 0 then
-    select e.token_count into v_count from task_execution e
+    select e.token_count, _shared_ids(e.task_definition_id) into v_count, v_shared from task_execution e
      where e.task_execution_id = p_task_execution_id and e.state = 1 for no key update;
     o_is_live := found;
     o_own := coalesce(v_count, 0);
+    if v_shared <> p_shared then return; end if;      -- a registration came between: these rows aren't the ones to decide by
+    if p_shared <> '{}' then
+      select * into s from _settle_shared(p_shared, p_task_execution_id, greatest(coalesce(p_want, 0) - o_own, 0), null);
+      o_dead := s.o_dead; v_shared_surplus := s.o_surplus;
+      if p_want > o_own + s.o_room then p_want := o_own + s.o_room; end if;   -- a null room is any number
+    end if;
   end if;
 
   if d.task_limit = -1 then                          -- no limit: a counter stands in for the string (design 10.4)
+    if p_surplus_keep is not null and v_shared_surplus > 0 then p_keep := greatest(o_own - v_shared_surplus, p_surplus_keep); end if;
     if o_is_live and p_want > o_own and not d.paused then
       o_granted := p_want - o_own; o_own := p_want; o_token_fence := d.token_fence + 1;
     elsif p_keep < o_own then
@@ -60,9 +72,8 @@ begin
     o_held := cardinality(array(select 1 from unnest(v_held) u(h) where u.h));
 
     -- 1. Give back what the asker no longer wants to hold, last granted first.
-    if p_surplus_most is not null then
-      p_keep := o_own - greatest(least(p_surplus_most, o_held - d.task_limit, o_own), 0);
-    end if;
+    v_count := greatest(o_held - d.task_limit, v_shared_surplus);
+    if p_surplus_keep is not null and v_count > 0 then p_keep := greatest(o_own - v_count, p_surplus_keep); end if;
     if p_keep < o_own then
       for i in reverse cardinality(v_id)..1 loop
         exit when o_own <= p_keep;
@@ -93,7 +104,7 @@ begin
             o_held := o_held - 1;
           end if;
         end loop;
-        o_dead := coalesce(cardinality(v_dead), 0);
+        o_dead := o_dead + coalesce(cardinality(v_dead), 0);
       end if;
     end if;
 
@@ -130,5 +141,6 @@ begin
   end if;
   if p_task_execution_id <> 0 and o_is_live and (o_granted > 0 or o_freed > 0) then
     update task_execution set token_count = o_own where task_execution_id = p_task_execution_id;
+    if p_shared <> '{}' then perform _settle_shared(p_shared, p_task_execution_id, 0, o_own); end if;
   end if;
 end $$;

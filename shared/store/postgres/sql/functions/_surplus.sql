@@ -1,4 +1,5 @@
--- taskgate._surplus: tokens of a definition held above its limit, as of the last commit; 0 without a limit.
+-- taskgate._surplus: tokens of a definition held above its limit, or above one that it shares, whichever is more, as of
+-- the last commit; 0 without a limit.
 -- In:     p_task_definition_id int
 -- Out:    int, 0 or more
 -- Raises: -
@@ -7,8 +8,12 @@
 -- Twin:   mssql/sql/functions/_Surplus.sql
 create or replace function taskgate._surplus(p_task_definition_id int) returns int
 language sql stable as $$
-  select case when coalesce(d.concurrency_limit_override, d.concurrency_limit) < 0 then 0
+  select greatest(
+         case when coalesce(d.concurrency_limit_override, d.concurrency_limit) < 0 then 0
          else greatest((length(d.execution_tokens) - length(replace(d.execution_tokens, 'S:0', ''))) / 3
-                       - coalesce(d.concurrency_limit_override, d.concurrency_limit), 0) end
+                       - coalesce(d.concurrency_limit_override, d.concurrency_limit), 0) end,
+         (select max((length(s.execution_tokens) - length(replace(s.execution_tokens, 'S:0', ''))) / 3 - coalesce(s.concurrency_limit_override, s.concurrency_limit))
+            from taskgate.task_definition_shared_limit l join taskgate.shared_limit s on s.shared_limit_id = l.shared_limit_id
+           where l.task_definition_id = d.task_definition_id and coalesce(s.concurrency_limit_override, s.concurrency_limit) >= 0))
     from taskgate.task_definition d where d.task_definition_id = p_task_definition_id
 $$;

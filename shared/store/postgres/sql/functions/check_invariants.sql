@@ -20,6 +20,9 @@ begin
     union all select task_id, 'claimed', task_definition_id from claimed),
   tokens as materialized (
     select d.task_definition_id, d.name, t.is_held, t.grantee from task_definition d cross join lateral _read_tokens(case when _tokens_are_sound(d.execution_tokens) then d.execution_tokens else '' end) t),
+  shared_tokens as materialized (
+    select s.shared_limit_id, s.name, coalesce(s.concurrency_limit_override, s.concurrency_limit) as task_limit, t.is_held, t.grantee
+      from shared_limit s cross join lateral _read_tokens(case when _tokens_are_sound(s.execution_tokens) then s.execution_tokens else '' end) t),
   found as (
     (select 'P3 each unfinished task stands in exactly one place' as rule, t.task_id::text as key, coalesce(string_agg(p.place, ' and ' order by p.place), 'nowhere') as detail
        from task t left join places p on p.task_id = t.task_id group by t.task_id having count(p.place) <> 1 limit 100)
@@ -58,8 +61,29 @@ begin
        from task_definition d join tokens t on t.task_definition_id = d.task_definition_id
       group by d.task_definition_id having count(*) > greatest(coalesce(d.concurrency_limit_override, d.concurrency_limit), count(*) filter (where t.is_held)) limit 100)
     union all
+    (select 'P1 the token string of a shared limit can be read', s.name, left(s.execution_tokens, 100) from shared_limit s where not _tokens_are_sound(s.execution_tokens) limit 100)
+    union all
+    (select 'P1 a held token of a shared limit has a grantee', t.name, 'G:0' from shared_tokens t where t.is_held and t.grantee = 0 limit 100)
+    union all
+    (select 'P1 tokens held of a shared limit equal tokens counted', s.name || '/' || e.task_execution_id, coalesce(h.held, 0) || ' in the string, ' || coalesce(w.token_count, 0) || ' counted'
+       from shared_limit s join task_execution e on e.state = 1
+       left join (select t.shared_limit_id, t.grantee, count(*)::int as held from shared_tokens t where t.is_held group by t.shared_limit_id, t.grantee) h
+         on h.shared_limit_id = s.shared_limit_id and h.grantee = e.task_execution_id
+       left join (select l.shared_limit_id, x.task_execution_id, x.token_count from task_definition_shared_limit l join task_execution x on x.task_definition_id = l.task_definition_id) w
+         on w.shared_limit_id = s.shared_limit_id and w.task_execution_id = e.task_execution_id
+      where coalesce(s.concurrency_limit_override, s.concurrency_limit) <> -1 and coalesce(h.held, 0) <> coalesce(w.token_count, 0) limit 100)
+    union all
+    (select 'P1 without a limit a shared limit has no token string', s.name, left(s.execution_tokens, 100) from shared_limit s
+      where coalesce(s.concurrency_limit_override, s.concurrency_limit) = -1 and s.execution_tokens <> '' limit 100)
+    union all
+    (select 'P1 free tokens do not exceed a shared limit', t.name, count(*) || ' tokens, limit ' || t.task_limit
+       from shared_tokens t group by t.shared_limit_id, t.name, t.task_limit having count(*) > greatest(t.task_limit, count(*) filter (where t.is_held)) limit 100)
+    union all
     (select 'P1 a group fills at most its slots', g.group_id::text, count(*) || ' of ' || g.slots
-       from task_group g join group_slot s on s.group_id = g.group_id group by g.group_id having count(*) > g.slots limit 100)
+       from task_group g join group_slot s on s.group_id = g.group_id group by g.group_id
+       having count(*) > g.slots and not exists (     -- an operator's lowering stops nobody
+         select 1 from setting_audit l where l.setting = 'group_slots' and (g.task_definition_id = 0 or l.task_definition_id = g.task_definition_id)
+            and l.new_value = g.slots || ' of ' || g.group_key) limit 100)
     union all
     (select 'P1 a grouped task in ready or claimed holds one slot', t.task_id::text, p.place || ', ' || (select count(*) from group_slot s where s.group_id = t.group_id and s.task_id = t.task_id) || ' slots'
        from task t join places p on p.task_id = t.task_id
@@ -75,8 +99,30 @@ begin
     (select 'P6 a key without a window belongs to an unfinished task', k.task_definition_id || '/' || k.dedupe_key, k.task_id::text from dedupe k
       where k.expires_at is null and not exists (select 1 from task t where t.task_id = k.task_id) limit 100)
     union all
-    (select 'S4 a wave counts its unfinished tasks', s.wave_id || '/' || s.shard, s.remaining || ' counted, ' || count(t.task_id) || ' there'
-       from wave_shard s left join task t on t.wave_id = s.wave_id and (t.task_id / 512) % 16 = s.shard group by s.wave_id, s.shard having s.remaining <> count(t.task_id) limit 100))
+    (select 'P3 a schedule belongs to a definition', s.schedule_id::text, s.task_definition_id::text from schedule s
+      where not exists (select 1 from task_definition d where d.task_definition_id = s.task_definition_id) limit 100)
+    union all
+    (select 'P1 a group of a schedule has its schedule', g.schedule_id::text, g.group_key from schedule_group g
+      where not exists (select 1 from schedule s where s.schedule_id = g.schedule_id) limit 100)
+    union all
+    (select 'S4 a wave counts its unfinished tasks', w.wave_id || '/' || n, coalesce(s.remaining, 0) || ' counted, ' || count(t.task_id) || ' there'
+       from wave w cross join generate_series(0, 15) n
+       left join wave_shard s on s.wave_id = w.wave_id and s.shard = n
+       left join task t on t.wave_id = w.wave_id and (t.task_id / 512) % 16 = n and not exists (select 1 from places p where p.task_id = t.task_id and p.place = 'wave_held')
+      group by w.wave_id, n, s.remaining having coalesce(s.remaining, 0) <> count(t.task_id) limit 100)
+    union all
+    (select 'S4 a wave counts its open shards', w.wave_id::text, w.open_shards || ' counted, ' || count(s.shard) + case w.state when 1 then 1 else 0 end || ' there'
+       from wave w left join wave_shard s on s.wave_id = w.wave_id and s.shard < 16 and s.remaining > 0
+      group by w.wave_id having w.open_shards <> count(s.shard) + case w.state when 1 then 1 else 0 end limit 100)
+    union all
+    (select 'S4 a wave is open while it has unfinished tasks', w.wave_id::text, 'state ' || w.state || ', ' || w.open_shards || ' open shards'
+       from wave w where (w.state in (0, 3) and w.open_shards > 0) or (w.state = 2 and w.open_shards = 0) limit 100)
+    union all
+    (select 'S4 only waves that are held or being opened hold tasks', h.wave_id::text, 'state ' || coalesce(w.state::text, 'none')
+       from (select distinct x.wave_id from wave_held x) h left join wave w on w.wave_id = h.wave_id where w.state is null or w.state not in (0, 1) limit 100)
+    union all
+    (select 'S4 waves open one after the other', w.batch_id::text, count(*) || ' open'
+       from wave w where w.state in (1, 2) group by w.batch_id having count(*) > 1 limit 100))
   select case when count(*) = 0 then 'sound' else 'broken' end, coalesce('[' || string_agg(json_build_object('rule', f.rule, 'key', f.key, 'detail', f.detail)::text, ',') || ']', '[]')
     into status, findings from found f;
 end $$;

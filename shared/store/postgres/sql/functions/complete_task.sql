@@ -2,22 +2,24 @@
 --         completion are committed together, or neither is. Call it last before the commit.
 -- In:     p_task_execution_id, p_task_id, p_fence bigint; p_duration_ms int or null; p_result text: JSON object or array, at most 65536 bytes, or null
 -- Out:    status: done | again (this claim was completed before) | fenced: roll back;
---         woken: JSON array of other definitions that got ready tasks, or null
+--         woken: JSON array of other definitions that got ready tasks, or null; opening: JSON array of batches to be pumped
+--         (pump_batch) after the commit, or null
 -- Raises: TG413, TG422 a result that is too large or isn't the text of a JSON object or array; TG490 another isolation level than
 --         read committed: its one snapshot would not see who waits in the group
--- Locks:  task_execution (own), task, dedupe, task_group: held until the user's commit
+-- Locks:  task_execution (own), task, dedupe, task_group, wave_shard, wave, batch: held until the user's commit
 -- Plan:   primary keys
 -- Once:   by (task, fence); with retain_done_ms = 0 nothing is left to know a repeat by: it says `fenced`
 -- Twin:   mssql/sql/procedures/CompleteTask.sql
 create or replace function taskgate.complete_task(
   p_task_execution_id bigint, p_task_id bigint, p_fence bigint, p_duration_ms int default null, p_result text default null,
-  out status text, out woken text)
+  out status text, out woken text, out opening text)
 language plpgsql security definer
 set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
   v_now timestamptz := _now();
   v_definition int;
+  c record;
 begin
   if current_setting('transaction_isolation') <> 'read committed' then
     raise exception 'transaction: expected isolation level read committed (%)', current_setting('transaction_isolation') using errcode = 'TG490';
@@ -33,7 +35,8 @@ begin
     return;
   end if;
   perform _drop_claims(p_task_execution_id, array[p_task_id]);
-  woken := _definition_names(
-    _end_tasks(array[p_task_id], array[p_fence], array[10::smallint], array[p_duration_ms], array[p_result], p_task_execution_id, v_now, null, null), v_definition);
+  select * into c from _end_tasks(array[p_task_id], array[p_fence], array[10::smallint], array[p_duration_ms], array[p_result], p_task_execution_id, v_now, null, null);
+  woken := _definition_names(c.o_woken, v_definition);
+  opening := _id_list(c.o_opening);
   status := 'done';
 end $$;

@@ -3,21 +3,25 @@
 --         p_tasks text: JSON array of 1..10000, at most 8 MiB, of {payload: JSON text of an object or array, at most 65536 bytes, or null;
 --           kind 1..200 characters, default the definition's name; priority -32768..32767, lower first, default 100;
 --           group 1..200 characters, groupScope: definition (default) | global; runInMs 0..3153600000000 or runAt ISO-8601;
---           dedupeKey 1..200 characters, dedupeMs: the key is held that long, default until the task ends; trace: W3C traceparent}
+--           dedupeKey 1..200 characters, dedupeMs: the key is held that long, default until the task ends; onDuplicate: keep (default) |
+--           replace: of one that nobody has begun the payload becomes this one, of the same kind; trace: W3C traceparent}
 --         p_operation_id uuid: a repeat with it answers the first call's ids; null: only dedupe keys protect
 --         p_joins_transaction: true when other work of the caller may follow before its commit: then grouped tasks enter
 --           scheduled as due now, so that no group stays locked for as long as the caller likes
--- Out:    status: enqueued; task_ids: JSON array of strings in input order (of a duplicate: the first task's);
---         outcomes: JSON array of enqueued | duplicate in input order, or null when all are enqueued
+--         p_wave_id bigint: they are held until this wave of a batch opens, or null; runInMs and runAt are refused then
+-- Out:    status: enqueued | late (the wave takes no tasks any more: nothing was written); task_ids: JSON array of strings in input order (of a duplicate: the first task's);
+--         outcomes: JSON array of enqueued | duplicate | replaced in input order, or null when all are enqueued
 --         ready: some may be claimed at once; next_due_ms: the earliest scheduled of them, or null
--- Raises: TG404 unknown definition; TG413 too many or too large; TG422 a bad value, naming entry and field; TG490 another isolation
+-- Raises: TG404 unknown definition or wave; TG413 too many or too large; TG422 a bad value, naming entry and field; TG490 another isolation
 --         level than read committed; TG409 the operation id was used by another operation
--- Locks:  operation (a repeat of itself), dedupe in key order (other enqueues of an equal key), task_group ascending, new rows
+-- Locks:  operation (a repeat of itself), the wave's gate shared (who opens it skips it), dedupe in key order (other enqueues of an equal key), advisory 43 ascending (other enqueues
+--         that make a group), task_group ascending, new rows; then as _replace_payloads
 -- Plan:   primary keys and unique names
 -- Once:   by operation id, and by dedupe key
 -- Twin:   mssql/sql/procedures/EnqueueTasks.sql
 create or replace function taskgate.enqueue_tasks(
   p_name text, p_build bigint, p_tasks text, p_operation_id uuid default null, p_joins_transaction boolean default true,
+  p_wave_id bigint default null,
   out status text, out task_ids text, out outcomes text, out ready boolean, out next_due_ms bigint)
 language plpgsql security definer
 set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
@@ -29,8 +33,8 @@ declare
   v record;
   v_ids bigint[];                                    -- per entry; of a duplicate: the first task's
   v_is_new boolean[];
-  v_key_ids bigint[];
-  v_is_missing boolean;
+  v_first int[];
+  v_replaced bigint[] := '{}';
 begin
   status := 'enqueued';
   if current_setting('transaction_isolation') <> 'read committed' then
@@ -57,11 +61,17 @@ begin
     end if;
   end if;
 
+  if p_wave_id is not null and not _enter_wave(p_wave_id) then
+    delete from operation o where o.operation_id = p_operation_id;
+    status := 'late'; task_ids := '[]'; ready := false;
+    return;
+  end if;
+
   -- 1. The entries as arrays, with the first problem found. One that can't even be read is looked for only then.
   begin
   select array_agg(x.payload order by x.n) as payloads, array_agg(x.kind order by x.n) as kinds, array_agg(x.priority order by x.n) as priorities,
          array_agg(x.group_key order by x.n) as group_keys, array_agg(x.is_global order by x.n) as globals, array_agg(x.run_at order by x.n) as run_ats,
-         array_agg(x.dedupe_key order by x.n) as dedupe_keys, array_agg(x.dedupe_ms order by x.n) as dedupe_ms, array_agg(x.trace order by x.n) as traces,
+         array_agg(x.dedupe_key order by x.n) as dedupe_keys, array_agg(x.dedupe_ms order by x.n) as dedupe_ms, array_agg(x.trace order by x.n) as traces, array_agg(x.is_replacing order by x.n) as replacing,
          bool_or(x.group_key is not null) as has_groups, bool_or(x.dedupe_key is not null) as has_keys,
          (array_agg('tasks[' || x.n - 1 || '].' || x.problem order by x.n) filter (where x.problem is not null))[1] as problem
     into v
@@ -69,7 +79,7 @@ begin
       select r.n, r.payload, coalesce(r.kind, p_name) as kind, coalesce(r.priority, 100) as priority, r."group" as group_key, r."groupScope" = 'global' as is_global,
              case when r."runInMs" not between 0 and 3153600000000 then null
                   when coalesce(r."runAt", v_now + r."runInMs" * interval '1 ms') > v_now then coalesce(r."runAt", v_now + r."runInMs" * interval '1 ms') end as run_at,
-             r."dedupeKey" as dedupe_key, r."dedupeMs" as dedupe_ms, r.trace,
+             r."dedupeKey" as dedupe_key, r."dedupeMs" as dedupe_ms, r.trace, coalesce(r."onDuplicate" = 'replace', false) as is_replacing,
              case
                when r.payload is not null and octet_length(r.payload) > 65536 then 'payload: expected at most 65536 bytes (' || octet_length(r.payload) || ')'
                when r.payload is not null and json_typeof(r.payload::json) not in ('object', 'array') then 'payload: expected the text of a JSON object or array (' || left(r.payload, 100) || ')'
@@ -81,10 +91,12 @@ begin
                when r."runInMs" is not null and r."runAt" is not null then 'runAt: expected either runAt or runInMs, not both'
                when char_length(r."dedupeKey") not between 1 and 200 or r."dedupeKey" <> btrim(r."dedupeKey") then 'dedupeKey: expected 1..200 characters without blanks at either end (' || left(r."dedupeKey", 220) || ')'
                when r."dedupeMs" not between 1 and 3153600000000 then 'dedupeMs: expected 1..3153600000000 (' || r."dedupeMs" || ')'
+               when r."onDuplicate" not in ('keep', 'replace') then 'onDuplicate: expected keep or replace (' || left(r."onDuplicate", 220) || ')'
+               when p_wave_id is not null and (r."runInMs" is not null or r."runAt" is not null) then 'runAt: expected none for a task of a wave'
                when char_length(r.trace) > 55 then 'trace: expected at most 55 characters (' || left(r.trace, 100) || ')'
              end as problem
-        from rows from (json_to_recordset(p_tasks::json) as (payload text, kind text, priority int, "group" text, "groupScope" text, "runInMs" bigint, "runAt" timestamptz, "dedupeKey" text, "dedupeMs" bigint, trace text))
-             with ordinality as r(payload, kind, priority, "group", "groupScope", "runInMs", "runAt", "dedupeKey", "dedupeMs", trace, n)) x;
+        from rows from (json_to_recordset(p_tasks::json) as (payload text, kind text, priority int, "group" text, "groupScope" text, "runInMs" bigint, "runAt" timestamptz, "dedupeKey" text, "dedupeMs" bigint, trace text, "onDuplicate" text))
+             with ordinality as r(payload, kind, priority, "group", "groupScope", "runInMs", "runAt", "dedupeKey", "dedupeMs", trace, "onDuplicate", n)) x;
   exception when data_exception then
     raise exception '%', _find_bad_entry(p_tasks) using errcode = 'TG422';
   end;
@@ -93,33 +105,22 @@ begin
   end if;
   v_ids := array(select nextval('task_sequence') from generate_series(1, cardinality(v.kinds)));
 
-  -- 2. Keys: expired ones go, new ones are taken in key order; what could not be taken is a duplicate.
+  -- 2. Keys: what can't be taken is a duplicate.
   if v.has_keys then
-    delete from dedupe k where k.task_definition_id = d.task_definition_id and k.dedupe_key = any (v.dedupe_keys) and k.expires_at < v_now;
-    -- Again while a key that was taken has been freed since (its task ended while another key was waited for). Nothing is
-    -- locked: a duplicate is one as of the last statement, and never keeps the first task from ending.
-    loop
-      insert into dedupe (task_definition_id, dedupe_key, task_id, expires_at)
-      select d.task_definition_id, u.k, u.id, v_now + u.ms * interval '1 ms'
-        from (select distinct on (x.k) x.k, x.id, x.ms from unnest(v.dedupe_keys, v_ids, v.dedupe_ms) x(k, id, ms) where x.k is not null order by x.k, x.id) u
-       order by u.k
-      on conflict do nothing;
-      -- Own statement: the key that was waited for is visible now.
-      select array_agg(coalesce(k.task_id = u.id, true) order by u.n), array_agg(coalesce(k.task_id, u.id) order by u.n),
-             bool_or(u.key is not null and k.task_id is null)
-        into v_is_new, v_key_ids, v_is_missing
-        from unnest(v_ids, v.dedupe_keys) with ordinality u(id, key, n)
-        left join dedupe k on k.task_definition_id = d.task_definition_id and k.dedupe_key = u.key;
-      exit when not v_is_missing;
-    end loop;
-    v_ids := v_key_ids;
-    if false = any (v_is_new) then
-      outcomes := '[' || (select string_agg(case when u.is_new then '"enqueued"' else '"duplicate"' end, ',' order by u.n) from unnest(v_is_new) with ordinality u(is_new, n)) || ']';
-    end if;
+    select x.o_ids, x.o_is_new into v_ids, v_is_new from _take_keys(d.task_definition_id, v_ids, v.dedupe_keys, v.dedupe_ms, v_now) x;
   end if;
 
   -- 3. The tasks, and each into its container.
-  if not v.has_groups then
+  if p_wave_id is not null then
+    with new as materialized (
+      select u.* from unnest(v_ids, v.payloads, v.kinds, v.priorities, v.group_keys, v.globals, v.dedupe_keys, v.traces, coalesce(v_is_new, array_fill(true, array[cardinality(v_ids)])))
+                      as u(id, payload, kind, priority, group_key, is_global, dedupe_key, trace, is_new) where u.is_new),
+    added as (insert into task (task_id, task_definition_id, kind, priority, created_at, pending_group_key, pending_group_is_global, wave_id, dedupe_key, build, trace_parent, payload)
+              select n.id, d.task_definition_id, n.kind, n.priority::smallint, v_now, n.group_key, case when n.group_key is not null then coalesce(n.is_global, false) end,
+                     p_wave_id, n.dedupe_key, p_build, n.trace, n.payload from new n)
+    insert into wave_held (wave_id, priority, rank, task_id, task_definition_id)
+    select p_wave_id, n.priority::smallint, 0, n.id, d.task_definition_id from new n;
+  elsif not v.has_groups then
     with new as materialized (
       select u.* from unnest(v_ids, v.payloads, v.kinds, v.priorities, v.run_ats, v.dedupe_keys, v.traces, coalesce(v_is_new, array_fill(true, array[cardinality(v_ids)])))
                       as u(id, payload, kind, priority, run_at, dedupe_key, trace, is_new) where u.is_new),
@@ -135,6 +136,19 @@ begin
       from _enqueue_grouped(d.task_definition_id, d.group_slots, d.group_strict, p_build, p_joins_transaction, v_now,
                             v_ids, v.payloads, v.kinds, v.priorities::smallint[], v.group_keys, v.globals, v.run_ats, v.dedupe_keys, v.traces,
                             coalesce(v_is_new, array_fill(true, array[cardinality(v_ids)])));
+  end if;
+  -- 4. What replaces: nothing is waited for any more. Of several entries with one key the first decides.
+  if false = any (v_is_new) then
+    v_first := array(                                -- the first entry of each key that was another task's before
+      select min(u.n) from unnest(v_ids, v.dedupe_keys) with ordinality u(id, key, n)
+       group by u.id having not bool_or(v_is_new[u.n]));
+    if true = any (array(select v.replacing[f] from unnest(v_first) f)) then
+      select _replace_payloads(array_agg(v_ids[f]), array_agg(v.kinds[f]), array_agg(v.payloads[f]), array_agg(v.traces[f]), p_build, p_joins_transaction)
+        into v_replaced from unnest(v_first) f where v.replacing[f];
+    end if;
+    outcomes := '[' || (
+      select string_agg(case when u.is_new then '"enqueued"' when u.n = any (v_first) and v_ids[u.n] = any (v_replaced) then '"replaced"' else '"duplicate"' end, ',' order by u.n)
+        from unnest(v_is_new) with ordinality u(is_new, n)) || ']';
   end if;
   ready := coalesce(ready, false);
   task_ids := '[' || (select string_agg('"' || u.id || '"', ',' order by u.n) from unnest(v_ids) with ordinality u(id, n)) || ']';

@@ -67,14 +67,21 @@ begin
     'held', (select coalesce(sum(e.token_count), 0) from task_execution e where e.task_definition_id = d.task_definition_id and e.state in (1, 3)),
     'holders', (select coalesce(jsonb_agg(jsonb_build_object('execution', e.task_execution_id::text, 'worker', e.worker, 'tokens', e.token_count,
                          'leaseLeftMs', floor(extract(epoch from e.lease_until - v_now) * 1000)::bigint) order by e.task_execution_id), '[]')
-                  from task_execution e where e.task_definition_id = d.task_definition_id and e.state in (1, 3) and e.token_count > 0));
+                  from task_execution e where e.task_definition_id = d.task_definition_id and e.state in (1, 3) and e.token_count > 0),
+    'sharedLimits', (select coalesce(jsonb_agg(jsonb_build_object('name', u.name, 'limit', u.task_limit, 'limitSource', u.source,
+                              'held', case when u.task_limit = -1 then _shared_count(u.shared_limit_id) else u.held end) order by u.name), '[]')
+                       from _shared_use(d.task_definition_id, v_now) u),
+    'rate', (select nullif(coalesce(_rate_text(b.rate_count_override, b.rate_period_ms_override, b.rate_burst_override),
+                                    _rate_text(b.rate_count, b.rate_period_ms, b.rate_burst)), 'none')::jsonb
+               from rate_bucket b where b.task_definition_id = d.task_definition_id),
+    'rateInMs', _permit_in_ms(d.task_definition_id, v_now));
   if t.task_execution_id is not null then
     v_json := v_json || jsonb_build_object('claim', jsonb_build_object('execution', t.task_execution_id::text, 'worker', t.worker, 'fence', t.fence::text,
       'claimedAt', _iso(t.claimed_at), 'leaseLeftMs', floor(extract(epoch from t.lease_until - v_now) * 1000)::bigint, 'isSpare', t.is_spare));
   elsif t.is_ready then
     v_json := v_json || jsonb_build_object('readyAhead', (select count(*) from (
       select 1 from ready r where r.task_definition_id = t.task_definition_id and (r.priority, r.rank, r.task_id) < (t.priority, t.rank, t.task_id) limit 1000) c));
-  elsif t.run_at is not null then
+  elsif t.run_at is not null and not t.is_waiting and not t.is_held then
     v_json := v_json || jsonb_build_object('dueInMs', ceil(extract(epoch from t.run_at - v_now) * 1000)::bigint);
   elsif not t.is_waiting and not t.is_held then
     status := 'moving'; return;

@@ -7,14 +7,15 @@
 -- Out:    status: done | fenced (nothing changed); results: JSON array in input order of
 --           {task, outcome: retry | dead | cancelled | continued | again (told before) | fenced, retryInMs}
 --         woken: JSON array of other definitions that got ready tasks, or null; next_due_ms: the earliest retry, or null
+--         opening: JSON array of batches to be pumped (pump_batch), or null
 -- Raises: TG422 not such a list, a value out of range; TG413 a checkpoint too large
--- Locks:  task_execution (own), task, dedupe, task_group ascending
+-- Locks:  task_execution (own), task, dedupe, task_group ascending, waves as _end_in_waves
 -- Plan:   primary keys
 -- Once:   by (task, fence): the key of attempt
 -- Twin:   mssql/sql/procedures/FailTasks.sql
 create or replace function taskgate.fail_tasks(
   p_task_execution_id bigint, p_failures text,
-  out status text, out results text, out woken text, out next_due_ms bigint)
+  out status text, out results text, out woken text, out next_due_ms bigint, out opening text)
 language plpgsql security definer
 set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -31,7 +32,7 @@ declare
   v_dropped bigint[] := '{}';
   v_ended bigint[] := '{}'; v_fences bigint[] := '{}'; v_outcomes smallint[] := '{}'; v_durations int[] := '{}';
   v_left bigint[]; v_left_groups int[];
-  v_woken int[];
+  c record;
 begin
   if p_failures is null or json_typeof(p_failures::json) <> 'array' or json_array_length(p_failures::json) not between 1 and 1000 then
     raise exception 'failures: expected a JSON array of 1..1000 entries' using errcode = 'TG422';
@@ -90,8 +91,9 @@ begin
     v_results[f.n] := json_build_object('task', f.task_id::text, 'outcome', v_outcome, 'retryInMs', v_ms);
   end loop;
   perform _drop_claims(p_task_execution_id, v_dropped);
-  v_woken := _end_tasks(v_ended, v_fences, v_outcomes, v_durations, null, p_task_execution_id, v_now, v_left, v_left_groups);
-  woken := _definition_names(v_woken, e.task_definition_id);
+  select * into c from _end_tasks(v_ended, v_fences, v_outcomes, v_durations, null, p_task_execution_id, v_now, v_left, v_left_groups);
+  woken := _definition_names(c.o_woken, e.task_definition_id);
+  opening := _id_list(c.o_opening);
   results := array_to_json(v_results)::text;
   status := 'done';
 end $$;

@@ -2,14 +2,15 @@
 -- In:     p_task_execution_id bigint
 -- Out:    status: ended (also when it was ended before) | fenced; given_back: tasks; tokens_freed; ready: tasks wait (a hint is due);
 --         next_due_ms: until the next scheduled task; woken: JSON array of other definitions that got ready tasks, or null
+--         opening: JSON array of batches to be pumped (pump_batch), or null
 -- Raises: -
--- Locks:  task_definition, task_execution, then tasks that were cancelled meanwhile as in _end_tasks
+-- Locks:  shared_limit, task_definition, task_execution, then tasks that were cancelled meanwhile as in _end_tasks
 -- Plan:   primary keys
 -- Once:   by state: a repeat is `ended` with zeros
 -- Twin:   mssql/sql/procedures/FinishExecution.sql
 create or replace function taskgate.finish_execution(
   p_task_execution_id bigint,
-  out status text, out given_back int, out tokens_freed int, out ready boolean, out next_due_ms bigint, out woken text)
+  out status text, out given_back int, out tokens_freed int, out ready boolean, out next_due_ms bigint, out woken text, out opening text)
 language plpgsql security definer
 set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -19,11 +20,12 @@ declare
   s record;
 begin
   given_back := 0; tokens_freed := 0; ready := false;
-  select x.task_definition_id, x.state into e from task_execution x where x.task_execution_id = p_task_execution_id;
+  select x.task_definition_id, x.state, _shared_ids(x.task_definition_id) as shared into e from task_execution x where x.task_execution_id = p_task_execution_id;
   if e.state is distinct from 1 then status := case when e.state = 2 then 'ended' else 'fenced' end; return; end if;
-  select * into s from _settle_tokens(e.task_definition_id, p_task_execution_id, null, 0, null);
+  if e.shared <> '{}' then perform _lock_shared(e.shared); end if;
+  select * into s from _settle_tokens(e.task_definition_id, p_task_execution_id, null, 0, null, e.shared);
   tokens_freed := s.o_freed;
-  update task_execution x set state = 2, ended_at = v_now, token_count = 0, is_solo = false
+  update task_execution x set state = 2, ended_at = v_now
    where x.task_execution_id = p_task_execution_id and x.state = 1
   returning x.task_definition_id, x.inflight into e;
   if not found then
@@ -31,7 +33,7 @@ begin
     return;
   end if;
   if cardinality(e.inflight) > 0 then
-    woken := _give_back(p_task_execution_id, v_now);
+    select g.o_woken, g.o_opening into woken, opening from _give_back(p_task_execution_id, v_now) g;
     given_back := cardinality(e.inflight);
   end if;
   status := 'ended';

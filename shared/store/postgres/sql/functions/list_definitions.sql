@@ -1,7 +1,8 @@
 -- taskgate.list_definitions: what is limited to what, who runs, what waits.
 -- In:     p_name: only this one, or null
--- Out:    status: listed; definitions: JSON array, by name, of {name, limit (-1 none), limitSource: code | operator, codeLimit, paused,
---           leaseMs, maxAttempts, maxLost, spareMax, build, tokenFence, held, executions, ready, scheduled, waiting, claimed,
+-- Out:    status: listed; definitions: JSON array, by name, of {name, limit (-1 none), limitSource: code | operator, codeLimit,
+--           rate: in force, {count, periodMs, burst} or null, rateSource, codeRate,
+--           sharedLimits: [{name, limit, limitSource, held: by all definitions}], by name, paused, leaseMs, maxAttempts, maxLost, spareMax, build, tokenFence, held, executions, ready, scheduled, waiting, claimed,
 --           done, dead, cancelled: counted up to 10000 each, nextDueMs}, or []
 -- Raises: -
 -- Locks:  none
@@ -19,6 +20,13 @@ begin
   select coalesce('[' || string_agg(json_build_object(
            'name', d.name, 'limit', coalesce(d.concurrency_limit_override, d.concurrency_limit),
            'limitSource', case when d.concurrency_limit_override is null then 'code' else 'operator' end, 'codeLimit', d.concurrency_limit,
+           'rate', nullif(coalesce(_rate_text(b.rate_count_override, b.rate_period_ms_override, b.rate_burst_override),
+                                   _rate_text(b.rate_count, b.rate_period_ms, b.rate_burst)), 'none')::json,
+           'rateSource', case when b.rate_count_override is null then 'code' else 'operator' end,
+           'codeRate', _rate_text(b.rate_count, b.rate_period_ms, b.rate_burst)::json,
+           'sharedLimits', coalesce((select json_agg(json_build_object('name', u.name, 'limit', u.task_limit, 'limitSource', u.source, 'held',
+                             case when u.task_limit = -1 then _shared_count(u.shared_limit_id) else u.held end) order by u.name)
+                              from _shared_use(d.task_definition_id, v_now) u), '[]'),
            'paused', d.paused, 'leaseMs', d.lease_ms, 'maxAttempts', d.max_attempts, 'maxLost', d.max_lost, 'spareMax', d.spare_max,
            'build', d.build, 'tokenFence', d.token_fence::text, 'held', e.held, 'executions', e.executions,
            'ready', (select count(*) from (select 1 from ready x where x.task_definition_id = d.task_definition_id limit 10000) c),
@@ -30,7 +38,7 @@ begin
            'cancelled', (select count(*) from (select 1 from archive x where x.task_definition_id = d.task_definition_id and x.outcome = 12 limit 10000) c),
            'nextDueMs', _next_due_ms(d.task_definition_id))::text, ',' order by d.name) || ']', '[]')
     into definitions
-    from task_definition d
+    from task_definition d left join rate_bucket b on b.task_definition_id = d.task_definition_id
    cross join lateral (
      select coalesce(sum(x.token_count), 0)::int as held, count(*) filter (where x.state = 1 and x.lease_until >= v_now)::int as executions,
             coalesce(sum(cardinality(x.inflight)), 0)::int as claimed

@@ -3,6 +3,7 @@
 -- In:     p_most int 1..1000 executions
 -- Out:    status: reclaimed | none; executions: how many; tasks_back; tasks_lost: of them counted; tasks_dead: ended, dead or on request;
 --         definitions: JSON array of names of the reclaimed executions' and of those that got ready tasks, or null; more: others are left for the next call
+--         opening: JSON array of batches to be pumped (pump_batch), or null
 -- Raises: TG422 most out of range
 -- Locks:  task_execution ascending by skip (a row locked by its own worker is alive), task, then all ends as in _end_tasks;
 --         never a token row: the next asker finds the dead holder by itself
@@ -10,7 +11,7 @@
 -- Once:   by state
 -- Twin:   mssql/sql/procedures/ReclaimExpired.sql
 create or replace function taskgate.reclaim_expired(
-  p_most int, out status text, out executions int, out tasks_back int, out tasks_lost int, out tasks_dead int, out definitions text, out more boolean)
+  p_most int, out status text, out executions int, out tasks_back int, out tasks_lost int, out tasks_dead int, out definitions text, out more boolean, out opening text)
 language plpgsql security definer
 set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -24,6 +25,7 @@ declare
   v_some_fences bigint[];
   v_lost int;
   v_woken int[] := '{}';
+  c record;
 begin
   if p_most is null or p_most not between 1 and 1000 then raise exception 'most: expected 1..1000 (%)', p_most using errcode = 'TG422'; end if;
   executions := 0; tasks_back := 0; tasks_lost := 0; tasks_dead := 0;
@@ -34,7 +36,7 @@ begin
   loop
     executions := executions + 1;
     update task_execution x
-       set state = 4, ended_at = coalesce(x.ended_at, v_now), token_count = 0, is_solo = false,
+       set state = 4, ended_at = coalesce(x.ended_at, v_now), token_count = 0,
            inflight = '{}', inflight_fence = '{}', inflight_at = '{}', spare = '{}'
      where x.task_execution_id = e.task_execution_id;
     continue when cardinality(e.inflight) = 0;
@@ -59,9 +61,10 @@ begin
     end if;
   end loop;
   if cardinality(v_dead) > 0 then                    -- after the loop: each lock level once, ascending
-    v_woken := v_woken || _end_tasks(v_dead, v_dead_fences,
+    select * into c from _end_tasks(v_dead, v_dead_fences,
       array(select case when t.cancel_requested then 12 else 11 end::smallint from unnest(v_dead) with ordinality u(id, n) join task t on t.task_id = u.id order by u.n),
       null, null, null, v_now, null, null);
+    v_woken := v_woken || c.o_woken; opening := _id_list(c.o_opening);
     -- _end_tasks knows one execution; here each task has its own.
     update archive a set task_execution_id = u.execution
       from unnest(v_dead, v_dead_executions) u(id, execution) where a.task_id = u.id;

@@ -2,7 +2,7 @@
 -- In:     p_task_execution_id bigint; p_keep int 0..1000
 -- Out:    status: released | fenced; tokens: still held; freed: really given back; ready: tasks wait for them (a hint is due)
 -- Raises: TG422 p_keep out of range
--- Locks:  task_definition, task_execution
+-- Locks:  shared_limit, task_definition, task_execution
 -- Plan:   primary keys only
 -- Once:   by what is kept, not by what is given: a repeat, a stranger or a dead holder frees 0 (S0.10)
 -- Twin:   mssql/sql/procedures/ReleaseTokens.sql
@@ -14,15 +14,17 @@ set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
   v_definition int;
+  v_shared int[];
   s record;
 begin
   if p_keep is null or p_keep not between 0 and 1000 then
     raise exception 'keep: expected 0..1000 (%)', p_keep using errcode = 'TG422';
   end if;
   tokens := 0; freed := 0; ready := false;
-  select x.task_definition_id into v_definition from task_execution x where x.task_execution_id = p_task_execution_id and x.state = 1;
+  select x.task_definition_id, _shared_ids(x.task_definition_id) into v_definition, v_shared from task_execution x where x.task_execution_id = p_task_execution_id and x.state = 1;
   if not found then status := 'fenced'; return; end if;
-  select * into s from _settle_tokens(v_definition, p_task_execution_id, null, p_keep, null);
+  if v_shared <> '{}' then perform _lock_shared(v_shared); end if;
+  select * into s from _settle_tokens(v_definition, p_task_execution_id, null, p_keep, null, v_shared);
   status := case when s.o_is_live then 'released' else 'fenced' end;
   tokens := s.o_own; freed := s.o_freed;
   ready := freed > 0 and exists (select 1 from taskgate.ready r where r.task_definition_id = v_definition);

@@ -1,13 +1,15 @@
 -- taskgate.start_execution: opens a worker's stay for one definition, with its first tokens. No token: no execution.
 -- In:     p_name; p_operation_id uuid: a repeat answers the first call's execution; p_worker 1..200 characters;
 --         p_build, p_settings_hash: of the asking code, null hash: don't compare; p_want int 1..1000 tokens;
---         p_needs_ready: answer `none` at once when no task is ready or due, and ask for no more tokens than tasks wait
+--         p_needs_ready: answer `none` at once when no task is ready or due, and ask for no more tokens than tasks wait.
+--           false: the grant is the start itself, so it takes a permit of the rate, too (with_tokens); claims take theirs in work
 -- Out:    status: started | limited | paused | none | unknown (register first) | outdated (register, then ask again);
 --         task_execution_id; lease_ms: how long from now; tokens: granted; token_fence; spare_max; ready: tasks ready,
---         counted up to p_want; retry_in_ms: when limited; next_due_ms: until the next scheduled task, when none;
+--         counted up to p_want; retry_in_ms: when limited, by tokens or by the rate; next_due_ms: until the next scheduled task, when none;
 --         dead_holders: call reclaim_expired when > 0
 -- Raises: TG422 want or worker out of range; TG409 the operation id belongs to another definition's execution
--- Locks:  task_execution (own new row), task_definition, task_execution (dead holders, by skip)
+-- Locks:  task_execution (own new row), shared_limit, task_definition, task_execution (dead holders, by skip),
+--         rate_bucket by skip
 -- Plan:   unique name, primary keys; a denial is one read without lock or write
 -- Once:   by operation id
 -- Twin:   mssql/sql/procedures/StartExecution.sql
@@ -23,6 +25,7 @@ declare
   d record;
   e record;
   s record;
+  v_permits record;
 begin
   if p_want is null or p_want not between 1 and 1000 then
     raise exception 'want: expected 1..1000 (%)', p_want using errcode = 'TG422';
@@ -31,7 +34,10 @@ begin
     raise exception 'worker: expected 1..200 characters (%)', left(p_worker, 220) using errcode = 'TG422';
   end if;
   tokens := 0; ready := 0; dead_holders := 0;
-  select x.task_definition_id, x.build, x.settings_hash, x.lease_ms, x.spare_max, x.token_fence into d from task_definition x where x.name = p_name;
+  select x.task_definition_id, x.build, x.settings_hash, x.lease_ms, x.spare_max, x.token_fence,
+         _shared_ids(x.task_definition_id) as shared,
+         not p_needs_ready and exists (select 1 from rate_bucket b where b.task_definition_id = x.task_definition_id) as has_rate
+    into d from task_definition x where x.name = p_name;
   if not found then status := 'unknown'; return; end if;
   if d.build < p_build or (d.build = p_build and d.settings_hash <> p_settings_hash) then
     if p_settings_hash is not null then status := 'outdated'; return; end if;
@@ -64,13 +70,28 @@ begin
      where x.task_execution_id = e.task_execution_id and x.state = 1 returning x.token_count into tokens;
     status := case when found and tokens > 0 then 'started' else 'limited' end;
     tokens := coalesce(tokens, 0);
-    if status = 'started' then task_execution_id := e.task_execution_id; token_fence := d.token_fence; ready := greatest(ready, 1); end if;
+    if status = 'started' then
+      task_execution_id := e.task_execution_id; ready := 1;
+      -- Its grant may have come after the first look.
+      select x.token_fence into start_execution.token_fence from task_definition x where x.task_definition_id = d.task_definition_id;
+    end if;
     return;
   end if;
 
+  if d.shared <> '{}' then perform _lock_shared(d.shared); end if;
   select * into s from _settle_tokens(d.task_definition_id, start_execution.task_execution_id,
-                                      case when p_needs_ready then least(p_want, ready) else p_want end, null, null);
+                                      case when p_needs_ready then least(p_want, ready) else p_want end, null, null, d.shared);
   tokens := s.o_own; token_fence := s.o_token_fence; dead_holders := s.o_dead;
+  if s.o_own > 0 and d.has_rate then
+    select * into v_permits from _count_permits(d.task_definition_id, 1);
+    if v_permits.o_allowed = 0 then                          -- no start: the tokens go back as if they had never been granted
+      perform _settle_tokens(d.task_definition_id, start_execution.task_execution_id, null, 0, null, d.shared);
+      delete from task_execution x where x.task_execution_id = start_execution.task_execution_id;
+      status := 'limited'; task_execution_id := null; tokens := 0; token_fence := null; retry_in_ms := v_permits.o_retry_in_ms;
+      return;
+    end if;
+    perform _use_permits(d.task_definition_id, 1, v_permits.o_from, v_permits.o_interval_us);
+  end if;
   if s.o_own > 0 then status := 'started'; return; end if;
   delete from task_execution x where x.task_execution_id = start_execution.task_execution_id;
   task_execution_id := null;

@@ -2,14 +2,20 @@
 -- In:     p_most int 1..1000: definitions with something to do, at most
 -- Out:    status: swept; expired: executions past their lease or declared dead (call reclaim_expired), counted up to 1000
 --         definitions: JSON array, by name, of those with ready or due tasks, {name, ready (counted up to 1000), free: tokens
---           that may be granted, up to 1000, due: tasks wait for promotion, paused}, or null
---         next_due_ms: until the next scheduled task of any definition, 0 when some are due, or null
+--           that may be granted, by the shared limits, too, up to 1000, due: tasks wait for promotion, paused}, or null
+--         next_due_ms: until the next scheduled task of any definition or the next instant of a schedule, 0 when some are due, or null
+--         opening: JSON array of ids of batches to be pumped (pump_batch), at most p_most, or null
+--         schedules: JSON array of those that are due (fire_schedule), the longest due first, at most p_most, of {id, definition, name, cron,
+--           timeZone, missed, runAt, inMs: 0 or less}, as list_schedules has them, or null
+--         purgeable: something may be deleted (call purge); of executions, the ten oldest are looked at
 -- Raises: TG422 most out of range
 -- Locks:  none
--- Plan:   a few index probes per definition
+-- Plan:   a few index probes per definition; the rows of all schedules
 -- Once:   naturally
 -- Twin:   mssql/sql/procedures/Sweep.sql
-create or replace function taskgate.sweep(p_most int, out status text, out expired int, out definitions text, out next_due_ms bigint)
+create or replace function taskgate.sweep(
+  p_most int, out status text, out expired int, out definitions text, out next_due_ms bigint, out opening text, out schedules text,
+  out purgeable boolean)
 language plpgsql security definer
 set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -24,11 +30,13 @@ begin
     into definitions
     from (
       select d.name, d.paused, r.ready, s.is_due,
+             least(
              case when coalesce(d.concurrency_limit_override, d.concurrency_limit) = -1 then 1000
                   when not _tokens_are_sound(d.execution_tokens) then 0   -- one damaged row must not stop the safety net
                   else greatest(coalesce(d.concurrency_limit_override, d.concurrency_limit) - (
                     select count(*) from _read_tokens(d.execution_tokens) t
-                      join task_execution e on e.task_execution_id = t.grantee and e.state = 1 and e.lease_until >= v_now where t.is_held), 0) end as free
+                      join task_execution e on e.task_execution_id = t.grantee and e.state = 1 and e.lease_until >= v_now where t.is_held), 0) end,
+             (select min(greatest(u.task_limit - u.live, 0)) from _shared_use(d.task_definition_id, v_now) u where u.task_limit <> -1)) as free
         from task_definition d
        cross join lateral (select count(*)::int as ready from (select 1 from ready x where x.task_definition_id = d.task_definition_id limit 1000) c) r
        cross join lateral (select exists (select 1 from scheduled x where x.task_definition_id = d.task_definition_id and x.run_at <= v_now) as is_due) s
@@ -37,4 +45,23 @@ begin
   select case when min(n.run_at) is not null then greatest(ceil(extract(epoch from min(n.run_at) - v_now) * 1000), 0)::bigint end into next_due_ms
     from task_definition d
    cross join lateral (select x.run_at from scheduled x where x.task_definition_id = d.task_definition_id order by x.run_at, x.task_id limit 1) n;
+  next_due_ms := least(next_due_ms, (                -- of two nulls null, else of the one that there is
+    select greatest(ceil(extract(epoch from s.next_run_at - v_now) * 1000), 0)::bigint
+      from schedule s where not s.paused and s.next_run_at is not null order by s.next_run_at limit 1));
+  opening := _id_list(array(
+    select b.batch_id from batch b left join open_wave o on o.batch_id = b.batch_id left join wave w on w.wave_id = o.wave_id
+     where b.state in (1, 4) and b.finished_at is null and (o.wave_id is null or w.state = 1)
+     order by b.batch_id limit p_most));
+  select '[' || string_agg(json_build_object(
+           'id', s.schedule_id, 'definition', (select d.name from task_definition d where d.task_definition_id = s.task_definition_id),
+           'name', s.name, 'cron', s.cron, 'timeZone', s.time_zone,
+           'missed', case s.missed_policy when 1 then 'skip' when 2 then 'once' else 'all' end, 'runAt', _iso(s.next_run_at),
+           'inMs', ceil(extract(epoch from s.next_run_at - v_now) * 1000)::bigint)::text, ',' order by s.next_run_at, s.schedule_id) || ']'
+    into schedules
+    from (select x.* from schedule x where not x.paused and x.next_run_at <= v_now order by x.next_run_at, x.schedule_id limit p_most) s;
+  purgeable := exists (select 1 from archive a where a.purge_after < v_now)
+    or exists (select 1 from operation o where o.done_at < v_now - interval '1 day')
+    or exists (select 1 from dedupe k where k.expires_at < v_now)
+    or exists (select 1 from (select e.state, e.ended_at from task_execution e order by e.task_execution_id limit 10) x
+                where x.state in (2, 4) and x.ended_at < _purge_executions_before(v_now));
 end $$;

@@ -4,7 +4,7 @@
 --         p_done_durations_ms int[], p_done_results text (JSON array of JSON texts or nulls): same length, or null
 --         p_started_task_ids bigint[]: spare claims that were started meanwhile, or null
 --         p_want int 0..1000; p_after_*: scan hint: look only at or after this place first (the last one claimed), or null
--- Out:    status: claimed | none | limited (no token, or no room for another spare claim) | done (nothing was wanted) | paused
+-- Out:    status: claimed | none | limited (no token, no room for another spare claim, or the rate: retry_in_ms) | done (nothing was wanted) | paused
 --                 | again (the answer of a call that was made before) | fenced | ended
 --         fence bigint: of all tasks claimed by this call
 --         task_ids, attempts: joined by commas; kinds, payloads: JSON arrays; extras: JSON array of null or
@@ -12,12 +12,15 @@
 --         started: the first so many count as started; the rest is spare until reported
 --         last_priority, last_rank: of the last task claimed
 --         refused_task_ids: completions that changed nothing, joined by commas, or null; lease_ms: how long from now, null: nothing was renewed
---         surplus: tokens held by all above the limit: call release_surplus when some are idle
+--         surplus: tokens held by all above the limit, or above a shared one: call release_surplus when some are idle
 --         next_due_ms: until the next scheduled task, when fewer were claimed than wanted
---         woken: JSON array of other definitions that got ready tasks, or null
+--         retry_in_ms: the rate let fewer be claimed than wanted: until it lets another one; null: it didn't
+--         woken: JSON array of other definitions that got ready tasks, or null; opening: JSON array of batches to be pumped
+--         (pump_batch), or null
 -- Raises: TG409 a call number older than the last; TG413, TG422 a bad result; TG422 want or call number out of range, a task twice in
 --         the list, lists of unequal length
--- Locks:  task_execution (own), task, dedupe, task_group ascending; then scheduled and task_group by skip, ready by skip
+-- Locks:  task_execution (own), task, dedupe, task_group ascending, waves as _end_in_waves; then scheduled and task_group by skip,
+--         rate_bucket by skip (only of a definition that has a rate: one probe tells), ready by skip
 -- Plan:   primary keys; claims the first p_want entries of pk_ready that nobody holds: cost independent of the backlog (P10)
 -- Once:   completions by (task, fence); claims by call number
 -- Twin:   mssql/sql/procedures/Work.sql
@@ -28,7 +31,7 @@ create or replace function taskgate.work(
   p_after_priority smallint default null, p_after_rank bigint default null, p_after_task_id bigint default null,
   out status text, out fence bigint, out task_ids text, out kinds text, out attempts text, out payloads text, out extras text,
   out started int, out last_priority smallint, out last_rank bigint, out refused_task_ids text, out lease_ms int, out surplus int,
-  out next_due_ms bigint, out woken text)
+  out next_due_ms bigint, out retry_in_ms bigint, out woken text, out opening text)
 language plpgsql security definer
 set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -36,6 +39,7 @@ declare
   v_now timestamptz := _now();
   v_done_count int := coalesce(cardinality(p_done_task_ids), 0);
   e record;
+  c record;
   v_in bigint[];
   v_in_fence bigint[];
   v_in_at timestamptz[];
@@ -47,6 +51,7 @@ declare
   v_ids bigint[];
   v_any_solo boolean;
   v_free int;
+  v_permits record;
 begin
   if v_want not between 0 and 1000 then raise exception 'want: expected 0..1000 (%)', p_want using errcode = 'TG422'; end if;
   if v_done_count <> coalesce(cardinality(p_done_fences), 0) or v_done_count <> coalesce(cardinality(p_done_durations_ms), v_done_count) then
@@ -72,13 +77,17 @@ begin
 
   -- 1. The execution's own row: who holds it may change its claims, and nobody else may.
   select x.*, d.paused, d.lease_ms, d.spare_max, d.execution_tokens, coalesce(d.concurrency_limit_override, d.concurrency_limit) as task_limit,
-         v_want > 0 and exists (select 1 from scheduled s where s.task_definition_id = x.task_definition_id and s.run_at <= v_now) as is_due
+         v_want > 0 and exists (select 1 from scheduled s where s.task_definition_id = x.task_definition_id and s.run_at <= v_now) as is_due,
+         v_want > 0 and exists (select 1 from rate_bucket b where b.task_definition_id = x.task_definition_id) as has_rate,
+         exists (select 1 from task_definition_shared_limit l where l.task_definition_id = x.task_definition_id) as has_shared
     into e
     from task_execution x join task_definition d on d.task_definition_id = x.task_definition_id
    where x.task_execution_id = p_task_execution_id for no key update of x;
   if e.state is distinct from 1 then status := case when e.state = 2 then 'ended' else 'fenced' end; return; end if;
   lease_ms := e.lease_ms;
-  if e.task_limit >= 0 then
+  if e.has_shared then
+    surplus := _surplus(e.task_definition_id);
+  elsif e.task_limit >= 0 then
     surplus := greatest((length(e.execution_tokens) - length(replace(e.execution_tokens, 'S:0', ''))) / 3 - e.task_limit, 0);
   end if;
   if p_call_number <= e.call_number then
@@ -116,7 +125,7 @@ begin
     if cardinality(v_spare) > 0 then
       v_spare := array(select u.id from unnest(v_spare) with ordinality u(id, n) where u.id = any (v_in) order by u.n);
     end if;
-    v_woken := _end_tasks(
+    select * into c from _end_tasks(
       v_ok, v_ok_fence, array_fill(10::smallint, array[cardinality(v_ok)]),
       case when cardinality(v_ok) = v_done_count then p_done_durations_ms
            else array(select d.ms from unnest(p_done_task_ids, p_done_durations_ms) with ordinality d(id, ms, n) where d.id = any (v_ok) order by d.n) end,
@@ -125,6 +134,7 @@ begin
                      join json_array_elements_text(p_done_results::json) with ordinality r(result, n) on r.n = d.n
                     where d.id = any (v_ok) order by d.n) end,
       p_task_execution_id, v_now, null, null);
+    v_woken := c.o_woken; opening := _id_list(c.o_opening);
     if cardinality(v_in) = 0 then e.is_solo := false; end if;
   end if;
   if p_started_task_ids is not null and cardinality(v_spare) > 0 then
@@ -137,6 +147,11 @@ begin
   if status = 'none' and not e.is_solo then
     v_want := least(v_want, v_free);
     if e.is_due then perform _promote(e.task_definition_id, greatest(2 * v_want, 64), v_now); end if;
+    if e.has_rate then                               -- last of all that may be held: skipped by others, and nothing is waited for after it
+      select * into v_permits from _count_permits(e.task_definition_id, v_want);
+      v_want := v_permits.o_allowed;
+      if v_want = 0 then status := 'limited'; retry_in_ms := v_permits.o_retry_in_ms; end if;
+    end if;
     with taken as (
       delete from ready d where d.ctid = any (array(
         select r.ctid from ready r
@@ -158,6 +173,10 @@ begin
       v_in := v_in || v_ids;
       v_in_fence := v_in_fence || array_fill(fence, array[cardinality(v_ids)]);
       v_in_at := v_in_at || array_fill(v_now, array[cardinality(v_ids)]);
+      if e.has_rate then
+        perform _use_permits(e.task_definition_id, cardinality(v_ids), v_permits.o_from, v_permits.o_interval_us);
+        if cardinality(v_ids) = v_want then retry_in_ms := v_permits.o_retry_in_ms; end if;
+      end if;
     end if;
     if coalesce(cardinality(v_ids), 0) < v_want then next_due_ms := _next_due_ms(e.task_definition_id); end if;
   end if;

@@ -1,0 +1,17 @@
+import { take } from "../../shared/admin/object-reader";
+import { readGroupRequest, readListGroupsQuery } from "../../shared/admin/task-requests";
+import { bodyOf, callerOf, definitionOf, queryOf, refuseQuery } from "./read-request";
+import type { Endpoint } from "./respond";
+
+/** `GET api/groups?definition=&key=&most=`: slots, who uses them and who waits. */
+export const listGroups: Endpoint = async (request, admin) => ({
+  body: { groups: await admin.groups(take(readListGroupsQuery(queryOf(request)))) },
+});
+
+/** `PUT api/definitions/{name}/group`: `{ key, scope?, slots?, paused?, strict?, reason? }`. */
+export const putGroup: Endpoint = async (request, admin) => {
+  refuseQuery(request);
+  const definition = definitionOf(request);
+  const change = take(readGroupRequest(await bodyOf(request)));
+  return { body: await admin.setGroup({ ...change, definition, changedBy: callerOf(request) }) };
+};

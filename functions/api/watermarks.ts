@@ -1,0 +1,21 @@
+import { take } from "../../shared/admin/object-reader";
+import {
+  readListWatermarksQuery,
+  readWatermarkRequest,
+} from "../../shared/admin/watermark-requests";
+import { bodyOf, callerOf, definitionOf, queryOf, refuseQuery } from "./read-request";
+import type { Endpoint } from "./respond";
+
+/** `GET api/watermarks?definition=&watermark=&most=`: how far blocks have been made. */
+export const listWatermarks: Endpoint = async (request, admin) => ({
+  body: { watermarks: await admin.watermarks(take(readListWatermarksQuery(queryOf(request)))) },
+});
+
+/** `PUT api/definitions/{name}/watermark`: `{ watermark, value, version?, operationId?, reason? }`. */
+export const putWatermark: Endpoint = async (request, admin) => {
+  refuseQuery(request);
+  const definition = definitionOf(request);
+  const change = take(readWatermarkRequest(await bodyOf(request)));
+  const changedBy = callerOf(request);
+  return { body: await admin.setWatermark({ ...change, definition, changedBy }) };
+};

@@ -1,0 +1,119 @@
+import { InvalidArgumentError } from "../core/errors";
+import { asTaskId } from "../core/ids";
+import type { BatchId } from "../core/ids";
+import type {
+  BatchStatus,
+  CancelBatchAnswer,
+  ListBatchesInput,
+  ResumeBatchAnswer,
+} from "../ports/batches";
+import type { TaskStore } from "../ports/task-store";
+import type { WakeUp } from "../ports/wake-up";
+import { hintAll } from "./hint-all";
+
+/** What operators see and do of batches. */
+
+/** A batch, and how far it is. */
+export interface BatchReport extends BatchStatus {
+  /** Tasks over all waves; counts of held tasks stop at 100,000 per wave. */
+  readonly tasks: number;
+  /** Of them, those that have ended. */
+  readonly ended: number;
+  readonly dead: number;
+  /** Milliseconds, by the pace so far; null: it doesn't run, or nothing has ended yet. */
+  readonly estimatedLeftMs: number | null;
+}
+
+/** What a resume did. */
+export interface ResumedBatch {
+  readonly batch: BatchId;
+  readonly status: ResumeBatchAnswer["status"];
+}
+
+/** What a cancel did. */
+export interface CancelledBatch {
+  readonly batch: BatchId;
+  readonly status: CancelBatchAnswer["status"];
+  /** Admitted tasks that were ended or asked to end. */
+  readonly tasks: number;
+}
+
+interface Tools {
+  readonly store: TaskStore;
+  readonly wakeUp: WakeUp;
+}
+
+/** Slices of one call; what is left is the sweep's. */
+const slicesMax = 200;
+const sliceMax = 500;
+
+/** Newest first. */
+export async function listBatches(
+  { store }: Tools,
+  request: ListBatchesInput,
+): Promise<BatchReport[]> {
+  const { batches } = await store.listBatches(request);
+  return batches.map(describeBatch);
+}
+
+/** Throws InvalidArgumentError (unknown). */
+export async function getBatch(tools: Tools, batchId: BatchId): Promise<BatchReport> {
+  const [batch] = await listBatches(tools, { batchId, most: 1 });
+  if (batch !== undefined) return batch;
+  throw new InvalidArgumentError(`Expected \`batch\` to be a known batch, got \`${batchId}\``, {
+    code: "TASKGATE_ARG_UNKNOWN",
+    details: { field: "batch", batch: batchId },
+  });
+}
+
+/** A halted batch goes on with its next wave. */
+export async function resumeBatch(tools: Tools, batchId: BatchId): Promise<ResumedBatch> {
+  await getBatch(tools, batchId);
+  const { status, woken, opening } = await tools.store.resumeBatch({ batchId });
+  await hintAll(tools.wakeUp, woken);
+  if (opening.length > 0) await pump(tools, batchId);
+  return { batch: batchId, status };
+}
+
+/** No further wave opens; held tasks end, admitted ones are ended or asked to end. */
+export async function cancelBatch(tools: Tools, batchId: BatchId): Promise<CancelledBatch> {
+  const { store } = tools;
+  await getBatch(tools, batchId);
+  const first = await store.cancelBatch({ batchId });
+  let count = 0;
+  for (let answer = first, calls = 0; answer.tasks.length > 0 && calls < slicesMax; calls += 1) {
+    const taskIds = answer.tasks.map(asTaskId);
+    const { woken } = await store.cancelTasks({ taskIds, reason: "its batch was cancelled" });
+    await hintAll(tools.wakeUp, woken);
+    count += taskIds.length;
+    answer = await store.cancelBatch({ batchId });
+  }
+  await pump(tools, batchId);
+  return { batch: batchId, status: first.status, tasks: count };
+}
+
+async function pump({ store, wakeUp }: Tools, batchId: BatchId): Promise<void> {
+  for (let slices = 0; slices < slicesMax; slices += 1) {
+    const answer = await store.pumpBatch({ batchId, most: sliceMax });
+    await hintAll(wakeUp, answer.woken);
+    if (!answer.more || answer.status === "busy") return;
+  }
+}
+
+/** Pure. */
+export function describeBatch(batch: BatchStatus): BatchReport {
+  const sum = (part: (wave: BatchStatus["waves"][number]) => number): number =>
+    batch.waves.reduce((total, wave) => total + part(wave), 0);
+  const tasks = sum((wave) => wave.held + wave.admitted);
+  const ended = sum((wave) => wave.admitted - wave.unfinished);
+  return {
+    ...batch,
+    tasks,
+    ended,
+    dead: sum((wave) => wave.dead),
+    estimatedLeftMs:
+      batch.runningMs === null || ended === 0
+        ? null
+        : Math.round((batch.runningMs * (tasks - ended)) / ended),
+  };
+}

@@ -1,0 +1,58 @@
+/**
+ * What operators do to rates and shared limits: one call of the store, then hints for who may start by it.
+ */
+import type { OperationId } from "../core/ids";
+import type { Rate } from "../core/rate";
+import type { Limit, SetRateInput, TaskStore } from "../ports/task-store";
+import type { WakeUp } from "../ports/wake-up";
+
+/** What a change of a rate did; exists: it was so already. */
+export interface RateReport {
+  readonly definition: string;
+  readonly status: "set" | "exists";
+  /** In force; null: none. */
+  readonly oldRate: Rate | null;
+  readonly newRate: Rate | null;
+}
+
+/** What a change of a shared limit did. */
+export interface SharedLimitReport {
+  readonly sharedLimit: string;
+  readonly status: "set" | "created";
+  /** Left out when it was made. */
+  readonly oldLimit?: Limit;
+  readonly newLimit: Limit;
+  /** Tokens held now by all definitions together; of them above the new limit. */
+  readonly held: number;
+  readonly surplus: number;
+}
+
+interface Parts {
+  readonly store: TaskStore;
+  readonly wakeUp: WakeUp;
+}
+
+/** Sets or clears the operator's rate; leaves a hint when tasks wait. */
+export async function setRate(parts: Parts, input: SetRateInput): Promise<RateReport> {
+  const { ready, ...answer } = await parts.store.setRate(input);
+  if (ready) await parts.wakeUp.hint(input.name);
+  return { definition: input.name, ...answer };
+}
+
+/** Sets or clears the operator's shared limit; leaves hints for definitions that wait when tokens are free. */
+export async function setSharedLimit(
+  parts: Parts,
+  input: {
+    name: string;
+    limit: Limit | "code";
+    operationId: OperationId;
+    changedBy: string;
+    reason?: string;
+  },
+): Promise<SharedLimitReport> {
+  const { definitions, oldLimit, ...answer } = await parts.store.setSharedLimit(input);
+  const isFree = answer.newLimit === null || answer.held < answer.newLimit;
+  if (isFree) await Promise.all(definitions.map((name) => parts.wakeUp.hint(name)));
+  const old = oldLimit === undefined ? {} : { oldLimit };
+  return { sharedLimit: input.name, ...old, ...answer };
+}

@@ -1,0 +1,80 @@
+import { nextRun } from "../core/cron";
+import { nearNames } from "../core/near-name";
+import type {
+  ListSchedulesInput,
+  ScheduleStatus,
+  SetSchedulePausedAnswer,
+} from "../ports/schedules";
+import type { TaskStore } from "../ports/task-store";
+import type { WakeUp } from "../ports/wake-up";
+import { invalidInput, showValue } from "./object-reader";
+import type { ScheduleRequest } from "./schedule-requests";
+
+/** What operators do with schedules. */
+
+/** What a pause or resume did; exists: it was so already. */
+export interface SchedulePauseReport {
+  readonly definition: string;
+  readonly schedule: string;
+  readonly status: SetSchedulePausedAnswer["status"];
+  /** null: it is paused, or comes never again. */
+  readonly nextDueMs: number | null;
+}
+
+interface Tools {
+  readonly store: TaskStore;
+  readonly wakeUp: WakeUp;
+}
+
+/** Schedules of one definition. */
+const schedulesMax = 1_000;
+
+/** By definition and name. */
+export async function listSchedules(
+  { store }: Tools,
+  request: ListSchedulesInput,
+): Promise<ScheduleStatus[]> {
+  return (await store.listSchedules(request)).schedules;
+}
+
+/** One schedule of a definition. Throws InvalidArgumentError (unknown), naming near ones. */
+export async function getSchedule(
+  { store }: Tools,
+  { definition, schedule }: { definition: string; schedule: string },
+): Promise<{ found: ScheduleStatus; now: Date }> {
+  const { now, schedules } = await store.listSchedules({ name: definition, most: schedulesMax });
+  const found = schedules.find((other) => other.name === schedule);
+  if (found === undefined) throw unknownSchedule(schedule, schedules);
+  return { found, now };
+}
+
+/** Stops a schedule, or lets it go on with its next instant from now; leaves a hint for that. */
+export async function setSchedulePaused(
+  tools: Tools,
+  request: ScheduleRequest & { definition: string; paused: boolean; changedBy: string },
+): Promise<SchedulePauseReport> {
+  const { definition: name, schedule, paused, ...change } = request;
+  const { store, wakeUp } = tools;
+  const { found, now } = await getSchedule(tools, { definition: name, schedule });
+  const { status, nextDueMs } = await store.setSchedulePaused({
+    ...change,
+    name,
+    schedule,
+    paused,
+    nextRunAt: paused ? null : nextRun(found, now),
+  });
+  if (nextDueMs !== null) await wakeUp.hint(name, { inMs: nextDueMs, forSchedule: true });
+  return { definition: name, schedule, status, nextDueMs };
+}
+
+function unknownSchedule(name: string, schedules: readonly ScheduleStatus[]) {
+  const names = schedules.map((schedule) => schedule.name);
+  const near = nearNames(name, names, 3);
+  const listed = (near.length > 0 ? near : names.slice(0, 10)).map((other) => `\`${other}\``);
+  const hint = names.length === 0 ? "the definition has none" : `there are ${listed.join(", ")}`;
+  const expected = `the name of one of the definition's schedules; ${hint}`;
+  return invalidInput(
+    [{ field: "schedule", value: showValue(name), expected }],
+    "TASKGATE_ARG_UNKNOWN",
+  );
+}

@@ -1,0 +1,96 @@
+import type { WakeUp } from "../ports/wake-up";
+import type {
+  CancelTasksAnswer,
+  GroupSettings,
+  RedriveTasksAnswer,
+  RedriveTasksInput,
+  RescheduleTasksAnswer,
+  RescheduleTasksInput,
+  SetGroupAnswer,
+  SetGroupInput,
+  TaskStore,
+} from "../ports/task-store";
+import { hintAll } from "./hint-all";
+import type { CancelRequest } from "./task-requests";
+
+/** What operators do with tasks and groups: one call each, then hints for whoever got work. */
+
+/** What became of the tasks of a call, each once, in input order. */
+export interface TaskResults<Result> {
+  readonly tasks: readonly Result[];
+}
+
+/** What became of one task. */
+export type CancelResult = Renamed<CancelTasksAnswer["results"][number]>;
+/** What became of one task. */
+export type RedriveResult = Renamed<RedriveTasksAnswer["results"][number]>;
+/** What became of one task. */
+export type RescheduleResult = Renamed<RescheduleTasksAnswer["results"][number]>;
+
+/** What a change of a group did. */
+export interface GroupReport {
+  readonly definition: string;
+  readonly key: string;
+  readonly status: SetGroupAnswer["status"];
+  /** null: the group is new. */
+  readonly old: GroupSettings | null;
+  readonly new: GroupSettings;
+  readonly used: number;
+  /** Counted up to 1,000. */
+  readonly waiting: number;
+}
+
+interface Tools {
+  readonly store: TaskStore;
+  readonly wakeUp: WakeUp;
+}
+
+type Renamed<Result extends { taskId: string }> = Omit<Result, "taskId"> & {
+  readonly task: Result["taskId"];
+};
+
+/** Ends what waits, asks for the end of what runs. */
+export async function cancelTasks(
+  { store, wakeUp }: Tools,
+  request: CancelRequest,
+): Promise<TaskResults<CancelResult>> {
+  const { results, woken } = await store.cancelTasks(request);
+  await hintAll(wakeUp, woken);
+  return { tasks: rename(results) };
+}
+
+/** Dead or cancelled tasks become tasks again. */
+export async function redriveTasks(
+  { store, wakeUp }: Tools,
+  request: RedriveTasksInput,
+): Promise<TaskResults<RedriveResult>> {
+  const { results, woken } = await store.redriveTasks(request);
+  await hintAll(wakeUp, woken);
+  return { tasks: rename(results) };
+}
+
+/** Moves tasks in time; leaves a hint for the new instant. */
+export async function rescheduleTasks(
+  { store, wakeUp }: Tools,
+  request: RescheduleTasksInput,
+): Promise<TaskResults<RescheduleResult>> {
+  const { results, nextDueMs, definitions, woken } = await store.rescheduleTasks(request);
+  await hintAll(wakeUp, woken);
+  await Promise.all(definitions.map((name) => wakeUp.hint(name, { inMs: nextDueMs ?? 0 })));
+  return { tasks: rename(results) };
+}
+
+/** Settings of a group, at once. */
+export async function setGroup(
+  { store, wakeUp }: Tools,
+  { name, ...change }: SetGroupInput,
+): Promise<GroupReport> {
+  const { woken, ...answer } = await store.setGroup({ name, ...change });
+  await hintAll(wakeUp, woken);
+  return { definition: name, key: change.groupKey, ...answer };
+}
+
+/** As people see results: `task` instead of `taskId`. */
+function rename<Result extends { taskId: string }>(results: readonly Result[]): Renamed<Result>[] {
+  return results.map(({ taskId, ...result }) => ({ task: taskId, ...result }));
+}

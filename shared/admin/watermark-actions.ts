@@ -1,0 +1,52 @@
+import { asOperationId } from "../core/ids";
+import type { JsonValue } from "../core/json";
+import type { Random } from "../ports/random";
+import type { TaskStore } from "../ports/task-store";
+import type { SetWatermarkAnswer, WatermarkStatus } from "../ports/watermarks";
+import type { ListWatermarksRequest, WatermarkRequest } from "./watermark-requests";
+
+/** A watermark as people see it. */
+export interface WatermarkReport extends Omit<WatermarkStatus, "value"> {
+  /** null: none; the next maker begins anew. */
+  readonly value: JsonValue;
+}
+
+/** What a change did; conflict: it has another version, nothing was set. */
+export interface WatermarkChange {
+  readonly definition: string;
+  readonly watermark: string;
+  readonly status: SetWatermarkAnswer["status"];
+  /** What stood there; of a conflict what stands there. */
+  readonly old: JsonValue;
+  /** The new one; of a conflict the one that stands there. */
+  readonly version: string;
+}
+
+interface Tools {
+  readonly store: TaskStore;
+  readonly random: Random;
+}
+
+/** Watermarks by definition and name. */
+export async function listWatermarks(
+  { store }: Tools,
+  request: ListWatermarksRequest,
+): Promise<WatermarkReport[]> {
+  const { watermarks } = await store.listWatermarks(request);
+  return watermarks.map(({ value, ...watermark }) => ({ ...watermark, value: parse(value) }));
+}
+
+/** Sets a watermark; makes no tasks. */
+export async function setWatermark(
+  { store, random }: Tools,
+  request: WatermarkRequest & { definition: string; changedBy: string },
+): Promise<WatermarkChange> {
+  const { definition, operationId = asOperationId(random.uuid()), ...change } = request;
+  const answer = await store.setWatermark({ ...change, name: definition, operationId });
+  const { status, version, oldValue } = answer;
+  return { definition, watermark: change.watermark, status, old: parse(oldValue), version };
+}
+
+function parse(value: string | null): JsonValue {
+  return value === null ? null : (JSON.parse(value) as JsonValue);
+}

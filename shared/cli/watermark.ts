@@ -1,0 +1,79 @@
+import { invalidInput, take } from "../admin/object-reader";
+import { readDefinitionName } from "../admin/requests";
+import type { WatermarkReport } from "../admin/watermark-actions";
+import { readWatermarkRequest } from "../admin/watermark-requests";
+import { report } from "./command";
+import type { Command, CommandContext } from "./command";
+import { exitCodes } from "./exit-codes";
+import { showInstant } from "./output";
+
+/** `taskgate watermark NAME WATERMARK` */
+export const watermarkCommand: Command = {
+  name: "watermark",
+  parameters: ["NAME", "WATERMARK"],
+  options: {
+    set: { type: "string", valueName: "JSON", sentence: "Where it stands: an object or array." },
+    clear: { type: "boolean", sentence: "None: the next maker begins where it first began." },
+    "from-version": {
+      type: "string",
+      valueName: "N",
+      sentence: "Sets it only if this is its version.",
+    },
+    reason: {
+      type: "string",
+      valueName: "TEXT",
+      sentence: "Why, for the audit; at most 400 characters.",
+    },
+  },
+  sentence: "A watermark; sets it back, to make blocks again, or on, to pass over data.",
+  details: "Makes no tasks and ends none: the next maker goes on from there.",
+  run: async (context) => {
+    const definition = take(readDefinitionName(context.args[0]));
+    const { "from-version": version, reason } = context.options;
+    const value = readValue(context);
+    const watermark = context.args[1];
+    const change = take(readWatermarkRequest({ watermark, value: value ?? null, version, reason }));
+    const admin = await context.admin();
+    if (value === undefined) {
+      const name = { name: definition, watermark: change.watermark };
+      const [found] = await admin.watermarks({ ...name, most: 1 });
+      report(context, found ?? null, () => {
+        const stands = found === undefined ? "there is none yet" : describe(found);
+        return `Watermark ${change.watermark} of ${definition}: ${stands}.`;
+      });
+      return exitCodes.ok;
+    }
+    const { changedBy } = context;
+    const answer = await admin.setWatermark({ ...change, definition, changedBy });
+    const old = answer.old === null ? "none" : JSON.stringify(answer.old);
+    report(context, answer, () =>
+      answer.status === "set"
+        ? `Watermark ${answer.watermark} of ${definition} is ${change.value ?? "none"} now, version ${answer.version}; it was ${old}.`
+        : `Nothing was set: watermark ${answer.watermark} of ${definition} is ${old}, version ${answer.version}.`,
+    );
+    return answer.status === "set" ? exitCodes.ok : exitCodes.failed;
+  },
+};
+
+function describe({ value, version, changedAt }: WatermarkReport): string {
+  const shown = value === null ? "none" : JSON.stringify(value);
+  return `${shown}, version ${version}, since ${showInstant(changedAt)}`;
+}
+
+/** null: to be cleared; undefined: only to be shown. */
+function readValue({ options, flags }: CommandContext): unknown {
+  const { set } = options;
+  const isClear = flags.has("clear");
+  if (set !== undefined && isClear) {
+    const expected = "either --set or --clear, not both";
+    throw invalidInput([{ field: "--clear", value: "both", expected }]);
+  }
+  if (set === undefined) return isClear ? null : undefined;
+  try {
+    const value: unknown = JSON.parse(set);
+    // null is for --clear: said by mistake it would begin anew.
+    return value ?? "null";
+  } catch {
+    return set;
+  }
+}

@@ -1,0 +1,27 @@
+import type { JsonObject, JsonValue } from "../json";
+import type { PlannedBlock } from "./planned-block";
+import { memberOf } from "./watermark-value";
+
+/** What is asked for on top of where the watermark stands. */
+export interface ObjectRequest<Value extends JsonObject = JsonObject> {
+  /** The objects behind a mark, in order; the mark of the last one that was made, null: all from the beginning. */
+  readonly after: (mark: JsonValue) => Iterable<Value> | Promise<Iterable<Value>>;
+  /** Where an object stands in the order: what `after` gets when it was the last one. */
+  readonly markOf: (value: Value) => JsonValue;
+}
+
+/** A block for each object, which is its payload as it is. The watermark is `{ "mark": .. }`. */
+export async function planObjectBlocks<Value extends JsonObject>(
+  { after, markOf }: ObjectRequest<Value>,
+  stands: JsonValue,
+): Promise<Iterable<PlannedBlock>> {
+  return objectBlocks(await after(memberOf(stands, "mark") ?? null), markOf);
+}
+
+function* objectBlocks<Value extends JsonObject>(
+  values: Iterable<Value>,
+  markOf: (value: Value) => JsonValue,
+): Generator<PlannedBlock> {
+  for (const payload of values)
+    yield { payload, watermark: { mark: markOf(payload) }, isNew: true };
+}

@@ -1,0 +1,61 @@
+/*
+ * The generic cell rate algorithm, as the databases count it: one instant, up to `burst` intervals ahead of the clock, that
+ * every start moves on by one interval. In any window at most burst + window / interval tasks start. Whole microseconds.
+ */
+
+/** So many starts per period, so many of them at once. */
+export interface Rate {
+  /** 1..1,000,000 */
+  count: number;
+  /** 1,000..86,400,000 ms */
+  periodMs: number;
+  /** 1..count: starts that may come at once after a pause. */
+  burst: number;
+}
+
+/** What may start now. */
+export interface Permits {
+  allowed: number;
+  /** The instant that starts move on, and by how much each; microseconds. */
+  fromUs: number;
+  intervalUs: number;
+  /** Until another one may start when all allowed ones have; null: none is missing. */
+  retryInMs: number | null;
+}
+
+/** Microseconds between two starts, rounded up: never faster than asked for. */
+export function intervalUs(rate: Rate): number {
+  return Math.ceil((rate.periodMs * 1_000) / rate.count);
+}
+
+/** What refills in a tenth of a second, at least one: a steady stream of starts, and room for a call's round trip. */
+export function defaultBurst(rate: { count: number; periodMs: number }): number {
+  return Math.max(1, Math.ceil((rate.count * 100) / rate.periodMs));
+}
+
+/** How many of `want` tasks may start at `nowUs`. */
+export function countPermits(
+  rate: Rate,
+  at: { nextFreeAtUs: number; nowUs: number },
+  want: number,
+): Permits {
+  const interval = intervalUs(rate);
+  const fromUs = Math.max(at.nextFreeAtUs, at.nowUs);
+  const leadUs = fromUs - at.nowUs;
+  const left = Math.max(rate.burst - Math.ceil(leadUs / interval), 0);
+  const allowed = Math.min(left, want);
+  const waitUs = leadUs - (rate.burst - 1 - allowed) * interval;
+  const retryInMs = allowed < want ? Math.ceil(waitUs / 1_000) : null;
+  return { allowed, fromUs, intervalUs: interval, retryInMs };
+}
+
+/** The instant when a rate takes another's place: what was used of the old burst is used of the new one. */
+export function carryOver(
+  change: { old: Rate | null; new: Rate | null },
+  at: { nextFreeAtUs: number; nowUs: number },
+): number {
+  const leadUs = Math.max(at.nextFreeAtUs - at.nowUs, 0);
+  const used = change.old === null ? 0 : Math.ceil(leadUs / intervalUs(change.old));
+  if (change.new === null) return at.nowUs;
+  return at.nowUs + Math.min(used, change.new.burst) * intervalUs(change.new);
+}

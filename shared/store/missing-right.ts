@@ -1,0 +1,59 @@
+import { StoreForbiddenError } from "../core/errors";
+import { toPascalCase, toSnakeCase } from "./operations";
+import type { OperationName } from "./operations";
+
+/** Operations that only an operator may call; roles.sql of both dialects grants them so. */
+export const operatorOperations: readonly OperationName[] = [
+  "setLimit",
+  "setRate",
+  "setSharedLimit",
+  "pauseDefinition",
+  "resumeDefinition",
+  "resumeBatch",
+  "cancelBatch",
+  "checkInvariants",
+  "cancelTasks",
+  "redriveTasks",
+  "rescheduleTasks",
+  "setGroup",
+  "setSchedulePaused",
+  "setWatermark",
+];
+
+/** What the server refused to a login. */
+export interface MissingRight {
+  readonly dialect: "postgres" | "mssql";
+  /** The server's own words: the right and the object. */
+  readonly said: string;
+  readonly cause: unknown;
+}
+
+const names = {
+  postgres: {
+    worker: "grant taskgate_worker to LOGIN",
+    operator: "grant taskgate_operator to LOGIN",
+    named: toSnakeCase,
+  },
+  mssql: {
+    worker: "ALTER ROLE TaskgateWorker ADD MEMBER [USER]",
+    operator: "ALTER ROLE TaskgateOperator ADD MEMBER [USER]",
+    named: toPascalCase,
+  },
+} as const;
+
+/** The login reached the database and lacks a right there: says which one, and the command that gives it. */
+export function missingRight({ dialect, said, cause }: MissingRight): StoreForbiddenError {
+  const { worker, operator, named } = names[dialect];
+  const isOperators = operatorOperations.some((name) => isNamed(said, named(name)));
+  const fix = isOperators
+    ? `Only operators may do that: as owner of the schema run \`${operator}\`.`
+    : `As owner of the schema run \`${worker}\` for an app, \`${operator}\` for people. A login that has its role already lacks rights of a newer version, or does what only the owner may: run \`npx taskgate migrate\` with the owner's login.`;
+  const reason = said.replace(/\.$/, "");
+  return new StoreForbiddenError(`The database refuses this to the login (${reason}). ${fix}`, {
+    cause,
+  });
+}
+
+function isNamed(said: string, name: string): boolean {
+  return new RegExp(`\\b${name}\\b`).test(said);
+}

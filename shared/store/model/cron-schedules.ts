@@ -1,0 +1,295 @@
+import { asTaskId } from "../../core/ids";
+import { limits } from "../../core/limits";
+import type {
+  FireScheduleAnswer,
+  FireScheduleInput,
+  ListSchedulesAnswer,
+  ListSchedulesInput,
+  NewSchedule,
+  ScheduledInstant,
+  ScheduleStatus,
+  SetSchedulePausedAnswer,
+  SetSchedulePausedInput,
+  SetSchedulesAnswer,
+  SetSchedulesInput,
+} from "../../ports/schedules";
+import { expectRange, invalidArgument, left, tooLarge, unknownArgument } from "./arguments";
+import { audit } from "./audit";
+import { addReady, addScheduled, compareTexts, definitionNamed, definitionOf } from "./rows";
+import type { DefinitionRow, Model, ModelState, ScheduleRow, TaskRow } from "./state";
+
+/** set_schedules: writes what the code says; those that aren't named go, an operator's pauses stay. */
+export function setSchedules(model: Model, input: SetSchedulesInput): SetSchedulesAnswer {
+  expectSchedules(input.schedules);
+  const definition = definitionNamed(model.state, input.name);
+  if (definition.build > input.build) return { status: "outdated", changed: 0, nextDueMs: null };
+  let changed = 0;
+  const note = (before: string | null, after: string | null): void => {
+    changed += 1;
+    audit(model, definition, {
+      setting: "schedule",
+      oldValue: before,
+      newValue: after,
+      source: "code",
+      changedBy: input.changedBy,
+    });
+  };
+  for (const wanted of input.schedules) {
+    const known = findSchedule(model.state, definition, wanted.name);
+    if (known !== undefined && isSame(known, wanted)) continue;
+    const before = known === undefined ? null : describe(known);
+    const row = known ?? makeSchedule(model, definition, wanted);
+    if (row.cron !== wanted.cron || row.timeZone !== wanted.timeZone) {
+      row.nextRunAtMs = wanted.nextRunAt?.getTime() ?? null;
+    }
+    const { kind, cron, timeZone, missed, payload, group } = wanted;
+    Object.assign(row, { kind, cron, timeZone, missed, payload, groupKey: group });
+    note(before, describe(row));
+  }
+  const names = input.schedules.map((schedule) => schedule.name);
+  const removed = schedulesOf(model.state, definition).filter((row) => !names.includes(row.name));
+  for (const row of removed) {
+    model.state.schedules.delete(row.scheduleId);
+    note(describe(row), null);
+  }
+  const next = schedulesOf(model.state, definition)
+    .filter((row) => !row.isPaused)
+    .flatMap((row) => row.nextRunAtMs ?? []);
+  return {
+    status: changed === 0 ? "exists" : "set",
+    changed,
+    nextDueMs: next.length === 0 ? null : untilMs(model, Math.min(...next)),
+  };
+}
+
+function makeSchedule(model: Model, definition: DefinitionRow, wanted: NewSchedule): ScheduleRow {
+  const row: ScheduleRow = {
+    scheduleId: model.sequences.next("schedule"),
+    definitionId: definition.definitionId,
+    name: wanted.name,
+    kind: wanted.kind,
+    cron: "",
+    timeZone: "",
+    missed: wanted.missed,
+    payload: null,
+    groupKey: null,
+    nextRunAtMs: null,
+    lastRunAtMs: null,
+    isPaused: false,
+  };
+  model.state.schedules.set(row.scheduleId, row);
+  return row;
+}
+
+function isSame(row: ScheduleRow, wanted: NewSchedule): boolean {
+  const fields = ["kind", "cron", "timeZone", "missed", "payload"] as const;
+  return fields.every((field) => row[field] === wanted[field]) && row.groupKey === wanted.group;
+}
+
+function describe(row: ScheduleRow): string {
+  return left(`${row.cron} ${row.timeZone} of ${row.name}`, 400);
+}
+
+/** By name. */
+function schedulesOf(state: ModelState, definition: DefinitionRow): ScheduleRow[] {
+  return [...state.schedules.values()]
+    .filter((row) => row.definitionId === definition.definitionId)
+    .sort((a, b) => compareTexts(a.name, b.name));
+}
+
+function findSchedule(
+  state: ModelState,
+  definition: DefinitionRow,
+  name: string,
+): ScheduleRow | undefined {
+  return schedulesOf(state, definition).find((row) => row.name === name);
+}
+
+function untilMs(model: Model, atMs: number): number {
+  return Math.max(Math.ceil(atMs - model.nowMs), 0);
+}
+
+/** set_schedule_paused: what comes while it is paused isn't made up for. */
+export function setSchedulePaused(
+  model: Model,
+  input: SetSchedulePausedInput,
+): SetSchedulePausedAnswer {
+  const definition = definitionNamed(model.state, input.name);
+  const row = findSchedule(model.state, definition, input.schedule);
+  if (row === undefined) throw unknownArgument(`schedule: unknown (${input.schedule})`);
+  const status = row.isPaused === input.paused ? "exists" : input.paused ? "paused" : "resumed";
+  if (status !== "exists") {
+    row.isPaused = input.paused;
+    const isPast = row.nextRunAtMs !== null && row.nextRunAtMs <= model.nowMs;
+    if (!input.paused && isPast) row.nextRunAtMs = input.nextRunAt?.getTime() ?? null;
+    audit(model, definition, {
+      setting: "schedule_paused",
+      oldValue: `${String(!input.paused)} of ${row.name}`,
+      newValue: `${String(input.paused)} of ${row.name}`,
+      source: "operator",
+      changedBy: input.changedBy,
+      reason: input.reason ?? null,
+    });
+  }
+  const isOver = input.paused || row.nextRunAtMs === null;
+  return { status, nextDueMs: isOver ? null : untilMs(model, row.nextRunAtMs ?? 0) };
+}
+
+/** fire_schedule: a task for each instant, and on to the next one. */
+export function fireSchedule(model: Model, input: FireScheduleInput): FireScheduleAnswer {
+  const runAtMs = input.runAts.map((at) => at.getTime());
+  const expectedMs = input.expectedRunAt.getTime();
+  if (runAtMs.length > limits.scheduleRunsMax) {
+    throw invalidArgument("run_ats: expected a JSON array of 0..100 instants");
+  }
+  const nextMs = input.nextRunAt?.getTime() ?? null;
+  if (nextMs !== null && nextMs <= Math.max(expectedMs, ...runAtMs)) {
+    const shown = new Date(nextMs).toISOString();
+    throw invalidArgument(`next_run_at: expected an ISO-8601 instant after the others (${shown})`);
+  }
+  const row = model.state.schedules.get(input.scheduleId);
+  const status = statusOf(model, row, expectedMs);
+  if (row === undefined) return { status, taskIds: [], nextDueMs: null };
+  if (status === "fired" || status === "paused") expectDue(model, runAtMs, expectedMs);
+  const taskIds: FireScheduleAnswer["taskIds"] = [];
+  if (status === "fired") {
+    row.nextRunAtMs = nextMs;
+    row.lastRunAtMs = runAtMs.at(-1) ?? row.lastRunAtMs;
+    for (const atMs of runAtMs) taskIds.push(enqueueRun(model, row, atMs).taskId);
+  }
+  const isOver = status === "paused" || row.nextRunAtMs === null;
+  return { status, taskIds, nextDueMs: isOver ? null : untilMs(model, row.nextRunAtMs ?? 0) };
+}
+
+function statusOf(
+  model: Model,
+  row: ScheduleRow | undefined,
+  expectedMs: number,
+): FireScheduleAnswer["status"] {
+  if (row?.nextRunAtMs !== expectedMs) return "stale";
+  if (expectedMs > model.nowMs) return "early";
+  return row.isPaused ? "paused" : "fired";
+}
+
+function expectDue(model: Model, runAtMs: readonly number[], expectedMs: number): void {
+  const bad = runAtMs.find(
+    (atMs, index) =>
+      atMs < expectedMs || atMs > model.nowMs || atMs <= (runAtMs[index - 1] ?? -Infinity),
+  );
+  if (bad === undefined) return;
+  const shown = new Date(bad).toISOString();
+  throw invalidArgument(
+    `run_ats: expected instants from expected_run_at to now, ascending (${shown})`,
+  );
+}
+
+function enqueueRun(model: Model, row: ScheduleRow, atMs: number): TaskRow {
+  const scheduledFor = `"scheduledFor":${JSON.stringify(new Date(atMs))}}`;
+  const open = row.payload === null ? "{" : row.payload.slice(0, -1);
+  const isEmpty =
+    row.payload === null || Object.keys(JSON.parse(row.payload) as object).length === 0;
+  const task: TaskRow = {
+    taskId: asTaskId(String(model.sequences.next("task"))),
+    definitionId: row.definitionId,
+    kind: row.kind,
+    priority: 100,
+    rank: "0",
+    createdAtMs: model.nowMs,
+    groupId: null,
+    pendingGroup: row.groupKey === null ? null : { key: row.groupKey, isGlobal: false },
+    waveId: null,
+    dedupeKey: null,
+    build: definitionOf(model.state, row).build,
+    traceParent: null,
+    failedCount: 0,
+    lostCount: 0,
+    continuedCount: 0,
+    isCancelRequested: false,
+    payload: `${open}${isEmpty ? "" : ","}${scheduledFor}`,
+    checkpoint: null,
+    lastError: null,
+    progress: { done: null, total: null, text: null },
+  };
+  model.state.tasks.set(task.taskId, task);
+  // No group is waited for: promotion lets the task into it.
+  if (row.groupKey === null) addReady(model.state, task);
+  else addScheduled(model.state, task, model.nowMs);
+  return task;
+}
+
+/** Schedules that aren't paused, by their next instant. */
+export function nextInstants(model: Model): ScheduledInstant[] {
+  return [...model.state.schedules.values()]
+    .flatMap((row) => {
+      if (row.isPaused || row.nextRunAtMs === null) return [];
+      const { id, definition, name, cron, timeZone, missed } = describeSchedule(model, row);
+      const runAt = new Date(row.nextRunAtMs).toISOString();
+      const inMs = Math.ceil(row.nextRunAtMs - model.nowMs);
+      return [{ id, definition, name, cron, timeZone, missed, runAt, inMs }];
+    })
+    .sort((a, b) => a.inMs - b.inMs || a.id - b.id);
+}
+
+/** list_schedules: by definition and name. */
+export function listSchedules(model: Model, input: ListSchedulesInput): ListSchedulesAnswer {
+  expectRange("most", input.most, [1, 1_000]);
+  const only = input.name === undefined ? null : definitionNamed(model.state, input.name);
+  const schedules = [...model.state.definitions.values()]
+    .filter((definition) => only === null || definition === only)
+    .flatMap((definition) => schedulesOf(model.state, definition))
+    .slice(0, input.most)
+    .map((row) => describeSchedule(model, row));
+  return { now: new Date(model.nowMs), schedules };
+}
+
+function describeSchedule(model: Model, row: ScheduleRow): ScheduleStatus {
+  const instant = (ms: number | null): string | null =>
+    ms === null ? null : new Date(ms).toISOString();
+  return {
+    id: row.scheduleId,
+    definition: definitionOf(model.state, row).name,
+    name: row.name,
+    kind: row.kind,
+    cron: row.cron,
+    timeZone: row.timeZone,
+    missed: row.missed,
+    paused: row.isPaused,
+    runAt: instant(row.nextRunAtMs),
+    inMs: row.nextRunAtMs === null ? null : Math.ceil(row.nextRunAtMs - model.nowMs),
+    lastRunAt: instant(row.lastRunAtMs),
+    group: row.groupKey,
+    payload: row.payload,
+  };
+}
+
+/** Throws with the first problem that `checkSchedules` leaves to the databases. */
+function expectSchedules(schedules: readonly NewSchedule[]): void {
+  if (schedules.length > limits.schedulesMax) {
+    throw tooLarge(`schedules: expected 0..100 entries (${String(schedules.length)})`);
+  }
+  const names = schedules.map((schedule) => schedule.name);
+  for (const [index, schedule] of schedules.entries()) {
+    const problem = problemOf(schedule);
+    if (problem !== null) throw invalidArgument(`schedules[${String(index)}].${problem}`);
+  }
+  for (const [index, name] of names.entries()) {
+    if (names.indexOf(name) === index) continue;
+    throw invalidArgument(`schedules[${String(index)}].name: expected each name once (${name})`);
+  }
+}
+
+function problemOf({ timeZone, missed, payload }: NewSchedule): string | null {
+  if (timeZone.length > limits.timeZoneLengthMax) {
+    return `timeZone: expected 1..100 characters (${left(timeZone, 120)})`;
+  }
+  if (!["skip", "once", "all"].includes(missed)) {
+    return `missed: expected skip, once or all (${left(missed, 100)})`;
+  }
+  if (payload === null) return null;
+  if (!payload.startsWith("{") || !payload.endsWith("}")) {
+    return `payload: expected the text of a JSON object (${left(payload, 100)})`;
+  }
+  const bytes = Buffer.byteLength(payload);
+  if (bytes <= limits.schedulePayloadBytesMax) return null;
+  return `payload: expected at most 65472 bytes (${String(bytes)})`;
+}

@@ -1,0 +1,109 @@
+import type { PurgeAnswer } from "../../ports/task-store";
+import type { OperationId, TaskId } from "../../core/ids";
+import { expectRange } from "./arguments";
+import { compareNumbers } from "./rows";
+import type { ArchiveRow, DedupeRow, ExecutionRow, Model, OperationRow } from "./state";
+
+const dayMs = 86_400_000;
+/** Executions that one call looks at, oldest first. */
+const executionsMax = 1_000;
+/** The same of a sweep, which only wants to know. */
+const executionsGlimpsed = 10;
+/** Attempts that one call deletes. */
+const attemptsMax = 10_000;
+
+/** purge: deletes what nobody needs any more, one slice of each kind. */
+export function purge(model: Model, input: { most: number }): PurgeAnswer {
+  expectRange("most", input.most, [1, 1_000]);
+  const { state } = model;
+  const due = {
+    tasks: finishedTasks(model),
+    executions: endedExecutions(model, executionsMax),
+    operations: oldOperations(model),
+    keys: oldKeys(model),
+  };
+  const slice = <Row>(rows: readonly Row[]): Row[] => rows.slice(0, input.most);
+  const tasks = slice(due.tasks).map((row) => row.task.taskId);
+  const { attempts, left } = purgeAttempts(model, tasks);
+  const gone = tasks.filter((taskId) => !left.has(taskId));
+  for (const taskId of gone) state.archive.delete(taskId);
+  const executions = slice(due.executions);
+  for (const { executionId } of executions) state.executions.delete(executionId);
+  const operations = slice(due.operations);
+  for (const [operationId] of operations) state.operations.delete(operationId);
+  const keys = slice(due.keys);
+  for (const [id] of keys) state.dedupe.delete(id);
+  const purged = gone.length + executions.length + operations.length + keys.length;
+  return {
+    status: purged + attempts > 0 ? "purged" : "none",
+    purged,
+    tasks: gone.length,
+    executions: executions.length,
+    operations: operations.length,
+    keys: keys.length,
+    more: left.size > 0 || Object.values(due).some((rows) => rows.length >= input.most),
+  };
+}
+
+/** Is there anything to purge? Of executions only the oldest are looked at. */
+export function isPurgeable(model: Model): boolean {
+  return (
+    finishedTasks(model).length > 0 ||
+    oldOperations(model).length > 0 ||
+    oldKeys(model).length > 0 ||
+    endedExecutions(model, executionsGlimpsed).length > 0
+  );
+}
+
+/** Their retention is over; the longest over first. */
+function finishedTasks(model: Model): ArchiveRow[] {
+  return [...model.state.archive.values()]
+    .filter((row) => row.purgeAfterMs < model.nowMs)
+    .sort(
+      (a, b) => a.purgeAfterMs - b.purgeAfterMs || compareNumbers(a.task.taskId, b.task.taskId),
+    );
+}
+
+/** Finished tasks name their workers as long as a definition keeps them; late repeats have a day. */
+function endedExecutions(model: Model, most: number): ExecutionRow[] {
+  const kept = [...model.state.definitions.values()].flatMap(({ settings }) => [
+    settings.retainDoneMs,
+    settings.retainDeadMs,
+  ]);
+  const endedBeforeMs = model.nowMs - Math.max(dayMs, ...kept);
+  return [...model.state.executions.values()]
+    .sort((a, b) => compareNumbers(a.executionId, b.executionId))
+    .slice(0, most)
+    .filter((row) => row.state === "ended" || row.state === "reclaimed")
+    .filter((row) => row.endedAtMs !== null && row.endedAtMs < endedBeforeMs);
+}
+
+function oldOperations({ state, nowMs }: Model): [OperationId, OperationRow][] {
+  return [...state.operations]
+    .filter(([, row]) => row.doneAtMs < nowMs - dayMs)
+    .sort(([, a], [, b]) => a.doneAtMs - b.doneAtMs);
+}
+
+function oldKeys({ state, nowMs }: Model): [string, DedupeRow][] {
+  return [...state.dedupe]
+    .filter(([, row]) => row.expiresAtMs !== null && row.expiresAtMs < nowMs)
+    .sort(([, a], [, b]) => (a.expiresAtMs ?? 0) - (b.expiresAtMs ?? 0));
+}
+
+/** A task with more of them loses them call by call. Answers how many went, and the tasks that still have some. */
+function purgeAttempts(
+  model: Model,
+  tasks: readonly TaskId[],
+): { attempts: number; left: Set<TaskId> } {
+  const { state } = model;
+  const mine = new Set(tasks);
+  const due = state.attempts
+    .filter((row) => mine.has(row.taskId))
+    .sort((a, b) => compareNumbers(a.taskId, b.taskId) || compareNumbers(a.fence, b.fence));
+  const gone = new Set(due.slice(0, attemptsMax));
+  state.attempts = state.attempts.filter((row) => !gone.has(row));
+  return {
+    attempts: gone.size,
+    left: new Set(due.slice(attemptsMax).map((row) => row.taskId)),
+  };
+}

@@ -1,0 +1,45 @@
+import type { TaskId } from "../../core/ids";
+import type { RescheduleTasksAnswer, RescheduleTasksInput } from "../../ports/task-store";
+import { claimedIds, leaveContainers } from "./cancel";
+import { handOver } from "./groups";
+import { addScheduled, definitionNames, taskOf } from "./rows";
+import type { Model, ModelState } from "./state";
+
+type Result = RescheduleTasksAnswer["results"][number];
+
+/**
+ * reschedule_tasks: another instant for scheduled tasks; ready and waiting ones are scheduled.
+ * Nothing is ever locked here, so no task is `busy`; nothing is held, as there are no waves.
+ */
+export function rescheduleTasks(model: Model, input: RescheduleTasksInput): RescheduleTasksAnswer {
+  const { state, nowMs } = model;
+  const { to } = input;
+  const askedMs = "runAt" in to ? to.runAt.getTime() : nowMs + to.runInMs;
+  const runAtMs = Math.max(askedMs, nowMs);
+  const ids = [...new Set(input.taskIds)];
+  const claimed = claimedIds(state);
+  const moving = ids.filter((id) => state.tasks.has(id) && !claimed.has(id));
+  const scheduled = new Set(state.scheduled.map((row) => row.taskId));
+  leaveContainers(state, new Set(moving));
+  const tasks = moving.map((id) => taskOf(state, id));
+  for (const task of tasks) addScheduled(state, task, runAtMs);
+  // A strict group's slot stays with its task, so that nobody overtakes.
+  const leaving = tasks.filter(
+    ({ taskId, groupId }) =>
+      !scheduled.has(taskId) && groupId !== null && state.groups.get(groupId)?.isStrict === false,
+  );
+  const woken = handOver(model, leaving);
+  const definitionIds = tasks.map((task) => task.definitionId);
+  return {
+    results: ids.map((id) => outcomeOf(state, id, claimed)),
+    nextDueMs: tasks.length === 0 ? null : Math.ceil(runAtMs - nowMs),
+    definitions: definitionNames(state, definitionIds),
+    woken: definitionNames(state, woken),
+  };
+}
+
+function outcomeOf(state: ModelState, taskId: TaskId, claimed: ReadonlySet<TaskId>): Result {
+  if (claimed.has(taskId)) return { taskId, outcome: "running", state: null };
+  if (state.tasks.has(taskId)) return { taskId, outcome: "rescheduled", state: null };
+  return { taskId, outcome: "gone", state: state.archive.get(taskId)?.outcome ?? "unknown" };
+}

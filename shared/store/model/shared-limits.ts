@@ -1,0 +1,203 @@
+import { limits } from "../../core/limits";
+import type {
+  RegisterDefinitionInput,
+  SetSharedLimitAnswer,
+  SetSharedLimitInput,
+  SharedLimitUse,
+} from "../../ports/task-store";
+import { characters, invalidArgument, isWithin, left, unknownArgument } from "./arguments";
+import { audit, auditShared } from "./audit";
+import {
+  compareNumbers,
+  compareTexts,
+  definitionNames,
+  earlierOperation,
+  hasReady,
+  usedElsewhere,
+} from "./rows";
+import { countShared, settleShared, sharedLimitOf, sharedLimitsOf } from "./shared-tokens";
+import type { DefinitionRow, ExecutionRow, Model, SharedLimitRow } from "./state";
+import { countHeld, tokensOf } from "./token-pool";
+
+/** set_shared_limit: an operator's limit that several definitions share. Acts at the next grant; nobody is stopped. */
+export function setSharedLimit(model: Model, input: SetSharedLimitInput): SetSharedLimitAnswer {
+  if (typeof input.limit === "number" && !isWithin(input.limit, -1, limits.tokensMax)) {
+    throw invalidArgument(
+      `limit: expected -1 (none), 0 (nothing starts) or 1..1000 (${String(input.limit)})`,
+    );
+  }
+  const known = findShared(model, input.name);
+  if (known === undefined && input.limit === "code") {
+    throw unknownArgument(`name: unknown shared limit (${input.name})`);
+  }
+  const earlier = earlierOperation(model.state, input.operationId);
+  if (earlier?.name === "set_shared_limit") return earlier.answer;
+  if (earlier !== undefined) throw usedElsewhere(input.operationId);
+  const row = known ?? makeShared(model, input.name);
+  const oldValue = row.operatorLimit === "code" ? null : limitOfText(row.operatorLimit, row);
+  const operatorLimit = input.limit === -1 ? null : input.limit;
+  const change = changeSharedLimit(model, row, { codeLimit: row.codeLimit, operatorLimit });
+  auditShared(model, {
+    setting: "shared_limit_override",
+    oldValue,
+    newValue: operatorLimit === "code" ? null : limitOfText(operatorLimit, row),
+    source: "operator",
+    changedBy: input.changedBy,
+    reason: input.reason ?? null,
+  });
+  const linked = [...model.state.definitions.values()].filter(
+    (definition) =>
+      definition.sharedLimitIds.includes(row.sharedLimitId) && hasReady(model.state, definition),
+  );
+  const ids = linked.map((definition) => definition.definitionId);
+  const answer: SetSharedLimitAnswer = {
+    status: known === undefined ? "created" : "set",
+    ...change,
+    oldLimit: known === undefined ? undefined : change.oldLimit,
+    definitions: definitionNames(model.state, ids),
+  };
+  model.state.operations.set(input.operationId, {
+    doneAtMs: model.nowMs,
+    name: "set_shared_limit",
+    answer,
+  });
+  return answer;
+}
+
+/** What the code says of shared limits: throws InvalidArgumentError with the first problem. */
+export function expectShared(shared: readonly SharedLimitUse[]): void {
+  const shown = left(JSON.stringify(shared), 200);
+  if (shared.length > limits.sharedLimitsMax) {
+    throw invalidArgument(`shared_limits: expected at most 8 (${String(shared.length)})`);
+  }
+  if (shared.some(({ name }) => characters(name) > limits.nameLengthMax)) {
+    throw invalidArgument(
+      `shared_limits: expected names of 1..200 characters without blanks at either end (${shown})`,
+    );
+  }
+  if (new Set(shared.map(({ name }) => name)).size < shared.length) {
+    throw invalidArgument(`shared_limits: expected each name once (${shown})`);
+  }
+  if (shared.some(({ limit }) => limit != null && !isWithin(limit, -1, limits.tokensMax))) {
+    throw invalidArgument(`shared_limits: expected limits of -1..1000 (${shown})`);
+  }
+}
+
+/**
+ * From which shared limits a definition draws, and their limits, as its code says. Who runs is counted on a limit from the
+ * moment that it applies, and no longer when it doesn't. Answers the names before and after as the audit writes them.
+ */
+export function changeSharedLinks(
+  model: Model,
+  definition: DefinitionRow,
+  input: RegisterDefinitionInput,
+): { oldNames: string; newNames: string } {
+  const shared = input.settings.sharedLimits ?? [];
+  const oldNames = namesOf(model, definition);
+  const wanted = new Map(
+    shared.map(({ name, limit }) => [findShared(model, name) ?? makeShared(model, name), limit]),
+  );
+  const rows = new Set([...wanted.keys(), ...sharedLimitsOf(model.state, definition)]);
+  for (const row of [...rows].sort((a, b) => a.sharedLimitId - b.sharedLimitId)) {
+    changeCodeLimit(model, definition, { row, limit: wanted.get(row), input });
+    changeLink(model, definition, { row, isWanted: wanted.has(row) });
+  }
+  return { oldNames, newNames: namesOf(model, definition) };
+}
+
+function changeCodeLimit(
+  model: Model,
+  definition: DefinitionRow,
+  change: { row: SharedLimitRow; limit: SharedLimitUse["limit"]; input: RegisterDefinitionInput },
+): void {
+  const { row, input } = change;
+  const codeLimit = change.limit === -1 ? null : change.limit;
+  if (codeLimit === undefined || codeLimit === row.codeLimit) return;
+  const oldValue = limitOfText(row.codeLimit, row);
+  changeSharedLimit(model, row, { codeLimit, operatorLimit: row.operatorLimit });
+  audit(model, definition, {
+    setting: "shared_limit",
+    oldValue,
+    newValue: limitOfText(codeLimit, row),
+    source: "code",
+    changedBy: input.registeredBy,
+  });
+}
+
+function changeLink(
+  model: Model,
+  definition: DefinitionRow,
+  { row, isWanted }: { row: SharedLimitRow; isWanted: boolean },
+): void {
+  const others = definition.sharedLimitIds.filter((id) => id !== row.sharedLimitId);
+  if (isWanted === others.length < definition.sharedLimitIds.length) return;
+  definition.sharedLimitIds = isWanted
+    ? [...others, row.sharedLimitId].sort((a, b) => a - b)
+    : others;
+  for (const execution of liveExecutions(model)) {
+    if (execution.definitionId !== definition.definitionId) continue;
+    const own = isWanted ? execution.tokenCount : 0;
+    settleShared(model, [row], { asker: execution.executionId, need: 0, own });
+  }
+  settleShared(model, [row], { asker: "0", need: 0 });
+}
+
+function changeSharedLimit(
+  model: Model,
+  row: SharedLimitRow,
+  to: Pick<SharedLimitRow, "codeLimit" | "operatorLimit">,
+): Pick<SetSharedLimitAnswer, "newLimit" | "held" | "surplus"> & {
+  oldLimit: SharedLimitRow["codeLimit"];
+} {
+  const oldLimit = sharedLimitOf(row);
+  // A damaged string throws here, before anything changes.
+  tokensOf(row);
+  row.codeLimit = to.codeLimit;
+  row.operatorLimit = to.operatorLimit;
+  const newLimit = sharedLimitOf(row);
+  if (newLimit === null || oldLimit === null) row.executionTokens = "";
+  if (newLimit !== null && oldLimit === null) {
+    // Who runs without a limit is counted as soon as there is one.
+    for (const execution of liveExecutions(model)) {
+      const definition = model.state.definitions.get(execution.definitionId);
+      if (definition?.sharedLimitIds.includes(row.sharedLimitId) !== true) continue;
+      const { executionId: asker, tokenCount: own } = execution;
+      settleShared(model, [row], { asker, need: 0, own });
+    }
+  }
+  settleShared(model, [row], { asker: "0", need: 0 });
+  const held = newLimit === null ? countShared(model.state, row) : countHeld(row);
+  return { oldLimit, newLimit, held, surplus: Math.max(held - (newLimit ?? held), 0) };
+}
+
+function findShared(model: Model, name: string): SharedLimitRow | undefined {
+  return [...model.state.sharedLimits.values()].find((row) => row.name === name);
+}
+
+function makeShared(model: Model, name: string): SharedLimitRow {
+  const sharedLimitId = model.sequences.next("shared limit");
+  const row: SharedLimitRow = {
+    sharedLimitId,
+    name,
+    executionTokens: "",
+    codeLimit: 1,
+    operatorLimit: "code",
+  };
+  model.state.sharedLimits.set(sharedLimitId, row);
+  return row;
+}
+
+function liveExecutions(model: Model): ExecutionRow[] {
+  return [...model.state.executions.values()]
+    .filter((row) => row.state === "live" && row.tokenCount > 0)
+    .sort((a, b) => compareNumbers(a.executionId, b.executionId));
+}
+
+function namesOf(model: Model, definition: DefinitionRow): string {
+  const names = sharedLimitsOf(model.state, definition).map((row) => row.name);
+  return names.length === 0 ? "none" : left(JSON.stringify(names.sort(compareTexts)), 400);
+}
+
+function limitOfText(limit: SharedLimitRow["codeLimit"], row: SharedLimitRow): string {
+  return `${String(limit ?? -1)} of ${row.name}`;
+}

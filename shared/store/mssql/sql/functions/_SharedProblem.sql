@@ -1,0 +1,31 @@
+-- Taskgate._SharedProblem: what is wrong with the shared limits that a registration names.
+-- In:     @SharedLimits: JSON array of at most 8 {name, limit}, or null
+-- Out:    nvarchar(400): field, what is expected, value; null: nothing
+-- Raises: -
+-- Locks:  none
+-- Plan:   no table
+-- Twin:   postgres/sql/functions/_shared_problem.sql
+CREATE OR ALTER FUNCTION Taskgate._SharedProblem (@SharedLimits nvarchar(max))
+RETURNS nvarchar(400)
+AS
+BEGIN
+  DECLARE @vShown nvarchar(220) = N' (' + REPLACE(LEFT(@SharedLimits, 200), N'%', N'%%') + N')';
+  DECLARE @vCount int, @vNames int, @vBadNames int, @vBadLimits int;
+  IF @SharedLimits IS NULL RETURN NULL;
+  IF ISJSON(@SharedLimits) = 0 OR LEFT(LTRIM(@SharedLimits), 1) <> N'['
+    RETURN N'shared_limits: expected a JSON array of {name, limit}' + @vShown;
+  SELECT @vCount = COUNT(*), @vNames = COUNT(DISTINCT x.Name COLLATE Latin1_General_100_BIN2),
+         @vBadNames = SUM(CASE WHEN x.Name IS NULL OR DATALENGTH(x.Name) NOT BETWEEN 2 AND 400
+           OR DATALENGTH(x.Name) <> DATALENGTH(LTRIM(RTRIM(x.Name))) THEN 1 ELSE 0 END),
+         @vBadLimits = SUM(CASE WHEN x.TaskLimit IS NOT NULL AND COALESCE(TRY_CONVERT(int, x.TaskLimit), -2) NOT BETWEEN -1 AND 1000
+           THEN 1 ELSE 0 END)
+  FROM (
+    SELECT CASE WHEN j.[type] = 5 THEN JSON_VALUE(j.[value], N'$.name') END AS Name,
+           CASE WHEN j.[type] = 5 THEN JSON_VALUE(j.[value], N'$.limit') END AS TaskLimit
+    FROM OPENJSON(@SharedLimits) AS j) AS x;
+  RETURN CASE
+    WHEN @vCount > 8 THEN N'shared_limits: expected at most 8 (' + CONVERT(nvarchar(11), @vCount) + N')'
+    WHEN @vBadNames > 0 THEN N'shared_limits: expected names of 1..200 characters without blanks at either end' + @vShown
+    WHEN @vNames < @vCount THEN N'shared_limits: expected each name once' + @vShown
+    WHEN @vBadLimits > 0 THEN N'shared_limits: expected limits of -1..1000' + @vShown END;
+END;

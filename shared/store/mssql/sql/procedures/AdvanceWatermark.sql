@@ -1,0 +1,128 @@
+-- Taskgate.AdvanceWatermark: moves a watermark and adds the tasks (blocks) that lie between, both or neither. Joins the caller's
+--         transaction.
+-- In:     @Name: the definition; @Watermark: its name, 1..200 characters; @ExpectedVersion bigint: the version that the caller has
+--           read, 0 or null: there is none yet; @Value: JSON text of an object or array, at most 65536 bytes: where it stands then
+--         @Build bigint, @Tasks: as EnqueueTasks takes them, but the array may be empty: then only the watermark moves
+--         @OperationId uniqueidentifier: a repeat with it answers what the first call did; null: the version alone protects, and a
+--           repeat is told of a conflict
+-- Out:    Status: advanced | conflict (somebody else moved it: nothing was written); Version bigint: the new one, of a conflict the one
+--           that stands there, 0 when there is none; Value: of a conflict: what stands there, or null
+--         TaskIds, Outcomes, Ready, NextDueMs: as EnqueueTasks answers; of a conflict null, null, false, null
+-- Raises: 50404 unknown definition; 50409 the operation id was used by another operation; 50413 too many or too large; 50422 a bad
+--         value; 1222 locked for longer than 2 s. An error dooms the caller's transaction
+-- Locks:  BlockWatermark, then as EnqueueTasks inside a transaction: Number ascending, new rows. Grouped tasks enter Scheduled as due
+--         now, so no group is locked here
+-- Isolation: the watermark's key is locked before it is looked at, and kept to the end; of a watermark that doesn't exist yet the gap
+--         where it will stand, so that one caller makes it. A repeat names the same watermark: it waits there for the first call and
+--         then finds its answer. Nobody takes this lock while holding another one
+-- Plan:   unique name, primary keys; at most 1000 rows per write
+-- Once:   by operation id; by version: of two calls with the same one at most one moves it. A conflict leaves nothing, its repeat
+--         looks again
+-- Twin:   postgres/sql/functions/advance_watermark.sql
+CREATE OR ALTER PROCEDURE Taskgate.AdvanceWatermark
+  @Name nvarchar(max), @Watermark nvarchar(max), @ExpectedVersion bigint, @Value nvarchar(max), @Build bigint, @Tasks nvarchar(max),
+  @OperationId uniqueidentifier = NULL
+AS
+BEGIN
+  SET NOCOUNT, XACT_ABORT ON;
+  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+  SET LOCK_TIMEOUT 2000;
+  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vIsOwn bit = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END,
+          @vMessage nvarchar(2048), @vBytes bigint, @vName nvarchar(200), @vDefinition int, @vWatermark nvarchar(200),
+          @vExpected bigint = COALESCE(@ExpectedVersion, 0), @vIsEmpty bit = 0, @vOperation nvarchar(200), @vAnswer nvarchar(max),
+          @vStatus nvarchar(20) = N'advanced', @vVersion bigint = 0, @vCurrent nvarchar(max), @vTaskIds nvarchar(max),
+          @vOutcomes nvarchar(max), @vReady bit = 0, @vNextDueMs bigint;
+  DECLARE @vEnqueued TABLE (
+    [Status] nvarchar(20) NOT NULL, TaskIds nvarchar(max) NULL, Outcomes nvarchar(max) NULL, Ready bit NULL, NextDueMs bigint NULL);
+
+  IF @Watermark IS NULL OR DATALENGTH(@Watermark) NOT BETWEEN 2 AND 400
+    OR DATALENGTH(@Watermark) <> DATALENGTH(LTRIM(RTRIM(@Watermark)))
+  BEGIN
+    SET @vMessage = N'watermark: expected 1..200 characters without blanks at either end ('
+      + COALESCE(REPLACE(LEFT(@Watermark, 220), N'%', N'%%'), N'<NULL>') + N')';
+    THROW 50422, @vMessage, 1;
+  END;
+  IF @vExpected < 0
+  BEGIN
+    SET @vMessage = N'expected_version: expected 0 or more (' + CONVERT(nvarchar(20), @vExpected) + N')';
+    THROW 50422, @vMessage, 1;
+  END;
+  SET @vBytes = DATALENGTH(CONVERT(varchar(max), @Value COLLATE Latin1_General_100_BIN2_UTF8));
+  IF @vBytes > 65536
+  BEGIN
+    SET @vMessage = N'value: expected at most 65536 bytes (' + CONVERT(nvarchar(20), @vBytes) + N')';
+    THROW 50413, @vMessage, 1;
+  END;
+  IF @Value IS NULL OR ISJSON(@Value) <> 1 OR LEFT(LTRIM(@Value), 1) NOT IN (N'{', N'[')
+  BEGIN
+    SET @vMessage = N'value: expected the text of a JSON object or array ('
+      + COALESCE(REPLACE(LEFT(@Value, 100), N'%', N'%%'), N'<NULL>') + N')';
+    THROW 50422, @vMessage, 1;
+  END;
+  -- A name that is too long or ends in blanks is nobody's; comparing would cut it.
+  IF DATALENGTH(@Name) <= 400 AND DATALENGTH(@Name) = DATALENGTH(RTRIM(@Name)) SET @vName = @Name;
+  SELECT @vDefinition = d.TaskDefinitionId FROM Taskgate.TaskDefinition AS d WHERE d.Name = @vName;
+  IF @vDefinition IS NULL
+  BEGIN
+    SET @vMessage = N'name: unknown definition (' + COALESCE(REPLACE(LEFT(@Name, 900), N'%', N'%%'), N'<NULL>') + N')';
+    THROW 50404, @vMessage, 1;
+  END;
+  SET @vWatermark = @Watermark;
+  -- What isn't an array is for EnqueueTasks to refuse.
+  IF ISJSON(@Tasks) = 1 AND LEFT(LTRIM(@Tasks), 1) = N'['
+    SELECT @vIsEmpty = CASE COUNT(*) WHEN 0 THEN 1 ELSE 0 END FROM OPENJSON(@Tasks) AS j;
+
+  BEGIN TRY
+    IF @vIsOwn = 1 BEGIN TRANSACTION;
+    SELECT @vVersion = w.Version, @vCurrent = NULLIF(w.WatermarkValue, N'null')
+    FROM Taskgate.BlockWatermark AS w WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- lock, then look: the key, or the gap where it is missing
+    WHERE w.TaskDefinitionId = @vDefinition AND w.Name = @vWatermark;
+    IF @OperationId IS NOT NULL
+      SELECT @vOperation = o.Name, @vAnswer = o.Answer FROM Taskgate.Operation AS o WHERE o.OperationId = @OperationId;
+    IF @vOperation <> N'advance_watermark'
+    BEGIN
+      SET @vMessage = N'operation_id: was used by another operation (' + LOWER(CONVERT(nvarchar(36), @OperationId)) + N')';
+      THROW 50409, @vMessage, 1;
+    END;
+    IF @vOperation IS NOT NULL
+      SELECT @vVersion = a.Version, @vTaskIds = a.TaskIds, @vOutcomes = a.Outcomes, @vReady = a.Ready, @vNextDueMs = a.NextDueMs
+      FROM OPENJSON(@vAnswer) WITH (
+        Version bigint N'$.version', TaskIds nvarchar(max) N'$.taskIds', Outcomes nvarchar(max) N'$.outcomes', Ready bit N'$.ready',
+        NextDueMs bigint N'$.nextDueMs') AS a;
+    ELSE IF @vVersion <> @vExpected
+      SET @vStatus = N'conflict';
+    ELSE
+    BEGIN
+      IF @vVersion = 0
+        INSERT INTO Taskgate.BlockWatermark (TaskDefinitionId, Name, WatermarkValue, Version, ChangedAt)
+        VALUES (@vDefinition, @vWatermark, @Value, 1, @vNow);
+      ELSE
+        UPDATE w
+        SET WatermarkValue = @Value, Version = @vVersion + 1, ChangedAt = @vNow
+        FROM Taskgate.BlockWatermark AS w WITH (ROWLOCK, UPDLOCK) -- the row is ours already
+        WHERE w.TaskDefinitionId = @vDefinition AND w.Name = @vWatermark;
+      SET @vVersion = @vVersion + 1;
+      SET @vTaskIds = N'[]';
+      IF @vIsEmpty = 0
+      BEGIN
+        INSERT INTO @vEnqueued ([Status], TaskIds, Outcomes, Ready, NextDueMs)
+        EXEC Taskgate.EnqueueTasks @Name = @Name, @Build = @Build, @Tasks = @Tasks;
+        SELECT @vTaskIds = e.TaskIds, @vOutcomes = e.Outcomes, @vReady = e.Ready, @vNextDueMs = e.NextDueMs FROM @vEnqueued AS e;
+      END;
+      IF @OperationId IS NOT NULL
+        INSERT INTO Taskgate.Operation (OperationId, Name, DoneAt, Answer)
+        VALUES (@OperationId, N'advance_watermark', @vNow,
+                N'{"version":' + CONVERT(nvarchar(20), @vVersion) + N',"taskIds":"' + STRING_ESCAPE(@vTaskIds, 'json') + N'","outcomes":'
+                + COALESCE(N'"' + STRING_ESCAPE(@vOutcomes, 'json') + N'"', N'null')
+                + N',"ready":' + CASE @vReady WHEN 1 THEN N'true' ELSE N'false' END
+                + N',"nextDueMs":' + COALESCE(CONVERT(nvarchar(20), @vNextDueMs), N'null') + N'}');
+    END;
+    IF @vIsOwn = 1 COMMIT TRANSACTION;
+  END TRY
+  BEGIN CATCH
+    IF @vIsOwn = 1 AND XACT_STATE() <> 0 ROLLBACK TRANSACTION; -- the caller's own is the caller's to roll back
+    THROW;
+  END CATCH;
+  SELECT @vStatus AS [Status], @vVersion AS [Version], CASE @vStatus WHEN N'conflict' THEN @vCurrent END AS [Value],
+         @vTaskIds AS [TaskIds], @vOutcomes AS [Outcomes], @vReady AS [Ready], @vNextDueMs AS [NextDueMs];
+END;

@@ -1,0 +1,74 @@
+-- Taskgate.CreateBatch: makes a batch with empty waves, to be filled by EnqueueTasks and then started.
+-- In:     @OperationId uniqueidentifier; @Name 1..200 characters: for people, need not be unique; @FailurePolicy: what a dead task
+--         in a wave means once that wave has ended: halt (the next wave isn't opened until ResumeBatch) | continue | cancel (what
+--         hasn't been opened ends cancelled); @Waves int 1..1000
+-- Out:    Status: created; Batch bigint; Waves: JSON array of wave ids as strings, in order
+-- Raises: 50422 a bad value; 50490 inside a transaction
+-- Locks:  one row of Number (a repeat of itself); new rows
+-- Isolation: calls with equal operation ids exclude each other by row 1 + CHECKSUM % 1000 of Number, kept to the end; what stands
+--         there is looked at in a later statement
+-- Plan:   unique keys
+-- Once:   by operation id
+-- Twin:   postgres/sql/functions/create_batch.sql
+CREATE OR ALTER PROCEDURE Taskgate.CreateBatch
+  @OperationId uniqueidentifier, @Name nvarchar(max), @FailurePolicy nvarchar(max), @Waves int
+AS
+BEGIN
+  SET NOCOUNT, XACT_ABORT ON;
+  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+  IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
+  DECLARE @vMessage nvarchar(2048), @vLatch smallint = 1 + ABS(CHECKSUM(@OperationId) % 1000),
+          @vCount smallint, @vBatch bigint, @vWaves nvarchar(max), @vPolicy nvarchar(100);
+  DECLARE @vNew TABLE (BatchId bigint NOT NULL PRIMARY KEY CLUSTERED);
+
+  IF @Name IS NULL OR DATALENGTH(@Name) NOT BETWEEN 2 AND 400 OR DATALENGTH(@Name) <> DATALENGTH(LTRIM(RTRIM(@Name)))
+  BEGIN
+    SET @vMessage = N'name: expected 1..200 characters without blanks at either end ('
+      + COALESCE(REPLACE(LEFT(@Name, 220), N'%', N'%%'), N'<NULL>') + N')';
+    THROW 50422, @vMessage, 1;
+  END;
+  SET @vPolicy = LEFT(@FailurePolicy, 100);
+  IF @vPolicy IS NULL OR @vPolicy COLLATE Latin1_General_100_BIN2 NOT IN (N'halt', N'continue', N'cancel')
+    OR DATALENGTH(@FailurePolicy) <> DATALENGTH(RTRIM(@FailurePolicy))
+  BEGIN
+    SET @vMessage = N'failure_policy: expected halt, continue or cancel (' + COALESCE(REPLACE(@vPolicy, N'%', N'%%'), N'<NULL>') + N')';
+    THROW 50422, @vMessage, 1;
+  END;
+  IF @Waves IS NULL OR @Waves NOT BETWEEN 1 AND 1000
+  BEGIN
+    SET @vMessage = N'waves: expected 1..1000 (' + COALESCE(CONVERT(nvarchar(11), @Waves), N'<NULL>') + N')';
+    THROW 50422, @vMessage, 1;
+  END;
+  IF @OperationId IS NULL THROW 50422, N'operation_id: expected a uuid (<NULL>)', 1;
+  BEGIN TRY
+    BEGIN TRANSACTION;
+    SELECT @vCount = n.N
+    FROM Taskgate.Number AS n WITH (ROWLOCK, UPDLOCK) -- lock, then look: kept to the end; no reader waits
+    WHERE n.N = @vLatch;
+    SELECT @vBatch = b.BatchId FROM Taskgate.Batch AS b WHERE b.OperationId = @OperationId;
+    IF @vBatch IS NULL
+    BEGIN
+      INSERT INTO Taskgate.Batch (OperationId, Name, FailurePolicy, CreatedAt)
+      OUTPUT inserted.BatchId INTO @vNew (BatchId)
+      VALUES (@OperationId, CONVERT(nvarchar(200), @Name), CASE @vPolicy WHEN N'halt' THEN 1 WHEN N'continue' THEN 2 ELSE 3 END,
+              SYSUTCDATETIME());
+      SELECT @vBatch = n.BatchId FROM @vNew AS n;
+      SET @vCount = @Waves;
+      INSERT INTO Taskgate.Wave (BatchId, Ordinal)
+      SELECT @vBatch, n.N FROM Taskgate.Number AS n WITH (FORCESEEK) WHERE n.N <= @vCount ORDER BY n.N; -- the first so many numbers
+      -- The gate: who adds tasks shares it, who opens the wave has it alone.
+      INSERT INTO Taskgate.WaveShard (WaveId, Shard, Remaining)
+      SELECT w.WaveId, 16, 0 FROM Taskgate.Wave AS w WITH (FORCESEEK) WHERE w.BatchId = @vBatch; -- our own new rows
+    END;
+    COMMIT TRANSACTION;
+  END TRY
+  BEGIN CATCH
+    IF XACT_STATE() <> 0 ROLLBACK TRANSACTION;
+    THROW;
+  END CATCH;
+  SELECT @vWaves = N'[' + STRING_AGG(CONVERT(nvarchar(max), N'"' + CONVERT(nvarchar(20), w.WaveId) + N'"'), N',')
+           WITHIN GROUP (ORDER BY w.Ordinal) + N']'
+  FROM Taskgate.Wave AS w WITH (INDEX (UQ_Wave_Ordinal)) -- a batch's waves
+  WHERE w.BatchId = @vBatch;
+  SELECT N'created' AS [Status], @vBatch AS [Batch], @vWaves AS [Waves];
+END;

@@ -1,0 +1,116 @@
+-- Taskgate.FireSchedule: enqueues the tasks of a schedule's due instants and moves it on to the next one, in one transaction: exactly one
+--         task per instant, whatever the number of callers.
+-- In:     @ScheduleId int; @ExpectedRunAt ISO-8601: the next instant as the caller saw it; @RunAts: JSON array of 0..100 due instants to
+--           enqueue a task for, as the caller's policy for missed ones has it; @NextRunAt ISO-8601: the first one after those, or null: never
+-- Out:    Status: fired | stale (it has been fired, changed or removed since, or somebody is at it just now) | early (not due by the
+--           database's clock) | paused; TaskIds: JSON array of strings, in order of the instants; NextDueMs bigint: until the next instant,
+--           0 when that is due, too, or null
+--         Each task has the schedule's payload with the member scheduledFor, its instant as ISO-8601 UTC, at the end
+-- Raises: 50422 a bad value; 50490 inside a transaction
+-- Locks:  Schedule by skip, new rows
+-- Isolation: who has the row moves it on; the next one finds another instant. What isn't the schedule's own is read before
+-- Plan:   primary keys
+-- Once:   by schedule and instant: a repeat is stale
+-- Twin:   postgres/sql/functions/fire_schedule.sql
+CREATE OR ALTER PROCEDURE Taskgate.FireSchedule
+  @ScheduleId int, @ExpectedRunAt nvarchar(max), @RunAts nvarchar(max), @NextRunAt nvarchar(max)
+AS
+BEGIN
+  SET NOCOUNT, XACT_ABORT ON;
+  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+  SET DEADLOCK_PRIORITY LOW; -- should it ever come to that, workers survive
+  IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
+  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vExpected datetime2(3), @vNext datetime2(3), @vCount int = -1,
+          @vBad nvarchar(100), @vLast datetime2(3), @vDefinition int, @vBuild bigint, @vNextRunAt datetime2(3), @vPaused bit,
+          @vKind nvarchar(200), @vPayload nvarchar(max), @vGroupKey nvarchar(200), @vStatus nvarchar(20) = N'stale',
+          @vTaskIds nvarchar(max);
+  DECLARE @vRun TABLE (Ord int NOT NULL PRIMARY KEY CLUSTERED, RunAt datetime2(3) NULL, Given nvarchar(100) NULL, TaskId bigint NULL);
+  DECLARE @vId TABLE (Ord int NOT NULL PRIMARY KEY CLUSTERED, TaskId bigint NOT NULL);
+
+  SET @vExpected = CONVERT(datetime2(3), TRY_CONVERT(datetimeoffset(3), NULLIF(@ExpectedRunAt, N'')), 1); -- style 1: as UTC
+  IF @vExpected IS NULL
+  BEGIN
+    SET @vMessage = N'expected_run_at: expected an ISO-8601 instant (' + COALESCE(REPLACE(LEFT(@ExpectedRunAt, 100), N'%', N'%%'), N'<NULL>') + N')';
+    THROW 50422, @vMessage, 1;
+  END;
+  IF ISJSON(@RunAts) = 1 AND LEFT(LTRIM(@RunAts), 1) = N'[' SELECT @vCount = COUNT(*) FROM OPENJSON(@RunAts) AS j;
+  IF @vCount NOT BETWEEN 0 AND 100 THROW 50422, N'run_ats: expected a JSON array of 0..100 instants', 1;
+  INSERT INTO @vRun (Ord, RunAt, Given)
+  SELECT ROW_NUMBER() OVER (ORDER BY CONVERT(int, j.[key])),
+         CONVERT(datetime2(3), TRY_CONVERT(datetimeoffset(3), NULLIF(j.[value], N'')), 1), LEFT(j.[value], 100)
+  FROM OPENJSON(@RunAts) AS j;
+  SELECT TOP (1) @vBad = COALESCE(r.Given, N'<NULL>')
+  FROM @vRun AS r
+  LEFT JOIN @vRun AS p ON p.Ord = r.Ord - 1
+  WHERE r.RunAt IS NULL OR r.RunAt < @vExpected OR r.RunAt > @vNow OR r.RunAt <= p.RunAt
+  ORDER BY r.Ord;
+  SELECT @vLast = MAX(r.RunAt) FROM @vRun AS r;
+  SET @vNext = CONVERT(datetime2(3), TRY_CONVERT(datetimeoffset(3), NULLIF(@NextRunAt, N'')), 1);
+  IF @NextRunAt IS NOT NULL AND (@vNext IS NULL OR @vNext <= @vExpected OR @vNext <= @vLast)
+  BEGIN
+    SET @vMessage = N'next_run_at: expected an ISO-8601 instant after the others (' + REPLACE(LEFT(@NextRunAt, 100), N'%', N'%%') + N')';
+    THROW 50422, @vMessage, 1;
+  END;
+
+  BEGIN TRY
+    SELECT @vDefinition = s.TaskDefinitionId, @vNextRunAt = s.NextRunAt
+    FROM Taskgate.Schedule AS s WITH (READCOMMITTEDLOCK, READPAST) -- versions or not, no wait
+    WHERE s.ScheduleId = @ScheduleId;
+    SELECT @vBuild = d.Build FROM Taskgate.TaskDefinition AS d WHERE d.TaskDefinitionId = @vDefinition;
+    IF @vNextRunAt = @vExpected
+    BEGIN
+      IF @vExpected > @vNow SET @vStatus = N'early';
+      ELSE IF @vBad IS NOT NULL
+      BEGIN
+        SET @vMessage = N'run_ats: expected instants from expected_run_at to now, ascending (' + REPLACE(@vBad, N'%', N'%%') + N')';
+        THROW 50422, @vMessage, 1;
+      END;
+    END;
+    BEGIN TRANSACTION;
+    SET @vNextRunAt = NULL;
+    SELECT @vNextRunAt = s.NextRunAt, @vPaused = s.Paused, @vKind = s.Kind, @vPayload = s.Payload
+    FROM Taskgate.Schedule AS s WITH (ROWLOCK, UPDLOCK, READPAST) -- whoever comes second isn't needed
+    WHERE s.ScheduleId = @ScheduleId AND s.TaskDefinitionId = @vDefinition;
+    IF @vNextRunAt = @vExpected AND @vStatus <> N'early'
+      SET @vStatus = CASE @vPaused WHEN 1 THEN N'paused' ELSE N'fired' END;
+    IF @vStatus = N'fired'
+    BEGIN
+      SELECT @vGroupKey = g.GroupKey
+      FROM Taskgate.ScheduleGroup AS g -- guarded by the schedule's row
+      WHERE g.ScheduleId = @ScheduleId;
+      UPDATE s
+      SET NextRunAt = @vNext, LastRunAt = COALESCE(@vLast, s.LastRunAt)
+      FROM Taskgate.Schedule AS s WITH (ROWLOCK, UPDLOCK) -- the row is ours already
+      WHERE s.ScheduleId = @ScheduleId;
+      INSERT INTO @vId (Ord, TaskId)
+      SELECT r.Ord, NEXT VALUE FOR Taskgate.TaskSequence OVER (ORDER BY r.Ord) FROM @vRun AS r; -- ids in order of the instants
+      UPDATE r SET TaskId = i.TaskId FROM @vRun AS r INNER JOIN @vId AS i ON i.Ord = r.Ord;
+      SET @vPayload = CASE
+        WHEN @vPayload IS NULL THEN N'{'
+        WHEN EXISTS (SELECT 1 FROM OPENJSON(@vPayload) AS j) THEN LEFT(@vPayload, DATALENGTH(@vPayload) / 2 - 1) + N','
+        ELSE LEFT(@vPayload, DATALENGTH(@vPayload) / 2 - 1) END;
+      INSERT INTO Taskgate.Task (
+        TaskId, TaskDefinitionId, Kind, Priority, CreatedAt, PendingGroupKey, PendingGroupIsGlobal, Build, Payload)
+      SELECT r.TaskId, @vDefinition, @vKind, 100, @vNow, @vGroupKey, CASE WHEN @vGroupKey IS NOT NULL THEN 0 END, @vBuild,
+             @vPayload + N'"scheduledFor":"' + Taskgate._Iso(r.RunAt) + N'"}'
+      FROM @vRun AS r;
+      -- No group is waited for: promotion lets the task into it, as after a user's own transaction.
+      INSERT INTO Taskgate.Scheduled (TaskDefinitionId, RunAt, TaskId)
+      SELECT @vDefinition, @vNow, r.TaskId FROM @vRun AS r WHERE @vGroupKey IS NOT NULL;
+      INSERT INTO Taskgate.Ready (TaskDefinitionId, Priority, Rank, TaskId)
+      SELECT @vDefinition, 100, 0, r.TaskId FROM @vRun AS r WHERE @vGroupKey IS NULL;
+      SELECT @vTaskIds = N'[' + STRING_AGG(CONVERT(nvarchar(max), N'"' + CONVERT(nvarchar(20), r.TaskId) + N'"'), N',')
+               WITHIN GROUP (ORDER BY r.Ord) + N']'
+      FROM @vRun AS r;
+    END;
+    COMMIT TRANSACTION;
+  END TRY
+  BEGIN CATCH
+    IF XACT_STATE() <> 0 ROLLBACK TRANSACTION;
+    THROW;
+  END CATCH;
+  IF @vStatus = N'fired' SET @vNextRunAt = @vNext;
+  SELECT @vStatus AS [Status], COALESCE(@vTaskIds, N'[]') AS [TaskIds],
+         CASE WHEN @vStatus = N'paused' THEN NULL WHEN @vNextRunAt > @vNow THEN DATEDIFF_BIG(MILLISECOND, @vNow, @vNextRunAt)
+              WHEN @vNextRunAt IS NOT NULL THEN 0 END AS [NextDueMs];
+END;

@@ -1,0 +1,92 @@
+-- Taskgate.ListBatches: batches with their waves and how far they are, newest first.
+-- In:     @BatchId bigint: only this one, or null; @Before bigint: only older ones, or null; @Most int 1..100
+-- Out:    Status: listed; Batches: JSON array of {batch, name, state: draft | running | halted | done | cancelled, failurePolicy,
+--         createdAt, startedAt, finishedAt, runningMs: since its start while it runs, or null, waves: [{wave, ordinal, state: held | opening | open | done, sealed, held: not admitted yet
+--         (counted up to 100000), admitted, unfinished: of those admitted, dead, openedAt, finishedAt}]}
+-- Raises: 50422 @Most out of range; 50490 inside a transaction
+-- Locks:  none
+-- Isolation: several reads, each as of its own moment
+-- Plan:   primary keys; held tasks are counted in PK_WaveHeld
+-- Once:   a read
+-- Twin:   postgres/sql/functions/list_batches.sql
+CREATE OR ALTER PROCEDURE Taskgate.ListBatches
+  @BatchId bigint, @Before bigint, @Most int
+AS
+BEGIN
+  SET NOCOUNT, XACT_ABORT ON;
+  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+  SET DEADLOCK_PRIORITY LOW; -- without row versions a reader of several tables may be in a circle of waiters: workers survive
+  IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
+  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vBatches nvarchar(max), @vBefore bigint = COALESCE(@Before, 9223372036854775807);
+  DECLARE @vBatch TABLE (
+    BatchId bigint NOT NULL PRIMARY KEY CLUSTERED, Name nvarchar(200) NOT NULL, State tinyint NOT NULL, FailurePolicy tinyint NOT NULL,
+    CreatedAt datetime2(3) NOT NULL, StartedAt datetime2(3) NULL, FinishedAt datetime2(3) NULL, Waves nvarchar(max) NULL);
+  DECLARE @vWave TABLE (
+    WaveId bigint NOT NULL PRIMARY KEY CLUSTERED, BatchId bigint NOT NULL, Ordinal int NOT NULL, State tinyint NOT NULL,
+    IsSealed bit NOT NULL, Total int NOT NULL, DeadCount int NOT NULL, OpenedAt datetime2(3) NULL, FinishedAt datetime2(3) NULL,
+    Held int NOT NULL, Unfinished int NOT NULL);
+
+  IF @Most IS NULL OR @Most NOT BETWEEN 1 AND 100
+  BEGIN
+    SET @vMessage = N'most: expected 1..100 (' + COALESCE(CONVERT(nvarchar(11), @Most), N'<NULL>') + N')';
+    THROW 50422, @vMessage, 1;
+  END;
+  IF @BatchId IS NOT NULL
+    INSERT INTO @vBatch (BatchId, Name, State, FailurePolicy, CreatedAt, StartedAt, FinishedAt)
+    SELECT b.BatchId, b.Name, b.State, b.FailurePolicy, b.CreatedAt, b.StartedAt, b.FinishedAt
+    FROM Taskgate.Batch AS b
+    WHERE b.BatchId = @BatchId AND b.BatchId < @vBefore;
+  ELSE
+    INSERT INTO @vBatch (BatchId, Name, State, FailurePolicy, CreatedAt, StartedAt, FinishedAt)
+    SELECT TOP (@Most) b.BatchId, b.Name, b.State, b.FailurePolicy, b.CreatedAt, b.StartedAt, b.FinishedAt
+    FROM Taskgate.Batch AS b WITH (FORCESEEK) -- the last entries
+    WHERE b.BatchId < @vBefore
+    ORDER BY b.BatchId DESC;
+  INSERT INTO @vWave (WaveId, BatchId, Ordinal, State, IsSealed, Total, DeadCount, OpenedAt, FinishedAt, Held, Unfinished)
+  SELECT w.WaveId, w.BatchId, w.Ordinal, w.State, w.IsSealed, w.Total, w.DeadCount, w.OpenedAt, w.FinishedAt, 0, 0
+  FROM @vBatch AS b
+  INNER JOIN Taskgate.Wave AS w WITH (FORCESEEK) ON w.BatchId = b.BatchId -- a batch's waves
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1);
+  UPDATE w
+  SET Held = h.Held
+  FROM @vWave AS w
+  CROSS APPLY (
+    SELECT COUNT(*) AS Held
+    FROM (SELECT TOP (100000) x.TaskId
+          FROM Taskgate.WaveHeld AS x WITH (FORCESEEK) -- the wave's entries
+          WHERE x.WaveId = w.WaveId) AS c) AS h;
+  UPDATE w
+  SET Unfinished = s.Unfinished
+  FROM @vWave AS w
+  CROSS APPLY (
+    SELECT COALESCE(SUM(x.Remaining), 0) AS Unfinished
+    FROM Taskgate.WaveShard AS x WITH (FORCESEEK) -- the wave's few rows
+    WHERE x.WaveId = w.WaveId) AS s;
+  UPDATE b
+  SET Waves = s.Waves
+  FROM @vBatch AS b
+  INNER JOIN (
+    SELECT w.BatchId, STRING_AGG(CONVERT(nvarchar(max), N'{"wave":"' + CONVERT(nvarchar(20), w.WaveId)
+             + N'","ordinal":' + CONVERT(nvarchar(11), w.Ordinal)
+             + N',"state":"' + CASE w.State WHEN 0 THEN N'held' WHEN 1 THEN N'opening' WHEN 2 THEN N'open' ELSE N'done' END
+             + N'","sealed":' + CASE w.IsSealed WHEN 1 THEN N'true' ELSE N'false' END
+             + N',"held":' + CONVERT(nvarchar(11), w.Held) + N',"admitted":' + CONVERT(nvarchar(11), w.Total)
+             + N',"unfinished":' + CONVERT(nvarchar(11), w.Unfinished) + N',"dead":' + CONVERT(nvarchar(11), w.DeadCount)
+             + N',"openedAt":' + COALESCE(N'"' + Taskgate._Iso(w.OpenedAt) + N'"', N'null')
+             + N',"finishedAt":' + COALESCE(N'"' + Taskgate._Iso(w.FinishedAt) + N'"', N'null') + N'}'), N',')
+             WITHIN GROUP (ORDER BY w.Ordinal) AS Waves
+    FROM @vWave AS w
+    GROUP BY w.BatchId) AS s ON s.BatchId = b.BatchId;
+  SELECT @vBatches = N'[' + COALESCE(STRING_AGG(CONVERT(nvarchar(max), N'{"batch":"' + CONVERT(nvarchar(20), b.BatchId)
+           + N'","name":"' + STRING_ESCAPE(b.Name, 'json')
+           + N'","state":"' + CASE b.State WHEN 0 THEN N'draft' WHEN 1 THEN N'running' WHEN 2 THEN N'halted' WHEN 3 THEN N'done'
+               ELSE N'cancelled' END
+           + N'","failurePolicy":"' + CASE b.FailurePolicy WHEN 1 THEN N'halt' WHEN 2 THEN N'continue' ELSE N'cancel' END
+           + N'","createdAt":"' + Taskgate._Iso(b.CreatedAt) + N'"'
+           + N',"startedAt":' + COALESCE(N'"' + Taskgate._Iso(b.StartedAt) + N'"', N'null')
+           + N',"finishedAt":' + COALESCE(N'"' + Taskgate._Iso(b.FinishedAt) + N'"', N'null')
+           + N',"runningMs":' + CASE b.State WHEN 1 THEN CONVERT(nvarchar(20), DATEDIFF_BIG(MILLISECOND, b.StartedAt, @vNow)) ELSE N'null' END
+           + N',"waves":[' + COALESCE(b.Waves, N'') + N']}'), N',') WITHIN GROUP (ORDER BY b.BatchId DESC), N'') + N']'
+  FROM @vBatch AS b;
+  SELECT N'listed' AS [Status], @vBatches AS [Batches];
+END;

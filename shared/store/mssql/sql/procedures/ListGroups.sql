@@ -1,0 +1,65 @@
+-- Taskgate.ListGroups: groups with their slots and who waits, by definition and key, global ones first.
+-- In:     @Name: the definition, or null for all and the global ones; @GroupKey: only this key, or null; @Most int 1..1000
+-- Out:    Status: listed; Groups: JSON array of {definition: null of a global group, key, slots, used, waiting (counted up to 1000),
+--           paused, strict}
+-- Raises: 50404 unknown definition; 50422 @Most out of range; 50490 inside a transaction
+-- Locks:  none
+-- Isolation: each group's numbers are as of one moment, of different groups maybe of different ones
+-- Plan:   UQ_TaskGroup_Key in its order; the slots and the first waiters of each group
+-- Once:   a read
+-- Twin:   postgres/sql/functions/list_groups.sql
+CREATE OR ALTER PROCEDURE Taskgate.ListGroups
+  @Name nvarchar(max), @GroupKey nvarchar(max), @Most int
+AS
+BEGIN
+  SET NOCOUNT, XACT_ABORT ON;
+  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+  SET DEADLOCK_PRIORITY LOW; -- without row versions a reader of several tables may be in a circle of waiters: workers survive
+  IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
+  DECLARE @vMessage nvarchar(2048), @vName nvarchar(200), @vDefinition int, @vGroups nvarchar(max);
+  DECLARE @vListed TABLE (N int NOT NULL PRIMARY KEY CLUSTERED, GroupId int NOT NULL);
+
+  IF @Most IS NULL OR @Most NOT BETWEEN 1 AND 1000
+  BEGIN
+    SET @vMessage = N'most: expected 1..1000 (' + COALESCE(CONVERT(nvarchar(11), @Most), N'<NULL>') + N')';
+    THROW 50422, @vMessage, 1;
+  END;
+  -- A name that is too long or ends in blanks is nobody's; comparing would cut it.
+  IF DATALENGTH(@Name) <= 400 AND DATALENGTH(@Name) = DATALENGTH(RTRIM(@Name)) SET @vName = @Name;
+  SELECT @vDefinition = d.TaskDefinitionId FROM Taskgate.TaskDefinition AS d WHERE d.Name = @vName;
+  IF @Name IS NOT NULL AND @vDefinition IS NULL
+  BEGIN
+    SET @vMessage = N'name: unknown definition (' + REPLACE(LEFT(@Name, 900), N'%', N'%%') + N')';
+    THROW 50404, @vMessage, 1;
+  END;
+  -- First the entries, then the rows by key: nobody is held up between index and row.
+  INSERT INTO @vListed (N, GroupId)
+  SELECT TOP (@Most) ROW_NUMBER() OVER (ORDER BY g.TaskDefinitionId, g.GroupKey), g.GroupId
+  FROM Taskgate.TaskGroup AS g WITH (INDEX (UQ_TaskGroup_Key)) -- in its order; covers this read
+  WHERE (@Name IS NULL OR g.TaskDefinitionId = @vDefinition)
+    AND (@GroupKey IS NULL
+      OR (g.GroupKey = @GroupKey COLLATE Latin1_General_100_BIN2 AND DATALENGTH(g.GroupKey) = DATALENGTH(@GroupKey)))
+  ORDER BY g.TaskDefinitionId, g.GroupKey;
+  SELECT @vGroups = N'[' + STRING_AGG(CONVERT(nvarchar(max), N'{"definition":') COLLATE Latin1_General_100_BIN2
+           + COALESCE(N'"' + STRING_ESCAPE(d.Name, 'json') + N'"', N'null')
+           + N',"key":"' + STRING_ESCAPE(g.GroupKey, 'json')
+           + N'","slots":' + CONVERT(nvarchar(11), g.Slots)
+           + N',"used":' + CONVERT(nvarchar(11), u.Used)
+           + N',"waiting":' + CONVERT(nvarchar(11), w.Waiting)
+           + N',"paused":' + CASE g.Paused WHEN 1 THEN N'true' ELSE N'false' END
+           + N',"strict":' + CASE g.IsStrict WHEN 1 THEN N'true' ELSE N'false' END + N'}', N',') WITHIN GROUP (ORDER BY x.N) + N']'
+  FROM @vListed AS x
+  INNER JOIN Taskgate.TaskGroup AS g WITH (INDEX (PK_TaskGroup)) ON g.GroupId = x.GroupId
+  LEFT JOIN Taskgate.TaskDefinition AS d ON d.TaskDefinitionId = g.TaskDefinitionId
+  CROSS APPLY (
+    SELECT COUNT(*) AS Used
+    FROM Taskgate.GroupSlot AS s WITH (FORCESEEK) -- the group's few rows
+    WHERE s.GroupId = x.GroupId) AS u
+  CROSS APPLY (
+    SELECT COUNT(*) AS Waiting
+    FROM (SELECT TOP (1000) y.TaskId
+          FROM Taskgate.GroupWaiting AS y WITH (FORCESEEK) -- the first entries, whatever statistics say
+          WHERE y.GroupId = x.GroupId) AS z) AS w
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per group
+  SELECT N'listed' AS [Status], COALESCE(@vGroups, N'[]') AS [Groups];
+END;

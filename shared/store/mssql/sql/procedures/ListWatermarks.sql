@@ -1,0 +1,54 @@
+-- Taskgate.ListWatermarks: watermarks of blocks with their versions, by definition and name.
+-- In:     @Name: the definition, or null for all; @Watermark: only this one, or null; @Most int 1..1000
+-- Out:    Status: listed; Watermarks: JSON array of {definition, name, value: JSON text or null: none, version: text, changedAt}
+-- Raises: 50404 unknown definition; 50422 @Most out of range; 50490 inside a transaction
+-- Locks:  none
+-- Isolation: each watermark is as of one moment
+-- Plan:   PK_BlockWatermark in its order
+-- Once:   a read
+-- Twin:   postgres/sql/functions/list_watermarks.sql
+CREATE OR ALTER PROCEDURE Taskgate.ListWatermarks
+  @Name nvarchar(max), @Watermark nvarchar(max), @Most int
+AS
+BEGIN
+  SET NOCOUNT, XACT_ABORT ON;
+  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+  SET DEADLOCK_PRIORITY LOW; -- without row versions a reader of several tables may be in a circle of waiters: workers survive
+  IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
+  DECLARE @vMessage nvarchar(2048), @vName nvarchar(200), @vDefinition int, @vWatermarks nvarchar(max);
+  DECLARE @vListed TABLE (
+    TaskDefinitionId int NOT NULL, Name nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL, WatermarkValue nvarchar(max) NOT NULL,
+    Version bigint NOT NULL, ChangedAt datetime2(3) NOT NULL, PRIMARY KEY CLUSTERED (TaskDefinitionId, Name));
+
+  IF @Most IS NULL OR @Most NOT BETWEEN 1 AND 1000
+  BEGIN
+    SET @vMessage = N'most: expected 1..1000 (' + COALESCE(CONVERT(nvarchar(11), @Most), N'<NULL>') + N')';
+    THROW 50422, @vMessage, 1;
+  END;
+  -- A name that is too long or ends in blanks is nobody's; comparing would cut it.
+  IF DATALENGTH(@Name) <= 400 AND DATALENGTH(@Name) = DATALENGTH(RTRIM(@Name)) SET @vName = @Name;
+  SELECT @vDefinition = d.TaskDefinitionId FROM Taskgate.TaskDefinition AS d WHERE d.Name = @vName;
+  IF @Name IS NOT NULL AND @vDefinition IS NULL
+  BEGIN
+    SET @vMessage = N'name: unknown definition (' + REPLACE(LEFT(@Name, 900), N'%', N'%%') + N')';
+    THROW 50404, @vMessage, 1;
+  END;
+  INSERT INTO @vListed (TaskDefinitionId, Name, WatermarkValue, Version, ChangedAt)
+  SELECT TOP (@Most) w.TaskDefinitionId, w.Name, w.WatermarkValue, w.Version, w.ChangedAt
+  FROM Taskgate.BlockWatermark AS w WITH (INDEX (PK_BlockWatermark)) -- in its order
+  WHERE (@Name IS NULL OR w.TaskDefinitionId = @vDefinition)
+    AND (@Watermark IS NULL
+      OR (w.Name = @Watermark COLLATE Latin1_General_100_BIN2 AND DATALENGTH(w.Name) = DATALENGTH(@Watermark)))
+  ORDER BY w.TaskDefinitionId, w.Name;
+  SELECT @vWatermarks = N'[' + STRING_AGG(CONVERT(nvarchar(max), N'{"definition":"') COLLATE Latin1_General_100_BIN2
+           + STRING_ESCAPE(d.Name, 'json')
+           + N'","name":"' + STRING_ESCAPE(x.Name, 'json')
+           + N'","value":' + CASE x.WatermarkValue WHEN N'null' THEN N'null'
+                               ELSE N'"' + STRING_ESCAPE(x.WatermarkValue, 'json') + N'"' END
+           + N',"version":"' + CONVERT(nvarchar(20), x.Version)
+           + N'","changedAt":"' + Taskgate._Iso(x.ChangedAt) + N'"}', N',') WITHIN GROUP (ORDER BY x.TaskDefinitionId, x.Name) + N']'
+  FROM @vListed AS x
+  INNER JOIN Taskgate.TaskDefinition AS d ON d.TaskDefinitionId = x.TaskDefinitionId
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per watermark
+  SELECT N'listed' AS [Status], COALESCE(@vWatermarks, N'[]') AS [Watermarks];
+END;

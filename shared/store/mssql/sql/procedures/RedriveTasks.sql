@@ -1,0 +1,218 @@
+-- Taskgate.RedriveTasks: dead or cancelled tasks become tasks again, with the same ids: counters at 0, attempts kept.
+-- In:     @TaskIds: JSON array of 1..1000 ids; or null and a filter: @Name: the definition; @Kind: or null for all;
+--         @Outcome: dead (null: so) | cancelled; @Most int 1..1000: the oldest so many
+-- Out:    Status: done; Results: JSON array of {task, outcome}, each task once, ids in input order, found ones oldest first.
+--           Outcome: redriven | duplicate (another task holds its dedupe key: it stays) | busy (locked at this moment: ask again) |
+--           unfinished (it is a task already) | done (it ended well) | unknown
+--         Woken: JSON array of definitions that got ready tasks, or null
+-- Raises: 50404 unknown definition; 50422 a bad value; 50490 inside a transaction; 1222 locked for longer than 2 s
+-- Locks:  Archive by skip; Number ascending (enqueues of an equal key), TaskGroup ascending, new rows
+-- Isolation: who holds the archive's row redrives the task: of two callers the other one steps over it. An equal dedupe key is
+--         taken by one of two redrives or enqueues, as in EnqueueTasks: what stands there is looked at under the latch of its hash
+-- Plan:   primary keys; IX_Archive_Finished from its old end
+-- Once:   naturally: a repeat finds the task unfinished
+-- Twin:   postgres/sql/functions/redrive_tasks.sql
+CREATE OR ALTER PROCEDURE Taskgate.RedriveTasks
+  @TaskIds nvarchar(max), @Name nvarchar(max) = NULL, @Kind nvarchar(max) = NULL, @Outcome nvarchar(max) = NULL, @Most int = NULL
+AS
+BEGIN
+  SET NOCOUNT, XACT_ABORT ON;
+  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+  SET LOCK_TIMEOUT 2000;
+  SET DEADLOCK_PRIORITY LOW; -- should it ever come to that, workers survive
+  IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
+  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vCount int = 0, @vName nvarchar(200), @vDefinition int,
+          @vOutcome tinyint, @vWokenIds nvarchar(max), @vResults nvarchar(max);
+  DECLARE @vAsked TABLE (TaskId bigint NOT NULL PRIMARY KEY CLUSTERED, Ord int NOT NULL, Outcome nvarchar(20) NULL);
+  DECLARE @vTask TABLE (
+    TaskId bigint NOT NULL PRIMARY KEY CLUSTERED, TaskDefinitionId int NOT NULL, Priority smallint NOT NULL, Rank bigint NOT NULL,
+    DedupeKey nvarchar(200) COLLATE Latin1_General_100_BIN2 NULL, GroupId int NULL, Outcome nvarchar(20) NOT NULL,
+    Place tinyint NOT NULL, Slot smallint NULL); -- place 1 ready, 2 ready with a slot, 3 waiting
+  DECLARE @vKey TABLE (
+    TaskDefinitionId int NOT NULL, DedupeKey nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL, TaskId bigint NOT NULL,
+    OwnerId bigint NULL, IsExpired bit NOT NULL, PRIMARY KEY CLUSTERED (TaskDefinitionId, DedupeKey));
+  DECLARE @vLatch TABLE (N smallint NOT NULL PRIMARY KEY CLUSTERED);
+  DECLARE @vGate TABLE (GroupId int NOT NULL PRIMARY KEY CLUSTERED, Slots smallint NULL, Free int NULL);
+  DECLARE @vSlot TABLE (GroupId int NOT NULL, K int NOT NULL, Slot smallint NOT NULL, PRIMARY KEY CLUSTERED (GroupId, K));
+
+  -- 1. Which ones, with nothing locked.
+  IF @TaskIds IS NOT NULL
+  BEGIN
+    IF ISJSON(@TaskIds) = 1 AND LEFT(LTRIM(@TaskIds), 1) = N'[' SELECT @vCount = COUNT(*) FROM OPENJSON(@TaskIds) AS j;
+    IF @vCount NOT BETWEEN 1 AND 1000 OR EXISTS (SELECT 1 FROM OPENJSON(@TaskIds) AS j WHERE TRY_CONVERT(bigint, j.[value]) IS NULL)
+      THROW 50422, N'task_ids: expected a JSON array of 1..1000 ids', 1;
+    IF @Name IS NOT NULL THROW 50422, N'name: expected either task_ids or a filter, not both', 1;
+    INSERT INTO @vAsked (TaskId, Ord)
+    SELECT TRY_CONVERT(bigint, j.[value]), MIN(CONVERT(int, j.[key])) FROM OPENJSON(@TaskIds) AS j GROUP BY TRY_CONVERT(bigint, j.[value]);
+  END;
+  ELSE
+  BEGIN
+    IF @Most IS NULL OR @Most NOT BETWEEN 1 AND 1000
+    BEGIN
+      SET @vMessage = N'most: expected 1..1000 (' + COALESCE(CONVERT(nvarchar(11), @Most), N'<NULL>') + N')';
+      THROW 50422, @vMessage, 1;
+    END;
+    SELECT @vOutcome = o.Number
+    FROM (VALUES (N'dead', 11), (N'cancelled', 12)) AS o (Name, Number)
+    WHERE o.Name = COALESCE(@Outcome, N'dead') COLLATE Latin1_General_100_BIN2
+      AND DATALENGTH(o.Name) = DATALENGTH(COALESCE(@Outcome, N'dead')); -- case and blanks count
+    IF @vOutcome IS NULL
+    BEGIN
+      SET @vMessage = N'outcome: expected dead or cancelled (' + REPLACE(LEFT(@Outcome, 220), N'%', N'%%') + N')';
+      THROW 50422, @vMessage, 1;
+    END;
+    -- A name that is too long or ends in blanks is nobody's; comparing would cut it.
+    IF DATALENGTH(@Name) <= 400 AND DATALENGTH(@Name) = DATALENGTH(RTRIM(@Name)) SET @vName = @Name;
+    SELECT @vDefinition = d.TaskDefinitionId FROM Taskgate.TaskDefinition AS d WHERE d.Name = @vName;
+    IF @vDefinition IS NULL
+    BEGIN
+      SET @vMessage = N'name: unknown definition (' + COALESCE(REPLACE(LEFT(@Name, 900), N'%', N'%%'), N'<NULL>') + N')';
+      THROW 50404, @vMessage, 1;
+    END;
+    IF @Kind IS NULL
+      INSERT INTO @vAsked (TaskId, Ord)
+      SELECT TOP (@Most) a.TaskId, ROW_NUMBER() OVER (ORDER BY a.FinishedAt, a.TaskId)
+      FROM Taskgate.Archive AS a WITH (INDEX (IX_Archive_Finished)) -- from the old end; covers this read
+      WHERE a.TaskDefinitionId = @vDefinition AND a.Outcome = @vOutcome
+      ORDER BY a.FinishedAt, a.TaskId;
+    ELSE
+      INSERT INTO @vAsked (TaskId, Ord)
+      SELECT TOP (@Most) a.TaskId, ROW_NUMBER() OVER (ORDER BY a.FinishedAt, a.TaskId)
+      FROM Taskgate.Archive AS a WITH (INDEX (IX_Archive_Finished)) -- from the old end
+      INNER JOIN Taskgate.Archive AS b ON b.TaskId = a.TaskId
+      WHERE a.TaskDefinitionId = @vDefinition AND a.Outcome = @vOutcome
+        AND b.Kind = @Kind COLLATE Latin1_General_100_BIN2 AND DATALENGTH(b.Kind) = DATALENGTH(@Kind)
+      ORDER BY a.FinishedAt, a.TaskId
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+  END;
+
+  BEGIN TRY
+    BEGIN TRANSACTION;
+    -- 2. What nobody else redrives or purges at this moment.
+    INSERT INTO @vTask (TaskId, TaskDefinitionId, Priority, Rank, DedupeKey, GroupId, Outcome, Place)
+    SELECT a.TaskId, a.TaskDefinitionId, a.Priority, a.Rank, a.DedupeKey, a.GroupId,
+           CASE a.Outcome WHEN 10 THEN N'done' ELSE N'redriven' END, 1
+    FROM @vAsked AS q
+    INNER JOIN Taskgate.Archive AS a WITH (ROWLOCK, UPDLOCK, READPAST, INDEX (PK_Archive)) ON a.TaskId = q.TaskId -- skip, don't wait
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+
+    -- 3. Keys, as an enqueue takes them: under the latch of their hash, expired ones are replaced.
+    INSERT INTO @vKey (TaskDefinitionId, DedupeKey, TaskId, IsExpired)
+    SELECT t.TaskDefinitionId, t.DedupeKey, MIN(t.TaskId), 0
+    FROM @vTask AS t WHERE t.Outcome = N'redriven' AND t.DedupeKey IS NOT NULL
+    GROUP BY t.TaskDefinitionId, t.DedupeKey;
+    IF @@ROWCOUNT > 0
+    BEGIN
+      INSERT INTO @vLatch (N) SELECT DISTINCT 1 + ABS(CHECKSUM(k.TaskDefinitionId, k.DedupeKey) % 1000) FROM @vKey AS k;
+      SELECT @vCount = COUNT(*)
+      FROM @vLatch AS l
+      INNER JOIN Taskgate.Number AS n WITH (ROWLOCK, UPDLOCK) ON n.N = l.N -- lock, then look: kept to the end; no reader waits
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per row, ascending
+      UPDATE k
+      SET OwnerId = CASE WHEN d.ExpiresAt < @vNow THEN NULL ELSE d.TaskId END,
+          IsExpired = CASE WHEN d.ExpiresAt < @vNow THEN 1 ELSE 0 END
+      FROM @vKey AS k
+      INNER JOIN Taskgate.Dedupe AS d WITH (READCOMMITTEDLOCK) -- behind the end of the key's task, then keeps nothing
+        ON d.TaskDefinitionId = k.TaskDefinitionId AND d.DedupeKey = k.DedupeKey
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per key
+      DELETE d
+      FROM @vKey AS k
+      INNER JOIN Taskgate.Dedupe AS d WITH (ROWLOCK, UPDLOCK) -- nobody else writes a key with a window
+        ON d.TaskDefinitionId = k.TaskDefinitionId AND d.DedupeKey = k.DedupeKey
+      WHERE k.IsExpired = 1
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per key
+      INSERT INTO Taskgate.Dedupe (TaskDefinitionId, DedupeKey, TaskId)
+      SELECT k.TaskDefinitionId, k.DedupeKey, k.TaskId FROM @vKey AS k WHERE k.OwnerId IS NULL;
+      UPDATE t
+      SET Outcome = N'duplicate'
+      FROM @vTask AS t
+      INNER JOIN @vKey AS k ON k.TaskDefinitionId = t.TaskDefinitionId AND k.DedupeKey = t.DedupeKey
+      WHERE t.Outcome = N'redriven' AND COALESCE(k.OwnerId, k.TaskId) <> t.TaskId;
+    END;
+
+    -- 4. Groups: locked ascending, looked at, filled.
+    INSERT INTO @vGate (GroupId)
+    SELECT DISTINCT t.GroupId FROM @vTask AS t WHERE t.Outcome = N'redriven' AND t.GroupId IS NOT NULL;
+    IF @@ROWCOUNT > 0
+    BEGIN
+      SELECT @vCount = COUNT(*)
+      FROM @vGate AS a
+      INNER JOIN Taskgate.TaskGroup AS g WITH (ROWLOCK, UPDLOCK, INDEX (PK_TaskGroup)) -- lock, then look: kept to the end
+        ON g.GroupId = a.GroupId
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per group, ascending
+      UPDATE a
+      SET Slots = g.Slots,
+          Free = CASE
+            WHEN g.Paused = 1 OR EXISTS (
+              SELECT 1 FROM Taskgate.GroupWaiting AS w WITH (FORCESEEK) WHERE w.GroupId = a.GroupId) THEN 0 -- one probe
+            ELSE g.Slots - (
+              SELECT COUNT(*) FROM Taskgate.GroupSlot AS s WITH (FORCESEEK) WHERE s.GroupId = a.GroupId) END -- its few rows
+      FROM @vGate AS a
+      INNER JOIN Taskgate.TaskGroup AS g ON g.GroupId = a.GroupId
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per group
+      INSERT INTO @vSlot (GroupId, K, Slot)
+      SELECT a.GroupId, ROW_NUMBER() OVER (PARTITION BY a.GroupId ORDER BY n.N), n.N
+      FROM @vGate AS a
+      INNER JOIN Taskgate.Number AS n WITH (FORCESEEK) ON n.N <= a.Slots -- the first so many numbers
+      WHERE a.Free > 0
+        AND NOT EXISTS (SELECT 1 FROM Taskgate.GroupSlot AS s WHERE s.GroupId = a.GroupId AND s.Slot = n.N)
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per slot
+      UPDATE t
+      SET Place = CASE WHEN r.K <= a.Free THEN 2 ELSE 3 END, Slot = CASE WHEN r.K <= a.Free THEN f.Slot END
+      FROM @vTask AS t
+      INNER JOIN (
+        SELECT x.TaskId, ROW_NUMBER() OVER (PARTITION BY x.GroupId ORDER BY x.Priority, x.Rank, x.TaskId) AS K
+        FROM @vTask AS x WHERE x.Outcome = N'redriven' AND x.GroupId IS NOT NULL) AS r ON r.TaskId = t.TaskId
+      INNER JOIN @vGate AS a ON a.GroupId = t.GroupId
+      LEFT JOIN @vSlot AS f ON f.GroupId = t.GroupId AND f.K = r.K;
+    END;
+
+    -- 5. Straight from table to table: payloads don't pass through a variable. A wave that they belonged to may be over: they
+    -- come back on their own.
+    INSERT INTO Taskgate.Task (
+      TaskId, TaskDefinitionId, Kind, Priority, Rank, CreatedAt, GroupId, DedupeKey, Build, Payload, LastError)
+    SELECT a.TaskId, a.TaskDefinitionId, a.Kind, a.Priority, a.Rank, a.CreatedAt, a.GroupId, a.DedupeKey, a.Build, a.Payload, a.Error
+    FROM @vTask AS t
+    INNER JOIN Taskgate.Archive AS a ON a.TaskId = t.TaskId
+    WHERE t.Outcome = N'redriven'
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+    DELETE a
+    FROM @vTask AS t
+    INNER JOIN Taskgate.Archive AS a WITH (ROWLOCK, UPDLOCK, INDEX (PK_Archive)) ON a.TaskId = t.TaskId -- ours already
+    WHERE t.Outcome = N'redriven'
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+    INSERT INTO Taskgate.GroupSlot (GroupId, Slot, TaskId)
+    SELECT t.GroupId, t.Slot, t.TaskId FROM @vTask AS t WHERE t.Outcome = N'redriven' AND t.Place = 2;
+    INSERT INTO Taskgate.GroupWaiting (GroupId, Priority, Rank, TaskId, TaskDefinitionId)
+    SELECT t.GroupId, t.Priority, t.Rank, t.TaskId, t.TaskDefinitionId
+    FROM @vTask AS t WHERE t.Outcome = N'redriven' AND t.Place = 3;
+    INSERT INTO Taskgate.Ready (TaskDefinitionId, Priority, Rank, TaskId)
+    SELECT t.TaskDefinitionId, t.Priority, t.Rank, t.TaskId
+    FROM @vTask AS t WHERE t.Outcome = N'redriven' AND t.Place IN (1, 2);
+    COMMIT TRANSACTION;
+
+    UPDATE q SET Outcome = t.Outcome FROM @vAsked AS q INNER JOIN @vTask AS t ON t.TaskId = q.TaskId;
+    UPDATE q
+    SET Outcome = N'busy'
+    FROM @vAsked AS q
+    INNER JOIN Taskgate.Archive AS a WITH (INDEX (PK_Archive)) ON a.TaskId = q.TaskId
+    WHERE q.Outcome IS NULL
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+    UPDATE q
+    SET Outcome = N'unfinished'
+    FROM @vAsked AS q
+    INNER JOIN Taskgate.Task AS t ON t.TaskId = q.TaskId
+    WHERE q.Outcome IS NULL
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+  END TRY
+  BEGIN CATCH
+    IF XACT_STATE() <> 0 ROLLBACK TRANSACTION;
+    THROW;
+  END CATCH;
+  SELECT @vResults = N'[' + STRING_AGG(CONVERT(nvarchar(max), N'{"task":"' + CONVERT(nvarchar(20), q.TaskId) + N'","outcome":"'
+           + COALESCE(q.Outcome, N'unknown') + N'"}'), N',') WITHIN GROUP (ORDER BY q.Ord) + N']'
+  FROM @vAsked AS q;
+  SELECT @vWokenIds = N'[' + STRING_AGG(CONVERT(nvarchar(max), w.TaskDefinitionId), N',') + N']'
+  FROM (SELECT DISTINCT t.TaskDefinitionId FROM @vTask AS t WHERE t.Outcome = N'redriven' AND t.Place IN (1, 2)) AS w;
+  SELECT N'done' AS [Status], COALESCE(@vResults, N'[]') AS [Results], Taskgate._DefinitionNames(@vWokenIds, 0) AS [Woken];
+END;

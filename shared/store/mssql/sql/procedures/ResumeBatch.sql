@@ -1,0 +1,48 @@
+-- Taskgate.ResumeBatch: a batch that a dead task halted goes on with its next wave, whatever has become of that task.
+-- In:     @BatchId bigint
+-- Out:    Status: resumed | again (it is running or done) | draft (StartBatch starts it) | ended (cancelled); Woken, Opening: as StartBatch
+-- Raises: 50404 unknown batch; 50490 inside a transaction; 1222 locked for longer than 2 s
+-- Locks:  Batch, then as _OpenNextWave
+-- Isolation: of two callers the second waits for the batch's row and finds it running
+-- Plan:   primary keys
+-- Once:   by state
+-- Twin:   postgres/sql/functions/resume_batch.sql
+CREATE OR ALTER PROCEDURE Taskgate.ResumeBatch
+  @BatchId bigint
+AS
+BEGIN
+  SET NOCOUNT, XACT_ABORT ON;
+  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+  SET LOCK_TIMEOUT 2000;
+  IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
+  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vState tinyint, @vWokenIds nvarchar(max),
+          @vIsOpening bit = 0;
+
+  BEGIN TRY
+    BEGIN TRANSACTION;
+    SELECT @vState = b.State
+    FROM Taskgate.Batch AS b WITH (ROWLOCK, UPDLOCK) -- lock, then look: kept to the end
+    WHERE b.BatchId = @BatchId;
+    IF @vState IS NULL
+    BEGIN
+      SET @vMessage = N'batch_id: unknown (' + COALESCE(CONVERT(nvarchar(20), @BatchId), N'<NULL>') + N')';
+      THROW 50404, @vMessage, 1;
+    END;
+    IF @vState = 2
+    BEGIN
+      UPDATE b
+      SET State = 1
+      FROM Taskgate.Batch AS b WITH (ROWLOCK, UPDLOCK) -- the row is ours already
+      WHERE b.BatchId = @BatchId;
+      EXEC Taskgate._OpenNextWave @BatchId = @BatchId, @Now = @vNow, @oWoken = @vWokenIds OUTPUT, @oIsOpening = @vIsOpening OUTPUT;
+    END;
+    COMMIT TRANSACTION;
+  END TRY
+  BEGIN CATCH
+    IF XACT_STATE() <> 0 ROLLBACK TRANSACTION;
+    THROW;
+  END CATCH;
+  SELECT CASE @vState WHEN 0 THEN N'draft' WHEN 2 THEN N'resumed' WHEN 4 THEN N'ended' ELSE N'again' END AS [Status],
+         Taskgate._DefinitionNames(@vWokenIds, 0) AS [Woken],
+         CASE @vIsOpening WHEN 1 THEN N'["' + CONVERT(nvarchar(20), @BatchId) + N'"]' END AS [Opening];
+END;

@@ -1,0 +1,124 @@
+-- Taskgate.SetGroup: an operator's settings of a group; one that doesn't exist yet is made. Acts at once.
+-- In:     @Name: the definition; @GroupKey 1..200 characters; @GroupScope: definition (null: so) | global;
+--         @Slots int 1..1000, @Paused bit, @IsStrict bit: null leaves them, in a new group as the definition has them;
+--         @ChangedBy, @Reason for the audit
+-- Out:    Status: created | set | exists (they were so already); OldSlots, NewSlots int, OldPaused, NewPaused, OldStrict, NewStrict
+--           bit: old ones null in a new group; Used int: slots in use, which may be more than the new ones: nobody is stopped, and
+--           nothing is handed over until fewer are; Waiting int: tasks, counted up to 1000
+--         Woken: JSON array of definitions that got ready tasks, or null
+-- Raises: 50404 unknown definition; 50422 a value out of range; 50490 inside a transaction; 1222 locked for longer than 2 s
+-- Locks:  Number (only to make the group: an enqueue that makes it), TaskGroup, then as _HandOver
+-- Isolation: whoever fills, frees or hands over slots holds the group's row; this call holds it from the first look to its end.
+--         A strict group's retry that has a slot keeps it until it ran, whatever is set here
+-- Plan:   unique names, primary keys; first entries of PK_GroupWaiting under the group
+-- Once:   by value
+-- Twin:   postgres/sql/functions/set_group.sql
+CREATE OR ALTER PROCEDURE Taskgate.SetGroup
+  @Name nvarchar(max), @GroupKey nvarchar(max), @GroupScope nvarchar(max), @Slots int, @Paused bit, @IsStrict bit,
+  @ChangedBy nvarchar(200), @Reason nvarchar(400) = NULL
+AS
+BEGIN
+  SET NOCOUNT, XACT_ABORT ON;
+  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+  SET LOCK_TIMEOUT 2000;
+  IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
+  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vName nvarchar(200), @vDefinition int, @vScope int,
+          @vKey nvarchar(200), @vGroupSlots smallint, @vGroupStrict bit, @vLatch smallint, @vGroupId int, @vStatus nvarchar(20),
+          @vOldSlots int, @vOldPaused bit, @vOldStrict bit, @vNewSlots int, @vNewPaused bit, @vNewStrict bit, @vUsed int, @vWaiting int,
+          @vWokenIds nvarchar(max) = N'[]';
+  DECLARE @vLeaving Taskgate.GroupedTaskList;
+
+  IF @GroupKey IS NULL OR DATALENGTH(@GroupKey) NOT BETWEEN 2 AND 400 OR DATALENGTH(@GroupKey) <> DATALENGTH(LTRIM(RTRIM(@GroupKey)))
+  BEGIN
+    SET @vMessage = N'group_key: expected 1..200 characters without blanks at either end ('
+      + COALESCE(REPLACE(LEFT(@GroupKey, 220), N'%', N'%%'), N'<NULL>') + N')';
+    THROW 50422, @vMessage, 1;
+  END;
+  IF @GroupScope COLLATE Latin1_General_100_BIN2 NOT IN (N'definition', N'global') OR DATALENGTH(@GroupScope) NOT IN (20, 12)
+  BEGIN
+    SET @vMessage = N'group_scope: expected definition or global (' + REPLACE(LEFT(@GroupScope, 220), N'%', N'%%') + N')';
+    THROW 50422, @vMessage, 1;
+  END;
+  IF @Slots NOT BETWEEN 1 AND 1000
+  BEGIN
+    SET @vMessage = N'slots: expected 1..1000 (' + CONVERT(nvarchar(11), @Slots) + N')';
+    THROW 50422, @vMessage, 1;
+  END;
+  -- A name that is too long or ends in blanks is nobody's; comparing would cut it.
+  IF DATALENGTH(@Name) <= 400 AND DATALENGTH(@Name) = DATALENGTH(RTRIM(@Name)) SET @vName = @Name;
+  SELECT @vDefinition = d.TaskDefinitionId, @vGroupSlots = d.GroupSlots, @vGroupStrict = d.GroupStrict
+  FROM Taskgate.TaskDefinition AS d
+  WHERE d.Name = @vName;
+  IF @vDefinition IS NULL
+  BEGIN
+    SET @vMessage = N'name: unknown definition (' + COALESCE(REPLACE(LEFT(@Name, 900), N'%', N'%%'), N'<NULL>') + N')';
+    THROW 50404, @vMessage, 1;
+  END;
+  SET @vKey = @GroupKey;
+  SET @vScope = CASE WHEN @GroupScope = N'global' THEN 0 ELSE @vDefinition END;
+
+  BEGIN TRY
+    SELECT @vGroupId = g.GroupId FROM Taskgate.TaskGroup AS g WHERE g.TaskDefinitionId = @vScope AND g.GroupKey = @vKey;
+    BEGIN TRANSACTION;
+    IF @vGroupId IS NULL
+    BEGIN
+      SET @vLatch = 1 + ABS(CHECKSUM(@vScope, @vKey COLLATE Latin1_General_100_BIN2) % 1000);
+      SELECT @vLatch = n.N
+      FROM Taskgate.Number AS n WITH (ROWLOCK, UPDLOCK) -- lock, then look: kept to the end; no reader waits
+      WHERE n.N = @vLatch;
+      SELECT @vGroupId = g.GroupId FROM Taskgate.TaskGroup AS g WHERE g.TaskDefinitionId = @vScope AND g.GroupKey = @vKey;
+      IF @vGroupId IS NULL
+      BEGIN
+        INSERT INTO Taskgate.TaskGroup (TaskDefinitionId, GroupKey, Slots, Paused, IsStrict)
+        VALUES (@vScope, @vKey, COALESCE(@Slots, @vGroupSlots), COALESCE(@Paused, 0), COALESCE(@IsStrict, @vGroupStrict));
+        SELECT @vGroupId = g.GroupId FROM Taskgate.TaskGroup AS g WHERE g.TaskDefinitionId = @vScope AND g.GroupKey = @vKey;
+        SET @vStatus = N'created';
+      END;
+    END;
+    SELECT @vOldSlots = g.Slots, @vOldPaused = g.Paused, @vOldStrict = g.IsStrict
+    FROM Taskgate.TaskGroup AS g WITH (ROWLOCK, UPDLOCK, INDEX (PK_TaskGroup)) -- lock, then look: kept to the end
+    WHERE g.GroupId = @vGroupId;
+    SET @vNewSlots = COALESCE(@Slots, @vOldSlots);
+    SET @vNewPaused = COALESCE(@Paused, @vOldPaused);
+    SET @vNewStrict = COALESCE(@IsStrict, @vOldStrict);
+    IF @vStatus IS NULL
+      SET @vStatus = CASE WHEN @vNewSlots = @vOldSlots AND @vNewPaused = @vOldPaused AND @vNewStrict = @vOldStrict THEN N'exists'
+                          ELSE N'set' END;
+    ELSE SELECT @vOldSlots = NULL, @vOldPaused = NULL, @vOldStrict = NULL;
+    IF @vStatus = N'set'
+      UPDATE g
+      SET Slots = @vNewSlots, Paused = @vNewPaused, IsStrict = @vNewStrict
+      FROM Taskgate.TaskGroup AS g WITH (ROWLOCK, UPDLOCK, INDEX (PK_TaskGroup)) -- the row is ours already
+      WHERE g.GroupId = @vGroupId;
+    INSERT INTO Taskgate.SettingAudit (TaskDefinitionId, Setting, OldValue, NewValue, Source, ChangedBy, Reason, ChangedAt)
+    SELECT @vDefinition, c.Setting, c.OldValue + N' of ' + @vKey, c.NewValue + N' of ' + @vKey, N'operator', @ChangedBy, @Reason, @vNow
+    FROM (VALUES
+      (N'group_slots', CONVERT(nvarchar(20), @vOldSlots), CONVERT(nvarchar(20), @vNewSlots), 1),
+      (N'group_paused', CASE @vOldPaused WHEN 1 THEN N'true' WHEN 0 THEN N'false' END,
+       CASE @vNewPaused WHEN 1 THEN N'true' ELSE N'false' END, 2),
+      (N'group_strict', CASE @vOldStrict WHEN 1 THEN N'true' WHEN 0 THEN N'false' END,
+       CASE @vNewStrict WHEN 1 THEN N'true' ELSE N'false' END, 3)) AS c (Setting, OldValue, NewValue, Ord)
+    WHERE c.OldValue IS NULL OR c.OldValue <> c.NewValue
+    ORDER BY c.Ord;
+    IF @vStatus = N'set'
+    BEGIN
+      INSERT INTO @vLeaving (TaskId, GroupId) VALUES (0, @vGroupId); -- nobody leaves: what is free is filled
+      EXEC Taskgate._HandOver @Leaving = @vLeaving, @oWoken = @vWokenIds OUTPUT;
+    END;
+    SELECT @vUsed = COUNT(*)
+    FROM Taskgate.GroupSlot AS s WITH (FORCESEEK) -- the group's few rows
+    WHERE s.GroupId = @vGroupId;
+    SELECT @vWaiting = COUNT(*)
+    FROM (SELECT TOP (1000) w.TaskId
+          FROM Taskgate.GroupWaiting AS w WITH (FORCESEEK) -- the first entries, whatever statistics say
+          WHERE w.GroupId = @vGroupId) AS x;
+    COMMIT TRANSACTION;
+  END TRY
+  BEGIN CATCH
+    IF XACT_STATE() <> 0 ROLLBACK TRANSACTION;
+    THROW;
+  END CATCH;
+  SELECT @vStatus AS [Status], @vOldSlots AS [OldSlots], @vNewSlots AS [NewSlots], @vOldPaused AS [OldPaused],
+         @vNewPaused AS [NewPaused], @vOldStrict AS [OldStrict], @vNewStrict AS [NewStrict], @vUsed AS [Used], @vWaiting AS [Waiting],
+         Taskgate._DefinitionNames(@vWokenIds, 0) AS [Woken];
+END;

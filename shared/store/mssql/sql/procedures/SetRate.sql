@@ -1,0 +1,59 @@
+-- Taskgate.SetRate: an operator's rate, over the code's, or no override any more. Acts at the next claim.
+-- In:     @Name; @Count 1..1000000 tasks per @PeriodMs 1000..86400000, @Burst 1..@Count at once | @Count -1: none, whatever the
+--         code says | @Count null: the code's rate again; the other two are null then; @ChangedBy, @Reason for the audit
+-- Out:    Status: set | exists (it was so already); OldRate, NewRate: in force, {count, periodMs, burst} or null: none
+--         Ready: tasks wait (a hint is due)
+-- Raises: 50404 unknown definition; 50422 a value out of range; 50490 inside a transaction; 1222 locked for longer than 2 s
+-- Locks:  TaskDefinition, RateBucket: waits for the claim that holds it
+-- Isolation: rates change under the definition's row; a claim that holds the bucket's row counts by the old rate and comes first
+-- Plan:   unique name, primary keys
+-- Once:   by value
+-- Twin:   postgres/sql/functions/set_rate.sql
+CREATE OR ALTER PROCEDURE Taskgate.SetRate
+  @Name nvarchar(max), @Count int, @PeriodMs int, @Burst int, @ChangedBy nvarchar(200), @Reason nvarchar(400) = NULL
+AS
+BEGIN
+  SET NOCOUNT, XACT_ABORT ON;
+  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+  SET LOCK_TIMEOUT 2000;
+  IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
+  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vName nvarchar(200), @vDefinition int,
+          @vStatus nvarchar(20), @vOld nvarchar(100), @vNew nvarchar(100), @vOldRate nvarchar(100), @vNewRate nvarchar(100), @vReady bit;
+
+  SET @vMessage = CASE
+    WHEN COALESCE(@Count, -1) <> -1 THEN Taskgate._RateProblem(@Count, @PeriodMs, @Burst)
+    WHEN @PeriodMs IS NOT NULL THEN N'rate_period_ms: expected null without a rate (' + CONVERT(nvarchar(20), @PeriodMs) + N')'
+    WHEN @Burst IS NOT NULL THEN N'rate_burst: expected null without a rate (' + CONVERT(nvarchar(20), @Burst) + N')' END;
+  IF @vMessage IS NOT NULL THROW 50422, @vMessage, 1;
+  -- A name that is too long or ends in blanks is nobody's; comparing would cut it.
+  IF DATALENGTH(@Name) <= 400 AND DATALENGTH(@Name) = DATALENGTH(RTRIM(@Name)) SET @vName = @Name;
+  SELECT @vDefinition = d.TaskDefinitionId FROM Taskgate.TaskDefinition AS d WHERE d.Name = @vName;
+  IF @vDefinition IS NULL
+  BEGIN
+    SET @vMessage = N'name: unknown definition (' + COALESCE(REPLACE(LEFT(@Name, 900), N'%', N'%%'), N'<NULL>') + N')';
+    THROW 50404, @vMessage, 1;
+  END;
+  -- Before anything is locked: without row versions this read may wait for a claim.
+  SET @vReady = CASE WHEN EXISTS (
+    SELECT 1 FROM Taskgate.Ready AS r WITH (FORCESEEK) WHERE r.TaskDefinitionId = @vDefinition) -- one probe
+    THEN 1 ELSE 0 END;
+  BEGIN TRY
+    BEGIN TRANSACTION;
+    UPDATE d
+    SET HoldLockTaskExecutionId = 0
+    FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- one key, kept to the end; waiters in order of arrival
+    WHERE d.TaskDefinitionId = @vDefinition;
+    EXEC Taskgate._ChangeRate @TaskDefinitionId = @vDefinition, @IsOverride = 1, @Count = @Count, @PeriodMs = @PeriodMs,
+      @Burst = @Burst, @oOld = @vOld OUTPUT, @oNew = @vNew OUTPUT, @oOldRate = @vOldRate OUTPUT, @oNewRate = @vNewRate OUTPUT;
+    SET @vStatus = CASE WHEN COALESCE(@vOld, N'') <> COALESCE(@vNew, N'') THEN N'set' ELSE N'exists' END;
+    IF @vStatus = N'set'
+      INSERT INTO Taskgate.SettingAudit (TaskDefinitionId, Setting, OldValue, NewValue, Source, ChangedBy, Reason, ChangedAt)
+      VALUES (@vDefinition, N'rate_override', @vOld, @vNew, N'operator', @ChangedBy, @Reason, @vNow);
+    COMMIT TRANSACTION;
+  END TRY
+  BEGIN CATCH
+    IF XACT_STATE() <> 0 ROLLBACK TRANSACTION;
+    THROW;
+  END CATCH;
+  SELECT @vStatus AS [Status], @vOldRate AS [OldRate], @vNewRate AS [NewRate], @vReady AS [Ready];
+END;

@@ -1,0 +1,97 @@
+-- Taskgate.SetSharedLimit: an operator's limit that several definitions share, over the code's, or no override any more. One that
+-- doesn't exist yet is made. Acts at the next grant.
+-- In:     @Name 1..200 characters; @Limit -1 none | 0 nothing starts | 1..1000 | null: the code's limit again;
+--         @OperationId uniqueidentifier: a repeat with it answers what the first call did; @ChangedBy, @Reason for the audit
+-- Out:    Status: set | created; OldLimit (null: it was made), NewLimit: effective, -1 none; Held: tokens held now by all definitions
+--         together; Surplus: of them above the new limit: they come back as their tasks end, nobody is stopped
+--         Definitions: JSON array of names of those that draw from it and have ready tasks (hints are due when raised), or null
+-- Raises: 50404 null for a name that doesn't exist; 50409 the operation id was used by another operation; 50422 name or limit
+--         out of range; 50490 inside a transaction; 1222 locked for longer than 2 s
+-- Locks:  SharedLimit (the new name's place, then the row), TaskExecution (dead holders, by skip), Operation (own new row)
+-- Isolation: a repeat names the same limit, so it waits for the first call at that row and then finds its answer
+-- Plan:   unique name, primary keys
+-- Once:   by operation id, and by value
+-- Twin:   postgres/sql/functions/set_shared_limit.sql
+CREATE OR ALTER PROCEDURE Taskgate.SetSharedLimit
+  @Name nvarchar(max), @Limit int, @OperationId uniqueidentifier, @ChangedBy nvarchar(200), @Reason nvarchar(400) = NULL
+AS
+BEGIN
+  SET NOCOUNT, XACT_ABORT ON;
+  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+  SET LOCK_TIMEOUT 2000;
+  IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
+  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vName nvarchar(200), @vId int, @vShared nvarchar(max),
+          @vNames nvarchar(max), @vMade int = 0, @vLimit int, @vOverride int, @vOperation nvarchar(200), @vAnswer nvarchar(max),
+          @vReadyIds nvarchar(max), @vDefinitions nvarchar(max), @vOld int, @vNew int, @vHeld int, @vSurplus int;
+
+  IF @Name IS NULL OR DATALENGTH(@Name) NOT BETWEEN 2 AND 400 OR DATALENGTH(@Name) <> DATALENGTH(LTRIM(RTRIM(@Name)))
+  BEGIN
+    SET @vMessage = N'name: expected 1..200 characters without blanks at either end ('
+      + COALESCE(REPLACE(LEFT(@Name, 220), N'%', N'%%'), N'<NULL>') + N')';
+    THROW 50422, @vMessage, 1;
+  END;
+  IF @Limit NOT BETWEEN -1 AND 1000
+  BEGIN
+    SET @vMessage = N'limit: expected -1 (none), 0 (nothing starts) or 1..1000 (' + CONVERT(nvarchar(11), @Limit) + N')';
+    THROW 50422, @vMessage, 1;
+  END;
+  SET @vName = @Name;
+  SELECT @vId = s.SharedLimitId FROM Taskgate.SharedLimit AS s WHERE s.Name = @vName;
+  IF @vId IS NULL AND @Limit IS NULL
+  BEGIN
+    SET @vMessage = N'name: unknown shared limit (' + REPLACE(@vName, N'%', N'%%') + N')';
+    THROW 50404, @vMessage, 1;
+  END;
+  -- Before anything is locked: without row versions these reads may wait for a claim.
+  SELECT @vReadyIds = N'[' + STRING_AGG(CONVERT(nvarchar(max), l.TaskDefinitionId), N',') + N']'
+  FROM Taskgate.TaskDefinitionSharedLimit AS l WITH (INDEX (IX_TaskDefinitionSharedLimit_SharedLimit)) -- covers this read
+  WHERE l.SharedLimitId = @vId AND EXISTS (
+    SELECT 1 FROM Taskgate.Ready AS r WITH (FORCESEEK) WHERE r.TaskDefinitionId = l.TaskDefinitionId); -- one probe each
+  SET @vDefinitions = Taskgate._DefinitionNames(@vReadyIds, 0);
+  BEGIN TRY
+    BEGIN TRANSACTION;
+    IF @vId IS NULL
+    BEGIN
+      SET @vNames = N'["' + STRING_ESCAPE(@vName, 'json') + N'"]';
+      EXEC Taskgate._MakeShared @Names = @vNames, @oShared = @vShared OUTPUT, @oMade = @vMade OUTPUT;
+    END;
+    ELSE SET @vShared = CONVERT(nvarchar(20), @vId);
+    SET @vId = CONVERT(int, @vShared);
+    EXEC Taskgate._LockShared @Shared = @vShared;
+    SELECT @vLimit = s.ConcurrencyLimit, @vOverride = s.ConcurrencyLimitOverride
+    FROM Taskgate.SharedLimit AS s WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- the row as it is now, not a version of it
+    WHERE s.SharedLimitId = @vId;
+    SELECT @vOperation = o.Name, @vAnswer = o.Answer FROM Taskgate.Operation AS o WHERE o.OperationId = @OperationId;
+    IF @vOperation <> N'set_shared_limit'
+    BEGIN
+      SET @vMessage = N'operation_id: was used by another operation (' + LOWER(CONVERT(nchar(36), @OperationId)) + N')';
+      THROW 50409, @vMessage, 1;
+    END;
+    IF @vOperation IS NOT NULL
+      ROLLBACK TRANSACTION; -- a repeat: nothing has been changed but the lock mark
+    ELSE
+    BEGIN
+      EXEC Taskgate._ChangeSharedLimit @SharedLimitId = @vId, @Limit = @vLimit, @Override = @Limit,
+        @oOld = @vOld OUTPUT, @oNew = @vNew OUTPUT, @oHeld = @vHeld OUTPUT, @oSurplus = @vSurplus OUTPUT;
+      INSERT INTO Taskgate.SettingAudit (TaskDefinitionId, Setting, OldValue, NewValue, Source, ChangedBy, Reason, ChangedAt)
+      VALUES (0, N'shared_limit_override', CONVERT(nvarchar(20), @vOverride) + N' of ' + @vName,
+              CONVERT(nvarchar(20), @Limit) + N' of ' + @vName, N'operator', @ChangedBy, @Reason, @vNow);
+      SET @vAnswer = N'{"status":"' + CASE @vMade WHEN 1 THEN N'created' ELSE N'set' END
+        + N'","oldLimit":' + CASE @vMade WHEN 1 THEN N'null' ELSE CONVERT(nvarchar(11), @vOld) END
+        + N',"newLimit":' + CONVERT(nvarchar(11), @vNew) + N',"held":' + CONVERT(nvarchar(11), @vHeld)
+        + N',"surplus":' + CONVERT(nvarchar(11), @vSurplus) + N',"definitions":' + COALESCE(@vDefinitions, N'null') + N'}';
+      INSERT INTO Taskgate.Operation (OperationId, Name, DoneAt, Answer)
+      VALUES (@OperationId, N'set_shared_limit', @vNow, @vAnswer);
+      COMMIT TRANSACTION;
+    END;
+  END TRY
+  BEGIN CATCH
+    IF XACT_STATE() <> 0 ROLLBACK TRANSACTION;
+    THROW;
+  END CATCH;
+  SELECT j.Status AS [Status], j.OldLimit AS [OldLimit], j.NewLimit AS [NewLimit], j.Held AS [Held], j.Surplus AS [Surplus],
+         j.Definitions AS [Definitions]
+  FROM OPENJSON(@vAnswer) WITH (
+    Status nvarchar(20) N'$.status', OldLimit int N'$.oldLimit', NewLimit int N'$.newLimit', Held int N'$.held',
+    Surplus int N'$.surplus', Definitions nvarchar(max) N'$.definitions' AS JSON) AS j;
+END;

@@ -1,0 +1,105 @@
+-- Taskgate.SetWatermark: an operator's watermark: back, to make blocks again, on, to pass over data, or none, to begin anew. Makes no
+--         tasks, and leaves those that there are.
+-- In:     @Name: the definition; @Watermark: its name, 1..200 characters; one that doesn't exist is made; @Value: JSON text of an object
+--           or array, at most 65536 bytes, or null: none, the next maker begins where it begins the first time
+--         @ExpectedVersion bigint: only if this is its version, 0 there is none yet; null: whatever it is
+--         @OperationId uniqueidentifier: a repeat with it answers what the first call did; @ChangedBy, @Reason for the audit
+-- Out:    Status: set | conflict (somebody else moved it: nothing was written); Version bigint: the new one, of a conflict the one that
+--           stands there, 0 when there is none; OldValue: what stood there, of a conflict what stands there, or null
+-- Raises: 50404 unknown definition; 50409 the operation id was used by another operation; 50413 too large; 50422 a bad value; 50490
+--         inside a transaction; 1222 locked for longer than 2 s
+-- Locks:  BlockWatermark, Operation (own new row)
+-- Isolation: as AdvanceWatermark: a maker that has read the old version is told of a conflict, so nothing is made from an old value
+-- Plan:   unique name, primary keys
+-- Once:   by operation id; a conflict leaves nothing, its repeat looks again
+-- Twin:   postgres/sql/functions/set_watermark.sql
+CREATE OR ALTER PROCEDURE Taskgate.SetWatermark
+  @Name nvarchar(max), @Watermark nvarchar(max), @Value nvarchar(max), @ExpectedVersion bigint, @OperationId uniqueidentifier,
+  @ChangedBy nvarchar(200), @Reason nvarchar(400) = NULL
+AS
+BEGIN
+  SET NOCOUNT, XACT_ABORT ON;
+  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+  SET LOCK_TIMEOUT 2000;
+  IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
+  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vBytes bigint, @vName nvarchar(200), @vDefinition int,
+          @vWatermark nvarchar(200), @vOperation nvarchar(200), @vAnswer nvarchar(max), @vStatus nvarchar(20) = N'set',
+          @vVersion bigint = 0, @vOldValue nvarchar(max);
+
+  IF @Watermark IS NULL OR DATALENGTH(@Watermark) NOT BETWEEN 2 AND 400
+    OR DATALENGTH(@Watermark) <> DATALENGTH(LTRIM(RTRIM(@Watermark)))
+  BEGIN
+    SET @vMessage = N'watermark: expected 1..200 characters without blanks at either end ('
+      + COALESCE(REPLACE(LEFT(@Watermark, 220), N'%', N'%%'), N'<NULL>') + N')';
+    THROW 50422, @vMessage, 1;
+  END;
+  IF @ExpectedVersion < 0
+  BEGIN
+    SET @vMessage = N'expected_version: expected 0 or more (' + CONVERT(nvarchar(20), @ExpectedVersion) + N')';
+    THROW 50422, @vMessage, 1;
+  END;
+  SET @vBytes = DATALENGTH(CONVERT(varchar(max), @Value COLLATE Latin1_General_100_BIN2_UTF8));
+  IF @vBytes > 65536
+  BEGIN
+    SET @vMessage = N'value: expected at most 65536 bytes (' + CONVERT(nvarchar(20), @vBytes) + N')';
+    THROW 50413, @vMessage, 1;
+  END;
+  IF @Value IS NOT NULL AND (ISJSON(@Value) <> 1 OR LEFT(LTRIM(@Value), 1) NOT IN (N'{', N'['))
+  BEGIN
+    SET @vMessage = N'value: expected the text of a JSON object or array (' + REPLACE(LEFT(@Value, 100), N'%', N'%%') + N')';
+    THROW 50422, @vMessage, 1;
+  END;
+  IF @OperationId IS NULL THROW 50422, N'operation_id: expected a uuid (<NULL>)', 1;
+  -- A name that is too long or ends in blanks is nobody's; comparing would cut it.
+  IF DATALENGTH(@Name) <= 400 AND DATALENGTH(@Name) = DATALENGTH(RTRIM(@Name)) SET @vName = @Name;
+  SELECT @vDefinition = d.TaskDefinitionId FROM Taskgate.TaskDefinition AS d WHERE d.Name = @vName;
+  IF @vDefinition IS NULL
+  BEGIN
+    SET @vMessage = N'name: unknown definition (' + COALESCE(REPLACE(LEFT(@Name, 900), N'%', N'%%'), N'<NULL>') + N')';
+    THROW 50404, @vMessage, 1;
+  END;
+  SET @vWatermark = @Watermark;
+
+  BEGIN TRY
+    BEGIN TRANSACTION;
+    SELECT @vVersion = w.Version, @vOldValue = NULLIF(w.WatermarkValue, N'null')
+    FROM Taskgate.BlockWatermark AS w WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- lock, then look: the key, or the gap where it is missing
+    WHERE w.TaskDefinitionId = @vDefinition AND w.Name = @vWatermark;
+    SELECT @vOperation = o.Name, @vAnswer = o.Answer FROM Taskgate.Operation AS o WHERE o.OperationId = @OperationId;
+    IF @vOperation <> N'set_watermark'
+    BEGIN
+      SET @vMessage = N'operation_id: was used by another operation (' + LOWER(CONVERT(nvarchar(36), @OperationId)) + N')';
+      THROW 50409, @vMessage, 1;
+    END;
+    IF @vOperation IS NOT NULL
+      SELECT @vVersion = a.Version, @vOldValue = a.OldValue
+      FROM OPENJSON(@vAnswer) WITH (Version bigint N'$.version', OldValue nvarchar(max) N'$.oldValue') AS a;
+    ELSE IF @vVersion <> @ExpectedVersion
+      SET @vStatus = N'conflict';
+    ELSE
+    BEGIN
+      IF @vVersion = 0
+        INSERT INTO Taskgate.BlockWatermark (TaskDefinitionId, Name, WatermarkValue, Version, ChangedAt)
+        VALUES (@vDefinition, @vWatermark, COALESCE(@Value, N'null'), 1, @vNow);
+      ELSE
+        UPDATE w
+        SET WatermarkValue = COALESCE(@Value, N'null'), Version = @vVersion + 1, ChangedAt = @vNow
+        FROM Taskgate.BlockWatermark AS w WITH (ROWLOCK, UPDLOCK) -- the row is ours already
+        WHERE w.TaskDefinitionId = @vDefinition AND w.Name = @vWatermark;
+      SET @vVersion = @vVersion + 1;
+      INSERT INTO Taskgate.SettingAudit (TaskDefinitionId, Setting, OldValue, NewValue, Source, ChangedBy, Reason, ChangedAt)
+      VALUES (@vDefinition, N'watermark', LEFT(@vOldValue, 190) + N' of ' + @vWatermark, LEFT(@Value, 190) + N' of ' + @vWatermark,
+              N'operator', @ChangedBy, @Reason, @vNow);
+      INSERT INTO Taskgate.Operation (OperationId, Name, DoneAt, Answer)
+      VALUES (@OperationId, N'set_watermark', @vNow,
+              N'{"version":' + CONVERT(nvarchar(20), @vVersion) + N',"oldValue":'
+              + COALESCE(N'"' + STRING_ESCAPE(@vOldValue, 'json') + N'"', N'null') + N'}');
+    END;
+    COMMIT TRANSACTION;
+  END TRY
+  BEGIN CATCH
+    IF XACT_STATE() <> 0 ROLLBACK TRANSACTION;
+    THROW;
+  END CATCH;
+  SELECT @vStatus AS [Status], @vVersion AS [Version], @vOldValue AS [OldValue];
+END;

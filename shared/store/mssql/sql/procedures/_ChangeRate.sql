@@ -1,0 +1,90 @@
+-- Taskgate._ChangeRate: writes a definition's rate, the code's or the operator's. What was used of the old burst is used of the new
+-- one: a slow rate's long pause doesn't outlive it, and a new rate isn't a new burst.
+-- In:     @TaskDefinitionId int; @IsOverride bit: the operator's; @Count int: null: none said, -1: none (the operator's only);
+--         @PeriodMs, @Burst int
+-- Out:    @oOld, @oNew: that side's, as of _RateText; @oOldRate, @oNewRate: in force, null: none
+-- Raises: -
+-- Locks:  RateBucket: waits for a claim that holds it. The caller holds TaskDefinition. Joins the caller's transaction
+-- Isolation: only who holds the definition's row makes, changes or deletes the row; claims move its instant, and are waited for
+-- Plan:   primary key
+-- Twin:   postgres/sql/functions/_change_rate.sql
+CREATE OR ALTER PROCEDURE Taskgate._ChangeRate
+  @TaskDefinitionId int, @IsOverride bit, @Count int, @PeriodMs int, @Burst int,
+  @oOld nvarchar(100) OUTPUT, @oNew nvarchar(100) OUTPUT, @oOldRate nvarchar(100) OUTPUT, @oNewRate nvarchar(100) OUTPUT
+AS
+BEGIN
+  SET NOCOUNT, XACT_ABORT ON;
+  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+  DECLARE @vNow datetime2(6), @vNextFreeAt datetime2(7), @vUsed bigint = 0, @vIntervalUs bigint, @vAheadUs bigint,
+          @vCount int, @vPeriodMs int, @vBurst int, @vCountOverride int, @vPeriodMsOverride int, @vBurstOverride int;
+
+  SET @oOld = NULL;
+  SET @oNew = NULL;
+  SET @oOldRate = NULL;
+  SET @oNewRate = NULL;
+  SELECT @vNextFreeAt = b.NextFreeAt, @vCount = b.RateCount, @vPeriodMs = b.RatePeriodMs, @vBurst = b.RateBurst,
+         @vCountOverride = b.RateCountOverride, @vPeriodMsOverride = b.RatePeriodMsOverride, @vBurstOverride = b.RateBurstOverride
+  FROM Taskgate.RateBucket AS b WITH (ROWLOCK, UPDLOCK, INDEX (PK_RateBucket)) -- the row as it is now, kept to the end
+  WHERE b.TaskDefinitionId = @TaskDefinitionId;
+  IF @vNextFreeAt IS NULL AND @Count IS NULL RETURN;
+  SET @vNow = SYSUTCDATETIME();
+  SET @oNew = Taskgate._RateText(@Count, @PeriodMs, @Burst);
+  SET @oOldRate = NULLIF(COALESCE(Taskgate._RateText(@vCountOverride, @vPeriodMsOverride, @vBurstOverride),
+    Taskgate._RateText(@vCount, @vPeriodMs, @vBurst)), N'none');
+  IF @oOldRate IS NOT NULL AND @vNextFreeAt > @vNow
+  BEGIN
+    SET @vIntervalUs = (COALESCE(@vPeriodMsOverride, @vPeriodMs) * CONVERT(bigint, 1000) + COALESCE(@vCountOverride, @vCount) - 1)
+      / COALESCE(@vCountOverride, @vCount);
+    SET @vUsed = (DATEDIFF_BIG(MICROSECOND, @vNow, @vNextFreeAt) + @vIntervalUs - 1) / @vIntervalUs;
+  END;
+  IF @IsOverride = 1
+  BEGIN
+    SET @oOld = Taskgate._RateText(@vCountOverride, @vPeriodMsOverride, @vBurstOverride);
+    SET @vCountOverride = @Count;
+    SET @vPeriodMsOverride = @PeriodMs;
+    SET @vBurstOverride = @Burst;
+  END;
+  ELSE
+  BEGIN
+    SET @oOld = Taskgate._RateText(@vCount, @vPeriodMs, @vBurst);
+    SET @vCount = @Count;
+    SET @vPeriodMs = @PeriodMs;
+    SET @vBurst = @Burst;
+  END;
+  SET @oNewRate = NULLIF(COALESCE(Taskgate._RateText(@vCountOverride, @vPeriodMsOverride, @vBurstOverride),
+    Taskgate._RateText(@vCount, @vPeriodMs, @vBurst)), N'none');
+  IF COALESCE(@vCount, 0) = 0 AND @vCountOverride IS NULL
+  BEGIN
+    DELETE b -- who has no rate pays nothing
+    FROM Taskgate.RateBucket AS b WITH (ROWLOCK, UPDLOCK, INDEX (PK_RateBucket)) -- the row is ours already
+    WHERE b.TaskDefinitionId = @TaskDefinitionId;
+    RETURN;
+  END;
+  IF @vNextFreeAt IS NULL
+    INSERT INTO Taskgate.RateBucket (
+      TaskDefinitionId, RateCount, RatePeriodMs, RateBurst, RateCountOverride, RatePeriodMsOverride, RateBurstOverride, NextFreeAt)
+    VALUES (@TaskDefinitionId, COALESCE(@vCount, 0), COALESCE(@vPeriodMs, 0), COALESCE(@vBurst, 0),
+            @vCountOverride, @vPeriodMsOverride, @vBurstOverride, @vNow);
+  ELSE
+  BEGIN
+    IF COALESCE(@oOldRate, N'') <> COALESCE(@oNewRate, N'')
+    BEGIN
+      SET @vNextFreeAt = @vNow;
+      IF @oNewRate IS NOT NULL AND @vUsed > 0
+      BEGIN
+        SET @vIntervalUs = (COALESCE(@vPeriodMsOverride, @vPeriodMs) * CONVERT(bigint, 1000) + COALESCE(@vCountOverride, @vCount) - 1)
+          / COALESCE(@vCountOverride, @vCount);
+        SET @vAheadUs = @vIntervalUs * CASE WHEN @vUsed < COALESCE(@vBurstOverride, @vBurst) THEN @vUsed
+                                            ELSE COALESCE(@vBurstOverride, @vBurst) END;
+        SET @vNextFreeAt = DATEADD(MICROSECOND, CONVERT(int, @vAheadUs % 1000000),
+          DATEADD(SECOND, CONVERT(int, @vAheadUs / 1000000), @vNow));
+      END;
+    END;
+    UPDATE b
+    SET RateCount = COALESCE(@vCount, 0), RatePeriodMs = COALESCE(@vPeriodMs, 0), RateBurst = COALESCE(@vBurst, 0),
+        RateCountOverride = @vCountOverride, RatePeriodMsOverride = @vPeriodMsOverride, RateBurstOverride = @vBurstOverride,
+        NextFreeAt = @vNextFreeAt
+    FROM Taskgate.RateBucket AS b WITH (ROWLOCK, UPDLOCK, INDEX (PK_RateBucket)) -- the row is ours already
+    WHERE b.TaskDefinitionId = @TaskDefinitionId;
+  END;
+END;

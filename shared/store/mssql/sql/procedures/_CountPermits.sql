@@ -1,0 +1,51 @@
+-- Taskgate._CountPermits: how many tasks a definition's rate lets start now, as the generic cell rate algorithm counts them: one
+-- instant, NextFreeAt, that every start moves on by one interval; it may be ahead of the clock by burst intervals.
+-- So in any window at most burst + window / interval tasks start.
+-- In:     @TaskDefinitionId int; @Want int
+-- Out:    @oAllowed: 0..@Want: start so many, then call _UsePermits; @oFrom datetime2(6), @oIntervalUs bigint: for that, null when
+--           no rate is in force; @oRetryInMs: until there is another permit when all of these are used; null: none is missing.
+--           When another call holds the row nothing is allowed, and it is time to ask again in 5 ms
+-- Raises: -
+-- Locks:  RateBucket by skip, kept to the end: nobody counts between this and _UsePermits. Joins the caller's transaction
+-- Isolation: the clock is read with the row held, so whoever counted before looked at the clock before
+-- Plan:   primary key
+-- Twin:   postgres/sql/functions/_count_permits.sql
+CREATE OR ALTER PROCEDURE Taskgate._CountPermits
+  @TaskDefinitionId int, @Want int,
+  @oAllowed int OUTPUT, @oFrom datetime2(6) OUTPUT, @oIntervalUs bigint OUTPUT, @oRetryInMs bigint OUTPUT
+AS
+BEGIN
+  SET NOCOUNT, XACT_ABORT ON;
+  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+  DECLARE @vNow datetime2(6), @vNextFreeAt datetime2(7), @vCount int, @vPeriodMs int, @vBurst int, @vLeadUs bigint, @vLeft bigint;
+
+  SET @oAllowed = @Want;
+  SET @oFrom = NULL;
+  SET @oIntervalUs = NULL;
+  SET @oRetryInMs = NULL;
+  SELECT @vNextFreeAt = b.NextFreeAt, @vCount = COALESCE(b.RateCountOverride, b.RateCount),
+         @vPeriodMs = CASE WHEN b.RateCountOverride IS NULL THEN b.RatePeriodMs ELSE b.RatePeriodMsOverride END,
+         @vBurst = CASE WHEN b.RateCountOverride IS NULL THEN b.RateBurst ELSE b.RateBurstOverride END
+  FROM Taskgate.RateBucket AS b WITH (ROWLOCK, UPDLOCK, READPAST, INDEX (PK_RateBucket)) -- keep it, skip another's; the row itself
+  WHERE b.TaskDefinitionId = @TaskDefinitionId;
+  IF @vNextFreeAt IS NULL
+  BEGIN
+    IF EXISTS (
+      SELECT 1 FROM Taskgate.RateBucket AS b WITH (INDEX (IX_RateBucket_Definition)) -- not the row: another call holds it
+      WHERE b.TaskDefinitionId = @TaskDefinitionId)
+    BEGIN
+      SET @oAllowed = 0;
+      SET @oRetryInMs = 5;
+    END;
+    RETURN; -- else it was taken away meanwhile
+  END;
+  IF @vCount < 1 RETURN; -- an operator said: none
+  SET @vNow = SYSUTCDATETIME();
+  SET @oFrom = CASE WHEN @vNextFreeAt > @vNow THEN @vNextFreeAt ELSE @vNow END;
+  SET @oIntervalUs = (@vPeriodMs * CONVERT(bigint, 1000) + @vCount - 1) / @vCount; -- rounded up: never faster than asked for
+  SET @vLeadUs = DATEDIFF_BIG(MICROSECOND, @vNow, @oFrom);
+  SET @vLeft = @vBurst - (@vLeadUs + @oIntervalUs - 1) / @oIntervalUs;
+  SET @oAllowed = CASE WHEN @vLeft < 0 THEN 0 WHEN @vLeft < @Want THEN @vLeft ELSE @Want END;
+  IF @oAllowed < @Want
+    SET @oRetryInMs = (@vLeadUs - (@vBurst - 1 - @oAllowed) * @oIntervalUs + 999) / 1000;
+END;

@@ -1,0 +1,21 @@
+-- Taskgate._UsePermits: tasks have started on a definition's rate.
+-- In:     @TaskDefinitionId int; @Count int: really started; @From, @IntervalUs: as _CountPermits gave them, null: no rate
+-- Out:    -
+-- Raises: -
+-- Locks:  RateBucket, held since _CountPermits. Joins the caller's transaction
+-- Isolation: the row is ours since _CountPermits
+-- Plan:   primary key
+-- Twin:   postgres/sql/functions/_use_permits.sql
+CREATE OR ALTER PROCEDURE Taskgate._UsePermits
+  @TaskDefinitionId int, @Count int, @From datetime2(6), @IntervalUs bigint
+AS
+BEGIN
+  SET NOCOUNT, XACT_ABORT ON;
+  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+  DECLARE @vAheadUs bigint = @Count * @IntervalUs;
+  IF @vAheadUs > 0 -- in two steps: as a number of microseconds it may be too great for an int
+    UPDATE b
+    SET NextFreeAt = DATEADD(MICROSECOND, CONVERT(int, @vAheadUs % 1000000), DATEADD(SECOND, CONVERT(int, @vAheadUs / 1000000), @From))
+    FROM Taskgate.RateBucket AS b WITH (ROWLOCK, UPDLOCK, INDEX (PK_RateBucket)) -- the row is ours already
+    WHERE b.TaskDefinitionId = @TaskDefinitionId;
+END;

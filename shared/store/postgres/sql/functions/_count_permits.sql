@@ -1,0 +1,42 @@
+-- taskgate._count_permits: how many tasks a definition's rate lets start now, as the generic cell rate algorithm counts them: one
+-- instant, next_free_at, that every start moves on by one interval; it may be ahead of the clock by burst intervals.
+-- So in any window at most burst + window / interval tasks start.
+-- In:     p_task_definition_id int; p_want int
+-- Out:    o_allowed int: 0..p_want: start so many, then call _use_permits; o_from timestamptz, o_interval_us bigint: for that, null
+--           when no rate is in force; o_retry_in_ms bigint: until there is another permit when all of these are used; null: none is
+--           missing. When another call holds the row nothing is allowed, and it is time to ask again in 5 ms
+-- Raises: -
+-- Locks:  rate_bucket by skip, kept to the end: nobody counts between this and _use_permits
+-- Plan:   primary key
+-- Twin:   mssql/sql/procedures/_CountPermits.sql
+create or replace function taskgate._count_permits(
+  p_task_definition_id int, p_want int,
+  out o_allowed int, out o_from timestamptz, out o_interval_us bigint, out o_retry_in_ms bigint)
+language plpgsql as $$
+declare
+  v_now timestamptz;
+  v_lead_us bigint;
+  b record;
+begin
+  select x.next_free_at, coalesce(x.rate_count_override, x.rate_count) as rate_count,
+         case when x.rate_count_override is null then x.rate_period_ms else x.rate_period_ms_override end as period_ms,
+         case when x.rate_count_override is null then x.rate_burst else x.rate_burst_override end as burst
+    into b from rate_bucket x where x.task_definition_id = p_task_definition_id for no key update skip locked;
+  if not found then
+    if exists (select 1 from rate_bucket x where x.task_definition_id = p_task_definition_id) then
+      o_allowed := 0; o_retry_in_ms := 5;
+    else
+      o_allowed := p_want;                           -- it was taken away meanwhile
+    end if;
+    return;
+  end if;
+  if b.rate_count < 1 then o_allowed := p_want; return; end if;   -- an operator said: none
+  v_now := _now();                                   -- with the row held: whoever counted before looked at the clock before
+  o_from := greatest(b.next_free_at, v_now);
+  o_interval_us := (b.period_ms * 1000::bigint + b.rate_count - 1) / b.rate_count;   -- rounded up: never faster than asked for
+  v_lead_us := round(extract(epoch from o_from - v_now) * 1000000);
+  o_allowed := least(greatest(b.burst - (v_lead_us + o_interval_us - 1) / o_interval_us, 0), p_want);
+  if o_allowed < p_want then
+    o_retry_in_ms := (v_lead_us - (b.burst - 1 - o_allowed) * o_interval_us + 999) / 1000;
+  end if;
+end $$;

@@ -1,0 +1,79 @@
+-- taskgate.fire_schedule: enqueues the tasks of a schedule's due instants and moves it on to the next one, in one transaction: exactly one
+--         task per instant, whatever the number of callers.
+-- In:     p_schedule_id int; p_expected_run_at ISO-8601: the next instant as the caller saw it; p_run_ats: JSON array of 0..100 due instants
+--           to enqueue a task for, as the caller's policy for missed ones has it; p_next_run_at ISO-8601: the first one after those, or
+--           null: never
+-- Out:    status: fired | stale (it has been fired, changed or removed since, or somebody is at it just now) | early (not due by the
+--           database's clock) | paused; task_ids: JSON array of strings, in order of the instants; next_due_ms bigint: until the next
+--           instant, 0 when that is due, too, or null
+--         Each task has the schedule's payload with the member scheduledFor, its instant as ISO-8601 UTC, at the end
+-- Raises: TG422 a bad value
+-- Locks:  schedule by skip, new rows
+-- Plan:   primary keys
+-- Once:   by schedule and instant: a repeat is stale
+-- Twin:   mssql/sql/procedures/FireSchedule.sql
+create or replace function taskgate.fire_schedule(
+  p_schedule_id int, p_expected_run_at text, p_run_ats text, p_next_run_at text, out status text, out task_ids text, out next_due_ms bigint)
+language plpgsql security definer
+set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+declare
+  v_now timestamptz := _now();
+  v_expected timestamptz := _instant(p_expected_run_at);
+  v_next timestamptz := _instant(p_next_run_at);
+  v_run_ats timestamptz[];
+  v_bad text;
+  v_open text;
+  v_ids bigint[];
+  s record;
+begin
+  task_ids := '[]';
+  if v_expected is null then
+    raise exception 'expected_run_at: expected an ISO-8601 instant (%)', coalesce(left(p_expected_run_at, 100), '<NULL>') using errcode = 'TG422';
+  end if;
+  if p_run_ats is null or not _is_json(p_run_ats) or json_typeof(p_run_ats::json) <> 'array' or json_array_length(p_run_ats::json) > 100 then
+    raise exception 'run_ats: expected a JSON array of 0..100 instants' using errcode = 'TG422';
+  end if;
+  v_run_ats := array(select _instant(e.value) from json_array_elements_text(p_run_ats::json) with ordinality e(value, n) order by e.n);
+  v_bad := (select coalesce(left(e.value, 100), '<NULL>') from json_array_elements_text(p_run_ats::json) with ordinality e(value, n)
+             where v_run_ats[e.n] is null or v_run_ats[e.n] < v_expected or v_run_ats[e.n] > v_now or v_run_ats[e.n] <= v_run_ats[e.n - 1]
+             order by e.n limit 1);
+  if p_next_run_at is not null and (v_next is null or v_next <= v_expected or v_next <= (select max(u.at) from unnest(v_run_ats) u(at))) then
+    raise exception 'next_run_at: expected an ISO-8601 instant after the others (%)', left(p_next_run_at, 100) using errcode = 'TG422';
+  end if;
+
+  -- Whoever comes second isn't needed.
+  select x.next_run_at, x.paused, x.kind, x.payload, x.task_definition_id into s
+    from schedule x where x.schedule_id = p_schedule_id for update skip locked;
+  status := case when not found or s.next_run_at is distinct from v_expected then 'stale' when v_expected > v_now then 'early'
+                 when v_bad is null and s.paused then 'paused' else 'fired' end;
+  if status = 'fired' then
+    if v_bad is not null then
+      raise exception 'run_ats: expected instants from expected_run_at to now, ascending (%)', v_bad using errcode = 'TG422';
+    end if;
+    v_open := case when s.payload is null then '{'
+                   else left(s.payload, -1) || case when exists (select 1 from json_object_keys(s.payload::json)) then ',' else '' end end;
+    update schedule x set next_run_at = v_next, last_run_at = coalesce((select max(u.at) from unnest(v_run_ats) u(at)), x.last_run_at)
+     where x.schedule_id = p_schedule_id;
+    v_ids := array(select nextval('task_sequence') from generate_series(1, cardinality(v_run_ats)));
+    -- No group is waited for: promotion lets the task into it, as after a user's own transaction.
+    with new as materialized (
+      select u.id, u.at, g.group_key from unnest(v_ids, v_run_ats) u(id, at)
+        left join schedule_group g on g.schedule_id = p_schedule_id),
+    added as (
+      insert into task (task_id, task_definition_id, kind, priority, created_at, pending_group_key, pending_group_is_global, build, payload)
+      select n.id, s.task_definition_id, s.kind, 100, v_now, n.group_key, case when n.group_key is not null then false end,
+             (select d.build from task_definition d where d.task_definition_id = s.task_definition_id),
+             v_open || '"scheduledFor":"' || _iso(n.at) || '"}' from new n),
+    later as (
+      insert into scheduled (task_definition_id, run_at, task_id)
+      select s.task_definition_id, v_now, n.id from new n where n.group_key is not null)
+    insert into ready (task_definition_id, priority, rank, task_id)
+    select s.task_definition_id, 100, 0, n.id from new n where n.group_key is null;
+    task_ids := coalesce(_id_list(v_ids), '[]');
+    s.next_run_at := v_next;
+  end if;
+  if status <> 'paused' and s.next_run_at is not null then
+    next_due_ms := greatest(ceil(extract(epoch from s.next_run_at - v_now) * 1000), 0)::bigint;
+  end if;
+end $$;

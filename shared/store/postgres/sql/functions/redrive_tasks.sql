@@ -1,0 +1,104 @@
+-- taskgate.redrive_tasks: dead or cancelled tasks become tasks again, with the same ids: counters at 0, attempts kept.
+-- In:     p_task_ids bigint[] 1..1000; or null and a filter: p_name: the definition; p_kind: or null for all;
+--         p_outcome: dead (null: so) | cancelled; p_most int 1..1000: the oldest so many
+-- Out:    status: done; results: JSON array of {task, outcome}, each task once, ids in input order, found ones oldest first.
+--           outcome: redriven | duplicate (another task holds its dedupe key: it stays) | busy (locked at this moment: ask again) |
+--           unfinished (it is a task already) | done (it ended well) | unknown
+--         woken: JSON array of definitions that got ready tasks, or null
+-- Raises: TG404 unknown definition; TG422 a bad value
+-- Locks:  archive by skip; dedupe in key order (enqueues of an equal key), by definition; task_group ascending, new rows
+-- Plan:   primary keys; ix_archive_finished from its old end
+-- Once:   naturally: a repeat finds the task unfinished
+-- Twin:   mssql/sql/procedures/RedriveTasks.sql
+create or replace function taskgate.redrive_tasks(
+  p_task_ids bigint[], p_name text default null, p_kind text default null, p_outcome text default null, p_most int default null,
+  out status text, out results text, out woken text)
+language plpgsql security definer
+set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+declare
+  v_now timestamptz := _now();
+  v_definition int;
+  v_asked bigint[];
+  v_mine bigint[];                                   -- locked, dead or cancelled
+  v_done bigint[];
+  v_duplicates bigint[] := '{}';
+  v_woken int[];
+  v_part record;
+  v_taken record;
+begin
+  status := 'done';
+  -- 1. Which ones, with nothing locked.
+  if p_task_ids is not null then
+    if cardinality(p_task_ids) not between 1 and 1000 or array_position(p_task_ids, null) is not null then
+      raise exception 'task_ids: expected 1..1000 ids (%)', cardinality(p_task_ids) using errcode = 'TG422';
+    end if;
+    if p_name is not null then raise exception 'name: expected either task_ids or a filter, not both' using errcode = 'TG422'; end if;
+    v_asked := array(select u.id from unnest(p_task_ids) with ordinality u(id, n) group by u.id order by min(u.n));
+  else
+    if p_most is null or p_most not between 1 and 1000 then raise exception 'most: expected 1..1000 (%)', p_most using errcode = 'TG422'; end if;
+    if p_outcome not in ('dead', 'cancelled') then
+      raise exception 'outcome: expected dead or cancelled (%)', left(p_outcome, 220) using errcode = 'TG422';
+    end if;
+    select x.task_definition_id into v_definition from task_definition x where x.name = p_name;
+    if not found then raise exception 'name: unknown definition (%)', p_name using errcode = 'TG404'; end if;
+    v_asked := array(
+      select a.task_id from archive a
+       where a.task_definition_id = v_definition and a.outcome = case p_outcome when 'cancelled' then 12 else 11 end
+         and (p_kind is null or a.kind = p_kind)
+       order by a.finished_at, a.task_id limit p_most);
+  end if;
+
+  -- 2. What nobody else redrives or purges at this moment.
+  select array_agg(x.task_id) filter (where x.outcome <> 10), array_agg(x.task_id) filter (where x.outcome = 10) into v_mine, v_done
+    from (select a.task_id, a.outcome from archive a where a.task_id = any (v_asked) order by a.task_id for update skip locked) x;
+
+  -- 3. Keys, as an enqueue takes them: expired ones are replaced; who finds one taken is a duplicate.
+  for v_part in select a.task_definition_id, array_agg(a.task_id order by a.task_id) as ids, array_agg(a.dedupe_key order by a.task_id) as keys
+             from archive a where a.task_id = any (v_mine) and a.dedupe_key is not null
+            group by a.task_definition_id order by a.task_definition_id loop
+    select * into v_taken from _take_keys(v_part.task_definition_id, v_part.ids, v_part.keys, array_fill(null::bigint, array[cardinality(v_part.ids)]), v_now);
+    v_duplicates := v_duplicates || array(select u.id from unnest(v_part.ids, v_taken.o_is_new) u(id, is_new) where not u.is_new);
+  end loop;
+  v_mine := array(select u.id from unnest(v_mine) u(id) where u.id <> all (v_duplicates) order by u.id);
+
+  -- 4. Groups: locked ascending, then looked at.
+  perform 1 from task_group g
+    where g.group_id = any (array(select a.group_id from archive a where a.task_id = any (v_mine))) order by g.group_id for no key update;
+
+  -- 5. Back, each into its container. A wave that they belonged to may be over: they come back on their own.
+  with gone as (
+    delete from archive a where a.task_id = any (v_mine) returning a.*),
+  added as (
+    insert into task (task_id, task_definition_id, kind, priority, rank, created_at, group_id, dedupe_key, build, payload, last_error)
+    select g.task_id, g.task_definition_id, g.kind, g.priority, g.rank, g.created_at, g.group_id, g.dedupe_key, g.build, g.payload, g.error
+      from gone g),
+  ranked as materialized (
+    select g.task_id, g.task_definition_id, g.priority, g.rank, g.group_id,
+           row_number() over (partition by g.group_id order by g.priority, g.rank, g.task_id) as n from gone g),
+  gate as materialized (                             -- with each group's first task: the slots that may be filled
+    select r.*, case when r.n = 1 then (
+             select case when g.paused or exists (select 1 from group_waiting w where w.group_id = g.group_id) then '{}'
+                         else array(select f.slot from generate_series(1, g.slots) f(slot)
+                                     where not exists (select 1 from group_slot s where s.group_id = g.group_id and s.slot = f.slot)
+                                     order by f.slot limit greatest(g.slots - (select count(*) from group_slot s where s.group_id = g.group_id), 0)) end
+               from task_group g where g.group_id = r.group_id) end as empty
+      from ranked r),
+  placed as materialized (
+    select g.*, (first_value(g.empty) over (partition by g.group_id order by g.n))[g.n] as slot from gate g),
+  slotted as (insert into group_slot (group_id, slot, task_id)
+              select p.group_id, p.slot, p.task_id from placed p where p.slot is not null),
+  waiting as (insert into group_waiting (group_id, priority, rank, task_id, task_definition_id)
+              select p.group_id, p.priority, p.rank, p.task_id, p.task_definition_id from placed p where p.group_id is not null and p.slot is null),
+  opened as (insert into ready (task_definition_id, priority, rank, task_id)
+             select p.task_definition_id, p.priority, p.rank, p.task_id from placed p where p.group_id is null or p.slot is not null)
+  select array_agg(distinct p.task_definition_id) into v_woken from placed p where p.group_id is null or p.slot is not null;
+  woken := _definition_names(v_woken, 0);
+
+  select coalesce('[' || string_agg(json_build_object('task', u.id::text, 'outcome',
+           case when u.id = any (v_mine) then 'redriven' when u.id = any (v_duplicates) then 'duplicate' when u.id = any (v_done) then 'done'
+                when exists (select 1 from archive a where a.task_id = u.id) then 'busy'
+                when exists (select 1 from task t where t.task_id = u.id) then 'unfinished' else 'unknown' end)::text, ',' order by u.n) || ']', '[]')
+    into results
+    from unnest(v_asked) with ordinality u(id, n);
+end $$;

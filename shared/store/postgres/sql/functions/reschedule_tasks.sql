@@ -1,0 +1,122 @@
+-- taskgate.reschedule_tasks: another instant for scheduled tasks; ready and waiting ones are scheduled.
+-- In:     p_task_ids bigint[] 1..1000; either p_run_in_ms bigint 0..3153600000000 or p_run_at ISO-8601 (past: due at once)
+-- Out:    status: done; results: JSON array of {task, outcome, state}, each task once, in input order. outcome: rescheduled |
+--           running | held (its wave isn't open) | busy (on the move at this moment: ask again) | gone, with its state: done | dead |
+--           cancelled | unknown
+--         next_due_ms bigint: until the new instant, null when nothing was rescheduled; definitions: JSON array of names of those that
+--         got scheduled tasks, or null; woken: of those that got ready tasks by hand-over, or null
+-- Raises: TG422 a bad value
+-- Locks:  scheduled, ready by skip; task_group ascending, of tasks that wait there; group_waiting under its group, ready by skip; then as
+--         _hand_over. A strict group's slot stays with its task, so that nobody overtakes
+-- Plan:   primary keys; the scheduled tasks of a definition once, when one of its tasks stands nowhere else
+-- Once:   by value with p_run_at; with p_run_in_ms a repeat counts from then
+-- Twin:   mssql/sql/procedures/RescheduleTasks.sql
+create or replace function taskgate.reschedule_tasks(
+  p_task_ids bigint[], p_run_in_ms bigint, p_run_at text,
+  out status text, out results text, out next_due_ms bigint, out definitions text, out woken text)
+language plpgsql security definer
+set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+declare
+  v_now timestamptz := _now();
+  v_at timestamptz;
+  v_seen bigint[];                                   -- unfinished as of now
+  v_waiting bigint[];
+  v_elsewhere int[];                                 -- definitions of those that stand neither here nor there
+  v_scheduled bigint[] := '{}';
+  v_ready bigint[] := '{}';
+  v_waited bigint[] := '{}';
+  v_mine bigint[];
+  v_left bigint[];
+  v_left_groups int[];
+begin
+  if coalesce(cardinality(p_task_ids), 0) not between 1 and 1000 or array_position(p_task_ids, null) is not null then
+    raise exception 'task_ids: expected 1..1000 ids (%)', coalesce(cardinality(p_task_ids), 0) using errcode = 'TG422';
+  end if;
+  if (p_run_in_ms is null) = (p_run_at is null) then raise exception 'run_at: expected either run_at or run_in_ms' using errcode = 'TG422'; end if;
+  if p_run_in_ms not between 0 and 3153600000000 then
+    raise exception 'run_in_ms: expected 0..3153600000000 (%)', p_run_in_ms using errcode = 'TG422';
+  end if;
+  begin
+    v_at := greatest(date_trunc('milliseconds', coalesce(p_run_at::timestamptz, v_now + p_run_in_ms * interval '1 ms')), v_now);
+  exception when data_exception then
+    raise exception 'run_at: expected an ISO-8601 instant (%)', left(p_run_at, 100) using errcode = 'TG422';
+  end;
+  status := 'done';
+
+  -- 1. Where they seem to be, with nothing locked.
+  select array_agg(t.task_id), array_agg(t.task_id) filter (where p.is_waiting),
+         array_agg(distinct t.task_definition_id) filter (where not p.is_waiting and not p.is_ready)
+    into v_seen, v_waiting, v_elsewhere
+    from (select distinct u.id from unnest(p_task_ids) u(id)) a
+    join task t on t.task_id = a.id
+   cross join lateral (
+     select exists (select 1 from group_waiting w
+                     where w.group_id = t.group_id and w.priority = t.priority and w.rank = t.rank and w.task_id = t.task_id) as is_waiting,
+            exists (select 1 from ready r where r.task_definition_id = t.task_definition_id and r.priority = t.priority
+                       and r.rank = t.rank and r.task_id = t.task_id) as is_ready) p;
+
+  -- 2. What nobody else is taking: first the scheduled ones, as they become ready and not the other way round.
+  if v_elsewhere is not null then
+    v_scheduled := array(
+      select s.task_id from scheduled s
+       where s.task_definition_id = any (v_elsewhere) and s.task_id = any (v_seen) for update skip locked);
+  end if;
+  v_ready := array(
+    select r.task_id
+      from unnest(v_seen) u(id) join task t on t.task_id = u.id
+      join ready r on r.task_definition_id = t.task_definition_id and r.priority = t.priority and r.rank = t.rank and r.task_id = t.task_id
+     where u.id <> all (v_scheduled) for update of r skip locked);
+
+  -- 3. Their groups, ascending. A scheduled task stays outside.
+  perform 1 from task_group g
+    where g.group_id = any (array(
+      select t.group_id from task t where t.task_id = any (v_ready || v_waiting) and t.task_id <> all (v_scheduled)))
+    order by g.group_id for no key update;           -- lock, then look
+
+  -- 4. Who waits in them; who doesn't any more may have become ready meanwhile.
+  if v_waiting is not null then
+    v_waited := array(
+      select w.task_id
+        from unnest(v_waiting) u(id) join task t on t.task_id = u.id
+        join group_waiting w on w.group_id = t.group_id and w.priority = t.priority and w.rank = t.rank and w.task_id = t.task_id
+       where u.id <> all (v_scheduled || v_ready));
+    v_ready := v_ready || array(
+      select r.task_id
+        from unnest(v_waiting) u(id) join task t on t.task_id = u.id
+        join ready r on r.task_definition_id = t.task_definition_id and r.priority = t.priority and r.rank = t.rank and r.task_id = t.task_id
+       where u.id <> all (v_scheduled || v_ready || v_waited) for update of r skip locked);
+  end if;
+  v_mine := v_scheduled || v_ready || v_waited;
+
+  -- 5. Each to its new place.
+  delete from scheduled s where s.task_definition_id = any (v_elsewhere) and s.task_id = any (v_scheduled);
+  delete from ready r using task t
+   where t.task_id = any (v_ready) and r.task_definition_id = t.task_definition_id and r.priority = t.priority and r.rank = t.rank
+     and r.task_id = t.task_id;
+  delete from group_waiting w using task t
+   where t.task_id = any (v_waited) and w.group_id = t.group_id and w.priority = t.priority and w.rank = t.rank and w.task_id = t.task_id;
+  insert into scheduled (task_definition_id, run_at, task_id)
+  select t.task_definition_id, v_at, t.task_id from task t where t.task_id = any (v_mine);
+  if cardinality(v_mine) > 0 then
+    next_due_ms := greatest(ceil(extract(epoch from v_at - v_now) * 1000), 0)::bigint;
+    definitions := _definition_names(array(select t.task_definition_id from task t where t.task_id = any (v_mine)), 0);
+  end if;
+  select array_agg(t.task_id), array_agg(t.group_id) into v_left, v_left_groups
+    from task t join task_group g on g.group_id = t.group_id where t.task_id = any (v_ready || v_waited) and not g.is_strict;
+  if v_left is not null then woken := _definition_names(_hand_over(v_left, v_left_groups), 0); end if;
+
+  select '[' || string_agg(json_build_object('task', x.id::text, 'outcome', x.outcome,
+           'state', case when x.outcome = 'gone' then case x.ended when 10 then 'done' when 11 then 'dead' when 12 then 'cancelled' else 'unknown' end end)::text,
+           ',' order by x.n) || ']'
+    into results
+    from (
+      select a.id, a.n, h.outcome as ended,
+             case when a.id = any (v_mine) then 'rescheduled' when h.task_id is not null or t.task_id is null then 'gone'
+                  when exists (select 1 from wave_held w where w.wave_id = t.wave_id and w.priority = t.priority and w.rank = t.rank and w.task_id = t.task_id) then 'held'
+                  when exists (select 1 from task_execution e where e.task_definition_id = t.task_definition_id and e.state in (1, 3) and a.id = any (e.inflight)) then 'running'
+                  else 'busy' end as outcome
+        from (select u.id, min(u.n) as n from unnest(p_task_ids) with ordinality u(id, n) group by u.id) a
+        left join archive h on h.task_id = a.id
+        left join task t on t.task_id = a.id) x;
+end $$;

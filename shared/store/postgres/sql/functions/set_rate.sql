@@ -1,0 +1,42 @@
+-- taskgate.set_rate: an operator's rate, over the code's, or no override any more. Acts at the next claim.
+-- In:     p_name; p_count 1..1000000 tasks per p_period_ms 1000..86400000, p_burst 1..p_count at once | p_count -1: none, whatever the
+--         code says | p_count null: the code's rate again; the other two are null then; p_changed_by, p_reason for the audit
+-- Out:    status: set | exists (it was so already); old_rate, new_rate text: in force, {count, periodMs, burst} or null: none
+--         ready: tasks wait (a hint is due)
+-- Raises: TG404 unknown definition; TG422 a value out of range
+-- Locks:  task_definition, rate_bucket: waits for the claim that holds it
+-- Plan:   unique name, primary keys
+-- Once:   by value
+-- Twin:   mssql/sql/procedures/SetRate.sql
+create or replace function taskgate.set_rate(
+  p_name text, p_count int, p_period_ms int, p_burst int, p_changed_by text, p_reason text default null,
+  out status text, out old_rate text, out new_rate text, out ready boolean)
+language plpgsql security definer
+set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+declare
+  v_now timestamptz := _now();
+  v_definition int;
+  v_problem text;
+  c record;
+begin
+  if p_count is null or p_count = -1 then
+    v_problem := case when p_period_ms is not null then 'rate_period_ms: expected null without a rate (' || p_period_ms || ')'
+                      when p_burst is not null then 'rate_burst: expected null without a rate (' || p_burst || ')' end;
+  else
+    v_problem := _rate_problem(p_count, p_period_ms, p_burst);
+  end if;
+  if v_problem is not null then raise exception '%', v_problem using errcode = 'TG422'; end if;
+  select x.task_definition_id into v_definition from task_definition x where x.name = p_name;
+  if not found then raise exception 'name: unknown definition (%)', p_name using errcode = 'TG404'; end if;
+  perform pg_advisory_xact_lock(42, v_definition);
+  perform 1 from task_definition x where x.task_definition_id = v_definition for no key update;
+  select * into c from _change_rate(v_definition, true, p_count, p_period_ms, p_burst);
+  status := case when c.o_old is distinct from c.o_new then 'set' else 'exists' end;
+  old_rate := c.o_old_rate; new_rate := c.o_new_rate;
+  if status = 'set' then
+    insert into setting_audit (task_definition_id, setting, old_value, new_value, source, changed_by, reason, changed_at)
+    values (v_definition, 'rate_override', c.o_old, c.o_new, 'operator', p_changed_by, p_reason, v_now);
+  end if;
+  ready := exists (select 1 from taskgate.ready r where r.task_definition_id = v_definition);
+end $$;

@@ -1,0 +1,68 @@
+-- taskgate.set_watermark: an operator's watermark: back, to make blocks again, on, to pass over data, or none, to begin anew. Makes no
+--         tasks, and leaves those that there are.
+-- In:     p_name: the definition; p_watermark: its name, 1..200 characters; one that doesn't exist is made; p_value: JSON text of an
+--           object or array, at most 65536 bytes, or null: none, the next maker begins where it begins the first time
+--         p_expected_version bigint: only if this is its version, 0 there is none yet; null: whatever it is
+--         p_operation_id uuid: a repeat with it answers what the first call did; p_changed_by, p_reason for the audit
+-- Out:    status: set | conflict (somebody else moved it: nothing was written); version bigint: the new one, of a conflict the one that
+--           stands there, 0 when there is none; old_value: what stood there, of a conflict what stands there, or null
+-- Raises: TG404 unknown definition; TG409 the operation id was used by another operation; TG413 too large; TG422 a bad value
+-- Locks:  operation (a repeat of itself), block_watermark (callers that move it)
+-- Plan:   unique name, primary keys
+-- Once:   by operation id; a conflict leaves nothing, its repeat looks again
+-- Twin:   mssql/sql/procedures/SetWatermark.sql
+create or replace function taskgate.set_watermark(
+  p_name text, p_watermark text, p_value text, p_expected_version bigint, p_operation_id uuid, p_changed_by text, p_reason text default null,
+  out status text, out version bigint, out old_value text)
+language plpgsql security definer
+set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+declare
+  v_now timestamptz := _now();
+  v_definition int;
+  v_answer json;
+begin
+  if p_watermark is null or char_length(p_watermark) not between 1 and 200 or p_watermark <> btrim(p_watermark) then
+    raise exception 'watermark: expected 1..200 characters without blanks at either end (%)', left(p_watermark, 220) using errcode = 'TG422';
+  end if;
+  if p_expected_version < 0 then raise exception 'expected_version: expected 0 or more (%)', p_expected_version using errcode = 'TG422'; end if;
+  if octet_length(p_value) > 65536 then
+    raise exception 'value: expected at most 65536 bytes (%)', octet_length(p_value) using errcode = 'TG413';
+  end if;
+  if not _is_json_container(p_value) then
+    raise exception 'value: expected the text of a JSON object or array (%)', left(p_value, 100) using errcode = 'TG422';
+  end if;
+  if p_operation_id is null then raise exception 'operation_id: expected a uuid (%)', p_operation_id using errcode = 'TG422'; end if;
+  select x.task_definition_id into v_definition from task_definition x where x.name = p_name;
+  if not found then raise exception 'name: unknown definition (%)', p_name using errcode = 'TG404'; end if;
+  status := 'set';
+  insert into operation (operation_id, name, done_at) values (p_operation_id, 'set_watermark', v_now) on conflict do nothing;
+  if not found then
+    select o.answer::json into v_answer from operation o where o.operation_id = p_operation_id and o.name = 'set_watermark';
+    if not found then raise exception 'operation_id: was used by another operation (%)', p_operation_id using errcode = 'TG409'; end if;
+    version := v_answer ->> 'version'; old_value := v_answer ->> 'oldValue';
+    return;
+  end if;
+
+  if coalesce(p_expected_version, 0) = 0 then
+    insert into block_watermark (task_definition_id, name, watermark_value, version, changed_at)
+    values (v_definition, p_watermark, coalesce(p_value, 'null'), 1, v_now) on conflict do nothing;
+    if found then version := 1; end if;
+  end if;
+  if version is null then
+    select w.version, nullif(w.watermark_value, 'null') into version, old_value from block_watermark w
+     where w.task_definition_id = v_definition and w.name = p_watermark for no key update;   -- lock, then look
+    if version is distinct from coalesce(p_expected_version, version) then
+      delete from operation o where o.operation_id = p_operation_id;
+      status := 'conflict'; version := coalesce(version, 0);
+      return;
+    end if;
+    version := version + 1;
+    update block_watermark w set watermark_value = coalesce(p_value, 'null'), version = set_watermark.version, changed_at = v_now
+     where w.task_definition_id = v_definition and w.name = p_watermark;
+  end if;
+  insert into setting_audit (task_definition_id, setting, old_value, new_value, source, changed_by, reason, changed_at)
+  values (v_definition, 'watermark', left(old_value, 190) || ' of ' || p_watermark, left(p_value, 190) || ' of ' || p_watermark,
+          'operator', p_changed_by, p_reason, v_now);
+  update operation o set answer = json_build_object('version', version, 'oldValue', old_value)::text where o.operation_id = p_operation_id;
+end $$;

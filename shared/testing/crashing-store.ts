@@ -1,0 +1,86 @@
+import { StoreUnavailableError } from "../core/errors";
+import type { ExecutionId, TaskId } from "../core/ids";
+import type * as port from "../ports/task-store";
+import { ModelTaskStore } from "../store/model/model-task-store";
+import type { ModelStoreOptions } from "../store/model/model-task-store";
+import { answerStatements } from "./sql-fake";
+import type { SqlFake, SqlStatement } from "./sql-fake";
+
+/**
+ * The store of a bench: answers the handlers' statements from a fake, and lets workers die. A dead worker's calls
+ * don't arrive any more: its lease ends by itself.
+ */
+export class CrashingStore extends ModelTaskStore {
+  readonly statements: SqlStatement[] = [];
+  readonly #sql: SqlFake | null;
+  /** Kinds whose next completion is the worker's death. */
+  readonly #crashes: string[] = [];
+  readonly #dead = new Set<ExecutionId>();
+
+  constructor(options: ModelStoreOptions, sql: SqlFake | null) {
+    super(options);
+    this.#sql = sql;
+  }
+
+  /** The next worker that wants to complete a task of this kind dies before it is heard. */
+  crashBeforeCompletion(kind: string): void {
+    this.#crashes.push(kind);
+  }
+
+  override async work(input: port.WorkInput): Promise<port.WorkAnswer> {
+    this.#crashIfTold(
+      input.executionId,
+      input.done.map((task) => task.taskId),
+    );
+    this.#checkAlive(input.executionId);
+    return super.work(input);
+  }
+
+  override async completeTask(
+    input: port.CompleteTaskInput,
+    within?: port.StoreTransaction,
+  ): Promise<port.CompleteTaskAnswer> {
+    this.#crashIfTold(input.executionId, [input.taskId]);
+    this.#checkAlive(input.executionId);
+    return super.completeTask(input, within);
+  }
+
+  override async failTasks(
+    input: Parameters<port.TaskStore["failTasks"]>[0],
+  ): Promise<port.FailTasksAnswer> {
+    this.#checkAlive(input.executionId);
+    return super.failTasks(input);
+  }
+
+  override async finishExecution(input: {
+    executionId: ExecutionId;
+  }): Promise<port.FinishExecutionAnswer> {
+    this.#checkAlive(input.executionId);
+    return super.finishExecution(input);
+  }
+
+  override async transaction<Result>(
+    body: (transaction: port.StoreTransaction) => Promise<Result>,
+  ): Promise<Result> {
+    const sql = this.#sql;
+    return super.transaction((transaction) =>
+      body(sql === null ? transaction : answerStatements(transaction, sql, this.statements)),
+    );
+  }
+
+  #crashIfTold(executionId: ExecutionId, taskIds: readonly TaskId[]): void {
+    if (this.#crashes.length === 0) return;
+    for (const taskId of taskIds) {
+      const kind = this.inspect().state.tasks.get(taskId)?.kind;
+      const at = kind === undefined ? -1 : this.#crashes.indexOf(kind);
+      if (at === -1) continue;
+      this.#crashes.splice(at, 1);
+      this.#dead.add(executionId);
+    }
+  }
+
+  #checkAlive(executionId: ExecutionId): void {
+    if (this.#dead.has(executionId))
+      throw new StoreUnavailableError("the test let this worker die: its calls don't arrive");
+  }
+}

@@ -1,0 +1,111 @@
+import { InvalidArgumentError } from "../core/errors";
+import { asTaskId } from "../core/ids";
+import type * as port from "../ports/task-store";
+import type {
+  AdvanceWatermarkAnswer,
+  AdvanceWatermarkInput,
+  ListWatermarksInput,
+  WatermarkStatus,
+} from "../ports/watermarks";
+import { ModelTaskStore } from "../store/model/model-task-store";
+import type { ModelStoreOptions } from "../store/model/model-task-store";
+import { defineDefinition } from "../worker/define-task";
+import { describeEnqueued } from "./enqueued-task";
+import type { EnqueuedTask } from "./enqueued-task";
+import type { SqlFake, SqlStatement } from "./sql-fake";
+
+/** What a single run's store needs to know. */
+export interface RecordingStoreOptions extends ModelStoreOptions {
+  sql?: SqlFake;
+  /** Another worker holds the task: its completion is refused. */
+  isLost: boolean;
+}
+
+/**
+ * The store of a single run: takes what the run writes and keeps it, asks for no definition to be known. Its task is
+ * always held, unless `isLost`.
+ */
+export class RecordingStore extends ModelTaskStore {
+  /** Written for good. */
+  readonly enqueued: EnqueuedTask[] = [];
+  readonly statements: SqlStatement[] = [];
+  /** JSON text of the result that a transaction completed the task with. */
+  transactionResult: string | null = null;
+  readonly #options: RecordingStoreOptions;
+  #pending: EnqueuedTask[] = [];
+  #ids = 1;
+
+  constructor(options: RecordingStoreOptions) {
+    super(options);
+    this.#options = options;
+  }
+
+  override async enqueueTasks(
+    input: port.EnqueueTasksInput,
+    within?: port.StoreTransaction,
+  ): Promise<port.EnqueueTasksAnswer> {
+    (within === undefined ? this.enqueued : this.#pending).push(...describeEnqueued(input));
+    const taskIds = input.tasks.map(() => asTaskId(String((this.#ids += 1))));
+    return {
+      status: "enqueued",
+      taskIds,
+      outcomes: taskIds.map(() => "enqueued"),
+      ready: true,
+      nextDueMs: null,
+    };
+  }
+
+  override async advanceWatermark(
+    input: AdvanceWatermarkInput,
+    within?: port.StoreTransaction,
+  ): Promise<AdvanceWatermarkAnswer> {
+    await this.#makeKnown(input.name);
+    const answer = await super.advanceWatermark(input);
+    if (answer.status === "advanced")
+      (within === undefined ? this.enqueued : this.#pending).push(...describeEnqueued(input));
+    return answer;
+  }
+
+  override async listWatermarks(
+    input: ListWatermarksInput,
+  ): Promise<{ watermarks: WatermarkStatus[] }> {
+    if (input.name !== undefined) await this.#makeKnown(input.name);
+    return super.listWatermarks(input);
+  }
+
+  override async completeTask(input: port.CompleteTaskInput): Promise<port.CompleteTaskAnswer> {
+    if (this.#options.isLost) return { status: "fenced", woken: [], opening: [] };
+    this.transactionResult = input.result;
+    return { status: "done", woken: [], opening: [] };
+  }
+
+  override async reportProgress(): Promise<port.ReportProgressAnswer> {
+    return { status: "done", isCancelRequested: false };
+  }
+
+  override async transaction<Result>(
+    body: (transaction: port.StoreTransaction) => Promise<Result>,
+  ): Promise<Result> {
+    this.#pending = [];
+    const { sql } = this.#options;
+    const result = await body({
+      dialect: this.dialect,
+      query: async (text, values = []) => {
+        this.statements.push({ text, values });
+        if (sql === undefined)
+          throw new InvalidArgumentError(
+            `Expected \`sql\` to answer the handler's statements, got none: ${text}`,
+          );
+        return sql(text, values);
+      },
+    });
+    this.enqueued.push(...this.#pending);
+    return result;
+  }
+
+  /** Nobody registers the definitions of a single run. */
+  async #makeKnown(name: string): Promise<void> {
+    const { settings, settingsHash } = defineDefinition({ name });
+    await this.registerDefinition({ name, build: 1, settingsHash, registeredBy: "test", settings });
+  }
+}

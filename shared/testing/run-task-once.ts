@@ -1,0 +1,193 @@
+import { Cancelled } from "../core/task-failure";
+import { asExecutionId, asFence, asTaskId } from "../core/ids";
+import type { JsonArray, JsonObject, JsonValue } from "../core/json";
+import { realClock } from "../platform/real-clock";
+import type { ClaimedTask } from "../ports/task-store";
+import { noTelemetry } from "../ports/telemetry";
+import type { Definition, TaskKind } from "../worker/define-task";
+import type { WorkerEnvironment } from "../worker/environment";
+import { prepareTask } from "../worker/new-task";
+import { createRegistry } from "../worker/registry";
+import type { EndedTask } from "../worker/running-tasks";
+import { RunningTasks } from "../worker/running-tasks";
+import type { EnqueuedTask } from "./enqueued-task";
+import { ownTimers } from "./own-timers";
+import { createRecordingLogger } from "./recording-logger";
+import type { LogLine } from "./recording-logger";
+import { RecordingStore } from "./recording-store";
+import { createSeededRandom } from "./seeded-random";
+import type { SqlFake, SqlStatement } from "./sql-fake";
+
+/** What the handler finds. */
+export interface RunOnceOptions<Payload> {
+  payload?: Payload;
+  /** `ctx.attempt`; default 1. */
+  attempt?: number;
+  /** `ctx.restored`: what an earlier part left with `ctx.checkpoint`. */
+  restored?: JsonValue;
+  /** What `ctx.timeLeftMs()` answers; default 60,000. */
+  timeLeftMs?: number;
+  /** Answers statements inside `ctx.completeWith`; without it they throw. */
+  sql?: SqlFake;
+  /** Aborts `ctx.signal` with this reason, `afterMs` (default 0: before the handler starts). `lost` also refuses the completion. */
+  interrupt?: { as: "deadline" | "stopped" | "lost" | "cancelled"; afterMs?: number };
+}
+
+/** How the database would be told that the task ended. */
+export type TaskEnd =
+  | { readonly kind: "done"; readonly result: JsonObject | JsonArray | null }
+  /** Counted; tried again after `retryInMs` (null: the definition's back-off) while attempts are left. */
+  | { readonly kind: "failed"; readonly error: string; readonly retryInMs: number | null }
+  | { readonly kind: "dead" | "cancelled"; readonly error: string }
+  /** Comes back uncounted, after a checkpoint or an interruption. */
+  | { readonly kind: "continued"; readonly state: JsonValue; readonly afterMs: number }
+  /** Another worker holds it: nothing was written. */
+  | { readonly kind: "lost" };
+
+/** Everything that one run left behind. */
+export interface TaskRun {
+  readonly end: TaskEnd;
+  /** What the handler threw; undefined: nothing. */
+  readonly thrown: unknown;
+  /** Written tasks: with the completion, or at once with `{ now: true }`. Those of a failed run are forgotten. */
+  readonly enqueued: readonly EnqueuedTask[];
+  /** Every report, also those that are too frequent to be sent. */
+  readonly progress: readonly { done?: number; total?: number; text?: string }[];
+  readonly statements: readonly SqlStatement[];
+  readonly log: readonly LogLine[];
+}
+
+/**
+ * Runs a kind's handler once, as a worker does: the payload travels as JSON and is checked by the schema, the context is
+ * the shipped one, what the handler returns or throws is judged by the shipped rules. No database, no queue, real time.
+ * Never rejects for what the handler does; throws InvalidArgumentError for a payload that couldn't be enqueued.
+ */
+export async function runTaskOnce<Payload>(
+  kind: TaskKind<Payload>,
+  options: RunOnceOptions<Payload> = {},
+): Promise<TaskRun> {
+  const task = claimedTask(kind, options);
+  const lines: LogLine[] = [];
+  const store = new RecordingStore({
+    clock: { now: () => realClock.nowMs() },
+    random: createSeededRandom(1),
+    isLost: options.interrupt?.as === "lost",
+    ...(options.sql === undefined ? {} : { sql: options.sql }),
+  });
+  const environment: WorkerEnvironment = {
+    store,
+    clock: realClock,
+    timers: ownTimers,
+    random: createSeededRandom(2),
+    logger: createRecordingLogger(lines),
+    telemetry: noTelemetry,
+    wakeUp: { hint: () => Promise.resolve() },
+    workerName: "test",
+    build: 1,
+  };
+  const observed = observe(kind);
+  const running = new RunningTasks({
+    environment,
+    executionId: asExecutionId("1"),
+    registry: createRegistry([observed.kind]),
+    definition: kind.definition.name,
+    timeLeftMs: () => options.timeLeftMs ?? 60_000,
+  });
+  const ending = running.start(task);
+  const cancelTimer = interrupt(running, task, options.interrupt);
+  const ended = await ending;
+  cancelTimer();
+  return {
+    end: describeEnd(ended, store.transactionResult),
+    thrown: observed.thrown(),
+    enqueued: store.enqueued,
+    progress: observed.progress,
+    statements: store.statements,
+    log: lines,
+  };
+}
+
+function claimedTask<Payload>(
+  kind: TaskKind<Payload>,
+  options: RunOnceOptions<Payload>,
+): ClaimedTask {
+  const payload = (options.payload ?? null) as JsonObject | JsonArray | null;
+  const { task } = prepareTask({ task: kind, payload }, null);
+  return {
+    taskId: asTaskId("1"),
+    fence: asFence("1"),
+    kind: kind.kind,
+    attempt: options.attempt ?? 1,
+    payload: task.payload === null ? null : (JSON.parse(task.payload) as JsonObject | JsonArray),
+    checkpoint: options.restored === undefined ? null : JSON.stringify(options.restored),
+    traceParent: null,
+    isGrouped: task.group !== undefined,
+    isCancelRequested: false,
+    isFromNewerBuild: false,
+    isSpare: false,
+  };
+}
+
+/** The same kind; what its handler throws and reports is kept. */
+function observe<Payload>(kind: TaskKind<Payload>): {
+  kind: TaskKind<Payload> & { definition: Definition };
+  progress: { done?: number; total?: number; text?: string }[];
+  thrown(): unknown;
+} {
+  let thrown: unknown;
+  const progress: { done?: number; total?: number; text?: string }[] = [];
+  return {
+    progress,
+    thrown: () => thrown,
+    kind: {
+      ...kind,
+      run: async (payload, context) => {
+        try {
+          return await kind.run(payload, {
+            ...context,
+            progress: (report) => void progress.push(report),
+          });
+        } catch (error) {
+          thrown = error;
+          throw error;
+        }
+      },
+    },
+  };
+}
+
+function interrupt(
+  running: RunningTasks,
+  task: ClaimedTask,
+  options: RunOnceOptions<unknown>["interrupt"],
+): () => void {
+  if (options === undefined) return () => undefined;
+  const { as, afterMs = 0 } = options;
+  const now = (): void => {
+    if (as === "cancelled") running.cancel(task.taskId);
+    else running.abortAll(as);
+  };
+  if (afterMs > 0) return ownTimers.after(afterMs, now);
+  now();
+  return () => undefined;
+}
+
+function describeEnd(ended: EndedTask, transactionResult: string | null): TaskEnd {
+  if (ended.isLost) return { kind: "lost" };
+  const { failure } = ended;
+  if (failure === null) {
+    const result = ended.done === null ? transactionResult : ended.done.result;
+    return {
+      kind: "done",
+      result: result === null ? null : (JSON.parse(result) as JsonObject | JsonArray),
+    };
+  }
+  const error = failure.error ?? new Cancelled().message;
+  if (failure.as === "failed") return { kind: "failed", error, retryInMs: failure.retryInMs };
+  if (failure.as === "continued") {
+    const state =
+      failure.checkpoint === null ? null : (JSON.parse(failure.checkpoint) as JsonValue);
+    return { kind: "continued", state, afterMs: failure.retryInMs ?? 0 };
+  }
+  return { kind: failure.as, error };
+}

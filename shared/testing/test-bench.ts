@@ -1,0 +1,269 @@
+import { asTaskId } from "../core/ids";
+import { realClock } from "../platform/real-clock";
+import type { TaskStore } from "../ports/task-store";
+import { noTelemetry } from "../ports/telemetry";
+import { TaskClient } from "../worker/client";
+import type { Enqueued } from "../worker/client";
+import type { AnyTaskKind, Definition, TaskKind } from "../worker/define-task";
+import { defineDefinition } from "../worker/define-task";
+import type { WorkerEnvironment } from "../worker/environment";
+import { Heartbeat } from "../worker/heartbeat";
+import { register } from "../worker/register";
+import { createRegistry } from "../worker/registry";
+import type { Registry } from "../worker/registry";
+import { reclaim, runWorker } from "../worker/run-worker";
+import { fireSchedules, registerSchedules } from "../worker/schedules";
+import type { EnqueueRequest } from "../worker/task-context";
+import { CrashingStore } from "./crashing-store";
+import { ownTimers } from "./own-timers";
+import { createRecordingLogger } from "./recording-logger";
+import type { LogLine } from "./recording-logger";
+import { createSeededRandom } from "./seeded-random";
+import type { SqlFake, SqlStatement } from "./sql-fake";
+import { describeTask } from "./test-task";
+import type { TestTask, TestTaskState } from "./test-task";
+
+/** How a bench is set up. */
+export interface TestBenchOptions {
+  /** Where the bench's clock stands at first; default 2030-01-01T00:00Z. */
+  startAt?: Date;
+  /** Decides the random part of back-offs; default 1. */
+  seed?: number;
+  /** Definitions of other code: tasks may be added to them, nothing here runs them. */
+  others?: readonly (Definition | string)[];
+  /** Answers statements inside `ctx.completeWith`; without it they throw. */
+  sql?: SqlFake;
+  /** Tasks of one definition that run at a time, within its limit; default 1: one after the other, in order. */
+  concurrency?: number;
+}
+
+/** What `drain` did. */
+export interface DrainReport {
+  /** Handlers started. */
+  readonly ran: number;
+}
+
+/** What `settle` did. */
+export interface SettleReport extends DrainReport {
+  /** How far the clock was moved. */
+  readonly movedMs: number;
+}
+
+/** Which tasks; all given parts must fit. */
+export interface TaskFilter {
+  readonly kind?: AnyTaskKind | string;
+  readonly state?: TestTaskState;
+}
+
+/**
+ * Taskgate in memory, for tests of several tasks together: the shipped worker over the store that the contract suite
+ * holds to the same answers as SQL. Its clock stands still until the test moves it, so retries, schedules, dedupe times
+ * and leases happen when the test says so; handlers run in real time. One bench per test: nothing is shared.
+ */
+export class TestBench {
+  /** For what has no method here: limits, pauses, `explainTask`, `checkInvariants`. */
+  readonly store: TaskStore;
+  readonly log: LogLine[] = [];
+  /** Definitions that hints were left for, in order. */
+  readonly hints: { readonly definition: string; readonly inMs: number }[] = [];
+  readonly #options: TestBenchOptions;
+  readonly #store: CrashingStore;
+  readonly #environment: WorkerEnvironment;
+  readonly #registry: Registry;
+  readonly #client: TaskClient;
+  readonly #heartbeat: Heartbeat;
+  #nowMs: number;
+  #isPrepared = false;
+  #run: { count: number; most: number; last: string; stop: AbortController } | null = null;
+
+  /** Throws InvalidArgumentError when a kind comes twice or two definitions of one name differ. */
+  constructor(kinds: readonly AnyTaskKind[], options: TestBenchOptions = {}) {
+    this.#options = options;
+    this.#nowMs = (options.startAt ?? new Date("2030-01-01T00:00:00Z")).getTime();
+    const random = createSeededRandom(options.seed ?? 1);
+    this.#store = new CrashingStore(
+      { clock: { now: () => this.#nowMs }, random },
+      options.sql ?? null,
+    );
+    this.store = this.#store;
+    this.#registry = createRegistry(
+      kinds.map((kind) => this.#counted(kind as unknown as TaskKind)),
+    );
+    this.#environment = {
+      store: this.#store,
+      clock: realClock,
+      timers: ownTimers,
+      random,
+      logger: createRecordingLogger(this.log),
+      telemetry: noTelemetry,
+      wakeUp: {
+        hint: async (definition, hint) =>
+          void this.hints.push({ definition, inMs: hint?.inMs ?? 0 }),
+      },
+      workerName: "test",
+      build: 1,
+    };
+    this.#heartbeat = new Heartbeat(this.#environment);
+    this.#client = new TaskClient(this.#environment, this.#registry);
+  }
+
+  /** The bench's clock. */
+  now(): Date {
+    return new Date(this.#nowMs);
+  }
+
+  /** Moves the clock; runs nothing. */
+  advance(ms: number): void {
+    this.#nowMs += ms;
+  }
+
+  /** Adds tasks, as TaskClient does. */
+  async enqueue(requests: EnqueueRequest | readonly EnqueueRequest[]): Promise<Enqueued[]> {
+    await this.#prepare();
+    return this.#client.enqueue(requests);
+  }
+
+  /**
+   * Runs everything that may run at this instant, children included, until nothing is left; tasks that wait for their
+   * instant or for a lease stay. Failing handlers don't make it fail. Throws when more than `mostRuns` (default 1,000)
+   * handlers start: tasks that add each other for ever.
+   */
+  async drain(options: { mostRuns?: number } = {}): Promise<DrainReport> {
+    await this.#prepare();
+    const run = {
+      count: 0,
+      most: options.mostRuns ?? 1_000,
+      last: "",
+      stop: new AbortController(),
+    };
+    this.#run = run;
+    try {
+      let before: number;
+      do {
+        before = run.count;
+        await this.#lookAround();
+        for (const { name } of this.#registry.definitions) await this.#work(name, run.stop.signal);
+      } while (run.count > before && run.count <= run.most);
+    } finally {
+      this.#run = null;
+    }
+    if (run.count > run.most)
+      throw new Error(
+        `drain: more than ${String(run.most)} handlers were started, the last of kind \`${run.last}\`: do tasks add each other for ever?`,
+      );
+    return { ran: run.count };
+  }
+
+  /**
+   * Drains, moves the clock to the next instant at which something is due, drains again, until nothing is due within
+   * `mostMs` (default 24 h): retries run to their end. Bounds as for `drain`, over all of it.
+   */
+  async settle(options: { mostRuns?: number; mostMs?: number } = {}): Promise<SettleReport> {
+    const mostMs = options.mostMs ?? 24 * 3_600_000;
+    const mostRuns = options.mostRuns ?? 1_000;
+    const startMs = this.#nowMs;
+    let { ran } = await this.drain({ mostRuns });
+    for (;;) {
+      const { nextDueMs } = await this.#store.sweep({ most: 1_000 });
+      const isOver = nextDueMs === null || this.#nowMs + nextDueMs - startMs > mostMs;
+      if (isOver) return { ran, movedMs: this.#nowMs - startMs };
+      this.advance(Math.max(nextDueMs, 0));
+      const more = await this.drain({ mostRuns: mostRuns - ran });
+      ran += more.ran;
+      // Due, but paused or without a limit to run under.
+      if (more.ran === 0 && nextDueMs <= 0) return { ran, movedMs: this.#nowMs - startMs };
+    }
+  }
+
+  /**
+   * The next worker that has run a task of this kind dies before the database hears of it: what the handler did stays
+   * done, and the task runs again once its lease is over (`advance` past `leaseMs`, then `drain`). What `ctx.completeWith`
+   * wrote is rolled back.
+   */
+  crashBeforeCompletion(kind: AnyTaskKind | string): void {
+    this.#store.crashBeforeCompletion(nameOf(kind));
+  }
+
+  /** Tasks by id, oldest first: those that wait, those that ended, whoever added them. */
+  async tasks(filter: TaskFilter = {}): Promise<TestTask[]> {
+    const ids = Object.keys(this.#store.inspect().places).sort((a, b) => Number(a) - Number(b));
+    const answers = await Promise.all(
+      ids.map((id) => this.#store.explainTask({ taskId: asTaskId(id) })),
+    );
+    const kind = filter.kind === undefined ? undefined : nameOf(filter.kind);
+    return answers
+      .flatMap(({ facts }) => (facts === null ? [] : [describeTask(facts)]))
+      .filter((task) => kind === undefined || task.kind === kind)
+      .filter((task) => filter.state === undefined || task.state === filter.state);
+  }
+
+  /** Tasks that gave up or used up their attempts, with their errors. */
+  deadLetters(): Promise<TestTask[]> {
+    return this.tasks({ state: "dead" });
+  }
+
+  /** Statements that handlers sent inside `ctx.completeWith`, also those that were rolled back. */
+  get statements(): readonly SqlStatement[] {
+    return this.#store.statements;
+  }
+
+  async #prepare(): Promise<void> {
+    if (this.#isPrepared) return;
+    this.#isPrepared = true;
+    const others = (this.#options.others ?? []).map((other) =>
+      typeof other === "string" ? defineDefinition({ name: other }) : other,
+    );
+    for (const definition of [...this.#registry.definitions, ...others])
+      await register(this.#environment, definition);
+    await registerSchedules(this.#environment, this.#registry);
+  }
+
+  /** The sweep's part: what dead workers held comes back, and schedules that are due are fired. */
+  async #lookAround(): Promise<void> {
+    const { expired, schedules } = await this.#store.sweep({ most: 1_000 });
+    if (expired > 0) await reclaim(this.#environment);
+    await fireSchedules(this.#environment, schedules, Infinity);
+  }
+
+  async #work(name: string, signal: AbortSignal): Promise<void> {
+    const deadlineMs = realClock.monotonicMs() + 24 * 3_600_000;
+    const { concurrency = 1 } = this.#options;
+    await runWorker(
+      {
+        environment: this.#environment,
+        registry: this.#registry,
+        heartbeat: this.#heartbeat,
+        concurrencyPerWorker: concurrency,
+        idleReads: 0,
+        idlePauseMs: 5,
+      },
+      name,
+      { deadlineMs, marginMs: 1_000, signal },
+    );
+  }
+
+  /** The same kind, for one worker as wide as the bench says; its runs are counted. */
+  #counted(kind: TaskKind): TaskKind {
+    const definition = Object.freeze({ ...kind.definition, concurrencyPerWorker: null });
+    return {
+      ...kind,
+      definition,
+      run: (payload, context) => {
+        const run = this.#run;
+        if (run !== null) {
+          run.count += 1;
+          run.last = kind.kind;
+          if (run.count > run.most) {
+            run.stop.abort();
+            return Promise.reject(new Error("the test's bound is reached"));
+          }
+        }
+        return kind.run(payload, context);
+      },
+    };
+  }
+}
+
+function nameOf(kind: AnyTaskKind | string): string {
+  return typeof kind === "string" ? kind : kind.kind;
+}

@@ -1,0 +1,210 @@
+import { badScheduleCalls } from "./bad-schedule-calls";
+import { someId } from "./bad-sql-calls";
+import type { BadCall } from "./bad-sql-calls";
+
+const unknownName = { number: 50404, says: "name: unknown definition (x)" } as const;
+const notIds = { number: 50422, says: "task_ids: expected a JSON array of 1..1000 ids" } as const;
+const thousandAndOne = "N'[' + REPLICATE(CONVERT(nvarchar(max), N'1,'), 1000) + N'1]'";
+
+/** Calls of operators' procedures in plain T-SQL, each bad in one way. */
+export const badOperatorCalls: readonly BadCall[] = [
+  ...["CancelTasks", "RedriveTasks"].flatMap((name) =>
+    ["N''", "N'{}'", "N'[]'", `N'["x"]'`, "N'[1,null]'", "N'1'"].map((ids) => ({
+      call: `${name} ${ids}`,
+      ...notIds,
+    })),
+  ),
+  { call: "CancelTasks NULL", ...notIds },
+  { call: "RescheduleTasks N'[]', 1, NULL", ...notIds },
+  { call: "RescheduleTasks N'{\"a\":1}', 1, NULL", ...notIds },
+  { call: "RescheduleTasks N'[\"x\"]', 1, NULL", ...notIds },
+  ...["NULL, NULL", "1, N'2026-01-31T08:30:00Z'"].map((when) => ({
+    call: `RescheduleTasks N'[1]', ${when}`,
+    number: 50422,
+    says: "run_at: expected either run_at or run_in_ms",
+  })),
+  ...["-1", "3153600000001"].map((ms) => ({
+    call: `RescheduleTasks N'[1]', ${ms}, NULL`,
+    number: 50422,
+    says: `run_in_ms: expected 0..3153600000000 (${ms})`,
+  })),
+  ...["tomorrow", "", "5%"].map((at) => ({
+    call: `RescheduleTasks N'[1]', NULL, N'${at}'`,
+    number: 50422,
+    says: `run_at: expected an ISO-8601 instant (${at})`,
+  })),
+  {
+    call: "RedriveTasks N'[1]', N'demo'",
+    number: 50422,
+    says: "name: expected either task_ids or a filter, not both",
+  },
+  ...[
+    ["NULL", "<NULL>"],
+    ["0", "0"],
+    ["1001", "1001"],
+  ].map(([most = "", shown = ""]) => ({
+    call: `RedriveTasks NULL, N'demo', NULL, NULL, ${most}`,
+    number: 50422,
+    says: `most: expected 1..1000 (${shown})`,
+  })),
+  ...["done", "DEAD", "dead "].map((outcome) => ({
+    call: `RedriveTasks NULL, N'demo', NULL, N'${outcome}', 1`,
+    number: 50422,
+    says: `outcome: expected dead or cancelled (${outcome})`,
+  })),
+  { call: "RedriveTasks NULL, N'x', NULL, NULL, 1", ...unknownName },
+  {
+    call: "RedriveTasks NULL, N'demo ', NULL, NULL, 1",
+    number: 50404,
+    says: "name: unknown definition (demo )",
+  },
+  {
+    call: "RedriveTasks NULL, NULL, NULL, NULL, 1",
+    number: 50404,
+    says: "name: unknown definition (<NULL>)",
+  },
+  ...[
+    ["NULL", "<NULL>"],
+    ["N''", ""],
+    ["N' g'", " g"],
+    ["N'5% '", "5% "],
+    [`N'${"x".repeat(201)}'`, "x".repeat(201)],
+  ].map(([key = "", shown = ""]) => ({
+    call: `SetGroup N'demo', ${key}, NULL, 1, NULL, NULL, N'me'`,
+    number: 50422,
+    says: `group_key: expected 1..200 characters without blanks at either end (${shown})`,
+  })),
+  ...["all", "GLOBAL", "global ", "5%"].map((scope) => ({
+    call: `SetGroup N'demo', N'g', N'${scope}', 1, NULL, NULL, N'me'`,
+    number: 50422,
+    says: `group_scope: expected definition or global (${scope})`,
+  })),
+  ...["0", "1001"].map((slots) => ({
+    call: `SetGroup N'demo', N'g', NULL, ${slots}, NULL, NULL, N'me'`,
+    number: 50422,
+    says: `slots: expected 1..1000 (${slots})`,
+  })),
+  { call: "SetGroup N'x', N'g', NULL, 1, NULL, NULL, N'me'", ...unknownName },
+  {
+    call: "SetGroup N'demo ', N'g', NULL, 1, NULL, NULL, N'me'",
+    number: 50404,
+    says: "name: unknown definition (demo )",
+  },
+  {
+    call: "SetGroup NULL, N'g', NULL, 1, NULL, NULL, N'me'",
+    number: 50404,
+    says: "name: unknown definition (<NULL>)",
+  },
+  ...badScheduleCalls,
+  ...[
+    ["NULL", "<NULL>"],
+    ["0", "0"],
+    ["1001", "1001"],
+  ].map(([most = "", shown = ""]) => ({
+    call: `ListGroups NULL, NULL, ${most}`,
+    number: 50422,
+    says: `most: expected 1..1000 (${shown})`,
+  })),
+  { call: "ListGroups N'x', NULL, 1", ...unknownName },
+  ...badWatermarkCalls(),
+  {
+    call: "ListGroups N'demo ', NULL, 1",
+    number: 50404,
+    says: "name: unknown definition (demo )",
+  },
+];
+
+/** Calls with a value that is too long: `@v`. */
+export const longOperatorCalls: readonly (BadCall & { readonly value: string })[] = [
+  { call: "CancelTasks @v", value: thousandAndOne, ...notIds },
+  { call: "RedriveTasks @v", value: thousandAndOne, ...notIds },
+  { call: "RescheduleTasks @v, 1, NULL", value: thousandAndOne, ...notIds },
+  ...[
+    "AdvanceWatermark N'demo', N'w', 0, @v, 1, N'[]'",
+    `SetWatermark N'demo', N'w', @v, 0, ${someId}, N'me'`,
+  ].map((call) => ({
+    call,
+    value: "REPLICATE(CONVERT(nvarchar(max), N'é'), 32769)",
+    number: 50413,
+    says: "value: expected at most 65536 bytes (65538)",
+  })),
+];
+
+/** Literals; those that are left out are good. */
+interface WatermarkArguments {
+  readonly name?: string;
+  readonly mark?: string;
+  readonly version?: string;
+  readonly value?: string;
+}
+
+/** Watermarks, by makers and by operators. */
+function badWatermarkCalls(): BadCall[] {
+  const ways = [
+    ({ name = "N'demo'", mark = "N'w'", version = "0", value = "N'[]'" }: WatermarkArguments) =>
+      `AdvanceWatermark ${name}, ${mark}, ${version}, ${value}, 1, N'[]'`,
+    ({ name = "N'demo'", mark = "N'w'", version = "0", value = "N'[]'" }: WatermarkArguments) =>
+      `SetWatermark ${name}, ${mark}, ${value}, ${version}, ${someId}, N'me'`,
+  ];
+  return [
+    ...ways.flatMap((way) => [
+      ...[
+        ["NULL", "<NULL>"],
+        ["N''", ""],
+        ["N' w'", " w"],
+        ["N'5% '", "5% "],
+        [`N'${"x".repeat(201)}'`, "x".repeat(201)],
+      ].map(([mark = "", shown = ""]) => ({
+        call: way({ mark }),
+        number: 50422,
+        says: `watermark: expected 1..200 characters without blanks at either end (${shown})`,
+      })),
+      {
+        call: way({ version: "-1" }),
+        number: 50422,
+        says: "expected_version: expected 0 or more (-1)",
+      },
+      ...["", "7", "5%", "{"].map((value) => ({
+        call: way({ value: `N'${value}'` }),
+        number: 50422,
+        says: `value: expected the text of a JSON object or array (${value})`,
+      })),
+      { call: way({ name: "N'x'" }), ...unknownName },
+      {
+        call: way({ name: "N'demo '" }),
+        number: 50404,
+        says: "name: unknown definition (demo )",
+      },
+      {
+        call: way({ name: "NULL" }),
+        number: 50404,
+        says: "name: unknown definition (<NULL>)",
+      },
+    ]),
+    {
+      call: "AdvanceWatermark N'demo', N'w', 0, NULL, 1, N'[]'",
+      number: 50422,
+      says: "value: expected the text of a JSON object or array (<NULL>)",
+    },
+    {
+      call: "SetWatermark N'demo', N'w', N'[]', 0, NULL, N'me'",
+      number: 50422,
+      says: "operation_id: expected a uuid (<NULL>)",
+    },
+    ...[
+      ["NULL", "<NULL>"],
+      ["0", "0"],
+      ["1001", "1001"],
+    ].map(([most = "", shown = ""]) => ({
+      call: `ListWatermarks NULL, NULL, ${most}`,
+      number: 50422,
+      says: `most: expected 1..1000 (${shown})`,
+    })),
+    { call: "ListWatermarks N'x', NULL, 1", ...unknownName },
+    {
+      call: "ListWatermarks N'demo ', NULL, 1",
+      number: 50404,
+      says: "name: unknown definition (demo )",
+    },
+  ];
+}

@@ -1,0 +1,365 @@
+/** An operation id that nothing has used. */
+export const someId = "'00000000-0000-4000-8000-0000000000AB'";
+
+/** A call of a procedure, without EXEC and schema, and the error that it must raise. */
+export interface BadCall {
+  /** Where the call is too long for one. */
+  readonly title?: string;
+  readonly call: string;
+  readonly number: number;
+  readonly says: string | RegExp;
+}
+
+/** The settings of a registration, by parameter. */
+const settings = {
+  Name: "N'demo'",
+  Build: "1",
+  SettingsHash: "N'h'",
+  RegisteredBy: "N'me'",
+  Limit: "2",
+  LeaseMs: "60000",
+  MaxAttempts: "5",
+  MaxLost: "3",
+  RetryBaseMs: "1000",
+  RetryCapMs: "300000",
+  SpareMax: "1",
+  GroupSlots: "1",
+  GroupStrict: "0",
+  RetainDoneMs: "1000",
+  RetainDeadMs: "1000",
+} as const;
+
+function register(changes: Partial<Record<keyof typeof settings, string>>): string {
+  const values = Object.entries({ ...settings, ...changes });
+  return `RegisterDefinition ${values.map(([name, value]) => `@${name} = ${value}`).join(", ")}`;
+}
+
+/** Registrations with one bad value each. */
+export const badSettings: readonly BadCall[] = (
+  [
+    [{ Name: "NULL" }, "name: expected 1..200 characters without blanks at either end (null)"],
+    [{ Name: "N''" }, "name: expected 1..200 characters without blanks at either end ()"],
+    [{ Name: "N' x'" }, "name: expected 1..200 characters without blanks at either end ( x)"],
+    [{ Name: "N'5% '" }, "name: expected 1..200 characters without blanks at either end (5% )"],
+    [{ Build: "NULL" }, "build: expected 0 or more (null)"],
+    [{ Build: "-1" }, "build: expected 0 or more (-1)"],
+    [{ SettingsHash: "NULL" }, "settings_hash: expected 1..64 characters (null)"],
+    [{ SettingsHash: "N''" }, "settings_hash: expected 1..64 characters ()"],
+    [{ Limit: "NULL" }, "limit: expected -1..1000 (null)"],
+    [{ Limit: "-2" }, "limit: expected -1..1000 (-2)"],
+    [{ Limit: "1001" }, "limit: expected -1..1000 (1001)"],
+    [{ LeaseMs: "NULL" }, "lease_ms: expected 1000..86400000 (null)"],
+    [{ LeaseMs: "999" }, "lease_ms: expected 1000..86400000 (999)"],
+    [{ MaxAttempts: "NULL" }, "max_attempts: expected 1..1000 (null)"],
+    [{ MaxAttempts: "40000" }, "max_attempts: expected 1..1000 (40000)"],
+    [{ MaxLost: "NULL" }, "max_lost: expected 0..1000 (null)"],
+    [{ MaxLost: "-1" }, "max_lost: expected 0..1000 (-1)"],
+    [{ RetryBaseMs: "NULL" }, "retry_base_ms: expected 0..86400000 (null)"],
+    [{ RetryBaseMs: "-1" }, "retry_base_ms: expected 0..86400000 (-1)"],
+    [{ RetryCapMs: "NULL" }, "retry_cap_ms: expected retry_base_ms or more (null)"],
+    [{ RetryCapMs: "999" }, "retry_cap_ms: expected retry_base_ms or more (999)"],
+    [{ SpareMax: "NULL" }, "spare_max: expected 0..1000 (null)"],
+    [{ SpareMax: "1001" }, "spare_max: expected 0..1000 (1001)"],
+    [{ GroupSlots: "NULL" }, "group_slots: expected 1..1000 (null)"],
+    [{ GroupSlots: "0" }, "group_slots: expected 1..1000 (0)"],
+    [{ GroupStrict: "NULL" }, "group_strict: expected true or false (null)"],
+    [{ RetainDoneMs: "NULL" }, "retain_done_ms: expected 0..3153600000000 (null)"],
+    [{ RetainDoneMs: "-1" }, "retain_done_ms: expected 0..3153600000000 (-1)"],
+    [{ RetainDeadMs: "NULL" }, "retain_dead_ms: expected 0..3153600000000 (null)"],
+  ] as const
+).map(([changes, says]) => {
+  const title = `RegisterDefinition with ${JSON.stringify(changes)}`;
+  return { title, call: register(changes), number: 50422, says };
+});
+
+/** An enqueue whose second task is bad. */
+function enqueueWith(entry: string): string {
+  return `EnqueueTasks N'demo', 1, N'[{},${entry}]'`;
+}
+
+const unknownName = { number: 50404, says: "name: unknown definition (x)" } as const;
+
+/** Everything else that can be written out. */
+export const badCalls: readonly BadCall[] = [
+  {
+    call: `SetLimit N'demo', -2, ${someId}, N'me'`,
+    number: 50422,
+    says: "limit: expected -1 (none), 0 (nothing starts) or 1..1000 (-2)",
+  },
+  {
+    call: `SetLimit N'demo', 1001, ${someId}, N'me'`,
+    number: 50422,
+    says: "limit: expected -1 (none), 0 (nothing starts) or 1..1000 (1001)",
+  },
+  { call: `SetLimit N'x', 1, ${someId}, N'me'`, ...unknownName },
+  {
+    call: `SetLimit NULL, 1, ${someId}, N'me'`,
+    number: 50404,
+    says: "name: unknown definition (<NULL>)",
+  },
+  // A server compares names as if they were filled up with blanks.
+  {
+    call: `SetLimit N'demo ', 1, ${someId}, N'me'`,
+    number: 50404,
+    says: "name: unknown definition (demo )",
+  },
+  { call: "PauseDefinition N'x', N'me'", ...unknownName },
+  {
+    call: "PauseDefinition N'demo ', N'me'",
+    number: 50404,
+    says: "name: unknown definition (demo )",
+  },
+  { call: "ResumeDefinition N'x', N'me'", ...unknownName },
+  {
+    call: "ResumeDefinition N'demo ', N'me'",
+    number: 50404,
+    says: "name: unknown definition (demo )",
+  },
+  {
+    call: "ResumeDefinition N'100%', N'me'",
+    number: 50404,
+    says: "name: unknown definition (100%)",
+  },
+  {
+    call: `StartExecution N'demo', ${someId}, N'w', 1, N'h', NULL, 0`,
+    number: 50422,
+    says: "want: expected 1..1000 (<NULL>)",
+  },
+  {
+    call: `StartExecution N'demo', ${someId}, N'w', 1, N'h', 1001, 0`,
+    number: 50422,
+    says: "want: expected 1..1000 (1001)",
+  },
+  {
+    call: `StartExecution N'demo', ${someId}, N'', 1, N'h', 1, 0`,
+    number: 50422,
+    says: "worker: expected 1..200 characters ()",
+  },
+  {
+    call: `StartExecution N'demo', ${someId}, NULL, 1, N'h', 1, 0`,
+    number: 50422,
+    says: "worker: expected 1..200 characters (<NULL>)",
+  },
+  { call: "AcquireTokens 1, 0", number: 50422, says: "want: expected 1..1000 (0)" },
+  { call: "AcquireTokens 1, NULL", number: 50422, says: "want: expected 1..1000 (<NULL>)" },
+  { call: "ReleaseTokens 1, -1", number: 50422, says: "keep: expected 0..1000 (-1)" },
+  { call: "ReleaseTokens 1, NULL", number: 50422, says: "keep: expected 0..1000 (<NULL>)" },
+  { call: "ReleaseSurplus 1, -1", number: 50422, says: "keep: expected 0..1000 (-1)" },
+  { call: "ReleaseSurplus 1, NULL", number: 50422, says: "keep: expected 0..1000 (<NULL>)" },
+  { call: "Work 1, 1, @Want = 1001", number: 50422, says: "want: expected 0..1000 (1001)" },
+  { call: "Work 1, 0", number: 50422, says: "call_number: expected 1 or more (0)" },
+  { call: "Work 1, NULL", number: 50422, says: "call_number: expected 1 or more (<NULL>)" },
+  {
+    call: "Work 1, 1, N'[1]', N'[1,2]'",
+    number: 50422,
+    says: "done_fences: expected as many as done_task_ids (1)",
+  },
+  {
+    call: "Work 1, 1, N'[1]', N'[1]', N'[1,2]'",
+    number: 50422,
+    says: "done_fences: expected as many as done_task_ids (1)",
+  },
+  { call: "FailTasks 1, NULL", number: 50422, says: /^failures: / },
+  { call: "FailTasks 1, N'{}'", number: 50422, says: /^failures: / },
+  { call: "FailTasks 1, N'[]'", number: 50422, says: /^failures: / },
+  {
+    call: "Heartbeat N'{}'",
+    number: 50422,
+    says: "executions: expected a JSON array of 1..1000 entries",
+  },
+  {
+    call: "Heartbeat NULL",
+    number: 50422,
+    says: "executions: expected a JSON array of 1..1000 entries",
+  },
+  {
+    call: "Heartbeat N'[]'",
+    number: 50422,
+    says: "executions: expected a JSON array of 1..1000 entries",
+  },
+  { call: "ReportProgress 1, 1, 1, -1, 1, NULL", number: 50422, says: /^done: .*-1/ },
+  { call: "ReclaimExpired 0", number: 50422, says: "most: expected 1..1000 (0)" },
+  { call: "ReclaimExpired NULL", number: 50422, says: "most: expected 1..1000 (<NULL>)" },
+  { call: "PromoteScheduled N'demo', 0", number: 50422, says: "most: expected 1..10000 (0)" },
+  {
+    call: "PromoteScheduled N'demo', NULL",
+    number: 50422,
+    says: "most: expected 1..10000 (<NULL>)",
+  },
+  { call: "PromoteScheduled N'x', 1", ...unknownName },
+  {
+    call: "PromoteScheduled N'demo ', 1",
+    number: 50404,
+    says: "name: unknown definition (demo )",
+  },
+  { call: "Sweep 0", number: 50422, says: /^most: .*\(0\)$/ },
+  { call: "Sweep NULL", number: 50422, says: /^most: .*\(<NULL>\)$/ },
+  { call: "Purge 0", number: 50422, says: "most: expected 1..1000 (0)" },
+  { call: "Purge 1001", number: 50422, says: "most: expected 1..1000 (1001)" },
+  { call: "Purge NULL", number: 50422, says: "most: expected 1..1000 (<NULL>)" },
+  { call: "ListExecutions NULL, 1, 0", number: 50422, says: "most: expected 1..1000 (0)" },
+  { call: "ListExecutions NULL, 1, NULL", number: 50422, says: "most: expected 1..1000 (<NULL>)" },
+  { call: "ListTasks N'demo', N'ready', 0", number: 50422, says: "most: expected 1..1000 (0)" },
+  {
+    call: "ListTasks N'demo', N'ready', NULL",
+    number: 50422,
+    says: "most: expected 1..1000 (<NULL>)",
+  },
+  {
+    call: "ListTasks N'demo', N'held', 1",
+    number: 50422,
+    says: "state: expected ready, scheduled, waiting, claimed, done, dead or cancelled (held)",
+  },
+  {
+    call: "ListTasks N'demo', NULL, 1",
+    number: 50422,
+    says: "state: expected ready, scheduled, waiting, claimed, done, dead or cancelled (<NULL>)",
+  },
+  // Case and blanks count, whatever the database's collation says.
+  { call: "ListTasks N'demo', N'READY', 1", number: 50422, says: /^state: .*\(READY\)$/ },
+  { call: "ListTasks N'demo', N'ready ', 1", number: 50422, says: /^state: .*\(ready \)$/ },
+  { call: "ListTasks N'x', N'ready', 1", ...unknownName },
+  {
+    call: "ListTasks N'demo ', N'ready', 1",
+    number: 50404,
+    says: "name: unknown definition (demo )",
+  },
+  { call: "EnqueueTasks N'x', 1, N'[{}]'", ...unknownName },
+  {
+    call: "EnqueueTasks N'demo ', 1, N'[{}]'",
+    number: 50404,
+    says: "name: unknown definition (demo )",
+  },
+  {
+    call: "EnqueueTasks N'demo', 1, NULL",
+    number: 50422,
+    says: "tasks: expected a JSON array (<NULL>)",
+  },
+  {
+    call: "EnqueueTasks N'demo', 1, N'{}'",
+    number: 50422,
+    says: "tasks: expected a JSON array ({})",
+  },
+  {
+    call: "EnqueueTasks N'demo', 1, N'[5%'",
+    number: 50422,
+    says: "tasks: expected a JSON array ([5%)",
+  },
+  {
+    call: "EnqueueTasks N'demo', 1, N'[]'",
+    number: 50413,
+    says: "tasks: expected 1..10000 entries (0)",
+  },
+  {
+    call: "EnqueueTasks N'demo', 1, N'[{},7]'",
+    number: 50422,
+    says: "tasks: expected a JSON array of objects ([{},7])",
+  },
+  { call: enqueueWith('{"payload":"7"}'), number: 50422, says: /^tasks\[1\]\.payload: .*\(7\)$/ },
+  { call: enqueueWith('{"payload":"no"}'), number: 50422, says: /^tasks\[1\]\.payload: .*\(no\)$/ },
+  { call: enqueueWith('{"kind":""}'), number: 50422, says: /^tasks\[1\]\.kind: .*\(\)$/ },
+  { call: enqueueWith('{"priority":40000}'), number: 50422, says: /^tasks\[1\]\.priority: / },
+  { call: enqueueWith('{"priority":"x"}'), number: 50422, says: /^tasks\[1\]\.priority: / },
+  { call: enqueueWith('{"group":" g"}'), number: 50422, says: /^tasks\[1\]\.group: .*\( g\)$/ },
+  {
+    call: enqueueWith('{"group":"g","groupScope":"x"}'),
+    number: 50422,
+    says: /^tasks\[1\]\.groupScope: .*\(x\)$/,
+  },
+  { call: enqueueWith('{"runInMs":-1}'), number: 50422, says: /^tasks\[1\]\.runInMs: .*\(-1\)$/ },
+  {
+    call: enqueueWith('{"runInMs":1,"runAt":"2030-01-01T00:00:00Z"}'),
+    number: 50422,
+    says: /^tasks\[1\]\.runAt: /,
+  },
+  {
+    call: enqueueWith('{"dedupeKey":"k "}'),
+    number: 50422,
+    says: /^tasks\[1\]\.dedupeKey: .*\(k \)$/,
+  },
+  {
+    call: enqueueWith('{"dedupeKey":"k","onDuplicate":"Replace"}'),
+    number: 50422,
+    says: "tasks[1].onDuplicate: expected keep or replace (Replace)",
+  },
+  {
+    call: enqueueWith('{"dedupeKey":"k","onDuplicate":"keep "}'),
+    number: 50422,
+    says: "tasks[1].onDuplicate: expected keep or replace (keep )",
+  },
+  {
+    call: enqueueWith('{"dedupeKey":"k","dedupeMs":0}'),
+    number: 50422,
+    says: /^tasks\[1\]\.dedupeMs: .*\(0\)$/,
+  },
+  {
+    call: `CompleteTask 1, 1, 1, 1, N'"text"'`,
+    number: 50422,
+    says: 'result: expected the text of a JSON object or array ("text")',
+  },
+  {
+    call: "CompleteTask 1, 1, 1, 1, N'5%'",
+    number: 50422,
+    says: "result: expected the text of a JSON object or array (5%)",
+  },
+];
+
+/** Texts that are too long to be written out, by a variable. */
+export const longCalls: readonly (BadCall & { readonly value: string })[] = [
+  {
+    title: "a list of more than 8 MiB",
+    value: `N'["' + REPLICATE(CONVERT(nvarchar(max), N'x'), 8388605) + N'"]'`,
+    call: "EnqueueTasks N'demo', 1, @v",
+    number: 50413,
+    says: "tasks: expected at most 8388608 bytes (8388609)",
+  },
+  {
+    title: "10,001 tasks",
+    value: "N'[' + REPLICATE(CONVERT(nvarchar(max), N'{},'), 10000) + N'{}]'",
+    call: "EnqueueTasks N'demo', 1, @v",
+    number: 50413,
+    says: "tasks: expected 1..10000 entries (10001)",
+  },
+  {
+    title: "a result of 65,537 bytes",
+    value: `N'["' + REPLICATE(CONVERT(nvarchar(max), N'x'), 65533) + N'"]'`,
+    call: "CompleteTask 1, 1, 1, 1, @v",
+    number: 50413,
+    says: "result: expected at most 65536 bytes (65537)",
+  },
+  {
+    title: "1,001 executions",
+    value: `N'[' + REPLICATE(CONVERT(nvarchar(max), N'{"execution":1},'), 1000) + N'{"execution":1}]'`,
+    call: "Heartbeat @v",
+    number: 50422,
+    says: "executions: expected a JSON array of 1..1000 entries",
+  },
+  {
+    title: "a name of 201 characters",
+    value: "REPLICATE(CONVERT(nvarchar(max), N'n'), 201)",
+    call: register({ Name: "@v" }),
+    number: 50422,
+    says: /^name: .*\(n{201}\)$/,
+  },
+  {
+    title: "a hash of 65 characters",
+    value: "REPLICATE(CONVERT(nvarchar(max), N'h'), 65)",
+    call: register({ SettingsHash: "@v" }),
+    number: 50422,
+    says: /^settings_hash: .*\(h{65}\)$/,
+  },
+  {
+    title: "a worker of 201 characters",
+    value: "REPLICATE(CONVERT(nvarchar(max), N'w'), 201)",
+    call: `StartExecution N'demo', ${someId}, @v, 1, N'h', 1, 0`,
+    number: 50422,
+    says: /^worker: .*\(w{201}\)$/,
+  },
+  {
+    title: "a long unknown name, cut",
+    value: "REPLICATE(CONVERT(nvarchar(max), N'n'), 2000)",
+    call: "PauseDefinition @v, N'me'",
+    number: 50404,
+    says: /^name: unknown definition \(n{900}\)$/,
+  },
+];

@@ -1,0 +1,247 @@
+import { describe, expect, test } from "@jest/globals";
+import type { SetGroupAnswer, SetGroupInput, TaskStore } from "../../shared/ports/task-store";
+import {
+  at,
+  define,
+  enqueue,
+  enqueueOne,
+  idsOf,
+  startWorker,
+  stateOf,
+  statusOf,
+} from "../support/builders";
+import { expectError } from "../support/expect-error";
+import { testWith, useStore } from "../support/store-setup";
+import type { StoreSetup } from "../support/store-setup";
+
+/** An operator's settings of a group, and what people see of groups. */
+export function describeGroupSettings(setup: StoreSetup): void {
+  describe("set_group", () => {
+    describeSettings(setup);
+  });
+  describe("set_group's input", () => {
+    describeInput(setup);
+  });
+  describe("list_groups", () => {
+    describeList(setup);
+  });
+}
+
+function setGroup(
+  store: TaskStore,
+  name: string,
+  changes: Partial<SetGroupInput> = {},
+): Promise<SetGroupAnswer> {
+  const input = { groupKey: "g", groupScope: "definition", changedBy: "an operator" } as const;
+  return store.setGroup({ ...input, name, ...changes });
+}
+
+function grouped(count: number, group = "g"): { group: string }[] {
+  return Array.from({ length: count }, () => ({ group }));
+}
+
+function describeSettings(setup: StoreSetup): void {
+  const open = useStore(setup);
+
+  test("more slots let those who wait come in at once, in order", async () => {
+    const { store } = open();
+    const name = await define(store, { limit: 10 });
+    const ids = await enqueue(store, name, grouped(5));
+    expect(await setGroup(store, name, { slots: 3 })).toEqual({
+      status: "set",
+      old: { slots: 1, paused: false, strict: false },
+      new: { slots: 3, paused: false, strict: false },
+      used: 3,
+      waiting: 2,
+      woken: [name],
+    });
+    const worker = await startWorker(store, name, { want: 5 });
+    expect(idsOf(await worker.claim(5))).toEqual(ids.slice(0, 3));
+  });
+
+  test("fewer slots stop nobody; nothing is handed over until fewer are used", async () => {
+    const { store } = open();
+    const name = await define(store, { limit: 10, groupSlots: 3 });
+    const ids = await enqueue(store, name, grouped(5));
+    const worker = await startWorker(store, name, { want: 5 });
+    const claimed = await worker.claim(5);
+    expect(await setGroup(store, name, { slots: 1 })).toMatchObject({
+      status: "set",
+      old: { slots: 3 },
+      new: { slots: 1 },
+      used: 3,
+      waiting: 2,
+      woken: [],
+    });
+    expect((await worker.complete(claimed.slice(0, 2), 5)).claimed).toEqual([]);
+    const next = await worker.complete(claimed.slice(2), 5);
+    expect(idsOf(next.claimed)).toEqual([at(ids, 3)]);
+  });
+
+  test("a paused group lets nobody in and what runs go on; resumed, those who wait come in", async () => {
+    const { store } = open();
+    const name = await define(store, { limit: 10 });
+    const ids = await enqueue(store, name, grouped(2));
+    const worker = await startWorker(store, name, { want: 5 });
+    const claimed = await worker.claim(5);
+    await setGroup(store, name, { paused: true });
+    expect((await worker.complete(claimed, 5)).claimed).toEqual([]);
+    await enqueue(store, name, grouped(1));
+    expect(await statusOf(store, name)).toMatchObject({ ready: 0, waiting: 2 });
+    expect(await setGroup(store, name, { paused: false })).toMatchObject({
+      old: { paused: true },
+      new: { paused: false },
+      used: 1,
+      waiting: 1,
+      woken: [name],
+    });
+    expect(idsOf(await worker.claim(5))).toEqual([at(ids, 1)]);
+  });
+
+  test("a group is made before its first task; what isn't said is as the definition has it", async () => {
+    const { store } = open();
+    const name = await define(store, { limit: 10, groupSlots: 2, groupStrict: true });
+    expect(await setGroup(store, name, { paused: true })).toEqual({
+      status: "created",
+      old: null,
+      new: { slots: 2, paused: true, strict: true },
+      used: 0,
+      waiting: 0,
+      woken: [],
+    });
+    const id = await enqueueOne(store, name, { group: "g" });
+    expect(await stateOf(store, id)).toBe("waiting");
+  });
+
+  test("a repeat changes nothing; so does a call that sets nothing", async () => {
+    const { store } = open();
+    const name = await define(store);
+    await setGroup(store, name, { slots: 3, isStrict: true });
+    const same = { slots: 3, paused: false, strict: true };
+    for (const changes of [{ slots: 3, isStrict: true }, {}]) {
+      const answer = await setGroup(store, name, changes);
+      expect(answer).toMatchObject({ status: "exists", old: same, new: same });
+    }
+  });
+
+  test("strict from now on: a failed task keeps its slot", async () => {
+    const { store } = open();
+    const name = await define(store);
+    await enqueue(store, name, grouped(2));
+    await setGroup(store, name, { isStrict: true });
+    const worker = await startWorker(store, name);
+    await worker.fail([await worker.claimOne()], { retryInMs: 60_000 });
+    expect(await worker.claim(1)).toEqual([]);
+    expect(await setGroup(store, name, { isStrict: false })).toMatchObject({ used: 1, woken: [] });
+  });
+
+  test("a global group wakes the definitions of all who come in", async () => {
+    const { store } = open();
+    const one = await define(store);
+    const two = await define(store);
+    const shared = { group: "g", groupScope: "global" } as const;
+    for (const name of [one, two, two]) await enqueueOne(store, name, shared);
+    const answer = await setGroup(store, one, { groupScope: "global", slots: 5 });
+    expect(answer).toMatchObject({ used: 3, waiting: 0, woken: [two] });
+    await setGroup(store, one, { slots: 7 });
+    const { groups } = await store.listGroups({ groupKey: "g", most: 10 });
+    expect(groups.map(({ definition, slots }) => [definition, slots])).toEqual([
+      [null, 5],
+      [one, 7],
+    ]);
+  });
+
+  testWith(setup, "audit")("each change is written down with who and why", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store);
+    const before = (await opened.readAudit(name)).length;
+    await setGroup(store, name, { slots: 2 });
+    await setGroup(store, name, { slots: 4, paused: true, reason: "they asked" });
+    await setGroup(store, name, { slots: 4 });
+    const by = { source: "operator", changedBy: "an operator" };
+    expect((await opened.readAudit(name)).slice(before)).toEqual([
+      { setting: "group_slots", oldValue: null, newValue: "2 of g", ...by, reason: null },
+      { setting: "group_paused", oldValue: null, newValue: "false of g", ...by, reason: null },
+      { setting: "group_strict", oldValue: null, newValue: "false of g", ...by, reason: null },
+      {
+        setting: "group_slots",
+        oldValue: "2 of g",
+        newValue: "4 of g",
+        ...by,
+        reason: "they asked",
+      },
+      {
+        setting: "group_paused",
+        oldValue: "false of g",
+        newValue: "true of g",
+        ...by,
+        reason: "they asked",
+      },
+    ]);
+  });
+}
+
+function describeInput(setup: StoreSetup): void {
+  const open = useStore(setup);
+
+  test("an unknown definition and values out of range are refused", async () => {
+    const { store } = open();
+    const name = await define(store);
+    await expectError(setGroup(store, "nobody"), { code: "TASKGATE_ARG_UNKNOWN", field: "name" });
+    for (const slots of [0, 1_001]) {
+      await expectError(setGroup(store, name, { slots }), {
+        code: "TASKGATE_ARG_INVALID",
+        field: "slots",
+      });
+    }
+    for (const groupKey of ["", " g", "x".repeat(201)]) {
+      await expectError(setGroup(store, name, { groupKey }), {
+        code: "TASKGATE_ARG_INVALID",
+        field: "group_key",
+      });
+    }
+    await expectError(setGroup(store, name, { groupScope: "all" as "global" }), {
+      code: "TASKGATE_ARG_INVALID",
+      field: "group_scope",
+    });
+  });
+}
+
+function describeList(setup: StoreSetup): void {
+  const open = useStore(setup);
+
+  test("slots, who uses them and who waits, by definition and key", async () => {
+    const { store } = open();
+    const one = await define(store, { groupSlots: 2 });
+    const two = await define(store);
+    await enqueue(store, one, [...grouped(3, "b"), ...grouped(1, "a")]);
+    await enqueue(store, two, grouped(1, "B"));
+    await setGroup(store, two, { groupKey: "c", paused: true, isStrict: true });
+    const row = { slots: 1, used: 0, waiting: 0, paused: false, strict: false };
+    const all = [
+      { ...row, definition: one, key: "a", slots: 2, used: 1 },
+      { ...row, definition: one, key: "b", slots: 2, used: 2, waiting: 1 },
+      { ...row, definition: two, key: "B", used: 1 },
+      { ...row, definition: two, key: "c", paused: true, strict: true },
+    ];
+    expect((await store.listGroups({ most: 10 })).groups).toEqual(all);
+    expect((await store.listGroups({ most: 2 })).groups).toEqual(all.slice(0, 2));
+    expect((await store.listGroups({ name: two, most: 10 })).groups).toEqual(all.slice(2));
+    expect((await store.listGroups({ groupKey: "b", most: 10 })).groups).toEqual([at(all, 1)]);
+  });
+
+  test("an unknown definition and a number out of range are refused", async () => {
+    const { store } = open();
+    await expectError(store.listGroups({ name: "nobody", most: 1 }), {
+      code: "TASKGATE_ARG_UNKNOWN",
+      field: "name",
+    });
+    for (const most of [0, 1_001]) {
+      await expectError(store.listGroups({ most }), {
+        code: "TASKGATE_ARG_INVALID",
+        field: "most",
+      });
+    }
+  });
+}

@@ -1,0 +1,242 @@
+import { describe, expect, test } from "@jest/globals";
+import type { TaskId } from "../../shared/core/ids";
+import type { ListableState } from "../../shared/ports/task-store";
+import {
+  at,
+  define,
+  enqueue,
+  enqueueOne,
+  idsOf,
+  startWorker,
+  uniqueName,
+} from "../support/builders";
+import { testWith, useStore } from "../support/store-setup";
+import type { StoreSetup, TestStore } from "../support/store-setup";
+import { inDialect } from "./two-dialects";
+
+/** Each list has one order, is cut behind its first entries, and has nothing of a neighbour's. */
+export function describeListOrders(setup: StoreSetup): void {
+  describe("list_tasks in its order", () => {
+    describeTasks(setup);
+  });
+  describe("list_executions in its order", () => {
+    describeExecutions(setup);
+  });
+}
+
+/** Makes tasks of a definition; gives those of one state in the order in which they must be listed. */
+type Build = (opened: TestStore, name: string) => Promise<(TaskId | undefined)[]>;
+
+const settings = { limit: 10, spareMax: 0 };
+
+const builds: Record<ListableState, Build> = {
+  ready: async ({ store }, name) => {
+    const priorities = [100, 1, 100, 50];
+    const ids = await enqueue(
+      store,
+      name,
+      priorities.map((priority) => ({ priority })),
+    );
+    return [ids[1], ids[3], ids[0], ids[2]];
+  },
+  scheduled: async (opened, name) => {
+    const now = (await opened.now()).getTime();
+    const delays = [9_000, 4_000, 9_000, 4_000];
+    const tasks = delays.map((delay) => ({ runAt: new Date(now + 60_000 + delay) }));
+    const ids = await enqueue(opened.store, name, tasks);
+    return [ids[1], ids[3], ids[0], ids[2]];
+  },
+  waiting: async ({ store }, name) => {
+    // Holders first: which group is the older one decides.
+    await enqueue(store, name, [{ group: "a" }, { group: "b" }]);
+    const ids = await enqueue(store, name, [
+      { group: "b", priority: 1 },
+      { group: "a" },
+      { group: "a", priority: 50 },
+      { group: "a" },
+      { group: "b" },
+    ]);
+    return [ids[2], ids[1], ids[3], ids[0], ids[4]];
+  },
+  claimed: async ({ store }, name) => {
+    const ids = await enqueue(
+      store,
+      name,
+      [100, 30, 20, 10, 90].map((priority) => ({ priority })),
+    );
+    const first = await startWorker(store, name, { want: 3 });
+    expect(idsOf(await first.claim(3))).toEqual([ids[3], ids[2], ids[1]]);
+    const second = await startWorker(store, name, { want: 2 });
+    expect(idsOf(await second.claim(2))).toEqual([ids[4], ids[0]]);
+    return [ids[1], ids[2], ids[3], ids[0], ids[4]];
+  },
+  done: (opened, name) => finishSome(opened, name, "done"),
+  dead: (opened, name) => finishSome(opened, name, "dead"),
+  cancelled: (opened, name) => finishSome(opened, name, "cancelled"),
+};
+
+/** Two at once, after them one with a lower id. */
+async function finishSome(
+  opened: TestStore,
+  name: string,
+  how: "done" | "dead" | "cancelled",
+): Promise<TaskId[]> {
+  const { store } = opened;
+  const ids = await enqueue(store, name, 3);
+  const worker = await startWorker(store, name, { want: 3 });
+  const tasks = await worker.claim(3);
+  const finish = (some: typeof tasks): Promise<unknown> =>
+    how === "done" ? worker.complete(some) : worker.fail(some, { as: how });
+  await finish(tasks.slice(1));
+  await opened.advance(1_000);
+  await finish(tasks.slice(0, 1));
+  return [at(ids, 0), at(ids, 2), at(ids, 1)];
+}
+
+/** Expects the list of a state to be these tasks, and each shorter list its first ones. */
+async function expectList(
+  { store }: TestStore,
+  { name, state }: { name: string; state: ListableState },
+  expected: readonly (TaskId | undefined)[],
+): Promise<void> {
+  for (let most = expected.length + 1; most > 0; most -= 1) {
+    const { tasks } = await store.listTasks({ name, state, most });
+    expect(tasks.map(({ task }) => task)).toEqual(expected.slice(0, most));
+  }
+}
+
+function describeTasks(setup: StoreSetup): void {
+  const open = useStore(setup);
+
+  for (const [state, build] of Object.entries(builds) as [ListableState, Build][]) {
+    test(`${state}: the same order whatever the list's length, without a neighbour's tasks`, async () => {
+      const opened = open();
+      const names = [uniqueName(), uniqueName(), uniqueName()];
+      const expected: (TaskId | undefined)[][] = [];
+      for (const name of names) {
+        await define(opened.store, settings, name);
+        expected.push(await build(opened, name));
+      }
+      for (const [index, name] of names.entries()) {
+        await expectList(opened, { name, state }, at(expected, index));
+      }
+    });
+  }
+
+  testWith(setup, "raw sql")(
+    "ready and waiting: by rank within a priority, then by id",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store, settings);
+      const tasks = [100, 100, 1, 100, 50, 100].map((priority) => ({ priority }));
+      const ready = await enqueue(store, name, tasks);
+      await enqueueOne(store, name, { group: "g" });
+      const waiting = await enqueue(
+        store,
+        name,
+        tasks.map((task) => ({ ...task, group: "g" })),
+      );
+      await setRanks(opened, setup, [...ready, ...waiting]);
+      for (const [state, ids] of [
+        ["ready", ready],
+        ["waiting", waiting],
+      ] as const) {
+        const { tasks: listed } = await store.listTasks({ name, state, most: 10 });
+        const places = listed.map(({ task }) => ids.indexOf(task)).filter((place) => place >= 0);
+        expect(places).toEqual([2, 4, 1, 3, 5, 0]);
+        for (const most of [2, 3, 5]) {
+          const { tasks: some } = await store.listTasks({ name, state, most });
+          expect(some).toEqual(listed.slice(0, most));
+        }
+      }
+    },
+  );
+
+  test("who works on a task, or finished it, is told of each by itself", async () => {
+    const { store } = open();
+    const name = await define(store, settings);
+    for (const worker of ["host-1", "host-2"]) {
+      await enqueue(store, name, 2);
+      const execution = await startWorker(store, name, { want: 2, worker });
+      const [first] = await execution.claim(2);
+      if (first !== undefined) await execution.complete([first]);
+    }
+    for (const state of ["claimed", "done"] as const) {
+      const { tasks } = await store.listTasks({ name, state, most: 10 });
+      const workers = tasks.map(({ task, worker }) => ({ task: BigInt(task), worker }));
+      workers.sort((a, b) => Number(a.task - b.task));
+      expect(workers.map(({ worker }) => worker)).toEqual(["host-1", "host-2"]);
+    }
+  });
+}
+
+/** Nothing gives tasks a rank yet: 5, 3, 9, 3, 0, 4, and again. */
+async function setRanks(
+  opened: TestStore,
+  { dialect }: StoreSetup,
+  ids: readonly TaskId[],
+): Promise<void> {
+  const ranks = [5, 3, 9, 3, 0, 4];
+  for (const [index, id] of ids.entries()) {
+    for (const table of ["task", "ready", "group_waiting"]) {
+      const sql = `UPDATE taskgate.${table} SET rank = {rank} WHERE task_id = {id}`;
+      const values = new Map([
+        ["rank", String(at(ranks, index % ranks.length))],
+        ["id", id],
+      ]);
+      await opened.raw(inDialect(dialect === "mssql" ? "mssql" : "postgres", sql, values));
+    }
+  }
+}
+
+function describeExecutions(setup: StoreSetup): void {
+  const open = useStore(setup);
+
+  test("newest first whatever the list's length: open ones or all, of one definition or of all", async () => {
+    const { store } = open();
+    const one = await define(store, settings);
+    const two = await define(store, settings);
+    await enqueue(store, one, 5);
+    const ids: Record<string, string> = {};
+    for (const [worker, name, claims, isEnding] of [
+      ["a", one, 2, false],
+      ["b", two, 0, true],
+      ["c", one, 0, true],
+      ["d", two, 0, false],
+      ["e", one, 1, false],
+    ] as const) {
+      const execution = await startWorker(store, name, { want: 2, worker });
+      await execution.claim(claims);
+      if (isEnding) await execution.finish();
+      ids[worker] = execution.executionId;
+    }
+    const expected = [
+      { name: one, isOpen: true, workers: "ea" },
+      { name: two, isOpen: true, workers: "d" },
+      { name: undefined, isOpen: true, workers: "eda" },
+      { name: one, isOpen: false, workers: "eca" },
+      { name: two, isOpen: false, workers: "db" },
+      { name: undefined, isOpen: false, workers: "edcba" },
+    ];
+    for (const { name, isOpen, workers } of expected) {
+      for (let most = workers.length + 1; most > 0; most -= 1) {
+        const input = { isOpen, most, ...(name === undefined ? {} : { name }) };
+        const { executions } = await store.listExecutions(input);
+        expect(executions.map(({ worker, execution }) => [worker, execution])).toEqual(
+          Array.from(workers)
+            .slice(0, most)
+            .map((worker) => [worker, ids[worker]]),
+        );
+      }
+    }
+    const { executions } = await store.listExecutions({ isOpen: true, most: 10 });
+    expect(executions.map(({ claimed }) => claimed)).toEqual([1, 0, 2]);
+    expect(await store.listExecutions({ name: "nobody", isOpen: false, most: 10 })).toEqual({
+      executions: [],
+    });
+    expect(await store.listExecutions({ name: "nobody", isOpen: true, most: 10 })).toEqual({
+      executions: [],
+    });
+  });
+}

@@ -1,0 +1,151 @@
+import { describe, expect } from "@jest/globals";
+import { StoreConflictError } from "../../shared/core/errors";
+import type { StoreDialect, TaskStore } from "../../shared/ports/task-store";
+import { define, done, enqueue, failure, idsOf, setLimit, startWorker } from "../support/builders";
+import type { Worker } from "../support/builders";
+import { testWith, useStore } from "../support/store-setup";
+import type { StoreSetup, TestStore } from "../support/store-setup";
+
+/** Nobody waits for ever behind a lock that somebody forgot: after two seconds a call gives up and has done nothing. */
+export function describeLockTimeouts(setup: StoreSetup): void {
+  describe("a lock that stays taken", () => {
+    describeTimeouts(setup);
+  });
+}
+
+/** What a user's transaction writes without changing anything, so that others find it locked. */
+const lockAll: Record<Exclude<StoreDialect, "model">, string[]> = {
+  postgres: [
+    "update taskgate.task_definition set name = name where name in ('locked', 'paused')",
+    "update taskgate.task_execution set worker = worker where worker = 'locked'",
+    "update taskgate.task set kind = kind",
+    "update taskgate.task_group set slots = slots",
+  ],
+  mssql: [
+    "UPDATE Taskgate.TaskDefinition SET Name = Name WHERE Name IN (N'locked', N'paused');",
+    "UPDATE Taskgate.TaskExecution SET Worker = Worker WHERE Worker = N'locked';",
+    "UPDATE Taskgate.Task SET Kind = Kind;",
+    "UPDATE Taskgate.TaskGroup SET Slots = Slots;",
+    "UPDATE Taskgate.Claim SET IsSpare = IsSpare;",
+  ],
+};
+
+/** Who is about to act when everything gets locked. */
+interface Scene {
+  readonly store: TaskStore;
+  readonly worker: Worker;
+  readonly beating: Worker;
+  /** A task of `worker`, and a spare one of `beating`. */
+  readonly claimed: Awaited<ReturnType<Worker["claimOne"]>>;
+  readonly spare: Awaited<ReturnType<Worker["claim"]>>;
+}
+
+type Call = (scene: Scene) => Promise<unknown>;
+
+const calls: Record<string, Call> = {
+  work: ({ store, worker, claimed }) =>
+    store.work({
+      executionId: worker.executionId,
+      callNumber: worker.calls + 1,
+      done: [done(claimed)],
+      started: [],
+      want: 1,
+    }),
+  fail_tasks: ({ store, worker, claimed }) =>
+    store.failTasks({ executionId: worker.executionId, failures: [failure(claimed)] }),
+  report_progress: ({ store, worker, claimed }) => {
+    const { taskId, fence } = claimed;
+    const { executionId } = worker;
+    return store.reportProgress({ executionId, taskId, fence, done: 1, total: 2, text: null });
+  },
+  complete_task: ({ store, worker, claimed }) =>
+    store.completeTask({ executionId: worker.executionId, ...done(claimed) }),
+  finish_execution: ({ store, worker }) =>
+    store.finishExecution({ executionId: worker.executionId }),
+  enqueue_tasks: ({ store }) => enqueue(store, "locked", [{ group: "g" }]),
+  pause_definition: ({ store }) => store.pauseDefinition({ name: "locked", changedBy: "me" }),
+  resume_definition: ({ store }) => store.resumeDefinition({ name: "paused", changedBy: "me" }),
+  set_limit: ({ store }) => setLimit(store, "locked", 1),
+  reclaim_expired: ({ store }) => store.reclaimExpired({ most: 10 }),
+  heartbeat: ({ store, beating, spare }) => {
+    const { executionId } = beating;
+    return store.heartbeat({ executions: [{ executionId, started: idsOf(spare) }] });
+  },
+};
+
+/** It steps over locked rows: there is nothing to wait for. */
+const skipping = "report_progress";
+
+/** Claims have rows of their own on SQL Server; on PostgreSQL they are part of the execution's row, which isn't locked here. */
+function isMeant(dialect: StoreDialect, call: string): boolean {
+  return dialect === "mssql" || call !== "heartbeat";
+}
+
+function describeTimeouts(setup: StoreSetup): void {
+  const open = useStore(setup);
+
+  testWith(
+    setup,
+    "row locks",
+    "raw sql",
+    "sure calls",
+  )("each call gives up after two seconds and has done nothing; later it works", async () => {
+    const opened = open();
+    const scene = await prepare(opened);
+    const all = Object.entries(calls).filter(([name]) => isMeant(setup.dialect, name));
+    const before = await factsOf(opened);
+    await opened.store.transaction(async (transaction) => {
+      for (const sql of lockAll[setup.dialect === "mssql" ? "mssql" : "postgres"]) {
+        await transaction.query(sql);
+      }
+      const ends = all.map(([name, call]) =>
+        call(scene)
+          .then(verdictOn, reasonOf)
+          .then((end) => `${name} ${end}`),
+      );
+      expect(await Promise.all(ends)).toEqual(
+        all.map(([name]) => `${name} ${name === skipping ? "done" : "gave up"}`),
+      );
+    });
+    expect(await factsOf(opened)).toEqual(before);
+    for (const [, call] of all) expect(await call(scene).then(verdictOn, reasonOf)).toBe("done");
+  });
+}
+
+/** `work` answers busy in place of an error. */
+function verdictOn(answer: unknown): string {
+  const isBusy = typeof answer === "object" && answer !== null && "status" in answer;
+  return isBusy && answer.status === "busy" ? "gave up" : "done";
+}
+
+function reasonOf(error: unknown): string {
+  const isTimeout = error instanceof StoreConflictError && error.details["isLockTimeout"] === true;
+  return isTimeout ? "gave up" : String(error);
+}
+
+/** A dead worker with a claim, one that holds a grouped task, and one of another definition with a spare claim. */
+async function prepare(opened: TestStore): Promise<Scene> {
+  const { store, plain } = opened;
+  const settings = { limit: null, spareMax: 5, groupSlots: 5 };
+  const mine = { worker: "locked" };
+  await define(store, { ...settings, leaseMs: 10_000 }, "locked");
+  await define(store, settings, "other");
+  await define(store, settings, "paused");
+  await store.pauseDefinition({ name: "paused", changedBy: "me" });
+  await enqueue(store, "locked", [{ group: "g" }, {}, {}]);
+  await enqueue(store, "other", 2);
+  await (await startWorker(store, "locked")).claim(1);
+  await opened.advance(10_001);
+  const worker = await startWorker(store, "locked", mine);
+  const claimed = await worker.claimOne();
+  const beating = await startWorker(store, "other");
+  const spare = (await beating.claim(2)).filter(({ isSpare }) => isSpare);
+  return { store: plain, worker, beating, claimed, spare };
+}
+
+/** What any of the calls would have changed. */
+async function factsOf({ store }: TestStore): Promise<unknown> {
+  const { definitions } = await store.listDefinitions({});
+  const { executions } = await store.listExecutions({ isOpen: false, most: 10 });
+  return { definitions, executions };
+}

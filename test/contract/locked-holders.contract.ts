@@ -1,0 +1,97 @@
+import { describe, expect } from "@jest/globals";
+import type { StoreTransaction } from "../../shared/ports/task-store";
+import { define, done, enqueue, startInput, startWorker, tryStart } from "../support/builders";
+import { createGate, within } from "../support/gate";
+import { testWith, useStore } from "../support/store-setup";
+import type { StoreSetup, TestStore } from "../support/store-setup";
+
+/** Askers step over locked rows: who is busy at this moment is alive, whatever its lease says. */
+export function describeLockedHolders(setup: StoreSetup): void {
+  describe("a holder whose lease is over, while its row is locked", () => {
+    describeLocked(setup);
+  });
+}
+
+function describeLocked(setup: StoreSetup): void {
+  const open = useStore(setup);
+
+  /** A limit of three: one held by a late worker, two by a living one, and somebody with none. */
+  async function prepare(opened: TestStore) {
+    const { store } = opened;
+    const name = await define(store, { limit: 3, leaseMs: 10_000 });
+    await enqueue(store, name, 1);
+    const late = await startWorker(store, name);
+    const task = await late.claimOne();
+    const empty = await startWorker(store, name);
+    await store.releaseTokens({ executionId: empty.executionId, keep: 0 });
+    await opened.advance(5_000);
+    await startWorker(store, name, { want: 2 });
+    await empty.beat();
+    await opened.advance(5_001);
+    return { name, late, task, empty };
+  }
+
+  /** Asks while a transaction holds what `lock` locks. */
+  async function askBeside(
+    opened: TestStore,
+    { name, empty }: Awaited<ReturnType<typeof prepare>>,
+    lock: (transaction: StoreTransaction) => Promise<unknown>,
+  ): Promise<void> {
+    const { store } = opened;
+    const holding = createGate();
+    const go = createGate();
+    const running = store.transaction(async (transaction) => {
+      await lock(transaction);
+      holding.open();
+      await go.opened;
+    });
+    await Promise.race([holding.opened, running]);
+    const { executionId } = empty;
+    const calls = [
+      store.startExecution(startInput(name)),
+      store.acquireTokens({ executionId, want: 1 }),
+    ];
+    const answers = await within(1_500, Promise.all(calls)).finally(() => {
+      go.open();
+    });
+    const denied = { status: "limited", tokens: 0, retryInMs: 5_000 };
+    expect(answers).toMatchObject([
+      { ...denied, executionId: null },
+      { ...denied, granted: 0 },
+    ]);
+    await running;
+    const { executions } = await store.listExecutions({ name, isOpen: false, most: 10 });
+    expect(executions).toHaveLength(3);
+    expect(await tryStart(store, name)).toBe("started");
+  }
+
+  testWith(
+    setup,
+    "row locks",
+    "exact clock",
+  )(
+    "isn't robbed while it completes a task: the asker is denied, and no execution is left of it",
+    async () => {
+      const opened = open();
+      const scene = await prepare(opened);
+      const call = { executionId: scene.late.executionId, ...done(scene.task) };
+      await askBeside(opened, scene, (transaction) => opened.store.completeTask(call, transaction));
+    },
+  );
+
+  testWith(
+    setup,
+    "row locks",
+    "exact clock",
+    "raw sql",
+  )("isn't robbed while its row is being written", async () => {
+    const opened = open();
+    const scene = await prepare(opened);
+    const { executionId } = scene.late;
+    const write =
+      setup.dialect === "mssql"
+        ? `UPDATE Taskgate.TaskExecution SET Worker = Worker WHERE TaskExecutionId = ${executionId};`
+        : `update taskgate.task_execution set worker = worker where task_execution_id = ${executionId}`;
+    await askBeside(opened, scene, (transaction) => transaction.query(write));
+  });
+}

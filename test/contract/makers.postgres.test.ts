@@ -1,0 +1,110 @@
+import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { nodeTimers } from "../../shared/platform/node-timers";
+import { realClock, realRandom, sleep } from "../../shared/platform/real-clock";
+import { noTelemetry } from "../../shared/ports/telemetry";
+import type { TaskStore } from "../../shared/ports/task-store";
+import { openStore } from "../../shared/store/open-store";
+import { TaskClient } from "../../shared/worker/client";
+import { createRegistry } from "../../shared/worker/registry";
+import { define } from "../support/builders";
+import { openContention } from "../support/contention";
+import type { Contention } from "../support/contention";
+
+/*
+ * Many makers of blocks at once on PostgreSQL, each with the shipped store that repeats lost calls, while the data grows and
+ * connections are killed in the middle of moves: the blocks tile the number line, without gap or overlap (P3, P6).
+ */
+let scene: Contention;
+const stores: TaskStore[] = [];
+
+beforeEach(async () => {
+  scene = await openContention();
+});
+
+afterEach(async () => {
+  await Promise.all(stores.splice(0).map((store) => store.close()));
+  try {
+    const sound = { status: "sound", findings: [] };
+    expect(await scene.openStore(1).checkInvariants()).toEqual(sound);
+  } finally {
+    await scene.close();
+  }
+});
+
+const makers = 8;
+const end = 40_000;
+const killsMin = 10;
+
+function openMaker(): TaskClient {
+  const store = openStore({ url: scene.url, connectionsMax: 1, random: realRandom, sleep });
+  stores.push(store);
+  const silent = () => undefined;
+  return new TaskClient(
+    {
+      store,
+      clock: realClock,
+      timers: nodeTimers,
+      random: realRandom,
+      logger: { debug: silent, info: silent, warn: silent, error: silent },
+      telemetry: noTelemetry,
+      wakeUp: { hint: () => Promise.resolve() },
+      workerName: "maker",
+      build: 1,
+    },
+    createRegistry([]),
+  );
+}
+
+/** Kills a connection that is moving the watermark; was there one? */
+async function killOne(): Promise<boolean> {
+  const { rows } = await scene.client.query<{ killed: boolean }>(
+    `select pg_terminate_backend(pid) as killed from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid() and state = 'active'
+        and query like '%advance_watermark%' order by random() limit 1`,
+  );
+  return rows[0]?.killed === true;
+}
+
+test("8 makers and killed connections: each number lies in one block", async () => {
+  const name = await define(scene.openStore(1), { limit: null });
+  let grown = 0;
+  let kills = 0;
+  const advanced = Array.from({ length: makers }, () => 0);
+
+  const make = async (index: number): Promise<void> => {
+    const { watermark } = openMaker();
+    for (;;) {
+      const to = grown;
+      const request = { watermark: "by-id", numeric: { to, size: 7 }, maxBlocks: 40 };
+      const { status, value } = await watermark.advance(name, request);
+      if (status === "advanced") advanced[index] = (advanced[index] ?? 0) + 1;
+      if (JSON.stringify(value) === `{"last":"${String(end)}"}`) return;
+    }
+  };
+  const grow = async (): Promise<void> => {
+    // The data ends only when enough connections have died.
+    while (grown < end) {
+      if (await killOne()) kills += 1;
+      const next = grown + 150;
+      grown = next < end || kills >= killsMin ? Math.min(next, end) : grown + 1;
+      await sleep(2);
+    }
+  };
+  await Promise.all([grow(), ...advanced.map((_, index) => make(index))]);
+
+  const { rows } = await scene.client.query<{ first: number; last: number }>(
+    `select (payload::json ->> 'from')::int as first, (payload::json ->> 'to')::int as last
+       from taskgate.task order by 1, 2`,
+  );
+  let next = 1;
+  for (const { first, last } of rows) {
+    expect(first).toBe(next);
+    expect(last).toBeGreaterThanOrEqual(first);
+    expect(last - first).toBeLessThan(7);
+    next = last + 1;
+  }
+  expect(next).toBe(end + 1);
+  expect(kills).toBeGreaterThanOrEqual(killsMin);
+  // Otherwise nobody met anybody.
+  expect(advanced.filter((moves) => moves > 0).length).toBeGreaterThan(1);
+}, 120_000);

@@ -1,0 +1,435 @@
+import { describe, expect, test } from "@jest/globals";
+import type { PurgeAnswer, TaskStore } from "../../shared/ports/task-store";
+import {
+  define,
+  enqueue,
+  enqueueOne,
+  factsOf,
+  operationId,
+  setLimit,
+  startWorker,
+  stateOf,
+  statusOf,
+} from "../support/builders";
+import { expectError } from "../support/expect-error";
+import { testWith, useStore } from "../support/store-setup";
+import type { StoreSetup, TestStore } from "../support/store-setup";
+import { inDialect } from "./two-dialects";
+
+/** What nobody needs any more is deleted, in slices; nothing else ever is. */
+export function describePurge(setup: StoreSetup): void {
+  describe("purge of finished tasks", () => {
+    describeTasks(setup);
+  });
+  describe("purge of ended executions", () => {
+    describeExecutions(setup);
+  });
+  describe("purge of answers and keys", () => {
+    describeAnswersAndKeys(setup);
+  });
+  describe("purge's answer", () => {
+    describeAnswer(setup);
+  });
+}
+
+const dayMs = 86_400_000;
+const nothing: PurgeAnswer = {
+  status: "none",
+  purged: 0,
+  tasks: 0,
+  executions: 0,
+  operations: 0,
+  keys: 0,
+  more: false,
+};
+
+async function isPurgeable(store: TaskStore): Promise<boolean> {
+  return (await store.sweep({ most: 10 })).isPurgeable;
+}
+
+/** Ends so many tasks, one after the other, and the stay. */
+async function endTasks(
+  store: TaskStore,
+  name: string,
+  { count, as }: { count: number; as: "done" | "dead" | "cancelled" },
+) {
+  const ids = await enqueue(store, name, count);
+  const worker = await startWorker(store, name, { want: count });
+  const claims = await worker.claim(count);
+  if (as === "done") await worker.complete(claims);
+  else await worker.fail(claims, { as });
+  await store.finishExecution({ executionId: worker.executionId });
+  return ids;
+}
+
+function describeTasks(setup: StoreSetup): void {
+  const open = useStore(setup);
+
+  testWith(setup, "exact clock")("a task stays for its retention, and not longer", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { retainDoneMs: 60_000, retainDeadMs: 5 * dayMs });
+    const [id] = await endTasks(store, name, { count: 1, as: "done" });
+    if (id === undefined) throw new Error("no task");
+    await opened.advance(60_000);
+    expect(await isPurgeable(store)).toBe(false);
+    expect(await store.purge({ most: 10 })).toEqual(nothing);
+    expect(await stateOf(store, id)).toBe("done");
+    await opened.advance(1);
+    expect(await isPurgeable(store)).toBe(true);
+    expect(await store.purge({ most: 10 })).toEqual({
+      ...nothing,
+      status: "purged",
+      purged: 1,
+      tasks: 1,
+    });
+    expect((await store.explainTask({ taskId: id })).status).toBe("unknown");
+    expect(await isPurgeable(store)).toBe(false);
+  });
+
+  test("done and cancelled tasks go after one retention, dead ones after the other", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { limit: 5, retainDoneMs: 1_000, retainDeadMs: dayMs * 3 });
+    for (const as of ["done", "dead", "cancelled"] as const)
+      await endTasks(store, name, { count: 1, as });
+    await opened.advance(2_000);
+    expect(await store.purge({ most: 10 })).toMatchObject({ purged: 2, tasks: 2 });
+    expect(await statusOf(store, name)).toMatchObject({ done: 0, dead: 1, cancelled: 0 });
+    await opened.advance(dayMs * 3);
+    expect(await store.purge({ most: 10 })).toMatchObject({ tasks: 1 });
+    expect(await statusOf(store, name)).toMatchObject({ dead: 0 });
+  });
+
+  test("unfinished tasks stay, however old, with their attempts", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { limit: 5, retainDoneMs: 1_000, retainDeadMs: 1_000 });
+    const id = await enqueueOne(store, name);
+    const worker = await startWorker(store, name);
+    await worker.fail([await worker.claimOne()], { retryInMs: 0 });
+    await opened.advance(400 * dayMs);
+    expect(await store.purge({ most: 10 })).toEqual(nothing);
+    expect((await factsOf(store, id)).attempts).toHaveLength(1);
+  });
+
+  test("a dead letter that was redriven stays; when it ends again its retention begins again", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { limit: 5, retainDoneMs: dayMs, retainDeadMs: 60_000 });
+    const [id] = await endTasks(store, name, { count: 1, as: "dead" });
+    if (id === undefined) throw new Error("no task");
+    await opened.advance(60_001);
+    await store.redriveTasks({ taskIds: [id] });
+    expect(await store.purge({ most: 10 })).toEqual(nothing);
+    const worker = await startWorker(store, name);
+    await worker.fail([await worker.claimOne()], { as: "dead" });
+    expect(await store.purge({ most: 10 })).toEqual(nothing);
+    expect((await factsOf(store, id)).attempts).toHaveLength(2);
+    await opened.advance(60_001);
+    expect(await store.purge({ most: 10 })).toMatchObject({ tasks: 1 });
+  });
+
+  testWith(setup, "raw sql")("attempts go with their task, those of others stay", async () => {
+    const opened = open();
+    const { store } = opened;
+    const brief = await define(store, { limit: 5, retainDeadMs: 1_000 });
+    const [gone] = await endTasks(store, brief, { count: 1, as: "dead" });
+    const long = await define(store, { limit: 5, retainDeadMs: dayMs });
+    const [kept] = await endTasks(store, long, { count: 1, as: "dead" });
+    await opened.advance(2_000);
+    expect(await store.purge({ most: 10 })).toMatchObject({ tasks: 1 });
+    expect(await attemptsOf(opened, setup)).toEqual([String(kept)]);
+    expect(gone).not.toBe(kept);
+  });
+
+  testWith(setup, "raw sql")(
+    "a task with more than 10,000 attempts loses them call by call",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store, { limit: 5, retainDeadMs: 1_000 });
+      const [first, second] = await endTasks(store, name, { count: 2, as: "dead" });
+      if (first === undefined) throw new Error("no task");
+      await plantAttempts(opened, setup, String(second));
+      await opened.advance(2_000);
+      // Two attempts are their own, 10,000 are planted: the first task goes, the second keeps two for the next call.
+      expect(await store.purge({ most: 10 })).toMatchObject({ tasks: 1, more: true });
+      expect((await store.explainTask({ taskId: first })).status).toBe("unknown");
+      expect(await attemptsOf(opened, setup)).toEqual([String(second), String(second)]);
+      expect(await store.purge({ most: 10 })).toMatchObject({ tasks: 1, more: false });
+      expect(await attemptsOf(opened, setup)).toEqual([]);
+    },
+  );
+}
+
+function describeExecutions(setup: StoreSetup): void {
+  const open = useStore(setup);
+
+  testWith(setup, "exact clock")(
+    "an ended execution stays as long as the longest retention",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      await define(store, { retainDoneMs: 3 * dayMs, retainDeadMs: 0 });
+      const name = await define(store, { retainDoneMs: 1_000, retainDeadMs: 1_000 });
+      await endTasks(store, name, { count: 1, as: "done" });
+      await opened.advance(3 * dayMs);
+      expect(await store.purge({ most: 10 })).toMatchObject({ tasks: 1, executions: 0 });
+      expect(await isPurgeable(store)).toBe(false);
+      await opened.advance(1);
+      expect(await isPurgeable(store)).toBe(true);
+      expect(await store.purge({ most: 10 })).toEqual({
+        ...nothing,
+        status: "purged",
+        purged: 1,
+        executions: 1,
+      });
+      expect((await store.listExecutions({ isOpen: false, most: 10 })).executions).toEqual([]);
+    },
+  );
+
+  testWith(setup, "exact clock")("a day at least, however short the retention", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { retainDoneMs: 0, retainDeadMs: 0 });
+    await endTasks(store, name, { count: 1, as: "done" });
+    await opened.advance(dayMs);
+    expect(await store.purge({ most: 10 })).toEqual(nothing);
+    await opened.advance(1);
+    expect(await store.purge({ most: 10 })).toMatchObject({ executions: 1 });
+  });
+
+  test("open ones stay, dead ones until they are reclaimed; limits hold before and after", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { limit: 2, retainDoneMs: 0, retainDeadMs: 0 });
+    await startWorker(store, name);
+    const live = await startWorker(store, name);
+    await opened.advance(2 * dayMs);
+    await live.beat();
+    expect(await store.purge({ most: 10 })).toEqual(nothing);
+    await store.reclaimExpired({ most: 10 });
+    expect(await store.purge({ most: 10 })).toEqual(nothing);
+    await opened.advance(2 * dayMs);
+    await live.beat();
+    expect(await store.purge({ most: 10 })).toMatchObject({ executions: 1 });
+    // The token that it had to its end is granted to the next asker.
+    expect((await startWorker(store, name, { want: 2 })).answer.tokens).toBe(1);
+    expect(await store.finishExecution({ executionId: live.executionId })).toMatchObject({
+      status: "ended",
+    });
+  });
+}
+
+function describeAnswersAndKeys(setup: StoreSetup): void {
+  const open = useStore(setup);
+
+  testWith(setup, "exact clock")("answers for repeats are kept for a day", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store);
+    const id = operationId();
+    const input = {
+      name,
+      build: 1,
+      operationId: id,
+      tasks: [{ payload: null }],
+    };
+    const first = await store.enqueueTasks(input);
+    await setLimit(store, name, 3);
+    await opened.advance(dayMs);
+    expect(await store.purge({ most: 10 })).toEqual(nothing);
+    expect((await store.enqueueTasks(input)).taskIds).toEqual(first.taskIds);
+    await opened.advance(1);
+    expect(await isPurgeable(store)).toBe(true);
+    expect(await store.purge({ most: 10 })).toEqual({
+      ...nothing,
+      status: "purged",
+      purged: 2,
+      operations: 2,
+    });
+    expect((await store.enqueueTasks(input)).taskIds).not.toEqual(first.taskIds);
+  });
+
+  testWith(setup, "exact clock")("a key goes when its window is over", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { retainDoneMs: 400 * dayMs });
+    const windowed = { dedupeKey: "windowed", dedupeMs: 5_000 };
+    await enqueue(store, name, [windowed, { dedupeKey: "unfinished" }]);
+    await opened.advance(5_000);
+    expect(await store.purge({ most: 10 })).toEqual(nothing);
+    await opened.advance(1);
+    expect(await isPurgeable(store)).toBe(true);
+    expect(await store.purge({ most: 10 })).toEqual({
+      ...nothing,
+      status: "purged",
+      purged: 1,
+      keys: 1,
+    });
+    expect(await isPurgeable(store)).toBe(false);
+    const again = await store.enqueueTasks({
+      name,
+      build: 1,
+      operationId: null,
+      tasks: [
+        { payload: null, ...windowed },
+        { payload: null, dedupeKey: "unfinished" },
+      ],
+    });
+    expect(again.outcomes).toEqual(["enqueued", "duplicate"]);
+  });
+}
+
+function describeAnswer(setup: StoreSetup): void {
+  const open = useStore(setup);
+
+  test("slice by slice, oldest first; more while there is more than a call may take", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { limit: 5, retainDoneMs: 1_000, retainDeadMs: 1_000 });
+    const old = await endTasks(store, name, { count: 2, as: "done" });
+    await opened.advance(500);
+    const young = await endTasks(store, name, { count: 3, as: "done" });
+    await opened.advance(2_000);
+    expect(await store.purge({ most: 2 })).toMatchObject({ purged: 2, tasks: 2, more: true });
+    for (const taskId of old) expect((await store.explainTask({ taskId })).status).toBe("unknown");
+    for (const taskId of young) expect(await stateOf(store, taskId)).toBe("done");
+    expect(await store.purge({ most: 4 })).toMatchObject({ tasks: 3, more: false });
+    expect(await store.purge({ most: 2 })).toEqual(nothing);
+  });
+
+  test("each kind has its own share", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { limit: 5, retainDoneMs: 1_000, retainDeadMs: 1_000 });
+    for (let turn = 0; turn < 2; turn += 1) {
+      await endTasks(store, name, { count: 1, as: "done" });
+      await setLimit(store, name, 3 + turn);
+      await enqueue(store, name, [{ dedupeKey: `k${String(turn)}`, dedupeMs: 1_000 }]);
+      await opened.advance(1);
+    }
+    await opened.advance(2 * dayMs);
+    const all = { purged: 4, tasks: 1, executions: 1, operations: 1, keys: 1 };
+    expect(await store.purge({ most: 1 })).toEqual({ status: "purged", ...all, more: true });
+    expect(await store.purge({ most: 2 })).toEqual({ status: "purged", ...all, more: false });
+    expect(await isPurgeable(store)).toBe(false);
+  });
+
+  test("what isn't due yet is no reason to call again", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { limit: 5 });
+    await endTasks(store, name, { count: 1, as: "done" });
+    await startWorker(store, name);
+    await setLimit(store, name, 3);
+    await enqueue(store, name, [{ dedupeKey: "k", dedupeMs: 1_000_000 }, { dedupeKey: "l" }]);
+    await opened.advance(1_000);
+    expect(await store.purge({ most: 1 })).toEqual(nothing);
+  });
+
+  test("equal keys of two definitions are two", async () => {
+    const opened = open();
+    const { store } = opened;
+    const [first, second] = [await define(store), await define(store)];
+    await enqueue(store, first, [{ dedupeKey: "k", dedupeMs: 1_000 }]);
+    await enqueue(store, second, [{ dedupeKey: "k", dedupeMs: 5_000 }]);
+    await opened.advance(2_000);
+    expect(await store.purge({ most: 2 })).toMatchObject({ purged: 1, keys: 1 });
+    const again = await enqueue(store, second, [{ dedupeKey: "k" }]);
+    expect((await statusOf(store, second)).ready).toBe(again.length);
+  });
+
+  /** Makes one more row of a kind; answers how to ask whether it is still there. */
+  type Plant = (store: TaskStore, name: string) => Promise<() => Promise<boolean>>;
+  const plants: readonly (readonly [string, Plant])[] = [
+    [
+      "executions",
+      async (store, name) => {
+        const { executionId } = await startWorker(store, name);
+        await store.finishExecution({ executionId });
+        return async () => {
+          const { executions } = await store.listExecutions({ isOpen: false, most: 10 });
+          return executions.some(({ execution }) => execution === executionId);
+        };
+      },
+    ],
+    [
+      "operations",
+      async (store, name) => {
+        const tasks = [{ payload: null }];
+        const input = { name, build: 1, operationId: operationId(), tasks };
+        const { taskIds } = await store.enqueueTasks(input);
+        return async () => (await store.enqueueTasks(input)).taskIds[0] === taskIds[0];
+      },
+    ],
+  ];
+  for (const [kind, plant] of plants)
+    test(`${kind}: oldest first; more while they fill a share`, async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store, { limit: 5, retainDoneMs: 0, retainDeadMs: 0 });
+      const isThere = [];
+      for (let count = 0; count < 4; count += 1) {
+        isThere.push(await plant(store, name));
+        await opened.advance(1_000);
+      }
+      await opened.advance(dayMs);
+      const [first, second, third, fourth] = isThere;
+      expect(await store.purge({ most: 2 })).toMatchObject({ purged: 2, more: true });
+      expect([await fourth?.(), await third?.()]).toEqual([true, true]);
+      expect(await store.purge({ most: 3 })).toMatchObject({ purged: 2, more: false });
+      expect([await second?.(), await first?.()]).toEqual([false, false]);
+    });
+
+  test("keys: the window that is longest over first; more while they fill a share", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store);
+    const keys = [3_000, 1_000, 2_000].map((dedupeMs) => ({
+      dedupeKey: String(dedupeMs),
+      dedupeMs,
+    }));
+    await enqueue(store, name, keys);
+    await opened.advance(10_000);
+    expect(await store.purge({ most: 1 })).toMatchObject({ purged: 1, keys: 1, more: true });
+    // A key that is over is taken anew whether its row is there or not; but only a row that is there is purged.
+    await enqueue(store, name, [{ dedupeKey: "1000", dedupeMs: 60_000 }]);
+    expect(await store.purge({ most: 3 })).toMatchObject({ purged: 2, keys: 2, more: false });
+  });
+
+  test("a bad size is refused", async () => {
+    const { store } = open();
+    for (const most of [0, 1_001, -1]) {
+      await expectError(store.purge({ most }), { code: "TASKGATE_ARG_INVALID", field: "most" });
+    }
+    expect(await store.purge({ most: 1_000 })).toEqual(nothing);
+  });
+}
+
+/** The tasks of all attempts, in order. */
+async function attemptsOf(opened: TestStore, { dialect }: StoreSetup): Promise<string[]> {
+  if (dialect === "model") return [];
+  const sql = "SELECT p.task_id AS id FROM taskgate.attempt AS p ORDER BY p.task_id";
+  const rows = await opened.raw(inDialect(dialect, sql, new Map()));
+  return rows.map((row) => String(row["id"] ?? row["Id"]));
+}
+
+/** 10,000 attempts of earlier stays. */
+async function plantAttempts(
+  opened: TestStore,
+  { dialect }: StoreSetup,
+  task: string,
+): Promise<void> {
+  if (dialect === "model") return;
+  for (let block = 0; block < 10; block += 1) {
+    const values = new Map([
+      ["task", task],
+      ["from", String(1_000_000 + block * 1_000)],
+    ]);
+    const sql = `INSERT INTO taskgate.attempt (task_id, fence, task_execution_id, claimed_at, finished_at, outcome)
+      SELECT {task}, {from} + n, 1, {now}, {now}, 14 FROM {numbers}`;
+    await opened.raw(inDialect(dialect, sql, values));
+  }
+}

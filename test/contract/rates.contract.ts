@@ -1,0 +1,375 @@
+import { describe, expect, test } from "@jest/globals";
+import type { Rate } from "../../shared/core/rate";
+import type { SetRateInput, TaskStore } from "../../shared/ports/task-store";
+import {
+  define,
+  enqueue,
+  idsOf,
+  registration,
+  startInput,
+  startWorker,
+  statusOf,
+} from "../support/builders";
+import type { Worker } from "../support/builders";
+import { expectError } from "../support/expect-error";
+import { testWith, useStore } from "../support/store-setup";
+import type { StoreSetup } from "../support/store-setup";
+
+/** How many tasks may start per period, whatever the tokens allow. */
+export function describeRates(setup: StoreSetup): void {
+  describe("a rate", () => {
+    describeCounting(setup);
+  });
+  describe("what a rate counts", () => {
+    describeStarts(setup);
+  });
+  describe("set_rate", () => {
+    describeSetting(setup);
+  });
+  describe("set_rate's input", () => {
+    describeInput(setup);
+  });
+}
+
+const plenty = { limit: 100, spareMax: 0 };
+
+/** Ten per second, so one each 100 ms. */
+function tenPerSecond(burst: number): Rate {
+  return { count: 10, periodMs: 1_000, burst };
+}
+
+function setRate(
+  store: TaskStore,
+  name: string,
+  rate: SetRateInput["rate"],
+): ReturnType<TaskStore["setRate"]> {
+  return store.setRate({ name, rate, changedBy: "an operator" });
+}
+
+/** A start that isn't one of `withTokens`, which takes a permit itself. */
+function startForTasks(store: TaskStore, name: string, want = 5): Promise<Worker> {
+  return startWorker(store, name, { want, needsReady: true });
+}
+
+/** A worker with more tokens than any rate here allows starts, and tasks for it. */
+async function busy(
+  store: TaskStore,
+  rate: Rate,
+  changes: Partial<Parameters<typeof define>[1]> = {},
+) {
+  const name = await define(store, { ...plenty, rate, ...changes });
+  await enqueue(store, name, 60);
+  return { name, worker: await startForTasks(store, name, 50) };
+}
+
+function describeCounting(setup: StoreSetup): void {
+  const open = useStore(setup);
+  const exact = testWith(setup, "exact clock");
+
+  exact("lets a burst start, then one task per interval, to the millisecond", async () => {
+    const opened = open();
+    const { store } = opened;
+    const { worker } = await busy(store, tenPerSecond(3));
+    const first = await worker.work({ want: 5 });
+    expect(first).toMatchObject({ status: "claimed", retryInMs: 100 });
+    expect(first.claimed).toHaveLength(3);
+    expect(await worker.work({ want: 5 })).toMatchObject({
+      status: "limited",
+      claimed: [],
+      retryInMs: 100,
+    });
+    await opened.advance(99);
+    expect(await worker.work({ want: 5 })).toMatchObject({ status: "limited", retryInMs: 1 });
+    await opened.advance(1);
+    const next = await worker.work({ want: 5 });
+    expect(next).toMatchObject({ status: "claimed", retryInMs: 100 });
+    expect(next.claimed).toHaveLength(1);
+  });
+
+  exact("saves up a burst in a pause and no more", async () => {
+    const opened = open();
+    const { store } = opened;
+    const { worker } = await busy(store, tenPerSecond(3));
+    await worker.work({ want: 5 });
+    await opened.advance(60_000);
+    expect((await worker.work({ want: 5 })).claimed).toHaveLength(3);
+    await opened.advance(250);
+    expect((await worker.work({ want: 5 })).claimed).toHaveLength(2);
+    await opened.advance(50);
+    expect((await worker.work({ want: 5 })).claimed).toHaveLength(1);
+  });
+
+  exact("in no window more start than the burst and what refills in it", async () => {
+    const opened = open();
+    const { store } = opened;
+    const { worker } = await busy(store, { count: 7, periodMs: 1_000, burst: 4 });
+    const starts: number[] = [];
+    const counts: number[] = [];
+    let nowMs = 0;
+    for (const pauseMs of [0, 1, 140, 2, 143, 500, 0, 286, 10, 1_000, 142, 1, 429]) {
+      await opened.advance(pauseMs);
+      nowMs += pauseMs;
+      const { claimed } = await worker.work({ want: 9 });
+      starts.push(...claimed.map(() => nowMs));
+      counts.push(claimed.length);
+    }
+    for (const from of starts) {
+      for (const to of starts.filter((start) => start >= from)) {
+        const count = starts.filter((start) => start >= from && start <= to).length;
+        expect(count).toBeLessThanOrEqual(4 + ((to - from) * 7) / 1_000);
+      }
+    }
+    // No permit is lost on the way: the one pause that overflows the burst is that of a second.
+    expect(counts).toEqual([4, 0, 0, 1, 1, 3, 0, 2, 0, 4, 0, 1, 3]);
+  });
+
+  test("is one for all workers of a definition", async () => {
+    const { store } = open();
+    const { name, worker } = await busy(store, { count: 1, periodMs: 86_400_000, burst: 1 });
+    const other = await startForTasks(store, name);
+    expect(await worker.claim(1)).toHaveLength(1);
+    expect(await other.work({ want: 5 })).toMatchObject({ status: "limited", claimed: [] });
+  });
+
+  test("takes the first tasks in order, and leaves the others where they are", async () => {
+    const { store } = open();
+    const name = await define(store, {
+      ...plenty,
+      rate: { count: 5, periodMs: 86_400_000, burst: 2 },
+    });
+    const ids = await enqueue(store, name, [{}, {}, {}]);
+    const worker = await startForTasks(store, name);
+    expect(idsOf(await worker.claim(3))).toEqual(ids.slice(0, 2));
+    expect(await statusOf(store, name)).toMatchObject({ ready: 1, claimed: 2 });
+  });
+
+  test("doesn't hold up completions", async () => {
+    const { store } = open();
+    const { name, worker } = await busy(store, { count: 1, periodMs: 86_400_000, burst: 1 });
+    const claimed = await worker.claim(1);
+    const answer = await worker.complete(claimed, 3);
+    expect(answer).toMatchObject({ status: "limited", refused: [] });
+    expect(answer.retryInMs).toBeGreaterThan(86_000_000);
+    expect(await statusOf(store, name)).toMatchObject({ done: 1, claimed: 0 });
+  });
+
+  test("with nothing ready there is nothing to wait for", async () => {
+    const { store } = open();
+    const name = await define(store, { ...plenty, rate: tenPerSecond(10) });
+    await enqueue(store, name, [{}]);
+    const worker = await startForTasks(store, name);
+    expect(await worker.work({ want: 5 })).toMatchObject({ status: "claimed", retryInMs: null });
+    expect(await worker.work({ want: 5 })).toMatchObject({ status: "none", retryInMs: null });
+  });
+}
+
+function describeStarts(setup: StoreSetup): void {
+  const open = useStore(setup);
+
+  test("a spare claim counts when it is claimed", async () => {
+    const { store } = open();
+    const rate = { count: 9, periodMs: 86_400_000, burst: 3 };
+    const name = await define(store, { limit: 1, spareMax: 5, rate });
+    await enqueue(store, name, [{}, {}, {}, {}]);
+    const worker = await startForTasks(store, name);
+    const { claimed } = await worker.work({ want: 4 });
+    expect(claimed.map((task) => task.isSpare)).toEqual([false, true, true]);
+  });
+
+  test("a claim that is given back unstarted stays counted", async () => {
+    const { store } = open();
+    const { name, worker } = await busy(store, { count: 9, periodMs: 86_400_000, burst: 2 });
+    await worker.claim(2);
+    await store.finishExecution({ executionId: worker.executionId });
+    const next = await startForTasks(store, name);
+    expect(await next.work({ want: 1 })).toMatchObject({ status: "limited" });
+  });
+
+  test("a repeated call counts once", async () => {
+    const { store } = open();
+    const { worker } = await busy(store, { count: 9, periodMs: 86_400_000, burst: 2 });
+    const call = { executionId: worker.executionId, callNumber: 1, done: [], started: [], want: 1 };
+    const first = await store.work(call);
+    const again = await store.work(call);
+    expect(again.status).toBe("again");
+    expect(idsOf(again.claimed)).toEqual(idsOf(first.claimed));
+    expect((await store.work({ ...call, callNumber: 2, want: 5 })).claimed).toHaveLength(1);
+  });
+
+  test("a start that needs no task is one itself, tokens or not", async () => {
+    const { store } = open();
+    const rate = { count: 1, periodMs: 86_400_000, burst: 1 };
+    const name = await define(store, { limit: 3, rate });
+    const first = await startWorker(store, name, { want: 2 });
+    const denied = await store.startExecution(startInput(name));
+    expect(denied).toMatchObject({ status: "limited", executionId: null, tokens: 0 });
+    expect(denied.retryInMs).toBeGreaterThan(86_000_000);
+    expect(await statusOf(store, name)).toMatchObject({ held: 2, executions: 1 });
+    const repeat = startInput(name);
+    await first.finish();
+    await setRate(store, name, null);
+    expect((await store.startExecution(repeat)).status).toBe("started");
+    await setRate(store, name, "code");
+    expect((await store.startExecution(repeat)).status).toBe("started");
+  });
+
+  test("what there was no task for isn't used up", async () => {
+    const { store } = open();
+    const name = await define(store, {
+      ...plenty,
+      rate: { count: 9, periodMs: 86_400_000, burst: 3 },
+    });
+    await enqueue(store, name, 1);
+    const worker = await startForTasks(store, name);
+    await store.acquireTokens({ executionId: worker.executionId, want: 5 });
+    expect(await worker.claim(5)).toHaveLength(1);
+    await enqueue(store, name, 3);
+    expect(await worker.claim(5)).toHaveLength(2);
+  });
+}
+
+function describeSetting(setup: StoreSetup): void {
+  const open = useStore(setup);
+  const slow = { count: 1, periodMs: 86_400_000, burst: 1 };
+
+  test("an operator's rate wins over the code's, and can be taken away", async () => {
+    const { store } = open();
+    const code = tenPerSecond(2);
+    const name = await define(store, { rate: code });
+    expect(await statusOf(store, name)).toMatchObject({ rate: code, rateSource: "code" });
+    const set = { status: "set", oldRate: code, newRate: slow, ready: false };
+    expect(await setRate(store, name, slow)).toEqual(set);
+    expect(await setRate(store, name, slow)).toMatchObject({ status: "exists", newRate: slow });
+    expect(await statusOf(store, name)).toMatchObject({
+      rate: slow,
+      rateSource: "operator",
+      codeRate: code,
+    });
+    expect(await setRate(store, name, null)).toMatchObject({ oldRate: slow, newRate: null });
+    expect(await statusOf(store, name)).toMatchObject({ rate: null, rateSource: "operator" });
+    expect(await setRate(store, name, "code")).toMatchObject({ oldRate: null, newRate: code });
+  });
+
+  test("acts at the next claim, on a definition without a rate of its own, too", async () => {
+    const { store } = open();
+    const name = await define(store, plenty);
+    await enqueue(store, name, [{}, {}, {}, {}]);
+    const worker = await startForTasks(store, name);
+    expect(await worker.claim(1)).toHaveLength(1);
+    expect(await setRate(store, name, slow)).toMatchObject({ oldRate: null, ready: true });
+    expect(await worker.claim(5)).toHaveLength(1);
+    expect(await worker.work({ want: 5 })).toMatchObject({ status: "limited" });
+    await setRate(store, name, null);
+    expect(await worker.claim(1)).toHaveLength(1);
+    await setRate(store, name, "code");
+    expect(await worker.claim(5)).toHaveLength(1);
+    expect(await statusOf(store, name)).toMatchObject({ rate: null, rateSource: "code" });
+  });
+
+  testWith(setup, "exact clock")(
+    "a slow rate's pause doesn't outlive it, and a new rate isn't a new burst",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const { name, worker } = await busy(store, slow);
+      await worker.claim(1);
+      await setRate(store, name, tenPerSecond(3));
+      expect(await worker.claim(5)).toHaveLength(2);
+      await opened.advance(100);
+      await setRate(store, name, { ...slow, count: 2, burst: 2 });
+      expect(await worker.work({ want: 5 })).toMatchObject({
+        status: "limited",
+        retryInMs: 43_200_000,
+      });
+    },
+  );
+
+  test("the code's rate comes and goes with its registrations", async () => {
+    const { store } = open();
+    const input = registration();
+    const { name } = input;
+    await store.registerDefinition(input);
+    const register = (build: number, rate: Rate | null) =>
+      store.registerDefinition({ ...input, build, settings: { ...input.settings, rate } });
+    await register(2, slow);
+    expect(await statusOf(store, name)).toMatchObject({ rate: slow, codeRate: slow });
+    await setRate(store, name, tenPerSecond(1));
+    await register(3, null);
+    expect(await statusOf(store, name)).toMatchObject({ rate: tenPerSecond(1), codeRate: null });
+    await setRate(store, name, "code");
+    expect(await statusOf(store, name)).toMatchObject({ rate: null, rateSource: "code" });
+  });
+
+  testWith(setup, "audit")("is audited once: who, from, to, why", async () => {
+    const opened = open();
+    const { store } = opened;
+    const input = registration();
+    const { name } = input;
+    await store.registerDefinition(input);
+    await store.registerDefinition({
+      ...input,
+      build: 2,
+      settings: { ...input.settings, rate: slow },
+    });
+    await store.setRate({ name, rate: tenPerSecond(2), changedBy: "ann", reason: "partner slow" });
+    await store.setRate({ name, rate: tenPerSecond(2), changedBy: "ann", reason: "again" });
+    await store.setRate({ name, rate: null, changedBy: "bob" });
+    await store.setRate({ name, rate: "code", changedBy: "bob" });
+    const slowText = '{"count":1,"periodMs":86400000,"burst":1}';
+    const fastText = '{"count":10,"periodMs":1000,"burst":2}';
+    const own = (await opened.readAudit(name)).filter((entry) => entry.setting.startsWith("rate"));
+    expect(own.map(({ setting, ...rest }) => [setting, ...Object.values(rest)])).toEqual([
+      ["rate", "none", slowText, "code", input.registeredBy, null],
+      ["rate_override", null, fastText, "operator", "ann", "partner slow"],
+      ["rate_override", fastText, "none", "operator", "bob", null],
+      ["rate_override", "none", null, "operator", "bob", null],
+    ]);
+  });
+}
+
+/** The field's name in SQL. */
+function toField(field: keyof Rate): string {
+  return `rate_${field === "periodMs" ? "period_ms" : field}`;
+}
+
+function describeInput(setup: StoreSetup): void {
+  const open = useStore(setup);
+  const good = { count: 10, periodMs: 1_000, burst: 10 };
+  const bad: [keyof Rate, number][] = [
+    ["count", 0],
+    ["count", 1_000_001],
+    ["periodMs", 999],
+    ["periodMs", 86_400_001],
+    ["burst", 0],
+    ["burst", 11],
+    ["count", 1.5],
+  ];
+
+  test.each(bad)("refuses a %s of %d, by the code, too", async (field, value) => {
+    const { store } = open();
+    const name = await define(store);
+    const wrong = { ...good, [field]: value };
+    const error = { code: "TASKGATE_ARG_INVALID", field: toField(field), value } as const;
+    await expectError(setRate(store, name, wrong), error);
+    await expectError(store.registerDefinition(registration({ settings: { rate: wrong } })), error);
+  });
+
+  test("takes the least and the greatest", async () => {
+    const { store } = open();
+    const name = await define(store);
+    for (const rate of [
+      { count: 1, periodMs: 1_000, burst: 1 },
+      { count: 1_000_000, periodMs: 86_400_000, burst: 1_000_000 },
+    ]) {
+      expect(await setRate(store, name, rate)).toMatchObject({ status: "set", newRate: rate });
+    }
+  });
+
+  test("refuses a name that nobody registered", async () => {
+    const { store } = open();
+    await expectError(setRate(store, "nobody", good), {
+      code: "TASKGATE_ARG_UNKNOWN",
+      value: "unknown definition (nobody)",
+    });
+  });
+}

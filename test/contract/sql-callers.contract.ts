@@ -1,0 +1,172 @@
+import { describe, expect, test } from "@jest/globals";
+import { operations, toPascalCase } from "../../shared/store/operations";
+import { define, enqueueOne, startWorker } from "../support/builders";
+import { badOperatorCalls, longOperatorCalls } from "./bad-operator-calls";
+import { badCalls, badSettings, longCalls, someId } from "./bad-sql-calls";
+import type { BadCall } from "./bad-sql-calls";
+import { useStore } from "../support/store-setup";
+import type { StoreSetup, TestStore } from "../support/store-setup";
+
+/**
+ * People also call the procedures in plain T-SQL, past the checks of TypeScript: T-SQL checks everything again, says the
+ * same, and changes nothing. Each row is one call and the error that it must raise. What PostgreSQL says to such callers
+ * is in sql-callers.postgres.test.ts.
+ */
+export function describeSqlCallers(setup: StoreSetup): void {
+  describe("a call in plain T-SQL", () => {
+    describeBadCalls(setup);
+  });
+  describe("an answer in plain T-SQL", () => {
+    describeAnswers(setup);
+  });
+  describe("a call inside a transaction in plain T-SQL", () => {
+    describeInside(setup);
+  });
+}
+
+/** What an own transaction would break: these end with the answer of the store, or not at all. */
+const joining: ReadonlySet<string> = new Set(["enqueueTasks", "completeTask", "advanceWatermark"]);
+
+/** Runs a call outside the transaction in which statements of tests run; its row, or the error and what it left open. */
+async function answerOf(opened: TestStore, call: string, value = "NULL"): Promise<unknown> {
+  const [row] = await opened.raw(`
+    DECLARE @v nvarchar(max) = ${value};
+    COMMIT TRANSACTION;
+    BEGIN TRY
+      EXEC Taskgate.${call};
+    END TRY
+    BEGIN CATCH
+      SELECT ERROR_NUMBER() AS [number], ERROR_MESSAGE() AS [message], @@TRANCOUNT AS [open];
+    END CATCH;
+    BEGIN TRANSACTION;`);
+  return row;
+}
+
+function describeBadCalls(setup: StoreSetup): void {
+  const open = useStore(setup);
+
+  function expected({ number, says }: BadCall): unknown {
+    return {
+      number,
+      message: typeof says === "string" ? says : expect.stringMatching(says),
+      open: 0,
+    };
+  }
+
+  for (const bad of [...badSettings, ...badCalls, ...badOperatorCalls]) {
+    test(`${bad.title ?? bad.call} raises ${String(bad.number)}, naming field and value`, async () => {
+      const opened = open();
+      await define(opened.store, {}, "demo");
+      expect(await answerOf(opened, bad.call)).toEqual(expected(bad));
+      expect(await counts(opened)).toEqual({ definitions: 1, tasks: 0, operations: 0 });
+    });
+  }
+
+  for (const bad of [...longCalls, ...longOperatorCalls]) {
+    test(`${bad.title ?? bad.call}: raises ${String(bad.number)}, naming field and value`, async () => {
+      const opened = open();
+      await define(opened.store, {}, "demo");
+      expect(await answerOf(opened, bad.call, bad.value)).toEqual(expected(bad));
+      expect(await counts(opened)).toEqual({ definitions: 1, tasks: 0, operations: 0 });
+    });
+  }
+}
+
+function describeAnswers(setup: StoreSetup): void {
+  const open = useStore(setup);
+
+  test("a name that ends in a blank is nobody's", async () => {
+    const opened = open();
+    await define(opened.store, {}, "demo");
+    const call = `StartExecution N'demo ', ${someId}, N'w', 1, NULL, 1, 0`;
+    expect(await answerOf(opened, call)).toMatchObject({ Status: "unknown" });
+    expect(await answerOf(opened, "ListDefinitions N'demo '")).toMatchObject({ Definitions: "[]" });
+    expect(await answerOf(opened, "ListExecutions N'demo ', 0, 1")).toMatchObject({
+      Executions: "[]",
+    });
+  });
+
+  test("a name that is longer than any, or ends in a blank, isn't taken for the one that it begins with", async () => {
+    const opened = open();
+    const { store } = opened;
+    const longest = "n".repeat(200);
+    for (const name of ["demo", longest]) {
+      await define(store, {}, name);
+      await enqueueOne(store, name);
+      await startWorker(store, name);
+    }
+    for (const value of ["N'demo '", `N'${longest}n'`]) {
+      const lists = await Promise.all([
+        answerOf(opened, "ListDefinitions @v", value),
+        answerOf(opened, "ListExecutions @v, 0, 10", value),
+        answerOf(opened, "ListExecutions @v, 1, 10", value),
+      ]);
+      expect(lists).toMatchObject([
+        { Definitions: "[]" },
+        { Executions: "[]" },
+        { Executions: "[]" },
+      ]);
+      const start = `StartExecution @v, ${someId}, N'w', 1, NULL, 1, 0`;
+      expect(await answerOf(opened, start, value)).toMatchObject({ Status: "unknown" });
+      for (const call of [
+        `SetLimit @v, 1, ${someId}, N'me'`,
+        "PauseDefinition @v, N'me'",
+        "ResumeDefinition @v, N'me'",
+        "ListTasks @v, N'ready', 1",
+        "PromoteScheduled @v, 1",
+        "EnqueueTasks @v, 1, N'[{}]'",
+      ]) {
+        expect(await answerOf(opened, call, value)).toMatchObject({ number: 50404 });
+      }
+    }
+    // The longest one is known to them, too.
+    for (const call of [
+      "ListTasks @v, N'ready', 1",
+      "PromoteScheduled @v, 1",
+      "PauseDefinition @v, N'me'",
+    ]) {
+      const answer = await answerOf(opened, call, `N'${longest}'`);
+      expect(answer).toHaveProperty("Status");
+    }
+  });
+
+  test("tokens of a definition that isn't there: a named error", async () => {
+    const names = ["Own", "Granted", "Freed", "Held", "Limit", "Dead"].map(
+      (name) => `@o${name} = @n OUTPUT`,
+    );
+    const others = "@oTokenFence = @b OUTPUT, @oPaused = @p OUTPUT, @oIsLive = @p OUTPUT";
+    const call = `
+      DECLARE @n int, @b bigint, @p bit;
+      EXEC Taskgate._SettleTokens @TaskDefinitionId = 999, @TaskExecutionId = 0, @Want = NULL, @Keep = NULL,
+        @SurplusKeep = NULL, @Shared = N'', ${names.join(", ")}, ${others};`;
+    await expect(open().raw(call)).rejects.toMatchObject({
+      number: 50404,
+      message: "task_definition_id: unknown (999)",
+    });
+  });
+}
+
+async function counts(opened: TestStore): Promise<unknown> {
+  const [row] = await opened.raw(
+    `SELECT (SELECT COUNT(*) FROM Taskgate.TaskDefinition) AS definitions,
+            (SELECT COUNT(*) FROM Taskgate.Task) AS tasks, (SELECT COUNT(*) FROM Taskgate.Operation) AS operations;`,
+  );
+  return row;
+}
+
+function describeInside(setup: StoreSetup): void {
+  const open = useStore(setup);
+  const alone = Object.entries(operations).filter(([operation]) => !joining.has(operation));
+
+  for (const [operation, parameters] of alone) {
+    test(`${toPascalCase(operation)} is refused: its answer would be of a transaction that may be rolled back`, async () => {
+      const opened = open();
+      const nulls = parameters.map(([name]) => `@${toPascalCase(name)} = NULL`);
+      const call = `EXEC Taskgate.${toPascalCase(operation)} ${nulls.join(", ")};`;
+      await expect(opened.raw(call)).rejects.toMatchObject({
+        number: 50490,
+        message: "transaction: must run outside a transaction",
+      });
+    });
+  }
+}

@@ -1,0 +1,145 @@
+// The driver must see errors of sockets here as it does outside jest.
+import "../support/node-errors";
+import { afterAll, describe, expect, test } from "@jest/globals";
+import type { TaskStore } from "../../shared/ports/task-store";
+import { operations } from "../../shared/store/operations";
+import type { OperationName } from "../../shared/store/operations";
+import type { Fault } from "../simulation/tsql/tds/faults";
+import { LossyProxy } from "../support/lossy-proxy";
+import { postgresSetup } from "../support/postgres-setup";
+import { simulatedMssqlSetup } from "../support/simulated-mssql-setup";
+import type { StoreSetup, TestStore } from "../support/store-setup";
+import { name, scenes } from "./lost-answer-scenes";
+
+/*
+ * P6: each operation that changes something is cut off behind its commit, before its answer; the store repeats it. What
+ * is in the database then is what is there when the answer arrives, and it is sound.
+ */
+
+/** Operations that change nothing. */
+const readers: readonly OperationName[] = [
+  "listBatches",
+  "listDefinitions",
+  "listExecutions",
+  "listTasks",
+  "listGroups",
+  "listSchedules",
+  "listWatermarks",
+  "explainTask",
+  "checkInvariants",
+];
+
+const states = ["ready", "scheduled", "waiting", "claimed", "done", "dead", "cancelled"] as const;
+
+/** Everything that people can see, with ids numbered as they come up, kind by kind. */
+async function everythingIn(opened: TestStore): Promise<string> {
+  const { store } = opened;
+  const most = 100;
+  const tasks = [];
+  for (const state of states) tasks.push(...(await tasksIn(store, state)));
+  const seen = {
+    definitions: (await store.listDefinitions({})).definitions,
+    executions: (await store.listExecutions({ isOpen: false, most })).executions,
+    tasks,
+    groups: (await store.listGroups({ most })).groups,
+    batches: (await store.listBatches({ most })).batches,
+    watermarks: (await store.listWatermarks({ most })).watermarks,
+    audit: await opened.readAudit(name),
+  };
+  const numbers = new Map<string, number>();
+  const number = (kind: string, id: string): string => {
+    const key = `${kind} ${id}`;
+    if (!numbers.has(key)) numbers.set(key, numbers.size + 1);
+    return `#${String(numbers.get(key))}`;
+  };
+  return JSON.stringify(
+    seen,
+    (key, value: unknown) => {
+      if (typeof value !== "string" || key.endsWith("Value")) return value;
+      if (/^\d+$/.test(value)) return number(key, value);
+      if (/^\d{4}-\d\d-\d\dT/.test(value)) return "an instant";
+      return value.replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi, (id) => number("", id));
+    },
+    1,
+  );
+}
+
+async function tasksIn(store: TaskStore, state: (typeof states)[number]): Promise<unknown[]> {
+  const { definitions } = await store.listDefinitions({ name });
+  if (definitions.length === 0) return [];
+  const { tasks } = await store.listTasks({ name, state, most: 100 });
+  return Promise.all(tasks.map(({ task }) => store.explainTask({ taskId: task })));
+}
+
+interface Lossy {
+  readonly setup: StoreSetup;
+  /** The answer to the next call of the operation is lost. */
+  lose(operation: OperationName): void;
+  /** How many were. */
+  lost(): number;
+}
+
+function describeLostAnswers({ setup, lose, lost }: Lossy): void {
+  test("every operation that changes something is lost once", () => {
+    const changing = Object.keys(operations).filter(
+      (operation) => !readers.includes(operation as OperationName),
+    );
+    expect(Object.keys(scenes).sort()).toEqual(changing.sort());
+  });
+
+  test.each(Object.entries(scenes))("%s: repeated, it has its effect once", async (key, scene) => {
+    const sure = await setup.open();
+    const once = await scene(sure);
+    await once();
+    const expected = await everythingIn(sure);
+    const opened = await setup.open();
+    const call = await scene(opened);
+    const before = lost();
+    lose(key as OperationName);
+    await call();
+    expect(lost()).toBe(before + 1);
+    expect(await everythingIn(opened)).toBe(expected);
+    expect(await opened.store.checkInvariants()).toEqual({ status: "sound", findings: [] });
+  });
+}
+
+describe("PostgreSQL behind a network that loses answers", () => {
+  let proxy: LossyProxy | undefined;
+  const setup = postgresSetup(async (url) => {
+    const { hostname, port } = new URL(url);
+    proxy ??= await LossyProxy.start({ host: hostname, port: Number(port) });
+    const through = new URL(url);
+    [through.hostname, through.port] = ["127.0.0.1", String(proxy.port)];
+    return through.toString();
+  });
+  afterAll(async () => {
+    await setup.close();
+    await proxy?.close();
+  });
+  describeLostAnswers({
+    setup,
+    lose: () => proxy?.loseNext(),
+    lost: () => proxy?.lost ?? 0,
+  });
+});
+
+describe("T-SQL behind a network that loses answers", () => {
+  const cut: Fault = { kind: "cut", at: "executed", manner: "rst" };
+  let losing: string | undefined;
+  let count = 0;
+  const setup = simulatedMssqlSetup({
+    fault: (point) => {
+      if (point.place !== "request" || point.request.kind !== "procedure") return undefined;
+      if (point.request.name.toLowerCase() !== `taskgate.${losing ?? ""}`) return undefined;
+      losing = undefined;
+      count += 1;
+      return cut;
+    },
+  });
+  afterAll(() => setup.close());
+  describeLostAnswers({
+    setup,
+    lose: (operation) => (losing = operation.toLowerCase()),
+    lost: () => count,
+  });
+});

@@ -1,0 +1,191 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { runCli } from "../../shared/cli/main";
+import { enqueue, startWorker } from "../support/builders";
+import { setupApi } from "./api-setup";
+import type { ApiSetup } from "./api-setup";
+
+// Goal: what an operator sees of cancel, redrive, reschedule and groups, over HTTP and on the command line.
+let api: ApiSetup;
+beforeAll(async () => {
+  api = await setupApi();
+  await api.register("orders");
+});
+afterAll(() => api.close());
+beforeEach(() => {
+  api.hints.length = 0;
+});
+
+const post = (route: string, body: unknown) => api.call({ route, params: {}, body });
+
+async function taskgate(...words: string[]): Promise<{ code: number; out: string }> {
+  const lines: string[] = [];
+  const code = await runCli({
+    words,
+    environment: { TASKGATE_DATABASE_URL: api.databaseUrl },
+    folder: "/nowhere",
+    output: { line: (text) => lines.push(text), error: (text) => lines.push(text), columns: null },
+  });
+  return { code, out: lines.join("\n") };
+}
+
+/** A dead letter. */
+async function deadTask(): Promise<string> {
+  const [id] = await enqueue(api.store, "orders", 1);
+  const worker = await startWorker(api.store, "orders");
+  await worker.fail([await worker.claimOne()], { as: "dead" });
+  await worker.finish();
+  return String(id);
+}
+
+describe("over HTTP", () => {
+  test("tasks are cancelled, and told with their outcomes", async () => {
+    const [id] = await enqueue(api.store, "orders", 1);
+    const body = { tasks: [id, "999999"], reason: "twice" };
+    const answer = await post("api-cancel", body);
+    expect(answer.status).toBe(200);
+    expect(answer.body).toEqual({
+      tasks: [
+        { task: id, outcome: "cancelled", state: null },
+        { task: "999999", outcome: "gone", state: "unknown" },
+      ],
+    });
+    const again = await post("api-cancel", body);
+    expect(again.body).toMatchObject({ tasks: [{ outcome: "gone", state: "cancelled" }, {}] });
+  });
+
+  test("a redrive leaves a hint; by filter, too", async () => {
+    const first = await deadTask();
+    const second = await deadTask();
+    const one = await post("api-redrive", { tasks: [first] });
+    expect(one.body).toEqual({ tasks: [{ task: first, outcome: "redriven" }] });
+    expect(api.hints).toEqual([{ definition: "orders", inMs: 0 }]);
+    const two = await post("api-redrive", { definition: "orders" });
+    expect(two.body).toEqual({ tasks: [{ task: second, outcome: "redriven" }] });
+    expect((await post("api-redrive", { definition: "order" })).status).toBe(404);
+    await post("api-cancel", { tasks: [first, second] });
+  });
+
+  test("a reschedule leaves a hint for the new instant", async () => {
+    const [id] = await enqueue(api.store, "orders", 1);
+    const answer = await post("api-reschedule", { tasks: [id], runInMs: 3_600_000 });
+    expect(answer.body).toEqual({ tasks: [{ task: id, outcome: "rescheduled", state: null }] });
+    expect(api.hints).toMatchObject([{ definition: "orders" }]);
+    expect(api.hints[0]?.inMs).toBeGreaterThan(3_500_000);
+    await post("api-cancel", { tasks: [id] });
+  });
+
+  test("a group is set and listed; who comes in by it leaves a hint", async () => {
+    const tasks = await enqueue(api.store, "orders", [{ group: "c-7" }, { group: "c-7" }]);
+    const put = await api.call({
+      route: "api-group",
+      params: { name: "orders" },
+      body: { key: "c-7", slots: 2 },
+    });
+    expect(put.body).toEqual({
+      definition: "orders",
+      key: "c-7",
+      status: "set",
+      old: { slots: 1, paused: false, strict: false },
+      new: { slots: 2, paused: false, strict: false },
+      used: 2,
+      waiting: 0,
+    });
+    expect(api.hints).toEqual([{ definition: "orders", inMs: 0 }]);
+    const list = await api.call({ route: "api-groups", query: { key: "c-7" } });
+    expect(list.body).toMatchObject({ groups: [{ definition: "orders", slots: 2, used: 2 }] });
+    await post("api-cancel", { tasks });
+  });
+});
+
+describe("watermarks", () => {
+  const put = (body: object) =>
+    api.call({ route: "api-watermark", params: { name: "orders" }, body });
+
+  test("over HTTP: set, refused from another version, listed, taken away", async () => {
+    const body = { watermark: "by-id", value: { last: "1000" }, version: "0" };
+    const change = { definition: "orders", watermark: "by-id" };
+    expect((await put(body)).body).toEqual({ ...change, status: "set", old: null, version: "1" });
+    const conflict = { ...change, status: "conflict", old: { last: "1000" }, version: "1" };
+    expect((await put(body)).body).toEqual(conflict);
+    const list = await api.call({ route: "api-watermarks", query: { watermark: "by-id" } });
+    expect(list.body).toMatchObject({
+      watermarks: [{ definition: "orders", name: "by-id", value: { last: "1000" }, version: "1" }],
+    });
+    expect((await put({ watermark: "by-id", value: null })).body).toMatchObject({ version: "2" });
+    expect((await put({ watermark: "by-id" })).status).toBe(400);
+  });
+
+  test("on the command line", async () => {
+    const back = ["watermark", "orders", "daily", "--set", '{"until":"2026-01-01T00:00:00Z"}'];
+    expect(await taskgate(...back, "--reason", "late data")).toEqual({
+      code: 0,
+      out: 'Watermark daily of orders is {"until":"2026-01-01T00:00:00Z"} now, version 1; it was none.',
+    });
+    expect(
+      await taskgate("watermark", "orders", "daily", "--clear", "--from-version", "7"),
+    ).toEqual({
+      code: 1,
+      out: 'Nothing was set: watermark daily of orders is {"until":"2026-01-01T00:00:00Z"}, version 1.',
+    });
+    const list = await taskgate("watermarks", "--name", "orders", "--watermark", "daily");
+    expect(list.out).toMatch(/orders\s+daily\s+1\s+.*\{"until":"2026-01-01T00:00:00Z"\}/);
+    expect((await taskgate("watermark", "orders", "daily")).out).toMatch(
+      /^Watermark daily of orders: \{"until":"2026-01-01T00:00:00Z"\}, version 1, since .*\.$/,
+    );
+    expect((await taskgate("watermark", "orders", "none")).out).toBe(
+      "Watermark none of orders: there is none yet.",
+    );
+    const cleared = await taskgate("watermark", "orders", "daily", "--clear");
+    expect(cleared.out).toMatch(/^Watermark daily of orders is none now, version 2; it was/);
+    expect((await taskgate("watermarks", "--watermark", "none")).out).toBe(
+      "There is no such watermark.",
+    );
+  });
+});
+
+describe("on the command line", () => {
+  test("cancel tells each outcome in a line and ends with 1 for an unknown task", async () => {
+    const ids = await enqueue(api.store, "orders", 2);
+    const good = await taskgate("cancel", ...ids, "--reason", "twice");
+    expect(good).toEqual({ code: 0, out: `2 tasks are cancelled: ${ids.join(", ")}` });
+    const bad = await taskgate("cancel", "999999");
+    expect(bad).toEqual({
+      code: 1,
+      out: "1 task has ended before or never was: 999999",
+    });
+  });
+
+  test("redrive takes ids or a definition; --json is the API's answer", async () => {
+    const id = await deadTask();
+    expect(await taskgate("redrive", id)).toEqual({
+      code: 0,
+      out: `1 task is a task again: ${id}`,
+    });
+    expect((await taskgate("redrive", id)).code).toBe(1);
+    const none = await taskgate("redrive", "--definition", "orders", "--json");
+    expect(none.code).toBe(0);
+    expect(JSON.parse(none.out)).toEqual({ tasks: [] });
+    await post("api-cancel", { tasks: [id] });
+  });
+
+  test("reschedule takes now, milliseconds or an instant", async () => {
+    const [id] = await enqueue(api.store, "orders", 1);
+    for (const when of ["60000", "2099-01-31T08:30:00Z", "now"]) {
+      const answer = await taskgate("reschedule", when, String(id));
+      expect(answer).toEqual({ code: 0, out: `1 task is rescheduled: ${String(id)}` });
+    }
+    await post("api-cancel", { tasks: [id] });
+  });
+
+  test("group sets, groups shows", async () => {
+    const answer = await taskgate("group", "orders", "c-9", "--slots", "3", "--pause", "--strict");
+    expect(answer).toEqual({
+      code: 0,
+      out: "Group c-9 of orders has 3 slots (new), paused, strict: 0 used, 0 tasks wait.",
+    });
+    const list = await taskgate("groups", "--name", "orders", "--key", "c-9");
+    expect(list.code).toBe(0);
+    expect(list.out).toMatch(/orders\s+c-9\s+3\s+0\s+0\s+paused strict/);
+    expect((await taskgate("groups", "--key", "nobody")).out).toBe("There is no such group.");
+  });
+});

@@ -1,0 +1,180 @@
+import { relative } from "node:path";
+import type { Behaviour } from "./read-seeds";
+import { numbersOf, root } from "./read-seeds";
+
+/** Where a behaviour is shown. */
+export const stores = ["model", "PostgreSQL", "T-SQL", "SQL Server"] as const;
+/** One of them: T-SQL is the shipped files in the model of SQL Server, SQL Server a real one. */
+export type StoreName = (typeof stores)[number];
+
+/** Which files show it on which store; these are run. The first that fits counts. */
+export const places: readonly { readonly path: RegExp; readonly store: StoreName }[] = [
+  { path: /^test\/contract\/mssql\.test\.ts$/, store: "SQL Server" },
+  { path: /^test\/contract\/tsql-[a-z]+\.test\.ts$/, store: "T-SQL" },
+  { path: /^test\/contract\/model\.test\.ts$/, store: "model" },
+  { path: /^test\/contract\/([a-z-]+\.)?postgres\.test\.ts$/, store: "PostgreSQL" },
+  { path: /^test\/fault\/limit\.test\.ts$/, store: "PostgreSQL" },
+  { path: /^test\/simulation\/tsql\/(cases|seeds)\/.*\.test\.ts$/, store: "T-SQL" },
+  { path: /^test\/simulation\/workers\/.*\.test\.ts$/, store: "model" },
+  {
+    path: /^test\/unit\/(core\/token|store\/model-[a-z-]+|worker\/(worker|batches|await-end))\.test\.ts$/,
+    store: "model",
+  },
+];
+
+/** What `jest --json` writes, as far as it is read here. */
+export interface JestResults {
+  readonly testResults: readonly {
+    readonly name: string;
+    readonly status: string;
+    readonly message?: string;
+    readonly assertionResults: readonly {
+      readonly ancestorTitles: readonly string[];
+      readonly title: string;
+      readonly status: string;
+    }[];
+  }[];
+}
+
+/** `missing`: no test of this store carries the number. */
+export type CellStatus = "pass" | "fail" | "skipped" | "missing";
+
+/** One behaviour on one store. */
+export interface Cell {
+  readonly status: CellStatus;
+  /** Why it was skipped. */
+  readonly reasons: readonly string[];
+  readonly tests: readonly {
+    readonly title: string;
+    readonly file: string;
+    readonly status: string;
+  }[];
+}
+
+/** One behaviour on all stores. */
+export interface SeedRow {
+  readonly number: string;
+  readonly behaviour: string;
+  readonly status: CellStatus;
+  /** Where there is no test: what docs/internals/seeds.md says of it. */
+  readonly remark: string | null;
+  readonly stores: Readonly<Record<StoreName, Cell>>;
+}
+
+/** All behaviours, and what kept some files from being run. */
+export interface SeedTable {
+  readonly summary: Readonly<Record<StoreName, Readonly<Record<CellStatus, number>>>>;
+  readonly behaviours: readonly SeedRow[];
+  readonly problems: readonly string[];
+}
+
+interface Shown {
+  readonly numbers: readonly string[];
+  readonly store: StoreName;
+  readonly title: string;
+  readonly file: string;
+  readonly status: string;
+  readonly reason: string;
+}
+
+/** Puts results by number and store. A test that carries several numbers counts for each. */
+export function tabulate(results: JestResults, behaviours: readonly Behaviour[]): SeedTable {
+  const problems: string[] = [];
+  const shown = results.testResults.flatMap((suite) => {
+    const file = relative(root, suite.name).replaceAll("\\", "/");
+    const store = places.find(({ path }) => path.test(file))?.store;
+    if (store === undefined) return [];
+    if (suite.status === "failed" && suite.assertionResults.length === 0)
+      problems.push(`${file} could not be run: ${(suite.message ?? "").split("\n")[0] ?? ""}`);
+    return suite.assertionResults.map((test): Shown => {
+      const titles = [...test.ancestorTitles, test.title];
+      return {
+        numbers: numbersOf(titles.join(" / ")),
+        store,
+        file,
+        title: test.title,
+        status: test.status,
+        reason:
+          /\(skipped: (.*)\)$/.exec(
+            titles.find((title) => title.includes("(skipped: ")) ?? "",
+          )?.[1] ?? "no reason given",
+      };
+    });
+  });
+  const rows = behaviours.map((behaviour) => tabulateOne(behaviour, shown));
+  return { summary: summarize(rows), behaviours: rows, problems };
+}
+
+function tabulateOne(behaviour: Behaviour, shown: readonly Shown[]): SeedRow {
+  const own = shown.filter((test) => test.numbers.includes(behaviour.number));
+  const cell = (store: StoreName): Cell => judge(own.filter((test) => test.store === store));
+  const cells: SeedRow["stores"] = {
+    model: cell("model"),
+    PostgreSQL: cell("PostgreSQL"),
+    "T-SQL": cell("T-SQL"),
+    "SQL Server": cell("SQL Server"),
+  };
+  const { status } = judge(own);
+  return {
+    number: behaviour.number,
+    behaviour: behaviour.text,
+    status,
+    remark: own.length === 0 ? behaviour.proof : null,
+    stores: cells,
+  };
+}
+
+/** One failure is a failure; one pass without one a pass; what was left out tells why. */
+function judge(tests: readonly Shown[]): Cell {
+  const has = (status: string): boolean => tests.some((test) => test.status === status);
+  const skipped = tests.filter((test) => test.status !== "passed" && test.status !== "failed");
+  const status: CellStatus = has("failed")
+    ? "fail"
+    : has("passed")
+      ? "pass"
+      : tests.length > 0
+        ? "skipped"
+        : "missing";
+  return {
+    status,
+    reasons: [...new Set(skipped.map((test) => test.reason))],
+    tests: tests.map(({ title, file, status: state }) => ({ title, file, status: state })),
+  };
+}
+
+function summarize(rows: readonly SeedRow[]): SeedTable["summary"] {
+  const count = (store: StoreName): Record<CellStatus, number> => {
+    const of = (status: CellStatus): number =>
+      rows.filter((row) => row.stores[store].status === status).length;
+    return { pass: of("pass"), fail: of("fail"), skipped: of("skipped"), missing: of("missing") };
+  };
+  return {
+    model: count("model"),
+    PostgreSQL: count("PostgreSQL"),
+    "T-SQL": count("T-SQL"),
+    "SQL Server": count("SQL Server"),
+  };
+}
+
+/** The table as people read it: a line per behaviour, then the sums, the reasons and the problems. */
+export function printTable(table: SeedTable): string {
+  const width = Math.max(...table.behaviours.map((row) => row.behaviour.length), 0);
+  const line = (number: string, text: string, cells: readonly string[]): string =>
+    [number.padEnd(6), text.padEnd(width), ...cells.map((cell) => cell.padEnd(10))]
+      .join("  ")
+      .trimEnd();
+  const cellsOf = (row: SeedRow): string[] => stores.map((store) => row.stores[store].status);
+  const reasons = new Set(
+    table.behaviours.flatMap((row) => stores.flatMap((store) => row.stores[store].reasons)),
+  );
+  const untested = table.behaviours.filter((row) => row.status === "missing");
+  return [
+    line("", "", stores),
+    ...table.behaviours.map((row) => line(row.number, row.behaviour, cellsOf(row))),
+    "",
+    ...stores.map((store) => `${store}: ${JSON.stringify(table.summary[store])}`),
+    ...[...reasons].map((reason) => `skipped: ${reason}`),
+    ...untested.map((row) => `missing: ${row.number} ${row.behaviour} (${row.remark ?? ""})`),
+    ...table.problems.map((problem) => `problem: ${problem}`),
+  ].join("\n");
+}

@@ -1,0 +1,451 @@
+import type { ShippedFile } from "../engine/load";
+import type { EngineName } from "../engine/options";
+
+/*
+ * Faults that anybody could make in the shipped T-SQL, as edits of its text. Each must be found by the case that is named;
+ * an edit that no longer fits the text is a fault of this list.
+ */
+
+export interface PlantedBug {
+  readonly name: string;
+  /** Relative to the T-SQL folder. */
+  readonly file: string;
+  /** All occurrences are replaced. */
+  readonly edits: readonly { readonly from: string; readonly to: string }[];
+  /** The case that finds it, on which engine. */
+  readonly foundBy: string;
+  readonly engine: EngineName;
+  /** What is found, as far as it must be that. */
+  readonly finding: RegExp;
+}
+
+/** The file with the bug; other files as they are. */
+export function plant(bug: PlantedBug): (file: ShippedFile) => string {
+  return (file) => {
+    if (file.name !== bug.file) return file.text;
+    return bug.edits.reduce((text, { from, to }) => {
+      if (!text.includes(from)) throw new Error(`${bug.file} has no text ${JSON.stringify(from)}`);
+      return text.replaceAll(from, to);
+    }, file.text);
+  };
+}
+
+const settle = "procedures/_SettleTokens.sql";
+const work = "procedures/Work.sql";
+const handOver = "procedures/_HandOver.sql";
+const promotion = "procedures/_Promote.sql";
+const reclaim = "procedures/ReclaimExpired.sql";
+const enqueue = "procedures/EnqueueTasks.sql";
+
+const claimHints =
+  "WITH (ROWLOCK, UPDLOCK, READPAST, FORCESEEK) -- keep them, skip others', in key order";
+
+const tokenBugs: readonly PlantedBug[] = [
+  {
+    name: "a start doesn't lock the definition's row before it looks for a repeat",
+    file: "procedures/StartExecution.sql",
+    edits: [
+      { from: "WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- one key", to: "WITH (ROWLOCK) -- one key" },
+    ],
+    foundBy: "start-x-same-start",
+    engine: "azure",
+    finding: /error 2627/,
+  },
+  {
+    name: "tokens are read before the row is locked",
+    file: settle,
+    edits: [
+      {
+        from: `  UPDATE d
+  SET HoldLockTaskExecutionId = @TaskExecutionId
+  FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- one key, kept to the end; waiters in order of arrival
+  WHERE d.TaskDefinitionId = @TaskDefinitionId;
+  IF @@ROWCOUNT = 0`,
+        to: `  SELECT @vCount = COUNT(*) FROM Taskgate.TaskDefinition AS d WHERE d.TaskDefinitionId = @TaskDefinitionId;
+  IF @vCount = 0`,
+      },
+      {
+        from: "WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- the row as it is now, not a version of it",
+        to: "WITH (ROWLOCK)",
+      },
+    ],
+    foundBy: "acquire-x-acquire",
+    engine: "azure",
+    finding: /tokens are held|tokens held/,
+  },
+  {
+    name: "a grant isn't cut to what is free",
+    file: settle,
+    edits: [
+      {
+        from: "SET @vCount = CASE WHEN @Want - @oOwn < @oLimit - @oHeld THEN @Want - @oOwn ELSE @oLimit - @oHeld END;",
+        to: "SET @vCount = @Want - @oOwn;",
+      },
+      {
+        from: "SELECT @vCount = @oLimit - COUNT(*) FROM @vToken AS t;",
+        to: "SELECT @vCount = 3 - COUNT(*) FROM @vToken AS t;",
+      },
+    ],
+    foundBy: "acquire-x-lower",
+    engine: "azure",
+    finding: /P1: a grant makes/,
+  },
+  {
+    name: "an asker declares a holder dead without testing its lease again",
+    file: settle,
+    edits: [
+      {
+        from: "WHERE h.IsExpired = 1 AND e.State = 1 AND e.LeaseUntil < @vNow",
+        to: "WHERE h.IsExpired = 1 AND e.State = 1",
+      },
+    ],
+    foundBy: "start-x-late-heartbeat",
+    engine: "azure",
+    finding: /somebody whose lease was renewed/,
+  },
+  {
+    name: "a dead holder's return frees its successor's token",
+    file: settle,
+    edits: [
+      {
+        from: "WHERE t.IsHeld = 1 AND t.Grantee = @TaskExecutionId ORDER BY t.Ord DESC)",
+        to: "WHERE t.IsHeld = 1 ORDER BY t.Ord DESC)",
+      },
+    ],
+    foundBy: "release-x-release",
+    engine: "azure",
+    finding: /invariants|tokens are held/,
+  },
+  {
+    name: "a heartbeat waits for rows instead of stepping over them",
+    file: "procedures/Heartbeat.sql",
+    edits: [
+      {
+        from: "WITH (ROWLOCK, UPDLOCK, READPAST) -- skip, don't wait; state tested under the lock",
+        to: "WITH (ROWLOCK, UPDLOCK)",
+      },
+    ],
+    foundBy: "heartbeat-x-work",
+    engine: "azure",
+    finding: /P5: caller 1 waits/,
+  },
+  {
+    name: "a new definition's name isn't kept until it is there",
+    file: "procedures/RegisterDefinition.sql",
+    edits: [
+      {
+        from: "WITH (ROWLOCK, UPDLOCK, HOLDLOCK, INDEX (UQ_TaskDefinition_Name)) -- the entry or its place only",
+        to: "WITH (ROWLOCK, INDEX (UQ_TaskDefinition_Name))",
+      },
+    ],
+    foundBy: "register-x-register-of-a-new-name",
+    engine: "azure",
+    finding: /error 2627/,
+  },
+  {
+    name: "an older build isn't looked for again under the lock",
+    file: "procedures/RegisterDefinition.sql",
+    edits: [
+      {
+        from: "SELECT @vStatus = CASE WHEN d.Build > @Build THEN N'outdated' WHEN d.Build = @Build",
+        to: "SELECT @vStatus = CASE WHEN d.Build = @Build",
+      },
+    ],
+    foundBy: "register-x-register-of-two-builds",
+    engine: "azure",
+    finding: /the older build's settings stay/,
+  },
+];
+
+const claimBugs: readonly PlantedBug[] = [
+  {
+    name: "a claim without READPAST waits for another claim",
+    file: work,
+    edits: [{ from: claimHints, to: "WITH (ROWLOCK, UPDLOCK, FORCESEEK)" }],
+    foundBy: "claim-x-claim",
+    engine: "azure",
+    finding: /P5: caller \d waits.* on Ready/,
+  },
+  {
+    name: "a claim at SERIALIZABLE",
+    file: work,
+    edits: [
+      {
+        from: "SET TRANSACTION ISOLATION LEVEL READ COMMITTED;",
+        to: "SET TRANSACTION ISOLATION LEVEL SERIALIZABLE;",
+      },
+    ],
+    foundBy: "claim-x-claim",
+    engine: "azure",
+    finding: /error 650/,
+  },
+  {
+    name: "a claim without FORCESEEK: its plan is anybody's guess",
+    file: work,
+    edits: [{ from: claimHints, to: "WITH (ROWLOCK, UPDLOCK, READPAST)" }],
+    foundBy: "claim-x-claim",
+    engine: "azure",
+    finding: /expected a whole unique key, or a named index/,
+  },
+  {
+    name: "a worker's call doesn't lock its execution's row",
+    file: work,
+    edits: [
+      {
+        from: "WITH (ROWLOCK, UPDLOCK) -- the row as it is now, kept to the end",
+        to: "WITH (ROWLOCK)",
+      },
+    ],
+    foundBy: "claim-x-same-claim",
+    engine: "azure",
+    finding: /tasks are/,
+  },
+  {
+    name: "a completion doesn't test the fence",
+    file: "procedures/CompleteTask.sql",
+    edits: [
+      {
+        from: "WHERE c.TaskExecutionId = @TaskExecutionId AND c.Fence = @Fence AND c.TaskId = @TaskId;",
+        to: "WHERE c.TaskExecutionId = @TaskExecutionId AND c.TaskId = @TaskId;",
+      },
+    ],
+    foundBy: "stale-complete-x-work",
+    engine: "azure",
+    finding: /the answer is done|invariants/,
+  },
+  {
+    name: "a worker's call doesn't test the fence of what is done",
+    file: work,
+    edits: [
+      {
+        from: "INNER JOIN @vHeld AS h ON h.TaskId = CONVERT(bigint, i.Item) AND h.Fence = CONVERT(bigint, f.Item)",
+        to: "INNER JOIN @vHeld AS h ON h.TaskId = CONVERT(bigint, i.Item)",
+      },
+    ],
+    foundBy: "stale-complete-x-work",
+    engine: "azure",
+    finding: /the completion was accepted/,
+  },
+  {
+    name: "a completion doesn't lock its execution's row",
+    file: "procedures/CompleteTask.sql",
+    edits: [
+      {
+        from: "WITH (ROWLOCK, UPDLOCK) -- the row as it is now, kept to the end",
+        to: "WITH (ROWLOCK)",
+      },
+    ],
+    foundBy: "complete-x-same-complete",
+    engine: "azure",
+    finding: /P3|P5|error|the answers are/,
+  },
+  {
+    name: "a worker's call reads its definition while it holds its execution",
+    file: work,
+    edits: [
+      {
+        from: "        SET @vAnswerLeaseMs = @vLeaseMs;\n        IF @CallNumber < @vCallNumber",
+        to: `        SELECT @vAnswerLeaseMs = d.LeaseMs FROM Taskgate.TaskDefinition AS d WHERE d.TaskDefinitionId = @vDefinition;
+        IF @CallNumber < @vCallNumber`,
+      },
+    ],
+    foundBy: "acquire-x-work",
+    engine: "locking",
+    finding: /in a circle/,
+  },
+  {
+    name: "the end of a stay gives tasks back without asking whether they are cancelled",
+    file: "procedures/FinishExecution.sql",
+    edits: [{ from: "FROM @vTask AS t WHERE t.CancelRequested = 0;", to: "FROM @vTask AS t;" }],
+    foundBy: "finish-x-cancel",
+    engine: "azure",
+    finding: /invariants/,
+  },
+];
+
+const groupBugs: readonly PlantedBug[] = [
+  {
+    name: "a hand-over doesn't lock the group's row",
+    file: handOver,
+    edits: [
+      { from: "WITH (ROWLOCK, UPDLOCK) -- lock, then look: kept to the end", to: "WITH (ROWLOCK)" },
+    ],
+    foundBy: "enqueue-x-hand-over",
+    engine: "azure",
+    finding: /invariants|tasks are|error/,
+  },
+  {
+    name: "an enqueue doesn't lock the group's row",
+    file: enqueue,
+    edits: [
+      {
+        from: "WITH (ROWLOCK, UPDLOCK) -- lock, then look: kept to the end\n          WHERE",
+        to: "WITH (ROWLOCK)\n          WHERE",
+      },
+    ],
+    foundBy: "enqueue-x-hand-over",
+    engine: "azure",
+    finding: /invariants|tasks are|error/,
+  },
+  {
+    name: "groups are handed over from the highest on",
+    file: handOver,
+    edits: [
+      { from: "SELECT @vGroupId = MIN(l.GroupId)", to: "SELECT @vGroupId = MAX(l.GroupId)" },
+      { from: "WHERE l.GroupId > @vGroupId;", to: "WHERE l.GroupId < @vGroupId;" },
+    ],
+    foundBy: "ends-of-two-groups-x-enqueue-of-both",
+    engine: "azure",
+    finding: /in a circle/,
+  },
+  {
+    name: "promotion waits for a group",
+    file: promotion,
+    edits: [
+      {
+        from: "READPAST, INDEX (PK_TaskGroup)) -- the row itself; skip, don't wait",
+        to: "INDEX (PK_TaskGroup))",
+      },
+    ],
+    foundBy: "promote-x-hand-over",
+    engine: "azure",
+    finding: /P5: caller 1 waits.* on TaskGroup/,
+  },
+  {
+    name: "promotion waits for whoever makes a group, while it holds another",
+    file: promotion,
+    edits: [
+      {
+        from: "WITH (ROWLOCK, UPDLOCK, READPAST) ON n.N = l.Latch",
+        to: "WITH (ROWLOCK, UPDLOCK) ON n.N = l.Latch",
+      },
+    ],
+    foundBy: "work-with-promotion-x-enqueue-of-groups",
+    engine: "azure",
+    finding: /in a circle/,
+  },
+  {
+    name: "promotion waits for what another promotion holds",
+    file: promotion,
+    edits: [
+      {
+        from: "WITH (ROWLOCK, UPDLOCK, READPAST, FORCESEEK) -- keep them, skip others', in key order",
+        to: "WITH (ROWLOCK, UPDLOCK, FORCESEEK)",
+      },
+    ],
+    foundBy: "promote-x-promote",
+    engine: "azure",
+    finding: /P5: caller \d waits.* on Scheduled/,
+  },
+  {
+    name: "new groups are made without their latch",
+    file: enqueue,
+    edits: [
+      {
+        from: "FROM @vGroup AS v WHERE v.GroupId IS NULL AND @vJoins = 0) AS c;",
+        to: "FROM @vGroup AS v WHERE 1 = 0) AS c;",
+      },
+    ],
+    foundBy: "enqueue-x-enqueue-of-a-new-group",
+    engine: "azure",
+    finding: /error 2627|P5/,
+  },
+];
+
+const otherBugs: readonly PlantedBug[] = [
+  {
+    name: "dedupe keys are taken without their latch",
+    file: enqueue,
+    edits: [
+      {
+        from: "WITH (ROWLOCK, UPDLOCK) ON n.N = l.N -- lock, then look: kept to the end; no reader waits",
+        to: "WITH (ROWLOCK) ON n.N = l.N",
+      },
+    ],
+    foundBy: "enqueue-x-same-key",
+    engine: "azure",
+    finding: /error 2627|P5/,
+  },
+  {
+    name: "an operation's answer is looked for before its latch",
+    file: enqueue,
+    edits: [
+      {
+        from: "SELECT 1 + ABS(CHECKSUM(@OperationId) % 1000) AS N WHERE @OperationId IS NOT NULL AND @vIsOwn = 1",
+        to: "SELECT 1 AS N WHERE 1 = 0",
+      },
+    ],
+    foundBy: "enqueue-x-same-operation",
+    engine: "azure",
+    finding: /error 2627/,
+  },
+  {
+    name: "a maker doesn't lock the place of a missing watermark",
+    file: "procedures/AdvanceWatermark.sql",
+    edits: [
+      {
+        from: "WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- lock, then look",
+        to: "WITH (ROWLOCK, UPDLOCK) --",
+      },
+    ],
+    foundBy: "advance-x-advance-from-nothing",
+    engine: "azure",
+    finding: /error 2627/,
+  },
+  {
+    name: "a maker doesn't lock a watermark before it looks at its version",
+    file: "procedures/AdvanceWatermark.sql",
+    edits: [
+      { from: "WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- lock, then look", to: "WITH (ROWLOCK) --" },
+    ],
+    foundBy: "advance-x-advance",
+    engine: "azure",
+    finding: /the answers are advanced and advanced/,
+  },
+  {
+    name: "a reclaim doesn't test the lease again",
+    file: reclaim,
+    edits: [
+      {
+        from: "WHERE x.TaskExecutionId = @vExecution AND x.State IN (1, 3) AND (x.State = 3 OR x.LeaseUntil < @vNow);",
+        to: "WHERE x.TaskExecutionId = @vExecution AND x.State IN (1, 3);",
+      },
+    ],
+    foundBy: "heartbeat-x-reclaim",
+    engine: "azure",
+    finding: /told renewed, and was reclaimed/,
+  },
+  {
+    name: "a reclaim doesn't test the state again",
+    file: reclaim,
+    edits: [
+      {
+        from: "WHERE x.TaskExecutionId = @vExecution AND x.State IN (1, 3) AND (x.State = 3 OR x.LeaseUntil < @vNow);",
+        to: "WHERE x.TaskExecutionId = @vExecution;",
+      },
+    ],
+    foundBy: "finish-x-reclaim",
+    engine: "azure",
+    finding: /an ended stay was reclaimed/,
+  },
+  {
+    name: "a reclaim waits for a worker's row",
+    file: reclaim,
+    edits: [
+      {
+        from: "WITH (ROWLOCK, UPDLOCK, READPAST, INDEX (PK_TaskExecution)) -- by key, tested again; skip",
+        to: "WITH (ROWLOCK, UPDLOCK, INDEX (PK_TaskExecution))",
+      },
+    ],
+    foundBy: "complete-x-reclaim",
+    engine: "azure",
+    finding: /P5: caller 2 waits/,
+  },
+];
+
+export const plantedBugs: readonly PlantedBug[] = [
+  ...tokenBugs,
+  ...claimBugs,
+  ...groupBugs,
+  ...otherBugs,
+];

@@ -1,0 +1,98 @@
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "@jest/globals";
+import { engines } from "../engine/options";
+import { explore } from "../schedule/explore";
+import { exploreReduced } from "../schedule/reduction";
+import type { Run, Scenario } from "../schedule/run";
+import { allCases } from "./list/all";
+import { knownCircle } from "./list/enqueues";
+import { killCases } from "./list/kills";
+import { namesOf } from "./calls";
+import { proceduresOf } from "./model-case";
+import { scenarioOf } from "./scenario";
+import { tablesAsText } from "./table-rows";
+import { plainVariant } from "./variants";
+
+const folder = join(__dirname, "../../../../shared/store/mssql/sql/procedures");
+const operations = readdirSync(folder)
+  .map((file) => file.replace(".sql", ""))
+  .filter((name) => !name.startsWith("_"));
+
+describe("the list of cases", () => {
+  test("names each case once", () => {
+    const names = allCases.map(({ name }) => name);
+
+    expect(new Set(names).size).toBe(names.length);
+  });
+
+  test("every shipped procedure is called by a case", () => {
+    const called = new Set(allCases.flatMap(proceduresOf));
+
+    expect(operations.filter((name) => !called.has(name))).toEqual([]);
+  });
+
+  test("every operation that changes something has its connection cut", () => {
+    const cut = new Set(killCases.flatMap(({ call }) => namesOf(call)));
+    const readers = /^(?:Check|Explain|List|Sweep)/;
+
+    expect(operations.filter((name) => !readers.test(name) && !cut.has(name))).toEqual([]);
+  });
+});
+
+describe("a reduced search", () => {
+  /** All ends of a scenario, by what everybody was answered and what the tables hold. */
+  function endsOf(scenario: Scenario, search: typeof explore): string[] {
+    const ends = new Set<string>();
+    const result = search({
+      ...scenario,
+      atEnd: (run: Run) => {
+        const answers = run.callers.map(({ answers: own }) =>
+          own.map((answer) => answer.objects()),
+        );
+        const text = JSON.stringify(answers, (_key, value: unknown) =>
+          typeof value === "bigint" ? String(value) : value,
+        );
+        ends.add(`${text}\n${tablesAsText(run.world)}`);
+        return undefined;
+      },
+    });
+    expect(result.isComplete).toBe(true);
+    return [...ends].sort();
+  }
+
+  const compared = [
+    "acquire-x-release",
+    "start-x-pause",
+    "start-x-zombie-release",
+    "claim-x-same-claim",
+    "enqueue-x-hand-over",
+    "enqueue-x-same-key",
+    "enqueue-x-end-of-the-keys-task",
+    "heartbeat-x-reclaim",
+  ];
+
+  test.each(
+    compared.flatMap((name) =>
+      (["locking", "azure"] as const).map((engine) => [name, engine] as const),
+    ),
+  )(
+    "comes to the same ends as a full one: %s, %s",
+    (name, engine) => {
+      const model = allCases.find((one) => one.name === name);
+      if (model === undefined) throw new Error(`There is no case ${name}`);
+      const scenario = scenarioOf(model, { engine, options: engines[engine], checksWaits: true });
+
+      expect(endsOf(scenario, exploreReduced)).toEqual(endsOf(scenario, explore));
+    },
+    120_000,
+  );
+});
+
+describe("what the header of EnqueueTasks warns of", () => {
+  test("several keyed calls in one transaction can close a circle", () => {
+    const { finding } = exploreReduced(scenarioOf(knownCircle, plainVariant("azure")));
+
+    expect(finding?.problem).toBe("P5: callers wait for each other in a circle");
+  });
+});

@@ -1,0 +1,3 @@
+import { describeEngine } from "./exhaustive";
+
+describeEngine("locking");

@@ -1,0 +1,47 @@
+import type { ModelCase } from "../model-case";
+import { cancelCases } from "./cancels";
+import { claimCases, longClaimCases } from "./claims";
+import { definitionCases } from "./definitions";
+import { enqueueCases, longEnqueueCases } from "./enqueues";
+import { groupSettingCases } from "./group-settings";
+import { groupCases, longGroupCases } from "./groups";
+import { limitCases } from "./limits";
+import { leaseCases, longLeaseCases } from "./leases";
+import { longPromotionCases, promotionCases } from "./promotions";
+import { purgeCases } from "./purges";
+import { readerCases } from "./readers";
+import { redriveCases } from "./redrives";
+import { replaceCases } from "./replaces";
+import { rescheduleCases } from "./reschedules";
+import { scheduleCases } from "./schedules";
+import { longTokenCases, tokenCases } from "./tokens";
+import { watermarkCases } from "./watermarks";
+import { waveCases } from "./waves";
+
+/** Every case: first those of two callers, each run to the end in the tests. */
+export const allCases: readonly ModelCase[] = [
+  ...tokenCases,
+  ...definitionCases,
+  ...claimCases,
+  ...groupCases,
+  ...enqueueCases,
+  ...promotionCases,
+  ...leaseCases,
+  ...waveCases,
+  ...limitCases,
+  ...readerCases,
+  ...cancelCases,
+  ...redriveCases,
+  ...groupSettingCases,
+  ...rescheduleCases,
+  ...purgeCases,
+  ...replaceCases,
+  ...scheduleCases,
+  ...watermarkCases,
+  ...longTokenCases,
+  ...longClaimCases,
+  ...longGroupCases,
+  ...longEnqueueCases,
+  ...longPromotionCases,
+  ...longLeaseCases,
+];

@@ -1,0 +1,94 @@
+import { cancel, enqueue, fail, redrive, register, start, work } from "../calls";
+import type { NewTask } from "../calls";
+import { allOf, expectTasks, taskIds } from "../endings";
+import type { Ending, ModelCase } from "../model-case";
+import { dedupeKey, groupRow, latch, requestedTask } from "../permitted-waits";
+
+const keyed: NewTask = { dedupeKey: "k" };
+
+/** Task 1 is a dead letter; one worker is left. */
+function died(task: NewTask, ...others: readonly NewTask[]) {
+  return [
+    register({ limit: 4 }),
+    enqueue([task, ...others]),
+    start(1, 1),
+    work({ execution: 1, call: 1, want: 1 }),
+    fail(1, { task: 1, fence: 1, as: "dead" as const }),
+  ];
+}
+
+function outcomes(end: Ending, by: number): string {
+  const list = String(end.answers[by]?.[0]?.rows[0]?.["Results"] ?? "[]");
+  return (JSON.parse(list) as { outcome: string }[]).map((one) => one.outcome).join();
+}
+
+/** One of two calls has each task. */
+function once(end: Ending, task: number): string | undefined {
+  const both = [outcomes(end, 0), outcomes(end, 1)];
+  const count = both.filter((said) => said.includes("redriven")).length;
+  return allOf(
+    count === 1 ? undefined : `the redrives say ${both.join(" and ")}`,
+    expectTasks(taskIds(end, "Ready"), task),
+  );
+}
+
+/** Tasks come back from the archive (P2, P3, P6). */
+export const redriveCases: readonly ModelCase[] = [
+  {
+    name: "redrive-x-redrive",
+    about: "two redrives of one dead letter: it comes back once",
+    setup: died(keyed),
+    readersWait: true,
+    waits: [latch, dedupeKey],
+    callers: [[redrive(1)], [redrive(1)]],
+    ends: (end) => once(end, 1),
+  },
+  {
+    name: "redrive-x-enqueue-of-its-key",
+    about: "the dead letter's key is enqueued: one of them has it",
+    setup: died(keyed),
+    readersWait: true,
+    waits: [latch, dedupeKey],
+    callers: [[redrive(1)], [enqueue([keyed])]],
+    ends: (end) => {
+      const ready = taskIds(end, "Ready");
+      return ready.length === 1
+        ? expectTasks(taskIds(end, "Dedupe"), ...ready)
+        : `tasks ${ready.join()} are ready`;
+    },
+  },
+  {
+    name: "redrive-x-enqueue-into-its-group",
+    about: "a dead letter comes back into a group of one slot while a task is added",
+    setup: died({ group: "g" }),
+    readersWait: true,
+    waits: [groupRow],
+    callers: [[redrive(1)], [enqueue([{ group: "g" }])]],
+    ends: (end) =>
+      taskIds(end, "Ready").length === 1 && taskIds(end, "GroupWaiting").length === 1
+        ? undefined
+        : "the slot isn't held by one of them",
+  },
+  {
+    name: "redrive-x-hand-over",
+    about: "a dead letter comes back into its group while the running task ends",
+    setup: [...died({ group: "g" }, { group: "g" }), work({ execution: 1, call: 2, want: 1 })],
+    readersWait: true,
+    waits: [groupRow],
+    callers: [[redrive(1)], [work({ execution: 1, call: 3, done: [{ task: 2, fence: 2 }] })]],
+    ends: (end) => expectTasks(taskIds(end, "Ready"), 1),
+  },
+  {
+    name: "redrive-x-cancel",
+    about: "a task is redriven while it is cancelled: it is ended, or comes back",
+    setup: died({ group: "g", dedupeKey: "k" }),
+    readersWait: true,
+    waits: [groupRow, latch, dedupeKey, requestedTask],
+    callers: [[redrive(1)], [cancel(1)]],
+    ends: (end) => {
+      const said = outcomes(end, 1);
+      if (said === "cancelled") return expectTasks(taskIds(end, "Archive"), 1);
+      return expectTasks(taskIds(end, "Ready"), 1);
+    },
+  },
+];

@@ -1,0 +1,138 @@
+import { seededRandom } from "../../../../shared/testing/seeded-random";
+import { sample } from "../schedule/sample";
+import { describeFinding, exploreCase } from "./explore-case";
+import { allCases } from "./list/all";
+import type { ModelCase } from "./model-case";
+import { judgePlan, otherPlansOf } from "./other-plans";
+import { describePlan } from "./plan-names";
+import { scenarioOf } from "./scenario";
+import { engineNames, isLongOn, onPlan, plainVariant, switchedVariants } from "./variants";
+import type { Variant } from "./variants";
+
+/* What a long run does: one case on one engine at a time, in an order that its seed decides. */
+
+export interface Job {
+  /** Every order of its steps, or every other plan of its accesses. */
+  readonly kind: "orders" | "plans";
+  readonly model: ModelCase;
+  readonly variant: Variant;
+}
+
+export interface JobLimits {
+  readonly seed: number;
+  readonly msMost: number;
+}
+
+/** What has come of the jobs so far. */
+export class Tally {
+  complete = 0;
+  sampled = 0;
+  runs = 0;
+  failed = 0;
+  readonly failedCases = new Set<string>();
+  /** Plans on which everything is as on the rule's, and those that couldn't be searched to the end. */
+  plansAlike = 0;
+  plansIncomplete = 0;
+  /** Plans on which somebody waits, or the outcome is another allowed one, by name, with the first case that shows it. */
+  readonly plansThatMatter = new Map<string, { isAllowed: boolean; problem: string; at: string }>();
+
+  toString(): string {
+    const orders = `${String(this.complete)} searched to the end, ${String(this.sampled)} by ${String(this.runs)} random orders`;
+    const waiting = [...this.plansThatMatter.values()];
+    const open = waiting.filter(({ isAllowed }) => isAllowed).length;
+    const plans = `other plans: ${String(this.plansAlike)} change nothing, ${String(waiting.length)} make callers wait or get other rows (hints forbid ${String(waiting.length - open)} of them), ${String(this.plansIncomplete)} not searched to the end`;
+    return `${orders}\n${plans}\n${String(this.failed)} failed`;
+  }
+}
+
+/**
+ * Cases that are too large for every run of the tests, on each engine; every case with each doubt decided the other way; and
+ * on every other plan. Or one case in all ways.
+ */
+export function jobsFor(name: string | undefined): Job[] {
+  const models = allCases.filter((model) => name === undefined || model.name === name);
+  return models.flatMap((model) =>
+    engineNames.flatMap((engine): Job[] => {
+      const plain = plainVariant(engine);
+      const isLong = isLongOn(model, engine);
+      const variants = [
+        ...(name !== undefined || isLong ? [plain] : []),
+        ...switchedVariants(engine),
+      ];
+      const orders = variants.map((variant) => ({ kind: "orders" as const, model, variant }));
+      return isLong ? orders : [...orders, { kind: "plans", model, variant: plain }];
+    }),
+  );
+}
+
+export function shuffle(jobs: readonly Job[], seed: number): Job[] {
+  const random = seededRandom(seed);
+  return jobs
+    .map((job) => ({ job, rank: random() }))
+    .sort((left, right) => left.rank - right.rank)
+    .map(({ job }) => job);
+}
+
+/** Does one job; gives what is to be printed at once: faults. What was told of a case before is told in short. */
+export function runJob(job: Job, limits: JobLimits, tally: Tally): string[] {
+  const faults =
+    job.kind === "orders" ? runOrders(job, limits, tally) : runPlans(job, limits, tally);
+  tally.failed += faults.length;
+  return faults.map((fault) => {
+    const isNew = !tally.failedCases.has(job.model.name);
+    tally.failedCases.add(job.model.name);
+    return isNew ? fault : fault.split("\n").slice(0, 2).join("\n");
+  });
+}
+
+/** To the end where that is possible in time, else by random orders of fresh seeds. */
+function runOrders({ model, variant }: Job, { seed, msMost }: JobLimits, tally: Tally): string[] {
+  const { finding, isComplete } = exploreCase(model, variant, { statesMost: 400_000, msMost });
+  if (finding !== undefined) return [describeFinding(model, variant, finding)];
+  if (isComplete) {
+    tally.complete += 1;
+    return [];
+  }
+  const found = sample(scenarioOf(model, variant), { seed, count: 200 });
+  if (found.finding !== undefined) return [describeFinding(model, variant, found.finding)];
+  tally.sampled += 1;
+  tally.runs += found.runs;
+  return [];
+}
+
+function runPlans({ model, variant }: Job, { msMost }: JobLimits, tally: Tally): string[] {
+  const bounds = { statesMost: 50_000, msMost };
+  const { finding } = exploreCase(model, variant, bounds);
+  if (finding !== undefined) return [describeFinding(model, variant, finding)];
+  const faults: string[] = [];
+  for (const plan of otherPlansOf(model, variant, bounds)) {
+    const verdict = judgePlan({ model, variant }, plan, bounds);
+    switch (verdict.kind) {
+      case "alike":
+        tally.plansAlike += 1;
+        break;
+      case "incomplete":
+        tally.plansIncomplete += 1;
+        break;
+      case "differs":
+      case "waits":
+        notePlan(tally, describePlan(plan), {
+          isAllowed: plan.isAllowed,
+          problem: verdict.problem,
+          at: `${model.name} (${variant.name})`,
+        });
+        break;
+      case "unsafe":
+        faults.push(describeFinding(model, onPlan(variant, plan), verdict.finding));
+    }
+  }
+  return faults;
+}
+
+function notePlan(
+  { plansThatMatter }: Tally,
+  name: string,
+  about: { isAllowed: boolean; problem: string; at: string },
+): void {
+  if (!plansThatMatter.has(name)) plansThatMatter.set(name, about);
+}

@@ -1,0 +1,79 @@
+import type { EngineName } from "../engine/options";
+import type { World } from "../engine/world";
+import { measure, worldWithGhosts } from "./measure";
+import type { Cost } from "./measure";
+import { deleteReady, placeOfClaim, plantReady, startedTasks } from "./scene";
+import type { Scene } from "./scenarios";
+
+/* The claim, whose cost must depend on nothing but its batch: not on the backlog behind, not on what was deleted before. */
+
+/** Where a claim looks for its tasks. */
+export interface ClaimSituation {
+  /** Deleted entries before the first ready one that nobody has cleaned away. */
+  readonly ghosts: number;
+  /** Ready entries behind those that are claimed. */
+  readonly backlog: number;
+  /** Does the worker say where it claimed last? */
+  readonly hasHint: boolean;
+}
+
+export const situations: readonly ClaimSituation[] = [
+  { ghosts: 0, backlog: 0, hasHint: false },
+  { ghosts: 0, backlog: 1_000, hasHint: false },
+  { ghosts: 0, backlog: 100_000, hasHint: false },
+  { ghosts: 0, backlog: 0, hasHint: true },
+  { ghosts: 0, backlog: 100_000, hasHint: true },
+  { ghosts: 100_000, backlog: 0, hasHint: true },
+  { ghosts: 100_000, backlog: 0, hasHint: false },
+];
+
+/** `100,000 deleted before, scan hint`. */
+export function describeSituation({ ghosts, backlog, hasHint }: ClaimSituation): string {
+  const count = (number: number): string => number.toLocaleString("en-US");
+  return [
+    `${count(ghosts)} deleted before`,
+    `${count(backlog)} behind`,
+    ...(hasHint ? ["scan hint"] : []),
+  ].join(", ");
+}
+
+/** Costs of claiming in each situation, by batch. */
+export async function measureClaims(
+  engine: EngineName,
+  batches: readonly number[],
+): Promise<{ situation: ClaimSituation; batch: number; cost: Cost }[]> {
+  const worlds = new Map<string, World>();
+  const found: { situation: ClaimSituation; batch: number; cost: Cost }[] = [];
+  for (const situation of situations) {
+    const key = `${situation.ghosts} ${situation.backlog}`;
+    const world = worlds.get(key) ?? plant(engine, situation);
+    worlds.set(key, world);
+    for (const batch of batches) {
+      const cost = await measure(world, batch, (scene) => prepareClaim(scene, situation));
+      found.push({ situation, batch, cost });
+    }
+  }
+  return found;
+}
+
+/** Definition 1 doesn't exist yet, but its entries may: the first one that is registered gets that number. */
+function plant(engine: EngineName, { ghosts, backlog }: ClaimSituation): World {
+  const world = worldWithGhosts(engine);
+  if (ghosts > 0) {
+    plantReady(world, "before", ghosts);
+    deleteReady(world);
+  }
+  if (backlog > 0) plantReady(world, "behind", backlog);
+  return world;
+}
+
+async function prepareClaim(
+  scene: Scene,
+  { hasHint }: ClaimSituation,
+): Promise<() => Promise<unknown>> {
+  const { batch } = scene;
+  const { worker } = await startedTasks({ ...scene, batch: batch + 1 });
+  // One claim before: it gives the place, and both ways begin alike.
+  const after = await placeOfClaim(worker);
+  return () => worker.work({ want: batch, ...(hasHint ? { after } : {}) });
+}

@@ -1,0 +1,210 @@
+import { asTaskId } from "../../../../shared/core/ids";
+import type { TaskId } from "../../../../shared/core/ids";
+import type { AdvanceWatermarkInput } from "../../../../shared/ports/watermarks";
+import { define, enqueue, operationId, setLimit, startWorker } from "../../../support/builders";
+import type { Scenario, Scene } from "./scenarios";
+
+/** Tasks of other definitions and groups stand around them. */
+async function readyTasks({ store, name, batch }: Scene, group?: string): Promise<TaskId[]> {
+  await define(store, { limit: null }, name);
+  const tasks = Array.from({ length: batch }, () => (group === undefined ? {} : { group }));
+  return enqueue(store, name, tasks);
+}
+
+const each = [1, 10, 100] as const;
+
+/** What operators do with tasks and groups. */
+export const operating: readonly Scenario[] = [
+  {
+    operation: "cancelTasks",
+    what: "so many ready tasks",
+    batches: each,
+    prepare: async (scene) => {
+      const taskIds = await readyTasks(scene);
+      return () => scene.store.cancelTasks({ taskIds });
+    },
+  },
+  {
+    operation: "cancelTasks",
+    what: "so many of one group, all but one waiting",
+    batches: each,
+    prepare: async (scene) => {
+      const taskIds = await readyTasks(scene, "g");
+      return () => scene.store.cancelTasks({ taskIds });
+    },
+  },
+  {
+    operation: "cancelTasks",
+    what: "an unknown task",
+    batches: [1],
+    prepare: async (scene) => {
+      await readyTasks(scene);
+      return () => scene.store.cancelTasks({ taskIds: [asTaskId("999999")] });
+    },
+  },
+  {
+    operation: "redriveTasks",
+    what: "so many cancelled tasks",
+    batches: each,
+    prepare: async (scene) => {
+      const taskIds = await readyTasks(scene);
+      await scene.store.cancelTasks({ taskIds });
+      return () => scene.store.redriveTasks({ taskIds });
+    },
+  },
+  {
+    operation: "rescheduleTasks",
+    what: "so many ready tasks",
+    batches: each,
+    prepare: async (scene) => {
+      const taskIds = await readyTasks(scene);
+      return () => scene.store.rescheduleTasks({ taskIds, to: { runInMs: 60_000 } });
+    },
+  },
+  {
+    operation: "setGroup",
+    what: "a slot for each of so many who wait",
+    batches: each,
+    prepare: async (scene) => {
+      const { store, name, batch } = scene;
+      await readyTasks({ ...scene, batch: batch + 1 }, "g"); // one of them has the slot
+      const change = { groupKey: "g", groupScope: "definition", changedBy: "operator" } as const;
+      return () => store.setGroup({ name, ...change, slots: batch + 1 });
+    },
+  },
+  {
+    operation: "advanceWatermark",
+    what: "a new one, with so many blocks",
+    batches: each,
+    prepare: async (scene) => {
+      await define(scene.store, { limit: null }, scene.name);
+      return () => scene.store.advanceWatermark(move(scene, "0"));
+    },
+  },
+  {
+    operation: "advanceWatermark",
+    what: "with so many blocks",
+    batches: each,
+    prepare: async (scene) => {
+      await marked(scene);
+      return () => scene.store.advanceWatermark(move(scene, "1"));
+    },
+  },
+  {
+    operation: "advanceWatermark",
+    what: "a conflict",
+    batches: [1],
+    prepare: async (scene) => {
+      await marked(scene);
+      return () => scene.store.advanceWatermark(move(scene, "0"));
+    },
+  },
+  {
+    operation: "setWatermark",
+    what: "back",
+    batches: [1],
+    prepare: async (scene) => {
+      await marked(scene);
+      const change = { value: "[0]", changedBy: "operator", operationId: operationId() };
+      return () => scene.store.setWatermark({ name: scene.name, watermark: "by-id", ...change });
+    },
+  },
+  {
+    operation: "setRate",
+    what: "from none to 5 a second",
+    batches: [1],
+    prepare: async ({ store, name }) => {
+      await define(store, {}, name);
+      const rate = { count: 5, periodMs: 1_000, burst: 5 };
+      return () => store.setRate({ name, rate, changedBy: "operator" });
+    },
+  },
+  {
+    operation: "setSharedLimit",
+    what: "from 4 to 8",
+    batches: [1],
+    prepare: async ({ store, name }) => {
+      await define(store, { sharedLimits: [{ name: "shared", limit: 4 }] }, name);
+      const change = { name: "shared", limit: 8, operationId: operationId(), changedBy: "me" };
+      return () => store.setSharedLimit(change);
+    },
+  },
+];
+
+/** What is old is deleted. */
+export const purging: readonly Scenario[] = [
+  {
+    operation: "purge",
+    what: "so many finished tasks, each with an attempt",
+    batches: each,
+    prepare: async (scene) => {
+      const { store, name, batch, world } = scene;
+      await readyTasks(scene);
+      const worker = await startWorker(store, name, { want: batch });
+      await worker.fail(await worker.claim(batch), { as: "dead" });
+      await worker.finish();
+      world.clock += 60 * 86_400_000;
+      return () => store.purge({ most: 500 });
+    },
+  },
+  {
+    operation: "purge",
+    what: "so many answers and keys",
+    batches: each,
+    prepare: async ({ store, name, batch, world }) => {
+      await define(store, { limit: 2 }, name);
+      const numbers = Array.from({ length: batch }, (_, index) => 100 + index);
+      // Equally long ones, or more of them would cost more each.
+      for (const number of numbers) await setLimit(store, name, 2 + (number % 2));
+      const keys = numbers.map((number) => ({ dedupeKey: String(number), dedupeMs: 1_000 }));
+      await enqueue(store, name, keys);
+      world.clock += 2 * 86_400_000;
+      return () => store.purge({ most: 500 });
+    },
+  },
+  {
+    operation: "purge",
+    what: "nothing",
+    batches: [1],
+    prepare: async (scene) => {
+      await readyTasks(scene);
+      return () => scene.store.purge({ most: 500 });
+    },
+  },
+];
+
+/** A move with so many blocks. */
+function move({ name, batch }: Scene, expectedVersion: string): AdvanceWatermarkInput {
+  const tasks = Array.from({ length: batch }, () => ({ payload: "[1]" }));
+  const to = { watermark: "by-id", expectedVersion, value: "[1]" };
+  return { name, ...to, build: 1, tasks, operationId: operationId() };
+}
+
+/** A watermark that stands at version 1. */
+async function marked(scene: Scene): Promise<void> {
+  await define(scene.store, { limit: null }, scene.name);
+  await scene.store.advanceWatermark({ ...move(scene, "0"), tasks: [] });
+}
+
+/** Reading what operators look at. */
+export const operatorsReading: readonly Scenario[] = [
+  {
+    operation: "listGroups",
+    what: "one of so many tasks",
+    batches: each,
+    prepare: async (scene) => {
+      const { store, name } = scene;
+      await readyTasks(scene, "g");
+      return () => store.listGroups({ name, most: 100 });
+    },
+  },
+  {
+    operation: "listWatermarks",
+    what: "one",
+    batches: [1],
+    prepare: async (scene) => {
+      await marked(scene);
+      return () => scene.store.listWatermarks({ name: scene.name, most: 100 });
+    },
+  },
+];

@@ -1,0 +1,36 @@
+import type { BuiltinCall, BuiltinName } from "../../syntax/ast";
+import { bindExpression } from "../bind/expressions";
+import type { Scope } from "../bind/scope";
+import type { Scalar } from "../expression";
+import { jsonFunctions } from "./json-functions";
+import { numberFunctions } from "./number-functions";
+import { systemFunctions } from "./system-functions";
+import { textFunctions } from "./text-functions";
+import { valueFunctions } from "./value-functions";
+
+/** A function of the server: types its call, and says how to compute it. */
+export type BindFunction = (parts: readonly Scalar[], scope: Scope) => Scalar;
+
+const functions: Readonly<Partial<Record<BuiltinName, BindFunction>>> = {
+  ...jsonFunctions,
+  ...numberFunctions,
+  ...systemFunctions,
+  ...textFunctions,
+  ...valueFunctions,
+};
+
+export function bindBuiltin(node: BuiltinCall, scope: Scope): Scalar {
+  const bind = functions[node.name];
+  if (bind === undefined) throw new Error(`The function ${node.name} isn't modelled`);
+  return bind(
+    node.arguments.map((argument) => bindExpression(argument, scope)),
+    scope,
+  );
+}
+
+/** The argument at a place; the parser has counted them. */
+export function part(parts: readonly Scalar[], place: number): Scalar {
+  const scalar = parts[place];
+  if (scalar === undefined) throw new Error(`Argument ${place + 1} is missing`);
+  return scalar;
+}

@@ -1,0 +1,31 @@
+import type { Image } from "../storage/row";
+
+/** What a writer asks of rows' values. */
+
+/** What SET names from the change, the rest from the row. */
+export function mergeColumns(
+  row: Image,
+  { image, columns }: { readonly image: Image; readonly columns: readonly number[] },
+): Image {
+  return row.map((value, place) => (columns.includes(place) ? (image[place] ?? null) : value));
+}
+
+export function isSameValue(
+  left: Image[number] | undefined,
+  right: Image[number] | undefined,
+): boolean {
+  if (left instanceof Uint8Array && right instanceof Uint8Array)
+    return Buffer.compare(left, right) === 0;
+  return left === right;
+}
+
+/** A rough size in a log record. */
+export function sizeOf(values: readonly Image[number][] | undefined): number {
+  let size = 0;
+  for (const value of values ?? []) {
+    if (typeof value === "string") size += 2 * value.length;
+    else if (value instanceof Uint8Array) size += value.length;
+    else if (value !== null) size += 8;
+  }
+  return size;
+}

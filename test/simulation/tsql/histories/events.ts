@@ -1,0 +1,68 @@
+import type { Call } from "./call";
+import type { Outcome } from "./perform";
+
+/** What happened in a call, in words that can be counted: histories that meet nothing prove nothing. */
+export function eventsOf(call: Call, outcome: Outcome): string[] {
+  if (outcome.did === "nothing") return [`${call.do} ${outcome.error.code}`];
+  const { answer } = outcome;
+  const status = answer !== null && "status" in answer ? ` ${answer.status}` : "";
+  return [`${call.do}${status}`, ...detailsOf(call, outcome).map((what) => `${call.do}: ${what}`)];
+}
+
+function detailsOf(call: Call, outcome: Exclude<Outcome, { did: "nothing" }>): string[] {
+  switch (outcome.did) {
+    case "start":
+    case "acquire":
+      return when({ "a dead holder was found": outcome.answer.deadHolders > 0 });
+    case "work": {
+      const { claimed, refused, woken, surplus } = outcome.answer;
+      return when({
+        "a spare claim": claimed.some((task) => task.isSpare),
+        "a grouped task": claimed.some((task) => task.isGrouped),
+        "a task with a cancel request": claimed.some((task) => task.isCancelRequested),
+        "a task of a newer build": claimed.some((task) => task.isFromNewerBuild),
+        "a checkpoint": claimed.some((task) => task.checkpoint !== null),
+        "a further attempt": claimed.some((task) => task.attempt > 1),
+        "a third loss is awaited": claimed.some((task) => task.attempt > 2),
+        "something refused": refused.length > 0,
+        "another definition woken": woken.length > 0,
+        "a surplus of tokens": surplus > 0,
+        "after a place": call.do === "work" && call.after !== undefined && claimed.length > 0,
+      });
+    }
+    case "fail":
+      return [...new Set(outcome.answer.results.map((result) => result.outcome))];
+    case "reclaim":
+      return when({
+        "a loss": outcome.answer.tasksLost > 0,
+        "an end": outcome.answer.tasksDead > 0,
+        "back to ready": outcome.answer.tasksBack > 0,
+        "more left": outcome.answer.more,
+      });
+    case "heartbeat": {
+      const beats = outcome.answer.executions;
+      const statuses = [...new Set(beats.map((beat) => beat.status))];
+      return [
+        ...statuses,
+        ...when({ "a cancel told": beats.some((beat) => beat.cancel.length > 0) }),
+      ];
+    }
+    case "finish":
+      return when({
+        "given back": outcome.answer.givenBack > 0,
+        "another definition woken": outcome.answer.woken.length > 0,
+      });
+    case "enqueue":
+      return when({ "a duplicate": outcome.answer.outcomes.includes("duplicate") });
+    case "explain":
+      return outcome.answer.facts === null ? [] : [outcome.answer.facts.state];
+    case "transaction":
+      return call.do === "transaction" ? [call.ends, ...call.calls.map((inner) => inner.do)] : [];
+    default:
+      return [];
+  }
+}
+
+function when(events: Readonly<Record<string, boolean>>): string[] {
+  return Object.keys(events).filter((event) => events[event] === true);
+}

@@ -1,0 +1,55 @@
+import type { ExecutionId, Fence, TaskId } from "../../../../shared/core/ids";
+import type { TaskStore } from "../../../../shared/ports/task-store";
+import { Names } from "./names";
+import type { NameKind } from "./names";
+import type { StoreTables } from "./tables";
+
+/** A store that histories can be run on. */
+export interface HistoryStore {
+  /** Shown where it differs from another. */
+  readonly title: string;
+  /** It has every table and column of the core; the model has only what decides. */
+  readonly isWhole: boolean;
+  readonly store: TaskStore;
+  /** The database's time, in epoch milliseconds: it stands still between moves. */
+  now(): Promise<number>;
+  advance(ms: number): Promise<void>;
+  /** Does nothing when the task is not unfinished. */
+  requestCancel(taskId: TaskId): Promise<void>;
+  /** All rows. */
+  readTables(): Promise<StoreTables>;
+}
+
+/** A call refers to something that doesn't exist here, since the call that made it was taken out. */
+export class UnknownName extends Error {}
+
+/** A store while a history runs on it. */
+export class Side {
+  readonly names = new Names();
+  readonly target: HistoryStore;
+  /** Instants are told as milliseconds since. */
+  readonly startMs: number;
+
+  constructor(target: HistoryStore, startMs: number) {
+    this.target = target;
+    this.startMs = startMs;
+  }
+
+  task(name: string): TaskId {
+    return this.#id("task", name) as TaskId;
+  }
+
+  execution(name: string): ExecutionId {
+    return this.#id("execution", name) as ExecutionId;
+  }
+
+  fence(name: string): Fence {
+    return this.#id("fence", name) as Fence;
+  }
+
+  #id(kind: NameKind, name: string): string {
+    const id = this.names.idOf(kind, name);
+    if (id === undefined) throw new UnknownName(`${kind} ${name}`);
+    return id;
+  }
+}

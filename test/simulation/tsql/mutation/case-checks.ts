@@ -1,0 +1,78 @@
+import { exploreReduced } from "../schedule/reduction";
+import { explore } from "../schedule/explore";
+import type { Exploration } from "../schedule/explore";
+import { sample } from "../schedule/sample";
+import type { Scenario } from "../schedule/run";
+import { allCases } from "../cases/list/all";
+import { cutCases } from "../cases/list/kills";
+import type { ModelCase } from "../cases/model-case";
+import { scenarioOf } from "../cases/scenario";
+import { isLongOn, plainVariant } from "../cases/variants";
+import { shippedWorld } from "../engine/load";
+import { engines } from "../engine/options";
+import type { EngineName } from "../engine/options";
+import { SimulationError } from "../engine/sql-error";
+import type { World } from "../engine/world";
+import { CoverageWatch } from "./check";
+import type { Check, Noticed } from "./check";
+import { bounded, setUp } from "./set-up";
+
+/*
+ * The cases of several callers (cases/list) as checks of mutants: those that `npm test` searches to the end. A mutant is
+ * given a part of that search, always the same one, and some orders by seed, since the search begins with those that
+ * differ late.
+ */
+
+const bounds = { statesMost: 300, msMost: Number.POSITIVE_INFINITY };
+const seeds = { seed: 1, count: 12 };
+
+/** All cases of one engine. */
+export function caseChecks(engine: EngineName): Check[] {
+  const searched = allCases.filter((model) => !isLongOn(model, engine));
+  return [...searched, ...cutCases].map((model) => caseCheck(model, engine));
+}
+
+function caseCheck(model: ModelCase, engine: EngineName): Check {
+  const shipped = shippedWorld(engines[engine]);
+  const watch = new CoverageWatch(shipped);
+  const scenario = scenarioOf(model, plainVariant(engine));
+  const { steps } = sample(scenario, { seed: seeds.seed, count: 3 });
+  let isSound: boolean | undefined;
+  return {
+    title: `${model.name} (${engine})`,
+    ran: watch.ran(),
+    // Orders grow with the steps of both callers.
+    size: steps ** 2,
+    run: (template) => {
+      const noticed = tryCase(model, scenario, template);
+      if (noticed !== undefined) {
+        isSound ??= search(model, scenario) === undefined;
+        if (!isSound) throw new Error(`${model.name} (${engine}) fails on the shipped files`);
+      }
+      return Promise.resolve(noticed);
+    },
+  };
+}
+
+/** The same callers in a world with the mutant. What the setup must have been answered is what shipped files answer. */
+function tryCase(model: ModelCase, shipped: Scenario, template: World): Noticed | undefined {
+  try {
+    const prepared = setUp(model.setup, template);
+    const why = search(model, { ...shipped, world: () => bounded(prepared.fork()) });
+    return why === undefined ? undefined : { by: "case", why };
+  } catch (error) {
+    if (error instanceof SimulationError) return { by: "engine", why: error.message };
+    throw error;
+  }
+}
+
+/** What is found in a part of all orders. */
+function search(model: ModelCase, scenario: Scenario): string | undefined {
+  return (
+    sample(scenario, seeds).finding?.problem ?? explorationOf(model, scenario).finding?.problem
+  );
+}
+
+function explorationOf({ cut }: ModelCase, scenario: Scenario): Exploration {
+  return cut === undefined ? exploreReduced(scenario, { bounds }) : explore(scenario, { bounds });
+}

@@ -1,0 +1,99 @@
+import { readFileSync, readdirSync } from "node:fs";
+import { basename, join } from "node:path";
+import type { Outcome } from "./verdict";
+import { keyOf } from "./verdict";
+
+/**
+ * Survivors that were judged by hand (known-survivors/, one file for each shipped one: `Work.json`). An entry names its
+ * edit by its lines, so that it holds while other lines change, and is refused once nothing matches it any more.
+ */
+export interface Equivalent {
+  readonly file: string;
+  readonly diff: readonly string[];
+  /** Which of those with this diff; missing: all of them. */
+  readonly nth?: number;
+  /** equivalent: nobody could see a difference; gap: somebody could, and no test does. */
+  readonly verdict: "equivalent" | "gap";
+  readonly reason: string;
+}
+
+/** What was tried, its survivors in three parts, and entries that are to be removed. */
+export interface Judged {
+  readonly outcomes: readonly Outcome[];
+  readonly unexplained: readonly Outcome[];
+  readonly equivalent: readonly Outcome[];
+  readonly gaps: readonly Outcome[];
+  /** Changed numbers: they are no part of the rest, nor of the score (docs/internals/tsql-simulation.md). */
+  readonly numbers: readonly Outcome[];
+  /** Entries whose edit isn't made any more, or doesn't survive any more. */
+  readonly stale: readonly Equivalent[];
+}
+
+const knownFolder = join(__dirname, "known-survivors");
+
+/** All entries, each from the file that is named like the shipped one that it is about. */
+export function readEquivalents(folder = knownFolder): Equivalent[] {
+  return readdirSync(folder)
+    .filter((name) => name.endsWith(".json"))
+    .sort()
+    .flatMap((name) => readList(join(folder, name)).map((entry) => checked(entry, name)));
+}
+
+function readList(path: string): Equivalent[] {
+  try {
+    return JSON.parse(readFileSync(path, "utf8")) as Equivalent[];
+  } catch (error) {
+    throw new Error(`${path}: expected a JSON list`, { cause: error });
+  }
+}
+
+function checked(entry: Equivalent, name: string): Equivalent {
+  const expected = `${basename(entry.file, ".sql")}.json`;
+  if (name !== expected) {
+    throw new Error(`${name}: expected an entry about ${entry.file} to stand in ${expected}`);
+  }
+  if (entry.reason.trim() === "") {
+    throw new Error(`${name}: ${entry.diff.join(" ")} gives no reason`);
+  }
+  return entry;
+}
+
+/** An edit with its place among those of the same diff. */
+export type NamedEdit = Pick<Outcome, "file" | "diff" | "nth">;
+
+/** Is there an entry for this edit? */
+export function isListed(edit: NamedEdit, entries: readonly Equivalent[]): boolean {
+  return entries.some((entry) => matches(entry, edit));
+}
+
+/** What is known of the survivors among `outcomes`; `made` are all edits that there are, tried or not. */
+export function judge(
+  outcomes: readonly Outcome[],
+  made: readonly NamedEdit[],
+  entries: readonly Equivalent[],
+): Judged {
+  const scored = outcomes.filter(({ kind }) => kind !== "number");
+  const survivors = scored.filter(({ verdict }) => verdict.kind === "survived");
+  const entryOf = (outcome: Outcome): Equivalent | undefined =>
+    entries.find((entry) => matches(entry, outcome));
+  const of = (verdict: Equivalent["verdict"] | undefined): Outcome[] =>
+    survivors.filter((outcome) => entryOf(outcome)?.verdict === verdict);
+  const isStale = (entry: Equivalent): boolean =>
+    !made.some((edit) => matches(entry, edit)) ||
+    outcomes.some((outcome) => matches(entry, outcome) && outcome.verdict.kind !== "survived");
+  return {
+    outcomes: scored,
+    unexplained: of(undefined),
+    equivalent: [
+      ...of("equivalent"),
+      ...scored.filter(({ verdict }) => verdict.kind === "equivalent"),
+    ],
+    gaps: of("gap"),
+    numbers: outcomes.filter(({ kind }) => kind === "number"),
+    stale: entries.filter(isStale),
+  };
+}
+
+function matches(entry: Equivalent, edit: NamedEdit): boolean {
+  return keyOf(entry) === keyOf(edit) && (entry.nth ?? edit.nth) === edit.nth;
+}

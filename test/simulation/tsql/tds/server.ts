@@ -1,0 +1,157 @@
+import { createServer } from "node:net";
+import type { AddressInfo, Server, Socket } from "node:net";
+import { createServer as createTlsServer } from "node:tls";
+import { TdsConnection } from "./connection";
+import type { ConnectionContext } from "./connection";
+import type { EngineServer } from "./engine-port";
+import type { FaultSource, Manner } from "./faults";
+import type { TlsCredentials } from "./tls";
+
+/**
+ * A server on the loopback address that speaks as much TDS 7.4 as the `mssql` driver needs, over any engine that keeps
+ * `engine-port.ts`. It proves what the product does with the driver; what a real SQL Server sends it doesn't prove.
+ */
+
+/** How a server behaves. */
+export interface TdsServerOptions {
+  engine: EngineServer;
+  /** Only this machine's own address is allowed; default 127.0.0.1. */
+  host?: string;
+  /** Default `unsupported`. */
+  encryption?: ConnectionContext["encryption"];
+  /** Needed for every encryption but `unsupported`. */
+  credentials?: TlsCredentials;
+  /** The only login; default: u with password p. */
+  login?: { user: string; password: string };
+  fault?: FaultSource;
+}
+
+const defaultLogin = { user: "u", password: "p" };
+const logLinesMax = 2_000;
+const database = "Taskgate";
+
+/** A listening server. */
+export class TdsServer {
+  readonly #options: TdsServerOptions;
+  readonly #server: Server;
+  readonly #connections = new Set<TdsConnection>();
+  readonly #failures: Error[] = [];
+  readonly #log: string[] = [];
+  #connectionCount = 0;
+  #fault: FaultSource;
+
+  private constructor(options: TdsServerOptions) {
+    this.#options = options;
+    this.#fault = options.fault ?? (() => undefined);
+    const accept = (socket: Socket): void => {
+      this.#accept(socket);
+    };
+    this.#server =
+      options.encryption === "strict" ? strictServer(options, accept) : createServer(accept);
+  }
+
+  /** Listens on a free port. Throws for an address that others could reach, and for encryption without a certificate. */
+  static async start(options: TdsServerOptions): Promise<TdsServer> {
+    const host = options.host ?? "127.0.0.1";
+    if (!/^(?:127(?:\.\d{1,3}){3}|::1|localhost)$/.test(host)) {
+      throw new Error(`The simulated server listens on this machine only, not on \`${host}\``);
+    }
+    if (
+      (options.encryption ?? "unsupported") !== "unsupported" &&
+      options.credentials === undefined
+    ) {
+      throw new Error("Expected `credentials` for a server with encryption");
+    }
+    const server = new TdsServer(options);
+    await new Promise<void>((resolve, reject) => {
+      server.#server.once("error", reject);
+      server.#server.listen(0, host, resolve);
+    });
+    return server;
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  /** Connections that are open now. */
+  get openConnections(): number {
+    return this.#connections.size;
+  }
+
+  /** Connections that were ever made. */
+  get connectionCount(): number {
+    return this.#connectionCount;
+  }
+
+  /** What came in, by connection and in order: print it with a failure. The oldest lines go first. */
+  get log(): readonly string[] {
+    return this.#log;
+  }
+
+  /** From now on this decides what goes wrong. */
+  setFault(fault: FaultSource | undefined): void {
+    this.#fault = fault ?? (() => undefined);
+  }
+
+  /** The address as the product's stores take it; `options` such as `encrypt=true`. */
+  url(options = "encrypt=false"): string {
+    const { user, password } = this.#options.login ?? defaultLogin;
+    return `mssql://${user}:${password}@127.0.0.1:${this.port}/${database}?${options}`;
+  }
+
+  /** Loses every open connection, as a restart or a failover does. */
+  cutAll(manner: Manner = "rst"): void {
+    for (const connection of this.#connections) connection.cut(manner);
+  }
+
+  /** What went wrong in the simulation itself since the last call, for tests that expect it. */
+  takeFailures(): Error[] {
+    return this.#failures.splice(0);
+  }
+
+  /** Ends everything. Throws what went wrong in the simulation itself: no test may pass over it. */
+  async close(): Promise<void> {
+    const closed = new Promise<void>((resolve) => {
+      this.#server.close(() => {
+        resolve();
+      });
+    });
+    for (const connection of this.#connections) connection.destroy();
+    await closed;
+    const failures = this.takeFailures();
+    if (failures.length > 0) {
+      throw new AggregateError(failures, failures.map((failure) => failure.message).join("; "));
+    }
+  }
+
+  #accept(socket: Socket): void {
+    this.#connectionCount += 1;
+    const { engine, encryption, credentials, login } = this.#options;
+    const expected = login ?? defaultLogin;
+    const connection = new TdsConnection(socket, {
+      number: this.#connectionCount,
+      engine,
+      encryption: encryption ?? "unsupported",
+      credentials,
+      accepts: ({ user, password }) => user === expected.user && password === expected.password,
+      fault: (point) => this.#fault(point),
+      note: (line) => {
+        this.#log.push(line);
+        if (this.#log.length > logLinesMax) this.#log.shift();
+      },
+      onFailure: (error) => this.#failures.push(error),
+    });
+    this.#connections.add(connection);
+    socket.on("close", () => this.#connections.delete(connection));
+  }
+}
+
+/** TDS 8.0: TLS from the first byte. */
+function strictServer(options: TdsServerOptions, accept: (socket: Socket) => void): Server {
+  const { credentials } = options;
+  return createTlsServer(
+    { cert: credentials?.certificate, key: credentials?.key, ALPNProtocols: ["tds/8.0"] },
+    accept,
+  );
+}

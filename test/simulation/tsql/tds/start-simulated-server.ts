@@ -1,0 +1,94 @@
+import { migrateStore } from "../../../../shared/store/open-store";
+import { SimulatedEngine } from "../engine/engine-server";
+import type { EngineServerOptions } from "../engine/engine-server";
+import type { EngineName } from "../engine/options";
+import { engines } from "../engine/options";
+import { World } from "../engine/world";
+import type { EngineServer, EngineSession } from "./engine-port";
+import { TdsServer } from "./server";
+import type { TdsServerOptions } from "./server";
+
+/**
+ * A SQL Server that isn't one: the model of the database behind the protocol, on this machine only. The product's own
+ * migrator makes its schema through the driver, and the product's stores and command line open its address unchanged.
+ */
+
+/** How to start. */
+export interface SimulatedServerOptions extends Omit<TdsServerOptions, "engine"> {
+  /** Whose locks and versions; default: azure. */
+  database?: EngineName;
+  /** Who moves next, and how long waits for locks last. */
+  engine?: EngineServerOptions;
+}
+
+/** A running server with the schema in place. */
+export class SimulatedServer {
+  readonly server: TdsServer;
+  readonly #engines: EngineSwitch;
+  readonly #migrated: World;
+
+  private constructor(server: TdsServer, engines_: EngineSwitch, migrated: World) {
+    this.server = server;
+    this.#engines = engines_;
+    this.#migrated = migrated;
+  }
+
+  static async start(options: SimulatedServerOptions = {}): Promise<SimulatedServer> {
+    const { database = "azure", engine = {}, ...serverOptions } = options;
+    const world = new World(engines[database]);
+    const chosen = new EngineSwitch(world, engine);
+    const server = await TdsServer.start({ engine: chosen, ...serverOptions });
+    try {
+      await migrateStore({ url: server.url() });
+    } catch (error) {
+      await server.close();
+      throw error;
+    }
+    const simulated = new SimulatedServer(server, chosen, world);
+    simulated.reset();
+    return simulated;
+  }
+
+  /** The address for `openStore`, `migrateStore` and the command line. */
+  get url(): string {
+    return this.server.url();
+  }
+
+  /** The database that new connections reach. */
+  get world(): World {
+    return this.#engines.world;
+  }
+
+  /** An empty database with the schema, for connections from now on; those that are open keep the old one. */
+  reset(): World {
+    return this.#engines.use(this.#migrated.fork());
+  }
+
+  close(): Promise<void> {
+    return this.server.close();
+  }
+}
+
+/** Leads each new connection to the present database. */
+class EngineSwitch implements EngineServer {
+  readonly #options: EngineServerOptions;
+  #engine: SimulatedEngine;
+
+  constructor(world: World, options: EngineServerOptions) {
+    this.#options = options;
+    this.#engine = new SimulatedEngine(world, options);
+  }
+
+  get world(): World {
+    return this.#engine.world;
+  }
+
+  use(world: World): World {
+    this.#engine = new SimulatedEngine(world, this.#options);
+    return world;
+  }
+
+  connect(login: Parameters<EngineServer["connect"]>[0]): EngineSession {
+    return this.#engine.connect(login);
+  }
+}

@@ -1,0 +1,61 @@
+import type {
+  StartExecutionAnswer,
+  StartExecutionInput,
+} from "../../../../shared/ports/task-store";
+import { limitOf, findDefinition } from "../../../../shared/store/model/rows";
+import { parseTokens } from "../../../../shared/core/token";
+import { isLeaseLive } from "../watch";
+import type { Check, World } from "../watch";
+import { asExecutionId } from "../../../../shared/core/ids";
+
+/** P5: a call is answered at the instant at which it arrives, whatever others have not heard or not done yet. */
+export function checkWaiting(world: World): Check {
+  return {
+    after: (call) => {
+      const waitedMs = world.time.nowMs - call.arrivedMs;
+      if (waitedMs > 0)
+        world.violate(
+          "P5",
+          `${call.operation} of ${call.host?.name ?? "a person"} waited ${waitedMs.toFixed(1)} ms for others`,
+        );
+    },
+  };
+}
+
+/** P8: who asks while a token is free gets it, whoever asked before in vain and whoever will ask after. */
+export function checkFairness(world: World): Check {
+  let free = 0;
+  const countFree = (name: string): number => {
+    const { rows } = world.database;
+    const definition = findDefinition(rows, name);
+    if (definition === undefined || definition.isPaused) return 0;
+    const limit = limitOf(definition);
+    if (limit === null) return Number.POSITIVE_INFINITY;
+    const held = parseTokens(definition.executionTokens).filter(
+      (token) => token.isHeld && isLeaseLive(world, asExecutionId(token.grantee)),
+    );
+    return limit - held.length;
+  };
+  return {
+    before: (call) => {
+      free =
+        call.operation === "startExecution"
+          ? countFree((call.input as StartExecutionInput).name)
+          : 0;
+    },
+    after: (call, answer) => {
+      if (call.operation !== "startExecution") return;
+      const { name, operationId } = call.input as StartExecutionInput;
+      const { status } = answer as StartExecutionAnswer;
+      // A repeat of an ask whose execution is over by now gets no other one.
+      const isRepeat = [...world.database.rows.executions.values()].some(
+        (row) => row.operationId === operationId,
+      );
+      if (status === "limited" && free > 0 && !isRepeat)
+        world.violate(
+          "P8",
+          `${call.host?.name ?? "a person"} was denied although ${String(free)} tokens of ${name} were free`,
+        );
+    },
+  };
+}

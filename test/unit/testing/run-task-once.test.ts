@@ -1,0 +1,133 @@
+import { describe, expect, test } from "@jest/globals";
+import { GiveUp, RetryLater } from "../../../shared/core/task-failure";
+import { sleep } from "../../../shared/platform/real-clock";
+import { defineTask } from "../../../shared/worker/define-task";
+import type { JsonObject } from "../../../shared/core/json";
+import { runTaskOnce } from "../../../shared/testing";
+
+/* One handler, judged by the shipped rules: every end, and what is written with it. */
+const end = defineTask<{ how: string; at?: Date }>({
+  name: "end",
+  run: async ({ how, at }, ctx) => {
+    await ctx.enqueue({ task: "child", payload: { how } });
+    await ctx.enqueue({ task: "at-once", payload: null, priority: 5 }, { now: true });
+    ctx.progress({ done: 1, total: 2 });
+    ctx.progress({ done: 2, total: 2 });
+    if (how === "date") return { isText: typeof at === "string" };
+    if (how === "later") throw new RetryLater(60_000);
+    if (how === "give up") throw new GiveUp("no use");
+    if (how === "scalar") return 7 as unknown as JsonObject;
+    if (how === "part") return ctx.checkpoint({ at: 3 }, { afterMs: 10 });
+    if (how === "again") return { attempt: ctx.attempt, restored: ctx.restored };
+    if (how === "time") return { leftMs: ctx.timeLeftMs() };
+    if (how === "wait") {
+      await sleep(10_000, ctx.signal);
+      ctx.signal.throwIfAborted();
+    }
+    throw new TypeError("boom");
+  },
+});
+
+describe("how it ends", () => {
+  test.each([
+    ["date", { kind: "done", result: { isText: true } }],
+    ["later", { kind: "failed", retryInMs: 60_000 }],
+    ["throw", { kind: "failed", retryInMs: null }],
+    ["give up", { kind: "dead" }],
+    ["scalar", { kind: "dead" }],
+    ["part", { kind: "continued", state: { at: 3 }, afterMs: 10 }],
+  ])("%s", async (how, expected) => {
+    const run = await runTaskOnce(end, { payload: { how, at: new Date() } });
+    expect(run.end).toMatchObject(expected);
+    expect(run.progress).toHaveLength(2);
+    const kinds = run.enqueued.map((task) => task.kind);
+    expect(kinds).toEqual(run.end.kind === "done" ? ["at-once", "child"] : ["at-once"]);
+    expect(run.enqueued[0]).toEqual({
+      kind: "at-once",
+      definition: "at-once",
+      payload: null,
+      priority: 5,
+    });
+  });
+
+  test("a later try finds its attempt, its checkpoint and its time", async () => {
+    const again = await runTaskOnce(end, {
+      payload: { how: "again" },
+      attempt: 3,
+      restored: [1, 2],
+    });
+    expect(again.end).toEqual({ kind: "done", result: { attempt: 3, restored: [1, 2] } });
+    const time = await runTaskOnce(end, { payload: { how: "time" }, timeLeftMs: 5 });
+    expect(time.end).toEqual({ kind: "done", result: { leftMs: 5 } });
+  });
+
+  test.each([
+    ["deadline", "continued"],
+    ["stopped", "continued"],
+    ["cancelled", "cancelled"],
+    ["lost", "lost"],
+  ] as const)("interrupted as %s: %s", async (as, kind) => {
+    const run = await runTaskOnce(end, {
+      payload: { how: "wait" },
+      interrupt: { as, afterMs: 5 },
+    });
+    expect(run.end.kind).toBe(kind);
+  });
+
+  test("a payload that the schema refuses is dead, and the handler isn't called", async () => {
+    const strict = defineTask({
+      name: "strict",
+      payload: {
+        "~standard": {
+          version: 1 as const,
+          vendor: "test",
+          validate: () => ({ issues: [{ message: "is missing", path: ["to"] }] }),
+        },
+      },
+      run: () => Promise.reject(new Error("called")),
+    });
+    const run = await runTaskOnce(strict, { payload: {} });
+    expect(run.end).toEqual({ kind: "dead", error: "the payload is invalid: to: is missing" });
+    expect(run.thrown).toBeUndefined();
+  });
+});
+
+describe("what it writes in a transaction", () => {
+  const booking = defineTask<{ fails?: boolean }>({
+    name: "booking",
+    run: async ({ fails = false }, ctx) => {
+      await ctx.completeWith(async (tx) => {
+        const rows = await tx.query("select $1", [7]);
+        await ctx.enqueue({ task: "child", runInMs: 500 });
+        if (fails) throw new Error("half way");
+        return { rows: rows.length };
+      });
+    },
+  });
+
+  test("statements are answered and kept, the result is the body's", async () => {
+    const run = await runTaskOnce(booking, { payload: {}, sql: () => [{ a: 1 }, { a: 2 }] });
+    expect(run.end).toEqual({ kind: "done", result: { rows: 2 } });
+    expect(run.statements).toEqual([{ text: "select $1", values: [7] }]);
+    expect(run.enqueued).toMatchObject([{ kind: "child", runInMs: 500 }]);
+  });
+
+  test("what was rolled back isn't written", async () => {
+    const run = await runTaskOnce(booking, { payload: { fails: true }, sql: () => [] });
+    expect(run.end).toMatchObject({ kind: "failed" });
+    expect(run.enqueued).toEqual([]);
+  });
+
+  test("without an answer for its statements the handler is told what is missing", async () => {
+    const run = await runTaskOnce(booking, { payload: {} });
+    expect(run.thrown).toMatchObject({
+      message: "Expected `sql` to answer the handler's statements, got none: select $1",
+    });
+  });
+});
+
+test("a payload that could not be enqueued throws", async () => {
+  await expect(runTaskOnce(end, { payload: { how: "x".repeat(70_000) } })).rejects.toMatchObject({
+    code: "TASKGATE_ARG_TOO_LARGE",
+  });
+});

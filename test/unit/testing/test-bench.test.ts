@@ -1,0 +1,157 @@
+import { afterEach, describe, expect, jest, test } from "@jest/globals";
+import { sleep } from "../../../shared/platform/real-clock";
+import { defineDefinition, defineTask, exponential } from "../../../shared/worker/define-task";
+import { TestBench } from "../../../shared/testing";
+
+/* A whole Taskgate in memory: order, limits, time as the test moves it, deaths, and bounds against endless tests. */
+afterEach(() => {
+  jest.useRealTimers();
+});
+
+const order: string[] = [];
+const note = defineTask<{ name: string }>({
+  name: "note",
+  run: async ({ name }) => void order.push(name),
+});
+
+describe("drain", () => {
+  test("runs in the order of claims, one after the other, and says how many", async () => {
+    order.length = 0;
+    const bench = new TestBench([note]);
+    await bench.enqueue([
+      { task: note, payload: { name: "third" }, priority: 200 },
+      { task: note, payload: { name: "first" } },
+      { task: note, payload: { name: "second" } },
+    ]);
+    expect(await bench.drain()).toEqual({ ran: 3 });
+    expect(order).toEqual(["first", "second", "third"]);
+    expect(await bench.drain()).toEqual({ ran: 0 });
+    expect(await bench.store.checkInvariants()).toMatchObject({ status: "sound" });
+  });
+
+  test("within the limit as many at a time as asked for", async () => {
+    let running = 0;
+    let most = 0;
+    const wide = defineTask({
+      name: "wide",
+      limit: 3,
+      run: async () => {
+        most = Math.max(most, (running += 1));
+        await sleep(2);
+        running -= 1;
+      },
+    });
+    const bench = new TestBench([wide], { concurrency: 8 });
+    await bench.enqueue(Array.from({ length: 12 }, () => ({ task: wide })));
+    await bench.drain();
+    expect(most).toBe(3);
+  });
+
+  test("children run in the same drain; those of other code wait", async () => {
+    const parent = defineTask({
+      name: "parent",
+      run: async (_, ctx) => {
+        await ctx.enqueue({ task: note, payload: { name: "child" } });
+        await ctx.enqueue({ task: "elsewhere" });
+      },
+    });
+    const bench = new TestBench([parent, note], {
+      others: ["elsewhere", defineDefinition({ name: "further" })],
+    });
+    await bench.enqueue({ task: parent });
+    expect(await bench.drain()).toEqual({ ran: 2 });
+    expect(await bench.tasks({ state: "ready" })).toMatchObject([{ kind: "elsewhere" }]);
+    expect(bench.hints.map((hint) => hint.definition)).toContain("elsewhere");
+  });
+
+  test("tasks that add each other for ever end the test with a sentence", async () => {
+    const endless = defineTask({
+      name: "endless",
+      run: async (_, ctx) => ctx.enqueue({ task: "endless" }),
+    });
+    const bench = new TestBench([endless]);
+    await bench.enqueue({ task: endless });
+    await expect(bench.drain({ mostRuns: 20 })).rejects.toThrow(
+      "drain: more than 20 handlers were started, the last of kind `endless`",
+    );
+    const part = defineTask({ name: "part", run: async (_, ctx) => ctx.checkpoint(1) });
+    const other = new TestBench([part]);
+    await other.enqueue({ task: part });
+    await expect(other.drain({ mostRuns: 20 })).rejects.toThrow("kind `part`");
+  });
+
+  test("a runner's fake timers don't stop it", async () => {
+    jest.useFakeTimers();
+    const bench = new TestBench([note]);
+    await bench.enqueue({ task: note, payload: { name: "a" } });
+    expect(await bench.drain()).toEqual({ ran: 1 });
+  });
+});
+
+describe("time", () => {
+  const flaky = defineTask({
+    name: "flaky",
+    retry: { attempts: 4, backoff: exponential({ baseMs: 1_000, capMs: 1_000_000 }) },
+    run: async () => Promise.reject(new Error("not yet")),
+  });
+
+  test("retries happen when the clock is moved, by the definition's back-off", async () => {
+    const bench = new TestBench([flaky], { startAt: new Date("2031-05-06T07:08:09Z") });
+    await bench.enqueue({ task: flaky });
+    expect(await bench.drain()).toEqual({ ran: 1 });
+    expect(await bench.drain()).toEqual({ ran: 0 });
+    bench.advance(1_000);
+    expect(await bench.drain()).toEqual({ ran: 1 });
+    expect(bench.now().toISOString()).toBe("2031-05-06T07:08:10.000Z");
+    const settled = await bench.settle();
+    expect(settled.ran).toBe(2);
+    // 2 s and 4 s, half of each random.
+    expect(settled.movedMs).toBeGreaterThanOrEqual(3_000);
+    expect(settled.movedMs).toBeLessThanOrEqual(6_000);
+    const [dead] = await bench.deadLetters();
+    expect(dead?.attempts.map((attempt) => attempt.outcome)).toEqual(Array(4).fill("failed"));
+    expect(dead?.lastError).toMatch(/^Error: not yet/);
+  });
+
+  test("the same seed gives the same pauses, another one others", async () => {
+    const pauses = async (seed: number): Promise<number> => {
+      const bench = new TestBench([flaky], { seed });
+      await bench.enqueue({ task: flaky });
+      return (await bench.settle()).movedMs;
+    };
+    expect(await pauses(5)).toBe(await pauses(5));
+    expect(await pauses(5)).not.toBe(await pauses(6));
+  });
+
+  test("settle leaves what is due later than asked, and what is paused", async () => {
+    const bench = new TestBench([note]);
+    await bench.enqueue({ task: note, payload: { name: "far" }, runInMs: 48 * 3_600_000 });
+    expect(await bench.settle()).toEqual({ ran: 0, movedMs: 0 });
+    await bench.store.pauseDefinition({ name: "note", changedBy: "test" });
+    expect(await bench.settle({ mostMs: 72 * 3_600_000 })).toMatchObject({ ran: 0 });
+    await bench.store.resumeDefinition({ name: "note", changedBy: "test" });
+    expect(await bench.settle()).toMatchObject({ ran: 1 });
+  });
+});
+
+describe("deaths", () => {
+  test("what a dead worker's handler did stays done; the task runs again after the lease, counted as lost", async () => {
+    order.length = 0;
+    const bench = new TestBench([note]);
+    await bench.enqueue({ task: note, payload: { name: "twice" } });
+    bench.crashBeforeCompletion(note);
+    await bench.drain();
+    expect(await bench.tasks()).toMatchObject([{ state: "claimed" }]);
+    bench.advance(60_001);
+    await bench.drain();
+    expect(order).toEqual(["twice", "twice"]);
+    expect(await bench.tasks()).toMatchObject([{ state: "done", lostCount: 1, failedCount: 0 }]);
+  });
+});
+
+test("nothing is shared between benches", async () => {
+  const first = new TestBench([note]);
+  await first.enqueue({ task: note, payload: { name: "a" } });
+  expect(await new TestBench([note]).tasks()).toEqual([]);
+  expect(await first.tasks({ kind: "note" })).toHaveLength(1);
+});

@@ -1,0 +1,103 @@
+import { describe, expect, test } from "@jest/globals";
+import { InvalidArgumentError } from "../../../shared/core/errors";
+import type { WaveId } from "../../../shared/core/ids";
+import { defineTask } from "../../../shared/worker/define-task";
+import { openWorkerBench } from "./worker-bench";
+
+interface Step {
+  wave: number;
+  children?: WaveId;
+}
+
+/** Tasks that say which wave they belong to when they begin and end. */
+function stepTask(log: string[]) {
+  return defineTask<{ wave: number; children?: WaveId }>({
+    name: "step",
+    run: async ({ wave, children }: Step, ctx) => {
+      log.push(`begin ${String(wave)}`);
+      if (children !== undefined) {
+        await ctx.enqueue({ task: "step", payload: { wave: wave + 1 }, wave: children });
+      }
+      log.push(`end ${String(wave)}`);
+    },
+  });
+}
+
+describe("batches through workers", () => {
+  test("S4.2: no task begins before all of the lower waves have ended; large waves are opened on the way", async () => {
+    const log: string[] = [];
+    const step = stepTask(log);
+    const bench = openWorkerBench([step]);
+    const { batches } = bench.client;
+    const { batchId, waves } = await batches.create({ name: "nightly", waves: 3 });
+    for (const [index, wave] of waves.entries()) {
+      const payload = { wave: index + 1 };
+      await bench.client.enqueue(
+        Array.from({ length: 450 }, () => ({ task: step, payload, wave })),
+      );
+    }
+
+    expect(await batches.start(batchId)).toBe("started");
+    await bench.work("step", { concurrency: 16 });
+
+    const waveOf = (line: string): number => Number(line.split(" ")[1]);
+    expect(log).toHaveLength(2 * 3 * 450);
+    expect(log.map(waveOf)).toEqual(log.map(waveOf).sort((a, b) => a - b));
+    const { batches: listed } = await bench.store.listBatches({ most: 1 });
+    expect(listed).toMatchObject([{ state: "done", waves: waves.map(() => ({ admitted: 450 })) }]);
+  });
+
+  test("a task adds to the wave after its own, with its completion", async () => {
+    const log: string[] = [];
+    const step = stepTask(log);
+    const bench = openWorkerBench([step]);
+    const batch = await bench.client.batches.create({ name: "fan out", waves: 2 });
+    const { batchId } = batch;
+    const payload = { wave: 1, children: batch.wave(2) };
+    await bench.client.enqueue([1, 2, 3].map(() => ({ task: step, payload, wave: batch.wave(1) })));
+
+    await bench.client.batches.start(batchId, { seal: false });
+    await bench.work("step");
+
+    expect(log.filter((line) => line === "end 2")).toHaveLength(3);
+    expect(log.indexOf("begin 2")).toBeGreaterThan(log.lastIndexOf("end 1"));
+  });
+
+  test("a wave that takes no tasks any more: an error that says why, and nothing is added", async () => {
+    const bench = openWorkerBench([stepTask([])]);
+    const batch = await bench.client.batches.create({ name: "closed", waves: 1 });
+    expect(() => batch.wave(2)).toThrow("Expected `wave` to be 1..1, got `2`");
+    const { batchId } = batch;
+    const wave = batch.wave(1);
+    await bench.client.batches.start(batchId);
+
+    const late = bench.client.enqueue({ task: "step", payload: { wave: 1 }, wave });
+    await expect(late).rejects.toBeInstanceOf(InvalidArgumentError);
+    await expect(late).rejects.toThrow(/`wave` .* sealed or opened before/);
+  });
+
+  test("halted by a dead task, resumed by hand", async () => {
+    const log: string[] = [];
+    const fragile = defineTask<{ breaks: boolean }>({
+      name: "fragile",
+      retry: { attempts: 1 },
+      run: async ({ breaks }) => {
+        log.push(breaks ? "breaks" : "works");
+        if (breaks) throw new Error("broken");
+      },
+    });
+    const bench = openWorkerBench([fragile]);
+    const { batches } = bench.client;
+    const { batchId, waves } = await batches.create({ name: "careful", waves: 2 });
+    for (const [index, wave] of waves.entries()) {
+      await bench.client.enqueue({ task: fragile, payload: { breaks: index === 0 }, wave });
+    }
+    await batches.start(batchId);
+    await bench.work("fragile");
+    expect(log).toEqual(["breaks"]);
+
+    expect(await batches.resume(batchId)).toBe("resumed");
+    await bench.work("fragile");
+    expect(log).toEqual(["breaks", "works"]);
+  });
+});

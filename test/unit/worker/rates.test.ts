@@ -1,0 +1,114 @@
+import { describe, expect, test } from "@jest/globals";
+import { realClock } from "../../../shared/platform/real-clock";
+import type { WorkInput } from "../../../shared/ports/task-store";
+import { defineTask } from "../../../shared/worker/define-task";
+import type { AnyTaskKind } from "../../../shared/worker/define-task";
+import { withTokens } from "../../../shared/worker/with-tokens";
+import { openWorkerBench, overriding } from "./worker-bench";
+import type { WorkerBench } from "./worker-bench";
+
+async function enqueueMany(bench: WorkerBench, task: AnyTaskKind, count: number): Promise<void> {
+  await bench.client.enqueue(Array.from({ length: count }, () => ({ task, payload: {} })));
+}
+
+describe("a worker under a rate", () => {
+  test("waits as told while the next start is near, and starts no faster", async () => {
+    const starts: number[] = [];
+    const task = defineTask({
+      name: "paced",
+      limit: 8,
+      rate: { count: 20, periodMs: 1_000, burst: 1 },
+      run: () => {
+        starts.push(realClock.monotonicMs());
+        return Promise.resolve();
+      },
+    });
+    const asked: WorkInput[] = [];
+    const bench = openWorkerBench([task], {
+      wrap: (store) =>
+        overriding(store, {
+          work: (input) => {
+            asked.push(input);
+            return store.work(input);
+          },
+        }),
+    });
+    await enqueueMany(bench, task, 6);
+    expect(await bench.work("paced")).toMatchObject({ status: "worked", end: "idle" });
+    expect(starts).toHaveLength(6);
+    // The clock of the store is the wall's, in whole milliseconds.
+    expect((starts.at(-1) ?? 0) - (starts.at(0) ?? 0)).toBeGreaterThan(5 * 50 - 20);
+    // Each claim, each completion, the last looks, and a few for clocks that differ: no polling.
+    expect(asked.length).toBeLessThan(30);
+  });
+
+  test("ends when the next start is far, and leaves a hint for its instant", async () => {
+    const task = defineTask({
+      name: "seldom",
+      limit: 8,
+      rate: { count: 2, periodMs: 60_000, burst: 2 },
+      run: () => Promise.resolve(),
+    });
+    const bench = openWorkerBench([task]);
+    await enqueueMany(bench, task, 5);
+    const startedAtMs = realClock.monotonicMs();
+    expect(await bench.work("seldom")).toMatchObject({ status: "worked", end: "rate" });
+    expect(realClock.monotonicMs() - startedAtMs).toBeLessThan(1_000);
+    // The first is the enqueue's.
+    const [, ...left] = bench.hints;
+    expect(left).toEqual([{ definition: "seldom", inMs: expect.any(Number) }]);
+    expect(left[0]?.inMs).toBeGreaterThan(28_000);
+    expect(left[0]?.inMs).toBeLessThanOrEqual(30_000);
+    const [definition] = (await bench.store.listDefinitions({})).definitions;
+    expect(definition).toMatchObject({ held: 0, claimed: 0, done: 2, ready: 3 });
+  });
+
+  test("asks for no spare claims: one that is given back has used up its start", async () => {
+    const wanted: number[] = [];
+    const task = defineTask({
+      name: "spared",
+      limit: 2,
+      rate: { count: 1_000, periodMs: 1_000, burst: 1_000 },
+      run: () => Promise.resolve(),
+    });
+    const bench = openWorkerBench([task], {
+      wrap: (store) =>
+        overriding(store, {
+          work: (input) => {
+            wanted.push(input.want);
+            return store.work(input);
+          },
+        }),
+    });
+    await enqueueMany(bench, task, 20);
+    await bench.work("spared");
+    expect(Math.max(...wanted)).toBe(2);
+  });
+
+  test("withTokens: a grant is a start, and who is denied hears when to come again", async () => {
+    const bench = openWorkerBench([]);
+    const limit = { name: "calls", limit: 5, rate: { count: 1, periodMs: 10_000 } };
+    const first = await withTokens(bench, limit, () => Promise.resolve("called"));
+    expect(first).toEqual({ status: "ran", value: "called" });
+    const second = await withTokens(bench, limit, () => Promise.resolve("called"));
+    expect(second).toMatchObject({ status: "limited" });
+    expect("retryInMs" in second && second.retryInMs).toBeGreaterThan(9_000);
+  });
+});
+
+describe("a rate in code", () => {
+  test("has the burst that refills in 100 ms unless it says otherwise", () => {
+    const burst = (count: number, periodMs: number): number | undefined =>
+      defineTask({ name: "any", rate: { count, periodMs }, run: () => Promise.resolve() })
+        .definition.settings.rate?.burst;
+    expect([burst(100, 60_000), burst(1_000, 1_000), burst(1, 86_400_000)]).toEqual([1, 100, 1]);
+  });
+
+  test.each([
+    [{ count: 0, periodMs: 1_000 }, "rate.count: expected a whole number in 1..1000000 (0)"],
+    [{ count: 1, periodMs: 10 }, "rate.periodMs: expected a whole number in 1000..86400000 (10)"],
+    [{ count: 5, periodMs: 1_000, burst: 6 }, "rate.burst: expected a whole number in 1..5 (6)"],
+  ])("%j is refused", (rate, says) => {
+    expect(() => defineTask({ name: "any", rate, run: () => Promise.resolve() })).toThrow(says);
+  });
+});

@@ -1,0 +1,279 @@
+import { describe, expect, test } from "@jest/globals";
+import type { JsonObject, JsonValue } from "../../../shared/core/json";
+import type { TaskStore } from "../../../shared/ports/task-store";
+import { runTaskOnce } from "../../../shared/testing/run-task-once";
+import { defineTask } from "../../../shared/worker/define-task";
+import { operationId } from "../../support/builders";
+import { openWorkerBench, overriding } from "./worker-bench";
+import type { WorkerBench } from "./worker-bench";
+
+/** Notes the blocks that it gets. */
+function importing(log: JsonObject[] = []) {
+  return defineTask({
+    name: "import",
+    limit: 1,
+    run: async (block) => void log.push(block),
+  });
+}
+
+const byId = { watermark: "by-id" };
+
+async function payloads({ store }: WorkerBench): Promise<string[]> {
+  const { tasks } = await store.listTasks({ name: "import", state: "ready", most: 100 });
+  const facts = await Promise.all(tasks.map(({ task }) => store.explainTask({ taskId: task })));
+  return facts.map((answer) => String(answer.facts?.payload));
+}
+
+describe("blocks through the client", () => {
+  test("from nothing, from the last end, nothing new; an unregistered definition is registered", async () => {
+    const kind = importing();
+    const bench = openWorkerBench([kind]);
+    const { watermark } = bench.client;
+
+    const first = await watermark.advance(kind, { ...byId, numeric: { to: 25, size: 10 } });
+    const none = await watermark.advance(kind, { ...byId, numeric: { to: 25, size: 10 } });
+    const next = await watermark.advance("import", { ...byId, numeric: { to: 30n, size: 10 } });
+
+    expect(first).toMatchObject({ status: "advanced", value: { last: "25" }, version: "1" });
+    expect(first.taskIds).toHaveLength(3);
+    expect(none).toEqual({
+      status: "none",
+      value: { last: "25" },
+      version: "1",
+      taskIds: [],
+      more: false,
+    });
+    expect(next).toMatchObject({ status: "advanced", value: { last: "30" }, more: false });
+    expect(await payloads(bench)).toEqual([
+      '{"from":"1","to":"10"}',
+      '{"from":"11","to":"20"}',
+      '{"from":"21","to":"25"}',
+      '{"from":"26","to":"30"}',
+    ]);
+    expect(bench.hints).toContainEqual({ definition: "import", inMs: undefined });
+    expect(await watermark.read(kind, byId)).toEqual({ value: { last: "30" }, version: "2" });
+    expect(await watermark.read(kind, { watermark: "other" })).toEqual({
+      value: null,
+      version: "0",
+    });
+  });
+
+  test("what doesn't fit in a call is made by the next one; nothing is dropped", async () => {
+    const kind = importing();
+    const bench = openWorkerBench([kind]);
+    const request = { ...byId, maxBlocks: 3, numeric: { to: 75, size: 10 } };
+    const made = [];
+    for (let more = true; more;) {
+      const answer = await bench.client.watermark.advance(kind, request);
+      made.push(answer.taskIds.length);
+      more = answer.more;
+    }
+    expect(made).toEqual([3, 3, 2]);
+    expect((await payloads(bench)).at(-1)).toBe('{"from":"71","to":"75"}');
+  });
+
+  test("larger payloads than one call carries are cut by bytes", async () => {
+    const kind = importing();
+    const bench = openWorkerBench([kind]);
+    const text = "x".repeat(60_000);
+    const objects = Array.from({ length: 60 }, (_, id) => ({ id, text }));
+    const request = {
+      ...byId,
+      objects: {
+        after: (mark: JsonValue) => objects.slice(mark === null ? 0 : Number(mark) + 1),
+        markOf: ({ id }: { id: number }) => id,
+      },
+    };
+    const first = await bench.client.watermark.advance(kind, request);
+    const second = await bench.client.watermark.advance(kind, request);
+    expect(first.more).toBe(true);
+    expect(second.more).toBe(false);
+    expect(first.taskIds.length + second.taskIds.length).toBe(60);
+  });
+
+  test("priority, group and header go with every block", async () => {
+    const kind = importing();
+    const bench = openWorkerBench([kind]);
+    await bench.client.watermark.advance(kind, {
+      ...byId,
+      header: { table: "orders", from: "is the block's own" },
+      priority: 7,
+      runInMs: 60_000,
+      dates: {
+        start: new Date("2026-01-01T00:00:00Z"),
+        to: new Date("2026-01-01T01:00:00Z"),
+        spanMs: 3_600_000,
+      },
+    });
+    const { tasks } = await bench.store.listTasks({ name: "import", state: "scheduled", most: 9 });
+    expect(tasks).toMatchObject([{ priority: 7 }]);
+    const [task] = tasks;
+    const { facts } = await bench.store.explainTask({ taskId: task?.task ?? ("0" as never) });
+    expect(JSON.parse(String(facts?.payload))).toEqual({
+      table: "orders",
+      from: "2026-01-01T00:00:00.000Z",
+      to: "2026-01-01T01:00:00.000Z",
+    });
+    expect(bench.hints.some(({ inMs }) => (inMs ?? 0) > 50_000)).toBe(true);
+  });
+
+  test("list items are read behind the mark, also after somebody else moved it", async () => {
+    const kind = importing();
+    let isFirst = true;
+    // Somebody else makes the first item's block between this maker's reading and its move.
+    const wrap = (store: TaskStore): TaskStore =>
+      overriding(store, {
+        advanceWatermark: async (input, within) => {
+          if (isFirst) {
+            isFirst = false;
+            const tasks = [{ payload: '{"items":["a"]}' }];
+            const value = '{"mark":"a"}';
+            const other = { ...input, tasks, value, operationId: operationId() };
+            expect((await store.advanceWatermark(other)).status).toBe("advanced");
+          }
+          return store.advanceWatermark(input, within);
+        },
+      });
+    const bench = openWorkerBench([kind], { wrap });
+    await bench.client.enqueue({ task: kind, payload: { items: ["registered by this"] } });
+    const made = await bench.client.watermark.advance(kind, {
+      ...byId,
+      list: {
+        after: async (mark) =>
+          ["a", "b", "c"].filter((item) => typeof mark !== "string" || item > mark),
+        markOf: (item) => item,
+        maxItems: 2,
+      },
+    });
+    expect(made).toMatchObject({ status: "advanced", value: { mark: "c" }, version: "2" });
+    expect((await payloads(bench)).slice(1)).toEqual(['{"items":["a"]}', '{"items":["b","c"]}']);
+  });
+
+  test("who is overtaken again and again is told", async () => {
+    const kind = importing();
+    const bench = openWorkerBench([kind], {
+      wrap: (store) =>
+        overriding(store, {
+          advanceWatermark: async (input) => {
+            const nothing = { taskIds: [], outcomes: [], ready: false, nextDueMs: null };
+            const version = String(Number(input.expectedVersion) + 1);
+            return { status: "conflict", version, value: null, ...nothing };
+          },
+        }),
+    });
+    expect(
+      await bench.client.watermark.advance(kind, { ...byId, numeric: { to: 5, size: 1 } }),
+    ).toMatchObject({ status: "conflict", version: "20", more: true, taskIds: [] });
+  });
+
+  test("inside a user's transaction: with its commit, or not at all; twice in one is two moves", async () => {
+    const kind = importing();
+    const bench = openWorkerBench([kind]);
+    const { store, client } = bench;
+    const make = (to: number, within: Parameters<Parameters<TaskStore["transaction"]>[0]>[0]) =>
+      client.watermark.advance(kind, { ...byId, numeric: { to, size: 10 } }, within);
+
+    await expect(
+      store.transaction(async (transaction) => {
+        await make(10, transaction);
+        throw new Error("no");
+      }),
+    ).rejects.toThrow("no");
+    expect(await client.watermark.read(kind, byId)).toEqual({ value: null, version: "0" });
+    const hints = bench.hints.length;
+    await store.transaction(async (transaction) => {
+      expect(await make(10, transaction)).toMatchObject({ version: "1" });
+      expect(await make(15, transaction)).toMatchObject({ version: "2", value: { last: "15" } });
+      expect(await make(15, transaction)).toMatchObject({ status: "none" });
+    });
+
+    expect(bench.hints).toHaveLength(hints);
+    expect(await payloads(bench)).toEqual(['{"from":"1","to":"10"}', '{"from":"11","to":"15"}']);
+  });
+
+  test.each([
+    [{}, "blocks: expected exactly one of numeric, dates, list, objects (none)"],
+    [
+      { numeric: { to: 1, size: 1 }, objects: { after: () => [], markOf: () => 1 } },
+      "blocks: expected exactly one of numeric, dates, list, objects (numeric, objects)",
+    ],
+    [
+      { numeric: { to: 1, size: 1 }, maxBlocks: 0 },
+      "maxBlocks: expected a whole number in 1..10000",
+    ],
+    [{ numeric: { to: 1, size: 0 } }, "size: expected a whole number of at least 1 (0)"],
+  ])("%j is refused", async (bad, message) => {
+    const kind = importing();
+    const bench = openWorkerBench([kind]);
+    await expect(bench.client.watermark.advance(kind, { ...byId, ...bad })).rejects.toThrow(
+      message,
+    );
+  });
+});
+
+describe("blocks made by a task", () => {
+  test("a maker that runs twice makes them once, and workers get each block", async () => {
+    const log: JsonObject[] = [];
+    const kind = importing(log);
+    const maker = defineTask({
+      name: "maker",
+      retry: { attempts: 2, backoff: { baseMs: 0, capMs: 0 } },
+      run: async (_, ctx) => {
+        const made = await ctx.watermark.advance(kind, { ...byId, numeric: { to: 30, size: 10 } });
+        if (ctx.attempt === 1) throw new Error("after the blocks were made");
+        return { status: made.status };
+      },
+    });
+    const bench = openWorkerBench([kind, maker]);
+    await bench.client.enqueue({ task: maker, payload: {} });
+    await bench.work("maker", { idleReads: 5 });
+    await bench.work("import");
+
+    expect(log).toEqual([
+      { from: "1", to: "10" },
+      { from: "11", to: "20" },
+      { from: "21", to: "30" },
+    ]);
+    const { definitions } = await bench.store.listDefinitions({ name: "maker" });
+    expect(definitions).toMatchObject([{ done: 1 }]);
+  });
+
+  test("written with the completion: a maker that fails before has made nothing", async () => {
+    const kind = importing();
+    const maker = defineTask<{ fails: boolean }>({
+      name: "maker",
+      retry: { attempts: 1 },
+      run: async ({ fails }, ctx) =>
+        ctx.completeWith(async (within) => {
+          await ctx.watermark.advance(kind, { ...byId, numeric: { to: 30, size: 10 } }, within);
+          if (fails) throw new Error("no");
+        }),
+    });
+    const bench = openWorkerBench([kind, maker]);
+    await bench.client.enqueue({ task: maker, payload: { fails: true } });
+    await bench.work("maker");
+    expect(await bench.client.watermark.read(kind, byId)).toMatchObject({ version: "0" });
+    await bench.client.enqueue({ task: maker, payload: { fails: false } });
+    await bench.work("maker");
+
+    expect(await payloads(bench)).toHaveLength(3);
+  });
+
+  test("taskgate/testing: a single run shows the blocks that it made", async () => {
+    const kind = importing();
+    const maker = defineTask({
+      name: "maker",
+      run: async (_, ctx) => {
+        await ctx.watermark.advance(kind, { ...byId, numeric: { to: 15, size: 10 } });
+        await ctx.watermark.advance(kind, { ...byId, numeric: { to: 20, size: 10 } });
+      },
+    });
+    const run = await runTaskOnce(maker, { payload: {} });
+    expect(run.end).toEqual({ kind: "done", result: null });
+    expect(run.enqueued.map(({ kind: name, payload }) => [name, payload])).toEqual([
+      ["import", { from: "1", to: "10" }],
+      ["import", { from: "11", to: "15" }],
+      ["import", { from: "16", to: "20" }],
+    ]);
+  });
+});

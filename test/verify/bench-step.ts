@@ -1,0 +1,40 @@
+import { scenarios } from "../bench/scenarios";
+import type { StepRow } from "./result";
+import { describeError, isOver } from "./step";
+import type { VerifyStep } from "./step";
+
+/** The one that counts in PostgreSQL's own tables. */
+const postgresOnly = "limitOverProcesses";
+const scale = { tasks: 4_000, seconds: 3, backlog: 0 };
+const simulatedScale = { tasks: 200, seconds: 1, backlog: 0 };
+
+/** The bench in its short form: figures of this network and this server, to compare with themselves. */
+export const benchStep: VerifyStep = {
+  name: "bench",
+  share: 0.1,
+  meansNothingSimulated: true,
+  run: async (context) => {
+    const { place } = context;
+    const rows: StepRow[] = [];
+    for (const scenario of scenarios.filter(({ name }) => name !== postgresOnly)) {
+      if (isOver(context)) {
+        const summary = "no time left";
+        rows.push({ what: scenario.name, status: "incomplete", summary, details: [] });
+        continue;
+      }
+      context.say(scenario.name);
+      try {
+        const measured = await scenario(place.url, place.isSimulated ? simulatedScale : scale);
+        rows.push(
+          ...measured.map(({ scenario: what, value, unit }): StepRow => {
+            return { what, status: "told", summary: `${value.toFixed(1)} ${unit}`, details: [] };
+          }),
+        );
+      } catch (error) {
+        const summary = describeError(error);
+        rows.push({ what: scenario.name, status: "failed", summary, details: [] });
+      }
+    }
+    return rows;
+  },
+};

@@ -1,0 +1,83 @@
+import { randomBytes } from "node:crypto";
+import type { EngineName } from "../simulation/tsql/engine/options";
+import { BatchConnection } from "./batch-connection";
+import { quoted } from "./drop-objects";
+import { readEngine } from "./server-facts";
+import type { ServerFacts } from "./server-facts";
+import type { Workplace } from "./workplace";
+
+const prefix = "TaskgateVerify_";
+/** The first version in which optimized locking can be switched on by hand. */
+const optimizedVersionMin = 17;
+
+/** Makes a database with a name of its own; it is dropped at the end, with whoever is still connected to it. */
+export async function makeOwnDatabase(url: string, facts: ServerFacts): Promise<Workplace> {
+  const name = `${prefix}${randomBytes(6).toString("hex")}`;
+  await onServer(url, (connection) => connection.must(`CREATE DATABASE ${quoted(name)};`));
+  const own = new URL(url);
+  own.pathname = `/${name}`;
+  const canOptimize = facts.majorVersion >= optimizedVersionMin && !facts.isAzureDatabase;
+  return {
+    server: facts.title,
+    url: own.toString(),
+    what: `database ${name}, removed at the end`,
+    litmusSchema: "dbo",
+    engines: canOptimize ? ["locking", "versioned", "azure"] : ["locking", "versioned"],
+    lockView: "server",
+    isSimulated: false,
+    switchTo: async (engine) => {
+      await onServer(url, async (connection) => {
+        for (const option of optionsOf(engine)) {
+          await connection.must(`ALTER DATABASE ${quoted(name)} SET ${option};`);
+        }
+      });
+      await onServer(own.toString(), async (connection) => {
+        const found = await readEngine(connection);
+        if (found !== engine) {
+          throw new Error(
+            `Expected the database to lock as \`${engine}\`, it is ${found ?? "another"}`,
+          );
+        }
+      });
+    },
+    remove: () =>
+      onServer(url, async (connection) => {
+        await connection.must(
+          `IF DB_ID(N'${name}') IS NOT NULL ALTER DATABASE ${quoted(name)} SET SINGLE_USER WITH ROLLBACK IMMEDIATE;`,
+        );
+        await connection.must(`DROP DATABASE IF EXISTS ${quoted(name)};`);
+      }),
+  };
+}
+
+/** Databases that earlier runs couldn't remove: their process was killed, or the server went away. */
+export async function findLeftovers(connection: BatchConnection): Promise<string[]> {
+  const { rows } = await connection.must(
+    `SELECT d.name AS Name FROM sys.databases AS d WHERE LEFT(d.name, ${String(prefix.length)}) = N'${prefix}' ORDER BY d.name;`,
+  );
+  return rows.map(([name]) => String(name));
+}
+
+/** From one engine to the next in their order. Optimized locking asks for accelerated recovery [doc: Optimized locking]. */
+function optionsOf(engine: EngineName): string[] {
+  switch (engine) {
+    case "locking":
+      return ["READ_COMMITTED_SNAPSHOT OFF WITH ROLLBACK IMMEDIATE"];
+    case "versioned":
+      return ["READ_COMMITTED_SNAPSHOT ON WITH ROLLBACK IMMEDIATE"];
+    case "azure":
+      return ["ACCELERATED_DATABASE_RECOVERY = ON", "OPTIMIZED_LOCKING = ON"];
+  }
+}
+
+async function onServer(
+  url: string,
+  body: (connection: BatchConnection) => Promise<unknown>,
+): Promise<void> {
+  const connection = await BatchConnection.open(url, "taskgate verify");
+  try {
+    await body(connection);
+  } finally {
+    await connection.close();
+  }
+}
