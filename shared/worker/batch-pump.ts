@@ -27,6 +27,11 @@ export class BatchPump {
     }
   }
 
+  /** Whether tasks may still come out of a wave that is being opened here. */
+  get isOpening(): boolean {
+    return this.#open.size > 0;
+  }
+
   /** Resolves when nothing is being opened any more. Never rejects. */
   async settled(): Promise<void> {
     while (this.#open.size > 0) await Promise.all(this.#open.values());

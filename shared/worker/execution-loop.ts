@@ -1,5 +1,5 @@
 import { TaskgateError } from "../core/errors";
-import type { BatchId, TaskId } from "../core/ids";
+import type { TaskId } from "../core/ids";
 import type { Instants } from "../core/lease";
 import { LeaseTrust } from "../core/lease";
 import { limits } from "../core/limits";
@@ -17,6 +17,7 @@ import type { ExecutionId } from "../core/ids";
 import type { Definition } from "./define-task";
 import type { WorkerEnvironment } from "./environment";
 import { instants } from "./environment";
+import type { BatchPump } from "./batch-pump";
 import type { Beating } from "./heartbeat";
 import { RunningTasks } from "./running-tasks";
 import type { Registry } from "./registry";
@@ -29,8 +30,7 @@ import type { Registry } from "./registry";
  * a token is given back only when no handler runs on it; nothing is written after the lease was lost.
  */
 
-/** Why a loop ended. */
-/** `rate`: the definition's rate lets nothing start for a while. */
+/** Why a loop ended; `rate`: the definition's rate lets nothing start for a while. */
 export type LoopEnd = "idle" | "deadline" | "stopped" | "paused" | "rate" | "lost" | "failed";
 
 /** What the loop is made of. */
@@ -54,8 +54,8 @@ export interface LoopOptions {
   readonly signal: AbortSignal;
   /** Leaves hints for definitions that got ready tasks. */
   readonly wake: (definitions: readonly string[]) => void;
-  /** Goes on opening waves of these batches. */
-  readonly open: (batches: readonly BatchId[]) => void;
+  /** Goes on opening waves. */
+  readonly pump: Pick<BatchPump, "open" | "isOpening">;
 }
 
 /** A scan hint may hide older rows for so long (P4). */
@@ -86,6 +86,8 @@ export class ExecutionLoop implements Beating {
   #isPumpPlanned = false;
   #end: LoopEnd | null = null;
   #emptyReads = 0;
+  /** Whether a handler ran when the last call was sent. */
+  #hasRun = false;
   #idleUntilMs = Number.NEGATIVE_INFINITY;
   #place: { after: ClaimPlace; sinceMs: number } | null = null;
   #surplus = 0;
@@ -240,7 +242,7 @@ export class ExecutionLoop implements Beating {
         if (ended.failure !== null) this.#failures.push(ended.failure);
         if (ended.isLost) this.#lose();
         this.#options.wake(ended.woken);
-        this.#options.open(ended.opening);
+        this.#options.pump.open(ended.opening);
         this.#pump();
       });
     }
@@ -340,6 +342,7 @@ export class ExecutionLoop implements Beating {
     }
     this.#isCalling = true;
     const sentAt = instants(this.#environment.clock);
+    this.#hasRun = this.#running.size > 0;
     try {
       if (next === "work") await this.#work(sentAt);
       else if (next === "fail") await this.#fail();
@@ -400,7 +403,7 @@ export class ExecutionLoop implements Beating {
     this.#surplus = answer.surplus;
     this.#nextDueMs = answer.nextDueMs ?? this.#nextDueMs;
     this.#options.wake(answer.woken);
-    this.#options.open(answer.opening);
+    this.#options.pump.open(answer.opening);
     this.#ring.push(...answer.claimed);
     if (call.want === 0) return;
     telemetry.count("taskgate.task.claimed", answer.claimed.length);
@@ -436,9 +439,11 @@ export class ExecutionLoop implements Beating {
       this.#stop("paused");
       return;
     }
-    this.#emptyReads += 1;
     const nowMs = this.#environment.clock.monotonicMs();
     this.#idleUntilMs = nowMs + this.#options.idlePauseMs;
+    // What ran when the look was sent, or a wave that is being opened here, may have brought tasks since.
+    const maySucceed = this.#hasRun || this.#options.pump.isOpening;
+    this.#emptyReads = maySucceed ? 0 : this.#emptyReads + 1;
     if (
       this.#emptyReads > this.#options.idleReads &&
       this.#running.size === 0 &&
@@ -468,7 +473,7 @@ export class ExecutionLoop implements Beating {
         return;
       }
       this.#options.wake(answer.woken);
-      this.#options.open(answer.opening);
+      this.#options.pump.open(answer.opening);
       if (answer.nextDueMs !== null)
         this.#nextDueMs = Math.min(this.#nextDueMs ?? answer.nextDueMs, answer.nextDueMs);
       for (const result of answer.results) this.#countEnd(result.outcome);

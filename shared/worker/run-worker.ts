@@ -97,9 +97,7 @@ export async function runWorker(
     wake: (definitions) => {
       for (const other of new Set(definitions)) void environment.wakeUp.hint(other);
     },
-    open: (batches) => {
-      pump.open(batches);
-    },
+    pump,
   });
   const stopBeating = options.heartbeat.add(loop);
   const end = await loop.run();

@@ -221,7 +221,9 @@ describe("the trials of the seeds, at 1/20 of the time", () => {
       ),
     );
     await bench.client.batches.start(batch.batchId);
-    await bench.work(name, { mostMs: 30_000 });
+    // One stay does it all, or several do, as hints would have them: which of both is not what the seed is about.
+    while ((await statusOf(bench.store, name)).done < 10)
+      await bench.work(name, { mostMs: 30_000 });
     return logOf(name);
   }
 

@@ -1,8 +1,10 @@
 import { describe, expect, test } from "@jest/globals";
 import { InvalidArgumentError } from "../../../shared/core/errors";
 import type { WaveId } from "../../../shared/core/ids";
+import { sleep } from "../../../shared/platform/real-clock";
+import type { TaskStore } from "../../../shared/ports/task-store";
 import { defineTask } from "../../../shared/worker/define-task";
-import { openWorkerBench } from "./worker-bench";
+import { openWorkerBench, overriding } from "./worker-bench";
 
 interface Step {
   wave: number;
@@ -45,6 +47,32 @@ describe("batches through workers", () => {
     expect(log.map(waveOf)).toEqual(log.map(waveOf).sort((a, b) => a - b));
     const { batches: listed } = await bench.store.listBatches({ most: 1 });
     expect(listed).toMatchObject([{ state: "done", waves: waves.map(() => ({ admitted: 450 })) }]);
+  });
+
+  test("one stay goes through the waves, however long opening the next one takes", async () => {
+    const log: string[] = [];
+    const step = stepTask(log);
+    const wrap = (store: TaskStore): TaskStore =>
+      overriding(store, {
+        pumpBatch: async (input) => {
+          await sleep(100);
+          return store.pumpBatch(input);
+        },
+      });
+    const bench = openWorkerBench([step], { wrap });
+    const batch = await bench.client.batches.create({ name: "slow", waves: 3 });
+    await bench.client.enqueue(
+      [1, 2, 3].flatMap((wave) =>
+        Array.from({ length: 300 }, () => ({
+          task: step,
+          payload: { wave },
+          wave: batch.wave(wave),
+        })),
+      ),
+    );
+    await bench.client.batches.start(batch.batchId);
+    await bench.work("step", { idleReads: 1, idlePauseMs: 1 });
+    expect(log.filter((line) => line.startsWith("end"))).toHaveLength(900);
   });
 
   test("a task adds to the wave after its own, with its completion", async () => {

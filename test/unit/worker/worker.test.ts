@@ -290,6 +290,35 @@ describe("ends", () => {
     expect(bench.hints.at(-1)?.definition).toBe("slow");
   });
 
+  test("a look that was sent while a handler ran says nothing of what the handler leaves behind", async () => {
+    const ended: number[] = [];
+    const chain = defineTask<{ depth: number }>({
+      name: "chain",
+      limit: 2,
+      run: async ({ depth }, ctx) => {
+        // One ends sooner, so that there is a free token, and looks, while the other runs.
+        await sleep(depth === 3 ? 1 : 600);
+        if (depth < 3) await ctx.enqueue({ task: "chain", payload: { depth: depth + 1 } });
+        ended.push(depth);
+      },
+    });
+    const bench = openWorkerBench([chain], {
+      wrap: (store) =>
+        overriding(store, {
+          work: async (input) => {
+            const answer = await store.work(input);
+            // Empty answers arrive when the handler has just ended.
+            if (answer.claimed.length === 0) await sleep(300);
+            return answer;
+          },
+        }),
+    });
+    const depths = [1, 3].map((depth) => ({ task: chain, payload: { depth } }));
+    await bench.client.enqueue(depths);
+    await bench.work("chain", { idleReads: 1, idlePauseMs: 1 });
+    expect(ended).toEqual([3, 1, 2, 3]);
+  });
+
   test("S3.4, S4.15: idle: it looks again a few times, leaves, and the next life finds what came too late", async () => {
     let reads = 0;
     const quick = defineTask({ name: "quick", run: async () => undefined });
