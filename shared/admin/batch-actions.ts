@@ -7,9 +7,8 @@ import type {
   ListBatchesInput,
   ResumeBatchAnswer,
 } from "../ports/batches";
-import type { TaskStore } from "../ports/task-store";
-import type { WakeUp } from "../ports/wake-up";
-import { hintAll } from "./hint-all";
+import { hintAll } from "./admin-tools";
+import type { AdminTools } from "./admin-tools";
 
 /** What operators see and do of batches. */
 
@@ -38,18 +37,13 @@ export interface CancelledBatch {
   readonly tasks: number;
 }
 
-interface Tools {
-  readonly store: TaskStore;
-  readonly wakeUp: WakeUp;
-}
-
 /** Slices of one call; what is left is the sweep's. */
 const slicesMax = 200;
 const sliceMax = 500;
 
 /** Newest first. */
 export async function listBatches(
-  { store }: Tools,
+  { store }: AdminTools,
   request: ListBatchesInput,
 ): Promise<BatchReport[]> {
   const { batches } = await store.listBatches(request);
@@ -57,7 +51,7 @@ export async function listBatches(
 }
 
 /** Throws InvalidArgumentError (unknown). */
-export async function getBatch(tools: Tools, batchId: BatchId): Promise<BatchReport> {
+export async function getBatch(tools: AdminTools, batchId: BatchId): Promise<BatchReport> {
   const [batch] = await listBatches(tools, { batchId, most: 1 });
   if (batch !== undefined) return batch;
   throw new InvalidArgumentError(`Expected \`batch\` to be a known batch, got \`${batchId}\``, {
@@ -67,7 +61,7 @@ export async function getBatch(tools: Tools, batchId: BatchId): Promise<BatchRep
 }
 
 /** A halted batch goes on with its next wave. */
-export async function resumeBatch(tools: Tools, batchId: BatchId): Promise<ResumedBatch> {
+export async function resumeBatch(tools: AdminTools, batchId: BatchId): Promise<ResumedBatch> {
   await getBatch(tools, batchId);
   const { status, woken, opening } = await tools.store.resumeBatch({ batchId });
   await hintAll(tools.wakeUp, woken);
@@ -76,7 +70,7 @@ export async function resumeBatch(tools: Tools, batchId: BatchId): Promise<Resum
 }
 
 /** No further wave opens; held tasks end, admitted ones are ended or asked to end. */
-export async function cancelBatch(tools: Tools, batchId: BatchId): Promise<CancelledBatch> {
+export async function cancelBatch(tools: AdminTools, batchId: BatchId): Promise<CancelledBatch> {
   const { store } = tools;
   await getBatch(tools, batchId);
   const first = await store.cancelBatch({ batchId });
@@ -92,7 +86,7 @@ export async function cancelBatch(tools: Tools, batchId: BatchId): Promise<Cance
   return { batch: batchId, status: first.status, tasks: count };
 }
 
-async function pump({ store, wakeUp }: Tools, batchId: BatchId): Promise<void> {
+async function pump({ store, wakeUp }: AdminTools, batchId: BatchId): Promise<void> {
   for (let slices = 0; slices < slicesMax; slices += 1) {
     const answer = await store.pumpBatch({ batchId, most: sliceMax });
     await hintAll(wakeUp, answer.woken);

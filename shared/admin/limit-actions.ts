@@ -3,8 +3,9 @@
  */
 import type { OperationId } from "../core/ids";
 import type { Rate } from "../core/rate";
-import type { Limit, SetRateInput, TaskStore } from "../ports/task-store";
-import type { WakeUp } from "../ports/wake-up";
+import type { Limit, SetRateInput } from "../ports/task-store";
+import { hintAll } from "./admin-tools";
+import type { AdminTools } from "./admin-tools";
 
 /** What a change of a rate did; exists: it was so already. */
 export interface RateReport {
@@ -27,21 +28,16 @@ export interface SharedLimitReport {
   readonly surplus: number;
 }
 
-interface Parts {
-  readonly store: TaskStore;
-  readonly wakeUp: WakeUp;
-}
-
 /** Sets or clears the operator's rate; leaves a hint when tasks wait. */
-export async function setRate(parts: Parts, input: SetRateInput): Promise<RateReport> {
-  const { ready, ...answer } = await parts.store.setRate(input);
-  if (ready) await parts.wakeUp.hint(input.name);
+export async function setRate(tools: AdminTools, input: SetRateInput): Promise<RateReport> {
+  const { ready, ...answer } = await tools.store.setRate(input);
+  if (ready) await tools.wakeUp.hint(input.name);
   return { definition: input.name, ...answer };
 }
 
 /** Sets or clears the operator's shared limit; leaves hints for definitions that wait when tokens are free. */
 export async function setSharedLimit(
-  parts: Parts,
+  tools: AdminTools,
   input: {
     name: string;
     limit: Limit | "code";
@@ -50,9 +46,9 @@ export async function setSharedLimit(
     reason?: string;
   },
 ): Promise<SharedLimitReport> {
-  const { definitions, oldLimit, ...answer } = await parts.store.setSharedLimit(input);
+  const { definitions, oldLimit, ...answer } = await tools.store.setSharedLimit(input);
   const isFree = answer.newLimit === null || answer.held < answer.newLimit;
-  if (isFree) await Promise.all(definitions.map((name) => parts.wakeUp.hint(name)));
+  if (isFree) await hintAll(tools.wakeUp, definitions);
   const old = oldLimit === undefined ? {} : { oldLimit };
   return { sharedLimit: input.name, ...old, ...answer };
 }

@@ -5,8 +5,7 @@ import type {
   ScheduleStatus,
   SetSchedulePausedAnswer,
 } from "../ports/schedules";
-import type { TaskStore } from "../ports/task-store";
-import type { WakeUp } from "../ports/wake-up";
+import type { AdminTools } from "./admin-tools";
 import { invalidInput, showValue } from "./object-reader";
 import type { ScheduleRequest } from "./schedule-requests";
 
@@ -21,17 +20,12 @@ export interface SchedulePauseReport {
   readonly nextDueMs: number | null;
 }
 
-interface Tools {
-  readonly store: TaskStore;
-  readonly wakeUp: WakeUp;
-}
-
 /** Schedules of one definition. */
 const schedulesMax = 1_000;
 
 /** By definition and name. */
 export async function listSchedules(
-  { store }: Tools,
+  { store }: AdminTools,
   request: ListSchedulesInput,
 ): Promise<ScheduleStatus[]> {
   return (await store.listSchedules(request)).schedules;
@@ -39,7 +33,7 @@ export async function listSchedules(
 
 /** One schedule of a definition. Throws InvalidArgumentError (unknown), naming near ones. */
 export async function getSchedule(
-  { store }: Tools,
+  { store }: AdminTools,
   { definition, schedule }: { definition: string; schedule: string },
 ): Promise<{ found: ScheduleStatus; now: Date }> {
   const { now, schedules } = await store.listSchedules({ name: definition, most: schedulesMax });
@@ -50,7 +44,7 @@ export async function getSchedule(
 
 /** Stops a schedule, or lets it go on with its next instant from now; leaves a hint for that. */
 export async function setSchedulePaused(
-  tools: Tools,
+  tools: AdminTools,
   request: ScheduleRequest & { definition: string; paused: boolean; changedBy: string },
 ): Promise<SchedulePauseReport> {
   const { definition: name, schedule, paused, ...change } = request;

@@ -1,4 +1,3 @@
-import type { WakeUp } from "../ports/wake-up";
 import type {
   CancelTasksAnswer,
   GroupSettings,
@@ -8,9 +7,9 @@ import type {
   RescheduleTasksInput,
   SetGroupAnswer,
   SetGroupInput,
-  TaskStore,
 } from "../ports/task-store";
-import { hintAll } from "./hint-all";
+import { hintAll } from "./admin-tools";
+import type { AdminTools } from "./admin-tools";
 import type { CancelRequest } from "./task-requests";
 
 /** What operators do with tasks and groups: one call each, then hints for whoever got work. */
@@ -40,18 +39,13 @@ export interface GroupReport {
   readonly waiting: number;
 }
 
-interface Tools {
-  readonly store: TaskStore;
-  readonly wakeUp: WakeUp;
-}
-
 type Renamed<Result extends { taskId: string }> = Omit<Result, "taskId"> & {
   readonly task: Result["taskId"];
 };
 
 /** Ends what waits, asks for the end of what runs. */
 export async function cancelTasks(
-  { store, wakeUp }: Tools,
+  { store, wakeUp }: AdminTools,
   request: CancelRequest,
 ): Promise<TaskResults<CancelResult>> {
   const { results, woken } = await store.cancelTasks(request);
@@ -61,7 +55,7 @@ export async function cancelTasks(
 
 /** Dead or cancelled tasks become tasks again. */
 export async function redriveTasks(
-  { store, wakeUp }: Tools,
+  { store, wakeUp }: AdminTools,
   request: RedriveTasksInput,
 ): Promise<TaskResults<RedriveResult>> {
   const { results, woken } = await store.redriveTasks(request);
@@ -71,7 +65,7 @@ export async function redriveTasks(
 
 /** Moves tasks in time; leaves a hint for the new instant. */
 export async function rescheduleTasks(
-  { store, wakeUp }: Tools,
+  { store, wakeUp }: AdminTools,
   request: RescheduleTasksInput,
 ): Promise<TaskResults<RescheduleResult>> {
   const { results, nextDueMs, definitions, woken } = await store.rescheduleTasks(request);
@@ -82,7 +76,7 @@ export async function rescheduleTasks(
 
 /** Settings of a group, at once. */
 export async function setGroup(
-  { store, wakeUp }: Tools,
+  { store, wakeUp }: AdminTools,
   { name, ...change }: SetGroupInput,
 ): Promise<GroupReport> {
   const { woken, ...answer } = await store.setGroup({ name, ...change });

@@ -13,6 +13,13 @@ export interface CommandOption {
   readonly sentence: string;
 }
 
+/** Of each command that changes something for everybody. */
+export const reasonOption: CommandOption = {
+  type: "string",
+  valueName: "TEXT",
+  sentence: "Why, for the audit; at most 400 characters.",
+};
+
 /** What a command gets to work with. */
 export interface CommandContext {
   /** Arguments in the order of `parameters`; as many as there are required ones, or more. */

@@ -1,7 +1,7 @@
 import { invalidInput, take } from "../admin/object-reader";
 import { readDefinitionName } from "../admin/requests";
 import { readGroupRequest } from "../admin/task-requests";
-import { report } from "./command";
+import { reasonOption, report } from "./command";
 import type { Command, CommandContext } from "./command";
 import { exitCodes } from "./exit-codes";
 import { showNumber } from "./output";
@@ -17,11 +17,7 @@ export const groupCommand: Command = {
     strict: { type: "boolean", sentence: "Keeps the order over retries, too." },
     "not-strict": { type: "boolean", sentence: "Lets others overtake a retry." },
     global: { type: "boolean", sentence: "The group of that key over all definitions." },
-    reason: {
-      type: "string",
-      valueName: "TEXT",
-      sentence: "Why, for the audit; at most 400 characters.",
-    },
+    reason: reasonOption,
   },
   sentence: "Sets a group's slots, pauses or resumes it; one that isn't there yet is made.",
   details: "Acts at once. Fewer slots stop nobody: the next one comes in when fewer are used.",

@@ -2,7 +2,7 @@ import { readSharedLimitName } from "../admin/limit-requests";
 import { invalidInput, take } from "../admin/object-reader";
 import { readDefinitionName, readLimitRequest } from "../admin/requests";
 import { limits } from "../core/limits";
-import { report } from "./command";
+import { reasonOption, report } from "./command";
 import type { Command, CommandContext } from "./command";
 import { exitCodes } from "./exit-codes";
 import type { ExitCode } from "./exit-codes";
@@ -17,11 +17,7 @@ export const limitCommand: Command = {
       type: "boolean",
       sentence: "NAME is a limit that definitions share; one that isn't there yet is made.",
     },
-    reason: {
-      type: "string",
-      valueName: "TEXT",
-      sentence: "Why, for the audit; at most 400 characters.",
-    },
+    reason: reasonOption,
   },
   sentence: "Sets how many tasks of a definition may run at once.",
   details: [

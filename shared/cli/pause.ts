@@ -1,6 +1,6 @@
 import { take } from "../admin/object-reader";
 import { readDefinitionName, readOperatorRequest } from "../admin/requests";
-import { report } from "./command";
+import { reasonOption, report } from "./command";
 import type { Command } from "./command";
 import { exitCodes } from "./exit-codes";
 
@@ -9,11 +9,7 @@ export const pauseCommand: Command = {
   name: "pause",
   parameters: ["NAME"],
   options: {
-    reason: {
-      type: "string",
-      valueName: "TEXT",
-      sentence: "Why, for the audit; at most 400 characters.",
-    },
+    reason: reasonOption,
   },
   sentence: "Lets nothing new of a definition start; what runs goes on.",
   run: async (context) => {

@@ -1,7 +1,7 @@
 import { readRateRequest } from "../admin/limit-requests";
 import { invalidInput, take } from "../admin/object-reader";
 import { readDefinitionName } from "../admin/requests";
-import { report } from "./command";
+import { reasonOption, report } from "./command";
 import type { Command } from "./command";
 import { exitCodes } from "./exit-codes";
 import { showRate } from "./output";
@@ -16,11 +16,7 @@ export const rateCommand: Command = {
       valueName: "N",
       sentence: "So many may start at once after a pause; default: what refills in 100 ms.",
     },
-    reason: {
-      type: "string",
-      valueName: "TEXT",
-      sentence: "Why, for the audit; at most 400 characters.",
-    },
+    reason: reasonOption,
   },
   sentence: "Sets how many tasks of a definition may start per period.",
   details: [

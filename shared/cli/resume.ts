@@ -1,6 +1,6 @@
 import { take } from "../admin/object-reader";
 import { readDefinitionName, readOperatorRequest } from "../admin/requests";
-import { report } from "./command";
+import { reasonOption, report } from "./command";
 import type { Command } from "./command";
 import { exitCodes } from "./exit-codes";
 
@@ -9,11 +9,7 @@ export const resumeCommand: Command = {
   name: "resume",
   parameters: ["NAME"],
   options: {
-    reason: {
-      type: "string",
-      valueName: "TEXT",
-      sentence: "Why, for the audit; at most 400 characters.",
-    },
+    reason: reasonOption,
   },
   sentence: "Lets a paused definition start tasks again.",
   run: async (context) => {

@@ -1,7 +1,7 @@
 import { invalidInput, take } from "../admin/object-reader";
 import { readDefinitionName } from "../admin/requests";
 import { readScheduleRequest } from "../admin/schedule-requests";
-import { report } from "./command";
+import { reasonOption, report } from "./command";
 import type { Command } from "./command";
 import { exitCodes } from "./exit-codes";
 import { renderTable, showDuration } from "./output";
@@ -14,11 +14,7 @@ export const scheduleCommand: Command = {
   options: {
     pause: { type: "boolean", sentence: "Enqueues nothing until resumed." },
     resume: { type: "boolean", sentence: "Goes on with the next instant from now." },
-    reason: {
-      type: "string",
-      valueName: "TEXT",
-      sentence: "Why, for the audit; at most 400 characters.",
-    },
+    reason: reasonOption,
   },
   sentence: "Shows a definition's schedule, pauses or resumes it.",
   details: "What comes while it is paused isn't made up for.",

@@ -2,7 +2,7 @@ import { invalidInput, take } from "../admin/object-reader";
 import { readDefinitionName } from "../admin/requests";
 import type { WatermarkReport } from "../admin/watermark-actions";
 import { readWatermarkRequest } from "../admin/watermark-requests";
-import { report } from "./command";
+import { reasonOption, report } from "./command";
 import type { Command, CommandContext } from "./command";
 import { exitCodes } from "./exit-codes";
 import { showInstant } from "./output";
@@ -19,11 +19,7 @@ export const watermarkCommand: Command = {
       valueName: "N",
       sentence: "Sets it only if this is its version.",
     },
-    reason: {
-      type: "string",
-      valueName: "TEXT",
-      sentence: "Why, for the audit; at most 400 characters.",
-    },
+    reason: reasonOption,
   },
   sentence: "A watermark; sets it back, to make blocks again, or on, to pass over data.",
   details: "Makes no tasks and ends none: the next maker goes on from there.",

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { beforeEach, describe, expect, test } from "@jest/globals";
 import type { Client } from "pg";
 import type { TaskId } from "../../shared/core/ids";
 import type { ClaimedTask, TaskStore } from "../../shared/ports/task-store";
@@ -22,32 +22,19 @@ import {
   tryStart,
   Worker,
 } from "../support/builders";
-import { claimRaw, definitionId, openContention, plantFunction } from "../support/contention";
+import { claimRaw, definitionId, useContention, plantFunction } from "../support/contention";
 import { openPlainStore } from "../support/postgres-setup";
-import type { Contention } from "../support/contention";
 import { within } from "../support/gate";
 
 /**
  * Real concurrency on PostgreSQL: many connections and several stores at once, raw connections that hold locks while
  * others act. Each test has a database of its own. The controls plant a fault and must see the test's evidence fail.
  */
-let scene: Contention;
 let isDamaged = false;
+const scene = useContention(() => isDamaged);
 
-beforeEach(async () => {
-  scene = await openContention();
+beforeEach(() => {
   isDamaged = false;
-});
-
-afterEach(async () => {
-  try {
-    if (!isDamaged) {
-      const sound = { status: "sound", findings: [] };
-      expect(await scene.openStore(1).checkInvariants()).toEqual(sound);
-    }
-  } finally {
-    await scene.close();
-  }
 });
 
 /** `count` times `body`, all at once. */

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import {
   at,
   define,
@@ -12,24 +12,10 @@ import {
 } from "../support/builders";
 import { sleep } from "../../shared/platform/real-clock";
 import { seededRandom } from "../../shared/testing/seeded-random";
-import { openContention } from "../support/contention";
-import type { Contention } from "../support/contention";
+import { useContention } from "../support/contention";
 
 /** Shared limits and rates under real concurrency on PostgreSQL. Each test has a database of its own. */
-let scene: Contention;
-
-beforeEach(async () => {
-  scene = await openContention();
-});
-
-afterEach(async () => {
-  try {
-    const sound = { status: "sound", findings: [] };
-    expect(await scene.openStore(1).checkInvariants()).toEqual(sound);
-  } finally {
-    await scene.close();
-  }
-});
+const scene = useContention();
 
 test("P1: three definitions over two shared limits, changed and registered anew under load: never too many", async () => {
   const stores = Array.from({ length: 3 }, () => scene.openStore(4));

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import type { Client } from "pg";
 import type { EnqueueTasksAnswer, TaskStore } from "../../shared/ports/task-store";
 import {
@@ -11,8 +11,7 @@ import {
   stateOf,
   statusOf,
 } from "../support/builders";
-import { openContention, plantFunction } from "../support/contention";
-import type { Contention } from "../support/contention";
+import { useContention, plantFunction } from "../support/contention";
 import { within } from "../support/gate";
 
 /**
@@ -20,20 +19,7 @@ import { within } from "../support/gate";
  * hold rows as gates, so each step is seen to wait before the next one is made. A deadlock fails the test: the stores
  * repeat nothing.
  */
-let scene: Contention;
-
-beforeEach(async () => {
-  scene = await openContention();
-});
-
-afterEach(async () => {
-  try {
-    const sound = { status: "sound", findings: [] };
-    expect(await scene.openStore(1).checkInvariants()).toEqual(sound);
-  } finally {
-    await scene.close();
-  }
-});
+const scene = useContention();
 
 /** Enqueues on a connection of the test, inside whatever transaction it is in. */
 async function enqueueRaw(

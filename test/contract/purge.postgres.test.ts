@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import type { TaskStore } from "../../shared/ports/task-store";
 import {
   at,
@@ -10,25 +10,11 @@ import {
   stateOf,
   statusOf,
 } from "../support/builders";
-import { openContention } from "../support/contention";
-import type { Contention } from "../support/contention";
+import { useContention } from "../support/contention";
 import { within } from "../support/gate";
 
 /** Purges beside other calls, on real locks: whoever has a row keeps it, and nobody's work is waited for. */
-let scene: Contention;
-
-beforeEach(async () => {
-  scene = await openContention();
-});
-
-afterEach(async () => {
-  try {
-    const sound = { status: "sound", findings: [] };
-    expect(await scene.openStore(1).checkInvariants()).toEqual(sound);
-  } finally {
-    await scene.close();
-  }
-});
+const scene = useContention();
 
 const monthMs = 31 * 86_400_000;
 

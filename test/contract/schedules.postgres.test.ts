@@ -1,17 +1,12 @@
-import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { dueRuns } from "../../shared/core/cron";
 import { define } from "../support/builders";
-import { openContention } from "../support/contention";
-import type { Contention } from "../support/contention";
+import { useContention } from "../support/contention";
 import type { TaskStore } from "../../shared/ports/task-store";
 import { minutesAfter, schedule, setAll } from "./schedule-builders";
 
 // Goal: one task per due instant whatever the number of sweepers, on real connections. Evidence: payloads of all tasks.
-let scene: Contention;
-beforeEach(async () => {
-  scene = await openContention();
-});
-afterEach(() => scene.close());
+const scene = useContention();
 
 const sweepers = 6;
 const schedules = 5;

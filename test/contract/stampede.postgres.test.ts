@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { beforeEach, describe, expect, test } from "@jest/globals";
 import type { TaskStore } from "../../shared/ports/task-store";
 import {
   enqueue,
@@ -8,8 +8,7 @@ import {
   uniqueName,
   Worker,
 } from "../support/builders";
-import { openContention } from "../support/contention";
-import type { Contention } from "../support/contention";
+import { useContention } from "../support/contention";
 
 /*
  * A hundred hosts with a connection each, woken at the same moment: they register what each of them knows, ask for
@@ -17,16 +16,11 @@ import type { Contention } from "../support/contention";
  */
 const hosts = 100;
 const limit = 4;
-let scene: Contention;
+const scene = useContention();
 let stores: TaskStore[];
 
-beforeEach(async () => {
-  scene = await openContention();
+beforeEach(() => {
   stores = Array.from({ length: hosts }, () => scene.openStore(1));
-});
-
-afterEach(async () => {
-  await scene.close();
 });
 
 const all = <Result>(act: (store: TaskStore, index: number) => Promise<Result>) =>

@@ -2,7 +2,7 @@ import { asBatchId, asTaskId } from "../../shared/core/ids";
 import type { BatchId, TaskId, WaveId } from "../../shared/core/ids";
 import type { NewTask, TaskStore } from "../../shared/ports/task-store";
 import { done, operationId, startInput, Worker } from "../support/builders";
-import type { Dice } from "./dice";
+import type { Dice } from "../support/dice";
 
 /*
  * Who takes part in a drill: each draws one thing to do, does it, and comes again. All meet on a few rows: two definitions, six
@@ -125,7 +125,7 @@ export const addSlowly: Turn = async (store, ground, dice) => {
 /** What operators do with tasks, groups and limits. */
 export const operate: Turn = async (store, ground, dice) => {
   const name = dice.pick(ground.names);
-  const taskIds = dice.some(ground.ids, 8);
+  const taskIds = dice.few(ground.ids, 8);
   const by = { name, changedBy: "a drill" };
   const turns: (() => Promise<unknown>)[] = [
     () => store.redriveTasks({ name, outcome: "dead", most: 5 }),
@@ -208,7 +208,7 @@ export const keepHouse: Turn = async (store, ground, dice) => {
 
 /** What people look at. */
 export const look: Turn = async (store, ground, dice) => {
-  const [taskId] = dice.some(ground.ids, 1);
+  const [taskId] = dice.few(ground.ids, 1);
   if (taskId !== undefined) await store.explainTask({ taskId });
   await store.listDefinitions({});
   await store.listGroups({ most: 10 });

@@ -5,7 +5,7 @@ import { define, startInput, Worker } from "../support/builders";
 import type { Contention } from "../support/contention";
 import { add, addSlowly, batch, juggleTokens, keepHouse, look, operate, work } from "./actors";
 import type { DrillGround, Turn } from "./actors";
-import { Dice } from "./dice";
+import { Dice } from "../support/dice";
 
 /*
  * All operations at random on few rows of PostgreSQL, on many connections, for a while: nobody may die of a deadlock, nobody

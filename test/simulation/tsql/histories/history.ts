@@ -1,5 +1,5 @@
 import type { Call } from "./call";
-import { Dice } from "./dice";
+import { Dice } from "../../../support/dice";
 import { eventsOf } from "./events";
 import { Knowledge } from "./knowledge";
 import { perform } from "./perform";

@@ -1,6 +1,6 @@
 import type { DefinitionSettings } from "../../../../shared/ports/task-store";
 import type { Action, ClaimRef, EnqueueCall, EnqueuedTask, FailureRef, ListedState } from "./call";
-import type { Dice } from "./dice";
+import type { Dice } from "../../../support/dice";
 import type { Knowledge, KnownDefinition, KnownExecution, Taste } from "./knowledge";
 
 /*

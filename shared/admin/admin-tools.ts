@@ -1,4 +1,11 @@
+import type { TaskStore } from "../ports/task-store";
 import type { WakeUp } from "../ports/wake-up";
+
+/** What actions of operators are made with. */
+export interface AdminTools {
+  readonly store: TaskStore;
+  readonly wakeUp: WakeUp;
+}
 
 /** One hint for each definition that got work. */
 export async function hintAll(wakeUp: WakeUp, names: readonly string[]): Promise<void> {

@@ -1,4 +1,4 @@
-import { seededRandom } from "../../../../shared/testing/seeded-random";
+import { seededRandom } from "../../shared/testing/seeded-random";
 
 /** Choices that come again with the same seed. */
 export class Dice {
@@ -11,6 +11,16 @@ export class Dice {
   /** A whole number of the range, both ends in. */
   int(least: number, most: number): number {
     return least + Math.floor(this.#random() * (most - least + 1));
+  }
+
+  /** A whole number below `most`. */
+  below(most: number): number {
+    return this.int(0, most - 1);
+  }
+
+  /** True once in so many throws. */
+  oneIn(times: number): boolean {
+    return this.below(times) === 0;
   }
 
   /** True in so many of a hundred throws. */
@@ -33,6 +43,12 @@ export class Dice {
   /** Each entry in so many of a hundred throws, in their order. */
   some<Entry>(list: readonly Entry[], share: number): Entry[] {
     return list.filter(() => this.percent(share));
+  }
+
+  /** 1..`most` different ones; none of an empty list. */
+  few<Entry>(list: readonly Entry[], most: number): Entry[] {
+    if (list.length === 0) return [];
+    return [...new Set(Array.from({ length: 1 + this.below(most) }, () => this.pick(list)))];
   }
 
   /** One of the keys, as often as its weight says. */
