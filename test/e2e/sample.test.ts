@@ -82,7 +82,7 @@ describe("a run that is interrupted", () => {
       const interruptedAtMs = performance.now();
       first.signal("SIGINT");
       const end = await first.exited;
-      expect(performance.now() - interruptedAtMs).toBeLessThan(2_000);
+      expect(performance.now() - interruptedAtMs).toBeLessThan(5_000);
       expect(end.code).toBe(0);
       await expectNobody(family);
       expect(existsSync(join(home, ".taskgate", "local.json"))).toBe(false);
@@ -166,13 +166,13 @@ describe("a start that can't be", () => {
   });
 });
 
-/** A minute is for a machine that has little else to do: the run's own load is about 3. */
+/** So long is for a machine that has little else to do: the run's own load is about 3. */
 function expectQuick(tookMs: number): void {
   const [load = 0] = loadavg();
   const isBusy = load > 4 + availableParallelism();
   if (isBusy)
     process.stdout.write(`not judged: the run's time, with a load of ${load.toFixed(1)}\n`);
-  else expect(tookMs).toBeLessThan(60_000);
+  else expect(tookMs).toBeLessThan(100_000);
 }
 
 /** The database of a run that has ended, up again for a look. */
