@@ -13,9 +13,14 @@ export interface Behaviour {
 }
 
 /** All behaviours, in order. */
-export function readBehaviours(): Behaviour[] {
+export const readBehaviours = (): Behaviour[] => readRows(/^\| (S\d\.\d+) +\|([^|]*)\|(.*)\|$/gm);
+
+/** What Taskling gets wrong, in order, with what holds here. */
+export const readWeaknesses = (): Behaviour[] => readRows(/^\| (T\d+) +\|([^|]*)\|(.*)\|$/gm);
+
+function readRows(pattern: RegExp): Behaviour[] {
   const page = readFileSync(join(root, "docs/internals/seeds.md"), "utf8");
-  return [...page.matchAll(/^\| (S\d\.\d+) +\|([^|]*)\|(.*)\|$/gm)].map((match) => ({
+  return [...page.matchAll(pattern)].map((match) => ({
     number: match[1] ?? "",
     text: (match[2] ?? "").trim(),
     proof: (match[3] ?? "").trim(),

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { globSync } from "tinyglobby";
-import { numbersOf, readBehaviours, root } from "../seeds/read-seeds";
+import { numbersOf, readBehaviours, readWeaknesses, root } from "../seeds/read-seeds";
 import type { Behaviour } from "../seeds/read-seeds";
 
 /*
@@ -14,8 +14,8 @@ const all = Object.entries(counts).flatMap(([seed, count]) =>
   Array.from({ length: count }, (_, index) => `${seed}.${String(index + 1)}`),
 );
 
-/** Texts in the tests that name a behaviour, as `S1.3, S1.8: what holds`: titles, of one test or of many. */
-function readTitles(): string[] {
+/** Texts in the tests: titles, of one test or of many, among others. */
+function readTexts(): string[] {
   const files = globSync(["test/**/*.ts"], {
     cwd: root,
     ignore: ["test/static/seeds.test.ts", "test/seeds/**"],
@@ -28,8 +28,7 @@ function readTitles(): string[] {
           .replace(/^\s*(\/\/|\*|\/\*).*$/gm, "")
           .match(text) ?? [],
     )
-    .map((literal) => literal.slice(1, -1).replace(/\\(["'`])/g, "$1"))
-    .filter((title) => /\bS[0-4]\.\d+\b/.test(title));
+    .map((literal) => literal.slice(1, -1).replace(/\\(["'`])/g, "$1"));
 }
 
 /** Without its numbers; what stands for a value is the same in the table (`N`) and in the source (`%i`, `${limit}`). */
@@ -42,7 +41,9 @@ function skeleton(title: string): string {
 }
 
 const rows = readBehaviours();
-const titles = readTitles();
+const texts = readTexts();
+/** Those that name a behaviour, as `S1.3, S1.8: what holds`. */
+const titles = texts.filter((text) => /\bS[0-4]\.\d+\b/.test(text));
 const carried = new Set(titles.flatMap(numbersOf));
 const quotesOf = (row: Behaviour): string[] =>
   [...row.proof.matchAll(/"([^"]+)"/g)].map((match) => match[1] ?? "");
@@ -55,7 +56,7 @@ describe("the table of the source texts' behaviours", () => {
   });
 
   test("says of each either which test proves it or why none does", () => {
-    const reason = /needs a server|issue C|cannot occur|by reading/;
+    const reason = /needs a server|cannot occur|by reading/;
     const silent = rows.filter((row) => quotesOf(row).length === 0 && !reason.test(row.proof));
     expect(silent).toEqual([]);
   });
@@ -93,5 +94,25 @@ describe("the table of the source texts' behaviours", () => {
     ]);
     expect(carried.has("S9.1")).toBe(false);
     expect(skeleton("limit %i holds")).toBe(skeleton("limit N holds"));
+  });
+});
+
+describe("the table of Taskling's weaknesses", () => {
+  const weaknesses = readWeaknesses();
+
+  test("has each of the 22 once, in order", () => {
+    expect(weaknesses.map((row) => row.number)).toEqual(
+      Array.from({ length: 22 }, (_, index) => `T${String(index + 1)}`),
+    );
+  });
+
+  test("each title that it quotes exists", () => {
+    const known = texts.map(skeleton);
+    const wrong = weaknesses.flatMap(quotesOf).filter((quote) => {
+      const wanted = skeleton(quote);
+      return !known.some((text) => text.startsWith(wanted));
+    });
+    expect(wrong).toEqual([]);
+    expect(weaknesses.flatMap(quotesOf).length).toBeGreaterThan(15);
   });
 });

@@ -473,6 +473,43 @@ describe("ends", () => {
     expect((await factsOf(bench, id)).state).toBe("done");
   });
 
+  test("T8: a beat that fails is tried again, and the lease holds", async () => {
+    let beats = 0;
+    const long = defineTask({
+      name: "long",
+      leaseMs: 2_000,
+      run: async (_, ctx) => sleep(2_500, ctx.signal),
+    });
+    const bench = openWorkerBench([long], {
+      wrap: (store) =>
+        overriding(store, {
+          heartbeat: async (input) => {
+            beats += 1;
+            if (beats === 1) throw new Error("the network is silent");
+            return store.heartbeat(input);
+          },
+        }),
+    });
+    const id = await enqueueOne(bench, long);
+    expect(await bench.work("long")).toMatchObject({ end: "idle" });
+    expect(await factsOf(bench, id)).toMatchObject({ state: "done", lostCount: 0 });
+    expect(bench.lines.map((line) => line.message)).toContain(
+      "a heartbeat failed; it is tried again while the lease is trusted",
+    );
+  });
+
+  test("T9: an error of the store while asking is an error, not a denial", async () => {
+    const quick = defineTask({ name: "quick", run: async () => undefined });
+    const bench = openWorkerBench([quick], {
+      wrap: (store) =>
+        overriding(store, {
+          startExecution: async () => Promise.reject(new Error("the server is busy")),
+        }),
+    });
+    await enqueueOne(bench, quick);
+    await expect(bench.work("quick")).rejects.toThrow("the server is busy");
+  });
+
   test("a cancel request reaches the handler's signal through the heartbeat", async () => {
     const long = defineTask({
       name: "long",

@@ -2,7 +2,7 @@ import type { EngineName } from "../engine/options";
 import type { World } from "../engine/world";
 import { measure, worldWithGhosts } from "./measure";
 import type { Cost } from "./measure";
-import { deleteReady, placeOfClaim, plantReady, startedTasks } from "./scene";
+import { deleteReady, placeOfClaim, plantFinished, plantReady, startedTasks } from "./scene";
 import type { Scene } from "./scenarios";
 
 /* The claim, whose cost must depend on nothing but its batch: not on the backlog behind, not on what was deleted before. */
@@ -13,6 +13,8 @@ export interface ClaimSituation {
   readonly ghosts: number;
   /** Ready entries behind those that are claimed. */
   readonly backlog: number;
+  /** Tasks of the definition that are done already. */
+  readonly finished?: number;
   /** Does the worker say where it claimed last? */
   readonly hasHint: boolean;
 }
@@ -21,6 +23,7 @@ export const situations: readonly ClaimSituation[] = [
   { ghosts: 0, backlog: 0, hasHint: false },
   { ghosts: 0, backlog: 1_000, hasHint: false },
   { ghosts: 0, backlog: 100_000, hasHint: false },
+  { ghosts: 0, backlog: 0, finished: 100_000, hasHint: false },
   { ghosts: 0, backlog: 0, hasHint: true },
   { ghosts: 0, backlog: 100_000, hasHint: true },
   { ghosts: 100_000, backlog: 0, hasHint: true },
@@ -28,11 +31,13 @@ export const situations: readonly ClaimSituation[] = [
 ];
 
 /** `100,000 deleted before, scan hint`. */
-export function describeSituation({ ghosts, backlog, hasHint }: ClaimSituation): string {
+export function describeSituation(situation: ClaimSituation): string {
+  const { ghosts, backlog, finished = 0, hasHint } = situation;
   const count = (number: number): string => number.toLocaleString("en-US");
   return [
     `${count(ghosts)} deleted before`,
     `${count(backlog)} behind`,
+    ...(finished > 0 ? [`${count(finished)} finished`] : []),
     ...(hasHint ? ["scan hint"] : []),
   ].join(", ");
 }
@@ -45,7 +50,7 @@ export async function measureClaims(
   const worlds = new Map<string, World>();
   const found: { situation: ClaimSituation; batch: number; cost: Cost }[] = [];
   for (const situation of situations) {
-    const key = `${situation.ghosts} ${situation.backlog}`;
+    const key = `${situation.ghosts} ${situation.backlog} ${situation.finished ?? 0}`;
     const world = worlds.get(key) ?? plant(engine, situation);
     worlds.set(key, world);
     for (const batch of batches) {
@@ -57,13 +62,14 @@ export async function measureClaims(
 }
 
 /** Definition 1 doesn't exist yet, but its entries may: the first one that is registered gets that number. */
-function plant(engine: EngineName, { ghosts, backlog }: ClaimSituation): World {
+function plant(engine: EngineName, { ghosts, backlog, finished = 0 }: ClaimSituation): World {
   const world = worldWithGhosts(engine);
   if (ghosts > 0) {
     plantReady(world, "before", ghosts);
     deleteReady(world);
   }
   if (backlog > 0) plantReady(world, "behind", backlog);
+  if (finished > 0) plantFinished(world, finished);
   return world;
 }
 

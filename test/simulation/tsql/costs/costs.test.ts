@@ -62,13 +62,16 @@ describe("costs of the T-SQL", () => {
     }
   });
 
-  test.each(batches)("a claim of %i costs the same whatever waits behind it", (batch) => {
-    const plain = costOf("work", claim({ ghosts: 0, backlog: 0, hasHint: false }), batch);
-    const others = situations.filter(({ ghosts }) => ghosts === 0);
-    for (const situation of others) {
-      expect(costOf("work", claim(situation), batch)).toEqual(plain);
-    }
-  });
+  test.each(batches)(
+    "S2.7: a claim of %i costs the same whatever waits behind it and whatever has finished",
+    (batch) => {
+      const plain = costOf("work", claim({ ghosts: 0, backlog: 0, hasHint: false }), batch);
+      const others = situations.filter(({ ghosts }) => ghosts === 0);
+      for (const situation of others) {
+        expect(costOf("work", claim(situation), batch)).toEqual(plain);
+      }
+    },
+  );
 
   test.each(batches)(
     "P10: with the scan hint a claim of %i costs the same whatever was deleted before it",

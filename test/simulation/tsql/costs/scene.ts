@@ -60,6 +60,18 @@ export function plantReady(world: World, where: "before" | "behind", count: numb
   );
 }
 
+/** Tasks of definition 1 that were done a while ago. */
+export function plantFinished(world: World, count: number): void {
+  loadScript(
+    world,
+    `INSERT INTO Taskgate.Archive (TaskId, TaskDefinitionId, Kind, Priority, Rank, CreatedAt, FinishedAt, PurgeAfter, Build, Outcome, FailedCount, LostCount)
+     SELECT -((a.N - 1) * 1000 + b.N), 1, N'finished', 0, 0, SYSUTCDATETIME(), SYSUTCDATETIME(), DATEADD(DAY, 7, SYSUTCDATETIME()), 1, 10, 0, 0
+     FROM Taskgate.Number AS a CROSS JOIN Taskgate.Number AS b
+     WHERE (a.N - 1) * 1000 + b.N <= ${count};`,
+    "finished tasks",
+  );
+}
+
 /** Deletes them again; what is left is nothing but ghosts. */
 export function deleteReady(world: World): void {
   const text = "DELETE FROM Taskgate.Ready WHERE TaskDefinitionId = 1 AND Priority = -1000;";

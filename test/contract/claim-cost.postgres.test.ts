@@ -1,0 +1,93 @@
+import { describe, expect, test } from "@jest/globals";
+import { define, startWorker } from "../support/builders";
+import { definitionId, useContention } from "../support/contention";
+
+/*
+ * What a claim reads on PostgreSQL, in blocks of its cache: counted by the server, so it is the same on any machine. It must not
+ * depend on how much waits, how much of it is blocked, or how much has finished (P10).
+ */
+const scene = useContention(() => true);
+const batch = 10;
+
+/** Rows of the definition `id`, written past the operations: as many of them would take minutes. */
+type Fill = (id: number) => string;
+
+const ready =
+  (from: number, count: number, priority: number): Fill =>
+  (id) => `
+    with t as (
+      insert into taskgate.task (task_id, task_definition_id, kind, priority, created_at)
+      select n, ${String(id)}, 'one', ${String(priority)}, now() from generate_series(${String(from)}, ${String(from + count - 1)}) n
+      returning task_id)
+    insert into taskgate.ready (task_definition_id, priority, rank, task_id) select ${String(id)}, ${String(priority)}, 0, task_id from t`;
+
+const finished =
+  (from: number, count: number): Fill =>
+  (id) => `
+    insert into taskgate.archive (task_id, task_definition_id, kind, priority, rank, created_at, finished_at, purge_after, build,
+                                  outcome, failed_count, lost_count)
+    select n, ${String(id)}, 'one', 0, 0, now(), now(), now() + interval '7 days', 1, 10, 0, 0
+      from generate_series(${String(from)}, ${String(from + count - 1)}) n`;
+
+/** Behind ten groups whose one slot a task has that never ends. */
+const blocked: Fill = (id) => `
+    with g as (
+      insert into taskgate.task_group (task_definition_id, group_key, slots)
+      select ${String(id)}, 'g' || n, 1 from generate_series(1, 10) n returning group_id),
+    s as (insert into taskgate.group_slot (group_id, slot, task_id) select group_id, 1, 20000000 + group_id from g)
+    insert into taskgate.group_waiting (group_id, priority, rank, task_id, task_definition_id)
+    select g.group_id, 0, 0, 30000000 + g.group_id * 10000 + n, ${String(id)} from g, generate_series(1, 10000) n`;
+
+/** By this session so far, of tables and indexes. */
+async function blocksRead(): Promise<number> {
+  await scene.client.query("select pg_stat_force_next_flush()");
+  const { rows } = await scene.client.query<{ blocks: string }>(
+    `select sum(heap_blks_read + heap_blks_hit + coalesce(idx_blks_read + idx_blks_hit, 0)) as blocks
+       from pg_statio_user_tables where schemaname = 'taskgate'`,
+  );
+  return Number(rows[0]?.blocks);
+}
+
+async function blocksOfClaim(fills: readonly Fill[]): Promise<number> {
+  const store = scene.openStore(2);
+  const name = await define(store, { limit: batch, spareMax: 0 });
+  const id = await definitionId(scene.client, name);
+  for (const fill of [ready(1, 10_000, 0), finished(10_000_000, 10_000), ...fills])
+    await scene.client.query(fill(id));
+  await scene.client.query("analyze");
+  const worker = await startWorker(store, name, { want: batch });
+  const { claimed } = await worker.work({ want: batch });
+  let ids = claimed.map((task) => task.taskId);
+  const blocks: number[] = [];
+  for (let call = worker.calls + 1; call <= 8; call += 1) {
+    const before = await blocksRead();
+    const { rows } = await scene.client.query<{ task_ids: string }>(
+      `select task_ids from taskgate.work($1, $2, p_done_task_ids => $3,
+         p_done_fences => array(select w.fence from taskgate.task_execution x, unnest(x.inflight, x.inflight_fence) w(id, fence)
+                                 where x.task_execution_id = $1), p_want => $4)`,
+      [worker.executionId, call, ids, batch],
+    );
+    blocks.push((await blocksRead()) - before);
+    ids = (rows[0]?.task_ids.split(",") ?? []) as typeof ids;
+    expect(ids).toHaveLength(batch);
+  }
+  // What the first calls of a session read of the catalogue is not the claim's.
+  return Math.min(...blocks);
+}
+
+describe("the blocks that a call reads which completes ten tasks and claims ten", () => {
+  test.each([
+    { situation: "110,000 are ready instead of 10,000", fills: [ready(100_001, 100_000, 1)] },
+    { situation: "100,000 more wait behind full groups", fills: [blocked] },
+    {
+      situation: "S2.7: 110,000 have finished instead of 10,000",
+      fills: [finished(11_000_000, 100_000)],
+    },
+  ])("$situation: at most a fifth more", async ({ fills }) => {
+    const plain = await blocksOfClaim([]);
+    await scene.client.query("truncate taskgate.task, taskgate.ready, taskgate.archive");
+    const there = await blocksOfClaim(fills);
+    expect(plain).toBeGreaterThan(batch);
+    expect(there).toBeLessThanOrEqual(plain * 1.2);
+  });
+});
