@@ -22,7 +22,7 @@ export const batchesCommand: Command = {
     const batches = await (await context.admin()).batches(query);
     report(context, { batches }, () =>
       batches.length === 0
-        ? "There is no such batch."
+        ? "There are no such batches."
         : renderTable(batches, columns, context.output.columns),
     );
     return exitCodes.ok;

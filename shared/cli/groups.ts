@@ -23,7 +23,7 @@ export const groupsCommand: Command = {
     const groups = await (await context.admin()).groups(query);
     report(context, { groups }, () =>
       groups.length === 0
-        ? "There is no such group."
+        ? "There are no such groups."
         : renderTable(groups, columns, context.output.columns),
     );
     return exitCodes.ok;

@@ -22,7 +22,7 @@ export const schedulesCommand: Command = {
     const schedules = await (await context.admin()).schedules(query);
     report(context, { schedules }, () =>
       schedules.length === 0
-        ? "There is no such schedule."
+        ? "There are no such schedules."
         : renderTable(schedules, columns, context.output.columns),
     );
     return exitCodes.ok;

@@ -23,7 +23,7 @@ export const watermarksCommand: Command = {
     const watermarks = await (await context.admin()).watermarks(query);
     report(context, { watermarks }, () =>
       watermarks.length === 0
-        ? "There is no such watermark."
+        ? "There are no such watermarks."
         : renderTable(watermarks, columns, context.output.columns),
     );
     return exitCodes.ok;
