@@ -49,9 +49,11 @@ export function work(model: Model, input: WorkInput): WorkAnswer {
     return { ...answer, status: "again", claimed, last, refused: lastCall.refused };
   }
 
+  // What the completions below schedule for now, such as grouped tasks of a wave, is the next call's.
+  const isDue = dueOf(model, definition).length > 0;
   const { refused, woken, opening } = completeDone(model, execution, input.done);
   reportStarted(execution, input.started);
-  const { status, claimed, due, retryInMs } = claimWanted(model, execution, input);
+  const { status, claimed, due, retryInMs } = claimWanted(model, execution, { ...input, isDue });
   const fence = claimed.at(-1)?.fence ?? null;
   execution.lastCall = { callNumber: input.callNumber, fence, refused };
   execution.leaseUntilMs = model.nowMs + leaseMs;
@@ -153,7 +155,7 @@ export function dropClaims(execution: ExecutionRow, taskIds: readonly TaskId[]):
 function claimWanted(
   model: Model,
   execution: ExecutionRow,
-  input: WorkInput,
+  input: WorkInput & { readonly isDue: boolean },
 ): Pick<WorkAnswer, "status" | "claimed" | "retryInMs"> & { due: number | null } {
   const definition = definitionOf(model.state, execution);
   const claimsMax = execution.tokenCount * (1 + definition.settings.spareMax);
@@ -165,7 +167,7 @@ function claimWanted(
   if (execution.isSolo) return { ...nothing, status: "none" };
 
   const most = Math.min(input.want, room);
-  promoteDue(model, definition, Math.max(2 * most, 64));
+  if (input.isDue) promoteDue(model, definition, Math.max(2 * most, 64));
   const permits = permitsOf(model, definition, most);
   const want = permits?.allowed ?? most;
   if (want === 0) return { ...nothing, status: "limited", retryInMs: permits?.retryInMs ?? null };

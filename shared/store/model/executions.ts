@@ -220,7 +220,6 @@ export function finishExecution(
   execution.state = "ended";
   execution.endedAtMs = model.nowMs;
   execution.tokenCount = 0;
-  execution.isSolo = false;
   const givenBack = execution.claims.length;
   const { woken, opening } = giveBack(model, execution);
   return {

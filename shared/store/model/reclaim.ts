@@ -61,7 +61,6 @@ function close(model: Model, execution: ExecutionRow): ClaimRow[] {
   execution.state = "reclaimed";
   execution.endedAtMs ??= model.nowMs;
   execution.tokenCount = 0;
-  execution.isSolo = false;
   execution.claims = [];
   return claims;
 }

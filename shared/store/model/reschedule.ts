@@ -9,7 +9,7 @@ type Result = RescheduleTasksAnswer["results"][number];
 
 /**
  * reschedule_tasks: another instant for scheduled tasks; ready and waiting ones are scheduled.
- * Nothing is ever locked here, so no task is `busy`; nothing is held, as there are no waves.
+ * Nothing is ever locked here, so no task is `busy`.
  */
 export function rescheduleTasks(model: Model, input: RescheduleTasksInput): RescheduleTasksAnswer {
   const { state, nowMs } = model;
@@ -18,7 +18,8 @@ export function rescheduleTasks(model: Model, input: RescheduleTasksInput): Resc
   const runAtMs = Math.max(askedMs, nowMs);
   const ids = [...new Set(input.taskIds)];
   const claimed = claimedIds(state);
-  const moving = ids.filter((id) => state.tasks.has(id) && !claimed.has(id));
+  const held = new Set(state.waveHeld.map((row) => row.taskId));
+  const moving = ids.filter((id) => state.tasks.has(id) && !claimed.has(id) && !held.has(id));
   const scheduled = new Set(state.scheduled.map((row) => row.taskId));
   leaveContainers(state, new Set(moving));
   const tasks = moving.map((id) => taskOf(state, id));
@@ -31,14 +32,19 @@ export function rescheduleTasks(model: Model, input: RescheduleTasksInput): Resc
   const woken = handOver(model, leaving);
   const definitionIds = tasks.map((task) => task.definitionId);
   return {
-    results: ids.map((id) => outcomeOf(state, id, claimed)),
+    results: ids.map((id) => outcomeOf(state, id, { claimed, held })),
     nextDueMs: tasks.length === 0 ? null : Math.ceil(runAtMs - nowMs),
     definitions: definitionNames(state, definitionIds),
     woken: definitionNames(state, woken),
   };
 }
 
-function outcomeOf(state: ModelState, taskId: TaskId, claimed: ReadonlySet<TaskId>): Result {
+function outcomeOf(
+  state: ModelState,
+  taskId: TaskId,
+  { claimed, held }: { claimed: ReadonlySet<TaskId>; held: ReadonlySet<TaskId> },
+): Result {
+  if (held.has(taskId)) return { taskId, outcome: "held", state: null };
   if (claimed.has(taskId)) return { taskId, outcome: "running", state: null };
   if (state.tasks.has(taskId)) return { taskId, outcome: "rescheduled", state: null };
   return { taskId, outcome: "gone", state: state.archive.get(taskId)?.outcome ?? "unknown" };

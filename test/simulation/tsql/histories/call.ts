@@ -5,6 +5,8 @@ import type {
   NewTask,
 } from "../../../../shared/ports/task-store";
 
+import type { OperatorAction, WaveName } from "./operator-call";
+
 /*
  * A history is a list of calls as data. What a store makes up (ids, fences) is named by the call that got it, so that the
  * same list runs on every store, and still does after some calls were taken out:
@@ -45,6 +47,8 @@ export interface EnqueueCall {
   readonly tasks: readonly EnqueuedTask[];
   /** Number of the operation id; null: none. */
   readonly operation: number | null;
+  /** They are held until it opens. */
+  readonly wave?: WaveName;
 }
 
 export interface CompleteCall extends DoneRef {
@@ -142,6 +146,7 @@ export type Action =
       readonly calls: readonly InnerCall[];
       readonly ends: "commit" | "rollback";
     }
+  | OperatorAction
   /** No operation: somebody asks for a task's end. */
   | { readonly do: "requestCancel"; readonly task: TaskName }
   /** No operation: time passes. */

@@ -27,9 +27,22 @@ function detailsOf(call: Call, outcome: Exclude<Outcome, { did: "nothing" }>): s
         "something refused": refused.length > 0,
         "another definition woken": woken.length > 0,
         "a surplus of tokens": surplus > 0,
+        "a wave is opening": outcome.answer.opening.length > 0,
+        "the rate is over": outcome.answer.retryInMs !== null,
         "after a place": call.do === "work" && call.after !== undefined && claimed.length > 0,
       });
     }
+    case "cancel":
+    case "redrive":
+    case "redriveFound":
+    case "reschedule":
+      return [...new Set(outcome.answer.results.map((result) => result.outcome))];
+    case "pumpBatch":
+      return when({ "more left": outcome.answer.more });
+    case "listBatches":
+      return [...new Set(outcome.answer.batches.map((batch) => batch.state))];
+    case "setGroup":
+      return when({ "another definition woken": outcome.answer.woken.length > 0 });
     case "fail":
       return [...new Set(outcome.answer.results.map((result) => result.outcome))];
     case "reclaim":
@@ -53,7 +66,7 @@ function detailsOf(call: Call, outcome: Exclude<Outcome, { did: "nothing" }>): s
         "another definition woken": outcome.answer.woken.length > 0,
       });
     case "enqueue":
-      return when({ "a duplicate": outcome.answer.outcomes.includes("duplicate") });
+      return [...new Set(outcome.answer.outcomes)];
     case "explain":
       return outcome.answer.facts === null ? [] : [outcome.answer.facts.state];
     case "transaction":

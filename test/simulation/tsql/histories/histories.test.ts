@@ -51,7 +51,7 @@ describe("histories answer alike and end in equal tables", () => {
       "acquire: a dead holder was found",
       "complete again",
       "complete fenced",
-      "enqueue: a duplicate",
+      "enqueue: duplicate",
       "fail: again",
       "fail: cancelled",
       "fail: continued",

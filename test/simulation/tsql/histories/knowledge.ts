@@ -1,5 +1,7 @@
+import type { CreateBatchAnswer } from "../../../../shared/ports/batches";
 import type * as port from "../../../../shared/ports/task-store";
 import type { Call, ClaimRef, EnqueueCall, ExecutionName, TaskName } from "./call";
+import type { BatchName, OperatorAction, WaveName } from "./operator-call";
 import type { Outcome } from "./perform";
 
 /** An execution as its worker knows it; what was taken from it meanwhile it doesn't know. */
@@ -51,6 +53,8 @@ export class Knowledge {
   readonly executions: KnownExecution[] = [];
   readonly tasks: TaskName[] = [];
   readonly repeatable: RepeatableCall[] = [];
+  readonly batches: { readonly name: BatchName; readonly waves: readonly WaveName[] }[] = [];
+  readonly batchCalls: Extract<OperatorAction, { do: "createBatch" }>[] = [];
   operations = 0;
   /** 0 when the last call didn't move the clock. */
   lastAdvanceMs = 0;
@@ -103,6 +107,9 @@ export class Knowledge {
       case "fail":
         this.#leave(call.execution, call.failures);
         return;
+      case "createBatch":
+        if (outcome.did === "createBatch") this.#learnBatch(call, outcome.answer);
+        return;
       case "finish":
         this.#end(call.execution);
         return;
@@ -143,6 +150,16 @@ export class Knowledge {
     for (const [index, task] of answer.taskIds.entries()) {
       if (answer.outcomes[index] === "enqueued") this.tasks.push(task);
     }
+  }
+
+  #learnBatch(
+    call: Extract<OperatorAction, { do: "createBatch" }>,
+    { batchId, waveIds }: CreateBatchAnswer,
+  ): void {
+    if (this.batches.some(({ name }) => name === batchId)) return;
+    this.batches.push({ name: batchId, waves: waveIds });
+    const { operation, waves, failurePolicy } = call;
+    this.batchCalls.push({ do: "createBatch", operation, waves, failurePolicy });
   }
 
   #learnTransaction(

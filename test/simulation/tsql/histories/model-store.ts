@@ -90,6 +90,9 @@ function toTables(state: ModelState): StoreTables {
 function definitions(state: ModelState): StoreRow[] {
   return [...state.definitions.values()].map(({ settings, ...row }) => {
     const { limit, ...others } = settings;
+    // They stand in tables of their own.
+    delete others.rate;
+    delete others.sharedLimits;
     return {
       ...others,
       taskDefinitionId: row.definitionId,

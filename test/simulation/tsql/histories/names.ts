@@ -2,7 +2,7 @@ import type { OperationId } from "../../../../shared/core/ids";
 import { asOperationId } from "../../../../shared/core/ids";
 
 /** What a store makes up and a history names. */
-export type NameKind = "definition" | "execution" | "fence" | "task";
+export type NameKind = "batch" | "definition" | "execution" | "fence" | "task" | "wave";
 
 /** Between one store's ids and the names that all stores share. */
 export class Names {

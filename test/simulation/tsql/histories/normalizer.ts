@@ -12,6 +12,11 @@ const idProperties: Readonly<Record<string, NameKind>> = {
   refused: "task",
   cancel: "task",
   fence: "fence",
+  batch: "batch",
+  batchId: "batch",
+  opening: "batch",
+  wave: "wave",
+  waveIds: "wave",
 };
 
 /** Users' own data: what looks like an id in there is none. */
@@ -42,7 +47,9 @@ export class Normalizer {
     if (Array.isArray(value)) return value.map((entry) => this.#value(entry, property));
     if (typeof value === "object" && value !== null) return this.#object(value, property);
     if (typeof value !== "string" && typeof value !== "number") return value;
-    const kind = idProperties[property];
+    // A list of tasks is told as ids or as objects, how many they are as a number.
+    const isTask = property === "tasks" && typeof value === "string";
+    const kind = isTask ? "task" : idProperties[property];
     if (kind !== undefined) return this.#side.names.nameOf(kind, String(value));
     return typeof value === "string" ? this.#text(value) : value;
   }

@@ -3,10 +3,12 @@ import type * as port from "../../../../shared/ports/task-store";
 import type { Action, Call, CallId, CompleteCall, EnqueueCall, InnerCall } from "./call";
 import { operationIdOf } from "./names";
 import { Normalizer } from "./normalizer";
+import { performOperator } from "./perform-operator";
+import type { OperatorAnswers } from "./perform-operator";
 import type { Side } from "./side";
 
 /** The answers of all kinds of calls, with names in place of ids. */
-export interface Answers {
+export interface Answers extends OperatorAnswers {
   register: port.RegisterDefinitionAnswer;
   setLimit: port.SetLimitAnswer;
   pause: port.PauseAnswer;
@@ -90,6 +92,21 @@ async function make(side: Side, call: Call): Promise<Answers[Action["do"]]> {
       return enqueue(side, call);
     case "transaction":
       return transact(side, call);
+    case "cancel":
+    case "redrive":
+    case "redriveFound":
+    case "reschedule":
+    case "setGroup":
+    case "listGroups":
+    case "setRate":
+    case "purge":
+    case "createBatch":
+    case "startBatch":
+    case "pumpBatch":
+    case "resumeBatch":
+    case "cancelBatch":
+    case "listBatches":
+      return performOperator(side, call);
     case "requestCancel":
       await side.target.requestCancel(side.task(call.task));
       return null;
@@ -271,7 +288,9 @@ async function enqueue(
     runAtMs === undefined ? task : { ...task, runAt: new Date(side.startMs + runAtMs) },
   );
   const operationId = operation === null ? null : operationIdOf(operation);
-  const answer = await side.target.store.enqueueTasks({ name, build, tasks, operationId }, within);
+  const wave = call.wave === undefined ? {} : { waveId: side.wave(call.wave) };
+  const input = { name, build, tasks, operationId, ...wave };
+  const answer = await side.target.store.enqueueTasks(input, within);
   for (const [index, taskId] of answer.taskIds.entries()) {
     side.names.bind("task", `t${call.id}.${String(index)}`, taskId);
   }

@@ -1,6 +1,7 @@
 import type { DefinitionSettings } from "../../../../shared/ports/task-store";
 import type { Action, ClaimRef, EnqueueCall, EnqueuedTask, FailureRef, ListedState } from "./call";
 import type { Dice } from "../../../support/dice";
+import { chooseOperatorAction, isOperatorKind, operatorWeights } from "./random-operator-calls";
 import type { Knowledge, KnownDefinition, KnownExecution, Taste } from "./knowledge";
 
 /*
@@ -52,6 +53,7 @@ const weights = {
   transaction: 5,
   requestCancel: 3,
   advance: 14,
+  ...operatorWeights,
 } as const satisfies Record<Action["do"], number>;
 
 /** Each history has its own taste: what happens seldom in one happens often in another. */
@@ -101,6 +103,7 @@ function react(dice: Dice, known: Knowledge): Action | undefined {
 /** undefined: it needs something that isn't there yet. */
 function choose(dice: Dice, known: Knowledge, kind: Action["do"]): Action | undefined {
   const definition = dice.pick([...known.definitions.values()]);
+  if (isOperatorKind(kind)) return chooseOperatorAction(dice, known, { kind, definition });
   const execution = chooseExecution(dice, known);
   switch (kind) {
     case "register":
@@ -246,17 +249,21 @@ function enqueue(dice: Dice, known: Knowledge, definition: KnownDefinition): Act
 
 function newEnqueue(dice: Dice, known: Knowledge, definition: KnownDefinition): EnqueueCall {
   const count = dice.pick([1, 1, 1, 2, 3, 5]);
+  const wave = dice.percent(40) ? dice.pickAny(known.batches.at(-1)?.waves ?? []) : undefined;
+  const tasks = Array.from({ length: count }, () => newTask(dice, known.taste, wave !== undefined));
   return {
     do: "enqueue",
     definition: definition.name,
     build: Math.max(0, definition.build + dice.pick([0, 0, 0, 1])),
-    tasks: Array.from({ length: count }, () => newTask(dice, known.taste)),
+    tasks,
     operation: dice.percent(40) ? known.newOperation() : null,
+    ...(wave === undefined ? {} : { wave }),
   };
 }
 
-function newTask(dice: Dice, { isShared }: Taste): EnqueuedTask {
-  const runsLater = dice.percent(35);
+/** Those of a wave begin when it opens. */
+function newTask(dice: Dice, { isShared }: Taste, isHeld: boolean): EnqueuedTask {
+  const runsLater = !isHeld && dice.percent(35);
   const isByDelay = runsLater && dice.percent(60);
   const hasKey = dice.percent(30);
   return {
@@ -268,6 +275,7 @@ function newTask(dice: Dice, { isShared }: Taste): EnqueuedTask {
     ...(runsLater && !isByDelay ? { runAtMs: dice.int(-1, 40) * 500 } : {}),
     ...(hasKey ? { dedupeKey: dice.pick(dedupeKeys) } : {}),
     ...(hasKey && dice.percent(40) ? { dedupeMs: dice.pick([1, 1_000, 5_000]) } : {}),
+    ...(hasKey && dice.percent(25) ? { onDuplicate: "replace" as const } : {}),
     ...(dice.percent(10)
       ? { traceParent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01" }
       : {}),

@@ -1,4 +1,4 @@
-import type { ExecutionId, Fence, TaskId } from "../../../../shared/core/ids";
+import type { BatchId, ExecutionId, Fence, TaskId, WaveId } from "../../../../shared/core/ids";
 import type { TaskStore } from "../../../../shared/ports/task-store";
 import { Names } from "./names";
 import type { NameKind } from "./names";
@@ -45,6 +45,14 @@ export class Side {
 
   fence(name: string): Fence {
     return this.#id("fence", name) as Fence;
+  }
+
+  batch(name: string): BatchId {
+    return this.#id("batch", name) as BatchId;
+  }
+
+  wave(name: string): WaveId {
+    return this.#id("wave", name) as WaveId;
   }
 
   #id(kind: NameKind, name: string): string {

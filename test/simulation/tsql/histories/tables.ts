@@ -101,12 +101,18 @@ class RowNaming {
     }
     const plain = text(value);
     const kind = idColumns[column];
-    if (kind !== undefined) return plain === "0" ? "nobody" : this.#side.names.nameOf(kind, plain);
+    if (kind !== undefined) return plain === "0" ? "nobody" : this.#nameOf(kind, plain);
     if (column === "taskDefinitionId") return this.#definitions.get(plain) ?? `unknown ${plain}`;
     if (column === "groupId") return this.#groups.get(plain) ?? `unknown ${plain}`;
     if (column === "executionTokens") return this.#tokens(plain);
     if (column === "callRefused") return this.#taskList(plain);
     return column === "operationId" ? this.#normalizer.message(plain) : plain;
+  }
+
+  /** An execution that got no tokens in the end isn't told of; its number is each store's own. */
+  #nameOf(kind: NameKind, id: string): string {
+    const name = this.#side.names.nameOf(kind, id);
+    return kind === "execution" && name.startsWith("an untold") ? "an untold execution" : name;
   }
 
   /** Ids of tokens are chance; whose they are and in what order isn't. */
@@ -115,7 +121,7 @@ class RowNaming {
     if (new Set(list.map((token) => token.id.toLowerCase())).size < list.length) return tokens;
     return list
       .map(({ isHeld, grantee }) => {
-        const whose = grantee === "0" ? "nobody" : this.#side.names.nameOf("execution", grantee);
+        const whose = grantee === "0" ? "nobody" : this.#nameOf("execution", grantee);
         return `${isHeld ? "held" : "free"} ${whose}`;
       })
       .join(", ");
@@ -125,7 +131,7 @@ class RowNaming {
     if (joined === "") return "";
     return joined
       .split(",")
-      .map((id) => this.#side.names.nameOf("task", id))
+      .map((id) => this.#nameOf("task", id))
       .join(",");
   }
 }
