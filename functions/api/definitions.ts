@@ -1,4 +1,4 @@
-import { readRateRequest, readSharedLimitName } from "../../shared/admin/limit-requests";
+import { readRateRequest } from "../../shared/admin/limit-requests";
 import { take } from "../../shared/admin/object-reader";
 import { readLimitRequest, readOperatorRequest } from "../../shared/admin/requests";
 import { bodyOf, callerOf, definitionOf, refuseQuery } from "./read-request";
@@ -31,14 +31,6 @@ export const putRate: Endpoint = async (request, admin) => {
   const definition = definitionOf(request);
   const change = take(readRateRequest(await bodyOf(request)));
   return { body: await admin.setRate({ ...change, definition, changedBy: callerOf(request) }) };
-};
-
-/** `PUT api/shared-limits/{name}`: `{ limit: number | null | "code", reason?, operationId? }`. */
-export const putSharedLimit: Endpoint = async (request, admin) => {
-  refuseQuery(request);
-  const name = take(readSharedLimitName(request.params["name"]));
-  const change = take(readLimitRequest(await bodyOf(request)));
-  return { body: await admin.setSharedLimit({ ...change, name, changedBy: callerOf(request) }) };
 };
 
 /** `POST api/definitions/{name}/pause`: `{ reason? }` or nothing. */

@@ -11,11 +11,11 @@ import {
   pauseDefinition,
   putLimit,
   putRate,
-  putSharedLimit,
   resumeDefinition,
 } from "./definitions";
 import { listExecutions } from "./executions";
 import { listGroups, putGroup } from "./groups";
+import { listSharedLimits, putSharedLimit } from "./shared-limits";
 import { createHandler } from "./respond";
 import type { ApiHandler, Endpoint } from "./respond";
 import { listSchedules, pauseSchedule, resumeSchedule } from "./schedules";
@@ -41,6 +41,7 @@ const endpoints: readonly (readonly [string, HttpMethod, string, Endpoint])[] = 
   ["api-definition", "GET", "definitions/{name}", getDefinition],
   ["api-limit", "PUT", "definitions/{name}/limit", putLimit],
   ["api-rate", "PUT", "definitions/{name}/rate", putRate],
+  ["api-shared-limits", "GET", "shared-limits", listSharedLimits],
   ["api-shared-limit", "PUT", "shared-limits/{name}", putSharedLimit],
   ["api-pause", "POST", "definitions/{name}/pause", pauseDefinition],
   ["api-resume", "POST", "definitions/{name}/resume", resumeDefinition],

@@ -5,8 +5,19 @@ import type { HttpRequest, HttpResponseInit } from "@azure/functions";
 /** The files of the page, by the name in the route; nothing else can be asked for. */
 const assets: ReadonlyMap<string, string> = new Map([
   ["index.html", "text/html; charset=utf-8"],
-  ["app.js", "text/javascript; charset=utf-8"],
-  ["style.css", "text/css; charset=utf-8"],
+  ...["style", "views"].map((name) => [`${name}.css`, "text/css; charset=utf-8"] as const),
+  ...[
+    "api",
+    "app",
+    "batches",
+    "draw",
+    "groups",
+    "limits",
+    "overview",
+    "schedules",
+    "tasks",
+    "watermarks",
+  ].map((name) => [`${name}.js`, "text/javascript; charset=utf-8"] as const),
 ]);
 
 /** Nothing from elsewhere, nothing inline, in no frame. */
@@ -19,7 +30,7 @@ const headers = {
   "x-content-type-options": "nosniff",
 } as const;
 
-/** `GET api/dashboard` is the page, `GET api/dashboard/app.js` and `/style.css` its parts. */
+/** `GET api/dashboard` is the page, `GET api/dashboard/app.js`, `/style.css` and so on are its parts. */
 export async function serveAsset(request: HttpRequest): Promise<HttpResponseInit> {
   const name = request.params["file"] ?? "index.html";
   const contentType = assets.get(name);

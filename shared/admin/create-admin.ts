@@ -18,6 +18,7 @@ import type {
   Limit,
   RedriveTasksInput,
   RescheduleTasksInput,
+  SharedLimitReading,
   TaskFacts,
   TaskListEntry,
   TaskStore,
@@ -37,7 +38,7 @@ import type {
 } from "./requests";
 import { setRate, setSharedLimit } from "./limit-actions";
 import type { RateReport, SharedLimitReport } from "./limit-actions";
-import type { RateRequest } from "./limit-requests";
+import type { ListSharedLimitsRequest, RateRequest } from "./limit-requests";
 import { getSchedule, listSchedules, setSchedulePaused } from "./schedule-actions";
 import type { SchedulePauseReport } from "./schedule-actions";
 import type { ListSchedulesRequest, ScheduleRequest } from "./schedule-requests";
@@ -158,6 +159,8 @@ export interface Admin {
   setRate(request: RateRequest & Actor & { definition: string }): Promise<RateReport>;
   /** Sets or clears the operator's limit that several definitions share, makes it if it is missing; leaves hints. */
   setSharedLimit(request: LimitRequest & Actor & { name: string }): Promise<SharedLimitReport>;
+  /** Limits that definitions share, with who holds how much, by name. */
+  sharedLimits(request: ListSharedLimitsRequest): Promise<SharedLimitReading[]>;
   /** Nothing new starts until resumed; what runs goes on. */
   pause(request: OperatorRequest & Actor & { definition: string }): Promise<PauseReport>;
   /** Takes a pause away; leaves a hint when tasks wait. */
@@ -246,10 +249,7 @@ export function createAdmin(options: AdminOptions): Admin {
         const { oldLimit, newLimit, held, surplus } = answer;
         return { definition, oldLimit, newLimit, held, surplus };
       }),
-    setRate: ({ definition, ...change }) =>
-      known(definition, () => setRate(options, { ...change, name: definition })),
-    setSharedLimit: ({ operationId = newOperationId(), ...change }) =>
-      setSharedLimit(options, { ...change, operationId }),
+    ...limitActions(options),
     pause: ({ definition, ...change }) =>
       known(definition, async () => {
         const { status } = await store.pauseDefinition({ ...change, name: definition });
@@ -279,6 +279,20 @@ export function createAdmin(options: AdminOptions): Admin {
     groups: (request) =>
       known(request.name ?? "", async () => (await store.listGroups(request)).groups),
     doctor: ({ deep }) => runDoctor({ store, build, deep, probes: options.probes ?? [] }),
+  };
+}
+
+/** The admin's part about rates and shared limits. */
+function limitActions(
+  options: AdminOptions,
+): Pick<Admin, "setRate" | "setSharedLimit" | "sharedLimits"> {
+  const { store, random } = options;
+  return {
+    setRate: ({ definition, ...change }) =>
+      withKnownNames(store, definition, () => setRate(options, { ...change, name: definition })),
+    setSharedLimit: ({ operationId = asOperationId(random.uuid()), ...change }) =>
+      setSharedLimit(options, { ...change, operationId }),
+    sharedLimits: async (request) => (await store.listSharedLimits(request)).sharedLimits,
   };
 }
 

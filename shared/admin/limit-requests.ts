@@ -6,7 +6,7 @@ import { defaultBurst } from "../core/rate";
 import type { Rate } from "../core/rate";
 import { describeTextRule, isTextOf, ObjectReader } from "./object-reader";
 import type { ReadResult } from "./object-reader";
-import { keyRule, reasonRule, refused } from "./requests";
+import { keyRule, readMost, reasonRule, refused } from "./requests";
 
 /** An operator's rate. */
 export interface RateRequest {
@@ -40,6 +40,20 @@ function readRate(input: unknown): ReadResult<Rate> {
   const periodMs = reader.integer("periodMs", period) ?? period.min;
   const burst = reader.integer("burst", { min: 1, max: count });
   return reader.result({ count, periodMs, burst: burst ?? defaultBurst({ count, periodMs }) });
+}
+
+/** Which shared limits to list. */
+export interface ListSharedLimitsRequest {
+  readonly name?: string;
+  readonly most: number;
+}
+
+/** The query of a list of shared limits: `name`, `most` (default 100). Values are texts. */
+export function readListSharedLimitsQuery(input: unknown): ReadResult<ListSharedLimitsRequest> {
+  const reader = ObjectReader.open(input, { known: ["name", "most"], root: "query" });
+  const name = reader.text("name", keyRule);
+  const most = readMost(reader);
+  return reader.result({ ...(name === null ? {} : { name }), most });
 }
 
 /** The name of a shared limit from a route or an argument. */

@@ -26,6 +26,7 @@ import { scheduleCommand } from "./schedule";
 import { schedulesCommand } from "./schedules";
 import { renderCommandHelp, renderHelp } from "./help";
 import { limitCommand } from "./limit";
+import { limitsCommand } from "./limits";
 import { migrateCommand } from "./migrate";
 import { openServices } from "./open-services";
 import type { Services } from "./open-services";
@@ -53,6 +54,7 @@ export const commands: readonly Command[] = [
   tasksCommand,
   explainCommand,
   enqueueCommand,
+  limitsCommand,
   limitCommand,
   rateCommand,
   pauseCommand,

@@ -83,6 +83,8 @@ export interface DefinitionStatus {
   rate: Rate | null;
   rateSource: "code" | "operator";
   codeRate: Rate | null;
+  /** Until the rate lets another task start; 0: now; null: no rate. */
+  rateInMs: number | null;
   /** By name. */
   sharedLimits: SharedLimitStatus[];
   paused: boolean;

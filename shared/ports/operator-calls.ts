@@ -1,6 +1,6 @@
 import type { BatchId, OperationId, TaskId } from "../core/ids";
 import type { Rate } from "../core/rate";
-import type { Limit } from "./definitions";
+import type { Limit, SharedLimitStatus } from "./definitions";
 
 /* What operators ask of tasks and groups, and what they are answered: inputs and answers of the store's methods of these names. */
 
@@ -109,6 +109,23 @@ export interface SetSharedLimitAnswer {
   surplus: number;
   /** Definitions that draw from it and have ready tasks. */
   definitions: string[];
+}
+
+export interface ListSharedLimitsInput {
+  /** Left out: all. */
+  name?: string;
+  /** 1..1000 */
+  most: number;
+}
+
+/** A shared limit with those that draw from it. */
+export interface SharedLimitReading extends SharedLimitStatus {
+  codeLimit: Limit;
+  /**
+   * Those that draw from it, by name, and what each holds. `held` of the limit is more when an execution is no longer
+   * kept that died with its tokens: the next asker frees them.
+   */
+  definitions: { name: string; held: number }[];
 }
 
 export interface SetGroupInput {

@@ -18,6 +18,7 @@ import type {
   CancelTasksInput,
   GroupStatus,
   ListGroupsInput,
+  ListSharedLimitsInput,
   RedriveTasksAnswer,
   RedriveTasksInput,
   RescheduleTasksAnswer,
@@ -28,6 +29,7 @@ import type {
   SetRateInput,
   SetSharedLimitAnswer,
   SetSharedLimitInput,
+  SharedLimitReading,
 } from "./operator-calls";
 import type { StoreDialect, StoreTransaction } from "./store-transaction";
 import type { PurgeAnswer, SweepAnswer } from "./upkeep";
@@ -109,6 +111,8 @@ export interface TaskStore extends BatchStore, ScheduleStore, WatermarkStore {
   }): Promise<{ tasks: TaskListEntry[] }>;
   /** Groups with their slots and who waits, by definition and key, global ones first. */
   listGroups(input: ListGroupsInput): Promise<{ groups: GroupStatus[] }>;
+  /** Limits that definitions share, with who holds how much, by name. */
+  listSharedLimits(input: ListSharedLimitsInput): Promise<{ sharedLimits: SharedLimitReading[] }>;
   /** Where a task stands and everything that decides when it runs. */
   explainTask(input: { taskId: TaskId }): Promise<ExplainTaskAnswer>;
   /** Everything of P1 to P4 that SQL can see. */

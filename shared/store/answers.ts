@@ -382,6 +382,21 @@ export function listGroups(row: AnswerRow): { groups: port.GroupStatus[] } {
   return { groups: json<port.GroupStatus[]>(row, "groups") };
 }
 
+/** list_shared_limits */
+export function listSharedLimits(row: AnswerRow): { sharedLimits: port.SharedLimitReading[] } {
+  const listed = json<(port.SharedLimitReading & { limit: number; codeLimit: number })[]>(
+    row,
+    "sharedLimits",
+  );
+  return {
+    sharedLimits: listed.map((shared) => ({
+      ...shared,
+      limit: limit(shared.limit),
+      codeLimit: limit(shared.codeLimit),
+    })),
+  };
+}
+
 /** sweep */
 export function sweep(row: AnswerRow): port.SweepAnswer {
   return {

@@ -262,6 +262,10 @@ export const operations = {
     ["groupKey", "text"],
     ["most", "int"],
   ],
+  listSharedLimits: [
+    ["name", "text"],
+    ["most", "int"],
+  ],
   explainTask: [["taskId", "bigint"]],
   checkInvariants: [],
 } as const satisfies Record<string, readonly Parameter[]>;

@@ -10,6 +10,7 @@ import type {
   Failure,
   Limit,
   ListGroupsInput,
+  ListSharedLimitsInput,
   NewTask,
   OperatorInput,
   RedriveTasksInput,
@@ -394,6 +395,10 @@ export class SqlTaskStore implements TaskStore {
     return read.listGroups(
       await this.#call("listGroups", { name: null, groupKey: null, ...input }),
     );
+  }
+
+  async listSharedLimits(input: ListSharedLimitsInput) {
+    return read.listSharedLimits(await this.#call("listSharedLimits", { name: null, ...input }));
   }
 
   async explainTask(input: { taskId: TaskId }) {

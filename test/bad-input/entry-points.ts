@@ -79,6 +79,7 @@ export const httpEntries: Readonly<Record<string, HttpEntry>> = {
       good: { rate: { count: 5, periodMs: 1_000 } },
     },
   },
+  "api-shared-limits": { params: [], query: [{ name: "name", kind: "key" }, most], body: null },
   "api-shared-limit": {
     params: [nameParam],
     query: [],
@@ -285,6 +286,7 @@ export const cliEntries: Readonly<Record<string, CliEntry>> = {
       { words: ["known", "--dedupe-key", " a"], field: "tasks[0].dedupeKey" },
     ],
   },
+  limits: { args: [], bad: [...badMost, { words: ["--name", " a"], field: "name" }] },
   limit: {
     args: ["known", "1"],
     bad: [

@@ -105,6 +105,15 @@ export const badOperatorCalls: readonly BadCall[] = [
     number: 50422,
     says: `most: expected 1..1000 (${shown})`,
   })),
+  ...[
+    ["NULL", "<NULL>"],
+    ["0", "0"],
+    ["1001", "1001"],
+  ].map(([most = "", shown = ""]) => ({
+    call: `ListSharedLimits NULL, ${most}`,
+    number: 50422,
+    says: `most: expected 1..1000 (${shown})`,
+  })),
   { call: "ListGroups N'x', NULL, 1", ...unknownName },
   ...badWatermarkCalls(),
   {

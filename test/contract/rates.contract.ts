@@ -236,7 +236,8 @@ function describeSetting(setup: StoreSetup): void {
     const { store } = open();
     const code = tenPerSecond(2);
     const name = await define(store, { rate: code });
-    expect(await statusOf(store, name)).toMatchObject({ rate: code, rateSource: "code" });
+    const own = { rate: code, rateSource: "code", rateInMs: 0 };
+    expect(await statusOf(store, name)).toMatchObject(own);
     const set = { status: "set", oldRate: code, newRate: slow, ready: false };
     expect(await setRate(store, name, slow)).toEqual(set);
     expect(await setRate(store, name, slow)).toMatchObject({ status: "exists", newRate: slow });
@@ -246,7 +247,11 @@ function describeSetting(setup: StoreSetup): void {
       codeRate: code,
     });
     expect(await setRate(store, name, null)).toMatchObject({ oldRate: slow, newRate: null });
-    expect(await statusOf(store, name)).toMatchObject({ rate: null, rateSource: "operator" });
+    expect(await statusOf(store, name)).toMatchObject({
+      rate: null,
+      rateSource: "operator",
+      rateInMs: null,
+    });
     expect(await setRate(store, name, "code")).toMatchObject({ oldRate: null, newRate: code });
   });
 
@@ -281,6 +286,7 @@ function describeSetting(setup: StoreSetup): void {
         status: "limited",
         retryInMs: 43_200_000,
       });
+      expect(await statusOf(store, name)).toMatchObject({ rateInMs: 43_200_000 });
     },
   );
 

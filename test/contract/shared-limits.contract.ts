@@ -2,6 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import type {
   Limit,
   SetSharedLimitAnswer,
+  SharedLimitReading,
   SharedLimitUse,
   TaskStore,
 } from "../../shared/ports/task-store";
@@ -36,6 +37,9 @@ export function describeSharedLimits(setup: StoreSetup): void {
   });
   describe("a definition's shared limits", () => {
     describeLinks(setup);
+  });
+  describe("list_shared_limits", () => {
+    describeList(setup);
   });
   describe("the input of shared limits", () => {
     describeInput(setup);
@@ -427,6 +431,123 @@ function describeLinks(setup: StoreSetup): void {
       ["shared_limits", "none", `["${shared}"]`],
       ["shared_limits", `["${shared}"]`, "none"],
     ]);
+  });
+}
+
+function describeList(setup: StoreSetup): void {
+  const open = useStore(setup);
+
+  async function listed(store: TaskStore, name: string): Promise<SharedLimitReading | undefined> {
+    const { sharedLimits } = await store.listSharedLimits({ name, most: 2 });
+    expect(sharedLimits.length).toBeLessThan(2);
+    return sharedLimits[0];
+  }
+
+  test("tells who holds how much of a limit, by name", async () => {
+    const { store } = open();
+    const { shared, a, b } = await twoOn(store, 6);
+    const idle = await define(store, { sharedLimits: [{ name: shared }] });
+    const first = await startWorker(store, a, { want: 2 });
+    await startWorker(store, a, { want: 1 });
+    await startWorker(store, b, { want: 1 });
+    const reading = {
+      name: shared,
+      limit: 6,
+      limitSource: "code",
+      codeLimit: 6,
+      held: 4,
+      definitions: [
+        { name: a, held: 3 },
+        { name: b, held: 1 },
+        { name: idle, held: 0 },
+      ].sort((one, other) => (one.name < other.name ? -1 : 1)),
+    };
+    expect(await listed(store, shared)).toEqual(reading);
+    await setShared(store, shared, 2);
+    expect(await listed(store, shared)).toEqual({ ...reading, limit: 2, limitSource: "operator" });
+    await first.finish();
+    expect(await listed(store, shared)).toMatchObject({
+      held: 2,
+      definitions: expect.arrayContaining([{ name: a, held: 1 }]),
+    });
+  });
+
+  test("counts who runs without a limit, too, and says it once there is one", async () => {
+    const { store } = open();
+    const { shared, a, b } = await twoOn(store, null);
+    const other = await define(store, { limit: null });
+    await startWorker(store, a, { want: 2 });
+    await startWorker(store, b, { want: 3 });
+    await startWorker(store, other, { want: 4 });
+    const held = {
+      held: 5,
+      definitions: [a, b].sort().map((name) => ({ name, held: name === a ? 2 : 3 })),
+    };
+    expect(await listed(store, shared)).toMatchObject({ limit: null, codeLimit: null, ...held });
+    await setShared(store, shared, 4);
+    expect(await listed(store, shared)).toMatchObject({ limit: 4, codeLimit: null, ...held });
+    await setShared(store, shared, null);
+    expect(await listed(store, shared)).toMatchObject({
+      limit: null,
+      limitSource: "operator",
+      ...held,
+    });
+  });
+
+  test("leaves out a definition that draws from it no longer; one without any stays", async () => {
+    const { store } = open();
+    const [shared, other] = [uniqueName("shared"), uniqueName("other")];
+    const input = registration({ settings: { sharedLimits: [{ name: shared, limit: 3 }] } });
+    await store.registerDefinition(input);
+    await startWorker(store, input.name, { want: 1 });
+    const settings = { ...input.settings, sharedLimits: [{ name: other, limit: 3 }] };
+    await store.registerDefinition({ ...input, build: 2, settings });
+    expect(await listed(store, shared)).toMatchObject({ limit: 3, held: 0, definitions: [] });
+    expect(await listed(store, other)).toMatchObject({
+      held: 1,
+      definitions: [{ name: input.name, held: 1 }],
+    });
+  });
+
+  testWith(setup, "exact clock")("counts the dead until somebody asks for a token", async () => {
+    const opened = open();
+    const { store } = opened;
+    const { shared, a, b } = await twoOn(store, 2, 10_000);
+    await startWorker(store, a, { want: 2 });
+    await opened.advance(10_001);
+    await store.reclaimExpired({ most: 5 });
+    expect(await listed(store, shared)).toMatchObject({
+      held: 2,
+      definitions: expect.arrayContaining([{ name: a, held: 2 }]),
+    });
+    await startWorker(store, b, { want: 1 });
+    expect(await listed(store, shared)).toMatchObject({
+      held: 1,
+      definitions: expect.arrayContaining([{ name: a, held: 0 }]),
+    });
+  });
+
+  test("lists by name, at most so many, and none of another name", async () => {
+    const { store } = open();
+    const names = [uniqueName("m"), uniqueName("M"), uniqueName("é"), uniqueName('"')];
+    for (const name of names) await setShared(store, name, 0);
+    const { sharedLimits } = await store.listSharedLimits({ most: 1_000 });
+    const own = sharedLimits.map(({ name }) => name).filter((name) => names.includes(name));
+    expect(own).toEqual([...names].sort());
+    expect((await store.listSharedLimits({ most: 2 })).sharedLimits).toEqual(
+      sharedLimits.slice(0, 2),
+    );
+    for (const name of ["nobody", `${String(names[0])} `, String(names[0]).toUpperCase()])
+      expect(await listed(store, name)).toBeUndefined();
+  });
+
+  test.each([0, 1_001])("refuses to list %d", async (most) => {
+    const { store } = open();
+    await expectError(store.listSharedLimits({ most }), {
+      code: "TASKGATE_ARG_INVALID",
+      field: "most",
+      value: most,
+    });
   });
 }
 

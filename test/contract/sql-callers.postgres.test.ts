@@ -152,6 +152,11 @@ const badCalls: { call: string; code: string; says: RegExp }[] = [
     says: /^most: .*\(0\)$/,
   },
   {
+    call: "select * from taskgate.list_shared_limits(null, 0)",
+    code: "TG422",
+    says: /^most: .*\(0\)$/,
+  },
+  {
     call: `select * from taskgate.set_limit('demo', -2, ${operation}, 'me')`,
     code: "TG422",
     says: /^limit: .*\(-2\)$/,

@@ -212,6 +212,7 @@ export const look: Turn = async (store, ground, dice) => {
   if (taskId !== undefined) await store.explainTask({ taskId });
   await store.listDefinitions({});
   await store.listGroups({ most: 10 });
+  await store.listSharedLimits({ most: 5 });
   await store.listBatches({ most: 5 });
   await store.listTasks({ name: dice.pick(ground.names), state: "ready", most: 10 });
 };

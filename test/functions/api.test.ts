@@ -284,6 +284,7 @@ test("every route wants a key, has one method, and no two share method and path"
     "GET definitions/{name}",
     "PUT definitions/{name}/limit",
     "PUT definitions/{name}/rate",
+    "GET shared-limits",
     "PUT shared-limits/{name}",
     "POST definitions/{name}/pause",
     "POST definitions/{name}/resume",

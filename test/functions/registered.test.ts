@@ -72,6 +72,7 @@ describe("the compiled app", () => {
       "api-definition": "GET definitions/{name} (function)",
       "api-limit": "PUT definitions/{name}/limit (function)",
       "api-rate": "PUT definitions/{name}/rate (function)",
+      "api-shared-limits": "GET shared-limits (function)",
       "api-shared-limit": "PUT shared-limits/{name} (function)",
       "api-pause": "POST definitions/{name}/pause (function)",
       "api-resume": "POST definitions/{name}/resume (function)",

@@ -97,6 +97,29 @@ describe("over HTTP", () => {
   });
 });
 
+describe("shared limits", () => {
+  test("one is set and listed with those that draw from it", async () => {
+    await api.register("pick", { sharedLimits: [{ name: "partner", limit: 3 }] });
+    const put = { route: "api-shared-limit", params: { name: "partner" }, body: { limit: 2 } };
+    expect((await api.call(put)).body).toMatchObject({ status: "set", oldLimit: 3, newLimit: 2 });
+    const list = await api.call({ route: "api-shared-limits", query: { name: "partner" } });
+    expect(list.body).toEqual({
+      sharedLimits: [
+        {
+          name: "partner",
+          limit: 2,
+          limitSource: "operator",
+          codeLimit: 3,
+          held: 0,
+          definitions: [{ name: "pick", held: 0 }],
+        },
+      ],
+    });
+    const none = await api.call({ route: "api-shared-limits", query: { name: "nobody" } });
+    expect(none.body).toEqual({ sharedLimits: [] });
+  });
+});
+
 describe("watermarks", () => {
   const put = (body: object) =>
     api.call({ route: "api-watermark", params: { name: "orders" }, body });

@@ -179,6 +179,9 @@ async function doAllWork(store: TaskStore, name: string): Promise<Record<string,
   note("listGroups", {
     status: String((await store.listGroups({ name, most: 5 })).groups.length),
   });
+  note("listSharedLimits", {
+    status: String((await store.listSharedLimits({ most: 5 })).sharedLimits.length),
+  });
   const dueAt = new Date("2020-01-01T00:00:00Z");
   const schedule = { kind: name, cron: "* * * * *", timeZone: "UTC", missed: "once" } as const;
   const rest = { name: "nightly", payload: null, group: null, nextRunAt: dueAt };

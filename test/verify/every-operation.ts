@@ -124,6 +124,7 @@ async function operate(store: TaskStore, name: string): Promise<void> {
   await store.setRate({ name, rate: "code", changedBy });
   const shared = { name: "shared by plans", changedBy };
   await store.setSharedLimit({ ...shared, limit: 4, operationId: operationId() });
+  await store.listSharedLimits({ most: 20 });
   await schedules(store, name);
   await moveWatermark(store, name);
 }

@@ -53,7 +53,7 @@ import { listGroups, setGroup } from "./group-settings";
 import { definitionNamed } from "./rows";
 import { promoteScheduled } from "./schedule";
 import { fireSchedule, listSchedules, setSchedulePaused, setSchedules } from "./cron-schedules";
-import { setSharedLimit } from "./shared-limits";
+import { listSharedLimits, setSharedLimit } from "./shared-limits";
 import { createSequences, emptyState } from "./state";
 import type { Model, ModelState } from "./state";
 import { acquireTokens, releaseSurplus, releaseTokens } from "./tokens";
@@ -300,6 +300,10 @@ export class ModelTaskStore implements port.TaskStore {
 
   async listGroups(input: port.ListGroupsInput) {
     return this.#run((model) => listGroups(model, input));
+  }
+
+  async listSharedLimits(input: port.ListSharedLimitsInput) {
+    return this.#run((model) => listSharedLimits(model, input));
   }
 
   async explainTask(input: { taskId: TaskId }) {

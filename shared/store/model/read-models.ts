@@ -9,7 +9,7 @@ import type {
   TaskStore,
 } from "../../ports/task-store";
 import { batchesToPump } from "./batches";
-import { codeRateOf, rateOf } from "./rates";
+import { codeRateOf, permitInMs, rateOf } from "./rates";
 import { expectRange, invalidArgument, left } from "./arguments";
 import { nextInstants } from "./cron-schedules";
 import { isPurgeable } from "./purge";
@@ -106,6 +106,7 @@ function describeDefinition(model: Model, definition: DefinitionRow): Definition
     rate: rateOf(definition),
     rateSource: definition.operatorRate === "code" ? "code" : "operator",
     codeRate: codeRateOf(definition),
+    rateInMs: permitInMs(model, definition),
     sharedLimits: describeShared(state, definition),
     paused: definition.isPaused,
     leaseMs: settings.leaseMs,

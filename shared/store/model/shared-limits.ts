@@ -1,11 +1,21 @@
+import { asExecutionId } from "../../core/ids";
 import { limits } from "../../core/limits";
 import type {
+  ListSharedLimitsInput,
   RegisterDefinitionInput,
   SetSharedLimitAnswer,
   SetSharedLimitInput,
+  SharedLimitReading,
   SharedLimitUse,
 } from "../../ports/task-store";
-import { characters, invalidArgument, isWithin, left, unknownArgument } from "./arguments";
+import {
+  characters,
+  expectRange,
+  invalidArgument,
+  isWithin,
+  left,
+  unknownArgument,
+} from "./arguments";
 import { audit, auditShared } from "./audit";
 import {
   compareNumbers,
@@ -15,9 +25,15 @@ import {
   hasReady,
   usedElsewhere,
 } from "./rows";
-import { countShared, settleShared, sharedLimitOf, sharedLimitsOf } from "./shared-tokens";
+import {
+  countShared,
+  describeSharedLimit,
+  settleShared,
+  sharedLimitOf,
+  sharedLimitsOf,
+} from "./shared-tokens";
 import type { DefinitionRow, ExecutionRow, Model, SharedLimitRow } from "./state";
-import { countHeld, tokensOf } from "./token-pool";
+import { countHeld, readableTokens, tokensOf } from "./token-pool";
 
 /** set_shared_limit: an operator's limit that several definitions share. Acts at the next grant; nobody is stopped. */
 export function setSharedLimit(model: Model, input: SetSharedLimitInput): SetSharedLimitAnswer {
@@ -62,6 +78,46 @@ export function setSharedLimit(model: Model, input: SetSharedLimitInput): SetSha
     answer,
   });
   return answer;
+}
+
+/** list_shared_limits: by name, with who holds how much. */
+export function listSharedLimits(
+  model: Model,
+  input: ListSharedLimitsInput,
+): { sharedLimits: SharedLimitReading[] } {
+  expectRange("most", input.most, [1, 1_000]);
+  const sharedLimits = [...model.state.sharedLimits.values()]
+    .filter((row) => input.name === undefined || row.name === input.name)
+    .sort((a, b) => compareTexts(a.name, b.name))
+    .slice(0, input.most)
+    .map((row) => ({
+      ...describeSharedLimit(model.state, row),
+      codeLimit: row.codeLimit,
+      definitions: usersOf(model, row),
+    }));
+  return { sharedLimits };
+}
+
+/** Those that draw from it and what each holds: of its tokens, or without a limit of their own. */
+function usersOf(model: Model, row: SharedLimitRow): SharedLimitReading["definitions"] {
+  const { definitions, executions } = model.state;
+  const holders =
+    sharedLimitOf(row) === null
+      ? [...executions.values()].flatMap((execution) =>
+          execution.state === "live"
+            ? Array.from({ length: execution.tokenCount }, () => execution.definitionId)
+            : [],
+        )
+      : readableTokens(row)
+          .filter((token) => token.isHeld)
+          .map((token) => executions.get(asExecutionId(token.grantee))?.definitionId);
+  return [...definitions.values()]
+    .filter((definition) => definition.sharedLimitIds.includes(row.sharedLimitId))
+    .map(({ name, definitionId }) => ({
+      name,
+      held: holders.filter((holder) => holder === definitionId).length,
+    }))
+    .sort((a, b) => compareTexts(a.name, b.name));
 }
 
 /** What the code says of shared limits: throws InvalidArgumentError with the first problem. */

@@ -86,13 +86,19 @@ export function sharedSurplus(state: ModelState, definition: DefinitionRow): num
 /** What people see of them, by name. */
 export function describeShared(state: ModelState, definition: DefinitionRow): SharedLimitStatus[] {
   return sharedLimitsOf(state, definition)
-    .map((row) => ({
-      name: row.name,
-      limit: sharedLimitOf(row),
-      limitSource: row.operatorLimit === "code" ? ("code" as const) : ("operator" as const),
-      held: sharedLimitOf(row) === null ? countShared(state, row) : countHeld(row),
-    }))
+    .map((row) => describeSharedLimit(state, row))
     .sort((a, b) => compareTexts(a.name, b.name));
+}
+
+/** What people see of one. */
+export function describeSharedLimit(state: ModelState, row: SharedLimitRow): SharedLimitStatus {
+  const limit = sharedLimitOf(row);
+  return {
+    name: row.name,
+    limit,
+    limitSource: row.operatorLimit === "code" ? "code" : "operator",
+    held: limit === null ? countShared(state, row) : countHeld(row),
+  };
 }
 
 /** Tokens of all executions of the definitions that draw from it: without a limit no string counts them. */

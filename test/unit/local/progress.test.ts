@@ -22,7 +22,7 @@ function definition(changes: Partial<DefinitionStatus>): DefinitionStatus {
     tokenFence: "1",
   };
   const limit = { limit: 4, limitSource: "code", codeLimit: 4, paused: false } as const;
-  const rate = { rate: null, rateSource: "code" as const, codeRate: null, sharedLimits: [] };
+  const rate = { rate: null, rateSource: "code" as const, codeRate: null, rateInMs: null, sharedLimits: [] };
   const counts = {
     held: 0,
     executions: 0,

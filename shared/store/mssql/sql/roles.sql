@@ -57,6 +57,8 @@ GRANT EXECUTE ON OBJECT::Taskgate.ListBatches TO TaskgateWorker, TaskgateOperato
 GO
 GRANT EXECUTE ON OBJECT::Taskgate.ListGroups TO TaskgateWorker, TaskgateOperator;
 GO
+GRANT EXECUTE ON OBJECT::Taskgate.ListSharedLimits TO TaskgateWorker, TaskgateOperator;
+GO
 GRANT EXECUTE ON OBJECT::Taskgate.SetSchedules TO TaskgateWorker, TaskgateOperator;
 GO
 GRANT EXECUTE ON OBJECT::Taskgate.ListSchedules TO TaskgateWorker, TaskgateOperator;

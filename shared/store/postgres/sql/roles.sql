@@ -17,6 +17,7 @@ grant execute on function taskgate.register_definition, taskgate.start_execution
   taskgate.finish_execution, taskgate.reclaim_expired, taskgate.enqueue_tasks, taskgate.promote_scheduled, taskgate.sweep, taskgate.purge,
   taskgate.create_batch, taskgate.start_batch, taskgate.pump_batch, taskgate.list_batches,
   taskgate.list_definitions, taskgate.list_executions, taskgate.list_tasks, taskgate.explain_task, taskgate.list_groups,
+  taskgate.list_shared_limits,
   taskgate.set_schedules, taskgate.list_schedules, taskgate.fire_schedule,
   taskgate.advance_watermark, taskgate.list_watermarks
   to taskgate_worker, taskgate_operator;

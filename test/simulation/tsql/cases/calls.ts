@@ -385,6 +385,8 @@ export function setGroup(
 
 export const listGroups = call("ListGroups", { Name: null, GroupKey: null, Most: 10 });
 
+export const listSharedLimits = call("ListSharedLimits", { Name: null, Most: 10 });
+
 /** An instant so many milliseconds after a setup's clock begins, as ISO-8601. */
 export function instantIn(ms: number): string {
   return new Date(Date.UTC(2026, 0, 1, 12) + ms).toISOString();

@@ -50,6 +50,7 @@ describe("costs of the T-SQL", () => {
       "listExecutions",
       "listTasks",
       "listGroups",
+      "listSharedLimits",
       "explainTask",
     ];
     for (const [key, { locks, rowsWritten }] of Object.entries(costs)) {

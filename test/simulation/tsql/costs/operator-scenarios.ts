@@ -199,6 +199,16 @@ export const operatorsReading: readonly Scenario[] = [
     },
   },
   {
+    operation: "listSharedLimits",
+    what: "one, a token held",
+    batches: [1],
+    prepare: async ({ store, name }) => {
+      await define(store, { sharedLimits: [{ name: "shared", limit: 4 }] }, name);
+      await startWorker(store, name);
+      return () => store.listSharedLimits({ most: 100 });
+    },
+  },
+  {
     operation: "listWatermarks",
     what: "one",
     batches: [1],

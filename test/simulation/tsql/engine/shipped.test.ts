@@ -301,6 +301,9 @@ function operate(caller: Caller): void {
     ChangedBy: "me",
   };
   expect(caller.call("SetSharedLimit", shared)).toMatchObject({ Status: "created", NewLimit: 3 });
+  expect(caller.call("ListSharedLimits", { Name: "partner", Most: 10 })).toMatchObject({
+    SharedLimits: expect.stringContaining('"name":"partner","limit":3,"limitSource":"operator"'),
+  });
   const mark = { Name: "mail", Watermark: "by-id", Value: "[1]", Build: 1, Tasks: "[{}]" };
   expect(caller.call("AdvanceWatermark", { ...mark, ExpectedVersion: 0 })).toMatchObject({
     Status: "advanced",

@@ -30,6 +30,7 @@ const refused: Readonly<Record<string, readonly ProcedureCall["arguments"][]>> =
   ListExecutions: [{ Most: 0 }],
   ListGroups: [{ Most: 0 }, { Name: "none" }],
   ListSchedules: [{ Most: 0 }, { Name: "none" }],
+  ListSharedLimits: [{ Most: 0 }],
   ListTasks: [{ Most: 0 }, { State: "none" }, { Name: "none" }],
   ListWatermarks: [{ Most: 0 }, { Name: "none" }],
   PauseDefinition: [{ Name: "none" }],

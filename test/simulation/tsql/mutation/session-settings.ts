@@ -40,6 +40,7 @@ const modest = [
   "FireSchedule",
   "ListGroups",
   "ListSchedules",
+  "ListSharedLimits",
   "ListTasks",
   "ListWatermarks",
   "PromoteScheduled",

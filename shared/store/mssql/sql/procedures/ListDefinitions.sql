@@ -1,7 +1,7 @@
 -- Taskgate.ListDefinitions: what is limited to what, who runs, what waits.
 -- In:     @Name: only this one, or null
 -- Out:    Status: listed; Definitions: JSON array, by name, of {name, limit (-1 none), limitSource: code | operator, codeLimit,
---           rate: in force, {count, periodMs, burst} or null, rateSource, codeRate,
+--           rate: in force, {count, periodMs, burst} or null, rateSource, codeRate, rateInMs: until it lets another task start, 0: now,
 --           sharedLimits: [{name, limit, limitSource, held: by all definitions}], by name, paused, leaseMs, maxAttempts, maxLost, spareMax, build, tokenFence, held, executions, ready, scheduled, waiting, claimed,
 --           done, dead, cancelled: counted up to 10000 each, nextDueMs}, or []
 -- Raises: 50490 inside a transaction
@@ -26,7 +26,7 @@ BEGIN
     Claimed int NOT NULL);
   DECLARE @vRate TABLE (
     TaskDefinitionId int NOT NULL PRIMARY KEY CLUSTERED, OperatorRate nvarchar(100) COLLATE Latin1_General_100_BIN2 NULL,
-    CodeRate nvarchar(100) COLLATE Latin1_General_100_BIN2 NULL);
+    CodeRate nvarchar(100) COLLATE Latin1_General_100_BIN2 NULL, PermitInMs bigint NULL);
   DECLARE @vShared TABLE (
     TaskDefinitionId int NOT NULL PRIMARY KEY CLUSTERED, SharedLimits nvarchar(max) COLLATE Latin1_General_100_BIN2 NOT NULL);
   DECLARE @vWaiting TABLE (TaskDefinitionId int NOT NULL PRIMARY KEY CLUSTERED, Waiting int NOT NULL);
@@ -60,9 +60,9 @@ BEGIN
   SELECT w.TaskDefinitionId, COUNT(*)
   FROM Taskgate.GroupWaiting AS w WITH (INDEX (PK_GroupWaiting)) -- one pass over all groups
   GROUP BY w.TaskDefinitionId;
-  INSERT INTO @vRate (TaskDefinitionId, OperatorRate, CodeRate)
+  INSERT INTO @vRate (TaskDefinitionId, OperatorRate, CodeRate, PermitInMs)
   SELECT b.TaskDefinitionId, Taskgate._RateText(b.RateCountOverride, b.RatePeriodMsOverride, b.RateBurstOverride),
-         Taskgate._RateText(b.RateCount, b.RatePeriodMs, b.RateBurst)
+         Taskgate._RateText(b.RateCount, b.RatePeriodMs, b.RateBurst), Taskgate._PermitInMs(b.TaskDefinitionId, @vNow)
   FROM Taskgate.RateBucket AS b WITH (INDEX (PK_RateBucket)); -- all of them: there are few
   INSERT INTO @vShared (TaskDefinitionId, SharedLimits)
   SELECT x.TaskDefinitionId,
@@ -80,6 +80,7 @@ BEGIN
            + N',"rate":' + COALESCE(NULLIF(COALESCE(b.OperatorRate, b.CodeRate), N'none'), N'null')
            + N',"rateSource":"' + CASE WHEN b.OperatorRate IS NULL THEN N'code' ELSE N'operator' END
            + N'","codeRate":' + COALESCE(b.CodeRate, N'null')
+           + N',"rateInMs":' + COALESCE(CONVERT(nvarchar(20), b.PermitInMs), N'null')
            + N',"sharedLimits":[' + COALESCE(z.SharedLimits, N'') + N']'
            + N',"paused":' + CASE d.Paused WHEN 1 THEN N'true' ELSE N'false' END
            + N',"leaseMs":' + CONVERT(nvarchar(11), d.LeaseMs)

@@ -1,7 +1,7 @@
 -- taskgate.list_definitions: what is limited to what, who runs, what waits.
 -- In:     p_name: only this one, or null
 -- Out:    status: listed; definitions: JSON array, by name, of {name, limit (-1 none), limitSource: code | operator, codeLimit,
---           rate: in force, {count, periodMs, burst} or null, rateSource, codeRate,
+--           rate: in force, {count, periodMs, burst} or null, rateSource, codeRate, rateInMs: until it lets another task start, 0: now,
 --           sharedLimits: [{name, limit, limitSource, held: by all definitions}], by name, paused, leaseMs, maxAttempts, maxLost, spareMax, build, tokenFence, held, executions, ready, scheduled, waiting, claimed,
 --           done, dead, cancelled: counted up to 10000 each, nextDueMs}, or []
 -- Raises: -
@@ -23,7 +23,7 @@ begin
            'rate', nullif(coalesce(_rate_text(b.rate_count_override, b.rate_period_ms_override, b.rate_burst_override),
                                    _rate_text(b.rate_count, b.rate_period_ms, b.rate_burst)), 'none')::json,
            'rateSource', case when b.rate_count_override is null then 'code' else 'operator' end,
-           'codeRate', _rate_text(b.rate_count, b.rate_period_ms, b.rate_burst)::json,
+           'codeRate', _rate_text(b.rate_count, b.rate_period_ms, b.rate_burst)::json, 'rateInMs', _permit_in_ms(d.task_definition_id, v_now),
            'sharedLimits', coalesce((select json_agg(json_build_object('name', u.name, 'limit', u.task_limit, 'limitSource', u.source, 'held',
                              case when u.task_limit = -1 then _shared_count(u.shared_limit_id) else u.held end) order by u.name)
                               from _shared_use(d.task_definition_id, v_now) u), '[]'),

@@ -8,6 +8,7 @@ import {
   release,
   releaseSurplus,
   setRate,
+  listSharedLimits,
   setSharedLimit,
   start,
   sweep,
@@ -280,6 +281,32 @@ const sharedCases: readonly ModelCase[] = [
     setup: [...twoOn(2), enqueue(plainTasks(1)), start(1, 1, onB)],
     callers: [[start(2, 1)], [sweep]],
     readersWait: true,
+  },
+  {
+    name: "list-of-shared-limits-x-finish",
+    about: "shared limits are listed while a stay ends: the tokens of one moment",
+    setup: [...twoOn(2), start(1, 1, onB)],
+    callers: [[finish(1)], [listSharedLimits]],
+    readersWait: true,
+    victims: [1],
+    ends: (end) => {
+      const listed = String(end.answers[1]?.[0]?.rows[0]?.["SharedLimits"]);
+      const held = [0, 1].map(
+        (count) =>
+          `"held":${String(count)},"definitions":[{"name":"a","held":0},{"name":"b","held":${String(count)}}]`,
+      );
+      return end.engine === "locking" || held.some((text) => listed.includes(text))
+        ? undefined
+        : `the list has tokens of two moments: ${listed}`;
+    },
+  },
+  {
+    name: "list-of-shared-limits-x-first-shared-limit",
+    about: "shared limits are listed while one takes the place of none",
+    setup: [...twoOn(-1), start(1, 1)],
+    callers: [[setSharedLimit("s", 2, 9)], [listSharedLimits]],
+    readersWait: true,
+    victims: [1],
   },
 ];
 

@@ -1,0 +1,20 @@
+import { readListSharedLimitsQuery, readSharedLimitName } from "../../shared/admin/limit-requests";
+import { take } from "../../shared/admin/object-reader";
+import { readLimitRequest } from "../../shared/admin/requests";
+import { bodyOf, callerOf, queryOf, refuseQuery } from "./read-request";
+import type { Endpoint } from "./respond";
+
+/** `GET api/shared-limits?name=&most=`: what is held of each, and by which definitions. */
+export const listSharedLimits: Endpoint = async (request, admin) => ({
+  body: {
+    sharedLimits: await admin.sharedLimits(take(readListSharedLimitsQuery(queryOf(request)))),
+  },
+});
+
+/** `PUT api/shared-limits/{name}`: `{ limit: number | null | "code", reason?, operationId? }`. */
+export const putSharedLimit: Endpoint = async (request, admin) => {
+  refuseQuery(request);
+  const name = take(readSharedLimitName(request.params["name"]));
+  const change = take(readLimitRequest(await bodyOf(request)));
+  return { body: await admin.setSharedLimit({ ...change, name, changedBy: callerOf(request) }) };
+};

@@ -1,0 +1,83 @@
+import { createServer } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { HttpRequest, InvocationContext } from "@azure/functions";
+import type { HttpResponseInit } from "@azure/functions";
+import { createApiRoutes } from "../../functions/api/routes";
+import { serveAsset } from "../../functions/dashboard/assets";
+import type { Admin } from "../../shared/admin/create-admin";
+import { parseRoute } from "../../shared/local/functions-host/route-template";
+
+/** The status page and the API over an admin of a test, as the host serves them. */
+export interface PageServer {
+  /** Of the page. */
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+type Handler = (request: HttpRequest, context: InvocationContext) => Promise<HttpResponseInit>;
+
+/** Listens on a free port of this machine. */
+export async function servePage(admin: Admin): Promise<PageServer> {
+  const routes = [
+    ...createApiRoutes(() => Promise.resolve(admin)).map(({ methods, route, handler }) => ({
+      method: methods[0],
+      template: parseRoute(route),
+      handler,
+    })),
+    { method: "GET", template: parseRoute("dashboard/{file?}"), handler: serveAsset },
+    {
+      method: "GET",
+      template: parseRoute("sample/results"),
+      handler: () => Promise.resolve({ jsonBody: { tables: [] } }),
+    },
+  ];
+  const server = createServer((request, response) => {
+    const path = new URL(request.url ?? "/", "http://localhost").pathname.replace(/^\/api\//, "");
+    const found = routes
+      .map((route) => ({ ...route, params: route.template.match(path) }))
+      .find(({ method, params }) => method === request.method && params !== null);
+    if (found === undefined) response.writeHead(404).end();
+    else void serve(request, response, { ...found, params: found.params ?? {} });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${String(port)}/api/dashboard`,
+    close: () =>
+      new Promise((resolve) => {
+        server.closeAllConnections();
+        server.close(() => {
+          resolve();
+        });
+      }),
+  };
+}
+
+async function serve(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { handler, params }: { handler: Handler; params: Record<string, string> },
+): Promise<void> {
+  const parts: Buffer[] = [];
+  for await (const part of request) parts.push(part as Buffer);
+  const text = Buffer.concat(parts).toString("utf8");
+  const url = new URL(request.url ?? "/", "http://localhost");
+  const answer = await handler(
+    new HttpRequest({
+      method: request.method ?? "GET",
+      url: url.href,
+      headers: { "content-type": request.headers["content-type"] ?? "application/json" },
+      query: Object.fromEntries(url.searchParams),
+      params: Object.fromEntries(
+        Object.entries(params).map(([name, value]) => [name, decodeURIComponent(value)]),
+      ),
+      ...(text === "" ? {} : { body: { string: text } }),
+    }),
+    new InvocationContext({ invocationId: "1", functionName: "page", logHandler: () => undefined }),
+  );
+  const { body, status = 200 } = answer;
+  const json = answer.jsonBody as unknown;
+  response.writeHead(status, answer.headers as Record<string, string>);
+  response.end(json === undefined ? body : JSON.stringify(json));
+}
