@@ -68,6 +68,13 @@ create table taskgate.dedupe (
   expires_at timestamp with time zone,
   constraint pk_dedupe PRIMARY KEY (task_definition_id, dedupe_key)
 );
+create table taskgate.ended_early (
+  task_id bigint not null,
+  pending_group_key text collate "C",
+  pending_group_is_global boolean,
+  was_held boolean not null,
+  constraint pk_ended_early PRIMARY KEY (task_id)
+);
 create table taskgate.group_slot (
   group_id integer not null,
   slot smallint not null,

@@ -5,10 +5,12 @@
 --           Outcome: redriven | duplicate (another task holds its dedupe key: it stays) | busy (locked at this moment: ask again) |
 --           unfinished (it is a task already) | done (it ended well) | unknown
 --         Woken: JSON array of definitions that got ready tasks, or null
--- Raises: 50404 unknown definition; 50422 a bad value; 50490 inside a transaction; 1222 locked for longer than 2 s
--- Locks:  Archive by skip; Number ascending (enqueues of an equal key), TaskGroup ascending, new rows
+-- Raises: 50404 unknown definition; 50422 a bad value; 50490 inside a transaction; 1222, 50423 locked for longer than 2 s;
+--         50425, 1205 chosen to end a circle of waiters
+-- Locks:  Archive by skip; dedupe keys as _LockKeys (enqueues of an equal key); Dedupe, read behind the end of the key's task,
+--         expired keys and new ones; TaskGroup ascending; new rows
 -- Isolation: who holds the archive's row redrives the task: of two callers the other one steps over it. An equal dedupe key is
---         taken by one of two redrives or enqueues, as in EnqueueTasks: what stands there is looked at under the latch of its hash
+--         taken by one of two redrives or enqueues, as in EnqueueTasks: what stands there is looked at under the key's own lock
 -- Plan:   primary keys; IX_Archive_Finished from its old end
 -- Once:   naturally: a repeat finds the task unfinished
 -- Twin:   postgres/sql/functions/redrive_tasks.sql
@@ -22,7 +24,7 @@ BEGIN
   SET DEADLOCK_PRIORITY LOW; -- should it ever come to that, workers survive
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vCount int = 0, @vName nvarchar(200), @vDefinition int,
-          @vOutcome tinyint, @vWokenIds nvarchar(max), @vResults nvarchar(max);
+          @vOutcome tinyint, @vWokenIds nvarchar(max), @vResults nvarchar(max), @vMissed nvarchar(max);
   DECLARE @vAsked TABLE (TaskId bigint NOT NULL PRIMARY KEY CLUSTERED, Ord int NOT NULL, Outcome nvarchar(20) NULL);
   DECLARE @vTask TABLE (
     TaskId bigint NOT NULL PRIMARY KEY CLUSTERED, TaskDefinitionId int NOT NULL, Priority smallint NOT NULL, Rank bigint NOT NULL,
@@ -31,7 +33,7 @@ BEGIN
   DECLARE @vKey TABLE (
     TaskDefinitionId int NOT NULL, DedupeKey nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL, TaskId bigint NOT NULL,
     OwnerId bigint NULL, IsExpired bit NOT NULL, PRIMARY KEY CLUSTERED (TaskDefinitionId, DedupeKey));
-  DECLARE @vLatch TABLE (N smallint NOT NULL PRIMARY KEY CLUSTERED);
+  DECLARE @vLock Taskgate.KeyLockList;
   DECLARE @vGate TABLE (GroupId int NOT NULL PRIMARY KEY CLUSTERED, Slots smallint NULL, Free int NULL);
   DECLARE @vSlot TABLE (GroupId int NOT NULL, K int NOT NULL, Slot smallint NOT NULL, PRIMARY KEY CLUSTERED (GroupId, K));
 
@@ -96,18 +98,15 @@ BEGIN
     INNER JOIN Taskgate.Archive AS a WITH (ROWLOCK, UPDLOCK, READPAST, INDEX (PK_Archive)) ON a.TaskId = q.TaskId -- skip, don't wait
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
 
-    -- 3. Keys, as an enqueue takes them: under the latch of their hash, expired ones are replaced.
+    -- 3. Keys, as an enqueue takes them: under their own locks, expired ones are replaced.
     INSERT INTO @vKey (TaskDefinitionId, DedupeKey, TaskId, IsExpired)
     SELECT t.TaskDefinitionId, t.DedupeKey, MIN(t.TaskId), 0
     FROM @vTask AS t WHERE t.Outcome = N'redriven' AND t.DedupeKey IS NOT NULL
     GROUP BY t.TaskDefinitionId, t.DedupeKey;
     IF @@ROWCOUNT > 0
     BEGIN
-      INSERT INTO @vLatch (N) SELECT DISTINCT 1 + ABS(CHECKSUM(k.TaskDefinitionId, k.DedupeKey) % 1000) FROM @vKey AS k;
-      SELECT @vCount = COUNT(*)
-      FROM @vLatch AS l
-      INNER JOIN Taskgate.Number AS n WITH (ROWLOCK, UPDLOCK) ON n.N = l.N -- lock, then look: kept to the end; no reader waits
-      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per row, ascending
+      INSERT INTO @vLock (Name) SELECT Taskgate._KeyLock(N'dedupe', k.TaskDefinitionId, k.DedupeKey) FROM @vKey AS k;
+      EXEC Taskgate._LockKeys @Keys = @vLock, @Waits = 1, @oMissed = @vMissed OUTPUT; -- lock, then look: kept to the end
       UPDATE k
       SET OwnerId = CASE WHEN d.ExpiresAt < @vNow THEN NULL ELSE d.TaskId END,
           IsExpired = CASE WHEN d.ExpiresAt < @vNow THEN 1 ELSE 0 END
