@@ -58,6 +58,25 @@ function describeMany(setup: StoreSetup): void {
     expect((await statusOf(store, name)).ready).toBe(1_001);
   });
 
+  testWith(setup, "row locks")(
+    "a user's transaction that holds 2,000 keys keeps no other key waiting",
+    async () => {
+      const { store } = open();
+      const [name, other] = [await define(store), await define(store)];
+      const keys = (count: number, prefix: string): Partial<NewTask>[] =>
+        Array.from({ length: count }, (_, n) => ({ dedupeKey: `${prefix}${String(n)}` }));
+      await store.transaction(async (transaction) => {
+        await store.enqueueTasks(input(name, keys(2_000, "mine ")), transaction);
+        // Whoever had to wait would wait for this transaction, and give up.
+        const same = await store.enqueueTasks(input(name, keys(100, "yours ")));
+        const others = await store.enqueueTasks(input(other, keys(100, "mine ")));
+        expect(new Set([...same.outcomes, ...others.outcomes])).toEqual(new Set(["enqueued"]));
+      });
+      const again = await store.enqueueTasks(input(name, keys(1, "mine ")));
+      expect(again.outcomes).toEqual(["duplicate"]);
+    },
+  );
+
   testWith(setup, "exact clock")(
     "exactly at the end of its window a key is held, however often it is asked for",
     async () => {

@@ -32,6 +32,7 @@ import { describeRates } from "./rates.contract";
 import { describeReadModels } from "./read-models.contract";
 import { describeReclaim } from "./reclaim.contract";
 import { describeRedrive } from "./redrive.contract";
+import { describeRedriveWaves } from "./redrive-waves.contract";
 import { describeReplace } from "./replace.contract";
 import { describeReschedule } from "./reschedule.contract";
 import { describeSchedule } from "./schedule.contract";
@@ -81,6 +82,7 @@ export function describeStore(setup: StoreSetup): void {
   describeReclaim(setup);
   describeCancel(setup);
   describeRedrive(setup);
+  describeRedriveWaves(setup);
   describeGroupSettings(setup);
   describeReschedule(setup);
   describePurge(setup);

@@ -68,6 +68,13 @@ create table taskgate.dedupe (
   expires_at timestamp with time zone,
   constraint pk_dedupe PRIMARY KEY (task_definition_id, dedupe_key)
 );
+create table taskgate.ended_early (
+  task_id bigint not null,
+  pending_group_key text collate "C",
+  pending_group_is_global boolean,
+  was_held boolean not null,
+  constraint pk_ended_early PRIMARY KEY (task_id)
+);
 create table taskgate.group_slot (
   group_id integer not null,
   slot smallint not null,
@@ -327,7 +334,7 @@ create function taskgate._drop_claims(p_task_execution_id bigint, p_task_ids big
 create function taskgate._end_in_waves(p_task_ids bigint[], p_wave_ids bigint[], p_outcomes smallint[], p_now timestamp with time zone, OUT o_woken integer[], OUT o_opening bigint[]) language plpgsql;
 create function taskgate._end_tasks(p_task_ids bigint[], p_fences bigint[], p_outcomes smallint[], p_durations_ms integer[], p_results text[], p_task_execution_id bigint, p_now timestamp with time zone, p_released_task_ids bigint[], p_released_group_ids integer[], p_are_held boolean DEFAULT false, OUT o_woken integer[], OUT o_opening bigint[]) language plpgsql;
 create function taskgate._enqueue_grouped(p_task_definition_id integer, p_group_slots smallint, p_group_strict boolean, p_build bigint, p_joins_transaction boolean, p_now timestamp with time zone, p_ids bigint[], p_payloads text[], p_kinds text[], p_priorities smallint[], p_group_keys text[], p_globals boolean[], p_run_ats timestamp with time zone[], p_dedupe_keys text[], p_traces text[], p_is_new boolean[], OUT o_ready boolean, OUT o_next_due_ms bigint) language plpgsql;
-create function taskgate._enter_wave(p_wave_id bigint) returns boolean language plpgsql;
+create function taskgate._enter_wave(p_wave_id bigint, p_may_be_sealed boolean DEFAULT false) returns boolean language plpgsql;
 create function taskgate._find_bad_entry(p_tasks text) returns text language plpgsql;
 create function taskgate._give_back(p_task_execution_id bigint, p_now timestamp with time zone, OUT o_woken text, OUT o_opening text) language plpgsql;
 create function taskgate._group_latch(p_scope integer, p_group_key text) returns integer language sql immutable;
@@ -350,6 +357,7 @@ create function taskgate._purge_executions_before(p_now timestamp with time zone
 create function taskgate._rate_problem(p_count integer, p_period_ms integer, p_burst integer) returns text language sql immutable;
 create function taskgate._rate_text(p_count integer, p_period_ms integer, p_burst integer) returns text language sql immutable;
 create function taskgate._read_tokens(p_tokens text) returns TABLE(ord integer, token_id uuid, is_held boolean, grantee bigint) language plpgsql stable;
+create function taskgate._rejoin_waves(p_task_ids bigint[], p_wave_ids bigint[], p_outcomes smallint[]) returns bigint[] language plpgsql;
 create function taskgate._replace_payloads(p_ids bigint[], p_kinds text[], p_payloads text[], p_traces text[], p_build bigint, p_joins_transaction boolean) returns bigint[] language plpgsql;
 create function taskgate._retry_in_ms(p_task_definition_id integer) returns bigint language sql stable;
 create function taskgate._settle_shared(p_shared integer[], p_task_execution_id bigint, p_need integer, p_own integer, OUT o_room integer, OUT o_surplus integer, OUT o_dead integer) language plpgsql;

@@ -35,7 +35,7 @@ export function endTasks(
 ): Opened {
   const ended = endings.map((ending) => {
     const task = taskOf(model.state, ending.taskId);
-    archive(model, task, ending);
+    archive(model, task, { ...ending, wasHeld: areHeld });
     freeDedupeKey(model, task);
     model.state.tasks.delete(task.taskId);
     return { task, outcome: ending.outcome };
@@ -46,7 +46,7 @@ export function endTasks(
   return { woken: [...handed, ...woken], opening };
 }
 
-function archive(model: Model, task: TaskRow, ending: Ending): void {
+function archive(model: Model, task: TaskRow, ending: Ending & { wasHeld: boolean }): void {
   const { retainDoneMs, retainDeadMs } = definitionOf(model.state, task).settings;
   // Retention 0: a done task leaves no trace; a dead or cancelled one always does.
   if (ending.outcome === "done" && retainDoneMs === 0) {
@@ -62,6 +62,7 @@ function archive(model: Model, task: TaskRow, ending: Ending): void {
     fence: ending.fence,
     durationMs: ending.durationMs,
     result: ending.result,
+    wasHeld: ending.wasHeld,
   });
 }
 

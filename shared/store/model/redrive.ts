@@ -2,8 +2,17 @@ import type { TaskId } from "../../core/ids";
 import type { RedriveTasksAnswer, RedriveTasksInput } from "../../ports/task-store";
 import { expectRange, invalidArgument, left } from "./arguments";
 import { admit, groupsOf } from "./groups";
-import { addReady, compareNumbers, dedupeId, definitionNamed, definitionNames } from "./rows";
-import type { ArchiveRow, Model, TaskRow } from "./state";
+import {
+  addHeld,
+  addReady,
+  addScheduled,
+  compareNumbers,
+  dedupeId,
+  definitionNamed,
+  definitionNames,
+} from "./rows";
+import type { ArchiveRow, Model, TaskRow, WaveRow } from "./state";
+import { batchOf, isHeld, isOpen } from "./waves";
 
 type Outcome = RedriveTasksAnswer["results"][number]["outcome"];
 
@@ -19,16 +28,17 @@ export function redriveTasks(model: Model, input: RedriveTasksInput): RedriveTas
   for (const id of [...ids].sort(compareNumbers)) outcomes.set(id, outcomeOf(model, id));
   const tasks = [...outcomes].flatMap(([id, outcome]) => {
     const row = state.archive.get(id);
-    return row === undefined || outcome !== "redriven" ? [] : [revive(row)];
+    return row === undefined || outcome !== "redriven" ? [] : [revive(model, row)];
   });
   for (const task of tasks) {
     state.archive.delete(task.taskId);
     state.tasks.set(task.taskId, task);
-    if (task.groupId === null) addReady(state, task);
+    enter(model, task);
   }
-  for (const group of groupsOf(state, tasks)) admit(state, group, tasks);
-  const ready = new Set(state.ready.map((row) => row.taskId));
-  const woken = tasks.filter((task) => ready.has(task.taskId)).map((task) => task.definitionId);
+  const admitted = tasks.filter((task) => !isHeld(state, task));
+  for (const group of groupsOf(state, admitted)) admit(state, group, admitted);
+  const due = new Set([...state.ready, ...state.scheduled].map((row) => row.taskId));
+  const woken = tasks.filter((task) => due.has(task.taskId)).map((task) => task.definitionId);
   return {
     results: ids.map((taskId) => ({ taskId, outcome: outcomes.get(taskId) ?? "unknown" })),
     woken: definitionNames(state, woken),
@@ -70,12 +80,33 @@ function outcomeOf(model: Model, taskId: TaskId): Outcome {
   return "redriven";
 }
 
+/** Into its container; grouped ones come in with their group. */
+function enter(model: Model, task: TaskRow): void {
+  const wave = task.waveId === null ? undefined : model.state.waves.get(task.waveId);
+  if (wave?.state === "held") addHeld(model.state, task, wave.waveId);
+  // Promotion makes the group.
+  else if (task.pendingGroup !== null) addScheduled(model.state, task, model.nowMs);
+  else if (task.groupId === null) addReady(model.state, task);
+}
+
+/** The wave in which a task counts again: null when it has ended, or its batch was cancelled before it opened. */
+function rejoin(model: Model, { task, outcome, wasHeld }: ArchiveRow): WaveRow | null {
+  const wave = task.waveId === null ? undefined : model.state.waves.get(task.waveId);
+  if (wave === undefined) return null;
+  if (wave.state === "held") {
+    return batchOf(model.state, wave.batchId).state === "cancelled" ? null : wave;
+  }
+  if (!isOpen(wave)) return null;
+  if (outcome === "dead") wave.dead -= 1;
+  if (wasHeld) wave.admitted += 1;
+  return wave;
+}
+
 /** The task as it was enqueued; what failed last is still told. */
-function revive({ task }: ArchiveRow): TaskRow {
+function revive(model: Model, row: ArchiveRow): TaskRow {
   return {
-    ...task,
-    // Its wave may be over: it comes back on its own.
-    waveId: null,
+    ...row.task,
+    waveId: rejoin(model, row)?.waveId ?? null,
     failedCount: 0,
     lostCount: 0,
     continuedCount: 0,

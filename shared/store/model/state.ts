@@ -268,6 +268,8 @@ export interface ArchiveRow {
   readonly fence: Fence | null;
   readonly durationMs: number | null;
   readonly result: string | null;
+  /** It was cancelled before its wave counted it. */
+  readonly wasHeld: boolean;
 }
 
 /** operation: the answer of a call, for its repeats (P6). */

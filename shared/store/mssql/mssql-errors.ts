@@ -36,10 +36,13 @@ const ownErrors: Readonly<Record<number, (message: string, cause: unknown) => Ta
     new StoreContractError(message, { code: "TASKGATE_STORE_CONTEXT", cause }),
 };
 
-/** Undone by the server, worth another try at once: deadlock, snapshot conflict, in-memory write conflict. */
-const conflicts = new Set([1205, 3960, 3961, 41302]);
-/** A lock stayed taken for longer than LOCK_TIMEOUT. */
-const lockTimeout = 1222;
+/**
+ * Undone by the server or by us, worth another try at once: deadlock, of rows (1205) or of keys (50425), snapshot
+ * conflict, in-memory write conflict.
+ */
+const conflicts = new Set([1205, 50425, 3960, 3961, 41302]);
+/** A lock stayed taken for too long: of a row, by LOCK_TIMEOUT, or of a key, told by our procedures. */
+const lockTimeouts = new Set([1222, 50423]);
 /** Two calls with one operation id at once: the second reads the first one's answer when it is repeated. */
 const duplicateKeys = new Set([2601, 2627]);
 const operationKey = /\b(?:PK_Operation|UQ_[A-Za-z]+_OperationId)\b/;
@@ -106,7 +109,7 @@ export function mapMssqlError(error: unknown, sent: Sent): TaskgateError {
   const create = raised === undefined ? undefined : ownErrors[raised.number];
   if (raised !== undefined && create !== undefined) return create(raised.message, error);
 
-  const locked = errors.find((entry) => entry.number === lockTimeout);
+  const locked = errors.find((entry) => lockTimeouts.has(entry.number));
   // A lock that stays taken is an answer of its own (`busy`): repeating at once would only wait again.
   if (locked !== undefined) {
     return new StoreConflictError(`SQL Server gave up waiting for a lock: ${locked.message}`, {

@@ -72,6 +72,8 @@ describe("errors of SQL Server", () => {
     ["1205 then 3902", fromQuery({ number: 1205 }, { number: 3902 }), "TASKGATE_STORE_CONFLICT"],
     ["3960", fromExecute({ number: 3960 }), "TASKGATE_STORE_CONFLICT"],
     ["1222", fromExecute({ number: 1222 }), "TASKGATE_STORE_CONFLICT"],
+    ["50423, of a key", fromExecute({ number: 50423 }), "TASKGATE_STORE_CONFLICT"],
+    ["50425, of keys", fromExecute({ number: 50425 }), "TASKGATE_STORE_CONFLICT"],
     ["worker limit", fromExecute({ number: 10928, severity: 20 }), "TASKGATE_STORE_UNAVAILABLE"],
     ["throttled", fromExecute({ number: 40501, severity: 20 }), "TASKGATE_STORE_UNAVAILABLE"],
     ["log full", fromExecute({ number: 9002, severity: 17 }), "TASKGATE_STORE_UNAVAILABLE"],
@@ -161,10 +163,13 @@ describe("errors of SQL Server", () => {
   });
 
   test("a lock time-out says so, a deadlock doesn't", () => {
-    expect(mapMssqlError(fromExecute({ number: 1222 }), "sent").details).toEqual({
-      isLockTimeout: true,
-    });
-    expect(mapMssqlError(fromExecute({ number: 1205 }), "sent").details).toEqual({});
+    for (const number of [1222, 50423]) {
+      const { details } = mapMssqlError(fromExecute({ number }), "sent");
+      expect(details).toEqual({ isLockTimeout: true });
+    }
+    for (const number of [1205, 50425]) {
+      expect(mapMssqlError(fromExecute({ number }), "sent").details).toEqual({});
+    }
   });
 
   test("inside a transaction that can't be committed any more nothing is uncertain", () => {

@@ -316,8 +316,8 @@ const groupBugs: readonly PlantedBug[] = [
     file: promotion,
     edits: [
       {
-        from: "WITH (ROWLOCK, UPDLOCK, READPAST) ON n.N = l.Latch",
-        to: "WITH (ROWLOCK, UPDLOCK) ON n.N = l.Latch",
+        from: "@Keys = @vLock, @Waits = 0,",
+        to: "@Keys = @vLock, @Waits = 1,",
       },
     ],
     foundBy: "work-with-promotion-x-enqueue-of-groups",
@@ -342,8 +342,8 @@ const groupBugs: readonly PlantedBug[] = [
     file: enqueue,
     edits: [
       {
-        from: "FROM @vGroup AS v WHERE v.GroupId IS NULL AND @vJoins = 0) AS c;",
-        to: "FROM @vGroup AS v WHERE 1 = 0) AS c;",
+        from: "FROM @vGroup AS v WHERE v.GroupId IS NULL AND @vJoins = 0;",
+        to: "FROM @vGroup AS v WHERE 1 = 0;",
       },
     ],
     foundBy: "enqueue-x-enqueue-of-a-new-group",
@@ -358,8 +358,8 @@ const otherBugs: readonly PlantedBug[] = [
     file: enqueue,
     edits: [
       {
-        from: "WITH (ROWLOCK, UPDLOCK) ON n.N = l.N -- lock, then look: kept to the end; no reader waits",
-        to: "WITH (ROWLOCK) ON n.N = l.N",
+        from: "SELECT Taskgate._KeyLock(N'dedupe', @vDefinition, k.DedupeKey) FROM @vKey AS k",
+        to: "SELECT Taskgate._KeyLock(N'dedupe', @vDefinition, k.DedupeKey) FROM @vKey AS k WHERE 1 = 0",
       },
     ],
     foundBy: "enqueue-x-same-key",
@@ -371,8 +371,8 @@ const otherBugs: readonly PlantedBug[] = [
     file: enqueue,
     edits: [
       {
-        from: "SELECT 1 + ABS(CHECKSUM(@OperationId) % 1000) AS N WHERE @OperationId IS NOT NULL AND @vIsOwn = 1",
-        to: "SELECT 1 AS N WHERE 1 = 0",
+        from: "CONVERT(nvarchar(36), @OperationId)) WHERE @OperationId IS NOT NULL",
+        to: "CONVERT(nvarchar(36), @OperationId)) WHERE 1 = 0",
       },
     ],
     foundBy: "enqueue-x-same-operation",

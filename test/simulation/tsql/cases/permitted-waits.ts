@@ -47,9 +47,9 @@ export const executionRow: PermittedWait = {
   why: "calls of one execution come one after the other; an asker looks at its own under the definition's row",
 };
 
-/** Levels 0, 6 and 7 are entered through a row of numbers, by hash. */
+/** Levels 0, 6 and 7 are entered through locks on keys, which may have no row yet. */
 export const latch: PermittedWait = {
-  table: "Number",
+  table: "application lock",
   why: "equal operation ids, dedupe keys and new groups exclude each other",
 };
 

@@ -60,6 +60,7 @@ function brokenWait({ model, how, run }: Judged, report: StepReport): string | u
 function tableOfWait(run: Run, report: StepReport): string {
   const ask = run.callers[report.choice.caller]?.connection.reply?.ask;
   const resource = ask?.about ?? report.wait?.resource ?? "";
+  if (resource.startsWith("APP ")) return "application lock";
   return /Taskgate\.(\w+)/.exec(resource)?.[1] ?? resource;
 }
 

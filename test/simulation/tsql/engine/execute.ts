@@ -1,3 +1,4 @@
+import type { ObjectName } from "../syntax/ast";
 import type { Execute, ExecuteArgument, ExecuteText } from "../syntax/ast-statements";
 import { parseStatements } from "../syntax/parser";
 import type { Binder } from "./bind/binder";
@@ -24,16 +25,18 @@ export function compileExecute(statement: Execute | ExecuteText, binder: Binder)
   const give = statement.arguments.map((argument) => bindArgument(argument, binder));
   const take = statement.arguments.map((argument) => bindOutput(argument, binder));
   const result = statement.result === undefined ? undefined : binder.variable(statement.result);
+  const nameOf = bindName(statement.procedure, binder);
   return function* (frame) {
     const given = give.map((one) => one(frame));
-    const answer = yield* callNamed(statement, given, frame);
+    const procedure = nameOf(frame);
+    const answer = yield* callNamed(procedure, given, frame);
     if (result !== undefined) {
       frame.variables[result.place] = converterOf(
         { name: "int" },
         result.type,
       )(answer.returnStatus);
     }
-    const names = parameterNames(statement, frame);
+    const names = parameterNames(procedure, frame);
     statement.arguments.forEach((argument, place) => {
       const name = (argument.name ?? names[place] ?? "").toLowerCase();
       const output = answer.outputs.get(name);
@@ -43,24 +46,34 @@ export function compileExecute(statement: Execute | ExecuteText, binder: Binder)
   };
 }
 
+/** A name that stands there, or the one that a variable holds [doc: EXECUTE, @module_name_var]. */
+function bindName(procedure: Execute["procedure"], binder: Binder): (frame: Frame) => ObjectName {
+  if (!("variable" in procedure)) return () => procedure;
+  const { place } = binder.variable(procedure.variable);
+  return (frame) => {
+    const parts = String(frame.variables[place]).split(".");
+    return { schema: parts.at(-2), name: parts.at(-1) ?? "", line: 0 };
+  };
+}
+
 function* callNamed(
-  statement: Execute,
+  procedure: ObjectName,
   given: readonly GivenArgument[],
   frame: Frame,
 ): Steps<ProcedureResult> {
   const { connection } = frame;
-  const object = connection.world.catalog.find(statement.procedure);
+  const object = connection.world.catalog.find(procedure);
   if (object?.kind === "procedure") return yield* callProcedure(object, given, connection);
-  const system = findSystemProcedure(statement.procedure);
-  if (system === undefined) throw sqlErrors.unknownProcedure(printName(statement.procedure));
+  const system = findSystemProcedure(procedure);
+  if (system === undefined) throw sqlErrors.unknownProcedure(printName(procedure));
   return yield* system.run(given, connection);
 }
 
-function parameterNames(statement: Execute, frame: Frame): readonly string[] {
-  const object = frame.connection.world.catalog.find(statement.procedure);
+function parameterNames(procedure: ObjectName, frame: Frame): readonly string[] {
+  const object = frame.connection.world.catalog.find(procedure);
   if (object?.kind === "procedure")
     return object.definition.parameters.map((parameter) => parameter.name);
-  return findSystemProcedure(statement.procedure)?.parameters ?? [];
+  return findSystemProcedure(procedure)?.parameters ?? [];
 }
 
 function bindArgument(argument: ExecuteArgument, binder: Binder): (frame: Frame) => GivenArgument {

@@ -285,10 +285,15 @@ export interface Output extends Node {
 
 export interface Execute extends StatementNode {
   readonly kind: "execute";
-  readonly procedure: ObjectName;
+  /** Or a variable that holds its name [doc: EXECUTE, @module_name_var]. */
+  readonly procedure: ObjectName | ModuleVariable;
   /** EXEC @result = procedure. */
   readonly result: string | undefined;
   readonly arguments: readonly ExecuteArgument[];
+}
+
+export interface ModuleVariable {
+  readonly variable: string;
 }
 
 export interface ExecuteArgument extends Node {

@@ -123,7 +123,7 @@ export abstract class ModificationParser extends QueryParser {
     return { items, into: { target, columns: this.optionalNameGroup() }, line };
   }
 
-  /** EXEC procedure, EXEC @result = procedure, EXEC (text). */
+  /** EXEC procedure, EXEC @result = procedure, the same with a variable that holds the procedure's name, EXEC (text). */
   protected execute(): Execute | ExecuteText {
     const start = this.begin();
     if (!this.take("EXEC")) this.need("EXECUTE");
@@ -133,11 +133,12 @@ export abstract class ModificationParser extends QueryParser {
       return { ...start, kind: "executeText", text };
     }
     let result: string | undefined;
-    if (this.next.kind === "variable") {
+    if (this.next.kind === "variable" && this.peek(1).text === "=") {
       result = this.variable();
       this.need("=");
     }
-    const procedure = this.objectName();
+    const isNamedByVariable = this.next.kind === "variable";
+    const procedure = isNamedByVariable ? { variable: this.variable() } : this.objectName();
     const values = this.#startsArgument() ? this.list(() => this.#argument()) : [];
     const late = values.find(
       ({ name }, index) => name === undefined && values[index - 1]?.name !== undefined,

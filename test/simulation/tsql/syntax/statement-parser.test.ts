@@ -185,6 +185,17 @@ const control: readonly FormCase[] = [
     error: "expected a statement, found `COMIT`",
   },
   {
+    form: "EXEC of the procedure that a variable names",
+    good: "EXEC @r = @name @Resource = @a;",
+    tree: {
+      result: "@r",
+      procedure: { variable: "@name" },
+      arguments: [{ name: "@Resource" }],
+    },
+    bad: "EXEC @r = @name + N'x';",
+    error: "expected",
+  },
+  {
     form: "EXEC with arguments by name, OUTPUT and a result",
     good: "EXEC @r = sys.sp_getapplock @Resource = N'a', @LockTimeout = -1, @DbPrincipal = NULL, @x = @y OUTPUT, @z = DEFAULT;",
     tree: {

@@ -10,7 +10,7 @@
 --         TaskIds, Outcomes, Ready, NextDueMs: as EnqueueTasks answers; of a conflict null, null, false, null
 -- Raises: 50404 unknown definition; 50409 the operation id was used by another operation; 50413 too many or too large; 50422 a bad
 --         value; 1222 locked for longer than 2 s. An error dooms the caller's transaction
--- Locks:  BlockWatermark, then as EnqueueTasks inside a transaction: Number ascending, new rows. Grouped tasks enter Scheduled as due
+-- Locks:  BlockWatermark, then as EnqueueTasks inside a transaction. Grouped tasks enter Scheduled as due
 --         now, so no group is locked here
 -- Isolation: the watermark's key is locked before it is looked at, and kept to the end; of a watermark that doesn't exist yet the gap
 --         where it will stand, so that one caller makes it. A repeat names the same watermark: it waits there for the first call and

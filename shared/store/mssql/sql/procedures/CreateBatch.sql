@@ -3,10 +3,11 @@
 --         in a wave means once that wave has ended: halt (the next wave isn't opened until ResumeBatch) | continue | cancel (what
 --         hasn't been opened ends cancelled); @Waves int 1..1000
 -- Out:    Status: created; Batch bigint; Waves: JSON array of wave ids as strings, in order
--- Raises: 50422 a bad value; 50490 inside a transaction
--- Locks:  one row of Number (a repeat of itself); new rows
--- Isolation: calls with equal operation ids exclude each other by row 1 + CHECKSUM % 1000 of Number, kept to the end; what stands
---         there is looked at in a later statement
+-- Raises: 50422 a bad value; 50423 a repeat of itself is at it for longer than 2 s; 50490 inside a transaction; 1222 locked for
+--         longer than 2 s
+-- Locks:  its operation id as _LockKeys (a repeat of itself); new rows of Batch, Wave and WaveShard
+-- Isolation: calls with equal operation ids exclude each other by a lock on the id, kept to the end; what stands there is looked at
+--         in a later statement
 -- Plan:   unique keys
 -- Once:   by operation id
 -- Twin:   postgres/sql/functions/create_batch.sql
@@ -16,9 +17,11 @@ AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+  SET LOCK_TIMEOUT 2000;
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
-  DECLARE @vMessage nvarchar(2048), @vLatch smallint = 1 + ABS(CHECKSUM(@OperationId) % 1000),
-          @vCount smallint, @vBatch bigint, @vWaves nvarchar(max), @vPolicy nvarchar(100);
+  DECLARE @vMessage nvarchar(2048),
+          @vCount smallint, @vBatch bigint, @vWaves nvarchar(max), @vPolicy nvarchar(100), @vMissed nvarchar(max);
+  DECLARE @vLock Taskgate.KeyLockList;
   DECLARE @vNew TABLE (BatchId bigint NOT NULL PRIMARY KEY CLUSTERED);
 
   IF @Name IS NULL OR DATALENGTH(@Name) NOT BETWEEN 2 AND 400 OR DATALENGTH(@Name) <> DATALENGTH(LTRIM(RTRIM(@Name)))
@@ -41,10 +44,9 @@ BEGIN
   END;
   IF @OperationId IS NULL THROW 50422, N'operation_id: expected a uuid (<NULL>)', 1;
   BEGIN TRY
+    INSERT INTO @vLock (Name) VALUES (Taskgate._KeyLock(N'operation', NULL, CONVERT(nvarchar(36), @OperationId)));
     BEGIN TRANSACTION;
-    SELECT @vCount = n.N
-    FROM Taskgate.Number AS n WITH (ROWLOCK, UPDLOCK) -- lock, then look: kept to the end; no reader waits
-    WHERE n.N = @vLatch;
+    EXEC Taskgate._LockKeys @Keys = @vLock, @Waits = 1, @oMissed = @vMissed OUTPUT; -- lock, then look: kept to the end
     SELECT @vBatch = b.BatchId FROM Taskgate.Batch AS b WHERE b.OperationId = @OperationId;
     IF @vBatch IS NULL
     BEGIN

@@ -14,14 +14,16 @@
 --         Outcomes: JSON array of enqueued | duplicate | replaced in input order, or null when all are enqueued
 --         Ready: some may be claimed at once; NextDueMs bigint: the earliest scheduled of them, or null
 -- Raises: 50404 unknown definition or wave; 50409 the operation id was used by another operation; 50413 too many or too large;
---         50422 a bad value, naming entry and field; 1222 locked for longer than 2 s. An error dooms the caller's transaction
--- Locks:  Number ascending (a repeat of itself, other enqueues of an equal key), the wave's gate shared, TaskGroup ascending (not when joining a caller's
---         transaction), new rows; then as _ReplacePayloads
--- Isolation: equal operation ids, dedupe keys and new group keys exclude each other by rows 1 + CHECKSUM % 1000 of Number, kept to
---         the end; what stands there is looked at in later statements. No gap of an index is locked: it would also stop other
---         keys and the completions of their tasks. Several keyed calls in one user's transaction can meet those of another one
---         in opposite order (1205): prefer one call with many tasks. Who opens a wave wants its gate (WaveShard 16) alone, and skips
---         it: those who share it are waited for by nobody
+--         50422 a bad value, naming entry and field; 50423 an equal key or operation id is locked for longer than 2 s; 1222 a row is;
+--         50425, 1205 chosen to end a circle of waiters. An error dooms the caller's transaction
+-- Locks:  as _LockKeys: its operation id, dedupe keys, groups to be made; Operation, read behind who writes that id; the wave's gate
+--         shared (WaveShard 16); Dedupe, read behind the end of the key's task, expired keys and new ones; TaskGroup ascending; new
+--         rows; then as _ReplacePayloads. When joining a caller's transaction no group and no lock of one
+-- Isolation: equal operation ids, dedupe keys and new group keys exclude each other by locks on just these keys, kept to the end;
+--         what stands there is looked at in later statements. No gap of an index is locked: it would also stop other keys and the
+--         completions of their tasks. Two transactions that take the same keys in several calls, in opposite order, wait for each
+--         other (50425, 1205): prefer one call with many tasks. Who opens a wave wants its gate alone, and skips it: those who share
+--         it are waited for by nobody
 -- Plan:   primary keys and unique names; at most 1000 rows per write
 -- Once:   by operation id, and by dedupe key
 -- Twin:   postgres/sql/functions/enqueue_tasks.sql, _enqueue_grouped.sql
@@ -39,7 +41,7 @@ BEGIN
           @vGroupStrict bit,
           @vIsRepeat bit = 0, @vOperation nvarchar(200), @vAnswer nvarchar(max), @vHasGroups bit = 0, @vHasKeys bit = 0,
           @vGroupId int, @vSlots smallint, @vFrom int, @vTakes bit, @vStatus nvarchar(20) = N'enqueued';
-  DECLARE @vTaskIds nvarchar(max), @vOutcomes nvarchar(max), @vReplaced nvarchar(max), @vReady bit = 0, @vNextDueMs bigint;
+  DECLARE @vTaskIds nvarchar(max), @vOutcomes nvarchar(max), @vReplaced nvarchar(max), @vMissed nvarchar(max), @vReady bit = 0, @vNextDueMs bigint;
   DECLARE @vTask TABLE (
     Ord int NOT NULL PRIMARY KEY CLUSTERED, TaskId bigint NULL, Payload nvarchar(max) NULL,
     Kind nvarchar(200) COLLATE Latin1_General_100_BIN2 NULL, Priority smallint NULL,
@@ -55,7 +57,7 @@ BEGIN
     K int NOT NULL PRIMARY KEY CLUSTERED, Scope int NOT NULL, GroupKey nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL,
     GroupId int NULL, IsNeeded bit NOT NULL, UNIQUE (Scope, GroupKey));
   DECLARE @vReplacement Taskgate.ReplacementList;
-  DECLARE @vLatch TABLE (N smallint NOT NULL PRIMARY KEY CLUSTERED);
+  DECLARE @vLock Taskgate.KeyLockList;
   DECLARE @vGate TABLE (GroupId int NOT NULL PRIMARY KEY CLUSTERED, Slots smallint NULL, Free int NULL);
   DECLARE @vSlot TABLE (GroupId int NOT NULL, K int NOT NULL, Slot smallint NOT NULL, PRIMARY KEY CLUSTERED (GroupId, K));
 
@@ -184,25 +186,19 @@ BEGIN
       INNER JOIN Taskgate.TaskGroup AS g ON g.TaskDefinitionId = v.Scope AND g.GroupKey = v.GroupKey
       OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per group
     END;
-    INSERT INTO @vLatch (N)
-    SELECT DISTINCT c.N
-    FROM (
-      SELECT 1 + ABS(CHECKSUM(@OperationId) % 1000) AS N WHERE @OperationId IS NOT NULL AND @vIsOwn = 1
-      UNION ALL
-      SELECT 1 + ABS(CHECKSUM(@vDefinition, k.DedupeKey) % 1000) FROM @vKey AS k
-      UNION ALL
-      SELECT 1 + ABS(CHECKSUM(v.Scope, v.GroupKey) % 1000) FROM @vGroup AS v WHERE v.GroupId IS NULL AND @vJoins = 0) AS c;
+    INSERT INTO @vLock (Name)
+    SELECT Taskgate._KeyLock(N'operation', NULL, CONVERT(nvarchar(36), @OperationId)) WHERE @OperationId IS NOT NULL
+    UNION ALL
+    SELECT Taskgate._KeyLock(N'dedupe', @vDefinition, k.DedupeKey) FROM @vKey AS k
+    UNION ALL
+    SELECT Taskgate._KeyLock(N'group', v.Scope, v.GroupKey) FROM @vGroup AS v WHERE v.GroupId IS NULL AND @vJoins = 0;
 
     IF @vIsOwn = 1 BEGIN TRANSACTION;
-    IF EXISTS (SELECT 1 FROM @vLatch AS l)
-      SELECT @vFrom = COUNT(*)
-      FROM @vLatch AS l
-      INNER JOIN Taskgate.Number AS n WITH (ROWLOCK, UPDLOCK) ON n.N = l.N -- lock, then look: kept to the end; no reader waits
-      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per row, ascending
+    IF EXISTS (SELECT 1 FROM @vLock AS l) EXEC Taskgate._LockKeys @Keys = @vLock, @Waits = 1, @oMissed = @vMissed OUTPUT; -- lock, then look: kept to the end
     IF @OperationId IS NOT NULL
     BEGIN
       SELECT @vIsRepeat = 1, @vOperation = o.Name, @vAnswer = o.Answer
-      FROM Taskgate.Operation AS o WITH (READCOMMITTEDLOCK) -- behind the same operation in a user's open transaction
+      FROM Taskgate.Operation AS o WITH (READCOMMITTEDLOCK) -- behind another operation of that id in a user's open transaction
       WHERE o.OperationId = @OperationId;
       IF @vOperation <> N'enqueue_tasks'
       BEGIN

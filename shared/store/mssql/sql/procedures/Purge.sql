@@ -5,7 +5,7 @@
 --           repeats for a day; Keys: dedupe keys whose window is over; Purged: all these together
 --         More: one kind filled its share: call again, unless this call purged nothing
 -- Raises: 50422 @Most out of range; 50490 inside a transaction; 1222 locked for longer than 2 s
--- Locks:  Archive, then Attempt of these tasks; TaskExecution, Operation and Dedupe by skip
+-- Locks:  Archive, then Attempt and EndedEarly of these tasks; TaskExecution, Operation and Dedupe by skip
 -- Isolation: found by plain reads, locked by key, tested again. What somebody else has just now is left to the next call, so this one
 --         waits for nobody. Who repeats an operation goes from its id to its row, so ids are locked before rows
 -- Plan:   IX_Archive_Purge, IX_Operation_DoneAt, IX_Dedupe_Expires, PK_TaskExecution from their old ends; then whole keys. At most 10000
@@ -107,6 +107,10 @@ BEGIN
     INNER JOIN Taskgate.Archive AS a WITH (ROWLOCK, UPDLOCK, INDEX (PK_Archive)) ON a.TaskId = m.TaskId -- ours already
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
     SET @vTasks = @@ROWCOUNT;
+    DELETE e
+    FROM @vMine AS m
+    INNER JOIN Taskgate.EndedEarly AS e WITH (ROWLOCK, UPDLOCK) ON e.TaskId = m.TaskId -- who has the archive's row has this one
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
 
     -- 3. Executions: first the ids of their starts, as a repeat takes them.
     INSERT INTO @vEnded (TaskExecutionId)

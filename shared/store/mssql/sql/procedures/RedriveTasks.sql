@@ -1,14 +1,18 @@
--- Taskgate.RedriveTasks: dead or cancelled tasks become tasks again, with the same ids: counters at 0, attempts kept.
+-- Taskgate.RedriveTasks: dead or cancelled tasks become tasks again, with the same ids: counters at 0, attempts kept. In a wave that
+--         hasn't ended they count again: held until it opens, or open as the others; when it has ended they come back on their own.
 -- In:     @TaskIds: JSON array of 1..1000 ids; or null and a filter: @Name: the definition; @Kind: or null for all;
 --         @Outcome: dead (null: so) | cancelled; @Most int 1..1000: the oldest so many
 -- Out:    Status: done; Results: JSON array of {task, outcome}, each task once, ids in input order, found ones oldest first.
 --           Outcome: redriven | duplicate (another task holds its dedupe key: it stays) | busy (locked at this moment: ask again) |
 --           unfinished (it is a task already) | done (it ended well) | unknown
---         Woken: JSON array of definitions that got ready tasks, or null
--- Raises: 50404 unknown definition; 50422 a bad value; 50490 inside a transaction; 1222 locked for longer than 2 s
--- Locks:  Archive by skip; Number ascending (enqueues of an equal key), TaskGroup ascending, new rows
+--         Woken: JSON array of definitions that got ready tasks, or due ones whose group is still to be made, or null
+-- Raises: 50404 unknown definition; 50422 a bad value; 50490 inside a transaction; 1222, 50423 locked for longer than 2 s;
+--         50425, 1205 chosen to end a circle of waiters
+-- Locks:  Archive by skip; EndedEarly of these tasks; dedupe keys as _LockKeys (enqueues of an equal key); gates of waves
+--         that aren't open, ascending and shared, as _EnterWave; Dedupe, read behind the end of the key's task, expired keys and new
+--         ones; TaskGroup ascending; waves as _RejoinWaves; new rows
 -- Isolation: who holds the archive's row redrives the task: of two callers the other one steps over it. An equal dedupe key is
---         taken by one of two redrives or enqueues, as in EnqueueTasks: what stands there is looked at under the latch of its hash
+--         taken by one of two redrives or enqueues, as in EnqueueTasks: what stands there is looked at under the key's own lock
 -- Plan:   primary keys; IX_Archive_Finished from its old end
 -- Once:   naturally: a repeat finds the task unfinished
 -- Twin:   postgres/sql/functions/redrive_tasks.sql
@@ -22,16 +26,19 @@ BEGIN
   SET DEADLOCK_PRIORITY LOW; -- should it ever come to that, workers survive
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vCount int = 0, @vName nvarchar(200), @vDefinition int,
-          @vOutcome tinyint, @vWokenIds nvarchar(max), @vResults nvarchar(max);
+          @vOutcome tinyint, @vWokenIds nvarchar(max), @vResults nvarchar(max), @vMissed nvarchar(max),
+          @vWaveId bigint, @vWaveState tinyint, @vTakes bit, @vEnded nvarchar(max);
   DECLARE @vAsked TABLE (TaskId bigint NOT NULL PRIMARY KEY CLUSTERED, Ord int NOT NULL, Outcome nvarchar(20) NULL);
   DECLARE @vTask TABLE (
     TaskId bigint NOT NULL PRIMARY KEY CLUSTERED, TaskDefinitionId int NOT NULL, Priority smallint NOT NULL, Rank bigint NOT NULL,
     DedupeKey nvarchar(200) COLLATE Latin1_General_100_BIN2 NULL, GroupId int NULL, Outcome nvarchar(20) NOT NULL,
-    Place tinyint NOT NULL, Slot smallint NULL); -- place 1 ready, 2 ready with a slot, 3 waiting
+    Place tinyint NOT NULL, Slot smallint NULL, -- place 1 ready, 2 ready with a slot, 3 waiting, 4 scheduled, 5 held
+    Ended tinyint NOT NULL, WaveId bigint NULL, PendingGroupKey nvarchar(200) COLLATE Latin1_General_100_BIN2 NULL,
+    PendingGroupIsGlobal bit NULL, WasHeld bit NOT NULL);
   DECLARE @vKey TABLE (
     TaskDefinitionId int NOT NULL, DedupeKey nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL, TaskId bigint NOT NULL,
     OwnerId bigint NULL, IsExpired bit NOT NULL, PRIMARY KEY CLUSTERED (TaskDefinitionId, DedupeKey));
-  DECLARE @vLatch TABLE (N smallint NOT NULL PRIMARY KEY CLUSTERED);
+  DECLARE @vLock Taskgate.KeyLockList, @vRejoining Taskgate.WaveTaskList;
   DECLARE @vGate TABLE (GroupId int NOT NULL PRIMARY KEY CLUSTERED, Slots smallint NULL, Free int NULL);
   DECLARE @vSlot TABLE (GroupId int NOT NULL, K int NOT NULL, Slot smallint NOT NULL, PRIMARY KEY CLUSTERED (GroupId, K));
 
@@ -89,25 +96,47 @@ BEGIN
   BEGIN TRY
     BEGIN TRANSACTION;
     -- 2. What nobody else redrives or purges at this moment.
-    INSERT INTO @vTask (TaskId, TaskDefinitionId, Priority, Rank, DedupeKey, GroupId, Outcome, Place)
+    INSERT INTO @vTask (TaskId, TaskDefinitionId, Priority, Rank, DedupeKey, GroupId, Outcome, Place, Ended, WaveId, WasHeld)
     SELECT a.TaskId, a.TaskDefinitionId, a.Priority, a.Rank, a.DedupeKey, a.GroupId,
-           CASE a.Outcome WHEN 10 THEN N'done' ELSE N'redriven' END, 1
+           CASE a.Outcome WHEN 10 THEN N'done' ELSE N'redriven' END, 1, a.Outcome, a.WaveId, 0
     FROM @vAsked AS q
     INNER JOIN Taskgate.Archive AS a WITH (ROWLOCK, UPDLOCK, READPAST, INDEX (PK_Archive)) ON a.TaskId = q.TaskId -- skip, don't wait
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+    UPDATE t
+    SET Place = CASE WHEN e.PendingGroupKey IS NULL THEN 1 ELSE 4 END, PendingGroupKey = e.PendingGroupKey,
+        PendingGroupIsGlobal = e.PendingGroupIsGlobal, WasHeld = e.WasHeld
+    FROM @vTask AS t
+    INNER JOIN Taskgate.EndedEarly AS e ON e.TaskId = t.TaskId
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
 
-    -- 3. Keys, as an enqueue takes them: under the latch of their hash, expired ones are replaced.
+    -- 3. Whatever could be waited for, before anything is looked at: keys, as an enqueue takes them, then waves. A wave that isn't
+    -- open yet isn't opened now; one that is may still end.
     INSERT INTO @vKey (TaskDefinitionId, DedupeKey, TaskId, IsExpired)
     SELECT t.TaskDefinitionId, t.DedupeKey, MIN(t.TaskId), 0
     FROM @vTask AS t WHERE t.Outcome = N'redriven' AND t.DedupeKey IS NOT NULL
     GROUP BY t.TaskDefinitionId, t.DedupeKey;
-    IF @@ROWCOUNT > 0
+    INSERT INTO @vLock (Name) SELECT Taskgate._KeyLock(N'dedupe', k.TaskDefinitionId, k.DedupeKey) FROM @vKey AS k;
+    IF @@ROWCOUNT > 0 EXEC Taskgate._LockKeys @Keys = @vLock, @Waits = 1, @oMissed = @vMissed OUTPUT; -- kept to the end
+    SELECT @vWaveId = MIN(t.WaveId) FROM @vTask AS t WHERE t.Outcome = N'redriven';
+    WHILE @vWaveId IS NOT NULL
     BEGIN
-      INSERT INTO @vLatch (N) SELECT DISTINCT 1 + ABS(CHECKSUM(k.TaskDefinitionId, k.DedupeKey) % 1000) FROM @vKey AS k;
-      SELECT @vCount = COUNT(*)
-      FROM @vLatch AS l
-      INNER JOIN Taskgate.Number AS n WITH (ROWLOCK, UPDLOCK) ON n.N = l.N -- lock, then look: kept to the end; no reader waits
-      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per row, ascending
+      SELECT @vWaveState = NULL, @vTakes = 0;
+      SELECT @vWaveState = w.State FROM Taskgate.Wave AS w WHERE w.WaveId = @vWaveId;
+      IF @vWaveState = 0
+      BEGIN
+        EXEC Taskgate._EnterWave @WaveId = @vWaveId, @oTakes = @vTakes OUTPUT, @MayBeSealed = 1;
+        SELECT @vWaveState = w.State FROM Taskgate.Wave AS w WHERE w.WaveId = @vWaveId; -- it may have been opened meanwhile
+      END;
+      UPDATE t
+      SET Place = CASE @vTakes WHEN 1 THEN 5 ELSE t.Place END,
+          WaveId = CASE WHEN @vTakes = 1 OR @vWaveState IN (1, 2) THEN t.WaveId END
+      FROM @vTask AS t WHERE t.WaveId = @vWaveId;
+      SELECT @vWaveId = MIN(t.WaveId) FROM @vTask AS t WHERE t.Outcome = N'redriven' AND t.WaveId > @vWaveId;
+    END;
+
+    -- 4. Keys: expired ones are replaced; who finds one taken is a duplicate.
+    IF EXISTS (SELECT 1 FROM @vKey AS k)
+    BEGIN
       UPDATE k
       SET OwnerId = CASE WHEN d.ExpiresAt < @vNow THEN NULL ELSE d.TaskId END,
           IsExpired = CASE WHEN d.ExpiresAt < @vNow THEN 1 ELSE 0 END
@@ -130,9 +159,9 @@ BEGIN
       WHERE t.Outcome = N'redriven' AND COALESCE(k.OwnerId, k.TaskId) <> t.TaskId;
     END;
 
-    -- 4. Groups: locked ascending, looked at, filled.
+    -- 5. Groups: locked ascending, looked at, filled.
     INSERT INTO @vGate (GroupId)
-    SELECT DISTINCT t.GroupId FROM @vTask AS t WHERE t.Outcome = N'redriven' AND t.GroupId IS NOT NULL;
+    SELECT DISTINCT t.GroupId FROM @vTask AS t WHERE t.Outcome = N'redriven' AND t.GroupId IS NOT NULL AND t.Place = 1;
     IF @@ROWCOUNT > 0
     BEGIN
       SELECT @vCount = COUNT(*)
@@ -162,16 +191,30 @@ BEGIN
       FROM @vTask AS t
       INNER JOIN (
         SELECT x.TaskId, ROW_NUMBER() OVER (PARTITION BY x.GroupId ORDER BY x.Priority, x.Rank, x.TaskId) AS K
-        FROM @vTask AS x WHERE x.Outcome = N'redriven' AND x.GroupId IS NOT NULL) AS r ON r.TaskId = t.TaskId
+        FROM @vTask AS x WHERE x.Outcome = N'redriven' AND x.GroupId IS NOT NULL AND x.Place = 1) AS r ON r.TaskId = t.TaskId
       INNER JOIN @vGate AS a ON a.GroupId = t.GroupId
       LEFT JOIN @vSlot AS f ON f.GroupId = t.GroupId AND f.K = r.K;
     END;
 
-    -- 5. Straight from table to table: payloads don't pass through a variable. A wave that they belonged to may be over: they
-    -- come back on their own.
+    -- 6. Waves that are open count them again, those of waves that have ended meanwhile come back on their own.
+    INSERT INTO @vRejoining (TaskId, WaveId, Outcome)
+    SELECT t.TaskId, t.WaveId, CASE t.WasHeld WHEN 1 THEN 0 ELSE t.Ended END
+    FROM @vTask AS t WHERE t.Outcome = N'redriven' AND t.WaveId IS NOT NULL AND t.Place <> 5;
+    IF @@ROWCOUNT > 0
+    BEGIN
+      EXEC Taskgate._RejoinWaves @Rejoining = @vRejoining, @oEnded = @vEnded OUTPUT;
+      UPDATE t
+      SET WaveId = NULL
+      FROM @vTask AS t
+      INNER JOIN OPENJSON(@vEnded) AS j ON CONVERT(bigint, j.[value]) = t.WaveId;
+    END;
+
+    -- 7. Straight from table to table: payloads don't pass through a variable.
     INSERT INTO Taskgate.Task (
-      TaskId, TaskDefinitionId, Kind, Priority, Rank, CreatedAt, GroupId, DedupeKey, Build, Payload, LastError)
-    SELECT a.TaskId, a.TaskDefinitionId, a.Kind, a.Priority, a.Rank, a.CreatedAt, a.GroupId, a.DedupeKey, a.Build, a.Payload, a.Error
+      TaskId, TaskDefinitionId, Kind, Priority, Rank, CreatedAt, GroupId, PendingGroupKey, PendingGroupIsGlobal, WaveId, DedupeKey,
+      Build, Payload, LastError)
+    SELECT a.TaskId, a.TaskDefinitionId, a.Kind, a.Priority, a.Rank, a.CreatedAt, a.GroupId, t.PendingGroupKey, t.PendingGroupIsGlobal,
+           t.WaveId, a.DedupeKey, a.Build, a.Payload, a.Error
     FROM @vTask AS t
     INNER JOIN Taskgate.Archive AS a ON a.TaskId = t.TaskId
     WHERE t.Outcome = N'redriven'
@@ -181,11 +224,21 @@ BEGIN
     INNER JOIN Taskgate.Archive AS a WITH (ROWLOCK, UPDLOCK, INDEX (PK_Archive)) ON a.TaskId = t.TaskId -- ours already
     WHERE t.Outcome = N'redriven'
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+    DELETE e
+    FROM @vTask AS t
+    INNER JOIN Taskgate.EndedEarly AS e WITH (ROWLOCK, UPDLOCK) ON e.TaskId = t.TaskId -- who has the archive's row has this one
+    WHERE t.Outcome = N'redriven'
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
     INSERT INTO Taskgate.GroupSlot (GroupId, Slot, TaskId)
     SELECT t.GroupId, t.Slot, t.TaskId FROM @vTask AS t WHERE t.Outcome = N'redriven' AND t.Place = 2;
     INSERT INTO Taskgate.GroupWaiting (GroupId, Priority, Rank, TaskId, TaskDefinitionId)
     SELECT t.GroupId, t.Priority, t.Rank, t.TaskId, t.TaskDefinitionId
     FROM @vTask AS t WHERE t.Outcome = N'redriven' AND t.Place = 3;
+    INSERT INTO Taskgate.Scheduled (TaskDefinitionId, RunAt, TaskId)
+    SELECT t.TaskDefinitionId, @vNow, t.TaskId FROM @vTask AS t WHERE t.Outcome = N'redriven' AND t.Place = 4; -- promotion makes the group
+    INSERT INTO Taskgate.WaveHeld (WaveId, Priority, Rank, TaskId, TaskDefinitionId)
+    SELECT t.WaveId, t.Priority, t.Rank, t.TaskId, t.TaskDefinitionId
+    FROM @vTask AS t WHERE t.Outcome = N'redriven' AND t.Place = 5;
     INSERT INTO Taskgate.Ready (TaskDefinitionId, Priority, Rank, TaskId)
     SELECT t.TaskDefinitionId, t.Priority, t.Rank, t.TaskId
     FROM @vTask AS t WHERE t.Outcome = N'redriven' AND t.Place IN (1, 2);
@@ -213,6 +266,6 @@ BEGIN
            + COALESCE(q.Outcome, N'unknown') + N'"}'), N',') WITHIN GROUP (ORDER BY q.Ord) + N']'
   FROM @vAsked AS q;
   SELECT @vWokenIds = N'[' + STRING_AGG(CONVERT(nvarchar(max), w.TaskDefinitionId), N',') + N']'
-  FROM (SELECT DISTINCT t.TaskDefinitionId FROM @vTask AS t WHERE t.Outcome = N'redriven' AND t.Place IN (1, 2)) AS w;
+  FROM (SELECT DISTINCT t.TaskDefinitionId FROM @vTask AS t WHERE t.Outcome = N'redriven' AND t.Place IN (1, 2, 4)) AS w;
   SELECT N'done' AS [Status], COALESCE(@vResults, N'[]') AS [Results], Taskgate._DefinitionNames(@vWokenIds, 0) AS [Woken];
 END;

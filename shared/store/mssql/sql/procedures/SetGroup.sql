@@ -6,8 +6,8 @@
 --           bit: old ones null in a new group; Used int: slots in use, which may be more than the new ones: nobody is stopped, and
 --           nothing is handed over until fewer are; Waiting int: tasks, counted up to 1000
 --         Woken: JSON array of definitions that got ready tasks, or null
--- Raises: 50404 unknown definition; 50422 a value out of range; 50490 inside a transaction; 1222 locked for longer than 2 s
--- Locks:  Number (only to make the group: an enqueue that makes it), TaskGroup, then as _HandOver
+-- Raises: 50404 unknown definition; 50422 a value out of range; 50490 inside a transaction; 1222, 50423 locked for longer than 2 s
+-- Locks:  only to make the group: its key as _LockKeys (an enqueue that makes it); TaskGroup, then as _HandOver
 -- Isolation: whoever fills, frees or hands over slots holds the group's row; this call holds it from the first look to its end.
 --         A strict group's retry that has a slot keeps it until it ran, whatever is set here
 -- Plan:   unique names, primary keys; first entries of PK_GroupWaiting under the group
@@ -23,9 +23,10 @@ BEGIN
   SET LOCK_TIMEOUT 2000;
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vName nvarchar(200), @vDefinition int, @vScope int,
-          @vKey nvarchar(200), @vGroupSlots smallint, @vGroupStrict bit, @vLatch smallint, @vGroupId int, @vStatus nvarchar(20),
+          @vKey nvarchar(200), @vGroupSlots smallint, @vGroupStrict bit, @vGroupId int, @vStatus nvarchar(20),
           @vOldSlots int, @vOldPaused bit, @vOldStrict bit, @vNewSlots int, @vNewPaused bit, @vNewStrict bit, @vUsed int, @vWaiting int,
-          @vWokenIds nvarchar(max) = N'[]';
+          @vWokenIds nvarchar(max) = N'[]', @vMissed nvarchar(max);
+  DECLARE @vLock Taskgate.KeyLockList;
   DECLARE @vLeaving Taskgate.GroupedTaskList;
 
   IF @GroupKey IS NULL OR DATALENGTH(@GroupKey) NOT BETWEEN 2 AND 400 OR DATALENGTH(@GroupKey) <> DATALENGTH(LTRIM(RTRIM(@GroupKey)))
@@ -62,10 +63,8 @@ BEGIN
     BEGIN TRANSACTION;
     IF @vGroupId IS NULL
     BEGIN
-      SET @vLatch = 1 + ABS(CHECKSUM(@vScope, @vKey COLLATE Latin1_General_100_BIN2) % 1000);
-      SELECT @vLatch = n.N
-      FROM Taskgate.Number AS n WITH (ROWLOCK, UPDLOCK) -- lock, then look: kept to the end; no reader waits
-      WHERE n.N = @vLatch;
+      INSERT INTO @vLock (Name) VALUES (Taskgate._KeyLock(N'group', @vScope, @vKey));
+      EXEC Taskgate._LockKeys @Keys = @vLock, @Waits = 1, @oMissed = @vMissed OUTPUT; -- lock, then look: kept to the end
       SELECT @vGroupId = g.GroupId FROM Taskgate.TaskGroup AS g WHERE g.TaskDefinitionId = @vScope AND g.GroupKey = @vKey;
       IF @vGroupId IS NULL
       BEGIN

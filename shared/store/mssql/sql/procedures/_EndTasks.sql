@@ -9,7 +9,7 @@
 -- Out:    @oWoken: JSON array of ids of definitions that got ready tasks, '[]' when none did; @oOpening: JSON array of ids of
 --         batches whose next wave is still being opened, or null
 -- Raises: 50413, 50422 a result that is too large or isn't the text of a JSON object or array
--- Locks:  Task (only the claim's owner gets here), Dedupe in key order, then groups ascending, then waves as _EndInWaves, each
+-- Locks:  Task (only the claim's owner gets here), new rows of Archive and EndedEarly, Attempt of what is kept nowhere, Dedupe in key order, then groups ascending, then waves as _EndInWaves, each
 --         level once. Joins the caller's transaction
 -- Isolation: a key that somebody replaces because its window is over isn't locked here: it is recognised by a plain read.
 --         Definitions aren't read where that could wait: who changes tokens goes from the definition to an execution
@@ -28,7 +28,8 @@ BEGIN
     TaskDefinitionId int NOT NULL PRIMARY KEY CLUSTERED, DoneMs bigint NOT NULL, DeadMs bigint NOT NULL);
   DECLARE @vGone TABLE (
     TaskId bigint NOT NULL PRIMARY KEY CLUSTERED, TaskDefinitionId int NOT NULL, GroupId int NULL, WaveId bigint NULL,
-    DedupeKey nvarchar(200) COLLATE Latin1_General_100_BIN2 NULL);
+    DedupeKey nvarchar(200) COLLATE Latin1_General_100_BIN2 NULL,
+    PendingGroupKey nvarchar(200) COLLATE Latin1_General_100_BIN2 NULL, PendingGroupIsGlobal bit NULL);
   DECLARE @vKey TABLE (
     TaskDefinitionId int NOT NULL, DedupeKey nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL,
     PRIMARY KEY CLUSTERED (TaskDefinitionId, DedupeKey));
@@ -85,11 +86,17 @@ BEGIN
     WHERE e.Outcome = 10 AND d.DoneMs = 0
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
   DELETE t
-  OUTPUT deleted.TaskId, deleted.TaskDefinitionId, deleted.GroupId, deleted.WaveId, deleted.DedupeKey
-  INTO @vGone (TaskId, TaskDefinitionId, GroupId, WaveId, DedupeKey)
+  OUTPUT deleted.TaskId, deleted.TaskDefinitionId, deleted.GroupId, deleted.WaveId, deleted.DedupeKey, deleted.PendingGroupKey,
+         deleted.PendingGroupIsGlobal
+  INTO @vGone (TaskId, TaskDefinitionId, GroupId, WaveId, DedupeKey, PendingGroupKey, PendingGroupIsGlobal)
   FROM @Ended AS e
   INNER JOIN Taskgate.Task AS t WITH (ROWLOCK, UPDLOCK) ON t.TaskId = e.TaskId -- each row as it is now
   OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task, ascending
+  -- For a redrive: what the archive's columns don't say. Such a task was never claimed, so it is in the archive.
+  IF EXISTS (SELECT 1 FROM @vGone AS g WHERE g.PendingGroupKey IS NOT NULL OR @AreHeld = 1)
+    INSERT INTO Taskgate.EndedEarly (TaskId, PendingGroupKey, PendingGroupIsGlobal, WasHeld)
+    SELECT g.TaskId, g.PendingGroupKey, g.PendingGroupIsGlobal, @AreHeld
+    FROM @vGone AS g WHERE g.PendingGroupKey IS NOT NULL OR @AreHeld = 1;
 
   IF EXISTS (SELECT 1 FROM @vGone AS g WHERE g.DedupeKey IS NOT NULL)
   BEGIN

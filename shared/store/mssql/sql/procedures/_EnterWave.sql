@@ -1,6 +1,6 @@
 -- Taskgate._EnterWave: may tasks be added to a wave? Until it is sealed or opened, or its batch was cancelled. While they are, it
 --         isn't opened.
--- In:     @WaveId bigint
+-- In:     @WaveId bigint; @MayBeSealed bit: 1: also after it is sealed, for tasks that were in it before
 -- Out:    @oTakes bit
 -- Raises: 50404 unknown wave
 -- Locks:  the wave's gate (WaveShard 16), shared, when it takes tasks. Joins the caller's transaction
@@ -9,7 +9,7 @@
 -- Plan:   primary keys
 -- Twin:   postgres/sql/functions/_enter_wave.sql
 CREATE OR ALTER PROCEDURE Taskgate._EnterWave
-  @WaveId bigint, @oTakes bit OUTPUT
+  @WaveId bigint, @oTakes bit OUTPUT, @MayBeSealed bit = 0
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
@@ -18,7 +18,7 @@ BEGIN
 
   SET @oTakes = NULL;
   -- One table a statement: who opens the wave has the batch's row and wants the wave's.
-  SELECT @oTakes = CASE WHEN w.State = 0 AND w.IsSealed = 0 THEN 1 ELSE 0 END, @vBatchId = w.BatchId
+  SELECT @oTakes = CASE WHEN w.State = 0 AND (w.IsSealed = 0 OR @MayBeSealed = 1) THEN 1 ELSE 0 END, @vBatchId = w.BatchId
   FROM Taskgate.Wave AS w
   WHERE w.WaveId = @WaveId;
   IF @oTakes = 1
@@ -33,7 +33,7 @@ BEGIN
     SELECT @vGate = s.Shard
     FROM Taskgate.WaveShard AS s WITH (ROWLOCK, HOLDLOCK) -- shared with others who add tasks, kept to the end; then look again
     WHERE s.WaveId = @WaveId AND s.Shard = 16;
-    SELECT @oTakes = CASE WHEN w.State = 0 AND w.IsSealed = 0 THEN 1 ELSE 0 END
+    SELECT @oTakes = CASE WHEN w.State = 0 AND (w.IsSealed = 0 OR @MayBeSealed = 1) THEN 1 ELSE 0 END
     FROM Taskgate.Wave AS w
     WHERE w.WaveId = @WaveId;
     IF @oTakes = 1

@@ -2,11 +2,13 @@
 -- In:     @TaskDefinitionId int; @Most int 1..10000; @Now
 -- Out:    @oPromoted: how many left Scheduled; grouped ones whose group is locked just now stay for the next call
 -- Raises: -
--- Locks:  Scheduled by skip, in (RunAt, TaskId) order; Number by skip; TaskGroup by skip. Joins the caller's transaction
+-- Locks:  Scheduled by skip, in (RunAt, TaskId) order; for missing groups an application lock each, by skip, as _LockKeys names them,
+--         and TaskDefinition, read by skip; TaskGroup by skip and new rows; GroupSlot, GroupWaiting, Task of these, new rows of
+--         Ready. Joins the caller's transaction
 -- Isolation: two callers take different rows, as each skips what the other holds; groups are locked in one statement and
---         looked at in later ones. A group that doesn't exist yet is made by whoever holds row 1 + CHECKSUM(scope, key) % 1000
---         of Number, here and in EnqueueTasks: the caller may hold group rows, so it must not wait for a new key in an index
--- Plan:   first entries of PK_Scheduled; primary keys, UQ_TaskGroup_Key; at most 1000 rows per write
+--         looked at in later ones. A group that doesn't exist yet is made by whoever has the lock of its key, here
+--         and in EnqueueTasks: the caller may hold group rows, so it must not wait for a new key in an index
+-- Plan:   at most 1000 new groups; first entries of PK_Scheduled; primary keys, UQ_TaskGroup_Key; at most 1000 rows per write
 -- Twin:   postgres/sql/functions/_promote.sql, _make_pending_groups.sql
 CREATE OR ALTER PROCEDURE Taskgate._Promote
   @TaskDefinitionId int, @Most int, @Now datetime2(3), @oPromoted int OUTPUT
@@ -14,7 +16,7 @@ AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-  DECLARE @vFrom int, @vCount int;
+  DECLARE @vFrom int, @vCount int, @vMissed nvarchar(max);
   DECLARE @vDue TABLE (RunAt datetime2(3) NOT NULL, TaskId bigint NOT NULL, PRIMARY KEY CLUSTERED (RunAt, TaskId));
   DECLARE @vTask TABLE (
     Ord int NOT NULL PRIMARY KEY CLUSTERED, TaskId bigint NOT NULL, RunAt datetime2(3) NOT NULL, Priority smallint NOT NULL,
@@ -22,9 +24,9 @@ BEGIN
     PendingGroupKey nvarchar(200) COLLATE Latin1_General_100_BIN2 NULL,
     Place tinyint NOT NULL, Slot smallint NULL); -- place 0 stays, 1 ready, 2 ready with a new slot, 3 waiting
   DECLARE @vMissing TABLE (
-    Scope int NOT NULL, GroupKey nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL, Latch smallint NOT NULL, GroupId int NULL,
-    PRIMARY KEY CLUSTERED (Scope, GroupKey));
-  DECLARE @vLatch TABLE (N smallint NOT NULL PRIMARY KEY CLUSTERED);
+    Scope int NOT NULL, GroupKey nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL, GroupId int NULL,
+    LockName nvarchar(255) COLLATE Latin1_General_100_BIN2 NOT NULL, PRIMARY KEY CLUSTERED (Scope, GroupKey));
+  DECLARE @vLock Taskgate.KeyLockList;
   DECLARE @vWanted TABLE (K int NOT NULL PRIMARY KEY CLUSTERED, GroupId int NOT NULL);
   DECLARE @vGate TABLE (GroupId int NOT NULL PRIMARY KEY CLUSTERED, Slots smallint NULL, Free int NULL);
   DECLARE @vSlot TABLE (GroupId int NOT NULL, K int NOT NULL, Slot smallint NOT NULL, PRIMARY KEY CLUSTERED (GroupId, K));
@@ -51,27 +53,38 @@ BEGIN
   -- 2. Groups that a user's transaction left to be made, as far as nobody else makes one just now.
   IF EXISTS (SELECT 1 FROM @vTask AS x WHERE x.PendingGroupKey IS NOT NULL)
   BEGIN
-    INSERT INTO @vMissing (Scope, GroupKey, Latch)
-    SELECT DISTINCT x.Scope, x.PendingGroupKey, 1 + ABS(CHECKSUM(x.Scope, x.PendingGroupKey) % 1000)
-    FROM @vTask AS x WHERE x.PendingGroupKey IS NOT NULL;
-    INSERT INTO @vLatch (N)
-    SELECT n.N
-    FROM (SELECT DISTINCT m.Latch FROM @vMissing AS m) AS l
-    INNER JOIN Taskgate.Number AS n WITH (ROWLOCK, UPDLOCK, READPAST) ON n.N = l.Latch -- kept to the end; never waits
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per row
-    DELETE m FROM @vMissing AS m WHERE NOT EXISTS (SELECT 1 FROM @vLatch AS l WHERE l.N = m.Latch);
+    INSERT INTO @vMissing (Scope, GroupKey, LockName)
+    SELECT k.Scope, k.PendingGroupKey, Taskgate._KeyLock(N'group', k.Scope, k.PendingGroupKey)
+    FROM (SELECT DISTINCT x.Scope, x.PendingGroupKey FROM @vTask AS x WHERE x.PendingGroupKey IS NOT NULL) AS k;
+    UPDATE m
+    SET GroupId = g.GroupId
+    FROM @vMissing AS m
+    INNER JOIN Taskgate.TaskGroup AS g WITH (READCOMMITTEDLOCK, READPAST) -- no wait for who is making it
+      ON g.TaskDefinitionId = m.Scope AND g.GroupKey = m.GroupKey
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per key
+    INSERT INTO @vLock (Name)
+    SELECT TOP (1000) m.LockName -- more of them: the next call
+    FROM @vMissing AS m WHERE m.GroupId IS NULL ORDER BY m.Scope, m.GroupKey;
+    EXEC Taskgate._LockKeys @Keys = @vLock, @Waits = 0, @oMissed = @vMissed OUTPUT; -- kept to the end; never waits
+    DELETE m
+    FROM @vMissing AS m
+    WHERE m.GroupId IS NULL
+      AND (NOT EXISTS (SELECT 1 FROM @vLock AS l WHERE l.Name = m.LockName)
+        OR EXISTS (SELECT 1 FROM OPENJSON(@vMissed) AS j WHERE j.[value] COLLATE Latin1_General_100_BIN2 = m.LockName));
     INSERT INTO Taskgate.TaskGroup (TaskDefinitionId, GroupKey, Slots, IsStrict)
-    SELECT TOP (1000) m.Scope, m.GroupKey, d.GroupSlots, d.GroupStrict -- more of them: the next call
+    SELECT m.Scope, m.GroupKey, d.GroupSlots, d.GroupStrict
     FROM @vMissing AS m
     INNER JOIN Taskgate.TaskDefinition AS d WITH (READCOMMITTEDLOCK, READPAST) -- no wait: is it locked, then the next call
       ON d.TaskDefinitionId = @TaskDefinitionId
-    WHERE NOT EXISTS (SELECT 1 FROM Taskgate.TaskGroup AS g WHERE g.TaskDefinitionId = m.Scope AND g.GroupKey = m.GroupKey)
+    WHERE m.GroupId IS NULL
+      AND NOT EXISTS (SELECT 1 FROM Taskgate.TaskGroup AS g WHERE g.TaskDefinitionId = m.Scope AND g.GroupKey = m.GroupKey)
     ORDER BY m.Scope, m.GroupKey
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per key
     UPDATE m
     SET GroupId = g.GroupId
     FROM @vMissing AS m
     INNER JOIN Taskgate.TaskGroup AS g ON g.TaskDefinitionId = m.Scope AND g.GroupKey = m.GroupKey
+    WHERE m.GroupId IS NULL
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per key
     UPDATE x
     SET GroupId = m.GroupId

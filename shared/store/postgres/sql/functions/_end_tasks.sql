@@ -41,6 +41,10 @@ begin
            g.duration_ms, g.group_id, g.wave_id, g.dedupe_key, g.build, g.outcome, g.failed_count, g.lost_count, g.last_error, g.result, g.payload
       from gone g join task_definition d on d.task_definition_id = g.task_definition_id
      where g.outcome <> 10 or d.retain_done_ms > 0),
+  early as (                                         -- for a redrive: what the archive's columns don't say
+    insert into ended_early (task_id, pending_group_key, pending_group_is_global, was_held)
+    select g.task_id, g.pending_group_key, g.pending_group_is_global, p_are_held
+      from gone g where g.pending_group_key is not null or p_are_held),
   forgotten as (                                     -- kept nowhere: its earlier attempts go, too
     delete from attempt p using gone g, task_definition d
      where p.task_id = g.task_id

@@ -5,7 +5,7 @@
 -- Raises: -
 -- Locks:  none
 -- Plan:   no table
--- Twin:   CHECKSUM in mssql/sql/procedures/EnqueueTasks.sql and _Promote.sql, over rows of Number
+-- Twin:   inside mssql/sql/functions/_KeyLock.sql: an application lock per key there, as a transaction may hold very many
 create or replace function taskgate._group_latch(p_scope int, p_group_key text) returns int
 language sql immutable as $$
   select 1 + (hashtextextended(p_group_key, p_scope) & 2147483647)::int % 1000

@@ -5,7 +5,7 @@
 --           repeats for a day; keys: dedupe keys whose window is over; purged: all these together
 --         more: one kind filled its share: call again, unless this call purged nothing
 -- Raises: TG422 most out of range
--- Locks:  archive, then attempt of these tasks; task_execution, operation and dedupe by skip: it waits for nobody
+-- Locks:  archive, then attempt and ended_early of these tasks; task_execution, operation and dedupe by skip: it waits for nobody
 -- Plan:   ix_archive_purge, ix_operation_done_at, ix_dedupe_expires, pk_task_execution from their old ends; then whole keys. At most 10000
 --         attempts: a task that has more loses them call by call, and goes with the last
 -- Once:   naturally
@@ -39,6 +39,7 @@ begin
   end if;
   delete from archive a where a.task_id = any (v_due);
   get diagnostics tasks = row_count;
+  delete from ended_early e where e.task_id = any (v_due);
 
   -- 2. Executions: ids grow with time, and an ended one never changes again.
   v_ended_before := _purge_executions_before(v_now);

@@ -1,12 +1,14 @@
--- taskgate.redrive_tasks: dead or cancelled tasks become tasks again, with the same ids: counters at 0, attempts kept.
+-- taskgate.redrive_tasks: dead or cancelled tasks become tasks again, with the same ids: counters at 0, attempts kept. In a wave that
+--         hasn't ended they count again: held until it opens, or open as the others; when it has ended they come back on their own.
 -- In:     p_task_ids bigint[] 1..1000; or null and a filter: p_name: the definition; p_kind: or null for all;
 --         p_outcome: dead (null: so) | cancelled; p_most int 1..1000: the oldest so many
 -- Out:    status: done; results: JSON array of {task, outcome}, each task once, ids in input order, found ones oldest first.
 --           outcome: redriven | duplicate (another task holds its dedupe key: it stays) | busy (locked at this moment: ask again) |
 --           unfinished (it is a task already) | done (it ended well) | unknown
---         woken: JSON array of definitions that got ready tasks, or null
+--         woken: JSON array of definitions that got ready tasks, or due ones whose group is still to be made, or null
 -- Raises: TG404 unknown definition; TG422 a bad value
--- Locks:  archive by skip; dedupe in key order (enqueues of an equal key), by definition; task_group ascending, new rows
+-- Locks:  archive by skip, ended_early of these tasks; gates of waves that aren't open, ascending and shared, as _enter_wave; dedupe in
+--         key order (enqueues of an equal key), by definition; task_group ascending; waves as _rejoin_waves; new rows
 -- Plan:   primary keys; ix_archive_finished from its old end
 -- Once:   naturally: a repeat finds the task unfinished
 -- Twin:   mssql/sql/procedures/RedriveTasks.sql
@@ -24,6 +26,11 @@ declare
   v_done bigint[];
   v_duplicates bigint[] := '{}';
   v_woken int[];
+  v_held bigint[] := '{}';                           -- waves that aren't open yet
+  v_open bigint[] := '{}';
+  v_ended bigint[];
+  v_state smallint;
+  v_wave bigint;
   v_part record;
   v_taken record;
 begin
@@ -53,7 +60,17 @@ begin
   select array_agg(x.task_id) filter (where x.outcome <> 10), array_agg(x.task_id) filter (where x.outcome = 10) into v_mine, v_done
     from (select a.task_id, a.outcome from archive a where a.task_id = any (v_asked) order by a.task_id for update skip locked) x;
 
-  -- 3. Keys, as an enqueue takes them: expired ones are replaced; who finds one taken is a duplicate.
+  -- 3. Waves. One that isn't open yet isn't opened now; one that is may still end.
+  for v_wave in select distinct a.wave_id from archive a where a.task_id = any (v_mine) and a.wave_id is not null order by 1 loop
+    select x.state into v_state from wave x where x.wave_id = v_wave;
+    if v_state = 0 then
+      if _enter_wave(v_wave, true) then v_held := v_held || v_wave; end if;
+      select x.state into v_state from wave x where x.wave_id = v_wave;  -- it may have been opened meanwhile
+    end if;
+    if v_state in (1, 2) then v_open := v_open || v_wave; end if;
+  end loop;
+
+  -- 4. Keys, as an enqueue takes them: expired ones are replaced; who finds one taken is a duplicate.
   for v_part in select a.task_definition_id, array_agg(a.task_id order by a.task_id) as ids, array_agg(a.dedupe_key order by a.task_id) as keys
              from archive a where a.task_id = any (v_mine) and a.dedupe_key is not null
             group by a.task_definition_id order by a.task_definition_id loop
@@ -62,20 +79,41 @@ begin
   end loop;
   v_mine := array(select u.id from unnest(v_mine) u(id) where u.id <> all (v_duplicates) order by u.id);
 
-  -- 4. Groups: locked ascending, then looked at.
+  -- 5. Groups: locked ascending, then looked at.
   perform 1 from task_group g
     where g.group_id = any (array(select a.group_id from archive a where a.task_id = any (v_mine))) order by g.group_id for no key update;
 
-  -- 5. Back, each into its container. A wave that they belonged to may be over: they come back on their own.
-  with gone as (
+  -- 6. Waves that are open count them again.
+  if cardinality(v_open) > 0 then
+    select _rejoin_waves(array_agg(a.task_id), array_agg(a.wave_id), array_agg(case when e.was_held then 0::smallint else a.outcome end)) into v_ended
+      from archive a left join ended_early e on e.task_id = a.task_id
+     where a.task_id = any (v_mine) and a.wave_id = any (v_open);
+    v_open := array(select u.id from unnest(v_open) u(id) where u.id <> all (coalesce(v_ended, '{}')));
+  end if;
+
+  -- 7. Back, each into its container.
+  with early as (
+    delete from ended_early e where e.task_id = any (v_mine) returning e.*),
+  gone as (
     delete from archive a where a.task_id = any (v_mine) returning a.*),
   added as (
-    insert into task (task_id, task_definition_id, kind, priority, rank, created_at, group_id, dedupe_key, build, payload, last_error)
-    select g.task_id, g.task_definition_id, g.kind, g.priority, g.rank, g.created_at, g.group_id, g.dedupe_key, g.build, g.payload, g.error
-      from gone g),
+    insert into task (task_id, task_definition_id, kind, priority, rank, created_at, group_id, pending_group_key, pending_group_is_global, wave_id,
+                      dedupe_key, build, payload, last_error)
+    select g.task_id, g.task_definition_id, g.kind, g.priority, g.rank, g.created_at, g.group_id, e.pending_group_key, e.pending_group_is_global,
+           case when g.wave_id = any (v_held || v_open) then g.wave_id end, g.dedupe_key, g.build, g.payload, g.error
+      from gone g left join early e on e.task_id = g.task_id),
+  held as (insert into wave_held (wave_id, priority, rank, task_id, task_definition_id)
+           select g.wave_id, g.priority, g.rank, g.task_id, g.task_definition_id from gone g where g.wave_id = any (v_held)),
+  later as (                                         -- promotion makes the group
+    insert into scheduled (task_definition_id, run_at, task_id)
+    select g.task_definition_id, v_now, g.task_id from gone g join early e on e.task_id = g.task_id
+     where e.pending_group_key is not null and (g.wave_id = any (v_held)) is not true
+    returning task_definition_id),
   ranked as materialized (
     select g.task_id, g.task_definition_id, g.priority, g.rank, g.group_id,
-           row_number() over (partition by g.group_id order by g.priority, g.rank, g.task_id) as n from gone g),
+           row_number() over (partition by g.group_id order by g.priority, g.rank, g.task_id) as n
+      from gone g left join early e on e.task_id = g.task_id
+     where e.pending_group_key is null and (g.wave_id = any (v_held)) is not true),
   gate as materialized (                             -- with each group's first task: the slots that may be filled
     select r.*, case when r.n = 1 then (
              select case when g.paused or exists (select 1 from group_waiting w where w.group_id = g.group_id) then '{}'
@@ -92,7 +130,9 @@ begin
               select p.group_id, p.priority, p.rank, p.task_id, p.task_definition_id from placed p where p.group_id is not null and p.slot is null),
   opened as (insert into ready (task_definition_id, priority, rank, task_id)
              select p.task_definition_id, p.priority, p.rank, p.task_id from placed p where p.group_id is null or p.slot is not null)
-  select array_agg(distinct p.task_definition_id) into v_woken from placed p where p.group_id is null or p.slot is not null;
+  select array_agg(distinct x.id) into v_woken
+    from (select p.task_definition_id as id from placed p where p.group_id is null or p.slot is not null
+          union all select l.task_definition_id from later l) x;
   woken := _definition_names(v_woken, 0);
 
   select coalesce('[' || string_agg(json_build_object('task', u.id::text, 'outcome',

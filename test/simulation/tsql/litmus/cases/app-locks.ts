@@ -69,6 +69,22 @@ export const appLockCases: readonly LitmusCase[] = [
     ],
   },
   {
+    title: "a variable that holds the name calls the procedure, and a status tells that time is up",
+    rules: ["P"],
+    source: "EXECUTE (Transact-SQL), @module_name_var",
+    setup: "",
+    steps: [
+      { on: "A", sql: get("Exclusive", -1), then: rows([0]) },
+      {
+        on: "B",
+        sql: `SET XACT_ABORT ON; BEGIN TRANSACTION; DECLARE @p nvarchar(100) = N'sys.sp_getapplock', @r int; EXEC @r = @p @Resource = N'Litmus', @LockMode = N'Exclusive', @LockOwner = N'Transaction', @LockTimeout = 0; SELECT @r AS r, XACT_STATE() AS x;`,
+        then: rows([-1, 1]),
+      },
+      { on: "A", sql: release, then: rows([0]) },
+      { on: "B", sql: "COMMIT;", then: done },
+    ],
+  },
+  {
     title: "who took an application lock twice has to give it back twice",
     rules: ["P"],
     source: releasePage,

@@ -1,0 +1,14 @@
+-- Taskgate._KeyLock: the name of the application lock that stands for one key, whether there is a row of it or not.
+-- In:     @Kind: operation | dedupe | group; @Scope int: of a key the definition's id, of a group it or 0, of an operation null;
+--         @Key nvarchar(200)
+-- Out:    nvarchar(255), at most 229 characters: the server would cut what is longer. Names are compared bit by bit, as keys are
+-- Raises: -
+-- Locks:  none
+-- Plan:   no table
+-- Twin:   none: see _LockKeys
+CREATE OR ALTER FUNCTION Taskgate._KeyLock (@Kind nvarchar(20), @Scope int, @Key nvarchar(200))
+RETURNS nvarchar(255)
+AS
+BEGIN
+  RETURN N'Taskgate:' + @Kind + N':' + COALESCE(CONVERT(nvarchar(11), @Scope) + N':', N'') + @Key;
+END;
