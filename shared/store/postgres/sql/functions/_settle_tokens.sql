@@ -3,20 +3,25 @@
 --         p_task_execution_id bigint: the asker; 0: nobody asks, the tokens are only fitted to the limit
 --         p_want int 0..1000: hold up to this many afterwards (what is held already counts); null: don't grant
 --         p_keep int: hold at most this many afterwards; null: don't give back
---         p_surplus_keep int: give back down to this many, but only as many as are held above the limit; null: don't
+--         p_surplus_keep int: give back down to this many, but only as many as are held above the limit; null: don't.
+--           Where none are, but somebody was denied for whom nobody has given yet: half of what the asker holds more than the
+--           poorest holder (than nobody, when it holds at most one more), less what is free. So it keeps one at least
 --         p_shared int[]: of _shared_ids, read before; the caller holds these rows. What is granted or freed here is so there, too, and
 --           no more is granted than all of them allow. When the definition has others by now nothing is changed: ask again
 -- Out:    o_own: tokens the execution holds now; o_granted, o_freed: how many were; o_held: by all, together (of the
 --           definition); o_limit: -1 none; o_token_fence: grows with every grant; o_paused; o_dead: dead holders found, once per limit
 --         o_is_live: false: the asker's execution isn't live (any more), nothing was granted
+--         o_given: freed for somebody who was denied. For 2 s such tokens are for those who hold few: another holder gets no more
+--           than the greatest other one has
 -- Raises: TG404 unknown definition; TG499 damaged token string
--- Locks:  (shared_limit, by the caller,) task_definition (advisory 42 in front, for arrival order), task_execution (dead holders by skip, then the asker's own)
+-- Locks:  (shared_limit, by the caller,) task_definition (advisory 42 in front, for arrival order), task_execution (dead holders by skip, then the asker's own),
+--         token_gift
 -- Plan:   primary keys only (S0.13); write, read, write (S0.15)
 -- Twin:   mssql/sql/procedures/_SettleTokens.sql
 create or replace function taskgate._settle_tokens(
   p_task_definition_id int, p_task_execution_id bigint, p_want int, p_keep int, p_surplus_keep int, p_shared int[],
   out o_own int, out o_granted int, out o_freed int, out o_held int, out o_limit int, out o_token_fence bigint,
-  out o_paused boolean, out o_dead int, out o_is_live boolean)
+  out o_paused boolean, out o_dead int, out o_is_live boolean, out o_given int)
 language plpgsql as $$
 declare
   v_now timestamptz;
@@ -28,14 +33,17 @@ declare
   v_count int;
   v_shared int[];
   v_shared_surplus int := 0;
+  v_poorest int;
+  v_richest int;
+  v_gift int;
   s record;
   i int;
 begin
-  o_own := 0; o_granted := 0; o_freed := 0; o_held := 0; o_dead := 0; o_is_live := true;
+  o_own := 0; o_granted := 0; o_freed := 0; o_held := 0; o_dead := 0; o_is_live := true; o_given := 0;
   perform pg_advisory_xact_lock(42, p_task_definition_id);
   update task_definition set hold_lock_task_execution_id = p_task_execution_id
    where task_definition_id = p_task_definition_id
-  returning name, execution_tokens, token_fence, paused, coalesce(concurrency_limit_override, concurrency_limit) as task_limit into d;
+  returning name, execution_tokens, token_fence, paused, coalesce(concurrency_limit_override, concurrency_limit) as task_limit, lease_ms into d;
   if not found then
     raise exception 'task_definition_id: unknown (%)', p_task_definition_id using errcode = 'TG404';
   end if;
@@ -73,6 +81,12 @@ begin
 
     -- 1. Give back what the asker no longer wants to hold, last granted first.
     v_count := greatest(o_held - d.task_limit, v_shared_surplus);
+    select min(h.held), max(h.held) into v_poorest, v_richest
+      from (select count(*)::int as held from unnest(v_held, v_grantee) u(h, g) where u.h and u.g <> p_task_execution_id group by u.g) h;
+    if p_surplus_keep is not null and v_count <= 0 and _open_demand(p_task_definition_id, d.lease_ms, v_now) then
+      v_gift := (o_own - case when o_own - v_poorest >= 2 then v_poorest else 0 end) / 2 - (d.task_limit - o_held);
+      v_count := v_gift;
+    end if;
     if p_surplus_keep is not null and v_count > 0 then p_keep := greatest(o_own - v_count, p_surplus_keep); end if;
     if p_keep < o_own then
       for i in reverse cardinality(v_id)..1 loop
@@ -81,6 +95,10 @@ begin
           v_held[i] := false; o_own := o_own - 1; o_held := o_held - 1; o_freed := o_freed + 1;
         end if;
       end loop;
+    end if;
+    if v_gift is not null and o_held < d.task_limit then   -- who was denied finds some now
+      o_given := o_freed;
+      update token_gift set given_at = v_now where task_definition_id = p_task_definition_id;
     end if;
 
     -- 2. Dead holders, before any comparison with the limit: else a limit lowered below their number denies for ever.
@@ -122,6 +140,10 @@ begin
     end loop;
 
     -- 4. Grant in list order; a part of the wish is a grant, too.
+    if p_want > greatest(o_own, v_richest) and o_own > 0 and exists (
+      select 1 from token_gift g where g.task_definition_id = p_task_definition_id and g.given_at > v_now - interval '2 seconds') then
+      p_want := greatest(o_own, v_richest);
+    end if;
     if p_want > o_own and o_is_live and not d.paused then
       for i in 1..cardinality(v_id) loop
         exit when o_own >= p_want or o_held >= d.task_limit;
