@@ -20,7 +20,7 @@ import { comparePlaces, definitionNames, definitionOf, hasReady, readyOf, taskOf
 import { permitsOf, usePermits } from "./rates";
 import { dueOf, nextDueMs, promoteDue } from "./schedule";
 import type { ClaimRow, ExecutionRow, Model, TaskRow } from "./state";
-import { toldSurplus } from "./spread";
+import { couldGive } from "./spread";
 import { surplusOf } from "./tokens";
 
 /** work: the hot path: completes some tasks and claims some. */
@@ -37,10 +37,8 @@ export function work(model: Model, input: WorkInput): WorkAnswer {
   const { leaseMs } = definition.settings;
   const idle = answerIdle(model, execution, input);
   if (idle !== null) return idle;
-  const surplus = toldSurplus(model, execution, {
-    definition,
-    surplus: surplusOf(model.state, definition),
-  });
+  const isAsked = couldGive(model, definition, execution.worker);
+  const surplus = Math.max(surplusOf(model.state, definition), isAsked ? 1 : 0);
   const answer = { ...nothingClaimed, leaseMs, surplus };
 
   const { lastCall } = execution;

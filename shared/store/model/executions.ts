@@ -24,7 +24,7 @@ import {
 import { permitsOf, usePermits } from "./rates";
 import { dueOf, nextDueMs } from "./schedule";
 import type { DefinitionRow, ExecutionRow, Model } from "./state";
-import { toldSurplus } from "./spread";
+import { hasOpenDemand } from "./spread";
 import { settleTokens, startDenial, surplusOf } from "./tokens";
 
 /** start_execution: opens a worker's stay with its first tokens. No token: no execution. */
@@ -180,6 +180,7 @@ function answerBeat(model: Model, beat: Beat): HeartbeatAnswer["executions"][num
   const { leaseMs } = definition.settings;
   execution.leaseUntilMs = Math.max(execution.leaseUntilMs, model.nowMs + leaseMs);
   reportStarted(execution, beat.started);
+  const isWanted = execution.tokenCount > 1 && hasOpenDemand(model, definition);
   return {
     executionId,
     status: "renewed",
@@ -188,10 +189,7 @@ function answerBeat(model: Model, beat: Beat): HeartbeatAnswer["executions"][num
       .map((claim) => claim.taskId)
       .filter((taskId) => taskOf(model.state, taskId).isCancelRequested)
       .sort(compareNumbers),
-    surplus: toldSurplus(model, execution, {
-      definition,
-      surplus: surplusOf(model.state, definition),
-    }),
+    surplus: Math.max(surplusOf(model.state, definition), isWanted ? 1 : 0),
     isPaused: definition.isPaused,
   };
 }

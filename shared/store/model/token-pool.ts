@@ -34,13 +34,6 @@ export class TokenPool {
     return this.#tokens.filter((token) => token.isHeld && token.grantee === grantee).length;
   }
 
-  /** How many each of the others holds. */
-  countsOfOthers(asker: string): number[] {
-    const counts = countPerHolder(this.#tokens);
-    counts.delete(asker);
-    return [...counts.values()];
-  }
-
   /** Who holds tokens, each once. */
   get holders(): string[] {
     const grantees = this.#tokens.filter((token) => token.isHeld).map((token) => token.grantee);
@@ -135,14 +128,6 @@ export function readableTokens(row: TokenRow): Token[] {
     if (error instanceof StoreContractError) return [];
     throw error;
   }
-}
-
-/** How many tokens each holder holds. */
-export function countPerHolder(tokens: readonly Token[]): Map<string, number> {
-  const counts = new Map<string, number>();
-  for (const { isHeld, grantee } of tokens)
-    if (isHeld) counts.set(grantee, (counts.get(grantee) ?? 0) + 1);
-  return counts;
 }
 
 /** Held tokens. Counts in the text: a damaged string must not stop those who only ask. */

@@ -12,11 +12,11 @@ import { definitionOf, hasReady, limitOf } from "./rows";
 import { settleShared, sharedDenial, sharedLimitsOf, sharedSurplus } from "./shared-tokens";
 import {
   giftOf,
-  hasOpenDemand,
   heldByWorker,
   isReserved,
   noteDemand,
   reservedForMs,
+  reservedRoom,
 } from "./spread";
 import type { DefinitionRow, ExecutionRow, Model, ModelState } from "./state";
 import { countHeld, TokenPool, tokensOf } from "./token-pool";
@@ -121,8 +121,14 @@ function settleString(
   // 1. What the asker no longer wants to hold.
   let keep = ask.keep ?? pool.heldBy(asker);
   const above = Math.max(pool.held - ask.limit, ask.sharedSurplus);
-  const isAsked = ask.surplusKeep !== undefined && above <= 0 && hasOpenDemand(model, definition);
-  const gift = isAsked ? giftOf(pool, asker, ask.limit) : null;
+  const gift =
+    ask.surplusKeep !== undefined && above <= 0
+      ? giftOf(model, definition, {
+          worker: ask.execution?.worker ?? "",
+          limit: ask.limit,
+          free: ask.limit - pool.held,
+        })
+      : null;
   const surplus = Math.max(above, gift ?? 0);
   if (ask.surplusKeep !== undefined && surplus > 0) {
     keep = Math.max(keep - surplus, ask.surplusKeep);
@@ -149,7 +155,12 @@ function settleString(
     ask.want === undefined || definition.isPaused
       ? 0
       : pool.grant(asker, {
-          want: allowReserved(model, definition, { pool, asker, want: ask.want }),
+          want: allowReserved(model, definition, {
+            execution: ask.execution,
+            own: pool.heldBy(asker),
+            want: ask.want,
+            limit: ask.limit,
+          }),
           limit: ask.limit,
         });
   definition.executionTokens = pool.toString();
@@ -163,15 +174,17 @@ function settleString(
   };
 }
 
-/** Tokens that were given for somebody who was denied are not for a holder that has as many as the richest other one. */
+/** Of what was given for somebody who was denied nobody gets more than its part. */
 function allowReserved(
   model: Model,
   definition: DefinitionRow,
-  { pool, asker, want }: { pool: TokenPool; asker: string; want: number },
+  ask: { execution: ExecutionRow | null; own: number; want: number; limit: number },
 ): number {
-  const own = pool.heldBy(asker);
-  if (own === 0 || !isReserved(model, definition)) return want;
-  return Math.min(want, Math.max(own, ...pool.countsOfOthers(asker)));
+  if (ask.execution === null || !isReserved(model, definition)) return ask.want;
+  return Math.min(
+    ask.want,
+    ask.own + reservedRoom(model, definition, { worker: ask.execution.worker, limit: ask.limit }),
+  );
 }
 
 /** Tokens held above the limit, or above a shared one, whichever is more. */
@@ -219,7 +232,7 @@ export function startDenial(
   const mine = heldByWorker(model, definition, worker);
   if (denied !== null) {
     const isNewcomer = denied.status === "limited" && mine === 0;
-    const isNoted = isNewcomer && noteDemand(model, definition, 0);
+    const isNoted = isNewcomer && noteDemand(model, definition, worker);
     return { ...denied, demand: isNoted ? "noted" : null };
   }
   return mine > 0 && isReserved(model, definition)
@@ -245,13 +258,13 @@ export function acquireTokens(
   const definition = definitionOf(model.state, execution);
   const denied = execution.tokenCount === 0 ? denial(model, definition) : null;
   if (denied !== null) {
-    if (denied.status === "limited") noteDemand(model, definition, 0);
+    if (denied.status === "limited") noteDemand(model, definition, execution.worker);
     return { ...nothing, ...denied };
   }
   const settled = settleTokens(model, definition, { execution, want: input.want });
   const isLimited = settled.own === 0 && !definition.isPaused;
   if (settled.granted === 0 && settled.own < input.want && !definition.isPaused)
-    noteDemand(model, definition, settled.own);
+    noteDemand(model, definition, execution.worker);
   return {
     status: settled.own > 0 ? "granted" : definition.isPaused ? "paused" : "limited",
     tokens: settled.own,

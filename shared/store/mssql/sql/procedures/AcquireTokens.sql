@@ -20,7 +20,7 @@ BEGIN
   DECLARE @vMessage nvarchar(2048), @vStatus nvarchar(20), @vDefinition int, @vShared nvarchar(max), @vState tinyint, @vTokenCount int, @vTokens int = 0,
           @vGranted int = 0, @vTokenFence bigint, @vRetryInMs bigint, @vDead int = 0,
           @vFreed int, @vHeld int, @vLimit int, @vPaused bit, @vIsLive bit, @vIgnored nvarchar(20),
-          @vDemand nvarchar(20), @vMine int, @vNoted bit;
+          @vDemand nvarchar(20), @vMine int, @vNoted bit, @vWorker nvarchar(200);
 
   IF @Want IS NULL OR @Want NOT BETWEEN 1 AND 1000
   BEGIN
@@ -28,7 +28,8 @@ BEGIN
     THROW 50422, @vMessage, 1;
   END;
   BEGIN TRY
-    SELECT @vDefinition = e.TaskDefinitionId, @vShared = Taskgate._SharedIds(e.TaskDefinitionId), @vState = e.State, @vTokenCount = e.TokenCount
+    SELECT @vDefinition = e.TaskDefinitionId, @vShared = Taskgate._SharedIds(e.TaskDefinitionId), @vState = e.State, @vTokenCount = e.TokenCount,
+           @vWorker = e.Worker
     FROM Taskgate.TaskExecution AS e
     WHERE e.TaskExecutionId = @TaskExecutionId;
     IF @vState IS NULL OR @vState <> 1
@@ -53,7 +54,7 @@ BEGIN
           @oDemand = @vDemand OUTPUT, @oMine = @vMine OUTPUT;
     END;
     IF @vStatus IN (N'granted', N'limited') AND @vGranted = 0 AND @vTokens < @Want AND COALESCE(@vPaused, 0) = 0 -- likewise
-      EXEC Taskgate._NoteDemand @TaskDefinitionId = @vDefinition, @Own = @vTokens, @oNoted = @vNoted OUTPUT;
+      EXEC Taskgate._NoteDemand @TaskDefinitionId = @vDefinition, @Worker = @vWorker, @oNoted = @vNoted OUTPUT;
   END TRY
   BEGIN CATCH
     IF XACT_STATE() <> 0 ROLLBACK TRANSACTION;

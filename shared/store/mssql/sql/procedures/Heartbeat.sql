@@ -1,7 +1,8 @@
 -- Taskgate.Heartbeat: renews the leases of all executions of one process, and tells what they should know.
 -- In:     @Executions: JSON array of 1..1000 {execution, started: [task ids]}: spare claims started since the last report
 -- Out:    Status: done; Executions: JSON array, by execution id, of {execution, status: renewed | fenced | ended | busy (its row
---         was locked by its own call, which renews it), leaseMs, cancel: [task ids], surplus (as of Work), paused}
+--         was locked by its own call, which renews it), leaseMs, cancel: [task ids], surplus (as of Work; for somebody who
+--         was denied only where the execution itself holds several), paused}
 -- Raises: 50422 not such a list; 50490 inside a transaction; 1222 locked for longer than 2 s
 -- Locks:  TaskExecution ascending, by skip; Claim (of those)
 -- Isolation: against a reclaim or an acquire of the same execution: whoever locks its row first decides, the other skips.

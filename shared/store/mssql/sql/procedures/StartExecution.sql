@@ -153,7 +153,7 @@ BEGIN
     -- A process that holds some is no newcomer: what it got would come from itself.
     IF @vStatus = N'limited' AND @vIsRepeat = 0 AND @vAllowed = 1 AND @vMine = 0
     BEGIN
-      EXEC Taskgate._NoteDemand @TaskDefinitionId = @vDefinition, @Own = 0, @oNoted = @vNoted OUTPUT;
+      EXEC Taskgate._NoteDemand @TaskDefinitionId = @vDefinition, @Worker = @vWorker, @oNoted = @vNoted OUTPUT;
       IF @vNoted = 1 SET @vDemand = N'noted';
     END;
 

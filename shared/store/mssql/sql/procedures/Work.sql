@@ -15,7 +15,7 @@
 --         RefusedTaskIds: completions that changed nothing, joined by commas, or null; LeaseMs: how long from now, null: nothing
 --           was renewed
 --         Surplus: tokens held by all above the limit, or above a shared one; 1: none are, but somebody was denied lately and this
---           execution holds more than one. Call ReleaseSurplus when some are idle
+--           process could give: it holds several, and none (for 2 s) two more. Call ReleaseSurplus when some are idle
 --         NextDueMs bigint: until the next scheduled task, when fewer were claimed than wanted
 --         RetryInMs bigint: the rate let fewer be claimed than wanted: until it lets another one; null: it didn't
 --         Woken: JSON array of other definitions that got ready tasks, or null; Opening: JSON array of batches to be pumped
@@ -49,7 +49,7 @@ BEGIN
           @vAsksNextDue bit = 0, @vRetention nvarchar(max), @vWokenIds nvarchar(max) = N'[]', @vOpening nvarchar(max);
   DECLARE @vStatus nvarchar(20), @vFence bigint, @vTaskIds nvarchar(max), @vKinds nvarchar(max), @vAttempts nvarchar(max),
           @vPayloads nvarchar(max), @vExtras nvarchar(max), @vStarted int = 0, @vLastPriority smallint, @vLastRank bigint,
-          @vRefused nvarchar(max), @vAnswerLeaseMs int, @vSurplus int = 0;
+          @vRefused nvarchar(max), @vAnswerLeaseMs int, @vSurplus int = 0, @vWorker nvarchar(200), @vDeniedAt datetime2(3);
   DECLARE @vPart TABLE ( -- the lists by position: 1 task, 2 fence, 3 duration, 4 result, 5 started
     Part tinyint NOT NULL, Ord int NOT NULL, Item nvarchar(max) NULL, PRIMARY KEY CLUSTERED (Part, Ord));
   DECLARE @vHeld TABLE (
@@ -92,7 +92,7 @@ BEGIN
     END;
 
     -- Settings first, with nothing locked, in two statements: a reader that holds one row must not wait for the other.
-    SELECT @vDefinition = x.TaskDefinitionId, @vState = x.State, @vCallNumber = x.CallNumber, @vTokenCount = x.TokenCount
+    SELECT @vDefinition = x.TaskDefinitionId, @vState = x.State, @vCallNumber = x.CallNumber, @vWorker = x.Worker
     FROM Taskgate.TaskExecution AS x
     WHERE x.TaskExecutionId = @TaskExecutionId;
     SELECT @vLeaseMs = d.LeaseMs, @vSpareMax = d.SpareMax, @vPaused = d.Paused,
@@ -136,8 +136,14 @@ BEGIN
 
     IF @vIsIdle = 0
     BEGIN
-      IF @vSurplus = 0 AND @vTokenCount > 1 AND EXISTS (SELECT 1 FROM Taskgate._OpenDemand(@vDefinition, @vLeaseMs, @vNow) AS q)
-        SET @vSurplus = 1;
+      IF @vSurplus = 0
+        SELECT @vDeniedAt = q.DeniedAt FROM Taskgate._OpenDemand(@vDefinition, @vLeaseMs, @vNow) AS q;
+      IF @vDeniedAt IS NOT NULL
+        SELECT @vSurplus = 1
+        FROM Taskgate.TaskDefinition AS d
+        CROSS APPLY Taskgate._Shares(d.ExecutionTokens, @vWorker) AS h
+        WHERE d.TaskDefinitionId = @vDefinition AND h.Mine > 1
+          AND (h.Richest - h.Mine < 2 OR @vDeniedAt <= DATEADD(SECOND, -2, @vNow)); -- the richest first
       BEGIN TRANSACTION;
       -- 1. The execution's own row: who holds it may change its claims, and nobody else may.
       SET @vState = NULL;

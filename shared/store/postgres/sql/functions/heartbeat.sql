@@ -1,7 +1,8 @@
 -- taskgate.heartbeat: renews the leases of all executions of one process, and tells what they should know.
 -- In:     p_executions text: JSON array of 1..1000 {execution, started: [task ids]}: spare claims started since the last report
 -- Out:    status: done; executions: JSON array, by execution id, of {execution, status: renewed | fenced | ended | busy (its row
---         was locked by its own call, which renews it), leaseMs, cancel: [task ids], surplus (as of work), paused}
+--         was locked by its own call, which renews it), leaseMs, cancel: [task ids], surplus (as of work; for somebody who
+--         was denied only where the execution itself holds several), paused}
 -- Raises: TG422 not such a list
 -- Locks:  task_execution ascending, by skip
 -- Plan:   primary keys
@@ -37,7 +38,7 @@ begin
            case when r.id is not null then
              json_build_object('execution', a.id::text, 'status', 'renewed', 'leaseMs', r.lease_ms, 'paused', r.paused, 'surplus',
                greatest(_surplus(r.task_definition_id),
-                        case when r.token_count > 1 and _open_demand(r.task_definition_id, r.lease_ms, v_now) then 1 else 0 end),
+                        case when r.token_count > 1 and _open_demand(r.task_definition_id, r.lease_ms, v_now) is not null then 1 else 0 end),
                'cancel', array(select t.task_id::text from unnest(r.inflight) u(id) join task t on t.task_id = u.id where t.cancel_requested order by t.task_id))
            else
              json_build_object('execution', a.id::text, 'status', coalesce((

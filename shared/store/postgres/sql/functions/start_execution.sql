@@ -60,7 +60,7 @@ begin
       status := s.o_status; retry_in_ms := s.o_retry_in_ms; demand := s.o_demand;
       -- A process that holds some is no newcomer: what it got would come from itself.
       if status = 'limited' and s.o_mine = 0 then
-        if _note_demand(d.task_definition_id, 0) then demand := 'noted'; end if;
+        if _note_demand(d.task_definition_id, p_worker) then demand := 'noted'; end if;
       end if;
       return;
     end if;
@@ -108,6 +108,6 @@ begin
   status := case when s.o_paused then 'paused' else 'limited' end;
   retry_in_ms := _retry_in_ms(d.task_definition_id);
   if status = 'limited' and v_mine = 0 then
-    if _note_demand(d.task_definition_id, 0) then demand := 'noted'; end if;
+    if _note_demand(d.task_definition_id, p_worker) then demand := 'noted'; end if;
   end if;
 end $$;
