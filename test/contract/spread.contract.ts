@@ -22,13 +22,13 @@ export function describeSpread(setup: StoreSetup): void {
 }
 
 /** Somebody on a process of that name asks for a first execution. */
-function ask(store: TaskStore, name: string, worker: string, want = 8) {
-  return store.startExecution(startInput(name, { worker, want }));
+function ask(store: TaskStore, name: string, worker: string) {
+  return store.startExecution(startInput(name, { worker, want: 8 }));
 }
 
-/** A process of that name takes up to `want` tokens. */
-function hold(store: TaskStore, name: string, worker: string, want = 8): Promise<Worker> {
-  return startWorker(store, name, { worker, want });
+/** A process of that name takes what it can get, 8 tokens at most. */
+function hold(store: TaskStore, name: string, worker: string): Promise<Worker> {
+  return startWorker(store, name, { worker, want: 8 });
 }
 
 async function give(worker: Worker, keep = 0) {
@@ -76,8 +76,8 @@ function describeDenial(setup: StoreSetup): void {
     const { store } = open();
     const name = await define(store, { limit: 2 });
     const holders = [
-      await hold(store, name, "first", 1),
-      await hold(store, name, "second", 1),
+      await startWorker(store, name, { worker: "first", want: 1 }),
+      await startWorker(store, name, { worker: "second", want: 1 }),
     ] as const;
     expect(await ask(store, name, "third")).toMatchObject({ status: "limited", demand: null });
     expect(await surplusOf(holders[0])).toBe(0);
@@ -107,7 +107,7 @@ function describeDenial(setup: StoreSetup): void {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 4 });
-    const rich = await hold(store, name, "first", 3);
+    const rich = await startWorker(store, name, { worker: "first", want: 3 });
     const poor = await hold(store, name, "second");
     const more = { executionId: poor.executionId, want: 8 };
     expect(await store.acquireTokens(more)).toMatchObject({ status: "granted", granted: 0 });
@@ -158,7 +158,7 @@ function describeGiving(setup: StoreSetup): void {
     test(`the only holder of ${String(limit)} keeps ${String(tokens)}: half is given`, async () => {
       const { store } = open();
       const name = await define(store, { limit });
-      const holder = await hold(store, name, "first", 9);
+      const holder = await startWorker(store, name, { worker: "first", want: 9 });
       await ask(store, name, "second");
       const given = limit - tokens;
       expect(await give(holder)).toMatchObject({ tokens, freed: given, surplus: 0, given });
@@ -180,8 +180,8 @@ function describeGiving(setup: StoreSetup): void {
   test("of two holders one gives: the second one finds it done", async () => {
     const { store } = open();
     const name = await define(store, { limit: 4 });
-    const first = await hold(store, name, "first", 2);
-    const second = await hold(store, name, "second", 2);
+    const first = await startWorker(store, name, { worker: "first", want: 2 });
+    const second = await startWorker(store, name, { worker: "second", want: 2 });
     await ask(store, name, "third");
     expect(await give(first)).toMatchObject({ tokens: 1, given: 1 });
     expect(await give(second)).toMatchObject({ tokens: 2, given: 0 });
@@ -267,8 +267,8 @@ function describeReserved(setup: StoreSetup): void {
   test("may be taken by a holder that has fewer than another, up to as many", async () => {
     const { store } = open();
     const name = await define(store, { limit: 7 });
-    const rich = await hold(store, name, "first", 6);
-    const poor = await hold(store, name, "second", 1);
+    const rich = await startWorker(store, name, { worker: "first", want: 6 });
+    const poor = await startWorker(store, name, { worker: "second", want: 1 });
     await ask(store, name, "third");
     // Half of the five that it holds more.
     expect(await give(rich)).toMatchObject({ tokens: 4, given: 2 });
