@@ -64,7 +64,10 @@ export interface TaskStore extends BatchStore, ScheduleStore, WatermarkStore {
   acquireTokens(input: { executionId: ExecutionId; want: number }): Promise<AcquireTokensAnswer>;
   /** Gives tokens back until the execution holds at most `keep`. Idempotent. */
   releaseTokens(input: { executionId: ExecutionId; keep: number }): Promise<ReleaseTokensAnswer>;
-  /** Gives idle tokens back, down to the `keep` in use, but only as many as are held above the limit. Idempotent. */
+  /**
+   * Gives idle tokens back, down to the `keep` in use: as many as are held above the limit; where none are, a part of what
+   * this execution holds more than others, if somebody was denied lately. Idempotent.
+   */
   releaseSurplus(input: { executionId: ExecutionId; keep: number }): Promise<ReleaseSurplusAnswer>;
   /** The hot path: completes some tasks and claims some. A repeat with the same call number gets the first answer. */
   work(input: WorkInput): Promise<WorkAnswer>;
@@ -166,6 +169,11 @@ export interface StartExecutionAnswer {
   nextDueMs: number | null;
   /** More than 0: call `reclaimExpired`. */
   deadHolders: number;
+  /**
+   * When limited. noted: holders are asked to give a token, so look again soon. others: what is free was given for others,
+   * and this worker holds some: hand the hint on.
+   */
+  demand: "noted" | "others" | null;
 }
 
 export interface AcquireTokensAnswer {
@@ -189,6 +197,8 @@ export interface ReleaseSurplusAnswer {
   tokens: number;
   freed: number;
   surplus: number;
+  /** Of the freed ones for somebody who was denied: leave a hint. */
+  given: number;
 }
 
 export interface DoneTask {
@@ -251,7 +261,7 @@ export interface WorkAnswer {
   /** Completions that changed nothing: lost to another holder. */
   refused: TaskId[];
   leaseMs: number | null;
-  /** Tokens held by all above the limit. */
+  /** Tokens held by all above the limit; 1 also where others were denied and this execution could give: `releaseSurplus`. */
   surplus: number;
   nextDueMs: number | null;
   /** The rate let fewer be claimed than wanted: until it lets another one; null: it didn't. */

@@ -86,7 +86,14 @@ export function startExecution(row: AnswerRow): port.StartExecutionAnswer {
     retryInMs: intOrNull(row, "retryInMs"),
     nextDueMs: intOrNull(row, "nextDueMs"),
     deadHolders: int(row, "deadHolders"),
+    demand: demandOf(row),
   };
+}
+
+function demandOf(row: AnswerRow): port.StartExecutionAnswer["demand"] {
+  const demand = textOrNull(row, "demand");
+  if (demand === null || demand === "noted" || demand === "others") return demand;
+  throw broken(row, "demand", "noted | others | null");
 }
 
 /** acquire_tokens */
@@ -118,6 +125,7 @@ export function releaseSurplus(row: AnswerRow): port.ReleaseSurplusAnswer {
     tokens: int(row, "tokens"),
     freed: int(row, "freed"),
     surplus: int(row, "surplus"),
+    given: int(row, "given"),
   };
 }
 

@@ -64,6 +64,10 @@ const idleLookMs = 250;
 const permitWaitMostMs = 1_000;
 /** Tokens that were denied are asked for again after so long, while there is a backlog. */
 const acquirePauseMs = 500;
+/** Tokens that were given for somebody who was denied may be asked back after so long: nobody came for them. */
+const gavePauseMs = 2_000;
+/** More than this worker can take: another one is called so often. One that finds no token costs one read. */
+const helpPauseMs = 5_000;
 
 /** One execution at work. `run` resolves when no handler of it runs any more, or when those that do ignore their signal. */
 export class ExecutionLoop implements Beating {
@@ -90,7 +94,8 @@ export class ExecutionLoop implements Beating {
   readonly #place = new ScanPlace();
   #surplus = 0;
   #hasBacklog = false;
-  #hasCalledHelp = false;
+  #calledHelpAtMs = Number.NEGATIVE_INFINITY;
+  #gaveAtMs = Number.NEGATIVE_INFINITY;
   #acquiredAtMs: number;
   #renewedAtMs: number;
   #nextDueMs: number | null = null;
@@ -309,7 +314,8 @@ export class ExecutionLoop implements Beating {
       this.#hasBacklog &&
       this.#surplus === 0 &&
       this.#tokens < this.#options.tokensWanted &&
-      nowMs - this.#acquiredAtMs >= acquirePauseMs
+      nowMs - this.#acquiredAtMs >= acquirePauseMs &&
+      nowMs - this.#gaveAtMs >= gavePauseMs
     );
   }
 
@@ -422,10 +428,10 @@ export class ExecutionLoop implements Beating {
     this.#idleUntilMs = this.#permitAtMs;
   }
 
-  /** More than this worker can take: another may find tokens. One that doesn't costs one read. */
   #callHelp(): void {
-    if (!this.#hasBacklog || this.#hasCalledHelp) return;
-    this.#hasCalledHelp = true;
+    const nowMs = this.#environment.clock.monotonicMs();
+    if (!this.#hasBacklog || nowMs - this.#calledHelpAtMs < helpPauseMs) return;
+    this.#calledHelpAtMs = nowMs;
     this.#options.wake([this.#options.definition.name]);
   }
 
@@ -498,6 +504,10 @@ export class ExecutionLoop implements Beating {
     }
     this.#tokens = answer.tokens;
     this.#surplus = answer.surplus;
+    if (answer.given > 0) {
+      this.#gaveAtMs = this.#environment.clock.monotonicMs();
+      this.#options.wake([this.#options.definition.name]);
+    }
     if (this.#tokens === 0) this.#stop("idle");
   }
 

@@ -1,6 +1,6 @@
+import { askForTokens } from "./ask-for-tokens";
 import { BatchPump } from "./batch-pump";
 import type { WorkerEnvironment } from "./environment";
-import { instants } from "./environment";
 import { ExecutionLoop } from "./execution-loop";
 import type { LoopEnd } from "./execution-loop";
 import type { Heartbeat } from "./heartbeat";
@@ -54,14 +54,15 @@ export async function runWorker(
     return { status: "unknown", end: null, tokens: 0 };
   }
   const want = definition.concurrencyPerWorker ?? options.concurrencyPerWorker;
-  const sentAt = instants(environment.clock);
-  const started = await startExecution(
+  const stopAtMs = stay.deadlineMs - stay.marginMs;
+  const makeKnown = async (): Promise<void> => {
+    await registerAll(environment, registry, definition);
+    await registerSchedules(environment, registry);
+  };
+  const { sentAt, started } = await askForTokens(
     environment,
-    { definition, want, needsReady: true },
-    async () => {
-      await registerAll(environment, registry, definition);
-      await registerSchedules(environment, registry);
-    },
+    () => startExecution(environment, { definition, want, needsReady: true }, makeKnown),
+    { atMs: stopAtMs, signal: stay.signal },
   );
   if (started.deadHolders > 0) await reclaim(environment);
   const { executionId } = started;
@@ -73,12 +74,13 @@ export async function runWorker(
     );
     if (started.nextDueMs !== null)
       await environment.wakeUp.hint(name, { inMs: started.nextDueMs });
+    // It woke a process that holds tokens; the one that what is free was given for may be the next.
+    if (started.demand === "others") await environment.wakeUp.hint(name);
     const status =
       started.status === "limited" || started.status === "paused" ? started.status : "none";
     return { status, end: null, tokens: 0 };
   }
   environment.telemetry.count("taskgate.execution.started", 1, { definition: name });
-  const stopAtMs = stay.deadlineMs - stay.marginMs;
   const pump = new BatchPump(environment, stopAtMs);
   const loop = new ExecutionLoop({
     environment,

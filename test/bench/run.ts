@@ -8,7 +8,7 @@ import type { Measurement } from "./measurement";
 import { scenarios } from "./scenarios";
 
 /*
- * npm run bench -- [--quick] [--json FILE] [--db postgres://..]
+ * npm run bench -- [--quick] [--json FILE] [--db postgres://..] [--only PART OF A SCENARIO'S NAME, such as spread]
  * Durable commits. Believe ratios, not absolute figures: server and clients share the machine.
  */
 
@@ -57,7 +57,12 @@ async function withDatabase(
 
 async function main(): Promise<void> {
   const { values } = parseArgs({
-    options: { quick: { type: "boolean" }, json: { type: "string" }, db: { type: "string" } },
+    options: {
+      quick: { type: "boolean" },
+      json: { type: "string" },
+      db: { type: "string" },
+      only: { type: "string", default: "" },
+    },
   });
   const scale =
     values.quick === true
@@ -66,7 +71,8 @@ async function main(): Promise<void> {
   const server =
     values.db === undefined ? await startEmbeddedPostgres({ keep: false, durable: true }) : null;
   const results: Result[] = [];
-  for (const [index, scenario] of [...scenarios, ...flatCosts].entries()) {
+  const asked = [...scenarios, ...flatCosts].filter(({ name }) => name.includes(values.only));
+  for (const [index, scenario] of asked.entries()) {
     const measurements = await withDatabase(values.db ?? server?.url ?? "", index, (url) =>
       scenario(url, scale),
     );

@@ -7,6 +7,7 @@ import { openBench } from "./bench-environment";
 import { limited } from "./limited-task";
 import { quantile, timed } from "./measurement";
 import type { BenchScenario, Measurement, Scale } from "./measurement";
+import { spreadOverHosts } from "./spread";
 
 /** What work costs; each has a database of its own. */
 export const scenarios: readonly BenchScenario[] = [
@@ -14,6 +15,7 @@ export const scenarios: readonly BenchScenario[] = [
   eightInFlight,
   latency,
   limitOverProcesses,
+  spreadOverHosts,
 ];
 
 async function bulkEnqueueAndDrain(url: string, scale: Scale): Promise<Measurement[]> {

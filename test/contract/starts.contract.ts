@@ -218,6 +218,7 @@ function describeTokens(setup: StoreSetup): void {
         tokens: 3,
         freed: 0,
         surplus: 0,
+        given: 0,
       });
     }
   });

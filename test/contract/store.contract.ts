@@ -41,6 +41,7 @@ import { describeSharedLimits } from "./shared-limits.contract";
 import { describeSqlCallers } from "./sql-callers.contract";
 import { describeSqlEnqueue } from "./sql-enqueue.contract";
 import { describeSqlResults } from "./sql-results.contract";
+import { describeSpread } from "./spread.contract";
 import { describeStarts } from "./starts.contract";
 import { describeTokenCounts } from "./token-counts.contract";
 import { describeTokens } from "./tokens.contract";
@@ -55,6 +56,7 @@ export function describeStore(setup: StoreSetup): void {
   describeSettings(setup);
   describeTokens(setup);
   describeTokenCounts(setup);
+  describeSpread(setup);
   describeRates(setup);
   describeSharedLimits(setup);
   describeExecutions(setup);

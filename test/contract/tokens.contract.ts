@@ -637,12 +637,14 @@ function describeSurplus(setup: StoreSetup): void {
       tokens: 0,
       freed: 3,
       surplus: 1,
+      given: 0,
     });
     expect(await store.releaseSurplus({ executionId: second.executionId, keep: 0 })).toEqual({
       status: "released",
       tokens: 2,
       freed: 1,
       surplus: 0,
+      given: 0,
     });
     expect(await store.releaseSurplus({ executionId: second.executionId, keep: 0 })).toMatchObject({
       tokens: 2,
@@ -662,12 +664,14 @@ function describeSurplus(setup: StoreSetup): void {
       tokens: 3,
       freed: 1,
       surplus: 2,
+      given: 0,
     });
     expect(await store.releaseSurplus({ executionId, keep: 3 })).toEqual({
       status: "released",
       tokens: 3,
       freed: 0,
       surplus: 2,
+      given: 0,
     });
     expect(await store.releaseSurplus({ executionId, keep: 4 })).toMatchObject({
       tokens: 3,

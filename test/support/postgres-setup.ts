@@ -166,6 +166,7 @@ class PostgresTestStore implements TestStore {
   async readVersions(): Promise<string> {
     const rows = await this.raw(
       `select 'd' as t, xmin::text, ctid::text from taskgate.task_definition
+       union all select 'q', xmin::text, ctid::text from taskgate.token_demand
        union all select 'e', xmin::text, ctid::text from taskgate.task_execution
        union all select 't', xmin::text, ctid::text from taskgate.task
        union all select 'r', xmin::text, ctid::text from taskgate.ready order by 1, 2, 3`,

@@ -3,7 +3,7 @@ import type { World } from "../simulation/tsql/engine/world";
 import { MssqlTestStore } from "./mssql-setup";
 
 /** Tables whose rows tell whether an operation has written anything. */
-const watchedTables = new Set(["TaskDefinition", "TaskExecution", "Task", "Ready"]);
+const watchedTables = new Set(["TokenDemand", "TaskDefinition", "TaskExecution", "Task", "Ready"]);
 
 /** A store over the simulated SQL Server: its clock is the world's, and its rows can be looked at without a statement. */
 export class WorldTestStore extends MssqlTestStore {

@@ -20,6 +20,7 @@ import { comparePlaces, definitionNames, definitionOf, hasReady, readyOf, taskOf
 import { permitsOf, usePermits } from "./rates";
 import { dueOf, nextDueMs, promoteDue } from "./schedule";
 import type { ClaimRow, ExecutionRow, Model, TaskRow } from "./state";
+import { couldGive } from "./spread";
 import { surplusOf } from "./tokens";
 
 /** work: the hot path: completes some tasks and claims some. */
@@ -36,14 +37,16 @@ export function work(model: Model, input: WorkInput): WorkAnswer {
   const { leaseMs } = definition.settings;
   const idle = answerIdle(model, execution, input);
   if (idle !== null) return idle;
-  const answer = { ...nothingClaimed, leaseMs, surplus: surplusOf(model.state, definition) };
+  const isAsked = couldGive(model, definition, execution.worker);
+  const surplus = Math.max(surplusOf(model.state, definition), isAsked ? 1 : 0);
+  const answer = { ...nothingClaimed, leaseMs, surplus };
 
   const { lastCall } = execution;
   if (input.callNumber < lastCall.callNumber) {
     throw conflict(`call_number: older than the last one (${String(input.callNumber)})`);
   }
   if (input.callNumber === lastCall.callNumber) {
-    execution.leaseUntilMs = model.nowMs + leaseMs;
+    execution.leaseUntilMs = Math.max(execution.leaseUntilMs, model.nowMs + leaseMs);
     const claimed = claimedAgain(model, execution);
     const last = lastPlace(model, claimed);
     return { ...answer, status: "again", claimed, last, refused: lastCall.refused };
@@ -56,7 +59,7 @@ export function work(model: Model, input: WorkInput): WorkAnswer {
   const { status, claimed, due, retryInMs } = claimWanted(model, execution, { ...input, isDue });
   const fence = claimed.at(-1)?.fence ?? null;
   execution.lastCall = { callNumber: input.callNumber, fence, refused };
-  execution.leaseUntilMs = model.nowMs + leaseMs;
+  execution.leaseUntilMs = Math.max(execution.leaseUntilMs, model.nowMs + leaseMs);
   return {
     ...answer,
     status,

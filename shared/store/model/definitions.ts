@@ -83,6 +83,8 @@ function createDefinition(model: Model, input: RegisterDefinitionInput): Definit
     operatorRate: "code",
     sharedLimitIds: [],
     nextFreeAtUs: null,
+    deniedAtMs: Number.NEGATIVE_INFINITY,
+    givenAtMs: Number.NEGATIVE_INFINITY,
     isPaused: false,
     build: 0,
     settingsHash: "",

@@ -24,7 +24,8 @@ import {
 import { permitsOf, usePermits } from "./rates";
 import { dueOf, nextDueMs } from "./schedule";
 import type { DefinitionRow, ExecutionRow, Model } from "./state";
-import { denial, settleTokens, surplusOf } from "./tokens";
+import { hasOpenDemand } from "./spread";
+import { settleTokens, startDenial, surplusOf } from "./tokens";
 
 /** start_execution: opens a worker's stay with its first tokens. No token: no execution. */
 export function startExecution(model: Model, input: StartExecutionInput): StartExecutionAnswer {
@@ -44,7 +45,7 @@ export function startExecution(model: Model, input: StartExecutionInput): StartE
   if (input.needsReady && ready === 0) {
     return { ...answer, status: "none", nextDueMs: nextDueMs(model, definition) };
   }
-  const denied = denial(model, definition);
+  const denied = startDenial(model, definition, input.worker);
   if (denied !== null) return { ...answer, ...denied, ready };
 
   const execution = openExecution(model, definition, input);
@@ -90,6 +91,7 @@ const nothingStarted = {
   retryInMs: null,
   nextDueMs: null,
   deadHolders: 0,
+  demand: null,
 } as const;
 
 /**
@@ -176,8 +178,9 @@ function answerBeat(model: Model, beat: Beat): HeartbeatAnswer["executions"][num
   }
   const definition = definitionOf(model.state, execution);
   const { leaseMs } = definition.settings;
-  execution.leaseUntilMs = model.nowMs + leaseMs;
+  execution.leaseUntilMs = Math.max(execution.leaseUntilMs, model.nowMs + leaseMs);
   reportStarted(execution, beat.started);
+  const isWanted = execution.tokenCount > 1 && hasOpenDemand(model, definition);
   return {
     executionId,
     status: "renewed",
@@ -186,7 +189,7 @@ function answerBeat(model: Model, beat: Beat): HeartbeatAnswer["executions"][num
       .map((claim) => claim.taskId)
       .filter((taskId) => taskOf(model.state, taskId).isCancelRequested)
       .sort(compareNumbers),
-    surplus: surplusOf(model.state, definition),
+    surplus: Math.max(surplusOf(model.state, definition), isWanted ? 1 : 0),
     isPaused: definition.isPaused,
   };
 }

@@ -80,6 +80,10 @@ export interface DefinitionRow {
   nextFreeAtUs: number | null;
   /** What it draws from besides, ascending. */
   sharedLimitIds: number[];
+  /** token_demand: somebody was denied then, epoch milliseconds; -Infinity: never. */
+  deniedAtMs: number;
+  /** token_gift: a holder gave tokens for somebody who was denied. */
+  givenAtMs: number;
   isPaused: boolean;
   /** Of the code that registered last. */
   build: number;

@@ -10,6 +10,14 @@ import { expectRange } from "./arguments";
 import { declareDead, isAlive, liveUse } from "./holders";
 import { definitionOf, hasReady, limitOf } from "./rows";
 import { settleShared, sharedDenial, sharedLimitsOf, sharedSurplus } from "./shared-tokens";
+import {
+  giftOf,
+  heldByWorker,
+  isReserved,
+  noteDemand,
+  reservedForMs,
+  reservedRoom,
+} from "./spread";
 import type { DefinitionRow, ExecutionRow, Model, ModelState } from "./state";
 import { countHeld, TokenPool, tokensOf } from "./token-pool";
 
@@ -21,7 +29,7 @@ export interface TokenAsk {
   want?: number;
   /** Hold at most this many afterwards. */
   keep?: number;
-  /** Give back down to this many, but only as many as are held above the limit. */
+  /** Give back down to this many, but only as many as are held above the limit, or as others who were denied are owed. */
   surplusKeep?: number;
 }
 
@@ -35,6 +43,8 @@ export interface SettledTokens {
   held: number;
   /** Dead holders found. */
   dead: number;
+  /** Of the freed ones for somebody who was denied. */
+  given: number;
 }
 
 /**
@@ -90,7 +100,14 @@ function settleCounter(
       ? (ask.keep ?? had)
       : Math.max(had - ask.sharedSurplus, ask.surplusKeep);
   const own = isGranted ? (ask.want ?? had) : Math.min(keep, had);
-  return { own, granted: Math.max(own - had, 0), freed: Math.max(had - own, 0), held: 0, dead: 0 };
+  return {
+    own,
+    granted: Math.max(own - had, 0),
+    freed: Math.max(had - own, 0),
+    held: 0,
+    dead: 0,
+    given: 0,
+  };
 }
 
 function settleString(
@@ -103,11 +120,22 @@ function settleString(
 
   // 1. What the asker no longer wants to hold.
   let keep = ask.keep ?? pool.heldBy(asker);
-  const surplus = Math.max(pool.held - ask.limit, ask.sharedSurplus);
+  const above = Math.max(pool.held - ask.limit, ask.sharedSurplus);
+  const gift =
+    ask.surplusKeep !== undefined && above <= 0
+      ? giftOf(model, definition, {
+          worker: ask.execution?.worker ?? "",
+          limit: ask.limit,
+          free: ask.limit - pool.held,
+        })
+      : null;
+  const surplus = Math.max(above, gift ?? 0);
   if (ask.surplusKeep !== undefined && surplus > 0) {
     keep = Math.max(keep - surplus, ask.surplusKeep);
   }
   const freed = pool.giveBack(asker, keep);
+  const isGiven = gift !== null && pool.held < ask.limit;
+  if (isGiven) definition.givenAtMs = model.nowMs;
 
   // 2. Dead holders, before any comparison with the limit: else a limit lowered below their number
   // denies for ever.
@@ -126,9 +154,37 @@ function settleString(
   const granted =
     ask.want === undefined || definition.isPaused
       ? 0
-      : pool.grant(asker, { want: ask.want, limit: ask.limit });
+      : pool.grant(asker, {
+          want: allowReserved(model, definition, {
+            execution: ask.execution,
+            own: pool.heldBy(asker),
+            want: ask.want,
+            limit: ask.limit,
+          }),
+          limit: ask.limit,
+        });
   definition.executionTokens = pool.toString();
-  return { own: pool.heldBy(asker), granted, freed, held: pool.held, dead: dead.length };
+  return {
+    own: pool.heldBy(asker),
+    granted,
+    freed,
+    held: pool.held,
+    dead: dead.length,
+    given: isGiven ? freed : 0,
+  };
+}
+
+/** Of what was given for somebody who was denied nobody gets more than its part. */
+function allowReserved(
+  model: Model,
+  definition: DefinitionRow,
+  ask: { execution: ExecutionRow | null; own: number; want: number; limit: number },
+): number {
+  if (ask.execution === null || !isReserved(model, definition)) return ask.want;
+  return Math.min(
+    ask.want,
+    ask.own + reservedRoom(model, definition, { worker: ask.execution.worker, limit: ask.limit }),
+  );
 }
 
 /** Tokens held above the limit, or above a shared one, whichever is more. */
@@ -159,6 +215,31 @@ export function denial(
   return shared === null ? null : { status: "limited", ...shared };
 }
 
+/**
+ * The same for somebody who asks for a first execution. A process that holds some gets nothing of what was given for others;
+ * only one that holds none is noted.
+ */
+export function startDenial(
+  model: Model,
+  definition: DefinitionRow,
+  worker: string,
+): {
+  status: "paused" | "limited";
+  retryInMs: number | null;
+  demand: "noted" | "others" | null;
+} | null {
+  const denied = denial(model, definition);
+  const mine = heldByWorker(model, definition, worker);
+  if (denied !== null) {
+    const isNewcomer = denied.status === "limited" && mine === 0;
+    const isNoted = isNewcomer && noteDemand(model, definition, worker);
+    return { ...denied, demand: isNoted ? "noted" : null };
+  }
+  return mine > 0 && isReserved(model, definition)
+    ? { status: "limited", retryInMs: reservedForMs(model, definition), demand: "others" }
+    : null;
+}
+
 /** How long to wait at most: as the denial says, which may be over by now. */
 function retryInMs(model: Model, definition: DefinitionRow): number | null {
   const denied = denial(model, definition);
@@ -176,9 +257,14 @@ export function acquireTokens(
   if (execution?.state !== "live") return { ...nothing, status: "fenced" };
   const definition = definitionOf(model.state, execution);
   const denied = execution.tokenCount === 0 ? denial(model, definition) : null;
-  if (denied !== null) return { ...nothing, ...denied };
+  if (denied !== null) {
+    if (denied.status === "limited") noteDemand(model, definition, execution.worker);
+    return { ...nothing, ...denied };
+  }
   const settled = settleTokens(model, definition, { execution, want: input.want });
   const isLimited = settled.own === 0 && !definition.isPaused;
+  if (settled.granted === 0 && settled.own < input.want && !definition.isPaused)
+    noteDemand(model, definition, execution.worker);
   return {
     status: settled.own > 0 ? "granted" : definition.isPaused ? "paused" : "limited",
     tokens: settled.own,
@@ -205,7 +291,7 @@ export function releaseTokens(
 
 /**
  * release_surplus: idle tokens go back after a limit was lowered, no more than are held above it by
- * all.
+ * all; else a part of what it holds more than others, when somebody was denied lately.
  */
 export function releaseSurplus(
   model: Model,
@@ -213,9 +299,11 @@ export function releaseSurplus(
 ): ReleaseSurplusAnswer {
   expectRange("keep", input.keep, [0, limits.tokensMax]);
   const execution = model.state.executions.get(input.executionId);
-  if (execution?.state !== "live") return { status: "fenced", tokens: 0, freed: 0, surplus: 0 };
+  if (execution?.state !== "live")
+    return { status: "fenced", tokens: 0, freed: 0, surplus: 0, given: 0 };
   const definition = definitionOf(model.state, execution);
   const settled = settleTokens(model, definition, { execution, surplusKeep: input.keep });
   const surplus = surplusOf(model.state, definition);
-  return { status: "released", tokens: settled.own, freed: settled.freed, surplus };
+  const { own, freed, given } = settled;
+  return { status: "released", tokens: own, freed, surplus, given };
 }

@@ -22,7 +22,13 @@ export function checkWaiting(world: World): Check {
   };
 }
 
-/** P8: who asks while a token is free gets it, whoever asked before in vain and whoever will ask after. */
+/** So long what a holder gave for somebody who was denied is not for a process that holds some. */
+const reservedMs = 2_000;
+
+/**
+ * P8: who asks while a token is free gets it, whoever asked before in vain and whoever will ask after; except a process that
+ * holds some while the free ones were given for others.
+ */
 export function checkFairness(world: World): Check {
   let free = 0;
   const countFree = (name: string): number => {
@@ -36,6 +42,18 @@ export function checkFairness(world: World): Check {
     );
     return limit - held.length;
   };
+  const isForOthers = (name: string, worker: string): boolean => {
+    const { rows, nowMs } = world.database;
+    const definition = findDefinition(rows, name);
+    const holds = [...rows.executions.values()].some(
+      (row) =>
+        row.worker === worker &&
+        row.definitionId === definition?.definitionId &&
+        row.tokenCount > 0 &&
+        isLeaseLive(world, row.executionId),
+    );
+    return holds && (definition?.givenAtMs ?? 0) > nowMs - reservedMs;
+  };
   return {
     before: (call) => {
       free =
@@ -45,13 +63,14 @@ export function checkFairness(world: World): Check {
     },
     after: (call, answer) => {
       if (call.operation !== "startExecution") return;
-      const { name, operationId } = call.input as StartExecutionInput;
-      const { status } = answer as StartExecutionAnswer;
+      const { name, operationId, worker } = call.input as StartExecutionInput;
+      const { status, demand } = answer as StartExecutionAnswer;
       // A repeat of an ask whose execution is over by now gets no other one.
       const isRepeat = [...world.database.rows.executions.values()].some(
         (row) => row.operationId === operationId,
       );
-      if (status === "limited" && free > 0 && !isRepeat)
+      const isDue = demand !== "others" || !isForOthers(name, worker);
+      if (status === "limited" && free > 0 && !isRepeat && isDue)
         world.violate(
           "P8",
           `${call.host?.name ?? "a person"} was denied although ${String(free)} tokens of ${name} were free`,

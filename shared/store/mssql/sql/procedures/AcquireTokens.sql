@@ -4,9 +4,10 @@
 --         TokenFence bigint; RetryInMs: when limited, the longest wait that makes sense without a hint;
 --         DeadHolders: tokens of this many dead executions were freed: call ReclaimExpired
 -- Raises: 50422 @Want out of range; 50490 inside a transaction
--- Locks:  SharedLimit, TaskDefinition, TaskExecution
+-- Locks:  SharedLimit, TaskDefinition, TaskExecution; then, after the commit, TokenDemand by skip
 -- Isolation: of two askers the second waits for the row and decides by what the first one left (S0.11)
--- Plan:   primary keys only; a denial on a full limit is one read, without lock or write (K11)
+-- Plan:   primary keys only; a denial of one that holds none is one read, without lock (K11); it writes at most
+--         once a second per definition
 -- Once:   a repeat grants nothing more than @Want
 -- Twin:   postgres/sql/functions/acquire_tokens.sql
 CREATE OR ALTER PROCEDURE Taskgate.AcquireTokens
@@ -18,7 +19,8 @@ BEGIN
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
   DECLARE @vMessage nvarchar(2048), @vStatus nvarchar(20), @vDefinition int, @vShared nvarchar(max), @vState tinyint, @vTokenCount int, @vTokens int = 0,
           @vGranted int = 0, @vTokenFence bigint, @vRetryInMs bigint, @vDead int = 0,
-          @vFreed int, @vHeld int, @vLimit int, @vPaused bit, @vIsLive bit, @vIgnored nvarchar(20);
+          @vFreed int, @vHeld int, @vLimit int, @vPaused bit, @vIsLive bit, @vIgnored nvarchar(20),
+          @vDemand nvarchar(20), @vMine int, @vNoted bit, @vWorker nvarchar(200);
 
   IF @Want IS NULL OR @Want NOT BETWEEN 1 AND 1000
   BEGIN
@@ -26,13 +28,15 @@ BEGIN
     THROW 50422, @vMessage, 1;
   END;
   BEGIN TRY
-    SELECT @vDefinition = e.TaskDefinitionId, @vShared = Taskgate._SharedIds(e.TaskDefinitionId), @vState = e.State, @vTokenCount = e.TokenCount
+    SELECT @vDefinition = e.TaskDefinitionId, @vShared = Taskgate._SharedIds(e.TaskDefinitionId), @vState = e.State, @vTokenCount = e.TokenCount,
+           @vWorker = e.Worker
     FROM Taskgate.TaskExecution AS e
     WHERE e.TaskExecutionId = @TaskExecutionId;
     IF @vState IS NULL OR @vState <> 1
       SET @vStatus = N'fenced';
     ELSE IF @vTokenCount = 0
-      EXEC Taskgate._DenyEarly @TaskDefinitionId = @vDefinition, @oStatus = @vStatus OUTPUT, @oRetryInMs = @vRetryInMs OUTPUT;
+      EXEC Taskgate._DenyEarly @TaskDefinitionId = @vDefinition, @Worker = NULL, @oStatus = @vStatus OUTPUT, @oRetryInMs = @vRetryInMs OUTPUT,
+        @oDemand = @vDemand OUTPUT, @oMine = @vMine OUTPUT;
     IF @vStatus IS NULL
     BEGIN
       BEGIN TRANSACTION;
@@ -46,8 +50,11 @@ BEGIN
                           ELSE N'limited' END;
       SET @vRetryInMs = NULL;
       IF @vStatus = N'limited' -- nothing is locked any more
-        EXEC Taskgate._DenyEarly @TaskDefinitionId = @vDefinition, @oStatus = @vIgnored OUTPUT, @oRetryInMs = @vRetryInMs OUTPUT;
+        EXEC Taskgate._DenyEarly @TaskDefinitionId = @vDefinition, @Worker = NULL, @oStatus = @vIgnored OUTPUT, @oRetryInMs = @vRetryInMs OUTPUT,
+          @oDemand = @vDemand OUTPUT, @oMine = @vMine OUTPUT;
     END;
+    IF @vStatus IN (N'granted', N'limited') AND @vGranted = 0 AND @vTokens < @Want AND COALESCE(@vPaused, 0) = 0 -- likewise
+      EXEC Taskgate._NoteDemand @TaskDefinitionId = @vDefinition, @Worker = @vWorker, @oNoted = @vNoted OUTPUT;
   END TRY
   BEGIN CATCH
     IF XACT_STATE() <> 0 ROLLBACK TRANSACTION;

@@ -1,7 +1,8 @@
 -- Taskgate.Heartbeat: renews the leases of all executions of one process, and tells what they should know.
 -- In:     @Executions: JSON array of 1..1000 {execution, started: [task ids]}: spare claims started since the last report
 -- Out:    Status: done; Executions: JSON array, by execution id, of {execution, status: renewed | fenced | ended | busy (its row
---         was locked by its own call, which renews it), leaseMs, cancel: [task ids], surplus, paused}
+--         was locked by its own call, which renews it), leaseMs, cancel: [task ids], surplus (as of Work; for somebody who
+--         was denied only where the execution itself holds several), paused}
 -- Raises: 50422 not such a list; 50490 inside a transaction; 1222 locked for longer than 2 s
 -- Locks:  TaskExecution ascending, by skip; Claim (of those)
 -- Isolation: against a reclaim or an acquire of the same execution: whoever locks its row first decides, the other skips.
@@ -22,8 +23,9 @@ BEGIN
     TaskExecutionId bigint NOT NULL PRIMARY KEY CLUSTERED, TaskDefinitionId int NULL, HasStarted bit NOT NULL, IsRenewed bit NOT NULL);
   DECLARE @vStarted TABLE (TaskExecutionId bigint NOT NULL, TaskId bigint NOT NULL, PRIMARY KEY CLUSTERED (TaskExecutionId, TaskId));
   DECLARE @vDefinition TABLE (
-    TaskDefinitionId int NOT NULL PRIMARY KEY CLUSTERED, LeaseMs int NOT NULL, Paused bit NOT NULL, Surplus int NOT NULL);
-  DECLARE @vRenewed TABLE (TaskExecutionId bigint NOT NULL PRIMARY KEY CLUSTERED);
+    TaskDefinitionId int NOT NULL PRIMARY KEY CLUSTERED, LeaseMs int NOT NULL, Paused bit NOT NULL, Surplus int NOT NULL,
+    IsWanted bit NOT NULL); -- somebody was denied lately
+  DECLARE @vRenewed TABLE (TaskExecutionId bigint NOT NULL PRIMARY KEY CLUSTERED, TokenCount int NOT NULL);
   DECLARE @vCancel TABLE (TaskExecutionId bigint NOT NULL PRIMARY KEY CLUSTERED, TaskIds nvarchar(max) NOT NULL);
 
   IF ISJSON(@Executions) = 1 AND LEFT(LTRIM(@Executions), 1) = N'[' SELECT @vCount = COUNT(*) FROM OPENJSON(@Executions) AS j;
@@ -47,16 +49,18 @@ BEGIN
     INNER JOIN Taskgate.TaskExecution AS e WITH (READCOMMITTEDLOCK, READPAST) -- steps over locked rows: they are busy
       ON e.TaskExecutionId = b.TaskExecutionId
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per execution
-    INSERT INTO @vDefinition (TaskDefinitionId, LeaseMs, Paused, Surplus)
-    SELECT d.TaskDefinitionId, d.LeaseMs, d.Paused, Taskgate._Surplus(d.TaskDefinitionId)
+    INSERT INTO @vDefinition (TaskDefinitionId, LeaseMs, Paused, Surplus, IsWanted)
+    SELECT d.TaskDefinitionId, d.LeaseMs, d.Paused, Taskgate._Surplus(d.TaskDefinitionId),
+           CASE WHEN EXISTS (SELECT 1 FROM Taskgate._OpenDemand(d.TaskDefinitionId, d.LeaseMs, @vNow) AS q) THEN 1 ELSE 0 END
     FROM (SELECT DISTINCT b.TaskDefinitionId FROM @vBeat AS b WHERE b.TaskDefinitionId IS NOT NULL) AS x
     INNER JOIN Taskgate.TaskDefinition AS d ON d.TaskDefinitionId = x.TaskDefinitionId
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per definition
 
     BEGIN TRANSACTION;
     UPDATE e
-    SET LeaseUntil = DATEADD(MILLISECOND, d.LeaseMs, @vNow)
-    OUTPUT inserted.TaskExecutionId INTO @vRenewed (TaskExecutionId)
+    SET LeaseUntil = CASE WHEN e.LeaseUntil > DATEADD(MILLISECOND, d.LeaseMs, @vNow) THEN e.LeaseUntil
+                          ELSE DATEADD(MILLISECOND, d.LeaseMs, @vNow) END
+    OUTPUT inserted.TaskExecutionId, inserted.TokenCount INTO @vRenewed (TaskExecutionId, TokenCount)
     FROM @vBeat AS b
     INNER JOIN @vDefinition AS d ON d.TaskDefinitionId = b.TaskDefinitionId
     INNER JOIN Taskgate.TaskExecution AS e WITH (ROWLOCK, UPDLOCK, READPAST) -- skip, don't wait; state tested under the lock
@@ -89,11 +93,13 @@ BEGIN
              + CASE WHEN b.IsRenewed = 1
                  THEN N',"status":"renewed","leaseMs":' + CONVERT(nvarchar(11), d.LeaseMs)
                    + N',"paused":' + CASE d.Paused WHEN 1 THEN N'true' ELSE N'false' END
-                   + N',"surplus":' + CONVERT(nvarchar(11), d.Surplus) + N',"cancel":[' + COALESCE(x.TaskIds, N'') + N']}'
+                   + N',"surplus":' + CONVERT(nvarchar(11), CASE WHEN d.Surplus = 0 AND d.IsWanted = 1 AND r.TokenCount > 1 THEN 1 ELSE d.Surplus END)
+                   + N',"cancel":[' + COALESCE(x.TaskIds, N'') + N']}'
                  ELSE N',"status":"' + CASE e.State WHEN 1 THEN N'busy' WHEN 2 THEN N'ended' ELSE N'fenced' END + N'"}' END, N',')
              WITHIN GROUP (ORDER BY b.TaskExecutionId) + N']'
     FROM @vBeat AS b
     LEFT JOIN @vDefinition AS d ON d.TaskDefinitionId = b.TaskDefinitionId
+    LEFT JOIN @vRenewed AS r ON r.TaskExecutionId = b.TaskExecutionId
     LEFT JOIN @vCancel AS x ON x.TaskExecutionId = b.TaskExecutionId
     LEFT JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = b.TaskExecutionId AND b.IsRenewed = 0
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per execution that wasn't renewed

@@ -1,9 +1,11 @@
--- Taskgate.ReleaseSurplus: after a limit was lowered: gives back idle tokens, but only as many as are held above it,
---         or above a shared limit.
+-- Taskgate.ReleaseSurplus: gives back idle tokens: after a limit was lowered, as many as are held above it, or above a
+--         shared limit; else, when somebody was denied lately, a part of what this execution holds more than others.
 -- In:     @TaskExecutionId bigint; @Keep int 0..1000: tokens that this execution's tasks are using
--- Out:    Status: released | fenced; Tokens: still held; Freed: given back; Surplus: still held above the limit by all, or above a shared one
+-- Out:    Status: released | fenced; Tokens: still held; Freed: given back; Surplus: still held above the limit by all, or above a shared one;
+--         Given: of the freed ones for somebody who was denied: leave a hint
 -- Raises: 50422 @Keep out of range; 50490 inside a transaction
--- Locks:  SharedLimit, TaskDefinition, TaskExecution: the number is decided under the row's lock, so two holders never give back twice
+-- Locks:  SharedLimit, TaskDefinition, TaskExecution: the number is decided under the row's lock, so two holders never give back twice;
+--         TokenGift
 -- Isolation: of two holders the second waits for the row and finds that much less surplus
 -- Plan:   primary keys only
 -- Once:   by value: however often it is said, the tokens in use stay
@@ -16,7 +18,8 @@ BEGIN
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
   DECLARE @vMessage nvarchar(2048), @vStatus nvarchar(20), @vDefinition int, @vShared nvarchar(max), @vTokens int = 0, @vFreed int = 0, @vSurplus int = 0,
-          @vGranted int, @vHeld int, @vLimit int, @vTokenFence bigint, @vPaused bit, @vDead int, @vIsLive bit;
+          @vGranted int, @vHeld int, @vLimit int, @vTokenFence bigint, @vPaused bit, @vDead int, @vIsLive bit,
+          @vGiven int = 0;
 
   IF @Keep IS NULL OR @Keep NOT BETWEEN 0 AND 1000
   BEGIN
@@ -36,7 +39,7 @@ BEGIN
       EXEC Taskgate._SettleTokens @TaskDefinitionId = @vDefinition, @TaskExecutionId = @TaskExecutionId, @Want = NULL, @Keep = NULL,
         @SurplusKeep = @Keep, @Shared = @vShared, @oOwn = @vTokens OUTPUT, @oGranted = @vGranted OUTPUT, @oFreed = @vFreed OUTPUT,
         @oHeld = @vHeld OUTPUT, @oLimit = @vLimit OUTPUT, @oTokenFence = @vTokenFence OUTPUT, @oPaused = @vPaused OUTPUT,
-        @oDead = @vDead OUTPUT, @oIsLive = @vIsLive OUTPUT;
+        @oDead = @vDead OUTPUT, @oIsLive = @vIsLive OUTPUT, @oGiven = @vGiven OUTPUT;
       COMMIT TRANSACTION;
       SET @vStatus = CASE WHEN @vIsLive = 1 THEN N'released' ELSE N'fenced' END;
       SET @vSurplus = CASE WHEN @vShared <> N'' THEN Taskgate._Surplus(@vDefinition)
@@ -47,5 +50,5 @@ BEGIN
     IF XACT_STATE() <> 0 ROLLBACK TRANSACTION;
     THROW;
   END CATCH;
-  SELECT @vStatus AS [Status], @vTokens AS [Tokens], @vFreed AS [Freed], @vSurplus AS [Surplus];
+  SELECT @vStatus AS [Status], @vTokens AS [Tokens], @vFreed AS [Freed], @vSurplus AS [Surplus], @vGiven AS [Given];
 END;

@@ -6,13 +6,14 @@
 -- Out:    Status: started | limited | paused | none | unknown (register first) | outdated (register, then ask again);
 --         TaskExecutionId; LeaseMs: how long from now; Tokens: granted; TokenFence; SpareMax; Ready: tasks ready,
 --         counted up to @Want; RetryInMs: when limited, by tokens or by the rate; NextDueMs: until the next scheduled task, when none;
---         DeadHolders: call ReclaimExpired when > 0
+--         DeadHolders: call ReclaimExpired when > 0; Demand: noted: holders were asked for a token, look again soon
+--           | others: what is free was given for others, and this worker holds some: hand the hint on | null
 -- Raises: 50409 the operation id belongs to an execution of another definition; 50422 want or worker out of range;
 --         50490 inside a transaction
--- Locks:  SharedLimit, TaskDefinition, TaskExecution (own new row; dead holders, by skip), RateBucket by skip
+-- Locks:  SharedLimit, TaskDefinition, TaskExecution (own new row; dead holders, by skip), RateBucket by skip; then, after the commit, TokenDemand by skip
 -- Isolation: a repeat names the same definition, so it waits for the first call at that row and then finds its execution:
 --         no lock on the place of a missing operation id, which would hold up starts of other definitions
--- Plan:   unique name, primary keys; a denial is one read without lock or write
+-- Plan:   unique name, primary keys; a denial is one read without lock; it writes at most once a second per definition
 -- Once:   by operation id
 -- Twin:   postgres/sql/functions/start_execution.sql
 CREATE OR ALTER PROCEDURE Taskgate.StartExecution
@@ -29,7 +30,8 @@ BEGIN
           @vExecution bigint, @vOther int, @vTokens int = 0, @vReady int = 0, @vDue int, @vWish int,
           @vRetryInMs bigint, @vNextDueMs bigint, @vDead int = 0, @vIsRepeat bit = 0,
           @vGranted int, @vFreed int, @vHeld int, @vLimit int, @vPaused bit, @vIsLive bit, @vIgnored nvarchar(20),
-          @vHasRate bit, @vShared nvarchar(max), @vAllowed int = 1, @vNoMore int, @vFrom datetime2(6), @vIntervalUs bigint;
+          @vHasRate bit, @vShared nvarchar(max), @vAllowed int = 1, @vNoMore int, @vFrom datetime2(6), @vIntervalUs bigint,
+          @vWorker nvarchar(200), @vDemand nvarchar(20), @vMine int = 0, @vNoted bit;
   DECLARE @vNew TABLE (TaskExecutionId bigint NOT NULL PRIMARY KEY CLUSTERED);
 
   IF @Want IS NULL OR @Want NOT BETWEEN 1 AND 1000
@@ -42,6 +44,7 @@ BEGIN
     SET @vMessage = N'worker: expected 1..200 characters (' + COALESCE(REPLACE(LEFT(@Worker, 220), N'%', N'%%'), N'<NULL>') + N')';
     THROW 50422, @vMessage, 1;
   END;
+  SET @vWorker = @Worker;
   -- A name that is too long or ends in blanks is nobody's; comparing would cut it.
   IF DATALENGTH(@Name) <= 400 AND DATALENGTH(@Name) = DATALENGTH(RTRIM(@Name)) SET @vName = @Name;
 
@@ -86,7 +89,8 @@ BEGIN
         END;
       END;
       IF @vStatus IS NULL
-        EXEC Taskgate._DenyEarly @TaskDefinitionId = @vDefinition, @oStatus = @vStatus OUTPUT, @oRetryInMs = @vRetryInMs OUTPUT;
+        EXEC Taskgate._DenyEarly @TaskDefinitionId = @vDefinition, @Worker = @vWorker, @oStatus = @vStatus OUTPUT, @oRetryInMs = @vRetryInMs OUTPUT,
+          @oDemand = @vDemand OUTPUT, @oMine = @vMine OUTPUT;
       IF @vStatus IS NULL SET @vRetryInMs = NULL;
       ELSE SET @vTokenFence = NULL;
     END;
@@ -107,7 +111,7 @@ BEGIN
       BEGIN
         INSERT INTO Taskgate.TaskExecution (OperationId, TaskDefinitionId, State, StartedAt, LeaseUntil, Worker, Build)
         OUTPUT inserted.TaskExecutionId INTO @vNew (TaskExecutionId)
-        VALUES (@OperationId, @vDefinition, 1, @vNow, DATEADD(MILLISECOND, @vLeaseMs, @vNow), CONVERT(nvarchar(200), @Worker),
+        VALUES (@OperationId, @vDefinition, 1, @vNow, DATEADD(MILLISECOND, @vLeaseMs, @vNow), @vWorker,
                 COALESCE(@Build, 0));
         SELECT @vExecution = n.TaskExecutionId FROM @vNew AS n;
         EXEC Taskgate._SettleTokens @TaskDefinitionId = @vDefinition, @TaskExecutionId = @vExecution, @Want = @vWish, @Keep = NULL,
@@ -143,7 +147,14 @@ BEGIN
       COMMIT TRANSACTION;
       -- Nothing is locked any more.
       IF @vAllowed = 1 AND @vStatus IN (N'paused', N'limited')
-        EXEC Taskgate._DenyEarly @TaskDefinitionId = @vDefinition, @oStatus = @vIgnored OUTPUT, @oRetryInMs = @vRetryInMs OUTPUT;
+        EXEC Taskgate._DenyEarly @TaskDefinitionId = @vDefinition, @Worker = @vWorker, @oStatus = @vIgnored OUTPUT, @oRetryInMs = @vRetryInMs OUTPUT,
+          @oDemand = @vDemand OUTPUT, @oMine = @vMine OUTPUT;
+    END;
+    -- A process that holds some is no newcomer: what it got would come from itself.
+    IF @vStatus = N'limited' AND @vIsRepeat = 0 AND @vAllowed = 1 AND @vMine = 0
+    BEGIN
+      EXEC Taskgate._NoteDemand @TaskDefinitionId = @vDefinition, @Worker = @vWorker, @oNoted = @vNoted OUTPUT;
+      IF @vNoted = 1 SET @vDemand = N'noted';
     END;
 
     IF @vIsRepeat = 1
@@ -183,5 +194,5 @@ BEGIN
   END CATCH;
   SELECT @vStatus AS [Status], @vExecution AS [TaskExecutionId], @vLeaseMs AS [LeaseMs], @vTokens AS [Tokens],
          @vTokenFence AS [TokenFence], @vSpareMax AS [SpareMax], @vReady AS [Ready], @vRetryInMs AS [RetryInMs],
-         @vNextDueMs AS [NextDueMs], @vDead AS [DeadHolders];
+         @vNextDueMs AS [NextDueMs], @vDead AS [DeadHolders], CASE @vStatus WHEN N'limited' THEN @vDemand END AS [Demand];
 END;

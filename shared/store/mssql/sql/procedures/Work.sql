@@ -14,7 +14,8 @@
 --         LastPriority, LastRank: of the last task claimed
 --         RefusedTaskIds: completions that changed nothing, joined by commas, or null; LeaseMs: how long from now, null: nothing
 --           was renewed
---         Surplus: tokens held by all above the limit, or above a shared one: call ReleaseSurplus when some are idle
+--         Surplus: tokens held by all above the limit, or above a shared one; 1: none are, but somebody was denied lately and this
+--           process could give: it holds several, and none (for 2 s) two more. Call ReleaseSurplus when some are idle
 --         NextDueMs bigint: until the next scheduled task, when fewer were claimed than wanted
 --         RetryInMs bigint: the rate let fewer be claimed than wanted: until it lets another one; null: it didn't
 --         Woken: JSON array of other definitions that got ready tasks, or null; Opening: JSON array of batches to be pumped
@@ -48,7 +49,7 @@ BEGIN
           @vAsksNextDue bit = 0, @vRetention nvarchar(max), @vWokenIds nvarchar(max) = N'[]', @vOpening nvarchar(max);
   DECLARE @vStatus nvarchar(20), @vFence bigint, @vTaskIds nvarchar(max), @vKinds nvarchar(max), @vAttempts nvarchar(max),
           @vPayloads nvarchar(max), @vExtras nvarchar(max), @vStarted int = 0, @vLastPriority smallint, @vLastRank bigint,
-          @vRefused nvarchar(max), @vAnswerLeaseMs int, @vSurplus int = 0;
+          @vRefused nvarchar(max), @vAnswerLeaseMs int, @vSurplus int = 0, @vWorker nvarchar(200), @vDeniedAt datetime2(3);
   DECLARE @vPart TABLE ( -- the lists by position: 1 task, 2 fence, 3 duration, 4 result, 5 started
     Part tinyint NOT NULL, Ord int NOT NULL, Item nvarchar(max) NULL, PRIMARY KEY CLUSTERED (Part, Ord));
   DECLARE @vHeld TABLE (
@@ -91,7 +92,7 @@ BEGIN
     END;
 
     -- Settings first, with nothing locked, in two statements: a reader that holds one row must not wait for the other.
-    SELECT @vDefinition = x.TaskDefinitionId, @vState = x.State, @vCallNumber = x.CallNumber
+    SELECT @vDefinition = x.TaskDefinitionId, @vState = x.State, @vCallNumber = x.CallNumber, @vWorker = x.Worker
     FROM Taskgate.TaskExecution AS x
     WHERE x.TaskExecutionId = @TaskExecutionId;
     SELECT @vLeaseMs = d.LeaseMs, @vSpareMax = d.SpareMax, @vPaused = d.Paused,
@@ -135,6 +136,14 @@ BEGIN
 
     IF @vIsIdle = 0
     BEGIN
+      IF @vSurplus = 0
+        SELECT @vDeniedAt = q.DeniedAt FROM Taskgate._OpenDemand(@vDefinition, @vLeaseMs, @vNow) AS q;
+      IF @vDeniedAt IS NOT NULL
+        SELECT @vSurplus = 1
+        FROM Taskgate.TaskDefinition AS d
+        CROSS APPLY Taskgate._Shares(d.ExecutionTokens, @vWorker) AS h
+        WHERE d.TaskDefinitionId = @vDefinition AND h.Mine > 1
+          AND (h.Richest - h.Mine < 2 OR @vDeniedAt <= DATEADD(SECOND, -2, @vNow)); -- the richest first
       BEGIN TRANSACTION;
       -- 1. The execution's own row: who holds it may change its claims, and nobody else may.
       SET @vState = NULL;
@@ -168,7 +177,8 @@ BEGIN
           SELECT h.Ordinal, h.TaskId FROM @vHeld AS h WHERE h.Fence = @vCallFence;
           SELECT @vStarted = COUNT(*) FROM @vHeld AS h WHERE h.Fence = @vCallFence AND h.IsSpare = 0;
           UPDATE x
-          SET LeaseUntil = DATEADD(MILLISECOND, @vLeaseMs, @vNow)
+          SET LeaseUntil = CASE WHEN x.LeaseUntil > DATEADD(MILLISECOND, @vLeaseMs, @vNow) THEN x.LeaseUntil
+                                ELSE DATEADD(MILLISECOND, @vLeaseMs, @vNow) END
           FROM Taskgate.TaskExecution AS x WITH (ROWLOCK, UPDLOCK) -- the row is ours already
           WHERE x.TaskExecutionId = @TaskExecutionId;
         END;
@@ -346,7 +356,9 @@ BEGIN
           END;
 
           UPDATE x
-          SET IsSolo = @vIsSolo, LeaseUntil = DATEADD(MILLISECOND, @vLeaseMs, @vNow), CallNumber = @CallNumber,
+          SET IsSolo = @vIsSolo, CallNumber = @CallNumber,
+              LeaseUntil = CASE WHEN x.LeaseUntil > DATEADD(MILLISECOND, @vLeaseMs, @vNow) THEN x.LeaseUntil -- a heartbeat came between
+                                ELSE DATEADD(MILLISECOND, @vLeaseMs, @vNow) END,
               CallFence = @vFence, CallRefused = @vRefused
           FROM Taskgate.TaskExecution AS x WITH (ROWLOCK, UPDLOCK) -- the row is ours already
           WHERE x.TaskExecutionId = @TaskExecutionId;

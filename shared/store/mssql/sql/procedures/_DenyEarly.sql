@@ -1,26 +1,32 @@
 -- Taskgate._DenyEarly: is it certain, by one plain read, that no token can be granted to somebody who holds none?
--- In:     @TaskDefinitionId int
+-- In:     @TaskDefinitionId int; @Worker nvarchar(200): who asks, by the name of its process; null: a live execution
 -- Out:    @oStatus: paused | limited | null (go and lock)
 --         @oRetryInMs: until the first live holder's lease ends, the longest wait that makes sense for somebody who gets no
 --         hint; null when nobody holds a token (limit 0), paused or without a limit
+--         @oDemand: others: what is free was given for others within the last 2 s, and this worker holds tokens already; or null
+--         @oMine int: tokens that live executions of this worker hold
 -- Raises: -; damage is said under the lock
 -- Locks:  none: a token freed at this moment would have been missed by asking a microsecond earlier.
 --         Call it with nothing locked: without row versions its reads wait for those who write
--- Plan:   primary key of TaskDefinition, then of its holders' executions; the same for its shared limits
+-- Plan:   primary key of TaskDefinition, then of its holders' executions; the same for its shared limits; of TokenGift for a
+--         worker that holds some
 -- Twin:   postgres/sql/functions/_deny_early.sql, _retry_in_ms.sql
 CREATE OR ALTER PROCEDURE Taskgate._DenyEarly
-  @TaskDefinitionId int, @oStatus nvarchar(20) OUTPUT, @oRetryInMs bigint OUTPUT
+  @TaskDefinitionId int, @Worker nvarchar(200), @oStatus nvarchar(20) OUTPUT, @oRetryInMs bigint OUTPUT,
+  @oDemand nvarchar(20) OUTPUT, @oMine int OUTPUT
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vPaused bit, @vTokens nvarchar(max), @vLimit int, @vLive int,
-          @vShared nvarchar(max), @vRetryInMs bigint;
+          @vShared nvarchar(max), @vRetryInMs bigint, @vGivenAt datetime2(3);
   DECLARE @vToken TABLE (
     Ord int NOT NULL PRIMARY KEY CLUSTERED, TokenId uniqueidentifier NULL, IsHeld bit NULL, Grantee bigint NULL);
 
   SET @oStatus = NULL;
   SET @oRetryInMs = NULL;
+  SET @oDemand = NULL;
+  SET @oMine = 0;
   SELECT @vPaused = d.Paused, @vTokens = d.ExecutionTokens, @vLimit = COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit),
          @vShared = Taskgate._SharedIds(d.TaskDefinitionId)
   FROM Taskgate.TaskDefinition AS d
@@ -35,7 +41,8 @@ BEGIN
   SELECT t.Ord, t.TokenId, t.IsHeld, t.Grantee FROM Taskgate._ReadTokens(@vTokens) AS t;
   IF EXISTS (SELECT 1 FROM @vToken AS t WHERE t.TokenId IS NULL OR t.IsHeld IS NULL OR t.Grantee IS NULL)
     RETURN;
-  SELECT @vLive = COUNT(*), @oRetryInMs = MIN(DATEDIFF_BIG(MILLISECOND, @vNow, e.LeaseUntil)) + 1
+  SELECT @vLive = COUNT(*), @oRetryInMs = MIN(DATEDIFF_BIG(MILLISECOND, @vNow, e.LeaseUntil)) + 1,
+         @oMine = COALESCE(SUM(CASE WHEN e.Worker = @Worker THEN 1 ELSE 0 END), 0)
   FROM @vToken AS t
   INNER JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = t.Grantee
   WHERE t.IsHeld = 1 AND e.State = 1 AND e.LeaseUntil >= @vNow
@@ -50,6 +57,18 @@ BEGIN
     BEGIN
       SET @oStatus = N'limited';
       SET @oRetryInMs = @vRetryInMs;
+    END;
+  END;
+  IF @oStatus IS NULL AND @oMine > 0
+  BEGIN
+    SELECT @vGivenAt = g.GivenAt
+    FROM Taskgate.TokenGift AS g WITH (READCOMMITTEDLOCK, READPAST, FORCESEEK) -- one row; versions or not, no wait
+    WHERE g.TaskDefinitionId = @TaskDefinitionId AND g.GivenAt > DATEADD(SECOND, -2, @vNow);
+    IF @vGivenAt IS NOT NULL
+    BEGIN
+      SET @oStatus = N'limited';
+      SET @oDemand = N'others';
+      SET @oRetryInMs = DATEDIFF_BIG(MILLISECOND, @vNow, @vGivenAt) + 2000;
     END;
   END;
 END;

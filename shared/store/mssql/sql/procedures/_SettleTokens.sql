@@ -3,14 +3,19 @@
 --         @TaskExecutionId bigint: the asker; 0: nobody asks, the tokens are only fitted to the limit
 --         @Want int 0..1000: hold up to this many afterwards (what is held already counts); null: don't grant
 --         @Keep int: hold at most this many afterwards; null: don't give back
---         @SurplusKeep int: give back down to this many, but only as many as are held above the limit; null: don't
+--         @SurplusKeep int: give back down to this many, but only as many as are held above the limit; null: don't.
+--           Where none are, but somebody was denied for whom nobody has given yet: half of what the asker's process holds more
+--           than the poorest one (than nobody, when it holds at most one more), up to that one's part of the limit, less what is
+--           free. So a process keeps one at least. Only the richest, or one less rich, gives within the first 2 s
 --         @Shared: of _SharedIds, read before; the caller holds these rows. What is granted or freed here is so there, too, and no
 --           more is granted than all of them allow. When the definition has others by now nothing is changed: ask again
 -- Out:    @oOwn: tokens the execution holds now; @oGranted, @oFreed: how many were; @oHeld: by all, together (of the definition)
 --         @oLimit: -1 none; @oTokenFence: grows with every grant; @oPaused; @oDead: dead holders found, once per limit
 --         @oIsLive: 0: the asker's execution isn't live (any more), nothing was granted
+--         @oGiven: freed for somebody who was denied. For 2 s such tokens are for those who hold few: a process gets no more
+--           than its part of the limit, and none that holds some more than the richest other one has
 -- Raises: 50404 unknown definition; 50499 damaged token string
--- Locks:  (SharedLimit, by the caller,) TaskDefinition, then TaskExecution: the asker's own, dead holders by skip. Joins the caller's transaction
+-- Locks:  (SharedLimit, by the caller,) TaskDefinition, then TaskExecution: the asker's own, dead holders by skip; TokenGift. Joins the caller's transaction
 -- Isolation: the definition's key lock is held to the end, so everything that decides is read under it; of other
 --         executions only rows nobody holds are read or locked: a live holder's own call is never waited for
 -- Plan:   primary keys only (S0.13); write, read, write (S0.15)
@@ -18,13 +23,16 @@
 CREATE OR ALTER PROCEDURE Taskgate._SettleTokens
   @TaskDefinitionId int, @TaskExecutionId bigint, @Want int, @Keep int, @SurplusKeep int, @Shared nvarchar(max),
   @oOwn int OUTPUT, @oGranted int OUTPUT, @oFreed int OUTPUT, @oHeld int OUTPUT, @oLimit int OUTPUT,
-  @oTokenFence bigint OUTPUT, @oPaused bit OUTPUT, @oDead int OUTPUT, @oIsLive bit OUTPUT
+  @oTokenFence bigint OUTPUT, @oPaused bit OUTPUT, @oDead int OUTPUT, @oIsLive bit OUTPUT,
+  @oGiven int = NULL OUTPUT
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   DECLARE @vNow datetime2(3), @vName nvarchar(200), @vTokens nvarchar(max), @vCount int, @vFence bigint, @vMessage nvarchar(2048),
-          @vShared nvarchar(max), @vRoom int, @vSurplus int = 0, @vSharedDead int = 0, @vNeed int;
+          @vShared nvarchar(max), @vRoom int, @vSurplus int = 0, @vSharedDead int = 0, @vNeed int,
+          @vLeaseMs int, @vWorker nvarchar(200), @vDeniedAt datetime2(3), @vMine int, @vOthers int, @vPoorest int, @vRichest int,
+          @vPart int, @vGift int;
   DECLARE @vToken TABLE (
     Ord int NOT NULL PRIMARY KEY CLUSTERED, TokenId uniqueidentifier NULL, IsHeld bit NULL, Grantee bigint NULL);
   DECLARE @vHolder TABLE (
@@ -37,6 +45,7 @@ BEGIN
   SET @oHeld = 0;
   SET @oDead = 0;
   SET @oIsLive = 1;
+  SET @oGiven = 0;
   UPDATE d
   SET HoldLockTaskExecutionId = @TaskExecutionId
   FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- one key, kept to the end; waiters in order of arrival
@@ -46,7 +55,7 @@ BEGIN
     SET @vMessage = N'task_definition_id: unknown (' + COALESCE(CONVERT(nvarchar(11), @TaskDefinitionId), N'<NULL>') + N')';
     THROW 50404, @vMessage, 1;
   END;
-  SELECT @vName = d.Name, @vTokens = d.ExecutionTokens, @vFence = d.TokenFence, @oPaused = d.Paused,
+  SELECT @vName = d.Name, @vTokens = d.ExecutionTokens, @vFence = d.TokenFence, @oPaused = d.Paused, @vLeaseMs = d.LeaseMs,
          @oLimit = COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit), @vShared = Taskgate._SharedIds(d.TaskDefinitionId)
   FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- the row as it is now, not a version of it
   WHERE d.TaskDefinitionId = @TaskDefinitionId;
@@ -54,7 +63,7 @@ BEGIN
   SET @vNow = SYSUTCDATETIME(); -- after the wait: a holder's lease may have ended meanwhile
   IF @TaskExecutionId <> 0
   BEGIN
-    SELECT @vCount = e.TokenCount
+    SELECT @vCount = e.TokenCount, @vWorker = e.Worker
     FROM Taskgate.TaskExecution AS e WITH (ROWLOCK, UPDLOCK) -- nobody declares it dead until commit
     WHERE e.TaskExecutionId = @TaskExecutionId AND e.State = 1;
     SET @oIsLive = CASE WHEN @vCount IS NULL THEN 0 ELSE 1 END;
@@ -105,6 +114,22 @@ BEGIN
 
     -- 1. Give back what the asker no longer wants to hold, last granted first.
     IF @oHeld - @oLimit > @vSurplus SET @vSurplus = @oHeld - @oLimit;
+    IF @SurplusKeep IS NOT NULL AND @vSurplus <= 0
+      SELECT @vDeniedAt = q.DeniedAt FROM Taskgate._OpenDemand(@TaskDefinitionId, @vLeaseMs, @vNow) AS q;
+    IF @vDeniedAt IS NOT NULL
+    BEGIN
+      SELECT @vMine = h.Mine, @vOthers = h.Others, @vRichest = h.Richest,
+             @vPoorest = CASE WHEN h.Mine - h.Poorest >= 2 THEN h.Poorest ELSE 0 END
+      FROM Taskgate._Shares(@vTokens, @vWorker) AS h;
+      IF @vRichest - @vMine < 2 OR @vDeniedAt <= DATEADD(SECOND, -2, @vNow)
+      BEGIN
+        SET @vPart = @vOthers + CASE @vPoorest WHEN 0 THEN 2 ELSE 1 END;
+        SET @vPart = (@oLimit + @vPart - 1) / @vPart;
+        SET @vGift = CASE WHEN (@vMine - @vPoorest) / 2 < @vPart - @vPoorest THEN (@vMine - @vPoorest) / 2
+                          ELSE @vPart - @vPoorest END - (@oLimit - @oHeld);
+      END;
+      IF @vGift > 0 SET @vSurplus = @vGift;
+    END;
     IF @SurplusKeep IS NOT NULL -- without a surplus: all that it has
       SET @Keep = CASE WHEN @oOwn - @vSurplus > @SurplusKeep THEN @oOwn - @vSurplus ELSE @SurplusKeep END;
     IF @Keep < @oOwn
@@ -117,6 +142,14 @@ BEGIN
       SET @oFreed = @@ROWCOUNT;
       SET @oOwn = @oOwn - @oFreed;
       SET @oHeld = @oHeld - @oFreed;
+    END;
+    IF @vGift IS NOT NULL AND @oHeld < @oLimit -- who was denied finds some now
+    BEGIN
+      SET @oGiven = @oFreed;
+      UPDATE g
+      SET GivenAt = @vNow
+      FROM Taskgate.TokenGift AS g WITH (ROWLOCK, UPDLOCK) -- one row, written under the definition's lock only
+      WHERE g.TaskDefinitionId = @TaskDefinitionId;
     END;
 
     -- 2. Dead holders, before any comparison with the limit: else a limit lowered below their number denies for ever.
@@ -171,6 +204,16 @@ BEGIN
       WHERE n.N <= CONVERT(smallint, @vCount);
 
     -- 4. Grant in list order; a part of the wish is a grant, too.
+    IF @Want > @oOwn AND EXISTS (
+      SELECT 1 FROM Taskgate.TokenGift AS g WITH (ROWLOCK, UPDLOCK) -- one row, written under the definition's lock only
+      WHERE g.TaskDefinitionId = @TaskDefinitionId AND g.GivenAt > DATEADD(SECOND, -2, @vNow))
+    BEGIN
+      SELECT @vMine = h.Mine, @vRichest = h.Richest, @vPart = (@oLimit + h.Others) / (h.Others + 1) -- rounded up
+      FROM Taskgate._Shares(@vTokens, @vWorker) AS h;
+      IF @vMine > 0 AND @vPart > @vRichest SET @vPart = @vRichest;
+      SET @vCount = @oOwn + CASE WHEN @vPart > @vMine THEN @vPart - @vMine ELSE 0 END;
+      IF @Want > @vCount SET @Want = @vCount;
+    END;
     IF @Want > @oOwn AND @oIsLive = 1 AND @oPaused = 0
     BEGIN
       SET @vCount = CASE WHEN @Want - @oOwn < @oLimit - @oHeld THEN @Want - @oOwn ELSE @oLimit - @oHeld END;

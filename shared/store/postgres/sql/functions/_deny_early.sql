@@ -1,23 +1,30 @@
 -- taskgate._deny_early: is it certain, by one plain read, that no token can be granted to somebody who holds none?
--- In:     p_task_definition_id int
+-- In:     p_task_definition_id int; p_worker text: who asks, by the name of its process
 -- Out:    o_status: paused | limited | null (go and lock); o_retry_in_ms: as of _retry_in_ms
+--         o_demand: others: what is free was given for others within the last 2 s, and this worker holds tokens already
+--         o_mine: tokens that live executions of this worker hold
 -- Raises: -
 -- Locks:  none: a token freed at this moment would have been missed by asking a microsecond earlier
--- Plan:   primary key of task_definition, then of its holders' executions; the same for its shared limits
+-- Plan:   primary key of task_definition, then of its holders' executions; the same for its shared limits; of token_gift for a worker
+--         that holds some
 -- Twin:   mssql/sql/procedures/_DenyEarly.sql
-create or replace function taskgate._deny_early(p_task_definition_id int, out o_status text, out o_retry_in_ms bigint)
+create or replace function taskgate._deny_early(
+  p_task_definition_id int, p_worker text, out o_status text, out o_retry_in_ms bigint, out o_demand text, out o_mine int)
 language plpgsql stable as $$
 declare
   d record;
   v_now timestamptz := _now();
   v_live int;
+  v_given timestamptz;
 begin
+  o_mine := 0;
   select x.paused, x.execution_tokens, coalesce(x.concurrency_limit_override, x.concurrency_limit) as task_limit,
          _shared_ids(x.task_definition_id) as shared into d
     from task_definition x where x.task_definition_id = p_task_definition_id;
   if d.paused then o_status := 'paused'; return; end if;
   if not _tokens_are_sound(d.execution_tokens) then return; end if;   -- damage is said under the lock
-  select count(*), min(extract(epoch from e.lease_until - v_now) * 1000)::bigint + 1 into v_live, o_retry_in_ms
+  select count(*), min(extract(epoch from e.lease_until - v_now) * 1000)::bigint + 1, count(*) filter (where e.worker = p_worker)
+    into v_live, o_retry_in_ms, o_mine
     from _read_tokens(d.execution_tokens) t
     join task_execution e on e.task_execution_id = t.grantee and e.state = 1 and e.lease_until >= v_now
    where t.is_held;
@@ -25,5 +32,13 @@ begin
   if d.shared <> '{}' and exists (select 1 from _shared_use(p_task_definition_id, v_now) u where u.task_limit <> -1 and u.live >= u.task_limit) then
     o_status := 'limited';
     select max(u.retry_in_ms) into o_retry_in_ms from _shared_use(p_task_definition_id, v_now) u where u.task_limit <> -1 and u.live >= u.task_limit;
+    return;
+  end if;
+  if o_mine > 0 then
+    select g.given_at into v_given from token_gift g where g.task_definition_id = p_task_definition_id and g.given_at > v_now - interval '2 seconds';
+    if found then
+      o_status := 'limited'; o_demand := 'others';
+      o_retry_in_ms := (extract(epoch from v_given - v_now) * 1000)::bigint + 2000;
+    end if;
   end if;
 end $$;

@@ -8,5 +8,5 @@
 -- Twin:   mssql/sql/procedures/_DenyEarly.sql answers both
 create or replace function taskgate._retry_in_ms(p_task_definition_id int) returns bigint
 language sql stable as $$
-  select o_retry_in_ms from _deny_early(p_task_definition_id)
+  select o_retry_in_ms from _deny_early(p_task_definition_id, null)
 $$;

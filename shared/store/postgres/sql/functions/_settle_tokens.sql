@@ -3,20 +3,26 @@
 --         p_task_execution_id bigint: the asker; 0: nobody asks, the tokens are only fitted to the limit
 --         p_want int 0..1000: hold up to this many afterwards (what is held already counts); null: don't grant
 --         p_keep int: hold at most this many afterwards; null: don't give back
---         p_surplus_keep int: give back down to this many, but only as many as are held above the limit; null: don't
+--         p_surplus_keep int: give back down to this many, but only as many as are held above the limit; null: don't.
+--           Where none are, but somebody was denied for whom nobody has given yet: half of what the asker's process holds more
+--           than the poorest one (than nobody, when it holds at most one more), up to that one's part of the limit, less what is
+--           free. So a process keeps one at least. Only the richest, or one less rich, gives within the first 2 s
 --         p_shared int[]: of _shared_ids, read before; the caller holds these rows. What is granted or freed here is so there, too, and
 --           no more is granted than all of them allow. When the definition has others by now nothing is changed: ask again
 -- Out:    o_own: tokens the execution holds now; o_granted, o_freed: how many were; o_held: by all, together (of the
 --           definition); o_limit: -1 none; o_token_fence: grows with every grant; o_paused; o_dead: dead holders found, once per limit
 --         o_is_live: false: the asker's execution isn't live (any more), nothing was granted
+--         o_given: freed for somebody who was denied. For 2 s such tokens are for those who hold few: a process gets no more
+--           than its part of the limit, and none that holds some more than the richest other one has
 -- Raises: TG404 unknown definition; TG499 damaged token string
--- Locks:  (shared_limit, by the caller,) task_definition (advisory 42 in front, for arrival order), task_execution (dead holders by skip, then the asker's own)
+-- Locks:  (shared_limit, by the caller,) task_definition (advisory 42 in front, for arrival order), task_execution (dead holders by skip, then the asker's own),
+--         token_gift
 -- Plan:   primary keys only (S0.13); write, read, write (S0.15)
 -- Twin:   mssql/sql/procedures/_SettleTokens.sql
 create or replace function taskgate._settle_tokens(
   p_task_definition_id int, p_task_execution_id bigint, p_want int, p_keep int, p_surplus_keep int, p_shared int[],
   out o_own int, out o_granted int, out o_freed int, out o_held int, out o_limit int, out o_token_fence bigint,
-  out o_paused boolean, out o_dead int, out o_is_live boolean)
+  out o_paused boolean, out o_dead int, out o_is_live boolean, out o_given int)
 language plpgsql as $$
 declare
   v_now timestamptz;
@@ -28,21 +34,26 @@ declare
   v_count int;
   v_shared int[];
   v_shared_surplus int := 0;
+  v_worker text;
+  v_denied timestamptz;
+  v_part int;
+  v_gift int;
+  r record;
   s record;
   i int;
 begin
-  o_own := 0; o_granted := 0; o_freed := 0; o_held := 0; o_dead := 0; o_is_live := true;
+  o_own := 0; o_granted := 0; o_freed := 0; o_held := 0; o_dead := 0; o_is_live := true; o_given := 0;
   perform pg_advisory_xact_lock(42, p_task_definition_id);
   update task_definition set hold_lock_task_execution_id = p_task_execution_id
    where task_definition_id = p_task_definition_id
-  returning name, execution_tokens, token_fence, paused, coalesce(concurrency_limit_override, concurrency_limit) as task_limit into d;
+  returning name, execution_tokens, token_fence, paused, coalesce(concurrency_limit_override, concurrency_limit) as task_limit, lease_ms into d;
   if not found then
     raise exception 'task_definition_id: unknown (%)', p_task_definition_id using errcode = 'TG404';
   end if;
   v_now := _now();                                   -- after the wait: a holder's lease may have ended meanwhile
   o_limit := d.task_limit; o_paused := d.paused; o_token_fence := d.token_fence;
   if p_task_execution_id <> 0 then
-    select e.token_count, _shared_ids(e.task_definition_id) into v_count, v_shared from task_execution e
+    select e.token_count, e.worker, _shared_ids(e.task_definition_id) into v_count, v_worker, v_shared from task_execution e
      where e.task_execution_id = p_task_execution_id and e.state = 1 for no key update;
     o_is_live := found;
     o_own := coalesce(v_count, 0);
@@ -73,6 +84,19 @@ begin
 
     -- 1. Give back what the asker no longer wants to hold, last granted first.
     v_count := greatest(o_held - d.task_limit, v_shared_surplus);
+    if p_surplus_keep is not null and v_count <= 0 then
+      v_denied := _open_demand(p_task_definition_id, d.lease_ms, v_now);
+      if v_denied is not null then
+        select * into r from _shares(d.execution_tokens, v_worker);
+        if r.o_mine - r.o_poorest < 2 then r.o_poorest := 0; end if;
+        if r.o_richest - r.o_mine < 2 or v_denied <= v_now - interval '2 seconds' then
+          v_part := r.o_others + case r.o_poorest when 0 then 2 else 1 end;
+          v_part := (d.task_limit + v_part - 1) / v_part;
+          v_gift := least((r.o_mine - r.o_poorest) / 2, v_part - r.o_poorest) - (d.task_limit - o_held);
+          v_count := v_gift;
+        end if;
+      end if;
+    end if;
     if p_surplus_keep is not null and v_count > 0 then p_keep := greatest(o_own - v_count, p_surplus_keep); end if;
     if p_keep < o_own then
       for i in reverse cardinality(v_id)..1 loop
@@ -82,13 +106,17 @@ begin
         end if;
       end loop;
     end if;
+    if v_gift is not null and o_held < d.task_limit then   -- who was denied finds some now
+      o_given := o_freed;
+      update token_gift set given_at = v_now where task_definition_id = p_task_definition_id;
+    end if;
 
     -- 2. Dead holders, before any comparison with the limit: else a limit lowered below their number denies for ever.
     if o_held > d.task_limit or (p_want is not null and d.task_limit - o_held < p_want - o_own) then
-      select array_agg(h.grantee) into v_dead from (
-        select distinct u.g as grantee from unnest(v_held, v_grantee) u(h, g) where u.h and u.g <> p_task_execution_id) h
+      select array_agg(x.grantee) into v_dead from (
+        select distinct u.g as grantee from unnest(v_held, v_grantee) u(h, g) where u.h and u.g <> p_task_execution_id) x
        where not exists (select 1 from task_execution e
-                          where e.task_execution_id = h.grantee and e.state = 1 and e.lease_until >= v_now);
+                          where e.task_execution_id = x.grantee and e.state = 1 and e.lease_until >= v_now);
       if v_dead is not null then
         -- A plain read found them; now by key, tested again. A row locked by its own worker is alive at this instant: skipped.
         update task_execution set state = 3, ended_at = coalesce(ended_at, v_now), token_count = 0
@@ -122,6 +150,13 @@ begin
     end loop;
 
     -- 4. Grant in list order; a part of the wish is a grant, too.
+    if p_want > o_own and exists (
+      select 1 from token_gift g where g.task_definition_id = p_task_definition_id and g.given_at > v_now - interval '2 seconds') then
+      select * into r from _shares(d.execution_tokens, v_worker);
+      v_part := (d.task_limit + r.o_others) / (r.o_others + 1);      -- rounded up
+      if r.o_mine > 0 then v_part := least(v_part, r.o_richest); end if;
+      p_want := least(p_want, o_own + greatest(v_part - r.o_mine, 0));
+    end if;
     if p_want > o_own and o_is_live and not d.paused then
       for i in 1..cardinality(v_id) loop
         exit when o_own >= p_want or o_held >= d.task_limit;

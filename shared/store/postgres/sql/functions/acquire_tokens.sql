@@ -4,8 +4,9 @@
 --         token_fence bigint; retry_in_ms: when limited, the longest wait that makes sense without a hint;
 --         dead_holders: tokens of this many dead executions were freed: call reclaim_expired
 -- Raises: TG422 p_want out of range
--- Locks:  shared_limit, task_definition, task_execution
--- Plan:   primary keys only; a denial on a full limit is one read, without lock or write (K11)
+-- Locks:  shared_limit, task_definition, task_execution; token_demand by skip
+-- Plan:   primary keys only; a denial of one that holds none is one read, without lock (K11); it writes at most
+--         once a second per definition
 -- Once:   a repeat grants nothing more than p_want
 -- Twin:   mssql/sql/procedures/AcquireTokens.sql
 create or replace function taskgate.acquire_tokens(
@@ -22,15 +23,20 @@ begin
     raise exception 'want: expected 1..1000 (%)', p_want using errcode = 'TG422';
   end if;
   tokens := 0; granted := 0; dead_holders := 0;
-  select x.task_definition_id, x.state, x.token_count, _shared_ids(x.task_definition_id) as shared into e from task_execution x where x.task_execution_id = p_task_execution_id;
+  select x.task_definition_id, x.state, x.token_count, x.worker, _shared_ids(x.task_definition_id) as shared into e from task_execution x where x.task_execution_id = p_task_execution_id;
   if e.state is distinct from 1 then status := 'fenced'; return; end if;
   if e.token_count = 0 then
-    select * into s from _deny_early(e.task_definition_id);
-    if s.o_status is not null then status := s.o_status; retry_in_ms := s.o_retry_in_ms; return; end if;
+    select * into s from _deny_early(e.task_definition_id, null);
+    if s.o_status is not null then
+      status := s.o_status; retry_in_ms := s.o_retry_in_ms;
+      if status = 'limited' then perform _note_demand(e.task_definition_id, e.worker); end if;
+      return;
+    end if;
   end if;
   if e.shared <> '{}' then perform _lock_shared(e.shared); end if;
   select * into s from _settle_tokens(e.task_definition_id, p_task_execution_id, p_want, null, null, e.shared);
   tokens := s.o_own; granted := s.o_granted; token_fence := s.o_token_fence; dead_holders := s.o_dead;
   status := case when not s.o_is_live then 'fenced' when s.o_own > 0 then 'granted' when s.o_paused then 'paused' else 'limited' end;
+  if s.o_is_live and not s.o_paused and s.o_granted = 0 and s.o_own < p_want then perform _note_demand(e.task_definition_id, e.worker); end if;
   if status = 'limited' then retry_in_ms := _retry_in_ms(e.task_definition_id); end if;
 end $$;

@@ -1,15 +1,17 @@
--- taskgate.release_surplus: after a limit was lowered: gives back idle tokens, but only as many as are held above it,
--- or above a shared limit.
+-- taskgate.release_surplus: gives back idle tokens: after a limit was lowered, as many as are held above it, or above a
+-- shared limit; else, when somebody was denied lately, a part of what this execution holds more than others.
 -- In:     p_task_execution_id bigint; p_keep int 0..1000: tokens that this execution's tasks are using
--- Out:    status: released | fenced; tokens: still held; freed: given back; surplus: still held above the limit by all, or above a shared one
+-- Out:    status: released | fenced; tokens: still held; freed: given back; surplus: still held above the limit by all, or above a shared one;
+--         given: of the freed ones for somebody who was denied: leave a hint
 -- Raises: TG422 p_keep out of range
--- Locks:  shared_limit, task_definition, task_execution: the number is decided under the row's lock, so two holders never give back twice
+-- Locks:  shared_limit, task_definition, task_execution: the number is decided under the row's lock, so two holders never give back twice;
+--         token_gift
 -- Plan:   primary keys only
 -- Once:   by value: however often it is said, the tokens in use stay
 -- Twin:   mssql/sql/procedures/ReleaseSurplus.sql
 create or replace function taskgate.release_surplus(
   p_task_execution_id bigint, p_keep int,
-  out status text, out tokens int, out freed int, out surplus int)
+  out status text, out tokens int, out freed int, out surplus int, out given int)
 language plpgsql security definer
 set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -21,12 +23,12 @@ begin
   if p_keep is null or p_keep not between 0 and 1000 then
     raise exception 'keep: expected 0..1000 (%)', p_keep using errcode = 'TG422';
   end if;
-  tokens := 0; freed := 0; surplus := 0;
+  tokens := 0; freed := 0; surplus := 0; given := 0;
   select x.task_definition_id, _shared_ids(x.task_definition_id) into v_definition, v_shared from task_execution x where x.task_execution_id = p_task_execution_id and x.state = 1;
   if not found then status := 'fenced'; return; end if;
   if v_shared <> '{}' then perform _lock_shared(v_shared); end if;
   select * into s from _settle_tokens(v_definition, p_task_execution_id, null, null, p_keep, v_shared);
   status := case when s.o_is_live then 'released' else 'fenced' end;
-  tokens := s.o_own; freed := s.o_freed;
+  tokens := s.o_own; freed := s.o_freed; given := s.o_given;
   surplus := case when v_shared <> '{}' then _surplus(v_definition) when s.o_limit = -1 then 0 else greatest(s.o_held - s.o_limit, 0) end;
 end $$;

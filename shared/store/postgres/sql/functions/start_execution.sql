@@ -6,17 +6,18 @@
 -- Out:    status: started | limited | paused | none | unknown (register first) | outdated (register, then ask again);
 --         task_execution_id; lease_ms: how long from now; tokens: granted; token_fence; spare_max; ready: tasks ready,
 --         counted up to p_want; retry_in_ms: when limited, by tokens or by the rate; next_due_ms: until the next scheduled task, when none;
---         dead_holders: call reclaim_expired when > 0
+--         dead_holders: call reclaim_expired when > 0; demand: noted: holders were asked for a token, look again soon
+--           | others: what is free was given for others, and this worker holds some: hand the hint on | null
 -- Raises: TG422 want or worker out of range; TG409 the operation id belongs to another definition's execution
 -- Locks:  task_execution (own new row), shared_limit, task_definition, task_execution (dead holders, by skip),
---         rate_bucket by skip
--- Plan:   unique name, primary keys; a denial is one read without lock or write
+--         rate_bucket by skip; token_demand by skip
+-- Plan:   unique name, primary keys; a denial is one read without lock; it writes at most once a second per definition
 -- Once:   by operation id
 -- Twin:   mssql/sql/procedures/StartExecution.sql
 create or replace function taskgate.start_execution(
   p_name text, p_operation_id uuid, p_worker text, p_build bigint, p_settings_hash text, p_want int, p_needs_ready boolean,
   out status text, out task_execution_id bigint, out lease_ms int, out tokens int, out token_fence bigint, out spare_max smallint,
-  out ready int, out retry_in_ms bigint, out next_due_ms bigint, out dead_holders int)
+  out ready int, out retry_in_ms bigint, out next_due_ms bigint, out dead_holders int, out demand text)
 language plpgsql security definer
 set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -26,6 +27,7 @@ declare
   e record;
   s record;
   v_permits record;
+  v_mine int;
 begin
   if p_want is null or p_want not between 1 and 1000 then
     raise exception 'want: expected 1..1000 (%)', p_want using errcode = 'TG422';
@@ -53,8 +55,16 @@ begin
         status := 'none'; next_due_ms := _next_due_ms(d.task_definition_id); return;
       end if;
     end if;
-    select * into s from _deny_early(d.task_definition_id);
-    if s.o_status is not null then status := s.o_status; retry_in_ms := s.o_retry_in_ms; return; end if;
+    select * into s from _deny_early(d.task_definition_id, p_worker);
+    if s.o_status is not null then
+      status := s.o_status; retry_in_ms := s.o_retry_in_ms; demand := s.o_demand;
+      -- A process that holds some is no newcomer: what it got would come from itself.
+      if status = 'limited' and s.o_mine = 0 then
+        if _note_demand(d.task_definition_id, p_worker) then demand := 'noted'; end if;
+      end if;
+      return;
+    end if;
+    v_mine := s.o_mine;
     insert into task_execution as x (operation_id, task_definition_id, state, started_at, lease_until, worker, build)
     values (p_operation_id, d.task_definition_id, 1, v_now, v_now + d.lease_ms * interval '1 ms', p_worker, coalesce(p_build, 0))
     on conflict (operation_id) do nothing returning x.task_execution_id into task_execution_id;
@@ -97,4 +107,7 @@ begin
   task_execution_id := null;
   status := case when s.o_paused then 'paused' else 'limited' end;
   retry_in_ms := _retry_in_ms(d.task_definition_id);
+  if status = 'limited' and v_mine = 0 then
+    if _note_demand(d.task_definition_id, p_worker) then demand := 'noted'; end if;
+  end if;
 end $$;

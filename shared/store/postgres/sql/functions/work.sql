@@ -12,7 +12,8 @@
 --         started: the first so many count as started; the rest is spare until reported
 --         last_priority, last_rank: of the last task claimed
 --         refused_task_ids: completions that changed nothing, joined by commas, or null; lease_ms: how long from now, null: nothing was renewed
---         surplus: tokens held by all above the limit, or above a shared one: call release_surplus when some are idle
+--         surplus: tokens held by all above the limit, or above a shared one; 1: none are, but somebody was denied lately and this
+--           process could give: it holds several, and none (for 2 s) two more. Call release_surplus when some are idle
 --         next_due_ms: until the next scheduled task, when fewer were claimed than wanted
 --         retry_in_ms: the rate let fewer be claimed than wanted: until it lets another one; null: it didn't
 --         woken: JSON array of other definitions that got ready tasks, or null; opening: JSON array of batches to be pumped
@@ -52,6 +53,7 @@ declare
   v_any_solo boolean;
   v_free int;
   v_permits record;
+  v_denied timestamptz;
 begin
   if v_want not between 0 and 1000 then raise exception 'want: expected 0..1000 (%)', p_want using errcode = 'TG422'; end if;
   if v_done_count <> coalesce(cardinality(p_done_fences), 0) or v_done_count <> coalesce(cardinality(p_done_durations_ms), v_done_count) then
@@ -90,6 +92,13 @@ begin
   elsif e.task_limit >= 0 then
     surplus := greatest((length(e.execution_tokens) - length(replace(e.execution_tokens, 'S:0', ''))) / 3 - e.task_limit, 0);
   end if;
+  if surplus = 0 then
+    v_denied := _open_demand(e.task_definition_id, e.lease_ms, v_now);
+    if v_denied is not null then                             -- the richest first
+      select case when h.o_mine > 1 and (h.o_richest - h.o_mine < 2 or v_denied <= v_now - interval '2 seconds') then 1 else 0 end into surplus
+        from _shares(e.execution_tokens, e.worker) h;
+    end if;
+  end if;
   if p_call_number <= e.call_number then
     if p_call_number < e.call_number then
       raise exception 'call_number: older than the last one (%)', p_call_number using errcode = 'TG409';
@@ -99,7 +108,7 @@ begin
     started := cardinality(v_ids) - cardinality(array(select 1 from unnest(v_ids) u(id) where u.id = any (e.spare)));
     select x.o_ids, x.o_kinds, x.o_attempts, x.o_payloads, x.o_extras, x.o_last_priority, x.o_last_rank
       into task_ids, kinds, attempts, payloads, extras, last_priority, last_rank from _claimed(v_ids, e.build) x;
-    update task_execution set lease_until = v_now + e.lease_ms * interval '1 ms' where task_execution_id = p_task_execution_id;
+    update task_execution set lease_until = greatest(lease_until, v_now + e.lease_ms * interval '1 ms') where task_execution_id = p_task_execution_id;
     return;
   end if;
   v_in := e.inflight; v_in_fence := e.inflight_fence; v_in_at := e.inflight_at; v_spare := e.spare;
@@ -183,7 +192,7 @@ begin
 
   update task_execution
      set inflight = v_in, inflight_fence = v_in_fence, inflight_at = v_in_at, spare = v_spare, is_solo = e.is_solo,
-         lease_until = v_now + e.lease_ms * interval '1 ms',
+         lease_until = greatest(lease_until, v_now + e.lease_ms * interval '1 ms'),   -- a heartbeat may have come between
          call_number = p_call_number, call_fence = work.fence, call_refused = work.refused_task_ids
    where task_execution_id = p_task_execution_id;
   if cardinality(v_woken) > 0 then woken := _definition_names(v_woken, e.task_definition_id); end if;

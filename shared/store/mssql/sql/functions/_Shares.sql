@@ -1,0 +1,25 @@
+-- Taskgate._Shares: how a definition's tokens are shared out: what the executions of a process hold together, and those of others.
+-- In:     @Tokens nvarchar(max): a definition's; @Worker nvarchar(200): the name of the process
+-- Rows:   one: Mine, Total int; Others int: how many other processes hold some; Poorest, Richest int: of them, 0 when there are none
+-- Raises: -; tokens of a damaged string may be missing
+-- Locks:  none; steps over rows that are locked by their own calls: for that moment such an execution counts as a process by itself
+-- Plan:   primary key of TaskExecution, once per held token
+-- Twin:   postgres/sql/functions/_shares.sql
+CREATE OR ALTER FUNCTION Taskgate._Shares (@Tokens nvarchar(max), @Worker nvarchar(200))
+RETURNS TABLE
+AS
+RETURN
+  SELECT COALESCE(SUM(CASE WHEN p.Process = @Worker THEN p.HeldCount ELSE 0 END), 0) AS Mine,
+         COALESCE(SUM(p.HeldCount), 0) AS Total,
+         COALESCE(SUM(CASE WHEN p.Process <> @Worker THEN 1 ELSE 0 END), 0) AS Others,
+         COALESCE(MIN(CASE WHEN p.Process <> @Worker THEN p.HeldCount END), 0) AS Poorest,
+         COALESCE(MAX(CASE WHEN p.Process <> @Worker THEN p.HeldCount END), 0) AS Richest
+  FROM (
+    SELECT h.Process AS Process, COUNT(*) AS HeldCount
+    FROM (
+      SELECT COALESCE(e.Worker, N'#' + CONVERT(nvarchar(20), t.Grantee)) AS Process
+      FROM Taskgate._ReadTokens(@Tokens) AS t
+      LEFT JOIN Taskgate.TaskExecution AS e WITH (READCOMMITTEDLOCK, READPAST, FORCESEEK) -- versions or not, no wait
+        ON e.TaskExecutionId = t.Grantee
+      WHERE t.IsHeld = 1) AS h
+    GROUP BY h.Process) AS p;

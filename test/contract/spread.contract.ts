@@ -1,0 +1,302 @@
+import { describe, expect, test } from "@jest/globals";
+import type { TaskStore } from "../../shared/ports/task-store";
+import { define, enqueue, setLimit, startInput, startWorker, statusOf } from "../support/builders";
+import type { Worker } from "../support/builders";
+import { testWith, useStore } from "../support/store-setup";
+import type { StoreSetup } from "../support/store-setup";
+
+/** Tokens wander from processes that hold many to those who were denied (design 10.13). */
+export function describeSpread(setup: StoreSetup): void {
+  describe("a denial", () => {
+    describeDenial(setup);
+  });
+  describe("giving tokens for somebody who was denied", () => {
+    describeGiving(setup);
+  });
+  describe("what was given", () => {
+    describeReserved(setup);
+  });
+  describe("a lease", () => {
+    describeLease(setup);
+  });
+}
+
+/** Somebody on a process of that name asks for a first execution. */
+function ask(store: TaskStore, name: string, worker: string) {
+  return store.startExecution(startInput(name, { worker, want: 8 }));
+}
+
+/** A process of that name takes what it can get, 8 tokens at most. */
+function hold(store: TaskStore, name: string, worker: string): Promise<Worker> {
+  return startWorker(store, name, { worker, want: 8 });
+}
+
+async function give(worker: Worker, keep = 0) {
+  return worker.store.releaseSurplus({ executionId: worker.executionId, keep });
+}
+
+async function surplusOf(worker: Worker): Promise<number> {
+  return (await worker.work()).surplus;
+}
+
+function describeDenial(setup: StoreSetup): void {
+  const open = useStore(setup);
+
+  test("of a start is noted, and a holder of more than one token hears of it in what it is answered anyway", async () => {
+    const { store } = open();
+    const name = await define(store, { limit: 4 });
+    const holder = await hold(store, name, "first");
+    expect(await surplusOf(holder)).toBe(0);
+    expect(await ask(store, name, "second")).toMatchObject({ status: "limited", demand: "noted" });
+    expect(await surplusOf(holder)).toBe(1);
+    expect(await holder.beat()).toMatchObject({ surplus: 1 });
+  });
+
+  testWith(
+    setup,
+    "exact clock",
+    "write detection",
+  )("writes at most once a second per definition; all others write nothing", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { limit: 2 });
+    await hold(store, name, "first");
+    expect((await ask(store, name, "second")).demand).toBe("noted");
+    const versions = await opened.readVersions();
+    for (const passedMs of [0, 500, 499]) {
+      await opened.advance(passedMs);
+      expect(await ask(store, name, "third")).toMatchObject({ status: "limited", demand: null });
+    }
+    expect(await opened.readVersions()).toBe(versions);
+    await opened.advance(1);
+    expect((await ask(store, name, "third")).demand).toBe("noted");
+  });
+
+  test("is not noted where nobody could give: each holder has one", async () => {
+    const { store } = open();
+    const name = await define(store, { limit: 2 });
+    const holders = [
+      await startWorker(store, name, { worker: "first", want: 1 }),
+      await startWorker(store, name, { worker: "second", want: 1 }),
+    ] as const;
+    expect(await ask(store, name, "third")).toMatchObject({ status: "limited", demand: null });
+    expect(await surplusOf(holders[0])).toBe(0);
+  });
+
+  test("is not noted where it is the process itself that holds the tokens", async () => {
+    const { store } = open();
+    const name = await define(store, { limit: 4 });
+    const holder = await hold(store, name, "first");
+    expect(await ask(store, name, "first")).toMatchObject({ status: "limited", demand: null });
+    expect(await surplusOf(holder)).toBe(0);
+  });
+
+  test("is not noted at limit 0, nor while paused", async () => {
+    const { store } = open();
+    const name = await define(store, { limit: 4 });
+    const holder = await hold(store, name, "first");
+    await setLimit(store, name, 0);
+    expect(await ask(store, name, "second")).toMatchObject({ status: "limited", demand: null });
+    await setLimit(store, name, 4);
+    await store.pauseDefinition({ name, changedBy: "an operator" });
+    expect(await ask(store, name, "second")).toMatchObject({ status: "paused", demand: null });
+    expect(await surplusOf(holder)).toBe(0);
+  });
+
+  test("of a holder that asks for more is noted only while somebody holds two more than it", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { limit: 4 });
+    const rich = await startWorker(store, name, { worker: "first", want: 3 });
+    const poor = await hold(store, name, "second");
+    const more = { executionId: poor.executionId, want: 8 };
+    expect(await store.acquireTokens(more)).toMatchObject({ status: "granted", granted: 0 });
+    expect(await surplusOf(rich)).toBe(1);
+    expect(await give(rich)).toMatchObject({ tokens: 2, given: 1 });
+    expect(await store.acquireTokens(more)).toMatchObject({ tokens: 2, granted: 1 });
+    await opened.advance(3_000);
+    expect(await store.acquireTokens(more)).toMatchObject({ tokens: 2, granted: 0 });
+    expect(await surplusOf(rich)).toBe(0);
+  });
+
+  test("is forgotten when the lease's time has passed", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { limit: 4, leaseMs: 10_000 });
+    const holder = await hold(store, name, "first");
+    await ask(store, name, "second");
+    await opened.advance(9_000);
+    expect((await holder.beat()).surplus).toBe(1);
+    await opened.advance(2_000);
+    expect((await holder.beat()).surplus).toBe(0);
+    expect(await give(holder)).toMatchObject({ status: "released", tokens: 4, given: 0 });
+  });
+}
+
+function describeGiving(setup: StoreSetup): void {
+  const open = useStore(setup);
+
+  test("without a denial nothing is given", async () => {
+    const { store } = open();
+    const name = await define(store, { limit: 4 });
+    const holder = await hold(store, name, "first");
+    expect(await give(holder)).toEqual({
+      status: "released",
+      tokens: 4,
+      freed: 0,
+      surplus: 0,
+      given: 0,
+    });
+  });
+
+  for (const [limit, tokens] of [
+    [2, 1],
+    [3, 2],
+    [4, 2],
+    [9, 5],
+  ] as const)
+    test(`the only holder of ${String(limit)} keeps ${String(tokens)}: half is given`, async () => {
+      const { store } = open();
+      const name = await define(store, { limit });
+      const holder = await startWorker(store, name, { worker: "first", want: 9 });
+      await ask(store, name, "second");
+      const given = limit - tokens;
+      expect(await give(holder)).toMatchObject({ tokens, freed: given, surplus: 0, given });
+      expect((await ask(store, name, "second")).tokens).toBe(given);
+      expect((await statusOf(store, name)).held).toBe(limit);
+    });
+
+  test("tokens in use stay, and who gave nothing is asked again", async () => {
+    const { store } = open();
+    const name = await define(store, { limit: 4 });
+    const holder = await hold(store, name, "first");
+    await ask(store, name, "second");
+    expect(await give(holder, 4)).toMatchObject({ tokens: 4, given: 0 });
+    expect(await surplusOf(holder)).toBe(1);
+    expect(await give(holder, 3)).toMatchObject({ tokens: 3, given: 1 });
+    expect(await surplusOf(holder)).toBe(0);
+  });
+
+  test("of two holders one gives: the second one finds it done", async () => {
+    const { store } = open();
+    const name = await define(store, { limit: 4 });
+    const first = await startWorker(store, name, { worker: "first", want: 2 });
+    const second = await startWorker(store, name, { worker: "second", want: 2 });
+    await ask(store, name, "third");
+    expect(await give(first)).toMatchObject({ tokens: 1, given: 1 });
+    expect(await give(second)).toMatchObject({ tokens: 2, given: 0 });
+    expect((await ask(store, name, "third")).tokens).toBe(1);
+    expect(await give(second)).toMatchObject({ tokens: 2, given: 0 });
+  });
+
+  test("three that come one after the other share a limit of 4; nobody falls below one", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { limit: 4 });
+    const holders = [await hold(store, name, "first")];
+    for (const worker of ["second", "third"]) {
+      await opened.advance(3_000);
+      expect((await ask(store, name, worker)).demand).toBe("noted");
+      for (const holder of holders) await give(holder);
+      holders.push(await hold(store, name, worker));
+    }
+    const tokens = await Promise.all(holders.map(async (holder) => (await give(holder)).tokens));
+    expect([...tokens].sort()).toEqual([1, 1, 2]);
+    await opened.advance(3_000);
+    expect((await ask(store, name, "fourth")).demand).toBe("noted");
+    for (const holder of holders) await give(holder);
+    expect((await hold(store, name, "fourth")).answer.tokens).toBe(1);
+    await opened.advance(3_000);
+    expect((await ask(store, name, "fifth")).demand).toBeNull();
+    for (const holder of holders) expect((await give(holder)).tokens).toBe(1);
+  });
+
+  test("above a lowered limit the surplus goes back, and nothing more", async () => {
+    const { store } = open();
+    const name = await define(store, { limit: 8 });
+    const holder = await hold(store, name, "first");
+    await ask(store, name, "second");
+    await setLimit(store, name, 6);
+    expect(await give(holder)).toMatchObject({ tokens: 6, freed: 2, given: 0 });
+    expect(await give(holder)).toMatchObject({ tokens: 3, freed: 3, given: 3 });
+  });
+
+  test("a holder that finds nothing to do isn't asked", async () => {
+    const { store } = open();
+    const name = await define(store, { limit: 4 });
+    const holder = await hold(store, name, "first");
+    await ask(store, name, "second");
+    expect(await holder.work({ want: 4 })).toMatchObject({ status: "none", surplus: 0 });
+    await enqueue(store, name, 1);
+    expect(await holder.work({ want: 4 })).toMatchObject({ status: "claimed", surplus: 1 });
+  });
+}
+
+function describeReserved(setup: StoreSetup): void {
+  const open = useStore(setup);
+
+  test("is for two seconds not for another execution of a process that holds some", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { limit: 4 });
+    const holder = await hold(store, name, "first");
+    await ask(store, name, "second");
+    await give(holder);
+    const refused = await ask(store, name, "first");
+    expect(refused).toMatchObject({ status: "limited", demand: "others" });
+    expect(refused.retryInMs).toBeGreaterThan(0);
+    expect(refused.retryInMs).toBeLessThanOrEqual(2_000);
+    await opened.advance(2_000);
+    expect(await ask(store, name, "first")).toMatchObject({ status: "started", tokens: 2 });
+  });
+
+  test("is not taken back by who holds as many as the richest other one; later it is", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { limit: 4 });
+    const holder = await hold(store, name, "first");
+    await ask(store, name, "second");
+    await give(holder);
+    const more = { executionId: holder.executionId, want: 4 };
+    expect(await store.acquireTokens(more)).toMatchObject({ tokens: 2, granted: 0 });
+    expect((await statusOf(store, name)).held).toBe(2);
+    await opened.advance(2_000);
+    expect(await store.acquireTokens(more)).toMatchObject({ tokens: 4, granted: 2 });
+  });
+
+  test("may be taken by a holder that has fewer than another, up to as many", async () => {
+    const { store } = open();
+    const name = await define(store, { limit: 7 });
+    const rich = await startWorker(store, name, { worker: "first", want: 6 });
+    const poor = await startWorker(store, name, { worker: "second", want: 1 });
+    await ask(store, name, "third");
+    // Half of the five that it holds more.
+    expect(await give(rich)).toMatchObject({ tokens: 4, given: 2 });
+    const answer = await store.acquireTokens({ executionId: poor.executionId, want: 8 });
+    expect(answer).toMatchObject({ tokens: 3, granted: 2 });
+  });
+}
+
+function describeLease(setup: StoreSetup): void {
+  const open = useStore(setup);
+
+  testWith(setup, "exact clock")(
+    "is never moved back by a call that read the clock before another one renewed it",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store, { limit: 1, leaseMs: 10_000 });
+      const worker = await startWorker(store, name);
+      await opened.advance(5_000);
+      await worker.beat();
+      await opened.advance(-3_000);
+      await worker.work();
+      await worker.again();
+      await worker.beat();
+      await opened.advance(12_999);
+      expect((await ask(store, name, "other")).status).toBe("limited");
+      await opened.advance(2);
+      expect((await ask(store, name, "other")).status).toBe("started");
+    },
+  );
+}

@@ -1,0 +1,116 @@
+import { spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { Client } from "pg";
+import { asOperationId } from "../../shared/core/ids";
+import { realRandom, sleep } from "../../shared/platform/real-clock";
+import { openStore } from "../../shared/store/open-store";
+import type { TaskStore } from "../../shared/ports/task-store";
+import { defaultSettings } from "../support/builders";
+import { createTestDatabase } from "../support/test-postgres";
+import { databaseMs, findViolations, readIntervals } from "./limit-evidence";
+import { overlapTables } from "./overlap-log";
+
+/*
+ * Goal: three processes that arrive one after the other share a limit of 4 that the first one held alone, and the limit holds
+ * meanwhile (design 10.13, P1). Method: real processes whose tasks block them; each arrives with one message and is woken
+ * by hints that any of them may fetch; nobody polls, no sweep runs. The overlap log is compared with P1's formula. Nothing
+ * is timed: how fast it comes about is measured by the bench.
+ */
+const name = "busy";
+const leaseMs = 10_000;
+
+let database: Awaited<ReturnType<typeof createTestDatabase>>;
+let client: Client;
+let store: TaskStore;
+const hosts: ChildProcess[] = [];
+
+beforeEach(async () => {
+  database = await createTestDatabase();
+  client = new Client({ connectionString: database.url });
+  client.on("error", () => undefined);
+  await client.connect();
+  await client.query(overlapTables);
+  await client.query(
+    `create table hint (entry bigint generated always as identity primary key, definition text not null,
+                        visible_at timestamptz not null)`,
+  );
+  store = openStore({ url: database.url, connectionsMax: 2, random: realRandom, sleep });
+});
+
+afterEach(async () => {
+  for (const host of hosts.splice(0)) host.kill("SIGKILL");
+  await store.close();
+  await client.end();
+  await database.drop();
+});
+
+function arrive(host: string): void {
+  const register = join(__dirname, "../support/register-swc.cjs");
+  const program = join(__dirname, "spread-worker-process.ts");
+  hosts.push(
+    spawn(process.execPath, ["-r", register, program, database.url, host, "log"], {
+      stdio: ["ignore", "inherit", "inherit"],
+    }),
+  );
+}
+
+/** What each process holds, in the order of names. */
+async function shares(): Promise<number[]> {
+  const { rows } = await client.query<{ tokens: number }>(
+    `select sum(e.token_count)::int as tokens from taskgate.task_execution e where e.state = 1 and e.token_count > 0
+      group by e.worker order by e.worker`,
+  );
+  return rows.map(({ tokens }) => tokens);
+}
+
+async function until(isTrue: () => Promise<boolean>): Promise<void> {
+  for (let attempt = 0; attempt < 1_200; attempt += 1) {
+    if (await isTrue()) return;
+    await sleep(50);
+  }
+  throw new Error(`not within a minute; shares are ${JSON.stringify(await shares())}`);
+}
+
+async function countBegun(): Promise<Map<string, number>> {
+  const { rows } = await client.query<{ process: string; count: number }>(
+    "select process, count(*)::int as count from overlap group by process",
+  );
+  return new Map(rows.map(({ process: host, count }) => [host, count]));
+}
+
+test("S0.1, P1: three processes arrive one by one; the first held all tokens; each ends with its part and has run its share", async () => {
+  const beforeMs = await databaseMs(client);
+  await store.registerDefinition({
+    name,
+    build: 1,
+    settingsHash: "test",
+    registeredBy: "test",
+    settings: { ...defaultSettings, limit: 4, leaseMs },
+  });
+  const changes = [{ limit: 4, beforeMs, afterMs: await databaseMs(client) }];
+  await store.enqueueTasks({
+    name,
+    build: 1,
+    operationId: asOperationId(realRandom.uuid()),
+    tasks: Array.from({ length: 4_000 }, () => ({ payload: "{}" })),
+  });
+  arrive("host 1");
+  await until(async () => (await shares()).join() === "4");
+  arrive("host 2");
+  await until(async () => (await shares()).join() === "2,2");
+  arrive("host 3");
+  await until(async () => [...(await shares())].sort().join() === "1,1,2");
+  const before = await countBegun();
+  await until(async () => {
+    const begun = await countBegun();
+    return [...begun].every(([host, count]) => count - (before.get(host) ?? 0) >= 20);
+  });
+  const ended = hosts.map((host) => new Promise((resolve) => host.once("exit", resolve)));
+  for (const host of hosts) host.kill("SIGTERM");
+  await Promise.all(ended);
+  expect([...(await countBegun()).keys()].sort()).toEqual(["host 1", "host 2", "host 3"]);
+  expect(findViolations(await readIntervals(client, []), changes)).toEqual([]);
+  expect(await store.checkInvariants()).toEqual({ status: "sound", findings: [] });
+}, 240_000);

@@ -1,0 +1,230 @@
+import { createStorageQueueWakeUp } from "../../../shared/platform/storage-queue-wake-up";
+import type { Logger } from "../../../shared/ports/logger";
+import { noTelemetry } from "../../../shared/ports/telemetry";
+import { limitOf } from "../../../shared/store/model/rows";
+import type { DefinitionRow } from "../../../shared/store/model/state";
+import { countHeld } from "../../../shared/store/model/token-pool";
+import { createSeededRandom } from "../../../shared/testing/seeded-random";
+import { TaskClient } from "../../../shared/worker/client";
+import { defineTask } from "../../../shared/worker/define-task";
+import type { WorkerEnvironment } from "../../../shared/worker/environment";
+import { Heartbeat } from "../../../shared/worker/heartbeat";
+import { createRegistry } from "../../../shared/worker/registry";
+import { runWorker } from "../../../shared/worker/run-worker";
+import { Chance } from "./chance";
+import { Database } from "./database";
+import { Host } from "./host";
+import { connect } from "./remote-store";
+import { VirtualTime } from "./virtual-time";
+
+/** Hosts that arrive one after the other while there is more to do than they can. */
+export interface SpreadOptions {
+  readonly hosts: number;
+  readonly arriveEveryMs: number;
+  readonly limit: number;
+  readonly tasks: number;
+  readonly taskMs: number;
+  /** Tasks keep their host's event loop busy: one after the other, and nothing else happens there. */
+  readonly isBlocking: boolean;
+  /** How long a stay may last. */
+  readonly stayMs: number;
+  /** How long all of it lasts. */
+  readonly lastsMs: number;
+  readonly seed: number;
+}
+
+/** How the tokens came about. */
+export interface Spread {
+  /** Tokens that each host's live executions hold at the end, in the order of arrival. */
+  readonly tokens: readonly number[];
+  /** Tasks that each host ran, and when each one began. */
+  readonly begun: readonly (readonly number[])[];
+  readonly heldMost: number;
+  /** The longest time that a token was free while tasks waited, after the first host came. */
+  readonly idleMostMs: number;
+  /** Instants at which a denial was noted. */
+  readonly notedAtMs: readonly number[];
+  readonly statements: number;
+}
+
+const quiet = (): void => undefined;
+const logger: Logger = { debug: quiet, info: quiet, warn: quiet, error: quiet };
+const marginMs = 2_000;
+const name = "import";
+
+/** Runs the shipped worker on such hosts; a hint wakes any of them. */
+export async function spread(options: SpreadOptions): Promise<Spread> {
+  const scene = new Scene(options);
+  await scene.enqueue();
+  const startMs = scene.time.nowMs;
+  for (let count = 0; count < options.hosts; count += 1)
+    scene.time.after(count * options.arriveEveryMs, () => {
+      scene.arrive();
+    });
+  await scene.time.run(startMs + options.lastsMs);
+  return scene.result(startMs);
+}
+
+interface Arrived {
+  readonly host: Host;
+  readonly begun: number[];
+  readonly work: () => Promise<unknown>;
+}
+
+class Scene {
+  readonly time = new VirtualTime();
+  readonly #options: SpreadOptions;
+  readonly #chance: Chance;
+  readonly #database: Database;
+  readonly #hosts: Arrived[] = [];
+  readonly #noted: number[] = [];
+  #freeSinceMs: number | null = null;
+  #idleMostMs = 0;
+  #heldMost = 0;
+  #statements = 0;
+
+  constructor(options: SpreadOptions) {
+    this.#options = options;
+    const random = createSeededRandom(options.seed);
+    this.#chance = new Chance(random);
+    this.#database = new Database({
+      time: this.time,
+      random,
+      tamper: null,
+      observer: {
+        before: quiet,
+        after: () => {
+          this.#watch();
+        },
+      },
+    });
+  }
+
+  /** Fills the queue from a machine that doesn't work. */
+  async enqueue(): Promise<void> {
+    const { environment, registry, task } = this.#boot("client", []);
+    const enqueued = new TaskClient(environment, registry).enqueue(
+      Array.from({ length: this.#options.tasks }, () => ({ task })),
+    );
+    await this.time.run(10_000);
+    await enqueued;
+  }
+
+  /** A host comes because of a message. */
+  arrive(): void {
+    const begun: number[] = [];
+    const { host, environment, registry } = this.#boot(`host-${String(this.#hosts.length)}`, begun);
+    const heartbeat = new Heartbeat(environment);
+    const work = () =>
+      runWorker(
+        {
+          environment,
+          registry,
+          heartbeat,
+          concurrencyPerWorker: 8,
+          idleReads: 1,
+          idlePauseMs: 100,
+        },
+        name,
+        {
+          deadlineMs: host.clock.monotonicMs() + this.#options.stayMs,
+          marginMs,
+          signal: new AbortController().signal,
+        },
+      );
+    const arrived = { host, begun, work };
+    this.#hosts.push(arrived);
+    host.deliver(0, () => void work());
+  }
+
+  result(startMs: number): Spread {
+    const { executions } = this.#database.rows;
+    return {
+      tokens: this.#hosts.map(({ host }) =>
+        [...executions.values()]
+          .filter((row) => row.worker === host.name && row.state === "live")
+          .reduce((sum, row) => sum + row.tokenCount, 0),
+      ),
+      begun: this.#hosts.map(({ begun }) => begun.map((atMs) => atMs - startMs)),
+      heldMost: this.#heldMost,
+      idleMostMs: this.#idleMostMs,
+      notedAtMs: this.#noted.map((atMs) => atMs - startMs),
+      statements: this.#statements,
+    };
+  }
+
+  get #row(): DefinitionRow | undefined {
+    return [...this.#database.rows.definitions.values()][0];
+  }
+
+  /** After each call: what is held, whether something idles, whether a denial was noted. */
+  #watch(): void {
+    this.#statements += 1;
+    const row = this.#row;
+    if (row === undefined) return;
+    const held = countHeld(row);
+    this.#heldMost = Math.max(this.#heldMost, held);
+    const isIdle = this.#hosts.length > 0 && this.#database.rows.ready.length > 0;
+    if (this.#freeSinceMs !== null)
+      this.#idleMostMs = Math.max(this.#idleMostMs, this.time.nowMs - this.#freeSinceMs);
+    if (!isIdle || held >= (limitOf(row) ?? 0)) this.#freeSinceMs = null;
+    else this.#freeSinceMs ??= this.time.nowMs;
+    const notedMs = row.deniedAtMs - this.#database.nowMs + this.time.nowMs;
+    const last = this.#noted.at(-1) ?? Number.NEGATIVE_INFINITY;
+    if (Number.isFinite(notedMs) && notedMs > last + 1) this.#noted.push(notedMs);
+  }
+
+  /** A hint arrives: any host may be the one that fetches it. */
+  #onHint(delaySeconds: number): void {
+    this.time.after(delaySeconds * 1_000 + this.#chance.between(5, 400), () => {
+      if (this.#hosts.length > 0) {
+        const { host, work } = this.#chance.pick(this.#hosts);
+        host.deliver(0, () => void work());
+      }
+    });
+  }
+
+  #boot(hostName: string, begun: number[]) {
+    const host = new Host(hostName, { time: this.time, wallOffsetMs: 0, onCrash: quiet });
+    let busyUntilMs = 0;
+    const task = defineTask({
+      name,
+      limit: this.#options.limit,
+      run: async () => {
+        const { isBlocking, taskMs } = this.#options;
+        begun.push(Math.max(this.time.nowMs, busyUntilMs));
+        if (!isBlocking) return host.sleep(taskMs);
+        busyUntilMs = Math.max(this.time.nowMs, busyUntilMs) + taskMs;
+        host.freeze(busyUntilMs - this.time.nowMs);
+        return host.sleep(0);
+      },
+    });
+    const environment: WorkerEnvironment = {
+      store: connect({
+        host,
+        time: this.time,
+        chance: this.#chance,
+        database: this.#database,
+        faults: () => ({ rate: 0, slowRate: 0 }),
+      }),
+      wakeUp: createStorageQueueWakeUp({
+        queue: {
+          send: async (_, delaySeconds) => {
+            this.#onHint(delaySeconds);
+          },
+        },
+        clock: host.clock,
+        timers: host.timers,
+        logger,
+      }),
+      random: this.#chance.random,
+      logger,
+      clock: host.clock,
+      timers: host.timers,
+      telemetry: noTelemetry,
+      workerName: hostName,
+      build: 1,
+    };
+    return { host, task, environment, registry: createRegistry([task]) };
+  }
+}
