@@ -25,7 +25,7 @@ import { permitsOf, usePermits } from "./rates";
 import { dueOf, nextDueMs } from "./schedule";
 import type { DefinitionRow, ExecutionRow, Model } from "./state";
 import { hasOpenDemand } from "./spread";
-import { settleTokens, startDenial, surplusOf } from "./tokens";
+import { deniedGrant, settleTokens, startDenial, surplusOf } from "./tokens";
 
 /** start_execution: opens a worker's stay with its first tokens. No token: no execution. */
 export function startExecution(model: Model, input: StartExecutionInput): StartExecutionAnswer {
@@ -50,8 +50,18 @@ export function startExecution(model: Model, input: StartExecutionInput): StartE
 
   const execution = openExecution(model, definition, input);
   const want = input.needsReady ? Math.min(input.want, ready) : input.want;
-  // Nobody comes between the denial and the grant here: who wasn't denied gets at least one token.
   const settled = settleTokens(model, definition, { execution, want });
+  if (settled.own === 0) {
+    // What was given for others is all there is.
+    model.state.executions.delete(execution.executionId);
+    return {
+      ...answer,
+      ...deniedGrant(model, definition, input.worker),
+      tokenFence: asFence(String(definition.tokenFence)),
+      ready,
+      deadHolders: settled.dead,
+    };
+  }
   const refused = input.needsReady ? null : startOnRate(model, definition);
   if (refused !== null) {
     settleTokens(model, definition, { execution, keep: 0 });

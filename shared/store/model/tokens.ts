@@ -240,6 +240,21 @@ export function startDenial(
     : null;
 }
 
+/** For an asker that got past the denial, and was granted nothing all the same. */
+export function deniedGrant(
+  model: Model,
+  definition: DefinitionRow,
+  worker: string,
+): { status: "limited"; retryInMs: number | null; demand: "noted" | null } {
+  const isNewcomer = heldByWorker(model, definition, worker) === 0;
+  const isNoted = isNewcomer && noteDemand(model, definition, worker);
+  return {
+    status: "limited",
+    retryInMs: retryInMs(model, definition),
+    demand: isNoted ? "noted" : null,
+  };
+}
+
 /** How long to wait at most: as the denial says, which may be over by now. */
 function retryInMs(model: Model, definition: DefinitionRow): number | null {
   const denied = denial(model, definition);
