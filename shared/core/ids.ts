@@ -12,7 +12,10 @@ export type TaskId = Branded<"TaskId">;
 export type ExecutionId = Branded<"ExecutionId">;
 /** Grows with every grant; a write that carries an old one changes nothing. */
 export type Fence = Branded<"Fence">;
-/** Names one call and its repeats; a UUID made at random, never derived from a message (design 10.14). */
+/**
+ * Names one call and its repeats; a UUID made at random, never derived from a message (design 10.14). A batch that a task
+ * makes has one that follows from the task's id: a retry is a repeat.
+ */
 export type OperationId = Branded<"OperationId">;
 /** A batch of waves. */
 export type BatchId = Branded<"BatchId">;

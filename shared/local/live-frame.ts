@@ -2,7 +2,7 @@ import { formatDuration } from "../core/duration";
 import type { DefinitionStatus } from "../ports/task-store";
 import { progressBar, tokenBar } from "./bars";
 import { firstLine } from "./progress";
-import type { Progress } from "./progress";
+import type { BatchProgress, Progress } from "./progress";
 import { cutToWidth, padToWidth, printable } from "./text-width";
 import type { Theme } from "./theme";
 
@@ -39,6 +39,7 @@ export function drawFrame(state: LiveState, size: FrameSize, theme: Theme): stri
     theme.strong(`Taskgate  ${state.title}`),
     "",
     ...drawProgress(state, size, theme),
+    ...drawBatches(progress.batches, theme),
     "",
     ...drawDefinitions(progress.definitions, state.pacedDefinition, theme),
     "",
@@ -67,17 +68,36 @@ function drawProgress(state: LiveState, size: FrameSize, theme: Theme): string[]
   ];
 }
 
+const batchesShown = 4;
+const batchNameMax = 30;
+const waveBarWidth = 22;
+
+/** `flights.json  wave 1 of 3  [####----]  37 of 80`, a line for each batch that runs. */
+function drawBatches(batches: readonly BatchProgress[], theme: Theme): string[] {
+  const shown = batches.slice(0, batchesShown);
+  const nameOf = ({ name }: BatchProgress): string => cutToWidth(printable(name), batchNameMax);
+  const width = Math.max(0, ...shown.map((batch) => nameOf(batch).length));
+  return shown.map((batch) => {
+    const { wave, waves, ended, total } = batch;
+    const bar = theme.accent(progressBar(total === 0 ? 0 : ended / total, waveBarWidth));
+    const place = `wave ${String(wave)} of ${String(waves)}`;
+    return `${padToWidth(nameOf(batch), width)}  ${place}  ${bar}  ${String(ended)} of ${String(total)}`;
+  });
+}
+
+/** The paced tasks take the time: a wave of others is short beside them. */
+const pacedWeight = 0.9;
+
 /**
- * Part of the work that is done, as far as it is known; 1 only when everything has ended. Half of it is the paced
- * definition's share, half that of all others, whose number grows with the paced tasks that have ended.
+ * Part of the work that is done, as far as it is known; 1 only when everything has ended. Most of it is the paced
+ * definition's share, a little that of all others, whose number grows with the paced tasks that have ended.
  */
 export function shareOf({ paced, others, isSettled }: Progress): number | null {
   if (isSettled) return 1;
   if (!paced.isKnown || paced.total === 0) return null;
   const pacedShare = paced.finished / paced.total;
-  const othersExpected = pacedShare === 0 ? others.total : others.total / pacedShare;
-  const othersShare = othersExpected === 0 ? pacedShare : others.finished / othersExpected;
-  return Math.min(0.99, (pacedShare + othersShare) / 2);
+  const othersShare = others.total === 0 ? pacedShare : others.finished / others.total;
+  return Math.min(0.99, pacedWeight * pacedShare + (1 - pacedWeight) * pacedShare * othersShare);
 }
 
 /** `3 of 3 files, 37 of 89 blocks`. */

@@ -23,7 +23,10 @@ export class PlainView {
   }
 }
 
-/** `12 s  41%  3 of 3 files, 37 of 89 blocks  parse-block 4/4, add-totals 8/8  3 dead letters, about 13 s left`. Pure. */
+/**
+ * `12 s  41%  3 of 3 files, 37 of 89 blocks  flights.json 1/3  parse-block 4/4, add-totals 8/8  3 dead letters, about 13 s
+ * left`: behind the name of a batch its wave. Pure.
+ */
 export function drawLine({ progress, elapsedMs, leftMs }: LiveState): string {
   const share = shareOf(progress);
   const percent = share === null ? "..%" : `${String(Math.floor(share * 100))}%`;
@@ -35,7 +38,11 @@ export function drawLine({ progress, elapsedMs, leftMs }: LiveState): string {
     );
   const dead = progress.definitions.reduce((sum, definition) => sum + definition.dead, 0);
   const left = leftMs === null ? "" : `, about ${formatDuration(leftMs)} left`;
-  const parts = [formatDuration(elapsedMs), percent, describeWork(progress), tokens.join(", ")];
+  const waves = progress.batches.map(
+    ({ name, wave, waves: count }) => `${printable(name)} ${String(wave)}/${String(count)}`,
+  );
+  const work = [describeWork(progress), waves.join(", "), tokens.join(", ")];
+  const parts = [formatDuration(elapsedMs), percent, ...work];
   const known = parts.filter((part) => part !== "").join("  ");
   return `${known}  ${dead === 1 ? "1 dead letter" : `${String(dead)} dead letters`}${left}`;
 }

@@ -1,3 +1,4 @@
+import type { BatchStatus, WaveStatus } from "../ports/batches";
 import type { DefinitionStatus } from "../ports/task-store";
 import type { LocalRun } from "./local-run";
 import type { ExpectedDeadLetter, ResultTable } from "./sample";
@@ -11,6 +12,17 @@ export interface DeadLetter {
   readonly finishedAt: string;
 }
 
+/** How far a batch is. */
+export interface BatchProgress {
+  readonly name: string;
+  /** From 1: the wave that is open, or the last one. */
+  readonly wave: number;
+  readonly waves: number;
+  /** Tasks of that wave, and those of them that have ended. */
+  readonly total: number;
+  readonly ended: number;
+}
+
 /** The pipeline at one moment. */
 export interface Progress {
   readonly definitions: readonly DefinitionStatus[];
@@ -22,7 +34,9 @@ export interface Progress {
   readonly others: { readonly finished: number; readonly total: number };
   /** Files that landed, and those of them that were imported completely. */
   readonly files: { readonly landed: number; readonly imported: number };
-  /** Nothing waits, nothing runs, every event was taken. */
+  /** Those that run, oldest first. */
+  readonly batches: readonly BatchProgress[];
+  /** Nothing waits, nothing runs, no wave is still to open, every event was taken. */
   readonly isSettled: boolean;
 }
 
@@ -34,6 +48,8 @@ export interface Verdict {
 }
 
 const deadLettersMax = 200;
+/** The newest ones: a run has a few. */
+const batchesMax = 20;
 
 /** Reads the run's progress from its store. */
 export class ProgressReader {
@@ -46,14 +62,20 @@ export class ProgressReader {
     this.#run = run;
   }
 
-  /** Two or three small reads; the list of dead letters only where their number has changed. */
+  /** Three or four small reads; the list of dead letters only where their number has changed. */
   async read(): Promise<Progress> {
     const { store, queue, landing, sample } = this.#run;
     // Events first: one that is taken between the two reads then shows as a task.
     const pending = await queue.pending();
     const landed = [...landing.eventIds];
     const { definitions } = await store.listDefinitions({});
-    const isIdle = pending === 0 && definitions.every((definition) => unfinished(definition) === 0);
+    // Behind the definitions: held tasks are in none of their counts.
+    const batches = (await store.listBatches({ most: batchesMax })).batches;
+    const running = batches.filter(({ state }) => state === "running").reverse();
+    const isIdle =
+      pending === 0 &&
+      running.length === 0 &&
+      definitions.every((definition) => unfinished(definition) === 0);
     if (!landed.every((id) => this.#imported.has(id))) {
       const ids = await store.transaction((transaction) => sample.importedEvents(transaction));
       this.#imported = new Set(ids);
@@ -66,7 +88,8 @@ export class ProgressReader {
       definitions: inOrder(definitions, sample.definitions),
       deadLetters: await this.#readDeadLetters(definitions),
       paced: { ...countTasks(definitions.filter(isPaced)), isKnown: isTakenIn },
-      others: countTasks(definitions.filter((definition) => !isPaced(definition))),
+      others: withHeld(countTasks(definitions.filter((row) => !isPaced(row))), running),
+      batches: running.map(describeBatch),
       files: { landed: landed.length, imported },
       isSettled: isIdle && landed.length > 0,
     };
@@ -92,6 +115,23 @@ export class ProgressReader {
       .flatMap((entry) => entry.letters)
       .sort((left, right) => right.finishedAt.localeCompare(left.finishedAt));
   }
+}
+
+/** Tasks of waves that haven't opened will be work of others: the paced ones are in the first wave. */
+function withHeld(
+  { finished, total }: { finished: number; total: number },
+  running: readonly BatchStatus[],
+): { finished: number; total: number } {
+  const waves = running.flatMap((batch) => batch.waves.slice(1));
+  return { finished, total: total + waves.reduce((sum, wave) => sum + wave.held, 0) };
+}
+
+function describeBatch({ name, waves }: BatchStatus): BatchProgress {
+  const at = waves.findIndex(({ state }) => state !== "done");
+  const current: WaveStatus | undefined = waves.at(at);
+  const { held = 0, admitted = 0, unfinished: left = 0 } = current ?? {};
+  const wave = at === -1 ? waves.length : at + 1;
+  return { name, wave, waves: waves.length, total: held + admitted, ended: admitted - left };
 }
 
 function countTasks(definitions: readonly DefinitionStatus[]): { finished: number; total: number } {

@@ -1,5 +1,6 @@
+import { createHash } from "node:crypto";
 import { InvalidArgumentError } from "../core/errors";
-import type { BatchId, WaveId } from "../core/ids";
+import type { BatchId, OperationId, TaskId, WaveId } from "../core/ids";
 import { asOperationId } from "../core/ids";
 import type { FailurePolicy, OpenedWaves } from "../ports/batches";
 import { BatchPump } from "./batch-pump";
@@ -23,6 +24,18 @@ function waveOf(waves: readonly WaveId[], ordinal: number): WaveId {
   );
 }
 
+/** The same for the same text, in the form of a UUID whose bits are one's own (version 8 of RFC 9562). */
+function operationOf(text: string): OperationId {
+  const hex = createHash("sha256").update(text).digest("hex");
+  const parts = [
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    `8${hex.slice(13, 16)}`,
+    `8${hex.slice(17, 20)}`,
+  ];
+  return asOperationId([...parts, hex.slice(20, 32)].join("-"));
+}
+
 /** For opening a wave beside other work; the rest is the sweep's. */
 const pumpMs = 30_000;
 
@@ -32,23 +45,30 @@ const pumpMs = 30_000;
  */
 export class BatchClient {
   readonly #environment: WorkerEnvironment;
+  readonly #maker: TaskId | null;
 
-  constructor(environment: WorkerEnvironment) {
+  /** `maker`: the task whose batches these are; null: they are made outside of tasks. */
+  constructor(environment: WorkerEnvironment, maker: TaskId | null = null) {
     this.#environment = environment;
+    this.#maker = maker;
   }
 
-  /** Makes empty waves, 1..1000. `failurePolicy`: what a dead task means for the waves after its own; default halt. */
+  /**
+   * Makes empty waves, 1..1000. `failurePolicy`: what a dead task means for the waves after its own; default halt. Of a
+   * task (`ctx.batches`) each name is one batch: a retry gets the one that was made, as long as answers for repeats are
+   * kept. Elsewhere each call makes another.
+   */
   async create(input: {
     name: string;
     waves: number;
     failurePolicy?: FailurePolicy;
   }): Promise<NewBatch> {
     const { store, random } = this.#environment;
-    const answer = await store.createBatch({
-      failurePolicy: "halt",
-      ...input,
-      operationId: asOperationId(random.uuid()),
-    });
+    const operationId =
+      this.#maker === null
+        ? asOperationId(random.uuid())
+        : operationOf(`batch of task ${this.#maker}: ${input.name}`);
+    const answer = await store.createBatch({ failurePolicy: "halt", ...input, operationId });
     const { batchId, waveIds: waves } = answer;
     return { batchId, waves, wave: (ordinal) => waveOf(waves, ordinal) };
   }

@@ -13,6 +13,7 @@ import { Continuation, withFields } from "./task-context";
 import type { EnqueueRequest, TaskContext } from "./task-context";
 import { completeInTransaction, enqueueNow } from "./transactions";
 import type { TaskInHand } from "./transactions";
+import { BatchClient } from "./batches";
 import { Watermarks } from "./watermarks";
 
 /** How one run ended. `completed`: the database knows already. `lost`: nothing may be written any more. */
@@ -98,6 +99,7 @@ class TaskRun {
         this.#progress(report);
       },
       enqueue: (request, enqueueOptions) => this.#enqueue(request, enqueueOptions?.now ?? false),
+      batches: new BatchClient(options.environment, task.taskId),
       watermark: new Watermarks(options.environment, null),
       completeWith: async (body) => {
         this.#completed = await completeInTransaction(options.environment, options.hand, {

@@ -3,6 +3,7 @@ import type { JsonArray, JsonObject, JsonValue } from "../core/json";
 import type { LogFields, Logger } from "../ports/logger";
 import type { StoreTransaction } from "../ports/task-store";
 import type { AnyTaskKind } from "./define-task";
+import type { BatchClient } from "./batches";
 import type { Watermarks } from "./watermarks";
 
 /** What a handler gets beside its payload. */
@@ -28,6 +29,11 @@ export interface TaskContext {
    * task fails they are forgotten. `{ now: true }` writes at once, also when this task fails later.
    */
   enqueue(request: EnqueueRequest, options?: { now?: boolean }): Promise<void>;
+  /**
+   * Batches of waves that this task makes, starts or resumes, at once: of one name it makes one, and a retry gets that one.
+   * Tasks for its waves go by `enqueue({ wave })`, written with this task's completion; so start it in a task of its own.
+   */
+  readonly batches: BatchClient;
   /**
    * Makes blocks behind a watermark, at once and once: a task that fails afterwards finds them made. Give `completeWith`'s
    * transaction as `within`, and they are written with the completion.

@@ -2,7 +2,7 @@
  * `npm start` from outside: the compiled program as a child process, judged by its exit code, its output, its database
  * afterwards and what it leaves behind. The sample's results are compared with a direct computation from the files.
  */
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { existsSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { availableParallelism, loadavg } from "node:os";
@@ -12,6 +12,7 @@ import { Client } from "pg";
 import { plantedRows } from "../../functions/tasks/flights/planted-rows";
 import { startEmbeddedPostgres } from "../../shared/local/embedded-postgres";
 import { sleep } from "../../shared/platform/real-clock";
+import { Browser, chromiumNote, hasChromium } from "../support/browser";
 import { expectDeadLetters, expectResults, expectSoundStore } from "./expect-outcome";
 import { ensureBuilt, living, makeHome, root, runLocal, startLocal } from "./local-process";
 
@@ -104,27 +105,34 @@ describe("a run that is interrupted", () => {
 });
 
 describe("the status page", () => {
-  const chromium = "/usr/bin/chromium";
-  const isHere = existsSync(chromium);
-  const testHere = isHere ? test : test.skip;
+  const testHere = hasChromium ? test : test.skip;
   const { home, remove } = makeHome();
   afterAll(remove);
 
   testHere(
-    `shows definitions, dead letters and results in a browser${isHere ? "" : ` (skipped: there is no ${chromium})`}`,
+    `shows definitions, dead letters, results and the files' waves in a browser${chromiumNote}`,
     async () => {
       const run = await startLocal(home, ["--limit", "20"]);
-      await run.until(/9 dead letters/, 120_000);
-
-      const page = dumpPage(chromium, `http://127.0.0.1:${String(run.port)}/api/dashboard`, home);
-
-      expect(page).toContain("live, ");
-      expect(page).toMatch(/<th scope="row">parse-block<\/th>/);
-      expect(page).toContain(" of 20</span>");
-      for (const planted of plantedRows) expect(page).toContain(`row ${String(planted.row)}.`);
-      expect(page).toContain("flights-2k-with-bad-rows.json");
-      expect(page).toMatch(/<td class="number">2,009<\/td>/);
-      run.signal("SIGTERM");
+      const browser = new Browser();
+      try {
+        await run.until(/9 dead letters/, 120_000);
+        const url = `http://127.0.0.1:${String(run.port)}/api/dashboard`;
+        const page = await browser.open(url);
+        for (const text of ["live, ", "parse-block", " of 20"]) await page.shows(text);
+        for (const planted of plantedRows) await page.shows(`row ${String(planted.row)}.`);
+        // The table of imported files: noted when all of their waves are over.
+        await page.until(
+          `[...document.querySelectorAll("#results td.number")].some((cell) => cell.innerText === "2,009")`,
+        );
+        await page.click(`a[href="#batches"]`);
+        await page.shows("flights-2k-with-bad-rows.json");
+        await page.shows("9 of 9, done");
+        await page.shows("wave 3");
+        expect(page.problems).toEqual([]);
+      } finally {
+        await browser.close();
+        run.signal("SIGTERM");
+      }
       expect((await run.exited).code).toBe(143);
     },
     runTimeoutMs,
@@ -209,16 +217,4 @@ async function expectNobody(pids: readonly number[]): Promise<void> {
   const untilMs = performance.now() + 2_000;
   while (living(pids).length > 0 && performance.now() < untilMs) await sleep(50);
   expect(living(pids)).toEqual([]);
-}
-
-function dumpPage(chromium: string, url: string, home: string): string {
-  const args = [
-    ...["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"],
-    ...["--no-first-run", `--user-data-dir=${join(home, "browser")}`, "--virtual-time-budget=6000"],
-  ];
-  const result = spawnSync(chromium, [...args, "--dump-dom", url], {
-    encoding: "utf8",
-    timeout: 60_000,
-  });
-  return result.stdout;
 }

@@ -71,7 +71,10 @@ export class Browser {
   async close(): Promise<void> {
     this.send("Browser.close", {}).catch(() => undefined);
     const ended = once(this.#process, "exit");
-    await Promise.race([ended, sleep(closeMs)]);
+    const patience = new AbortController();
+    await Promise.race([ended, sleep(closeMs, patience.signal).catch(() => undefined)]);
+    // Its timer would keep this process.
+    patience.abort();
     // Its helpers are in its process group: one that lives on writes to the profile.
     try {
       process.kill(-(this.#process.pid ?? 0), "SIGKILL");

@@ -8,9 +8,13 @@ import type { LandedFile } from "./schemas";
 type Statement = Readonly<Record<Exclude<StoreDialect, "model">, string>>;
 
 const statements = {
-  addTotals: {
-    postgres: "select flights.add_totals($1)",
-    mssql: "EXEC Flights.AddTotals @Totals = @p1;",
+  addBlockTotals: {
+    postgres: "select flights.add_block_totals($1, $2, $3)",
+    mssql: "EXEC Flights.AddBlockTotals @WaveId = @p1, @Part = @p2, @Totals = @p3;",
+  },
+  addFileTotals: {
+    postgres: "select flights.add_file_totals($1, $2)",
+    mssql: "EXEC Flights.AddFileTotals @WaveId = @p1, @Origin = @p2;",
   },
   addAirports: {
     postgres: "select flights.add_airports($1)",
@@ -35,9 +39,20 @@ const statements = {
   },
 } as const satisfies Readonly<Record<string, Statement>>;
 
-/** Adds one block's sums of one origin. */
-export async function addOriginTotals(transaction: StoreTransaction, totals: OriginTotals) {
-  await run(transaction, statements.addTotals, [JSON.stringify(totals)]);
+/** Leaves what one part of a file has, for the file's wave of totals. */
+export async function addBlockTotals(
+  transaction: StoreTransaction,
+  { wave, part, totals }: { wave: string; part: string; totals: readonly OriginTotals[] },
+) {
+  await run(transaction, statements.addBlockTotals, [wave, part, JSON.stringify(totals)]);
+}
+
+/** Adds what a file's parts left of one origin to the sums. */
+export async function addFileTotals(
+  transaction: StoreTransaction,
+  { wave, origin }: { wave: string; origin: string },
+) {
+  await run(transaction, statements.addFileTotals, [wave, origin]);
 }
 
 /** Adds airports; those that are known get the new facts. */

@@ -1,10 +1,12 @@
 import { defineTask } from "../../../shared/worker/define-task";
-import { addSourceFile, hasAirports } from "./flight-store";
+import { closeFile } from "./close-file";
+import { hasAirports } from "./flight-store";
 import { importFile } from "./import-file";
 import { readLandedRows } from "./landed-file";
 import { parseBlock } from "./parse-block";
 import { landedFileSchema } from "./schemas";
 import type { LandedFile } from "./schemas";
+import { startFile } from "./start-file";
 
 /** Rows of one `parse-block` task. */
 export const rowsPerBlock = 250;
@@ -12,9 +14,11 @@ export const rowsPerBlock = 250;
 const airportsWaitMs = 1_000;
 
 /**
- * Cuts a landed file of flights into blocks. The blocks are written together with this task's completion: each of them
- * once, or, when the worker dies here, none. Rows name airports, so the table of airports comes first: until then the
- * task goes on later, which counts as no failure and holds no token.
+ * Makes a batch of a landed file of flights, in three waves: its blocks, the totals of each origin, the file's end. A bad
+ * row is a dead letter and doesn't halt its file. The batch is this task's own, so a retry gets the same one; what is in it,
+ * and the task that starts it, are written together with this task's completion: once, or, when the worker dies here, not.
+ * Rows name airports, so the table of airports comes first: until then the task goes on later, which counts as no failure
+ * and holds no token.
  */
 export const importFlights = defineTask({
   name: "import-flights",
@@ -22,14 +26,22 @@ export const importFlights = defineTask({
   payload: landedFileSchema,
   run: async (file: LandedFile, ctx) => {
     const rows = await readLandedRows(file);
+    const batch = await ctx.batches.create({
+      name: file.name,
+      waves: 3,
+      failurePolicy: "continue",
+    });
+    const [blocks, totalsWave, end] = [batch.wave(1), batch.wave(2), batch.wave(3)];
     try {
       await ctx.completeWith(async (transaction) => {
         if (!(await hasAirports(transaction))) throw new AirportsMissing();
         for (let from = 0; from < rows.length; from += rowsPerBlock) {
           const count = Math.min(rowsPerBlock, rows.length - from);
-          await ctx.enqueue({ task: parseBlock, payload: { file, from, count } });
+          const payload = { file, from, count, totalsWave };
+          await ctx.enqueue({ task: parseBlock, payload, wave: blocks });
         }
-        await addSourceFile(transaction, file, rows.length);
+        await ctx.enqueue({ task: closeFile, payload: { file, rows: rows.length }, wave: end });
+        await ctx.enqueue({ task: startFile, payload: { batch: batch.batchId } });
         return { rows: rows.length, blocks: Math.ceil(rows.length / rowsPerBlock) };
       });
     } catch (error) {

@@ -1,10 +1,11 @@
+import { asWaveId } from "../../../shared/core/ids";
 import type { JsonValue } from "../../../shared/core/json";
 import { defineTask } from "../../../shared/worker/define-task";
-import { addTotals } from "./add-totals";
+import { totalsAfter, totalsIn } from "./add-totals";
 import { checkRow } from "./check-row";
 import type { Flight } from "./flight";
 import { readFlight } from "./flight";
-import { findUnknownAirports } from "./flight-store";
+import { addBlockTotals, findUnknownAirports, listImportedEvents } from "./flight-store";
 import { totalsByOrigin } from "./flight-totals";
 import { readLandedRows } from "./landed-file";
 import { askPartner } from "./partner";
@@ -12,8 +13,8 @@ import { rowBlockSchema } from "./schemas";
 import type { BadRow, RowBlock } from "./schemas";
 
 /**
- * Reads one block of rows, asks the partner, and leaves one `add-totals` task per origin and one `check-row` task per
- * bad row, all of them written together with its own completion. The limit is the partner's: four calls at once, over
+ * Reads one block of rows, asks the partner, and leaves its sums and, in the file's next wave, one `add-totals` task per
+ * origin (of all blocks together) and one `check-row` task per bad row, all of it written together with its own completion. The limit is the partner's: four calls at once, over
  * all instances.
  */
 export const parseBlock = defineTask({
@@ -34,11 +35,15 @@ export const parseBlock = defineTask({
       const flights = parsed.good.filter(isKnown).map((row) => row.flight);
       const bad = [...parsed.bad, ...parsed.good.filter((row) => !isKnown(row))];
       const totals = totalsByOrigin(flights);
-      for (const origin of totals)
-        await ctx.enqueue({ task: addTotals, payload: { totals: origin } });
+      const wave = asWaveId(block.totalsWave);
+      await addBlockTotals(transaction, { wave, part: `block ${String(block.from)}`, totals });
+      // A dead block that is redriven later finds its file's waves over: what it adds goes without them.
+      const isOver = (await listImportedEvents(transaction)).includes(block.file.eventId);
+      for (const { origin } of totals)
+        await ctx.enqueue(isOver ? totalsAfter(wave, origin) : totalsIn(wave, origin));
       for (const row of bad) {
         const payload = toBadRow(row, block, unknown);
-        await ctx.enqueue({ task: checkRow, payload });
+        await ctx.enqueue({ task: checkRow, payload, ...(isOver ? {} : { wave }) });
       }
       return { flights: flights.length, origins: totals.length, badRows: bad.length };
     });
@@ -70,7 +75,8 @@ function toBadRow(row: PlacedRow | GoodRow, block: RowBlock, unknown: ReadonlySe
   const codes = "flight" in row ? airportsOf(row.flight) : [];
   const unknownAirports = codes.filter((code) => unknown.has(code));
   const { content, index } = row;
-  return { file: block.file.name, row: block.from + index, content, unknownAirports };
+  const { file, from, totalsWave: wave } = block;
+  return { file: file.name, row: from + index, content, wave, unknownAirports };
 }
 
 function airportsOf(flight: Flight): string[] {

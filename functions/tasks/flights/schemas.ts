@@ -1,7 +1,7 @@
+import { isId } from "../../../shared/core/ids";
 import type { JsonValue } from "../../../shared/core/json";
 import type { PayloadSchema, SchemaIssue } from "../../../shared/worker/standard-schema";
 import { readFlight } from "./flight";
-import type { OriginTotals } from "./flight-totals";
 
 /**
  * Payloads of the sample's tasks, each with its Standard Schema, written by hand: the interface is one function. In an
@@ -25,10 +25,22 @@ export type RowBlock = {
   /** Of the first row, from 0. */
   readonly from: number;
   readonly count: number;
+  /** The wave that sums up what the file's blocks leave. */
+  readonly totalsWave: string;
 };
 
-/** What one block adds to one origin. */
-export type TotalsOfBlock = { readonly totals: OriginTotals };
+/** The batch of a file, to be started. */
+export type FileBatch = { readonly batch: string };
+
+/** A file whose sums are made. */
+export type SummedFile = { readonly file: LandedFile; readonly rows: number };
+
+/** What the blocks of a file left of one origin. */
+export type TotalsOfFile = {
+  /** The file's wave of totals: what belongs to one import of it. */
+  readonly wave: string;
+  readonly origin: string;
+};
 
 /** A row that couldn't be counted, as it stands in the file. */
 export type BadRow = {
@@ -36,6 +48,8 @@ export type BadRow = {
   /** From 0. */
   readonly row: number;
   readonly content: JsonValue;
+  /** The file's wave of totals. */
+  readonly wave: string;
   /** Codes that the table of airports didn't have. */
   readonly unknownAirports: string[];
 };
@@ -57,17 +71,28 @@ export const rowBlockSchema = schemaOf<RowBlock>((value, issues) => {
   const count = { members, issues, path: ["count"] };
   const expected = `a whole number in 1..${String(rowsPerBlockMax)}`;
   checkMember(count, expected, (given) => isWhole(given, 1, rowsPerBlockMax));
+  checkId({ members, issues, path: ["totalsWave"] });
 });
 
-/** Schema of `TotalsOfBlock`: sums are checked by the tables, too. */
-export const totalsSchema = schemaOf<TotalsOfBlock>((value, issues) => {
-  const totals = membersOf(membersOf(value, issues, []).get("totals"), issues, ["totals"]);
-  const member = (name: string) => ({ members: totals, issues, path: ["totals", name] });
-  checkMember(member("origin"), "an airport code", (given) => isText(given, /^[A-Z0-9]{3}$/));
-  checkMember(member("flights"), "a whole number from 1", (given) => isWhole(given, 1, 1e9));
-  checkMember(member("delay"), "a whole number", (given) => isWhole(given, -1e9, 1e9));
-  checkMember(member("hours"), "an array", Array.isArray);
-  checkMember(member("routes"), "an array", Array.isArray);
+/** Schema of `FileBatch`. */
+export const fileBatchSchema = schemaOf<FileBatch>((value, issues) => {
+  checkId({ members: membersOf(value, issues, []), issues, path: ["batch"] });
+});
+
+/** Schema of `SummedFile`. */
+export const summedFileSchema = schemaOf<SummedFile>((value, issues) => {
+  const members = membersOf(value, issues, []);
+  checkLandedFile(membersOf(members.get("file"), issues, ["file"]), issues, ["file"]);
+  const rows = { members, issues, path: ["rows"] };
+  checkMember(rows, "a whole number from 0", (given) => isWhole(given, 0, 10_000_000));
+});
+
+/** Schema of `TotalsOfFile`. */
+export const totalsSchema = schemaOf<TotalsOfFile>((value, issues) => {
+  const members = membersOf(value, issues, []);
+  const origin = { members, issues, path: ["origin"] };
+  checkMember(origin, "an airport code", (given) => isText(given, /^[A-Z0-9]{3}$/));
+  checkId({ members, issues, path: ["wave"] });
 });
 
 /** Schema of `BadRow`. It accepts what can be counted after all; of everything else it lists what is wrong. */
@@ -127,6 +152,15 @@ function checkMember(
 ): void {
   const value = members.get(path.at(-1) ?? "");
   if (!accepts(value)) issues.push({ message: expectedText(expected, value), path });
+}
+
+/** A batch's or a wave's id. */
+function checkId(member: Member): void {
+  checkMember(
+    member,
+    "an id in decimal digits",
+    (given) => typeof given === "string" && isId(given),
+  );
 }
 
 function checkLandedFile(

@@ -22,7 +22,13 @@ function definition(changes: Partial<DefinitionStatus>): DefinitionStatus {
     tokenFence: "1",
   };
   const limit = { limit: 4, limitSource: "code", codeLimit: 4, paused: false } as const;
-  const rate = { rate: null, rateSource: "code" as const, codeRate: null, rateInMs: null, sharedLimits: [] };
+  const rate = {
+    rate: null,
+    rateSource: "code" as const,
+    codeRate: null,
+    rateInMs: null,
+    sharedLimits: [],
+  };
   const counts = {
     held: 0,
     executions: 0,
@@ -62,6 +68,7 @@ function progress(changes: Partial<Progress> = {}): Progress {
     paced: { finished: 37, total: 90, isKnown: true },
     others: { finished: 100, total: 100 },
     files: { landed: 3, imported: 3 },
+    batches: [{ name: "flights.json", wave: 1, waves: 3, total: 80, ended: 37 }],
     isSettled: false,
     ...changes,
   };
@@ -87,6 +94,7 @@ test("the picture says how far it is, who holds what, what is dead and why", () 
 
   expect(text).toContain("41%  12 s, about 17 s left");
   expect(text).toContain("3 of 3 files, 37 of 90 blocks");
+  expect(text).toContain("flights.json  wave 1 of 3  [#########-----------]  37 of 80");
   expect(text).toMatch(/parse-block {2}###\. {2}3\/4 +50 +0 +0 +3 +37 +0/);
   expect(text).toContain("1 dead letter\n  check-row  row 17.origin: no\n");
   expect(text).toContain("keys  + and - change the limit of parse-block, q ends");
@@ -130,17 +138,17 @@ test.each([
 
 test("a line for outputs without a screen", () => {
   expect(drawLine(state())).toBe(
-    "12 s  41%  3 of 3 files, 37 of 90 blocks  parse-block 3/4  1 dead letter, about 17 s left",
+    "12 s  41%  3 of 3 files, 37 of 90 blocks  flights.json 1/3  parse-block 3/4  1 dead letter, about 17 s left",
   );
 });
 
-test("the share of the work counts the tasks that blocks will still make", () => {
+test("the share of the work is mostly that of the tasks that take the time", () => {
   const half = {
     paced: { finished: 40, total: 80, isKnown: true },
     others: { finished: 50, total: 100 },
   };
 
-  expect(shareOf(progress(half))).toBe((0.5 + 0.25) / 2);
+  expect(shareOf(progress(half))).toBeCloseTo(0.9 * 0.5 + 0.1 * 0.5 * 0.5);
   expect(shareOf(progress({ paced: { finished: 0, total: 5, isKnown: false } }))).toBeNull();
   expect(shareOf(progress({ paced: { finished: 5, total: 5, isKnown: true } }))).toBe(0.99);
   expect(shareOf(progress({ isSettled: true }))).toBe(1);

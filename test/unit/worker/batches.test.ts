@@ -1,9 +1,10 @@
 import { describe, expect, test } from "@jest/globals";
 import { InvalidArgumentError } from "../../../shared/core/errors";
+import { asBatchId } from "../../../shared/core/ids";
 import type { WaveId } from "../../../shared/core/ids";
 import { sleep } from "../../../shared/platform/real-clock";
 import type { TaskStore } from "../../../shared/ports/task-store";
-import { defineTask } from "../../../shared/worker/define-task";
+import { defineTask, exponential } from "../../../shared/worker/define-task";
 import { openWorkerBench, overriding } from "./worker-bench";
 
 interface Step {
@@ -89,6 +90,50 @@ describe("batches through workers", () => {
 
     expect(log.filter((line) => line === "end 2")).toHaveLength(3);
     expect(log.indexOf("begin 2")).toBeGreaterThan(log.lastIndexOf("end 1"));
+  });
+
+  test("a task's batch is one, however often it is tried; another task's is another", async () => {
+    const made: string[] = [];
+    const importing = defineTask<{ file: string }>({
+      name: "importing",
+      retry: { attempts: 3, backoff: exponential({ baseMs: 0, capMs: 0 }) },
+      run: async ({ file }, ctx) => {
+        const batch = await ctx.batches.create({ name: file, waves: 2 });
+        const other = await ctx.batches.create({ name: `${file}, other`, waves: 1 });
+        made.push(`${batch.batchId} ${other.batchId}`);
+        await ctx.enqueue({ task: "step", payload: { wave: 1 }, wave: batch.wave(1) });
+        if (ctx.attempt < 3) throw new Error("broken");
+        await ctx.enqueue({ task: starting, payload: { batch: batch.batchId } });
+      },
+    });
+    const starting = defineTask<{ batch: string }>({
+      name: "starting",
+      run: async ({ batch }, ctx) => {
+        await ctx.batches.start(asBatchId(batch), { seal: false });
+        await ctx.batches.start(asBatchId(batch), { seal: false });
+      },
+    });
+    const log: string[] = [];
+    const bench = openWorkerBench([importing, starting, stepTask(log)]);
+    await bench.client.enqueue({ task: importing, payload: { file: "a.json" } });
+    await bench.work("importing");
+    await bench.client.enqueue({ task: importing, payload: { file: "a.json" } });
+    await bench.work("importing");
+    await bench.work("starting");
+    await bench.work("step");
+
+    const [first, second, third, ...others] = made;
+    expect([second, third]).toEqual([first, first]);
+    expect(new Set(others).size).toBe(1);
+    expect(others[0]).not.toBe(first);
+    expect(log).toEqual(["begin 1", "end 1", "begin 1", "end 1"]);
+    const { batches } = await bench.store.listBatches({ most: 10 });
+    expect(batches.map(({ name, state }) => `${name} ${state}`).sort()).toEqual([
+      "a.json done",
+      "a.json done",
+      "a.json, other draft",
+      "a.json, other draft",
+    ]);
   });
 
   test("a wave that takes no tasks any more: an error that says why, and nothing is added", async () => {

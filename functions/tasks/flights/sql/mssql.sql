@@ -47,7 +47,16 @@ CREATE TABLE Flights.RouteTotal (
   DistanceSum bigint NOT NULL,
   CONSTRAINT PK_RouteTotal PRIMARY KEY CLUSTERED (Origin, Destination));
 GO
--- Flights.AddTotals: adds what one block has of one origin.
+-- What the parts of a file left of each origin, until the file's wave of totals adds it to the sums.
+IF OBJECT_ID(N'Flights.BlockTotal', N'U') IS NULL
+CREATE TABLE Flights.BlockTotal (
+  WaveId bigint NOT NULL,
+  Origin nvarchar(10) COLLATE Latin1_General_100_BIN2 NOT NULL,
+  Part nvarchar(20) COLLATE Latin1_General_100_BIN2 NOT NULL,
+  Totals nvarchar(max) NOT NULL,
+  CONSTRAINT PK_BlockTotal PRIMARY KEY CLUSTERED (WaveId, Origin, Part) WITH (ALLOW_PAGE_LOCKS = OFF));
+GO
+-- Flights.AddTotals: adds what one part of a file has of one origin.
 -- In:     @Totals: {origin, flights, delay, hours: [{hour, flights, delay}], routes: [{destination, flights, delay, distance}]}
 -- Locks:  OriginTotal, HourTotal, RouteTotal: rows of that origin, which no other task touches meanwhile
 -- Once:   no; runs in the transaction of the task's completion
@@ -97,6 +106,44 @@ BEGIN
   SELECT @vOrigin, r.Destination, r.FlightCount, r.DelaySum, r.DistanceSum
   FROM @vRoute AS r
   WHERE NOT EXISTS (SELECT 1 FROM Flights.RouteTotal AS t WHERE t.Origin = @vOrigin AND t.Destination = r.Destination);
+END;
+GO
+-- Flights.AddBlockTotals: leaves what one part of a file has, for AddFileTotals.
+-- In:     @WaveId: the file's wave of totals; @Part: block or row; @Totals: JSON array, one entry per origin as AddTotals reads it
+-- Locks:  BlockTotal: own new rows
+-- Once:   by wave, origin and part
+CREATE OR ALTER PROCEDURE Flights.AddBlockTotals
+  @WaveId bigint, @Part nvarchar(20), @Totals nvarchar(max)
+AS
+BEGIN
+  SET NOCOUNT, XACT_ABORT ON;
+  INSERT INTO Flights.BlockTotal (WaveId, Origin, Part, Totals)
+  SELECT @WaveId, JSON_VALUE(j.[value], N'$.origin'), @Part, j.[value]
+  FROM OPENJSON(@Totals) AS j
+  WHERE NOT EXISTS (
+    SELECT 1 FROM Flights.BlockTotal AS t
+    WHERE t.WaveId = @WaveId AND t.Origin = JSON_VALUE(j.[value], N'$.origin') COLLATE Latin1_General_100_BIN2 AND t.Part = @Part);
+END;
+GO
+-- Flights.AddFileTotals: adds what the parts of a file left of one origin, and removes it.
+-- In:     @WaveId: the file's wave of totals; @Origin
+-- Locks:  as AddTotals, and BlockTotal: rows of that wave and origin
+-- Once:   what is added isn't there any more; runs in the transaction of the task's completion
+CREATE OR ALTER PROCEDURE Flights.AddFileTotals
+  @WaveId bigint, @Origin nvarchar(10)
+AS
+BEGIN
+  SET NOCOUNT, XACT_ABORT ON;
+  DECLARE @vPart nvarchar(20), @vTotals nvarchar(max);
+  SELECT @vPart = MIN(t.Part) FROM Flights.BlockTotal AS t WHERE t.WaveId = @WaveId AND t.Origin = @Origin;
+  WHILE @vPart IS NOT NULL
+  BEGIN
+    SELECT @vTotals = t.Totals FROM Flights.BlockTotal AS t WHERE t.WaveId = @WaveId AND t.Origin = @Origin AND t.Part = @vPart;
+    EXEC Flights.AddTotals @Totals = @vTotals;
+    SELECT @vPart = MIN(t.Part)
+    FROM Flights.BlockTotal AS t WHERE t.WaveId = @WaveId AND t.Origin = @Origin AND t.Part > @vPart;
+  END;
+  DELETE t FROM Flights.BlockTotal AS t WHERE t.WaveId = @WaveId AND t.Origin = @Origin;
 END;
 GO
 -- Flights.AddAirports: adds airports; those that are known get the new facts.

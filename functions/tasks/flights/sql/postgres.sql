@@ -39,7 +39,15 @@ create table if not exists flights.route_total (
   distance_sum bigint not null,
   constraint pk_route_total primary key (origin, destination));
 
--- flights.add_totals: adds what one block has of one origin.
+-- What the parts of a file left of each origin, until the file's wave of totals adds it to the sums.
+create table if not exists flights.block_total (
+  wave_id bigint not null,
+  origin text not null,
+  part text not null,
+  totals text not null,
+  constraint pk_block_total primary key (wave_id, origin, part));
+
+-- flights.add_totals: adds what one part of a file has of one origin.
 -- In:     p_totals: {origin, flights, delay, hours: [{hour, flights, delay}], routes: [{destination, flights, delay, distance}]}
 -- Locks:  origin_total, hour_total, route_total: rows of that origin
 -- Once:   no; runs in the transaction of the task's completion
@@ -64,6 +72,33 @@ begin
   on conflict on constraint pk_route_total do update
     set flight_count = t.flight_count + excluded.flight_count, delay_sum = t.delay_sum + excluded.delay_sum,
         distance_sum = t.distance_sum + excluded.distance_sum;
+end $$;
+
+-- flights.add_block_totals: leaves what one part of a file has, for add_file_totals.
+-- In:     p_wave_id: the file's wave of totals; p_part: block or row; p_totals: JSON array, one entry per origin as add_totals reads it
+-- Locks:  block_total: own new rows
+-- Once:   by wave, origin and part
+create or replace function flights.add_block_totals(p_wave_id text, p_part text, p_totals text) returns void language sql as $$
+  insert into flights.block_total (wave_id, origin, part, totals)
+  select p_wave_id::bigint, j.value ->> 'origin', p_part, j.value::text
+    from json_array_elements(p_totals::json) as j (value)
+  on conflict on constraint pk_block_total do nothing;
+$$;
+
+-- flights.add_file_totals: adds what the parts of a file left of one origin, and removes it.
+-- In:     p_wave_id: the file's wave of totals; p_origin
+-- Locks:  as add_totals, and block_total: rows of that wave and origin
+-- Once:   what is added isn't there any more; runs in the transaction of the task's completion
+create or replace function flights.add_file_totals(p_wave_id text, p_origin text) returns void language plpgsql as $$
+declare
+  v_totals text;
+begin
+  for v_totals in
+    select t.totals from flights.block_total t where t.wave_id = p_wave_id::bigint and t.origin = p_origin order by t.part
+  loop
+    perform flights.add_totals(v_totals);
+  end loop;
+  delete from flights.block_total t where t.wave_id = p_wave_id::bigint and t.origin = p_origin;
 end $$;
 
 -- flights.add_airports: adds airports; those that are known get the new facts.
@@ -118,5 +153,5 @@ select t.origin, t.destination, t.flight_count, round(t.delay_sum::numeric / t.f
 
 -- Workers may call, nobody but the owner may write by hand.
 grant usage on schema flights to taskgate_worker;
-grant select, insert, update on all tables in schema flights to taskgate_worker;
+grant select, insert, update, delete on all tables in schema flights to taskgate_worker;
 grant execute on all functions in schema flights to taskgate_worker;

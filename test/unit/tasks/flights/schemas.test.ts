@@ -1,8 +1,10 @@
 import { expect, test } from "@jest/globals";
 import {
   badRowSchema,
+  fileBatchSchema,
   landedFileSchema,
   rowBlockSchema,
+  summedFileSchema,
   totalsSchema,
 } from "../../../../functions/tasks/flights/schemas";
 import { validate } from "../../../../shared/worker/standard-schema";
@@ -15,8 +17,7 @@ const file = {
   sha256: "0".repeat(64),
 };
 const row = { date: "2001/02/28 23:59", delay: 0, distance: 0, origin: "LAX", destination: "SFO" };
-const totals = { origin: "LAX", flights: 1, delay: 0, hours: [], routes: [] };
-const bad = { file: "f.json", row: 7, content: row, unknownAirports: [] };
+const bad = { file: "f.json", row: 7, content: row, wave: "7", unknownAirports: [] };
 
 async function problemsOf(schema: PayloadSchema<unknown>, value: unknown): Promise<string[]> {
   const result = await validate(schema, value);
@@ -28,8 +29,10 @@ test("good payloads pass as they are", async () => {
   const cases: [PayloadSchema<unknown>, unknown][] = [
     [landedFileSchema, file],
     [landedFileSchema, windows],
-    [rowBlockSchema, { file, from: 0, count: 250 }],
-    [totalsSchema, { totals }],
+    [rowBlockSchema, { file, from: 0, count: 250, totalsWave: "7" }],
+    [fileBatchSchema, { batch: "3" }],
+    [summedFileSchema, { file, rows: 0 }],
+    [totalsSchema, { wave: "7", origin: "LAX" }],
     [badRowSchema, bad],
   ];
   for (const [schema, value] of cases) {
@@ -56,17 +59,20 @@ test("all problems of a block are listed by path", async () => {
     file: { ...file, sha256: "x" },
     from: -1,
     count: 5_000,
+    totalsWave: "seven",
   });
 
   expect(problems).toEqual([
     'file.sha256: expected a SHA-256 in hexadecimal, got "x"',
     "from: expected a whole number from 0, got -1",
     "count: expected a whole number in 1..1000, got 5000",
+    'totalsWave: expected an id in decimal digits, got "seven"',
   ]);
 });
 
 test.each([null, [], "text", 7])("%j is no payload at all", async (value) => {
-  for (const schema of [landedFileSchema, rowBlockSchema, totalsSchema, badRowSchema]) {
+  const schemas = [landedFileSchema, rowBlockSchema, fileBatchSchema, summedFileSchema];
+  for (const schema of [...schemas, totalsSchema, badRowSchema]) {
     expect((await problemsOf(schema, value)).length).toBeGreaterThan(0);
   }
 });
