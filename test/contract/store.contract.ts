@@ -41,6 +41,7 @@ import { describeSharedLimits } from "./shared-limits.contract";
 import { describeSqlCallers } from "./sql-callers.contract";
 import { describeSqlEnqueue } from "./sql-enqueue.contract";
 import { describeSqlResults } from "./sql-results.contract";
+import { describeSqlTexts } from "./sql-texts.contract";
 import { describeStarts } from "./starts.contract";
 import { describeTokenCounts } from "./token-counts.contract";
 import { describeTokens } from "./tokens.contract";
@@ -101,4 +102,5 @@ export function describeStore(setup: StoreSetup): void {
   describeSqlCallers(setup);
   describeSqlEnqueue(setup);
   describeSqlResults(setup);
+  describeSqlTexts(setup);
 }
