@@ -98,9 +98,9 @@ export function describeStore(setup: StoreSetup): void {
   describeTransactions(setup);
   describeLockTimeouts(setup);
   describeLockedHolders(setup);
+  describeSqlTexts(setup);
   if (setup.dialect !== "mssql") return;
   describeSqlCallers(setup);
   describeSqlEnqueue(setup);
   describeSqlResults(setup);
-  describeSqlTexts(setup);
 }

@@ -346,7 +346,6 @@ create function taskgate._is_json_container(p_text text) returns boolean languag
 create function taskgate._iso(p_at timestamp with time zone) returns text language sql stable;
 create function taskgate._keep_solo(p_task_definition_id integer, p_task_ids bigint[], p_is_idle boolean) returns bigint[] language plpgsql;
 create function taskgate._lock_shared(p_shared integer[]) returns void language plpgsql;
-create function taskgate._looks_like_instant(p_text text) returns boolean language sql immutable;
 create function taskgate._make_pending_groups(p_task_definition_id integer, p_task_ids bigint[]) returns integer[] language plpgsql;
 create function taskgate._make_shared(p_names text[]) returns integer[] language plpgsql;
 create function taskgate._next_due_ms(p_task_definition_id integer) returns bigint language sql stable;

@@ -10,8 +10,11 @@ language plpgsql stable as $$
 declare
   v_at timestamptz;
 begin
-  if not _looks_like_instant(p_text) then return null; end if;
-  v_at := date_trunc('milliseconds', p_text::timestamptz);
+  -- PostgreSQL itself also reads words like tomorrow, and takes what has no zone as of the session's.
+  if p_text is null or p_text !~ '^\d{4}-\d\d-\d\dT([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,7})?(Z|[+-](0\d|1[0-3]):[0-5]\d|[+-]14:00)$' then
+    return null;
+  end if;
+  v_at := regexp_replace(p_text, '(\.\d{3})\d+', '\1')::timestamptz;
   return case when v_at >= '0001-01-01T00:00:00Z' and v_at < '10000-01-01T00:00:00Z' then v_at end;   -- what T-SQL can say
 exception when data_exception then
   return null;

@@ -79,7 +79,7 @@ begin
       select r.n, r.payload, coalesce(r.kind, p_name) as kind, coalesce(r.priority, 100) as priority, r."group" as group_key, r."groupScope" = 'global' as is_global,
              case when r."runInMs" not between 0 and 3153600000000 then null
                   when coalesce(i.at, v_now + r."runInMs" * interval '1 ms') > v_now then coalesce(i.at, v_now + r."runInMs" * interval '1 ms') end as run_at,
-             i.is_unreadable,
+             r."runAt" is not null and i.at is null as is_unreadable,
              r."dedupeKey" as dedupe_key, r."dedupeMs" as dedupe_ms, r.trace, coalesce(r."onDuplicate" = 'replace', false) as is_replacing,
              case
                when r.payload is not null and octet_length(r.payload) > 65536 then 'payload: expected at most 65536 bytes (' || octet_length(r.payload) || ')'
@@ -98,9 +98,7 @@ begin
              end as problem
         from rows from (json_to_recordset(p_tasks::json) as (payload text, kind text, priority int, "group" text, "groupScope" text, "runInMs" bigint, "runAt" text, "dedupeKey" text, "dedupeMs" bigint, trace text, "onDuplicate" text))
              with ordinality as r(payload, kind, priority, "group", "groupScope", "runInMs", "runAt", "dedupeKey", "dedupeMs", trace, "onDuplicate", n)
-       cross join lateral (                          -- what only looks like an instant is a data exception
-         select case when _looks_like_instant(r."runAt") then date_trunc('milliseconds', r."runAt"::timestamptz) end as at,
-                not _looks_like_instant(r."runAt") as is_unreadable) i) x;
+       cross join lateral (select _instant(r."runAt") as at offset 0) i) x;   -- offset: read once, though named three times
   if v.is_unreadable then raise data_exception; end if;
   exception when data_exception then
     raise exception '%', _find_bad_entry(p_tasks) using errcode = 'TG422';
