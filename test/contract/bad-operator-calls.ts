@@ -31,7 +31,7 @@ export const badOperatorCalls: readonly BadCall[] = [
   ...["tomorrow", "", "5%"].map((at) => ({
     call: `RescheduleTasks N'[1]', NULL, N'${at}'`,
     number: 50422,
-    says: `run_at: expected an ISO-8601 instant (${at})`,
+    says: `run_at: expected an ISO-8601 instant with its zone (${at})`,
   })),
   {
     call: "RedriveTasks N'[1]', N'demo'",

@@ -48,7 +48,7 @@ export const badScheduleCalls: readonly BadCall[] = [
     badEntry({ payload }, `payload: expected the text of a JSON object (${payload})`),
   ),
   ...["tomorrow", "", "5%"].map((nextRunAt) =>
-    badEntry({ nextRunAt }, `nextRunAt: expected an ISO-8601 instant (${nextRunAt})`),
+    badEntry({ nextRunAt }, `nextRunAt: expected an ISO-8601 instant with its zone (${nextRunAt})`),
   ),
   ...[
     ["NULL", "<NULL>"],
@@ -101,7 +101,7 @@ export const badScheduleCalls: readonly BadCall[] = [
   ...["tomorrow", "", "5%"].map((instant) => ({
     call: `SetSchedulePaused N'demo', N's', 0, N'${instant}', N'me'`,
     number: 50422,
-    says: `next_run_at: expected an ISO-8601 instant (${instant})`,
+    says: `next_run_at: expected an ISO-8601 instant with its zone (${instant})`,
   })),
   ...[
     ["NULL", "<NULL>"],
@@ -110,7 +110,7 @@ export const badScheduleCalls: readonly BadCall[] = [
   ].map(([instant = "", shown = ""]) => ({
     call: `FireSchedule 1, ${instant}, N'[]', NULL`,
     number: 50422,
-    says: `expected_run_at: expected an ISO-8601 instant (${shown})`,
+    says: `expected_run_at: expected an ISO-8601 instant with its zone (${shown})`,
   })),
   ...["NULL", "N''", "N'{}'", "N'1'", `N'[${"1,".repeat(100)}1]'`].map((list) => ({
     call: `FireSchedule 1, ${at}, ${list}, NULL`,
@@ -120,7 +120,7 @@ export const badScheduleCalls: readonly BadCall[] = [
   ...["tomorrow", "5%", "2026-01-31T08:30:00Z", "2026-01-31T08:29:59Z"].map((instant) => ({
     call: `FireSchedule 1, ${at}, N'[]', N'${instant}'`,
     number: 50422,
-    says: `next_run_at: expected an ISO-8601 instant after the others (${instant})`,
+    says: `next_run_at: expected an ISO-8601 instant with its zone after the others (${instant})`,
   })),
   ...[
     ["NULL", "<NULL>"],

@@ -123,7 +123,7 @@ const badCalls: { call: string; code: string; says: RegExp }[] = [
   {
     call: "select * from taskgate.reschedule_tasks('{1}', null, 'one day')",
     code: "TG422",
-    says: /^run_at: expected an ISO-8601 instant \(one day\)$/,
+    says: /^run_at: expected an ISO-8601 instant with its zone \(one day\)$/,
   },
   {
     call: "select * from taskgate.reschedule_tasks('{1}', -1, null)",

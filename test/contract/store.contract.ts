@@ -42,6 +42,7 @@ import { describeSqlCallers } from "./sql-callers.contract";
 import { describeSqlEnqueue } from "./sql-enqueue.contract";
 import { describeSqlResults } from "./sql-results.contract";
 import { describeSpread } from "./spread.contract";
+import { describeSqlTexts } from "./sql-texts.contract";
 import { describeStarts } from "./starts.contract";
 import { describeTokenCounts } from "./token-counts.contract";
 import { describeTokens } from "./tokens.contract";
@@ -99,6 +100,7 @@ export function describeStore(setup: StoreSetup): void {
   describeTransactions(setup);
   describeLockTimeouts(setup);
   describeLockedHolders(setup);
+  describeSqlTexts(setup);
   if (setup.dialect !== "mssql") return;
   describeSqlCallers(setup);
   describeSqlEnqueue(setup);

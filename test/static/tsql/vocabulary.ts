@@ -39,6 +39,7 @@ export const systemVariables: ReadonlySet<string> = new Set(split("@@ROWCOUNT @@
 export const functions: ReadonlyMap<string, readonly [number, number]> = new Map([
   ["ABS", [1, 1]],
   ["CAST", [1, 1]],
+  ["CHARINDEX", [2, 3]],
   ["CHECKSUM", [1, 99]],
   ["COALESCE", [2, 99]],
   ["CONVERT", [2, 3]],

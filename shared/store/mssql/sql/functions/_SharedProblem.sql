@@ -12,7 +12,7 @@ BEGIN
   DECLARE @vShown nvarchar(220) = N' (' + REPLACE(LEFT(@SharedLimits, 200), N'%', N'%%') + N')';
   DECLARE @vCount int, @vNames int, @vBadNames int, @vBadLimits int;
   IF @SharedLimits IS NULL RETURN NULL;
-  IF ISJSON(@SharedLimits) = 0 OR LEFT(LTRIM(@SharedLimits), 1) <> N'['
+  IF Taskgate._JsonKind(@SharedLimits) <> N'['
     RETURN N'shared_limits: expected a JSON array of {name, limit}' + @vShown;
   SELECT @vCount = COUNT(*), @vNames = COUNT(DISTINCT x.Name COLLATE Latin1_General_100_BIN2),
          @vBadNames = SUM(CASE WHEN x.Name IS NULL OR DATALENGTH(x.Name) NOT BETWEEN 2 AND 400

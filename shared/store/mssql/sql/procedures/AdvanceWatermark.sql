@@ -53,7 +53,7 @@ BEGIN
     SET @vMessage = N'value: expected at most 65536 bytes (' + CONVERT(nvarchar(20), @vBytes) + N')';
     THROW 50413, @vMessage, 1;
   END;
-  IF @Value IS NULL OR ISJSON(@Value) <> 1 OR LEFT(LTRIM(@Value), 1) NOT IN (N'{', N'[')
+  IF Taskgate._JsonKind(@Value) = N''
   BEGIN
     SET @vMessage = N'value: expected the text of a JSON object or array ('
       + COALESCE(REPLACE(LEFT(@Value, 100), N'%', N'%%'), N'<NULL>') + N')';
@@ -69,7 +69,7 @@ BEGIN
   END;
   SET @vWatermark = @Watermark;
   -- What isn't an array is for EnqueueTasks to refuse.
-  IF ISJSON(@Tasks) = 1 AND LEFT(LTRIM(@Tasks), 1) = N'['
+  IF Taskgate._JsonKind(@Tasks) = N'['
     SELECT @vIsEmpty = CASE COUNT(*) WHEN 0 THEN 1 ELSE 0 END FROM OPENJSON(@Tasks) AS j;
 
   BEGIN TRY

@@ -40,7 +40,7 @@ BEGIN
   DECLARE @vRequested TABLE (TaskId bigint NOT NULL PRIMARY KEY CLUSTERED);
   DECLARE @vEnded Taskgate.EndedTaskList, @vHeld Taskgate.EndedTaskList, @vReleased Taskgate.GroupedTaskList;
 
-  IF ISJSON(@TaskIds) = 1 AND LEFT(LTRIM(@TaskIds), 1) = N'[' SELECT @vCount = COUNT(*) FROM OPENJSON(@TaskIds) AS j;
+  IF Taskgate._JsonKind(@TaskIds) = N'[' SELECT @vCount = COUNT(*) FROM OPENJSON(@TaskIds) AS j;
   IF @vCount NOT BETWEEN 1 AND 1000 OR EXISTS (SELECT 1 FROM OPENJSON(@TaskIds) AS j WHERE TRY_CONVERT(bigint, j.[value]) IS NULL)
     THROW 50422, N'task_ids: expected a JSON array of 1..1000 ids', 1;
 

@@ -31,7 +31,7 @@ BEGIN
     SET @vMessage = N'result: expected at most 65536 bytes (' + CONVERT(nvarchar(20), @vBytes) + N')';
     THROW 50413, @vMessage, 1;
   END;
-  IF @Result IS NOT NULL AND (ISJSON(@Result) <> 1 OR LEFT(LTRIM(@Result), 1) NOT IN (N'{', N'['))
+  IF @Result IS NOT NULL AND Taskgate._JsonKind(@Result) = N''
   BEGIN
     SET @vMessage = N'result: expected the text of a JSON object or array (' + REPLACE(LEFT(@Result, 100), N'%', N'%%') + N')';
     THROW 50422, @vMessage, 1;

@@ -2,7 +2,7 @@
 -- In:     @Name: the definition; @Build bigint: of the enqueuing code, 0 unknown
 --         @Tasks: JSON array of 1..10000, at most 8 MiB of UTF-8, of {payload: JSON text of an object or array, at most 65536
 --           bytes, or null; kind 1..200 characters, default the definition's name; priority -32768..32767, lower first, default
---           100; group 1..200 characters, groupScope: definition (default) | global; runInMs 0..3153600000000 or runAt ISO-8601;
+--           100; group 1..200 characters, groupScope: definition (default) | global; runInMs 0..3153600000000 or runAt ISO-8601 with its zone;
 --           dedupeKey 1..200 characters, dedupeMs: the key is held that long, default until the task ends; onDuplicate: keep (default) |
 --           replace: of one that nobody has begun the payload becomes this one, of the same kind; trace: W3C traceparent}
 --         @OperationId uniqueidentifier: a repeat with it answers the first call's ids; null: only dedupe keys protect
@@ -65,7 +65,7 @@ BEGIN
   SET @vBytes = DATALENGTH(CONVERT(varchar(max), @Tasks COLLATE Latin1_General_100_BIN2_UTF8));
   IF @vBytes > 8388608 SET @vMessage = N'tasks: expected at most 8388608 bytes (' + CONVERT(nvarchar(20), @vBytes) + N')';
   IF @vMessage IS NOT NULL THROW 50413, @vMessage, 1;
-  IF @Tasks IS NULL OR ISJSON(@Tasks) <> 1 OR LEFT(LTRIM(@Tasks), 1) <> N'['
+  IF Taskgate._JsonKind(@Tasks) <> N'['
     SET @vMessage = N'tasks: expected a JSON array (' + COALESCE(REPLACE(LEFT(@Tasks, 100), N'%', N'%%'), N'<NULL>') + N')';
   IF @vMessage IS NOT NULL THROW 50422, @vMessage, 1;
   SELECT @vCount = COUNT(*) FROM OPENJSON(@Tasks) AS j;
@@ -102,10 +102,10 @@ BEGIN
              WHEN v.DedupeMs IS NOT NULL AND x.DedupeMs IS NULL
                THEN N'dedupeMs: expected a whole number (' + LEFT(v.DedupeMs, 100) + N')'
              WHEN v.RunAt IS NOT NULL AND x.At IS NULL
-               THEN N'runAt: expected an ISO-8601 instant (' + LEFT(v.RunAt, 100) + N')' END,
+               THEN N'runAt: expected an ISO-8601 instant with its zone (' + LEFT(v.RunAt, 100) + N')' END,
            CASE
              WHEN x.Bytes > 65536 THEN N'payload: expected at most 65536 bytes (' + CONVERT(nvarchar(20), x.Bytes) + N')'
-             WHEN x.Payload IS NOT NULL AND (ISJSON(x.Payload) <> 1 OR LEFT(LTRIM(x.Payload), 1) NOT IN (N'{', N'['))
+             WHEN x.Payload IS NOT NULL AND Taskgate._JsonKind(x.Payload) = N''
                THEN N'payload: expected the text of a JSON object or array (' + LEFT(x.Payload, 100) + N')'
              WHEN DATALENGTH(v.Kind) NOT BETWEEN 2 AND 400 OR DATALENGTH(v.Kind) <> DATALENGTH(LTRIM(RTRIM(v.Kind)))
                THEN N'kind: expected 1..200 characters without blanks at either end (' + LEFT(v.Kind, 220) + N')'
@@ -148,7 +148,7 @@ BEGIN
         -- An empty text would convert to 0; what can't be converted is null, and found out above.
         SELECT TRY_CONVERT(int, NULLIF(v.Priority, N'')) AS Priority, TRY_CONVERT(bigint, NULLIF(v.RunInMs, N'')) AS RunInMs,
                TRY_CONVERT(bigint, NULLIF(v.DedupeMs, N'')) AS DedupeMs,
-               CONVERT(datetime2(3), TRY_CONVERT(datetimeoffset(3), v.RunAt), 1) AS At) AS n) AS x; -- style 1: as UTC
+               Taskgate._Instant(v.RunAt) AS At) AS n) AS x;
     SELECT TOP (1) @vMessage = CASE DATALENGTH(t.Unreadable)
              WHEN 0 THEN N'tasks: expected a JSON array of objects (' + REPLACE(LEFT(@Tasks, 100), N'%', N'%%') + N')'
              ELSE N'tasks[' + CONVERT(nvarchar(11), t.Ord) + N'].' + REPLACE(t.Unreadable, N'%', N'%%') END

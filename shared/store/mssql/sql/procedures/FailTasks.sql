@@ -37,7 +37,7 @@ BEGIN
     TaskId bigint NOT NULL PRIMARY KEY CLUSTERED, FailedCount smallint NOT NULL, GroupId int NULL, CancelRequested bit NOT NULL);
   DECLARE @vEnded Taskgate.EndedTaskList, @vReleased Taskgate.GroupedTaskList;
 
-  IF ISJSON(@Failures) = 1 AND LEFT(LTRIM(@Failures), 1) = N'['
+  IF Taskgate._JsonKind(@Failures) = N'['
     INSERT INTO @vFailure (Ord, TaskId, Fence, How, Error, RetryInMs, DurationMs, [Checkpoint], Problem, IsHeld)
     SELECT CONVERT(int, j.[key]), v.TaskId, v.Fence, LEFT(v.How, 220), LEFT(v.Error, 4000), v.RetryInMs, v.DurationMs,
            x.[Checkpoint],

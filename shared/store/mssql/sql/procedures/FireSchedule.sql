@@ -27,17 +27,17 @@ BEGIN
   DECLARE @vRun TABLE (Ord int NOT NULL PRIMARY KEY CLUSTERED, RunAt datetime2(3) NULL, Given nvarchar(100) NULL, TaskId bigint NULL);
   DECLARE @vId TABLE (Ord int NOT NULL PRIMARY KEY CLUSTERED, TaskId bigint NOT NULL);
 
-  SET @vExpected = CONVERT(datetime2(3), TRY_CONVERT(datetimeoffset(3), NULLIF(@ExpectedRunAt, N'')), 1); -- style 1: as UTC
+  SET @vExpected = Taskgate._Instant(@ExpectedRunAt);
   IF @vExpected IS NULL
   BEGIN
-    SET @vMessage = N'expected_run_at: expected an ISO-8601 instant (' + COALESCE(REPLACE(LEFT(@ExpectedRunAt, 100), N'%', N'%%'), N'<NULL>') + N')';
+    SET @vMessage = N'expected_run_at: expected an ISO-8601 instant with its zone (' + COALESCE(REPLACE(LEFT(@ExpectedRunAt, 100), N'%', N'%%'), N'<NULL>') + N')';
     THROW 50422, @vMessage, 1;
   END;
-  IF ISJSON(@RunAts) = 1 AND LEFT(LTRIM(@RunAts), 1) = N'[' SELECT @vCount = COUNT(*) FROM OPENJSON(@RunAts) AS j;
+  IF Taskgate._JsonKind(@RunAts) = N'[' SELECT @vCount = COUNT(*) FROM OPENJSON(@RunAts) AS j;
   IF @vCount NOT BETWEEN 0 AND 100 THROW 50422, N'run_ats: expected a JSON array of 0..100 instants', 1;
   INSERT INTO @vRun (Ord, RunAt, Given)
   SELECT ROW_NUMBER() OVER (ORDER BY CONVERT(int, j.[key])),
-         CONVERT(datetime2(3), TRY_CONVERT(datetimeoffset(3), NULLIF(j.[value], N'')), 1), LEFT(j.[value], 100)
+         Taskgate._Instant(j.[value]), LEFT(j.[value], 100)
   FROM OPENJSON(@RunAts) AS j;
   SELECT TOP (1) @vBad = COALESCE(r.Given, N'<NULL>')
   FROM @vRun AS r
@@ -45,10 +45,10 @@ BEGIN
   WHERE r.RunAt IS NULL OR r.RunAt < @vExpected OR r.RunAt > @vNow OR r.RunAt <= p.RunAt
   ORDER BY r.Ord;
   SELECT @vLast = MAX(r.RunAt) FROM @vRun AS r;
-  SET @vNext = CONVERT(datetime2(3), TRY_CONVERT(datetimeoffset(3), NULLIF(@NextRunAt, N'')), 1);
+  SET @vNext = Taskgate._Instant(@NextRunAt);
   IF @NextRunAt IS NOT NULL AND (@vNext IS NULL OR @vNext <= @vExpected OR @vNext <= @vLast)
   BEGIN
-    SET @vMessage = N'next_run_at: expected an ISO-8601 instant after the others (' + REPLACE(LEFT(@NextRunAt, 100), N'%', N'%%') + N')';
+    SET @vMessage = N'next_run_at: expected an ISO-8601 instant with its zone after the others (' + REPLACE(LEFT(@NextRunAt, 100), N'%', N'%%') + N')';
     THROW 50422, @vMessage, 1;
   END;
 

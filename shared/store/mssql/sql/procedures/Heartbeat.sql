@@ -28,7 +28,7 @@ BEGIN
   DECLARE @vRenewed TABLE (TaskExecutionId bigint NOT NULL PRIMARY KEY CLUSTERED, TokenCount int NOT NULL);
   DECLARE @vCancel TABLE (TaskExecutionId bigint NOT NULL PRIMARY KEY CLUSTERED, TaskIds nvarchar(max) NOT NULL);
 
-  IF ISJSON(@Executions) = 1 AND LEFT(LTRIM(@Executions), 1) = N'[' SELECT @vCount = COUNT(*) FROM OPENJSON(@Executions) AS j;
+  IF Taskgate._JsonKind(@Executions) = N'[' SELECT @vCount = COUNT(*) FROM OPENJSON(@Executions) AS j;
   IF @vCount NOT BETWEEN 1 AND 1000 THROW 50422, N'executions: expected a JSON array of 1..1000 entries', 1;
   INSERT INTO @vStarted (TaskExecutionId, TaskId)
   SELECT DISTINCT v.Execution, CONVERT(bigint, s.[value])

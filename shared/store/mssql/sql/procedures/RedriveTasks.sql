@@ -45,7 +45,7 @@ BEGIN
   -- 1. Which ones, with nothing locked.
   IF @TaskIds IS NOT NULL
   BEGIN
-    IF ISJSON(@TaskIds) = 1 AND LEFT(LTRIM(@TaskIds), 1) = N'[' SELECT @vCount = COUNT(*) FROM OPENJSON(@TaskIds) AS j;
+    IF Taskgate._JsonKind(@TaskIds) = N'[' SELECT @vCount = COUNT(*) FROM OPENJSON(@TaskIds) AS j;
     IF @vCount NOT BETWEEN 1 AND 1000 OR EXISTS (SELECT 1 FROM OPENJSON(@TaskIds) AS j WHERE TRY_CONVERT(bigint, j.[value]) IS NULL)
       THROW 50422, N'task_ids: expected a JSON array of 1..1000 ids', 1;
     IF @Name IS NOT NULL THROW 50422, N'name: expected either task_ids or a filter, not both', 1;

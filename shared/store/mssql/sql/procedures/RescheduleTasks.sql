@@ -34,7 +34,7 @@ BEGIN
   DECLARE @vGate TABLE (GroupId int NOT NULL PRIMARY KEY CLUSTERED);
   DECLARE @vLeaving Taskgate.GroupedTaskList;
 
-  IF ISJSON(@TaskIds) = 1 AND LEFT(LTRIM(@TaskIds), 1) = N'[' SELECT @vCount = COUNT(*) FROM OPENJSON(@TaskIds) AS j;
+  IF Taskgate._JsonKind(@TaskIds) = N'[' SELECT @vCount = COUNT(*) FROM OPENJSON(@TaskIds) AS j;
   IF @vCount NOT BETWEEN 1 AND 1000 OR EXISTS (SELECT 1 FROM OPENJSON(@TaskIds) AS j WHERE TRY_CONVERT(bigint, j.[value]) IS NULL)
     THROW 50422, N'task_ids: expected a JSON array of 1..1000 ids', 1;
   IF @RunInMs IS NULL AND @RunAt IS NULL OR @RunInMs IS NOT NULL AND @RunAt IS NOT NULL
@@ -45,12 +45,12 @@ BEGIN
     THROW 50422, @vMessage, 1;
   END;
   IF @RunAt IS NOT NULL
-    SET @vAt = CONVERT(datetime2(3), TRY_CONVERT(datetimeoffset(3), NULLIF(@RunAt, N'')), 1); -- style 1: as UTC
+    SET @vAt = Taskgate._Instant(@RunAt);
   ELSE
     SET @vAt = DATEADD(MILLISECOND, CONVERT(int, @RunInMs % 86400000), DATEADD(DAY, CONVERT(int, @RunInMs / 86400000), @vNow));
   IF @vAt IS NULL
   BEGIN
-    SET @vMessage = N'run_at: expected an ISO-8601 instant (' + REPLACE(LEFT(@RunAt, 100), N'%', N'%%') + N')';
+    SET @vMessage = N'run_at: expected an ISO-8601 instant with its zone (' + REPLACE(LEFT(@RunAt, 100), N'%', N'%%') + N')';
     THROW 50422, @vMessage, 1;
   END;
   IF @vAt < @vNow SET @vAt = @vNow;

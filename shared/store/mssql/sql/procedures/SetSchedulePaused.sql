@@ -22,10 +22,10 @@ BEGIN
           @vDefinition int, @vScheduleId int, @vWasPaused bit, @vAt datetime2(3), @vNextRunAt datetime2(3), @vStatus nvarchar(20);
 
   IF @Paused IS NULL THROW 50422, N'paused: expected true or false (<NULL>)', 1;
-  SET @vAt = CONVERT(datetime2(3), TRY_CONVERT(datetimeoffset(3), NULLIF(@NextRunAt, N'')), 1); -- style 1: as UTC
+  SET @vAt = Taskgate._Instant(@NextRunAt);
   IF @NextRunAt IS NOT NULL AND @vAt IS NULL
   BEGIN
-    SET @vMessage = N'next_run_at: expected an ISO-8601 instant (' + REPLACE(LEFT(@NextRunAt, 100), N'%', N'%%') + N')';
+    SET @vMessage = N'next_run_at: expected an ISO-8601 instant with its zone (' + REPLACE(LEFT(@NextRunAt, 100), N'%', N'%%') + N')';
     THROW 50422, @vMessage, 1;
   END;
   -- A name that is too long or ends in blanks is nobody's; comparing would cut it.

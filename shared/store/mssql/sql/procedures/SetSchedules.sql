@@ -45,7 +45,7 @@ BEGIN
     SET @vMessage = N'schedules: expected at most 8388608 bytes (' + CONVERT(nvarchar(20), @vBytes) + N')';
     THROW 50413, @vMessage, 1;
   END;
-  IF @Schedules IS NULL OR ISJSON(@Schedules) <> 1 OR LEFT(LTRIM(@Schedules), 1) <> N'['
+  IF Taskgate._JsonKind(@Schedules) <> N'['
     OR EXISTS (SELECT 1 FROM OPENJSON(@Schedules) AS j WHERE j.[type] <> 5)
   BEGIN
     SET @vMessage = N'schedules: expected a JSON array of objects (' + COALESCE(REPLACE(LEFT(@Schedules, 100), N'%', N'%%'), N'<NULL>') + N')';
@@ -81,7 +81,7 @@ BEGIN
            WHEN DATALENGTH(v.GroupKey) NOT BETWEEN 2 AND 400 OR DATALENGTH(v.GroupKey) <> DATALENGTH(LTRIM(RTRIM(v.GroupKey)))
              THEN N'group: expected 1..200 characters without blanks at either end (' + LEFT(v.GroupKey, 220) + N')'
            WHEN v.NextRunAt IS NOT NULL AND x.At IS NULL
-             THEN N'nextRunAt: expected an ISO-8601 instant (' + LEFT(v.NextRunAt, 100) + N')' END
+             THEN N'nextRunAt: expected an ISO-8601 instant with its zone (' + LEFT(v.NextRunAt, 100) + N')' END
   FROM OPENJSON(@Schedules) AS j
   OUTER APPLY OPENJSON(j.[value]) WITH (
     Name nvarchar(max) N'$.name', Kind nvarchar(max) N'$.kind', Cron nvarchar(max) N'$.cron', TimeZone nvarchar(max) N'$.timeZone',
@@ -89,8 +89,8 @@ BEGIN
     GroupKey nvarchar(max) N'$.group',
     NextRunAt nvarchar(max) N'$.nextRunAt') AS v
   CROSS APPLY (
-    SELECT CONVERT(datetime2(3), TRY_CONVERT(datetimeoffset(3), NULLIF(v.NextRunAt, N'')), 1) AS At,
-           COALESCE(v.PayloadText, v.PayloadJson) AS Payload) AS x; -- style 1: as UTC
+    SELECT Taskgate._Instant(v.NextRunAt) AS At,
+           COALESCE(v.PayloadText, v.PayloadJson) AS Payload) AS x;
   SELECT TOP (1) @vMessage = N'schedules[' + CONVERT(nvarchar(11), w.Ord) + N'].' + REPLACE(w.Problem, N'%', N'%%')
   FROM @vWanted AS w WHERE w.Problem IS NOT NULL ORDER BY w.Ord;
   IF @vMessage IS NULL

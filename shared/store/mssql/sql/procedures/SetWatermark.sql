@@ -44,7 +44,7 @@ BEGIN
     SET @vMessage = N'value: expected at most 65536 bytes (' + CONVERT(nvarchar(20), @vBytes) + N')';
     THROW 50413, @vMessage, 1;
   END;
-  IF @Value IS NOT NULL AND (ISJSON(@Value) <> 1 OR LEFT(LTRIM(@Value), 1) NOT IN (N'{', N'['))
+  IF @Value IS NOT NULL AND Taskgate._JsonKind(@Value) = N''
   BEGIN
     SET @vMessage = N'value: expected the text of a JSON object or array (' + REPLACE(LEFT(@Value, 100), N'%', N'%%') + N')';
     THROW 50422, @vMessage, 1;

@@ -47,7 +47,7 @@ BEGIN
   FROM @Ended AS e
   CROSS APPLY (SELECT DATALENGTH(CONVERT(varchar(max), e.Result COLLATE Latin1_General_100_BIN2_UTF8)) AS Bytes) AS x
   WHERE e.Result IS NOT NULL
-    AND (x.Bytes > 65536 OR ISJSON(e.Result) <> 1 OR LEFT(LTRIM(e.Result), 1) NOT IN (N'{', N'['))
+    AND (x.Bytes > 65536 OR Taskgate._JsonKind(e.Result) = N'')
   ORDER BY e.TaskId;
   IF @vMessage IS NOT NULL THROW @vNumber, @vMessage, 1;
   IF @Retention IS NOT NULL

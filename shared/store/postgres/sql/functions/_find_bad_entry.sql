@@ -22,12 +22,12 @@ begin
       case r.key
         when 'payload' then v_ignored := r.value::json::text;
         when 'priority' then v_ignored := r.value::int::text;
-        when 'runAt' then v_ignored := r.value::timestamptz::text;
+        when 'runAt' then if _instant(r.value) is null then raise data_exception; end if;
         else v_ignored := r.value::bigint::text;
       end case;
     exception when data_exception then
       return format('tasks[%s].%s: expected %s (%s)', r.n, r.key,
-        case r.key when 'payload' then 'the text of a JSON object or array' when 'runAt' then 'an ISO-8601 instant' else 'a whole number' end, left(r.value, 100));
+        case r.key when 'payload' then 'the text of a JSON object or array' when 'runAt' then 'an ISO-8601 instant with its zone' else 'a whole number' end, left(r.value, 100));
     end;
   end loop;
   return 'tasks: expected a JSON array of objects (' || left(p_tasks, 100) || ')';

@@ -4,7 +4,7 @@
 -- Raises: -
 -- Locks:  none
 -- Plan:   no table
--- Twin:   ISJSON and the first character there
+-- Twin:   mssql/sql/functions/_JsonKind.sql
 create or replace function taskgate._is_json_container(p_text text) returns boolean
 language sql immutable as $$
   select left(ltrim(p_text, E' \t\r\n'), 1) in ('{', '[') and taskgate._is_json(p_text)

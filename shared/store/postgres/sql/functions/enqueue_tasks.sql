@@ -2,7 +2,7 @@
 -- In:     p_name: the definition; p_build bigint: of the enqueuing code, 0 unknown
 --         p_tasks text: JSON array of 1..10000, at most 8 MiB, of {payload: JSON text of an object or array, at most 65536 bytes, or null;
 --           kind 1..200 characters, default the definition's name; priority -32768..32767, lower first, default 100;
---           group 1..200 characters, groupScope: definition (default) | global; runInMs 0..3153600000000 or runAt ISO-8601;
+--           group 1..200 characters, groupScope: definition (default) | global; runInMs 0..3153600000000 or runAt ISO-8601 with its zone;
 --           dedupeKey 1..200 characters, dedupeMs: the key is held that long, default until the task ends; onDuplicate: keep (default) |
 --           replace: of one that nobody has begun the payload becomes this one, of the same kind; trace: W3C traceparent}
 --         p_operation_id uuid: a repeat with it answers the first call's ids; null: only dedupe keys protect
@@ -72,13 +72,14 @@ begin
   select array_agg(x.payload order by x.n) as payloads, array_agg(x.kind order by x.n) as kinds, array_agg(x.priority order by x.n) as priorities,
          array_agg(x.group_key order by x.n) as group_keys, array_agg(x.is_global order by x.n) as globals, array_agg(x.run_at order by x.n) as run_ats,
          array_agg(x.dedupe_key order by x.n) as dedupe_keys, array_agg(x.dedupe_ms order by x.n) as dedupe_ms, array_agg(x.trace order by x.n) as traces, array_agg(x.is_replacing order by x.n) as replacing,
-         bool_or(x.group_key is not null) as has_groups, bool_or(x.dedupe_key is not null) as has_keys,
+         bool_or(x.group_key is not null) as has_groups, bool_or(x.dedupe_key is not null) as has_keys, bool_or(x.is_unreadable) as is_unreadable,
          (array_agg('tasks[' || x.n - 1 || '].' || x.problem order by x.n) filter (where x.problem is not null))[1] as problem
     into v
     from (
       select r.n, r.payload, coalesce(r.kind, p_name) as kind, coalesce(r.priority, 100) as priority, r."group" as group_key, r."groupScope" = 'global' as is_global,
              case when r."runInMs" not between 0 and 3153600000000 then null
-                  when coalesce(r."runAt", v_now + r."runInMs" * interval '1 ms') > v_now then coalesce(r."runAt", v_now + r."runInMs" * interval '1 ms') end as run_at,
+                  when coalesce(i.at, v_now + r."runInMs" * interval '1 ms') > v_now then coalesce(i.at, v_now + r."runInMs" * interval '1 ms') end as run_at,
+             r."runAt" is not null and i.at is null as is_unreadable,
              r."dedupeKey" as dedupe_key, r."dedupeMs" as dedupe_ms, r.trace, coalesce(r."onDuplicate" = 'replace', false) as is_replacing,
              case
                when r.payload is not null and octet_length(r.payload) > 65536 then 'payload: expected at most 65536 bytes (' || octet_length(r.payload) || ')'
@@ -95,8 +96,10 @@ begin
                when p_wave_id is not null and (r."runInMs" is not null or r."runAt" is not null) then 'runAt: expected none for a task of a wave'
                when char_length(r.trace) > 55 then 'trace: expected at most 55 characters (' || left(r.trace, 100) || ')'
              end as problem
-        from rows from (json_to_recordset(p_tasks::json) as (payload text, kind text, priority int, "group" text, "groupScope" text, "runInMs" bigint, "runAt" timestamptz, "dedupeKey" text, "dedupeMs" bigint, trace text, "onDuplicate" text))
-             with ordinality as r(payload, kind, priority, "group", "groupScope", "runInMs", "runAt", "dedupeKey", "dedupeMs", trace, "onDuplicate", n)) x;
+        from rows from (json_to_recordset(p_tasks::json) as (payload text, kind text, priority int, "group" text, "groupScope" text, "runInMs" bigint, "runAt" text, "dedupeKey" text, "dedupeMs" bigint, trace text, "onDuplicate" text))
+             with ordinality as r(payload, kind, priority, "group", "groupScope", "runInMs", "runAt", "dedupeKey", "dedupeMs", trace, "onDuplicate", n)
+       cross join lateral (select _instant(r."runAt") as at offset 0) i) x;   -- offset: read once, though named three times
+  if v.is_unreadable then raise data_exception; end if;
   exception when data_exception then
     raise exception '%', _find_bad_entry(p_tasks) using errcode = 'TG422';
   end;

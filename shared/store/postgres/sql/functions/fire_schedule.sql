@@ -29,7 +29,7 @@ declare
 begin
   task_ids := '[]';
   if v_expected is null then
-    raise exception 'expected_run_at: expected an ISO-8601 instant (%)', coalesce(left(p_expected_run_at, 100), '<NULL>') using errcode = 'TG422';
+    raise exception 'expected_run_at: expected an ISO-8601 instant with its zone (%)', coalesce(left(p_expected_run_at, 100), '<NULL>') using errcode = 'TG422';
   end if;
   if p_run_ats is null or not _is_json(p_run_ats) or json_typeof(p_run_ats::json) <> 'array' or json_array_length(p_run_ats::json) > 100 then
     raise exception 'run_ats: expected a JSON array of 0..100 instants' using errcode = 'TG422';
@@ -39,7 +39,7 @@ begin
              where v_run_ats[e.n] is null or v_run_ats[e.n] < v_expected or v_run_ats[e.n] > v_now or v_run_ats[e.n] <= v_run_ats[e.n - 1]
              order by e.n limit 1);
   if p_next_run_at is not null and (v_next is null or v_next <= v_expected or v_next <= (select max(u.at) from unnest(v_run_ats) u(at))) then
-    raise exception 'next_run_at: expected an ISO-8601 instant after the others (%)', left(p_next_run_at, 100) using errcode = 'TG422';
+    raise exception 'next_run_at: expected an ISO-8601 instant with its zone after the others (%)', left(p_next_run_at, 100) using errcode = 'TG422';
   end if;
 
   -- Whoever comes second isn't needed.

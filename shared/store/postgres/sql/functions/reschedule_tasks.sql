@@ -37,11 +37,10 @@ begin
   if p_run_in_ms not between 0 and 3153600000000 then
     raise exception 'run_in_ms: expected 0..3153600000000 (%)', p_run_in_ms using errcode = 'TG422';
   end if;
-  begin
-    v_at := greatest(date_trunc('milliseconds', coalesce(p_run_at::timestamptz, v_now + p_run_in_ms * interval '1 ms')), v_now);
-  exception when data_exception then
-    raise exception 'run_at: expected an ISO-8601 instant (%)', left(p_run_at, 100) using errcode = 'TG422';
-  end;
+  if p_run_at is not null and _instant(p_run_at) is null then
+    raise exception 'run_at: expected an ISO-8601 instant with its zone (%)', left(p_run_at, 100) using errcode = 'TG422';
+  end if;
+  v_at := greatest(coalesce(_instant(p_run_at), date_trunc('milliseconds', v_now + p_run_in_ms * interval '1 ms')), v_now);
   status := 'done';
 
   -- 1. Where they seem to be, with nothing locked.

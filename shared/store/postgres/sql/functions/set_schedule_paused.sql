@@ -22,7 +22,7 @@ declare
 begin
   if p_paused is null then raise exception 'paused: expected true or false (<NULL>)' using errcode = 'TG422'; end if;
   if p_next_run_at is not null and _instant(p_next_run_at) is null then
-    raise exception 'next_run_at: expected an ISO-8601 instant (%)', left(p_next_run_at, 100) using errcode = 'TG422';
+    raise exception 'next_run_at: expected an ISO-8601 instant with its zone (%)', left(p_next_run_at, 100) using errcode = 'TG422';
   end if;
   select x.task_definition_id into v_definition from task_definition x where x.name = p_name;
   if not found then raise exception 'name: unknown definition (%)', p_name using errcode = 'TG404'; end if;

@@ -60,7 +60,7 @@ begin
                when char_length(r."group") not between 1 and 200 or r."group" <> btrim(r."group")
                  then 'group: expected 1..200 characters without blanks at either end (' || left(r."group", 220) || ')'
                when r."nextRunAt" is not null and _instant(r."nextRunAt") is null
-                 then 'nextRunAt: expected an ISO-8601 instant (' || left(r."nextRunAt", 100) || ')'
+                 then 'nextRunAt: expected an ISO-8601 instant with its zone (' || left(r."nextRunAt", 100) || ')'
              end as problem
         from rows from (json_to_recordset(p_schedules::json) as (name text, kind text, cron text, "timeZone" text, missed text, payload text, "group" text, "nextRunAt" text))
              with ordinality as r(name, kind, cron, "timeZone", missed, payload, "group", "nextRunAt", n)) x

@@ -1,0 +1,160 @@
+import { describe, expect } from "@jest/globals";
+import { define, statusOf } from "../support/builders";
+import { testWith, useStore } from "../support/store-setup";
+import type { StoreSetup, TestStore } from "../support/store-setup";
+
+/** Texts of callers in plain SQL, which both databases read alike: instants, and JSON that begins with blanks. */
+export function describeSqlTexts(setup: StoreSetup): void {
+  describe("an instant in plain SQL", () => {
+    describeInstants(setup);
+  });
+  describe("JSON in plain SQL", () => {
+    describeJson(setup);
+  });
+}
+
+/** Runs a statement of one dialect in a transaction of the user's; `?` stands for the values. */
+async function ask(
+  opened: TestStore,
+  statements: { postgres: string; mssql: string },
+  ...values: readonly string[]
+): Promise<Record<string, unknown> | undefined> {
+  const rows = await opened.store.transaction((transaction) => {
+    let place = 0;
+    const sign = transaction.dialect === "mssql" ? "@p" : "$";
+    const text = statements[transaction.dialect === "mssql" ? "mssql" : "postgres"];
+    return transaction.query(
+      text.replaceAll("?", () => `${sign}${String((place += 1))}`),
+      values,
+    );
+  });
+  return rows[0];
+}
+
+const enqueue = {
+  postgres: "select status as word from taskgate.enqueue_tasks(?, 1, ?)",
+  mssql: "EXEC Taskgate.EnqueueTasks ?, 1, ?;",
+};
+
+const instants: readonly [text: string, at: string][] = [
+  ["2030-01-31T08:30:00Z", "2030-01-31T08:30:00.000Z"],
+  ["2030-01-31T08:30:00+02:00", "2030-01-31T06:30:00.000Z"],
+  ["2030-01-31T08:30:00-14:00", "2030-01-31T22:30:00.000Z"],
+  ["2030-01-31T08:30:00.5Z", "2030-01-31T08:30:00.500Z"],
+  ["2030-01-31T08:30:00.1239999Z", "2030-01-31T08:30:00.123Z"],
+  ["2030-01-31T08:30:59.9999999+00:30", "2030-01-31T08:00:59.999Z"],
+  ["2028-02-29T23:59:59Z", "2028-02-29T23:59:59.000Z"],
+];
+
+const noInstants = [
+  "",
+  "tomorrow",
+  "now",
+  "infinity",
+  "2030-01-31",
+  "2030-01-31T08:30:00",
+  "2030-01-31T08:30:00.123",
+  "2030-01-31T08:30Z",
+  "2030-01-31 08:30:00Z",
+  "2030-01-31T08:30:00 Z",
+  "2030-01-31T08:30:00Z ",
+  " 2030-01-31T08:30:00Z",
+  "2030-01-31T08:30:00z",
+  "2030-01-31t08:30:00Z",
+  "2030-01-31T08:30:00+02",
+  "2030-01-31T08:30:00+0200",
+  "2030-01-31T08:30:00+14:01",
+  "2030-01-31T08:30:00+02:60",
+  "2030-01-31T08:30:00.Z",
+  "2030-01-31T08:30:00.12345678Z",
+  "2030-01-31T08:30:00,5Z",
+  "2030-01-31T08:30:00 Europe/Berlin",
+  "2030-01-31T08:30:00CET",
+  "2030-02-30T08:30:00Z",
+  "2029-02-29T08:30:00Z",
+  "2030-13-01T08:30:00Z",
+  "2030-01-31T24:00:00Z",
+  "2030-01-31T08:30:60Z",
+  "0001-01-01T00:00:00+01:00",
+  "9999-12-31T23:59:59-01:00",
+  "20300131T083000Z",
+  "31.01.2030 08:30:00Z",
+  "1893486600",
+];
+
+function describeInstants(setup: StoreSetup): void {
+  const open = useStore(setup);
+  const read = {
+    postgres: "select taskgate._iso(taskgate._instant(?)) as read",
+    mssql: "SELECT Taskgate._Iso(Taskgate._Instant(?)) AS [read];",
+  };
+
+  testWith(setup, "raw sql")("has its zone, and is cut to the millisecond", async () => {
+    const opened = open();
+    for (const [text, at] of instants) {
+      expect([text, (await ask(opened, read, text))?.["read"]]).toEqual([text, at]);
+    }
+  });
+
+  testWith(setup, "raw sql")("without zone, as a word or of no calendar it isn't one", async () => {
+    const opened = open();
+    for (const text of noInstants) {
+      expect([text, (await ask(opened, read, text))?.["read"]]).toEqual([text, null]);
+    }
+  });
+
+  testWith(setup, "raw sql")(
+    "that isn't one is refused, naming field and value, whoever takes it",
+    async () => {
+      const opened = open();
+      const name = await define(opened.store);
+      for (const text of ["tomorrow", "2030-01-31T08:30:00", "2030-02-30T08:30:00Z"]) {
+        const tasks = JSON.stringify([{}, { runAt: text }]);
+        await expect(ask(opened, enqueue, name, tasks)).rejects.toThrow(
+          `tasks[1].runAt: expected an ISO-8601 instant with its zone (${text})`,
+        );
+      }
+      expect(await statusOf(opened.store, name)).toMatchObject({ ready: 0, scheduled: 0 });
+    },
+  );
+
+  testWith(setup, "raw sql")("with an offset is met in UTC", async () => {
+    const opened = open();
+    const name = await define(opened.store);
+    const tasks = JSON.stringify([
+      { runAt: "2999-01-31T08:30:00+02:00" },
+      { runAt: "2001-01-31T08:30:00-02:00" },
+    ]);
+    await ask(opened, enqueue, name, tasks);
+    expect(await statusOf(opened.store, name)).toMatchObject({ ready: 1, scheduled: 1 });
+  });
+}
+
+function describeJson(setup: StoreSetup): void {
+  const open = useStore(setup);
+
+  testWith(setup, "raw sql")("may begin with any blank of JSON", async () => {
+    const opened = open();
+    const name = await define(opened.store);
+    for (const blanks of ["\t", "\r\n", "\n", " \t\r\n "]) {
+      const payload = `${blanks}{"[":1}${blanks}`;
+      await ask(opened, enqueue, name, `${blanks}[${JSON.stringify({ payload })}]${blanks}`);
+    }
+    expect(await statusOf(opened.store, name)).toMatchObject({ ready: 4 });
+  });
+
+  testWith(setup, "raw sql")("is told apart by its first bracket", async () => {
+    const opened = open();
+    const name = await define(opened.store);
+    for (const tasks of ['\n{"a":[]}', '\t"["', " 7", "\u00a0[{}]", "\v[{}]", "[{}] x", "\n"]) {
+      await expect(ask(opened, enqueue, name, tasks)).rejects.toThrow(/JSON|json/);
+    }
+    for (const payload of ['\n"{"', '\t"[]"', "\n7", "\v{}", ""]) {
+      const tasks = JSON.stringify([{ payload }]);
+      await expect(ask(opened, enqueue, name, tasks)).rejects.toThrow(
+        /tasks\[0\]\.payload: expected the text of a JSON object or array/,
+      );
+    }
+    expect(await statusOf(opened.store, name)).toMatchObject({ ready: 0 });
+  });
+}
