@@ -81,7 +81,14 @@ describe("migrate", () => {
       );
       expect(workers).toEqual([
         {
-          applied: ["0001_baseline", "0002_batches", "0003_purge", "0004_limits", "0005_schedules"],
+          applied: [
+            "0001_baseline",
+            "0002_batches",
+            "0003_purge",
+            "0004_limits",
+            "0005_schedules",
+            "0006_spread",
+          ],
           isLogicRenewed: true,
         },
       ]);
@@ -153,7 +160,7 @@ describe("migrate", () => {
 
       expect(await rowsOf(url, writtenRows)).toEqual(before);
       const result = await apply(url, withMigration("create table taskgate.half (a int);"));
-      expect(result).toEqual({ applied: ["0006_more"], isLogicRenewed: true });
+      expect(result).toEqual({ applied: ["0007_more"], isLogicRenewed: true });
     });
   });
 
