@@ -6,7 +6,6 @@ import { limits } from "../core/limits";
 import { Pace } from "../core/pace";
 import type {
   ClaimedTask,
-  ClaimPlace,
   DoneTask,
   Failure,
   HeartbeatAnswer,
@@ -21,6 +20,7 @@ import type { BatchPump } from "./batch-pump";
 import type { Beating } from "./heartbeat";
 import { RunningTasks } from "./running-tasks";
 import type { Registry } from "./registry";
+import { ScanHint } from "./scan-hint";
 
 /*
  * The loop of one execution: one call to the database in flight, at most as many handlers as tokens.
@@ -58,8 +58,6 @@ export interface LoopOptions {
   readonly pump: Pick<BatchPump, "open" | "isOpening">;
 }
 
-/** A scan hint may hide older rows for so long (P4). */
-const scanHintMs = 1_000;
 /** While handlers run, what they don't wake the loop for is seen after so long. */
 const idleLookMs = 250;
 /** A rate that lets the next task start within this time is waited for; else a delayed hint is cheaper. */
@@ -93,7 +91,7 @@ export class ExecutionLoop implements Beating {
   /** Whether a handler ran when the last call was sent. */
   #hasRun = false;
   #idleUntilMs = Number.NEGATIVE_INFINITY;
-  #place: { after: ClaimPlace; sinceMs: number } | null = null;
+  readonly #scanHint = new ScanHint();
   #surplus = 0;
   #hasBacklog = false;
   #calledHelpAtMs = Number.NEGATIVE_INFINITY;
@@ -373,7 +371,7 @@ export class ExecutionLoop implements Beating {
     this.#done = [];
     this.#started = [];
     const want = this.#want();
-    const after = this.#scanHint(sentAt.monotonicMs);
+    const after = this.#scanHint.at(sentAt.monotonicMs);
     const input = {
       executionId: this.executionId,
       callNumber: (this.#callNumber += 1),
@@ -416,10 +414,7 @@ export class ExecutionLoop implements Beating {
     this.#notePermits(answer.retryInMs);
     this.#hasBacklog = answer.claimed.length === call.want;
     this.#callHelp();
-    this.#place =
-      answer.last === null
-        ? null
-        : { after: answer.last, sinceMs: this.#place?.sinceMs ?? call.sentAt.monotonicMs };
+    this.#scanHint.note(answer.last, call.sentAt.monotonicMs);
     if (answer.claimed.length > 0) this.#emptyReads = 0;
     else if (answer.retryInMs === null) this.#onEmpty(answer);
   }
@@ -456,15 +451,6 @@ export class ExecutionLoop implements Beating {
       this.#ring.length === 0
     )
       this.#stop("idle");
-  }
-
-  /** Where the last claim ended, for at most a second after a claim that looked from the start. */
-  #scanHint(nowMs: number): ClaimPlace | null {
-    if (this.#place === null || nowMs - this.#place.sinceMs >= scanHintMs) {
-      this.#place = null;
-      return null;
-    }
-    return this.#place.after;
   }
 
   async #fail(): Promise<void> {
