@@ -486,6 +486,7 @@ export class ExecutionLoop implements Beating {
 
   async #releaseSurplus(): Promise<void> {
     const keep = this.#running.size;
+    const held = this.#tokens;
     // Nothing starts on a token that is on its way back.
     this.#isReleasing = true;
     const answer = await this.#environment.store
@@ -504,7 +505,8 @@ export class ExecutionLoop implements Beating {
     }
     this.#tokens = answer.tokens;
     this.#surplus = answer.surplus;
-    if (answer.given > 0) {
+    // Fewer, and none freed by this call: it is a repeat of one whose answer was lost.
+    if (answer.given > 0 || (answer.freed === 0 && answer.tokens < held)) {
       this.#gaveAtMs = this.#environment.clock.monotonicMs();
       this.#options.wake([this.#options.definition.name]);
     }

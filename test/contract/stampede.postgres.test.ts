@@ -26,12 +26,25 @@ beforeEach(() => {
 const all = <Result>(act: (store: TaskStore, index: number) => Promise<Result>) =>
   Promise.all(stores.map(act));
 
-/** Moves with the first write or row lock of anybody. */
-async function nextTransactionId(): Promise<string> {
-  const { rows } = await scene.client.query<{ id: string }>(
-    "select pg_snapshot_xmax(pg_current_snapshot())::text as id",
-  );
-  return rows[0]?.id ?? "";
+/** Tables that an ask for tokens may write or lock rows of. */
+const tables = [
+  "task_definition",
+  "task_execution",
+  "token_demand",
+  "token_gift",
+  "rate_bucket",
+] as const;
+
+/** Each row's version and its last lock, by table: a write or a row lock of anybody changes them. */
+async function rowVersions(): Promise<Map<string, string>> {
+  const versions = new Map<string, string>();
+  for (const table of tables) {
+    const { rows } = await scene.client.query<{ text: string | null }>(
+      `select string_agg(concat_ws(' ', ctid, xmin, xmax), ',' order by ctid) as text from taskgate.${table}`,
+    );
+    versions.set(table, rows[0]?.text ?? "");
+  }
+  return versions;
 }
 
 describe("a hundred hosts at once", () => {
@@ -50,12 +63,12 @@ describe("a hundred hosts at once", () => {
     expect(granted).toHaveLength(limit);
     expect(started.filter(({ status }) => status === "limited")).toHaveLength(hosts - limit);
 
-    const before = await nextTransactionId();
+    const before = await rowVersions();
     const denied = await all(
       async (store) => (await store.startExecution(startInput(name))).status,
     );
     expect(denied).toEqual(stores.map(() => "limited"));
-    expect(await nextTransactionId()).toBe(before);
+    expect(await rowVersions()).toEqual(before);
 
     await all(async (store, index) => {
       const answer = started[index];
@@ -70,6 +83,26 @@ describe("a hundred hosts at once", () => {
     expect(await statusOf(first, name)).toMatchObject({ done: 1_000, ready: 0, held: 0 });
     await scene.client.query("select pg_stat_clear_snapshot()");
     expect(await scene.countDeadlocks()).toBe(0);
+  }, 60_000);
+
+  test("find one that holds all: one denial is noted, the others write and lock nothing", async () => {
+    const name = uniqueName();
+    const [first] = stores;
+    if (first === undefined) throw new Error("a store expected");
+    await first.registerDefinition(registration({ name, settings: { limit } }));
+    await first.startExecution(startInput(name, { worker: "holder", want: limit }));
+    const before = await rowVersions();
+    const asked = await all((store, index) =>
+      store.startExecution(startInput(name, { worker: `host-${String(index)}` })),
+    );
+    expect(asked.map(({ status }) => status)).toEqual(stores.map(() => "limited"));
+    // A hundred may take longer than a second: then another one is noted.
+    expect(asked.filter(({ demand }) => demand === "noted").length).toBeGreaterThanOrEqual(1);
+    const after = await rowVersions();
+    expect(after.get("token_demand")).not.toBe(before.get("token_demand"));
+    for (const table of tables)
+      if (table !== "token_demand")
+        expect([table, after.get(table)]).toEqual([table, before.get(table)]);
   }, 60_000);
 
   test("come and go for a while: never more tokens than the limit, and everybody's turn comes", async () => {

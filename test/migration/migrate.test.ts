@@ -88,6 +88,7 @@ describe("migrate", () => {
             "0004_limits",
             "0005_schedules",
             "0006_keys",
+            "0007_spread",
           ],
           isLogicRenewed: true,
         },

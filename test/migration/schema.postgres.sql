@@ -346,6 +346,7 @@ create function taskgate._group_latch(p_scope integer, p_group_key text) returns
 create function taskgate._hand_over(p_task_ids bigint[], p_group_ids integer[]) returns integer[] language plpgsql;
 create function taskgate._id_list(p_ids bigint[]) returns text language sql immutable;
 create function taskgate._instant(p_text text) returns timestamp with time zone language plpgsql stable;
+create function taskgate._is_asked(p_task_definition_id integer, p_lease_ms integer, p_tokens text, p_worker text, p_now timestamp with time zone) returns boolean language plpgsql stable;
 create function taskgate._is_json(p_text text) returns boolean language plpgsql immutable;
 create function taskgate._is_json_container(p_text text) returns boolean language sql immutable;
 create function taskgate._iso(p_at timestamp with time zone) returns text language sql stable;

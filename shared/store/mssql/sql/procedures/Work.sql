@@ -14,8 +14,8 @@
 --         LastPriority, LastRank: of the last task claimed
 --         RefusedTaskIds: completions that changed nothing, joined by commas, or null; LeaseMs: how long from now, null: nothing
 --           was renewed
---         Surplus: tokens held by all above the limit, or above a shared one; 1: none are, but somebody was denied lately and this
---           process could give: it holds several, and none (for 2 s) two more. Call ReleaseSurplus when some are idle
+--         Surplus: tokens held by all above the limit, or above a shared one; 1: none are, but this process should give
+--           for somebody who was denied (_IsAsked). Call ReleaseSurplus when some are idle
 --         NextDueMs bigint: until the next scheduled task, when fewer were claimed than wanted
 --         RetryInMs bigint: the rate let fewer be claimed than wanted: until it lets another one; null: it didn't
 --         Woken: JSON array of other definitions that got ready tasks, or null; Opening: JSON array of batches to be pumped
@@ -49,7 +49,7 @@ BEGIN
           @vAsksNextDue bit = 0, @vRetention nvarchar(max), @vWokenIds nvarchar(max) = N'[]', @vOpening nvarchar(max);
   DECLARE @vStatus nvarchar(20), @vFence bigint, @vTaskIds nvarchar(max), @vKinds nvarchar(max), @vAttempts nvarchar(max),
           @vPayloads nvarchar(max), @vExtras nvarchar(max), @vStarted int = 0, @vLastPriority smallint, @vLastRank bigint,
-          @vRefused nvarchar(max), @vAnswerLeaseMs int, @vSurplus int = 0, @vWorker nvarchar(200), @vDeniedAt datetime2(3);
+          @vRefused nvarchar(max), @vAnswerLeaseMs int, @vSurplus int = 0, @vWorker nvarchar(200), @vLeaseUntil datetime2(3);
   DECLARE @vPart TABLE ( -- the lists by position: 1 task, 2 fence, 3 duration, 4 result, 5 started
     Part tinyint NOT NULL, Ord int NOT NULL, Item nvarchar(max) NULL, PRIMARY KEY CLUSTERED (Part, Ord));
   DECLARE @vHeld TABLE (
@@ -136,14 +136,7 @@ BEGIN
 
     IF @vIsIdle = 0
     BEGIN
-      IF @vSurplus = 0
-        SELECT @vDeniedAt = q.DeniedAt FROM Taskgate._OpenDemand(@vDefinition, @vLeaseMs, @vNow) AS q;
-      IF @vDeniedAt IS NOT NULL
-        SELECT @vSurplus = 1
-        FROM Taskgate.TaskDefinition AS d
-        CROSS APPLY Taskgate._Shares(d.ExecutionTokens, @vWorker) AS h
-        WHERE d.TaskDefinitionId = @vDefinition AND h.Mine > 1
-          AND (h.Richest - h.Mine < 2 OR @vDeniedAt <= DATEADD(SECOND, -2, @vNow)); -- the richest first
+      IF @vSurplus = 0 AND EXISTS (SELECT 1 FROM Taskgate._IsAsked(@vDefinition, @vLeaseMs, @vWorker, @vNow) AS q) SET @vSurplus = 1;
       BEGIN TRANSACTION;
       -- 1. The execution's own row: who holds it may change its claims, and nobody else may.
       SET @vState = NULL;
@@ -159,7 +152,7 @@ BEGIN
       END;
       ELSE
       BEGIN
-        SET @vAnswerLeaseMs = @vLeaseMs;
+        SELECT @vAnswerLeaseMs = @vLeaseMs, @vLeaseUntil = DATEADD(MILLISECOND, @vLeaseMs, @vNow);
         IF @CallNumber < @vCallNumber
         BEGIN
           SET @vMessage = N'call_number: older than the last one (' + CONVERT(nvarchar(20), @CallNumber) + N')';
@@ -171,14 +164,12 @@ BEGIN
         WHERE c.TaskExecutionId = @TaskExecutionId;
         IF @CallNumber = @vCallNumber
         BEGIN
-          SET @vStatus = N'again';
-          SET @vFence = @vCallFence;
+          SELECT @vStatus = N'again', @vFence = @vCallFence;
           INSERT INTO @vClaimed (Ordinal, TaskId)
           SELECT h.Ordinal, h.TaskId FROM @vHeld AS h WHERE h.Fence = @vCallFence;
           SELECT @vStarted = COUNT(*) FROM @vHeld AS h WHERE h.Fence = @vCallFence AND h.IsSpare = 0;
           UPDATE x
-          SET LeaseUntil = CASE WHEN x.LeaseUntil > DATEADD(MILLISECOND, @vLeaseMs, @vNow) THEN x.LeaseUntil
-                                ELSE DATEADD(MILLISECOND, @vLeaseMs, @vNow) END
+          SET LeaseUntil = CASE WHEN x.LeaseUntil > @vLeaseUntil THEN x.LeaseUntil ELSE @vLeaseUntil END
           FROM Taskgate.TaskExecution AS x WITH (ROWLOCK, UPDLOCK) -- the row is ours already
           WHERE x.TaskExecutionId = @TaskExecutionId;
         END;
@@ -356,10 +347,8 @@ BEGIN
           END;
 
           UPDATE x
-          SET IsSolo = @vIsSolo, CallNumber = @CallNumber,
-              LeaseUntil = CASE WHEN x.LeaseUntil > DATEADD(MILLISECOND, @vLeaseMs, @vNow) THEN x.LeaseUntil -- a heartbeat came between
-                                ELSE DATEADD(MILLISECOND, @vLeaseMs, @vNow) END,
-              CallFence = @vFence, CallRefused = @vRefused
+          SET IsSolo = @vIsSolo, CallNumber = @CallNumber, CallFence = @vFence, CallRefused = @vRefused,
+              LeaseUntil = CASE WHEN x.LeaseUntil > @vLeaseUntil THEN x.LeaseUntil ELSE @vLeaseUntil END -- a heartbeat came between
           FROM Taskgate.TaskExecution AS x WITH (ROWLOCK, UPDLOCK) -- the row is ours already
           WHERE x.TaskExecutionId = @TaskExecutionId;
         END;

@@ -12,8 +12,8 @@
 --         started: the first so many count as started; the rest is spare until reported
 --         last_priority, last_rank: of the last task claimed
 --         refused_task_ids: completions that changed nothing, joined by commas, or null; lease_ms: how long from now, null: nothing was renewed
---         surplus: tokens held by all above the limit, or above a shared one; 1: none are, but somebody was denied lately and this
---           process could give: it holds several, and none (for 2 s) two more. Call release_surplus when some are idle
+--         surplus: tokens held by all above the limit, or above a shared one; 1: none are, but this process should give
+--           for somebody who was denied (_is_asked). Call release_surplus when some are idle
 --         next_due_ms: until the next scheduled task, when fewer were claimed than wanted
 --         retry_in_ms: the rate let fewer be claimed than wanted: until it lets another one; null: it didn't
 --         woken: JSON array of other definitions that got ready tasks, or null; opening: JSON array of batches to be pumped
@@ -53,7 +53,6 @@ declare
   v_any_solo boolean;
   v_free int;
   v_permits record;
-  v_denied timestamptz;
 begin
   if v_want not between 0 and 1000 then raise exception 'want: expected 0..1000 (%)', p_want using errcode = 'TG422'; end if;
   if v_done_count <> coalesce(cardinality(p_done_fences), 0) or v_done_count <> coalesce(cardinality(p_done_durations_ms), v_done_count) then
@@ -92,13 +91,7 @@ begin
   elsif e.task_limit >= 0 then
     surplus := greatest((length(e.execution_tokens) - length(replace(e.execution_tokens, 'S:0', ''))) / 3 - e.task_limit, 0);
   end if;
-  if surplus = 0 then
-    v_denied := _open_demand(e.task_definition_id, e.lease_ms, v_now);
-    if v_denied is not null then                             -- the richest first
-      select case when h.o_mine > 1 and (h.o_richest - h.o_mine < 2 or v_denied <= v_now - interval '2 seconds') then 1 else 0 end into surplus
-        from _shares(e.execution_tokens, e.worker) h;
-    end if;
-  end if;
+  if surplus = 0 and _is_asked(e.task_definition_id, e.lease_ms, e.execution_tokens, e.worker, v_now) then surplus := 1; end if;
   if p_call_number <= e.call_number then
     if p_call_number < e.call_number then
       raise exception 'call_number: older than the last one (%)', p_call_number using errcode = 'TG409';

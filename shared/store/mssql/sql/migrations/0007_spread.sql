@@ -1,6 +1,6 @@
--- 0006_spread: what lets tokens wander from those who hold many to those who were denied.
+-- 0007_spread: what lets tokens wander from those who hold many to those who were denied.
 -- Duration: milliseconds: one row per definition. Locks: none that anybody else can hold. Old code beside it: runs on, and gives nothing.
--- Twin: postgres/sql/migrations/0006_spread.sql
+-- Twin: postgres/sql/migrations/0007_spread.sql
 SET ANSI_NULLS, QUOTED_IDENTIFIER ON;
 GO
 -- When a holder gave tokens for somebody who was denied; written under the definition's row lock only.
