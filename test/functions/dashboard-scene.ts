@@ -18,6 +18,8 @@ export async function makeScene(api: ApiSetup): Promise<void> {
   await api.register(evil);
   await enqueue(store, "fetch", [
     { priority: 1 },
+    { group: "customer-5" },
+    { group: "customer-5" },
     { group: "customer-7" },
     { group: "customer-7" },
   ]);

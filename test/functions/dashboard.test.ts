@@ -110,8 +110,11 @@ describe("buttons", () => {
     }
     await page.press("Enter");
     await page.shows("Group customer-7 of fetch is paused.");
-    const [group] = await api.admin.groups({ name: "fetch", most: 1 });
-    expect(group).toMatchObject({ key: "customer-7", paused: true });
+    const groups = await api.admin.groups({ name: "fetch", most: 5 });
+    expect(groups).toMatchObject([
+      { key: "customer-5", paused: false },
+      { key: "customer-7", paused: true },
+    ]);
     await page.click('[aria-label="resume group customer-7 of fetch"]');
     await page.shows("Group customer-7 of fetch is resumed.");
   });
@@ -120,7 +123,7 @@ describe("buttons", () => {
     const page = await open("groups");
     await page.click('[aria-label="why does group customer-7 of fetch wait?"]');
     await page.until(`document.querySelector("#why li.decides") !== null`);
-    await page.shows("is waiting.");
+    await page.shows("Group `customer-7` is full");
     expect(await page.evaluate("window.location.hash")).toMatch(/definition=fetch&state=waiting/);
     expect(page.problems).toEqual([]);
   });
@@ -181,10 +184,12 @@ if (hasChromium && pictures !== undefined) {
     [400, false],
     [400, true],
   ])("pictures at %d, dark: %j", async (width, isDark) => {
-    for (const [view, texts] of Object.entries(views)) {
+    const why = { "tasks?definition=fetch&state=waiting&why": ["is waiting."] };
+    for (const [view, texts] of Object.entries({ ...views, ...why })) {
       const page = await open(view, { width, isDark });
       for (const text of texts.slice(0, 1)) await page.shows(text);
-      await page.picture(`${pictures}/${view}-${String(width)}-${isDark ? "dark" : "light"}.png`);
+      const name = view.includes("?") ? "why" : view;
+      await page.picture(`${pictures}/${name}-${String(width)}-${isDark ? "dark" : "light"}.png`);
     }
     expect(width).toBeGreaterThan(0);
   });

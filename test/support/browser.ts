@@ -76,8 +76,9 @@ export class Browser {
     // Its timer would keep this process.
     patience.abort();
     // Its helpers are in its process group: one that lives on writes to the profile.
+    const { pid } = this.#process;
     try {
-      process.kill(-(this.#process.pid ?? 0), "SIGKILL");
+      if (pid !== undefined) process.kill(-pid, "SIGKILL");
     } catch {
       // Nobody is left.
     }

@@ -43,7 +43,10 @@ function makeGroup(table, { definition, key }) {
   const why = element("a", { "aria-label": `why does ${place} wait?` }, "why?");
   // A global group is set through one of its definitions: the command line asks for it.
   if (definition !== null) {
-    why.setAttribute("href", `#tasks?definition=${inPath(definition)}&state=waiting&why`);
+    why.setAttribute(
+      "href",
+      `#tasks?definition=${inPath(definition)}&state=waiting&group=${inPath(key)}&why`,
+    );
     control.append(pause, resume, " ", why);
   }
   const fill = (group) => {

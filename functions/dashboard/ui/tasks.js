@@ -4,6 +4,8 @@ import { call, inPath } from "./api.js";
 import { byId, element, formatInstant, keepLines, makeCells, setText } from "./draw.js";
 
 const tasksMax = 50;
+/** So many tasks that wait are asked for their group, for one press of a link. */
+const groupTasksMax = 25;
 /** Where a task that doesn't run stands, in the order in which people ask. */
 const waitingStates = ["waiting", "ready", "scheduled"];
 
@@ -41,9 +43,22 @@ async function findWaiting(query, definitions) {
   const asked = query.get("state");
   const states = asked === null ? waitingStates.filter((state) => counts[state] > 0) : [asked];
   const [state = "ready"] = states;
-  const { tasks } = await call(`definitions/${inPath(name)}/tasks?state=${state}&most=1`);
-  const task = tasks.length > 0 ? `&task=${inPath(tasks[0].task)}` : "";
+  const group = query.get("group");
+  const most = group === null ? 1 : groupTasksMax;
+  const path = `definitions/${inPath(name)}/tasks?state=${inPath(state)}&most=${most}`;
+  const { tasks } = await call(path);
+  const found = group === null ? tasks[0] : await findInGroup(tasks, group);
+  const task = found === undefined ? "" : `&task=${inPath(found.task)}`;
   window.location.replace(`#tasks?definition=${inPath(name)}&state=${inPath(state)}${task}`);
+}
+
+/** The API lists tasks by definition; which group one is in stands in its explanation. */
+async function findInGroup(tasks, group) {
+  for (const task of tasks) {
+    const { facts } = await call(`tasks/${inPath(task.task)}`);
+    if (facts?.group?.key === group) return task;
+  }
+  return tasks[0];
 }
 
 async function drawTasks(definition, state) {

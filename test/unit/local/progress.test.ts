@@ -3,11 +3,15 @@ import { Estimate } from "../../../shared/local/estimate";
 import { drawFrame, shareOf } from "../../../shared/local/live-frame";
 import type { LiveState } from "../../../shared/local/live-frame";
 import { drawLine } from "../../../shared/local/plain-view";
-import { judge } from "../../../shared/local/progress";
+import { judge, ProgressReader } from "../../../shared/local/progress";
 import type { Progress } from "../../../shared/local/progress";
+import type { LocalRun } from "../../../shared/local/local-run";
 import { textWidth } from "../../../shared/local/text-width";
 import { chooseTheme } from "../../../shared/local/theme";
+import { realRandom } from "../../../shared/platform/real-clock";
 import type { DefinitionStatus } from "../../../shared/ports/task-store";
+import { ModelTaskStore } from "../../../shared/store/model/model-task-store";
+import { define, operationId } from "../../support/builders";
 
 const plain = chooseTheme({ isTTY: false }, {});
 const coloured = chooseTheme({ isTTY: true }, { TERM: "xterm" });
@@ -189,5 +193,45 @@ test("everything that isn't as expected is told", () => {
       "A dead letter of check-row is missing: row 18",
       "Task 9 of check-row is a dead letter: the payload is invalid: row 17.origin: no",
     ],
+  });
+});
+
+test("a run isn't settled while a wave is still to open: held tasks are in no definition's counts", async () => {
+  const store = new ModelTaskStore({ clock: { now: () => 0 }, random: realRandom });
+  const name = await define(store, {}, "parse-block");
+  const input = { operationId: operationId(), name: "f.json", failurePolicy: "halt" } as const;
+  const { batchId, waveIds } = await store.createBatch({ ...input, waves: 2 });
+  const [first, second] = waveIds;
+  const add = (waveId: typeof first, count: number) =>
+    store.enqueueTasks({
+      name,
+      build: 1,
+      operationId: null,
+      tasks: Array.from({ length: count }, () => ({ payload: null })),
+      ...(waveId === undefined ? {} : { waveId }),
+    });
+  await add(first, 1);
+  await add(second, 3);
+  await store.startBatch({ batchId, seal: true });
+  const sample = {
+    definitions: [{ name }],
+    intakeDefinition: "import-file",
+    pacedDefinition: name,
+    importedEvents: () => Promise.resolve(["e"]),
+  };
+  const landing = { eventIds: new Set(["e"]) };
+  const queue = { pending: () => Promise.resolve(0) };
+  const reader = new ProgressReader({ store, queue, landing, sample } as unknown as LocalRun);
+  // The wave's only task has ended, and the next one isn't open, as far as the counts of definitions say.
+  const listDefinitions = store.listDefinitions.bind(store);
+  store.listDefinitions = async (ask) => {
+    const { definitions } = await listDefinitions(ask);
+    return { definitions: definitions.map((row) => ({ ...row, ready: 0 })) };
+  };
+
+  expect(await reader.read()).toMatchObject({
+    isSettled: false,
+    batches: [{ name: "f.json", wave: 1, waves: 2, total: 1, ended: 0 }],
+    others: { total: 3 },
   });
 });
