@@ -1,7 +1,15 @@
 // What the compiler leaves out, copied beside the compiled files: SQL, the status page; and the number of this build.
 "use strict";
 
-const { cpSync, mkdirSync, readdirSync, statSync, writeFileSync } = require("node:fs");
+const {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} = require("node:fs");
 const { dirname, join, relative } = require("node:path");
 
 const root = join(__dirname, "..");
@@ -19,6 +27,12 @@ function listFiles(folder) {
 const assets = [...listFiles(join(root, "shared")), ...listFiles(join(root, "functions"))].filter(
   (path) => path.endsWith(".sql") || path.startsWith(page),
 );
+// A file that is gone here must not be found there: a migration would run that no source has.
+for (const path of existsSync(dist) ? listFiles(dist) : []) {
+  const source = relative("dist", path);
+  if ((path.endsWith(".sql") || source.startsWith(page)) && !assets.includes(source))
+    rmSync(join(root, path));
+}
 for (const path of assets) {
   const target = join(dist, path);
   mkdirSync(dirname(target), { recursive: true });

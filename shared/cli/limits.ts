@@ -24,7 +24,7 @@ export const limitsCommand: Command = {
     const sharedLimits = await (await context.admin()).sharedLimits(query);
     report(context, { sharedLimits }, () =>
       sharedLimits.length === 0
-        ? "There is no such shared limit."
+        ? "There are no such shared limits."
         : renderTable(sharedLimits, columns, context.output.columns),
     );
     return exitCodes.ok;

@@ -161,7 +161,7 @@ describe("watermarks", () => {
     const cleared = await taskgate("watermark", "orders", "daily", "--clear");
     expect(cleared.out).toMatch(/^Watermark daily of orders is none now, version 2; it was/);
     expect((await taskgate("watermarks", "--watermark", "none")).out).toBe(
-      "There is no such watermark.",
+      "There are no such watermarks.",
     );
   });
 });
@@ -209,6 +209,6 @@ describe("on the command line", () => {
     const list = await taskgate("groups", "--name", "orders", "--key", "c-9");
     expect(list.code).toBe(0);
     expect(list.out).toMatch(/orders\s+c-9\s+3\s+0\s+0\s+paused strict/);
-    expect((await taskgate("groups", "--key", "nobody")).out).toBe("There is no such group.");
+    expect((await taskgate("groups", "--key", "nobody")).out).toBe("There are no such groups.");
   });
 });

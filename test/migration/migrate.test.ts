@@ -161,7 +161,7 @@ describe("migrate", () => {
 
       expect(await rowsOf(url, writtenRows)).toEqual(before);
       const result = await apply(url, withMigration("create table taskgate.half (a int);"));
-      expect(result).toEqual({ applied: ["0007_more"], isLogicRenewed: true });
+      expect(result).toEqual({ applied: ["0008_more"], isLogicRenewed: true });
     });
   });
 

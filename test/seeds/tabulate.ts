@@ -13,7 +13,7 @@ export const places: readonly { readonly path: RegExp; readonly store: StoreName
   { path: /^test\/contract\/tsql-[a-z]+\.test\.ts$/, store: "T-SQL" },
   { path: /^test\/contract\/model\.test\.ts$/, store: "model" },
   { path: /^test\/contract\/([a-z-]+\.)?postgres\.test\.ts$/, store: "PostgreSQL" },
-  { path: /^test\/fault\/limit\.test\.ts$/, store: "PostgreSQL" },
+  { path: /^test\/fault\/(limit|spread)\.test\.ts$/, store: "PostgreSQL" },
   { path: /^test\/simulation\/tsql\/(cases|costs|seeds)\/.*\.test\.ts$/, store: "T-SQL" },
   { path: /^test\/simulation\/workers\/.*\.test\.ts$/, store: "model" },
   {
