@@ -10,7 +10,8 @@
 --         @oLimit: -1 none; @oTokenFence: grows with every grant; @oPaused; @oDead: dead holders found, once per limit
 --         @oIsLive: 0: the asker's execution isn't live (any more), nothing was granted
 -- Raises: 50404 unknown definition; 50499 damaged token string
--- Locks:  (SharedLimit, by the caller,) TaskDefinition, then TaskExecution: the asker's own, dead holders by skip. Joins the caller's transaction
+-- Locks:  (SharedLimit, by the caller, and written here,) TaskDefinition, then TaskExecution: the asker's own, dead holders by skip, as
+--         in _SettleShared. Joins the caller's transaction
 -- Isolation: the definition's key lock is held to the end, so everything that decides is read under it; of other
 --         executions only rows nobody holds are read or locked: a live holder's own call is never waited for
 -- Plan:   primary keys only (S0.13); write, read, write (S0.15)
