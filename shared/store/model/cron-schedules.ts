@@ -145,7 +145,9 @@ export function fireSchedule(model: Model, input: FireScheduleInput): FireSchedu
   const nextMs = input.nextRunAt?.getTime() ?? null;
   if (nextMs !== null && nextMs <= Math.max(expectedMs, ...runAtMs)) {
     const shown = new Date(nextMs).toISOString();
-    throw invalidArgument(`next_run_at: expected an ISO-8601 instant with its zone after the others (${shown})`);
+    throw invalidArgument(
+      `next_run_at: expected an ISO-8601 instant with its zone after the others (${shown})`,
+    );
   }
   const row = model.state.schedules.get(input.scheduleId);
   const status = statusOf(model, row, expectedMs);
