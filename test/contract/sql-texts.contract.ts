@@ -1,5 +1,7 @@
 import { describe, expect } from "@jest/globals";
 import { define, statusOf } from "../support/builders";
+import { errorOf } from "./sql-answers";
+import type { StoreDialect } from "../../shared/ports/task-store";
 import { testWith, useStore } from "../support/store-setup";
 import type { StoreSetup, TestStore } from "../support/store-setup";
 
@@ -10,6 +12,9 @@ export function describeSqlTexts(setup: StoreSetup): void {
   });
   describe("JSON in plain SQL", () => {
     describeJson(setup);
+  });
+  describe("who and why in plain SQL", () => {
+    describeAudit(setup);
   });
 }
 
@@ -156,5 +161,69 @@ function describeJson(setup: StoreSetup): void {
       );
     }
     expect(await statusOf(opened.store, name)).toMatchObject({ ready: 0 });
+  });
+}
+
+/** What a call says that is refused; its values stand in it. */
+async function refusal(
+  opened: TestStore,
+  dialect: StoreDialect,
+  calls: { postgres: string; mssql: string },
+): Promise<string> {
+  if (dialect === "mssql") return String((await errorOf(opened, calls.mssql))["message"]);
+  return opened.raw(`select * from taskgate.${calls.postgres}`).then(
+    () => "not refused",
+    (error: unknown) => (error instanceof Error ? error.message : String(error)),
+  );
+}
+
+function describeAudit(setup: StoreSetup): void {
+  const open = useStore(setup);
+  const id = "00000000-0000-4000-8000-000000000001";
+  const who = "w".repeat(201);
+  const why = "y".repeat(401);
+  const calls: readonly [postgres: string, mssql: string, values: string][] = [
+    ["pause_definition", "PauseDefinition", "'demo'"],
+    ["resume_definition", "ResumeDefinition", "'demo'"],
+    ["set_limit", "SetLimit", `'demo', 1, '${id}'`],
+    ["set_rate", "SetRate", "'demo', 1, 1000, 1"],
+    ["set_shared_limit", "SetSharedLimit", `'x', 1, '${id}'`],
+    ["set_group", "SetGroup", "'demo', 'g', null, 1, null, null"],
+    ["set_schedule_paused", "SetSchedulePaused", "'demo', 's', null, null"],
+    ["set_watermark", "SetWatermark", `'demo', 'm', '{}', null, '${id}'`],
+  ];
+
+  testWith(setup, "raw sql")("are refused when they are too long, by name", async () => {
+    const opened = open();
+    await define(opened.store, {}, "demo");
+    const said = (postgres: string, mssql: string): Promise<string> =>
+      refusal(opened, setup.dialect, { postgres, mssql });
+    for (const [postgres, mssql, values] of calls) {
+      expect(await said(`${postgres}(${values}, '${who}')`, `${mssql} ${values}, N'${who}'`)).toBe(
+        `changed_by: expected at most 200 characters (${who})`,
+      );
+      const both = `${values}, 'me', '${why}'`;
+      expect(await said(`${postgres}(${both})`, `${mssql} ${both}`)).toBe(
+        `reason: expected at most 400 characters (${why})`,
+      );
+    }
+    expect(await said(`cancel_tasks('{1}', '${why}')`, `CancelTasks N'[1]', N'${why}'`)).toBe(
+      `reason: expected at most 400 characters (${why})`,
+    );
+    const schedules = `'demo', 1, '[]', '${who}'`;
+    expect(await said(`set_schedules(${schedules})`, `SetSchedules ${schedules}`)).toBe(
+      `changed_by: expected at most 200 characters (${who})`,
+    );
+  });
+
+  testWith(setup, "raw sql")("a heartbeat of something else is refused, too", async () => {
+    const opened = open();
+    for (const list of ["[1]", "[[]]", '[{"execution":"1"},null]', "[]", "{}"]) {
+      const calls = { postgres: `heartbeat('${list}')`, mssql: `Heartbeat N'${list}'` };
+      expect([list, await refusal(opened, setup.dialect, calls)]).toEqual([
+        list,
+        "executions: expected a JSON array of 1..1000 entries",
+      ]);
+    }
   });
 }

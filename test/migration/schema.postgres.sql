@@ -324,6 +324,7 @@ create view taskgate.v_execution_log (task_id bigint, definition text, kind text
 
 -- Functions: signature, answer, how they run, who may call
 create function taskgate._admit_held(p_wave_id bigint, p_most integer, p_now timestamp with time zone, OUT o_moved integer, OUT o_woken integer[], OUT o_is_over boolean, OUT o_is_closed boolean) language plpgsql;
+create function taskgate._audit_problem(p_changed_by text, p_reason text) returns text language sql immutable;
 create function taskgate._backoff_ms(p_base_ms integer, p_cap_ms integer, p_failed_count smallint) returns bigint language sql;
 create function taskgate._change_limit(p_task_definition_id integer, p_limit integer, p_override integer, OUT o_old integer, OUT o_new integer, OUT o_held integer, OUT o_surplus integer) language plpgsql;
 create function taskgate._change_rate(p_task_definition_id integer, p_is_override boolean, p_count integer, p_period_ms integer, p_burst integer, OUT o_old text, OUT o_new text, OUT o_old_rate text, OUT o_new_rate text) language plpgsql;

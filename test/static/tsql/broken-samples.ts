@@ -44,8 +44,8 @@ export const brokenSamples: readonly BrokenSample[] = [
   {
     what: "a misspelt type",
     file: pause,
-    from: "@ChangedBy nvarchar(200)",
-    to: "@ChangedBy nvarchr(200)",
+    from: "@ChangedBy nvarchar(max)",
+    to: "@ChangedBy nvarchr(max)",
   },
   {
     what: "a misspelt CONSTRAINT",

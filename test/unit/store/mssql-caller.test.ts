@@ -112,12 +112,12 @@ describe("parameters", () => {
   });
 
   test("a text that is longer than declared is refused, not cut", () => {
-    const bind = (reason: string) => () => {
-      const values = { name: "n", changedBy: "me", reason };
-      bindOperation(sql, new sql.Request(), { operation: "pauseDefinition", values });
+    const bind = (registeredBy: string) => () => {
+      const values = { name: "n", registeredBy };
+      bindOperation(sql, new sql.Request(), { operation: "registerDefinition", values });
     };
-    expect(bind("x".repeat(400))).not.toThrow();
-    expect(bind("x".repeat(401))).toThrow(/reason: expected at most 400 characters/);
+    expect(bind("x".repeat(200))).not.toThrow();
+    expect(bind("x".repeat(201))).toThrow(/registeredBy: expected at most 200 characters/);
   });
 
   test.each([

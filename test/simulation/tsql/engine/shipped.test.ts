@@ -221,16 +221,30 @@ function liveThroughBatches(caller: Caller): void {
       Waves,
     });
   const { Batch = null, Waves } = create(2);
-  for (const WaveId of JSON.parse(String(Waves)) as string[])
-    caller.enqueue([{ payload: "[6]", priority: -1 }], { WaveId });
+  const extra: string[] = [];
+  for (const WaveId of JSON.parse(String(Waves)) as string[]) {
+    const { TaskIds } = caller.enqueue([{ payload: "[6]", priority: -1 }, { payload: "[6]" }], {
+      WaveId,
+    });
+    extra.push((JSON.parse(String(TaskIds)) as string[])[1] ?? "");
+  }
   caller.expectSound();
   expect(caller.call("StartBatch", { BatchId: Batch, Seal: 1 })["Status"]).toBe("started");
   for (let wave = 1; wave <= 2; wave += 1) {
     caller.call("PumpBatch", { BatchId: Batch, Most: 100 });
+    // One more of this wave is cancelled, comes back to it, and is cancelled again.
+    const TaskIds = `["${extra[wave - 1] ?? ""}"]`;
+    caller.call("CancelTasks", { TaskIds });
+    caller.call("RedriveTasks", { TaskIds });
+    caller.expectSound();
+    caller.call("CancelTasks", { TaskIds });
     const execution = caller.start(1);
-    const { TaskIds = null, Fence } = caller.work(execution, 1, { Want: 1 });
-    expect(TaskIds).not.toBeNull();
-    const done = { DoneTaskIds: `["${String(TaskIds)}"]`, DoneFences: `["${String(Fence)}"]` };
+    const claimed = caller.work(execution, 1, { Want: 1 });
+    expect(claimed["TaskIds"]).not.toBeNull();
+    const done = {
+      DoneTaskIds: `["${String(claimed["TaskIds"])}"]`,
+      DoneFences: `["${String(claimed["Fence"])}"]`,
+    };
     caller.work(execution, 2, done);
     caller.call("FinishExecution", { TaskExecutionId: execution });
     caller.expectSound();

@@ -183,7 +183,6 @@ const sqlTypes: Readonly<Record<(typeof parameterTypes)[ParameterType]["mssql"],
   "nvarchar(max)": { name: "nvarchar", length: "max" },
   "nvarchar(64)": { name: "nvarchar", length: 64 },
   "nvarchar(200)": { name: "nvarchar", length: 200 },
-  "nvarchar(400)": { name: "nvarchar", length: 400 },
 };
 
 /** Lists travel as JSON arrays. */

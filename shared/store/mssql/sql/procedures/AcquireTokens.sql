@@ -3,7 +3,7 @@
 -- Out:    Status: granted | limited | paused | fenced; Tokens: held by the execution now; Granted: of them new;
 --         TokenFence bigint; RetryInMs: when limited, the longest wait that makes sense without a hint;
 --         DeadHolders: tokens of this many dead executions were freed: call ReclaimExpired
--- Raises: 50422 @Want out of range; 50490 inside a transaction
+-- Raises: 50422 @Want out of range; 50490 inside a transaction; 1222 locked for longer than 2 s
 -- Locks:  SharedLimit, TaskDefinition, TaskExecution; then, after the commit, TokenDemand by skip
 -- Isolation: of two askers the second waits for the row and decides by what the first one left (S0.11)
 -- Plan:   primary keys only; a denial of one that holds none is one read, without lock (K11); it writes at most
@@ -16,6 +16,7 @@ AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+  SET LOCK_TIMEOUT 2000;
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
   DECLARE @vMessage nvarchar(2048), @vStatus nvarchar(20), @vDefinition int, @vShared nvarchar(max), @vState tinyint, @vTokenCount int, @vTokens int = 0,
           @vGranted int = 0, @vTokenFence bigint, @vRetryInMs bigint, @vDead int = 0,

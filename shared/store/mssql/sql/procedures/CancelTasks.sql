@@ -4,7 +4,7 @@
 --           requested (it runs, is on the move, or its group isn't made yet: its worker hears of it, and whatever ends or moves the task
 --           minds it) | busy (locked at this moment: ask again) | gone, with its state: done | dead | cancelled | unknown
 --         Woken: JSON array of definitions that got ready tasks, or null; Opening: JSON array of batches to be pumped (PumpBatch), or null
--- Raises: 50422 not such a list; 50490 inside a transaction; 1222 locked for longer than 2 s
+-- Raises: 50422 not such a list, a reason of more than 400 characters; 50490 inside a transaction; 1222 locked for longer than 2 s
 -- Locks:  Scheduled, Ready, WaveHeld by skip; Dedupe in key order, TaskGroup ascending, of tasks that wait there; GroupWaiting under its
 --         group, Ready by skip; then as _EndTasks; last, Task by skip: who waits for that row waits for nobody who waits
 -- Isolation: who holds a task's row in its container decides where it goes: of a cancel and a claim, a promotion or another
@@ -15,7 +15,7 @@
 -- Once:   naturally: a repeat finds the task gone, or asks again
 -- Twin:   postgres/sql/functions/cancel_tasks.sql
 CREATE OR ALTER PROCEDURE Taskgate.CancelTasks
-  @TaskIds nvarchar(max), @Reason nvarchar(400) = NULL
+  @TaskIds nvarchar(max), @Reason nvarchar(max) = NULL
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
@@ -23,7 +23,7 @@ BEGIN
   SET LOCK_TIMEOUT 2000;
   SET DEADLOCK_PRIORITY LOW; -- should it ever come to that, workers survive
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
-  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vCount int = 0, @vRetention nvarchar(max), @vWokenIds nvarchar(max) = N'[]',
+  DECLARE @vMessage nvarchar(2048), @vNow datetime2(3) = SYSUTCDATETIME(), @vCount int = 0, @vRetention nvarchar(max), @vWokenIds nvarchar(max) = N'[]',
           @vOpening nvarchar(max), @vIgnoredIds nvarchar(max), @vIgnored nvarchar(max), @vResults nvarchar(max);
   DECLARE @vAsked TABLE (
     TaskId bigint NOT NULL PRIMARY KEY CLUSTERED, Ord int NOT NULL, Outcome nvarchar(20) NULL, [State] nvarchar(20) NULL);
@@ -40,6 +40,8 @@ BEGIN
   DECLARE @vRequested TABLE (TaskId bigint NOT NULL PRIMARY KEY CLUSTERED);
   DECLARE @vEnded Taskgate.EndedTaskList, @vHeld Taskgate.EndedTaskList, @vReleased Taskgate.GroupedTaskList;
 
+  SET @vMessage = Taskgate._AuditProblem(NULL, @Reason);
+  IF @vMessage IS NOT NULL THROW 50422, @vMessage, 1;
   IF Taskgate._JsonKind(@TaskIds) = N'[' SELECT @vCount = COUNT(*) FROM OPENJSON(@TaskIds) AS j;
   IF @vCount NOT BETWEEN 1 AND 1000 OR EXISTS (SELECT 1 FROM OPENJSON(@TaskIds) AS j WHERE TRY_CONVERT(bigint, j.[value]) IS NULL)
     THROW 50422, N'task_ids: expected a JSON array of 1..1000 ids', 1;

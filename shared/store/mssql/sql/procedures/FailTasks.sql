@@ -10,7 +10,8 @@
 --         Opening: JSON array of batches to be pumped (PumpBatch), or null
 -- Raises: 50413 a checkpoint too large; 50422 not such a list, a value out of range; 50490 inside a transaction;
 --         1222 locked for longer than 2 s
--- Locks:  TaskExecution (own), Task, Dedupe, TaskGroup ascending
+-- Locks:  TaskExecution (own), Claim (its own), new rows of Attempt, Task, then all ends as in _EndTasks: Dedupe, TaskGroup ascending,
+--         waves as _EndInWaves; new rows of Scheduled
 -- Isolation: of two callers for one execution the second waits for its row and then finds the claims gone: `again`
 -- Plan:   primary keys
 -- Once:   by (task, fence): the key of Attempt

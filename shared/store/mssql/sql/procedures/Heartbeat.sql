@@ -29,7 +29,8 @@ BEGIN
   DECLARE @vCancel TABLE (TaskExecutionId bigint NOT NULL PRIMARY KEY CLUSTERED, TaskIds nvarchar(max) NOT NULL);
 
   IF Taskgate._JsonKind(@Executions) = N'[' SELECT @vCount = COUNT(*) FROM OPENJSON(@Executions) AS j;
-  IF @vCount NOT BETWEEN 1 AND 1000 THROW 50422, N'executions: expected a JSON array of 1..1000 entries', 1;
+  IF @vCount NOT BETWEEN 1 AND 1000 OR EXISTS (SELECT 1 FROM OPENJSON(@Executions) AS j WHERE j.[type] <> 5)
+    THROW 50422, N'executions: expected a JSON array of 1..1000 entries', 1;
   INSERT INTO @vStarted (TaskExecutionId, TaskId)
   SELECT DISTINCT v.Execution, CONVERT(bigint, s.[value])
   FROM OPENJSON(@Executions) AS j

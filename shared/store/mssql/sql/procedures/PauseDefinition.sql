@@ -1,14 +1,14 @@
 -- Taskgate.PauseDefinition: nothing new is claimed or started; what runs goes on and may complete.
 -- In:     @Name; @ChangedBy, @Reason for the audit
 -- Out:    Status: paused | exists (it was so already); Ready: tasks wait
--- Raises: 50404 unknown definition; 50490 inside a transaction; 1222 locked for longer than 2 s
+-- Raises: 50404 unknown definition; 50422 a text too long; 50490 inside a transaction; 1222 locked for longer than 2 s
 -- Locks:  TaskDefinition
 -- Isolation: of two callers the second waits for the row and finds it paused
 -- Plan:   unique name, primary key
 -- Once:   by value
 -- Twin:   postgres/sql/functions/pause_definition.sql
 CREATE OR ALTER PROCEDURE Taskgate.PauseDefinition
-  @Name nvarchar(max), @ChangedBy nvarchar(200), @Reason nvarchar(400) = NULL
+  @Name nvarchar(max), @ChangedBy nvarchar(max), @Reason nvarchar(max) = NULL
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
@@ -17,6 +17,8 @@ BEGIN
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
   DECLARE @vMessage nvarchar(2048), @vName nvarchar(200), @vDefinition int, @vStatus nvarchar(20), @vReady bit;
 
+  SET @vMessage = Taskgate._AuditProblem(@ChangedBy, @Reason);
+  IF @vMessage IS NOT NULL THROW 50422, @vMessage, 1;
   -- A name that is too long or ends in blanks is nobody's; comparing would cut it.
   IF DATALENGTH(@Name) <= 400 AND DATALENGTH(@Name) = DATALENGTH(RTRIM(@Name)) SET @vName = @Name;
   SELECT @vDefinition = d.TaskDefinitionId FROM Taskgate.TaskDefinition AS d WHERE d.Name = @vName;

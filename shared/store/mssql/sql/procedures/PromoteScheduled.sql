@@ -3,7 +3,7 @@
 -- Out:    Status: promoted | none; Promoted: how many; NextDueMs bigint: until the next one, 0 when more are due;
 --         Ready: tasks may be claimed
 -- Raises: 50404 unknown definition; 50422 most out of range; 50490 inside a transaction
--- Locks:  Scheduled by skip, TaskGroup by skip: never waits
+-- Locks:  as _Promote, all by skip: never waits
 -- Isolation: two callers take different rows; what one leaves because its group is locked stays due, and its NextDueMs says so
 -- Plan:   first entries of PK_Scheduled under the definition
 -- Once:   naturally: a promoted task isn't scheduled any more

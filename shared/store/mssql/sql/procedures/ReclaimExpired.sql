@@ -5,7 +5,8 @@
 --         on request; Definitions: JSON array of names of the reclaimed executions' and of those that got ready tasks, or null;
 --         More: others are left for the next call; Opening: JSON array of batches to be pumped (PumpBatch), or null
 -- Raises: 50422 most out of range; 50490 inside a transaction; 1222 locked for longer than 2 s
--- Locks:  TaskExecution ascending by skip (a row locked by its own worker is alive), Task, then all ends as in _EndTasks;
+-- Locks:  TaskExecution ascending by skip (a row locked by its own worker is alive), its Claim rows, Task, new rows of Attempt
+--         and Ready, then all ends as in _EndTasks: Dedupe, TaskGroup ascending, waves as _EndInWaves;
 --         never a token row: the next asker finds the dead holder by itself
 -- Isolation: candidates are found without waiting, then locked by key and tested again; of two callers each takes what the other
 --         doesn't hold, and a worker whose lease was renewed meanwhile is left alone

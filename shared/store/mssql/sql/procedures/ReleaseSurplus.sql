@@ -3,7 +3,7 @@
 -- In:     @TaskExecutionId bigint; @Keep int 0..1000: tokens that this execution's tasks are using
 -- Out:    Status: released | fenced; Tokens: still held; Freed: given back; Surplus: still held above the limit by all, or above a shared one;
 --         Given: of the freed ones for somebody who was denied: leave a hint
--- Raises: 50422 @Keep out of range; 50490 inside a transaction
+-- Raises: 50422 @Keep out of range; 50490 inside a transaction; 1222 locked for longer than 2 s
 -- Locks:  SharedLimit, TaskDefinition, TaskExecution: the number is decided under the row's lock, so two holders never give back twice;
 --         TokenGift
 -- Isolation: of two holders the second waits for the row and finds that much less surplus
@@ -16,6 +16,7 @@ AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+  SET LOCK_TIMEOUT 2000;
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
   DECLARE @vMessage nvarchar(2048), @vStatus nvarchar(20), @vDefinition int, @vShared nvarchar(max), @vTokens int = 0, @vFreed int = 0, @vSurplus int = 0,
           @vGranted int, @vHeld int, @vLimit int, @vTokenFence bigint, @vPaused bit, @vDead int, @vIsLive bit,

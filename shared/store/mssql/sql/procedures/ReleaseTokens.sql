@@ -1,7 +1,7 @@
 -- Taskgate.ReleaseTokens: gives back tokens until the execution holds at most @Keep.
 -- In:     @TaskExecutionId bigint; @Keep int 0..1000
 -- Out:    Status: released | fenced; Tokens: still held; Freed: really given back; Ready: tasks wait for them (a hint is due)
--- Raises: 50422 @Keep out of range; 50490 inside a transaction
+-- Raises: 50422 @Keep out of range; 50490 inside a transaction; 1222 locked for longer than 2 s
 -- Locks:  SharedLimit, TaskDefinition, TaskExecution
 -- Isolation: an acquire that comes second waits for the row and finds the tokens free
 -- Plan:   primary keys only
@@ -13,6 +13,7 @@ AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+  SET LOCK_TIMEOUT 2000;
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
   DECLARE @vMessage nvarchar(2048), @vStatus nvarchar(20), @vDefinition int, @vShared nvarchar(max), @vTokens int = 0, @vFreed int = 0, @vReady bit = 0,
           @vGranted int, @vHeld int, @vLimit int, @vTokenFence bigint, @vPaused bit, @vDead int, @vIsLive bit;

@@ -15,7 +15,7 @@
 -- Twin:   postgres/sql/functions/set_group.sql
 CREATE OR ALTER PROCEDURE Taskgate.SetGroup
   @Name nvarchar(max), @GroupKey nvarchar(max), @GroupScope nvarchar(max), @Slots int, @Paused bit, @IsStrict bit,
-  @ChangedBy nvarchar(200), @Reason nvarchar(400) = NULL
+  @ChangedBy nvarchar(max), @Reason nvarchar(max) = NULL
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
@@ -29,6 +29,8 @@ BEGIN
   DECLARE @vLock Taskgate.KeyLockList;
   DECLARE @vLeaving Taskgate.GroupedTaskList;
 
+  SET @vMessage = Taskgate._AuditProblem(@ChangedBy, @Reason);
+  IF @vMessage IS NOT NULL THROW 50422, @vMessage, 1;
   IF @GroupKey IS NULL OR DATALENGTH(@GroupKey) NOT BETWEEN 2 AND 400 OR DATALENGTH(@GroupKey) <> DATALENGTH(LTRIM(RTRIM(@GroupKey)))
   BEGIN
     SET @vMessage = N'group_key: expected 1..200 characters without blanks at either end ('

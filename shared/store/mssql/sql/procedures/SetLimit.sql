@@ -11,7 +11,7 @@
 -- Once:   by operation id, and by value
 -- Twin:   postgres/sql/functions/set_limit.sql
 CREATE OR ALTER PROCEDURE Taskgate.SetLimit
-  @Name nvarchar(max), @Limit int, @OperationId uniqueidentifier, @ChangedBy nvarchar(200), @Reason nvarchar(400) = NULL
+  @Name nvarchar(max), @Limit int, @OperationId uniqueidentifier, @ChangedBy nvarchar(max), @Reason nvarchar(max) = NULL
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
@@ -22,6 +22,8 @@ BEGIN
           @vLimit int, @vOverride int, @vOperation nvarchar(200), @vAnswer nvarchar(max),
           @vOld int, @vNew int, @vHeld int, @vSurplus int, @vReady bit;
 
+  SET @vMessage = Taskgate._AuditProblem(@ChangedBy, @Reason);
+  IF @vMessage IS NOT NULL THROW 50422, @vMessage, 1;
   IF @Limit NOT BETWEEN -1 AND 1000
   BEGIN
     SET @vMessage = N'limit: expected -1 (none), 0 (nothing starts) or 1..1000 (' + CONVERT(nvarchar(11), @Limit) + N')';

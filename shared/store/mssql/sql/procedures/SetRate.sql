@@ -10,7 +10,7 @@
 -- Once:   by value
 -- Twin:   postgres/sql/functions/set_rate.sql
 CREATE OR ALTER PROCEDURE Taskgate.SetRate
-  @Name nvarchar(max), @Count int, @PeriodMs int, @Burst int, @ChangedBy nvarchar(200), @Reason nvarchar(400) = NULL
+  @Name nvarchar(max), @Count int, @PeriodMs int, @Burst int, @ChangedBy nvarchar(max), @Reason nvarchar(max) = NULL
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
@@ -20,6 +20,8 @@ BEGIN
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vName nvarchar(200), @vDefinition int,
           @vStatus nvarchar(20), @vOld nvarchar(100), @vNew nvarchar(100), @vOldRate nvarchar(100), @vNewRate nvarchar(100), @vReady bit;
 
+  SET @vMessage = Taskgate._AuditProblem(@ChangedBy, @Reason);
+  IF @vMessage IS NOT NULL THROW 50422, @vMessage, 1;
   SET @vMessage = CASE
     WHEN COALESCE(@Count, -1) <> -1 THEN Taskgate._RateProblem(@Count, @PeriodMs, @Burst)
     WHEN @PeriodMs IS NOT NULL THEN N'rate_period_ms: expected null without a rate (' + CONVERT(nvarchar(20), @PeriodMs) + N')'

@@ -10,8 +10,8 @@
 -- Once:   by value
 -- Twin:   postgres/sql/functions/set_schedule_paused.sql
 CREATE OR ALTER PROCEDURE Taskgate.SetSchedulePaused
-  @Name nvarchar(max), @Schedule nvarchar(max), @Paused bit, @NextRunAt nvarchar(max), @ChangedBy nvarchar(200),
-  @Reason nvarchar(400) = NULL
+  @Name nvarchar(max), @Schedule nvarchar(max), @Paused bit, @NextRunAt nvarchar(max), @ChangedBy nvarchar(max),
+  @Reason nvarchar(max) = NULL
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
@@ -21,6 +21,8 @@ BEGIN
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vName nvarchar(200), @vSchedule nvarchar(200),
           @vDefinition int, @vScheduleId int, @vWasPaused bit, @vAt datetime2(3), @vNextRunAt datetime2(3), @vStatus nvarchar(20);
 
+  SET @vMessage = Taskgate._AuditProblem(@ChangedBy, @Reason);
+  IF @vMessage IS NOT NULL THROW 50422, @vMessage, 1;
   IF @Paused IS NULL THROW 50422, N'paused: expected true or false (<NULL>)', 1;
   SET @vAt = Taskgate._Instant(@NextRunAt);
   IF @NextRunAt IS NOT NULL AND @vAt IS NULL

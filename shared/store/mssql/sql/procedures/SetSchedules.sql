@@ -18,7 +18,7 @@
 -- Once:   by value
 -- Twin:   postgres/sql/functions/set_schedules.sql
 CREATE OR ALTER PROCEDURE Taskgate.SetSchedules
-  @Name nvarchar(max), @Build bigint, @Schedules nvarchar(max), @ChangedBy nvarchar(200)
+  @Name nvarchar(max), @Build bigint, @Schedules nvarchar(max), @ChangedBy nvarchar(max)
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
@@ -39,6 +39,8 @@ BEGIN
     IsChanged bit NOT NULL);
   DECLARE @vNew TABLE (ScheduleId int NOT NULL PRIMARY KEY CLUSTERED, Name nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL);
 
+  SET @vMessage = Taskgate._AuditProblem(@ChangedBy, NULL);
+  IF @vMessage IS NOT NULL THROW 50422, @vMessage, 1;
   SET @vBytes = DATALENGTH(CONVERT(varchar(max), @Schedules COLLATE Latin1_General_100_BIN2_UTF8));
   IF @vBytes > 8388608
   BEGIN

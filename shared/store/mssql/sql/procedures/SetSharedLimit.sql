@@ -13,7 +13,7 @@
 -- Once:   by operation id, and by value
 -- Twin:   postgres/sql/functions/set_shared_limit.sql
 CREATE OR ALTER PROCEDURE Taskgate.SetSharedLimit
-  @Name nvarchar(max), @Limit int, @OperationId uniqueidentifier, @ChangedBy nvarchar(200), @Reason nvarchar(400) = NULL
+  @Name nvarchar(max), @Limit int, @OperationId uniqueidentifier, @ChangedBy nvarchar(max), @Reason nvarchar(max) = NULL
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
@@ -24,6 +24,8 @@ BEGIN
           @vNames nvarchar(max), @vMade int = 0, @vLimit int, @vOverride int, @vOperation nvarchar(200), @vAnswer nvarchar(max),
           @vReadyIds nvarchar(max), @vDefinitions nvarchar(max), @vOld int, @vNew int, @vHeld int, @vSurplus int;
 
+  SET @vMessage = Taskgate._AuditProblem(@ChangedBy, @Reason);
+  IF @vMessage IS NOT NULL THROW 50422, @vMessage, 1;
   IF @Name IS NULL OR DATALENGTH(@Name) NOT BETWEEN 2 AND 400 OR DATALENGTH(@Name) <> DATALENGTH(LTRIM(RTRIM(@Name)))
   BEGIN
     SET @vMessage = N'name: expected 1..200 characters without blanks at either end ('

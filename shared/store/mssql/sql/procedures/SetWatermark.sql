@@ -15,7 +15,7 @@
 -- Twin:   postgres/sql/functions/set_watermark.sql
 CREATE OR ALTER PROCEDURE Taskgate.SetWatermark
   @Name nvarchar(max), @Watermark nvarchar(max), @Value nvarchar(max), @ExpectedVersion bigint, @OperationId uniqueidentifier,
-  @ChangedBy nvarchar(200), @Reason nvarchar(400) = NULL
+  @ChangedBy nvarchar(max), @Reason nvarchar(max) = NULL
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
@@ -26,6 +26,8 @@ BEGIN
           @vWatermark nvarchar(200), @vOperation nvarchar(200), @vAnswer nvarchar(max), @vStatus nvarchar(20) = N'set',
           @vVersion bigint = 0, @vOldValue nvarchar(max);
 
+  SET @vMessage = Taskgate._AuditProblem(@ChangedBy, @Reason);
+  IF @vMessage IS NOT NULL THROW 50422, @vMessage, 1;
   IF @Watermark IS NULL OR DATALENGTH(@Watermark) NOT BETWEEN 2 AND 400
     OR DATALENGTH(@Watermark) <> DATALENGTH(LTRIM(RTRIM(@Watermark)))
   BEGIN

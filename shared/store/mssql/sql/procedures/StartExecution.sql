@@ -9,7 +9,7 @@
 --         DeadHolders: call ReclaimExpired when > 0; Demand: noted: holders were asked for a token, look again soon
 --           | others: what is free was given for others, and this worker holds some: hand the hint on | null
 -- Raises: 50409 the operation id belongs to an execution of another definition; 50422 want or worker out of range;
---         50490 inside a transaction
+--         50490 inside a transaction; 1222 locked for longer than 2 s
 -- Locks:  SharedLimit, TaskDefinition, TaskExecution (own new row; dead holders, by skip), RateBucket by skip; then, after the commit, TokenDemand by skip
 -- Isolation: a repeat names the same definition, so it waits for the first call at that row and then finds its execution:
 --         no lock on the place of a missing operation id, which would hold up starts of other definitions
@@ -23,6 +23,7 @@ AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+  SET LOCK_TIMEOUT 2000;
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
   -- The clock before any wait: a late grant has a shorter lease, never a longer one.
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vName nvarchar(200), @vStatus nvarchar(20),

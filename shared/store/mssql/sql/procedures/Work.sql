@@ -180,24 +180,25 @@ BEGIN
           IF @vDoneCount > 0
           BEGIN
             IF @vDoneCount > (
-              SELECT COUNT(*) FROM (SELECT DISTINCT CONVERT(bigint, i.Item) AS TaskId FROM @vPart AS i WHERE i.Part = 1) AS d)
+              SELECT COUNT(*) FROM (SELECT DISTINCT TRY_CONVERT(bigint, i.Item) AS TaskId FROM @vPart AS i WHERE i.Part = 1) AS d)
             BEGIN
               SELECT @vMessage = N'done_task_ids: expected each task once ('
                        + LEFT(STRING_AGG(i.Item, N',') WITHIN GROUP (ORDER BY i.Ord), 200) + N')'
               FROM @vPart AS i WHERE i.Part = 1;
               THROW 50422, @vMessage, 1;
             END;
+            -- TRY_CONVERT: results stand in the same column, and a plan may convert before it looks at Part.
             INSERT INTO @vEnded (TaskId, Fence, Outcome, DurationMs, Result)
-            SELECT h.TaskId, h.Fence, 10, CONVERT(int, m.Item), r.Item
+            SELECT h.TaskId, h.Fence, 10, TRY_CONVERT(int, m.Item), r.Item
             FROM @vPart AS i
             INNER JOIN @vPart AS f ON f.Part = 2 AND f.Ord = i.Ord
-            INNER JOIN @vHeld AS h ON h.TaskId = CONVERT(bigint, i.Item) AND h.Fence = CONVERT(bigint, f.Item)
+            INNER JOIN @vHeld AS h ON h.TaskId = TRY_CONVERT(bigint, i.Item) AND h.Fence = TRY_CONVERT(bigint, f.Item)
             LEFT JOIN @vPart AS m ON m.Part = 3 AND m.Ord = i.Ord
             LEFT JOIN @vPart AS r ON r.Part = 4 AND r.Ord = i.Ord
             WHERE i.Part = 1;
             SELECT @vRefused = STRING_AGG(i.Item, N',') WITHIN GROUP (ORDER BY i.Ord)
             FROM @vPart AS i
-            WHERE i.Part = 1 AND NOT EXISTS (SELECT 1 FROM @vEnded AS e WHERE e.TaskId = CONVERT(bigint, i.Item));
+            WHERE i.Part = 1 AND NOT EXISTS (SELECT 1 FROM @vEnded AS e WHERE e.TaskId = TRY_CONVERT(bigint, i.Item));
             IF EXISTS (SELECT 1 FROM @vEnded AS e)
             BEGIN
               DELETE c

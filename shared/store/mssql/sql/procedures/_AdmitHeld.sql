@@ -4,8 +4,8 @@
 -- Out:    @oMoved int: null: somebody else does it just now; @oWoken: JSON array of ids of definitions that got ready tasks;
 --         @oIsOver: none is left to be admitted; @oIsClosed: and none is unfinished: the caller closes the wave
 -- Raises: -
--- Locks:  the wave's latch (shard 17) by skip, its held rows by skip; then shards ascending, then the wave's row: brief waits for
---         completions. Joins the caller's transaction
+-- Locks:  the wave's latch (shard 17) by skip, its held rows by skip; new rows of Ready and Scheduled, or, of a cancelled batch, Task and
+--         Dedupe as _EndTasks; then shards ascending, then the wave's row: brief waits for completions. Joins the caller's transaction
 -- Isolation: only who has the latch takes held rows, besides a cancel of single tasks; what that takes at this moment is found
 --         gone, or still there, by the last look: then the next call looks again
 -- Plan:   first entries of PK_WaveHeld under the wave; primary keys

@@ -15,7 +15,8 @@
 --         @oGiven: freed for somebody who was denied. For 2 s such tokens are for those who hold few: a process gets no more
 --           than its part of the limit, and none that holds some more than the richest other one has
 -- Raises: 50404 unknown definition; 50499 damaged token string
--- Locks:  (SharedLimit, by the caller,) TaskDefinition, then TaskExecution: the asker's own, dead holders by skip; TokenGift. Joins the caller's transaction
+-- Locks:  (SharedLimit, by the caller, and written here,) TaskDefinition, then TaskExecution: the asker's own, dead holders by skip, as
+--         in _SettleShared; TokenGift. Joins the caller's transaction
 -- Isolation: the definition's key lock is held to the end, so everything that decides is read under it; of other
 --         executions only rows nobody holds are read or locked: a live holder's own call is never waited for
 -- Plan:   primary keys only (S0.13); write, read, write (S0.15)

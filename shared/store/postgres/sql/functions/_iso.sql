@@ -4,6 +4,6 @@
 -- Raises: -
 -- Locks:  none
 -- Plan:   no table
--- Twin:   CONVERT(.., 127) there
+-- Twin:   mssql/sql/functions/_Iso.sql
 create or replace function taskgate._iso(p_at timestamptz) returns text
 language sql stable as $$ select to_char(p_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') $$;

@@ -4,7 +4,7 @@
 --           requested (it runs, is on the move, or its group isn't made yet: its worker hears of it, and whatever ends or moves the task
 --           minds it) | busy (locked at this moment: ask again) | gone, with its state: done | dead | cancelled | unknown
 --         woken: JSON array of definitions that got ready tasks, or null; opening: JSON array of batches to be pumped (pump_batch), or null
--- Raises: TG422 not such a list
+-- Raises: TG422 not such a list, a reason of more than 400 characters
 -- Locks:  scheduled, ready, wave_held by skip; dedupe in key order, task_group ascending, of tasks that wait there; group_waiting under its
 --         group, ready by skip; then as _end_tasks; last, task by skip: who waits for that row waits for nobody who waits
 -- Plan:   primary keys; the scheduled tasks of a definition once, when one of its tasks stands nowhere else
@@ -28,6 +28,7 @@ declare
   v_mine bigint[];
   v_requested bigint[];
 begin
+  if _audit_problem(null, p_reason) is not null then raise exception '%', _audit_problem(null, p_reason) using errcode = 'TG422'; end if;
   if coalesce(cardinality(p_task_ids), 0) not between 1 and 1000 or array_position(p_task_ids, null) is not null then
     raise exception 'task_ids: expected 1..1000 ids (%)', coalesce(cardinality(p_task_ids), 0) using errcode = 'TG422';
   end if;

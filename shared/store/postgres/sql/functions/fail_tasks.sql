@@ -42,7 +42,7 @@ begin
   select x.* into d from task_definition x where x.task_definition_id = e.task_definition_id;
   for f in select (j.value ->> 'task')::bigint as task_id, (j.value ->> 'fence')::bigint as fence, j.value ->> 'as' as how, left(j.value ->> 'error', 4000) as error,
                   (j.value ->> 'retryInMs')::bigint as retry_in_ms, (j.value ->> 'durationMs')::int as duration_ms, j.value ->> 'checkpoint' as checkpoint, j.n
-             from json_array_elements(p_failures::json) with ordinality j(value, n) order by 1 loop
+             from json_array_elements(p_failures::json) with ordinality j(value, n) order by 1, j.n loop
     if f.how is null or f.how not in ('failed', 'dead', 'cancelled', 'continued') then
       raise exception 'failures.as: expected failed, dead, cancelled or continued (%)', f.how using errcode = 'TG422';
     end if;

@@ -1,7 +1,7 @@
 -- taskgate.pause_definition: nothing new is claimed or started; what runs goes on and may complete.
 -- In:     p_name; p_changed_by, p_reason for the audit
 -- Out:    status: paused | exists (it was so already); ready: tasks wait
--- Raises: TG404 unknown definition
+-- Raises: TG404 unknown definition; TG422 a text too long
 -- Locks:  task_definition
 -- Plan:   unique name, primary key
 -- Once:   by value
@@ -15,6 +15,7 @@ set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as
 declare
   v_definition int;
 begin
+  if _audit_problem(p_changed_by, p_reason) is not null then raise exception '%', _audit_problem(p_changed_by, p_reason) using errcode = 'TG422'; end if;
   select x.task_definition_id into v_definition from task_definition x where x.name = p_name;
   if not found then raise exception 'name: unknown definition (%)', p_name using errcode = 'TG404'; end if;
   perform pg_advisory_xact_lock(42, v_definition);

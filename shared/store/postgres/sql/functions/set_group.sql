@@ -25,6 +25,7 @@ declare
   d record;
   g record;
 begin
+  if _audit_problem(p_changed_by, p_reason) is not null then raise exception '%', _audit_problem(p_changed_by, p_reason) using errcode = 'TG422'; end if;
   if p_group_key is null or char_length(p_group_key) not between 1 and 200 or p_group_key <> btrim(p_group_key) then
     raise exception 'group_key: expected 1..200 characters without blanks at either end (%)', left(p_group_key, 220) using errcode = 'TG422';
   end if;

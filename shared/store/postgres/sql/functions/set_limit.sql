@@ -20,6 +20,7 @@ declare
   d record;
   c record;
 begin
+  if _audit_problem(p_changed_by, p_reason) is not null then raise exception '%', _audit_problem(p_changed_by, p_reason) using errcode = 'TG422'; end if;
   if p_limit not between -1 and 1000 then
     raise exception 'limit: expected -1 (none), 0 (nothing starts) or 1..1000 (%)', p_limit using errcode = 'TG422';
   end if;

@@ -20,6 +20,7 @@ declare
   v_problem text;
   c record;
 begin
+  if _audit_problem(p_changed_by, p_reason) is not null then raise exception '%', _audit_problem(p_changed_by, p_reason) using errcode = 'TG422'; end if;
   if p_count is null or p_count = -1 then
     v_problem := case when p_period_ms is not null then 'rate_period_ms: expected null without a rate (' || p_period_ms || ')'
                       when p_burst is not null then 'rate_burst: expected null without a rate (' || p_burst || ')' end;

@@ -20,6 +20,7 @@ declare
   v_next timestamptz;
   s record;
 begin
+  if _audit_problem(p_changed_by, p_reason) is not null then raise exception '%', _audit_problem(p_changed_by, p_reason) using errcode = 'TG422'; end if;
   if p_paused is null then raise exception 'paused: expected true or false (<NULL>)' using errcode = 'TG422'; end if;
   if p_next_run_at is not null and _instant(p_next_run_at) is null then
     raise exception 'next_run_at: expected an ISO-8601 instant with its zone (%)', left(p_next_run_at, 100) using errcode = 'TG422';

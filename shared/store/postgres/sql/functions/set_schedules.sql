@@ -29,6 +29,7 @@ declare
   w record;
   o record;
 begin
+  if _audit_problem(p_changed_by, null) is not null then raise exception '%', _audit_problem(p_changed_by, null) using errcode = 'TG422'; end if;
   changed := 0;
   if octet_length(p_schedules) > 8388608 then
     raise exception 'schedules: expected at most 8388608 bytes (%)', octet_length(p_schedules) using errcode = 'TG413';

@@ -25,6 +25,7 @@ declare
   s record;
   c record;
 begin
+  if _audit_problem(p_changed_by, p_reason) is not null then raise exception '%', _audit_problem(p_changed_by, p_reason) using errcode = 'TG422'; end if;
   if p_name is null or char_length(p_name) not between 1 and 200 or p_name <> btrim(p_name) then
     raise exception 'name: expected 1..200 characters without blanks at either end (%)', left(p_name, 220) using errcode = 'TG422';
   end if;

@@ -22,6 +22,7 @@ declare
   v_definition int;
   v_answer json;
 begin
+  if _audit_problem(p_changed_by, p_reason) is not null then raise exception '%', _audit_problem(p_changed_by, p_reason) using errcode = 'TG422'; end if;
   if p_watermark is null or char_length(p_watermark) not between 1 and 200 or p_watermark <> btrim(p_watermark) then
     raise exception 'watermark: expected 1..200 characters without blanks at either end (%)', left(p_watermark, 220) using errcode = 'TG422';
   end if;
