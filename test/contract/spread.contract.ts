@@ -177,6 +177,15 @@ function describeGiving(setup: StoreSetup): void {
     expect(await surplusOf(holder)).toBe(0);
   });
 
+  test("P6: said again, as after a lost answer, it gives nothing more", async () => {
+    const { store } = open();
+    const name = await define(store, { limit: 4 });
+    const holder = await hold(store, name, "first");
+    await ask(store, name, "second");
+    expect(await give(holder)).toMatchObject({ tokens: 2, given: 2 });
+    expect(await give(holder)).toMatchObject({ tokens: 2, freed: 0, given: 0 });
+  });
+
   test("of two holders one gives: the second one finds it done", async () => {
     const { store } = open();
     const name = await define(store, { limit: 4 });

@@ -35,6 +35,12 @@ export const definitionRow: PermittedWait = {
   why: "whoever changes tokens or settings of one definition does so one after the other",
 };
 
+/** Behind everything: whoever waits for it or looks at it holds no other row that anybody waits for behind it. */
+export const demandRow: PermittedWait = {
+  table: "TokenDemand",
+  why: "who notes a denial waits for the end of one look at the row; looks step over it",
+};
+
 /** Behind the definition. */
 export const scheduleRow: PermittedWait = {
   table: "Schedule",

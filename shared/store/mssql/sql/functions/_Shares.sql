@@ -3,7 +3,7 @@
 -- Rows:   one: Mine, Total int; Others int: how many other processes hold some; Poorest, Richest int: of them, 0 when there are none
 -- Raises: -; tokens of a damaged string may be missing
 -- Locks:  none; steps over rows that are locked by their own calls: for that moment such an execution counts as a process by itself
--- Plan:   primary key of TaskExecution, once per held token
+-- Plan:   primary key of TaskExecution, once per holder
 -- Twin:   postgres/sql/functions/_shares.sql
 CREATE OR ALTER FUNCTION Taskgate._Shares (@Tokens nvarchar(max), @Worker nvarchar(200))
 RETURNS TABLE
@@ -15,11 +15,13 @@ RETURN
          COALESCE(MIN(CASE WHEN p.Process <> @Worker THEN p.HeldCount END), 0) AS Poorest,
          COALESCE(MAX(CASE WHEN p.Process <> @Worker THEN p.HeldCount END), 0) AS Richest
   FROM (
-    SELECT h.Process AS Process, COUNT(*) AS HeldCount
+    SELECT h.Process AS Process, SUM(h.HeldCount) AS HeldCount
     FROM (
-      SELECT COALESCE(e.Worker, N'#' + CONVERT(nvarchar(20), t.Grantee)) AS Process
-      FROM Taskgate._ReadTokens(@Tokens) AS t
-      LEFT JOIN Taskgate.TaskExecution AS e WITH (READCOMMITTEDLOCK, READPAST, FORCESEEK) -- versions or not, no wait
-        ON e.TaskExecutionId = t.Grantee
-      WHERE t.IsHeld = 1) AS h
+      SELECT COALESCE(e.Worker, N'#' + CONVERT(nvarchar(20), g.Grantee)) AS Process, g.HeldCount AS HeldCount
+      FROM (SELECT t.Grantee AS Grantee, COUNT(*) AS HeldCount
+            FROM Taskgate._ReadTokens(@Tokens) AS t
+            WHERE t.IsHeld = 1
+            GROUP BY t.Grantee) AS g
+      LEFT JOIN Taskgate.TaskExecution AS e WITH (READCOMMITTEDLOCK, READPAST, FORCESEEK) -- once per holder; versions or not, no wait
+        ON e.TaskExecutionId = g.Grantee) AS h
     GROUP BY h.Process) AS p;

@@ -8,7 +8,8 @@
 --         TokenGift
 -- Isolation: of two holders the second waits for the row and finds that much less surplus
 -- Plan:   primary keys only
--- Once:   by value: however often it is said, the tokens in use stay
+-- Once:   by value: however often it is said, the tokens in use stay; a repeat gives again only for a denial
+--         noted since
 -- Twin:   postgres/sql/functions/release_surplus.sql
 CREATE OR ALTER PROCEDURE Taskgate.ReleaseSurplus
   @TaskExecutionId bigint, @Keep int

@@ -206,7 +206,7 @@ BEGIN
 
     -- 4. Grant in list order; a part of the wish is a grant, too.
     IF @Want > @oOwn AND EXISTS (
-      SELECT 1 FROM Taskgate.TokenGift AS g WITH (ROWLOCK, UPDLOCK) -- one row, written under the definition's lock only
+      SELECT 1 FROM Taskgate.TokenGift AS g -- written under the definition's lock only: the last commit is what holds
       WHERE g.TaskDefinitionId = @TaskDefinitionId AND g.GivenAt > DATEADD(SECOND, -2, @vNow))
     BEGIN
       SELECT @vMine = h.Mine, @vRichest = h.Richest, @vPart = (@oLimit + h.Others) / (h.Others + 1) -- rounded up

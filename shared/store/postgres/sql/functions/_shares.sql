@@ -3,7 +3,7 @@
 -- Out:    o_mine, o_all int; o_others int: how many other processes hold some; o_poorest, o_richest int: of them, 0 when there are none
 -- Raises: TG499 the text is damaged
 -- Locks:  none
--- Plan:   primary key of task_execution, once per held token
+-- Plan:   primary key of task_execution, once per holder
 -- Twin:   mssql/sql/functions/_Shares.sql
 create or replace function taskgate._shares(
   p_tokens text, p_worker text, out o_mine int, out o_all int, out o_others int, out o_poorest int, out o_richest int)
@@ -11,7 +11,8 @@ language sql stable as $$
   select coalesce(sum(h.held) filter (where h.process = p_worker), 0)::int, coalesce(sum(h.held), 0)::int,
          (count(*) filter (where h.process <> p_worker))::int, coalesce(min(h.held) filter (where h.process <> p_worker), 0)::int,
          coalesce(max(h.held) filter (where h.process <> p_worker), 0)::int
-    from (select coalesce(e.worker, '#' || t.grantee) as process, count(*) as held
-            from taskgate._read_tokens(p_tokens) t left join taskgate.task_execution e on e.task_execution_id = t.grantee
-           where t.is_held group by 1) h
+    from (select coalesce(e.worker, '#' || g.grantee) as process, sum(g.held) as held
+            from (select t.grantee, count(*) as held from taskgate._read_tokens(p_tokens) t where t.is_held group by t.grantee) g
+            left join taskgate.task_execution e on e.task_execution_id = g.grantee
+           group by 1) h
 $$;

@@ -7,7 +7,8 @@
 -- Locks:  shared_limit, task_definition, task_execution: the number is decided under the row's lock, so two holders never give back twice;
 --         token_gift
 -- Plan:   primary keys only
--- Once:   by value: however often it is said, the tokens in use stay
+-- Once:   by value: however often it is said, the tokens in use stay; a repeat gives again only for a denial
+--         noted since
 -- Twin:   mssql/sql/procedures/ReleaseSurplus.sql
 create or replace function taskgate.release_surplus(
   p_task_execution_id bigint, p_keep int,

@@ -14,6 +14,7 @@ import { redriveCases } from "./redrives";
 import { replaceCases } from "./replaces";
 import { rescheduleCases } from "./reschedules";
 import { scheduleCases } from "./schedules";
+import { spreadCases } from "./spread";
 import { longTokenCases, tokenCases } from "./tokens";
 import { watermarkCases } from "./watermarks";
 import { waveCases } from "./waves";
@@ -21,6 +22,7 @@ import { waveCases } from "./waves";
 /** Every case: first those of two callers, each run to the end in the tests. */
 export const allCases: readonly ModelCase[] = [
   ...tokenCases,
+  ...spreadCases,
   ...definitionCases,
   ...claimCases,
   ...groupCases,
