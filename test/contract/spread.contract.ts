@@ -119,6 +119,16 @@ function describeDenial(setup: StoreSetup): void {
     expect(await surplusOf(rich)).toBe(0);
   });
 
+  test("is told to those executions of a process that hold several", async () => {
+    const { store } = open();
+    const name = await define(store, { limit: 4 });
+    const small = await startWorker(store, name, { worker: "first", want: 1 });
+    const large = await startWorker(store, name, { worker: "first", want: 3 });
+    await ask(store, name, "second");
+    expect(await small.beat()).toMatchObject({ surplus: 0 });
+    expect(await large.beat()).toMatchObject({ surplus: 1 });
+  });
+
   test("is forgotten when the lease's time has passed", async () => {
     const opened = open();
     const { store } = opened;

@@ -218,8 +218,8 @@ const claimBugs: readonly PlantedBug[] = [
     file: work,
     edits: [
       {
-        from: "INNER JOIN @vHeld AS h ON h.TaskId = CONVERT(bigint, i.Item) AND h.Fence = CONVERT(bigint, f.Item)",
-        to: "INNER JOIN @vHeld AS h ON h.TaskId = CONVERT(bigint, i.Item)",
+        from: "INNER JOIN @vHeld AS h ON h.TaskId = TRY_CONVERT(bigint, i.Item) AND h.Fence = TRY_CONVERT(bigint, f.Item)",
+        to: "INNER JOIN @vHeld AS h ON h.TaskId = TRY_CONVERT(bigint, i.Item)",
       },
     ],
     foundBy: "stale-complete-x-work",
@@ -244,8 +244,9 @@ const claimBugs: readonly PlantedBug[] = [
     file: work,
     edits: [
       {
-        from: "        SET @vAnswerLeaseMs = @vLeaseMs;\n        IF @CallNumber < @vCallNumber",
-        to: `        SELECT @vAnswerLeaseMs = d.LeaseMs FROM Taskgate.TaskDefinition AS d WHERE d.TaskDefinitionId = @vDefinition;
+        from: "        SELECT @vAnswerLeaseMs = @vLeaseMs, @vLeaseUntil = DATEADD(MILLISECOND, @vLeaseMs, @vNow);\n        IF @CallNumber < @vCallNumber",
+        to: `        SELECT @vAnswerLeaseMs = d.LeaseMs, @vLeaseUntil = DATEADD(MILLISECOND, @vLeaseMs, @vNow)
+        FROM Taskgate.TaskDefinition AS d WHERE d.TaskDefinitionId = @vDefinition;
         IF @CallNumber < @vCallNumber`,
       },
     ],

@@ -262,11 +262,11 @@ function startUnderLimits(caller: Caller): void {
   const limited = { SharedLimits: '[{"name":"database","limit":2}]' };
   const rate = { RateCount: 1, RatePeriodMs: 60_000, RateBurst: 1 };
   caller.call("RegisterDefinition", { ...definition, Name: "slow", ...limited, ...rate });
-  const start = (): unknown =>
+  const start = (Name = "slow", Worker = "w"): unknown =>
     caller.call("StartExecution", {
-      Name: "slow",
+      Name,
       OperationId: caller.connection.random.guid(),
-      Worker: "w",
+      Worker,
       Build: 1,
       SettingsHash: null,
       Want: 3,
@@ -274,6 +274,9 @@ function startUnderLimits(caller: Caller): void {
     });
   expect(start()).toMatchObject({ Status: "started", Tokens: 2 });
   expect(start()).toMatchObject({ Status: "limited", Tokens: 0 });
+  caller.call("RegisterDefinition", { ...definition, Name: "wide" });
+  expect(start("wide")).toMatchObject({ Status: "started", Tokens: 3 });
+  expect(start("wide", "v")).toMatchObject({ Status: "limited", Demand: "noted" });
 }
 
 /** What operators do to tasks and groups. */

@@ -16,6 +16,9 @@ function mayTimeOut(procedure: string): boolean {
   return headers.get(`procedures/${procedure}.sql`)?.includes("1222") === true;
 }
 
+/** Rows tell by 1222, keys by 50423: in both cases nothing is left open. */
+const toldOutside: ReadonlySet<string> = new Set(["1222,0,0", "50423,0,0"]);
+
 test("every operation is among them", () => {
   const named = new Set(cases.flatMap(([, { call }]) => namesOf(call)));
   const shipped = [...headers.keys()].flatMap(
@@ -40,7 +43,7 @@ describe("an operation that fails at any of its locks", () => {
   test.each(cases)("%s: tells its caller, and leaves no transaction", (_name, operation) => {
     const found = caughtAtLocks(operation, azure, false);
 
-    expect(found.filter((caught) => String(caught) !== "1222,0,0")).toEqual([]);
+    expect(found.filter((caught) => !toldOutside.has(String(caught)))).toEqual([]);
   });
 
   test.each(joiningCases().map((operation) => [operation.name, operation] as const))(
@@ -48,7 +51,8 @@ describe("an operation that fails at any of its locks", () => {
     (_name, operation) => {
       const found = caughtAtLocks(operation, azure, true);
 
-      expect(found).toEqual([[1222, -1, 1]]);
+      expect(found.filter(([number]) => number !== 50_423)).toEqual([[1222, -1, 1]]);
+      for (const caught of found) expect(caught.slice(1)).toEqual([-1, 1]);
     },
   );
 });

@@ -69,7 +69,7 @@ describe("the migrator", () => {
       isLogicRenewed: false,
     });
     const { versions } = await readStoreSchema({ url: simulated.url });
-    const migrations = ["baseline", "batches", "purge", "limits", "schedules"];
+    const migrations = ["baseline", "batches", "purge", "limits", "schedules", "keys", "spread"];
     expect(versions.map(({ name }) => name)).toEqual(["logic", ...migrations]);
     await checkStoreSchema({ url: simulated.url });
   });

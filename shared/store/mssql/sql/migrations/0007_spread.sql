@@ -11,10 +11,10 @@ CREATE TABLE Taskgate.TokenGift (
 GO
 -- A definition has its two rows from its registration on: a denial changes one, and never waits for one that is being made.
 INSERT INTO Taskgate.TokenDemand (TaskDefinitionId, DeniedAt)
-SELECT d.TaskDefinitionId, '0001-01-01'
+SELECT d.TaskDefinitionId, '2000-01-01'
 FROM Taskgate.TaskDefinition AS d
 WHERE NOT EXISTS (SELECT 1 FROM Taskgate.TokenDemand AS q WHERE q.TaskDefinitionId = d.TaskDefinitionId);
 GO
 INSERT INTO Taskgate.TokenGift (TaskDefinitionId, GivenAt)
-SELECT d.TaskDefinitionId, '0001-01-01' FROM Taskgate.TaskDefinition AS d;
+SELECT d.TaskDefinitionId, '2000-01-01' FROM Taskgate.TaskDefinition AS d;
 GO

@@ -102,8 +102,8 @@ BEGIN
         OUTPUT inserted.TaskDefinitionId INTO @vCreated (TaskDefinitionId)
         VALUES (@vName, 0, @vNow);
         SELECT @vDefinition = c.TaskDefinitionId, @vStatus = N'created' FROM @vCreated AS c;
-        INSERT INTO Taskgate.TokenDemand (TaskDefinitionId, DeniedAt) VALUES (@vDefinition, '0001-01-01');
-        INSERT INTO Taskgate.TokenGift (TaskDefinitionId, GivenAt) VALUES (@vDefinition, '0001-01-01');
+        INSERT INTO Taskgate.TokenDemand (TaskDefinitionId, DeniedAt) VALUES (@vDefinition, '2000-01-01');
+        INSERT INTO Taskgate.TokenGift (TaskDefinitionId, GivenAt) VALUES (@vDefinition, '2000-01-01');
       END;
     END;
 

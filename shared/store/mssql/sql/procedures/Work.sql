@@ -14,12 +14,11 @@
 --         LastPriority, LastRank: of the last task claimed
 --         RefusedTaskIds: completions that changed nothing, joined by commas, or null; LeaseMs: how long from now, null: nothing
 --           was renewed
---         Surplus: tokens held by all above the limit, or above a shared one; 1: none are, but this process should give
---           for somebody who was denied (_IsAsked). Call ReleaseSurplus when some are idle
+--         Surplus: tokens held by all above the limit, or above a shared one; 1: none are, but this process should give for
+--           somebody who was denied (_IsAsked). Call ReleaseSurplus when some are idle
 --         NextDueMs bigint: until the next scheduled task, when fewer were claimed than wanted
 --         RetryInMs bigint: the rate let fewer be claimed than wanted: until it lets another one; null: it didn't
---         Woken: JSON array of other definitions that got ready tasks, or null; Opening: JSON array of batches to be pumped
---         (PumpBatch), or null
+--         Woken: JSON array of other definitions that got ready tasks; Opening: of batches to be pumped (PumpBatch); or null
 -- Raises: 50409 a call number older than the last; 50413, 50422 a bad result; 50422 want or call number out of range, a task twice
 --         in the list, lists of unequal length; 50490 inside a transaction; 1222 locked for longer than 2 s
 -- Locks:  TaskExecution (own), Task, Dedupe, TaskGroup ascending, waves as _EndInWaves; then Scheduled and TaskGroup by skip,
@@ -218,7 +217,7 @@ BEGIN
             INSERT INTO @vStartedTask (TaskId)
             SELECT h.TaskId
             FROM @vHeld AS h
-            WHERE h.IsSpare = 1 AND h.TaskId IN (SELECT CONVERT(bigint, p.Item) FROM @vPart AS p WHERE p.Part = 5);
+            WHERE h.IsSpare = 1 AND h.TaskId IN (SELECT TRY_CONVERT(bigint, p.Item) FROM @vPart AS p WHERE p.Part = 5);
             UPDATE c
             SET IsSpare = 0
             FROM @vStartedTask AS s

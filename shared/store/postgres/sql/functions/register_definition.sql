@@ -63,8 +63,8 @@ begin
   on conflict (name) do nothing returning x.task_definition_id into register_definition.task_definition_id;
   if found then
     status := 'created';
-    insert into token_demand (task_definition_id, denied_at) values (register_definition.task_definition_id, '0001-01-01 00:00:00+00');
-    insert into token_gift (task_definition_id, given_at) values (register_definition.task_definition_id, '0001-01-01 00:00:00+00');
+    insert into token_demand (task_definition_id, denied_at) values (register_definition.task_definition_id, '2000-01-01 00:00:00+00');
+    insert into token_gift (task_definition_id, given_at) values (register_definition.task_definition_id, '2000-01-01 00:00:00+00');
   else
     select x.task_definition_id, x.build, x.settings_hash into c from task_definition x where x.name = p_name;
     task_definition_id := c.task_definition_id;

@@ -8,6 +8,6 @@ create table taskgate.token_gift (
 );
 -- A definition has its two rows from its registration on: a denial changes one, and never waits for one that is being made.
 insert into taskgate.token_demand (task_definition_id, denied_at)
-select d.task_definition_id, '0001-01-01 00:00:00+00' from taskgate.task_definition d on conflict do nothing;
+select d.task_definition_id, '2000-01-01 00:00:00+00' from taskgate.task_definition d on conflict do nothing;
 insert into taskgate.token_gift (task_definition_id, given_at)
-select d.task_definition_id, '0001-01-01 00:00:00+00' from taskgate.task_definition d;
+select d.task_definition_id, '2000-01-01 00:00:00+00' from taskgate.task_definition d;
