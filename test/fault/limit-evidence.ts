@@ -21,6 +21,8 @@ export interface Violation {
   readonly atMs: number;
   readonly running: number;
   readonly allowed: number;
+  /** Those that ran, for people: how long they had run and how long ago their execution had started. */
+  readonly who: readonly string[];
 }
 
 /** When a process was killed or frozen: it runs nothing after that (until it is thawed). */
@@ -86,7 +88,12 @@ export function findViolations(
         )
         .map((change) => change.limit),
     );
-    if (running.length > allowed) violations.push({ atMs, running: running.length, allowed });
+    if (running.length <= allowed) continue;
+    const who = running.map(
+      ({ process, fromMs, grantedMs }) =>
+        `${process}: ${(atMs - fromMs).toFixed(1)} ms, ${(atMs - grantedMs).toFixed(1)} ms`,
+    );
+    violations.push({ atMs, running: running.length, allowed, who });
   }
   return violations;
 }

@@ -18,7 +18,7 @@ import { OverlapLog } from "./overlap-log";
  * while handlers still run).
  */
 const [, , url = "", name = "", mode = "tasks"] = process.argv;
-const leaseMs = 2_000;
+const leaseMs = 3_000;
 
 async function main(): Promise<void> {
   const opened = openStore({ url, connectionsMax: 4, random: realRandom, sleep });
@@ -44,7 +44,7 @@ async function main(): Promise<void> {
     lostMax: 1_000,
     retry: { attempts: 1_000 },
     run: async (_, context) => {
-      const entry = await log.begin(context.fence);
+      const entry = await log.beginTask(context.fence);
       try {
         await sleep(5 + 40 * realRandom.fraction(), context.signal);
       } finally {

@@ -17,7 +17,7 @@ import { overlapTables } from "./overlap-log";
  * Method: three real processes restart executions against one database; a log written by the tasks themselves is compared
  * with P1's formula afterwards. Two planted bugs show that the comparison finds what it should.
  */
-const leaseMs = 2_000;
+const leaseMs = 3_000;
 const settings = {
   limit: 4,
   leaseMs,

@@ -18,7 +18,25 @@ export class OverlapLog {
     this.#process = process;
   }
 
-  /** The number of the entry. */
+  /**
+   * Of a task, the number of the entry. Throws when its execution doesn't hold it any more: a process that was frozen between
+   * its claim and this statement sends it when others hold the token, and then must not begin.
+   */
+  async beginTask(fence: string): Promise<string> {
+    const result = await this.#pool.query<{ entry: string }>(
+      `insert into overlap (process, fence)
+       select $1, $2 where exists (
+         select 1 from taskgate.task_execution e
+          where e.state = 1 and e.lease_until >= clock_timestamp() and $3 = any (e.inflight_fence))
+       returning entry`,
+      [this.#process, fence, fence],
+    );
+    const entry = result.rows[0]?.entry;
+    if (entry === undefined) throw new Error("the lease was lost before the task began");
+    return entry;
+  }
+
+  /** Of what needs no task, the number of the entry. */
   async begin(fence: string): Promise<string> {
     const result = await this.#pool.query<{ entry: string }>(
       "insert into overlap (process, fence) values ($1, $2) returning entry",

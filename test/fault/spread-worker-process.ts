@@ -57,7 +57,7 @@ async function main(): Promise<void> {
     limit: 4,
     leaseMs: 10_000,
     run: async (_, context) => {
-      const entry = await log?.begin(context.fence);
+      const entry = await log?.beginTask(context.fence);
       blockEventLoop();
       if (entry !== undefined) await log?.end(entry);
     },
