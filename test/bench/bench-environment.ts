@@ -1,5 +1,6 @@
 import { nodeTimers } from "../../shared/platform/node-timers";
 import { realClock, realRandom, sleep } from "../../shared/platform/real-clock";
+import type { TaskStore } from "../../shared/ports/task-store";
 import type { WakeUp } from "../../shared/ports/wake-up";
 import { noTelemetry } from "../../shared/ports/telemetry";
 import { openStore } from "../../shared/store/open-store";
@@ -23,10 +24,20 @@ export interface Bench {
   close(): Promise<void>;
 }
 
+/** What a scenario has in place of the plain ones. */
+export interface BenchParts {
+  readonly wakeUp?: WakeUp;
+  readonly decorate?: (store: TaskStore) => TaskStore;
+}
+
 /** Opens the product over a database that has its schema. */
-export function openBench(url: string, kinds: readonly AnyTaskKind[], wakeUp?: WakeUp): Bench {
+export function openBench(
+  url: string,
+  kinds: readonly AnyTaskKind[],
+  { wakeUp, decorate = (store) => store }: BenchParts = {},
+): Bench {
   const quiet = (): void => undefined;
-  const store = openStore({ url, connectionsMax: 4, random: realRandom, sleep });
+  const store = decorate(openStore({ url, connectionsMax: 4, random: realRandom, sleep }));
   const environment: WorkerEnvironment = {
     store,
     clock: realClock,

@@ -8,24 +8,48 @@ import type { BenchScenario, Measurement, Scale } from "./measurement";
 
 /*
  * What a claim costs must not depend on how much waits, how much of it is blocked, and how much has gone through the tables
- * (P10). Each figure is a ratio of medians of the same call in the same run.
+ * (P10). Each figure is a ratio of medians of the same call, made in turn in the same run.
  */
 
 const batch = 10;
 const calls = 300;
 
-/** `work` calls that complete ten tasks and claim ten; the median in milliseconds. */
-async function claimCost(worker: Worker, most = calls): Promise<number> {
-  const times: number[] = [];
-  let held = await worker.claim(batch);
-  for (let call = 0; call < most && held.length > 0; call += 1) {
-    const startedMs = performance.now();
-    const answer = await worker.complete(held, batch);
-    times.push(performance.now() - startedMs);
-    held = answer.claimed;
+/** What a definition has to do: over and over, ten tasks completed and ten claimed. */
+class ClaimLoop {
+  readonly times: number[] = [];
+  #held: Awaited<ReturnType<Worker["claim"]>> = [];
+
+  constructor(private readonly worker: Worker) {}
+
+  /** The first calls warm up. */
+  async begin(): Promise<void> {
+    this.#held = await this.worker.claim(batch);
+    for (let call = 0; call < 30; call += 1) await this.turn();
+    this.times.length = 0;
   }
-  await worker.complete(held);
-  return quantile(times, 0.5);
+
+  async turn(): Promise<void> {
+    const startedMs = performance.now();
+    const answer = await this.worker.complete(this.#held, batch);
+    this.times.push(performance.now() - startedMs);
+    this.#held = answer.claimed;
+    if (this.#held.length < batch) throw new Error("expected tasks to last for all calls");
+  }
+
+  async end(): Promise<void> {
+    await this.worker.complete(this.#held);
+    await this.worker.finish();
+  }
+}
+
+/** Call by call in turn, so that whatever else the computer does slows both. */
+async function compareClaims(one: Worker, other: Worker): Promise<number> {
+  const loops = [new ClaimLoop(one), new ClaimLoop(other)];
+  for (const loop of loops) await loop.begin();
+  for (let call = 0; call < calls; call += 1) for (const loop of loops) await loop.turn();
+  for (const loop of loops) await loop.end();
+  const [first = Number.NaN, second = Number.NaN] = loops.map(({ times }) => quantile(times, 0.5));
+  return first / second;
 }
 
 interface Filling {
@@ -50,10 +74,10 @@ async function fill(
 
 const atOnce = { limit: batch, spareMax: 0 };
 
-async function withStore(
+async function withStore<Result>(
   url: string,
-  body: (store: TaskStore) => Promise<Measurement[]>,
-): Promise<Measurement[]> {
+  body: (store: TaskStore) => Promise<Result>,
+): Promise<Result> {
   const store = openStore({ url, connectionsMax: 4, random: realRandom, sleep });
   try {
     return await body(store);
@@ -70,49 +94,41 @@ const ratio = (scenario: string, value: number): Measurement => ({
   goal: 1.2,
 });
 
-/** A definition that has all its tokens, over and over, for `claimCost`. */
-async function measure(store: TaskStore, about: Omit<Filling, "name">): Promise<number> {
-  const name = await define(store, atOnce, `cost-${String(about.count)}-${operationId()}`);
+/** A worker that has all tokens of a new definition with such tasks. */
+async function openWorker(store: TaskStore, about: Omit<Filling, "name">): Promise<Worker> {
+  const name = await define(store, atOnce, `cost-${operationId()}`);
   await fill(store, { ...about, name });
-  const worker = await startWorker(store, name, { want: batch });
-  await claimCost(worker, 30);
-  const cost = await claimCost(worker);
-  await worker.finish();
-  return cost;
+  return await startWorker(store, name, { want: batch });
 }
+
+/** As many tasks as the calls take. */
+const few = { count: batch * (calls + 40) };
 
 const backlogs: BenchScenario = (url, scale) =>
   withStore(url, async (store) => {
-    const base = await measure(store, { count: 2 * batch * calls });
-    const middle = await measure(store, { count: scale.backlog / 10 });
-    const large = await measure(store, { count: scale.backlog });
-    const again = await measure(store, { count: 2 * batch * calls });
-    const least = Math.min(base, again);
-    return [
-      ratio(`claim with ${tasks(scale.backlog / 10)} ready, to one with few`, middle / least),
-      ratio(`claim with ${tasks(scale.backlog)} ready, to one with few`, large / least),
-    ];
+    const measured: Measurement[] = [];
+    for (const count of [scale.backlog / 10, scale.backlog]) {
+      const large = await openWorker(store, { count });
+      const value = await compareClaims(large, await openWorker(store, few));
+      measured.push(ratio(`claim with ${tasks(count)} ready, to one with few`, value));
+    }
+    return measured;
   });
 
 /** 99 of 100 tasks wait for one of a hundred full groups. */
 const blocked: BenchScenario = (url, scale) =>
   withStore(url, async (store) => {
-    const count = Math.max(scale.backlog / 10, 100 * batch * calls);
-    const base = await measure(store, { count: 2 * batch * calls });
-    const name = await define(store, atOnce, "blocked");
+    const count = Math.max(scale.backlog / 10, 100 * few.count);
     const toTask = (index: number): Partial<NewTask> =>
-      index % 100 === 0 ? {} : { group: `g${String(index % 97)}`, priority: 1 };
-    await fill(store, { name, count, toTask });
-    const worker = await startWorker(store, name, { want: batch });
-    const full = await claimCost(worker, Math.min(calls, Math.floor(count / 100 / batch) - 2));
-    await worker.finish();
-    return [ratio(`claim with 99 of 100 of ${tasks(count)} blocked by groups`, full / base)];
+      index % 100 === 0 ? {} : { group: `g${String(index % 97)}`, priority: 101 };
+    const full = await openWorker(store, { count, toTask });
+    const value = await compareClaims(full, await openWorker(store, few));
+    return [ratio(`claim with 99 of 100 of ${tasks(count)} blocked by groups`, value)];
   });
 
-/** A hot table: as many tasks as that have come and gone. */
-const worn: BenchScenario = (url, scale) =>
+/** A hot table, through which as many tasks as that have gone, against one of a new database. */
+const worn: BenchScenario = (url, scale, openOther) =>
   withStore(url, async (store) => {
-    const fresh = await measure(store, { count: 2 * batch * calls });
     const name = await define(store, { limit: 1_000, spareMax: 0, retainDoneMs: 0 }, "worn");
     for (let gone = 0; gone < 2 * scale.backlog; gone += 20_000) {
       await fill(store, { name, count: 20_000 });
@@ -121,8 +137,10 @@ const worn: BenchScenario = (url, scale) =>
         held = (await worker.work({ done: held.map((task) => done(task)), want: 1_000 })).claimed;
       await worker.finish();
     }
-    const after = await measure(store, { count: 2 * batch * calls });
-    return [ratio(`claim after ${tasks(2 * scale.backlog)} have come and gone`, after / fresh)];
+    const value = await withStore(await openOther(), async (other) =>
+      compareClaims(await openWorker(store, few), await openWorker(other, few)),
+    );
+    return [ratio(`claim after ${tasks(2 * scale.backlog)} have come and gone`, value)];
   });
 
 /** No call is long, however large the wave. */

@@ -16,8 +16,12 @@ export interface Scale {
   readonly backlog: number;
 }
 
-/** What one scenario measures on a database of its own. */
-export type BenchScenario = (url: string, scale: Scale) => Promise<Measurement[]>;
+/** What one scenario measures on a database of its own; `openOther` makes another one, to compare with. */
+export type BenchScenario = (
+  url: string,
+  scale: Scale,
+  openOther: () => Promise<string>,
+) => Promise<Measurement[]>;
 
 /** Milliseconds that `body` takes. */
 export async function timed(body: () => Promise<unknown>): Promise<number> {

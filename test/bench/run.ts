@@ -36,23 +36,27 @@ function toResult(measurement: Measurement): Result {
   };
 }
 
-async function withDatabase(
+/** Databases of their own for one scenario, made when asked for and dropped at its end. */
+async function withDatabases<Result>(
   server: string,
-  index: number,
-  body: (url: string) => Promise<Measurement[]>,
-): Promise<Measurement[]> {
-  const name = `bench_${String(index)}`;
+  body: (openDatabase: () => Promise<string>) => Promise<Result>,
+): Promise<Result> {
   const client = new Client({ connectionString: server });
   await client.connect();
-  await client.query(`drop database if exists ${name} with (force)`);
-  await client.query(`create database ${name}`);
-  const url = new URL(server);
-  url.pathname = `/${name}`;
-  await migrateStore({ url: url.toString() });
-  const measurements = await body(url.toString());
-  await client.query(`drop database ${name} with (force)`);
+  const names: string[] = [];
+  const result = await body(async () => {
+    const name = `bench_${String(names.length)}`;
+    names.push(name);
+    await client.query(`drop database if exists ${name} with (force)`);
+    await client.query(`create database ${name}`);
+    const url = new URL(server);
+    url.pathname = `/${name}`;
+    await migrateStore({ url: url.toString() });
+    return url.toString();
+  });
+  for (const name of names) await client.query(`drop database ${name} with (force)`);
   await client.end();
-  return measurements;
+  return result;
 }
 
 async function main(): Promise<void> {
@@ -72,9 +76,9 @@ async function main(): Promise<void> {
     values.db === undefined ? await startEmbeddedPostgres({ keep: false, durable: true }) : null;
   const results: Result[] = [];
   const asked = [...scenarios, ...flatCosts].filter(({ name }) => name.includes(values.only));
-  for (const [index, scenario] of asked.entries()) {
-    const measurements = await withDatabase(values.db ?? server?.url ?? "", index, (url) =>
-      scenario(url, scale),
+  for (const scenario of asked) {
+    const measurements = await withDatabases(values.db ?? server?.url ?? "", async (open) =>
+      scenario(await open(), scale, open),
     );
     for (const result of measurements.map(toResult)) {
       results.push(result);

@@ -1,10 +1,6 @@
-import { spawn } from "node:child_process";
-import { join } from "node:path";
-import { Client } from "pg";
-import { sleep } from "../../shared/platform/real-clock";
 import { defineTask } from "../../shared/worker/define-task";
 import { openBench } from "./bench-environment";
-import { limited } from "./limited-task";
+import { limitOverProcesses } from "./limits";
 import { quantile, timed } from "./measurement";
 import type { BenchScenario, Measurement, Scale } from "./measurement";
 import { spreadOverHosts } from "./spread";
@@ -95,9 +91,11 @@ async function latency(url: string, scale: Scale): Promise<Measurement[]> {
   });
   const lives = new Set<Promise<unknown>>();
   const bench = openBench(url, [ping], {
-    hint: async (definition) => {
-      const life = bench.work(definition, { concurrency: 1 }).finally(() => lives.delete(life));
-      lives.add(life);
+    wakeUp: {
+      hint: async (definition) => {
+        const life = bench.work(definition, { concurrency: 1 }).finally(() => lives.delete(life));
+        lives.add(life);
+      },
     },
   });
   await bench.client.enqueue({ task: ping, payload: {} });
@@ -129,60 +127,4 @@ async function latency(url: string, scale: Scale): Promise<Measurement[]> {
       goal: 50,
     },
   ];
-}
-
-/** Tasks of 20 ms, limit 4, three processes of two tokens each: how much of four tokens' time is used. */
-async function limitOverProcesses(url: string, scale: Scale): Promise<Measurement[]> {
-  const bench = openBench(url, [limited]);
-  await bench.client.enqueue(
-    Array.from({ length: scale.seconds * 400 }, (_, index) => ({
-      task: limited,
-      payload: { index },
-    })),
-  );
-  const register = join(__dirname, "../support/register-swc.cjs");
-  const children = ["a", "b", "c"].map(() =>
-    spawn(process.execPath, ["-r", register, join(__dirname, "limited-process.ts"), url], {
-      stdio: ["ignore", "inherit", "inherit"],
-    }),
-  );
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  const ended = children.map((child) => new Promise((resolve) => child.once("exit", resolve)));
-  await waitForRunning(client);
-  await sleep(1_000);
-  const share = await measureShare(client, scale.seconds * 1_000);
-  for (const child of children) child.kill("SIGTERM");
-  await Promise.all(ended);
-  await client.end();
-  await bench.close();
-  return [
-    {
-      scenario: "limit 4, three processes, tasks of 20 ms: share of the tokens' time in use",
-      unit: "share",
-      value: share,
-      goal: 0.95,
-    },
-  ];
-}
-
-async function waitForRunning(client: Client): Promise<void> {
-  for (let attempt = 0; attempt < 400; attempt += 1) {
-    const result = await client.query("select 1 from taskgate.archive limit 1");
-    if (result.rowCount !== 0) return;
-    await sleep(25);
-  }
-  throw new Error("no task was done within 10 s");
-}
-
-async function measureShare(client: Client, ms: number): Promise<number> {
-  const from = await client.query<{ at: Date }>("select clock_timestamp() as at");
-  await sleep(ms);
-  const result = await client.query<{ busy: number; span: number }>(
-    `select sum(duration_ms)::float8 as busy, extract(epoch from clock_timestamp() - $1::timestamptz)::float8 * 1000 as span
-       from taskgate.archive where finished_at >= $1`,
-    [from.rows[0]?.at],
-  );
-  const row = result.rows[0];
-  return row === undefined ? 0 : row.busy / (4 * row.span);
 }

@@ -6,6 +6,9 @@ import type { VerifyStep } from "./step";
 /** Those that count in PostgreSQL's own tables. */
 const postgresOnly: ReadonlySet<string> = new Set(["limitOverProcesses", "spreadOverHosts"]);
 const scale = { tasks: 4_000, seconds: 3, backlog: 0 };
+/** Only PostgreSQL's scenarios compare two databases. */
+const noOther = (): Promise<string> =>
+  Promise.reject(new Error("expected a scenario of one database"));
 const simulatedScale = { tasks: 200, seconds: 1, backlog: 0 };
 
 /** The bench in its short form: figures of this network and this server, to compare with themselves. */
@@ -24,7 +27,11 @@ export const benchStep: VerifyStep = {
       }
       context.say(scenario.name);
       try {
-        const measured = await scenario(place.url, place.isSimulated ? simulatedScale : scale);
+        const measured = await scenario(
+          place.url,
+          place.isSimulated ? simulatedScale : scale,
+          noOther,
+        );
         rows.push(
           ...measured.map(({ scenario: what, value, unit }): StepRow => {
             return { what, status: "told", summary: `${value.toFixed(1)} ${unit}`, details: [] };
