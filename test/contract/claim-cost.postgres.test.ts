@@ -48,7 +48,14 @@ async function blocksRead(): Promise<number> {
   return Number(rows[0]?.blocks);
 }
 
-async function blocksOfClaim(fills: readonly Fill[]): Promise<number> {
+interface Claimed {
+  readonly task_ids: string;
+  readonly last_priority: number;
+  readonly last_rank: string;
+}
+
+/** `goesOn`: each call says where the one before ended, as a worker does. */
+async function blocksOfClaim(fills: readonly Fill[], goesOn = false): Promise<number> {
   const store = scene.openStore(2);
   const name = await define(store, { limit: batch, spareMax: 0 });
   const id = await definitionId(scene.client, name);
@@ -59,16 +66,21 @@ async function blocksOfClaim(fills: readonly Fill[]): Promise<number> {
   const { claimed } = await worker.work({ want: batch });
   let ids = claimed.map((task) => task.taskId);
   const blocks: number[] = [];
+  let place: unknown[] = [null, null, null];
   for (let call = worker.calls + 1; call <= 8; call += 1) {
     const before = await blocksRead();
-    const { rows } = await scene.client.query<{ task_ids: string }>(
-      `select task_ids from taskgate.work($1, $2, p_done_task_ids => $3,
-         p_done_fences => array(select w.fence from taskgate.task_execution x, unnest(x.inflight, x.inflight_fence) w(id, fence)
-                                 where x.task_execution_id = $1), p_want => $4)`,
-      [worker.executionId, call, ids, batch],
+    const { rows } = await scene.client.query<Claimed>(
+      `select task_ids, last_priority, last_rank
+         from taskgate.work($1, $2, p_done_task_ids => $3,
+           p_done_fences => array(select w.fence from taskgate.task_execution x, unnest(x.inflight, x.inflight_fence) w(id, fence)
+                                   where x.task_execution_id = $1),
+           p_want => $4, p_after_priority => $5, p_after_rank => $6, p_after_task_id => $7)`,
+      [worker.executionId, call, ids, batch, ...place],
     );
     blocks.push((await blocksRead()) - before);
-    ids = (rows[0]?.task_ids.split(",") ?? []) as typeof ids;
+    const [row] = rows;
+    ids = (row?.task_ids.split(",") ?? []) as typeof ids;
+    if (goesOn) place = [row?.last_priority, row?.last_rank, ids.at(-1)];
     expect(ids).toHaveLength(batch);
   }
   // What the first calls of a session read of the catalogue is not the claim's.
@@ -88,6 +100,20 @@ describe("the blocks that a call reads which completes ten tasks and claims ten"
     await scene.client.query("truncate taskgate.task, taskgate.ready, taskgate.archive");
     const there = await blocksOfClaim(fills);
     expect(plain).toBeGreaterThan(batch);
+    expect(there).toBeLessThanOrEqual(plain * 1.2);
+  });
+
+  test("50,000 entries that are gone, but that an old transaction still sees, aren't stepped over by who goes on behind them", async () => {
+    const plain = await blocksOfClaim([], true);
+    await scene.client.query("truncate taskgate.task, taskgate.ready, taskgate.archive");
+    const old = await scene.connect();
+    const gone: Fill = (id) => `
+      ${ready(100_001, 50_000, -1)(id)};
+      delete from taskgate.ready where priority = -1`;
+    await old.query("begin isolation level repeatable read");
+    await old.query("select 1 from taskgate.ready limit 1");
+    const there = await blocksOfClaim([gone], true);
+    await old.query("rollback");
     expect(there).toBeLessThanOrEqual(plain * 1.2);
   });
 });

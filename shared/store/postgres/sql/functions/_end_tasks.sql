@@ -31,24 +31,24 @@ begin
     select u.task_id, u.fence, u.outcome, u.duration_ms, u.result
       from unnest(p_task_ids, p_fences, p_outcomes, p_durations_ms, p_results) u(task_id, fence, outcome, duration_ms, result)),
   gone as (
-    delete from task t using ended e where t.task_id = e.task_id
-    returning t.*, e.fence, e.outcome, e.duration_ms, e.result),
+    delete from task t using ended e, task_definition d
+     where t.task_id = e.task_id and d.task_definition_id = t.task_definition_id
+    returning t.*, e.fence, e.outcome, e.duration_ms, e.result,
+              case when e.outcome = 11 then d.retain_dead_ms else d.retain_done_ms end as retain_ms,
+              e.outcome <> 10 or d.retain_done_ms > 0 as is_kept),
   archived as (
     insert into archive (task_id, task_definition_id, kind, priority, rank, created_at, finished_at, purge_after, task_execution_id, fence,
                          duration_ms, group_id, wave_id, dedupe_key, build, outcome, failed_count, lost_count, error, result, payload)
     select g.task_id, g.task_definition_id, g.kind, g.priority, g.rank, g.created_at, p_now,
-           p_now + (case when g.outcome = 11 then d.retain_dead_ms else d.retain_done_ms end) * interval '1 ms', p_task_execution_id, g.fence,
+           p_now + g.retain_ms * interval '1 ms', p_task_execution_id, g.fence,
            g.duration_ms, g.group_id, g.wave_id, g.dedupe_key, g.build, g.outcome, g.failed_count, g.lost_count, g.last_error, g.result, g.payload
-      from gone g join task_definition d on d.task_definition_id = g.task_definition_id
-     where g.outcome <> 10 or d.retain_done_ms > 0),
+      from gone g where g.is_kept),
   early as (                                         -- for a redrive: what the archive's columns don't say
     insert into ended_early (task_id, pending_group_key, pending_group_is_global, was_held)
     select g.task_id, g.pending_group_key, g.pending_group_is_global, p_are_held
       from gone g where g.pending_group_key is not null or p_are_held),
   forgotten as (                                     -- kept nowhere: its earlier attempts go, too
-    delete from attempt p using gone g, task_definition d
-     where p.task_id = g.task_id
-       and d.task_definition_id = g.task_definition_id and g.outcome = 10 and d.retain_done_ms = 0)
+    delete from attempt p using gone g where not g.is_kept and p.task_id = g.task_id)
   select array_agg(g.task_definition_id order by g.task_definition_id, g.dedupe_key) filter (where g.dedupe_key is not null),
          array_agg(g.dedupe_key order by g.task_definition_id, g.dedupe_key) filter (where g.dedupe_key is not null),
          array_agg(g.task_id) filter (where g.group_id is not null),

@@ -53,6 +53,7 @@ declare
   v_any_solo boolean;
   v_free int;
   v_permits record;
+  v_after record;
 begin
   if v_want not between 0 and 1000 then raise exception 'want: expected 0..1000 (%)', p_want using errcode = 'TG422'; end if;
   if v_done_count <> coalesce(cardinality(p_done_fences), 0) or v_done_count <> coalesce(cardinality(p_done_durations_ms), v_done_count) then
@@ -154,11 +155,12 @@ begin
       v_want := v_permits.o_allowed;
       if v_want = 0 then status := 'limited'; retry_in_ms := v_permits.o_retry_in_ms; end if;
     end if;
+    select coalesce(p_after_priority, -32768) as priority, coalesce(p_after_rank, -9223372036854775808) as rank, coalesce(p_after_task_id, 0) as task_id into v_after;
     with taken as (
       delete from ready d where d.ctid = any (array(
         select r.ctid from ready r
          where r.task_definition_id = e.task_definition_id
-           and (p_after_task_id is null or (r.priority, r.rank, r.task_id) >= (p_after_priority, p_after_rank, p_after_task_id))
+           and (r.priority, r.rank, r.task_id) >= (v_after.priority, v_after.rank, v_after.task_id)   -- always a place: it bounds the index scan
          order by r.priority, r.rank, r.task_id limit v_want for update skip locked))
       returning d.priority, d.rank, d.task_id, d.is_solo)
     select array_agg(t.task_id order by t.priority, t.rank, t.task_id), bool_or(t.is_solo) into v_ids, v_any_solo from taken t;
