@@ -432,6 +432,26 @@ function describeLinks(setup: StoreSetup): void {
       ["shared_limits", `["${shared}"]`, "none"],
     ]);
   });
+
+  testWith(setup, "audit")(
+    "are audited in one text on all stores; names in another case are others",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const lower = uniqueName("shared");
+      const [upper, escaped] = [lower.toUpperCase(), `${lower}/"\\`];
+      const input = registration({ settings: { sharedLimits: [{ name: lower }] } });
+      await store.registerDefinition(input);
+      await change(store, input, { build: 2, sharedLimits: [{ name: upper }] });
+      await change(store, input, { build: 3, sharedLimits: [{ name: escaped }, { name: upper }] });
+      const entries = await opened.readAudit(input.name);
+      const own = entries.filter((entry) => entry.setting === "shared_limits");
+      expect(own.map(({ oldValue, newValue }) => [oldValue, newValue])).toEqual([
+        [`["${lower}"]`, `["${upper}"]`],
+        [`["${upper}"]`, JSON.stringify([upper, escaped].sort())],
+      ]);
+    },
+  );
 }
 
 function describeList(setup: StoreSetup): void {

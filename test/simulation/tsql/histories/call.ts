@@ -6,6 +6,7 @@ import type {
 } from "../../../../shared/ports/task-store";
 
 import type { OperatorAction, WaveName } from "./operator-call";
+import type { AdvanceWatermarkCall, StandingAction } from "./standing-call";
 
 /*
  * A history is a list of calls as data. What a store makes up (ids, fences) is named by the call that got it, so that the
@@ -57,7 +58,9 @@ export interface CompleteCall extends DoneRef {
 }
 
 /** What may stand inside a user's transaction. */
-export type InnerCall = { readonly id: CallId } & (EnqueueCall | CompleteCall);
+export type InnerCall = { readonly id: CallId } & (
+  EnqueueCall | CompleteCall | AdvanceWatermarkCall
+);
 
 /** What a call does. */
 export type Action =
@@ -147,6 +150,7 @@ export type Action =
       readonly ends: "commit" | "rollback";
     }
   | OperatorAction
+  | StandingAction
   /** No operation: somebody asks for a task's end. */
   | { readonly do: "requestCancel"; readonly task: TaskName }
   /** No operation: time passes. */

@@ -65,6 +65,22 @@ function detailsOf(call: Call, outcome: Exclude<Outcome, { did: "nothing" }>): s
         "given back": outcome.answer.givenBack > 0,
         "another definition woken": outcome.answer.woken.length > 0,
       });
+    case "sweep":
+      return when({ "a schedule is due": outcome.answer.schedules.some(({ inMs }) => inMs <= 0) });
+    case "fireSchedule":
+      return when({ tasks: outcome.answer.taskIds.length > 0 });
+    case "setSharedLimit":
+      return when({ "a surplus": outcome.answer.surplus > 0 });
+    case "listSharedLimits": {
+      const rows = outcome.answer.sharedLimits;
+      return when({
+        "a full one": rows.some(({ limit, held }) => limit !== null && held >= limit && held > 0),
+        "held by two definitions": rows.some(
+          ({ definitions }) => definitions.filter(({ held }) => held > 0).length > 1,
+        ),
+      });
+    }
+    case "advanceWatermark":
     case "enqueue":
       return [...new Set(outcome.answer.outcomes)];
     case "explain":

@@ -114,9 +114,11 @@ async function compareTables(sides: readonly Side[]): Promise<Difference | undef
       tables: normalTables(side, await side.target.readTables()),
     })),
   );
-  const [first, ...others] = all;
-  for (const other of others) {
-    const table = first === undefined ? undefined : tableThatDiffers(first, other);
+  const pairs = all.flatMap((left, index) =>
+    all.slice(index + 1).map((right) => [left, right] as const),
+  );
+  for (const [left, right] of pairs) {
+    const table = tableThatDiffers(left, right);
     if (table === undefined) continue;
     const rows = all.map(({ tables }) => tables[table] ?? []);
     return { call: undefined, table, sides: titled(sides, rows) };

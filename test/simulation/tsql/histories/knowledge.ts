@@ -2,7 +2,8 @@ import type { CreateBatchAnswer } from "../../../../shared/ports/batches";
 import type * as port from "../../../../shared/ports/task-store";
 import type { Call, ClaimRef, EnqueueCall, ExecutionName, TaskName } from "./call";
 import type { BatchName, OperatorAction, WaveName } from "./operator-call";
-import type { Outcome } from "./perform";
+import type { InnerAnswer, Outcome } from "./perform";
+import { StandingKnowledge } from "./standing-knowledge";
 
 /** An execution as its worker knows it; what was taken from it meanwhile it doesn't know. */
 export interface KnownExecution {
@@ -43,6 +44,8 @@ export interface Taste {
   readonly isLossy: boolean;
   /** Tasks of all definitions share their groups. */
   readonly isShared: boolean;
+  /** Names of limits that definitions share. */
+  readonly sharedLimits: readonly string[];
   readonly weights: Readonly<Record<Call["do"], number>>;
 }
 
@@ -55,6 +58,7 @@ export class Knowledge {
   readonly repeatable: RepeatableCall[] = [];
   readonly batches: { readonly name: BatchName; readonly waves: readonly WaveName[] }[] = [];
   readonly batchCalls: Extract<OperatorAction, { do: "createBatch" }>[] = [];
+  readonly standing = new StandingKnowledge();
   operations = 0;
   /** 0 when the last call didn't move the clock. */
   lastAdvanceMs = 0;
@@ -62,7 +66,8 @@ export class Knowledge {
   foundPaused: string | undefined;
   /** The last call got tasks. */
   hasJustClaimed = false;
-  #nowMs = 0;
+  /** Since the start. */
+  nowMs = 0;
 
   constructor(taste: Taste) {
     this.taste = taste;
@@ -76,7 +81,7 @@ export class Knowledge {
 
   learn(call: Call, outcome: Outcome): void {
     this.lastAdvanceMs = call.do === "advance" ? call.ms : 0;
-    this.#nowMs += this.lastAdvanceMs;
+    this.nowMs += this.lastAdvanceMs;
     this.hasJustClaimed = outcome.did === "work" && outcome.answer.claimed.length > 0;
     const isPaused = outcome.did === "start" && outcome.answer.status === "paused";
     this.foundPaused = isPaused && call.do === "start" ? call.definition : undefined;
@@ -84,6 +89,8 @@ export class Knowledge {
     if ((call.do === "enqueue" && call.operation !== null) || call.do === "setLimit") {
       this.repeatable.push(call);
     }
+    this.#learnAddedTasks(outcome);
+    this.standing.learn(call, outcome);
     if (outcome.did === "nothing") return;
     switch (call.do) {
       case "register":
@@ -136,7 +143,7 @@ export class Knowledge {
       name,
       definition: call.definition,
       isOver: false,
-      leaseUntilMs: this.#nowMs + (outcome.answer.leaseMs ?? 0),
+      leaseUntilMs: this.nowMs + (outcome.answer.leaseMs ?? 0),
       callNumber: 0,
       claims: [],
       past: [],
@@ -152,6 +159,12 @@ export class Knowledge {
     }
   }
 
+  #learnAddedTasks(outcome: Outcome): void {
+    if (outcome.did !== "fireSchedule" && outcome.did !== "advanceWatermark") return;
+    for (const task of outcome.answer.taskIds)
+      if (!this.tasks.includes(task)) this.tasks.push(task);
+  }
+
   #learnBatch(
     call: Extract<OperatorAction, { do: "createBatch" }>,
     { batchId, waveIds }: CreateBatchAnswer,
@@ -164,12 +177,12 @@ export class Knowledge {
 
   #learnTransaction(
     call: Extract<Call, { do: "transaction" }>,
-    answers: readonly (port.EnqueueTasksAnswer | port.CompleteTaskAnswer)[],
+    answers: readonly InnerAnswer[],
   ): void {
     for (const [index, inner] of call.calls.entries()) {
       const answer = answers[index];
       if (inner.do === "enqueue" && answer !== undefined && "taskIds" in answer) {
-        this.#learnTasks(inner, answer);
+        this.#learnTasks(inner, answer as port.EnqueueTasksAnswer);
       }
       if (inner.do === "complete" && call.ends === "commit") this.#leave(inner.execution, [inner]);
     }
@@ -184,7 +197,7 @@ export class Knowledge {
     }
     execution.callNumber = Math.max(execution.callNumber, call.callNumber);
     execution.lastWork = call;
-    execution.leaseUntilMs = this.#nowMs + (answer.leaseMs ?? 0);
+    execution.leaseUntilMs = this.nowMs + (answer.leaseMs ?? 0);
     this.#leave(call.execution, call.done);
     for (const claim of execution.claims) {
       if (call.started.includes(claim.task)) claim.isSpare = false;
@@ -204,14 +217,14 @@ export class Knowledge {
     for (const { executionId, status, leaseMs } of answer.executions) {
       if (status === "fenced" || status === "ended") this.#end(executionId);
       const execution = this.#find(executionId);
-      if (execution !== undefined) execution.leaseUntilMs = this.#nowMs + (leaseMs ?? 0);
+      if (execution !== undefined) execution.leaseUntilMs = this.nowMs + (leaseMs ?? 0);
     }
   }
 
   /** Nobody tells them, but whose lease is over has nothing left to do. */
   #endExpired(): void {
     for (const { name, leaseUntilMs } of this.executions) {
-      if (leaseUntilMs < this.#nowMs) this.#end(name);
+      if (leaseUntilMs < this.nowMs) this.#end(name);
     }
   }
 

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { Random } from "../../../../shared/ports/random";
 import { ModelTaskStore } from "../../../../shared/store/model/model-task-store";
 import type { ArchiveRow, ModelState, TaskRow } from "../../../../shared/store/model/state";
+import { standingTables } from "./model-standing-tables";
 import type { HistoryStore } from "./side";
 import type { StoreRow, StoreTables } from "./tables";
 
@@ -83,14 +84,17 @@ function toTables(state: ModelState): StoreTables {
       outcome: attemptOutcomes[outcome],
     })),
     archive: [...state.archive.values()].map(archived),
-    operation: [...state.operations].map(([operationId, { name }]) => ({ operationId, name })),
+    operation: [...state.operations].map(([operationId, { name, doneAtMs }]) => {
+      return { operationId, name, doneAt: new Date(doneAtMs) };
+    }),
+    ...standingTables(state),
   };
 }
 
 function definitions(state: ModelState): StoreRow[] {
   return [...state.definitions.values()].map(({ settings, ...row }) => {
     const { limit, ...others } = settings;
-    // They stand in tables of their own.
+    // Those are rows of tables of their own.
     delete others.rate;
     delete others.sharedLimits;
     return {
@@ -170,6 +174,7 @@ function archived(row: ArchiveRow): StoreRow {
     fence: row.fence,
     durationMs: row.durationMs,
     groupId: task.groupId,
+    waveId: task.waveId,
     dedupeKey: task.dedupeKey,
     build: task.build,
     outcome: archiveOutcomes[row.outcome],

@@ -17,12 +17,14 @@ const idProperties: Readonly<Record<string, NameKind>> = {
   opening: "batch",
   wave: "wave",
   waveIds: "wave",
+  id: "schedule",
 };
 
-/** Users' own data: what looks like an id in there is none. */
+/** Users' own data: what looks like an id in there is none; of schedules' tasks it tells the instant. */
 const opaqueProperties = new Set(["payload", "result", "checkpoint"]);
 
 const instantShape = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+const instantsShape = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g;
 const uuidShape = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi;
 
 /** Turns what one store says into what every store should say: names for ids, milliseconds since the start for instants. */
@@ -37,14 +39,19 @@ export class Normalizer {
     return this.#value(answer, "") as Answer;
   }
 
-  /** UUIDs are written in capitals on SQL Server: they are the same. */
+  /** UUIDs are written in capitals on SQL Server: they are the same. Instants are each store's own. */
   message(text: string): string {
-    return text.replaceAll(uuidShape, (uuid) => uuid.toLowerCase());
+    return text
+      .replaceAll(uuidShape, (uuid) => uuid.toLowerCase())
+      .replaceAll(instantsShape, (instant) => this.#text(instant));
   }
 
   #value(value: unknown, property: string): unknown {
-    if (opaqueProperties.has(property)) return value;
+    if (opaqueProperties.has(property)) {
+      return value === null ? null : (JSON.parse(this.message(JSON.stringify(value))) as unknown);
+    }
     if (Array.isArray(value)) return value.map((entry) => this.#value(entry, property));
+    if (value instanceof Date) return this.#instant(value);
     if (typeof value === "object" && value !== null) return this.#object(value, property);
     if (typeof value !== "string" && typeof value !== "number") return value;
     // A list of tasks is told as ids or as objects, how many they are as a number.
@@ -67,6 +74,10 @@ export class Normalizer {
 
   #text(text: string): string {
     if (!instantShape.test(text)) return text;
-    return `start + ${String(Date.parse(text) - this.#side.startMs)} ms`;
+    return this.#instant(new Date(text));
+  }
+
+  #instant(at: Date): string {
+    return `start + ${String(at.getTime() - this.#side.startMs)} ms`;
   }
 }

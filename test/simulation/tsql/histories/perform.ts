@@ -1,14 +1,18 @@
 import { TaskgateError } from "../../../../shared/core/errors";
 import type * as port from "../../../../shared/ports/task-store";
+import type { AdvanceWatermarkAnswer } from "../../../../shared/ports/watermarks";
 import type { Action, Call, CallId, CompleteCall, EnqueueCall, InnerCall } from "./call";
 import { operationIdOf } from "./names";
+import { newTasks } from "./new-tasks";
 import { Normalizer } from "./normalizer";
 import { performOperator } from "./perform-operator";
 import type { OperatorAnswers } from "./perform-operator";
+import { advanceWatermark, performStanding } from "./perform-standing";
+import type { StandingAnswers } from "./perform-standing";
 import type { Side } from "./side";
 
 /** The answers of all kinds of calls, with names in place of ids. */
-export interface Answers extends OperatorAnswers {
+export interface Answers extends OperatorAnswers, StandingAnswers {
   register: port.RegisterDefinitionAnswer;
   setLimit: port.SetLimitAnswer;
   pause: port.PauseAnswer;
@@ -32,10 +36,14 @@ export interface Answers extends OperatorAnswers {
   listTasks: { tasks: port.TaskListEntry[] };
   explain: port.ExplainTaskAnswer;
   check: { status: "sound" | "broken"; findings: port.InvariantFinding[] };
-  transaction: { answers: (port.EnqueueTasksAnswer | port.CompleteTaskAnswer)[] };
+  transaction: { answers: InnerAnswer[] };
   requestCancel: null;
   advance: null;
 }
+
+/** What a call inside a user's transaction answers. */
+export type InnerAnswer =
+  port.EnqueueTasksAnswer | port.CompleteTaskAnswer | AdvanceWatermarkAnswer;
 
 /** What came of a call. */
 export type Outcome =
@@ -107,6 +115,16 @@ async function make(side: Side, call: Call): Promise<Answers[Action["do"]]> {
     case "cancelBatch":
     case "listBatches":
       return performOperator(side, call);
+    case "setSchedules":
+    case "setSchedulePaused":
+    case "fireSchedule":
+    case "listSchedules":
+    case "advanceWatermark":
+    case "setWatermark":
+    case "listWatermarks":
+    case "setSharedLimit":
+    case "listSharedLimits":
+      return performStanding(side, call);
     case "requestCancel":
       await side.target.requestCancel(side.task(call.task));
       return null;
@@ -284,16 +302,12 @@ async function enqueue(
   within?: port.StoreTransaction,
 ): Promise<port.EnqueueTasksAnswer> {
   const { definition: name, build, operation } = call;
-  const tasks = call.tasks.map(({ runAtMs, ...task }) =>
-    runAtMs === undefined ? task : { ...task, runAt: new Date(side.startMs + runAtMs) },
-  );
+  const tasks = newTasks(side, call.tasks);
   const operationId = operation === null ? null : operationIdOf(operation);
   const wave = call.wave === undefined ? {} : { waveId: side.wave(call.wave) };
   const input = { name, build, tasks, operationId, ...wave };
   const answer = await side.target.store.enqueueTasks(input, within);
-  for (const [index, taskId] of answer.taskIds.entries()) {
-    side.names.bind("task", `t${call.id}.${String(index)}`, taskId);
-  }
+  side.bindTasks(call.id, answer.taskIds);
   return answer;
 }
 
@@ -317,8 +331,13 @@ function makeWithin(
   side: Side,
   call: InnerCall,
   transaction: port.StoreTransaction,
-): Promise<port.EnqueueTasksAnswer | port.CompleteTaskAnswer> {
-  return call.do === "enqueue"
-    ? enqueue(side, call, transaction)
-    : side.target.store.completeTask(completion(side, call), transaction);
+): Promise<InnerAnswer> {
+  switch (call.do) {
+    case "enqueue":
+      return enqueue(side, call, transaction);
+    case "advanceWatermark":
+      return advanceWatermark(side, call, transaction);
+    case "complete":
+      return side.target.store.completeTask(completion(side, call), transaction);
+  }
 }

@@ -2,6 +2,13 @@ import type { DefinitionSettings } from "../../../../shared/ports/task-store";
 import type { Action, ClaimRef, EnqueueCall, EnqueuedTask, FailureRef, ListedState } from "./call";
 import type { Dice } from "../../../support/dice";
 import { chooseOperatorAction, isOperatorKind, operatorWeights } from "./random-operator-calls";
+import {
+  advanceWatermark,
+  chooseSharedSettings,
+  chooseStandingAction,
+  isStandingKind,
+  standingWeights,
+} from "./random-standing-calls";
 import type { Knowledge, KnownDefinition, KnownExecution, Taste } from "./knowledge";
 
 /*
@@ -54,6 +61,7 @@ const weights = {
   requestCancel: 3,
   advance: 14,
   ...operatorWeights,
+  ...standingWeights,
 } as const satisfies Record<Action["do"], number>;
 
 /** Each history has its own taste: what happens seldom in one happens often in another. */
@@ -66,6 +74,7 @@ export function chooseTaste(dice: Dice): Taste {
     definitions: ["alpha", "beta", "gamma"].slice(0, dice.int(isShared ? 2 : 1, 3)),
     isLossy: dice.percent(40),
     isShared,
+    sharedLimits: dice.pick([[], ["partner"], ["partner"], ["partner", "Partner"]]),
     weights: Object.fromEntries(entries) as Taste["weights"],
   };
 }
@@ -104,6 +113,10 @@ function react(dice: Dice, known: Knowledge): Action | undefined {
 function choose(dice: Dice, known: Knowledge, kind: Action["do"]): Action | undefined {
   const definition = dice.pick([...known.definitions.values()]);
   if (isOperatorKind(kind)) return chooseOperatorAction(dice, known, { kind, definition });
+  if (isStandingKind(kind)) {
+    const newTask = (): EnqueuedTask => chooseTask(dice, known.taste, false);
+    return chooseStandingAction(dice, known, { kind, definition, newTask });
+  }
   const execution = chooseExecution(dice, known);
   switch (kind) {
     case "register":
@@ -177,11 +190,11 @@ function register(dice: Dice, known: Knowledge): Action {
     definition,
     build,
     hash: `hash ${String(build)}`,
-    settings: settings(dice),
+    settings: settings(dice, known.taste),
   };
 }
 
-function settings(dice: Dice): DefinitionSettings {
+function settings(dice: Dice, { sharedLimits }: Taste): DefinitionSettings {
   return {
     limit: dice.pick([1, 2, 2, 3, null]),
     leaseMs: dice.pick([1_000, 2_000, 5_000]),
@@ -195,6 +208,7 @@ function settings(dice: Dice): DefinitionSettings {
     groupStrict: dice.percent(40),
     retainDoneMs: dice.pick([0, 604_800_000]),
     retainDeadMs: dice.pick([0, 2_592_000_000]),
+    ...chooseSharedSettings(dice, sharedLimits),
   };
 }
 
@@ -250,7 +264,9 @@ function enqueue(dice: Dice, known: Knowledge, definition: KnownDefinition): Act
 function newEnqueue(dice: Dice, known: Knowledge, definition: KnownDefinition): EnqueueCall {
   const count = dice.pick([1, 1, 1, 2, 3, 5]);
   const wave = dice.percent(40) ? dice.pickAny(known.batches.at(-1)?.waves ?? []) : undefined;
-  const tasks = Array.from({ length: count }, () => newTask(dice, known.taste, wave !== undefined));
+  const tasks = Array.from({ length: count }, () =>
+    chooseTask(dice, known.taste, wave !== undefined),
+  );
   return {
     do: "enqueue",
     definition: definition.name,
@@ -262,7 +278,7 @@ function newEnqueue(dice: Dice, known: Knowledge, definition: KnownDefinition): 
 }
 
 /** Those of a wave begin when it opens. */
-function newTask(dice: Dice, { isShared }: Taste, isHeld: boolean): EnqueuedTask {
+function chooseTask(dice: Dice, { isShared }: Taste, isHeld: boolean): EnqueuedTask {
   const runsLater = !isHeld && dice.percent(35);
   const isByDelay = runsLater && dice.percent(60);
   const hasKey = dice.percent(30);
@@ -294,11 +310,15 @@ function transaction(dice: Dice, known: Knowledge, definition: KnownDefinition):
   const enqueues = Array.from({ length: dice.int(completes ? 0 : 1, 2) }, () =>
     newEnqueue(dice, known, definition),
   );
+  const newTask = (): EnqueuedTask => chooseTask(dice, known.taste, false);
+  const advances = dice.percent(20) ? [advanceWatermark(dice, known, { definition, newTask })] : [];
   return {
     do: "transaction",
-    calls: [...enqueues, ...(completes ? [completion(dice, execution, claim)] : [])].map(
-      (call, index) => ({ id: String(index), ...call }),
-    ),
+    calls: [
+      ...enqueues,
+      ...advances,
+      ...(completes ? [completion(dice, execution, claim)] : []),
+    ].map((call, index) => ({ id: String(index), ...call })),
     ends: dice.percent(70) ? "commit" : "rollback",
   };
 }

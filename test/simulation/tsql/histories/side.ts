@@ -55,6 +55,18 @@ export class Side {
     return this.#id("wave", name) as WaveId;
   }
 
+  /** Its number. */
+  schedule(name: string): number {
+    return Number(this.#id("schedule", name));
+  }
+
+  /** Names the tasks that a call added. */
+  bindTasks(callId: string, taskIds: readonly TaskId[]): void {
+    for (const [index, taskId] of taskIds.entries()) {
+      this.names.bind("task", `t${callId}.${String(index)}`, taskId);
+    }
+  }
+
   #id(kind: NameKind, name: string): string {
     const id = this.names.idOf(kind, name);
     if (id === undefined) throw new UnknownName(`${kind} ${name}`);

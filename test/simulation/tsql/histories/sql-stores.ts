@@ -22,7 +22,7 @@ export async function openSqlStore(setup: StoreSetup): Promise<HistoryStore> {
       const columns = knownColumns.get(setup) ?? (await readColumns(opened, dialect));
       knownColumns.set(setup, columns);
       const tables = await readRows(opened, dialect, columns);
-      return isPostgres ? withClaims(tables) : withPositions(tables);
+      return withRemaining(isPostgres ? withClaims(tables) : withPositions(tables));
     },
   };
 }
@@ -125,4 +125,17 @@ function withPositions(tables: StoreTables): StoreTables {
       return { ...Object.fromEntries(others), position };
     });
   return { ...tables, claim };
+}
+
+/** A wave's count is spread over rows by task id: what they say together counts. */
+function withRemaining(tables: StoreTables): StoreTables {
+  const sums = new Map<string, number>();
+  for (const row of tables["waveShard"] ?? []) {
+    const wave = String(row["waveId"]);
+    sums.set(wave, (sums.get(wave) ?? 0) + Number(row["remaining"]));
+  }
+  const waveShard = [...sums]
+    .filter(([, remaining]) => remaining !== 0)
+    .map(([waveId, remaining]) => ({ waveId, remaining }));
+  return { ...tables, waveShard };
 }

@@ -21,16 +21,29 @@ const idColumns: Readonly<Record<string, NameKind>> = {
   taskId: "task",
   fence: "fence",
   callFence: "fence",
+  batchId: "batch",
+  waveId: "wave",
 };
 
 /** Numbers that only their table knows; rows are compared by everything else. */
-const ownNumbers = new Set(["settingAuditId", "sharedLimitId", "scheduleId", "batchId", "waveId"]);
+const ownNumbers = new Set(["settingAuditId"]);
 
 /**
  * The stored answer of a call is text of each dialect's own making. What counts is what a repeat of the call gets: histories
- * repeat calls.
+ * repeat calls. Who locked a row last is written only to lock it. Over how many rows a wave's count is spread depends on the ids, which have gaps of their own in each store.
  */
-const privateColumns = new Set(["operation.answer"]);
+const privateColumns = new Set([
+  "operation.answer",
+  "sharedLimit.holdLockTaskExecutionId",
+  "taskDefinition.holdLockTaskExecutionId",
+  "wave.openShards",
+]);
+
+/** In which ids are written in capitals somewhere, or that tell an instant. */
+const toldColumns = new Set(["operationId", "payload"]);
+
+/** Earlier than any history: nothing has happened yet. */
+const longAgoMs = Date.UTC(2001, 0, 1);
 
 /** The normal form of all rows. */
 export function normalTables(side: Side, tables: StoreTables): NormalTables {
@@ -65,6 +78,8 @@ class RowNaming {
   readonly #normalizer: Normalizer;
   readonly #definitions: ReadonlyMap<string, string>;
   readonly #groups: ReadonlyMap<string, string>;
+  readonly #sharedLimits: ReadonlyMap<string, string>;
+  readonly #schedules: ReadonlyMap<string, string>;
 
   constructor(side: Side, tables: StoreTables) {
     this.#side = side;
@@ -79,6 +94,15 @@ class RowNaming {
       (tables["taskGroup"] ?? []).map((row) => {
         const scope = this.#definitions.get(text(row["taskDefinitionId"])) ?? "nobody";
         return [text(row["groupId"]), `${text(row["groupKey"])} of ${scope}`];
+      }),
+    );
+    this.#sharedLimits = new Map(
+      (tables["sharedLimit"] ?? []).map((row) => [text(row["sharedLimitId"]), text(row["name"])]),
+    );
+    this.#schedules = new Map(
+      (tables["schedule"] ?? []).map((row) => {
+        const definition = this.#definitions.get(text(row["taskDefinitionId"])) ?? "nobody";
+        return [text(row["scheduleId"]), `${text(row["name"])} of ${definition}`];
       }),
     );
   }
@@ -97,6 +121,7 @@ class RowNaming {
   #value(column: string, value: unknown): string | null {
     if (value === null || value === undefined) return null;
     if (value instanceof Date) {
+      if (value.getTime() < longAgoMs) return "long ago";
       return `start + ${String(value.getTime() - this.#side.startMs)} ms`;
     }
     const plain = text(value);
@@ -104,9 +129,11 @@ class RowNaming {
     if (kind !== undefined) return plain === "0" ? "nobody" : this.#nameOf(kind, plain);
     if (column === "taskDefinitionId") return this.#definitions.get(plain) ?? `unknown ${plain}`;
     if (column === "groupId") return this.#groups.get(plain) ?? `unknown ${plain}`;
+    if (column === "sharedLimitId") return this.#sharedLimits.get(plain) ?? `unknown ${plain}`;
+    if (column === "scheduleId") return this.#schedules.get(plain) ?? `unknown ${plain}`;
     if (column === "executionTokens") return this.#tokens(plain);
     if (column === "callRefused") return this.#taskList(plain);
-    return column === "operationId" ? this.#normalizer.message(plain) : plain;
+    return toldColumns.has(column) ? this.#normalizer.message(plain) : plain;
   }
 
   /** An execution that got no tokens in the end isn't told of; its number is each store's own. */

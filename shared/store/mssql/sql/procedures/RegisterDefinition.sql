@@ -164,7 +164,7 @@ BEGIN
           (N'rate', COALESCE(@vOldCodeRate, N'none'), COALESCE(@vNewCodeRate, N'none')),
           (N'shared_limits', COALESCE(CONVERT(nvarchar(400), @vOldShared), N'none'), COALESCE(CONVERT(nvarchar(400), @vNewShared), N'none')),
           (N'build', CONVERT(nvarchar(20), b.Build), CONVERT(nvarchar(20), @Build))) AS v (Setting, OldValue, NewValue)
-        WHERE v.OldValue <> v.NewValue;
+        WHERE v.OldValue COLLATE Latin1_General_100_BIN2 <> v.NewValue; -- names that differ in case are others
     END;
     COMMIT TRANSACTION;
   END TRY

@@ -1,7 +1,7 @@
 -- Taskgate._ChangeSharedLinks: from which shared limits a definition draws, and their limits, as its code says. Who runs is counted
 -- on a limit from the moment that it applies, and no longer when it doesn't: nobody is stopped.
 -- In:     @TaskDefinitionId int; @SharedLimits: JSON array of {name, limit: null leaves it}, or null; @RegisteredBy; @Now datetime2(3)
--- Out:    @oOld, @oNew: JSON arrays of names, by name; null: none
+-- Out:    @oOld, @oNew: JSON arrays of names, by name, without blanks and escaped as little as JSON lets; null: none
 -- Raises: 50499 damaged token string
 -- Locks:  -: the caller holds all old and new rows of SharedLimit, then TaskDefinition. Joins the caller's transaction
 -- Isolation: tokens of the definition's executions change only under its row, so reading them here is exact
@@ -37,11 +37,11 @@ BEGIN
   INNER JOIN Taskgate.SharedLimit AS s ON s.SharedLimitId = l.SharedLimitId
   WHERE l.TaskDefinitionId = @TaskDefinitionId AND NOT EXISTS (SELECT 1 FROM @vRow AS r WHERE r.SharedLimitId = l.SharedLimitId)
   OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek each
-  SELECT @oOld = N'[' + STRING_AGG(CONVERT(nvarchar(max), N'"' + STRING_ESCAPE(r.Name, 'json') + N'"'), N',') WITHIN GROUP (ORDER BY r.Name)
-    + N']'
+  SELECT @oOld = N'[' + STRING_AGG(CONVERT(nvarchar(max), N'"' + REPLACE(STRING_ESCAPE(r.Name, 'json'), N'\/', N'/') + N'"'), N',')
+    WITHIN GROUP (ORDER BY r.Name) + N']'
   FROM @vRow AS r WHERE r.IsLinked = 1;
-  SELECT @oNew = N'[' + STRING_AGG(CONVERT(nvarchar(max), N'"' + STRING_ESCAPE(r.Name, 'json') + N'"'), N',') WITHIN GROUP (ORDER BY r.Name)
-    + N']'
+  SELECT @oNew = N'[' + STRING_AGG(CONVERT(nvarchar(max), N'"' + REPLACE(STRING_ESCAPE(r.Name, 'json'), N'\/', N'/') + N'"'), N',')
+    WITHIN GROUP (ORDER BY r.Name) + N']'
   FROM @vRow AS r WHERE r.IsWanted = 1;
   IF EXISTS (SELECT 1 FROM @vRow AS r WHERE r.IsWanted <> r.IsLinked)
   BEGIN

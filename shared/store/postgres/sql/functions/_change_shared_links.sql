@@ -1,7 +1,7 @@
 -- taskgate._change_shared_links: from which shared limits a definition draws, and their limits, as its code says. Who runs is counted
 -- on a limit from the moment that it applies, and no longer when it doesn't: nobody is stopped.
 -- In:     p_task_definition_id int; p_shared_limits text: JSON array of {name, limit: null leaves it}, or null; p_registered_by
--- Out:    o_old, o_new text: JSON arrays of names, by name; null: none
+-- Out:    o_old, o_new text: JSON arrays of names, by name, without blanks and escaped as little as JSON lets; null: none
 -- Raises: TG499 damaged token string
 -- Locks:  -: the caller holds all old and new rows of shared_limit, then task_definition
 -- Plan:   primary keys; the open executions of the definition
@@ -15,7 +15,7 @@ declare
   e record;
   c record;
 begin
-  select json_agg(x.name order by x.name)::text into o_old from task_definition_shared_limit l join shared_limit x on x.shared_limit_id = l.shared_limit_id
+  select '[' || string_agg(to_json(x.name)::text, ',' order by x.name) || ']' into o_old from task_definition_shared_limit l join shared_limit x on x.shared_limit_id = l.shared_limit_id
    where l.task_definition_id = p_task_definition_id;
   for s in
     select x.shared_limit_id, x.name, x.concurrency_limit, x.concurrency_limit_override, j.name is not null as is_wanted, j.task_limit,
@@ -44,6 +44,6 @@ begin
     end loop;
     perform _settle_shared(array[s.shared_limit_id], 0, 0, null);
   end loop;
-  select json_agg(x.name order by x.name)::text into o_new from task_definition_shared_limit l join shared_limit x on x.shared_limit_id = l.shared_limit_id
+  select '[' || string_agg(to_json(x.name)::text, ',' order by x.name) || ']' into o_new from task_definition_shared_limit l join shared_limit x on x.shared_limit_id = l.shared_limit_id
    where l.task_definition_id = p_task_definition_id;
 end $$;
