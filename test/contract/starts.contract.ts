@@ -72,6 +72,17 @@ function describeAnswers(setup: StoreSetup): void {
 function describeRepeats(setup: StoreSetup): void {
   const open = useStore(setup);
 
+  test("it never moves the lease back, also after the definition's got shorter", async () => {
+    const { store } = open();
+    const name = await define(store, { limit: 1, leaseMs: 60_000 });
+    const input = startInput(name);
+    await store.startExecution(input);
+    await store.registerDefinition(registration({ name, build: 2, settings: { leaseMs: 5_000 } }));
+    await store.startExecution({ ...input, build: 2 });
+    const { executions } = await store.listExecutions({ name, isOpen: true, most: 1 });
+    expect(executions[0]?.leaseLeftMs).toBeGreaterThan(20_000);
+  });
+
   test("it is started also when its own tokens fill the limit and nothing is ready", async () => {
     const { store } = open();
     const name = await define(store, { limit: 1 });

@@ -125,7 +125,7 @@ function repeatedStart(model: Model, definition: DefinitionRow, earlier: Executi
     );
   }
   if (earlier.state !== "live") return { status: "limited" as const };
-  earlier.leaseUntilMs = model.nowMs + definition.settings.leaseMs;
+  earlier.leaseUntilMs = Math.max(earlier.leaseUntilMs, model.nowMs + definition.settings.leaseMs);
   if (earlier.tokenCount === 0) return { status: "limited" as const };
   return {
     status: "started" as const,

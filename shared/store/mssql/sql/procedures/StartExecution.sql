@@ -171,7 +171,9 @@ BEGIN
         THROW 50409, @vMessage, 1;
       END;
       UPDATE e
-      SET LeaseUntil = DATEADD(MILLISECOND, @vLeaseMs, @vNow), @vTokens = e.TokenCount
+      SET LeaseUntil = CASE WHEN e.LeaseUntil > DATEADD(MILLISECOND, @vLeaseMs, @vNow) THEN e.LeaseUntil
+                            ELSE DATEADD(MILLISECOND, @vLeaseMs, @vNow) END, -- a heartbeat may have come between
+          @vTokens = e.TokenCount
       FROM Taskgate.TaskExecution AS e WITH (ROWLOCK, UPDLOCK) -- tests the row as it is after a wait
       WHERE e.TaskExecutionId = @vExecution AND e.State = 1;
       IF @vTokens > 0

@@ -76,7 +76,7 @@ begin
     if e.task_definition_id <> d.task_definition_id then
       raise exception 'operation_id: belongs to an execution of another definition (%)', p_operation_id using errcode = 'TG409';
     end if;
-    update task_execution x set lease_until = v_now + d.lease_ms * interval '1 ms'
+    update task_execution x set lease_until = greatest(x.lease_until, v_now + d.lease_ms * interval '1 ms')   -- a heartbeat may have come between
      where x.task_execution_id = e.task_execution_id and x.state = 1 returning x.token_count into tokens;
     status := case when found and tokens > 0 then 'started' else 'limited' end;
     tokens := coalesce(tokens, 0);
