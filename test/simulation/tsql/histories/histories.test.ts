@@ -9,6 +9,7 @@ import { runCalls, runRandom } from "./history";
 import type { HistoryResult, OpenStores } from "./history";
 import { openModelStore } from "./model-store";
 import { explainDifference, readRegressions } from "./saved-histories";
+import { historyLength, historySeeds } from "./seeds";
 import { shrink } from "./shrink";
 import { openSqlStore } from "./sql-stores";
 
@@ -36,16 +37,11 @@ function expectEqual({ difference }: HistoryResult): void {
 }
 
 describe("histories answer alike and end in equal tables", () => {
-  // Of the first 1,200 those that together meet most, each thing twice where it can be.
-  const seeds = [
-    12, 16, 60, 67, 77, 81, 96, 111, 144, 235, 247, 294, 407, 510, 568, 690, 820, 916, 963, 1163,
-  ];
-
-  test.each(seeds)("seed %i", async (seed) => {
-    const result = await runRandom(open, { seed, length: 130 });
+  test.each([...historySeeds])("seed %i", async (seed) => {
+    const result = await runRandom(open, { seed, length: historyLength });
     for (const event of result.counts.keys()) seen.add(event);
     expectEqual(result);
-    expect(result.calls).toHaveLength(130);
+    expect(result.calls).toHaveLength(historyLength);
   });
 
   test("and meet what there is to meet", () => {

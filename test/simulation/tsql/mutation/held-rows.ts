@@ -1,0 +1,102 @@
+import { requestOf } from "../cases/requests";
+import { shippedWorld } from "../engine/load";
+import { engines } from "../engine/options";
+import { SimulationError } from "../engine/sql-error";
+import type { World } from "../engine/world";
+import { startRequest, step } from "../schedule/step";
+import type { Connection } from "../engine/connection";
+import { CoverageWatch } from "./check";
+import type { Check, Noticed } from "./check";
+import { operationCases } from "./operation-cases";
+import type { OperationCase } from "./operation-cases";
+import { bounded, setUp } from "./set-up";
+
+/*
+ * What an operation does about a row that somebody else holds, and in which order it asks for rows: who takes the same rows in
+ * another order may meet it in a circle of waiters. Each row that it locks when it is alone is held by another connection, one
+ * at a time: it waits, or it goes on without. With row versions, as in Azure SQL: who reads and keeps nothing heeds nobody.
+ */
+
+/** What it does about rows of each index, in the order in which it asks for the first of them: `U Task.PK_Task: waits`. */
+export function heldRows({ setup, call }: OperationCase, template: World): string[] {
+  const prepared = setUp(setup, template);
+  const lines = rowsLockedBy(call, prepared).map(({ resource, mode }) => {
+    const isWaiting = waitsFor(resource, call, prepared);
+    return `${mode} ${indexOf(resource)}: ${isWaiting ? "waits" : "goes on"}`;
+  });
+  return [...new Set(lines)];
+}
+
+type Call = OperationCase["call"];
+
+interface LockedRow {
+  readonly resource: string;
+  /** The one that is asked for first. */
+  readonly mode: string;
+}
+
+function rowsLockedBy(call: Call, prepared: World): LockedRow[] {
+  const world = bounded(prepared.fork());
+  const rows = new Map<string, LockedRow>();
+  world.locks.onTouch = (resource, mode) => {
+    const isRow = resource.startsWith(rowPrefix) && !mode.startsWith("Range");
+    if (isRow && !rows.has(resource)) rows.set(resource, { resource, mode });
+  };
+  run(world.connect(), call);
+  return [...rows.values()];
+}
+
+function waitsFor(resource: string, call: Call, prepared: World): boolean {
+  const world = bounded(prepared.fork());
+  world.locks.tryAcquire({ session: world.connect().id, resource, mode: "X" });
+  const connection = world.connect();
+  run(connection, call);
+  return connection.state === "waiting";
+}
+
+/** To its end, or to where it waits. */
+function run(connection: Connection, call: Call): void {
+  startRequest(connection, requestOf(call));
+  while (connection.state === "ready") step(connection);
+}
+
+const rowPrefix = "KEY Taskgate.";
+
+/** `Task.PK_Task`. */
+function indexOf(resource: string): string {
+  return resource.slice(rowPrefix.length, resource.indexOf("("));
+}
+
+/** Held rows as checks of mutants: the same rows in the same order, and the same waits. */
+export function heldRowChecks(): Check[] {
+  const shipped = shippedWorld(engines.versioned);
+  return operationCases().map((operation) => {
+    const watch = new CoverageWatch(shipped);
+    const known = heldRows(operation, shipped);
+    return {
+      title: `held rows of ${operation.name}`,
+      ran: watch.ran(),
+      size: known.length,
+      run: (template) => Promise.resolve(findOther(operation, known, template)),
+    };
+  });
+}
+
+function findOther(
+  operation: OperationCase,
+  known: readonly string[],
+  template: World,
+): Noticed | undefined {
+  try {
+    const found = heldRows(operation, template);
+    const place = Math.max(found.length, known.length);
+    for (let at = 0; at < place; at += 1) {
+      if (found[at] === known[at]) continue;
+      return { by: "held row", why: `expected ${String(known[at])}, found ${String(found[at])}` };
+    }
+    return undefined;
+  } catch (error) {
+    if (error instanceof SimulationError) return { by: "engine", why: error.message };
+    throw error;
+  }
+}
