@@ -17,14 +17,14 @@ import { bounded, setUp } from "./set-up";
  * at a time: it waits, or it goes on without. With row versions, as in Azure SQL: who reads and keeps nothing heeds nobody.
  */
 
-/** What it does about rows of each index, in the order in which it asks for the first of them: `U Task.PK_Task: waits`. */
+/** One line a row, in the order in which it asks for them: `U Task.PK_Task(3): waits, holding 4`. */
 export function heldRows({ setup, call }: OperationCase, template: World): string[] {
   const prepared = setUp(setup, template);
-  const lines = rowsLockedBy(call, prepared).map(({ resource, mode }) => {
-    const isWaiting = waitsFor(resource, call, prepared);
-    return `${mode} ${indexOf(resource)}: ${isWaiting ? "waits" : "goes on"}`;
+  return rowsLockedBy(call, prepared).map(({ resource, mode }) => {
+    const holding = heldMeanwhile(resource, call, prepared);
+    const reaction = holding === undefined ? "goes on" : `waits, holding ${holding}`;
+    return `${mode} ${resource.slice(rowPrefix.length)}: ${reaction}`;
   });
-  return [...new Set(lines)];
 }
 
 type Call = OperationCase["call"];
@@ -46,12 +46,15 @@ function rowsLockedBy(call: Call, prepared: World): LockedRow[] {
   return [...rows.values()];
 }
 
-function waitsFor(resource: string, call: Call, prepared: World): boolean {
+/** How many rows it holds while it waits for one that somebody else holds; undefined: it doesn't wait. */
+function heldMeanwhile(resource: string, call: Call, prepared: World): number | undefined {
   const world = bounded(prepared.fork());
   world.locks.tryAcquire({ session: world.connect().id, resource, mode: "X" });
   const connection = world.connect();
   run(connection, call);
-  return connection.state === "waiting";
+  if (connection.state !== "waiting") return undefined;
+  const locks = [...world.locks.locksOf(connection.id).keys()];
+  return locks.filter((held) => held.startsWith(rowPrefix)).length;
 }
 
 /** To its end, or to where it waits. */
@@ -61,11 +64,6 @@ function run(connection: Connection, call: Call): void {
 }
 
 const rowPrefix = "KEY Taskgate.";
-
-/** `Task.PK_Task`. */
-function indexOf(resource: string): string {
-  return resource.slice(rowPrefix.length, resource.indexOf("("));
-}
 
 /** Held rows as checks of mutants: the same rows in the same order, and the same waits. */
 export function heldRowChecks(): Check[] {

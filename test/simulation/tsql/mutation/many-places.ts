@@ -56,8 +56,15 @@ const everywhere: readonly SetupStep[] = [
 ];
 const first = { task: 1, fence: 1 };
 
-/** The same with those tasks cancelled, and the key of one of them over. */
-const cancelled: readonly SetupStep[] = [...everywhere, cancel(...several), later(1_001)];
+/** The same with those tasks cancelled, the key of one of them over, and 13, of a group of its own, done. */
+const cancelled: readonly SetupStep[] = [
+  ...everywhere,
+  cancel(...several),
+  enqueue([{ group: "i", dedupeKey: "f", priority: 0 }]),
+  work({ execution: 1, call: 2, want: 1 }),
+  work({ execution: 1, call: 3, done: [{ task: 13, fence: 2 }] }),
+  later(1_001),
+];
 
 /** Two hold all four tokens, a third process was denied: the richer one may give. */
 const denied: readonly SetupStep[] = [
@@ -78,7 +85,7 @@ const sharedByTwo: readonly SetupStep[] = [
 
 export const manyPlaces: readonly KillCase[] = [
   { name: "cancel-everywhere", setup: everywhere, call: cancel(1, ...several, 12, 99) },
-  { name: "redrive-everywhere", setup: cancelled, call: redrive(1, ...several, 99) },
+  { name: "redrive-everywhere", setup: cancelled, call: redrive(1, ...several, 13, 99) },
   { name: "reschedule-everywhere", setup: everywhere, call: reschedule(60_000, 1, ...several, 12) },
   {
     name: "fail-everywhere",
