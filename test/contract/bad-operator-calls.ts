@@ -15,6 +15,22 @@ export const badOperatorCalls: readonly BadCall[] = [
     })),
   ),
   { call: "CancelTasks NULL", ...notIds },
+  // Of two faults the first argument's is told.
+  { call: "RedriveTasks N'[]', N'demo'", ...notIds },
+  { call: "RescheduleTasks N'[]', NULL, NULL", ...notIds },
+  {
+    call: "RescheduleTasks N'[1]', -1, N'2026-01-31T08:30:00Z'",
+    number: 50422,
+    says: "run_at: expected either run_at or run_in_ms",
+  },
+  // Of two faults the first argument's is told.
+  { call: "RedriveTasks N'[]', N'demo'", ...notIds },
+  { call: "RescheduleTasks N'[]', NULL, NULL", ...notIds },
+  {
+    call: "RescheduleTasks N'[1]', -1, N'2026-01-31T08:30:00Z'",
+    number: 50422,
+    says: "run_at: expected either run_at or run_in_ms",
+  },
   { call: "RescheduleTasks N'[]', 1, NULL", ...notIds },
   { call: "RescheduleTasks N'{\"a\":1}', 1, NULL", ...notIds },
   { call: "RescheduleTasks N'[\"x\"]', 1, NULL", ...notIds },
@@ -23,7 +39,7 @@ export const badOperatorCalls: readonly BadCall[] = [
     number: 50422,
     says: "run_at: expected either run_at or run_in_ms",
   })),
-  ...["-1", "3153600000001"].map((ms) => ({
+  ...["-1", "3153600000001", "9223372036854775807"].map((ms) => ({
     call: `RescheduleTasks N'[1]', ${ms}, NULL`,
     number: 50422,
     says: `run_in_ms: expected 0..3153600000000 (${ms})`,

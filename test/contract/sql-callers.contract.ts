@@ -86,6 +86,17 @@ function describeAnswers(setup: StoreSetup): void {
     });
   });
 
+  test("a kind that ends in a blank is another kind", async () => {
+    const opened = open();
+    await define(opened.store, {}, "demo");
+    const taskId = await enqueueOne(opened.store, "demo", { kind: "a" });
+    await opened.store.cancelTasks({ taskIds: [taskId] });
+    const found = (kind: string) =>
+      answerOf(opened, `RedriveTasks NULL, N'demo', N'${kind}', N'cancelled', 10`);
+    expect(await found("a ")).toMatchObject({ Results: "[]" });
+    expect(await found("a")).toMatchObject({ Results: expect.stringContaining("redriven") });
+  });
+
   test("a name that is longer than any, or ends in a blank, isn't taken for the one that it begins with", async () => {
     const opened = open();
     const { store } = opened;
@@ -115,6 +126,16 @@ function describeAnswers(setup: StoreSetup): void {
         "ListTasks @v, N'ready', 1",
         "PromoteScheduled @v, 1",
         "EnqueueTasks @v, 1, N'[{}]'",
+        "RedriveTasks NULL, @v, NULL, NULL, 1",
+        "SetGroup @v, N'g', NULL, 1, NULL, NULL, N'me'",
+        "SetRate @v, -1, NULL, NULL, N'me'",
+        "SetSchedules @v, 1, N'[]', N'me'",
+        "SetSchedulePaused @v, N's', 1, NULL, N'me'",
+        `SetWatermark @v, N'w', N'[]', NULL, ${someId}, N'me'`,
+        "AdvanceWatermark @v, N'w', 0, N'[]', 1, N'[]'",
+        "ListGroups @v, NULL, 1",
+        "ListSchedules @v, 1",
+        "ListWatermarks @v, NULL, 1",
       ]) {
         expect(await answerOf(opened, call, value)).toMatchObject({ number: 50404 });
       }

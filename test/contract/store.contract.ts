@@ -1,6 +1,7 @@
 import type { StoreSetup } from "../support/store-setup";
 import { describeBatches } from "./batches.contract";
 import { describeCancel } from "./cancel.contract";
+import { describeCancelEdges } from "./cancel-edges.contract";
 import { describeClaims } from "./claims.contract";
 import { describeCompletion } from "./completion.contract";
 import { describeCounts } from "./counts.contract";
@@ -32,6 +33,7 @@ import { describeRates } from "./rates.contract";
 import { describeReadModels } from "./read-models.contract";
 import { describeReclaim } from "./reclaim.contract";
 import { describeRedrive } from "./redrive.contract";
+import { describeRedriveEdges } from "./redrive-edges.contract";
 import { describeRedriveWaves } from "./redrive-waves.contract";
 import { describeReplace } from "./replace.contract";
 import { describeReschedule } from "./reschedule.contract";
@@ -84,7 +86,9 @@ export function describeStore(setup: StoreSetup): void {
   describePromotion(setup);
   describeReclaim(setup);
   describeCancel(setup);
+  describeCancelEdges(setup);
   describeRedrive(setup);
+  describeRedriveEdges(setup);
   describeRedriveWaves(setup);
   describeGroupSettings(setup);
   describeReschedule(setup);

@@ -9,6 +9,7 @@ import { runCalls, runRandom } from "./history";
 import type { HistoryResult, OpenStores } from "./history";
 import { openModelStore } from "./model-store";
 import { explainDifference, readRegressions } from "./saved-histories";
+import { historyLength, historySeeds } from "./seeds";
 import { shrink } from "./shrink";
 import { openSqlStore } from "./sql-stores";
 
@@ -36,17 +37,11 @@ function expectEqual({ difference }: HistoryResult): void {
 }
 
 describe("histories answer alike and end in equal tables", () => {
-  // Of the first 1,200 those that together meet most, each thing twice where it can be.
-  const seeds = [
-    8, 43, 130, 187, 373, 376, 391, 446, 525, 554, 619, 631, 671, 748, 814, 873, 883, 1097, 1117,
-    1161,
-  ];
-
-  test.each(seeds)("seed %i", async (seed) => {
-    const result = await runRandom(open, { seed, length: 130 });
+  test.each([...historySeeds])("seed %i", async (seed) => {
+    const result = await runRandom(open, { seed, length: historyLength });
     for (const event of result.counts.keys()) seen.add(event);
     expectEqual(result);
-    expect(result.calls).toHaveLength(130);
+    expect(result.calls).toHaveLength(historyLength);
   });
 
   test("and meet what there is to meet", () => {

@@ -63,6 +63,18 @@ export function toEdit({ mutant, nth }: NumberedMutant): NamedEdit {
   return { file: source.name, diff: diffOf(source, edits), nth };
 }
 
+/** Those that nothing noticed and nobody had judged when `path` was written. */
+export function keepSurvivors(all: readonly NumberedMutant[], path: string): NumberedMutant[] {
+  const { unexplained } = JSON.parse(readFileSync(path, "utf8")) as {
+    readonly unexplained: readonly NamedEdit[];
+  };
+  const wanted = new Set(unexplained.map((edit) => `${keyOf(edit)} ${edit.nth}`));
+  return all.filter((numbered) => {
+    const edit = toEdit(numbered);
+    return wanted.has(`${keyOf(edit)} ${edit.nth}`);
+  });
+}
+
 /** Own edits from a file: each replaces one place, which must be the only one. */
 export function readOwnEdits(sources: readonly Source[], path: string): NumberedMutant[] {
   const wanted = JSON.parse(readFileSync(path, "utf8")) as OwnEdit[];

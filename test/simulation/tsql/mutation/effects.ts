@@ -68,6 +68,9 @@ function isLook(source: Source, statement: Statement): boolean {
   switch (statement.kind) {
     case "selectStatement":
     case "setVariable":
+    case "if":
+    case "block":
+      // What these hold is looked at by itself.
       return true;
     case "insert":
     case "update":

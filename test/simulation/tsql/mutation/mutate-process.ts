@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
-import { choose, readOwnEdits, toEdit } from "./choice";
+import { choose, keepSurvivors, readOwnEdits, toEdit } from "./choice";
 import type { NumberedMutant } from "./choice";
 import { formatCoverage } from "./coverage";
 import { isListed, judge, readEquivalents } from "./equivalents";
@@ -16,11 +16,11 @@ import { numberMutants } from "./verdict";
 import type { Outcome, Verdict } from "./verdict";
 
 /*
- * npm run mutate:tsql -- [--file NAME]... [--kind KIND]... [--sample M --seed N] [--try FILE] [--quick] [--again] [--jobs N]
- *   [--json FILE]
+ * npm run mutate:tsql -- [--file NAME]... [--kind KIND]... [--sample M --seed N] [--try FILE] [--from FILE] [--quick] [--again]
+ *   [--jobs N] [--json FILE]
  * Makes every systematic edit of the shipped T-SQL and says which of them the suite notices. --sample takes so many of
- * those that nobody has judged; --try takes own edits, [{"file": .., "from": .., "to": ..}]; --quick leaves slow tests
- * out; --again tries what known-survivors explains as hard as the rest. Ctrl-C ends it with what was tried so far. Ends
+ * those that nobody has judged; --try takes own edits, [{"file": .., "from": .., "to": ..}]; --from what survived in a file that --json
+ * wrote; --quick leaves slow tests out; --again tries what known-survivors explains as hard as the rest. Ctrl-C ends it with what was tried so far. Ends
  * with 1 when a survivor isn't explained in known-survivors, an entry there is out of date, or the shipped files fail
  * tests.
  */
@@ -32,6 +32,7 @@ const { values: options } = parseArgs({
     sample: { type: "string" },
     seed: { type: "string", default: "1" },
     try: { type: "string" },
+    from: { type: "string" },
     quick: { type: "boolean", default: false },
     again: { type: "boolean", default: false },
     jobs: { type: "string", default: String(Math.min(2, availableParallelism())) },
@@ -58,7 +59,8 @@ function chooseAll(
   const isAsked = files.length > 0 || kinds.length > 0 || sample !== undefined;
   if (options.try !== undefined && !isAsked) return [];
   const most = sample === undefined ? undefined : Number(sample);
-  return choose(all, { files, kinds, sample: most, seed }, (edit) => isListed(edit, entries));
+  const offered = options.from === undefined ? all : keepSurvivors(all, options.from);
+  return choose(offered, { files, kinds, sample: most, seed }, (edit) => isListed(edit, entries));
 }
 
 async function tryAll(

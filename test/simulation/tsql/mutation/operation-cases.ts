@@ -17,6 +17,7 @@ import {
 import type { Call } from "../cases/calls";
 import { killCases } from "../cases/list/kills";
 import type { SetupStep } from "../cases/model-case";
+import { manyPlaces } from "./many-places";
 
 /** An operation in a situation in which it has something to do. */
 export interface OperationCase {
@@ -29,7 +30,7 @@ export interface OperationCase {
 /** Every operation once at least. */
 export function operationCases(): OperationCase[] {
   return [
-    ...killCases.map(({ name, setup, call }) => toCase(name, setup, call)),
+    ...[...killCases, ...manyPlaces].map(({ name, setup, call }) => toCase(name, setup, call)),
     ...[
       checkInvariants,
       explain(3),

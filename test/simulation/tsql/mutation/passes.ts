@@ -10,6 +10,8 @@ import { coverOf } from "./coverage";
 import type { ModuleCover } from "./coverage";
 import type { Mutant } from "./mutants";
 import { failingChecks } from "./failing-locks";
+import { heldRowChecks } from "./held-rows";
+import { historyChecks } from "./history-checks";
 import { refusalChecks } from "./refused-calls";
 import { settingsChecks } from "./session-settings";
 import type { Source } from "./source";
@@ -70,6 +72,12 @@ export async function preparePasses(sources: readonly Source[], depth: Depth): P
       isFor: () => true,
     },
     { options: costOptions, checks: once(costChecks), isFor: () => true },
+    {
+      options: engines.versioned,
+      checks: once(() => Promise.resolve(heldRowChecks())),
+      isFor: () => true,
+    },
+    { options: engines.azure, checks: once(historyChecks), isFor: () => true },
     {
       options: engines.azure,
       checks: once(() => Promise.resolve(refusalChecks())),

@@ -76,6 +76,102 @@ describe("rules", () => {
     expect(explained(late, "condition")).toEqual([]);
   });
 
+  test("the row that guards another one may be named as well", () => {
+    const lines = (comment: string): string[] => [
+      "SELECT @Id = r.A",
+      `FROM T.R AS r WITH (UPDLOCK) -- ${comment}`,
+      "WHERE r.A = 1;",
+      "SELECT @Id = s.A FROM T.S AS s;",
+    ];
+    const said = ["ours by the group's row", "who has the Scheduled row may write it"];
+    const other = ["who has the row is quicker", "yours already", "the group's row"];
+
+    for (const comment of said) {
+      expect(explained(procedure("P", ...lines(comment)), "hint")).toHaveLength(1);
+    }
+    for (const comment of other) {
+      expect(explained(procedure("P", ...lines(comment)), "hint")).toEqual([]);
+    }
+  });
+
+  test("a named index may go where its whole key, and no other one, is asked for by equality", () => {
+    const read = (where: string, index = "PK_TaskGroup"): Source =>
+      procedure(
+        "P",
+        `SELECT @Id = g.Slots FROM Taskgate.TaskGroup AS g WITH (INDEX (${index}))`,
+        where,
+      );
+
+    expect(explained(read("WHERE g.GroupId = @Id;"), "hint")).toHaveLength(1);
+    for (const where of [
+      "WHERE g.GroupId > @Id;",
+      "WHERE g.GroupId = @Id OR g.Slots = 1;",
+      "WHERE g.TaskDefinitionId = @Id;",
+      "WHERE g.GroupId = @Id AND g.TaskDefinitionId = 1 AND g.GroupKey = N'g';",
+    ]) {
+      expect(explained(read(where), "hint")).toEqual([]);
+    }
+    expect(explained(read("WHERE g.TaskDefinitionId = @Id;", "UQ_TaskGroup_Key"), "hint")).toEqual(
+      [],
+    );
+  });
+
+  test("an index and a lock go together only where both may: whole key, and ours already", () => {
+    const read = (comment: string): Source =>
+      procedure(
+        "P",
+        "DELETE g",
+        `FROM Taskgate.TaskGroup AS g WITH (UPDLOCK, INDEX (PK_TaskGroup)) -- ${comment}`,
+        "WHERE g.GroupId = @Id;",
+      );
+
+    expect(explained(read("ours already"), "hint")).toContain(
+      "FROM Taskgate.TaskGroup AS g -- ours already",
+    );
+    expect(explained(read("by key"), "hint")).toEqual([
+      "FROM Taskgate.TaskGroup AS g WITH (UPDLOCK) -- by key",
+    ]);
+  });
+
+  test("the rank may leave the order of a table variable, not that of a table; the id may not", () => {
+    const order = (from: string): Source =>
+      procedure("P", `SELECT x.A FROM ${from} AS x ORDER BY x.Priority, x.Rank, x.TaskId;`);
+
+    expect(explained(order("@vTask"), "order")).toHaveLength(2);
+    expect(explained(order("Taskgate.Ready"), "order")).toEqual([]);
+  });
+
+  test("no operation gives a task another rank than the column's default, 0: a redrive copies it", () => {
+    const naming = readSources().filter(({ text }) =>
+      /INSERT INTO Taskgate\.Task \([^)]*\bRank\b/.test(text),
+    );
+    const setting = readSources().filter(({ text }) =>
+      /\bSET (?:(?!\bFROM\b)[^;])*\bRank = /.test(text),
+    );
+
+    expect(naming.map(({ name }) => name)).toEqual(["procedures/RedriveTasks.sql"]);
+    expect(naming[0]?.text).toContain(
+      "SELECT a.TaskId, a.TaskDefinitionId, a.Kind, a.Priority, a.Rank,",
+    );
+    expect(setting).toEqual([]);
+  });
+
+  test("deletes of rows that are ours change places, others don't", () => {
+    const deletes = (comment: string): Source =>
+      procedure(
+        "P",
+        ...["A", "B"].flatMap((table) => [
+          "DELETE r",
+          "FROM @vTask AS t",
+          `INNER JOIN Taskgate.${table} AS r WITH (UPDLOCK) -- ${comment}`,
+          "ON r.Id = t.Id;",
+        ]),
+      );
+
+    expect(explained(deletes("ours already"), "swap")).toHaveLength(1);
+    expect(explained(deletes("one seek"), "swap")).toEqual([]);
+  });
+
   test("each rule explains something that is shipped", () => {
     const reasons = new Set(
       readSources()
@@ -83,6 +179,6 @@ describe("rules", () => {
         .flatMap((one) => whyEquivalent(one) ?? []),
     );
 
-    expect(reasons.size).toBe(4);
+    expect(reasons.size).toBe(8);
   });
 });

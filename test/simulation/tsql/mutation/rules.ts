@@ -1,5 +1,6 @@
-import type { TryCatch } from "../syntax/ast-statements";
+import type { Span, TryCatch } from "../syntax/ast-statements";
 import type { Mutant } from "./mutants";
+import { namesWholeKey } from "./whole-keys";
 import { isSetting, statementsIn } from "./statements";
 
 /** Why nobody could see what a mutant changes, where that holds for all edits of its form; undefined: it doesn't. */
@@ -43,9 +44,67 @@ const rules: readonly Rule[] = [
     isMeant: (mutant) =>
       mutant.kind === "hint" &&
       /^[\s(),]*(?:WITH|ROWLOCK|UPDLOCK|HOLDLOCK|[\s(),])+$/.test(cutBy(mutant)) &&
-      /-- .*\bours (?:already|by the execution's row)/.test(lineOf(mutant)),
+      isSaidToBeOurs(lineOf(mutant)),
+  },
+  {
+    reason:
+      "The row is found by its whole key: the seek reads one row, and no plan is cheaper (docs/internals/tsql-simulation.md, Other plans). Which index the lock is on is the same then.",
+    isMeant: (mutant) =>
+      mutant.kind === "hint" &&
+      /^[\s(),]*(?:WITH\W*)?INDEX\s*\(\w+\)[\s(),]*$/.test(cutBy(mutant)) &&
+      namesWholeKey(mutant),
+  },
+  {
+    reason:
+      "The row is found by its whole key, and the transaction has locked it before, as the statement's comment says.",
+    isMeant: (mutant) =>
+      mutant.kind === "hint" &&
+      /^[\s(),]*(?:WITH|ROWLOCK|UPDLOCK|HOLDLOCK|INDEX\s*\(\w+\)|[\s(),])+$/.test(cutBy(mutant)) &&
+      isSaidToBeOurs(lineOf(mutant)) &&
+      namesWholeKey(mutant),
+  },
+  {
+    reason:
+      "Every task's rank is 0: no operation writes another one, it is only copied from place to place (rules.test.ts looks). No index serves the order of a table variable here.",
+    isMeant: (mutant) => mutant.kind === "order" && isRankOfVariable(mutant),
+  },
+  {
+    reason:
+      "Both delete rows that the transaction has locked before, as their comments say, each by its whole key: neither waits for anybody, and nobody sees the one without the other.",
+    isMeant: (mutant) =>
+      mutant.kind === "swap" && mutant.edits.every((edit) => deletesOurs(mutant, edit)),
   },
 ];
+
+/** What stands for a lock that is held already. */
+function isSaidToBeOurs(line: string): boolean {
+  return /-- .*\b(?:ours (?:already|by the [\w']+ row)|who has the \w+(?:'s)? row (?:has this one|may write it))/.test(
+    line,
+  );
+}
+
+function deletesOurs({ source }: Mutant, edit: Span): boolean {
+  const text = source.textOf(edit);
+  return /^DELETE \w+\s+FROM @v\w+ AS \w+\s+INNER JOIN [^@]* -- ours already\n[^@]*$/.test(text);
+}
+
+function isRankOfVariable(mutant: Mutant): boolean {
+  const alias = /^,?\s*(\w+)\.Rank(?: DESC)?$/.exec(itemOf(mutant))?.[1];
+  const [edit] = mutant.edits;
+  const placed = edit && mutant.source.statementAt(edit);
+  if (alias === undefined || placed === undefined) return false;
+  return new RegExp(`FROM @v\\w+ AS ${alias}\\b`).test(mutant.source.textOf(placed.span));
+}
+
+/** The item of an ORDER BY that a mutant drops or turns. */
+function itemOf({ source, edits }: Mutant): string {
+  const [edit] = edits;
+  if (edit === undefined) return "";
+  const cut = source.textOf(edit).trim();
+  if (cut !== "" && cut !== "DESC") return cut.replace(/,$/, "");
+  const before = source.text.slice(0, edit.start);
+  return /\w+\.\w+$/.exec(before)?.[0] ?? "";
+}
 
 /** The line where a mutant begins, with its comment. */
 function lineOf({ source, line }: Mutant): string {

@@ -28,6 +28,10 @@ export type Killer =
   | "case"
   /** A call costs something else: locks, rows, bytes. */
   | "cost"
+  /** An operation does something else about a row that somebody holds. */
+  | "held row"
+  /** A random history of calls is answered otherwise, or leaves other rows. */
+  | "history"
   /** An operation runs under settings that its session brought along. */
   | "settings"
   /** The caller of an operation that fails catches something else. */

@@ -1,0 +1,117 @@
+import {
+  acquire,
+  cancel,
+  createBatch,
+  enqueue,
+  fail,
+  finish,
+  promote,
+  reclaim,
+  redrive,
+  register,
+  releaseSurplus,
+  reschedule,
+  setGroup,
+  start,
+  startBatch,
+  together,
+  work,
+} from "../cases/calls";
+import type { KillCase } from "../cases/kill";
+import { later, leaseOver } from "../cases/model-case";
+import type { SetupStep } from "../cases/model-case";
+
+/*
+ * Situations in which one call meets tasks in every place at once: in groups and without, with keys, in waves that are open
+ * and held, running. What such a call locks, and in which order, is most of what it can lock.
+ */
+
+/** Tasks that are cancelled, put off and redriven together. */
+const several = [2, 3, 4, 5, 6, 7, 9, 10, 11] as const;
+
+/**
+ * Task 1 runs in group g, 2 has its other slot, 3 and 4 wait there, 5 is in h; 6 and 7 have keys, of 7 for a second only;
+ * 8 and 9 stand in the open wave 1, 10 is held in wave 2; 11 is scheduled, 12 too, and makes its group when it is due.
+ */
+const everywhere: readonly SetupStep[] = [
+  register({ limit: 4, groupSlots: 2 }),
+  createBatch(1, 2),
+  enqueue([
+    { group: "g", priority: 1 },
+    { group: "g", dedupeKey: "a" },
+    { group: "g", dedupeKey: "b" },
+    { group: "g" },
+    { group: "h" },
+    { dedupeKey: "c" },
+    { dedupeKey: "d", dedupeMs: 1_000 },
+  ]),
+  enqueue([{}, {}], { wave: 1 }),
+  enqueue([{ dedupeKey: "e" }], { wave: 2 }),
+  startBatch(1),
+  enqueue([{ runInMs: 60_000 }]),
+  together(enqueue([{ group: "new" }], { joinsTransaction: true })),
+  start(1, 2),
+  start(2, 1),
+  work({ execution: 1, call: 1, want: 1 }),
+];
+const first = { task: 1, fence: 1 };
+
+/** The same with those tasks cancelled, the key of one of them over, and 13, of a group of its own, done. */
+const cancelled: readonly SetupStep[] = [
+  ...everywhere,
+  cancel(...several),
+  enqueue([{ group: "i", dedupeKey: "f", priority: 0 }]),
+  work({ execution: 1, call: 2, want: 1 }),
+  work({ execution: 1, call: 3, done: [{ task: 13, fence: 2 }] }),
+  later(1_001),
+];
+
+/** Two hold all four tokens, a third process was denied: the richer one may give. */
+const denied: readonly SetupStep[] = [
+  register({ limit: 4 }),
+  start(1, 3),
+  start(2, 1),
+  start(3, 1),
+  later(2_001),
+];
+
+/** Of two definitions that share a limit of four, one process holds all. */
+const sharedByTwo: readonly SetupStep[] = [
+  register({ limit: 4, shared: [{ name: "s", limit: 4 }] }),
+  register({ name: "b", limit: 4, shared: [{ name: "s" }] }),
+  start(1, 2),
+  start(2, 2, { name: "b" }),
+];
+
+export const manyPlaces: readonly KillCase[] = [
+  { name: "cancel-everywhere", setup: everywhere, call: cancel(1, ...several, 12, 99) },
+  { name: "redrive-everywhere", setup: cancelled, call: redrive(1, ...several, 13, 99) },
+  { name: "reschedule-everywhere", setup: everywhere, call: reschedule(60_000, 1, ...several, 12) },
+  {
+    name: "fail-everywhere",
+    setup: [...everywhere, work({ execution: 1, call: 2, want: 2 })],
+    call: fail(1, first, { task: 2, fence: 2, as: "dead" }, { task: 5, fence: 3, retryInMs: 5 }),
+  },
+  {
+    name: "work-everywhere",
+    setup: [...everywhere, work({ execution: 1, call: 2, want: 2 })],
+    call: work({ execution: 1, call: 3, want: 2, done: [first, { task: 2, fence: 2 }] }),
+  },
+  {
+    name: "finish-with-claims",
+    setup: [...everywhere, work({ execution: 1, call: 2, want: 2 })],
+    call: finish(1),
+  },
+  {
+    name: "reclaim-everywhere",
+    setup: [...everywhere, work({ execution: 1, call: 2, want: 2 }), leaseOver],
+    call: reclaim,
+  },
+  { name: "promote-everywhere", setup: [...everywhere, later(60_001)], call: promote },
+  { name: "pause-a-group", setup: everywhere, call: setGroup("g", { paused: true, slots: 3 }) },
+  { name: "give", setup: denied, call: releaseSurplus(1, 0) },
+  { name: "ask-after-a-gift", setup: [...denied, releaseSurplus(1, 0)], call: start(4, 1) },
+  { name: "acquire-after-a-gift", setup: [...denied, releaseSurplus(1, 0)], call: acquire(2, 4) },
+  { name: "acquire-of-a-full-shared-limit", setup: sharedByTwo, call: acquire(1, 4) },
+  { name: "share-after-dead-holders", setup: [...sharedByTwo, leaseOver], call: start(9, 3) },
+];
