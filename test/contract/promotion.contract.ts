@@ -129,7 +129,9 @@ function describeGroups(setup: StoreSetup): void {
     const wide = await define(store, { groupSlots: 3 });
     const narrow = await define(store);
     const partner = { group: "partner", groupScope: "global", runInMs: 1_000 } as const;
-    await enqueue(store, wide, [{ ...partner, runInMs: 90_000 }]);
+    await enqueue(store, wide, [{ ...partner, runInMs: 500 }]);
+    await opened.advance(500);
+    await store.promoteScheduled({ name: wide, most: 10 });
     const own = { group: "own", runInMs: 1_000 };
     const ids = await enqueue(store, narrow, [partner, own, partner, own, partner, {}]);
     await opened.advance(1_000);
@@ -139,7 +141,7 @@ function describeGroups(setup: StoreSetup): void {
       "ready",
       "ready",
       "waiting",
-      "ready",
+      "waiting",
       "ready",
     ]);
   });
