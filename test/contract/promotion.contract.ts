@@ -195,14 +195,24 @@ function describePending(setup: StoreSetup): void {
     const opened = open();
     const { store } = opened;
     const name = await define(store);
-    const groups = Array.from({ length: 1_001 }, (_, index) => ({
-      group: `g${String(index)}`,
-      runInMs: 1_000,
-    }));
-    await enqueue(store, name, [...groups, { group: "g0", runInMs: 1_000 }]);
+    const keys = Array.from({ length: 1_001 }, (_, index) => `g${String(index)}`);
+    await enqueue(
+      store,
+      name,
+      keys.map((group) => ({ group })),
+    );
+    await enqueue(
+      store,
+      name,
+      [...keys, "g0"].map((group) => ({ group, runInMs: 1_000 })),
+    );
     await opened.advance(1_000);
     expect((await store.promoteScheduled({ name, most: 10_000 })).promoted).toBe(1_002);
-    expect(await statusOf(store, name)).toMatchObject({ ready: 1_001, waiting: 1, scheduled: 0 });
+    expect(await statusOf(store, name)).toMatchObject({
+      ready: 1_001,
+      waiting: 1_002,
+      scheduled: 0,
+    });
   });
 }
 

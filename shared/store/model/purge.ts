@@ -17,6 +17,8 @@ const attemptsMax = 10_000;
 export function purge(model: Model, input: { most: number }): PurgeAnswer {
   expectRange("most", input.most, [1, 1_000]);
   const { state } = model;
+  // First: what goes below lets go of its group in the next round.
+  const groups = purgeGroups(model, input.most);
   const due = {
     tasks: finishedTasks(model),
     executions: endedExecutions(model, executionsMax),
@@ -34,7 +36,6 @@ export function purge(model: Model, input: { most: number }): PurgeAnswer {
   for (const [operationId] of operations) state.operations.delete(operationId);
   const keys = slice(due.keys);
   for (const [id] of keys) state.dedupe.delete(id);
-  const groups = purgeGroups(model, input.most);
   const purged = gone.length + executions.length + operations.length + keys.length + groups.purged;
   return {
     status: purged + attempts > 0 ? "purged" : "none",

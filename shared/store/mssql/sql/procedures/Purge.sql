@@ -5,8 +5,7 @@
 --           repeats for a day; Keys: dedupe keys whose window is over; Groups: as _PurgeGroups; Purged: all these together
 --         More: one kind filled its share: call again, unless this call purged nothing
 -- Raises: 50422 @Most out of range; 50490 inside a transaction; 1222 locked for longer than 2 s
--- Locks:  Archive, then Attempt and EndedEarly of these tasks; TaskExecution, Operation and Dedupe by skip; then, in a transaction
---         of its own, as _PurgeGroups
+-- Locks:  as _PurgeGroups; Archive, then Attempt and EndedEarly of these tasks; TaskExecution, Operation and Dedupe by skip
 -- Isolation: found by plain reads, locked by key, tested again. What somebody else has just now is left to the next call, so this one
 --         waits for nobody. Who repeats an operation goes from its id to its row, so ids are locked before rows
 -- Plan:   IX_Archive_Purge, IX_Operation_DoneAt, IX_Dedupe_Expires, PK_TaskExecution from their old ends; then whole keys. At most 10000
@@ -73,7 +72,11 @@ BEGIN
 
   BEGIN TRY
     BEGIN TRANSACTION;
-    -- 2. Tasks. Who has the archive's row has the task's attempts; a redrive may have it, or may have been quicker.
+    -- 2. Groups first: nothing is locked yet. What goes below lets go of its group in the next round.
+    EXEC Taskgate._PurgeGroups @Most = @Most, @Now = @vNow, @oGroups = @vGroups OUTPUT, @oMore = @vMoreGroups OUTPUT;
+    IF @vMoreGroups = 1 SET @vMore = 1;
+
+    -- 3. Tasks. Who has the archive's row has the task's attempts; a redrive may have it, or may have been quicker.
     INSERT INTO @vMine (TaskId)
     SELECT a.TaskId
     FROM @vTask AS t
@@ -113,7 +116,7 @@ BEGIN
     INNER JOIN Taskgate.EndedEarly AS e WITH (ROWLOCK, UPDLOCK) ON e.TaskId = m.TaskId -- who has the archive's row has this one
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
 
-    -- 3. Executions: first the ids of their starts, as a repeat takes them.
+    -- 4. Executions: first the ids of their starts, as a repeat takes them.
     INSERT INTO @vEnded (TaskExecutionId)
     SELECT e.TaskExecutionId
     FROM @vExecution AS x
@@ -128,7 +131,7 @@ BEGIN
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per execution
     SET @vExecutions = @@ROWCOUNT;
 
-    -- 4. Answers kept for repeats: as above.
+    -- 5. Answers kept for repeats: as above.
     INSERT INTO @vAnswered (OperationId)
     SELECT o.OperationId
     FROM @vOperation AS x
@@ -142,7 +145,7 @@ BEGIN
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per operation
     SET @vOperations = @@ROWCOUNT;
 
-    -- 5. Keys last: an enqueue of one waits until this is over.
+    -- 6. Keys last: an enqueue of one waits until this is over.
     DELETE k
     FROM @vKey AS x
     INNER JOIN Taskgate.Dedupe AS k WITH (ROWLOCK, UPDLOCK, READPAST, INDEX (PK_Dedupe)) -- skip, don't wait
@@ -151,12 +154,6 @@ BEGIN
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per key
     SET @vKeys = @@ROWCOUNT;
     COMMIT TRANSACTION;
-
-    -- 6. Groups apart: who waits for a group's row may hold what is deleted above.
-    BEGIN TRANSACTION;
-    EXEC Taskgate._PurgeGroups @Most = @Most, @Now = @vNow, @oGroups = @vGroups OUTPUT, @oMore = @vMoreGroups OUTPUT;
-    COMMIT TRANSACTION;
-    IF @vMoreGroups = 1 SET @vMore = 1;
   END TRY
   BEGIN CATCH
     IF XACT_STATE() <> 0 ROLLBACK TRANSACTION;

@@ -3,8 +3,8 @@
 -- In:     @Most int: groups to look at, behind those of the call before; @Now
 -- Out:    @oGroups int: how many went; @oMore: as many as asked for were looked at, and some of them went
 -- Raises: -
--- Locks:  GroupRound by skip (one purge at a time looks at groups), TaskGroup by skip, only of those that seem idle; Archive, read.
---         Joins the caller's transaction, in which nothing else may be locked
+-- Locks:  GroupRound by skip (one purge at a time looks at groups), TaskGroup by skip, row and key, only of those that seem idle. Joins
+--         the caller's transaction, in which nothing else may be locked yet: without row versions the looks may wait
 -- Isolation: who fills, frees or hands over a slot, lets wait, archives such a task or sets a group holds its row; so under that row's
 --         lock the looks are exact. They are statements of their own: they see what the last holder committed. The archive is looked
 --         at last: who archives a task of a group that is still to be locked holds a slot of it or waits. Who looked the group up
@@ -19,7 +19,10 @@ BEGIN
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   DECLARE @vAfter int, @vSeen int, @vLast int;
   DECLARE @vSeenGroup TABLE (GroupId int NOT NULL PRIMARY KEY CLUSTERED);
-  DECLARE @vMine TABLE (GroupId int NOT NULL PRIMARY KEY CLUSTERED);
+  DECLARE @vMine TABLE (
+    GroupId int NOT NULL PRIMARY KEY CLUSTERED, TaskDefinitionId int NOT NULL,
+    GroupKey nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL);
+  DECLARE @vGone TABLE (GroupId int NOT NULL PRIMARY KEY CLUSTERED);
 
   SET @oGroups = 0;
   SET @oMore = 0;
@@ -27,10 +30,10 @@ BEGIN
   FROM Taskgate.GroupRound AS r WITH (ROWLOCK, UPDLOCK, READPAST) -- skip, don't wait; kept to the end
   WHERE r.RoundId = 1;
   IF @vAfter IS NULL RETURN;
-  -- 1. The next ones; then which of them seem idle. What somebody else has just now isn't.
+  -- 1. The next ones; then which of them seem idle. Plain reads: nobody in a group waits for them.
   INSERT INTO @vSeenGroup (GroupId)
   SELECT TOP (@Most) g.GroupId
-  FROM Taskgate.TaskGroup AS g WITH (READCOMMITTEDLOCK, READPAST, INDEX (PK_TaskGroup), FORCESEEK) -- in key order; skip, don't wait
+  FROM Taskgate.TaskGroup AS g WITH (INDEX (PK_TaskGroup), FORCESEEK) -- in key order
   WHERE g.GroupId > @vAfter
   ORDER BY g.GroupId
   OPTION (MAXDOP 1, OPTIMIZE FOR (@Most = 100)); -- a seek without a sort
@@ -38,18 +41,16 @@ BEGIN
   SELECT @vLast = MAX(s.GroupId) FROM @vSeenGroup AS s;
   DELETE s
   FROM @vSeenGroup AS s
-  WHERE EXISTS (
-      SELECT 1 FROM Taskgate.GroupSlot AS x WITH (READCOMMITTEDLOCK, READPAST, FORCESEEK) WHERE x.GroupId = s.GroupId) -- a probe; no wait
-    OR EXISTS (
-      SELECT 1 FROM Taskgate.GroupWaiting AS w WITH (READCOMMITTEDLOCK, READPAST, FORCESEEK) WHERE w.GroupId = s.GroupId) -- the same
-    OR EXISTS (SELECT 1 FROM Taskgate.GroupKept AS k WITH (READCOMMITTEDLOCK, READPAST, FORCESEEK) WHERE k.GroupId = s.GroupId) -- the same
+  WHERE EXISTS (SELECT 1 FROM Taskgate.GroupSlot AS x WITH (FORCESEEK) WHERE x.GroupId = s.GroupId) -- one probe
+    OR EXISTS (SELECT 1 FROM Taskgate.GroupWaiting AS w WITH (FORCESEEK) WHERE w.GroupId = s.GroupId) -- one probe
+    OR EXISTS (SELECT 1 FROM Taskgate.GroupKept AS k WITH (FORCESEEK) WHERE k.GroupId = s.GroupId) -- one probe
     OR EXISTS (
       SELECT 1
-      FROM Taskgate.Archive AS a WITH (READCOMMITTEDLOCK, READPAST, INDEX (IX_Archive_Group), FORCESEEK) -- the same; covers this read
+      FROM Taskgate.Archive AS a WITH (INDEX (IX_Archive_Group), FORCESEEK) -- one probe; covers this read
       WHERE a.GroupId IS NOT NULL AND a.GroupId = s.GroupId);
   -- 2. Lock, then look.
-  INSERT INTO @vMine (GroupId)
-  SELECT g.GroupId
+  INSERT INTO @vMine (GroupId, TaskDefinitionId, GroupKey)
+  SELECT g.GroupId, g.TaskDefinitionId, g.GroupKey
   FROM @vSeenGroup AS s
   INNER JOIN Taskgate.TaskGroup AS g WITH (ROWLOCK, UPDLOCK, READPAST, INDEX (PK_TaskGroup)) ON g.GroupId = s.GroupId -- skip, don't wait
   WHERE g.Paused = 0
@@ -65,12 +66,19 @@ BEGIN
     SELECT 1
     FROM Taskgate.Archive AS a WITH (INDEX (IX_Archive_Group), FORCESEEK) -- one probe; covers this read
     WHERE a.GroupId IS NOT NULL AND a.GroupId = m.GroupId);
-  DELETE g
+  -- 3. The keys, too: who looks for one without row versions must not find half of a group.
+  INSERT INTO @vGone (GroupId)
+  SELECT g.GroupId
   FROM @vMine AS m
-  INNER JOIN Taskgate.TaskGroup AS g WITH (ROWLOCK, UPDLOCK, INDEX (PK_TaskGroup)) ON g.GroupId = m.GroupId -- ours already
+  INNER JOIN Taskgate.TaskGroup AS g WITH (ROWLOCK, XLOCK, READPAST, INDEX (UQ_TaskGroup_Key)) -- skip, don't wait
+    ON g.TaskDefinitionId = m.TaskDefinitionId AND g.GroupKey = m.GroupKey
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per group
+  DELETE g
+  FROM @vGone AS x
+  INNER JOIN Taskgate.TaskGroup AS g WITH (ROWLOCK, UPDLOCK, INDEX (PK_TaskGroup)) ON g.GroupId = x.GroupId -- ours already
   OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per group
   SET @oGroups = @@ROWCOUNT;
-  -- 3. Where the next call goes on.
+  -- 4. Where the next call goes on.
   UPDATE r
   SET LastGroupId = CASE WHEN @vSeen = @Most THEN @vLast ELSE 0 END, EndedAt = CASE WHEN @vSeen = @Most THEN r.EndedAt ELSE @Now END
   FROM Taskgate.GroupRound AS r WITH (ROWLOCK, UPDLOCK) -- ours already
