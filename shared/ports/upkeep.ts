@@ -32,6 +32,8 @@ export interface PurgeAnswer {
   operations: number;
   /** Dedupe keys whose window is over. */
   keys: number;
+  /** Groups without tasks that hold, want or may want a slot, and that no operator has set. */
+  groups: number;
   /** One kind filled its share: call again, unless `status` is none. */
   more: boolean;
 }

@@ -281,7 +281,7 @@ function describeJoined(setup: StoreSetup): void {
   });
 
   testWith(setup, "raw sql")(
-    "a task names its group by its id, or by the key of one that is still to be made, never both",
+    "a task names its group by its id, or by its key until promotion, never both",
     async () => {
       const opened = open();
       const { store } = opened;
@@ -302,7 +302,7 @@ function describeJoined(setup: StoreSetup): void {
       expect(await read()).toEqual([
         [1, null, null],
         [0, null, null],
-        [1, null, null],
+        [0, "known", false],
         [0, "new", false],
         [0, "partner", true],
         [0, null, null],

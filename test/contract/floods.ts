@@ -58,6 +58,10 @@ export const floods: readonly string[] = [
   // Without a slot.
   tasks(600_000, "{half}"),
   ready(600_000, 0),
+  // Outside of a group that they name; of groups that aren't there.
+  tasks(1_200_000, "{half}"),
+  scheduled(1_200_000),
+  tasks(1_300_000, "900000 + n"),
   definitions("unreadable", 5, "tokens"),
   definitions("unlimited", -1, `${token},S:0,G:0`),
   definitions("free", 0, `${token},S:1,G:0`),

@@ -27,6 +27,8 @@ export const rules = {
   slots: "P1 a group fills at most its slots",
   oneSlot: "P1 a grouped task in ready or claimed holds one slot",
   slotHeld: "P1 a slot is held by a task of the group that may run",
+  outside: "P1 a task names its group while it holds a slot or waits for one",
+  lostGroup: "P1 who needs a group finds it",
   freeSlot: "P3 a group with a free slot lets nobody wait",
   key: "P6 a key without a window belongs to an unfinished task",
   schedule: "P3 a schedule belongs to a definition",

@@ -26,6 +26,7 @@ const places: readonly PlantedFault[] = [
         "{claimed}",
         "claimed and group_waiting and ready and scheduled and wave_held",
       ],
+      [rules.lostGroup, "999", "waiting"],
       [rules.holds, "999", "state none"],
     ],
   },
@@ -179,6 +180,7 @@ const groups: readonly PlantedFault[] = [
     found: [
       [rules.oneSlot, "{half1}", "ready, 0 slots"],
       [rules.slotHeld, "999/1", "{half1}"],
+      [rules.lostGroup, "999", "slot"],
     ],
   },
   {
@@ -199,6 +201,29 @@ const groups: readonly PlantedFault[] = [
     found: [
       [rules.slotHeld, "{half}/2", "{ready}"],
       [rules.slotHeld, "{own}/2", "{held}"],
+    ],
+  },
+  {
+    title:
+      "tasks that name a group without a slot of it, scheduled and held; one that names a group twice",
+    sql: `
+      UPDATE taskgate.task SET group_id = {half} WHERE task_id IN ({scheduled}, {held});
+      UPDATE taskgate.task SET pending_group_key = 'other' WHERE task_id = {half1};`,
+    found: [
+      [rules.outside, "{scheduled}", "scheduled"],
+      [rules.outside, "{held}", "wave_held"],
+      [rules.outside, "{half1}", "other"],
+    ],
+  },
+  {
+    title: "groups that are gone, of a task, a slot, one that waits, and one that may be redriven",
+    sql: `
+      UPDATE taskgate.task SET group_id = 997 WHERE task_id = {half1};
+      UPDATE taskgate.group_slot SET group_id = 997 WHERE task_id = {half1};
+      UPDATE taskgate.archive SET group_id = 996 WHERE task_id = {done};`,
+    found: [
+      [rules.lostGroup, "997", "slot"],
+      [rules.lostGroup, "996", "archive"],
     ],
   },
   {

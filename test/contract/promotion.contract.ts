@@ -129,7 +129,9 @@ function describeGroups(setup: StoreSetup): void {
     const wide = await define(store, { groupSlots: 3 });
     const narrow = await define(store);
     const partner = { group: "partner", groupScope: "global", runInMs: 1_000 } as const;
-    await enqueue(store, wide, [{ ...partner, runInMs: 90_000 }]);
+    await enqueue(store, wide, [{ ...partner, runInMs: 500 }]);
+    await opened.advance(500);
+    await store.promoteScheduled({ name: wide, most: 10 });
     const own = { group: "own", runInMs: 1_000 };
     const ids = await enqueue(store, narrow, [partner, own, partner, own, partner, {}]);
     await opened.advance(1_000);
@@ -139,7 +141,7 @@ function describeGroups(setup: StoreSetup): void {
       "ready",
       "ready",
       "waiting",
-      "ready",
+      "waiting",
       "ready",
     ]);
   });
@@ -193,14 +195,24 @@ function describePending(setup: StoreSetup): void {
     const opened = open();
     const { store } = opened;
     const name = await define(store);
-    const groups = Array.from({ length: 1_001 }, (_, index) => ({
-      group: `g${String(index)}`,
-      runInMs: 1_000,
-    }));
-    await enqueue(store, name, [...groups, { group: "g0", runInMs: 1_000 }]);
+    const keys = Array.from({ length: 1_001 }, (_, index) => `g${String(index)}`);
+    await enqueue(
+      store,
+      name,
+      keys.map((group) => ({ group })),
+    );
+    await enqueue(
+      store,
+      name,
+      [...keys, "g0"].map((group) => ({ group, runInMs: 1_000 })),
+    );
     await opened.advance(1_000);
     expect((await store.promoteScheduled({ name, most: 10_000 })).promoted).toBe(1_002);
-    expect(await statusOf(store, name)).toMatchObject({ ready: 1_001, waiting: 1, scheduled: 0 });
+    expect(await statusOf(store, name)).toMatchObject({
+      ready: 1_001,
+      waiting: 1_002,
+      scheduled: 0,
+    });
   });
 }
 

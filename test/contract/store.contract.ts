@@ -28,6 +28,7 @@ import { describeLockTimeouts } from "./lock-timeouts.contract";
 import { describeLockedHolders } from "./locked-holders.contract";
 import { describeLog } from "./log.contract";
 import { describePromotion } from "./promotion.contract";
+import { describePurgeGroups } from "./purge-groups.contract";
 import { describePurge } from "./purge.contract";
 import { describeRates } from "./rates.contract";
 import { describeReadModels } from "./read-models.contract";
@@ -93,6 +94,7 @@ export function describeStore(setup: StoreSetup): void {
   describeGroupSettings(setup);
   describeReschedule(setup);
   describePurge(setup);
+  describePurgeGroups(setup);
   describeReadModels(setup);
   describeBatches(setup);
   describeWatermarks(setup);

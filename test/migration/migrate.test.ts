@@ -89,6 +89,7 @@ describe("migrate", () => {
             "0005_schedules",
             "0006_keys",
             "0007_spread",
+            "0008_groups",
           ],
           isLogicRenewed: true,
         },

@@ -54,7 +54,8 @@ function archive(model: Model, task: TaskRow, ending: Ending & { wasHeld: boolea
     return;
   }
   model.state.archive.set(task.taskId, {
-    task,
+    // A done task is never redriven.
+    task: ending.outcome === "done" ? { ...task, groupId: null } : task,
     outcome: ending.outcome,
     finishedAtMs: model.nowMs,
     purgeAfterMs: model.nowMs + (ending.outcome === "dead" ? retainDeadMs : retainDoneMs),

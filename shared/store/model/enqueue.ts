@@ -189,18 +189,16 @@ function place(
   { entries, joinsTransaction }: { entries: readonly Entry[]; joinsTransaction: boolean },
 ): number {
   const { state } = model;
-  const tasks = entries.map((entry) => entry.task);
-  // Inside a user's transaction a missing group is left to promotion: a new key would keep others
-  // waiting.
-  if (!joinsTransaction) makeGroups(model, definition, tasks);
-  const atOnce: TaskRow[] = [];
+  // Inside a user's transaction groups are left to promotion: one that is locked would keep others waiting.
   for (const entry of entries) {
-    const { task } = entry;
+    if (joinsTransaction && entry.task.pendingGroup !== null) entry.runAtMs ??= model.nowMs;
+  }
+  const atOnce = entries.filter((entry) => entry.runAtMs === null).map((entry) => entry.task);
+  makeGroups(model, definition, atOnce);
+  for (const { task, runAtMs } of entries) {
     state.tasks.set(task.taskId, task);
-    if (joinsTransaction && task.pendingGroup !== null) entry.runAtMs ??= model.nowMs;
-    joinGroup(state, definition, task);
-    if (entry.runAtMs === null) atOnce.push(task);
-    else addScheduled(state, task, entry.runAtMs);
+    if (runAtMs === null) joinGroup(state, definition, task);
+    else addScheduled(state, task, runAtMs);
   }
   const plain = atOnce.filter((task) => task.groupId === null);
   for (const task of plain) addReady(state, task);

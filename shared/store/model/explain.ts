@@ -1,5 +1,6 @@
 import type { TaskId } from "../../core/ids";
 import type { ExplainTaskAnswer, TaskAttempt, TaskFacts } from "../../ports/task-store";
+import { findGroup } from "./groups";
 import { isOpen, iso, workerOf } from "./read-models";
 import { compareNumbers, comparePlaces, definitionOf, limitOf, readyOf } from "./rows";
 import { permitInMs, rateOf } from "./rates";
@@ -146,7 +147,11 @@ function claimFacts(model: Model, holder: ExecutionRow, claim: ClaimRow): Pick<T
 }
 
 function groupFacts({ state }: Model, task: TaskRow): TaskFacts["group"] {
-  const group = task.groupId === null ? undefined : state.groups.get(task.groupId);
+  // On its way into a group, which may be there already.
+  const group =
+    task.pendingGroup === null
+      ? state.groups.get(task.groupId ?? 0)
+      : findGroup(state, definitionOf(state, task), task.pendingGroup);
   if (group === undefined) return undefined;
   const holders = state.groupSlots.filter((row) => row.groupId === group.groupId);
   const ahead = state.groupWaiting.filter(

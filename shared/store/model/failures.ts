@@ -6,6 +6,7 @@ import { expectRange, invalidArgument, isWithin, left, tooLarge } from "./argume
 import { dropClaims, isHeld } from "./claims";
 import { endTasks } from "./endings";
 import type { Ending } from "./endings";
+import { leaveGroup } from "./groups";
 import { addScheduled, compareNumbers, definitionNames, definitionOf, taskOf } from "./rows";
 import type { ExecutionRow, Model, TaskRow } from "./state";
 
@@ -49,6 +50,7 @@ export function failTasks(
     results.push({ taskId: failure.taskId, outcome, retryInMs });
   }
   const { woken, opening } = endTasks(model, endings, { leaving });
+  for (const task of leaving) leaveGroup(model.state, task);
   const retries = results.flatMap((result) => result.retryInMs ?? []);
   return {
     status: "done",

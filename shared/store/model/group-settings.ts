@@ -26,6 +26,7 @@ export function setGroup(model: Model, input: SetGroupInput): SetGroupAnswer {
   const known = findGroup(model.state, definition, name);
   const group = known ?? makeGroup(model, definition, input);
   const old = known === undefined ? null : settingsOf(known);
+  group.isKept = true;
   group.slots = input.slots ?? group.slots;
   group.isPaused = input.paused ?? group.isPaused;
   group.isStrict = input.isStrict ?? group.isStrict;
@@ -49,6 +50,7 @@ function makeGroup(model: Model, definition: DefinitionRow, input: SetGroupInput
     slots: definition.settings.groupSlots,
     isPaused: false,
     isStrict: definition.settings.groupStrict,
+    isKept: true,
   };
   model.state.groups.set(group.groupId, group);
   return group;

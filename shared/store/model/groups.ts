@@ -39,6 +39,7 @@ export function makeGroups(
       slots: definition.settings.groupSlots,
       isPaused: false,
       isStrict: definition.settings.groupStrict,
+      isKept: false,
     });
   }
 }
@@ -50,6 +51,14 @@ export function joinGroup(state: ModelState, definition: DefinitionRow, task: Ta
   if (group === undefined) return;
   task.groupId = group.groupId;
   task.pendingGroup = null;
+}
+
+/** Outside a group a task has its key only: nobody has to keep the group for it. */
+export function leaveGroup(state: ModelState, task: TaskRow): void {
+  const group = task.groupId === null ? undefined : state.groups.get(task.groupId);
+  if (group === undefined) return;
+  task.pendingGroup = { key: group.key, isGlobal: group.scope === 0 };
+  task.groupId = null;
 }
 
 /** Groups of which some of the tasks are members. */

@@ -90,6 +90,8 @@ const rules: Readonly<Record<string, (state: ModelState) => Finding[]>> = {
   "P1 a grouped task in ready or claimed holds one slot": slotlessTasks,
   "P1 a slot is held by a task of the group that may run": idleSlots,
   "P3 a group with a free slot lets nobody wait": neglectedGroups,
+  "P1 a task names its group while it holds a slot or waits for one": outsiders,
+  "P1 who needs a group finds it": lostGroups,
   "P6 a key without a window belongs to an unfinished task": (state) =>
     [...state.dedupe.values()]
       .filter((row) => row.expiresAtMs === null && !state.tasks.has(row.taskId))
@@ -269,6 +271,32 @@ function idleSlots(state: ModelState): Finding[] {
       return task?.groupId !== groupId || !mayRun.has(taskId);
     })
     .map((row) => ({ key: `${String(row.groupId)}/${String(row.slot)}`, detail: row.taskId }));
+}
+
+function outsiders(state: ModelState): Finding[] {
+  return allStandings(state).flatMap(({ taskId, place }) => {
+    const task = state.tasks.get(taskId);
+    if (task === undefined || task.groupId === null) return [];
+    const isOutside =
+      (place === "scheduled" || place === "wave_held") && countSlots(state, task) === 0;
+    const detail = task.pendingGroup?.key ?? place;
+    return isOutside || task.pendingGroup !== null ? [{ key: taskId, detail }] : [];
+  });
+}
+
+function lostGroups(state: ModelState): Finding[] {
+  const needs = [
+    ...[...state.tasks.values()].map(({ groupId }) => ({ groupId, detail: "task" })),
+    ...state.groupSlots.map(({ groupId }) => ({ groupId, detail: "slot" })),
+    ...state.groupWaiting.map(({ groupId }) => ({ groupId, detail: "waiting" })),
+    ...[...state.archive.values()].map(({ task }) => ({
+      groupId: task.groupId,
+      detail: "archive",
+    })),
+  ];
+  return needs.flatMap(({ groupId, detail }) =>
+    groupId === null || state.groups.has(groupId) ? [] : [{ key: String(groupId), detail }],
+  );
 }
 
 function neglectedGroups(state: ModelState): Finding[] {

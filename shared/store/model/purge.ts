@@ -5,6 +5,7 @@ import { compareNumbers } from "./rows";
 import type { ArchiveRow, DedupeRow, ExecutionRow, Model, OperationRow } from "./state";
 
 const dayMs = 86_400_000;
+const hourMs = 3_600_000;
 /** Executions that one call looks at, oldest first. */
 const executionsMax = 1_000;
 /** The same of a sweep, which only wants to know. */
@@ -16,6 +17,8 @@ const attemptsMax = 10_000;
 export function purge(model: Model, input: { most: number }): PurgeAnswer {
   expectRange("most", input.most, [1, 1_000]);
   const { state } = model;
+  // First: what goes below lets go of its group in the next round.
+  const groups = purgeGroups(model, input.most);
   const due = {
     tasks: finishedTasks(model),
     executions: endedExecutions(model, executionsMax),
@@ -33,7 +36,7 @@ export function purge(model: Model, input: { most: number }): PurgeAnswer {
   for (const [operationId] of operations) state.operations.delete(operationId);
   const keys = slice(due.keys);
   for (const [id] of keys) state.dedupe.delete(id);
-  const purged = gone.length + executions.length + operations.length + keys.length;
+  const purged = gone.length + executions.length + operations.length + keys.length + groups.purged;
   return {
     status: purged + attempts > 0 ? "purged" : "none",
     purged,
@@ -41,8 +44,35 @@ export function purge(model: Model, input: { most: number }): PurgeAnswer {
     executions: executions.length,
     operations: operations.length,
     keys: keys.length,
-    more: left.size > 0 || Object.values(due).some((rows) => rows.length >= input.most),
+    groups: groups.purged,
+    more:
+      groups.more || left.size > 0 || Object.values(due).some((rows) => rows.length >= input.most),
   };
+}
+
+/** A round through all groups has begun, or the last one ended an hour ago. */
+function areGroupsDue({ state, nowMs }: Model): boolean {
+  const { lastGroupId, endedAtMs } = state.groupRound;
+  return state.groups.size > 0 && (lastGroupId > 0 || endedAtMs < nowMs - hourMs);
+}
+
+/** Removes those of the next so many groups that nobody needs. */
+function purgeGroups({ state, nowMs }: Model, most: number): { purged: number; more: boolean } {
+  const seen = [...state.groups.values()]
+    .filter(({ groupId }) => groupId > state.groupRound.lastGroupId)
+    .sort((a, b) => a.groupId - b.groupId)
+    .slice(0, most);
+  const needed = new Set([
+    ...[...state.groupSlots, ...state.groupWaiting].map((row) => row.groupId),
+    ...[...state.archive.values()].map((row) => row.task.groupId),
+  ]);
+  const idle = seen.filter((row) => !row.isKept && !row.isPaused && !needed.has(row.groupId));
+  for (const { groupId } of idle) state.groups.delete(groupId);
+  const isOver = seen.length < most;
+  state.groupRound = isOver
+    ? { lastGroupId: 0, endedAtMs: nowMs }
+    : { ...state.groupRound, lastGroupId: seen.at(-1)?.groupId ?? 0 };
+  return { purged: idle.length, more: !isOver && idle.length > 0 };
 }
 
 /** Is there anything to purge? Of executions only the oldest are looked at. */
@@ -51,7 +81,8 @@ export function isPurgeable(model: Model): boolean {
     finishedTasks(model).length > 0 ||
     oldOperations(model).length > 0 ||
     oldKeys(model).length > 0 ||
-    endedExecutions(model, executionsGlimpsed).length > 0
+    endedExecutions(model, executionsGlimpsed).length > 0 ||
+    areGroupsDue(model)
   );
 }
 

@@ -1,7 +1,7 @@
 import type { TaskId } from "../../core/ids";
 import type { RedriveTasksAnswer, RedriveTasksInput } from "../../ports/task-store";
 import { expectRange, invalidArgument, left } from "./arguments";
-import { admit, groupsOf } from "./groups";
+import { admit, groupsOf, leaveGroup } from "./groups";
 import {
   addHeld,
   addReady,
@@ -83,7 +83,10 @@ function outcomeOf(model: Model, taskId: TaskId): Outcome {
 /** Into its container; grouped ones come in with their group. */
 function enter(model: Model, task: TaskRow): void {
   const wave = task.waveId === null ? undefined : model.state.waves.get(task.waveId);
-  if (wave?.state === "held") addHeld(model.state, task, wave.waveId);
+  if (wave?.state === "held") {
+    leaveGroup(model.state, task);
+    addHeld(model.state, task, wave.waveId);
+  }
   // Promotion makes the group.
   else if (task.pendingGroup !== null) addScheduled(model.state, task, model.nowMs);
   else if (task.groupId === null) addReady(model.state, task);

@@ -1,7 +1,7 @@
 import type { TaskId } from "../../core/ids";
 import type { RescheduleTasksAnswer, RescheduleTasksInput } from "../../ports/task-store";
 import { claimedIds, leaveContainers } from "./cancel";
-import { handOver } from "./groups";
+import { handOver, hasSlot, leaveGroup } from "./groups";
 import { addScheduled, definitionNames, taskOf } from "./rows";
 import type { Model, ModelState } from "./state";
 
@@ -30,6 +30,7 @@ export function rescheduleTasks(model: Model, input: RescheduleTasksInput): Resc
       !scheduled.has(taskId) && groupId !== null && state.groups.get(groupId)?.isStrict === false,
   );
   const woken = handOver(model, leaving);
+  for (const task of tasks) if (!hasSlot(state, task)) leaveGroup(state, task);
   const definitionIds = tasks.map((task) => task.definitionId);
   return {
     results: ids.map((id) => outcomeOf(state, id, { claimed, held })),

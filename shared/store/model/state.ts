@@ -40,6 +40,8 @@ export interface ModelState {
   /** By definition, instant and id. */
   scheduled: ScheduledRow[];
   groups: Map<number, GroupRow>;
+  /** group_round: how far a purge has looked through them, and when it was through last. */
+  groupRound: { lastGroupId: number; endedAtMs: number };
   /** By group and slot. */
   groupSlots: GroupSlotRow[];
   /** By group, then by place. */
@@ -145,8 +147,9 @@ export interface TaskRow extends Place {
   readonly definitionId: number;
   readonly kind: string;
   readonly createdAtMs: number;
+  /** Only while it holds a slot of the group, or waits for one. */
   groupId: number | null;
-  /** Enqueued inside a user's transaction before the group existed: promotion makes it. */
+  /** While it neither holds a slot nor waits for one: promotion finds the group, or makes it. */
   pendingGroup: GroupName | null;
   readonly waveId: WaveId | null;
   readonly dedupeKey: string | null;
@@ -191,6 +194,8 @@ export interface GroupRow {
   isPaused: boolean;
   /** Its order holds over retries, too. */
   isStrict: boolean;
+  /** group_kept: an operator has set it, so it stays. */
+  isKept: boolean;
 }
 
 /**
@@ -334,6 +339,7 @@ export function emptyState(): ModelState {
     ready: [],
     scheduled: [],
     groups: new Map(),
+    groupRound: { lastGroupId: 0, endedAtMs: Date.UTC(2000, 0, 1) },
     groupSlots: [],
     groupWaiting: [],
     batches: new Map(),

@@ -13,6 +13,7 @@ const full: PurgeAnswer = {
   executions: 0,
   operations: 1,
   keys: 0,
+  groups: 0,
   more: true,
 };
 const last: PurgeAnswer = { ...full, purged: 3, tasks: 3, operations: 0, more: false };

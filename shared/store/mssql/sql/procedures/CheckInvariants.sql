@@ -211,6 +211,29 @@ BEGIN
             SELECT 1 FROM Taskgate.GroupWaiting AS w WITH (INDEX (PK_GroupWaiting)) -- one probe
             WHERE w.GroupId = g.GroupId)) AS x
     UNION ALL
+    SELECT N'P1 a task names its group while it holds a slot or waits for one', x.Item, x.Detail
+    FROM (SELECT TOP (100) CONVERT(nvarchar(20), t.TaskId) AS Item, COALESCE(t.PendingGroupKey, p.Place) AS Detail
+          FROM Standings AS p
+          INNER JOIN Taskgate.Task AS t ON t.TaskId = p.TaskId
+          WHERE t.GroupId IS NOT NULL AND (t.PendingGroupKey IS NOT NULL OR (
+            p.Place IN (N'scheduled', N'wave_held') AND NOT EXISTS (
+              SELECT 1 FROM Taskgate.GroupSlot AS s WITH (INDEX (PK_GroupSlot)) -- the group's range
+              WHERE s.GroupId = t.GroupId AND s.TaskId = t.TaskId)))) AS x
+    UNION ALL
+    SELECT N'P1 who needs a group finds it', x.Item, x.Detail
+    FROM (SELECT TOP (100) CONVERT(nvarchar(20), n.GroupId) AS Item, MIN(n.Who) AS Detail
+          FROM (
+            SELECT t.GroupId, N'task' AS Who FROM Taskgate.Task AS t WITH (INDEX (PK_Task)) WHERE t.GroupId IS NOT NULL -- all
+            UNION ALL
+            SELECT s.GroupId, N'slot' FROM Taskgate.GroupSlot AS s WITH (INDEX (PK_GroupSlot)) -- all
+            UNION ALL
+            SELECT w.GroupId, N'waiting' FROM Taskgate.GroupWaiting AS w WITH (INDEX (PK_GroupWaiting)) -- all
+            UNION ALL
+            SELECT a.GroupId, N'archive'
+            FROM Taskgate.Archive AS a WITH (INDEX (IX_Archive_Group)) WHERE a.GroupId IS NOT NULL) AS n -- all that may be redriven
+          WHERE NOT EXISTS (SELECT 1 FROM Taskgate.TaskGroup AS g WHERE g.GroupId = n.GroupId)
+          GROUP BY n.GroupId) AS x
+    UNION ALL
     SELECT N'P6 a key without a window belongs to an unfinished task', x.Item, x.Detail
     FROM (SELECT TOP (100) CONVERT(nvarchar(20), k.TaskDefinitionId) + N'/' + k.DedupeKey AS Item,
                  CONVERT(nvarchar(20), k.TaskId) AS Detail

@@ -17,8 +17,9 @@
 --         50422 a bad value, naming entry and field; 50423 an equal key or operation id is locked for longer than 2 s; 1222 a row is;
 --         50425, 1205 chosen to end a circle of waiters. An error dooms the caller's transaction
 -- Locks:  as _LockKeys: its operation id, dedupe keys, groups to be made; Operation, read behind who writes that id; the wave's gate
---         shared (WaveShard 16); Dedupe, read behind the end of the key's task, expired keys and new ones; TaskGroup ascending; new
---         rows; then as _ReplacePayloads. When joining a caller's transaction no group and no lock of one
+--         shared (WaveShard 16); Dedupe, read behind the end of the key's task, expired keys and new ones; TaskGroup ascending: tasks of
+--         one that a purge removes just then become due, and promotion makes it again; new rows; then as _ReplacePayloads. When joining
+--         a caller's transaction no group and no lock of one
 -- Isolation: equal operation ids, dedupe keys and new group keys exclude each other by locks on just these keys, kept to the end;
 --         what stands there is looked at in later statements. No gap of an index is locked: it would also stop other keys and the
 --         completions of their tasks. Two transactions that take the same keys in several calls, in opposite order, wait for each
@@ -163,8 +164,8 @@ BEGIN
       UPDATE t SET RunAt = @vNow FROM @vTask AS t WHERE t.GroupKey IS NOT NULL AND t.RunAt IS NULL;
     UPDATE t SET Place = CASE WHEN @WaveId IS NULL THEN 4 ELSE 5 END FROM @vTask AS t WHERE @WaveId IS NOT NULL OR t.RunAt IS NOT NULL;
     IF EXISTS (SELECT 1 FROM @vTask AS t WHERE t.DedupeKey IS NOT NULL) SET @vHasKeys = 1;
-    -- Those of a wave join their groups when they are admitted.
-    IF @WaveId IS NULL AND EXISTS (SELECT 1 FROM @vTask AS t WHERE t.GroupKey IS NOT NULL) SET @vHasGroups = 1;
+    -- Scheduled ones join their groups when they are promoted, those of a wave when they are admitted.
+    IF EXISTS (SELECT 1 FROM @vTask AS t WHERE t.GroupKey IS NOT NULL AND t.Place = 1) SET @vHasGroups = 1;
 
     -- 3. Who may clash with this call: whatever it names that somebody else may be making at this moment.
     IF @vHasKeys = 1
@@ -179,7 +180,7 @@ BEGIN
     BEGIN
       INSERT INTO @vGroup (K, Scope, GroupKey, IsNeeded)
       SELECT ROW_NUMBER() OVER (ORDER BY f.Scope, f.GroupKey), f.Scope, f.GroupKey, 0
-      FROM (SELECT DISTINCT t.Scope, t.GroupKey FROM @vTask AS t WHERE t.GroupKey IS NOT NULL) AS f;
+      FROM (SELECT DISTINCT t.Scope, t.GroupKey FROM @vTask AS t WHERE t.GroupKey IS NOT NULL AND t.Place = 1) AS f;
       UPDATE v
       SET GroupId = g.GroupId
       FROM @vGroup AS v
@@ -191,7 +192,7 @@ BEGIN
     UNION ALL
     SELECT Taskgate._KeyLock(N'dedupe', @vDefinition, k.DedupeKey) FROM @vKey AS k
     UNION ALL
-    SELECT Taskgate._KeyLock(N'group', v.Scope, v.GroupKey) FROM @vGroup AS v WHERE v.GroupId IS NULL AND @vJoins = 0;
+    SELECT Taskgate._KeyLock(N'group', v.Scope, v.GroupKey) FROM @vGroup AS v WHERE v.GroupId IS NULL;
 
     IF @vIsOwn = 1 BEGIN TRANSACTION;
     IF EXISTS (SELECT 1 FROM @vLock AS l) EXEC Taskgate._LockKeys @Keys = @vLock, @Waits = 1, @oMissed = @vMissed OUTPUT; -- lock, then look: kept to the end
@@ -265,11 +266,11 @@ BEGIN
       -- their tasks are scheduled, and promotion does it.
       IF @vHasGroups = 1
       BEGIN
-        IF @vJoins = 0 AND EXISTS (SELECT 1 FROM @vGroup AS v WHERE v.GroupId IS NULL)
+        IF EXISTS (SELECT 1 FROM @vGroup AS v WHERE v.GroupId IS NULL)
         BEGIN
           UPDATE v
           SET IsNeeded = 1
-          FROM (SELECT DISTINCT t.Scope, t.GroupKey FROM @vTask AS t WHERE t.IsNew = 1) AS f
+          FROM (SELECT DISTINCT t.Scope, t.GroupKey FROM @vTask AS t WHERE t.IsNew = 1 AND t.Place = 1) AS f
           INNER JOIN @vGroup AS v ON v.Scope = f.Scope AND v.GroupKey = f.GroupKey;
           SELECT @vCount = COUNT(*) FROM @vGroup AS v;
           SET @vFrom = 1;
@@ -292,17 +293,21 @@ BEGIN
         END;
         UPDATE t
         SET GroupId = v.GroupId
-        FROM @vTask AS t
-        INNER JOIN @vGroup AS v ON v.Scope = t.Scope AND v.GroupKey = t.GroupKey;
-        INSERT INTO @vGate (GroupId)
-        SELECT DISTINCT t.GroupId FROM @vTask AS t WHERE t.IsNew = 1 AND t.GroupId IS NOT NULL AND t.RunAt IS NULL;
+        FROM @vTask AS t INNER JOIN @vGroup AS v ON v.Scope = t.Scope AND v.GroupKey = t.GroupKey
+        WHERE t.IsNew = 1 AND t.Place = 1;
+        INSERT INTO @vGate (GroupId) SELECT DISTINCT t.GroupId FROM @vTask AS t WHERE t.GroupId IS NOT NULL;
         SELECT @vGroupId = MIN(a.GroupId) FROM @vGate AS a;
         WHILE @vGroupId IS NOT NULL
         BEGIN
           SELECT @vSlots = g.Slots
           FROM Taskgate.TaskGroup AS g WITH (ROWLOCK, UPDLOCK) -- lock, then look: kept to the end
           WHERE g.GroupId = @vGroupId;
-          UPDATE a SET Slots = @vSlots FROM @vGate AS a WHERE a.GroupId = @vGroupId;
+          IF @@ROWCOUNT = 0 -- removed meanwhile: promotion makes it again
+          BEGIN
+            UPDATE t SET GroupId = NULL, RunAt = @vNow, Place = 4 FROM @vTask AS t WHERE t.GroupId = @vGroupId;
+            DELETE a FROM @vGate AS a WHERE a.GroupId = @vGroupId;
+          END;
+          ELSE UPDATE a SET Slots = @vSlots FROM @vGate AS a WHERE a.GroupId = @vGroupId;
           SELECT @vGroupId = MIN(a.GroupId) FROM @vGate AS a WHERE a.GroupId > @vGroupId;
         END;
         UPDATE a
@@ -326,7 +331,7 @@ BEGIN
         FROM @vTask AS t
         INNER JOIN (
           SELECT x.Ord, ROW_NUMBER() OVER (PARTITION BY x.GroupId ORDER BY x.Priority, x.TaskId) AS K
-          FROM @vTask AS x WHERE x.IsNew = 1 AND x.RunAt IS NULL) AS r ON r.Ord = t.Ord
+          FROM @vTask AS x WHERE x.GroupId IS NOT NULL) AS r ON r.Ord = t.Ord
         INNER JOIN @vGate AS a ON a.GroupId = t.GroupId
         LEFT JOIN @vSlot AS f ON f.GroupId = t.GroupId AND f.K = r.K;
       END;

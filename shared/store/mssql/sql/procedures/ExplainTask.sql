@@ -22,7 +22,8 @@ BEGIN
   SET DEADLOCK_PRIORITY LOW; -- without row versions a reader of several tables may be in a circle of waiters: workers survive
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vStatus nvarchar(20), @vFacts nvarchar(max), @vAttempts nvarchar(max),
-          @vDefinition int, @vCommon nvarchar(max), @vPriority smallint, @vRank bigint, @vGroupId int, @vRunAt datetime2(3),
+          @vDefinition int, @vCommon nvarchar(max), @vPriority smallint, @vRank bigint, @vGroupId int,
+          @vPendingKey nvarchar(200), @vScope int, @vRunAt datetime2(3),
           @vIsReady bit, @vIsWaiting bit, @vIsHeld bit, @vExecution bigint, @vFence bigint, @vOrdinal int,
           @vClaim nvarchar(max), @vCount int, @vHeld int, @vHolders nvarchar(max), @vSlots int, @vSlotHolders nvarchar(max),
           @vGroup nvarchar(max), @vShared nvarchar(max), @vRate nvarchar(100), @vRateInMs bigint;
@@ -73,6 +74,7 @@ BEGIN
   IF @vStatus IS NULL
   BEGIN
     SELECT @vDefinition = t.TaskDefinitionId, @vPriority = t.Priority, @vRank = t.Rank, @vGroupId = t.GroupId, @vRunAt = s.RunAt,
+           @vPendingKey = t.PendingGroupKey, @vScope = CASE t.PendingGroupIsGlobal WHEN 1 THEN 0 ELSE t.TaskDefinitionId END,
            @vIsReady = CASE WHEN r.TaskId IS NULL THEN 0 ELSE 1 END, @vIsWaiting = CASE WHEN w.TaskId IS NULL THEN 0 ELSE 1 END,
            @vIsHeld = CASE WHEN h.TaskId IS NULL THEN 0 ELSE 1 END,
            @vExecution = c.TaskExecutionId, @vFence = c.Fence, @vOrdinal = c.Ordinal,
@@ -162,6 +164,8 @@ BEGIN
              WITHIN GROUP (ORDER BY o.TaskExecutionId) + N']'
     FROM @vOpen AS o
     WHERE o.TokenCount > 0;
+    IF @vPendingKey IS NOT NULL -- on its way into a group, which may be there already
+      SELECT @vGroupId = g.GroupId FROM Taskgate.TaskGroup AS g WHERE g.TaskDefinitionId = @vScope AND g.GroupKey = @vPendingKey;
     IF @vGroupId IS NOT NULL
     BEGIN
       SELECT @vSlots = COUNT(*),

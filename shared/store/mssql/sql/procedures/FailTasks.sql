@@ -175,6 +175,12 @@ BEGIN
       INNER JOIN Taskgate.TaskGroup AS g ON g.GroupId = f.GroupId
       WHERE f.WaitMs IS NOT NULL AND g.IsStrict = 0
       OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+      UPDATE t
+      SET GroupId = NULL, PendingGroupKey = g.GroupKey, PendingGroupIsGlobal = CASE g.TaskDefinitionId WHEN 0 THEN 1 ELSE 0 END
+      FROM @vReleased AS r
+      INNER JOIN Taskgate.TaskGroup AS g ON g.GroupId = r.GroupId
+      INNER JOIN Taskgate.Task AS t WITH (ROWLOCK, UPDLOCK) ON t.TaskId = r.TaskId -- ours already; outside a group it has its key only
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek each per task
       IF EXISTS (SELECT 1 FROM @vEnded AS e) OR EXISTS (SELECT 1 FROM @vReleased AS r)
         EXEC Taskgate._EndTasks @Ended = @vEnded, @TaskExecutionId = @TaskExecutionId, @Now = @vNow, @Released = @vReleased,
           @oWoken = @vWokenIds OUTPUT, @oOpening = @vOpening OUTPUT, @Retention = @vRetention;

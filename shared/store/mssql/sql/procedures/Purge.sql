@@ -2,10 +2,10 @@
 -- In:     @Most int 1..1000: rows of each kind
 -- Out:    Status: purged | none; Tasks: finished ones whose retention is over, with their attempts; Executions: those that ended a day
 --           ago and longer ago than the longest retention of any definition, of the 1000 oldest; Operations: answers kept for
---           repeats for a day; Keys: dedupe keys whose window is over; Purged: all these together
+--           repeats for a day; Keys: dedupe keys whose window is over; Groups: as _PurgeGroups; Purged: all these together
 --         More: one kind filled its share: call again, unless this call purged nothing
 -- Raises: 50422 @Most out of range; 50490 inside a transaction; 1222 locked for longer than 2 s
--- Locks:  Archive, then Attempt and EndedEarly of these tasks; TaskExecution, Operation and Dedupe by skip
+-- Locks:  as _PurgeGroups; Archive, then Attempt and EndedEarly of these tasks; TaskExecution, Operation and Dedupe by skip
 -- Isolation: found by plain reads, locked by key, tested again. What somebody else has just now is left to the next call, so this one
 --         waits for nobody. Who repeats an operation goes from its id to its row, so ids are locked before rows
 -- Plan:   IX_Archive_Purge, IX_Operation_DoneAt, IX_Dedupe_Expires, PK_TaskExecution from their old ends; then whole keys. At most 10000
@@ -22,7 +22,7 @@ BEGIN
   SET DEADLOCK_PRIORITY LOW; -- should it ever come to that, workers survive
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vEndedBefore datetime2(3), @vDoneBefore datetime2(3),
-          @vMore bit = 0, @vFrom int = 1, @vAttempts int, @vTasks int, @vExecutions int, @vOperations int, @vKeys int;
+          @vGroups int, @vMoreGroups bit, @vMore bit = 0, @vFrom int = 1, @vAttempts int, @vTasks int, @vExecutions int, @vOperations int, @vKeys int;
   DECLARE @vTask TABLE (TaskId bigint NOT NULL PRIMARY KEY CLUSTERED);
   DECLARE @vMine TABLE (TaskId bigint NOT NULL PRIMARY KEY CLUSTERED);
   DECLARE @vAttempt TABLE (K int NOT NULL PRIMARY KEY CLUSTERED, TaskId bigint NOT NULL, Fence bigint NOT NULL);
@@ -72,7 +72,11 @@ BEGIN
 
   BEGIN TRY
     BEGIN TRANSACTION;
-    -- 2. Tasks. Who has the archive's row has the task's attempts; a redrive may have it, or may have been quicker.
+    -- 2. Groups first: nothing is locked yet. What goes below lets go of its group in the next round.
+    EXEC Taskgate._PurgeGroups @Most = @Most, @Now = @vNow, @oGroups = @vGroups OUTPUT, @oMore = @vMoreGroups OUTPUT;
+    IF @vMoreGroups = 1 SET @vMore = 1;
+
+    -- 3. Tasks. Who has the archive's row has the task's attempts; a redrive may have it, or may have been quicker.
     INSERT INTO @vMine (TaskId)
     SELECT a.TaskId
     FROM @vTask AS t
@@ -112,7 +116,7 @@ BEGIN
     INNER JOIN Taskgate.EndedEarly AS e WITH (ROWLOCK, UPDLOCK) ON e.TaskId = m.TaskId -- who has the archive's row has this one
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
 
-    -- 3. Executions: first the ids of their starts, as a repeat takes them.
+    -- 4. Executions: first the ids of their starts, as a repeat takes them.
     INSERT INTO @vEnded (TaskExecutionId)
     SELECT e.TaskExecutionId
     FROM @vExecution AS x
@@ -127,7 +131,7 @@ BEGIN
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per execution
     SET @vExecutions = @@ROWCOUNT;
 
-    -- 4. Answers kept for repeats: as above.
+    -- 5. Answers kept for repeats: as above.
     INSERT INTO @vAnswered (OperationId)
     SELECT o.OperationId
     FROM @vOperation AS x
@@ -141,7 +145,7 @@ BEGIN
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per operation
     SET @vOperations = @@ROWCOUNT;
 
-    -- 5. Keys last: an enqueue of one waits until this is over.
+    -- 6. Keys last: an enqueue of one waits until this is over.
     DELETE k
     FROM @vKey AS x
     INNER JOIN Taskgate.Dedupe AS k WITH (ROWLOCK, UPDLOCK, READPAST, INDEX (PK_Dedupe)) -- skip, don't wait
@@ -155,7 +159,7 @@ BEGIN
     IF XACT_STATE() <> 0 ROLLBACK TRANSACTION;
     THROW;
   END CATCH;
-  SELECT CASE WHEN @vTasks + @vAttempts + @vExecutions + @vOperations + @vKeys > 0 THEN N'purged' ELSE N'none' END AS [Status],
-         @vTasks + @vExecutions + @vOperations + @vKeys AS [Purged], @vTasks AS [Tasks], @vExecutions AS [Executions],
-         @vOperations AS [Operations], @vKeys AS [Keys], @vMore AS [More];
+  SELECT CASE WHEN @vTasks + @vAttempts + @vExecutions + @vOperations + @vKeys + @vGroups > 0 THEN N'purged' ELSE N'none' END AS [Status],
+         @vTasks + @vExecutions + @vOperations + @vKeys + @vGroups AS [Purged], @vTasks AS [Tasks], @vExecutions AS [Executions],
+         @vOperations AS [Operations], @vKeys AS [Keys], @vGroups AS [Groups], @vMore AS [More];
 END;

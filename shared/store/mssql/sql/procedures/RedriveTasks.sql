@@ -209,12 +209,18 @@ BEGIN
       INNER JOIN OPENJSON(@vEnded) AS j ON CONVERT(bigint, j.[value]) = t.WaveId;
     END;
 
-    -- 7. Straight from table to table: payloads don't pass through a variable.
+    -- 7. Straight from table to table: payloads don't pass through a variable. Outside a group a task has its key only.
+    UPDATE t
+    SET PendingGroupKey = g.GroupKey, PendingGroupIsGlobal = CASE g.TaskDefinitionId WHEN 0 THEN 1 ELSE 0 END
+    FROM @vTask AS t
+    INNER JOIN Taskgate.TaskGroup AS g WITH (INDEX (PK_TaskGroup)) ON g.GroupId = t.GroupId -- kept by the archive's row
+    WHERE t.Outcome = N'redriven' AND t.Place = 5
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
     INSERT INTO Taskgate.Task (
       TaskId, TaskDefinitionId, Kind, Priority, Rank, CreatedAt, GroupId, PendingGroupKey, PendingGroupIsGlobal, WaveId, DedupeKey,
       Build, Payload, LastError)
-    SELECT a.TaskId, a.TaskDefinitionId, a.Kind, a.Priority, a.Rank, a.CreatedAt, a.GroupId, t.PendingGroupKey, t.PendingGroupIsGlobal,
-           t.WaveId, a.DedupeKey, a.Build, a.Payload, a.Error
+    SELECT a.TaskId, a.TaskDefinitionId, a.Kind, a.Priority, a.Rank, a.CreatedAt, CASE WHEN t.PendingGroupKey IS NULL THEN a.GroupId END,
+           t.PendingGroupKey, t.PendingGroupIsGlobal, t.WaveId, a.DedupeKey, a.Build, a.Payload, a.Error
     FROM @vTask AS t
     INNER JOIN Taskgate.Archive AS a ON a.TaskId = t.TaskId
     WHERE t.Outcome = N'redriven'

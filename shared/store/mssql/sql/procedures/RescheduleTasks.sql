@@ -6,8 +6,8 @@
 --         NextDueMs bigint: until the new instant, null when nothing was rescheduled; Definitions: JSON array of names of those that
 --         got scheduled tasks, or null; Woken: of those that got ready tasks by hand-over, or null
 -- Raises: 50422 a bad value; 50490 inside a transaction; 1222 locked for longer than 2 s
--- Locks:  Scheduled, Ready by skip; TaskGroup ascending, of tasks that wait there; GroupWaiting under its group, Ready by skip; then as
---         _HandOver
+-- Locks:  Scheduled, Ready by skip; TaskGroup ascending, of tasks that wait there; GroupWaiting under its group, Ready by skip; Task of
+--         these; then as _HandOver
 -- Isolation: who holds a task's row in its container decides where it goes, as in CancelTasks. A strict group's slot stays with
 --         its task, so that nobody overtakes
 -- Plan:   primary keys; the scheduled tasks of a definition once, when one of its tasks stands nowhere else
@@ -151,7 +151,13 @@ BEGIN
         ON r.TaskDefinitionId = t.TaskDefinitionId AND r.Priority = t.Priority AND r.Rank = t.Rank AND r.TaskId = t.TaskId
       WHERE t.IsWaiting = 1 AND t.Place = 0
       OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
-      UPDATE t SET Place = 1 FROM @vTask AS t INNER JOIN @vFound AS f ON f.TaskId = t.TaskId;
+      UPDATE t
+      SET Place = 1
+      FROM @vTask AS t
+      INNER JOIN @vFound AS f ON f.TaskId = t.TaskId
+      INNER JOIN Taskgate.Task AS x ON x.TaskId = t.TaskId
+      WHERE x.GroupId = t.GroupId -- not one that has come into another group, which isn't locked
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
     END;
 
     -- 5. Each to its new place.
@@ -181,6 +187,13 @@ BEGIN
     INNER JOIN Taskgate.TaskGroup AS g WITH (INDEX (PK_TaskGroup)) ON g.GroupId = t.GroupId
     WHERE t.Place IN (1, 3) AND g.IsStrict = 0
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+    UPDATE x
+    SET GroupId = NULL, PendingGroupKey = g.GroupKey, PendingGroupIsGlobal = CASE g.TaskDefinitionId WHEN 0 THEN 1 ELSE 0 END
+    FROM @vTask AS t
+    INNER JOIN Taskgate.TaskGroup AS g WITH (INDEX (PK_TaskGroup)) ON g.GroupId = t.GroupId
+    INNER JOIN Taskgate.Task AS x WITH (ROWLOCK, UPDLOCK) ON x.TaskId = t.TaskId -- ours by the container's row; outside a group its key only
+    WHERE t.Place = 3 OR (t.Place = 1 AND g.IsStrict = 0)
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek each per task
     IF EXISTS (SELECT 1 FROM @vLeaving AS l)
       EXEC Taskgate._HandOver @Leaving = @vLeaving, @oWoken = @vWokenIds OUTPUT;
     COMMIT TRANSACTION;

@@ -1,4 +1,4 @@
--- Taskgate.SetGroup: an operator's settings of a group; one that doesn't exist yet is made. Acts at once.
+-- Taskgate.SetGroup: an operator's settings of a group; one that doesn't exist yet is made. Acts at once; such a group is never purged.
 -- In:     @Name: the definition; @GroupKey 1..200 characters; @GroupScope: definition (null: so) | global;
 --         @Slots int 1..1000, @Paused bit, @IsStrict bit: null leaves them, in a new group as the definition has them;
 --         @ChangedBy, @Reason for the audit
@@ -7,8 +7,9 @@
 --           nothing is handed over until fewer are; Waiting int: tasks, counted up to 1000
 --         Woken: JSON array of definitions that got ready tasks, or null
 -- Raises: 50404 unknown definition; 50422 a value out of range; 50490 inside a transaction; 1222, 50423 locked for longer than 2 s
--- Locks:  only to make the group: its key as _LockKeys (an enqueue that makes it); TaskGroup, then as _HandOver
--- Isolation: whoever fills, frees or hands over slots holds the group's row; this call holds it from the first look to its end.
+-- Locks:  its key as _LockKeys (an enqueue that makes it); TaskGroup, new rows of GroupKept, then as _HandOver
+-- Isolation: whoever fills, frees or hands over slots holds the group's row; this call holds it from the first look to its end. Nobody
+--         else makes the group meanwhile; a purge may remove it between look and lock: then it is made here.
 --         A strict group's retry that has a slot keeps it until it ran, whatever is set here
 -- Plan:   unique names, primary keys; first entries of PK_GroupWaiting under the group
 -- Once:   by value
@@ -61,24 +62,23 @@ BEGIN
   SET @vScope = CASE WHEN @GroupScope = N'global' THEN 0 ELSE @vDefinition END;
 
   BEGIN TRY
-    SELECT @vGroupId = g.GroupId FROM Taskgate.TaskGroup AS g WHERE g.TaskDefinitionId = @vScope AND g.GroupKey = @vKey;
     BEGIN TRANSACTION;
-    IF @vGroupId IS NULL
-    BEGIN
-      INSERT INTO @vLock (Name) VALUES (Taskgate._KeyLock(N'group', @vScope, @vKey));
-      EXEC Taskgate._LockKeys @Keys = @vLock, @Waits = 1, @oMissed = @vMissed OUTPUT; -- lock, then look: kept to the end
-      SELECT @vGroupId = g.GroupId FROM Taskgate.TaskGroup AS g WHERE g.TaskDefinitionId = @vScope AND g.GroupKey = @vKey;
-      IF @vGroupId IS NULL
-      BEGIN
-        INSERT INTO Taskgate.TaskGroup (TaskDefinitionId, GroupKey, Slots, Paused, IsStrict)
-        VALUES (@vScope, @vKey, COALESCE(@Slots, @vGroupSlots), COALESCE(@Paused, 0), COALESCE(@IsStrict, @vGroupStrict));
-        SELECT @vGroupId = g.GroupId FROM Taskgate.TaskGroup AS g WHERE g.TaskDefinitionId = @vScope AND g.GroupKey = @vKey;
-        SET @vStatus = N'created';
-      END;
-    END;
+    INSERT INTO @vLock (Name) VALUES (Taskgate._KeyLock(N'group', @vScope, @vKey));
+    EXEC Taskgate._LockKeys @Keys = @vLock, @Waits = 1, @oMissed = @vMissed OUTPUT; -- lock, then look: kept to the end
+    SELECT @vGroupId = g.GroupId FROM Taskgate.TaskGroup AS g WHERE g.TaskDefinitionId = @vScope AND g.GroupKey = @vKey;
     SELECT @vOldSlots = g.Slots, @vOldPaused = g.Paused, @vOldStrict = g.IsStrict
-    FROM Taskgate.TaskGroup AS g WITH (ROWLOCK, UPDLOCK, INDEX (PK_TaskGroup)) -- lock, then look: kept to the end
+    FROM Taskgate.TaskGroup AS g WITH (ROWLOCK, UPDLOCK, INDEX (PK_TaskGroup)) -- the same
     WHERE g.GroupId = @vGroupId;
+    IF @@ROWCOUNT = 0
+    BEGIN
+      INSERT INTO Taskgate.TaskGroup (TaskDefinitionId, GroupKey, Slots, Paused, IsStrict)
+      VALUES (@vScope, @vKey, COALESCE(@Slots, @vGroupSlots), COALESCE(@Paused, 0), COALESCE(@IsStrict, @vGroupStrict));
+      SELECT @vGroupId = g.GroupId, @vOldSlots = g.Slots, @vOldPaused = g.Paused, @vOldStrict = g.IsStrict
+      FROM Taskgate.TaskGroup AS g WHERE g.TaskDefinitionId = @vScope AND g.GroupKey = @vKey;
+      SET @vStatus = N'created';
+    END;
+    INSERT INTO Taskgate.GroupKept (GroupId)
+    SELECT @vGroupId WHERE NOT EXISTS (SELECT 1 FROM Taskgate.GroupKept AS k WHERE k.GroupId = @vGroupId);
     SET @vNewSlots = COALESCE(@Slots, @vOldSlots);
     SET @vNewPaused = COALESCE(@Paused, @vOldPaused);
     SET @vNewStrict = COALESCE(@IsStrict, @vOldStrict);

@@ -62,14 +62,15 @@ BEGIN
       FROM @Ended AS e INNER JOIN Taskgate.Task AS t ON t.TaskId = e.TaskId) AS x
     INNER JOIN Taskgate.TaskDefinition AS d ON d.TaskDefinitionId = x.TaskDefinitionId
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
-  -- Straight from table to table: payloads don't pass through a variable. The rows are the caller's own.
+  -- Straight from table to table: payloads don't pass through a variable. The rows are the caller's own. A done task is never
+  -- redriven: it names no group.
   INSERT INTO Taskgate.Archive (
     TaskId, TaskDefinitionId, Kind, Priority, Rank, CreatedAt, FinishedAt, PurgeAfter, TaskExecutionId, Fence, DurationMs, GroupId,
     WaveId, DedupeKey, Build, Outcome, FailedCount, LostCount, Error, Result, Payload)
   SELECT t.TaskId, t.TaskDefinitionId, t.Kind, t.Priority, t.Rank, t.CreatedAt, @Now,
          DATEADD(MILLISECOND, CONVERT(int, r.Ms % 86400000), DATEADD(DAY, CONVERT(int, r.Ms / 86400000), @Now)),
-         @TaskExecutionId, e.Fence, e.DurationMs, t.GroupId, t.WaveId, t.DedupeKey, t.Build, e.Outcome, t.FailedCount, t.LostCount,
-         t.LastError, e.Result, t.Payload
+         @TaskExecutionId, e.Fence, e.DurationMs, CASE WHEN e.Outcome <> 10 THEN t.GroupId END, t.WaveId, t.DedupeKey, t.Build,
+         e.Outcome, t.FailedCount, t.LostCount, t.LastError, e.Result, t.Payload
   FROM @Ended AS e
   INNER JOIN Taskgate.Task AS t ON t.TaskId = e.TaskId
   INNER JOIN @vRetention AS d ON d.TaskDefinitionId = t.TaskDefinitionId

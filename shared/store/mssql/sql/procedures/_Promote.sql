@@ -1,6 +1,6 @@
 -- Taskgate._Promote: moves due tasks of one definition from Scheduled to where they may be claimed, without waiting for anybody.
 -- In:     @TaskDefinitionId int; @Most int 1..10000; @Now
--- Out:    @oPromoted: how many left Scheduled; grouped ones whose group is locked just now stay for the next call
+-- Out:    @oPromoted: how many left Scheduled; grouped ones whose group is locked, being made or being removed just now stay for the next call
 -- Raises: -
 -- Locks:  Scheduled by skip, in (RunAt, TaskId) order; for missing groups an application lock each, by skip, as _LockKeys names them,
 --         and TaskDefinition, read by skip; TaskGroup by skip and new rows; GroupSlot, GroupWaiting, Task of these, new rows of
@@ -50,7 +50,7 @@ BEGIN
   OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
   SET @vCount = @@ROWCOUNT;
 
-  -- 2. Groups that a user's transaction left to be made, as far as nobody else makes one just now.
+  -- 2. Groups by their keys, made where they are missing, as far as nobody else makes one just now.
   IF EXISTS (SELECT 1 FROM @vTask AS x WHERE x.PendingGroupKey IS NOT NULL)
   BEGIN
     INSERT INTO @vMissing (Scope, GroupKey, LockName)
@@ -109,7 +109,7 @@ BEGIN
     SET @vFrom = @vFrom + 1000;
   END;
 
-  -- 4. Look, and decide. A strict group's retry still has its slot.
+  -- 4. Look, and decide. A strict group's retry still has its slot. A group that has been removed meanwhile has no gate.
   IF EXISTS (SELECT 1 FROM @vGate AS a)
   BEGIN
     UPDATE a
@@ -160,7 +160,7 @@ BEGIN
     SET GroupId = x.GroupId, PendingGroupKey = NULL, PendingGroupIsGlobal = NULL
     FROM @vTask AS x
     INNER JOIN Taskgate.Task AS t WITH (ROWLOCK, UPDLOCK) ON t.TaskId = x.TaskId -- who has the Scheduled row may write it
-    WHERE x.Ord BETWEEN @vFrom AND @vFrom + 999 AND x.PendingGroupKey IS NOT NULL AND x.GroupId IS NOT NULL
+    WHERE x.Ord BETWEEN @vFrom AND @vFrom + 999 AND x.PendingGroupKey IS NOT NULL AND x.Place > 0
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
     INSERT INTO Taskgate.GroupSlot (GroupId, Slot, TaskId)
     SELECT x.GroupId, x.Slot, x.TaskId FROM @vTask AS x WHERE x.Ord BETWEEN @vFrom AND @vFrom + 999 AND x.Place = 2;

@@ -30,7 +30,7 @@ begin
   with ended as (
     select u.task_id, u.fence, u.outcome, u.duration_ms, u.result
       from unnest(p_task_ids, p_fences, p_outcomes, p_durations_ms, p_results) u(task_id, fence, outcome, duration_ms, result)),
-  gone as (
+  gone as (                                          -- a done task is never redriven: its archive row keeps no group
     delete from task t using ended e, task_definition d
      where t.task_id = e.task_id and d.task_definition_id = t.task_definition_id
     returning t.*, e.fence, e.outcome, e.duration_ms, e.result,
@@ -41,7 +41,7 @@ begin
                          duration_ms, group_id, wave_id, dedupe_key, build, outcome, failed_count, lost_count, error, result, payload)
     select g.task_id, g.task_definition_id, g.kind, g.priority, g.rank, g.created_at, p_now,
            p_now + g.retain_ms * interval '1 ms', p_task_execution_id, g.fence,
-           g.duration_ms, g.group_id, g.wave_id, g.dedupe_key, g.build, g.outcome, g.failed_count, g.lost_count, g.last_error, g.result, g.payload
+           g.duration_ms, case when g.outcome <> 10 then g.group_id end, g.wave_id, g.dedupe_key, g.build, g.outcome, g.failed_count, g.lost_count, g.last_error, g.result, g.payload
       from gone g where g.is_kept),
   early as (                                         -- for a redrive: what the archive's columns don't say
     insert into ended_early (task_id, pending_group_key, pending_group_is_global, was_held)

@@ -4,8 +4,8 @@
 --         p_is_new false: a duplicate, left out
 -- Out:    o_ready: some may be claimed at once; o_next_due_ms: the earliest scheduled of them, or null
 -- Raises: -
--- Locks:  not when joining a caller's transaction: advisory 43 ascending, for groups that are missing; task_group ascending.
---         New rows
+-- Locks:  not when joining a caller's transaction: advisory 43 ascending, for groups that are missing; task_group ascending: tasks of
+--         one that a purge removes just then become due, and promotion makes it again. New rows
 -- Plan:   uq_task_group_key, one probe per task; primary keys; each group's slots with its first task: nothing is joined that
 --         would compare each task with each group
 -- Twin:   inside mssql/sql/procedures/EnqueueTasks.sql
@@ -16,37 +16,39 @@ create or replace function taskgate._enqueue_grouped(
   out o_ready boolean, out o_next_due_ms bigint)
 language plpgsql as $$
 declare
+  v_is_in boolean[];                                 -- per entry: goes to its group now
+  v_locked int[];
   v_scopes int[] := array(select case when u.is_global then 0 else p_task_definition_id end from unnest(p_globals) with ordinality u(is_global, n) order by u.n);
   v_groups int[];
 begin
-  v_groups := array(select (select g.group_id from task_group g where g.task_definition_id = u.scope and g.group_key = u.key)
-                      from unnest(v_scopes, p_group_keys) with ordinality u(scope, key, n) order by u.n);
-  if not p_joins_transaction and exists (
-    select 1 from unnest(v_groups, p_group_keys, p_is_new) u(id, key, is_new) where u.id is null and u.key is not null and u.is_new) then
+  v_is_in := array(select u.key is not null and u.is_new and u.run_at is null and not p_joins_transaction
+                     from unnest(p_group_keys, p_is_new, p_run_ats) with ordinality u(key, is_new, run_at, n) order by u.n);
+  v_groups := array(select case when u.is_in then (select g.group_id from task_group g where g.task_definition_id = u.scope and g.group_key = u.key) end
+                      from unnest(v_is_in, v_scopes, p_group_keys) with ordinality u(is_in, scope, key, n) order by u.n);
+  if exists (select 1 from unnest(v_groups, v_is_in) u(id, is_in) where u.id is null and u.is_in) then
     -- Who makes a group holds its latch to the end. Promotion, which may hold other groups, only tries for it: it must not wait
     -- for a new key in an index.
     perform pg_advisory_xact_lock(43, m.latch)
-       from (select distinct _group_latch(u.scope, u.key) as latch from unnest(v_groups, v_scopes, p_group_keys, p_is_new) u(id, scope, key, is_new)
-              where u.id is null and u.key is not null and u.is_new order by 1) m;
+       from (select distinct _group_latch(u.scope, u.key) as latch from unnest(v_groups, v_scopes, p_group_keys, v_is_in) u(id, scope, key, is_in)
+              where u.id is null and u.is_in order by 1) m;
     insert into task_group (task_definition_id, group_key, slots, is_strict)
     select u.scope, u.key, p_group_slots, p_group_strict
-      from (select distinct x.scope, x.key from unnest(v_groups, v_scopes, p_group_keys, p_is_new) x(id, scope, key, is_new)
-             where x.id is null and x.key is not null and x.is_new) u
+      from (select distinct x.scope, x.key from unnest(v_groups, v_scopes, p_group_keys, v_is_in) x(id, scope, key, is_in)
+             where x.id is null and x.is_in) u
      where (select g.group_id from task_group g where g.task_definition_id = u.scope and g.group_key = u.key) is null
      order by u.scope, u.key
     on conflict do nothing;
-    v_groups := array(select (select g.group_id from task_group g where g.task_definition_id = u.scope and g.group_key = u.key)
-                        from unnest(v_scopes, p_group_keys) with ordinality u(scope, key, n) order by u.n);
+    v_groups := array(select case when u.is_in then (select g.group_id from task_group g where g.task_definition_id = u.scope and g.group_key = u.key) end
+                        from unnest(v_is_in, v_scopes, p_group_keys) with ordinality u(is_in, scope, key, n) order by u.n);
   end if;
-  if not p_joins_transaction then                    -- lock, then look
-    perform 1 from task_group g
-      where g.group_id = any (array(select u.id from unnest(v_groups, p_is_new, p_run_ats) u(id, is_new, run_at) where u.is_new and u.run_at is null))
-      order by g.group_id for no key update;
-  end if;
+  -- Lock, then look. A group that has been removed meanwhile isn't locked: promotion makes it again.
+  v_locked := array(select g.group_id from task_group g where g.group_id = any (v_groups) order by g.group_id for no key update);
   with new as materialized (
-    select u.*, case when p_joins_transaction and u.group_key is not null then coalesce(u.run_at, p_now) else u.run_at end as starts_at
+    select u.id, u.payload, u.kind, u.priority, u.group_key, u.is_global, u.dedupe_key, u.trace, g.group_id,
+           case when u.group_key is not null and g.group_id is null then coalesce(u.run_at, p_now) else u.run_at end as starts_at
       from unnest(p_ids, p_payloads, p_kinds, p_priorities, p_group_keys, p_globals, p_run_ats, p_dedupe_keys, p_traces, p_is_new, v_groups)
-           as u(id, payload, kind, priority, group_key, is_global, run_at, dedupe_key, trace, is_new, group_id) where u.is_new),
+           as u(id, payload, kind, priority, group_key, is_global, run_at, dedupe_key, trace, is_new, group_id)
+     cross join lateral (select case when u.group_id = any (v_locked) then u.group_id end as group_id) g where u.is_new),
   ranked as materialized (
     select n.id, n.priority, n.group_id, row_number() over (partition by n.group_id order by n.priority, n.id) as n
       from new n where n.starts_at is null),

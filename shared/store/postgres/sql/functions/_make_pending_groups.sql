@@ -1,8 +1,8 @@
--- taskgate._make_pending_groups: gives tasks that were enqueued inside a user's transaction the groups they were meant for.
+-- taskgate._make_pending_groups: the groups that tasks outside of them are meant for; missing ones are made.
 -- In:     p_task_definition_id int; p_task_ids bigint[]: due tasks whose scheduled rows the caller holds
--- Out:    int[]: the groups; tasks whose group another call is making just now keep their pending key for the next call
+-- Out:    int[]: the groups; without those that another call is making just now
 -- Raises: -
--- Locks:  advisory 43 by try, for groups that are missing; task_group (new rows), task. Never waits: the caller may hold
+-- Locks:  advisory 43 by try, for groups that are missing; task_group (new rows). Never waits: the caller may hold
 --         groups that the maker of a new one is waiting for
 -- Plan:   primary keys, uq_task_group_key
 -- Twin:   inside mssql/sql/procedures/_Promote.sql
@@ -11,7 +11,6 @@ language plpgsql as $$
 declare
   v_scopes int[];
   v_keys text[];
-  v_groups int[];
 begin
   with missing as materialized (
     select distinct p.scope, p.key, _group_latch(p.scope, p.key) as latch
@@ -30,12 +29,9 @@ begin
      order by u.scope, u.key
     on conflict do nothing;
   end if;
-  with moved as (
-    update task t set group_id = g.group_id, pending_group_key = null, pending_group_is_global = null
-      from task_group g
-     where t.task_id = any (p_task_ids) and t.pending_group_key is not null
-       and g.task_definition_id = case when t.pending_group_is_global then 0 else p_task_definition_id end and g.group_key = t.pending_group_key
-    returning t.group_id)
-  select array_agg(distinct m.group_id) into v_groups from moved m;
-  return v_groups;
+  return array(
+    select distinct g.group_id
+      from unnest(p_task_ids) u(id) join task t on t.task_id = u.id
+      join task_group g on g.task_definition_id = case when t.pending_group_is_global then 0 else p_task_definition_id end
+                       and g.group_key = t.pending_group_key);
 end $$;

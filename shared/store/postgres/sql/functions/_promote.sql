@@ -1,6 +1,6 @@
 -- taskgate._promote: moves due tasks of one definition from scheduled to where they may be claimed, without waiting for anybody.
 -- In:     p_task_definition_id int; p_most int; p_now
--- Out:    int: how many left scheduled; grouped ones whose group is locked or being made just now stay for the next call
+-- Out:    int: how many left scheduled; grouped ones whose group is locked, being made or being removed just now stay for the next call
 -- Raises: -
 -- Locks:  scheduled by skip, in (run_at, task_id) order; task_group by skip, missing ones as _make_pending_groups
 -- Plan:   first entries of pk_scheduled; primary keys; each group's slots with its first task, as in _enqueue_grouped
@@ -22,7 +22,7 @@ begin
   select array_agg(due.task_id), array_agg(due.run_at), array_agg(distinct t.group_id) filter (where t.group_id is not null) into v_ids, v_run_ats, v_groups
     from due join task t on t.task_id = due.task_id;
   if v_ids is null then return 0; end if;
-  -- Groups that a user's transaction left to be made, as far as nobody else makes one just now.
+  -- Groups by their keys, made where they are missing, as far as nobody else makes one just now.
   if exists (select 1 from unnest(v_ids) u(id) join task t on t.task_id = u.id where t.pending_group_key is not null) then
     v_groups := coalesce(v_groups, '{}') || _make_pending_groups(p_task_definition_id, v_ids);
   end if;
@@ -30,12 +30,17 @@ begin
   if v_groups is not null then
     v_locked := array(select g.group_id from task_group g where g.group_id = any (v_groups) order by g.group_id for no key update skip locked);
   end if;
-  -- 3. Admit. A strict group's retry still has its slot.
+  -- 3. Admit. A strict group's retry still has its slot; the others name their group again from here on.
   with due as materialized (
-    select t.task_id, u.run_at, t.priority, t.rank, t.group_id, t.lost_count >= 2 as is_solo,
+    select t.task_id, u.run_at, t.priority, t.rank, x.group_id, t.pending_group_key is not null as is_joining, t.lost_count >= 2 as is_solo,
            exists (select 1 from group_slot s where s.group_id = t.group_id and s.task_id = t.task_id) as has_slot
       from unnest(v_ids, v_run_ats) u(id, run_at) join task t on t.task_id = u.id
-     where (t.group_id is null and t.pending_group_key is null) or t.group_id = any (v_locked)),
+     cross join lateral (
+       select case when t.pending_group_key is null then t.group_id else (
+                select g.group_id from task_group g
+                 where g.task_definition_id = case when t.pending_group_is_global then 0 else p_task_definition_id end
+                   and g.group_key = t.pending_group_key) end as group_id offset 0) x   -- offset: read once, though named twice
+     where (t.group_id is null and t.pending_group_key is null) or x.group_id = any (v_locked)),
   ranked as materialized (
     select d.*, row_number() over (partition by d.group_id, d.has_slot order by d.priority, d.rank, d.task_id) as n from due d),
   gate as materialized (                             -- with each group's first task: the slots that may be filled
@@ -49,6 +54,8 @@ begin
   placed as materialized (
     select g.*, (first_value(g.empty) over (partition by g.group_id, g.has_slot order by g.n))[g.n] as slot from gate g),
   gone as (delete from scheduled s using placed p where s.task_definition_id = p_task_definition_id and s.run_at = p.run_at and s.task_id = p.task_id returning 1),
+  joined as (update task t set group_id = p.group_id, pending_group_key = null, pending_group_is_global = null
+               from placed p where t.task_id = p.task_id and p.is_joining),
   slotted as (insert into group_slot (group_id, slot, task_id)
               select p.group_id, p.slot, p.task_id from placed p where p.slot is not null),
   waiting as (insert into group_waiting (group_id, priority, rank, task_id, task_definition_id)

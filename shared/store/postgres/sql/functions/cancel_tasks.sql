@@ -1,8 +1,7 @@
 -- taskgate.cancel_tasks: an operator's cancel: ends tasks that wait anywhere, and asks for the end of those that run.
 -- In:     p_task_ids bigint[] 1..1000; p_reason: kept as the error of the tasks that end here, or null
 -- Out:    status: done; results: JSON array of {task, outcome, state}, each task once, in input order. outcome: cancelled |
---           requested (it runs, is on the move, or its group isn't made yet: its worker hears of it, and whatever ends or moves the task
---           minds it) | busy (locked at this moment: ask again) | gone, with its state: done | dead | cancelled | unknown
+--           requested (it runs or is on the move: its worker hears of it, and whatever ends or moves the task minds it) | busy (locked at this moment: ask again) | gone, with its state: done | dead | cancelled | unknown
 --         woken: JSON array of definitions that got ready tasks, or null; opening: JSON array of batches to be pumped (pump_batch), or null
 -- Raises: TG422 not such a list, a reason of more than 400 characters
 -- Locks:  scheduled, ready, wave_held by skip; dedupe in key order, task_group ascending, of tasks that wait there; group_waiting under its
@@ -24,6 +23,7 @@ declare
   v_ready bigint[] := '{}';
   v_waited bigint[] := '{}';
   v_held bigint[] := '{}';
+  v_locked int[];
   c record;
   v_mine bigint[];
   v_requested bigint[];
@@ -36,7 +36,7 @@ begin
 
   -- 1. Where they seem to be, with nothing locked.
   select array_agg(t.task_id), array_agg(t.task_id) filter (where p.is_waiting),
-         array_agg(distinct t.task_definition_id) filter (where not p.is_waiting and not p.is_ready and not p.is_held and t.pending_group_key is null)
+         array_agg(distinct t.task_definition_id) filter (where not p.is_waiting and not p.is_ready and not p.is_held)
     into v_seen, v_waiting, v_elsewhere
     from (select distinct u.id from unnest(p_task_ids) u(id)) a
     join task t on t.task_id = a.id
@@ -52,9 +52,7 @@ begin
   if v_elsewhere is not null then
     v_scheduled := array(
       select s.task_id from scheduled s
-       where s.task_definition_id = any (v_elsewhere) and s.task_id = any (v_seen)
-         and not exists (select 1 from task t where t.task_id = s.task_id and t.pending_group_key is not null)
-         for update skip locked);
+       where s.task_definition_id = any (v_elsewhere) and s.task_id = any (v_seen) for update skip locked);
   end if;
   v_ready := array(
     select r.task_id
@@ -74,10 +72,10 @@ begin
       join task t on t.task_definition_id = k.task_definition_id and t.dedupe_key = k.dedupe_key and t.task_id = k.task_id
      where t.task_id = any (v_mine || v_waiting) and k.expires_at is null
      order by k.task_definition_id, k.dedupe_key for update of k) x;
-  perform 1 from (
-    select 1 from task_group g
+  v_locked := array(
+    select g.group_id from task_group g
      where g.group_id = any (array(select t.group_id from task t where t.task_id = any (v_mine || v_waiting)))
-     order by g.group_id for no key update) x;       -- lock, then look
+     order by g.group_id for no key update);         -- lock, then look
 
   -- 4. Who waits in them; who doesn't any more may have become ready meanwhile.
   if v_waiting is not null then
@@ -85,12 +83,12 @@ begin
       select w.task_id
         from unnest(v_waiting) u(id) join task t on t.task_id = u.id
         join group_waiting w on w.group_id = t.group_id and w.priority = t.priority and w.rank = t.rank and w.task_id = t.task_id
-       where u.id <> all (v_mine));
+       where u.id <> all (v_mine) and t.group_id = any (v_locked));   -- not one that has come into another group
     v_ready := v_ready || array(
       select r.task_id
         from unnest(v_waiting) u(id) join task t on t.task_id = u.id
         join ready r on r.task_definition_id = t.task_definition_id and r.priority = t.priority and r.rank = t.rank and r.task_id = t.task_id
-       where u.id <> all (v_mine || v_waited) for update of r skip locked);
+       where u.id <> all (v_mine || v_waited) and t.group_id = any (v_locked) for update of r skip locked);
   end if;
   v_mine := v_scheduled || v_ready || v_waited;   -- but for the held ones, which are counted nowhere
 

@@ -96,6 +96,16 @@ begin
        from task_group g where not g.paused and exists (select 1 from group_waiting w where w.group_id = g.group_id)
         and (select count(*) from group_slot s where s.group_id = g.group_id) < g.slots limit 100)
     union all
+    (select 'P1 a task names its group while it holds a slot or waits for one', t.task_id::text, coalesce(t.pending_group_key, p.place)
+       from task t join places p on p.task_id = t.task_id
+      where t.group_id is not null and (t.pending_group_key is not null or p.place in ('scheduled', 'wave_held')
+        and not exists (select 1 from group_slot s where s.group_id = t.group_id and s.task_id = t.task_id)) limit 100)
+    union all
+    (select 'P1 who needs a group finds it', n.group_id::text, min(n.who)
+       from (select t.group_id, 'task' as who from task t union all select s.group_id, 'slot' from group_slot s
+             union all select w.group_id, 'waiting' from group_waiting w union all select a.group_id, 'archive' from archive a) n
+      where n.group_id is not null and not exists (select 1 from task_group g where g.group_id = n.group_id) group by n.group_id limit 100)
+    union all
     (select 'P6 a key without a window belongs to an unfinished task', k.task_definition_id || '/' || k.dedupe_key, k.task_id::text from dedupe k
       where k.expires_at is null and not exists (select 1 from task t where t.task_id = k.task_id) limit 100)
     union all

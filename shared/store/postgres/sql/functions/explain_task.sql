@@ -86,6 +86,10 @@ begin
   elsif not t.is_waiting and not t.is_held then
     status := 'moving'; return;
   end if;
+  if t.pending_group_key is not null then            -- on its way into a group, which may be there already
+    t.group_id := (select g.group_id from task_group g
+                    where g.task_definition_id = case when t.pending_group_is_global then 0 else t.task_definition_id end and g.group_key = t.pending_group_key);
+  end if;
   if t.group_id is not null then
     v_json := v_json || jsonb_build_object('group', (
       select jsonb_build_object('key', g.group_key, 'slots', g.slots, 'paused', g.paused, 'isStrict', g.is_strict, 'isGlobal', g.task_definition_id = 0,

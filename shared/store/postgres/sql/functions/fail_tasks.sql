@@ -31,7 +31,7 @@ declare
   v_results json[] := '{}';
   v_dropped bigint[] := '{}';
   v_ended bigint[] := '{}'; v_fences bigint[] := '{}'; v_outcomes smallint[] := '{}'; v_durations int[] := '{}';
-  v_left bigint[]; v_left_groups int[];
+  v_left bigint[]; v_left_groups int[];              -- retries that aren't strict: outside a group a task has its key only
   c record;
 begin
   if p_failures is null or json_typeof(p_failures::json) <> 'array' or json_array_length(p_failures::json) not between 1 and 1000 then
@@ -86,6 +86,8 @@ begin
       next_due_ms := least(next_due_ms, v_ms);
       if t.group_id is not null and not (select g.is_strict from task_group g where g.group_id = t.group_id) then
         v_left := v_left || f.task_id; v_left_groups := v_left_groups || t.group_id;
+        update task x set group_id = null, pending_group_key = g.group_key, pending_group_is_global = g.task_definition_id = 0
+          from task_group g where x.task_id = f.task_id and g.group_id = t.group_id;
       end if;
     end if;
     v_results[f.n] := json_build_object('task', f.task_id::text, 'outcome', v_outcome, 'retryInMs', v_ms);

@@ -2,16 +2,16 @@
 -- In:     p_most int 1..1000: rows of each kind
 -- Out:    status: purged | none; tasks: finished ones whose retention is over, with their attempts; executions: those that ended a day
 --           ago and longer ago than the longest retention of any definition, of the 1000 oldest; operations: answers kept for
---           repeats for a day; keys: dedupe keys whose window is over; purged: all these together
+--           repeats for a day; keys: dedupe keys whose window is over; groups: as _purge_groups; purged: all these together
 --         more: one kind filled its share: call again, unless this call purged nothing
 -- Raises: TG422 most out of range
--- Locks:  archive, then attempt and ended_early of these tasks; task_execution, operation and dedupe by skip: it waits for nobody
+-- Locks:  as _purge_groups; archive, then attempt and ended_early of these tasks; task_execution, operation and dedupe by skip: it waits for nobody
 -- Plan:   ix_archive_purge, ix_operation_done_at, ix_dedupe_expires, pk_task_execution from their old ends; then whole keys. At most 10000
 --         attempts: a task that has more loses them call by call, and goes with the last
 -- Once:   naturally
 -- Twin:   mssql/sql/procedures/Purge.sql
 create or replace function taskgate.purge(
-  p_most int, out status text, out purged int, out tasks int, out executions int, out operations int, out keys int, out more boolean)
+  p_most int, out status text, out purged int, out tasks int, out executions int, out operations int, out keys int, out groups int, out more boolean)
 language plpgsql security definer
 set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -23,11 +23,16 @@ declare
   v_attempts int;
   v_definitions int[];
   v_keys text[];
+  g record;
 begin
   if p_most is null or p_most not between 1 and 1000 then raise exception 'most: expected 1..1000 (%)', p_most using errcode = 'TG422'; end if;
-  -- 1. Tasks, oldest first. Who has the archive's row has the task's attempts.
+  -- 1. Groups. What goes below lets go of its group in the next round.
+  select * into g from _purge_groups(p_most, v_now);
+  groups := g.o_groups;
+
+  -- 2. Tasks, oldest first. Who has the archive's row has the task's attempts.
   v_due := array(select a.task_id from archive a where a.purge_after < v_now order by a.purge_after limit p_most);
-  more := cardinality(v_due) = p_most;
+  more := g.o_more or cardinality(v_due) = p_most;
   v_due := array(select a.task_id from archive a where a.task_id = any (v_due) and a.purge_after < v_now
                   order by a.task_id for update skip locked);
   delete from attempt p where p.ctid = any (array(       -- nobody else writes them: the places stay
@@ -41,7 +46,7 @@ begin
   get diagnostics tasks = row_count;
   delete from ended_early e where e.task_id = any (v_due);
 
-  -- 2. Executions: ids grow with time, and an ended one never changes again.
+  -- 3. Executions: ids grow with time, and an ended one never changes again.
   v_ended_before := _purge_executions_before(v_now);
   v_due := array(
     select x.task_execution_id
@@ -52,14 +57,14 @@ begin
     select x.task_execution_id from task_execution x where x.task_execution_id = any (v_due) for update skip locked));
   get diagnostics executions = row_count;
 
-  -- 3. Answers kept for repeats.
+  -- 4. Answers kept for repeats.
   v_ids := array(select o.operation_id from operation o where o.done_at < v_now - interval '1 day' order by o.done_at limit p_most);
   more := more or cardinality(v_ids) = p_most;
   delete from operation o where o.operation_id = any (array(
     select x.operation_id from operation x where x.operation_id = any (v_ids) for update skip locked));
   get diagnostics operations = row_count;
 
-  -- 4. Keys last: an enqueue of one waits until this is over.
+  -- 5. Keys last: an enqueue of one waits until this is over.
   select array_agg(x.task_definition_id), array_agg(x.dedupe_key) into v_definitions, v_keys
     from (select k.task_definition_id, k.dedupe_key from dedupe k where k.expires_at < v_now order by k.expires_at limit p_most) x;
   more := more or coalesce(cardinality(v_keys), 0) = p_most;
@@ -68,6 +73,6 @@ begin
       join dedupe x on x.task_definition_id = u.definition and x.dedupe_key = u.key
      where x.expires_at < v_now for update of x skip locked));
   get diagnostics keys = row_count;
-  purged := tasks + executions + operations + keys;
+  purged := tasks + executions + operations + keys + groups;
   status := case when purged + v_attempts > 0 then 'purged' else 'none' end;
 end $$;

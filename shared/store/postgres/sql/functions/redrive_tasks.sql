@@ -99,9 +99,11 @@ begin
   added as (
     insert into task (task_id, task_definition_id, kind, priority, rank, created_at, group_id, pending_group_key, pending_group_is_global, wave_id,
                       dedupe_key, build, payload, last_error)
-    select g.task_id, g.task_definition_id, g.kind, g.priority, g.rank, g.created_at, g.group_id, e.pending_group_key, e.pending_group_is_global,
+    select g.task_id, g.task_definition_id, g.kind, g.priority, g.rank, g.created_at, case when h.group_id is null then g.group_id end,
+           coalesce(e.pending_group_key, h.group_key), coalesce(e.pending_group_is_global, h.task_definition_id = 0),
            case when g.wave_id = any (v_held || v_open) then g.wave_id end, g.dedupe_key, g.build, g.payload, g.error
-      from gone g left join early e on e.task_id = g.task_id),
+      from gone g left join early e on e.task_id = g.task_id
+      left join task_group h on h.group_id = g.group_id and g.wave_id = any (v_held)),   -- outside a group a task has its key only
   held as (insert into wave_held (wave_id, priority, rank, task_id, task_definition_id)
            select g.wave_id, g.priority, g.rank, g.task_id, g.task_definition_id from gone g where g.wave_id = any (v_held)),
   later as (                                         -- promotion makes the group

@@ -27,6 +27,7 @@ declare
   v_ready bigint[] := '{}';
   v_waited bigint[] := '{}';
   v_mine bigint[];
+  v_locked int[];
   v_left bigint[];
   v_left_groups int[];
 begin
@@ -68,10 +69,11 @@ begin
      where u.id <> all (v_scheduled) for update of r skip locked);
 
   -- 3. Their groups, ascending. A scheduled task stays outside.
-  perform 1 from task_group g
-    where g.group_id = any (array(
-      select t.group_id from task t where t.task_id = any (v_ready || v_waiting) and t.task_id <> all (v_scheduled)))
-    order by g.group_id for no key update;           -- lock, then look
+  v_locked := array(
+    select g.group_id from task_group g
+     where g.group_id = any (array(
+       select t.group_id from task t where t.task_id = any (v_ready || v_waiting) and t.task_id <> all (v_scheduled)))
+     order by g.group_id for no key update);         -- lock, then look
 
   -- 4. Who waits in them; who doesn't any more may have become ready meanwhile.
   if v_waiting is not null then
@@ -79,12 +81,12 @@ begin
       select w.task_id
         from unnest(v_waiting) u(id) join task t on t.task_id = u.id
         join group_waiting w on w.group_id = t.group_id and w.priority = t.priority and w.rank = t.rank and w.task_id = t.task_id
-       where u.id <> all (v_scheduled || v_ready));
+       where u.id <> all (v_scheduled || v_ready) and t.group_id = any (v_locked));   -- not one that has come into another group
     v_ready := v_ready || array(
       select r.task_id
         from unnest(v_waiting) u(id) join task t on t.task_id = u.id
         join ready r on r.task_definition_id = t.task_definition_id and r.priority = t.priority and r.rank = t.rank and r.task_id = t.task_id
-       where u.id <> all (v_scheduled || v_ready || v_waited) for update of r skip locked);
+       where u.id <> all (v_scheduled || v_ready || v_waited) and t.group_id = any (v_locked) for update of r skip locked);
   end if;
   v_mine := v_scheduled || v_ready || v_waited;
 
@@ -103,6 +105,9 @@ begin
   end if;
   select array_agg(t.task_id), array_agg(t.group_id) into v_left, v_left_groups
     from task t join task_group g on g.group_id = t.group_id where t.task_id = any (v_ready || v_waited) and not g.is_strict;
+  update task t set group_id = null, pending_group_key = g.group_key, pending_group_is_global = g.task_definition_id = 0
+    from task_group g                                -- outside a group a task has its key only
+   where t.task_id = any (v_waited || v_ready) and g.group_id = t.group_id and (not g.is_strict or t.task_id = any (v_waited));
   if v_left is not null then woken := _definition_names(_hand_over(v_left, v_left_groups), 0); end if;
 
   select '[' || string_agg(json_build_object('task', x.id::text, 'outcome', x.outcome,

@@ -1,4 +1,4 @@
--- taskgate.set_group: an operator's settings of a group; one that doesn't exist yet is made. Acts at once.
+-- taskgate.set_group: an operator's settings of a group; one that doesn't exist yet is made. Acts at once; such a group is never purged.
 -- In:     p_name: the definition; p_group_key 1..200 characters; p_group_scope: definition (null: so) | global;
 --         p_slots int 1..1000, p_paused, p_is_strict: null leaves them, in a new group as the definition has them;
 --         p_changed_by, p_reason for the audit
@@ -7,7 +7,7 @@
 --           nothing is handed over until fewer are; waiting int: tasks, counted up to 1000
 --         woken: JSON array of definitions that got ready tasks, or null
 -- Raises: TG404 unknown definition; TG422 a value out of range
--- Locks:  advisory 43 (only to make the group: an enqueue that makes it), task_group, then as _hand_over
+-- Locks:  advisory 43 (an enqueue that makes the group), task_group, then as _hand_over
 -- Plan:   unique names, primary keys; first entries of pk_group_waiting under the group
 -- Once:   by value
 -- Twin:   mssql/sql/procedures/SetGroup.sql
@@ -37,16 +37,17 @@ begin
   if not found then raise exception 'name: unknown definition (%)', p_name using errcode = 'TG404'; end if;
   v_scope := case p_group_scope when 'global' then 0 else d.task_definition_id end;
 
-  select x.group_id into v_group from task_group x where x.task_definition_id = v_scope and x.group_key = p_group_key;
-  if v_group is null then
-    perform pg_advisory_xact_lock(43, _group_latch(v_scope, p_group_key));
+  perform pg_advisory_xact_lock(43, _group_latch(v_scope, p_group_key));   -- nobody else makes it from here on
+  select x.group_id, x.slots, x.paused, x.is_strict into g from task_group x
+   where x.task_definition_id = v_scope and x.group_key = p_group_key for no key update;   -- lock, then look
+  if not found then                                  -- also when a purge has just removed it
     insert into task_group (task_definition_id, group_key, slots, paused, is_strict)
     values (v_scope, p_group_key, coalesce(p_slots, d.group_slots), coalesce(p_paused, false), coalesce(p_is_strict, d.group_strict))
-    on conflict do nothing;
-    if found then status := 'created'; end if;
-    select x.group_id into v_group from task_group x where x.task_definition_id = v_scope and x.group_key = p_group_key;
+    returning group_id, slots, paused, is_strict into g;
+    status := 'created';
   end if;
-  select x.slots, x.paused, x.is_strict into g from task_group x where x.group_id = v_group for no key update;   -- lock, then look
+  v_group := g.group_id;
+  insert into group_kept (group_id) values (v_group) on conflict do nothing;
   new_slots := coalesce(p_slots, g.slots); new_paused := coalesce(p_paused, g.paused); new_strict := coalesce(p_is_strict, g.is_strict);
   if status is null then
     old_slots := g.slots; old_paused := g.paused; old_strict := g.is_strict;
