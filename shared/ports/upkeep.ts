@@ -32,6 +32,8 @@ export interface PurgeAnswer {
   operations: number;
   /** Dedupe keys whose window is over. */
   keys: number;
+  /** Finished as long ago as executions that go; their waves go with them, at most as many as a call may delete. */
+  batches: number;
   /** One kind filled its share: call again, unless `status` is none. */
   more: boolean;
 }

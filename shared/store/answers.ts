@@ -426,6 +426,7 @@ export function purge(row: AnswerRow): port.PurgeAnswer {
     executions: int(row, "executions"),
     operations: int(row, "operations"),
     keys: int(row, "keys"),
+    batches: int(row, "batches"),
     more: bool(row, "more"),
   };
 }

@@ -27,6 +27,7 @@ import { describeLockTimeouts } from "./lock-timeouts.contract";
 import { describeLockedHolders } from "./locked-holders.contract";
 import { describeLog } from "./log.contract";
 import { describePromotion } from "./promotion.contract";
+import { describePurgeBatches } from "./purge-batches.contract";
 import { describePurge } from "./purge.contract";
 import { describeRates } from "./rates.contract";
 import { describeReadModels } from "./read-models.contract";
@@ -89,6 +90,7 @@ export function describeStore(setup: StoreSetup): void {
   describeGroupSettings(setup);
   describeReschedule(setup);
   describePurge(setup);
+  describePurgeBatches(setup);
   describeReadModels(setup);
   describeBatches(setup);
   describeWatermarks(setup);

@@ -7,7 +7,7 @@
 --         Opening: JSON array of ids of batches to be pumped (PumpBatch), at most @Most, or null
 --         Schedules: JSON array of those that are due (FireSchedule), the longest due first, at most @Most, of {id, definition, name, cron,
 --           timeZone, missed, runAt, inMs: 0 or less}, as ListSchedules has them, or null
---         Purgeable: something may be deleted (call Purge); of executions, the ten oldest are looked at
+--         Purgeable: something may be deleted (call Purge); of executions, the ten oldest are looked at, of batches the hundred oldest
 -- Raises: 50422 @Most out of range; 50490 inside a transaction
 -- Locks:  none
 -- Isolation: several reads, each as of its own moment: a task that moves between them is found by the next tick
@@ -173,6 +173,13 @@ BEGIN
           FROM Taskgate.TaskExecution AS e WITH (INDEX (PK_TaskExecution)) -- the oldest: ids grow with time
           ORDER BY e.TaskExecutionId) AS x
     WHERE x.State IN (2, 4) AND x.EndedAt < @vEndedBefore)
+    SET @vPurgeable = 1;
+  ELSE IF EXISTS (
+    SELECT 1
+    FROM (SELECT TOP (100) b.FinishedAt
+          FROM Taskgate.Batch AS b WITH (INDEX (PK_Batch)) -- the oldest: ids grow with time
+          ORDER BY b.BatchId) AS x
+    WHERE x.FinishedAt < @vEndedBefore)
     SET @vPurgeable = 1;
   SELECT N'swept' AS [Status], @vExpired AS [Expired], @vDefinitions AS [Definitions],
          CASE WHEN @vNextRunAt > @vNow THEN DATEDIFF_BIG(MILLISECOND, @vNow, @vNextRunAt) WHEN @vNextRunAt IS NOT NULL THEN 0

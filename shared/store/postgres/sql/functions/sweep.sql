@@ -7,7 +7,7 @@
 --         opening: JSON array of ids of batches to be pumped (pump_batch), at most p_most, or null
 --         schedules: JSON array of those that are due (fire_schedule), the longest due first, at most p_most, of {id, definition, name, cron,
 --           timeZone, missed, runAt, inMs: 0 or less}, as list_schedules has them, or null
---         purgeable: something may be deleted (call purge); of executions, the ten oldest are looked at
+--         purgeable: something may be deleted (call purge); of executions, the ten oldest are looked at, of batches the hundred oldest
 -- Raises: TG422 most out of range
 -- Locks:  none
 -- Plan:   a few index probes per definition; the rows of all schedules
@@ -63,5 +63,7 @@ begin
     or exists (select 1 from operation o where o.done_at < v_now - interval '1 day')
     or exists (select 1 from dedupe k where k.expires_at < v_now)
     or exists (select 1 from (select e.state, e.ended_at from task_execution e order by e.task_execution_id limit 10) x
-                where x.state in (2, 4) and x.ended_at < _purge_executions_before(v_now));
+                where x.state in (2, 4) and x.ended_at < _purge_executions_before(v_now))
+    or exists (select 1 from (select b.finished_at from batch b order by b.batch_id limit 100) x
+                where x.finished_at < _purge_executions_before(v_now));
 end $$;

@@ -8,6 +8,7 @@ import { groupCases, longGroupCases } from "./groups";
 import { limitCases } from "./limits";
 import { leaseCases, longLeaseCases } from "./leases";
 import { longPromotionCases, promotionCases } from "./promotions";
+import { purgedBatchCases } from "./purged-batches";
 import { purgeCases } from "./purges";
 import { readerCases } from "./readers";
 import { redriveCases } from "./redrives";
@@ -37,6 +38,7 @@ export const allCases: readonly ModelCase[] = [
   ...groupSettingCases,
   ...rescheduleCases,
   ...purgeCases,
+  ...purgedBatchCases,
   ...replaceCases,
   ...scheduleCases,
   ...watermarkCases,
