@@ -34,6 +34,8 @@ export interface PurgeAnswer {
   keys: number;
   /** Groups without tasks that hold, want or may want a slot, and that no operator has set. */
   groups: number;
+  /** Finished as long ago as executions that go; their waves go with them, at most as many as a call may delete. */
+  batches: number;
   /** One kind filled its share: call again, unless `status` is none. */
   more: boolean;
 }

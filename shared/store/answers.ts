@@ -427,6 +427,7 @@ export function purge(row: AnswerRow): port.PurgeAnswer {
     operations: int(row, "operations"),
     keys: int(row, "keys"),
     groups: int(row, "groups"),
+    batches: int(row, "batches"),
     more: bool(row, "more"),
   };
 }

@@ -29,6 +29,7 @@ import { describeLockedHolders } from "./locked-holders.contract";
 import { describeLog } from "./log.contract";
 import { describePromotion } from "./promotion.contract";
 import { describePurgeGroups } from "./purge-groups.contract";
+import { describePurgeBatches } from "./purge-batches.contract";
 import { describePurge } from "./purge.contract";
 import { describeRates } from "./rates.contract";
 import { describeReadModels } from "./read-models.contract";
@@ -95,6 +96,7 @@ export function describeStore(setup: StoreSetup): void {
   describeReschedule(setup);
   describePurge(setup);
   describePurgeGroups(setup);
+  describePurgeBatches(setup);
   describeReadModels(setup);
   describeBatches(setup);
   describeWatermarks(setup);

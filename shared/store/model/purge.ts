@@ -1,6 +1,7 @@
 import type { PurgeAnswer } from "../../ports/task-store";
 import type { OperationId, TaskId } from "../../core/ids";
 import { expectRange } from "./arguments";
+import { hasFinishedBatches, purgeBatches } from "./purge-batches";
 import { compareNumbers } from "./rows";
 import type { ArchiveRow, DedupeRow, ExecutionRow, Model, OperationRow } from "./state";
 
@@ -36,17 +37,26 @@ export function purge(model: Model, input: { most: number }): PurgeAnswer {
   for (const [operationId] of operations) state.operations.delete(operationId);
   const keys = slice(due.keys);
   for (const [id] of keys) state.dedupe.delete(id);
-  const purged = gone.length + executions.length + operations.length + keys.length + groups.purged;
+  const { batches, waves, isFull } = purgeBatches(model, {
+    most: input.most,
+    finishedBeforeMs: keptSinceMs(model),
+  });
+  const purged =
+    gone.length + executions.length + operations.length + keys.length + groups.purged + batches;
   return {
-    status: purged + attempts > 0 ? "purged" : "none",
+    status: purged + attempts + waves > 0 ? "purged" : "none",
     purged,
     tasks: gone.length,
     executions: executions.length,
     operations: operations.length,
     keys: keys.length,
     groups: groups.purged,
+    batches,
     more:
-      groups.more || left.size > 0 || Object.values(due).some((rows) => rows.length >= input.most),
+      groups.more ||
+      left.size > 0 ||
+      isFull ||
+      Object.values(due).some((rows) => rows.length >= input.most),
   };
 }
 
@@ -75,13 +85,14 @@ function purgeGroups({ state, nowMs }: Model, most: number): { purged: number; m
   return { purged: idle.length, more: !isOver && idle.length > 0 };
 }
 
-/** Is there anything to purge? Of executions only the oldest are looked at. */
+/** Is there anything to purge? Of executions and batches only the oldest are looked at. */
 export function isPurgeable(model: Model): boolean {
   return (
     finishedTasks(model).length > 0 ||
     oldOperations(model).length > 0 ||
     oldKeys(model).length > 0 ||
     endedExecutions(model, executionsGlimpsed).length > 0 ||
+    hasFinishedBatches(model, keptSinceMs(model)) ||
     areGroupsDue(model)
   );
 }
@@ -95,13 +106,17 @@ function finishedTasks(model: Model): ArchiveRow[] {
     );
 }
 
-/** Finished tasks name their workers as long as a definition keeps them; late repeats have a day. */
-function endedExecutions(model: Model, most: number): ExecutionRow[] {
-  const kept = [...model.state.definitions.values()].flatMap(({ settings }) => [
+/** Finished tasks name their workers and waves as long as a definition keeps them; late repeats have a day. */
+function keptSinceMs({ state, nowMs }: Model): number {
+  const kept = [...state.definitions.values()].flatMap(({ settings }) => [
     settings.retainDoneMs,
     settings.retainDeadMs,
   ]);
-  const endedBeforeMs = model.nowMs - Math.max(dayMs, ...kept);
+  return nowMs - Math.max(dayMs, ...kept);
+}
+
+function endedExecutions(model: Model, most: number): ExecutionRow[] {
+  const endedBeforeMs = keptSinceMs(model);
   return [...model.state.executions.values()]
     .sort((a, b) => compareNumbers(a.executionId, b.executionId))
     .slice(0, most)

@@ -217,7 +217,8 @@ export interface GroupWaitingRow extends Place {
 /** batch: ordered waves. */
 export interface BatchRow {
   readonly batchId: BatchId;
-  readonly operationId: OperationId;
+  /** Of its creation; another one once a purge has begun with its waves. */
+  operationId: OperationId;
   readonly name: string;
   state: BatchStatus["state"];
   readonly failurePolicy: FailurePolicy;

@@ -164,6 +164,20 @@ export const purging: readonly Scenario[] = [
   },
   {
     operation: "purge",
+    what: "so many batches of one wave",
+    batches: each,
+    prepare: async ({ store, batch, world }) => {
+      for (let count = 0; count < batch; count += 1) {
+        const plan = { name: "a batch", failurePolicy: "halt", waves: 1 } as const;
+        const made = await store.createBatch({ ...plan, operationId: operationId() });
+        await store.startBatch({ batchId: made.batchId, seal: true });
+      }
+      world.clock += 60 * 86_400_000;
+      return () => store.purge({ most: 500 });
+    },
+  },
+  {
+    operation: "purge",
     what: "nothing",
     batches: [1],
     prepare: async (scene) => {

@@ -5,11 +5,12 @@
 -- Out:    Status: created; Batch bigint; Waves: JSON array of wave ids as strings, in order
 -- Raises: 50422 a bad value; 50423 a repeat of itself is at it for longer than 2 s; 50490 inside a transaction; 1222 locked for
 --         longer than 2 s
--- Locks:  its operation id as _LockKeys (a repeat of itself); new rows of Batch, Wave and WaveShard
+-- Locks:  its operation id as _LockKeys (a repeat of itself); the entry of that id in Batch, behind who purges it; new rows of Batch, Wave
+--         and WaveShard
 -- Isolation: calls with equal operation ids exclude each other by a lock on the id, kept to the end; what stands there is looked at
---         in a later statement
+--         in a later statement. A purge takes a batch only with that entry: it comes before this call, or finds it locked
 -- Plan:   unique keys
--- Once:   by operation id
+-- Once:   by operation id, as long as the batch is kept
 -- Twin:   postgres/sql/functions/create_batch.sql
 CREATE OR ALTER PROCEDURE Taskgate.CreateBatch
   @OperationId uniqueidentifier, @Name nvarchar(max), @FailurePolicy nvarchar(max), @Waves int
@@ -47,7 +48,9 @@ BEGIN
     INSERT INTO @vLock (Name) VALUES (Taskgate._KeyLock(N'operation', NULL, CONVERT(nvarchar(36), @OperationId)));
     BEGIN TRANSACTION;
     EXEC Taskgate._LockKeys @Keys = @vLock, @Waits = 1, @oMissed = @vMissed OUTPUT; -- lock, then look: kept to the end
-    SELECT @vBatch = b.BatchId FROM Taskgate.Batch AS b WHERE b.OperationId = @OperationId;
+    SELECT @vBatch = b.BatchId
+    FROM Taskgate.Batch AS b WITH (ROWLOCK, UPDLOCK, INDEX (UQ_Batch_OperationId)) -- kept to the end, so its waves are, too
+    WHERE b.OperationId = @OperationId;
     IF @vBatch IS NULL
     BEGIN
       INSERT INTO Taskgate.Batch (OperationId, Name, FailurePolicy, CreatedAt)
@@ -62,15 +65,15 @@ BEGIN
       INSERT INTO Taskgate.WaveShard (WaveId, Shard, Remaining)
       SELECT w.WaveId, 16, 0 FROM Taskgate.Wave AS w WITH (FORCESEEK) WHERE w.BatchId = @vBatch; -- our own new rows
     END;
+    SELECT @vWaves = N'[' + STRING_AGG(CONVERT(nvarchar(max), N'"' + CONVERT(nvarchar(20), w.WaveId) + N'"'), N',')
+             WITHIN GROUP (ORDER BY w.Ordinal) + N']'
+    FROM Taskgate.Wave AS w WITH (INDEX (UQ_Wave_Ordinal)) -- a batch's waves
+    WHERE w.BatchId = @vBatch;
     COMMIT TRANSACTION;
   END TRY
   BEGIN CATCH
     IF XACT_STATE() <> 0 ROLLBACK TRANSACTION;
     THROW;
   END CATCH;
-  SELECT @vWaves = N'[' + STRING_AGG(CONVERT(nvarchar(max), N'"' + CONVERT(nvarchar(20), w.WaveId) + N'"'), N',')
-           WITHIN GROUP (ORDER BY w.Ordinal) + N']'
-  FROM Taskgate.Wave AS w WITH (INDEX (UQ_Wave_Ordinal)) -- a batch's waves
-  WHERE w.BatchId = @vBatch;
   SELECT N'created' AS [Status], @vBatch AS [Batch], @vWaves AS [Waves];
 END;

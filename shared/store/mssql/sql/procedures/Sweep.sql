@@ -7,8 +7,8 @@
 --         Opening: JSON array of ids of batches to be pumped (PumpBatch), at most @Most, or null
 --         Schedules: JSON array of those that are due (FireSchedule), the longest due first, at most @Most, of {id, definition, name, cron,
 --           timeZone, missed, runAt, inMs: 0 or less}, as ListSchedules has them, or null
---         Purgeable: something may be deleted (call Purge); of executions, the ten oldest are looked at; groups are looked through
---           to their end an hour after the last time
+--         Purgeable: something may be deleted (call Purge); of executions, the ten oldest are looked at, of batches the hundred oldest;
+--           groups are looked through to their end an hour after the last time
 -- Raises: 50422 @Most out of range; 50490 inside a transaction
 -- Locks:  none
 -- Isolation: several reads, each as of its own moment: a task that moves between them is found by the next tick
@@ -180,6 +180,13 @@ BEGIN
     FROM Taskgate.GroupRound AS r
     WHERE r.RoundId = 1 AND (r.LastGroupId > 0 OR r.EndedAt < DATEADD(HOUR, -1, @vNow)))
     AND EXISTS (SELECT 1 FROM Taskgate.TaskGroup AS g WITH (FORCESEEK) WHERE g.GroupId > 0) -- the first entry
+    SET @vPurgeable = 1;
+  ELSE IF EXISTS (
+    SELECT 1
+    FROM (SELECT TOP (100) b.FinishedAt
+          FROM Taskgate.Batch AS b WITH (INDEX (PK_Batch)) -- the oldest: ids grow with time
+          ORDER BY b.BatchId) AS x
+    WHERE x.FinishedAt < @vEndedBefore)
     SET @vPurgeable = 1;
   SELECT N'swept' AS [Status], @vExpired AS [Expired], @vDefinitions AS [Definitions],
          CASE WHEN @vNextRunAt > @vNow THEN DATEDIFF_BIG(MILLISECOND, @vNow, @vNextRunAt) WHEN @vNextRunAt IS NOT NULL THEN 0

@@ -7,8 +7,8 @@
 --         opening: JSON array of ids of batches to be pumped (pump_batch), at most p_most, or null
 --         schedules: JSON array of those that are due (fire_schedule), the longest due first, at most p_most, of {id, definition, name, cron,
 --           timeZone, missed, runAt, inMs: 0 or less}, as list_schedules has them, or null
---         purgeable: something may be deleted (call purge); of executions, the ten oldest are looked at; groups are looked through
---           to their end an hour after the last time
+--         purgeable: something may be deleted (call purge); of executions, the ten oldest are looked at, of batches the hundred oldest;
+--           groups are looked through to their end an hour after the last time
 -- Raises: TG422 most out of range
 -- Locks:  none
 -- Plan:   a few index probes per definition; the rows of all schedules
@@ -65,6 +65,8 @@ begin
     or exists (select 1 from dedupe k where k.expires_at < v_now)
     or exists (select 1 from (select e.state, e.ended_at from task_execution e order by e.task_execution_id limit 10) x
                 where x.state in (2, 4) and x.ended_at < _purge_executions_before(v_now))
+    or exists (select 1 from (select b.finished_at from batch b order by b.batch_id limit 100) x
+                where x.finished_at < _purge_executions_before(v_now))
     or exists (select 1 from group_round r
                 where (r.last_group_id > 0 or r.ended_at < v_now - interval '1 hour') and exists (select 1 from task_group g where g.group_id > 0));
 end $$;

@@ -9,6 +9,7 @@ import { limitCases } from "./limits";
 import { leaseCases, longLeaseCases } from "./leases";
 import { longPromotionCases, promotionCases } from "./promotions";
 import { purgeGroupCases } from "./purge-groups";
+import { purgedBatchCases } from "./purged-batches";
 import { purgeCases } from "./purges";
 import { readerCases } from "./readers";
 import { redriveCases } from "./redrives";
@@ -39,6 +40,7 @@ export const allCases: readonly ModelCase[] = [
   ...rescheduleCases,
   ...purgeCases,
   ...purgeGroupCases,
+  ...purgedBatchCases,
   ...replaceCases,
   ...scheduleCases,
   ...watermarkCases,

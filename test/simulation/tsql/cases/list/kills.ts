@@ -154,6 +154,11 @@ export const killCases: readonly KillCase[] = [
   { name: "reschedule", setup: busy, call: reschedule(60_000, 1, 2, 3, 4) },
   { name: "set-group", setup: busy, call: setGroup("g", { slots: 3 }) },
   {
+    name: "purge-batches",
+    setup: inAMonth(createBatch(1, 2), startBatch(1)),
+    call: purge(10),
+  },
+  {
     name: "purge",
     setup: [
       ...inAMonth(
