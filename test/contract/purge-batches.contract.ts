@@ -107,6 +107,7 @@ function describeKept(setup: StoreSetup): void {
       executions: 0,
       operations: 0,
       keys: 0,
+      groups: 0,
       batches: 1,
       more: false,
     });
