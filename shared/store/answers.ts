@@ -427,6 +427,7 @@ export function purge(row: AnswerRow): port.PurgeAnswer {
     operations: int(row, "operations"),
     keys: int(row, "keys"),
     batches: int(row, "batches"),
+    auditEntries: int(row, "auditEntries"),
     more: bool(row, "more"),
   };
 }

@@ -108,6 +108,7 @@ function describeKept(setup: StoreSetup): void {
       operations: 0,
       keys: 0,
       batches: 1,
+      auditEntries: 0,
       more: false,
     });
     expect(await left(store)).toEqual([]);

@@ -27,6 +27,7 @@ import { describeLockTimeouts } from "./lock-timeouts.contract";
 import { describeLockedHolders } from "./locked-holders.contract";
 import { describeLog } from "./log.contract";
 import { describePromotion } from "./promotion.contract";
+import { describePurgeAudit } from "./purge-audit.contract";
 import { describePurgeBatches } from "./purge-batches.contract";
 import { describePurge } from "./purge.contract";
 import { describeRates } from "./rates.contract";
@@ -91,6 +92,7 @@ export function describeStore(setup: StoreSetup): void {
   describeReschedule(setup);
   describePurge(setup);
   describePurgeBatches(setup);
+  describePurgeAudit(setup);
   describeReadModels(setup);
   describeBatches(setup);
   describeWatermarks(setup);
