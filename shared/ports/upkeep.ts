@@ -36,6 +36,8 @@ export interface PurgeAnswer {
   groups: number;
   /** Finished as long ago as executions that go; their waves go with them, at most as many as a call may delete. */
   batches: number;
+  /** Of the audit of settings: older than 400 days, and not the last of their setting. */
+  auditEntries: number;
   /** One kind filled its share: call again, unless `status` is none. */
   more: boolean;
 }

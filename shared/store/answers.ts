@@ -428,6 +428,7 @@ export function purge(row: AnswerRow): port.PurgeAnswer {
     keys: int(row, "keys"),
     groups: int(row, "groups"),
     batches: int(row, "batches"),
+    auditEntries: int(row, "auditEntries"),
     more: bool(row, "more"),
   };
 }

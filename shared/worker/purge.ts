@@ -9,7 +9,15 @@ const sliceMax = 500;
  */
 export async function purge(environment: WorkerEnvironment, untilMs: number): Promise<void> {
   const { clock, logger, store, telemetry } = environment;
-  const total = { tasks: 0, executions: 0, operations: 0, keys: 0, groups: 0, batches: 0 };
+  const total = {
+    tasks: 0,
+    executions: 0,
+    operations: 0,
+    keys: 0,
+    groups: 0,
+    batches: 0,
+    auditEntries: 0,
+  };
   try {
     for (let isOver = false; !isOver && clock.monotonicMs() < untilMs;) {
       const answer = await store.purge({ most: sliceMax });
@@ -19,6 +27,7 @@ export async function purge(environment: WorkerEnvironment, untilMs: number): Pr
       total.keys += answer.keys;
       total.groups += answer.groups;
       total.batches += answer.batches;
+      total.auditEntries += answer.auditEntries;
       isOver = answer.status === "none" || !answer.more;
     }
   } catch (error) {

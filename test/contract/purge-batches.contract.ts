@@ -109,6 +109,7 @@ function describeKept(setup: StoreSetup): void {
       keys: 0,
       groups: 0,
       batches: 1,
+      auditEntries: 0,
       more: false,
     });
     expect(await left(store)).toEqual([]);

@@ -42,6 +42,7 @@ const nothing: PurgeAnswer = {
   keys: 0,
   groups: 0,
   batches: 0,
+  auditEntries: 0,
   more: false,
 };
 
@@ -321,6 +322,7 @@ function describeAnswer(setup: StoreSetup): void {
       keys: 1,
       groups: 0,
       batches: 0,
+      auditEntries: 0,
     };
     expect(await store.purge({ most: 1 })).toEqual({ status: "purged", ...all, more: true });
     expect(await store.purge({ most: 2 })).toEqual({ status: "purged", ...all, more: false });

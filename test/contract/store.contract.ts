@@ -29,6 +29,7 @@ import { describeLockedHolders } from "./locked-holders.contract";
 import { describeLog } from "./log.contract";
 import { describePromotion } from "./promotion.contract";
 import { describePurgeGroups } from "./purge-groups.contract";
+import { describePurgeAudit } from "./purge-audit.contract";
 import { describePurgeBatches } from "./purge-batches.contract";
 import { describePurge } from "./purge.contract";
 import { describeRates } from "./rates.contract";
@@ -97,6 +98,7 @@ export function describeStore(setup: StoreSetup): void {
   describePurge(setup);
   describePurgeGroups(setup);
   describePurgeBatches(setup);
+  describePurgeAudit(setup);
   describeReadModels(setup);
   describeBatches(setup);
   describeWatermarks(setup);

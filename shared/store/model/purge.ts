@@ -1,6 +1,7 @@
 import type { PurgeAnswer } from "../../ports/task-store";
 import type { OperationId, TaskId } from "../../core/ids";
 import { expectRange } from "./arguments";
+import { outdatedEntries } from "./purge-audit";
 import { hasFinishedBatches, purgeBatches } from "./purge-batches";
 import { compareNumbers } from "./rows";
 import type { ArchiveRow, DedupeRow, ExecutionRow, Model, OperationRow } from "./state";
@@ -25,6 +26,7 @@ export function purge(model: Model, input: { most: number }): PurgeAnswer {
     executions: endedExecutions(model, executionsMax),
     operations: oldOperations(model),
     keys: oldKeys(model),
+    auditEntries: outdatedEntries(model),
   };
   const slice = <Row>(rows: readonly Row[]): Row[] => rows.slice(0, input.most);
   const tasks = slice(due.tasks).map((row) => row.task.taskId);
@@ -37,12 +39,14 @@ export function purge(model: Model, input: { most: number }): PurgeAnswer {
   for (const [operationId] of operations) state.operations.delete(operationId);
   const keys = slice(due.keys);
   for (const [id] of keys) state.dedupe.delete(id);
+  const entries = new Set(slice(due.auditEntries));
+  state.settingAudit = state.settingAudit.filter((row) => !entries.has(row));
   const { batches, waves, isFull } = purgeBatches(model, {
     most: input.most,
     finishedBeforeMs: keptSinceMs(model),
   });
-  const purged =
-    gone.length + executions.length + operations.length + keys.length + groups.purged + batches;
+  const others = executions.length + operations.length + keys.length + entries.size;
+  const purged = gone.length + others + groups.purged + batches;
   return {
     status: purged + attempts + waves > 0 ? "purged" : "none",
     purged,
@@ -52,6 +56,7 @@ export function purge(model: Model, input: { most: number }): PurgeAnswer {
     keys: keys.length,
     groups: groups.purged,
     batches,
+    auditEntries: entries.size,
     more:
       groups.more ||
       left.size > 0 ||

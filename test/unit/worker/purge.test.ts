@@ -8,16 +8,25 @@ import { openWorkerBench, overriding } from "./worker-bench";
 
 const full: PurgeAnswer = {
   status: "purged",
-  purged: 503,
+  purged: 504,
   tasks: 500,
   executions: 0,
   operations: 1,
   keys: 0,
   groups: 0,
   batches: 2,
+  auditEntries: 1,
   more: true,
 };
-const last: PurgeAnswer = { ...full, purged: 3, tasks: 3, operations: 0, batches: 0, more: false };
+const last: PurgeAnswer = {
+  ...full,
+  purged: 3,
+  tasks: 3,
+  operations: 0,
+  batches: 0,
+  auditEntries: 0,
+  more: false,
+};
 const none: PurgeAnswer = { ...last, status: "none", purged: 0, tasks: 0 };
 
 /** A purge over a store that answers so, slice after slice; a slice takes 100 ms. */
@@ -55,7 +64,15 @@ describe("the sweep's purge", () => {
       {
         level: "info",
         message: "purged what nobody needs any more",
-        fields: { tasks: 1_003, executions: 0, operations: 2, keys: 0, batches: 4 },
+        fields: {
+          tasks: 1_003,
+          executions: 0,
+          operations: 2,
+          keys: 0,
+          groups: 0,
+          batches: 4,
+          auditEntries: 2,
+        },
       },
     ]);
   });

@@ -3,11 +3,12 @@
 -- Out:    Status: purged | none; Tasks: finished ones whose retention is over, with their attempts; Executions: those that ended a day
 --           ago and longer ago than the longest retention of any definition, of the 1000 oldest; Operations: answers kept for
 --           repeats for a day; Keys: dedupe keys whose window is over; Groups: as _PurgeGroups; Batches: those that finished as long ago as
---           executions that go, with their waves, of the 1000 oldest; Purged: all these together
+--           executions that go, with their waves, of the 1000 oldest; AuditEntries: older than 400 days and not the last of their setting, of
+--           the 1000 oldest; Purged: all these together
 --         More: one kind filled its share: call again, unless this call purged nothing
 -- Raises: 50422 @Most out of range; 50490 inside a transaction; 1222 locked for longer than 2 s
 -- Locks:  as _PurgeGroups; Archive, then Attempt and EndedEarly of these tasks; TaskExecution, Operation and Dedupe by skip; after the
---         commit, as _PurgeBatches
+--         commit, as _PurgeBatches, then as _PurgeAudit
 -- Isolation: found by plain reads, locked by key, tested again. What somebody else has just now is left to the next call, so this one
 --         waits for nobody. Who repeats an operation goes from its id to its row, so ids are locked before rows
 -- Plan:   IX_Archive_Purge, IX_Operation_DoneAt, IX_Dedupe_Expires, PK_TaskExecution from their old ends; then whole keys. At most 10000
@@ -25,7 +26,7 @@ BEGIN
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vEndedBefore datetime2(3), @vDoneBefore datetime2(3),
           @vGroups int, @vMoreGroups bit, @vMore bit = 0, @vFrom int = 1, @vAttempts int, @vTasks int, @vExecutions int, @vOperations int,
-          @vKeys int, @vBatches int, @vWaves int, @vMoreWaves bit;
+          @vKeys int, @vBatches int, @vWaves int, @vMoreWaves bit, @vEntries int, @vMoreEntries bit;
   DECLARE @vTask TABLE (TaskId bigint NOT NULL PRIMARY KEY CLUSTERED);
   DECLARE @vMine TABLE (TaskId bigint NOT NULL PRIMARY KEY CLUSTERED);
   DECLARE @vAttempt TABLE (K int NOT NULL PRIMARY KEY CLUSTERED, TaskId bigint NOT NULL, Fence bigint NOT NULL);
@@ -158,20 +159,21 @@ BEGIN
     SET @vKeys = @@ROWCOUNT;
     COMMIT TRANSACTION;
 
-    -- 6. Batches, looked for when nothing is held any more.
+    -- 6. Batches and the audit, looked for when nothing is held any more.
     BEGIN TRANSACTION;
     EXEC Taskgate._PurgeBatches @Most = @Most, @Now = @vNow, @oBatches = @vBatches OUTPUT, @oWaves = @vWaves OUTPUT,
       @oMore = @vMoreWaves OUTPUT;
+    EXEC Taskgate._PurgeAudit @Most = @Most, @Now = @vNow, @oEntries = @vEntries OUTPUT, @oMore = @vMoreEntries OUTPUT;
     COMMIT TRANSACTION;
-    IF @vMoreWaves = 1 SET @vMore = 1;
+    IF @vMoreWaves = 1 OR @vMoreEntries = 1 SET @vMore = 1;
   END TRY
   BEGIN CATCH
     IF XACT_STATE() <> 0 ROLLBACK TRANSACTION;
     THROW;
   END CATCH;
-  SELECT CASE WHEN @vTasks + @vAttempts + @vExecutions + @vOperations + @vKeys + @vGroups + @vWaves > 0 THEN N'purged' ELSE N'none' END
-           AS [Status],
-         @vTasks + @vExecutions + @vOperations + @vKeys + @vGroups + @vBatches AS [Purged], @vTasks AS [Tasks],
+  SELECT CASE WHEN @vTasks + @vAttempts + @vExecutions + @vOperations + @vKeys + @vGroups + @vWaves + @vEntries > 0
+           THEN N'purged' ELSE N'none' END AS [Status],
+         @vTasks + @vExecutions + @vOperations + @vKeys + @vGroups + @vBatches + @vEntries AS [Purged], @vTasks AS [Tasks],
          @vExecutions AS [Executions], @vOperations AS [Operations], @vKeys AS [Keys], @vGroups AS [Groups], @vBatches AS [Batches],
-         @vMore AS [More];
+         @vEntries AS [AuditEntries], @vMore AS [More];
 END;

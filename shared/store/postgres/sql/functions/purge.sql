@@ -3,18 +3,19 @@
 -- Out:    status: purged | none; tasks: finished ones whose retention is over, with their attempts; executions: those that ended a day
 --           ago and longer ago than the longest retention of any definition, of the 1000 oldest; operations: answers kept for
 --           repeats for a day; keys: dedupe keys whose window is over; groups: as _purge_groups; batches: those that finished as long ago as
---           executions that go, with their waves, of the 1000 oldest; purged: all these together
+--           executions that go, with their waves, of the 1000 oldest; audit_entries: older than 400 days and not the last of their setting, of
+--           the 1000 oldest; purged: all these together
 --         more: one kind filled its share: call again, unless this call purged nothing
 -- Raises: TG422 most out of range
--- Locks:  as _purge_groups; archive, then attempt and ended_early of these tasks; task_execution, operation, dedupe and, as _purge_batches,
---         batches by skip: it waits for nobody
+-- Locks:  as _purge_groups; archive, then attempt and ended_early of these tasks; task_execution, operation, dedupe, batches as
+--         _purge_batches and setting_audit as _purge_audit, by skip: it waits for nobody
 -- Plan:   ix_archive_purge, ix_operation_done_at, ix_dedupe_expires, pk_task_execution from their old ends; then whole keys. At most 10000
 --         attempts: a task that has more loses them call by call, and goes with the last; so does a batch with more than p_most waves
 -- Once:   naturally
 -- Twin:   mssql/sql/procedures/Purge.sql
 create or replace function taskgate.purge(
   p_most int, out status text, out purged int, out tasks int, out executions int, out operations int, out keys int, out groups int,
-  out batches int, out more boolean)
+  out batches int, out audit_entries int, out more boolean)
 language plpgsql security definer
 set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -29,6 +30,7 @@ declare
   g record;
   v_waves int;
   v_more_waves boolean;
+  v_more_entries boolean;
 begin
   if p_most is null or p_most not between 1 and 1000 then raise exception 'most: expected 1..1000 (%)', p_most using errcode = 'TG422'; end if;
   -- 1. Groups. What goes below lets go of its group in the next round.
@@ -81,7 +83,10 @@ begin
 
   -- 6. Batches.
   select p.batches, p.waves, p.more into batches, v_waves, v_more_waves from _purge_batches(p_most, v_now) p;
-  more := more or v_more_waves;
-  purged := tasks + executions + operations + keys + groups + batches;
+
+  -- 7. The audit of settings.
+  select p.entries, p.more into audit_entries, v_more_entries from _purge_audit(p_most, v_now) p;
+  more := more or v_more_waves or v_more_entries;
+  purged := tasks + executions + operations + keys + groups + batches + audit_entries;
   status := case when purged + v_attempts + v_waves > 0 then 'purged' else 'none' end;
 end $$;

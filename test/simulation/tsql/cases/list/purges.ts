@@ -125,6 +125,30 @@ export const purgeCases: readonly ModelCase[] = [
     ends: (end) => allPurged(end, 1),
   })),
   {
+    name: "purge-of-the-audit-x-purge",
+    about: "two purges of the same entries: each goes once, the last of each setting stays",
+    setup: [register(), setLimit(2, 1), setLimit(3, 2), later(401 * 86_400_000)],
+    readersWait: true,
+    callers: [[purge(10)], [purge(10)]],
+    ends: (end) =>
+      allOf(
+        rowCount(end, "SettingAudit", 2),
+        end.answers.reduce((sum, [own]) => sum + numberOf(own, "AuditEntries"), 0) === 1
+          ? undefined
+          : "an entry was not counted once",
+      ),
+  },
+  {
+    name: "purge-of-the-audit-x-set-limit",
+    about: "a limit is set while its older entries go",
+    setup: [register(), setLimit(2, 1), setLimit(3, 2), later(401 * 86_400_000)],
+    readersWait: true,
+    waits: [{ table: "Operation", why: "answers of old limits go, too", by: 1 }],
+    callers: [[purge(10)], [setLimit(4, 3)]],
+    ends: (end) =>
+      rowCount(end, "SettingAudit", numberOf(end.answers[0]?.[0], "AuditEntries") === 2 ? 2 : 3),
+  },
+  {
     name: "purge-x-purge-and-repeat-of-a-start",
     about: "what was found to be old is gone, and its start is repeated: the new execution stays",
     setup: inAMonth(register(), start(1, 1), finish(1)),

@@ -1,0 +1,19 @@
+import type { Model, SettingAuditRow } from "./state";
+
+/** Older entries go, unless they are the last of theirs. */
+const keptMs = 400 * 86_400_000;
+/** Entries that one call looks at, oldest first. */
+const entriesMax = 1_000;
+
+/** Old entries of the audit that were followed by another one of the same among those that one call looks at. */
+export function outdatedEntries({ state, nowMs }: Model): SettingAuditRow[] {
+  const oldest = state.settingAudit.slice(0, entriesMax);
+  const last = new Map(oldest.map((row) => [whatOf(row), row]));
+  return oldest.filter((row) => row.changedAtMs < nowMs - keptMs && last.get(whatOf(row)) !== row);
+}
+
+/** What an entry is about. Values are written as `value of name`, but of a definition's own settings. */
+function whatOf({ definitionId, setting, oldValue, newValue }: SettingAuditRow): string {
+  const [, ...name] = (newValue ?? oldValue ?? "").split(" of ");
+  return JSON.stringify([definitionId, setting, name.join(" of ")]);
+}

@@ -1,0 +1,33 @@
+-- taskgate._purge_audit: deletes entries of the audit of settings that are older than 400 days and were followed by another one of the
+--         same: the last word on each setting of each definition, group, shared limit, schedule and watermark stays, however old.
+-- In:     p_most int: entries; p_now
+-- Out:    entries int: rows deleted; more: they fill their share
+-- Raises: -
+-- Locks:  setting_audit by skip: entries never change
+-- Plan:   the primary key from its old end, at most 1000 rows, one when that is young: an entry goes when the one that follows it is among
+--         them, too. check_invariants asks for the last entry of a group's slots only
+-- Twin:   mssql/sql/procedures/_PurgeAudit.sql
+create or replace function taskgate._purge_audit(p_most int, p_now timestamptz, out entries int, out more boolean)
+language plpgsql as $$
+declare
+  v_before timestamptz := p_now - interval '400 days';
+  v_due bigint[] := '{}';
+begin
+  if (select a.changed_at < v_before from setting_audit a order by a.setting_audit_id limit 1) then
+    -- Values are written as `value of name`, but of a definition's own settings.
+    v_due := array(
+      select x.setting_audit_id
+        from (select e.setting_audit_id, e.changed_at,
+                     max(e.setting_audit_id) over (
+                       partition by e.task_definition_id, e.setting,
+                                    substr(e.value, nullif(strpos(e.value, ' of '), 0) + 4)) as last_id
+                from (select a.*, coalesce(a.new_value, a.old_value) as value from setting_audit a
+                       order by a.setting_audit_id limit 1000) e) x
+       where x.changed_at < v_before and x.setting_audit_id < x.last_id
+       order by x.setting_audit_id limit p_most);
+  end if;
+  more := cardinality(v_due) = p_most;
+  delete from setting_audit a where a.setting_audit_id = any (array(
+    select x.setting_audit_id from setting_audit x where x.setting_audit_id = any (v_due) for update skip locked));
+  get diagnostics entries = row_count;
+end $$;

@@ -1,0 +1,121 @@
+import { describe, expect, test } from "@jest/globals";
+import type { TaskStore } from "../../shared/ports/task-store";
+import { define, operationId, setLimit } from "../support/builders";
+import { testWith, useStore } from "../support/store-setup";
+import type { StoreSetup } from "../support/store-setup";
+
+/** Who changed what is known for 400 days, and who set what holds now for ever. */
+export function describePurgeAudit(setup: StoreSetup): void {
+  describe("purge of the audit of settings", () => {
+    describeEntries(setup);
+  });
+}
+
+const dayMs = 86_400_000;
+
+async function purgedEntries(store: TaskStore, most = 1_000): Promise<number> {
+  return (await store.purge({ most })).auditEntries;
+}
+
+/** Sets slots of groups, so that there is an entry of each. */
+async function setSlots(store: TaskStore, name: string, groups: Record<string, number>) {
+  for (const [groupKey, slots] of Object.entries(groups)) {
+    const changed = { slots, changedBy: "operator" };
+    await store.setGroup({ name, groupKey, groupScope: "definition", ...changed });
+  }
+}
+
+function describeEntries(setup: StoreSetup): void {
+  const open = useStore(setup);
+
+  testWith(setup, "exact clock")("one goes after 400 days, unless it is the last", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store);
+    await setLimit(store, name, 2);
+    await setLimit(store, name, 3);
+    await opened.advance(400 * dayMs);
+    await store.purge({ most: 10 });
+    expect(await purgedEntries(store)).toBe(0);
+    await opened.advance(1);
+    // The code's entry of the limit is one of another setting.
+    expect(await store.purge({ most: 10 })).toEqual({
+      status: "purged",
+      purged: 1,
+      tasks: 0,
+      executions: 0,
+      operations: 0,
+      keys: 0,
+      batches: 0,
+      auditEntries: 1,
+      more: false,
+    });
+    expect((await store.purge({ most: 10 })).status).toBe("none");
+    await setLimit(store, name, 4);
+    expect(await purgedEntries(store)).toBe(1);
+  });
+
+  test("each definition, group and shared limit has a last one of its own", async () => {
+    const opened = open();
+    const { store } = opened;
+    const names = [
+      await define(store, { sharedLimits: [{ name: "x", limit: 3 }] }),
+      await define(store, { sharedLimits: [{ name: "X", limit: 3 }] }),
+    ];
+    for (const name of names) {
+      await setLimit(store, name, 2);
+      await store.pauseDefinition({ name, changedBy: "operator" });
+      await setSlots(store, name, { g: 2, G: 2, "g of g": 2 });
+    }
+    for (const limit of ["x", "X"])
+      await store.setSharedLimit({
+        name: limit,
+        limit: 2,
+        operationId: operationId(),
+        changedBy: "operator",
+      });
+    await opened.advance(500 * dayMs);
+    expect(await purgedEntries(store)).toBe(0);
+    await setSlots(store, String(names[0]), { G: 3 });
+    expect(await purgedEntries(store)).toBe(1);
+    await store.resumeDefinition({ name: String(names[1]), changedBy: "operator" });
+    expect(await purgedEntries(store)).toBe(1);
+    await store.setSharedLimit({
+      name: "X",
+      limit: "code",
+      operationId: operationId(),
+      changedBy: "operator",
+    });
+    expect(await purgedEntries(store)).toBe(1);
+    await setSlots(store, String(names[0]), { "g of g": 4 });
+    expect(await purgedEntries(store)).toBe(1);
+    expect(await purgedEntries(store)).toBe(0);
+  });
+
+  test("oldest first; more while they fill a share", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store);
+    for (const limit of [1, 2, 3, 4]) await setLimit(store, name, limit);
+    await opened.advance(500 * dayMs);
+    expect(await store.purge({ most: 2 })).toMatchObject({ auditEntries: 2, more: true });
+    expect(await store.purge({ most: 5 })).toMatchObject({ auditEntries: 1, more: false });
+  });
+
+  test("an overfull group is still known to be an operator's, however long ago", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { groupSlots: 3 });
+    const tasks = [
+      { payload: null, groupKey: "g" },
+      { payload: null, groupKey: "g" },
+    ];
+    await store.enqueueTasks({ name, build: 1, operationId: null, tasks });
+    await setSlots(store, name, { g: 2 });
+    await setSlots(store, name, { g: 1 });
+    await setSlots(store, name, { h: 2 });
+    await opened.advance(500 * dayMs);
+    expect(await purgedEntries(store)).toBe(1);
+    expect((await store.checkInvariants()).findings).toEqual([]);
+  });
+}
