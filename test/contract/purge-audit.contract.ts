@@ -46,6 +46,7 @@ function describeEntries(setup: StoreSetup): void {
       executions: 0,
       operations: 0,
       keys: 0,
+      groups: 0,
       batches: 0,
       auditEntries: 1,
       more: false,
