@@ -47,6 +47,7 @@ import { describeSqlCallers } from "./sql-callers.contract";
 import { describeSqlEnqueue } from "./sql-enqueue.contract";
 import { describeSqlResults } from "./sql-results.contract";
 import { describeSpread } from "./spread.contract";
+import { describeSpreadEdges } from "./spread-edges.contract";
 import { describeSqlTexts } from "./sql-texts.contract";
 import { describeStarts } from "./starts.contract";
 import { describeTokenCounts } from "./token-counts.contract";
@@ -63,6 +64,7 @@ export function describeStore(setup: StoreSetup): void {
   describeTokens(setup);
   describeTokenCounts(setup);
   describeSpread(setup);
+  describeSpreadEdges(setup);
   describeRates(setup);
   describeSharedLimits(setup);
   describeExecutions(setup);

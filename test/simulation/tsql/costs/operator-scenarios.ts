@@ -1,7 +1,14 @@
 import { asTaskId } from "../../../../shared/core/ids";
 import type { TaskId } from "../../../../shared/core/ids";
 import type { AdvanceWatermarkInput } from "../../../../shared/ports/watermarks";
-import { define, enqueue, operationId, setLimit, startWorker } from "../../../support/builders";
+import {
+  define,
+  enqueue,
+  only,
+  operationId,
+  setLimit,
+  startWorker,
+} from "../../../support/builders";
 import type { Scenario, Scene } from "./scenarios";
 
 /** Tasks of other definitions and groups stand around them. */
@@ -9,6 +16,29 @@ async function readyTasks({ store, name, batch }: Scene, group?: string): Promis
   await define(store, { limit: null }, name);
   const tasks = Array.from({ length: batch }, () => (group === undefined ? {} : { group }));
   return enqueue(store, name, tasks);
+}
+
+/** One task that runs, one that waits for it, one ready and one held by a wave; beside them so many scheduled ones. */
+async function tasksBesideScheduled({ store, name, batch }: Scene): Promise<TaskId[]> {
+  await define(store, { limit: null }, name);
+  const tasks = await enqueue(store, name, [{ group: "g", priority: 0 }, { group: "g" }]);
+  const worker = await startWorker(store, name);
+  await worker.claim(1);
+  const { waveIds } = await store.createBatch({
+    operationId: operationId(),
+    name,
+    failurePolicy: "halt",
+    waves: 1,
+  });
+  const waveId = only([...waveIds]);
+  const held = [{ payload: null }];
+  const wave = await store.enqueueTasks({ name, build: 1, operationId: null, waveId, tasks: held });
+  await enqueue(
+    store,
+    name,
+    Array.from({ length: batch }, () => ({ runInMs: 60_000 })),
+  );
+  return [...tasks, ...(await enqueue(store, name, 1)), ...wave.taskIds];
 }
 
 const each = [1, 10, 100] as const;
@@ -43,6 +73,15 @@ export const operating: readonly Scenario[] = [
     },
   },
   {
+    operation: "cancelTasks",
+    what: "one in each place, beside so many scheduled ones",
+    batches: each,
+    prepare: async (scene) => {
+      const taskIds = await tasksBesideScheduled(scene);
+      return () => scene.store.cancelTasks({ taskIds });
+    },
+  },
+  {
     operation: "redriveTasks",
     what: "so many cancelled tasks",
     batches: each,
@@ -58,6 +97,15 @@ export const operating: readonly Scenario[] = [
     batches: each,
     prepare: async (scene) => {
       const taskIds = await readyTasks(scene);
+      return () => scene.store.rescheduleTasks({ taskIds, to: { runInMs: 60_000 } });
+    },
+  },
+  {
+    operation: "rescheduleTasks",
+    what: "one in each place, beside so many scheduled ones",
+    batches: each,
+    prepare: async (scene) => {
+      const taskIds = await tasksBesideScheduled(scene);
       return () => scene.store.rescheduleTasks({ taskIds, to: { runInMs: 60_000 } });
     },
   },

@@ -30,14 +30,14 @@ import type { SetupStep } from "../cases/model-case";
 const several = [2, 3, 4, 5, 6, 7, 9, 10, 11] as const;
 
 /**
- * Task 1 runs in group g, 2 has its other slot, 3 and 4 wait there, 5 is in h; 6 and 7 have keys, of 7 for a second only;
+ * Task 1 runs, in a group of its own; 2 and 3 have the slots of g, 4 waits there, 5 is in h; 6 and 7 have keys, of 7 for a second only;
  * 8 and 9 stand in the open wave 1, 10 is held in wave 2; 11 is scheduled, 12 too, and makes its group when it is due.
  */
 const everywhere: readonly SetupStep[] = [
   register({ limit: 4, groupSlots: 2 }),
   createBatch(1, 2),
   enqueue([
-    { group: "g", priority: 1 },
+    { group: "own", priority: 1 },
     { group: "g", dedupeKey: "a" },
     { group: "g", dedupeKey: "b" },
     { group: "g" },
