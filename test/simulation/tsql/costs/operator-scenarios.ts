@@ -2,6 +2,7 @@ import { asTaskId } from "../../../../shared/core/ids";
 import type { TaskId } from "../../../../shared/core/ids";
 import type { AdvanceWatermarkInput } from "../../../../shared/ports/watermarks";
 import { define, enqueue, operationId, setLimit, startWorker } from "../../../support/builders";
+import { plantGroups } from "./scene";
 import type { Scenario, Scene } from "./scenarios";
 
 /** Tasks of other definitions and groups stand around them. */
@@ -12,6 +13,9 @@ async function readyTasks({ store, name, batch }: Scene, group?: string): Promis
 }
 
 const each = [1, 10, 100] as const;
+
+/** The number of groups must not show. */
+export const lookingAtGroups = "nothing: looks at 100 of so many thousand groups";
 
 /** What operators do with tasks and groups. */
 export const operating: readonly Scenario[] = [
@@ -160,6 +164,29 @@ export const purging: readonly Scenario[] = [
       await enqueue(store, name, keys);
       world.clock += 2 * 86_400_000;
       return () => store.purge({ most: 500 });
+    },
+  },
+  {
+    operation: "purge",
+    what: "so many groups that nobody needs",
+    batches: each,
+    prepare: async ({ store, name, batch }) => {
+      await define(store, { limit: null, spareMax: 1_000 }, name);
+      const keys = Array.from({ length: batch }, (_, index) => ({ group: String(index) }));
+      await enqueue(store, name, keys);
+      const worker = await startWorker(store, name);
+      await worker.complete(await worker.claim(batch));
+      return () => store.purge({ most: 500 });
+    },
+  },
+  {
+    operation: "purge",
+    what: lookingAtGroups,
+    batches: each,
+    prepare: async (scene) => {
+      await readyTasks({ ...scene, batch: 1 });
+      plantGroups(scene.world, scene.batch * 1_000);
+      return () => scene.store.purge({ most: 100 });
     },
   },
   {

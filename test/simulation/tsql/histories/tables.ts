@@ -32,6 +32,9 @@ const ownNumbers = new Set(["settingAuditId", "sharedLimitId", "scheduleId", "ba
  */
 const privateColumns = new Set(["operation.answer"]);
 
+/** What migrations write for what never happened. */
+const longAgoMs = Date.UTC(2000, 0, 1);
+
 /** The normal form of all rows. */
 export function normalTables(side: Side, tables: StoreTables): NormalTables {
   const naming = new RowNaming(side, tables);
@@ -97,12 +100,15 @@ class RowNaming {
   #value(column: string, value: unknown): string | null {
     if (value === null || value === undefined) return null;
     if (value instanceof Date) {
+      if (value.getTime() === longAgoMs) return "long ago";
       return `start + ${String(value.getTime() - this.#side.startMs)} ms`;
     }
     const plain = text(value);
     const kind = idColumns[column];
     if (kind !== undefined) return plain === "0" ? "nobody" : this.#nameOf(kind, plain);
     if (column === "taskDefinitionId") return this.#definitions.get(plain) ?? `unknown ${plain}`;
+    if (column === "lastGroupId" && plain === "0") return "none";
+    if (column === "lastGroupId") return this.#groups.get(plain) ?? "a removed group";
     if (column === "groupId") return this.#groups.get(plain) ?? `unknown ${plain}`;
     if (column === "executionTokens") return this.#tokens(plain);
     if (column === "callRefused") return this.#taskList(plain);
