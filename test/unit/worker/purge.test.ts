@@ -54,7 +54,7 @@ describe("the sweep's purge", () => {
       {
         level: "info",
         message: "purged what nobody needs any more",
-        fields: { tasks: 1_003, executions: 0, operations: 2, keys: 0 },
+        fields: { tasks: 1_003, executions: 0, operations: 2, keys: 0, groups: 0 },
       },
     ]);
   });

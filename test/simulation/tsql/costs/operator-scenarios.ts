@@ -15,7 +15,7 @@ async function readyTasks({ store, name, batch }: Scene, group?: string): Promis
 const each = [1, 10, 100] as const;
 
 /** The number of groups must not show. */
-export const lookingAtGroups = "nothing: looks at 100 of so many thousand groups";
+export const lookingAtGroups = "nothing: looks at 100 of so many hundred groups";
 
 /** What operators do with tasks and groups. */
 export const operating: readonly Scenario[] = [
@@ -185,7 +185,7 @@ export const purging: readonly Scenario[] = [
     batches: each,
     prepare: async (scene) => {
       await readyTasks({ ...scene, batch: 1 });
-      plantGroups(scene.world, scene.batch * 1_000);
+      plantGroups(scene.world, scene.batch * 100);
       return () => scene.store.purge({ most: 100 });
     },
   },
