@@ -83,6 +83,7 @@ function purgeGroups({ state, nowMs }: Model, most: number): { purged: number; m
   ]);
   const idle = seen.filter((row) => !row.isKept && !row.isPaused && !needed.has(row.groupId));
   for (const { groupId } of idle) state.groups.delete(groupId);
+  if (seen.length === 0 && state.groupRound.lastGroupId === 0) return { purged: 0, more: false };
   const isOver = seen.length < most;
   state.groupRound = isOver
     ? { lastGroupId: 0, endedAtMs: nowMs }

@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, test } from "@jest/globals";
 import { operations } from "../../../../shared/store/operations";
 import { describeSituation, situations } from "./claims";
 import type { Cost } from "./measure";
+import { lookingAtGroups } from "./operator-scenarios";
 import { keyOf, measureAll } from "./table";
 import type { CostTable } from "./table";
 
@@ -86,6 +87,12 @@ describe("costs of the T-SQL", () => {
   test("without the hint a claim steps over each deleted entry once: the model counts them", () => {
     const cost = costOf("work", claim({ ghosts: 100_000, backlog: 0, hasHint: false }), 1);
     expect(Math.floor(cost.ghosts / 100_000)).toBe(1);
+  });
+
+  test("a purge costs the same with ten thousand groups as with a hundred", () => {
+    const [few, more, most] = batches.map((batch) => costOf("purge", lookingAtGroups, batch));
+    expect(more).toEqual(few);
+    expect(most).toEqual(few);
   });
 
   test("the cost of a task doesn't grow with its batch", () => {

@@ -9,6 +9,7 @@ import {
   setLimit,
   startWorker,
 } from "../../../support/builders";
+import { plantGroups } from "./scene";
 import type { Scenario, Scene } from "./scenarios";
 
 /** Tasks of other definitions and groups stand around them. */
@@ -42,6 +43,9 @@ async function tasksBesideScheduled({ store, name, batch }: Scene): Promise<Task
 }
 
 const each = [1, 10, 100] as const;
+
+/** The number of groups must not show. */
+export const lookingAtGroups = "nothing: looks at 100 of so many hundred groups";
 
 /** What operators do with tasks and groups. */
 export const operating: readonly Scenario[] = [
@@ -222,6 +226,29 @@ export const purging: readonly Scenario[] = [
       }
       world.clock += 60 * 86_400_000;
       return () => store.purge({ most: 500 });
+    },
+  },
+  {
+    operation: "purge",
+    what: "so many groups that nobody needs",
+    batches: each,
+    prepare: async ({ store, name, batch }) => {
+      await define(store, { limit: null, spareMax: 1_000 }, name);
+      const keys = Array.from({ length: batch }, (_, index) => ({ group: String(index) }));
+      await enqueue(store, name, keys);
+      const worker = await startWorker(store, name);
+      await worker.complete(await worker.claim(batch));
+      return () => store.purge({ most: 500 });
+    },
+  },
+  {
+    operation: "purge",
+    what: lookingAtGroups,
+    batches: each,
+    prepare: async (scene) => {
+      await readyTasks({ ...scene, batch: 1 });
+      plantGroups(scene.world, scene.batch * 100);
+      return () => scene.store.purge({ most: 100 });
     },
   },
   {

@@ -72,6 +72,20 @@ export function plantFinished(world: World, count: number): void {
   );
 }
 
+/** Groups of definition 1 that are needed. */
+export function plantGroups(world: World, count: number): void {
+  loadScript(
+    world,
+    `INSERT INTO Taskgate.TaskGroup (TaskDefinitionId, GroupKey, Slots)
+     SELECT 1, CONCAT(N'planted ', (a.N - 1) * 1000 + b.N), 1
+     FROM Taskgate.Number AS a CROSS JOIN Taskgate.Number AS b
+     WHERE (a.N - 1) * 1000 + b.N <= ${count};
+     INSERT INTO Taskgate.GroupKept (GroupId)
+     SELECT g.GroupId FROM Taskgate.TaskGroup AS g WHERE g.GroupKey LIKE N'planted%';`,
+    "planted groups",
+  );
+}
+
 /** Deletes them again; what is left is nothing but ghosts. */
 export function deleteReady(world: World): void {
   const text = "DELETE FROM Taskgate.Ready WHERE TaskDefinitionId = 1 AND Priority = -1000;";

@@ -70,6 +70,16 @@ function toTables(state: ModelState): StoreTables {
         isStrict,
       }),
     ),
+    groupKept: [...state.groups.values()]
+      .filter(({ isKept }) => isKept)
+      .map(({ groupId }) => ({ groupId })),
+    groupRound: [
+      {
+        roundId: 1,
+        lastGroupId: state.groupRound.lastGroupId,
+        endedAt: new Date(state.groupRound.endedAtMs),
+      },
+    ],
     groupSlot: state.groupSlots.map((row) => ({ ...row })),
     groupWaiting: state.groupWaiting.map(renamed),
     dedupe: [...state.dedupe.values()].map(({ expiresAtMs, ...row }) => ({

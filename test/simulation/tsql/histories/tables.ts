@@ -42,7 +42,7 @@ const privateColumns = new Set([
 /** In which ids are written in capitals somewhere, or that tell an instant. */
 const toldColumns = new Set(["operationId", "payload"]);
 
-/** Earlier than any history: nothing has happened yet. */
+/** Earlier than any history: migrations write it for what hasn't happened yet. */
 const longAgoMs = Date.UTC(2001, 0, 1);
 
 /** The normal form of all rows. */
@@ -128,6 +128,8 @@ class RowNaming {
     const kind = idColumns[column];
     if (kind !== undefined) return plain === "0" ? "nobody" : this.#nameOf(kind, plain);
     if (column === "taskDefinitionId") return this.#definitions.get(plain) ?? `unknown ${plain}`;
+    if (column === "lastGroupId" && plain === "0") return "none";
+    if (column === "lastGroupId") return this.#groups.get(plain) ?? "a removed group";
     if (column === "groupId") return this.#groups.get(plain) ?? `unknown ${plain}`;
     if (column === "sharedLimitId") return this.#sharedLimits.get(plain) ?? `unknown ${plain}`;
     if (column === "scheduleId") return this.#schedules.get(plain) ?? `unknown ${plain}`;

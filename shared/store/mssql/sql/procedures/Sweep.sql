@@ -178,7 +178,7 @@ BEGIN
   ELSE IF EXISTS (
     SELECT 1
     FROM Taskgate.GroupRound AS r
-    WHERE r.RoundId = 1 AND (r.LastGroupId > 0 OR r.EndedAt < DATEADD(HOUR, -1, @vNow)))
+    WHERE r.RoundId = 1 AND (r.LastGroupId > 0 OR r.EndedAt < DATEADD(SECOND, -3600, @vNow)))
     AND EXISTS (SELECT 1 FROM Taskgate.TaskGroup AS g WITH (FORCESEEK) WHERE g.GroupId > 0) -- the first entry
     SET @vPurgeable = 1;
   ELSE IF EXISTS (

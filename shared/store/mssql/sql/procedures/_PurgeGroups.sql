@@ -78,10 +78,11 @@ BEGIN
   INNER JOIN Taskgate.TaskGroup AS g WITH (ROWLOCK, UPDLOCK, INDEX (PK_TaskGroup)) ON g.GroupId = x.GroupId -- ours already
   OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per group
   SET @oGroups = @@ROWCOUNT;
-  -- 4. Where the next call goes on.
-  UPDATE r
-  SET LastGroupId = CASE WHEN @vSeen = @Most THEN @vLast ELSE 0 END, EndedAt = CASE WHEN @vSeen = @Most THEN r.EndedAt ELSE @Now END
-  FROM Taskgate.GroupRound AS r WITH (ROWLOCK, UPDLOCK) -- ours already
-  WHERE r.RoundId = 1;
+  -- 4. Where the next call goes on; of no group at all nothing is written.
+  IF @vSeen > 0 OR @vAfter > 0
+    UPDATE r
+    SET LastGroupId = CASE WHEN @vSeen = @Most THEN @vLast ELSE 0 END, EndedAt = CASE WHEN @vSeen = @Most THEN r.EndedAt ELSE @Now END
+    FROM Taskgate.GroupRound AS r WITH (ROWLOCK, UPDLOCK) -- ours already
+    WHERE r.RoundId = 1;
   IF @vSeen = @Most AND @oGroups > 0 SET @oMore = 1;
 END;

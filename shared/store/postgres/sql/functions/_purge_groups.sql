@@ -27,11 +27,11 @@ begin
   v_idle := _idle_groups(v_idle);
   delete from task_group g where g.group_id = any (v_idle);
   get diagnostics o_groups = row_count;
-  -- 3. Where the next call goes on.
+  -- 3. Where the next call goes on; of no group at all nothing is written.
   if cardinality(v_seen) = p_most then
     update group_round r set last_group_id = v_seen[p_most] where r.round_id = 1;
     o_more := o_groups > 0;
-  else
+  elsif cardinality(v_seen) > 0 or v_after > 0 then
     update group_round r set last_group_id = 0, ended_at = p_now where r.round_id = 1;
   end if;
 end $$;

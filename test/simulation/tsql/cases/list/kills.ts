@@ -173,6 +173,17 @@ export const killCases: readonly KillCase[] = [
     call: purge(10),
   },
   {
+    name: "purge-of-groups",
+    setup: [
+      register(),
+      enqueue([{ group: "g" }, { group: "h" }]),
+      start(1, 1),
+      work({ execution: 1, call: 1, want: 1 }),
+      complete(1, first),
+    ],
+    call: purge(10),
+  },
+  {
     name: "enqueue-replacing",
     setup: [
       register(),
