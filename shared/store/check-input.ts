@@ -9,6 +9,7 @@ import type {
   SetSchedulesInput,
 } from "../ports/schedules";
 import type {
+  Beat,
   EnqueueTasksInput,
   Failure,
   NewTask,
@@ -69,6 +70,21 @@ export function checkIds(field: string, ids: readonly string[]): void {
     `${field}: expected 1..${String(limits.idsMax)} ids (${cleanText(bad, 100)})`,
     { details: { field } },
   );
+}
+
+/** What a heartbeat names: ids, whose number is SQL's. */
+export function checkBeats(executions: readonly Beat[]): void {
+  executions.forEach(({ executionId, started }, index) => {
+    const at = `executions[${String(index)}]`;
+    if (!isId(executionId)) throw badId(`${at}.execution`, "an id", executionId);
+    const bad = started.find((id) => !isId(id));
+    if (bad !== undefined) throw badId(`${at}.started`, "ids", bad);
+  });
+}
+
+function badId(field: string, expected: string, id: string): InvalidArgumentError {
+  const text = `${field}: expected ${expected} (${cleanText(id, 100)})`;
+  return new InvalidArgumentError(text, { details: { field } });
 }
 
 /** Ids, or a filter whose range is SQL's. */

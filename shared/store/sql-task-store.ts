@@ -36,6 +36,7 @@ import {
   checkAdvance,
   checkFire,
   checkGroup,
+  checkBeats,
   checkIds,
   checkInt,
   checkJsonContainer,
@@ -202,6 +203,7 @@ export class SqlTaskStore implements TaskStore {
   }
 
   async heartbeat(input: Parameters<TaskStore["heartbeat"]>[0]) {
+    checkBeats(input.executions);
     const executions = input.executions.map((beat) => ({
       execution: beat.executionId,
       started: beat.started,

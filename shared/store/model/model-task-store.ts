@@ -11,6 +11,7 @@ import {
   checkAdvance,
   checkFire,
   checkGroup,
+  checkBeats,
   checkIds,
   checkInt,
   checkJsonContainer,
@@ -194,7 +195,10 @@ export class ModelTaskStore implements port.TaskStore {
   }
 
   async heartbeat(input: Parameters<port.TaskStore["heartbeat"]>[0]) {
-    return this.#run((model) => heartbeat(model, input));
+    return this.#run((model) => {
+      checkBeats(input.executions);
+      return heartbeat(model, input);
+    });
   }
 
   async reportProgress(input: port.ReportProgressInput) {
