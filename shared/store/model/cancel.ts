@@ -16,7 +16,7 @@ export function cancelTasks(
   input: { taskIds: readonly TaskId[]; reason: string | null },
 ): CancelTasksAnswer {
   const ids = [...new Set(input.taskIds)];
-  const asked = new Set([...claimedIds(model.state), ...groupless(model.state)]);
+  const asked = claimedIds(model.state);
   const ending = ids.filter((id) => model.state.tasks.has(id) && !asked.has(id));
   const held = new Set(model.state.waveHeld.map((row) => row.taskId));
   const results = ids.map((id) => outcomeOf(model.state, id, asked));
@@ -54,15 +54,6 @@ function outcomeOf(state: ModelState, taskId: TaskId, asked: ReadonlySet<TaskId>
 export function claimedIds(state: ModelState): Set<TaskId> {
   const claims = [...state.executions.values()].flatMap((row) => row.claims);
   return new Set(claims.map((claim) => claim.taskId));
-}
-
-/** Tasks on their way into a group that isn't made yet: the archive couldn't say which it is. */
-function groupless(state: ModelState): TaskId[] {
-  const held = new Set(state.waveHeld.map((row) => row.taskId));
-  const tasks = [...state.tasks.values()].filter(
-    (task) => task.pendingGroup !== null && !held.has(task.taskId),
-  );
-  return tasks.map((task) => task.taskId);
 }
 
 /** Takes unclaimed tasks from wherever they wait. */

@@ -1,8 +1,7 @@
 -- Taskgate.CancelTasks: an operator's cancel: ends tasks that wait anywhere, and asks for the end of those that run.
 -- In:     @TaskIds: JSON array of 1..1000 ids; @Reason: kept as the error of the tasks that end here, or null
 -- Out:    Status: done; Results: JSON array of {task, outcome, state}, each task once, in input order. Outcome: cancelled |
---           requested (it runs, is on the move, or its group isn't made yet: its worker hears of it, and whatever ends or moves the task
---           minds it) | busy (locked at this moment: ask again) | gone, with its state: done | dead | cancelled | unknown
+--           requested (it runs or is on the move: its worker hears of it, and whatever ends or moves the task minds it) | busy (locked at this moment: ask again) | gone, with its state: done | dead | cancelled | unknown
 --         Woken: JSON array of definitions that got ready tasks, or null; Opening: JSON array of batches to be pumped (PumpBatch), or null
 -- Raises: 50422 not such a list, a reason of more than 400 characters; 50490 inside a transaction; 1222 locked for longer than 2 s
 -- Locks:  Scheduled, Ready, WaveHeld by skip; Dedupe in key order, TaskGroup ascending, of tasks that wait there; GroupWaiting under its
@@ -52,8 +51,7 @@ BEGIN
     SELECT TRY_CONVERT(bigint, j.[value]), MIN(CONVERT(int, j.[key])) FROM OPENJSON(@TaskIds) AS j GROUP BY TRY_CONVERT(bigint, j.[value]);
     -- One table a statement: a reader that holds one row must not wait for another.
     INSERT INTO @vTask (TaskId, TaskDefinitionId, Priority, Rank, DedupeKey, GroupId, WaveId, IsWaiting, IsElsewhere, Place)
-    SELECT t.TaskId, t.TaskDefinitionId, t.Priority, t.Rank, t.DedupeKey, t.GroupId, t.WaveId, 0,
-           CASE WHEN t.PendingGroupKey IS NULL THEN 0 ELSE 1 END, 0
+    SELECT t.TaskId, t.TaskDefinitionId, t.Priority, t.Rank, t.DedupeKey, t.GroupId, t.WaveId, 0, 0, 0
     FROM @vAsked AS a
     INNER JOIN Taskgate.Task AS t ON t.TaskId = a.TaskId
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task

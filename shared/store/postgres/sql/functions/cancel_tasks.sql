@@ -1,8 +1,7 @@
 -- taskgate.cancel_tasks: an operator's cancel: ends tasks that wait anywhere, and asks for the end of those that run.
 -- In:     p_task_ids bigint[] 1..1000; p_reason: kept as the error of the tasks that end here, or null
 -- Out:    status: done; results: JSON array of {task, outcome, state}, each task once, in input order. outcome: cancelled |
---           requested (it runs, is on the move, or its group isn't made yet: its worker hears of it, and whatever ends or moves the task
---           minds it) | busy (locked at this moment: ask again) | gone, with its state: done | dead | cancelled | unknown
+--           requested (it runs or is on the move: its worker hears of it, and whatever ends or moves the task minds it) | busy (locked at this moment: ask again) | gone, with its state: done | dead | cancelled | unknown
 --         woken: JSON array of definitions that got ready tasks, or null; opening: JSON array of batches to be pumped (pump_batch), or null
 -- Raises: TG422 not such a list, a reason of more than 400 characters
 -- Locks:  scheduled, ready, wave_held by skip; dedupe in key order, task_group ascending, of tasks that wait there; group_waiting under its
@@ -36,7 +35,7 @@ begin
 
   -- 1. Where they seem to be, with nothing locked.
   select array_agg(t.task_id), array_agg(t.task_id) filter (where p.is_waiting),
-         array_agg(distinct t.task_definition_id) filter (where not p.is_waiting and not p.is_ready and not p.is_held and t.pending_group_key is null)
+         array_agg(distinct t.task_definition_id) filter (where not p.is_waiting and not p.is_ready and not p.is_held)
     into v_seen, v_waiting, v_elsewhere
     from (select distinct u.id from unnest(p_task_ids) u(id)) a
     join task t on t.task_id = a.id
@@ -52,9 +51,7 @@ begin
   if v_elsewhere is not null then
     v_scheduled := array(
       select s.task_id from scheduled s
-       where s.task_definition_id = any (v_elsewhere) and s.task_id = any (v_seen)
-         and not exists (select 1 from task t where t.task_id = s.task_id and t.pending_group_key is not null)
-         for update skip locked);
+       where s.task_definition_id = any (v_elsewhere) and s.task_id = any (v_seen) for update skip locked);
   end if;
   v_ready := array(
     select r.task_id
