@@ -2,7 +2,7 @@ import { InvalidArgumentError } from "../core/errors";
 import { isId } from "../core/ids";
 import { limits } from "../core/limits";
 import type { Rate } from "../core/rate";
-import { checkInteger, checkKey, cleanText } from "../core/text";
+import { checkInteger, checkKey, cleanText, wholeText } from "../core/text";
 import type {
   FireScheduleInput,
   SetSchedulePausedInput,
@@ -28,6 +28,16 @@ import type { AdvanceWatermarkInput, SetWatermarkInput } from "../ports/watermar
 /** Names of the operator's and the worker's calls. */
 export function checkName(name: string): void {
   checkKey("name", name);
+}
+
+/** Who changes something, for the audit. */
+export function checkChangedBy(changedBy: string): string {
+  return wholeText("changed_by", changedBy, limits.nameLengthMax);
+}
+
+/** Why, for the audit or as an error; null: not said. */
+export function checkReason(reason: string | undefined): string | null {
+  return reason === undefined ? null : wholeText("reason", reason, limits.reasonLengthMax);
 }
 
 /** Whole numbers of the settings; their ranges are SQL's. */

@@ -15,7 +15,7 @@ import type { NewTask } from "../calls";
 import { allOf, expectTasks, statusOf, taskIds } from "../endings";
 import { later, leaseOver } from "../model-case";
 import type { CaseAnswer, Ending, ModelCase } from "../model-case";
-import { dedupeKey, groupRow, latch, requestedTask } from "../permitted-waits";
+import { dedupeKey, groupRow, latch, only, requestedTask } from "../permitted-waits";
 
 const g: NewTask = { group: "g" };
 const keyed: NewTask = { group: "g", dedupeKey: "k" };
@@ -137,7 +137,13 @@ export const cancelCases: readonly ModelCase[] = [
       "a due task whose group isn't made yet is promoted, and its group made, or ended; busy while it is on the move",
     setup: [register(), together(enqueue([keyed]))],
     readersWait: true,
-    waits: [groupRow],
+    waits: [
+      groupRow,
+      only(0, {
+        table: "Task",
+        why: "who makes a group writes it on the task, where a cancel may have asked last",
+      }),
+    ],
     callers: [[promote], [cancel(1)]],
     ends: (end) => {
       const isEnded = outcomesOf(end.answers[1]?.[0]) === "cancelled";
