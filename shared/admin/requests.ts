@@ -14,7 +14,7 @@ import type { Problem, ReadResult } from "./object-reader";
 /** Names, kinds, group and dedupe keys: characters are UTF-16 units, as both databases count at least. */
 export const keyRule = { min: 1, max: limits.nameLengthMax, isKey: true } as const;
 /** Why an operator did something: fits the audit's column. */
-export const reasonRule = { min: 1, max: 400 } as const;
+export const reasonRule = { min: 1, max: limits.reasonLengthMax } as const;
 /** Most entries of a list. */
 const mostMax = 1_000;
 const mostDefault = 100;

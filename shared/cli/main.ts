@@ -7,6 +7,8 @@ import { readFileSync } from "node:fs";
 import { userInfo } from "node:os";
 import { describeProblem, invalidInput, problemsOf } from "../admin/object-reader";
 import { TaskgateError } from "../core/errors";
+import { limits } from "../core/limits";
+import { cleanText } from "../core/text";
 import { currentEnvironment } from "../settings/load-settings";
 import type { Environment } from "../settings/load-settings";
 import { batchCommand } from "./batch";
@@ -126,7 +128,7 @@ async function runCommand(
     flags: parsed.flags,
     output,
     isJson: parsed.flags.has("json"),
-    changedBy: `cli:${userName()}`,
+    changedBy: cleanText(`cli:${userName()}`, limits.nameLengthMax),
     readFile,
     target: getTarget,
     admin: () => {

@@ -19,6 +19,8 @@ export const limits = {
   payloadBytesMax: 64 * 1024,
   /** Characters of an error that are kept. */
   errorLengthMax: 4_000,
+  /** Characters of an operator's reason. */
+  reasonLengthMax: 400,
   /** Characters of a progress text that are kept. */
   progressTextLengthMax: 400,
   /** Longest retry delay a handler may ask for. */

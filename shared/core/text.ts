@@ -33,6 +33,18 @@ function isKey(value: string): boolean {
   );
 }
 
+/**
+ * Free text that is kept as it is: what can't be stored becomes U+FFFD, and what is too long is refused, as the SQL does. Throws
+ * InvalidArgumentError.
+ */
+export function wholeText(field: string, text: string, lengthMax: number): string {
+  if (text.length <= lengthMax) return cleanText(text, lengthMax);
+  throw new InvalidArgumentError(
+    `${field}: expected at most ${String(lengthMax)} characters (${cleanText(text, lengthMax + 20)})`,
+    { details: { field } },
+  );
+}
+
 /** Throws InvalidArgumentError unless `value` is a whole number in `min..max`. */
 export function checkInteger(
   field: string,

@@ -2,13 +2,14 @@ import { InvalidArgumentError } from "../core/errors";
 import { isId } from "../core/ids";
 import { limits } from "../core/limits";
 import type { Rate } from "../core/rate";
-import { checkInteger, checkKey, cleanText } from "../core/text";
+import { checkInteger, checkKey, cleanText, wholeText } from "../core/text";
 import type {
   FireScheduleInput,
   SetSchedulePausedInput,
   SetSchedulesInput,
 } from "../ports/schedules";
 import type {
+  Beat,
   EnqueueTasksInput,
   Failure,
   NewTask,
@@ -27,6 +28,16 @@ import type { AdvanceWatermarkInput, SetWatermarkInput } from "../ports/watermar
 /** Names of the operator's and the worker's calls. */
 export function checkName(name: string): void {
   checkKey("name", name);
+}
+
+/** Who changes something, for the audit. */
+export function checkChangedBy(changedBy: string): string {
+  return wholeText("changed_by", changedBy, limits.nameLengthMax);
+}
+
+/** Why, for the audit or as an error; null: not said. */
+export function checkReason(reason: string | undefined): string | null {
+  return reason === undefined ? null : wholeText("reason", reason, limits.reasonLengthMax);
 }
 
 /** Whole numbers of the settings; their ranges are SQL's. */
@@ -69,6 +80,21 @@ export function checkIds(field: string, ids: readonly string[]): void {
     `${field}: expected 1..${String(limits.idsMax)} ids (${cleanText(bad, 100)})`,
     { details: { field } },
   );
+}
+
+/** What a heartbeat names: ids, whose number is SQL's. */
+export function checkBeats(executions: readonly Beat[]): void {
+  executions.forEach(({ executionId, started }, index) => {
+    const at = `executions[${String(index)}]`;
+    if (!isId(executionId)) throw badId(`${at}.execution`, "an id", executionId);
+    const bad = started.find((id) => !isId(id));
+    if (bad !== undefined) throw badId(`${at}.started`, "ids", bad);
+  });
+}
+
+function badId(field: string, expected: string, id: string): InvalidArgumentError {
+  const text = `${field}: expected ${expected} (${cleanText(id, 100)})`;
+  return new InvalidArgumentError(text, { details: { field } });
 }
 
 /** Ids, or a filter whose range is SQL's. */

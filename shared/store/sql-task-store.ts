@@ -36,10 +36,13 @@ import {
   checkAdvance,
   checkFire,
   checkGroup,
+  checkBeats,
+  checkChangedBy,
   checkIds,
   checkInt,
   checkJsonContainer,
   checkName,
+  checkReason,
   checkNewTasks,
   checkRate,
   checkRedrive,
@@ -202,6 +205,7 @@ export class SqlTaskStore implements TaskStore {
   }
 
   async heartbeat(input: Parameters<TaskStore["heartbeat"]>[0]) {
+    checkBeats(input.executions);
     const executions = input.executions.map((beat) => ({
       execution: beat.executionId,
       started: beat.started,
@@ -303,7 +307,7 @@ export class SqlTaskStore implements TaskStore {
 
   async cancelTasks(input: CancelTasksInput) {
     checkIds("task_ids", input.taskIds);
-    const reason = input.reason === undefined ? null : cleanText(input.reason, 400);
+    const reason = checkReason(input.reason);
     const row = await this.#call("cancelTasks", { taskIds: input.taskIds, reason });
     return read.cancelTasks(row);
   }
@@ -444,8 +448,8 @@ function isLockTimeout(error: unknown): boolean {
 function operatorText(input: OperatorInput): { changedBy: string; reason: string | null } {
   checkName(input.name);
   return {
-    changedBy: cleanText(input.changedBy, limits.nameLengthMax),
-    reason: input.reason === undefined ? null : cleanText(input.reason, 400),
+    changedBy: checkChangedBy(input.changedBy),
+    reason: checkReason(input.reason),
   };
 }
 

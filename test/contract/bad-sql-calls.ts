@@ -177,6 +177,21 @@ export const badCalls: readonly BadCall[] = [
     number: 50422,
     says: "executions: expected a JSON array of 1..1000 entries",
   },
+  ...(
+    [
+      ['[{"execution":1},{"execution":"x%"}]', "[1].execution: expected an id (x%)"],
+      ['[{"execution":""}]', "[0].execution: expected an id ()"],
+      [
+        '[{"execution":9223372036854775808}]',
+        "[0].execution: expected an id (9223372036854775808)",
+      ],
+      ['[{"execution":1,"started":[2,"y","z"]}]', "[0].started: expected ids (y)"],
+    ] as const
+  ).map(([entries, says]) => ({
+    call: `Heartbeat N'${entries}'`,
+    number: 50422,
+    says: `executions${says}`,
+  })),
   { call: "ReportProgress 1, 1, 1, -1, 1, NULL", number: 50422, says: /^done: .*-1/ },
   { call: "ReclaimExpired 0", number: 50422, says: "most: expected 1..1000 (0)" },
   { call: "ReclaimExpired NULL", number: 50422, says: "most: expected 1..1000 (<NULL>)" },

@@ -143,20 +143,29 @@ function describeWaiting(setup: StoreSetup): void {
     expect(idsOf(await worker.claim(1))).toEqual([second]);
   });
 
-  test("one whose group isn't made yet ends at once, and comes back with its key", async () => {
+  test("one whose group isn't made yet ends at once, and comes back into it", async () => {
     const { store } = open();
     const name = await define(store);
+    const tasks = [
+      { payload: null, group: "new", dedupeKey: "k" },
+      { payload: null, group: "new" },
+    ];
     const { taskIds } = await store.transaction((transaction) =>
-      store.enqueueTasks(
-        { name, build: 1, operationId: null, tasks: [{ payload: null, group: "new" }] },
-        transaction,
-      ),
+      store.enqueueTasks({ name, build: 1, operationId: null, tasks }, transaction),
     );
-    expect(outcomes(await cancel(store, ...taskIds))).toEqual(["cancelled"]);
-    expect(await store.redriveTasks({ taskIds })).toMatchObject({ woken: [name] });
-    const worker = await startWorker(store, name);
+    expect(outcomes(await cancel(store, ...taskIds))).toEqual(["cancelled", "cancelled"]);
+    expect(await statusOf(store, name)).toMatchObject({ scheduled: 0, cancelled: 2 });
+    expect((await store.listGroups({ name, most: 10 })).groups).toEqual([]);
+    const again = await enqueueOne(store, name, { dedupeKey: "k" });
+    expect(taskIds).not.toContain(again);
+    await cancel(store, again);
+    await store.redriveTasks({ taskIds });
+    const worker = await startWorker(store, name, { want: 4 });
     const claimed = await worker.claimOne();
-    expect(claimed).toMatchObject({ taskId: at(taskIds, 0), isGrouped: true });
+    expect(claimed).toMatchObject({ isCancelRequested: false, isGrouped: true });
+    expect(await worker.claim(1)).toEqual([]);
+    await worker.complete([claimed]);
+    expect(await worker.claim(1)).toHaveLength(1);
   });
 
   test("the dedupe key is free again; one with a window stays taken", async () => {

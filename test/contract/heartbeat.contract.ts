@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { asExecutionId } from "../../shared/core/ids";
+import { asExecutionId, asTaskId } from "../../shared/core/ids";
 import {
   at,
   define,
@@ -102,6 +102,23 @@ function describeBeat(setup: StoreSetup): void {
     expect((await worker.beat([at(ids, 1)])).status).toBe("renewed");
     const entry = only((await store.listExecutions({ name, isOpen: true, most: 5 })).executions);
     expect(entry).toMatchObject({ claimed: 1, spare: 0 });
+  });
+
+  test("an id that is no number is refused, naming its entry", async () => {
+    const { store } = open();
+    const [good, bad] = [asExecutionId("1"), asExecutionId("nobody")];
+    const beat = { executionId: good, started: [] };
+    await expectError(store.heartbeat({ executions: [beat, { executionId: bad, started: [] }] }), {
+      code: "TASKGATE_ARG_INVALID",
+      field: "executions\\[1\\]\\.execution",
+      value: "nobody",
+    });
+    const started = [asTaskId("2"), asTaskId("nothing")];
+    await expectError(store.heartbeat({ executions: [{ executionId: good, started }] }), {
+      code: "TASKGATE_ARG_INVALID",
+      field: "executions\\[0\\]\\.started",
+      value: "nothing",
+    });
   });
 
   test("1 to 1000 executions; none and 1001 are refused", async () => {

@@ -1,7 +1,18 @@
 import { describe, expect } from "@jest/globals";
 import { StoreConflictError } from "../../shared/core/errors";
+import type { CreateBatchInput } from "../../shared/ports/batches";
 import type { StoreDialect, TaskStore } from "../../shared/ports/task-store";
-import { define, done, enqueue, failure, idsOf, setLimit, startWorker } from "../support/builders";
+import {
+  define,
+  done,
+  enqueue,
+  failure,
+  idsOf,
+  operationId,
+  setLimit,
+  startInput,
+  startWorker,
+} from "../support/builders";
 import type { Worker } from "../support/builders";
 import { testWith, useStore } from "../support/store-setup";
 import type { StoreSetup, TestStore } from "../support/store-setup";
@@ -20,6 +31,7 @@ const lockAll: Record<Exclude<StoreDialect, "model">, string[]> = {
     "update taskgate.task_execution set worker = worker where worker = 'locked'",
     "update taskgate.task set kind = kind",
     "update taskgate.task_group set slots = slots",
+    "update taskgate.batch set operation_id = operation_id",
   ],
   mssql: [
     "UPDATE Taskgate.TaskDefinition SET Name = Name WHERE Name IN (N'locked', N'paused');",
@@ -38,6 +50,8 @@ interface Scene {
   /** A task of `worker`, and a spare one of `beating`. */
   readonly claimed: Awaited<ReturnType<Worker["claimOne"]>>;
   readonly spare: Awaited<ReturnType<Worker["claim"]>>;
+  /** A batch that there is. */
+  readonly made: CreateBatchInput;
 }
 
 type Call = (scene: Scene) => Promise<unknown>;
@@ -63,6 +77,14 @@ const calls: Record<string, Call> = {
   finish_execution: ({ store, worker }) =>
     store.finishExecution({ executionId: worker.executionId }),
   enqueue_tasks: ({ store }) => enqueue(store, "locked", [{ group: "g" }]),
+  acquire_tokens: ({ store, worker }) =>
+    store.acquireTokens({ executionId: worker.executionId, want: 1 }),
+  release_surplus: ({ store, worker }) =>
+    store.releaseSurplus({ executionId: worker.executionId, keep: 1 }),
+  release_tokens: ({ store, worker }) =>
+    store.releaseTokens({ executionId: worker.executionId, keep: 1 }),
+  start_execution: ({ store }) => store.startExecution(startInput("locked")),
+  create_batch: ({ store, made }) => store.createBatch(made),
   pause_definition: ({ store }) => store.pauseDefinition({ name: "locked", changedBy: "me" }),
   resume_definition: ({ store }) => store.resumeDefinition({ name: "paused", changedBy: "me" }),
   set_limit: ({ store }) => setLimit(store, "locked", 1),
@@ -76,9 +98,12 @@ const calls: Record<string, Call> = {
 /** It steps over locked rows: there is nothing to wait for. */
 const skipping = "report_progress";
 
-/** Claims have rows of their own on SQL Server; on PostgreSQL they are part of the execution's row, which isn't locked here. */
+/**
+ * Claims have rows of their own on SQL Server; on PostgreSQL they are part of the execution's row, which isn't locked here. A batch
+ * that is made again is looked up by an entry of its own on SQL Server, which no update of the row takes.
+ */
 function isMeant(dialect: StoreDialect, call: string): boolean {
-  return dialect === "mssql" || call !== "heartbeat";
+  return call !== (dialect === "mssql" ? "create_batch" : "heartbeat");
 }
 
 function describeTimeouts(setup: StoreSetup): void {
@@ -140,7 +165,10 @@ async function prepare(opened: TestStore): Promise<Scene> {
   const claimed = await worker.claimOne();
   const beating = await startWorker(store, "other");
   const spare = (await beating.claim(2)).filter(({ isSpare }) => isSpare);
-  return { store: plain, worker, beating, claimed, spare };
+  const plan = { name: "a batch", failurePolicy: "halt", waves: 1 } as const;
+  const made = { ...plan, operationId: operationId() };
+  await store.createBatch(made);
+  return { store: plain, worker, beating, claimed, spare, made };
 }
 
 /** What any of the calls would have changed. */

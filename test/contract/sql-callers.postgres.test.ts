@@ -213,6 +213,24 @@ const badCalls: { call: string; code: string; says: RegExp }[] = [
   { call: "select * from taskgate.fail_tasks(1, '{}')", code: "TG422", says: /^failures: / },
   { call: "select * from taskgate.fail_tasks(1, '[]')", code: "TG422", says: /^failures: / },
   { call: "select * from taskgate.heartbeat('{}')", code: "TG422", says: /^executions: / },
+  ...(
+    [
+      [
+        '[{"execution":1},{"execution":"x%"}]',
+        /^executions\[1\]\.execution: expected an id \(x%\)$/,
+      ],
+      ['[{"execution":""}]', /^executions\[0\]\.execution: expected an id \(\)$/],
+      [
+        '[{"execution":9223372036854775808}]',
+        /^executions\[0\]\.execution: .*\(9223372036854775808\)$/,
+      ],
+      ['[{"execution":1,"started":[2,"y","z"]}]', /^executions\[0\]\.started: expected ids \(y\)$/],
+    ] as const
+  ).map(([entries, says]) => ({
+    call: `select * from taskgate.heartbeat('${entries}')`,
+    code: "TG422",
+    says,
+  })),
   { call: "select * from taskgate.heartbeat(null)", code: "TG422", says: /^executions: / },
   {
     call: "select * from taskgate.report_progress(1, 1, 1, -1, 1, null)",

@@ -1,5 +1,6 @@
-import { describe, expect } from "@jest/globals";
-import { define, statusOf } from "../support/builders";
+import { describe, expect, test } from "@jest/globals";
+import { at, define, enqueueOne, factsOf, operationId, statusOf } from "../support/builders";
+import { expectError } from "../support/expect-error";
 import { errorOf } from "./sql-answers";
 import type { StoreDialect } from "../../shared/ports/task-store";
 import { testWith, useStore } from "../support/store-setup";
@@ -192,6 +193,30 @@ function describeAudit(setup: StoreSetup): void {
     ["set_schedule_paused", "SetSchedulePaused", "'demo', 's', null, null"],
     ["set_watermark", "SetWatermark", `'demo', 'm', '{}', null, '${id}'`],
   ];
+
+  test("are refused by every store when they are too long, and kept whole otherwise", async () => {
+    const { store } = open();
+    const name = await define(store);
+    const longest = { changedBy: who.slice(1), reason: why.slice(1) };
+    const tasks = { taskIds: [await enqueueOne(store, name)] };
+    const all = [
+      (by: typeof longest) => store.pauseDefinition({ name, ...by }),
+      (by: typeof longest) => store.setLimit({ name, limit: 2, operationId: operationId(), ...by }),
+      (by: typeof longest) =>
+        store.setGroup({ name, groupKey: "g", groupScope: "definition", slots: 2, ...by }),
+    ];
+    for (const call of all) {
+      const refused = { code: "TASKGATE_ARG_INVALID" } as const;
+      const tooLong = { ...longest, changedBy: who };
+      await expectError(call(tooLong), { ...refused, field: "changedBy", value: who });
+      await expectError(call({ ...longest, reason: why }), { ...refused, field: "reason" });
+      await call(longest);
+    }
+    const cancel = { ...tasks, reason: why };
+    await expectError(store.cancelTasks(cancel), { code: "TASKGATE_ARG_INVALID", field: "reason" });
+    await store.cancelTasks({ ...tasks, reason: longest.reason });
+    expect((await factsOf(store, at(tasks.taskIds, 0))).lastError).toBe(longest.reason);
+  });
 
   testWith(setup, "raw sql")("are refused when they are too long, by name", async () => {
     const opened = open();

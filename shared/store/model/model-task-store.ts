@@ -11,10 +11,13 @@ import {
   checkAdvance,
   checkFire,
   checkGroup,
+  checkBeats,
+  checkChangedBy,
   checkIds,
   checkInt,
   checkJsonContainer,
   checkName,
+  checkReason,
   checkNewTasks,
   checkRate,
   checkRedrive,
@@ -194,7 +197,10 @@ export class ModelTaskStore implements port.TaskStore {
   }
 
   async heartbeat(input: Parameters<port.TaskStore["heartbeat"]>[0]) {
-    return this.#run((model) => heartbeat(model, input));
+    return this.#run((model) => {
+      checkBeats(input.executions);
+      return heartbeat(model, input);
+    });
   }
 
   async reportProgress(input: port.ReportProgressInput) {
@@ -237,8 +243,7 @@ export class ModelTaskStore implements port.TaskStore {
   async cancelTasks(input: port.CancelTasksInput) {
     checkIds("task_ids", input.taskIds);
     const { taskIds } = input;
-    const reason = input.reason === undefined ? null : cleanText(input.reason, 400);
-    return this.#run((model) => cancelTasks(model, { taskIds, reason }));
+    return this.#run((model) => cancelTasks(model, { taskIds, reason: checkReason(input.reason) }));
   }
 
   async redriveTasks(input: port.RedriveTasksInput) {
@@ -394,7 +399,7 @@ export class ModelTaskStore implements port.TaskStore {
 /** Who and why, for the audit. */
 function cleanOperator<Input extends port.OperatorInput>(input: Input): Input {
   checkName(input.name);
-  const changedBy = cleanText(input.changedBy, limits.nameLengthMax);
-  if (input.reason === undefined) return { ...input, changedBy };
-  return { ...input, changedBy, reason: cleanText(input.reason, 400) };
+  const changedBy = checkChangedBy(input.changedBy);
+  const reason = checkReason(input.reason);
+  return reason === null ? { ...input, changedBy } : { ...input, changedBy, reason };
 }

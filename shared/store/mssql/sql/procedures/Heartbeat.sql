@@ -3,7 +3,7 @@
 -- Out:    Status: done; Executions: JSON array, by execution id, of {execution, status: renewed | fenced | ended | busy (its row
 --         was locked by its own call, which renews it), leaseMs, cancel: [task ids], surplus (as of Work; for somebody who
 --         was denied only where the execution itself holds several), paused}
--- Raises: 50422 not such a list; 50490 inside a transaction; 1222 locked for longer than 2 s
+-- Raises: 50422 not such a list, or an id that is no number; 50490 inside a transaction; 1222 locked for longer than 2 s
 -- Locks:  TaskExecution ascending, by skip; Claim (of those)
 -- Isolation: against a reclaim or an acquire of the same execution: whoever locks its row first decides, the other skips.
 --         Definitions are read before any row is locked, cancel requests after the commit: nothing is read while rows are held
@@ -18,7 +18,8 @@ BEGIN
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   SET LOCK_TIMEOUT 2000;
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
-  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vCount int = 0, @vAnswer nvarchar(max);
+  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vCount int = 0, @vAnswer nvarchar(max),
+          @vMessage nvarchar(2048);
   DECLARE @vBeat TABLE (
     TaskExecutionId bigint NOT NULL PRIMARY KEY CLUSTERED, TaskDefinitionId int NULL, HasStarted bit NOT NULL, IsRenewed bit NOT NULL);
   DECLARE @vStarted TABLE (TaskExecutionId bigint NOT NULL, TaskId bigint NOT NULL, PRIMARY KEY CLUSTERED (TaskExecutionId, TaskId));
@@ -31,6 +32,19 @@ BEGIN
   IF Taskgate._JsonKind(@Executions) = N'[' SELECT @vCount = COUNT(*) FROM OPENJSON(@Executions) AS j;
   IF @vCount NOT BETWEEN 1 AND 1000 OR EXISTS (SELECT 1 FROM OPENJSON(@Executions) AS j WHERE j.[type] <> 5)
     THROW 50422, N'executions: expected a JSON array of 1..1000 entries', 1;
+  SELECT TOP (1) @vMessage = N'executions[' + CONVERT(nvarchar(11), CONVERT(int, j.[key])) + N'].'
+           + CASE WHEN b.IsId = 0 THEN N'execution: expected an id (' ELSE N'started: expected ids (' END
+           + REPLACE(LEFT(CASE WHEN b.IsId = 0 THEN v.Execution ELSE b.Started END, 100), N'%', N'%%') + N')'
+  FROM OPENJSON(@Executions) AS j
+  CROSS APPLY OPENJSON(j.[value]) WITH (Execution nvarchar(max) N'$.execution', Started nvarchar(max) N'$.started' AS JSON) AS v
+  CROSS APPLY (
+    SELECT CASE WHEN DATALENGTH(v.Execution) = 0 OR TRY_CONVERT(bigint, v.Execution) IS NULL AND v.Execution IS NOT NULL THEN 0 ELSE 1 END AS IsId,
+           (SELECT TOP (1) s.[value] FROM OPENJSON(v.Started) AS s
+            WHERE DATALENGTH(s.[value]) = 0 OR TRY_CONVERT(bigint, s.[value]) IS NULL AND s.[value] IS NOT NULL -- an empty text would be 0
+            ORDER BY CONVERT(int, s.[key])) AS Started) AS b
+  WHERE b.IsId = 0 OR b.Started IS NOT NULL
+  ORDER BY CONVERT(int, j.[key]);
+  IF @vMessage IS NOT NULL THROW 50422, @vMessage, 1;
   INSERT INTO @vStarted (TaskExecutionId, TaskId)
   SELECT DISTINCT v.Execution, CONVERT(bigint, s.[value])
   FROM OPENJSON(@Executions) AS j

@@ -3,7 +3,8 @@
 -- Out:    Status: promoted | none; Promoted: how many; NextDueMs bigint: until the next one, 0 when more are due;
 --         Ready: tasks may be claimed
 -- Raises: 50404 unknown definition; 50422 most out of range; 50490 inside a transaction
--- Locks:  as _Promote, all by skip: never waits
+-- Locks:  as _Promote, all by skip; of a task whose group it finds or makes the row of Task, behind a cancel that asks for its end:
+--         that is the last thing which that one does. Else it never waits
 -- Isolation: two callers take different rows; what one leaves because its group is locked stays due, and its NextDueMs says so
 -- Plan:   first entries of PK_Scheduled under the definition
 -- Once:   naturally: a promoted task isn't scheduled any more

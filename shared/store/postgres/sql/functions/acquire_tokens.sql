@@ -13,7 +13,7 @@ create or replace function taskgate.acquire_tokens(
   p_task_execution_id bigint, p_want int,
   out status text, out tokens int, out granted int, out token_fence bigint, out retry_in_ms bigint, out dead_holders int)
 language plpgsql security definer
-set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan
+set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
   e record;

@@ -3,7 +3,7 @@
 -- Out:    status: done; executions: JSON array, by execution id, of {execution, status: renewed | fenced | ended | busy (its row
 --         was locked by its own call, which renews it), leaseMs, cancel: [task ids], surplus (as of work; for somebody who
 --         was denied only where the execution itself holds several), paused}
--- Raises: TG422 not such a list
+-- Raises: TG422 not such a list, or an id that is no number
 -- Locks:  task_execution ascending, by skip
 -- Plan:   primary keys
 -- Once:   naturally
@@ -14,16 +14,32 @@ set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan set
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
   v_now timestamptz := _now();
+  v_bad text;
 begin
   if p_executions is null or json_typeof(p_executions::json) <> 'array' or json_array_length(p_executions::json) not between 1 and 1000
      or exists (select 1 from json_array_elements(p_executions::json) j(value) where json_typeof(j.value) <> 'object') then
     raise exception 'executions: expected a JSON array of 1..1000 entries' using errcode = 'TG422';
   end if;
+  select format('executions[%s].%s: expected %s (%s)', b.n - 1, b.field, case b.field when 'execution' then 'an id' else 'ids' end,
+                left(b.value, 100)) into v_bad
+    from (select j.n, 'execution' as field, 0::bigint as k, j.value ->> 'execution' as value
+            from json_array_elements(p_executions::json) with ordinality j(value, n)
+          union all
+          select j.n, 'started', s.k, s.value
+            from json_array_elements(p_executions::json) with ordinality j(value, n)
+           cross join lateral json_array_elements_text(
+             case when json_typeof(j.value -> 'started') = 'array' then j.value -> 'started' else '[]'::json end) with ordinality s(value, k)) b
+   where case when b.value is null then false when b.value ~ '^\s*[+-]?\d{1,19}\s*$' then b.value::numeric not between -9223372036854775808 and 9223372036854775807
+              else true end
+   order by b.n, b.field, b.k limit 1;
+  if v_bad is not null then raise exception '%', v_bad using errcode = 'TG422'; end if;
   status := 'done';
   with asked as materialized (
     select (j.value ->> 'execution')::bigint as id,
-           array(select s.value::bigint from json_array_elements_text(case when json_typeof(j.value -> 'started') = 'array' then j.value -> 'started' else '[]'::json end) s(value)) as started
-      from json_array_elements(p_executions::json) j(value)),
+           array(select s.value::bigint from json_array_elements_text(case when json_typeof(j.value -> 'started') = 'array' then j.value -> 'started' else '[]'::json end) s(value)
+                  where s.value is not null) as started
+      from json_array_elements(p_executions::json) j(value)
+     where j.value ->> 'execution' is not null),
   held as materialized (
     select e.task_execution_id as id from task_execution e where e.task_execution_id = any (array(select a.id from asked a)) and e.state = 1
      order by e.task_execution_id for no key update skip locked),
@@ -47,4 +63,5 @@ begin
            end::text, ',' order by a.id) || ']'
     into executions
     from asked a left join renewed r on r.id = a.id;
+  executions := coalesce(executions, '[]');
 end $$;

@@ -2,7 +2,8 @@
 -- In:     p_name; p_most int 1..10000
 -- Out:    status: promoted | none; promoted: how many; next_due_ms: until the next one, 0 when more are due; ready: tasks may be claimed
 -- Raises: TG404 unknown definition; TG422 most out of range
--- Locks:  scheduled by skip, task_group by skip: never waits
+-- Locks:  scheduled by skip, task_group by skip; of a task whose group it finds or makes the row of task, behind a cancel that asks for
+--         its end: that is the last thing which that one does. Else it never waits
 -- Plan:   first entries of pk_scheduled under the definition
 -- Once:   naturally: a promoted task isn't scheduled any more
 -- Twin:   mssql/sql/procedures/PromoteScheduled.sql

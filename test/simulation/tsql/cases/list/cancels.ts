@@ -8,13 +8,14 @@ import {
   reclaim,
   register,
   start,
+  together,
   work,
 } from "../calls";
 import type { NewTask } from "../calls";
 import { allOf, expectTasks, statusOf, taskIds } from "../endings";
 import { later, leaseOver } from "../model-case";
 import type { CaseAnswer, Ending, ModelCase } from "../model-case";
-import { dedupeKey, groupRow, latch, requestedTask } from "../permitted-waits";
+import { dedupeKey, groupRow, latch, only, requestedTask } from "../permitted-waits";
 
 const g: NewTask = { group: "g" };
 const keyed: NewTask = { group: "g", dedupeKey: "k" };
@@ -128,6 +129,32 @@ export const cancelCases: readonly ModelCase[] = [
     ends: (end) => {
       const told = outcomesOf(end.answers[1]?.[0]);
       return told.endsWith(",cancelled,cancelled") ? undefined : `the cancel says ${told}`;
+    },
+  },
+  {
+    name: "cancel-x-promote-that-makes-the-group",
+    about:
+      "a due task whose group isn't made yet is promoted, and its group made, or ended; busy while it is on the move",
+    setup: [register(), together(enqueue([keyed]))],
+    readersWait: true,
+    waits: [
+      groupRow,
+      only(0, {
+        table: "Task",
+        why: "who makes a group writes it on the task, where a cancel may have asked last",
+      }),
+    ],
+    callers: [[promote], [cancel(1)]],
+    ends: (end) => {
+      const isEnded = outcomesOf(end.answers[1]?.[0]) === "cancelled";
+      const early = end.rows("EndedEarly").map((row) => String(row["PendingGroupKey"]));
+      const groups = end.rows("TaskGroup").length;
+      return allOf(
+        isTold(end.answers[1]?.[0], "cancelled", "requested", "busy"),
+        isMinded(end, 1),
+        expectTasks(taskIds(end, "Dedupe"), ...(isEnded ? [] : [1])),
+        !isEnded || early.length + groups === 1 ? undefined : "its group is kept nowhere",
+      );
     },
   },
   {
