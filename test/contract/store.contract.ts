@@ -28,6 +28,7 @@ import { describeLockTimeouts } from "./lock-timeouts.contract";
 import { describeLockedHolders } from "./locked-holders.contract";
 import { describeLog } from "./log.contract";
 import { describePromotion } from "./promotion.contract";
+import { describePromotionEdges } from "./promotion-edges.contract";
 import { describePurge } from "./purge.contract";
 import { describeRates } from "./rates.contract";
 import { describeReadModels } from "./read-models.contract";
@@ -86,6 +87,7 @@ export function describeStore(setup: StoreSetup): void {
   describeCronSchedules(setup);
   describeFiredSchedules(setup);
   describePromotion(setup);
+  describePromotionEdges(setup);
   describeReclaim(setup);
   describeCancel(setup);
   describeCancelEdges(setup);
