@@ -81,6 +81,12 @@ const unknownName = { number: 50404, says: "name: unknown definition (x)" } as c
 
 /** Everything else that can be written out. */
 export const badCalls: readonly BadCall[] = [
+  // A part of a rate is no rate.
+  ...["RatePeriodMs", "RateBurst"].map((part) => ({
+    call: `${register({})}, @${part} = 1000`,
+    number: 50422,
+    says: "rate_count: expected 1..1000000 (null)",
+  })),
   {
     call: `SetLimit N'demo', -2, ${someId}, N'me'`,
     number: 50422,

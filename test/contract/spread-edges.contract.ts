@@ -1,6 +1,13 @@
 import { describe, expect, test } from "@jest/globals";
 import type { TaskStore } from "../../shared/ports/task-store";
-import { define, operationId, startInput, startWorker, uniqueName } from "../support/builders";
+import {
+  define,
+  enqueueOne,
+  operationId,
+  startInput,
+  startWorker,
+  uniqueName,
+} from "../support/builders";
 import type { Worker } from "../support/builders";
 import { testWith, useStore } from "../support/store-setup";
 import type { StoreSetup } from "../support/store-setup";
@@ -157,6 +164,15 @@ function describeShared(setup: StoreSetup): void {
     const { executionId } = worker;
     expect(await store.releaseTokens({ executionId, keep: 3 })).toMatchObject({ tokens: 3 });
     expect(await store.releaseTokens({ executionId, keep: 1 })).toMatchObject({ tokens: 1 });
+  });
+
+  test("explain names those of a task's definition in the order of their names", async () => {
+    const { store } = open();
+    const prefix = uniqueName("shared");
+    const names = ["b", "c", "a"].map((letter) => `${prefix} ${letter}`);
+    const name = await define(store, { sharedLimits: names.map((one) => ({ name: one })) });
+    const { facts } = await store.explainTask({ taskId: await enqueueOne(store, name) });
+    expect(facts?.sharedLimits?.map((limit) => limit.name)).toEqual([...names].sort());
   });
 
   test("asking for fewer than are held takes nothing away", async () => {

@@ -31,6 +31,7 @@ import { describePromotion } from "./promotion.contract";
 import { describePurgeGroups } from "./purge-groups.contract";
 import { describePurgeAudit } from "./purge-audit.contract";
 import { describePurgeBatches } from "./purge-batches.contract";
+import { describePromotionEdges } from "./promotion-edges.contract";
 import { describePurge } from "./purge.contract";
 import { describeRates } from "./rates.contract";
 import { describeReadModels } from "./read-models.contract";
@@ -89,6 +90,7 @@ export function describeStore(setup: StoreSetup): void {
   describeCronSchedules(setup);
   describeFiredSchedules(setup);
   describePromotion(setup);
+  describePromotionEdges(setup);
   describeReclaim(setup);
   describeCancel(setup);
   describeCancelEdges(setup);

@@ -31,7 +31,7 @@ const several = [2, 3, 4, 5, 6, 7, 9, 10, 11] as const;
 
 /**
  * Task 1 runs, in a group of its own; 2 and 3 have the slots of g, 4 waits there, 5 is in h; 6 and 7 have keys, of 7 for a second only;
- * 8 and 9 stand in the open wave 1, 10 is held in wave 2; 11 is scheduled, 12 too, and makes its group when it is due.
+ * 8 and 9 stand in the open wave 1, 10 is held in wave 2; 11 is scheduled, 12 to 14 too, which make their group when they are due.
  */
 const everywhere: readonly SetupStep[] = [
   register({ limit: 4, groupSlots: 2 }),
@@ -49,20 +49,25 @@ const everywhere: readonly SetupStep[] = [
   enqueue([{ dedupeKey: "e" }], { wave: 2 }),
   startBatch(1),
   enqueue([{ runInMs: 60_000 }]),
-  together(enqueue([{ group: "new" }], { joinsTransaction: true })),
+  together(
+    enqueue(
+      ["new", "new", "new"].map((group) => ({ group })),
+      { joinsTransaction: true },
+    ),
+  ),
   start(1, 2),
   start(2, 1),
   work({ execution: 1, call: 1, want: 1 }),
 ];
 const first = { task: 1, fence: 1 };
 
-/** The same with those tasks cancelled, the key of one of them over, and 13, of a group of its own, done. */
+/** The same with those tasks cancelled, the key of one of them over, and 15, of a group of its own, done. */
 const cancelled: readonly SetupStep[] = [
   ...everywhere,
   cancel(...several),
   enqueue([{ group: "i", dedupeKey: "f", priority: 0 }]),
   work({ execution: 1, call: 2, want: 1 }),
-  work({ execution: 1, call: 3, done: [{ task: 13, fence: 2 }] }),
+  work({ execution: 1, call: 3, done: [{ task: 15, fence: 2 }] }),
   later(1_001),
 ];
 
@@ -85,7 +90,7 @@ const sharedByTwo: readonly SetupStep[] = [
 
 export const manyPlaces: readonly KillCase[] = [
   { name: "cancel-everywhere", setup: everywhere, call: cancel(1, ...several, 12, 99) },
-  { name: "redrive-everywhere", setup: cancelled, call: redrive(1, ...several, 13, 99) },
+  { name: "redrive-everywhere", setup: cancelled, call: redrive(1, ...several, 15, 99) },
   { name: "reschedule-everywhere", setup: everywhere, call: reschedule(60_000, 1, ...several, 12) },
   {
     name: "fail-everywhere",

@@ -102,7 +102,12 @@ function findOthers(
   try {
     const found = settingsAtLocks(operation, template).map((settings) => JSON.stringify(settings));
     const other = found.find((settings) => !known.includes(settings));
-    return other === undefined ? undefined : { by: "settings", why: `it waits under ${other}` };
+    if (other !== undefined) return { by: "settings", why: `it waits under ${other}` };
+    // It may have failed before its first lock.
+    const missing = known.find((settings) => !found.includes(settings));
+    return missing === undefined
+      ? undefined
+      : { by: "settings", why: `it never comes to ${missing}` };
   } catch (error) {
     if (error instanceof SimulationError) return { by: "engine", why: error.message };
     throw error;
