@@ -75,6 +75,16 @@ create table taskgate.ended_early (
   was_held boolean not null,
   constraint pk_ended_early PRIMARY KEY (task_id)
 );
+create table taskgate.group_kept (
+  group_id integer not null,
+  constraint pk_group_kept PRIMARY KEY (group_id)
+);
+create table taskgate.group_round (
+  round_id smallint not null,
+  last_group_id integer not null,
+  ended_at timestamp with time zone not null,
+  constraint pk_group_round PRIMARY KEY (round_id)
+);
 create table taskgate.group_slot (
   group_id integer not null,
   slot smallint not null,
@@ -309,6 +319,7 @@ create table taskgate.wave_shard (
 
 -- Indexes that are no constraint
 CREATE INDEX ix_archive_finished ON taskgate.archive USING btree (task_definition_id, outcome, finished_at);
+CREATE INDEX ix_archive_group ON taskgate.archive USING btree (group_id) WHERE (group_id IS NOT NULL);
 CREATE INDEX ix_archive_purge ON taskgate.archive USING btree (purge_after);
 CREATE INDEX ix_batch_unfinished ON taskgate.batch USING btree (batch_id) WHERE ((state = ANY (ARRAY[1, 4])) AND (finished_at IS NULL));
 CREATE INDEX ix_dedupe_expires ON taskgate.dedupe USING btree (expires_at) WHERE (expires_at IS NOT NULL);
@@ -346,6 +357,7 @@ create function taskgate._give_back(p_task_execution_id bigint, p_now timestamp 
 create function taskgate._group_latch(p_scope integer, p_group_key text) returns integer language sql immutable;
 create function taskgate._hand_over(p_task_ids bigint[], p_group_ids integer[]) returns integer[] language plpgsql;
 create function taskgate._id_list(p_ids bigint[]) returns text language sql immutable;
+create function taskgate._idle_groups(p_group_ids integer[]) returns integer[] language plpgsql;
 create function taskgate._instant(p_text text) returns timestamp with time zone language plpgsql stable;
 create function taskgate._is_asked(p_task_definition_id integer, p_lease_ms integer, p_tokens text, p_worker text, p_now timestamp with time zone) returns boolean language plpgsql stable;
 create function taskgate._is_json(p_text text) returns boolean language plpgsql immutable;
@@ -363,6 +375,7 @@ create function taskgate._open_next_wave(p_batch_id bigint, p_now timestamp with
 create function taskgate._permit_in_ms(p_task_definition_id integer, p_now timestamp with time zone) returns bigint language sql stable;
 create function taskgate._promote(p_task_definition_id integer, p_most integer, p_now timestamp with time zone) returns integer language plpgsql;
 create function taskgate._purge_executions_before(p_now timestamp with time zone) returns timestamp with time zone language sql stable;
+create function taskgate._purge_groups(p_most integer, p_now timestamp with time zone, OUT o_groups integer, OUT o_more boolean) language plpgsql;
 create function taskgate._rate_problem(p_count integer, p_period_ms integer, p_burst integer) returns text language sql immutable;
 create function taskgate._rate_text(p_count integer, p_period_ms integer, p_burst integer) returns text language sql immutable;
 create function taskgate._read_tokens(p_tokens text) returns TABLE(ord integer, token_id uuid, is_held boolean, grantee bigint) language plpgsql stable;
@@ -404,7 +417,7 @@ create function taskgate.list_watermarks(p_name text, p_watermark text, p_most i
 create function taskgate.pause_definition(p_name text, p_changed_by text, p_reason text DEFAULT NULL::text, OUT status text, OUT ready boolean) language plpgsql security definer set enable_hashjoin=off set enable_mergejoin=off set enable_seqscan=off set lock_timeout=2s set plan_cache_mode=force_generic_plan set search_path=taskgate, pg_temp; -- called by taskgate_operator
 create function taskgate.promote_scheduled(p_name text, p_most integer, OUT status text, OUT promoted integer, OUT next_due_ms bigint, OUT ready boolean) language plpgsql security definer set enable_hashjoin=off set enable_mergejoin=off set enable_seqscan=off set plan_cache_mode=force_generic_plan set search_path=taskgate, pg_temp; -- called by taskgate_operator, taskgate_worker
 create function taskgate.pump_batch(p_batch_id bigint, p_most integer, OUT status text, OUT moved integer, OUT more boolean, OUT woken text) language plpgsql security definer set enable_hashjoin=off set enable_mergejoin=off set enable_seqscan=off set lock_timeout=2s set plan_cache_mode=force_generic_plan set search_path=taskgate, pg_temp; -- called by taskgate_operator, taskgate_worker
-create function taskgate.purge(p_most integer, OUT status text, OUT purged integer, OUT tasks integer, OUT executions integer, OUT operations integer, OUT keys integer, OUT more boolean) language plpgsql security definer set enable_hashjoin=off set enable_mergejoin=off set enable_seqscan=off set lock_timeout=2s set plan_cache_mode=force_generic_plan set search_path=taskgate, pg_temp; -- called by taskgate_operator, taskgate_worker
+create function taskgate.purge(p_most integer, OUT status text, OUT purged integer, OUT tasks integer, OUT executions integer, OUT operations integer, OUT keys integer, OUT groups integer, OUT more boolean) language plpgsql security definer set enable_hashjoin=off set enable_mergejoin=off set enable_seqscan=off set lock_timeout=2s set plan_cache_mode=force_generic_plan set search_path=taskgate, pg_temp; -- called by taskgate_operator, taskgate_worker
 create function taskgate.reclaim_expired(p_most integer, OUT status text, OUT executions integer, OUT tasks_back integer, OUT tasks_lost integer, OUT tasks_dead integer, OUT definitions text, OUT more boolean, OUT opening text) language plpgsql security definer set enable_hashjoin=off set enable_mergejoin=off set enable_seqscan=off set lock_timeout=2s set plan_cache_mode=force_generic_plan set search_path=taskgate, pg_temp; -- called by taskgate_operator, taskgate_worker
 create function taskgate.redrive_tasks(p_task_ids bigint[], p_name text DEFAULT NULL::text, p_kind text DEFAULT NULL::text, p_outcome text DEFAULT NULL::text, p_most integer DEFAULT NULL::integer, OUT status text, OUT results text, OUT woken text) language plpgsql security definer set enable_hashjoin=off set enable_mergejoin=off set enable_seqscan=off set lock_timeout=2s set plan_cache_mode=force_generic_plan set search_path=taskgate, pg_temp; -- called by taskgate_operator
 create function taskgate.register_definition(p_name text, p_build bigint, p_settings_hash text, p_registered_by text, p_limit integer, p_lease_ms integer, p_max_attempts integer, p_max_lost integer, p_retry_base_ms integer, p_retry_cap_ms integer, p_spare_max integer, p_group_slots integer, p_group_strict boolean, p_retain_done_ms bigint, p_retain_dead_ms bigint, p_rate_count integer DEFAULT NULL::integer, p_rate_period_ms integer DEFAULT NULL::integer, p_rate_burst integer DEFAULT NULL::integer, p_shared_limits text DEFAULT NULL::text, OUT status text, OUT task_definition_id integer) language plpgsql security definer set enable_hashjoin=off set enable_mergejoin=off set enable_seqscan=off set plan_cache_mode=force_generic_plan set search_path=taskgate, pg_temp; -- called by taskgate_operator, taskgate_worker
