@@ -162,7 +162,7 @@ describe("migrate", () => {
 
       expect(await rowsOf(url, writtenRows)).toEqual(before);
       const result = await apply(url, withMigration("create table taskgate.half (a int);"));
-      expect(result).toEqual({ applied: ["0008_more"], isLogicRenewed: true });
+      expect(result).toEqual({ applied: ["0009_more"], isLogicRenewed: true });
     });
   });
 

@@ -65,24 +65,26 @@ function stands(
 function beside(
   name: string,
   about: string,
-  setup: readonly SetupStep[],
-  callers: readonly Call[],
-  more: Pick<ModelCase, "ends" | "isLong" | "waits">,
+  {
+    others,
+    ...rest
+  }: Pick<ModelCase, "setup" | "ends" | "isLong"> & { readonly others: readonly Call[] },
 ): ModelCase {
   return {
     name: `purge-of-groups-x-${name}`,
     about,
-    setup,
     readersWait: true,
     waits: [groupRow, latch],
-    callers: [[purge(10)], ...callers.map((call) => [call])],
-    ...more,
+    callers: [[purge(10)], ...others.map((call) => [call])],
+    ...rest,
   };
 }
 
 /** Who comes for a group while it is removed: it stays, or is made anew, and nobody is lost with it. */
 export const purgeGroupCases: readonly ModelCase[] = [
-  beside("purge", "two purges of one group: it goes once", idle, [purge(10)], {
+  beside("purge", "two purges of one group: it goes once", {
+    setup: idle,
+    others: [purge(10)],
     ends: (end) =>
       allOf(
         stands(end, { slots: [], groups: 0 }),
@@ -92,29 +94,27 @@ export const purgeGroupCases: readonly ModelCase[] = [
   beside(
     "enqueue",
     "a task comes for it: it has the slot, or the group was gone and promotion makes it",
-    idle,
-    [enqueue([g])],
     {
+      setup: idle,
+      others: [enqueue([g])],
       ends: (end) =>
         end.rows("Scheduled").length === 0
           ? stands(end, { slots: [2], groups: 1 })
           : stands(end, { slots: [], scheduled: [2], groups: 0 }),
     },
   ),
-  beside(
-    "enqueue-and-enqueue",
-    "two tasks come for it: one of them at most has the slot",
-    idle,
-    [enqueue([g]), enqueue([g])],
-    {
-      isLong: true,
-      ends: (end) => {
-        const slots = end.rows("GroupSlot").length;
-        return slots <= 1 ? undefined : `${String(slots)} slots`;
-      },
+  beside("enqueue-and-enqueue", "two tasks come for it: one of them at most has the slot", {
+    setup: idle,
+    others: [enqueue([g]), enqueue([g])],
+    isLong: true,
+    ends: (end) => {
+      const slots = end.rows("GroupSlot").length;
+      return slots <= 1 ? undefined : `${String(slots)} slots`;
     },
-  ),
-  beside("promote", "a retry that is due makes its group again, or keeps it", retries, [promote], {
+  }),
+  beside("promote", "a retry that is due makes its group again, or keeps it", {
+    setup: retries,
+    others: [promote],
     ends: (end) =>
       end.rows("Scheduled").length === 0
         ? stands(end, { slots: [1], groups: 1 })
@@ -123,9 +123,9 @@ export const purgeGroupCases: readonly ModelCase[] = [
   beside(
     "promote-and-enqueue",
     "a retry and a new task come for it: one of them at most has the slot",
-    retries,
-    [promote, enqueue([g])],
     {
+      setup: retries,
+      others: [promote, enqueue([g])],
       isLong: true,
       ends: (end) => {
         const slots = end.rows("GroupSlot").length;
@@ -133,83 +133,75 @@ export const purgeGroupCases: readonly ModelCase[] = [
       },
     },
   ),
-  beside(
-    "fail",
-    "its only task leaves it for a retry: it goes after that, not before",
-    runs,
-    [fail(1, { ...first, retryInMs: 1_000 })],
-    { ends: (end) => stands(end, { slots: [], scheduled: [1], groups: 1 - removed(end) }) },
-  ),
-  beside(
-    "complete",
-    "its only task ends: it goes after that, not before",
-    runs,
-    [complete(1, first)],
-    {
-      ends: (end) => stands(end, { slots: [], groups: 1 - removed(end) }),
-    },
-  ),
-  beside(
-    "death",
-    "its only task becomes a dead letter, which may be redriven: it stays",
-    runs,
-    [fail(1, { ...first, as: "dead" })],
-    { ends: (end) => stands(end, { slots: [], groups: 1 }) },
-  ),
-  beside("redrive", "a dead letter finds its group", dead, [redrive(1)], {
+  beside("fail", "its only task leaves it for a retry: it goes after that, not before", {
+    setup: runs,
+    others: [fail(1, { ...first, retryInMs: 1_000 })],
+    ends: (end) => stands(end, { slots: [], scheduled: [1], groups: 1 - removed(end) }),
+  }),
+  beside("complete", "its only task ends: it goes after that, not before", {
+    setup: runs,
+    others: [complete(1, first)],
+    ends: (end) => stands(end, { slots: [], groups: 1 - removed(end) }),
+  }),
+  beside("death", "its only task becomes a dead letter, which may be redriven: it stays", {
+    setup: runs,
+    others: [fail(1, { ...first, as: "dead" })],
+    ends: (end) => stands(end, { slots: [], groups: 1 }),
+  }),
+  beside("redrive", "a dead letter finds its group", {
+    setup: dead,
+    others: [redrive(1)],
     ends: (end) => stands(end, { slots: [1], groups: 1 }),
   }),
   beside(
     "purge-of-its-dead-letter",
     "its last dead letter goes with another purge: it goes after that, not before",
-    [...dead, later(31 * 86_400_000)],
-    [purge(10)],
-    { ends: (end) => stands(end, { slots: [], groups: 1 - removed(end) }) },
+    {
+      setup: [...dead, later(31 * 86_400_000)],
+      others: [purge(10)],
+      ends: (end) => stands(end, { slots: [], groups: 1 - removed(end) }),
+    },
   ),
   beside(
     "redrive-of-an-old-dead-letter",
     "a dead letter and its group are old enough to go while it is redriven",
-    [...dead, later(31 * 86_400_000)],
-    [redrive(1)],
     {
+      setup: [...dead, later(31 * 86_400_000)],
+      others: [redrive(1)],
       ends: (end) =>
         end.rows("Ready").length === 1
           ? stands(end, { slots: [1], groups: 1 })
           : stands(end, { slots: [], groups: 1 - removed(end) }),
     },
   ),
-  beside(
-    "reschedule",
-    "its ready task leaves it for later: it goes after that, not before",
-    [register({ limit: 2 }), enqueue([g])],
-    [reschedule(60_000, 1)],
-    { ends: (end) => stands(end, { slots: [], scheduled: [1], groups: 1 - removed(end) }) },
-  ),
-  beside(
-    "cancel",
-    "its waiting task is cancelled and may be redriven: it stays",
-    [register({ limit: 2 }), enqueue([g, g])],
-    [cancel(2)],
-    { ends: (end) => stands(end, { slots: [1], groups: 1 }) },
-  ),
-  beside(
-    "set-group",
-    "an operator sets it: it stays, or is made again",
-    idle,
-    [setGroup("g", { slots: 2 })],
-    {
-      ends: (end) =>
-        allOf(
-          stands(end, { slots: [], groups: 1 }),
-          end.rows("TaskGroup")[0]?.["Slots"] === 2 ? undefined : "it has other slots",
-          end.rows("GroupKept").length === 1 ? undefined : "it isn't kept",
-        ),
-    },
-  ),
-  beside("list-groups", "somebody looks at groups", idle, [listGroups], {
+  beside("reschedule", "its ready task leaves it for later: it goes after that, not before", {
+    setup: [register({ limit: 2 }), enqueue([g])],
+    others: [reschedule(60_000, 1)],
+    ends: (end) => stands(end, { slots: [], scheduled: [1], groups: 1 - removed(end) }),
+  }),
+  beside("cancel", "its waiting task is cancelled and may be redriven: it stays", {
+    setup: [register({ limit: 2 }), enqueue([g, g])],
+    others: [cancel(2)],
+    ends: (end) => stands(end, { slots: [1], groups: 1 }),
+  }),
+  beside("set-group", "an operator sets it: it stays, or is made again", {
+    setup: idle,
+    others: [setGroup("g", { slots: 2 })],
+    ends: (end) =>
+      allOf(
+        stands(end, { slots: [], groups: 1 }),
+        end.rows("TaskGroup")[0]?.["Slots"] === 2 ? undefined : "it has other slots",
+        end.rows("GroupKept").length === 1 ? undefined : "it isn't kept",
+      ),
+  }),
+  beside("list-groups", "somebody looks at groups", {
+    setup: idle,
+    others: [listGroups],
     ends: (end) => stands(end, { slots: [], groups: 0 }),
   }),
-  beside("explain", "somebody asks for a task whose group goes", retries, [explain(1)], {
+  beside("explain", "somebody asks for a task whose group goes", {
+    setup: retries,
+    others: [explain(1)],
     ends: (end) => stands(end, { slots: [], scheduled: [1], groups: 0 }),
   }),
 ];
