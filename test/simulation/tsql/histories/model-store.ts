@@ -83,6 +83,7 @@ function toTables(state: ModelState): StoreTables {
       outcome: attemptOutcomes[outcome],
     })),
     archive: [...state.archive.values()].map(archived),
+    endedEarly: endedEarly(state),
     operation: [...state.operations].map(([operationId, { name }]) => ({ operationId, name })),
   };
 }
@@ -179,6 +180,18 @@ function archived(row: ArchiveRow): StoreRow {
     result: row.result,
     payload: task.payload,
   };
+}
+
+/** Finished tasks whose group wasn't made, or whose wave hadn't let them in. */
+function endedEarly(state: ModelState): StoreRow[] {
+  return [...state.archive.values()]
+    .filter(({ task, wasHeld }) => task.pendingGroup !== null || wasHeld)
+    .map(({ task, wasHeld }) => ({
+      taskId: task.taskId,
+      pendingGroupKey: task.pendingGroup?.key ?? null,
+      pendingGroupIsGlobal: task.pendingGroup?.isGlobal ?? null,
+      wasHeld,
+    }));
 }
 
 /** A definition's number is called so in SQL. */
