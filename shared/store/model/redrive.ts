@@ -115,7 +115,7 @@ function revive(model: Model, row: ArchiveRow): TaskRow {
     continuedCount: 0,
     isCancelRequested: false,
     checkpoint: null,
-    traceParent: null,
+    traceParent: null, // the archive doesn't keep it
     progress: { done: null, total: null, text: null },
   };
 }

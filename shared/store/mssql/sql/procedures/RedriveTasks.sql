@@ -1,5 +1,6 @@
 -- Taskgate.RedriveTasks: dead or cancelled tasks become tasks again, with the same ids: counters at 0, attempts kept. In a wave that
 --         hasn't ended they count again: held until it opens, or open as the others; when it has ended they come back on their own.
+--         What they do then is a trace of its own: the archive doesn't keep the one that they were enqueued in.
 -- In:     @TaskIds: JSON array of 1..1000 ids; or null and a filter: @Name: the definition; @Kind: or null for all;
 --         @Outcome: dead (null: so) | cancelled; @Most int 1..1000: the oldest so many
 -- Out:    Status: done; Results: JSON array of {task, outcome}, each task once, ids in input order, found ones oldest first.

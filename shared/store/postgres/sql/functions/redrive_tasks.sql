@@ -1,5 +1,6 @@
 -- taskgate.redrive_tasks: dead or cancelled tasks become tasks again, with the same ids: counters at 0, attempts kept. In a wave that
 --         hasn't ended they count again: held until it opens, or open as the others; when it has ended they come back on their own.
+--         What they do then is a trace of its own: the archive doesn't keep the one that they were enqueued in.
 -- In:     p_task_ids bigint[] 1..1000; or null and a filter: p_name: the definition; p_kind: or null for all;
 --         p_outcome: dead (null: so) | cancelled; p_most int 1..1000: the oldest so many
 -- Out:    status: done; results: JSON array of {task, outcome}, each task once, ids in input order, found ones oldest first.
