@@ -343,13 +343,75 @@ const groupBugs: readonly PlantedBug[] = [
     file: enqueue,
     edits: [
       {
-        from: "FROM @vGroup AS v WHERE v.GroupId IS NULL AND @vJoins = 0;",
+        from: "FROM @vGroup AS v WHERE v.GroupId IS NULL;",
         to: "FROM @vGroup AS v WHERE 1 = 0;",
       },
     ],
     foundBy: "enqueue-x-enqueue-of-a-new-group",
     engine: "azure",
     finding: /error 2627|P5/,
+  },
+];
+
+const lost = /P1 who needs a group finds it|P1 a task names its group|error 50499/;
+
+const removalBugs: readonly PlantedBug[] = [
+  {
+    name: "a purge doesn't look at slots again under the group's lock",
+    file: "procedures/_PurgeGroups.sql",
+    edits: [
+      {
+        from: "FROM Taskgate.GroupSlot AS x WITH (FORCESEEK) WHERE x.GroupId = m.GroupId)",
+        to: "FROM Taskgate.GroupSlot AS x WITH (FORCESEEK) WHERE x.GroupId = m.GroupId AND 1 = 0)",
+      },
+    ],
+    foundBy: "purge-of-groups-x-enqueue",
+    engine: "azure",
+    finding: lost,
+  },
+  {
+    name: "a purge doesn't look at the archive again under the group's lock",
+    file: "procedures/_PurgeGroups.sql",
+    edits: [{ from: "a.GroupId = m.GroupId);", to: "a.GroupId = m.GroupId AND 1 = 0);" }],
+    foundBy: "purge-of-groups-x-enqueue-and-cancel",
+    engine: "azure",
+    finding: lost,
+  },
+  {
+    name: "an enqueue fills a group that has been removed meanwhile",
+    file: enqueue,
+    edits: [
+      { from: "IF @@ROWCOUNT = 0 -- removed meanwhile", to: "IF 1 = 0 -- removed meanwhile" },
+    ],
+    foundBy: "purge-of-groups-x-enqueue",
+    engine: "azure",
+    finding: lost,
+  },
+  {
+    name: "promotion names the group of a task that stays",
+    file: "procedures/_Promote.sql",
+    edits: [
+      {
+        from: "x.PendingGroupKey IS NOT NULL AND x.Place > 0",
+        to: "x.PendingGroupKey IS NOT NULL AND x.GroupId IS NOT NULL",
+      },
+    ],
+    foundBy: "purge-of-groups-x-promote",
+    engine: "azure",
+    finding: lost,
+  },
+  {
+    name: "a retry outside its group still names it",
+    file: "procedures/FailTasks.sql",
+    edits: [
+      {
+        from: "ON t.TaskId = r.TaskId -- ours already; outside a group it has its key only",
+        to: "ON t.TaskId = r.TaskId AND 1 = 0 -- ours already",
+      },
+    ],
+    foundBy: "purge-of-groups-x-fail",
+    engine: "azure",
+    finding: lost,
   },
 ];
 
@@ -448,5 +510,6 @@ export const plantedBugs: readonly PlantedBug[] = [
   ...tokenBugs,
   ...claimBugs,
   ...groupBugs,
+  ...removalBugs,
   ...otherBugs,
 ];

@@ -194,6 +194,16 @@ export const purgeGroupCases: readonly ModelCase[] = [
         end.rows("GroupKept").length === 1 ? undefined : "it isn't kept",
       ),
   }),
+  {
+    name: "purge-of-groups-x-enqueue-and-cancel",
+    about: "a task comes for it, is cancelled and may be redriven: it stays, or promotion makes it",
+    setup: idle,
+    readersWait: true,
+    waits: [groupRow, latch],
+    callers: [[purge(10)], [enqueue([g]), cancel(2)]],
+    // Its group is there if the archive names one: that is an invariant.
+    ends: (end) => expectTasks(taskIds(end, "GroupSlot")),
+  },
   beside("list-groups", "somebody looks at groups", {
     setup: idle,
     others: [listGroups],
