@@ -70,6 +70,10 @@ describe("a reduced search", () => {
     "enqueue-x-same-key",
     "enqueue-x-end-of-the-keys-task",
     "heartbeat-x-reclaim",
+    "start-x-finish",
+    "denial-x-give",
+    "give-x-acquire",
+    "add-x-dead-end-of-the-wave-before",
   ];
 
   test.each(

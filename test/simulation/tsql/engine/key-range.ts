@@ -1,5 +1,5 @@
 import type { Entry, Index } from "../storage/index";
-import type { AccessRecorder } from "../storage/recorder";
+import type { AccessRecorder, Sight } from "../storage/recorder";
 import type { SqlValue } from "../values";
 
 /** Bounds of a walk, as values. Inclusive unless said; undefined: open. */
@@ -22,6 +22,8 @@ export class KeyRange {
   #last: Entry | undefined;
   /** Whose recorder is told each time that the walk looks. */
   readonly #world: { readonly recorder: AccessRecorder | undefined } | undefined;
+  /** What the walk can tell. */
+  sight: Sight = "all";
 
   constructor(
     index: Index,
@@ -46,7 +48,7 @@ export class KeyRange {
 
   /** The entry after the last one that was passed. */
   peek(): Entry | undefined {
-    this.#world?.recorder?.reads(this.index, this.#bounds.equal);
+    this.#world?.recorder?.reads(this.index, this.#bounds.equal, this.sight);
     if (this.#changes !== this.index.changes) this.#locate();
     if (this.#place < this.#start || this.#place >= this.#end) return undefined;
     return this.index.entries[this.#place];
@@ -70,7 +72,7 @@ export class KeyRange {
 
   /** The lock of the first key beyond, whose gap the range's end lies in. */
   boundary(): string {
-    this.#world?.recorder?.reads(this.index, []);
+    this.#world?.recorder?.reads(this.index, [], "all");
     if (this.#changes !== this.index.changes) this.#locate();
     const next = this.index.entries[this.#end];
     return next === undefined ? this.index.infinity : this.index.resourceOfEntry(next);

@@ -210,7 +210,7 @@ export class LockingScan {
         const image = row.image ?? this.#deletedImage(row);
         if (image === undefined) return undefined;
         const key = clustered.keyOf(image);
-        this.#connection.world.recorder?.reads(clustered, key);
+        this.#connection.world.recorder?.reads(clustered, key, "all");
         return {
           resource: clustered.resourceOf(key),
           mode: this.#access.rowMode,

@@ -22,6 +22,11 @@ export function* scanRows(scan: TableScan, frame: Frame, emit: Emit): Steps<bool
   if (access.kind === "dirty" && !scan.schema.isLocal)
     yield { kind: "pause", reason: "dirty read" };
   for (const range of scan.ranges(frame)) {
+    if (access.kind === "versioned") range.sight = "committed";
+    // Through another index the row is seen before it is locked.
+    else if (access.kind === "locking" && range.index === scan.data(frame).clustered) {
+      range.sight = "entries";
+    }
     const isStopped =
       access.kind === "locking"
         ? yield* new LockingScan(scan, frame, { access, range }).run(emit)

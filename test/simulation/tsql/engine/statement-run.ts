@@ -77,10 +77,9 @@ function* endOwn(connection: Connection): Steps<void> {
 /** The statement's writes go, its locks stay [seed: 001's list shows those of the failed row]. */
 function undoStatement(connection: Connection, mark: number): void {
   for (const undo of connection.localUndo.toReversed()) undo();
-  if (connection.transaction !== undefined) tellAgain(connection, connection.transaction);
   const { transaction } = connection;
   if (transaction !== undefined) {
-    tellAgain(connection, transaction);
+    tellAgain(connection, transaction, "rollback");
     transaction.undoTo(mark);
   }
   releaseQualified(connection);

@@ -155,8 +155,8 @@ export class TableWriter {
     writer.rows.add(row);
     if (this.#connection.world.isObserved) {
       for (const index of this.#data.indexes) {
-        if (before.image !== undefined) this.#note(index, index.keyOf(before.image));
-        if (image !== undefined) this.#note(index, index.keyOf(image));
+        if (before.image !== undefined) this.#note(index, index.keyOf(before.image), "row");
+        if (image !== undefined) this.#note(index, index.keyOf(image), "row");
       }
     }
     metrics.rowsWritten += 1;
@@ -248,7 +248,7 @@ export class TableWriter {
 
   #markEntry(index: Index, entry: Entry): void {
     const { writer } = this.#connection;
-    this.#note(index, entry.key);
+    this.#note(index, entry.key, "row");
     const before = entry.writer;
     entry.writer = writer;
     writer.entries.push({ index, entry });
@@ -258,10 +258,10 @@ export class TableWriter {
   }
 
   /** A key that others may look for: told now, and at the end of the transaction. */
-  #note(index: Index, key: readonly Image[number][]): void {
+  #note(index: Index, key: readonly Image[number][], change: "row" | "entry"): void {
     const { recorder, isObserved } = this.#connection.world;
     if (!isObserved) return;
-    recorder?.writes(index, key);
+    recorder?.writes(index, key, change);
     this.#connection.writer.touched.push({ index, key });
   }
 
@@ -272,7 +272,11 @@ export class TableWriter {
     const resource = index.resourceOf(key);
     const got = yield* lockKey(
       this.#connection,
-      () => ({ resource, mode: "X", entry: index.find(key, row), writer: row.writer }),
+      () => {
+        const entry = index.find(key, row);
+        this.#connection.world.recorder?.reads(index, key, "entries");
+        return { resource, mode: "X", entry, writer: row.writer };
+      },
       { onConflict: "wait" },
     );
     return () => {
@@ -326,7 +330,11 @@ export class TableWriter {
   /** An equal key whose fate somebody else's transaction decides. */
   #liveTwin(index: Index, key: readonly Image[number][]): Entry | undefined {
     if (!index.schema.isUnique) return undefined;
-    this.#connection.world.recorder?.reads(index, key.slice(0, index.schema.identifyingCount));
+    this.#connection.world.recorder?.reads(
+      index,
+      key.slice(0, index.schema.identifyingCount),
+      "entries",
+    );
     for (const twin of index.twins(key)) {
       if (twin.writer !== undefined && twin.writer.session !== this.#connection.id) return twin;
     }
@@ -348,7 +356,7 @@ export class TableWriter {
       return;
     }
     const entry = { ...newEntry(index, image, row), writer };
-    this.#note(index, entry.key);
+    this.#note(index, entry.key, "entry");
     index.add(entry);
     writer.entries.push({ index, entry });
     writer.undo.push(() => {

@@ -38,7 +38,7 @@ export function transactionResource(writer: Writer): string {
 export function commitTransaction(connection: Connection): void {
   const { world, transaction } = connection;
   if (transaction === undefined) return;
-  tellAgain(connection, transaction);
+  tellAgain(connection, transaction, "commit");
   if (transaction.rows.size > 0) {
     world.commitSequence += 1;
     for (const row of transaction.rows) {
@@ -56,17 +56,21 @@ export function commitTransaction(connection: Connection): void {
 export function rollBackTransaction(connection: Connection): void {
   const { transaction } = connection;
   if (transaction === undefined) return;
-  tellAgain(connection, transaction);
+  tellAgain(connection, transaction, "rollback");
   transaction.undoTo(0);
   settleEntries(connection, transaction);
   finish(connection);
 }
 
 /** What was written is seen by others from now on, or is gone. */
-export function tellAgain(connection: Connection, transaction: Transaction): void {
+export function tellAgain(
+  connection: Connection,
+  transaction: Transaction,
+  how: "commit" | "rollback",
+): void {
   const { recorder } = connection.world;
   if (recorder === undefined) return;
-  for (const { index, key } of transaction.touched) recorder.writes(index, key);
+  for (const { index, key } of transaction.touched) recorder.writes(index, key, how);
 }
 
 function settleEntries(connection: Connection, transaction: Transaction): void {
@@ -97,6 +101,6 @@ export function rollBackTo(connection: Connection, name: string): void {
       `Cannot roll back ${name}. No transaction or savepoint of that name was found.`,
     );
   }
-  tellAgain(connection, transaction);
+  tellAgain(connection, transaction, "rollback");
   transaction.undoTo(mark);
 }

@@ -1,4 +1,5 @@
 import type { LockMode } from "./modes";
+import type { LockTouch } from "../storage/recorder";
 import { areCompatible, combineModes, isCovered } from "./modes";
 
 /** Who asks for what. `session` is the number of a connection: locks of one connection never conflict. */
@@ -36,7 +37,7 @@ export class LockManager {
   readonly #waits = new Map<number, string>();
   readonly #onGrant: (session: number) => void;
   /** Told of each resource that somebody asks for, queues at or gives back. */
-  onTouch: ((resource: string, mode: LockMode) => void) | undefined;
+  onTouch: ((resource: string, mode: LockMode, what: LockTouch) => void) | undefined;
 
   /** `onGrant` is called for each waiter that gets its lock. */
   constructor(onGrant: (session: number) => void) {
@@ -54,9 +55,9 @@ export class LockManager {
   /** Grants now, or says no. Never queues. */
   tryAcquire(request: LockRequest): boolean {
     const { session, resource, mode } = request;
-    this.onTouch?.(resource, mode);
     const known = this.#resources.get(resource);
     if (known === undefined) {
+      this.onTouch?.(resource, mode, "asks");
       const fresh: Resource = { granted: new Map(), queue: [] };
       this.#resources.set(resource, fresh);
       this.#grant(fresh, request);
@@ -65,6 +66,7 @@ export class LockManager {
     const before = known.granted.get(session);
     if (isCovered(before, mode)) return true;
     const target = combineModes(before, mode);
+    this.onTouch?.(resource, target, before === "U" && target === "X" ? "converts" : "asks");
     if (!isGrantable(known, { session, mode: target, isConversion: before !== undefined })) {
       return false;
     }
@@ -76,7 +78,7 @@ export class LockManager {
   enqueue(request: LockRequest): void {
     const known = this.#resources.get(request.resource);
     if (known === undefined) throw new Error(`Nobody stands in the way at ${request.resource}`);
-    this.onTouch?.(request.resource, request.mode);
+    this.onTouch?.(request.resource, request.mode, "waits");
     const before = known.granted.get(request.session);
     const waiter: Waiter = {
       session: request.session,
@@ -105,7 +107,7 @@ export class LockManager {
     this.#waits.delete(session);
     const known = this.#resources.get(resource);
     if (known === undefined) return;
-    this.onTouch?.(resource, "X");
+    this.onTouch?.(resource, "X", "waits");
     known.queue = known.queue.filter((waiter) => waiter.session !== session);
     this.#pump(resource, known);
   }
@@ -116,7 +118,7 @@ export class LockManager {
     const held = this.#held.get(session);
     const mode = held?.get(resource);
     if (known === undefined || held === undefined || mode === undefined) return;
-    this.onTouch?.(resource, mode);
+    this.onTouch?.(resource, mode, "returns");
     if (earlier === undefined) {
       known.granted.delete(session);
       held.delete(resource);

@@ -1,7 +1,7 @@
 import { performance } from "node:perf_hooks";
 import type { LockMode } from "../locks/modes";
 import type { Index } from "../storage/index";
-import type { AccessRecorder } from "../storage/recorder";
+import type { AccessRecorder, Change, LockTouch, Sight } from "../storage/recorder";
 import { fullName } from "../storage/schema";
 import type { SqlValue } from "../values";
 import type { Exploration, ExploreOptions, Reducer } from "./explore";
@@ -30,6 +30,8 @@ import { runBySeed } from "./sample";
 interface Footprint {
   /** Looked at: a lock's table, keys that begin so. */
   reads: bigint;
+  /** Looked at as of the statement's snapshot. */
+  looksBack: bigint;
   /** Changed for those who look: a lock, a key, and all that keys begin with. */
   writes: bigint;
   /** Of that, what two can't change in either order: a lock, a whole key, a sequence. */
@@ -45,7 +47,7 @@ interface Place {
   isKnown: boolean;
 }
 
-const nothing: Readonly<Footprint> = { reads: 0n, writes: 0n, owns: 0n };
+const nothing: Readonly<Footprint> = { reads: 0n, looksBack: 0n, writes: 0n, owns: 0n };
 
 function conflict(left: Readonly<Footprint>, right: Readonly<Footprint>): boolean {
   return (
@@ -58,10 +60,18 @@ function conflict(left: Readonly<Footprint>, right: Readonly<Footprint>): boolea
 /** Adds bits; says whether there were any new ones. */
 function widen(own: Footprint, more: Readonly<Footprint>): boolean {
   const reads = own.reads | more.reads;
+  const looksBack = own.looksBack | more.looksBack;
   const writes = own.writes | more.writes;
   const owns = own.owns | more.owns;
-  if (reads === own.reads && writes === own.writes && owns === own.owns) return false;
+  if (
+    reads === own.reads &&
+    looksBack === own.looksBack &&
+    writes === own.writes &&
+    owns === own.owns
+  )
+    return false;
   own.reads = reads;
+  own.looksBack = looksBack;
   own.writes = writes;
   own.owns = owns;
   return true;
@@ -139,9 +149,12 @@ class Reduction implements AccessRecorder, Reducer {
   #endStep(): void {
     const step = this.#step;
     this.#step = nothing;
-    this.#add(this.#last.get(this.#connection), step);
-    // What a statement reads, also later, depends on the moment of its snapshot.
-    this.#add(this.#snapshots.get(this.#connection), { ...nothing, reads: step.reads });
+    const own = this.#last.get(this.#connection);
+    this.#add(own, step);
+    // What a statement reads by its snapshot, also later, was decided in the moment of that.
+    const { looksBack } = step;
+    if (looksBack === 0n) return;
+    this.#add(this.#snapshots.get(this.#connection) ?? own, { ...nothing, reads: looksBack });
   }
 
   #add(own: Place | undefined, more: Readonly<Footprint>): void {
@@ -166,8 +179,14 @@ class Reduction implements AccessRecorder, Reducer {
     this.#step = mark;
   }
 
-  reads(index: Index, start: readonly SqlValue[]): void {
-    this.#touch({ reads: this.#bit(keyName(index, start)) });
+  reads(index: Index, start: readonly SqlValue[], sight: Sight): void {
+    const name = keyName(index, start);
+    if (sight === "committed") {
+      this.#touch({ looksBack: this.#bit(`committed ${name}`) });
+      return;
+    }
+    const entries = this.#bit(name);
+    this.#touch({ reads: sight === "all" ? entries | this.#bit(`open ${name}`) : entries });
   }
 
   takesSnapshot(): void {
@@ -175,28 +194,49 @@ class Reduction implements AccessRecorder, Reducer {
     if (own !== undefined) this.#snapshots.set(this.#connection, own);
   }
 
-  /** Whoever looks for the key, or for keys that begin as it does, sees the difference. */
-  writes(index: Index, key: readonly SqlValue[]): void {
-    const own = this.#bit(keyName(index, key));
-    let writes = own;
-    for (let length = 0; length < key.length; length += 1) {
-      writes |= this.#bit(keyName(index, key.slice(0, length)));
+  /**
+   * Whoever looks for the key, or for keys that begin as it does, sees the difference, if what he looks at has one:
+   *
+   * - until the commit a snapshot shows the versions before, whatever was written;
+   * - who looks for keys to lock finds the key of a row that is changed or deleted until the commit, and then its lock, which
+   *   the writer holds: only there can he tell.
+   */
+  writes(index: Index, key: readonly SqlValue[], change: Change): void {
+    const kinds = [
+      "open ",
+      ...(change === "row" ? [] : [""]),
+      ...(change === "commit" ? ["committed "] : []),
+    ];
+    for (const kind of kinds) {
+      const own = this.#bit(`${kind}${keyName(index, key)}`);
+      let writes = own;
+      for (let length = 0; length < key.length; length += 1) {
+        writes |= this.#bit(`${kind}${keyName(index, key.slice(0, length))}`);
+      }
+      // Two can't change one row: both would hold its lock.
+      this.#touch({ writes, owns: change === "row" ? 0n : own });
     }
-    this.#touch({ writes, owns: own });
   }
 
   /**
    * Intents never keep each other waiting, nor do tests of gaps: those meet locks of ranges only, for which the index stands.
-   * Everything else at a lock changes its queue.
+   * Of a key, who asks for S or gives it back matters to those who want X, not to others who want S or U; who asks for U matters
+   * to others who want U or X, not to those who want S; and who wants U or X is refused by its holder in the same way before and
+   * after that one's U becomes X, only who wants S can tell. Everything else at a lock, and each change of a queue, matters to
+   * all who come there.
    */
-  locks(resource: string, mode: LockMode): void {
+  locks(resource: string, mode: LockMode, what: LockTouch): void {
     if (mode.startsWith("RangeI-")) {
       this.#touch({ reads: this.#bit(gapsOf(resource)) });
       return;
     }
     if (mode.startsWith("Range")) this.#change(gapsOf(resource));
-    if (mode === "IS" || mode === "IX") this.#touch({ reads: this.#bit(resource) });
-    else this.#change(resource);
+    const bit = this.#bit(resource);
+    const isKey = resource.startsWith("KEY ") && what !== "waits";
+    if (mode === "IS" || mode === "IX" || (isKey && mode === "S")) this.#touch({ reads: bit });
+    else if (isKey && mode === "U") this.#touch({ owns: bit });
+    else if (isKey && what === "converts") this.#touch({ writes: bit });
+    else this.#touch({ writes: bit, owns: bit });
   }
 
   draws(name: string): void {
@@ -208,9 +248,9 @@ class Reduction implements AccessRecorder, Reducer {
     this.#touch({ writes: bit, owns: bit });
   }
 
-  #touch({ reads = 0n, writes = 0n, owns = 0n }: Partial<Footprint>): void {
+  #touch(more: Partial<Footprint>): void {
     const step = { ...this.#step };
-    if (widen(step, { reads, writes, owns })) this.#step = step;
+    if (widen(step, { ...nothing, ...more })) this.#step = step;
   }
 
   #placeOf(connection: Stander): Place {
@@ -234,21 +274,23 @@ class Reduction implements AccessRecorder, Reducer {
 
   // ---- choosing
 
-  /** One step that nobody else can notice, or all choices. */
+  /** As few steps as can be, of which nobody else can notice any: one, or some, or all choices. */
   choose(run: Run, choices: readonly Choice[]): readonly Choice[] {
     this.#endStep();
     if (choices.length < 2 || choices.some(({ action }) => action !== "step")) return choices;
     const live = [...run.callers.entries()]
       .filter(([, { isDone }]) => !isDone)
-      .map(([caller, { connection }]) => ({ caller, place: this.#placeOf(connection) }));
+      .map(([caller, { connection }]): Live => {
+        const mayStep = choices.some((choice) => choice.caller === caller);
+        return { caller, place: this.#placeOf(connection), mayStep };
+      });
     // From where nobody has gone on yet, anything may be touched.
     if (live.some(({ place }) => !place.isKnown)) return choices;
-    const quiet = live.find(
-      (own) =>
-        choices.some(({ caller }) => caller === own.caller) &&
-        live.every((other) => other === own || !conflict(own.place.step, other.place.future)),
-    );
-    return quiet === undefined ? choices : [{ caller: quiet.caller, action: "step" }];
+    const sets = live
+      .filter(({ mayStep }) => mayStep)
+      .flatMap((first) => closed(first, live) ?? []);
+    const least = sets.reduce((one, other) => (other.size < one.size ? other : one), new Set(live));
+    return choices.filter(({ caller }) => [...least].some((own) => own.caller === caller));
   }
 
   // ---- commuting
@@ -267,6 +309,29 @@ class Reduction implements AccessRecorder, Reducer {
       return taken !== undefined && step !== undefined && !conflict(taken, step);
     });
   }
+}
+
+/** A caller that hasn't ended: its place, and whether it could take a step now. */
+interface Live {
+  readonly caller: number;
+  readonly place: Place;
+  readonly mayStep: boolean;
+}
+
+/**
+ * Callers whose next steps none of the others can notice, from now on: with whoever can, until nobody is left out that can.
+ * undefined: somebody who waits could; whoever lets him go on may be anybody.
+ */
+function closed(first: Live, live: readonly Live[]): Set<Live> | undefined {
+  const set = new Set([first]);
+  for (const own of set) {
+    for (const other of live) {
+      if (set.has(other) || !conflict(own.place.step, other.place.future)) continue;
+      if (!other.mayStep) return undefined;
+      set.add(other);
+    }
+  }
+  return set;
 }
 
 /** All that a caller has seen since its request began decides what its next step does. */

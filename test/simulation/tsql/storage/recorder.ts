@@ -10,14 +10,14 @@ export interface AccessRecorder {
     readonly observed: number;
     readonly place: StepPlace;
   }): void;
-  /** Entries of an index that begin with these values were looked for: those that are there, and that no other is. */
-  reads(index: Index, start: readonly SqlValue[]): void;
+  /** Entries of an index that begin with these values were looked for: those that are there, who writes them, and that no other is. */
+  reads(index: Index, start: readonly SqlValue[], sight: Sight): void;
   /** A snapshot is taken: what is read by it later is decided now. */
   takesSnapshot(): void;
   /** An entry comes, goes, or its row changes; also at the end of the transaction, when others may see it. */
-  writes(index: Index, key: readonly SqlValue[]): void;
-  /** A lock is asked for, queued for, or given back. */
-  locks(resource: string, mode: LockMode): void;
+  writes(index: Index, key: readonly SqlValue[], change: Change): void;
+  /** A lock is asked for, queued for, or given back. What the own locks cover already isn't told. */
+  locks(resource: string, mode: LockMode, what: LockTouch): void;
   /** A number is drawn that nobody else gets. */
   draws(name: string): void;
   /** What this step has touched so far; `rewind` forgets what came after. */
@@ -30,3 +30,15 @@ export interface StepPlace {
   readonly moduleName: string;
   readonly line: number;
 }
+
+/**
+ * What a reader can tell. committed: the versions of its snapshot, whenever it looks. entries: which keys are there to be
+ * locked, whoever holds them; the row only under its lock. all: also what isn't committed.
+ */
+export type Sight = "committed" | "entries" | "all";
+
+/** row: of an entry that stays for those who look for keys: its row is another one or gone, uncommitted. entry: it comes. */
+export type Change = "row" | "entry" | "commit" | "rollback";
+
+/** converts: U, which is held, becomes X. waits: into the queue, or out of it. */
+export type LockTouch = "asks" | "converts" | "waits" | "returns";

@@ -6,6 +6,7 @@ import { enqueueCases, longEnqueueCases } from "./enqueues";
 import { groupSettingCases } from "./group-settings";
 import { groupCases, longGroupCases } from "./groups";
 import { limitCases } from "./limits";
+import { lateAddCases } from "./late-adds";
 import { leaseCases, longLeaseCases } from "./leases";
 import { longPromotionCases, promotionCases } from "./promotions";
 import { purgeGroupCases } from "./purge-groups";
@@ -32,6 +33,7 @@ export const allCases: readonly ModelCase[] = [
   ...promotionCases,
   ...leaseCases,
   ...waveCases,
+  ...lateAddCases,
   ...limitCases,
   ...readerCases,
   ...cancelCases,

@@ -57,6 +57,23 @@ export const spreadCases: readonly ModelCase[] = [
       heldTokens(end, 2 - numberOf(end.answers[1]?.[0], "Given") + tokensOf(end.answers[0]?.[0])),
   },
   {
+    name: "newcomer-x-giver-that-takes-back",
+    about:
+      "a token was given lately: a newcomer asks while the giver wants its own back: no token is lost",
+    setup: [
+      register({ limit: 4 }),
+      start(1, 3),
+      start(2, 1),
+      acquire(2, 4),
+      secondLater,
+      releaseSurplus(1, 0),
+    ],
+    callers: [[acquire(1, 3)], [start(3, 1)]],
+    waits: [definitionRow, demandRow],
+    ends: (end) =>
+      heldTokens(end, 1 + tokensOf(end.answers[0]?.[0]) + tokensOf(end.answers[1]?.[0])),
+  },
+  {
     name: "give-x-give",
     about: "one was denied: of two holders of two tokens one gives one, whoever comes first",
     setup: [register({ limit: 4 }), start(1, 2), start(2, 2), start(3, 1)],

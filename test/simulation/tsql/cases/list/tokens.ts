@@ -15,7 +15,7 @@ import {
   sweep,
   work,
 } from "../calls";
-import { heldTokens, isAny, oneOf, statusOf, tokensOf } from "../endings";
+import { allOf, heldTokens, isAny, oneOf, statusOf, tokensOf } from "../endings";
 import { leaseOver } from "../model-case";
 import type { ModelCase } from "../model-case";
 import { definitionRow, executionRow, latch, only } from "../permitted-waits";
@@ -44,6 +44,29 @@ export const tokenCases: readonly ModelCase[] = [
         return `executions ${ids.join(", ")}`;
       return heldTokens(end, 1);
     },
+  },
+  {
+    name: "denied-start-x-same-start",
+    about: "a start that is denied and its repeat: nobody gets anything (P6)",
+    setup: [register({ limit: 1 }), start(1, 1)],
+    callers: [[start(2, 1)], [start(2, 1)]],
+    waits,
+    ends: (end) =>
+      allOf(
+        isAny(end.answers[0]?.[0], "limited"),
+        isAny(end.answers[1]?.[0], "limited"),
+        heldTokens(end, 1),
+      ),
+  },
+  {
+    name: "repeated-start-x-sweep",
+    about: "a start and its repeat on one connection while the sweep looks: one execution (P6)",
+    setup: [register({ limit: 2 })],
+    callers: [[start(1, 1), start(1, 1)], [sweep]],
+    waits,
+    readersWait: true,
+    ends: (end) =>
+      end.rows("TaskExecution").length === 1 ? heldTokens(end, 1) : "there is more than one",
   },
   {
     name: "acquire-x-acquire",
@@ -254,6 +277,17 @@ export const longTokenCases: readonly ModelCase[] = [
     waits,
     isLong: true,
     ends: (end) => heldTokens(end, 2),
+  },
+  {
+    name: "start-x-same-start-x-sweep",
+    about: "a start, its repeat by somebody else, and a sweep: one execution (P6)",
+    setup: [register({ limit: 2 })],
+    callers: [[start(1, 1)], [start(1, 1)], [sweep]],
+    waits: [definitionRow, executionRow],
+    readersWait: true,
+    isLong: true,
+    ends: (end) =>
+      end.rows("TaskExecution").length === 1 ? heldTokens(end, 1) : "there is more than one",
   },
   {
     name: "three-starts-and-finishes",

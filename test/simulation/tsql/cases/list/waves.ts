@@ -45,7 +45,7 @@ const endOfFirst = work({ execution: 1, call: 2, done: [{ task: 1, fence: 1 }] }
 const endOfSecond = work({ execution: 2, call: 2, done: [{ task: 2, fence: 2 }] });
 
 /** Batch 1: task 1 in the first wave, claimed; task 2 in the second. */
-const lastOne = [
+export const lastOne = [
   register({ limit: 4 }),
   createBatch(1, 2),
   enqueue(plainTasks(1), { wave: 1 }),
@@ -77,7 +77,8 @@ const halfOpen = [
   half,
 ];
 
-function waveStates(end: Ending, ...wanted: readonly number[]): string | undefined {
+/** The states of all waves. */
+export function waveStates(end: Ending, ...wanted: readonly number[]): string | undefined {
   const states = end.rows("Wave").map((row) => Number(row["State"]));
   return states.join() === wanted.join()
     ? undefined
@@ -316,7 +317,8 @@ export const waveCases: readonly ModelCase[] = [
   },
 ];
 
-function batchState(end: Ending, wanted: number): string | undefined {
+/** The state of batch 1. */
+export function batchState(end: Ending, wanted: number): string | undefined {
   const state = Number(end.rows("Batch")[0]?.["State"]);
   return state === wanted ? undefined : `the batch's state is ${String(state)}`;
 }
