@@ -3,7 +3,7 @@ import type { BatchId, WaveId } from "../../core/ids";
 import type * as port from "../../ports/batches";
 import { expectRange, invalidArgument, left, unknownArgument } from "./arguments";
 import { endTasks } from "./endings";
-import { definitionNames } from "./rows";
+import { compareNumbers, definitionNames } from "./rows";
 import type { BatchRow, Model, ModelState, WaveHeldRow } from "./state";
 import {
   admit,
@@ -117,7 +117,10 @@ export function cancelBatch(model: Model, input: { batchId: BatchId }): port.Can
   );
   return {
     status,
-    tasks: tasks.slice(0, 1_000).map(({ taskId }) => taskId),
+    tasks: tasks
+      .map(({ taskId }) => taskId)
+      .sort(compareNumbers)
+      .slice(0, 1_000),
     opening: isOpening ? [batch.batchId] : [],
   };
 }

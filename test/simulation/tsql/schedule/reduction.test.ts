@@ -17,6 +17,8 @@ INSERT INTO dbo.T (Id, V, W) VALUES (1, 0, 1), (2, 0, 2);`;
 /** What meets in the shipped files, in small: each way to look at rows with each way to change them. */
 const works = {
   take: "DELETE TOP (1) t OUTPUT deleted.Id FROM dbo.T AS t WITH (ROWLOCK, READPAST, UPDLOCK);",
+  reserve:
+    "BEGIN TRANSACTION; SELECT TOP (1) t.Id FROM dbo.T AS t WITH (UPDLOCK, READPAST); COMMIT;",
   peek: "SELECT t.Id, t.V FROM dbo.T AS t WITH (READCOMMITTEDLOCK, READPAST);",
   look: "SELECT t.Id, t.V FROM dbo.T AS t;",
   lookTwice: "SELECT COUNT(*) AS N FROM dbo.T AS t; SELECT t.Id, t.V FROM dbo.T AS t;",
