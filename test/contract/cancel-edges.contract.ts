@@ -145,7 +145,7 @@ function describeCancel(setup: StoreSetup): void {
 function describeReschedule(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("each is told what became of it, and the others stay where they are", async () => {
+  test("each is moved, or told why it isn't, and the others stay where they are", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store);
@@ -197,7 +197,7 @@ function describeReschedule(setup: StoreSetup): void {
     },
   );
 
-  test("of several groups each hands over what it got back", async () => {
+  test("of several groups each hands over the slots of those that left it", async () => {
     const { store } = open();
     const [one, two] = [await define(store), await define(store)];
     const [a, b, c] = await enqueue(store, one, [{ group: "g" }, { group: "g" }, { group: "h" }]);
