@@ -313,7 +313,15 @@ function describeAnswer(setup: StoreSetup): void {
       await opened.advance(1);
     }
     await opened.advance(2 * dayMs);
-    const all = { purged: 4, tasks: 1, executions: 1, operations: 1, keys: 1, batches: 0, auditEntries: 0 };
+    const all = {
+      purged: 4,
+      tasks: 1,
+      executions: 1,
+      operations: 1,
+      keys: 1,
+      batches: 0,
+      auditEntries: 0,
+    };
     expect(await store.purge({ most: 1 })).toEqual({ status: "purged", ...all, more: true });
     expect(await store.purge({ most: 2 })).toEqual({ status: "purged", ...all, more: false });
     expect(await isPurgeable(store)).toBe(false);
