@@ -26,7 +26,9 @@ function describeLocked(setup: StoreSetup): void {
     async () => {
       const opened = open();
       const { store } = opened;
-      const name = await define(store, { groupSlots: 2 });
+      const name = await define(store, { groupSlots: 3 });
+      // Both are there: these hold a slot each.
+      await enqueue(store, name, [{ group: "g" }, { group: "h" }]);
       const ids = await enqueue(
         store,
         name,

@@ -423,6 +423,33 @@ function describeOpen(setup: StoreSetup): void {
     setup,
     "row locks",
     "raw sql",
+  )("a group that goes while an enqueue waits for it is made anew by promotion", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { limit: 5 });
+    const first = await enqueueOne(store, name, { group: "g" });
+    const remove =
+      setup.dialect === "mssql"
+        ? "DELETE FROM Taskgate.TaskGroup WHERE GroupKey = N'g'"
+        : "delete from taskgate.task_group where group_key = 'g'";
+    const worker = await startWorker(store, name);
+    await worker.complete(await worker.claim(1));
+    const pending = await openTransaction(opened, (transaction) => transaction.query(remove));
+    const waiting = enqueueOne(store, name, { group: "g" });
+    await untilSomebodyWaits(opened, userSqlOf(setup).waiting);
+    await pending.finish();
+    const second = await waiting;
+    expect(second).not.toBe(first);
+    expect(await stateOf(store, second)).toBe("scheduled");
+    await store.promoteScheduled({ name, most: 10 });
+    expect(await stateOf(store, second)).toBe("ready");
+    expect((await store.listGroups({ name, most: 10 })).groups).toMatchObject([{ key: "g" }]);
+  });
+
+  testWith(
+    setup,
+    "row locks",
+    "raw sql",
   )("a key that is freed while an enqueue waits for another key is taken by it", async () => {
     const opened = open();
     const { store } = opened;

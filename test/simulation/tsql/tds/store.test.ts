@@ -69,7 +69,16 @@ describe("the migrator", () => {
       isLogicRenewed: false,
     });
     const { versions } = await readStoreSchema({ url: simulated.url });
-    const migrations = ["baseline", "batches", "purge", "limits", "schedules", "keys", "spread"];
+    const migrations = [
+      "baseline",
+      "batches",
+      "purge",
+      "limits",
+      "schedules",
+      "keys",
+      "spread",
+      "groups",
+    ];
     expect(versions.map(({ name }) => name)).toEqual(["logic", ...migrations]);
     await checkStoreSchema({ url: simulated.url });
   });
