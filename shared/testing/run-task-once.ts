@@ -10,6 +10,7 @@ import { prepareTask } from "../worker/new-task";
 import { createRegistry } from "../worker/registry";
 import type { EndedTask } from "../worker/running-tasks";
 import { RunningTasks } from "../worker/running-tasks";
+import type { TaskContext } from "../worker/task-context";
 import type { EnqueuedTask } from "./enqueued-task";
 import { ownTimers } from "./own-timers";
 import { createRecordingLogger } from "./recording-logger";
@@ -143,10 +144,9 @@ function observe<Payload>(kind: TaskKind<Payload>): {
       ...kind,
       run: async (payload, context) => {
         try {
-          return await kind.run(payload, {
-            ...context,
-            progress: (report) => void progress.push(report),
-          });
+          const heard: TaskContext["progress"] = (report) => void progress.push(report);
+          const listened = Object.create(context, { progress: { value: heard } }) as TaskContext;
+          return await kind.run(payload, listened);
         } catch (error) {
           thrown = error;
           throw error;

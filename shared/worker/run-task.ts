@@ -1,7 +1,6 @@
 import { InvalidArgumentError, LeaseLostError } from "../core/errors";
 import { limits } from "../core/limits";
 import { isTaskFailure } from "../core/task-failure";
-import type { JsonValue } from "../core/json";
 import type { ClaimedTask, Failure } from "../ports/task-store";
 import type { TaskKind } from "./define-task";
 import type { OpenedWaves } from "../ports/batches";
@@ -9,12 +8,12 @@ import type { WorkerEnvironment } from "./environment";
 import { jsonText, prepareTask } from "./new-task";
 import type { PreparedTask } from "./new-task";
 import { validate } from "./standard-schema";
-import { Continuation, withFields } from "./task-context";
+import { RunContext } from "./run-context";
+import type { StopSignal } from "./stop-signal";
+import { Continuation } from "./task-context";
 import type { EnqueueRequest, TaskContext } from "./task-context";
 import { completeInTransaction, enqueueNow } from "./transactions";
 import type { TaskInHand } from "./transactions";
-import { BatchClient } from "./batches";
-import { Watermarks } from "./watermarks";
 
 /** How one run ended. `completed`: the database knows already. `lost`: nothing may be written any more. */
 export type TaskOutcome =
@@ -29,7 +28,7 @@ export interface RunOptions {
   readonly hand: TaskInHand;
   readonly kind: TaskKind | null;
   readonly definition: string;
-  readonly signal: AbortSignal;
+  readonly stop: StopSignal;
   readonly timeLeftMs: () => number;
 }
 
@@ -80,36 +79,18 @@ class TaskRun {
 
   constructor(options: RunOptions, kind: TaskKind) {
     this.#options = options;
-    const { task } = options.hand;
-    this.context = {
-      taskId: task.taskId,
-      kind: kind.kind,
-      definition: options.definition,
-      attempt: task.attempt,
-      fence: task.fence,
-      signal: options.signal,
-      timeLeftMs: options.timeLeftMs,
-      restored: task.checkpoint === null ? null : (JSON.parse(task.checkpoint) as JsonValue),
-      log: withFields(options.environment.logger, {
-        taskId: task.taskId,
-        kind: kind.kind,
-        attempt: task.attempt,
-      }),
+    this.context = new RunContext(options, kind.kind, {
       progress: (report) => {
         this.#progress(report);
       },
       enqueue: (request, enqueueOptions) => this.#enqueue(request, enqueueOptions?.now ?? false),
-      batches: new BatchClient(options.environment, task.taskId),
-      watermark: new Watermarks(options.environment, null),
       completeWith: async (body) => {
         this.#completed = await completeInTransaction(options.environment, options.hand, {
           children: this.#children,
           body,
         });
       },
-      checkpoint: (state, checkpointOptions) =>
-        new Continuation(state, checkpointOptions?.afterMs ?? 0),
-    };
+    });
   }
 
   settle(returned: unknown): TaskOutcome {

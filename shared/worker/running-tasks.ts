@@ -6,6 +6,7 @@ import type { WorkerEnvironment } from "./environment";
 import { LeaseLostError } from "../core/errors";
 import type { Registry } from "./registry";
 import { runTask } from "./run-task";
+import { StopSignal } from "./stop-signal";
 import { completeInTransaction } from "./transactions";
 import type { TaskInHand } from "./transactions";
 
@@ -35,7 +36,7 @@ export interface RunningTasksOptions {
 /** The handlers that run just now, each with its own signal. */
 export class RunningTasks {
   readonly #options: RunningTasksOptions;
-  readonly #controllers = new Map<TaskId, AbortController>();
+  readonly #stops = new Map<TaskId, StopSignal>();
   #abortReason: AbortReason | null = null;
 
   constructor(options: RunningTasksOptions) {
@@ -43,14 +44,14 @@ export class RunningTasks {
   }
 
   get size(): number {
-    return this.#controllers.size;
+    return this.#stops.size;
   }
 
   /** Runs one task; resolves when its handler has settled. Never throws. */
   async start(task: ClaimedTask): Promise<EndedTask> {
     const { environment, registry, definition, executionId, timeLeftMs } = this.#options;
-    const controller = new AbortController();
-    this.#controllers.set(task.taskId, controller);
+    const stop = new StopSignal();
+    this.#stops.set(task.taskId, stop);
     const hand: TaskInHand = { executionId, task, startedAtMs: environment.clock.monotonicMs() };
     try {
       return await environment.telemetry.span(
@@ -65,7 +66,7 @@ export class RunningTasks {
             hand,
             kind: registry.kind(task.kind),
             definition,
-            signal: controller.signal,
+            stop,
             timeLeftMs,
           });
           const durationMs = environment.clock.monotonicMs() - hand.startedAtMs;
@@ -76,7 +77,7 @@ export class RunningTasks {
         },
       );
     } finally {
-      this.#controllers.delete(task.taskId);
+      this.#stops.delete(task.taskId);
     }
   }
 
@@ -153,14 +154,14 @@ export class RunningTasks {
 
   /** A cancel request arrived. */
   cancel(taskId: TaskId): void {
-    this.#controllers.get(taskId)?.abort(new Cancelled());
+    this.#stops.get(taskId)?.abort(new Cancelled());
   }
 
   /** Tells all handlers to stop. */
   abortAll(reason: AbortReason): void {
     this.#abortReason ??= reason;
-    for (const controller of this.#controllers.values()) {
-      controller.abort(
+    for (const stop of this.#stops.values()) {
+      stop.abort(
         reason === "lost"
           ? new LeaseLostError("the lease is lost: stop, write nothing")
           : new Error(`stop soon: ${reason}`),

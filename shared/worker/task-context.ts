@@ -6,7 +6,7 @@ import type { AnyTaskKind } from "./define-task";
 import type { BatchClient } from "./batches";
 import type { Watermarks } from "./watermarks";
 
-/** What a handler gets beside its payload. */
+/** What a handler gets beside its payload. Take apart what you need; who wraps it uses `Object.create(ctx, ..)`: a spread would lose parts. */
 export interface TaskContext {
   readonly taskId: TaskId;
   readonly kind: string;

@@ -1,0 +1,20 @@
+/** Tells one handler to stop. The signal is made when somebody asks for it: most never do, and it is the dearest part of a start. */
+export class StopSignal {
+  #controller: AbortController | null = null;
+  #reason: Error | null = null;
+
+  /** Aborted with the first reason that was given, be it before this was asked for. */
+  get signal(): AbortSignal {
+    if (this.#controller === null) {
+      this.#controller = new AbortController();
+      if (this.#reason !== null) this.#controller.abort(this.#reason);
+    }
+    return this.#controller.signal;
+  }
+
+  /** Once; further reasons change nothing. */
+  abort(reason: Error): void {
+    this.#reason ??= reason;
+    this.#controller?.abort(reason);
+  }
+}
