@@ -14,6 +14,7 @@ import {
 import { expectError } from "../support/expect-error";
 import { testWith, useStore } from "../support/store-setup";
 import type { StoreSetup, TestStore } from "../support/store-setup";
+import { dayMs, isPurgeable, nothingPurged } from "./purge-scene";
 import { inDialect } from "./two-dialects";
 
 /** Batches that finished long ago go with their waves; nothing that is left minds. */
@@ -28,8 +29,6 @@ export function describePurgeBatches(setup: StoreSetup): void {
     describeLeft(setup);
   });
 }
-
-const dayMs = 86_400_000;
 
 /** The creation of a batch with so many waves. */
 function creation(waves: number, changes: Partial<CreateBatchInput> = {}): CreateBatchInput {
@@ -53,10 +52,6 @@ async function finished(store: TaskStore, waves: number): Promise<BatchId> {
 async function left(store: TaskStore): Promise<[BatchId, number][]> {
   const { batches } = await store.listBatches({ most: 100 });
   return batches.map(({ batch, waves }): [BatchId, number] => [batch, waves.length]).reverse();
-}
-
-async function isPurgeable(store: TaskStore): Promise<boolean> {
-  return (await store.sweep({ most: 10 })).isPurgeable;
 }
 
 /** A batch of one wave with one task, which died; its definition. */
@@ -101,16 +96,10 @@ function describeKept(setup: StoreSetup): void {
     await opened.advance(1);
     expect(await isPurgeable(store)).toBe(true);
     expect(await store.purge({ most: 10 })).toEqual({
+      ...nothingPurged,
       status: "purged",
       purged: 1,
-      tasks: 0,
-      executions: 0,
-      operations: 0,
-      keys: 0,
-      groups: 0,
       batches: 1,
-      auditEntries: 0,
-      more: false,
     });
     expect(await left(store)).toEqual([]);
     expect(await isPurgeable(store)).toBe(false);

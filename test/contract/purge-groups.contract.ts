@@ -12,6 +12,7 @@ import {
 } from "../support/builders";
 import { testWith, useStore } from "../support/store-setup";
 import type { StoreSetup } from "../support/store-setup";
+import { dayMs } from "./purge-scene";
 
 /** A group goes when nobody needs it: its key makes a new one. */
 export function describePurgeGroups(setup: StoreSetup): void {
@@ -25,8 +26,6 @@ export function describePurgeGroups(setup: StoreSetup): void {
     describeAfterwards(setup);
   });
 }
-
-const dayMs = 86_400_000;
 
 async function keysOf(store: TaskStore): Promise<string[]> {
   return (await store.listGroups({ most: 1_000 })).groups.map(({ key }) => key);

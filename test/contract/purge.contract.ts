@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import type { PurgeAnswer, TaskStore } from "../../shared/ports/task-store";
+import type { TaskStore } from "../../shared/ports/task-store";
 import {
   define,
   enqueue,
@@ -14,6 +14,7 @@ import {
 import { expectError } from "../support/expect-error";
 import { testWith, useStore } from "../support/store-setup";
 import type { StoreSetup, TestStore } from "../support/store-setup";
+import { dayMs, isPurgeable, nothingPurged } from "./purge-scene";
 import { inDialect } from "./two-dialects";
 
 /** What nobody needs any more is deleted, in slices; nothing else ever is. */
@@ -30,24 +31,6 @@ export function describePurge(setup: StoreSetup): void {
   describe("purge's answer", () => {
     describeAnswer(setup);
   });
-}
-
-const dayMs = 86_400_000;
-const nothing: PurgeAnswer = {
-  status: "none",
-  purged: 0,
-  tasks: 0,
-  executions: 0,
-  operations: 0,
-  keys: 0,
-  groups: 0,
-  batches: 0,
-  auditEntries: 0,
-  more: false,
-};
-
-async function isPurgeable(store: TaskStore): Promise<boolean> {
-  return (await store.sweep({ most: 10 })).isPurgeable;
 }
 
 /** Ends so many tasks, one after the other, and the stay. */
@@ -76,12 +59,12 @@ function describeTasks(setup: StoreSetup): void {
     if (id === undefined) throw new Error("no task");
     await opened.advance(60_000);
     expect(await isPurgeable(store)).toBe(false);
-    expect(await store.purge({ most: 10 })).toEqual(nothing);
+    expect(await store.purge({ most: 10 })).toEqual(nothingPurged);
     expect(await stateOf(store, id)).toBe("done");
     await opened.advance(1);
     expect(await isPurgeable(store)).toBe(true);
     expect(await store.purge({ most: 10 })).toEqual({
-      ...nothing,
+      ...nothingPurged,
       status: "purged",
       purged: 1,
       tasks: 1,
@@ -112,7 +95,7 @@ function describeTasks(setup: StoreSetup): void {
     const worker = await startWorker(store, name);
     await worker.fail([await worker.claimOne()], { retryInMs: 0 });
     await opened.advance(400 * dayMs);
-    expect(await store.purge({ most: 10 })).toEqual(nothing);
+    expect(await store.purge({ most: 10 })).toEqual(nothingPurged);
     expect((await factsOf(store, id)).attempts).toHaveLength(1);
   });
 
@@ -124,10 +107,10 @@ function describeTasks(setup: StoreSetup): void {
     if (id === undefined) throw new Error("no task");
     await opened.advance(60_001);
     await store.redriveTasks({ taskIds: [id] });
-    expect(await store.purge({ most: 10 })).toEqual(nothing);
+    expect(await store.purge({ most: 10 })).toEqual(nothingPurged);
     const worker = await startWorker(store, name);
     await worker.fail([await worker.claimOne()], { as: "dead" });
-    expect(await store.purge({ most: 10 })).toEqual(nothing);
+    expect(await store.purge({ most: 10 })).toEqual(nothingPurged);
     expect((await factsOf(store, id)).attempts).toHaveLength(2);
     await opened.advance(60_001);
     expect(await store.purge({ most: 10 })).toMatchObject({ tasks: 1 });
@@ -183,7 +166,7 @@ function describeExecutions(setup: StoreSetup): void {
       await opened.advance(1);
       expect(await isPurgeable(store)).toBe(true);
       expect(await store.purge({ most: 10 })).toEqual({
-        ...nothing,
+        ...nothingPurged,
         status: "purged",
         purged: 1,
         executions: 1,
@@ -198,7 +181,7 @@ function describeExecutions(setup: StoreSetup): void {
     const name = await define(store, { retainDoneMs: 0, retainDeadMs: 0 });
     await endTasks(store, name, { count: 1, as: "done" });
     await opened.advance(dayMs);
-    expect(await store.purge({ most: 10 })).toEqual(nothing);
+    expect(await store.purge({ most: 10 })).toEqual(nothingPurged);
     await opened.advance(1);
     expect(await store.purge({ most: 10 })).toMatchObject({ executions: 1 });
   });
@@ -211,9 +194,9 @@ function describeExecutions(setup: StoreSetup): void {
     const live = await startWorker(store, name);
     await opened.advance(2 * dayMs);
     await live.beat();
-    expect(await store.purge({ most: 10 })).toEqual(nothing);
+    expect(await store.purge({ most: 10 })).toEqual(nothingPurged);
     await store.reclaimExpired({ most: 10 });
-    expect(await store.purge({ most: 10 })).toEqual(nothing);
+    expect(await store.purge({ most: 10 })).toEqual(nothingPurged);
     await opened.advance(2 * dayMs);
     await live.beat();
     expect(await store.purge({ most: 10 })).toMatchObject({ executions: 1 });
@@ -242,12 +225,12 @@ function describeAnswersAndKeys(setup: StoreSetup): void {
     const first = await store.enqueueTasks(input);
     await setLimit(store, name, 3);
     await opened.advance(dayMs);
-    expect(await store.purge({ most: 10 })).toEqual(nothing);
+    expect(await store.purge({ most: 10 })).toEqual(nothingPurged);
     expect((await store.enqueueTasks(input)).taskIds).toEqual(first.taskIds);
     await opened.advance(1);
     expect(await isPurgeable(store)).toBe(true);
     expect(await store.purge({ most: 10 })).toEqual({
-      ...nothing,
+      ...nothingPurged,
       status: "purged",
       purged: 2,
       operations: 2,
@@ -262,11 +245,11 @@ function describeAnswersAndKeys(setup: StoreSetup): void {
     const windowed = { dedupeKey: "windowed", dedupeMs: 5_000 };
     await enqueue(store, name, [windowed, { dedupeKey: "unfinished" }]);
     await opened.advance(5_000);
-    expect(await store.purge({ most: 10 })).toEqual(nothing);
+    expect(await store.purge({ most: 10 })).toEqual(nothingPurged);
     await opened.advance(1);
     expect(await isPurgeable(store)).toBe(true);
     expect(await store.purge({ most: 10 })).toEqual({
-      ...nothing,
+      ...nothingPurged,
       status: "purged",
       purged: 1,
       keys: 1,
@@ -300,7 +283,7 @@ function describeAnswer(setup: StoreSetup): void {
     for (const taskId of old) expect((await store.explainTask({ taskId })).status).toBe("unknown");
     for (const taskId of young) expect(await stateOf(store, taskId)).toBe("done");
     expect(await store.purge({ most: 4 })).toMatchObject({ tasks: 3, more: false });
-    expect(await store.purge({ most: 2 })).toEqual(nothing);
+    expect(await store.purge({ most: 2 })).toEqual(nothingPurged);
   });
 
   test("each kind has its own share", async () => {
@@ -338,7 +321,7 @@ function describeAnswer(setup: StoreSetup): void {
     await setLimit(store, name, 3);
     await enqueue(store, name, [{ dedupeKey: "k", dedupeMs: 1_000_000 }, { dedupeKey: "l" }]);
     await opened.advance(1_000);
-    expect(await store.purge({ most: 1 })).toEqual(nothing);
+    expect(await store.purge({ most: 1 })).toEqual(nothingPurged);
   });
 
   test("equal keys of two definitions are two", async () => {
@@ -416,7 +399,7 @@ function describeAnswer(setup: StoreSetup): void {
     for (const most of [0, 1_001, -1]) {
       await expectError(store.purge({ most }), { code: "TASKGATE_ARG_INVALID", field: "most" });
     }
-    expect(await store.purge({ most: 1_000 })).toEqual(nothing);
+    expect(await store.purge({ most: 1_000 })).toEqual(nothingPurged);
   });
 }
 

@@ -263,12 +263,12 @@ interface Two {
   readonly held: TaskId;
 }
 
-/** A batch that hasn't begun, with one task. */
-async function heldAndOpen(
+/** A batch of one wave that hasn't begun, with these tasks. */
+async function batchOf(
   store: TaskStore,
   name: string,
-  task: Partial<NewTask> = {},
-): Promise<Two> {
+  tasks: readonly Partial<NewTask>[],
+): Promise<{ batchId: BatchId; taskIds: readonly TaskId[] }> {
   const { batchId, waveIds } = await store.createBatch({
     operationId: operationId(),
     name: "a batch",
@@ -280,8 +280,18 @@ async function heldAndOpen(
     build: 1,
     operationId: null,
     waveId: at(waveIds, 0),
-    tasks: [{ payload: null, ...task }],
+    tasks: tasks.map((task) => ({ payload: null, ...task })),
   });
+  return { batchId, taskIds };
+}
+
+/** A batch that hasn't begun, with one task. */
+async function heldAndOpen(
+  store: TaskStore,
+  name: string,
+  task: Partial<NewTask> = {},
+): Promise<Two> {
+  const { batchId, taskIds } = await batchOf(store, name, [task]);
   return { batchId, held: at(taskIds, 0) };
 }
 
@@ -363,19 +373,8 @@ async function startedWave(
   name: string,
   count = 2,
 ): Promise<{ batchId: BatchId; tasks: [TaskId, TaskId, ...TaskId[]] }> {
-  const { batchId, waveIds } = await store.createBatch({
-    operationId: operationId(),
-    name: "another batch",
-    failurePolicy: "continue",
-    waves: 1,
-  });
-  const { taskIds } = await store.enqueueTasks({
-    name,
-    build: 1,
-    operationId: null,
-    waveId: at(waveIds, 0),
-    tasks: Array.from({ length: count }, () => ({ payload: null })),
-  });
+  const tasks = Array.from({ length: count }, () => ({}));
+  const { batchId, taskIds } = await batchOf(store, name, tasks);
   await store.startBatch({ batchId, seal: true });
   const [first, second, ...others] = taskIds;
   if (first === undefined || second === undefined) throw new Error("two tasks are expected");
