@@ -4,7 +4,7 @@ module.exports = {
   testMatch: ["<rootDir>/test/**/*.test.ts"],
   transform: {
     "^.+\\.ts$": [
-      "@swc/jest",
+      "<rootDir>/test/support/swc-transform.cjs",
       { jsc: { target: "es2023", parser: { syntax: "typescript" } }, module: { type: "commonjs" } },
     ],
   },

@@ -65,7 +65,7 @@ export function plantFinished(world: World, count: number): void {
   loadScript(
     world,
     `INSERT INTO Taskgate.Archive (TaskId, TaskDefinitionId, Kind, Priority, Rank, CreatedAt, FinishedAt, PurgeAfter, Build, Outcome, FailedCount, LostCount)
-     SELECT -((a.N - 1) * 1000 + b.N), 1, N'finished', 0, 0, SYSUTCDATETIME(), SYSUTCDATETIME(), DATEADD(DAY, 7, SYSUTCDATETIME()), 1, 10, 0, 0
+     SELECT (a.N - 1) * 1000 + b.N - 1000000, 1, N'finished', 0, 0, SYSUTCDATETIME(), SYSUTCDATETIME(), DATEADD(DAY, 7, SYSUTCDATETIME()), 1, 10, 0, 0
      FROM Taskgate.Number AS a CROSS JOIN Taskgate.Number AS b
      WHERE (a.N - 1) * 1000 + b.N <= ${count};`,
     "finished tasks",
