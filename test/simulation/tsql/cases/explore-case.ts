@@ -1,5 +1,6 @@
-import type { Bounds, Exploration } from "../schedule/explore";
+import type { Exploration } from "../schedule/explore";
 import { exploreReduced } from "../schedule/reduction";
+import type { Bounds } from "../schedule/state-graph";
 import type { Finding } from "../schedule/replay";
 import { printSchedule } from "../schedule/run";
 import type { ModelCase } from "./model-case";

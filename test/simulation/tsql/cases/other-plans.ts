@@ -1,7 +1,7 @@
 import type { OtherPath } from "../engine/access-path";
 import type { TableScan } from "../engine/table-scan";
-import type { Bounds } from "../schedule/explore";
 import { exploreReduced } from "../schedule/reduction";
+import type { Bounds } from "../schedule/state-graph";
 import type { Finding } from "../schedule/replay";
 import type { Scenario } from "../schedule/run";
 import type { ModelCase } from "./model-case";

@@ -4,11 +4,12 @@ import { engines } from "../engine/options";
 import type { EngineName } from "../engine/options";
 import type { Work } from "../engine/requests";
 import { World } from "../engine/world";
-import { explore, exploreAll } from "./explore";
+import { explore, exploreAll, search } from "./explore";
 import { printFinding, replay } from "./replay";
 import type { Caller, Run, Scenario } from "./run";
 import { callerOf, parseSchedule, printSchedule } from "./run";
 import { sample } from "./sample";
+import { StateGraph } from "./state-graph";
 import { runAlone } from "./step";
 
 const table = `CREATE TABLE dbo.T (Id int NOT NULL, V int NOT NULL, CONSTRAINT PK_T PRIMARY KEY CLUSTERED (Id));
@@ -129,14 +130,9 @@ describe("a search over all orders", () => {
 
   test("a reduction leaves orders out", () => {
     const apart = [1, 2].map((id) => `UPDATE dbo.T SET V = 5 WHERE Id = ${String(id)};`);
-    const result = explore(scenarioOf("locking", apart), {
-      reducer: {
-        choose: (_, choices) => choices.slice(0, 1),
-        standing: () => undefined,
-        commuting: () => [],
-        save: () => undefined,
-        restore: () => undefined,
-      },
+    const result = search(new StateGraph(scenarioOf("locking", apart), {}), {
+      choose: (_, choices) => choices.slice(0, 1),
+      commuting: () => [],
     });
     expect(result).toMatchObject({ states: 7, interleavings: 1n });
   });

@@ -1,14 +1,13 @@
-import { performance } from "node:perf_hooks";
 import type { LockMode } from "../locks/modes";
 import type { Index } from "../storage/index";
 import type { AccessRecorder, Change, LockTouch, Sight } from "../storage/recorder";
 import { fullName } from "../storage/schema";
 import type { SqlValue } from "../values";
-import type { Exploration, ExploreOptions, Reducer } from "./explore";
-import { defaultBounds, explore } from "./explore";
-import { Run } from "./run";
-import type { Choice, Scenario } from "./run";
-import { runBySeed } from "./sample";
+import { search } from "./explore";
+import type { Exploration, Reducer } from "./explore";
+import type { Choice, Run, Scenario } from "./run";
+import { StateGraph } from "./state-graph";
+import type { GraphOptions, Learner } from "./state-graph";
 
 /*
  * Fewer orders for the same answer. A step that touches nothing which another caller may touch from now on can be taken at
@@ -21,9 +20,9 @@ import { runBySeed } from "./sample";
  * work): explore.ts does that, and asks here which they are.
  *
  * What a step touches, and what comes after it, is learnt: by caller, and by all that the caller has seen so far, of which
- * its next step is a function. A search that learns anything is run again. When a search has learnt nothing, what it took
- * for granted held in every run that it made, and so in all: the first step that broke it in some order would follow steps
- * that kept it, and those lead through a run that was made.
+ * its next step is a function. A search that learns anything goes through the graph again, and takes what steps it finds
+ * missing now. When one has learnt nothing, what it took for granted held in every step that it passed, and so in all: the
+ * first step that broke it in some order would follow steps that kept it, and those lead through what it has passed.
  */
 
 /** Bits of what was touched. */
@@ -46,6 +45,9 @@ interface Place {
   /** Has a step been taken from here? */
   isKnown: boolean;
 }
+
+/** Where all callers are, by their numbers. */
+type Standing = readonly { readonly place: Place; readonly isDone: boolean }[];
 
 const nothing: Readonly<Footprint> = { reads: 0n, looksBack: 0n, writes: 0n, owns: 0n };
 
@@ -77,79 +79,82 @@ function widen(own: Footprint, more: Readonly<Footprint>): boolean {
   return true;
 }
 
-/** By connection, as in a Reduction. */
-interface SeenSteps {
-  readonly last: ReadonlyMap<number, Place>;
-  readonly snapshots: ReadonlyMap<number, Place>;
-}
+/** By connection: the place of the step that took the snapshot which it reads by. */
+type Snapshots = ReadonlyMap<number, Place>;
 
 type Stander = Parameters<AccessRecorder["begins"]>[0];
 
 /** What is known of the steps of a scenario; chooses the orders that need be tried. */
-class Reduction implements AccessRecorder, Reducer {
+class Reduction implements AccessRecorder, Learner, Reducer {
   readonly #bits = new Map<string, bigint>();
   readonly #places = new Map<string, Place>();
-  /** By connection: where its last step began, and the one that took the snapshot which it reads by. */
-  #last = new Map<number, Place>();
   #snapshots = new Map<number, Place>();
+  /** Whose step is under way, from where, and what it has touched. */
   #connection = 0;
-  /** What the step under way has touched. */
+  #own: Place | undefined;
   #step: Readonly<Footprint> = nothing;
   #hasLearnt = false;
+  /** May it try one step where it can't say yet which are needed? */
+  #mayGuess = true;
+  #hasGuessed = false;
 
-  /** Has anything become known since this was asked last? */
-  takeLearnt(): boolean {
+  /** Is what was chosen since this was asked last all that is needed? */
+  takeIsSettled(): boolean {
     this.#endStep();
-    const learnt = this.#hasLearnt;
+    const isSettled = !this.#hasLearnt && !this.#hasGuessed;
+    // Where guesses teach no more, everything is tried.
+    this.#mayGuess = this.#hasLearnt;
     this.#hasLearnt = false;
-    return learnt;
+    this.#hasGuessed = false;
+    return isSettled;
   }
 
   /** A new run: nobody has taken a step. */
   reset(): void {
     this.#endStep();
-    this.#last.clear();
     this.#snapshots.clear();
-    this.#connection = 0;
+    this.#own = undefined;
   }
 
-  save(): SeenSteps {
+  save(): Snapshots {
     this.#endStep();
-    return { last: new Map(this.#last), snapshots: new Map(this.#snapshots) };
+    return new Map(this.#snapshots);
   }
 
   restore(saved: unknown): void {
     this.#endStep();
-    const { last, snapshots } = saved as SeenSteps;
-    this.#last = new Map(last);
-    this.#snapshots = new Map(snapshots);
-    this.#connection = 0;
+    this.#snapshots = new Map(saved as Snapshots);
+    this.#own = undefined;
   }
 
   // ---- learning
 
   begins(connection: Stander): void {
     this.#endStep();
-    const { id } = connection;
     const own = this.#placeOf(connection);
     if (!own.isKnown) {
       own.isKnown = true;
       this.#hasLearnt = true;
     }
-    const last = this.#last.get(id);
-    if (last !== undefined && last !== own && !own.before.has(last)) {
-      own.before.add(last);
+    this.#connection = connection.id;
+    this.#own = own;
+  }
+
+  /** What may come after the place where somebody is now may come after the one where he was. */
+  passes(from: unknown, to: unknown): void {
+    for (const [caller, { place }] of (to as Standing).entries()) {
+      const last = (from as Standing)[caller]?.place;
+      if (last === undefined || last === place || place.before.has(last)) continue;
+      place.before.add(last);
       this.#hasLearnt = true;
-      this.#spread(last, own.future);
+      this.#spread(last, place.future);
     }
-    this.#last.set(id, own);
-    this.#connection = id;
   }
 
   #endStep(): void {
     const step = this.#step;
     this.#step = nothing;
-    const own = this.#last.get(this.#connection);
+    const own = this.#own;
     this.#add(own, step);
     // What a statement reads by its snapshot, also later, was decided in the moment of that.
     const { looksBack } = step;
@@ -190,8 +195,7 @@ class Reduction implements AccessRecorder, Reducer {
   }
 
   takesSnapshot(): void {
-    const own = this.#last.get(this.#connection);
-    if (own !== undefined) this.#snapshots.set(this.#connection, own);
+    if (this.#own !== undefined) this.#snapshots.set(this.#connection, this.#own);
   }
 
   /**
@@ -274,18 +278,25 @@ class Reduction implements AccessRecorder, Reducer {
 
   // ---- choosing
 
+  standing(run: Run): Standing {
+    return run.callers.map(({ connection, isDone }) => ({
+      place: this.#placeOf(connection),
+      isDone,
+    }));
+  }
+
   /** As few steps as can be, of which nobody else can notice any: one, or some, or all choices. */
-  choose(run: Run, choices: readonly Choice[]): readonly Choice[] {
+  choose(standing: unknown, choices: readonly Choice[]): readonly Choice[] {
     this.#endStep();
     if (choices.length < 2 || choices.some(({ action }) => action !== "step")) return choices;
-    const live = [...run.callers.entries()]
+    const live = [...(standing as Standing).entries()]
       .filter(([, { isDone }]) => !isDone)
-      .map(([caller, { connection }]): Live => {
+      .map(([caller, { place }]): Live => {
         const mayStep = choices.some((choice) => choice.caller === caller);
-        return { caller, place: this.#placeOf(connection), mayStep };
+        return { caller, place, mayStep };
       });
-    // From where nobody has gone on yet, anything may be touched.
-    if (live.some(({ place }) => !place.isKnown)) return choices;
+    const unknown = live.find(({ place }) => !place.isKnown);
+    if (unknown !== undefined) return this.#guess(unknown, choices);
     const sets = live
       .filter(({ mayStep }) => mayStep)
       .flatMap((first) => closed(first, live) ?? []);
@@ -293,19 +304,24 @@ class Reduction implements AccessRecorder, Reducer {
     return choices.filter(({ caller }) => [...least].some((own) => own.caller === caller));
   }
 
-  // ---- commuting
-
-  standing(run: Run): readonly Place[] {
-    return run.callers.map(({ connection }) => this.#placeOf(connection));
+  /** From where nobody has gone on yet, anything may be touched: somebody goes on, and then it is looked at again. */
+  #guess({ caller }: Live, choices: readonly Choice[]): readonly Choice[] {
+    if (!this.#mayGuess) return choices;
+    this.#hasGuessed = true;
+    return [choices.find((choice) => choice.caller === caller) ?? choices[0]].flatMap(
+      (choice) => choice ?? [],
+    );
   }
+
+  // ---- commuting
 
   commuting(standing: unknown, callers: readonly number[], caller: number): readonly number[] {
     if (callers.length === 0) return callers;
     this.#endStep();
-    const places = standing as readonly Place[];
-    const taken = places[caller]?.step;
+    const places = standing as Standing;
+    const taken = places[caller]?.place.step;
     return callers.filter((other) => {
-      const step = places[other]?.step;
+      const step = places[other]?.place.step;
       return taken !== undefined && step !== undefined && !conflict(taken, step);
     });
   }
@@ -350,13 +366,10 @@ function gapsOf(resource: string): string {
 }
 
 /** A search that still learns after so many rounds is a fault of this file. */
-const roundsMost = 50;
-/** What is larger than so many states is looked over by random runs first: to learn from a whole search costs more. */
-const smallStatesMost = 2_000;
-const looksMost = 300;
+const roundsMost = 500;
 
-/** As `explore`, with the orders that need be told apart only. The bound on time is for all rounds together. */
-export function exploreReduced(scenario: Scenario, options: ExploreOptions = {}): Exploration {
+/** As `explore`, with the orders that need be told apart only. */
+export function exploreReduced(scenario: Scenario, options: GraphOptions = {}): Exploration {
   const reduction = new Reduction();
   const watched: Scenario = {
     ...scenario,
@@ -367,22 +380,11 @@ export function exploreReduced(scenario: Scenario, options: ExploreOptions = {})
       return world;
     },
   };
-  const { statesMost, msMost } = options.bounds ?? defaultBounds;
-  const endMs = performance.now() + msMost;
-  const search = (statesNow: number): Exploration => {
-    reduction.takeLearnt();
-    const bounds = { statesMost: statesNow, msMost: endMs - performance.now() };
-    return explore(watched, { ...options, bounds, reducer: reduction });
-  };
-  let result = search(Math.min(statesMost, smallStatesMost));
-  if (result.finding === undefined && !result.isComplete && statesMost > smallStatesMost) {
-    for (let seed = 1; seed <= looksMost; seed += 1) runBySeed(new Run(watched, true), seed);
-    result = search(statesMost);
-  }
+  const graph = new StateGraph(watched, { ...options, learner: reduction });
   for (let round = 1; round <= roundsMost; round += 1) {
-    if (result.finding !== undefined || !result.isComplete || !reduction.takeLearnt())
+    const result = search(graph, reduction);
+    if (result.finding !== undefined || !result.isComplete || reduction.takeIsSettled())
       return result;
-    result = search(statesMost);
   }
   throw new Error("The search never stops learning what its steps touch");
 }
