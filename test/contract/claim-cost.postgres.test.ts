@@ -1,10 +1,11 @@
 import { describe, expect, test } from "@jest/globals";
+import { blocksRead } from "../support/blocks-read";
 import { define, startWorker } from "../support/builders";
 import { definitionId, useContention } from "../support/contention";
 
 /*
- * What a claim reads on PostgreSQL, in blocks of its cache: counted by the server, so it is the same on any machine. It must not
- * depend on how much waits, how much of it is blocked, or how much has finished (P10).
+ * What a claim reads on PostgreSQL, in blocks of its cache. It must not depend on how much waits, how much of it is blocked, or
+ * how much has finished (P10).
  */
 const scene = useContention(() => true);
 const batch = 10;
@@ -38,16 +39,6 @@ const blocked: Fill = (id) => `
     insert into taskgate.group_waiting (group_id, priority, rank, task_id, task_definition_id)
     select g.group_id, 0, 0, 30000000 + g.group_id * 10000 + n, ${String(id)} from g, generate_series(1, 10000) n`;
 
-/** By this session so far, of tables and indexes. */
-async function blocksRead(): Promise<number> {
-  await scene.client.query("select pg_stat_force_next_flush()");
-  const { rows } = await scene.client.query<{ blocks: string }>(
-    `select sum(heap_blks_read + heap_blks_hit + coalesce(idx_blks_read + idx_blks_hit, 0)) as blocks
-       from pg_statio_user_tables where schemaname = 'taskgate'`,
-  );
-  return Number(rows[0]?.blocks);
-}
-
 interface Claimed {
   readonly task_ids: string;
   readonly last_priority: number;
@@ -68,7 +59,7 @@ async function blocksOfClaim(fills: readonly Fill[], goesOn = false): Promise<nu
   const blocks: number[] = [];
   let place: unknown[] = [null, null, null];
   for (let call = worker.calls + 1; call <= 8; call += 1) {
-    const before = await blocksRead();
+    const before = await blocksRead(scene.client);
     const { rows } = await scene.client.query<Claimed>(
       `select task_ids, last_priority, last_rank
          from taskgate.work($1, $2, p_done_task_ids => $3,
@@ -77,7 +68,7 @@ async function blocksOfClaim(fills: readonly Fill[], goesOn = false): Promise<nu
            p_want => $4, p_after_priority => $5, p_after_rank => $6, p_after_task_id => $7)`,
       [worker.executionId, call, ids, batch, ...place],
     );
-    blocks.push((await blocksRead()) - before);
+    blocks.push((await blocksRead(scene.client)) - before);
     const [row] = rows;
     ids = (row?.task_ids.split(",") ?? []) as typeof ids;
     if (goesOn) place = [row?.last_priority, row?.last_rank, ids.at(-1)];

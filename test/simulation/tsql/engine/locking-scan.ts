@@ -109,7 +109,10 @@ export class LockingScan {
     if (this.#access.level === "serializable") return true;
     if (this.#hasFound && this.#scan.plan.path.isWholeUniqueKey) return false;
     const keepsAll = this.#access.isKept && this.#access.keepsRejected;
-    if (this.#hasStopped && keepsAll) return false;
+    if (this.#hasStopped && keepsAll) {
+      this.#connection.observe("over");
+      return false;
+    }
     yield { kind: "pause", reason: `end of ${fullName(this.#scan.schema)}` };
     this.#hasStopped = true;
     const isOver = this.#peek() === undefined;
