@@ -1,5 +1,6 @@
 import { seededRandom } from "../../../../shared/testing/seeded-random";
 import { sample } from "../schedule/sample";
+import { differentEnds } from "./ends";
 import { describeFinding, exploreCase } from "./explore-case";
 import { allCases } from "./list/all";
 import type { ModelCase } from "./model-case";
@@ -12,8 +13,8 @@ import type { Variant } from "./variants";
 /* What a long run does: one case on one engine at a time, in an order that its seed decides. */
 
 export interface Job {
-  /** Every order of its steps, or every other plan of its accesses. */
-  readonly kind: "orders" | "plans";
+  /** Every order of its steps; every other plan of its accesses; or the ends with orders left out, and without. */
+  readonly kind: "orders" | "plans" | "ends";
   readonly model: ModelCase;
   readonly variant: Variant;
 }
@@ -29,6 +30,9 @@ export class Tally {
   sampled = 0;
   runs = 0;
   failed = 0;
+  /** Cases of which both searches come to the same ends, and those too large for the one that leaves nothing out. */
+  sameEnds = 0;
+  endsIncomplete = 0;
   readonly failedCases = new Set<string>();
   /** Plans on which everything is as on the rule's, and those that couldn't be searched to the end. */
   plansAlike = 0;
@@ -41,13 +45,14 @@ export class Tally {
     const waiting = [...this.plansThatMatter.values()];
     const open = waiting.filter(({ isAllowed }) => isAllowed).length;
     const plans = `other plans: ${String(this.plansAlike)} change nothing, ${String(waiting.length)} make callers wait or get other rows (hints forbid ${String(waiting.length - open)} of them), ${String(this.plansIncomplete)} not searched to the end`;
-    return `${orders}\n${plans}\n${String(this.failed)} failed`;
+    const ends = `the same ends with orders left out and without: ${String(this.sameEnds)}, ${String(this.endsIncomplete)} not searched to the end`;
+    return `${orders}\n${plans}\n${ends}\n${String(this.failed)} failed`;
   }
 }
 
 /**
- * Cases that are too large for every run of the tests, on each engine; every case with each doubt decided the other way; and
- * on every other plan. Or one case in all ways.
+ * Cases that are too large for every run of the tests, on each engine; every case with each doubt decided the other way, on
+ * every other plan, and to the same ends with orders left out and without. Or one case in all ways.
  */
 export function jobsFor(name: string | undefined): Job[] {
   const models = allCases.filter((model) => name === undefined || model.name === name);
@@ -60,7 +65,8 @@ export function jobsFor(name: string | undefined): Job[] {
         ...switchedVariants(engine),
       ];
       const orders = variants.map((variant) => ({ kind: "orders" as const, model, variant }));
-      return isLong ? orders : [...orders, { kind: "plans", model, variant: plain }];
+      const others = (["plans", "ends"] as const).map((kind) => ({ kind, model, variant: plain }));
+      return isLong ? orders : [...orders, ...others];
     }),
   );
 }
@@ -73,10 +79,11 @@ export function shuffle(jobs: readonly Job[], seed: number): Job[] {
     .map(({ job }) => job);
 }
 
+const runs = { orders: runOrders, plans: runPlans, ends: runEnds };
+
 /** Does one job; gives what is to be printed at once: faults. What was told of a case before is told in short. */
 export function runJob(job: Job, limits: JobLimits, tally: Tally): string[] {
-  const faults =
-    job.kind === "orders" ? runOrders(job, limits, tally) : runPlans(job, limits, tally);
+  const faults = runs[job.kind](job, limits, tally);
   tally.failed += faults.length;
   return faults.map((fault) => {
     const isNew = !tally.failedCases.has(job.model.name);
@@ -127,6 +134,18 @@ function runPlans({ model, variant }: Job, { msMost }: JobLimits, tally: Tally):
     }
   }
   return faults;
+}
+
+function runEnds({ model, variant }: Job, { msMost }: JobLimits, tally: Tally): string[] {
+  const ends = differentEnds(scenarioOf(model, variant), { statesMost: 5_000, msMost });
+  if (ends === undefined) {
+    tally.endsIncomplete += 1;
+    return [];
+  }
+  if (ends.different.length === 0) tally.sameEnds += 1;
+  return ends.different.map(
+    (end) => `${model.name} (${variant.name}): only one search comes to this end\n${end}`,
+  );
 }
 
 function notePlan(

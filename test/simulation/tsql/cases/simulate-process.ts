@@ -6,7 +6,8 @@ import { jobsFor, runJob, shuffle, Tally } from "./simulate-jobs";
 /*
  * npm run simulate:tsql -- [--minutes N] [--case NAME] [--plans] [--seed N]
  * Cases that are too large for every run of the tests, each on every engine; all cases with the model's doubts decided the
- * other way; and all cases on every other plan (--plans: only those, with a list of who waits then). Searched to the end
+ * other way; all cases on every other plan (--plans: only those, with a list of who waits then); and whether a search that
+ * leaves orders out comes to the same ends as one that doesn't. Searched to the end
  * where that is possible within a minute, else by random orders of fresh seeds. A failure is printed with the command that
  * shows it again.
  */
