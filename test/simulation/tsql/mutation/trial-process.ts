@@ -11,10 +11,12 @@ async function main(): Promise<void> {
     const job = message as Job;
     const source = sources.find(({ name }) => name === job.file);
     if (source === undefined) throw new Error(`There is no file ${job.file}`);
-    void trial.try({ ...job, source }, job.isExplained).then((verdict) => {
+    trial.try({ ...job, source }, job.isExplained).then((verdict) => {
       tell({ kind: "verdict", verdict });
-    });
+    }, end);
   });
+  // A test that a mutant fails early leaves calls behind that nobody waits for any more.
+  process.on("unhandledRejection", () => undefined);
   tell({ kind: "ready", known: trial.known });
 }
 
@@ -22,4 +24,9 @@ function tell(report: Report): void {
   process.send?.(report);
 }
 
-void main();
+function end(error: unknown): void {
+  console.error(error);
+  process.exit(1);
+}
+
+main().catch(end);
