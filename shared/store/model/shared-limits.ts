@@ -150,8 +150,10 @@ export function changeSharedLinks(
 ): { oldNames: string; newNames: string } {
   const shared = input.settings.sharedLimits ?? [];
   const oldNames = namesOf(model, definition);
+  // Made by name, as everywhere: the order of the ids is that in which they are settled.
+  const byName = [...shared].sort((a, b) => compareTexts(a.name, b.name));
   const wanted = new Map(
-    shared.map(({ name, limit }) => [findShared(model, name) ?? makeShared(model, name), limit]),
+    byName.map(({ name, limit }) => [findShared(model, name) ?? makeShared(model, name), limit]),
   );
   const rows = new Set([...wanted.keys(), ...sharedLimitsOf(model.state, definition)]);
   for (const row of [...rows].sort((a, b) => a.sharedLimitId - b.sharedLimitId)) {
