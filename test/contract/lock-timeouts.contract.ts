@@ -89,6 +89,7 @@ const calls: Record<string, Call> = {
   resume_definition: ({ store }) => store.resumeDefinition({ name: "paused", changedBy: "me" }),
   set_limit: ({ store }) => setLimit(store, "locked", 1),
   reclaim_expired: ({ store }) => store.reclaimExpired({ most: 10 }),
+  promote_scheduled: ({ store }) => store.promoteScheduled({ name: "later", most: 10 }),
   heartbeat: ({ store, beating, spare }) => {
     const { executionId } = beating;
     return store.heartbeat({ executions: [{ executionId, started: idsOf(spare) }] });
@@ -148,7 +149,7 @@ function reasonOf(error: unknown): string {
   return isTimeout ? "gave up" : String(error);
 }
 
-/** A dead worker with a claim, one that holds a grouped task, and one of another definition with a spare claim. */
+/** A dead worker with a claim, one that holds a grouped task, one of another definition with a spare claim, and a task that is due. */
 async function prepare(opened: TestStore): Promise<Scene> {
   const { store, plain } = opened;
   const settings = { limit: null, spareMax: 5, groupSlots: 5 };
@@ -156,9 +157,13 @@ async function prepare(opened: TestStore): Promise<Scene> {
   await define(store, { ...settings, leaseMs: 10_000 }, "locked");
   await define(store, settings, "other");
   await define(store, settings, "paused");
+  await define(store, settings, "later");
   await store.pauseDefinition({ name: "paused", changedBy: "me" });
   await enqueue(store, "locked", [{ group: "g" }, {}, {}]);
   await enqueue(store, "other", 2);
+  const runAt = new Date((await opened.now()).getTime() + 1_000);
+  // Its group isn't there yet: promotion makes it, and writes that into the task.
+  await enqueue(store, "later", [{ group: "new", runAt }]);
   await (await startWorker(store, "locked")).claim(1);
   await opened.advance(10_001);
   const worker = await startWorker(store, "locked", mine);
