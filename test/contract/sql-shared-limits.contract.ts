@@ -43,8 +43,8 @@ function describeNames(setup: StoreSetup): void {
   const open = useStore(setup);
   const id = "'00000000-0000-4000-8000-000000000001'";
 
-  async function set(opened: TestStore, name: string, limit: number, by: string): Promise<string> {
-    const values = `${name}, ${String(limit)}, ${id}, '${by}'`;
+  async function set(opened: TestStore, nameAndLimit: string, by = "me"): Promise<string> {
+    const values = `${nameAndLimit}, ${id}, '${by}'`;
     const calls = { postgres: `set_shared_limit(${values})`, mssql: `SetSharedLimit ${values}` };
     const said = await refusal(opened, setup, calls);
     expect((await opened.store.listSharedLimits({ most: 10 })).sharedLimits).toEqual([]);
@@ -60,7 +60,7 @@ function describeNames(setup: StoreSetup): void {
       ["'5% '", "5% "],
       [`'${long}'`, long],
     ] as const) {
-      expect(await set(opened, name, 1, "me")).toBe(
+      expect(await set(opened, `${name}, 1`)).toBe(
         `name: expected 1..200 characters without blanks at either end (${shown})`,
       );
     }
@@ -68,9 +68,9 @@ function describeNames(setup: StoreSetup): void {
 
   testWith(setup, "raw sql")("of several faults the first that is looked for is told", async () => {
     const opened = open();
-    expect(await set(opened, "''", -2, "w".repeat(201))).toMatch(/^changed_by: expected/);
-    expect(await set(opened, "''", -2, "me")).toMatch(/^name: expected/);
-    expect(await set(opened, "'s'", -2, "me")).toMatch(/^limit: expected/);
+    expect(await set(opened, "'', -2", "w".repeat(201))).toMatch(/^changed_by: expected/);
+    expect(await set(opened, "'', -2")).toMatch(/^name: expected/);
+    expect(await set(opened, "'s', -2")).toMatch(/^limit: expected/);
   });
 }
 
