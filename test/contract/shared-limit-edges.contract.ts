@@ -274,6 +274,24 @@ function describeChanges(setup: StoreSetup): void {
     },
   );
 
+  testWith(setup, "exact clock")(
+    "has enough again when a definition leaves: nobody is taken for dead for its sake",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const { shared, a } = await twoOn(store, 4);
+      const sharedLimits = [{ name: shared }];
+      const input = registration({ settings: { limit: 9, leaseMs: 20_000, sharedLimits } });
+      await store.registerDefinition(input);
+      await startWorker(store, input.name, { want: 2 });
+      await startWorker(store, a, { want: 2 });
+      await setShared(store, shared, 3);
+      await opened.advance(10_001);
+      await change(store, input, []);
+      expect(await heldOf(store, shared)).toBe(2);
+    },
+  );
+
   test("without a limit is said to be held by those who draw from it, and by nobody else", async () => {
     const { store } = open();
     const { a, b } = await twoOn(store, null);

@@ -63,6 +63,15 @@ export const sharing: readonly Scenario[] = [
   },
   {
     operation: "setSharedLimit",
+    what: "from 4 to none, beside a process with tokens",
+    batches: [1],
+    prepare: async (scene) => {
+      await drawing(scene, 1);
+      return () => setOlder(scene.store, null);
+    },
+  },
+  {
+    operation: "setSharedLimit",
     what: "from none to 8, beside a process without tokens",
     batches: [1],
     prepare: async (scene) => {

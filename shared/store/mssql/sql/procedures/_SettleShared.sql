@@ -48,7 +48,6 @@ BEGIN
         THROW 50499, @vMessage, 1;
       END;
       SELECT @vOwn = COUNT(*) FROM @vToken AS t WHERE t.IsHeld = 1 AND t.Grantee = @TaskExecutionId;
-      SELECT @vHeld = COUNT(*) FROM @vToken AS t WHERE t.IsHeld = 1;
 
       -- 1. What the asker no longer holds, last granted first.
       IF @Own < @vOwn
@@ -58,8 +57,8 @@ BEGIN
           SELECT TOP (@vCount) t.IsHeld FROM @vToken AS t
           WHERE t.IsHeld = 1 AND t.Grantee = @TaskExecutionId ORDER BY t.Ord DESC)
         UPDATE LastHeld SET IsHeld = 0;
-        SET @vHeld = @vHeld - @vCount;
       END;
+      SELECT @vHeld = COUNT(*) FROM @vToken AS t WHERE t.IsHeld = 1;
 
       -- 2. Dead holders, as in _SettleTokens.
       IF @vLimit - @vHeld < @Need
