@@ -102,7 +102,7 @@ function describeRegistered(setup: StoreSetup): void {
 
   testWith(setup, "raw sql")("have whole numbers as limits", async () => {
     const opened = open();
-    for (const limit of ["", "-", "x", "1.5", 1.5, true, [5], -2, 1_001]) {
+    for (const limit of ["", "-", "x", "1.5", 1.5, true, -2, 1_001]) {
       const list = JSON.stringify([{ name: "s", limit }]);
       expect(await register(opened, list)).toBe(
         `shared_limits: expected limits of -1..1000 (${list})`,

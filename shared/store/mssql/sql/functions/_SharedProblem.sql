@@ -21,7 +21,7 @@ BEGIN
            OR x.TaskLimit IS NOT NULL AND COALESCE(TRY_CONVERT(int, x.TaskLimit), -2) NOT BETWEEN -1 AND 1000 THEN 1 ELSE 0 END)
   FROM (
     SELECT CASE WHEN j.[type] = 5 THEN JSON_VALUE(j.[value], N'$.name') END AS Name,
-           CASE WHEN j.[type] = 5 THEN COALESCE(JSON_VALUE(j.[value], N'$.limit'), JSON_QUERY(j.[value], N'$.limit')) END AS TaskLimit
+           CASE WHEN j.[type] = 5 THEN JSON_VALUE(j.[value], N'$.limit') END AS TaskLimit
     FROM OPENJSON(@SharedLimits) AS j) AS x;
   RETURN CASE
     WHEN @vCount > 8 THEN N'shared_limits: expected at most 8 (' + CONVERT(nvarchar(11), @vCount) + N')'
