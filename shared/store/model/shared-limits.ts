@@ -213,7 +213,7 @@ function changeSharedLimit(
   row.codeLimit = to.codeLimit;
   row.operatorLimit = to.operatorLimit;
   const newLimit = sharedLimitOf(row);
-  if (newLimit === null || oldLimit === null) row.executionTokens = "";
+  if (newLimit === null) row.executionTokens = "";
   if (newLimit !== null && oldLimit === null) {
     // Who runs without a limit is counted as soon as there is one.
     for (const execution of liveExecutions(model)) {

@@ -31,7 +31,7 @@ export function settleShared(
     if (limit === null) continue;
     const pool = new TokenPool(row, model.random);
     if (ask.own !== undefined) pool.giveBack(ask.asker, ask.own);
-    if (pool.held > limit || limit - pool.held < ask.need) dead += freeDead(model, pool, ask.asker);
+    if (limit - pool.held < ask.need) dead += freeDead(model, pool, ask.asker);
     pool.fit(limit);
     if (ask.own !== undefined) pool.add(ask.asker, ask.own - pool.heldBy(ask.asker));
     row.executionTokens = pool.toString();

@@ -171,16 +171,6 @@ export const operating: readonly Scenario[] = [
       return () => store.setRate({ name, rate, changedBy: "operator" });
     },
   },
-  {
-    operation: "setSharedLimit",
-    what: "from 4 to 8",
-    batches: [1],
-    prepare: async ({ store, name }) => {
-      await define(store, { sharedLimits: [{ name: "shared", limit: 4 }] }, name);
-      const change = { name: "shared", limit: 8, operationId: operationId(), changedBy: "me" };
-      return () => store.setSharedLimit(change);
-    },
-  },
 ];
 
 /** What is old is deleted. */

@@ -7,10 +7,14 @@ import { batching } from "./batch-scenarios";
 import { operating, operatorsReading, purging } from "./operator-scenarios";
 import { scheduling } from "./schedule-scenarios";
 import { reading, writing } from "./scenarios";
+import type { Scenario } from "./scenarios";
+import { sharing } from "./shared-scenarios";
 
-const allScenarios = [
+/** Every operation, in each situation whose costs are known. */
+export const allScenarios: readonly Scenario[] = [
   ...writing,
   ...operating,
+  ...sharing,
   ...purging,
   ...batching,
   ...scheduling,

@@ -88,6 +88,12 @@ const sharedByTwo: readonly SetupStep[] = [
   start(2, 2, { name: "b" }),
 ];
 
+/** Two shared limits, of which the later one comes first by name. */
+const opposite: readonly SetupStep[] = [
+  register({ shared: [{ name: "t" }] }),
+  register({ name: "b", shared: [{ name: "s" }] }),
+];
+
 export const manyPlaces: readonly KillCase[] = [
   { name: "cancel-everywhere", setup: everywhere, call: cancel(1, ...several, 12, 99) },
   { name: "redrive-everywhere", setup: cancelled, call: redrive(1, ...several, 15, 99) },
@@ -117,6 +123,11 @@ export const manyPlaces: readonly KillCase[] = [
   { name: "give", setup: denied, call: releaseSurplus(1, 0) },
   { name: "ask-after-a-gift", setup: [...denied, releaseSurplus(1, 0)], call: start(4, 1) },
   { name: "acquire-after-a-gift", setup: [...denied, releaseSurplus(1, 0)], call: acquire(2, 4) },
+  {
+    name: "register-beside-shared-limits",
+    setup: opposite,
+    call: register({ name: "c", shared: [{ name: "s" }, { name: "t" }] }),
+  },
   { name: "acquire-of-a-full-shared-limit", setup: sharedByTwo, call: acquire(1, 4) },
   { name: "share-after-dead-holders", setup: [...sharedByTwo, leaseOver], call: start(9, 3) },
 ];

@@ -17,8 +17,8 @@ BEGIN
   SELECT @vCount = COUNT(*), @vNames = COUNT(DISTINCT x.Name COLLATE Latin1_General_100_BIN2),
          @vBadNames = SUM(CASE WHEN x.Name IS NULL OR DATALENGTH(x.Name) NOT BETWEEN 2 AND 400
            OR DATALENGTH(x.Name) <> DATALENGTH(LTRIM(RTRIM(x.Name))) THEN 1 ELSE 0 END),
-         @vBadLimits = SUM(CASE WHEN x.TaskLimit IS NOT NULL AND COALESCE(TRY_CONVERT(int, x.TaskLimit), -2) NOT BETWEEN -1 AND 1000
-           THEN 1 ELSE 0 END)
+         @vBadLimits = SUM(CASE WHEN x.TaskLimit NOT LIKE N'%[0-9]' -- without a digit it may be read as 0
+           OR x.TaskLimit IS NOT NULL AND COALESCE(TRY_CONVERT(int, x.TaskLimit), -2) NOT BETWEEN -1 AND 1000 THEN 1 ELSE 0 END)
   FROM (
     SELECT CASE WHEN j.[type] = 5 THEN JSON_VALUE(j.[value], N'$.name') END AS Name,
            CASE WHEN j.[type] = 5 THEN JSON_VALUE(j.[value], N'$.limit') END AS TaskLimit

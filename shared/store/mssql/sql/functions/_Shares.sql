@@ -1,6 +1,6 @@
 -- Taskgate._Shares: how a definition's tokens are shared out: what the executions of a process hold together, and those of others.
 -- In:     @Tokens nvarchar(max): a definition's; @Worker nvarchar(200): the name of the process
--- Rows:   one: Mine, Total int; Others int: how many other processes hold some; Poorest, Richest int: of them, 0 when there are none
+-- Rows:   one: Mine, Total int; Others int: how many other processes hold some; Poorest, Richest int: of all that hold some, 0: none does
 -- Raises: -; tokens of a damaged string may be missing
 -- Locks:  none; steps over rows that are locked by their own calls: for that moment such an execution counts as a process by itself
 -- Plan:   primary key of TaskExecution, once per holder
@@ -12,8 +12,8 @@ RETURN
   SELECT COALESCE(SUM(CASE WHEN p.Process = @Worker THEN p.HeldCount ELSE 0 END), 0) AS Mine,
          COALESCE(SUM(p.HeldCount), 0) AS Total,
          COALESCE(SUM(CASE WHEN p.Process <> @Worker THEN 1 ELSE 0 END), 0) AS Others,
-         COALESCE(MIN(CASE WHEN p.Process <> @Worker THEN p.HeldCount END), 0) AS Poorest,
-         COALESCE(MAX(CASE WHEN p.Process <> @Worker THEN p.HeldCount END), 0) AS Richest
+         COALESCE(MIN(p.HeldCount), 0) AS Poorest,
+         COALESCE(MAX(p.HeldCount), 0) AS Richest
   FROM (
     SELECT h.Process AS Process, SUM(h.HeldCount) AS HeldCount
     FROM (

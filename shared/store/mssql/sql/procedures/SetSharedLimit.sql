@@ -21,7 +21,7 @@ BEGIN
   SET LOCK_TIMEOUT 2000;
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vName nvarchar(200), @vId int, @vShared nvarchar(max),
-          @vNames nvarchar(max), @vMade int = 0, @vLimit int, @vOverride int, @vOperation nvarchar(200), @vAnswer nvarchar(max),
+          @vNames nvarchar(max), @vMade int, @vLimit int, @vOverride int, @vOperation nvarchar(200), @vAnswer nvarchar(max),
           @vReadyIds nvarchar(max), @vDefinitions nvarchar(max), @vOld int, @vNew int, @vHeld int, @vSurplus int;
 
   SET @vMessage = Taskgate._AuditProblem(@ChangedBy, @Reason);
@@ -61,7 +61,7 @@ BEGIN
     SET @vId = CONVERT(int, @vShared);
     EXEC Taskgate._LockShared @Shared = @vShared;
     SELECT @vLimit = s.ConcurrencyLimit, @vOverride = s.ConcurrencyLimitOverride
-    FROM Taskgate.SharedLimit AS s WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- the row as it is now, not a version of it
+    FROM Taskgate.SharedLimit AS s -- written by this call, which locks it: the row as it is now
     WHERE s.SharedLimitId = @vId;
     SELECT @vOperation = o.Name, @vAnswer = o.Answer FROM Taskgate.Operation AS o WHERE o.OperationId = @OperationId;
     IF @vOperation <> N'set_shared_limit'

@@ -23,7 +23,7 @@ BEGIN
   SET @oNew = COALESCE(@Override, @Limit);
   UPDATE s
   SET ConcurrencyLimit = @Limit, ConcurrencyLimitOverride = @Override,
-      ExecutionTokens = CASE WHEN @oNew = -1 OR @oOld = -1 THEN N'' ELSE s.ExecutionTokens END
+      ExecutionTokens = CASE WHEN @oNew = -1 THEN N'' ELSE s.ExecutionTokens END
   FROM Taskgate.SharedLimit AS s WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- the key is ours already
   WHERE s.SharedLimitId = @SharedLimitId;
   IF @oNew = -1 OR @oOld = -1
@@ -42,7 +42,7 @@ BEGIN
     INNER JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = o.TaskExecutionId -- the dead count none
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per execution
   END;
-  IF @oOld = -1 AND @oNew <> -1 -- who runs without a limit is counted as soon as there is one
+  IF @oNew <> -1 -- who runs without a limit is counted as soon as there is one; else nobody was looked for
   BEGIN
     SELECT @vExecution = MIN(o.TaskExecutionId) FROM @vOpen AS o WHERE o.TokenCount > 0;
     WHILE @vExecution IS NOT NULL

@@ -80,7 +80,7 @@ BEGIN
         INSERT INTO Taskgate.TaskDefinitionSharedLimit (TaskDefinitionId, SharedLimitId) VALUES (@TaskDefinitionId, @vId);
       ELSE
         DELETE l
-        FROM Taskgate.TaskDefinitionSharedLimit AS l WITH (ROWLOCK, UPDLOCK, INDEX (PK_TaskDefinitionSharedLimit)) -- by the whole key
+        FROM Taskgate.TaskDefinitionSharedLimit AS l WITH (ROWLOCK, UPDLOCK, INDEX (PK_TaskDefinitionSharedLimit)) -- ours by the definition's row
         WHERE l.TaskDefinitionId = @TaskDefinitionId AND l.SharedLimitId = @vId;
       SELECT @vExecution = MIN(o.TaskExecutionId) FROM @vOpen AS o WHERE o.TokenCount > 0;
       WHILE @vExecution IS NOT NULL

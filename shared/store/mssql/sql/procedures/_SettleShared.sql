@@ -1,7 +1,7 @@
 -- Taskgate._SettleShared: changes the tokens of shared limits: frees the dead's, fits them to the limits, grants and takes back.
 -- In:     @Shared: ids joined by commas; the caller holds the rows
 --         @TaskExecutionId bigint: the asker, 0: nobody
---         @Need int: so many more are wanted: dead holders are looked for where they aren't free, or where too many are held
+--         @Need int, 0 or more: so many more are wanted: dead holders are looked for where they aren't free, or where too many are held
 --         @Own int: hold exactly so many in each row afterwards, even above the limit; null: change nothing of the asker's
 -- Out:    @oRoom int: so many more may be granted by each of them, null: any number; @oSurplus: held above the limit, of the row
 --           where that is most; @oDead: dead holders found, once per row
@@ -48,7 +48,6 @@ BEGIN
         THROW 50499, @vMessage, 1;
       END;
       SELECT @vOwn = COUNT(*) FROM @vToken AS t WHERE t.IsHeld = 1 AND t.Grantee = @TaskExecutionId;
-      SELECT @vHeld = COUNT(*) FROM @vToken AS t WHERE t.IsHeld = 1;
 
       -- 1. What the asker no longer holds, last granted first.
       IF @Own < @vOwn
@@ -58,12 +57,11 @@ BEGIN
           SELECT TOP (@vCount) t.IsHeld FROM @vToken AS t
           WHERE t.IsHeld = 1 AND t.Grantee = @TaskExecutionId ORDER BY t.Ord DESC)
         UPDATE LastHeld SET IsHeld = 0;
-        SET @vOwn = @Own;
-        SET @vHeld = @vHeld - @vCount;
       END;
+      SELECT @vHeld = COUNT(*) FROM @vToken AS t WHERE t.IsHeld = 1;
 
       -- 2. Dead holders, as in _SettleTokens.
-      IF @vHeld > @vLimit OR @vLimit - @vHeld < @Need
+      IF @vLimit - @vHeld < @Need
       BEGIN
         INSERT INTO @vHolder (TaskExecutionId, State, IsExpired)
         SELECT h.Grantee, e.State, CASE WHEN e.State = 1 AND e.LeaseUntil < @vNow THEN 1 ELSE 0 END
@@ -132,7 +130,6 @@ BEGIN
           WHERE n.N <= CONVERT(smallint, @vCount);
       END;
 
-      SET @vTokens = N'';
       SELECT @vTokens = STRING_AGG(CONVERT(nvarchar(max), N'I:' + LOWER(CONVERT(nchar(36), t.TokenId))
                + N',S:' + CASE t.IsHeld WHEN 1 THEN N'0' ELSE N'1' END + N',G:' + CONVERT(nvarchar(20), t.Grantee)), N',')
                WITHIN GROUP (ORDER BY t.Ord)

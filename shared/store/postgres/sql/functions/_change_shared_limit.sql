@@ -15,7 +15,7 @@ begin
   o_new := coalesce(p_override, p_limit);
   update shared_limit s
      set concurrency_limit = p_limit, concurrency_limit_override = p_override,
-         execution_tokens = case when o_new = -1 or o_old = -1 then '' else s.execution_tokens end
+         execution_tokens = case when o_new = -1 then '' else s.execution_tokens end
    where s.shared_limit_id = p_shared_limit_id;
   o_held := 0;
   -- Tokens of these executions change only under this row's lock; own statement: lock, then look.

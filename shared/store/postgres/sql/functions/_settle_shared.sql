@@ -1,7 +1,7 @@
 -- taskgate._settle_shared: changes the tokens of shared limits: frees the dead's, fits them to the limits, grants and takes back.
 -- In:     p_shared int[]: ids; the caller holds the rows
 --         p_task_execution_id bigint: the asker, 0: nobody
---         p_need int: so many more are wanted: dead holders are looked for where they aren't free, or where too many are held
+--         p_need int, 0 or more: so many more are wanted: dead holders are looked for where they aren't free, or where too many are held
 --         p_own int: hold exactly so many in each row afterwards, even above the limit; null: change nothing of the asker's
 -- Out:    o_room int: so many more may be granted by each of them, null: any number; o_surplus: held above the limit, of the row
 --           where that is most; o_dead: dead holders found, once per row
@@ -46,7 +46,7 @@ begin
     end loop;
 
     -- 2. Dead holders, as in _settle_tokens.
-    if v_sum > s.task_limit or s.task_limit - v_sum < p_need then
+    if s.task_limit - v_sum < p_need then
       select array_agg(h.grantee) into v_dead from (
         select distinct u.g as grantee from unnest(v_held, v_grantee) u(h, g) where u.h and u.g <> p_task_execution_id) h
        where not exists (select 1 from task_execution e

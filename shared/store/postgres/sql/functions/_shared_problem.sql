@@ -18,6 +18,7 @@ language sql immutable as $$
         when count(distinct x.name) < count(*) then 'shared_limits: expected each name once (' || left(p_shared_limits, 200) || ')'
         when bool_or(x.task_limit !~ '^-?[0-9]{1,4}$' or x.task_limit::int not between -1 and 1000)
           then 'shared_limits: expected limits of -1..1000 (' || left(p_shared_limits, 200) || ')' end
-      from (select j.value ->> 'name' as name, j.value ->> 'limit' as task_limit from json_array_elements(p_shared_limits::json) j(value)) x)
+      from (select case when json_typeof(j.value -> 'name') not in ('array', 'object') then j.value ->> 'name' end as name, j.value ->> 'limit' as task_limit
+              from json_array_elements(p_shared_limits::json) j(value)) x)
   end
 $$;

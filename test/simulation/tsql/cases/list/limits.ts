@@ -260,6 +260,22 @@ const sharedCases: readonly ModelCase[] = [
         : "expected two limits and four uses",
   },
   {
+    name: "set-shared-limit-x-register-of-its-limit",
+    about: "an operator's limit and another one by the code: both are kept",
+    setup: [register({ shared: [{ name: "s", limit: 2 }] })],
+    callers: [
+      [setSharedLimit("s", 3, 9)],
+      [register({ build: 2, shared: [{ name: "s", limit: 7 }] })],
+    ],
+    waits: [sharedRow],
+    readersWait: true,
+    ends: (end) => {
+      const [row] = end.rows("SharedLimit");
+      const limits = [row?.["ConcurrencyLimit"], row?.["ConcurrencyLimitOverride"]].join();
+      return limits === "7,3" ? undefined : `the limits are ${limits}, expected 7,3`;
+    },
+  },
+  {
     name: "set-shared-limit-x-same-set-shared-limit",
     about: "an operator's new limit and its repeat: one change, one answer (P6)",
     setup: [],
