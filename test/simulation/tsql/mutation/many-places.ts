@@ -1,17 +1,20 @@
 import {
   acquire,
   cancel,
+  complete,
   createBatch,
   enqueue,
   fail,
   finish,
   promote,
+  purge,
   reclaim,
   redrive,
   register,
   releaseSurplus,
   reschedule,
   setGroup,
+  setLimit,
   start,
   startBatch,
   together,
@@ -71,6 +74,29 @@ const cancelled: readonly SetupStep[] = [
   later(1_001),
 ];
 
+/**
+ * All that a purge may find, a year later: two waves of which one had tasks, a group that nobody needs beside one of each kind that stays
+ * (a task is ready and one waits, a dead letter, an operator's), two tasks that have ended, and entries of the audit.
+ */
+const longAgo: readonly SetupStep[] = [
+  register({ limit: 4 }),
+  setLimit(3, 91),
+  setLimit(2, 92),
+  createBatch(93, 2),
+  enqueue([{}, {}], { wave: 1, operation: 94 }),
+  startBatch(1),
+  enqueue(["done", "dead", "full", "full"].map((group) => ({ group }))),
+  enqueue([{ dedupeKey: "k", dedupeMs: 1_000 }]),
+  setGroup("kept", { slots: 2 }),
+  start(1, 2),
+  work({ execution: 1, call: 1, want: 2 }),
+  work({ execution: 1, call: 2, want: 2, done: [first, { task: 2, fence: 1 }] }),
+  complete(1, { task: 3, fence: 2 }),
+  fail(1, { task: 4, fence: 2, as: "dead" }),
+  finish(1),
+  later(401 * 86_400_000),
+];
+
 /** Two hold all four tokens, a third process was denied: the richer one may give. */
 const denied: readonly SetupStep[] = [
   register({ limit: 4 }),
@@ -119,6 +145,7 @@ export const manyPlaces: readonly KillCase[] = [
     call: reclaim,
   },
   { name: "promote-everywhere", setup: [...everywhere, later(60_001)], call: promote },
+  { name: "purge-everywhere", setup: longAgo, call: purge(10) },
   { name: "pause-a-group", setup: everywhere, call: setGroup("g", { paused: true, slots: 3 }) },
   { name: "give", setup: denied, call: releaseSurplus(1, 0) },
   { name: "ask-after-a-gift", setup: [...denied, releaseSurplus(1, 0)], call: start(4, 1) },
