@@ -1,3 +1,4 @@
+import { badBatchCalls } from "./bad-batch-calls";
 import { badScheduleCalls } from "./bad-schedule-calls";
 import { someId } from "./bad-sql-calls";
 import type { BadCall } from "./bad-sql-calls";
@@ -111,6 +112,7 @@ export const badOperatorCalls: readonly BadCall[] = [
     number: 50404,
     says: "name: unknown definition (<NULL>)",
   },
+  ...badBatchCalls,
   ...badScheduleCalls,
   ...[
     ["NULL", "<NULL>"],

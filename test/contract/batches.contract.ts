@@ -1,13 +1,13 @@
 import { describe, expect, test } from "@jest/globals";
 import { asBatchId, asWaveId } from "../../shared/core/ids";
-import type { BatchId, TaskId, WaveId } from "../../shared/core/ids";
-import type { BatchStatus, CreateBatchInput } from "../../shared/ports/batches";
-import type { EnqueueTasksAnswer, NewTask, TaskStore } from "../../shared/ports/task-store";
+import type { BatchId, TaskId } from "../../shared/core/ids";
+import type { TaskStore } from "../../shared/ports/task-store";
 import { define, idsOf, operationId, startWorker, stateOf, statusOf } from "../support/builders";
 import type { Worker } from "../support/builders";
 import { expectError } from "../support/expect-error";
 import { testWith, useStore } from "../support/store-setup";
 import type { StoreSetup } from "../support/store-setup";
+import { batchStatus, filled, hold, makeBatch, start, waveStates } from "./batch-builders";
 
 /** Batches of waves: no task of a wave before every task of the waves before has ended (seed 004). */
 export function describeBatches(setup: StoreSetup): void {
@@ -34,67 +34,6 @@ export function describeBatches(setup: StoreSetup): void {
   });
 }
 
-interface TestBatch {
-  batchId: BatchId;
-  waveIds: WaveId[];
-}
-
-async function makeBatch(
-  store: TaskStore,
-  waves: number,
-  changes: Partial<CreateBatchInput> = {},
-): Promise<TestBatch> {
-  const input = {
-    operationId: operationId(),
-    name: "nightly",
-    failurePolicy: "halt",
-    waves,
-  } as const;
-  return store.createBatch({ ...input, ...changes });
-}
-
-async function hold(
-  store: TaskStore,
-  { name, waveId }: { name: string; waveId: WaveId | undefined },
-  tasks: number | readonly Partial<NewTask>[],
-): Promise<EnqueueTasksAnswer> {
-  if (waveId === undefined) throw new Error("There is no such wave");
-  const list = typeof tasks === "number" ? Array.from({ length: tasks }, () => ({})) : tasks;
-  return store.enqueueTasks({
-    name,
-    build: 1,
-    operationId: operationId(),
-    waveId,
-    tasks: list.map((task) => ({ payload: null, ...task })),
-  });
-}
-
-/** A batch with so many tasks of one definition in each wave. */
-async function filled(
-  store: TaskStore,
-  name: string,
-  { counts, ...changes }: Partial<CreateBatchInput> & { counts: readonly number[] },
-): Promise<TestBatch & { tasks: TaskId[][] }> {
-  const batch = await makeBatch(store, counts.length, changes);
-  const tasks: TaskId[][] = [];
-  for (const [index, count] of counts.entries()) {
-    tasks.push(
-      count === 0 ? [] : (await hold(store, { name, waveId: batch.waveIds[index] }, count)).taskIds,
-    );
-  }
-  return { ...batch, tasks };
-}
-
-async function batchStatus(store: TaskStore, batchId: BatchId): Promise<BatchStatus> {
-  const { batches } = await store.listBatches({ batchId, most: 1 });
-  if (batches[0] === undefined) throw new Error(`There is no batch ${batchId}`);
-  return batches[0];
-}
-
-async function waveStates(store: TaskStore, batchId: BatchId): Promise<string[]> {
-  return (await batchStatus(store, batchId)).waves.map((wave) => wave.state);
-}
-
 /** Goes on opening until nothing is left; how many calls moved something. */
 async function pumpAll(store: TaskStore, batchId: BatchId, most = 1_000): Promise<number> {
   for (let calls = 0; calls < 100; calls += 1) {
@@ -103,9 +42,6 @@ async function pumpAll(store: TaskStore, batchId: BatchId, most = 1_000): Promis
   }
   throw new Error("Pumping doesn't end");
 }
-
-const start = (store: TaskStore, { batchId }: TestBatch) =>
-  store.startBatch({ batchId, seal: true });
 
 /** Claims and completes until nothing is left; the ids in the order of their claims. */
 async function drain(worker: Worker, size: number): Promise<TaskId[]> {

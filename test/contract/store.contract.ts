@@ -1,5 +1,6 @@
 import type { StoreSetup } from "../support/store-setup";
 import { describeBatches } from "./batches.contract";
+import { describeBatchEdges } from "./batch-edges.contract";
 import { describeCancel } from "./cancel.contract";
 import { describeCancelEdges } from "./cancel-edges.contract";
 import { describeClaims } from "./claims.contract";
@@ -59,6 +60,7 @@ import { describeTokenCounts } from "./token-counts.contract";
 import { describeTokens } from "./tokens.contract";
 import { describeTransactions } from "./transactions.contract";
 import { describeWatermarks } from "./watermarks.contract";
+import { describeWaveEdges } from "./wave-edges.contract";
 import { describeWorkAnswers } from "./work-answers.contract";
 import { describeWorkExtras } from "./work-extras.contract";
 
@@ -112,6 +114,8 @@ export function describeStore(setup: StoreSetup): void {
   describePurgeEdges(setup);
   describeReadModels(setup);
   describeBatches(setup);
+  describeBatchEdges(setup);
+  describeWaveEdges(setup);
   describeWatermarks(setup);
   describeCounts(setup);
   describeListOrders(setup);

@@ -1,0 +1,222 @@
+import { describe, expect, test } from "@jest/globals";
+import type { BatchId, TaskId } from "../../shared/core/ids";
+import type { ClaimedTask, TaskStore } from "../../shared/ports/task-store";
+import {
+  at,
+  define,
+  done,
+  enqueue,
+  failure,
+  idsOf,
+  startWorker,
+  stateOf,
+} from "../support/builders";
+import type { Worker } from "../support/builders";
+import { useStore } from "../support/store-setup";
+import type { StoreSetup } from "../support/store-setup";
+import { batchStatus, filled, hold, makeBatch, start, waveStates } from "./batch-builders";
+import type { TestBatch } from "./batch-builders";
+
+/** Many tasks of many waves that end, or come back, in one call. */
+export function describeWaveEdges(setup: StoreSetup): void {
+  describe("tasks of several waves that end in one call", () => {
+    describeEnds(setup);
+  });
+  describe("tasks of several waves that come back in one call", () => {
+    describeReturns(setup);
+  });
+}
+
+/** Of each wave: tasks that are admitted and unfinished, and dead ones. */
+async function countsOf(store: TaskStore, batchId: BatchId): Promise<string[]> {
+  const { waves } = await batchStatus(store, batchId);
+  return waves.map(({ state, unfinished, dead }) => `${state} ${unfinished} left ${dead} dead`);
+}
+
+/** Claims this many and gives them by their ids. */
+async function claimAll(worker: Worker, want: number): Promise<(id: TaskId) => ClaimedTask> {
+  const claimed = await worker.claim(want);
+  expect(claimed).toHaveLength(want);
+  return (id) => {
+    const found = claimed.find(({ taskId }) => taskId === id);
+    if (found === undefined) throw new Error(`${id} wasn't claimed`);
+    return found;
+  };
+}
+
+function describeEnds(setup: StoreSetup): void {
+  const open = useStore(setup);
+
+  test("each wave counts its own dead ones, and each batch goes on by its own policy", async () => {
+    const { store } = open();
+    const name = await define(store, { limit: 20 });
+    const batches: (TestBatch & { tasks: TaskId[][] })[] = [];
+    for (const failurePolicy of ["halt", "continue", "cancel", "halt"] as const) {
+      batches.push(await filled(store, name, { counts: [3, 1], failurePolicy }));
+    }
+    for (const batch of batches) await start(store, batch);
+    const worker = await startWorker(store, name, { want: 12 });
+    const claimed = await claimAll(worker, 12);
+    const [halts, goesOn, ends, lives] = batches.map(({ tasks }) => at(tasks, 0).map(claimed));
+    if (!halts || !goesOn || !ends || !lives) throw new Error("four batches are expected");
+    const plan = [
+      ...[...halts.slice(0, 2), ...goesOn, at(ends, 0)].map((one) => failure(one, { as: "dead" })),
+      ...ends.slice(1).map((one) => failure(one, { as: "cancelled" })),
+      failure(at(lives, 0), { as: "cancelled" }),
+    ];
+    const { executionId } = worker;
+    const answer = await store.failTasks({ executionId, failures: plan });
+    const told = batches.map(({ batchId }) => batchId);
+    // Who ends them works for the definition that got ready ones: nobody else is to be woken.
+    expect(answer).toMatchObject({ woken: [], opening: [told[2]] });
+    const seen = async () =>
+      Promise.all(
+        told.map(async (batchId) => [
+          (await batchStatus(store, batchId)).state,
+          ...(await countsOf(store, batchId)),
+        ]),
+      );
+    expect(await seen()).toEqual([
+      ["running", "open 1 left 2 dead", "held 0 left 0 dead"],
+      ["running", "done 0 left 3 dead", "open 1 left 0 dead"],
+      ["cancelled", "done 0 left 1 dead", "opening 0 left 0 dead"],
+      ["running", "open 2 left 0 dead", "held 0 left 0 dead"],
+    ]);
+    await worker.complete([at(halts, 2), ...lives.slice(1)]);
+    expect((await seen()).filter((_, index) => index % 3 === 0)).toEqual([
+      ["halted", "done 0 left 2 dead", "held 0 left 0 dead"],
+      ["running", "done 0 left 0 dead", "open 1 left 0 dead"],
+    ]);
+  });
+
+  test("who ends them is told of every batch that has more to admit, and of each definition once", async () => {
+    const { store } = open();
+    const name = await define(store, { limit: 4 });
+    const others = [await define(store, {}), await define(store, {})];
+    const batches = [
+      await makeBatch(store, 2),
+      await makeBatch(store, 2),
+      await makeBatch(store, 2),
+    ];
+    for (const [index, { waveIds }] of batches.entries()) {
+      await hold(store, { name, waveId: at(waveIds, 0) }, 1);
+      for (const other of others) {
+        const count = index === 1 ? 1 : 101;
+        await hold(store, { name: other, waveId: at(waveIds, 1) }, count);
+      }
+    }
+    for (const batch of batches) await start(store, batch);
+    const worker = await startWorker(store, name, { want: 4 });
+    const answer = await worker.complete(await worker.claim(4));
+    expect([...answer.woken].sort()).toEqual([...others].sort());
+    const opening = [at(batches, 0).batchId, at(batches, 2).batchId];
+    expect([...answer.opening].sort()).toEqual([...opening].sort());
+  });
+
+  test("a wave whose counters run empty one after the other ends with the last of them", async () => {
+    const { store } = open();
+    const name = await define(store, { limit: null });
+    const batch = await makeBatch(store, 2);
+    const [first, second] = batch.waveIds;
+    // Counters stand for 512 ids each: between these tasks are others.
+    const one = await hold(store, { name, waveId: first }, 2);
+    await enqueue(store, await define(store), 600);
+    const two = await hold(store, { name, waveId: first }, 2);
+    await hold(store, { name, waveId: second }, 1);
+    await start(store, batch);
+    const worker = await startWorker(store, name, { want: 4 });
+    const claimed = await claimAll(worker, 4);
+    const [a, b, c, d] = [...one.taskIds, ...two.taskIds].map(claimed);
+    if (!a || !b || !c || !d) throw new Error("four tasks are expected");
+    await worker.complete([a, c]);
+    await worker.fail([d], { as: "dead" });
+    expect(await countsOf(store, batch.batchId)).toEqual([
+      "open 1 left 1 dead",
+      "held 0 left 0 dead",
+    ]);
+    const { results } = await store.redriveTasks({ taskIds: [d.taskId] });
+    expect(results).toMatchObject([{ outcome: "redriven" }]);
+    await worker.complete([b]);
+    expect(await countsOf(store, batch.batchId)).toEqual([
+      "open 1 left 0 dead",
+      "held 0 left 0 dead",
+    ]);
+    await worker.complete(await worker.claim(1));
+    expect(await waveStates(store, batch.batchId)).toEqual(["done", "open"]);
+  });
+}
+
+function describeReturns(setup: StoreSetup): void {
+  const open = useStore(setup);
+
+  test("each wave takes back its own: dead ones, cancelled ones, and those it never counted", async () => {
+    const { store } = open();
+    const name = await define(store, { limit: 20 });
+    const early = await filled(store, name, { counts: [4] });
+    const later = await filled(store, name, { counts: [4] });
+    const mine = at(early.tasks, 0);
+    const theirs = at(later.tasks, 0);
+    const uncounted = [at(mine, 3), at(theirs, 2), at(theirs, 3)];
+    await store.cancelTasks({ taskIds: uncounted });
+    // The one that began later has the lower id: counters are taken in the order of their waves.
+    await start(store, later);
+    await start(store, early);
+    const worker = await startWorker(store, name, { want: 5 });
+    const claimed = await claimAll(worker, 5);
+    const { executionId } = worker;
+    const dies = [at(mine, 0), at(mine, 1), at(theirs, 0)].map((id) =>
+      failure(claimed(id), { as: "dead" }),
+    );
+    await store.failTasks({ executionId, failures: dies });
+    const counts = async () =>
+      Promise.all(
+        [early, later].map(async ({ batchId }) => {
+          const { admitted, unfinished, dead } = at((await batchStatus(store, batchId)).waves, 0);
+          return { admitted, unfinished, dead };
+        }),
+      );
+    expect(await counts()).toEqual([
+      { admitted: 3, unfinished: 1, dead: 2 },
+      { admitted: 2, unfinished: 1, dead: 1 },
+    ]);
+    const back = [...uncounted, ...dies.map(({ taskId }) => taskId)];
+    const { results, woken } = await store.redriveTasks({ taskIds: back });
+    expect(results.map(({ outcome }) => outcome)).toEqual(back.map(() => "redriven"));
+    expect(woken).toEqual([name]);
+    expect(await counts()).toEqual([
+      { admitted: 4, unfinished: 4, dead: 0 },
+      { admitted: 4, unfinished: 4, dead: 0 },
+    ]);
+    const rest = [at(mine, 2), at(theirs, 1)].map((id) => done(claimed(id)));
+    await worker.work({ done: rest });
+    await worker.complete(await worker.claim(6));
+    expect([
+      await waveStates(store, early.batchId),
+      await waveStates(store, later.batchId),
+    ]).toEqual([["done"], ["done"]]);
+  });
+
+  test("one of a wave that has ended comes back beside one of the next wave, which is open", async () => {
+    const { store } = open();
+    const name = await define(store, { limit: 20 });
+    const batch = await filled(store, name, { counts: [2, 2], failurePolicy: "continue" });
+    await start(store, batch);
+    const worker = await startWorker(store, name, { want: 2 });
+    const dead: TaskId[] = [];
+    for (const count of [2, 1]) {
+      const claimed = await worker.claim(count);
+      await worker.fail(claimed, { as: "dead" });
+      dead.push(...idsOf(claimed));
+    }
+    const counts = () => countsOf(store, batch.batchId);
+    expect(await counts()).toEqual(["done 0 left 2 dead", "open 1 left 1 dead"]);
+    const { results } = await store.redriveTasks({ taskIds: dead });
+    expect(results.map(({ outcome }) => outcome)).toEqual(dead.map(() => "redriven"));
+    expect(await counts()).toEqual(["done 0 left 2 dead", "open 2 left 0 dead"]);
+    expect(await Promise.all(dead.map((id) => stateOf(store, id)))).toEqual(
+      dead.map(() => "ready"),
+    );
+    for (let rounds = 0; rounds < 2; rounds += 1) await worker.complete(await worker.claim(2));
+    expect((await batchStatus(store, batch.batchId)).state).toBe("done");
+  });
+}
