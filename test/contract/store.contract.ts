@@ -34,6 +34,7 @@ import { describePurgeBatches } from "./purge-batches.contract";
 import { describePromotionEdges } from "./promotion-edges.contract";
 import { describePurge } from "./purge.contract";
 import { describeRates } from "./rates.contract";
+import { describeRateEdges } from "./rate-edges.contract";
 import { describeReadModels } from "./read-models.contract";
 import { describeReclaim } from "./reclaim.contract";
 import { describeRedrive } from "./redrive.contract";
@@ -67,6 +68,7 @@ export function describeStore(setup: StoreSetup): void {
   describeSpread(setup);
   describeSpreadEdges(setup);
   describeRates(setup);
+  describeRateEdges(setup);
   describeSharedLimits(setup);
   describeExecutions(setup);
   describeStarts(setup);

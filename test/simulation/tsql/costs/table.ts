@@ -7,8 +7,9 @@ import { batching } from "./batch-scenarios";
 import { operating, operatorsReading, purging } from "./operator-scenarios";
 import { scheduling } from "./schedule-scenarios";
 import { reading, writing } from "./scenarios";
+import type { Scenario } from "./scenarios";
 
-const allScenarios = [
+export const allScenarios: readonly Scenario[] = [
   ...writing,
   ...operating,
   ...purging,

@@ -12,6 +12,7 @@ import {
   releaseSurplus,
   reschedule,
   setGroup,
+  setSharedLimit,
   start,
   startBatch,
   together,
@@ -88,6 +89,13 @@ const sharedByTwo: readonly SetupStep[] = [
   start(2, 2, { name: "b" }),
 ];
 
+/** One holds three tokens of a limit that is two by now. */
+const lowered: readonly SetupStep[] = [
+  register({ limit: 4, shared: [{ name: "s", limit: 4 }] }),
+  start(1, 3),
+  setSharedLimit("s", 2, 9),
+];
+
 export const manyPlaces: readonly KillCase[] = [
   { name: "cancel-everywhere", setup: everywhere, call: cancel(1, ...several, 12, 99) },
   { name: "redrive-everywhere", setup: cancelled, call: redrive(1, ...several, 15, 99) },
@@ -115,6 +123,12 @@ export const manyPlaces: readonly KillCase[] = [
   { name: "promote-everywhere", setup: [...everywhere, later(60_001)], call: promote },
   { name: "pause-a-group", setup: everywhere, call: setGroup("g", { paused: true, slots: 3 }) },
   { name: "give", setup: denied, call: releaseSurplus(1, 0) },
+  {
+    name: "ask-again-after-a-gift",
+    setup: [...denied, releaseSurplus(1, 0)],
+    call: start(4, 1, { worker: 1 }),
+  },
+  { name: "surplus-of-a-shared-limit", setup: lowered, call: releaseSurplus(1, 0) },
   { name: "ask-after-a-gift", setup: [...denied, releaseSurplus(1, 0)], call: start(4, 1) },
   { name: "acquire-after-a-gift", setup: [...denied, releaseSurplus(1, 0)], call: acquire(2, 4) },
   { name: "acquire-of-a-full-shared-limit", setup: sharedByTwo, call: acquire(1, 4) },

@@ -181,6 +181,7 @@ describe("rules", () => {
     for (const same of [
       "SET @Id = CASE WHEN @vA < @vB THEN @vA ELSE @vB END;",
       "SET @Id = CASE WHEN @vA >= COALESCE(@vB, 1) THEN COALESCE(@vB, 1) ELSE @vA END;",
+      "SET @Id = CASE WHEN @vOther = 1 OR @vA < @vB THEN @vA ELSE @vB END;",
       "SET @Id = CASE WHEN @vA = 1 THEN 7 WHEN @vA > @vB + 1 THEN @vB + 1 ELSE @vA END;",
       "SELECT @Id = CASE WHEN r.A <= r.B THEN 0 ELSE r.A - r.B END FROM T.R AS r;",
     ]) {
@@ -191,7 +192,7 @@ describe("rules", () => {
       "SET @Id = CASE WHEN @vA <= @vB THEN 1 ELSE @vA - @vB END;",
       "SET @Id = CASE WHEN @vA <= @vB + 1 THEN 0 ELSE @vA - @vB + 1 END;",
       "SET @Id = CASE WHEN @vA = @vB THEN @vA ELSE @vB END;",
-      "SET @Id = CASE WHEN @vOther = 1 AND @vA < @vB THEN @vA ELSE @vB END;",
+      "SET @Id = CASE WHEN @vA < @vB OR @vOther = 1 THEN @vA ELSE @vB END;",
       "SET @vName = CASE WHEN @vName < @vB THEN @vName ELSE @vB END;",
       "SELECT @vName = CASE WHEN d.Name < @vB THEN d.Name ELSE @vB END FROM T.R AS d;",
       "IF @vA < @vB SET @Id = 1;",

@@ -17,7 +17,8 @@ export function isTie({ source, edits }: Mutant): boolean {
   if (!["<", "<=", ">", ">="].includes(operator) || edit.text === operator) return false;
   const before = source.tokens.filter((token) => token.start < start);
   const behind = source.tokens.filter((token) => token.start >= end);
-  const left = takeUntil([...before].reverse(), ["WHEN"])?.reverse();
+  // Whatever else is asked beside it: where both are equal, no arm is another one.
+  const left = takeUntil([...before].reverse(), ["WHEN", "OR", "AND"])?.reverse();
   const right = takeUntil(behind, ["THEN"]);
   if (left === undefined || right === undefined) return false;
   const taken = takeUntil(behind.slice(right.length + 1), ["ELSE"]);
