@@ -51,6 +51,7 @@ import { describeSqlResults } from "./sql-results.contract";
 import { describeSpread } from "./spread.contract";
 import { describeSpreadEdges } from "./spread-edges.contract";
 import { describeSqlTexts } from "./sql-texts.contract";
+import { describeStartEdges } from "./start-edges.contract";
 import { describeStarts } from "./starts.contract";
 import { describeTokenCounts } from "./token-counts.contract";
 import { describeTokens } from "./tokens.contract";
@@ -72,6 +73,7 @@ export function describeStore(setup: StoreSetup): void {
   describeSharedLimits(setup);
   describeExecutions(setup);
   describeStarts(setup);
+  describeStartEdges(setup);
   describeClaims(setup);
   describeWorkAnswers(setup);
   describeWorkExtras(setup);

@@ -1,7 +1,8 @@
 -- Taskgate._SettleShared: changes the tokens of shared limits: frees the dead's, fits them to the limits, grants and takes back.
 -- In:     @Shared: ids joined by commas; the caller holds the rows
 --         @TaskExecutionId bigint: the asker, 0: nobody
---         @Need int: so many more are wanted: dead holders are looked for where they aren't free, or where too many are held
+--         @Need int: so many more are wanted, null or below 1: none; dead holders are looked for where they aren't free, or where
+--           too many are held
 --         @Own int: hold exactly so many in each row afterwards, even above the limit; null: change nothing of the asker's
 -- Out:    @oRoom int: so many more may be granted by each of them, null: any number; @oSurplus: held above the limit, of the row
 --           where that is most; @oDead: dead holders found, once per row

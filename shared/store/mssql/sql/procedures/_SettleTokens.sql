@@ -72,7 +72,7 @@ BEGIN
     IF @vShared <> @Shared RETURN; -- a registration came between: these rows aren't the ones to decide by
     IF @Shared <> N''
     BEGIN
-      SET @vNeed = CASE WHEN @Want > @oOwn THEN @Want - @oOwn ELSE 0 END;
+      SET @vNeed = @Want - @oOwn;
       EXEC Taskgate._SettleShared @Shared = @Shared, @TaskExecutionId = @TaskExecutionId, @Need = @vNeed, @Own = NULL,
         @oRoom = @vRoom OUTPUT, @oSurplus = @vSurplus OUTPUT, @oDead = @oDead OUTPUT;
       IF @Want > @oOwn + @vRoom SET @Want = @oOwn + @vRoom; -- a null room is any number
