@@ -31,13 +31,12 @@ function describeLocked(setup: StoreSetup): void {
     return { name, late, task, empty };
   }
 
-  /** Asks while a transaction holds what `lock` locks. */
-  async function askBeside(
-    opened: TestStore,
-    { name, empty }: Awaited<ReturnType<typeof prepare>>,
+  /** What `call` is answered while a transaction holds what `lock` locks. */
+  async function whileLocked<Answer>(
+    { store }: TestStore,
     lock: (transaction: StoreTransaction) => Promise<unknown>,
-  ): Promise<void> {
-    const { store } = opened;
+    call: () => Promise<Answer>,
+  ): Promise<Answer> {
     const holding = createGate();
     const go = createGate();
     const running = store.transaction(async (transaction) => {
@@ -46,20 +45,32 @@ function describeLocked(setup: StoreSetup): void {
       await go.opened;
     });
     await Promise.race([holding.opened, running]);
-    const { executionId } = empty;
-    const calls = [
-      store.startExecution(startInput(name)),
-      store.acquireTokens({ executionId, want: 1 }),
-    ];
-    const answers = await within(1_500, Promise.all(calls)).finally(() => {
+    const answer = await within(1_500, call()).finally(() => {
       go.open();
     });
+    await running;
+    return answer;
+  }
+
+  /** Asks while a transaction holds what `lock` locks. */
+  async function askBeside(
+    opened: TestStore,
+    { name, empty }: Awaited<ReturnType<typeof prepare>>,
+    lock: (transaction: StoreTransaction) => Promise<unknown>,
+  ): Promise<void> {
+    const { store } = opened;
+    const { executionId } = empty;
+    const answers = await whileLocked(opened, lock, () =>
+      Promise.all([
+        store.startExecution(startInput(name)),
+        store.acquireTokens({ executionId, want: 1 }),
+      ]),
+    );
     const denied = { status: "limited", tokens: 0, retryInMs: 5_000 };
     expect(answers).toMatchObject([
       { ...denied, executionId: null },
       { ...denied, granted: 0 },
     ]);
-    await running;
     const { executions } = await store.listExecutions({ name, isOpen: false, most: 10 });
     expect(executions).toHaveLength(3);
     expect(await tryStart(store, name)).toBe("started");
@@ -87,11 +98,37 @@ function describeLocked(setup: StoreSetup): void {
   )("isn't robbed while its row is being written", async () => {
     const opened = open();
     const scene = await prepare(opened);
-    const { executionId } = scene.late;
-    const write =
-      setup.dialect === "mssql"
-        ? `UPDATE Taskgate.TaskExecution SET Worker = Worker WHERE TaskExecutionId = ${executionId};`
-        : `update taskgate.task_execution set worker = worker where task_execution_id = ${executionId}`;
+    const write = writeOf(scene.late);
     await askBeside(opened, scene, (transaction) => transaction.query(write));
   });
+
+  testWith(
+    setup,
+    "row locks",
+    "exact clock",
+    "raw sql",
+  )("who is denied for it uses no permit of the rate, and is noted", async () => {
+    const opened = open();
+    const { store } = opened;
+    const rate = { count: 9, periodMs: 86_400_000, burst: 3 };
+    const name = await define(store, { limit: 3, leaseMs: 10_000, rate });
+    const late = await startWorker(store, name, { worker: "late" });
+    await opened.advance(5_000);
+    await startWorker(store, name, { worker: "rich", want: 2 });
+    await opened.advance(5_001);
+    const ask = () => store.startExecution(startInput(name, { worker: "poor" }));
+    const denied = await whileLocked(
+      opened,
+      (transaction) => transaction.query(writeOf(late)),
+      ask,
+    );
+    expect(denied).toMatchObject({ status: "limited", retryInMs: 5_000, demand: "noted" });
+    expect(await ask()).toMatchObject({ status: "started", tokens: 1 });
+  });
+
+  function writeOf({ executionId }: { executionId: string }): string {
+    return setup.dialect === "mssql"
+      ? `UPDATE Taskgate.TaskExecution SET Worker = Worker WHERE TaskExecutionId = ${executionId};`
+      : `update taskgate.task_execution set worker = worker where task_execution_id = ${executionId}`;
+  }
 }

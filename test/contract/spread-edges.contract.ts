@@ -120,6 +120,16 @@ function describeTaking(setup: StoreSetup): void {
     expect(newcomer.answer.tokens).toBe(2);
   });
 
+  test("who holds some gets its part of the limit, not as much as the richest one holds", async () => {
+    const { store } = open();
+    const name = await define(store, { limit: 11 });
+    const list = await holders(store, name, [9, 1, 1]);
+    await store.startExecution(startInput(name, { worker: "denied" }));
+    expect(await give(at(list, 0))).toBe(3);
+    await store.releaseTokens({ executionId: at(list, 0).executionId, keep: 5 });
+    expect(await more(at(list, 1), 11)).toMatchObject({ tokens: 4, granted: 3 });
+  });
+
   test("nobody gets more than it asks for", async () => {
     const { store } = open();
     const { name } = await given(store);

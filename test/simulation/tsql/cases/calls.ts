@@ -80,13 +80,13 @@ export function register(settings: Settings = {}): ProcedureCall {
   });
 }
 
-/** So many tasks per day, one at once; -1: no rate. */
-export function setRate(count: number): ProcedureCall {
+/** So many tasks per day, one at once; -1: no rate; null: the code's. */
+export function setRate(count: number | null): ProcedureCall {
   return call("SetRate", {
     Name: "a",
     Count: count,
-    PeriodMs: count === -1 ? null : 86_400_000,
-    Burst: count === -1 ? null : 1,
+    PeriodMs: count === -1 || count === null ? null : 86_400_000,
+    Burst: count === -1 || count === null ? null : 1,
     ChangedBy: "operator",
   });
 }
@@ -112,16 +112,16 @@ export function setLimit(limit: number | null, operation: number): ProcedureCall
 export const pause = call("PauseDefinition", { Name: "a", ChangedBy: "operator" });
 export const resume = call("ResumeDefinition", { Name: "a", ChangedBy: "operator" });
 
-/** The operation is named by a number: two starts with one number are one start, repeated. */
+/** The operation is named by a number, its process, too: two starts with one number are one start, repeated. */
 export function start(
   operation: number,
   want: number,
-  more: { name?: string; needsReady?: boolean } = {},
+  more: { name?: string; needsReady?: boolean; worker?: number } = {},
 ): ProcedureCall {
   return call("StartExecution", {
     Name: more.name ?? "a",
     OperationId: operationId(operation),
-    Worker: `worker ${String(operation)}`,
+    Worker: `worker ${String(more.worker ?? operation)}`,
     Build: 1,
     SettingsHash: null,
     Want: want,

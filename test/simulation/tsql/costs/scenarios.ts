@@ -11,6 +11,7 @@ import {
 } from "../../../support/builders";
 import type { Worker } from "../../../support/builders";
 import type { World } from "../engine/world";
+import { starting } from "./start-scenarios";
 import { failuresOf, pastDue, startedTasks } from "./scene";
 
 /** A store in which a call is about to be measured. */
@@ -103,6 +104,7 @@ export const writing: readonly Scenario[] = [
       return () => store.startExecution(startInput(name));
     },
   },
+  ...starting,
   {
     operation: "acquireTokens",
     what: "3 more",

@@ -15,6 +15,7 @@ import {
   reschedule,
   setGroup,
   setLimit,
+  setSharedLimit,
   start,
   startBatch,
   together,
@@ -120,6 +121,13 @@ const opposite: readonly SetupStep[] = [
   register({ name: "b", shared: [{ name: "s" }] }),
 ];
 
+/** One holds three tokens of a limit that is two by now. */
+const lowered: readonly SetupStep[] = [
+  register({ limit: 4, shared: [{ name: "s", limit: 4 }] }),
+  start(1, 3),
+  setSharedLimit("s", 2, 9),
+];
+
 export const manyPlaces: readonly KillCase[] = [
   { name: "cancel-everywhere", setup: everywhere, call: cancel(1, ...several, 12, 99) },
   { name: "redrive-everywhere", setup: cancelled, call: redrive(1, ...several, 15, 99) },
@@ -148,6 +156,12 @@ export const manyPlaces: readonly KillCase[] = [
   { name: "purge-everywhere", setup: longAgo, call: purge(10) },
   { name: "pause-a-group", setup: everywhere, call: setGroup("g", { paused: true, slots: 3 }) },
   { name: "give", setup: denied, call: releaseSurplus(1, 0) },
+  {
+    name: "ask-again-after-a-gift",
+    setup: [...denied, releaseSurplus(1, 0)],
+    call: start(4, 1, { worker: 1 }),
+  },
+  { name: "surplus-of-a-shared-limit", setup: lowered, call: releaseSurplus(1, 0) },
   { name: "ask-after-a-gift", setup: [...denied, releaseSurplus(1, 0)], call: start(4, 1) },
   { name: "acquire-after-a-gift", setup: [...denied, releaseSurplus(1, 0)], call: acquire(2, 4) },
   {

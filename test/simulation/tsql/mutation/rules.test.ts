@@ -172,6 +172,66 @@ describe("rules", () => {
     expect(explained(deletes("one seek"), "swap")).toEqual([]);
   });
 
+  test("which arm is taken where both say the same may change, of numbers and instants only", () => {
+    const chosen = (text: string): string[] =>
+      explained(
+        procedure("P", "DECLARE @vA int, @vB int, @vName nvarchar(20), @vOther int;", text),
+        "comparison",
+      );
+    for (const same of [
+      "SET @Id = CASE WHEN @vA < @vB THEN @vA ELSE @vB END;",
+      "SET @Id = CASE WHEN @vA >= COALESCE(@vB, 1) THEN COALESCE(@vB, 1) ELSE @vA END;",
+      "SET @Id = CASE WHEN @vOther = 1 OR @vA < @vB THEN @vA ELSE @vB END;",
+      "SET @Id = CASE WHEN @vA = 1 THEN 7 WHEN @vA > @vB + 1 THEN @vB + 1 ELSE @vA END;",
+      "SELECT @Id = CASE WHEN r.A <= r.B THEN 0 ELSE r.A - r.B END FROM T.R AS r;",
+    ]) {
+      expect([same, chosen(same).length]).toEqual([same, 1]);
+    }
+    for (const other of [
+      "SET @Id = CASE WHEN @vA < @vB THEN @vA ELSE @vOther END;",
+      "SET @Id = CASE WHEN @vA <= @vB THEN 1 ELSE @vA - @vB END;",
+      "SET @Id = CASE WHEN @vA <= @vB + 1 THEN 0 ELSE @vA - @vB + 1 END;",
+      "SET @Id = CASE WHEN @vA = @vB THEN @vA ELSE @vB END;",
+      "SET @Id = CASE WHEN @vA < @vB OR @vOther = 1 THEN @vA ELSE @vB END;",
+      "SET @vName = CASE WHEN @vName < @vB THEN @vName ELSE @vB END;",
+      "SELECT @vName = CASE WHEN d.Name < @vB THEN d.Name ELSE @vB END FROM T.R AS d;",
+      "IF @vA < @vB SET @Id = 1;",
+    ]) {
+      expect([other, ...chosen(other)]).toEqual([other]);
+    }
+  });
+
+  test("HOLDLOCK may go where a definition is found by its id, with UPDLOCK", () => {
+    const read = (hints: string, where: string): string[] =>
+      explained(
+        procedure(
+          "P",
+          "SELECT @Id = d.Paused",
+          `FROM Taskgate.TaskDefinition AS d WITH (${hints}) -- kept`,
+          where,
+        ),
+        "hint",
+      );
+    expect(read("ROWLOCK, UPDLOCK, HOLDLOCK", "WHERE d.TaskDefinitionId = @Id;")).toEqual([
+      "FROM Taskgate.TaskDefinition AS d WITH (UPDLOCK, HOLDLOCK) -- kept",
+      "FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK) -- kept",
+    ]);
+    expect(read("UPDLOCK, HOLDLOCK", "WHERE d.Name = @Id;")).toEqual([]);
+    expect(read("UPDLOCK, HOLDLOCK", "WHERE d.TaskDefinitionId = @Id OR d.Paused = 1;")).toEqual(
+      [],
+    );
+    expect(read("HOLDLOCK", "WHERE d.TaskDefinitionId = @Id;")).toEqual([]);
+  });
+
+  test("no operation deletes a definition", () => {
+    const deleting = readSources().filter(({ text }) =>
+      /DELETE\s+(?:FROM\s+)?Taskgate\.TaskDefinition\b|DELETE\s+(?:FROM\s+)?(\w+)\s[^;]*?FROM Taskgate\.TaskDefinition AS \1\b/.test(
+        text,
+      ),
+    );
+    expect(deleting.map(({ name }) => name)).toEqual([]);
+  });
+
   test("each rule explains something that is shipped", () => {
     const reasons = new Set(
       readSources()
@@ -179,6 +239,6 @@ describe("rules", () => {
         .flatMap((one) => whyEquivalent(one) ?? []),
     );
 
-    expect(reasons.size).toBe(8);
+    expect(reasons.size).toBe(10);
   });
 });

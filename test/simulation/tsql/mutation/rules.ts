@@ -2,6 +2,7 @@ import type { Span, TryCatch } from "../syntax/ast-statements";
 import type { Mutant } from "./mutants";
 import { namesWholeKey } from "./whole-keys";
 import { isSetting, statementsIn } from "./statements";
+import { isTie } from "./ties";
 
 /** Why nobody could see what a mutant changes, where that holds for all edits of its form; undefined: it doesn't. */
 export function whyEquivalent(mutant: Mutant): string | undefined {
@@ -74,6 +75,16 @@ const rules: readonly Rule[] = [
     isMeant: (mutant) =>
       mutant.kind === "swap" && mutant.edits.every((edit) => deletesOurs(mutant, edit)),
   },
+  {
+    reason: "Where two numbers or instants are equal, either arm of the CASE says the same.",
+    isMeant: (mutant) => mutant.kind === "comparison" && isTie(mutant),
+  },
+  {
+    reason:
+      "A definition is found by its id, and no operation deletes one (rules.test.ts looks): there is no place to be kept free, and UPDLOCK keeps the row to the end by itself.",
+    isMeant: (mutant) =>
+      mutant.kind === "hint" && /^\W*HOLDLOCK\W*$/.test(cutBy(mutant)) && isDefinition(mutant),
+  },
 ];
 
 /** What stands for a lock that is held already. */
@@ -86,6 +97,15 @@ function isSaidToBeOurs(line: string): boolean {
 function deletesOurs({ source }: Mutant, edit: Span): boolean {
   const text = source.textOf(edit);
   return /^DELETE \w+\s+FROM @v\w+ AS \w+\s+INNER JOIN [^@]* -- ours already\n[^@]*$/.test(text);
+}
+
+/** Is it a definition, asked for by its id and nothing else, with UPDLOCK? */
+function isDefinition(mutant: Mutant): boolean {
+  const { source } = mutant;
+  const lines = source.text.split("\n").slice(mutant.line - 1, mutant.line + 1);
+  return /FROM Taskgate\.TaskDefinition AS (\w+) WITH \((?:ROWLOCK, )?UPDLOCK, HOLDLOCK\)[^\n]*\n\s+WHERE \1\.TaskDefinitionId = @\w+;/.test(
+    lines.join("\n"),
+  );
 }
 
 function isRankOfVariable(mutant: Mutant): boolean {

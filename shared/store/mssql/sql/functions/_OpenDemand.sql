@@ -10,8 +10,8 @@ RETURNS TABLE
 AS
 RETURN
   SELECT q.DeniedAt AS DeniedAt
-  FROM Taskgate.TokenDemand AS q WITH (READCOMMITTEDLOCK, READPAST, FORCESEEK) -- one row; versions or not, no wait
+  FROM Taskgate.TokenDemand AS q WITH (READCOMMITTEDLOCK, READPAST) -- one row; versions or not, no wait
   WHERE q.TaskDefinitionId = @TaskDefinitionId AND q.DeniedAt > DATEADD(MILLISECOND, -@LeaseMs, @Now)
     AND EXISTS (
-      SELECT 1 FROM Taskgate.TokenGift AS g WITH (READCOMMITTEDLOCK, READPAST, FORCESEEK) -- as above; a locked one: somebody gives
+      SELECT 1 FROM Taskgate.TokenGift AS g WITH (READCOMMITTEDLOCK, READPAST) -- as above; a locked one: somebody gives
       WHERE g.TaskDefinitionId = @TaskDefinitionId AND g.GivenAt < q.DeniedAt);

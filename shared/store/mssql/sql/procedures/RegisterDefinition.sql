@@ -79,14 +79,13 @@ BEGIN
     SELECT @vDefinition = d.TaskDefinitionId, @vBuild = d.Build, @vIsSame = CASE WHEN d.SettingsHash = @vHash THEN 1 ELSE 0 END
     FROM Taskgate.TaskDefinition AS d
     WHERE d.Name = @vName;
-    IF @vDefinition IS NOT NULL
-      SET @vStatus = CASE WHEN @vBuild > @Build THEN N'outdated' WHEN @vBuild = @Build AND @vIsSame = 1 THEN N'exists' END;
+    SET @vStatus = CASE WHEN @vBuild > @Build THEN N'outdated' WHEN @vBuild = @Build AND @vIsSame = 1 THEN N'exists' END;
     BEGIN TRANSACTION;
     IF @vStatus IS NULL
     BEGIN
       -- Registrations of one name come one after the other: only they change from which shared limits it draws.
       SELECT @vDefinition = d.TaskDefinitionId
-      FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK, INDEX (UQ_TaskDefinition_Name)) -- the entry or its place only
+      FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK, INDEX (UQ_TaskDefinition_Name)) -- the entry, else its place
       WHERE d.Name = @vName;
       SELECT @vNames = N'[' + STRING_AGG(CONVERT(nvarchar(max), N'"' + STRING_ESCAPE(w.Name, 'json') + N'"'), N',') + N']'
       FROM OPENJSON(@SharedLimits) WITH (Name nvarchar(200) N'$.name') AS w;
@@ -116,14 +115,12 @@ BEGIN
              d.GroupSlots, d.GroupStrict, d.RetainDoneMs, d.RetainDeadMs, d.Build
       FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- one key, kept to the end; waiters in order of arrival
       WHERE d.TaskDefinitionId = @vDefinition;
-      SELECT @vOverride = d.ConcurrencyLimitOverride
-      FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- the row as it is now, not a version of it
+      -- Somebody else may have been first.
+      SELECT @vOverride = d.ConcurrencyLimitOverride,
+             @vStatus = CASE WHEN @vStatus = N'created' THEN N'created' WHEN d.Build > @Build THEN N'outdated'
+                             WHEN d.Build = @Build AND d.SettingsHash = @vHash THEN N'exists' ELSE N'updated' END
+      FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- the key is ours already
       WHERE d.TaskDefinitionId = @vDefinition;
-      IF @vStatus = N'updated' -- somebody else may have been first
-        SELECT @vStatus = CASE WHEN d.Build > @Build THEN N'outdated' WHEN d.Build = @Build AND d.SettingsHash = @vHash THEN N'exists'
-                               ELSE N'updated' END
-        FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- the key is ours already
-        WHERE d.TaskDefinitionId = @vDefinition;
     END;
     IF @vStatus IN (N'created', N'updated')
     BEGIN

@@ -48,7 +48,7 @@ BEGIN
     FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- one key, kept to the end; waiters in order of arrival
     WHERE d.TaskDefinitionId = @vDefinition;
     SELECT @vLimit = d.ConcurrencyLimit, @vOverride = d.ConcurrencyLimitOverride
-    FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- the row as it is now, not a version of it
+    FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- the key is ours already
     WHERE d.TaskDefinitionId = @vDefinition;
     SELECT @vOperation = o.Name, @vAnswer = o.Answer FROM Taskgate.Operation AS o WHERE o.OperationId = @OperationId;
     IF @vOperation <> N'set_limit'

@@ -32,7 +32,7 @@ BEGIN
           @vRetryInMs bigint, @vNextDueMs bigint, @vDead int = 0, @vIsRepeat bit = 0,
           @vGranted int, @vFreed int, @vHeld int, @vLimit int, @vPaused bit, @vIsLive bit, @vIgnored nvarchar(20),
           @vHasRate bit, @vShared nvarchar(max), @vAllowed int = 1, @vNoMore int, @vFrom datetime2(6), @vIntervalUs bigint,
-          @vWorker nvarchar(200), @vDemand nvarchar(20), @vMine int = 0, @vNoted bit;
+          @vWorker nvarchar(200), @vDemand nvarchar(20), @vMine int, @vNoted bit;
   DECLARE @vNew TABLE (TaskExecutionId bigint NOT NULL PRIMARY KEY CLUSTERED);
 
   IF @Want IS NULL OR @Want NOT BETWEEN 1 AND 1000
@@ -50,7 +50,7 @@ BEGIN
   IF DATALENGTH(@Name) <= 400 AND DATALENGTH(@Name) = DATALENGTH(RTRIM(@Name)) SET @vName = @Name;
 
   BEGIN TRY
-    SELECT @vDefinition = d.TaskDefinitionId, @vLeaseMs = d.LeaseMs, @vSpareMax = d.SpareMax, @vTokenFence = d.TokenFence,
+    SELECT @vDefinition = d.TaskDefinitionId, @vLeaseMs = d.LeaseMs, @vSpareMax = d.SpareMax,
            @vShared = Taskgate._SharedIds(d.TaskDefinitionId),
            @vHasRate = CASE WHEN @NeedsReady = 0 AND EXISTS (
              SELECT 1 FROM Taskgate.RateBucket AS b WITH (INDEX (IX_RateBucket_Definition)) -- not the row: a claim may hold it
@@ -65,7 +65,6 @@ BEGIN
     BEGIN
       SET @vLeaseMs = NULL;
       SET @vSpareMax = NULL;
-      SET @vTokenFence = NULL;
     END;
 
     -- 1. Without a lock: a repeat, nothing to do, no token to be had.
@@ -93,7 +92,6 @@ BEGIN
         EXEC Taskgate._DenyEarly @TaskDefinitionId = @vDefinition, @Worker = @vWorker, @oStatus = @vStatus OUTPUT, @oRetryInMs = @vRetryInMs OUTPUT,
           @oDemand = @vDemand OUTPUT, @oMine = @vMine OUTPUT;
       IF @vStatus IS NULL SET @vRetryInMs = NULL;
-      ELSE SET @vTokenFence = NULL;
     END;
 
     -- 2. The definition's row first, then the execution, then its tokens.
@@ -152,7 +150,7 @@ BEGIN
           @oDemand = @vDemand OUTPUT, @oMine = @vMine OUTPUT;
     END;
     -- A process that holds some is no newcomer: what it got would come from itself.
-    IF @vStatus = N'limited' AND @vIsRepeat = 0 AND @vAllowed = 1 AND @vMine = 0
+    IF @vStatus = N'limited' AND @vAllowed = 1 AND @vMine = 0
     BEGIN
       EXEC Taskgate._NoteDemand @TaskDefinitionId = @vDefinition, @Worker = @vWorker, @oNoted = @vNoted OUTPUT;
       IF @vNoted = 1 SET @vDemand = N'noted';
@@ -180,14 +178,12 @@ BEGIN
       BEGIN
         SET @vStatus = N'started';
         SET @vReady = 1;
-        -- Its grant may have come after the first look.
         SELECT @vTokenFence = d.TokenFence FROM Taskgate.TaskDefinition AS d WHERE d.TaskDefinitionId = @vDefinition;
       END;
       ELSE
       BEGIN
         SET @vStatus = N'limited';
         SET @vExecution = NULL;
-        SET @vTokenFence = NULL;
       END;
     END;
   END TRY

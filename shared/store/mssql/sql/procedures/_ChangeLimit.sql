@@ -20,7 +20,7 @@ BEGIN
     TaskExecutionId bigint NOT NULL, N smallint NOT NULL, TokenId uniqueidentifier NOT NULL, PRIMARY KEY CLUSTERED (TaskExecutionId, N));
 
   SELECT @oOld = COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit)
-  FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- the callers hold the key: the row as it is now, not a version
+  FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- the key is ours already, by the caller
   WHERE d.TaskDefinitionId = @TaskDefinitionId;
   SET @oNew = COALESCE(@Override, @Limit);
 

@@ -15,26 +15,21 @@ AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-  DECLARE @vNow datetime2(6), @vNextFreeAt datetime2(7), @vUsed bigint = 0, @vIntervalUs bigint, @vAheadUs bigint,
+  DECLARE @vNow datetime2(6), @vNextFreeAt datetime2(7), @vUsed bigint, @vIntervalUs bigint, @vAheadUs bigint,
           @vCount int, @vPeriodMs int, @vBurst int, @vCountOverride int, @vPeriodMsOverride int, @vBurstOverride int;
 
-  SET @oOld = NULL;
-  SET @oNew = NULL;
-  SET @oOldRate = NULL;
-  SET @oNewRate = NULL;
   SELECT @vNextFreeAt = b.NextFreeAt, @vCount = b.RateCount, @vPeriodMs = b.RatePeriodMs, @vBurst = b.RateBurst,
          @vCountOverride = b.RateCountOverride, @vPeriodMsOverride = b.RatePeriodMsOverride, @vBurstOverride = b.RateBurstOverride
   FROM Taskgate.RateBucket AS b WITH (ROWLOCK, UPDLOCK, INDEX (PK_RateBucket)) -- the row as it is now, kept to the end
   WHERE b.TaskDefinitionId = @TaskDefinitionId;
-  IF @vNextFreeAt IS NULL AND @Count IS NULL RETURN;
   SET @vNow = SYSUTCDATETIME();
   SET @oNew = Taskgate._RateText(@Count, @PeriodMs, @Burst);
   SET @oOldRate = NULLIF(COALESCE(Taskgate._RateText(@vCountOverride, @vPeriodMsOverride, @vBurstOverride),
     Taskgate._RateText(@vCount, @vPeriodMs, @vBurst)), N'none');
-  IF @oOldRate IS NOT NULL AND @vNextFreeAt > @vNow
+  IF @vNextFreeAt > @vNow -- an operator's none has no interval, so nothing is used of it
   BEGIN
     SET @vIntervalUs = (COALESCE(@vPeriodMsOverride, @vPeriodMs) * CONVERT(bigint, 1000) + COALESCE(@vCountOverride, @vCount) - 1)
-      / COALESCE(@vCountOverride, @vCount);
+      / NULLIF(COALESCE(@vCountOverride, @vCount), -1);
     SET @vUsed = (DATEDIFF_BIG(MICROSECOND, @vNow, @vNextFreeAt) + @vIntervalUs - 1) / @vIntervalUs;
   END;
   IF @IsOverride = 1
@@ -54,13 +49,10 @@ BEGIN
   SET @oNewRate = NULLIF(COALESCE(Taskgate._RateText(@vCountOverride, @vPeriodMsOverride, @vBurstOverride),
     Taskgate._RateText(@vCount, @vPeriodMs, @vBurst)), N'none');
   IF COALESCE(@vCount, 0) = 0 AND @vCountOverride IS NULL
-  BEGIN
     DELETE b -- who has no rate pays nothing
     FROM Taskgate.RateBucket AS b WITH (ROWLOCK, UPDLOCK, INDEX (PK_RateBucket)) -- the row is ours already
     WHERE b.TaskDefinitionId = @TaskDefinitionId;
-    RETURN;
-  END;
-  IF @vNextFreeAt IS NULL
+  ELSE IF @vNextFreeAt IS NULL
     INSERT INTO Taskgate.RateBucket (
       TaskDefinitionId, RateCount, RatePeriodMs, RateBurst, RateCountOverride, RatePeriodMsOverride, RateBurstOverride, NextFreeAt)
     VALUES (@TaskDefinitionId, COALESCE(@vCount, 0), COALESCE(@vPeriodMs, 0), COALESCE(@vBurst, 0),
@@ -69,16 +61,12 @@ BEGIN
   BEGIN
     IF COALESCE(@oOldRate, N'') <> COALESCE(@oNewRate, N'')
     BEGIN
-      SET @vNextFreeAt = @vNow;
-      IF @oNewRate IS NOT NULL AND @vUsed > 0
-      BEGIN
-        SET @vIntervalUs = (COALESCE(@vPeriodMsOverride, @vPeriodMs) * CONVERT(bigint, 1000) + COALESCE(@vCountOverride, @vCount) - 1)
-          / COALESCE(@vCountOverride, @vCount);
-        SET @vAheadUs = @vIntervalUs * CASE WHEN @vUsed < COALESCE(@vBurstOverride, @vBurst) THEN @vUsed
-                                            ELSE COALESCE(@vBurstOverride, @vBurst) END;
-        SET @vNextFreeAt = DATEADD(MICROSECOND, CONVERT(int, @vAheadUs % 1000000),
-          DATEADD(SECOND, CONVERT(int, @vAheadUs / 1000000), @vNow));
-      END;
+      SET @vIntervalUs = (COALESCE(@vPeriodMsOverride, @vPeriodMs) * CONVERT(bigint, 1000) + COALESCE(@vCountOverride, @vCount) - 1)
+        / NULLIF(COALESCE(@vCountOverride, @vCount), -1);
+      SET @vAheadUs = COALESCE(@vIntervalUs * CASE WHEN @vUsed > COALESCE(@vBurstOverride, @vBurst)
+                                                   THEN COALESCE(@vBurstOverride, @vBurst) ELSE @vUsed END, 0);
+      SET @vNextFreeAt = DATEADD(MICROSECOND, CONVERT(int, @vAheadUs % 1000000),
+        DATEADD(SECOND, CONVERT(int, @vAheadUs / 1000000), @vNow));
     END;
     UPDATE b
     SET RateCount = COALESCE(@vCount, 0), RatePeriodMs = COALESCE(@vPeriodMs, 0), RateBurst = COALESCE(@vBurst, 0),

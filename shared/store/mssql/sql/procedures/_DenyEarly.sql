@@ -62,7 +62,7 @@ BEGIN
   IF @oStatus IS NULL AND @oMine > 0
   BEGIN
     SELECT @vGivenAt = g.GivenAt
-    FROM Taskgate.TokenGift AS g WITH (READCOMMITTEDLOCK, READPAST, FORCESEEK) -- one row; versions or not, no wait
+    FROM Taskgate.TokenGift AS g WITH (READCOMMITTEDLOCK, READPAST) -- one row; versions or not, no wait
     WHERE g.TaskDefinitionId = @TaskDefinitionId AND g.GivenAt > DATEADD(SECOND, -2, @vNow);
     IF @vGivenAt IS NOT NULL
     BEGIN

@@ -20,7 +20,7 @@ BEGIN
 
   SET @oNoted = 0;
   IF NOT EXISTS (
-    SELECT 1 FROM Taskgate.TokenDemand AS q WITH (READCOMMITTEDLOCK, READPAST, FORCESEEK) -- one row; versions or not, no wait
+    SELECT 1 FROM Taskgate.TokenDemand AS q WITH (READCOMMITTEDLOCK, READPAST) -- one row; versions or not, no wait
     WHERE q.TaskDefinitionId = @TaskDefinitionId AND q.DeniedAt <= DATEADD(SECOND, -@vPauseS, @vNow))
     RETURN;
   SELECT @vTokens = d.ExecutionTokens, @vLimit = COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit)

@@ -11,12 +11,13 @@ import {
   reclaim,
   register,
   release,
+  releaseSurplus,
   requestCancel,
   setLimit,
   start,
   work,
 } from "../calls";
-import { allOf, expectTasks, statusOf, taskIds } from "../endings";
+import { allOf, expectTasks, isAny, numberOf, statusOf, taskIds } from "../endings";
 import { leaseOver } from "../model-case";
 import type { Ending, ModelCase } from "../model-case";
 import { cancelledTask, executionRow, only } from "../permitted-waits";
@@ -40,6 +41,14 @@ function oneWins(end: Ending, says: string): string | undefined {
   if (isReclaimed && isHeard) return `the worker was told ${says}, and was reclaimed`;
   const claims = taskIds(end, "Claim");
   return isReclaimed && claims.length > 0 ? "a reclaimed worker still holds claims" : undefined;
+}
+
+/** Who is told that it gave tokens back gave so many; else its stay was over when it had the row. */
+function isFencedOrFrees({ answers }: Ending, count: number): string | undefined {
+  const [answer] = answers[0] ?? [];
+  const freed = numberOf(answer, "Freed");
+  if (statusOf(answer) === "released" && freed !== count) return `${String(freed)} came back`;
+  return isAny(answer, "released", "fenced");
 }
 
 /** A lease's end against everything its worker may still do (P2, P7): one of them wins, the other changes nothing. */
@@ -133,6 +142,16 @@ export const leaseCases: readonly ModelCase[] = [
     callers: [[release(1, 0)], [reclaim]],
     waits: [only(0, executionRow)],
     readersWait: true,
+    ends: (end) => isFencedOrFrees(end, 2),
+  },
+  {
+    name: "surplus-x-reclaim",
+    about: "a late return of what is above the limit meets the reclaim",
+    setup: [register({ limit: 4 }), start(1, 2), setLimit(1, 1), leaseOver],
+    callers: [[releaseSurplus(1, 0)], [reclaim]],
+    waits: [only(0, executionRow)],
+    readersWait: true,
+    ends: (end) => isFencedOrFrees(end, 1),
   },
   {
     name: "reclaim-x-reclaim",

@@ -111,6 +111,15 @@ const rateCases: readonly ModelCase[] = [
     ends: (end) => allOf(oneOf(end, "started", "limited"), heldTokens(end, 1)),
   },
   {
+    name: "start-x-rate-taken-away",
+    about: "the only rate is an operator's and is taken away while a grant is to count: it starts",
+    setup: [register(), setRate(1), register({ name: "b", rate: slow })],
+    callers: [[start(1, 1)], [setRate(null)]],
+    waits: [definitionRow, rateRow],
+    readersWait: true,
+    ends: (end) => allOf(isAny(end.answers[0]?.[0], "started"), heldTokens(end, 1)),
+  },
+  {
     name: "start-x-claim-on-a-rate",
     about: "a grant that is a start itself meets a claim: one of them has the start",
     setup: twoClaimers(1),
