@@ -43,6 +43,7 @@ import { describeReplace } from "./replace.contract";
 import { describeReschedule } from "./reschedule.contract";
 import { describeSchedule } from "./schedule.contract";
 import { describeSettings } from "./settings.contract";
+import { describeSharedLimitEdges } from "./shared-limits-edges.contract";
 import { describeSharedLimits } from "./shared-limits.contract";
 import { describeSqlCallers } from "./sql-callers.contract";
 import { describeSqlEnqueue } from "./sql-enqueue.contract";
@@ -68,6 +69,7 @@ export function describeStore(setup: StoreSetup): void {
   describeSpreadEdges(setup);
   describeRates(setup);
   describeSharedLimits(setup);
+  describeSharedLimitEdges(setup);
   describeExecutions(setup);
   describeStarts(setup);
   describeClaims(setup);
