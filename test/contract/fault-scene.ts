@@ -1,4 +1,4 @@
-import { at, define, enqueue, enqueueOne, startWorker } from "../support/builders";
+import { at, define, enqueue, enqueueOne, operationId, startWorker } from "../support/builders";
 import type { TestStore } from "../support/store-setup";
 import { inDialect } from "./two-dialects";
 import type { SqlDialect } from "./two-dialects";
@@ -16,6 +16,8 @@ import type { SqlDialect } from "./two-dialects";
  *   keeps its slot while `follower` waits
  * - `four`, limit 2, nobody works: group `pair` with both its slots taken by `left` and `right`, and `third` waiting; group
  *   `half` with `half1` in one of its two slots
+ * - `five`, no limit of its own: `drawer` holds one token of the shared limit `pool` (2), which has a free one, too, and
+ *   runs under `wide`, a shared limit that is none; nobody draws from the shared limit `idle` (2)
  */
 export type FaultScene = ReadonlyMap<string, string>;
 
@@ -26,9 +28,19 @@ export async function buildFaultScene(opened: TestStore, dialect: SqlDialect): P
   await buildOne(opened, scene);
   await buildTwo(opened, scene);
   await buildFour(opened, scene);
+  await buildFive(opened, scene);
   await addIds(opened, dialect, scene);
   await addWaves(opened, dialect, scene);
   scene.set("tokensCut", (await opened.readTokens("one")).slice(0, 100));
+  const sql = "SELECT execution_tokens FROM taskgate.shared_limit WHERE name = 'pool'";
+  const [pool] = await opened.raw(inDialect(dialect, sql, scene));
+  scene.set(
+    "poolCut",
+    Object.values(pool ?? {})
+      .map(String)
+      .join("")
+      .slice(0, 100),
+  );
   return scene;
 }
 
@@ -101,6 +113,23 @@ async function buildFour({ store }: TestStore, scene: Map<string, string>): Prom
   ]);
   scene.set("left", at(pair, 0)).set("right", at(pair, 1)).set("third", at(pair, 2));
   scene.set("half1", await enqueueOne(store, "four", { group: "half" }));
+}
+
+async function buildFive({ store }: TestStore, scene: Map<string, string>): Promise<void> {
+  const sharedLimits = [
+    { name: "pool", limit: 2 },
+    { name: "wide", limit: null },
+  ];
+  await define(store, { limit: null, sharedLimits }, "five");
+  const { executionId } = await startWorker(store, "five", { want: 2 });
+  await store.releaseTokens({ executionId, keep: 1 });
+  await store.setSharedLimit({
+    name: "idle",
+    limit: 2,
+    operationId: operationId(),
+    changedBy: "an operator",
+  });
+  scene.set("drawer", executionId);
 }
 
 /** Ids of definitions and groups, which no operation tells, by their names. */

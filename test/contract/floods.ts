@@ -34,6 +34,11 @@ function groups(prefix: string): string {
           SELECT {one}, CONCAT('${prefix}', n), 1 ${fromNumbers}`;
 }
 
+function sharedLimits(prefix: string, limit: number, text: string): string {
+  return `INSERT INTO taskgate.shared_limit (name, concurrency_limit, execution_tokens)
+          SELECT CONCAT('${prefix}', n), ${String(limit)}, '${text}' ${fromNumbers}`;
+}
+
 /** In the words of both databases (two-dialects.ts). */
 export const floods: readonly string[] = [
   `INSERT INTO taskgate.schedule (task_definition_id, name, kind, cron, time_zone)
@@ -65,6 +70,12 @@ export const floods: readonly string[] = [
   definitions("unreadable", 5, "tokens"),
   definitions("unlimited", -1, `${token},S:0,G:0`),
   definitions("free", 0, `${token},S:1,G:0`),
+  sharedLimits("unreadable", 5, "tokens"),
+  sharedLimits("unlimited", -1, `${token},S:0,G:0`),
+  sharedLimits("free", 0, `${token},S:1,G:0`),
+  // Shared limits that count who draws from them, and have no token of it.
+  `INSERT INTO taskgate.task_definition_shared_limit (task_definition_id, shared_limit_id)
+   SELECT {five}, shared_limit_id FROM taskgate.shared_limit WHERE name LIKE 'free%'`,
   // Tokens that are in no text.
   `INSERT INTO taskgate.task_execution (operation_id, task_definition_id, state, started_at, lease_until, worker, token_count)
    SELECT {uuid}, {one}, 1, {now}, {now}, 'flood', 1 ${fromNumbers}`,

@@ -1,6 +1,13 @@
 import { describe, expect, test } from "@jest/globals";
 import type { InvariantFinding } from "../../shared/ports/task-store";
-import { define, enqueue, registration, setLimit, startWorker } from "../support/builders";
+import {
+  define,
+  enqueue,
+  operationId,
+  registration,
+  setLimit,
+  startWorker,
+} from "../support/builders";
 import { testWith, useStore } from "../support/store-setup";
 import type { StoreSetup } from "../support/store-setup";
 import { buildFaultScene } from "./fault-scene";
@@ -146,6 +153,29 @@ function describeFaults(setup: StoreSetup): void {
       expect({ why, findings }).toEqual({
         why,
         findings: [{ rule: rules.readable, key: name, detail }],
+      });
+    }
+  });
+
+  testWith(
+    setup,
+    "raw sql",
+    "sure calls",
+  )("V4: damaged tokens of a shared limit, and nothing else of their text", async () => {
+    const opened = open();
+    const { store } = opened;
+    const input = { name: "s", limit: 5, operationId: operationId(), changedBy: "an operator" };
+    await store.setSharedLimit(input);
+    opened.expectDamage();
+    for (const { why, token } of damagedTokens) {
+      const text = damagedText(token);
+      const sql = `UPDATE taskgate.shared_limit SET execution_tokens = '${text}'`;
+      await opened.raw(inDialect(dialect, sql, new Map()));
+      const { findings } = await store.checkInvariants();
+      const detail = text.slice(0, 100);
+      expect({ why, findings }).toEqual({
+        why,
+        findings: [{ rule: rules.sharedReadable, key: "s", detail }],
       });
     }
   });

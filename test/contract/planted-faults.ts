@@ -1,5 +1,7 @@
 import { rules } from "./planted-fault";
 import type { PlantedFault } from "./planted-fault";
+import { sharedFaults } from "./planted-shared-faults";
+import { slotFaults } from "./planted-slot-faults";
 import { tokenFaults } from "./planted-token-faults";
 
 const places: readonly PlantedFault[] = [
@@ -259,6 +261,16 @@ const others: readonly PlantedFault[] = [
     ],
   },
   {
+    title: "tasks that a wave counts in its first shard and in its last, where there are none",
+    sql: `
+      INSERT INTO taskgate.wave_shard (wave_id, shard, remaining) VALUES ({early}, 0, 1), ({early}, 15, 2);
+      UPDATE taskgate.wave SET open_shards = 5 WHERE wave_id = {early};`,
+    found: [
+      [rules.wave, "{early}/0", "1 counted, 0 there"],
+      [rules.wave, "{early}/15", "2 counted, 0 there"],
+    ],
+  },
+  {
     title: "a wave whose task went to another one",
     sql: "UPDATE taskgate.task SET wave_id = {late} WHERE task_id = {wave1}",
     found: [
@@ -322,7 +334,9 @@ export const plantedFaults: readonly PlantedFault[] = [
   ...places,
   ...claims,
   ...tokenFaults,
+  ...sharedFaults,
   ...groups,
+  ...slotFaults,
   ...others,
   ...schedules,
 ];

@@ -14,6 +14,9 @@ import type { StoreSetup } from "../support/store-setup";
 
 /** How much is given, by whom and to whom, at the limits of each rule (design 10.13). */
 export function describeSpreadEdges(setup: StoreSetup): void {
+  describe("who is asked while it works", () => {
+    describeAsked(setup);
+  });
   describe("who gives how much", () => {
     describeGiving(setup);
   });
@@ -51,6 +54,48 @@ function at(list: readonly Worker[], place: number): Worker {
   const worker = list[place];
   if (worker === undefined) throw new Error(`There is no worker ${String(place)}`);
   return worker;
+}
+
+/** Notes that a process without tokens was denied one. */
+async function deny(store: TaskStore, name: string): Promise<void> {
+  const answer = await store.startExecution(startInput(name, { worker: "denied" }));
+  expect(answer).toMatchObject({ status: "limited", demand: "noted" });
+}
+
+function describeAsked(setup: StoreSetup): void {
+  const open = useStore(setup);
+
+  /** What each of them is answered when it says that it still works. */
+  async function surplusOf(list: readonly Worker[]): Promise<number[]> {
+    const answers: number[] = [];
+    for (const worker of list) answers.push((await worker.work()).surplus);
+    return answers;
+  }
+
+  test("who holds one token only isn't, whatever the others hold", async () => {
+    const { store } = open();
+    const name = await define(store, { limit: 3 });
+    const list = await holders(store, name, [2, 1]);
+    expect(await surplusOf(list)).toEqual([0, 0]);
+    await deny(store, name);
+    expect(await surplusOf(list)).toEqual([1, 0]);
+  });
+
+  testWith(setup, "exact clock")(
+    "for two seconds the richest and who holds one less; then everybody who holds several",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store, { limit: 10 });
+      const list = await holders(store, name, [4, 3, 2, 1]);
+      await deny(store, name);
+      expect(await surplusOf(list)).toEqual([1, 1, 0, 0]);
+      await opened.advance(1_999);
+      expect(await surplusOf(list)).toEqual([1, 1, 0, 0]);
+      await opened.advance(1);
+      expect(await surplusOf(list)).toEqual([1, 1, 1, 0]);
+    },
+  );
 }
 
 function describeGiving(setup: StoreSetup): void {

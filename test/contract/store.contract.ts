@@ -48,6 +48,7 @@ import { describeReschedule } from "./reschedule.contract";
 import { describeSchedule } from "./schedule.contract";
 import { describeSettings } from "./settings.contract";
 import { describeSharedLimitEdges } from "./shared-limit-edges.contract";
+import { describeSharedLimitLists } from "./shared-limit-lists.contract";
 import { describeSharedLimits } from "./shared-limits.contract";
 import { describeSqlCallers } from "./sql-callers.contract";
 import { describeSqlEnqueue } from "./sql-enqueue.contract";
@@ -78,6 +79,7 @@ export function describeStore(setup: StoreSetup): void {
   describeRateEdges(setup);
   describeSharedLimits(setup);
   describeSharedLimitEdges(setup);
+  describeSharedLimitLists(setup);
   describeExecutions(setup);
   describeStarts(setup);
   describeStartEdges(setup);

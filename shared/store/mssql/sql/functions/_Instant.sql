@@ -10,19 +10,18 @@ RETURNS datetime2(3)
 AS
 BEGIN
   DECLARE @vText nvarchar(40), @vZone nvarchar(6), @vBody nvarchar(40);
-  IF @Text IS NULL OR DATALENGTH(@Text) NOT BETWEEN 40 AND 66 RETURN NULL; -- 20..33 characters
-  SET @vText = @Text;
+  SET @vText = @Text; -- a longer one is cut, and too long then, too
   SET @vZone = CASE
     WHEN @vText COLLATE Latin1_General_100_BIN2 LIKE N'%Z' THEN N'Z'
     WHEN @vText COLLATE Latin1_General_100_BIN2 LIKE N'%+[0-9][0-9]:[0-9][0-9]'
       OR @vText COLLATE Latin1_General_100_BIN2 LIKE N'%-[0-9][0-9]:[0-9][0-9]'
       THEN SUBSTRING(@vText, DATALENGTH(@vText) / 2 - 5, 6) END;
   SET @vBody = LEFT(@vText, (DATALENGTH(@vText) - DATALENGTH(@vZone)) / 2);
-  IF @vBody IS NULL
-    OR LEFT(@vBody, 19) COLLATE Latin1_General_100_BIN2
-      NOT LIKE N'[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]T[0-9][0-9]:[0-9][0-9]:[0-9][0-9]' RETURN NULL;
-  IF DATALENGTH(@vBody) > 38
-    AND (DATALENGTH(@vBody) NOT BETWEEN 42 AND 54 OR SUBSTRING(@vBody, 20, 1) <> N'.'
-      OR SUBSTRING(@vBody, 21, 7) COLLATE Latin1_General_100_BIN2 LIKE N'%[^0-9]%') RETURN NULL;
+  IF LEFT(@vBody, 19) COLLATE Latin1_General_100_BIN2
+      NOT LIKE N'[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]T[0-9][0-9]:[0-9][0-9]:[0-9][0-9]'
+    OR (DATALENGTH(@vBody) > 38
+      AND (DATALENGTH(@vBody) NOT BETWEEN 42 AND 54 OR SUBSTRING(@vBody, 20, 1) <> N'.'
+        OR SUBSTRING(@vBody, 21, 7) COLLATE Latin1_General_100_BIN2 LIKE N'%[^0-9]%')) RETURN NULL;
+  -- Without a zone the text is null here.
   RETURN TRY_CONVERT(datetime2(3), TRY_CONVERT(datetimeoffset(3), LEFT(@vBody, 23) + @vZone), 1); -- style 1: as UTC
 END;

@@ -3,20 +3,16 @@
 -- Out:    nchar(1): { or [; N'' (equal to a blank) when it is neither
 -- Raises: -
 -- Locks:  none
--- Plan:   no table. Only blanks stand before the first bracket of an object or array, and a quote before one of a text, should a
---         server take that for JSON, too
+-- Plan:   no table. ISJSON takes only objects and arrays, and only blanks stand before the first bracket of one [doc: ISJSON]
 -- Twin:   postgres/sql/functions/_is_json_container.sql
 CREATE OR ALTER FUNCTION Taskgate._JsonKind (@Text nvarchar(max))
 RETURNS nchar(1)
 AS
 BEGIN
-  DECLARE @vArray bigint, @vObject bigint, @vQuote bigint;
-  IF @Text IS NULL OR ISJSON(@Text) <> 1 RETURN N'';
+  DECLARE @vArray bigint;
+  IF COALESCE(ISJSON(@Text), 0) = 0 RETURN N'';
   SET @vArray = CHARINDEX(N'[', @Text COLLATE Latin1_General_100_BIN2);
-  SET @vObject = CHARINDEX(N'{', @Text COLLATE Latin1_General_100_BIN2);
-  SET @vQuote = CHARINDEX(N'"', @Text COLLATE Latin1_General_100_BIN2);
   RETURN CASE
-    WHEN @vArray > 0 AND (@vObject = 0 OR @vArray < @vObject) AND (@vQuote = 0 OR @vArray < @vQuote) THEN N'['
-    WHEN @vObject > 0 AND (@vQuote = 0 OR @vObject < @vQuote) THEN N'{'
-    ELSE N'' END;
+    WHEN @vArray > 0 AND CHARINDEX(N'{', LEFT(@Text, @vArray) COLLATE Latin1_General_100_BIN2) = 0 THEN N'['
+    ELSE N'{' END;
 END;

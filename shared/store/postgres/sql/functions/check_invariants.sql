@@ -71,7 +71,8 @@ begin
          on h.shared_limit_id = s.shared_limit_id and h.grantee = e.task_execution_id
        left join (select l.shared_limit_id, x.task_execution_id, x.token_count from task_definition_shared_limit l join task_execution x on x.task_definition_id = l.task_definition_id) w
          on w.shared_limit_id = s.shared_limit_id and w.task_execution_id = e.task_execution_id
-      where coalesce(s.concurrency_limit_override, s.concurrency_limit) <> -1 and coalesce(h.held, 0) <> coalesce(w.token_count, 0) limit 100)
+        and coalesce(s.concurrency_limit_override, s.concurrency_limit) <> -1
+      where coalesce(h.held, 0) <> coalesce(w.token_count, 0) limit 100)
     union all
     (select 'P1 without a limit a shared limit has no token string', s.name, left(s.execution_tokens, 100) from shared_limit s
       where coalesce(s.concurrency_limit_override, s.concurrency_limit) = -1 and s.execution_tokens <> '' limit 100)

@@ -4,6 +4,7 @@ import {
   fail,
   finish,
   plainTasks,
+  progress,
   reclaim,
   register,
   requestCancel,
@@ -70,6 +71,22 @@ export const claimCases: readonly ModelCase[] = [
         expectTasks(claimedBy(end.answers[0]?.[0]), 1, 2),
         expectTasks(claimedBy(end.answers[1]?.[0]), 1, 2),
       ),
+  },
+  {
+    name: "claim-x-progress",
+    about:
+      "a worker tells of a task that it lost while another claims it: it is told so, and doesn't wait",
+    setup: [
+      register({ limit: 2 }),
+      enqueue(plainTasks(1)),
+      start(1, 1),
+      start(2, 1),
+      firstClaims,
+      fail(1, doneFirst),
+    ],
+    callers: [[secondClaims], [progress(1, doneFirst)]],
+    ends: (end) =>
+      allOf(expectTasks(claimedBy(end.answers[0]?.[0]), 1), isAny(end.answers[1]?.[0], "fenced")),
   },
   {
     name: "claim-x-complete",

@@ -129,4 +129,16 @@ export const definitionCases: readonly ModelCase[] = [
         ? undefined
         : "neither claimed nor paused",
   },
+  {
+    name: "resume-x-enqueue",
+    about:
+      "a task is added while a pause is taken away: where its worker still finds the pause, the resume tells of the task",
+    setup: [register({ limit: 1 }), start(1, 1), pause],
+    callers: [[resume], [enqueue(plainTasks(1)), work({ execution: 1, call: 1, want: 1 })]],
+    readersWait: true,
+    ends: (end) =>
+      statusOf(end.answers[1]?.[1]) === "claimed" || numberOf(end.answers[0]?.[0], "Ready") === 1
+        ? undefined
+        : "nobody hears of the task",
+  },
 ];
