@@ -60,9 +60,14 @@ async function answer(
   return Object.fromEntries(Object.entries(row).map(([key, held]) => [key.toLowerCase(), held]));
 }
 
-/** One text that is repeated, between two others. */
-function repeated(before: string, text: string, times: number, after: string): Call["value"] {
+/** A text that is repeated, between brackets where there are some. */
+function repeated(
+  text: string,
+  times: number,
+  brackets: readonly [string, string] = ["", ""],
+): Call["value"] {
   const count = String(times);
+  const [before, after] = brackets;
   return {
     postgres: `'${before}' || repeat('${text}', ${count}) || '${after}'`,
     mssql: `N'${before}' + REPLICATE(CONVERT(nvarchar(max), N'${text}'), ${count}) + N'${after}'`,
@@ -79,9 +84,9 @@ function describeSchedules(setup: StoreSetup): void {
     const opened = open();
     await define(opened.store, {}, "demo");
     const call = { name: "set_schedules", of: "'demo', 1, {v}, 'me'" };
-    const most = { ...call, value: repeated("[", " ", 8_388_606, "]") };
+    const most = { ...call, value: repeated(" ", 8_388_606, ["[", "]"]) };
     expect(await answer(opened, setup, most)).toMatchObject({ status: "exists" });
-    const more = { ...call, value: repeated("", "x", 8_388_609, "") };
+    const more = { ...call, value: repeated("x", 8_388_609) };
     expect(await refusal(opened, setup, more)).toBe(
       "schedules: expected at most 8388608 bytes (8388609)",
     );

@@ -7,8 +7,10 @@ import { batching } from "./batch-scenarios";
 import { operating, operatorsReading, purging } from "./operator-scenarios";
 import { scheduling } from "./schedule-scenarios";
 import { reading, writing } from "./scenarios";
+import type { Scenario } from "./scenarios";
 
-const allScenarios = [
+/** Every call whose costs are recorded. */
+export const allScenarios: readonly Scenario[] = [
   ...writing,
   ...operating,
   ...purging,

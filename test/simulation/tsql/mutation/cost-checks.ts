@@ -1,9 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { measure, worldWithGhosts } from "../costs/measure";
 import type { Cost } from "../costs/measure";
-import { reading, writing } from "../costs/scenarios";
 import type { Scenario } from "../costs/scenarios";
-import { keyOf } from "../costs/table";
+import { allScenarios, keyOf } from "../costs/table";
 import type { World } from "../engine/world";
 import { CoverageWatch } from "./check";
 import type { Check, Noticed } from "./check";
@@ -22,7 +21,7 @@ export const costOptions = worldWithGhosts("azure").options;
 export async function costChecks(): Promise<Check[]> {
   const shipped = worldWithGhosts("azure");
   const checks: Check[] = [];
-  for (const scenario of [...writing, ...reading]) {
+  for (const scenario of allScenarios) {
     for (const batch of scenario.batches.filter((size) => size <= batchMost)) {
       const watch = new CoverageWatch(shipped);
       const cost = await measure(shipped, batch, (scene) => scenario.prepare(scene));
