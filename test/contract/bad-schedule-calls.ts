@@ -44,7 +44,7 @@ export const badScheduleCalls: readonly BadCall[] = [
   ...["ALL", "all ", "5%"].map((missed) =>
     badEntry({ missed }, `missed: expected skip, once or all (${missed})`),
   ),
-  ...["[1]", "{", "x", "", ' {"a":1}', '{"a":1} '].map((payload) =>
+  ...["[1]", "{", "{x}", "x", "", ' {"a":1}', '{"a":1} '].map((payload) =>
     badEntry({ payload }, `payload: expected the text of a JSON object (${payload})`),
   ),
   ...["tomorrow", "", "5%"].map((nextRunAt) =>

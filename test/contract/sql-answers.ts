@@ -3,9 +3,11 @@ import type { TestStore } from "../support/store-setup";
 /** An answer, or an error, by column. */
 type Row = Record<string, unknown>;
 
-/** Runs a call outside the transaction in which statements of tests run; its row. */
-export async function answerOf(opened: TestStore, call: string): Promise<Row> {
-  const [row] = await opened.raw(`COMMIT TRANSACTION; EXEC Taskgate.${call}; BEGIN TRANSACTION;`);
+/** Runs a call outside the transaction in which statements of tests run, with `@v` in it; its row. */
+export async function answerOf(opened: TestStore, call: string, value = "NULL"): Promise<Row> {
+  const [row] = await opened.raw(
+    `DECLARE @v nvarchar(max) = ${value}; COMMIT TRANSACTION; EXEC Taskgate.${call}; BEGIN TRANSACTION;`,
+  );
   return row ?? {};
 }
 

@@ -75,7 +75,7 @@ BEGIN
            WHEN v.Missed IS NULL OR v.Missed COLLATE Latin1_General_100_BIN2 NOT IN (N'skip', N'once', N'all')
              OR DATALENGTH(v.Missed) <> DATALENGTH(RTRIM(v.Missed))
              THEN N'missed: expected skip, once or all (' + COALESCE(LEFT(v.Missed, 100), N'<NULL>') + N')'
-           WHEN x.Payload IS NOT NULL AND (ISJSON(x.Payload) <> 1 OR LEFT(x.Payload, 1) <> N'{' OR SUBSTRING(x.Payload, DATALENGTH(x.Payload) / 2, 1) <> N'}')
+           WHEN ISJSON(x.Payload) <> 1 OR LEFT(x.Payload, 1) <> N'{' OR SUBSTRING(x.Payload, DATALENGTH(x.Payload) / 2, 1) <> N'}'
              THEN N'payload: expected the text of a JSON object (' + LEFT(x.Payload, 100) + N')'
            WHEN DATALENGTH(CONVERT(varchar(max), x.Payload COLLATE Latin1_General_100_BIN2_UTF8)) > 65472
              THEN N'payload: expected at most 65472 bytes ('

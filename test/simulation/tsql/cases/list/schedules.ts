@@ -24,6 +24,13 @@ function oneTaskEach(end: Ending): string | undefined {
   return fired === tasks ? undefined : `${String(fired)} fired, ${String(tasks)} tasks`;
 }
 
+/** What was fired isn't the schedule's next instant any more: else it would be fired again. */
+function goneOnAfterFiring(end: Ending): string | undefined {
+  const [schedule] = end.rows("Schedule");
+  const isAgain = schedule?.["NextRunAt"] === schedule?.["LastRunAt"];
+  return isAgain ? "the instant that was fired is the next one again" : undefined;
+}
+
 /** Sweepers, deployments and operators meet at a schedule (P3: one task per instant; P5). */
 export const scheduleCases: readonly ModelCase[] = [
   {
@@ -78,7 +85,12 @@ export const scheduleCases: readonly ModelCase[] = [
     readersWait: true,
     waits: [{ ...scheduleRow, by: 1 }],
     callers: [[fireSchedule()], [setSchedulePaused(true)]],
-    ends: (end) => allOf(isAny(end.answers[0]?.[0], "fired", "stale", "paused"), oneTaskEach(end)),
+    ends: (end) =>
+      allOf(
+        isAny(end.answers[0]?.[0], "fired", "stale", "paused"),
+        oneTaskEach(end),
+        goneOnAfterFiring(end),
+      ),
   },
   {
     name: "fire-x-resume",
@@ -97,6 +109,21 @@ export const scheduleCases: readonly ModelCase[] = [
     waits: [scheduleRow],
     callers: [[setSchedulePaused(true)], [setSchedulePaused(false)]],
     ends: (end) => isAny(end.answers[0]?.[0], "paused"),
+  },
+  {
+    name: "pause-of-a-schedule-x-pause",
+    about: "two operators pause a schedule: one finds it so, and one pause is written down",
+    setup: due,
+    readersWait: true,
+    waits: [scheduleRow],
+    callers: [[setSchedulePaused(true)], [setSchedulePaused(true)]],
+    ends: (end) =>
+      allOf(
+        oneOf(end, "paused", "exists"),
+        end.rows("SettingAudit").filter(({ Setting }) => Setting === "schedule_paused").length === 1
+          ? undefined
+          : "expected one entry of the audit",
+      ),
   },
   {
     name: "set-schedules-x-set-schedules",
