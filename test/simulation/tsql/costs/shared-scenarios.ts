@@ -72,12 +72,16 @@ export const sharing: readonly Scenario[] = [
   },
   {
     operation: "setSharedLimit",
-    what: "from none to 8, beside a process without tokens",
+    what: "from none to 8, one of three processes has tokens",
     batches: [1],
     prepare: async (scene) => {
-      const { store } = scene;
-      const { executionId } = await drawing(scene, 1);
-      await store.releaseTokens({ executionId, keep: 0 });
+      const { store, name } = scene;
+      const first = await drawing(scene, 1);
+      await startWorker(store, name);
+      const last = await startWorker(store, name);
+      for (const { executionId } of [first, last]) {
+        await store.releaseTokens({ executionId, keep: 0 });
+      }
       await setOlder(store, null);
       return () => setOlder(store, 8);
     },
