@@ -366,6 +366,16 @@ export const reading: readonly Scenario[] = [
     },
   },
   {
+    operation: "explainTask",
+    what: "a finished one",
+    batches: once,
+    prepare: async (scene) => {
+      const { worker, taskIds } = await startedTasks(scene);
+      await worker.complete(await worker.claim(1));
+      return () => scene.store.explainTask({ taskId: at(taskIds, 0) });
+    },
+  },
+  {
     operation: "checkInvariants",
     what: "so many ready tasks",
     batches: each,
