@@ -20,7 +20,12 @@ export function describeSqlSchedules(setup: StoreSetup): void {
 interface Call {
   readonly name: string;
   readonly of: string;
-  readonly value?: { readonly postgres: string; readonly mssql: string };
+  readonly value?: LongValue;
+}
+
+interface LongValue {
+  readonly postgres: string;
+  readonly mssql: string;
 }
 
 /** `set_schedules` -> `SetSchedules`. */
@@ -65,7 +70,7 @@ function repeated(
   text: string,
   times: number,
   brackets: readonly [string, string] = ["", ""],
-): Call["value"] {
+): LongValue {
   const count = String(times);
   const [before, after] = brackets;
   return {
