@@ -529,6 +529,42 @@ function describeOpen(setup: StoreSetup): void {
     "raw sql",
     "sure calls",
   )(
+    "that came late for a wave leaves its operation id to one of two others; the second is a repeat",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store);
+      const call = { ...input(name), operationId: operationId() };
+      const { batchId, waveIds } = await store.createBatch({
+        operationId: operationId(),
+        name: "a batch",
+        failurePolicy: "halt",
+        waves: 1,
+      });
+      await store.startBatch({ batchId, seal: true });
+      const pending = await openTransaction(opened, (transaction) =>
+        store.enqueueTasks({ ...call, waveId: at(waveIds, 0) }, transaction),
+      );
+      expect(pending.result).toMatchObject({ status: "late" });
+      const both = Promise.all([store.enqueueTasks(call), store.enqueueTasks(call)]);
+      // There the id itself is locked, until the end.
+      if (setup.dialect === "mssql") {
+        await untilSomebodyWaits(opened, userSqlOf(setup).waiting, 2);
+      }
+      await pending.finish();
+      const [first, second] = await both;
+      expect(first).toMatchObject({ status: "enqueued" });
+      expect(second).toEqual(first);
+      expect((await statusOf(store, name)).ready).toBe(1);
+    },
+  );
+
+  testWith(
+    setup,
+    "row locks",
+    "raw sql",
+    "sure calls",
+  )(
     "that holds a worker's row: a call and its repeat, which both wait for it, claim once",
     async () => {
       const opened = open();
@@ -609,6 +645,40 @@ function describeOpen(setup: StoreSetup): void {
       expect(await statusOf(store, name)).toMatchObject({ claimed: 0, ready: 1 });
     },
   );
+
+  // On PostgreSQL a reclaim locks all of them before it looks at the first one's tasks: the others wait for it.
+  if (setup.dialect === "mssql") {
+    testWith(
+      setup,
+      "row locks",
+      "raw sql",
+      "exact clock",
+    )(
+      "that holds a task of a dead worker: who comes back, or ends, while a reclaim waits for it isn't reclaimed",
+      async () => {
+        const opened = open();
+        const { store } = opened;
+        const name = await define(store, { leaseMs: 10_000 });
+        await enqueue(store, name, 1);
+        const dead = await startWorker(store, name);
+        await dead.claim(1);
+        const late = await startWorker(store, name);
+        const last = await startWorker(store, name);
+        await opened.advance(10_001);
+        const pending = await openTransaction(opened, (transaction) =>
+          transaction.query("UPDATE Taskgate.Task SET Kind = Kind;"),
+        );
+        const reclaim = store.reclaimExpired({ most: 10 });
+        await untilSomebodyWaits(opened, userSqlOf(setup).waiting);
+        expect((await late.beat()).status).toBe("renewed");
+        expect((await last.finish()).status).toBe("ended");
+        await pending.finish();
+        expect(await reclaim).toMatchObject({ executions: 1, tasksBack: 1 });
+        expect((await late.beat()).status).toBe("renewed");
+        expect((await dead.beat()).status).toBe("fenced");
+      },
+    );
+  }
 
   testWith(
     setup,

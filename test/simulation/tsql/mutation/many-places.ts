@@ -124,6 +124,11 @@ const lostForGood: readonly SetupStep[] = [
 
 export const manyPlaces: readonly KillCase[] = [
   { name: "cancel-everywhere", setup: everywhere, call: cancel(1, ...several, 12, 99) },
+  {
+    name: "cancel-of-a-keyed-task-before-its-group",
+    setup: [register(), enqueue([{ group: "g", dedupeKey: "k", runInMs: 60_000 }])],
+    call: cancel(1),
+  },
   { name: "redrive-everywhere", setup: cancelled, call: redrive(1, ...several, 15, 99) },
   { name: "reschedule-everywhere", setup: everywhere, call: reschedule(60_000, 1, ...several, 12) },
   {

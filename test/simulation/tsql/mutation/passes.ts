@@ -83,6 +83,11 @@ export async function preparePasses(sources: readonly Source[], depth: Depth): P
       checks: once(() => Promise.resolve(heldRowChecks())),
       isFor: () => true,
     },
+    {
+      options: engines.locking,
+      checks: once(() => Promise.resolve(heldRowChecks("locking"))),
+      isFor: isAboutLocks,
+    },
     { options: engines.azure, checks: once(historyChecks), isFor: () => true },
     {
       options: engines.azure,
