@@ -191,6 +191,11 @@ function badWatermarkCalls(): BadCall[] {
         number: 50422,
         says: "expected_version: expected 0 or more (-1)",
       },
+      {
+        call: way({ mark: "N''", version: "-1" }),
+        number: 50422,
+        says: "watermark: expected 1..200 characters without blanks at either end ()",
+      },
       ...["", "7", "5%", "{"].map((value) => ({
         call: way({ value: `N'${value}'` }),
         number: 50422,

@@ -398,10 +398,12 @@ function describeAdding(setup: StoreSetup): void {
     const { store } = open();
     const name = await define(store);
     const batch = await makeBatch(store, 1);
-    await expectError(hold(store, { name, waveId: batch.waveIds[0] }, [{}, { runInMs: 5 }]), {
-      code: "TASKGATE_ARG_INVALID",
-      field: "runAt",
-    });
+    for (const instant of [{ runInMs: 5 }, { runAt: new Date(Date.UTC(2030, 0, 1)) }]) {
+      await expectError(hold(store, { name, waveId: batch.waveIds[0] }, [{}, instant]), {
+        code: "TASKGATE_ARG_INVALID",
+        field: "runAt",
+      });
+    }
   });
 
   test("keys: a duplicate joins no wave", async () => {

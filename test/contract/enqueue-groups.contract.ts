@@ -154,16 +154,22 @@ function describeDuplicates(setup: StoreSetup): void {
   const open = useStore(setup);
   const isMssql = setup.dialect === "mssql";
 
-  testWith(setup, "raw sql")("a duplicate makes no group", async () => {
-    const opened = open();
-    const { store } = opened;
-    const name = await define(store);
-    await enqueueOne(store, name, { dedupeKey: "k" });
-    await enqueue(store, name, [{ dedupeKey: "k", group: "a" }, { group: "b" }]);
-    expect(await countGroups(opened, isMssql)).toBe(1);
-    await enqueue(store, name, [{ dedupeKey: "k", group: "c", ...global }, { group: "c" }]);
-    expect(await countGroups(opened, isMssql)).toBe(2);
-  });
+  testWith(setup, "raw sql")(
+    "neither a duplicate nor a scheduled task beside it makes a group",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store);
+      await enqueueOne(store, name, { dedupeKey: "k" });
+      await enqueue(store, name, [{ dedupeKey: "k", group: "a" }, { group: "b" }]);
+      expect(await countGroups(opened, isMssql)).toBe(1);
+      await enqueue(store, name, [{ dedupeKey: "k", group: "c", ...global }, { group: "c" }]);
+      expect(await countGroups(opened, isMssql)).toBe(2);
+      const later = { group: "d", runInMs: 60_000 };
+      await enqueue(store, name, [{ dedupeKey: "k", group: "d" }, later, { group: "e" }]);
+      expect(await countGroups(opened, isMssql)).toBe(3);
+    },
+  );
 
   test("a duplicate takes no slot from the call's other tasks", async () => {
     const { store } = open();

@@ -119,6 +119,48 @@ function describeDenial(setup: StoreSetup): void {
     expect(await surplusOf(rich)).toBe(0);
   });
 
+  test("is told only of tokens within the limit: above it, all that is too much goes back", async () => {
+    const { store } = open();
+    const name = await define(store, { limit: 5 });
+    const holder = await hold(store, name, "first");
+    await ask(store, name, "second");
+    await setLimit(store, name, 3);
+    expect(await surplusOf(holder)).toBe(2);
+    expect(await holder.beat()).toMatchObject({ surplus: 2 });
+  });
+
+  test("of a holder that asks for what it holds already is none", async () => {
+    const { store } = open();
+    const name = await define(store, { limit: 4 });
+    const rich = await startWorker(store, name, { worker: "first", want: 3 });
+    const { executionId } = await startWorker(store, name, { worker: "second", want: 1 });
+    const same = await store.acquireTokens({ executionId, want: 1 });
+    expect(same).toMatchObject({ status: "granted", tokens: 1, granted: 0 });
+    expect(await surplusOf(rich)).toBe(0);
+  });
+
+  test("of an execution is not noted while paused, nor once it has ended", async () => {
+    const { store } = open();
+    const name = await define(store, { limit: 4 });
+    const some = await startWorker(store, name, { worker: "second", want: 1 });
+    const none = await startWorker(store, name, { worker: "third", want: 1 });
+    await store.releaseTokens({ executionId: none.executionId, keep: 0 });
+    const rich = await hold(store, name, "first");
+    const more = (asker: Worker) =>
+      store.acquireTokens({ executionId: asker.executionId, want: 8 });
+    await store.pauseDefinition({ name, changedBy: "an operator" });
+    expect(await more(some)).toMatchObject({ status: "granted", tokens: 1, granted: 0 });
+    expect(await surplusOf(rich)).toBe(0);
+    expect(await more(none)).toMatchObject({ status: "paused", tokens: 0 });
+    expect(await surplusOf(rich)).toBe(0);
+    await store.resumeDefinition({ name, changedBy: "an operator" });
+    await none.finish();
+    expect(await more(none)).toMatchObject({ status: "fenced", tokens: 0 });
+    expect(await surplusOf(rich)).toBe(0);
+    expect(await more(some)).toMatchObject({ status: "granted", granted: 0 });
+    expect(await surplusOf(rich)).toBe(1);
+  });
+
   test("is told to those executions of a process that hold several", async () => {
     const { store } = open();
     const name = await define(store, { limit: 4 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { define, enqueue, startWorker, statusOf } from "../support/builders";
+import { define, enqueue, operationId, startWorker, statusOf } from "../support/builders";
 import { useStore } from "../support/store-setup";
 import type { StoreSetup } from "../support/store-setup";
 import { answerOf, errorOf } from "./sql-answers";
@@ -25,6 +25,27 @@ function describeEnqueue(setup: StoreSetup): void {
     expect(await call('[{"dedupeKey":"k"}]')).toMatchObject({ Outcomes: null });
     expect(await call('[{"dedupeKey":"k"},{}]')).toMatchObject({
       Outcomes: '["duplicate","enqueued"]',
+    });
+  });
+
+  test("TaskIds of an addition that comes late is an empty list", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store);
+    const { batchId, waveIds } = await store.createBatch({
+      operationId: operationId(),
+      name: "a batch",
+      failurePolicy: "halt",
+      waves: 1,
+    });
+    await store.startBatch({ batchId, seal: true });
+    const call = `EnqueueTasks N'${name}', 1, N'[{}]', @WaveId = ${String(waveIds[0])}`;
+    expect(await answerOf(opened, call)).toEqual({
+      Status: "late",
+      TaskIds: "[]",
+      Outcomes: null,
+      Ready: false,
+      NextDueMs: null,
     });
   });
 

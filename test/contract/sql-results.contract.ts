@@ -125,6 +125,35 @@ function describeWork(setup: StoreSetup): void {
     );
   });
 
+  test("a result of more than 65,536 bytes is refused, naming how many it has", async () => {
+    const opened = open();
+    const name = await define(opened.store);
+    const [taskId] = await enqueue(opened.store, name, 1);
+    const worker = await startWorker(opened.store, name);
+    const { fence } = await worker.claimOne();
+    const value = `N'["[\\"' + REPLICATE(CONVERT(nvarchar(max), N'x'), 65533) + N'\\"]"]'`;
+    const lists = `N'[${String(taskId)}]', N'[${fence}]', NULL, @v`;
+    expect(await errorOf(opened, `Work ${worker.executionId}, 2, ${lists}`, value)).toEqual({
+      number: 50413,
+      message: "result: expected at most 65536 bytes (65537)",
+    });
+  });
+
+  test("a bad result is refused also beside a task without one", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store);
+    const ids = await enqueue(store, name, 2);
+    const worker = await startWorker(store, name, { want: 2 });
+    const { fence } = at(await worker.claim(2), 0);
+    const lists = `N'[${ids.join(",")}]', N'[${fence},${fence}]', NULL, N'[null,"7"]'`;
+    expect(await errorOf(opened, `Work ${worker.executionId}, 2, ${lists}`)).toEqual({
+      number: 50422,
+      message: "result: expected the text of a JSON object or array (7)",
+    });
+    expect(await statusOf(store, name)).toMatchObject({ claimed: 2, done: 0 });
+  });
+
   test("a task twice: all are named, in the order of the call", async () => {
     const opened = open();
     const { store } = opened;
@@ -174,6 +203,33 @@ function describeLists(setup: StoreSetup): void {
       expect.objectContaining({ execution: executionId, status: "renewed" }),
     ]);
   });
+
+  for (const { list, says } of [
+    {
+      list: '[{},{"execution":"x"},{"execution":"y"}]',
+      says: "executions[1].execution: expected an id (x)",
+    },
+    {
+      list: '[{"execution":""},{"execution":"y"}]',
+      says: "executions[0].execution: expected an id ()",
+    },
+    {
+      list: '[{"execution":1,"started":["x"]},{"execution":"y"}]',
+      says: "executions[0].started: expected ids (x)",
+    },
+    {
+      list: '[{"execution":1,"started":[null,"x","y"]}]',
+      says: "executions[0].started: expected ids (x)",
+    },
+    { list: '[{"execution":1,"started":[""]}]', says: "executions[0].started: expected ids ()" },
+  ]) {
+    test(`Heartbeat of ${list} is refused, naming the first bad entry`, async () => {
+      expect(await errorOf(open(), `Heartbeat N'${list}'`)).toEqual({
+        number: 50422,
+        message: says,
+      });
+    });
+  }
 
   for (const { entry, says } of [
     {

@@ -95,6 +95,22 @@ function userSqlOf(setup: StoreSetup): UserSql {
   return userSql[setup.dialect === "mssql" ? "mssql" : "postgres"];
 }
 
+/** A write that changes nothing, and so locks the only row of its kind. */
+function lockOf(setup: StoreSetup, what: "execution" | "watermark" | "definition"): string {
+  if (setup.dialect === "mssql") {
+    return {
+      execution: "UPDATE Taskgate.TaskExecution SET Worker = Worker;",
+      watermark: "UPDATE Taskgate.BlockWatermark SET Version = Version;",
+      definition: "UPDATE Taskgate.TaskDefinition SET Paused = Paused;",
+    }[what];
+  }
+  return {
+    execution: "update taskgate.task_execution set worker = worker",
+    watermark: "update taskgate.block_watermark set version = version",
+    definition: "update taskgate.task_definition set paused = paused",
+  }[what];
+}
+
 /** What rolls back transactions that a failed test left open; else they would keep the next test waiting. */
 const leftOpen = new Set<() => void>();
 
@@ -423,28 +439,246 @@ function describeOpen(setup: StoreSetup): void {
     setup,
     "row locks",
     "raw sql",
-  )("a group that goes while an enqueue waits for it is made anew by promotion", async () => {
+  )(
+    "a group that goes while an enqueue waits for it is made anew by promotion; other tasks of the call are ready",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store, { limit: 5 });
+      const first = await enqueueOne(store, name, { group: "g" });
+      const remove =
+        setup.dialect === "mssql"
+          ? "DELETE FROM Taskgate.TaskGroup WHERE GroupKey = N'g'"
+          : "delete from taskgate.task_group where group_key = 'g'";
+      const worker = await startWorker(store, name);
+      await worker.complete(await worker.claim(1));
+      const pending = await openTransaction(opened, (transaction) => transaction.query(remove));
+      const waiting = enqueue(store, name, [{ group: "h" }, { group: "g" }, {}]);
+      await untilSomebodyWaits(opened, userSqlOf(setup).waiting);
+      await pending.finish();
+      const ids = await waiting;
+      const second = at(ids, 1);
+      expect(second).not.toBe(first);
+      const states = await Promise.all(ids.map((id) => stateOf(store, id)));
+      expect(states).toEqual(["ready", "scheduled", "ready"]);
+      await store.promoteScheduled({ name, most: 10 });
+      expect(await stateOf(store, second)).toBe("ready");
+      const { groups } = await store.listGroups({ name, most: 10 });
+      expect(groups.map(({ key }) => key).sort()).toEqual(["g", "h"]);
+    },
+  );
+
+  testWith(
+    setup,
+    "row locks",
+    "raw sql",
+  )("another operation's id is refused as soon as that one is committed, not before", async () => {
     const opened = open();
     const { store } = opened;
-    const name = await define(store, { limit: 5 });
-    const first = await enqueueOne(store, name, { group: "g" });
-    const remove =
-      setup.dialect === "mssql"
-        ? "DELETE FROM Taskgate.TaskGroup WHERE GroupKey = N'g'"
-        : "delete from taskgate.task_group where group_key = 'g'";
-    const worker = await startWorker(store, name);
-    await worker.complete(await worker.claim(1));
-    const pending = await openTransaction(opened, (transaction) => transaction.query(remove));
-    const waiting = enqueueOne(store, name, { group: "g" });
+    const name = await define(store);
+    const id = operationId();
+    const pending = await openTransaction(opened, (transaction) =>
+      store.advanceWatermark(
+        {
+          name,
+          watermark: "w",
+          expectedVersion: "0",
+          value: "[]",
+          build: 1,
+          tasks: [],
+          operationId: id,
+        },
+        transaction,
+      ),
+    );
+    const waiting = store.enqueueTasks({ ...input(name), operationId: id });
+    const refused = expectError(waiting, { code: "TASKGATE_ARG_CONFLICT", field: "operationId" });
     await untilSomebodyWaits(opened, userSqlOf(setup).waiting);
     await pending.finish();
-    const second = await waiting;
-    expect(second).not.toBe(first);
-    expect(await stateOf(store, second)).toBe("scheduled");
-    await store.promoteScheduled({ name, most: 10 });
-    expect(await stateOf(store, second)).toBe("ready");
-    expect((await store.listGroups({ name, most: 10 })).groups).toMatchObject([{ key: "g" }]);
+    await refused;
+    expect((await statusOf(store, name)).ready).toBe(0);
   });
+
+  testWith(
+    setup,
+    "row locks",
+    "raw sql",
+    "sure calls",
+  )(
+    "that is rolled back leaves its operation id to one of two that wait for it; the other is a repeat",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store);
+      const call = { ...input(name), operationId: operationId() };
+      const pending = await openTransaction(opened, (transaction) =>
+        store.enqueueTasks(call, transaction),
+      );
+      const both = Promise.all([store.enqueueTasks(call), store.enqueueTasks(call)]);
+      await untilSomebodyWaits(opened, userSqlOf(setup).waiting, 2);
+      await pending.abandon();
+      const [first, second] = await both;
+      expect(first).toEqual(second);
+      expect((await statusOf(store, name)).ready).toBe(1);
+    },
+  );
+
+  testWith(
+    setup,
+    "row locks",
+    "raw sql",
+    "sure calls",
+  )(
+    "that came late for a wave leaves its operation id to one of two others; the second is a repeat",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store);
+      const call = { ...input(name), operationId: operationId() };
+      const { batchId, waveIds } = await store.createBatch({
+        operationId: operationId(),
+        name: "a batch",
+        failurePolicy: "halt",
+        waves: 1,
+      });
+      await store.startBatch({ batchId, seal: true });
+      const pending = await openTransaction(opened, (transaction) =>
+        store.enqueueTasks({ ...call, waveId: at(waveIds, 0) }, transaction),
+      );
+      expect(pending.result).toMatchObject({ status: "late" });
+      const both = Promise.all([store.enqueueTasks(call), store.enqueueTasks(call)]);
+      // There the id itself is locked, until the end.
+      if (setup.dialect === "mssql") {
+        await untilSomebodyWaits(opened, userSqlOf(setup).waiting, 2);
+      }
+      await pending.finish();
+      const [first, second] = await both;
+      expect(first).toMatchObject({ status: "enqueued" });
+      expect(second).toEqual(first);
+      expect((await statusOf(store, name)).ready).toBe(1);
+    },
+  );
+
+  testWith(
+    setup,
+    "row locks",
+    "raw sql",
+    "sure calls",
+  )(
+    "that holds a worker's row: a call and its repeat, which both wait for it, claim once",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store, { spareMax: 0 });
+      await enqueue(store, name, 3);
+      const worker = await startWorker(store, name, { want: 2 });
+      const pending = await openTransaction(opened, (transaction) =>
+        transaction.query(lockOf(setup, "execution")),
+      );
+      const call = { want: 2 };
+      const both = Promise.all([worker.work(call), worker.again(call)]);
+      await untilSomebodyWaits(opened, userSqlOf(setup).waiting, 2);
+      await pending.finish();
+      const answers = await both;
+      expect(answers.map(({ status }) => status).sort()).toEqual(["again", "claimed"]);
+      expect(idsOf(at(answers, 0).claimed)).toEqual(idsOf(at(answers, 1).claimed));
+      expect(await statusOf(store, name)).toMatchObject({ claimed: 2, ready: 1 });
+    },
+  );
+
+  testWith(
+    setup,
+    "row locks",
+    "raw sql",
+    "sure calls",
+  )(
+    "that holds a watermark: an advance and its repeat, which both wait for it, move it once",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store);
+      const call = {
+        ...{ name, watermark: "w", expectedVersion: "0", value: "[]", build: 1 },
+        ...{ tasks: [{ payload: null }], operationId: null },
+      };
+      const { version } = await store.advanceWatermark(call);
+      const pending = await openTransaction(opened, (transaction) =>
+        transaction.query(lockOf(setup, "watermark")),
+      );
+      const next = { ...call, expectedVersion: version, operationId: operationId() };
+      const both = Promise.all([store.advanceWatermark(next), store.advanceWatermark(next)]);
+      await untilSomebodyWaits(opened, userSqlOf(setup).waiting, 2);
+      await pending.finish();
+      const [first, second] = await both;
+      expect(first).toMatchObject({ status: "advanced", version: "2" });
+      expect(second).toEqual(first);
+      expect((await statusOf(store, name)).ready).toBe(2);
+    },
+  );
+
+  testWith(
+    setup,
+    "row locks",
+    "raw sql",
+    "sure calls",
+  )(
+    "that holds a definition: a stay that is reclaimed while its end waits for it has not ended",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store, { leaseMs: 10_000 });
+      await enqueue(store, name, 1);
+      const worker = await startWorker(store, name);
+      await worker.claim(1);
+      await opened.advance(10_001);
+      const pending = await openTransaction(opened, (transaction) =>
+        transaction.query(lockOf(setup, "definition")),
+      );
+      const end = worker.finish();
+      await untilSomebodyWaits(opened, userSqlOf(setup).waiting);
+      expect(await store.reclaimExpired({ most: 10 })).toMatchObject({
+        executions: 1,
+        tasksBack: 1,
+      });
+      await pending.finish();
+      expect(await end).toMatchObject({ status: "fenced", givenBack: 0 });
+      expect(await statusOf(store, name)).toMatchObject({ claimed: 0, ready: 1 });
+    },
+  );
+
+  // On PostgreSQL a reclaim locks all of them before it looks at the first one's tasks: the others wait for it.
+  if (setup.dialect === "mssql") {
+    testWith(
+      setup,
+      "row locks",
+      "raw sql",
+      "exact clock",
+    )(
+      "that holds a task of a dead worker: who comes back, or ends, while a reclaim waits for it isn't reclaimed",
+      async () => {
+        const opened = open();
+        const { store } = opened;
+        const name = await define(store, { leaseMs: 10_000 });
+        await enqueue(store, name, 1);
+        const dead = await startWorker(store, name);
+        await dead.claim(1);
+        const late = await startWorker(store, name);
+        const last = await startWorker(store, name);
+        await opened.advance(10_001);
+        const pending = await openTransaction(opened, (transaction) =>
+          transaction.query("UPDATE Taskgate.Task SET Kind = Kind;"),
+        );
+        const reclaim = store.reclaimExpired({ most: 10 });
+        await untilSomebodyWaits(opened, userSqlOf(setup).waiting);
+        expect((await late.beat()).status).toBe("renewed");
+        expect((await last.finish()).status).toBe("ended");
+        await pending.finish();
+        expect(await reclaim).toMatchObject({ executions: 1, tasksBack: 1 });
+        expect((await late.beat()).status).toBe("renewed");
+        expect((await dead.beat()).status).toBe("fenced");
+      },
+    );
+  }
 
   testWith(
     setup,
@@ -548,11 +782,11 @@ function describeOpen(setup: StoreSetup): void {
   );
 }
 
-/** Asks `waiting` until it says that somebody waits for a lock. */
-async function untilSomebodyWaits(opened: TestStore, waiting: string): Promise<void> {
+/** Asks `waiting` until it says that so many wait for a lock. */
+async function untilSomebodyWaits(opened: TestStore, waiting: string, count = 1): Promise<void> {
   for (let look = 0; look < 1_000; look += 1) {
     const rows = await opened.raw(waiting);
-    if (rows.length > 0) return;
+    if (rows.length >= count) return;
   }
   throw new Error("Nobody waits");
 }

@@ -104,6 +104,15 @@ function describeAdvance(setup: StoreSetup): void {
     ]);
   });
 
+  test("of a definition with the longest name, and of a watermark with the longest one", async () => {
+    const { store } = open();
+    const name = await define(store, {}, "n".repeat(200));
+    const watermark = "w".repeat(200);
+    const first = await store.advanceWatermark(advance(name, { watermark }));
+    expect(first).toMatchObject({ status: "advanced", version: "1" });
+    expect(await statusOf(store, name)).toMatchObject({ ready: 2 });
+  });
+
   test("another version is a conflict: the answer says what stands there, nothing is written", async () => {
     const opened = open();
     const { store } = opened;
@@ -248,6 +257,18 @@ function describeRepeats(setup: StoreSetup): void {
     expect(await store.advanceWatermark(input)).toEqual(first);
     expect(await read(store, name)).toMatchObject({ version: "2" });
     expect(await statusOf(store, name)).toMatchObject({ ready: 2 });
+  });
+
+  test("an advance without blocks gives its first answer, too, also when the watermark went on", async () => {
+    const { store } = open();
+    const name = await define(store);
+    const input = advance(name, { operationId: operationId(), tasks: [] });
+    const first = await store.advanceWatermark(input);
+    await store.advanceWatermark(advance(name, { expectedVersion: "1" }));
+
+    expect(first).toMatchObject({ status: "advanced", version: "1", taskIds: [] });
+    expect(await store.advanceWatermark(input)).toEqual(first);
+    expect(await read(store, name)).toMatchObject({ version: "2" });
   });
 
   test("the first answer keeps duplicates and the next due instant", async () => {

@@ -65,9 +65,12 @@ function run(connection: Connection, call: Call): void {
 
 const rowPrefix = "KEY Taskgate.";
 
-/** Held rows as checks of mutants: the same rows in the same order, and the same waits. */
-export function heldRowChecks(): Check[] {
-  const shipped = shippedWorld(engines.versioned);
+/**
+ * Held rows as checks of mutants: the same rows in the same order, and the same waits. Without row versions readers lock
+ * and wait as well, which hints about indexes are for.
+ */
+export function heldRowChecks(engine: "versioned" | "locking" = "versioned"): Check[] {
+  const shipped = shippedWorld(engines[engine]);
   return operationCases().map((operation) => {
     const watch = new CoverageWatch(shipped);
     const known = heldRows(operation, shipped);

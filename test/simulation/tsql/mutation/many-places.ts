@@ -6,6 +6,8 @@ import {
   enqueue,
   fail,
   finish,
+  heartbeatStarted,
+  plainTasks,
   promote,
   purge,
   reclaim,
@@ -128,8 +130,45 @@ const lowered: readonly SetupStep[] = [
   setSharedLimit("s", 2, 9),
 ];
 
+/** Tasks without a group, of two priorities. */
+const ofTwoPriorities: readonly SetupStep[] = [
+  register({ limit: 4 }),
+  enqueue([{ priority: 1 }, { priority: 1 }, { priority: 2 }]),
+  start(1, 3),
+];
+
+/** Task 1 may start, 2 of a group is due; two may start at once. */
+const ratedAndDue: readonly SetupStep[] = [
+  register({ rate: { count: 60, periodMs: 3_600_000, burst: 2 } }),
+  enqueue([{}, { group: "g", runInMs: 10 }]),
+  start(1, 2, { needsReady: true }),
+  later(11),
+];
+
+/** Execution 1 has one token and three claims. */
+const withSpare: readonly SetupStep[] = [
+  register({ limit: 4, spareMax: 2 }),
+  enqueue(plainTasks(3)),
+  start(1, 1),
+  work({ execution: 1, call: 1, want: 3 }),
+];
+
+/** What a dead execution has lost is lost once too often: one task has a key and a slot that another one waits for. */
+const lostForGood: readonly SetupStep[] = [
+  register({ limit: 4, maxLost: 0 }),
+  enqueue([{ group: "g", dedupeKey: "k" }, { group: "g" }, {}]),
+  start(1, 2),
+  work({ execution: 1, call: 1, want: 2 }),
+  leaseOver,
+];
+
 export const manyPlaces: readonly KillCase[] = [
   { name: "cancel-everywhere", setup: everywhere, call: cancel(1, ...several, 12, 99) },
+  {
+    name: "cancel-of-a-keyed-task-before-its-group",
+    setup: [register(), enqueue([{ group: "g", dedupeKey: "k", runInMs: 60_000 }])],
+    call: cancel(1),
+  },
   { name: "redrive-everywhere", setup: cancelled, call: redrive(1, ...several, 15, 99) },
   { name: "reschedule-everywhere", setup: everywhere, call: reschedule(60_000, 1, ...several, 12) },
   {
@@ -142,6 +181,45 @@ export const manyPlaces: readonly KillCase[] = [
     setup: [...everywhere, work({ execution: 1, call: 2, want: 2 })],
     call: work({ execution: 1, call: 3, want: 2, done: [first, { task: 2, fence: 2 }] }),
   },
+  {
+    name: "enqueue-everywhere",
+    setup: everywhere,
+    call: enqueue(
+      [
+        { group: "g" },
+        ...["made", "made", "made"].map((group) => ({ group })),
+        { group: "later", runInMs: 60_000 },
+        {},
+        { dedupeKey: "a" },
+        { dedupeKey: "c", onDuplicate: "replace", payload: "[2]" },
+        { dedupeKey: "z" },
+      ],
+      { operation: 9 },
+    ),
+  },
+  {
+    name: "work-with-nothing-done",
+    setup: everywhere,
+    call: work({ execution: 2, call: 1, want: 1 }),
+  },
+  {
+    name: "work-after-a-place",
+    setup: ofTwoPriorities,
+    call: work({
+      execution: 1,
+      call: 1,
+      want: 3,
+      after: { priority: 1, rank: -1, task: 0 },
+    }),
+  },
+  {
+    name: "work-rated-and-due",
+    setup: ratedAndDue,
+    call: work({ execution: 1, call: 1, want: 2 }),
+  },
+  { name: "heartbeat-of-started", setup: withSpare, call: heartbeatStarted(1, 2) },
+  { name: "finish-without-claims", setup: everywhere, call: finish(2) },
+  { name: "reclaim-of-the-lost-for-good", setup: lostForGood, call: reclaim },
   {
     name: "finish-with-claims",
     setup: [...everywhere, work({ execution: 1, call: 2, want: 2 })],

@@ -12,6 +12,7 @@ import type { Mutant } from "./mutants";
 import { failingChecks } from "./failing-locks";
 import { heldRowChecks } from "./held-rows";
 import { historyChecks } from "./history-checks";
+import { largeChecks } from "./large-calls";
 import { refusalChecks } from "./refused-calls";
 import { settingsChecks } from "./session-settings";
 import type { Source } from "./source";
@@ -73,9 +74,19 @@ export async function preparePasses(sources: readonly Source[], depth: Depth): P
     },
     { options: costOptions, checks: once(costChecks), isFor: () => true },
     {
+      options: engines.azure,
+      checks: once(() => Promise.resolve(largeChecks())),
+      isFor: () => true,
+    },
+    {
       options: engines.versioned,
       checks: once(() => Promise.resolve(heldRowChecks())),
       isFor: () => true,
+    },
+    {
+      options: engines.locking,
+      checks: once(() => Promise.resolve(heldRowChecks("locking"))),
+      isFor: isAboutLocks,
     },
     { options: engines.azure, checks: once(historyChecks), isFor: () => true },
     {

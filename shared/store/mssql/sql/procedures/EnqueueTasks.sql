@@ -302,11 +302,8 @@ BEGIN
           SELECT @vSlots = g.Slots
           FROM Taskgate.TaskGroup AS g WITH (ROWLOCK, UPDLOCK) -- lock, then look: kept to the end
           WHERE g.GroupId = @vGroupId;
-          IF @@ROWCOUNT = 0 -- removed meanwhile: promotion makes it again
-          BEGIN
+          IF @@ROWCOUNT = 0 -- removed meanwhile: promotion makes it again; its gate stays shut
             UPDATE t SET GroupId = NULL, RunAt = @vNow, Place = 4 FROM @vTask AS t WHERE t.GroupId = @vGroupId;
-            DELETE a FROM @vGate AS a WHERE a.GroupId = @vGroupId;
-          END;
           ELSE UPDATE a SET Slots = @vSlots FROM @vGate AS a WHERE a.GroupId = @vGroupId;
           SELECT @vGroupId = MIN(a.GroupId) FROM @vGate AS a WHERE a.GroupId > @vGroupId;
         END;
@@ -374,7 +371,7 @@ BEGIN
         SELECT @vOutcomes = N'[' + STRING_AGG(CONVERT(nvarchar(max), CASE WHEN t.IsNew = 1 THEN N'"enqueued"'
                  WHEN r.[value] IS NOT NULL THEN N'"replaced"' ELSE N'"duplicate"' END), N',') WITHIN GROUP (ORDER BY t.Ord) + N']'
         FROM @vTask AS t
-        LEFT JOIN @vKey AS k ON k.Ord = t.Ord AND k.OwnerId IS NOT NULL
+        LEFT JOIN @vKey AS k ON k.Ord = t.Ord
         LEFT JOIN OPENJSON(@vReplaced) AS r ON CONVERT(bigint, r.[value]) = k.OwnerId;
       IF EXISTS (SELECT 1 FROM @vTask AS t WHERE t.IsNew = 1 AND t.Place IN (1, 2)) SET @vReady = 1;
       SELECT @vNextDueMs = DATEDIFF_BIG(MILLISECOND, @vNow, MIN(t.RunAt)) FROM @vTask AS t WHERE t.IsNew = 1;

@@ -119,7 +119,7 @@ BEGIN
       UPDATE a
       SET TaskExecutionId = o.TaskExecutionId -- _EndTasks knows one execution; here each task has its own
       FROM @vOver AS o
-      INNER JOIN Taskgate.Archive AS a WITH (ROWLOCK, UPDLOCK) ON a.TaskId = o.TaskId -- our own new rows
+      INNER JOIN Taskgate.Archive AS a WITH (ROWLOCK, UPDLOCK) ON a.TaskId = o.TaskId -- ours already: just added
       OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
     END;
     COMMIT TRANSACTION;

@@ -17,7 +17,7 @@ import {
   start,
   work,
 } from "../calls";
-import { allOf, expectTasks, isAny, numberOf, statusOf, taskIds } from "../endings";
+import { allOf, expectTasks, isAny, numberOf, oneOf, statusOf, taskIds } from "../endings";
 import { leaseOver } from "../model-case";
 import type { Ending, ModelCase } from "../model-case";
 import { cancelledTask, executionRow, only } from "../permitted-waits";
@@ -107,6 +107,9 @@ export const leaseCases: readonly ModelCase[] = [
         statusOf(end.answers[0]?.[0]) === "ended" && end.rows("TaskExecution")[0]?.["State"] !== 2
           ? "an ended stay was reclaimed"
           : undefined,
+        oneOf(end, "ended", "none") === undefined || oneOf(end, "fenced", "reclaimed") === undefined
+          ? undefined
+          : "both ended it, or neither",
       ),
   },
   {

@@ -1,0 +1,88 @@
+import { isDeepStrictEqual } from "node:util";
+import { createBatch, enqueue, plainTasks, register } from "../cases/calls";
+import type { Call } from "../cases/calls";
+import { later } from "../cases/model-case";
+import type { SetupStep } from "../cases/model-case";
+import { requestOf } from "../cases/requests";
+import { shippedWorld } from "../engine/load";
+import { engines } from "../engine/options";
+import { SimulationError } from "../engine/sql-error";
+import type { World } from "../engine/world";
+import { runAlone } from "../schedule/step";
+import { CoverageWatch } from "./check";
+import type { Check, Noticed } from "./check";
+import { setUp } from "./set-up";
+
+/*
+ * Calls of more than a thousand entries, which procedures take a thousand at a time: what is told, locked and written. The
+ * contract suite has such calls, too; they are among its slow tests.
+ */
+
+interface LargeCall {
+  readonly name: string;
+  readonly setup: readonly SetupStep[];
+  readonly call: Call;
+}
+
+const numbers = Array.from({ length: 1_001 }, (_, index) => String(index));
+
+const largeCalls: readonly LargeCall[] = [
+  {
+    name: "1,001 keys, of which the first is over, and tasks of groups",
+    setup: [register(), enqueue([{ dedupeKey: "k0", dedupeMs: 1_000 }]), later(1_001)],
+    call: enqueue([
+      ...numbers.map((number) => ({ dedupeKey: `k${number}`, dedupeMs: 1_000 })),
+      ...["g", "g"].map((group) => ({ group })),
+      { group: "later", runInMs: 60_000 },
+    ]),
+  },
+  {
+    name: "tasks of 1,001 new groups, and a key",
+    setup: [register()],
+    call: enqueue([
+      { dedupeKey: "k" },
+      { group: "g0" },
+      { runInMs: 60_000 },
+      ...numbers.map((number) => ({ group: `g${number}` })),
+    ]),
+  },
+  {
+    name: "1,001 tasks of a wave, one with a key",
+    setup: [register(), createBatch(1, 1)],
+    call: enqueue([{ dedupeKey: "k" }, ...plainTasks(1_001)], { wave: 1 }),
+  },
+];
+
+/** What a call tells, and what it costs. */
+function effectsOf({ setup, call }: LargeCall, template: World): unknown {
+  const connection = setUp(setup, template).connect();
+  const { errors, rowSets } = runAlone(connection, requestOf(call));
+  const { locks, rowsWritten } = connection.metrics;
+  return { errors, rowSets, locks, rowsWritten };
+}
+
+/** Large calls as checks of mutants. */
+export function largeChecks(): Check[] {
+  const shipped = shippedWorld(engines.azure);
+  return largeCalls.map((large) => {
+    const watch = new CoverageWatch(shipped);
+    const known = effectsOf(large, shipped);
+    return {
+      title: `a large call: ${large.name}`,
+      ran: watch.ran(),
+      size: numbers.length,
+      run: (template) => Promise.resolve(findOther(large, known, template)),
+    };
+  });
+}
+
+function findOther(large: LargeCall, known: unknown, template: World): Noticed | undefined {
+  try {
+    const found = effectsOf(large, template);
+    if (isDeepStrictEqual(found, known)) return undefined;
+    return { by: "cost", why: "another answer, or other rows and locks" };
+  } catch (error) {
+    if (error instanceof SimulationError) return { by: "engine", why: error.message };
+    throw error;
+  }
+}
