@@ -101,6 +101,17 @@ export const badOperatorCalls: readonly BadCall[] = [
     number: 50422,
     says: `slots: expected 1..1000 (${slots})`,
   })),
+  // Of several faults the auditor's is told, then the first argument's.
+  {
+    call: `SetGroup N'x', N'', N'all', 0, NULL, NULL, N'${"w".repeat(201)}'`,
+    number: 50422,
+    says: `changed_by: expected at most 200 characters (${"w".repeat(201)})`,
+  },
+  {
+    call: "SetGroup N'x', N'', N'all', 0, NULL, NULL, N'me'",
+    number: 50422,
+    says: "group_key: expected 1..200 characters without blanks at either end ()",
+  },
   { call: "SetGroup N'x', N'g', NULL, 1, NULL, NULL, N'me'", ...unknownName },
   {
     call: "SetGroup N'demo ', N'g', NULL, 1, NULL, NULL, N'me'",

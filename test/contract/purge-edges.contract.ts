@@ -97,23 +97,64 @@ function describeTasks(setup: StoreSetup): void {
 function describeOthers(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  testWith(setup, "audit")("entries of the audit go oldest first", async () => {
+  testWith(
+    setup,
+    "audit",
+    "exact clock",
+  )("entries of the audit go oldest first", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store);
-    for (const limit of [1, 2, 3, 4, 5]) await setLimit(store, name, limit);
-    await opened.advance(500 * dayMs);
-    await setLimit(store, name, 6);
-    const left = async (): Promise<(string | null)[]> => {
-      const entries = await opened.readAudit(name);
-      return entries.filter(({ source }) => source === "operator").map((entry) => entry.newValue);
-    };
-    expect(await store.purge({ most: 2 })).toMatchObject({ auditEntries: 2, more: true });
-    expect(await left()).toEqual(["3", "4", "5", "6"]);
-    expect(await store.purge({ most: 2 })).toMatchObject({ auditEntries: 2, more: true });
-    expect(await left()).toEqual(["5", "6"]);
+    // All that is said is true or false, and nothing of it is kept for repeats.
+    for (const changedBy of ["a", "c", "e"]) {
+      await store.pauseDefinition({ name, changedBy });
+      await opened.advance(1_000);
+      await store.resumeDefinition({ name, changedBy: `${changedBy}, again` });
+    }
+    const left = async (): Promise<string[]> =>
+      (await opened.readAudit(name)).slice(1).map(({ changedBy }) => changedBy);
+    await opened.advance(400 * dayMs - 2_000);
+    // The second one is as old as may be, the first one older.
     expect(await store.purge({ most: 2 })).toMatchObject({ auditEntries: 1, more: false });
-    expect(await left()).toEqual(["6"]);
+    expect(await left()).toEqual(["a, again", "c", "c, again", "e", "e, again"]);
+    await opened.advance(dayMs);
+    expect(await store.purge({ most: 2 })).toMatchObject({ auditEntries: 2, more: true });
+    expect(await left()).toEqual(["c, again", "e", "e, again"]);
+    expect(await store.purge({ most: 3 })).toMatchObject({ auditEntries: 2, more: false });
+    expect(await left()).toEqual(["e, again"]);
+  });
+
+  testWith(setup, "exact clock")("what isn't due fills no share", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { limit: 5, retainDoneMs: dayMs, retainDeadMs: 0 });
+    const { taskIds } = await store.enqueueTasks({
+      name,
+      build: 1,
+      operationId: operationId(),
+      tasks: [{ payload: null, dedupeKey: "k", dedupeMs: dayMs }, { payload: null }],
+    });
+    await (await startWorker(store, name)).finish();
+    await store.cancelTasks({ taskIds });
+    await opened.advance(dayMs);
+    expect(await store.purge({ most: 1 })).toEqual(nothingPurged);
+    await opened.advance(1);
+    expect(await store.purge({ most: 1 })).toMatchObject({ purged: 4, tasks: 1, more: true });
+  });
+
+  test("of those that are equally old each call takes its share", async () => {
+    const opened = open();
+    const { store } = opened;
+    const names = [await define(store), await define(store)];
+    for (const name of names) {
+      await setLimit(store, name, 1);
+      await enqueue(store, name, [{ dedupeKey: "k", dedupeMs: 1_000 }]);
+    }
+    await opened.advance(2 * dayMs);
+    const share = { purged: 2, operations: 1, keys: 1, more: true };
+    expect(await store.purge({ most: 1 })).toMatchObject(share);
+    expect(await store.purge({ most: 1 })).toMatchObject(share);
+    expect(await store.purge({ most: 1 })).toEqual(nothingPurged);
   });
 
   testWith(setup, "raw sql")(

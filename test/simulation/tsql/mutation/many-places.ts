@@ -79,7 +79,8 @@ const cancelled: readonly SetupStep[] = [
 
 /**
  * All that a purge may find, a year later: two waves of which one had tasks, a group that nobody needs beside one of each kind that stays
- * (a task is ready and one waits, a dead letter, an operator's), two tasks that have ended, and entries of the audit.
+ * (a task is ready and one waits, a dead letter, an operator's), tasks, an execution, keys and answers
+ * that are old and others that aren't, and entries of the audit.
  */
 const longAgo: readonly SetupStep[] = [
   register({ limit: 4 }),
@@ -96,8 +97,10 @@ const longAgo: readonly SetupStep[] = [
   work({ execution: 1, call: 2, want: 2, done: [first, { task: 2, fence: 1 }] }),
   complete(1, { task: 3, fence: 2 }),
   fail(1, { task: 4, fence: 2, as: "dead" }),
+  start(2, 1),
   finish(1),
   later(401 * 86_400_000),
+  enqueue([{ dedupeKey: "l", dedupeMs: 1_000 }], { operation: 95 }),
 ];
 
 /** Two hold all four tokens, a third process was denied: the richer one may give. */

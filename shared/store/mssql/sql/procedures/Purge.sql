@@ -98,7 +98,8 @@ BEGIN
     BEGIN
       DELETE p
       FROM @vAttempt AS v
-      INNER JOIN Taskgate.Attempt AS p WITH (ROWLOCK, UPDLOCK) ON p.TaskId = v.TaskId AND p.Fence = v.Fence -- nobody else's
+      INNER JOIN Taskgate.Attempt AS p WITH (ROWLOCK, UPDLOCK) -- who has the archive's row has this one
+        ON p.TaskId = v.TaskId AND p.Fence = v.Fence
       WHERE v.K BETWEEN @vFrom AND @vFrom + 999
       OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per attempt
       SET @vFrom = @vFrom + 1000;
@@ -159,7 +160,7 @@ BEGIN
     SET @vKeys = @@ROWCOUNT;
     COMMIT TRANSACTION;
 
-    -- 6. Batches and the audit, looked for when nothing is held any more.
+    -- 7. Batches and the audit, looked for when nothing is held any more.
     BEGIN TRANSACTION;
     EXEC Taskgate._PurgeBatches @Most = @Most, @Now = @vNow, @oBatches = @vBatches OUTPUT, @oWaves = @vWaves OUTPUT,
       @oMore = @vMoreWaves OUTPUT;

@@ -60,7 +60,7 @@ BEGIN
   ELSE IF @oMoved > 0
   BEGIN
     UPDATE m
-    SET IsGrouped = CASE WHEN t.GroupId IS NULL AND t.PendingGroupKey IS NULL THEN 0 ELSE 1 END
+    SET IsGrouped = CASE WHEN t.PendingGroupKey IS NULL THEN 0 ELSE 1 END -- outside a group a task has its key only
     FROM @vMoved AS m
     INNER JOIN Taskgate.Task AS t ON t.TaskId = m.TaskId
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task

@@ -83,7 +83,7 @@ BEGIN
   OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per wave
 
   -- 3. Counters, of some waves at a time: a statement that locks 5,000 rows would lock the table.
-  WHILE @vFrom <= @Most AND @vFrom <= @vFound
+  WHILE @vFrom <= @vFound
   BEGIN
     INSERT INTO @vShard (WaveId, Shard)
     SELECT s.WaveId, s.Shard

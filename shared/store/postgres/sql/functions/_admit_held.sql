@@ -34,7 +34,7 @@ begin
       perform _end_tasks(v_ids, null, array_fill(12::smallint, array[o_moved]), null, null, null, p_now, null, null, true);
     else
       with task as materialized (
-        select t.task_id, t.task_definition_id, t.priority, t.rank, t.group_id is not null or t.pending_group_key is not null as is_grouped
+        select t.task_id, t.task_definition_id, t.priority, t.rank, t.pending_group_key is not null as is_grouped
           from unnest(v_ids) u(id) join taskgate.task t on t.task_id = u.id),
       opened as (insert into ready (task_definition_id, priority, rank, task_id)
                  select t.task_definition_id, t.priority, t.rank, t.task_id from task t where not t.is_grouped),

@@ -1,6 +1,6 @@
 import { cancel, enqueue, listGroups, promote, register, setGroup, start, work } from "../calls";
 import type { NewTask } from "../calls";
-import { allOf, expectTasks, isAny, numberOf, taskIds } from "../endings";
+import { allOf, expectTasks, isAny, numberOf, oneOf, taskIds } from "../endings";
 import { later } from "../model-case";
 import type { ModelCase } from "../model-case";
 import { groupRow, latch } from "../permitted-waits";
@@ -82,6 +82,19 @@ export const groupSettingCases: readonly ModelCase[] = [
             expectTasks(taskIds(now, "Ready"), 1, 2),
           )
         : "the group was made twice",
+  },
+  {
+    name: "make-a-group-x-make-a-group",
+    about: "two operators make the same group: one of them makes it, the other one sets it",
+    setup: [register({ limit: 4 })],
+    readersWait: true,
+    waits: [groupRow, latch],
+    callers: [[setGroup("g", { slots: 2 })], [setGroup("g", { slots: 3 })]],
+    ends: (now) =>
+      allOf(
+        oneOf(now, "created", "set"),
+        now.rows("TaskGroup").length === 1 ? undefined : "the group was made twice",
+      ),
   },
   {
     name: "more-slots-x-promote",
