@@ -237,13 +237,19 @@ function describeReturns(setup: StoreSetup): void {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 20 });
-    const ending = await filled(store, name, { counts: [3, 1], failurePolicy: "continue" });
+    const ending = await makeBatch(store, 2, { failurePolicy: "continue" });
+    const [first, second] = ending.waveIds;
+    // Counters stand for 512 ids each: the last one's isn't that of those that died.
+    const early = await hold(store, { name, waveId: first }, 2);
+    await enqueue(store, await define(store), 600);
+    const late = await hold(store, { name, waveId: first }, 1);
+    await hold(store, { name, waveId: second }, 1);
     const stays = await filled(store, name, { counts: [3], failurePolicy: "continue" });
     await start(store, ending);
     await start(store, stays);
     const worker = await startWorker(store, name, { want: 6 });
     const claimed = await claimAll(worker, 6);
-    const [one, two, last] = at(ending.tasks, 0).map(claimed);
+    const [one, two, last] = [...early.taskIds, ...late.taskIds].map(claimed);
     const [other, more] = at(stays.tasks, 0).map(claimed);
     if (!one || !two || !last || !other || !more) throw new Error("six tasks are expected");
     const dead = [one, two, other, more];
