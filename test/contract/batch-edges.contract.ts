@@ -81,19 +81,25 @@ function describeBusy(setup: StoreSetup): void {
     });
   }
 
-  for (const isKept of [true, false]) {
+  for (const [there, isKept] of [
+    [0, true],
+    [0, false],
+    [1, false],
+  ] as const) {
     testWith(
       setup,
       "row locks",
       "raw sql",
     )(
-      `is neither opened nor passed over until they are there, kept: ${String(isKept)}`,
+      `is neither opened nor passed over until they are there, kept: ${String(isKept)}, tasks before: ${String(there)}`,
       async () => {
         const opened = open();
         const { store } = opened;
         const name = await define(store);
         const { batchId, waveIds } = await makeBatch(store, 3);
-        await whileAdding(opened, { name, waveId: at(waveIds, 1), isKept }, async () => {
+        const where = { name, waveId: at(waveIds, 1) };
+        if (there > 0) await hold(store, where, there);
+        await whileAdding(opened, { ...where, isKept }, async () => {
           const answer = await store.startBatch({ batchId, seal: true });
           expect(answer).toEqual({ status: "started", woken: [], opening: [batchId] });
           expect(await waveStates(store, batchId)).toEqual(["done", "held", "held"]);
@@ -101,15 +107,16 @@ function describeBusy(setup: StoreSetup): void {
           const asked = await store.pumpBatch({ batchId, most: 1 });
           expect(asked).toEqual({ status: "busy", moved: 0, more: true, woken: [] });
         });
+        const isFilled = there > 0 || isKept;
         expect(await store.pumpBatch({ batchId, most: 1 })).toMatchObject({
           status: "pumped",
           more: false,
-          woken: isKept ? [name] : [],
+          woken: isFilled ? [name] : [],
         });
         expect(await waveStates(store, batchId)).toEqual(
-          isKept ? ["done", "open", "held"] : ["done", "done", "done"],
+          isFilled ? ["done", "open", "held"] : ["done", "done", "done"],
         );
-        expect((await batchStatus(store, batchId)).state).toBe(isKept ? "running" : "done");
+        expect((await batchStatus(store, batchId)).state).toBe(isFilled ? "running" : "done");
       },
     );
   }

@@ -12,7 +12,8 @@ import {
   stateOf,
 } from "../support/builders";
 import type { Worker } from "../support/builders";
-import { useStore } from "../support/store-setup";
+import { expectError } from "../support/expect-error";
+import { testWith, useStore } from "../support/store-setup";
 import type { StoreSetup } from "../support/store-setup";
 import { batchStatus, filled, hold, makeBatch, start, waveStates } from "./batch-builders";
 import type { TestBatch } from "./batch-builders";
@@ -24,6 +25,9 @@ export function describeWaveEdges(setup: StoreSetup): void {
   });
   describe("tasks of several waves that come back in one call", () => {
     describeReturns(setup);
+  });
+  describe("a wave's counter", () => {
+    describeDamage(setup);
   });
 }
 
@@ -98,11 +102,16 @@ function describeEnds(setup: StoreSetup): void {
       await makeBatch(store, 2),
       await makeBatch(store, 2),
     ];
+    const counts = [
+      [201, 0],
+      [1, 1],
+      [0, 201],
+    ];
     for (const [index, { waveIds }] of batches.entries()) {
       await hold(store, { name, waveId: at(waveIds, 0) }, 1);
-      for (const other of others) {
-        const count = index === 1 ? 1 : 101;
-        await hold(store, { name: other, waveId: at(waveIds, 1) }, count);
+      for (const [place, count] of at(counts, index).entries()) {
+        const other = { name: at(others, place), waveId: at(waveIds, 1) };
+        if (count > 0) await hold(store, other, count);
       }
     }
     for (const batch of batches) await start(store, batch);
@@ -219,4 +228,79 @@ function describeReturns(setup: StoreSetup): void {
     for (let rounds = 0; rounds < 2; rounds += 1) await worker.complete(await worker.claim(2));
     expect((await batchStatus(store, batch.batchId)).state).toBe("done");
   });
+
+  testWith(
+    setup,
+    "row locks",
+    "raw sql",
+  )("one whose wave is ended just now comes back on its own, the others to theirs", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { limit: 20 });
+    const ending = await makeBatch(store, 2, { failurePolicy: "continue" });
+    const [first, second] = ending.waveIds;
+    // Counters stand for 512 ids each: the last one's isn't that of those that died.
+    const early = await hold(store, { name, waveId: first }, 2);
+    await enqueue(store, await define(store), 600);
+    const late = await hold(store, { name, waveId: first }, 1);
+    await hold(store, { name, waveId: second }, 1);
+    const stays = await filled(store, name, { counts: [3], failurePolicy: "continue" });
+    await start(store, ending);
+    await start(store, stays);
+    const worker = await startWorker(store, name, { want: 6 });
+    const claimed = await claimAll(worker, 6);
+    const [one, two, last] = [...early.taskIds, ...late.taskIds].map(claimed);
+    const [other, more] = at(stays.tasks, 0).map(claimed);
+    if (!one || !two || !last || !other || !more) throw new Error("six tasks are expected");
+    const dead = [one, two, other, more];
+    await worker.fail(dead, { as: "dead" });
+    const { executionId } = worker;
+    const { redriving } = await store.transaction(async (within) => {
+      await store.completeTask({ executionId, ...done(last) }, within);
+      const begun = store.redriveTasks({ taskIds: idsOf(dead) });
+      // Time to come to the rows that this transaction has; whoever comes later is answered the same.
+      for (let looks = 0; looks < 20; looks += 1) await opened.now();
+      return { redriving: begun };
+    });
+    const { results } = await redriving;
+    expect(results.map(({ outcome }) => outcome)).toEqual(dead.map(() => "redriven"));
+    expect(await countsOf(store, ending.batchId)).toEqual([
+      "done 0 left 2 dead",
+      "open 1 left 0 dead",
+    ]);
+    expect(await countsOf(store, stays.batchId)).toEqual(["open 3 left 0 dead"]);
+    const states = await Promise.all(dead.map(({ taskId }) => stateOf(store, taskId)));
+    expect(states).toEqual(dead.map(() => "ready"));
+  });
+}
+
+function describeDamage(setup: StoreSetup): void {
+  const open = useStore(setup);
+
+  testWith(setup, "raw sql")(
+    "that is gone: a named error, and nothing ends or comes back",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store, { limit: 4 });
+      const batch = await filled(store, name, { counts: [2, 1] });
+      await start(store, batch);
+      const worker = await startWorker(store, name, { want: 2 });
+      const [dies, ends] = await worker.claim(2);
+      if (dies === undefined || ends === undefined) throw new Error("two tasks are expected");
+      await worker.fail([dies], { as: "dead" });
+      opened.expectDamage();
+      await opened.raw(
+        setup.dialect === "mssql"
+          ? "DELETE FROM Taskgate.WaveShard WHERE Shard < 16"
+          : "delete from taskgate.wave_shard where shard < 16",
+      );
+      const gone = { code: "TASKGATE_STORE_CONTRACT", field: "wave_id" } as const;
+      const value = `gone (${at(batch.waveIds, 0)})`;
+      await expectError(worker.complete([ends]), { ...gone, value });
+      await expectError(store.redriveTasks({ taskIds: [dies.taskId] }), { ...gone, value });
+      expect(await stateOf(store, ends.taskId)).toBe("claimed");
+      expect(await stateOf(store, dies.taskId)).toBe("dead");
+    },
+  );
 }

@@ -18,6 +18,7 @@ import type { Call } from "../cases/calls";
 import { killCases } from "../cases/list/kills";
 import type { SetupStep } from "../cases/model-case";
 import { manyPlaces } from "./many-places";
+import { manyWaves } from "./many-waves";
 
 /** An operation in a situation in which it has something to do. */
 export interface OperationCase {
@@ -30,7 +31,9 @@ export interface OperationCase {
 /** Every operation once at least. */
 export function operationCases(): OperationCase[] {
   return [
-    ...[...killCases, ...manyPlaces].map(({ name, setup, call }) => toCase(name, setup, call)),
+    ...[...killCases, ...manyPlaces, ...manyWaves].map(({ name, setup, call }) =>
+      toCase(name, setup, call),
+    ),
     ...[
       checkInvariants,
       explain(3),

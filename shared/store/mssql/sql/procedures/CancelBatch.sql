@@ -47,7 +47,7 @@ BEGIN
     IF XACT_STATE() <> 0 ROLLBACK TRANSACTION;
     THROW;
   END CATCH;
-  IF @vState <> 3 AND @vWaveId IS NOT NULL
+  IF @vWaveId IS NOT NULL
   BEGIN
     SELECT @vWaveState = w.State FROM Taskgate.Wave AS w WHERE w.WaveId = @vWaveId;
     IF @vWaveState = 1 SET @vIsOpening = 1;

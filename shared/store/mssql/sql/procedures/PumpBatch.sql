@@ -19,7 +19,7 @@ BEGIN
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vState tinyint, @vWaveId bigint, @vWaveState tinyint,
           @vFinishedAt datetime2(3), @vMoved int = 0, @vMore bit = 0, @vIsOver bit, @vIsClosed bit, @vStatus nvarchar(20) = N'done',
-          @vWokenIds nvarchar(max) = N'[]', @vMoreIds nvarchar(max) = N'[]';
+          @vWokenIds nvarchar(max);
 
   IF @Most IS NULL OR @Most NOT BETWEEN 1 AND 1000
   BEGIN
@@ -41,8 +41,8 @@ BEGIN
       EXEC Taskgate._AdmitHeld @WaveId = @vWaveId, @Most = @Most, @Now = @vNow, @oMoved = @vMoved OUTPUT,
         @oWoken = @vWokenIds OUTPUT, @oIsOver = @vIsOver OUTPUT, @oIsClosed = @vIsClosed OUTPUT;
       IF @vIsOver = 0 SET @vMore = 1;
-      IF @vIsClosed = 1
-        EXEC Taskgate._CloseWave @WaveId = @vWaveId, @Now = @vNow, @oWoken = @vMoreIds OUTPUT, @oIsOpening = @vMore OUTPUT;
+      IF @vIsClosed = 1 -- then nothing was let in, and nobody woken
+        EXEC Taskgate._CloseWave @WaveId = @vWaveId, @Now = @vNow, @oWoken = @vWokenIds OUTPUT, @oIsOpening = @vMore OUTPUT;
       COMMIT TRANSACTION;
       SET @vStatus = CASE WHEN @vMoved IS NULL THEN N'busy' ELSE N'pumped' END;
     END;
@@ -68,7 +68,5 @@ BEGIN
     IF XACT_STATE() <> 0 ROLLBACK TRANSACTION;
     THROW;
   END CATCH;
-  SET @vWokenIds = CASE N'[]' WHEN @vMoreIds THEN @vWokenIds WHEN @vWokenIds THEN @vMoreIds
-                     ELSE REPLACE(@vWokenIds + @vMoreIds, N'][', N',') END;
   SELECT @vStatus AS [Status], COALESCE(@vMoved, 0) AS [Moved], @vMore AS [More], Taskgate._DefinitionNames(@vWokenIds, 0) AS [Woken];
 END;

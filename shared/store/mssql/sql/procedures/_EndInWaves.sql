@@ -71,8 +71,7 @@ BEGIN
       SELECT DISTINCT CONVERT(int, j.[value]) FROM OPENJSON(@vWokenIds) AS j
       WHERE NOT EXISTS (SELECT 1 FROM @vWoken AS o WHERE o.TaskDefinitionId = CONVERT(int, j.[value]));
       IF @vIsOpening = 1
-        INSERT INTO @vOpening (BatchId)
-        SELECT @vBatchId WHERE NOT EXISTS (SELECT 1 FROM @vOpening AS o WHERE o.BatchId = @vBatchId);
+        INSERT INTO @vOpening (BatchId) VALUES (@vBatchId); -- once: a batch has one open wave
     END;
     SELECT @vK = MIN(c.K) FROM @vByWave AS c WHERE c.K > @vK;
   END;

@@ -6,6 +6,7 @@ import { enqueueCases, longEnqueueCases } from "./enqueues";
 import { groupSettingCases } from "./group-settings";
 import { groupCases, longGroupCases } from "./groups";
 import { limitCases } from "./limits";
+import { batchRaceCases } from "./batch-races";
 import { lateAddCases } from "./late-adds";
 import { leaseCases, longLeaseCases } from "./leases";
 import { longPromotionCases, promotionCases } from "./promotions";
@@ -34,6 +35,7 @@ export const allCases: readonly ModelCase[] = [
   ...leaseCases,
   ...waveCases,
   ...lateAddCases,
+  ...batchRaceCases,
   ...limitCases,
   ...readerCases,
   ...cancelCases,

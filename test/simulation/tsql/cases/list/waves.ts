@@ -25,7 +25,7 @@ import { batchRow, executionRow, latch, shardRow, waveRow } from "../permitted-w
 const waits = [shardRow, waveRow, batchRow, latch];
 
 /** So many ids are drawn: of equal keys only the first becomes a task. */
-function drawn(count: number): NewTask[] {
+export function drawn(count: number): NewTask[] {
   return Array.from({ length: count }, () => ({ dedupeKey: "drawn" }));
 }
 
@@ -66,7 +66,7 @@ UPDATE s SET Remaining = 1 FROM Taskgate.WaveShard AS s WHERE s.WaveId = 1 AND s
 UPDATE w SET Total = 1 FROM Taskgate.Wave AS w WHERE w.WaveId = 1;
 INSERT INTO Taskgate.WaveHeld (WaveId, Priority, Rank, TaskId, TaskDefinitionId) VALUES (1, 100, 0, 2, 1), (1, 100, 0, 3, 1);`,
 };
-const halfOpen = [
+export const halfOpen = [
   register({ limit: 4 }),
   createBatch(1, 2),
   enqueue(plainTasks(3), { wave: 1 }),
@@ -323,7 +323,7 @@ export function batchState(end: Ending, wanted: number): string | undefined {
   return state === wanted ? undefined : `the batch's state is ${String(state)}`;
 }
 
-function waveStatesAny(end: Ending, ...wanted: readonly string[]): string | undefined {
+export function waveStatesAny(end: Ending, ...wanted: readonly string[]): string | undefined {
   const states = end
     .rows("Wave")
     .map((row) => String(row["State"]))
