@@ -1,6 +1,14 @@
 import { describe, expect } from "@jest/globals";
 import type { StoreTransaction } from "../../shared/ports/task-store";
-import { define, done, enqueue, startInput, startWorker, tryStart } from "../support/builders";
+import {
+  define,
+  done,
+  enqueue,
+  setLimit,
+  startInput,
+  startWorker,
+  tryStart,
+} from "../support/builders";
 import { createGate, within } from "../support/gate";
 import { testWith, useStore } from "../support/store-setup";
 import type { StoreSetup, TestStore } from "../support/store-setup";
@@ -10,6 +18,45 @@ export function describeLockedHolders(setup: StoreSetup): void {
   describe("a holder whose lease is over, while its row is locked", () => {
     describeLocked(setup);
   });
+  describe("a holder that is declared dead while it waits to give tokens back", () => {
+    describeDeclared(setup);
+  });
+}
+
+function describeDeclared(setup: StoreSetup): void {
+  const open = useStore(setup);
+
+  for (const what of ["releaseTokens", "releaseSurplus"] as const) {
+    testWith(
+      setup,
+      "row locks",
+      "raw sql",
+    )(`is told so by ${what}`, async () => {
+      const opened = open();
+      opened.expectDamage(); // nobody takes its tokens here
+      const { store } = opened;
+      const name = await define(store, { limit: 2 });
+      const { executionId } = await startWorker(store, name, { want: 2 });
+      await setLimit(store, name, 1);
+      const isMssql = setup.dialect === "mssql";
+      const lock = isMssql
+        ? "UPDATE Taskgate.TaskDefinition SET HoldLockTaskExecutionId = 0;"
+        : "update taskgate.task_definition set name = name";
+      const declare = isMssql
+        ? "UPDATE Taskgate.TaskExecution SET State = 3, EndedAt = SYSUTCDATETIME(), TokenCount = 0;"
+        : "update taskgate.task_execution set state = 3, ended_at = taskgate._now(), token_count = 0";
+      const giving = await store.transaction(async (transaction) => {
+        await transaction.query(lock);
+        const answer = store[what]({ executionId, keep: 0 });
+        // Time to come to the row; who is later finds it dead at once.
+        for (let round = 0; round < 5; round += 1) await transaction.query("SELECT 1 AS one");
+        await transaction.query(declare);
+        return [answer];
+      });
+      const [answer] = await Promise.all(giving);
+      expect(answer).toMatchObject({ status: "fenced" });
+    });
+  }
 }
 
 function describeLocked(setup: StoreSetup): void {
