@@ -4,7 +4,7 @@ import { describe, expect, test } from "@jest/globals";
 import { shippedWorld } from "../engine/load";
 import { engines } from "../engine/options";
 import { heldRows } from "./held-rows";
-import { operationCases } from "./operation-cases";
+import { rowCases } from "./operation-cases";
 
 /*
  * Whom each operation waits for, and in which order it asks: what the Locks line of its header says in words, as figures that
@@ -14,7 +14,7 @@ import { operationCases } from "./operation-cases";
 const file = join(__dirname, "expected-waits.json");
 const shipped = shippedWorld(engines.versioned);
 const found = Object.fromEntries(
-  operationCases().map((operation) => [operation.name, heldRows(operation, shipped)]),
+  rowCases().map((operation) => [operation.name, heldRows(operation, shipped)]),
 );
 if (process.env["TASKGATE_TEST_UPDATE_WAITS"] === "1") {
   writeFileSync(file, `${JSON.stringify(found, null, 2)}\n`);

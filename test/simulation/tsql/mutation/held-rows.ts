@@ -7,7 +7,7 @@ import { startRequest, step } from "../schedule/step";
 import type { Connection } from "../engine/connection";
 import { CoverageWatch } from "./check";
 import type { Check, Noticed } from "./check";
-import { operationCases } from "./operation-cases";
+import { rowCases } from "./operation-cases";
 import type { OperationCase } from "./operation-cases";
 import { bounded, setUp } from "./set-up";
 
@@ -71,7 +71,7 @@ const rowPrefix = "KEY Taskgate.";
  */
 export function heldRowChecks(engine: "versioned" | "locking" = "versioned"): Check[] {
   const shipped = shippedWorld(engines[engine]);
-  return operationCases().map((operation) => {
+  return rowCases().map((operation) => {
     const watch = new CoverageWatch(shipped);
     const known = heldRows(operation, shipped);
     return {

@@ -200,26 +200,6 @@ export const manyPlaces: readonly KillCase[] = [
       { operation: 9 },
     ),
   },
-  {
-    name: "work-with-nothing-done",
-    setup: everywhere,
-    call: work({ execution: 2, call: 1, want: 1 }),
-  },
-  {
-    name: "work-after-a-place",
-    setup: ofTwoPriorities,
-    call: work({
-      execution: 1,
-      call: 1,
-      want: 3,
-      after: { priority: 1, rank: -1, task: 0 },
-    }),
-  },
-  {
-    name: "work-rated-and-due",
-    setup: ratedAndDue,
-    call: work({ execution: 1, call: 1, want: 2 }),
-  },
   { name: "heartbeat-of-started", setup: withSpare, call: heartbeatStarted(1, 2) },
   { name: "finish-without-claims", setup: everywhere, call: finish(2) },
   { name: "reclaim-of-the-lost-for-good", setup: lostForGood, call: reclaim },
@@ -252,4 +232,31 @@ export const manyPlaces: readonly KillCase[] = [
   },
   { name: "acquire-of-a-full-shared-limit", setup: sharedByTwo, call: acquire(1, 4) },
   { name: "share-after-dead-holders", setup: [...sharedByTwo, leaseOver], call: start(9, 3) },
+];
+
+/**
+ * Claims of a call that reports nothing. They have no list to be refused, and promotion on the way has settings of its own, so these
+ * are about rows only.
+ */
+export const claimsAlone: readonly KillCase[] = [
+  {
+    name: "work-with-nothing-done",
+    setup: everywhere,
+    call: work({ execution: 2, call: 1, want: 1 }),
+  },
+  {
+    name: "work-after-a-place",
+    setup: ofTwoPriorities,
+    call: work({
+      execution: 1,
+      call: 1,
+      want: 3,
+      after: { priority: 1, rank: -1, task: 0 },
+    }),
+  },
+  {
+    name: "work-rated-and-due",
+    setup: ratedAndDue,
+    call: work({ execution: 1, call: 1, want: 2 }),
+  },
 ];

@@ -17,7 +17,7 @@ import {
 import type { Call } from "../cases/calls";
 import { killCases } from "../cases/list/kills";
 import type { SetupStep } from "../cases/model-case";
-import { manyPlaces } from "./many-places";
+import { claimsAlone, manyPlaces } from "./many-places";
 import { manyWaves } from "./many-waves";
 
 /** An operation in a situation in which it has something to do. */
@@ -47,6 +47,14 @@ export function operationCases(): OperationCase[] {
       listWatermarks,
       sweep,
     ].map((call) => toCase("reads", busy(), call)),
+  ];
+}
+
+/** Those, and some that are about rows only. */
+export function rowCases(): OperationCase[] {
+  return [
+    ...operationCases(),
+    ...claimsAlone.map(({ name, setup, call }) => toCase(name, setup, call)),
   ];
 }
 
