@@ -149,6 +149,17 @@ function describeFailing(setup: StoreSetup): void {
     });
   });
 
+  test("AdvanceWatermark leaves it to the caller to roll back", async () => {
+    const opened = open();
+    const name = await define(opened.store);
+    const blocks = `N'w', 0, N'[]', 1, N'[{"kind":""}]'`;
+    await expect(
+      opened.raw(failing(`AdvanceWatermark N'${name}', ${blocks}`)),
+    ).rejects.toMatchObject({
+      message: "50422, state -1, open 1",
+    });
+  });
+
   test("CompleteTask leaves it to the caller to roll back", async () => {
     const opened = open();
     const { store } = opened;
