@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
-import type { BatchId, WaveId } from "../../shared/core/ids";
-import type { TaskStore } from "../../shared/ports/task-store";
+import type { BatchId, TaskId, WaveId } from "../../shared/core/ids";
+import type { NewTask, TaskStore } from "../../shared/ports/task-store";
 import { at, define, operationId, startWorker, stateOf, statusOf } from "../support/builders";
 import { testWith, useStore } from "../support/store-setup";
 import type { StoreSetup } from "../support/store-setup";
@@ -18,8 +18,12 @@ interface Wave {
   readonly waveId: WaveId;
 }
 
-async function hold(store: TaskStore, { name, waveId }: Wave, groups: readonly (string | null)[]) {
-  const tasks = groups.map((group) => ({ payload: null, ...(group === null ? {} : { group }) }));
+async function hold(
+  store: TaskStore,
+  { name, waveId }: Wave,
+  list: readonly Partial<NewTask>[],
+): Promise<TaskId[]> {
+  const tasks = list.map((task) => ({ payload: null, ...task }));
   return (await store.enqueueTasks({ name, build: 1, operationId: null, waveId, tasks })).taskIds;
 }
 
@@ -44,7 +48,12 @@ function describeSlices(setup: StoreSetup): void {
     const name = await define(store);
     const { batchId, waveIds } = await create(store, 1);
     const waveId = at(waveIds, 0);
-    const ids = await hold(store, { name, waveId }, [null, "g"]);
+    const ids = await hold(store, { name, waveId }, [
+      {},
+      { priority: 1 },
+      { priority: 50, group: "g" },
+      { priority: 50 },
+    ]);
     await store.cancelBatch({ batchId });
     await store.transaction(async (transaction) => {
       const sql = `UPDATE taskgate.wave_shard SET remaining = remaining WHERE wave_id = ${waveId} AND shard = 17`;
@@ -53,10 +62,13 @@ function describeSlices(setup: StoreSetup): void {
       const busy = { status: "busy", moved: 0, more: true, woken: [] };
       expect(await store.pumpBatch({ batchId, most: 1 })).toMatchObject(busy);
     });
-    const slice = { status: "pumped", moved: 1, woken: [] };
-    expect(await store.pumpBatch({ batchId, most: 1 })).toMatchObject({ ...slice, more: true });
-    expect(await store.pumpBatch({ batchId, most: 1 })).toMatchObject({ ...slice, more: false });
-    for (const id of ids) expect(await stateOf(store, id)).toBe("cancelled");
+    // In the order in which they would have been let in.
+    for (const place of [1, 2, 3, 0]) {
+      const slice = { status: "pumped", moved: 1, more: place !== 0, woken: [] };
+      expect(await stateOf(store, at(ids, place))).toBe("held");
+      expect(await store.pumpBatch({ batchId, most: 1 })).toMatchObject(slice);
+      expect(await stateOf(store, at(ids, place))).toBe("cancelled");
+    }
     expect(await waveOf(store, batchId)).toMatchObject({ state: "done", unfinished: 0 });
   });
 
@@ -66,7 +78,8 @@ function describeSlices(setup: StoreSetup): void {
     const names = [await define(store, { limit: 10 }), await define(store, { limit: 10 })];
     const { batchId, waveIds } = await create(store, 1);
     const waveId = at(waveIds, 0);
-    for (const name of names) await hold(store, { name, waveId }, [null, "g", null, "g"]);
+    for (const name of names)
+      await hold(store, { name, waveId }, [{}, { group: "g" }, {}, { group: "g" }]);
     const { woken } = await store.startBatch({ batchId, seal: true });
     expect([...woken].sort()).toEqual([...names].sort());
     expect(await waveOf(store, batchId)).toMatchObject({ state: "open", admitted: 8, held: 0 });

@@ -157,6 +157,21 @@ function describeOthers(setup: StoreSetup): void {
     expect(await store.purge({ most: 1 })).toEqual(nothingPurged);
   });
 
+  testWith(setup, "raw sql")("nothing is left of a batch", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store);
+    const tables = ["batch", "wave", "wave_shard", "open_wave"];
+    await finishEach(store, name);
+    await finishEach(store, name);
+    expect(await countsOf(opened, setup, tables)).toEqual([2, 2, 2, 0]);
+    await opened.advance(31 * dayMs);
+    expect(await store.purge({ most: 1 })).toMatchObject({ batches: 1, more: true });
+    expect(await countsOf(opened, setup, tables)).toEqual([1, 1, 1, 0]);
+    expect(await store.purge({ most: 10 })).toMatchObject({ batches: 1, more: false });
+    expect(await countsOf(opened, setup, tables)).toEqual([0, 0, 0, 0]);
+  });
+
   testWith(setup, "raw sql")(
     "of executions, batches and audit entries the thousand oldest are looked at",
     async () => {

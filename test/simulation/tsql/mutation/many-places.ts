@@ -89,7 +89,7 @@ const longAgo: readonly SetupStep[] = [
   createBatch(93, 2),
   enqueue([{}, {}], { wave: 1, operation: 94 }),
   startBatch(1),
-  enqueue(["done", "dead", "full", "full"].map((group) => ({ group }))),
+  enqueue(["done", "dead", "full", "full", "one"].map((group) => ({ group }))),
   enqueue([{ dedupeKey: "k", dedupeMs: 1_000 }]),
   setGroup("kept", { slots: 2 }),
   start(1, 2),
