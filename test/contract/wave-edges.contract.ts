@@ -55,18 +55,21 @@ function describeEnds(setup: StoreSetup): void {
     const { store } = open();
     const name = await define(store, { limit: 20 });
     const batches: (TestBatch & { tasks: TaskId[][] })[] = [];
-    for (const failurePolicy of ["halt", "continue", "cancel", "halt"] as const) {
+    for (const failurePolicy of ["halt", "continue", "cancel", "halt", "halt"] as const) {
       batches.push(await filled(store, name, { counts: [3, 1], failurePolicy }));
     }
     for (const batch of batches) await start(store, batch);
-    const worker = await startWorker(store, name, { want: 12 });
-    const claimed = await claimAll(worker, 12);
-    const [halts, goesOn, ends, lives] = batches.map(({ tasks }) => at(tasks, 0).map(claimed));
-    if (!halts || !goesOn || !ends || !lives) throw new Error("four batches are expected");
+    const worker = await startWorker(store, name, { want: 15 });
+    const claimed = await claimAll(worker, 15);
+    const [halts, goesOn, ends, lives, stops] = batches.map(({ tasks }) =>
+      at(tasks, 0).map(claimed),
+    );
+    if (!halts || !goesOn || !ends || !lives || !stops) throw new Error("five are expected");
     const plan = [
       ...[...halts.slice(0, 2), ...goesOn, at(ends, 0)].map((one) => failure(one, { as: "dead" })),
       ...ends.slice(1).map((one) => failure(one, { as: "cancelled" })),
       failure(at(lives, 0), { as: "cancelled" }),
+      ...stops.map((one) => failure(one, { as: "dead" })),
     ];
     const { executionId } = worker;
     const answer = await store.failTasks({ executionId, failures: plan });
@@ -85,6 +88,7 @@ function describeEnds(setup: StoreSetup): void {
       ["running", "done 0 left 3 dead", "open 1 left 0 dead"],
       ["cancelled", "done 0 left 1 dead", "opening 0 left 0 dead"],
       ["running", "open 2 left 0 dead", "held 0 left 0 dead"],
+      ["halted", "done 0 left 3 dead", "held 0 left 0 dead"],
     ]);
     await worker.complete([at(halts, 2), ...lives.slice(1)]);
     expect((await seen()).filter((_, index) => index % 3 === 0)).toEqual([

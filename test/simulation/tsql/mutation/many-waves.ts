@@ -23,18 +23,18 @@ import { drawn, halfOpen, lastOne } from "../cases/list/waves";
  */
 
 /**
- * Tasks 1, 2, 603 and 604 of wave 1, in two of its counters, 605 and 606 of wave 3, which is another batch's; both are open, and one
+ * Tasks 1 and 2 of wave 3; 3, 4, 605 and 606 of wave 1, which is another batch's, in two of its counters; both are open, and one
  * worker has all of them. 607 and 608 are held in the waves behind.
  */
 const twoOpen = [
   register({ limit: 6 }),
   createBatch(1, 2),
   createBatch(2, 2),
+  enqueue(plainTasks(2), { wave: 3 }),
   enqueue(plainTasks(2), { wave: 1 }),
   register({ name: "b" }),
   enqueue(drawn(600), { name: "b" }),
   enqueue(plainTasks(2), { wave: 1 }),
-  enqueue(plainTasks(2), { wave: 3 }),
   enqueue(plainTasks(1), { wave: 2 }),
   enqueue(plainTasks(1), { wave: 4 }),
   startBatch(1),
@@ -42,7 +42,7 @@ const twoOpen = [
   start(1, 6),
   work({ execution: 1, call: 1, want: 6 }),
 ];
-const died = [1, 603, 605].map((task) => ({ task, fence: 1, as: "dead" }) as const);
+const died = [1, 3, 605].map((task) => ({ task, fence: 1, as: "dead" }) as const);
 const mixed = [...died.slice(1), { task: 1, fence: 1, as: "cancelled" }] as const;
 const halted = [...lastOne, fail(1, { task: 1, fence: 1, as: "dead" })];
 const draft = [register(), createBatch(1, 1), enqueue(plainTasks(1), { wave: 1 })];
@@ -62,7 +62,7 @@ const add = enqueue(plainTasks(1), { wave: 1 });
 
 export const manyWaves: readonly KillCase[] = [
   { name: "fail-in-waves", setup: twoOpen, call: fail(1, ...mixed) },
-  { name: "redrive-in-waves", setup: [...twoOpen, fail(1, ...died)], call: redrive(1, 603, 605) },
+  { name: "redrive-in-waves", setup: [...twoOpen, fail(1, ...died)], call: redrive(1, 3, 605) },
   { name: "pump-a-draft", setup: draft, call: pumpBatch(1, 10) },
   { name: "pump-an-open-wave", setup: lastOne, call: pumpBatch(1, 10) },
   { name: "pump-a-slice", setup: halfOpen, call: pumpBatch(1, 1) },

@@ -19,7 +19,7 @@ BEGIN
   SET DEADLOCK_PRIORITY LOW; -- without row versions its last read may be in a circle of waiters: workers survive
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vState tinyint, @vWaveId bigint, @vWaveState tinyint,
-          @vFinishedAt datetime2(3), @vIgnored nvarchar(max), @vIsOpening bit = 0, @vTasks nvarchar(max);
+          @vFinishedAt datetime2(3), @vIgnored nvarchar(max), @vIsOpening bit, @vTasks nvarchar(max);
 
   BEGIN TRY
     BEGIN TRANSACTION;

@@ -44,8 +44,8 @@ BEGIN
     THROW 50422, @vMessage, 1;
   END;
   IF @OperationId IS NULL THROW 50422, N'operation_id: expected a uuid (<NULL>)', 1;
+  INSERT INTO @vLock (Name) VALUES (Taskgate._KeyLock(N'operation', NULL, CONVERT(nvarchar(36), @OperationId)));
   BEGIN TRY
-    INSERT INTO @vLock (Name) VALUES (Taskgate._KeyLock(N'operation', NULL, CONVERT(nvarchar(36), @OperationId)));
     BEGIN TRANSACTION;
     EXEC Taskgate._LockKeys @Keys = @vLock, @Waits = 1, @oMissed = @vMissed OUTPUT; -- lock, then look: kept to the end
     SELECT @vBatch = b.BatchId

@@ -18,7 +18,7 @@ BEGIN
   SET DEADLOCK_PRIORITY LOW; -- should it ever come to that, workers survive
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vState tinyint, @vWaveId bigint, @vWaveState tinyint,
-          @vFinishedAt datetime2(3), @vMoved int = 0, @vMore bit = 0, @vIsOver bit, @vIsClosed bit, @vStatus nvarchar(20) = N'done',
+          @vFinishedAt datetime2(3), @vMoved int, @vMore bit = 0, @vIsOver bit, @vIsClosed bit, @vStatus nvarchar(20) = N'done',
           @vWokenIds nvarchar(max);
 
   IF @Most IS NULL OR @Most NOT BETWEEN 1 AND 1000

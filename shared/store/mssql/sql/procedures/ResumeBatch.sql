@@ -16,7 +16,7 @@ BEGIN
   SET LOCK_TIMEOUT 2000;
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vState tinyint, @vWokenIds nvarchar(max),
-          @vIsOpening bit = 0;
+          @vIsOpening bit;
 
   BEGIN TRY
     BEGIN TRANSACTION;

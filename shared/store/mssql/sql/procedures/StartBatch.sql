@@ -18,7 +18,7 @@ BEGIN
   SET LOCK_TIMEOUT 2000;
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vState tinyint, @vWaveId bigint, @vGate smallint,
-          @vWokenIds nvarchar(max), @vIsOpening bit = 0, @vStatus nvarchar(20);
+          @vWokenIds nvarchar(max), @vIsOpening bit, @vStatus nvarchar(20);
 
   BEGIN TRY
     BEGIN TRANSACTION;
@@ -45,7 +45,7 @@ BEGIN
         IF @Seal = 1
           UPDATE w
           SET IsSealed = 1
-          FROM Taskgate.Wave AS w WITH (ROWLOCK, UPDLOCK, FORCESEEK) -- held waves' rows: nobody else wants them
+          FROM Taskgate.Wave AS w WITH (ROWLOCK, UPDLOCK, FORCESEEK) -- who has the batch's row may write it while it is held
           WHERE w.BatchId = @BatchId;
         UPDATE b
         SET State = 1, StartedAt = @vNow

@@ -18,14 +18,14 @@ BEGIN
   SET @oIsOpening = 0;
   UPDATE w
   SET State = 3, FinishedAt = @Now
-  FROM Taskgate.Wave AS w WITH (ROWLOCK, UPDLOCK) -- the row is the caller's already
+  FROM Taskgate.Wave AS w WITH (ROWLOCK, UPDLOCK) -- ours already: the caller has locked it
   WHERE w.WaveId = @WaveId;
   SELECT @vBatchId = w.BatchId, @vDead = w.DeadCount FROM Taskgate.Wave AS w WHERE w.WaveId = @WaveId;
   SELECT @vState = b.State, @vPolicy = b.FailurePolicy
   FROM Taskgate.Batch AS b WITH (ROWLOCK, UPDLOCK) -- the row as it is now, kept to the end
   WHERE b.BatchId = @vBatchId;
   DELETE o
-  FROM Taskgate.OpenWave AS o WITH (ROWLOCK, UPDLOCK) -- who holds the batch's row may write it, and nobody else
+  FROM Taskgate.OpenWave AS o WITH (ROWLOCK, UPDLOCK) -- who has the batch's row may write it, and nobody else
   WHERE o.BatchId = @vBatchId;
   IF @vState = 1 AND @vDead > 0 AND @vPolicy <> 2
   BEGIN

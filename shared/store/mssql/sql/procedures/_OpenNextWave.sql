@@ -20,7 +20,7 @@ BEGIN
   SET @oWoken = N'[]';
   SET @oIsOpening = 0;
   SELECT @vState = b.State FROM Taskgate.Batch AS b WHERE b.BatchId = @BatchId;
-  SELECT @vOrdinal = MIN(w.Ordinal) FROM Taskgate.Wave AS w WITH (INDEX (UQ_Wave_Ordinal)) WHERE w.BatchId = @BatchId; -- first entry
+  SET @vOrdinal = 1; -- every batch has a first wave
   WHILE @vOrdinal IS NOT NULL
   BEGIN
     SELECT @vWaveId = w.WaveId, @vWaveState = w.State
@@ -41,7 +41,7 @@ BEGIN
       BEGIN
         UPDATE w
         SET State = 1, OpenShards = 1, OpenedAt = @Now -- the 1 stands for those to be admitted
-        FROM Taskgate.Wave AS w WITH (ROWLOCK, UPDLOCK) -- a held wave's row: nobody else wants it
+        FROM Taskgate.Wave AS w WITH (ROWLOCK, UPDLOCK) -- who has the batch's row may write it: it isn't open yet
         WHERE w.WaveId = @vWaveId;
         INSERT INTO Taskgate.OpenWave (BatchId, WaveId) VALUES (@BatchId, @vWaveId);
         INSERT INTO Taskgate.WaveShard (WaveId, Shard, Remaining)
@@ -58,10 +58,10 @@ BEGIN
       END;
       UPDATE w
       SET State = 3, OpenedAt = COALESCE(w.OpenedAt, @Now), FinishedAt = @Now -- empty, or all of it was cancelled meanwhile
-      FROM Taskgate.Wave AS w WITH (ROWLOCK, UPDLOCK) -- a held wave's row: nobody else wants it
+      FROM Taskgate.Wave AS w WITH (ROWLOCK, UPDLOCK) -- who has the batch's row may write it: it isn't open yet
       WHERE w.WaveId = @vWaveId;
       DELETE o
-      FROM Taskgate.OpenWave AS o WITH (ROWLOCK, UPDLOCK) -- who holds the batch's row may write it, and nobody else
+      FROM Taskgate.OpenWave AS o WITH (ROWLOCK, UPDLOCK) -- who has the batch's row may write it, and nobody else
       WHERE o.BatchId = @BatchId;
     END;
     SELECT @vNext = MIN(w.Ordinal)
@@ -71,6 +71,6 @@ BEGIN
   END;
   UPDATE b
   SET State = CASE b.State WHEN 1 THEN 3 ELSE b.State END, FinishedAt = @Now
-  FROM Taskgate.Batch AS b WITH (ROWLOCK, UPDLOCK) -- the row is the caller's already
+  FROM Taskgate.Batch AS b WITH (ROWLOCK, UPDLOCK) -- ours already: the caller has locked it
   WHERE b.BatchId = @BatchId;
 END;

@@ -22,6 +22,7 @@ const passedOver: BatchCall = {
   calls: [],
   sql: "UPDATE b SET State = 1, StartedAt = b.CreatedAt FROM Taskgate.Batch AS b WHERE b.BatchId = 1;",
 };
+const cancelledEmpty: BatchCall = { ...passedOver, sql: passedOver.sql.replace("= 1,", "= 4,") };
 export const nothingOpen = [
   register(),
   createBatch(1, 2),
@@ -63,6 +64,15 @@ export const batchRaceCases: readonly ModelCase[] = [
     waits,
     readersWait: true,
     ends: (end) => allOf(batchState(end, 3), waveStates(end, 3), oneOf(end, "done", "pumped")),
+  },
+  {
+    name: "pump-x-pump-of-a-cancelled-batch-without-tasks",
+    about: "the same of one that is cancelled, which stays what it is: it finishes once",
+    setup: [createBatch(1, 1), cancelledEmpty],
+    callers: [[pumpBatch(1, 10)], [pumpBatch(1, 10)]],
+    waits,
+    readersWait: true,
+    ends: (end) => allOf(batchState(end, 4), waveStates(end, 3), oneOf(end, "done", "pumped")),
   },
   {
     name: "cancel-of-a-held-task-x-start-of-its-batch",

@@ -17,7 +17,7 @@ import {
   work,
 } from "../calls";
 import type { BatchCall, NewTask } from "../calls";
-import { allOf, expectTasks, isAny, oneOf, statusOf, taskIds } from "../endings";
+import { allOf, expectTasks, isAny, numberOf, oneOf, statusOf, taskIds } from "../endings";
 import { leaseOver } from "../model-case";
 import type { Ending, ModelCase } from "../model-case";
 import { batchRow, executionRow, latch, shardRow, waveRow } from "../permitted-waits";
@@ -242,7 +242,12 @@ export const waveCases: readonly ModelCase[] = [
     setup: halfOpen,
     callers: [[pumpBatch(1, 2)], [endOfFirst]],
     waits,
-    ends: (end) => allOf(waveStates(end, 2, 0), expectTasks(taskIds(end, "Ready"), 2, 3)),
+    ends: (end) =>
+      allOf(
+        waveStates(end, 2, 0),
+        expectTasks(taskIds(end, "Ready"), 2, 3),
+        numberOf(end.answers[0]?.[0], "More") === 0 ? undefined : "there is nothing more",
+      ),
   },
   {
     name: "cancel-batch-x-last-of-a-wave",
