@@ -9,6 +9,16 @@ const thousandAndOne = "N'[' + REPLICATE(CONVERT(nvarchar(max), N'1,'), 1000) + 
 
 /** Calls of operators' procedures in plain T-SQL, each bad in one way. */
 export const badOperatorCalls: readonly BadCall[] = [
+  ...(
+    [
+      ["5, NULL, 1", "rate_period_ms: expected 1000..86400000 (null)"],
+      ["5, 1000, NULL", "rate_burst: expected 1..rate_count (null)"],
+      ["NULL, 1000, NULL", "rate_period_ms: expected null without a rate (1000)"],
+      ["NULL, NULL, 1", "rate_burst: expected null without a rate (1)"],
+      ["-1, 1000, 1", "rate_period_ms: expected null without a rate (1000)"],
+      ["-1, NULL, 1", "rate_burst: expected null without a rate (1)"],
+    ] as const
+  ).map(([rate, says]) => ({ call: `SetRate N'demo', ${rate}, N'me'`, number: 50422, says })),
   ...["CancelTasks", "RedriveTasks"].flatMap((name) =>
     ["N''", "N'{}'", "N'[]'", `N'["x"]'`, "N'[1,null]'", "N'1'"].map((ids) => ({
       call: `${name} ${ids}`,

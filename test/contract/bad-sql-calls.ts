@@ -87,16 +87,6 @@ export const badCalls: readonly BadCall[] = [
     number: 50422,
     says: "rate_count: expected 1..1000000 (null)",
   })),
-  ...(
-    [
-      ["5, NULL, 1", "rate_period_ms: expected 1000..86400000 (null)"],
-      ["5, 1000, NULL", "rate_burst: expected 1..rate_count (null)"],
-      ["NULL, 1000, NULL", "rate_period_ms: expected null without a rate (1000)"],
-      ["NULL, NULL, 1", "rate_burst: expected null without a rate (1)"],
-      ["-1, 1000, 1", "rate_period_ms: expected null without a rate (1000)"],
-      ["-1, NULL, 1", "rate_burst: expected null without a rate (1)"],
-    ] as const
-  ).map(([rate, says]) => ({ call: `SetRate N'demo', ${rate}, N'me'`, number: 50422, says })),
   // Of two faults that of who asks is told.
   {
     call: `SetLimit N'demo', -2, ${someId}, N'${"x".repeat(201)}'`,
