@@ -16,8 +16,10 @@ import { inDialect } from "./two-dialects";
 
 /** What a purge takes first, and what it leaves although it is old. */
 export function describePurgeEdges(setup: StoreSetup): void {
-  describe("purge at its edges", () => {
+  describe("a purge of tasks at its edges", () => {
     describeTasks(setup);
+  });
+  describe("a purge of all else at its edges", () => {
     describeOthers(setup);
   });
 }

@@ -8,8 +8,10 @@ import { inDialect } from "./two-dialects";
 
 /** What somebody else has just now is left to the next purge, and is counted by that one. */
 export function describePurgeLocked(setup: StoreSetup): void {
-  describe("purge beside somebody who holds a row", () => {
+  describe("a purge beside somebody who holds a row", () => {
     describeKinds(setup);
+  });
+  describe("a purge of batches beside somebody who holds a row", () => {
     describeBatches(setup);
   });
 }
