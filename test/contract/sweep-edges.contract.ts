@@ -27,13 +27,14 @@ function describeSeveral(setup: StoreSetup): void {
     const { store } = open();
     const name = await define(store);
     const ids = [];
-    for (const _ of [1, 2]) {
+    for (let count = 0; count < 2; count += 1) {
       const batch = await filled(store, name, { counts: [1, 1], failurePolicy: "cancel" });
       await start(store, batch);
       ids.push(batch.batchId);
     }
     const worker = await startWorker(store, name, { want: 1 });
-    for (const _ of ids) await worker.fail([await worker.claimOne()], { as: "dead" });
+    await worker.fail([await worker.claimOne()], { as: "dead" });
+    await worker.fail([await worker.claimOne()], { as: "dead" });
     expect((await store.sweep({ most: 10 })).opening).toEqual(ids);
     expect((await store.sweep({ most: 1 })).opening).toEqual(ids.slice(0, 1));
   });
@@ -131,6 +132,21 @@ function describePurgeable(setup: StoreSetup): void {
       expect(await isPurgeable(store)).toBe(true);
     },
   );
+
+  testWith(setup, "exact clock")("no execution before it is reclaimed", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { limit: 1, leaseMs: 10_000, retainDoneMs: dayMs });
+    await startWorker(store, name);
+    await opened.advance(10_001);
+    // Whoever asks declares the first one dead.
+    await startWorker(store, name);
+    await opened.advance(100 * dayMs);
+    expect(await isPurgeable(store)).toBe(false);
+    await store.reclaimExpired({ most: 10 });
+    await opened.advance(100 * dayMs);
+    expect(await isPurgeable(store)).toBe(true);
+  });
 
   testWith(setup, "exact clock")(
     "of batches, as far as they are among the hundred oldest",
