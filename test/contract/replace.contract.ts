@@ -1,7 +1,9 @@
 import { describe, expect, test } from "@jest/globals";
 import type { EnqueueTasksAnswer, NewTask, TaskStore } from "../../shared/ports/task-store";
 import {
+  at,
   define,
+  enqueue,
   enqueueOne,
   factsOf,
   operationId,
@@ -11,6 +13,7 @@ import {
 import { expectError } from "../support/expect-error";
 import { useStore } from "../support/store-setup";
 import type { StoreSetup } from "../support/store-setup";
+import { hold, makeBatch } from "./batch-builders";
 
 /** An enqueue that replaces the payload of the first task with its dedupe key. */
 export function describeReplace(setup: StoreSetup): void {
@@ -190,6 +193,39 @@ function describeSeveral(setup: StoreSetup): void {
     const answer = await call(store, name, [{ ...late, onDuplicate: "keep" }, late]);
     expect(answer.outcomes).toEqual(["duplicate", "duplicate"]);
     expect((await factsOf(store, first)).payload).toBeNull();
+  });
+
+  test("of waiting, held and running ones each by itself", async () => {
+    const { store } = open();
+    const name = await define(store, { limit: 3 });
+    await enqueue(store, name, [{ group: "g" }, { group: "h" }, { dedupeKey: "runs" }]);
+    await enqueue(store, name, [
+      { group: "g", dedupeKey: "g" },
+      { group: "h", dedupeKey: "h" },
+    ]);
+    const { waveIds } = await makeBatch(store, 1);
+    await hold(store, { name, waveId: at(waveIds, 0) }, [{ dedupeKey: "held" }]);
+    const worker = await startWorker(store, name, { want: 3 });
+    await worker.claim(3);
+    const outcomes = async (...keys: string[]): Promise<unknown> => {
+      const tasks = keys.map((dedupeKey) => ({ ...late, dedupeKey }));
+      return (await call(store, name, tasks)).outcomes;
+    };
+    expect(await outcomes("g", "runs")).toEqual(["replaced", "duplicate"]);
+    expect(await outcomes("held", "runs")).toEqual(["replaced", "duplicate"]);
+    expect(await outcomes("g", "h", "held")).toEqual(["replaced", "replaced", "replaced"]);
+  });
+
+  test("a task that was lost with its execution has been begun", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { leaseMs: 10_000, maxLost: 5 });
+    const id = await enqueueOne(store, name, { dedupeKey: "k" });
+    await (await startWorker(store, name)).claimOne();
+    await opened.advance(10_001);
+    await store.reclaimExpired({ most: 10 });
+    expect((await factsOf(store, id)).state).not.toBe("running");
+    expect(await call(store, name)).toMatchObject({ taskIds: [id], outcomes: ["duplicate"] });
   });
 
   test("a repeat with the same operation id gets the first answer", async () => {

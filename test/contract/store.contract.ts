@@ -63,6 +63,7 @@ import { describeSqlSharedLimits } from "./sql-shared-limits.contract";
 import { describeSqlTexts } from "./sql-texts.contract";
 import { describeStartEdges } from "./start-edges.contract";
 import { describeStarts } from "./starts.contract";
+import { describeSweepEdges } from "./sweep-edges.contract";
 import { describeTokenCounts } from "./token-counts.contract";
 import { describeTokens } from "./tokens.contract";
 import { describeTransactions } from "./transactions.contract";
@@ -131,6 +132,7 @@ export function describeStore(setup: StoreSetup): void {
   describeWaveEdges(setup);
   describeWatermarks(setup);
   describeCounts(setup);
+  describeSweepEdges(setup);
   describeListOrders(setup);
   describeExplain(setup);
   describeLog(setup);

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
-import { createBatch, enqueue, plainTasks, register } from "../cases/calls";
-import type { Call } from "../cases/calls";
-import { later } from "../cases/model-case";
+import { createBatch, enqueue, plainTasks, promote, register, start, sweep } from "../cases/calls";
+import type { BatchCall, Call } from "../cases/calls";
+import { later, leaseOver } from "../cases/model-case";
 import type { SetupStep } from "../cases/model-case";
 import { requestOf } from "../cases/requests";
 import { shippedWorld } from "../engine/load";
@@ -25,6 +25,16 @@ interface LargeCall {
 }
 
 const numbers = Array.from({ length: 1_001 }, (_, index) => String(index));
+
+const promoteMany: Call = { ...promote, arguments: { ...promote.arguments, Most: 10_000 } };
+
+const thousandMore: BatchCall = {
+  kind: "batch",
+  calls: [],
+  sql: `INSERT INTO Taskgate.TaskExecution (OperationId, TaskDefinitionId, State, StartedAt, LeaseUntil, Worker)
+    SELECT NEWID(), e.TaskDefinitionId, 1, e.StartedAt, e.LeaseUntil, N'w'
+    FROM Taskgate.TaskExecution AS e CROSS JOIN Taskgate.Number AS n WHERE n.N <= 1000;`,
+};
 
 const largeCalls: readonly LargeCall[] = [
   {
@@ -50,6 +60,26 @@ const largeCalls: readonly LargeCall[] = [
     name: "1,001 tasks of a wave, one with a key",
     setup: [register(), createBatch(1, 1)],
     call: enqueue([{ dedupeKey: "k" }, ...plainTasks(1_001)], { wave: 1 }),
+  },
+  {
+    name: "a sweep of 1,001 ready tasks",
+    setup: [register(), enqueue(plainTasks(1_001))],
+    call: sweep,
+  },
+  {
+    name: "a sweep of 1,001 dead executions",
+    setup: [register({ limit: 1 }), start(1, 1), thousandMore, leaseOver],
+    call: sweep,
+  },
+  {
+    name: "promotion of tasks of 1,001 groups, of which one is full",
+    setup: [
+      register(),
+      enqueue(numbers.map((number) => ({ group: `g${number}`, runInMs: 10 }))),
+      enqueue(["g0", "g1000"].map((group) => ({ group }))),
+      later(11),
+    ],
+    call: promoteMany,
   },
 ];
 

@@ -14,6 +14,7 @@ import {
   redrive,
   register,
   releaseSurplus,
+  requestCancel,
   reschedule,
   setGroup,
   setLimit,
@@ -165,7 +166,59 @@ const lostForGood: readonly SetupStep[] = [
   leaseOver,
 ];
 
+/**
+ * First tasks of keys, one in each place. Group 1 has none; 1 has the slot of group 2, for which 2 waits; 3 is held in a wave; 4 has the
+ * slot of group 3, for which 5 waits; 6 has the slot of group 4, of which 7 is scheduled, so is 8; 9 is to be cancelled.
+ */
+const keyed: readonly SetupStep[] = [
+  register({ limit: 4 }),
+  setGroup("empty", { slots: 1 }),
+  enqueue([{ group: "g" }, { group: "g", dedupeKey: "waits" }]),
+  createBatch(1, 1),
+  enqueue([{ dedupeKey: "held" }], { wave: 1 }),
+  enqueue([{ group: "h" }, { group: "h", dedupeKey: "waits too" }]),
+  enqueue([
+    { group: "i", dedupeKey: "ready" },
+    { group: "i", dedupeKey: "later of i", runInMs: 60_000 },
+    { dedupeKey: "later", runInMs: 60_000 },
+    { dedupeKey: "asked to end" },
+  ]),
+  requestCancel(9),
+];
+const keys = [
+  "waits",
+  "held",
+  "waits too",
+  "ready",
+  "later of i",
+  "later",
+  "asked to end",
+] as const;
+
+/** Other payloads for the tasks with these keys. */
+function replacing(...some: readonly string[]): ReturnType<typeof enqueue> {
+  return enqueue(
+    some.map((dedupeKey) => ({ dedupeKey, payload: "[2]", onDuplicate: "replace" as const })),
+  );
+}
+
+/** Three are due, in groups that had to be made when they were put off. Two of these have been made since. */
+const madeMeanwhile: readonly SetupStep[] = [
+  register({ limit: 4 }),
+  together(
+    enqueue(
+      ["made", "made too", "new"].map((group) => ({ group })),
+      { joinsTransaction: true },
+    ),
+  ),
+  enqueue([{ group: "made" }, { group: "made too" }]),
+  later(1),
+];
+
 export const manyPlaces: readonly KillCase[] = [
+  { name: "replace-everywhere", setup: keyed, call: replacing(...keys) },
+  { name: "replace-of-ready-and-held-ones", setup: keyed, call: replacing("ready", "held") },
+  { name: "promote-of-groups-made-meanwhile", setup: madeMeanwhile, call: promote },
   { name: "cancel-everywhere", setup: everywhere, call: cancel(1, ...several, 12, 99) },
   {
     name: "cancel-of-a-keyed-task-before-its-group",

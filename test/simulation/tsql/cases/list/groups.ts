@@ -13,7 +13,7 @@ import {
 import type { NewTask } from "../calls";
 import { allOf, expectTasks, taskIds } from "../endings";
 import { leaseOver } from "../model-case";
-import type { ModelCase } from "../model-case";
+import type { Ending, ModelCase } from "../model-case";
 import { executionRow, groupRow, latch, only } from "../permitted-waits";
 
 const g: NewTask = { group: "g" };
@@ -251,6 +251,20 @@ export const groupCases: readonly ModelCase[] = [
     setup: [register(), together(enqueue([g]))],
     callers: [[promote], [register({ build: 2, limit: 3 })]],
     readersWait: true,
+    ends: keepsItsGroup,
+  },
+  {
+    name: "promote-x-enqueue-of-one-of-two-new-groups",
+    about:
+      "promotion finds two groups to be made while somebody makes one of them: the other one's task is moved, nobody waits",
+    setup: [register(), together(enqueue([g, h]))],
+    callers: [[promote], [enqueue([g])]],
+    waits: [only(1, groupRow), only(1, latch)],
+    ends: (end) =>
+      allOf(
+        taskIds(end, "Ready").includes(2) ? undefined : "the other group's task was left",
+        keepsItsGroup(end),
+      ),
   },
   {
     name: "reclaim-x-hand-over",
@@ -293,6 +307,13 @@ export const groupCases: readonly ModelCase[] = [
       allOf(expectTasks(taskIds(end, "Ready"), 1), expectTasks(taskIds(end, "GroupWaiting"), 2)),
   },
 ];
+
+/** Task 1 has its group, or still the key by which it will be made. */
+function keepsItsGroup(end: Ending): string | undefined {
+  const row = end.rows("Task").find((task) => task["TaskId"] === 1);
+  const hasGroup = row?.["GroupId"] != null || row?.["PendingGroupKey"] != null;
+  return hasGroup ? undefined : "the task has lost its group";
+}
 
 export const longGroupCases: readonly ModelCase[] = [
   {
