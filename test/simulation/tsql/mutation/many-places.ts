@@ -172,6 +172,11 @@ export const manyPlaces: readonly KillCase[] = [
     setup: [register(), enqueue([{ group: "g", dedupeKey: "k", runInMs: 60_000 }])],
     call: cancel(1),
   },
+  {
+    name: "cancel-of-a-keyed-task-that-waits",
+    setup: [register(), enqueue([{ group: "g" }, { group: "g", dedupeKey: "k" }])],
+    call: cancel(2),
+  },
   { name: "redrive-everywhere", setup: cancelled, call: redrive(1, ...several, 15, 99) },
   { name: "reschedule-everywhere", setup: everywhere, call: reschedule(60_000, 1, ...several, 12) },
   {
