@@ -10,6 +10,39 @@ export function describeMeanwhile(setup: StoreSetup): void {
   describe("a task that ends while an operator's call waits for another one's group", () => {
     describeEnded(setup);
   });
+  describe("a ready task that somebody else has just locked", () => {
+    describeLocked(setup);
+  });
+}
+
+const lockReady = {
+  postgres: "select 1 from taskgate.ready for update",
+  mssql: "SELECT r.TaskId FROM Taskgate.Ready AS r WITH (ROWLOCK, UPDLOCK);",
+};
+
+function describeLocked(setup: StoreSetup): void {
+  const open = useStore(setup);
+
+  testWith(
+    setup,
+    "raw sql",
+    "row locks",
+  )("is busy: it isn't put off, nor said to run", async () => {
+    const { store } = open();
+    const name = await define(store);
+    const taskIds = await enqueue(store, name, [{}]);
+    const later = { taskIds, to: { runInMs: 60_000 } };
+    const answer = await store.transaction(async (transaction) => {
+      await transaction.query(lockReady[setup.dialect === "mssql" ? "mssql" : "postgres"]);
+      return await store.rescheduleTasks(later);
+    });
+    expect(answer).toMatchObject({
+      results: [{ outcome: "busy", state: null }],
+      nextDueMs: null,
+    });
+    const again = await store.rescheduleTasks(later);
+    expect(again.results).toMatchObject([{ outcome: "rescheduled" }]);
+  });
 }
 
 const calls = {
