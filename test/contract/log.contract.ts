@@ -111,6 +111,30 @@ function describeEntries(setup: StoreSetup): void {
     expect(await linesOf(opened, "two")).toEqual(two);
   });
 
+  for (const end of ["running", "done", "failed"] as const) {
+    testWith(setup, "execution log")(
+      `of two definitions with a worker each, each has its own entry (${end})`,
+      async () => {
+        const opened = open();
+        const { store } = opened;
+        for (const name of ["one", "two"]) {
+          await define(store, {}, name);
+          await enqueue(store, name, [{ kind: name }]);
+          const worker = await startWorker(store, name, { worker: `host-${name}` });
+          const task = await worker.claimOne();
+          if (end === "done") await worker.complete([task]);
+          if (end === "failed") await worker.fail([task], { as: "dead" });
+        }
+        for (const name of ["one", "two"]) {
+          const log = await opened.readLog(name);
+          expect(log.map(({ kind, worker, outcome }) => [kind, worker, outcome])).toEqual([
+            [name, `host-${name}`, end],
+          ]);
+        }
+      },
+    );
+  }
+
   testWith(
     setup,
     "execution log",

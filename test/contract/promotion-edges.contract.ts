@@ -8,6 +8,82 @@ export function describePromotionEdges(setup: StoreSetup): void {
   describe("a promotion while somebody has locked a group", () => {
     describeLocked(setup);
   });
+  describe("keys that somebody keeps without a row of theirs", () => {
+    describeKept(setup);
+  });
+}
+
+/** A user's transaction keeps what stands for the group `new`, which nobody has made yet. */
+const keepNew = {
+  postgres:
+    "select pg_advisory_xact_lock(43, taskgate._group_latch(d.task_definition_id, 'new')) from taskgate.task_definition d",
+  mssql: `DECLARE @r int, @n nvarchar(255) = (SELECT Taskgate._KeyLock(N'group', d.TaskDefinitionId, N'new') FROM Taskgate.TaskDefinition AS d);
+    EXEC @r = sys.sp_getapplock @Resource = @n, @LockMode = N'Exclusive', @LockOwner = N'Transaction', @LockTimeout = 0;`,
+};
+/** A row while somebody waits for such a lock. */
+const waiting = {
+  postgres:
+    "select 1 from pg_stat_activity where datname = current_database() and wait_event = 'advisory'",
+  mssql: "SELECT 1 AS one FROM sys.dm_tran_locks AS l WHERE l.request_status = N'WAIT';",
+};
+
+function describeKept(setup: StoreSetup): void {
+  const open = useStore(setup);
+  const dialect = setup.dialect === "mssql" ? "mssql" : "postgres";
+
+  testWith(
+    setup,
+    "raw sql",
+    "row locks",
+  )("a group that somebody else may be making is left for the next promotion", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store);
+    const tasks = [{ group: "new" }, { group: "other" }, {}];
+    const ids = await enqueue(
+      store,
+      name,
+      tasks.map((task) => ({ ...task, runInMs: 1_000 })),
+    );
+    await opened.advance(1_001);
+    const waits: unknown[] = [];
+    const promoting = await store.transaction(async (transaction) => {
+      await transaction.query(keepNew[dialect]);
+      let isOver = false;
+      const answer = store.promoteScheduled({ name, most: 10 }).finally(() => {
+        isOver = true;
+      });
+      const hasEnded = (): boolean => isOver;
+      while (!hasEnded() && waits.length === 0) waits.push(...(await opened.raw(waiting[dialect])));
+      return [answer];
+    });
+    const [answer] = await Promise.all(promoting);
+    expect(waits).toEqual([]);
+    expect(answer).toMatchObject({ promoted: 2 });
+    const states = () => Promise.all(ids.map((id) => stateOf(store, id)));
+    expect(await states()).toEqual(["scheduled", "ready", "ready"]);
+    expect((await store.promoteScheduled({ name, most: 10 })).promoted).toBe(1);
+    expect(await states()).toEqual(["ready", "ready", "ready"]);
+  });
+
+  // PostgreSQL tells the table and the row by itself.
+  if (setup.dialect !== "mssql") return;
+  testWith(
+    setup,
+    "row locks",
+    "sure calls",
+  )("who waits for a key in vain is told for which one", async () => {
+    const { store, plain } = open();
+    const name = await define(store);
+    const mine = [{ payload: null, dedupeKey: "order 7 is 100%" }];
+    const input = { name, build: 1, operationId: null, tasks: mine };
+    await store.transaction(async (transaction) => {
+      await store.enqueueTasks(input, transaction);
+      const call = plain.enqueueTasks(input);
+      await expect(call).rejects.toThrow(/key: locked for longer than 2 s \(.*order 7 is 100%\)/);
+    });
+    expect((await plain.enqueueTasks(input)).outcomes).toEqual(["duplicate"]);
+  });
 }
 
 function describeLocked(setup: StoreSetup): void {

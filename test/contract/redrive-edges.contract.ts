@@ -222,6 +222,21 @@ function describeGroups(setup: StoreSetup): void {
     expect(states).toEqual(["waiting", "waiting", "ready", "waiting", "ready", "ready"]);
   });
 
+  test("each gets a slot of its own group that nobody else has", async () => {
+    const { store } = open();
+    const name = await define(store, { limit: 5, groupSlots: 2 });
+    for (const group of ["g", "h", "h"]) await enqueueOne(store, name, { group });
+    const worker = await startWorker(store, name, { want: 2 });
+    const dead = await worker.claim(2);
+    await worker.fail(dead, { as: "dead" });
+    // Now the second slot of g is free, and the first one of h.
+    await enqueueOne(store, name, { group: "g" });
+    expect(await redrive(store, ...idsOf(dead))).toEqual(["redriven", "redriven"]);
+    expect(await statusOf(store, name)).toMatchObject({ ready: 4, waiting: 0 });
+    const more = await enqueueOne(store, name, { group: "h" });
+    expect(await stateOf(store, more)).toBe("waiting");
+  });
+
   test("a paused group takes them in, and lets none run", async () => {
     const { store } = open();
     const name = await define(store);

@@ -29,6 +29,7 @@ import { describeListOrders } from "./list-orders.contract";
 import { describeLockTimeouts } from "./lock-timeouts.contract";
 import { describeLockedHolders } from "./locked-holders.contract";
 import { describeLog } from "./log.contract";
+import { describeMeanwhile } from "./meanwhile.contract";
 import { describePromotion } from "./promotion.contract";
 import { describePumpEdges } from "./pump-edges.contract";
 import { describePurgeGroups } from "./purge-groups.contract";
@@ -109,6 +110,7 @@ export function describeStore(setup: StoreSetup): void {
   describeFiredSchedules(setup);
   describeScheduleEdges(setup);
   describePromotion(setup);
+  describeMeanwhile(setup);
   describePromotionEdges(setup);
   describeReclaim(setup);
   describeCancel(setup);

@@ -225,7 +225,22 @@ export const manyPlaces: readonly KillCase[] = [
     setup: [register(), enqueue([{ group: "g", dedupeKey: "k", runInMs: 60_000 }])],
     call: cancel(1),
   },
+  {
+    name: "cancel-of-a-keyed-task-that-waits",
+    setup: [register(), enqueue([{ group: "g" }, { group: "g", dedupeKey: "k" }])],
+    call: cancel(2),
+  },
   { name: "redrive-everywhere", setup: cancelled, call: redrive(1, ...several, 15, 99) },
+  {
+    name: "redrive-of-a-duplicate",
+    setup: [
+      register(),
+      enqueue([{ group: "g", dedupeKey: "k" }]),
+      cancel(1),
+      enqueue([{ dedupeKey: "k" }]),
+    ],
+    call: redrive(1),
+  },
   { name: "reschedule-everywhere", setup: everywhere, call: reschedule(60_000, 1, ...several, 12) },
   {
     name: "fail-everywhere",
