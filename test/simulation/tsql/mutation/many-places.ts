@@ -218,7 +218,6 @@ const madeMeanwhile: readonly SetupStep[] = [
 export const manyPlaces: readonly KillCase[] = [
   { name: "replace-everywhere", setup: keyed, call: replacing(...keys) },
   { name: "replace-of-ready-and-held-ones", setup: keyed, call: replacing("ready", "held") },
-  { name: "promote-of-groups-made-meanwhile", setup: madeMeanwhile, call: promote },
   { name: "cancel-everywhere", setup: everywhere, call: cancel(1, ...several, 12, 99) },
   {
     name: "cancel-of-a-keyed-task-before-its-group",
@@ -303,10 +302,11 @@ export const manyPlaces: readonly KillCase[] = [
 ];
 
 /**
- * Claims of a call that reports nothing. They have no list to be refused, and promotion on the way has settings of its own, so these
- * are about rows only.
+ * Claims of a call that reports nothing, and a promotion that makes groups. They have no list to be refused, and promotion has settings
+ * of its own on the way, so these are about rows only.
  */
 export const claimsAlone: readonly KillCase[] = [
+  { name: "promote-of-groups-made-meanwhile", setup: madeMeanwhile, call: promote },
   {
     name: "work-with-nothing-done",
     setup: everywhere,
