@@ -2,7 +2,7 @@
 -- In:     @Name; @Most int 1..10000
 -- Out:    Status: promoted | none; Promoted: how many; NextDueMs bigint: until the next one, 0 when more are due;
 --         Ready: tasks may be claimed
--- Raises: 50404 unknown definition; 50422 most out of range; 50490 inside a transaction
+-- Raises: 50404 unknown definition; 50422 most out of range; 50490 inside a transaction; 1222 locked for longer than 2 s
 -- Locks:  as _Promote, all by skip; of a task whose group it finds or makes the row of Task, behind a cancel that asks for its end:
 --         that is the last thing which that one does. Else it never waits
 -- Isolation: two callers take different rows; what one leaves because its group is locked stays due, and its NextDueMs says so
