@@ -157,7 +157,6 @@ function describePurgeable(setup: StoreSetup): void {
       for (let count = 0; count < 101; count += 1) ids.push((await makeBatch(store, 1)).batchId);
       await store.cancelBatch({ batchId: at(ids, 100) });
       await opened.advance(dayMs + 1);
-      await store.purge({ most: 1_000 });
       expect(await isPurgeable(store)).toBe(false);
     },
   );
