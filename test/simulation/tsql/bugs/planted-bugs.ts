@@ -134,7 +134,7 @@ const tokenBugs: readonly PlantedBug[] = [
     file: "procedures/RegisterDefinition.sql",
     edits: [
       {
-        from: "WITH (ROWLOCK, UPDLOCK, HOLDLOCK, INDEX (UQ_TaskDefinition_Name)) -- the entry or its place only",
+        from: "WITH (ROWLOCK, UPDLOCK, HOLDLOCK, INDEX (UQ_TaskDefinition_Name)) -- the entry, else its place",
         to: "WITH (ROWLOCK, INDEX (UQ_TaskDefinition_Name))",
       },
     ],
@@ -147,8 +147,8 @@ const tokenBugs: readonly PlantedBug[] = [
     file: "procedures/RegisterDefinition.sql",
     edits: [
       {
-        from: "SELECT @vStatus = CASE WHEN d.Build > @Build THEN N'outdated' WHEN d.Build = @Build",
-        to: "SELECT @vStatus = CASE WHEN d.Build = @Build",
+        from: "WHEN d.Build > @Build THEN N'outdated'\n",
+        to: "\n",
       },
     ],
     foundBy: "register-x-register-of-two-builds",
