@@ -352,6 +352,8 @@ function describeComplete(setup: StoreSetup): void {
 
 function describeOpen(setup: StoreSetup): void {
   const open = useStore(setup);
+  /** Where a call that waits can be seen to wait. */
+  const testWaiting = testWith(setup, "row locks", "raw sql", "sure calls");
   const lockTest = testWith(setup, "row locks");
   afterEach(() => {
     for (const rollBack of leftOpen) rollBack();
@@ -499,12 +501,7 @@ function describeOpen(setup: StoreSetup): void {
     expect((await statusOf(store, name)).ready).toBe(0);
   });
 
-  testWith(
-    setup,
-    "row locks",
-    "raw sql",
-    "sure calls",
-  )(
+  testWaiting(
     "that is rolled back leaves its operation id to one of two that wait for it; the other is a repeat",
     async () => {
       const opened = open();
@@ -523,12 +520,7 @@ function describeOpen(setup: StoreSetup): void {
     },
   );
 
-  testWith(
-    setup,
-    "row locks",
-    "raw sql",
-    "sure calls",
-  )(
+  testWaiting(
     "that came late for a wave leaves its operation id to one of two others; the second is a repeat",
     async () => {
       const opened = open();
@@ -559,12 +551,7 @@ function describeOpen(setup: StoreSetup): void {
     },
   );
 
-  testWith(
-    setup,
-    "row locks",
-    "raw sql",
-    "sure calls",
-  )(
+  testWaiting(
     "that holds a worker's row: a call and its repeat, which both wait for it, claim once",
     async () => {
       const opened = open();
@@ -572,9 +559,7 @@ function describeOpen(setup: StoreSetup): void {
       const name = await define(store, { spareMax: 0 });
       await enqueue(store, name, 3);
       const worker = await startWorker(store, name, { want: 2 });
-      const pending = await openTransaction(opened, (transaction) =>
-        transaction.query(lockOf(setup, "execution")),
-      );
+      const pending = await holdRow(opened, setup, "execution");
       const call = { want: 2 };
       const both = Promise.all([worker.work(call), worker.again(call)]);
       await untilSomebodyWaits(opened, userSqlOf(setup).waiting, 2);
@@ -586,12 +571,7 @@ function describeOpen(setup: StoreSetup): void {
     },
   );
 
-  testWith(
-    setup,
-    "row locks",
-    "raw sql",
-    "sure calls",
-  )(
+  testWaiting(
     "that holds a watermark: an advance and its repeat, which both wait for it, move it once",
     async () => {
       const opened = open();
@@ -602,9 +582,7 @@ function describeOpen(setup: StoreSetup): void {
         ...{ tasks: [{ payload: null }], operationId: null },
       };
       const { version } = await store.advanceWatermark(call);
-      const pending = await openTransaction(opened, (transaction) =>
-        transaction.query(lockOf(setup, "watermark")),
-      );
+      const pending = await holdRow(opened, setup, "watermark");
       const next = { ...call, expectedVersion: version, operationId: operationId() };
       const both = Promise.all([store.advanceWatermark(next), store.advanceWatermark(next)]);
       await untilSomebodyWaits(opened, userSqlOf(setup).waiting, 2);
@@ -616,12 +594,7 @@ function describeOpen(setup: StoreSetup): void {
     },
   );
 
-  testWith(
-    setup,
-    "row locks",
-    "raw sql",
-    "sure calls",
-  )(
+  testWaiting(
     "that holds a definition: a stay that is reclaimed while its end waits for it has not ended",
     async () => {
       const opened = open();
@@ -631,9 +604,7 @@ function describeOpen(setup: StoreSetup): void {
       const worker = await startWorker(store, name);
       await worker.claim(1);
       await opened.advance(10_001);
-      const pending = await openTransaction(opened, (transaction) =>
-        transaction.query(lockOf(setup, "definition")),
-      );
+      const pending = await holdRow(opened, setup, "definition");
       const end = worker.finish();
       await untilSomebodyWaits(opened, userSqlOf(setup).waiting);
       expect(await store.reclaimExpired({ most: 10 })).toMatchObject({
@@ -780,6 +751,11 @@ function describeOpen(setup: StoreSetup): void {
       expect(await worker.again(report)).toMatchObject({ status: "claimed", refused: [] });
     },
   );
+}
+
+/** A transaction that has written the only row of its kind, and keeps it locked until `finish`. */
+async function holdRow(opened: TestStore, setup: StoreSetup, what: Parameters<typeof lockOf>[1]) {
+  return openTransaction(opened, (transaction) => transaction.query(lockOf(setup, what)));
 }
 
 /** Asks `waiting` until it says that so many wait for a lock. */
