@@ -86,7 +86,16 @@ export interface Ending {
 }
 
 /** Every procedure that the callers name. */
-export function proceduresOf(model: ModelCase): string[] {
+export function proceduresOf(model: ModelCase): readonly string[] {
+  const known = procedures.get(model) ?? listProcedures(model);
+  procedures.set(model, known);
+  return known;
+}
+
+/** Checks ask after every step. */
+const procedures = new WeakMap<ModelCase, readonly string[]>();
+
+function listProcedures(model: ModelCase): string[] {
   const names = model.callers
     .flat()
     .flatMap((step) => (step.kind === "dependent" ? step.names : namesOf(step)));

@@ -5,6 +5,7 @@ import { sample } from "../schedule/sample";
 import type { Scenario } from "../schedule/run";
 import { allCases } from "../cases/list/all";
 import { cutCases } from "../cases/list/kills";
+import { checkInvariants, namesOf, textOf } from "../cases/calls";
 import type { ModelCase } from "../cases/model-case";
 import { scenarioOf } from "../cases/scenario";
 import { isLongOn, plainVariant } from "../cases/variants";
@@ -15,7 +16,9 @@ import { SimulationError } from "../engine/sql-error";
 import type { World } from "../engine/world";
 import { CoverageWatch } from "./check";
 import type { Check, Noticed } from "./check";
+import { Reach, bareName } from "./reach";
 import { bounded, setUp } from "./set-up";
+import type { Source } from "./source";
 
 /*
  * The cases of several callers (cases/list) as checks of mutants: those that `npm test` searches to the end. A mutant is
@@ -26,21 +29,45 @@ import { bounded, setUp } from "./set-up";
 const bounds = { statesMost: 300, msMost: Number.POSITIVE_INFINITY };
 const seeds = { seed: 1, count: 12 };
 
-/** All cases of one engine. */
-export function caseChecks(engine: EngineName): Check[] {
+/** The cases of one engine that may run a module; all of them where that isn't known. Each is made when it is first wanted. */
+export function caseChecks(
+  engine: EngineName,
+  sources: readonly Source[],
+): (module: string | undefined) => Check[] {
+  const reach = new Reach(sources);
   const searched = allCases.filter((model) => !isLongOn(model, engine));
-  return [...searched, ...cutCases].map((model) => caseCheck(model, engine));
+  const cases = [...searched, ...cutCases].map((model) => {
+    let made: Check | undefined;
+    const reached = reach.of(textsOf(model));
+    return { reached, check: () => (made ??= caseCheck(model, engine, reached)) };
+  });
+  return (module) => {
+    const name = bareName(module);
+    const wanted = cases.filter(({ reached }) => name === undefined || reached.has(name));
+    return wanted.map(({ check }) => check());
+  };
 }
 
-function caseCheck(model: ModelCase, engine: EngineName): Check {
+/** All that its setup and its callers may call, and the check of its end. */
+function textsOf(model: ModelCase): string[] {
+  return [...model.setup, ...model.callers.flat(), checkInvariants].flatMap((step) => {
+    if (step.kind === "later") return [];
+    return step.kind === "dependent" ? step.names : [...namesOf(step), textOf(step)];
+  });
+}
+
+function caseCheck(model: ModelCase, engine: EngineName, reached: ReadonlySet<string>): Check {
   const shipped = shippedWorld(engines[engine]);
   const watch = new CoverageWatch(shipped);
   const scenario = scenarioOf(model, plainVariant(engine));
   const { steps } = sample(scenario, { seed: seeds.seed, count: 3 });
+  const ran = watch.ran();
+  const other = [...ran].find((key) => !reached.has(bareName(key.split("#")[0]) ?? ""));
+  if (other !== undefined) throw new Error(`${model.name} runs ${other}, which nothing names`);
   let isSound: boolean | undefined;
   return {
     title: `${model.name} (${engine})`,
-    ran: watch.ran(),
+    ran,
     // Orders grow with the steps of both callers.
     size: steps ** 2,
     run: (template) => {

@@ -22,28 +22,25 @@ export interface Noticed {
 /** What ran between two looks at a world's coverage. */
 export class CoverageWatch {
   readonly #world: World;
-  readonly #before: ReadonlyMap<string, number>;
+  readonly #before = new Map<object, number>();
 
   constructor(world: World) {
     this.#world = world;
-    this.#before = countRuns(world);
+    for (const { statements } of world.coverage.modules.values()) {
+      for (const statement of statements.values()) this.#before.set(statement, statement.runs);
+    }
   }
 
   ran(): Set<string> {
-    return new Set(
-      [...countRuns(this.#world)]
-        .filter(([key, runs]) => runs > (this.#before.get(key) ?? 0))
-        .map(([key]) => key),
-    );
+    const keys = new Set<string>();
+    for (const [module, { statements }] of this.#world.coverage.modules) {
+      for (const [id, statement] of statements) {
+        // Names are made of the few that ran only: there are thousands of statements, and a look for every check.
+        if (statement.runs > (this.#before.get(statement) ?? 0)) keys.add(`${module}#${id}`);
+      }
+    }
+    return keys;
   }
-}
-
-function countRuns({ coverage }: World): Map<string, number> {
-  const runs = new Map<string, number>();
-  for (const [module, { statements }] of coverage.modules) {
-    for (const [id, statement] of statements) runs.set(`${module}#${id}`, statement.runs);
-  }
-  return runs;
 }
 
 /**

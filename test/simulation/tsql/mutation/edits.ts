@@ -16,8 +16,16 @@ export function applyEdits(text: string, edits: readonly Edit[]): string {
   );
 }
 
-/** The lines that differ: `- ` as shipped, `+ ` as edited; blanks at their ends are left out. */
-export function diffOf(source: Source, edits: readonly Edit[]): string[] {
+const diffs = new WeakMap<readonly Edit[], readonly string[]>();
+
+/** The lines that differ: `- ` as shipped, `+ ` as edited; blanks at their ends are left out. Edits belong to one source. */
+export function diffOf(source: Source, edits: readonly Edit[]): readonly string[] {
+  const known = diffs.get(edits) ?? makeDiff(source, edits);
+  diffs.set(edits, known);
+  return known;
+}
+
+function makeDiff(source: Source, edits: readonly Edit[]): string[] {
   const before = source.text.split("\n");
   const after = applyEdits(source.text, edits).split("\n");
   let first = 0;

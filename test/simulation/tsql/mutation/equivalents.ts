@@ -63,7 +63,32 @@ export type NamedEdit = Pick<Outcome, "file" | "diff" | "nth">;
 
 /** Is there an entry for this edit? */
 export function isListed(edit: NamedEdit, entries: readonly Equivalent[]): boolean {
-  return entries.some((entry) => matches(entry, edit));
+  return entryOf(edit, entries) !== undefined;
+}
+
+/** The first entry for this edit. */
+function entryOf(edit: NamedEdit, entries: readonly Equivalent[]): Equivalent | undefined {
+  const known = entriesByChange.get(entries) ?? byChange(entries);
+  entriesByChange.set(entries, known);
+  return known.get(keyOf(edit))?.find((entry) => isAbout(entry, edit));
+}
+
+/** Edits that change the same lines of the same file, by those: there are thousands of edits, and of entries. */
+type ByChange<Edit> = ReadonlyMap<string, readonly Edit[]>;
+
+const entriesByChange = new WeakMap<readonly Equivalent[], ByChange<Equivalent>>();
+
+function byChange<Edit extends Pick<NamedEdit, "file" | "diff">>(
+  edits: readonly Edit[],
+): ByChange<Edit> {
+  const sorted = new Map<string, Edit[]>();
+  for (const edit of edits) {
+    const key = keyOf(edit);
+    const same = sorted.get(key);
+    if (same === undefined) sorted.set(key, [edit]);
+    else same.push(edit);
+  }
+  return sorted;
 }
 
 /** What is known of the survivors among `outcomes`; `made` are all edits that there are, tried or not. */
@@ -74,13 +99,16 @@ export function judge(
 ): Judged {
   const scored = outcomes.filter(({ kind }) => kind !== "number");
   const survivors = scored.filter(({ verdict }) => verdict.kind === "survived");
-  const entryOf = (outcome: Outcome): Equivalent | undefined =>
-    entries.find((entry) => matches(entry, outcome));
+  const madeByChange = byChange(made);
+  const triedByChange = byChange(outcomes);
   const of = (verdict: Equivalent["verdict"] | undefined): Outcome[] =>
-    survivors.filter((outcome) => entryOf(outcome)?.verdict === verdict);
-  const isStale = (entry: Equivalent): boolean =>
-    !made.some((edit) => matches(entry, edit)) ||
-    outcomes.some((outcome) => matches(entry, outcome) && outcome.verdict.kind !== "survived");
+    survivors.filter((outcome) => entryOf(outcome, entries)?.verdict === verdict);
+  const isStale = (entry: Equivalent): boolean => {
+    const key = keyOf(entry);
+    const isMade = madeByChange.get(key)?.some((edit) => isAbout(entry, edit)) === true;
+    const tried = triedByChange.get(key)?.filter((outcome) => isAbout(entry, outcome)) ?? [];
+    return !isMade || tried.some(({ verdict }) => verdict.kind !== "survived");
+  };
   return {
     outcomes: scored,
     unexplained: of(undefined),
@@ -94,6 +122,7 @@ export function judge(
   };
 }
 
-function matches(entry: Equivalent, edit: NamedEdit): boolean {
-  return keyOf(entry) === keyOf(edit) && (entry.nth ?? edit.nth) === edit.nth;
+/** Of those that change the same lines: does an entry mean this one? */
+function isAbout(entry: Equivalent, edit: NamedEdit): boolean {
+  return (entry.nth ?? edit.nth) === edit.nth;
 }

@@ -1,12 +1,12 @@
 import type { Span } from "../syntax/ast-statements";
 import { shippedWorld } from "../engine/load";
 import { engines } from "../engine/options";
-import type { EngineOptions } from "../engine/options";
+import type { EngineName, EngineOptions } from "../engine/options";
 import { caseChecks } from "./case-checks";
 import type { Check } from "./check";
 import { little, plenty, runContract } from "./contract-checks";
 import { costChecks, costOptions } from "./cost-checks";
-import { coverOf } from "./coverage";
+import { coverOf, moduleOf } from "./coverage";
 import type { ModuleCover } from "./coverage";
 import type { Mutant } from "./mutants";
 import { failingChecks } from "./failing-locks";
@@ -22,8 +22,11 @@ import { loadSuite } from "./suite";
 /** Checks that run on one engine. */
 export interface Pass {
   readonly options: EngineOptions;
-  /** The shipped files are content with all of them; made when the first mutant comes here. */
-  readonly checks: () => Promise<readonly Check[]>;
+  /**
+   * Those that may run what a mutant changes; the shipped files are content with all of them. Made when the first mutant
+   * comes that needs them.
+   */
+  readonly checks: (mutant: Mutant) => Promise<readonly Check[]>;
   /** For one mutant: so much of their sizes together; missing: all. */
   readonly sizeMost?: (mutant: Mutant) => number;
   readonly isFor: (mutant: Mutant, isExplained: boolean) => boolean;
@@ -102,13 +105,13 @@ export async function preparePasses(sources: readonly Source[], depth: Depth): P
     },
     {
       options: engines.azure,
-      checks: once(() => Promise.resolve(caseChecks("azure"))),
+      checks: casesOn("azure", sources),
       sizeMost: casesMost,
       isFor: isForCases,
     },
     {
       options: engines.locking,
-      checks: once(() => Promise.resolve(caseChecks("locking"))),
+      checks: casesOn("locking", sources),
       sizeMost: casesMost,
       isFor: (mutant, isExplained) =>
         isForCases(mutant, isExplained) && isAboutLocks(mutant, isExplained),
@@ -130,6 +133,12 @@ export async function preparePasses(sources: readonly Source[], depth: Depth): P
 function once<Result>(make: () => Promise<Result>): () => Promise<Result> {
   let made: Promise<Result> | undefined;
   return () => (made ??= make());
+}
+
+/** Making all cases takes longer than trying a mutant: only those that may run what it changes are made. */
+function casesOn(engine: EngineName, sources: readonly Source[]): Pass["checks"] {
+  const cases = once(() => Promise.resolve(caseChecks(engine, sources)));
+  return async ({ source }) => (await cases())(moduleOf(source));
 }
 
 /** Other engines only differ in who waits for whom. */

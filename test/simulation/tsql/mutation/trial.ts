@@ -60,7 +60,7 @@ export class Trial {
 
   /** Those that run what the mutant changes, within what the pass allows, in the order in which they are tried. */
   async #choose(mutant: Mutant, wanted: Wanted, pass: Pass): Promise<Check[]> {
-    const checks = await pass.checks();
+    const checks = await pass.checks(mutant);
     const fitting = checks
       .filter(({ ran }) => wanted?.some((key) => ran.has(key)) ?? true)
       .sort((a, b) => a.size - b.size);

@@ -72,10 +72,7 @@ function widen(own: Footprint, more: Readonly<Footprint>): boolean {
     owns === own.owns
   )
     return false;
-  own.reads = reads;
-  own.looksBack = looksBack;
-  own.writes = writes;
-  own.owns = owns;
+  Object.assign(own, { reads, looksBack, writes, owns });
   return true;
 }
 
@@ -87,6 +84,8 @@ type Stander = Parameters<AccessRecorder["begins"]>[0];
 /** What is known of the steps of a scenario; chooses the orders that need be tried. */
 class Reduction implements AccessRecorder, Learner, Reducer {
   readonly #bits = new Map<string, bigint>();
+  /** With a key's bit those of all that it begins with. */
+  readonly #written = new Map<bigint, bigint>();
   readonly #places = new Map<string, Place>();
   #snapshots = new Map<number, Place>();
   /** Whose step is under way, from where, and what it has touched. */
@@ -213,9 +212,13 @@ class Reduction implements AccessRecorder, Learner, Reducer {
     ];
     for (const kind of kinds) {
       const own = this.#bit(`${kind}${keyName(index, key)}`);
-      let writes = own;
-      for (let length = 0; length < key.length; length += 1) {
-        writes |= this.#bit(`${kind}${keyName(index, key.slice(0, length))}`);
+      let writes = this.#written.get(own);
+      if (writes === undefined) {
+        writes = own;
+        for (let length = 0; length < key.length; length += 1) {
+          writes |= this.#bit(`${kind}${keyName(index, key.slice(0, length))}`);
+        }
+        this.#written.set(own, writes);
       }
       // Two can't change one row: both would hold its lock.
       this.#touch({ writes, owns: change === "row" ? 0n : own });
@@ -252,9 +255,15 @@ class Reduction implements AccessRecorder, Learner, Reducer {
     this.#touch({ writes: bit, owns: bit });
   }
 
-  #touch(more: Partial<Footprint>): void {
-    const step = { ...this.#step };
-    if (widen(step, { ...nothing, ...more })) this.#step = step;
+  /** A new one each time: marks hold the last one. */
+  #touch({ reads = 0n, looksBack = 0n, writes = 0n, owns = 0n }: Partial<Footprint>): void {
+    const step = this.#step;
+    this.#step = {
+      reads: step.reads | reads,
+      looksBack: step.looksBack | looksBack,
+      writes: step.writes | writes,
+      owns: step.owns | owns,
+    };
   }
 
   #placeOf(connection: Stander): Place {
