@@ -116,17 +116,17 @@ function describeKeys(setup: StoreSetup): void {
     const entries = (await opened.readAudit(name)).slice(before);
     expect(entries.map(({ setting, oldValue, newValue }) => [setting, oldValue, newValue])).toEqual(
       [
-        ["group_slots", null, "3 of g"],
-        ["group_paused", null, "true of g"],
-        ["group_strict", null, "true of g"],
+        ["global_group_slots", null, "3 of g"],
+        ["global_group_paused", null, "true of g"],
+        ["global_group_strict", null, "true of g"],
       ],
     );
     await store.setGroup({ name, groupKey: "g", groupScope: "global", isStrict: false, ...by });
     await store.setGroup({ name, groupKey: "g", groupScope: "global", paused: false, ...by });
     const later = (await opened.readAudit(name)).slice(before + 3);
     expect(later.map(({ setting, oldValue, newValue }) => [setting, oldValue, newValue])).toEqual([
-      ["group_strict", "true of g", "false of g"],
-      ["group_paused", "true of g", "false of g"],
+      ["global_group_strict", "true of g", "false of g"],
+      ["global_group_paused", "true of g", "false of g"],
     ]);
   });
 }

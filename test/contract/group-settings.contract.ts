@@ -161,18 +161,18 @@ function describeSettings(setup: StoreSetup): void {
     await setGroup(store, name, { slots: 4 });
     const by = { source: "operator", changedBy: "an operator" };
     expect((await opened.readAudit(name)).slice(before)).toEqual([
-      { setting: "group_slots", oldValue: null, newValue: "2 of g", ...by, reason: null },
-      { setting: "group_paused", oldValue: null, newValue: "false of g", ...by, reason: null },
-      { setting: "group_strict", oldValue: null, newValue: "false of g", ...by, reason: null },
+      { setting: "own_group_slots", oldValue: null, newValue: "2 of g", ...by, reason: null },
+      { setting: "own_group_paused", oldValue: null, newValue: "false of g", ...by, reason: null },
+      { setting: "own_group_strict", oldValue: null, newValue: "false of g", ...by, reason: null },
       {
-        setting: "group_slots",
+        setting: "own_group_slots",
         oldValue: "2 of g",
         newValue: "4 of g",
         ...by,
         reason: "they asked",
       },
       {
-        setting: "group_paused",
+        setting: "own_group_paused",
         oldValue: "false of g",
         newValue: "true of g",
         ...by,

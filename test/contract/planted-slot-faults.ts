@@ -14,24 +14,37 @@ function audited(definition: string, setting: string, newValue: string): string 
 export const slotFaults: readonly PlantedFault[] = [
   {
     title: "nothing of slots that an operator took away",
+    sql: `${lowered}; ${audited("{four}", "own_group_slots", "1 of pair")}`,
+    found: [],
+  },
+  {
+    title: "nothing of slots that an operator took away when entries told no scope",
     sql: `${lowered}; ${audited("{four}", "group_slots", "1 of pair")}`,
     found: [],
   },
   {
     title:
-      "slots that nobody took away: other settings, definitions, groups and numbers don't tell",
+      "slots that nobody took away: other settings, scopes, definitions, groups and numbers don't tell",
     sql: [
       lowered,
-      audited("{four}", "group_strict", "1 of pair"),
+      audited("{four}", "own_group_strict", "1 of pair"),
+      audited("{four}", "global_group_slots", "1 of pair"),
+      audited("{one}", "own_group_slots", "1 of pair"),
       audited("{one}", "group_slots", "1 of pair"),
-      audited("{four}", "group_slots", "1 of half"),
-      audited("{four}", "group_slots", "2 of pair"),
-      audited("{four}", "group_slots", "1 of PAIR"),
+      audited("{four}", "own_group_slots", "1 of half"),
+      audited("{four}", "own_group_slots", "2 of pair"),
+      audited("{four}", "own_group_slots", "1 of PAIR"),
     ].join(";"),
     found: [[rules.slots, "{pair}", "2 of 1"]],
   },
   {
     title: "nothing of slots of a global group that an operator of any definition took away",
+    sql: `UPDATE taskgate.task_group SET slots = 1, task_definition_id = 0 WHERE group_id = {pair};
+          ${audited("{one}", "global_group_slots", "1 of pair")}`,
+    found: [],
+  },
+  {
+    title: "nothing of slots of a global group taken away when entries told no scope",
     sql: `UPDATE taskgate.task_group SET slots = 1, task_definition_id = 0 WHERE group_id = {pair};
           ${audited("{one}", "group_slots", "1 of pair")}`,
     found: [],
@@ -39,7 +52,8 @@ export const slotFaults: readonly PlantedFault[] = [
   {
     title: "slots of a global group that nobody took away",
     sql: `UPDATE taskgate.task_group SET slots = 1, task_definition_id = 0 WHERE group_id = {pair};
-          ${audited("{one}", "group_paused", "1 of pair")}`,
+          ${audited("{one}", "global_group_paused", "1 of pair")};
+          ${audited("{four}", "own_group_slots", "1 of pair")}`,
     found: [[rules.slots, "{pair}", "2 of 1"]],
   },
   {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
-import type { TaskStore } from "../../shared/ports/task-store";
-import { define, operationId, setLimit } from "../support/builders";
+import type { SetGroupInput, TaskStore } from "../../shared/ports/task-store";
+import { define, operationId, registration, setLimit, uniqueName } from "../support/builders";
 import { testWith, useStore } from "../support/store-setup";
 import type { StoreSetup } from "../support/store-setup";
 import { dayMs, nothingPurged } from "./purge-scene";
@@ -10,6 +10,9 @@ export function describePurgeAudit(setup: StoreSetup): void {
   describe("purge of the audit of settings", () => {
     describeEntries(setup);
   });
+  describe("purge of the audit of settings tells", () => {
+    describeNames(setup);
+  });
 }
 
 async function purgedEntries(store: TaskStore, most = 1_000): Promise<number> {
@@ -18,9 +21,20 @@ async function purgedEntries(store: TaskStore, most = 1_000): Promise<number> {
 
 /** Sets slots of groups, so that there is an entry of each. */
 async function setSlots(store: TaskStore, name: string, groups: Record<string, number>) {
-  for (const [groupKey, slots] of Object.entries(groups)) {
-    const changed = { slots, changedBy: "operator" };
-    await store.setGroup({ name, groupKey, groupScope: "definition", ...changed });
+  for (const [groupKey, slots] of Object.entries(groups))
+    await setSlotsOf(store, { name, groupKey, groupScope: "definition", slots });
+}
+
+/** Sets a group's slots. */
+function setSlotsOf(store: TaskStore, group: Omit<SetGroupInput, "changedBy">) {
+  return store.setGroup({ ...group, changedBy: "operator" });
+}
+
+/** Sets watermarks of a definition one after the other. */
+async function setWatermarks(store: TaskStore, name: string, values: [string, string | null][]) {
+  for (const [watermark, value] of values) {
+    const input = { name, watermark, value, operationId: operationId(), changedBy: "operator" };
+    await store.setWatermark(input);
   }
 }
 
@@ -101,8 +115,8 @@ function describeEntries(setup: StoreSetup): void {
     const { store } = opened;
     const name = await define(store, { groupSlots: 3 });
     const tasks = [
-      { payload: null, groupKey: "g" },
-      { payload: null, groupKey: "g" },
+      { payload: null, group: "g" },
+      { payload: null, group: "g" },
     ];
     await store.enqueueTasks({ name, build: 1, operationId: null, tasks });
     await setSlots(store, name, { g: 2 });
@@ -111,5 +125,68 @@ function describeEntries(setup: StoreSetup): void {
     await opened.advance(500 * dayMs);
     expect(await purgedEntries(store)).toBe(1);
     expect((await store.checkInvariants()).findings).toEqual([]);
+  });
+}
+
+/** An entry's value tells whose it is, whatever words values and names have. */
+function describeNames(setup: StoreSetup): void {
+  const open = useStore(setup);
+
+  test("a global group from a definition's own one of the same key", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { groupSlots: 2 });
+    for (const groupScope of ["definition", "global"] as const) {
+      const task = { payload: null, group: "g", groupScope };
+      await store.enqueueTasks({ name, build: 1, operationId: null, tasks: [task, task] });
+    }
+    const global = { name, groupKey: "g", groupScope: "global" } as const;
+    await setSlotsOf(store, { ...global, slots: 1 });
+    await setSlots(store, name, { g: 1 });
+    await opened.advance(500 * dayMs);
+    expect(await purgedEntries(store)).toBe(0);
+    expect((await store.checkInvariants()).findings).toEqual([]);
+    await setSlotsOf(store, { ...global, slots: 3 });
+    expect(await purgedEntries(store)).toBe(1);
+    await setSlots(store, name, { g: 4 });
+    expect(await purgedEntries(store)).toBe(1);
+  });
+
+  test("watermarks apart, whatever words their values have", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store);
+    await setWatermarks(store, name, [
+      ["a", '{"file":"1 of 2"}'],
+      ["a", '{"file":"2 of 2"}'],
+      ["a", '{"file":"3 OF 2"}'],
+      ["a", '{"file":"4 of 2 of b"}'],
+      // Cut behind a word that looks like the one that follows.
+      ["a", `["${"x".repeat(185)} of"]`],
+      ["b", '["of b"]'],
+      ["b of b", '["b of b"]'],
+      ["A", "[1]"],
+    ]);
+    await opened.advance(500 * dayMs);
+    expect(await purgedEntries(store)).toBe(4);
+    await setWatermarks(store, name, [["b", null]]);
+    expect(await purgedEntries(store)).toBe(1);
+    await setWatermarks(store, name, [["b of b", '["c of b"]']]);
+    expect(await purgedEntries(store)).toBe(1);
+    expect(await purgedEntries(store)).toBe(0);
+  });
+
+  test("a definition's shared limits, whatever their names", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = uniqueName();
+    const limits = ["week of may", "week of june", "week of july"];
+    for (const [at, limit] of limits.entries()) {
+      const settings = { sharedLimits: [{ name: limit, limit: 1 }] };
+      await store.registerDefinition(registration({ name, build: at + 1, settings }));
+    }
+    await opened.advance(500 * dayMs);
+    // One of the limits and one of the builds.
+    expect(await purgedEntries(store)).toBe(2);
   });
 }

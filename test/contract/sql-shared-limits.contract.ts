@@ -102,7 +102,9 @@ function describeRegistered(setup: StoreSetup): void {
 
   testWith(setup, "raw sql")("have whole numbers as limits", async () => {
     const opened = open();
-    for (const limit of ["", "-", "x", "1.5", 1.5, true, -2, 1_001]) {
+    const texts = ["", "-", "x", "1.5", " 5", "5 ", "\t5", "+5", "--5", "5-", "00005", "1e2"];
+    const others = [1.5, true, -2, 1_001, 99_999_999_999, [5], [], { a: 5 }, {}];
+    for (const limit of [...texts, ...others]) {
       const list = JSON.stringify([{ name: "s", limit }]);
       expect(await register(opened, list)).toBe(
         `shared_limits: expected limits of -1..1000 (${list})`,

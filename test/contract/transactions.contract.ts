@@ -502,6 +502,29 @@ function describeOpen(setup: StoreSetup): void {
   });
 
   testWaiting(
+    "that enqueues has its operation id: a maker's move with it waits, and is refused",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store);
+      const call = { ...input(name), operationId: operationId() };
+      const pending = await openTransaction(opened, (transaction) =>
+        store.enqueueTasks(call, transaction),
+      );
+      const move = { ...call, watermark: "w", expectedVersion: "0", value: "[]" };
+      const refused = expectError(store.advanceWatermark(move), {
+        code: "TASKGATE_ARG_CONFLICT",
+        field: "operationId",
+      });
+      await untilSomebodyWaits(opened, userSqlOf(setup).waiting);
+      await pending.finish();
+      await refused;
+      expect((await store.listWatermarks({ most: 10 })).watermarks).toEqual([]);
+      expect((await statusOf(store, name)).ready).toBe(1);
+    },
+  );
+
+  testWaiting(
     "that is rolled back leaves its operation id to one of two that wait for it; the other is a repeat",
     async () => {
       const opened = open();

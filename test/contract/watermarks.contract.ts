@@ -503,6 +503,7 @@ function describeSet(setup: StoreSetup): void {
     const name = await define(opened.store);
     await opened.store.setWatermark(setTo(name, `["${"x".repeat(300)}"]`, { reason: "late data" }));
     await opened.store.setWatermark(setTo(name, null));
+    await opened.store.setWatermark(setTo(name, '["2 of 3 often"]'));
 
     const audit = (await opened.readAudit(name)).filter(({ setting }) => setting === "watermark");
     const shown = `["${"x".repeat(188)} of by-id`;
@@ -510,6 +511,13 @@ function describeSet(setup: StoreSetup): void {
     expect(audit).toEqual([
       { ...who, oldValue: null, newValue: shown, reason: "late data" },
       { ...who, oldValue: shown, newValue: null, reason: null },
+      // The same JSON, and what follows the first ` of ` is the name.
+      {
+        ...who,
+        oldValue: null,
+        newValue: String.raw`["2 o\u0066 3 o\u0066ten"] of by-id`,
+        reason: null,
+      },
     ]);
   });
 

@@ -74,7 +74,7 @@ function auditChange(
   const different = settings.filter((setting) => old?.[setting] !== changed[setting]);
   for (const setting of different) {
     audit(model, definition, {
-      setting: `group_${setting}`,
+      setting: `${input.groupScope === "global" ? "global" : "own"}_group_${setting}`,
       oldValue: old === null ? null : `${String(old[setting])} of ${input.groupKey}`,
       newValue: `${String(changed[setting])} of ${input.groupKey}`,
       source: "operator",

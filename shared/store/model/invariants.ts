@@ -235,9 +235,10 @@ function overfullGroups(state: ModelState): Finding[] {
 
 /** An operator's lowering stops nobody. */
 function isLowered(state: ModelState, { scope, key, slots }: GroupRow): boolean {
+  const setting = scope === 0 ? "global_group_slots" : "own_group_slots";
   return state.settingAudit.some(
     (row) =>
-      row.setting === "group_slots" &&
+      row.setting === setting &&
       (scope === 0 || row.definitionId === scope) &&
       row.newValue === `${String(slots)} of ${key}`,
   );

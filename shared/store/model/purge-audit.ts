@@ -12,8 +12,13 @@ export function outdatedEntries({ state, nowMs }: Model): SettingAuditRow[] {
   return oldest.filter((row) => row.changedAtMs < nowMs - keptMs && last.get(whatOf(row)) !== row);
 }
 
-/** What an entry is about. Values are written as `value of name`, but of a definition's own settings. */
+/**
+ * What an entry is about. Values are written as `value of name`, no value with ` of ` in it; those of
+ * a definition's own settings name nothing.
+ */
 function whatOf({ definitionId, setting, oldValue, newValue }: SettingAuditRow): string {
-  const [, ...name] = (newValue ?? oldValue ?? "").split(" of ");
+  const [, ...words] = (newValue ?? oldValue ?? "").split(" of ");
+  // Of own settings only this one's value is made of names, which may have any words.
+  const name = setting === "shared_limits" ? [] : words;
   return JSON.stringify([definitionId, setting, name.join(" of ")]);
 }

@@ -61,12 +61,10 @@ export function setWatermark(model: Model, input: port.SetWatermarkInput): port.
     version: write(model, definition, input),
     oldValue,
   };
-  const audited = (value: string | null): string | null =>
-    value === null ? null : `${value.slice(0, auditedValueMax)} of ${input.watermark}`;
   audit(model, definition, {
     setting: "watermark",
-    oldValue: audited(oldValue),
-    newValue: audited(input.value),
+    oldValue: audited(oldValue, input.watermark),
+    newValue: audited(input.value, input.watermark),
     source: "operator",
     changedBy: input.changedBy,
     reason: input.reason ?? null,
@@ -77,6 +75,13 @@ export function setWatermark(model: Model, input: port.SetWatermarkInput): port.
     answer,
   });
   return answer;
+}
+
+/** The first ` of ` ends the value: one that has it is written with an escape that JSON knows. */
+function audited(value: string | null, watermark: string): string | null {
+  if (value === null) return null;
+  const escaped = value.replaceAll(" of", String.raw` o\u0066`);
+  return `${escaped.slice(0, auditedValueMax)} of ${watermark}`;
 }
 
 /** list_watermarks: by definition and name. */

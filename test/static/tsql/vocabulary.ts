@@ -50,6 +50,7 @@ export const functions: ReadonlyMap<string, readonly [number, number]> = new Map
   ["DATEDIFF_BIG", [3, 3]],
   ["DB_NAME", [0, 1]],
   ["ISJSON", [1, 1]],
+  ["JSON_QUERY", [2, 2]],
   ["JSON_VALUE", [2, 2]],
   ["LEFT", [2, 2]],
   ["LOWER", [1, 1]],

@@ -17,12 +17,15 @@ BEGIN
   SELECT @vCount = COUNT(*), @vNames = COUNT(DISTINCT x.Name COLLATE Latin1_General_100_BIN2),
          @vBadNames = SUM(CASE WHEN x.Name IS NULL OR DATALENGTH(x.Name) NOT BETWEEN 2 AND 400
            OR DATALENGTH(x.Name) <> DATALENGTH(LTRIM(RTRIM(x.Name))) THEN 1 ELSE 0 END),
-         @vBadLimits = SUM(CASE WHEN x.TaskLimit NOT LIKE N'%[0-9]' -- without a digit it may be read as 0
-           OR x.TaskLimit IS NOT NULL AND COALESCE(TRY_CONVERT(int, x.TaskLimit), -2) NOT BETWEEN -1 AND 1000 THEN 1 ELSE 0 END)
+         @vBadLimits = SUM(CASE WHEN DATALENGTH(x.Digits) NOT BETWEEN 2 AND 8 OR x.Digits LIKE N'%[^0-9]%' -- a conversion reads more: blanks, +
+           OR TRY_CONVERT(int, x.TaskLimit) NOT BETWEEN -1 AND 1000 THEN 1 ELSE 0 END)
   FROM (
-    SELECT CASE WHEN j.[type] = 5 THEN JSON_VALUE(j.[value], N'$.name') END AS Name,
-           CASE WHEN j.[type] = 5 THEN JSON_VALUE(j.[value], N'$.limit') END AS TaskLimit
-    FROM OPENJSON(@SharedLimits) AS j) AS x;
+    SELECT y.Name, y.TaskLimit, CASE WHEN y.TaskLimit LIKE N'-%' THEN SUBSTRING(y.TaskLimit, 2, 4000) ELSE y.TaskLimit END AS Digits
+    FROM (
+      SELECT CASE WHEN j.[type] = 5 THEN JSON_VALUE(j.[value], N'$.name') END AS Name,
+             CASE WHEN j.[type] = 5 THEN COALESCE(JSON_VALUE(j.[value], N'$.limit'), JSON_QUERY(j.[value], N'$.limit')) END
+               COLLATE Latin1_General_100_BIN2 AS TaskLimit -- the text of an array or object is no number, either
+      FROM OPENJSON(@SharedLimits) AS j) AS y) AS x;
   RETURN CASE
     WHEN @vCount > 8 THEN N'shared_limits: expected at most 8 (' + CONVERT(nvarchar(11), @vCount) + N')'
     WHEN @vBadNames > 0 THEN N'shared_limits: expected names of 1..200 characters without blanks at either end' + @vShown

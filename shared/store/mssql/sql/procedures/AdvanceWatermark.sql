@@ -9,12 +9,14 @@
 --           that stands there, 0 when there is none; Value: of a conflict: what stands there, or null
 --         TaskIds, Outcomes, Ready, NextDueMs: as EnqueueTasks answers; of a conflict null, null, false, null
 -- Raises: 50404 unknown definition; 50409 the operation id was used by another operation; 50413 too many or too large; 50422 a bad
---         value; 1222 locked for longer than 2 s. An error dooms the caller's transaction
--- Locks:  BlockWatermark, then as EnqueueTasks inside a transaction. Grouped tasks enter Scheduled as due
---         now, so no group is locked here
+--         value; 50423 an equal key or operation id is locked for longer than 2 s; 1222 a row is; 50425, 1205 chosen to end a circle of
+--         waiters. An error dooms the caller's transaction
+-- Locks:  BlockWatermark; its operation id as _LockKeys; then as EnqueueTasks inside a transaction. Grouped tasks enter Scheduled
+--         as due now, so no group is locked here
 -- Isolation: the watermark's key is locked before it is looked at, and kept to the end; of a watermark that doesn't exist yet the gap
 --         where it will stand, so that one caller makes it. A repeat names the same watermark: it waits there for the first call and
---         then finds its answer. Nobody takes this lock while holding another one
+--         then finds its answer. Nobody takes this lock while holding another one. An enqueue of the same operation id excludes this
+--         call by a lock on the id, kept to the end
 -- Plan:   unique name, primary keys; at most 1000 rows per write
 -- Once:   by operation id; by version: of two calls with the same one at most one moves it. A conflict leaves nothing, its repeat
 --         looks again
@@ -31,7 +33,8 @@ BEGIN
           @vMessage nvarchar(2048), @vBytes bigint, @vName nvarchar(200), @vDefinition int, @vWatermark nvarchar(200),
           @vExpected bigint = COALESCE(@ExpectedVersion, 0), @vIsEmpty bit = 0, @vOperation nvarchar(200), @vAnswer nvarchar(max),
           @vStatus nvarchar(20) = N'advanced', @vVersion bigint = 0, @vCurrent nvarchar(max), @vTaskIds nvarchar(max),
-          @vOutcomes nvarchar(max), @vReady bit = 0, @vNextDueMs bigint;
+          @vOutcomes nvarchar(max), @vReady bit = 0, @vNextDueMs bigint, @vMissed nvarchar(max);
+  DECLARE @vLock Taskgate.KeyLockList;
   DECLARE @vEnqueued TABLE (
     [Status] nvarchar(20) NOT NULL, TaskIds nvarchar(max) NULL, Outcomes nvarchar(max) NULL, Ready bit NULL, NextDueMs bigint NULL);
 
@@ -78,7 +81,11 @@ BEGIN
     FROM Taskgate.BlockWatermark AS w WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- lock, then look: the key, or the gap where it is missing
     WHERE w.TaskDefinitionId = @vDefinition AND w.Name = @vWatermark;
     IF @OperationId IS NOT NULL
+    BEGIN
+      INSERT INTO @vLock (Name) VALUES (Taskgate._KeyLock(N'operation', NULL, CONVERT(nvarchar(36), @OperationId)));
+      EXEC Taskgate._LockKeys @Keys = @vLock, @Waits = 1, @oMissed = @vMissed OUTPUT; -- lock, then look, as an enqueue of that id does
       SELECT @vOperation = o.Name, @vAnswer = o.Answer FROM Taskgate.Operation AS o WHERE o.OperationId = @OperationId;
+    END;
     IF @vOperation <> N'advance_watermark'
     BEGIN
       SET @vMessage = N'operation_id: was used by another operation (' + LOWER(CONVERT(nvarchar(36), @OperationId)) + N')';

@@ -178,7 +178,9 @@ BEGIN
           INNER JOIN Taskgate.TaskGroup AS g ON g.GroupId = s.GroupId
           WHERE s.Used > g.Slots AND NOT EXISTS ( -- an operator's lowering stops nobody
             SELECT 1 FROM Taskgate.SettingAudit AS l WITH (INDEX (PK_SettingAudit)) -- all, for such a group only
-            WHERE l.Setting = N'group_slots' AND (g.TaskDefinitionId = 0 OR l.TaskDefinitionId = g.TaskDefinitionId)
+            WHERE l.Setting IN (CASE g.TaskDefinitionId WHEN 0 THEN N'global_group_slots' ELSE N'own_group_slots' END,
+                                N'group_slots') -- entries of before told no scope
+              AND (g.TaskDefinitionId = 0 OR l.TaskDefinitionId = g.TaskDefinitionId)
               AND l.NewValue COLLATE Latin1_General_100_BIN2 = CONVERT(nvarchar(20), g.Slots) + N' of ' + g.GroupKey)) AS x
     UNION ALL
     SELECT N'P1 a grouped task in ready or claimed holds one slot', x.Item, x.Detail

@@ -199,7 +199,7 @@ BEGIN
     IF @OperationId IS NOT NULL
     BEGIN
       SELECT @vIsRepeat = 1, @vOperation = o.Name, @vAnswer = o.Answer
-      FROM Taskgate.Operation AS o WITH (READCOMMITTEDLOCK) -- behind another operation of that id in a user's open transaction
+      FROM Taskgate.Operation AS o WITH (READCOMMITTEDLOCK) -- behind another operation that is writing that id
       WHERE o.OperationId = @OperationId;
       IF @vOperation <> N'enqueue_tasks'
       BEGIN

@@ -43,9 +43,12 @@ BEGIN
         @oHeld = @vHeld OUTPUT, @oLimit = @vLimit OUTPUT, @oTokenFence = @vTokenFence OUTPUT, @oPaused = @vPaused OUTPUT,
         @oDead = @vDead OUTPUT, @oIsLive = @vIsLive OUTPUT, @oGiven = @vGiven OUTPUT;
       COMMIT TRANSACTION;
-      SET @vStatus = CASE WHEN @vIsLive = 1 THEN N'released' ELSE N'fenced' END;
-      SET @vSurplus = CASE WHEN @vShared <> N'' THEN Taskgate._Surplus(@vDefinition)
-                           WHEN @vLimit = -1 OR @vHeld <= @vLimit THEN 0 ELSE @vHeld - @vLimit END;
+      SET @vStatus = N'released';
+      IF @vIsLive = 0
+        SELECT @vStatus = N'fenced', @vTokens = 0, @vFreed = 0; -- declared dead meanwhile: what it held is anybody's
+      ELSE
+        SET @vSurplus = CASE WHEN @vShared <> N'' THEN Taskgate._Surplus(@vDefinition)
+                             WHEN @vLimit = -1 OR @vHeld <= @vLimit THEN 0 ELSE @vHeld - @vLimit END;
     END;
   END TRY
   BEGIN CATCH

@@ -1,7 +1,7 @@
 -- Taskgate.SetGroup: an operator's settings of a group; one that doesn't exist yet is made. Acts at once; such a group is never purged.
 -- In:     @Name: the definition; @GroupKey 1..200 characters; @GroupScope: definition (null: so) | global;
 --         @Slots int 1..1000, @Paused bit, @IsStrict bit: null leaves them, in a new group as the definition has them;
---         @ChangedBy, @Reason for the audit
+--         @ChangedBy, @Reason for the audit, whose entries name the scope: own_group_slots, global_group_slots
 -- Out:    Status: created | set | exists (they were so already); OldSlots, NewSlots int, OldPaused, NewPaused, OldStrict, NewStrict
 --           bit: old ones null in a new group; Used int: slots in use, which may be more than the new ones: nobody is stopped, and
 --           nothing is handed over until fewer are; Waiting int: tasks, counted up to 1000
@@ -92,7 +92,8 @@ BEGIN
       FROM Taskgate.TaskGroup AS g WITH (ROWLOCK, UPDLOCK, INDEX (PK_TaskGroup)) -- the row is ours already
       WHERE g.GroupId = @vGroupId;
     INSERT INTO Taskgate.SettingAudit (TaskDefinitionId, Setting, OldValue, NewValue, Source, ChangedBy, Reason, ChangedAt)
-    SELECT @vDefinition, c.Setting, c.OldValue + N' of ' + @vKey, c.NewValue + N' of ' + @vKey, N'operator', @ChangedBy, @Reason, @vNow
+    SELECT @vDefinition, CASE @vScope WHEN 0 THEN N'global_' ELSE N'own_' END + c.Setting, -- another group may have the same key
+           c.OldValue + N' of ' + @vKey, c.NewValue + N' of ' + @vKey, N'operator', @ChangedBy, @Reason, @vNow
     FROM (VALUES
       (N'group_slots', CONVERT(nvarchar(20), @vOldSlots), CONVERT(nvarchar(20), @vNewSlots), 1),
       (N'group_paused', CASE @vOldPaused WHEN 1 THEN N'true' WHEN 0 THEN N'false' END,

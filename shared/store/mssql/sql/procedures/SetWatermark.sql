@@ -90,7 +90,9 @@ BEGIN
         WHERE w.TaskDefinitionId = @vDefinition AND w.Name = @vWatermark;
       SET @vVersion = @vVersion + 1;
       INSERT INTO Taskgate.SettingAudit (TaskDefinitionId, Setting, OldValue, NewValue, Source, ChangedBy, Reason, ChangedAt)
-      VALUES (@vDefinition, N'watermark', LEFT(@vOldValue, 190) + N' of ' + @vWatermark, LEFT(@Value, 190) + N' of ' + @vWatermark,
+      VALUES (@vDefinition, N'watermark', -- the first ` of ` ends the value: one that has it is written with an escape that JSON knows
+              LEFT(REPLACE(@vOldValue COLLATE Latin1_General_100_BIN2, N' of', N' o\u0066'), 190) + N' of ' + @vWatermark,
+              LEFT(REPLACE(@Value COLLATE Latin1_General_100_BIN2, N' of', N' o\u0066'), 190) + N' of ' + @vWatermark,
               N'operator', @ChangedBy, @Reason, @vNow);
       INSERT INTO Taskgate.Operation (OperationId, Name, DoneAt, Answer)
       VALUES (@OperationId, N'set_watermark', @vNow,

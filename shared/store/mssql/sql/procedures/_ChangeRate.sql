@@ -16,22 +16,19 @@ BEGIN
   SET NOCOUNT, XACT_ABORT ON;
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   DECLARE @vNow datetime2(6), @vNextFreeAt datetime2(7), @vUsed bigint, @vIntervalUs bigint, @vAheadUs bigint,
-          @vCount int, @vPeriodMs int, @vBurst int, @vCountOverride int, @vPeriodMsOverride int, @vBurstOverride int;
+          @vOldCount int, @vOldPeriodMs int, @vCount int, @vPeriodMs int, @vBurst int,
+          @vCountOverride int, @vPeriodMsOverride int, @vBurstOverride int;
 
   SELECT @vNextFreeAt = b.NextFreeAt, @vCount = b.RateCount, @vPeriodMs = b.RatePeriodMs, @vBurst = b.RateBurst,
          @vCountOverride = b.RateCountOverride, @vPeriodMsOverride = b.RatePeriodMsOverride, @vBurstOverride = b.RateBurstOverride
   FROM Taskgate.RateBucket AS b WITH (ROWLOCK, UPDLOCK, INDEX (PK_RateBucket)) -- the row as it is now, kept to the end
   WHERE b.TaskDefinitionId = @TaskDefinitionId;
+  IF @vNextFreeAt IS NULL AND @Count IS NULL RETURN; -- nothing was said, and nothing is: what is told stays null
   SET @vNow = SYSUTCDATETIME();
+  SELECT @vOldCount = COALESCE(@vCountOverride, @vCount), @vOldPeriodMs = COALESCE(@vPeriodMsOverride, @vPeriodMs);
   SET @oNew = Taskgate._RateText(@Count, @PeriodMs, @Burst);
   SET @oOldRate = NULLIF(COALESCE(Taskgate._RateText(@vCountOverride, @vPeriodMsOverride, @vBurstOverride),
     Taskgate._RateText(@vCount, @vPeriodMs, @vBurst)), N'none');
-  IF @vNextFreeAt > @vNow -- an operator's none has no interval, so nothing is used of it
-  BEGIN
-    SET @vIntervalUs = (COALESCE(@vPeriodMsOverride, @vPeriodMs) * CONVERT(bigint, 1000) + COALESCE(@vCountOverride, @vCount) - 1)
-      / NULLIF(COALESCE(@vCountOverride, @vCount), -1);
-    SET @vUsed = (DATEDIFF_BIG(MICROSECOND, @vNow, @vNextFreeAt) + @vIntervalUs - 1) / @vIntervalUs;
-  END;
   IF @IsOverride = 1
   BEGIN
     SET @oOld = Taskgate._RateText(@vCountOverride, @vPeriodMsOverride, @vBurstOverride);
@@ -61,6 +58,11 @@ BEGIN
   BEGIN
     IF COALESCE(@oOldRate, N'') <> COALESCE(@oNewRate, N'')
     BEGIN
+      IF @vNextFreeAt > @vNow -- an operator's none has no interval, so nothing is used of it
+      BEGIN
+        SET @vIntervalUs = (@vOldPeriodMs * CONVERT(bigint, 1000) + @vOldCount - 1) / NULLIF(@vOldCount, -1);
+        SET @vUsed = (DATEDIFF_BIG(MICROSECOND, @vNow, @vNextFreeAt) + @vIntervalUs - 1) / @vIntervalUs;
+      END;
       SET @vIntervalUs = (COALESCE(@vPeriodMsOverride, @vPeriodMs) * CONVERT(bigint, 1000) + COALESCE(@vCountOverride, @vCount) - 1)
         / NULLIF(COALESCE(@vCountOverride, @vCount), -1);
       SET @vAheadUs = COALESCE(@vIntervalUs * CASE WHEN @vUsed > COALESCE(@vBurstOverride, @vBurst)

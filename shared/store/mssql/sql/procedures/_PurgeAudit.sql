@@ -28,12 +28,14 @@ BEGIN
           FROM Taskgate.SettingAudit AS a WITH (INDEX (PK_SettingAudit)) -- the oldest: ids grow with time
           ORDER BY a.SettingAuditId) AS x
     WHERE x.ChangedAt < @vBefore) RETURN;
-  -- Values are written as `value of name`, but of a definition's own settings.
+  -- Values are written as `value of name`, no value with ` of ` in it; those of a definition's own settings name nothing.
   INSERT INTO @vEntry (SettingAuditId, TaskDefinitionId, Setting, Subject, ChangedAt)
   SELECT x.SettingAuditId, x.TaskDefinitionId, x.Setting,
-         CASE WHEN CHARINDEX(N' of ', x.Value) > 0 THEN SUBSTRING(x.Value, CHARINDEX(N' of ', x.Value) + 4, 400) ELSE N'' END, x.ChangedAt
+         CASE WHEN x.Setting <> N'shared_limits' AND CHARINDEX(N' of ', x.Value) > 0 -- the one of them that is made of names
+              THEN SUBSTRING(x.Value, CHARINDEX(N' of ', x.Value) + 4, 400) ELSE N'' END, x.ChangedAt
   FROM (
-    SELECT TOP (1000) a.SettingAuditId, a.TaskDefinitionId, a.Setting, COALESCE(a.NewValue, a.OldValue, N'') AS Value, a.ChangedAt
+    SELECT TOP (1000) a.SettingAuditId, a.TaskDefinitionId, a.Setting,
+           COALESCE(a.NewValue, a.OldValue, N'') COLLATE Latin1_General_100_BIN2 AS Value, a.ChangedAt
     FROM Taskgate.SettingAudit AS a WITH (INDEX (PK_SettingAudit)) -- the oldest: ids grow with time
     ORDER BY a.SettingAuditId) AS x;
   INSERT INTO @vLast (SettingAuditId)

@@ -14,13 +14,14 @@ declare
   v_due bigint[] := '{}';
 begin
   if (select a.changed_at < v_before from setting_audit a order by a.setting_audit_id limit 1) then
-    -- Values are written as `value of name`, but of a definition's own settings.
+    -- Values are written as `value of name`, no value with ` of ` in it; those of a definition's own settings name nothing.
     v_due := array(
       select x.setting_audit_id
         from (select e.setting_audit_id, e.changed_at,
                      max(e.setting_audit_id) over (
                        partition by e.task_definition_id, e.setting,
-                                    substr(e.value, nullif(strpos(e.value, ' of '), 0) + 4)) as last_id
+                                    case when e.setting <> 'shared_limits'       -- the one of them that is made of names
+                                         then substr(e.value, nullif(strpos(e.value, ' of '), 0) + 4) end) as last_id
                 from (select a.*, coalesce(a.new_value, a.old_value) as value from setting_audit a
                        order by a.setting_audit_id limit 1000) e) x
        where x.changed_at < v_before and x.setting_audit_id < x.last_id

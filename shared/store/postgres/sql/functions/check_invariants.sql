@@ -83,7 +83,9 @@ begin
     (select 'P1 a group fills at most its slots', g.group_id::text, count(*) || ' of ' || g.slots
        from task_group g join group_slot s on s.group_id = g.group_id group by g.group_id
        having count(*) > g.slots and not exists (     -- an operator's lowering stops nobody
-         select 1 from setting_audit l where l.setting = 'group_slots' and (g.task_definition_id = 0 or l.task_definition_id = g.task_definition_id)
+         select 1 from setting_audit l
+          where l.setting in (case g.task_definition_id when 0 then 'global_group_slots' else 'own_group_slots' end, 'group_slots')   -- entries of before told no scope
+            and (g.task_definition_id = 0 or l.task_definition_id = g.task_definition_id)
             and l.new_value = g.slots || ' of ' || g.group_key) limit 100)
     union all
     (select 'P1 a grouped task in ready or claimed holds one slot', t.task_id::text, p.place || ', ' || (select count(*) from group_slot s where s.group_id = t.group_id and s.task_id = t.task_id) || ' slots'

@@ -29,7 +29,8 @@ begin
   if not found then status := 'fenced'; return; end if;
   if v_shared <> '{}' then perform _lock_shared(v_shared); end if;
   select * into s from _settle_tokens(v_definition, p_task_execution_id, null, null, p_keep, v_shared);
-  status := case when s.o_is_live then 'released' else 'fenced' end;
+  if not s.o_is_live then status := 'fenced'; return; end if;   -- declared dead meanwhile: what it held is anybody's
+  status := 'released';
   tokens := s.o_own; freed := s.o_freed; given := s.o_given;
   surplus := case when v_shared <> '{}' then _surplus(v_definition) when s.o_limit = -1 then 0 else greatest(s.o_held - s.o_limit, 0) end;
 end $$;

@@ -25,7 +25,8 @@ begin
   if not found then status := 'fenced'; return; end if;
   if v_shared <> '{}' then perform _lock_shared(v_shared); end if;
   select * into s from _settle_tokens(v_definition, p_task_execution_id, null, p_keep, null, v_shared);
-  status := case when s.o_is_live then 'released' else 'fenced' end;
+  if not s.o_is_live then status := 'fenced'; return; end if;   -- declared dead meanwhile: what it held is anybody's
+  status := 'released';
   tokens := s.o_own; freed := s.o_freed;
   ready := freed > 0 and exists (select 1 from taskgate.ready r where r.task_definition_id = v_definition);
 end $$;

@@ -1,7 +1,7 @@
 -- taskgate.set_group: an operator's settings of a group; one that doesn't exist yet is made. Acts at once; such a group is never purged.
 -- In:     p_name: the definition; p_group_key 1..200 characters; p_group_scope: definition (null: so) | global;
 --         p_slots int 1..1000, p_paused, p_is_strict: null leaves them, in a new group as the definition has them;
---         p_changed_by, p_reason for the audit
+--         p_changed_by, p_reason for the audit, whose entries name the scope: own_group_slots, global_group_slots
 -- Out:    status: created | set | exists (they were so already); old_slots, new_slots int, old_paused, new_paused, old_strict, new_strict
 --           boolean: old ones null in a new group; used int: slots in use, which may be more than the new ones: nobody is stopped, and
 --           nothing is handed over until fewer are; waiting int: tasks, counted up to 1000
@@ -54,7 +54,7 @@ begin
     status := case when new_slots = old_slots and new_paused = old_paused and new_strict = old_strict then 'exists' else 'set' end;
   end if;
   insert into setting_audit (task_definition_id, setting, old_value, new_value, source, changed_by, reason, changed_at)
-  select d.task_definition_id, c.setting, c.old_value || ' of ' || p_group_key, c.new_value || ' of ' || p_group_key, 'operator', p_changed_by, p_reason, v_now
+  select d.task_definition_id, case v_scope when 0 then 'global_' else 'own_' end || c.setting, c.old_value || ' of ' || p_group_key, c.new_value || ' of ' || p_group_key, 'operator', p_changed_by, p_reason, v_now
     from (values ('group_slots', old_slots::text, new_slots::text, 1), ('group_paused', old_paused::text, new_paused::text, 2),
                  ('group_strict', old_strict::text, new_strict::text, 3)) c(setting, old_value, new_value, n)
    where c.old_value is distinct from c.new_value order by c.n;

@@ -63,7 +63,8 @@ begin
      where w.task_definition_id = v_definition and w.name = p_watermark;
   end if;
   insert into setting_audit (task_definition_id, setting, old_value, new_value, source, changed_by, reason, changed_at)
-  values (v_definition, 'watermark', left(old_value, 190) || ' of ' || p_watermark, left(p_value, 190) || ' of ' || p_watermark,
+  values (v_definition, 'watermark',                -- the first ` of ` ends the value: one that has it is written with an escape that JSON knows
+          left(replace(old_value, ' of', ' o\u0066'), 190) || ' of ' || p_watermark, left(replace(p_value, ' of', ' o\u0066'), 190) || ' of ' || p_watermark,
           'operator', p_changed_by, p_reason, v_now);
   update operation o set answer = json_build_object('version', version, 'oldValue', old_value)::text where o.operation_id = p_operation_id;
 end $$;

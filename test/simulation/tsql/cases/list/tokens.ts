@@ -15,12 +15,22 @@ import {
   sweep,
   work,
 } from "../calls";
-import { allOf, heldTokens, isAny, oneOf, statusOf, tokensOf } from "../endings";
+import { allOf, heldTokens, isAny, numberOf, oneOf, statusOf, tokensOf } from "../endings";
 import { leaseOver } from "../model-case";
-import type { ModelCase } from "../model-case";
+import type { Ending, ModelCase } from "../model-case";
 import { definitionRow, executionRow, latch, only } from "../permitted-waits";
 
 const waits = [definitionRow];
+
+/** Who is fenced is told of no token, freed or held, and owes nobody a hint. */
+function freesNothingFenced(end: Ending): string | undefined {
+  const answer = end.answers[1]?.[0];
+  if (statusOf(answer) !== "fenced") return undefined;
+  const told = `${String(numberOf(answer, "Tokens"))} and ${String(numberOf(answer, "Freed"))}`;
+  if (Number(answer?.rows[0]?.["Ready"] ?? 0) === 1)
+    return "fenced, but told of tasks for a freed token";
+  return told === "0 and 0" ? undefined : `fenced, but told of ${told} tokens`;
+}
 
 /** Those who take, give back and count tokens meet on the definition's row (P1, P8). */
 export const tokenCases: readonly ModelCase[] = [
@@ -204,6 +214,22 @@ export const tokenCases: readonly ModelCase[] = [
     callers: [[start(2, 1)], [release(1, 0)]],
     waits: [definitionRow, executionRow],
     ends: (end) => heldTokens(end, statusOf(end.answers[0]?.[0]) === "started" ? 1 : 0),
+  },
+  {
+    name: "reclaim-x-zombie-release",
+    about: "a dead holder gives a token back while it is declared dead: it frees one, or is fenced",
+    setup: [register({ limit: 2 }), enqueue(plainTasks(1)), start(1, 2), leaseOver],
+    callers: [[reclaim], [release(1, 1)]],
+    waits: [definitionRow, executionRow],
+    ends: freesNothingFenced,
+  },
+  {
+    name: "reclaim-x-zombie-surplus",
+    about: "the same of tokens above a limit that was lowered",
+    setup: [register({ limit: 2 }), start(1, 2), setLimit(1, 9), leaseOver],
+    callers: [[reclaim], [releaseSurplus(1, 0)]],
+    waits: [definitionRow, executionRow],
+    ends: freesNothingFenced,
   },
   {
     name: "start-x-zombie-finish",

@@ -29,6 +29,14 @@ function standsAt(end: Ending, version: number, tasks: number): string | undefin
   );
 }
 
+/** One of two operations with one id was made. */
+function isUsedOnce(end: Ending): string | undefined {
+  return allOf(
+    end.rows("Operation").length === 1 ? undefined : "expected one answer",
+    end.rows("Task").length === 1 ? undefined : "expected one operation's task",
+  );
+}
+
 /** Goes on from the version that a conflict told, once. */
 const onwards: CallerStep = {
   kind: "dependent",
@@ -86,6 +94,31 @@ export const watermarkCases: readonly ModelCase[] = [
         told[0] === told[1] ? undefined : `the answers name ${told.join(" and ")}`,
       );
     },
+  },
+  {
+    name: "advance-x-enqueue-of-the-same-operation",
+    about:
+      "an operation id of two operations: the first takes it, the other is told of the conflict",
+    setup: [register()],
+    waits: [latch, operationRow],
+    errors: [50409],
+    callers: [
+      [advance(0, plainTasks(1), { operation: 7 })],
+      [enqueue(plainTasks(1), { operation: 7 })],
+    ],
+    ends: isUsedOnce,
+  },
+  {
+    name: "advance-x-enqueue-of-the-same-operation-in-a-user-transaction",
+    about: "the same while a user's transaction has the id",
+    setup: [register()],
+    waits: [latch, operationRow],
+    errors: [50409],
+    callers: [
+      [advance(0, plainTasks(1), { operation: 7 })],
+      [together(enqueue(plainTasks(1), { operation: 7 }))],
+    ],
+    ends: isUsedOnce,
   },
   {
     name: "advance-x-advance-of-another-new-watermark",
