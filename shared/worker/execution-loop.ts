@@ -309,12 +309,8 @@ export class ExecutionLoop implements Beating {
   }
 
   #wantsTokens(): boolean {
-    return (
-      this.#end === null &&
-      this.#hasBacklog &&
-      this.#surplus <= 0 &&
-      this.#tokens < this.#options.tokensWanted
-    );
+    const hasRoom = this.#tokens < this.#options.tokensWanted;
+    return hasRoom && this.#end === null && this.#hasBacklog && this.#surplus <= 0;
   }
 
   /** How many more claims make sense now. */
@@ -513,16 +509,14 @@ export class ExecutionLoop implements Beating {
   }
 
   async #acquire(): Promise<void> {
-    const { clock } = this.#environment;
-    this.#looks.note(clock.monotonicMs());
+    this.#looks.note(this.#environment.clock.monotonicMs());
     const answer = await this.#environment.store.acquireTokens({
       executionId: this.executionId,
       want: this.#options.tokensWanted,
     });
     if (answer.status === "fenced") this.#lose();
     else if (answer.status === "granted") this.#tokens = answer.tokens;
-    if (answer.granted > 0) this.#looks.end(clock.monotonicMs());
-    else if (answer.demand === "noted") this.#looks.begin(clock.monotonicMs());
+    this.#looks.hear(answer, this.#environment.clock.monotonicMs());
   }
 
   #onCallError(error: unknown): void {
@@ -582,10 +576,7 @@ export class ExecutionLoop implements Beating {
     });
   }
 
-  /**
-   * There is always a next look: when the idle pause is over, soon when nothing runs, when tokens are to be asked for, at the
-   * latest after a quarter of a second.
-   */
+  /** There is always a next look: for tasks, for tokens, soon when nothing runs; at the latest after a quarter of a second. */
   #planIdleLook(): void {
     const nowMs = this.#environment.clock.monotonicMs();
     const leastMs = this.#end === null && this.#running.size === 0 ? 1 : idleLookMs;

@@ -1,3 +1,5 @@
+import type { AcquireTokensAnswer } from "../ports/task-store";
+
 /**
  * Pauses before each further look of somebody whose denial was noted: holders give between tasks, so a token idles for at
  * most half as long as it took to come. At most one worker a second and definition is noted: nobody else looks so often.
@@ -33,6 +35,12 @@ export class TokenLooks {
   begin(nowMs: number): void {
     this.#left = [...lookAgainMs];
     this.note(nowMs);
+  }
+
+  /** What it was answered. */
+  hear(answer: Pick<AcquireTokensAnswer, "granted" | "demand">, nowMs: number): void {
+    if (answer.granted > 0) this.end(nowMs);
+    else if (answer.demand === "noted") this.begin(nowMs);
   }
 
   /** A token is free: it asks at once, but not over and over. */

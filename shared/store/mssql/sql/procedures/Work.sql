@@ -12,11 +12,9 @@
 --           null: all of the same length, in claim order
 --         Started: the first so many count as started; the rest is spare until reported
 --         LastPriority, LastRank: of the last task claimed
---         RefusedTaskIds: completions that changed nothing, joined by commas, or null; LeaseMs: how long from now, null: nothing
---           was renewed
---         Surplus: tokens held by all above the limit, or above a shared one; 1: none are, but this process should give for
---           somebody who was denied (_IsAsked). Call ReleaseSurplus when some are idle. Below 0: tasks may wait, and so many are
---           free for anybody (_Reserved); a definition with shared limits doesn't say
+--         RefusedTaskIds: completions that changed nothing, joined by commas, or null; LeaseMs: from now, null: not renewed
+--         Surplus: tokens held by all above the limit, or above a shared one; 1: none are, but this process should give for one
+--           that was denied (_IsAsked): call ReleaseSurplus when some are idle. Below 0: so many are free, if no limit is shared
 --         NextDueMs bigint: until the next scheduled task, when fewer were claimed than wanted
 --         RetryInMs bigint: the rate let fewer be claimed than wanted: until it lets another one; null: it didn't
 --         Woken: JSON array of other definitions that got ready tasks; Opening: of batches to be pumped (PumpBatch); or null

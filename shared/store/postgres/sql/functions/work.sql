@@ -13,8 +13,8 @@
 --         last_priority, last_rank: of the last task claimed
 --         refused_task_ids: completions that changed nothing, joined by commas, or null; lease_ms: how long from now, null: nothing was renewed
 --         surplus: tokens held by all above the limit, or above a shared one; 1: none are, but this process should give
---           for somebody who was denied (_is_asked). Call release_surplus when some are idle. Below 0: tasks may wait, and so
---           many are free for anybody (_reserved_ms); a definition with shared limits doesn't say
+--           for somebody who was denied (_is_asked). Call release_surplus when some are idle. Below 0: so
+--           many are free for anybody; not said where a limit is shared, nor before a reservation ends (_reserved_ms)
 --         next_due_ms: until the next scheduled task, when fewer were claimed than wanted
 --         retry_in_ms: the rate let fewer be claimed than wanted: until it lets another one; null: it didn't
 --         woken: JSON array of other definitions that got ready tasks, or null; opening: JSON array of batches to be pumped
