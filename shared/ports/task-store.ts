@@ -183,6 +183,8 @@ export interface AcquireTokensAnswer {
   tokenFence: Fence | null;
   retryInMs: number | null;
   deadHolders: number;
+  /** When nothing was granted. noted: holders are asked to give a token, so look again soon. */
+  demand: "noted" | null;
 }
 
 export interface ReleaseTokensAnswer {
@@ -261,7 +263,10 @@ export interface WorkAnswer {
   /** Completions that changed nothing: lost to another holder. */
   refused: TaskId[];
   leaseMs: number | null;
-  /** Tokens held by all above the limit; 1 also where others were denied and this execution could give: `releaseSurplus`. */
+  /**
+   * Tokens held by all above the limit; 1 also where others were denied and this execution could give: `releaseSurplus`.
+   * Below 0: so many are free for anybody who works: `acquireTokens`.
+   */
   surplus: number;
   nextDueMs: number | null;
   /** The rate let fewer be claimed than wanted: until it lets another one; null: it didn't. */

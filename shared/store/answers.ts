@@ -105,6 +105,7 @@ export function acquireTokens(row: AnswerRow): port.AcquireTokensAnswer {
     tokenFence: fenceOrNull(row, "tokenFence"),
     retryInMs: intOrNull(row, "retryInMs"),
     deadHolders: int(row, "deadHolders"),
+    demand: textOrNull(row, "demand") === "noted" ? "noted" : null,
   };
 }
 

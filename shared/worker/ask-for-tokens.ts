@@ -2,6 +2,7 @@ import type { Instants } from "../core/lease";
 import type { StartExecutionAnswer } from "../ports/task-store";
 import type { WorkerEnvironment } from "./environment";
 import { instants } from "./environment";
+import { TokenLooks } from "./token-looks";
 
 /** The last answer, and when its question was sent: the lease counts from there. */
 export interface Asked {
@@ -9,11 +10,8 @@ export interface Asked {
   readonly started: StartExecutionAnswer;
 }
 
-/**
- * Pauses before each further look of somebody whose denial was noted: holders give between tasks, so a token idles for at
- * most half as long as it took to come. At most one worker a second and definition is noted: nobody else looks twice.
- */
-const lookAgainMs = [50, 50, 75, 110, 170, 250, 380, 570, 850];
+/** So long who was denied looks again. */
+const lookForMs = 2_500;
 
 /**
  * Asks for tokens; denied and noted, it looks again for two and a half seconds: a hint for what is given may wake a process
@@ -26,12 +24,16 @@ export async function askForTokens(
 ): Promise<Asked> {
   let asked = await askOnce(environment, ask);
   if (asked.started.demand !== "noted") return asked;
-  for (const ms of lookAgainMs) {
-    if (environment.clock.monotonicMs() + ms >= until.atMs) return asked;
-    await pause(environment, ms, until.signal);
+  const nowMs = environment.clock.monotonicMs();
+  const endMs = Math.min(until.atMs, nowMs + lookForMs);
+  const looks = new TokenLooks(nowMs);
+  while (asked.started.status === "limited") {
+    if (asked.started.demand === "noted") looks.begin(environment.clock.monotonicMs());
+    if (looks.nextMs >= endMs) return asked;
+    await pause(environment, looks.nextMs - environment.clock.monotonicMs(), until.signal);
     if (until.signal.aborted) return asked;
+    looks.note(environment.clock.monotonicMs());
     asked = await askOnce(environment, ask);
-    if (asked.started.status !== "limited") return asked;
   }
   return asked;
 }

@@ -21,6 +21,7 @@ import type { Beating } from "./heartbeat";
 import { RunningTasks } from "./running-tasks";
 import type { Registry } from "./registry";
 import { ScanPlace } from "./scan-place";
+import { TokenLooks } from "./token-looks";
 
 /*
  * The loop of one execution: one call to the database in flight, at most as many handlers as tokens.
@@ -62,10 +63,6 @@ export interface LoopOptions {
 const idleLookMs = 250;
 /** A rate that lets the next task start within this time is waited for; else a delayed hint is cheaper. */
 const permitWaitMostMs = 1_000;
-/** Tokens that were denied are asked for again after so long, while there is a backlog. */
-const acquirePauseMs = 500;
-/** Tokens that were given for somebody who was denied may be asked back after so long: nobody came for them. */
-const gavePauseMs = 2_000;
 /** More than this worker can take: another one is called so often. One that finds no token costs one read. */
 const helpPauseMs = 5_000;
 
@@ -95,8 +92,7 @@ export class ExecutionLoop implements Beating {
   #surplus = 0;
   #hasBacklog = false;
   #calledHelpAtMs = Number.NEGATIVE_INFINITY;
-  #gaveAtMs = Number.NEGATIVE_INFINITY;
-  #acquiredAtMs: number;
+  readonly #looks: TokenLooks;
   #renewedAtMs: number;
   #nextDueMs: number | null = null;
   /** The rate lets nothing start before this instant; null: it isn't known to. */
@@ -114,7 +110,7 @@ export class ExecutionLoop implements Beating {
     this.#traceParent = options.environment.telemetry.currentTraceParent();
     this.#isRated = options.definition.settings.rate != null;
     this.#tokens = options.started.tokens;
-    this.#acquiredAtMs = options.sentAt.monotonicMs;
+    this.#looks = new TokenLooks(options.sentAt.monotonicMs);
     this.#renewedAtMs = options.sentAt.monotonicMs;
     this.#trust.renew(
       options.sentAt,
@@ -298,8 +294,11 @@ export class ExecutionLoop implements Beating {
     if (isTokenIdle) return this.#done.length > 0 ? "work" : "surplus";
     if (this.#end !== null) return this.#done.length > 0 ? "work" : null;
     const nowMs = this.#environment.clock.monotonicMs();
+    const mayAcquire = this.#wantsTokens() && nowMs >= this.#looks.nextMs;
+    // A free one first: where tasks block this process, some are always done by now.
+    if (mayAcquire && this.#surplus < 0) return "acquire";
     if (this.#done.length > 0) return "work";
-    if (this.#mayAcquire(nowMs)) return "acquire";
+    if (mayAcquire) return "acquire";
     const isIdle = nowMs < this.#idleUntilMs;
     return !isIdle &&
       this.#want() > 0 &&
@@ -309,14 +308,9 @@ export class ExecutionLoop implements Beating {
       : null;
   }
 
-  #mayAcquire(nowMs: number): boolean {
-    return (
-      this.#hasBacklog &&
-      this.#surplus === 0 &&
-      this.#tokens < this.#options.tokensWanted &&
-      nowMs - this.#acquiredAtMs >= acquirePauseMs &&
-      nowMs - this.#gaveAtMs >= gavePauseMs
-    );
+  #wantsTokens(): boolean {
+    const hasRoom = this.#tokens < this.#options.tokensWanted;
+    return hasRoom && this.#end === null && this.#hasBacklog && this.#surplus <= 0;
   }
 
   /** How many more claims make sense now. */
@@ -405,6 +399,7 @@ export class ExecutionLoop implements Beating {
     });
     if (answer.refused.length > 0) telemetry.count("taskgate.task.refused", answer.refused.length);
     this.#surplus = answer.surplus;
+    if (answer.surplus < 0) this.#looks.hurry();
     this.#nextDueMs = answer.nextDueMs ?? this.#nextDueMs;
     this.#options.wake(answer.woken);
     this.#options.pump.open(answer.opening);
@@ -507,20 +502,21 @@ export class ExecutionLoop implements Beating {
     this.#surplus = answer.surplus;
     // Fewer, and none freed by this call: it is a repeat of one whose answer was lost.
     if (answer.given > 0 || (answer.freed === 0 && answer.tokens < held)) {
-      this.#gaveAtMs = this.#environment.clock.monotonicMs();
+      this.#looks.end(this.#environment.clock.monotonicMs());
       this.#options.wake([this.#options.definition.name]);
     }
     if (this.#tokens === 0) this.#stop("idle");
   }
 
   async #acquire(): Promise<void> {
-    this.#acquiredAtMs = this.#environment.clock.monotonicMs();
+    this.#looks.note(this.#environment.clock.monotonicMs());
     const answer = await this.#environment.store.acquireTokens({
       executionId: this.executionId,
       want: this.#options.tokensWanted,
     });
     if (answer.status === "fenced") this.#lose();
     else if (answer.status === "granted") this.#tokens = answer.tokens;
+    this.#looks.hear(answer, this.#environment.clock.monotonicMs());
   }
 
   #onCallError(error: unknown): void {
@@ -580,12 +576,14 @@ export class ExecutionLoop implements Beating {
     });
   }
 
-  /** There is always a next look: when the idle pause is over, soon when nothing runs, at the latest after a quarter of a second. */
+  /** There is always a next look: for tasks, for tokens, soon when nothing runs; at the latest after a quarter of a second. */
   #planIdleLook(): void {
-    const idleMs = this.#idleUntilMs - this.#environment.clock.monotonicMs();
+    const nowMs = this.#environment.clock.monotonicMs();
     const leastMs = this.#end === null && this.#running.size === 0 ? 1 : idleLookMs;
+    const idleMs = Math.max(this.#idleUntilMs - nowMs, leastMs);
+    const tokensMs = this.#wantsTokens() ? this.#looks.nextMs - nowMs : idleMs;
     this.#cancelIdleLook?.();
-    this.#cancelIdleLook = this.#environment.timers.after(Math.max(idleMs, leastMs), () => {
+    this.#cancelIdleLook = this.#environment.timers.after(Math.min(idleMs, tokensMs), () => {
       this.#pump();
     });
   }

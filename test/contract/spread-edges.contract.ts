@@ -10,7 +10,7 @@ import {
 } from "../support/builders";
 import type { Worker } from "../support/builders";
 import { testWith, useStore } from "../support/store-setup";
-import type { StoreSetup } from "../support/store-setup";
+import type { StoreSetup, TestStore } from "../support/store-setup";
 
 /** How much is given, by whom and to whom, at the limits of each rule (design 10.13). */
 export function describeSpreadEdges(setup: StoreSetup): void {
@@ -148,43 +148,49 @@ function describeTaking(setup: StoreSetup): void {
   const open = useStore(setup);
 
   /** One process held 4 of 4, and has given two and released one since. */
-  async function given(store: TaskStore): Promise<{ name: string; holder: Worker }> {
+  async function given(opened: TestStore): Promise<{ name: string; holder: Worker }> {
+    const { store } = opened;
     const name = await define(store, { limit: 4 });
     const [holder] = await holders(store, name, [4]);
     if (holder === undefined) throw new Error("a holder is expected");
     await store.startExecution(startInput(name, { worker: "denied" }));
+    // So late that what is given is reserved for two seconds.
+    await opened.advance(9_000);
     expect(await give(holder)).toBe(2);
     await store.releaseTokens({ executionId: holder.executionId, keep: 1 });
     return { name, holder };
   }
 
   test("who has none gets its part of the limit, also where all others hold less", async () => {
-    const { store } = open();
-    const { name } = await given(store);
+    const opened = open();
+    const { store } = opened;
+    const { name } = await given(opened);
     const newcomer = await startWorker(store, name, { worker: "denied", want: 8 });
     expect(newcomer.answer.tokens).toBe(2);
   });
 
   test("who holds some gets its part of the limit, not as much as the richest one holds", async () => {
-    const { store } = open();
+    const opened = open();
+    const { store } = opened;
     const name = await define(store, { limit: 11 });
     const list = await holders(store, name, [9, 1, 1]);
     await store.startExecution(startInput(name, { worker: "denied" }));
+    await opened.advance(9_000);
     expect(await give(at(list, 0))).toBe(3);
     await store.releaseTokens({ executionId: at(list, 0).executionId, keep: 5 });
     expect(await more(at(list, 1), 11)).toMatchObject({ tokens: 4, granted: 3 });
   });
 
   test("nobody gets more than it asks for", async () => {
-    const { store } = open();
-    const { name } = await given(store);
+    const opened = open();
+    const { store } = opened;
+    const { name } = await given(opened);
     const newcomer = await startWorker(store, name, { worker: "denied", want: 1 });
     expect(newcomer.answer.tokens).toBe(1);
   });
 
   test("who asks for what it has keeps it", async () => {
-    const { store } = open();
-    const { holder } = await given(store);
+    const { holder } = await given(open());
     expect(await more(holder, 1)).toMatchObject({ tokens: 1, granted: 0 });
   });
 }

@@ -1,9 +1,17 @@
 import { describe, expect, test } from "@jest/globals";
 import type { TaskStore } from "../../shared/ports/task-store";
-import { define, enqueue, setLimit, startInput, startWorker, statusOf } from "../support/builders";
+import {
+  define,
+  enqueue,
+  setLimit,
+  startInput,
+  startWorker,
+  statusOf,
+  uniqueName,
+} from "../support/builders";
 import type { Worker } from "../support/builders";
 import { testWith, useStore } from "../support/store-setup";
-import type { StoreSetup } from "../support/store-setup";
+import type { StoreSetup, TestStore } from "../support/store-setup";
 
 /** Tokens wander from processes that hold many to those who were denied (design 10.13). */
 export function describeSpread(setup: StoreSetup): void {
@@ -110,12 +118,16 @@ function describeDenial(setup: StoreSetup): void {
     const rich = await startWorker(store, name, { worker: "first", want: 3 });
     const poor = await hold(store, name, "second");
     const more = { executionId: poor.executionId, want: 8 };
-    expect(await store.acquireTokens(more)).toMatchObject({ status: "granted", granted: 0 });
+    expect(await store.acquireTokens(more)).toMatchObject({
+      status: "granted",
+      granted: 0,
+      demand: "noted",
+    });
     expect(await surplusOf(rich)).toBe(1);
     expect(await give(rich)).toMatchObject({ tokens: 2, given: 1 });
-    expect(await store.acquireTokens(more)).toMatchObject({ tokens: 2, granted: 1 });
+    expect(await store.acquireTokens(more)).toMatchObject({ tokens: 2, granted: 1, demand: null });
     await opened.advance(3_000);
-    expect(await store.acquireTokens(more)).toMatchObject({ tokens: 2, granted: 0 });
+    expect(await store.acquireTokens(more)).toMatchObject({ tokens: 2, granted: 0, demand: null });
     expect(await surplusOf(rich)).toBe(0);
   });
 
@@ -296,13 +308,67 @@ function describeGiving(setup: StoreSetup): void {
 function describeReserved(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("is for two seconds not for another execution of a process that holds some", async () => {
-    const opened = open();
+  /** One process holds 4 of 4, a second one is denied, and so much later the first one gives two. */
+  async function given(opened: TestStore, afterMs: number) {
     const { store } = opened;
     const name = await define(store, { limit: 4 });
     const holder = await hold(store, name, "first");
-    await ask(store, name, "second");
-    await give(holder);
+    expect(await ask(store, name, "second")).toMatchObject({ demand: "noted" });
+    await opened.advance(afterMs);
+    expect(await give(holder)).toMatchObject({ tokens: 2, given: 2 });
+    return { store, name, holder };
+  }
+
+  for (const [afterMs, forMs] of [
+    [0, 100],
+    [500, 350],
+    [3_799, 1_999],
+    [3_800, 2_000],
+    [9_000, 2_000],
+  ] as const)
+    testWith(setup, "exact clock")(
+      `${String(afterMs)} ms after the denial is for others for ${String(forMs)} ms: so long a look takes`,
+      async () => {
+        const opened = open();
+        const { store, name, holder } = await given(opened, afterMs);
+        const more = { executionId: holder.executionId, want: 4 };
+        await opened.advance(forMs - 1);
+        expect(await ask(store, name, "first")).toMatchObject({ demand: "others", retryInMs: 1 });
+        expect(await store.acquireTokens(more)).toMatchObject({ tokens: 2, granted: 0 });
+        expect(await surplusOf(holder)).toBe(0);
+        await opened.advance(1);
+        expect(await surplusOf(holder)).toBe(-2);
+        expect(await ask(store, name, "first")).toMatchObject({ status: "started", tokens: 2 });
+      },
+    );
+
+  test("is reserved no more when somebody was denied since: then it was fetched", async () => {
+    const opened = open();
+    const { store, name } = await given(opened, 9_000);
+    const second = await hold(store, name, "second");
+    await opened.advance(1);
+    expect(await ask(store, name, "third")).toMatchObject({ demand: "noted" });
+    await second.finish();
+    expect(await ask(store, name, "first")).toMatchObject({ status: "started", tokens: 2 });
+  });
+
+  test("is told to nobody who works where a shared limit decides, too", async () => {
+    const { store } = open();
+    const shared = uniqueName("shared");
+    const name = await define(store, { limit: 4, sharedLimits: [{ name: shared, limit: 4 }] });
+    const holder = await startWorker(store, name, { want: 1 });
+    expect(await surplusOf(holder)).toBe(0);
+  });
+
+  test("is told as none where there is no limit", async () => {
+    const { store } = open();
+    const holder = await startWorker(store, await define(store, { limit: null }), { want: 1 });
+    expect(await surplusOf(holder)).toBe(0);
+  });
+
+  test("is for a while not for another execution of a process that holds some", async () => {
+    const opened = open();
+    const { store, name } = await given(opened, 9_000);
     const refused = await ask(store, name, "first");
     expect(refused).toMatchObject({ status: "limited", demand: "others" });
     expect(refused.retryInMs).toBeGreaterThan(0);
@@ -313,11 +379,7 @@ function describeReserved(setup: StoreSetup): void {
 
   test("is not taken back by who holds as many as the richest other one; later it is", async () => {
     const opened = open();
-    const { store } = opened;
-    const name = await define(store, { limit: 4 });
-    const holder = await hold(store, name, "first");
-    await ask(store, name, "second");
-    await give(holder);
+    const { store, name, holder } = await given(opened, 9_000);
     const more = { executionId: holder.executionId, want: 4 };
     expect(await store.acquireTokens(more)).toMatchObject({ tokens: 2, granted: 0 });
     expect((await statusOf(store, name)).held).toBe(2);
@@ -326,11 +388,13 @@ function describeReserved(setup: StoreSetup): void {
   });
 
   test("may be taken by a holder that has fewer than another, up to as many", async () => {
-    const { store } = open();
+    const opened = open();
+    const { store } = opened;
     const name = await define(store, { limit: 7 });
     const rich = await startWorker(store, name, { worker: "first", want: 6 });
     const poor = await startWorker(store, name, { worker: "second", want: 1 });
     await ask(store, name, "third");
+    await opened.advance(9_000);
     // Half of the five that it holds more.
     expect(await give(rich)).toMatchObject({ tokens: 4, given: 2 });
     const answer = await store.acquireTokens({ executionId: poor.executionId, want: 8 });

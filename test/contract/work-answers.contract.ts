@@ -41,12 +41,12 @@ const unknown = asTaskId("999999999");
 function describeTold(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("no surplus below the limit; at limit 0 everything that is held", async () => {
+  test("below the limit how many are free; at limit 0 everything that is held", async () => {
     const { store } = open();
     const name = await define(store, { limit: 5 });
     await enqueue(store, name, 4);
     const worker = await startWorker(store, name, { want: 3 });
-    expect((await worker.work({ want: 1 })).surplus).toBe(0);
+    expect((await worker.work({ want: 1 })).surplus).toBe(-2);
     await setLimit(store, name, 3);
     expect((await worker.work({ want: 1 })).surplus).toBe(0);
     await setLimit(store, name, 0);

@@ -19,9 +19,9 @@ import { reportStarted } from "./executions";
 import { comparePlaces, definitionNames, definitionOf, hasReady, readyOf, taskOf } from "./rows";
 import { permitsOf, usePermits } from "./rates";
 import { dueOf, nextDueMs, promoteDue } from "./schedule";
-import type { ClaimRow, ExecutionRow, Model, TaskRow } from "./state";
+import type { ClaimRow, DefinitionRow, ExecutionRow, Model, TaskRow } from "./state";
 import { couldGive } from "./spread";
-import { surplusOf } from "./tokens";
+import { freeForAll, surplusOf } from "./tokens";
 
 /** work: the hot path: completes some tasks and claims some. */
 export function work(model: Model, input: WorkInput): WorkAnswer {
@@ -37,8 +37,7 @@ export function work(model: Model, input: WorkInput): WorkAnswer {
   const { leaseMs } = definition.settings;
   const idle = answerIdle(model, execution, input);
   if (idle !== null) return idle;
-  const isAsked = couldGive(model, definition, execution.worker);
-  const surplus = Math.max(surplusOf(model.state, definition), isAsked ? 1 : 0);
+  const surplus = surplusFor(model, definition, execution);
   const answer = { ...nothingClaimed, leaseMs, surplus };
 
   const { lastCall } = execution;
@@ -71,6 +70,13 @@ export function work(model: Model, input: WorkInput): WorkAnswer {
     woken: definitionNames(model.state, woken, definition),
     opening: [...opening],
   };
+}
+
+/** Tokens above the limit; 1 where none are, but it should give one; below 0: so many are free. */
+function surplusFor(model: Model, definition: DefinitionRow, execution: ExecutionRow): number {
+  const surplus = surplusOf(model.state, definition);
+  if (surplus > 0) return surplus;
+  return couldGive(model, definition, execution.worker) ? 1 : 0 - freeForAll(model, definition);
 }
 
 const nothingClaimed = {

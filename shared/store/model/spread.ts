@@ -5,14 +5,16 @@ import { readableTokens } from "./token-pool";
 
 /*
  * How tokens wander from those who hold many to those who were denied: a denial is noted, at most once a second; the first
- * holder that hears of it and has an idle token gives half of what it holds more, and for a while nobody who holds as many
- * takes that back.
+ * holder that hears of it and has an idle token gives half of what it holds more, and until the denied one looks again nobody
+ * who holds as many takes that back.
  */
 
 const noteEveryMs = 1_000;
 /** Of a process that holds some: newcomers ask once, it asks again. */
 const noteOfHolderEveryMs = 2_000;
-const reservedMs = 2_000;
+/** Who was noted looks again at the latest after half of what has passed since, and a little. */
+const lookMs = 100;
+const reservedMostMs = 2_000;
 const richestFirstMs = 2_000;
 
 /** Was somebody denied a token within the last lease, for whom nobody has given one yet? */
@@ -21,14 +23,14 @@ export function hasOpenDemand(model: Model, definition: DefinitionRow): boolean 
   return deniedAtMs > model.nowMs - definition.settings.leaseMs && givenAtMs < deniedAtMs;
 }
 
-/** Were tokens given so lately that they are for those who hold few? */
-export function isReserved(model: Model, definition: DefinitionRow): boolean {
-  return definition.givenAtMs > model.nowMs - reservedMs;
-}
-
-/** Milliseconds until what was given is anybody's. */
-export function reservedForMs(model: Model, definition: DefinitionRow): number {
-  return Math.round(definition.givenAtMs - model.nowMs) + reservedMs;
+/** Milliseconds until what was given is anybody's: as long as the denied one needs for its next look; null: it is. */
+export function reservedForMs(model: Model, definition: DefinitionRow): number | null {
+  const { deniedAtMs, givenAtMs } = definition;
+  // Noted since: all were held then, so the gift was fetched.
+  if (deniedAtMs > givenAtMs) return null;
+  const lastsMs = Math.min(lookMs + Math.floor((givenAtMs - deniedAtMs) / 2), reservedMostMs);
+  const leftMs = Math.round(givenAtMs - model.nowMs) + lastsMs;
+  return leftMs > 0 ? leftMs : null;
 }
 
 /** How many tokens the executions of each process hold together. */

@@ -10,14 +10,7 @@ import { expectRange } from "./arguments";
 import { declareDead, isAlive, liveUse } from "./holders";
 import { definitionOf, hasReady, limitOf } from "./rows";
 import { settleShared, sharedDenial, sharedLimitsOf, sharedSurplus } from "./shared-tokens";
-import {
-  giftOf,
-  heldByWorker,
-  isReserved,
-  noteDemand,
-  reservedForMs,
-  reservedRoom,
-} from "./spread";
+import { giftOf, heldByWorker, noteDemand, reservedForMs, reservedRoom } from "./spread";
 import type { DefinitionRow, ExecutionRow, Model, ModelState } from "./state";
 import { countHeld, TokenPool, tokensOf } from "./token-pool";
 
@@ -180,7 +173,7 @@ function allowReserved(
   definition: DefinitionRow,
   ask: { execution: ExecutionRow | null; own: number; want: number; limit: number },
 ): number {
-  if (ask.execution === null || !isReserved(model, definition)) return ask.want;
+  if (ask.execution === null || reservedForMs(model, definition) === null) return ask.want;
   return Math.min(
     ask.want,
     ask.own + reservedRoom(model, definition, { worker: ask.execution.worker, limit: ask.limit }),
@@ -192,6 +185,14 @@ export function surplusOf(state: ModelState, definition: DefinitionRow): number 
   const limit = limitOf(definition);
   const own = limit === null ? 0 : Math.max(countHeld(definition) - limit, 0);
   return Math.max(own, sharedSurplus(state, definition));
+}
+
+/** Free tokens that anybody may have who works; none are counted where a shared limit decides, too. */
+export function freeForAll(model: Model, definition: DefinitionRow): number {
+  const limit = limitOf(definition);
+  if (limit === null || sharedLimitsOf(model.state, definition).length > 0) return 0;
+  if (reservedForMs(model, definition) !== null) return 0;
+  return Math.max(limit - countHeld(definition), 0);
 }
 
 /** Tokens held by live executions, and the time until the first of their leases ends. */
@@ -235,9 +236,8 @@ export function startDenial(
     const isNoted = isNewcomer && noteDemand(model, definition, worker);
     return { ...denied, demand: isNoted ? "noted" : null };
   }
-  return mine > 0 && isReserved(model, definition)
-    ? { status: "limited", retryInMs: reservedForMs(model, definition), demand: "others" }
-    : null;
+  const retryInMs = mine > 0 ? reservedForMs(model, definition) : null;
+  return retryInMs === null ? null : { status: "limited", retryInMs, demand: "others" };
 }
 
 /** For an asker that got past the denial, and was granted nothing all the same. */
@@ -267,19 +267,25 @@ export function acquireTokens(
   input: { executionId: ExecutionId; want: number },
 ): AcquireTokensAnswer {
   expectRange("want", input.want, [1, limits.tokensMax]);
-  const nothing = { tokens: 0, granted: 0, tokenFence: null, retryInMs: null, deadHolders: 0 };
+  const nothing = {
+    tokens: 0,
+    granted: 0,
+    tokenFence: null,
+    retryInMs: null,
+    deadHolders: 0,
+    demand: null,
+  };
   const execution = model.state.executions.get(input.executionId);
   if (execution?.state !== "live") return { ...nothing, status: "fenced" };
   const definition = definitionOf(model.state, execution);
+  const note = (isDenied: boolean): "noted" | null =>
+    isDenied && noteDemand(model, definition, execution.worker) ? "noted" : null;
   const denied = execution.tokenCount === 0 ? denial(model, definition) : null;
-  if (denied !== null) {
-    if (denied.status === "limited") noteDemand(model, definition, execution.worker);
-    return { ...nothing, ...denied };
-  }
+  if (denied !== null) return { ...nothing, ...denied, demand: note(denied.status === "limited") };
   const settled = settleTokens(model, definition, { execution, want: input.want });
   const isLimited = settled.own === 0 && !definition.isPaused;
-  if (settled.granted === 0 && settled.own < input.want && !definition.isPaused)
-    noteDemand(model, definition, execution.worker);
+  const isDenied = settled.granted === 0 && settled.own < input.want && !definition.isPaused;
+  const demand = note(isDenied);
   return {
     status: settled.own > 0 ? "granted" : definition.isPaused ? "paused" : "limited",
     tokens: settled.own,
@@ -287,6 +293,7 @@ export function acquireTokens(
     tokenFence: asFence(String(definition.tokenFence)),
     retryInMs: isLimited ? retryInMs(model, definition) : null,
     deadHolders: settled.dead,
+    demand,
   };
 }
 

@@ -1,7 +1,6 @@
 import { createStorageQueueWakeUp } from "../../../shared/platform/storage-queue-wake-up";
 import type { Logger } from "../../../shared/ports/logger";
 import { noTelemetry } from "../../../shared/ports/telemetry";
-import { limitOf } from "../../../shared/store/model/rows";
 import type { DefinitionRow } from "../../../shared/store/model/state";
 import { countHeld } from "../../../shared/store/model/token-pool";
 import { createSeededRandom } from "../../../shared/testing/seeded-random";
@@ -14,6 +13,7 @@ import { runWorker } from "../../../shared/worker/run-worker";
 import { Chance } from "./chance";
 import { Database } from "./database";
 import { Host } from "./host";
+import { IdleTokens } from "./idle-tokens";
 import { connect } from "./remote-store";
 import { VirtualTime } from "./virtual-time";
 
@@ -31,6 +31,8 @@ export interface SpreadOptions {
   /** How long all of it lasts. */
   readonly lastsMs: number;
   readonly seed: number;
+  /** What happens to every other host whose denial was noted, while it looks again; default: nothing. */
+  readonly fateOfNoted?: "crash" | "stop";
 }
 
 /** How the tokens came about. */
@@ -40,7 +42,7 @@ export interface Spread {
   /** Tasks that each host ran, and when each one began. */
   readonly begun: readonly (readonly number[])[];
   readonly heldMost: number;
-  /** The longest time that a token was free while tasks waited, after the first host came. */
+  /** The longest time that a token was free while tasks waited and a living host wanted it. */
   readonly idleMostMs: number;
   /** Instants at which a denial was noted. */
   readonly notedAtMs: readonly number[];
@@ -50,6 +52,7 @@ export interface Spread {
 const quiet = (): void => undefined;
 const logger: Logger = { debug: quiet, info: quiet, warn: quiet, error: quiet };
 const marginMs = 2_000;
+const concurrency = 8;
 const name = "import";
 
 /** Runs the shipped worker on such hosts; a hint wakes any of them. */
@@ -68,7 +71,10 @@ export async function spread(options: SpreadOptions): Promise<Spread> {
 interface Arrived {
   readonly host: Host;
   readonly begun: number[];
+  readonly stop: AbortController;
   readonly work: () => Promise<unknown>;
+  /** Invocations that go on. */
+  running: number;
 }
 
 class Scene {
@@ -78,8 +84,8 @@ class Scene {
   readonly #database: Database;
   readonly #hosts: Arrived[] = [];
   readonly #noted: number[] = [];
-  #freeSinceMs: number | null = null;
-  #idleMostMs = 0;
+  readonly #idle = new IdleTokens();
+  #fates = 0;
   #heldMost = 0;
   #statements = 0;
 
@@ -93,8 +99,9 @@ class Scene {
       tamper: null,
       observer: {
         before: quiet,
-        after: () => {
+        after: ({ host }, answer) => {
           this.#watch();
+          if ((answer as { demand?: unknown }).demand === "noted") this.#meetFate(host);
         },
       },
     });
@@ -115,13 +122,15 @@ class Scene {
     const begun: number[] = [];
     const { host, environment, registry } = this.#boot(`host-${String(this.#hosts.length)}`, begun);
     const heartbeat = new Heartbeat(environment);
-    const work = () =>
-      runWorker(
+    const stop = new AbortController();
+    const work = async (): Promise<void> => {
+      arrived.running += 1;
+      await runWorker(
         {
           environment,
           registry,
           heartbeat,
-          concurrencyPerWorker: 8,
+          concurrencyPerWorker: concurrency,
           idleReads: 1,
           idlePauseMs: 100,
         },
@@ -129,10 +138,12 @@ class Scene {
         {
           deadlineMs: host.clock.monotonicMs() + this.#options.stayMs,
           marginMs,
-          signal: new AbortController().signal,
+          signal: stop.signal,
         },
       );
-    const arrived = { host, begun, work };
+      arrived.running -= 1;
+    };
+    const arrived: Arrived = { host, begun, stop, work, running: 0 };
     this.#hosts.push(arrived);
     host.deliver(0, () => void work());
   }
@@ -147,7 +158,7 @@ class Scene {
       ),
       begun: this.#hosts.map(({ begun }) => begun.map((atMs) => atMs - startMs)),
       heldMost: this.#heldMost,
-      idleMostMs: this.#idleMostMs,
+      idleMostMs: this.#idle.longestMs,
       notedAtMs: this.#noted.map((atMs) => atMs - startMs),
       statements: this.#statements,
     };
@@ -164,21 +175,42 @@ class Scene {
     if (row === undefined) return;
     const held = countHeld(row);
     this.#heldMost = Math.max(this.#heldMost, held);
-    const isIdle = this.#hosts.length > 0 && this.#database.rows.ready.length > 0;
-    if (this.#freeSinceMs !== null)
-      this.#idleMostMs = Math.max(this.#idleMostMs, this.time.nowMs - this.#freeSinceMs);
-    if (!isIdle || held >= (limitOf(row) ?? 0)) this.#freeSinceMs = null;
-    else this.#freeSinceMs ??= this.time.nowMs;
+    const isWanted =
+      this.#database.rows.ready.length > 0 && this.#hosts.some((host) => this.#wants(host));
+    this.#idle.see(this.time.nowMs, row.executionTokens, isWanted);
     const notedMs = row.deniedAtMs - this.#database.nowMs + this.time.nowMs;
     const last = this.#noted.at(-1) ?? Number.NEGATIVE_INFINITY;
     if (Number.isFinite(notedMs) && notedMs > last + 1) this.#noted.push(notedMs);
   }
 
+  /** Would it take a token? It has room for another task, or looks again. */
+  #wants({ host, stop, running }: Arrived): boolean {
+    if (host.isDead || stop.signal.aborted || running === 0) return false;
+    const own = [...this.#database.rows.executions.values()].filter(
+      (row) => row.worker === host.name && row.state === "live",
+    );
+    return own.length < running || own.some((row) => row.tokenCount < concurrency);
+  }
+
+  /** Half of those who look again don't live to see the gift, or are told to stop. */
+  #meetFate(host: Host | null): void {
+    const { fateOfNoted } = this.#options;
+    this.#fates += 1;
+    if (fateOfNoted === undefined || host === null || this.#fates % 2 === 0) return;
+    this.time.after(this.#chance.between(0, 300), () => {
+      const arrived = this.#hosts.find((one) => one.host === host);
+      if (fateOfNoted === "crash") host.crash();
+      else arrived?.stop.abort();
+      this.#watch();
+    });
+  }
+
   /** A hint arrives: any host may be the one that fetches it. */
   #onHint(delaySeconds: number): void {
     this.time.after(delaySeconds * 1_000 + this.#chance.between(5, 400), () => {
-      if (this.#hosts.length > 0) {
-        const { host, work } = this.#chance.pick(this.#hosts);
+      const hosts = this.#hosts.filter(({ host, stop }) => !host.isDead && !stop.signal.aborted);
+      if (hosts.length > 0) {
+        const { host, work } = this.#chance.pick(hosts);
         host.deliver(0, () => void work());
       }
     });

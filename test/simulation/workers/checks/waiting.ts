@@ -22,8 +22,9 @@ export function checkWaiting(world: World): Check {
   };
 }
 
-/** So long what a holder gave for somebody who was denied is not for a process that holds some. */
-const reservedMs = 2_000;
+/** So long, and half of what had passed since the denial, what was given for it is not for a process that holds some. */
+const reservedLeastMs = 100;
+const reservedMostMs = 2_000;
 
 /**
  * P8: who asks while a token is free gets it, whoever asked before in vain and whoever will ask after; except a process that
@@ -52,7 +53,10 @@ export function checkFairness(world: World): Check {
         row.tokenCount > 0 &&
         isLeaseLive(world, row.executionId),
     );
-    return holds && (definition?.givenAtMs ?? 0) > nowMs - reservedMs;
+    if (!holds || definition === undefined) return false;
+    const { deniedAtMs, givenAtMs } = definition;
+    const reservedMs = Math.min(reservedLeastMs + (givenAtMs - deniedAtMs) / 2, reservedMostMs);
+    return deniedAtMs <= givenAtMs && givenAtMs > nowMs - reservedMs;
   };
   return {
     before: (call) => {

@@ -2,7 +2,8 @@
 -- In:     @TaskExecutionId bigint; @Want int 1..1000, what is held already counts into it
 -- Out:    Status: granted | limited | paused | fenced; Tokens: held by the execution now; Granted: of them new;
 --         TokenFence bigint; RetryInMs: when limited, the longest wait that makes sense without a hint;
---         DeadHolders: tokens of this many dead executions were freed: call ReclaimExpired
+--         DeadHolders: tokens of this many dead executions were freed: call ReclaimExpired; Demand: noted: nothing was granted,
+--           and holders were asked for a token, look again soon | null
 -- Raises: 50422 @Want out of range; 50490 inside a transaction; 1222 locked for longer than 2 s
 -- Locks:  SharedLimit, TaskDefinition, TaskExecution; then, after the commit, TokenDemand by skip
 -- Isolation: of two askers the second waits for the row and decides by what the first one left (S0.11)
@@ -62,5 +63,5 @@ BEGIN
     THROW;
   END CATCH;
   SELECT @vStatus AS [Status], @vTokens AS [Tokens], @vGranted AS [Granted], @vTokenFence AS [TokenFence],
-         @vRetryInMs AS [RetryInMs], @vDead AS [DeadHolders];
+         @vRetryInMs AS [RetryInMs], @vDead AS [DeadHolders], CASE @vNoted WHEN 1 THEN N'noted' END AS [Demand];
 END;

@@ -12,10 +12,9 @@
 --           null: all of the same length, in claim order
 --         Started: the first so many count as started; the rest is spare until reported
 --         LastPriority, LastRank: of the last task claimed
---         RefusedTaskIds: completions that changed nothing, joined by commas, or null; LeaseMs: how long from now, null: nothing
---           was renewed
---         Surplus: tokens held by all above the limit, or above a shared one; 1: none are, but this process should give for
---           somebody who was denied (_IsAsked). Call ReleaseSurplus when some are idle
+--         RefusedTaskIds: completions that changed nothing, joined by commas, or null; LeaseMs: from now, null: not renewed
+--         Surplus: tokens held by all above the limit, or above a shared one; 1: none are, but this process should give for one
+--           that was denied (_IsAsked): call ReleaseSurplus when some are idle. Below 0: so many are free, if no limit is shared
 --         NextDueMs bigint: until the next scheduled task, when fewer were claimed than wanted
 --         RetryInMs bigint: the rate let fewer be claimed than wanted: until it lets another one; null: it didn't
 --         Woken: JSON array of other definitions that got ready tasks; Opening: of batches to be pumped (PumpBatch); or null
@@ -104,7 +103,7 @@ BEGIN
              WHEN EXISTS (
                SELECT 1 FROM Taskgate.TaskDefinitionSharedLimit AS s WITH (FORCESEEK) WHERE s.TaskDefinitionId = d.TaskDefinitionId) -- one probe
                THEN Taskgate._Surplus(d.TaskDefinitionId)
-             WHEN l.TaskLimit < 0 OR h.Held <= l.TaskLimit THEN 0 ELSE h.Held - l.TaskLimit END
+             WHEN l.TaskLimit < 0 THEN 0 ELSE h.Held - l.TaskLimit END
     FROM Taskgate.TaskDefinition AS d
     CROSS APPLY (SELECT COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit) AS TaskLimit) AS l
     CROSS APPLY (
@@ -133,9 +132,10 @@ BEGIN
       END;
     END;
 
+    IF @vSurplus < 0 AND (@vIsIdle = 1 OR EXISTS (SELECT 1 FROM Taskgate._Reserved(@vDefinition, @vNow) AS g)) SET @vSurplus = 0;
     IF @vIsIdle = 0
     BEGIN
-      IF @vSurplus = 0 AND EXISTS (SELECT 1 FROM Taskgate._IsAsked(@vDefinition, @vLeaseMs, @vWorker, @vNow) AS q) SET @vSurplus = 1;
+      IF @vSurplus <= 0 AND EXISTS (SELECT 1 FROM Taskgate._IsAsked(@vDefinition, @vLeaseMs, @vWorker, @vNow) AS q) SET @vSurplus = 1;
       BEGIN TRANSACTION;
       -- 1. The execution's own row: who holds it may change its claims, and nobody else may.
       SET @vState = NULL;

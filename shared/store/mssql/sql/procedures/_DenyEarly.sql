@@ -3,13 +3,13 @@
 -- Out:    @oStatus: paused | limited | null (go and lock)
 --         @oRetryInMs: until the first live holder's lease ends, the longest wait that makes sense for somebody who gets no
 --         hint; null when nobody holds a token (limit 0), paused or without a limit
---         @oDemand: others: what is free was given for others within the last 2 s, and this worker holds tokens already; or null
+--         @oDemand: others: what is free is reserved for others (_Reserved), and this worker holds tokens already; or null
 --         @oMine int: tokens that live executions of this worker hold
 -- Raises: -; damage is said under the lock
 -- Locks:  none: a token freed at this moment would have been missed by asking a microsecond earlier.
 --         Call it with nothing locked: without row versions its reads wait for those who write
--- Plan:   primary key of TaskDefinition, then of its holders' executions; the same for its shared limits; of TokenGift for a
---         worker that holds some
+-- Plan:   primary key of TaskDefinition, then of its holders' executions; the same for its shared limits; of TokenGift
+--         and TokenDemand for a worker that holds some
 -- Twin:   postgres/sql/functions/_deny_early.sql, _retry_in_ms.sql
 CREATE OR ALTER PROCEDURE Taskgate._DenyEarly
   @TaskDefinitionId int, @Worker nvarchar(200), @oStatus nvarchar(20) OUTPUT, @oRetryInMs bigint OUTPUT,
@@ -19,7 +19,7 @@ BEGIN
   SET NOCOUNT, XACT_ABORT ON;
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vPaused bit, @vTokens nvarchar(max), @vLimit int, @vLive int,
-          @vShared nvarchar(max), @vRetryInMs bigint, @vGivenAt datetime2(3);
+          @vShared nvarchar(max), @vRetryInMs bigint, @vForMs bigint;
   DECLARE @vToken TABLE (
     Ord int NOT NULL PRIMARY KEY CLUSTERED, TokenId uniqueidentifier NULL, IsHeld bit NULL, Grantee bigint NULL);
 
@@ -61,14 +61,12 @@ BEGIN
   END;
   IF @oStatus IS NULL AND @oMine > 0
   BEGIN
-    SELECT @vGivenAt = g.GivenAt
-    FROM Taskgate.TokenGift AS g WITH (READCOMMITTEDLOCK, READPAST) -- one row; versions or not, no wait
-    WHERE g.TaskDefinitionId = @TaskDefinitionId AND g.GivenAt > DATEADD(SECOND, -2, @vNow);
-    IF @vGivenAt IS NOT NULL
+    SELECT @vForMs = g.ForMs FROM Taskgate._Reserved(@TaskDefinitionId, @vNow) AS g;
+    IF @vForMs IS NOT NULL
     BEGIN
       SET @oStatus = N'limited';
       SET @oDemand = N'others';
-      SET @oRetryInMs = DATEDIFF_BIG(MILLISECOND, @vNow, @vGivenAt) + 2000;
+      SET @oRetryInMs = @vForMs;
     END;
   END;
 END;

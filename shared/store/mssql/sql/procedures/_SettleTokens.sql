@@ -12,8 +12,8 @@
 -- Out:    @oOwn: tokens the execution holds now; @oGranted, @oFreed: how many were; @oHeld: by all, together (of the definition)
 --         @oLimit: -1 none; @oTokenFence: grows with every grant; @oPaused; @oDead: dead holders found, once per limit
 --         @oIsLive: 0: the asker's execution isn't live (any more), nothing was granted
---         @oGiven: freed for somebody who was denied. For 2 s such tokens are for those who hold few: a process gets no more
---           than its part of the limit, and none that holds some more than the richest other one has
+--         @oGiven: freed for somebody who was denied. Until that one looks again (_Reserved) they are for those who hold few: a
+--           process gets no more than its part of the limit, and none that holds some more than the richest other one has
 -- Raises: 50404 unknown definition; 50499 damaged token string
 -- Locks:  (SharedLimit, by the caller, and written here,) TaskDefinition, then TaskExecution: the asker's own, dead holders by skip, as
 --         in _SettleShared; TokenGift. Joins the caller's transaction
@@ -205,9 +205,7 @@ BEGIN
       WHERE n.N <= CONVERT(smallint, @vCount);
 
     -- 4. Grant in list order; a part of the wish is a grant, too.
-    IF @Want > @oOwn AND EXISTS (
-      SELECT 1 FROM Taskgate.TokenGift AS g -- written under the definition's lock only: the last commit is what holds
-      WHERE g.TaskDefinitionId = @TaskDefinitionId AND g.GivenAt > DATEADD(SECOND, -2, @vNow))
+    IF @Want > @oOwn AND EXISTS (SELECT 1 FROM Taskgate._Reserved(@TaskDefinitionId, @vNow) AS g)
     BEGIN
       SELECT @vMine = h.Mine, @vRichest = h.Richest, @vPart = (@oLimit + h.Others) / (h.Others + 1) -- rounded up
       FROM Taskgate._Shares(@vTokens, @vWorker) AS h;

@@ -1,12 +1,12 @@
 -- taskgate._deny_early: is it certain, by one plain read, that no token can be granted to somebody who holds none?
 -- In:     p_task_definition_id int; p_worker text: who asks, by the name of its process
 -- Out:    o_status: paused | limited | null (go and lock); o_retry_in_ms: as of _retry_in_ms
---         o_demand: others: what is free was given for others within the last 2 s, and this worker holds tokens already
+--         o_demand: others: what is free is reserved for others (_reserved_ms), and this worker holds tokens already
 --         o_mine: tokens that live executions of this worker hold
 -- Raises: -
 -- Locks:  none: a token freed at this moment would have been missed by asking a microsecond earlier
--- Plan:   primary key of task_definition, then of its holders' executions; the same for its shared limits; of token_gift for a worker
---         that holds some
+-- Plan:   primary key of task_definition, then of its holders' executions; the same for its shared limits; of token_gift and
+--         token_demand for a worker that holds some
 -- Twin:   mssql/sql/procedures/_DenyEarly.sql
 create or replace function taskgate._deny_early(
   p_task_definition_id int, p_worker text, out o_status text, out o_retry_in_ms bigint, out o_demand text, out o_mine int)
@@ -15,7 +15,7 @@ declare
   d record;
   v_now timestamptz := _now();
   v_live int;
-  v_given timestamptz;
+  v_reserved_ms bigint;
 begin
   o_mine := 0;
   select x.paused, x.execution_tokens, coalesce(x.concurrency_limit_override, x.concurrency_limit) as task_limit,
@@ -35,10 +35,9 @@ begin
     return;
   end if;
   if o_mine > 0 then
-    select g.given_at into v_given from token_gift g where g.task_definition_id = p_task_definition_id and g.given_at > v_now - interval '2 seconds';
-    if found then
-      o_status := 'limited'; o_demand := 'others';
-      o_retry_in_ms := (extract(epoch from v_given - v_now) * 1000)::bigint + 2000;
+    v_reserved_ms := _reserved_ms(p_task_definition_id, v_now);
+    if v_reserved_ms is not null then
+      o_status := 'limited'; o_demand := 'others'; o_retry_in_ms := v_reserved_ms;
     end if;
   end if;
 end $$;

@@ -12,8 +12,8 @@
 -- Out:    o_own: tokens the execution holds now; o_granted, o_freed: how many were; o_held: by all, together (of the
 --           definition); o_limit: -1 none; o_token_fence: grows with every grant; o_paused; o_dead: dead holders found, once per limit
 --         o_is_live: false: the asker's execution isn't live (any more), nothing was granted
---         o_given: freed for somebody who was denied. For 2 s such tokens are for those who hold few: a process gets no more
---           than its part of the limit, and none that holds some more than the richest other one has
+--         o_given: freed for somebody who was denied. Until that one looks again (_reserved_ms) they are for those who hold few: a
+--           process gets no more than its part of the limit, and none that holds some more than the richest other one has
 -- Raises: TG404 unknown definition; TG499 damaged token string
 -- Locks:  (shared_limit, by the caller,) task_definition (advisory 42 in front, for arrival order), task_execution (dead holders by skip, then the asker's own),
 --         token_gift
@@ -150,8 +150,7 @@ begin
     end loop;
 
     -- 4. Grant in list order; a part of the wish is a grant, too.
-    if p_want > o_own and exists (
-      select 1 from token_gift g where g.task_definition_id = p_task_definition_id and g.given_at > v_now - interval '2 seconds') then
+    if p_want > o_own and _reserved_ms(p_task_definition_id, v_now) is not null then
       select * into r from _shares(d.execution_tokens, v_worker);
       v_part := (d.task_limit + r.o_others) / (r.o_others + 1);      -- rounded up
       if r.o_mine > 0 then v_part := least(v_part, r.o_richest); end if;

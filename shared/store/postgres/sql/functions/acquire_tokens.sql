@@ -2,7 +2,8 @@
 -- In:     p_task_execution_id bigint; p_want int 1..1000, what is held already counts into it
 -- Out:    status: granted | limited | paused | fenced; tokens: held by the execution now; granted: of them new;
 --         token_fence bigint; retry_in_ms: when limited, the longest wait that makes sense without a hint;
---         dead_holders: tokens of this many dead executions were freed: call reclaim_expired
+--         dead_holders: tokens of this many dead executions were freed: call reclaim_expired; demand: noted: nothing was granted,
+--           and holders were asked for a token, look again soon | null
 -- Raises: TG422 p_want out of range
 -- Locks:  shared_limit, task_definition, task_execution; token_demand by skip
 -- Plan:   primary keys only; a denial of one that holds none is one read, without lock (K11); it writes at most
@@ -11,7 +12,8 @@
 -- Twin:   mssql/sql/procedures/AcquireTokens.sql
 create or replace function taskgate.acquire_tokens(
   p_task_execution_id bigint, p_want int,
-  out status text, out tokens int, out granted int, out token_fence bigint, out retry_in_ms bigint, out dead_holders int)
+  out status text, out tokens int, out granted int, out token_fence bigint, out retry_in_ms bigint, out dead_holders int,
+  out demand text)
 language plpgsql security definer
 set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -29,7 +31,7 @@ begin
     select * into s from _deny_early(e.task_definition_id, null);
     if s.o_status is not null then
       status := s.o_status; retry_in_ms := s.o_retry_in_ms;
-      if status = 'limited' then perform _note_demand(e.task_definition_id, e.worker); end if;
+      if status = 'limited' and _note_demand(e.task_definition_id, e.worker) then demand := 'noted'; end if;
       return;
     end if;
   end if;
@@ -37,6 +39,8 @@ begin
   select * into s from _settle_tokens(e.task_definition_id, p_task_execution_id, p_want, null, null, e.shared);
   tokens := s.o_own; granted := s.o_granted; token_fence := s.o_token_fence; dead_holders := s.o_dead;
   status := case when not s.o_is_live then 'fenced' when s.o_own > 0 then 'granted' when s.o_paused then 'paused' else 'limited' end;
-  if s.o_is_live and not s.o_paused and s.o_granted = 0 and s.o_own < p_want then perform _note_demand(e.task_definition_id, e.worker); end if;
+  if s.o_is_live and not s.o_paused and s.o_granted = 0 and s.o_own < p_want then
+    if _note_demand(e.task_definition_id, e.worker) then demand := 'noted'; end if;
+  end if;
   if status = 'limited' then retry_in_ms := _retry_in_ms(e.task_definition_id); end if;
 end $$;
