@@ -78,6 +78,7 @@ describe("the migrator", () => {
       "keys",
       "spread",
       "groups",
+      "lists",
     ];
     expect(versions.map(({ name }) => name)).toEqual(["logic", ...migrations]);
     await checkStoreSchema({ url: simulated.url });
