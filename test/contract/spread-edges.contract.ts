@@ -161,6 +161,14 @@ function describeTaking(setup: StoreSetup): void {
     return { name, holder };
   }
 
+  test("who gets a part of what it wants isn't noted, who gets none of it is", async () => {
+    const { store } = open();
+    const name = await define(store, { limit: 8 });
+    const second = at(await holders(store, name, [5, 1]), 1);
+    expect(await more(second, 5)).toMatchObject({ granted: 2, tokens: 3, demand: null });
+    expect(await more(second, 5)).toMatchObject({ granted: 0, tokens: 3, demand: "noted" });
+  });
+
   test("who has none gets its part of the limit, also where all others hold less", async () => {
     const opened = open();
     const { store } = opened;
