@@ -45,7 +45,7 @@ BEGIN
       COMMIT TRANSACTION;
       SET @vStatus = N'released';
       IF @vIsLive = 0
-        SELECT @vStatus = N'fenced', @vTokens = 0, @vFreed = 0, @vGiven = 0; -- declared dead meanwhile: what it held is anybody's
+        SELECT @vStatus = N'fenced', @vTokens = 0, @vFreed = 0; -- declared dead meanwhile: what it held is anybody's
       ELSE
         SET @vSurplus = CASE WHEN @vShared <> N'' THEN Taskgate._Surplus(@vDefinition)
                              WHEN @vLimit = -1 OR @vHeld <= @vLimit THEN 0 ELSE @vHeld - @vLimit END;
