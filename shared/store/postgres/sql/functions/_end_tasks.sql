@@ -66,8 +66,8 @@ begin
       from ended e where e.pending_group_key is not null or p_are_held),
   forgotten as (                                     -- kept nowhere: its earlier attempts go, too
     delete from attempt p using ended e where e.outcome = 10 and v_retain_done_ms = 0 and p.task_id = e.task_id)
-  select array_agg(e.task_definition_id) filter (where e.dedupe_key is not null),
-         array_agg(e.dedupe_key) filter (where e.dedupe_key is not null),
+  select array_agg(e.task_definition_id order by e.task_definition_id, e.dedupe_key) filter (where e.dedupe_key is not null),
+         array_agg(e.dedupe_key order by e.task_definition_id, e.dedupe_key) filter (where e.dedupe_key is not null),
          array_agg(e.task_id) filter (where e.group_id is not null),
          array_agg(e.group_id) filter (where e.group_id is not null),
          array_agg(e.task_id) filter (where e.wave_id is not null),
