@@ -19,6 +19,7 @@ import { instants } from "./environment";
 import type { BatchPump } from "./batch-pump";
 import type { Beating } from "./heartbeat";
 import { RunningTasks } from "./running-tasks";
+import type { EndedTask } from "./running-tasks";
 import type { Registry } from "./registry";
 import { ScanPlace } from "./scan-place";
 import { TokenLooks } from "./token-looks";
@@ -235,17 +236,20 @@ export class ExecutionLoop implements Beating {
       const task = this.#ring.shift();
       if (task === undefined) return;
       if (task.isSpare) this.#started.push(task.taskId);
-      void this.#running.start(task).then((ended) => {
-        this.#pace.noteTask(ended.durationMs);
-        if (ended.done !== null) this.#done.push(ended.done);
-        if (ended.failure !== null) this.#failures.push(ended.failure);
-        if (ended.isLost) this.#lose();
-        this.#options.wake(ended.woken);
-        this.#options.pump.open(ended.opening);
-        this.#pump();
-      });
+      void this.#running.start(task).then(this.#onEnded);
     }
   }
+
+  /** One for all tasks. */
+  readonly #onEnded = (ended: EndedTask): void => {
+    this.#pace.noteTask(ended.durationMs);
+    if (ended.done !== null) this.#done.push(ended.done);
+    if (ended.failure !== null) this.#failures.push(ended.failure);
+    if (ended.isLost) this.#lose();
+    this.#options.wake(ended.woken);
+    this.#options.pump.open(ended.opening);
+    this.#pump();
+  };
 
   #mayStart(): boolean {
     if (this.#ring.length === 0 || this.#end !== null || this.#isReleasing) return false;

@@ -23,11 +23,12 @@ export class RunContext implements TaskContext {
   readonly fence: Fence;
   readonly restored: JsonValue;
   readonly timeLeftMs: TaskContext["timeLeftMs"];
-  readonly progress: TaskContext["progress"];
-  readonly enqueue: TaskContext["enqueue"];
-  readonly completeWith: TaskContext["completeWith"];
   readonly checkpoint: TaskContext["checkpoint"] = toContinuation;
   private readonly options: RunOptions;
+  private readonly calls: RunCalls;
+  private madeProgress: TaskContext["progress"] | null = null;
+  private madeEnqueue: TaskContext["enqueue"] | null = null;
+  private madeCompleteWith: TaskContext["completeWith"] | null = null;
   private madeLog: Logger | null = null;
   private madeBatches: BatchClient | null = null;
   private madeWatermark: Watermarks | null = null;
@@ -42,13 +43,28 @@ export class RunContext implements TaskContext {
     this.fence = task.fence;
     this.restored = task.checkpoint === null ? null : (JSON.parse(task.checkpoint) as JsonValue);
     this.timeLeftMs = options.timeLeftMs;
-    this.progress = calls.progress;
-    this.enqueue = calls.enqueue;
-    this.completeWith = calls.completeWith;
+    this.calls = calls;
   }
 
   get signal(): AbortSignal {
     return this.options.stop.signal;
+  }
+
+  get progress(): TaskContext["progress"] {
+    const { calls } = this;
+    return (this.madeProgress ??= (report) => {
+      calls.progress(report);
+    });
+  }
+
+  get enqueue(): TaskContext["enqueue"] {
+    const { calls } = this;
+    return (this.madeEnqueue ??= (request, options) => calls.enqueue(request, options));
+  }
+
+  get completeWith(): TaskContext["completeWith"] {
+    const { calls } = this;
+    return (this.madeCompleteWith ??= (body) => calls.completeWith(body));
   }
 
   get log(): Logger {

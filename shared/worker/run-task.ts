@@ -9,6 +9,7 @@ import { jsonText, prepareTask } from "./new-task";
 import type { PreparedTask } from "./new-task";
 import { validate } from "./standard-schema";
 import { RunContext } from "./run-context";
+import type { RunCalls } from "./run-context";
 import type { StopSignal } from "./stop-signal";
 import { Continuation } from "./task-context";
 import type { EnqueueRequest, TaskContext } from "./task-context";
@@ -35,6 +36,9 @@ export interface RunOptions {
 /** How long a kind that this build doesn't know, or a payload of a newer build, waits for a newer worker. */
 const newerWorkerDelayMs = 5_000;
 
+/** Of most tasks: one list for all of them. */
+const noChildren: PreparedTask[] = [];
+
 /** Validates, runs the handler, and says how it ended. Never throws. */
 export async function runTask(options: RunOptions): Promise<TaskOutcome> {
   const { kind, hand } = options;
@@ -47,50 +51,76 @@ export async function runTask(options: RunOptions): Promise<TaskOutcome> {
     );
   }
   if (task.isCancelRequested) return failed("cancelled", "cancelled before it started");
-  const run = new TaskRun(options, kind);
+  const run = new TaskRun(options);
   try {
-    const payload = await checkPayload(kind, task);
-    if (!payload.ok) {
-      return task.isFromNewerBuild
-        ? continued(
-            `the payload is from a newer build: ${payload.problems.join("; ")}`,
-            newerWorkerDelayMs,
-          )
-        : failed("dead", `the payload is invalid: ${payload.problems.join("; ")}`);
-    }
-    return run.settle(await kind.run(payload.value, run.context));
+    // Awaited either way: a handler begins after what started it, so that one that blocks its process holds back no call.
+    const checked = await (kind.schema === null ? null : validate(kind.schema, task.payload));
+    if (checked?.ok === false) return refused(task, checked.problems.join("; "));
+    const payload = checked === null ? task.payload : checked.value;
+    return run.settle(await kind.run(payload, new RunContext(options, kind.kind, run)));
   } catch (error) {
     return run.settleError(error);
   }
 }
 
-async function checkPayload(kind: TaskKind, task: ClaimedTask) {
-  if (kind.schema === null) return { ok: true as const, value: task.payload as unknown };
-  return validate(kind.schema, task.payload);
+function refused(task: ClaimedTask, problems: string): TaskOutcome {
+  return task.isFromNewerBuild
+    ? continued(`the payload is from a newer build: ${problems}`, newerWorkerDelayMs)
+    : failed("dead", `the payload is invalid: ${problems}`);
 }
 
-/** One run of one handler: its context, and what it leaves behind. */
-class TaskRun {
-  readonly context: TaskContext;
+/** One run of one handler: what its context does, and what it leaves behind. */
+class TaskRun implements RunCalls {
   readonly #options: RunOptions;
-  readonly #children: PreparedTask[] = [];
+  #children: PreparedTask[] = noChildren;
   #completed: OpenedWaves | null = null;
   #progressSentAtMs = Number.NEGATIVE_INFINITY;
 
-  constructor(options: RunOptions, kind: TaskKind) {
+  constructor(options: RunOptions) {
     this.#options = options;
-    this.context = new RunContext(options, kind.kind, {
-      progress: (report) => {
-        this.#progress(report);
-      },
-      enqueue: (request, enqueueOptions) => this.#enqueue(request, enqueueOptions?.now ?? false),
-      completeWith: async (body) => {
-        this.#completed = await completeInTransaction(options.environment, options.hand, {
-          children: this.#children,
-          body,
-        });
-      },
+  }
+
+  async completeWith(body: Parameters<TaskContext["completeWith"]>[0]): Promise<void> {
+    const { environment, hand } = this.#options;
+    this.#completed = await completeInTransaction(environment, hand, {
+      children: this.#ownChildren(), // the body may add to them
+      body,
     });
+  }
+
+  async enqueue(request: EnqueueRequest, options?: { now?: boolean }): Promise<void> {
+    const { environment, hand } = this.#options;
+    const child = prepareTask(
+      request,
+      environment.telemetry.currentTraceParent() ?? hand.task.traceParent,
+    );
+    if (options?.now ?? false) await enqueueNow(environment, [child]);
+    else this.#ownChildren().push(child);
+  }
+
+  #ownChildren(): PreparedTask[] {
+    if (this.#children === noChildren) this.#children = [];
+    return this.#children;
+  }
+
+  progress(report: Parameters<TaskContext["progress"]>[0]): void {
+    const { environment, hand } = this.#options;
+    const nowMs = environment.clock.monotonicMs();
+    if (nowMs - this.#progressSentAtMs < 1_000) return;
+    this.#progressSentAtMs = nowMs;
+    const { taskId, fence } = hand.task;
+    environment.store
+      .reportProgress({
+        executionId: hand.executionId,
+        taskId,
+        fence,
+        done: report.done ?? null,
+        total: report.total ?? null,
+        text: report.text ?? null,
+      })
+      .catch((error: unknown) => {
+        environment.logger.debug("a progress report failed", { error: describe(error), taskId });
+      });
   }
 
   settle(returned: unknown): TaskOutcome {
@@ -141,36 +171,6 @@ class TaskRun {
     if (error instanceof InvalidArgumentError && error.code === "TASKGATE_ARG_TOO_LARGE")
       return failed("dead", message);
     return failed("failed", message);
-  }
-
-  async #enqueue(request: EnqueueRequest, now: boolean): Promise<void> {
-    const { environment, hand } = this.#options;
-    const child = prepareTask(
-      request,
-      environment.telemetry.currentTraceParent() ?? hand.task.traceParent,
-    );
-    if (now) await enqueueNow(environment, [child]);
-    else this.#children.push(child);
-  }
-
-  #progress(report: { done?: number; total?: number; text?: string }): void {
-    const { environment, hand } = this.#options;
-    const nowMs = environment.clock.monotonicMs();
-    if (nowMs - this.#progressSentAtMs < 1_000) return;
-    this.#progressSentAtMs = nowMs;
-    const { taskId, fence } = hand.task;
-    environment.store
-      .reportProgress({
-        executionId: hand.executionId,
-        taskId,
-        fence,
-        done: report.done ?? null,
-        total: report.total ?? null,
-        text: report.text ?? null,
-      })
-      .catch((error: unknown) => {
-        environment.logger.debug("a progress report failed", { error: describe(error), taskId });
-      });
   }
 }
 

@@ -97,6 +97,7 @@ export async function runWorker(
     idlePauseMs: options.idlePauseMs,
     signal: stay.signal,
     wake: (definitions) => {
+      if (definitions.length === 0) return;
       for (const other of new Set(definitions)) void environment.wakeUp.hint(other);
     },
     pump,

@@ -15,9 +15,9 @@ export interface EndedTask {
   readonly done: DoneTask | null;
   readonly failure: Failure | null;
   readonly isLost: boolean;
-  readonly woken: string[];
+  readonly woken: readonly string[];
   /** Batches with more tasks to admit. */
-  readonly opening: BatchId[];
+  readonly opening: readonly BatchId[];
   readonly durationMs: number;
 }
 
@@ -48,63 +48,56 @@ export class RunningTasks {
   }
 
   /** Runs one task; resolves when its handler has settled. Never throws. */
-  async start(task: ClaimedTask): Promise<EndedTask> {
-    const { environment, registry, definition, executionId, timeLeftMs } = this.#options;
+  start(task: ClaimedTask): Promise<EndedTask> {
     const stop = new StopSignal();
     this.#stops.set(task.taskId, stop);
+    return this.#options.environment.telemetry.span(
+      {
+        name: `task ${task.kind}`,
+        traceParent: task.traceParent,
+        attributes: {
+          taskId: task.taskId,
+          definition: this.#options.definition,
+          attempt: task.attempt,
+        },
+      },
+      (span) => this.#run(task, stop, span),
+    );
+  }
+
+  async #run(task: ClaimedTask, stop: StopSignal, span: TelemetrySpan): Promise<EndedTask> {
+    const { environment, registry, definition, executionId, timeLeftMs } = this.#options;
     const hand: TaskInHand = { executionId, task, startedAtMs: environment.clock.monotonicMs() };
+    const kind = registry.kind(task.kind);
     try {
-      return await environment.telemetry.span(
-        {
-          name: `task ${task.kind}`,
-          traceParent: task.traceParent,
-          attributes: { taskId: task.taskId, definition, attempt: task.attempt },
-        },
-        async (span) => {
-          const outcome = await runTask({
-            environment,
-            hand,
-            kind: registry.kind(task.kind),
-            definition,
-            stop,
-            timeLeftMs,
-          });
-          const durationMs = environment.clock.monotonicMs() - hand.startedAtMs;
-          environment.telemetry.record("taskgate.task.duration", durationMs, { kind: task.kind });
-          const ended = await this.#toEnd(outcome, hand, durationMs);
-          noteEnd(span, ended);
-          return ended;
-        },
-      );
+      const outcome = await runTask({ environment, hand, kind, definition, stop, timeLeftMs });
+      const durationMs = environment.clock.monotonicMs() - hand.startedAtMs;
+      environment.telemetry.record("taskgate.task.duration", durationMs, { kind: task.kind });
+      const end =
+        outcome.kind === "done" && outcome.children.length > 0
+          ? await this.#completeWithChildren(outcome, hand, durationMs)
+          : this.#toEnd(outcome, hand, durationMs);
+      noteEnd(span, end);
+      return end;
     } finally {
       this.#stops.delete(task.taskId);
     }
   }
 
-  async #toEnd(
+  #toEnd(
     outcome: Awaited<ReturnType<typeof runTask>>,
     hand: TaskInHand,
     durationMs: number,
-  ): Promise<EndedTask> {
+  ): EndedTask {
     const { taskId, fence } = hand.task;
-    const nothing: EndedTask = {
-      done: null,
-      failure: null,
-      isLost: false,
-      woken: [],
-      opening: [],
-      durationMs,
-    };
-    const whole = Math.round(durationMs);
-    if (outcome.kind === "lost") return { ...nothing, isLost: true };
+    const wholeMs = Math.round(durationMs);
+    if (outcome.kind === "done")
+      return ended(durationMs, { taskId, fence, durationMs: wholeMs, result: outcome.result });
+    if (outcome.kind === "lost") return { ...ended(durationMs), isLost: true };
     if (outcome.kind === "completed") {
       this.#countDone();
-      return { ...nothing, woken: outcome.woken, opening: outcome.opening };
+      return { ...ended(durationMs), woken: outcome.woken, opening: outcome.opening };
     }
-    if (outcome.kind === "done" && outcome.children.length > 0)
-      return this.#completeWithChildren(outcome, hand, nothing);
-    if (outcome.kind === "done")
-      return { ...nothing, done: { taskId, fence, durationMs: whole, result: outcome.result } };
     // A handler that heeded the deadline's or the process' signal by throwing hasn't failed: it goes on elsewhere.
     const isInterrupted =
       outcome.failure.as === "failed" &&
@@ -112,7 +105,10 @@ export class RunningTasks {
     const failure = isInterrupted
       ? { ...outcome.failure, as: "continued" as const, retryInMs: 0 }
       : outcome.failure;
-    return { ...nothing, failure: { taskId, fence, durationMs: whole, ...failure } };
+    return {
+      ...ended(durationMs),
+      failure: { taskId, fence, durationMs: wholeMs, ...failure },
+    };
   }
 
   async #completeWithChildren(
@@ -121,22 +117,22 @@ export class RunningTasks {
       children: Parameters<typeof completeInTransaction>[2]["children"];
     },
     hand: TaskInHand,
-    nothing: EndedTask,
+    durationMs: number,
   ): Promise<EndedTask> {
     try {
       const opened = await completeInTransaction(this.#options.environment, hand, outcome);
       this.#countDone();
-      return { ...nothing, ...opened };
+      return { ...ended(durationMs), ...opened };
     } catch (error) {
-      if (error instanceof LeaseLostError) return { ...nothing, isLost: true };
+      if (error instanceof LeaseLostError) return { ...ended(durationMs), isLost: true };
       const { taskId, fence } = hand.task;
       const message = error instanceof Error ? error.message : String(error);
       return {
-        ...nothing,
+        ...ended(durationMs),
         failure: {
           taskId,
           fence,
-          durationMs: Math.round(nothing.durationMs),
+          durationMs: Math.round(durationMs),
           as: "failed",
           error: `its tasks could not be added: ${message}`,
           retryInMs: null,
@@ -168,6 +164,13 @@ export class RunningTasks {
       );
     }
   }
+}
+
+const noNames: readonly string[] = [];
+const noBatches: readonly BatchId[] = [];
+
+function ended(durationMs: number, done: DoneTask | null = null): EndedTask {
+  return { done, failure: null, isLost: false, woken: noNames, opening: noBatches, durationMs };
 }
 
 /** What the store will be told; it may still refuse. */

@@ -42,13 +42,15 @@ begin
     into v_ids, v_fences, v_outcomes, v_durations_ms, v_results
     from (select * from unnest(p_task_ids, p_fences, p_outcomes, p_durations_ms, p_results) a(task_id, fence, outcome, duration_ms, result)
            order by a.task_id) u;
-  with ended as (
+  with gone as (
     delete from task t where t.task_id = any (v_ids)
     returning t.task_id, t.task_definition_id, t.kind, t.priority, t.rank, t.created_at, t.group_id, t.wave_id, t.dedupe_key, t.build,
               t.failed_count, t.lost_count, t.last_error, t.payload, t.pending_group_key, t.pending_group_is_global,
-              v_fences[width_bucket(t.task_id, v_ids)] as fence, v_outcomes[width_bucket(t.task_id, v_ids)] as outcome,
-              v_durations_ms[width_bucket(t.task_id, v_ids)] as duration_ms,
-              case when p_results is not null then v_results[width_bucket(t.task_id, v_ids)] end as result),
+              width_bucket(t.task_id, v_ids) as n),    -- once: each look for a place copies the list
+  ended as (
+    select g.*, v_fences[g.n] as fence, v_outcomes[g.n] as outcome, v_durations_ms[g.n] as duration_ms,
+           case when p_results is not null then v_results[g.n] end as result
+      from gone g),
   archived as (
     insert into archive (task_id, task_definition_id, kind, priority, rank, created_at, finished_at, purge_after, task_execution_id, fence,
                          duration_ms, group_id, wave_id, dedupe_key, build, outcome, failed_count, lost_count, error, result, payload)
