@@ -20,6 +20,7 @@ import type { BatchPump } from "./batch-pump";
 import type { Beating } from "./heartbeat";
 import { RunningTasks } from "./running-tasks";
 import type { EndedTask } from "./running-tasks";
+import { RatePermits } from "./rate-permits";
 import type { Registry } from "./registry";
 import { ScanPlace } from "./scan-place";
 import { TokenLooks } from "./token-looks";
@@ -96,9 +97,7 @@ export class ExecutionLoop implements Beating {
   readonly #looks: TokenLooks;
   #renewedAtMs: number;
   #nextDueMs: number | null = null;
-  /** The rate lets nothing start before this instant; null: it isn't known to. */
-  #permitAtMs: number | null = null;
-  #isRated = false;
+  readonly #permits: RatePermits;
   #finish: (() => void) | null = null;
   #isReleasing = false;
   #abortedAtMs: number | null = null;
@@ -109,7 +108,7 @@ export class ExecutionLoop implements Beating {
     this.#options = options;
     this.#environment = options.environment;
     this.#traceParent = options.environment.telemetry.currentTraceParent();
-    this.#isRated = options.definition.settings.rate != null;
+    this.#permits = new RatePermits(options.definition.settings.rate != null);
     this.#tokens = options.started.tokens;
     this.#looks = new TokenLooks(options.sentAt.monotonicMs);
     this.#renewedAtMs = options.sentAt.monotonicMs;
@@ -165,8 +164,7 @@ export class ExecutionLoop implements Beating {
 
   /** Milliseconds until the rate lets the next task start, as last told; null: it isn't known to hold anything up. */
   get permitInMs(): number | null {
-    const leftMs = (this.#permitAtMs ?? 0) - this.#environment.clock.monotonicMs();
-    return this.#permitAtMs === null || leftMs <= 0 ? null : leftMs;
+    return this.#permits.leftMs(this.#environment.clock);
   }
 
   get executionId(): ExecutionId {
@@ -273,8 +271,8 @@ export class ExecutionLoop implements Beating {
 
   /** Nothing runs, nothing is left to tell, and the rate lets nothing start for so long that it isn't waited for here. */
   #waitsForRate(): boolean {
-    const left = [this.#ring, this.#done, this.#failures].some((list) => list.length > 0);
-    return (this.permitInMs ?? 0) > permitWaitMostMs && this.#running.size === 0 && !left;
+    if ((this.permitInMs ?? 0) <= permitWaitMostMs || this.#running.size > 0) return false;
+    return [this.#ring, this.#done, this.#failures].every((list) => list.length === 0);
   }
 
   /** Handlers that ignore their signal are waited for so long and no longer. */
@@ -321,7 +319,7 @@ export class ExecutionLoop implements Beating {
   #want(): number {
     if (this.#end !== null || this.#surplus > 0 || this.permitInMs !== null) return 0;
     // A spare claim that is given back has used up a start all the same.
-    const spare = this.#isRated
+    const spare = this.#permits.isRated
       ? 0
       : this.#pace.spare(this.#tokens, this.#tokens * this.#options.definition.settings.spareMax);
     const want = this.#tokens + spare - this.#running.size - this.#ring.length;
@@ -410,21 +408,14 @@ export class ExecutionLoop implements Beating {
     this.#ring.push(...answer.claimed);
     if (call.want === 0) return;
     telemetry.count("taskgate.task.claimed", answer.claimed.length);
-    this.#notePermits(answer.retryInMs);
+    const permitAtMs = this.#permits.note(answer.retryInMs, this.#environment.clock.monotonicMs());
+    // The next claim makes no sense before.
+    if (permitAtMs !== null) this.#idleUntilMs = permitAtMs;
     this.#hasBacklog = answer.claimed.length === call.want;
     this.#callHelp();
     this.#place.note(answer.last, call.sentAt.monotonicMs);
     if (answer.claimed.length > 0) this.#emptyReads = 0;
     else if (answer.retryInMs === null) this.#onEmpty(answer);
-  }
-
-  /** The rate cut this claim short: the next one makes no sense before it lets another task start. */
-  #notePermits(retryInMs: number | null): void {
-    this.#permitAtMs = null;
-    if (retryInMs === null) return;
-    this.#isRated = true;
-    this.#permitAtMs = this.#environment.clock.monotonicMs() + retryInMs;
-    this.#idleUntilMs = this.#permitAtMs;
   }
 
   #callHelp(): void {
