@@ -24,6 +24,7 @@ declare
   v_waves bigint[];
   v_wave_outcomes smallint[];
   v_retain_done_ms bigint;
+  v_purge_done_after timestamptz;
   v_ids bigint[];
   v_fences bigint[];
   v_outcomes smallint[];
@@ -37,6 +38,7 @@ begin
     select d.retain_done_ms into v_retain_done_ms
       from task_execution x join task_definition d on d.task_definition_id = x.task_definition_id where x.task_execution_id = p_task_execution_id;
   end if;
+  v_purge_done_after := p_now + interval '1 ms' * v_retain_done_ms;
   -- In the order of the ids: one search for all of them, and width_bucket finds what is said of each (a join costs a tenth more).
   select array_agg(u.task_id), array_agg(u.fence), array_agg(u.outcome), array_agg(u.duration_ms), array_agg(u.result)
     into v_ids, v_fences, v_outcomes, v_durations_ms, v_results
@@ -55,8 +57,8 @@ begin
     insert into archive (task_id, task_definition_id, kind, priority, rank, created_at, finished_at, purge_after, task_execution_id, fence,
                          duration_ms, group_id, wave_id, dedupe_key, build, outcome, failed_count, lost_count, error, result, payload)
     select e.task_id, e.task_definition_id, e.kind, e.priority, e.rank, e.created_at, p_now,
-           p_now + interval '1 ms' * case when e.outcome = 10 then v_retain_done_ms
-             else (select case when e.outcome = 11 then d.retain_dead_ms else d.retain_done_ms end
+           case when e.outcome = 10 then v_purge_done_after
+             else (select p_now + interval '1 ms' * case when e.outcome = 11 then d.retain_dead_ms else d.retain_done_ms end
                      from task_definition d where d.task_definition_id = e.task_definition_id) end,
            p_task_execution_id, e.fence, e.duration_ms,
            case when e.outcome <> 10 then e.group_id end,      -- a done task is never redriven: its row keeps no group
@@ -76,7 +78,8 @@ begin
          array_agg(e.wave_id) filter (where e.wave_id is not null),
          array_agg(e.outcome) filter (where e.wave_id is not null)
     into v_key_definitions, v_keys, v_grouped, v_groups, v_in_waves, v_waves, v_wave_outcomes
-    from ended e;
+    from ended e
+   where e.dedupe_key is not null or e.group_id is not null or e.wave_id is not null;
   if v_keys is not null then                         -- a key with a window outlives its task
     delete from dedupe k using unnest(v_key_definitions, v_keys) u(task_definition_id, dedupe_key)
      where k.task_definition_id = u.task_definition_id and k.dedupe_key = u.dedupe_key
