@@ -227,6 +227,8 @@ export class Lease {
   /** Gives the connection back. One with an open transaction is closed: its locks must not wait for the next user. */
   release(): void {
     if (this.isInTransaction) this.discard();
+    // The driver leaves its listener behind where a transaction ended by a statement in it.
+    this.#parts.connection.removeAllListeners("rollbackTransaction");
     if (!this.#parts.connection.closed) this.#parts.onRelease();
     // A pool that was closed has no inner one any more, whatever the types say.
     const inner = this.#parts.pool.pool as Mssql.ConnectionPool["pool"] | null;

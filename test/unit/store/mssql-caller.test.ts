@@ -1,5 +1,6 @@
-import { afterEach, describe, expect, test } from "@jest/globals";
+import { afterEach, describe, expect, jest, test } from "@jest/globals";
 import sql from "mssql";
+import { Connection } from "tedious";
 import { StoreContractError } from "../../../shared/core/errors";
 import type { StoreTransaction } from "../../../shared/ports/task-store";
 import {
@@ -352,6 +353,22 @@ describe("transactions", () => {
       expect(transactionRequests(bench)).toBe(1);
     },
   );
+
+  test("leave no listener on their connection, however they end", async () => {
+    const { server } = await benches.serve(({ events, session }) => {
+      events.committed(session.transactionId);
+      session.transactionId = 0n;
+      return {};
+    });
+    const listening = jest.spyOn(Connection.prototype, "on");
+    const caller = callerOf(server.port);
+    for (let count = 0; count < 3; count += 1)
+      await caller.transaction((transaction) => transaction.query("commit")).catch(() => undefined);
+    const connections = listening.mock.contexts as Connection[];
+    listening.mockRestore();
+    expect(connections).not.toEqual([]);
+    for (const one of connections) expect(one.listenerCount("rollbackTransaction")).toBe(0);
+  });
 
   test("rethrow what their body throws, after a rollback, and end with it", async () => {
     const bench = await benches.serve();
