@@ -239,11 +239,15 @@ function badWatermarkCalls(): BadCall[] {
       number: 50422,
       says: "value: expected the text of a JSON object or array (<NULL>)",
     },
-    {
-      call: "SetWatermark N'demo', N'w', N'[]', 0, NULL, N'me'",
+    ...[
+      "SetWatermark N'demo', N'w', N'[]', 0",
+      "SetLimit N'demo', 1",
+      "SetSharedLimit N's', 1",
+    ].map((change) => ({
+      call: `${change}, NULL, N'me'`,
       number: 50422,
       says: "operation_id: expected a uuid (<NULL>)",
-    },
+    })),
     ...[
       ["NULL", "<NULL>"],
       ["0", "0"],
