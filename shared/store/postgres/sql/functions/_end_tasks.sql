@@ -8,7 +8,7 @@
 -- Raises: TG413, TG422 a result that is too large or isn't the text of a JSON object or array
 -- Locks:  task (only the claim's owner gets here), dedupe in key order, then groups ascending, then waves as _end_in_waves,
 --         each level once
--- Plan:   primary keys; of dedupe one probe per key
+-- Plan:   primary keys; of dedupe one probe per key, of attempts one per task
 -- Twin:   mssql/sql/procedures/_EndTasks.sql
 create or replace function taskgate._end_tasks(
   p_task_ids bigint[], p_fences bigint[], p_outcomes smallint[], p_durations_ms int[], p_results text[],
@@ -66,7 +66,8 @@ begin
     select e.task_id, e.pending_group_key, e.pending_group_is_global, p_are_held
       from ended e where e.pending_group_key is not null or p_are_held),
   forgotten as (                                     -- kept nowhere: its earlier attempts go, too
-    delete from attempt p using ended e where e.outcome = 10 and v_retain_done_ms = 0 and p.task_id = e.task_id)
+    delete from attempt p                            -- a join would be free to read all attempts
+     where p.task_id = any (array(select e.task_id from ended e where e.outcome = 10 and v_retain_done_ms = 0)))
   select array_agg(e.task_definition_id order by e.task_definition_id, e.dedupe_key) filter (where e.dedupe_key is not null),
          array_agg(e.dedupe_key order by e.task_definition_id, e.dedupe_key) filter (where e.dedupe_key is not null),
          array_agg(e.task_id order by e.task_definition_id, e.dedupe_key) filter (where e.dedupe_key is not null),
