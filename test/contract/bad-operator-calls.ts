@@ -239,11 +239,21 @@ function badWatermarkCalls(): BadCall[] {
       number: 50422,
       says: "value: expected the text of a JSON object or array (<NULL>)",
     },
-    {
-      call: "SetWatermark N'demo', N'w', N'[]', 0, NULL, N'me'",
+    // Of two faults the first argument's is told.
+    ...["SetLimit N'demo'", "SetSharedLimit N's'"].map((change) => ({
+      call: `${change}, -2, NULL, N'me'`,
+      number: 50422,
+      says: "limit: expected -1 (none), 0 (nothing starts) or 1..1000 (-2)",
+    })),
+    ...[
+      "SetWatermark N'demo', N'w', N'[]', 0",
+      "SetLimit N'demo', 1",
+      "SetSharedLimit N's', 1",
+    ].map((change) => ({
+      call: `${change}, NULL, N'me'`,
       number: 50422,
       says: "operation_id: expected a uuid (<NULL>)",
-    },
+    })),
     ...[
       ["NULL", "<NULL>"],
       ["0", "0"],

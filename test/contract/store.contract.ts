@@ -68,6 +68,7 @@ import { describeSweepEdges } from "./sweep-edges.contract";
 import { describeTokenCounts } from "./token-counts.contract";
 import { describeTokens } from "./tokens.contract";
 import { describeTransactions } from "./transactions.contract";
+import { describeOperationIds } from "./operation-ids.contract";
 import { describeWatermarks } from "./watermarks.contract";
 import { describeWaveEdges } from "./wave-edges.contract";
 import { describeWorkAnswers } from "./work-answers.contract";
@@ -133,6 +134,7 @@ export function describeStore(setup: StoreSetup): void {
   describeBatchEdges(setup);
   describeWaveEdges(setup);
   describeWatermarks(setup);
+  describeOperationIds(setup);
   describeCounts(setup);
   describeSweepEdges(setup);
   describeListOrders(setup);

@@ -21,9 +21,15 @@ import {
   statusOf,
 } from "../support/builders";
 import { expectError } from "../support/expect-error";
-import { createGate, within } from "../support/gate";
+import { within } from "../support/gate";
 import { testWith, useStore } from "../support/store-setup";
 import type { StoreSetup, TestStore } from "../support/store-setup";
+import {
+  openTransaction,
+  rollBackLeftOpen,
+  untilSomebodyWaits,
+  waitingSql,
+} from "./open-transactions";
 
 /** Enqueue and completion inside a user's own transaction. */
 export function describeTransactions(setup: StoreSetup): void {
@@ -71,8 +77,7 @@ const userSql: Record<Exclude<StoreDialect, "model">, UserSql> = {
     emptyTable: "delete from public.orders",
     insert: "insert into public.orders (id) values ($1)",
     select: "select id from public.orders",
-    waiting:
-      "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+    waiting: waitingSql.postgres,
     parameters: "select $1::int + 1 as n, $2::text as t",
     divideByZero: "select 1 / 0",
     divideByZeroError: { code: "22012" },
@@ -83,7 +88,7 @@ const userSql: Record<Exclude<StoreDialect, "model">, UserSql> = {
     emptyTable: "DELETE FROM dbo.TaskgateContractOrders;",
     insert: "INSERT INTO dbo.TaskgateContractOrders (id) VALUES (@p1);",
     select: "SELECT o.id FROM dbo.TaskgateContractOrders AS o;",
-    waiting: "SELECT 1 AS one FROM sys.dm_tran_locks AS l WHERE l.request_status = N'WAIT';",
+    waiting: waitingSql.mssql,
     parameters: "SELECT @p1 + 1 AS n, @p2 AS t;",
     divideByZero: "SELECT 1 / 0;",
     divideByZeroError: { number: 8134 },
@@ -109,45 +114,6 @@ function lockOf(setup: StoreSetup, what: "execution" | "watermark" | "definition
     watermark: "update taskgate.block_watermark set version = version",
     definition: "update taskgate.task_definition set paused = paused",
   }[what];
-}
-
-/** What rolls back transactions that a failed test left open; else they would keep the next test waiting. */
-const leftOpen = new Set<() => void>();
-
-/** Opens a transaction, does `first` in it, and leaves it open until `finish`. */
-async function openTransaction<Result>(
-  opened: TestStore,
-  first: (transaction: StoreTransaction) => Promise<Result>,
-): Promise<{ result: Result; finish: () => Promise<void>; abandon: () => Promise<void> }> {
-  const ready = createGate();
-  const go = createGate();
-  const results: Result[] = [];
-  const stop = new Error("abandoned");
-  let isAbandoned = false;
-  const running = opened.store.transaction(async (transaction) => {
-    results.push(await first(transaction));
-    ready.open();
-    await go.opened;
-    if (isAbandoned) throw stop;
-  });
-  const rollBack = (): void => {
-    isAbandoned = true;
-    go.open();
-  };
-  leftOpen.add(rollBack);
-  running.catch(() => undefined);
-  await Promise.race([ready.opened, running]);
-  return {
-    result: only(results),
-    finish: async () => {
-      go.open();
-      await running;
-    },
-    abandon: async () => {
-      rollBack();
-      await expect(running).rejects.toBe(stop);
-    },
-  };
 }
 
 function describeEnqueue(setup: StoreSetup): void {
@@ -356,8 +322,7 @@ function describeOpen(setup: StoreSetup): void {
   const testWaiting = testWith(setup, "row locks", "raw sql", "sure calls");
   const lockTest = testWith(setup, "row locks");
   afterEach(() => {
-    for (const rollBack of leftOpen) rollBack();
-    leftOpen.clear();
+    rollBackLeftOpen();
   });
 
   test("K7: its tasks are claimed by nobody, and nobody waits for it", async () => {
@@ -779,15 +744,6 @@ function describeOpen(setup: StoreSetup): void {
 /** A transaction that has written the only row of its kind, and keeps it locked until `finish`. */
 async function holdRow(opened: TestStore, setup: StoreSetup, what: Parameters<typeof lockOf>[1]) {
   return openTransaction(opened, (transaction) => transaction.query(lockOf(setup, what)));
-}
-
-/** Asks `waiting` until it says that so many wait for a lock. */
-async function untilSomebodyWaits(opened: TestStore, waiting: string, count = 1): Promise<void> {
-  for (let look = 0; look < 1_000; look += 1) {
-    const rows = await opened.raw(waiting);
-    if (rows.length >= count) return;
-  }
-  throw new Error("Nobody waits");
 }
 
 function describeRules(setup: StoreSetup): void {

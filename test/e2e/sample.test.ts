@@ -35,7 +35,7 @@ describe("a run to its end", () => {
       });
       expect(end.output).toContain("begins afresh");
       expect(end.output).toContain("9 dead letters (9 expected)");
-      expectQuick(end.tookMs);
+      expectQuick("the run", end.tookMs, 100_000);
       await withKeptDatabase(home, async (url) => {
         await expectResults(url);
         await expectDeadLetters(url);
@@ -83,7 +83,7 @@ describe("a run that is interrupted", () => {
       const interruptedAtMs = performance.now();
       first.signal("SIGINT");
       const end = await first.exited;
-      expect(performance.now() - interruptedAtMs).toBeLessThan(5_000);
+      expectQuick("the end", performance.now() - interruptedAtMs, 5_000);
       expect(end.code).toBe(0);
       await expectNobody(family);
       expect(existsSync(join(home, ".taskgate", "local.json"))).toBe(false);
@@ -175,12 +175,12 @@ describe("a start that can't be", () => {
 });
 
 /** So long is for a machine that has little else to do: the run's own load is about 3. */
-function expectQuick(tookMs: number): void {
+function expectQuick(what: string, tookMs: number, mostMs: number): void {
   const [load = 0] = loadavg();
   const isBusy = load > 4 + availableParallelism();
   if (isBusy)
-    process.stdout.write(`not judged: the run's time, with a load of ${load.toFixed(1)}\n`);
-  else expect(tookMs).toBeLessThan(100_000);
+    process.stdout.write(`not judged: the time of ${what}, with a load of ${load.toFixed(1)}\n`);
+  else expect(tookMs).toBeLessThan(mostMs);
 }
 
 /** The database of a run that has ended, up again for a look. */
@@ -212,9 +212,9 @@ async function mostAtOnce(url: string, definition: string): Promise<number> {
   return Number(rows[0]?.most);
 }
 
-/** What the run started is gone within 2 s after its end. */
+/** What the run started is gone soon after its end: the system may take a while to bury it. */
 async function expectNobody(pids: readonly number[]): Promise<void> {
-  const untilMs = performance.now() + 2_000;
+  const untilMs = performance.now() + 10_000;
   while (living(pids).length > 0 && performance.now() < untilMs) await sleep(50);
   expect(living(pids)).toEqual([]);
 }

@@ -114,14 +114,17 @@ async function enqueue(field: Field, count: number): Promise<void> {
   });
 }
 
-/** Waits until `isTrue`, at most `mostMs`; resolves to how long it took. */
-async function until(isTrue: () => Promise<boolean>, mostMs: number): Promise<number> {
+/**
+ * Waits until `isTrue`, as long as a machine with much else to do may need: how soon things come about is the contract's, with
+ * an exact clock, and the bench's.
+ */
+async function until(isTrue: () => Promise<boolean>): Promise<void> {
+  const mostMs = 60_000;
   const startedMs = performance.now();
   while (!(await isTrue())) {
     if (performance.now() - startedMs > mostMs) throw new Error(`not within ${String(mostMs)} ms`);
     await sleep(50);
   }
-  return performance.now() - startedMs;
 }
 
 async function grantedTokens(field: Field): Promise<Map<string, number>> {
@@ -131,8 +134,21 @@ async function grantedTokens(field: Field): Promise<Map<string, number>> {
   return new Map(result.rows.map((row) => [row.process, row.tokens]));
 }
 
-function sum(values: Iterable<number>): number {
-  return [...values].reduce((total, value) => total + value, 0);
+/** Waits until each of these processes has been granted so many tokens more than now. */
+async function untilGranted(field: Field, names: readonly string[], more: number): Promise<void> {
+  const before = await grantedTokens(field);
+  await until(async () => {
+    const now = await grantedTokens(field);
+    return names.every((name) => (now.get(name) ?? 0) - (before.get(name) ?? 0) >= more);
+  });
+}
+
+/** Waits until the log shows that more ran than the limit, as it must in the end where the limit doesn't hold. */
+async function untilViolated(field: Field): Promise<void> {
+  await until(async () => {
+    const intervals = await readIntervals(field.client, []);
+    return findViolations(intervals, field.changes).length > 0;
+  });
 }
 
 async function executionsOf(field: Field, worker: string, beforeMs: number): Promise<number> {
@@ -145,16 +161,16 @@ async function executionsOf(field: Field, worker: string, beforeMs: number): Pro
 
 test("S0.1 S0.3 S0.4 S0.7 S0.9 P1 P2: three processes, one killed, one frozen past its lease, limit 4 -> 7 -> 2: never more than the limit, each effect once", async () => {
   const field = await openField("limited");
-  // More than can run in all the time given below: workers without tasks take no tokens.
+  // More than can run in all the time that is given below, 250 a second at most: workers without tasks take no tokens.
   for (let call = 0; call < 4; call++) await enqueue(field, 10_000);
   for (const name of ["one", "two", "three"]) startWorker(field, name, "tasks");
-  await until(async () => (await grantedTokens(field)).size === 3, 20_000);
+  await untilGranted(field, ["one", "two", "three"], 1);
 
-  // Killed in the middle: its tokens are granted again within lease + 2 s.
+  // Killed in the middle: its tokens are granted again.
   field.workers.get("one")?.kill("SIGKILL");
   const killedMs = await databaseMs(field.client);
   field.halts.push({ process: "one", atMs: killedMs });
-  await until(async () => (await executionsOf(field, "one", killedMs)) === 0, leaseMs + 2_000);
+  await until(async () => (await executionsOf(field, "one", killedMs)) === 0);
   startWorker(field, "one again", "tasks");
 
   // Frozen past its lease, then thawed: what it still believes to hold is somebody else's.
@@ -163,28 +179,24 @@ test("S0.1 S0.3 S0.4 S0.7 S0.9 P1 P2: three processes, one killed, one frozen pa
   await sleep(leaseMs + 1_500);
   field.workers.get("two")?.kill("SIGCONT");
 
-  await sleep(2_000);
+  const alive = ["one again", "two", "three"];
+  await untilGranted(field, alive, 5);
   await setLimit(field, "limited", 7);
-  await until(async () => sum((await grantedTokens(field)).values()) >= 420, 60_000);
+  // Nobody starves.
+  await untilGranted(field, alive, 40);
   await setLimit(field, "limited", 2);
   await until(
     async () =>
       ((await field.store.listDefinitions({ name: "limited" })).definitions[0]?.held ?? 9) <= 2,
-    10_000,
   );
   const settledMs = await databaseMs(field.client);
-  await until(async () => sum((await grantedTokens(field)).values()) >= 500, 60_000);
+  await untilGranted(field, alive, 5);
   await stopWorkers(field);
 
   const intervals = await readIntervals(field.client, field.halts);
   expect(findViolations(intervals, field.changes)).toEqual([]);
   expect(mostRunning(intervals, settledMs)).toBeLessThanOrEqual(2);
   expect(mostRunning(intervals, 0)).toBeGreaterThanOrEqual(5);
-
-  const shares = new Map<string, number>();
-  for (const { process: name } of intervals)
-    shares.set(name.split(" ")[0] ?? "", (shares.get(name.split(" ")[0] ?? "") ?? 0) + 1);
-  for (const count of shares.values()) expect(count / intervals.length).toBeGreaterThanOrEqual(0.1);
 
   const effects = await field.client.query<{ all: string; tasks: string; done: string }>(
     `select count(*) as all, count(distinct task_id) as tasks, (select count(*) from taskgate.archive where outcome = 10) as done from effect`,
@@ -194,18 +206,18 @@ test("S0.1 S0.3 S0.4 S0.7 S0.9 P1 P2: three processes, one killed, one frozen pa
   await field.store.reclaimExpired({ most: 100 });
   expect(await field.store.checkInvariants()).toEqual({ status: "sound", findings: [] });
   await field.close();
-}, 180_000);
+}, 400_000);
 
 test("P1: the same through withTokens: bodies hold the limit without tasks, also over a kill", async () => {
   const field = await openField("limited-tokens");
   for (const name of ["one", "two", "three"]) startWorker(field, name, "tokens");
-  await until(async () => (await grantedTokens(field)).size === 3, 20_000);
+  await untilGranted(field, ["one", "two", "three"], 1);
   field.workers.get("one")?.kill("SIGKILL");
   const killedMs = await databaseMs(field.client);
   field.halts.push({ process: "one", atMs: killedMs });
-  await until(async () => (await executionsOf(field, "one", killedMs)) === 0, leaseMs + 2_000);
+  await until(async () => (await executionsOf(field, "one", killedMs)) === 0);
   startWorker(field, "one again", "tokens");
-  await until(async () => sum((await grantedTokens(field)).values()) >= 300, 60_000);
+  await untilGranted(field, ["one again", "two", "three"], 50);
   await stopWorkers(field);
 
   const intervals = await readIntervals(field.client, field.halts);
@@ -213,7 +225,7 @@ test("P1: the same through withTokens: bodies hold the limit without tasks, also
   expect(mostRunning(intervals, 0)).toBe(4);
   expect(await field.store.checkInvariants()).toEqual({ status: "sound", findings: [] });
   await field.close();
-}, 120_000);
+}, 240_000);
 
 test("control: without the row's lock the same log shows more than the limit", async () => {
   const field = await openField("limited-tokens");
@@ -231,23 +243,16 @@ test("control: without the row's lock the same log shows more than the limit", a
   expect(planted).toContain("pg_sleep(0.005)");
   await field.client.query(planted);
   for (const name of ["one", "two", "three"]) startWorker(field, name, "tokens");
-  await until(async () => sum((await grantedTokens(field)).values()) >= 100, 30_000);
+  await untilViolated(field);
   await stopWorkers(field);
-  expect(findViolations(await readIntervals(field.client, []), field.changes)).not.toEqual([]);
   await field.close();
-}, 60_000);
+}, 120_000);
 
 test("control: a worker that gives tokens back before its handlers have settled is seen", async () => {
   const field = await openField("limited");
-  await enqueue(field, 2_000);
+  await enqueue(field, 10_000);
   for (const name of ["one", "two", "three"]) startWorker(field, name, "early-release");
-  await until(
-    async () =>
-      (await field.client.query("select 1 from overlap")).rowCount !== null &&
-      ((await field.client.query("select 1 from overlap")).rowCount ?? 0) >= 100,
-    30_000,
-  );
+  await untilViolated(field);
   await stopWorkers(field);
-  expect(findViolations(await readIntervals(field.client, []), field.changes)).not.toEqual([]);
   await field.close();
-}, 60_000);
+}, 120_000);

@@ -19,6 +19,7 @@ import { overlapTables } from "./overlap-log";
  * is timed: how fast it comes about is measured by the bench.
  */
 const name = "busy";
+const names = ["host 1", "host 2", "host 3"];
 const leaseMs = 10_000;
 
 let database: Awaited<ReturnType<typeof createTestDatabase>>;
@@ -94,7 +95,8 @@ test("S0.1, P1: three processes arrive one by one; the first held all tokens; ea
     name,
     build: 1,
     operationId: asOperationId(realRandom.uuid()),
-    tasks: Array.from({ length: 4_000 }, () => ({ payload: "{}" })),
+    // More than three processes can run in all the time given below, twenty a second each.
+    tasks: Array.from({ length: 10_000 }, () => ({ payload: "{}" })),
   });
   arrive("host 1");
   await until(async () => (await shares()).join() === "4");
@@ -106,12 +108,11 @@ test("S0.1, P1: three processes arrive one by one; the first held all tokens; ea
   const before = await countBegun();
   await until(async () => {
     const begun = await countBegun();
-    return [...begun].every(([host, count]) => count - (before.get(host) ?? 0) >= 20);
+    return names.every((host) => (begun.get(host) ?? 0) - (before.get(host) ?? 0) >= 20);
   });
   const ended = hosts.map((host) => new Promise((resolve) => host.once("exit", resolve)));
   for (const host of hosts) host.kill("SIGTERM");
   await Promise.all(ended);
-  expect([...(await countBegun()).keys()].sort()).toEqual(["host 1", "host 2", "host 3"]);
   expect(findViolations(await readIntervals(client, []), changes)).toEqual([]);
   expect(await store.checkInvariants()).toEqual({ status: "sound", findings: [] });
 }, 240_000);

@@ -49,6 +49,7 @@ export const functions: ReadonlyMap<string, readonly [number, number]> = new Map
   ["DATEADD", [3, 3]],
   ["DATEDIFF_BIG", [3, 3]],
   ["DB_NAME", [0, 1]],
+  ["ERROR_NUMBER", [0, 0]],
   ["ISJSON", [1, 1]],
   ["JSON_QUERY", [2, 2]],
   ["JSON_VALUE", [2, 2]],

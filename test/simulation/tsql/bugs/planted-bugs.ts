@@ -49,7 +49,7 @@ const tokenBugs: readonly PlantedBug[] = [
     ],
     foundBy: "start-x-same-start",
     engine: "azure",
-    finding: /error 2627/,
+    finding: /error 50409/,
   },
   {
     name: "tokens are read before the row is locked",
@@ -506,8 +506,40 @@ const otherBugs: readonly PlantedBug[] = [
   },
 ];
 
+/** A look at the id sees no row that isn't committed; the insert of an equal key then waits for that one, and fails. */
+const operationIdBugs: readonly PlantedBug[] = [
+  ...(
+    [
+      ["SetLimit", "set-limit", "lock, then look; no row is held meanwhile"],
+      ["SetSharedLimit", "set-shared-limit", "lock, then look; no row is held meanwhile"],
+      ["SetWatermark", "set-watermark", "lock, then look, as an enqueue of that id does"],
+    ] as const
+  ).map(([procedure, name, why]): PlantedBug => ({
+    name: `${procedure} looks at its operation id without a lock on it`,
+    file: `procedures/${procedure}.sql`,
+    edits: [
+      {
+        from: `EXEC Taskgate._LockKeys @Keys = @vLock, @Waits = 1, @oMissed = @vMissed OUTPUT; -- ${why}`,
+        to: "",
+      },
+    ],
+    foundBy: `${name}-x-enqueue-of-the-same-operation-in-a-user-transaction`,
+    engine: "azure",
+    finding: /P5: caller \d waits as the case doesn't permit: \w+ on Operation/,
+  })),
+  {
+    name: "a start tells of a key when another definition's start has its id",
+    file: "procedures/StartExecution.sql",
+    edits: [{ from: "IF ERROR_NUMBER() = 2627", to: "IF ERROR_NUMBER() = 0" }],
+    foundBy: "start-x-start-of-another-definition-with-the-same-operation",
+    engine: "azure",
+    finding: /error 2627/,
+  },
+];
+
 export const plantedBugs: readonly PlantedBug[] = [
   ...tokenBugs,
+  ...operationIdBugs,
   ...claimBugs,
   ...groupBugs,
   ...removalBugs,

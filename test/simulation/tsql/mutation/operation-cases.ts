@@ -17,6 +17,7 @@ import {
 import type { Call } from "../cases/calls";
 import { killCases } from "../cases/list/kills";
 import type { SetupStep } from "../cases/model-case";
+import { endsOfKeys } from "./many-keys";
 import { claimsAlone, manyPlaces } from "./many-places";
 import { manyWaves } from "./many-waves";
 
@@ -54,7 +55,7 @@ export function operationCases(): OperationCase[] {
 export function rowCases(): OperationCase[] {
   return [
     ...operationCases(),
-    ...claimsAlone.map(({ name, setup, call }) => toCase(name, setup, call)),
+    ...[...claimsAlone, ...endsOfKeys].map(({ name, setup, call }) => toCase(name, setup, call)),
   ];
 }
 

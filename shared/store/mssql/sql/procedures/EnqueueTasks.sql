@@ -16,10 +16,10 @@
 -- Raises: 50404 unknown definition or wave; 50409 the operation id was used by another operation; 50413 too many or too large;
 --         50422 a bad value, naming entry and field; 50423 an equal key or operation id is locked for longer than 2 s; 1222 a row is;
 --         50425, 1205 chosen to end a circle of waiters. An error dooms the caller's transaction
--- Locks:  as _LockKeys: its operation id, dedupe keys, groups to be made; Operation, read behind who writes that id; the wave's gate
---         shared (WaveShard 16); Dedupe, read behind the end of the key's task, expired keys and new ones; TaskGroup ascending: tasks of
---         one that a purge removes just then become due, and promotion makes it again; new rows; then as _ReplacePayloads. When joining
---         a caller's transaction no group and no lock of one
+-- Locks:  as _LockKeys: its operation id, dedupe keys, groups to be made; the wave's gate shared (WaveShard 16); Dedupe, read behind
+--         the end of the key's task, expired keys and new ones; TaskGroup ascending: tasks of one that a purge removes just then
+--         become due, and promotion makes it again; new rows; then as _ReplacePayloads. When joining a caller's transaction no group
+--         and no lock of one
 -- Isolation: equal operation ids, dedupe keys and new group keys exclude each other by locks on just these keys, kept to the end;
 --         what stands there is looked at in later statements. No gap of an index is locked: it would also stop other keys and the
 --         completions of their tasks. Two transactions that take the same keys in several calls, in opposite order, wait for each
@@ -199,7 +199,7 @@ BEGIN
     IF @OperationId IS NOT NULL
     BEGIN
       SELECT @vIsRepeat = 1, @vOperation = o.Name, @vAnswer = o.Answer
-      FROM Taskgate.Operation AS o WITH (READCOMMITTEDLOCK) -- behind another operation that is writing that id
+      FROM Taskgate.Operation AS o -- whoever writes that id has the lock on it
       WHERE o.OperationId = @OperationId;
       IF @vOperation <> N'enqueue_tasks'
       BEGIN

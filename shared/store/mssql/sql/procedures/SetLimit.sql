@@ -3,10 +3,11 @@
 --         @OperationId uniqueidentifier: a repeat with it answers what the first call did; @ChangedBy, @Reason for the audit
 -- Out:    Status: set; OldLimit, NewLimit: effective, -1 none; Held: tokens held now; Surplus: of them above the new
 --         limit: they come back as their tasks end, nobody is stopped; Ready: tasks wait (a hint is due when raised)
--- Raises: 50404 unknown definition; 50409 the operation id was used by another operation; 50422 limit out of range;
---         50490 inside a transaction; 1222 locked for longer than 2 s
--- Locks:  TaskDefinition, Operation (own new row)
--- Isolation: a repeat names the same definition, so it waits for the first call at that row and then finds its answer
+-- Raises: 50404 unknown definition; 50409 the operation id was used by another operation; 50422 limit out of range or
+--         no operation id; 50423 that id is in use for longer than 2 s; 50490 inside a transaction; 1222 a row is locked for that long
+-- Locks:  its operation id as _LockKeys; TaskDefinition, Operation (own new row)
+-- Isolation: calls with equal operation ids exclude each other by a lock on the id, kept to the end; what stands there is looked at
+--         in a later statement. It is locked before the definition: who has it may be a user's open transaction, and no grant waits for that
 -- Plan:   unique name, primary keys
 -- Once:   by operation id, and by value
 -- Twin:   postgres/sql/functions/set_limit.sql
@@ -20,7 +21,8 @@ BEGIN
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vName nvarchar(200), @vDefinition int,
           @vLimit int, @vOverride int, @vOperation nvarchar(200), @vAnswer nvarchar(max),
-          @vOld int, @vNew int, @vHeld int, @vSurplus int, @vReady bit;
+          @vOld int, @vNew int, @vHeld int, @vSurplus int, @vReady bit, @vMissed nvarchar(max);
+  DECLARE @vLock Taskgate.KeyLockList;
 
   SET @vMessage = Taskgate._AuditProblem(@ChangedBy, @Reason);
   IF @vMessage IS NOT NULL THROW 50422, @vMessage, 1;
@@ -29,6 +31,7 @@ BEGIN
     SET @vMessage = N'limit: expected -1 (none), 0 (nothing starts) or 1..1000 (' + CONVERT(nvarchar(11), @Limit) + N')';
     THROW 50422, @vMessage, 1;
   END;
+  IF @OperationId IS NULL THROW 50422, N'operation_id: expected a uuid (<NULL>)', 1;
   -- A name that is too long or ends in blanks is nobody's; comparing would cut it.
   IF DATALENGTH(@Name) <= 400 AND DATALENGTH(@Name) = DATALENGTH(RTRIM(@Name)) SET @vName = @Name;
   SELECT @vDefinition = d.TaskDefinitionId FROM Taskgate.TaskDefinition AS d WHERE d.Name = @vName;
@@ -43,6 +46,8 @@ BEGIN
     THEN 1 ELSE 0 END;
   BEGIN TRY
     BEGIN TRANSACTION;
+    INSERT INTO @vLock (Name) VALUES (Taskgate._KeyLock(N'operation', NULL, CONVERT(nvarchar(36), @OperationId)));
+    EXEC Taskgate._LockKeys @Keys = @vLock, @Waits = 1, @oMissed = @vMissed OUTPUT; -- lock, then look; no row is held meanwhile
     UPDATE d
     SET HoldLockTaskExecutionId = 0
     FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- one key, kept to the end; waiters in order of arrival

@@ -6,9 +6,12 @@
 --         together; Surplus: of them above the new limit: they come back as their tasks end, nobody is stopped
 --         Definitions: JSON array of names of those that draw from it and have ready tasks (hints are due when raised), or null
 -- Raises: 50404 null for a name that doesn't exist; 50409 the operation id was used by another operation; 50422 name or limit
---         out of range; 50490 inside a transaction; 1222 locked for longer than 2 s
--- Locks:  SharedLimit (the new name's place, then the row), TaskExecution (dead holders, by skip), Operation (own new row)
--- Isolation: a repeat names the same limit, so it waits for the first call at that row and then finds its answer
+--         out of range or no operation id; 50423 that id is in use for longer than 2 s; 50490 inside a transaction; 1222 a row is locked
+--         for that long
+-- Locks:  its operation id as _LockKeys; SharedLimit (the new name's place, then the row), TaskExecution (dead holders, by skip),
+--         Operation (own new row)
+-- Isolation: calls with equal operation ids exclude each other by a lock on the id, kept to the end; what stands there is looked at
+--         in a later statement. It is locked before the limit: who has it may be a user's open transaction, and no grant waits for that
 -- Plan:   unique name, primary keys
 -- Once:   by operation id, and by value
 -- Twin:   postgres/sql/functions/set_shared_limit.sql
@@ -22,7 +25,9 @@ BEGIN
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vName nvarchar(200), @vId int, @vShared nvarchar(max),
           @vNames nvarchar(max), @vMade int, @vLimit int, @vOverride int, @vOperation nvarchar(200), @vAnswer nvarchar(max),
-          @vReadyIds nvarchar(max), @vDefinitions nvarchar(max), @vOld int, @vNew int, @vHeld int, @vSurplus int;
+          @vReadyIds nvarchar(max), @vDefinitions nvarchar(max), @vOld int, @vNew int, @vHeld int, @vSurplus int,
+          @vMissed nvarchar(max);
+  DECLARE @vLock Taskgate.KeyLockList;
 
   SET @vMessage = Taskgate._AuditProblem(@ChangedBy, @Reason);
   IF @vMessage IS NOT NULL THROW 50422, @vMessage, 1;
@@ -37,6 +42,7 @@ BEGIN
     SET @vMessage = N'limit: expected -1 (none), 0 (nothing starts) or 1..1000 (' + CONVERT(nvarchar(11), @Limit) + N')';
     THROW 50422, @vMessage, 1;
   END;
+  IF @OperationId IS NULL THROW 50422, N'operation_id: expected a uuid (<NULL>)', 1;
   SET @vName = @Name;
   SELECT @vId = s.SharedLimitId FROM Taskgate.SharedLimit AS s WHERE s.Name = @vName;
   IF @vId IS NULL AND @Limit IS NULL
@@ -52,6 +58,8 @@ BEGIN
   SET @vDefinitions = Taskgate._DefinitionNames(@vReadyIds, 0);
   BEGIN TRY
     BEGIN TRANSACTION;
+    INSERT INTO @vLock (Name) VALUES (Taskgate._KeyLock(N'operation', NULL, CONVERT(nvarchar(36), @OperationId)));
+    EXEC Taskgate._LockKeys @Keys = @vLock, @Waits = 1, @oMissed = @vMissed OUTPUT; -- lock, then look; no row is held meanwhile
     IF @vId IS NULL
     BEGIN
       SET @vNames = N'["' + STRING_ESCAPE(@vName, 'json') + N'"]';

@@ -6,10 +6,12 @@
 --         @OperationId uniqueidentifier: a repeat with it answers what the first call did; @ChangedBy, @Reason for the audit
 -- Out:    Status: set | conflict (somebody else moved it: nothing was written); Version bigint: the new one, of a conflict the one that
 --           stands there, 0 when there is none; OldValue: what stood there, of a conflict what stands there, or null
--- Raises: 50404 unknown definition; 50409 the operation id was used by another operation; 50413 too large; 50422 a bad value; 50490
---         inside a transaction; 1222 locked for longer than 2 s
--- Locks:  BlockWatermark, Operation (own new row)
--- Isolation: as AdvanceWatermark: a maker that has read the old version is told of a conflict, so nothing is made from an old value
+-- Raises: 50404 unknown definition; 50409 the operation id was used by another operation; 50413 too large; 50422 a bad value; 50423
+--         the operation id is in use for longer than 2 s; 50490 inside a transaction; 1222 a row is locked for that long; 50425, 1205
+--         chosen to end a circle of waiters
+-- Locks:  BlockWatermark; its operation id as _LockKeys; Operation (own new row)
+-- Isolation: as AdvanceWatermark, which locks the two in the same order: a maker that has read the old version is told of a
+--         conflict, so nothing is made from an old value
 -- Plan:   unique name, primary keys
 -- Once:   by operation id; a conflict leaves nothing, its repeat looks again
 -- Twin:   postgres/sql/functions/set_watermark.sql
@@ -24,7 +26,8 @@ BEGIN
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vBytes bigint, @vName nvarchar(200), @vDefinition int,
           @vWatermark nvarchar(200), @vOperation nvarchar(200), @vAnswer nvarchar(max), @vStatus nvarchar(20) = N'set',
-          @vVersion bigint = 0, @vOldValue nvarchar(max);
+          @vVersion bigint = 0, @vOldValue nvarchar(max), @vMissed nvarchar(max);
+  DECLARE @vLock Taskgate.KeyLockList;
 
   SET @vMessage = Taskgate._AuditProblem(@ChangedBy, @Reason);
   IF @vMessage IS NOT NULL THROW 50422, @vMessage, 1;
@@ -67,6 +70,8 @@ BEGIN
     SELECT @vVersion = w.Version, @vOldValue = NULLIF(w.WatermarkValue, N'null')
     FROM Taskgate.BlockWatermark AS w WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- lock, then look: the key, or the gap where it is missing
     WHERE w.TaskDefinitionId = @vDefinition AND w.Name = @vWatermark;
+    INSERT INTO @vLock (Name) VALUES (Taskgate._KeyLock(N'operation', NULL, CONVERT(nvarchar(36), @OperationId)));
+    EXEC Taskgate._LockKeys @Keys = @vLock, @Waits = 1, @oMissed = @vMissed OUTPUT; -- lock, then look, as an enqueue of that id does
     SELECT @vOperation = o.Name, @vAnswer = o.Answer FROM Taskgate.Operation AS o WHERE o.OperationId = @OperationId;
     IF @vOperation <> N'set_watermark'
     BEGIN

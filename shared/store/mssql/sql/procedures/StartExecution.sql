@@ -12,7 +12,8 @@
 --         50490 inside a transaction; 1222 locked for longer than 2 s
 -- Locks:  SharedLimit, TaskDefinition, TaskExecution (own new row; dead holders, by skip), RateBucket by skip; then, after the commit, TokenDemand by skip
 -- Isolation: a repeat names the same definition, so it waits for the first call at that row and then finds its execution:
---         no lock on the place of a missing operation id, which would hold up starts of other definitions
+--         no lock on the place of a missing operation id, which would hold up starts of other definitions. A start of another one
+--         with the same id, not yet committed, is met by the insert, which waits for its end
 -- Plan:   unique name, primary keys; a denial is one read without lock; it writes at most once a second per definition
 -- Once:   by operation id
 -- Twin:   postgres/sql/functions/start_execution.sql
@@ -189,6 +190,12 @@ BEGIN
   END TRY
   BEGIN CATCH
     IF XACT_STATE() <> 0 ROLLBACK TRANSACTION;
+    IF ERROR_NUMBER() = 2627 -- nothing else here has a key that is given: the id went to another definition's start meanwhile
+    BEGIN
+      SET @vMessage = N'operation_id: belongs to an execution of another definition ('
+        + LOWER(CONVERT(nchar(36), @OperationId)) + N')';
+      THROW 50409, @vMessage, 1;
+    END;
     THROW;
   END CATCH;
   SELECT @vStatus AS [Status], @vExecution AS [TaskExecutionId], @vLeaseMs AS [LeaseMs], @vTokens AS [Tokens],

@@ -8,7 +8,7 @@
 -- Raises: TG413, TG422 a result that is too large or isn't the text of a JSON object or array
 -- Locks:  task (only the claim's owner gets here), dedupe in key order, then groups ascending, then waves as _end_in_waves,
 --         each level once
--- Plan:   primary keys
+-- Plan:   primary keys; of dedupe one probe per key, of attempts one per task
 -- Twin:   mssql/sql/procedures/_EndTasks.sql
 create or replace function taskgate._end_tasks(
   p_task_ids bigint[], p_fences bigint[], p_outcomes smallint[], p_durations_ms int[], p_results text[],
@@ -18,6 +18,7 @@ language plpgsql as $$
 declare
   v_key_definitions int[];
   v_keys text[];
+  v_key_tasks bigint[];
   v_grouped bigint[];
   v_groups int[];
   v_in_waves bigint[];
@@ -69,21 +70,26 @@ begin
     select e.task_id, e.pending_group_key, e.pending_group_is_global, p_are_held
       from ended e where e.pending_group_key is not null or p_are_held),
   forgotten as (                                     -- kept nowhere: its earlier attempts go, too
-    delete from attempt p using ended e where e.outcome = 10 and v_retain_done_ms = 0 and p.task_id = e.task_id)
+    delete from attempt p                            -- a join would be free to read all attempts
+     where p.task_id = any (array(select e.task_id from ended e where e.outcome = 10 and v_retain_done_ms = 0)))
   select array_agg(e.task_definition_id order by e.task_definition_id, e.dedupe_key) filter (where e.dedupe_key is not null),
          array_agg(e.dedupe_key order by e.task_definition_id, e.dedupe_key) filter (where e.dedupe_key is not null),
+         array_agg(e.task_id order by e.task_definition_id, e.dedupe_key) filter (where e.dedupe_key is not null),
          array_agg(e.task_id) filter (where e.group_id is not null),
          array_agg(e.group_id) filter (where e.group_id is not null),
          array_agg(e.task_id) filter (where e.wave_id is not null),
          array_agg(e.wave_id) filter (where e.wave_id is not null),
          array_agg(e.outcome) filter (where e.wave_id is not null)
-    into v_key_definitions, v_keys, v_grouped, v_groups, v_in_waves, v_waves, v_wave_outcomes
+    into v_key_definitions, v_keys, v_key_tasks, v_grouped, v_groups, v_in_waves, v_waves, v_wave_outcomes
     from ended e
    where e.dedupe_key is not null or e.group_id is not null or e.wave_id is not null;
   if v_keys is not null then                         -- a key with a window outlives its task
-    delete from dedupe k using unnest(v_key_definitions, v_keys) u(task_definition_id, dedupe_key)
-     where k.task_definition_id = u.task_definition_id and k.dedupe_key = u.dedupe_key
-       and k.task_id = any (p_task_ids) and k.expires_at is null;
+    -- One probe per key, locked in the order of the arrays: a join would be free to read all keys, in whatever order.
+    delete from dedupe k where k.ctid = any (array(  -- nobody changes them: the places stay
+      select (select x.ctid from dedupe x
+               where x.task_definition_id = u.task_definition_id and x.dedupe_key = u.dedupe_key and x.task_id = u.task_id
+                 and x.expires_at is null for update)
+        from unnest(v_key_definitions, v_keys, v_key_tasks) u(task_definition_id, dedupe_key, task_id)));
   end if;
   if p_are_held then return; end if;
   if v_groups is not null or p_released_group_ids is not null then

@@ -3,7 +3,7 @@
 --         p_operation_id uuid: a repeat with it answers what the first call did; p_changed_by, p_reason for the audit
 -- Out:    status: set; old_limit, new_limit: effective, -1 none; held: tokens held now; surplus: of them above the new
 --         limit: they come back as their tasks end, nobody is stopped; ready: tasks wait (a hint is due when raised)
--- Raises: TG404 unknown definition; TG409 the operation id was used by another operation; TG422 limit out of range
+-- Raises: TG404 unknown definition; TG409 the operation id was used by another operation; TG422 limit out of range or no operation id
 -- Locks:  operation, task_definition
 -- Plan:   unique name, primary keys
 -- Once:   by operation id, and by value
@@ -24,6 +24,7 @@ begin
   if p_limit not between -1 and 1000 then
     raise exception 'limit: expected -1 (none), 0 (nothing starts) or 1..1000 (%)', p_limit using errcode = 'TG422';
   end if;
+  if p_operation_id is null then raise exception 'operation_id: expected a uuid (%)', p_operation_id using errcode = 'TG422'; end if;
   select x.task_definition_id into d from task_definition x where x.name = p_name;
   if not found then raise exception 'name: unknown definition (%)', p_name using errcode = 'TG404'; end if;
   status := 'set';

@@ -6,7 +6,7 @@
 --         together; surplus: of them above the new limit: they come back as their tasks end, nobody is stopped
 --         definitions: JSON array of names of those that draw from it and have ready tasks (hints are due when raised), or null
 -- Raises: TG404 null for a name that doesn't exist; TG409 the operation id was used by another operation; TG422 name or limit
---         out of range
+--         out of range or no operation id
 -- Locks:  operation, shared_limit, task_execution (dead holders, by skip)
 -- Plan:   unique name, primary keys
 -- Once:   by operation id, and by value
@@ -32,6 +32,7 @@ begin
   if p_limit not between -1 and 1000 then
     raise exception 'limit: expected -1 (none), 0 (nothing starts) or 1..1000 (%)', p_limit using errcode = 'TG422';
   end if;
+  if p_operation_id is null then raise exception 'operation_id: expected a uuid (%)', p_operation_id using errcode = 'TG422'; end if;
   select x.shared_limit_id into v_id from shared_limit x where x.name = p_name;
   if not found and p_limit is null then raise exception 'name: unknown shared limit (%)', p_name using errcode = 'TG404'; end if;
   insert into operation (operation_id, name, done_at) values (p_operation_id, 'set_shared_limit', v_now) on conflict do nothing;

@@ -9,6 +9,7 @@ import { limitCases } from "./limits";
 import { batchRaceCases } from "./batch-races";
 import { lateAddCases } from "./late-adds";
 import { leaseCases, longLeaseCases } from "./leases";
+import { operationIdCases } from "./operation-ids";
 import { longPromotionCases, promotionCases } from "./promotions";
 import { purgeGroupCases } from "./purge-groups";
 import { purgedBatchCases } from "./purged-batches";
@@ -48,6 +49,7 @@ export const allCases: readonly ModelCase[] = [
   ...replaceCases,
   ...scheduleCases,
   ...watermarkCases,
+  ...operationIdCases,
   ...longTokenCases,
   ...longClaimCases,
   ...longGroupCases,

@@ -28,7 +28,7 @@ import {
 } from "../endings";
 import { leaseOver } from "../model-case";
 import type { ModelCase } from "../model-case";
-import { definitionRow, executionRow, rateRow, sharedRow } from "../permitted-waits";
+import { definitionRow, executionRow, latch, rateRow, sharedRow } from "../permitted-waits";
 
 /** Two definitions, a and b, with room of their own, that share one limit. */
 function twoOn(limit: number) {
@@ -290,7 +290,7 @@ const sharedCases: readonly ModelCase[] = [
     about: "an operator's new limit and its repeat: one change, one answer (P6)",
     setup: [],
     callers: [[setSharedLimit("s", 3, 9)], [setSharedLimit("s", 3, 9)]],
-    waits: [sharedRow],
+    waits: [latch, sharedRow],
     readersWait: true,
     ends: (end) =>
       allOf(

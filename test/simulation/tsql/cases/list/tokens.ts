@@ -156,7 +156,7 @@ export const tokenCases: readonly ModelCase[] = [
     about: "an operator's change and its repeat: one change, one answer (P6)",
     setup: [register({ limit: 2 })],
     callers: [[setLimit(3, 1)], [setLimit(3, 1)]],
-    waits,
+    waits: [latch, ...waits],
     ends: (end) =>
       end.rows("SettingAudit").length === 2
         ? undefined

@@ -1,0 +1,147 @@
+import { afterEach, describe, expect, test } from "@jest/globals";
+import type { OperationId } from "../../shared/core/ids";
+import type { TaskStore } from "../../shared/ports/task-store";
+import { at, define, enqueueOne, operationId, startInput, statusOf } from "../support/builders";
+import { expectError } from "../support/expect-error";
+import { testWith, useStore } from "../support/store-setup";
+import type { StoreSetup } from "../support/store-setup";
+import {
+  openTransaction,
+  rollBackLeftOpen,
+  untilSomebodyWaits,
+  waitingSql,
+} from "./open-transactions";
+
+/** Calls that keep their answer under an operation's id, by what comes of them. */
+const changes: readonly {
+  name: string;
+  change: (store: TaskStore, name: string, id: OperationId) => Promise<{ status: string }>;
+  becomes: string;
+  isLimit?: true;
+}[] = [
+  {
+    name: "a limit",
+    change: (store, name, id) =>
+      store.setLimit({ name, limit: 7, operationId: id, changedBy: "an operator" }),
+    becomes: "set",
+    isLimit: true,
+  },
+  {
+    name: "a shared limit",
+    change: (store, _name, id) =>
+      store.setSharedLimit({ name: "s", limit: 7, operationId: id, changedBy: "an operator" }),
+    becomes: "set",
+    isLimit: true,
+  },
+  {
+    name: "an operator's watermark",
+    change: (store, name, id) =>
+      store.setWatermark({
+        ...{ name, watermark: "w", value: "[]" },
+        ...{ operationId: id, changedBy: "an operator" },
+      }),
+    becomes: "set",
+  },
+  {
+    name: "a maker's watermark",
+    change: (store, name, id) =>
+      store.advanceWatermark({
+        ...{ name, watermark: "w", value: "[]", expectedVersion: "0" },
+        ...{ build: 1, tasks: [], operationId: id },
+      }),
+    becomes: "advanced",
+  },
+];
+
+/** One id for two operations at the same time: the second is refused with its own error, and told nothing of keys. */
+export function describeOperationIds(setup: StoreSetup): void {
+  describe("an operation's id that a user's open transaction has enqueued with", () => {
+    describeTaken(setup);
+  });
+  describe("an operation's id of two stays", () => {
+    describeStarts(setup);
+  });
+}
+
+const conflict = { code: "TASKGATE_ARG_CONFLICT", field: "operationId" } as const;
+
+function describeTaken(setup: StoreSetup): void {
+  const open = useStore(setup);
+  const testWaiting = testWith(setup, "row locks", "raw sql", "sure calls");
+  const waiting = waitingSql[setup.dialect === "mssql" ? "mssql" : "postgres"];
+  afterEach(() => {
+    rollBackLeftOpen();
+  });
+
+  /** A definition that shares a limit, and the transaction; `plain` repeats nothing that failed. */
+  async function takeId() {
+    const opened = open();
+    const name = await define(opened.store, { sharedLimits: [{ name: "s", limit: 4 }] });
+    await enqueueOne(opened.store, name);
+    const id = operationId();
+    const tasks = [{ payload: null }];
+    const pending = await openTransaction(opened, (transaction) =>
+      opened.store.enqueueTasks({ name, build: 1, operationId: id, tasks }, transaction),
+    );
+    return { opened, plain: opened.plain, name, id, pending };
+  }
+
+  for (const { name: what, change, becomes, isLimit } of changes) {
+    testWaiting(`${what} with it waits for the commit, and is refused`, async () => {
+      const { opened, plain, name, id, pending } = await takeId();
+      const refused = expectError(change(plain, name, id), conflict);
+      await untilSomebodyWaits(opened, waiting);
+      await pending.finish();
+      await refused;
+      expect((await statusOf(opened.store, name)).ready).toBe(2);
+      expect((await opened.store.listWatermarks({ most: 10 })).watermarks).toEqual([]);
+    });
+
+    testWaiting(`${what} with it waits for the end, and is made after a rollback`, async () => {
+      const { opened, plain, name, id, pending } = await takeId();
+      const changed = change(plain, name, id);
+      changed.catch(() => undefined);
+      await untilSomebodyWaits(opened, waiting);
+      await pending.abandon();
+      expect((await changed).status).toBe(becomes);
+      expect((await statusOf(opened.store, name)).ready).toBe(1);
+    });
+
+    if (isLimit !== true) continue;
+    testWaiting(`${what} that waits for it keeps no grant waiting`, async () => {
+      const { opened, plain, name, id, pending } = await takeId();
+      let isOver = false;
+      const refused = expectError(change(plain, name, id), conflict).finally(() => {
+        isOver = true;
+      });
+      await untilSomebodyWaits(opened, waiting);
+      expect((await plain.startExecution(startInput(name))).status).toBe("started");
+      expect(isOver).toBe(false);
+      await pending.finish();
+      await refused;
+    });
+  }
+}
+
+function describeStarts(setup: StoreSetup): void {
+  const open = useStore(setup);
+
+  test("of two definitions, at the same time: one starts, the other is refused, and has no token", async () => {
+    const { store, plain } = open();
+    const names = [await define(store), await define(store)];
+    for (const name of names) await enqueueOne(store, name);
+    const id = operationId();
+    const answers = await Promise.allSettled(
+      names.map((name) => plain.startExecution({ ...startInput(name), operationId: id })),
+    );
+    expect(answers.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
+    const refused = at(
+      answers.filter((answer) => answer.status === "rejected"),
+      0,
+    );
+    await expectError(Promise.reject(refused.reason as Error), conflict);
+    const held = [];
+    for (const name of names) held.push((await statusOf(store, name)).held);
+    expect(held.sort()).toEqual([0, 1]);
+  });
+}
