@@ -5,7 +5,7 @@
 -- Raises: 50404 unknown definition; 50422 @Most out of range; 50490 inside a transaction
 -- Locks:  none
 -- Isolation: each group's numbers are as of one moment, of different groups maybe of different ones
--- Plan:   UQ_TaskGroup_Key in its order; the slots and the first waiters of each group
+-- Plan:   UQ_TaskGroup_Key in its order, with a definition only its part; the slots and the first waiters of each group
 -- Once:   a read
 -- Twin:   postgres/sql/functions/list_groups.sql
 CREATE OR ALTER PROCEDURE Taskgate.ListGroups
@@ -16,7 +16,7 @@ BEGIN
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   SET DEADLOCK_PRIORITY LOW; -- without row versions a reader of several tables may be in a circle of waiters: workers survive
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
-  DECLARE @vMessage nvarchar(2048), @vName nvarchar(200), @vDefinition int, @vGroups nvarchar(max);
+  DECLARE @vMessage nvarchar(2048), @vName nvarchar(200), @vKey nvarchar(200), @vDefinition int, @vGroups nvarchar(max);
   DECLARE @vListed TABLE (N int NOT NULL PRIMARY KEY CLUSTERED, GroupId int NOT NULL);
 
   IF @Most IS NULL OR @Most NOT BETWEEN 1 AND 1000
@@ -26,6 +26,7 @@ BEGIN
   END;
   -- A name that is too long or ends in blanks is nobody's; comparing would cut it.
   IF DATALENGTH(@Name) <= 400 AND DATALENGTH(@Name) = DATALENGTH(RTRIM(@Name)) SET @vName = @Name;
+  IF DATALENGTH(@GroupKey) <= 400 SET @vKey = @GroupKey; -- nor is a longer key anybody's
   SELECT @vDefinition = d.TaskDefinitionId FROM Taskgate.TaskDefinition AS d WHERE d.Name = @vName;
   IF @Name IS NOT NULL AND @vDefinition IS NULL
   BEGIN
@@ -33,13 +34,24 @@ BEGIN
     THROW 50404, @vMessage, 1;
   END;
   -- First the entries, then the rows by key: nobody is held up between index and row.
-  INSERT INTO @vListed (N, GroupId)
-  SELECT TOP (@Most) ROW_NUMBER() OVER (ORDER BY g.TaskDefinitionId, g.GroupKey), g.GroupId
-  FROM Taskgate.TaskGroup AS g WITH (INDEX (UQ_TaskGroup_Key)) -- in its order; covers this read
-  WHERE (@Name IS NULL OR g.TaskDefinitionId = @vDefinition)
-    AND (@GroupKey IS NULL
-      OR (g.GroupKey = @GroupKey COLLATE Latin1_General_100_BIN2 AND DATALENGTH(g.GroupKey) = DATALENGTH(@GroupKey)))
-  ORDER BY g.TaskDefinitionId, g.GroupKey;
+  IF @Name IS NOT NULL AND @GroupKey IS NOT NULL
+    INSERT INTO @vListed (N, GroupId)
+    SELECT 1, g.GroupId
+    FROM Taskgate.TaskGroup AS g WITH (INDEX (UQ_TaskGroup_Key)) -- the whole key; covers this read
+    WHERE g.TaskDefinitionId = @vDefinition AND g.GroupKey = @vKey AND DATALENGTH(g.GroupKey) = DATALENGTH(@vKey);
+  ELSE IF @Name IS NOT NULL
+    INSERT INTO @vListed (N, GroupId)
+    SELECT TOP (@Most) ROW_NUMBER() OVER (ORDER BY g.GroupKey), g.GroupId
+    FROM Taskgate.TaskGroup AS g WITH (INDEX (UQ_TaskGroup_Key), FORCESEEK) -- the definition's, in its order; covers this read
+    WHERE g.TaskDefinitionId = @vDefinition
+    ORDER BY g.GroupKey;
+  ELSE
+    INSERT INTO @vListed (N, GroupId)
+    SELECT TOP (@Most) ROW_NUMBER() OVER (ORDER BY g.TaskDefinitionId, g.GroupKey), g.GroupId
+    FROM Taskgate.TaskGroup AS g WITH (INDEX (UQ_TaskGroup_Key)) -- in its order; covers this read
+    WHERE @GroupKey IS NULL
+      OR (g.GroupKey = @GroupKey COLLATE Latin1_General_100_BIN2 AND DATALENGTH(g.GroupKey) = DATALENGTH(@GroupKey))
+    ORDER BY g.TaskDefinitionId, g.GroupKey;
   SELECT @vGroups = N'[' + STRING_AGG(CONVERT(nvarchar(max), N'{"definition":') COLLATE Latin1_General_100_BIN2
            + COALESCE(N'"' + STRING_ESCAPE(d.Name, 'json') + N'"', N'null')
            + N',"key":"' + STRING_ESCAPE(g.GroupKey, 'json')

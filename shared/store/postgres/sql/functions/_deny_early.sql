@@ -26,7 +26,9 @@ begin
   select count(*), min(extract(epoch from e.lease_until - v_now) * 1000)::bigint + 1, count(*) filter (where e.worker = p_worker)
     into v_live, o_retry_in_ms, o_mine
     from _read_tokens(d.execution_tokens) t
-    join task_execution e on e.task_execution_id = t.grantee and e.state = 1 and e.lease_until >= v_now
+   cross join lateral (                              -- offset: by key, whatever the plan
+     select x.worker, x.lease_until from task_execution x
+      where x.task_execution_id = t.grantee and x.state = 1 and x.lease_until >= v_now offset 0) e
    where t.is_held;
   if d.task_limit <> -1 and v_live >= d.task_limit then o_status := 'limited'; return; end if;
   if d.shared <> '{}' and exists (select 1 from _shared_use(p_task_definition_id, v_now) u where u.task_limit <> -1 and u.live >= u.task_limit) then

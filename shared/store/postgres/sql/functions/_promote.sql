@@ -33,7 +33,7 @@ begin
   -- 3. Admit. A strict group's retry still has its slot; the others name their group again from here on.
   with due as materialized (
     select t.task_id, u.run_at, t.priority, t.rank, x.group_id, t.pending_group_key is not null as is_joining, t.lost_count >= 2 as is_solo,
-           exists (select 1 from group_slot s where s.group_id = t.group_id and s.task_id = t.task_id) as has_slot
+           (select s.slot from group_slot s where s.group_id = t.group_id and s.task_id = t.task_id limit 1) is not null as has_slot   -- not exists: it may be answered from all slots
       from unnest(v_ids, v_run_ats) u(id, run_at) join task t on t.task_id = u.id
      cross join lateral (
        select case when t.pending_group_key is null then t.group_id else (
@@ -53,9 +53,12 @@ begin
       from ranked r),
   placed as materialized (
     select g.*, (first_value(g.empty) over (partition by g.group_id, g.has_slot order by g.n))[g.n] as slot from gate g),
-  gone as (delete from scheduled s using placed p where s.task_definition_id = p_task_definition_id and s.run_at = p.run_at and s.task_id = p.task_id returning 1),
+  gone as (                                          -- one probe per task: a join would be free to read all entries
+    delete from scheduled d where d.ctid = any (array(
+      select (select s.ctid from scheduled s where s.task_definition_id = p_task_definition_id and s.run_at = p.run_at and s.task_id = p.task_id)
+        from placed p)) returning 1),
   joined as (update task t set group_id = p.group_id, pending_group_key = null, pending_group_is_global = null
-               from placed p where t.task_id = p.task_id and p.is_joining),
+               from placed p where t.task_id = p.task_id and p.is_joining and t.task_id = any (v_ids)),
   slotted as (insert into group_slot (group_id, slot, task_id)
               select p.group_id, p.slot, p.task_id from placed p where p.slot is not null),
   waiting as (insert into group_waiting (group_id, priority, rank, task_id, task_definition_id)

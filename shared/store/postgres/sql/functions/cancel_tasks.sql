@@ -67,11 +67,11 @@ begin
   v_mine := v_scheduled || v_ready || v_held;
 
   -- 3. Their keys, then their groups: each level once, ascending.
-  perform 1 from (
-    select 1 from dedupe k
-      join task t on t.task_definition_id = k.task_definition_id and t.dedupe_key = k.dedupe_key and t.task_id = k.task_id
-     where t.task_id = any (v_mine || v_waiting) and k.expires_at is null
-     order by k.task_definition_id, k.dedupe_key for update of k) x;
+  perform (select k.task_id from dedupe k
+            where k.task_definition_id = x.task_definition_id and k.dedupe_key = x.dedupe_key and k.task_id = x.task_id
+              and k.expires_at is null for update)
+     from (select t.task_definition_id, t.dedupe_key, t.task_id from task t
+            where t.task_id = any (v_mine || v_waiting) and t.dedupe_key is not null order by t.task_definition_id, t.dedupe_key) x;
   v_locked := array(
     select g.group_id from task_group g
      where g.group_id = any (array(select t.group_id from task t where t.task_id = any (v_mine || v_waiting)))
@@ -94,13 +94,18 @@ begin
 
   -- 5. The end of what is ours.
   delete from scheduled s where s.task_definition_id = any (v_elsewhere) and s.task_id = any (v_scheduled);
-  delete from ready r using task t
-   where t.task_id = any (v_ready) and r.task_definition_id = t.task_definition_id and r.priority = t.priority and r.rank = t.rank
-     and r.task_id = t.task_id;
-  delete from group_waiting w using task t
-   where t.task_id = any (v_waited) and w.group_id = t.group_id and w.priority = t.priority and w.rank = t.rank and w.task_id = t.task_id;
-  delete from wave_held h using task t
-   where t.task_id = any (v_held) and h.wave_id = t.wave_id and h.priority = t.priority and h.rank = t.rank and h.task_id = t.task_id;
+  delete from ready d where d.ctid = any (array(     -- one probe per task, here and below: a join would be free to read all entries
+    select (select r.ctid from ready r where r.task_definition_id = t.task_definition_id and r.priority = t.priority and r.rank = t.rank
+               and r.task_id = t.task_id)
+      from task t where t.task_id = any (v_ready)));
+  delete from group_waiting d where d.ctid = any (array(
+    select (select w.ctid from group_waiting w where w.group_id = t.group_id and w.priority = t.priority and w.rank = t.rank
+               and w.task_id = t.task_id)
+      from task t where t.task_id = any (v_waited)));
+  delete from wave_held d where d.ctid = any (array(
+    select (select h.ctid from wave_held h where h.wave_id = t.wave_id and h.priority = t.priority and h.rank = t.rank
+               and h.task_id = t.task_id)
+      from task t where t.task_id = any (v_held)));
   if p_reason is not null and cardinality(v_mine || v_held) > 0 then
     update task t set last_error = left(p_reason, 400) where t.task_id = any (v_mine || v_held);
   end if;

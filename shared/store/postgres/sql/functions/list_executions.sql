@@ -13,8 +13,10 @@ set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
   v_now timestamptz := _now();
+  v_definition int;
 begin
   if p_most is null or p_most not between 1 and 1000 then raise exception 'most: expected 1..1000 (%)', p_most using errcode = 'TG422'; end if;
+  select d.task_definition_id into v_definition from task_definition d where d.name = p_name;
   status := 'listed';
   select coalesce('[' || string_agg(json_build_object(
            'execution', x.task_execution_id::text, 'definition', x.name, 'state', (array['live', 'ended', 'dead', 'reclaimed'])[x.state],
@@ -22,7 +24,12 @@ begin
            'leaseLeftMs', case when x.state = 1 then floor(extract(epoch from x.lease_until - v_now) * 1000)::bigint end,
            'tokens', x.token_count, 'claimed', cardinality(x.inflight), 'spare', cardinality(x.spare))::text, ',' order by x.task_execution_id desc) || ']', '[]')
     into executions
-    from (select e.*, d.name from task_execution e join task_definition d on d.task_definition_id = e.task_definition_id
-           where (p_name is null or d.name = p_name) and (not p_is_open or e.state in (1, 3))
-           order by e.task_execution_id desc limit p_most) x;
+    from (select e.*, (select d.name from task_definition d where d.task_definition_id = e.task_definition_id) as name
+            from task_execution e
+           where e.task_execution_id = any (case when p_is_open
+             then array(select o.task_execution_id from task_execution o       -- by ix_task_execution_open
+                         where o.state in (1, 3) and (p_name is null or o.task_definition_id = v_definition)
+                         order by o.task_execution_id desc limit p_most)
+             else array(select a.task_execution_id from task_execution a
+                         where p_name is null or a.task_definition_id = v_definition order by a.task_execution_id desc limit p_most) end)) x;
 end $$;

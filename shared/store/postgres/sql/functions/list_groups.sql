@@ -4,7 +4,7 @@
 --           paused, strict}
 -- Raises: TG404 unknown definition; TG422 most out of range
 -- Locks:  none
--- Plan:   uq_task_group_key in its order; the slots and the first waiters of each group
+-- Plan:   uq_task_group_key in its order, with a definition only its part; the slots and the first waiters of each group
 -- Once:   a read
 -- Twin:   mssql/sql/procedures/ListGroups.sql
 create or replace function taskgate.list_groups(p_name text, p_group_key text, p_most int, out status text, out groups text)
@@ -24,7 +24,14 @@ begin
            'waiting', (select count(*) from (select 1 from group_waiting w where w.group_id = g.group_id limit 1000) x),
            'paused', g.paused, 'strict', g.is_strict)::text, ',' order by g.task_definition_id, g.group_key) || ']', '[]')
     into groups
-    from (select x.* from task_group x
-           where (p_name is null or x.task_definition_id = v_definition) and (p_group_key is null or x.group_key = p_group_key)
-           order by x.task_definition_id, x.group_key limit p_most) g;
+    from (                                            -- one of the three, each by as much of the key as is given
+      (select x.* from task_group x
+        where p_name is not null and p_group_key is not null and x.task_definition_id = v_definition and x.group_key = p_group_key)
+      union all
+      (select x.* from task_group x
+        where p_name is not null and p_group_key is null and x.task_definition_id = v_definition order by x.group_key limit p_most)
+      union all
+      (select x.* from task_group x
+        where p_name is null and (p_group_key is null or x.group_key = p_group_key)
+        order by x.task_definition_id, x.group_key limit p_most)) g;
 end $$;

@@ -92,11 +92,14 @@ begin
 
   -- 5. Each to its new place.
   delete from scheduled s where s.task_definition_id = any (v_elsewhere) and s.task_id = any (v_scheduled);
-  delete from ready r using task t
-   where t.task_id = any (v_ready) and r.task_definition_id = t.task_definition_id and r.priority = t.priority and r.rank = t.rank
-     and r.task_id = t.task_id;
-  delete from group_waiting w using task t
-   where t.task_id = any (v_waited) and w.group_id = t.group_id and w.priority = t.priority and w.rank = t.rank and w.task_id = t.task_id;
+  delete from ready d where d.ctid = any (array(     -- one probe per task, here and below: a join would be free to read all entries
+    select (select r.ctid from ready r where r.task_definition_id = t.task_definition_id and r.priority = t.priority and r.rank = t.rank
+               and r.task_id = t.task_id)
+      from task t where t.task_id = any (v_ready)));
+  delete from group_waiting d where d.ctid = any (array(
+    select (select w.ctid from group_waiting w where w.group_id = t.group_id and w.priority = t.priority and w.rank = t.rank
+               and w.task_id = t.task_id)
+      from task t where t.task_id = any (v_waited)));
   insert into scheduled (task_definition_id, run_at, task_id)
   select t.task_definition_id, v_at, t.task_id from task t where t.task_id = any (v_mine);
   if cardinality(v_mine) > 0 then
@@ -121,6 +124,6 @@ begin
                   when exists (select 1 from task_execution e where e.task_definition_id = t.task_definition_id and e.state in (1, 3) and a.id = any (e.inflight)) then 'running'
                   else 'busy' end as outcome
         from (select u.id, min(u.n) as n from unnest(p_task_ids) with ordinality u(id, n) group by u.id) a
-        left join archive h on h.task_id = a.id
-        left join task t on t.task_id = a.id) x;
+        left join lateral (select y.task_id, y.outcome from archive y where y.task_id = a.id offset 0) h on true
+        left join lateral (select y.task_id, y.task_definition_id, y.wave_id, y.priority, y.rank from task y where y.task_id = a.id offset 0) t on true) x;
 end $$;
