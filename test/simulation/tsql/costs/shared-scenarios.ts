@@ -34,6 +34,44 @@ export const sharing: readonly Scenario[] = [
     },
   },
   {
+    operation: "startExecution",
+    what: "denied and noted, by two shared limits",
+    batches: [1],
+    prepare: async (scene) => {
+      await drawing(scene, 4);
+      return () => scene.store.startExecution(startInput(scene.name, { worker: "another" }));
+    },
+  },
+  {
+    operation: "work",
+    what: "nothing done, of two shared limits",
+    batches: [1],
+    prepare: async (scene) => {
+      const worker = await drawing(scene, 4);
+      return () => worker.work();
+    },
+  },
+  {
+    operation: "work",
+    what: "nothing done, while somebody is denied by two shared limits",
+    batches: [1],
+    prepare: async (scene) => {
+      const worker = await drawing(scene, 4);
+      await scene.store.startExecution(startInput(scene.name, { worker: "another" }));
+      return () => worker.work();
+    },
+  },
+  {
+    operation: "releaseSurplus",
+    what: "2 of 4 for somebody who was denied, of two shared limits",
+    batches: [1],
+    prepare: async (scene) => {
+      const { executionId } = await drawing(scene, 4);
+      await scene.store.startExecution(startInput(scene.name, { worker: "another" }));
+      return () => scene.store.releaseSurplus({ executionId, keep: 0 });
+    },
+  },
+  {
     operation: "releaseTokens",
     what: "3 of 4, of two shared limits",
     batches: [1],
