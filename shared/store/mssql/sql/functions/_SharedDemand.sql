@@ -16,8 +16,8 @@ RETURN
                 AND r.LastsMs > DATEDIFF_BIG(MILLISECOND, q.GivenAt, @Now)
               THEN r.LastsMs - DATEDIFF_BIG(MILLISECOND, q.GivenAt, @Now) END AS ReservedMs
   FROM Taskgate.TaskDefinitionSharedLimit AS l WITH (FORCESEEK) -- the definition's few rows
-  INNER JOIN Taskgate.SharedLimit AS s ON s.SharedLimitId = l.SharedLimitId
-  INNER JOIN Taskgate.SharedTokenDemand AS q WITH (READCOMMITTEDLOCK, READPAST) -- one row each; versions or not, no wait
+  INNER JOIN Taskgate.SharedLimit AS s WITH (FORCESEEK) ON s.SharedLimitId = l.SharedLimitId -- each by its key: others may be locked
+  INNER JOIN Taskgate.SharedTokenDemand AS q WITH (READCOMMITTEDLOCK, READPAST, FORCESEEK) -- one row each; versions or not, no wait
     ON q.SharedLimitId = s.SharedLimitId
   CROSS APPLY (
     SELECT CASE WHEN DATEDIFF_BIG(MILLISECOND, q.DeniedAt, q.GivenAt) < 3800

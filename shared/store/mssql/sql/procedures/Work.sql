@@ -43,7 +43,7 @@ BEGIN
           @vDefinition int, @vState tinyint, @vCallNumber bigint, @vCallFence bigint, @vTokenCount int, @vIsSolo bit,
           @vBuild bigint, @vLeaseMs int, @vSpareMax smallint, @vPaused bit, @vIsDue bit = 0, @vIsReady bit = 0, @vIsIdle bit = 0,
           @vHeldCount int, @vSpareCount int, @vRest int, @vFirstSolo int, @vKeep int, @vCount int, @vPromoted int,
-          @vHasRate bit = 0, @vHasShared bit = 0, @vFrom datetime2(6), @vIntervalUs bigint, @vPermitInMs bigint, @vRetryInMs bigint,
+          @vHasRate bit = 0, @vHasShared bit, @vFrom datetime2(6), @vIntervalUs bigint, @vPermitInMs bigint, @vRetryInMs bigint,
           @vAsksNextDue bit = 0, @vRetention nvarchar(max), @vWokenIds nvarchar(max) = N'[]', @vOpening nvarchar(max);
   DECLARE @vStatus nvarchar(20), @vFence bigint, @vTaskIds nvarchar(max), @vKinds nvarchar(max), @vAttempts nvarchar(max),
           @vPayloads nvarchar(max), @vExtras nvarchar(max), @vStarted int = 0, @vLastPriority smallint, @vLastRank bigint,
