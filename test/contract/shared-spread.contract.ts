@@ -47,8 +47,8 @@ function ask(store: TaskStore, name: string, worker: string) {
 }
 
 /** A process of that name takes what it can get, 8 tokens at most. */
-function hold(store: TaskStore, name: string, worker: string, want = 8): Promise<Worker> {
-  return startWorker(store, name, { worker, want });
+function hold(store: TaskStore, name: string, worker: string): Promise<Worker> {
+  return startWorker(store, name, { worker, want: 8 });
 }
 
 async function give(worker: Worker, keep = 0) {
@@ -104,11 +104,11 @@ function describeDenial(setup: StoreSetup): void {
   test("is not noted where nobody could give, nor at limit 0", async () => {
     const { store } = open();
     const { a, b, shared } = await two(store, 2);
-    const holder = await hold(store, a, "first", 1);
-    await hold(store, b, "second", 1);
+    const holder = await startWorker(store, a, { worker: "first", want: 1 });
+    await startWorker(store, b, { worker: "second", want: 1 });
     expect(await ask(store, b, "third")).toMatchObject({ status: "limited", demand: null });
     await holder.finish();
-    const rich = await hold(store, b, "second", 1);
+    const rich = await startWorker(store, b, { worker: "second", want: 1 });
     const change = { name: shared, operationId: operationId(), changedBy: "me" };
     await store.setSharedLimit({ ...change, limit: 0 });
     expect(await ask(store, a, "third")).toMatchObject({ status: "limited", demand: null });
@@ -135,7 +135,7 @@ function describeDenial(setup: StoreSetup): void {
   test("is not noted where another limit of the denied one can't be helped", async () => {
     const { store } = open();
     const { a, shared } = await two(store, 4);
-    const holder = await hold(store, a, "first", 4);
+    const holder = await startWorker(store, a, { worker: "first", want: 4 });
     const other = uniqueName("other");
     const c = await define(store, {
       sharedLimits: [
@@ -159,7 +159,7 @@ function describeDenial(setup: StoreSetup): void {
     const opened = open();
     const { store } = opened;
     const { a, b } = await two(store, 4);
-    const rich = await hold(store, a, "first", 3);
+    const rich = await startWorker(store, a, { worker: "first", want: 3 });
     const poor = await hold(store, b, "second");
     const more = { executionId: poor.executionId, want: 8 };
     expect(await store.acquireTokens(more)).toMatchObject({ granted: 0, demand: "noted" });
@@ -248,8 +248,8 @@ function describeGiving(setup: StoreSetup): void {
     const opened = open();
     const { store } = opened;
     const { a, b } = await two(store, 8);
-    const rich = await hold(store, a, "first", 6);
-    const poor = await hold(store, b, "second", 2);
+    const rich = await startWorker(store, a, { worker: "first", want: 6 });
+    const poor = await startWorker(store, b, { worker: "second", want: 2 });
     await ask(store, b, "third");
     expect(await surplusOf(poor)).toBe(0);
     expect(await give(poor)).toMatchObject({ tokens: 2, given: 0 });
@@ -269,8 +269,8 @@ function describeGiving(setup: StoreSetup): void {
         sharedLimits: limits.map(([name, limit]) => ({ name, limit })),
       });
     const both = await on([wide, 6], [narrow, 4]);
-    const first = await hold(store, await on([wide, 6]), "first", 6);
-    const second = await hold(store, await on([narrow, 4]), "second", 4);
+    const first = await startWorker(store, await on([wide, 6]), { worker: "first", want: 6 });
+    const second = await startWorker(store, await on([narrow, 4]), { worker: "second", want: 4 });
     expect(await ask(store, both, "third")).toMatchObject({ status: "limited", demand: "noted" });
     expect(await give(first)).toMatchObject({ tokens: 3, given: 3, woken: [both] });
     expect(await ask(store, both, "third")).toMatchObject({ status: "limited" });
@@ -357,8 +357,8 @@ function describeReserved(setup: StoreSetup): void {
     const opened = open();
     const { store } = opened;
     const { a, b } = await two(store, 7);
-    const rich = await hold(store, a, "first", 6);
-    const poor = await hold(store, b, "second", 1);
+    const rich = await startWorker(store, a, { worker: "first", want: 6 });
+    const poor = await startWorker(store, b, { worker: "second", want: 1 });
     await ask(store, b, "third");
     await opened.advance(9_000);
     expect(await give(rich)).toMatchObject({ tokens: 4, given: 2 });

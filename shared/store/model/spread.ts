@@ -141,8 +141,12 @@ export function heldByWorker(model: Model, definition: DefinitionRow, worker: st
 }
 
 /** Is it this process that should give? The richest first, or one less rich; after a while any that holds several. */
-function isAsked(model: Model, bound: Bound, asker: Party, { mine, others }: Shares): boolean {
-  if (!isOpen(model, bound.row, asker.definition.settings.leaseMs)) return false;
+function isAsked(
+  model: Model,
+  bound: Bound,
+  { definition, mine, others }: Shares & Pick<Party, "definition">,
+): boolean {
+  if (!isOpen(model, bound.row, definition.settings.leaseMs)) return false;
   return Math.max(0, ...others) - mine < 2 || bound.row.deniedAtMs <= model.nowMs - richestFirstMs;
 }
 
@@ -151,9 +155,8 @@ function isAsked(model: Model, bound: Bound, asker: Party, { mine, others }: Sha
  * of the limit, less what is free; null: it isn't asked.
  */
 function giftAt(model: Model, bound: Bound, asker: Party & { free: number }): number | null {
-  const shares = sharesOf(model, bound, asker);
-  if (!isAsked(model, bound, asker, shares)) return null;
-  const { mine, others } = shares;
+  const { mine, others } = sharesOf(model, bound, asker);
+  if (!isAsked(model, bound, { ...asker, mine, others })) return null;
   const least = others.length === 0 ? 0 : Math.min(...others);
   const poorest = mine - least >= 2 ? least : 0;
   const part = Math.ceil(bound.limit / (others.length + (poorest === 0 ? 2 : 1)));
@@ -231,6 +234,6 @@ export function couldGive(model: Model, definition: DefinitionRow, worker: strin
   const asker = { definition, worker };
   return boundsOf(model, definition).some((bound) => {
     const shares = sharesOf(model, bound, asker);
-    return shares.mine > 1 && isAsked(model, bound, asker, shares);
+    return shares.mine > 1 && isAsked(model, bound, { definition, ...shares });
   });
 }

@@ -66,8 +66,11 @@ export function settleTokens(
     asker: ask.execution?.executionId ?? "0",
     need: Math.max((ask.want ?? 0) - (ask.execution?.tokenCount ?? 0), 0),
   });
-  const gift = sharedGiftFor(model, definition, ask, shared.surplus);
-  const allowed = { ...allowShared(model, definition, ask, shared), sharedGift: gift.count };
+  const gift = sharedGiftFor(model, definition, { ...ask, sharedSurplus: shared.surplus });
+  const allowed = {
+    ...allowShared(model, definition, { ...ask, ...shared }),
+    sharedGift: gift.count,
+  };
   const settled =
     limit === null
       ? settleCounter(definition, allowed)
@@ -90,25 +93,27 @@ type SharedAsk = TokenAsk & { sharedSurplus: number; sharedGift: number };
 function allowShared(
   model: Model,
   definition: DefinitionRow,
-  ask: TokenAsk,
-  shared: { room: number; surplus: number },
+  {
+    room: sharedLeft,
+    surplus: sharedSurplus,
+    ...ask
+  }: TokenAsk & { room: number; surplus: number },
 ): TokenAsk & { sharedSurplus: number } {
   const { execution } = ask;
   const had = execution?.tokenCount ?? 0;
   const room =
     execution === null || ask.want === undefined
-      ? shared.room
-      : Math.min(shared.room, sharedRoom(model, definition, execution.worker));
+      ? sharedLeft
+      : Math.min(sharedLeft, sharedRoom(model, definition, execution.worker));
   const want = ask.want === undefined ? {} : { want: Math.max(Math.min(ask.want, had + room), 0) };
-  return { ...ask, ...want, sharedSurplus: shared.surplus };
+  return { ...ask, ...want, sharedSurplus };
 }
 
 /** Nothing is given for others while more is held than a limit allows: that goes back first. */
 function sharedGiftFor(
   model: Model,
   definition: DefinitionRow,
-  { execution, surplusKeep }: TokenAsk,
-  sharedSurplus: number,
+  { execution, surplusKeep, sharedSurplus }: TokenAsk & { sharedSurplus: number },
 ): ReturnType<typeof sharedGift> {
   const limit = limitOf(definition) ?? Infinity;
   const isAbove = sharedSurplus > 0 || countHeld(definition) > limit;

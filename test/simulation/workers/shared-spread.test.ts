@@ -19,10 +19,6 @@ const base: SpreadOptions = {
   seed: 1,
 };
 
-function sorted(tokens: readonly number[]): number[] {
-  return [...tokens].sort((a, b) => a - b);
-}
-
 describe.each([1, 2, 3])("a shared limit of 4, seed %i", (seed) => {
   test("two hosts of one definition share it", async () => {
     const { tokens, sharedMost } = await spread({ ...base, seed });
