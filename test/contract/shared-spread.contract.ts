@@ -115,6 +115,21 @@ function describeDenial(setup: StoreSetup): void {
     expect(await rich.beat()).toMatchObject({ surplus: 2 });
   });
 
+  test("of a limit that an operator made first is noted, too", async () => {
+    const { store } = open();
+    const shared = uniqueName("shared");
+    await store.setSharedLimit({
+      name: shared,
+      limit: 4,
+      operationId: operationId(),
+      changedBy: "me",
+    });
+    const name = await define(store, { limit: 20, sharedLimits: [{ name: shared, limit: 1 }] });
+    const holder = await hold(store, name, "first");
+    expect(await ask(store, name, "second")).toMatchObject({ demand: "noted" });
+    expect(await give(holder)).toMatchObject({ tokens: 2, given: 2 });
+  });
+
   test("of a process that holds all of it for another definition is noted: of one it waits for the other", async () => {
     const { store } = open();
     const { a, b } = await two(store, 4);
