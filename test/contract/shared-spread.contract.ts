@@ -101,6 +101,31 @@ function describeDenial(setup: StoreSetup): void {
     expect((await ask(store, a, "third")).demand).toBe("noted");
   });
 
+  testWith(setup, "write detection")(
+    "by both limits is noted at both, and then for a second at none",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const { a } = await two(store, 4, 4);
+      await hold(store, a, "first");
+      expect((await ask(store, a, "second")).demand).toBe("noted");
+      const versions = await opened.readVersions();
+      expect(await ask(store, a, "third")).toMatchObject({ status: "limited", demand: null });
+      expect(await opened.readVersions()).toBe(versions);
+    },
+  );
+
+  test("is noted though the definition's own limit has noted one just now", async () => {
+    const { store } = open();
+    const { a, b } = await two(store, 5, 3);
+    await hold(store, a, "first");
+    expect((await ask(store, a, "second")).demand).toBe("noted");
+    const other = await hold(store, b, "third");
+    expect(await other.beat()).toMatchObject({ surplus: 0 });
+    expect((await ask(store, a, "fourth")).demand).toBe("noted");
+    expect(await other.beat()).toMatchObject({ surplus: 1 });
+  });
+
   test("is not noted where nobody could give, nor at limit 0", async () => {
     const { store } = open();
     const { a, b, shared } = await two(store, 2);
