@@ -210,16 +210,16 @@ function describeDenial(setup: StoreSetup): void {
     expect(await surplusOf(rich)).toBe(0);
   });
 
-  test("is forgotten when the lease's time has passed", async () => {
+  testWith(setup, "exact clock")("is forgotten when the lease's time has passed", async () => {
     const opened = open();
     const { store } = opened;
     const sharedLimits = [{ name: uniqueName("shared"), limit: 4 }];
     const name = await define(store, { limit: 8, leaseMs: 10_000, sharedLimits });
     const holder = await hold(store, name, "first");
     await ask(store, name, "second");
-    await opened.advance(9_000);
+    await opened.advance(9_999);
     expect((await holder.beat()).surplus).toBe(1);
-    await opened.advance(2_000);
+    await opened.advance(1);
     expect((await holder.beat()).surplus).toBe(0);
     expect(await give(holder)).toMatchObject({ status: "released", tokens: 4, given: 0 });
   });
@@ -298,6 +298,40 @@ function describeGiving(setup: StoreSetup): void {
     expect(await surplusOf(poor)).toBe(1);
     expect(await give(poor)).toMatchObject({ tokens: 1, given: 1, woken: [] });
     expect(await give(rich)).toMatchObject({ tokens: 6, given: 0 });
+  });
+
+  test("who holds one token only isn't asked, nor who holds two less than the richest", async () => {
+    const { store } = open();
+    const { a, b } = await two(store, 7);
+    const rich = await startWorker(store, a, { worker: "first", want: 4 });
+    const poorer = await startWorker(store, b, { worker: "second", want: 2 });
+    const poorest = await startWorker(store, b, { worker: "third", want: 1 });
+    await ask(store, b, "fourth");
+    expect(await surplusOf(rich)).toBe(1);
+    expect(await surplusOf(poorer)).toBe(0);
+    expect(await surplusOf(poorest)).toBe(0);
+    const few = await two(store, 3);
+    const more = await startWorker(store, few.a, { worker: "first", want: 2 });
+    const one = await startWorker(store, few.b, { worker: "second", want: 1 });
+    await ask(store, few.b, "third");
+    expect(await surplusOf(one)).toBe(0);
+    expect(await surplusOf(more)).toBe(1);
+  });
+
+  test("who is the richest of another shared limit isn't asked for this one", async () => {
+    const { store } = open();
+    const { a, shared } = await two(store, 8);
+    const sharedLimits = [
+      { name: uniqueName("wide"), limit: 20 },
+      { name: shared, limit: 8 },
+    ];
+    const both = await define(store, { limit: 20, sharedLimits });
+    const few = await startWorker(store, both, { worker: "first", want: 2 });
+    const many = await startWorker(store, a, { worker: "second", want: 6 });
+    await ask(store, a, "third");
+    expect(await surplusOf(few)).toBe(0);
+    expect(await give(few)).toMatchObject({ tokens: 2, given: 0 });
+    expect(await surplusOf(many)).toBe(1);
   });
 
   test("who was denied by two shared limits gets of both; of the narrower one more is given", async () => {

@@ -12,8 +12,7 @@ AS
 RETURN
   SELECT q.SharedLimitId AS SharedLimitId,
          CASE WHEN q.DeniedAt > DATEADD(MILLISECOND, -@LeaseMs, @Now) AND q.GivenAt < q.DeniedAt THEN q.DeniedAt END AS OpenSince,
-         CASE WHEN q.GivenAt >= q.DeniedAt AND q.GivenAt > DATEADD(SECOND, -2, @Now)
-                AND r.LastsMs > DATEDIFF_BIG(MILLISECOND, q.GivenAt, @Now)
+         CASE WHEN q.GivenAt >= q.DeniedAt AND r.LastsMs > DATEDIFF_BIG(MILLISECOND, q.GivenAt, @Now)
               THEN r.LastsMs - DATEDIFF_BIG(MILLISECOND, q.GivenAt, @Now) END AS ReservedMs
   FROM Taskgate.TaskDefinitionSharedLimit AS l WITH (FORCESEEK) -- the definition's few rows
   INNER JOIN Taskgate.SharedLimit AS s WITH (FORCESEEK) ON s.SharedLimitId = l.SharedLimitId -- each by its key: others may be locked

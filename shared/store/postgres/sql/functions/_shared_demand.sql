@@ -10,7 +10,7 @@ returns table (shared_limit_id int, open_since timestamptz, reserved_ms bigint)
 language sql stable as $$
   select q.shared_limit_id,
          case when q.denied_at > p_now - p_lease_ms * interval '1 ms' and q.given_at < q.denied_at then q.denied_at end,
-         case when q.given_at >= q.denied_at and q.given_at > p_now - interval '2 seconds' and r.lasts_ms > r.since_ms then r.lasts_ms - r.since_ms end
+         case when q.given_at >= q.denied_at and r.lasts_ms > r.since_ms then r.lasts_ms - r.since_ms end
     from taskgate.task_definition_shared_limit l
     join taskgate.shared_limit s on s.shared_limit_id = l.shared_limit_id and coalesce(s.concurrency_limit_override, s.concurrency_limit) <> -1
     join taskgate.shared_token_demand q on q.shared_limit_id = s.shared_limit_id
