@@ -201,6 +201,8 @@ export interface ReleaseSurplusAnswer {
   surplus: number;
   /** Of the freed ones for somebody who was denied: leave a hint. */
   given: number;
+  /** Other definitions that share a limit, of which somebody was denied that finds some now: leave each a hint. */
+  woken: string[];
 }
 
 export interface DoneTask {

@@ -127,6 +127,7 @@ export function releaseSurplus(row: AnswerRow): port.ReleaseSurplusAnswer {
     freed: int(row, "freed"),
     surplus: int(row, "surplus"),
     given: int(row, "given"),
+    woken: names(row, "woken"),
   };
 }
 

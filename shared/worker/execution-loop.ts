@@ -498,7 +498,7 @@ export class ExecutionLoop implements Beating {
     // Fewer, and none freed by this call: it is a repeat of one whose answer was lost.
     if (answer.given > 0 || (answer.freed === 0 && answer.tokens < held)) {
       this.#looks.end(this.#environment.clock.monotonicMs());
-      this.#options.wake([this.#options.definition.name]);
+      this.#options.wake([this.#options.definition.name, ...answer.woken]);
     }
     if (this.#tokens === 0) this.#stop("idle");
   }

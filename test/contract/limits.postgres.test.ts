@@ -75,6 +75,61 @@ test("P1: three definitions over two shared limits, changed and registered anew 
   expect(rows).toEqual([{ deadlocks: "0" }]);
 });
 
+test("P1: tokens of two shared limits wander between three definitions under load: never too many, and no circle", async () => {
+  const stores = Array.from({ length: 3 }, () => scene.openStore(4));
+  const [one, two] = [
+    { name: "one", limit: 3 },
+    { name: "two", limit: 4 },
+  ];
+  const inputs = [[one], [two, one], [two]].map((sharedLimits, index) =>
+    registration({ name: `d${String(index)}`, settings: { limit: 6, sharedLimits } }),
+  );
+  for (const input of inputs) await at(stores, 0).registerDefinition(input);
+  const seed = testSeed();
+  // As above, by definition.
+  const held = new Map<string, { definition: number; tokens: number }>();
+  const most = { one: 0, two: 0 };
+  const note = (executionId: string, definition: number, tokens: number): void => {
+    held.set(executionId, { definition, tokens });
+    const of = (...definitions: number[]): number =>
+      [...held.values()]
+        .filter((holder) => definitions.includes(holder.definition))
+        .reduce((sum, holder) => sum + holder.tokens, 0);
+    most.one = Math.max(most.one, of(0, 1));
+    most.two = Math.max(most.two, of(1, 2));
+  };
+  const life = async (index: number): Promise<void> => {
+    const random = seededRandom(seed + index);
+    const own = at(stores, index % 3);
+    for (let turn = 0; turn < 15; turn += 1) {
+      const definition = Math.floor(random() * 3);
+      const input = startInput(`d${String(definition)}`, { worker: `w${String(index)}`, want: 3 });
+      const answer = await own.startExecution(input);
+      if (answer.executionId === null) continue;
+      const { executionId } = answer;
+      note(executionId, definition, answer.tokens);
+      for (let call = 0; call < 4; call += 1) {
+        const keep = Math.floor(random() * 2);
+        note(executionId, definition, keep);
+        const gave = await own.releaseSurplus({ executionId, keep });
+        note(executionId, definition, gave.tokens);
+        const more = await own.acquireTokens({ executionId, want: 3 });
+        note(executionId, definition, more.tokens);
+      }
+      held.delete(executionId);
+      await own.finishExecution({ executionId });
+    }
+  };
+  await Promise.all(Array.from({ length: 12 }, (_, index) => life(index)));
+  expect(most.one).toBeLessThanOrEqual(3);
+  expect(most.two).toBeLessThanOrEqual(4);
+  await sleep(1_200);
+  const { rows } = await scene.client.query<{ deadlocks: string }>(
+    "select deadlocks from pg_stat_database where datname = current_database()",
+  );
+  expect(rows).toEqual([{ deadlocks: "0" }]);
+});
+
 test("twelve workers on one rate: exactly what it lets start, however they race", async () => {
   const stores = Array.from({ length: 3 }, () => scene.openStore(4));
   const store = at(stores, 0);

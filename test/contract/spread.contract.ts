@@ -210,6 +210,7 @@ function describeGiving(setup: StoreSetup): void {
       freed: 0,
       surplus: 0,
       given: 0,
+      woken: [],
     });
   });
 

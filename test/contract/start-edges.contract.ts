@@ -17,13 +17,13 @@ export function describeStartEdges(setup: StoreSetup): void {
 function describeDenials(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("by a shared limit isn't noted while the definition has free tokens of its own", async () => {
+  test("by a shared limit is noted also while the definition has free tokens of its own", async () => {
     const { store } = open();
     const sharedLimits = [{ name: uniqueName("shared"), limit: 4 }];
     const name = await define(store, { limit: 9, sharedLimits });
     await startWorker(store, name, { worker: "rich", want: 4 });
     const denied = await store.startExecution(startInput(name, { worker: "poor" }));
-    expect(denied).toMatchObject({ status: "limited", demand: null });
+    expect(denied).toMatchObject({ status: "limited", demand: "noted" });
   });
 
   test("is noted under a limit of 1 while somebody holds more from before, and not where nothing may start", async () => {

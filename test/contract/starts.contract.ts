@@ -230,6 +230,7 @@ function describeTokens(setup: StoreSetup): void {
         freed: 0,
         surplus: 0,
         given: 0,
+        woken: [],
       });
     }
   });

@@ -54,6 +54,7 @@ import { describeSettings } from "./settings.contract";
 import { describeSharedLimitEdges } from "./shared-limit-edges.contract";
 import { describeSharedLimitLists } from "./shared-limit-lists.contract";
 import { describeSharedLimits } from "./shared-limits.contract";
+import { describeSharedSpread } from "./shared-spread.contract";
 import { describeSqlCallers } from "./sql-callers.contract";
 import { describeSqlEnqueue } from "./sql-enqueue.contract";
 import { describeSqlResults } from "./sql-results.contract";
@@ -87,6 +88,7 @@ export function describeStore(setup: StoreSetup): void {
   describeSharedLimits(setup);
   describeSharedLimitEdges(setup);
   describeSharedLimitLists(setup);
+  describeSharedSpread(setup);
   describeExecutions(setup);
   describeStarts(setup);
   describeStartEdges(setup);

@@ -638,6 +638,7 @@ function describeSurplus(setup: StoreSetup): void {
       freed: 3,
       surplus: 1,
       given: 0,
+      woken: [],
     });
     expect(await store.releaseSurplus({ executionId: second.executionId, keep: 0 })).toEqual({
       status: "released",
@@ -645,6 +646,7 @@ function describeSurplus(setup: StoreSetup): void {
       freed: 1,
       surplus: 0,
       given: 0,
+      woken: [],
     });
     expect(await store.releaseSurplus({ executionId: second.executionId, keep: 0 })).toMatchObject({
       tokens: 2,
@@ -659,20 +661,10 @@ function describeSurplus(setup: StoreSetup): void {
     const name = await define(store, { limit: 4 });
     const { executionId } = await startWorker(store, name, { want: 4 });
     await setLimit(store, name, 1);
-    expect(await store.releaseSurplus({ executionId, keep: 3 })).toEqual({
-      status: "released",
-      tokens: 3,
-      freed: 1,
-      surplus: 2,
-      given: 0,
-    });
-    expect(await store.releaseSurplus({ executionId, keep: 3 })).toEqual({
-      status: "released",
-      tokens: 3,
-      freed: 0,
-      surplus: 2,
-      given: 0,
-    });
+    const nothing = { status: "released", tokens: 3, freed: 0, surplus: 2, given: 0, woken: [] };
+    const kept = await store.releaseSurplus({ executionId, keep: 3 });
+    expect(kept).toEqual({ ...nothing, freed: 1 });
+    expect(await store.releaseSurplus({ executionId, keep: 3 })).toEqual(nothing);
     expect(await store.releaseSurplus({ executionId, keep: 4 })).toMatchObject({
       tokens: 3,
       freed: 0,

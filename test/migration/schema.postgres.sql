@@ -187,6 +187,13 @@ create table taskgate.shared_limit (
   constraint pk_shared_limit PRIMARY KEY (shared_limit_id),
   constraint uq_shared_limit_name UNIQUE (name)
 ) with (fillfactor=20);
+create table taskgate.shared_token_demand (
+  shared_limit_id integer not null,
+  denied_at timestamp with time zone not null,
+  task_definition_id integer,
+  given_at timestamp with time zone not null,
+  constraint pk_shared_token_demand PRIMARY KEY (shared_limit_id)
+);
 create table taskgate.task (
   task_id bigint not null,
   task_definition_id integer not null,
@@ -360,6 +367,7 @@ create function taskgate._id_list(p_ids bigint[]) returns text language sql immu
 create function taskgate._idle_groups(p_group_ids integer[]) returns integer[] language plpgsql;
 create function taskgate._instant(p_text text) returns timestamp with time zone language plpgsql stable;
 create function taskgate._is_asked(p_task_definition_id integer, p_lease_ms integer, p_tokens text, p_worker text, p_now timestamp with time zone) returns boolean language plpgsql stable;
+create function taskgate._is_asked_shared(p_task_definition_id integer, p_lease_ms integer, p_worker text, p_now timestamp with time zone) returns boolean language plpgsql stable;
 create function taskgate._is_json(p_text text) returns boolean language plpgsql immutable;
 create function taskgate._is_json_container(p_text text) returns boolean language sql immutable;
 create function taskgate._iso(p_at timestamp with time zone) returns text language sql stable;
@@ -368,7 +376,7 @@ create function taskgate._lock_shared(p_shared integer[]) returns void language 
 create function taskgate._make_pending_groups(p_task_definition_id integer, p_task_ids bigint[]) returns integer[] language plpgsql;
 create function taskgate._make_shared(p_names text[]) returns integer[] language plpgsql;
 create function taskgate._next_due_ms(p_task_definition_id integer) returns bigint language sql stable;
-create function taskgate._note_demand(p_task_definition_id integer, p_worker text) returns boolean language plpgsql;
+create function taskgate._note_demand(p_task_definition_id integer, p_worker text, p_shared integer[]) returns boolean language plpgsql;
 create function taskgate._now() returns timestamp with time zone language sql;
 create function taskgate._open_demand(p_task_definition_id integer, p_lease_ms integer, p_now timestamp with time zone) returns timestamp with time zone language sql stable;
 create function taskgate._open_next_wave(p_batch_id bigint, p_now timestamp with time zone, OUT o_woken integer[], OUT o_is_opening boolean) language plpgsql;
@@ -386,12 +394,16 @@ create function taskgate._replace_payloads(p_ids bigint[], p_kinds text[], p_pay
 create function taskgate._reserved_ms(p_task_definition_id integer, p_now timestamp with time zone) returns bigint language sql stable;
 create function taskgate._retry_in_ms(p_task_definition_id integer) returns bigint language sql stable;
 create function taskgate._settle_shared(p_shared integer[], p_task_execution_id bigint, p_need integer, p_own integer, OUT o_room integer, OUT o_surplus integer, OUT o_dead integer) language plpgsql;
-create function taskgate._settle_tokens(p_task_definition_id integer, p_task_execution_id bigint, p_want integer, p_keep integer, p_surplus_keep integer, p_shared integer[], OUT o_own integer, OUT o_granted integer, OUT o_freed integer, OUT o_held integer, OUT o_limit integer, OUT o_token_fence bigint, OUT o_paused boolean, OUT o_dead integer, OUT o_is_live boolean, OUT o_given integer) language plpgsql;
+create function taskgate._settle_tokens(p_task_definition_id integer, p_task_execution_id bigint, p_want integer, p_keep integer, p_surplus_keep integer, p_shared integer[], OUT o_own integer, OUT o_granted integer, OUT o_freed integer, OUT o_held integer, OUT o_limit integer, OUT o_token_fence bigint, OUT o_paused boolean, OUT o_dead integer, OUT o_is_live boolean, OUT o_given integer, OUT o_given_to integer[]) language plpgsql;
 create function taskgate._shared_count(p_shared_limit_id integer) returns integer language sql stable;
+create function taskgate._shared_demand(p_task_definition_id integer, p_lease_ms integer, p_now timestamp with time zone) returns TABLE(shared_limit_id integer, open_since timestamp with time zone, reserved_ms bigint) language sql stable;
+create function taskgate._shared_gift(p_task_definition_id integer, p_lease_ms integer, p_worker text, p_now timestamp with time zone, OUT o_gift integer, OUT o_shared integer[]) language sql stable;
 create function taskgate._shared_ids(p_task_definition_id integer) returns integer[] language sql stable;
 create function taskgate._shared_problem(p_shared_limits text) returns text language sql immutable;
+create function taskgate._shared_room(p_task_definition_id integer, p_worker text, p_now timestamp with time zone) returns integer language sql stable;
+create function taskgate._shared_shares(p_task_definition_id integer, p_worker text) returns TABLE(shared_limit_id integer, task_limit integer, mine integer, held integer, others integer, poorest integer, richest integer) language sql stable;
 create function taskgate._shared_use(p_task_definition_id integer, p_now timestamp with time zone) returns TABLE(shared_limit_id integer, name text, task_limit integer, source text, held integer, live integer, retry_in_ms bigint) language sql stable;
-create function taskgate._shares(p_tokens text, p_worker text, OUT o_mine integer, OUT o_all integer, OUT o_others integer, OUT o_poorest integer, OUT o_richest integer) language sql stable;
+create function taskgate._shares(p_tokens text, p_task_definition_id integer, p_worker text, OUT o_mine integer, OUT o_all integer, OUT o_others integer, OUT o_poorest integer, OUT o_richest integer) language sql stable;
 create function taskgate._surplus(p_task_definition_id integer) returns integer language sql stable;
 create function taskgate._take_keys(p_task_definition_id integer, p_ids bigint[], p_keys text[], p_keep_ms bigint[], p_now timestamp with time zone, OUT o_ids bigint[], OUT o_is_new boolean[]) language plpgsql;
 create function taskgate._tokens_are_sound(p_tokens text) returns boolean language sql immutable;
@@ -424,7 +436,7 @@ create function taskgate.purge(p_most integer, OUT status text, OUT purged integ
 create function taskgate.reclaim_expired(p_most integer, OUT status text, OUT executions integer, OUT tasks_back integer, OUT tasks_lost integer, OUT tasks_dead integer, OUT definitions text, OUT more boolean, OUT opening text) language plpgsql security definer set enable_hashjoin=off set enable_mergejoin=off set enable_seqscan=off set lock_timeout=2s set plan_cache_mode=force_generic_plan set search_path=taskgate, pg_temp; -- called by taskgate_operator, taskgate_worker
 create function taskgate.redrive_tasks(p_task_ids bigint[], p_name text DEFAULT NULL::text, p_kind text DEFAULT NULL::text, p_outcome text DEFAULT NULL::text, p_most integer DEFAULT NULL::integer, OUT status text, OUT results text, OUT woken text) language plpgsql security definer set enable_hashjoin=off set enable_mergejoin=off set enable_seqscan=off set lock_timeout=2s set plan_cache_mode=force_generic_plan set search_path=taskgate, pg_temp; -- called by taskgate_operator
 create function taskgate.register_definition(p_name text, p_build bigint, p_settings_hash text, p_registered_by text, p_limit integer, p_lease_ms integer, p_max_attempts integer, p_max_lost integer, p_retry_base_ms integer, p_retry_cap_ms integer, p_spare_max integer, p_group_slots integer, p_group_strict boolean, p_retain_done_ms bigint, p_retain_dead_ms bigint, p_rate_count integer DEFAULT NULL::integer, p_rate_period_ms integer DEFAULT NULL::integer, p_rate_burst integer DEFAULT NULL::integer, p_shared_limits text DEFAULT NULL::text, OUT status text, OUT task_definition_id integer) language plpgsql security definer set enable_hashjoin=off set enable_mergejoin=off set enable_seqscan=off set plan_cache_mode=force_generic_plan set search_path=taskgate, pg_temp; -- called by taskgate_operator, taskgate_worker
-create function taskgate.release_surplus(p_task_execution_id bigint, p_keep integer, OUT status text, OUT tokens integer, OUT freed integer, OUT surplus integer, OUT given integer) language plpgsql security definer set enable_hashjoin=off set enable_mergejoin=off set enable_seqscan=off set lock_timeout=2s set plan_cache_mode=force_generic_plan set search_path=taskgate, pg_temp; -- called by taskgate_operator, taskgate_worker
+create function taskgate.release_surplus(p_task_execution_id bigint, p_keep integer, OUT status text, OUT tokens integer, OUT freed integer, OUT surplus integer, OUT given integer, OUT woken text) language plpgsql security definer set enable_hashjoin=off set enable_mergejoin=off set enable_seqscan=off set lock_timeout=2s set plan_cache_mode=force_generic_plan set search_path=taskgate, pg_temp; -- called by taskgate_operator, taskgate_worker
 create function taskgate.release_tokens(p_task_execution_id bigint, p_keep integer, OUT status text, OUT tokens integer, OUT freed integer, OUT ready boolean) language plpgsql security definer set enable_hashjoin=off set enable_mergejoin=off set enable_seqscan=off set lock_timeout=2s set plan_cache_mode=force_generic_plan set search_path=taskgate, pg_temp; -- called by taskgate_operator, taskgate_worker
 create function taskgate.report_progress(p_task_execution_id bigint, p_task_id bigint, p_fence bigint, p_done bigint, p_total bigint, p_text text, OUT status text, OUT cancel_requested boolean) language plpgsql security definer set enable_hashjoin=off set enable_mergejoin=off set enable_seqscan=off set lock_timeout=2s set plan_cache_mode=force_generic_plan set search_path=taskgate, pg_temp; -- called by taskgate_operator, taskgate_worker
 create function taskgate.reschedule_tasks(p_task_ids bigint[], p_run_in_ms bigint, p_run_at text, OUT status text, OUT results text, OUT next_due_ms bigint, OUT definitions text, OUT woken text) language plpgsql security definer set enable_hashjoin=off set enable_mergejoin=off set enable_seqscan=off set lock_timeout=2s set plan_cache_mode=force_generic_plan set search_path=taskgate, pg_temp; -- called by taskgate_operator

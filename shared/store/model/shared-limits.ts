@@ -240,6 +240,9 @@ function makeShared(model: Model, name: string): SharedLimitRow {
     executionTokens: "",
     codeLimit: 1,
     operatorLimit: "code",
+    deniedAtMs: Number.NEGATIVE_INFINITY,
+    deniedDefinitionId: null,
+    givenAtMs: Number.NEGATIVE_INFINITY,
   };
   model.state.sharedLimits.set(sharedLimitId, row);
   return row;

@@ -100,6 +100,10 @@ export interface SharedLimitRow {
   executionTokens: string;
   codeLimit: Limit;
   operatorLimit: Limit | "code";
+  /** shared_token_demand: somebody was denied then, of which definition, and when a holder gave tokens for that one. */
+  deniedAtMs: number;
+  deniedDefinitionId: number | null;
+  givenAtMs: number;
 }
 
 /**

@@ -8,9 +8,18 @@ import type {
 } from "../../ports/task-store";
 import { expectRange } from "./arguments";
 import { declareDead, isAlive, liveUse } from "./holders";
-import { definitionOf, hasReady, limitOf } from "./rows";
+import { definitionNames, definitionOf, hasReady, limitOf } from "./rows";
 import { settleShared, sharedDenial, sharedLimitsOf, sharedSurplus } from "./shared-tokens";
-import { giftOf, heldByWorker, noteDemand, reservedForMs, reservedRoom } from "./spread";
+import {
+  giftOf,
+  heldByWorker,
+  noteDemand,
+  noteGift,
+  reservedForMs,
+  reservedRoom,
+  sharedGift,
+  sharedRoom,
+} from "./spread";
 import type { DefinitionRow, ExecutionRow, Model, ModelState } from "./state";
 import { countHeld, TokenPool, tokensOf } from "./token-pool";
 
@@ -38,6 +47,8 @@ export interface SettledTokens {
   dead: number;
   /** Of the freed ones for somebody who was denied. */
   given: number;
+  /** The definitions of those who were denied by a shared limit, and find some now. */
+  givenTo: number[];
 }
 
 /**
@@ -55,7 +66,11 @@ export function settleTokens(
     asker: ask.execution?.executionId ?? "0",
     need: Math.max((ask.want ?? 0) - (ask.execution?.tokenCount ?? 0), 0),
   });
-  const allowed = allowShared(ask, shared);
+  const gift = sharedGiftFor(model, definition, { ...ask, sharedSurplus: shared.surplus });
+  const allowed = {
+    ...allowShared(model, definition, { ...ask, ...shared }),
+    sharedGift: gift.count,
+  };
   const settled =
     limit === null
       ? settleCounter(definition, allowed)
@@ -67,31 +82,55 @@ export function settleTokens(
     const { executionId } = ask.execution;
     settleShared(model, rows, { asker: executionId, need: 0, own: settled.own });
   }
-  return settled;
+  const givenTo = noteGift(model, gift.rows);
+  return givenTo.length === 0 ? settled : { ...settled, given: settled.freed, givenTo };
 }
+
+/** What the shared limits make of it. */
+type SharedAsk = TokenAsk & { sharedSurplus: number; sharedGift: number };
 
 /** No more than the shared limits have room for; and what is held above one of them goes back, too. */
 function allowShared(
-  ask: TokenAsk,
-  shared: { room: number; surplus: number },
+  model: Model,
+  definition: DefinitionRow,
+  {
+    room: sharedLeft,
+    surplus: sharedSurplus,
+    ...ask
+  }: TokenAsk & { room: number; surplus: number },
 ): TokenAsk & { sharedSurplus: number } {
-  const had = ask.execution?.tokenCount ?? 0;
-  const want =
-    ask.want === undefined ? {} : { want: Math.max(Math.min(ask.want, had + shared.room), 0) };
-  return { ...ask, ...want, sharedSurplus: shared.surplus };
+  const { execution } = ask;
+  const had = execution?.tokenCount ?? 0;
+  const room =
+    execution === null || ask.want === undefined
+      ? sharedLeft
+      : Math.min(sharedLeft, sharedRoom(model, definition, execution.worker));
+  const want = ask.want === undefined ? {} : { want: Math.max(Math.min(ask.want, had + room), 0) };
+  return { ...ask, ...want, sharedSurplus };
+}
+
+/** Nothing is given for others while more is held than a limit allows: that goes back first. */
+function sharedGiftFor(
+  model: Model,
+  definition: DefinitionRow,
+  { execution, surplusKeep, sharedSurplus }: TokenAsk & { sharedSurplus: number },
+): ReturnType<typeof sharedGift> {
+  const limit = limitOf(definition) ?? Infinity;
+  const isAbove = sharedSurplus > 0 || countHeld(definition) > limit;
+  return execution === null || surplusKeep === undefined || isAbove
+    ? { count: 0, rows: [] }
+    : sharedGift(model, definition, execution.worker);
 }
 
 /** Without a limit the execution's counter stands in for the string (design 10.4). */
-function settleCounter(
-  definition: DefinitionRow,
-  ask: TokenAsk & { sharedSurplus: number },
-): SettledTokens {
+function settleCounter(definition: DefinitionRow, ask: SharedAsk): SettledTokens {
   const had = ask.execution?.tokenCount ?? 0;
   const isGranted = ask.want !== undefined && ask.want > had && !definition.isPaused;
+  const surplus = Math.max(ask.sharedSurplus, ask.sharedGift);
   const keep =
-    ask.surplusKeep === undefined || ask.sharedSurplus === 0
+    ask.surplusKeep === undefined || surplus === 0
       ? (ask.keep ?? had)
-      : Math.max(had - ask.sharedSurplus, ask.surplusKeep);
+      : Math.max(had - surplus, ask.surplusKeep);
   const own = isGranted ? (ask.want ?? had) : Math.min(keep, had);
   return {
     own,
@@ -100,13 +139,14 @@ function settleCounter(
     held: 0,
     dead: 0,
     given: 0,
+    givenTo: [],
   };
 }
 
 function settleString(
   model: Model,
   definition: DefinitionRow,
-  ask: TokenAsk & { limit: number; sharedSurplus: number },
+  ask: SharedAsk & { limit: number },
 ): SettledTokens {
   const pool = new TokenPool(definition, model.random);
   const asker = ask.execution?.executionId ?? "0";
@@ -122,7 +162,7 @@ function settleString(
           free: ask.limit - pool.held,
         })
       : null;
-  const surplus = Math.max(above, gift ?? 0);
+  const surplus = Math.max(above, gift ?? 0, ask.sharedGift);
   if (ask.surplusKeep !== undefined && surplus > 0) {
     keep = Math.max(keep - surplus, ask.surplusKeep);
   }
@@ -164,6 +204,7 @@ function settleString(
     held: pool.held,
     dead: dead.length,
     given: isGiven ? freed : 0,
+    givenTo: [],
   };
 }
 
@@ -322,10 +363,11 @@ export function releaseSurplus(
   expectRange("keep", input.keep, [0, limits.tokensMax]);
   const execution = model.state.executions.get(input.executionId);
   if (execution?.state !== "live")
-    return { status: "fenced", tokens: 0, freed: 0, surplus: 0, given: 0 };
+    return { status: "fenced", tokens: 0, freed: 0, surplus: 0, given: 0, woken: [] };
   const definition = definitionOf(model.state, execution);
   const settled = settleTokens(model, definition, { execution, surplusKeep: input.keep });
   const surplus = surplusOf(model.state, definition);
   const { own, freed, given } = settled;
-  return { status: "released", tokens: own, freed, surplus, given };
+  const woken = definitionNames(model.state, given > 0 ? settled.givenTo : [], definition);
+  return { status: "released", tokens: own, freed, surplus, given, woken };
 }

@@ -54,7 +54,8 @@ const networkMs = 50;
 /** The longest that a token was free while somebody wanted it, of three seeds. */
 async function worstOf({ name, options }: Case, taskMs: number): Promise<number> {
   const settings = { ...base, ...options, taskMs };
-  const { limit, hosts } = settings;
+  const { hosts } = settings;
+  const limit = settings.limit ?? 0;
   // Twenty hosts come within four seconds, or within forty tasks.
   const arriveEveryMs = hosts === 20 ? Math.max(200, taskMs * 2) : settings.arriveEveryMs;
   const lastsMs = (hosts + 2) * arriveEveryMs;

@@ -21,7 +21,8 @@ import { VirtualTime } from "./virtual-time";
 export interface SpreadOptions {
   readonly hosts: number;
   readonly arriveEveryMs: number;
-  readonly limit: number;
+  /** Of each definition; null: none. */
+  readonly limit: number | null;
   readonly tasks: number;
   readonly taskMs: number;
   /** Tasks keep their host's event loop busy: one after the other, and nothing else happens there. */
@@ -33,6 +34,10 @@ export interface SpreadOptions {
   readonly seed: number;
   /** What happens to every other host whose denial was noted, while it looks again; default: nothing. */
   readonly fateOfNoted?: "crash" | "stop";
+  /** Limits that all definitions share, besides their own; default: none. */
+  readonly sharedLimits?: readonly number[];
+  /** Hosts work for one of them each, in turn; default: for one. */
+  readonly definitions?: number;
 }
 
 /** How the tokens came about. */
@@ -42,6 +47,8 @@ export interface Spread {
   /** Tasks that each host ran, and when each one began. */
   readonly begun: readonly (readonly number[])[];
   readonly heldMost: number;
+  /** The most that was held of each shared limit. */
+  readonly sharedMost: readonly number[];
   /** The longest time that a token was free while tasks waited and a living host wanted it. */
   readonly idleMostMs: number;
   /** Instants at which a denial was noted. */
@@ -53,7 +60,7 @@ const quiet = (): void => undefined;
 const logger: Logger = { debug: quiet, info: quiet, warn: quiet, error: quiet };
 const marginMs = 2_000;
 const concurrency = 8;
-const name = "import";
+const names = ["import", "export", "report"];
 
 /** Runs the shipped worker on such hosts; a hint wakes any of them. */
 export async function spread(options: SpreadOptions): Promise<Spread> {
@@ -70,6 +77,7 @@ export async function spread(options: SpreadOptions): Promise<Spread> {
 
 interface Arrived {
   readonly host: Host;
+  readonly name: string;
   readonly begun: number[];
   readonly stop: AbortController;
   readonly work: () => Promise<unknown>;
@@ -87,6 +95,7 @@ class Scene {
   readonly #idle = new IdleTokens();
   #fates = 0;
   #heldMost = 0;
+  readonly #sharedMost: number[] = [];
   #statements = 0;
 
   constructor(options: SpreadOptions) {
@@ -109,18 +118,21 @@ class Scene {
 
   /** Fills the queue from a machine that doesn't work. */
   async enqueue(): Promise<void> {
-    const { environment, registry, task } = this.#boot("client", []);
-    const enqueued = new TaskClient(environment, registry).enqueue(
-      Array.from({ length: this.#options.tasks }, () => ({ task })),
+    const { environment, registry, tasks } = this.#boot("client", []);
+    const client = new TaskClient(environment, registry);
+    const enqueued = tasks.map((task) =>
+      client.enqueue(Array.from({ length: this.#options.tasks }, () => ({ task }))),
     );
     await this.time.run(10_000);
-    await enqueued;
+    await Promise.all(enqueued);
   }
 
   /** A host comes because of a message. */
   arrive(): void {
     const begun: number[] = [];
-    const { host, environment, registry } = this.#boot(`host-${String(this.#hosts.length)}`, begun);
+    const count = this.#hosts.length;
+    const name = names[count % (this.#options.definitions ?? 1)] ?? "import";
+    const { host, environment, registry } = this.#boot(`host-${String(count)}`, begun);
     const heartbeat = new Heartbeat(environment);
     const stop = new AbortController();
     const work = async (): Promise<void> => {
@@ -143,7 +155,7 @@ class Scene {
       );
       arrived.running -= 1;
     };
-    const arrived: Arrived = { host, begun, stop, work, running: 0 };
+    const arrived: Arrived = { host, name, begun, stop, work, running: 0 };
     this.#hosts.push(arrived);
     host.deliver(0, () => void work());
   }
@@ -158,6 +170,7 @@ class Scene {
       ),
       begun: this.#hosts.map(({ begun }) => begun.map((atMs) => atMs - startMs)),
       heldMost: this.#heldMost,
+      sharedMost: this.#sharedMost,
       idleMostMs: this.#idle.longestMs,
       notedAtMs: this.#noted.map((atMs) => atMs - startMs),
       statements: this.#statements,
@@ -175,6 +188,9 @@ class Scene {
     if (row === undefined) return;
     const held = countHeld(row);
     this.#heldMost = Math.max(this.#heldMost, held);
+    [...this.#database.rows.sharedLimits.values()].forEach((shared, at) => {
+      this.#sharedMost[at] = Math.max(this.#sharedMost[at] ?? 0, countHeld(shared));
+    });
     const isWanted =
       this.#database.rows.ready.length > 0 && this.#hosts.some((host) => this.#wants(host));
     this.#idle.see(this.time.nowMs, row.executionTokens, isWanted);
@@ -205,10 +221,13 @@ class Scene {
     });
   }
 
-  /** A hint arrives: any host may be the one that fetches it. */
-  #onHint(delaySeconds: number): void {
+  /** A hint arrives: any host that works for its definition may be the one that fetches it. */
+  #onHint(message: string, delaySeconds: number): void {
+    const { taskDefinition } = JSON.parse(message) as { taskDefinition: string };
     this.time.after(delaySeconds * 1_000 + this.#chance.between(5, 400), () => {
-      const hosts = this.#hosts.filter(({ host, stop }) => !host.isDead && !stop.signal.aborted);
+      const hosts = this.#hosts.filter(
+        ({ host, name, stop }) => name === taskDefinition && !host.isDead && !stop.signal.aborted,
+      );
       if (hosts.length > 0) {
         const { host, work } = this.#chance.pick(hosts);
         host.deliver(0, () => void work());
@@ -219,18 +238,19 @@ class Scene {
   #boot(hostName: string, begun: number[]) {
     const host = new Host(hostName, { time: this.time, wallOffsetMs: 0, onCrash: quiet });
     let busyUntilMs = 0;
-    const task = defineTask({
-      name,
-      limit: this.#options.limit,
-      run: async () => {
-        const { isBlocking, taskMs } = this.#options;
-        begun.push(Math.max(this.time.nowMs, busyUntilMs));
-        if (!isBlocking) return host.sleep(taskMs);
-        busyUntilMs = Math.max(this.time.nowMs, busyUntilMs) + taskMs;
-        host.freeze(busyUntilMs - this.time.nowMs);
-        return host.sleep(0);
-      },
-    });
+    const run = async () => {
+      const { isBlocking, taskMs } = this.#options;
+      begun.push(Math.max(this.time.nowMs, busyUntilMs));
+      if (!isBlocking) return host.sleep(taskMs);
+      busyUntilMs = Math.max(this.time.nowMs, busyUntilMs) + taskMs;
+      host.freeze(busyUntilMs - this.time.nowMs);
+      return host.sleep(0);
+    };
+    const { limit, sharedLimits = [], definitions = 1 } = this.#options;
+    const shared = sharedLimits.map((most, at) => ({ name: `partner-${String(at)}`, limit: most }));
+    const tasks = names
+      .slice(0, definitions)
+      .map((name) => defineTask({ name, limit, sharedLimits: shared, run }));
     const environment: WorkerEnvironment = {
       store: connect({
         host,
@@ -241,8 +261,8 @@ class Scene {
       }),
       wakeUp: createStorageQueueWakeUp({
         queue: {
-          send: async (_, delaySeconds) => {
-            this.#onHint(delaySeconds);
+          send: async (message, delaySeconds) => {
+            this.#onHint(message, delaySeconds);
           },
         },
         clock: host.clock,
@@ -257,6 +277,6 @@ class Scene {
       workerName: hostName,
       build: 1,
     };
-    return { host, task, environment, registry: createRegistry([task]) };
+    return { host, tasks, environment, registry: createRegistry(tasks) };
   }
 }

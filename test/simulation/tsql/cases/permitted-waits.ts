@@ -41,6 +41,12 @@ export const demandRow: PermittedWait = {
   why: "who notes a denial waits for the end of one look at the row; looks step over it",
 };
 
+/** Likewise; who gives holds the shared limit's row, and a denial waits for nothing. */
+export const sharedDemandRow: PermittedWait = {
+  table: "SharedTokenDemand",
+  why: "who notes a denial or gives for it waits for the end of one look at the row, or of one note; looks step over it",
+};
+
 /** Behind the definition. */
 export const scheduleRow: PermittedWait = {
   table: "Schedule",

@@ -17,6 +17,16 @@ async function drawing({ store, name }: Scene, want: number): Promise<Worker> {
   return startWorker(store, name, { want });
 }
 
+/** The same with room of its own; the process holds all of the shared ones. */
+async function filling({ store, name }: Scene): Promise<Worker> {
+  await define(store, { limit: 8, sharedLimits }, name);
+  return startWorker(store, name, { want: 4 });
+}
+
+function denied({ store, name }: Scene): ReturnType<TaskStore["startExecution"]> {
+  return store.startExecution(startInput(name, { worker: "another" }));
+}
+
 function setOlder(store: TaskStore, limit: number | null): ReturnType<TaskStore["setSharedLimit"]> {
   const change = { name: "older", operationId: operationId(), changedBy: "me" };
   return store.setSharedLimit({ ...change, limit });
@@ -31,6 +41,44 @@ export const sharing: readonly Scenario[] = [
     prepare: async (scene) => {
       await drawing(scene, 1);
       return () => scene.store.startExecution(startInput(scene.name));
+    },
+  },
+  {
+    operation: "startExecution",
+    what: "denied and noted, by two shared limits",
+    batches: [1],
+    prepare: async (scene) => {
+      await filling(scene);
+      return () => denied(scene);
+    },
+  },
+  {
+    operation: "work",
+    what: "nothing done, of two shared limits",
+    batches: [1],
+    prepare: async (scene) => {
+      const worker = await filling(scene);
+      return () => worker.work();
+    },
+  },
+  {
+    operation: "work",
+    what: "nothing done, while somebody is denied by two shared limits",
+    batches: [1],
+    prepare: async (scene) => {
+      const worker = await filling(scene);
+      await denied(scene);
+      return () => worker.work();
+    },
+  },
+  {
+    operation: "releaseSurplus",
+    what: "2 of 4 for somebody who was denied, of two shared limits",
+    batches: [1],
+    prepare: async (scene) => {
+      const { executionId } = await filling(scene);
+      await denied(scene);
+      return () => scene.store.releaseSurplus({ executionId, keep: 0 });
     },
   },
   {

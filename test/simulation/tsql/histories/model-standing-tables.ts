@@ -18,6 +18,7 @@ const longAgoMs = Date.UTC(2000, 0, 1);
 /** Batches with their waves, limits, schedules and watermarks. */
 export function standingTables(state: ModelState): StoreTables {
   const definitions = [...state.definitions.values()];
+  const sharedLimits = [...state.sharedLimits.values()];
   return {
     batch: batches(state),
     wave: [...state.waves.values()].map(wave),
@@ -27,10 +28,18 @@ export function standingTables(state: ModelState): StoreTables {
     waveHeld: state.waveHeld.map(({ definitionId, ...row }) => {
       return { ...row, taskDefinitionId: definitionId };
     }),
-    sharedLimit: [...state.sharedLimits.values()].map(({ codeLimit, operatorLimit, ...row }) => ({
-      ...row,
-      concurrencyLimit: codeLimit ?? -1,
-      concurrencyLimitOverride: operatorLimit === "code" ? null : (operatorLimit ?? -1),
+    sharedLimit: sharedLimits.map(({ sharedLimitId, name, executionTokens, ...row }) => ({
+      sharedLimitId,
+      name,
+      executionTokens,
+      concurrencyLimit: row.codeLimit ?? -1,
+      concurrencyLimitOverride: row.operatorLimit === "code" ? null : (row.operatorLimit ?? -1),
+    })),
+    sharedTokenDemand: sharedLimits.map((row) => ({
+      sharedLimitId: row.sharedLimitId,
+      deniedAt: new Date(Math.max(row.deniedAtMs, longAgoMs)),
+      taskDefinitionId: row.deniedDefinitionId,
+      givenAt: new Date(Math.max(row.givenAtMs, longAgoMs)),
     })),
     taskDefinitionSharedLimit: definitions.flatMap((row) =>
       row.sharedLimitIds.map((sharedLimitId) => ({

@@ -21,6 +21,6 @@ BEGIN
       SELECT COALESCE(s.ConcurrencyLimitOverride, s.ConcurrencyLimit),
              CONVERT(int, (DATALENGTH(s.ExecutionTokens) - DATALENGTH(REPLACE(s.ExecutionTokens, N'S:0', N''))) / 6)
       FROM Taskgate.TaskDefinitionSharedLimit AS l WITH (FORCESEEK) -- the definition's few rows
-      INNER JOIN Taskgate.SharedLimit AS s ON s.SharedLimitId = l.SharedLimitId
+      INNER JOIN Taskgate.SharedLimit AS s WITH (FORCESEEK) ON s.SharedLimitId = l.SharedLimitId -- each by its key: others may be locked
       WHERE l.TaskDefinitionId = @TaskDefinitionId) AS x);
 END;

@@ -5,10 +5,10 @@
 --         DeadHolders: tokens of this many dead executions were freed: call ReclaimExpired; Demand: noted: nothing was granted,
 --           and holders were asked for a token, look again soon | null
 -- Raises: 50422 @Want out of range; 50490 inside a transaction; 1222 locked for longer than 2 s
--- Locks:  SharedLimit, TaskDefinition, TaskExecution; then, after the commit, TokenDemand by skip
+-- Locks:  SharedLimit, TaskDefinition, TaskExecution; then, after the commit, TokenDemand, SharedTokenDemand by skip
 -- Isolation: of two askers the second waits for the row and decides by what the first one left (S0.11)
 -- Plan:   primary keys only; a denial of one that holds none is one read, without lock (K11); it writes at most
---         once a second per definition
+--         once a second per limit
 -- Once:   a repeat grants nothing more than @Want
 -- Twin:   postgres/sql/functions/acquire_tokens.sql
 CREATE OR ALTER PROCEDURE Taskgate.AcquireTokens
@@ -56,7 +56,7 @@ BEGIN
           @oDemand = @vDemand OUTPUT, @oMine = @vMine OUTPUT;
     END;
     IF @vStatus IN (N'granted', N'limited') AND @vGranted = 0 AND @vTokens < @Want AND COALESCE(@vPaused, 0) = 0 -- likewise
-      EXEC Taskgate._NoteDemand @TaskDefinitionId = @vDefinition, @Worker = @vWorker, @oNoted = @vNoted OUTPUT;
+      EXEC Taskgate._NoteDemand @TaskDefinitionId = @vDefinition, @Worker = @vWorker, @Shared = @vShared, @oNoted = @vNoted OUTPUT;
   END TRY
   BEGIN CATCH
     IF XACT_STATE() <> 0 ROLLBACK TRANSACTION;

@@ -66,7 +66,9 @@ BEGIN
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per execution
     INSERT INTO @vDefinition (TaskDefinitionId, LeaseMs, Paused, Surplus, IsWanted)
     SELECT d.TaskDefinitionId, d.LeaseMs, d.Paused, Taskgate._Surplus(d.TaskDefinitionId),
-           CASE WHEN EXISTS (SELECT 1 FROM Taskgate._OpenDemand(d.TaskDefinitionId, d.LeaseMs, @vNow) AS q) THEN 1 ELSE 0 END
+           CASE WHEN EXISTS (SELECT 1 FROM Taskgate._OpenDemand(d.TaskDefinitionId, d.LeaseMs, @vNow) AS q)
+             OR EXISTS (SELECT 1 FROM Taskgate._SharedDemand(d.TaskDefinitionId, d.LeaseMs, @vNow) AS q WHERE q.OpenSince IS NOT NULL)
+             THEN 1 ELSE 0 END
     FROM (SELECT DISTINCT b.TaskDefinitionId FROM @vBeat AS b WHERE b.TaskDefinitionId IS NOT NULL) AS x
     INNER JOIN Taskgate.TaskDefinition AS d ON d.TaskDefinitionId = x.TaskDefinitionId
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per definition

@@ -1,11 +1,12 @@
 -- Taskgate.ReleaseSurplus: gives back idle tokens: after a limit was lowered, as many as are held above it, or above a
---         shared limit; else, when somebody was denied lately, a part of what this execution holds more than others.
+--         shared limit; else, when somebody was denied lately by one of these limits, a part of what this execution holds more than others.
 -- In:     @TaskExecutionId bigint; @Keep int 0..1000: tokens that this execution's tasks are using
 -- Out:    Status: released | fenced; Tokens: still held; Freed: given back; Surplus: still held above the limit by all, or above a shared one;
---         Given: of the freed ones for somebody who was denied: leave a hint
+--         Given: of the freed ones for somebody who was denied: leave a hint; Woken: JSON array of other definitions of which somebody
+--         was denied by a limit that is shared with them: leave each a hint, or null
 -- Raises: 50422 @Keep out of range; 50490 inside a transaction; 1222 locked for longer than 2 s
 -- Locks:  SharedLimit, TaskDefinition, TaskExecution: the number is decided under the row's lock, so two holders never give back twice;
---         TokenGift
+--         TokenGift, SharedTokenDemand
 -- Isolation: of two holders the second waits for the row and finds that much less surplus
 -- Plan:   primary keys only
 -- Once:   by value: however often it is said, the tokens in use stay; a repeat gives again only for a denial
@@ -21,7 +22,7 @@ BEGIN
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
   DECLARE @vMessage nvarchar(2048), @vStatus nvarchar(20), @vDefinition int, @vShared nvarchar(max), @vTokens int = 0, @vFreed int = 0, @vSurplus int = 0,
           @vGranted int, @vHeld int, @vLimit int, @vTokenFence bigint, @vPaused bit, @vDead int, @vIsLive bit,
-          @vGiven int = 0;
+          @vGiven int = 0, @vGivenTo nvarchar(max), @vWoken nvarchar(max);
 
   IF @Keep IS NULL OR @Keep NOT BETWEEN 0 AND 1000
   BEGIN
@@ -41,19 +42,22 @@ BEGIN
       EXEC Taskgate._SettleTokens @TaskDefinitionId = @vDefinition, @TaskExecutionId = @TaskExecutionId, @Want = NULL, @Keep = NULL,
         @SurplusKeep = @Keep, @Shared = @vShared, @oOwn = @vTokens OUTPUT, @oGranted = @vGranted OUTPUT, @oFreed = @vFreed OUTPUT,
         @oHeld = @vHeld OUTPUT, @oLimit = @vLimit OUTPUT, @oTokenFence = @vTokenFence OUTPUT, @oPaused = @vPaused OUTPUT,
-        @oDead = @vDead OUTPUT, @oIsLive = @vIsLive OUTPUT, @oGiven = @vGiven OUTPUT;
+        @oDead = @vDead OUTPUT, @oIsLive = @vIsLive OUTPUT, @oGiven = @vGiven OUTPUT, @oGivenTo = @vGivenTo OUTPUT;
       COMMIT TRANSACTION;
       SET @vStatus = N'released';
       IF @vIsLive = 0
         SELECT @vStatus = N'fenced', @vTokens = 0, @vFreed = 0; -- declared dead meanwhile: what it held is anybody's
       ELSE
+      BEGIN
         SET @vSurplus = CASE WHEN @vShared <> N'' THEN Taskgate._Surplus(@vDefinition)
                              WHEN @vLimit = -1 OR @vHeld <= @vLimit THEN 0 ELSE @vHeld - @vLimit END;
+        IF @vGiven > 0 SET @vWoken = Taskgate._DefinitionNames(@vGivenTo, @vDefinition);
+      END;
     END;
   END TRY
   BEGIN CATCH
     IF XACT_STATE() <> 0 ROLLBACK TRANSACTION;
     THROW;
   END CATCH;
-  SELECT @vStatus AS [Status], @vTokens AS [Tokens], @vFreed AS [Freed], @vSurplus AS [Surplus], @vGiven AS [Given];
+  SELECT @vStatus AS [Status], @vTokens AS [Tokens], @vFreed AS [Freed], @vSurplus AS [Surplus], @vGiven AS [Given], @vWoken AS [Woken];
 END;

@@ -10,11 +10,11 @@
 --           | others: what is free was given for others, and this worker holds some: hand the hint on | null
 -- Raises: 50409 the operation id belongs to an execution of another definition; 50422 want or worker out of range;
 --         50490 inside a transaction; 1222 locked for longer than 2 s
--- Locks:  SharedLimit, TaskDefinition, TaskExecution (own new row; dead holders, by skip), RateBucket by skip; then, after the commit, TokenDemand by skip
+-- Locks:  SharedLimit, TaskDefinition, TaskExecution (own new row; dead holders, by skip), RateBucket by skip; then, after the commit, TokenDemand, SharedTokenDemand by skip
 -- Isolation: a repeat names the same definition, so it waits for the first call at that row and then finds its execution:
 --         no lock on the place of a missing operation id, which would hold up starts of other definitions. A start of another one
 --         with the same id, not yet committed, is met by the insert, which waits for its end
--- Plan:   unique name, primary keys; a denial is one read without lock; it writes at most once a second per definition
+-- Plan:   unique name, primary keys; a denial is one read without lock; it writes at most once a second per limit
 -- Once:   by operation id
 -- Twin:   postgres/sql/functions/start_execution.sql
 CREATE OR ALTER PROCEDURE Taskgate.StartExecution
@@ -153,7 +153,7 @@ BEGIN
     -- A process that holds some is no newcomer: what it got would come from itself.
     IF @vStatus = N'limited' AND @vAllowed = 1 AND @vMine = 0
     BEGIN
-      EXEC Taskgate._NoteDemand @TaskDefinitionId = @vDefinition, @Worker = @vWorker, @oNoted = @vNoted OUTPUT;
+      EXEC Taskgate._NoteDemand @TaskDefinitionId = @vDefinition, @Worker = @vWorker, @Shared = @vShared, @oNoted = @vNoted OUTPUT;
       IF @vNoted = 1 SET @vDemand = N'noted';
     END;
 

@@ -14,7 +14,7 @@
 --         LastPriority, LastRank: of the last task claimed
 --         RefusedTaskIds: completions that changed nothing, joined by commas, or null; LeaseMs: from now, null: not renewed
 --         Surplus: tokens held by all above the limit, or above a shared one; 1: none are, but this process should give for one
---           that was denied (_IsAsked): call ReleaseSurplus when some are idle. Below 0: so many are free, if no limit is shared
+--           that was denied (_IsAsked, _IsAskedShared): call ReleaseSurplus when some are idle. Below 0: so many are free, if no limit is shared
 --         NextDueMs bigint: until the next scheduled task, when fewer were claimed than wanted
 --         RetryInMs bigint: the rate let fewer be claimed than wanted: until it lets another one; null: it didn't
 --         Woken: JSON array of other definitions that got ready tasks; Opening: of batches to be pumped (PumpBatch); or null
@@ -43,7 +43,7 @@ BEGIN
           @vDefinition int, @vState tinyint, @vCallNumber bigint, @vCallFence bigint, @vTokenCount int, @vIsSolo bit,
           @vBuild bigint, @vLeaseMs int, @vSpareMax smallint, @vPaused bit, @vIsDue bit = 0, @vIsReady bit = 0, @vIsIdle bit = 0,
           @vHeldCount int, @vSpareCount int, @vRest int, @vFirstSolo int, @vKeep int, @vCount int, @vPromoted int,
-          @vHasRate bit = 0, @vFrom datetime2(6), @vIntervalUs bigint, @vPermitInMs bigint, @vRetryInMs bigint,
+          @vHasRate bit = 0, @vHasShared bit, @vFrom datetime2(6), @vIntervalUs bigint, @vPermitInMs bigint, @vRetryInMs bigint,
           @vAsksNextDue bit = 0, @vRetention nvarchar(max), @vWokenIds nvarchar(max) = N'[]', @vOpening nvarchar(max);
   DECLARE @vStatus nvarchar(20), @vFence bigint, @vTaskIds nvarchar(max), @vKinds nvarchar(max), @vAttempts nvarchar(max),
           @vPayloads nvarchar(max), @vExtras nvarchar(max), @vStarted int = 0, @vLastPriority smallint, @vLastRank bigint,
@@ -99,16 +99,14 @@ BEGIN
            @vHasRate = CASE WHEN @vWant > 0 AND EXISTS (
              SELECT 1 FROM Taskgate.RateBucket AS b WITH (INDEX (IX_RateBucket_Definition)) -- not the row: a claim may hold it
              WHERE b.TaskDefinitionId = d.TaskDefinitionId) THEN 1 ELSE 0 END,
-           @vSurplus = CASE
-             WHEN EXISTS (
-               SELECT 1 FROM Taskgate.TaskDefinitionSharedLimit AS s WITH (FORCESEEK) WHERE s.TaskDefinitionId = d.TaskDefinitionId) -- one probe
-               THEN Taskgate._Surplus(d.TaskDefinitionId)
-             WHEN l.TaskLimit < 0 THEN 0 ELSE h.Held - l.TaskLimit END
+           @vHasShared = CASE WHEN EXISTS (SELECT 1 FROM Taskgate.TaskDefinitionSharedLimit AS s WITH (FORCESEEK) -- one probe
+             WHERE s.TaskDefinitionId = d.TaskDefinitionId) THEN 1 ELSE 0 END, @vSurplus = CASE WHEN l.TaskLimit < 0 THEN 0 ELSE h.Held - l.TaskLimit END
     FROM Taskgate.TaskDefinition AS d
     CROSS APPLY (SELECT COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit) AS TaskLimit) AS l
     CROSS APPLY (
       SELECT CONVERT(int, (DATALENGTH(d.ExecutionTokens) - DATALENGTH(REPLACE(d.ExecutionTokens, N'S:0', N''))) / 6) AS Held) AS h
     WHERE d.TaskDefinitionId = @vDefinition;
+    IF @vHasShared = 1 SET @vSurplus = Taskgate._Surplus(@vDefinition);
     IF @vWant > 0
     BEGIN
       IF EXISTS (
@@ -136,6 +134,8 @@ BEGIN
     IF @vIsIdle = 0
     BEGIN
       IF @vSurplus <= 0 AND EXISTS (SELECT 1 FROM Taskgate._IsAsked(@vDefinition, @vLeaseMs, @vWorker, @vNow) AS q) SET @vSurplus = 1;
+      IF @vHasShared = 1 AND @vSurplus <= 0 AND EXISTS (SELECT 1 FROM Taskgate._SharedDemand(@vDefinition, @vLeaseMs, @vNow) AS q WHERE q.OpenSince IS NOT NULL)
+        IF EXISTS (SELECT 1 FROM Taskgate._IsAskedShared(@vDefinition, @vLeaseMs, @vWorker, @vNow) AS q) SET @vSurplus = 1; -- counted only then
       BEGIN TRANSACTION;
       -- 1. The execution's own row: who holds it may change its claims, and nobody else may.
       SET @vState = NULL;

@@ -3,13 +3,13 @@
 -- Out:    @oStatus: paused | limited | null (go and lock)
 --         @oRetryInMs: until the first live holder's lease ends, the longest wait that makes sense for somebody who gets no
 --         hint; null when nobody holds a token (limit 0), paused or without a limit
---         @oDemand: others: what is free is reserved for others (_Reserved), and this worker holds tokens already; or null
---         @oMine int: tokens that live executions of this worker hold
+--         @oDemand: others: what is free is reserved for others (_Reserved, _SharedDemand), and this worker holds tokens already; or null
+--         @oMine int: tokens that live executions of this worker hold; without an own limit: that shared ones count, also of the dead
 -- Raises: -; damage is said under the lock
 -- Locks:  none: a token freed at this moment would have been missed by asking a microsecond earlier.
 --         Call it with nothing locked: without row versions its reads wait for those who write
 -- Plan:   primary key of TaskDefinition, then of its holders' executions; the same for its shared limits; of TokenGift
---         and TokenDemand for a worker that holds some
+--         TokenDemand and SharedTokenDemand for a worker that holds some
 -- Twin:   postgres/sql/functions/_deny_early.sql, _retry_in_ms.sql
 CREATE OR ALTER PROCEDURE Taskgate._DenyEarly
   @TaskDefinitionId int, @Worker nvarchar(200), @oStatus nvarchar(20) OUTPUT, @oRetryInMs bigint OUTPUT,
@@ -19,7 +19,7 @@ BEGIN
   SET NOCOUNT, XACT_ABORT ON;
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vPaused bit, @vTokens nvarchar(max), @vLimit int, @vLive int,
-          @vShared nvarchar(max), @vRetryInMs bigint, @vForMs bigint;
+          @vShared nvarchar(max), @vRetryInMs bigint, @vForMs bigint, @vSharedMs bigint;
   DECLARE @vToken TABLE (
     Ord int NOT NULL PRIMARY KEY CLUSTERED, TokenId uniqueidentifier NULL, IsHeld bit NULL, Grantee bigint NULL);
 
@@ -47,6 +47,8 @@ BEGIN
   INNER JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = t.Grantee
   WHERE t.IsHeld = 1 AND e.State = 1 AND e.LeaseUntil >= @vNow
   OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per token
+  IF @vLimit = -1 AND @Worker IS NOT NULL -- the shared ones count what its own string doesn't
+    SELECT @oMine = COALESCE(MAX(h.Mine), 0) FROM Taskgate._SharedShares(@TaskDefinitionId, @Worker) AS h;
   IF @vLimit <> -1 AND @vLive >= @vLimit SET @oStatus = N'limited';
   ELSE IF @vShared <> N''
   BEGIN
@@ -62,6 +64,11 @@ BEGIN
   IF @oStatus IS NULL AND @oMine > 0
   BEGIN
     SELECT @vForMs = g.ForMs FROM Taskgate._Reserved(@TaskDefinitionId, @vNow) AS g;
+    IF @vShared <> N''
+    BEGIN
+      SELECT @vSharedMs = MAX(q.ReservedMs) FROM Taskgate._SharedDemand(@TaskDefinitionId, NULL, @vNow) AS q;
+      IF @vSharedMs > COALESCE(@vForMs, 0) SET @vForMs = @vSharedMs;
+    END;
     IF @vForMs IS NOT NULL
     BEGIN
       SET @oStatus = N'limited';

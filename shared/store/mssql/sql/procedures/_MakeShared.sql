@@ -2,7 +2,7 @@
 -- In:     @Names: JSON array of names
 -- Out:    @oShared: their ids joined by commas; @oMade: so many of them were made
 -- Raises: -
--- Locks:  SharedLimit (the places of missing names, by name; own new rows). Joins the caller's transaction
+-- Locks:  SharedLimit (the places of missing names, by name; own new rows), SharedTokenDemand (own new rows). Joins the caller's transaction
 -- Isolation: two callers with one new name: the second waits for the place, then finds the row. No name ever goes
 -- Plan:   unique name
 -- Twin:   postgres/sql/functions/_make_shared.sql
@@ -31,7 +31,12 @@ BEGIN
       INSERT INTO Taskgate.SharedLimit (Name)
       SELECT @vName
       WHERE NOT EXISTS (SELECT 1 FROM Taskgate.SharedLimit AS s WHERE s.Name = @vName); -- own statement: lock, then look
-      SET @oMade = @oMade + @@ROWCOUNT;
+      IF @@ROWCOUNT > 0
+      BEGIN
+        SET @oMade = @oMade + 1;
+        INSERT INTO Taskgate.SharedTokenDemand (SharedLimitId, DeniedAt, GivenAt)
+        SELECT s.SharedLimitId, '2000-01-01', '2000-01-01' FROM Taskgate.SharedLimit AS s WHERE s.Name = @vName;
+      END;
     END;
     SELECT @vName = MIN(w.Name) FROM @vWanted AS w WHERE w.Name > @vName;
   END;

@@ -6,7 +6,8 @@
 --         @SurplusKeep int: give back down to this many, but only as many as are held above the limit; null: don't.
 --           Where none are, but somebody was denied for whom nobody has given yet: half of what the asker's process holds more
 --           than the poorest one (than nobody, when it holds at most one more), up to that one's part of the limit, less what is
---           free. So a process keeps one at least. Only the richest, or one less rich, gives within the first 2 s
+--           free. So a process keeps one at least. Only the richest, or one less rich, gives within the first 2 s. For those who
+--           were denied by a shared limit likewise (_SharedGift); of several limits the most that one of them asks for
 --         @Shared: of _SharedIds, read before; the caller holds these rows. What is granted or freed here is so there, too, and no
 --           more is granted than all of them allow. When the definition has others by now nothing is changed: ask again
 -- Out:    @oOwn: tokens the execution holds now; @oGranted, @oFreed: how many were; @oHeld: by all, together (of the definition)
@@ -14,9 +15,10 @@
 --         @oIsLive: 0: the asker's execution isn't live (any more), nothing was granted
 --         @oGiven: freed for somebody who was denied. Until that one looks again (_Reserved) they are for those who hold few: a
 --           process gets no more than its part of the limit, and none that holds some more than the richest other one has
+--         @oGivenTo: JSON array of the definitions of those who were denied by a shared limit; null: none were
 -- Raises: 50404 unknown definition; 50499 damaged token string
 -- Locks:  (SharedLimit, by the caller, and written here,) TaskDefinition, then TaskExecution: the asker's own, dead holders by skip, as
---         in _SettleShared; TokenGift. Joins the caller's transaction
+--         in _SettleShared; TokenGift; SharedTokenDemand ascending. Joins the caller's transaction
 -- Isolation: the definition's key lock is held to the end, so everything that decides is read under it; of other
 --         executions only rows nobody holds are read or locked: a live holder's own call is never waited for
 -- Plan:   primary keys only (S0.13); write, read, write (S0.15)
@@ -25,7 +27,7 @@ CREATE OR ALTER PROCEDURE Taskgate._SettleTokens
   @TaskDefinitionId int, @TaskExecutionId bigint, @Want int, @Keep int, @SurplusKeep int, @Shared nvarchar(max),
   @oOwn int OUTPUT, @oGranted int OUTPUT, @oFreed int OUTPUT, @oHeld int OUTPUT, @oLimit int OUTPUT,
   @oTokenFence bigint OUTPUT, @oPaused bit OUTPUT, @oDead int OUTPUT, @oIsLive bit OUTPUT,
-  @oGiven int = NULL OUTPUT
+  @oGiven int = NULL OUTPUT, @oGivenTo nvarchar(max) = NULL OUTPUT
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
@@ -33,12 +35,14 @@ BEGIN
   DECLARE @vNow datetime2(3), @vName nvarchar(200), @vTokens nvarchar(max), @vCount int, @vFence bigint, @vMessage nvarchar(2048),
           @vShared nvarchar(max), @vRoom int, @vSurplus int = 0, @vSharedDead int = 0, @vNeed int,
           @vLeaseMs int, @vWorker nvarchar(200), @vDeniedAt datetime2(3), @vMine int, @vOthers int, @vPoorest int, @vRichest int,
-          @vPart int, @vGift int;
+          @vPart int, @vGift int, @vSharedGift int = 0, @vAsking nvarchar(max);
   DECLARE @vToken TABLE (
     Ord int NOT NULL PRIMARY KEY CLUSTERED, TokenId uniqueidentifier NULL, IsHeld bit NULL, Grantee bigint NULL);
   DECLARE @vHolder TABLE (
     TaskExecutionId bigint NOT NULL PRIMARY KEY CLUSTERED, State tinyint NULL, IsExpired bit NOT NULL);
   DECLARE @vDead TABLE (TaskExecutionId bigint NOT NULL PRIMARY KEY CLUSTERED);
+  DECLARE @vFree TABLE (SharedLimitId int NOT NULL PRIMARY KEY CLUSTERED);
+  DECLARE @vGivenTo TABLE (TaskDefinitionId int NULL);
 
   SET @oOwn = 0;
   SET @oGranted = 0;
@@ -47,6 +51,7 @@ BEGIN
   SET @oDead = 0;
   SET @oIsLive = 1;
   SET @oGiven = 0;
+  SET @oGivenTo = NULL;
   UPDATE d
   SET HoldLockTaskExecutionId = @TaskExecutionId
   FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- one key, kept to the end; waiters in order of arrival
@@ -76,11 +81,22 @@ BEGIN
       EXEC Taskgate._SettleShared @Shared = @Shared, @TaskExecutionId = @TaskExecutionId, @Need = @vNeed, @Own = NULL,
         @oRoom = @vRoom OUTPUT, @oSurplus = @vSurplus OUTPUT, @oDead = @oDead OUTPUT;
       IF @Want > @oOwn + @vRoom SET @Want = @oOwn + @vRoom; -- a null room is any number
+      IF @Want > @oOwn
+      BEGIN
+        SELECT @vRoom = r.Room FROM Taskgate._SharedRoom(@TaskDefinitionId, @vWorker, @vNow) AS r;
+        IF @Want > @oOwn + @vRoom SET @Want = @oOwn + @vRoom;
+      END;
+      IF @oIsLive = 1 AND @SurplusKeep IS NOT NULL AND @vSurplus = 0 AND Taskgate._Surplus(@TaskDefinitionId) = 0
+      BEGIN
+        SELECT @vSharedGift = COALESCE(g.Gift, 0), @vAsking = g.Shared
+        FROM Taskgate._SharedGift(@TaskDefinitionId, @vLeaseMs, @vWorker, @vNow) AS g;
+      END;
     END;
   END;
 
   IF @oLimit = -1 -- no limit: a counter stands in for the string
   BEGIN
+    IF @vSharedGift > @vSurplus SET @vSurplus = @vSharedGift;
     IF @SurplusKeep IS NOT NULL AND @vSurplus > 0
       SET @Keep = CASE WHEN @oOwn - @vSurplus > @SurplusKeep THEN @oOwn - @vSurplus ELSE @SurplusKeep END;
     IF @oIsLive = 1 AND @Want > @oOwn AND @oPaused = 0
@@ -121,7 +137,7 @@ BEGIN
     BEGIN
       SELECT @vMine = h.Mine, @vOthers = h.Others, @vRichest = h.Richest,
              @vPoorest = CASE WHEN h.Mine - h.Poorest >= 2 THEN h.Poorest ELSE 0 END
-      FROM Taskgate._Shares(@vTokens, @vWorker) AS h;
+      FROM Taskgate._Shares(@vTokens, @TaskDefinitionId, @vWorker) AS h;
       IF @vRichest - @vMine < 2 OR @vDeniedAt <= DATEADD(SECOND, -2, @vNow)
       BEGIN
         SET @vPart = @vOthers + CASE @vPoorest WHEN 0 THEN 2 ELSE 1 END;
@@ -131,6 +147,7 @@ BEGIN
       END;
       IF @vGift > 0 SET @vSurplus = @vGift;
     END;
+    IF @vSharedGift > @vSurplus SET @vSurplus = @vSharedGift;
     IF @SurplusKeep IS NOT NULL -- without a surplus: all that it has
       SET @Keep = CASE WHEN @oOwn - @vSurplus > @SurplusKeep THEN @oOwn - @vSurplus ELSE @SurplusKeep END;
     IF @Keep < @oOwn
@@ -208,7 +225,7 @@ BEGIN
     IF @Want > @oOwn AND EXISTS (SELECT 1 FROM Taskgate._Reserved(@TaskDefinitionId, @vNow) AS g)
     BEGIN
       SELECT @vMine = h.Mine, @vRichest = h.Richest, @vPart = (@oLimit + h.Others) / (h.Others + 1) -- rounded up
-      FROM Taskgate._Shares(@vTokens, @vWorker) AS h;
+      FROM Taskgate._Shares(@vTokens, @TaskDefinitionId, @vWorker) AS h;
       IF @vMine > 0 AND @vPart > @vRichest SET @vPart = @vRichest;
       SET @vCount = @oOwn + CASE WHEN @vPart > @vMine THEN @vPart - @vMine ELSE 0 END;
       IF @Want > @vCount SET @Want = @vCount;
@@ -245,5 +262,24 @@ BEGIN
     IF @Shared <> N''
       EXEC Taskgate._SettleShared @Shared = @Shared, @TaskExecutionId = @TaskExecutionId, @Need = 0, @Own = @oOwn,
         @oRoom = @vRoom OUTPUT, @oSurplus = @vSurplus OUTPUT, @oDead = @vSharedDead OUTPUT;
+  END;
+  IF @vAsking IS NOT NULL -- who was denied finds some now
+  BEGIN
+    INSERT INTO @vFree (SharedLimitId)
+    SELECT s.SharedLimitId
+    FROM OPENJSON(N'[' + @vAsking + N']') AS j
+    INNER JOIN Taskgate.SharedLimit AS s ON s.SharedLimitId = CONVERT(int, j.[value])
+    WHERE (DATALENGTH(s.ExecutionTokens) - DATALENGTH(REPLACE(s.ExecutionTokens, N'S:0', N''))) / 6
+      < COALESCE(s.ConcurrencyLimitOverride, s.ConcurrencyLimit)
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per limit
+    UPDATE q
+    SET GivenAt = @vNow
+    OUTPUT inserted.TaskDefinitionId INTO @vGivenTo (TaskDefinitionId)
+    FROM @vFree AS f
+    INNER JOIN Taskgate.SharedTokenDemand AS q WITH (ROWLOCK, UPDLOCK) -- written under the limit's lock only; a denial holds it for a statement
+      ON q.SharedLimitId = f.SharedLimitId
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per limit, ascending
+    SELECT @oGivenTo = N'[' + STRING_AGG(CONVERT(nvarchar(max), g.TaskDefinitionId), N',') + N']' FROM @vGivenTo AS g;
+    IF @oGivenTo IS NOT NULL SET @oGiven = @oFreed;
   END;
 END;

@@ -12,5 +12,5 @@ declare
   v_denied timestamptz := _open_demand(p_task_definition_id, p_lease_ms, p_now);
 begin
   if v_denied is null then return false; end if;
-  return (select h.o_mine > 1 and (h.o_richest - h.o_mine < 2 or v_denied <= p_now - interval '2 seconds') from _shares(p_tokens, p_worker) h);
+  return (select h.o_mine > 1 and (h.o_richest - h.o_mine < 2 or v_denied <= p_now - interval '2 seconds') from _shares(p_tokens, p_task_definition_id, p_worker) h);
 end $$;

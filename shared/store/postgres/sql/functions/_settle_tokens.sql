@@ -6,7 +6,8 @@
 --         p_surplus_keep int: give back down to this many, but only as many as are held above the limit; null: don't.
 --           Where none are, but somebody was denied for whom nobody has given yet: half of what the asker's process holds more
 --           than the poorest one (than nobody, when it holds at most one more), up to that one's part of the limit, less what is
---           free. So a process keeps one at least. Only the richest, or one less rich, gives within the first 2 s
+--           free. So a process keeps one at least. Only the richest, or one less rich, gives within the first 2 s. For those who
+--           were denied by a shared limit likewise (_shared_gift); of several limits the most that one of them asks for
 --         p_shared int[]: of _shared_ids, read before; the caller holds these rows. What is granted or freed here is so there, too, and
 --           no more is granted than all of them allow. When the definition has others by now nothing is changed: ask again
 -- Out:    o_own: tokens the execution holds now; o_granted, o_freed: how many were; o_held: by all, together (of the
@@ -14,15 +15,16 @@
 --         o_is_live: false: the asker's execution isn't live (any more), nothing was granted
 --         o_given: freed for somebody who was denied. Until that one looks again (_reserved_ms) they are for those who hold few: a
 --           process gets no more than its part of the limit, and none that holds some more than the richest other one has
+--         o_given_to int[]: definitions of those who were denied by a shared limit
 -- Raises: TG404 unknown definition; TG499 damaged token string
 -- Locks:  (shared_limit, by the caller,) task_definition (advisory 42 in front, for arrival order), task_execution (dead holders by skip, then the asker's own),
---         token_gift
+--         token_gift, shared_token_demand
 -- Plan:   primary keys only (S0.13); write, read, write (S0.15)
 -- Twin:   mssql/sql/procedures/_SettleTokens.sql
 create or replace function taskgate._settle_tokens(
   p_task_definition_id int, p_task_execution_id bigint, p_want int, p_keep int, p_surplus_keep int, p_shared int[],
   out o_own int, out o_granted int, out o_freed int, out o_held int, out o_limit int, out o_token_fence bigint,
-  out o_paused boolean, out o_dead int, out o_is_live boolean, out o_given int)
+  out o_paused boolean, out o_dead int, out o_is_live boolean, out o_given int, out o_given_to int[])
 language plpgsql as $$
 declare
   v_now timestamptz;
@@ -38,11 +40,13 @@ declare
   v_denied timestamptz;
   v_part int;
   v_gift int;
+  v_shared_gift int := 0;
+  v_asking int[];
   r record;
   s record;
   i int;
 begin
-  o_own := 0; o_granted := 0; o_freed := 0; o_held := 0; o_dead := 0; o_is_live := true; o_given := 0;
+  o_own := 0; o_granted := 0; o_freed := 0; o_held := 0; o_dead := 0; o_is_live := true; o_given := 0; o_given_to := '{}';
   perform pg_advisory_xact_lock(42, p_task_definition_id);
   update task_definition set hold_lock_task_execution_id = p_task_execution_id
    where task_definition_id = p_task_definition_id
@@ -61,12 +65,16 @@ begin
     if p_shared <> '{}' then
       select * into s from _settle_shared(p_shared, p_task_execution_id, greatest(coalesce(p_want, 0) - o_own, 0), null);
       o_dead := s.o_dead; v_shared_surplus := s.o_surplus;
-      if p_want > o_own + s.o_room then p_want := o_own + s.o_room; end if;   -- a null room is any number
+      if p_want > o_own then p_want := least(p_want, o_own + s.o_room, o_own + _shared_room(p_task_definition_id, v_worker, v_now)); end if;   -- a null room is any number
+      if o_is_live and p_surplus_keep is not null and greatest(v_shared_surplus, _surplus(p_task_definition_id)) = 0 then
+        select coalesce(g.o_gift, 0), g.o_shared into v_shared_gift, v_asking from _shared_gift(p_task_definition_id, d.lease_ms, v_worker, v_now) g;
+      end if;
     end if;
   end if;
 
   if d.task_limit = -1 then                          -- no limit: a counter stands in for the string (design 10.4)
-    if p_surplus_keep is not null and v_shared_surplus > 0 then p_keep := greatest(o_own - v_shared_surplus, p_surplus_keep); end if;
+    v_count := greatest(v_shared_surplus, v_shared_gift);
+    if p_surplus_keep is not null and v_count > 0 then p_keep := greatest(o_own - v_count, p_surplus_keep); end if;
     if o_is_live and p_want > o_own and not d.paused then
       o_granted := p_want - o_own; o_own := p_want; o_token_fence := d.token_fence + 1;
     elsif p_keep < o_own then
@@ -87,15 +95,15 @@ begin
     if p_surplus_keep is not null and v_count <= 0 then
       v_denied := _open_demand(p_task_definition_id, d.lease_ms, v_now);
       if v_denied is not null then
-        select * into r from _shares(d.execution_tokens, v_worker);
+        select * into r from _shares(d.execution_tokens, p_task_definition_id, v_worker);
         if r.o_mine - r.o_poorest < 2 then r.o_poorest := 0; end if;
         if r.o_richest - r.o_mine < 2 or v_denied <= v_now - interval '2 seconds' then
           v_part := r.o_others + case r.o_poorest when 0 then 2 else 1 end;
           v_part := (d.task_limit + v_part - 1) / v_part;
           v_gift := least((r.o_mine - r.o_poorest) / 2, v_part - r.o_poorest) - (d.task_limit - o_held);
-          v_count := v_gift;
         end if;
       end if;
+      v_count := greatest(v_gift, v_shared_gift);
     end if;
     if p_surplus_keep is not null and v_count > 0 then p_keep := greatest(o_own - v_count, p_surplus_keep); end if;
     if p_keep < o_own then
@@ -151,7 +159,7 @@ begin
 
     -- 4. Grant in list order; a part of the wish is a grant, too.
     if p_want > o_own and _reserved_ms(p_task_definition_id, v_now) is not null then
-      select * into r from _shares(d.execution_tokens, v_worker);
+      select * into r from _shares(d.execution_tokens, p_task_definition_id, v_worker);
       v_part := (d.task_limit + r.o_others) / (r.o_others + 1);      -- rounded up
       if r.o_mine > 0 then v_part := least(v_part, r.o_richest); end if;
       p_want := least(p_want, o_own + greatest(v_part - r.o_mine, 0));
@@ -176,5 +184,15 @@ begin
   if p_task_execution_id <> 0 and o_is_live and (o_granted > 0 or o_freed > 0) then
     update task_execution set token_count = o_own where task_execution_id = p_task_execution_id;
     if p_shared <> '{}' then perform _settle_shared(p_shared, p_task_execution_id, 0, o_own); end if;
+  end if;
+  if v_asking is not null then                       -- who was denied finds some now
+    with given as (
+      update shared_token_demand q set given_at = v_now
+        from shared_limit x
+       where q.shared_limit_id = any (v_asking) and x.shared_limit_id = q.shared_limit_id
+         and (length(x.execution_tokens) - length(replace(x.execution_tokens, 'S:0', ''))) / 3 < coalesce(x.concurrency_limit_override, x.concurrency_limit)
+      returning q.task_definition_id)
+    select coalesce(array_agg(g.task_definition_id), '{}') into o_given_to from given g;
+    if o_given_to <> '{}' then o_given := o_freed; end if;
   end if;
 end $$;

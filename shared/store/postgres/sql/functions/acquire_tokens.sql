@@ -5,9 +5,9 @@
 --         dead_holders: tokens of this many dead executions were freed: call reclaim_expired; demand: noted: nothing was granted,
 --           and holders were asked for a token, look again soon | null
 -- Raises: TG422 p_want out of range
--- Locks:  shared_limit, task_definition, task_execution; token_demand by skip
+-- Locks:  shared_limit, task_definition, task_execution; token_demand, shared_token_demand by skip
 -- Plan:   primary keys only; a denial of one that holds none is one read, without lock (K11); it writes at most
---         once a second per definition
+--         once a second per limit
 -- Once:   a repeat grants nothing more than p_want
 -- Twin:   mssql/sql/procedures/AcquireTokens.sql
 create or replace function taskgate.acquire_tokens(
@@ -31,7 +31,7 @@ begin
     select * into s from _deny_early(e.task_definition_id, null);
     if s.o_status is not null then
       status := s.o_status; retry_in_ms := s.o_retry_in_ms;
-      if status = 'limited' and _note_demand(e.task_definition_id, e.worker) then demand := 'noted'; end if;
+      if status = 'limited' and _note_demand(e.task_definition_id, e.worker, e.shared) then demand := 'noted'; end if;
       return;
     end if;
   end if;
@@ -40,7 +40,7 @@ begin
   tokens := s.o_own; granted := s.o_granted; token_fence := s.o_token_fence; dead_holders := s.o_dead;
   status := case when not s.o_is_live then 'fenced' when s.o_own > 0 then 'granted' when s.o_paused then 'paused' else 'limited' end;
   if s.o_is_live and not s.o_paused and s.o_granted = 0 and s.o_own < p_want then
-    if _note_demand(e.task_definition_id, e.worker) then demand := 'noted'; end if;
+    if _note_demand(e.task_definition_id, e.worker, e.shared) then demand := 'noted'; end if;
   end if;
   if status = 'limited' then retry_in_ms := _retry_in_ms(e.task_definition_id); end if;
 end $$;

@@ -55,7 +55,9 @@ begin
            case when r.id is not null then
              json_build_object('execution', a.id::text, 'status', 'renewed', 'leaseMs', r.lease_ms, 'paused', r.paused, 'surplus',
                greatest(_surplus(r.task_definition_id),
-                        case when r.token_count > 1 and _open_demand(r.task_definition_id, r.lease_ms, v_now) is not null then 1 else 0 end),
+                        case when r.token_count > 1 and (_open_demand(r.task_definition_id, r.lease_ms, v_now) is not null
+                                    or exists (select 1 from _shared_demand(r.task_definition_id, r.lease_ms, v_now) q where q.open_since is not null))
+                                  then 1 else 0 end),
                'cancel', array(select t.task_id::text from unnest(r.inflight) u(id) join task t on t.task_id = u.id where t.cancel_requested order by t.task_id))
            else
              json_build_object('execution', a.id::text, 'status', coalesce((

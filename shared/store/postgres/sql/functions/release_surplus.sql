@@ -1,18 +1,19 @@
 -- taskgate.release_surplus: gives back idle tokens: after a limit was lowered, as many as are held above it, or above a
--- shared limit; else, when somebody was denied lately, a part of what this execution holds more than others.
+-- shared limit; else, when somebody was denied lately by one of these limits, a part of what this execution holds more than others.
 -- In:     p_task_execution_id bigint; p_keep int 0..1000: tokens that this execution's tasks are using
 -- Out:    status: released | fenced; tokens: still held; freed: given back; surplus: still held above the limit by all, or above a shared one;
---         given: of the freed ones for somebody who was denied: leave a hint
+--         given: of the freed ones for somebody who was denied: leave a hint; woken: JSON array of other definitions of which somebody
+--         was denied by a limit that is shared with them: leave each a hint, or null
 -- Raises: TG422 p_keep out of range
 -- Locks:  shared_limit, task_definition, task_execution: the number is decided under the row's lock, so two holders never give back twice;
---         token_gift
+--         token_gift, shared_token_demand
 -- Plan:   primary keys only
 -- Once:   by value: however often it is said, the tokens in use stay; a repeat gives again only for a denial
 --         noted since
 -- Twin:   mssql/sql/procedures/ReleaseSurplus.sql
 create or replace function taskgate.release_surplus(
   p_task_execution_id bigint, p_keep int,
-  out status text, out tokens int, out freed int, out surplus int, out given int)
+  out status text, out tokens int, out freed int, out surplus int, out given int, out woken text)
 language plpgsql security definer
 set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -32,5 +33,6 @@ begin
   if not s.o_is_live then status := 'fenced'; return; end if;   -- declared dead meanwhile: what it held is anybody's
   status := 'released';
   tokens := s.o_own; freed := s.o_freed; given := s.o_given;
+  if given > 0 and s.o_given_to <> '{}' then woken := _definition_names(s.o_given_to, v_definition); end if;
   surplus := case when v_shared <> '{}' then _surplus(v_definition) when s.o_limit = -1 then 0 else greatest(s.o_held - s.o_limit, 0) end;
 end $$;

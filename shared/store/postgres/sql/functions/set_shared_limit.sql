@@ -7,7 +7,7 @@
 --         definitions: JSON array of names of those that draw from it and have ready tasks (hints are due when raised), or null
 -- Raises: TG404 null for a name that doesn't exist; TG409 the operation id was used by another operation; TG422 name or limit
 --         out of range or no operation id
--- Locks:  operation, shared_limit, task_execution (dead holders, by skip)
+-- Locks:  operation, shared_limit, shared_token_demand (own new row), task_execution (dead holders, by skip)
 -- Plan:   unique name, primary keys
 -- Once:   by operation id, and by value
 -- Twin:   mssql/sql/procedures/SetSharedLimit.sql
@@ -46,6 +46,9 @@ begin
   if v_id is null then
     insert into shared_limit (name) values (p_name) on conflict (name) do nothing returning shared_limit_id into v_id;
     v_is_new := found;
+    if v_is_new then
+      insert into shared_token_demand (shared_limit_id, denied_at, given_at) values (v_id, '2000-01-01 00:00:00+00', '2000-01-01 00:00:00+00');
+    end if;
     select x.shared_limit_id into v_id from shared_limit x where x.name = p_name;
   end if;
   status := case when v_is_new then 'created' else 'set' end;

@@ -10,8 +10,8 @@
 --           | others: what is free was given for others, and this worker holds some: hand the hint on | null
 -- Raises: TG422 want or worker out of range; TG409 the operation id belongs to another definition's execution
 -- Locks:  task_execution (own new row), shared_limit, task_definition, task_execution (dead holders, by skip),
---         rate_bucket by skip; token_demand by skip
--- Plan:   unique name, primary keys; a denial is one read without lock; it writes at most once a second per definition
+--         rate_bucket by skip; token_demand, shared_token_demand by skip
+-- Plan:   unique name, primary keys; a denial is one read without lock; it writes at most once a second per limit
 -- Once:   by operation id
 -- Twin:   mssql/sql/procedures/StartExecution.sql
 create or replace function taskgate.start_execution(
@@ -60,7 +60,7 @@ begin
       status := s.o_status; retry_in_ms := s.o_retry_in_ms; demand := s.o_demand;
       -- A process that holds some is no newcomer: what it got would come from itself.
       if status = 'limited' and s.o_mine = 0 then
-        if _note_demand(d.task_definition_id, p_worker) then demand := 'noted'; end if;
+        if _note_demand(d.task_definition_id, p_worker, d.shared) then demand := 'noted'; end if;
       end if;
       return;
     end if;
@@ -108,6 +108,6 @@ begin
   status := case when s.o_paused then 'paused' else 'limited' end;
   retry_in_ms := _retry_in_ms(d.task_definition_id);
   if status = 'limited' and v_mine = 0 then
-    if _note_demand(d.task_definition_id, p_worker) then demand := 'noted'; end if;
+    if _note_demand(d.task_definition_id, p_worker, d.shared) then demand := 'noted'; end if;
   end if;
 end $$;

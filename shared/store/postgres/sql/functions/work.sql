@@ -13,7 +13,7 @@
 --         last_priority, last_rank: of the last task claimed
 --         refused_task_ids: completions that changed nothing, joined by commas, or null; lease_ms: how long from now, null: nothing was renewed
 --         surplus: tokens held by all above the limit, or above a shared one; 1: none are, but this process should give
---           for somebody who was denied (_is_asked). Call release_surplus when some are idle. Below 0: so
+--           for somebody who was denied (_is_asked, _is_asked_shared). Call release_surplus when some are idle. Below 0: so
 --           many are free for anybody; not said where a limit is shared, nor before a reservation ends (_reserved_ms)
 --         next_due_ms: until the next scheduled task, when fewer were claimed than wanted
 --         retry_in_ms: the rate let fewer be claimed than wanted: until it lets another one; null: it didn't
@@ -95,6 +95,7 @@ begin
   end if;
   if surplus < 0 and _reserved_ms(e.task_definition_id, v_now) is not null then surplus := 0; end if;
   if surplus <= 0 and _is_asked(e.task_definition_id, e.lease_ms, e.execution_tokens, e.worker, v_now) then surplus := 1; end if;
+  if surplus <= 0 and e.has_shared and _is_asked_shared(e.task_definition_id, e.lease_ms, e.worker, v_now) then surplus := 1; end if;
   if p_call_number <= e.call_number then
     if p_call_number < e.call_number then
       raise exception 'call_number: older than the last one (%)', p_call_number using errcode = 'TG409';

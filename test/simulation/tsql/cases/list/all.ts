@@ -19,6 +19,7 @@ import { redriveCases } from "./redrives";
 import { replaceCases } from "./replaces";
 import { rescheduleCases } from "./reschedules";
 import { scheduleCases } from "./schedules";
+import { sharedSpreadCases } from "./shared-spread";
 import { spreadCases } from "./spread";
 import { longTokenCases, tokenCases } from "./tokens";
 import { watermarkCases } from "./watermarks";
@@ -28,6 +29,7 @@ import { waveCases } from "./waves";
 export const allCases: readonly ModelCase[] = [
   ...tokenCases,
   ...spreadCases,
+  ...sharedSpreadCases,
   ...definitionCases,
   ...claimCases,
   ...groupCases,

@@ -1,0 +1,22 @@
+-- Taskgate._SharedGift: how many tokens a process should give for those who were denied by limits that its definition shares: by
+-- the same rule as in _SettleTokens, of each of them.
+-- In:     @TaskDefinitionId int; @LeaseMs int: of the definition; @Worker nvarchar(200): the process; @Now datetime2(3)
+-- Rows:   one: Gift int: the most that one of them asks for, below 1: enough are free; Shared nvarchar(max): ids of those that
+--           ask, joined by commas; null both: none does
+-- Raises: -
+-- Locks:  none: the caller holds the rows of SharedLimit
+-- Plan:   primary keys
+-- Twin:   postgres/sql/functions/_shared_gift.sql
+CREATE OR ALTER FUNCTION Taskgate._SharedGift (@TaskDefinitionId int, @LeaseMs int, @Worker nvarchar(200), @Now datetime2(3))
+RETURNS TABLE
+AS
+RETURN
+  SELECT MAX(CASE WHEN (h.Mine - x.Poorest) / 2 < p.Part - x.Poorest THEN (h.Mine - x.Poorest) / 2 ELSE p.Part - x.Poorest END
+             - (h.TaskLimit - h.Held)) AS Gift,
+         STRING_AGG(CONVERT(nvarchar(max), q.SharedLimitId), N',') AS Shared
+  FROM Taskgate._SharedDemand(@TaskDefinitionId, @LeaseMs, @Now) AS q
+  INNER JOIN Taskgate._SharedShares(@TaskDefinitionId, @Worker) AS h ON h.SharedLimitId = q.SharedLimitId
+  CROSS APPLY (SELECT CASE WHEN h.Mine - h.Poorest >= 2 THEN h.Poorest ELSE 0 END AS Poorest) AS x
+  CROSS APPLY (SELECT h.Others + CASE x.Poorest WHEN 0 THEN 2 ELSE 1 END AS Parties) AS y
+  CROSS APPLY (SELECT (h.TaskLimit + y.Parties - 1) / y.Parties AS Part) AS p
+  WHERE q.OpenSince IS NOT NULL AND (h.Richest - h.Mine < 2 OR q.OpenSince <= DATEADD(SECOND, -2, @Now));

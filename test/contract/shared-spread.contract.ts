@@ -1,0 +1,454 @@
+import { describe, expect, test } from "@jest/globals";
+import type { TaskStore } from "../../shared/ports/task-store";
+import {
+  define,
+  enqueue,
+  operationId,
+  startInput,
+  startWorker,
+  statusOf,
+  uniqueName,
+} from "../support/builders";
+import type { Worker } from "../support/builders";
+import { testWith, useStore } from "../support/store-setup";
+import type { StoreSetup, TestStore } from "../support/store-setup";
+
+/** Tokens of limits that several definitions share wander as a definition's own (design 10.13). */
+export function describeSharedSpread(setup: StoreSetup): void {
+  describe("a denial by a shared limit", () => {
+    describeDenial(setup);
+  });
+  describe("giving tokens of a shared limit", () => {
+    describeGiving(setup);
+  });
+  describe("what was given of a shared limit", () => {
+    describeReserved(setup);
+  });
+}
+
+interface Two {
+  readonly a: string;
+  readonly b: string;
+  readonly shared: string;
+}
+
+/** Two definitions that share a limit, with room of their own. */
+async function two(store: TaskStore, limit: number, own: number | null = 20): Promise<Two> {
+  const shared = uniqueName("shared");
+  const sharedLimits = [{ name: shared, limit }];
+  const a = await define(store, { limit: own, sharedLimits });
+  const b = await define(store, { limit: own, sharedLimits });
+  return { a, b, shared };
+}
+
+/** Somebody on a process of that name asks for a first execution. */
+function ask(store: TaskStore, name: string, worker: string) {
+  return store.startExecution(startInput(name, { worker, want: 8 }));
+}
+
+/** A process of that name takes what it can get, 8 tokens at most. */
+function hold(store: TaskStore, name: string, worker: string): Promise<Worker> {
+  return startWorker(store, name, { worker, want: 8 });
+}
+
+async function give(worker: Worker, keep = 0) {
+  return worker.store.releaseSurplus({ executionId: worker.executionId, keep });
+}
+
+async function surplusOf(worker: Worker): Promise<number> {
+  return (await worker.work()).surplus;
+}
+
+async function heldOf(store: TaskStore, name: string): Promise<number | undefined> {
+  const { sharedLimits } = await store.listSharedLimits({ name, most: 1 });
+  return sharedLimits[0]?.held;
+}
+
+const own = [20, null] as const;
+
+function describeDenial(setup: StoreSetup): void {
+  const open = useStore(setup);
+
+  for (const limit of own)
+    test(`is noted, and a holder of either definition hears of it; own limit ${String(limit)}`, async () => {
+      const { store } = open();
+      const { a, b } = await two(store, 4, limit);
+      const holder = await hold(store, a, "first");
+      expect(await surplusOf(holder)).toBe(0);
+      expect(await holder.beat()).toMatchObject({ surplus: 0 });
+      expect(await ask(store, b, "second")).toMatchObject({ status: "limited", demand: "noted" });
+      expect(await surplusOf(holder)).toBe(1);
+      expect(await holder.beat()).toMatchObject({ surplus: 1 });
+    });
+
+  testWith(
+    setup,
+    "exact clock",
+    "write detection",
+  )("writes at most once a second per limit; all others write nothing", async () => {
+    const opened = open();
+    const { store } = opened;
+    const { a, b } = await two(store, 2);
+    await hold(store, a, "first");
+    expect((await ask(store, b, "second")).demand).toBe("noted");
+    const versions = await opened.readVersions();
+    for (const passedMs of [0, 500, 499]) {
+      await opened.advance(passedMs);
+      expect(await ask(store, a, "third")).toMatchObject({ status: "limited", demand: null });
+    }
+    expect(await opened.readVersions()).toBe(versions);
+    await opened.advance(1);
+    expect((await ask(store, a, "third")).demand).toBe("noted");
+  });
+
+  testWith(setup, "write detection")(
+    "by both limits is noted at both, and then for a second at none",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const { a } = await two(store, 4, 4);
+      await hold(store, a, "first");
+      expect((await ask(store, a, "second")).demand).toBe("noted");
+      const versions = await opened.readVersions();
+      expect(await ask(store, a, "third")).toMatchObject({ status: "limited", demand: null });
+      expect(await opened.readVersions()).toBe(versions);
+    },
+  );
+
+  test("is noted though the definition's own limit has noted one just now", async () => {
+    const { store } = open();
+    const { a, b } = await two(store, 5, 3);
+    await hold(store, a, "first");
+    expect((await ask(store, a, "second")).demand).toBe("noted");
+    const other = await hold(store, b, "third");
+    expect(await other.beat()).toMatchObject({ surplus: 0 });
+    expect((await ask(store, a, "fourth")).demand).toBe("noted");
+    expect(await other.beat()).toMatchObject({ surplus: 1 });
+  });
+
+  test("is not noted where nobody could give, nor at limit 0", async () => {
+    const { store } = open();
+    const { a, b, shared } = await two(store, 2);
+    const holder = await startWorker(store, a, { worker: "first", want: 1 });
+    await startWorker(store, b, { worker: "second", want: 1 });
+    expect(await ask(store, b, "third")).toMatchObject({ status: "limited", demand: null });
+    await holder.finish();
+    const rich = await startWorker(store, b, { worker: "second", want: 1 });
+    const change = { name: shared, operationId: operationId(), changedBy: "me" };
+    await store.setSharedLimit({ ...change, limit: 0 });
+    expect(await ask(store, a, "third")).toMatchObject({ status: "limited", demand: null });
+    expect(await rich.beat()).toMatchObject({ surplus: 2 });
+  });
+
+  test("of a limit that an operator made first is noted, too", async () => {
+    const { store } = open();
+    const shared = uniqueName("shared");
+    await store.setSharedLimit({
+      name: shared,
+      limit: 4,
+      operationId: operationId(),
+      changedBy: "me",
+    });
+    const name = await define(store, { limit: 20, sharedLimits: [{ name: shared, limit: 1 }] });
+    const holder = await hold(store, name, "first");
+    expect(await ask(store, name, "second")).toMatchObject({ demand: "noted" });
+    expect(await give(holder)).toMatchObject({ tokens: 2, given: 2 });
+  });
+
+  test("of a process that holds all of it for another definition is noted: of one it waits for the other", async () => {
+    const { store } = open();
+    const { a, b } = await two(store, 4);
+    const holder = await hold(store, a, "first");
+    expect(await ask(store, b, "first")).toMatchObject({ status: "limited", demand: "noted" });
+    expect(await give(holder)).toMatchObject({ tokens: 2, given: 2, woken: [b] });
+    expect(await ask(store, b, "first")).toMatchObject({ status: "started", tokens: 2 });
+  });
+
+  test("of the process that holds all of it for this definition is none", async () => {
+    const { store } = open();
+    const { a } = await two(store, 4);
+    const holder = await hold(store, a, "first");
+    expect(await ask(store, a, "first")).toMatchObject({ status: "limited", demand: null });
+    expect(await surplusOf(holder)).toBe(0);
+  });
+
+  test("is not noted where another limit of the denied one can't be helped", async () => {
+    const { store } = open();
+    const { a, shared } = await two(store, 4);
+    const holder = await startWorker(store, a, { worker: "first", want: 4 });
+    const other = uniqueName("other");
+    const c = await define(store, {
+      sharedLimits: [
+        { name: shared, limit: 4 },
+        { name: other, limit: 1 },
+      ],
+    });
+    const blocker = await hold(
+      store,
+      await define(store, { sharedLimits: [{ name: other, limit: 1 }] }),
+      "second",
+    );
+    expect(await ask(store, c, "third")).toMatchObject({ status: "limited", demand: null });
+    expect(await surplusOf(holder)).toBe(0);
+    await blocker.finish();
+    expect(await ask(store, c, "third")).toMatchObject({ status: "limited", demand: "noted" });
+    expect(await surplusOf(holder)).toBe(1);
+  });
+
+  test("of a holder that asks for more is noted only while somebody holds two more than it", async () => {
+    const opened = open();
+    const { store } = opened;
+    const { a, b } = await two(store, 4);
+    const rich = await startWorker(store, a, { worker: "first", want: 3 });
+    const poor = await hold(store, b, "second");
+    const more = { executionId: poor.executionId, want: 8 };
+    expect(await store.acquireTokens(more)).toMatchObject({ granted: 0, demand: "noted" });
+    expect(await give(rich)).toMatchObject({ tokens: 2, given: 1 });
+    expect(await store.acquireTokens(more)).toMatchObject({ tokens: 2, granted: 1, demand: null });
+    await opened.advance(3_000);
+    expect(await store.acquireTokens(more)).toMatchObject({ tokens: 2, granted: 0, demand: null });
+    expect(await surplusOf(rich)).toBe(0);
+  });
+
+  testWith(setup, "exact clock")("is forgotten when the lease's time has passed", async () => {
+    const opened = open();
+    const { store } = opened;
+    const sharedLimits = [{ name: uniqueName("shared"), limit: 4 }];
+    const name = await define(store, { limit: 8, leaseMs: 10_000, sharedLimits });
+    const holder = await hold(store, name, "first");
+    await ask(store, name, "second");
+    await opened.advance(9_999);
+    expect((await holder.beat()).surplus).toBe(1);
+    await opened.advance(1);
+    expect((await holder.beat()).surplus).toBe(0);
+    expect(await give(holder)).toMatchObject({ status: "released", tokens: 4, given: 0 });
+  });
+}
+
+function describeGiving(setup: StoreSetup): void {
+  const open = useStore(setup);
+
+  for (const limit of own)
+    for (const [most, tokens] of [
+      [2, 1],
+      [3, 2],
+      [4, 2],
+      [7, 4],
+    ] as const)
+      test(`the only holder of ${String(most)} keeps ${String(tokens)}; own limit ${String(limit)}`, async () => {
+        const { store } = open();
+        const { a, b, shared } = await two(store, most, limit);
+        const holder = await hold(store, a, "first");
+        await ask(store, b, "second");
+        const given = most - tokens;
+        const woken = [b];
+        expect(await give(holder)).toEqual({
+          status: "released",
+          tokens,
+          freed: given,
+          surplus: 0,
+          given,
+          woken,
+        });
+        expect((await ask(store, b, "second")).tokens).toBe(given);
+        expect(await heldOf(store, shared)).toBe(most);
+        expect(await surplusOf(holder)).toBe(0);
+      });
+
+  test("two hosts of one definition share, and the hint is the giver's own", async () => {
+    const { store } = open();
+    const { a } = await two(store, 4);
+    const holder = await hold(store, a, "first");
+    expect((await ask(store, a, "second")).demand).toBe("noted");
+    expect(await give(holder)).toMatchObject({ tokens: 2, given: 2, woken: [] });
+    expect((await ask(store, a, "second")).tokens).toBe(2);
+  });
+
+  test("tokens in use stay, and who gave nothing is asked again", async () => {
+    const { store } = open();
+    const { a, b } = await two(store, 4);
+    const holder = await hold(store, a, "first");
+    await ask(store, b, "second");
+    expect(await give(holder, 4)).toMatchObject({ tokens: 4, given: 0, woken: [] });
+    expect(await surplusOf(holder)).toBe(1);
+    expect(await give(holder, 3)).toMatchObject({ tokens: 3, given: 1, woken: [b] });
+    expect(await surplusOf(holder)).toBe(0);
+  });
+
+  test("P6: said again, as after a lost answer, it gives nothing more", async () => {
+    const { store } = open();
+    const { a, b } = await two(store, 4);
+    const holder = await hold(store, a, "first");
+    await ask(store, b, "second");
+    expect(await give(holder)).toMatchObject({ tokens: 2, given: 2 });
+    expect(await give(holder)).toMatchObject({ tokens: 2, freed: 0, given: 0, woken: [] });
+  });
+
+  test("the richest gives first; after two seconds any that holds several", async () => {
+    const opened = open();
+    const { store } = opened;
+    const { a, b } = await two(store, 8);
+    const rich = await startWorker(store, a, { worker: "first", want: 6 });
+    const poor = await startWorker(store, b, { worker: "second", want: 2 });
+    await ask(store, b, "third");
+    expect(await surplusOf(poor)).toBe(0);
+    expect(await give(poor)).toMatchObject({ tokens: 2, given: 0 });
+    expect(await surplusOf(rich)).toBe(1);
+    await opened.advance(2_000);
+    expect(await surplusOf(poor)).toBe(1);
+    expect(await give(poor)).toMatchObject({ tokens: 1, given: 1, woken: [] });
+    expect(await give(rich)).toMatchObject({ tokens: 6, given: 0 });
+  });
+
+  test("who holds one token only isn't asked, nor who holds two less than the richest", async () => {
+    const { store } = open();
+    const { a, b } = await two(store, 7);
+    const rich = await startWorker(store, a, { worker: "first", want: 4 });
+    const poorer = await startWorker(store, b, { worker: "second", want: 2 });
+    const poorest = await startWorker(store, b, { worker: "third", want: 1 });
+    await ask(store, b, "fourth");
+    expect(await surplusOf(rich)).toBe(1);
+    expect(await surplusOf(poorer)).toBe(0);
+    expect(await surplusOf(poorest)).toBe(0);
+    const few = await two(store, 3);
+    const more = await startWorker(store, few.a, { worker: "first", want: 2 });
+    const one = await startWorker(store, few.b, { worker: "second", want: 1 });
+    await ask(store, few.b, "third");
+    expect(await surplusOf(one)).toBe(0);
+    expect(await surplusOf(more)).toBe(1);
+  });
+
+  test("who is the richest of another shared limit isn't asked for this one", async () => {
+    const { store } = open();
+    const { a, shared } = await two(store, 8);
+    const sharedLimits = [
+      { name: uniqueName("wide"), limit: 20 },
+      { name: shared, limit: 8 },
+    ];
+    const both = await define(store, { limit: 20, sharedLimits });
+    const few = await startWorker(store, both, { worker: "first", want: 2 });
+    const many = await startWorker(store, a, { worker: "second", want: 6 });
+    await ask(store, a, "third");
+    expect(await surplusOf(few)).toBe(0);
+    expect(await give(few)).toMatchObject({ tokens: 2, given: 0 });
+    expect(await surplusOf(many)).toBe(1);
+  });
+
+  test("who was denied by two shared limits gets of both; of the narrower one more is given", async () => {
+    const { store } = open();
+    const [wide, narrow] = [uniqueName("wide"), uniqueName("narrow")];
+    const on = (...limits: (readonly [string, number])[]) =>
+      define(store, {
+        limit: 20,
+        sharedLimits: limits.map(([name, limit]) => ({ name, limit })),
+      });
+    const both = await on([wide, 6], [narrow, 4]);
+    const first = await startWorker(store, await on([wide, 6]), { worker: "first", want: 6 });
+    const second = await startWorker(store, await on([narrow, 4]), { worker: "second", want: 4 });
+    expect(await ask(store, both, "third")).toMatchObject({ status: "limited", demand: "noted" });
+    expect(await give(first)).toMatchObject({ tokens: 3, given: 3, woken: [both] });
+    expect(await ask(store, both, "third")).toMatchObject({ status: "limited" });
+    expect(await give(second)).toMatchObject({ tokens: 2, given: 2, woken: [both] });
+    expect(await ask(store, both, "third")).toMatchObject({ status: "started", tokens: 2 });
+  });
+
+  test("who was denied by the definition's limit and a shared one is given for once", async () => {
+    const { store } = open();
+    const { a, shared } = await two(store, 4, 4);
+    const holder = await hold(store, a, "first");
+    expect((await ask(store, a, "second")).demand).toBe("noted");
+    expect(await give(holder)).toMatchObject({ tokens: 2, given: 2, woken: [] });
+    expect(await surplusOf(holder)).toBe(0);
+    expect(await give(holder)).toMatchObject({ tokens: 2, given: 0 });
+    expect((await ask(store, a, "second")).tokens).toBe(2);
+    expect((await statusOf(store, a)).held).toBe(4);
+    expect(await heldOf(store, shared)).toBe(4);
+  });
+
+  test("above a lowered shared limit the surplus goes back first, and nothing more", async () => {
+    const { store } = open();
+    const { a, b, shared } = await two(store, 8);
+    const holder = await hold(store, a, "first");
+    await ask(store, b, "second");
+    const change = { name: shared, operationId: operationId(), changedBy: "me" };
+    await store.setSharedLimit({ ...change, limit: 6 });
+    expect(await give(holder)).toMatchObject({ tokens: 6, freed: 2, given: 0, woken: [] });
+    expect(await give(holder)).toMatchObject({ tokens: 3, freed: 3, given: 3, woken: [b] });
+  });
+
+  test("a holder that finds nothing to do isn't asked", async () => {
+    const { store } = open();
+    const { a, b } = await two(store, 4);
+    const holder = await hold(store, a, "first");
+    await ask(store, b, "second");
+    expect(await holder.work({ want: 4 })).toMatchObject({ status: "none", surplus: 0 });
+    await enqueue(store, a, 1);
+    expect(await holder.work({ want: 4 })).toMatchObject({ status: "claimed", surplus: 1 });
+  });
+}
+
+function describeReserved(setup: StoreSetup): void {
+  const open = useStore(setup);
+
+  /** One process holds 4 of 4, one of another definition is denied, and so much later the first one gives two. */
+  async function given(opened: TestStore, afterMs: number, limit: number | null = 20) {
+    const { store } = opened;
+    const names = await two(store, 4, limit);
+    const holder = await hold(store, names.a, "first");
+    expect(await ask(store, names.b, "second")).toMatchObject({ demand: "noted" });
+    await opened.advance(afterMs);
+    expect(await give(holder)).toMatchObject({ tokens: 2, given: 2 });
+    return { store, ...names, holder };
+  }
+
+  for (const limit of own)
+    for (const [afterMs, forMs] of [
+      [0, 100],
+      [500, 350],
+      [3_800, 2_000],
+    ] as const)
+      testWith(setup, "exact clock")(
+        `${String(afterMs)} ms after the denial is for others for ${String(forMs)} ms; own limit ${String(limit)}`,
+        async () => {
+          const opened = open();
+          const { store, a, holder } = await given(opened, afterMs, limit);
+          const more = { executionId: holder.executionId, want: 4 };
+          await opened.advance(forMs - 1);
+          expect(await ask(store, a, "first")).toMatchObject({ demand: "others", retryInMs: 1 });
+          expect(await store.acquireTokens(more)).toMatchObject({ tokens: 2, granted: 0 });
+          await opened.advance(1);
+          expect(await store.acquireTokens(more)).toMatchObject({ tokens: 4, granted: 2 });
+        },
+      );
+
+  test("is for a newcomer of any definition, up to its part", async () => {
+    const opened = open();
+    const { store, a } = await given(opened, 9_000);
+    expect(await ask(store, a, "third")).toMatchObject({ status: "started", tokens: 2 });
+  });
+
+  test("is for a while not for who holds as many as the richest other one", async () => {
+    const opened = open();
+    const { store } = opened;
+    const { a, b } = await two(store, 7);
+    const rich = await startWorker(store, a, { worker: "first", want: 6 });
+    const poor = await startWorker(store, b, { worker: "second", want: 1 });
+    await ask(store, b, "third");
+    await opened.advance(9_000);
+    expect(await give(rich)).toMatchObject({ tokens: 4, given: 2 });
+    const more = await store.acquireTokens({ executionId: rich.executionId, want: 8 });
+    expect(more).toMatchObject({ tokens: 4, granted: 0 });
+    const answer = await store.acquireTokens({ executionId: poor.executionId, want: 8 });
+    expect(answer).toMatchObject({ tokens: 3, granted: 2 });
+  });
+
+  test("is reserved no more when somebody was denied since: then it was fetched", async () => {
+    const opened = open();
+    const { store, a, b } = await given(opened, 9_000);
+    const second = await hold(store, b, "second");
+    await opened.advance(1);
+    expect(await ask(store, b, "third")).toMatchObject({ demand: "noted" });
+    await second.finish();
+    expect(await ask(store, a, "first")).toMatchObject({ status: "started", tokens: 2 });
+  });
+}
