@@ -155,16 +155,12 @@ async function round(store: TaskStore, name: string, label: string): Promise<voi
   await store.redriveTasks({ taskIds: [dead.taskId] });
   await store.purge({ most: 100 });
 
-  await lookAround(store, name, label, dead.taskId);
+  await store.explainTask({ taskId: dead.taskId });
+  await lookAround(store, name, label);
 }
 
 /** Settings, schedules, watermarks, and what people look at. */
-async function lookAround(
-  store: TaskStore,
-  name: string,
-  label: string,
-  taskId: TaskId,
-): Promise<void> {
+async function lookAround(store: TaskStore, name: string, label: string): Promise<void> {
   const who = { name, changedBy: "test" };
   const groupKey = `${label}-g`;
   await store.setGroup({ ...who, groupKey, groupScope: "definition", slots: 2 });
@@ -201,7 +197,6 @@ async function lookAround(
     operationId: operationId(),
   });
   await store.listWatermarks({ name, watermark: label, most: 5 });
-  await store.explainTask({ taskId });
   for (const state of ["ready", "scheduled", "waiting", "claimed", "done", "dead"] as const)
     await store.listTasks({ name, state, most: 5 });
   await store.listGroups({ name, groupKey, most: 5 });
