@@ -79,6 +79,7 @@ describe("the migrator", () => {
       "spread",
       "groups",
       "lists",
+      "shared_spread",
     ];
     expect(versions.map(({ name }) => name)).toEqual(["logic", ...migrations]);
     await checkStoreSchema({ url: simulated.url });
