@@ -229,6 +229,23 @@ function describeList(setup: StoreSetup): void {
     expect((await store.listGroups({ most: 2 })).groups).toEqual(all.slice(0, 2));
     expect((await store.listGroups({ name: two, most: 10 })).groups).toEqual(all.slice(2));
     expect((await store.listGroups({ groupKey: "b", most: 10 })).groups).toEqual([at(all, 1)]);
+    for (const most of [1, 2])
+      expect((await store.listGroups({ name: one, most })).groups).toEqual(all.slice(0, most));
+  });
+
+  test("one group of a definition, by the whole of its key", async () => {
+    const { store } = open();
+    const [one, two] = [await define(store), await define(store)];
+    const longest = "x".repeat(200);
+    await enqueue(store, one, [...grouped(1, "g"), ...grouped(1, "h"), ...grouped(1, longest)]);
+    await enqueue(store, two, grouped(1, "g"));
+    const keysOf = async (groupKey: string): Promise<(string | null)[][]> =>
+      (await store.listGroups({ name: one, groupKey, most: 10 })).groups.map(
+        ({ definition, key }) => [definition, key],
+      );
+    expect(await keysOf("g")).toEqual([[one, "g"]]);
+    expect(await keysOf(longest)).toEqual([[one, longest]]);
+    for (const other of ["G", "g ", `${longest}x`]) expect(await keysOf(other)).toEqual([]);
   });
 
   test("an unknown definition and a number out of range are refused", async () => {
