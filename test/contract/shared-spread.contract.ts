@@ -4,14 +4,13 @@ import {
   define,
   enqueue,
   operationId,
-  startInput,
   startWorker,
   statusOf,
   uniqueName,
 } from "../support/builders";
-import type { Worker } from "../support/builders";
 import { testWith, useStore } from "../support/store-setup";
 import type { StoreSetup, TestStore } from "../support/store-setup";
+import { ask, give, hold, surplusOf } from "../support/token-parties";
 
 /** Tokens of limits that several definitions share wander as a definition's own (design 10.13). */
 export function describeSharedSpread(setup: StoreSetup): void {
@@ -39,24 +38,6 @@ async function two(store: TaskStore, limit: number, own: number | null = 20): Pr
   const a = await define(store, { limit: own, sharedLimits });
   const b = await define(store, { limit: own, sharedLimits });
   return { a, b, shared };
-}
-
-/** Somebody on a process of that name asks for a first execution. */
-function ask(store: TaskStore, name: string, worker: string) {
-  return store.startExecution(startInput(name, { worker, want: 8 }));
-}
-
-/** A process of that name takes what it can get, 8 tokens at most. */
-function hold(store: TaskStore, name: string, worker: string): Promise<Worker> {
-  return startWorker(store, name, { worker, want: 8 });
-}
-
-async function give(worker: Worker, keep = 0) {
-  return worker.store.releaseSurplus({ executionId: worker.executionId, keep });
-}
-
-async function surplusOf(worker: Worker): Promise<number> {
-  return (await worker.work()).surplus;
 }
 
 async function heldOf(store: TaskStore, name: string): Promise<number | undefined> {

@@ -1,17 +1,9 @@
 import { describe, expect, test } from "@jest/globals";
-import type { TaskStore } from "../../shared/ports/task-store";
-import {
-  define,
-  enqueue,
-  setLimit,
-  startInput,
-  startWorker,
-  statusOf,
-  uniqueName,
-} from "../support/builders";
+import { define, enqueue, setLimit, startWorker, statusOf, uniqueName } from "../support/builders";
 import type { Worker } from "../support/builders";
 import { testWith, useStore } from "../support/store-setup";
 import type { StoreSetup, TestStore } from "../support/store-setup";
+import { ask, give, hold, surplusOf } from "../support/token-parties";
 
 /** Tokens wander from processes that hold many to those who were denied (design 10.13). */
 export function describeSpread(setup: StoreSetup): void {
@@ -27,24 +19,6 @@ export function describeSpread(setup: StoreSetup): void {
   describe("a lease", () => {
     describeLease(setup);
   });
-}
-
-/** Somebody on a process of that name asks for a first execution. */
-function ask(store: TaskStore, name: string, worker: string) {
-  return store.startExecution(startInput(name, { worker, want: 8 }));
-}
-
-/** A process of that name takes what it can get, 8 tokens at most. */
-function hold(store: TaskStore, name: string, worker: string): Promise<Worker> {
-  return startWorker(store, name, { worker, want: 8 });
-}
-
-async function give(worker: Worker, keep = 0) {
-  return worker.store.releaseSurplus({ executionId: worker.executionId, keep });
-}
-
-async function surplusOf(worker: Worker): Promise<number> {
-  return (await worker.work()).surplus;
 }
 
 function describeDenial(setup: StoreSetup): void {

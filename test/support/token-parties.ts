@@ -1,0 +1,29 @@
+import type {
+  ReleaseSurplusAnswer,
+  StartExecutionAnswer,
+  TaskStore,
+} from "../../shared/ports/task-store";
+import { startInput, startWorker } from "./builders";
+import type { Worker } from "./builders";
+
+/** Who asks for tokens, holds them and gives some away, for tests of how they wander. */
+
+/** Somebody on a process of that name asks for a first execution. */
+export function ask(store: TaskStore, name: string, worker: string): Promise<StartExecutionAnswer> {
+  return store.startExecution(startInput(name, { worker, want: 8 }));
+}
+
+/** A process of that name takes what it can get, 8 tokens at most. */
+export function hold(store: TaskStore, name: string, worker: string): Promise<Worker> {
+  return startWorker(store, name, { worker, want: 8 });
+}
+
+/** Gives what it should, down to `keep`. */
+export function give(worker: Worker, keep = 0): Promise<ReleaseSurplusAnswer> {
+  return worker.store.releaseSurplus({ executionId: worker.executionId, keep });
+}
+
+/** What a call of the hot path tells it. */
+export async function surplusOf(worker: Worker): Promise<number> {
+  return (await worker.work()).surplus;
+}
