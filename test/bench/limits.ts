@@ -71,7 +71,7 @@ function startProcess(given: readonly string[]): ReturnType<typeof spawn> {
   });
 }
 
-const doneOf = `from taskgate.archive a
+const doneOf = `from taskgate.archived a
                 join taskgate.task_definition d using (task_definition_id)
                 where d.name = $1`;
 

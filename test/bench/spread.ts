@@ -58,7 +58,7 @@ function startHost(url: string, name: string): ChildProcess {
 
 async function waitForTasks(client: Client): Promise<void> {
   for (let attempt = 0; attempt < 400; attempt += 1) {
-    if ((await client.query("select 1 from taskgate.archive limit 1")).rowCount !== 0) return;
+    if ((await client.query("select 1 from taskgate.archived limit 1")).rowCount !== 0) return;
     await sleep(25);
   }
   throw new Error("no task was done within 10 s");
@@ -68,7 +68,7 @@ async function waitForTasks(client: Client): Promise<void> {
 async function countDone(client: Client, seconds: number): Promise<number> {
   const count = async (): Promise<number> => {
     const { rows } = await client.query<{ done: number }>(
-      "select count(*)::int as done from taskgate.archive",
+      "select count(*)::int as done from taskgate.archived",
     );
     return rows[0]?.done ?? 0;
   };

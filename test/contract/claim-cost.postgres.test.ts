@@ -30,6 +30,16 @@ const finished =
     select n, ${String(id)}, 'one', 0, 0, now(), now(), now() + interval '7 days', 1, 10, 0, 0
       from generate_series(${String(from)}, ${String(from + count - 1)}) n`;
 
+/** So many packs of 500 tasks. */
+const finishedTogether =
+  (from: number, packs: number): Fill =>
+  (id) => `
+    insert into taskgate.archive_pack (task_definition_id, kind, priority, build, task_execution_id, finished_at, purge_after,
+                                       task_ids, created_ats, fences)
+    select ${String(id)}, 'one', 0, 1, 1, now(), now() + interval '7 days',
+           array(select ${String(from)} + p * 500 + n from generate_series(0, 499) n), array_fill(now(), array[500]), array_fill(p, array[500])
+      from generate_series(0, ${String(packs - 1)}) p`;
+
 /** Behind ten groups whose one slot a task has that never ends. */
 const blocked: Fill = (id) => `
     with g as (
@@ -86,9 +96,13 @@ describe("the blocks that a call reads which completes ten tasks and claims ten"
       situation: "S2.7: 110,000 have finished instead of 10,000",
       fills: [finished(11_000_000, 100_000)],
     },
+    {
+      situation: "S2.7: 1,000,000 more have finished, 500 at a time",
+      fills: [finishedTogether(12_000_000, 2_000)],
+    },
   ])("$situation: at most a fifth more", async ({ fills }) => {
     const plain = await blocksOfClaim([]);
-    await scene.client.query("truncate taskgate.task, taskgate.ready, taskgate.archive");
+    await scene.client.query("truncate taskgate.task, taskgate.ready, taskgate.archive, taskgate.archive_pack");
     const there = await blocksOfClaim(fills);
     expect(plain).toBeGreaterThan(batch);
     expect(there).toBeLessThanOrEqual(plain * 1.2);
@@ -96,7 +110,7 @@ describe("the blocks that a call reads which completes ten tasks and claims ten"
 
   test("50,000 entries that are gone, but that an old transaction still sees, aren't stepped over by who goes on behind them", async () => {
     const plain = await blocksOfClaim([], true);
-    await scene.client.query("truncate taskgate.task, taskgate.ready, taskgate.archive");
+    await scene.client.query("truncate taskgate.task, taskgate.ready, taskgate.archive, taskgate.archive_pack");
     const old = await scene.connect();
     const gone: Fill = (id) => `
       ${ready(100_001, 50_000, -1)(id)};

@@ -100,7 +100,7 @@ function describeKept(setup: StoreSetup): void {
       const rows = await opened.raw(
         setup.dialect === "mssql"
           ? "SELECT DATEDIFF_BIG(MILLISECOND, a.FinishedAt, a.PurgeAfter) AS kept FROM Taskgate.Archive AS a ORDER BY a.TaskId;"
-          : "select round(extract(epoch from purge_after - finished_at) * 1000) as kept from taskgate.archive order by task_id",
+          : "select round(extract(epoch from purge_after - finished_at) * 1000) as kept from taskgate.archived order by task_id",
       );
       expect(rows.map(({ kept }) => Number(kept))).toEqual(times);
     },

@@ -33,6 +33,16 @@ const kinds: readonly Kind[] = [
       select n, f, 1, now(), now(), 11 from ${series(from, to)}, generate_series(1, 2) f`,
   },
   {
+    table: "archive_pack",
+    counted: "tasks",
+    insert: (from, to, at) => `
+      insert into taskgate.archive_pack (task_definition_id, kind, priority, build, task_execution_id, finished_at, purge_after,
+                                         task_ids, created_ats, fences)
+      select 1, 'one', 0, 1, 1, now(), ${at}, array(select n * 5 + m from generate_series(0, 4) m), array_fill(now(), array[5]),
+             array_fill(n, array[5])
+        from ${series(from, to)}`,
+  },
+  {
     table: "task_execution",
     counted: "executions",
     insert: (from, to, at) => `

@@ -49,7 +49,7 @@ export async function readIntervals(client: Client, halts: readonly Halt[]): Pro
   }>(`
     select o.process, extract(epoch from o.begun_at) * 1000 as from_ms, extract(epoch from o.ended_at) * 1000 as until_ms,
            extract(epoch from (select e.started_at from taskgate.task_execution e where e.task_execution_id = coalesce(
-             (select a.task_execution_id from taskgate.archive a where a.fence::text = o.fence limit 1),
+             (select a.task_execution_id from taskgate.archived a where a.fence::text = o.fence limit 1),
              (select t.task_execution_id from taskgate.attempt t where t.fence::text = o.fence limit 1)))) * 1000 as granted_ms
       from overlap o order by o.begun_at`);
   return result.rows.map((row) => {

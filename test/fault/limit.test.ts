@@ -199,7 +199,7 @@ test("S0.1 S0.3 S0.4 S0.7 S0.9 P1 P2: three processes, one killed, one frozen pa
   expect(mostRunning(intervals, 0)).toBeGreaterThanOrEqual(5);
 
   const effects = await field.client.query<{ all: string; tasks: string; done: string }>(
-    `select count(*) as all, count(distinct task_id) as tasks, (select count(*) from taskgate.archive where outcome = 10) as done from effect`,
+    `select count(*) as all, count(distinct task_id) as tasks, (select count(*) from taskgate.archived where outcome = 10) as done from effect`,
   );
   expect(effects.rows[0]?.all).toBe(effects.rows[0]?.tasks);
   expect(effects.rows[0]?.all).toBe(effects.rows[0]?.done);

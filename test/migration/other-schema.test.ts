@@ -101,7 +101,7 @@ describe("TASKGATE_SCHEMA=other", () => {
 
       expect(texts).toHaveLength(10);
       expect(
-        await rowsOf(url, "select outcome, count(*)::int from other.archive group by 1"),
+        await rowsOf(url, "select outcome, count(*)::int from other.archived group by 1"),
       ).toEqual([{ outcome: 10, count: 10 }]);
       expect(
         await rowsOf(

@@ -30,6 +30,28 @@ create table taskgate.archive (
   payload text,
   constraint pk_archive PRIMARY KEY (task_id)
 );
+create table taskgate.archive_pack (
+  task_definition_id integer not null,
+  kind text collate "C" not null,
+  priority smallint not null,
+  wave_id bigint,
+  build bigint not null,
+  task_execution_id bigint not null,
+  finished_at timestamp with time zone not null,
+  purge_after timestamp with time zone not null,
+  task_ids bigint[] not null,
+  ranks bigint[],
+  created_ats timestamp with time zone[] not null,
+  fences bigint[] not null,
+  durations_ms integer[],
+  dedupe_keys text[] collate "C",
+  results text[],
+  payloads text[],
+  first_task_id bigint not null default task_ids[1],
+  last_task_id bigint default task_ids[cardinality(task_ids)],
+  constraint ck_archive_pack_span CHECK (((last_task_id - first_task_id) < 4096)),
+  constraint pk_archive_pack PRIMARY KEY (first_task_id)
+);
 create table taskgate.attempt (
   task_id bigint not null,
   fence bigint not null,
@@ -327,6 +349,8 @@ create table taskgate.wave_shard (
 -- Indexes that are no constraint
 CREATE INDEX ix_archive_finished ON taskgate.archive USING btree (task_definition_id, outcome, finished_at);
 CREATE INDEX ix_archive_group ON taskgate.archive USING btree (group_id) WHERE (group_id IS NOT NULL);
+CREATE INDEX ix_archive_pack_finished ON taskgate.archive_pack USING btree (task_definition_id, finished_at);
+CREATE INDEX ix_archive_pack_purge ON taskgate.archive_pack USING btree (purge_after);
 CREATE INDEX ix_archive_purge ON taskgate.archive USING btree (purge_after);
 CREATE INDEX ix_batch_unfinished ON taskgate.batch USING btree (batch_id) WHERE ((state = ANY (ARRAY[1, 4])) AND (finished_at IS NULL));
 CREATE INDEX ix_dedupe_expires ON taskgate.dedupe USING btree (expires_at) WHERE (expires_at IS NOT NULL);
@@ -338,6 +362,7 @@ CREATE INDEX ix_task_wave ON taskgate.task USING btree (wave_id, task_id) WHERE 
 CREATE INDEX ix_wave_opening ON taskgate.wave USING btree (wave_id) WHERE (state = 1);
 
 -- Views with their columns, and who may read
+create view taskgate.archived (task_id bigint, task_definition_id integer, kind text, priority smallint, rank bigint, created_at timestamp with time zone, finished_at timestamp with time zone, purge_after timestamp with time zone, task_execution_id bigint, fence bigint, duration_ms integer, group_id integer, wave_id bigint, dedupe_key text, build bigint, outcome smallint, failed_count smallint, lost_count smallint, error text, result text, payload text, first_task_id bigint, last_task_id bigint);
 create view taskgate.v_execution_log (task_id bigint, definition text, kind text, payload text, worker text, started_at timestamp with time zone, ended_at timestamp with time zone, duration_ms integer, outcome text, error text, task_execution_id bigint, fence bigint); -- read by taskgate_operator, taskgate_worker
 
 -- Functions: signature, answer, how they run, who may call
@@ -370,6 +395,7 @@ create function taskgate._is_asked(p_task_definition_id integer, p_lease_ms inte
 create function taskgate._is_asked_shared(p_task_definition_id integer, p_lease_ms integer, p_worker text, p_now timestamp with time zone) returns boolean language plpgsql stable;
 create function taskgate._is_json(p_text text) returns boolean language plpgsql immutable;
 create function taskgate._is_json_container(p_text text) returns boolean language sql immutable;
+create function taskgate._is_packed(p_task_id bigint) returns boolean language sql stable;
 create function taskgate._iso(p_at timestamp with time zone) returns text language sql stable;
 create function taskgate._keep_solo(p_task_definition_id integer, p_task_ids bigint[], p_is_idle boolean) returns bigint[] language plpgsql;
 create function taskgate._lock_shared(p_shared integer[]) returns void language plpgsql;
@@ -386,6 +412,7 @@ create function taskgate._purge_audit(p_most integer, p_now timestamp with time 
 create function taskgate._purge_batches(p_most integer, p_now timestamp with time zone, OUT batches integer, OUT waves integer, OUT more boolean) language plpgsql;
 create function taskgate._purge_executions_before(p_now timestamp with time zone) returns timestamp with time zone language sql stable;
 create function taskgate._purge_groups(p_most integer, p_now timestamp with time zone, OUT o_groups integer, OUT o_more boolean) language plpgsql;
+create function taskgate._purge_tasks(p_most integer, p_now timestamp with time zone, OUT o_tasks integer, OUT o_attempts integer, OUT o_more boolean) language plpgsql;
 create function taskgate._rate_problem(p_count integer, p_period_ms integer, p_burst integer) returns text language sql immutable;
 create function taskgate._rate_text(p_count integer, p_period_ms integer, p_burst integer) returns text language sql immutable;
 create function taskgate._read_tokens(p_tokens text) returns TABLE(ord integer, token_id uuid, is_held boolean, grantee bigint) language plpgsql stable;

@@ -128,14 +128,16 @@ describe("the data model", () => {
   const right = readTables("mssql");
   // SQL Server has no arrays: a claim is a row of its own there. Number stands for generate_series.
   const arrays = ["inflight", "inflight_fence", "inflight_at", "spare"];
+  // Nor has it a row of many done tasks: there each lies in Archive.
+  const shared = [...left.keys()].filter((name) => name !== "archive_pack");
 
   test("both dialects have the same tables", () => {
     expect(
       [...right.keys()].filter((name) => name !== "Claim" && name !== "Number").sort(),
-    ).toEqual([...left.keys()].map(toMssql).sort());
+    ).toEqual(shared.map(toMssql).sort());
   });
 
-  test.each([...left.keys()])("%s has the same columns in both", (table) => {
+  test.each(shared)("%s has the same columns in both", (table) => {
     const expected = (left.get(table) ?? [])
       .filter((column) => !arrays.includes(column))
       .map(toMssql);

@@ -38,8 +38,10 @@ const postgresDialect: Dialect = {
               from information_schema.columns c
               join information_schema.tables t using (table_schema, table_name)
              where c.table_schema = 'taskgate' and t.table_type = 'BASE TABLE'
+               and c.table_name <> 'archive_pack'
              order by c.table_name, c.ordinal_position`,
-  select: (table, columns) => `select ${columns.join(", ")} from taskgate.${table}`,
+  select: (table, columns) =>
+    `select ${columns.join(", ")} from taskgate.${table === "archive" ? "archived" : table}`,
 };
 
 const mssqlDialect: Dialect = {

@@ -135,7 +135,7 @@ begin
     from (
       select a.id, a.n, h.outcome as ended,
              case when a.id = any (v_mine) then 'cancelled' when a.id = any (v_requested) then 'requested'
-                  when h.task_id is null and a.id = any (v_seen) then 'busy' else 'gone' end as outcome
+                  when h.outcome is null and a.id = any (v_seen) then 'busy' else 'gone' end as outcome
         from (select u.id, min(u.n) as n from unnest(p_task_ids) with ordinality u(id, n) group by u.id) a
-        left join archive h on h.task_id = a.id) x;
+        left join lateral (select coalesce((select y.outcome from archive y where y.task_id = a.id), case when _is_packed(a.id) then 10 end) as outcome offset 0) h on true) x;
 end $$;

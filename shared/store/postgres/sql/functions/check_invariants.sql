@@ -31,7 +31,7 @@ begin
     union all
     (select 'P3 a task stands under its own definition', p.task_id::text, p.place from places p join task t on t.task_id = p.task_id where t.task_definition_id <> p.task_definition_id limit 100)
     union all
-    (select 'P3 a finished task is not unfinished, too', a.task_id::text, 'archive and task' from archive a join task t on t.task_id = a.task_id limit 100)
+    (select 'P3 a finished task is not unfinished, too', a.task_id::text, 'archive and task' from archived a join task t on t.task_id = a.task_id limit 100)
     union all
     (select 'P4 ready tasks carry their task''s order', r.task_id::text, r.priority || '/' || r.rank || ' in ready, ' || t.priority || '/' || t.rank || ' in task'
        from ready r join task t on t.task_id = r.task_id where r.priority <> t.priority or r.rank <> t.rank limit 100)

@@ -30,8 +30,9 @@ begin
              'outcome', case p.outcome when 11 then 'failed' when 12 then 'cancelled' when 13 then 'lost' else 'continued' end, 'error', p.error) as entry, p.finished_at, p.fence
       from attempt p left join task_execution e on e.task_execution_id = p.task_execution_id
      where p.task_id = p_task_id order by p.finished_at desc, p.fence desc limit 50) x;
-  select x.*, f.name, e.worker into a from archive x join task_definition f on f.task_definition_id = x.task_definition_id
-    left join task_execution e on e.task_execution_id = x.task_execution_id where x.task_id = p_task_id;
+  select x.*, f.name, e.worker into a from archived x join task_definition f on f.task_definition_id = x.task_definition_id
+    left join task_execution e on e.task_execution_id = x.task_execution_id
+   where x.task_id = p_task_id and x.first_task_id between p_task_id - 4095 and p_task_id and x.last_task_id >= p_task_id;
   if found then
     status := 'found';
     facts := jsonb_build_object('task', p_task_id::text, 'definition', a.name, 'kind', a.kind, 'state', case a.outcome when 10 then 'done' when 11 then 'dead' else 'cancelled' end,
@@ -55,7 +56,7 @@ begin
    where x.task_id = p_task_id;
   if not found then
     -- It may have ended between the two reads.
-    status := case when exists (select 1 from archive x where x.task_id = p_task_id) then 'moving' else 'unknown' end; return;
+    status := case when exists (select 1 from archive x where x.task_id = p_task_id) or _is_packed(p_task_id) then 'moving' else 'unknown' end; return;
   end if;
   select x.*, coalesce(x.concurrency_limit_override, x.concurrency_limit) as task_limit into d from task_definition x where x.task_definition_id = t.task_definition_id;
   v_json := jsonb_build_object('task', p_task_id::text, 'definition', d.name, 'kind', t.kind, 'priority', t.priority, 'createdAt', _iso(t.created_at),

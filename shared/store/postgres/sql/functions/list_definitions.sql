@@ -33,7 +33,9 @@ begin
            'scheduled', (select count(*) from (select 1 from scheduled x where x.task_definition_id = d.task_definition_id limit 10000) c),
            'waiting', (select count(*) from (select 1 from group_waiting x where x.task_definition_id = d.task_definition_id limit 10000) c),
            'claimed', e.claimed,
-           'done', (select count(*) from (select 1 from archive x where x.task_definition_id = d.task_definition_id and x.outcome = 10 limit 10000) c),
+           'done', (select count(*) from (select 1 from archive x where x.task_definition_id = d.task_definition_id and x.outcome = 10
+                                          union all select 1 from archive_pack k cross join lateral unnest(k.task_ids)
+                                           where k.task_definition_id = d.task_definition_id limit 10000) c),
            'dead', (select count(*) from (select 1 from archive x where x.task_definition_id = d.task_definition_id and x.outcome = 11 limit 10000) c),
            'cancelled', (select count(*) from (select 1 from archive x where x.task_definition_id = d.task_definition_id and x.outcome = 12 limit 10000) c),
            'nextDueMs', _next_due_ms(d.task_definition_id))::text, ',' order by d.name) || ']', '[]')

@@ -4,7 +4,7 @@
 --           error, worker}: unfinished ones in the order they will be taken, finished ones newest first
 -- Raises: TG404 unknown definition; TG422 unknown state, most out of range
 -- Locks:  none
--- Plan:   the container's key under the definition; ix_archive_finished backwards
+-- Plan:   the container's key under the definition; ix_archive_finished and ix_archive_pack_finished backwards
 -- Once:   a read
 -- Twin:   mssql/sql/procedures/ListTasks.sql
 create or replace function taskgate.list_tasks(p_name text, p_state text, p_most int, out status text, out tasks text)
@@ -28,7 +28,14 @@ begin
              'task', a.task_id::text, 'kind', a.kind, 'priority', a.priority, 'state', p_state, 'createdAt', _iso(a.created_at), 'finishedAt', _iso(a.finished_at),
              'failedCount', a.failed_count, 'lostCount', a.lost_count, 'error', a.error, 'worker', e.worker)::text, ',' order by a.finished_at desc, a.task_id desc) || ']', '[]')
       into tasks
-      from (select x.* from archive x where x.task_definition_id = v_definition and x.outcome = v_outcome order by x.finished_at desc, x.task_id desc limit p_most) a
+      from (select * from (
+              (select x.task_id, x.kind, x.priority, x.created_at, x.finished_at, x.failed_count, x.lost_count, x.error, x.task_execution_id from archive x
+                where x.task_definition_id = v_definition and x.outcome = v_outcome order by x.finished_at desc, x.task_id desc limit p_most)
+              union all                              -- the newest packs, as many as are needed
+              (select u.task_id, k.kind, k.priority, u.created_at, k.finished_at, 0, 0, null, k.task_execution_id
+                 from archive_pack k cross join lateral unnest(k.task_ids, k.created_ats) u(task_id, created_at)
+                where v_outcome = 10 and k.task_definition_id = v_definition order by k.finished_at desc, u.task_id desc limit p_most)) x
+             order by x.finished_at desc, x.task_id desc limit p_most) a
       left join task_execution e on e.task_execution_id = a.task_execution_id;
     return;
   end if;

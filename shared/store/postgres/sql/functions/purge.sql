@@ -7,9 +7,9 @@
 --           the 1000 oldest; purged: all these together
 --         more: one kind filled its share: call again, unless this call purged nothing
 -- Raises: TG422 most out of range
--- Locks:  as _purge_groups; archive, then attempt and ended_early of these tasks; task_execution, operation, dedupe, batches as
+-- Locks:  as _purge_groups, then as _purge_tasks; task_execution, operation, dedupe, batches as
 --         _purge_batches and setting_audit as _purge_audit, by skip: it waits for nobody
--- Plan:   ix_archive_purge, ix_operation_done_at, ix_dedupe_expires, pk_task_execution from their old ends; then whole keys. At most 10000
+-- Plan:   as _purge_tasks; ix_operation_done_at, ix_dedupe_expires, pk_task_execution from their old ends; then whole keys. At most 10000
 --         attempts: a task that has more loses them call by call, and goes with the last; so does a batch with more than p_most waves
 -- Once:   naturally
 -- Twin:   mssql/sql/procedures/Purge.sql
@@ -24,10 +24,10 @@ declare
   v_ended_before timestamptz;
   v_due bigint[];
   v_ids uuid[];
-  v_attempts int;
   v_definitions int[];
   v_keys text[];
   g record;
+  t record;
   v_waves int;
   v_more_waves boolean;
   v_more_entries boolean;
@@ -37,21 +37,10 @@ begin
   select * into g from _purge_groups(p_most, v_now);
   groups := g.o_groups;
 
-  -- 2. Tasks, oldest first. Who has the archive's row has the task's attempts.
-  v_due := array(select a.task_id from archive a where a.purge_after < v_now order by a.purge_after limit p_most);
-  more := g.o_more or cardinality(v_due) = p_most;
-  v_due := array(select a.task_id from archive a where a.task_id = any (v_due) and a.purge_after < v_now
-                  order by a.task_id for update skip locked);
-  delete from attempt p where p.ctid = any (array(       -- nobody else writes them: the places stay
-    select x.ctid from attempt x where x.task_id = any (v_due) order by x.task_id, x.fence limit 10000));
-  get diagnostics v_attempts = row_count;
-  if v_attempts = 10000 then
-    more := more or exists (select 1 from attempt p where p.task_id = any (v_due));
-    v_due := array(select d.id from unnest(v_due) d(id) where not exists (select 1 from attempt p where p.task_id = d.id));
-  end if;
-  delete from archive a where a.task_id = any (v_due);
-  get diagnostics tasks = row_count;
-  delete from ended_early e where e.task_id = any (v_due);
+  -- 2. Tasks, oldest first.
+  select * into t from _purge_tasks(p_most, v_now);
+  tasks := t.o_tasks;
+  more := g.o_more or t.o_more;
 
   -- 3. Executions: ids grow with time, and an ended one never changes again.
   v_ended_before := _purge_executions_before(v_now);
@@ -88,5 +77,5 @@ begin
   select p.entries, p.more into audit_entries, v_more_entries from _purge_audit(p_most, v_now) p;
   more := more or v_more_waves or v_more_entries;
   purged := tasks + executions + operations + keys + groups + batches + audit_entries;
-  status := case when purged + v_attempts + v_waves > 0 then 'purged' else 'none' end;
+  status := case when purged + t.o_attempts + v_waves > 0 then 'purged' else 'none' end;
 end $$;

@@ -139,7 +139,7 @@ begin
   woken := _definition_names(v_woken, 0);
 
   select coalesce('[' || string_agg(json_build_object('task', u.id::text, 'outcome',
-           case when u.id = any (v_mine) then 'redriven' when u.id = any (v_duplicates) then 'duplicate' when u.id = any (v_done) then 'done'
+           case when u.id = any (v_mine) then 'redriven' when u.id = any (v_duplicates) then 'duplicate' when u.id = any (v_done) or _is_packed(u.id) then 'done'
                 when exists (select 1 from archive a where a.task_id = u.id) then 'busy'
                 when exists (select 1 from task t where t.task_id = u.id) then 'unfinished' else 'unknown' end)::text, ',' order by u.n) || ']', '[]')
     into results

@@ -119,11 +119,11 @@ begin
     into results
     from (
       select a.id, a.n, h.outcome as ended,
-             case when a.id = any (v_mine) then 'rescheduled' when h.task_id is not null or t.task_id is null then 'gone'
+             case when a.id = any (v_mine) then 'rescheduled' when h.outcome is not null or t.task_id is null then 'gone'
                   when exists (select 1 from wave_held w where w.wave_id = t.wave_id and w.priority = t.priority and w.rank = t.rank and w.task_id = t.task_id) then 'held'
                   when exists (select 1 from task_execution e where e.task_definition_id = t.task_definition_id and e.state in (1, 3) and a.id = any (e.inflight)) then 'running'
                   else 'busy' end as outcome
         from (select u.id, min(u.n) as n from unnest(p_task_ids) with ordinality u(id, n) group by u.id) a
-        left join lateral (select y.task_id, y.outcome from archive y where y.task_id = a.id offset 0) h on true
+        left join lateral (select coalesce((select y.outcome from archive y where y.task_id = a.id), case when _is_packed(a.id) then 10 end) as outcome offset 0) h on true
         left join lateral (select y.task_id, y.task_definition_id, y.wave_id, y.priority, y.rank from task y where y.task_id = a.id offset 0) t on true) x;
 end $$;

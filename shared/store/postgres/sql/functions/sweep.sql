@@ -60,7 +60,7 @@ begin
            'inMs', ceil(extract(epoch from s.next_run_at - v_now) * 1000)::bigint)::text, ',' order by s.next_run_at, s.schedule_id) || ']'
     into schedules
     from (select x.* from schedule x where not x.paused and x.next_run_at <= v_now order by x.next_run_at, x.schedule_id limit p_most) s;
-  purgeable := exists (select 1 from archive a where a.purge_after < v_now)
+  purgeable := exists (select 1 from archive a where a.purge_after < v_now) or exists (select 1 from archive_pack k where k.purge_after < v_now)
     or exists (select 1 from operation o where o.done_at < v_now - interval '1 day')
     or exists (select 1 from dedupe k where k.expires_at < v_now)
     or exists (select 1 from (select e.state, e.ended_at from task_execution e order by e.task_execution_id limit 10) x

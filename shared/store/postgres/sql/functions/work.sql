@@ -128,7 +128,9 @@ begin
         into v_in, v_in_fence, v_in_at
         from unnest(v_in, v_in_fence, v_in_at) with ordinality b(id, f, at, n) where b.id <> all (v_ok);
     end if;
-    if cardinality(v_spare) > 0 then
+    if cardinality(v_in) = 0 then
+      v_spare := '{}';
+    elsif cardinality(v_spare) > 0 then
       v_spare := array(select u.id from unnest(v_spare) with ordinality u(id, n) where u.id = any (v_in) order by u.n);
     end if;
     select * into c from _end_tasks(

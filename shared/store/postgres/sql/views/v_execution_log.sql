@@ -12,7 +12,7 @@ select t.task_id, d.name as definition, t.kind, t.payload, e.worker, c.at as sta
 union all
 select a.task_id, d.name, a.kind, a.payload, e.worker, a.finished_at - coalesce(a.duration_ms, 0) * interval '1 ms', a.finished_at, a.duration_ms,
        'done', null, a.task_execution_id, a.fence
-  from taskgate.archive a
+  from taskgate.archived a
   join taskgate.task_definition d on d.task_definition_id = a.task_definition_id
   left join taskgate.task_execution e on e.task_execution_id = a.task_execution_id
  where a.outcome = 10
@@ -22,6 +22,6 @@ select p.task_id, d.name, coalesce(t.kind, a.kind), coalesce(t.payload, a.payloa
        case p.outcome when 11 then 'failed' when 12 then 'cancelled' when 13 then 'lost' else 'continued' end, p.error, p.task_execution_id, p.fence
   from taskgate.attempt p
   left join taskgate.task t on t.task_id = p.task_id
-  left join taskgate.archive a on a.task_id = p.task_id
+  left join taskgate.archived a on a.task_id = p.task_id and a.first_task_id between p.task_id - 4095 and p.task_id and a.last_task_id >= p.task_id
   left join taskgate.task_definition d on d.task_definition_id = coalesce(t.task_definition_id, a.task_definition_id)
   left join taskgate.task_execution e on e.task_execution_id = p.task_execution_id;
