@@ -1,5 +1,6 @@
 -- taskgate._end_tasks: the one way to an end: tasks leave for the archive, their keys are freed, their groups handed over, their
---         waves counted down.
+--         waves counted down. Several that one call ends well go into one row of archive_pack by kind, priority, wave, build and range of 4096 ids;
+--         a row of its own has who ended otherwise or alone, failed before, or is large (2000 bytes: what a row would compress).
 -- In:     p_task_ids bigint[]; p_fences bigint[], p_outcomes smallint[] (10 done, 11 dead, 12 cancelled), p_durations_ms int[],
 --         p_results text[]: same length; p_task_execution_id: of the last attempt, null: none; p_now
 --         p_released_task_ids, p_released_group_ids: tasks that only leave their groups (a retry that isn't strict)
@@ -9,7 +10,7 @@
 -- Locks:  task (only the claim's owner gets here), dedupe in key order, then groups ascending, then waves as _end_in_waves,
 --         each level once
 -- Plan:   primary keys; of dedupe one probe per key, of attempts one per task
--- Twin:   mssql/sql/procedures/_EndTasks.sql
+-- Twin:   mssql/sql/procedures/_EndTasks.sql: there each task has a row of its own
 create or replace function taskgate._end_tasks(
   p_task_ids bigint[], p_fences bigint[], p_outcomes smallint[], p_durations_ms int[], p_results text[],
   p_task_execution_id bigint, p_now timestamptz, p_released_task_ids bigint[], p_released_group_ids int[], p_are_held boolean default false,

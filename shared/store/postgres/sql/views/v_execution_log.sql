@@ -1,6 +1,7 @@
 -- taskgate.v_execution_log: seed 003's log: one row per attempt: running, done, failed, cancelled, lost, continued.
 -- Columns: task_id, definition, kind, payload, worker, started_at, ended_at, duration_ms, outcome, error, task_execution_id, fence
 --          started_at = ended_at less the worker's measured duration; of a running or lost attempt: when it was claimed
+--          Of one task it reads the whole log: explain_task tells one task's attempts
 -- Twin:    mssql/sql/views/vExecutionLog.sql
 create or replace view taskgate.v_execution_log as
 select t.task_id, d.name as definition, t.kind, t.payload, e.worker, c.at as started_at, null::timestamptz as ended_at, null::int as duration_ms,

@@ -1,0 +1,252 @@
+import { beforeEach, describe, expect, test } from "@jest/globals";
+import type { TaskId } from "../../shared/core/ids";
+import type { NewTask, TaskStore } from "../../shared/ports/task-store";
+import type { Worker } from "../support/builders";
+import { at, define, done, enqueue, factsOf, startWorker, statusOf } from "../support/builders";
+import { useContention } from "../support/contention";
+import { within } from "../support/gate";
+
+/*
+ * On PostgreSQL, tasks that one call ends well lie in one row together (0011_archive_packs). Whoever asks must not see it.
+ */
+let isDamaged = false;
+const scene = useContention(() => isDamaged);
+beforeEach(() => {
+  isDamaged = false;
+});
+
+async function open(limit = 50): Promise<{ store: TaskStore; name: string; worker: Worker }> {
+  const store = scene.openStore(2);
+  const name = await define(store, { limit, spareMax: 0, retainDoneMs: 60_000 });
+  return { store, name, worker: await startWorker(store, name, { want: limit }) };
+}
+
+/** Tasks that end well, all in one call. */
+async function endTogether(
+  { store, name, worker }: Awaited<ReturnType<typeof open>>,
+  tasks: number | readonly Partial<NewTask>[],
+  result: string | null = null,
+): Promise<TaskId[]> {
+  const ids = await enqueue(store, name, tasks);
+  const claimed = await worker.claim(ids.length);
+  expect(claimed).toHaveLength(ids.length);
+  await worker.work({ done: claimed.map((task) => done(task, { result })) });
+  return ids;
+}
+
+/** Sizes of the packs, and how many tasks have a row of their own. */
+async function stored(): Promise<{ packs: number[]; rows: number }> {
+  const { rows } = await scene.client.query<{ size: number }>(
+    "select cardinality(task_ids) as size from taskgate.archive_pack order by first_task_id",
+  );
+  const single = await scene.client.query("select 1 from taskgate.archive");
+  return { packs: rows.map(({ size }) => size), rows: single.rowCount ?? 0 };
+}
+
+describe("which tasks lie together", () => {
+  test("those that one call ends well, by kind and priority", async () => {
+    const field = await open();
+    await endTogether(field, [{}, {}, { priority: 7 }, { priority: 7 }, { priority: 7 }, {}]);
+    expect(await stored()).toEqual({ packs: [3, 3], rows: 0 });
+  });
+
+  test("not one that ends alone, has failed before, or is large; nor any that ends otherwise", async () => {
+    const field = await open();
+    const { store, name, worker } = field;
+    await endTogether(field, 1);
+    await endTogether(field, [{ payload: JSON.stringify(["x".repeat(3_000)]) }, {}, {}]);
+    expect(await stored()).toEqual({ packs: [2], rows: 2 });
+    await enqueue(store, name, 3);
+    const claimed = await worker.claim(3);
+    await worker.fail(claimed.slice(0, 1), { retryInMs: 0 });
+    await scene.advance(1_000);
+    await store.promoteScheduled({ name, most: 10 });
+    await worker.complete([...claimed.slice(1), ...(await worker.claim(1))]);
+    expect(await stored()).toEqual({ packs: [2, 2], rows: 3 });
+    await enqueue(store, name, 2);
+    await worker.fail(await worker.claim(2), { as: "dead" });
+    expect(await stored()).toEqual({ packs: [2, 2], rows: 5 });
+    expect(await statusOf(store, name)).toMatchObject({ done: 7, dead: 2 });
+  });
+
+  test("not those with a large result", async () => {
+    await endTogether(await open(), 3, JSON.stringify(["x".repeat(3_000)]));
+    expect(await stored()).toEqual({ packs: [], rows: 3 });
+  });
+
+  test("a pack spans at most 4096 ids: who looks for one of them need not look farther", async () => {
+    const field = await open();
+    await scene.client.query("select setval('taskgate.task_sequence', 4090, false)");
+    const ids = await endTogether(field, 12);
+    expect(ids).toEqual(expect.arrayContaining(["4095", "4096"]));
+    expect(await stored()).toEqual({ packs: [6, 6], rows: 0 });
+    for (const taskId of ids)
+      expect(await factsOf(field.store, taskId)).toMatchObject({ state: "done" });
+  });
+});
+
+describe("a task that lies with others", () => {
+  test("is found at the far end of the widest pack", async () => {
+    const { store, name, worker } = await open();
+    const ids: TaskId[] = [];
+    for (const next of [4_096, 8_191]) {
+      await scene.client.query("select setval('taskgate.task_sequence', $1, false)", [next]);
+      ids.push(...(await enqueue(store, name, 1)));
+    }
+    const claimed = await worker.claim(2);
+    await worker.complete(claimed);
+    expect(await stored()).toEqual({ packs: [2], rows: 0 });
+    const last = at(claimed, 1);
+    expect(await factsOf(store, last.taskId)).toMatchObject({ task: "8191", state: "done" });
+    const again = { ...done(last), executionId: worker.executionId };
+    expect(await store.completeTask(again)).toMatchObject({ status: "again" });
+    const { results } = await store.cancelTasks({ taskIds: ids });
+    expect(results.map(({ state }) => state)).toEqual(["done", "done"]);
+  });
+
+  test("is told as one that lies alone", async () => {
+    const field = await open();
+    const { store, name } = field;
+    const task = { payload: '{"a":1}', priority: 3, dedupeMs: 1_000 };
+    const result = '{"b":2}';
+    const alone = await endTogether(field, [{ ...task, dedupeKey: "alone" }], result);
+    const others = ["x", "y", "z"].map((dedupeKey) => ({ ...task, dedupeKey }));
+    const together = await endTogether(field, others, result);
+    const told = async (taskId: TaskId): Promise<object> => ({
+      ...(await factsOf(store, taskId)),
+      ...{ task: "", createdAt: "", finishedAt: "", dedupeKey: "" },
+    });
+    expect(await told(at(together, 1))).toEqual(await told(at(alone, 0)));
+    expect(await factsOf(store, at(together, 1))).toMatchObject({ dedupeKey: "y", result });
+    const unknown = "999999" as TaskId;
+    const ids = [at(alone, 0), at(together, 1), unknown];
+    const states = ["done", "done", "unknown"];
+    const cancelled = await store.cancelTasks({ taskIds: ids });
+    expect(cancelled.results.map(({ state }) => state)).toEqual(states);
+    const moved = await store.rescheduleTasks({ taskIds: ids, to: { runInMs: 0 } });
+    expect(moved.results.map(({ state }) => state)).toEqual(states);
+    const redriven = await store.redriveTasks({ taskIds: ids });
+    expect(redriven.results.map(({ outcome }) => outcome)).toEqual(states);
+    const log = await scene.client.query(
+      "select outcome, payload, worker, duration_ms from taskgate.v_execution_log where definition = $1",
+      [name],
+    );
+    expect(new Set(log.rows.map((row) => JSON.stringify(row))).size).toBe(1);
+    expect(log.rowCount).toBe(4);
+  });
+
+  test("can be completed again, by who completed it", async () => {
+    const { store, name, worker } = await open();
+    await enqueue(store, name, 3);
+    const claimed = await worker.claim(3);
+    await worker.complete(claimed);
+    expect((await stored()).packs).toEqual([3]);
+    const again = { ...done(at(claimed, 1)), executionId: worker.executionId };
+    expect(await store.completeTask(again)).toMatchObject({ status: "again" });
+    await enqueue(store, name, 1);
+    const { fence } = await worker.claimOne();
+    expect(await store.completeTask({ ...again, fence })).toMatchObject({ status: "fenced" });
+  });
+
+  test("is listed with the others, newest first, and no more than asked for", async () => {
+    const field = await open();
+    const { store, name } = field;
+    const order: TaskId[][] = [];
+    for (const count of [3, 1, 4, 1, 2]) {
+      await scene.advance(1_000);
+      order.unshift((await endTogether(field, count)).reverse());
+    }
+    const list = async (most: number): Promise<TaskId[]> =>
+      (await store.listTasks({ name, state: "done", most })).tasks.map(({ task }) => task);
+    expect(await list(100)).toEqual(order.flat());
+    expect(await list(5)).toEqual(order.flat().slice(0, 5));
+    expect((await store.listTasks({ name, state: "dead", most: 5 })).tasks).toEqual([]);
+  });
+
+  test("is found when it is unfinished, too", async () => {
+    const field = await open();
+    const [, taskId] = await endTogether(field, 3);
+    isDamaged = true;
+    await scene.client.query(
+      `insert into taskgate.task (task_id, task_definition_id, kind, priority, created_at)
+       select task_id, task_definition_id, kind, priority, created_at from taskgate.archived where task_id = $1`,
+      [taskId],
+    );
+    expect((await field.store.checkInvariants()).findings).toContainEqual({
+      rule: "P3 a finished task is not unfinished, too",
+      key: taskId,
+      detail: "archive and task",
+    });
+  });
+});
+
+describe("a purge", () => {
+  test("takes no more tasks than it may, the oldest first, and cuts a pack to what stays", async () => {
+    const field = await open();
+    const { store } = field;
+    const tasks = Array.from({ length: 5 }, (_, n) => ({ payload: JSON.stringify({ n }) }));
+    const first = await endTogether(field, tasks, '{"r":1}');
+    await scene.advance(1_000);
+    const second = await endTogether(field, 1);
+    await scene.advance(1_000);
+    const third = await endTogether(field, 3);
+    await scene.advance(60_001);
+    expect(await store.sweep({ most: 1 })).toMatchObject({ isPurgeable: true });
+    expect(await store.purge({ most: 2 })).toMatchObject({ tasks: 2, more: true });
+    expect(await stored()).toEqual({ packs: [3, 3], rows: 1 });
+    expect(await factsOf(store, at(first, 2))).toMatchObject({
+      payload: '{"n":2}',
+      result: '{"r":1}',
+      durationMs: 5,
+    });
+    expect(await store.explainTask({ taskId: at(first, 1) })).toMatchObject({ status: "unknown" });
+    expect(await store.purge({ most: 5 })).toMatchObject({ tasks: 5, more: true });
+    expect(await store.explainTask({ taskId: at(second, 0) })).toMatchObject({ status: "unknown" });
+    expect(await factsOf(store, at(third, 1))).toMatchObject({ state: "done", payload: null });
+    expect(await store.purge({ most: 5 })).toMatchObject({ tasks: 2, more: false });
+    expect(await stored()).toEqual({ packs: [], rows: 0 });
+    expect(await store.sweep({ most: 1 })).toMatchObject({ isPurgeable: false });
+  });
+
+  test("leaves a pack that somebody has, and what is kept longer", async () => {
+    const field = await open();
+    const { store } = field;
+    await endTogether(field, 2);
+    await endTogether(field, 3);
+    await scene.advance(60_001);
+    await endTogether(field, 4);
+    const gate = await scene.connect();
+    await gate.query("begin");
+    await gate.query(
+      "select 1 from taskgate.archive_pack order by first_task_id limit 1 for update",
+    );
+    expect(await within(500, store.purge({ most: 10 }))).toMatchObject({ tasks: 3 });
+    await gate.query("rollback");
+    expect(await store.purge({ most: 10 })).toMatchObject({ tasks: 2 });
+    expect(await stored()).toEqual({ packs: [4], rows: 0 });
+  });
+
+  test("takes the attempts of its tasks; one with too many goes with the last of them", async () => {
+    const field = await open();
+    const { store } = field;
+    const ids = await endTogether(field, 3);
+    await scene.client.query(
+      `insert into taskgate.attempt (task_id, fence, task_execution_id, claimed_at, finished_at, outcome)
+       select $1::bigint, n, 1, now(), now(), 14 from generate_series(1, 10001) n union all select $2::bigint, 1, 1, now(), now(), 14`,
+      [at(ids, 1), at(ids, 0)],
+    );
+    await scene.advance(60_001);
+    expect(await store.purge({ most: 10 })).toMatchObject({ tasks: 2, more: true });
+    expect(await stored()).toEqual({ packs: [1], rows: 0 });
+    expect(await store.purge({ most: 10 })).toMatchObject({ tasks: 1 });
+    expect((await scene.client.query("select 1 from taskgate.attempt")).rowCount).toBe(0);
+  });
+});
+
+test("a task that is kept nowhere lies in no pack", async () => {
+  const store = scene.openStore(2);
+  const name = await define(store, { limit: 10, spareMax: 0, retainDoneMs: 0 });
+  const worker = await startWorker(store, name, { want: 10 });
+  await endTogether({ store, name, worker }, 4);
+  expect(await stored()).toEqual({ packs: [], rows: 0 });
+});
