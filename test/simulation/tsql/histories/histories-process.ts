@@ -3,22 +3,25 @@ import { newSeed } from "../../../support/builders";
 import { postgresSetup } from "../../../support/postgres-setup";
 import { simulatedMssqlSetup } from "../../../support/simulated-mssql-setup";
 import { startTestPostgres } from "../../../support/test-postgres";
-import { runRandom } from "./history";
 import type { OpenStores } from "./history";
 import { openModelStore } from "./model-store";
-import { explainDifference, saveRegression, titleOf } from "./saved-histories";
-import { shrink } from "./shrink";
+import { explainFound, saveRegression } from "./saved-histories";
+import { search } from "./search";
 import { openSqlStore } from "./sql-stores";
 
 /*
- * npm run histories -- [--minutes N] [--seed N] [--calls N]
+ * npm run histories -- [--minutes N] [--seed N [--path N]] [--calls N]
  * Random histories with fresh seeds on the model, PostgreSQL and the T-SQL behind its endpoint. One that differs is
- * shortened, shown, and saved for `npm test`. With --seed: that history only.
+ * shortened, shown, and saved for `npm test`. With --seed: the histories of that seed, with --path: that one of them.
  */
+
+/** Histories of one seed. */
+const runsPerSeed = 10;
 
 interface Options {
   readonly minutes: number;
   readonly seed: number | undefined;
+  readonly path: string | undefined;
   readonly calls: number;
 }
 
@@ -27,12 +30,14 @@ function readOptions(): Options {
     options: {
       minutes: { type: "string", default: "5" },
       seed: { type: "string" },
-      calls: { type: "string", default: "150" },
+      path: { type: "string" },
+      calls: { type: "string", default: "300" },
     },
   });
   return {
     minutes: positive("minutes", values.minutes),
     seed: values.seed === undefined ? undefined : positive("seed", values.seed),
+    path: values.path,
     calls: positive("calls", values.calls),
   };
 }
@@ -55,7 +60,7 @@ async function main(): Promise<number> {
     await openSqlStore(tsql),
   ];
   try {
-    return await search(open, options);
+    return await searchFor(open, options);
   } finally {
     await tsql.close();
     await postgres.close();
@@ -64,38 +69,34 @@ async function main(): Promise<number> {
 }
 
 /** Answers how many histories differed. */
-async function search(open: OpenStores, { minutes, seed, calls }: Options): Promise<number> {
+async function searchFor(
+  open: OpenStores,
+  { minutes, seed, path, calls }: Options,
+): Promise<number> {
   const endsAt = performance.now() + minutes * 60_000;
   let histories = 0;
+  let made = 0;
   let differing = 0;
-  const summary = (count: number): string =>
-    `${String(count)} histories of ${String(calls)} calls, ${String(differing)} differ`;
+  const summary = (): string =>
+    `${String(histories)} histories with ${String(made)} calls, ${String(differing)} differ`;
+  const onRun = ({ calls: all }: { calls: readonly unknown[] }): void => {
+    histories += 1;
+    made += all.length;
+    progress(summary());
+  };
   do {
     const next = seed ?? newSeed();
-    const result = await runRandom(open, { seed: next, length: calls });
-    histories += 1;
-    if (result.difference !== undefined) {
-      differing += 1;
-      await tell(open, next, result);
-    }
-    progress(summary(histories));
+    const place = path === undefined ? { runs: runsPerSeed } : { runs: 1, path };
+    const asked = { seed: next, calls, ...place };
+    const found = await search(open, { ...asked, onRun });
+    if (found === undefined) continue;
+    differing += 1;
+    process.stdout.write(`\n${explainFound(asked, found)}\n`);
+    const { path: where, calls: shortest, difference } = found;
+    saveRegression({ seed: next, path: where, found: difference.what, calls: shortest });
   } while (seed === undefined && performance.now() < endsAt);
-  process.stdout.write(`${process.stdout.isTTY ? "\r" : ""}${summary(histories)}\n`);
+  process.stdout.write(`${process.stdout.isTTY ? "\r" : ""}${summary()}\n`);
   return differing;
-}
-
-async function tell(
-  open: OpenStores,
-  seed: number,
-  result: Awaited<ReturnType<typeof runRandom>>,
-): Promise<void> {
-  const { calls, difference } = await shrink(open, result);
-  if (difference === undefined) throw new Error(`Seed ${String(seed)}: the difference is gone`);
-  process.stdout.write(
-    `\nseed ${String(seed)}, ${String(calls.length)} of ${String(result.calls.length)} calls:\n` +
-      `${calls.map((call) => `  ${JSON.stringify(call)}`).join("\n")}\n${explainDifference(difference)}\n`,
-  );
-  saveRegression({ seed, found: titleOf(difference), calls });
 }
 
 function progress(line: string): void {

@@ -3,6 +3,9 @@ import type { StoreSetup, TestStore } from "../../../support/store-setup";
 import type { HistoryStore } from "./side";
 import type { StoreRow, StoreTables } from "./tables";
 
+/** Calls of one history take turns on so many. */
+export const connectionCount = 3;
+
 /** Tables whose rows histories don't make. */
 const ownTables = new Set(["schemaVersion", "number", "testClock"]);
 
@@ -13,7 +16,7 @@ export async function openSqlStore(setup: StoreSetup): Promise<HistoryStore> {
   return {
     title: isPostgres ? "PostgreSQL" : "T-SQL",
     isWhole: true,
-    store: opened.store,
+    connections: (await setup.connect?.(connectionCount)) ?? [opened.store],
     now: async () => (await opened.now()).getTime(),
     advance: (ms) => opened.advance(ms),
     requestCancel: (taskId) => opened.requestCancel(taskId),
