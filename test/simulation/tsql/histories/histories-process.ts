@@ -1,4 +1,7 @@
 import { parseArgs } from "node:util";
+import { explainRun, saveRun } from "../../../parallel/saved-runs";
+import { partiesMost, search as searchParallel, stepsMost } from "../../../parallel/search";
+import type { OpenStore } from "../../../parallel/search";
 import { newSeed } from "../../../support/builders";
 import { postgresSetup } from "../../../support/postgres-setup";
 import { simulatedMssqlSetup } from "../../../support/simulated-mssql-setup";
@@ -10,9 +13,10 @@ import { search } from "./search";
 import { openSqlStore } from "./sql-stores";
 
 /*
- * npm run histories -- [--minutes N] [--seed N [--path N]] [--calls N]
+ * npm run histories -- [--minutes N] [--seed N [--path N]] [--calls N] [--parallel]
  * Random histories with fresh seeds on the model, PostgreSQL and the T-SQL behind its endpoint. One that differs is
  * shortened, shown, and saved for `npm test`. With --seed: the histories of that seed, with --path: that one of them.
+ * With --parallel: runs of several connections of PostgreSQL at the same time (test/parallel) instead.
  */
 
 /** Histories of one seed. */
@@ -23,6 +27,7 @@ interface Options {
   readonly seed: number | undefined;
   readonly path: string | undefined;
   readonly calls: number;
+  readonly isParallel: boolean;
 }
 
 function readOptions(): Options {
@@ -32,6 +37,7 @@ function readOptions(): Options {
       seed: { type: "string" },
       path: { type: "string" },
       calls: { type: "string", default: "300" },
+      parallel: { type: "boolean", default: false },
     },
   });
   return {
@@ -39,6 +45,7 @@ function readOptions(): Options {
     seed: values.seed === undefined ? undefined : positive("seed", values.seed),
     path: values.path,
     calls: positive("calls", values.calls),
+    isParallel: values.parallel,
   };
 }
 
@@ -47,6 +54,12 @@ function positive(name: string, text: string): number {
   if (number > 0) return number;
   throw new Error(`Expected --${name} to be a number above 0, got \`${text}\``);
 }
+
+/** Tries a seed, saves what it finds and tells of it; `onRun` is told how many calls a run had. */
+type Hunt = (
+  at: { readonly seed: number; readonly path: string | undefined },
+  onRun: (calls: number) => void,
+) => Promise<string | undefined>;
 
 async function main(): Promise<number> {
   const options = readOptions();
@@ -60,7 +73,10 @@ async function main(): Promise<number> {
     await openSqlStore(tsql),
   ];
   try {
-    return await searchFor(open, options);
+    const hunt = options.isParallel
+      ? huntParallel(() => openSqlStore(postgres, partiesMost))
+      : huntHistories(open, options.calls);
+    return await huntFor(hunt, options);
   } finally {
     await tsql.close();
     await postgres.close();
@@ -68,35 +84,61 @@ async function main(): Promise<number> {
   }
 }
 
-/** Answers how many histories differed. */
-async function searchFor(
-  open: OpenStores,
-  { minutes, seed, path, calls }: Options,
-): Promise<number> {
+function huntHistories(open: OpenStores, calls: number): Hunt {
+  return async ({ seed, path }, onRun) => {
+    const place = path === undefined ? { runs: runsPerSeed } : { runs: 1, path };
+    const asked = { seed, calls, ...place };
+    const found = await search(open, {
+      ...asked,
+      onRun: (result) => {
+        onRun(result.calls.length);
+      },
+    });
+    if (found === undefined) return undefined;
+    const { path: where, calls: shortest, difference } = found;
+    saveRegression({ seed, path: where, found: difference.what, calls: shortest });
+    return explainFound(asked, found);
+  };
+}
+
+function huntParallel(open: OpenStore): Hunt {
+  return async ({ seed, path }, onRun) => {
+    const place = path === undefined ? { runs: runsPerSeed } : { runs: 1, path };
+    const found = await searchParallel(open, {
+      seed,
+      steps: stepsMost,
+      onRun: (result) => {
+        onRun(result.calls.flat().length);
+      },
+      ...place,
+    });
+    if (found === undefined) return undefined;
+    saveRun(seed, found);
+    return explainRun(seed, found);
+  };
+}
+
+/** Answers how many were found. */
+async function huntFor(hunt: Hunt, { minutes, seed, path }: Options): Promise<number> {
   const endsAt = performance.now() + minutes * 60_000;
-  let histories = 0;
-  let made = 0;
-  let differing = 0;
+  let runs = 0;
+  let calls = 0;
+  let finds = 0;
   const summary = (): string =>
-    `${String(histories)} histories with ${String(made)} calls, ${String(differing)} differ`;
-  const onRun = ({ calls: all }: { calls: readonly unknown[] }): void => {
-    histories += 1;
-    made += all.length;
+    `${String(runs)} histories with ${String(calls)} calls, ${String(finds)} found`;
+  const onRun = (more: number): void => {
+    runs += 1;
+    calls += more;
     progress(summary());
   };
   do {
-    const next = seed ?? newSeed();
-    const place = path === undefined ? { runs: runsPerSeed } : { runs: 1, path };
-    const asked = { seed: next, calls, ...place };
-    const found = await search(open, { ...asked, onRun });
-    if (found === undefined) continue;
-    differing += 1;
-    process.stdout.write(`\n${explainFound(asked, found)}\n`);
-    const { path: where, calls: shortest, difference } = found;
-    saveRegression({ seed: next, path: where, found: difference.what, calls: shortest });
+    const text = await hunt({ seed: seed ?? newSeed(), path }, onRun);
+    if (text === undefined) continue;
+    finds += 1;
+    process.stdout.write(`\n${text}\n`);
   } while (seed === undefined && performance.now() < endsAt);
   process.stdout.write(`${process.stdout.isTTY ? "\r" : ""}${summary()}\n`);
-  return differing;
+  return finds;
 }
 
 function progress(line: string): void {
@@ -104,7 +146,7 @@ function progress(line: string): void {
 }
 
 main().then(
-  (differing) => process.exit(differing === 0 ? 0 : 1),
+  (finds) => process.exit(finds === 0 ? 0 : 1),
   (error: unknown) => {
     console.error(error);
     process.exit(1);

@@ -1,10 +1,9 @@
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { afterAll, describe, expect, test } from "@jest/globals";
 import { asExecutionId } from "../../../../shared/core/ids";
 import type { TaskStore } from "../../../../shared/ports/task-store";
-import { splitBatches } from "../../../../shared/store/mssql/mssql-migrations";
 import { testSeed } from "../../../support/builders";
+import { changedStore, plantedSetup } from "../../../support/planted-setup";
+import type { PlantedFault } from "../../../support/planted-setup";
 import { postgresSetup } from "../../../support/postgres-setup";
 import { simulatedMssqlSetup } from "../../../support/simulated-mssql-setup";
 import type { StoreSetup } from "../../../support/store-setup";
@@ -170,27 +169,9 @@ describe("histories that differed once", () => {
 });
 
 describe("a difference is found, and shortened until people can read it", () => {
-  const sql = join(__dirname, "../../../../shared/store");
-
-  /** The store of `setup`, with one of its files changed. */
-  function planted(
-    setup: StoreSetup,
-    { file, from, to }: { file: string; from: string; to: string },
-  ): OpenStores {
-    const text = readFileSync(join(sql, file), "utf8");
-    const changed = text.replaceAll(from, to);
-    if (changed === text) throw new Error(`${file} no longer says \`${from}\``);
-    const batches = setup.dialect === "mssql" ? splitBatches(changed) : [changed];
-    const changedSetup: StoreSetup = {
-      ...setup,
-      open: async () => {
-        const opened = await setup.open();
-        for (const batch of batches) await opened.raw(batch);
-        return opened;
-      },
-    };
-    return async () => [openModelStore(), await openSqlStore(changedSetup)];
-  }
+  const planted =
+    (setup: StoreSetup, fault: PlantedFault): OpenStores =>
+    async () => [openModelStore(), await openSqlStore(plantedSetup(setup, fault))];
 
   /** Should the choice of calls change, another seed may be needed. */
   async function find(changed: OpenStores, seed: number, path?: string): Promise<Found> {
@@ -203,8 +184,7 @@ describe("a difference is found, and shortened until people can read it", () => 
   test("of an answer: T-SQL reclaims at the very instant at which a lease ends", async () => {
     const changed = planted(tsql, {
       file: "mssql/sql/procedures/ReclaimExpired.sql",
-      from: "x.LeaseUntil < @vNow",
-      to: "x.LeaseUntil <= @vNow",
+      edits: [{ from: "x.LeaseUntil < @vNow", to: "x.LeaseUntil <= @vNow" }],
     });
     const { calls, difference } = await find(changed, 2);
     expect(difference.call).toBe(calls.at(-1));
@@ -214,7 +194,7 @@ describe("a difference is found, and shortened until people can read it", () => 
   /** It knows nothing of executions that were started through another connection. */
   function withOwnExecutions(store: TaskStore): TaskStore {
     const own = new Set<string>();
-    const changed: Partial<TaskStore> = {
+    return changedStore(store, {
       startExecution: async (input) => {
         const answer = await store.startExecution(input);
         own.add(answer.executionId ?? "none");
@@ -224,12 +204,6 @@ describe("a difference is found, and shortened until people can read it", () => 
         store.finishExecution({
           executionId: own.has(input.executionId) ? input.executionId : asExecutionId("99999999"),
         }),
-    };
-    return new Proxy(store, {
-      get: (target, name): unknown => {
-        const value: unknown = Reflect.get(changed, name) ?? Reflect.get(target, name);
-        return typeof value === "function" ? (value.bind(target) as unknown) : value;
-      },
     });
   }
 
@@ -254,8 +228,7 @@ describe("a difference is found, and shortened until people can read it", () => 
     try {
       const changed = planted(own, {
         file: "postgres/sql/functions/set_limit.sql",
-        from: "p_changed_by, p_reason, v_now",
-        to: "p_changed_by, null, v_now",
+        edits: [{ from: "p_changed_by, p_reason, v_now", to: "p_changed_by, null, v_now" }],
       });
       const { calls, difference } = await find(changed, 1);
       expect(difference).toMatchObject({ call: undefined, what: "table settingAudit" });

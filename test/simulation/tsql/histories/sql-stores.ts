@@ -10,13 +10,16 @@ export const connectionCount = 3;
 const ownTables = new Set(["schemaVersion", "number", "testClock"]);
 
 /** An empty store over SQL; its clock must stand still. */
-export async function openSqlStore(setup: StoreSetup): Promise<HistoryStore> {
+export async function openSqlStore(
+  setup: StoreSetup,
+  connections = connectionCount,
+): Promise<HistoryStore> {
   const opened = await setup.open();
   const isPostgres = setup.dialect === "postgres";
   return {
     title: isPostgres ? "PostgreSQL" : "T-SQL",
     isWhole: true,
-    connections: (await setup.connect?.(connectionCount)) ?? [opened.store],
+    connections: (await setup.connect?.(connections)) ?? [opened.store],
     now: async () => (await opened.now()).getTime(),
     advance: (ms) => opened.advance(ms),
     requestCancel: (taskId) => opened.requestCancel(taskId),

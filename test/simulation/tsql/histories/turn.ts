@@ -1,6 +1,6 @@
 import type { AsyncCommand } from "fast-check";
 import { Dice } from "../../../support/dice";
-import type { Call, CallId } from "./call";
+import type { Action, Call, CallId } from "./call";
 import type { HistoryRun } from "./history";
 import type { Knowledge } from "./knowledge";
 import { chooseAction } from "./random-calls";
@@ -62,7 +62,8 @@ export function turnsFor(calls: readonly Call[]): HistoryCommand[] {
   return calls.map((call) => new HistoryCommand(new Turn(unused, call)));
 }
 
-function numbered(id: string, action: ReturnType<typeof chooseAction>): Call {
+/** The action as the call of that name, and the calls inside its transaction. */
+export function numbered(id: CallId, action: Action): Call {
   if (action.do !== "transaction") return { ...action, id };
   return {
     ...action,
