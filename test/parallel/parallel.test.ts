@@ -43,7 +43,6 @@ describe("several connections at once keep what the answers promise", () => {
       "finish: given back",
       "heartbeat: renewed",
       "reclaim reclaimed",
-      "redrive: redriven",
       "start limited",
       "start: a dead holder was found",
       "transaction: commit",
