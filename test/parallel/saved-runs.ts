@@ -15,7 +15,7 @@ export interface SavedRun {
   readonly calls: readonly (readonly Call[])[];
 }
 
-const file = join(__dirname, "saved-runs.json");
+const file = join(__dirname, "regressions.json");
 
 /** All of them, oldest first. */
 export function readSavedRuns(): SavedRun[] {

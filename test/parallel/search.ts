@@ -130,9 +130,20 @@ const step = fc
       new Step((known, id) => {
         const dice = new Dice(lot);
         const action = chooseOfKind(dice, known, kind) ?? chooseOfKind(dice, known, "start");
-        return action === undefined ? undefined : numbered(id, action);
+        return action === undefined ? undefined : numbered(id, withOneAddition(action));
       }),
   );
+
+/**
+ * Who adds tasks twice in one transaction takes dedupe keys in an order of their own: two who do may well wait for each other, and
+ * one of them is undone. That is theirs to know, and breaks no promise.
+ */
+function withOneAddition(action: Action): Action {
+  if (action.do !== "transaction") return action;
+  const first = action.calls.findIndex((call) => call.do !== "complete");
+  const calls = action.calls.filter((call, index) => call.do === "complete" || index === first);
+  return { ...action, calls };
+}
 
 function lists(steps: number): fc.Arbitrary<Step[][]> {
   return fc.array(fc.array(step, { maxLength: steps, size: "max" }), {
