@@ -1,10 +1,11 @@
 import { asTaskId } from "../../shared/core/ids";
 import { sleep } from "../../shared/platform/real-clock";
 import type { TaskStore } from "../../shared/ports/task-store";
-import { define, startInput, Worker } from "../support/builders";
+import { define } from "../support/builders";
 import type { Contention } from "../support/contention";
 import { add, addSlowly, batch, juggleTokens, keepHouse, look, operate, work } from "./actors";
 import type { DrillGround, Turn } from "./actors";
+import { drain } from "./drain";
 import { Dice } from "../support/dice";
 
 /*
@@ -90,7 +91,14 @@ export async function runDrill(scene: Contention, options: DrillOptions): Promis
   await watching;
   const [failure] = failures;
   if (failure !== undefined) throw new Error("A call failed", { cause: failure });
-  const left = await drain(scene, store, ground);
+  const left = await drain({
+    store,
+    names,
+    batches: ground.batches,
+    leaseMs,
+    advance: ground.advance,
+    findLeft: () => unfinished(scene, store),
+  });
   await scene.client.query("select pg_stat_clear_snapshot()");
   const deadlocks = await scene.countDeadlocks();
   return { turns, seen: ground.seen, deadlocks, longWaits, left };
@@ -120,49 +128,6 @@ async function watchWaits(scene: Contention, endMs: number, found: LongWait[]): 
     await sleep(lookEveryMs);
   }
   found.push(...seen.values());
-}
-
-/** Lets everything come to its end: nothing paused, nobody alive, workers that only complete. */
-async function drain(scene: Contention, store: TaskStore, ground: DrillGround): Promise<unknown[]> {
-  const by = { changedBy: "the drill's end" };
-  for (const name of ground.names) await store.resumeDefinition({ ...by, name });
-  const { groups } = await store.listGroups({ most: 1_000 });
-  for (const { definition, key, paused } of groups.filter((group) => group.paused)) {
-    const groupScope = definition === null ? "global" : "definition";
-    const name = definition ?? ground.names[0] ?? "";
-    if (paused) await store.setGroup({ ...by, name, groupKey: key, groupScope, paused: false });
-  }
-  for (const batchId of ground.batches) {
-    // Some were busy when they were to be started.
-    await store.startBatch({ batchId, seal: true });
-    await store.resumeBatch({ batchId });
-  }
-  await scene.advance(10 * leaseMs);
-  for (let fruitless = 0; ;) {
-    await store.reclaimExpired({ most: 100 });
-    const { opening } = await store.sweep({ most: 100 });
-    for (const batchId of opening) await store.pumpBatch({ batchId, most: 500 });
-    let ended = 0;
-    for (const name of ground.names) ended += await drainOne(store, name);
-    if (ended > 0 || opening.length > 0) continue;
-    const left = await unfinished(scene, store);
-    if (left.length === 0 || fruitless > 10) return left;
-    fruitless += 1;
-    // Halted ones, those that retry, those that died a moment ago.
-    for (const batchId of ground.batches) await store.resumeBatch({ batchId });
-    await scene.advance(10 * leaseMs);
-  }
-}
-
-async function drainOne(store: TaskStore, name: string): Promise<number> {
-  await store.promoteScheduled({ name, most: 1_000 });
-  const answer = await store.startExecution(startInput(name, { want: 4 }));
-  if (answer.executionId === null) return 0;
-  const worker = new Worker(store, answer.executionId, answer);
-  const claimed = await worker.claim(100);
-  await worker.complete(claimed);
-  await worker.finish();
-  return claimed.length;
 }
 
 async function unfinished(scene: Contention, store: TaskStore): Promise<unknown[]> {

@@ -40,8 +40,8 @@ async function openDatabase(url: string): Promise<TaskStore> {
 }
 
 /** A store that repeats nothing; nothing is sent before its first call. */
-export function openPlainMssqlStore(url: string): TaskStore {
-  const options = { url, connectionsMax: 20, callTimeoutMs: 20_000, connectTimeoutMs: 15_000 };
+export function openPlainMssqlStore(url: string, connectionsMax = 20): TaskStore {
+  const options = { url, connectionsMax, callTimeoutMs: 20_000, connectTimeoutMs: 15_000 };
   return new SqlTaskStore(new MssqlCaller(options), (call) => call());
 }
 

@@ -16,6 +16,7 @@ export function postgresSetup(
   reach: (url: string) => Promise<string> = (url) => Promise.resolve(url),
 ): StoreSetup {
   let opened: Promise<OpenDatabase> | undefined;
+  const connections: TaskStore[] = [];
   return {
     dialect: "postgres",
     missing: {},
@@ -24,9 +25,15 @@ export function postgresSetup(
       await emptyDatabase(database.client);
       return new PostgresTestStore(database);
     },
+    connect: async (count) => {
+      const { url } = await (opened ??= openDatabase(reach));
+      while (connections.length < count) connections.push(openPlainStore(url, 1));
+      return connections.slice(0, count);
+    },
     close: async () => {
       const database = await opened;
       if (database === undefined) return;
+      await Promise.all(connections.map((store) => store.close()));
       await database.store.close();
       await database.plain.close();
       await database.client.end();
@@ -36,6 +43,7 @@ export function postgresSetup(
 }
 
 interface OpenDatabase {
+  url: string;
   store: TaskStore;
   plain: TaskStore;
   client: Client;
@@ -49,7 +57,7 @@ async function openDatabase(reach: (url: string) => Promise<string>): Promise<Op
   await installClock(client);
   const options = { connectionsMax: 10, random: realRandom, sleep };
   const store = openStore({ url: await reach(url), ...options });
-  return { store, plain: openPlainStore(url, 10), client, drop };
+  return { url, store, plain: openPlainStore(url, 10), client, drop };
 }
 
 /** A store that repeats nothing. */

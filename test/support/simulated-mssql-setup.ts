@@ -12,6 +12,11 @@ export function simulatedMssqlSetup(options: SimulatedServerOptions = {}): Store
   let starting: Promise<SimulatedServer> | undefined;
   let store: TaskStore | undefined;
   let plain: TaskStore | undefined;
+  let connections: TaskStore[] = [];
+  const closeStores = async (): Promise<void> => {
+    await Promise.all([store, plain, ...connections].map(async (open) => open?.close()));
+    connections = [];
+  };
   return {
     dialect: "mssql",
     missing: {
@@ -20,8 +25,7 @@ export function simulatedMssqlSetup(options: SimulatedServerOptions = {}): Store
     },
     open: async () => {
       const simulated = await (starting ??= SimulatedServer.start(options));
-      await store?.close();
-      await plain?.close();
+      await closeStores();
       const world = simulated.reset();
       // A whole millisecond: boundaries can be hit.
       world.clock = Date.UTC(2026, 10, 21, 10, 20, 30, 123);
@@ -29,9 +33,13 @@ export function simulatedMssqlSetup(options: SimulatedServerOptions = {}): Store
       plain = openPlainMssqlStore(simulated.url);
       return new WorldTestStore(store, world, plain);
     },
+    connect: async (count) => {
+      const { url } = await (starting ??= SimulatedServer.start(options));
+      while (connections.length < count) connections.push(openPlainMssqlStore(url, 1));
+      return connections.slice(0, count);
+    },
     close: async () => {
-      await store?.close();
-      await plain?.close();
+      await closeStores();
       await (await starting)?.close();
     },
   };

@@ -93,6 +93,8 @@ export interface StoreSetup {
   readonly missing: Partial<Record<Capability, string>>;
   /** An empty store; the one before is gone. */
   open(): Promise<TestStore>;
+  /** So many stores over one connection each to what is open, which repeat nothing; the setup ends them. */
+  readonly connect?: (count: number) => Promise<readonly TaskStore[]>;
   /** Ends everything. */
   close(): Promise<void>;
 }

@@ -159,5 +159,5 @@ export type Action =
 export type ListedState =
   "ready" | "scheduled" | "waiting" | "claimed" | "done" | "dead" | "cancelled";
 
-/** One call of a history. */
-export type Call = { readonly id: CallId } & Action;
+/** One call of a history, and the number of the connection that it goes through; default 0. */
+export type Call = { readonly id: CallId; readonly connection?: number } & Action;

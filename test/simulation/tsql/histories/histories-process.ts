@@ -1,25 +1,33 @@
 import { parseArgs } from "node:util";
+import { explainRun, saveRun } from "../../../parallel/saved-runs";
+import { partiesMost, search as searchParallel, stepsMost } from "../../../parallel/search";
+import type { OpenStore } from "../../../parallel/search";
 import { newSeed } from "../../../support/builders";
 import { postgresSetup } from "../../../support/postgres-setup";
 import { simulatedMssqlSetup } from "../../../support/simulated-mssql-setup";
 import { startTestPostgres } from "../../../support/test-postgres";
-import { runRandom } from "./history";
 import type { OpenStores } from "./history";
 import { openModelStore } from "./model-store";
-import { explainDifference, saveRegression, titleOf } from "./saved-histories";
-import { shrink } from "./shrink";
+import { explainFound, saveRegression } from "./saved-histories";
+import { search } from "./search";
 import { openSqlStore } from "./sql-stores";
 
 /*
- * npm run histories -- [--minutes N] [--seed N] [--calls N]
+ * npm run histories -- [--minutes N] [--seed N [--path N]] [--calls N] [--parallel]
  * Random histories with fresh seeds on the model, PostgreSQL and the T-SQL behind its endpoint. One that differs is
- * shortened, shown, and saved for `npm test`. With --seed: that history only.
+ * shortened, shown, and saved for `npm test`. With --seed: the histories of that seed, with --path: that one of them.
+ * With --parallel: runs of several connections of PostgreSQL at the same time (test/parallel) instead.
  */
+
+/** Histories of one seed. */
+const runsPerSeed = 10;
 
 interface Options {
   readonly minutes: number;
   readonly seed: number | undefined;
+  readonly path: string | undefined;
   readonly calls: number;
+  readonly isParallel: boolean;
 }
 
 function readOptions(): Options {
@@ -27,13 +35,17 @@ function readOptions(): Options {
     options: {
       minutes: { type: "string", default: "5" },
       seed: { type: "string" },
-      calls: { type: "string", default: "150" },
+      path: { type: "string" },
+      calls: { type: "string", default: "300" },
+      parallel: { type: "boolean", default: false },
     },
   });
   return {
     minutes: positive("minutes", values.minutes),
     seed: values.seed === undefined ? undefined : positive("seed", values.seed),
+    path: values.path,
     calls: positive("calls", values.calls),
+    isParallel: values.parallel,
   };
 }
 
@@ -42,6 +54,12 @@ function positive(name: string, text: string): number {
   if (number > 0) return number;
   throw new Error(`Expected --${name} to be a number above 0, got \`${text}\``);
 }
+
+/** Tries a seed, saves what it finds and tells of it; `onRun` is told how many calls a run had. */
+type Hunt = (
+  at: { readonly seed: number; readonly path: string | undefined },
+  onRun: (calls: number) => void,
+) => Promise<string | undefined>;
 
 async function main(): Promise<number> {
   const options = readOptions();
@@ -55,7 +73,10 @@ async function main(): Promise<number> {
     await openSqlStore(tsql),
   ];
   try {
-    return await search(open, options);
+    const hunt = options.isParallel
+      ? huntParallel(() => openSqlStore(postgres, partiesMost))
+      : huntHistories(open, options.calls);
+    return await huntFor(hunt, options);
   } finally {
     await tsql.close();
     await postgres.close();
@@ -63,39 +84,61 @@ async function main(): Promise<number> {
   }
 }
 
-/** Answers how many histories differed. */
-async function search(open: OpenStores, { minutes, seed, calls }: Options): Promise<number> {
-  const endsAt = performance.now() + minutes * 60_000;
-  let histories = 0;
-  let differing = 0;
-  const summary = (count: number): string =>
-    `${String(count)} histories of ${String(calls)} calls, ${String(differing)} differ`;
-  do {
-    const next = seed ?? newSeed();
-    const result = await runRandom(open, { seed: next, length: calls });
-    histories += 1;
-    if (result.difference !== undefined) {
-      differing += 1;
-      await tell(open, next, result);
-    }
-    progress(summary(histories));
-  } while (seed === undefined && performance.now() < endsAt);
-  process.stdout.write(`${process.stdout.isTTY ? "\r" : ""}${summary(histories)}\n`);
-  return differing;
+function huntHistories(open: OpenStores, calls: number): Hunt {
+  return async ({ seed, path }, onRun) => {
+    const place = path === undefined ? { runs: runsPerSeed } : { runs: 1, path };
+    const asked = { seed, calls, ...place };
+    const found = await search(open, {
+      ...asked,
+      onRun: (result) => {
+        onRun(result.calls.length);
+      },
+    });
+    if (found === undefined) return undefined;
+    const { path: where, calls: shortest, difference } = found;
+    saveRegression({ seed, path: where, found: difference.what, calls: shortest });
+    return explainFound(asked, found);
+  };
 }
 
-async function tell(
-  open: OpenStores,
-  seed: number,
-  result: Awaited<ReturnType<typeof runRandom>>,
-): Promise<void> {
-  const { calls, difference } = await shrink(open, result);
-  if (difference === undefined) throw new Error(`Seed ${String(seed)}: the difference is gone`);
-  process.stdout.write(
-    `\nseed ${String(seed)}, ${String(calls.length)} of ${String(result.calls.length)} calls:\n` +
-      `${calls.map((call) => `  ${JSON.stringify(call)}`).join("\n")}\n${explainDifference(difference)}\n`,
-  );
-  saveRegression({ seed, found: titleOf(difference), calls });
+function huntParallel(open: OpenStore): Hunt {
+  return async ({ seed, path }, onRun) => {
+    const place = path === undefined ? { runs: runsPerSeed } : { runs: 1, path };
+    const found = await searchParallel(open, {
+      seed,
+      steps: stepsMost,
+      onRun: (result) => {
+        onRun(result.calls.flat().length);
+      },
+      ...place,
+    });
+    if (found === undefined) return undefined;
+    saveRun(seed, found);
+    return explainRun(seed, found);
+  };
+}
+
+/** Answers how many were found. */
+async function huntFor(hunt: Hunt, { minutes, seed, path }: Options): Promise<number> {
+  const endsAt = performance.now() + minutes * 60_000;
+  let runs = 0;
+  let calls = 0;
+  let finds = 0;
+  const summary = (): string =>
+    `${String(runs)} histories with ${String(calls)} calls, ${String(finds)} found`;
+  const onRun = (more: number): void => {
+    runs += 1;
+    calls += more;
+    progress(summary());
+  };
+  do {
+    const text = await hunt({ seed: seed ?? newSeed(), path }, onRun);
+    if (text === undefined) continue;
+    finds += 1;
+    process.stdout.write(`\n${text}\n`);
+  } while (seed === undefined && performance.now() < endsAt);
+  process.stdout.write(`${process.stdout.isTTY ? "\r" : ""}${summary()}\n`);
+  return finds;
 }
 
 function progress(line: string): void {
@@ -103,7 +146,7 @@ function progress(line: string): void {
 }
 
 main().then(
-  (differing) => process.exit(differing === 0 ? 0 : 1),
+  (finds) => process.exit(finds === 0 ? 0 : 1),
   (error: unknown) => {
     console.error(error);
     process.exit(1);

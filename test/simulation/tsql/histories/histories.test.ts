@@ -1,16 +1,19 @@
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { afterAll, describe, expect, test } from "@jest/globals";
-import { splitBatches } from "../../../../shared/store/mssql/mssql-migrations";
+import { asExecutionId } from "../../../../shared/core/ids";
+import type { TaskStore } from "../../../../shared/ports/task-store";
+import { testSeed } from "../../../support/builders";
+import { changedStore, plantedSetup } from "../../../support/planted-setup";
+import type { PlantedFault } from "../../../support/planted-setup";
 import { postgresSetup } from "../../../support/postgres-setup";
 import { simulatedMssqlSetup } from "../../../support/simulated-mssql-setup";
 import type { StoreSetup } from "../../../support/store-setup";
-import { runCalls, runRandom } from "./history";
+import { runCalls, runSeed } from "./history";
 import type { HistoryResult, OpenStores } from "./history";
 import { openModelStore } from "./model-store";
-import { explainDifference, readRegressions } from "./saved-histories";
+import { explainDifference, explainFound, readRegressions } from "./saved-histories";
+import { search } from "./search";
+import type { Found } from "./search";
 import { historyLength, historySeeds } from "./seeds";
-import { shrink } from "./shrink";
 import { openSqlStore } from "./sql-stores";
 
 /*
@@ -38,7 +41,7 @@ function expectEqual({ difference }: HistoryResult): void {
 
 describe("histories answer alike and end in equal tables", () => {
   test.each([...historySeeds])("seed %i", async (seed) => {
-    const result = await runRandom(open, { seed, length: historyLength });
+    const result = await runSeed(open, { seed, length: historyLength });
     for (const event of result.counts.keys()) seen.add(event);
     expectEqual(result);
     expect(result.calls).toHaveLength(historyLength);
@@ -142,6 +145,15 @@ describe("histories answer alike and end in equal tables", () => {
   });
 });
 
+describe("fast-check makes histories of its own", () => {
+  const asked = { seed: testSeed(), runs: 20, calls: 120 };
+
+  test(`and none differs (seed ${String(asked.seed)})`, async () => {
+    const found = await search(open, asked);
+    expect(found === undefined ? "equal" : explainFound(asked, found)).toBe("equal");
+  });
+});
+
 describe("histories that differed once", () => {
   const regressions = readRegressions();
 
@@ -157,47 +169,58 @@ describe("histories that differed once", () => {
 });
 
 describe("a difference is found, and shortened until people can read it", () => {
-  const sql = join(__dirname, "../../../../shared/store");
+  const planted =
+    (setup: StoreSetup, fault: PlantedFault): OpenStores =>
+    async () => [openModelStore(), await openSqlStore(plantedSetup(setup, fault))];
 
-  /** The store of `setup`, with one of its files changed. */
-  function planted(
-    setup: StoreSetup,
-    { file, from, to }: { file: string; from: string; to: string },
-  ): OpenStores {
-    const text = readFileSync(join(sql, file), "utf8");
-    const changed = text.replaceAll(from, to);
-    if (changed === text) throw new Error(`${file} no longer says \`${from}\``);
-    const batches = setup.dialect === "mssql" ? splitBatches(changed) : [changed];
-    const changedSetup: StoreSetup = {
-      ...setup,
-      open: async () => {
-        const opened = await setup.open();
-        for (const batch of batches) await opened.raw(batch);
-        return opened;
-      },
-    };
-    return async () => [openModelStore(), await openSqlStore(changedSetup)];
-  }
-
-  async function findAndShrink(changed: OpenStores): Promise<HistoryResult> {
-    // The first of these shows both; should the choice of calls change, the others may.
-    for (let seed = 41; seed <= 80; seed += 1) {
-      const result = await runRandom(changed, { seed, length: 60 });
-      if (result.difference !== undefined) return shrink(changed, result);
-    }
-    throw new Error("No history of 40 shows it");
+  /** Should the choice of calls change, another seed may be needed. */
+  async function find(changed: OpenStores, seed: number, path?: string): Promise<Found> {
+    const where = path === undefined ? { runs: 40 } : { runs: 1, path };
+    const found = await search(changed, { seed, calls: 60, ...where });
+    if (found === undefined) throw new Error("No history of 40 shows it");
+    return found;
   }
 
   test("of an answer: T-SQL reclaims at the very instant at which a lease ends", async () => {
     const changed = planted(tsql, {
       file: "mssql/sql/procedures/ReclaimExpired.sql",
-      from: "x.LeaseUntil < @vNow",
-      to: "x.LeaseUntil <= @vNow",
+      edits: [{ from: "x.LeaseUntil < @vNow", to: "x.LeaseUntil <= @vNow" }],
     });
-    const { calls, difference } = await findAndShrink(changed);
-    expect(difference?.call).toBe(calls.at(-1));
-    expect(calls.slice(-2).map((call) => call.do)).toEqual(["advance", "reclaim"]);
-    expect(calls.length).toBeLessThanOrEqual(8);
+    const { calls, difference } = await find(changed, 2);
+    expect(difference.call).toBe(calls.at(-1));
+    expect(calls.map((call) => call.do)).toEqual(["register", "start", "advance", "reclaim"]);
+  });
+
+  /** It knows nothing of executions that were started through another connection. */
+  function withOwnExecutions(store: TaskStore): TaskStore {
+    const own = new Set<string>();
+    return changedStore(store, {
+      startExecution: async (input) => {
+        const answer = await store.startExecution(input);
+        own.add(answer.executionId ?? "none");
+        return answer;
+      },
+      finishExecution: (input) =>
+        store.finishExecution({
+          executionId: own.has(input.executionId) ? input.executionId : asExecutionId("99999999"),
+        }),
+    });
+  }
+
+  test("of two connections: one knows nothing of what was started through the other", async () => {
+    const changed: OpenStores = async () => {
+      const store = await openSqlStore(postgres);
+      return [
+        openModelStore(),
+        { ...store, connections: store.connections.map(withOwnExecutions) },
+      ];
+    };
+    const { calls, path } = await find(changed, 1);
+    expect(calls.map((call) => call.do)).toEqual(["register", "start", "finish"]);
+    const again = await find(changed, 1, path);
+    expect(again.calls).toEqual(calls);
+    const [, start, finish] = calls;
+    expect(finish?.connection).not.toBe(start?.connection);
   });
 
   test("of a row: PostgreSQL forgets why an operator did it", async () => {
@@ -205,11 +228,10 @@ describe("a difference is found, and shortened until people can read it", () => 
     try {
       const changed = planted(own, {
         file: "postgres/sql/functions/set_limit.sql",
-        from: "p_changed_by, p_reason, v_now",
-        to: "p_changed_by, null, v_now",
+        edits: [{ from: "p_changed_by, p_reason, v_now", to: "p_changed_by, null, v_now" }],
       });
-      const { calls, difference } = await findAndShrink(changed);
-      expect(difference).toMatchObject({ call: undefined, table: "settingAudit" });
+      const { calls, difference } = await find(changed, 1);
+      expect(difference).toMatchObject({ call: undefined, what: "table settingAudit" });
       expect(calls.map((call) => call.do)).toEqual(["register", "setLimit"]);
     } finally {
       await own.close();

@@ -1,25 +1,31 @@
-import type { Call } from "./call";
+import { asyncModelRun } from "fast-check";
+import type { AsyncCommand } from "fast-check";
 import { Dice } from "../../../support/dice";
+import type { Call } from "./call";
 import { eventsOf } from "./events";
 import { Knowledge } from "./knowledge";
 import { perform } from "./perform";
 import type { Outcome } from "./perform";
-import { chooseAction, chooseTaste } from "./random-calls";
+import { chooseTaste } from "./random-calls";
 import { isSame } from "./same";
 import { Side, UnknownName } from "./side";
 import type { HistoryStore } from "./side";
 import { normalTables, restrictTo } from "./tables";
 import type { NormalTables } from "./tables";
+import { turnsFor, turnsOf } from "./turn";
 
 /** Opens the stores to compare, all empty; the first is what the others are compared with. */
 export type OpenStores = () => Promise<readonly HistoryStore[]>;
 
+/** What happens in a history, one turn after the other. */
+export type Turns = Iterable<AsyncCommand<HistoryRun, readonly Side[]>>;
+
 /** Where a store and the first one differ. */
 export interface Difference {
-  /** The call whose answers differ; undefined: the tables at the end do. */
+  /** The call whose answers differ; undefined: what is left at the end does. */
   readonly call: Call | undefined;
-  /** The table, when tables differ. */
-  readonly table?: string;
+  /** In a few words. */
+  readonly what: string;
   readonly sides: Readonly<Record<string, unknown>>;
 }
 
@@ -33,78 +39,91 @@ export interface HistoryResult {
 }
 
 /** A random history of so many calls, until answers differ. */
-export async function runRandom(
+export async function runSeed(
   open: OpenStores,
   { seed, length }: { seed: number; length: number },
 ): Promise<HistoryResult> {
   const dice = new Dice(seed);
   const known = new Knowledge(chooseTaste(dice));
-  return run(open, (index, before) => {
-    if (before !== undefined) known.learn(before.call, before.outcome);
-    return index < length ? numbered(String(index + 1), chooseAction(dice, known)) : undefined;
-  });
-}
-
-function numbered(id: string, action: ReturnType<typeof chooseAction>): Call {
-  if (action.do !== "transaction") return { ...action, id };
-  return {
-    ...action,
-    id,
-    calls: action.calls.map((call) => ({ ...call, id: `${id}/${call.id}` })),
-  };
+  return runTurns(open, known, turnsOf(dice, length));
 }
 
 /** Given calls once more; those that refer to what was taken out are left out. */
 export async function runCalls(open: OpenStores, calls: readonly Call[]): Promise<HistoryResult> {
-  return run(open, (index) => calls[index]);
+  return runTurns(open, new Knowledge(chooseTaste(new Dice(0))), turnsFor(calls));
 }
 
-type NextCall = (
-  index: number,
-  before: { readonly call: Call; readonly outcome: Outcome } | undefined,
-) => Call | undefined;
-
-async function run(open: OpenStores, next: NextCall): Promise<HistoryResult> {
+/** A turn after the other, until answers differ; then what the stores hold in the end. */
+export async function runTurns(
+  open: OpenStores,
+  known: Knowledge,
+  turns: Turns,
+): Promise<HistoryResult> {
   const stores = await open();
   const sides = await Promise.all(stores.map(async (store) => new Side(store, await store.now())));
-  const calls: Call[] = [];
-  const counts = new Map<string, number>();
-  let before: Parameters<NextCall>[1];
-  for (let index = 0; ; index += 1) {
-    const call = next(index, before);
-    if (call === undefined) break;
-    before = undefined;
+  const run = new HistoryRun(known);
+  try {
+    await asyncModelRun(() => ({ model: run, real: sides }), turns);
+    const difference = (await compareTables(sides)) ?? (await findUnsound(sides));
+    return { calls: run.calls, difference, counts: run.counts };
+  } catch (error) {
+    if (!(error instanceof AnswersDiffer)) throw error;
+    return { calls: run.calls, difference: error.difference, counts: run.counts };
+  }
+}
+
+/** A history while it runs: what has been told so far. */
+export class HistoryRun {
+  readonly known: Knowledge;
+  readonly calls: Call[] = [];
+  readonly counts = new Map<string, number>();
+
+  constructor(known: Knowledge) {
+    this.known = known;
+  }
+
+  /** Makes the call on all stores; throws when they answer differently. Does nothing when it names what isn't there. */
+  async make(call: Call, sides: readonly Side[]): Promise<void> {
     const outcomes = await performAll(sides, call);
-    if (outcomes === undefined) continue;
-    calls.push(call);
-    const difference = compareOutcomes(sides, call, outcomes);
-    if (difference !== undefined) return { calls, difference, counts };
+    if (outcomes === undefined) return;
+    this.calls.push(call);
+    compareOutcomes(sides, call, outcomes);
     const [outcome] = outcomes;
     if (outcome === undefined) throw new Error("There is no store to run a history on");
-    before = { call, outcome };
-    for (const event of eventsOf(call, outcome)) counts.set(event, (counts.get(event) ?? 0) + 1);
+    this.known.learn(call, outcome);
+    for (const event of eventsOf(call, outcome)) {
+      this.counts.set(event, (this.counts.get(event) ?? 0) + 1);
+    }
   }
-  return { calls, difference: await compareTables(sides), counts };
+}
+
+/** Ends a history. */
+class AnswersDiffer extends Error {
+  readonly difference: Difference;
+
+  constructor(difference: Difference) {
+    super(difference.what);
+    this.difference = difference;
+  }
 }
 
 /** undefined: it refers to what isn't there, on all of them. */
 async function performAll(sides: readonly Side[], call: Call): Promise<Outcome[] | undefined> {
   try {
-    return await Promise.all(sides.map((side) => perform(side, call)));
+    return await Promise.all(
+      sides.map((side) => perform(side.through(call.connection ?? 0), call)),
+    );
   } catch (error) {
     if (error instanceof UnknownName) return undefined;
     throw error;
   }
 }
 
-function compareOutcomes(
-  sides: readonly Side[],
-  call: Call,
-  outcomes: readonly Outcome[],
-): Difference | undefined {
+function compareOutcomes(sides: readonly Side[], call: Call, outcomes: readonly Outcome[]): void {
   const [first] = outcomes;
-  if (outcomes.every((outcome) => isSame(outcome, first))) return undefined;
-  return { call, sides: titled(sides, outcomes) };
+  if (outcomes.every((outcome) => isSame(outcome, first))) return;
+  const what = `the answer of call ${call.id} (${call.do})`;
+  throw new AnswersDiffer({ call, what, sides: titled(sides, outcomes) });
 }
 
 async function compareTables(sides: readonly Side[]): Promise<Difference | undefined> {
@@ -121,9 +140,16 @@ async function compareTables(sides: readonly Side[]): Promise<Difference | undef
     const table = tableThatDiffers(left, right);
     if (table === undefined) continue;
     const rows = all.map(({ tables }) => tables[table] ?? []);
-    return { call: undefined, table, sides: titled(sides, rows) };
+    return { call: undefined, what: `table ${table}`, sides: titled(sides, rows) };
   }
   return undefined;
+}
+
+/** Equal isn't enough: both may be equally broken. */
+async function findUnsound(sides: readonly Side[]): Promise<Difference | undefined> {
+  const answers = await Promise.all(sides.map((side) => side.store.checkInvariants()));
+  if (answers.every(({ status }) => status === "sound")) return undefined;
+  return { call: undefined, what: "the soundness", sides: titled(sides, answers) };
 }
 
 interface Snapshot {

@@ -54,7 +54,7 @@ export class Knowledge {
   readonly taste: Taste;
   readonly definitions = new Map<string, KnownDefinition>();
   readonly executions: KnownExecution[] = [];
-  readonly tasks: TaskName[] = [];
+  readonly tasks: TaskName[];
   readonly repeatable: RepeatableCall[] = [];
   readonly batches: { readonly name: BatchName; readonly waves: readonly WaveName[] }[] = [];
   readonly batchCalls: Extract<OperatorAction, { do: "createBatch" }>[] = [];
@@ -69,8 +69,10 @@ export class Knowledge {
   /** Since the start. */
   nowMs = 0;
 
-  constructor(taste: Taste) {
+  /** `tasks`: a list that others who work beside add to as well. */
+  constructor(taste: Taste, tasks: TaskName[] = []) {
     this.taste = taste;
+    this.tasks = tasks;
   }
 
   /** A number for an operation id that wasn't used yet. */

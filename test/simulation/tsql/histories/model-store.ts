@@ -13,7 +13,7 @@ export function openModelStore(): HistoryStore {
   return {
     title: "the model",
     isWhole: false,
-    store: model,
+    connections: [model],
     now: () => Promise.resolve(nowMs),
     advance: (ms) => {
       nowMs += ms;

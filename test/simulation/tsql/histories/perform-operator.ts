@@ -32,7 +32,7 @@ export async function performOperator(
   side: Side,
   call: OperatorCall,
 ): Promise<OperatorAnswers[OperatorAction["do"]]> {
-  const { store } = side.target;
+  const { store } = side;
   const tasksOf = (names: readonly string[]) => names.map((name) => side.task(name));
   switch (call.do) {
     case "cancel":
@@ -78,7 +78,7 @@ async function performOnBatch(
   side: Side,
   call: Extract<OperatorCall, { do: `${string}Batch` | "listBatches" }>,
 ) {
-  const { store } = side.target;
+  const { store } = side;
   switch (call.do) {
     case "createBatch": {
       const { operation, waves, failurePolicy } = call;

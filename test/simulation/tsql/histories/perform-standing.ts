@@ -30,7 +30,7 @@ export async function performStanding(
   side: Side,
   call: StandingCall,
 ): Promise<StandingAnswers[StandingAction["do"]]> {
-  const { store } = side.target;
+  const { store } = side;
   switch (call.do) {
     case "setSchedules":
       return setSchedules(side, call);
@@ -67,7 +67,7 @@ async function setSchedules(
   side: Side,
   call: Extract<StandingCall, { do: "setSchedules" }>,
 ): Promise<StandingAnswers["setSchedules"]> {
-  const { store } = side.target;
+  const { store } = side;
   const { definition: name, build } = call;
   const wanted = call.schedules.map(({ nextRunAtMs, ...schedule }) => ({
     ...schedule,
@@ -90,7 +90,7 @@ async function fireSchedule(
   side: Side,
   call: Extract<StandingCall, { do: "fireSchedule" }>,
 ): Promise<schedules.FireScheduleAnswer> {
-  const answer = await side.target.store.fireSchedule({
+  const answer = await side.store.fireSchedule({
     scheduleId: side.schedule(call.schedule),
     expectedRunAt: new Date(side.startMs + call.expectedRunAtMs),
     runAts: call.runAtsMs.map((ms) => new Date(side.startMs + ms)),
@@ -110,7 +110,7 @@ export async function advanceWatermark(
   const tasks = newTasks(side, call.tasks);
   const operationId = operation === null ? null : operationIdOf(operation);
   const input = { name, watermark, expectedVersion, value, build, tasks, operationId };
-  const answer = await side.target.store.advanceWatermark(input, within);
+  const answer = await side.store.advanceWatermark(input, within);
   side.bindTasks(call.id, answer.taskIds);
   return answer;
 }

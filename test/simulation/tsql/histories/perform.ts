@@ -140,7 +140,7 @@ async function operate(
   side: Side,
   call: CallOf<"register" | "setLimit" | "pause" | "resume" | "promote" | "sweep">,
 ) {
-  const { store } = side.target;
+  const { store } = side;
   switch (call.do) {
     case "register": {
       const { definition: name, build, hash: settingsHash, settings } = call;
@@ -178,7 +178,7 @@ async function stay(
     "start" | "acquire" | "release" | "releaseSurplus" | "heartbeat" | "finish" | "reclaim"
   >,
 ) {
-  const { store } = side.target;
+  const { store } = side;
   switch (call.do) {
     case "start": {
       const { definition: name, worker, build, hash: settingsHash, want, needsReady } = call;
@@ -212,7 +212,7 @@ async function stay(
 }
 
 async function run(side: Side, call: CallOf<"work" | "complete" | "fail" | "progress">) {
-  const { store } = side.target;
+  const { store } = side;
   switch (call.do) {
     case "work":
       return work(side, call);
@@ -241,7 +241,7 @@ async function run(side: Side, call: CallOf<"work" | "complete" | "fail" | "prog
 
 async function work(side: Side, call: CallOf<"work">): Promise<port.WorkAnswer> {
   const { after } = call;
-  const answer = await side.target.store.work({
+  const answer = await side.store.work({
     executionId: side.execution(call.execution),
     callNumber: call.callNumber,
     done: call.done.map(({ task, fence, durationMs, result }) => ({
@@ -273,7 +273,7 @@ async function read(
   side: Side,
   call: CallOf<"listDefinitions" | "listExecutions" | "listTasks" | "explain" | "check">,
 ) {
-  const { store } = side.target;
+  const { store } = side;
   switch (call.do) {
     case "listDefinitions":
       return store.listDefinitions(named(call.definition));
@@ -306,7 +306,7 @@ async function enqueue(
   const operationId = operation === null ? null : operationIdOf(operation);
   const wave = call.wave === undefined ? {} : { waveId: side.wave(call.wave) };
   const input = { name, build, tasks, operationId, ...wave };
-  const answer = await side.target.store.enqueueTasks(input, within);
+  const answer = await side.store.enqueueTasks(input, within);
   side.bindTasks(call.id, answer.taskIds);
   return answer;
 }
@@ -317,7 +317,7 @@ class RollBack extends Error {}
 async function transact(side: Side, call: CallOf<"transaction">): Promise<Answers["transaction"]> {
   const answers: Answers["transaction"]["answers"] = [];
   try {
-    await side.target.store.transaction(async (transaction) => {
+    await side.store.transaction(async (transaction) => {
       for (const inner of call.calls) answers.push(await makeWithin(side, inner, transaction));
       if (call.ends === "rollback") throw new RollBack("as the history has it");
     });
@@ -338,6 +338,6 @@ function makeWithin(
     case "advanceWatermark":
       return advanceWatermark(side, call, transaction);
     case "complete":
-      return side.target.store.completeTask(completion(side, call), transaction);
+      return side.store.completeTask(completion(side, call), transaction);
   }
 }

@@ -33,7 +33,7 @@ const states: readonly ListedState[] = [
 ];
 
 /** How often each kind of call is made. */
-const weights = {
+export const weights = {
   register: 2,
   setLimit: 2,
   pause: 1,
@@ -86,7 +86,7 @@ export function chooseAction(dice: Dice, known: Knowledge): Action {
   const reaction = react(dice, known);
   if (reaction !== undefined) return reaction;
   for (let attempt = 0; attempt < 50; attempt += 1) {
-    const action = choose(dice, known, dice.weighted(known.taste.weights));
+    const action = chooseOfKind(dice, known, dice.weighted(known.taste.weights));
     if (action !== undefined) return action;
   }
   return { do: "check" };
@@ -109,8 +109,8 @@ function react(dice: Dice, known: Knowledge): Action | undefined {
   return undefined;
 }
 
-/** undefined: it needs something that isn't there yet. */
-function choose(dice: Dice, known: Knowledge, kind: Action["do"]): Action | undefined {
+/** One of a kind; undefined: it needs something that isn't there yet. */
+export function chooseOfKind(dice: Dice, known: Knowledge, kind: Action["do"]): Action | undefined {
   const definition = dice.pick([...known.definitions.values()]);
   if (isOperatorKind(kind)) return chooseOperatorAction(dice, known, { kind, definition });
   if (isStandingKind(kind)) {

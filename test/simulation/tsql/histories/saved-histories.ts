@@ -3,10 +3,13 @@ import { join } from "node:path";
 import { inspect } from "node:util";
 import type { Call } from "./call";
 import type { Difference } from "./history";
+import type { Found } from "./search";
 
 /** A history that showed a difference once: it is run again on each `npm test`. */
 export interface Regression {
   readonly seed: number;
+  /** Which of the seed's histories. */
+  readonly path?: string;
   /** What differed when it was found. */
   readonly found: string;
   /** As few calls as showed it. */
@@ -27,11 +30,18 @@ export function saveRegression(added: Regression): void {
   writeFileSync(file, `${JSON.stringify([...known, added], null, 2)}\n`);
 }
 
-/** In one line. */
-export function titleOf({ call, table }: Difference): string {
-  return call === undefined
-    ? `table ${table ?? "?"}`
-    : `the answer of call ${call.id} (${call.do})`;
+/** For people: how to find it again, and what it is. */
+export function explainFound(
+  { seed, calls: most }: { seed: number; calls: number },
+  { path, length, calls, difference }: Found,
+): string {
+  const lines = calls.map((call) => `  ${JSON.stringify(call)}`);
+  return [
+    `npm run histories -- --seed ${String(seed)} --path ${path} --calls ${String(most)}`,
+    `${String(calls.length)} of ${String(length)} calls:`,
+    ...lines,
+    explainDifference(difference),
+  ].join("\n");
 }
 
 /** For people: what was asked, and what each store said; of tables only the rows that not all have. */
@@ -47,7 +57,7 @@ export function explainDifference(difference: Difference): string {
       ),
     )}`;
   });
-  return [`${titleOf(difference)} differs`, ...asked, ...said].join("\n");
+  return [`${difference.what} differs`, ...asked, ...said].join("\n");
 }
 
 /** Rows that some other store lacks; anything but a list stays as it is. */

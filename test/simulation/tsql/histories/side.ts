@@ -10,7 +10,8 @@ export interface HistoryStore {
   readonly title: string;
   /** It has every table and column of the core; the model has only what decides. */
   readonly isWhole: boolean;
-  readonly store: TaskStore;
+  /** The same database over one connection each, at least one: what a connection keeps to itself would be seen. */
+  readonly connections: readonly TaskStore[];
   /** The database's time, in epoch milliseconds: it stands still between moves. */
   now(): Promise<number>;
   advance(ms: number): Promise<void>;
@@ -25,14 +26,29 @@ export class UnknownName extends Error {}
 
 /** A store while a history runs on it. */
 export class Side {
-  readonly names = new Names();
+  readonly names: Names;
   readonly target: HistoryStore;
   /** Instants are told as milliseconds since. */
   readonly startMs: number;
+  /** Over the connection that calls go through. */
+  readonly store: TaskStore;
 
-  constructor(target: HistoryStore, startMs: number) {
+  constructor(
+    target: HistoryStore,
+    startMs: number,
+    { names = new Names(), connection = 0 }: { names?: Names; connection?: number } = {},
+  ) {
     this.target = target;
     this.startMs = startMs;
+    this.names = names;
+    const store = target.connections[connection % target.connections.length];
+    if (store === undefined) throw new Error(`${target.title} has no connection`);
+    this.store = store;
+  }
+
+  /** The same store through another of its connections; a store with fewer takes one of them. */
+  through(connection: number): Side {
+    return new Side(this.target, this.startMs, { names: this.names, connection });
   }
 
   task(name: string): TaskId {

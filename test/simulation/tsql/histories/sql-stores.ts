@@ -3,17 +3,23 @@ import type { StoreSetup, TestStore } from "../../../support/store-setup";
 import type { HistoryStore } from "./side";
 import type { StoreRow, StoreTables } from "./tables";
 
+/** Calls of one history take turns on so many. */
+export const connectionCount = 3;
+
 /** Tables whose rows histories don't make. */
 const ownTables = new Set(["schemaVersion", "number", "testClock"]);
 
 /** An empty store over SQL; its clock must stand still. */
-export async function openSqlStore(setup: StoreSetup): Promise<HistoryStore> {
+export async function openSqlStore(
+  setup: StoreSetup,
+  connections = connectionCount,
+): Promise<HistoryStore> {
   const opened = await setup.open();
   const isPostgres = setup.dialect === "postgres";
   return {
     title: isPostgres ? "PostgreSQL" : "T-SQL",
     isWhole: true,
-    store: opened.store,
+    connections: (await setup.connect?.(connections)) ?? [opened.store],
     now: async () => (await opened.now()).getTime(),
     advance: (ms) => opened.advance(ms),
     requestCancel: (taskId) => opened.requestCancel(taskId),

@@ -5,7 +5,7 @@ import type { WorldTestStore as TestStore } from "../../../support/world-test-st
 import { shippedWorld } from "../engine/load";
 import { engines } from "../engine/options";
 import type { World } from "../engine/world";
-import { runRandom } from "../histories/history";
+import { runSeed } from "../histories/history";
 import { findOther, record } from "../histories/recording";
 import type { Recording } from "../histories/recording";
 import { historyLength, historySeeds } from "../histories/seeds";
@@ -30,7 +30,7 @@ export async function historyChecks(): Promise<Check[]> {
   const shipped = shippedWorld(engines.azure);
   const checks: Check[] = [];
   for (const seed of historySeeds) {
-    const { calls } = await runRandom(async () => [(await open(shipped)).store], {
+    const { calls } = await runSeed(async () => [(await open(shipped)).store], {
       seed,
       length: historyLength,
     });
