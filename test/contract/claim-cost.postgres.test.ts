@@ -102,7 +102,9 @@ describe("the blocks that a call reads which completes ten tasks and claims ten"
     },
   ])("$situation: at most a fifth more", async ({ fills }) => {
     const plain = await blocksOfClaim([]);
-    await scene.client.query("truncate taskgate.task, taskgate.ready, taskgate.archive, taskgate.archive_pack");
+    await scene.client.query(
+      "truncate taskgate.task, taskgate.ready, taskgate.archive, taskgate.archive_pack",
+    );
     const there = await blocksOfClaim(fills);
     expect(plain).toBeGreaterThan(batch);
     expect(there).toBeLessThanOrEqual(plain * 1.2);
@@ -110,7 +112,9 @@ describe("the blocks that a call reads which completes ten tasks and claims ten"
 
   test("50,000 entries that are gone, but that an old transaction still sees, aren't stepped over by who goes on behind them", async () => {
     const plain = await blocksOfClaim([], true);
-    await scene.client.query("truncate taskgate.task, taskgate.ready, taskgate.archive, taskgate.archive_pack");
+    await scene.client.query(
+      "truncate taskgate.task, taskgate.ready, taskgate.archive, taskgate.archive_pack",
+    );
     const old = await scene.connect();
     const gone: Fill = (id) => `
       ${ready(100_001, 50_000, -1)(id)};
