@@ -187,7 +187,7 @@ describe("a difference is found, and shortened until people can read it", () => 
       edits: [{ from: "x.LeaseUntil < @vNow", to: "x.LeaseUntil <= @vNow" }],
     });
     const { calls, difference } = await find(changed, 2);
-    expect(difference.call).toBe(calls.at(-1));
+    expect(difference.call?.id).toBe(calls.at(-1)?.id);
     expect(calls.map((call) => call.do)).toEqual(["register", "start", "advance", "reclaim"]);
   });
 

@@ -83,10 +83,11 @@ export class HistoryRun {
   }
 
   /** Makes the call on all stores; throws when they answer differently. Does nothing when it names what isn't there. */
-  async make(call: Call, sides: readonly Side[]): Promise<void> {
+  async make(call: Call, stores: readonly Side[], connection: number): Promise<void> {
+    const sides = stores.map((side) => side.through(connection));
     const outcomes = await performAll(sides, call);
     if (outcomes === undefined) return;
-    this.calls.push(call);
+    this.calls.push({ ...call, connection });
     compareOutcomes(sides, call, outcomes);
     const [outcome] = outcomes;
     if (outcome === undefined) throw new Error("There is no store to run a history on");
@@ -110,9 +111,7 @@ class AnswersDiffer extends Error {
 /** undefined: it refers to what isn't there, on all of them. */
 async function performAll(sides: readonly Side[], call: Call): Promise<Outcome[] | undefined> {
   try {
-    return await Promise.all(
-      sides.map((side) => perform(side.through(call.connection ?? 0), call)),
-    );
+    return await Promise.all(sides.map((side) => perform(side, call)));
   } catch (error) {
     if (error instanceof UnknownName) return undefined;
     throw error;

@@ -43,7 +43,7 @@ export class HistoryCommand implements AsyncCommand<HistoryRun, readonly Side[]>
   async run(model: HistoryRun, real: readonly Side[]): Promise<void> {
     const call = this.#turn.callFor(model.known, String(model.calls.length + 1));
     const connection = this.#connection ?? call.connection ?? 0;
-    await model.make({ ...call, connection }, real);
+    await model.make(call, real, connection);
   }
 
   toString(): string {
