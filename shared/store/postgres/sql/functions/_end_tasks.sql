@@ -58,7 +58,7 @@ begin
     delete from task t where t.task_id = any (v_ids)
     returning t.task_id, t.task_definition_id, t.kind, t.priority, t.rank, t.created_at, t.group_id, t.wave_id, t.dedupe_key, t.build,
               t.failed_count, t.lost_count, t.last_error, t.payload, t.pending_group_key, t.pending_group_is_global,
-              width_bucket(t.task_id, v_ids) as n,     -- once: each look for a place copies the list
+              width_bucket(t.task_id, (select v_ids)) as n,   -- once; behind select the list is made flat once, and not for each look
               v_is_packed and t.failed_count + t.lost_count = 0 and t.last_error is null and coalesce(octet_length(t.payload), 0) <= 2000 as is_packed),
   packed as (
     insert into archive_pack (task_definition_id, kind, priority, wave_id, build, task_execution_id, finished_at, purge_after,
@@ -72,6 +72,10 @@ begin
            case when count(g.payload) > 0 then array_agg(g.payload order by g.task_id) end
       from gone g where g.is_packed
      group by g.task_id / 4096, g.task_definition_id, g.kind, g.priority, g.wave_id, g.build),
+  rest as materialized (                             -- most often nothing: the looks below are spared
+    select * from gone g
+     where not g.is_packed or g.dedupe_key is not null or g.group_id is not null or g.wave_id is not null or g.pending_group_key is not null
+        or p_are_held),
   archived as (
     insert into archive (task_id, task_definition_id, kind, priority, rank, created_at, finished_at, purge_after, task_execution_id, fence,
                          duration_ms, group_id, wave_id, dedupe_key, build, outcome, failed_count, lost_count, error, result, payload)
@@ -83,11 +87,11 @@ begin
            case when v_outcomes[g.n] <> 10 then g.group_id end,      -- a done task is never redriven: its row keeps no group
            g.wave_id, g.dedupe_key, g.build, v_outcomes[g.n], g.failed_count, g.lost_count, g.last_error,
            case when p_results is not null then v_results[g.n] end, g.payload
-      from gone g where not g.is_packed and (v_outcomes[g.n] <> 10 or v_retain_done_ms > 0)),
+      from rest g where not g.is_packed and (v_outcomes[g.n] <> 10 or v_retain_done_ms > 0)),
   early as (                                         -- for a redrive: what the archive's columns don't say
     insert into ended_early (task_id, pending_group_key, pending_group_is_global, was_held)
     select g.task_id, g.pending_group_key, g.pending_group_is_global, p_are_held
-      from gone g where g.pending_group_key is not null or p_are_held),
+      from rest g where g.pending_group_key is not null or p_are_held),
   forgotten as (                                     -- kept nowhere: its earlier attempts go, too
     delete from attempt p                            -- a join would be free to read all attempts
      where p.task_id = any (array(select g.task_id from gone g where v_retain_done_ms = 0 and v_outcomes[g.n] = 10)))
@@ -100,7 +104,7 @@ begin
          array_agg(g.wave_id) filter (where g.wave_id is not null),
          array_agg(v_outcomes[g.n]) filter (where g.wave_id is not null)
     into v_key_definitions, v_keys, v_key_tasks, v_grouped, v_groups, v_in_waves, v_waves, v_wave_outcomes
-    from gone g
+    from rest g
    where g.dedupe_key is not null or g.group_id is not null or g.wave_id is not null;
   if v_keys is not null then                         -- a key with a window outlives its task
     -- One probe per key, locked in the order of the arrays: a join would be free to read all keys, in whatever order.
