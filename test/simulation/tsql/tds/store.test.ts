@@ -80,6 +80,7 @@ describe("the migrator", () => {
       "groups",
       "lists",
       "shared_spread",
+      "archive_packs",
     ];
     expect(versions.map(({ name }) => name)).toEqual(["logic", ...migrations]);
     await checkStoreSchema({ url: simulated.url });
