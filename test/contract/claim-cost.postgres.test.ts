@@ -34,9 +34,9 @@ const finished =
 const finishedTogether =
   (from: number, packs: number): Fill =>
   (id) => `
-    insert into taskgate.archive_pack (task_definition_id, kind, priority, build, task_execution_id, finished_at, purge_after,
+    insert into taskgate.archive_pack (first_task_id, last_task_id, task_definition_id, kind, priority, build, task_execution_id, finished_at, purge_after,
                                        task_ids, created_ats, fences)
-    select ${String(id)}, 'one', 0, 1, 1, now(), now() + interval '7 days',
+    select ${String(from)} + p * 500, ${String(from)} + p * 500 + 499, ${String(id)}, 'one', 0, 1, 1, now(), now() + interval '7 days',
            array(select ${String(from)} + p * 500 + n from generate_series(0, 499) n), array_fill(now(), array[500]), array_fill(p, array[500])
       from generate_series(0, ${String(packs - 1)}) p`;
 

@@ -69,9 +69,16 @@ describe("which tasks lie together", () => {
     expect(await statusOf(store, name)).toMatchObject({ done: 7, dead: 2 });
   });
 
-  test("not those with a large result", async () => {
-    await endTogether(await open(), 3, JSON.stringify(["x".repeat(3_000)]));
-    expect(await stored()).toEqual({ packs: [], rows: 3 });
+  test("nor one with a large result; the others of its call do", async () => {
+    const { store, name, worker } = await open();
+    await enqueue(store, name, 3);
+    const claimed = await worker.claim(3);
+    const results = [null, JSON.stringify(["x".repeat(3_000)]), '{"small":1}'];
+    const ends = claimed.map((task, n) => done(task, { result: at(results, n) }));
+    await worker.work({ done: ends });
+    expect(await stored()).toEqual({ packs: [2], rows: 1 });
+    const told = await Promise.all(claimed.map(({ taskId }) => factsOf(store, taskId)));
+    expect(told.map(({ result }) => result)).toEqual(results);
   });
 
   test("a pack spans at most 4096 ids: who looks for one of them need not look farther", async () => {
@@ -163,20 +170,51 @@ describe("a task that lies with others", () => {
     expect((await store.listTasks({ name, state: "dead", most: 5 })).tasks).toEqual([]);
   });
 
-  test("is found when it is unfinished, too", async () => {
-    const field = await open();
-    const [, taskId] = await endTogether(field, 3);
-    isDamaged = true;
-    await scene.client.query(
+  test.each([
+    [
+      "that is unfinished, too",
       `insert into taskgate.task (task_id, task_definition_id, kind, priority, created_at)
        select task_id, task_definition_id, kind, priority, created_at from taskgate.archived where task_id = $1`,
-      [taskId],
-    );
-    expect((await field.store.checkInvariants()).findings).toContainEqual({
-      rule: "P3 a finished task is not unfinished, too",
-      key: taskId,
-      detail: "archive and task",
-    });
+      ["P3 a finished task is not unfinished, too", "archive and task"],
+    ],
+    [
+      "that has ended alone, too",
+      `insert into taskgate.archive (task_id, task_definition_id, kind, priority, rank, created_at, finished_at, purge_after, build, outcome, failed_count, lost_count)
+       select task_id, task_definition_id, kind, priority, rank, created_at, finished_at, purge_after, build, 12, 0, 0
+         from taskgate.archived where task_id = $1`,
+      ["P3 a finished task has ended once", "2 times"],
+    ],
+    [
+      "whose pack lacks a fence",
+      "update taskgate.archive_pack set fences = fences[2:] where first_task_id = $1",
+      ["P3 the lists of a pack tell of each of its tasks", "3 tasks"],
+    ],
+    [
+      "that its pack holds twice",
+      "update taskgate.archive_pack set task_ids = array[task_ids[1], task_ids[1], task_ids[3]] where first_task_id = $1",
+      ["P3 the lists of a pack tell of each of its tasks", "3 tasks"],
+    ],
+  ])("%s: check_invariants finds it", async (_, sql, [rule, detail]) => {
+    const field = await open();
+    const [taskId] = await endTogether(field, 3);
+    isDamaged = true;
+    await scene.client.query(sql, [taskId]);
+    const { findings } = await field.store.checkInvariants();
+    expect(findings).toContainEqual({ rule, key: taskId, detail });
+  });
+
+  test("has the duration that was told for it, wherever the caller's list begins", async () => {
+    const { store, name, worker } = await open();
+    await enqueue(store, name, 3);
+    const claimed = await worker.claim(3);
+    await scene.client.query("select taskgate.work($1, $2, $3, $4, '[0:2]={10,20,30}'::int[])", [
+      worker.executionId,
+      worker.calls + 1,
+      claimed.map(({ taskId }) => taskId),
+      claimed.map(({ fence }) => fence),
+    ]);
+    const told = await Promise.all(claimed.map(({ taskId }) => factsOf(store, taskId)));
+    expect(told.map(({ durationMs }) => durationMs)).toEqual([10, 20, 30]);
   });
 });
 
@@ -206,6 +244,15 @@ describe("a purge", () => {
     expect(await store.purge({ most: 5 })).toMatchObject({ tasks: 2, more: false });
     expect(await stored()).toEqual({ packs: [], rows: 0 });
     expect(await store.sweep({ most: 1 })).toMatchObject({ isPurgeable: false });
+  });
+
+  test("goes on where all tables are published to other servers", async () => {
+    const field = await open();
+    await endTogether(field, 3);
+    await scene.advance(60_001);
+    await scene.client.query("create publication everything for tables in schema taskgate");
+    expect(await field.store.purge({ most: 2 })).toMatchObject({ tasks: 2 });
+    expect(await field.store.purge({ most: 2 })).toMatchObject({ tasks: 1 });
   });
 
   test("leaves a pack that somebody has, and what is kept longer", async () => {

@@ -36,9 +36,9 @@ const kinds: readonly Kind[] = [
     table: "archive_pack",
     counted: "tasks",
     insert: (from, to, at) => `
-      insert into taskgate.archive_pack (task_definition_id, kind, priority, build, task_execution_id, finished_at, purge_after,
+      insert into taskgate.archive_pack (first_task_id, last_task_id, task_definition_id, kind, priority, build, task_execution_id, finished_at, purge_after,
                                          task_ids, created_ats, fences)
-      select 1, 'one', 0, 1, 1, now(), ${at}, array(select n * 5 + m from generate_series(0, 4) m), array_fill(now(), array[5]),
+      select n * 5, n * 5 + 4, 1, 'one', 0, 1, 1, now(), ${at}, array(select n * 5 + m from generate_series(0, 4) m), array_fill(now(), array[5]),
              array_fill(n, array[5])
         from ${series(from, to)}`,
   },

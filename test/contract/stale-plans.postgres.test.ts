@@ -230,8 +230,8 @@ function besides(): string[] {
      select 7000000 + n, 0, 1, now(), now(), 13 ${from}`,
     `insert into taskgate.archive (task_id, task_definition_id, kind, priority, rank, created_at, finished_at, purge_after, build, outcome, failed_count, lost_count)
      select 7000000 + n, $1, 'k', 100, 0, now(), now() - n * interval '1 s', now() + interval '9 days', 1, 10 + n % 3, 0, 0 ${from}`,
-    `insert into taskgate.archive_pack (task_definition_id, kind, priority, build, task_execution_id, finished_at, purge_after, task_ids, created_ats, fences)
-     select $1, 'k', 100, 1, 1, now() - n * interval '1 s', now() + interval '9 days', array[8000000 + 2 * n, 8000001 + 2 * n], array[now(), now()], array[1, 1] ${from}`,
+    `insert into taskgate.archive_pack (first_task_id, last_task_id, task_definition_id, kind, priority, build, task_execution_id, finished_at, purge_after, task_ids, created_ats, fences)
+     select 8000000 + 2 * n, 8000001 + 2 * n, $1, 'k', 100, 1, 1, now() - n * interval '1 s', now() + interval '9 days', array[8000000 + 2 * n, 8000001 + 2 * n], array[now(), now()], array[1, 1] ${from}`,
     `insert into taskgate.operation (operation_id, name, done_at) select gen_random_uuid(), 'beside', now() ${from}`,
     `insert into taskgate.task_execution (operation_id, task_definition_id, state, started_at, ended_at, lease_until, worker)
      select gen_random_uuid(), $1, 4, now(), now(), now(), 'beside' ${from}`,

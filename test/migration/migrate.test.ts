@@ -152,6 +152,28 @@ describe("migrate", () => {
     });
   });
 
+  test.each(["archived", "v_execution_log"])(
+    "a view that has other columns now is made anew: %s",
+    async (view) => {
+      await inEmptyDatabase(async (url) => {
+        await migrateStore({ url });
+        const head = await dump(url);
+        await withClient(url, (client) =>
+          client.query(
+            `drop view taskgate.v_execution_log;
+             drop view if exists taskgate.${view};
+             create view taskgate.${view} as select 1 as before;
+             update taskgate.schema_version set checksum = 'of an older version' where version = 0`,
+          ),
+        );
+
+        await migrateStore({ url });
+
+        expect(await dump(url)).toBe(head);
+      });
+    },
+  );
+
   test("a migration that fails leaves nothing behind, and a corrected one goes through", async () => {
     await inEmptyDatabase(async (url) => {
       await migrateStore({ url });

@@ -31,6 +31,8 @@ create table taskgate.archive (
   constraint pk_archive PRIMARY KEY (task_id)
 );
 create table taskgate.archive_pack (
+  first_task_id bigint not null,
+  last_task_id bigint not null,
   task_definition_id integer not null,
   kind text collate "C" not null,
   priority smallint not null,
@@ -47,8 +49,7 @@ create table taskgate.archive_pack (
   dedupe_keys text[] collate "C",
   results text[],
   payloads text[],
-  first_task_id bigint not null default task_ids[1],
-  last_task_id bigint default task_ids[cardinality(task_ids)],
+  constraint ck_archive_pack_ends CHECK (((first_task_id = task_ids[1]) AND (last_task_id = task_ids[cardinality(task_ids)]))),
   constraint ck_archive_pack_span CHECK (((last_task_id - first_task_id) < 4096)),
   constraint pk_archive_pack PRIMARY KEY (first_task_id)
 );

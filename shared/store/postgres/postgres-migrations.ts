@@ -167,7 +167,7 @@ async function dropLeftOver(
 }
 
 async function dropLogic(connection: PostgresConnection, schema: string): Promise<void> {
-  await connection.query(`drop view if exists "${schema}".v_execution_log`);
+  await connection.query(`drop view if exists "${schema}".v_execution_log, "${schema}".archived`);
   const functions = await connection.query<{ signature: string }>(
     "select oid::regprocedure::text as signature from pg_proc where pronamespace = $1::regnamespace",
     [schema],

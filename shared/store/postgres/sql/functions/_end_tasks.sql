@@ -1,6 +1,6 @@
 -- taskgate._end_tasks: the one way to an end: tasks leave for the archive, their keys are freed, their groups handed over, their
 --         waves counted down. Several that one call ends well go into one row of archive_pack by kind, priority, wave, build and range of 4096 ids;
---         a row of its own has who ended otherwise or alone, failed before, or is large (2000 bytes: what a row would compress).
+--         a row of its own has who ended otherwise, was the only one of its call, failed before, or is large (over 2000 bytes a row compresses).
 -- In:     p_task_ids bigint[]; p_fences bigint[], p_outcomes smallint[] (10 done, 11 dead, 12 cancelled), p_durations_ms int[],
 --         p_results text[]: same length; p_task_execution_id: of the last attempt, null: none; p_now
 --         p_released_task_ids, p_released_group_ids: tasks that only leave their groups (a retry that isn't strict)
@@ -41,12 +41,11 @@ begin
     select d.retain_done_ms into v_retain_done_ms
       from task_execution x join task_definition d on d.task_definition_id = x.task_definition_id where x.task_execution_id = p_task_execution_id;
   end if;
-  v_is_packed := coalesce(v_retain_done_ms, 0) > 0 and cardinality(p_task_ids) > 1 and 10 = all (p_outcomes)
-    and not exists (select 1 from unnest(p_results) u(result) where octet_length(u.result) > 2000);
+  v_is_packed := coalesce(v_retain_done_ms, 0) > 0 and cardinality(p_task_ids) > 1 and 10 = all (p_outcomes);
   v_purge_done_after := p_now + interval '1 ms' * v_retain_done_ms;
   -- In the order of the ids: one search for all of them, and width_bucket finds what is said of each (a join costs a tenth more).
   v_ids := array(select u.id from unnest(p_task_ids) u(id) order by u.id);
-  if v_ids = p_task_ids then                         -- as most come: to sort all that is said of them costs another tenth
+  if v_ids = p_task_ids and coalesce(array_dims(p_durations_ms), array_dims(v_ids)) = array_dims(v_ids) then   -- as most come: to sort all that is said of them costs another tenth
     v_fences := p_fences; v_outcomes := p_outcomes; v_durations_ms := p_durations_ms; v_results := p_results;
   else
     select array_agg(u.fence), array_agg(u.outcome), array_agg(u.duration_ms), array_agg(u.result)
@@ -59,11 +58,12 @@ begin
     returning t.task_id, t.task_definition_id, t.kind, t.priority, t.rank, t.created_at, t.group_id, t.wave_id, t.dedupe_key, t.build,
               t.failed_count, t.lost_count, t.last_error, t.payload, t.pending_group_key, t.pending_group_is_global,
               width_bucket(t.task_id, (select v_ids)) as n,   -- once; behind select the list is made flat once, and not for each look
-              v_is_packed and t.failed_count + t.lost_count = 0 and t.last_error is null and coalesce(octet_length(t.payload), 0) <= 2000 as is_packed),
+              v_is_packed and t.failed_count + t.lost_count = 0 and t.last_error is null and coalesce(octet_length(t.payload), 0) <= 2000
+                and (p_results is null or coalesce(octet_length(v_results[width_bucket(t.task_id, (select v_ids))]), 0) <= 2000) as is_packed),
   packed as (
-    insert into archive_pack (task_definition_id, kind, priority, wave_id, build, task_execution_id, finished_at, purge_after,
+    insert into archive_pack (first_task_id, last_task_id, task_definition_id, kind, priority, wave_id, build, task_execution_id, finished_at, purge_after,
                               task_ids, ranks, created_ats, fences, durations_ms, dedupe_keys, results, payloads)
-    select g.task_definition_id, g.kind, g.priority, g.wave_id, g.build, p_task_execution_id, p_now, v_purge_done_after,
+    select min(g.task_id), max(g.task_id), g.task_definition_id, g.kind, g.priority, g.wave_id, g.build, p_task_execution_id, p_now, v_purge_done_after,
            array_agg(g.task_id order by g.task_id), case when bool_or(g.rank <> 0) then array_agg(g.rank order by g.task_id) end,
            array_agg(g.created_at order by g.task_id), array_agg(v_fences[g.n] order by g.task_id),
            case when p_durations_ms is not null then array_agg(v_durations_ms[g.n] order by g.task_id) end,

@@ -45,8 +45,9 @@ begin
   o_tasks := o_tasks + (select count(*) from unnest(v_packed) u(id) where u.id = any (v_due));
   delete from archive_pack k where k.first_task_id = any (v_packs) and k.task_ids <@ v_due;
   update archive_pack k
-     set (task_ids, ranks, created_ats, fences, durations_ms, dedupe_keys, results, payloads) = (
-           select array_agg(u.task_id order by u.task_id), case when k.ranks is not null then array_agg(u.rank order by u.task_id) end,
+     set (first_task_id, last_task_id, task_ids, ranks, created_ats, fences, durations_ms, dedupe_keys, results, payloads) = (
+           select min(u.task_id), max(u.task_id), array_agg(u.task_id order by u.task_id),
+                  case when k.ranks is not null then array_agg(u.rank order by u.task_id) end,
                   array_agg(u.created_at order by u.task_id), array_agg(u.fence order by u.task_id),
                   case when k.durations_ms is not null then array_agg(u.duration_ms order by u.task_id) end,
                   case when k.dedupe_keys is not null then array_agg(u.dedupe_key order by u.task_id) end,

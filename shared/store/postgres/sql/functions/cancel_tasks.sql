@@ -6,7 +6,7 @@
 -- Raises: TG422 not such a list, a reason of more than 400 characters
 -- Locks:  scheduled, ready, wave_held by skip; dedupe in key order, task_group ascending, of tasks that wait there; group_waiting under its
 --         group, ready by skip; then as _end_tasks; last, task by skip: who waits for that row waits for nobody who waits
--- Plan:   primary keys; the scheduled tasks of a definition once, when one of its tasks stands nowhere else
+-- Plan:   primary keys, packs as _is_packed; the scheduled tasks of a definition once, when one of its tasks stands nowhere else
 -- Once:   naturally: a repeat finds the task gone, or asks again
 -- Twin:   mssql/sql/procedures/CancelTasks.sql
 create or replace function taskgate.cancel_tasks(

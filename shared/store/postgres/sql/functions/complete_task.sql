@@ -7,7 +7,7 @@
 -- Raises: TG413, TG422 a result that is too large or isn't the text of a JSON object or array; TG490 another isolation level than
 --         read committed: its one snapshot would not see who waits in the group
 -- Locks:  task_execution (own), task, dedupe, task_group, wave_shard, wave, batch: held until the user's commit
--- Plan:   primary keys
+-- Plan:   primary keys, packs as _is_packed
 -- Once:   by (task, fence); with retain_done_ms = 0 nothing is left to know a repeat by: it says `fenced`
 -- Twin:   mssql/sql/procedures/CompleteTask.sql
 create or replace function taskgate.complete_task(

@@ -9,7 +9,7 @@
 --           attempts [{fence, worker, claimedAt, finishedAt, durationMs, outcome, error}], newest 50
 -- Raises: -
 -- Locks:  none
--- Plan:   primary keys; the open executions of one definition
+-- Plan:   primary keys, packs as _is_packed; the open executions of one definition
 -- Once:   a read
 -- Twin:   mssql/sql/procedures/ExplainTask.sql
 create or replace function taskgate.explain_task(p_task_id bigint, out status text, out facts text)

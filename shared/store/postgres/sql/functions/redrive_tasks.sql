@@ -10,7 +10,7 @@
 -- Raises: TG404 unknown definition; TG422 a bad value
 -- Locks:  archive by skip, ended_early of these tasks; gates of waves that aren't open, ascending and shared, as _enter_wave; dedupe in
 --         key order (enqueues of an equal key), by definition; task_group ascending; waves as _rejoin_waves; new rows
--- Plan:   primary keys; ix_archive_finished from its old end
+-- Plan:   primary keys, packs as _is_packed; ix_archive_finished from its old end
 -- Once:   naturally: a repeat finds the task unfinished
 -- Twin:   mssql/sql/procedures/RedriveTasks.sql
 create or replace function taskgate.redrive_tasks(
