@@ -250,6 +250,7 @@ describe("a purge", () => {
     const field = await open();
     await endTogether(field, 3);
     await scene.advance(60_001);
+    expect(await field.store.sweep({ most: 1 })).toMatchObject({ isPurgeable: true });
     await scene.client.query("create publication everything for tables in schema taskgate");
     expect(await field.store.purge({ most: 2 })).toMatchObject({ tasks: 2 });
     expect(await field.store.purge({ most: 2 })).toMatchObject({ tasks: 1 });
