@@ -125,6 +125,7 @@ function claimedTask<Payload>(
     isGrouped: task.group !== undefined,
     isCancelRequested: false,
     isFromNewerBuild: false,
+    isInWave: false,
     isSpare: false,
   };
 }

@@ -50,7 +50,7 @@ export function callsOf<Entry extends PreparedTask>(entries: readonly Entry[]): 
 
 /** Throws when a wave took no tasks any more. */
 export function expectInTime(answer: EnqueueTasksAnswer, waveId: WaveId | undefined): void {
-  if (answer.status !== "late") return;
+  if (answer.status === "enqueued") return;
   throw new InvalidArgumentError(
     `Expected \`wave\` to be one that still takes tasks, got \`${String(waveId)}\`: it was sealed or opened before, or its batch was cancelled; nothing was added to it`,
     { details: { field: "wave", wave: waveId } },

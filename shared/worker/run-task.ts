@@ -94,7 +94,7 @@ class TaskRun implements RunCalls {
       request,
       environment.telemetry.currentTraceParent() ?? hand.task.traceParent,
     );
-    if (options?.now ?? false) await enqueueNow(environment, [child]);
+    if (options?.now ?? false) await enqueueNow(environment, [child], hand.task);
     else this.#ownChildren().push(child);
   }
 

@@ -43,7 +43,10 @@ export async function completeInTransaction(
         : returned == null
           ? null
           : jsonText("result", returned);
-    const ready = await enqueueAll(environment, completion.children, transaction);
+    const ready = await enqueueAll(environment, completion.children, {
+      by: hand.task,
+      transaction,
+    });
     // Last before the commit: from here on the group's gate is held.
     const answer = await environment.store.completeTask(
       {
@@ -66,12 +69,13 @@ export async function completeInTransaction(
   return { woken: [...new Set(woken)], opening };
 }
 
-/** Writes tasks at once, whatever becomes of the caller, and leaves hints. */
+/** Writes tasks at once, whatever becomes of the task that asks for them, and leaves hints. */
 export async function enqueueNow(
   environment: WorkerEnvironment,
   tasks: readonly PreparedTask[],
+  by: ClaimedTask,
 ): Promise<void> {
-  const ready = await enqueueAll(environment, tasks, undefined);
+  const ready = await enqueueAll(environment, tasks, { by });
   environment.telemetry.count("taskgate.task.enqueued", tasks.length);
   await Promise.all(ready.map((definition) => environment.wakeUp.hint(definition)));
 }
@@ -80,23 +84,32 @@ export async function enqueueNow(
 async function enqueueAll(
   environment: WorkerEnvironment,
   tasks: readonly PreparedTask[],
-  transaction: StoreTransaction | undefined,
+  { by, transaction }: { by: ClaimedTask; transaction?: StoreTransaction },
 ): Promise<string[]> {
   const ready: string[] = [];
   for (const call of callsOf(tasks)) {
     const [first] = call;
     if (first === undefined) continue;
     const { definition, waveId } = first;
-    const answer = await environment.store.enqueueTasks(
-      {
-        name: definition,
-        build: environment.build,
-        tasks: call.map((task) => task.task),
-        ...(waveId === undefined ? {} : { waveId }),
-        operationId: transaction === undefined ? asOperationId(environment.random.uuid()) : null,
-      },
+    const input = {
+      name: definition,
+      build: environment.build,
+      tasks: call.map((task) => task.task),
+      operationId: transaction === undefined ? asOperationId(environment.random.uuid()) : null,
+    };
+    let answer = await environment.store.enqueueTasks(
+      { ...input, ...(waveId === undefined ? {} : { waveId }) },
       transaction,
     );
+    if (answer.status === "late" && !by.isInWave) {
+      // A task that was redriven after its wave had ended goes on outside the batch, and so does what it enqueues.
+      environment.logger.warn("tasks of a wave that is over run outside their batch", {
+        taskId: by.taskId,
+        wave: waveId,
+        tasks: call.length,
+      });
+      answer = await environment.store.enqueueTasks(input, transaction);
+    }
     expectInTime(answer, waveId);
     if (answer.ready || answer.nextDueMs === 0) ready.push(definition);
     else if (answer.nextDueMs !== null)

@@ -3,9 +3,9 @@ import { limits } from "../../core/limits";
 import type { TaskId, WaveId } from "../../core/ids";
 import type { EnqueueTasksAnswer, EnqueueTasksInput, NewTask } from "../../ports/task-store";
 import { characters, invalidArgument, isWithin, left, tooLarge } from "./arguments";
-import { takesTasks } from "./batches";
+import { isOnlySealed, takesTasks } from "./batches";
 import { allStandings } from "./places";
-import { admit, groupsOf, joinGroup, makeGroups } from "./groups";
+import { admit, findGroup, groupsOf, joinGroup, makeGroups } from "./groups";
 import {
   addHeld,
   addReady,
@@ -15,7 +15,8 @@ import {
   earlierOperation,
   usedElsewhere,
 } from "./rows";
-import type { DefinitionRow, Model, TaskRow } from "./state";
+import { dueOf } from "./schedule";
+import type { DefinitionRow, GroupName, Model, ModelState, TaskRow } from "./state";
 
 /**
  * enqueue_tasks. `joinsTransaction`: other work of the caller may follow before its commit; then
@@ -33,7 +34,8 @@ export function enqueueTasks(
   if (earlier?.name === "enqueue_tasks") return earlier.answer;
   if (earlier !== undefined) throw usedElsewhere(input.operationId);
   if (input.waveId !== undefined && !takesTasks(model.state, input.waveId)) {
-    return { status: "late", taskIds: [], outcomes: [], ready: false, nextDueMs: null };
+    const status = isOnlySealed(model.state, input.waveId) ? "sealed" : "late";
+    return { status, taskIds: [], outcomes: [], ready: false, nextDueMs: null };
   }
   expectEntries(input);
 
@@ -190,8 +192,14 @@ function place(
 ): number {
   const { state } = model;
   // Inside a user's transaction groups are left to promotion: one that is locked would keep others waiting.
+  // A strict group's task doesn't overtake one that is due and not promoted yet: it is due now, too.
+  const hasDue = dueOf(model, definition).length > 0;
   for (const entry of entries) {
-    if (joinsTransaction && entry.task.pendingGroup !== null) entry.runAtMs ??= model.nowMs;
+    const { pendingGroup } = entry.task;
+    if (pendingGroup === null) continue;
+    const passesSchedule =
+      joinsTransaction || (hasDue && isStrict(model.state, definition, pendingGroup));
+    if (passesSchedule) entry.runAtMs ??= model.nowMs;
   }
   const atOnce = entries.filter((entry) => entry.runAtMs === null).map((entry) => entry.task);
   makeGroups(model, definition, atOnce);
@@ -204,6 +212,11 @@ function place(
   for (const task of plain) addReady(state, task);
   const admitted = groupsOf(state, atOnce).map((group) => admit(state, group, atOnce));
   return admitted.reduce((sum, count) => sum + count, plain.length);
+}
+
+/** Does a group keep its order over everything? One that isn't made yet will be as its definition says. */
+function isStrict(state: ModelState, definition: DefinitionRow, group: GroupName): boolean {
+  return findGroup(state, definition, group)?.isStrict ?? definition.settings.groupStrict;
 }
 
 /** Until their wave opens; then grouped ones pass through the schedule, where their groups are joined. */
