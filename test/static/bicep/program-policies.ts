@@ -168,7 +168,10 @@ export const alerts: Policy = (deployment) => {
   return [
     ...needed.filter((name) => !watched.includes(`"${name}"`)).map((name) => `none on ${name}`),
     ...rules
-      .filter((rule) => !listAt(rule, "properties.scopes").every((id) => ids.includes(String(id))))
+      .filter(
+        (rule) =>
+          !listAt(rule, "properties.scopes").every((id) => ids.some((known) => known === id)),
+      )
       .map(({ name }) => `${name} watches what is not deployed`),
     ...rules
       .filter((rule) => valueAt(rule, "properties.enabled") !== true)
