@@ -1,3 +1,4 @@
+import { settingsTable } from "../../../shared/settings/settings";
 import type { PolicyName } from "./policies";
 import { hostSettings } from "./program-policies";
 import { demands } from "./security-policies";
@@ -495,12 +496,17 @@ function faultsOfSettings(prod: Deployment): readonly PlantedFault[] {
       environment: "prod" as const,
     };
     return [
-      {
-        ...common,
-        title: `no ${name}`,
-        says: hostSettings.includes(name) ? `${name} is missing` : "",
-        plant: changeSettings((list) => list.filter((_entry, other) => other !== at)),
-      },
+      // One with a default may be left out; its parameter is unused then, which the compiler refuses.
+      ...(settingsTable.some((line) => line.name === name && line.default !== null)
+        ? []
+        : [
+            {
+              ...common,
+              title: `no ${name}`,
+              says: hostSettings.includes(name) ? `${name} is missing` : "",
+              plant: changeSettings((list) => list.filter((_entry, other) => other !== at)),
+            },
+          ]),
       {
         ...common,
         title: `${name} misspelt`,

@@ -20,8 +20,9 @@ import {
 const root = join(__dirname, "../../..");
 const knownSettings: ReadonlySet<string> = new Set(settingsTable.map(({ name }) => name));
 
-/** Read by the Functions host alone, for its leases and its diagnostic events. */
+/** Read by the Functions host for its leases and its diagnostic events, whatever the program could do without. */
 export const hostSettings: readonly string[] = [
+  "AzureWebJobsStorage__credential",
   "AzureWebJobsStorage__blobServiceUri",
   "AzureWebJobsStorage__tableServiceUri",
 ];
@@ -91,7 +92,7 @@ export const settings: Policy = (deployment) => {
   ];
 };
 
-/** The program itself reads them: whether each sign-in is the app's identity, and the sweep's schedule is stated. */
+/** The program itself reads them: whether each sign-in is the app's identity. */
 function readingFaults(environment: Readonly<Record<string, string>>): readonly string[] {
   let read: Settings;
   try {
@@ -111,15 +112,9 @@ function readingFaults(environment: Readonly<Record<string, string>>): readonly 
     ],
     ["telemetry", telemetry?.usesIdentity === true && telemetry.clientId === clientId],
   ];
-  return [
-    ...signIns
-      .filter(([, isRight]) => !isRight)
-      .map(([what]) => `${what} is not signed in to with the app's identity`),
-    // The host wants each of them, whatever the program could do without.
-    ...["AzureWebJobsStorage__credential", "TASKGATE_SWEEP_SCHEDULE"]
-      .filter((name) => environment[name] === undefined)
-      .map((name) => `${name} is missing`),
-  ];
+  return signIns
+    .filter(([, isRight]) => !isRight)
+    .map(([what]) => `${what} is not signed in to with the app's identity`);
 }
 
 /** The queues are those that the triggers listen to, each with the one for what failed too often. */
