@@ -151,7 +151,7 @@ resource app 'Microsoft.Web/sites@2024-11-01' = {
           value: 'ClientId=${identityClientId};Authorization=AAD'
         }
         {
-          name: 'AZURE_CLIENT_ID'
+          name: 'TASKGATE_SQL_CLIENT_ID'
           value: identityClientId
         }
         {
