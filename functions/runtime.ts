@@ -1,5 +1,6 @@
 import type { Admin } from "../shared/admin/create-admin";
 import { createAdmin } from "../shared/admin/create-admin";
+import { withOwnDefinitions } from "../shared/admin/own-definitions";
 import { resolveBuild } from "../shared/platform/build-info";
 import { createConsoleLogger } from "../shared/platform/console-logger";
 import { nodeTimers } from "../shared/platform/node-timers";
@@ -19,6 +20,7 @@ import { Heartbeat } from "../shared/worker/heartbeat";
 import { createRegistry } from "../shared/worker/registry";
 import type { Registry } from "../shared/worker/registry";
 import type { Stay, WorkerOptions } from "../shared/worker/run-worker";
+import { registerBuild } from "../shared/worker/schedules";
 import { builtInTasks } from "./built-in-tasks";
 import { SchemaGuard } from "./schema-guard";
 import { tasks } from "./tasks";
@@ -125,13 +127,7 @@ async function build(): Promise<Runtime> {
     registry,
     heartbeat,
     client,
-    admin: createAdmin({
-      store,
-      wakeUp: environment.wakeUp,
-      random: realRandom,
-      build: environment.build,
-      currentTraceParent: () => telemetry.currentTraceParent(),
-    }),
+    admin: createAppAdmin(environment, registry),
     worker: {
       environment,
       registry,
@@ -146,6 +142,18 @@ async function build(): Promise<Runtime> {
       signal: ending.signal,
     }),
   };
+}
+
+/** The app's operators may name what it has before any worker or sweep has made it known. */
+function createAppAdmin(environment: WorkerEnvironment, registry: Registry): Admin {
+  const { store, wakeUp, random, build, telemetry } = environment;
+  const currentTraceParent = (): string | null => telemetry.currentTraceParent();
+  const admin = createAdmin({ store, wakeUp, random, build, currentTraceParent });
+  return withOwnDefinitions(admin, async (name) => {
+    if (registry.definition(name) === null) return false;
+    await registerBuild(environment, registry);
+    return true;
+  });
 }
 
 function addressOf({ database, schema }: Settings): DatabaseAddress {
