@@ -1,6 +1,4 @@
 import type { Admin } from "../shared/admin/create-admin";
-import { createAdmin } from "../shared/admin/create-admin";
-import { withOwnDefinitions } from "../shared/admin/own-definitions";
 import { resolveBuild } from "../shared/platform/build-info";
 import { createConsoleLogger } from "../shared/platform/console-logger";
 import { nodeTimers } from "../shared/platform/node-timers";
@@ -20,7 +18,7 @@ import { Heartbeat } from "../shared/worker/heartbeat";
 import { createRegistry } from "../shared/worker/registry";
 import type { Registry } from "../shared/worker/registry";
 import type { Stay, WorkerOptions } from "../shared/worker/run-worker";
-import { registerBuild } from "../shared/worker/schedules";
+import { createAppAdmin } from "./app-admin";
 import { builtInTasks } from "./built-in-tasks";
 import { SchemaGuard } from "./schema-guard";
 import { tasks } from "./tasks";
@@ -142,18 +140,6 @@ async function build(): Promise<Runtime> {
       signal: ending.signal,
     }),
   };
-}
-
-/** The app's operators may name what it has before any worker or sweep has made it known. */
-function createAppAdmin(environment: WorkerEnvironment, registry: Registry): Admin {
-  const { store, wakeUp, random, build, telemetry } = environment;
-  const currentTraceParent = (): string | null => telemetry.currentTraceParent();
-  const admin = createAdmin({ store, wakeUp, random, build, currentTraceParent });
-  return withOwnDefinitions(admin, async (name) => {
-    if (registry.definition(name) === null) return false;
-    await registerBuild(environment, registry);
-    return true;
-  });
 }
 
 function addressOf({ database, schema }: Settings): DatabaseAddress {
