@@ -1,4 +1,5 @@
 // What the compiler leaves out, copied beside the compiled files: SQL, the status page; and the number of this build.
+//   node .ci/copy-assets.cjs [folder, default dist]
 "use strict";
 
 const {
@@ -10,30 +11,29 @@ const {
   statSync,
   writeFileSync,
 } = require("node:fs");
-const { basename, dirname, join, relative } = require("node:path");
+const { basename, dirname, join, relative, resolve } = require("node:path");
 
 const root = join(__dirname, "..");
-const dist = join(root, "dist");
+const dist = resolve(root, process.argv[2] ?? "dist");
 const page = join("functions", "dashboard", "ui");
 
-/** Every file below a folder, as paths from the root. */
-function listFiles(folder) {
+/** Every file below a folder, as paths from another one. */
+function listFiles(folder, from) {
   return readdirSync(folder, { recursive: true })
     .map((name) => join(folder, String(name)))
     .filter((path) => statSync(path).isFile())
-    .map((path) => relative(root, path));
+    .map((path) => relative(from, path));
 }
 
-/** SQL, and the order in which it runs. */
-const isSql = (path) => path.endsWith(".sql") || basename(path) === "order.txt";
-const assets = [...listFiles(join(root, "shared")), ...listFiles(join(root, "functions"))].filter(
-  (path) => isSql(path) || path.startsWith(page),
-);
+/** SQL, the order in which it runs, the page. */
+const isAsset = (path) =>
+  path.endsWith(".sql") || basename(path) === "order.txt" || path.startsWith(page);
+const assets = ["shared", "functions"]
+  .flatMap((folder) => listFiles(join(root, folder), root))
+  .filter(isAsset);
 // A file that is gone here must not be found there: a migration would run that no source has.
-for (const path of existsSync(dist) ? listFiles(dist) : []) {
-  const source = relative("dist", path);
-  if ((isSql(path) || source.startsWith(page)) && !assets.includes(source))
-    rmSync(join(root, path));
+for (const path of existsSync(dist) ? listFiles(dist, dist) : []) {
+  if (isAsset(path) && !assets.includes(path)) rmSync(join(dist, path));
 }
 for (const path of assets) {
   const target = join(dist, path);

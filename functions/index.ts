@@ -13,13 +13,13 @@ import { createTraceHook } from "./telemetry-hooks";
  * `AzureWebJobsStorage` is looked up by the host in the app settings.
  */
 const storage = "AzureWebJobsStorage";
-const { hintQueue, ingestQueue, sweepSchedule } = loadTriggerSettings();
+const { hintQueue, ingestQueue, sweepSchedule, operatorApi } = loadTriggerSettings();
 
 app.storageQueue("run", { queueName: hintQueue, connection: storage, handler: run });
 app.storageQueue("ingest", { queueName: ingestQueue, connection: storage, handler: ingest });
 app.timer("sweep", { schedule: sweepSchedule, handler: sweep });
 for (const route of [
-  ...createApiRoutes(async () => (await getRuntime()).admin),
+  ...createApiRoutes(async () => (await getRuntime()).admin, { operatorApi }),
   ...dashboardRoutes,
 ]) {
   app.http(route.name, {

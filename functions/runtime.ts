@@ -1,5 +1,4 @@
 import type { Admin } from "../shared/admin/create-admin";
-import { createAdmin } from "../shared/admin/create-admin";
 import { resolveBuild } from "../shared/platform/build-info";
 import { createConsoleLogger } from "../shared/platform/console-logger";
 import { nodeTimers } from "../shared/platform/node-timers";
@@ -19,6 +18,7 @@ import { Heartbeat } from "../shared/worker/heartbeat";
 import { createRegistry } from "../shared/worker/registry";
 import type { Registry } from "../shared/worker/registry";
 import type { Stay, WorkerOptions } from "../shared/worker/run-worker";
+import { createAppAdmin } from "./app-admin";
 import { builtInTasks } from "./built-in-tasks";
 import { SchemaGuard } from "./schema-guard";
 import { tasks } from "./tasks";
@@ -125,13 +125,7 @@ async function build(): Promise<Runtime> {
     registry,
     heartbeat,
     client,
-    admin: createAdmin({
-      store,
-      wakeUp: environment.wakeUp,
-      random: realRandom,
-      build: environment.build,
-      currentTraceParent: () => telemetry.currentTraceParent(),
-    }),
+    admin: createAppAdmin(environment, registry),
     worker: {
       environment,
       registry,

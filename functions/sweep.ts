@@ -1,8 +1,7 @@
 import { BatchPump } from "../shared/worker/batch-pump";
 import { purge } from "../shared/worker/purge";
-import { register } from "../shared/worker/register";
 import { reclaim } from "../shared/worker/run-worker";
-import { fireSchedules, registerSchedules } from "../shared/worker/schedules";
+import { fireSchedules, registerBuild } from "../shared/worker/schedules";
 import type { Runtime } from "./runtime";
 import { tracked } from "./runtime";
 
@@ -48,11 +47,9 @@ export async function sweep(): Promise<void> {
 
 const registered = new WeakSet<Runtime>();
 
-/** After a deployment the first tick makes every definition and schedule known, so that HTTP and SQL callers may enqueue before any worker came. */
+/** After a deployment the first tick makes every definition and schedule known, so that SQL callers may enqueue before any worker came. */
 async function registerOnce(runtime: Runtime): Promise<void> {
   if (registered.has(runtime)) return;
-  for (const definition of runtime.registry.definitions)
-    await register(runtime.environment, definition);
-  await registerSchedules(runtime.environment, runtime.registry);
+  await registerBuild(runtime.environment, runtime.registry);
   registered.add(runtime);
 }

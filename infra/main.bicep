@@ -95,6 +95,14 @@ param alwaysReady array = []
 @description('Optional. Schedule of function sweep: six NCRONTAB fields, UTC.')
 param sweepSchedule string = '*/30 * * * * *'
 
+// Reading and enqueueing need only TaskgateWorker; whoever holds a function key may call these routes.
+@description('Optional. On: the app has the HTTP routes of operators, and its identity that role.')
+@allowed([
+  'off'
+  'on'
+])
+param operatorApi string = 'on'
+
 @description('Optional. Redundancy of the storage account.')
 @allowed([
   'Standard_LRS'
@@ -238,6 +246,7 @@ module functions 'modules/functions.bicep' = {
     sqlServerFqdn: sql.outputs.serverFqdn
     sqlDatabaseName: sql.outputs.databaseName
     sweepSchedule: sweepSchedule
+    operatorApi: operatorApi
     instanceMemoryMb: instanceMemoryMb
     instanceCountMax: instanceCountMax
     alwaysReady: alwaysReady
@@ -272,6 +281,15 @@ output AZURE_RESOURCE_GROUP string = group.name
 
 @description('Host name of the SQL server.')
 output TASKGATE_SQL_SERVER string = sql.outputs.serverFqdn
+
+@description('Resource id of the SQL server: its firewall is opened while migrations run.')
+output SQL_SERVER_ID string = sql.outputs.serverId
+
+@description('Whether SQL has a public address that the firewall could admit others to.')
+output NETWORK_MODE string = networkMode
+
+@description('On: the identity is to be an operator.')
+output OPERATOR_API string = operatorApi
 
 @description('Name of the database.')
 output TASKGATE_SQL_DATABASE string = sql.outputs.databaseName

@@ -1,6 +1,6 @@
 /**
  * The HTTP API in one table: read models and operator commands over shared/admin. All routes want a function key.
- * The host puts `api/` before each route.
+ * The host puts `api/` before each route. A setting leaves out what only operators may do.
  */
 import type { HttpMethod } from "@azure/functions";
 import type { Admin } from "../../shared/admin/create-admin";
@@ -19,7 +19,7 @@ import { listSharedLimits, putSharedLimit } from "./shared-limits";
 import { createHandler } from "./respond";
 import type { ApiHandler, Endpoint } from "./respond";
 import { listSchedules, pauseSchedule, resumeSchedule } from "./schedules";
-import { getStatus } from "./status";
+import { createGetStatus } from "./status";
 import { cancelTasks, redriveTasks, rescheduleTasks } from "./task-actions";
 import { enqueueTasks, getTask, listTasks } from "./tasks";
 import { listWatermarks, putWatermark } from "./watermarks";
@@ -35,39 +35,66 @@ export interface ApiRoute {
   readonly handler: ApiHandler;
 }
 
-const endpoints: readonly (readonly [string, HttpMethod, string, Endpoint])[] = [
-  ["api-status", "GET", "status", getStatus],
+/** `operator`: it calls a procedure that only TaskgateOperator may execute; a test compares. */
+type Entry = readonly [
+  name: string,
+  method: HttpMethod,
+  route: string,
+  endpoint: Endpoint,
+  right?: "operator",
+];
+
+const endpoints: readonly Entry[] = [
   ["api-definitions", "GET", "definitions", listDefinitions],
   ["api-definition", "GET", "definitions/{name}", getDefinition],
-  ["api-limit", "PUT", "definitions/{name}/limit", putLimit],
-  ["api-rate", "PUT", "definitions/{name}/rate", putRate],
+  ["api-limit", "PUT", "definitions/{name}/limit", putLimit, "operator"],
+  ["api-rate", "PUT", "definitions/{name}/rate", putRate, "operator"],
   ["api-shared-limits", "GET", "shared-limits", listSharedLimits],
-  ["api-shared-limit", "PUT", "shared-limits/{name}", putSharedLimit],
-  ["api-pause", "POST", "definitions/{name}/pause", pauseDefinition],
-  ["api-resume", "POST", "definitions/{name}/resume", resumeDefinition],
+  ["api-shared-limit", "PUT", "shared-limits/{name}", putSharedLimit, "operator"],
+  ["api-pause", "POST", "definitions/{name}/pause", pauseDefinition, "operator"],
+  ["api-resume", "POST", "definitions/{name}/resume", resumeDefinition, "operator"],
   ["api-tasks", "GET", "definitions/{name}/tasks", listTasks],
   ["api-enqueue", "POST", "definitions/{name}/tasks", enqueueTasks],
-  ["api-group", "PUT", "definitions/{name}/group", putGroup],
+  ["api-group", "PUT", "definitions/{name}/group", putGroup, "operator"],
   ["api-groups", "GET", "groups", listGroups],
   ["api-schedules", "GET", "schedules", listSchedules],
-  ["api-schedule-pause", "POST", "definitions/{name}/schedules/pause", pauseSchedule],
-  ["api-schedule-resume", "POST", "definitions/{name}/schedules/resume", resumeSchedule],
-  ["api-watermark", "PUT", "definitions/{name}/watermark", putWatermark],
+  ["api-schedule-pause", "POST", "definitions/{name}/schedules/pause", pauseSchedule, "operator"],
+  [
+    "api-schedule-resume",
+    "POST",
+    "definitions/{name}/schedules/resume",
+    resumeSchedule,
+    "operator",
+  ],
+  ["api-watermark", "PUT", "definitions/{name}/watermark", putWatermark, "operator"],
   ["api-watermarks", "GET", "watermarks", listWatermarks],
   ["api-executions", "GET", "executions", listExecutions],
   ["api-task", "GET", "tasks/{id}", getTask],
-  ["api-cancel", "POST", "tasks/cancel", cancelTasks],
-  ["api-redrive", "POST", "tasks/redrive", redriveTasks],
-  ["api-reschedule", "POST", "tasks/reschedule", rescheduleTasks],
+  ["api-cancel", "POST", "tasks/cancel", cancelTasks, "operator"],
+  ["api-redrive", "POST", "tasks/redrive", redriveTasks, "operator"],
+  ["api-reschedule", "POST", "tasks/reschedule", rescheduleTasks, "operator"],
   ["api-batches", "GET", "batches", listBatches],
   ["api-batch", "GET", "batches/{id}", getBatch],
-  ["api-batch-resume", "POST", "batches/{id}/resume", resumeBatch],
-  ["api-batch-cancel", "POST", "batches/{id}/cancel", cancelBatch],
+  ["api-batch-resume", "POST", "batches/{id}/resume", resumeBatch, "operator"],
+  ["api-batch-cancel", "POST", "batches/{id}/cancel", cancelBatch, "operator"],
 ];
 
+/** What the app is set to. */
+export interface ApiOptions {
+  /** Are there the routes of operators? */
+  readonly operatorApi: boolean;
+}
+
 /** All routes. `admin` makes the admin, or gives the one that is there; it is first called by the first request. */
-export function createApiRoutes(admin: () => Promise<Admin>): ApiRoute[] {
-  return endpoints.map(([name, method, route, endpoint]) => ({
+export function createApiRoutes(
+  admin: () => Promise<Admin>,
+  options: ApiOptions = { operatorApi: true },
+): ApiRoute[] {
+  const status: Entry = ["api-status", "GET", "status", createGetStatus(options)];
+  const entries = [status, ...endpoints].filter(
+    ([, , , , right]) => options.operatorApi || right !== "operator",
+  );
+  return entries.map(([name, method, route, endpoint]) => ({
     name,
     methods: [method],
     route,

@@ -20,6 +20,7 @@ param sqlBackupRetentionDays = 7
 param instanceMemoryMb = 2048
 param instanceCountMax = 5
 param sweepSchedule = '0 0 */6 * * *'
+param operatorApi = readEnvironmentVariable('OPERATOR_API', 'on')
 param storageSkuName = 'Standard_LRS'
 param logRetentionDays = 30
 param logDailyQuotaGb = 1

@@ -26,6 +26,7 @@ param alwaysReady = [
   }
 ]
 param sweepSchedule = '*/30 * * * * *'
+param operatorApi = readEnvironmentVariable('OPERATOR_API', 'on')
 param storageSkuName = 'Standard_ZRS'
 param logRetentionDays = 90
 param logDailyQuotaGb = 5

@@ -43,6 +43,13 @@ param sqlDatabaseName string
 @description('Required. Schedule of function sweep, in six NCRONTAB fields, UTC.')
 param sweepSchedule string
 
+@description('Required. Whether the app has the HTTP routes of operators.')
+@allowed([
+  'off'
+  'on'
+])
+param operatorApi string
+
 @description('Required. Memory of an instance in megabytes.')
 @allowed([
   512
@@ -151,7 +158,7 @@ resource app 'Microsoft.Web/sites@2024-11-01' = {
           value: 'ClientId=${identityClientId};Authorization=AAD'
         }
         {
-          name: 'AZURE_CLIENT_ID'
+          name: 'TASKGATE_SQL_CLIENT_ID'
           value: identityClientId
         }
         {
@@ -165,6 +172,10 @@ resource app 'Microsoft.Web/sites@2024-11-01' = {
         {
           name: 'TASKGATE_SWEEP_SCHEDULE'
           value: sweepSchedule
+        }
+        {
+          name: 'TASKGATE_OPERATOR_API'
+          value: operatorApi
         }
       ]
     }

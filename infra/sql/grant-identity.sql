@@ -1,11 +1,12 @@
--- grant-identity: database user of the function app's managed identity, member of TaskgateWorker only.
--- For:    DBAs who create users by hand; "taskgate migrate --grant <name>:<client id>" does the same.
--- Where:  the Taskgate database (not master), after "taskgate migrate" has made the role.
+-- grant-identity: database user of the function app's managed identity, and its membership of one role.
+-- For:    DBAs who create users by hand; "taskgate migrate --grant <name>:<client id> --role <role>" does the same.
+-- Where:  the Taskgate database (not master), after "taskgate migrate" has made the roles.
 -- Who:    the server's Entra administrator, or db_owner with ALTER ANY USER.
--- Edit:   the two values below. Both are outputs of the deployment: WORKER_IDENTITY_NAME and
---         WORKER_IDENTITY_CLIENT_ID (the client id, not the object id).
--- Again:  changes nothing if the user is right. A user with another SID belongs to an identity that
---         was deleted and made anew under the same name: it is dropped and created.
+-- Edit:   the values below. The first two are outputs of the deployment: WORKER_IDENTITY_NAME and
+--         WORKER_IDENTITY_CLIENT_ID (the client id, not the object id). Run it once more with TaskgateOperator
+--         where operators use the app's HTTP routes and status page.
+-- Again:  changes nothing if the user is right, and takes no role away. A user with another SID belongs to an
+--         identity that was deleted and made anew under the same name: it is dropped and created.
 -- Raises: 50000 wrong database, role missing, or the name is taken by a user of another kind.
 --
 -- WITH SID ..., TYPE = E instead of FROM EXTERNAL PROVIDER: no look-up in the directory, so neither the
@@ -15,12 +16,14 @@ SET XACT_ABORT ON;
 
 DECLARE @IdentityName sysname = N'<WORKER_IDENTITY_NAME>';
 DECLARE @ClientIdText nvarchar(36) = N'<WORKER_IDENTITY_CLIENT_ID>';
+DECLARE @RoleName sysname = N'TaskgateWorker';
 
 DECLARE @ClientId uniqueidentifier = TRY_CONVERT(uniqueidentifier, @ClientIdText);
 DECLARE @Sid varbinary(85) = CAST(@ClientId AS varbinary(16));
 DECLARE @UserSid varbinary(85);
 DECLARE @UserType char(1);
-DECLARE @OtherRoles nvarchar(max);
+DECLARE @Lost TABLE (RoleName nvarchar(128) NOT NULL);
+DECLARE @Message nvarchar(400);
 DECLARE @Statement nvarchar(max);
 
 IF @ClientId IS NULL OR @IdentityName LIKE N'<%'
@@ -29,6 +32,11 @@ IF DB_NAME() = N'master'
     THROW 50000, 'Run this in the Taskgate database, not in master.', 1;
 IF DATABASE_PRINCIPAL_ID(N'TaskgateWorker') IS NULL
     THROW 50000, 'Role TaskgateWorker is missing: run taskgate migrate first.', 1;
+IF NOT EXISTS (SELECT 1 FROM sys.database_principals AS p WHERE p.name = @RoleName AND p.type = 'R')
+BEGIN
+    SET @Message = N'There is no role ' + QUOTENAME(@RoleName) + N' in this database.';
+    THROW 50000, @Message, 1;
+END;
 
 BEGIN TRY
     BEGIN TRANSACTION;
@@ -42,6 +50,13 @@ BEGIN TRY
 
     IF @UserSid IS NOT NULL AND @UserSid <> @Sid
     BEGIN
+        -- Rights of a deleted identity don't pass to another one by its name alone: they are told, not given.
+        INSERT INTO @Lost (RoleName)
+        SELECT r.name
+        FROM sys.database_role_members AS m
+        JOIN sys.database_principals AS r ON r.principal_id = m.role_principal_id
+        JOIN sys.database_principals AS u ON u.principal_id = m.member_principal_id
+        WHERE u.name = @IdentityName AND r.name <> @RoleName;
         SET @Statement = N'DROP USER ' + QUOTENAME(@IdentityName) + N';';
         EXEC sys.sp_executesql @Statement;
         SET @UserSid = NULL;
@@ -54,28 +69,16 @@ BEGIN TRY
         EXEC sys.sp_executesql @Statement;
     END;
 
-    -- Only this role: whatever was granted by hand meanwhile is taken back.
-    SELECT @OtherRoles = STRING_AGG(
-        CAST(N'ALTER ROLE ' + QUOTENAME(r.name) + N' DROP MEMBER ' + QUOTENAME(@IdentityName) + N';'
-            AS nvarchar(max)),
-        N' ')
-    FROM sys.database_role_members AS m
-    JOIN sys.database_principals AS r ON r.principal_id = m.role_principal_id
-    JOIN sys.database_principals AS u ON u.principal_id = m.member_principal_id
-    WHERE u.name = @IdentityName AND r.name <> N'TaskgateWorker';
-
-    IF @OtherRoles IS NOT NULL
-        EXEC sys.sp_executesql @OtherRoles;
-
+    -- Adds only: other roles were given by somebody who wants them.
     IF NOT EXISTS (
         SELECT 1
         FROM sys.database_role_members AS m
         JOIN sys.database_principals AS r ON r.principal_id = m.role_principal_id
         JOIN sys.database_principals AS u ON u.principal_id = m.member_principal_id
-        WHERE u.name = @IdentityName AND r.name = N'TaskgateWorker'
+        WHERE u.name = @IdentityName AND r.name = @RoleName
     )
     BEGIN
-        SET @Statement = N'ALTER ROLE TaskgateWorker ADD MEMBER ' + QUOTENAME(@IdentityName) + N';';
+        SET @Statement = N'ALTER ROLE ' + QUOTENAME(@RoleName) + N' ADD MEMBER ' + QUOTENAME(@IdentityName) + N';';
         EXEC sys.sp_executesql @Statement;
     END;
 
@@ -87,10 +90,14 @@ BEGIN CATCH
     THROW;
 END CATCH;
 
--- One row: the user, its client id, its one role.
+-- One row per role of the user; then one per role that its predecessor of the same name had.
 SELECT u.name AS UserName, CAST(u.sid AS uniqueidentifier) AS ClientId, r.name AS RoleName
 FROM sys.database_principals AS u
 JOIN sys.database_role_members AS m ON m.member_principal_id = u.principal_id
 JOIN sys.database_principals AS r ON r.principal_id = m.role_principal_id
 WHERE u.name = @IdentityName
 ORDER BY r.name;
+
+SELECT l.RoleName AS RoleName
+FROM @Lost AS l
+ORDER BY l.RoleName;

@@ -10,6 +10,8 @@ export interface CommandOption {
   readonly type: "string" | "boolean";
   /** What stands for the value in the help text. */
   readonly valueName?: string;
+  /** It may be given several times; all values are in `lists`. */
+  readonly isList?: true;
   readonly sentence: string;
 }
 
@@ -26,6 +28,8 @@ export interface CommandContext {
   readonly args: readonly string[];
   /** Texts of the options that were given. */
   readonly options: Readonly<Record<string, string | undefined>>;
+  /** All texts of the options that may be given several times. */
+  readonly lists: Readonly<Record<string, readonly string[] | undefined>>;
   /** Options without value that were given. */
   readonly flags: ReadonlySet<string>;
   readonly output: Output;

@@ -59,7 +59,7 @@ function shortUsageOf(command: Command): string {
 
 function usageOf(command: Command): string {
   const options = Object.entries(command.options).map(
-    ([name, option]) => `[${optionText(name, option)}]`,
+    ([name, option]) => `[${optionText(name, option)}]${option.isList === true ? ".." : ""}`,
   );
   return [command.name, ...command.parameters, ...options].join(" ");
 }

@@ -125,6 +125,7 @@ async function runCommand(
   const context: CommandContext = {
     args: parsed.args,
     options: parsed.options,
+    lists: parsed.lists,
     flags: parsed.flags,
     output,
     isJson: parsed.flags.has("json"),
@@ -193,6 +194,9 @@ function processOutput(): Output {
     line: (text) => process.stdout.write(`${text}\n`),
     error: (text) => process.stderr.write(`${text}\n`),
     columns: process.stdout.isTTY ? process.stdout.columns : null,
+    ...(process.stderr.isTTY
+      ? { rewrite: (text: string) => process.stderr.write(`\r\u001b[2K${text}`) }
+      : {}),
   };
 }
 

@@ -1,18 +1,32 @@
 import { invalidInput, isTextOf } from "../admin/object-reader";
 import { keyRule } from "../admin/requests";
+import { formatDuration, readDuration } from "../core/duration";
 import { SchemaError } from "../core/errors";
 import { loadSample } from "../local/load-sample";
 import type { LocalSample } from "../local/sample";
-import { realRandom, sleep } from "../platform/real-clock";
+import { createAzureFirewall, isServerId } from "../platform/azure-firewall";
+import type { AzureFirewall } from "../platform/azure-firewall";
+import { realClock, realRandom, sleep } from "../platform/real-clock";
 import { migrateStore, openStore, readStoreSchema } from "../store/open-store";
-import type { DatabaseAddress, Grant } from "../store/open-store";
+import type {
+  DatabaseAddress,
+  Grant,
+  GrantedRoles,
+  MigrationReport,
+  Patience,
+} from "../store/open-store";
 import { checkSchema } from "../store/migrator";
 import { report } from "./command";
 import type { Command, CommandContext } from "./command";
 import { exitCodes } from "./exit-codes";
 import type { ExitCode } from "./exit-codes";
+import { createProgressLine } from "./progress-line";
 import { storeAddress } from "./store-address";
 import { readVersion } from "./version";
+
+/** A change of a firewall acts after 5 minutes at most. */
+const firewallWaitMs = 10 * 60_000;
+const waitMsMax = 24 * 60 * 60_000;
 
 /** `taskgate migrate` */
 export const migrateCommand: Command = {
@@ -23,11 +37,30 @@ export const migrateCommand: Command = {
       type: "boolean",
       sentence: "Changes nothing; ends with 1 when the schema doesn't fit this code.",
     },
+    wait: {
+      type: "string",
+      valueName: "DURATION",
+      sentence:
+        "Azure SQL: repeats for so long (90s, 10m) what a server refuses for now: it wakes up, is new, is busy.",
+    },
+    "open-firewall": {
+      type: "string",
+      valueName: "RESOURCE_ID",
+      sentence:
+        "Azure SQL: the server's firewall admits this machine while the migration lasts; waits 10m for it.",
+    },
     grant: {
       type: "string",
       valueName: "NAME:CLIENTID",
       sentence:
         "Azure SQL: makes the database user of an Entra identity that may execute the procedures.",
+    },
+    role: {
+      type: "string",
+      valueName: "NAME",
+      isList: true,
+      sentence:
+        "Adds a role to the user of --grant beside TaskgateWorker, such as TaskgateOperator; takes none away.",
     },
     sample: {
       type: "boolean",
@@ -39,40 +72,70 @@ export const migrateCommand: Command = {
   details:
     "Run it with a login that owns the schema, before the new version of the app is deployed.",
   run: async (context) => {
-    const given = context.options["grant"];
-    const grant = given === undefined ? undefined : readGrant(given, context);
-    if (!context.flags.has("check")) return migrate(context, grant);
+    const grant = readGrantOptions(context);
+    const waitMs = readWait(context);
+    if (!context.flags.has("check")) return migrate(context, { grant, waitMs });
     const expected = "no --check beside it, which changes nothing";
-    if (context.flags.has("sample")) {
-      throw invalidInput([{ field: "--sample", value: "set", expected }]);
+    for (const name of ["sample", "grant", "wait", "open-firewall"]) {
+      const given = context.options[name];
+      if (given === undefined && !context.flags.has(name)) continue;
+      const value = given === undefined ? "set" : `\`${given.slice(0, 100)}\``;
+      throw invalidInput([{ field: `--${name}`, value, expected }]);
     }
-    if (grant === undefined) return check(context);
-    throw invalidInput([{ field: "--grant", value: `\`${grant.name}\``, expected }]);
+    return check(context);
   },
 };
 
-async function migrate(context: CommandContext, grant: Grant | undefined): Promise<ExitCode> {
+interface Asked {
+  readonly grant: Grant | undefined;
+  readonly waitMs: number | undefined;
+}
+
+async function migrate(context: CommandContext, { grant, waitMs }: Asked): Promise<ExitCode> {
   const address = storeAddress(context.target().settings);
   const sample = context.flags.has("sample") ? loadSample() : undefined;
-  const result = await migrateStore(address, grant === undefined ? {} : { grant });
-  if (sample !== undefined) await setUpSample(sample, address);
+  const run = async (patience?: Patience): Promise<MigrationReport> => {
+    const done = await migrateStore(address, {
+      ...(grant === undefined ? {} : { grant }),
+      ...(patience === undefined ? {} : { patience }),
+    });
+    if (sample !== undefined) await setUpSample(sample, address);
+    return done;
+  };
+  const result = waitMs === undefined ? await run() : await patiently({ context, waitMs }, run);
+  const { granted, ...schema } = result;
   const extras = {
     ...(sample === undefined ? {} : { sample: sample.title }),
-    ...(grant === undefined ? {} : { granted: grant }),
+    ...(granted === undefined ? {} : { granted: { ...grant, ...granted } }),
   };
-  report(context, { ...result, ...extras }, () => {
+  report(context, { ...schema, ...extras }, () => {
     const isCurrent = result.applied.length === 0 && !result.isLogicRenewed;
     return [
       ...(isCurrent ? ["The schema is up to date; nothing was to do."] : []),
       ...result.applied.map((name) => `Applied ${name}.`),
       ...(result.isLogicRenewed ? ["Renewed procedures, views and rights."] : []),
       ...(sample === undefined ? [] : [`The tables of the sample are there (${sample.title}).`]),
-      ...(grant === undefined
-        ? []
-        : [`${grant.name} may execute the procedures, and nothing else.`]),
+      ...(grant === undefined || granted === undefined ? [] : describeGrant(grant.name, granted)),
     ].join("\n");
   });
   return exitCodes.ok;
+}
+
+function describeGrant(name: string, granted: GrantedRoles): string[] {
+  const { roles, otherRoles, lostRoles } = granted;
+  return [
+    `${name} is a member of ${roles.join(" and ")}.`,
+    ...(otherRoles.length === 0
+      ? []
+      : [
+          `It is also a member of ${otherRoles.join(", ")}, given by others; that stays. To take one away: ALTER ROLE [NAME] DROP MEMBER [${name}].`,
+        ]),
+    ...(lostRoles.length === 0
+      ? []
+      : [
+          `The user was made anew for another client id and is no longer a member of ${lostRoles.join(", ")}: add them with --role where this identity is to have them.`,
+        ]),
+  ];
 }
 
 async function setUpSample(sample: LocalSample, address: DatabaseAddress): Promise<void> {
@@ -113,8 +176,107 @@ function problemOf(body: () => void): string | null {
   }
 }
 
+/** Repeats while the server refuses for now; opens its firewall where that was asked for, and closes it in any case. */
+async function patiently(
+  { context, waitMs }: { context: CommandContext; waitMs: number },
+  run: (patience: Patience) => Promise<MigrationReport>,
+): Promise<MigrationReport> {
+  const { isJson, output } = context;
+  const { monotonicMs } = realClock;
+  const progress = createProgressLine(output, { isJson, monotonicMs });
+  const firewall = openFirewall(context);
+  const patience: Patience = {
+    waitMs,
+    monotonicMs,
+    sleep,
+    onWait: ({ number, reason, waitedMs }) => {
+      const waited = `${formatDuration(waitedMs)} of ${formatDuration(waitMs)}`;
+      progress.show(String(number), `Waiting, ${waited}: ${reason} (${String(number)}).`);
+    },
+    ...(firewall === null
+      ? {}
+      : {
+          admit: async (address: string) => {
+            progress.show(address, `Opening the server's firewall for ${address} ..`);
+            await firewall.admit(address);
+          },
+        }),
+  };
+  const closing = firewall === null ? null : closeAtEnd(firewall);
+  try {
+    return await run(patience);
+  } finally {
+    progress.end();
+    await closing?.();
+  }
+}
+
+function openFirewall(context: CommandContext): AzureFirewall | null {
+  const serverId = context.options["open-firewall"];
+  if (serverId === undefined) return null;
+  const { resourceManagerUrl } = context.target().settings;
+  return createAzureFirewall({ serverId, resourceManagerUrl, sleep });
+}
+
+/** An interrupted process closes what it has opened, too. Answers what to call at the end. */
+function closeAtEnd(firewall: AzureFirewall): () => Promise<void> {
+  const interrupt = (signal: NodeJS.Signals): void => {
+    void firewall
+      .close()
+      .catch((error: unknown) => {
+        process.stderr.write(`taskgate: ${error instanceof Error ? error.message : ""}\n`);
+      })
+      .finally(() => process.exit(signal === "SIGINT" ? 130 : 143));
+  };
+  process.on("SIGINT", interrupt);
+  process.on("SIGTERM", interrupt);
+  return async () => {
+    process.off("SIGINT", interrupt);
+    process.off("SIGTERM", interrupt);
+    await firewall.close();
+  };
+}
+
+/** How long to wait at most; undefined: not at all. */
+function readWait(context: CommandContext): number | undefined {
+  const given = context.options["wait"];
+  const serverId = context.options["open-firewall"];
+  if (serverId !== undefined && !isServerId(serverId)) {
+    const expected =
+      "the resource id of an Azure SQL server: /subscriptions/../resourceGroups/../providers/Microsoft.Sql/servers/NAME";
+    const value = `\`${serverId.slice(0, 200)}\``;
+    throw invalidInput([{ field: "--open-firewall", value, expected }]);
+  }
+  if (given === undefined && serverId === undefined) return undefined;
+  const waitMs = given === undefined ? firewallWaitMs : readDuration(given);
+  if (waitMs === null || waitMs > waitMsMax) {
+    const expected = "a duration up to 24h, such as 90s or 10m";
+    throw invalidInput([
+      { field: "--wait", value: `\`${String(given).slice(0, 100)}\``, expected },
+    ]);
+  }
+  requireSqlServer(context, given === undefined ? "--open-firewall" : "--wait");
+  return waitMs;
+}
+
+function readGrantOptions(context: CommandContext): Grant | undefined {
+  const given = context.options["grant"];
+  const roles = context.lists["role"] ?? [];
+  if (given !== undefined) return { ...readGrant(given, context), roles: roles.map(readRole) };
+  const [role] = roles;
+  if (role === undefined) return undefined;
+  const expected = "it with --grant NAME:CLIENTID, whose user gets the role";
+  throw invalidInput([{ field: "--role", value: `\`${role.slice(0, 100)}\``, expected }]);
+}
+
+function readRole(name: string): string {
+  if (isTextOf(name, { ...keyRule, max: 128 })) return name;
+  const expected = "the name of a database role, 1..128 characters";
+  throw invalidInput([{ field: "--role", value: `\`${name.slice(0, 100)}\``, expected }]);
+}
+
 /** `name:clientId` of an identity; PostgreSQL has no such users. The name itself may hold colons. */
-function readGrant(text: string, context: CommandContext): Grant {
+function readGrant(text: string, context: CommandContext): Pick<Grant, "name" | "clientId"> {
   const [, name = "", clientId = ""] = /^(.+):([^:]+)$/.exec(text) ?? [];
   const isClientId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(clientId);
   const value = `\`${text.slice(0, 100)}\``;
@@ -122,10 +284,13 @@ function readGrant(text: string, context: CommandContext): Grant {
     const expected = "NAME:CLIENTID, the name of an identity and its client id, a GUID";
     throw invalidInput([{ field: "--grant", value, expected }]);
   }
-  const { database } = context.target().settings;
-  if (database.kind === "url" && !database.url.startsWith("mssql:")) {
-    const expected = "it on Azure SQL only; on PostgreSQL run `grant taskgate_worker to LOGIN`";
-    throw invalidInput([{ field: "--grant", value, expected }]);
-  }
+  requireSqlServer(context, "--grant");
   return { name, clientId };
+}
+
+function requireSqlServer(context: CommandContext, field: string): void {
+  const { database } = context.target().settings;
+  if (database.kind !== "url" || database.url.startsWith("mssql:")) return;
+  const instead = field === "--grant" ? "; on PostgreSQL run `grant taskgate_worker to LOGIN`" : "";
+  throw invalidInput([{ field, value: "set", expected: `it on Azure SQL only${instead}` }]);
 }

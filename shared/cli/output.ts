@@ -7,6 +7,8 @@ export interface Output {
   line(text: string): void;
   /** Writes to standard error. */
   error(text: string): void;
+  /** Writes over the present line of standard error; absent where that is no terminal. */
+  readonly rewrite?: (text: string) => void;
   /** Width of the terminal; null: no terminal, nothing is cut. */
   readonly columns: number | null;
 }

@@ -26,6 +26,7 @@ export type Parsed =
       readonly command: Command;
       readonly args: readonly string[];
       readonly options: Readonly<Record<string, string | undefined>>;
+      readonly lists: Readonly<Record<string, readonly string[] | undefined>>;
       readonly flags: ReadonlySet<string>;
     };
 
@@ -66,6 +67,7 @@ function parseOptions(command: Command, words: readonly string[]): Parsed {
     tokens: true,
   });
   const values: Record<string, string> = {};
+  const lists: Record<string, string[]> = {};
   const flags = new Set<string>();
   const args: string[] = [];
   for (const token of tokens) {
@@ -84,12 +86,16 @@ function parseOptions(command: Command, words: readonly string[]): Parsed {
     if (value === undefined) {
       refuseOption(token.rawName, undefined, `a value: --${name} ${option.valueName ?? "VALUE"}`);
     }
+    if (option.isList === true) {
+      (lists[name] ??= []).push(value);
+      continue;
+    }
     if (Object.hasOwn(values, name)) refuseOption(token.rawName, value, "to be given once");
     values[name] = value;
   }
   if (flags.has("help")) return { kind: "help", command };
   requireArguments(command, args);
-  return { kind: "run", command, args, options: values, flags };
+  return { kind: "run", command, args, options: values, lists, flags };
 }
 
 function requireOption(

@@ -13,6 +13,15 @@ export function formatDuration(ms: number): string {
   return `${String(Math.floor(hours / 24))} d${andRest(hours % 24, "h")}`;
 }
 
+const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
+
+/** Milliseconds of `500ms`, `90s`, `10m` or `1h`; null for anything else. */
+export function readDuration(text: string): number | null {
+  const [, count = "", unit = ""] = /^(\d{1,9})(ms|s|m|h)$/.exec(text) ?? [];
+  const length = unitMs[unit];
+  return length === undefined ? null : Number(count) * length;
+}
+
 function andRest(rest: number, unit: string): string {
   return rest === 0 ? "" : ` ${String(rest)} ${unit}`;
 }

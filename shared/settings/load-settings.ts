@@ -54,8 +54,10 @@ export function loadSettings(environment: Environment = currentEnvironment()): S
     workerName: reader.textOrNull("TASKGATE_WORKER_NAME") ?? defaultWorkerName(environment),
     logLevel: reader.text("TASKGATE_LOG_LEVEL") as LogLevel,
     ...readQueues(reader),
+    operatorApi: reader.text("TASKGATE_OPERATOR_API") === "on",
     storage: readStorage(reader),
     telemetry: readTelemetry(reader),
+    resourceManagerUrl: reader.text("AZURE_RESOURCE_MANAGER_URL").replace(/\/+$/, ""),
   };
   if (settings.deadlineMarginMs >= settings.functionTimeoutMs) {
     reader.addProblem(
@@ -74,12 +76,16 @@ export function loadSettings(environment: Environment = currentEnvironment()): S
 }
 
 /** Settings that triggers need when they are registered, before anything else is read. */
-export type TriggerSettings = Pick<Settings, "hintQueue" | "ingestQueue" | "sweepSchedule">;
+export type TriggerSettings = Pick<
+  Settings,
+  "hintQueue" | "ingestQueue" | "sweepSchedule" | "operatorApi"
+>;
 
 const triggerSettingNames: readonly SettingName[] = [
   "TASKGATE_HINT_QUEUE",
   "TASKGATE_INGEST_QUEUE",
   "TASKGATE_SWEEP_SCHEDULE",
+  "TASKGATE_OPERATOR_API",
 ];
 
 /**
@@ -93,6 +99,7 @@ export function loadTriggerSettings(
   const settings: TriggerSettings = {
     ...readQueues(reader),
     sweepSchedule: reader.text("TASKGATE_SWEEP_SCHEDULE"),
+    operatorApi: reader.text("TASKGATE_OPERATOR_API") === "on",
   };
   const problems = reader.problems.filter((problem) =>
     triggerSettingNames.some((name) => problem.startsWith(`${name}: `)),
@@ -194,7 +201,7 @@ function readDatabase(reader: SettingsReader): DatabaseSettings {
     }
   }
   if (url !== null) return { kind: "url", url };
-  const clientId = reader.textOrNull("AZURE_CLIENT_ID");
+  const clientId = reader.textOrNull("TASKGATE_SQL_CLIENT_ID");
   return { kind: "identity", server: server ?? "", database: database ?? "", clientId };
 }
 

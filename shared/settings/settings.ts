@@ -76,12 +76,12 @@ export const settingsTable = [
   },
   {
     ...text,
-    name: "AZURE_CLIENT_ID",
+    name: "TASKGATE_SQL_CLIENT_ID",
     type: "guid",
     default: null,
     max: 36,
     sentence:
-      "Client id of the user-assigned identity for TASKGATE_SQL_SERVER; without it the identity of the system or of the developer.",
+      "Client id of the user-assigned identity for TASKGATE_SQL_SERVER; without it the identity of the system or of the developer (AZURE_TOKEN_CREDENTIALS).",
   },
   {
     ...text,
@@ -213,6 +213,16 @@ export const settingsTable = [
   },
   {
     ...text,
+    name: "TASKGATE_OPERATOR_API",
+    type: "choice",
+    default: "on",
+    max: 3,
+    choices: ["on", "off"],
+    sentence:
+      "Whether the app has the HTTP routes that only an operator may call (limits, pauses, cancel, redrive and so on); reading and enqueueing stay.",
+  },
+  {
+    ...text,
     name: "TASKGATE_SQL_PROCEDURES",
     type: "procedures",
     default: null,
@@ -281,6 +291,15 @@ export const settingsTable = [
     sentence:
       "Signs telemetry in with an identity: Authorization=AAD, with ClientId=.. for a user-assigned one.",
   },
+  {
+    ...text,
+    name: "AZURE_RESOURCE_MANAGER_URL",
+    type: "https-url",
+    default: "https://management.azure.com",
+    max: 500,
+    sentence:
+      "Address of Azure Resource Manager, for `taskgate migrate --open-firewall`; clouds of their own have another one.",
+  },
 ] as const satisfies readonly SettingEntry[];
 
 /** The name of a setting. */
@@ -340,8 +359,12 @@ export interface Settings {
   readonly logLevel: LogLevel;
   readonly hintQueue: string;
   readonly ingestQueue: string;
+  /** Does the app have the HTTP routes of operators? */
+  readonly operatorApi: boolean;
   /** null: no queue is known, hints are not sent, and the sweep alone finds work. */
   readonly storage: StorageSettings | null;
   /** null: no telemetry. */
   readonly telemetry: TelemetrySettings | null;
+  /** Of Azure; without a slash at the end. */
+  readonly resourceManagerUrl: string;
 }

@@ -9,8 +9,10 @@ import { checkSchema, isMissingFile, migrate, readMigrations, readScripts } from
 import type { MigrationResult, SchemaScripts, SchemaVersion } from "./migrator";
 import type * as MssqlCallerFile from "./mssql/mssql-caller";
 import type * as MssqlMigrationsFile from "./mssql/mssql-migrations";
-import type { Grant } from "./mssql/mssql-migrations";
+import type * as MssqlPatienceFile from "./mssql/mssql-patience";
+import type { Grant, GrantedRoles } from "./mssql/mssql-grant";
 import type { DatabaseIdentity, MssqlAddress } from "./mssql/mssql-options";
+import type { Patience } from "./patience";
 import type * as PostgresCallerFile from "./postgres/postgres-caller";
 import type * as PostgresMigrationsFile from "./postgres/postgres-migrations";
 import { createRepeat } from "./repeat";
@@ -22,7 +24,8 @@ import { SqlTaskStore } from "./sql-task-store";
  */
 
 export type { DatabaseIdentity } from "./mssql/mssql-options";
-export type { Grant } from "./mssql/mssql-migrations";
+export type { Grant, GrantedRoles } from "./mssql/mssql-grant";
+export type { Patience, Wait } from "./patience";
 
 /** Which database: exactly one of `url` and `identity`. */
 export interface DatabaseAddress {
@@ -82,32 +85,49 @@ export function openStore(options: StoreOptions): TaskStore {
   return new SqlTaskStore(new MssqlCaller({ ...limits, ...address.address }), repeat);
 }
 
-/**
- * Brings the schema up to this code; safe to run again, and by many at once. `grant` then makes the database user of an
- * Entra identity on Azure SQL, member of TaskgateWorker only.
- */
+/** What a migration does besides, on SQL Server. */
+export interface MigrationExtras {
+  /** Makes the database user of an Entra identity and adds its roles. */
+  readonly grant?: Grant;
+  /** Waits while the server refuses for now. Default: not at all. */
+  readonly patience?: Patience;
+}
+
+/** What `migrateStore` did. */
+export interface MigrationReport extends MigrationResult {
+  /** Where `grant` was asked for. */
+  readonly granted?: GrantedRoles;
+}
+
+/** Brings the schema up to this code; safe to run again, and by many at once. */
 export async function migrateStore(
   options: DatabaseAddress,
-  extras: { grant?: Grant } = {},
-): Promise<MigrationResult> {
+  { grant, patience }: MigrationExtras = {},
+): Promise<MigrationReport> {
   const address = readAddress(options);
-  const { grant } = extras;
   if (address.kind === "postgres") {
     if (grant !== undefined) {
       throw new InvalidArgumentError(
         "Expected `grant` on Azure SQL only; on PostgreSQL run `grant taskgate_worker to LOGIN`",
       );
     }
+    if (patience !== undefined) {
+      throw new InvalidArgumentError("Expected `patience` on SQL Server only");
+    }
     const { withPostgresMigrations } = loadPostgresMigrations();
     return withPostgresMigrations(address, (target) => migrate(target, postgresScripts()));
   }
-  return loadMssqlMigrations().withMssqlMigrations(address.address, async (target) => {
+  const { withPatience } = load("./mssql/mssql-patience") as typeof MssqlPatienceFile;
+  const isIdentity = address.address.identity !== undefined;
+  return withPatience({ patience, isIdentity }, () => migrateMssql(address.address, grant));
+}
+
+function migrateMssql(address: MssqlAddress, grant: Grant | undefined): Promise<MigrationReport> {
+  return loadMssqlMigrations().withMssqlMigrations(address, async (target) => {
     const result = await migrate(target, mssqlScripts());
-    if (grant !== undefined) {
-      const path = join(scriptsFolder, "mssql", "grant_user.sql");
-      await target.grantUser(grant, readFileSync(path, "utf8"));
-    }
-    return result;
+    if (grant === undefined) return result;
+    const path = join(scriptsFolder, "mssql", "grant_user.sql");
+    return { ...result, granted: await target.grantUser(grant, readFileSync(path, "utf8")) };
   });
 }
 

@@ -2,10 +2,20 @@ import { dueRuns, nextRun } from "../core/cron";
 import type { ScheduledInstant, ScheduleStatus } from "../ports/schedules";
 import type { KindSchedule } from "./define-task";
 import type { WorkerEnvironment } from "./environment";
+import { register } from "./register";
 import type { Registry } from "./registry";
 
 /** Schedules that one read tells of. */
 const listedMax = 1_000;
+
+/** Makes all that this build has known to the database: its definitions, then their schedules. Idempotent. */
+export async function registerBuild(
+  environment: WorkerEnvironment,
+  registry: Registry,
+): Promise<void> {
+  for (const definition of registry.definitions) await register(environment, definition);
+  await registerSchedules(environment, registry);
+}
 
 /**
  * Writes the code's schedules, where the database has them otherwise, and leaves a hint for the next instant of each such

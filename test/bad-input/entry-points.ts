@@ -429,11 +429,21 @@ export const cliEntries: Readonly<Record<string, CliEntry>> = {
   migrate: {
     args: [],
     bad: [
-      "nobody",
-      "a:b",
-      ":01234567-89ab-cdef-0123-456789abcdef",
-      // Well-formed, but PostgreSQL has no such users.
-      "a:01234567-89ab-cdef-0123-456789abcdef",
-    ].map((word) => ({ words: ["--grant", word], field: "--grant" })),
+      ...[
+        "nobody",
+        "a:b",
+        ":01234567-89ab-cdef-0123-456789abcdef",
+        // Well-formed, but PostgreSQL has no such users.
+        "a:01234567-89ab-cdef-0123-456789abcdef",
+      ].map((word) => ({ words: ["--grant", word], field: "--grant" })),
+      // Well-formed, but nothing of PostgreSQL passes by itself.
+      ...["soon", "10", "25h", "10m"].map((word) => ({ words: ["--wait", word], field: "--wait" })),
+      ...["sql-1", "/subscriptions/s/resourceGroups/g"].map((word) => ({
+        words: ["--open-firewall", word],
+        field: "--open-firewall",
+      })),
+      { words: ["--role", "TaskgateOperator"], field: "--role" },
+      { words: ["--check", "--wait", "10m"], field: "--wait" },
+    ],
   },
 };

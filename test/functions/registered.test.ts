@@ -115,6 +115,32 @@ describe("the compiled app", () => {
     ]);
   });
 
+  test("without the routes of operators reading and enqueueing stay", async () => {
+    const { functions } = await load(entry, { TASKGATE_OPERATOR_API: "off" });
+    const names = functions.map(({ name }) => name);
+    const left = report.functions.map(({ name }) => name).filter((name) => !names.includes(name));
+    expect(left.sort()).toEqual([
+      "api-batch-cancel",
+      "api-batch-resume",
+      "api-cancel",
+      "api-group",
+      "api-limit",
+      "api-pause",
+      "api-rate",
+      "api-redrive",
+      "api-reschedule",
+      "api-resume",
+      "api-schedule-pause",
+      "api-schedule-resume",
+      "api-shared-limit",
+      "api-watermark",
+    ]);
+    expect(names).toHaveLength(report.functions.length - left.length);
+    await expect(load(entry, { TASKGATE_OPERATOR_API: "maybe" })).rejects.toThrow(
+      "TASKGATE_OPERATOR_API: expected one of on, off, got `maybe`",
+    );
+  });
+
   test("a name that no queue can have ends the load with setting, value and what is expected", async () => {
     await expect(load(entry, { TASKGATE_HINT_QUEUE: "Not_A_Queue" })).rejects.toThrow(
       /TASKGATE_HINT_QUEUE: expected .*got `Not_A_Queue`/,

@@ -18,6 +18,10 @@ export async function call(path, init = {}) {
   const response = await fetch(path, { ...init, headers, cache: "no-store" });
   if (response.status === 401 || response.status === 403)
     throw new KeyWanted("a function key is wanted");
+  if (response.status === 404 && !isProblem(response))
+    throw new Error(
+      "this app has no such route: TASKGATE_OPERATOR_API is off, or it is of another version",
+    );
   const body = await response.json();
   if (!response.ok) throw new Error(describeProblem(body));
   return body;
@@ -31,6 +35,11 @@ export function send(method, path, body) {
 
 /** A name in an address. */
 export const inPath = encodeURIComponent;
+
+/** The API says why; the host alone doesn't. */
+function isProblem(response) {
+  return (response.headers.get("content-type") ?? "").startsWith("application/problem+json");
+}
 
 function describeProblem(body) {
   const problems = (body.problems ?? []).map(

@@ -38,11 +38,12 @@ function show(view) {
   }
 }
 
-/** Which database and which build: asked once for each load of the page. */
+/** Which database, which build, and whether operators may change something: asked once for each load of the page. */
 async function describeApp() {
   const about = byId("about");
   if (about.textContent !== "") return;
-  const { dialect, build } = await call("status");
+  const { dialect, build, operatorApi } = await call("status");
+  document.body.classList.toggle("read-only", !operatorApi);
   setText(about, `${dialect === "mssql" ? "SQL Server" : "PostgreSQL"}, ${describeBuild(build)}`);
 }
 

@@ -99,6 +99,7 @@ function fillRow(row, definition) {
   drawHeld(row.bar, held, limit);
   if (document.activeElement !== row.input)
     row.input.value = limit === null ? "none" : String(limit);
+  row.input.readOnly = document.body.classList.contains("read-only");
   row.reset.hidden = limitSource === "code";
   row.reset.title = `back to the code's: ${codeLimit === null ? "none" : String(codeLimit)}`;
   countNames.forEach((name, at) => {

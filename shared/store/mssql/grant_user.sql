@@ -1,9 +1,10 @@
--- grant_user: database user of an Entra identity, member of TaskgateWorker only. Run by `taskgate migrate --grant`.
--- In:     @IdentityName nvarchar(128): the identity's name; @ClientIdText nvarchar(36): its client id
--- Rows:   UserName, ClientId, RoleName; one row
+-- grant_user: database user of an Entra identity, and its membership of one role. Run by `taskgate migrate --grant`.
+-- In:     @IdentityName nvarchar(128): the identity's name; @ClientIdText nvarchar(36): its client id;
+--         @RoleName nvarchar(128): the role to add, such as TaskgateWorker
+-- Rows:   UserName, ClientId, RoleName: one per role of the user; then RoleName: one per role that went with a user dropped
 -- Raises: 50000 wrong database, role missing, or the name is taken by a user of another kind
 -- Again:  changes nothing if the user is right; one with another SID belongs to a deleted identity of that name and is made anew
--- For hands: infra/sql/grant-identity.sql, the same text with both values to fill in; a test keeps them equal.
+-- For hands: infra/sql/grant-identity.sql, the same text with the values to fill in; a test keeps them equal.
 SET NOCOUNT ON;
 SET XACT_ABORT ON;
 
@@ -11,7 +12,8 @@ DECLARE @ClientId uniqueidentifier = TRY_CONVERT(uniqueidentifier, @ClientIdText
 DECLARE @Sid varbinary(85) = CAST(@ClientId AS varbinary(16));
 DECLARE @UserSid varbinary(85);
 DECLARE @UserType char(1);
-DECLARE @OtherRoles nvarchar(max);
+DECLARE @Lost TABLE (RoleName nvarchar(128) NOT NULL);
+DECLARE @Message nvarchar(400);
 DECLARE @Statement nvarchar(max);
 
 IF @ClientId IS NULL OR @IdentityName LIKE N'<%'
@@ -20,6 +22,11 @@ IF DB_NAME() = N'master'
     THROW 50000, 'Run this in the Taskgate database, not in master.', 1;
 IF DATABASE_PRINCIPAL_ID(N'TaskgateWorker') IS NULL
     THROW 50000, 'Role TaskgateWorker is missing: run taskgate migrate first.', 1;
+IF NOT EXISTS (SELECT 1 FROM sys.database_principals AS p WHERE p.name = @RoleName AND p.type = 'R')
+BEGIN
+    SET @Message = N'There is no role ' + QUOTENAME(@RoleName) + N' in this database.';
+    THROW 50000, @Message, 1;
+END;
 
 BEGIN TRY
     BEGIN TRANSACTION;
@@ -33,6 +40,13 @@ BEGIN TRY
 
     IF @UserSid IS NOT NULL AND @UserSid <> @Sid
     BEGIN
+        -- Rights of a deleted identity don't pass to another one by its name alone: they are told, not given.
+        INSERT INTO @Lost (RoleName)
+        SELECT r.name
+        FROM sys.database_role_members AS m
+        JOIN sys.database_principals AS r ON r.principal_id = m.role_principal_id
+        JOIN sys.database_principals AS u ON u.principal_id = m.member_principal_id
+        WHERE u.name = @IdentityName AND r.name <> @RoleName;
         SET @Statement = N'DROP USER ' + QUOTENAME(@IdentityName) + N';';
         EXEC sys.sp_executesql @Statement;
         SET @UserSid = NULL;
@@ -45,28 +59,16 @@ BEGIN TRY
         EXEC sys.sp_executesql @Statement;
     END;
 
-    -- Only this role: whatever was granted by hand meanwhile is taken back.
-    SELECT @OtherRoles = STRING_AGG(
-        CAST(N'ALTER ROLE ' + QUOTENAME(r.name) + N' DROP MEMBER ' + QUOTENAME(@IdentityName) + N';'
-            AS nvarchar(max)),
-        N' ')
-    FROM sys.database_role_members AS m
-    JOIN sys.database_principals AS r ON r.principal_id = m.role_principal_id
-    JOIN sys.database_principals AS u ON u.principal_id = m.member_principal_id
-    WHERE u.name = @IdentityName AND r.name <> N'TaskgateWorker';
-
-    IF @OtherRoles IS NOT NULL
-        EXEC sys.sp_executesql @OtherRoles;
-
+    -- Adds only: other roles were given by somebody who wants them.
     IF NOT EXISTS (
         SELECT 1
         FROM sys.database_role_members AS m
         JOIN sys.database_principals AS r ON r.principal_id = m.role_principal_id
         JOIN sys.database_principals AS u ON u.principal_id = m.member_principal_id
-        WHERE u.name = @IdentityName AND r.name = N'TaskgateWorker'
+        WHERE u.name = @IdentityName AND r.name = @RoleName
     )
     BEGIN
-        SET @Statement = N'ALTER ROLE TaskgateWorker ADD MEMBER ' + QUOTENAME(@IdentityName) + N';';
+        SET @Statement = N'ALTER ROLE ' + QUOTENAME(@RoleName) + N' ADD MEMBER ' + QUOTENAME(@IdentityName) + N';';
         EXEC sys.sp_executesql @Statement;
     END;
 
@@ -78,10 +80,14 @@ BEGIN CATCH
     THROW;
 END CATCH;
 
--- One row: the user, its client id, its one role.
+-- One row per role of the user; then one per role that its predecessor of the same name had.
 SELECT u.name AS UserName, CAST(u.sid AS uniqueidentifier) AS ClientId, r.name AS RoleName
 FROM sys.database_principals AS u
 JOIN sys.database_role_members AS m ON m.member_principal_id = u.principal_id
 JOIN sys.database_principals AS r ON r.principal_id = m.role_principal_id
 WHERE u.name = @IdentityName
 ORDER BY r.name;
+
+SELECT l.RoleName AS RoleName
+FROM @Lost AS l
+ORDER BY l.RoleName;

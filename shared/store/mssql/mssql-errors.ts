@@ -16,7 +16,7 @@ import { missingRight } from "../missing-right";
 export type Sent = "sent" | "not sent" | "undone";
 
 /** One error of the server, or of the driver when it has no number. */
-interface ServerError {
+export interface ServerError {
   readonly number: number;
   /** Severity; from 20 the server ends the connection. */
   readonly severity: number;
@@ -153,6 +153,13 @@ export function isOfDriver(error: unknown): boolean {
 /** Is this the server's error `number`, last or earlier? */
 export function hasNumber(error: unknown, number: number): boolean {
   return serverErrorsOf(error).some((entry) => entry.number === number);
+}
+
+/** What the server said, by the error that was made of it; [] where it said nothing. */
+export function saidByServer(error: unknown): readonly ServerError[] {
+  let found = error;
+  while (found instanceof TaskgateError) found = found.cause;
+  return serverErrorsOf(found);
 }
 
 /** The part that depends on whether the request was sent, and what is nobody's fault but ours. */

@@ -1,7 +1,6 @@
 import type * as Mssql from "mssql";
 import type { TaskgateError } from "../../core/errors";
 import {
-  InvalidArgumentError,
   SettingsError,
   StoreConflictError,
   StoreContractError,
@@ -9,22 +8,16 @@ import {
 } from "../../core/errors";
 import type { MigrationTarget, SchemaVersion, Script } from "../migrator";
 import { hasNumber, isOfDriver, mapMssqlError } from "./mssql-errors";
+import { grantUser } from "./mssql-grant";
+import type { Grant, GrantedRoles } from "./mssql-grant";
 import type { MssqlAddress } from "./mssql-options";
 import { MssqlPool } from "./mssql-pool";
 import type { Lease } from "./mssql-pool";
 
-/** An Entra identity that may execute the procedures, and nothing else. */
-export interface Grant {
-  /** Name of the database user to make: the identity's. */
-  readonly name: string;
-  /** Client id of a managed identity (its application id, not its object id). */
-  readonly clientId: string;
-}
-
 /** What SQL Server's migrator can do besides. */
 export interface MssqlMigrationTarget extends MigrationTarget {
-  /** Makes the identity's user, member of TaskgateWorker only, by running `text` (grant_user.sql). Safe to repeat. */
-  grantUser(grant: Grant, text: string): Promise<void>;
+  /** Makes the identity's user and adds its roles by running `text` (grant_user.sql) for each. Safe to repeat. */
+  grantUser(grant: Grant, text: string): Promise<GrantedRoles>;
 }
 
 /** A statement of a migration may build an index over many rows. */
@@ -307,32 +300,4 @@ async function record(
          VALUES (@Version, @Name, @Checksum, @ClientVersionMin, SYSUTCDATETIME());`,
     ),
   );
-}
-
-async function grantUser(lease: Lease, grant: Grant, text: string): Promise<void> {
-  if (grant.name === "" || grant.name.length > 128) {
-    throw new InvalidArgumentError(
-      `Expected the identity's name to have 1..128 characters, got \`${grant.name.slice(0, 100)}\``,
-    );
-  }
-  if (!/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(grant.clientId)) {
-    throw new InvalidArgumentError(
-      `Expected the identity's client id to be a UUID, got \`${grant.clientId.slice(0, 100)}\``,
-    );
-  }
-  const { driver } = lease;
-  const request = lease
-    .request()
-    .input("IdentityName", driver.NVarChar(128), grant.name)
-    .input("ClientIdText", driver.NVarChar(36), grant.clientId);
-  try {
-    await lease.run(() => request.query(text));
-  } catch (error) {
-    const mapped = mapMssqlError(error, "undone");
-    if (mapped.isRetryable) throw mapped;
-    throw new InvalidArgumentError(
-      `The user ${grant.name} can't be made or made a worker: ${mapped.message}`,
-      { cause: error },
-    );
-  }
 }

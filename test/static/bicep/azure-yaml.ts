@@ -47,7 +47,8 @@ function readCommand(block: string, shell: string): string {
   const [first = "", second = "", ...more] = block
     .trimEnd()
     .split("\n")
-    .map((line) => line.trim());
+    .map((line) => line.trim())
+    .filter((line) => line !== "interactive: true");
   if (first !== `shell: ${shell}` || !second.startsWith("run: ")) {
     throw new Error(`azure.yaml: expected "shell: ${shell}" and "run:", found:\n${block}`);
   }

@@ -83,9 +83,12 @@ describe("the two ways to a database", () => {
     TASKGATE_SQL_DATABASE: "tasks",
   };
 
-  test("a server with an identity needs no address", () => {
+  test("a server with an identity needs no address; AZURE_CLIENT_ID, which pipelines set for themselves, isn't the app's", () => {
     const clientId = "01234567-89ab-cdef-0123-456789abcdef";
-    expect(loadSettings({ ...identity, AZURE_CLIENT_ID: clientId }).database).toEqual({
+    expect(loadSettings({ ...identity, AZURE_CLIENT_ID: clientId }).database).toMatchObject({
+      clientId: null,
+    });
+    expect(loadSettings({ ...identity, TASKGATE_SQL_CLIENT_ID: clientId }).database).toEqual({
       kind: "identity",
       server: "name.database.windows.net",
       database: "tasks",

@@ -398,7 +398,7 @@ describe.each(Object.keys(engines) as EngineName[])(
 );
 
 describe("other texts that are sent to a server", () => {
-  test("grant_user makes a worker's user, again without change, and anew for another identity", () => {
+  test("grant_user makes the user and adds one role, takes none away, and tells what went with a predecessor", () => {
     const world = shippedWorld();
     const connection = world.connect();
     const sql = readFileSync(join(root, "shared/store/mssql/grant_user.sql"), "utf8");
@@ -408,23 +408,44 @@ describe("other texts that are sent to a server", () => {
       usesDefault: false,
       value: { kind: "scalar", type: { name: "nvarchar", length }, value },
     });
-    const grant = (id: string): Record<string, SqlValue>[] => {
-      const answer = runAlone(connection, {
+    const ask = (id: string, role: string): ReturnType<typeof runAlone> =>
+      runAlone(connection, {
         kind: "statement",
         sql,
-        declaration: "@IdentityName nvarchar(128), @ClientIdText nvarchar(36)",
-        arguments: [text("@IdentityName", 128, "app"), text("@ClientIdText", 36, id)],
+        declaration:
+          "@IdentityName nvarchar(128), @ClientIdText nvarchar(36), @RoleName nvarchar(128)",
+        arguments: [
+          text("@IdentityName", 128, "app"),
+          text("@ClientIdText", 36, id),
+          text("@RoleName", 128, role),
+        ],
       });
+    const grant = (id: string, role: string): { has: SqlValue[]; lost: SqlValue[] } => {
+      const answer = ask(id, role);
       expect(answer.errors).toEqual([]);
-      return answer.objects();
+      const [has, lost] = answer.rowSets;
+      expect(has?.rows.every(([user, client]) => user === "app" && client === id)).toBe(true);
+      return {
+        has: (has?.rows ?? []).map((row) => row[2] ?? null),
+        lost: (lost?.rows ?? []).map(([name]) => name ?? null),
+      };
     };
     const [one, other] = [
       "0E984725-C51C-4BF4-9960-E1C80E27ABA0",
       "1E984725-C51C-4BF4-9960-E1C80E27ABA0",
     ];
-    for (const ClientId of [one, one, other]) {
-      expect(grant(ClientId)).toEqual([{ UserName: "app", ClientId, RoleName: "TaskgateWorker" }]);
-    }
+    const worker = "TaskgateWorker";
+    const operator = "TaskgateOperator";
+    for (let round = 0; round < 2; round += 1)
+      expect(grant(one, worker)).toEqual({ has: [worker], lost: [] });
+    runAlone(connection, { kind: "batch", sql: "CREATE ROLE Pipeline;" });
+    runAlone(connection, { kind: "batch", sql: "ALTER ROLE Pipeline ADD MEMBER app;" });
+    expect(grant(one, operator)).toEqual({ has: ["Pipeline", operator, worker], lost: [] });
+    expect(grant(one, worker)).toEqual({ has: ["Pipeline", operator, worker], lost: [] });
+    expect(grant(other, worker)).toEqual({ has: [worker], lost: ["Pipeline", operator] });
+    expect(ask(other, "Nobody").errors).toMatchObject([
+      { number: 50000, message: "There is no role [Nobody] in this database." },
+    ]);
   });
 
   test("the sample's tables, procedures and views load and run", () => {

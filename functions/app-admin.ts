@@ -1,0 +1,18 @@
+import { createAdmin } from "../shared/admin/create-admin";
+import type { Admin } from "../shared/admin/create-admin";
+import { withOwnDefinitions } from "../shared/admin/own-definitions";
+import type { WorkerEnvironment } from "../shared/worker/environment";
+import type { Registry } from "../shared/worker/registry";
+import { registerBuild } from "../shared/worker/schedules";
+
+/** The admin of the HTTP API: may name what the app has before any worker or sweep has made it known. */
+export function createAppAdmin(environment: WorkerEnvironment, registry: Registry): Admin {
+  const { store, wakeUp, random, build, telemetry } = environment;
+  const currentTraceParent = (): string | null => telemetry.currentTraceParent();
+  const admin = createAdmin({ store, wakeUp, random, build, currentTraceParent });
+  return withOwnDefinitions(admin, async (name) => {
+    if (registry.definition(name) === null) return false;
+    await registerBuild(environment, registry);
+    return true;
+  });
+}

@@ -1,0 +1,195 @@
+// What the hooks of azure.yaml run, alike on Windows, macOS and Linux: Node alone, no package. From any folder:
+//   node infra/azd-hook.mjs install | package | migrate | announce
+// azd packages the app while it provisions. So each step writes into a folder of its own below .taskgate, never into
+// dist, and `install` runs before both.
+import { spawnSync } from "node:child_process";
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { performance } from "node:perf_hooks";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+
+const root = join(dirname(fileURLToPath(import.meta.url)), "..");
+const packaged = join(root, ".taskgate", "package");
+const migrator = join(root, ".taskgate", "migrate");
+const deployed = ["host.json", "package.json", "package-lock.json", ".npmrc", ".funcignore"];
+
+/** A sentence for people; anything else that is thrown is a fault of this script. */
+class HookError extends Error {}
+
+/** Runs a program with its output on the terminal; throws when it fails. */
+function run(program, args, options = {}) {
+  // npm is a script on Windows, and scripts need a shell there. No argument here has a blank or comes from outside.
+  const shell = program === "npm" && process.platform === "win32";
+  const ended = spawnSync(program, args, { cwd: root, stdio: "inherit", shell, ...options });
+  if (ended.error) throw new HookError(`${program} could not be started: ${ended.error.message}`);
+  if (ended.status !== 0) {
+    const how = ended.signal ?? `exit code ${ended.status}`;
+    throw new HookError(`\`${[program, ...args].join(" ")}\` failed (${how}).`);
+  }
+}
+
+/** A value that azd passes on from the outputs of the deployment. */
+function need(name) {
+  const value = process.env[name];
+  if (value) return value;
+  throw new HookError(
+    `${name}: expected azd to pass it on from infra/main.bicep, got nothing. Run \`azd provision\` first.`,
+  );
+}
+
+/** As azd itself decides it: what npm installed last is no older than the lock file. */
+function isInstalled() {
+  const mark = join(root, "node_modules", ".package-lock.json");
+  const compiler = join(root, "node_modules", "typescript", "bin", "tsc");
+  if (!existsSync(mark) || !existsSync(compiler)) return false;
+  return statSync(mark).mtimeMs >= statSync(join(root, "package-lock.json")).mtimeMs;
+}
+
+function install() {
+  if (isInstalled()) return;
+  console.log("Installing the packages that the build needs ..");
+  run("npm", ["ci", "--include=dev", "--no-progress"]);
+}
+
+/** Compiles the program to `folder`/dist. */
+function buildInto(folder) {
+  install();
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  const dist = join(folder, "dist");
+  const compiler = join(root, "node_modules", "typescript", "bin", "tsc");
+  run(process.execPath, [compiler, "-p", "tsconfig.json", "--outDir", dist]);
+  run(process.execPath, [join(root, ".ci", "copy-assets.cjs"), dist]);
+  cpSync(join(root, "package.json"), join(folder, "package.json"));
+}
+
+/** Only what runs in Azure: no compiler, no test tools. azd makes its archive of this folder. */
+function makePackage() {
+  buildInto(packaged);
+  for (const name of deployed) cpSync(join(root, name), join(packaged, name));
+  run("npm", ["ci", "--omit=dev", "--ignore-scripts", "--no-progress"], { cwd: packaged });
+}
+
+/** Schema, roles, the sample's tables, and the database user of the app's identity. */
+function migrate() {
+  if (process.env["SKIP_MIGRATION"] === "true") {
+    console.log("SKIP_MIGRATION is true: `npx taskgate migrate` has to be run elsewhere.");
+    return;
+  }
+  need("TASKGATE_SQL_SERVER");
+  const identity = `${need("WORKER_IDENTITY_NAME")}:${need("WORKER_IDENTITY_CLIENT_ID")}`;
+  const { taskgate } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  const words = ["migrate", "--wait", "10m", "--grant", identity];
+  if (taskgate?.sample) words.push("--sample");
+  if (need("OPERATOR_API") === "on") words.push("--role", "TaskgateOperator");
+  // The private profile has no public address to open.
+  if (need("NETWORK_MODE") === "public") words.push("--open-firewall", need("SQL_SERVER_ID"));
+  buildInto(migrator);
+  // As the account of azd, which the deployment has made the administrator: other tools may be signed in as others.
+  const env = { ...process.env, AZURE_TOKEN_CREDENTIALS: "AzureDeveloperCliCredential" };
+  const program = join(migrator, "dist", "shared", "cli", "main.js");
+  const ended = spawnSync(process.execPath, [program, ...words], {
+    cwd: root,
+    stdio: "inherit",
+    env,
+  });
+  if (ended.status === 0) return;
+  throw new HookError(
+    "The migration failed, so nothing is deployed. When it is run elsewhere: `azd env set SKIP_MIGRATION true`.",
+  );
+}
+
+/** The address of Azure Resource Manager, without a slash at the end. */
+const resourceManager = (
+  process.env["AZURE_RESOURCE_MANAGER_URL"] || "https://management.azure.com"
+).replace(/\/+$/, "");
+
+/** A token of whoever is signed in to azd. */
+function askToken() {
+  const args = ["auth", "token", "--output", "json", "--scope", `${resourceManager}/.default`];
+  const ended = spawnSync("azd", args, { encoding: "utf8" });
+  if (ended.error || ended.status !== 0) {
+    const reason = ended.error?.message ?? ended.stderr.trim().split("\n")[0];
+    throw new HookError(`azd gives no token (${reason})`);
+  }
+  return JSON.parse(ended.stdout).token;
+}
+
+/** The JSON of an answer, or null; throws where it is an error. */
+async function ask(method, url, headers, body) {
+  const response = await fetch(url, {
+    method,
+    headers: { "content-type": "application/json", ...headers },
+    signal: globalThis.AbortSignal.timeout(30_000),
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  if (!response.ok) throw new HookError(`${method} ${new URL(url).pathname}: ${response.status}`);
+  return text === "" ? null : JSON.parse(text);
+}
+
+/** Asks again until the answer will do: an app that was just deployed starts anew. */
+async function patiently(forMs, body) {
+  const untilMs = performance.now() + forMs;
+  for (let pauseMs = 1_000; ; pauseMs = Math.min(2 * pauseMs, 10_000)) {
+    try {
+      return await body();
+    } catch (error) {
+      if (performance.now() + pauseMs > untilMs) throw error;
+      await sleep(pauseMs);
+    }
+  }
+}
+
+/** One sweep: it makes the definitions and schedules known, which else the timer does, in dev hours later. */
+async function sweepOnce(app) {
+  const waitMs = Number(process.env["ANNOUNCE_WAIT_MS"] || 180_000);
+  const site = `/subscriptions/${need("AZURE_SUBSCRIPTION_ID")}/resourceGroups/${need("AZURE_RESOURCE_GROUP")}/providers/Microsoft.Web/sites/${app.name}`;
+  const masterKey = await patiently(waitMs, async () => {
+    const authorization = { authorization: `Bearer ${askToken()}` };
+    const path = `${site}/host/default/listkeys?api-version=2024-11-01`;
+    return (await ask("POST", `${resourceManager}${path}`, authorization)).masterKey;
+  });
+  const key = { "x-functions-key": masterKey };
+  await patiently(waitMs, () =>
+    ask("POST", `${app.url}/admin/functions/sweep`, key, { input: "" }),
+  );
+  const names = await patiently(waitMs, async () => {
+    const { definitions } = await ask("GET", `${app.url}/api/definitions`, key);
+    if (definitions.length === 0) throw new HookError("no definition is registered yet");
+    return definitions.map(({ name }) => name);
+  });
+  console.log(`The app runs and has registered: ${names.join(", ")}.`);
+}
+
+/** What there is to see. A step that fails here says so, and leaves the deployment as it is. */
+async function announce() {
+  const app = { name: need("WORKER_NAME"), url: need("WORKER_URL") };
+  try {
+    await sweepOnce(app);
+  } catch (error) {
+    console.log(
+      `The first sweep could not be seen to its end (${error.message}). The app's own timer sweeps, too (TASKGATE_SWEEP_SCHEDULE).`,
+    );
+  }
+  console.log(`
+Status page: ${app.url}/api/dashboard
+It asks for a function key. To get one:
+  az functionapp keys list --resource-group ${process.env["AZURE_RESOURCE_GROUP"] ?? "GROUP"} --name ${app.name} --query functionKeys.default --output tsv
+or in the Azure portal: the function app ${app.name}, App keys, default.
+`);
+}
+
+const steps = { install, package: makePackage, migrate, announce };
+const [name = ""] = process.argv.slice(2);
+try {
+  if (!Object.hasOwn(steps, name)) {
+    throw new HookError(`step: got \`${name}\`, expected one of ${Object.keys(steps).join(", ")}`);
+  }
+  await steps[name]();
+} catch (error) {
+  if (!(error instanceof HookError)) throw error;
+  console.error(error.message);
+  process.exitCode = 1;
+}

@@ -1,0 +1,129 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { createAppAdmin } from "../../functions/app-admin";
+import type { Admin } from "../../shared/admin/create-admin";
+import { realRandom, sleep } from "../../shared/platform/real-clock";
+import type { TaskStore } from "../../shared/ports/task-store";
+import { openStore } from "../../shared/store/open-store";
+import { defineTask } from "../../shared/worker/define-task";
+import { createRegistry } from "../../shared/worker/registry";
+import { httpEntries } from "../bad-input/entry-points";
+import { createTestDatabase, withClient } from "../support/test-postgres";
+import { openWorkerBench } from "../unit/worker/worker-bench";
+import type { WorkerBench } from "../unit/worker/worker-bench";
+import { callRoute } from "./api-setup";
+import type { ApiRequest, ApiResponse } from "./api-setup";
+
+// Goal: right after a deployment no sweep and no worker has run, and the app's own definitions and schedules are there
+// all the same, for every route that names one. Method: each route on a schema without any definition.
+const own = defineTask({
+  name: "known",
+  limit: 2,
+  schedule: { name: "nightly", cron: "0 2 * * *" },
+  run: () => Promise.resolve(),
+});
+const beside = defineTask({ name: "beside", run: () => Promise.resolve() });
+
+let url: string;
+let drop: () => Promise<void>;
+let store: TaskStore;
+let bench: WorkerBench;
+let admin: Admin;
+
+beforeAll(async () => {
+  const database = await createTestDatabase();
+  url = database.url;
+  drop = () => database.drop();
+  store = openStore({ url, connectionsMax: 3, random: realRandom, sleep });
+  bench = openWorkerBench([own, beside], { store });
+  admin = createAppAdmin(bench.environment, createRegistry([own, beside]));
+});
+afterAll(async () => {
+  await store.close();
+  await drop();
+});
+beforeEach(async () => {
+  await withClient(url, (client) =>
+    client.query("truncate taskgate.task_definition, taskgate.schedule cascade"),
+  );
+  expect(await admin.definitions()).toEqual([]);
+});
+
+const call = (request: ApiRequest): Promise<ApiResponse> =>
+  callRoute(() => Promise.resolve(admin), request);
+
+/** The routes that name a definition: in the path, in the query, in the body. */
+const naming: readonly ApiRequest[] = Object.entries(httpEntries).flatMap(
+  ([route, { params, query, body }]): ApiRequest[] => {
+    const good = body?.good ?? undefined;
+    const isNamed = params.some(({ name }) => name === "name") && route !== "api-shared-limit";
+    if (isNamed) return [{ route, params: { name: "known" }, body: good }];
+    if (query.some(({ name }) => name === "definition"))
+      return [{ route, query: { definition: "known" } }];
+    return JSON.stringify(good ?? {}).includes("definition") ? [{ route, body: good }] : [];
+  },
+);
+
+describe("on a schema that no worker and no sweep has seen", () => {
+  test("the routes that name a definition are those that the tests below call", () => {
+    expect(naming.map(({ route }) => route)).toEqual(
+      expect.arrayContaining([
+        "api-enqueue",
+        "api-limit",
+        "api-pause",
+        "api-resume",
+        "api-schedule-pause",
+        "api-redrive",
+        "api-schedules",
+      ]),
+    );
+  });
+
+  test.each(naming.map((request) => [request.route, request] as const))(
+    "%s of a definition of the app registers what the app has and goes on",
+    async (_, request) => {
+      const response = await call(request);
+      expect({ status: response.status, body: response.body }).toMatchObject({
+        status: request.route === "api-enqueue" ? 201 : 200,
+      });
+    },
+  );
+
+  test.each(naming.map((request) => [request.route, request] as const))(
+    "%s of another definition stays unknown and registers nothing",
+    async (route, request) => {
+      // A list that is empty for an idle definition is so for one that isn't there.
+      const text = JSON.stringify(request).replaceAll('"known"', '"other"');
+      const { status } = await call(JSON.parse(text) as ApiRequest);
+      const isList = ["api-groups", "api-schedules", "api-watermarks", "api-redrive"].includes(
+        route,
+      );
+      expect(isList ? [200, 404] : [404]).toContain(status);
+      expect(await admin.definitions()).toEqual([]);
+    },
+  );
+
+  test("an enqueue registers all definitions of the app with their settings, and its schedules", async () => {
+    await call({ route: "api-enqueue", params: { name: "known" }, body: { payload: { a: 1 } } });
+    const definitions = await admin.definitions();
+    expect(definitions.map(({ name, limit }) => [name, limit])).toEqual([
+      ["beside", 1],
+      ["known", 2],
+    ]);
+    expect(await admin.schedules({ most: 10 })).toMatchObject([
+      { definition: "known", name: "nightly", cron: "0 2 * * *" },
+    ]);
+    expect(await bench.work("known")).toMatchObject({ status: "worked" });
+  });
+
+  test("a schedule of a definition that a worker has registered alone is registered when it is named", async () => {
+    await bench.client.enqueue({ task: own, payload: null });
+    expect(await admin.schedules({ most: 10 })).toEqual([]);
+    const body = { schedule: "nightly" };
+    const response = await call({ route: "api-schedule-pause", params: { name: "known" }, body });
+    expect(response).toMatchObject({ status: 200, body: { status: "paused" } });
+    const missing = { schedule: "hourly" };
+    expect(
+      await call({ route: "api-schedule-pause", params: { name: "known" }, body: missing }),
+    ).toMatchObject({ status: 404 });
+  });
+});

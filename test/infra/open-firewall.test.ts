@@ -1,0 +1,179 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+import { runCli } from "../../shared/cli/main";
+import { SimulatedServer } from "../simulation/tsql/tds/start-simulated-server";
+import { certificate, fakeAzd, makeProgram, runNode, serveHttps } from "./fake-programs";
+import type { Asked } from "./fake-programs";
+
+// Goal: `taskgate migrate --open-firewall`, as a process of its own: its token is azd's, it opens exactly its own address,
+// migrates, and closes it again, also when the migration fails. The server and Resource Manager are on this machine.
+const serverId =
+  "/subscriptions/s/resourceGroups/rg-taskgate-dev/providers/Microsoft.Sql/servers/sql-1";
+const rulePath = `${serverId}/firewallRules/taskgate-migrate-203-0-113-7?api-version=2023-08-01`;
+const testHere = process.platform === "win32" ? test.skip : test;
+const root = join(__dirname, "../..");
+const folder = mkdtempSync(join(tmpdir(), "taskgate-azd-"));
+const path = makeProgram(folder, "azd", fakeAzd);
+
+let simulated: SimulatedServer;
+let arm: Awaited<ReturnType<typeof serveHttps>>;
+let answerOf: (asked: Asked) => { status: number; body?: unknown };
+let isOpen = false;
+
+beforeAll(async () => {
+  simulated = await SimulatedServer.start();
+  arm = await serveHttps((asked) => answerOf(asked));
+});
+afterEach(() => {
+  simulated.server.setFault(undefined);
+  arm.asked.length = 0;
+  isOpen = false;
+});
+afterAll(async () => {
+  await arm.close();
+  await simulated.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const refusals = {
+  40615: "Client with IP address '203.0.113.7' is not allowed to access the server.",
+  47073: "Connection was denied since Deny Public Network Access is set to Yes.",
+} as const;
+
+/** Refuses logins by what `number` says now. */
+function refuseWhile(number: () => keyof typeof refusals | null): void {
+  simulated.server.setFault((point) => {
+    const refused = point.place === "login" ? number() : null;
+    if (refused === null) return undefined;
+    const text = refusals[refused];
+    const message = { number: refused, state: 1, class: 14, text, procedure: "", line: 1 };
+    return { kind: "error", error: { message, endsTransaction: false, endsConnection: true } };
+  });
+}
+
+/** Resource Manager as it is. */
+function openAndClose({ method }: Asked): { status: number; body?: unknown } {
+  isOpen = method === "PUT";
+  return isOpen ? { status: 201, body: {} } : { status: 200 };
+}
+
+function migrate(...words: string[]): ReturnType<typeof runNode> {
+  const program = [
+    "-r",
+    join(root, "test/support/register-swc.cjs"),
+    join(root, "shared/cli/main.ts"),
+  ];
+  return runNode(
+    [...program, "migrate", "--db", simulated.url, "--open-firewall", serverId, ...words],
+    {
+      env: {
+        PATH: path,
+        HOME: folder,
+        NODE_EXTRA_CA_CERTS: certificate,
+        AZURE_TOKEN_CREDENTIALS: "AzureDeveloperCliCredential",
+        AZURE_RESOURCE_MANAGER_URL: arm.url,
+      },
+    },
+  );
+}
+
+const calls = (): string[] => arm.asked.map(({ method, path: asked }) => `${method} ${asked}`);
+
+describe("migrate --open-firewall", () => {
+  testHere(
+    "opens the named address with azd's token, migrates, and closes it again",
+    async () => {
+      answerOf = openAndClose;
+      refuseWhile(() => (isOpen ? null : 40615));
+      const ended = await migrate("--json");
+      expect({ code: ended.code, error: ended.error }).toMatchObject({ code: 0 });
+      expect(JSON.parse(ended.out)).toEqual({ applied: [], isLogicRenewed: false });
+      expect(calls()).toEqual([`PUT ${rulePath}`, `DELETE ${rulePath}`]);
+      expect(JSON.parse(arm.asked[0]?.body ?? "")).toEqual({
+        properties: { startIpAddress: "203.0.113.7", endIpAddress: "203.0.113.7" },
+      });
+      expect(new Set(arm.asked.map(({ authorization }) => authorization))).toEqual(
+        new Set(["Bearer token-of-azd"]),
+      );
+      const progress = ended.error
+        .trim()
+        .split("\n")
+        .map((line) => JSON.parse(line) as object);
+      expect(progress).toEqual([
+        { progress: "Opening the server's firewall for 203.0.113.7 .." },
+        { progress: expect.stringContaining("doesn't admit 203.0.113.7 (40615)") },
+      ]);
+    },
+    60_000,
+  );
+
+  testHere(
+    "closes it after a migration that fails, and ends with the failure",
+    async () => {
+      answerOf = openAndClose;
+      refuseWhile(() => (isOpen ? 47073 : 40615));
+      const ended = await migrate();
+      expect(ended.code).toBe(4);
+      expect(ended.error).toContain("no public address");
+      expect(ended.error).toContain("Waiting, 0 ms of 10 min");
+      expect(calls()).toEqual([`PUT ${rulePath}`, `DELETE ${rulePath}`]);
+    },
+    60_000,
+  );
+
+  testHere(
+    "says which right is missing, and that the address may be set by hand",
+    async () => {
+      answerOf = () => ({
+        status: 403,
+        body: { error: { code: "AuthorizationFailed", message: "The client lacks a right." } },
+      });
+      refuseWhile(() => 40615);
+      const ended = await migrate();
+      expect(ended.code).toBe(4);
+      expect(ended.error).toMatch(/AuthorizationFailed.*firewallRules\/write.*SQL_CLIENT_IP/);
+    },
+    60_000,
+  );
+
+  testHere(
+    "names the rule that could not be closed, and ends as failed",
+    async () => {
+      answerOf = (asked) =>
+        asked.method === "PUT" ? openAndClose(asked) : { status: 403, body: { error: {} } };
+      refuseWhile(() => (isOpen ? null : 40615));
+      const ended = await migrate();
+      expect(ended.code).toBe(4);
+      expect(ended.error).toContain("Delete by hand");
+      expect(ended.error).toContain("taskgate-migrate-203-0-113-7");
+    },
+    60_000,
+  );
+
+  test("a terminal gets one line that changes, and none of it is left", async () => {
+    refuseWhile(() => 40615);
+    let refused = 0;
+    simulated.server.setFault((point) => {
+      if (point.place !== "login" || (refused += 1) > 1) return undefined;
+      const message = { number: 49918, state: 1, class: 14, text: "x", procedure: "", line: 1 };
+      return { kind: "error", error: { message, endsTransaction: false, endsConnection: true } };
+    });
+    const written: string[] = [];
+    const errors: string[] = [];
+    const code = await runCli({
+      words: ["migrate", "--wait", "1m"],
+      environment: { TASKGATE_DATABASE_URL: simulated.url },
+      folder: "/nowhere",
+      output: {
+        line: () => undefined,
+        error: (text) => void errors.push(text),
+        rewrite: (text) => void written.push(text),
+        columns: 80,
+      },
+    });
+    expect({ code, errors }).toEqual({ code: 0, errors: [] });
+    expect(written).toEqual([expect.stringMatching(/^Waiting, .* of 1 min: .*\(49918\)\.$/), ""]);
+  }, 60_000);
+});
