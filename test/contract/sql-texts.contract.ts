@@ -23,7 +23,7 @@ interface Statements {
   readonly postgres: string;
   readonly mssql: string;
   /** Of something inside, which nobody but the schema's owner may call. */
-  readonly isInternal?: true;
+  readonly isInternal?: boolean;
 }
 
 /** Runs a statement of one dialect in a transaction of the user's; `?` stands for the values. */

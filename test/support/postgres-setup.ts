@@ -5,6 +5,7 @@ import type { StoreTransaction, TaskStore } from "../../shared/ports/task-store"
 import { openStore } from "../../shared/store/open-store";
 import { PostgresCaller } from "../../shared/store/postgres/postgres-caller";
 import { SqlTaskStore } from "../../shared/store/sql-task-store";
+import { recordCalls } from "./call-record";
 import { openRoleStores, roleOfSql, storeOfRoles, urlAs } from "./roles";
 import type { RoleStores } from "./roles";
 import type { AuditEntry, LogEntry, StoreSetup, TestStore } from "./store-setup";
@@ -22,6 +23,7 @@ export function postgresSetup(
   return {
     dialect: "postgres",
     missing: {},
+    record: recordCalls(),
     open: async () => {
       const database = await (opened ??= openDatabase(reach));
       await emptyDatabase(database.client);
@@ -61,19 +63,14 @@ async function openDatabase(reach: (url: string) => Promise<string>): Promise<Op
   await installClock(client);
   const options = { connectionsMax: 10, random: realRandom, sleep };
   const reached = await reach(url);
-  const open = openRoleStores((role) => openStore({ url: urlAs(reached, role), ...options }));
-  const roles = openPlainRoles(url, 10);
-  const owner = openAs(url, 10);
-  return { url, store: storeOfRoles(open), plain: storeOfRoles(roles), roles, owner, client, drop };
+  const roles = openRoleStores((role) => openStore({ url: urlAs(reached, role), ...options }));
+  const plain = openPlainStore(url, 10);
+  return { url, store: storeOfRoles(roles), plain, roles, owner: openAs(url, 10), client, drop };
 }
 
 /** A store that repeats nothing; each call is made by a login of its role. */
 export function openPlainStore(url: string, connectionsMax: number): TaskStore {
-  return storeOfRoles(openPlainRoles(url, connectionsMax));
-}
-
-function openPlainRoles(url: string, connectionsMax: number): RoleStores {
-  return openRoleStores((role) => openAs(urlAs(url, role), connectionsMax));
+  return storeOfRoles(openRoleStores((role) => openAs(urlAs(url, role), connectionsMax)));
 }
 
 /** A store as whoever the address names, which repeats nothing. */

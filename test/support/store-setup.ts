@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import type { ExecutionId, TaskId } from "../../shared/core/ids";
 import type { StoreDialect, StoreTransaction, TaskStore } from "../../shared/ports/task-store";
+import type { CallRecord } from "./call-record";
 import type { RoleStores } from "./roles";
 
 /**
@@ -65,7 +66,7 @@ export interface TestStore {
   readonly store: TaskStore;
   /** The same database through a store that repeats nothing: what a call raises reaches the test at once. */
   readonly plain: TaskStore;
-  /** The logins that `plain` has, each for all calls. */
+  /** The logins behind `store`, each for every call: what a role must not do is tried through it. */
   readonly roles: RoleStores;
   /** The database's time. */
   now(): Promise<Date>;
@@ -101,6 +102,8 @@ export interface StoreSetup {
   readonly dialect: StoreDialect;
   /** What this kind can't show, and why. */
   readonly missing: Partial<Record<Capability, string>>;
+  /** Who called which operation so far, where there are logins. */
+  readonly record?: CallRecord;
   /** An empty store; the one before is gone. */
   open(): Promise<TestStore>;
   /** So many stores over one connection each to what is open, which repeat nothing; the setup ends them. */
