@@ -116,7 +116,7 @@ function xactState(connection: Connection): number {
 function principalId(connection: Connection, texts: readonly (string | null)[]): SqlValue {
   const name = texts.length === 0 ? connection.user : texts[0];
   if (name === null || name === undefined) return null;
-  return connection.world.catalog.findPrincipal(name)?.id ?? null;
+  return connection.world.catalog.security.find(name)?.id ?? null;
 }
 
 function readClock(connection: Connection): bigint {
@@ -154,7 +154,7 @@ export const systemFunctions: Partial<Record<BuiltinName, BindFunction>> = {
       parts,
       ([id], frame) => frame.connection.world.catalog.findById(Number(id))?.name ?? null,
     ),
-  ORIGINAL_LOGIN: constant(sysname, (connection) => connection.user),
+  ORIGINAL_LOGIN: constant(sysname, (connection) => connection.login),
   SCHEMA_ID: ofTexts(intType, (connection, texts) => {
     const name = texts.length === 0 ? "dbo" : (texts[0] ?? "");
     return connection.world.catalog.findSchema(name)?.id ?? null;
@@ -172,7 +172,7 @@ export const systemFunctions: Partial<Record<BuiltinName, BindFunction>> = {
     (connection) => connection.lastIdentity,
   ),
   SERVERPROPERTY: ofTexts(sysname, serverProperty),
-  SUSER_SNAME: constant(sysname, (connection) => connection.user),
+  SUSER_SNAME: constant(sysname, (connection) => connection.login),
   SYSDATETIME: constant({ name: "datetime2", scale: 7 }, readClock),
   SYSUTCDATETIME: constant({ name: "datetime2", scale: 7 }, readClock),
   TYPE_ID: ofTexts(
