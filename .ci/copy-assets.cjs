@@ -10,7 +10,7 @@ const {
   statSync,
   writeFileSync,
 } = require("node:fs");
-const { dirname, join, relative } = require("node:path");
+const { basename, dirname, join, relative } = require("node:path");
 
 const root = join(__dirname, "..");
 const dist = join(root, "dist");
@@ -24,13 +24,15 @@ function listFiles(folder) {
     .map((path) => relative(root, path));
 }
 
+/** SQL, and the order in which it runs. */
+const isSql = (path) => path.endsWith(".sql") || basename(path) === "order.txt";
 const assets = [...listFiles(join(root, "shared")), ...listFiles(join(root, "functions"))].filter(
-  (path) => path.endsWith(".sql") || path.startsWith(page),
+  (path) => isSql(path) || path.startsWith(page),
 );
 // A file that is gone here must not be found there: a migration would run that no source has.
 for (const path of existsSync(dist) ? listFiles(dist) : []) {
   const source = relative("dist", path);
-  if ((path.endsWith(".sql") || source.startsWith(page)) && !assets.includes(source))
+  if ((isSql(path) || source.startsWith(page)) && !assets.includes(source))
     rmSync(join(root, path));
 }
 for (const path of assets) {

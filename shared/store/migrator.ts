@@ -49,9 +49,8 @@ const clientVersionMin = /^-- Client version min:\s*(\S+)/m;
 /** Reads `folder` (shared/store/<dialect>/sql). `separator` goes between logic files: GO on SQL Server. */
 export function readScripts(folder: string, separator: string): SchemaScripts {
   const migrations = readMigrations(folder);
-  const files = logicFolders.flatMap((sub) => listSql(folder, sub));
-  const text = [...files, join(folder, "roles.sql")]
-    .map((file) => readFileSync(file, "utf8"))
+  const text = listLogic(folder)
+    .map((file) => readFileSync(join(folder, file), "utf8"))
     .join(separator);
   const logic = {
     version: 0,
@@ -146,15 +145,50 @@ function readMigration(folder: string, file: string): Script {
   };
 }
 
+/**
+ * The files of the logic in the order in which they run, relative to `folder`: that of order.txt where there is one, which SQL
+ * Server needs (inline functions and views are bound when they are made), else by folder and name. Throws SchemaError when
+ * order.txt leaves a file out, or names one that isn't there.
+ */
+export function listLogic(folder: string): string[] {
+  const files = [...logicFolders.flatMap((sub) => listSql(folder, sub)), "roles.sql"];
+  const order = readIfThere(join(folder, "order.txt"));
+  if (order === null) return files;
+  const listed = order
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "" && !line.startsWith("#"));
+  const problems = [
+    ...files.filter((file) => !listed.includes(file)).map((file) => `it leaves out ${file}`),
+    ...listed.filter((file) => !files.includes(file)).map((file) => `there is no file ${file}`),
+    ...listed
+      .filter((file, at) => listed.indexOf(file) !== at)
+      .map((file) => `it names ${file} twice`),
+  ];
+  if (problems.length === 0) return listed;
+  throw new SchemaError(
+    "TASKGATE_SCHEMA_MISSING",
+    `Expected order.txt to list every file of the logic once, but ${problems.join("; ")}`,
+  );
+}
+
 function listSql(folder: string, sub: string): string[] {
   try {
-    const path = join(folder, sub);
-    return readdirSync(path)
+    return readdirSync(join(folder, sub))
       .filter((file) => file.endsWith(".sql"))
       .sort()
-      .map((file) => join(path, file));
+      .map((file) => `${sub}/${file}`);
   } catch (error) {
     if (isMissingFile(error)) return [];
+    throw error;
+  }
+}
+
+function readIfThere(path: string): string | null {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    if (isMissingFile(error)) return null;
     throw error;
   }
 }

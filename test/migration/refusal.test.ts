@@ -1,9 +1,17 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import "../support/node-errors";
 import { realRandom, sleep } from "../../shared/platform/real-clock";
 import { loadSettings } from "../../shared/settings/load-settings";
-import { checkSchema, compareVersions, migrate, readScripts } from "../../shared/store/migrator";
+import {
+  checkSchema,
+  compareVersions,
+  listLogic,
+  migrate,
+  readScripts,
+} from "../../shared/store/migrator";
 import type { SchemaVersion } from "../../shared/store/migrator";
 import {
   checkStoreSchema,
@@ -192,5 +200,29 @@ describe("versions", () => {
     expect(() => readScripts(`${__dirname}/fixtures/bad-name`, "\n")).toThrow(
       "Expected migrations to be named NNNN_what.sql, got `1_short.sql`",
     );
+  });
+
+  test("an order.txt that leaves a file out, names a missing one or one twice is refused with all of them", () => {
+    const folder = mkdtempSync(join(tmpdir(), "taskgate-order-"));
+    try {
+      for (const sub of ["migrations", "functions"]) mkdirSync(join(folder, sub));
+      for (const file of ["functions/a.sql", "functions/b.sql", "roles.sql"])
+        writeFileSync(join(folder, file), `-- ${file}`);
+      writeFileSync(
+        join(folder, "order.txt"),
+        "# comment\nfunctions/b.sql\nfunctions/a.sql\nroles.sql\n",
+      );
+      expect(listLogic(folder)).toEqual(["functions/b.sql", "functions/a.sql", "roles.sql"]);
+      expect(readScripts(folder, "\n").logic.text).toMatch(/^-- functions\/b\.sql\n/);
+      writeFileSync(
+        join(folder, "order.txt"),
+        "functions/a.sql\nfunctions/c.sql\nroles.sql\nroles.sql\n",
+      );
+      expect(() => readScripts(folder, "\n")).toThrow(
+        "Expected order.txt to list every file of the logic once, but it leaves out functions/b.sql; there is no file functions/c.sql; it names roles.sql twice",
+      );
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
 });

@@ -72,6 +72,7 @@ export const functions: ReadonlyMap<string, readonly [number, number]> = new Map
   ["STRING_ESCAPE", [2, 2]],
   ["SUBSTRING", [3, 3]],
   ["SUM", [1, 1]],
+  ["SWITCHOFFSET", [2, 2]],
   ["SYSUTCDATETIME", [0, 0]],
   ["TRY_CONVERT", [2, 3]],
   ["XACT_STATE", [0, 0]],

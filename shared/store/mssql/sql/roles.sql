@@ -97,7 +97,8 @@ GRANT EXECUTE ON OBJECT::Taskgate.SetSchedulePaused TO TaskgateOperator;
 GO
 GRANT EXECUTE ON OBJECT::Taskgate.SetWatermark TO TaskgateOperator;
 GO
--- The procedures declare variables of these types; ownership chaining isn't documented to cover that.
+-- The procedures declare variables of these types. EXECUTE on a type is needed for that, and ownership chaining isn't documented to
+-- cover it: it speaks of objects.
 GRANT EXECUTE ON TYPE::Taskgate.EndedTaskList TO TaskgateWorker, TaskgateOperator;
 GO
 GRANT EXECUTE ON TYPE::Taskgate.GroupedTaskList TO TaskgateWorker, TaskgateOperator;
@@ -105,6 +106,8 @@ GO
 GRANT EXECUTE ON TYPE::Taskgate.WaveTaskList TO TaskgateWorker, TaskgateOperator;
 GO
 GRANT EXECUTE ON TYPE::Taskgate.ReplacementList TO TaskgateWorker, TaskgateOperator;
+GO
+GRANT EXECUTE ON TYPE::Taskgate.KeyLockList TO TaskgateWorker, TaskgateOperator;
 GO
 GRANT EXECUTE ON TYPE::Taskgate.TaskIdList TO TaskgateWorker, TaskgateOperator;
 GO

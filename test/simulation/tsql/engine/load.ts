@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { listLogic } from "../../../../shared/store/migrator";
 import { runAlone } from "../schedule/step";
 import { parseScript } from "../syntax/parser";
 import type { EngineOptions } from "./options";
@@ -34,13 +35,11 @@ export interface ShippedFile {
 
 /** Everything that is shipped, in the order in which it is installed. */
 export function shippedFiles(): ShippedFile[] {
-  const names = ["migrations", "functions", "views", "procedures"].flatMap((part) =>
-    readdirSync(join(folder, part))
-      .filter((name) => name.endsWith(".sql"))
-      .sort()
-      .map((name) => `${part}/${name}`),
-  );
-  return [...names, "roles.sql"].map((name) => ({
+  const migrations = readdirSync(join(folder, "migrations"))
+    .filter((name) => name.endsWith(".sql"))
+    .sort()
+    .map((name) => `migrations/${name}`);
+  return [...migrations, ...listLogic(folder)].map((name) => ({
     name,
     text: readFileSync(join(folder, name), "utf8"),
   }));

@@ -83,6 +83,11 @@ const others: [string, SqlValue][] = [
   ],
   ["TRY_CONVERT(datetimeoffset(3), N'2026-02-30')", null],
   [
+    "CONVERT(nvarchar(30), CONVERT(datetime2(3), SWITCHOFFSET(TRY_CONVERT(datetimeoffset(3), N'2026-01-01T12:00:00+02:00'), 0)), 121)",
+    "2026-01-01 10:00:00.000",
+  ],
+  ["SWITCHOFFSET(TRY_CONVERT(datetimeoffset(3), N'2026-02-30'), 0)", null],
+  [
     "CONVERT(uniqueidentifier, N'0e984725-c51c-4bf4-9960-e1c80e27aba0')",
     "0E984725-C51C-4BF4-9960-E1C80E27ABA0",
   ],

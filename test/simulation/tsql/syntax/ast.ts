@@ -183,6 +183,7 @@ export type BuiltinName =
   | "STRING_ESCAPE"
   | "SUBSTRING"
   | "SUSER_SNAME"
+  | "SWITCHOFFSET"
   | "SYSDATETIME"
   | "SYSUTCDATETIME"
   | "TYPE_ID"

@@ -55,6 +55,7 @@ export const builtins: Readonly<Record<BuiltinName, readonly [least: number, mos
   STRING_ESCAPE: [2, 2],
   SUBSTRING: [3, 3],
   SUSER_SNAME: [0, 1],
+  SWITCHOFFSET: [2, 2],
   SYSDATETIME: [0, 0],
   SYSUTCDATETIME: [0, 0],
   TRIM: [1, 1],

@@ -17,11 +17,13 @@ BEGIN
       OR @vText COLLATE Latin1_General_100_BIN2 LIKE N'%-[0-9][0-9]:[0-9][0-9]'
       THEN SUBSTRING(@vText, DATALENGTH(@vText) / 2 - 5, 6) END;
   SET @vBody = LEFT(@vText, (DATALENGTH(@vText) - DATALENGTH(@vZone)) / 2);
-  IF LEFT(@vBody, 19) COLLATE Latin1_General_100_BIN2
-      NOT LIKE N'[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]T[0-9][0-9]:[0-9][0-9]:[0-9][0-9]'
-    OR (DATALENGTH(@vBody) > 38
-      AND (DATALENGTH(@vBody) NOT BETWEEN 42 AND 54 OR SUBSTRING(@vBody, 20, 1) <> N'.'
-        OR SUBSTRING(@vBody, 21, 7) COLLATE Latin1_General_100_BIN2 LIKE N'%[^0-9]%')) RETURN NULL;
-  -- Without a zone the text is null here.
-  RETURN TRY_CONVERT(datetime2(3), TRY_CONVERT(datetimeoffset(3), LEFT(@vBody, 23) + @vZone), 1); -- style 1: as UTC
+  -- One RETURN: the server writes it into the queries that call it for each row [doc: Scalar UDF inlining].
+  -- Without a zone the text that is converted is null.
+  RETURN CASE
+    WHEN LEFT(@vBody, 19) COLLATE Latin1_General_100_BIN2
+        NOT LIKE N'[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]T[0-9][0-9]:[0-9][0-9]:[0-9][0-9]'
+      OR (DATALENGTH(@vBody) > 38
+        AND (DATALENGTH(@vBody) NOT BETWEEN 42 AND 54 OR SUBSTRING(@vBody, 20, 1) <> N'.'
+          OR SUBSTRING(@vBody, 21, 7) COLLATE Latin1_General_100_BIN2 LIKE N'%[^0-9]%')) THEN NULL
+    ELSE CONVERT(datetime2(3), SWITCHOFFSET(TRY_CONVERT(datetimeoffset(3), LEFT(@vBody, 23) + @vZone), 0)) END; -- as UTC
 END;

@@ -9,10 +9,10 @@ CREATE OR ALTER FUNCTION Taskgate._JsonKind (@Text nvarchar(max))
 RETURNS nchar(1)
 AS
 BEGIN
-  DECLARE @vArray bigint;
-  IF COALESCE(ISJSON(@Text), 0) = 0 RETURN N'';
-  SET @vArray = CHARINDEX(N'[', @Text COLLATE Latin1_General_100_BIN2);
+  -- One RETURN and no variable: the server writes it into the queries that call it for each row [doc: Scalar UDF inlining].
   RETURN CASE
-    WHEN @vArray > 0 AND CHARINDEX(N'{', LEFT(@Text, @vArray) COLLATE Latin1_General_100_BIN2) = 0 THEN N'['
+    WHEN COALESCE(ISJSON(@Text), 0) = 0 THEN N''
+    WHEN CHARINDEX(N'[', @Text COLLATE Latin1_General_100_BIN2) > 0
+      AND CHARINDEX(N'{', LEFT(@Text, CHARINDEX(N'[', @Text COLLATE Latin1_General_100_BIN2)) COLLATE Latin1_General_100_BIN2) = 0 THEN N'['
     ELSE N'{' END;
 END;

@@ -11,7 +11,7 @@ RETURNS TABLE
 AS
 RETURN
   SELECT s.SharedLimitId AS SharedLimitId, s.Name AS Name, COALESCE(s.ConcurrencyLimitOverride, s.ConcurrencyLimit) AS TaskLimit,
-         CASE WHEN s.ConcurrencyLimitOverride IS NULL THEN N'code' ELSE N'operator' END AS Source,
+         CASE WHEN s.ConcurrencyLimitOverride IS NULL THEN N'code' ELSE N'operator' END COLLATE Latin1_General_100_BIN2 AS Source,
          CONVERT(int, (DATALENGTH(s.ExecutionTokens) - DATALENGTH(REPLACE(s.ExecutionTokens, N'S:0', N''))) / 6) AS Held,
          u.Live AS Live, u.RetryInMs AS RetryInMs
   FROM Taskgate.TaskDefinitionSharedLimit AS l WITH (FORCESEEK) -- the definition's few rows

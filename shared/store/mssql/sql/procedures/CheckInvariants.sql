@@ -69,7 +69,9 @@ BEGIN
   INSERT INTO @vFinding (RuleName, Item, Detail)
   SELECT f.RuleName, LEFT(f.Item, 400), LEFT(f.Detail, 400)
   FROM (
-    SELECT N'P3 each unfinished task stands in exactly one place' AS RuleName, x.Item, x.Detail
+    SELECT N'P3 each unfinished task stands in exactly one place' AS RuleName,
+           -- a collation in each branch: keys are BIN2, texts have the database's, and LEFT refuses what two of them leave without any
+           x.Item COLLATE Latin1_General_100_BIN2 AS Item, x.Detail COLLATE Latin1_General_100_BIN2 AS Detail
     FROM (SELECT TOP (100) CONVERT(nvarchar(20), t.TaskId) AS Item,
                  COALESCE(STRING_AGG(CONVERT(nvarchar(max), p.Place), N' and ') WITHIN GROUP (ORDER BY p.Place), N'nowhere') AS Detail
           FROM Taskgate.Task AS t WITH (INDEX (PK_Task)) -- all
@@ -77,23 +79,23 @@ BEGIN
           GROUP BY t.TaskId
           HAVING COUNT(p.Place) <> 1) AS x
     UNION ALL
-    SELECT N'P3 a place holds only tasks that exist', x.Item, x.Detail
+    SELECT N'P3 a place holds only tasks that exist', x.Item COLLATE Latin1_General_100_BIN2, x.Detail COLLATE Latin1_General_100_BIN2
     FROM (SELECT TOP (100) CONVERT(nvarchar(20), p.TaskId) AS Item, p.Place AS Detail
           FROM Standings AS p
           WHERE NOT EXISTS (SELECT 1 FROM Taskgate.Task AS t WHERE t.TaskId = p.TaskId)) AS x
     UNION ALL
-    SELECT N'P3 a task stands under its own definition', x.Item, x.Detail
+    SELECT N'P3 a task stands under its own definition', x.Item COLLATE Latin1_General_100_BIN2, x.Detail COLLATE Latin1_General_100_BIN2
     FROM (SELECT TOP (100) CONVERT(nvarchar(20), p.TaskId) AS Item, p.Place AS Detail
           FROM Standings AS p
           INNER JOIN Taskgate.Task AS t ON t.TaskId = p.TaskId
           WHERE t.TaskDefinitionId <> p.TaskDefinitionId) AS x
     UNION ALL
-    SELECT N'P3 a finished task is not unfinished, too', x.Item, N'archive and task'
+    SELECT N'P3 a finished task is not unfinished, too', x.Item COLLATE Latin1_General_100_BIN2, N'archive and task'
     FROM (SELECT TOP (100) CONVERT(nvarchar(20), t.TaskId) AS Item
           FROM Taskgate.Task AS t WITH (INDEX (PK_Task)) -- all
           INNER JOIN Taskgate.Archive AS a ON a.TaskId = t.TaskId) AS x
     UNION ALL
-    SELECT N'P4 ready tasks carry their task''s order', x.Item, x.Detail
+    SELECT N'P4 ready tasks carry their task''s order', x.Item COLLATE Latin1_General_100_BIN2, x.Detail COLLATE Latin1_General_100_BIN2
     FROM (SELECT TOP (100) CONVERT(nvarchar(20), r.TaskId) AS Item,
                  CONVERT(nvarchar(20), r.Priority) + N'/' + CONVERT(nvarchar(20), r.Rank) + N' in ready, '
                    + CONVERT(nvarchar(20), t.Priority) + N'/' + CONVERT(nvarchar(20), t.Rank) + N' in task' AS Detail
@@ -101,23 +103,23 @@ BEGIN
           INNER JOIN Taskgate.Task AS t ON t.TaskId = r.TaskId
           WHERE r.Priority <> t.Priority OR r.Rank <> t.Rank) AS x
     UNION ALL
-    SELECT N'P2 only a live or not yet reclaimed execution holds claims', x.Item, x.Detail
+    SELECT N'P2 only a live or not yet reclaimed execution holds claims', x.Item COLLATE Latin1_General_100_BIN2, x.Detail COLLATE Latin1_General_100_BIN2
     FROM (SELECT TOP (100) CONVERT(nvarchar(20), c.TaskExecutionId) AS Item,
                  N'state ' + COALESCE(CONVERT(nvarchar(20), c.State), N'missing') AS Detail
           FROM Claimed AS c
           WHERE c.State IS NULL OR c.State NOT IN (1, 3)) AS x
     UNION ALL
-    SELECT N'P1 the token string can be read', x.Item, x.Detail
+    SELECT N'P1 the token string can be read', x.Item COLLATE Latin1_General_100_BIN2, x.Detail COLLATE Latin1_General_100_BIN2
     FROM (SELECT TOP (100) d.Name AS Item, LEFT(d.ExecutionTokens, 100) AS Detail
           FROM Taskgate.TaskDefinition AS d WITH (INDEX (PK_TaskDefinition)) -- all
           WHERE EXISTS (
             SELECT 1 FROM Taskgate._ReadTokens(d.ExecutionTokens) AS t
             WHERE t.TokenId IS NULL OR t.IsHeld IS NULL OR t.Grantee IS NULL)) AS x
     UNION ALL
-    SELECT N'P1 a held token has a grantee', x.Item, N'G:0'
+    SELECT N'P1 a held token has a grantee', x.Item COLLATE Latin1_General_100_BIN2, N'G:0'
     FROM (SELECT TOP (100) t.Name AS Item FROM Tokens AS t WHERE t.IsHeld = 1 AND t.Grantee = 0) AS x
     UNION ALL
-    SELECT N'P1 tokens held equal tokens counted', x.Item, x.Detail
+    SELECT N'P1 tokens held equal tokens counted', x.Item COLLATE Latin1_General_100_BIN2, x.Detail COLLATE Latin1_General_100_BIN2
     FROM (SELECT TOP (100) CONVERT(nvarchar(20), y.TaskExecutionId) AS Item,
                  CONVERT(nvarchar(20), y.InString) + N' in the string, ' + CONVERT(nvarchar(20), y.InCount) + N' counted' AS Detail
           FROM (SELECT c.TaskExecutionId, SUM(c.InString) AS InString, SUM(c.InCount) AS InCount
@@ -126,12 +128,12 @@ BEGIN
           INNER JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = y.TaskExecutionId
           WHERE y.InString <> y.InCount AND e.State = 1) AS x -- what the dead held stays until the next asker comes
     UNION ALL
-    SELECT N'P1 without a limit there is no token string', x.Item, x.Detail
+    SELECT N'P1 without a limit there is no token string', x.Item COLLATE Latin1_General_100_BIN2, x.Detail COLLATE Latin1_General_100_BIN2
     FROM (SELECT TOP (100) d.Name AS Item, LEFT(d.ExecutionTokens, 100) AS Detail
           FROM Taskgate.TaskDefinition AS d WITH (INDEX (PK_TaskDefinition)) -- all
           WHERE COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit) = -1 AND DATALENGTH(d.ExecutionTokens) > 0) AS x
     UNION ALL
-    SELECT N'P1 free tokens do not exceed the limit', x.Item, x.Detail
+    SELECT N'P1 free tokens do not exceed the limit', x.Item COLLATE Latin1_General_100_BIN2, x.Detail COLLATE Latin1_General_100_BIN2
     FROM (SELECT TOP (100) y.Name AS Item,
                  CONVERT(nvarchar(20), y.Tokens) + N' tokens, limit ' + CONVERT(nvarchar(20), y.TaskLimit) AS Detail
           FROM (SELECT t.TaskDefinitionId, t.Name, t.TaskLimit, COUNT(*) AS Tokens, SUM(CASE t.IsHeld WHEN 1 THEN 1 ELSE 0 END) AS Held
@@ -139,17 +141,17 @@ BEGIN
                 GROUP BY t.TaskDefinitionId, t.Name, t.TaskLimit) AS y
           WHERE y.Tokens > y.TaskLimit AND y.Tokens > y.Held) AS x
     UNION ALL
-    SELECT N'P1 the token string of a shared limit can be read', x.Item, x.Detail
+    SELECT N'P1 the token string of a shared limit can be read', x.Item COLLATE Latin1_General_100_BIN2, x.Detail COLLATE Latin1_General_100_BIN2
     FROM (SELECT TOP (100) s.Name AS Item, LEFT(s.ExecutionTokens, 100) AS Detail
           FROM Taskgate.SharedLimit AS s WITH (INDEX (PK_SharedLimit)) -- all
           WHERE EXISTS (
             SELECT 1 FROM Taskgate._ReadTokens(s.ExecutionTokens) AS t
             WHERE t.TokenId IS NULL OR t.IsHeld IS NULL OR t.Grantee IS NULL)) AS x
     UNION ALL
-    SELECT N'P1 a held token of a shared limit has a grantee', x.Item, N'G:0'
+    SELECT N'P1 a held token of a shared limit has a grantee', x.Item COLLATE Latin1_General_100_BIN2, N'G:0'
     FROM (SELECT TOP (100) t.Name AS Item FROM SharedTokens AS t WHERE t.IsHeld = 1 AND t.Grantee = 0) AS x
     UNION ALL
-    SELECT N'P1 tokens held of a shared limit equal tokens counted', x.Item, x.Detail
+    SELECT N'P1 tokens held of a shared limit equal tokens counted', x.Item COLLATE Latin1_General_100_BIN2, x.Detail COLLATE Latin1_General_100_BIN2
     FROM (SELECT TOP (100) y.Name + N'/' + CONVERT(nvarchar(20), y.TaskExecutionId) AS Item,
                  CONVERT(nvarchar(20), y.InString) + N' in the string, ' + CONVERT(nvarchar(20), y.InCount) + N' counted' AS Detail
           FROM (SELECT c.SharedLimitId, c.Name, c.TaskExecutionId, SUM(c.InString) AS InString, SUM(c.InCount) AS InCount
@@ -158,12 +160,12 @@ BEGIN
           INNER JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = y.TaskExecutionId
           WHERE y.InString <> y.InCount AND e.State = 1) AS x -- what the dead held stays until the next asker comes
     UNION ALL
-    SELECT N'P1 without a limit a shared limit has no token string', x.Item, x.Detail
+    SELECT N'P1 without a limit a shared limit has no token string', x.Item COLLATE Latin1_General_100_BIN2, x.Detail COLLATE Latin1_General_100_BIN2
     FROM (SELECT TOP (100) s.Name AS Item, LEFT(s.ExecutionTokens, 100) AS Detail
           FROM Taskgate.SharedLimit AS s WITH (INDEX (PK_SharedLimit)) -- all
           WHERE COALESCE(s.ConcurrencyLimitOverride, s.ConcurrencyLimit) = -1 AND DATALENGTH(s.ExecutionTokens) > 0) AS x
     UNION ALL
-    SELECT N'P1 free tokens do not exceed a shared limit', x.Item, x.Detail
+    SELECT N'P1 free tokens do not exceed a shared limit', x.Item COLLATE Latin1_General_100_BIN2, x.Detail COLLATE Latin1_General_100_BIN2
     FROM (SELECT TOP (100) y.Name AS Item,
                  CONVERT(nvarchar(20), y.Tokens) + N' tokens, limit ' + CONVERT(nvarchar(20), y.TaskLimit) AS Detail
           FROM (SELECT t.SharedLimitId, t.Name, t.TaskLimit, COUNT(*) AS Tokens, SUM(CASE t.IsHeld WHEN 1 THEN 1 ELSE 0 END) AS Held
@@ -171,7 +173,7 @@ BEGIN
                 GROUP BY t.SharedLimitId, t.Name, t.TaskLimit) AS y
           WHERE y.Tokens > y.TaskLimit AND y.Tokens > y.Held) AS x
     UNION ALL
-    SELECT N'P1 a group fills at most its slots', x.Item, x.Detail
+    SELECT N'P1 a group fills at most its slots', x.Item COLLATE Latin1_General_100_BIN2, x.Detail COLLATE Latin1_General_100_BIN2
     FROM (SELECT TOP (100) CONVERT(nvarchar(20), g.GroupId) AS Item,
                  CONVERT(nvarchar(20), s.Used) + N' of ' + CONVERT(nvarchar(20), g.Slots) AS Detail
           FROM Slots AS s
@@ -183,7 +185,7 @@ BEGIN
               AND (g.TaskDefinitionId = 0 OR l.TaskDefinitionId = g.TaskDefinitionId)
               AND l.NewValue COLLATE Latin1_General_100_BIN2 = CONVERT(nvarchar(20), g.Slots) + N' of ' + g.GroupKey)) AS x
     UNION ALL
-    SELECT N'P1 a grouped task in ready or claimed holds one slot', x.Item, x.Detail
+    SELECT N'P1 a grouped task in ready or claimed holds one slot', x.Item COLLATE Latin1_General_100_BIN2, x.Detail COLLATE Latin1_General_100_BIN2
     FROM (SELECT TOP (100) CONVERT(nvarchar(20), t.TaskId) AS Item,
                  p.Place + N', ' + CONVERT(nvarchar(20), n.Slots) + N' slots' AS Detail
           FROM Standings AS p
@@ -194,7 +196,7 @@ BEGIN
             WHERE s.GroupId = t.GroupId AND s.TaskId = t.TaskId) AS n
           WHERE t.GroupId IS NOT NULL AND p.Place IN (N'ready', N'claimed') AND n.Slots <> 1) AS x
     UNION ALL
-    SELECT N'P1 a slot is held by a task of the group that may run', x.Item, x.Detail
+    SELECT N'P1 a slot is held by a task of the group that may run', x.Item COLLATE Latin1_General_100_BIN2, x.Detail COLLATE Latin1_General_100_BIN2
     FROM (SELECT TOP (100) CONVERT(nvarchar(20), s.GroupId) + N'/' + CONVERT(nvarchar(20), s.Slot) AS Item,
                  CONVERT(nvarchar(20), s.TaskId) AS Detail
           FROM Taskgate.GroupSlot AS s WITH (INDEX (PK_GroupSlot)) -- all
@@ -204,7 +206,7 @@ BEGIN
             INNER JOIN Standings AS p ON p.TaskId = t.TaskId
             WHERE t.TaskId = s.TaskId AND t.GroupId = s.GroupId AND p.Place IN (N'ready', N'claimed', N'scheduled'))) AS x
     UNION ALL
-    SELECT N'P3 a group with a free slot lets nobody wait', x.Item, x.Detail
+    SELECT N'P3 a group with a free slot lets nobody wait', x.Item COLLATE Latin1_General_100_BIN2, x.Detail COLLATE Latin1_General_100_BIN2
     FROM (SELECT TOP (100) CONVERT(nvarchar(20), g.GroupId) AS Item,
                  CONVERT(nvarchar(20), COALESCE(s.Used, 0)) + N' of ' + CONVERT(nvarchar(20), g.Slots) + N' slots used' AS Detail
           FROM Taskgate.TaskGroup AS g WITH (INDEX (PK_TaskGroup)) -- all
@@ -213,8 +215,8 @@ BEGIN
             SELECT 1 FROM Taskgate.GroupWaiting AS w WITH (INDEX (PK_GroupWaiting)) -- one probe
             WHERE w.GroupId = g.GroupId)) AS x
     UNION ALL
-    SELECT N'P1 a task names its group while it holds a slot or waits for one', x.Item, x.Detail
-    FROM (SELECT TOP (100) CONVERT(nvarchar(20), t.TaskId) AS Item, COALESCE(t.PendingGroupKey, p.Place) AS Detail
+    SELECT N'P1 a task names its group while it holds a slot or waits for one', x.Item COLLATE Latin1_General_100_BIN2, x.Detail COLLATE Latin1_General_100_BIN2
+    FROM (SELECT TOP (100) CONVERT(nvarchar(20), t.TaskId) AS Item, COALESCE(t.PendingGroupKey, p.Place COLLATE Latin1_General_100_BIN2) AS Detail
           FROM Standings AS p
           INNER JOIN Taskgate.Task AS t ON t.TaskId = p.TaskId
           WHERE t.GroupId IS NOT NULL AND (t.PendingGroupKey IS NOT NULL OR (
@@ -222,7 +224,7 @@ BEGIN
               SELECT 1 FROM Taskgate.GroupSlot AS s WITH (INDEX (PK_GroupSlot)) -- the group's range
               WHERE s.GroupId = t.GroupId AND s.TaskId = t.TaskId)))) AS x
     UNION ALL
-    SELECT N'P1 who needs a group finds it', x.Item, x.Detail
+    SELECT N'P1 who needs a group finds it', x.Item COLLATE Latin1_General_100_BIN2, x.Detail COLLATE Latin1_General_100_BIN2
     FROM (SELECT TOP (100) CONVERT(nvarchar(20), n.GroupId) AS Item, MIN(n.Who) AS Detail
           FROM (
             SELECT t.GroupId, N'task' AS Who FROM Taskgate.Task AS t WITH (INDEX (PK_Task)) WHERE t.GroupId IS NOT NULL -- all
@@ -236,23 +238,23 @@ BEGIN
           WHERE NOT EXISTS (SELECT 1 FROM Taskgate.TaskGroup AS g WHERE g.GroupId = n.GroupId)
           GROUP BY n.GroupId) AS x
     UNION ALL
-    SELECT N'P6 a key without a window belongs to an unfinished task', x.Item, x.Detail
+    SELECT N'P6 a key without a window belongs to an unfinished task', x.Item COLLATE Latin1_General_100_BIN2, x.Detail COLLATE Latin1_General_100_BIN2
     FROM (SELECT TOP (100) CONVERT(nvarchar(20), k.TaskDefinitionId) + N'/' + k.DedupeKey AS Item,
                  CONVERT(nvarchar(20), k.TaskId) AS Detail
           FROM Taskgate.Dedupe AS k WITH (INDEX (PK_Dedupe)) -- all
           WHERE k.ExpiresAt IS NULL AND NOT EXISTS (SELECT 1 FROM Taskgate.Task AS t WHERE t.TaskId = k.TaskId)) AS x
     UNION ALL
-    SELECT N'P3 a schedule belongs to a definition', x.Item, x.Detail
+    SELECT N'P3 a schedule belongs to a definition', x.Item COLLATE Latin1_General_100_BIN2, x.Detail COLLATE Latin1_General_100_BIN2
     FROM (SELECT TOP (100) CONVERT(nvarchar(20), s.ScheduleId) AS Item, CONVERT(nvarchar(20), s.TaskDefinitionId) AS Detail
           FROM Taskgate.Schedule AS s WITH (INDEX (PK_Schedule)) -- all
           WHERE NOT EXISTS (SELECT 1 FROM Taskgate.TaskDefinition AS d WHERE d.TaskDefinitionId = s.TaskDefinitionId)) AS x
     UNION ALL
-    SELECT N'P1 a group of a schedule has its schedule', x.Item, x.Detail
+    SELECT N'P1 a group of a schedule has its schedule', x.Item COLLATE Latin1_General_100_BIN2, x.Detail COLLATE Latin1_General_100_BIN2
     FROM (SELECT TOP (100) CONVERT(nvarchar(20), g.ScheduleId) AS Item, g.GroupKey AS Detail
           FROM Taskgate.ScheduleGroup AS g WITH (INDEX (PK_ScheduleGroup)) -- all
           WHERE NOT EXISTS (SELECT 1 FROM Taskgate.Schedule AS s WHERE s.ScheduleId = g.ScheduleId)) AS x
     UNION ALL
-    SELECT N'S4 a wave counts its unfinished tasks', x.Item, x.Detail
+    SELECT N'S4 a wave counts its unfinished tasks', x.Item COLLATE Latin1_General_100_BIN2, x.Detail COLLATE Latin1_General_100_BIN2
     FROM (SELECT TOP (100) CONVERT(nvarchar(20), w.WaveId) + N'/' + CONVERT(nvarchar(20), k.N - 1) AS Item,
                  CONVERT(nvarchar(20), COALESCE(s.Remaining, 0)) + N' counted, ' + CONVERT(nvarchar(20), COALESCE(n.Tasks, 0))
                    + N' there' AS Detail
@@ -266,7 +268,7 @@ BEGIN
             GROUP BY t.WaveId, (t.TaskId / 512) % 16) AS n ON n.WaveId = w.WaveId AND n.Shard = k.N - 1
           WHERE COALESCE(s.Remaining, 0) <> COALESCE(n.Tasks, 0)) AS x
     UNION ALL
-    SELECT N'S4 a wave counts its open shards', x.Item, x.Detail
+    SELECT N'S4 a wave counts its open shards', x.Item COLLATE Latin1_General_100_BIN2, x.Detail COLLATE Latin1_General_100_BIN2
     FROM (SELECT TOP (100) CONVERT(nvarchar(20), w.WaveId) AS Item,
                  CONVERT(nvarchar(20), w.OpenShards) + N' counted, ' + CONVERT(nvarchar(20), c.Shards) + N' there' AS Detail
           FROM Taskgate.Wave AS w WITH (INDEX (PK_Wave)) -- all
@@ -276,20 +278,20 @@ BEGIN
             WHERE s.WaveId = w.WaveId AND s.Shard < 16 AND s.Remaining > 0) AS c
           WHERE w.OpenShards <> c.Shards) AS x
     UNION ALL
-    SELECT N'S4 a wave is open while it has unfinished tasks', x.Item, x.Detail
+    SELECT N'S4 a wave is open while it has unfinished tasks', x.Item COLLATE Latin1_General_100_BIN2, x.Detail COLLATE Latin1_General_100_BIN2
     FROM (SELECT TOP (100) CONVERT(nvarchar(20), w.WaveId) AS Item,
                  N'state ' + CONVERT(nvarchar(20), w.State) + N', ' + CONVERT(nvarchar(20), w.OpenShards) + N' open shards' AS Detail
           FROM Taskgate.Wave AS w WITH (INDEX (PK_Wave)) -- all
           WHERE (w.State IN (0, 3) AND w.OpenShards > 0) OR (w.State = 2 AND w.OpenShards = 0)) AS x
     UNION ALL
-    SELECT N'S4 only waves that are held or being opened hold tasks', x.Item, x.Detail
+    SELECT N'S4 only waves that are held or being opened hold tasks', x.Item COLLATE Latin1_General_100_BIN2, x.Detail COLLATE Latin1_General_100_BIN2
     FROM (SELECT TOP (100) CONVERT(nvarchar(20), h.WaveId) AS Item,
                  N'state ' + COALESCE(CONVERT(nvarchar(20), w.State), N'none') AS Detail
           FROM (SELECT DISTINCT y.WaveId FROM Taskgate.WaveHeld AS y WITH (INDEX (PK_WaveHeld))) AS h -- all
           LEFT JOIN Taskgate.Wave AS w ON w.WaveId = h.WaveId
           WHERE w.State IS NULL OR w.State NOT IN (0, 1)) AS x
     UNION ALL
-    SELECT N'S4 waves open one after the other', x.Item, x.Detail
+    SELECT N'S4 waves open one after the other', x.Item COLLATE Latin1_General_100_BIN2, x.Detail COLLATE Latin1_General_100_BIN2
     FROM (SELECT TOP (100) CONVERT(nvarchar(20), w.BatchId) AS Item, CONVERT(nvarchar(20), COUNT(*)) + N' open' AS Detail
           FROM Taskgate.Wave AS w WITH (INDEX (PK_Wave)) -- all
           WHERE w.State IN (1, 2)

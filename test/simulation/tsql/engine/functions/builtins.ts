@@ -2,6 +2,7 @@ import type { BuiltinCall, BuiltinName } from "../../syntax/ast";
 import { bindExpression } from "../bind/expressions";
 import type { Scope } from "../bind/scope";
 import type { Scalar } from "../expression";
+import { instantFunctions } from "./dates";
 import { jsonFunctions } from "./json-functions";
 import { numberFunctions } from "./number-functions";
 import { systemFunctions } from "./system-functions";
@@ -12,6 +13,7 @@ import { valueFunctions } from "./value-functions";
 export type BindFunction = (parts: readonly Scalar[], scope: Scope) => Scalar;
 
 const functions: Readonly<Partial<Record<BuiltinName, BindFunction>>> = {
+  ...instantFunctions,
   ...jsonFunctions,
   ...numberFunctions,
   ...systemFunctions,

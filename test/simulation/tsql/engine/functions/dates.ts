@@ -1,4 +1,4 @@
-import type { DateCall } from "../../syntax/ast";
+import type { BuiltinName, DateCall } from "../../syntax/ast";
 import { convertTo } from "../bind/conversions";
 import { bindExpression } from "../bind/expressions";
 import type { Scope } from "../bind/scope";
@@ -8,15 +8,18 @@ import {
   addToInstant,
   countBoundaries,
   localTicks,
+  packOffset,
   partOf,
   roundTicks,
   roundToDatetime,
   unpackOffset,
 } from "../instants";
 import { fitsInteger } from "../numbers";
-import { SqlError } from "../sql-error";
+import { SimulationError, SqlError } from "../sql-error";
 import type { ValueType } from "../types";
 import { bigintType, intType, isInstant } from "../types";
+import type { BindFunction } from "./builtins";
+import { part } from "./builtins";
 
 /** Functions whose first argument is a part of a date. A text counts as datetime2(7) here, as datetime on the server. */
 function asInstant(scalar: Scalar): Scalar {
@@ -83,3 +86,18 @@ function utcOf(value: unknown, type: ValueType): bigint {
   const ticks = value as bigint;
   return type.name === "datetimeoffset" ? unpackOffset(ticks).utcTicks : ticks;
 }
+
+/** The same instant as told in another zone, given in minutes [doc: SWITCHOFFSET]. Zones given as text aren't modelled. */
+function switchOffset(parts: readonly Scalar[]): Scalar {
+  const [instant, zone] = [part(parts, 0), part(parts, 1)];
+  if (instant.type.name !== "datetimeoffset" || zone.type.name !== "int")
+    throw new SimulationError("SWITCHOFFSET is modelled for datetimeoffset and minutes only");
+  return apply({ type: instant.type }, [instant, zone], ([value, minutes]) => {
+    if (value === null || value === undefined || minutes === null) return null;
+    return packOffset(unpackOffset(value as bigint).utcTicks, Number(minutes));
+  });
+}
+
+export const instantFunctions: Partial<Record<BuiltinName, BindFunction>> = {
+  SWITCHOFFSET: switchOffset,
+};
