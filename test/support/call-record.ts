@@ -39,7 +39,8 @@ const operationOf: ReadonlyMap<string, OperationName> = new Map(
 );
 
 /** What changes operations instead of calling them: planted faults, migrations. */
-const definesOperations = /\b(?:create|alter|drop|grant|revoke)\b[^;]*?\b(?:function|procedure|object)\b/iu;
+const definesOperations =
+  /\b(?:create|alter|drop|grant|revoke)\b[^;]*?\b(?:function|procedure|object)\b/iu;
 
 /** Operations that a statement calls: `taskgate.work(..)` on PostgreSQL, a procedure's name or EXEC on SQL Server. */
 export function calledIn(statement: string): OperationName[] {
@@ -92,7 +93,9 @@ function recordMssql(into: CallRecord): void {
 type Send = (this: MssqlSender, request: Request) => void;
 
 interface MssqlSender {
-  readonly config: { readonly authentication: { readonly options: { readonly userName?: string } } };
+  readonly config: {
+    readonly authentication: { readonly options: { readonly userName?: string } };
+  };
   callProcedure: Send;
   execSql: Send;
   execSqlBatch: Send;

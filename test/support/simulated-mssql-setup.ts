@@ -3,9 +3,15 @@ import { SimulatedServer } from "../simulation/tsql/tds/start-simulated-server";
 import type { SimulatedServerOptions } from "../simulation/tsql/tds/start-simulated-server";
 import { recordCalls } from "./call-record";
 import { closeMssqlStores, openMssqlStores, openPlainMssqlStore } from "./mssql-setup";
+import { makeLoginsSql } from "./mssql-logins";
 import type { MssqlStores } from "./mssql-setup";
 import type { StoreSetup } from "./store-setup";
 import { WorldTestStore } from "./world-test-store";
+
+/** A simulated server with the tests' users. */
+export function startSimulated(options: SimulatedServerOptions = {}): Promise<SimulatedServer> {
+  return SimulatedServer.start({ ...options, setUp: makeLoginsSql });
+}
 
 /** The product's adapter and driver over the simulated SQL Server: a copy of the migrated database for each test. */
 export function simulatedMssqlSetup(options: SimulatedServerOptions = {}): StoreSetup {
@@ -25,7 +31,7 @@ export function simulatedMssqlSetup(options: SimulatedServerOptions = {}): Store
     },
     record: recordCalls(),
     open: async () => {
-      const simulated = await (starting ??= SimulatedServer.start(options));
+      const simulated = await (starting ??= startSimulated(options));
       await closeStores();
       const world = simulated.reset();
       // A whole millisecond: boundaries can be hit.
@@ -34,7 +40,7 @@ export function simulatedMssqlSetup(options: SimulatedServerOptions = {}): Store
       return new WorldTestStore(stores, world);
     },
     connect: async (count) => {
-      const { url } = await (starting ??= SimulatedServer.start(options));
+      const { url } = await (starting ??= startSimulated(options));
       while (connections.length < count) connections.push(openPlainMssqlStore(url, 1));
       return connections.slice(0, count);
     },
