@@ -75,7 +75,7 @@ interface UserSql {
 const userSql: Record<Exclude<StoreDialect, "model">, UserSql> = {
   postgres: {
     createTable:
-      "create table if not exists public.orders (id int); grant all on public.orders to public",
+      "create table if not exists public.orders (id int); grant all on public.orders to taskgate_worker",
     emptyTable: "delete from public.orders",
     insert: "insert into public.orders (id) values ($1)",
     select: "select id from public.orders",
@@ -86,7 +86,7 @@ const userSql: Record<Exclude<StoreDialect, "model">, UserSql> = {
   },
   mssql: {
     createTable:
-      "IF OBJECT_ID(N'dbo.TaskgateContractOrders', N'U') IS NULL CREATE TABLE dbo.TaskgateContractOrders (id int NOT NULL PRIMARY KEY); GRANT SELECT, INSERT ON OBJECT::dbo.TaskgateContractOrders TO public;",
+      "IF OBJECT_ID(N'dbo.TaskgateContractOrders', N'U') IS NULL CREATE TABLE dbo.TaskgateContractOrders (id int NOT NULL PRIMARY KEY); GRANT SELECT, INSERT ON OBJECT::dbo.TaskgateContractOrders TO TaskgateWorker;",
     emptyTable: "DELETE FROM dbo.TaskgateContractOrders;",
     insert: "INSERT INTO dbo.TaskgateContractOrders (id) VALUES (@p1);",
     select: "SELECT o.id FROM dbo.TaskgateContractOrders AS o;",
