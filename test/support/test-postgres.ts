@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { Client } from "pg";
 import { startEmbeddedPostgres } from "../../shared/local/embedded-postgres";
 import { migrateStore } from "../../shared/store/open-store";
-import { loginNames, loginPassword, roleNames, roles } from "./roles";
+import { appLogin, loginNames, loginPassword, roleNames, roles } from "./roles";
 
 /** Name of the migrated database that test files clone. */
 export const templateDatabase = "taskgate_template";
@@ -34,14 +34,15 @@ export async function startTestPostgres(): Promise<TestPostgres> {
   return server;
 }
 
-/** Roles belong to the whole server, and so do the logins: each is a member of one shipped role. */
-export async function makeLogins(client: Client): Promise<void> {
-  for (const role of roles) {
-    const login = loginNames[role];
+/** Roles belong to the whole server, and so do the logins: members of one shipped role each, the app's of both. */
+async function makeLogins(client: Client): Promise<void> {
+  const members = roles.map((role) => [loginNames[role], roleNames.postgres[role]] as const);
+  const app = roles.map((role) => [appLogin, roleNames.postgres[role]] as const);
+  for (const [login, role] of [...members, ...app]) {
     const { rowCount } = await client.query("select 1 from pg_roles where rolname = $1", [login]);
     if (rowCount === 0) await client.query(`create role ${login}`);
     await client.query(`alter role ${login} login password '${loginPassword}'`);
-    await client.query(`grant ${roleNames.postgres[role]} to ${login}`);
+    await client.query(`grant ${role} to ${login}`);
   }
 }
 

@@ -16,7 +16,7 @@ export async function call(path, init = {}) {
   const key = window.sessionStorage.getItem(keyName);
   if (key !== null) headers["x-functions-key"] = key;
   const response = await fetch(path, { ...init, headers, cache: "no-store" });
-  if (response.status === 401 || response.status === 403)
+  if (response.status === 401 || (response.status === 403 && !isProblem(response)))
     throw new KeyWanted("a function key is wanted");
   const body = await response.json();
   if (!response.ok) throw new Error(describeProblem(body));
@@ -31,6 +31,11 @@ export function send(method, path, body) {
 
 /** A name in an address. */
 export const inPath = encodeURIComponent;
+
+/** The API says why; the host alone doesn't. */
+function isProblem(response) {
+  return (response.headers.get("content-type") ?? "").startsWith("application/problem+json");
+}
 
 function describeProblem(body) {
   const problems = (body.problems ?? []).map(
