@@ -1,11 +1,13 @@
 import type { TaskStore } from "../../shared/ports/task-store";
-import { loginNames, loginPassword, roleNames, roles } from "./roles";
+import { appLogin, loginNames, loginPassword, roleNames, roles } from "./roles";
 import type { Role } from "./roles";
 
 /** Makes the tests' users in a database that can have users with passwords and has none of them yet. */
-export const makeLoginsSql = roles
-  .flatMap((role) => [createUser(role), addMember(role)])
-  .join("\n");
+export const makeLoginsSql = [
+  ...roles.flatMap((role) => [createUser(loginNames[role]), addMember(role, loginNames[role])]),
+  createUser(appLogin),
+  ...roles.map((role) => addMember(role, appLogin)),
+].join("\n");
 
 /** Makes the tests' users in the owner's database, each a member of one shipped role. Changes nothing where they are. */
 export async function makeMssqlLogins(owner: TaskStore): Promise<void> {
@@ -24,15 +26,15 @@ function statementsFor(role: Role): string[] {
   return [
     `IF NOT ${isContained} AND SUSER_ID(N'${name}') IS NULL CREATE LOGIN ${name} WITH PASSWORD = N'${loginPassword}', CHECK_POLICY = OFF;`,
     `IF DATABASE_PRINCIPAL_ID(N'${name}') IS NULL
-       IF ${isContained} ${createUser(role)} ELSE CREATE USER ${name} FOR LOGIN ${name};`,
-    addMember(role),
+       IF ${isContained} ${createUser(name)} ELSE CREATE USER ${name} FOR LOGIN ${name};`,
+    addMember(role, name),
   ];
 }
 
-function createUser(role: Role): string {
-  return `CREATE USER ${loginNames[role]} WITH PASSWORD = N'${loginPassword}';`;
+function createUser(name: string): string {
+  return `CREATE USER ${name} WITH PASSWORD = N'${loginPassword}';`;
 }
 
-function addMember(role: Role): string {
-  return `ALTER ROLE ${roleNames.mssql[role]} ADD MEMBER ${loginNames[role]};`;
+function addMember(role: Role, name: string): string {
+  return `ALTER ROLE ${roleNames.mssql[role]} ADD MEMBER ${name};`;
 }
