@@ -48,6 +48,11 @@ interface ProblemKind {
 
 const badRequest: ProblemKind = { status: 400, title: "The request can't be used" };
 const misconfigured: ProblemKind = { status: 500, title: "Taskgate is not set up completely" };
+/** Of the app's login in the database: whose key let the request in doesn't matter. */
+const forbidden: ProblemKind = {
+  status: 403,
+  title: "The app's login lacks a right in the database",
+};
 const internal: ProblemKind = { status: 500, title: "Something went wrong inside" };
 
 const problemKinds: Readonly<Record<ErrorCode, ProblemKind>> = {
@@ -64,7 +69,7 @@ const problemKinds: Readonly<Record<ErrorCode, ProblemKind>> = {
     status: 503,
     title: "The database can't be reached; nothing happened",
   },
-  TASKGATE_STORE_FORBIDDEN: misconfigured,
+  TASKGATE_STORE_FORBIDDEN: forbidden,
   TASKGATE_STORE_CONFLICT: { status: 503, title: "The database was too busy; nothing happened" },
   TASKGATE_STORE_UNCERTAIN: {
     status: 504,
@@ -83,7 +88,8 @@ function respondToError(error: unknown, context: InvocationContext): HttpRespons
   const code = error instanceof TaskgateError ? error.code : null;
   const kind = code === null ? internal : problemKinds[code];
   // Who calls gets the number of the log entry, not what may be an inside matter.
-  if (kind.status >= 500) context.error(error);
+  // A missing right is for whoever set the app up, too.
+  if (kind.status >= 500 || kind === forbidden) context.error(error);
   const isInside = kind === internal;
   const body = {
     type: code === null ? "about:blank" : `urn:taskgate:error:${code}`,

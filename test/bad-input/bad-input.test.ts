@@ -25,7 +25,7 @@ afterAll(() => api.close());
 
 /** Changes with any row of any table. */
 async function fingerprint(): Promise<string> {
-  return withClient(api.databaseUrl, async (client) => {
+  return withClient(api.ownerUrl, async (client) => {
     const tables = await client.query<{ name: string }>(
       "select table_name as name from information_schema.tables where table_schema = 'taskgate' and table_type = 'BASE TABLE' order by 1",
     );
@@ -71,7 +71,7 @@ async function runTaskgate(
     error: (text: string) => void lines.error.push(text),
     columns: null,
   };
-  const environment = { TASKGATE_DATABASE_URL: api.databaseUrl };
+  const environment = { TASKGATE_DATABASE_URL: api.operatorUrl };
   const code = await runCli({ words, environment, folder: "/nowhere", output });
   return { code, out: lines.out.join("\n"), error: lines.error.join("\n") };
 }

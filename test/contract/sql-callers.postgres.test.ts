@@ -1,29 +1,43 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { Client } from "pg";
+import type { QueryResult, QueryResultRow } from "pg";
+import { roleOfSql, urlAs } from "../support/roles";
+import type { Role } from "../support/roles";
 import { createTestDatabase } from "../support/test-postgres";
 
 /**
  * People also call the functions in plain SQL, past the checks of TypeScript: SQL checks everything again, says the
  * same, and changes nothing. Each row is one call and the error that it must raise.
  */
-let client: Client;
+let owner: Client;
+let clients: Readonly<Record<Role, Client>>;
 let drop: () => Promise<void>;
 
 beforeAll(async () => {
   const database = await createTestDatabase();
   drop = database.drop;
-  client = new Client({ connectionString: database.url });
-  await client.connect();
+  const clientOf = (url: string): Client => new Client({ connectionString: url });
+  owner = clientOf(database.url);
+  clients = {
+    worker: clientOf(urlAs(database.url, "worker")),
+    operator: clientOf(urlAs(database.url, "operator")),
+  };
+  await Promise.all([owner, clients.worker, clients.operator].map((client) => client.connect()));
   await register();
 });
 
 afterAll(async () => {
-  await client.end();
+  await Promise.all([owner, clients.worker, clients.operator].map((client) => client.end()));
   await drop();
 });
 
+/** Calls as whoever may, and nobody who may more. */
+function call<Row extends QueryResultRow>(statement: string): Promise<QueryResult<Row>> {
+  return clients[roleOfSql(statement)].query<Row>(statement);
+}
+
 beforeEach(async () => {
-  await client.query("rollback");
+  await clients.worker.query("rollback");
 });
 
 const settings = {
@@ -46,7 +60,7 @@ const settings = {
 
 async function register(changes: Partial<typeof settings> = {}): Promise<void> {
   const values = Object.values({ ...settings, ...changes }).join(", ");
-  await client.query(`select * from taskgate.register_definition(${values})`);
+  await call(`select * from taskgate.register_definition(${values})`);
 }
 
 const badSettings: { changes: Partial<typeof settings>; says: RegExp }[] = [
@@ -352,9 +366,9 @@ describe("a call in plain SQL", () => {
     });
   }
 
-  for (const { call, code, says } of badCalls) {
-    test(`${call.replace("select * from taskgate.", "")} raises ${code}, naming field and value`, async () => {
-      await expect(client.query(call)).rejects.toMatchObject({
+  for (const { call: statement, code, says } of badCalls) {
+    test(`${statement.replace("select * from taskgate.", "")} raises ${code}, naming field and value`, async () => {
+      await expect(call(statement)).rejects.toMatchObject({
         code,
         message: expect.stringMatching(says),
       });
@@ -362,14 +376,15 @@ describe("a call in plain SQL", () => {
   }
 
   test("refused calls left nothing behind", async () => {
-    const { rows } = await client.query(
+    const { rows } = await owner.query(
       "select (select count(*)::int from taskgate.task) as tasks, (select count(*)::int from taskgate.operation) as operations",
     );
     expect(rows).toEqual([{ tasks: 0, operations: 0 }]);
   });
 
   test("a worker's role may call what workers need, and read no table", async () => {
-    await client.query("begin; set local role taskgate_worker");
+    const client = clients.worker;
+    await client.query("begin");
     const sweep = await client.query<{ status: string }>("select status from taskgate.sweep(10)");
     expect(sweep.rows).toEqual([{ status: "swept" }]);
     await client.query("select * from taskgate.v_execution_log");
@@ -390,7 +405,8 @@ describe("a call in plain SQL", () => {
     const enqueued =
       'select task_ids from taskgate.enqueue_tasks(\'demo\', 1, \'[{"payload":"{}"},{"group":"g"}]\')';
     const count = async (): Promise<unknown> =>
-      (await client.query("select count(*)::int as n from taskgate.task")).rows[0];
+      (await owner.query("select count(*)::int as n from taskgate.task")).rows[0];
+    const client = clients.worker;
     await client.query("begin");
     await client.query(enqueued);
     await client.query("rollback");

@@ -7,6 +7,7 @@ import { defineSqlTask } from "../../shared/worker/define-sql-task";
 import type { SqlCall } from "../../shared/worker/sql-call";
 import type { TaskKind } from "../../shared/worker/define-task";
 import { at, factsOf, statusOf } from "../support/builders";
+import { urlAs } from "../support/roles";
 import { createTestDatabase } from "../support/test-postgres";
 import { openWorkerBench } from "../unit/worker/worker-bench";
 import type { WorkerBench } from "../unit/worker/worker-bench";
@@ -42,7 +43,8 @@ beforeAll(async () => {
       insert into public.execution_log (scheduler, part) values ('failed', 0);
       raise exception 'no: %', reason;
     end $$;
-    create procedure public.forbidden() language sql as $$ drop table public.execution_log $$;`);
+    create procedure public.forbidden() language sql as $$ drop table public.execution_log $$;
+    grant select, insert, update on public.execution_log to taskgate_worker;`);
 });
 
 afterAll(async () => {
@@ -55,7 +57,12 @@ const procedures = ["public.wait_for", "public.add_up", "public.fail"];
 
 /** A worker with connections for `readers` procedures at once beside its own calls. */
 function openWorker(kind: TaskKind<SqlCall>, readers: number): WorkerBench {
-  const store = openStore({ url, connectionsMax: readers + 2, random: realRandom, sleep });
+  const store = openStore({
+    url: urlAs(url, "app"),
+    connectionsMax: readers + 2,
+    random: realRandom,
+    sleep,
+  });
   stores.push(store);
   return openWorkerBench([kind], { store });
 }

@@ -5,18 +5,24 @@ import { realRandom, sleep } from "../../shared/platform/real-clock";
 import type { TaskStore } from "../../shared/ports/task-store";
 import { openStore } from "../../shared/store/open-store";
 import { defineSqlTask } from "../../shared/worker/define-sql-task";
-import { SimulatedServer } from "../simulation/tsql/tds/start-simulated-server";
+import type { SimulatedServer } from "../simulation/tsql/tds/start-simulated-server";
 import { at, factsOf } from "../support/builders";
+import { urlAs } from "../support/roles";
+import { startSimulated } from "../support/simulated-mssql-setup";
 import { openWorkerBench } from "../unit/worker/worker-bench";
 
 /* Stored procedures as tasks through the unchanged driver and TDS, on the model of SQL Server. */
 let server: SimulatedServer;
+let owner: TaskStore;
 let store: TaskStore;
 
 beforeAll(async () => {
-  server = await SimulatedServer.start();
+  server = await startSimulated();
   server.reset();
-  store = openStore({ url: server.url, connectionsMax: 3, random: realRandom, sleep });
+  owner = openStore({ url: server.url, connectionsMax: 1, random: realRandom, sleep });
+  // As the app is, with no more than its own procedure and what this test looks at.
+  const url = urlAs(server.url, "app");
+  store = openStore({ url, connectionsMax: 3, random: realRandom, sleep });
   const scripts = [
     "CREATE TABLE dbo.Calls (Id int NOT NULL PRIMARY KEY, Note nvarchar(100) NULL);",
     `CREATE PROCEDURE dbo.AddCall @Id int, @Note nvarchar(100) = NULL AS
@@ -25,12 +31,13 @@ beforeAll(async () => {
        INSERT INTO dbo.Calls (Id, Note) VALUES (@Id, @Note);
        SELECT @Id AS Id, @Note AS Note;
      END;`,
+    "GRANT EXECUTE ON OBJECT::dbo.AddCall TO TaskgateWorker;",
   ];
-  for (const text of scripts) await store.transaction((transaction) => transaction.query(text));
+  for (const text of scripts) await owner.transaction((transaction) => transaction.query(text));
 }, 60_000);
 
 afterAll(async () => {
-  await store.close();
+  await Promise.all([store, owner].map((open) => open.close()));
   await server.close();
 });
 
@@ -44,7 +51,7 @@ const addCall = (id: number, note: string) => ({
 });
 
 const notes = (): Promise<Record<string, unknown>[]> =>
-  store.transaction((transaction) =>
+  owner.transaction((transaction) =>
     transaction.query("SELECT c.Id, c.Note FROM dbo.Calls AS c ORDER BY c.Id;"),
   );
 
@@ -65,8 +72,7 @@ describe("a stored procedure as a task on T-SQL", () => {
   test("a cancel request breaks off a statement that waits for a lock", async () => {
     const bench = openWorkerBench([kind], { store });
     const { taskId } = at(await bench.client.enqueue(addCall(2, "never")), 0);
-    const other = openStore({ url: server.url, connectionsMax: 1, random: realRandom, sleep });
-    await other.transaction(async (transaction) => {
+    await owner.transaction(async (transaction) => {
       await transaction.query("INSERT INTO dbo.Calls (Id) VALUES (2);");
       const working = bench.work("calls");
       while ((await factsOf(store, taskId)).state !== "claimed") await sleep(10);
@@ -74,7 +80,6 @@ describe("a stored procedure as a task on T-SQL", () => {
       await store.cancelTasks({ taskIds: [taskId] });
       await working;
     });
-    await other.close();
     expect((await factsOf(store, taskId)).state).toBe("cancelled");
     expect(await notes()).toEqual([
       { Id: 1, Note: "it's it" },

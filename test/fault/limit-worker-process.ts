@@ -15,15 +15,15 @@ import { OverlapLog } from "./overlap-log";
  * One process of the limit test: restarts executions of 0.3 to 1 s that want 1 to 20 tokens, until it is told to stop by
  * SIGTERM. Each task writes when it begins and ends into the overlap log, in database time, on a connection of its own.
  * Arguments: database URL, name of this process, mode: tasks | tokens | early-release (a planted bug: tokens go back
- * while handlers still run).
+ * while handlers still run), and the database's URL for evidence, which only the owner may gather.
  */
-const [, , url = "", name = "", mode = "tasks"] = process.argv;
+const [, , url = "", name = "", mode = "tasks", ownerUrl = ""] = process.argv;
 const leaseMs = 3_000;
 
 async function main(): Promise<void> {
   const opened = openStore({ url, connectionsMax: 4, random: realRandom, sleep });
   const store = mode === "early-release" ? releasesEarly(opened) : opened;
-  const log = new OverlapLog(url, name);
+  const log = new OverlapLog(ownerUrl, name);
   const quiet = (): void => undefined;
   const environment: WorkerEnvironment = {
     store,

@@ -7,6 +7,7 @@ import { asOperationId } from "../../shared/core/ids";
 import { realRandom, sleep } from "../../shared/platform/real-clock";
 import type { TaskStore } from "../../shared/ports/task-store";
 import { openStore } from "../../shared/store/open-store";
+import { urlAs } from "../support/roles";
 import { createTestDatabase } from "../support/test-postgres";
 import { databaseMs, findViolations, mostRunning, readIntervals } from "./limit-evidence";
 import type { Halt, LimitChange } from "./limit-evidence";
@@ -33,7 +34,7 @@ const settings = {
 };
 
 interface Field {
-  readonly url: string;
+  readonly ownerUrl: string;
   readonly store: TaskStore;
   readonly client: Client;
   readonly changes: LimitChange[];
@@ -49,7 +50,8 @@ async function openField(name: string): Promise<Field & { close(): Promise<void>
   client.on("error", () => undefined);
   await client.connect();
   await client.query(overlapTables);
-  const store = openStore({ url: database.url, connectionsMax: 2, random: realRandom, sleep });
+  const url = urlAs(database.url, "operator");
+  const store = openStore({ url, connectionsMax: 2, random: realRandom, sleep });
   const beforeMs = await databaseMs(client);
   await store.registerDefinition({
     name,
@@ -60,7 +62,7 @@ async function openField(name: string): Promise<Field & { close(): Promise<void>
   });
   const workers = new Map<string, ChildProcess>();
   return {
-    url: database.url,
+    ownerUrl: database.url,
     store,
     client,
     workers,
@@ -78,7 +80,9 @@ async function openField(name: string): Promise<Field & { close(): Promise<void>
 function startWorker(field: Field, name: string, mode: Mode): void {
   const register = join(__dirname, "../support/register-swc.cjs");
   const program = join(__dirname, "limit-worker-process.ts");
-  const child = spawn(process.execPath, ["-r", register, program, field.url, name, mode], {
+  const { ownerUrl } = field;
+  const words = [urlAs(ownerUrl, "worker"), name, mode, ownerUrl];
+  const child = spawn(process.execPath, ["-r", register, program, ...words], {
     stdio: ["ignore", "inherit", "inherit"],
   });
   field.workers.set(name, child);

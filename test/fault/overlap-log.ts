@@ -5,7 +5,8 @@ export const overlapTables = `
   create table overlap (entry bigint generated always as identity primary key, process text not null, fence text not null,
                         begun_at timestamptz not null default clock_timestamp(), ended_at timestamptz);
   create table effect (task_id bigint not null);
-  create table granted (process text not null, tokens int not null);`;
+  create table granted (process text not null, tokens int not null);
+  grant insert on effect to taskgate_worker;`;
 
 /** Writes when a task begins and ends, in database time: begin after its start was granted, end before its completion. */
 export class OverlapLog {

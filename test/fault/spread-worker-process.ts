@@ -13,9 +13,10 @@ import { OverlapLog } from "./overlap-log";
 /*
  * One host of the spread trials: it arrives with one message, and from then on is woken only by hints, which any of the
  * processes may fetch (a table stands for the storage queue). Its tasks keep its event loop busy for 50 ms each, without
- * using the processor. Works until SIGTERM. Arguments: database URL, name, log | quiet: whether tasks write the overlap log.
+ * using the processor. Works until SIGTERM. Arguments: database URL, name, log | quiet: whether tasks write the overlap log,
+ * and the database's URL for hints and evidence.
  */
-const [, , url = "", name = "", mode = "quiet"] = process.argv;
+const [, , url = "", name = "", mode = "quiet", ownerUrl = url] = process.argv;
 const taskMs = 50;
 const definition = "busy";
 const pollMs = 50;
@@ -31,9 +32,9 @@ function blockEventLoop(): void {
 }
 
 async function main(): Promise<void> {
-  const pool = new Pool({ connectionString: url, max: 2 });
+  const pool = new Pool({ connectionString: ownerUrl, max: 2 });
   const store = openStore({ url, connectionsMax: 4, random: realRandom, sleep });
-  const log = mode === "log" ? new OverlapLog(url, name) : null;
+  const log = mode === "log" ? new OverlapLog(ownerUrl, name) : null;
   const quiet = (): void => undefined;
   const environment: WorkerEnvironment = {
     store,

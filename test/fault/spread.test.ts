@@ -8,6 +8,7 @@ import { realRandom, sleep } from "../../shared/platform/real-clock";
 import { openStore } from "../../shared/store/open-store";
 import type { TaskStore } from "../../shared/ports/task-store";
 import { defaultSettings } from "../support/builders";
+import { urlAs } from "../support/roles";
 import { createTestDatabase } from "../support/test-postgres";
 import { databaseMs, findViolations, readIntervals } from "./limit-evidence";
 import { overlapTables } from "./overlap-log";
@@ -37,7 +38,8 @@ beforeEach(async () => {
     `create table hint (entry bigint generated always as identity primary key, definition text not null,
                         visible_at timestamptz not null)`,
   );
-  store = openStore({ url: database.url, connectionsMax: 2, random: realRandom, sleep });
+  const url = urlAs(database.url, "operator");
+  store = openStore({ url, connectionsMax: 2, random: realRandom, sleep });
 });
 
 afterEach(async () => {
@@ -50,8 +52,9 @@ afterEach(async () => {
 function arrive(host: string): void {
   const register = join(__dirname, "../support/register-swc.cjs");
   const program = join(__dirname, "spread-worker-process.ts");
+  const words = [urlAs(database.url, "worker"), host, "log", database.url];
   hosts.push(
-    spawn(process.execPath, ["-r", register, program, database.url, host, "log"], {
+    spawn(process.execPath, ["-r", register, program, ...words], {
       stdio: ["ignore", "inherit", "inherit"],
     }),
   );

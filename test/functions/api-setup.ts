@@ -6,6 +6,8 @@ import { asOperationId } from "../../shared/core/ids";
 import { realRandom, sleep } from "../../shared/platform/real-clock";
 import type { DefinitionSettings, TaskStore } from "../../shared/ports/task-store";
 import { openStore } from "../../shared/store/open-store";
+import { recordCalls } from "../support/call-record";
+import { urlAs } from "../support/roles";
 import { createTestDatabase } from "../support/test-postgres";
 
 /** One request of a test, without a host: what the host would have read from the network. */
@@ -29,7 +31,10 @@ export interface ApiResponse {
 
 /** Handlers over a real store, and what went out beside the answers. */
 export interface ApiSetup {
-  readonly databaseUrl: string;
+  /** As the owner of the schema, who only looks and plants. */
+  readonly ownerUrl: string;
+  /** As an operator with a command line. */
+  readonly operatorUrl: string;
   readonly store: TaskStore;
   readonly admin: Admin;
   readonly hints: { definition: string; inMs: number }[];
@@ -53,10 +58,15 @@ const defaults: DefinitionSettings = {
   retainDeadMs: 10_000_000,
 };
 
-/** A database of its own with the handlers over it. */
-export async function setupApi(): Promise<ApiSetup> {
+/**
+ * A database of its own with the handlers over it. They run as the app's login: with both roles, or with the worker's
+ * only. `close` rejects when the owner has called an operation.
+ */
+export async function setupApi(login: "app" | "worker" = "app"): Promise<ApiSetup> {
+  const record = recordCalls();
   const database = await createTestDatabase();
-  const store = openStore({ url: database.url, connectionsMax: 3, random: realRandom, sleep });
+  const url = urlAs(database.url, login);
+  const store = openStore({ url, connectionsMax: 3, random: realRandom, sleep });
   const hints: { definition: string; inMs: number }[] = [];
   const logged: unknown[][] = [];
   const wakeUp = {
@@ -80,7 +90,8 @@ export async function setupApi(): Promise<ApiSetup> {
     });
   };
   return {
-    databaseUrl: database.url,
+    ownerUrl: database.url,
+    operatorUrl: urlAs(database.url, "operator"),
     store,
     admin,
     hints,
@@ -90,6 +101,8 @@ export async function setupApi(): Promise<ApiSetup> {
     close: async () => {
       await store.close();
       await database.drop();
+      const owners = record.callsOf(new URL(database.url).username);
+      if (owners.length > 0) throw new Error(`The owner has called ${owners.join(", ")}`);
     },
   };
 }

@@ -11,6 +11,7 @@ import { realRandom, sleep } from "../../shared/platform/real-clock";
 import type { TaskStore } from "../../shared/ports/task-store";
 import { openStore } from "../../shared/store/open-store";
 import { only, startWorker } from "../support/builders";
+import { urlAs } from "../support/roles";
 import { createTestDatabase } from "../support/test-postgres";
 import { openWorkerBench } from "../unit/worker/worker-bench";
 import type { WorkerBench } from "../unit/worker/worker-bench";
@@ -19,26 +20,30 @@ import type { WorkerBench } from "../unit/worker/worker-bench";
 // mean for the file, and that a block that is redriven when its file is over is counted after all.
 const folder = mkdtempSync(join(tmpdir(), "taskgate-waves-"));
 let drop: () => Promise<void>;
+let owner: TaskStore;
 let store: TaskStore;
 let bench: WorkerBench;
 
 beforeAll(async () => {
   const database = await createTestDatabase();
   drop = () => database.drop();
-  store = openStore({ url: database.url, connectionsMax: 4, random: realRandom, sleep });
-  await store.transaction((transaction) => sample.setUp(transaction));
+  owner = openStore({ url: database.url, connectionsMax: 1, random: realRandom, sleep });
+  await owner.transaction((transaction) => sample.setUp(transaction));
+  // As the app is: what the sample's tables need is granted to the worker's role.
+  const url = urlAs(database.url, "app");
+  store = openStore({ url, connectionsMax: 4, random: realRandom, sleep });
   const facts = { name: "", city: "", state: "", country: "", latitude: 0, longitude: 0 };
   const airports = ["LAX", "SFO"].map((code) => ({ code, ...facts }));
   await store.transaction((transaction) => addAirports(transaction, airports));
   bench = openWorkerBench(tasks, { store });
 }, 60_000);
 afterAll(async () => {
-  await store.close();
+  await Promise.all([store, owner].map((open) => open.close()));
   await drop();
   rmSync(folder, { recursive: true, force: true });
 });
 beforeEach(async () => {
-  await store.transaction((transaction) =>
+  await owner.transaction((transaction) =>
     transaction.query(
       "truncate flights.origin_total, flights.hour_total, flights.route_total, flights.source_file",
     ),

@@ -35,7 +35,7 @@ async function taskgate(...words: string[]): Promise<{ code: number; out: string
   const lines: string[] = [];
   const code = await runCli({
     words,
-    environment: { TASKGATE_DATABASE_URL: api.databaseUrl },
+    environment: { TASKGATE_DATABASE_URL: api.operatorUrl },
     folder: "/nowhere",
     output: { line: (text) => lines.push(text), error: (text) => lines.push(text), columns: null },
   });

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { Client } from "pg";
 import { startEmbeddedPostgres } from "../../shared/local/embedded-postgres";
 import { migrateStore } from "../../shared/store/open-store";
+import { appLogin, loginNames, loginPassword, roleNames, roles } from "./roles";
 
 /** Name of the migrated database that test files clone. */
 export const templateDatabase = "taskgate_template";
@@ -29,7 +30,20 @@ export async function startTestPostgres(): Promise<TestPostgres> {
     await client.query(`create database ${templateDatabase}`);
   });
   await migrateStore({ url: databaseUrl(server.url, templateDatabase) });
+  await withClient(server.url, makeLogins);
   return server;
+}
+
+/** Roles belong to the whole server, and so do the logins: members of one shipped role each, the app's of both. */
+async function makeLogins(client: Client): Promise<void> {
+  const members = roles.map((role) => [loginNames[role], roleNames.postgres[role]] as const);
+  const app = roles.map((role) => [appLogin, roleNames.postgres[role]] as const);
+  for (const [login, role] of [...members, ...app]) {
+    const { rowCount } = await client.query("select 1 from pg_roles where rolname = $1", [login]);
+    if (rowCount === 0) await client.query(`create role ${login}`);
+    await client.query(`alter role ${login} login password '${loginPassword}'`);
+    await client.query(`grant ${role} to ${login}`);
+  }
 }
 
 /** The same server, another database. */

@@ -2,6 +2,7 @@ import type { TableSchema } from "../storage/schema";
 import type { ObjectName } from "../syntax/ast";
 import type { CreateFunction, CreateProcedure, CreateView } from "../syntax/ast-definitions";
 import type { SqlType } from "../values";
+import { Security } from "./security";
 import { SqlError, sqlErrors } from "./sql-error";
 
 /** What there is in the database besides rows. Objects never change: another definition is another object. */
@@ -48,14 +49,6 @@ export interface TypeObject extends Named {
   readonly table: TableSchema;
 }
 
-export interface Principal {
-  readonly id: number;
-  readonly name: string;
-  /** R role, S user, E user of an Entra identity. */
-  readonly type: string;
-  readonly sid: Uint8Array | undefined;
-}
-
 /** Compiled modules: good as long as the catalogue is as it was. Copies of a world share them. */
 export class Plans {
   readonly modules = new Map<object, unknown>();
@@ -68,24 +61,27 @@ export class Plans {
   }
 }
 
+/** `owner` has all that is in it: its objects have no owners of their own here. */
+export interface SchemaEntry {
+  readonly id: number;
+  readonly name: string;
+  readonly owner: string;
+}
+
 const firstId = 1000;
 
 export class Catalog {
   plans = new Plans();
   #objects = new Map<string, CatalogObject>();
   #types = new Map<string, TypeObject>();
-  #schemas = new Map<string, { id: number; name: string }>();
-  #principals = new Map<string, Principal>();
-  /** `role member`, in lower case. */
-  #memberships = new Set<string>();
+  #schemas = new Map<string, SchemaEntry>();
+  security = new Security();
   /** Another catalogue has the same maps: they are copied before anything changes. */
   #isShared = false;
   #nextId = firstId;
 
   constructor() {
-    this.#schemas.set("dbo", { id: 1, name: "dbo" });
-    this.#principals.set("dbo", { id: 1, name: "dbo", type: "S", sid: undefined });
-    this.#principals.set("public", { id: 0, name: "public", type: "R", sid: undefined });
+    this.#schemas.set("dbo", { id: 1, name: "dbo", owner: "dbo" });
   }
 
   fork(): Catalog {
@@ -94,8 +90,7 @@ export class Catalog {
     copy.#objects = this.#objects;
     copy.#types = this.#types;
     copy.#schemas = this.#schemas;
-    copy.#principals = this.#principals;
-    copy.#memberships = this.#memberships;
+    copy.security = this.security.fork();
     copy.#nextId = this.#nextId;
     copy.#isShared = true;
     this.#isShared = true;
@@ -109,8 +104,6 @@ export class Catalog {
     this.#objects = new Map(this.#objects);
     this.#types = new Map(this.#types);
     this.#schemas = new Map(this.#schemas);
-    this.#principals = new Map(this.#principals);
-    this.#memberships = new Set(this.#memberships);
     return this;
   }
 
@@ -207,16 +200,21 @@ export class Catalog {
     };
   }
 
-  get schemas(): Iterable<{ id: number; name: string }> {
+  get schemas(): Iterable<SchemaEntry> {
     return this.#schemas.values();
   }
 
-  findSchema(name: string): { id: number; name: string } | undefined {
+  findSchema(name: string): SchemaEntry | undefined {
     return this.#schemas.get(name.toLowerCase());
   }
 
-  putSchema(name: string): () => void {
-    this.#own().#schemas.set(name.toLowerCase(), { id: this.newId(), name });
+  /** Who has everything in a schema, for chains of ownership. */
+  ownerOf(schema: string): string {
+    return this.findSchema(schema)?.owner ?? "dbo";
+  }
+
+  putSchema(name: string, owner: string): () => void {
+    this.#own().#schemas.set(name.toLowerCase(), { id: this.newId(), name, owner });
     return () => {
       this.#own().#schemas.delete(name.toLowerCase());
     };
@@ -229,63 +227,6 @@ export class Catalog {
       if (before !== undefined) this.#own().#schemas.set(name.toLowerCase(), before);
     };
   }
-
-  // ---- principals
-
-  get principals(): Iterable<Principal> {
-    return this.#principals.values();
-  }
-
-  findPrincipal(name: string): Principal | undefined {
-    return this.#principals.get(name.toLowerCase());
-  }
-
-  putPrincipal(principal: Principal): () => void {
-    const key = principal.name.toLowerCase();
-    this.#own().#principals.set(key, principal);
-    return () => {
-      this.#own().#principals.delete(key);
-    };
-  }
-
-  removePrincipal(principal: Principal): () => void {
-    const key = principal.name.toLowerCase();
-    const memberships = this.memberships().filter(
-      (one) => one.role === principal || one.member === principal,
-    );
-    this.#own().#principals.delete(key);
-    for (const one of memberships)
-      this.#own().#memberships.delete(membershipKey(one.role.name, one.member.name));
-    return () => {
-      this.#own().#principals.set(key, principal);
-      for (const one of memberships)
-        this.#own().#memberships.add(membershipKey(one.role.name, one.member.name));
-    };
-  }
-
-  memberships(): { role: Principal; member: Principal }[] {
-    return [...this.#memberships].flatMap((key) => {
-      const [role, member] = key.split("\u0000").map((name) => this.findPrincipal(name));
-      return role === undefined || member === undefined ? [] : [{ role, member }];
-    });
-  }
-
-  setMembership(role: string, member: string, isMember: boolean): () => void {
-    const key = membershipKey(role, member);
-    const was = this.#memberships.has(key);
-    const set = (value: boolean): void => {
-      if (value) this.#own().#memberships.add(key);
-      else this.#own().#memberships.delete(key);
-    };
-    set(isMember);
-    return () => {
-      set(was);
-    };
-  }
-}
-
-function membershipKey(role: string, member: string): string {
-  return `${role.toLowerCase()}\u0000${member.toLowerCase()}`;
 }
 
 export function keyOf(name: { schema: string | undefined; name: string }): string {

@@ -39,7 +39,14 @@ export class Connection {
   readonly id: number;
   readonly random: SeededRandom;
   settings: Settings = { ...loginSettings };
+  /** Who has signed in to the server. */
+  login = "dbo";
+  /** The user of the database that acts: the login's, or the one of the last EXECUTE AS. */
   user = "dbo";
+  /** Who acted before each EXECUTE AS, the last one behind. */
+  readonly contexts: string[] = [];
+  /** Those of the module's callers: REVERT leaves them alone. */
+  contextsBefore = 0;
 
   // ---- the request
   state: ConnectionState = "idle";
@@ -86,6 +93,11 @@ export class Connection {
     this.world = world;
     this.id = id;
     this.random = new SeededRandom(world.options.seed * 7919 + id);
+  }
+
+  /** Nothing is refused to the database's owners. */
+  get isOwner(): boolean {
+    return this.user === "dbo" || this.world.catalog.security.isOwner(this.user);
   }
 
   // ---- transactions

@@ -49,7 +49,9 @@ function declareOne(declaration: Declaration, binder: Binder): void {
 /** A variable or parameter: of a type of values, or of a table type. */
 export function declareTyped(name: string, type: DataType, binder: Binder): void {
   if (type.kind === "named") {
-    binder.declareTable(name, binder.catalog.type(type.name).table);
+    const known = binder.catalog.type(type.name);
+    binder.needType(known);
+    binder.declareTable(name, known.table);
     return;
   }
   binder.declare(name, scalarTypeOf(type));

@@ -12,7 +12,14 @@ import { alterDatabase } from "./database-settings";
 import type { Undo } from "./definition-names";
 import { exists, nameParts, refuseSecond } from "./definition-names";
 import { dropObjects } from "./drops";
-import { alterRole, checkPermission, createPrincipal } from "./principals";
+import {
+  alterRole,
+  changePermission,
+  createLogin,
+  createPrincipal,
+  requireAlter,
+  requireOwner,
+} from "./principals";
 import type { Runner } from "./program";
 import { SqlError, sqlErrors } from "./sql-error";
 import { requireWritable, runStatement } from "./statement-run";
@@ -29,6 +36,8 @@ export function compileDefinition(statement: Definition, binder: Binder): Runner
     const { connection } = frame;
     yield* runStatement(frame, [], function* () {
       requireWritable(connection);
+      if (statement.kind === "truncateTable") requireAlter(statement.table, connection);
+      else requireOwner(statement.kind, connection);
       if (statement.kind !== "alterDatabase") yield* lockDefinition(connection, nameOf(statement));
       define(statement, connection, binder.fileName);
     });
@@ -54,6 +63,7 @@ function nameOf(statement: Exclude<Definition, { kind: "alterDatabase" }>): stri
     case "createSchema":
     case "createRole":
     case "createUser":
+    case "createLogin":
       return statement.name.toLowerCase();
     case "alterRole":
       return statement.role.toLowerCase();
@@ -123,7 +133,10 @@ function define(statement: Definition, connection: Connection, fileName: string)
     }
     case "createSchema":
       if (catalog.findSchema(statement.name) !== undefined) throw exists("", statement.name, 2714);
-      undo(catalog.putSchema(statement.name));
+      undo(catalog.putSchema(statement.name, ownerOf(statement.owner, connection)));
+      return;
+    case "createLogin":
+      createLogin(statement, connection, undo);
       return;
     case "createRole":
     case "createUser":
@@ -140,7 +153,7 @@ function define(statement: Definition, connection: Connection, fileName: string)
     case "grant":
     case "deny":
     case "revoke":
-      checkPermission(statement, connection);
+      changePermission(statement, connection, undo);
       return;
     case "drop":
       dropObjects(statement, connection, undo);
@@ -151,6 +164,17 @@ function define(statement: Definition, connection: Connection, fileName: string)
     case "alterDatabase":
       alterDatabase(statement, connection);
   }
+}
+
+/** Who makes a schema has it, unless it is given to somebody [doc: CREATE SCHEMA]. */
+function ownerOf(named: string | undefined, connection: Connection): string {
+  const { security } = connection.world.catalog;
+  const owner = security.find(named ?? connection.user);
+  if (owner !== undefined) return owner.name;
+  throw new SqlError(
+    15151,
+    `Cannot find the user '${named ?? ""}', because it does not exist or you do not have permission.`,
+  );
 }
 
 // ---- modules

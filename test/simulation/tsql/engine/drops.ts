@@ -12,6 +12,7 @@ const numbers: Partial<Record<DroppableClass, number>> = {
   user: 15151,
   role: 15151,
   schema: 15151,
+  login: 15151,
 };
 
 function missing(kind: DroppableClass, name: string): SqlError {
@@ -54,8 +55,14 @@ function dropOne(
     }
     case "role":
     case "user": {
-      const principal = catalog.findPrincipal(name.name);
-      return principal === undefined ? undefined : [catalog.removePrincipal(principal)];
+      const { security } = catalog;
+      const principal = security.find(name.name);
+      return principal === undefined ? undefined : [security.remove(principal)];
+    }
+    case "login": {
+      const { security } = catalog;
+      const login = security.findLogin(name.name);
+      return login === undefined ? undefined : [security.removeLogin(login)];
     }
     case "type": {
       const type = catalog.findType(name);

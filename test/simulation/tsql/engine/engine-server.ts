@@ -12,12 +12,14 @@ import type {
   EngineServer,
   EngineSession,
   RequestOutcome,
+  Welcome,
 } from "../tds/engine-port";
 import type { Answer } from "./answer";
 import type { Connection } from "./connection";
 import { loginSettings } from "./connection";
 import { endTransaction } from "./errors";
 import { SeededRandom } from "./random";
+import { SimulationError } from "./sql-error";
 import type { World } from "./world";
 
 export interface EngineServerOptions {
@@ -48,7 +50,8 @@ export class SimulatedEngine implements EngineServer {
 
   connect(login: { database: string; user: string; application: string }): EngineSession {
     const connection = this.world.connect();
-    connection.user = login.user;
+    connection.login = login.user;
+    connection.user = this.world.catalog.security.userOf(login.user)?.name ?? "dbo";
     const session = new SimulatedSession(connection, {
       wake: () => {
         this.#schedule();
@@ -60,6 +63,15 @@ export class SimulatedEngine implements EngineServer {
     });
     this.#sessions.set(connection, session);
     return session;
+  }
+
+  /** Logins with a password, and contained users: CREATE LOGIN, CREATE USER .. WITH PASSWORD. */
+  welcomes(asked: { user: string; password: string }): Welcome {
+    const { security } = this.world.catalog;
+    const user = security.userOf(asked.user);
+    const password = security.findLogin(asked.user)?.password ?? user?.password;
+    if (password === undefined || password !== asked.password) return "unknown";
+    return user === undefined ? "homeless" : "welcome";
   }
 
   /** Later, not now: calls that arrive in the same turn meet each other. */
@@ -203,6 +215,11 @@ class SimulatedSession implements EngineSession {
 
   reset(keepsTransaction: boolean): void {
     const connection = this.#connection;
+    if (connection.contexts.length > 0) {
+      throw new SimulationError(
+        "A connection is reset under EXECUTE AS: a server drops it (error 18059). REVERT comes first",
+      );
+    }
     connection.answer = undefined;
     if (!keepsTransaction) {
       connection.appLocks.clear();

@@ -7,6 +7,7 @@ import { scalarTypeOf } from "./declarations";
 import { newFrame, programOf } from "./modules";
 import type { GivenArgument, ProcedureResult } from "./procedures";
 import { declareParameters } from "./procedures";
+import { enterContext } from "./principals";
 import { SqlError } from "./sql-error";
 import type { Steps } from "./steps";
 
@@ -73,9 +74,11 @@ export function* executeSql(
     )(argument.value.value);
   });
   const before = { settings: { ...connection.settings }, count: connection.transactionCount };
+  const leave = enterContext(connection);
   try {
     yield* program.run(frame);
   } finally {
+    leave();
     connection.settings = before.settings;
   }
   if (connection.transactionCount !== before.count) {

@@ -13,6 +13,8 @@ import { newFrame, programOf } from "./modules";
 import type { GivenArgument, ProcedureResult } from "./procedures";
 import { callProcedure } from "./procedures";
 import type { Runner } from "./program";
+import { enterContext } from "./principals";
+import { requireExecute } from "./rights";
 import { SimulationError, SqlError, sqlErrors } from "./sql-error";
 import type { Steps } from "./steps";
 import { findSystemProcedure } from "./system-procedures";
@@ -26,10 +28,11 @@ export function compileExecute(statement: Execute | ExecuteText, binder: Binder)
   const take = statement.arguments.map((argument) => bindOutput(argument, binder));
   const result = statement.result === undefined ? undefined : binder.variable(statement.result);
   const nameOf = bindName(statement.procedure, binder);
+  const { owner } = binder;
   return function* (frame) {
     const given = give.map((one) => one(frame));
     const procedure = nameOf(frame);
-    const answer = yield* callNamed(procedure, given, frame);
+    const answer = yield* callNamed(procedure, { given, caller: owner }, frame);
     if (result !== undefined) {
       frame.variables[result.place] = converterOf(
         { name: "int" },
@@ -58,12 +61,16 @@ function bindName(procedure: Execute["procedure"], binder: Binder): (frame: Fram
 
 function* callNamed(
   procedure: ObjectName,
-  given: readonly GivenArgument[],
+  call: { readonly given: readonly GivenArgument[]; readonly caller: string | undefined },
   frame: Frame,
 ): Steps<ProcedureResult> {
   const { connection } = frame;
+  const { given, caller } = call;
   const object = connection.world.catalog.find(procedure);
-  if (object?.kind === "procedure") return yield* callProcedure(object, given, connection);
+  if (object?.kind === "procedure") {
+    requireExecute(object, caller, connection);
+    return yield* callProcedure(object, given, connection);
+  }
   const system = findSystemProcedure(procedure);
   if (system === undefined) throw sqlErrors.unknownProcedure(printName(procedure));
   return yield* system.run(given, connection);
@@ -132,9 +139,11 @@ function* runText(text: string, connection: Connection): Steps<void> {
     body,
   }));
   const settings = { ...connection.settings };
+  const leave = enterContext(connection);
   try {
     yield* program.run(newFrame(connection, program));
   } finally {
+    leave();
     connection.settings = settings;
   }
 }

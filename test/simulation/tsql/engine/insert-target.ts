@@ -37,6 +37,7 @@ export class InsertTarget {
         throw new SimulationError(`INSERT into the view ${printName(target.name)} isn't modelled`);
       if (object?.kind !== "table") throw sqlErrors.unknownObject(printName(target.name));
       this.schema = object.table;
+      binder.need("INSERT", object);
     }
     this.#identity = this.schema.columns.findIndex((column) => column.identity !== undefined);
     this.places =

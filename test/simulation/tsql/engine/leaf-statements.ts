@@ -23,6 +23,7 @@ import { scalarOf, steppedScalar, valueOf } from "./expression";
 import type { Frame } from "./frame";
 import { compileInsert } from "./insert";
 import { compileModify } from "./modify";
+import { executeAs, requireAlter, revert } from "./principals";
 import type { Flow, Runner } from "./program";
 import { compilePrint, compileRaiseError } from "./raise-error";
 import { SimulationError, SqlError } from "./sql-error";
@@ -83,8 +84,15 @@ function compileSetting(statement: Statement, binder: Binder): Runner {
       return simple((connection) => {
         setIsolation(connection, statement.level);
       });
+    case "executeAs":
+      return simple((connection) => {
+        executeAs(statement.user, connection);
+      });
+    case "revert":
+      return simple(revert);
     case "setIdentityInsert":
       return simple((connection) => {
+        requireAlter(statement.table, connection);
         const { id } = binder.catalog.table(statement.table);
         connection.identityInsert = statement.isOn ? id : undefined;
       });

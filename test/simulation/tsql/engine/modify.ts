@@ -50,6 +50,8 @@ export function compileModify(node: Update | Delete, binder: Binder): Runner {
   const scope = new Scope(binder);
   for (const cte of node.ctes) scope.addCte(cte, scope);
   const target = bindModifyTarget(node, scope);
+  const { schema } = target.scan;
+  if (!schema.isLocal) binder.need(node.kind === "update" ? "UPDATE" : "DELETE", schema);
   const assigns =
     node.kind === "update" && node.assignments.some((one) => one.variable !== undefined);
   target.scan.allowsQualification = node.output === undefined && !assigns;

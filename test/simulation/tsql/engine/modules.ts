@@ -30,6 +30,7 @@ export function programOf(world: World, key: object, makeText: () => ModuleText)
     fileName: text.fileName,
     isStrict: world.options.strictSchemas.includes(text.schema),
   });
+  if (text.name !== "") binder.owner = world.catalog.ownerOf(text.schema);
   text.declare?.(binder);
   const present = (now: World): Program =>
     now.catalog.plans === plans ? program : programOf(now, key, makeText);

@@ -10,6 +10,7 @@ import { declareTyped, scalarTypeOf } from "./declarations";
 import type { Frame } from "./frame";
 import { newFrame, programOf } from "./modules";
 import type { Program } from "./program";
+import { enterContext } from "./principals";
 import { SqlError } from "./sql-error";
 import type { Steps } from "./steps";
 
@@ -46,9 +47,11 @@ export function* callProcedure(
   setParameters({ name, parameters: definition.parameters, given }, program, frame);
   const before = { settings: { ...connection.settings }, count: connection.transactionCount };
   enter(connection);
+  const leave = enterContext(connection);
   try {
     yield* program.run(frame);
   } finally {
+    leave();
     connection.procedureDepth -= 1;
     connection.settings = before.settings;
   }

@@ -11,6 +11,8 @@ import { settleError } from "./errors";
 import type { Condition, Scalar } from "./expression";
 import type { Frame } from "./frame";
 import { compileLeaf } from "./leaf-statements";
+import type { Need } from "./rights";
+import { requireRights, settledNeeds } from "./rights";
 import { SqlError } from "./sql-error";
 import type { Steps } from "./steps";
 import { isSteps } from "./steps";
@@ -43,6 +45,7 @@ export class Program {
   }
 
   run(frame: Frame): Steps<Flow> {
+    requireRights(this.binder.types, frame.connection);
     return this.#runAll(this.#body, frame);
   }
 
@@ -92,7 +95,8 @@ export class Program {
   #runnerOf(statement: Statement): Runner {
     let runner = this.#runners.get(statement);
     if (runner === undefined) {
-      runner = this.#compile(statement);
+      const from = this.binder.needs.length;
+      runner = guarded(this.#compile(statement), settledNeeds(this.binder.needs.splice(from)));
       this.#runners.set(statement, runner);
     }
     return runner;
@@ -255,6 +259,15 @@ export class Program {
         return "next";
       });
   }
+}
+
+/** Asked for each time, since who may do what changes; owners are asked nothing. */
+function guarded(runner: Runner, needs: readonly Need[]): Runner {
+  if (needs.length === 0) return runner;
+  return (frame) => {
+    requireRights(needs, frame.connection);
+    return runner(frame);
+  };
 }
 
 interface InitialValue {

@@ -16,6 +16,7 @@ import { LocalWriter } from "./local-writer";
 import { newFrame, programOf } from "./modules";
 import type { GivenArgument, ProcedureResult } from "./procedures";
 import { callProcedure } from "./procedures";
+import { requireExecute } from "./rights";
 import { rulesOf } from "./table-rules";
 import { CancelledError, SqlError, sqlErrors } from "./sql-error";
 import type { Steps } from "./steps";
@@ -133,6 +134,7 @@ function* runProcedure(
   const name = splitName(request.name);
   const object = connection.world.catalog.find(name);
   if (object?.kind === "procedure") {
+    requireExecute(object, undefined, connection);
     const { parameters } = object.definition;
     take(
       yield* callProcedure(object, given, connection),

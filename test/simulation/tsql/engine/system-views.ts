@@ -7,6 +7,7 @@ import type { CatalogObject } from "./catalog";
 import type { Connection } from "./connection";
 import { databaseCollation } from "./expression";
 import { objectType } from "./functions/system-functions";
+import { mayYouSee, requireState } from "./rights";
 import { bitType, intType, isText, sysname } from "./types";
 
 /** The catalogue as the server shows it, as far as anybody asks. Read without locks. */
@@ -31,8 +32,13 @@ function schemaId(connection: Connection, object: { schema: string }): number {
   return connection.world.catalog.findSchema(object.schema)?.id ?? 0;
 }
 
+/** Names that somebody has no right to aren't shown to them. */
+function seenBy(connection: Connection): CatalogObject[] {
+  return [...connection.world.catalog.objects].filter((object) => mayYouSee(object, connection));
+}
+
 function objectsOf(connection: Connection, keep: (object: CatalogObject) => boolean): Image[] {
-  return [...connection.world.catalog.objects]
+  return seenBy(connection)
     .filter(keep)
     .map((object) => [
       object.name,
@@ -56,7 +62,7 @@ function objectView(keep: (object: CatalogObject) => boolean): SystemView {
 function tableColumns(
   connection: Connection,
 ): { object: CatalogObject; column: ColumnSchema; place: number }[] {
-  return [...connection.world.catalog.objects].flatMap((object) =>
+  return seenBy(connection).flatMap((object) =>
     object.kind === "table"
       ? object.table.columns.map((column, place) => ({ object, column, place }))
       : [],
@@ -75,7 +81,7 @@ const views: Readonly<Record<string, SystemView>> = {
   "sys.sequences": {
     columns: columns(["name", sysname], ["object_id", intType], ["schema_id", intType]),
     rows: (connection) =>
-      [...connection.world.catalog.objects]
+      seenBy(connection)
         .filter((object) => object.kind === "sequence")
         .map((object) => [object.name, object.id, schemaId(connection, object)]),
   },
@@ -87,12 +93,9 @@ const views: Readonly<Record<string, SystemView>> = {
       ["is_table_type", bitType],
     ),
     rows: (connection) =>
-      [...connection.world.catalog.types].map((type) => [
-        type.name,
-        type.id,
-        schemaId(connection, type),
-        1,
-      ]),
+      [...connection.world.catalog.types]
+        .filter((type) => mayYouSee(type, connection))
+        .map((type) => [type.name, type.id, schemaId(connection, type), 1]),
   },
   "sys.indexes": {
     columns: columns(
@@ -104,7 +107,7 @@ const views: Readonly<Record<string, SystemView>> = {
       ["has_filter", bitType],
     ),
     rows: (connection) =>
-      [...connection.world.catalog.objects].flatMap((object) =>
+      seenBy(connection).flatMap((object) =>
         object.kind === "table"
           ? object.table.indexes.map((index) => [
               object.id,
@@ -162,7 +165,7 @@ const views: Readonly<Record<string, SystemView>> = {
       ["sid", { name: "varbinary", length: 85 }],
     ),
     rows: (connection) =>
-      [...connection.world.catalog.principals].map(({ name, id, type, sid }) => [
+      [...connection.world.catalog.security.principals].map(({ name, id, type, sid }) => [
         name,
         id,
         type,
@@ -172,7 +175,9 @@ const views: Readonly<Record<string, SystemView>> = {
   "sys.database_role_members": {
     columns: columns(["role_principal_id", intType], ["member_principal_id", intType]),
     rows: (connection) =>
-      connection.world.catalog.memberships().map(({ role, member }) => [role.id, member.id]),
+      connection.world.catalog.security
+        .memberships()
+        .map(({ role, member }) => [role.id, member.id]),
   },
   "sys.dm_tran_locks": {
     columns: columns(
@@ -182,12 +187,14 @@ const views: Readonly<Record<string, SystemView>> = {
       ["resource_type", word],
       ["resource_description", { name: "nvarchar", length: 256 }],
     ),
-    rows: ({ world }) =>
-      world.locks.list().map(({ session, mode, resource, isGranted }) => {
+    rows: (connection) => {
+      requireState(connection);
+      return connection.world.locks.list().map(({ session, mode, resource, isGranted }) => {
         const [kind = "", ...rest] = resource.split(" ");
         const type = kind === "APP" ? "APPLICATION" : kind;
         return [session, mode, isGranted ? "GRANT" : "WAIT", type, rest.join(" ")];
-      }),
+      });
+    },
   },
   "information_schema.tables": {
     columns: columns(
@@ -197,7 +204,7 @@ const views: Readonly<Record<string, SystemView>> = {
       ["TABLE_TYPE", { name: "varchar", length: 10 }],
     ),
     rows: (connection) =>
-      [...connection.world.catalog.objects]
+      seenBy(connection)
         .filter((object) => object.kind === "table" || object.kind === "view")
         .map((object) => [
           connection.world.databaseName,

@@ -24,6 +24,7 @@ export type Definition =
   | CreateSchema
   | CreateRole
   | AlterRole
+  | CreateLogin
   | CreateUser
   | CreateProcedure
   | CreateFunction
@@ -165,12 +166,22 @@ export interface AlterRole extends StatementNode {
   readonly member: string;
 }
 
-/** CREATE USER name WITH SID = 0x.., TYPE = E, or WITHOUT LOGIN. */
+/** CREATE LOGIN name WITH PASSWORD = '..'. */
+export interface CreateLogin extends StatementNode {
+  readonly kind: "createLogin";
+  readonly name: string;
+  readonly password: string;
+}
+
+/** CREATE USER name FOR LOGIN .., WITH PASSWORD = '..', WITH SID = 0x.., TYPE = E, or WITHOUT LOGIN. */
 export interface CreateUser extends StatementNode {
   readonly kind: "createUser";
   readonly name: string;
   readonly sid: Uint8Array | undefined;
   readonly type: string | undefined;
+  readonly login: string | undefined;
+  /** Of a contained user. */
+  readonly password: string | undefined;
 }
 
 export interface Parameter extends Node {
@@ -223,7 +234,16 @@ export interface Permission extends StatementNode {
 }
 
 export type DroppableClass =
-  "table" | "procedure" | "function" | "view" | "sequence" | "type" | "schema" | "role" | "user";
+  | "table"
+  | "procedure"
+  | "function"
+  | "view"
+  | "sequence"
+  | "type"
+  | "schema"
+  | "role"
+  | "user"
+  | "login";
 
 /** DROP of one or several; an index has its table besides. */
 export interface Drop extends StatementNode {

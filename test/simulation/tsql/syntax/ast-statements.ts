@@ -65,7 +65,20 @@ export type Statement =
   | Delete
   | Execute
   | ExecuteText
+  | ExecuteAs
+  | Revert
   | Definition;
+
+/** EXECUTE AS USER = '..': who acts from now on. */
+export interface ExecuteAs extends StatementNode {
+  readonly kind: "executeAs";
+  readonly user: string;
+}
+
+/** Back to who acted before the last EXECUTE AS. */
+export interface Revert extends StatementNode {
+  readonly kind: "revert";
+}
 
 export interface Block extends StatementNode {
   readonly kind: "block";

@@ -41,6 +41,7 @@ const droppable: readonly DroppableClass[] = [
   "schema",
   "role",
   "user",
+  "login",
 ];
 
 /** Reads statements that make, change or drop objects. */
@@ -89,6 +90,11 @@ export abstract class DefinitionParser extends TableParser {
       return { ...start, kind: "createRole", name: this.name(), owner: this.#owner() };
     }
     if (this.take("USER")) return this.#user(start);
+    if (this.take("LOGIN")) {
+      const name = this.name();
+      this.need("WITH");
+      return { ...start, kind: "createLogin", name, password: this.#password() };
+    }
     return this.#index(start);
   }
 
@@ -138,19 +144,35 @@ export abstract class DefinitionParser extends TableParser {
   }
 
   #user(start: Start): CreateUser {
-    const name = this.name();
-    let sid: Uint8Array | undefined;
-    let type: string | undefined;
-    if (this.take("WITHOUT")) this.need("LOGIN");
-    else {
-      this.need("WITH", "SID", "=");
-      if (this.next.kind !== "binary") this.fail("a SID (0x..)");
-      const { value } = this.constant();
-      if (value instanceof Uint8Array) sid = value;
-      this.need(",", "TYPE", "=");
-      type = this.needOneOf(["E", "X"], "E or X");
+    const head = { ...start, kind: "createUser", name: this.name() } as const;
+    const none = { sid: undefined, type: undefined, login: undefined, password: undefined };
+    if (this.take("WITHOUT")) {
+      this.need("LOGIN");
+      return { ...head, ...none };
     }
-    return { ...start, kind: "createUser", name, sid, type };
+    if (this.take("FOR") || this.take("FROM")) {
+      this.need("LOGIN");
+      return { ...head, ...none, login: this.name() };
+    }
+    this.need("WITH");
+    if (!this.take("SID")) return { ...head, ...none, password: this.#password() };
+    this.need("=");
+    if (this.next.kind !== "binary") this.fail("a SID (0x..)");
+    const { value } = this.constant();
+    const sid = value instanceof Uint8Array ? value : undefined;
+    this.need(",", "TYPE", "=");
+    return { ...head, ...none, sid, type: this.needOneOf(["E", "X"], "E or X") };
+  }
+
+  #password(): string {
+    this.need("PASSWORD", "=");
+    return this.text("a password");
+  }
+
+  /** A constant text. */
+  protected text(what: string): string {
+    if (this.next.kind !== "string" && this.next.kind !== "unicode") this.fail(what);
+    return String(this.constant().value);
   }
 
   #module(start: Start, mode: CreateMode): Definition {

@@ -109,7 +109,7 @@ export class StatementParser extends SettingParser {
         return this.#query([]);
       case "EXEC":
       case "EXECUTE":
-        return this.execute();
+        return this.peek(1).upper === "AS" ? this.#executeAs() : this.execute();
       case "DECLARE":
         return this.#declare();
       case "SET":
@@ -119,6 +119,13 @@ export class StatementParser extends SettingParser {
       default:
         return this.#control();
     }
+  }
+
+  #executeAs(): Statement {
+    const start = this.begin();
+    if (!this.take("EXEC")) this.need("EXECUTE");
+    this.need("AS", "USER", "=");
+    return { ...start, kind: "executeAs", user: this.text("a user's name as a text") };
   }
 
   #control(): Statement {
@@ -146,6 +153,11 @@ export class StatementParser extends SettingParser {
         return this.#return();
       case "RAISERROR":
         return this.#raiseError();
+      case "REVERT": {
+        const start = this.begin();
+        this.advance();
+        return { ...start, kind: "revert" };
+      }
       case "PRINT": {
         const start = this.begin();
         this.advance();

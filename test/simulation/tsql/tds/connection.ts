@@ -21,7 +21,8 @@ export interface ConnectionContext {
   /** `unsupported`: in the clear, whatever the client asks. `strict`: TLS was there before the first byte. */
   encryption: "unsupported" | "offered" | "required" | "strict";
   credentials: TlsCredentials | undefined;
-  accepts: (login: Login) => boolean;
+  /** What is said to who may not come in; nothing to who may. */
+  refuse: (login: Login) => EngineMessage[];
   fault: FaultSource;
   /** A line for the log. */
   note: (line: string) => void;
@@ -141,24 +142,18 @@ export class TdsConnection {
 
   #login(message: Message): void {
     const login = readLogin(message.body);
-    const { number, accepts, engine, note } = this.#context;
+    const { number, refuse, engine, note } = this.#context;
     note(`${number} login ${login.user} ${login.database} ${login.application}`);
     const fault = this.#ask({ place: "login", connection: number });
+    const refusal = refuse(login);
     const isStalled = fault?.kind === "cut" && fault.at === "mid answer";
     const answer = this.#answerWith(fault, "batch");
     if (fault?.kind === "error") {
-      this.#refuse(answer, fault.error.message);
+      this.#refuse(answer, [fault.error.message]);
     } else if (fault !== undefined && !isStalled) {
       this.#cutBefore(fault);
-    } else if (!accepts(login)) {
-      this.#refuse(answer, {
-        number: 18456,
-        state: 1,
-        class: 14,
-        text: `Login failed for user '${login.user}'.`,
-        procedure: "",
-        line: 1,
-      });
+    } else if (refusal.length > 0) {
+      this.#refuse(answer, refusal);
     } else {
       const session = engine.connect(login);
       this.#engine = new EngineConnection(session);
@@ -170,8 +165,8 @@ export class TdsConnection {
     }
   }
 
-  #refuse(answer: Answer, message: EngineMessage): void {
-    answer.message(message);
+  #refuse(answer: Answer, messages: readonly EngineMessage[]): void {
+    for (const message of messages) answer.message(message);
     answer.end({ isFailed: true });
     this.cut("fin");
   }

@@ -2,9 +2,14 @@ import type { ColumnInfo, SqlType, SqlValue } from "../values";
 
 /** What the endpoint asks of the engine behind it: nothing else of the engine is known to the endpoint. */
 export interface EngineServer {
+  /** Whether somebody with another login than the server's own may come in. Without it nobody else may. */
+  welcomes?(login: { user: string; password: string }): Welcome;
   /** A new connection; the login was accepted. */
   connect(login: { database: string; user: string; application: string }): EngineSession;
 }
+
+/** unknown: no such login, or another password; homeless: a login that is no user of the database. */
+export type Welcome = "welcome" | "unknown" | "homeless";
 
 /** One connection. One request at a time. */
 export interface EngineSession {

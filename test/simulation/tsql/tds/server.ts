@@ -3,7 +3,7 @@ import type { AddressInfo, Server, Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 import { TdsConnection } from "./connection";
 import type { ConnectionContext } from "./connection";
-import type { EngineServer } from "./engine-port";
+import type { EngineMessage, EngineServer, Welcome } from "./engine-port";
 import type { FaultSource, Manner } from "./faults";
 import type { TlsCredentials } from "./tls";
 
@@ -21,12 +21,13 @@ export interface TdsServerOptions {
   encryption?: ConnectionContext["encryption"];
   /** Needed for every encryption but `unsupported`. */
   credentials?: TlsCredentials;
-  /** The only login; default: u with password p. */
+  /** The owner's login; default: u with password p. Others are the engine's: CREATE LOGIN. */
   login?: { user: string; password: string };
   fault?: FaultSource;
 }
 
 const defaultLogin = { user: "u", password: "p" };
+
 const logLinesMax = 2_000;
 const database = "Taskgate";
 
@@ -94,9 +95,9 @@ export class TdsServer {
     this.#fault = fault ?? (() => undefined);
   }
 
-  /** The address as the product's stores take it; `options` such as `encrypt=true`. */
-  url(options = "encrypt=false"): string {
-    const { user, password } = this.#options.login ?? defaultLogin;
+  /** The address as the product's stores take it; `options` such as `encrypt=true`; `login`: not the owner's. */
+  url(options = "encrypt=false", login = this.#options.login ?? defaultLogin): string {
+    const { user, password } = login;
     return `mssql://${user}:${password}@127.0.0.1:${this.port}/${database}?${options}`;
   }
 
@@ -134,7 +135,10 @@ export class TdsServer {
       engine,
       encryption: encryption ?? "unsupported",
       credentials,
-      accepts: ({ user, password }) => user === expected.user && password === expected.password,
+      refuse: (asked) => {
+        if (asked.user === expected.user && asked.password === expected.password) return [];
+        return refusalsOf(engine.welcomes?.(asked) ?? "unknown", asked.user);
+      },
       fault: (point) => this.#fault(point),
       note: (line) => {
         this.#log.push(line);
@@ -145,6 +149,16 @@ export class TdsServer {
     this.#connections.add(connection);
     socket.on("close", () => this.#connections.delete(connection));
   }
+}
+
+/** Errors 4060 and 18456, as whoever tries to sign in is told them. */
+function refusalsOf(welcome: Welcome, user: string): EngineMessage[] {
+  if (welcome === "welcome") return [];
+  const rest = { state: 1, procedure: "", line: 1 };
+  const failed = { number: 18456, class: 14, text: `Login failed for user '${user}'.`, ...rest };
+  if (welcome === "unknown") return [failed];
+  const text = `Cannot open database "${database}" requested by the login. The login failed.`;
+  return [{ number: 4060, class: 11, text, ...rest }, failed];
 }
 
 /** TDS 8.0: TLS from the first byte. */

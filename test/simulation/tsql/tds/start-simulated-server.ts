@@ -1,10 +1,11 @@
 import { migrateStore } from "../../../../shared/store/open-store";
+import { loadScript } from "../engine/load";
 import { SimulatedEngine } from "../engine/engine-server";
 import type { EngineServerOptions } from "../engine/engine-server";
 import type { EngineName } from "../engine/options";
 import { engines } from "../engine/options";
 import { World } from "../engine/world";
-import type { EngineServer, EngineSession } from "./engine-port";
+import type { EngineServer, EngineSession, Welcome } from "./engine-port";
 import { TdsServer } from "./server";
 import type { TdsServerOptions } from "./server";
 
@@ -19,6 +20,8 @@ export interface SimulatedServerOptions extends Omit<TdsServerOptions, "engine">
   database?: EngineName;
   /** Who moves next, and how long waits for locks last. */
   engine?: EngineServerOptions;
+  /** T-SQL that the owner runs once the schema is there, such as logins: each `reset` comes back to what it made. */
+  setUp?: string;
 }
 
 /** A running server with the schema in place. */
@@ -34,7 +37,7 @@ export class SimulatedServer {
   }
 
   static async start(options: SimulatedServerOptions = {}): Promise<SimulatedServer> {
-    const { database = "azure", engine = {}, ...serverOptions } = options;
+    const { database = "azure", engine = {}, setUp, ...serverOptions } = options;
     const world = new World(engines[database]);
     const chosen = new EngineSwitch(world, engine);
     const server = await TdsServer.start({ engine: chosen, ...serverOptions });
@@ -44,6 +47,7 @@ export class SimulatedServer {
       await server.close();
       throw error;
     }
+    if (setUp !== undefined) loadScript(world, setUp, "set-up");
     const simulated = new SimulatedServer(server, chosen, world);
     simulated.reset();
     return simulated;
@@ -52,6 +56,11 @@ export class SimulatedServer {
   /** The address for `openStore`, `migrateStore` and the command line. */
   get url(): string {
     return this.server.url();
+  }
+
+  /** The address for somebody else than the owner. */
+  urlOf(login: { user: string; password: string }): string {
+    return this.server.url(undefined, login);
   }
 
   /** The database that new connections reach. */
@@ -86,6 +95,10 @@ class EngineSwitch implements EngineServer {
   use(world: World): World {
     this.#engine = new SimulatedEngine(world, this.#options);
     return world;
+  }
+
+  welcomes(login: Parameters<SimulatedEngine["welcomes"]>[0]): Welcome {
+    return this.#engine.welcomes(login);
   }
 
   connect(login: Parameters<EngineServer["connect"]>[0]): EngineSession {

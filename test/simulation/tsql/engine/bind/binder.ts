@@ -1,6 +1,7 @@
 import type { TableSchema } from "../../storage/schema";
 import { defaultCollation } from "../../storage/collation";
 import type { Catalog } from "../catalog";
+import type { Need } from "../rights";
 import type { PlanOptions } from "../options";
 import { SqlError, sqlErrors } from "../sql-error";
 import type { SqlType } from "../../values";
@@ -111,6 +112,47 @@ export class Binder {
 
   get tables(): Iterable<TableVariableBinding> {
     return this.#tables.values();
+  }
+
+  // ---- rights
+
+  /** Whose object this module is, or the view or function that is being bound; undefined: a batch. */
+  owner: string | undefined;
+
+  /** Of the statement that is being bound. */
+  readonly needs: Need[] = [];
+
+  /** Of the types that the module declares variables of. */
+  readonly types: Need[] = [];
+
+  /** Whoever runs this must have a right, unless a chain of one owner leads there. */
+  need(
+    right: string,
+    object: { readonly id: number; readonly schema: string; readonly name: string },
+    scan?: TableScan,
+  ): void {
+    const owner = this.catalog.ownerOf(object.schema);
+    if (owner === this.owner) return;
+    const { id, schema, name } = object;
+    const about = { right, class: "object", id, schema, name, owner } as const;
+    this.needs.push(scan === undefined ? about : { ...about, scan });
+  }
+
+  needType(type: { readonly id: number; readonly schema: string; readonly name: string }): void {
+    const { id, schema, name } = type;
+    const owner = this.catalog.ownerOf(schema);
+    this.types.push({ right: "EXECUTE", class: "type", id, schema, name, owner });
+  }
+
+  /** What `body` binds belongs to an object of that schema. */
+  within<Result>(schema: string, body: () => Result): Result {
+    const { owner } = this;
+    this.owner = this.catalog.ownerOf(schema);
+    try {
+      return body();
+    } finally {
+      this.owner = owner;
+    }
   }
 
   // ---- which tables and columns are read

@@ -191,6 +191,7 @@ function bindConversion(node: Conversion, scope: Scope): Scalar {
 function bindNextValue(node: Extract<Expression, { kind: "nextValue" }>, scope: Scope): Scalar {
   if (node.orderBy.length > 0) return needWindows(scope, node.line).add(node);
   const sequence = scope.binder.catalog.sequence(node.sequence);
+  scope.binder.need("UPDATE", sequence);
   return scalarOf({ type: sequence.type, isNullable: false }, (frame) => {
     const { world } = frame.connection;
     return world.nextValue(sequence, frame.connection);

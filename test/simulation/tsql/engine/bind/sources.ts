@@ -6,6 +6,7 @@ import type {
   TableSource,
   ValuesSource,
 } from "../../syntax/ast";
+import type { CreateView } from "../../syntax/ast-definitions";
 import { bindConjuncts } from "../conjunct";
 import { ApplySource, JoinSource } from "../joins";
 import { DerivedSource, ParameterSource, RowsSource } from "../row-sources";
@@ -15,6 +16,7 @@ import { findSystemView } from "../system-views";
 import { TableScan } from "../table-scan";
 import { bindTable } from "../table-rules";
 import { printName } from "../catalog";
+import type { Binder } from "./binder";
 import { convertTo } from "./conversions";
 import { bindExpression } from "./expressions";
 import { bindOpenJson } from "./open-json";
@@ -103,9 +105,10 @@ function bindNamed(node: TableSource, scope: Scope): Source {
   }
   const object = scope.binder.catalog.find(node.name);
   if (object?.kind === "view") {
-    const around = new Scope(scope.binder);
-    for (const cte of object.definition.ctes) around.addCte(cte, around);
-    const plan = bindQuery(object.definition.query, around);
+    scope.binder.need("SELECT", object);
+    const plan = scope.binder.within(object.schema, () =>
+      bindView(object.definition, scope.binder),
+    );
     return derive(plan, scope, { alias, columns: object.definition.columns });
   }
   if (object?.kind === "table") {
@@ -116,6 +119,7 @@ function bindNamed(node: TableSource, scope: Scope): Source {
       { binder: scope.binder, hints: node.hints, line: node.line },
     );
     scope.binder.noteScan(scan);
+    scope.binder.need("SELECT", object, scan);
     return scan;
   }
   const view = findSystemView(node.name);
@@ -125,12 +129,19 @@ function bindNamed(node: TableSource, scope: Scope): Source {
   return new RowsSource(slot, (frame) => view.rows(frame.connection));
 }
 
+export function bindView(definition: CreateView, binder: Binder): QueryPlan {
+  const around = new Scope(binder);
+  for (const cte of definition.ctes) around.addCte(cte, around);
+  return bindQuery(definition.query, around);
+}
+
 /** An inline function is a query whose parameters are columns of one row. */
 function bindFunction(node: FunctionSource, scope: Scope): Source {
   const object = scope.binder.catalog.find(node.name);
   if (object?.kind !== "function" || object.definition.result.kind !== "inlineTable") {
     throw sqlErrors.unknownObject(printName(node.name));
   }
+  scope.binder.need("SELECT", object);
   const { parameters, result } = object.definition;
   const values = bindParameters(node.name, { parameters, arguments: node.arguments }, scope);
   const around = new Scope(scope.binder);
@@ -143,7 +154,9 @@ function bindFunction(node: FunctionSource, scope: Scope): Source {
       collation: value.collation,
     })),
   });
-  const plan = bindQuery(returnedQuery(result, around), around);
+  const plan = scope.binder.within(object.schema, () =>
+    bindQuery(returnedQuery(result, around), around),
+  );
   for (const value of values)
     for (const used of value.uses) scope.noteFree(used, ownerOf(used, scope));
   const source = derive(plan, scope, {

@@ -17,6 +17,7 @@ export function bindUserCall(node: UserCall, scope: Scope): Scalar {
   if (object?.kind !== "function" || object.definition.result.kind !== "scalar") {
     throw sqlErrors.unknownObject(printName(node.name));
   }
+  scope.binder.need("EXECUTE", object);
   const { parameters, result } = object.definition;
   const values = bindParameters(node.name, { parameters, arguments: node.arguments }, scope);
   const type = valueTypeOf(result.type, scope);

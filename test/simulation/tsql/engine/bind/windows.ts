@@ -50,7 +50,9 @@ export class WindowSet implements Windows {
     const place = this.#plans.length;
     const { slot } = this;
     if (node.kind === "nextValue") {
-      const sequence = this.#scope.binder.catalog.sequence(node.sequence);
+      const { binder } = this.#scope;
+      const sequence = binder.catalog.sequence(node.sequence);
+      binder.need("UPDATE", sequence);
       this.#plans.push({
         partition: [],
         order: bindOrder(node.orderBy, this.#scope),

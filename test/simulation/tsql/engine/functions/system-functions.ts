@@ -7,6 +7,7 @@ import { apply, scalarOf } from "../expression";
 import type { SqlError } from "../sql-error";
 import { roundToDatetime } from "../instants";
 import { SimulationError } from "../sql-error";
+import { mayYouSee } from "../rights";
 import { intType, sysname } from "../types";
 import type { BindFunction } from "./builtins";
 import { asText } from "./text-functions";
@@ -71,7 +72,7 @@ function objectId(connection: Connection, texts: readonly (string | null)[]): Sq
   const [name, type] = texts;
   if (name === null || name === undefined) return null;
   const object = connection.world.catalog.find(splitName(name));
-  if (object === undefined) return null;
+  if (object === undefined || !mayYouSee(object, connection)) return null;
   return type === null || type === undefined || type.trim().toUpperCase() === objectType(object)
     ? object.id
     : null;
@@ -108,6 +109,23 @@ function databaseProperty(connection: Connection, texts: readonly (string | null
   }
 }
 
+/** [doc: HAS_PERMS_BY_NAME]: 1 or 0, NULL for what isn't there or of no class that is known here. */
+function hasPermission(connection: Connection, texts: readonly (string | null)[]): SqlValue {
+  if (connection.isOwner) return 1;
+  const { catalog } = connection.world;
+  const [name, securable, right] = texts;
+  if (name === null || name === undefined) return 0;
+  const isType = securable?.toUpperCase() === "TYPE";
+  const found = isType ? catalog.findType(splitName(name)) : catalog.find(splitName(name));
+  if (found === undefined || (!isType && securable?.toUpperCase() !== "OBJECT")) return null;
+  const about = { ...found, owner: catalog.ownerOf(found.schema) };
+  const isAllowed = catalog.security.allows(connection.user, (right ?? "").toUpperCase(), {
+    ...about,
+    class: isType ? "type" : "object",
+  });
+  return isAllowed ? 1 : 0;
+}
+
 function xactState(connection: Connection): number {
   if (connection.transactionCount === 0) return 0;
   return connection.isDoomed ? -1 : 1;
@@ -116,7 +134,7 @@ function xactState(connection: Connection): number {
 function principalId(connection: Connection, texts: readonly (string | null)[]): SqlValue {
   const name = texts.length === 0 ? connection.user : texts[0];
   if (name === null || name === undefined) return null;
-  return connection.world.catalog.findPrincipal(name)?.id ?? null;
+  return connection.world.catalog.security.find(name)?.id ?? null;
 }
 
 function readClock(connection: Connection): bigint {
@@ -145,8 +163,7 @@ export const systemFunctions: Partial<Record<BuiltinName, BindFunction>> = {
   GETUTCDATE: constant({ name: "datetime" }, (connection) =>
     roundToDatetime(readClock(connection)),
   ),
-  // Rights aren't modelled: everybody is the owner.
-  HAS_PERMS_BY_NAME: ofTexts(intType, () => 1),
+  HAS_PERMS_BY_NAME: ofTexts(intType, hasPermission),
   OBJECT_ID: ofTexts(intType, objectId),
   OBJECT_NAME: (parts) =>
     apply(
@@ -154,7 +171,7 @@ export const systemFunctions: Partial<Record<BuiltinName, BindFunction>> = {
       parts,
       ([id], frame) => frame.connection.world.catalog.findById(Number(id))?.name ?? null,
     ),
-  ORIGINAL_LOGIN: constant(sysname, (connection) => connection.user),
+  ORIGINAL_LOGIN: constant(sysname, (connection) => connection.login),
   SCHEMA_ID: ofTexts(intType, (connection, texts) => {
     const name = texts.length === 0 ? "dbo" : (texts[0] ?? "");
     return connection.world.catalog.findSchema(name)?.id ?? null;
@@ -172,13 +189,13 @@ export const systemFunctions: Partial<Record<BuiltinName, BindFunction>> = {
     (connection) => connection.lastIdentity,
   ),
   SERVERPROPERTY: ofTexts(sysname, serverProperty),
-  SUSER_SNAME: constant(sysname, (connection) => connection.user),
+  SUSER_SNAME: constant(sysname, (connection) => connection.login),
   SYSDATETIME: constant({ name: "datetime2", scale: 7 }, readClock),
   SYSUTCDATETIME: constant({ name: "datetime2", scale: 7 }, readClock),
-  TYPE_ID: ofTexts(
-    intType,
-    (connection, texts) => connection.world.catalog.findType(splitName(texts[0] ?? ""))?.id ?? null,
-  ),
+  TYPE_ID: ofTexts(intType, (connection, texts) => {
+    const type = connection.world.catalog.findType(splitName(texts[0] ?? ""));
+    return type === undefined || !mayYouSee(type, connection) ? null : type.id;
+  }),
   USER_NAME: constant(sysname, (connection) => connection.user),
   XACT_STATE: constant({ name: "smallint" }, xactState),
 };
