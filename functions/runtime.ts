@@ -14,6 +14,7 @@ import type { Settings } from "../shared/settings/settings";
 import { checkStoreSchema, openStore } from "../shared/store/open-store";
 import type { DatabaseAddress } from "../shared/store/open-store";
 import { TaskClient } from "../shared/worker/client";
+import { completeTasks } from "../shared/worker/complete-tasks";
 import type { WorkerEnvironment } from "../shared/worker/environment";
 import { Heartbeat } from "../shared/worker/heartbeat";
 import { createRegistry } from "../shared/worker/registry";
@@ -131,6 +132,7 @@ async function build(): Promise<Runtime> {
       random: realRandom,
       build: environment.build,
       currentTraceParent: () => telemetry.currentTraceParent(),
+      completeTasks: (definition, rows) => completeTasks(registry, definition, rows),
     }),
     worker: {
       environment,

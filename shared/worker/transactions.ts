@@ -1,12 +1,12 @@
 import { LeaseLostError } from "../core/errors";
 import type { ExecutionId } from "../core/ids";
 import type { JsonArray, JsonObject } from "../core/json";
-import { asOperationId } from "../core/ids";
+import { enqueuePrepared } from "../enqueue/enqueue-prepared";
+import type { PreparedTask } from "../enqueue/enqueue-prepared";
 import type { OpenedWaves } from "../ports/batches";
 import type { ClaimedTask, StoreTransaction } from "../ports/task-store";
 import type { WorkerEnvironment } from "./environment";
-import { callsOf, expectInTime, jsonText } from "./new-task";
-import type { PreparedTask } from "./new-task";
+import { jsonText } from "./new-task";
 
 /** A task as its holder names it. */
 export interface TaskInHand {
@@ -76,31 +76,22 @@ export async function enqueueNow(
   await Promise.all(ready.map((definition) => environment.wakeUp.hint(definition)));
 }
 
-/** Returns definitions with tasks that are ready, or due once the transaction is committed. */
+/** Returns definitions with tasks that are ready, or due once the transaction is committed; leaves hints for later ones. */
 async function enqueueAll(
   environment: WorkerEnvironment,
   tasks: readonly PreparedTask[],
-  transaction: StoreTransaction | undefined,
+  within: StoreTransaction | undefined,
 ): Promise<string[]> {
   const ready: string[] = [];
-  for (const call of callsOf(tasks)) {
-    const [first] = call;
-    if (first === undefined) continue;
-    const { definition, waveId } = first;
-    const answer = await environment.store.enqueueTasks(
-      {
-        name: definition,
-        build: environment.build,
-        tasks: call.map((task) => task.task),
-        ...(waveId === undefined ? {} : { waveId }),
-        operationId: transaction === undefined ? asOperationId(environment.random.uuid()) : null,
-      },
-      transaction,
-    );
-    expectInTime(answer, waveId);
-    if (answer.ready || answer.nextDueMs === 0) ready.push(definition);
-    else if (answer.nextDueMs !== null)
-      await environment.wakeUp.hint(definition, { inMs: answer.nextDueMs });
-  }
+  const hints: Promise<void>[] = [];
+  await enqueuePrepared(environment, tasks, {
+    within,
+    onAdded: (definition, { ready: isReady, nextDueMs }) => {
+      if (isReady || nextDueMs === 0) ready.push(definition);
+      else if (nextDueMs !== null)
+        hints.push(environment.wakeUp.hint(definition, { inMs: nextDueMs }));
+    },
+  });
+  await Promise.all(hints);
   return ready;
 }

@@ -5,6 +5,7 @@ import type { EnqueueTasksAnswer, EnqueueTasksInput, NewTask } from "../../ports
 import { characters, invalidArgument, isWithin, left, tooLarge } from "./arguments";
 import { takesTasks } from "./batches";
 import { allStandings } from "./places";
+import { applyKinds } from "./kinds";
 import { admit, groupsOf, joinGroup, makeGroups } from "./groups";
 import {
   addHeld,
@@ -24,18 +25,19 @@ import type { DefinitionRow, Model, TaskRow } from "./state";
  */
 export function enqueueTasks(
   model: Model,
-  input: EnqueueTasksInput,
+  given: EnqueueTasksInput,
   joinsTransaction: boolean,
 ): EnqueueTasksAnswer {
-  expectSize(input.tasks);
-  const definition = definitionNamed(model.state, input.name);
-  const earlier = earlierOperation(model.state, input.operationId);
+  expectSize(given.tasks);
+  const definition = definitionNamed(model.state, given.name);
+  const earlier = earlierOperation(model.state, given.operationId);
   if (earlier?.name === "enqueue_tasks") return earlier.answer;
-  if (earlier !== undefined) throw usedElsewhere(input.operationId);
-  if (input.waveId !== undefined && !takesTasks(model.state, input.waveId)) {
+  if (earlier !== undefined) throw usedElsewhere(given.operationId);
+  if (given.waveId !== undefined && !takesTasks(model.state, given.waveId)) {
     return { status: "late", taskIds: [], outcomes: [], ready: false, nextDueMs: null };
   }
-  expectEntries(input);
+  expectEntries(given);
+  const input = { ...given, tasks: applyKinds(definition, given) };
 
   const entries = input.tasks.map((task) => toEntry(model, definition, { task, input }));
   const first = takeDedupeKeys(model, definition, entries);
@@ -89,9 +91,7 @@ function toEntry(
       createdAtMs: model.nowMs,
       groupId: null,
       pendingGroup:
-        task.group === undefined
-          ? null
-          : { key: task.group, isGlobal: task.groupScope === "global" },
+        task.group == null ? null : { key: task.group, isGlobal: task.groupScope === "global" },
       waveId: input.waveId ?? null,
       dedupeKey: task.dedupeKey ?? null,
       build: input.build,
