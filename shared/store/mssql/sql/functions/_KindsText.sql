@@ -14,7 +14,7 @@ BEGIN
            + CASE WHEN k.IsGroupComputed = 1 THEN N' group=code' ELSE COALESCE(N' group=' + k.GroupBy, N'') END
            + COALESCE(N' priority=' + CONVERT(nvarchar(11), k.Priority), N'') + COALESCE(N' run_in_ms=' + CONVERT(nvarchar(20), k.RunInMs), N'')
            + COALESCE(N' dedupe=' + k.DedupeBy + COALESCE(N'/' + CONVERT(nvarchar(20), k.DedupeMs), N''), N'')), N', ') WITHIN GROUP (ORDER BY k.Kind)
-  FROM Taskgate.TaskKind AS k
+  FROM Taskgate.TaskKind AS k WITH (FORCESEEK) -- its few rows
   WHERE k.TaskDefinitionId = @TaskDefinitionId;
   RETURN LEFT(@vText, 400);
 END;

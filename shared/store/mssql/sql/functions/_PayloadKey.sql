@@ -13,7 +13,7 @@ AS
 BEGIN
   DECLARE @vExpected nvarchar(200) = N': expected a key: a text of 1..200 characters without blanks at either end, a whole number in plain digits up to 9007199254740991, or null (';
   DECLARE @vAt nvarchar(300) = N'payload', @vValue nvarchar(max) = @Payload, @vNext nvarchar(max), @vType int = 5, @vRest nvarchar(201) = @Path + N'.',
-          @vStep nvarchar(200), @vCount int, @vBad int, @vDigits nvarchar(100);
+          @vStep nvarchar(200), @vCount int, @vBad int, @vUnits smallint, @vDigits nvarchar(100);
   IF @Payload IS NULL OR @Path IS NULL RETURN NULL;
   IF Taskgate._JsonKind(@Payload) = N'[' SET @vType = 4;
   WHILE DATALENGTH(@vRest) > 0
@@ -45,6 +45,7 @@ BEGIN
     RETURN N'!' + @vAt + @vExpected + CASE @vType WHEN 3 THEN @vValue WHEN 4 THEN N'an array' ELSE N'an object' END + N')';
   IF @vValue COLLATE Latin1_General_100_BIN2 LIKE N'%[^ -~]%'
   BEGIN
+    SET @vUnits = CASE WHEN DATALENGTH(@vValue) <= 2000 THEN DATALENGTH(@vValue) / 2 ELSE 1000 END;
     -- U+0000 and halves of surrogate pairs; a text that is too long is refused below, whatever stands behind its first 1000 units.
     SELECT @vBad = SUM(CASE WHEN u.Unit = 0 THEN 1
                             WHEN u.Unit BETWEEN 55296 AND 56319 AND u.NextUnit NOT BETWEEN 56320 AND 57343 THEN 1
@@ -54,7 +55,7 @@ BEGIN
       SELECT UNICODE(SUBSTRING(@vValue COLLATE Latin1_General_100_BIN2, n.N, 1)) AS Unit,
              COALESCE(UNICODE(SUBSTRING(@vValue COLLATE Latin1_General_100_BIN2, n.N + 1, 1)), 0) AS NextUnit,
              UNICODE(SUBSTRING(N'-' + @vValue COLLATE Latin1_General_100_BIN2, n.N, 1)) AS LastUnit) AS u
-    WHERE n.N <= DATALENGTH(@vValue) / 2;
+    WHERE n.N <= @vUnits;
     IF @vBad > 0 RETURN N'!' + @vAt + @vExpected + N'a text with U+0000 or half a surrogate pair)';
     -- Blanks are those of trim() in JavaScript.
     SELECT @vBad = COUNT(*)

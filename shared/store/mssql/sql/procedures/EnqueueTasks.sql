@@ -157,13 +157,13 @@ BEGIN
     SELECT TOP (1) @vMessage = N'tasks[' + CONVERT(nvarchar(11), t.Ord) + N'].' + REPLACE(t.Problem, N'%', N'%%'), @vNumber = CASE WHEN t.Problem LIKE N'payload: expected at most%' THEN 50413 ELSE 50422 END
     FROM @vTask AS t WHERE t.Problem IS NOT NULL ORDER BY t.Ord;
     IF @vMessage IS NOT NULL THROW @vNumber, @vMessage, 1;
-    IF EXISTS (SELECT 1 FROM Taskgate.TaskKind AS k WHERE k.TaskDefinitionId = @vDefinition)
+    IF EXISTS (SELECT 1 FROM Taskgate.TaskKind AS k WITH (FORCESEEK) WHERE k.TaskDefinitionId = @vDefinition) -- one probe
     BEGIN
-      EXEC Taskgate._ApplyKinds @TaskDefinitionId = @vDefinition, @Name = @vName, @Build = @Build, @Tasks = @Tasks, @WaveId = @WaveId, @Now = @vNow,
-        @oEntries = @vKinds OUTPUT;
+      EXEC Taskgate._ApplyKinds @TaskDefinitionId = @vDefinition, @Name = @vName, @Build = @Build, @Tasks = @Tasks, @WaveId = @WaveId, @Now = @vNow, @oEntries = @vKinds OUTPUT;
       UPDATE t
-      SET GroupKey = COALESCE(s.GroupKey, t.GroupKey), DedupeKey = COALESCE(s.DedupeKey, t.DedupeKey), DedupeMs = COALESCE(s.DedupeMs, t.DedupeMs),
-          Priority = COALESCE(s.Priority, t.Priority), RunAt = COALESCE(s.RunAt, t.RunAt)
+      SET GroupKey = COALESCE(t.GroupKey, s.GroupKey COLLATE Latin1_General_100_BIN2),
+          DedupeKey = COALESCE(t.DedupeKey, s.DedupeKey COLLATE Latin1_General_100_BIN2), DedupeMs = COALESCE(s.DedupeMs, t.DedupeMs),
+          Priority = COALESCE(s.Priority, t.Priority), RunAt = COALESCE(s.RunAt, t.RunAt) -- what the caller said isn't among them
       FROM @vTask AS t
       INNER JOIN OPENJSON(@vKinds) WITH (Ord int N'$.o', GroupKey nvarchar(200) N'$.group', DedupeKey nvarchar(200) N'$.dedupeKey',
         DedupeMs bigint N'$.dedupeMs', Priority smallint N'$.priority', RunAt datetime2(3) N'$.runAt') AS s ON s.Ord = t.Ord;

@@ -62,7 +62,7 @@ BEGIN
     WHERE s.ScheduleId = @ScheduleId;
     SELECT @vBuild = d.Build FROM Taskgate.TaskDefinition AS d WHERE d.TaskDefinitionId = @vDefinition;
     INSERT INTO @vRule (Kind, GroupBy, Priority, RunInMs)
-    SELECT k.Kind, k.GroupBy, k.Priority, k.RunInMs FROM Taskgate.TaskKind AS k WHERE k.TaskDefinitionId = @vDefinition;
+    SELECT k.Kind, k.GroupBy, k.Priority, k.RunInMs FROM Taskgate.TaskKind AS k WITH (FORCESEEK) WHERE k.TaskDefinitionId = @vDefinition; -- its few rows
     IF @vNextRunAt = @vExpected
     BEGIN
       IF @vExpected > @vNow SET @vStatus = N'early';
