@@ -1,8 +1,8 @@
 -- taskgate._apply_kinds: what the code says of the kinds of a call's entries, where the caller said nothing.
 -- In:     p_task_definition_id int; p_build bigint: of the caller's code, 0: it has none; p_tasks text: the entries, sound ones;
 --         p_is_held: of a wave: no delay; p_now; p_kinds, p_payloads: of the entries
---         io_priorities, io_group_keys, io_run_ats, io_dedupe_keys, io_dedupe_ms: as the caller said them
--- Out:    the same arrays, completed
+--         p_priorities, p_group_keys, p_run_ats, p_dedupe_keys, p_dedupe_ms: as the caller said them
+-- Out:    o_priorities, o_group_keys, o_run_ats, o_dedupe_keys, o_dedupe_ms: the same, completed
 -- Raises: TG422 a payload has no key at a path, naming entry and member; TG424 the group is a function in the code and the caller
 --         said none; or a key is another than the payload's, of a caller without code or with the code that is registered
 -- Locks:  none
@@ -10,7 +10,8 @@
 -- Twin:   mssql/sql/procedures/_ApplyKinds.sql
 create or replace function taskgate._apply_kinds(
   p_task_definition_id int, p_build bigint, p_tasks text, p_is_held boolean, p_now timestamptz, p_kinds text[], p_payloads text[],
-  inout io_priorities int[], inout io_group_keys text[], inout io_run_ats timestamptz[], inout io_dedupe_keys text[], inout io_dedupe_ms bigint[])
+  p_priorities int[], p_group_keys text[], p_run_ats timestamptz[], p_dedupe_keys text[], p_dedupe_ms bigint[],
+  out o_priorities int[], out o_group_keys text[], out o_run_ats timestamptz[], out o_dedupe_keys text[], out o_dedupe_ms bigint[])
 language plpgsql as $$
 declare
   v record;
@@ -36,10 +37,10 @@ begin
                when g.dedupe_is like '!%' then 'TG422' || substr(g.dedupe_is, 2)
                when v_is_strict and k.dedupe_by is not null and u.dedupe_key <> coalesce(substr(g.dedupe_is, 2), '')
                  then 'TG424dedupeKey: expected nothing, or what the payload of kind ' || u.kind || ' has at ' || k.dedupe_by || ' (' || u.dedupe_key || ')' end as problem
-        from rows from (unnest(p_kinds, p_payloads, io_priorities, io_group_keys, io_run_ats, io_dedupe_keys, io_dedupe_ms), json_array_elements(p_tasks::json))
+        from rows from (unnest(p_kinds, p_payloads, p_priorities, p_group_keys, p_run_ats, p_dedupe_keys, p_dedupe_ms), json_array_elements(p_tasks::json))
              with ordinality as u(kind, payload, priority, group_key, run_at, dedupe_key, dedupe_ms, entry, n)
         left join task_kind k on k.task_definition_id = p_task_definition_id and k.kind = u.kind
        cross join lateral (select _payload_key(u.payload, k.group_by) as group_is, _payload_key(u.payload, k.dedupe_by) as dedupe_is offset 0) g) x;   -- offset: read once
   if v.problem is not null then raise exception '%', substr(v.problem, 6) using errcode = left(v.problem, 5); end if;
-  io_priorities := v.priorities; io_group_keys := v.group_keys; io_run_ats := v.run_ats; io_dedupe_keys := v.dedupe_keys; io_dedupe_ms := v.dedupe_ms;
+  o_priorities := v.priorities; o_group_keys := v.group_keys; o_run_ats := v.run_ats; o_dedupe_keys := v.dedupe_keys; o_dedupe_ms := v.dedupe_ms;
 end $$;

@@ -4,7 +4,7 @@
 --           kind 1..200 characters, default the definition's name; priority -32768..32767, lower first, default 100;
 --           group 1..200 characters, groupScope: definition (default) | global; runInMs 0..3153600000000 or runAt ISO-8601 with its zone;
 --           dedupeKey 1..200 characters, dedupeMs: the key is held that long, default until the task ends; onDuplicate: keep (default) |
---           replace: of one that nobody has begun the payload becomes this one, of the same kind; trace: W3C traceparent}
+--           replace: of one that nobody has begun the payload becomes this one, of the same kind; trace: W3C traceparent}.
 --           What an entry doesn't say, the code of its kind may: group and dedupeKey by a path into the payload, priority, runInMs. A kind
 --           whose group is a function needs `group`: a key, or null for none
 --         p_operation_id uuid: a repeat with it answers the first call's ids; null: only dedupe keys protect
@@ -112,7 +112,7 @@ begin
   end if;
   if exists (select 1 from task_kind k where k.task_definition_id = d.task_definition_id) then
     select x.* into said from _apply_kinds(d.task_definition_id, p_build, p_tasks, p_wave_id is not null, v_now, v.kinds, v.payloads, v.priorities, v.group_keys, v.run_ats, v.dedupe_keys, v.dedupe_ms) x;
-    v.priorities := said.io_priorities; v.group_keys := said.io_group_keys; v.run_ats := said.io_run_ats; v.dedupe_keys := said.io_dedupe_keys; v.dedupe_ms := said.io_dedupe_ms;
+    v.priorities := said.o_priorities; v.group_keys := said.o_group_keys; v.run_ats := said.o_run_ats; v.dedupe_keys := said.o_dedupe_keys; v.dedupe_ms := said.o_dedupe_ms;
     v.has_groups := exists (select 1 from unnest(v.group_keys) u(key) where u.key is not null);
     v.has_keys := exists (select 1 from unnest(v.dedupe_keys) u(key) where u.key is not null);
   end if;
