@@ -274,6 +274,20 @@ function describeOthers(setup: StoreSetup): void {
     expect(at(again.taskIds, 0)).toBe(at(first.taskIds, 0));
   });
 
+  test("a payload that would leave the group of the first task doesn't replace its payload", async () => {
+    const { store } = open();
+    const name = await defineKind(store, { groupBy: "name", dedupeBy: "id" });
+    const outcomeOf = async (payload: string) => {
+      const task = { payload, onDuplicate: "replace" as const };
+      return (await store.enqueueTasks(call(name, [task]))).outcomes[0];
+    };
+    expect(await outcomeOf('{"id":1,"name":"Ada"}')).toBe("enqueued");
+    expect(await outcomeOf('{"id":1,"name":"ada"}')).toBe("duplicate");
+    expect(await outcomeOf('{"id":1}')).toBe("duplicate");
+    expect(await outcomeOf('{"id":1,"name":"Ada","more":2}')).toBe("replaced");
+    expect(await groupKeys(store, name)).toEqual(["Ada"]);
+  });
+
   test("a dedupe key that differs from the payload's is refused", async () => {
     const { store } = open();
     const name = await defineKind(store, { dedupeBy: "name" });

@@ -1,6 +1,8 @@
 import { asTaskId } from "../../core/ids";
 import { limits } from "../../core/limits";
 import type { TaskId, WaveId } from "../../core/ids";
+import { keyOf } from "../../core/payload-key";
+import type { PayloadKey } from "../../core/payload-key";
 import type { EnqueueTasksAnswer, EnqueueTasksInput, NewTask } from "../../ports/task-store";
 import { characters, invalidArgument, isWithin, left, tooLarge } from "./arguments";
 import { takesTasks } from "./batches";
@@ -13,6 +15,7 @@ import {
   addScheduled,
   dedupeId,
   definitionNamed,
+  definitionOf,
   earlierOperation,
   usedElsewhere,
 } from "./rows";
@@ -167,10 +170,17 @@ function replacePayloads(
       : place !== "claimed";
     if (!isFree || !isUntouched(task) || task.kind !== entry.task.kind) continue;
     const { payload, traceParent } = entry.task;
+    const path = definitionOf(model.state, task).kinds.get(task.kind)?.groupBy ?? null;
+    if (path !== null && !isSameKey(keyOf(task.payload, path), keyOf(payload, path))) continue;
     model.state.tasks.set(taskId, { ...task, payload, traceParent, build: input.build });
     replaced.add(entry);
   }
   return replaced;
+}
+
+/** A task stays in its group: one whose group is in its payload keeps a payload of that group. */
+function isSameKey(before: PayloadKey, after: PayloadKey): boolean {
+  return "key" in before && "key" in after && before.key === after.key;
 }
 
 function idOf(entry: Entry): TaskId {
