@@ -62,7 +62,7 @@ BEGIN
            + COALESCE(N',"dedupeMs":' + CONVERT(nvarchar(20), CASE WHEN e.DedupeKey IS NULL AND e.DedupeIs IS NOT NULL THEN e.DedupeMs END), N'')
            + COALESCE(N',"priority":' + CONVERT(nvarchar(11), e.Priority), N'')
            + CASE WHEN e.RunInMs > 0 THEN N',"runAt":"' + LEFT(Taskgate._Iso(DATEADD(MILLISECOND, CONVERT(int, e.RunInMs % 86400000),
-                                         DATEADD(DAY, CONVERT(int, e.RunInMs / 86400000), @Now))), 23) + N'"' ELSE N'' END
+                                         DATEADD(DAY, CONVERT(int, e.RunInMs / 86400000), @Now))) COLLATE Latin1_General_100_BIN2, 23) + N'"' ELSE N'' END
            + N'}', N',') + N']'
   FROM @vEntry AS e;
 END;
