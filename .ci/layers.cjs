@@ -21,13 +21,18 @@ module.exports = {
     only("shared/ports/", ["shared/core/", "shared/ports/"], "interfaces only"),
     only("shared/settings/", ["shared/core/", "shared/settings/"], "the environment, read once"),
     only(
+      "shared/enqueue/",
+      ["shared/core/", "shared/ports/", "shared/enqueue/"],
+      "one way in for tasks: worker and admin add them by it",
+    ),
+    only(
       "shared/worker/",
-      ["shared/core/", "shared/ports/", "shared/worker/"],
+      ["shared/core/", "shared/ports/", "shared/enqueue/", "shared/worker/"],
       "knows no database and no Azure",
     ),
     only(
       "shared/admin/",
-      ["shared/core/", "shared/ports/", "shared/admin/"],
+      ["shared/core/", "shared/ports/", "shared/enqueue/", "shared/admin/"],
       "one implementation behind three faces",
     ),
     only(
@@ -60,6 +65,7 @@ module.exports = {
       [
         "shared/core/",
         "shared/ports/",
+        "shared/enqueue/",
         "shared/worker/",
         "shared/store/model/",
         "shared/platform/real-clock\\.ts$",

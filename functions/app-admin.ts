@@ -1,6 +1,7 @@
 import { createAdmin } from "../shared/admin/create-admin";
 import type { Admin } from "../shared/admin/create-admin";
 import { withOwnDefinitions } from "../shared/admin/own-definitions";
+import { completeTasks } from "../shared/worker/complete-tasks";
 import type { WorkerEnvironment } from "../shared/worker/environment";
 import type { Registry } from "../shared/worker/registry";
 import { registerBuild } from "../shared/worker/schedules";
@@ -9,7 +10,14 @@ import { registerBuild } from "../shared/worker/schedules";
 export function createAppAdmin(environment: WorkerEnvironment, registry: Registry): Admin {
   const { store, wakeUp, random, build, telemetry } = environment;
   const currentTraceParent = (): string | null => telemetry.currentTraceParent();
-  const admin = createAdmin({ store, wakeUp, random, build, currentTraceParent });
+  const admin = createAdmin({
+    store,
+    wakeUp,
+    random,
+    build,
+    currentTraceParent,
+    completeTasks: (definition, rows) => completeTasks(registry, definition, rows),
+  });
   return withOwnDefinitions(admin, async (name) => {
     if (registry.definition(name) === null) return false;
     await registerBuild(environment, registry);

@@ -60,6 +60,7 @@ const problemKinds: Readonly<Record<ErrorCode, ProblemKind>> = {
   TASKGATE_ARG_UNKNOWN: { status: 404, title: "There is nothing of that name" },
   TASKGATE_ARG_TOO_LARGE: { status: 413, title: "The request is too large" },
   TASKGATE_ARG_CONFLICT: { status: 409, title: "The request comes too late or out of order" },
+  TASKGATE_ARG_RULE: { status: 422, title: "The request breaks a rule of the task's kind" },
   TASKGATE_SETTINGS: misconfigured,
   TASKGATE_SCHEMA_MISSING: misconfigured,
   TASKGATE_SCHEMA_TOO_OLD: misconfigured,

@@ -9,6 +9,7 @@ import { asOperationId } from "../core/ids";
 import type { BatchId, TaskId } from "../core/ids";
 import { nearNames } from "../core/near-name";
 import type { ListBatchesInput } from "../ports/batches";
+import { enqueuePrepared } from "../enqueue/enqueue-prepared";
 import type { Random } from "../ports/random";
 import type { ScheduleStatus } from "../ports/schedules";
 import type {
@@ -16,6 +17,7 @@ import type {
   ExecutionStatus,
   GroupStatus,
   Limit,
+  NewTask,
   RedriveTasksInput,
   RescheduleTasksInput,
   SharedLimitReading,
@@ -64,6 +66,14 @@ export interface AdminOptions {
   readonly build: number;
   /** The W3C traceparent of what is going on now; tasks that name none of their own carry it. Default: none. */
   readonly currentTraceParent?: () => string | null;
+  /**
+   * Adds what the code says of the tasks' kinds, and throws InvalidArgumentError for payloads that their schemas refuse.
+   * Default: the code isn't known here; the database adds what it knows of it, and refuses what only the code can tell.
+   */
+  readonly completeTasks?: (
+    definition: string,
+    tasks: readonly NewTask[],
+  ) => Promise<readonly NewTask[]>;
   /** Further checks of `doctor`, such as whether the queue answers. */
   readonly probes?: readonly DoctorProbe[];
 }
@@ -348,36 +358,43 @@ async function readStatus({ store, build }: AdminOptions): Promise<StatusReport>
 }
 
 async function enqueue(
-  { store, wakeUp, random, build, currentTraceParent }: AdminOptions,
+  options: AdminOptions,
   request: EnqueueRequest & { definition: string },
 ): Promise<EnqueueReport> {
+  const { wakeUp, random, currentTraceParent, completeTasks } = options;
   const { definition, operationId = asOperationId(random.uuid()) } = request;
   const current = currentTraceParent?.() ?? null;
-  const tasks =
-    current === null
-      ? request.tasks
-      : request.tasks.map((task) => ({ traceParent: current, ...task }));
-  const answer = await store.enqueueTasks({ name: definition, build, tasks, operationId });
-  const traceParent = tasks[0]?.traceParent;
+  const traced = request.tasks.map((task) =>
+    current === null ? task : { traceParent: current, ...task },
+  );
+  const rows = await (completeTasks?.(definition, traced) ?? traced);
+  const traceParent = rows[0]?.traceParent;
   const trace = traceParent === undefined ? {} : { traceParent };
-  await Promise.all([
-    answer.ready ? wakeUp.hint(definition, trace) : null,
-    answer.nextDueMs === null
-      ? null
-      : wakeUp.hint(definition, { inMs: answer.nextDueMs, ...trace }),
-  ]);
+  const hints: Promise<void>[] = [];
+  let nextDueMs: number | null = null;
+  const tasks = await enqueuePrepared(
+    options,
+    rows.map((task) => ({ definition, task })),
+    {
+      operationId,
+      onAdded: (_, answer) => {
+        nextDueMs = answer.nextDueMs;
+        if (answer.ready) hints.push(wakeUp.hint(definition, trace));
+        if (answer.nextDueMs !== null)
+          hints.push(wakeUp.hint(definition, { inMs: answer.nextDueMs, ...trace }));
+      },
+    },
+  );
+  await Promise.all(hints);
   const count = (wanted: string): number =>
-    answer.outcomes.filter((outcome) => outcome === wanted).length;
+    tasks.filter(({ outcome }) => outcome === wanted).length;
   return {
     definition,
-    tasks: answer.taskIds.map((task, index) => ({
-      task,
-      outcome: answer.outcomes[index] ?? "enqueued",
-    })),
+    tasks: tasks.map(({ taskId: task, outcome }) => ({ task, outcome })),
     enqueued: count("enqueued"),
     replaced: count("replaced"),
     duplicates: count("duplicate"),
-    nextDueMs: answer.nextDueMs,
+    nextDueMs,
   };
 }
 

@@ -90,7 +90,9 @@ function readTask(reader: ObjectReader): NewTask {
     reader.refuse("dedupeMs", "it only together with dedupeKey");
   if (reader.has("onDuplicate") && !reader.has("dedupeKey"))
     reader.refuse("onDuplicate", "it only together with dedupeKey");
-  return { payload: readPayload(reader), ...withoutNulls(optional) };
+  // Said so: none. Another thing than nothing, where only the kind's code can tell the group.
+  const noGroup = reader.isNull("group") ? { group: null } : {};
+  return { payload: readPayload(reader), ...withoutNulls(optional), ...noGroup };
 }
 
 function readPayload(reader: ObjectReader): string | null {

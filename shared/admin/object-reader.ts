@@ -159,6 +159,11 @@ export class ObjectReader {
     return value !== undefined && value !== null;
   }
 
+  /** Is the member there, and null? */
+  isNull(name: string): boolean {
+    return this.#members.get(name) === null;
+  }
+
   /** Notes a problem when the member is missing from an object; null counts as there. */
   require(name: string, expected: string): void {
     if (!this.#members.has(name)) this.refuseMember(name, expected);

@@ -30,7 +30,11 @@ export const enqueueCommand: Command = {
     group: {
       type: "string",
       valueName: "KEY",
-      sentence: "Tasks of one group run one after the other.",
+      sentence: "Tasks of one group run one after the other; default: what the kind says.",
+    },
+    "no-group": {
+      type: "boolean",
+      sentence: "No group, where only the kind's code could tell it and isn't at hand.",
     },
     "run-in-ms": { type: "string", valueName: "MS", sentence: "Not before so long from now." },
     "dedupe-key": {
@@ -82,9 +86,18 @@ function whenItStarts(
 
 function tasksOf(context: CommandContext): unknown[] {
   const { kind, group } = context.options;
+  if (group !== undefined && context.flags.has("no-group")) {
+    throw invalidInput([
+      {
+        field: "--group",
+        value: `\`${group}\``,
+        expected: "either --group or --no-group, not both",
+      },
+    ]);
+  }
   const options = {
     kind,
-    group,
+    group: context.flags.has("no-group") ? null : group,
     priority: numberOf(context.options["priority"]),
     runInMs: numberOf(context.options["run-in-ms"]),
     dedupeKey: context.options["dedupe-key"],

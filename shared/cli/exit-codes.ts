@@ -23,6 +23,7 @@ const byError: Readonly<Record<ErrorCode, ExitCode>> = {
   TASKGATE_ARG_UNKNOWN: exitCodes.notFound,
   TASKGATE_ARG_TOO_LARGE: exitCodes.usage,
   TASKGATE_ARG_CONFLICT: exitCodes.failed,
+  TASKGATE_ARG_RULE: exitCodes.usage,
   TASKGATE_SETTINGS: exitCodes.usage,
   TASKGATE_SCHEMA_MISSING: exitCodes.failed,
   TASKGATE_SCHEMA_TOO_OLD: exitCodes.failed,

@@ -10,6 +10,7 @@ import type { Logger } from "../ports/logger";
 import type { WakeUp } from "../ports/wake-up";
 import type { Settings } from "../settings/settings";
 import { checkStoreSchema, openStore } from "../store/open-store";
+import { completeByApp } from "./app-kinds";
 import { storeAddress } from "./store-address";
 import type { Output } from "./output";
 
@@ -44,6 +45,7 @@ export function openServices(settings: Settings, output: Output): Services {
     wakeUp: openWakeUp(settings, logger),
     random: realRandom,
     build: resolveBuild(settings),
+    completeTasks: completeByApp,
     probes: [
       {
         check: "schema",

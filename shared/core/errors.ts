@@ -9,6 +9,10 @@ export const errorCodes = {
   TASKGATE_ARG_UNKNOWN: { sql: 404, meaning: "the definition, task or execution doesn't exist" },
   TASKGATE_ARG_TOO_LARGE: { sql: 413, meaning: "too many rows or too many bytes" },
   TASKGATE_ARG_CONFLICT: { sql: 409, meaning: "the call comes too late or out of order" },
+  TASKGATE_ARG_RULE: {
+    sql: 424,
+    meaning: "the call leaves out, or contradicts, what the kind's code says of its tasks",
+  },
   TASKGATE_SETTINGS: { sql: null, meaning: "a setting is unknown or bad; all problems are listed" },
   TASKGATE_SCHEMA_MISSING: { sql: null, meaning: "the database has no Taskgate schema" },
   TASKGATE_SCHEMA_TOO_OLD: { sql: null, meaning: "the schema lacks migrations this code needs" },

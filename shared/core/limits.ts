@@ -39,6 +39,8 @@ export const limits = {
   scheduleGraceMs: 5 * 60_000,
   /** Shared limits of one definition: each costs a locked row per grant. */
   sharedLimitsMax: 8,
+  /** Kinds of one definition that are registered with rules. */
+  kindsMax: 1_000,
   /** Starts per period: a microsecond apart at least, with the shortest period. */
   rateCountMax: 1_000_000,
   ratePeriodMsMin: 1_000,

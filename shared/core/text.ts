@@ -23,7 +23,8 @@ export function checkKey(field: string, value: string): void {
   );
 }
 
-function isKey(value: string): boolean {
+/** Can it be a name or key? */
+export function isKey(value: string): boolean {
   return (
     value.length >= 1 &&
     value.length <= limits.nameLengthMax &&

@@ -42,6 +42,24 @@ export interface SharedLimitUse {
   limit?: Limit;
 }
 
+/** What a kind's code says of its tasks. It holds whoever enqueues them: TypeScript, HTTP, the command line, SQL, a schedule. */
+export interface KindRules {
+  /** 1..200 characters. */
+  kind: string;
+  /** Path of the group's key in the payload, as core/payload-key.ts reads it; null: none. */
+  groupBy: string | null;
+  /** The group is a function in the code: callers without it must say `group`. */
+  isGroupComputed: boolean;
+  /** Of tasks that name none; null: 100. */
+  priority: number | null;
+  /** Delay of tasks that name neither an instant nor a delay; null: none. Tasks of a wave have none. */
+  runInMs: number | null;
+  /** Path of the dedupe key in the payload; null: none. */
+  dedupeBy: string | null;
+  /** How long such a key is held; null: until the task ends. Only with `dedupeBy`. */
+  dedupeMs: number | null;
+}
+
 export interface RegisterDefinitionInput {
   name: string;
   /** Grows with every release; an older build never overwrites a newer one. */
@@ -49,6 +67,8 @@ export interface RegisterDefinitionInput {
   settingsHash: string;
   registeredBy: string;
   settings: DefinitionSettings;
+  /** What the code says of kinds, at most 1,000; left out, or kinds that aren't named: stays as it is. */
+  kinds?: readonly KindRules[];
 }
 
 export interface RegisterDefinitionAnswer {

@@ -384,7 +384,11 @@ export interface NewTask {
   kind?: string;
   /** Lower first; -32,768..32,767, default 100. */
   priority?: number;
-  group?: string;
+  /**
+   * null: none, said so. Left out: what the kind's rule says; where the rule is a function, only its code can tell, and the
+   * call is refused.
+   */
+  group?: string | null;
   groupScope?: "definition" | "global";
   /** 0..100 years; not together with `runAt`. */
   runInMs?: number;

@@ -2,6 +2,7 @@ import { InvalidArgumentError } from "../core/errors";
 import { isId } from "../core/ids";
 import { limits } from "../core/limits";
 import type { Rate } from "../core/rate";
+import { checkPath } from "../core/payload-key";
 import { checkInteger, checkKey, cleanText, wholeText } from "../core/text";
 import type {
   FireScheduleInput,
@@ -12,6 +13,7 @@ import type {
   Beat,
   EnqueueTasksInput,
   Failure,
+  KindRules,
   NewTask,
   RedriveTasksInput,
   RegisterDefinitionInput,
@@ -56,6 +58,22 @@ export function checkRegistration(input: RegisterDefinitionInput): void {
     checkKey("shared_limits", name);
     if (limit !== undefined && limit !== null) checkInt("shared_limits", limit);
   }
+  input.kinds?.forEach((rules, index) => {
+    checkRules(`kinds[${String(index)}]`, rules);
+  });
+}
+
+/** What a kind's code says of its tasks. */
+function checkRules(at: string, rules: KindRules): void {
+  const { kind, groupBy, priority, runInMs, dedupeBy, dedupeMs } = rules;
+  checkKey(`${at}.kind`, kind);
+  if (groupBy !== null) checkPath(`${at}.groupBy`, groupBy);
+  if (dedupeBy !== null) checkPath(`${at}.dedupeBy`, dedupeBy);
+  const { priorityMin, priorityMax, runInMsMax } = limits;
+  if (priority !== null)
+    checkInteger(`${at}.priority`, priority, { min: priorityMin, max: priorityMax });
+  if (runInMs !== null) checkInteger(`${at}.runInMs`, runInMs, { min: 0, max: runInMsMax });
+  if (dedupeMs !== null) checkInteger(`${at}.dedupeMs`, dedupeMs, { min: 1, max: runInMsMax });
 }
 
 /** Whole numbers of a rate; their ranges are SQL's. */
@@ -193,7 +211,7 @@ export function checkNewTasks(input: Pick<EnqueueTasksInput, "name" | "tasks">):
 
 function checkNewTask(task: NewTask, at: string): void {
   if (task.kind !== undefined) checkKey(`${at}.kind`, task.kind);
-  if (task.group !== undefined) checkKey(`${at}.group`, task.group);
+  if (task.group != null) checkKey(`${at}.group`, task.group);
   if (task.dedupeKey !== undefined) checkKey(`${at}.dedupeKey`, task.dedupeKey);
   if (task.priority !== undefined) {
     checkInteger(`${at}.priority`, task.priority, {

@@ -48,6 +48,7 @@ export const operations = {
     ["ratePeriodMs", "int"],
     ["rateBurst", "int"],
     ["sharedLimits", "text"],
+    ["kinds", "text"],
   ],
   setLimit: [
     ["name", "text"],

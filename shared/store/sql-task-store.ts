@@ -77,7 +77,7 @@ export class SqlTaskStore implements TaskStore {
 
   async registerDefinition(input: Parameters<TaskStore["registerDefinition"]>[0]) {
     checkRegistration(input);
-    const { settings, ...rest } = input;
+    const { settings, kinds, ...rest } = input;
     const { rate, sharedLimits, ...numbers } = settings;
     const row = await this.#call("registerDefinition", {
       ...rest,
@@ -89,6 +89,7 @@ export class SqlTaskStore implements TaskStore {
       retainDeadMs: String(settings.retainDeadMs),
       ...rateToSql("rate", rate ?? null),
       sharedLimits: sharedToSql(sharedLimits ?? []),
+      kinds: kinds === undefined ? null : JSON.stringify(kinds),
     });
     return read.registerDefinition(row);
   }

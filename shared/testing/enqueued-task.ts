@@ -13,6 +13,8 @@ export function describeEnqueued(input: EnqueueTasksInput): EnqueuedTask[] {
   return input.tasks.map((task) => {
     const { payload, kind = input.name, ...options } = task;
     delete options.traceParent;
+    // Said so to the database, where the code computed none.
+    if (options.group === null) delete options.group;
     return {
       ...options,
       kind,

@@ -122,7 +122,7 @@ function claimedTask<Payload>(
     payload: task.payload === null ? null : (JSON.parse(task.payload) as JsonObject | JsonArray),
     checkpoint: options.restored === undefined ? null : JSON.stringify(options.restored),
     traceParent: null,
-    isGrouped: task.group !== undefined,
+    isGrouped: task.group != null,
     isCancelRequested: false,
     isFromNewerBuild: false,
     isInWave: false,

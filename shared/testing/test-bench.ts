@@ -3,7 +3,7 @@ import { realClock } from "../platform/real-clock";
 import type { TaskStore } from "../ports/task-store";
 import { noTelemetry } from "../ports/telemetry";
 import { TaskClient } from "../worker/client";
-import type { Enqueued } from "../worker/client";
+import type { Enqueued } from "../enqueue/enqueue-prepared";
 import type { AnyTaskKind, Definition, TaskKind } from "../worker/define-task";
 import { defineDefinition } from "../worker/define-task";
 import type { WorkerEnvironment } from "../worker/environment";

@@ -14,8 +14,9 @@ import type { JsonObject, JsonValue } from "../core/json";
 import { limits } from "../core/limits";
 import { checkInteger } from "../core/text";
 import type { NewTask } from "../ports/task-store";
-import { bytesOf, callBytesMax } from "./call-size";
+import { bytesOf, callBytesMax } from "../enqueue/call-size";
 import { prepareTask } from "./new-task";
+import type { Registry } from "./registry";
 import type { EnqueueRequest } from "./task-context";
 
 /**
@@ -59,14 +60,14 @@ const kinds = ["numeric", "dates", "list", "objects"] as const;
 export function toBlockJob<Item extends JsonValue, Value extends JsonObject>(
   task: EnqueueRequest["task"],
   request: BlockRequest<Item, Value>,
-  traceParent: string | null,
+  { trace, registry }: { trace: string | null; registry: Registry | null },
 ): BlockJob {
   const { watermark, maxBlocks, header, numeric, dates, list, objects, ...options } = request;
   checkKinds({ numeric, dates, list, objects });
   if (maxBlocks !== undefined)
     checkInteger("maxBlocks", maxBlocks, { min: 1, max: limits.enqueueTasksMax });
   return {
-    definition: prepareTask({ task, ...options }, null).definition,
+    definition: prepareTask({ task, ...options }, null, registry).definition,
     watermark,
     take: async (stands) =>
       takeBlocks(await planBlocks(request, stands), {
@@ -74,7 +75,7 @@ export function toBlockJob<Item extends JsonValue, Value extends JsonObject>(
         maxBytes: callBytesMax,
         bytesOf,
         prepare: ({ payload: block }) =>
-          prepareTask({ task, ...options, payload: { ...header, ...block } }, traceParent).task,
+          prepareTask({ task, ...options, payload: { ...header, ...block } }, trace, registry).task,
       }),
   };
 }

@@ -1,27 +1,17 @@
-import { AssertionError } from "../core/errors";
-import type { OperationId, TaskId } from "../core/ids";
-import { asOperationId } from "../core/ids";
-import { limits } from "../core/limits";
-import type { EnqueueTasksAnswer, NewTask, StoreTransaction } from "../ports/task-store";
+import type { TaskId } from "../core/ids";
+import { enqueuePrepared } from "../enqueue/enqueue-prepared";
+import type { Enqueued } from "../enqueue/enqueue-prepared";
+import { hintEnqueued } from "../enqueue/hint-enqueued";
+import type { StoreTransaction } from "../ports/task-store";
 import type { WorkerEnvironment } from "./environment";
 import { awaitEnd } from "./await-end";
 import type { TaskEnd } from "./await-end";
 import { BatchClient } from "./batches";
-import { bytesOf, callBytesMax } from "./call-size";
-import { hintEnqueued } from "./hint-enqueued";
-import { callsOf, expectInTime, prepareTask } from "./new-task";
-import type { PreparedTask } from "./new-task";
+import { prepareTask } from "./new-task";
 import { askKnown } from "./register";
 import type { Registry } from "./registry";
 import type { EnqueueRequest } from "./task-context";
 import { Watermarks } from "./watermarks";
-
-/** What became of one requested task. */
-export interface Enqueued {
-  /** Of a duplicate, replaced or not: the first task's id. */
-  readonly taskId: TaskId;
-  readonly outcome: "enqueued" | "duplicate" | "replaced";
-}
 
 /** Adds tasks from anywhere: functions, scripts, tests. */
 export class TaskClient {
@@ -53,22 +43,17 @@ export class TaskClient {
       ? (requests as readonly EnqueueRequest[])
       : [requests as EnqueueRequest];
     const trace = this.#environment.telemetry.currentTraceParent();
-    const prepared = list.map((request, index) => ({ index, ...prepareTask(request, trace) }));
-    const results: Enqueued[] = new Array<Enqueued>(list.length);
-    for (const call of callsOf(prepared)) {
-      for (const piece of pieces(call)) {
-        const answer = await this.#send(piece, within);
-        piece.forEach((entry, at) => {
-          const taskId = answer.taskIds[at];
-          const outcome = answer.outcomes[at];
-          if (taskId !== undefined && outcome !== undefined)
-            results[entry.index] = { taskId, outcome };
-        });
-        const [first] = piece;
-        if (within === undefined && first !== undefined)
-          hintEnqueued(this.#environment.wakeUp, first.definition, answer);
-      }
-    }
+    const prepared = list.map((request) => prepareTask(request, trace, this.#registry));
+    const results = await enqueuePrepared(this.#environment, prepared, {
+      within,
+      call: (definition, send) => {
+        const about = { registry: this.#registry, definition, isWithin: within !== undefined };
+        return askKnown(this.#environment, about, send);
+      },
+      onAdded: (definition, answer) => {
+        if (within === undefined) hintEnqueued(this.#environment.wakeUp, definition, answer);
+      },
+    });
     this.#environment.telemetry.count("taskgate.task.enqueued", list.length);
     return results;
   }
@@ -88,56 +73,4 @@ export class TaskClient {
   async wake(definition: string): Promise<void> {
     await this.#environment.wakeUp.hint(definition);
   }
-
-  /** Of one definition, and of one wave or none. */
-  async #send(
-    piece: readonly PreparedTask[],
-    within: StoreTransaction | undefined,
-  ): Promise<EnqueueTasksAnswer> {
-    const [first] = piece;
-    if (first === undefined) throw new AssertionError("There is nothing to send");
-    const { definition, waveId } = first;
-    const input = {
-      name: definition,
-      build: this.#environment.build,
-      tasks: piece.map((entry) => entry.task),
-      ...(waveId === undefined ? {} : { waveId }),
-    };
-    const operationId: OperationId | null =
-      within === undefined ? asOperationId(this.#environment.random.uuid()) : null;
-    const isWithin = within !== undefined;
-    return askKnown(
-      this.#environment,
-      { registry: this.#registry, definition, isWithin },
-      async () => {
-        const answer = await this.#environment.store.enqueueTasks(
-          { ...input, operationId },
-          within,
-        );
-        expectInTime(answer, waveId);
-        return answer;
-      },
-    );
-  }
-}
-
-function pieces<Entry extends { task: NewTask }>(entries: readonly Entry[]): Entry[][] {
-  const result: Entry[][] = [];
-  let current: Entry[] = [];
-  let bytes = 0;
-  for (const entry of entries) {
-    const size = bytesOf(entry.task);
-    if (
-      current.length === limits.enqueueTasksMax ||
-      (current.length > 0 && bytes + size > callBytesMax)
-    ) {
-      result.push(current);
-      current = [];
-      bytes = 0;
-    }
-    current.push(entry);
-    bytes += size;
-  }
-  if (current.length > 0) result.push(current);
-  return result;
 }

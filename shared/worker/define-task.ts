@@ -4,11 +4,13 @@ import type { MissedPolicy } from "../core/cron";
 import { InvalidArgumentError } from "../core/errors";
 import type { JsonArray, JsonObject } from "../core/json";
 import { limits } from "../core/limits";
+import { checkPath, keyOf } from "../core/payload-key";
+import type { KeyPath } from "../core/payload-key";
 import { defaultBurst } from "../core/rate";
 import type { Rate } from "../core/rate";
 import { checkInteger, checkKey } from "../core/text";
 import type { NewSchedule } from "../ports/schedules";
-import type { DefinitionSettings, Limit, SharedLimitUse } from "../ports/task-store";
+import type { DefinitionSettings, KindRules, Limit, SharedLimitUse } from "../ports/task-store";
 import type { PayloadSchema } from "./standard-schema";
 import type { Continuation, TaskContext } from "./task-context";
 
@@ -20,6 +22,8 @@ export interface Definition {
   readonly concurrencyPerWorker: number | null;
   /** Of all settings: workers compare it with the database's before they register. */
   readonly settingsHash: string;
+  /** What the code says of its kinds' tasks, in a registry; undefined: of a definition alone. */
+  readonly kinds?: readonly KindRules[];
 }
 
 /** Back-off between attempts. */
@@ -86,6 +90,8 @@ export interface TaskKind<Payload = unknown> {
   readonly definition: Definition;
   readonly schema: PayloadSchema<Payload> | null;
   readonly groupKey: ((payload: Payload) => string | null | undefined) | null;
+  /** What the database is told of its tasks. */
+  readonly rules: KindRules;
   readonly schedules: readonly KindSchedule[];
   readonly run: (payload: Payload, context: TaskContext) => Promise<HandlerResult>;
 }
@@ -96,6 +102,7 @@ export interface AnyTaskKind {
   readonly definition: Definition;
   readonly schema: PayloadSchema<unknown> | null;
   readonly groupKey: ((payload: never) => string | null | undefined) | null;
+  readonly rules: KindRules;
   readonly schedules: readonly KindSchedule[];
   readonly run: (payload: never, context: TaskContext) => Promise<HandlerResult>;
 }
@@ -109,8 +116,23 @@ export interface TaskOptions<Payload> extends DefinitionOptions {
   definition?: Definition;
   /** Any Standard Schema. A payload that fails ends as a dead letter with the list of problems. */
   payload?: PayloadSchema<Payload>;
-  /** Tasks with the same key run one after the other (or `group.slots` at once). */
+  /**
+   * Tasks of one group run one after the other, or `slots` at once; `isStrict`: in order over retries, too. `by`: where the
+   * group's key stands in the payload, such as `customer.id`: a text or a whole number; missing or null: no group. It holds
+   * whoever enqueues: TypeScript, HTTP, the command line, SQL, a schedule.
+   */
+  group?: { by?: KeyPath<Payload>; slots?: number; isStrict?: boolean };
+  /**
+   * The group's key where no path can say it. Only this code can: callers in SQL must then say the group, or null for none,
+   * and are refused otherwise.
+   */
   groupKey?: (payload: Payload) => string | null | undefined;
+  /** Of tasks that name none; lower first, -32,768..32,767, default 100. */
+  priority?: number;
+  /** Delay of tasks that name neither `runInMs` nor `runAt` and belong to no wave; default 0. */
+  runInMs?: number;
+  /** Where the dedupe key stands in the payload; held until the task ends, or for `forMs`. Not for a kind with a schedule. */
+  dedupe?: { by: KeyPath<Payload>; forMs?: number };
   /** Enqueues a task at each instant of a cron expression. A schedule that isn't named any more is removed. */
   schedule?: ScheduleOptions | readonly ScheduleOptions[];
   /** Runs one task. It may run again after a failure or a crash: write so that this does no harm. */
@@ -160,17 +182,49 @@ export function defineDefinition(options: DefinitionOptions): Definition {
 /** Declares a kind of task. Pure, as `defineDefinition`; add it to the table in functions/tasks/index.ts. */
 export function defineTask<Payload = JsonObject>(options: TaskOptions<Payload>): TaskKind<Payload> {
   checkKey("name", options.name);
+  const rules = rulesOf(options);
   return Object.freeze({
     kind: options.name,
     definition: options.definition ?? defineDefinition(options),
     schema: options.payload ?? null,
     groupKey: options.groupKey ?? null,
-    schedules: Object.freeze(schedulesOf(options)),
+    rules,
+    schedules: Object.freeze(schedulesOf(options, rules)),
     run: options.run,
   });
 }
 
-function schedulesOf<Payload>(options: TaskOptions<Payload>): KindSchedule[] {
+function rulesOf<Payload>(options: TaskOptions<Payload>): KindRules {
+  const { group, groupKey, priority, runInMs, dedupe, schedule } = options;
+  if (group?.by !== undefined) checkPath("group.by", group.by);
+  if (dedupe !== undefined) checkPath("dedupe.by", dedupe.by);
+  if (priority !== undefined)
+    checkInteger("priority", priority, { min: limits.priorityMin, max: limits.priorityMax });
+  if (runInMs !== undefined) checkInteger("runInMs", runInMs, { min: 0, max: limits.runInMsMax });
+  if (dedupe?.forMs !== undefined)
+    checkInteger("dedupe.forMs", dedupe.forMs, { min: 1, max: limits.runInMsMax });
+  if (group?.by !== undefined && groupKey !== undefined)
+    throw notBoth("groupKey", "either `group.by` or `groupKey`");
+  if (dedupe !== undefined && schedule !== undefined)
+    throw notBoth("dedupe", "either `dedupe` or `schedule`: each instant has a task of its own");
+  return Object.freeze({
+    kind: options.name,
+    groupBy: group?.by ?? null,
+    isGroupComputed: groupKey !== undefined,
+    priority: priority ?? null,
+    runInMs: runInMs ?? null,
+    dedupeBy: dedupe?.by ?? null,
+    dedupeMs: dedupe?.forMs ?? null,
+  });
+}
+
+function notBoth(field: string, expected: string): InvalidArgumentError {
+  return new InvalidArgumentError(`${field}: expected ${expected}, not both`, {
+    details: { field },
+  });
+}
+
+function schedulesOf<Payload>(options: TaskOptions<Payload>, rules: KindRules): KindSchedule[] {
   const given = options.schedule ?? [];
   const list = Array.isArray(given)
     ? (given as readonly ScheduleOptions[])
@@ -182,11 +236,29 @@ function schedulesOf<Payload>(options: TaskOptions<Payload>): KindSchedule[] {
     checkCron(at, { cron, timeZone });
     checkMissed(`${at}.missed`, missed);
     const text = payload === undefined ? null : schedulePayload(`${at}.payload`, payload);
-    // As where a client enqueues: no payload, no key.
-    const key = payload === undefined ? null : options.groupKey?.(payload as unknown as Payload);
-    if (key != null) checkKey(`${at}.payload's groupKey`, key);
-    return { name, kind: options.name, cron, timeZone, missed, payload: text, group: key ?? null };
+    const group = scheduleGroup(`${at}.payload`, { options, rules, payload: payload ?? null });
+    return { name, kind: options.name, cron, timeZone, missed, payload: text, group };
   });
+}
+
+/** As where a client enqueues: no payload, no key. */
+function scheduleGroup<Payload>(
+  at: string,
+  given: { options: TaskOptions<Payload>; rules: KindRules; payload: JsonObject | null },
+): string | null {
+  const { options, rules, payload } = given;
+  if (payload === null) return null;
+  if (rules.groupBy === null) {
+    const key = options.groupKey?.(payload as unknown as Payload) ?? null;
+    if (key !== null) checkKey(`${at}'s groupKey`, key);
+    return key;
+  }
+  const found = keyOf(JSON.stringify(payload), rules.groupBy);
+  if ("problem" in found)
+    throw new InvalidArgumentError(`${at.replace(/payload$/, "")}${found.problem}`, {
+      details: { field: at },
+    });
+  return found.key;
 }
 
 function checkMissed(field: string, missed: string): void {

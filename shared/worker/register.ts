@@ -16,6 +16,7 @@ export async function register(
     settingsHash: definition.settingsHash,
     registeredBy: `${environment.workerName} (build ${String(environment.build)})`,
     settings: definition.settings,
+    ...(definition.kinds === undefined ? {} : { kinds: definition.kinds }),
   });
   if (answer.status !== "exists") {
     environment.logger.info("definition registered", {
@@ -41,8 +42,8 @@ export async function registerAll(
 }
 
 /**
- * Asks something of a definition; when the database doesn't know it yet, this build's definitions are registered and it asks
- * again. Inside a user's transaction an error would doom it: there they are registered beforehand, on a connection of its own.
+ * Asks something of a definition; when the database doesn't know it yet, or has other rules of its kinds, this build's
+ * definitions are registered and it asks again. Inside a user's transaction an error would doom it: there they are registered beforehand, on a connection of its own.
  * Without a registry, or for a definition of other code, the error is the caller's.
  */
 export async function askKnown<Answer>(
@@ -60,9 +61,10 @@ export async function askKnown<Answer>(
   try {
     return await ask();
   } catch (error) {
-    const isUnknown =
-      error instanceof InvalidArgumentError && error.code === "TASKGATE_ARG_UNKNOWN";
-    if (!isUnknown) throw error;
+    const isOutdated =
+      error instanceof InvalidArgumentError &&
+      (error.code === "TASKGATE_ARG_UNKNOWN" || error.code === "TASKGATE_ARG_RULE");
+    if (!isOutdated) throw error;
     await registerAll(environment, registry, known);
     return ask();
   }

@@ -1,4 +1,6 @@
+import { createHash } from "node:crypto";
 import { InvalidArgumentError } from "../core/errors";
+import type { KindRules } from "../ports/task-store";
 import type { AnyTaskKind, Definition, KindSchedule, TaskKind } from "./define-task";
 
 /** All kinds that this build can run, by definition. */
@@ -42,10 +44,35 @@ export function createRegistry(kinds: readonly AnyTaskKind[]): Registry {
     }
     schedules.set(kind.definition.name, scheduled);
   }
+  const definitions = new Map(
+    [...byName].map(([name, definition]) => {
+      const own = kinds.filter((kind) => kind.definition.name === name);
+      return [
+        name,
+        withKinds(
+          definition,
+          own.map(({ rules }) => rules),
+        ),
+      ];
+    }),
+  );
   return {
-    definitions: [...byName.values()],
-    definition: (name) => byName.get(name) ?? null,
+    definitions: [...definitions.values()],
+    definition: (name) => definitions.get(name) ?? null,
     kind: (name) => byKind.get(name) ?? null,
     schedules: (definition) => schedules.get(definition) ?? [],
   };
+}
+
+/** A definition with the rules of its kinds, which are part of what workers compare with the database. */
+function withKinds(definition: Definition, kinds: readonly KindRules[]): Definition {
+  const ruled = kinds.filter(({ kind: _, ...rules }) =>
+    Object.values(rules).some((rule) => rule !== null && rule !== false),
+  );
+  if (ruled.length === 0) return { ...definition, kinds };
+  const ordered = [...ruled].sort((a, b) => (a.kind < b.kind ? -1 : 1));
+  const settingsHash = createHash("sha256")
+    .update(JSON.stringify([definition.settingsHash, ordered]))
+    .digest("hex");
+  return { ...definition, kinds, settingsHash };
 }

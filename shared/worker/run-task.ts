@@ -1,12 +1,13 @@
 import { InvalidArgumentError, LeaseLostError } from "../core/errors";
 import { limits } from "../core/limits";
+import type { PreparedTask } from "../enqueue/enqueue-prepared";
 import { isTaskFailure } from "../core/task-failure";
 import type { ClaimedTask, Failure } from "../ports/task-store";
 import type { TaskKind } from "./define-task";
 import type { OpenedWaves } from "../ports/batches";
 import type { WorkerEnvironment } from "./environment";
 import { jsonText, prepareTask } from "./new-task";
-import type { PreparedTask } from "./new-task";
+import type { Registry } from "./registry";
 import { validate } from "./standard-schema";
 import { RunContext } from "./run-context";
 import type { RunCalls } from "./run-context";
@@ -28,6 +29,8 @@ export interface RunOptions {
   readonly environment: WorkerEnvironment;
   readonly hand: TaskInHand;
   readonly kind: TaskKind | null;
+  /** For kinds that a handler names by their text. */
+  readonly registry: Registry;
   readonly definition: string;
   readonly stop: StopSignal;
   readonly timeLeftMs: () => number;
@@ -93,6 +96,7 @@ class TaskRun implements RunCalls {
     const child = prepareTask(
       request,
       environment.telemetry.currentTraceParent() ?? hand.task.traceParent,
+      this.#options.registry,
     );
     if (options?.now ?? false) await enqueueNow(environment, [child], hand.task);
     else this.#ownChildren().push(child);

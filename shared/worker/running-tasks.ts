@@ -70,7 +70,8 @@ export class RunningTasks {
     const hand: TaskInHand = { executionId, task, startedAtMs: environment.clock.monotonicMs() };
     const kind = registry.kind(task.kind);
     try {
-      const outcome = await runTask({ environment, hand, kind, definition, stop, timeLeftMs });
+      const run = { environment, hand, kind, registry, definition, stop, timeLeftMs };
+      const outcome = await runTask(run);
       const durationMs = environment.clock.monotonicMs() - hand.startedAtMs;
       environment.telemetry.record("taskgate.task.duration", durationMs, { kind: task.kind });
       const end =

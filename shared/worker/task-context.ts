@@ -71,7 +71,8 @@ export interface EnqueueRequest {
   definition?: string;
   payload?: JsonObject | JsonArray | null;
   priority?: number;
-  group?: string;
+  /** Left out: what the kind says. null: none, where the kind has no `group: { by }`, which always holds. */
+  group?: string | null;
   groupScope?: "definition" | "global";
   runInMs?: number;
   runAt?: Date;

@@ -1,12 +1,12 @@
 import { LeaseLostError } from "../core/errors";
-import type { ExecutionId } from "../core/ids";
+import type { ExecutionId, WaveId } from "../core/ids";
 import type { JsonArray, JsonObject } from "../core/json";
-import { asOperationId } from "../core/ids";
+import { enqueuePrepared } from "../enqueue/enqueue-prepared";
+import type { PreparedTask } from "../enqueue/enqueue-prepared";
 import type { OpenedWaves } from "../ports/batches";
 import type { ClaimedTask, StoreTransaction } from "../ports/task-store";
 import type { WorkerEnvironment } from "./environment";
-import { callsOf, expectInTime, jsonText } from "./new-task";
-import type { PreparedTask } from "./new-task";
+import { jsonText } from "./new-task";
 
 /** A task as its holder names it. */
 export interface TaskInHand {
@@ -45,7 +45,7 @@ export async function completeInTransaction(
           : jsonText("result", returned);
     const ready = await enqueueAll(environment, completion.children, {
       by: hand.task,
-      transaction,
+      within: transaction,
     });
     // Last before the commit: from here on the group's gate is held.
     const answer = await environment.store.completeTask(
@@ -80,40 +80,34 @@ export async function enqueueNow(
   await Promise.all(ready.map((definition) => environment.wakeUp.hint(definition)));
 }
 
-/** Returns definitions with tasks that are ready, or due once the transaction is committed. */
+/** Returns definitions with tasks that are ready, or due once the transaction is committed; leaves hints for later ones. */
 async function enqueueAll(
   environment: WorkerEnvironment,
   tasks: readonly PreparedTask[],
-  { by, transaction }: { by: ClaimedTask; transaction?: StoreTransaction },
+  { by, within }: { by: ClaimedTask; within?: StoreTransaction },
 ): Promise<string[]> {
   const ready: string[] = [];
-  for (const call of callsOf(tasks)) {
-    const [first] = call;
-    if (first === undefined) continue;
-    const { definition, waveId } = first;
-    const input = {
-      name: definition,
-      build: environment.build,
-      tasks: call.map((task) => task.task),
-      operationId: transaction === undefined ? asOperationId(environment.random.uuid()) : null,
-    };
-    let answer = await environment.store.enqueueTasks(
-      { ...input, ...(waveId === undefined ? {} : { waveId }) },
-      transaction,
-    );
-    if (answer.status === "late" && !by.isInWave) {
-      // A task that was redriven after its wave had ended goes on outside the batch, and so does what it enqueues.
-      environment.logger.warn("tasks of a wave that is over run outside their batch", {
-        taskId: by.taskId,
-        wave: waveId,
-        tasks: call.length,
-      });
-      answer = await environment.store.enqueueTasks(input, transaction);
-    }
-    expectInTime(answer, waveId);
-    if (answer.ready || answer.nextDueMs === 0) ready.push(definition);
-    else if (answer.nextDueMs !== null)
-      await environment.wakeUp.hint(definition, { inMs: answer.nextDueMs });
-  }
+  const hints: Promise<void>[] = [];
+  await enqueuePrepared(environment, tasks, {
+    within,
+    goesOutside: (waveId, count) => goesOutside(environment, by, { wave: waveId, tasks: count }),
+    onAdded: (definition, { ready: isReady, nextDueMs }) => {
+      if (isReady || nextDueMs === 0) ready.push(definition);
+      else if (nextDueMs !== null)
+        hints.push(environment.wakeUp.hint(definition, { inMs: nextDueMs }));
+    },
+  });
+  await Promise.all(hints);
   return ready;
+}
+
+/** A task that was redriven after its wave had ended goes on outside the batch, and so does what it enqueues. */
+function goesOutside(
+  { logger }: WorkerEnvironment,
+  { isInWave, taskId }: ClaimedTask,
+  late: { wave: WaveId; tasks: number },
+): boolean {
+  if (!isInWave)
+    logger.warn("tasks of a wave that is over run outside their batch", { taskId, ...late });
+  return !isInWave;
 }

@@ -7,7 +7,7 @@ import type { AdvanceWatermarkAnswer } from "../ports/watermarks";
 import { toBlockJob } from "./block-request";
 import type { BlockJob, BlockRequest } from "./block-request";
 import type { WorkerEnvironment } from "./environment";
-import { hintEnqueued } from "./hint-enqueued";
+import { hintEnqueued } from "../enqueue/hint-enqueued";
 import { prepareTask } from "./new-task";
 import { askKnown } from "./register";
 import type { Registry } from "./registry";
@@ -61,7 +61,8 @@ export class Watermarks {
     request: BlockRequest<Item, Value>,
     within?: StoreTransaction,
   ): Promise<MadeBlocks> {
-    const job = toBlockJob(task, request, this.#environment.telemetry.currentTraceParent());
+    const trace = this.#environment.telemetry.currentTraceParent();
+    const job = toBlockJob(task, request, { trace, registry: this.#registry });
     const { definition } = job;
     const about = { registry: this.#registry, definition, isWithin: within !== undefined };
     return askKnown(this.#environment, about, () => this.#make(job, within));
@@ -72,7 +73,7 @@ export class Watermarks {
     task: EnqueueRequest["task"],
     { watermark, ...names }: { watermark: string; definition?: string },
   ): Promise<WatermarkPosition> {
-    const { definition } = prepareTask({ task, ...names }, null);
+    const { definition } = prepareTask({ task, ...names }, null, this.#registry);
     const about = { registry: this.#registry, definition, isWithin: false };
     return askKnown(this.#environment, about, () => this.#read({ definition, watermark }));
   }

@@ -4,10 +4,11 @@ import { LeaseTrust } from "../core/lease";
 import type { Instants } from "../core/lease";
 import type { HeartbeatAnswer, StartExecutionAnswer } from "../ports/task-store";
 import { defineDefinition } from "./define-task";
-import type { DefinitionOptions } from "./define-task";
+import type { Definition, DefinitionOptions } from "./define-task";
 import type { WorkerEnvironment } from "./environment";
 import { instants } from "./environment";
 import type { Beating, Heartbeat } from "./heartbeat";
+import type { Registry } from "./registry";
 import { register, startExecution } from "./register";
 import { reclaim } from "./run-worker";
 
@@ -15,6 +16,8 @@ import { reclaim } from "./run-worker";
 export interface TokenEnvironment {
   readonly environment: WorkerEnvironment;
   readonly heartbeat: Heartbeat;
+  /** Tells the kinds that draw from the same limit, whose rules are part of what the database compares. */
+  readonly registry?: Registry;
 }
 
 /** The limit, and how much of it this call needs. Other settings as for a definition. */
@@ -44,6 +47,13 @@ const retryFallbackMs = 5_000;
 /** A denied caller comes back within this time even if all leases are longer: tokens usually come back early. */
 const retryMostMs = 30_000;
 
+/** The registry's definition of that name, if its settings are the same. */
+function knownDefinition({ registry }: TokenEnvironment, own: Definition): Definition {
+  const known = registry?.definition(own.name) ?? null;
+  const isSame = known !== null && JSON.stringify(known.settings) === JSON.stringify(own.settings);
+  return isSame ? known : own;
+}
+
 /**
  * Runs `body` on tokens of the limit `name`, or answers `limited`: the cap per function over all instances and apps
  * that share the database. Same row, same fairness, same re-grant as tasks. The tokens are held until `body` has
@@ -56,7 +66,7 @@ export async function withTokens<Result>(
 ): Promise<WithTokensAnswer<Result>> {
   const { environment } = tokens;
   const { want = 1, signal, ...options } = limit;
-  const definition = defineDefinition(options);
+  const definition = knownDefinition(tokens, defineDefinition(options));
   const sentAt = instants(environment.clock);
   const started = await startExecution(environment, { definition, want, needsReady: false }, () =>
     register(environment, definition),

@@ -25,6 +25,8 @@ import { describeGroupSlots } from "./group-slots.contract";
 import { describeHeartbeat } from "./heartbeat.contract";
 import { describeHeartbeats } from "./heartbeats.contract";
 import { describeInvariants } from "./invariants.contract";
+import { describeKindKeys } from "./kind-keys.contract";
+import { describeKinds } from "./kinds.contract";
 import { describeListOrders } from "./list-orders.contract";
 import { describeLockTimeouts } from "./lock-timeouts.contract";
 import { describeLockedHolders } from "./locked-holders.contract";
@@ -107,6 +109,8 @@ export function describeStore(setup: StoreSetup): void {
   describeGroupSlots(setup);
   describeEnqueue(setup);
   describeEnqueueGroups(setup);
+  describeKinds(setup);
+  describeKindKeys(setup);
   describeEnqueueKeys(setup);
   describeDedupe(setup);
   describeReplace(setup);

@@ -200,7 +200,7 @@ export class Ledger {
       const id = this.#task(name);
       this.fates.add(id, `${by}, task ${String(index)}`);
       const { group, groupScope: scope = "definition" } = call.tasks[index] ?? {};
-      if (group === undefined) continue;
+      if (group == null) continue;
       const key = groupOf({ definition: call.definition, group, scope });
       this.holdings.putInGroup(id, key);
       this.holdings.raiseSlots(key, this.#settings.get(call.definition)?.groupSlots ?? 1);

@@ -15,7 +15,7 @@ export const addTotals = defineTask({
   limit: 8,
   leaseMs: 15_000,
   payload: totalsSchema,
-  groupKey: ({ origin }) => origin,
+  group: { by: "origin" },
   run: async (part: TotalsOfFile, ctx) => {
     await ctx.completeWith((transaction) => addFileTotals(transaction, part));
   },

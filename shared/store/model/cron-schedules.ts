@@ -1,5 +1,6 @@
 import { asTaskId } from "../../core/ids";
 import { limits } from "../../core/limits";
+import { keyOf } from "../../core/payload-key";
 import type {
   FireScheduleAnswer,
   FireScheduleInput,
@@ -155,9 +156,10 @@ export function fireSchedule(model: Model, input: FireScheduleInput): FireSchedu
   if (status === "fired" || status === "paused") expectDue(model, runAtMs, expectedMs);
   const taskIds: FireScheduleAnswer["taskIds"] = [];
   if (status === "fired") {
+    const runs = runAtMs.map((atMs) => runOf(model, row, atMs));
     row.nextRunAtMs = nextMs;
     row.lastRunAtMs = runAtMs.at(-1) ?? row.lastRunAtMs;
-    for (const atMs of runAtMs) taskIds.push(enqueueRun(model, row, atMs).taskId);
+    for (const run of runs) taskIds.push(enqueueRun(model, row, run).taskId);
   }
   const isOver = status === "paused" || row.nextRunAtMs === null;
   return { status, taskIds, nextDueMs: isOver ? null : untilMs(model, row.nextRunAtMs ?? 0) };
@@ -185,20 +187,43 @@ function expectDue(model: Model, runAtMs: readonly number[], expectedMs: number)
   );
 }
 
-function enqueueRun(model: Model, row: ScheduleRow, atMs: number): TaskRow {
+/** What one instant's task is to be: the schedule's, and what the code says of its kind. */
+interface Run {
+  readonly payload: string;
+  readonly groupKey: string | null;
+  readonly priority: number;
+  readonly delayMs: number;
+}
+
+function runOf(model: Model, row: ScheduleRow, atMs: number): Run {
+  const rules = definitionOf(model.state, row).kinds.get(row.kind);
   const scheduledFor = `"scheduledFor":${JSON.stringify(new Date(atMs))}}`;
   const open = row.payload === null ? "{" : row.payload.slice(0, -1);
   const isEmpty =
     row.payload === null || Object.keys(JSON.parse(row.payload) as object).length === 0;
+  const payload = `${open}${isEmpty ? "" : ","}${scheduledFor}`;
+  const path = rules?.groupBy ?? null;
+  const found =
+    row.groupKey !== null || path === null ? { key: row.groupKey } : keyOf(payload, path);
+  if ("problem" in found) throw invalidArgument(found.problem);
+  return {
+    payload,
+    groupKey: found.key,
+    priority: rules?.priority ?? 100,
+    delayMs: rules?.runInMs ?? 0,
+  };
+}
+
+function enqueueRun(model: Model, row: ScheduleRow, run: Run): TaskRow {
   const task: TaskRow = {
     taskId: asTaskId(String(model.sequences.next("task"))),
     definitionId: row.definitionId,
     kind: row.kind,
-    priority: 100,
+    priority: run.priority,
     rank: "0",
     createdAtMs: model.nowMs,
     groupId: null,
-    pendingGroup: row.groupKey === null ? null : { key: row.groupKey, isGlobal: false },
+    pendingGroup: run.groupKey === null ? null : { key: run.groupKey, isGlobal: false },
     waveId: null,
     dedupeKey: null,
     build: definitionOf(model.state, row).build,
@@ -207,15 +232,15 @@ function enqueueRun(model: Model, row: ScheduleRow, atMs: number): TaskRow {
     lostCount: 0,
     continuedCount: 0,
     isCancelRequested: false,
-    payload: `${open}${isEmpty ? "" : ","}${scheduledFor}`,
+    payload: run.payload,
     checkpoint: null,
     lastError: null,
     progress: { done: null, total: null, text: null },
   };
   model.state.tasks.set(task.taskId, task);
   // No group is waited for: promotion lets the task into it.
-  if (row.groupKey === null) addReady(model.state, task);
-  else addScheduled(model.state, task, model.nowMs);
+  if (run.groupKey === null && run.delayMs === 0) addReady(model.state, task);
+  else addScheduled(model.state, task, model.nowMs + run.delayMs);
   return task;
 }
 

@@ -12,6 +12,7 @@ import type {
 } from "../../ports/task-store";
 import { characters, invalidArgument, isWithin, left } from "./arguments";
 import { audit } from "./audit";
+import { expectKinds, writeKinds } from "./kinds";
 import { changeRate, expectRate, rateText } from "./rates";
 import {
   compareNumbers,
@@ -37,6 +38,7 @@ export function registerDefinition(
     const definition = createDefinition(model, input);
     applySettings(model, definition, input);
     changeSharedLinks(model, definition, input);
+    writeKinds(definition, input);
     audit(model, definition, {
       setting: "limit",
       oldValue: null,
@@ -54,9 +56,12 @@ export function registerDefinition(
   const before = describeSettings(known.settings, known.build);
   applySettings(model, known, input);
   const { oldNames, newNames } = changeSharedLinks(model, known, input);
+  const { oldKinds, newKinds } = writeKinds(known, input);
   const after = describeSettings(known.settings, known.build);
   before.set("shared_limits", oldNames);
   after.set("shared_limits", newNames);
+  before.set("kinds", oldKinds);
+  after.set("kinds", newKinds);
   for (const [setting, newValue] of after) {
     const oldValue = before.get(setting) ?? null;
     if (oldValue === newValue) continue;
@@ -88,6 +93,7 @@ function createDefinition(model: Model, input: RegisterDefinitionInput): Definit
     isPaused: false,
     build: 0,
     settingsHash: "",
+    kinds: new Map(),
   };
   model.state.definitions.set(definition.definitionId, definition);
   return definition;
@@ -273,4 +279,5 @@ function expectSettings(input: RegisterDefinitionInput): void {
   }
   expectRate(settings.rate ?? null);
   expectShared(settings.sharedLimits ?? []);
+  expectKinds(input.kinds ?? []);
 }

@@ -1,17 +1,21 @@
 import { asTaskId } from "../../core/ids";
 import { limits } from "../../core/limits";
 import type { TaskId, WaveId } from "../../core/ids";
+import { keyOf } from "../../core/payload-key";
+import type { PayloadKey } from "../../core/payload-key";
 import type { EnqueueTasksAnswer, EnqueueTasksInput, NewTask } from "../../ports/task-store";
 import { characters, invalidArgument, isWithin, left, tooLarge } from "./arguments";
 import { isOnlySealed, takesTasks } from "./batches";
 import { allStandings } from "./places";
 import { admit, findGroup, groupsOf, joinGroup, makeGroups } from "./groups";
+import { applyKinds } from "./kinds";
 import {
   addHeld,
   addReady,
   addScheduled,
   dedupeId,
   definitionNamed,
+  definitionOf,
   earlierOperation,
   usedElsewhere,
 } from "./rows";
@@ -25,19 +29,20 @@ import type { DefinitionRow, GroupName, Model, ModelState, TaskRow } from "./sta
  */
 export function enqueueTasks(
   model: Model,
-  input: EnqueueTasksInput,
+  given: EnqueueTasksInput,
   joinsTransaction: boolean,
 ): EnqueueTasksAnswer {
-  expectSize(input.tasks);
-  const definition = definitionNamed(model.state, input.name);
-  const earlier = earlierOperation(model.state, input.operationId);
+  expectSize(given.tasks);
+  const definition = definitionNamed(model.state, given.name);
+  const earlier = earlierOperation(model.state, given.operationId);
   if (earlier?.name === "enqueue_tasks") return earlier.answer;
-  if (earlier !== undefined) throw usedElsewhere(input.operationId);
-  if (input.waveId !== undefined && !takesTasks(model.state, input.waveId)) {
-    const status = isOnlySealed(model.state, input.waveId) ? "sealed" : "late";
+  if (earlier !== undefined) throw usedElsewhere(given.operationId);
+  if (given.waveId !== undefined && !takesTasks(model.state, given.waveId)) {
+    const status = isOnlySealed(model.state, given.waveId) ? "sealed" : "late";
     return { status, taskIds: [], outcomes: [], ready: false, nextDueMs: null };
   }
-  expectEntries(input);
+  expectEntries(given);
+  const input = { ...given, tasks: applyKinds(definition, given) };
 
   const entries = input.tasks.map((task) => toEntry(model, definition, { task, input }));
   const first = takeDedupeKeys(model, definition, entries);
@@ -91,9 +96,7 @@ function toEntry(
       createdAtMs: model.nowMs,
       groupId: null,
       pendingGroup:
-        task.group === undefined
-          ? null
-          : { key: task.group, isGlobal: task.groupScope === "global" },
+        task.group == null ? null : { key: task.group, isGlobal: task.groupScope === "global" },
       waveId: input.waveId ?? null,
       dedupeKey: task.dedupeKey ?? null,
       build: input.build,
@@ -169,10 +172,17 @@ function replacePayloads(
       : place !== "claimed";
     if (!isFree || !isUntouched(task) || task.kind !== entry.task.kind) continue;
     const { payload, traceParent } = entry.task;
+    const path = definitionOf(model.state, task).kinds.get(task.kind)?.groupBy ?? null;
+    if (path !== null && !isSameKey(keyOf(task.payload, path), keyOf(payload, path))) continue;
     model.state.tasks.set(taskId, { ...task, payload, traceParent, build: input.build });
     replaced.add(entry);
   }
   return replaced;
+}
+
+/** A task stays in its group: one whose group is in its payload keeps a payload of that group. */
+function isSameKey(before: PayloadKey, after: PayloadKey): boolean {
+  return "key" in before && "key" in after && before.key === after.key;
 }
 
 function idOf(entry: Entry): TaskId {

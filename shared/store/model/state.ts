@@ -7,6 +7,7 @@ import type { AdvanceWatermarkAnswer, SetWatermarkAnswer } from "../../ports/wat
 import type {
   DefinitionSettings,
   EnqueueTasksAnswer,
+  KindRules,
   Limit,
   SetLimitAnswer,
   SetSharedLimitAnswer,
@@ -90,6 +91,8 @@ export interface DefinitionRow {
   /** Of the code that registered last. */
   build: number;
   settingsHash: string;
+  /** task_kind: what the code says of kinds that it says something of. */
+  readonly kinds: Map<string, KindRules>;
 }
 
 /** shared_limit: a limit that several definitions draw from. */

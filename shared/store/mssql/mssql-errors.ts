@@ -32,6 +32,8 @@ const ownErrors: Readonly<Record<number, (message: string, cause: unknown) => Ta
   50413: (message, cause) =>
     new InvalidArgumentError(message, { code: "TASKGATE_ARG_TOO_LARGE", cause }),
   50422: (message, cause) => new InvalidArgumentError(message, { cause }),
+  50424: (message, cause) =>
+    new InvalidArgumentError(message, { code: "TASKGATE_ARG_RULE", cause }),
   50490: (message, cause) =>
     new StoreContractError(message, { code: "TASKGATE_STORE_CONTEXT", cause }),
 };

@@ -20,6 +20,8 @@ const ownErrors: Readonly<Record<string, (message: string, cause: unknown) => Ta
   TG413: (message, cause) =>
     new InvalidArgumentError(message, { code: "TASKGATE_ARG_TOO_LARGE", cause }),
   TG422: (message, cause) => new InvalidArgumentError(message, { cause }),
+  TG424: (message, cause) =>
+    new InvalidArgumentError(message, { code: "TASKGATE_ARG_RULE", cause }),
   TG499: (message, cause) => new StoreContractError(message, { cause }),
   TG490: (message, cause) =>
     new StoreContractError(message, { code: "TASKGATE_STORE_CONTEXT", cause }),

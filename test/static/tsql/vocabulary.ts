@@ -65,6 +65,7 @@ export const functions: ReadonlyMap<string, readonly [number, number]> = new Map
   ["POWER", [2, 2]],
   ["QUOTENAME", [1, 2]],
   ["REPLACE", [3, 3]],
+  ["RIGHT", [2, 2]],
   ["ROUND", [2, 3]],
   ["ROW_NUMBER", [0, 0]],
   ["RTRIM", [1, 1]],
@@ -75,6 +76,7 @@ export const functions: ReadonlyMap<string, readonly [number, number]> = new Map
   ["SWITCHOFFSET", [2, 2]],
   ["SYSUTCDATETIME", [0, 0]],
   ["TRY_CONVERT", [2, 3]],
+  ["UNICODE", [1, 1]],
   ["XACT_STATE", [0, 0]],
 ]);
 

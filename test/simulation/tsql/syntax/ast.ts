@@ -187,6 +187,7 @@ export type BuiltinName =
   | "SYSDATETIME"
   | "SYSUTCDATETIME"
   | "TYPE_ID"
+  | "UNICODE"
   | "UPPER"
   | "USER_NAME"
   | "XACT_STATE"

@@ -60,6 +60,7 @@ export const builtins: Readonly<Record<BuiltinName, readonly [least: number, mos
   SYSUTCDATETIME: [0, 0],
   TRIM: [1, 1],
   TYPE_ID: [1, 1],
+  UNICODE: [1, 1],
   UPPER: [1, 1],
   USER_NAME: [0, 1],
   XACT_STATE: [0, 0],

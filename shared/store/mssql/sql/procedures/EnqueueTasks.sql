@@ -5,6 +5,7 @@
 --           100; group 1..200 characters, groupScope: definition (default) | global; runInMs 0..3153600000000 or runAt ISO-8601 with its zone;
 --           dedupeKey 1..200 characters, dedupeMs: the key is held that long, default until the task ends; onDuplicate: keep (default) |
 --           replace: of one that nobody has begun the payload becomes this one, of the same kind; trace: W3C traceparent}
+--           What an entry doesn't say, the code of its kind may: _ApplyKinds. A kind whose group is a function needs `group`: a key, or null for none
 --         @OperationId uniqueidentifier: a repeat with it answers the first call's ids; null: only dedupe keys protect
 --         @JoinsTransaction bit: 1 when other work of the caller may follow before its commit: then grouped tasks enter Scheduled
 --           as due now, so that no group stays locked for as long as the caller likes. Default 0: inside an open transaction,
@@ -14,7 +15,7 @@
 --         Outcomes: JSON array of enqueued | duplicate | replaced in input order, or null when all are enqueued
 --         Ready: some may be claimed at once; NextDueMs bigint: the earliest scheduled of them, or null
 -- Raises: 50404 unknown definition or wave; 50409 the operation id was used by another operation; 50413 too many or too large;
---         50422 a bad value, naming entry and field; 50423 an equal key or operation id is locked for longer than 2 s; 1222 a row is;
+--         50422 a bad value, naming entry and field; 50424 `group` or `dedupeKey` is missing, or another than the payload's; 50423 an equal key or operation id is locked for longer than 2 s; 1222 a row is;
 --         50425, 1205 chosen to end a circle of waiters. An error dooms the caller's transaction
 -- Locks:  as _LockKeys: its operation id, dedupe keys, groups to be made; the wave's gate shared (WaveShard 16); Dedupe, read behind
 --         the end of the key's task, expired keys and new ones; TaskGroup ascending: tasks of one that a purge removes just then
@@ -38,10 +39,9 @@ BEGIN
   SET LOCK_TIMEOUT 2000;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vIsOwn bit = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END,
           @vJoins bit = CASE WHEN @@TRANCOUNT > 0 OR @JoinsTransaction = 1 THEN 1 ELSE 0 END, @vMessage nvarchar(2048),
-          @vNumber int, @vBytes bigint, @vCount int, @vName nvarchar(200), @vDefinition int, @vGroupSlots smallint,
-          @vGroupStrict bit,
+          @vNumber int, @vBytes bigint, @vCount int, @vName nvarchar(200), @vDefinition int, @vGroupSlots smallint, @vGroupStrict bit,
           @vIsRepeat bit = 0, @vOperation nvarchar(200), @vAnswer nvarchar(max), @vHasGroups bit = 0, @vHasKeys bit = 0,
-          @vGroupId int, @vSlots smallint, @vFrom int, @vTakes bit, @vStatus nvarchar(20) = N'enqueued';
+          @vGroupId int, @vSlots smallint, @vFrom int, @vTakes bit, @vStatus nvarchar(20) = N'enqueued', @vKinds nvarchar(max);
   DECLARE @vTaskIds nvarchar(max), @vOutcomes nvarchar(max), @vReplaced nvarchar(max), @vMissed nvarchar(max), @vReady bit = 0, @vNextDueMs bigint;
   DECLARE @vTask TABLE (
     Ord int NOT NULL PRIMARY KEY CLUSTERED, TaskId bigint NULL, Payload nvarchar(max) NULL,
@@ -119,8 +119,7 @@ BEGIN
              WHEN x.RunInMs NOT BETWEEN 0 AND 3153600000000
                THEN N'runInMs: expected 0..3153600000000 (' + CONVERT(nvarchar(20), x.RunInMs) + N')'
              WHEN v.RunInMs IS NOT NULL AND v.RunAt IS NOT NULL THEN N'runAt: expected either runAt or runInMs, not both'
-             WHEN DATALENGTH(v.DedupeKey) NOT BETWEEN 2 AND 400
-               OR DATALENGTH(v.DedupeKey) <> DATALENGTH(LTRIM(RTRIM(v.DedupeKey)))
+             WHEN DATALENGTH(v.DedupeKey) NOT BETWEEN 2 AND 400 OR DATALENGTH(v.DedupeKey) <> DATALENGTH(LTRIM(RTRIM(v.DedupeKey)))
                THEN N'dedupeKey: expected 1..200 characters without blanks at either end (' + LEFT(v.DedupeKey, 220) + N')'
              WHEN x.DedupeMs NOT BETWEEN 1 AND 3153600000000
                THEN N'dedupeMs: expected 1..3153600000000 (' + CONVERT(nvarchar(20), x.DedupeMs) + N')'
@@ -137,8 +136,7 @@ BEGIN
       DedupeMs nvarchar(max) N'$.dedupeMs', Trace nvarchar(max) N'$.trace', OnDuplicate nvarchar(max) N'$.onDuplicate') AS v
     CROSS APPLY (
       SELECT COALESCE(v.PayloadText, v.PayloadJson) AS Payload,
-             DATALENGTH(CONVERT(varchar(max), COALESCE(v.PayloadText, v.PayloadJson) COLLATE Latin1_General_100_BIN2_UTF8))
-               AS Bytes,
+             DATALENGTH(CONVERT(varchar(max), COALESCE(v.PayloadText, v.PayloadJson) COLLATE Latin1_General_100_BIN2_UTF8)) AS Bytes,
              n.Priority, n.RunInMs, n.DedupeMs, n.At,
              CASE
                WHEN v.RunAt IS NOT NULL THEN n.At
@@ -156,10 +154,20 @@ BEGIN
     FROM @vTask AS t WHERE t.Unreadable IS NOT NULL
     ORDER BY CASE DATALENGTH(t.Unreadable) WHEN 0 THEN 1 ELSE 0 END, t.Ord;
     IF @vMessage IS NOT NULL THROW 50422, @vMessage, 1;
-    SELECT TOP (1) @vMessage = N'tasks[' + CONVERT(nvarchar(11), t.Ord) + N'].' + REPLACE(t.Problem, N'%', N'%%'),
-           @vNumber = CASE WHEN t.Problem LIKE N'payload: expected at most%' THEN 50413 ELSE 50422 END
+    SELECT TOP (1) @vMessage = N'tasks[' + CONVERT(nvarchar(11), t.Ord) + N'].' + REPLACE(t.Problem, N'%', N'%%'), @vNumber = CASE WHEN t.Problem LIKE N'payload: expected at most%' THEN 50413 ELSE 50422 END
     FROM @vTask AS t WHERE t.Problem IS NOT NULL ORDER BY t.Ord;
     IF @vMessage IS NOT NULL THROW @vNumber, @vMessage, 1;
+    IF EXISTS (SELECT 1 FROM Taskgate.TaskKind AS k WITH (FORCESEEK) WHERE k.TaskDefinitionId = @vDefinition) -- one probe
+    BEGIN
+      EXEC Taskgate._ApplyKinds @TaskDefinitionId = @vDefinition, @Name = @vName, @Build = @Build, @Tasks = @Tasks, @WaveId = @WaveId, @Now = @vNow, @oEntries = @vKinds OUTPUT;
+      UPDATE t
+      SET GroupKey = COALESCE(t.GroupKey, s.GroupKey COLLATE Latin1_General_100_BIN2),
+          DedupeKey = COALESCE(t.DedupeKey, s.DedupeKey COLLATE Latin1_General_100_BIN2), DedupeMs = COALESCE(s.DedupeMs, t.DedupeMs),
+          Priority = COALESCE(s.Priority, t.Priority), RunAt = COALESCE(s.RunAt, t.RunAt) -- what the caller said isn't among them
+      FROM @vTask AS t
+      INNER JOIN OPENJSON(@vKinds) WITH (Ord int N'$.o', GroupKey nvarchar(200) N'$.group', DedupeKey nvarchar(200) N'$.dedupeKey',
+        DedupeMs bigint N'$.dedupeMs', Priority smallint N'$.priority', RunAt datetime2(3) N'$.runAt') AS s ON s.Ord = t.Ord;
+    END;
     IF @vJoins = 1 AND @WaveId IS NULL
       UPDATE t SET RunAt = @vNow FROM @vTask AS t WHERE t.GroupKey IS NOT NULL AND t.RunAt IS NULL;
     UPDATE t SET Place = CASE WHEN @WaveId IS NULL THEN 4 ELSE 5 END FROM @vTask AS t WHERE @WaveId IS NOT NULL OR t.RunAt IS NOT NULL;
@@ -215,9 +223,7 @@ BEGIN
       END;
       IF @vIsRepeat = 1
         SELECT @vTaskIds = a.TaskIds, @vOutcomes = a.Outcomes, @vReady = a.Ready, @vNextDueMs = a.NextDueMs
-        FROM OPENJSON(@vAnswer) WITH (
-          TaskIds nvarchar(max) N'$.taskIds', Outcomes nvarchar(max) N'$.outcomes', Ready bit N'$.ready',
-          NextDueMs bigint N'$.nextDueMs') AS a;
+        FROM OPENJSON(@vAnswer) WITH (TaskIds nvarchar(max) N'$.taskIds', Outcomes nvarchar(max) N'$.outcomes', Ready bit N'$.ready', NextDueMs bigint N'$.nextDueMs') AS a;
     END;
     IF @WaveId IS NOT NULL AND @vIsRepeat = 0
     BEGIN
@@ -258,14 +264,11 @@ BEGIN
           FROM @vKey AS k WHERE k.K BETWEEN @vFrom AND @vFrom + 999 AND k.OwnerId IS NULL;
           SET @vFrom = @vFrom + 1000;
         END;
-        UPDATE t
-        SET TaskId = COALESCE(k.OwnerId, k.TaskId), IsNew = CASE WHEN k.OwnerId IS NULL AND k.TaskId = t.TaskId THEN 1 ELSE 0 END
-        FROM @vTask AS t
-        INNER JOIN @vKey AS k ON k.DedupeKey = t.DedupeKey;
+        UPDATE t SET TaskId = COALESCE(k.OwnerId, k.TaskId), IsNew = CASE WHEN k.OwnerId IS NULL AND k.TaskId = t.TaskId THEN 1 ELSE 0 END
+        FROM @vTask AS t INNER JOIN @vKey AS k ON k.DedupeKey = t.DedupeKey;
         INSERT INTO @vReplacement (TaskId, Kind, TraceParent, Payload)
         SELECT k.OwnerId, t.Kind, t.TraceParent, t.Payload
-        FROM @vKey AS k
-        INNER JOIN @vTask AS t ON t.Ord = k.Ord
+        FROM @vKey AS k INNER JOIN @vTask AS t ON t.Ord = k.Ord
         WHERE k.OwnerId IS NOT NULL AND t.IsReplacing = 1;
       END;
 
@@ -326,8 +329,7 @@ BEGIN
         WHERE a.Free > 0
           AND NOT EXISTS (SELECT 1 FROM Taskgate.GroupSlot AS s WHERE s.GroupId = a.GroupId AND s.Slot = n.N)
         OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per slot
-        UPDATE t
-        SET Place = CASE WHEN r.K <= a.Free THEN 2 ELSE 3 END, Slot = f.Slot
+        UPDATE t SET Place = CASE WHEN r.K <= a.Free THEN 2 ELSE 3 END, Slot = f.Slot
         FROM @vTask AS t
         INNER JOIN (
           SELECT x.Ord, ROW_NUMBER() OVER (PARTITION BY x.GroupId ORDER BY x.Priority, x.TaskId) AS K
@@ -382,10 +384,8 @@ BEGIN
                WITHIN GROUP (ORDER BY t.Ord) + N']'
       FROM @vTask AS t;
       IF @OperationId IS NOT NULL
-        UPDATE o
-        SET Answer = N'{"taskIds":"' + STRING_ESCAPE(@vTaskIds, 'json') + N'","outcomes":'
-              + COALESCE(N'"' + STRING_ESCAPE(@vOutcomes, 'json') + N'"', N'null')
-              + N',"ready":' + CASE @vReady WHEN 1 THEN N'true' ELSE N'false' END
+        UPDATE o SET Answer = N'{"taskIds":"' + STRING_ESCAPE(@vTaskIds, 'json') + N'","outcomes":'
+              + COALESCE(N'"' + STRING_ESCAPE(@vOutcomes, 'json') + N'"', N'null') + N',"ready":' + CASE @vReady WHEN 1 THEN N'true' ELSE N'false' END
               + N',"nextDueMs":' + COALESCE(CONVERT(nvarchar(20), @vNextDueMs), N'null') + N'}'
         FROM Taskgate.Operation AS o WITH (ROWLOCK, UPDLOCK) -- the row is ours already
         WHERE o.OperationId = @OperationId;

@@ -5,8 +5,9 @@
 -- Out:    Status: fired | stale (it has been fired, changed or removed since, or somebody is at it just now) | early (not due by the
 --           database's clock) | paused; TaskIds: JSON array of strings, in order of the instants; NextDueMs bigint: until the next instant,
 --           0 when that is due, too, or null
+--         What the code says of the kind holds for each task: its group by the payload, where the schedule has no group, its priority and delay.
 --         Each task has the schedule's payload with the member scheduledFor, its instant as ISO-8601 UTC, at the end
--- Raises: 50422 a bad value; 50490 inside a transaction
+-- Raises: 50422 a bad value, or a payload that has no key where the kind's group is taken from; 50490 inside a transaction
 -- Locks:  Schedule by skip, new rows
 -- Isolation: who has the row moves it on; the next one finds another instant. What isn't the schedule's own is read before
 -- Plan:   primary keys
@@ -23,8 +24,11 @@ BEGIN
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vExpected datetime2(3), @vNext datetime2(3), @vCount int = -1,
           @vBad nvarchar(100), @vLast datetime2(3), @vDefinition int, @vBuild bigint, @vNextRunAt datetime2(3), @vPaused bit,
           @vKind nvarchar(200), @vPayload nvarchar(max), @vGroupKey nvarchar(200), @vStatus nvarchar(20) = N'stale',
-          @vTaskIds nvarchar(max);
-  DECLARE @vRun TABLE (Ord int NOT NULL PRIMARY KEY CLUSTERED, RunAt datetime2(3) NULL, Given nvarchar(100) NULL, TaskId bigint NULL);
+          @vTaskIds nvarchar(max), @vGroupBy nvarchar(200), @vPriority smallint = 100, @vRunInMs bigint = 0;
+  DECLARE @vRun TABLE (Ord int NOT NULL PRIMARY KEY CLUSTERED, RunAt datetime2(3) NULL, Given nvarchar(100) NULL, TaskId bigint NULL,
+                       Payload nvarchar(max) NULL, GroupKey nvarchar(max) NULL);
+  DECLARE @vRule TABLE (
+    Kind nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL PRIMARY KEY CLUSTERED, GroupBy nvarchar(200) NULL, Priority smallint NULL, RunInMs bigint NULL);
   DECLARE @vId TABLE (Ord int NOT NULL PRIMARY KEY CLUSTERED, TaskId bigint NOT NULL);
 
   SET @vExpected = Taskgate._Instant(@ExpectedRunAt);
@@ -57,6 +61,8 @@ BEGIN
     FROM Taskgate.Schedule AS s WITH (READCOMMITTEDLOCK, READPAST) -- versions or not, no wait
     WHERE s.ScheduleId = @ScheduleId;
     SELECT @vBuild = d.Build FROM Taskgate.TaskDefinition AS d WHERE d.TaskDefinitionId = @vDefinition;
+    INSERT INTO @vRule (Kind, GroupBy, Priority, RunInMs)
+    SELECT k.Kind, k.GroupBy, k.Priority, k.RunInMs FROM Taskgate.TaskKind AS k WITH (FORCESEEK) WHERE k.TaskDefinitionId = @vDefinition; -- its few rows
     IF @vNextRunAt = @vExpected
     BEGIN
       IF @vExpected > @vNow SET @vStatus = N'early';
@@ -78,6 +84,7 @@ BEGIN
       SELECT @vGroupKey = g.GroupKey
       FROM Taskgate.ScheduleGroup AS g -- guarded by the schedule's row
       WHERE g.ScheduleId = @ScheduleId;
+      SELECT @vGroupBy = k.GroupBy, @vPriority = COALESCE(k.Priority, 100), @vRunInMs = COALESCE(k.RunInMs, 0) FROM @vRule AS k WHERE k.Kind = @vKind;
       UPDATE s
       SET NextRunAt = @vNext, LastRunAt = COALESCE(@vLast, s.LastRunAt)
       FROM Taskgate.Schedule AS s WITH (ROWLOCK, UPDLOCK) -- the row is ours already
@@ -89,16 +96,21 @@ BEGIN
         WHEN @vPayload IS NULL THEN N'{'
         WHEN EXISTS (SELECT 1 FROM OPENJSON(@vPayload) AS j) THEN LEFT(@vPayload, DATALENGTH(@vPayload) / 2 - 1) + N','
         ELSE LEFT(@vPayload, DATALENGTH(@vPayload) / 2 - 1) END;
+      UPDATE r SET Payload = @vPayload + N'"scheduledFor":"' + Taskgate._Iso(r.RunAt) + N'"}' FROM @vRun AS r;
+      UPDATE r SET GroupKey = COALESCE(N'=' + @vGroupKey, Taskgate._PayloadKey(r.Payload, @vGroupBy)) FROM @vRun AS r;
+      SELECT TOP (1) @vMessage = REPLACE(SUBSTRING(r.GroupKey, 2, 1800), N'%', N'%%') FROM @vRun AS r WHERE r.GroupKey LIKE N'!%';
+      IF @vMessage IS NOT NULL THROW 50422, @vMessage, 1;
       INSERT INTO Taskgate.Task (
         TaskId, TaskDefinitionId, Kind, Priority, CreatedAt, PendingGroupKey, PendingGroupIsGlobal, Build, Payload)
-      SELECT r.TaskId, @vDefinition, @vKind, 100, @vNow, @vGroupKey, CASE WHEN @vGroupKey IS NOT NULL THEN 0 END, @vBuild,
-             @vPayload + N'"scheduledFor":"' + Taskgate._Iso(r.RunAt) + N'"}'
+      SELECT r.TaskId, @vDefinition, @vKind, @vPriority, @vNow, SUBSTRING(r.GroupKey, 2, 200), CASE WHEN r.GroupKey IS NOT NULL THEN 0 END, @vBuild,
+             r.Payload
       FROM @vRun AS r;
       -- No group is waited for: promotion lets the task into it, as after a user's own transaction.
       INSERT INTO Taskgate.Scheduled (TaskDefinitionId, RunAt, TaskId)
-      SELECT @vDefinition, @vNow, r.TaskId FROM @vRun AS r WHERE @vGroupKey IS NOT NULL;
+      SELECT @vDefinition, DATEADD(MILLISECOND, CONVERT(int, @vRunInMs % 86400000), DATEADD(DAY, CONVERT(int, @vRunInMs / 86400000), @vNow)), r.TaskId
+      FROM @vRun AS r WHERE r.GroupKey IS NOT NULL OR @vRunInMs > 0;
       INSERT INTO Taskgate.Ready (TaskDefinitionId, Priority, Rank, TaskId)
-      SELECT @vDefinition, 100, 0, r.TaskId FROM @vRun AS r WHERE @vGroupKey IS NULL;
+      SELECT @vDefinition, @vPriority, 0, r.TaskId FROM @vRun AS r WHERE r.GroupKey IS NULL AND @vRunInMs = 0;
       SELECT @vTaskIds = N'[' + STRING_AGG(CONVERT(nvarchar(max), N'"' + CONVERT(nvarchar(20), r.TaskId) + N'"'), N',')
                WITHIN GROUP (ORDER BY r.Ord) + N']'
       FROM @vRun AS r;

@@ -6,10 +6,13 @@
 --         @GroupSlots 1..1000; @GroupStrict; @RetainDoneMs, @RetainDeadMs 0..3153600000000
 --         @RateCount 1..1000000 tasks per @RatePeriodMs 1000..86400000, @RateBurst 1..@RateCount at once; null: no rate
 --         @SharedLimits: JSON array of at most 8 {name, limit: -1..1000, null leaves it, 1 at first}, or null: none
+--         @Kinds: JSON array of at most 1000 {kind 1..200 characters; groupBy: path of the group's key in the payload, such as customer.id;
+--           isGroupComputed: a function in the code has it; priority; runInMs; dedupeBy: a path; dedupeMs}: what holds for a kind's tasks
+--           where the caller says nothing. Kinds that aren't named stay as they are; null: all
 -- Out:    Status: created | updated | exists | outdated (an older build asked); TaskDefinitionId int
 -- Raises: 50422 a value out of range, naming field and value; 50490 inside a transaction
 -- Locks:  TaskDefinition: the name's entry or place; SharedLimit: new names' places, then the rows before and now; TaskDefinition: the
---         row; RateBucket: waits for the claim that holds it
+--         row; RateBucket: waits for the claim that holds it; TaskKind
 -- Isolation: two callers with one name: the second waits for its entry or place, then finds the row and tests the build again. So
 --         the definition's shared limits stay the same under every lock: only registrations change them
 -- Plan:   unique name, then primary key
@@ -20,7 +23,7 @@ CREATE OR ALTER PROCEDURE Taskgate.RegisterDefinition
   @Limit int, @LeaseMs int, @MaxAttempts int, @MaxLost int, @RetryBaseMs int, @RetryCapMs int,
   @SpareMax int, @GroupSlots int, @GroupStrict bit, @RetainDoneMs bigint, @RetainDeadMs bigint,
   @RateCount int = NULL, @RatePeriodMs int = NULL, @RateBurst int = NULL,
-  @SharedLimits nvarchar(max) = NULL
+  @SharedLimits nvarchar(max) = NULL, @Kinds nvarchar(max) = NULL
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
@@ -30,7 +33,7 @@ BEGIN
           @vStatus nvarchar(20), @vDefinition int, @vBuild bigint, @vIsSame bit, @vOverride int,
           @vOld int, @vNew int, @vHeld int, @vSurplus int,
           @vShared nvarchar(max), @vNames nvarchar(max), @vMade int, @vOldShared nvarchar(max), @vNewShared nvarchar(max),
-          @vOldCodeRate nvarchar(100), @vNewCodeRate nvarchar(100), @vOldRate nvarchar(100), @vNewRate nvarchar(100);
+          @vOldKinds nvarchar(400), @vNewKinds nvarchar(400), @vOldCodeRate nvarchar(100), @vNewCodeRate nvarchar(100), @vOldRate nvarchar(100), @vNewRate nvarchar(100);
   DECLARE @vCreated TABLE (TaskDefinitionId int NOT NULL PRIMARY KEY CLUSTERED);
   DECLARE @vBefore TABLE (
     TaskDefinitionId int NOT NULL PRIMARY KEY CLUSTERED, ConcurrencyLimit int NOT NULL, LeaseMs int NOT NULL,
@@ -70,7 +73,7 @@ BEGIN
     WHEN @RateCount IS NOT NULL OR @RatePeriodMs IS NOT NULL OR @RateBurst IS NOT NULL
       THEN Taskgate._RateProblem(@RateCount, @RatePeriodMs, @RateBurst)
     END;
-  IF @vMessage IS NULL SET @vMessage = Taskgate._SharedProblem(@SharedLimits);
+  IF @vMessage IS NULL SET @vMessage = COALESCE(Taskgate._SharedProblem(@SharedLimits), Taskgate._KindsProblem(@Kinds));
   IF @vMessage IS NOT NULL THROW 50422, @vMessage, 1;
   SET @vName = @Name;
   SET @vHash = @SettingsHash;
@@ -132,6 +135,7 @@ BEGIN
       IF @vShared <> N''
         EXEC Taskgate._ChangeSharedLinks @TaskDefinitionId = @vDefinition, @SharedLimits = @SharedLimits, @RegisteredBy = @RegisteredBy,
           @Now = @vNow, @oOld = @vOldShared OUTPUT, @oNew = @vNewShared OUTPUT;
+      EXEC Taskgate._WriteKinds @TaskDefinitionId = @vDefinition, @Kinds = @Kinds, @oOld = @vOldKinds OUTPUT, @oNew = @vNewKinds OUTPUT;
       UPDATE d
       SET LeaseMs = @LeaseMs, MaxAttempts = @MaxAttempts, MaxLost = @MaxLost, RetryBaseMs = @RetryBaseMs, RetryCapMs = @RetryCapMs,
           SpareMax = @SpareMax, GroupSlots = @GroupSlots, GroupStrict = @GroupStrict, RetainDoneMs = @RetainDoneMs,
@@ -160,6 +164,7 @@ BEGIN
           (N'retain_dead_ms', CONVERT(nvarchar(20), b.RetainDeadMs), CONVERT(nvarchar(20), @RetainDeadMs)),
           (N'rate', COALESCE(@vOldCodeRate, N'none'), COALESCE(@vNewCodeRate, N'none')),
           (N'shared_limits', COALESCE(CONVERT(nvarchar(400), @vOldShared), N'none'), COALESCE(CONVERT(nvarchar(400), @vNewShared), N'none')),
+          (N'kinds', COALESCE(@vOldKinds, N'none'), COALESCE(@vNewKinds, N'none')),
           (N'build', CONVERT(nvarchar(20), b.Build), CONVERT(nvarchar(20), @Build))) AS v (Setting, OldValue, NewValue)
         WHERE v.OldValue COLLATE Latin1_General_100_BIN2 <> v.NewValue; -- names that differ in case are others
     END;

@@ -1,8 +1,8 @@
 -- Taskgate._ReplacePayloads: other payloads for tasks that nobody has begun, without waiting for anybody.
 -- In:     @Replacements: tasks with what they are to carry; @Build bigint: of the enqueuing code; @JoinsTransaction: the caller's
 --         transaction may stay open for as long as it likes
--- Out:    @oReplaced: JSON array of ids of those that carry it now. The others run or have run, are over, have another kind or are to
---         be cancelled; or somebody is moving them at this moment; or, when joining, they wait for their group or wave
+-- Out:    @oReplaced: JSON array of ids of those that carry it now. The others run or have run, are over, have another kind, are to
+--         be cancelled, or would leave the group that their payload names; or somebody is moving them at this moment; or, when joining, they wait for their group or wave
 -- Raises: -
 -- Locks:  Ready, Scheduled by skip; when not joining: WaveHeld by skip, TaskGroup by skip and GroupWaiting under it; Task
 -- Isolation: runs in the caller's transaction, after its last wait. Who holds a task's row in its container keeps others from
@@ -17,16 +17,23 @@ BEGIN
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   DECLARE @vTask TABLE (
     TaskId bigint NOT NULL PRIMARY KEY CLUSTERED, TaskDefinitionId int NOT NULL, Priority smallint NOT NULL, Rank bigint NOT NULL,
-    GroupId int NULL, WaveId bigint NULL, IsElsewhere bit NOT NULL, IsOurs bit NOT NULL, RunAt datetime2(3) NULL);
+    GroupId int NULL, WaveId bigint NULL, IsElsewhere bit NOT NULL, IsOurs bit NOT NULL, RunAt datetime2(3) NULL,
+    Kind nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL, Payload nvarchar(max) NULL);
   DECLARE @vFound TABLE (TaskId bigint NOT NULL PRIMARY KEY CLUSTERED);
   DECLARE @vGate TABLE (GroupId int NOT NULL PRIMARY KEY CLUSTERED);
   DECLARE @vReplaced TABLE (TaskId bigint NOT NULL PRIMARY KEY CLUSTERED);
 
   -- 1. Where they seem to be; plain reads, one table a statement: a worker that writes must not wait for them.
-  INSERT INTO @vTask (TaskId, TaskDefinitionId, Priority, Rank, GroupId, WaveId, IsElsewhere, IsOurs)
-  SELECT t.TaskId, t.TaskDefinitionId, t.Priority, t.Rank, t.GroupId, t.WaveId, 0, 0
+  INSERT INTO @vTask (TaskId, TaskDefinitionId, Priority, Rank, GroupId, WaveId, IsElsewhere, IsOurs, Kind, Payload)
+  SELECT t.TaskId, t.TaskDefinitionId, t.Priority, t.Rank, t.GroupId, t.WaveId, 0, 0, t.Kind, t.Payload
   FROM @Replacements AS r
   INNER JOIN Taskgate.Task AS t ON t.TaskId = r.TaskId
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+  DELETE v -- a task stays in its group: one whose group is in its payload keeps a payload of that group
+  FROM @vTask AS v
+  INNER JOIN @Replacements AS r ON r.TaskId = v.TaskId
+  INNER JOIN Taskgate.TaskKind AS k ON k.TaskDefinitionId = v.TaskDefinitionId AND k.Kind = v.Kind
+  WHERE COALESCE(Taskgate._PayloadKey(v.Payload, k.GroupBy), N'') COLLATE Latin1_General_100_BIN2 <> COALESCE(Taskgate._PayloadKey(r.Payload, k.GroupBy), N'')
   OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
   INSERT INTO @vFound (TaskId)
   SELECT q.TaskId

@@ -58,6 +58,9 @@ begin
     update task t set payload = u.payload, trace_parent = u.trace, build = p_build
       from unnest(p_ids, p_kinds, p_payloads, p_traces) u(id, kind, payload, trace)
      where t.task_id = u.id and t.task_id = any (v_rest) and t.kind = u.kind
+       -- A task stays in its group: one whose group is in its payload keeps a payload of that group.
+       and not exists (select 1 from task_kind k where k.task_definition_id = t.task_definition_id and k.kind = t.kind
+                          and _payload_key(t.payload, k.group_by) is distinct from _payload_key(u.payload, k.group_by))
     returning t.task_id)
   select coalesce(array_agg(r.task_id), '{}') into v_rest from replaced r;
   return v_rest;

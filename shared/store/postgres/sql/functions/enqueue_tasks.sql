@@ -4,7 +4,9 @@
 --           kind 1..200 characters, default the definition's name; priority -32768..32767, lower first, default 100;
 --           group 1..200 characters, groupScope: definition (default) | global; runInMs 0..3153600000000 or runAt ISO-8601 with its zone;
 --           dedupeKey 1..200 characters, dedupeMs: the key is held that long, default until the task ends; onDuplicate: keep (default) |
---           replace: of one that nobody has begun the payload becomes this one, of the same kind; trace: W3C traceparent}
+--           replace: of one that nobody has begun the payload becomes this one, of the same kind; trace: W3C traceparent}.
+--           What an entry doesn't say, the code of its kind may: group and dedupeKey by a path into the payload, priority, runInMs. A kind
+--           whose group is a function needs `group`: a key, or null for none
 --         p_operation_id uuid: a repeat with it answers the first call's ids; null: only dedupe keys protect
 --         p_joins_transaction: true when other work of the caller may follow before its commit: then grouped tasks enter
 --           scheduled as due now, so that no group stays locked for as long as the caller likes
@@ -12,7 +14,8 @@
 -- Out:    status: enqueued | sealed | late (the wave takes no tasks, as it is sealed, or any more: nothing was written); task_ids: JSON array of strings in input order (of a duplicate: the first task's);
 --         outcomes: JSON array of enqueued | duplicate | replaced in input order, or null when all are enqueued
 --         ready: some may be claimed at once; next_due_ms: the earliest scheduled of them, or null
--- Raises: TG404 unknown definition or wave; TG413 too many or too large; TG422 a bad value, naming entry and field; TG490 another isolation
+-- Raises: TG404 unknown definition or wave; TG413 too many or too large; TG422 a bad value, naming entry and field; TG424 `group` or `dedupeKey` is missing, or
+--         another than the payload's, against the code of the kind; TG490 another isolation
 --         level than read committed; TG409 the operation id was used by another operation
 -- Locks:  operation (a repeat of itself), the wave's gate shared (who opens it skips it), dedupe in key order (other enqueues of an equal key), advisory 43 ascending (other enqueues
 --         that make a group), task_group ascending, new rows; then as _replace_payloads
@@ -31,6 +34,7 @@ declare
   d record;
   v_answer json;
   v record;
+  said record;
   v_ids bigint[];                                    -- per entry; of a duplicate: the first task's
   v_is_new boolean[];
   v_first int[];
@@ -106,6 +110,12 @@ begin
   end;
   if v.problem is not null then
     raise exception '%', v.problem using errcode = case when v.problem like '%: expected at most 65536 bytes%' then 'TG413' else 'TG422' end;
+  end if;
+  if exists (select 1 from task_kind k where k.task_definition_id = d.task_definition_id) then
+    select x.* into said from _apply_kinds(d.task_definition_id, p_build, p_tasks, p_wave_id is not null, v_now, v.kinds, v.payloads, v.priorities, v.group_keys, v.run_ats, v.dedupe_keys, v.dedupe_ms) x;
+    v.priorities := said.o_priorities; v.group_keys := said.o_group_keys; v.run_ats := said.o_run_ats; v.dedupe_keys := said.o_dedupe_keys; v.dedupe_ms := said.o_dedupe_ms;
+    v.has_groups := exists (select 1 from unnest(v.group_keys) u(key) where u.key is not null);
+    v.has_keys := exists (select 1 from unnest(v.dedupe_keys) u(key) where u.key is not null);
   end if;
   v_ids := array(select nextval('task_sequence') from generate_series(1, cardinality(v.kinds)));
 

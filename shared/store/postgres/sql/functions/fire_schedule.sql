@@ -6,8 +6,9 @@
 -- Out:    status: fired | stale (it has been fired, changed or removed since, or somebody is at it just now) | early (not due by the
 --           database's clock) | paused; task_ids: JSON array of strings, in order of the instants; next_due_ms bigint: until the next
 --           instant, 0 when that is due, too, or null
+--         What the code says of the kind holds for each task: its group by the payload, where the schedule has no group, its priority and delay.
 --         Each task has the schedule's payload with the member scheduledFor, its instant as ISO-8601 UTC, at the end
--- Raises: TG422 a bad value
+-- Raises: TG422 a bad value, or a payload that has no key where the kind's group is taken from
 -- Locks:  schedule by skip, new rows
 -- Plan:   primary keys
 -- Once:   by schedule and instant: a repeat is stale
@@ -24,6 +25,7 @@ declare
   v_run_ats timestamptz[];
   v_bad text;
   v_open text;
+  v_payloads text[];
   v_ids bigint[];
   s record;
 begin
@@ -55,21 +57,28 @@ begin
                    else left(s.payload, -1) || case when exists (select 1 from json_object_keys(s.payload::json)) then ',' else '' end end;
     update schedule x set next_run_at = v_next, last_run_at = coalesce((select max(u.at) from unnest(v_run_ats) u(at)), x.last_run_at)
      where x.schedule_id = p_schedule_id;
+    v_payloads := array(select v_open || '"scheduledFor":"' || _iso(u.at) || '"}' from unnest(v_run_ats) with ordinality u(at, n) order by u.n);
+    v_bad := (select p.problem from unnest(v_payloads) u(payload) join task_kind k on k.task_definition_id = s.task_definition_id and k.kind = s.kind
+               cross join lateral (select _payload_key(u.payload, k.group_by) as problem offset 0) p where p.problem like '!%' limit 1);
+    if v_bad is not null then raise exception '%', substr(v_bad, 2) using errcode = 'TG422'; end if;
     v_ids := array(select nextval('task_sequence') from generate_series(1, cardinality(v_run_ats)));
     -- No group is waited for: promotion lets the task into it, as after a user's own transaction.
     with new as materialized (
-      select u.id, u.at, g.group_key from unnest(v_ids, v_run_ats) u(id, at)
-        left join schedule_group g on g.schedule_id = p_schedule_id),
+      select u.id, u.at, u.payload, coalesce(g.group_key, substr(_payload_key(u.payload, k.group_by), 2)) as group_key, coalesce(k.priority, 100) as priority,
+             coalesce(k.run_in_ms, 0) as run_in_ms
+        from unnest(v_ids, v_run_ats, v_payloads) u(id, at, payload)
+        left join schedule_group g on g.schedule_id = p_schedule_id
+        left join task_kind k on k.task_definition_id = s.task_definition_id and k.kind = s.kind),
     added as (
       insert into task (task_id, task_definition_id, kind, priority, created_at, pending_group_key, pending_group_is_global, build, payload)
-      select n.id, s.task_definition_id, s.kind, 100, v_now, n.group_key, case when n.group_key is not null then false end,
+      select n.id, s.task_definition_id, s.kind, n.priority, v_now, n.group_key, case when n.group_key is not null then false end,
              (select d.build from task_definition d where d.task_definition_id = s.task_definition_id),
-             v_open || '"scheduledFor":"' || _iso(n.at) || '"}' from new n),
+             n.payload from new n),
     later as (
       insert into scheduled (task_definition_id, run_at, task_id)
-      select s.task_definition_id, v_now, n.id from new n where n.group_key is not null)
+      select s.task_definition_id, v_now + n.run_in_ms * interval '1 ms', n.id from new n where n.group_key is not null or n.run_in_ms > 0)
     insert into ready (task_definition_id, priority, rank, task_id)
-    select s.task_definition_id, 100, 0, n.id from new n where n.group_key is null;
+    select s.task_definition_id, n.priority, 0, n.id from new n where n.group_key is null and n.run_in_ms = 0;
     task_ids := coalesce(_id_list(v_ids), '[]');
     s.next_run_at := v_next;
   end if;

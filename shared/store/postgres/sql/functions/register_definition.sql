@@ -6,10 +6,13 @@
 --         p_group_slots 1..1000; p_group_strict; p_retain_done_ms, p_retain_dead_ms 0..3153600000000
 --         p_rate_count 1..1000000 tasks per p_rate_period_ms 1000..86400000, p_rate_burst 1..p_rate_count at once; null: no rate
 --         p_shared_limits: JSON array of at most 8 {name, limit: -1..1000, null leaves it, 1 at first}, or null: none
+--         p_kinds: JSON array of at most 1000 {kind 1..200 characters; groupBy: path of the group's key in the payload, such as customer.id;
+--           isGroupComputed: a function in the code has it; priority; runInMs; dedupeBy: a path; dedupeMs}: what holds for a kind's tasks
+--           where the caller says nothing. Kinds that aren't named stay as they are; null: all
 -- Out:    status: created | updated | exists | outdated (an older build asked); task_definition_id int
 -- Raises: TG422 a value out of range, naming field and value
 -- Locks:  advisory 46 (registrations of one name come one after the other), shared_limit (those before and those now), task_definition,
---         rate_bucket: waits for the claim that holds it
+--         rate_bucket: waits for the claim that holds it; task_kind
 -- Plan:   unique name, then primary key
 -- Once:   by name and hash: a repeat is `exists`
 -- Twin:   mssql/sql/procedures/RegisterDefinition.sql
@@ -18,6 +21,7 @@ create or replace function taskgate.register_definition(
   p_limit int, p_lease_ms int, p_max_attempts int, p_max_lost int, p_retry_base_ms int, p_retry_cap_ms int,
   p_spare_max int, p_group_slots int, p_group_strict boolean, p_retain_done_ms bigint, p_retain_dead_ms bigint,
   p_rate_count int default null, p_rate_period_ms int default null, p_rate_burst int default null, p_shared_limits text default null,
+  p_kinds text default null,
   out status text, out task_definition_id int)
 language plpgsql security definer
 set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan
@@ -29,6 +33,7 @@ declare
   c record;
   r record;
   l record;
+  w record;
 begin
   v_problem := case
     when p_name is null or char_length(p_name) not between 1 and 200 or p_name <> btrim(p_name) then 'name: expected 1..200 characters without blanks at either end (' || coalesce(left(p_name, 220), 'null') || ')'
@@ -47,7 +52,7 @@ begin
     when p_retain_dead_ms is null or p_retain_dead_ms not between 0 and 3153600000000 then 'retain_dead_ms: expected 0..3153600000000 (' || coalesce(p_retain_dead_ms::text, 'null') || ')'
     when (p_rate_count is not null or p_rate_period_ms is not null or p_rate_burst is not null)
       and _rate_problem(p_rate_count, p_rate_period_ms, p_rate_burst) is not null then _rate_problem(p_rate_count, p_rate_period_ms, p_rate_burst)
-    when p_shared_limits is not null then _shared_problem(p_shared_limits)
+    else coalesce(_shared_problem(p_shared_limits), _kinds_problem(p_kinds))
   end;
   if v_problem is not null then raise exception '%', v_problem using errcode = 'TG422'; end if;
 
@@ -79,6 +84,7 @@ begin
   select * into c from _change_limit(d.task_definition_id, p_limit, d.concurrency_limit_override);
   select * into r from _change_rate(d.task_definition_id, false, p_rate_count, p_rate_period_ms, p_rate_burst);
   select * into l from _change_shared_links(d.task_definition_id, p_shared_limits, p_registered_by);
+  select * into w from _write_kinds(d.task_definition_id, p_kinds);
   update task_definition x
      set lease_ms = p_lease_ms, max_attempts = p_max_attempts, max_lost = p_max_lost, retry_base_ms = p_retry_base_ms,
          retry_cap_ms = p_retry_cap_ms, spare_max = p_spare_max, group_slots = p_group_slots, group_strict = p_group_strict,
@@ -96,6 +102,7 @@ begin
                    ('spare_max', d.spare_max::text, p_spare_max::text), ('group_slots', d.group_slots::text, p_group_slots::text),
                    ('group_strict', d.group_strict::text, p_group_strict::text), ('retain_done_ms', d.retain_done_ms::text, p_retain_done_ms::text),
                    ('retain_dead_ms', d.retain_dead_ms::text, p_retain_dead_ms::text), ('rate', coalesce(r.o_old, 'none'), coalesce(r.o_new, 'none')), ('shared_limits', left(coalesce(l.o_old, 'none'), 400), left(coalesce(l.o_new, 'none'), 400)),
+                   ('kinds', coalesce(w.o_old, 'none'), coalesce(w.o_new, 'none')),
                    ('build', d.build::text, p_build::text)) as v(setting, old_value, new_value)
      where v.old_value <> v.new_value;
   end if;

@@ -233,5 +233,10 @@ export const textFunctions: Partial<Record<BuiltinName, BindFunction>> = {
   RTRIM: keepText((text) => text.replace(/ +$/, "")),
   SUBSTRING: substring,
   TRIM: keepText((text) => text.replace(/^ +| +$/g, "")),
+  /** Of collations without supplementary characters: the first UTF-16 unit; of an empty text NULL [doc: UNICODE]. */
+  UNICODE: (parts) =>
+    applyOne({ type: intType }, asText(parts, 0), (value) =>
+      value === "" ? null : String(value).charCodeAt(0),
+    ),
   UPPER: keepText((text) => text.toUpperCase()),
 };

@@ -1,0 +1,122 @@
+import { InvalidArgumentError } from "./errors";
+import { limits } from "./limits";
+import { cleanText, isKey } from "./text";
+
+/*
+ * A key that stands in a payload, at a path such as `customer.id`: what a kind's group or dedupe key is taken from. The two
+ * databases read it by the same rules from the payload's text (_PayloadKey, _payload_key); the contract suite compares all three.
+ */
+
+/** A path's text; steps joined by dots, each a name that needs no quotes in either database. */
+const pathForm = /^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$/;
+
+/** The paths of a payload's texts and numbers, four steps deep; of a payload whose members aren't known: any text. */
+export type KeyPath<Payload> = unknown extends Payload
+  ? string
+  : string extends keyof Payload
+    ? string
+    : PathWithin<Payload, [1, 1, 1, 1]>;
+
+type PathWithin<Value, Depth extends readonly unknown[]> = Depth extends readonly [
+  unknown,
+  ...infer Deeper,
+]
+  ? {
+      [Name in keyof Value & string]: PathThrough<Name, NonNullable<Value[Name]>, Deeper>;
+    }[keyof Value & string]
+  : never;
+
+type PathThrough<Name extends string, Value, Depth extends readonly unknown[]> = Value extends
+  string | number
+  ? Name
+  : Value extends readonly unknown[] | boolean
+    ? never
+    : `${Name}.${PathWithin<Value, Depth>}`;
+
+/** Throws InvalidArgumentError unless `path` is one that both databases read alike. */
+export function checkPath(field: string, path: string): void {
+  if (path.length <= limits.nameLengthMax && pathForm.test(path)) return;
+  throw new InvalidArgumentError(
+    `${field}: expected names of letters, digits and _ joined by dots, 1..${String(limits.nameLengthMax)} characters, such as customer.id (${cleanText(path, 220)})`,
+    { details: { field } },
+  );
+}
+
+/** What stands at a path. null: nothing does, or JSON's null. */
+export type PayloadKey = { readonly key: string | null } | { readonly problem: string };
+
+const expected = `expected a key: a text of 1..${String(limits.nameLengthMax)} characters without blanks at either end, a whole number in plain digits up to ${String(Number.MAX_SAFE_INTEGER)}, or null`;
+
+/**
+ * The key at `path` in the text of a JSON object or array. Texts and whole numbers are keys; `1` and `"1"` are the same one.
+ * A member that is missing or null gives none. Everything else is a problem that names the member: a payload of another
+ * shape would silently lose its group.
+ */
+export function keyOf(payload: string | null, path: string): PayloadKey {
+  if (payload === null) return { key: null };
+  let value = payload.trim();
+  let at = "payload";
+  for (const step of path.split(".")) {
+    if (value === "null") return { key: null };
+    if (!value.startsWith("{")) return { problem: `${at}: expected an object (${kindOf(value)})` };
+    at = `${at}.${step}`;
+    const found = membersOf(value, step);
+    const [first] = found;
+    if (first === undefined) return { key: null };
+    if (found.length > 1)
+      return { problem: `${at}: expected it once (${String(found.length)} times)` };
+    value = first;
+  }
+  if (value === "null") return { key: null };
+  const key = value.startsWith('"') ? String(JSON.parse(value)) : value;
+  if (value.startsWith('"') ? isKey(key) : isWholeNumber(value)) return { key };
+  return { problem: `${at}: ${expected} (${shown(value, key)})` };
+}
+
+function kindOf(value: string): string {
+  if (value.startsWith("{")) return "an object";
+  if (value.startsWith("[")) return "an array";
+  if (value.startsWith('"')) return "a text";
+  return value === "true" || value === "false" ? "a boolean" : "a number";
+}
+
+function isWholeNumber(text: string): boolean {
+  return /^(0|-?[1-9][0-9]{0,15})$/.test(text) && Number.isSafeInteger(Number(text));
+}
+
+function shown(value: string, key: string): string {
+  if (value.startsWith("{") || value.startsWith("[")) return kindOf(value);
+  if (!value.startsWith('"')) return value.slice(0, 100);
+  return key.isWellFormed() && !key.includes("\u0000")
+    ? key.slice(0, 220)
+    : "a text with U+0000 or half a surrogate pair";
+}
+
+const tokens = /[{}[\]:,]|"[^"\\]*(?:\\.[^"\\]*)*"|[^\s{}[\]:,"]+/g;
+
+/** The texts of an object's members of one name: JSON.parse would keep the last, and lose how a number was written. */
+function membersOf(object: string, name: string): string[] {
+  const found: string[] = [];
+  let depth = 0;
+  let isNext = false;
+  let member: string | null = null;
+  let start = -1;
+  for (const { 0: token, index } of object.matchAll(tokens)) {
+    if (depth === 1 && isNext && token.startsWith('"')) {
+      member = String(JSON.parse(token));
+      isNext = false;
+      start = -1;
+      continue;
+    }
+    if (depth === 1 && token === ":") continue;
+    if (depth === 1 && start < 0) start = index;
+    if (token === "{" || token === "[") depth += 1;
+    if (token === "}" || token === "]") depth -= 1;
+    if (token === "," || (token === "{" && depth === 1)) isNext = depth === 1;
+    else if (depth === 1 && member !== null) {
+      if (member === name) found.push(object.slice(start, index + token.length));
+      member = null;
+    }
+  }
+  return found;
+}

@@ -1,0 +1,72 @@
+import { InvalidArgumentError } from "../core/errors";
+import { keyOf } from "../core/payload-key";
+import type { KindRules, NewTask } from "../ports/task-store";
+
+/** A kind as far as an enqueue needs it: the rules that the database knows, too, and the function that only the code has. */
+export interface RuledKind {
+  readonly rules: KindRules;
+  readonly groupKey: ((payload: never) => string | null | undefined) | null;
+}
+
+/** What a kind's rules are applied to. */
+export interface CompletedCall {
+  /** Of a wave: then no delay. */
+  readonly isHeld: boolean;
+  /** The payload as the caller has it; left out: it is read from its text. */
+  readonly payload?: unknown;
+}
+
+/**
+ * Adds what the kind's code says where the caller said nothing: group, dedupe key, priority, delay. Throws
+ * InvalidArgumentError when the payload has no key at a path, or the caller names another key than the payload's.
+ */
+export function completeTask(task: NewTask, kind: RuledKind | null, call: CompletedCall): NewTask {
+  if (kind === null) return task;
+  const { rules } = kind;
+  const { group: givenGroup, dedupeKey: givenKey, ...rest } = task;
+  const group = rules.isGroupComputed
+    ? givenGroup === undefined
+      ? computedGroup(task, kind, call)
+      : givenGroup
+    : keyByPath("group", { path: rules.groupBy, said: givenGroup ?? null, task, rules });
+  const dedupeKey = keyByPath("dedupeKey", {
+    path: rules.dedupeBy,
+    said: givenKey ?? null,
+    task,
+    rules,
+  });
+  const window = givenKey === undefined && dedupeKey !== null ? rules.dedupeMs : null;
+  const dedupeMs = task.dedupeMs ?? window;
+  const priority = task.priority ?? rules.priority;
+  const isTimed = task.runInMs !== undefined || task.runAt !== undefined || call.isHeld;
+  return {
+    ...rest,
+    // Where the code computes the group, null says that it did.
+    ...(group === null && !rules.isGroupComputed ? {} : { group }),
+    ...(dedupeKey === null ? {} : { dedupeKey }),
+    ...(dedupeMs === null ? {} : { dedupeMs }),
+    ...(priority === null ? {} : { priority }),
+    ...(isTimed || rules.runInMs === null ? {} : { runInMs: rules.runInMs }),
+  };
+}
+
+function computedGroup(task: NewTask, kind: RuledKind, { payload }: CompletedCall): string | null {
+  if (task.payload === null) return null;
+  const given: unknown = payload ?? JSON.parse(task.payload);
+  return kind.groupKey?.(given as never) ?? null;
+}
+
+function keyByPath(
+  field: string,
+  question: { path: string | null; said: string | null; task: NewTask; rules: KindRules },
+): string | null {
+  const { path, said, task, rules } = question;
+  if (path === null) return said;
+  const found = keyOf(task.payload, path);
+  if ("problem" in found) throw new InvalidArgumentError(found.problem, { details: { field } });
+  if (said === null || said === found.key) return found.key;
+  throw new InvalidArgumentError(
+    `${field}: expected nothing, or what the payload of kind ${rules.kind} has at ${path} (${said})`,
+    { code: "TASKGATE_ARG_RULE", details: { field } },
+  );
+}

@@ -1,0 +1,145 @@
+import { InvalidArgumentError } from "../core/errors";
+import { asOperationId } from "../core/ids";
+import type { OperationId, TaskId, WaveId } from "../core/ids";
+import { limits } from "../core/limits";
+import type { Random } from "../ports/random";
+import type { EnqueueTasksAnswer, NewTask, StoreTransaction, TaskStore } from "../ports/task-store";
+import { bytesOf, callBytesMax } from "./call-size";
+
+/** A request as the store takes it, with the definition it belongs to. */
+export interface PreparedTask {
+  definition: string;
+  /** Held until it opens. */
+  waveId?: WaveId;
+  task: NewTask;
+}
+
+/** What became of one requested task. */
+export interface Enqueued {
+  /** Of a duplicate, replaced or not: the first task's id. */
+  readonly taskId: TaskId;
+  readonly outcome: "enqueued" | "duplicate" | "replaced";
+}
+
+/** What adding needs. */
+export interface EnqueueServices {
+  readonly store: Pick<TaskStore, "enqueueTasks">;
+  readonly random: Random;
+  /** Of the running code; tasks carry it. */
+  readonly build: number;
+}
+
+/** How tasks are added. */
+export interface EnqueueOptions {
+  /** A transaction of the user's: the tasks exist when it commits. */
+  readonly within?: StoreTransaction | undefined;
+  /** Of a call that is made as one, whatever its size: the store refuses what is too large. */
+  readonly operationId?: OperationId;
+  /** Makes each call, for example after the definition has been registered. */
+  readonly call?: (
+    definition: string,
+    send: () => Promise<EnqueueTasksAnswer>,
+  ) => Promise<EnqueueTasksAnswer>;
+  /** Asked when a wave takes no tasks any more. True: these tasks are added without it, outside its batch. */
+  readonly goesOutside?: (waveId: WaveId, tasks: number) => boolean;
+  /** Told of each call's answer, to leave hints. */
+  readonly onAdded: (definition: string, answer: EnqueueTasksAnswer) => void;
+}
+
+/**
+ * Adds tasks, any number: cut into calls of one definition and wave, of at most 10,000 tasks and 4 MiB. Answers in input
+ * order. Without `within` each call is a transaction of its own and safe to repeat. Throws InvalidArgumentError when a wave
+ * takes no tasks any more.
+ */
+export async function enqueuePrepared(
+  services: EnqueueServices,
+  tasks: readonly PreparedTask[],
+  options: EnqueueOptions,
+): Promise<Enqueued[]> {
+  const { operationId, call = (_, send) => send() } = options;
+  const results: Enqueued[] = new Array<Enqueued>(tasks.length);
+  const entries = tasks.map((prepared, index) => ({ index, ...prepared }));
+  for (const together of callsOf(entries)) {
+    for (const piece of operationId === undefined ? piecesOf(together) : [together]) {
+      const [first] = piece;
+      if (first === undefined) continue;
+      const { definition } = first;
+      const send = sender(services, { first, tasks: piece.map(({ task }) => task), options });
+      const answer = await call(definition, send);
+      piece.forEach(({ index }, at) => {
+        const taskId = answer.taskIds[at];
+        const outcome = answer.outcomes[at];
+        if (taskId !== undefined && outcome !== undefined) results[index] = { taskId, outcome };
+      });
+      options.onAdded(definition, answer);
+    }
+  }
+  return results;
+}
+
+/** One call; made again, it is the same one. */
+function sender(
+  { store, random, build }: EnqueueServices,
+  input: { first: PreparedTask; tasks: readonly NewTask[]; options: EnqueueOptions },
+): () => Promise<EnqueueTasksAnswer> {
+  const { first, tasks, options } = input;
+  const { definition, waveId } = first;
+  const { within, operationId = asOperationId(random.uuid()) } = options;
+  const call = {
+    name: definition,
+    build,
+    tasks,
+    operationId: within === undefined ? operationId : null,
+  };
+  return async () => {
+    if (waveId === undefined) return store.enqueueTasks(call, within);
+    const answer = await store.enqueueTasks({ ...call, waveId }, within);
+    // Nothing was written, so the operation id is free.
+    if (answer.status === "late" && options.goesOutside?.(waveId, tasks.length) === true)
+      return store.enqueueTasks(call, within);
+    expectInTime(answer, waveId);
+    return answer;
+  };
+}
+
+/** Tasks of one definition, and of one wave or none. In the order of their first ones. */
+function callsOf<Entry extends PreparedTask>(entries: readonly Entry[]): Entry[][] {
+  const calls = new Map<string, Entry[]>();
+  for (const entry of entries) {
+    const key = JSON.stringify([entry.definition, entry.waveId ?? null]);
+    const call = calls.get(key) ?? [];
+    call.push(entry);
+    calls.set(key, call);
+  }
+  return [...calls.values()];
+}
+
+function piecesOf<Entry extends PreparedTask>(entries: readonly Entry[]): Entry[][] {
+  const result: Entry[][] = [];
+  let current: Entry[] = [];
+  let bytes = 0;
+  for (const entry of entries) {
+    const size = bytesOf(entry.task);
+    if (
+      current.length === limits.enqueueTasksMax ||
+      (current.length > 0 && bytes + size > callBytesMax)
+    ) {
+      result.push(current);
+      current = [];
+      bytes = 0;
+    }
+    current.push(entry);
+    bytes += size;
+  }
+  if (current.length > 0) result.push(current);
+  return result;
+}
+
+/** Throws when a wave took no tasks any more. */
+function expectInTime(answer: EnqueueTasksAnswer, waveId: WaveId): void {
+  if (answer.status === "enqueued") return;
+  throw new InvalidArgumentError(
+    `Expected \`wave\` to be one that still takes tasks, got \`${String(waveId)}\`: it was sealed or opened before, or its batch was cancelled; nothing was added to it`,
+    { details: { field: "wave", wave: waveId } },
+  );
+}
