@@ -118,9 +118,15 @@ const others: readonly FormCase[] = [
   },
   {
     form: "CREATE USER",
-    good: "CREATE USER [a b] WITH SID = 0x0102, TYPE = E; CREATE USER c WITHOUT LOGIN;",
+    good: "CREATE USER [a b] WITH SID = 0x0102, TYPE = E; CREATE USER c WITHOUT LOGIN; CREATE USER d FOR LOGIN l; CREATE USER e WITH PASSWORD = 'x';",
     bad: "CREATE USER [a b] FROM EXTERNAL PROVIDER;",
-    error: "expected WITH, found `FROM`",
+    error: "expected LOGIN, found `EXTERNAL`",
+  },
+  {
+    form: "CREATE LOGIN",
+    good: "CREATE LOGIN [a b] WITH PASSWORD = N'x'; DROP LOGIN [a b];",
+    bad: "CREATE LOGIN a WITH PASSWORD = x;",
+    error: "expected a password, found `x`",
   },
   {
     form: "GRANT, DENY, REVOKE",
