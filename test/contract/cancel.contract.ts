@@ -319,7 +319,7 @@ function describeAnswer(setup: StoreSetup): void {
       const [taskId, isSolo, kind] =
         setup.dialect === "mssql" ? ["TaskId", "IsSolo", "Kind"] : ["task_id", "is_solo", "kind"];
       const hold = (...statements: string[]) =>
-        store.transaction(async (transaction) => {
+        opened.asOwner(async (transaction) => {
           for (const statement of statements) await transaction.query(statement);
           return cancel(store, id);
         });

@@ -120,7 +120,7 @@ function describeTimeouts(setup: StoreSetup): void {
     const scene = await prepare(opened);
     const all = Object.entries(calls).filter(([name]) => isMeant(setup.dialect, name));
     const before = await factsOf(opened);
-    await opened.store.transaction(async (transaction) => {
+    await opened.asOwner(async (transaction) => {
       for (const sql of lockAll[setup.dialect === "mssql" ? "mssql" : "postgres"]) {
         await transaction.query(sql);
       }

@@ -1,5 +1,4 @@
 import { describe, expect } from "@jest/globals";
-import type { StoreTransaction } from "../../shared/ports/task-store";
 import {
   define,
   done,
@@ -9,9 +8,11 @@ import {
   startWorker,
   tryStart,
 } from "../support/builders";
-import { createGate, within } from "../support/gate";
+import { within } from "../support/gate";
 import { testWith, useStore } from "../support/store-setup";
 import type { StoreSetup, TestStore } from "../support/store-setup";
+import { openAsOwner, openTransaction } from "./open-transactions";
+import type { OpenTransaction } from "./open-transactions";
 
 /** Askers step over locked rows: who is busy at this moment is alive, whatever its lease says. */
 export function describeLockedHolders(setup: StoreSetup): void {
@@ -45,7 +46,7 @@ function describeDeclared(setup: StoreSetup): void {
       const declare = isMssql
         ? "UPDATE Taskgate.TaskExecution SET State = 3, EndedAt = SYSUTCDATETIME(), TokenCount = 0;"
         : "update taskgate.task_execution set state = 3, ended_at = taskgate._now(), token_count = 0";
-      const giving = await store.transaction(async (transaction) => {
+      const giving = await opened.asOwner(async (transaction) => {
         await transaction.query(lock);
         const answer = store[what]({ executionId, keep: 0 });
         // Time to come to the row; who is later finds it dead at once.
@@ -78,36 +79,22 @@ function describeLocked(setup: StoreSetup): void {
     return { name, late, task, empty };
   }
 
-  /** What `call` is answered while a transaction holds what `lock` locks. */
-  async function whileLocked<Answer>(
-    { store }: TestStore,
-    lock: (transaction: StoreTransaction) => Promise<unknown>,
+  /** What `call` is answered while a transaction is open. */
+  async function beside<Answer>(
+    pending: OpenTransaction<unknown>,
     call: () => Promise<Answer>,
   ): Promise<Answer> {
-    const holding = createGate();
-    const go = createGate();
-    const running = store.transaction(async (transaction) => {
-      await lock(transaction);
-      holding.open();
-      await go.opened;
-    });
-    await Promise.race([holding.opened, running]);
-    const answer = await within(1_500, call()).finally(() => {
-      go.open();
-    });
-    await running;
-    return answer;
+    return within(1_500, call()).finally(() => pending.finish());
   }
 
-  /** Asks while a transaction holds what `lock` locks. */
+  /** Asks while a transaction is open. */
   async function askBeside(
-    opened: TestStore,
+    { store }: TestStore,
     { name, empty }: Awaited<ReturnType<typeof prepare>>,
-    lock: (transaction: StoreTransaction) => Promise<unknown>,
+    pending: OpenTransaction<unknown>,
   ): Promise<void> {
-    const { store } = opened;
     const { executionId } = empty;
-    const answers = await whileLocked(opened, lock, () =>
+    const answers = await beside(pending, () =>
       Promise.all([
         store.startExecution(startInput(name)),
         store.acquireTokens({ executionId, want: 1 }),
@@ -133,7 +120,10 @@ function describeLocked(setup: StoreSetup): void {
       const opened = open();
       const scene = await prepare(opened);
       const call = { executionId: scene.late.executionId, ...done(scene.task) };
-      await askBeside(opened, scene, (transaction) => opened.store.completeTask(call, transaction));
+      const completing = await openTransaction(opened, (transaction) =>
+        opened.store.completeTask(call, transaction),
+      );
+      await askBeside(opened, scene, completing);
     },
   );
 
@@ -146,7 +136,8 @@ function describeLocked(setup: StoreSetup): void {
     const opened = open();
     const scene = await prepare(opened);
     const write = writeOf(scene.late);
-    await askBeside(opened, scene, (transaction) => transaction.query(write));
+    const writing = await openAsOwner(opened, (transaction) => transaction.query(write));
+    await askBeside(opened, scene, writing);
   });
 
   testWith(
@@ -164,11 +155,8 @@ function describeLocked(setup: StoreSetup): void {
     await startWorker(store, name, { worker: "rich", want: 2 });
     await opened.advance(5_001);
     const ask = () => store.startExecution(startInput(name, { worker: "poor" }));
-    const denied = await whileLocked(
-      opened,
-      (transaction) => transaction.query(writeOf(late)),
-      ask,
-    );
+    const writing = await openAsOwner(opened, (transaction) => transaction.query(writeOf(late)));
+    const denied = await beside(writing, ask);
     expect(denied).toMatchObject({ status: "limited", retryInMs: 5_000, demand: "noted" });
     expect(await ask()).toMatchObject({ status: "started", tokens: 1 });
   });

@@ -28,11 +28,12 @@ function describeLocked(setup: StoreSetup): void {
     "raw sql",
     "row locks",
   )("is busy: it isn't put off, nor said to run", async () => {
-    const { store } = open();
+    const opened = open();
+    const { store } = opened;
     const name = await define(store);
     const taskIds = await enqueue(store, name, [{}]);
     const later = { taskIds, to: { runInMs: 60_000 } };
-    const answer = await store.transaction(async (transaction) => {
+    const answer = await opened.asOwner(async (transaction) => {
       await transaction.query(lockReady[setup.dialect === "mssql" ? "mssql" : "postgres"]);
       return await store.rescheduleTasks(later);
     });
@@ -81,7 +82,7 @@ function describeEnded(setup: StoreSetup): void {
       const worker = await startWorker(store, name, { want: 2 });
       const [first, second] = await worker.claim(2);
       if (first === undefined || second === undefined) throw new Error("Two tasks expected");
-      const calling = await store.transaction(async (transaction) => {
+      const calling = await opened.asOwner(async (transaction) => {
         await transaction.query(lockGroups[dialect]);
         const answer = calls[what](store, asked);
         while ((await opened.raw(waiting[dialect])).length === 0);

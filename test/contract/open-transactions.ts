@@ -14,17 +14,41 @@ export const waitingSql: Readonly<Record<Exclude<StoreDialect, "model">, string>
 /** What rolls back transactions that a failed test left open; else they would keep the next test waiting. */
 const leftOpen = new Set<() => void>();
 
-/** Opens a transaction, does `first` in it, and leaves it open until `finish`. */
-export async function openTransaction<Result>(
+/** A transaction that stays open until one of these. */
+export interface OpenTransaction<Result> {
+  readonly result: Result;
+  finish(): Promise<void>;
+  abandon(): Promise<void>;
+}
+
+type First<Result> = (transaction: StoreTransaction) => Promise<Result>;
+
+/** Opens a user's transaction, does `first` in it, and leaves it open until `finish`. */
+export function openTransaction<Result>(
   opened: TestStore,
-  first: (transaction: StoreTransaction) => Promise<Result>,
-): Promise<{ result: Result; finish: () => Promise<void>; abandon: () => Promise<void> }> {
+  first: First<Result>,
+): Promise<OpenTransaction<Result>> {
+  return leaveOpen((body) => opened.store.transaction(body), first);
+}
+
+/** The same as the schema's owner, who may write and lock what a test needs. */
+export function openAsOwner<Result>(
+  opened: TestStore,
+  first: First<Result>,
+): Promise<OpenTransaction<Result>> {
+  return leaveOpen((body) => opened.asOwner(body), first);
+}
+
+async function leaveOpen<Result>(
+  begin: (body: First<void>) => Promise<void>,
+  first: First<Result>,
+): Promise<OpenTransaction<Result>> {
   const ready = createGate();
   const go = createGate();
   const results: Result[] = [];
   const stop = new Error("abandoned");
   let isAbandoned = false;
-  const running = opened.store.transaction(async (transaction) => {
+  const running = begin(async (transaction) => {
     results.push(await first(transaction));
     ready.open();
     await go.opened;

@@ -47,7 +47,7 @@ function describeKept(setup: StoreSetup): void {
     );
     await opened.advance(1_001);
     const waits: unknown[] = [];
-    const promoting = await store.transaction(async (transaction) => {
+    const promoting = await opened.asOwner(async (transaction) => {
       await transaction.query(keepNew[dialect]);
       let isOver = false;
       const answer = store.promoteScheduled({ name, most: 10 }).finally(() => {
@@ -114,7 +114,7 @@ function describeLocked(setup: StoreSetup): void {
         })),
       );
       await opened.advance(1_001);
-      const promoted = await store.transaction(async (transaction) => {
+      const promoted = await opened.asOwner(async (transaction) => {
         await transaction.query(lock);
         return (await store.promoteScheduled({ name, most: 10 })).promoted;
       });
@@ -138,7 +138,7 @@ function describeLocked(setup: StoreSetup): void {
     const worker = await startWorker(store, name, { want: 2 });
     await worker.fail(await worker.claim(2), { retryInMs: 1_000 });
     await opened.advance(1_001);
-    const promoted = await store.transaction(async (transaction) => {
+    const promoted = await opened.asOwner(async (transaction) => {
       await transaction.query(lock);
       return (await store.promoteScheduled({ name, most: 10 })).promoted;
     });

@@ -44,7 +44,8 @@ function describeSlices(setup: StoreSetup): void {
     "row locks",
     "raw sql",
   )("who meets somebody who opens the wave is told so, and moves nothing", async () => {
-    const { store } = open();
+    const opened = open();
+    const { store } = opened;
     const name = await define(store);
     const { batchId, waveIds } = await create(store, 1);
     const waveId = at(waveIds, 0);
@@ -55,7 +56,7 @@ function describeSlices(setup: StoreSetup): void {
       { priority: 50 },
     ]);
     await store.cancelBatch({ batchId });
-    await store.transaction(async (transaction) => {
+    await opened.asOwner(async (transaction) => {
       const sql = `UPDATE taskgate.wave_shard SET remaining = remaining WHERE wave_id = ${waveId} AND shard = 17`;
       const dialect = setup.dialect === "mssql" ? "mssql" : "postgres";
       await transaction.query(inDialect(dialect, sql, new Map()));

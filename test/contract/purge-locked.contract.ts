@@ -70,14 +70,14 @@ async function finishedBatch(store: TaskStore, waves: number) {
 
 /** A purge while somebody holds what this statement writes. */
 async function purgeBeside(
-  { store }: TestStore,
+  opened: TestStore,
   { dialect }: StoreSetup,
   held: string,
 ): Promise<PurgeAnswer> {
-  return store.transaction(async (transaction) => {
+  return opened.asOwner(async (transaction) => {
     const sql = `UPDATE taskgate.${held}`;
     await transaction.query(inDialect(dialect === "mssql" ? "mssql" : "postgres", sql, new Map()));
-    return store.purge({ most: 10 });
+    return opened.store.purge({ most: 10 });
   });
 }
 

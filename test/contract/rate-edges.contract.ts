@@ -12,9 +12,10 @@ import {
   uniqueName,
 } from "../support/builders";
 import type { Worker } from "../support/builders";
-import { createGate, within } from "../support/gate";
+import { within } from "../support/gate";
 import { testWith, useStore } from "../support/store-setup";
 import type { StoreSetup, TestStore } from "../support/store-setup";
+import { openAsOwner } from "./open-transactions";
 
 /** Rates that change while they count, of several definitions, and while somebody else counts. */
 export function describeRateEdges(setup: StoreSetup): void {
@@ -133,26 +134,15 @@ function describeCounted(setup: StoreSetup): void {
 
   /** What `call` is answered while another connection holds every rate's row. */
   async function besideCount<Answer>(
-    { store }: TestStore,
+    opened: TestStore,
     call: () => Promise<Answer>,
   ): Promise<Answer> {
-    const holding = createGate();
-    const go = createGate();
     const write =
       setup.dialect === "mssql"
         ? "UPDATE Taskgate.RateBucket SET NextFreeAt = NextFreeAt;"
         : "update taskgate.rate_bucket set next_free_at = next_free_at";
-    const running = store.transaction(async (transaction) => {
-      await transaction.query(write);
-      holding.open();
-      await go.opened;
-    });
-    await Promise.race([holding.opened, running]);
-    const answer = await within(1_500, call()).finally(() => {
-      go.open();
-    });
-    await running;
-    return answer;
+    const writing = await openAsOwner(opened, (transaction) => transaction.query(write));
+    return within(1_500, call()).finally(() => writing.finish());
   }
 
   const held = testWith(setup, "row locks", "raw sql");

@@ -185,14 +185,15 @@ function describeKeys(setup: StoreSetup): void {
     "raw sql",
     "row locks",
   )("one whose row somebody holds is busy, the others come back", async () => {
-    const { store } = open();
+    const opened = open();
+    const { store } = opened;
     const name = await define(store);
     const ids = [await die(store, name), await die(store, name)];
     const [table, taskId, kind] =
       setup.dialect === "mssql"
         ? ["Taskgate.Archive", "TaskId", "Kind"]
         : ["taskgate.archive", "task_id", "kind"];
-    const told = await store.transaction(async (transaction) => {
+    const told = await opened.asOwner(async (transaction) => {
       await transaction.query(
         `update ${table} set ${kind} = ${kind} where ${taskId} = ${at(ids, 0)}`,
       );

@@ -276,9 +276,7 @@ function describePending(setup: StoreSetup): void {
     expect((await store.redriveTasks({ taskIds })).results).toMatchObject([{ outcome: "unknown" }]);
     if (setup.dialect === "model") return;
     const table = setup.dialect === "mssql" ? "Taskgate.EndedEarly" : "taskgate.ended_early";
-    const rows = await store.transaction((transaction) =>
-      transaction.query(`SELECT COUNT(*) AS n FROM ${table}`),
-    );
+    const rows = await opened.raw(`SELECT COUNT(*) AS n FROM ${table}`);
     expect(Number(rows[0]?.["n"])).toBe(0);
   });
 }

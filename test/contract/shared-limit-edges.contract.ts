@@ -15,9 +15,10 @@ import {
   uniqueName,
 } from "../support/builders";
 import { expectError } from "../support/expect-error";
-import { createGate, within } from "../support/gate";
+import { within } from "../support/gate";
 import { testWith, useStore } from "../support/store-setup";
 import type { StoreSetup, TestStore } from "../support/store-setup";
+import { openAsOwner } from "./open-transactions";
 import { damagedText } from "./planted-token-faults";
 import { inDialect } from "./two-dialects";
 
@@ -158,25 +159,17 @@ function describeLocked(setup: StoreSetup): void {
 
   /** Asks while somebody else has locked an execution's row. */
   async function beside<Answer>(
-    { store }: TestStore,
+    opened: TestStore,
     executionId: ExecutionId,
     ask: () => Promise<Answer>,
   ): Promise<Answer> {
-    const [holding, go] = [createGate(), createGate()];
-    const running = store.transaction(async (transaction) => {
+    const writing = await openAsOwner(opened, (transaction) => {
       const sql =
         "UPDATE taskgate.task_execution SET worker = worker WHERE task_execution_id = {id}";
       const dialect = transaction.dialect === "mssql" ? "mssql" : "postgres";
-      await transaction.query(inDialect(dialect, sql, new Map([["id", executionId]])));
-      holding.open();
-      await go.opened;
+      return transaction.query(inDialect(dialect, sql, new Map([["id", executionId]])));
     });
-    await Promise.race([holding.opened, running]);
-    const answer = await within(1_500, ask()).finally(() => {
-      go.open();
-    });
-    await running;
-    return answer;
+    return within(1_500, ask()).finally(() => writing.finish());
   }
 
   lockedTest("keep what they hold, whatever their leases say", async () => {

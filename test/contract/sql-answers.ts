@@ -5,7 +5,7 @@ type Row = Record<string, unknown>;
 
 /** Runs a call outside the transaction in which statements of tests run, with `@v` in it; its row. */
 export async function answerOf(opened: TestStore, call: string, value = "NULL"): Promise<Row> {
-  const [row] = await opened.raw(
+  const [row] = await opened.call(
     `DECLARE @v nvarchar(max) = ${value}; COMMIT TRANSACTION; EXEC Taskgate.${call}; BEGIN TRANSACTION;`,
   );
   return row ?? {};
@@ -17,7 +17,7 @@ export async function answerOf(opened: TestStore, call: string, value = "NULL"):
  */
 export async function errorOf(opened: TestStore, call: string, value = "NULL"): Promise<Row> {
   const batch = `DECLARE @v nvarchar(max) = ${value}; COMMIT TRANSACTION; EXEC Taskgate.${call};`;
-  const error: unknown = await opened.raw(batch).then(
+  const error: unknown = await opened.call(batch).then(
     () => new Error("nothing was raised"),
     (raised: unknown) => raised,
   );

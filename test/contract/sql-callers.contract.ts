@@ -29,7 +29,7 @@ const joining: ReadonlySet<string> = new Set(["enqueueTasks", "completeTask", "a
 
 /** Runs a call outside the transaction in which statements of tests run; its row, or the error and what it left open. */
 async function answerOf(opened: TestStore, call: string, value = "NULL"): Promise<unknown> {
-  const [row] = await opened.raw(`
+  const [row] = await opened.call(`
     DECLARE @v nvarchar(max) = ${value};
     COMMIT TRANSACTION;
     BEGIN TRY
@@ -184,7 +184,7 @@ function describeInside(setup: StoreSetup): void {
       const opened = open();
       const nulls = parameters.map(([name]) => `@${toPascalCase(name)} = NULL`);
       const call = `EXEC Taskgate.${toPascalCase(operation)} ${nulls.join(", ")};`;
-      await expect(opened.raw(call)).rejects.toMatchObject({
+      await expect(opened.call(call)).rejects.toMatchObject({
         number: 50490,
         message: "transaction: must run outside a transaction",
       });

@@ -56,9 +56,9 @@ function describeEnqueue(setup: StoreSetup): void {
     const call = (more: string) => `EnqueueTasks N'${name}', 1, N'[{"group":"g"},{}]'${more}`;
     const due = { Status: "enqueued", Ready: true, NextDueMs: "0" };
     expect(await answerOf(opened, call(", NULL, 1"))).toMatchObject(due);
-    const [inside] = await opened.raw(`EXEC Taskgate.${call("")};`);
+    const [inside] = await opened.call(`EXEC Taskgate.${call("")};`);
     expect(inside).toMatchObject(due);
-    const [both] = await opened.raw(`EXEC Taskgate.${call(", NULL, 1")};`);
+    const [both] = await opened.call(`EXEC Taskgate.${call(", NULL, 1")};`);
     expect(both).toMatchObject(due);
     expect(await statusOf(store, name)).toMatchObject({ scheduled: 3, ready: 3, waiting: 0 });
     expect(await answerOf(opened, call(", NULL, 0"))).toMatchObject({ NextDueMs: null });
@@ -144,7 +144,7 @@ function describeFailing(setup: StoreSetup): void {
     const opened = open();
     const name = await define(opened.store);
     const call = failing(`EnqueueTasks N'${name}', 1, N'[{"kind":""}]'`);
-    await expect(opened.raw(call)).rejects.toMatchObject({
+    await expect(opened.call(call)).rejects.toMatchObject({
       message: "50422, state -1, open 1",
     });
   });
@@ -154,7 +154,7 @@ function describeFailing(setup: StoreSetup): void {
     const name = await define(opened.store);
     const blocks = `N'w', 0, N'[]', 1, N'[{"kind":""}]'`;
     await expect(
-      opened.raw(failing(`AdvanceWatermark N'${name}', ${blocks}`)),
+      opened.call(failing(`AdvanceWatermark N'${name}', ${blocks}`)),
     ).rejects.toMatchObject({
       message: "50422, state -1, open 1",
     });
@@ -169,7 +169,7 @@ function describeFailing(setup: StoreSetup): void {
     opened.expectDamage();
     await opened.raw("DELETE FROM Taskgate.TaskGroup;");
     const call = failing(`CompleteTask ${worker.executionId}, ${taskId}, ${fence}`);
-    await expect(opened.raw(call)).rejects.toMatchObject({
+    await expect(opened.call(call)).rejects.toMatchObject({
       message: "50499, state -1, open 1",
     });
   });

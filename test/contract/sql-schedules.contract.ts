@@ -44,7 +44,7 @@ async function refusal(
     return (await errorOf(opened, call, value?.mssql))["message"];
   }
   const call = `taskgate.${name}(${of.replace("{v}", value?.postgres ?? "null")})`;
-  return opened.raw(`select * from ${call}`).then(
+  return opened.call(`select * from ${call}`).then(
     () => "nothing was raised",
     (error: unknown) => (error instanceof Error ? error.message : String(error)),
   );
@@ -58,7 +58,7 @@ async function answer(
 ): Promise<Record<string, unknown>> {
   if (dialect === "postgres") {
     const call = `taskgate.${name}(${of.replace("{v}", value?.postgres ?? "null")})`;
-    return (await opened.raw(`select * from ${call}`))[0] ?? {};
+    return (await opened.call(`select * from ${call}`))[0] ?? {};
   }
   const own = `${procedureOf(name)} ${of.replace("{v}", "@v")}`;
   const row = await answerOf(opened, own, value?.mssql);

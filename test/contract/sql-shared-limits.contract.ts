@@ -20,7 +20,7 @@ async function refusal(
   calls: { postgres: string; mssql: string },
 ): Promise<string> {
   if (dialect === "mssql") {
-    const [row] = await opened.raw(`
+    const [row] = await opened.call(`
       COMMIT TRANSACTION;
       BEGIN TRY
         EXEC Taskgate.${calls.mssql};
@@ -31,7 +31,7 @@ async function refusal(
       BEGIN TRANSACTION;`);
     return String(row?.["message"]);
   }
-  return opened.raw(`select * from taskgate.${calls.postgres}`).then(
+  return opened.call(`select * from taskgate.${calls.postgres}`).then(
     () => "not refused",
     (error: unknown) => (error instanceof Error ? error.message : String(error)),
   );

@@ -2,7 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import { at, define, enqueueOne, factsOf, operationId, statusOf } from "../support/builders";
 import { expectError } from "../support/expect-error";
 import { errorOf } from "./sql-answers";
-import type { StoreDialect } from "../../shared/ports/task-store";
+import type { StoreDialect, StoreTransaction } from "../../shared/ports/task-store";
 import { testWith, useStore } from "../support/store-setup";
 import type { StoreSetup, TestStore } from "../support/store-setup";
 
@@ -19,13 +19,20 @@ export function describeSqlTexts(setup: StoreSetup): void {
   });
 }
 
+interface Statements {
+  readonly postgres: string;
+  readonly mssql: string;
+  /** Of something inside, which nobody but the schema's owner may call. */
+  readonly isInternal?: boolean;
+}
+
 /** Runs a statement of one dialect in a transaction of the user's; `?` stands for the values. */
 async function ask(
   opened: TestStore,
-  statements: { postgres: string; mssql: string },
+  statements: Statements,
   ...values: readonly string[]
 ): Promise<Record<string, unknown> | undefined> {
-  const rows = await opened.store.transaction((transaction) => {
+  const run = (transaction: StoreTransaction): Promise<Record<string, unknown>[]> => {
     let place = 0;
     const sign = transaction.dialect === "mssql" ? "@p" : "$";
     const text = statements[transaction.dialect === "mssql" ? "mssql" : "postgres"];
@@ -33,7 +40,9 @@ async function ask(
       text.replaceAll("?", () => `${sign}${String((place += 1))}`),
       values,
     );
-  });
+  };
+  const { isInternal = false } = statements;
+  const rows = await (isInternal ? opened.asOwner(run) : opened.store.transaction(run));
   return rows[0];
 }
 
@@ -101,6 +110,7 @@ function describeInstants(setup: StoreSetup): void {
   const read = {
     postgres: "select taskgate._iso(taskgate._instant(?)) as read",
     mssql: "SELECT Taskgate._Iso(Taskgate._Instant(?)) AS [read];",
+    isInternal: true,
   };
 
   testWith(setup, "raw sql")("has its zone, and is cut to the millisecond", async () => {
@@ -180,7 +190,7 @@ async function refusal(
   calls: { postgres: string; mssql: string },
 ): Promise<string> {
   if (dialect === "mssql") return String((await errorOf(opened, calls.mssql))["message"]);
-  return opened.raw(`select * from taskgate.${calls.postgres}`).then(
+  return opened.call(`select * from taskgate.${calls.postgres}`).then(
     () => "not refused",
     (error: unknown) => (error instanceof Error ? error.message : String(error)),
   );

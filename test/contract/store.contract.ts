@@ -48,6 +48,7 @@ import { describeRedriveEdges } from "./redrive-edges.contract";
 import { describeRedriveWaves } from "./redrive-waves.contract";
 import { describeReplace } from "./replace.contract";
 import { describeReschedule } from "./reschedule.contract";
+import { describeRights, describeWhoCalled } from "./rights.contract";
 import { describeSchedule } from "./schedule.contract";
 import { describeScheduleEdges } from "./schedule-edges.contract";
 import { describeSettings } from "./settings.contract";
@@ -149,8 +150,12 @@ export function describeStore(setup: StoreSetup): void {
   describeSqlTexts(setup);
   describeSqlSharedLimits(setup);
   describeSqlSchedules(setup);
-  if (setup.dialect !== "mssql") return;
-  describeSqlCallers(setup);
-  describeSqlEnqueue(setup);
-  describeSqlResults(setup);
+  if (setup.dialect === "mssql") {
+    describeSqlCallers(setup);
+    describeSqlEnqueue(setup);
+    describeSqlResults(setup);
+  }
+  describeRights(setup);
+  // Last: it looks back.
+  describeWhoCalled(setup);
 }

@@ -25,6 +25,7 @@ import { within } from "../support/gate";
 import { testWith, useStore } from "../support/store-setup";
 import type { StoreSetup, TestStore } from "../support/store-setup";
 import {
+  openAsOwner,
   openTransaction,
   rollBackLeftOpen,
   untilSomebodyWaits,
@@ -73,7 +74,8 @@ interface UserSql {
 
 const userSql: Record<Exclude<StoreDialect, "model">, UserSql> = {
   postgres: {
-    createTable: "create table if not exists public.orders (id int)",
+    createTable:
+      "create table if not exists public.orders (id int); grant all on public.orders to public",
     emptyTable: "delete from public.orders",
     insert: "insert into public.orders (id) values ($1)",
     select: "select id from public.orders",
@@ -84,7 +86,7 @@ const userSql: Record<Exclude<StoreDialect, "model">, UserSql> = {
   },
   mssql: {
     createTable:
-      "IF OBJECT_ID(N'dbo.TaskgateContractOrders', N'U') IS NULL CREATE TABLE dbo.TaskgateContractOrders (id int NOT NULL PRIMARY KEY);",
+      "IF OBJECT_ID(N'dbo.TaskgateContractOrders', N'U') IS NULL CREATE TABLE dbo.TaskgateContractOrders (id int NOT NULL PRIMARY KEY); GRANT SELECT, INSERT ON OBJECT::dbo.TaskgateContractOrders TO public;",
     emptyTable: "DELETE FROM dbo.TaskgateContractOrders;",
     insert: "INSERT INTO dbo.TaskgateContractOrders (id) VALUES (@p1);",
     select: "SELECT o.id FROM dbo.TaskgateContractOrders AS o;",
@@ -419,7 +421,7 @@ function describeOpen(setup: StoreSetup): void {
           : "delete from taskgate.task_group where group_key = 'g'";
       const worker = await startWorker(store, name);
       await worker.complete(await worker.claim(1));
-      const pending = await openTransaction(opened, (transaction) => transaction.query(remove));
+      const pending = await openAsOwner(opened, (transaction) => transaction.query(remove));
       const waiting = enqueue(store, name, [{ group: "h" }, { group: "g" }, {}]);
       await untilSomebodyWaits(opened, userSqlOf(setup).waiting);
       await pending.finish();
@@ -624,7 +626,7 @@ function describeOpen(setup: StoreSetup): void {
         const late = await startWorker(store, name);
         const last = await startWorker(store, name);
         await opened.advance(10_001);
-        const pending = await openTransaction(opened, (transaction) =>
+        const pending = await openAsOwner(opened, (transaction) =>
           transaction.query("UPDATE Taskgate.Task SET Kind = Kind;"),
         );
         const reclaim = store.reclaimExpired({ most: 10 });
@@ -743,7 +745,7 @@ function describeOpen(setup: StoreSetup): void {
 
 /** A transaction that has written the only row of its kind, and keeps it locked until `finish`. */
 async function holdRow(opened: TestStore, setup: StoreSetup, what: Parameters<typeof lockOf>[1]) {
-  return openTransaction(opened, (transaction) => transaction.query(lockOf(setup, what)));
+  return openAsOwner(opened, (transaction) => transaction.query(lockOf(setup, what)));
 }
 
 function describeRules(setup: StoreSetup): void {

@@ -3,6 +3,7 @@ import type { TaskId } from "../../shared/core/ids";
 import { realRandom } from "../../shared/platform/real-clock";
 import type { TaskStore } from "../../shared/ports/task-store";
 import { ModelTaskStore } from "../../shared/store/model/model-task-store";
+import type { RoleStores } from "./roles";
 import type { AuditEntry, LogEntry, StoreSetup, TestStore } from "./store-setup";
 
 /** The store in memory: a new one for each test. */
@@ -15,6 +16,7 @@ export function modelSetup(): StoreSetup {
       "row removal": "the model's rows can't be removed",
       "raw sql": noSql,
       "row locks": "nothing waits in the model",
+      rights: "the model has no logins",
     },
     open: () => Promise.resolve(new ModelTestStore()),
     close: () => Promise.resolve(),
@@ -36,6 +38,10 @@ class ModelTestStore implements TestStore {
   /** Nothing is ever repeated in the model. */
   get plain(): TaskStore {
     return this.store;
+  }
+
+  get roles(): RoleStores {
+    return { worker: this.store, operator: this.store };
   }
 
   get isDamaged(): boolean {
@@ -101,6 +107,14 @@ class ModelTestStore implements TestStore {
   }
 
   raw(): Promise<Record<string, unknown>[]> {
+    return Promise.reject(new Error("The model has no SQL"));
+  }
+
+  asOwner(): Promise<never> {
+    return Promise.reject(new Error("The model has no SQL"));
+  }
+
+  call(): Promise<Record<string, unknown>[]> {
     return Promise.reject(new Error("The model has no SQL"));
   }
 }

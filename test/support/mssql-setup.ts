@@ -1,9 +1,13 @@
 import type { ExecutionId, TaskId } from "../../shared/core/ids";
 import { realRandom, sleep } from "../../shared/platform/real-clock";
-import type { SqlValue, TaskStore } from "../../shared/ports/task-store";
+import type { SqlValue, StoreTransaction, TaskStore } from "../../shared/ports/task-store";
 import { MssqlCaller } from "../../shared/store/mssql/mssql-caller";
 import { migrateStore, openStore } from "../../shared/store/open-store";
 import { SqlTaskStore } from "../../shared/store/sql-task-store";
+import { recordCalls } from "./call-record";
+import { makeMssqlLogins } from "./mssql-logins";
+import { openRoleStores, roleOfSql, storeOfRoles, urlAs } from "./roles";
+import type { RoleStores } from "./roles";
 import type { AuditEntry, LogEntry, StoreSetup, TestStore } from "./store-setup";
 
 /**
@@ -11,8 +15,7 @@ import type { AuditEntry, LogEntry, StoreSetup, TestStore } from "./store-setup"
  * before each test. Its clock can't be stopped: time is moved by moving every stored instant into the past.
  */
 export function mssqlSetup(url: string): StoreSetup {
-  let opened: Promise<TaskStore> | undefined;
-  let plain: TaskStore | undefined;
+  let opened: Promise<MssqlStores> | undefined;
   return {
     dialect: "mssql",
     missing: {
@@ -20,27 +23,62 @@ export function mssqlSetup(url: string): StoreSetup {
       "write detection": "row versions aren't compared on SQL Server",
       "isolation level": "each procedure of SQL Server sets its own",
     },
+    record: recordCalls(),
     open: async () => {
-      const store = await (opened ??= openDatabase(url));
-      plain ??= openPlainMssqlStore(url);
-      const test = new MssqlTestStore(store, plain);
+      const test = new MssqlTestStore(await (opened ??= openDatabase(url)));
       await test.empty();
       return test;
     },
     close: async () => {
-      await (await opened)?.close();
-      await plain?.close();
+      const stores = await opened;
+      if (stores !== undefined) await closeMssqlStores(stores);
     },
   };
 }
 
-async function openDatabase(url: string): Promise<TaskStore> {
+async function openDatabase(url: string): Promise<MssqlStores> {
   await migrateStore({ url });
-  return openStore({ url, connectionsMax: 10, random: realRandom, sleep });
+  const stores = openMssqlStores(url);
+  await makeMssqlLogins(stores.owner);
+  return stores;
 }
 
-/** A store that repeats nothing; nothing is sent before its first call. */
+/** All ways to one database. */
+export interface MssqlStores {
+  readonly store: TaskStore;
+  readonly plain: TaskStore;
+  readonly roles: RoleStores;
+  readonly owner: TaskStore;
+}
+
+/** Nothing is sent before the first call. The address is the owner's. */
+export function openMssqlStores(url: string): MssqlStores {
+  const options = { connectionsMax: 10, random: realRandom, sleep };
+  const roles = openRoleStores((role) => openStore({ url: urlAs(url, role), ...options }));
+  return {
+    store: storeOfRoles(roles),
+    plain: openPlainMssqlStore(url),
+    roles,
+    owner: openAs(url, 10),
+  };
+}
+
+export async function closeMssqlStores({ store, plain, owner }: MssqlStores): Promise<void> {
+  await Promise.all([store, plain, owner].map((open) => open.close()));
+}
+
+/** One store in all places: there are no logins, and it repeats nothing. */
+export function withoutLogins(store: TaskStore): MssqlStores {
+  return { store, plain: store, roles: { worker: store, operator: store }, owner: store };
+}
+
+/** A store that repeats nothing; each call is made by a login of its role. Nothing is sent before its first call. */
 export function openPlainMssqlStore(url: string, connectionsMax = 20): TaskStore {
+  return storeOfRoles(openRoleStores((role) => openAs(urlAs(url, role), connectionsMax)));
+}
+
+/** A store as whoever the address names, which repeats nothing. */
+function openAs(url: string, connectionsMax: number): TaskStore {
   const options = { url, connectionsMax, callTimeoutMs: 20_000, connectTimeoutMs: 15_000 };
   return new SqlTaskStore(new MssqlCaller(options), (call) => call());
 }
@@ -49,11 +87,15 @@ export function openPlainMssqlStore(url: string, connectionsMax = 20): TaskStore
 export class MssqlTestStore implements TestStore {
   readonly store: TaskStore;
   readonly plain: TaskStore;
+  readonly roles: RoleStores;
+  readonly #owner: TaskStore;
   #isDamaged = false;
 
-  constructor(store: TaskStore, plain: TaskStore) {
+  constructor({ store, plain, roles, owner }: MssqlStores) {
     this.store = store;
     this.plain = plain;
+    this.roles = roles;
+    this.#owner = owner;
   }
 
   get isDamaged(): boolean {
@@ -179,8 +221,16 @@ export class MssqlTestStore implements TestStore {
     return this.query(sql);
   }
 
+  asOwner<Result>(body: (transaction: StoreTransaction) => Promise<Result>): Promise<Result> {
+    return this.#owner.transaction(body);
+  }
+
+  call(sql: string): Promise<Record<string, unknown>[]> {
+    return this.roles[roleOfSql(sql)].transaction((transaction) => transaction.query(sql));
+  }
+
   query(text: string, values: readonly SqlValue[] = []): Promise<Record<string, unknown>[]> {
-    return this.store.transaction((transaction) => transaction.query(text, values));
+    return this.asOwner((transaction) => transaction.query(text, values));
   }
 }
 

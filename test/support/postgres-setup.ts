@@ -1,10 +1,13 @@
 import { Client } from "pg";
 import type { ExecutionId, TaskId } from "../../shared/core/ids";
 import { realRandom, sleep } from "../../shared/platform/real-clock";
-import type { TaskStore } from "../../shared/ports/task-store";
+import type { StoreTransaction, TaskStore } from "../../shared/ports/task-store";
 import { openStore } from "../../shared/store/open-store";
 import { PostgresCaller } from "../../shared/store/postgres/postgres-caller";
 import { SqlTaskStore } from "../../shared/store/sql-task-store";
+import { recordCalls } from "./call-record";
+import { openRoleStores, roleOfSql, storeOfRoles, urlAs } from "./roles";
+import type { RoleStores } from "./roles";
 import type { AuditEntry, LogEntry, StoreSetup, TestStore } from "./store-setup";
 import { createTestDatabase } from "./test-postgres";
 
@@ -20,6 +23,7 @@ export function postgresSetup(
   return {
     dialect: "postgres",
     missing: {},
+    record: recordCalls(),
     open: async () => {
       const database = await (opened ??= openDatabase(reach));
       await emptyDatabase(database.client);
@@ -34,8 +38,8 @@ export function postgresSetup(
       const database = await opened;
       if (database === undefined) return;
       await Promise.all(connections.map((store) => store.close()));
-      await database.store.close();
-      await database.plain.close();
+      const { store, plain, owner } = database;
+      await Promise.all([store, plain, owner].map((open) => open.close()));
       await database.client.end();
       await database.drop();
     },
@@ -46,6 +50,8 @@ interface OpenDatabase {
   url: string;
   store: TaskStore;
   plain: TaskStore;
+  roles: RoleStores;
+  owner: TaskStore;
   client: Client;
   drop: () => Promise<void>;
 }
@@ -56,12 +62,19 @@ async function openDatabase(reach: (url: string) => Promise<string>): Promise<Op
   await client.connect();
   await installClock(client);
   const options = { connectionsMax: 10, random: realRandom, sleep };
-  const store = openStore({ url: await reach(url), ...options });
-  return { url, store, plain: openPlainStore(url, 10), client, drop };
+  const reached = await reach(url);
+  const roles = openRoleStores((role) => openStore({ url: urlAs(reached, role), ...options }));
+  const plain = openPlainStore(url, 10);
+  return { url, store: storeOfRoles(roles), plain, roles, owner: openAs(url, 10), client, drop };
 }
 
-/** A store that repeats nothing. */
+/** A store that repeats nothing; each call is made by a login of its role. */
 export function openPlainStore(url: string, connectionsMax: number): TaskStore {
+  return storeOfRoles(openRoleStores((role) => openAs(urlAs(url, role), connectionsMax)));
+}
+
+/** A store as whoever the address names, which repeats nothing. */
+function openAs(url: string, connectionsMax: number): TaskStore {
   const options = { url, connectionsMax, callTimeoutMs: 20_000, connectTimeoutMs: 15_000 };
   return new SqlTaskStore(new PostgresCaller(options), (call) => call());
 }
@@ -93,12 +106,16 @@ async function emptyDatabase(client: Client): Promise<void> {
 class PostgresTestStore implements TestStore {
   readonly store: TaskStore;
   readonly plain: TaskStore;
+  readonly roles: RoleStores;
+  readonly #owner: TaskStore;
   readonly #client: Client;
   #isDamaged = false;
 
   constructor(database: OpenDatabase) {
     this.store = database.store;
     this.plain = database.plain;
+    this.roles = database.roles;
+    this.#owner = database.owner;
     this.#client = database.client;
   }
 
@@ -185,5 +202,13 @@ class PostgresTestStore implements TestStore {
 
   async raw(sql: string): Promise<Record<string, unknown>[]> {
     return (await this.#client.query<Record<string, unknown>>(sql)).rows;
+  }
+
+  asOwner<Result>(body: (transaction: StoreTransaction) => Promise<Result>): Promise<Result> {
+    return this.#owner.transaction(body);
+  }
+
+  call(sql: string): Promise<Record<string, unknown>[]> {
+    return this.roles[roleOfSql(sql)].transaction((transaction) => transaction.query(sql));
   }
 }

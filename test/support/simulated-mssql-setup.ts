@@ -1,20 +1,26 @@
-import { realRandom, sleep } from "../../shared/platform/real-clock";
 import type { TaskStore } from "../../shared/ports/task-store";
-import { openStore } from "../../shared/store/open-store";
 import { SimulatedServer } from "../simulation/tsql/tds/start-simulated-server";
 import type { SimulatedServerOptions } from "../simulation/tsql/tds/start-simulated-server";
-import { openPlainMssqlStore } from "./mssql-setup";
+import { recordCalls } from "./call-record";
+import { closeMssqlStores, openMssqlStores, openPlainMssqlStore } from "./mssql-setup";
+import { makeLoginsSql } from "./mssql-logins";
+import type { MssqlStores } from "./mssql-setup";
 import type { StoreSetup } from "./store-setup";
 import { WorldTestStore } from "./world-test-store";
+
+/** A simulated server with the tests' users. */
+export function startSimulated(options: SimulatedServerOptions = {}): Promise<SimulatedServer> {
+  return SimulatedServer.start({ ...options, setUp: makeLoginsSql });
+}
 
 /** The product's adapter and driver over the simulated SQL Server: a copy of the migrated database for each test. */
 export function simulatedMssqlSetup(options: SimulatedServerOptions = {}): StoreSetup {
   let starting: Promise<SimulatedServer> | undefined;
-  let store: TaskStore | undefined;
-  let plain: TaskStore | undefined;
+  let stores: MssqlStores | undefined;
   let connections: TaskStore[] = [];
   const closeStores = async (): Promise<void> => {
-    await Promise.all([store, plain, ...connections].map(async (open) => open?.close()));
+    if (stores !== undefined) await closeMssqlStores(stores);
+    await Promise.all(connections.map((open) => open.close()));
     connections = [];
   };
   return {
@@ -23,18 +29,18 @@ export function simulatedMssqlSetup(options: SimulatedServerOptions = {}): Store
       "isolation level": "each procedure of SQL Server sets its own",
       ...(options.fault === undefined ? {} : { "sure calls": "connections are lost on purpose" }),
     },
+    record: recordCalls(),
     open: async () => {
-      const simulated = await (starting ??= SimulatedServer.start(options));
+      const simulated = await (starting ??= startSimulated(options));
       await closeStores();
       const world = simulated.reset();
       // A whole millisecond: boundaries can be hit.
       world.clock = Date.UTC(2026, 10, 21, 10, 20, 30, 123);
-      store = openStore({ url: simulated.url, connectionsMax: 10, random: realRandom, sleep });
-      plain = openPlainMssqlStore(simulated.url);
-      return new WorldTestStore(store, world, plain);
+      stores = openMssqlStores(simulated.url);
+      return new WorldTestStore(stores, world);
     },
     connect: async (count) => {
-      const { url } = await (starting ??= SimulatedServer.start(options));
+      const { url } = await (starting ??= startSimulated(options));
       while (connections.length < count) connections.push(openPlainMssqlStore(url, 1));
       return connections.slice(0, count);
     },

@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import type { ExecutionId, TaskId } from "../../shared/core/ids";
-import type { StoreDialect, TaskStore } from "../../shared/ports/task-store";
+import type { StoreDialect, StoreTransaction, TaskStore } from "../../shared/ports/task-store";
+import type { CallRecord } from "./call-record";
+import type { RoleStores } from "./roles";
 
 /**
  * How the contract suite gets a store. Each test gets an empty one whose clock stands still until the test moves it;
@@ -30,6 +32,8 @@ export type Capability =
   | "isolation level"
   /** Calls lock rows, so that others wait or skip. */
   | "row locks"
+  /** Calls are made by logins, each with the rights of its roles. */
+  | "rights"
   /** A call that nothing repeats reaches the database: connections aren't lost on purpose. */
   | "sure calls";
 
@@ -58,9 +62,12 @@ export interface LogEntry {
 
 /** An empty store, for one test. */
 export interface TestStore {
+  /** Calls of the product, each by a login with the one role that the call needs (roles.ts). */
   readonly store: TaskStore;
   /** The same database through a store that repeats nothing: what a call raises reaches the test at once. */
   readonly plain: TaskStore;
+  /** The logins behind `store`, each for every call: what a role must not do is tried through it. */
+  readonly roles: RoleStores;
   /** The database's time. */
   now(): Promise<Date>;
   /** Moves the database's time. */
@@ -79,8 +86,12 @@ export interface TestStore {
   removeExecution(executionId: ExecutionId): Promise<void>;
   /** Changes whenever a definition, an execution or a task was written. */
   readVersions(): Promise<string>;
-  /** Runs statements of the store's own dialect past the operations. */
+  /** Runs statements of the store's own dialect past the operations, as the schema's owner. */
   raw(sql: string): Promise<Record<string, unknown>[]>;
+  /** One transaction of the schema's owner: rows that a test plants, or keeps locked. */
+  asOwner<Result>(body: (transaction: StoreTransaction) => Promise<Result>): Promise<Result>;
+  /** Runs a user's own SQL in a transaction, by a login with the one role that the operations in it need. */
+  call(sql: string): Promise<Record<string, unknown>[]>;
   /** Called by tests that leave damage on purpose: no check of the invariants follows. */
   expectDamage(): void;
   readonly isDamaged: boolean;
@@ -91,6 +102,8 @@ export interface StoreSetup {
   readonly dialect: StoreDialect;
   /** What this kind can't show, and why. */
   readonly missing: Partial<Record<Capability, string>>;
+  /** Who called which operation so far, where there are logins. */
+  readonly record?: CallRecord;
   /** An empty store; the one before is gone. */
   open(): Promise<TestStore>;
   /** So many stores over one connection each to what is open, which repeat nothing; the setup ends them. */

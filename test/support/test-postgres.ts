@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { Client } from "pg";
 import { startEmbeddedPostgres } from "../../shared/local/embedded-postgres";
 import { migrateStore } from "../../shared/store/open-store";
+import { loginNames, loginPassword, roleNames, roles } from "./roles";
 
 /** Name of the migrated database that test files clone. */
 export const templateDatabase = "taskgate_template";
@@ -29,7 +30,19 @@ export async function startTestPostgres(): Promise<TestPostgres> {
     await client.query(`create database ${templateDatabase}`);
   });
   await migrateStore({ url: databaseUrl(server.url, templateDatabase) });
+  await withClient(server.url, makeLogins);
   return server;
+}
+
+/** Roles belong to the whole server, and so do the logins: each is a member of one shipped role. */
+export async function makeLogins(client: Client): Promise<void> {
+  for (const role of roles) {
+    const login = loginNames[role];
+    const { rowCount } = await client.query("select 1 from pg_roles where rolname = $1", [login]);
+    if (rowCount === 0) await client.query(`create role ${login}`);
+    await client.query(`alter role ${login} login password '${loginPassword}'`);
+    await client.query(`grant ${roleNames.postgres[role]} to ${login}`);
+  }
 }
 
 /** The same server, another database. */

@@ -1,6 +1,6 @@
-import type { TaskStore } from "../../shared/ports/task-store";
 import type { World } from "../simulation/tsql/engine/world";
 import { MssqlTestStore } from "./mssql-setup";
+import type { MssqlStores } from "./mssql-setup";
 
 /** Tables whose rows tell whether an operation has written anything. */
 const watchedTables = new Set(["TokenDemand", "TaskDefinition", "TaskExecution", "Task", "Ready"]);
@@ -9,9 +9,8 @@ const watchedTables = new Set(["TokenDemand", "TaskDefinition", "TaskExecution",
 export class WorldTestStore extends MssqlTestStore {
   readonly #world: World;
 
-  /** `plain` is a store that repeats nothing; the same one where `store` doesn't, either. */
-  constructor(store: TaskStore, world: World, plain = store) {
-    super(store, plain);
+  constructor(stores: MssqlStores, world: World) {
+    super(stores);
     this.#world = world;
   }
 

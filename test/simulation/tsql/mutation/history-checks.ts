@@ -1,5 +1,6 @@
 import { createRequire } from "node:module";
 import { SqlTaskStore } from "../../../../shared/store/sql-task-store";
+import type { withoutLogins as WithoutLogins } from "../../../support/mssql-setup";
 import type { StoreSetup } from "../../../support/store-setup";
 import type { WorldTestStore as TestStore } from "../../../support/world-test-store";
 import { shippedWorld } from "../engine/load";
@@ -75,6 +76,9 @@ function storeOpener(): (template: World) => Promise<Opened> {
   const { WorldTestStore } = createRequire(__filename)("../../../support/world-test-store") as {
     WorldTestStore: typeof TestStore;
   };
+  const { withoutLogins } = createRequire(__filename)("../../../support/mssql-setup") as {
+    withoutLogins: typeof WithoutLogins;
+  };
   let server: LocalServer | undefined;
   let template: World | undefined;
   const setup: StoreSetup = {
@@ -85,7 +89,7 @@ function storeOpener(): (template: World) => Promise<Opened> {
       const world = template.fork();
       server = new LocalServer(world, bounds);
       const store = new SqlTaskStore(new EngineCaller(server), (call) => call());
-      return Promise.resolve(new WorldTestStore(store, world));
+      return Promise.resolve(new WorldTestStore(withoutLogins(store), world));
     },
     close: () => Promise.resolve(),
   };

@@ -1,6 +1,7 @@
 import { createRequire } from "node:module";
 import { SqlTaskStore } from "../../../../shared/store/sql-task-store";
 import type { describeStore as DescribeStore } from "../../../contract/store.contract";
+import type { withoutLogins as WithoutLogins } from "../../../support/mssql-setup";
 import type { StoreSetup } from "../../../support/store-setup";
 import type { WorldTestStore as TestStore } from "../../../support/world-test-store";
 import type { World } from "../engine/world";
@@ -41,13 +42,19 @@ export function loadSuite(): SuiteTest[] {
   const { WorldTestStore } = requireLater("../../../support/world-test-store") as {
     WorldTestStore: typeof TestStore;
   };
+  const { withoutLogins } = requireLater("../../../support/mssql-setup") as {
+    withoutLogins: typeof WithoutLogins;
+  };
   const setup: StoreSetup = {
     dialect: "mssql",
-    missing: { "isolation level": "each procedure of SQL Server sets its own" },
+    missing: {
+      "isolation level": "each procedure of SQL Server sets its own",
+      rights: "everybody is the database's owner here",
+    },
     open: () => {
       const { server, world } = openServer();
       const store = new SqlTaskStore(new EngineCaller(server), (call) => call());
-      return Promise.resolve(new WorldTestStore(store, world));
+      return Promise.resolve(new WorldTestStore(withoutLogins(store), world));
     },
     close: () => Promise.resolve(),
   };
