@@ -145,6 +145,7 @@ const views: Readonly<Record<string, SystemView>> = {
       ["is_read_committed_snapshot_on", bitType],
       ["snapshot_isolation_state", { name: "tinyint" }],
       ["collation_name", sysname],
+      ["containment", { name: "tinyint" }],
     ),
     rows: ({ world }) => [
       [
@@ -154,6 +155,7 @@ const views: Readonly<Record<string, SystemView>> = {
         world.isVersioned ? 1 : 0,
         world.allowsSnapshot ? 1 : 0,
         databaseCollation.name,
+        1,
       ],
     ],
   },

@@ -130,7 +130,7 @@ const others: readonly FormCase[] = [
   },
   {
     form: "GRANT, DENY, REVOKE",
-    good: "GRANT SELECT, EXECUTE ON SCHEMA::Flights TO R, S; DENY DELETE ON OBJECT::dbo.T TO R; REVOKE EXECUTE ON TYPE::dbo.L FROM R;",
+    good: "GRANT SELECT, EXECUTE ON SCHEMA::Flights TO R, S; DENY DELETE ON OBJECT::dbo.T TO R; REVOKE EXECUTE ON TYPE::dbo.L FROM R, public;",
     bad: "GRANT EXECUT ON OBJECT::dbo.P TO R;",
     error: "expected a right, found `EXECUT`",
   },

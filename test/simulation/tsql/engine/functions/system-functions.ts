@@ -137,6 +137,15 @@ function principalId(connection: Connection, texts: readonly (string | null)[]):
   return connection.world.catalog.security.find(name)?.id ?? null;
 }
 
+/** Of a login by name, or the connection's own; NULL where there is none. */
+function loginId(connection: Connection, texts: readonly (string | null)[]): SqlValue {
+  const name = texts.length === 0 ? connection.login : texts[0];
+  if (name === null || name === undefined) return null;
+  const { security } = connection.world.catalog;
+  if (security.findLogin(name) === undefined && name !== connection.login) return null;
+  return security.userOf(name)?.id ?? 1;
+}
+
 function readClock(connection: Connection): bigint {
   connection.observe(`clock ${String(connection.world.nowTicks)}`);
   return connection.world.nowTicks;
@@ -189,6 +198,7 @@ export const systemFunctions: Partial<Record<BuiltinName, BindFunction>> = {
     (connection) => connection.lastIdentity,
   ),
   SERVERPROPERTY: ofTexts(sysname, serverProperty),
+  SUSER_ID: ofTexts(intType, loginId),
   SUSER_SNAME: constant(sysname, (connection) => connection.login),
   SYSDATETIME: constant({ name: "datetime2", scale: 7 }, readClock),
   SYSUTCDATETIME: constant({ name: "datetime2", scale: 7 }, readClock),
