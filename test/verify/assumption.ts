@@ -15,12 +15,6 @@ export type Finding = Pick<StepRow, "status" | "summary"> & {
   readonly details?: readonly string[];
 };
 
-export const passed = (summary: string, details: readonly string[] = []): Finding => ({
-  status: "passed",
-  summary,
-  details,
-});
-
 /** One thing that a server must say; undefined: it did. */
 export type Fault = string | undefined;
 
@@ -47,7 +41,7 @@ function listed(errors: readonly number[]): string {
 /** Passed without faults. */
 export function judged(summary: string, faults: readonly Fault[]): Finding {
   const details = faults.filter((fault) => fault !== undefined);
-  if (details.length === 0) return passed(summary);
+  if (details.length === 0) return { status: "passed", summary };
   return { status: "failed", summary: `${String(details.length)} answers are others`, details };
 }
 

@@ -26,6 +26,16 @@ export interface OperationRun {
 export const fullRun: OperationRun = { backlog: 3_000, label: "plans" };
 const shortLeaseMs = 1_000;
 
+/** Makes the logins of the shipped roles' members; those that are there stay. */
+export async function makeLogins(url: string): Promise<void> {
+  const owner = openStore({ url, connectionsMax: 1, random: realRandom, sleep });
+  try {
+    await makeMssqlLogins(owner);
+  } finally {
+    await owner.close();
+  }
+}
+
 /**
  * Calls every operation at least once, over tables that aren't empty, so that each procedure has a plan worth looking at. The
  * owner makes logins first; each operation is called by a member of the role with the fewest rights that may, where logins
@@ -37,17 +47,14 @@ export async function callEveryOperation(
 ): Promise<void> {
   const open = (as: string): TaskStore =>
     openStore({ url: as, connectionsMax: 4, random: realRandom, sleep });
-  const owner = open(url);
-  if (!mayMakeLogins) {
-    await callAll(owner, run).finally(() => owner.close());
-    return;
-  }
-  const store = storeOfRoles(openRoleStores((role) => open(urlAs(url, role))));
+  if (mayMakeLogins) await makeLogins(url);
+  const store = mayMakeLogins
+    ? storeOfRoles(openRoleStores((role) => open(urlAs(url, role))))
+    : open(url);
   try {
-    await makeMssqlLogins(owner);
     await callAll(store, run);
   } finally {
-    await Promise.all([store.close(), owner.close()]);
+    await store.close();
   }
 }
 
