@@ -1,0 +1,8 @@
+import { describe } from "@jest/globals";
+import { postgresStages } from "../postgres-stage";
+import { describeScenes } from "../scene";
+import { scenes } from "./scenes";
+
+describe("the source texts' behaviours on PostgreSQL", () => {
+  describeScenes(postgresStages(), scenes);
+});
