@@ -1,6 +1,6 @@
 import { expect } from "@jest/globals";
 import type { ExecutionId } from "../../../shared/core/ids";
-import type { ClaimedTask, TaskStore, WorkAnswer } from "../../../shared/ports/task-store";
+import type { TaskStore, WorkAnswer } from "../../../shared/ports/task-store";
 import { at, define, enqueue, idsOf, startWorker } from "../../support/builders";
 import { within } from "../../support/gate";
 import { changedStore } from "../../support/planted-setup";
@@ -193,19 +193,3 @@ export const claimScenes: readonly Scene[] = [
     ],
   },
 ];
-
-/** Tasks that were handed out before come once more. */
-export function handingOutTwice(): StoreChange {
-  let earlier: ClaimedTask | undefined;
-  let count = 0;
-  return changedWork(async (store, input) => {
-    const answer = await store.work(input);
-    count += 1;
-    const [first] = answer.claimed;
-    if (count % 7 !== 0 || earlier === undefined) {
-      earlier ??= first;
-      return answer;
-    }
-    return { ...answer, claimed: [...answer.claimed, earlier] };
-  });
-}

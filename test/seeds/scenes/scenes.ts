@@ -1,5 +1,6 @@
 import type { Scene } from "../scene";
 import { claimScenes } from "./claims";
+import { drainScenes } from "./drains";
 
 /** All that run on several stores. */
-export const scenes: readonly Scene[] = [...claimScenes];
+export const scenes: readonly Scene[] = [...claimScenes, ...drainScenes];
