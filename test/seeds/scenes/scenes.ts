@@ -1,6 +1,7 @@
 import type { Scene } from "../scene";
 import { claimScenes } from "./claims";
 import { drainScenes } from "./drains";
+import { workerScenes } from "./workers";
 
 /** All that run on several stores. */
-export const scenes: readonly Scene[] = [...claimScenes, ...drainScenes];
+export const scenes: readonly Scene[] = [...claimScenes, ...drainScenes, ...workerScenes];
