@@ -1,7 +1,8 @@
 import type { Scene } from "../scene";
 import { claimScenes } from "./claims";
 import { drainScenes } from "./drains";
+import { trialScenes } from "./trials";
 import { workerScenes } from "./workers";
 
 /** All that run on several stores. */
-export const scenes: readonly Scene[] = [...claimScenes, ...drainScenes, ...workerScenes];
+export const scenes: readonly Scene[] = [...claimScenes, ...drainScenes, ...workerScenes, ...trialScenes];
