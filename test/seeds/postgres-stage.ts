@@ -50,10 +50,15 @@ export class PostgresStage implements Stage {
     return { ...held, taskIds: Promise.resolve(typeof text === "string" ? text.split(",") : []) };
   }
 
-  async holdDefinition(name: string): Promise<Held> {
-    const sql =
-      "update taskgate.task_definition set hold_lock_task_execution_id = 0 where name = $1";
-    return (await this.hold((transaction) => transaction.query(sql, [name]))).held;
+  async holdDefinition(name: string, limit?: number): Promise<Held> {
+    const sql = `
+      update taskgate.task_definition
+         set hold_lock_task_execution_id = 0, concurrency_limit_override = coalesce($2::int, concurrency_limit_override)
+       where name = $1`;
+    const { held } = await this.hold((transaction) =>
+      transaction.query(sql, [name, limit ?? null]),
+    );
+    return held;
   }
 
   /** Keeps a transaction open after its first statement. */

@@ -42,8 +42,8 @@ export interface Stage {
    * its roll-back is the end of its worker, which gives everything back.
    */
   openClaim(worker: Worker, want: number): Promise<OpenClaim>;
-  /** Writes a definition's mark, as an asker does first, and keeps the row; in the model nothing is kept. */
-  holdDefinition(name: string): Promise<Held>;
+  /** Writes a definition's mark, as an asker does first, and its limit, and keeps the row; in the model nothing is kept. */
+  holdDefinition(name: string, limit?: number): Promise<Held>;
   /** How many calls wait for a lock. */
   countWaiting(): Promise<number>;
   /** How many transactions are open. */

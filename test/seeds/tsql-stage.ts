@@ -107,10 +107,11 @@ export class TsqlStage implements Stage {
     };
   }
 
-  holdDefinition(name: string): Promise<Held> {
+  holdDefinition(name: string, limit?: number): Promise<Held> {
     return this.#hold(
-      "UPDATE Taskgate.TaskDefinition SET HoldLockTaskExecutionId = 0 WHERE Name = @p1",
-      [name],
+      `UPDATE d SET HoldLockTaskExecutionId = 0, ConcurrencyLimitOverride = COALESCE(@p2, d.ConcurrencyLimitOverride)
+         FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK) WHERE d.Name = @p1`,
+      [name, limit ?? null],
     );
   }
 
