@@ -3,8 +3,9 @@ import "../../support/node-errors";
 import { describe } from "@jest/globals";
 import { describeScenes } from "../scene";
 import { tsqlStages } from "../tsql-stage";
+import { tsqlLockScenes } from "./locks-tsql";
 import { scenes } from "./scenes";
 
 describe("the source texts' behaviours on the T-SQL through TDS", () => {
-  describeScenes(tsqlStages(), scenes);
+  describeScenes(tsqlStages(), [...scenes, ...tsqlLockScenes]);
 });
