@@ -75,6 +75,8 @@ export interface SeedTable {
 
 interface Shown {
   readonly numbers: readonly string[];
+  /** A planted fault that a test has found: by itself it shows nothing. */
+  readonly isPlanted: boolean;
   readonly store: StoreName;
   readonly title: string;
   readonly file: string;
@@ -93,8 +95,11 @@ export function tabulate(results: JestResults, behaviours: readonly Behaviour[])
       problems.push(`${file} could not be run: ${(suite.message ?? "").split("\n")[0] ?? ""}`);
     return suite.assertionResults.map((test): Shown => {
       const titles = [...test.ancestorTitles, test.title];
+      const isPlanted = titles.some((title) => title.startsWith("planted, "));
       return {
-        numbers: numbersOf(titles.join(" / ")),
+        // A fault says all that it breaks; each of its tests stands for its own numbers.
+        numbers: numbersOf(isPlanted ? test.title : titles.join(" / ")),
+        isPlanted,
         store,
         file,
         title: test.title,
@@ -138,16 +143,13 @@ function reasonOf(number: string, store: StoreName): string | null {
   return notApplicable[store]?.[number] ?? null;
 }
 
-/** Planted faults by themselves show nothing. */
-const isPlanted = ({ title }: Shown): boolean => title.startsWith("planted, ");
-
 /** One failure is a failure; one pass without one a pass; what was left out tells why. */
 function judge(
   all: readonly Shown[],
   { reason, isNeeded }: { reason: string | null; isNeeded: boolean },
 ): Cell {
-  const tests = all.filter((test) => !isPlanted(test));
-  const planted = all.filter(isPlanted);
+  const tests = all.filter(({ isPlanted }) => !isPlanted);
+  const planted = all.filter(({ isPlanted }) => isPlanted);
   const has = (status: string): boolean => tests.some((test) => test.status === status);
   const skipped = tests.filter((test) => test.status !== "passed" && test.status !== "failed");
   const isBroken = has("failed") || planted.some(({ status }) => status === "failed");
