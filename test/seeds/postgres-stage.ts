@@ -12,7 +12,8 @@ export function postgresStages(): StageSetup<PostgresStage> {
     dialect: "postgres",
     open: async (options = {}) => {
       const contention = await openContention();
-      if (options.planted !== undefined) await contention.client.query(plantedText(options.planted));
+      if (options.planted !== undefined)
+        await contention.client.query(plantedText(options.planted));
       return new PostgresStage(contention, options);
     },
     close: () => Promise.resolve(),

@@ -32,7 +32,8 @@ function failing(body, found) {
     } catch (error) {
       said = stripVTControlCharacters(String(error));
     }
-    if (!found.test(said)) throw new Error(`Expected the fault to be found (${String(found)}), got: ${said}`);
+    if (!found.test(said))
+      throw new Error(`Expected the fault to be found (${String(found)}), got: ${said}`);
   };
 }
 

@@ -27,7 +27,10 @@ const reserving = (): StoreChange =>
 /** One claim after the other, and none while somebody's is open. */
 const claimHints =
   "WITH (ROWLOCK, UPDLOCK, READPAST, FORCESEEK) -- keep them, skip others', in key order";
-const work = { mssql: "mssql/sql/procedures/Work.sql", postgres: "postgres/sql/functions/work.sql" };
+const work = {
+  mssql: "mssql/sql/procedures/Work.sql",
+  postgres: "postgres/sql/functions/work.sql",
+};
 
 const waitingForRows = {
   mssql: {
@@ -36,9 +39,7 @@ const waitingForRows = {
   },
   postgres: {
     file: work.postgres,
-    edits: [
-      { from: "limit v_want for update skip locked", to: "limit v_want for update" },
-    ],
+    edits: [{ from: "limit v_want for update skip locked", to: "limit v_want for update" }],
   },
 } as const;
 
@@ -82,13 +83,18 @@ async function showOpenClaim(
 export const claimScenes: readonly Scene[] = [
   {
     numbers: "S1.6",
-    title: "while one claim is open, another returns at once with the rest, with groups and without",
+    title:
+      "while one claim is open, another returns at once with the rest, with groups and without",
     play: async (stage) => {
       const halves = [
         [0, 1, 2, 3, 4, 5],
         [6, 7, 8, 9, 10, 11],
       ] as const;
-      await showOpenClaim(stage, seedGroups.map(() => ({})), halves);
+      await showOpenClaim(
+        stage,
+        seedGroups.map(() => ({})),
+        halves,
+      );
       const grouped = [
         [0, 1, 2, 3, 5, 7],
         [9, 11],
@@ -139,7 +145,8 @@ export const claimScenes: readonly Scene[] = [
   },
   {
     numbers: "S2.4, S2.5",
-    title: "with n rows taken by open claims the next ones come at once; all taken is an empty answer, not the end of the work",
+    title:
+      "with n rows taken by open claims the next ones come at once; all taken is an empty answer, not the end of the work",
     play: async (stage) => {
       const store = stage.openStore(2);
       const name = await define(store, { limit: 12, spareMax: 0 });

@@ -2,7 +2,15 @@ import { expect } from "@jest/globals";
 import type { TaskId } from "../../../shared/core/ids";
 import type { ClaimedTask } from "../../../shared/ports/task-store";
 import { seededRandom } from "../../../shared/testing/seeded-random";
-import { at, define, enqueue, idsOf, startWorker, statusOf, testSeed } from "../../support/builders";
+import {
+  at,
+  define,
+  enqueue,
+  idsOf,
+  startWorker,
+  statusOf,
+  testSeed,
+} from "../../support/builders";
 import type { Worker } from "../../support/builders";
 import { atOnce, runCycles } from "../../support/mixed-load";
 import type { Mix } from "../../support/mixed-load";
@@ -256,7 +264,10 @@ export const drainScenes: readonly Scene[] = [
           mssql: {
             file: "mssql/sql/procedures/_HandOver.sql",
             edits: [
-              { from: "SELECT @vGroupId = MIN(l.GroupId)", to: "SELECT @vGroupId = MAX(l.GroupId)" },
+              {
+                from: "SELECT @vGroupId = MIN(l.GroupId)",
+                to: "SELECT @vGroupId = MAX(l.GroupId)",
+              },
               { from: "WHERE l.GroupId > @vGroupId;", to: "WHERE l.GroupId < @vGroupId;" },
             ],
           },

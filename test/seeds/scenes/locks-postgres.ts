@@ -154,7 +154,9 @@ async function showAdvisoryLocks(stage: PostgresStage): Promise<void> {
       tasks: [{ payload: null, group: key }],
     });
   const { held } = await stage.hold((transaction) =>
-    transaction.query("select pg_advisory_xact_lock(42, task_definition_id) from taskgate.task_definition"),
+    transaction.query(
+      "select pg_advisory_xact_lock(42, task_definition_id) from taskgate.task_definition",
+    ),
   );
   // Who asks for tokens gives up after its two seconds, and says so; nobody else is kept waiting.
   const began = performance.now();
@@ -190,7 +192,8 @@ const readFirst = {
 export const postgresLockScenes: readonly Scene<PostgresStage>[] = [
   {
     numbers: "S0.13",
-    title: "granting and returning go by the definition's primary key only, and lock no table and no range",
+    title:
+      "granting and returning go by the definition's primary key only, and lock no table and no range",
     on: ["postgres"],
     play: showPrimaryKeys,
     faults: [
@@ -217,7 +220,8 @@ export const postgresLockScenes: readonly Scene<PostgresStage>[] = [
   },
   {
     numbers: "S0.15",
-    title: "an asker writes before it reads: it decides by what the one before it has left, and no load makes a deadlock",
+    title:
+      "an asker writes before it reads: it decides by what the one before it has left, and no load makes a deadlock",
     on: ["postgres"],
     play: showWriteFirst,
     faults: [
@@ -231,7 +235,8 @@ export const postgresLockScenes: readonly Scene<PostgresStage>[] = [
   },
   {
     numbers: "S0.16",
-    title: "the definition's row is locked between an asker's first write and its commit, and free while a worker works",
+    title:
+      "the definition's row is locked between an asker's first write and its commit, and free while a worker works",
     on: ["postgres"],
     play: showHeldToTheEnd,
     faults: [
@@ -269,7 +274,8 @@ export const postgresLockScenes: readonly Scene<PostgresStage>[] = [
   },
   {
     numbers: "S4.16",
-    title: "an advisory lock belongs to its transaction: it is waited for two seconds, keeps no other call, and none is left",
+    title:
+      "an advisory lock belongs to its transaction: it is waited for two seconds, keeps no other call, and none is left",
     on: ["postgres"],
     play: showAdvisoryLocks,
     faults: [

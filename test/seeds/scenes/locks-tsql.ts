@@ -128,7 +128,8 @@ export const tsqlLockScenes: readonly Scene<TsqlStage>[] = [
   },
   {
     numbers: "S3.11",
-    title: "in the model, a claim of a thousand locks rows only, of tables that never escalate, and keeps no other reader",
+    title:
+      "in the model, a claim of a thousand locks rows only, of tables that never escalate, and keeps no other reader",
     on: ["mssql"],
     play: showNoEscalation,
     faults: [
@@ -174,7 +175,12 @@ export const tsqlLockScenes: readonly Scene<TsqlStage>[] = [
         planted: {
           mssql: {
             file: "mssql/sql/procedures/_LockKeys.sql",
-            edits: [{ from: "@vPatienceMs int = CASE WHEN @Waits = 1 THEN 2000", to: "@vPatienceMs int = CASE WHEN @Waits = 1 THEN 60000" }],
+            edits: [
+              {
+                from: "@vPatienceMs int = CASE WHEN @Waits = 1 THEN 2000",
+                to: "@vPatienceMs int = CASE WHEN @Waits = 1 THEN 60000",
+              },
+            ],
           },
         },
         found: /No answer within/,

@@ -6,4 +6,10 @@ import { trialScenes } from "./trials";
 import { workerScenes } from "./workers";
 
 /** All that run on several stores. */
-export const scenes: readonly Scene[] = [...claimScenes, ...drainScenes, ...workerScenes, ...trialScenes, ...tokenScenes];
+export const scenes: readonly Scene[] = [
+  ...claimScenes,
+  ...drainScenes,
+  ...workerScenes,
+  ...trialScenes,
+  ...tokenScenes,
+];

@@ -98,9 +98,11 @@ const servingOneWorker = (): StoreChange => {
       startExecution: (input) => {
         const name = isTaken && input.want > 0 ? `${input.name} of nobody` : input.name;
         isTaken = true;
-        return store.startExecution({ ...input, name }).then((answer) =>
-          name === input.name ? answer : { ...answer, status: "none" as const },
-        );
+        return store
+          .startExecution({ ...input, name })
+          .then((answer) =>
+            name === input.name ? answer : { ...answer, status: "none" as const },
+          );
       },
     });
 };

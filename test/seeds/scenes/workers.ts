@@ -108,8 +108,7 @@ async function showIdling(stage: Stage): Promise<void> {
   const ran: number[] = [];
   const quick = defineTask({ name: "quick", run: async () => void ran.push(performance.now()) });
   const bench = openWorkerBench([quick], { store: counting(stage.openStore(3)) });
-  const add = async () =>
-    at(await bench.client.enqueue({ task: quick, payload: {} }), 0).taskId;
+  const add = async () => at(await bench.client.enqueue({ task: quick, payload: {} }), 0).taskId;
   await add();
   const life = bench.work("quick", { idleReads: 5, idlePauseMs: 100 });
   await sleep(250);
@@ -331,13 +330,12 @@ export const workerScenes: readonly Scene[] = [
     numbers: "S3.9",
     title: "a submitter hears the result, or why there is none, or that there is none yet",
     play: showAwaiting,
-    faults: [
-      { numbers: "S3.9", what: "results are not told", change: hidingResults, found: /42/ },
-    ],
+    faults: [{ numbers: "S3.9", what: "results are not told", change: hidingResults, found: /42/ }],
   },
   {
     numbers: "S3.10",
-    title: "while a handler runs no transaction is open, others see its entry, and what it rolls back is its own",
+    title:
+      "while a handler runs no transaction is open, others see its entry, and what it rolls back is its own",
     play: showNoSpanningTransaction,
     faults: [
       {

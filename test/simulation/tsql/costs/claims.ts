@@ -62,7 +62,10 @@ export async function measureClaims(
 }
 
 /** Definition 1 doesn't exist yet, but its entries may: the first one that is registered gets that number. */
-export function plant(engine: EngineName, { ghosts, backlog, finished = 0 }: ClaimSituation): World {
+export function plant(
+  engine: EngineName,
+  { ghosts, backlog, finished = 0 }: ClaimSituation,
+): World {
   const world = worldWithGhosts(engine);
   if (ghosts > 0) {
     plantReady(world, "before", ghosts);

@@ -264,10 +264,12 @@ describe.each(engineNames)("faults in the shipped procedures, %s", (engine) => {
   test("planted, S0.13: the row is found by its name, at SERIALIZABLE: ranges are found", () => {
     const byName = {
       from: write,
-      to: write.replace(
-        "WHERE d.TaskDefinitionId = @TaskDefinitionId",
-        "WHERE d.Name >= (SELECT x.Name FROM Taskgate.TaskDefinition AS x WITH (ROWLOCK, UPDLOCK, HOLDLOCK) WHERE x.TaskDefinitionId = @TaskDefinitionId)",
-      ).replace("HOLDLOCK) -- one", "HOLDLOCK, INDEX (UQ_TaskDefinition_Name)) -- one"),
+      to: write
+        .replace(
+          "WHERE d.TaskDefinitionId = @TaskDefinitionId",
+          "WHERE d.Name >= (SELECT x.Name FROM Taskgate.TaskDefinition AS x WITH (ROWLOCK, UPDLOCK, HOLDLOCK) WHERE x.TaskDefinitionId = @TaskDefinitionId)",
+        )
+        .replace("HOLDLOCK) -- one", "HOLDLOCK, INDEX (UQ_TaskDefinition_Name)) -- one"),
     };
 
     expect(otherLocks(watch(prepared(engine, byName), calls.acquire).trace)).not.toEqual([]);
