@@ -20,8 +20,8 @@ import {
   statusOf,
   testSeed,
   tryStart,
-  Worker,
 } from "../support/builders";
+import type { Worker } from "../support/builders";
 import { claimRaw, definitionId, useContention, plantFunction } from "../support/contention";
 import { openPlainStore } from "../support/postgres-setup";
 import { within } from "../support/gate";

@@ -1,3 +1,4 @@
+import { createRequire } from "node:module";
 import { join } from "node:path";
 import { globSync } from "tinyglobby";
 import { root } from "./read-seeds";
@@ -10,6 +11,8 @@ import type { JestResults } from "./tabulate";
  */
 type Assertion = JestResults["testResults"][number]["assertionResults"][number];
 type Row = readonly unknown[] | Readonly<Record<string, unknown>> | string | number | boolean;
+
+const load = createRequire(__filename);
 
 /** What jest would report if every test passed. Call it outside of jest. */
 export function collectTitles(): JestResults {
@@ -31,7 +34,7 @@ export function collectTitles(): JestResults {
     testResults: files.map((file) => {
       found = [];
       const name = join(root, file);
-      require(name);
+      load(name);
       return { name, status: "passed", assertionResults: found.filter(isRun) };
     }),
   };
@@ -66,19 +69,17 @@ function plantGlobals(
       },
     },
   );
-  const say = (status: string) => (title: string) => {
+  const tell = (status: string) => (title: string) => {
     add(title, skips > 0 ? "pending" : status);
   };
   const each = (rows: readonly Row[]) => (title: string) => {
-    for (const row of rows) say("passed")(filled(title, row));
+    for (const row of rows) tell("passed")(filled(title, row));
   };
-  const test = Object.assign(say("passed"), { skip: say("pending"), each });
+  const test = Object.assign(tell("passed"), { skip: tell("pending"), each });
   const hooks = { beforeAll: nothing, beforeEach: nothing, afterAll: nothing, afterEach: nothing };
-  const path = require.resolve("@jest/globals");
-  require.cache[path] = Object.assign(new module.constructor(path) as NodeJS.Module, {
-    loaded: true,
-    exports: { describe, test, expect: nothing, jest: {}, ...hooks },
-  });
+  const path = load.resolve("@jest/globals");
+  const exports = { describe, test, expect: nothing, jest: {}, ...hooks };
+  load.cache[path] = { ...module, id: path, filename: path, loaded: true, exports };
 }
 
 const valuesOf = (row: Row): unknown[] => (Array.isArray(row) ? [...(row as unknown[])] : [row]);
@@ -91,6 +92,9 @@ function filled(title: string, row: Row): string {
       ? (row as Readonly<Record<string, unknown>>)[name]
       : undefined;
   return title
-    .replace(/\$(\w+)/g, (text, name: string) => String(named(name) ?? text))
-    .replace(/%[sidjo]/g, () => String(values.shift()));
+    .replace(/\$(\w+)/g, (text, name: string) => say(named(name) ?? text))
+    .replace(/%[sidjo]/g, () => say(values.shift()));
 }
+
+const say = (value: unknown): string =>
+  typeof value === "string" ? value : (JSON.stringify(value) ?? "");

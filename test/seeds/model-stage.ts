@@ -7,7 +7,7 @@ import { overriding } from "../unit/worker/worker-bench";
 import type { Held, OpenClaim, Stage, StageOptions, StageSetup } from "./stage";
 
 /** The store in memory; every store that a scene opens is the same one. */
-export function modelStages(): StageSetup<ModelStage> {
+export function modelStages(): StageSetup {
   return {
     dialect: "model",
     open: (options = {}) => Promise.resolve(new ModelStage(options)),
@@ -15,29 +15,27 @@ export function modelStages(): StageSetup<ModelStage> {
   };
 }
 
-export class ModelStage implements Stage {
+class ModelStage implements Stage {
   readonly dialect = "model";
-  readonly model: ModelTaskStore;
-  readonly plain: TaskStore;
+  readonly plain: ModelTaskStore;
   readonly #options: StageOptions;
   #offsetMs = 0;
   #transactions = 0;
 
   constructor(options: StageOptions) {
     this.#options = options;
-    this.model = new ModelTaskStore({
+    this.plain = new ModelTaskStore({
       clock: { now: () => realClock.nowMs() + this.#offsetMs },
       random: realRandom,
     });
-    this.plain = this.model;
   }
 
   openStore(): TaskStore {
-    const counted = overriding(this.model, {
+    const counted = overriding(this.plain, {
       transaction: async (body) => {
         this.#transactions += 1;
         try {
-          return await this.model.transaction(body);
+          return await this.plain.transaction(body);
         } finally {
           this.#transactions -= 1;
         }
@@ -56,7 +54,9 @@ export class ModelStage implements Stage {
     return {
       taskIds: Promise.resolve(idsOf(claimed)),
       commit: () => Promise.resolve(),
-      rollBack: async () => void (await worker.finish()),
+      rollBack: async () => {
+        await worker.finish();
+      },
     };
   }
 

@@ -9,6 +9,7 @@ import { describeFailures } from "../../contract/failures.contract";
 import { describeGroups } from "../../contract/groups.contract";
 import { describeReclaim } from "../../contract/reclaim.contract";
 import { describeTokens } from "../../contract/tokens.contract";
+import { without } from "../../support/planted-setup";
 import type { ContractFault } from "./expect-failures";
 
 /** What jest says of a value that isn't the one. */
@@ -151,7 +152,7 @@ const claimFaults: readonly ContractFault[] = [
     change: (store) => ({
       enqueueTasks: (input, within) =>
         store.enqueueTasks(
-          { ...input, tasks: input.tasks.map(({ priority: _priority, ...task }) => task) },
+          { ...input, tasks: input.tasks.map((task) => without(task, "priority")) },
           within,
         ),
     }),
@@ -165,7 +166,7 @@ const claimFaults: readonly ContractFault[] = [
     change: (store) => ({
       enqueueTasks: (input, within) =>
         store.enqueueTasks(
-          { ...input, tasks: input.tasks.map(({ group: _group, ...task }) => task) },
+          { ...input, tasks: input.tasks.map((task) => without(task, "group")) },
           within,
         ),
     }),
@@ -259,7 +260,7 @@ const waveFaults: readonly ContractFault[] = [
     tests: /^S4\.1, S4\.2|^S4\.8|^S4\.12|^S4\.13, S4\.14/,
     found: another,
     change: (store) => ({
-      enqueueTasks: ({ waveId: _wave, ...input }, within) => store.enqueueTasks(input, within),
+      enqueueTasks: (input, within) => store.enqueueTasks(without(input, "waveId"), within),
     }),
   },
   {

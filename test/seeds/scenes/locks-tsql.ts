@@ -169,22 +169,6 @@ export const tsqlLockScenes: readonly Scene<TsqlStage>[] = [
         },
         found: /No answer within|locked for longer/,
       },
-      {
-        numbers: "S4.16",
-        what: "the lock is waited for without an end",
-        planted: {
-          mssql: {
-            file: "mssql/sql/procedures/_LockKeys.sql",
-            edits: [
-              {
-                from: "@vPatienceMs int = CASE WHEN @Waits = 1 THEN 2000",
-                to: "@vPatienceMs int = CASE WHEN @Waits = 1 THEN 60000",
-              },
-            ],
-          },
-        },
-        found: /No answer within/,
-      },
     ],
   },
 ];

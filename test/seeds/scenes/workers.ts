@@ -1,6 +1,5 @@
 import { expect } from "@jest/globals";
 import { GiveUp } from "../../../shared/core/task-failure";
-import type { JsonObject } from "../../../shared/core/json";
 import { sleep } from "../../../shared/platform/real-clock";
 import type { TaskStore } from "../../../shared/ports/task-store";
 import { defineTask, exponential } from "../../../shared/worker/define-task";
@@ -86,15 +85,16 @@ const blindAfterIdling = (): StoreChange => {
 const neverEnding = (): StoreChange => (store) =>
   changedStore(store, {
     finishExecution: () =>
-      Promise.resolve({ ...endedAnswer } as Awaited<ReturnType<TaskStore["finishExecution"]>>),
+      Promise.resolve({
+        status: "ended",
+        givenBack: 0,
+        tokensFreed: 0,
+        ready: false,
+        nextDueMs: null,
+        woken: [],
+        opening: [],
+      }),
   });
-const endedAnswer = {
-  status: "ended",
-  ready: false,
-  nextDueMs: null,
-  woken: [],
-  opening: [],
-} as const;
 
 async function showIdling(stage: Stage): Promise<void> {
   let calls = 0;
@@ -174,7 +174,7 @@ const hidingResults = (): StoreChange => (store) =>
 
 async function showLog(stage: Stage): Promise<void> {
   const seen: unknown[] = [];
-  const task = defineTask<JsonObject>({
+  const task = defineTask({
     name: "logged",
     retry: { attempts: 2, backoff: exponential({ baseMs: 1, capMs: 1 }) },
     run: async (_, ctx) => {
