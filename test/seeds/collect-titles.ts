@@ -97,4 +97,4 @@ function filled(title: string, row: Row): string {
 }
 
 const say = (value: unknown): string =>
-  typeof value === "string" ? value : (JSON.stringify(value) ?? "");
+  typeof value === "string" ? value : String(JSON.stringify(value));

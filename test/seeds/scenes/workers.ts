@@ -1,7 +1,6 @@
 import { expect } from "@jest/globals";
 import { GiveUp } from "../../../shared/core/task-failure";
 import { sleep } from "../../../shared/platform/real-clock";
-import type { TaskStore } from "../../../shared/ports/task-store";
 import { defineTask, exponential } from "../../../shared/worker/define-task";
 import { at, factsOf, statusOf } from "../../support/builders";
 import { changedStore } from "../../support/planted-setup";
