@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { blocksRead } from "../support/blocks-read";
 import { define, startWorker } from "../support/builders";
-import { definitionId, useContention } from "../support/contention";
+import { definitionId, plantFunction, useContention } from "../support/contention";
 
 /*
  * What a claim reads on PostgreSQL, in blocks of its cache. It must not depend on how much waits, how much of it is blocked, or
@@ -108,6 +108,20 @@ describe("the blocks that a call reads which completes ten tasks and claims ten"
     const there = await blocksOfClaim(fills);
     expect(plain).toBeGreaterThan(batch);
     expect(there).toBeLessThanOrEqual(plain * 1.2);
+  });
+
+  test("planted, S2.7: a claim that counts what has finished: is found", async () => {
+    await plantFunction(scene.client, "work", [
+      {
+        from: /v_in := e\.inflight;/,
+        to: "perform count(*) from archive a where a.task_definition_id = e.task_definition_id; v_in := e.inflight;",
+      },
+    ]);
+    const plain = await blocksOfClaim([]);
+    await scene.client.query(
+      "truncate taskgate.task, taskgate.ready, taskgate.archive, taskgate.archive_pack",
+    );
+    expect(await blocksOfClaim([finished(11_000_000, 20_000)])).toBeGreaterThan(plain * 1.2);
   });
 
   test("50,000 entries that are gone, but that an old transaction still sees, aren't stepped over by who goes on behind them", async () => {

@@ -20,11 +20,13 @@ import {
   statusOf,
   testSeed,
   tryStart,
-  Worker,
 } from "../support/builders";
+import type { Worker } from "../support/builders";
 import { claimRaw, definitionId, useContention, plantFunction } from "../support/contention";
 import { openPlainStore } from "../support/postgres-setup";
 import { within } from "../support/gate";
+import { atOnce, runCycles } from "../support/mixed-load";
+import type { Mix } from "../support/mixed-load";
 
 /**
  * Real concurrency on PostgreSQL: many connections and several stores at once, raw connections that hold locks while
@@ -36,14 +38,6 @@ const scene = useContention(() => isDamaged);
 beforeEach(() => {
   isDamaged = false;
 });
-
-/** `count` times `body`, all at once. */
-function atOnce<Result>(
-  count: number,
-  body: (index: number) => Promise<Result>,
-): Promise<Result[]> {
-  return Promise.all(Array.from({ length: count }, (_, index) => body(index)));
-}
 
 describe("claims by many at once", () => {
   test("J1, S2.1, S2.12, S3.2: 32 connections drain 10,000 tasks, each once", async () => {
@@ -416,72 +410,6 @@ describe("a store", () => {
   });
 });
 
-interface Mix {
-  stores: TaskStore[];
-  name: string;
-  seed: number;
-  /** Executions that are open just now. */
-  open: Set<Worker>;
-  cycles: number;
-}
-
-/** A `work` call that must not have waited too long for a lock. */
-async function workSoon(
-  worker: Worker,
-  call: Parameters<Worker["work"]>[0],
-): Promise<ClaimedTask[]> {
-  const { status, claimed } = await worker.work(call);
-  if (status === "busy") throw new Error("a lock was waited for too long");
-  return claimed;
-}
-
-/** One connection's cycles: start, claim, end some tasks, disturb the others, now and then die, finish. */
-async function runCycles(mix: Mix, index: number): Promise<void> {
-  const random = seededRandom(mix.seed + index);
-  const store = at(mix.stores, index % mix.stores.length);
-  for (let cycle = 0; cycle < mix.cycles;) {
-    const answer = await store.startExecution(
-      startInput(mix.name, { want: 1 + Math.floor(random() * 3) }),
-    );
-    if (random() < 0.4) await disturb(mix, store, random);
-    if (answer.executionId === null) continue;
-    cycle += 1;
-    const worker = new Worker(store, answer.executionId, answer);
-    mix.open.add(worker);
-    const tasks = await workSoon(worker, { want: 1 + Math.floor(random() * 4) });
-    const half = tasks.slice(0, Math.ceil(tasks.length / 2));
-    await workSoon(worker, { done: half.map((task) => done(task)), want: 2 });
-    const failed = tasks.filter((task) => !half.includes(task) && random() < 0.7);
-    if (failed.length > 0) await worker.fail(failed, { retryInMs: 0 });
-    mix.open.delete(worker);
-    if (random() < 0.03) continue;
-    await worker.finish();
-  }
-}
-
-/** Something that goes on beside the cycles. */
-async function disturb(mix: Mix, store: TaskStore, random: () => number): Promise<void> {
-  const pick = (below: number): number => Math.floor(random() * below);
-  const disturbances = [
-    () => setLimit(store, mix.name, at([6, 3, 9, null, 5], pick(5))),
-    () => {
-      const executions = [...mix.open].map(({ executionId }) => ({ executionId, started: [] }));
-      return executions.length === 0 ? Promise.resolve() : store.heartbeat({ executions });
-    },
-    () => store.reclaimExpired({ most: 10 }),
-    () => {
-      const tasks = Array.from({ length: 12 }, (_, entry) => ({
-        group: `g${String(pick(5))}`,
-        ...(entry % 2 === 0 ? { dedupeKey: `k${String(pick(12))}` } : {}),
-      }));
-      return enqueue(store, mix.name, tasks);
-    },
-    () => store.promoteScheduled({ name: mix.name, most: 20 }),
-    () => scene.advance(500),
-  ];
-  await at(disturbances, pick(disturbances.length))();
-}
-
 describe("no deadlock", () => {
   test("S0.12, S1.8, K6: 15 connections x 100 cycles amid heartbeats, limit changes, reclaims and enqueues", async () => {
     const stores = [scene.openStore(8), scene.openStore(7), scene.openStore(6)];
@@ -492,7 +420,8 @@ describe("no deadlock", () => {
       maxAttempts: 4,
       maxLost: 2,
     });
-    const mix: Mix = { stores, name, seed, open: new Set(), cycles: 100 };
+    const advance = (ms: number): Promise<void> => scene.advance(ms);
+    const mix: Mix = { stores, name, seed, open: new Set(), cycles: 100, advance };
     try {
       await atOnce(15, (index) => runCycles(mix, index));
     } catch (error) {

@@ -3,28 +3,39 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { collectTitles } from "./collect-titles";
 import { readBehaviours, root } from "./read-seeds";
 import { places, printTable, tabulate } from "./tabulate";
 import type { JestResults } from "./tabulate";
 
 /*
- * npm run seeds -- [--json FILE] [--results FILE]
+ * npm run seeds -- [--json FILE] [--results FILE | --titles]
  * Shows for each behaviour of the source texts (docs/internals/seeds.md) on which store a test has shown it: passed,
- * failed, skipped and why, or missing. Runs every test file that carries numbers, or reads what `jest --json
- * --outputFile FILE` has written. Ends with 1 when one failed.
+ * failed, skipped and why, or n/a and why. Runs every test file that carries numbers, or reads what `jest --json
+ * --outputFile FILE` has written, or reads the titles only, as if every test passed. Ends with 1 when one failed, or when a
+ * behaviour has no test, or none that a planted fault fails, on a store that must show it.
  */
 const { values } = parseArgs({
-  options: { json: { type: "string" }, results: { type: "string" } },
+  options: {
+    json: { type: "string" },
+    results: { type: "string" },
+    titles: { type: "boolean", default: false },
+  },
 });
 
 function main(): number {
-  const text = values.results === undefined ? runJest() : readFileSync(values.results, "utf8");
-  const table = tabulate(JSON.parse(text) as JestResults, readBehaviours());
+  const table = tabulate(readResults(), readBehaviours());
   console.log(printTable(table));
   if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(table, null, 2)}\n`);
   const isBroken =
     table.problems.length > 0 || table.behaviours.some((row) => row.status === "fail");
   return isBroken ? 1 : 0;
+}
+
+function readResults(): JestResults {
+  if (values.titles) return collectTitles();
+  const text = values.results === undefined ? runJest() : readFileSync(values.results, "utf8");
+  return JSON.parse(text) as JestResults;
 }
 
 /** What is tested is said while it runs; a failing test is the table's business. */

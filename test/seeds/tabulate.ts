@@ -1,5 +1,7 @@
 import { relative } from "node:path";
 import type { Behaviour } from "./read-seeds";
+import { notApplicable, ownStores } from "./not-applicable";
+import type { OwnStore } from "./not-applicable";
 import { numbersOf, root } from "./read-seeds";
 
 /** Where a behaviour is shown. */
@@ -10,6 +12,9 @@ export type StoreName = (typeof stores)[number];
 /** Which files show it on which store; these are run. The first that fits counts. */
 export const places: readonly { readonly path: RegExp; readonly store: StoreName }[] = [
   { path: /^test\/contract\/mssql\.test\.ts$/, store: "SQL Server" },
+  { path: /^test\/seeds\/(scenes|planted)\/model\.test\.ts$/, store: "model" },
+  { path: /^test\/seeds\/(scenes|planted)\/postgres\.test\.ts$/, store: "PostgreSQL" },
+  { path: /^test\/seeds\/(scenes|planted)\/tsql\.test\.ts$/, store: "T-SQL" },
   { path: /^test\/contract\/tsql-[a-z]+\.test\.ts$/, store: "T-SQL" },
   { path: /^test\/contract\/model\.test\.ts$/, store: "model" },
   { path: /^test\/contract\/([a-z-]+\.)?postgres\.test\.ts$/, store: "PostgreSQL" },
@@ -36,14 +41,16 @@ export interface JestResults {
   }[];
 }
 
-/** `missing`: no test of this store carries the number. */
-export type CellStatus = "pass" | "fail" | "skipped" | "missing";
+/** `fail`: also where no test of this store carries the number; `n/a`: it is listed in not-applicable.ts. */
+export type CellStatus = "pass" | "fail" | "skipped" | "n/a";
 
 /** One behaviour on one store. */
 export interface Cell {
   readonly status: CellStatus;
-  /** Why it was skipped. */
+  /** Why it was skipped, or needn't be shown. */
   readonly reasons: readonly string[];
+  /** How many planted faults were found, each of which makes a test of it fail. */
+  readonly planted: number;
   readonly tests: readonly {
     readonly title: string;
     readonly file: string;
@@ -56,12 +63,10 @@ export interface SeedRow {
   readonly number: string;
   readonly behaviour: string;
   readonly status: CellStatus;
-  /** Where there is no test: what docs/internals/seeds.md says of it. */
-  readonly remark: string | null;
   readonly stores: Readonly<Record<StoreName, Cell>>;
 }
 
-/** All behaviours, and what kept some files from being run. */
+/** All behaviours, and what is wrong beside tests that failed: files that couldn't be run, cells without a test or a fault. */
 export interface SeedTable {
   readonly summary: Readonly<Record<StoreName, Readonly<Record<CellStatus, number>>>>;
   readonly behaviours: readonly SeedRow[];
@@ -70,6 +75,8 @@ export interface SeedTable {
 
 interface Shown {
   readonly numbers: readonly string[];
+  /** A planted fault that a test has found: by itself it shows nothing. */
+  readonly isPlanted: boolean;
   readonly store: StoreName;
   readonly title: string;
   readonly file: string;
@@ -88,8 +95,11 @@ export function tabulate(results: JestResults, behaviours: readonly Behaviour[])
       problems.push(`${file} could not be run: ${(suite.message ?? "").split("\n")[0] ?? ""}`);
     return suite.assertionResults.map((test): Shown => {
       const titles = [...test.ancestorTitles, test.title];
+      const isPlanted = titles.some((title) => title.startsWith("planted, "));
       return {
-        numbers: numbersOf(titles.join(" / ")),
+        // A fault says all that it breaks; each of its tests stands for its own numbers.
+        numbers: numbersOf(isPlanted ? test.title : titles.join(" / ")),
+        isPlanted,
         store,
         file,
         title: test.title,
@@ -102,51 +112,78 @@ export function tabulate(results: JestResults, behaviours: readonly Behaviour[])
     });
   });
   const rows = behaviours.map((behaviour) => tabulateOne(behaviour, shown));
+  problems.push(...rows.flatMap(gapsOf));
   return { summary: summarize(rows), behaviours: rows, problems };
 }
 
 function tabulateOne(behaviour: Behaviour, shown: readonly Shown[]): SeedRow {
   const own = shown.filter((test) => test.numbers.includes(behaviour.number));
-  const cell = (store: StoreName): Cell => judge(own.filter((test) => test.store === store));
+  const cell = (store: StoreName): Cell =>
+    judge(
+      own.filter((test) => test.store === store),
+      { reason: reasonOf(behaviour.number, store), isNeeded: store !== "SQL Server" },
+    );
   const cells: SeedRow["stores"] = {
     model: cell("model"),
     PostgreSQL: cell("PostgreSQL"),
     "T-SQL": cell("T-SQL"),
     "SQL Server": cell("SQL Server"),
   };
-  const { status } = judge(own);
   return {
     number: behaviour.number,
     behaviour: behaviour.text,
-    status,
-    remark: own.length === 0 ? behaviour.proof : null,
+    status: judge(own, { reason: null, isNeeded: true }).status,
     stores: cells,
   };
 }
 
+/** Why a store needn't show a behaviour; null: it must. */
+function reasonOf(number: string, store: StoreName): string | null {
+  if (store === "SQL Server") return null;
+  return notApplicable[store]?.[number] ?? null;
+}
+
 /** One failure is a failure; one pass without one a pass; what was left out tells why. */
-function judge(tests: readonly Shown[]): Cell {
+function judge(
+  all: readonly Shown[],
+  { reason, isNeeded }: { reason: string | null; isNeeded: boolean },
+): Cell {
+  const tests = all.filter(({ isPlanted }) => !isPlanted);
+  const planted = all.filter(({ isPlanted }) => isPlanted);
   const has = (status: string): boolean => tests.some((test) => test.status === status);
   const skipped = tests.filter((test) => test.status !== "passed" && test.status !== "failed");
-  const status: CellStatus = has("failed")
-    ? "fail"
-    : has("passed")
-      ? "pass"
-      : tests.length > 0
-        ? "skipped"
-        : "missing";
-  return {
-    status,
-    reasons: [...new Set(skipped.map((test) => test.reason))],
-    tests: tests.map(({ title, file, status: state }) => ({ title, file, status: state })),
+  const isBroken = has("failed") || planted.some(({ status }) => status === "failed");
+  const status = (): CellStatus => {
+    if (isBroken) return "fail";
+    if (has("passed")) return "pass";
+    if (reason !== null) return "n/a";
+    return tests.length > 0 || !isNeeded ? "skipped" : "fail";
   };
+  return {
+    status: status(),
+    reasons: [
+      ...new Set([...skipped.map((test) => test.reason), ...(reason === null ? [] : [reason])]),
+    ],
+    planted: planted.filter((test) => test.status === "passed").length,
+    tests: all.map(({ title, file, status: state }) => ({ title, file, status: state })),
+  };
+}
+
+/** Cells that no test shows, or none that a planted fault would fail. */
+function gapsOf(row: SeedRow): string[] {
+  return ownStores.flatMap((store: OwnStore) => {
+    const { status, planted, tests } = row.stores[store];
+    if (status === "n/a") return [];
+    if (tests.length === 0) return [`${row.number} has no test on ${store}`];
+    return planted === 0 ? [`${row.number} has no planted fault on ${store}`] : [];
+  });
 }
 
 function summarize(rows: readonly SeedRow[]): SeedTable["summary"] {
   const count = (store: StoreName): Record<CellStatus, number> => {
     const of = (status: CellStatus): number =>
       rows.filter((row) => row.stores[store].status === status).length;
-    return { pass: of("pass"), fail: of("fail"), skipped: of("skipped"), missing: of("missing") };
+    return { pass: of("pass"), fail: of("fail"), skipped: of("skipped"), "n/a": of("n/a") };
   };
   return {
     model: count("model"),
@@ -165,16 +202,19 @@ export function printTable(table: SeedTable): string {
       .trimEnd();
   const cellsOf = (row: SeedRow): string[] => stores.map((store) => row.stores[store].status);
   const reasons = new Set(
-    table.behaviours.flatMap((row) => stores.flatMap((store) => row.stores[store].reasons)),
+    table.behaviours.flatMap((row) =>
+      stores.flatMap((store) => {
+        const { status, reasons: own } = row.stores[store];
+        return own.map((reason) => `${status === "n/a" ? "n/a" : "skipped"}: ${reason}`);
+      }),
+    ),
   );
-  const untested = table.behaviours.filter((row) => row.status === "missing");
   return [
     line("", "", stores),
     ...table.behaviours.map((row) => line(row.number, row.behaviour, cellsOf(row))),
     "",
     ...stores.map((store) => `${store}: ${JSON.stringify(table.summary[store])}`),
-    ...[...reasons].map((reason) => `skipped: ${reason}`),
-    ...untested.map((row) => `missing: ${row.number} ${row.behaviour} (${row.remark ?? ""})`),
+    ...reasons,
     ...table.problems.map((problem) => `problem: ${problem}`),
   ].join("\n");
 }

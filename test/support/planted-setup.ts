@@ -31,6 +31,16 @@ export function plantedSetup(setup: StoreSetup, { file, edits }: PlantedFault): 
   };
 }
 
+/** A value that has lost one of its fields. */
+export function without<Value extends object, Key extends keyof Value>(
+  value: Value,
+  key: Key,
+): Omit<Value, Key> {
+  const copy = { ...value };
+  Reflect.deleteProperty(copy, key);
+  return copy;
+}
+
 /** A store of which some operations do something else. */
 export function changedStore(store: TaskStore, changes: Partial<TaskStore>): TaskStore {
   return new Proxy(store, {

@@ -62,7 +62,10 @@ export async function measureClaims(
 }
 
 /** Definition 1 doesn't exist yet, but its entries may: the first one that is registered gets that number. */
-function plant(engine: EngineName, { ghosts, backlog, finished = 0 }: ClaimSituation): World {
+export function plant(
+  engine: EngineName,
+  { ghosts, backlog, finished = 0 }: ClaimSituation,
+): World {
   const world = worldWithGhosts(engine);
   if (ghosts > 0) {
     plantReady(world, "before", ghosts);
@@ -73,7 +76,8 @@ function plant(engine: EngineName, { ghosts, backlog, finished = 0 }: ClaimSitua
   return world;
 }
 
-async function prepareClaim(
+/** A worker that is about to claim. */
+export async function prepareClaim(
   scene: Scene,
   { hasHint }: ClaimSituation,
 ): Promise<() => Promise<unknown>> {

@@ -2,7 +2,10 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import { operations } from "../../../../shared/store/operations";
-import { describeSituation, situations } from "./claims";
+import { plantedText } from "../../../seeds/planted-text";
+import { loadScript } from "../engine/load";
+import { describeSituation, plant, prepareClaim, situations } from "./claims";
+import { measure } from "./measure";
 import type { Cost } from "./measure";
 import { lookingAtGroups } from "./operator-scenarios";
 import { keyOf, measureAll } from "./table";
@@ -74,6 +77,20 @@ describe("costs of the T-SQL", () => {
       }
     },
   );
+
+  test("planted, S2.7: a claim that counts what has finished: is found", async () => {
+    const file = "mssql/sql/procedures/Work.sql";
+    const claimsRow = "SELECT @vHeldCount = COUNT(*), @vSpareCount";
+    const counting = `SELECT @vCount = COUNT(*) FROM Taskgate.Archive AS a WITH (INDEX (PK_Archive)); ${claimsRow}`;
+    const edits = [{ from: claimsRow, to: counting }];
+    const rowsRead = async (finished: number): Promise<number> => {
+      const situation = { ghosts: 0, backlog: 0, finished, hasHint: false };
+      const world = plant("azure", situation);
+      loadScript(world, plantedText({ file, edits }), file);
+      return (await measure(world, 10, (scene) => prepareClaim(scene, situation))).rowsRead;
+    };
+    expect(await rowsRead(1_000)).toBeGreaterThan(await rowsRead(0));
+  });
 
   test.each(batches)(
     "P10: with the scan hint a claim of %i costs the same whatever was deleted before it",

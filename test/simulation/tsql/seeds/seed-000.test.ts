@@ -3,6 +3,8 @@ import { acquire, enqueue, plainTasks, register, release, start } from "../cases
 import { requestOf } from "../cases/requests";
 import { prepareWorld } from "../cases/scenario";
 import { engineNames } from "../cases/variants";
+import { plantedText } from "../../../seeds/planted-text";
+import { loadScript } from "../engine/load";
 import { engines } from "../engine/options";
 import type { EngineName } from "../engine/options";
 import type { World } from "../engine/world";
@@ -155,13 +157,18 @@ function tokensAtEnd(run: Run): string {
 
 // ---- the shipped procedures
 
-function prepared(engine: EngineName): World {
+/** With edits of the procedure that grants and returns. */
+function prepared(engine: EngineName, ...edits: readonly { from: string; to: string }[]): World {
   const setup = [register({ limit: 3 }), enqueue(plainTasks(1)), start(1, 1), start(2, 1)];
-  return prepareWorld(
+  const { world } = prepareWorld(
     { name: "tokens", setup },
     { engine, options: engines[engine], checksWaits: true },
-  ).world;
+  );
+  if (edits.length > 0) loadScript(world, plantedText({ file: settle, edits }), settle);
+  return world;
 }
+
+const settle = "mssql/sql/procedures/_SettleTokens.sql";
 
 /** Runs a call alone; gives the trace, and after each step whether the definition's key is held. */
 function watch(
@@ -186,31 +193,44 @@ function watch(
 
 const calls = { acquire: acquire(1, 2), release: release(2, 0) };
 
+/** Locks that are no keys of primary keys, or ranges. */
+function otherLocks(trace: readonly string[]): string[] {
+  const taken = trace.filter((line) => line.includes(" takes "));
+  expect(taken.length).toBeGreaterThan(0);
+  return taken.filter((line) => /Range/.test(line) || !/KEY Taskgate\.\w+\.PK_\w+\(/.test(line));
+}
+
+/** Is the definition's key held without a gap from its first lock on, until the one commit? */
+function isHeldToTheEnd({ trace, held }: ReturnType<typeof watch>): boolean {
+  const [first, last] = [held.indexOf(true), held.lastIndexOf(true)];
+  const commits = trace.filter((line) => line.endsWith("commit")).length;
+  return (
+    first >= 0 &&
+    !held.slice(first, last + 1).includes(false) &&
+    held.at(-1) === false &&
+    commits === 1
+  );
+}
+
+/** The first two locks of the definition's key. */
+const firstLocks = (trace: readonly string[]): string[] =>
+  trace
+    .filter((line) => /takes [SUX] KEY Taskgate\.TaskDefinition/.test(line))
+    .slice(0, 2)
+    .map((line) => line.replace(/^.*takes /, ""));
+
 describe.each(engineNames)("the shipped procedures, %s", (engine) => {
   test.each(["acquire", "release"] as const)(
     "S0.13: in the model, %s locks keys of primary keys only, and no range",
     (name) => {
-      const { trace } = watch(prepared(engine), calls[name]);
-      const taken = trace.filter((line) => line.includes(" takes "));
-
-      expect(taken.length).toBeGreaterThan(0);
-      expect(
-        taken.filter((line) => /Range/.test(line) || !/KEY Taskgate\.\w+\.PK_\w+\(/.test(line)),
-      ).toEqual([]);
+      expect(otherLocks(watch(prepared(engine), calls[name]).trace)).toEqual([]);
     },
   );
 
   test.each(["acquire", "release"] as const)(
     "S0.16: in the model, %s holds the definition's key from its first write to its commit, and not afterwards",
     (name) => {
-      const { trace, held } = watch(prepared(engine), calls[name]);
-      const first = held.indexOf(true);
-      const last = held.lastIndexOf(true);
-
-      expect(first).toBeGreaterThanOrEqual(0);
-      expect(held.slice(first, last + 1)).not.toContain(false);
-      expect(held.at(-1)).toBe(false);
-      expect(trace.filter((line) => line.endsWith("commit"))).toHaveLength(1);
+      expect(isHeldToTheEnd(watch(prepared(engine), calls[name]))).toBe(true);
     },
   );
 
@@ -223,16 +243,59 @@ describe.each(engineNames)("the shipped procedures, %s", (engine) => {
         next: (answers) => (answers.length === 0 ? requestOf(acquire(id, 2)) : undefined),
       })),
     });
-    const onDefinition = watch(world, calls.acquire).trace.filter((line) =>
-      /takes [UX] KEY Taskgate\.TaskDefinition/.test(line),
-    );
 
     expect(result.isComplete).toBe(true);
     expect(result.deadlocks).toEqual([]);
     expect(result.waits).toBeGreaterThan(0);
-    expect(onDefinition.slice(0, 2).map((line) => line.replace(/^.*takes /, ""))).toEqual([
+    expect(firstLocks(watch(world, calls.acquire).trace)).toEqual([
       "U KEY Taskgate.TaskDefinition.PK_TaskDefinition(1)",
       "X KEY Taskgate.TaskDefinition.PK_TaskDefinition(1)",
     ]);
+  });
+});
+
+describe.each(engineNames)("faults in the shipped procedures, %s", (engine) => {
+  const write = `  UPDATE d
+  SET HoldLockTaskExecutionId = @TaskExecutionId
+  FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- one key, kept to the end; waiters in order of arrival
+  WHERE d.TaskDefinitionId = @TaskDefinitionId;
+  IF @@ROWCOUNT = 0`;
+
+  test("planted, S0.13: the row is found by its name, at SERIALIZABLE: ranges are found", () => {
+    const byName = {
+      from: write,
+      to: write
+        .replace(
+          "WHERE d.TaskDefinitionId = @TaskDefinitionId",
+          "WHERE d.Name >= (SELECT x.Name FROM Taskgate.TaskDefinition AS x WITH (ROWLOCK, UPDLOCK, HOLDLOCK) WHERE x.TaskDefinitionId = @TaskDefinitionId)",
+        )
+        .replace("HOLDLOCK) -- one", "HOLDLOCK, INDEX (UQ_TaskDefinition_Name)) -- one"),
+    };
+
+    expect(otherLocks(watch(prepared(engine, byName), calls.acquire).trace)).not.toEqual([]);
+  });
+
+  test("planted, S0.15: the row is read before it is written: is found", () => {
+    const readFirst = {
+      from: write,
+      to: `  SELECT @vCount = COUNT(*) FROM Taskgate.TaskDefinition AS d WITH (REPEATABLEREAD, ROWLOCK) WHERE d.TaskDefinitionId = @TaskDefinitionId;
+  IF @vCount = 0`,
+    };
+
+    expect(firstLocks(watch(prepared(engine, readFirst), calls.acquire).trace)[0]).toBe(
+      "S KEY Taskgate.TaskDefinition.PK_TaskDefinition(1)",
+    );
+  });
+
+  test("planted, S0.16: committed after the first write: is found", () => {
+    const early = {
+      from: write,
+      to: write.replace(
+        "  IF @@ROWCOUNT = 0",
+        "  SET @vCount = @@ROWCOUNT;\n  COMMIT TRANSACTION;\n  BEGIN TRANSACTION;\n  IF @vCount = 0",
+      ),
+    };
+
+    expect(isHeldToTheEnd(watch(prepared(engine, early), calls.acquire))).toBe(false);
   });
 });

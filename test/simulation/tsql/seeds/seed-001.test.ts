@@ -135,6 +135,15 @@ describe("the shipped claim over the text's jobs", () => {
 
     expect(new Set(results.map((result) => JSON.stringify(result))).size).toBe(1);
   });
+
+  test("planted, S1.12: the text's own claim instead, whose second window waits for another thing with optimised locking: is found", () => {
+    const results = engineNames.map((engine) => {
+      const played = playScene("seed-001", 1, engine);
+      return [answersIn(played, "spid 60"), answersIn(played, "spid 63"), waitsIn(played)];
+    });
+
+    expect(new Set(results.map((result) => JSON.stringify(result))).size).toBeGreaterThan(1);
+  });
 });
 
 describe("the text's index as a safety net", () => {

@@ -1,0 +1,348 @@
+import { expect } from "@jest/globals";
+import { GiveUp } from "../../../shared/core/task-failure";
+import { sleep } from "../../../shared/platform/real-clock";
+import { defineTask, exponential } from "../../../shared/worker/define-task";
+import { at, factsOf, statusOf } from "../../support/builders";
+import { changedStore } from "../../support/planted-setup";
+import { openWorkerBench } from "../../unit/worker/worker-bench";
+import { holdTransaction } from "../postgres-stage";
+import type { Scene } from "../scene";
+import type { Held, Stage, StoreChange } from "../stage";
+
+/** Counts who is at work, and the most that ever were. */
+class Crowd {
+  most = 0;
+  #now = 0;
+
+  async during(ms: number): Promise<void> {
+    this.#now += 1;
+    this.most = Math.max(this.most, this.#now);
+    await sleep(ms);
+    this.#now -= 1;
+  }
+}
+
+/** Whoever is granted tokens is told of one more. */
+export const tellingOneTokenMore = (): StoreChange => (store) =>
+  changedStore(store, {
+    startExecution: async (input) => {
+      const answer = await store.startExecution(input);
+      return answer.tokens === 0 ? answer : { ...answer, tokens: answer.tokens + 1 };
+    },
+  });
+
+async function showParallelism(stage: Stage): Promise<void> {
+  for (const [first, second] of [
+    [2, 0],
+    [2, 1],
+  ] as const) {
+    const crowd = new Crowd();
+    const name = `crowd-${String(first + second)}`;
+    const task = defineTask({
+      name,
+      limit: first + second,
+      spareMax: 10,
+      run: () => crowd.during(5),
+    });
+    const workers = [first, second]
+      .filter((concurrency) => concurrency > 0)
+      .map((concurrency) => ({
+        concurrency,
+        bench: openWorkerBench([task], { store: stage.openStore(3) }),
+      }));
+    const { client } = at(workers, 0).bench;
+    await client.enqueue(Array.from({ length: 24 }, () => ({ task, payload: {} })));
+    // Hints bring them back until all is done.
+    for (let life = 0; life < 20 && (await statusOf(stage.plain, name)).done < 24; life += 1)
+      await Promise.all(
+        workers.map(({ bench, concurrency }) => bench.work(name, { concurrency, idleReads: 2 })),
+      );
+    expect({ workers: workers.length, atOnce: crowd.most }).toEqual({
+      workers: workers.length,
+      atOnce: first + second,
+    });
+  }
+}
+
+// ---- idle
+
+/** After its first empty claim a worker's stay is never given anything. */
+const blindAfterIdling = (): StoreChange => {
+  const blind = new Set<unknown>();
+  return (store) =>
+    changedStore(store, {
+      work: async (input) => {
+        if (blind.has(input.executionId)) return store.work({ ...input, want: 0 });
+        const answer = await store.work(input);
+        if (input.want > 0 && answer.status === "none") blind.add(input.executionId);
+        return answer;
+      },
+    });
+};
+
+/** The end of a stay isn't written. */
+const neverEnding = (): StoreChange => (store) =>
+  changedStore(store, {
+    finishExecution: () =>
+      Promise.resolve({
+        status: "ended",
+        givenBack: 0,
+        tokensFreed: 0,
+        ready: false,
+        nextDueMs: null,
+        woken: [],
+        opening: [],
+      }),
+  });
+
+async function showIdling(stage: Stage): Promise<void> {
+  let calls = 0;
+  const counting: StoreChange = (store) =>
+    changedStore(store, {
+      work: (input) => {
+        calls += 1;
+        return store.work(input);
+      },
+    });
+  const ran: number[] = [];
+  const quick = defineTask({ name: "quick", run: async () => void ran.push(performance.now()) });
+  const bench = openWorkerBench([quick], { store: counting(stage.openStore(3)) });
+  const add = async () => at(await bench.client.enqueue({ task: quick, payload: {} }), 0).taskId;
+  await add();
+  const life = bench.work("quick", { idleReads: 5, idlePauseMs: 100 });
+  await sleep(250);
+  const second = await add();
+  expect(await life).toMatchObject({ end: "idle" });
+  const leftMs = performance.now();
+  expect((await factsOf(stage.plain, second)).state).toBe("done");
+  // It looked again and again after the last task, then left, and asks nothing any more.
+  expect(leftMs - at(ran, 1)).toBeGreaterThan(300);
+  const asked = calls;
+  expect(await statusOf(stage.plain, "quick")).toMatchObject({ executions: 0, held: 0 });
+  await sleep(150);
+  expect(calls).toBe(asked);
+  // What comes now leaves a hint, and the next life finds it.
+  const late = await add();
+  expect(bench.hints.at(-1)?.definition).toBe("quick");
+  await bench.work("quick", { idleReads: 1, idlePauseMs: 10 });
+  expect((await factsOf(stage.plain, late)).state).toBe("done");
+}
+
+// ---- ends
+
+const answering = defineTask<{ fails: boolean }>({
+  name: "answer",
+  run: async ({ fails }) => {
+    if (fails) throw new GiveUp("there is none");
+    return { answer: 42 };
+  },
+});
+
+async function showAwaiting(stage: Stage): Promise<void> {
+  const bench = openWorkerBench([answering], { store: stage.openStore(4) });
+  const tasks = await bench.client.enqueue(
+    [false, true].map((fails) => ({ task: answering, payload: { fails } })),
+  );
+  const ends = Promise.all(
+    tasks.map(({ taskId }) => bench.client.ended(taskId, { timeoutMs: 3_000 })),
+  );
+  await bench.work("answer");
+  const [good, bad] = await ends;
+  expect(good).toEqual({ state: "done", result: { answer: 42 }, error: null });
+  expect(bad).toMatchObject({ state: "dead", result: null });
+  expect(bad?.error).toContain("there is none");
+  const { taskId } = at(
+    await bench.client.enqueue({ task: answering, payload: { fails: false } }),
+    0,
+  );
+  expect(await bench.client.ended(taskId, { timeoutMs: 30 })).toMatchObject({
+    state: "unfinished",
+  });
+}
+
+/** The results of ended tasks are not told. */
+const hidingResults = (): StoreChange => (store) =>
+  changedStore(store, {
+    explainTask: async (input) => {
+      const { facts, ...rest } = await store.explainTask(input);
+      return { ...rest, facts: facts === null ? null : { ...facts, result: null } };
+    },
+  });
+
+// ---- the log
+
+async function showLog(stage: Stage): Promise<void> {
+  const seen: unknown[] = [];
+  const task = defineTask({
+    name: "logged",
+    retry: { attempts: 2, backoff: exponential({ baseMs: 1, capMs: 1 }) },
+    run: async (_, ctx) => {
+      const facts = await factsOf(stage.plain, ctx.taskId);
+      seen.push({
+        state: facts.state,
+        worker: facts.claim?.worker,
+        earlier: facts.attempts.length,
+      });
+      await sleep(5);
+      if (seen.length === 1) throw new Error("the first try fails");
+      return {};
+    },
+  });
+  const bench = openWorkerBench([task], { store: stage.openStore(3) });
+  const { taskId } = at(await bench.client.enqueue({ task, payload: { of: "me" } }), 0);
+  const state = async () => (await factsOf(stage.plain, taskId)).state;
+  for (let life = 0; life < 50 && (await state()) !== "done"; life += 1) {
+    await bench.work("logged");
+    await sleep(5);
+  }
+  const { attempts, payload, kind, finishedAt } = await factsOf(stage.plain, taskId);
+  expect({ payload: JSON.parse(payload ?? "null") as unknown, kind }).toEqual({
+    payload: { of: "me" },
+    kind: "logged",
+  });
+  // The entry of the task that ended well is the task itself; attempts before it are kept beside it.
+  expect(seen).toEqual([
+    { state: "claimed", worker: "test", earlier: 0 },
+    { state: "claimed", worker: "test", earlier: 1 },
+  ]);
+  const first = at(attempts, 0);
+  expect(attempts).toHaveLength(1);
+  expect(first).toMatchObject({ outcome: "failed", worker: "test" });
+  expect(first.error).toContain("the first try fails");
+  expect(first.durationMs).toBeGreaterThanOrEqual(4);
+  expect(Date.parse(first.finishedAt)).toBeGreaterThanOrEqual(Date.parse(first.claimedAt));
+  expect(Date.parse(String(finishedAt))).toBeGreaterThanOrEqual(Date.parse(first.finishedAt));
+}
+
+/** Failures are written without their errors. */
+const forgettingErrors = (): StoreChange => (store) =>
+  changedStore(store, {
+    failTasks: (input) =>
+      store.failTasks({
+        ...input,
+        failures: input.failures.map((failure) => ({ ...failure, error: "" })),
+      }),
+  });
+
+// ---- no transaction while a handler runs
+
+/** A claim leaves a transaction open until its worker's next call. */
+const spanningWork = (): StoreChange => {
+  const open = new Map<unknown, Held>();
+  return (store) =>
+    changedStore(store, {
+      work: async (input) => {
+        await open.get(input.executionId)?.commit();
+        open.delete(input.executionId);
+        const answer = await store.work(input);
+        if (answer.claimed.length > 0) {
+          const first = () => Promise.resolve();
+          open.set(input.executionId, (await holdTransaction(store, first)).held);
+        }
+        return answer;
+      },
+    });
+};
+
+async function showNoSpanningTransaction(stage: Stage): Promise<void> {
+  const seen: { how: unknown; transactions: number; state: string }[] = [];
+  const task = defineTask<{ how: string }>({
+    name: "plain",
+    limit: 1,
+    retry: { attempts: 1 },
+    run: async ({ how }, ctx) => {
+      seen.push({
+        how,
+        transactions: await stage.countTransactions(),
+        // Somebody else sees the entry of the task that runs, by a clean read.
+        state: (await factsOf(stage.plain, ctx.taskId)).state,
+      });
+      // What the body does to a transaction of its own is no matter of the log.
+      if (how === "rolls back")
+        await ctx.completeWith(() => Promise.reject(new Error("rolled back by the body")));
+    },
+  });
+  const bench = openWorkerBench([task], { store: stage.openStore(4) });
+  const tasks = await bench.client.enqueue(
+    ["works", "rolls back"].map((how) => ({ task, payload: { how } })),
+  );
+  await bench.work("plain", { concurrency: 1 });
+  expect(seen).toEqual(
+    ["works", "rolls back"].map((how) => ({ how, transactions: 0, state: "claimed" })),
+  );
+  const ends = await Promise.all(tasks.map(({ taskId }) => factsOf(stage.plain, taskId)));
+  expect(ends.map(({ state, attempts }) => [state, attempts.length])).toEqual([
+    ["done", 0],
+    ["dead", 1],
+  ]);
+}
+
+/** The worker over each store. */
+export const workerScenes: readonly Scene[] = [
+  {
+    numbers: "S3.1",
+    title: "as many handlers at once as tokens, however many are claimed; one more worker adds one",
+    play: showParallelism,
+    faults: [
+      {
+        numbers: "S3.1",
+        what: "a worker is told of one token more than it was granted",
+        change: tellingOneTokenMore,
+        found: /atOnce/,
+      },
+    ],
+  },
+  {
+    numbers: "S3.4, S4.15",
+    title:
+      "an idle worker looks again, takes what comes meanwhile, leaves and asks nothing; the next life finds what came too late",
+    play: showIdling,
+    faults: [
+      {
+        numbers: "S3.4",
+        what: "what comes while a worker idles isn't seen by it",
+        change: blindAfterIdling,
+        found: /"ready"/,
+      },
+      {
+        numbers: "S4.15",
+        what: "a worker that has left still holds its execution",
+        change: neverEnding,
+        found: /executions/,
+      },
+    ],
+  },
+  {
+    numbers: "S3.5",
+    title: "each attempt is in the log with worker, end, outcome and error",
+    play: showLog,
+    faults: [
+      {
+        numbers: "S3.5",
+        what: "failures are written without their errors",
+        change: forgettingErrors,
+        found: /the first try fails/,
+      },
+    ],
+  },
+  {
+    numbers: "S3.9",
+    title: "a submitter hears the result, or why there is none, or that there is none yet",
+    play: showAwaiting,
+    faults: [{ numbers: "S3.9", what: "results are not told", change: hidingResults, found: /42/ }],
+  },
+  {
+    numbers: "S3.10",
+    title:
+      "while a handler runs no transaction is open, others see its entry, and what it rolls back is its own",
+    play: showNoSpanningTransaction,
+    faults: [
+      {
+        numbers: "S3.10",
+        what: "a claim leaves its transaction open while the handler runs",
+        change: spanningWork,
+        found: /"transactions": [1-9]/,
+      },
+    ],
+  },
+];
