@@ -26,6 +26,7 @@ import { describeHeartbeat } from "./heartbeat.contract";
 import { describeHeartbeats } from "./heartbeats.contract";
 import { describeInvariants } from "./invariants.contract";
 import { describeListOrders } from "./list-orders.contract";
+import { describeStandings } from "./standings.contract";
 import { describeLockTimeouts } from "./lock-timeouts.contract";
 import { describeLockedHolders } from "./locked-holders.contract";
 import { describeLog } from "./log.contract";
@@ -140,6 +141,7 @@ export function describeStore(setup: StoreSetup): void {
   describeCounts(setup);
   describeSweepEdges(setup);
   describeListOrders(setup);
+  describeStandings(setup);
   describeExplain(setup);
   describeLog(setup);
   describeInvariants(setup);

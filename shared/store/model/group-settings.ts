@@ -100,13 +100,22 @@ export function listGroups(model: Model, input: ListGroupsInput): { groups: Grou
   const groups = [...model.state.groups.values()]
     .filter((group) => only === null || group.scope === only.definitionId)
     .filter((group) => input.groupKey === undefined || group.key === input.groupKey)
-    .sort((a, b) => a.scope - b.scope || compareTexts(a.key, b.key))
+    .map((group) => ({ group, counts: countsOf(model, group) }))
+    .sort(
+      (a, b) =>
+        Number(b.counts.waiting > 0) - Number(a.counts.waiting > 0) ||
+        compareGroups(a.group, b.group),
+    )
     .slice(0, input.most)
-    .map((group) => ({
+    .map(({ group, counts }) => ({
       definition: model.state.definitions.get(group.scope)?.name ?? null,
       key: group.key,
       ...settingsOf(group),
-      ...countsOf(model, group),
+      ...counts,
     }));
   return { groups };
+}
+
+function compareGroups(a: GroupRow, b: GroupRow): number {
+  return a.scope - b.scope || compareTexts(a.key, b.key);
 }

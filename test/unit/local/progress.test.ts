@@ -40,6 +40,8 @@ function definition(changes: Partial<DefinitionStatus>): DefinitionStatus {
     scheduled: 0,
     waiting: 0,
     claimed: 0,
+    running: 0,
+    prefetched: 0,
     done: 0,
     dead: 0,
   };
@@ -58,7 +60,7 @@ function definition(changes: Partial<DefinitionStatus>): DefinitionStatus {
 function progress(changes: Partial<Progress> = {}): Progress {
   return {
     definitions: [
-      definition({ held: 3, ready: 50, claimed: 3, done: 37 }),
+      definition({ held: 3, ready: 50, claimed: 3, running: 3, done: 37 }),
       definition({ name: "check-row", dead: 1 }),
     ],
     deadLetters: [

@@ -1,10 +1,11 @@
--- taskgate.list_groups: groups with their slots and who waits, by definition and key, global ones first.
+-- taskgate.list_groups: groups with their slots and who waits: first those for which somebody waits, both by definition and key, global ones first.
 -- In:     p_name: the definition, or null for all and the global ones; p_group_key: only this key, or null; p_most int 1..1000
 -- Out:    status: listed; groups: JSON array of {definition: null of a global group, key, slots, used, waiting (counted up to 1000),
 --           paused, strict}
 -- Raises: TG404 unknown definition; TG422 most out of range
 -- Locks:  none
--- Plan:   uq_task_group_key in its order, with a definition only its part; the slots and the first waiters of each group
+-- Plan:   one probe of pk_group_waiting per group for which somebody waits; uq_task_group_key in its order, with a definition only its part;
+--         the slots and the first waiters of each group
 -- Once:   a read
 -- Twin:   mssql/sql/procedures/ListGroups.sql
 create or replace function taskgate.list_groups(p_name text, p_group_key text, p_most int, out status text, out groups text)
@@ -18,20 +19,33 @@ begin
   select x.task_definition_id into v_definition from task_definition x where x.name = p_name;
   if p_name is not null and not found then raise exception 'name: unknown definition (%)', p_name using errcode = 'TG404'; end if;
   status := 'listed';
+  with recursive w(group_id) as (                    -- from one group with waiters to the next
+    (select x.group_id from group_waiting x order by x.group_id limit 1)
+    union all
+    select (select x.group_id from group_waiting x where x.group_id > w.group_id order by x.group_id limit 1) from w where w.group_id is not null)
   select coalesce('[' || string_agg(json_build_object(
            'definition', (select d.name from task_definition d where d.task_definition_id = g.task_definition_id), 'key', g.group_key,
            'slots', g.slots, 'used', (select count(*) from group_slot s where s.group_id = g.group_id),
            'waiting', (select count(*) from (select 1 from group_waiting w where w.group_id = g.group_id limit 1000) x),
-           'paused', g.paused, 'strict', g.is_strict)::text, ',' order by g.task_definition_id, g.group_key) || ']', '[]')
+           'paused', g.paused, 'strict', g.is_strict)::text, ',' order by g.is_idle, g.task_definition_id, g.group_key) || ']', '[]')
     into groups
-    from (                                            -- one of the three, each by as much of the key as is given
-      (select x.* from task_group x
-        where p_name is not null and p_group_key is not null and x.task_definition_id = v_definition and x.group_key = p_group_key)
-      union all
-      (select x.* from task_group x
-        where p_name is not null and p_group_key is null and x.task_definition_id = v_definition order by x.group_key limit p_most)
-      union all
-      (select x.* from task_group x
-        where p_name is null and (p_group_key is null or x.group_key = p_group_key)
-        order by x.task_definition_id, x.group_key limit p_most)) g;
+    from (
+      select y.* from (
+        (select x.*, false as is_idle from w join task_group x on x.group_id = w.group_id
+          where (p_name is null or x.task_definition_id = v_definition) and (p_group_key is null or x.group_key = p_group_key)
+          order by x.task_definition_id, x.group_key limit p_most)
+        union all                                     -- the rest: one of the three, each by as much of the key as is given
+        (select x.*, true from task_group x
+          where p_name is not null and p_group_key is not null and x.task_definition_id = v_definition and x.group_key = p_group_key
+            and not exists (select 1 from group_waiting v where v.group_id = x.group_id))
+        union all
+        (select x.*, true from task_group x
+          where p_name is not null and p_group_key is null and x.task_definition_id = v_definition
+            and not exists (select 1 from group_waiting v where v.group_id = x.group_id) order by x.group_key limit p_most)
+        union all
+        (select x.*, true from task_group x
+          where p_name is null and (p_group_key is null or x.group_key = p_group_key)
+            and not exists (select 1 from group_waiting v where v.group_id = x.group_id)
+          order by x.task_definition_id, x.group_key limit p_most)) y
+       order by y.is_idle, y.task_definition_id, y.group_key limit p_most) g;
 end $$;
