@@ -1,4 +1,5 @@
 // What the compiler leaves out, copied beside the compiled files: SQL, the status page; and the number of this build.
+// What has no source any more is removed.
 "use strict";
 
 const {
@@ -27,11 +28,13 @@ function listFiles(folder) {
 const assets = [...listFiles(join(root, "shared")), ...listFiles(join(root, "functions"))].filter(
   (path) => path.endsWith(".sql") || path.startsWith(page),
 );
-// A file that is gone here must not be found there: a migration would run that no source has.
+// A file that is gone here must not be found there: a migration would run, or a sample, that no source has.
 for (const path of existsSync(dist) ? listFiles(dist) : []) {
   const source = relative("dist", path);
-  if ((path.endsWith(".sql") || source.startsWith(page)) && !assets.includes(source))
-    rmSync(join(root, path));
+  const isAsset = path.endsWith(".sql") || source.startsWith(page);
+  const compiled = source.replace(/(\.d)?\.(ts|js|js\.map)$/, ".ts");
+  const isKept = isAsset ? assets.includes(source) : existsSync(join(root, compiled));
+  if (!isKept && (isAsset || compiled !== source)) rmSync(join(root, path));
 }
 for (const path of assets) {
   const target = join(dist, path);

@@ -1,7 +1,7 @@
 import { invalidInput, isTextOf } from "../admin/object-reader";
 import { keyRule } from "../admin/requests";
 import { SchemaError } from "../core/errors";
-import { loadSample } from "../local/load-sample";
+import { requireSample } from "../local/load-sample";
 import type { LocalSample } from "../local/sample";
 import { realRandom, sleep } from "../platform/real-clock";
 import { migrateStore, openStore, readStoreSchema } from "../store/open-store";
@@ -53,7 +53,7 @@ export const migrateCommand: Command = {
 
 async function migrate(context: CommandContext, grant: Grant | undefined): Promise<ExitCode> {
   const address = storeAddress(context.target().settings);
-  const sample = context.flags.has("sample") ? loadSample() : undefined;
+  const sample = context.flags.has("sample") ? requireSample() : undefined;
   const result = await migrateStore(address, grant === undefined ? {} : { grant });
   if (sample !== undefined) await setUpSample(sample, address);
   const extras = {
