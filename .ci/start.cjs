@@ -14,10 +14,11 @@ const ticking = setInterval(() => {
 // npm says where it is; without a shell Ctrl-C reaches the compiler alone.
 const npm = process.env.npm_execpath;
 const build = ["run", "--silent", "build"];
+const options = { cwd: join(__dirname, ".."), stdio: ["ignore", "inherit", "inherit"] };
 const child =
   npm === undefined
-    ? spawn("npm", build, { stdio: ["ignore", "inherit", "inherit"], shell: true })
-    : spawn(process.execPath, [npm, ...build], { stdio: ["ignore", "inherit", "inherit"] });
+    ? spawn("npm", build, { ...options, shell: true })
+    : spawn(process.execPath, [npm, ...build], options);
 child.once("close", (code) => {
   clearInterval(ticking);
   if (stdout.isTTY) stdout.write("\n");

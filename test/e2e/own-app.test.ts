@@ -26,6 +26,7 @@ const run = promisify(execFile);
 
 const table = `
 import { defineTask } from "../../shared/worker/define-task";
+import type { EventRoute } from "../ingest-event";
 
 export const tasks = [
   defineTask<{ name: string }>({
@@ -34,7 +35,7 @@ export const tasks = [
     run: async ({ name }) => ({ text: \`Hello \${name}\` }),
   }),
 ] as const;
-export const eventRoutes = [];
+export const eventRoutes: readonly EventRoute[] = [];
 export const resultTables = null;
 `;
 

@@ -1,11 +1,11 @@
--- Taskgate.ListGroups: groups with their slots and who waits: first those for which somebody waits, both by definition and key, global ones first.
+-- Taskgate.ListGroups: groups with their slots and who waits: first those for which somebody waits, as far as they are among the 1000 oldest of these, both by definition and key, global ones first.
 -- In:     @Name: the definition, or null for all and the global ones; @GroupKey: only this key, or null; @Most int 1..1000
 -- Out:    Status: listed; Groups: JSON array of {definition: null of a global group, key, slots, used, waiting (counted up to 1000),
 --           paused, strict}
 -- Raises: 50404 unknown definition; 50422 @Most out of range; 50490 inside a transaction
 -- Locks:  none
 -- Isolation: each group's numbers are as of one moment, of different groups maybe of different ones
--- Plan:   one pass over GroupWaiting; UQ_TaskGroup_Key in its order, with a definition only its part; the slots and the first waiters
+-- Plan:   GroupWaiting as far as the 1000th group; UQ_TaskGroup_Key in its order, with a definition only its part; the slots and the first waiters
 --         of each group
 -- Once:   a read
 -- Twin:   postgres/sql/functions/list_groups.sql
@@ -38,8 +38,10 @@ BEGIN
   END;
   -- 1. Those for which somebody waits.
   INSERT INTO @vWaiting (GroupId)
-  SELECT DISTINCT w.GroupId
-  FROM Taskgate.GroupWaiting AS w WITH (INDEX (PK_GroupWaiting)); -- one pass over all groups
+  SELECT TOP (1000) w.GroupId
+  FROM Taskgate.GroupWaiting AS w WITH (INDEX (PK_GroupWaiting)) -- in its order, as far as the last of them
+  GROUP BY w.GroupId
+  ORDER BY w.GroupId;
   INSERT INTO @vListed (N, GroupId)
   SELECT TOP (@Most) ROW_NUMBER() OVER (ORDER BY g.TaskDefinitionId, g.GroupKey), g.GroupId
   FROM @vWaiting AS w
