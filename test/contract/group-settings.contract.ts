@@ -240,7 +240,7 @@ function describeList(setup: StoreSetup): void {
       await enqueue(
         store,
         name,
-        ["a", "b", "c", "d"].map((group) => ({ group })),
+        ["d", "c", "b", "a"].map((group) => ({ group })),
       );
     // Made in another order than that of the keys.
     await enqueue(store, two, [...grouped(1, "d"), ...grouped(2, "b")]);

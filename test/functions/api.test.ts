@@ -129,7 +129,10 @@ describe("tasks", () => {
     expect(ended.body).toMatchObject({
       executions: [{ definition: "traced", state: "ended", worker: "test" }],
     });
-    expect((await api.call({ route: "api-executions" })).body).toEqual({ executions: [] });
+    expect((await api.call({ route: "api-executions" })).body).toEqual({
+      executions: [],
+      more: false,
+    });
   });
 });
 
