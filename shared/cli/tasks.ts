@@ -50,6 +50,10 @@ function columnsOf(state: ListableState): Column<TaskListEntry>[] {
   ];
   if (state === "scheduled") columns.push({ title: "due", value: (row) => showInstant(row.dueAt) });
   if (isFinished) columns.push({ title: "finished", value: (row) => showInstant(row.finishedAt) });
+  if (state === "claimed") {
+    columns.push({ title: "state", value: (row) => row.state });
+    columns.push({ title: "claimed", value: (row) => showInstant(row.claimedAt) });
+  }
   if (isFinished || state === "claimed")
     columns.push({ title: "worker", value: (row) => row.worker ?? "-" });
   columns.push({ title: "error", value: (row) => row.error ?? "" });
