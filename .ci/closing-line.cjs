@@ -20,6 +20,10 @@ for (const test of skipped) {
 }
 for (const [reason, count] of reasons) console.log(`skipped ${count}: ${reason}`);
 // A suite that could not even start has no failed test of its own.
-const failed = report.numFailedTests + report.numRuntimeErrorTestSuites;
+// Nor has a run that failed as a whole.
+const failed = Math.max(
+  report.numFailedTests + report.numRuntimeErrorTestSuites,
+  code === "0" ? 0 : 1,
+);
 console.log(`${report.numPassedTests} passed, ${failed} failed`);
-process.exit(failed === 0 && code === "0" ? 0 : 1);
+process.exit(failed === 0 ? 0 : 1);

@@ -1,4 +1,5 @@
 // What the compiler leaves out, copied beside the compiled files: SQL, the status page; and the number of this build.
+// What has no source any more is removed.
 //   node .ci/copy-assets.cjs [folder, default dist]
 "use strict";
 
@@ -31,9 +32,11 @@ const isAsset = (path) =>
 const assets = ["shared", "functions"]
   .flatMap((folder) => listFiles(join(root, folder), root))
   .filter(isAsset);
-// A file that is gone here must not be found there: a migration would run that no source has.
+// A file that is gone here must not be found there: a migration would run, or a sample, that no source has.
 for (const path of existsSync(dist) ? listFiles(dist, dist) : []) {
-  if (isAsset(path) && !assets.includes(path)) rmSync(join(dist, path));
+  const compiled = path.replace(/(\.d)?\.(ts|js|js\.map)$/, ".ts");
+  const isKept = isAsset(path) ? assets.includes(path) : existsSync(join(root, compiled));
+  if (!isKept && (isAsset(path) || compiled !== path)) rmSync(join(dist, path));
 }
 for (const path of assets) {
   const target = join(dist, path);

@@ -1,12 +1,15 @@
 import { readBatchId, readListBatchesQuery } from "../../shared/admin/batch-requests";
+import { batchListMax, readListing } from "../../shared/admin/listing";
 import { take } from "../../shared/admin/object-reader";
 import { queryOf, refuseQuery } from "./read-request";
 import type { Endpoint } from "./respond";
 
 /** `GET api/batches?before=&most=`: newest first. */
-export const listBatches: Endpoint = async (request, admin) => ({
-  body: { batches: await admin.batches(take(readListBatchesQuery(queryOf(request)))) },
-});
+export const listBatches: Endpoint = async (request, admin) => {
+  const query = take(readListBatchesQuery(queryOf(request)));
+  const { rows: batches, more } = await readListing(query, admin.batches, batchListMax);
+  return { body: { batches, more } };
+};
 
 /** `GET api/batches/{id}` */
 export const getBatch: Endpoint = async (request, admin) => {

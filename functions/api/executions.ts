@@ -1,3 +1,4 @@
+import { readListing } from "../../shared/admin/listing";
 import { take } from "../../shared/admin/object-reader";
 import { readListExecutionsQuery } from "../../shared/admin/requests";
 import { queryOf } from "./read-request";
@@ -6,5 +7,6 @@ import type { Endpoint } from "./respond";
 /** `GET api/executions?definition=&open=&most=`: who works, with how many tokens, newest first. */
 export const listExecutions: Endpoint = async (request, admin) => {
   const query = take(readListExecutionsQuery(queryOf(request)));
-  return { body: { executions: await admin.executions(query) } };
+  const { rows: executions, more } = await readListing(query, admin.executions);
+  return { body: { executions, more } };
 };

@@ -1,12 +1,15 @@
+import { readListing } from "../../shared/admin/listing";
 import { take } from "../../shared/admin/object-reader";
 import { readGroupRequest, readListGroupsQuery } from "../../shared/admin/task-requests";
 import { bodyOf, callerOf, definitionOf, queryOf, refuseQuery } from "./read-request";
 import type { Endpoint } from "./respond";
 
 /** `GET api/groups?definition=&key=&most=`: slots, who uses them and who waits. */
-export const listGroups: Endpoint = async (request, admin) => ({
-  body: { groups: await admin.groups(take(readListGroupsQuery(queryOf(request)))) },
-});
+export const listGroups: Endpoint = async (request, admin) => {
+  const query = take(readListGroupsQuery(queryOf(request)));
+  const { rows: groups, more } = await readListing(query, admin.groups);
+  return { body: { groups, more } };
+};
 
 /** `PUT api/definitions/{name}/group`: `{ key, scope?, slots?, paused?, strict?, reason? }`. */
 export const putGroup: Endpoint = async (request, admin) => {

@@ -1,12 +1,15 @@
+import { readListing } from "../../shared/admin/listing";
 import { take } from "../../shared/admin/object-reader";
 import { readListSchedulesQuery, readScheduleRequest } from "../../shared/admin/schedule-requests";
 import { bodyOf, callerOf, definitionOf, queryOf, refuseQuery } from "./read-request";
 import type { Endpoint } from "./respond";
 
 /** `GET api/schedules?definition=&most=`: expressions, next and last instants. */
-export const listSchedules: Endpoint = async (request, admin) => ({
-  body: { schedules: await admin.schedules(take(readListSchedulesQuery(queryOf(request)))) },
-});
+export const listSchedules: Endpoint = async (request, admin) => {
+  const query = take(readListSchedulesQuery(queryOf(request)));
+  const { rows: schedules, more } = await readListing(query, admin.schedules);
+  return { body: { schedules, more } };
+};
 
 /** `POST api/definitions/{name}/schedules/pause`: `{ schedule, reason? }`. */
 export const pauseSchedule: Endpoint = async (request, admin) => {

@@ -1,15 +1,16 @@
 import { readListSharedLimitsQuery, readSharedLimitName } from "../../shared/admin/limit-requests";
+import { readListing } from "../../shared/admin/listing";
 import { take } from "../../shared/admin/object-reader";
 import { readLimitRequest } from "../../shared/admin/requests";
 import { bodyOf, callerOf, queryOf, refuseQuery } from "./read-request";
 import type { Endpoint } from "./respond";
 
 /** `GET api/shared-limits?name=&most=`: what is held of each, and by which definitions. */
-export const listSharedLimits: Endpoint = async (request, admin) => ({
-  body: {
-    sharedLimits: await admin.sharedLimits(take(readListSharedLimitsQuery(queryOf(request)))),
-  },
-});
+export const listSharedLimits: Endpoint = async (request, admin) => {
+  const query = take(readListSharedLimitsQuery(queryOf(request)));
+  const { rows: sharedLimits, more } = await readListing(query, admin.sharedLimits);
+  return { body: { sharedLimits, more } };
+};
 
 /** `PUT api/shared-limits/{name}`: `{ limit: number | null | "code", reason?, operationId? }`. */
 export const putSharedLimit: Endpoint = async (request, admin) => {

@@ -1,4 +1,5 @@
 import type { HttpRequest } from "@azure/functions";
+import { readListing } from "../../shared/admin/listing";
 import { take } from "../../shared/admin/object-reader";
 import { readEnqueueRequest } from "../../shared/admin/enqueue-request";
 import type { EnqueueRequest } from "../../shared/admin/enqueue-request";
@@ -10,7 +11,8 @@ import type { Endpoint } from "./respond";
 export const listTasks: Endpoint = async (request, admin) => {
   const definition = definitionOf(request);
   const query = take(readListTasksQuery(queryOf(request)));
-  return { body: { tasks: await admin.tasks({ ...query, definition }) } };
+  const { rows: tasks, more } = await readListing({ ...query, definition }, admin.tasks);
+  return { body: { tasks, more } };
 };
 
 /** `POST api/definitions/{name}/tasks`: one task or `{ tasks: [..] }`; 201, or 200 when all were duplicates. */

@@ -1,3 +1,4 @@
+import { readListing } from "../../shared/admin/listing";
 import { take } from "../../shared/admin/object-reader";
 import {
   readListWatermarksQuery,
@@ -7,9 +8,11 @@ import { bodyOf, callerOf, definitionOf, queryOf, refuseQuery } from "./read-req
 import type { Endpoint } from "./respond";
 
 /** `GET api/watermarks?definition=&watermark=&most=`: how far blocks have been made. */
-export const listWatermarks: Endpoint = async (request, admin) => ({
-  body: { watermarks: await admin.watermarks(take(readListWatermarksQuery(queryOf(request)))) },
-});
+export const listWatermarks: Endpoint = async (request, admin) => {
+  const query = take(readListWatermarksQuery(queryOf(request)));
+  const { rows: watermarks, more } = await readListing(query, admin.watermarks);
+  return { body: { watermarks, more } };
+};
 
 /** `PUT api/definitions/{name}/watermark`: `{ watermark, value, version?, operationId?, reason? }`. */
 export const putWatermark: Endpoint = async (request, admin) => {

@@ -1,15 +1,16 @@
 import type { Answer, Endpoint } from "../api/respond";
 import { getRuntime } from "../runtime";
-import { readResults } from "../tasks/flights/results";
+import { resultTables } from "../tasks";
 
 /** Codes of "there is no such table": the sample was never set up in this database. */
 const missingTable: readonly unknown[] = ["42P01", "3F000", 208];
 
-/** `GET api/sample/results`: the sample's result tables, none where the sample was never set up. */
+/** `GET api/sample/results`: the app's result tables, the sample's as shipped; none where it was never set up. */
 export const getSampleResults: Endpoint = async (): Promise<Answer> => {
+  if (resultTables === null) return { body: { tables: [] } };
   const { environment } = await getRuntime();
   try {
-    return { body: { tables: await environment.store.transaction(readResults) } };
+    return { body: { tables: await environment.store.transaction(resultTables) } };
   } catch (error) {
     if (!isTableMissing(error)) throw error;
     return { body: { tables: [] } };

@@ -1,3 +1,5 @@
+import type { ResultTable } from "../../shared/local/sample";
+import type { StoreTransaction } from "../../shared/ports/task-store";
 import type { EventRoute } from "../ingest-event";
 import { addTotals } from "./flights/add-totals";
 import { checkRow } from "./flights/check-row";
@@ -6,6 +8,7 @@ import { flightRoutes } from "./flights/event-routes";
 import { importAirports } from "./flights/import-airports";
 import { importFlights } from "./flights/import-flights";
 import { parseBlock } from "./flights/parse-block";
+import { readResults } from "./flights/results";
 import { startFile } from "./flights/start-file";
 
 /** Every kind of task that this app runs. Add yours here. */
@@ -21,3 +24,7 @@ export const tasks = [
 
 /** Which events become which tasks; every route that matches is used. */
 export const eventRoutes: readonly EventRoute[] = [...flightRoutes];
+
+/** Tables of results that the status page shows; null: this app has none. */
+export const resultTables: ((transaction: StoreTransaction) => Promise<ResultTable[]>) | null =
+  readResults;

@@ -97,6 +97,9 @@ export interface StatusReport {
     readonly scheduled: number;
     readonly waiting: number;
     readonly claimed: number;
+    /** Of the claimed, as of each definition; never more than `held`. */
+    readonly running: number;
+    readonly prefetched: number;
     readonly dead: number;
   };
   /** Dead executions whose tasks the next sweep takes back; counted up to 1,000. */
@@ -349,6 +352,8 @@ async function readStatus({ store, build }: AdminOptions): Promise<StatusReport>
       scheduled: sum((definition) => definition.scheduled),
       waiting: sum((definition) => definition.waiting),
       claimed: sum((definition) => definition.claimed),
+      running: sum((definition) => definition.running),
+      prefetched: sum((definition) => definition.prefetched),
       dead: sum((definition) => definition.dead),
     },
     expired: sweep.expired,

@@ -1,10 +1,11 @@
 import type { BatchReport } from "../admin/batch-actions";
 import { readListBatchesQuery } from "../admin/batch-requests";
+import { batchListMax, readListing } from "../admin/listing";
 import { take } from "../admin/object-reader";
 import { report } from "./command";
 import type { Command } from "./command";
 import { exitCodes } from "./exit-codes";
-import { renderTable, showDuration, showInstant } from "./output";
+import { describeCut, renderTable, showDuration, showInstant } from "./output";
 import type { Column } from "./output";
 
 /** `taskgate batches` */
@@ -19,11 +20,13 @@ export const batchesCommand: Command = {
   run: async (context) => {
     const { before, most } = context.options;
     const query = take(readListBatchesQuery({ before, most }));
-    const batches = await (await context.admin()).batches(query);
-    report(context, { batches }, () =>
+    const admin = await context.admin();
+    const { rows: batches, more } = await readListing(query, admin.batches, batchListMax);
+    report(context, { batches, more }, () =>
       batches.length === 0
         ? "There are no such batches."
-        : renderTable(batches, columns, context.output.columns),
+        : renderTable(batches, columns, context.output.columns) +
+          describeCut({ rows: batches, more }, batchListMax),
     );
     return exitCodes.ok;
   },

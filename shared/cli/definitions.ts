@@ -34,7 +34,8 @@ const columns: readonly Column<DefinitionStatus>[] = [
   { title: "definition", value: (row) => row.name },
   { title: "limit", value: (row) => showLimit(row.limit), isNumber: true },
   { title: "held", value: (row) => String(row.held), isNumber: true },
-  { title: "running", value: (row) => String(row.claimed), isNumber: true },
+  { title: "running", value: (row) => String(row.running), isNumber: true },
+  { title: "prefetched", value: (row) => String(row.prefetched), isNumber: true },
   { title: "ready", value: (row) => showCount(row.ready), isNumber: true },
   { title: "scheduled", value: (row) => showCount(row.scheduled), isNumber: true },
   { title: "waiting", value: (row) => showCount(row.waiting), isNumber: true },
@@ -65,6 +66,15 @@ function stateOf(definition: DefinitionStatus): string {
   return definition.limitSource === "operator" ? "operator's limit" : "";
 }
 
+/** Claimed under a lease that is over. */
+function lostOf({ claimed, running, prefetched }: DefinitionStatus): number {
+  return claimed - running - prefetched;
+}
+
+function showLost(definition: DefinitionStatus): string {
+  return `${String(lostOf(definition))}: the next worker or sweep takes them back`;
+}
+
 function factsOf(definition: DefinitionStatus): (readonly [string, string])[] {
   const codeLimit = `the code says ${showLimit(definition.codeLimit)}`;
   return [
@@ -84,7 +94,9 @@ function factsOf(definition: DefinitionStatus): (readonly [string, string])[] {
         ] as const,
     ),
     ["executions", String(definition.executions)],
-    ["running", String(definition.claimed)],
+    ["running", String(definition.running)],
+    ["prefetched", String(definition.prefetched)],
+    ...(lostOf(definition) > 0 ? [["lost", showLost(definition)] as const] : []),
     ["ready", showCount(definition.ready)],
     [
       "scheduled",
@@ -99,7 +111,7 @@ function factsOf(definition: DefinitionStatus): (readonly [string, string])[] {
     ],
     ["lease", showDuration(definition.leaseMs)],
     ["attempts", `${String(definition.maxAttempts)} failed, ${String(definition.maxLost)} lost`],
-    ["spare per token", String(definition.spareMax)],
+    ["prefetch per token", String(definition.spareMax)],
     ["build", String(definition.build)],
     ["token fence", definition.tokenFence],
   ];

@@ -1,10 +1,11 @@
+import { readListing } from "../admin/listing";
 import { take } from "../admin/object-reader";
 import { readListExecutionsQuery } from "../admin/requests";
 import type { ExecutionStatus } from "../ports/task-store";
 import { report } from "./command";
 import type { Command } from "./command";
 import { exitCodes } from "./exit-codes";
-import { renderTable, showDuration, showInstant } from "./output";
+import { describeCut, renderTable, showDuration, showInstant } from "./output";
 import type { Column } from "./output";
 
 /** `taskgate executions` */
@@ -26,11 +27,13 @@ export const executionsCommand: Command = {
         open: context.flags.has("all") ? "false" : "true",
       }),
     );
-    const executions = await (await context.admin()).executions(query);
-    report(context, { executions }, () =>
+    const admin = await context.admin();
+    const { rows: executions, more } = await readListing(query, admin.executions);
+    report(context, { executions, more }, () =>
       executions.length === 0
         ? `No execution ${query.isOpen ? "is open" : "is on record"}.`
-        : renderTable(executions, columns, context.output.columns),
+        : renderTable(executions, columns, context.output.columns) +
+          describeCut({ rows: executions, more }),
     );
     return exitCodes.ok;
   },
@@ -41,8 +44,8 @@ const columns: readonly Column<ExecutionStatus>[] = [
   { title: "definition", value: (row) => row.definition },
   { title: "state", value: (row) => row.state },
   { title: "tokens", value: (row) => String(row.tokens), isNumber: true },
-  { title: "tasks", value: (row) => String(row.claimed), isNumber: true },
-  { title: "spare", value: (row) => String(row.spare), isNumber: true },
+  { title: "running", value: (row) => String(row.running), isNumber: true },
+  { title: "prefetched", value: (row) => String(row.prefetched), isNumber: true },
   { title: "lease left", value: (row) => showDuration(row.leaseLeftMs), isNumber: true },
   { title: "started", value: (row) => showInstant(row.startedAt) },
   { title: "worker", value: (row) => row.worker },

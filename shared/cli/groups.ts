@@ -1,10 +1,11 @@
+import { readListing } from "../admin/listing";
 import { take } from "../admin/object-reader";
 import { readListGroupsQuery } from "../admin/task-requests";
 import type { GroupStatus } from "../ports/task-store";
 import { report } from "./command";
 import type { Command } from "./command";
 import { exitCodes } from "./exit-codes";
-import { renderTable } from "./output";
+import { describeCut, renderTable } from "./output";
 import type { Column } from "./output";
 
 /** `taskgate groups` */
@@ -20,11 +21,13 @@ export const groupsCommand: Command = {
   run: async (context) => {
     const { name, key, most } = context.options;
     const query = take(readListGroupsQuery({ definition: name, key, most }));
-    const groups = await (await context.admin()).groups(query);
-    report(context, { groups }, () =>
+    const admin = await context.admin();
+    const { rows: groups, more } = await readListing(query, admin.groups);
+    report(context, { groups, more }, () =>
       groups.length === 0
         ? "There are no such groups."
-        : renderTable(groups, columns, context.output.columns),
+        : renderTable(groups, columns, context.output.columns) +
+          describeCut({ rows: groups, more }),
     );
     return exitCodes.ok;
   },

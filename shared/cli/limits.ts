@@ -1,10 +1,11 @@
 import { readListSharedLimitsQuery } from "../admin/limit-requests";
+import { readListing } from "../admin/listing";
 import { take } from "../admin/object-reader";
 import type { SharedLimitReading } from "../ports/task-store";
 import { report } from "./command";
 import type { Command } from "./command";
 import { exitCodes } from "./exit-codes";
-import { renderTable, showLimit } from "./output";
+import { describeCut, renderTable, showLimit } from "./output";
 import type { Column } from "./output";
 
 /** `taskgate limits` */
@@ -21,11 +22,13 @@ export const limitsCommand: Command = {
   run: async (context) => {
     const { name, most } = context.options;
     const query = take(readListSharedLimitsQuery({ name, most }));
-    const sharedLimits = await (await context.admin()).sharedLimits(query);
-    report(context, { sharedLimits }, () =>
+    const admin = await context.admin();
+    const { rows: sharedLimits, more } = await readListing(query, admin.sharedLimits);
+    report(context, { sharedLimits, more }, () =>
       sharedLimits.length === 0
         ? "There are no such shared limits."
-        : renderTable(sharedLimits, columns, context.output.columns),
+        : renderTable(sharedLimits, columns, context.output.columns) +
+          describeCut({ rows: sharedLimits, more }),
     );
     return exitCodes.ok;
   },

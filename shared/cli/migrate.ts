@@ -2,7 +2,7 @@ import { invalidInput, isTextOf } from "../admin/object-reader";
 import { keyRule } from "../admin/requests";
 import { formatDuration, readDuration } from "../core/duration";
 import { SchemaError } from "../core/errors";
-import { loadSample } from "../local/load-sample";
+import { requireSample } from "../local/load-sample";
 import type { LocalSample } from "../local/sample";
 import { createAzureFirewall, isServerId } from "../platform/azure-firewall";
 import type { AzureFirewall } from "../platform/azure-firewall";
@@ -93,7 +93,7 @@ interface Asked {
 
 async function migrate(context: CommandContext, { grant, waitMs }: Asked): Promise<ExitCode> {
   const address = storeAddress(context.target().settings);
-  const sample = context.flags.has("sample") ? loadSample() : undefined;
+  const sample = context.flags.has("sample") ? requireSample() : undefined;
   const run = async (patience?: Patience): Promise<MigrationReport> => {
     const done = await migrateStore(address, {
       ...(grant === undefined ? {} : { grant }),

@@ -1,5 +1,7 @@
 import { formatDuration } from "../core/duration";
 import type { Rate } from "../core/rate";
+import { listMax } from "../admin/listing";
+import type { Listing } from "../admin/listing";
 
 /** Where the program writes, and whether a person or a program reads it. */
 export interface Output {
@@ -43,6 +45,15 @@ export function renderTable<Row>(
       .trimEnd(),
   );
   return lines.map((line) => cutLine(line, width)).join("\n");
+}
+
+/** A line behind a list that was cut; nothing behind a whole one. `top`: the most that may be asked for. */
+export function describeCut({ rows, more }: Listing<unknown>, top = listMax): string {
+  if (!more) return "";
+  const shown = String(rows.length);
+  return rows.length >= top
+    ? `\n\nThe first ${shown}; there may be more, but no list is longer.`
+    : `\n\nThe first ${shown}; there are more: --most N shows up to ${String(top)}.`;
 }
 
 /** `name  value` lines with the values in one column. */

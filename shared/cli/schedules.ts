@@ -1,10 +1,11 @@
+import { readListing } from "../admin/listing";
 import { take } from "../admin/object-reader";
 import { readListSchedulesQuery } from "../admin/schedule-requests";
 import type { ScheduleStatus } from "../ports/schedules";
 import { report } from "./command";
 import type { Command } from "./command";
 import { exitCodes } from "./exit-codes";
-import { renderTable } from "./output";
+import { describeCut, renderTable } from "./output";
 import type { Column } from "./output";
 
 /** `taskgate schedules` */
@@ -19,11 +20,13 @@ export const schedulesCommand: Command = {
   run: async (context) => {
     const { name, most } = context.options;
     const query = take(readListSchedulesQuery({ definition: name, most }));
-    const schedules = await (await context.admin()).schedules(query);
-    report(context, { schedules }, () =>
+    const admin = await context.admin();
+    const { rows: schedules, more } = await readListing(query, admin.schedules);
+    report(context, { schedules, more }, () =>
       schedules.length === 0
         ? "There are no such schedules."
-        : renderTable(schedules, columns, context.output.columns),
+        : renderTable(schedules, columns, context.output.columns) +
+          describeCut({ rows: schedules, more }),
     );
     return exitCodes.ok;
   },

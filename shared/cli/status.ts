@@ -34,13 +34,14 @@ export function describeWork({
   nextDueMs,
   expired,
 }: Pick<StatusReport, "totals" | "nextDueMs" | "expired">): string {
-  const running = `${showNumber(totals.executions, "execution runs", "executions run")} ${showNumber(totals.claimed, "task", "tasks")}`;
+  const running = `${showNumber(totals.executions, "execution runs", "executions run")} ${showNumber(totals.running, "task", "tasks")}`;
+  const ahead = totals.prefetched === 0 ? "" : `, ${showCount(totals.prefetched)} prefetched`;
   const waiting = `${showCount(totals.ready)} ready, ${showCount(totals.scheduled)} scheduled, ${showCount(totals.waiting)} waiting for a group, ${showCount(totals.dead)} dead`;
   const late =
     expired === 0
       ? ""
       : `, ${showNumber(expired, "execution past its lease", "executions past their lease")}`;
-  return `${running}; ${waiting}; ${describeDue(nextDueMs)}${late}`;
+  return `${running}${ahead}; ${waiting}; ${describeDue(nextDueMs)}${late}`;
 }
 
 function describeDue(nextDueMs: number | null): string {

@@ -1,10 +1,11 @@
+import { readListing } from "../admin/listing";
 import { take } from "../admin/object-reader";
 import { listableStates, readDefinitionName, readListTasksQuery } from "../admin/requests";
 import type { ListableState, TaskListEntry } from "../ports/task-store";
 import { report } from "./command";
 import type { Command } from "./command";
 import { exitCodes } from "./exit-codes";
-import { renderTable, showInstant } from "./output";
+import { describeCut, renderTable, showInstant } from "./output";
 import type { Column } from "./output";
 
 /** `taskgate tasks NAME` */
@@ -25,11 +26,13 @@ export const tasksCommand: Command = {
     const definition = take(readDefinitionName(context.args[0]));
     const { state, most } = context.options;
     const query = take(readListTasksQuery({ state, most }));
-    const tasks = await (await context.admin()).tasks({ ...query, definition });
-    report(context, { tasks }, () =>
+    const admin = await context.admin();
+    const { rows: tasks, more } = await readListing({ ...query, definition }, admin.tasks);
+    report(context, { tasks, more }, () =>
       tasks.length === 0
         ? `No task of ${definition} is ${query.state}.`
-        : renderTable(tasks, columnsOf(query.state), context.output.columns),
+        : renderTable(tasks, columnsOf(query.state), context.output.columns) +
+          describeCut({ rows: tasks, more }),
     );
     return exitCodes.ok;
   },
@@ -47,6 +50,10 @@ function columnsOf(state: ListableState): Column<TaskListEntry>[] {
   ];
   if (state === "scheduled") columns.push({ title: "due", value: (row) => showInstant(row.dueAt) });
   if (isFinished) columns.push({ title: "finished", value: (row) => showInstant(row.finishedAt) });
+  if (state === "claimed") {
+    columns.push({ title: "state", value: (row) => row.state });
+    columns.push({ title: "claimed", value: (row) => showInstant(row.claimedAt) });
+  }
   if (isFinished || state === "claimed")
     columns.push({ title: "worker", value: (row) => row.worker ?? "-" });
   columns.push({ title: "error", value: (row) => row.error ?? "" });

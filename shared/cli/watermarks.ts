@@ -1,10 +1,11 @@
+import { readListing } from "../admin/listing";
 import { take } from "../admin/object-reader";
 import type { WatermarkReport } from "../admin/watermark-actions";
 import { readListWatermarksQuery } from "../admin/watermark-requests";
 import { report } from "./command";
 import type { Command } from "./command";
 import { exitCodes } from "./exit-codes";
-import { renderTable, showInstant } from "./output";
+import { describeCut, renderTable, showInstant } from "./output";
 import type { Column } from "./output";
 
 /** `taskgate watermarks` */
@@ -20,11 +21,13 @@ export const watermarksCommand: Command = {
   run: async (context) => {
     const { name, watermark, most } = context.options;
     const query = take(readListWatermarksQuery({ definition: name, watermark, most }));
-    const watermarks = await (await context.admin()).watermarks(query);
-    report(context, { watermarks }, () =>
+    const admin = await context.admin();
+    const { rows: watermarks, more } = await readListing(query, admin.watermarks);
+    report(context, { watermarks, more }, () =>
       watermarks.length === 0
         ? "There are no such watermarks."
-        : renderTable(watermarks, columns, context.output.columns),
+        : renderTable(watermarks, columns, context.output.columns) +
+          describeCut({ rows: watermarks, more }),
     );
     return exitCodes.ok;
   },

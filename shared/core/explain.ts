@@ -103,7 +103,7 @@ export interface ExplainableTask {
     readonly fence: string;
     readonly claimedAt: string;
     readonly leaseLeftMs: number;
-    readonly isSpare: boolean;
+    readonly standing: "running" | "prefetched" | "lost";
   };
   readonly finishedAt?: string;
   readonly worker?: string | null;
@@ -117,7 +117,7 @@ const holdersNamedMax = 5;
 
 /** The sentences, in order of importance; never empty, and always at least one that decides. */
 export function explainTask(task: ExplainableTask): Reason[] {
-  const state = task.state === "held" ? "held back" : task.state;
+  const state = task.state === "held" ? "held back" : (task.claim?.standing ?? task.state);
   const standing = `Task ${task.task} (${kindOf(task)}) is ${state}.`;
   const deciding = explainState(task);
   const firstDecides = deciding.some((reason) => reason.decides);
@@ -298,13 +298,13 @@ function explainClaim(task: ExplainableTask): Reason[] {
   const { claim } = task;
   if (claim === undefined) return [];
   const by = `${claim.worker} (execution ${claim.execution}) since ${claim.claimedAt}, fence ${claim.fence}`;
-  if (claim.leaseLeftMs < 0) {
+  if (claim.standing === "lost") {
     const sentence = `Claimed by ${by}, whose lease is over for ${formatDuration(claim.leaseLeftMs)}: the next worker or sweep takes the task back.`;
     return [decides("lease-over", sentence), ...explainProgress(task)];
   }
   const lease = `lease left ${formatDuration(claim.leaseLeftMs)}`;
-  if (claim.isSpare) {
-    const sentence = `Fetched ahead by ${by}, ${lease}: it starts when a token of that worker is idle.`;
+  if (claim.standing === "prefetched") {
+    const sentence = `Prefetched by ${by}, ${lease}: it starts when a token of that worker is idle.`;
     return [decides("prefetched", sentence), ...explainPause(task, false)];
   }
   return [

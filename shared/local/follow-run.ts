@@ -56,7 +56,8 @@ class Follower {
   /** Files at the last summary; null: there was none yet. */
   #summedUpFiles: number | null = null;
   #notice: { text: string; untilMs: number } | null = null;
-  #limit: Limit = null;
+  /** Of the paced definition, as last read; undefined: not known yet. */
+  #limit: Limit | undefined;
   #failuresInARow = 0;
 
   constructor(options: FollowOptions) {
@@ -97,14 +98,15 @@ class Follower {
     const { options, startedAtMs, say } = this.#options;
     const progress = await this.#read();
     if (progress === null) return undefined;
+    const landed = progress.files?.landed ?? 0;
     const elapsedMs = realClock.monotonicMs() - startedAtMs;
     this.#settledInARow = progress.isSettled ? this.#settledInARow + 1 : 0;
     if (this.#settledInARow >= settledLooks) {
-      if (this.#summedUpFiles === progress.files.landed) return undefined;
-      this.#summedUpFiles = progress.files.landed;
+      if (this.#summedUpFiles === landed) return undefined;
+      this.#summedUpFiles = landed;
       return this.#sumUp(progress, elapsedMs);
     }
-    if (this.#summedUpFiles !== null && progress.files.landed > this.#summedUpFiles) {
+    if (this.#summedUpFiles !== null && landed > this.#summedUpFiles) {
       await this.#beginAgain();
     }
     if (this.#summedUpFiles === null) this.#draw(progress, elapsedMs);
@@ -130,20 +132,21 @@ class Follower {
 
   #draw(progress: Progress, elapsedMs: number): void {
     const { run } = this.#options;
-    const paced = progress.definitions.find(({ name }) => name === run.sample.pacedDefinition);
-    this.#limit = paced?.limit ?? null;
+    const pacedDefinition = run.sample?.pacedDefinition ?? null;
+    this.#limit = progress.definitions.find(({ name }) => name === pacedDefinition)?.limit;
     const share = shareOf(progress);
     if (share !== null) this.#estimate.note(elapsedMs, share);
     const nowMs = realClock.monotonicMs();
     const state: LiveState = {
-      title: run.sample.title,
+      title: run.sample?.title ?? "the tasks of this app",
       progress,
       elapsedMs,
       leftMs: share === null ? null : this.#estimate.leftMs(),
       pageUrl: pageOf(run),
       lastLine: run.log.last(),
       notice: this.#notice !== null && nowMs < this.#notice.untilMs ? this.#notice.text : null,
-      pacedDefinition: run.sample.pacedDefinition,
+      workers: run.workers(),
+      pacedDefinition,
       hasKeys: this.#live?.hasKeys ?? false,
     };
     (this.#live ?? this.#plain).draw(state);
@@ -157,12 +160,12 @@ class Follower {
       for (const line of formatTable(table, width)) say(line);
       say("");
     }
-    const expected = run.sample.expectedDeadLetters;
+    const expected = run.sample?.expectedDeadLetters ?? [];
     const verdict = judge(progress, { expected, poisoned: await run.queue.poisoned() });
     await run.mark("finished");
     const tasks = progress.definitions.reduce((sum, { done }) => sum + done, 0);
     say(
-      `Done in ${formatDuration(elapsedMs)}: ${String(progress.files.imported)} files, ${String(tasks)} tasks, ` +
+      `Done in ${formatDuration(elapsedMs)}: ${String(progress.files?.imported ?? 0)} files, ${String(tasks)} tasks, ` +
         `${String(progress.deadLetters.length)} dead letters (${String(expected.length)} expected).`,
     );
     for (const problem of verdict.problems) say(`  ${problem}`);
@@ -180,10 +183,16 @@ class Follower {
 
   async #step(step: 1 | -1): Promise<void> {
     const { run } = this.#options;
-    const definition = run.sample.pacedDefinition;
-    const limit = Math.min(limitMax, Math.max(0, (this.#limit ?? 0) + step));
-    this.#limit = limit;
+    const definition = run.sample?.pacedDefinition;
+    // From a limit that isn't known, or from none, no step leads anywhere.
+    if (definition === undefined || this.#limit === undefined) return;
     const untilMs = realClock.monotonicMs() + noticeMs;
+    if (this.#limit === null) {
+      this.#notice = { text: `${definition} has no limit: \`taskgate limit\` sets one`, untilMs };
+      return;
+    }
+    const limit = Math.min(limitMax, Math.max(0, this.#limit + step));
+    this.#limit = limit;
     try {
       await run.admin.setLimit({ definition, limit, changedBy: "npm start" });
       this.#notice = { text: `the limit of ${definition} is ${String(limit)} now`, untilMs };

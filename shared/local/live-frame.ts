@@ -5,6 +5,7 @@ import { firstLine } from "./progress";
 import type { BatchProgress, Progress } from "./progress";
 import { cutToWidth, padToWidth, printable } from "./text-width";
 import type { Theme } from "./theme";
+import type { WorkerState } from "./worker-hosts";
 
 /** What a picture of the run is drawn from. */
 export interface LiveState {
@@ -17,7 +18,9 @@ export interface LiveState {
   readonly lastLine: string | null;
   /** What a key just did; null: nothing. */
   readonly notice: string | null;
-  readonly pacedDefinition: string;
+  readonly workers: readonly WorkerState[];
+  /** The one whose limit the keys change; null: without a sample there is none. */
+  readonly pacedDefinition: string | null;
   /** The keys are shown only where they can be pressed. */
   readonly hasKeys: boolean;
 }
@@ -45,6 +48,7 @@ export function drawFrame(state: LiveState, size: FrameSize, theme: Theme): stri
     "",
     ...drawDeadLetters(progress, theme),
     "",
+    ...drawWorkers(state.workers, theme),
     theme.faint(`log   ${printable(state.lastLine ?? ".taskgate/local.log")}`),
     `page  ${state.pageUrl}`,
     drawKeys(state, theme),
@@ -92,53 +96,82 @@ const pacedWeight = 0.9;
  * Part of the work that is done, as far as it is known; 1 only when everything has ended. Most of it is the paced
  * definition's share, a little that of all others, whose number grows with the paced tasks that have ended.
  */
-export function shareOf({ paced, others, isSettled }: Progress): number | null {
+export function shareOf({ paced, others, files, isSettled }: Progress): number | null {
   if (isSettled) return 1;
   if (!paced.isKnown || paced.total === 0) return null;
   const pacedShare = paced.finished / paced.total;
+  if (files === null) return pacedShare;
   const othersShare = others.total === 0 ? pacedShare : others.finished / others.total;
   return Math.min(0.99, pacedWeight * pacedShare + (1 - pacedWeight) * pacedShare * othersShare);
 }
 
-/** `3 of 3 files, 37 of 89 blocks`. */
+/** `3 of 3 files, 37 of 89 blocks`; without a sample `37 of 89 tasks`. */
 export function describeWork({ files, paced }: Progress): string {
+  if (files === null)
+    return paced.total === 0
+      ? "no tasks yet: npx taskgate enqueue NAME --payload .. adds one"
+      : `${String(paced.finished)} of ${String(paced.total)} tasks`;
   const known = paced.isKnown ? String(paced.total) : `${String(paced.total)} or more`;
   return `${String(files.imported)} of ${String(files.landed)} files, ${String(paced.finished)} of ${known} blocks`;
 }
 
-const stateColumns = ["ready", "scheduled", "waiting", "claimed", "done", "dead"] as const;
+/** Columns with their widths. */
+const stateColumns = {
+  ready: 7,
+  scheduled: 11,
+  waiting: 9,
+  running: 9,
+  prefetched: 12,
+  done: 8,
+  dead: 8,
+} as const;
+type StateColumn = keyof typeof stateColumns;
+const columnNames = Object.keys(stateColumns) as StateColumn[];
 /** Where the database stops counting. */
 const countMax = 10_000;
 
 function drawDefinitions(
   definitions: readonly DefinitionStatus[],
-  paced: string,
+  paced: string | null,
   theme: Theme,
 ): string[] {
+  if (definitions.length === 0)
+    return [theme.faint("no definitions yet: a worker registers its own")];
   const nameWidth = Math.max(10, ...definitions.map(({ name }) => printable(name).length)) + 2;
   const bars = definitions.map(({ held, limit }) => tokenBar(held, limit));
   const barWidth = Math.max(14, ...bars.map((bar) => bar.length)) + 2;
-  const heads = stateColumns.map((column) => column.padStart(10)).join("");
+  const heads = columnNames.map((column) => column.padStart(stateColumns[column])).join("");
   const head = padToWidth("definition", nameWidth) + padToWidth("tokens", barWidth) + heads;
   const rows = definitions.map((definition, at) => {
     const name = padToWidth(printable(definition.name), nameWidth);
     const bar = padToWidth(bars[at] ?? "", barWidth);
-    const counts = stateColumns.map((column) => drawCount(definition, column, theme)).join("");
+    const counts = columnNames.map((column) => drawCount(definition, column, theme)).join("");
     const mark = definition.paused ? "  paused" : "";
     return `${definition.name === paced ? theme.strong(name) : name}${theme.accent(bar)}${counts}${mark}`;
   });
   return [theme.faint(head), ...rows];
 }
 
-function drawCount(
-  definition: DefinitionStatus,
-  column: (typeof stateColumns)[number],
-  theme: Theme,
-): string {
+function drawCount(definition: DefinitionStatus, column: StateColumn, theme: Theme): string {
   const count = definition[column];
-  const text = (count >= countMax ? `${String(countMax)}+` : String(count)).padStart(10);
+  const text = (count >= countMax ? `${String(countMax)}+` : String(count)).padStart(
+    stateColumns[column],
+  );
   if (count === 0) return theme.faint(text);
   return column === "dead" ? theme.bad(text) : text;
+}
+
+/** `workers  local-1 (4711)  local-2 starting again: SIGKILL`; what ended by itself stands out. */
+function drawWorkers(workers: readonly WorkerState[], theme: Theme): string[] {
+  const shown = workers.map(({ name, pid, ends, lastEnd }) => {
+    if (pid === null) return theme.bad(`${name} starting again: ${printable(lastEnd ?? "")}`);
+    const again =
+      ends === 0
+        ? ""
+        : `, started again${ends === 1 ? "" : ` ${String(ends)} times`}: ${printable(lastEnd ?? "")}`;
+    return `${name} (process ${String(pid)}${again})`;
+  });
+  return workers.length === 0 ? [] : [`${theme.faint("work ")} ${shown.join("  ")}`];
 }
 
 function drawDeadLetters({ deadLetters, definitions }: Progress, theme: Theme): string[] {
@@ -161,5 +194,6 @@ function shortReason(reason: string): string {
 function drawKeys(state: LiveState, theme: Theme): string {
   if (state.notice !== null) return theme.accent(state.notice);
   if (!state.hasKeys) return "";
+  if (state.pacedDefinition === null) return theme.faint("keys  q ends");
   return theme.faint(`keys  + and - change the limit of ${state.pacedDefinition}, q ends`);
 }

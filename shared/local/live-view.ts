@@ -33,6 +33,8 @@ export class LiveView {
   readonly #keys: LiveKeys;
   #isOpen = false;
   #last: LiveState | null = null;
+  /** What is typed before there is something to see is meant for nothing that is there. */
+  #isShown = false;
   readonly #onResize = (): void => {
     if (this.#last !== null) this.draw(this.#last);
   };
@@ -57,6 +59,7 @@ export class LiveView {
   open(): void {
     if (this.#isOpen) return;
     this.#isOpen = true;
+    this.#isShown = false;
     const { output, input } = this.#terminal;
     output.write(enter);
     output.on("resize", this.#onResize);
@@ -73,6 +76,7 @@ export class LiveView {
     const { output, theme } = this.#terminal;
     const size = { columns: output.columns, rows: output.rows };
     const lines = drawFrame(state, size, theme).map((line) => line + clearToLineEnd);
+    this.#isShown = true;
     output.write(`${beginFrame}${lines.join("\r\n")}\r\n${endFrame}`);
   }
 
@@ -90,9 +94,10 @@ export class LiveView {
   }
 
   #press(key: string): void {
+    if (key === "\u0003") this.#keys.onInterrupt();
+    if (!this.#isShown) return;
     if (key === "+" || key === "=") this.#keys.onStep(1);
     else if (key === "-" || key === "_") this.#keys.onStep(-1);
     else if (key === "q" || key === "Q") this.#keys.onQuit();
-    else if (key === "\u0003") this.#keys.onInterrupt();
   }
 }

@@ -19,7 +19,6 @@ import { isPortFree, LOCAL_HOST } from "./free-port";
 import type { AppSettings } from "./functions-host/app-settings";
 import { lockHome } from "./home-lock";
 import { startHostChild } from "./host-children";
-import type { HostChild } from "./host-children";
 import { LandingFolder } from "./landing-folder";
 import { openLocalLog } from "./local-log";
 import type { LocalLog } from "./local-log";
@@ -28,13 +27,16 @@ import type { RunState } from "./run-files";
 import type { LocalSample } from "./sample";
 import type { StartOptions } from "./start-options";
 import type { Teardown } from "./teardown";
+import { describeEnd, WorkerHosts } from "./worker-hosts";
+import type { WorkerState } from "./worker-hosts";
 
 /** What a run is made of. */
 export interface RunPlan {
   readonly options: StartOptions;
   /** The folder with host.json and package.json. */
   readonly appRoot: string;
-  readonly sample: LocalSample;
+  /** Null: the app runs without one. */
+  readonly sample: LocalSample | null;
   /** Gets the end of everything that is started. */
   readonly teardown: Teardown;
   /** Aborted: start nothing more. */
@@ -48,16 +50,20 @@ export type Beginning = "afresh" | "resumes" | "keeps" | "shared";
 
 /** A run that works. */
 export interface LocalRun {
-  readonly sample: LocalSample;
+  /** Null: the app runs without one; it has no end of its own then. */
+  readonly sample: LocalSample | null;
   readonly store: TaskStore;
   readonly admin: Admin;
   readonly queue: EventQueue;
-  readonly landing: LandingFolder;
+  /** Null without a sample, which says which files it takes. */
+  readonly landing: LandingFolder | null;
   readonly log: LocalLog;
   /** `http://127.0.0.1:7071` */
   readonly url: string;
   readonly beginning: Beginning;
-  /** Settles with a sentence when a part of the run ends by itself. */
+  /** The workers at this moment; one that ends by itself is started again. */
+  workers(): WorkerState[];
+  /** Settles with a sentence when a part of the run that isn't started again ends by itself. */
   readonly broken: Promise<string>;
   /** Leaves the mark by which the next start knows whether this run came to its end. */
   mark(state: RunState["state"]): Promise<void>;
@@ -70,12 +76,14 @@ const sweepSchedule = "*/2 * * * * *";
 /** A worker and its handlers each want one: eight handlers of add-totals, and the calls of a few workers. */
 const hostConnectionsMax = 12;
 const tokensPerWorker = 8;
+/** Before a worker that ended by itself is started again: long enough to be seen. */
+const restartPauseMs = 1_000;
 /** Limit that `--hosts` spreads over. */
 const spreadLimit = 4;
 
 /** Starts everything. Throws an Error with a sentence for people; what was started by then is in `teardown`. */
 export async function startLocalRun(plan: RunPlan): Promise<LocalRun> {
-  const { options, teardown, sample } = plan;
+  const { options, teardown, sample, say } = plan;
   const folder = join(options.home, ".taskgate");
   await mkdir(folder, { recursive: true });
   const lock = await lockHome(folder);
@@ -84,8 +92,11 @@ export async function startLocalRun(plan: RunPlan): Promise<LocalRun> {
   const log = openLocalLog(join(folder, "local.log"));
   teardown.add("the log", () => log.close());
   const broken = new Breakage();
+  if (options.databaseUrl === null) say("Starting PostgreSQL ..");
   const database = await openDatabase(plan, folder, broken);
+  say("Migrating the schema ..");
   const store = await prepareDatabase(plan, database);
+  say("Starting the queues ..");
   const azurite = await startAzurite();
   teardown.add("the queue emulator", () => azurite.stop());
   broken.watch("The queue emulator", azurite.exited);
@@ -95,7 +106,9 @@ export async function startLocalRun(plan: RunPlan): Promise<LocalRun> {
   const mark = createMark(folder, database.beginning);
   await mark("running");
   const env = appSettings(options, { databaseUrl: database.url, queueConnection });
-  const url = await startHosts(plan, { env, log, broken });
+  say(`Starting ${options.hosts === 1 ? "a worker" : `${String(options.hosts)} workers`} ..`);
+  const workers = await startWorkers(plan, { env, log, broken });
+  const url = `http://${LOCAL_HOST}:${String(options.port)}`;
   const admin = createAdmin({
     store,
     wakeUp: noWakeUp,
@@ -110,7 +123,7 @@ export async function startLocalRun(plan: RunPlan): Promise<LocalRun> {
     pid: process.pid,
   });
   teardown.add("the note of this run", () => removeLocalRun(folder));
-  const landing = await openLanding(plan, queue);
+  const landing = sample === null ? null : await openLanding(plan, sample, queue);
   return {
     sample,
     store,
@@ -120,6 +133,7 @@ export async function startLocalRun(plan: RunPlan): Promise<LocalRun> {
     log,
     url,
     beginning: database.beginning,
+    workers: () => workers.states(),
     broken: broken.told,
     mark,
   };
@@ -158,10 +172,11 @@ async function prepareDatabase(plan: RunPlan, database: Database): Promise<TaskS
   if (database.beginning === "afresh") {
     await store.transaction(async (transaction) => {
       await transaction.query("drop schema if exists taskgate cascade");
-      await sample.tearDown(transaction);
+      await sample?.tearDown(transaction);
     });
   }
   await migrateStore({ url });
+  if (sample === null) return store; // a worker's first sweep registers what the app has
   await store.transaction((transaction) => sample.setUp(transaction));
   const build = resolveBuild({ build: null });
   for (const { name, settings, settingsHash } of sample.definitions) {
@@ -178,7 +193,7 @@ async function prepareDatabase(plan: RunPlan, database: Database): Promise<TaskS
 
 async function setLimit({ options, sample }: RunPlan, admin: Admin): Promise<void> {
   const { limit } = options;
-  if (limit === null) return;
+  if (limit === null || sample === null) return;
   await admin.setLimit({
     definition: sample.pacedDefinition,
     limit,
@@ -192,33 +207,35 @@ interface Hosting {
   readonly broken: Breakage;
 }
 
-/** Starts the hosts, the first of them on the wanted port and with the timers. Returns its address. */
-async function startHosts(plan: RunPlan, { env, log, broken }: Hosting): Promise<string> {
+/** Starts the workers, the first of them on the wanted port and with the timers. */
+async function startWorkers(plan: RunPlan, { env, log, broken }: Hosting): Promise<WorkerHosts> {
   const { options, appRoot, teardown } = plan;
-  const running: HostChild[] = [];
-  teardown.add("a host", async () => {
-    await Promise.all(running.map((child) => child.stop()));
+  const names = Array.from({ length: options.hosts }, (_, index) => `local-${String(index + 1)}`);
+  const workers = new WorkerHosts({
+    names,
+    start: (name) => {
+      const isFirst = name === names[0];
+      const settings = { appRoot, port: isFirst ? options.port : 0, runsTimers: isFirst };
+      return startHostChild(
+        { ...settings, env: { ...env, TASKGATE_WORKER_NAME: name } },
+        (line) => {
+          log.add(options.hosts === 1 ? line : `[${name}] ${line}`);
+        },
+      );
+    },
+    onEnd: (worker) => {
+      log.add(describeEnd(worker));
+    },
+    onGivenUp: (name, lastWords) => {
+      broken.tell(`Worker ${name}`, `again and again: ${lastWords}`);
+    },
+    nowMs: realClock.monotonicMs,
+    pauseMs: restartPauseMs,
   });
-  const children = Array.from({ length: options.hosts }, async (_, index) => {
-    const name = `local-${String(index + 1)}`;
-    const child = await startHostChild(
-      {
-        appRoot,
-        port: index === 0 ? options.port : 0,
-        env: { ...env, TASKGATE_WORKER_NAME: name },
-        runsTimers: index === 0,
-      },
-      (line) => {
-        log.add(options.hosts === 1 ? line : `[${name}] ${line}`);
-      },
-    );
-    running.push(child);
-    broken.watch(`Host ${name}`, child.exited);
-  });
-  const started = await Promise.allSettled(children);
-  for (const result of started) if (result.status === "rejected") throw result.reason;
+  teardown.add("the workers", () => workers.stop());
+  await workers.start();
   plan.signal.throwIfAborted();
-  return `http://${LOCAL_HOST}:${String(options.port)}`;
+  return workers;
 }
 
 /** The settings of the app, as they stand on Azure, over what the user has set for other things. */
@@ -246,7 +263,11 @@ function appSettings(
   };
 }
 
-async function openLanding({ options, sample, teardown, say }: RunPlan, queue: EventQueue) {
+async function openLanding(
+  { options, teardown, say }: RunPlan,
+  sample: LocalSample,
+  queue: EventQueue,
+): Promise<LandingFolder> {
   const landing = new LandingFolder({
     folder: join(options.home, "landing"),
     accepts: (name) => sample.accepts(name),
@@ -272,9 +293,13 @@ class Breakage {
 
   watch(name: string, exited: Promise<string>): void {
     void exited.then((lastWords) => {
-      const words = lastWords.trim().split("\n").slice(-3).join(" ");
-      this.#tell(`${name} ended by itself${words === "" ? "" : `: ${words}`}.`);
+      this.tell(name, lastWords);
     });
+  }
+
+  tell(name: string, lastWords: string): void {
+    const words = lastWords.trim().split("\n").slice(-3).join(" ");
+    this.#tell(`${name} ended by itself${words === "" ? "" : `: ${words}`}.`);
   }
 }
 

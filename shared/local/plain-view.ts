@@ -1,6 +1,7 @@
 import { formatDuration } from "../core/duration";
 import { describeWork, shareOf } from "./live-frame";
 import type { LiveState } from "./live-frame";
+import { describeEnd } from "./worker-hosts";
 import { printable } from "./text-width";
 
 /** How often a line comes where nobody watches a screen: a log of a run stays short. */
@@ -10,13 +11,19 @@ const lineEveryMs = 5_000;
 export class PlainView {
   readonly #say: (line: string) => void;
   #saidAtMs = Number.NEGATIVE_INFINITY;
+  /** By name: ends of workers that were told. */
+  readonly #ends = new Map<string, number>();
 
   constructor(say: (line: string) => void) {
     this.#say = say;
   }
 
-  /** Writes a line when the last one is old enough. */
+  /** Writes a line when the last one is old enough, and one for each worker that has ended since. */
   draw(state: LiveState): void {
+    for (const worker of state.workers) {
+      if (worker.ends > (this.#ends.get(worker.name) ?? 0)) this.#say(describeEnd(worker));
+      this.#ends.set(worker.name, worker.ends);
+    }
     if (state.elapsedMs - this.#saidAtMs < lineEveryMs) return;
     this.#saidAtMs = state.elapsedMs;
     this.#say(drawLine(state));

@@ -28,15 +28,15 @@ export interface Progress {
   readonly definitions: readonly DefinitionStatus[];
   /** Newest first, at most 200 of each definition. */
   readonly deadLetters: readonly DeadLetter[];
-  /** Tasks of the paced definition. Not known before every file was cut into tasks. */
+  /** Tasks of the paced definition, without a sample of all. Not known before every file was cut into tasks. */
   readonly paced: { readonly finished: number; readonly total: number; readonly isKnown: boolean };
   /** Tasks of all other definitions, as far as they exist by now. */
   readonly others: { readonly finished: number; readonly total: number };
-  /** Files that landed, and those of them that were imported completely. */
-  readonly files: { readonly landed: number; readonly imported: number };
+  /** Files that landed, and those of them that were imported completely; null: without a sample none do. */
+  readonly files: { readonly landed: number; readonly imported: number } | null;
   /** Those that run, oldest first. */
   readonly batches: readonly BatchProgress[];
-  /** Nothing waits, nothing runs, no wave is still to open, every event was taken. */
+  /** Nothing waits, nothing runs, no wave is still to open, every event was taken. Only a sample comes to an end. */
   readonly isSettled: boolean;
 }
 
@@ -64,14 +64,23 @@ export class ProgressReader {
 
   /** Three or four small reads; the list of dead letters only where their number has changed. */
   async read(): Promise<Progress> {
-    const { store, queue, landing, sample } = this.#run;
+    const { store, queue, sample } = this.#run;
     // Events first: one that is taken between the two reads then shows as a task.
     const pending = await queue.pending();
-    const landed = [...landing.eventIds];
+    const landed = [...(this.#run.landing?.eventIds ?? [])];
     const { definitions } = await store.listDefinitions({});
     // Behind the definitions: held tasks are in none of their counts.
     const batches = (await store.listBatches({ most: batchesMax })).batches;
     const running = batches.filter(({ state }) => state === "running").reverse();
+    const known = {
+      deadLetters: await this.#readDeadLetters(definitions),
+      batches: running.map(describeBatch),
+    };
+    if (sample === null) {
+      const paced = { ...withHeld(countTasks(definitions), running, 0), isKnown: true };
+      const nothing = { others: { finished: 0, total: 0 }, files: null, isSettled: false };
+      return { ...known, ...nothing, definitions, paced };
+    }
     const isIdle =
       pending === 0 &&
       running.length === 0 &&
@@ -85,11 +94,10 @@ export class ProgressReader {
     const isTakenIn = pending === 0 && (intake === undefined || unfinished(intake) === 0);
     const isPaced = (definition: DefinitionStatus) => definition.name === sample.pacedDefinition;
     return {
+      ...known,
       definitions: inOrder(definitions, sample.definitions),
-      deadLetters: await this.#readDeadLetters(definitions),
       paced: { ...countTasks(definitions.filter(isPaced)), isKnown: isTakenIn },
-      others: withHeld(countTasks(definitions.filter((row) => !isPaced(row))), running),
-      batches: running.map(describeBatch),
+      others: withHeld(countTasks(definitions.filter((row) => !isPaced(row))), running, 1),
       files: { landed: landed.length, imported },
       isSettled: isIdle && landed.length > 0,
     };
@@ -97,7 +105,9 @@ export class ProgressReader {
 
   /** The result tables as they are now. */
   readResults(): Promise<ResultTable[]> {
-    return this.#run.store.transaction((transaction) => this.#run.sample.results(transaction));
+    const { store, sample } = this.#run;
+    if (sample === null) return Promise.resolve([]);
+    return store.transaction((transaction) => sample.results(transaction));
   }
 
   async #readDeadLetters(definitions: readonly DefinitionStatus[]): Promise<DeadLetter[]> {
@@ -117,12 +127,13 @@ export class ProgressReader {
   }
 }
 
-/** Tasks of waves that haven't opened will be work of others: the paced ones are in the first wave. */
+/** With tasks of waves that haven't opened. Of the sample they will be work of others: the paced ones are in the first wave. */
 function withHeld(
   { finished, total }: { finished: number; total: number },
   running: readonly BatchStatus[],
+  firstWave: number,
 ): { finished: number; total: number } {
-  const waves = running.flatMap((batch) => batch.waves.slice(1));
+  const waves = running.flatMap((batch) => batch.waves.slice(firstWave));
   return { finished, total: total + waves.reduce((sum, wave) => sum + wave.held, 0) };
 }
 
@@ -165,7 +176,7 @@ export function judge(
   given: { expected: readonly ExpectedDeadLetter[]; poisoned: number },
 ): Verdict {
   const problems: string[] = [];
-  const { landed, imported } = progress.files;
+  const { landed, imported } = progress.files ?? { landed: 0, imported: 0 };
   if (imported < landed) {
     problems.push(`${String(landed - imported)} of ${String(landed)} files were not imported.`);
   }

@@ -5,6 +5,8 @@ import { isDatabaseUrl } from "../settings/setting-formats";
 export interface StartOptions {
   /** End when the pipeline is done, with an exit code that says how it went. */
   readonly isOnce: boolean;
+  /** Without the sample: only the app's own tasks; it runs until it is ended. */
+  readonly isWithoutSample: boolean;
   /** Go on with the data of the last run, also when that run was finished. */
   readonly keepsData: boolean;
   /** Address of a database of the user's own; null: the embedded PostgreSQL. */
@@ -26,11 +28,12 @@ export type StartArguments =
   | { readonly kind: "wrong"; readonly problem: string };
 
 /** What `--help` shows. */
-export const startHelp = `Runs Taskgate on this machine: database, queues, the functions, and the sample pipeline.
+export const startHelp = `Runs Taskgate on this machine: database, queues, the functions, and the sample pipeline if there is one.
 
 Usage: npm start -- [options]
 
   --once         end when the pipeline is done: exit code 0 when all went as expected, else 1
+  --no-sample    only the app's own tasks, without the sample pipeline; q or Ctrl-C ends
   --keep         go on with the data of the last run (a run that was interrupted always goes on)
   --db URL       use this database: postgres://.. or mssql://..; nothing in it is ever removed
   --port N       port of the functions, default 7071
@@ -39,11 +42,11 @@ Usage: npm start -- [options]
   --home DIR     where .taskgate/ and landing/ are, default: the current folder
   --help         this text
 
-While it runs: drop .json or .csv files into landing/; keys + and - change the limit, q ends.
+While the sample runs: drop .json or .csv files into landing/; keys + and - change the limit. q ends.
 Exit codes: 0 done; 1 failed, or not what was expected; 2 wrong options; 130 and 143 interrupted before the end.
 `;
 
-const flags = ["--once", "--keep", "--help"] as const;
+const flags = ["--once", "--no-sample", "--keep", "--help"] as const;
 const valued = ["--db", "--port", "--limit", "--hosts", "--home"] as const;
 type Flag = (typeof flags)[number];
 type Valued = (typeof valued)[number];
@@ -84,8 +87,13 @@ function toOptions(given: ReadonlyMap<string, string>, home: string): StartArgum
   if (databaseUrl !== null && !isDatabaseUrl(databaseUrl)) {
     problems.push("--db: expected postgres://user:password@host:port/database or mssql://..");
   }
+  const isWithoutSample = given.has("--no-sample");
+  for (const name of ["--once", "--limit"])
+    if (isWithoutSample && given.has(name))
+      problems.push(`${name} is about the sample: leave it out, or leave out --no-sample.`);
   const options: StartOptions = {
     isOnce: given.has("--once"),
+    isWithoutSample,
     keepsData: given.has("--keep"),
     databaseUrl,
     port: whole("--port", { min: 1, max: 65_535 }) ?? 7_071,

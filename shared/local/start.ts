@@ -37,7 +37,9 @@ async function runUntilEnd(options: StartOptions): Promise<number> {
   let code: number;
   try {
     const { signal } = interruption;
-    const sample = loadSample();
+    const sample = options.isWithoutSample ? null : loadSample();
+    if (sample === null && options.isOnce)
+      throw new Error("--once ends when the sample is done: this app has no sample.");
     const run = await startLocalRun({ options, appRoot, sample, teardown, signal, say });
     for (const line of banner(run, options)) say(line);
     const end = await followRun({
@@ -97,11 +99,11 @@ function banner(run: LocalRun, { databaseUrl }: StartOptions): string[] {
   return [
     "",
     `Taskgate runs on this machine: ${beginnings[run.beginning]}`,
-    `  sample       ${run.sample.title}`,
+    ...(run.sample === null ? [] : [`  sample       ${run.sample.title}`]),
     `  store        ${store}`,
     "  queues       Azurite, in memory",
     `  status page  ${run.url}/api/dashboard`,
-    "  files        drop .json or .csv files into landing/",
+    ...(run.landing === null ? [] : ["  files        drop .json or .csv files into landing/"]),
     "  log          .taskgate/local.log",
     "",
   ];

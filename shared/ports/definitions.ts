@@ -123,6 +123,10 @@ export interface DefinitionStatus {
   scheduled: number;
   waiting: number;
   claimed: number;
+  /** Of the claimed: those that count as started; never more than `held`. */
+  running: number;
+  /** Of the claimed: those that wait for a token of their worker. The rest is lost: their workers' leases are over. */
+  prefetched: number;
   done: number;
   dead: number;
   cancelled: number;

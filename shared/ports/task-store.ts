@@ -112,7 +112,7 @@ export interface TaskStore extends BatchStore, ScheduleStore, WatermarkStore {
     state: ListableState;
     most: number;
   }): Promise<{ tasks: TaskListEntry[] }>;
-  /** Groups with their slots and who waits, by definition and key, global ones first. */
+  /** Groups with their slots and who waits: first those for which somebody waits, both by definition and key, global ones first. */
   listGroups(input: ListGroupsInput): Promise<{ groups: GroupStatus[] }>;
   /** Limits that definitions share, with who holds how much, by name. */
   listSharedLimits(input: ListSharedLimitsInput): Promise<{ sharedLimits: SharedLimitReading[] }>;
@@ -446,20 +446,28 @@ export interface ExecutionStatus {
   leaseLeftMs: number | null;
   tokens: number;
   claimed: number;
-  spare: number;
+  /** Of the claimed: those that count as started, at most `tokens`. 0 once the lease is over. */
+  running: number;
+  /** Of the claimed: those that wait for a token of this execution. 0 once the lease is over. */
+  prefetched: number;
 }
 
 /** States that `listTasks` can list. */
 export type ListableState =
   "ready" | "scheduled" | "waiting" | "claimed" | "done" | "dead" | "cancelled";
 
+/** How a claimed task stands. lost: the lease of its worker is over, it comes back. */
+export type Standing = "running" | "prefetched" | "lost";
+
 export interface TaskListEntry {
   task: TaskId;
   kind: string;
   priority: number;
-  state: ListableState;
+  /** Of a claimed task: how it stands. */
+  state: Exclude<ListableState, "claimed"> | Standing;
   createdAt: string;
   dueAt?: string | null;
+  claimedAt?: string | null;
   finishedAt?: string | null;
   failedCount: number;
   lostCount: number;
@@ -520,7 +528,9 @@ export interface TaskFacts {
     fence: string;
     claimedAt: string;
     leaseLeftMs: number;
+    /** The worker hasn't told its start. */
     isSpare: boolean;
+    standing: Standing;
   };
   finishedAt?: string;
   worker?: string | null;

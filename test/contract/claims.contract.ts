@@ -335,7 +335,7 @@ function describeSpare(setup: StoreSetup): void {
     const answer = await worker.work({ done: [done(one)], started: [three.taskId], want: 1 });
     expect(spareOf(answer.claimed)).toEqual([true]);
     const entry = only((await store.listExecutions({ name, isOpen: true, most: 5 })).executions);
-    expect(entry).toMatchObject({ claimed: 4, spare: 2 });
+    expect(entry).toMatchObject({ claimed: 4, running: 2, prefetched: 2 });
   });
 
   test("without the report, the place of a completed task is taken by the next claim", async () => {
@@ -356,7 +356,7 @@ function describeSpare(setup: StoreSetup): void {
     await worker.claim(3);
     await worker.beat([at(ids, 1)]);
     const entry = only((await store.listExecutions({ name, isOpen: true, most: 5 })).executions);
-    expect(entry).toMatchObject({ claimed: 3, spare: 1 });
+    expect(entry).toMatchObject({ claimed: 3, running: 1, prefetched: 2 });
     expect((await factsOf(store, at(ids, 1))).claim?.isSpare).toBe(false);
     expect((await factsOf(store, at(ids, 2))).claim?.isSpare).toBe(true);
   });

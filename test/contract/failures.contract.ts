@@ -544,7 +544,7 @@ function describeLog(setup: StoreSetup): void {
   );
 
   logTest(
-    "S3.5: S3.5: the entry is there while the task runs; a spare claim says claimed",
+    "S3.5: S3.5: the entry is there while the task runs; a spare claim says prefetched",
     async () => {
       const opened = open();
       const { store } = opened;
@@ -555,7 +555,7 @@ function describeLog(setup: StoreSetup): void {
       const outcomes = async () =>
         (await opened.readLog(name)).map((entry) => `${entry.taskId} ${entry.outcome}`);
       const [one = "", two = ""] = ids;
-      expect(await outcomes()).toEqual([`${one} running`, `${two} claimed`]);
+      expect(await outcomes()).toEqual([`${one} running`, `${two} prefetched`]);
       await worker.complete((await worker.again()).claimed.slice(0, 1));
       await worker.work({ started: [at(ids, 1)] });
       expect(await outcomes()).toEqual([`${one} done`, `${two} running`]);

@@ -211,7 +211,7 @@ function describeInput(setup: StoreSetup): void {
 function describeList(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("slots, who uses them and who waits, by definition and key", async () => {
+  test("slots, who uses them and who waits: first groups with waiters, then by definition and key", async () => {
     const { store } = open();
     const one = await define(store, { groupSlots: 2 });
     const two = await define(store);
@@ -220,17 +220,48 @@ function describeList(setup: StoreSetup): void {
     await setGroup(store, two, { groupKey: "c", paused: true, isStrict: true });
     const row = { slots: 1, used: 0, waiting: 0, paused: false, strict: false };
     const all = [
-      { ...row, definition: one, key: "a", slots: 2, used: 1 },
       { ...row, definition: one, key: "b", slots: 2, used: 2, waiting: 1 },
+      { ...row, definition: one, key: "a", slots: 2, used: 1 },
       { ...row, definition: two, key: "B", used: 1 },
       { ...row, definition: two, key: "c", paused: true, strict: true },
     ];
     expect((await store.listGroups({ most: 10 })).groups).toEqual(all);
     expect((await store.listGroups({ most: 2 })).groups).toEqual(all.slice(0, 2));
     expect((await store.listGroups({ name: two, most: 10 })).groups).toEqual(all.slice(2));
-    expect((await store.listGroups({ groupKey: "b", most: 10 })).groups).toEqual([at(all, 1)]);
+    expect((await store.listGroups({ groupKey: "b", most: 10 })).groups).toEqual([at(all, 0)]);
     for (const most of [1, 2])
       expect((await store.listGroups({ name: one, most })).groups).toEqual(all.slice(0, most));
+  });
+
+  test("groups with waiters come before idle ones, whatever is asked for and however short the list is", async () => {
+    const { store } = open();
+    const [one, two] = [await define(store), await define(store)];
+    for (const name of [one, two])
+      await enqueue(
+        store,
+        name,
+        ["d", "c", "b", "a"].map((group) => ({ group })),
+      );
+    // Made in another order than that of the keys.
+    await enqueue(store, two, [...grouped(1, "d"), ...grouped(2, "b")]);
+    await enqueue(store, one, grouped(1, "c"));
+    const found = async (input: { name?: string; groupKey?: string }, most = 10) =>
+      (await store.listGroups({ ...input, most })).groups.map(
+        ({ definition, key, waiting }) =>
+          `${definition === one ? "one" : "two"} ${key} ${String(waiting)}`,
+      );
+    const waiting = ["one c 1", "two b 2", "two d 1"];
+    const idle = ["one a 0", "one b 0", "one d 0", "two a 0", "two c 0"];
+    const all = [...waiting, ...idle];
+    for (let most = 1; most <= all.length + 1; most += 1)
+      expect(await found({}, most)).toEqual(all.slice(0, most));
+    const ofTwo = ["two b 2", "two d 1", "two a 0", "two c 0"];
+    for (let most = 1; most <= ofTwo.length + 1; most += 1)
+      expect(await found({ name: two }, most)).toEqual(ofTwo.slice(0, most));
+    expect(await found({ groupKey: "b" })).toEqual(["two b 2", "one b 0"]);
+    expect(await found({ groupKey: "b" }, 1)).toEqual(["two b 2"]);
+    expect(await found({ name: one, groupKey: "c" })).toEqual(["one c 1"]);
+    expect(await found({ name: two, groupKey: "c" })).toEqual(["two c 0"]);
   });
 
   test("one group of a definition, by the whole of its key", async () => {

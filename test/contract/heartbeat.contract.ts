@@ -101,7 +101,7 @@ function describeBeat(setup: StoreSetup): void {
     expect((await worker.beat([at(ids, 1), stranger])).status).toBe("renewed");
     expect((await worker.beat([at(ids, 1)])).status).toBe("renewed");
     const entry = only((await store.listExecutions({ name, isOpen: true, most: 5 })).executions);
-    expect(entry).toMatchObject({ claimed: 1, spare: 0 });
+    expect(entry).toMatchObject({ claimed: 1, running: 1, prefetched: 0 });
   });
 
   test("an id that is no number is refused, naming its entry", async () => {

@@ -71,7 +71,7 @@ async function fillOne(opened: TestStore): Promise<string[]> {
   ];
 }
 
-/** `two`: a running and a spare claim. */
+/** `two`: a running and a prefetched claim. */
 async function fillTwo(opened: TestStore): Promise<string[]> {
   const { store } = opened;
   await define(store, { limit: 1, spareMax: 1 }, "two");
@@ -79,7 +79,7 @@ async function fillTwo(opened: TestStore): Promise<string[]> {
   await (await startWorker(store, "two", { worker: "host-4" })).claim(2);
   return [
     `${x} x ["x"] host-4 running null null null`,
-    `${y} y ["y"] host-4 claimed null null null`,
+    `${y} y ["y"] host-4 prefetched null null null`,
   ];
 }
 

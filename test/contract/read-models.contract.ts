@@ -189,7 +189,8 @@ function describeExecutions(setup: StoreSetup): void {
       endedAt: null,
       tokens: 3,
       claimed: 5,
-      spare: 2,
+      running: 3,
+      prefetched: 2,
     });
     expect(entry.startedAt).toMatch(isoInstant);
     expect(entry.leaseLeftMs).toBeLessThanOrEqual(30_000);
@@ -265,7 +266,8 @@ function describeTasks(setup: StoreSetup): void {
         state,
         tasks: expected[state],
       });
-      expect(listed.every((task) => task.state === state && isoInstant.test(task.createdAt))).toBe(
+      const shown = state === "claimed" ? "running" : state;
+      expect(listed.every((task) => task.state === shown && isoInstant.test(task.createdAt))).toBe(
         true,
       );
     }
@@ -393,6 +395,7 @@ function describeExplain(setup: StoreSetup): void {
         worker: "host-1",
         fence,
         isSpare: false,
+        standing: "running",
       });
       expect(Math.abs(Date.parse(facts.claim?.claimedAt ?? "") - claimedAt)).toBeLessThan(1_000);
       expect(facts.claim?.leaseLeftMs).toBeLessThanOrEqual(20_000);

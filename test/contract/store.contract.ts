@@ -28,6 +28,7 @@ import { describeInvariants } from "./invariants.contract";
 import { describeKindKeys } from "./kind-keys.contract";
 import { describeKinds } from "./kinds.contract";
 import { describeListOrders } from "./list-orders.contract";
+import { describeStandings } from "./standings.contract";
 import { describeLockTimeouts } from "./lock-timeouts.contract";
 import { describeLockedHolders } from "./locked-holders.contract";
 import { describeLog } from "./log.contract";
@@ -147,6 +148,7 @@ export function describeStore(setup: StoreSetup): void {
   describeCounts(setup);
   describeSweepEdges(setup);
   describeListOrders(setup);
+  describeStandings(setup);
   describeExplain(setup);
   describeLog(setup);
   describeInvariants(setup);

@@ -55,17 +55,18 @@ export interface LocalProcess {
   family(): number[];
 }
 
-/** Starts it. Nothing of the test's own environment but the path reaches it. */
+/** Starts it, or another program that does the same. Nothing of the test's own environment but the path reaches it. */
 export async function startLocal(
   home: string,
   args: readonly string[] = [],
+  programFile = program,
 ): Promise<LocalProcess> {
   const port = await findFreePort();
   const hasPort = args.some((arg) => arg.startsWith("--port"));
   const all = ["--home", home, ...(hasPort ? [] : ["--port", String(port)]), ...args];
   const { PATH, HOME } = process.env;
   const startedAtMs = performance.now();
-  const child = spawn(process.execPath, [program, ...all], {
+  const child = spawn(process.execPath, [programFile, ...all], {
     cwd: home,
     env: { PATH, HOME },
     stdio: ["ignore", "pipe", "pipe"],
@@ -109,6 +110,18 @@ function waitFor(
       if (match === null) reject(new Error(`${String(wait.pattern)} never came:\n${wait.read()}`));
       else resolve(match);
     }, 50);
+  });
+}
+
+/** The process of a worker among these; undefined where there is no /proc to tell. */
+export function workerAmong(pids: readonly number[], name: string): number | undefined {
+  return pids.find((pid) => {
+    try {
+      const environment = readFileSync(`/proc/${String(pid)}/environ`, "utf8").split("\0");
+      return environment.includes(`TASKGATE_WORKER_NAME=${name}`);
+    } catch {
+      return false;
+    }
   });
 }
 

@@ -14,7 +14,15 @@ import { startEmbeddedPostgres } from "../../shared/local/embedded-postgres";
 import { sleep } from "../../shared/platform/real-clock";
 import { Browser, chromiumNote, hasChromium } from "../support/browser";
 import { expectDeadLetters, expectResults, expectSoundStore } from "./expect-outcome";
-import { ensureBuilt, living, makeHome, root, runLocal, startLocal } from "./local-process";
+import {
+  ensureBuilt,
+  living,
+  makeHome,
+  root,
+  runLocal,
+  startLocal,
+  workerAmong,
+} from "./local-process";
 
 const runTimeoutMs = 180_000;
 
@@ -104,6 +112,39 @@ describe("a run that is interrupted", () => {
   );
 });
 
+describe("a worker that is killed", () => {
+  const { home, remove } = makeHome();
+  afterAll(remove);
+  const testHere = existsSync("/proc/self/environ") ? test : test.skip;
+
+  testHere(
+    "is told and started again, and the run comes to its good end with each effect once",
+    async () => {
+      const run = await startLocal(home, ["--once", "--hosts", "3"]);
+      await run.until(/parse-block 4\/4/);
+      for (const step of [
+        "Starting PostgreSQL ..",
+        "Migrating the schema ..",
+        "Starting 3 workers ..",
+      ])
+        expect(run.output()).toContain(`${step}\n`);
+      process.kill(workerAmong(run.family(), "local-2") ?? 0, "SIGKILL");
+      await run.until(/Worker local-2 ended by itself \(SIGKILL\): it is started again/);
+      const end = await run.exited;
+      expect({ code: end.code, output: end.code === 0 ? "" : end.output }).toEqual({
+        code: 0,
+        output: "",
+      });
+      await withKeptDatabase(home, async (url) => {
+        await expectResults(url);
+        await expectDeadLetters(url);
+        expect(await mostAtOnce(url, "parse-block")).toBeLessThanOrEqual(4);
+      });
+    },
+    runTimeoutMs,
+  );
+});
+
 describe("the status page", () => {
   const testHere = hasChromium ? test : test.skip;
   const { home, remove } = makeHome();
@@ -170,7 +211,10 @@ describe("a start that can't be", () => {
 
     expect(end.code).toBe(1);
     expect(end.output).not.toContain("hush");
-    expect(end.output.trim().split("\n")).toHaveLength(1);
+    expect(end.output.trim().split("\n")).toEqual([
+      "Migrating the schema ..",
+      expect.stringContaining("127.0.0.1"),
+    ]);
   });
 });
 

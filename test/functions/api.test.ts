@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { createApiRoutes } from "../../functions/api/routes";
 import { SettingsError, StoreUnavailableError } from "../../shared/core/errors";
+import { enqueue, startWorker } from "../support/builders";
 import { callRoute, newOperationId, setupApi } from "./api-setup";
 import type { ApiSetup } from "./api-setup";
 
@@ -121,6 +122,44 @@ describe("tasks", () => {
     await api.store.finishExecution({ executionId: started.executionId });
   });
 
+  test("what is claimed ahead is prefetched in each answer, and a list that was cut says so", async () => {
+    await api.register("ahead", { limit: 1, spareMax: 2 });
+    const ids = await enqueue(api.store, "ahead", 4);
+    const worker = await startWorker(api.store, "ahead");
+    await worker.claim(3);
+    const bodyOf = async (
+      route: string,
+      params: Record<string, string>,
+      query: Record<string, string>,
+    ) => (await api.call({ route, params, query })).body;
+    const counts = { claimed: 3, running: 1, prefetched: 2 };
+    expect(await bodyOf("api-definition", { name: "ahead" }, {})).toMatchObject(counts);
+    expect(await bodyOf("api-status", {}, {})).toMatchObject({ totals: counts });
+    expect(await bodyOf("api-executions", {}, { definition: "ahead" })).toMatchObject({
+      executions: [{ tokens: 1, ...counts }],
+      more: false,
+    });
+    const states = async (most: string) =>
+      bodyOf("api-tasks", { name: "ahead" }, { state: "claimed", most });
+    expect(await states("3")).toMatchObject({
+      tasks: [{ state: "running" }, { state: "prefetched" }, { state: "prefetched" }],
+      more: false,
+    });
+    expect(await states("2")).toMatchObject({
+      tasks: [{ state: "running" }, { state: "prefetched" }],
+      more: true,
+    });
+    expect(await bodyOf("api-task", { id: ids[1] ?? "" }, {})).toMatchObject({
+      reasons: [
+        { code: "state", sentence: `Task ${ids[1] ?? ""} (\`ahead\`) is prefetched.` },
+        { code: "prefetched", decides: true },
+      ],
+      facts: { claim: { standing: "prefetched" } },
+    });
+    await worker.finish();
+    await api.store.cancelTasks({ taskIds: ids });
+  });
+
   test("executions are listed, of one definition, too", async () => {
     const ended = await api.call({
       route: "api-executions",
@@ -129,7 +168,10 @@ describe("tasks", () => {
     expect(ended.body).toMatchObject({
       executions: [{ definition: "traced", state: "ended", worker: "test" }],
     });
-    expect((await api.call({ route: "api-executions" })).body).toEqual({ executions: [] });
+    expect((await api.call({ route: "api-executions" })).body).toEqual({
+      executions: [],
+      more: false,
+    });
   });
 });
 
@@ -234,7 +276,7 @@ describe("errors", () => {
     const response = await api.call({ route: "api-executions", query: { definition: "zzz" } });
     expect(response.status).toBe(404);
     expect(JSON.stringify(response.body)).toContain(
-      "there are `resize-image`, `send-invoice`, `traced`",
+      "there are `ahead`, `resize-image`, `send-invoice`, `traced`",
     );
   });
 

@@ -5,6 +5,7 @@ import {
   act,
   byId,
   drawBadge,
+  drawCut,
   element,
   formatCount,
   formatDuration,
@@ -16,6 +17,10 @@ import {
 } from "./draw.js";
 
 const batchesMax = 20;
+/** So many of the newest are looked through for those that aren't over. */
+const batchesAsked = 50;
+/** What wants somebody, what runs, what is over. */
+const places = ["halted", "running", "draft"];
 /** Of a batch with many waves those around the open one are shown. */
 const wavesMax = 12;
 
@@ -23,9 +28,12 @@ const moods = { running: "good", done: "calm", draft: "calm", halted: "bad", can
 
 /** Asks and draws. */
 export async function lookAtBatches() {
-  const { batches } = await call(`batches?most=${batchesMax}`);
+  const { batches, more } = await call(`batches?most=${batchesAsked}`);
+  const place = ({ state }) => (places.includes(state) ? places.indexOf(state) : places.length);
+  const items = batches.toSorted((left, right) => place(left) - place(right)).slice(0, batchesMax);
+  drawCut("batches-cut", { shown: items.length, more: more || batches.length > items.length });
   keepLines(byId("batch-list"), {
-    items: batches,
+    items,
     keyOf: ({ batch }) => batch,
     make: makeBatch,
     none: "There is no batch.",
@@ -60,6 +68,7 @@ function fillBatch(parts, report) {
   setText(parts.far, describeFar(report));
   parts.meter.max = Math.max(1, tasks);
   parts.meter.value = tasks === 0 && state === "done" ? 1 : ended;
+  showDead(parts.meter, report.dead);
   const why = describeWhy(report);
   parts.why.hidden = why === "";
   parts.why.classList.toggle("bad", state === "halted");
@@ -72,6 +81,12 @@ function fillBatch(parts, report) {
     none: "It has no waves.",
   });
   parts.waves.dataset.hidden = String(report.waves.length - shown.length);
+}
+
+/** The end of the filled part is that of dead tasks. Set through the object model: the page's policy forbids styles in attributes. */
+function showDead(meter, dead) {
+  const share = meter.value === 0 ? 0 : Math.min(1, dead / meter.value);
+  meter.style.setProperty("--dead", `${100 * share}%`);
 }
 
 /** `88 of 97 tasks have ended, 9 dead; about 12 s left, until 14:03:12`. */
@@ -117,6 +132,7 @@ function fillWave({ line, meter, far }, wave) {
   line.className = wave.state;
   meter.max = Math.max(1, tasks);
   meter.value = wave.state === "done" ? meter.max : ended;
+  showDead(meter, wave.dead);
   const dead = wave.dead > 0 ? `, ${formatCount(wave.dead)} dead` : "";
   setText(far, `${formatCount(ended)} of ${formatCount(tasks)}, ${wave.state}${dead}`);
 }

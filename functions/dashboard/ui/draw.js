@@ -116,6 +116,11 @@ function makeNone(parent, text) {
   return element("tr", {}, element("td", { class: "none", colspan: columns }, text));
 }
 
+/** Behind a list that was cut: what is shown of it. */
+export function drawCut(id, { shown, more }) {
+  setText(byId(id), more ? `The first ${formatCount(shown)}; there are more.` : "");
+}
+
 /** A button that acts at once. */
 export function makeButton(text, label, act) {
   const button = element("button", { type: "button", "aria-label": label }, text);

@@ -5,6 +5,7 @@ import {
   act,
   byId,
   drawBadge,
+  drawCut,
   drawHeld,
   element,
   formatCount,
@@ -18,10 +19,13 @@ const groupsMax = 500;
 
 /** Asks and draws: those that wait first. */
 export async function lookAtGroups() {
-  const { groups } = await call(`groups?most=${groupsMax}`);
+  const { groups, more } = await call(`groups?most=${groupsMax}`);
   const table = byId("group-table");
-  // A stable sort: among equals the API's order, by definition and key.
-  const items = groups.toSorted((left, right) => right.waiting - left.waiting);
+  // A stable sort: among equals the API's order, by definition and key. It lists those with waiters before all others.
+  const items = groups.toSorted(
+    (left, right) => right.waiting - left.waiting || right.used - left.used,
+  );
+  drawCut("groups-cut", { shown: items.length, more });
   keepLines(table.tBodies[0], {
     items,
     keyOf: ({ definition, key }) => JSON.stringify([definition, key]),

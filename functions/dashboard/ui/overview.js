@@ -5,6 +5,7 @@ import {
   act,
   byId,
   drawBadge,
+  drawCut,
   drawHeld,
   element,
   formatCount,
@@ -26,10 +27,11 @@ function formatLease(ms) {
 // ---- totals
 
 function drawTotals({ totals, expired }) {
-  const waiting = totals.ready + totals.scheduled + totals.waiting;
+  const toBeRun = totals.ready + totals.scheduled + totals.waiting;
   const entries = [
-    ["claimed", totals.claimed, ""],
-    ["waiting", waiting, ""],
+    ["running", totals.running, ""],
+    ["prefetched", totals.prefetched, ""],
+    ["to be run", toBeRun, ""],
     ["tokens held", totals.held, ""],
     ["executions", totals.executions, ""],
     ["dead letters", totals.dead, totals.dead > 0 ? "bad" : ""],
@@ -59,7 +61,17 @@ function drawDefinitions(definitions) {
 const tasksPlace = (definition, state) =>
   `#tasks?definition=${inPath(definition)}&state=${inPath(state)}`;
 
-const countNames = ["ready", "scheduled", "waiting", "claimed", "done", "dead"];
+/** Columns, and the list of tasks that each leads to. */
+const countStates = {
+  ready: "ready",
+  scheduled: "scheduled",
+  waiting: "waiting",
+  running: "claimed",
+  prefetched: "claimed",
+  done: "done",
+  dead: "dead",
+};
+const countNames = Object.keys(countStates);
 
 function makeRow(table, name) {
   const cells = makeCells(table, 3 + countNames.length);
@@ -79,7 +91,7 @@ function makeRow(table, name) {
   control.classList.add("control", "limit");
   control.append(less, row.input, more, row.reset);
   counts.forEach((cell, at) =>
-    cell.append(element("a", { href: tasksPlace(name, countNames[at]) })),
+    cell.append(element("a", { href: tasksPlace(name, countStates[countNames[at]]) })),
   );
   return { line, fill: (definition) => fillRow(row, definition) };
 }
@@ -139,6 +151,8 @@ async function drawDead(definitions) {
     .flatMap((entry) => entry.tasks)
     .sort((left, right) => right.finishedAt.localeCompare(left.finishedAt))
     .slice(0, deadLettersMax);
+  const count = definitions.reduce((sum, definition) => sum + definition.dead, 0);
+  drawCut("dead-cut", { shown: letters.length, more: count > letters.length });
   const list = letters.map((letter) => {
     const [reason = ""] = (letter.error ?? "no reason was given").split("\n", 1);
     const line = element("li");
@@ -157,18 +171,24 @@ async function drawDead(definitions) {
 
 // ---- executions
 
-function drawExecutions(executions) {
+function drawExecutions({ executions, more }) {
+  drawCut("executions-cut", { shown: executions.length, more });
   const lines = executions.map((execution) => {
     const line = element("tr", { class: execution.state === "live" ? "" : "bad" });
     const worker =
       execution.state === "live" ? execution.worker : `${execution.worker} (${execution.state})`;
     line.append(element("td", {}, worker), element("td", {}, execution.definition));
-    const numbers = [execution.tokens, execution.claimed, formatLease(execution.leaseLeftMs)];
+    const numbers = [
+      execution.tokens,
+      execution.running,
+      execution.prefetched,
+      formatLease(execution.leaseLeftMs),
+    ];
     line.append(...numbers.map((value) => element("td", { class: "number" }, value)));
     return line;
   });
   const none = element("tr");
-  none.append(element("td", { class: "none", colspan: "5" }, "nobody works"));
+  none.append(element("td", { class: "none", colspan: "6" }, "nobody works"));
   byId("executions").tBodies[0].replaceChildren(...(lines.length > 0 ? lines : [none]));
 }
 
@@ -245,7 +265,7 @@ let resultsText = "";
 
 /** Asks and draws. */
 export async function lookAtOverview() {
-  const [status, { executions }] = await Promise.all([call("status"), call("executions?most=50")]);
+  const [status, executions] = await Promise.all([call("status"), call("executions?most=50")]);
   drawTotals(status);
   drawDefinitions(status.definitions);
   drawExecutions(executions);

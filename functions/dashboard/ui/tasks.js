@@ -1,7 +1,7 @@
 // Tasks of a definition in one state, and why one of them runs or doesn't.
 
 import { call, inPath } from "./api.js";
-import { byId, element, formatInstant, keepLines, makeCells, setText } from "./draw.js";
+import { byId, drawCut, element, formatInstant, keepLines, makeCells, setText } from "./draw.js";
 
 const tasksMax = 50;
 /** So many tasks that wait are asked for their group, for one press of a link. */
@@ -64,7 +64,8 @@ async function findInGroup(tasks, group) {
 async function drawTasks(definition, state) {
   const table = byId("task-table");
   const path = `definitions/${inPath(definition)}/tasks?state=${inPath(state)}&most=${tasksMax}`;
-  const { tasks } = definition === undefined ? { tasks: [] } : await call(path);
+  const { tasks, more } = definition === undefined ? { tasks: [] } : await call(path);
+  drawCut("tasks-cut", { shown: tasks.length, more });
   keepLines(table.tBodies[0], {
     items: tasks,
     keyOf: ({ task }) => task,
@@ -80,20 +81,25 @@ function makeTask(table, { definition, state, task }) {
   const place = `#tasks?definition=${inPath(definition)}&state=${inPath(state)}&task=${inPath(task)}`;
   const link = element("a", { href: place, "aria-label": `explain task ${task}` }, task);
   title.append(link);
+  title.classList.add("id");
   says.classList.add("value");
   const fill = (entry) => {
     setText(kind, entry.kind);
     setText(priority, entry.priority);
     setText(failed, entry.failedCount);
     setText(lost, entry.lostCount);
-    setText(since, formatInstant(entry.finishedAt ?? entry.createdAt));
+    setText(since, formatInstant(entry.finishedAt ?? entry.claimedAt ?? entry.createdAt));
     const [error = ""] = (entry.error ?? "").split("\n", 1);
     setText(says, error || describeWhere(entry));
   };
   return { line, fill };
 }
 
-function describeWhere({ worker, dueAt }) {
+/** What a claimed task does, and with whom. */
+const claimedStates = { running: "running on", prefetched: "prefetched by", lost: "lost by" };
+
+function describeWhere({ state, worker, dueAt }) {
+  if (Object.hasOwn(claimedStates, state)) return `${claimedStates[state]} ${worker}`;
   if (worker !== null && worker !== undefined) return worker;
   return dueAt === null || dueAt === undefined ? "-" : `due ${formatInstant(dueAt)}`;
 }

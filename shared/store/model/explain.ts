@@ -1,7 +1,7 @@
 import type { TaskId } from "../../core/ids";
 import type { ExplainTaskAnswer, TaskAttempt, TaskFacts } from "../../ports/task-store";
 import { findGroup } from "./groups";
-import { isOpen, iso, workerOf } from "./read-models";
+import { isOpen, iso, standingOf, workerOf } from "./read-models";
 import { compareNumbers, comparePlaces, definitionOf, limitOf, readyOf } from "./rows";
 import { permitInMs, rateOf } from "./rates";
 import { describeShared } from "./shared-tokens";
@@ -142,6 +142,7 @@ function claimFacts(model: Model, holder: ExecutionRow, claim: ClaimRow): Pick<T
       claimedAt: iso(claim.claimedAtMs),
       leaseLeftMs: leaseLeftMs(model, holder),
       isSpare: claim.isSpare,
+      standing: standingOf(model, holder, claim.taskId),
     },
   };
 }

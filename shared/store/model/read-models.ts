@@ -1,4 +1,5 @@
 import { readTokens } from "./invariants";
+import type { TaskId } from "../../core/ids";
 import type {
   DefinitionStatus,
   ExecutionStatus,
@@ -122,6 +123,8 @@ function describeDefinition(model: Model, definition: DefinitionRow): Definition
     scheduled: capped(state.scheduled.filter(isOwn)),
     waiting: capped(state.groupWaiting.filter(isOwn)),
     claimed: open.reduce((sum, row) => sum + row.claims.length, 0),
+    running: open.reduce((sum, row) => sum + countStanding(model, row, "running"), 0),
+    prefetched: open.reduce((sum, row) => sum + countStanding(model, row, "prefetched"), 0),
     done: count("done"),
     dead: count("dead"),
     cancelled: count("cancelled"),
@@ -131,6 +134,30 @@ function describeDefinition(model: Model, definition: DefinitionRow): Definition
 
 function capped(rows: readonly unknown[]): number {
   return Math.min(rows.length, countMax);
+}
+
+/**
+ * How a claim stands: what counts as started runs, but never more than there are tokens: an end that is still to be told
+ * keeps its place. What is claimed beyond that is fetched ahead. Once the lease is over all of them are lost.
+ */
+export function standingOf(
+  model: Model,
+  execution: ExecutionRow,
+  taskId: TaskId,
+): "running" | "prefetched" | "lost" {
+  if (execution.state !== "live" || execution.leaseUntilMs < model.nowMs) return "lost";
+  const started = execution.claims.filter((claim) => !claim.isSpare);
+  const place = started.findIndex((claim) => claim.taskId === taskId);
+  return place !== -1 && place < execution.tokenCount ? "running" : "prefetched";
+}
+
+function countStanding(
+  model: Model,
+  execution: ExecutionRow,
+  standing: "running" | "prefetched",
+): number {
+  const { claims } = execution;
+  return claims.filter(({ taskId }) => standingOf(model, execution, taskId) === standing).length;
 }
 
 /** Live, or dead and not yet reclaimed. */
@@ -160,7 +187,8 @@ export function listExecutions(
       leaseLeftMs: row.state === "live" ? Math.floor(row.leaseUntilMs - model.nowMs) : null,
       tokens: row.tokenCount,
       claimed: row.claims.length,
-      spare: row.claims.filter((claim) => claim.isSpare).length,
+      running: countStanding(model, row, "running"),
+      prefetched: countStanding(model, row, "prefetched"),
     }));
   return { executions };
 }
@@ -232,9 +260,10 @@ function listUnfinished(
         task: task.taskId,
         kind: task.kind,
         priority: task.priority,
-        state: place,
+        state: row.state,
         createdAt: iso(task.createdAtMs),
         dueAt: row.runAtMs === undefined ? null : iso(row.runAtMs),
+        claimedAt: row.claimedAtMs === undefined ? null : iso(row.claimedAtMs),
         failedCount: task.failedCount,
         lostCount: task.lostCount,
         error: task.lastError,
@@ -243,27 +272,33 @@ function listUnfinished(
     });
 }
 
+/** In the order of a list. */
+const standings = ["running", "prefetched", "lost"] as const;
+
 interface ListedRow {
   definitionId: number;
   taskId: ArchiveRow["task"]["taskId"];
   runAtMs?: number;
   worker?: string;
+  claimedAtMs?: number;
+  state: TaskListEntry["state"];
 }
 
-function rowsIn(
-  { state }: Model,
-  place: "ready" | "scheduled" | "waiting" | "claimed",
-): ListedRow[] {
-  if (place === "ready") return state.ready;
-  if (place === "scheduled") return state.scheduled;
-  if (place === "waiting") return state.groupWaiting;
-  return [...state.executions.values()].filter(isOpen).flatMap((execution) =>
+function rowsIn(model: Model, place: "ready" | "scheduled" | "waiting" | "claimed"): ListedRow[] {
+  const { state } = model;
+  if (place === "ready") return state.ready.map((row) => ({ ...row, state: place }));
+  if (place === "scheduled") return state.scheduled.map((row) => ({ ...row, state: place }));
+  if (place === "waiting") return state.groupWaiting.map((row) => ({ ...row, state: place }));
+  const claimed = [...state.executions.values()].filter(isOpen).flatMap((execution) =>
     execution.claims
-      .map(({ taskId }) => ({
+      .map(({ taskId, claimedAtMs }) => ({
         definitionId: execution.definitionId,
         taskId,
         worker: execution.worker,
+        claimedAtMs,
+        state: standingOf(model, execution, taskId),
       }))
       .sort((a, b) => compareNumbers(a.taskId, b.taskId)),
   );
+  return standings.flatMap((standing) => claimed.filter((row) => row.state === standing));
 }

@@ -101,6 +101,8 @@ describe("counts in sentences", () => {
     scheduled: 1,
     waiting: 0,
     claimed: 1,
+    running: 1,
+    prefetched: 0,
     dead: 0,
   };
 
@@ -108,9 +110,9 @@ describe("counts in sentences", () => {
     expect(describeWork({ totals, nextDueMs: 59_000, expired: 1 })).toBe(
       "1 execution runs 1 task; 3 ready, 1 scheduled, 0 waiting for a group, 0 dead; next due in 59 s, 1 execution past its lease",
     );
-    const many = { ...totals, executions: 0, claimed: 10_000 };
+    const many = { ...totals, executions: 0, running: 10_000, prefetched: 2 };
     expect(describeWork({ totals: many, nextDueMs: null, expired: 2 })).toBe(
-      "0 executions run 10000+ tasks; 3 ready, 1 scheduled, 0 waiting for a group, 0 dead; nothing scheduled, 2 executions past their lease",
+      "0 executions run 10000+ tasks, 2 prefetched; 3 ready, 1 scheduled, 0 waiting for a group, 0 dead; nothing scheduled, 2 executions past their lease",
     );
   });
 });

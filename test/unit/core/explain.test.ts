@@ -37,7 +37,7 @@ const claim = {
   fence: "41",
   claimedAt: "2026-01-31T08:30:00.000Z",
   leaseLeftMs: 25_000,
-  isSpare: false,
+  standing: "running" as const,
 };
 
 function explain(facts: Partial<ExplainableTask>): Reason[] {
@@ -122,12 +122,15 @@ describe("the sentence that decides", () => {
     expect(deciding({ state: "claimed", claim })).toEqual([
       "Claimed by web-1:7 (execution 3) since 2026-01-31T08:30:00.000Z, fence 41, lease left 25 s: it is running.",
     ]);
-    expect(deciding({ state: "claimed", claim: { ...claim, isSpare: true } })[0]).toMatch(
-      /^Fetched ahead by web-1:7/,
+    expect(deciding({ state: "claimed", claim: { ...claim, standing: "prefetched" } })[0]).toMatch(
+      /^Prefetched by web-1:7/,
     );
-    expect(deciding({ state: "claimed", claim: { ...claim, leaseLeftMs: -1_000 } })[0]).toMatch(
-      /whose lease is over for 1 s: the next worker or sweep takes the task back\.$/,
-    );
+    expect(
+      deciding({
+        state: "claimed",
+        claim: { ...claim, leaseLeftMs: -1_000, standing: "lost" },
+      })[0],
+    ).toMatch(/whose lease is over for 1 s: the next worker or sweep takes the task back\.$/);
   });
 
   test("of a held task is its wave", () => {

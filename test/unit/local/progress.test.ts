@@ -1,8 +1,8 @@
 import { expect, test } from "@jest/globals";
 import { Estimate } from "../../../shared/local/estimate";
-import { drawFrame, shareOf } from "../../../shared/local/live-frame";
+import { describeWork, drawFrame, shareOf } from "../../../shared/local/live-frame";
 import type { LiveState } from "../../../shared/local/live-frame";
-import { drawLine } from "../../../shared/local/plain-view";
+import { drawLine, PlainView } from "../../../shared/local/plain-view";
 import { judge, ProgressReader } from "../../../shared/local/progress";
 import type { Progress } from "../../../shared/local/progress";
 import type { LocalRun } from "../../../shared/local/local-run";
@@ -40,6 +40,8 @@ function definition(changes: Partial<DefinitionStatus>): DefinitionStatus {
     scheduled: 0,
     waiting: 0,
     claimed: 0,
+    running: 0,
+    prefetched: 0,
     done: 0,
     dead: 0,
   };
@@ -58,7 +60,7 @@ function definition(changes: Partial<DefinitionStatus>): DefinitionStatus {
 function progress(changes: Partial<Progress> = {}): Progress {
   return {
     definitions: [
-      definition({ held: 3, ready: 50, claimed: 3, done: 37 }),
+      definition({ held: 3, ready: 50, claimed: 5, running: 3, prefetched: 2, done: 37 }),
       definition({ name: "check-row", dead: 1 }),
     ],
     deadLetters: [
@@ -87,6 +89,7 @@ function state(changes: Partial<LiveState> = {}): LiveState {
     pageUrl: "http://127.0.0.1:7071/api/dashboard",
     lastLine: "12:00:01 info  something",
     notice: null,
+    workers: [{ name: "local-1", pid: 4711, ends: 0, lastEnd: null }],
     pacedDefinition: "parse-block",
     hasKeys: true,
     ...changes,
@@ -99,9 +102,46 @@ test("the picture says how far it is, who holds what, what is dead and why", () 
   expect(text).toContain("41%  12 s, about 17 s left");
   expect(text).toContain("3 of 3 files, 37 of 90 blocks");
   expect(text).toContain("flights.json  wave 1 of 3  [#########-----------]  37 of 80");
-  expect(text).toMatch(/parse-block {2}###\. {2}3\/4 +50 +0 +0 +3 +37 +0/);
+  expect(text).toMatch(/parse-block {2}###\. {2}3\/4 +50 +0 +0 +3 +2 +37 +0/);
   expect(text).toContain("1 dead letter\n  check-row  row 17.origin: no\n");
   expect(text).toContain("keys  + and - change the limit of parse-block, q ends");
+});
+
+test("the picture names each worker, and one that ended by itself until it is back and after", () => {
+  const workers = [
+    { name: "local-1", pid: 4711, ends: 0, lastEnd: null },
+    { name: "local-2", pid: null, ends: 1, lastEnd: "SIGKILL" },
+    { name: "local-3", pid: 4713, ends: 2, lastEnd: "exit code 1" },
+  ];
+  const text = drawFrame(state({ workers }), { columns: 150, rows: 40 }, plain).join("\n");
+  expect(text).toContain(
+    "local-1 (process 4711)  local-2 starting again: SIGKILL  local-3 (process 4713, started again 2 times: exit code 1)",
+  );
+});
+
+test("a line for each worker that ended by itself, once, and not only every five seconds", () => {
+  const lines: string[] = [];
+  const view = new PlainView((line) => lines.push(line));
+  const worker = { name: "local-2", pid: 1, ends: 0, lastEnd: null };
+  view.draw(state({ elapsedMs: 0, workers: [worker] }));
+  const dead = { ...worker, pid: null, ends: 1, lastEnd: "SIGKILL" };
+  for (const elapsedMs of [300, 600]) view.draw(state({ elapsedMs, workers: [dead] }));
+  view.draw(state({ elapsedMs: 900, workers: [{ ...dead, ends: 2, lastEnd: "exit code 1" }] }));
+  expect(lines.slice(1)).toEqual([
+    "Worker local-2 ended by itself (SIGKILL): it is started again; its tasks come back when its lease is over.",
+    "Worker local-2 ended by itself (exit code 1): it is started again; its tasks come back when its lease is over.",
+  ]);
+});
+
+test("without a sample the progress is that of all tasks, and the keys change no limit", () => {
+  const own = progress({ files: null, paced: { finished: 3, total: 12, isKnown: true } });
+  const without = { progress: own, title: "the tasks of this app", pacedDefinition: null };
+  const text = drawFrame(state(without), { columns: 120, rows: 40 }, plain).join("\n");
+  expect(text).toContain("25%");
+  expect(text).toContain("3 of 12 tasks");
+  expect(text).toContain("keys  q ends");
+  const idle = progress({ files: null, paced: { finished: 0, total: 0, isKnown: true } });
+  expect(describeWork(idle)).toMatch(/^no tasks yet: npx taskgate enqueue/);
 });
 
 test.each([

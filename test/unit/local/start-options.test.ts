@@ -3,6 +3,7 @@ import { parseStartArguments, startHelp } from "../../../shared/local/start-opti
 
 const defaults = {
   isOnce: false,
+  isWithoutSample: false,
   keepsData: false,
   databaseUrl: null,
   port: 7_071,
@@ -27,7 +28,15 @@ test("all options, with values behind a blank or a =", () => {
 
   const parsed = parseStartArguments([...args, "--hosts", "3", "--home=/data"], "/home/me");
 
-  const options = { isOnce: true, keepsData: true, port: 8_080, limit: 0, hosts: 3, home: "/data" };
+  const options = {
+    ...defaults,
+    isOnce: true,
+    keepsData: true,
+    port: 8_080,
+    limit: 0,
+    hosts: 3,
+    home: "/data",
+  };
   expect(parsed).toEqual({
     kind: "start",
     options: { ...options, databaseUrl: "mssql://sa:x@db:1433/tasks" },
@@ -49,6 +58,19 @@ test.each([
   ],
 ])("%j is refused", (args, problem) => {
   expect(parseStartArguments(args, "/home/me")).toEqual({ kind: "wrong", problem });
+});
+
+test("without the sample there is no end and no paced limit", () => {
+  const parsed = parseStartArguments(["--no-sample", "--hosts", "2"], "/home/me");
+  expect(parsed).toEqual({
+    kind: "start",
+    options: { ...defaults, isWithoutSample: true, hosts: 2 },
+  });
+  for (const other of [["--once"], ["--limit", "3"]])
+    expect(parseStartArguments(["--no-sample", ...other], "/home/me")).toEqual({
+      kind: "wrong",
+      problem: `${other[0] ?? ""} is about the sample: leave it out, or leave out --no-sample.`,
+    });
 });
 
 test("all problems are told at once", () => {

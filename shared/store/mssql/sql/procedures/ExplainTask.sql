@@ -5,7 +5,7 @@
 --           priority, createdAt, failedCount, maxAttempts, lostCount, maxLost, continuedCount, cancelRequested, lastError, dedupeKey,
 --           progress {done, total, text}, limit, limitSource, held, paused, holders [{execution, worker, tokens, leaseLeftMs}],
 --           and by state: dueInMs; group {key, slots, used, paused, isStrict, ahead, holders [task ids]}; readyAhead (counted up to 1000);
---           claim {execution, worker, fence, claimedAt, leaseLeftMs, isSpare}; finishedAt, result, payload, worker;
+--           claim {execution, worker, fence, claimedAt, leaseLeftMs, isSpare: not told as started, standing: as ListTasks}; finishedAt, result, payload, worker;
 --           attempts [{fence, worker, claimedAt, finishedAt, durationMs, outcome, error}], newest 50
 -- Raises: 50490 inside a transaction
 -- Locks:  none
@@ -118,7 +118,14 @@ BEGIN
              + N'","fence":"' + CONVERT(nvarchar(20), c.Fence)
              + N'","claimedAt":"' + Taskgate._Iso(c.ClaimedAt)
              + N'","leaseLeftMs":' + CONVERT(nvarchar(20), DATEDIFF_BIG(MILLISECOND, @vNow, e.LeaseUntil))
-             + N',"isSpare":' + CASE c.IsSpare WHEN 1 THEN N'true' ELSE N'false' END + N'}'
+             + N',"isSpare":' + CASE c.IsSpare WHEN 1 THEN N'true' ELSE N'false' END
+             + N',"standing":"' + CASE WHEN e.State <> 1 OR e.LeaseUntil < @vNow THEN N'lost' -- as ListTasks
+                 WHEN c.IsSpare = 0 AND e.TokenCount > (
+                   SELECT COUNT(*)
+                   FROM Taskgate.Claim AS b WITH (INDEX (PK_Claim)) -- the execution's range
+                   WHERE b.TaskExecutionId = c.TaskExecutionId AND b.IsSpare = 0
+                     AND (b.Fence < c.Fence OR (b.Fence = c.Fence AND b.Ordinal < c.Ordinal))) THEN N'running'
+                 ELSE N'prefetched' END + N'"}'
     FROM Taskgate.Claim AS c
     INNER JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = c.TaskExecutionId
     WHERE c.TaskExecutionId = @vExecution AND c.Fence = @vFence AND c.Ordinal = @vOrdinal AND e.State IN (1, 3)

@@ -3,6 +3,7 @@
 -- Out:    Status: listed; Definitions: JSON array, by name, of {name, limit (-1 none), limitSource: code | operator, codeLimit,
 --           rate: in force, {count, periodMs, burst} or null, rateSource, codeRate, rateInMs: until it lets another task start, 0: now,
 --           sharedLimits: [{name, limit, limitSource, held: by all definitions}], by name, paused, leaseMs, maxAttempts, maxLost, spareMax, build, tokenFence, held, executions, ready, scheduled, waiting, claimed,
+--           running: of the claimed, as ListExecutions counts them: never more than held, prefetched: of the claimed, likewise,
 --           done, dead, cancelled: counted up to 10000 each, nextDueMs}, or []
 -- Raises: 50490 inside a transaction
 -- Locks:  none
@@ -23,7 +24,7 @@ BEGIN
     TaskDefinitionId int NOT NULL PRIMARY KEY CLUSTERED, Name nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL);
   DECLARE @vOpen TABLE (
     TaskExecutionId bigint NOT NULL PRIMARY KEY CLUSTERED, TaskDefinitionId int NOT NULL, TokenCount int NOT NULL, IsLive bit NOT NULL,
-    Claimed int NOT NULL);
+    Claimed int NOT NULL, Started int NOT NULL);
   DECLARE @vRate TABLE (
     TaskDefinitionId int NOT NULL PRIMARY KEY CLUSTERED, OperatorRate nvarchar(100) COLLATE Latin1_General_100_BIN2 NULL,
     CodeRate nvarchar(100) COLLATE Latin1_General_100_BIN2 NULL, PermitInMs bigint NULL);
@@ -38,8 +39,8 @@ BEGIN
   FROM Taskgate.TaskDefinition AS d WITH (INDEX (PK_TaskDefinition)) -- all of them: there are few
   WHERE @Name IS NULL OR d.Name = @vName;
   -- First the entries, then the rows by key: nobody is held up between index and row.
-  INSERT INTO @vOpen (TaskExecutionId, TaskDefinitionId, TokenCount, IsLive, Claimed)
-  SELECT e.TaskExecutionId, e.TaskDefinitionId, 0, 0, 0
+  INSERT INTO @vOpen (TaskExecutionId, TaskDefinitionId, TokenCount, IsLive, Claimed, Started)
+  SELECT e.TaskExecutionId, e.TaskDefinitionId, 0, 0, 0, 0
   FROM @vDefinition AS d
   INNER JOIN Taskgate.TaskExecution AS e WITH (INDEX (IX_TaskExecution_Open)) -- only the open ones; covers this read
     ON e.TaskDefinitionId = d.TaskDefinitionId
@@ -51,11 +52,12 @@ BEGIN
   INNER JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = o.TaskExecutionId
   OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per execution
   UPDATE o
-  SET Claimed = (
-    SELECT COUNT(*)
-    FROM Taskgate.Claim AS c WITH (INDEX (PK_Claim)) -- the execution's range
-    WHERE c.TaskExecutionId = o.TaskExecutionId)
-  FROM @vOpen AS o;
+  SET Claimed = c.Claimed, Started = c.Started
+  FROM @vOpen AS o
+  CROSS APPLY (
+    SELECT COUNT(*) AS Claimed, COALESCE(SUM(CASE y.IsSpare WHEN 0 THEN 1 ELSE 0 END), 0) AS Started
+    FROM Taskgate.Claim AS y WITH (INDEX (PK_Claim)) -- the execution's range
+    WHERE y.TaskExecutionId = o.TaskExecutionId) AS c;
   INSERT INTO @vWaiting (TaskDefinitionId, Waiting)
   SELECT w.TaskDefinitionId, COUNT(*)
   FROM Taskgate.GroupWaiting AS w WITH (INDEX (PK_GroupWaiting)) -- one pass over all groups
@@ -95,6 +97,8 @@ BEGIN
            + N',"scheduled":' + CONVERT(nvarchar(11), s.Scheduled)
            + N',"waiting":' + CONVERT(nvarchar(11), CASE WHEN w.Waiting > 10000 THEN 10000 ELSE COALESCE(w.Waiting, 0) END)
            + N',"claimed":' + CONVERT(nvarchar(11), o.Claimed)
+           + N',"running":' + CONVERT(nvarchar(11), o.Running)
+           + N',"prefetched":' + CONVERT(nvarchar(11), o.ClaimedLive - o.Running)
            + N',"done":' + CONVERT(nvarchar(11), f.Done)
            + N',"dead":' + CONVERT(nvarchar(11), g.Dead)
            + N',"cancelled":' + CONVERT(nvarchar(11), h.Cancelled)
@@ -107,7 +111,8 @@ BEGIN
   LEFT JOIN @vWaiting AS w ON w.TaskDefinitionId = x.TaskDefinitionId
   CROSS APPLY (
     SELECT COALESCE(SUM(y.TokenCount), 0) AS Held, COALESCE(SUM(CASE y.IsLive WHEN 1 THEN 1 ELSE 0 END), 0) AS Executions,
-           COALESCE(SUM(y.Claimed), 0) AS Claimed
+           COALESCE(SUM(y.Claimed), 0) AS Claimed, COALESCE(SUM(CASE y.IsLive WHEN 1 THEN y.Claimed ELSE 0 END), 0) AS ClaimedLive,
+           COALESCE(SUM(CASE WHEN y.IsLive = 0 THEN 0 WHEN y.Started < y.TokenCount THEN y.Started ELSE y.TokenCount END), 0) AS Running
     FROM @vOpen AS y WHERE y.TaskDefinitionId = x.TaskDefinitionId) AS o
   CROSS APPLY (
     SELECT COUNT(*) AS Ready

@@ -1,7 +1,8 @@
 -- Taskgate.ListExecutions: who works, with how many tokens, since when.
 -- In:     @Name: of one definition, or null; @IsOpen: only live or dead and not yet reclaimed; @Most int 1..1000
 -- Out:    Status: listed; Executions: JSON array, newest first, of {execution, definition, state: live | ended | dead | reclaimed,
---           worker, startedAt, endedAt, leaseLeftMs (may be negative), tokens, claimed, spare}
+--           worker, startedAt, endedAt, leaseLeftMs (may be negative), tokens, claimed,
+--           running: claims that count as started, never more than tokens, prefetched: the others; both 0 once the lease is over}
 -- Raises: 50422 @Most out of range; 50490 inside a transaction
 -- Locks:  none
 -- Plan:   IX_TaskExecution_Open, or the primary key backwards; then one seek per execution
@@ -52,14 +53,18 @@ BEGIN
            + CASE WHEN e.State = 1 THEN CONVERT(nvarchar(20), DATEDIFF_BIG(MILLISECOND, @vNow, e.LeaseUntil)) ELSE N'null' END
            + N',"tokens":' + CONVERT(nvarchar(11), e.TokenCount)
            + N',"claimed":' + CONVERT(nvarchar(11), c.Claimed)
-           + N',"spare":' + CONVERT(nvarchar(11), c.Spare) + N'}'), N',') WITHIN GROUP (ORDER BY e.TaskExecutionId DESC) + N']'
+           + N',"running":' + CONVERT(nvarchar(11), r.Running)
+           + N',"prefetched":' + CONVERT(nvarchar(11), CASE WHEN r.IsLive = 1 THEN c.Claimed - r.Running ELSE 0 END) + N'}'), N',') WITHIN GROUP (ORDER BY e.TaskExecutionId DESC) + N']'
   FROM @vListed AS x
   INNER JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = x.TaskExecutionId
   INNER JOIN Taskgate.TaskDefinition AS d ON d.TaskDefinitionId = e.TaskDefinitionId
   CROSS APPLY (
-    SELECT COUNT(*) AS Claimed, COALESCE(SUM(CASE y.IsSpare WHEN 1 THEN 1 ELSE 0 END), 0) AS Spare
+    SELECT COUNT(*) AS Claimed, COALESCE(SUM(CASE y.IsSpare WHEN 0 THEN 1 ELSE 0 END), 0) AS Started
     FROM Taskgate.Claim AS y WITH (INDEX (PK_Claim)) -- the execution's range
     WHERE y.TaskExecutionId = x.TaskExecutionId) AS c
+  CROSS APPLY (
+    SELECT CASE WHEN e.State = 1 AND e.LeaseUntil >= @vNow THEN 1 ELSE 0 END AS IsLive,
+           CASE WHEN e.State <> 1 OR e.LeaseUntil < @vNow THEN 0 WHEN c.Started < e.TokenCount THEN c.Started ELSE e.TokenCount END AS Running) AS r
   OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per execution
   SELECT N'listed' AS [Status], COALESCE(@vExecutions, N'[]') AS [Executions];
 END;

@@ -1,11 +1,12 @@
--- Taskgate.ListGroups: groups with their slots and who waits, by definition and key, global ones first.
+-- Taskgate.ListGroups: groups with their slots and who waits: first those for which somebody waits, as far as they are among the 1000 oldest of these, both by definition and key, global ones first.
 -- In:     @Name: the definition, or null for all and the global ones; @GroupKey: only this key, or null; @Most int 1..1000
 -- Out:    Status: listed; Groups: JSON array of {definition: null of a global group, key, slots, used, waiting (counted up to 1000),
 --           paused, strict}
 -- Raises: 50404 unknown definition; 50422 @Most out of range; 50490 inside a transaction
 -- Locks:  none
 -- Isolation: each group's numbers are as of one moment, of different groups maybe of different ones
--- Plan:   UQ_TaskGroup_Key in its order, with a definition only its part; the slots and the first waiters of each group
+-- Plan:   GroupWaiting as far as the 1000th group; UQ_TaskGroup_Key in its order, with a definition only its part; the slots and the first waiters
+--         of each group
 -- Once:   a read
 -- Twin:   postgres/sql/functions/list_groups.sql
 CREATE OR ALTER PROCEDURE Taskgate.ListGroups
@@ -16,7 +17,9 @@ BEGIN
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   SET DEADLOCK_PRIORITY LOW; -- without row versions a reader of several tables may be in a circle of waiters: workers survive
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
-  DECLARE @vMessage nvarchar(2048), @vName nvarchar(200), @vKey nvarchar(200), @vDefinition int, @vGroups nvarchar(max);
+  DECLARE @vMessage nvarchar(2048), @vName nvarchar(200), @vKey nvarchar(200), @vDefinition int, @vGroups nvarchar(max),
+          @vFirst int;
+  DECLARE @vWaiting TABLE (GroupId int NOT NULL PRIMARY KEY CLUSTERED);
   DECLARE @vListed TABLE (N int NOT NULL PRIMARY KEY CLUSTERED, GroupId int NOT NULL);
 
   IF @Most IS NULL OR @Most NOT BETWEEN 1 AND 1000
@@ -33,24 +36,41 @@ BEGIN
     SET @vMessage = N'name: unknown definition (' + REPLACE(LEFT(@Name, 900), N'%', N'%%') + N')';
     THROW 50404, @vMessage, 1;
   END;
-  -- First the entries, then the rows by key: nobody is held up between index and row.
+  -- 1. Those for which somebody waits.
+  INSERT INTO @vWaiting (GroupId)
+  SELECT TOP (1000) w.GroupId
+  FROM Taskgate.GroupWaiting AS w WITH (INDEX (PK_GroupWaiting)) -- in its order, as far as the last of them
+  GROUP BY w.GroupId
+  ORDER BY w.GroupId;
+  INSERT INTO @vListed (N, GroupId)
+  SELECT TOP (@Most) ROW_NUMBER() OVER (ORDER BY g.TaskDefinitionId, g.GroupKey), g.GroupId
+  FROM @vWaiting AS w
+  INNER JOIN Taskgate.TaskGroup AS g WITH (INDEX (PK_TaskGroup)) ON g.GroupId = w.GroupId
+  WHERE (@Name IS NULL OR g.TaskDefinitionId = @vDefinition)
+    AND (@GroupKey IS NULL OR (g.GroupKey = @GroupKey COLLATE Latin1_General_100_BIN2 AND DATALENGTH(g.GroupKey) = DATALENGTH(@GroupKey)))
+  ORDER BY g.TaskDefinitionId, g.GroupKey
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per group
+  SET @vFirst = @@ROWCOUNT;
+  -- 2. The rest. First the entries, then the rows by key: nobody is held up between index and row.
   IF @Name IS NOT NULL AND @GroupKey IS NOT NULL
     INSERT INTO @vListed (N, GroupId)
     SELECT 1, g.GroupId
     FROM Taskgate.TaskGroup AS g WITH (INDEX (UQ_TaskGroup_Key)) -- the whole key; covers this read
-    WHERE g.TaskDefinitionId = @vDefinition AND g.GroupKey = @vKey AND DATALENGTH(g.GroupKey) = DATALENGTH(@vKey);
+    WHERE g.TaskDefinitionId = @vDefinition AND g.GroupKey = @vKey AND DATALENGTH(g.GroupKey) = DATALENGTH(@vKey)
+      AND NOT EXISTS (SELECT 1 FROM @vWaiting AS w WHERE w.GroupId = g.GroupId);
   ELSE IF @Name IS NOT NULL
     INSERT INTO @vListed (N, GroupId)
-    SELECT TOP (@Most) ROW_NUMBER() OVER (ORDER BY g.GroupKey), g.GroupId
+    SELECT TOP (@Most - @vFirst) @vFirst + ROW_NUMBER() OVER (ORDER BY g.GroupKey), g.GroupId
     FROM Taskgate.TaskGroup AS g WITH (INDEX (UQ_TaskGroup_Key), FORCESEEK) -- the definition's, in its order; covers this read
-    WHERE g.TaskDefinitionId = @vDefinition
+    WHERE g.TaskDefinitionId = @vDefinition AND NOT EXISTS (SELECT 1 FROM @vWaiting AS w WHERE w.GroupId = g.GroupId)
     ORDER BY g.GroupKey;
   ELSE
     INSERT INTO @vListed (N, GroupId)
-    SELECT TOP (@Most) ROW_NUMBER() OVER (ORDER BY g.TaskDefinitionId, g.GroupKey), g.GroupId
+    SELECT TOP (@Most - @vFirst) @vFirst + ROW_NUMBER() OVER (ORDER BY g.TaskDefinitionId, g.GroupKey), g.GroupId
     FROM Taskgate.TaskGroup AS g WITH (INDEX (UQ_TaskGroup_Key)) -- in its order; covers this read
-    WHERE @GroupKey IS NULL
-      OR (g.GroupKey = @GroupKey COLLATE Latin1_General_100_BIN2 AND DATALENGTH(g.GroupKey) = DATALENGTH(@GroupKey))
+    WHERE (@GroupKey IS NULL
+        OR (g.GroupKey = @GroupKey COLLATE Latin1_General_100_BIN2 AND DATALENGTH(g.GroupKey) = DATALENGTH(@GroupKey)))
+      AND NOT EXISTS (SELECT 1 FROM @vWaiting AS w WHERE w.GroupId = g.GroupId)
     ORDER BY g.TaskDefinitionId, g.GroupKey;
   SELECT @vGroups = N'[' + STRING_AGG(CONVERT(nvarchar(max), N'{"definition":') COLLATE Latin1_General_100_BIN2
            + COALESCE(N'"' + STRING_ESCAPE(d.Name, 'json') + N'"', N'null')

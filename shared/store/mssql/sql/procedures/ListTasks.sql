@@ -1,7 +1,8 @@
 -- Taskgate.ListTasks: tasks of a definition in one state.
 -- In:     @Name; @State: ready | scheduled | waiting | claimed | done | dead | cancelled; @Most int 1..1000
--- Out:    Status: listed; Tasks: JSON array of {task, kind, priority, state, createdAt, dueAt, finishedAt, failedCount, lostCount,
---           error, worker}: unfinished ones in the order they will be taken, finished ones newest first
+-- Out:    Status: listed; Tasks: JSON array of {task, kind, priority, state: @State, or of a claimed one running | prefetched | lost (its worker's
+--           lease is over), createdAt, dueAt, claimedAt, finishedAt, failedCount, lostCount, error, worker}: unfinished ones in the order
+--           they will be taken, claimed ones in that of the states above, finished ones newest first
 -- Raises: 50404 unknown definition; 50422 unknown state, @Most out of range; 50490 inside a transaction
 -- Locks:  none
 -- Isolation: a task that moves on between the two reads is left out
@@ -16,10 +17,11 @@ BEGIN
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   SET DEADLOCK_PRIORITY LOW; -- without row versions a reader of several tables may be in a circle of waiters: workers survive
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
-  DECLARE @vMessage nvarchar(2048), @vName nvarchar(200), @vDefinition int, @vState nvarchar(20), @vOutcome tinyint, @vTasks nvarchar(max);
-  DECLARE @vOpen TABLE (TaskExecutionId bigint NOT NULL PRIMARY KEY CLUSTERED);
+  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vName nvarchar(200), @vDefinition int, @vState nvarchar(20), @vOutcome tinyint, @vTasks nvarchar(max);
+  DECLARE @vOpen TABLE (TaskExecutionId bigint NOT NULL PRIMARY KEY CLUSTERED, TokenCount int NOT NULL, IsLive bit NOT NULL);
   DECLARE @vListed TABLE (
-    N int NOT NULL PRIMARY KEY CLUSTERED, TaskId bigint NOT NULL, DueAt datetime2(3) NULL, TaskExecutionId bigint NULL);
+    N int NOT NULL PRIMARY KEY CLUSTERED, TaskId bigint NOT NULL, DueAt datetime2(3) NULL, TaskExecutionId bigint NULL,
+    ClaimedAt datetime2(3) NULL, Standing tinyint NULL);
 
   IF @Most IS NULL OR @Most NOT BETWEEN 1 AND 1000
   BEGIN
@@ -72,15 +74,25 @@ BEGIN
     ORDER BY w.GroupId, w.Priority, w.Rank, w.TaskId;
   ELSE
   BEGIN
-    INSERT INTO @vOpen (TaskExecutionId)
-    SELECT e.TaskExecutionId
+    INSERT INTO @vOpen (TaskExecutionId, TokenCount, IsLive)
+    SELECT e.TaskExecutionId, 0, 0
     FROM Taskgate.TaskExecution AS e WITH (INDEX (IX_TaskExecution_Open)) -- only the open ones; covers this read
     WHERE e.TaskDefinitionId = @vDefinition AND e.State IN (1, 3);
-    INSERT INTO @vListed (N, TaskId, TaskExecutionId)
-    SELECT TOP (@Most) ROW_NUMBER() OVER (ORDER BY c.TaskExecutionId, c.TaskId), c.TaskId, c.TaskExecutionId
+    UPDATE o
+    SET TokenCount = e.TokenCount, IsLive = CASE WHEN e.State = 1 AND e.LeaseUntil >= @vNow THEN 1 ELSE 0 END
     FROM @vOpen AS o
-    INNER JOIN Taskgate.Claim AS c WITH (INDEX (PK_Claim)) ON c.TaskExecutionId = o.TaskExecutionId -- the execution's range
-    ORDER BY c.TaskExecutionId, c.TaskId
+    INNER JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = o.TaskExecutionId
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per execution
+    INSERT INTO @vListed (N, TaskId, TaskExecutionId, ClaimedAt, Standing)
+    SELECT TOP (@Most) ROW_NUMBER() OVER (ORDER BY x.Standing, x.TaskExecutionId, x.TaskId), x.TaskId, x.TaskExecutionId, x.ClaimedAt, x.Standing
+    FROM (
+      SELECT c.TaskId, c.TaskExecutionId, c.ClaimedAt,
+             CASE WHEN o.IsLive = 0 THEN 3 -- else the first ones that count as started, one per token
+                  WHEN c.IsSpare = 0 AND ROW_NUMBER() OVER (PARTITION BY c.TaskExecutionId, c.IsSpare ORDER BY c.Fence, c.Ordinal) <= o.TokenCount THEN 1
+                  ELSE 2 END AS Standing
+      FROM @vOpen AS o
+      INNER JOIN Taskgate.Claim AS c WITH (INDEX (PK_Claim)) ON c.TaskExecutionId = o.TaskExecutionId) AS x -- the execution's range
+    ORDER BY x.Standing, x.TaskExecutionId, x.TaskId
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one range per execution
   END;
 
@@ -107,9 +119,10 @@ BEGIN
              + CONVERT(nvarchar(20), t.TaskId)
              + N'","kind":"' + STRING_ESCAPE(t.Kind, 'json')
              + N'","priority":' + CONVERT(nvarchar(11), t.Priority)
-             + N',"state":"' + @vState
+             + N',"state":"' + CASE x.Standing WHEN 1 THEN N'running' WHEN 2 THEN N'prefetched' WHEN 3 THEN N'lost' ELSE @vState END
              + N'","createdAt":"' + Taskgate._Iso(t.CreatedAt)
              + N'","dueAt":' + COALESCE(N'"' + Taskgate._Iso(x.DueAt) + N'"', N'null')
+             + N',"claimedAt":' + COALESCE(N'"' + Taskgate._Iso(x.ClaimedAt) + N'"', N'null')
              + N',"failedCount":' + CONVERT(nvarchar(11), t.FailedCount)
              + N',"lostCount":' + CONVERT(nvarchar(11), t.LostCount)
              + N',"error":' + COALESCE(N'"' + STRING_ESCAPE(t.LastError, 'json') + N'"', N'null')

@@ -1,4 +1,4 @@
--- Taskgate.vExecutionLog: seed 003's log: one row per attempt: running, done, failed, cancelled, lost, continued.
+-- Taskgate.vExecutionLog: seed 003's log: one row per attempt: running, prefetched, done, failed, cancelled, lost, continued.
 -- Columns: TaskId, Definition, Kind, Payload, Worker, StartedAt, EndedAt, DurationMs, Outcome, Error, TaskExecutionId, Fence
 --          StartedAt = EndedAt less the worker's measured duration; of a running or lost attempt: when it was claimed
 -- Twin:    postgres/sql/views/v_execution_log.sql
@@ -6,7 +6,13 @@ CREATE OR ALTER VIEW Taskgate.vExecutionLog
 AS
 SELECT t.TaskId AS TaskId, d.Name AS Definition, t.Kind AS Kind, t.Payload AS Payload, e.Worker AS Worker, c.ClaimedAt AS StartedAt,
        CONVERT(datetime2(3), NULL) AS EndedAt, CONVERT(int, NULL) AS DurationMs,
-       CASE c.IsSpare WHEN 1 THEN N'claimed' ELSE N'running' END AS Outcome, CONVERT(nvarchar(4000), NULL) AS Error,
+       CASE WHEN e.State <> 1 THEN N'lost' -- declared dead; else as ListTasks
+            WHEN c.IsSpare = 0 AND e.TokenCount > (
+              SELECT COUNT(*)
+              FROM Taskgate.Claim AS b
+              WHERE b.TaskExecutionId = c.TaskExecutionId AND b.IsSpare = 0
+                AND (b.Fence < c.Fence OR (b.Fence = c.Fence AND b.Ordinal < c.Ordinal))) THEN N'running'
+            ELSE N'prefetched' END AS Outcome, CONVERT(nvarchar(4000), NULL) AS Error,
        c.TaskExecutionId AS TaskExecutionId, c.Fence AS Fence
 FROM Taskgate.Claim AS c
 INNER JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = c.TaskExecutionId

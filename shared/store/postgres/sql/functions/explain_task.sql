@@ -5,7 +5,7 @@
 --           priority, createdAt, failedCount, maxAttempts, lostCount, maxLost, continuedCount, cancelRequested, lastError, dedupeKey,
 --           progress {done, total, text}, limit, limitSource, held, paused, holders [{execution, worker, tokens, leaseLeftMs}],
 --           and by state: dueInMs; group {key, slots, used, paused, isStrict, ahead, holders [task ids]}; readyAhead (counted up to 1000);
---           claim {execution, worker, fence, claimedAt, leaseLeftMs, isSpare}; finishedAt, result, payload, worker;
+--           claim {execution, worker, fence, claimedAt, leaseLeftMs, isSpare: not told as started, standing: as list_tasks}; finishedAt, result, payload, worker;
 --           attempts [{fence, worker, claimedAt, finishedAt, durationMs, outcome, error}], newest 50
 -- Raises: -
 -- Locks:  none
@@ -42,7 +42,7 @@ begin
   end if;
   -- One statement: task and container as of one snapshot.
   select x.*, s.run_at, r.task_id is not null as is_ready, w.group_id is not null as is_waiting, h.wave_id is not null as is_held,
-         c.task_execution_id, c.worker, c.lease_until, c.fence, c.at as claimed_at, c.is_spare
+         c.task_execution_id, c.worker, c.lease_until, c.fence, c.at as claimed_at, c.is_spare, c.standing
     into t
     from task x
     left join lateral (select y.run_at from scheduled y where y.task_definition_id = x.task_definition_id and y.task_id = x.task_id limit 1) s on true
@@ -50,8 +50,12 @@ begin
     left join group_waiting w on w.group_id = x.group_id and w.priority = x.priority and w.rank = x.rank and w.task_id = x.task_id
     left join wave_held h on h.wave_id = x.wave_id and h.priority = x.priority and h.rank = x.rank and h.task_id = x.task_id
     left join lateral (
-      select e.task_execution_id, e.worker, e.lease_until, u.f as fence, u.at, u.id = any (e.spare) as is_spare
-        from task_execution e cross join lateral unnest(e.inflight, e.inflight_fence, e.inflight_at) u(id, f, at)
+      select e.task_execution_id, e.worker, e.lease_until, u.f as fence, u.at, u.id = any (e.spare) as is_spare,
+             case when e.state <> 1 or e.lease_until < v_now then 'lost'   -- as list_tasks
+                  when u.id <> all (e.spare) and (select count(*) from unnest(e.inflight) with ordinality y(id, n)
+                                                   where y.n < u.n and y.id <> all (e.spare)) < e.token_count then 'running'
+                  else 'prefetched' end as standing
+        from task_execution e cross join lateral unnest(e.inflight, e.inflight_fence, e.inflight_at) with ordinality u(id, f, at, n)
        where e.task_definition_id = x.task_definition_id and e.state in (1, 3) and e.inflight @> array[x.task_id] and u.id = x.task_id limit 1) c on true
    where x.task_id = p_task_id;
   if not found then
@@ -78,7 +82,7 @@ begin
     'rateInMs', _permit_in_ms(d.task_definition_id, v_now));
   if t.task_execution_id is not null then
     v_json := v_json || jsonb_build_object('claim', jsonb_build_object('execution', t.task_execution_id::text, 'worker', t.worker, 'fence', t.fence::text,
-      'claimedAt', _iso(t.claimed_at), 'leaseLeftMs', floor(extract(epoch from t.lease_until - v_now) * 1000)::bigint, 'isSpare', t.is_spare));
+      'claimedAt', _iso(t.claimed_at), 'leaseLeftMs', floor(extract(epoch from t.lease_until - v_now) * 1000)::bigint, 'isSpare', t.is_spare, 'standing', t.standing));
   elsif t.is_ready then
     v_json := v_json || jsonb_build_object('readyAhead', (select count(*) from (
       select 1 from ready r where r.task_definition_id = t.task_definition_id and (r.priority, r.rank, r.task_id) < (t.priority, t.rank, t.task_id) limit 1000) c));

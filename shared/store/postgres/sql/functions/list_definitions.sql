@@ -3,6 +3,7 @@
 -- Out:    status: listed; definitions: JSON array, by name, of {name, limit (-1 none), limitSource: code | operator, codeLimit,
 --           rate: in force, {count, periodMs, burst} or null, rateSource, codeRate, rateInMs: until it lets another task start, 0: now,
 --           sharedLimits: [{name, limit, limitSource, held: by all definitions}], by name, paused, leaseMs, maxAttempts, maxLost, spareMax, build, tokenFence, held, executions, ready, scheduled, waiting, claimed,
+--           running: of the claimed, as list_executions counts them: never more than held, prefetched: of the claimed, likewise,
 --           done, dead, cancelled: counted up to 10000 each, nextDueMs}, or []
 -- Raises: -
 -- Locks:  none
@@ -32,7 +33,7 @@ begin
            'ready', (select count(*) from (select 1 from ready x where x.task_definition_id = d.task_definition_id limit 10000) c),
            'scheduled', (select count(*) from (select 1 from scheduled x where x.task_definition_id = d.task_definition_id limit 10000) c),
            'waiting', (select count(*) from (select 1 from group_waiting x where x.task_definition_id = d.task_definition_id limit 10000) c),
-           'claimed', e.claimed,
+           'claimed', e.claimed, 'running', e.running, 'prefetched', e.prefetched,
            'done', (select count(*) from (select 1 from archive x where x.task_definition_id = d.task_definition_id and x.outcome = 10
                                           union all select 1 from archive_pack k cross join lateral unnest(k.task_ids)
                                            where k.task_definition_id = d.task_definition_id limit 10000) c),
@@ -43,7 +44,11 @@ begin
     from task_definition d left join rate_bucket b on b.task_definition_id = d.task_definition_id
    cross join lateral (
      select coalesce(sum(x.token_count), 0)::int as held, count(*) filter (where x.state = 1 and x.lease_until >= v_now)::int as executions,
-            coalesce(sum(cardinality(x.inflight)), 0)::int as claimed
-       from task_execution x where x.task_definition_id = d.task_definition_id and x.state in (1, 3)) e
+            coalesce(sum(cardinality(x.inflight)), 0)::int as claimed, coalesce(sum(r.running), 0)::int as running,
+            coalesce(sum(cardinality(x.inflight) - r.running), 0)::int as prefetched   -- of the dead there is no r
+       from task_execution x
+       left join lateral (select least(x.token_count, cardinality(x.inflight) - cardinality(x.spare)) as running
+                           where x.state = 1 and x.lease_until >= v_now) r on true
+      where x.task_definition_id = d.task_definition_id and x.state in (1, 3)) e
    where p_name is null or d.name = p_name;
 end $$;

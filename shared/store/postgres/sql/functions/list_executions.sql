@@ -1,7 +1,8 @@
 -- taskgate.list_executions: who works, with how many tokens, since when.
 -- In:     p_name: of one definition, or null; p_is_open: only live or dead and not yet reclaimed; p_most int 1..1000
 -- Out:    status: listed; executions: JSON array, newest first, of {execution, definition, state: live | ended | dead | reclaimed,
---           worker, startedAt, endedAt, leaseLeftMs (may be negative), tokens, claimed, spare}
+--           worker, startedAt, endedAt, leaseLeftMs (may be negative), tokens, claimed,
+--           running: claims that count as started, never more than tokens, prefetched: the others; both 0 once the lease is over}
 -- Raises: TG422 most out of range
 -- Locks:  none
 -- Plan:   ix_task_execution_open, or the primary key backwards
@@ -22,9 +23,12 @@ begin
            'execution', x.task_execution_id::text, 'definition', x.name, 'state', (array['live', 'ended', 'dead', 'reclaimed'])[x.state],
            'worker', x.worker, 'startedAt', _iso(x.started_at), 'endedAt', _iso(x.ended_at),
            'leaseLeftMs', case when x.state = 1 then floor(extract(epoch from x.lease_until - v_now) * 1000)::bigint end,
-           'tokens', x.token_count, 'claimed', cardinality(x.inflight), 'spare', cardinality(x.spare))::text, ',' order by x.task_execution_id desc) || ']', '[]')
+           'tokens', x.token_count, 'claimed', cardinality(x.inflight), 'running', coalesce(x.running, 0),
+           'prefetched', coalesce(cardinality(x.inflight) - x.running, 0))::text, ',' order by x.task_execution_id desc) || ']', '[]')
     into executions
-    from (select e.*, (select d.name from task_definition d where d.task_definition_id = e.task_definition_id) as name
+    from (select e.*, (select d.name from task_definition d where d.task_definition_id = e.task_definition_id) as name,
+                 case when e.state = 1 and e.lease_until >= v_now
+                   then least(e.token_count, cardinality(e.inflight) - cardinality(e.spare)) end as running
             from task_execution e
            where e.task_execution_id = any (case when p_is_open
              then array(select o.task_execution_id from task_execution o       -- by ix_task_execution_open

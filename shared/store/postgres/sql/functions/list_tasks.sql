@@ -1,7 +1,8 @@
 -- taskgate.list_tasks: tasks of a definition in one state.
 -- In:     p_name; p_state: ready | scheduled | waiting | claimed | done | dead | cancelled; p_most int 1..1000
--- Out:    status: listed; tasks: JSON array of {task, kind, priority, state, createdAt, dueAt, finishedAt, failedCount, lostCount,
---           error, worker}: unfinished ones in the order they will be taken, finished ones newest first
+-- Out:    status: listed; tasks: JSON array of {task, kind, priority, state: p_state, or of a claimed one running | prefetched | lost (its worker's
+--           lease is over), createdAt, dueAt, claimedAt, finishedAt, failedCount, lostCount, error, worker}: unfinished ones in the order
+--           they will be taken, claimed ones in that of the states above, finished ones newest first
 -- Raises: TG404 unknown definition; TG422 unknown state, most out of range
 -- Locks:  none
 -- Plan:   the container's key under the definition; ix_archive_finished and ix_archive_pack_finished backwards
@@ -12,6 +13,7 @@ language plpgsql security definer
 set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
+  v_now timestamptz := _now();
   v_definition int;
   v_outcome smallint;
 begin
@@ -40,21 +42,26 @@ begin
     return;
   end if;
   select coalesce('[' || string_agg(json_build_object(
-           'task', t.task_id::text, 'kind', t.kind, 'priority', t.priority, 'state', p_state, 'createdAt', _iso(t.created_at), 'dueAt', _iso(x.due_at),
+           'task', t.task_id::text, 'kind', t.kind, 'priority', t.priority, 'state', coalesce(x.standing, p_state), 'createdAt', _iso(t.created_at), 'dueAt', _iso(x.due_at), 'claimedAt', _iso(x.claimed_at),
            'failedCount', t.failed_count, 'lostCount', t.lost_count, 'error', t.last_error, 'worker', x.worker)::text, ',' order by x.n) || ']', '[]')
     into tasks
     from (
       select c.*, row_number() over () as n from (
-        (select r.task_id, null::timestamptz as due_at, null as worker from ready r
+        (select r.task_id, null::timestamptz as due_at, null as worker, null::timestamptz as claimed_at, null as standing from ready r
           where p_state = 'ready' and r.task_definition_id = v_definition order by r.priority, r.rank, r.task_id limit p_most)
         union all
-        (select s.task_id, s.run_at, null from scheduled s
+        (select s.task_id, s.run_at, null, null, null from scheduled s
           where p_state = 'scheduled' and s.task_definition_id = v_definition order by s.run_at, s.task_id limit p_most)
         union all
-        (select w.task_id, null, null from group_waiting w
+        (select w.task_id, null, null, null, null from group_waiting w
           where p_state = 'waiting' and w.task_definition_id = v_definition order by w.group_id, w.priority, w.rank, w.task_id limit p_most)
         union all
-        (select u.id, null, e.worker from task_execution e cross join lateral unnest(e.inflight) u(id)
-          where p_state = 'claimed' and e.task_definition_id = v_definition and e.state in (1, 3) order by e.task_execution_id, u.id limit p_most)) c) x
+        (select u.id, null, e.worker, u.at, (array['running', 'prefetched', 'lost'])[u.standing]
+           from task_execution e cross join lateral (
+             select y.id, y.at, case when e.state <> 1 or e.lease_until < v_now then 3   -- the first ones that count as started, one per token
+                                     when not y.is_spare and row_number() over (partition by y.is_spare order by y.n) <= e.token_count then 1 else 2 end as standing
+               from (select i.id, i.at, i.n, i.id = any (e.spare) as is_spare from unnest(e.inflight, e.inflight_at) with ordinality i(id, at, n)) y) u
+          where p_state = 'claimed' and e.task_definition_id = v_definition and e.state in (1, 3)
+          order by u.standing, e.task_execution_id, u.id limit p_most)) c) x
     join task t on t.task_id = x.task_id;
 end $$;

@@ -1,13 +1,16 @@
--- taskgate.v_execution_log: seed 003's log: one row per attempt: running, done, failed, cancelled, lost, continued.
+-- taskgate.v_execution_log: seed 003's log: one row per attempt: running, prefetched, done, failed, cancelled, lost, continued.
 -- Columns: task_id, definition, kind, payload, worker, started_at, ended_at, duration_ms, outcome, error, task_execution_id, fence
 --          started_at = ended_at less the worker's measured duration; of a running or lost attempt: when it was claimed
 --          Of one task it reads the whole log: explain_task tells one task's attempts
 -- Twin:    mssql/sql/views/vExecutionLog.sql
 create or replace view taskgate.v_execution_log as
 select t.task_id, d.name as definition, t.kind, t.payload, e.worker, c.at as started_at, null::timestamptz as ended_at, null::int as duration_ms,
-       case when c.id = any (e.spare) then 'claimed' else 'running' end as outcome, null::text as error, e.task_execution_id, c.f as fence
+       case when e.state <> 1 then 'lost'             -- declared dead; else as list_tasks
+            when c.id <> all (e.spare) and (select count(*) from unnest(e.inflight) with ordinality y(id, n)
+                                             where y.n < c.n and y.id <> all (e.spare)) < e.token_count then 'running'
+            else 'prefetched' end as outcome, null::text as error, e.task_execution_id, c.f as fence
   from taskgate.task_execution e
- cross join lateral unnest(e.inflight, e.inflight_fence, e.inflight_at) c(id, f, at)
+ cross join lateral unnest(e.inflight, e.inflight_fence, e.inflight_at) with ordinality c(id, f, at, n)
   join taskgate.task t on t.task_id = c.id
   join taskgate.task_definition d on d.task_definition_id = t.task_definition_id
 union all

@@ -1,0 +1,24 @@
+/** The first rows of a list, and whether they are all. */
+export interface Listing<Row> {
+  readonly rows: readonly Row[];
+  /** There are more than `most` of them. A full list of the greatest `most` there is counts as cut: what is behind isn't read. */
+  readonly more: boolean;
+}
+
+/** How many rows a list may have; batches are large. */
+export const listMax = 1_000;
+export const batchListMax = 100;
+
+/** Asks for one row more than is wanted: so a list knows that it was cut. `top`: the most that may be asked for. */
+export async function readListing<Request extends { readonly most: number }, Row>(
+  request: Request,
+  read: (request: Request) => Promise<readonly Row[]>,
+  top = listMax,
+): Promise<Listing<Row>> {
+  const { most } = request;
+  const rows = await read({ ...request, most: Math.min(most + 1, top) });
+  return {
+    rows: rows.slice(0, most),
+    more: rows.length > most || (most >= top && rows.length >= top),
+  };
+}

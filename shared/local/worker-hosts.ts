@@ -1,0 +1,120 @@
+import { sleep } from "../platform/real-clock";
+import type { HostChild } from "./host-children";
+
+/** One worker of the run: a Functions host in a process of its own. */
+export interface WorkerState {
+  readonly name: string;
+  /** Null: it is being started. */
+  readonly pid: number | null;
+  /** How often it ended by itself. */
+  readonly ends: number;
+  /** How it ended last: `SIGKILL`, `exit code 1`; null: it never did. */
+  readonly lastEnd: string | null;
+}
+
+/** What the workers are made of. */
+export interface WorkerHostsOptions {
+  readonly names: readonly string[];
+  /** Starts one of them and returns when it listens. */
+  readonly start: (name: string) => Promise<HostChild>;
+  /** A worker ended by itself. */
+  readonly onEnd: (worker: WorkerState) => void;
+  /** A worker can't be kept running: it has ended so often in a row. Its last words. */
+  readonly onGivenUp: (name: string, lastWords: string) => void;
+  /** Monotonic. */
+  readonly nowMs: () => number;
+  readonly pauseMs: number;
+}
+
+/** One that lives so long had a good start: what ends it later isn't held against it. */
+const goodStartMs = 10_000;
+/** So many ends in a row, each soon after the start, and the worker isn't started again. */
+const badStartsMax = 5;
+
+interface Worker {
+  readonly name: string;
+  child: HostChild | null;
+  ends: number;
+  lastEnd: string | null;
+}
+
+/** Keeps the workers of a run alive: one that ends by itself is started again. */
+export class WorkerHosts {
+  readonly #options: WorkerHostsOptions;
+  readonly #workers: readonly Worker[];
+  readonly #stopping = new AbortController();
+  #keepers: Promise<void>[] = [];
+
+  constructor(options: WorkerHostsOptions) {
+    this.#options = options;
+    this.#workers = options.names.map((name) => ({ name, child: null, ends: 0, lastEnd: null }));
+  }
+
+  /** Starts all of them. Rejects when one doesn't start; those that did are ended by `stop`. */
+  async start(): Promise<void> {
+    const started = await Promise.allSettled(
+      this.#workers.map(async (worker) => {
+        worker.child = await this.#options.start(worker.name);
+        this.#keepers.push(this.#keep(worker));
+      }),
+    );
+    for (const result of started) if (result.status === "rejected") throw result.reason;
+  }
+
+  /** In the order of their names. */
+  states(): WorkerState[] {
+    return this.#workers.map(stateOf);
+  }
+
+  /** Ends all of them: what runs is given back. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await Promise.all(this.#workers.map(({ child }) => child?.stop()));
+    await Promise.all(this.#keepers);
+  }
+
+  /** Until the run ends: lets it live, notes its end, and begins again. */
+  async #keep(worker: Worker): Promise<void> {
+    const { onEnd, onGivenUp, pauseMs } = this.#options;
+    const { signal } = this.#stopping;
+    for (let badStarts = 0; ;) {
+      const { lastWords, livedMs } = await this.#live(worker);
+      if (signal.aborted) return;
+      badStarts = livedMs < goodStartMs ? badStarts + 1 : 0;
+      worker.ends += 1;
+      worker.lastEnd = lastWords;
+      onEnd(stateOf(worker));
+      if (badStarts >= badStartsMax) {
+        onGivenUp(worker.name, lastWords);
+        return;
+      }
+      await sleep(pauseMs, signal);
+    }
+  }
+
+  /** One life of a worker, from its start, unless it runs already, to its end. */
+  async #live(worker: Worker): Promise<{ lastWords: string; livedMs: number }> {
+    const { start, nowMs } = this.#options;
+    let startedAtMs = nowMs();
+    try {
+      worker.child ??= await start(worker.name);
+      startedAtMs = nowMs();
+      // Told to end while it started.
+      if (this.#stopping.signal.aborted) await worker.child.stop();
+      return { lastWords: await worker.child.exited, livedMs: nowMs() - startedAtMs };
+    } catch (error) {
+      return { lastWords: error instanceof Error ? error.message : String(error), livedMs: 0 };
+    } finally {
+      worker.child = null;
+    }
+  }
+}
+
+function stateOf({ name, child, ends, lastEnd }: Worker): WorkerState {
+  return { name, pid: child?.pid ?? null, ends, lastEnd };
+}
+
+/** `Worker local-2 ended by itself (SIGKILL): it is started again; its tasks come back when its lease is over.` */
+export function describeEnd({ name, lastEnd }: WorkerState): string {
+  return `Worker ${name} ended by itself (${lastEnd ?? "unknown"}): it is started again; its tasks come back when its lease is over.`;
+}

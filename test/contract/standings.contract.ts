@@ -1,0 +1,217 @@
+import { describe, expect, test } from "@jest/globals";
+import type { TaskId } from "../../shared/core/ids";
+import {
+  at,
+  define,
+  done,
+  enqueue,
+  factsOf,
+  idsOf,
+  only,
+  setLimit,
+  startWorker,
+  statusOf,
+} from "../support/builders";
+import { testWith, useStore } from "../support/store-setup";
+import type { StoreSetup, TestStore } from "../support/store-setup";
+
+/** What is claimed is shown as running, prefetched or lost, alike in every read model. */
+export function describeStandings(setup: StoreSetup): void {
+  describe("what is claimed is shown as running or prefetched", () => {
+    describeTellingApart(setup);
+  });
+  describe("running never exceeds the tokens held", () => {
+    describeBound(setup);
+  });
+}
+
+/** The standing of each claimed task, by its number among `ids`, as every read model tells it; they must agree. */
+async function standingsOf(
+  { store }: TestStore,
+  name: string,
+  ids: readonly TaskId[],
+): Promise<Record<string, number[]>> {
+  const { tasks } = await store.listTasks({ name, state: "claimed", most: 1_000 });
+  const shown: Record<string, number[]> = { running: [], prefetched: [], lost: [] };
+  for (const { task, state } of tasks) {
+    expect((await factsOf(store, task)).claim?.standing).toBe(state);
+    shown[state]?.push(ids.indexOf(task));
+  }
+  const counts = [shown["running"]?.length, shown["prefetched"]?.length];
+  const status = await statusOf(store, name);
+  expect([status.running, status.prefetched]).toEqual(counts);
+  expect(status.claimed).toBe(tasks.length);
+  expect(status.running).toBeLessThanOrEqual(status.held);
+  const { executions } = await store.listExecutions({ name, isOpen: true, most: 1_000 });
+  const sum = (pick: "running" | "prefetched"): number =>
+    executions.reduce((total, execution) => total + execution[pick], 0);
+  expect([sum("running"), sum("prefetched")]).toEqual(counts);
+  for (const { running, tokens } of executions) expect(running).toBeLessThanOrEqual(tokens);
+  return shown;
+}
+
+function describeTellingApart(setup: StoreSetup): void {
+  const open = useStore(setup);
+
+  test("list_tasks, list_executions, list_definitions and explain_task tell the same of claims that were fetched ahead", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { limit: 3, spareMax: 2 });
+    const ids = await enqueue(store, name, 9);
+    const first = await startWorker(store, name, { want: 2, worker: "first" });
+    const second = await startWorker(store, name, { want: 1, worker: "second" });
+    expect(await first.claim(5)).toHaveLength(5);
+    expect(await second.claim(2)).toHaveLength(2);
+    expect(await standingsOf(opened, name, ids)).toEqual({
+      running: [0, 1, 5],
+      prefetched: [2, 3, 4, 6],
+      lost: [],
+    });
+    const { executions } = await store.listExecutions({ name, isOpen: true, most: 10 });
+    expect(
+      executions.map(({ worker, running, prefetched }) => [worker, running, prefetched]),
+    ).toEqual([
+      ["second", 1, 1],
+      ["first", 2, 3],
+    ]);
+  });
+
+  test("list_tasks puts what runs first, however short the list is, and tells since when it is claimed", async () => {
+    const { store } = open();
+    const name = await define(store, { limit: 2, spareMax: 1 });
+    const ids = await enqueue(store, name, 4);
+    for (const worker of ["one", "two"])
+      await (await startWorker(store, name, { worker })).claim(2);
+    const expected = [ids[0], ids[2], ids[1], ids[3]];
+    for (const most of [1, 2, 3, 4, 5]) {
+      const { tasks } = await store.listTasks({ name, state: "claimed", most });
+      expect(tasks.map(({ task }) => task)).toEqual(expected.slice(0, most));
+      for (const { claimedAt, createdAt } of tasks)
+        expect(Date.parse(claimedAt ?? "")).toBeGreaterThanOrEqual(Date.parse(createdAt));
+    }
+  });
+
+  test("a prefetched task runs when its start is told, by work as by a heartbeat", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { limit: 1, spareMax: 2 });
+    const ids = await enqueue(store, name, 3);
+    const worker = await startWorker(store, name);
+    const [one, two] = await worker.claim(3);
+    if (one === undefined || two === undefined) throw new Error("Three tasks expected");
+    await worker.work({ done: [done(one)], started: [two.taskId] });
+    expect(await standingsOf(opened, name, ids)).toMatchObject({ running: [1], prefetched: [2] });
+    await worker.complete([two]);
+    expect(await standingsOf(opened, name, ids)).toMatchObject({ running: [], prefetched: [2] });
+    await worker.beat([at(ids, 2)]);
+    expect(await standingsOf(opened, name, ids)).toMatchObject({ running: [2], prefetched: [] });
+  });
+
+  testWith(setup, "exact clock")(
+    "once a worker's lease is over its claims are lost, neither running nor prefetched",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store, { limit: 2, spareMax: 1, leaseMs: 10_000 });
+      const ids = await enqueue(store, name, 4);
+      await (await startWorker(store, name, { worker: "dead" })).claim(2);
+      await opened.advance(5_000);
+      await (await startWorker(store, name, { worker: "alive" })).claim(2);
+      await opened.advance(5_000);
+      expect(await standingsOf(opened, name, ids)).toMatchObject({
+        running: [0, 2],
+        prefetched: [1, 3],
+      });
+      await opened.advance(1);
+      const over = { running: [2], prefetched: [3], lost: [0, 1] };
+      expect(await standingsOf(opened, name, ids)).toEqual(over);
+      // An heir takes the dead one's token: the claims are still there, without any.
+      await startWorker(store, name, { worker: "heir" });
+      expect(await standingsOf(opened, name, ids)).toEqual(over);
+    },
+  );
+}
+
+function describeBound(setup: StoreSetup): void {
+  const open = useStore(setup);
+
+  test("when a heartbeat tells a start before the end that made room is told", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { limit: 2, spareMax: 2 });
+    const ids = await enqueue(store, name, 6);
+    const worker = await startWorker(store, name, { want: 2 });
+    const claimed = await worker.claim(6);
+    expect(idsOf(claimed)).toEqual(ids);
+    await worker.beat([at(ids, 2), at(ids, 3), at(ids, 4)]);
+    // Two of the five that count as started have ended; until that is told the first two keep their places.
+    expect(await standingsOf(opened, name, ids)).toEqual({
+      running: [0, 1],
+      prefetched: [2, 3, 4, 5],
+      lost: [],
+    });
+    await worker.work({ done: [done(at(claimed, 1)), done(at(claimed, 2)), done(at(claimed, 3))] });
+    expect(await standingsOf(opened, name, ids)).toEqual({
+      running: [0, 4],
+      prefetched: [5],
+      lost: [],
+    });
+  });
+
+  test("when claims of several calls are started in another order than they were claimed in", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { limit: 1, spareMax: 3 });
+    const ids = await enqueue(store, name, [{}, { priority: 50 }, { priority: 1 }, {}]);
+    const worker = await startWorker(store, name);
+    const [urgent] = await worker.claim(1);
+    expect(urgent?.taskId).toBe(ids[2]);
+    await worker.claim(2);
+    await worker.beat([at(ids, 0)]);
+    await worker.beat([at(ids, 1)]);
+    // In claim order, not by id, nor by when the start was told.
+    expect(await standingsOf(opened, name, ids)).toMatchObject({
+      running: [2],
+      prefetched: [0, 1],
+    });
+    if (urgent !== undefined) await worker.complete([urgent]);
+    expect(await standingsOf(opened, name, ids)).toMatchObject({ running: [1], prefetched: [0] });
+  });
+
+  test("when tokens are given back while claims stay", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { limit: 3, spareMax: 1 });
+    const ids = await enqueue(store, name, 4);
+    const worker = await startWorker(store, name, { want: 3 });
+    await worker.claim(4);
+    await setLimit(store, name, 1);
+    expect(await standingsOf(opened, name, ids)).toMatchObject({ running: [0, 1, 2] });
+    await store.releaseTokens({ executionId: worker.executionId, keep: 1 });
+    expect(await standingsOf(opened, name, ids)).toMatchObject({
+      running: [0],
+      prefetched: [1, 2, 3],
+    });
+    const execution = only(
+      (await store.listExecutions({ name, isOpen: true, most: 2 })).executions,
+    );
+    expect(execution).toMatchObject({ tokens: 1, claimed: 4, running: 1, prefetched: 3 });
+  });
+
+  testWith(setup, "execution log")("in the execution log as well", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { limit: 1, spareMax: 2 });
+    const ids = await enqueue(store, name, 3);
+    const worker = await startWorker(store, name);
+    const claimed = await worker.claim(3);
+    await worker.beat([at(ids, 1)]);
+    const outcomes = async (): Promise<string[]> =>
+      (await opened.readLog(name)).map(
+        (entry) => `${String(ids.indexOf(entry.taskId))} ${entry.outcome}`,
+      );
+    expect((await outcomes()).sort()).toEqual(["0 running", "1 prefetched", "2 prefetched"]);
+    await worker.complete(claimed.slice(0, 1));
+    expect((await outcomes()).sort()).toEqual(["0 done", "1 running", "2 prefetched"]);
+  });
+}
