@@ -70,7 +70,7 @@ export async function deferHint(services: Services, hint: Deferred): Promise<voi
   if (pendingMs > nowMs && pendingMs <= dueMs) return;
   await putBack(services, "hints", hint);
   if (hintsDueMs.size >= hintsMax) hintsDueMs.clear();
-  hintsDueMs.set(key, dueMs);
+  hintsDueMs.set(key, nowMs + inSeconds * 1_000 - clockSlackMs);
 }
 
 function nameOf({ settings }: Services, queue: OwnQueue): string {

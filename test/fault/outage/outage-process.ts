@@ -42,13 +42,14 @@ async function main(): Promise<number> {
       ingested,
       tasks,
       result.deliveries,
-      result.failed,
+      result.failed.length,
       (result.longestMs / 1_000).toFixed(1),
       result.attempts ?? "-",
       (result.drainMs / 1_000).toFixed(1),
     ];
     rows.push(`| ${cells.join(" | ")} |`);
     console.log(rows.at(-1));
+    for (const line of result.failed) console.log(line);
   }
   await azurite.stop();
   console.log(

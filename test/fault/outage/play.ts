@@ -1,13 +1,11 @@
-import { writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { join } from "node:path";
 import { QueueServiceClient } from "@azure/storage-queue";
 import type { QueueClient } from "@azure/storage-queue";
 import type { HostChild } from "../../../shared/local/host-children";
-import type * as HostChildren from "../../../shared/local/host-children";
 import { realRandom, sleep } from "../../../shared/platform/real-clock";
 import type { DefinitionSettings } from "../../../shared/ports/task-store";
 import { openStore } from "../../../shared/store/open-store";
+import { root, startApp } from "../../functions/built-app";
 import { startOutageServer } from "./servers";
 import type { OutageKind, OutageServer } from "./servers";
 
@@ -36,7 +34,7 @@ export interface OutageResult {
   readonly ingested: number;
   /** Invocations that ended with success, and those that threw. */
   readonly deliveries: number;
-  readonly failed: number;
+  readonly failed: readonly string[];
   /** Longest invocation while the database was away, in the time of the app. */
   readonly longestMs: number;
   /** Connections that the app tried while the database was away; null: not counted. */
@@ -45,7 +43,6 @@ export interface OutageResult {
   readonly drainMs: number;
 }
 
-const root = join(__dirname, "../../..");
 const definition = "import-file";
 const hints = 5;
 const drainTimeoutMs = 400_000;
@@ -93,7 +90,6 @@ export async function playOutage(plan: OutagePlan): Promise<OutageResult> {
     const drainMs = performance.now() - backAtMs;
     const payloads = await readPayloads(server);
     const own = payloads.filter((eventId) => eventId.startsWith("event-"));
-    if (process.env["TASKGATE_TEST_LINES"] !== undefined) writeFileSync(process.env["TASKGATE_TEST_LINES"], lines.join("\n"));
     const executed = countExecuted(lines);
     return {
       poisoned: {
@@ -103,7 +99,9 @@ export async function playOutage(plan: OutagePlan): Promise<OutageResult> {
       tasks: own.length,
       ingested: new Set(own).size,
       deliveries: executed.ingest + executed.run,
-      failed: lines.filter((line) => line.includes("(Failed")).length,
+      failed: lines.flatMap((line, index) =>
+        line.includes("(Failed") ? [`${line} ${lines[index + 1] ?? ""}`] : [],
+      ),
       longestMs,
       attempts: tried === null || triedAfter === null ? null : triedAfter - tried,
       drainMs,
@@ -144,18 +142,12 @@ async function readPayloads(server: OutageServer): Promise<string[]> {
   }
 }
 
-async function startHost(
+function startHost(
   plan: OutagePlan,
   server: OutageServer,
   onLine: (line: string) => void,
 ): Promise<HostChild> {
-  const load = createRequire(__filename);
-  const path = join(root, "dist/shared/local/host-children.js");
-  const { startHostChild } = load(path) as typeof HostChildren;
-  const { PATH, HOME } = process.env;
   const env = {
-    PATH,
-    HOME,
     NODE_OPTIONS: `-r ${join(root, "test/support/fast-time.cjs")}`,
     TASKGATE_TEST_TIME_FACTOR: String(plan.factor),
     TASKGATE_TEST_VISIBILITY_FACTOR: String(plan.visibilityFactor ?? plan.factor),
@@ -165,7 +157,7 @@ async function startHost(
     // Otherwise an idle host would look every 2 s of its fast time.
     AzureFunctionsJobHost__extensions__queues__maxPollingInterval: "00:00:20",
   };
-  return startHostChild({ appRoot: root, port: 0, env, runsTimers: false }, onLine);
+  return startApp(env, onLine);
 }
 
 function queueSettings({ kind, factor }: OutagePlan): Record<string, string> {
