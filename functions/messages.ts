@@ -31,13 +31,9 @@ export function putBackDelayMs(tries: number, fraction: number): number {
 export async function putBack(
   services: Services,
   queue: OwnQueue,
-  { message, tries }: Deferred,
+  deferred: Deferred,
 ): Promise<void> {
-  const text = writePutBack(message, tries + 1);
-  if (text === null) throw new Error("A message grew by reading it and can't be put back");
-  const delayMs = putBackDelayMs(tries, realRandom.fraction());
-  await services.queue(nameOf(services, queue)).send(text, Math.ceil(delayMs / 1_000));
-  services.telemetry.count("taskgate.message.deferred", 1, { queue });
+  await send(services, queue, { ...deferred, inSeconds: delaySeconds(deferred) });
 }
 
 /** Puts a message into the poison queue at once, with the reason: no further try would read it otherwise. */
@@ -54,23 +50,46 @@ export async function refuse(
   services.telemetry.count("taskgate.message.refused", 1, { queue });
 }
 
-/** When the hint that this process left last for a definition will be seen; monotonic. */
+/** Until when (monotonic) the hint that this process left last for the same is still on its way. */
 const hintsDueMs = new Map<string, number>();
 const hintsMax = 1_000;
+/** The storage's clock is another one. */
+const clockSlackMs = 1_000;
 
 /**
- * Leaves a delayed hint in place of one that could not be followed, unless one of this process is on its way: so each
- * hint leaves one at most, and a process one per definition and delay.
+ * Leaves a delayed hint in place of one that could not be followed, unless one of this process is on its way and comes
+ * about as soon: each hint leaves one at most, so they become fewer, never more.
  */
 export async function deferHint(services: Services, hint: Deferred): Promise<void> {
   const key = JSON.stringify(hint.message);
+  const inSeconds = delaySeconds(hint);
   const nowMs = realClock.monotonicMs();
-  const dueMs = nowMs + putBackDelayMs(hint.tries, 0);
   const pendingMs = hintsDueMs.get(key) ?? 0;
-  if (pendingMs > nowMs && pendingMs <= dueMs) return;
-  await putBack(services, "hints", hint);
+  if (pendingMs > nowMs && pendingMs <= nowMs + putBackDelayMs(hint.tries, 0)) return;
   if (hintsDueMs.size >= hintsMax) hintsDueMs.clear();
+  // Before it is sent: others come meanwhile.
   hintsDueMs.set(key, nowMs + inSeconds * 1_000 - clockSlackMs);
+  try {
+    await send(services, "hints", { ...hint, inSeconds });
+  } catch (error) {
+    hintsDueMs.delete(key);
+    throw error;
+  }
+}
+
+async function send(
+  services: Services,
+  queue: OwnQueue,
+  { message, tries, inSeconds }: Deferred & { inSeconds: number },
+): Promise<void> {
+  const text = writePutBack(message, tries + 1);
+  if (text === null) throw new Error("A message grew by reading it and can't be put back");
+  await services.queue(nameOf(services, queue)).send(text, inSeconds);
+  services.telemetry.count("taskgate.message.deferred", 1, { queue });
+}
+
+function delaySeconds({ tries }: Deferred): number {
+  return Math.ceil(putBackDelayMs(tries, realRandom.fraction()) / 1_000);
 }
 
 function nameOf({ settings }: Services, queue: OwnQueue): string {
