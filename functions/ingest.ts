@@ -120,10 +120,10 @@ function bundles(events: readonly RoutedEvent[], tries: number): unknown[] {
   return [...bundles(events.slice(0, half), tries), ...bundles(events.slice(half), tries)];
 }
 
-/** At most 200 characters: longer ones are cut in the middle of the source, never in the id. */
+/** At most 200 characters: longer ones are cut at the end of the source and at the beginning of the id; half a character becomes U+FFFD. */
 function eventKey(event: IngestEvent, index: number): string {
   const tail = `/${event.id}/${String(index)}`.slice(-150);
-  return `event:${event.source.slice(0, 190 - tail.length)}${tail}`;
+  return `event:${event.source.slice(0, 190 - tail.length)}${tail}`.toWellFormed();
 }
 
 function sayOf(problems: readonly Problem[]): string {
