@@ -1,4 +1,5 @@
 import { StoreUncertainError } from "../shared/core/errors";
+import { nodeTimers } from "../shared/platform/node-timers";
 import { sleep } from "../shared/platform/real-clock";
 
 /** The invocations of this process, and its end: what runs is known, told to end, and waited for. */
@@ -27,14 +28,14 @@ export async function counted<Result>(body: () => Promise<Result>): Promise<Resu
  */
 export function untilEnd<Result>(work: Promise<Result>, graceMs: number): Promise<Result> {
   return new Promise((resolve, reject) => {
-    let timer: NodeJS.Timeout | undefined;
+    let cancel = (): void => undefined;
     const onEnd = (): void => {
-      timer = setTimeout(() => {
+      cancel = nodeTimers.after(graceMs, () => {
         reject(new StoreUncertainError("The process ends, and the database hasn't answered"));
-      }, graceMs);
+      });
     };
     const settle = (): void => {
-      clearTimeout(timer);
+      cancel();
       endingSignal.removeEventListener("abort", onEnd);
     };
     endingSignal.addEventListener("abort", onEnd, { once: true });

@@ -103,6 +103,36 @@ describe("the API", () => {
     await probe;
     expect(silent.connections()).toBe(2);
   }, 60_000);
+
+  test("once the database has gone silent one request asks, all others are told 503 at once, and it is found again", async () => {
+    const server = await startOutageServer("silent");
+    closers.push(() => server.close());
+    const host = await start(server.url, 30);
+    const status = `${host.url}/api/status`;
+    const twelve = () => Promise.all(Array.from({ length: 12 }, () => get(status)));
+    expect((await get(status)).status).toBe(200);
+    await server.away();
+    for (const first of await twelve()) expect([503, 504]).toContain(first.status);
+
+    const before = (await server.attempts()) ?? 0;
+    const probe = get(status);
+    await sleep(100);
+    for (const next of await twelve()) {
+      expect(next.status).toBe(503);
+      // A connect alone times out after 15 s, here 0.5 s; a call is tried six times.
+      expect(next.tookMs).toBeLessThan(1_500);
+    }
+    await probe;
+    expect(((await server.attempts()) ?? 0) - before).toBeLessThanOrEqual(2);
+
+    await server.back();
+    let answer = await get(status);
+    for (let tries = 0; answer.status !== 200 && tries < 50; tries += 1) {
+      await sleep(100);
+      answer = await get(status);
+    }
+    expect(answer.status).toBe(200);
+  }, 90_000);
 });
 
 describe("endRuntime", () => {

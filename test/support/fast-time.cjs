@@ -4,6 +4,7 @@
 // to it are signed. Queues count whole seconds: less than one is one.
 "use strict";
 
+const { performance } = require("node:perf_hooks");
 const { QueueClient } = require("@azure/storage-queue");
 
 const factor = Number(process.env.TASKGATE_TEST_TIME_FACTOR);

@@ -102,8 +102,14 @@ async function startSilent(): Promise<OutageServer> {
   return {
     url: address.toString(),
     directUrl: server.url,
-    away: () => Promise.resolve(void (isSilent = true)),
-    back: () => Promise.resolve(void (isSilent = false)),
+    away: () => {
+      isSilent = true;
+      return Promise.resolve();
+    },
+    back: () => {
+      isSilent = false;
+      return Promise.resolve();
+    },
     attempts: () => Promise.resolve(attempts),
     close: async () => {
       for (const socket of sockets) socket.destroy();
@@ -132,8 +138,12 @@ async function startTds(): Promise<OutageServer> {
   return {
     url: first.url,
     directUrl: first.url,
-    away: async () => void (await order("away")),
-    back: async () => void (await order("back")),
+    away: async () => {
+      await order("away");
+    },
+    back: async () => {
+      await order("back");
+    },
     attempts: () => order("count"),
     close: async () => {
       const exited = once(child, "exit");
