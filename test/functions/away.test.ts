@@ -40,18 +40,20 @@ async function startSilent() {
   return { url: `postgres://u:p@127.0.0.1:${String(port)}/d`, connections: () => connections };
 }
 
-/** The app before that database, its time `factor` times as fast. */
-async function start(url: string, factor = 1): Promise<HostChild> {
+/** The app before that database, its time `factor` times as fast; with `lines` its timers run and its log goes there. */
+async function start(url: string, factor = 1, lines?: string[]): Promise<HostChild> {
   const host = await startApp(
     {
       TASKGATE_DATABASE_URL: url,
+      TASKGATE_SWEEP_SCHEDULE: "* * * * * *",
       // Nobody listens there: the queues are no part of this.
       AzureWebJobsStorage:
         "DefaultEndpointsProtocol=http;AccountName=a;AccountKey=YQ==;QueueEndpoint=http://127.0.0.1:9/a;",
       NODE_OPTIONS: `-r ${join(root, "test/support/fast-time.cjs")}`,
       TASKGATE_TEST_TIME_FACTOR: String(factor),
     },
-    () => undefined,
+    (line) => lines?.push(line),
+    lines !== undefined,
   );
   closers.push(() => host.stop());
   return host;
@@ -133,6 +135,24 @@ describe("the API", () => {
     }
     expect(answer.status).toBe(200);
   }, 90_000);
+});
+
+describe("sweep", () => {
+  test("a tick that meets a database that is away tries again and succeeds when it is back", async () => {
+    const server = await startOutageServer("silent");
+    closers.push(() => server.close());
+    await server.away();
+    const lines: string[] = [];
+    await start(server.url, 20, lines);
+    const seen = (text: string): boolean => lines.some((line) => line.includes(text));
+    // Time-outs of 15 s, here 0.75 s, and pauses of 5 and 10 s: it has failed once by then, and goes on.
+    while (!seen("the database is away")) await sleep(20);
+    await server.back();
+    for (let tries = 0; !seen("Executed 'sweep' (Succeeded") && tries < 300; tries += 1)
+      await sleep(50);
+    expect(seen("Executed 'sweep' (Succeeded")).toBe(true);
+    expect(lines.filter((line) => line.includes("(Failed"))).toEqual([]);
+  }, 60_000);
 });
 
 describe("endRuntime", () => {

@@ -28,12 +28,13 @@ export function ensureBuilt(): string {
 export function startApp(
   env: Readonly<Record<string, string | undefined>>,
   onLine: (line: string) => void,
+  runsTimers = false,
 ): Promise<HostChild> {
   ensureBuilt();
   const load = createRequire(__filename);
   const path = join(root, "dist/shared/local/host-children.js");
   const { startHostChild } = load(path) as typeof HostChildren;
   const { PATH, HOME } = process.env;
-  const settings = { appRoot: root, port: 0, env: { PATH, HOME, ...env }, runsTimers: false };
+  const settings = { appRoot: root, port: 0, env: { PATH, HOME, ...env }, runsTimers };
   return startHostChild(settings, onLine);
 }

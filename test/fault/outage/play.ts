@@ -77,9 +77,7 @@ export async function playOutage(plan: OutagePlan): Promise<OutageResult> {
     const firstLine = lines.length;
     await server.away();
     const awayAtMs = performance.now();
-    await Promise.all(
-      numbers(plan.events).map((n) => sendEvent(queues.ingest, `event-${String(n)}`)),
-    );
+    await sendEvents(queues.ingest, plan.events);
     await Promise.all(numbers(hints).map(() => sendHint(queues.hints)));
     await sleep(Math.max(0, plan.outageMs / plan.factor - (performance.now() - awayAtMs)));
     const triedAfter = await server.attempts();
@@ -182,6 +180,15 @@ async function openQueues(
     ingest: await open(ingestQueue),
     ingestPoison: await open(`${ingestQueue}-poison`),
   };
+}
+
+/** Some at a time: the emulator serves the app as well. */
+async function sendEvents(queue: QueueClient, most: number): Promise<void> {
+  const atOnce = 10;
+  for (let first = 0; first < most; first += atOnce) {
+    const few = numbers(Math.min(atOnce, most - first));
+    await Promise.all(few.map((n) => sendEvent(queue, `event-${String(first + n)}`)));
+  }
 }
 
 async function sendEvent(queue: QueueClient, eventId: string): Promise<void> {
