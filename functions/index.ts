@@ -3,8 +3,10 @@ import { loadTriggerSettings } from "../shared/settings/load-settings";
 import { createApiRoutes } from "./api/routes";
 import { dashboardRoutes } from "./dashboard/routes";
 import { ingest } from "./ingest";
+import { counted } from "./invocations";
 import { run } from "./run";
 import { endRuntime, getRuntime } from "./runtime";
+import { getServices } from "./services";
 import { sweep } from "./sweep";
 import { createTraceHook } from "./telemetry-hooks";
 
@@ -26,8 +28,9 @@ for (const route of [
     methods: [...route.methods],
     route: route.route,
     authLevel: route.authLevel,
-    handler: route.handler,
+    handler: (request, context) => counted(() => route.handler(request, context)),
   });
 }
-app.hook.preInvocation(createTraceHook(async () => (await getRuntime()).environment.telemetry));
+const untraced = dashboardRoutes.filter((route) => route.isStatic).map((route) => route.name);
+app.hook.preInvocation(createTraceHook(async () => (await getServices()).telemetry, untraced));
 app.hook.appTerminate(endRuntime);

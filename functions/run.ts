@@ -1,48 +1,103 @@
 import type { InvocationContext } from "@azure/functions";
+import { readDelivery } from "../shared/admin/delivery";
+import { describeProblem } from "../shared/admin/object-reader";
 import { readHint } from "../shared/admin/requests";
-import { runWorker } from "../shared/worker/run-worker";
-import { lookAfterSchedules } from "../shared/worker/schedules";
 import type { HintMessage } from "../shared/admin/requests";
+import { isForLater } from "../shared/core/errors";
+import type { LoopEnd } from "../shared/worker/execution-loop";
+import { runWorker } from "../shared/worker/run-worker";
 import type { WorkerResult } from "../shared/worker/run-worker";
+import { lookAfterSchedules } from "../shared/worker/schedules";
+import { counted } from "./invocations";
+import { deferHint, refuse } from "./messages";
 import type { Runtime } from "./runtime";
 import { tracked } from "./runtime";
+import { getServices } from "./services";
+import type { Services } from "./services";
+
+/** For about an hour a hint waits for a build that knows its definition; later ones are the sweep's of that build. */
+const unknownTriesMax = 16;
+/** The store went away while the worker worked: what it left is for the next one. */
+const broken: readonly (LoopEnd | null)[] = ["failed", "lost"];
+
+/** A hint, and how often it has been put back. */
+interface DeliveredHint {
+  readonly hint: HintMessage;
+  readonly tries: number;
+}
 
 /**
  * Queue `taskgate-hints`: one worker's life for the named definition. "Nothing to do" and "the limit is reached" are
- * success: throwing would burn the message's tries and poison the hint. A message that isn't a hint does throw, so that
- * it ends in the poison queue, with the reason in the log.
+ * success. So is a database that is away, and a definition that this build doesn't know: a delayed hint is left. Throwing
+ * would burn the message's tries. What isn't a hint goes to the poison queue at once, with the reason.
  */
-export async function run(message: unknown, context: InvocationContext): Promise<void> {
-  const hint = readHint(message);
-  if (!hint.ok) {
-    const reasons = hint.problems.map(
-      (problem) => `${problem.field}: expected ${problem.expected}, got ${problem.value}`,
-    );
-    throw new Error(`Not a hint: ${reasons.join("; ")}`);
-  }
-  await tracked(async (runtime) => {
-    const result = await runtime.environment.telemetry.span(
-      {
-        name: `worker ${hint.value.taskDefinition}`,
-        traceParent: context.traceContext?.traceParent ?? null,
-      },
-      () => live(runtime, hint.value),
-    );
-    runtime.environment.logger.debug("worker ended", {
-      definition: hint.value.taskDefinition,
-      status: result.status,
-      end: result.end,
-    });
+export function run(message: unknown, context: InvocationContext): Promise<void> {
+  return counted(async () => {
+    const services = await getServices();
+    const { message: given, tries } = readDelivery(message);
+    const hint = readHint(given);
+    if (!hint.ok) {
+      const reason = `Not a hint: ${hint.problems.map(describeProblem).join("; ")}`;
+      await refuse(services, "hints", { message: given, reason });
+      return;
+    }
+    const delivered = { hint: hint.value, tries };
+    if (services.registry.definition(hint.value.taskDefinition) === null) {
+      await waitForBuild(services, delivered);
+      return;
+    }
+    if (!(await isFollowed(hint.value, context))) await defer(services, delivered);
   });
+}
+
+/** Did a worker live its life? Not when the store was away, at its start or later. */
+async function isFollowed(hint: HintMessage, context: InvocationContext): Promise<boolean> {
+  try {
+    const result = await tracked((runtime) =>
+      runtime.environment.telemetry.span(
+        {
+          name: `worker ${hint.taskDefinition}`,
+          traceParent: context.traceContext?.traceParent ?? null,
+        },
+        () => live(runtime, hint),
+      ),
+    );
+    return !broken.includes(result.end);
+  } catch (error) {
+    if (isForLater(error)) return false;
+    throw error;
+  }
 }
 
 /** Schedules first, where the hint is theirs: what they enqueue may run in the same stay. */
 async function live(runtime: Runtime, hint: HintMessage): Promise<WorkerResult> {
   const stay = runtime.stay();
   const definition = hint.taskDefinition;
-  if (hint.schedule === true && runtime.registry.definition(definition) !== null) {
+  if (hint.schedule === true) {
     const untilMs = stay.deadlineMs - stay.marginMs;
     await lookAfterSchedules(runtime.environment, { definition, untilMs });
   }
-  return runWorker(runtime.worker, definition, stay);
+  const result = await runWorker(runtime.worker, definition, stay);
+  const { status, end } = result;
+  runtime.environment.logger.debug("worker ended", { definition, status, end });
+  return result;
+}
+
+/** While a new version is rolled out, an old process gets hints for what only the new one has. */
+async function waitForBuild(services: Services, { hint, tries }: DeliveredHint): Promise<void> {
+  const definition = hint.taskDefinition;
+  if (tries < unknownTriesMax) {
+    await defer(services, { hint, tries });
+    return;
+  }
+  services.logger.warn("a hint named a definition that no build has known for an hour", {
+    definition,
+  });
+}
+
+/** The trace of who left the hint has ended by then. */
+async function defer(services: Services, { hint, tries }: DeliveredHint): Promise<void> {
+  const { taskDefinition, schedule } = hint;
+  const message = { taskDefinition, ...(schedule === undefined ? {} : { schedule }) };
+  await deferHint(services, { message, tries });
 }

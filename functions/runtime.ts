@@ -1,31 +1,24 @@
 import type { Admin } from "../shared/admin/create-admin";
 import { resolveBuild } from "../shared/platform/build-info";
-import { createConsoleLogger } from "../shared/platform/console-logger";
 import { nodeTimers } from "../shared/platform/node-timers";
 import { realClock, realRandom, sleep } from "../shared/platform/real-clock";
-import { createHintQueue } from "../shared/platform/storage-hint-queue";
-import { createStorageQueueWakeUp, noWakeUp } from "../shared/platform/storage-queue-wake-up";
-import { loadTelemetry } from "../shared/platform/telemetry";
-import type { Telemetry } from "../shared/ports/telemetry";
-import type { WakeUp } from "../shared/ports/wake-up";
-import { loadSettings } from "../shared/settings/load-settings";
 import type { Settings } from "../shared/settings/settings";
-import { checkStoreSchema, openStore } from "../shared/store/open-store";
+import { openStore } from "../shared/store/open-store";
 import type { DatabaseAddress } from "../shared/store/open-store";
 import { TaskClient } from "../shared/worker/client";
 import type { WorkerEnvironment } from "../shared/worker/environment";
 import { Heartbeat } from "../shared/worker/heartbeat";
-import { createRegistry } from "../shared/worker/registry";
 import type { Registry } from "../shared/worker/registry";
 import type { Stay, WorkerOptions } from "../shared/worker/run-worker";
 import { createAppAdmin } from "./app-admin";
-import { builtInTasks } from "./built-in-tasks";
-import { SchemaGuard } from "./schema-guard";
-import { tasks } from "./tasks";
+import { counted, endingSignal, endInvocations, untilEnd } from "./invocations";
+import { builtServices, getServices } from "./services";
+import type { Services } from "./services";
+import { StoreEntrance } from "./store-entrance";
 
 /**
- * The composition root of the functions: settings to services, built at the first invocation and once per process.
- * Not at load: on Azure the environment is put in place after the worker process has started.
+ * The composition root of the functions: what works with the database, over the services that don't. Built at the first
+ * invocation and once per process. Not at load: on Azure the environment is put in place after the worker has started.
  */
 export interface Runtime {
   readonly settings: Settings;
@@ -39,68 +32,61 @@ export interface Runtime {
   stay(): Stay;
 }
 
-/** Aborted once, when the host tells the process to end. */
-const ending = new AbortController();
-/** Invocations that must settle before the process may end. */
-const invocations = new Set<Promise<unknown>>();
-let runtime: Promise<Runtime> | null = null;
-/** Started once, whatever becomes of the rest. */
-let telemetryOfProcess: Promise<Telemetry> | null = null;
-const schemaGuard = new SchemaGuard();
+let opened: { readonly runtime: Runtime; readonly entrance: StoreEntrance } | null = null;
 
-/** The services of this process. A failure is not kept: the next invocation tries again (SchemaGuard: after a while). */
-export function getRuntime(): Promise<Runtime> {
-  runtime ??= build().catch((error: unknown) => {
-    runtime = null;
-    throw error;
-  });
+/**
+ * The runtime of this process, when the database is there and its schema fits. While it is away one invocation asks for
+ * all, and the others get StoreUnavailableError at once; a schema that doesn't fit is told for 10 s without asking again. A process that is told
+ * to end waits no longer.
+ */
+export async function getRuntime(): Promise<Runtime> {
+  const services = await getServices();
+  opened ??= open(services);
+  const { runtime, entrance } = opened;
+  await untilEnd(entrance.pass(), 0);
   return runtime;
 }
 
-/** Runs one invocation so that `endRuntime` waits for it. */
-export async function tracked<Result>(
-  body: (runtime: Runtime) => Promise<Result>,
-): Promise<Result> {
-  const invocation = getRuntime().then(body);
-  invocations.add(invocation);
-  try {
-    return await invocation;
-  } finally {
-    invocations.delete(invocation);
-  }
+/** How long an invocation that is told to end may still ask the database; then it puts back what it holds. */
+const bodyGraceMs = 2_200;
+
+/** Runs an invocation, or the part of it that needs the database, so that `endRuntime` waits for it. */
+export function tracked<Result>(body: (runtime: Runtime) => Promise<Result>): Promise<Result> {
+  return counted(async () => {
+    const runtime = await getRuntime();
+    const work = counted(() => body(runtime));
+    return untilEnd(work, bodyGraceMs);
+  });
 }
 
 /** How long the end may take: the host kills the process 5 s after it asked (functions-runtime: WorkerTerminate). */
-const endMs = 3_500;
+const endMs = 3_000;
+/** For sending telemetry and for closing connections, side by side. */
+const closeMs = 500;
 /** The host gets the last answers only when the process lives a little longer. */
 const lingerMs = 100;
 
-/** Gives back what is held and closes the connections, in about 3.5 s. For `app.hook.appTerminate`. */
+/** Gives back what is held and closes the connections, in 3.6 s at most, whatever hangs. For `app.hook.appTerminate`. */
 export async function endRuntime(): Promise<void> {
-  if (runtime === null) return;
-  ending.abort();
-  const current = await runtime.catch(() => null);
-  await Promise.race([Promise.allSettled(invocations), sleep(endMs)]);
-  await current?.environment.telemetry.flush(500);
-  await Promise.race([current?.environment.store.close().catch(() => undefined), sleep(500)]);
+  await endInvocations(endMs);
+  const services = await builtServices();
+  if (services === null) return;
+  const closed = opened?.runtime.environment.store.close().catch(() => undefined);
+  await Promise.all([services.telemetry.flush(closeMs), Promise.race([closed, sleep(closeMs)])]);
   await sleep(lingerMs);
 }
 
-async function build(): Promise<Runtime> {
-  const settings = loadSettings();
-  const logger = createConsoleLogger({ level: settings.logLevel, form: "human", clock: realClock });
-  // Before the drivers, which are instrumented when they are loaded.
-  telemetryOfProcess ??= loadTelemetry(settings.telemetry, logger);
-  const telemetry = await telemetryOfProcess;
+function open(services: Services): NonNullable<typeof opened> {
+  const { settings, logger, telemetry, registry, wakeUp } = services;
   const address = addressOf(settings);
-  const check = (): Promise<void> => checkStoreSchema(address);
-  await schemaGuard.pass({ check, clock: realClock, logger });
+  const entrance = new StoreEntrance(address, logger);
   const store = openStore({
     ...address,
     connectionsMax: settings.connectionsMax,
     callTimeoutMs: settings.callTimeoutMs,
     random: realRandom,
     sleep,
+    breaker: entrance.breaker,
     onIdleError: (error) => {
       logger.warn("a connection broke while it was idle", { error: error.message });
     },
@@ -112,19 +98,17 @@ async function build(): Promise<Runtime> {
     clock: realClock,
     timers: nodeTimers,
     random: realRandom,
-    wakeUp: createWakeUp(settings, { logger, telemetry }),
+    wakeUp,
     workerName: settings.workerName,
     build: settings.build ?? resolveBuild(),
   };
-  const registry = createRegistry([...tasks, ...builtInTasks(settings)]);
   const heartbeat = new Heartbeat(environment);
-  const client = new TaskClient(environment, registry);
-  return {
+  const runtime: Runtime = {
     settings,
     environment,
     registry,
     heartbeat,
-    client,
+    client: new TaskClient(environment, registry),
     admin: createAppAdmin(environment, registry),
     worker: {
       environment,
@@ -137,9 +121,10 @@ async function build(): Promise<Runtime> {
     stay: () => ({
       deadlineMs: realClock.monotonicMs() + settings.functionTimeoutMs,
       marginMs: settings.deadlineMarginMs,
-      signal: ending.signal,
+      signal: endingSignal,
     }),
   };
+  return { runtime, entrance };
 }
 
 function addressOf({ database, schema }: Settings): DatabaseAddress {
@@ -147,13 +132,4 @@ function addressOf({ database, schema }: Settings): DatabaseAddress {
     ...(database.kind === "url" ? { url: database.url } : { identity: database }),
     schema,
   };
-}
-
-function createWakeUp(
-  settings: Settings,
-  services: Pick<WorkerEnvironment, "logger" | "telemetry">,
-): WakeUp {
-  if (settings.storage === null) return noWakeUp;
-  const queue = createHintQueue(settings.storage, settings.hintQueue);
-  return createStorageQueueWakeUp({ queue, clock: realClock, timers: nodeTimers, ...services });
 }

@@ -23,6 +23,16 @@ export class SchemaGuard {
   #refusal: { readonly error: Error; readonly untilMs: number } | null = null;
   #logged = "";
 
+  /** Has the schema been found to fit? */
+  get fits(): boolean {
+    return this.#fits;
+  }
+
+  /** The next one asks again: after an outage the database may be another one. */
+  forget(): void {
+    this.#fits = false;
+  }
+
   /** Resolves when the schema fits. Throws SchemaError or StoreForbiddenError, or that the database can't be reached. */
   async pass({ check, clock, logger }: SchemaGuardOptions): Promise<void> {
     if (this.#fits) return;

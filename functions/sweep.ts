@@ -1,7 +1,10 @@
+import { isForLater } from "../shared/core/errors";
+import { sleep } from "../shared/platform/real-clock";
 import { BatchPump } from "../shared/worker/batch-pump";
 import { purge } from "../shared/worker/purge";
 import { reclaim } from "../shared/worker/run-worker";
 import { fireSchedules, registerBuild } from "../shared/worker/schedules";
+import { counted, endingSignal } from "./invocations";
 import type { Runtime } from "./runtime";
 import { tracked } from "./runtime";
 
@@ -14,12 +17,31 @@ const purgeMs = 5_000;
 /** For schedules that are due, likewise. */
 const fireMs = 10_000;
 
+/** Pauses between the tries of one tick: a serverless database takes about a minute to wake up. */
+const pausesMs = [5_000, 10_000, 20_000, 40_000] as const;
+
 /**
  * Timer: finds again the work whose hint was lost, in one read; takes back what dead workers held; fires schedules that are
  * due; leaves one hint per definition that may run: who comes and finds more than it can take calls the next. Bounded: a few
  * calls, whatever the backlog. What nobody needs any more is deleted last, in slices.
+ * While the database is away a tick tries again for a little more than a minute, because the next one may be hours away.
  */
-export async function sweep(): Promise<void> {
+export function sweep(): Promise<void> {
+  return counted(async () => {
+    for (const pauseMs of pausesMs) {
+      try {
+        await sweepOnce();
+        return;
+      } catch (error) {
+        if (!isForLater(error) || endingSignal.aborted) throw error;
+        await sleep(pauseMs, endingSignal);
+      }
+    }
+    await sweepOnce();
+  });
+}
+
+async function sweepOnce(): Promise<void> {
   await tracked(async (runtime) => {
     await registerOnce(runtime);
     const { store, telemetry } = runtime.environment;

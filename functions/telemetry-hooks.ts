@@ -3,13 +3,16 @@ import type { Telemetry } from "../shared/ports/telemetry";
 
 /**
  * A hook for `app.hook.preInvocation`: the function runs within the trace of its request item, which the host writes, so
- * that what it enqueues and asks of the database stands below that. `load` gives this process' telemetry; it is waited
- * for inside the invocation, and where it fails the function runs without.
+ * that what it enqueues and asks of the database stands below that. `load` gives this process' telemetry, without asking
+ * the database; it is waited for inside the invocation, and where it fails the function runs without. Functions named in
+ * `untraced` load nothing.
  */
 export function createTraceHook(
   load: () => Promise<Telemetry>,
+  untraced: readonly string[] = [],
 ): (context: PreInvocationContext) => void {
   return (context) => {
+    if (untraced.includes(context.invocationContext.functionName)) return;
     const handler = context.functionHandler;
     const traceParent = context.invocationContext.traceContext?.traceParent ?? null;
     const traced: FunctionHandler = async (input: unknown, invocation): Promise<unknown> => {

@@ -1,16 +1,16 @@
-import { createHintQueue } from "../shared/platform/storage-hint-queue";
-import type { HintQueue } from "../shared/platform/storage-hint-queue";
+import { realRandom } from "../shared/platform/real-clock";
 import * as tokens from "../shared/worker/with-tokens";
 import type {
   TokenContext,
   WithTokensAnswer,
   WithTokensOptions,
 } from "../shared/worker/with-tokens";
+import { counted } from "./invocations";
 import { tracked } from "./runtime";
+import { getServices } from "./services";
 
 /** Longest delay of a storage queue's message that still lives when it is seen. */
 const delaySecondsMax = 6 * 24 * 3_600;
-const queues = new Map<string, HintQueue>();
 
 /**
  * Runs `body` on tokens of the limit `name`, over all instances and apps that share the database, or answers `limited`
@@ -29,16 +29,11 @@ export function withTokens<Result>(
  * in between delivers it twice, as storage queues may do anyway.
  */
 export async function giveBack(queueName: string, message: unknown, inMs: number): Promise<void> {
-  await tracked(async ({ settings, environment }) => {
-    if (settings.storage === null)
-      throw new Error(
-        "AzureWebJobsStorage is not set: there is no queue to give the message back to",
-      );
-    const queue = queues.get(queueName) ?? createHintQueue(settings.storage, queueName);
-    queues.set(queueName, queue);
+  await counted(async () => {
+    const services = await getServices();
     const text = typeof message === "string" ? message : JSON.stringify(message);
     // Jitter: those who were denied together don't come back together.
-    const seconds = Math.ceil((inMs / 1_000) * (1 + environment.random.fraction() / 2));
-    await queue.send(text, Math.min(seconds, delaySecondsMax));
+    const seconds = Math.ceil((inMs / 1_000) * (1 + realRandom.fraction() / 2));
+    await services.queue(queueName).send(text, Math.min(seconds, delaySecondsMax));
   });
 }

@@ -17,6 +17,8 @@ export interface DashboardRoute {
   /** Without the host's `api/`. */
   readonly route: string;
   readonly authLevel: "anonymous" | "function";
+  /** Files alone: a visitor loads no telemetry and never wakes the database. */
+  readonly isStatic: boolean;
   readonly handler: ApiHandler;
 }
 
@@ -27,6 +29,7 @@ export const dashboardRoutes: readonly DashboardRoute[] = [
     methods: ["GET"],
     route: "dashboard/{file?}",
     authLevel: "anonymous",
+    isStatic: true,
     handler: serveAsset,
   },
   {
@@ -34,6 +37,7 @@ export const dashboardRoutes: readonly DashboardRoute[] = [
     methods: ["GET"],
     route: "sample/results",
     authLevel: "function",
+    isStatic: false,
     handler: createHandler(async () => (await getRuntime()).admin, getSampleResults),
   },
 ];

@@ -6,10 +6,9 @@
 import { asOperationId, asTaskId, isId } from "../core/ids";
 import type { OperationId, TaskId } from "../core/ids";
 import { limits } from "../core/limits";
-import type { JsonObject } from "../core/json";
 import type { Limit, ListableState } from "../ports/task-store";
 import { ObjectReader, describeTextRule, isTextOf, showValue } from "./object-reader";
-import type { Problem, ReadResult } from "./object-reader";
+import type { ReadResult } from "./object-reader";
 
 /** Names, kinds, group and dedupe keys: characters are UTF-16 units, as both databases count at least. */
 export const keyRule = { min: 1, max: limits.nameLengthMax, isKey: true } as const;
@@ -18,8 +17,6 @@ export const reasonRule = { min: 1, max: limits.reasonLengthMax } as const;
 /** Most entries of a list. */
 const mostMax = 1_000;
 const mostDefault = 100;
-/** Ids, sources, types and subjects of events: a blob's subject may be as long as its path. */
-const eventTextRule = { min: 1, max: 2_000 } as const;
 /** W3C Trace Context: version, trace, parent, flags. */
 export const traceParentForm = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -58,19 +55,6 @@ export interface HintMessage {
   readonly traceParent?: string;
   /** An instant of one of its schedules has come. */
   readonly schedule?: true;
-}
-
-/** An event from outside, whichever of the known forms it came in. */
-export interface OutsideEvent {
-  /** Unique within its source. */
-  readonly id: string;
-  readonly source: string;
-  readonly type: string;
-  /** What it is about; empty where nothing is said. */
-  readonly subject: string;
-  /** As the sender wrote it; null where nothing is said. */
-  readonly time: string | null;
-  readonly data: JsonObject;
 }
 
 /** States that a list of tasks can be asked for. */
@@ -177,30 +161,6 @@ export function readHint(message: unknown): ReadResult<HintMessage> {
   });
 }
 
-/**
- * Events of the ingest queue, one or an array of 1..1,000, in any of three forms: our own `{ eventId, source, type,
- * subject?, time?, data? }`, CloudEvents 1.0 in JSON (`specversion` tells), Event Grid's schema (`eventType` tells).
- * `data` is an object, {} where it is missing. The two foreign forms may carry further members, ours may not.
- */
-export function readEvents(message: unknown): ReadResult<OutsideEvent[]> {
-  const parsed = parseMessage(message);
-  const problems: Problem[] = [];
-  if (!Array.isArray(parsed)) {
-    const event = readEvent(parsed, { path: "", problems });
-    return problems.length === 0 ? { ok: true, value: [event] } : { ok: false, problems };
-  }
-  if (parsed.length < 1 || parsed.length > mostMax) {
-    return refused("message", parsed, `an event or an array of 1..${String(mostMax)} events`);
-  }
-  const events = parsed.map((entry, index) =>
-    readEvent(entry, { path: `[${String(index)}]`, problems }),
-  );
-  return problems.length === 0 ? { ok: true, value: events } : { ok: false, problems };
-}
-
-/** All readers of queue messages, by queue; the tests of bad input go through them. */
-export const queueReaders = { hints: readHint, ingest: readEvents } as const;
-
 /** `operationId`: a UUID that the caller keeps for repeats, or null. */
 export function readOperationId(reader: ObjectReader): OperationId | null {
   if (!reader.has("operationId")) return null;
@@ -229,43 +189,8 @@ export function readMost(
   return bounds.default;
 }
 
-/** How the members of an event are called in each form. */
-const eventForms = {
-  own: { id: "eventId", source: "source", type: "type", time: "time" },
-  cloudEvents: { id: "id", source: "source", type: "type", time: "time" },
-  eventGrid: { id: "id", source: "topic", type: "eventType", time: "eventTime" },
-} as const;
-
-function readEvent(input: unknown, place: { path: string; problems: Problem[] }): OutsideEvent {
-  const isObject = typeof input === "object" && input !== null;
-  const form = !isObject
-    ? "own"
-    : "specversion" in input
-      ? "cloudEvents"
-      : "eventType" in input
-        ? "eventGrid"
-        : "own";
-  const names = eventForms[form];
-  const own = [...Object.values(names), "subject", "data"];
-  const known = isObject && form !== "own" ? [...own, ...Object.keys(input)] : own;
-  const reader = ObjectReader.open(input, { known, root: "message", ...place });
-  if (form === "cloudEvents" && reader.raw("specversion") !== "1.0")
-    reader.refuse("specversion", `"1.0"`);
-  const data = reader.raw("data") ?? {};
-  const isData = typeof data === "object" && !Array.isArray(data);
-  if (!isData) reader.refuse("data", "a JSON object");
-  return {
-    id: reader.requiredText(names.id, eventTextRule),
-    source: reader.requiredText(names.source, eventTextRule),
-    type: reader.requiredText(names.type, eventTextRule),
-    subject: reader.text("subject", { min: 0, max: eventTextRule.max }) ?? "",
-    time: reader.text(names.time, { min: 1, max: 100 }),
-    data: isData ? (data as JsonObject) : {},
-  };
-}
-
 /** Text that is JSON becomes its value, at most twice (text inside text); a text that isn't stays as it is. */
-function parseMessage(message: unknown): unknown {
+export function parseMessage(message: unknown): unknown {
   let value = message;
   for (let round = 0; round < 2; round += 1) {
     if (typeof value !== "string" || !looksLikeJson(value)) break;

@@ -38,6 +38,7 @@ import type { Parsed } from "./parse-arguments";
 import { pauseCommand } from "./pause";
 import { rateCommand } from "./rate";
 import { redriveCommand } from "./redrive";
+import { replayCommand } from "./replay";
 import { rescheduleCommand } from "./reschedule";
 import { resumeCommand } from "./resume";
 import { statusCommand } from "./status";
@@ -72,6 +73,7 @@ export const commands: readonly Command[] = [
   watermarkCommand,
   batchesCommand,
   batchCommand,
+  replayCommand,
   doctorCommand,
   migrateCommand,
 ];

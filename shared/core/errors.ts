@@ -144,3 +144,20 @@ export class AssertionError extends TaskgateError {
     super("TASKGATE_ASSERTION", message);
   }
 }
+
+/** Of the store's state, not of what a call says: the same call may succeed later. */
+const storeStates: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  "TASKGATE_STORE_UNAVAILABLE",
+  "TASKGATE_STORE_UNCERTAIN",
+  "TASKGATE_STORE_CONFLICT",
+  "TASKGATE_STORE_FORBIDDEN",
+  "TASKGATE_SCHEMA_MISSING",
+  "TASKGATE_SCHEMA_TOO_OLD",
+  "TASKGATE_SCHEMA_TOO_NEW",
+  "TASKGATE_SCHEMA_EDITED",
+]);
+
+/** May the same work succeed later: when the store is back, or when somebody has mended its schema or its rights? */
+export function isForLater(error: unknown): boolean {
+  return error instanceof TaskgateError && storeStates.has(error.code);
+}

@@ -13,6 +13,8 @@ export interface HintQueue {
 
 /** Most time for one message with all its tries. */
 const sendTimeoutMs = 10_000;
+/** Messages never expire: the storage's own 7 days are shorter than some outages. */
+export const noExpiry = -1;
 
 /** Both packages are loaded at the first message (measured: 70 and 90 ms), not with this file. */
 const requireLater = createRequire(__filename);
@@ -25,10 +27,14 @@ export function createHintQueue(storage: StorageSettings, name: string): HintQue
   let client: QueueClient | undefined;
   return {
     send: async (text, delaySeconds) => {
-      client ??= openClient(storage, name);
+      client ??= openQueue(storage, name);
       const content = Buffer.from(text, "utf8").toString("base64");
       const abortSignal = AbortSignal.timeout(sendTimeoutMs);
-      const options = { abortSignal, visibilityTimeout: delaySeconds };
+      const options = {
+        abortSignal,
+        visibilityTimeout: delaySeconds,
+        messageTimeToLive: noExpiry,
+      };
       try {
         await client.sendMessage(content, options);
       } catch (error) {
@@ -42,7 +48,7 @@ export function createHintQueue(storage: StorageSettings, name: string): HintQue
 
 /** Asks the storage whether the queue `name` is there; answers in a sentence, rejects when the storage can't be reached. */
 export async function checkHintQueue(storage: StorageSettings, name: string): Promise<string> {
-  const client = openClient(storage, name);
+  const client = openQueue(storage, name);
   try {
     const { approximateMessagesCount } = await client.getProperties({
       abortSignal: AbortSignal.timeout(sendTimeoutMs),
@@ -55,7 +61,8 @@ export async function checkHintQueue(storage: StorageSettings, name: string): Pr
   }
 }
 
-function openClient(storage: StorageSettings, name: string): QueueClient {
+/** The client of the queue `name`; nothing is sent. */
+export function openQueue(storage: StorageSettings, name: string): QueueClient {
   const { QueueServiceClient } = requireLater("@azure/storage-queue") as typeof queuePackage;
   const pipeline = { retryOptions: { maxTries: 3, retryDelayInMs: 200, tryTimeoutInMs: 5_000 } };
   const service =
@@ -73,7 +80,8 @@ function openCredential(storage: StorageSettings & { kind: "identity" }): TokenC
     : new identity.ManagedIdentityCredential({ clientId: storage.clientId });
 }
 
-function isQueueMissing(error: unknown): boolean {
+/** Did the storage say that there is no such queue? */
+export function isQueueMissing(error: unknown): boolean {
   if (!(error instanceof Error) || !("code" in error)) return false;
   return error.code === "QueueNotFound";
 }

@@ -55,7 +55,9 @@ export type TelemetryCounter =
   | "taskgate.task.lost"
   | "taskgate.task.enqueued"
   | "taskgate.task.purged"
-  | "taskgate.hint.sent";
+  | "taskgate.hint.sent"
+  | "taskgate.message.deferred"
+  | "taskgate.message.refused";
 
 /** Every distribution of the product, in milliseconds. */
 export type TelemetryHistogram = "taskgate.task.duration" | "taskgate.store.call";

@@ -5,6 +5,8 @@ import { InvalidArgumentError } from "../core/errors";
 import { isSchemaName, schemaNameRule } from "../core/schema-name";
 import type { Random } from "../ports/random";
 import type { TaskStore } from "../ports/task-store";
+import { behindBreaker } from "./breaker";
+import type { Breaker } from "./breaker";
 import { checkSchema, isMissingFile, migrate, readMigrations, readScripts } from "./migrator";
 import type { MigrationResult, SchemaScripts, SchemaVersion } from "./migrator";
 import type * as MssqlCallerFile from "./mssql/mssql-caller";
@@ -15,6 +17,7 @@ import type { DatabaseIdentity, MssqlAddress } from "./mssql/mssql-options";
 import type { Patience } from "./patience";
 import type * as PostgresCallerFile from "./postgres/postgres-caller";
 import type * as PostgresMigrationsFile from "./postgres/postgres-migrations";
+import type { ProcedureCaller } from "./procedure-caller";
 import { createRepeat } from "./repeat";
 import { SqlTaskStore } from "./sql-task-store";
 
@@ -24,6 +27,7 @@ import { SqlTaskStore } from "./sql-task-store";
  */
 
 export type { DatabaseIdentity } from "./mssql/mssql-options";
+export { Breaker } from "./breaker";
 export type { Grant, GrantedRoles } from "./mssql/mssql-grant";
 export type { Patience, Wait } from "./patience";
 
@@ -49,6 +53,8 @@ export interface StoreOptions extends DatabaseAddress {
   sleep: (ms: number) => Promise<void>;
   /** Told about connections that break while idle; default: nobody. */
   onIdleError?: (error: Error) => void;
+  /** Spares a process to wait for a database that is away; default: every call asks for itself. */
+  breaker?: Breaker;
 }
 
 /** What a database's schema is, and what this code has. */
@@ -76,13 +82,20 @@ export function openStore(options: StoreOptions): TaskStore {
     connectTimeoutMs: options.connectTimeoutMs ?? 15_000,
     ...(options.onIdleError === undefined ? {} : { onIdleError: options.onIdleError }),
   };
+  const open = (caller: ProcedureCaller): TaskStore => {
+    const { breaker } = options;
+    return new SqlTaskStore(
+      breaker === undefined ? caller : behindBreaker(caller, breaker),
+      repeat,
+    );
+  };
   if (address.kind === "postgres") {
     const { PostgresCaller } = load("./postgres/postgres-caller") as typeof PostgresCallerFile;
     const { url, schema } = address;
-    return new SqlTaskStore(new PostgresCaller({ ...limits, url, schema }), repeat);
+    return open(new PostgresCaller({ ...limits, url, schema }));
   }
   const { MssqlCaller } = load("./mssql/mssql-caller") as typeof MssqlCallerFile;
-  return new SqlTaskStore(new MssqlCaller({ ...limits, ...address.address }), repeat);
+  return open(new MssqlCaller({ ...limits, ...address.address }));
 }
 
 /** What a migration does besides, on SQL Server. */

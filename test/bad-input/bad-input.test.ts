@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { createApiRoutes } from "../../functions/api/routes";
 import type { Problem } from "../../shared/admin/object-reader";
-import { queueReaders } from "../../shared/admin/requests";
+import { queueReaders } from "../../shared/admin/event-requests";
 import { commands, runCli } from "../../shared/cli/main";
 import { SettingsError } from "../../shared/core/errors";
 import { loadSettings } from "../../shared/settings/load-settings";

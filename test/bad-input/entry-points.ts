@@ -315,6 +315,16 @@ export const cliEntries: Readonly<Record<string, CliEntry>> = {
     isList: true,
     bad: [...badIds, { words: ["1", "--reason", "x".repeat(401)], field: "reason" }],
   },
+  replay: {
+    args: ["ingest"],
+    bad: [
+      { words: ["poison"], field: "QUEUE" },
+      ...["0", "100001", "many", "1.5", ""].map((word) => ({
+        words: ["hints", "--most", word],
+        field: "most",
+      })),
+    ],
+  },
   redrive: {
     args: ["1"],
     isList: true,

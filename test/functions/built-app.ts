@@ -1,6 +1,9 @@
 import { execFileSync } from "node:child_process";
+import { createRequire } from "node:module";
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
+import type { HostChild } from "../../shared/local/host-children";
+import type * as HostChildren from "../../shared/local/host-children";
 
 /** The repository. */
 export const root = join(__dirname, "../..");
@@ -19,4 +22,19 @@ export function ensureBuilt(): string {
   );
   if (isStale) execFileSync("npm", ["run", "--silent", "build"], { cwd: root, stdio: "pipe" });
   return join(root, "dist/functions/index.js");
+}
+
+/** The app in a local Functions host of its own process; nothing of the test's environment but the path reaches it. */
+export function startApp(
+  env: Readonly<Record<string, string | undefined>>,
+  onLine: (line: string) => void,
+  runsTimers = false,
+): Promise<HostChild> {
+  ensureBuilt();
+  const load = createRequire(__filename);
+  const path = join(root, "dist/shared/local/host-children.js");
+  const { startHostChild } = load(path) as typeof HostChildren;
+  const { PATH, HOME } = process.env;
+  const settings = { appRoot: root, port: 0, env: { PATH, HOME, ...env }, runsTimers };
+  return startHostChild(settings, onLine);
 }

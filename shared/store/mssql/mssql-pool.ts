@@ -91,7 +91,7 @@ export class MssqlPool {
       const { connectionsMax, connectTimeoutMs } = this.#options;
       throw new StoreUnavailableError(
         `No connection to SQL Server got free within ${String(connectTimeoutMs)} ms; this process has at most ${String(connectionsMax)}`,
-        { cause: error },
+        { cause: error, details: { isBusy: true } },
       );
     }
   }

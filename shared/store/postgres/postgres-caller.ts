@@ -1,6 +1,11 @@
 import { Client, Pool } from "pg";
 import type { PoolClient } from "pg";
-import { InvalidArgumentError, StoreContractError, StoreUncertainError } from "../../core/errors";
+import {
+  InvalidArgumentError,
+  StoreContractError,
+  StoreUnavailableError,
+  StoreUncertainError,
+} from "../../core/errors";
 import type { SqlValue, StatementOptions, StoreTransaction } from "../../ports/task-store";
 import { operations, parameterTypes, toCamelCase, toSnakeCase } from "../operations";
 import type { AnswerRow, OperationName, ParameterType, ParameterValue } from "../operations";
@@ -132,7 +137,7 @@ export class PostgresCaller implements ProcedureCaller {
     let sent: Sent = "not sent";
     let client: PoolClient | undefined;
     try {
-      client = await this.#pool.connect();
+      client = await this.#acquire();
       sent = "sent";
       const result = await body(client);
       client.release();
@@ -143,6 +148,21 @@ export class PostgresCaller implements ProcedureCaller {
       // A connection in doubt isn't given to the next call.
       client?.release(!(error instanceof BodyError) && isFatal(mapped.code));
       throw error instanceof BodyError ? cause : mapped;
+    }
+  }
+
+  async #acquire(): Promise<PoolClient> {
+    try {
+      return await this.#pool.connect();
+    } catch (error) {
+      // The driver's words for its own queue; a server that is silent makes it say something else.
+      if (!(error instanceof Error) || error.message !== "timeout exceeded when trying to connect")
+        throw error;
+      const { connectionsMax, connectTimeoutMs } = this.#options;
+      throw new StoreUnavailableError(
+        `No connection to PostgreSQL got free within ${String(connectTimeoutMs)} ms; this process has at most ${String(connectionsMax)}`,
+        { cause: error, details: { isBusy: true } },
+      );
     }
   }
 

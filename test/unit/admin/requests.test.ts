@@ -1,9 +1,9 @@
 import { describe, expect, test } from "@jest/globals";
 import { readEnqueueRequest } from "../../../shared/admin/enqueue-request";
+import { readEvents } from "../../../shared/admin/event-requests";
 import type { ReadResult } from "../../../shared/admin/object-reader";
 import {
   readDefinitionName,
-  readEvents,
   readHint,
   readLimitRequest,
   readListExecutionsQuery,

@@ -1,0 +1,124 @@
+import type { JsonObject } from "../core/json";
+import { ObjectReader } from "./object-reader";
+import type { ReadResult } from "./object-reader";
+import { parseMessage, readHint, refused } from "./requests";
+
+/** Reads the events of the ingest queue, in any of three forms. */
+
+/** An event from outside, whichever of the known forms it came in. */
+export interface OutsideEvent {
+  /** Unique within its source. */
+  readonly id: string;
+  readonly source: string;
+  readonly type: string;
+  /** What it is about; empty where nothing is said. */
+  readonly subject: string;
+  /** As the sender wrote it; null where nothing is said. */
+  readonly time: string | null;
+  readonly data: JsonObject;
+}
+
+/** One event as it came, and what was read of it. */
+export interface GivenEvent {
+  readonly given: unknown;
+  readonly read: ReadResult<OutsideEvent>;
+}
+
+/** Most events of one message. */
+const eventsMax = 1_000;
+/** Ids, sources, types and subjects of events: a blob's subject may be as long as its path. */
+const eventTextRule = { min: 1, max: 2_000 } as const;
+/** The data of an event becomes payloads, and payloads of events are objects. */
+const dataRule =
+  "a JSON object: text, numbers, arrays and bytes go into a member of one, or into a blob that it names";
+
+/** How the members of an event are called in each form. */
+const eventForms = {
+  own: { id: "eventId", source: "source", type: "type", time: "time" },
+  cloudEvents: { id: "id", source: "source", type: "type", time: "time" },
+  eventGrid: { id: "id", source: "topic", type: "eventType", time: "eventTime" },
+} as const;
+type EventForm = keyof typeof eventForms;
+
+/**
+ * Events of the ingest queue, one or an array of 1..1,000, each read for itself, in any of three forms: our own
+ * `{ eventId, source, type, subject?, time?, data? }`, CloudEvents 1.0 in JSON (`specversion` tells), Event Grid's schema
+ * (`eventType` tells). `data` is an object, {} where it is missing; of CloudEvents also as `data_base64`. The two foreign
+ * forms may carry further members, ours may not.
+ */
+export function readEachEvent(message: unknown): ReadResult<GivenEvent[]> {
+  const parsed = parseMessage(message);
+  if (!Array.isArray(parsed)) return { ok: true, value: [readEvent(parsed)] };
+  if (parsed.length < 1 || parsed.length > eventsMax) {
+    return refused("message", parsed, `an event or an array of 1..${String(eventsMax)} events`);
+  }
+  return { ok: true, value: parsed.map(readEvent) };
+}
+
+/** All events of a message, or every problem of any of them. */
+export function readEvents(message: unknown): ReadResult<OutsideEvent[]> {
+  const each = readEachEvent(message);
+  if (!each.ok) return each;
+  const problems = each.value.flatMap(({ read }) => (read.ok ? [] : read.problems));
+  const value = each.value.flatMap(({ read }) => (read.ok ? [read.value] : []));
+  return problems.length === 0 ? { ok: true, value } : { ok: false, problems };
+}
+
+/** All readers of queue messages, by queue; the tests of bad input go through them. */
+export const queueReaders = { hints: readHint, ingest: readEvents } as const;
+
+function readEvent(given: unknown): GivenEvent {
+  const form = formOf(given);
+  const names = eventForms[form];
+  const own = [...Object.values(names), "subject", "data"];
+  const known = form === "own" ? own : [...own, ...Object.keys(given as object)];
+  const reader = ObjectReader.open(given, { known, root: "message" });
+  if (form === "cloudEvents" && reader.raw("specversion") !== "1.0")
+    reader.refuse("specversion", `"1.0"`);
+  const event: OutsideEvent = {
+    id: reader.requiredText(names.id, eventTextRule),
+    source: reader.requiredText(names.source, eventTextRule),
+    type: reader.requiredText(names.type, eventTextRule),
+    subject: reader.text("subject", { min: 0, max: eventTextRule.max }) ?? "",
+    time: reader.text(names.time, { min: 1, max: 100 }),
+    data:
+      form === "cloudEvents" && reader.has("data_base64") ? readBytes(reader) : readData(reader),
+  };
+  return { given, read: reader.result(event) };
+}
+
+function formOf(given: unknown): EventForm {
+  if (typeof given !== "object" || given === null) return "own";
+  if ("specversion" in given) return "cloudEvents";
+  return "eventType" in given ? "eventGrid" : "own";
+}
+
+function readData(reader: ObjectReader): JsonObject {
+  const data = reader.raw("data") ?? {};
+  if (isObject(data)) return data;
+  reader.refuse("data", dataRule);
+  return {};
+}
+
+/** Bytes that are a JSON object in UTF-8 are taken as it; CloudEvents allows `data` or `data_base64`, not both. */
+function readBytes(reader: ObjectReader): JsonObject {
+  if (reader.has("data")) reader.refuse("data_base64", "none beside `data`");
+  const data = decodeJson(reader.raw("data_base64"));
+  if (isObject(data)) return data;
+  reader.refuse("data_base64", `base64 of ${dataRule}`);
+  return {};
+}
+
+function decodeJson(text: unknown): unknown {
+  if (typeof text !== "string") return undefined;
+  try {
+    const bytes = Buffer.from(text, "base64");
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+  } catch {
+    return undefined;
+  }
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,72 @@
+import { invalidInput } from "../admin/object-reader";
+import { SettingsError } from "../core/errors";
+import { replayPoison } from "../platform/poison-queue";
+import { report } from "./command";
+import type { Command } from "./command";
+import { exitCodes } from "./exit-codes";
+
+const mostDefault = 1_000;
+const mostMax = 100_000;
+const queues = ["ingest", "hints"] as const;
+
+/** `taskgate replay ingest|hints` */
+export const replayCommand: Command = {
+  name: "replay",
+  parameters: ["QUEUE"],
+  options: {
+    most: {
+      type: "string",
+      valueName: "N",
+      sentence: `At most so many, 1..${String(mostMax)}; default ${String(mostDefault)}.`,
+    },
+  },
+  sentence:
+    "Moves messages of a poison queue back into theirs, to be tried again: ingest or hints.",
+  details: [
+    "Mend first what refused them: each says why, in the poison queue and in the log.",
+    "An event that was ingested before makes nothing new; what is refused again goes back to the poison queue.",
+    "The storage is the one of AzureWebJobsStorage; signed in with an identity it needs Storage Queue Data Contributor.",
+  ].join("\n"),
+  run: async (context) => {
+    const queue = readQueue(context.args[0]);
+    const most = readMost(context.options["most"]);
+    const { storage, ingestQueue, hintQueue } = context.target().settings;
+    if (storage === null) {
+      throw new SettingsError([
+        "AzureWebJobsStorage: expected the storage account of the queues, got nothing. Set it, or AzureWebJobsStorage__accountName to sign in with an identity",
+      ]);
+    }
+    const name = queue === "ingest" ? ingestQueue : hintQueue;
+    const result = await replayPoison(storage, name, {
+      most,
+      onProgress: (moved, found) => {
+        if (!context.isJson)
+          context.output.error(`moved ${String(moved)} of about ${String(found)}`);
+      },
+    });
+    report(context, { queue: name, ...result }, () =>
+      [
+        result.moved === 0
+          ? `${name}-poison holds nothing that can be moved.`
+          : `${String(result.moved)} messages are in ${name} again.`,
+        ...(result.left === 0 ? [] : [`About ${String(result.left)} are left in ${name}-poison.`]),
+      ].join(" "),
+    );
+    return exitCodes.ok;
+  },
+};
+
+function readQueue(word: string | undefined): (typeof queues)[number] {
+  const queue = queues.find((name) => name === word);
+  if (queue !== undefined) return queue;
+  const value = `\`${(word ?? "").slice(0, 100)}\``;
+  throw invalidInput([{ field: "QUEUE", value, expected: "ingest or hints" }]);
+}
+
+function readMost(text: string | undefined): number {
+  if (text === undefined) return mostDefault;
+  const most = /^\d{1,6}$/.test(text) ? Number(text) : 0;
+  if (most >= 1 && most <= mostMax) return most;
+  const expected = `a whole number in 1..${String(mostMax)}`;
+  throw invalidInput([{ field: "most", value: `\`${text.slice(0, 100)}\``, expected }]);
+}

@@ -1,0 +1,74 @@
+import type { DequeuedMessageItem, QueueClient } from "@azure/storage-queue";
+import type { StorageSettings } from "../settings/settings";
+import { isQueueMissing, noExpiry, openQueue } from "./storage-hint-queue";
+
+/** What a replay did. */
+export interface Replayed {
+  /** Messages that are in the queue again. */
+  readonly moved: number;
+  /** Messages that are in the poison queue still, about. */
+  readonly left: number;
+}
+
+/** How to replay. */
+export interface ReplayOptions {
+  /** Most messages to move. */
+  readonly most: number;
+  /** Told after each step with what was moved so far, and how many there were at the start. */
+  readonly onProgress: (moved: number, found: number) => void;
+}
+
+/** Most that the storage hands out at once. */
+const batchMax = 32;
+/** What was received and not moved, because this process ended, is seen again after so long. */
+const holdSeconds = 60;
+
+/**
+ * Moves the messages of the poison queue of `name` back into it, as they are: whoever reads one takes it out of its
+ * envelope. Each is sent before it is deleted, so a crash in between leaves both. What is refused again meanwhile stays.
+ */
+export async function replayPoison(
+  storage: StorageSettings,
+  name: string,
+  { most, onProgress }: ReplayOptions,
+): Promise<Replayed> {
+  const poison = openQueue(storage, `${name}-poison`);
+  const start = await stateOf(poison);
+  if (start === null) return { moved: 0, left: 0 };
+  const queue = openQueue(storage, name);
+  await queue.createIfNotExists();
+  let moved = 0;
+  while (moved < most) {
+    const numberOfMessages = Math.min(batchMax, most - moved);
+    const { receivedMessageItems } = await poison.receiveMessages({
+      numberOfMessages,
+      visibilityTimeout: holdSeconds,
+    });
+    const old = receivedMessageItems.filter(({ insertedOn }) => insertedOn <= start.at);
+    await Promise.all(old.map((message) => move(message, poison, queue)));
+    if (old.length === 0) break;
+    moved += old.length;
+    onProgress(moved, Math.max(moved, start.count));
+  }
+  return { moved, left: (await stateOf(poison))?.count ?? 0 };
+}
+
+async function move(
+  message: DequeuedMessageItem,
+  from: QueueClient,
+  to: QueueClient,
+): Promise<void> {
+  await to.sendMessage(message.messageText, { messageTimeToLive: noExpiry });
+  await from.deleteMessage(message.messageId, message.popReceipt);
+}
+
+/** How many messages there are, about, by the storage's clock; null: there is no such queue. */
+async function stateOf(queue: QueueClient): Promise<{ count: number; at: Date } | null> {
+  try {
+    const { approximateMessagesCount, date } = await queue.getProperties();
+    return { count: approximateMessagesCount ?? 0, at: date ?? new Date() };
+  } catch (error) {
+    if (isQueueMissing(error)) return null;
+    throw error;
+  }
+}
