@@ -202,13 +202,22 @@ async function patiently(
           },
         }),
   };
-  const closing = firewall === null ? null : closeAtEnd(firewall);
+  const close = firewall === null ? null : closeAtEnd(firewall);
+  let result: MigrationReport;
   try {
-    return await run(patience);
-  } finally {
+    result = await run(patience);
+  } catch (error) {
     progress.end();
-    await closing?.();
+    // The migration's own failure is the one to tell last.
+    await close?.().catch((left: unknown) => {
+      const message = left instanceof Error ? left.message : String(left);
+      output.error(isJson ? JSON.stringify({ progress: message }) : `taskgate: ${message}`);
+    });
+    throw error;
   }
+  progress.end();
+  await close?.();
+  return result;
 }
 
 function openFirewall(context: CommandContext): AzureFirewall | null {
