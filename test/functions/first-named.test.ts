@@ -12,7 +12,7 @@ import { httpEntries } from "../bad-input/entry-points";
 import { createTestDatabase, withClient } from "../support/test-postgres";
 import { openWorkerBench } from "../unit/worker/worker-bench";
 import type { WorkerBench } from "../unit/worker/worker-bench";
-import { callRoute } from "./api-setup";
+import { callRoute, newOperationId } from "./api-setup";
 import type { ApiRequest, ApiResponse } from "./api-setup";
 
 // Goal: right after a deployment no sweep and no worker has run, and the app's own definitions and schedules are there
@@ -84,12 +84,20 @@ test("the routes that a setting leaves out are those that call what only operato
   const admins = () => Promise.resolve(admin);
   const plain = createApiRoutes(admins, { operatorApi: false }).map(({ name }) => name);
   expect(plain).toContain("api-enqueue");
+  const { batchId } = await store.createBatch({
+    name: "b",
+    waves: 1,
+    failurePolicy: "halt",
+    operationId: newOperationId(),
+  });
   for (const { name: route } of createApiRoutes(admins)) {
     const { params = [], body } = httpEntries[route] ?? {};
     called.length = 0;
     await call({
       route,
-      params: Object.fromEntries(params.map(({ name }) => [name, name === "id" ? "1" : "known"])),
+      params: Object.fromEntries(
+        params.map(({ name }) => [name, name === "id" ? batchId : "known"]),
+      ),
       body: body?.good ?? undefined,
     });
     const needs = called.filter((name) => operatorOperations.some((other) => other === name));
