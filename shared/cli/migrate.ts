@@ -185,6 +185,7 @@ async function patiently(
   const { monotonicMs } = realClock;
   const progress = createProgressLine(output, { isJson, monotonicMs });
   const firewall = openFirewall(context);
+  const opened = new Set<string>();
   const patience: Patience = {
     waitMs,
     monotonicMs,
@@ -197,6 +198,8 @@ async function patiently(
       ? {}
       : {
           admit: async (address: string) => {
+            if (opened.has(address)) return;
+            opened.add(address);
             progress.show(address, `Opening the server's firewall for ${address} ..`);
             await firewall.admit(address);
           },
