@@ -185,6 +185,7 @@ async function patiently(
   const { monotonicMs } = realClock;
   const progress = createProgressLine(output, { isJson, monotonicMs });
   const firewall = openFirewall(context);
+  const opened = new Set<string>();
   const patience: Patience = {
     waitMs,
     monotonicMs,
@@ -197,18 +198,29 @@ async function patiently(
       ? {}
       : {
           admit: async (address: string) => {
+            if (opened.has(address)) return;
+            opened.add(address);
             progress.show(address, `Opening the server's firewall for ${address} ..`);
             await firewall.admit(address);
           },
         }),
   };
-  const closing = firewall === null ? null : closeAtEnd(firewall);
+  const close = firewall === null ? null : closeAtEnd(firewall);
+  let result: MigrationReport;
   try {
-    return await run(patience);
-  } finally {
+    result = await run(patience);
+  } catch (error) {
     progress.end();
-    await closing?.();
+    // The migration's own failure is the one to tell last.
+    await close?.().catch((left: unknown) => {
+      const message = left instanceof Error ? left.message : String(left);
+      output.error(isJson ? JSON.stringify({ progress: message }) : `taskgate: ${message}`);
+    });
+    throw error;
   }
+  progress.end();
+  await close?.();
+  return result;
 }
 
 function openFirewall(context: CommandContext): AzureFirewall | null {

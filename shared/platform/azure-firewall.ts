@@ -61,8 +61,7 @@ export function createAzureFirewall(options: AzureFirewallOptions): AzureFirewal
     close: async () => {
       const left: string[] = [];
       for (const [address, opening] of rules) {
-        // Whether or not its answer came, the rule may be there.
-        await opening.catch(() => undefined);
+        if (await opening.then(() => false, isRefusal)) continue;
         try {
           await send("DELETE", pathOf(address));
           rules.delete(address);
@@ -119,6 +118,11 @@ function createSender({ resourceManagerUrl, sleep }: AzureFirewallOptions): Send
       }
     }
   };
+}
+
+/** Was it refused? Where no answer came the rule may be there. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof Error && error.cause instanceof RefusedError && error.cause.status < 500;
 }
 
 class RefusedError extends Error {

@@ -87,6 +87,26 @@ describe("each view", () => {
 });
 
 describe("buttons", () => {
+  testHere(
+    `an app without the routes of operators has none, and shows limits only${chromiumNote}`,
+    async () => {
+      const readOnly = await servePage(api.admin, { operatorApi: false });
+      try {
+        for (const view of ["overview", "schedules", "groups", "batches"]) {
+          const page = await browser.open(`${readOnly.url}#${view}`);
+          await page.shows(views[view]?.[0] ?? "");
+          await page.until(
+            `document.body.classList.contains("read-only") && ![...document.querySelectorAll('main button[type="button"], main .limit input:not([readonly])')].some((part) => part.checkVisibility())`,
+          );
+          expect(page.problems).toEqual([]);
+          await page.close();
+        }
+      } finally {
+        await readOnly.close();
+      }
+    },
+  );
+
   testHere(`a schedule is paused and resumed${chromiumNote}`, async () => {
     const page = await open("schedules");
     await page.click('[aria-label="pause schedule nightly of fetch"]');

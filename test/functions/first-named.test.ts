@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { createApiRoutes } from "../../functions/api/routes";
 import { createAppAdmin } from "../../functions/app-admin";
 import type { Admin } from "../../shared/admin/create-admin";
 import { realRandom, sleep } from "../../shared/platform/real-clock";
 import type { TaskStore } from "../../shared/ports/task-store";
+import { operatorOperations } from "../../shared/store/missing-right";
 import { openStore } from "../../shared/store/open-store";
 import { defineTask } from "../../shared/worker/define-task";
 import { createRegistry } from "../../shared/worker/registry";
@@ -10,7 +12,7 @@ import { httpEntries } from "../bad-input/entry-points";
 import { createTestDatabase, withClient } from "../support/test-postgres";
 import { openWorkerBench } from "../unit/worker/worker-bench";
 import type { WorkerBench } from "../unit/worker/worker-bench";
-import { callRoute } from "./api-setup";
+import { callRoute, newOperationId } from "./api-setup";
 import type { ApiRequest, ApiResponse } from "./api-setup";
 
 // Goal: right after a deployment no sweep and no worker has run, and the app's own definitions and schedules are there
@@ -34,7 +36,7 @@ beforeAll(async () => {
   url = database.url;
   drop = () => database.drop();
   store = openStore({ url, connectionsMax: 3, random: realRandom, sleep });
-  bench = openWorkerBench([own, beside], { store });
+  bench = openWorkerBench([own, beside], { store, wrap: recording });
   admin = createAppAdmin(bench.environment, createRegistry([own, beside]));
 });
 afterAll(async () => {
@@ -47,6 +49,21 @@ beforeEach(async () => {
   );
   expect(await admin.definitions()).toEqual([]);
 });
+
+/** What the store was asked, by name of the operation. */
+const called: string[] = [];
+function recording(inner: TaskStore): TaskStore {
+  return new Proxy(inner, {
+    get: (target, name) => {
+      const member: unknown = Reflect.get(target, name, target);
+      if (typeof member !== "function") return member;
+      return (...given: unknown[]): unknown => {
+        called.push(String(name));
+        return Reflect.apply(member, target, given);
+      };
+    },
+  });
+}
 
 const call = (request: ApiRequest): Promise<ApiResponse> =>
   callRoute(() => Promise.resolve(admin), request);
@@ -62,6 +79,31 @@ const naming: readonly ApiRequest[] = Object.entries(httpEntries).flatMap(
     return JSON.stringify(good ?? {}).includes("definition") ? [{ route, body: good }] : [];
   },
 );
+
+test("the routes that a setting leaves out are those that call what only operators may", async () => {
+  const admins = () => Promise.resolve(admin);
+  const plain = createApiRoutes(admins, { operatorApi: false }).map(({ name }) => name);
+  expect(plain).toContain("api-enqueue");
+  const { batchId } = await store.createBatch({
+    name: "b",
+    waves: 1,
+    failurePolicy: "halt",
+    operationId: newOperationId(),
+  });
+  for (const { name: route } of createApiRoutes(admins)) {
+    const { params = [], body } = httpEntries[route] ?? {};
+    called.length = 0;
+    await call({
+      route,
+      params: Object.fromEntries(
+        params.map(({ name }) => [name, name === "id" ? batchId : "known"]),
+      ),
+      body: body?.good ?? undefined,
+    });
+    const needs = called.filter((name) => operatorOperations.some((other) => other === name));
+    expect([route, needs.length > 0]).toEqual([route, !plain.includes(route)]);
+  }
+});
 
 describe("on a schema that no worker and no sweep has seen", () => {
   test("the routes that name a definition are those that the tests below call", () => {

@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { HttpRequest, InvocationContext } from "@azure/functions";
 import type { HttpResponseInit } from "@azure/functions";
 import { createApiRoutes } from "../../functions/api/routes";
+import type { ApiOptions } from "../../functions/api/routes";
 import { serveAsset } from "../../functions/dashboard/assets";
 import type { Admin } from "../../shared/admin/create-admin";
 import { parseRoute } from "../../shared/local/functions-host/route-template";
@@ -18,13 +19,15 @@ export interface PageServer {
 type Handler = (request: HttpRequest, context: InvocationContext) => Promise<HttpResponseInit>;
 
 /** Listens on a free port of this machine. */
-export async function servePage(admin: Admin): Promise<PageServer> {
+export async function servePage(admin: Admin, options?: ApiOptions): Promise<PageServer> {
   const routes = [
-    ...createApiRoutes(() => Promise.resolve(admin)).map(({ methods, route, handler }) => ({
-      method: methods[0],
-      template: parseRoute(route),
-      handler,
-    })),
+    ...createApiRoutes(() => Promise.resolve(admin), options).map(
+      ({ methods, route, handler }) => ({
+        method: methods[0],
+        template: parseRoute(route),
+        handler,
+      }),
+    ),
     { method: "GET", template: parseRoute("dashboard/{file?}"), handler: serveAsset },
     {
       method: "GET",

@@ -168,7 +168,7 @@ describeHere("the hooks' script", () => {
   });
 
   test("names the output that is missing, and a step that there isn't", async () => {
-    const { WORKER_IDENTITY_NAME: _, ...fewer } = outputs;
+    const fewer = { ...outputs, WORKER_IDENTITY_NAME: "" };
     expect((await hook("migrate", fewer)).error).toContain("WORKER_IDENTITY_NAME: expected azd");
     expect((await hook("deploy")).error).toContain(
       "got `deploy`, expected one of install, package",

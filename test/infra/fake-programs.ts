@@ -75,7 +75,7 @@ export function makeProgram(folder: string, name: string, text: string): string 
 /** An azd that knows one token, and one command. */
 export const fakeAzd = `
 if (process.argv.slice(2, 4).join(" ") !== "auth token") process.exit(1);
-console.log(JSON.stringify({ token: "token-of-azd", expiresOn: "2126-01-01T00:00:00Z" }));`;
+process.stdout.write(JSON.stringify({ token: "token-of-azd", expiresOn: "2126-01-01T00:00:00Z" }));`;
 
 /** Runs a Node program to its end. */
 export function runNode(

@@ -86,7 +86,9 @@ describe("migrate --open-firewall", () => {
     "opens the named address with azd's token, migrates, and closes it again",
     async () => {
       answerOf = openAndClose;
-      refuseWhile(() => (isOpen ? null : 40615));
+      // The change takes its time.
+      let late = 1;
+      refuseWhile(() => (isOpen && (late -= 1) < 0 ? null : 40615));
       const ended = await migrate("--json");
       expect({ code: ended.code, error: ended.error }).toMatchObject({ code: 0 });
       expect(JSON.parse(ended.out)).toEqual({ applied: [], isLogicRenewed: false });
@@ -117,7 +119,7 @@ describe("migrate --open-firewall", () => {
       const ended = await migrate();
       expect(ended.code).toBe(4);
       expect(ended.error).toContain("no public address");
-      expect(ended.error).toContain("Waiting, 0 ms of 10 min");
+      expect(ended.error).toMatch(/Waiting, \d+ m?s of 10 min/);
       expect(calls()).toEqual([`PUT ${rulePath}`, `DELETE ${rulePath}`]);
     },
     60_000,

@@ -83,8 +83,8 @@ async function addRole(
     const result = await lease.run(() => request.query<[RoleRow, RoleRow]>(text));
     const [present, lost] = result.recordsets;
     return {
-      present: (present ?? []).map((row) => row.RoleName),
-      lost: (lost ?? []).map((row) => row.RoleName),
+      present: present.map((row) => row.RoleName),
+      lost: lost.map((row) => row.RoleName),
     };
   } catch (error) {
     const mapped = mapMssqlError(error, "undone");
