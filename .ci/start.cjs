@@ -2,6 +2,7 @@
 "use strict";
 const { spawn } = require("node:child_process");
 const { join } = require("node:path");
+const { clearInterval, setInterval } = require("node:timers");
 
 const { stdout } = process;
 stdout.write(`Building the app ..${stdout.isTTY ? "" : "\n"}`);

@@ -5,8 +5,9 @@ export interface Listing<Row> {
   readonly more: boolean;
 }
 
-/** How many rows a list may have; batches are large. */
+/** How many rows a list may have. */
 export const listMax = 1_000;
+/** The same of batches. */
 export const batchListMax = 100;
 
 /** Asks for one row more than is wanted: so a list knows that it was cut. `top`: the most that may be asked for. */

@@ -69,7 +69,7 @@ export class WorkerHosts {
   /** Ends all of them: what runs is given back. */
   async stop(): Promise<void> {
     this.#stopping.abort();
-    await Promise.all(this.#workers.map(({ child }) => child?.stop()));
+    await Promise.all(this.#workers.map(({ child }) => child?.stop() ?? Promise.resolve()));
     await Promise.all(this.#keepers);
   }
 
@@ -95,10 +95,9 @@ export class WorkerHosts {
   /** One life of a worker, from its start, unless it runs already, to its end. */
   async #live(worker: Worker): Promise<{ lastWords: string; livedMs: number }> {
     const { start, nowMs } = this.#options;
-    let startedAtMs = nowMs();
     try {
       worker.child ??= await start(worker.name);
-      startedAtMs = nowMs();
+      const startedAtMs = nowMs();
       // Told to end while it started.
       if (this.#stopping.signal.aborted) await worker.child.stop();
       return { lastWords: await worker.child.exited, livedMs: nowMs() - startedAtMs };

@@ -90,7 +90,9 @@ test("an app without the sample says each step of its start, runs its own tasks 
     expect(local.output()).not.toContain("landing");
     await local.until(/no tasks yet/);
 
-    expect(await taskgate("enqueue", "greet", "--payload", '{"name":"Ada"}')).toContain("was added to greet");
+    expect(await taskgate("enqueue", "greet", "--payload", '{"name":"Ada"}')).toContain(
+      "was added to greet",
+    );
     await local.until(/100%\s+1 of 1 tasks/);
     expect(await taskgate("tasks", "greet", "--state", "done")).toContain("greet");
   } finally {

@@ -24,7 +24,8 @@ test.each([
   [1_000, 1_000, 1_000, true],
   [1_000, 999, 999, true],
   [999, 999, 999, false],
-])("of %s rows a list of at most %s has %s, cut: %s", async (count, most, shown, isCut) => {
+] as const)("of %s rows a list of at most %s has %s, cut: %s", async (...row) => {
+  const [count, most, shown, isCut] = row;
   const { asked, read } = listOf(count);
   const { rows, more } = await readListing({ most }, read);
   expect([rows.length, more]).toEqual([shown, isCut]);
