@@ -26,22 +26,18 @@ var endpoints = [
   {
     group: 'blob'
     zone: 'privatelink.blob.${environment().suffixes.storage}'
-    targetId: storageAccountId
   }
   {
     group: 'queue'
     zone: 'privatelink.queue.${environment().suffixes.storage}'
-    targetId: storageAccountId
   }
   {
     group: 'table'
     zone: 'privatelink.table.${environment().suffixes.storage}'
-    targetId: storageAccountId
   }
   {
     group: 'sqlServer'
     zone: 'privatelink${environment().suffixes.sqlServerHostname}'
-    targetId: sqlServerId
   }
 ]
 var appSubnetName = 'app'
@@ -129,7 +125,7 @@ resource privateEndpoints 'Microsoft.Network/privateEndpoints@2024-07-01' = [
         {
           name: endpoint.group
           properties: {
-            privateLinkServiceId: endpoint.targetId
+            privateLinkServiceId: endpoint.group == 'sqlServer' ? sqlServerId : storageAccountId
             groupIds: [
               endpoint.group
             ]

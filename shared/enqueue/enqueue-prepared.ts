@@ -40,6 +40,8 @@ export interface EnqueueOptions {
     definition: string,
     send: () => Promise<EnqueueTasksAnswer>,
   ) => Promise<EnqueueTasksAnswer>;
+  /** Asked about so many tasks of a wave that is over. Default: refuse. */
+  readonly onLate?: (waveId: WaveId, count: number) => "enqueue outside" | "refuse";
   /** Told of each call's answer, to leave hints. */
   readonly onAdded: (definition: string, answer: EnqueueTasksAnswer) => void;
 }
@@ -82,16 +84,18 @@ function sender(
 ): () => Promise<EnqueueTasksAnswer> {
   const { first, tasks, options } = input;
   const { definition, waveId } = first;
-  const { within, operationId = asOperationId(random.uuid()) } = options;
-  const call = {
+  const { within, operationId = asOperationId(random.uuid()), onLate } = options;
+  const outside = {
     name: definition,
     build,
     tasks,
-    ...(waveId === undefined ? {} : { waveId }),
     operationId: within === undefined ? operationId : null,
   };
   return async () => {
-    const answer = await store.enqueueTasks(call, within);
+    if (waveId === undefined) return store.enqueueTasks(outside, within);
+    const answer = await store.enqueueTasks({ ...outside, waveId }, within);
+    if (answer.status === "late" && onLate?.(waveId, tasks.length) === "enqueue outside")
+      return store.enqueueTasks(outside, within);
     expectInTime(answer, waveId);
     return answer;
   };
@@ -131,10 +135,10 @@ function piecesOf<Entry extends PreparedTask>(entries: readonly Entry[]): Entry[
 }
 
 /** Throws when a wave took no tasks any more. */
-function expectInTime(answer: EnqueueTasksAnswer, waveId: WaveId | undefined): void {
-  if (answer.status !== "late") return;
+function expectInTime(answer: EnqueueTasksAnswer, waveId: WaveId): void {
+  if (answer.status === "enqueued") return;
   throw new InvalidArgumentError(
-    `Expected \`wave\` to be one that still takes tasks, got \`${String(waveId)}\`: it was sealed or opened before, or its batch was cancelled; nothing was added to it`,
+    `Expected \`wave\` to be one that still takes tasks, got \`${waveId}\`: it was sealed or opened before, or its batch was cancelled; nothing was added to it`,
     { details: { field: "wave", wave: waveId } },
   );
 }

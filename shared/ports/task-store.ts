@@ -250,6 +250,8 @@ export interface ClaimedTask {
   isCancelRequested: boolean;
   /** Enqueued by a newer build than this execution's. */
   isFromNewerBuild: boolean;
+  /** It counts in a wave that is open. False without one, and when it was redriven after its wave had ended. */
+  isInWave: boolean;
   /** Doesn't count as started until it is reported. */
   isSpare: boolean;
 }
@@ -410,8 +412,8 @@ export interface EnqueueTasksInput {
 }
 
 export interface EnqueueTasksAnswer {
-  /** late: the wave takes no tasks any more; nothing was written. */
-  status: "enqueued" | "late";
+  /** Nothing was written when the wave takes no tasks: it is sealed and will be opened, or late: it was opened, or its batch was cancelled. */
+  status: "enqueued" | "sealed" | "late";
   /** In input order; of a duplicate: the first task's. */
   taskIds: TaskId[];
   /** In input order. */

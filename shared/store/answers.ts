@@ -182,6 +182,7 @@ interface Extras {
   grouped: boolean;
   cancel: boolean;
   newer: boolean;
+  wave: boolean;
 }
 
 function claimedTasks(row: AnswerRow): port.ClaimedTask[] {
@@ -208,6 +209,7 @@ function claimedTasks(row: AnswerRow): port.ClaimedTask[] {
       isGrouped: extra?.grouped ?? false,
       isCancelRequested: extra?.cancel ?? false,
       isFromNewerBuild: extra?.newer ?? false,
+      isInWave: extra?.wave ?? false,
       isSpare: index >= started,
     };
   });
@@ -305,7 +307,7 @@ export function reclaimExpired(row: AnswerRow): port.ReclaimExpiredAnswer {
 
 /** enqueue_tasks */
 export function enqueueTasks(row: AnswerRow): port.EnqueueTasksAnswer {
-  return { status: status(row, ["enqueued", "late"]), ...enqueued(row) };
+  return { status: status(row, ["enqueued", "sealed", "late"]), ...enqueued(row) };
 }
 
 /** What was added; no task ids: nothing was. */

@@ -125,6 +125,7 @@ function claimedTask<Payload>(
     isGrouped: task.group != null,
     isCancelRequested: false,
     isFromNewerBuild: false,
+    isInWave: false,
     isSpare: false,
   };
 }

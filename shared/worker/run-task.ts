@@ -98,7 +98,7 @@ class TaskRun implements RunCalls {
       environment.telemetry.currentTraceParent() ?? hand.task.traceParent,
       this.#options.registry,
     );
-    if (options?.now ?? false) await enqueueNow(environment, [child]);
+    if (options?.now ?? false) await enqueueNow(environment, [child], hand.task);
     else this.#ownChildren().push(child);
   }
 

@@ -43,7 +43,10 @@ export async function completeInTransaction(
         : returned == null
           ? null
           : jsonText("result", returned);
-    const ready = await enqueueAll(environment, completion.children, transaction);
+    const ready = await enqueueAll(environment, completion.children, {
+      by: hand.task,
+      transaction,
+    });
     // Last before the commit: from here on the group's gate is held.
     const answer = await environment.store.completeTask(
       {
@@ -66,12 +69,13 @@ export async function completeInTransaction(
   return { woken: [...new Set(woken)], opening };
 }
 
-/** Writes tasks at once, whatever becomes of the caller, and leaves hints. */
+/** Writes tasks at once, whatever becomes of the task that asks for them, and leaves hints. */
 export async function enqueueNow(
   environment: WorkerEnvironment,
   tasks: readonly PreparedTask[],
+  by: ClaimedTask,
 ): Promise<void> {
-  const ready = await enqueueAll(environment, tasks, undefined);
+  const ready = await enqueueAll(environment, tasks, { by });
   environment.telemetry.count("taskgate.task.enqueued", tasks.length);
   await Promise.all(ready.map((definition) => environment.wakeUp.hint(definition)));
 }
@@ -80,12 +84,19 @@ export async function enqueueNow(
 async function enqueueAll(
   environment: WorkerEnvironment,
   tasks: readonly PreparedTask[],
-  within: StoreTransaction | undefined,
+  { by, transaction }: { by: ClaimedTask; transaction?: StoreTransaction },
 ): Promise<string[]> {
   const ready: string[] = [];
   const hints: Promise<void>[] = [];
   await enqueuePrepared(environment, tasks, {
-    within,
+    within: transaction,
+    // A task that was redriven after its wave had ended goes on outside the batch, and so does what it enqueues.
+    onLate: (wave, count) => {
+      if (by.isInWave) return "refuse";
+      const facts = { taskId: by.taskId, wave, tasks: count };
+      environment.logger.warn("tasks of a wave that is over run outside their batch", facts);
+      return "enqueue outside";
+    },
     onAdded: (definition, { ready: isReady, nextDueMs }) => {
       if (isReady || nextDueMs === 0) ready.push(definition);
       else if (nextDueMs !== null)

@@ -360,7 +360,8 @@ function describeAdding(setup: StoreSetup): void {
     const name = await define(store);
     const batch = await filled(store, name, { counts: [1, 1] });
     await start(store, batch);
-    expect((await hold(store, { name, waveId: batch.waveIds[1] }, 1)).status).toBe("late");
+    expect((await hold(store, { name, waveId: batch.waveIds[1] }, 1)).status).toBe("sealed");
+    expect((await hold(store, { name, waveId: batch.waveIds[0] }, 1)).status).toBe("late");
   });
 
   test("a repeat of an addition answers as the first, also when the wave is open meanwhile", async () => {

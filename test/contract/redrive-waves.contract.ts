@@ -76,6 +76,28 @@ async function redriven(store: TaskStore, ...taskIds: readonly TaskId[]): Promis
 function describeWaves(setup: StoreSetup): void {
   const open = useStore(setup);
 
+  test("a claim tells whether its task counts in a wave: not any more when that had ended before the redrive", async () => {
+    const { store } = open();
+    const name = await define(store, { limit: 10 });
+    const batch = await fill(store, name, [[{}, {}], [{}]]);
+    await start(store, batch);
+    const worker = await startWorker(store, name, { want: 3 });
+    const [dies, ends] = await worker.claim(2);
+    if (dies === undefined || ends === undefined) throw new Error("Two tasks were expected");
+    expect([dies.isInWave, ends.isInWave]).toEqual([true, true]);
+    await worker.fail([dies], { as: "dead" });
+    await redriven(store, dies.taskId);
+    const again = await worker.claimOne();
+    expect(again).toMatchObject({ taskId: dies.taskId, isInWave: true });
+    await worker.fail([again], { as: "dead" });
+    await worker.complete([ends]);
+    expect(await waveOf(store, batch, 0)).toMatchObject({ state: "done" });
+    await redriven(store, dies.taskId);
+    expect(await worker.claimOne()).toMatchObject({ taskId: dies.taskId, isInWave: false });
+    const late = { name, build: 1, operationId: null, tasks: [{ payload: null }] };
+    expect((await store.enqueueTasks({ ...late, waveId: at(batch.waveIds, 0) })).status).toBe("late");
+  });
+
   test("a dead task counts again in its wave, which waits for it and isn't halted", async () => {
     const { store } = open();
     const name = await define(store);

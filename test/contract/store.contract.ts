@@ -40,6 +40,7 @@ import { describePurgeBatches } from "./purge-batches.contract";
 import { describePurgeEdges } from "./purge-edges.contract";
 import { describePurgeLocked } from "./purge-locked.contract";
 import { describePromotionEdges } from "./promotion-edges.contract";
+import { describeStrictGroups } from "./strict-groups.contract";
 import { describePurge } from "./purge.contract";
 import { describeRates } from "./rates.contract";
 import { describeRateEdges } from "./rate-edges.contract";
@@ -119,6 +120,7 @@ export function describeStore(setup: StoreSetup): void {
   describePromotion(setup);
   describeMeanwhile(setup);
   describePromotionEdges(setup);
+  describeStrictGroups(setup);
   describeReclaim(setup);
   describeCancel(setup);
   describeCancelEdges(setup);

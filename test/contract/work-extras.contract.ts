@@ -25,6 +25,7 @@ function describeEach(setup: StoreSetup): void {
     isGrouped: false,
     isCancelRequested: false,
     isFromNewerBuild: false,
+    isInWave: false,
   };
 
   test("its checkpoint, trace, group or newer build, where it has one, and nothing of its neighbours", async () => {

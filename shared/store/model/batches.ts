@@ -180,6 +180,12 @@ export function takesTasks(state: ModelState, waveId: WaveId): boolean {
   return wave.state === "held" && !wave.isSealed && batch.state !== "cancelled";
 }
 
+/** Will a wave be opened yet, though it takes no tasks? */
+export function isOnlySealed(state: ModelState, waveId: WaveId): boolean {
+  const wave = state.waves.get(waveId);
+  return wave?.state === "held" && wave.isSealed;
+}
+
 /** Batches with something to pump. */
 export function batchesToPump(state: ModelState): BatchId[] {
   return [...state.waves.values()]

@@ -256,6 +256,7 @@ function describeClaim(model: Model, execution: ExecutionRow, claim: ClaimRow): 
     isGrouped: task.groupId !== null,
     isCancelRequested: task.isCancelRequested,
     isFromNewerBuild: task.build > execution.build,
+    isInWave: task.waveId !== null,
     isSpare: claim.isSpare,
   };
 }

@@ -5,10 +5,10 @@ import { keyOf } from "../../core/payload-key";
 import type { PayloadKey } from "../../core/payload-key";
 import type { EnqueueTasksAnswer, EnqueueTasksInput, NewTask } from "../../ports/task-store";
 import { characters, invalidArgument, isWithin, left, tooLarge } from "./arguments";
-import { takesTasks } from "./batches";
+import { isOnlySealed, takesTasks } from "./batches";
 import { allStandings } from "./places";
 import { applyKinds } from "./kinds";
-import { admit, groupsOf, joinGroup, makeGroups } from "./groups";
+import { admit, findGroup, groupsOf, joinGroup, makeGroups } from "./groups";
 import {
   addHeld,
   addReady,
@@ -19,7 +19,8 @@ import {
   earlierOperation,
   usedElsewhere,
 } from "./rows";
-import type { DefinitionRow, Model, TaskRow } from "./state";
+import { dueOf } from "./schedule";
+import type { DefinitionRow, GroupName, Model, ModelState, TaskRow } from "./state";
 
 /**
  * enqueue_tasks. `joinsTransaction`: other work of the caller may follow before its commit; then
@@ -37,7 +38,8 @@ export function enqueueTasks(
   if (earlier?.name === "enqueue_tasks") return earlier.answer;
   if (earlier !== undefined) throw usedElsewhere(given.operationId);
   if (given.waveId !== undefined && !takesTasks(model.state, given.waveId)) {
-    return { status: "late", taskIds: [], outcomes: [], ready: false, nextDueMs: null };
+    const status = isOnlySealed(model.state, given.waveId) ? "sealed" : "late";
+    return { status, taskIds: [], outcomes: [], ready: false, nextDueMs: null };
   }
   expectEntries(given);
   const input = { ...given, tasks: applyKinds(definition, given) };
@@ -200,8 +202,14 @@ function place(
 ): number {
   const { state } = model;
   // Inside a user's transaction groups are left to promotion: one that is locked would keep others waiting.
+  // A strict group's task doesn't overtake one that is due and not promoted yet: it is due now, too.
+  const hasDue = dueOf(model, definition).length > 0;
   for (const entry of entries) {
-    if (joinsTransaction && entry.task.pendingGroup !== null) entry.runAtMs ??= model.nowMs;
+    const { pendingGroup } = entry.task;
+    if (pendingGroup === null) continue;
+    const passesSchedule =
+      joinsTransaction || (hasDue && isStrict(model.state, definition, pendingGroup));
+    if (passesSchedule) entry.runAtMs ??= model.nowMs;
   }
   const atOnce = entries.filter((entry) => entry.runAtMs === null).map((entry) => entry.task);
   makeGroups(model, definition, atOnce);
@@ -214,6 +222,11 @@ function place(
   for (const task of plain) addReady(state, task);
   const admitted = groupsOf(state, atOnce).map((group) => admit(state, group, atOnce));
   return admitted.reduce((sum, count) => sum + count, plain.length);
+}
+
+/** Does a group keep its order over everything? One that isn't made yet will be as its definition says. */
+function isStrict(state: ModelState, definition: DefinitionRow, group: GroupName): boolean {
+  return findGroup(state, definition, group)?.isStrict ?? definition.settings.groupStrict;
 }
 
 /** Until their wave opens; then grouped ones pass through the schedule, where their groups are joined. */

@@ -1,15 +1,14 @@
-import type { ParameterValue } from "./bicepparam";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { settingsTable } from "../../../shared/settings/settings";
+import { listAt, textAt, theOne, valueAt, type Deployment, type Policy } from "./snapshot";
 
 /**
  * Does the database bear what the platform may start? Two inequalities per environment, after the
  * published limits of Azure SQL: all connections that could ever be open, and all statements that
  * could ever run at once (only these take one of the database's workers).
  */
-export interface CapacityPlan {
-  /** Function groups that scale by themselves, each up to instanceCountMax. */
-  readonly scalingGroups: readonly string[];
-  /** Timers run on one instance at a time, held by a lease. */
-  readonly timers: readonly string[];
+interface CapacityPlan {
   /** Most tokens of all definitions together: tasks that run at once. */
   readonly tokensMax: number;
   /** Statements that a running task keeps executing at one time, as an average at worst. */
@@ -21,55 +20,75 @@ export interface CapacityPlan {
   readonly adminWorkers: number;
 }
 
-const FLOW = {
-  scalingGroups: ["http", "function:run", "function:ingest"],
-  timers: ["function:sweep"],
-  statementsPerTask: 1,
-  secondsPerAttempt: 0.01,
-  adminWorkers: 5,
-} as const;
+const flow = { statementsPerTask: 1, secondsPerAttempt: 0.01, adminWorkers: 5 } as const;
 
-/** The plan of each parameter file; infra/README.md prints the same table. */
-export const capacityPlans: Readonly<Record<string, CapacityPlan>> = {
-  dev: { ...FLOW, tokensMax: 20, attemptsPerSecond: 50 },
-  prod: { ...FLOW, tokensMax: 100, attemptsPerSecond: 500 },
+/** The plan of each environment; infra/README.md prints the same table. */
+const plans: Readonly<Record<Deployment["environment"], CapacityPlan>> = {
+  dev: { ...flow, tokensMax: 20, attemptsPerSecond: 50 },
+  prod: { ...flow, tokensMax: 100, attemptsPerSecond: 500 },
 };
 
+/** Function groups that scale by themselves, each up to maximumInstanceCount, and timers, which run on one instance. */
+function functionGroups(): {
+  readonly scaling: readonly string[];
+  readonly timers: readonly string[];
+} {
+  const text = readFileSync(join(__dirname, "../../../functions/index.ts"), "utf8");
+  const named = (kind: string): readonly string[] =>
+    [...text.matchAll(new RegExp(`^app\\.${kind}\\("(\\w+)"`, "gm"))].map(
+      ([, name]) => `function:${name ?? ""}`,
+    );
+  return { scaling: ["http", ...named("storageQueue")], timers: named("timer") };
+}
+
 /** Concurrent workers of the database by SKU; logins have the same limit. */
-export function databaseWorkers(skuName: string, vCores: number): number {
+function databaseWorkers(skuName: string, vCores: number): number {
   const perCore: Readonly<Record<string, number>> = { BC_Gen5: 100, GP_Gen5: 100, GP_S_Gen5: 75 };
   const workers = perCore[skuName];
-  if (workers === undefined) {
-    throw new Error(`No capacity is known for SKU ${skuName}`);
-  }
+  if (workers === undefined) throw new Error(`No capacity is known for SKU ${skuName}`);
   return workers * vCores;
+}
+
+/** Connections that one process opens at most: the app setting, or its default. */
+function connectionsPerInstance(deployment: Deployment): number {
+  const name = "TASKGATE_CONNECTIONS_MAX";
+  const site = theOne(deployment, "Microsoft.Web/sites");
+  const set = listAt(site, "properties.siteConfig.appSettings").find(
+    (entry) => textAt(entry, "name") === name,
+  );
+  const entry = settingsTable.find((line) => line.name === name);
+  return Number(set === undefined ? entry?.default : textAt(set, "value"));
 }
 
 /** What the two inequalities compare. */
 export interface Capacity {
+  readonly tokensMax: number;
   readonly connectionsMax: number;
   readonly connectionsAllowed: number;
   readonly busyWorkersMax: number;
   readonly busyWorkersAllowed: number;
 }
 
-/**
- * Works out both sides of both inequalities for the values of a parameter file. How many connections
- * an instance opens is a setting of the program.
- */
-export function computeCapacity(
-  values: ReadonlyMap<string, ParameterValue>,
-  plan: CapacityPlan & { readonly connectionsPerInstance: number },
-): Capacity {
-  const skuName = values.get("sqlSkuName");
-  const vCores = Number(values.get("sqlVCores"));
-  const workers = databaseWorkers(typeof skuName === "string" ? skuName : "", vCores);
+/** Works out both sides of both inequalities. */
+export function computeCapacity(deployment: Deployment): Capacity {
+  const plan = plans[deployment.environment];
+  const database = theOne(deployment, "Microsoft.Sql/servers/databases");
+  const workers = databaseWorkers(
+    textAt(database, "sku.name"),
+    Number(valueAt(database, "sku.capacity")),
+  );
+  const scale = scaleOf(deployment);
+  const { scaling, timers } = functionGroups();
   const instances =
-    plan.scalingGroups.length * Number(values.get("instanceCountMax")) +
-    readAlwaysReady(values.get("alwaysReady")).reduce((sum, item) => sum + item.instanceCount, 0) +
-    plan.timers.length;
+    scaling.length * Number(valueAt(scale, "maximumInstanceCount")) +
+    listAt(scale, "alwaysReady").reduce<number>(
+      (sum, group) => sum + Number(valueAt(group, "instanceCount")),
+      0,
+    ) +
+    timers.length;
   return {
-    connectionsMax: instances * plan.connectionsPerInstance,
+    tokensMax: plan.tokensMax,
+    connectionsMax: instances * connectionsPerInstance(deployment),
     connectionsAllowed: 0.8 * workers,
     busyWorkersMax:
       plan.tokensMax * plan.statementsPerTask +
@@ -79,24 +98,26 @@ export function computeCapacity(
   };
 }
 
-/** Names and counts of the always-ready instances of a parameter file. */
-export function readAlwaysReady(
-  value: ParameterValue,
-): readonly { readonly name: string; readonly instanceCount: number }[] {
-  if (!isList(value)) {
-    return [];
-  }
-  return value.flatMap((item) => {
-    const { name, instanceCount } = isRecord(item) ? item : {};
-    const isWhole = typeof name === "string" && typeof instanceCount === "number";
-    return isWhole ? [{ name, instanceCount }] : [];
-  });
+function scaleOf(deployment: Deployment): ReturnType<typeof valueAt> {
+  const site = theOne(deployment, "Microsoft.Web/sites");
+  return valueAt(site, "properties.functionAppConfig.scaleAndConcurrency");
 }
 
-function isList(value: ParameterValue): value is readonly ParameterValue[] {
-  return Array.isArray(value);
-}
-
-function isRecord(value: ParameterValue): value is Readonly<Record<string, ParameterValue>> {
-  return typeof value === "object" && !isList(value);
-}
+/** The database bears all that the platform may start, and always-ready instances are of functions that exist. */
+export const capacity: Policy = (deployment) => {
+  const { connectionsMax, connectionsAllowed, busyWorkersMax, busyWorkersAllowed } =
+    computeCapacity(deployment);
+  const { scaling, timers } = functionGroups();
+  const ready = listAt(scaleOf(deployment), "alwaysReady").map((group) => textAt(group, "name"));
+  return [
+    ...(connectionsMax <= connectionsAllowed
+      ? []
+      : [`${connectionsMax} connections, the database bears ${connectionsAllowed}`]),
+    ...(busyWorkersMax <= busyWorkersAllowed
+      ? []
+      : [`${busyWorkersMax} busy workers, the database bears ${busyWorkersAllowed}`]),
+    ...ready
+      .filter((name) => ![...scaling, ...timers].includes(name))
+      .map((name) => `always ready: ${name} is no function`),
+  ];
+};

@@ -2,6 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import { InvalidArgumentError } from "../../../shared/core/errors";
 import { asBatchId } from "../../../shared/core/ids";
 import type { WaveId } from "../../../shared/core/ids";
+import { GiveUp } from "../../../shared/core/task-failure";
 import { sleep } from "../../../shared/platform/real-clock";
 import type { TaskStore } from "../../../shared/ports/task-store";
 import { defineTask, exponential } from "../../../shared/worker/define-task";
@@ -90,6 +91,64 @@ describe("batches through workers", () => {
 
     expect(log.filter((line) => line === "end 2")).toHaveLength(3);
     expect(log.indexOf("begin 2")).toBeGreaterThan(log.lastIndexOf("end 1"));
+  });
+
+  for (const now of [false, true]) {
+    test(`a redriven task of a wave that is over enqueues outside the batch${now ? ", at once, too" : ""}`, async () => {
+      let isBroken = true;
+      const done: string[] = [];
+      const step = stepTask(done);
+      const part = defineTask<{ next: WaveId }>({
+        name: "part",
+        definition: step.definition,
+        run: async ({ next }, ctx) => {
+          await ctx.enqueue({ task: "step", payload: { wave: 2 }, wave: next }, { now });
+          if (isBroken) throw new GiveUp("broken");
+          done.push("part");
+        },
+      });
+      const bench = openWorkerBench([part, step]);
+      const policy = { failurePolicy: "continue" } as const;
+      const batch = await bench.client.batches.create({ name: "parts", waves: 2, ...policy });
+      const payload = { next: batch.wave(2) };
+      await bench.client.enqueue({ task: part, payload, wave: batch.wave(1) });
+      await bench.client.enqueue({ task: step, payload: { wave: 2 }, wave: batch.wave(2) });
+      await bench.client.batches.start(batch.batchId, { seal: false });
+      await bench.work("step");
+      const { batches: listed } = await bench.store.listBatches({ most: 1 });
+      expect(listed).toMatchObject([{ state: "done" }]);
+      const before = done.length;
+
+      isBroken = false;
+      await bench.store.redriveTasks({ name: "step", outcome: "dead", most: 10 });
+      await bench.work("step");
+      expect(done.slice(before)).toEqual(expect.arrayContaining(["part", "begin 2", "end 2"]));
+      expect(await bench.store.listBatches({ most: 1 })).toMatchObject({ batches: listed });
+      expect(bench.lines.map(({ message }) => message)).toContain(
+        "tasks of a wave that is over run outside their batch",
+      );
+    });
+  }
+
+  test("a task that names a sealed wave, or its own, is refused: it still counts in the batch", async () => {
+    const errors: unknown[] = [];
+    const adding = defineTask<{ waves: WaveId[] }>({
+      name: "adding",
+      run: async ({ waves }, ctx) => {
+        for (const wave of waves) {
+          const request = { task: "adding", payload: { waves: [] }, wave };
+          await ctx.enqueue(request, { now: true }).catch((error: unknown) => errors.push(error));
+        }
+      },
+    });
+    const bench = openWorkerBench([adding]);
+    const batch = await bench.client.batches.create({ name: "sealed", waves: 2 });
+    const payload = { waves: [batch.wave(1), batch.wave(2)] };
+    await bench.client.enqueue({ task: adding, payload, wave: batch.wave(1) });
+    await bench.client.enqueue({ task: adding, payload: { waves: [] }, wave: batch.wave(2) });
+    await bench.client.batches.start(batch.batchId);
+    await bench.work("adding");
+    expect(errors).toEqual([expect.any(InvalidArgumentError), expect.any(InvalidArgumentError)]);
   });
 
   test("a task's batch is one, however often it is tried; another task's is another", async () => {

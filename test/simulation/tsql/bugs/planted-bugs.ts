@@ -300,6 +300,22 @@ const groupBugs: readonly PlantedBug[] = [
     finding: /in a circle/,
   },
   {
+    name: "two promote one definition's tasks at a time, and a later task of a strict group comes first",
+    file: promotion,
+    edits: [{ from: "  IF @vMissed <> N'[]' RETURN;\n", to: "" }],
+    foundBy: "promote-x-strict-enqueue-and-promote",
+    engine: "azure",
+    finding: /tasks are 2, expected 1/,
+  },
+  {
+    name: "a strict group's task overtakes one that is due and not promoted yet",
+    file: enqueue,
+    edits: [{ from: "WHERE v.IsStrict = 1)\n", to: "WHERE v.IsStrict = 2)\n" }],
+    foundBy: "promote-x-strict-enqueue-and-promote",
+    engine: "azure",
+    finding: /tasks are 2, expected 1|waits.*APP Taskgate:group:1:g/,
+  },
+  {
     name: "promotion waits for a group",
     file: promotion,
     edits: [
@@ -326,7 +342,7 @@ const groupBugs: readonly PlantedBug[] = [
     finding: /in a circle/,
   },
   {
-    name: "promotion waits for what another promotion holds",
+    name: "promotion waits for a task that is being cancelled",
     file: promotion,
     edits: [
       {
@@ -334,7 +350,7 @@ const groupBugs: readonly PlantedBug[] = [
         to: "WITH (ROWLOCK, UPDLOCK, FORCESEEK)",
       },
     ],
-    foundBy: "promote-x-promote",
+    foundBy: "cancel-x-promote",
     engine: "azure",
     finding: /P5: caller \d waits.* on Scheduled/,
   },

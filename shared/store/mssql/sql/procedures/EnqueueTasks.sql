@@ -11,7 +11,7 @@
 --           as due now, so that no group stays locked for as long as the caller likes. Default 0: inside an open transaction,
 --           which the server sees by itself, it counts as 1
 --         @WaveId bigint: they are held until this wave of a batch opens, or null; runInMs and runAt are refused then
--- Out:    Status: enqueued | late (the wave takes no tasks any more: nothing was written); TaskIds: JSON array of strings in input order (of a duplicate: the first task's);
+-- Out:    Status: enqueued | sealed | late (the wave takes no tasks, as it is sealed, or any more: nothing was written); TaskIds: JSON array of strings in input order (of a duplicate: the first task's);
 --         Outcomes: JSON array of enqueued | duplicate | replaced in input order, or null when all are enqueued
 --         Ready: some may be claimed at once; NextDueMs bigint: the earliest scheduled of them, or null
 -- Raises: 50404 unknown definition or wave; 50409 the operation id was used by another operation; 50413 too many or too large;
@@ -56,7 +56,7 @@ BEGIN
     Ord int NOT NULL, TaskId bigint NULL, ExpiresAt datetime2(3) NULL, OwnerId bigint NULL, IsExpired bit NOT NULL);
   DECLARE @vGroup TABLE (
     K int NOT NULL PRIMARY KEY CLUSTERED, Scope int NOT NULL, GroupKey nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL,
-    GroupId int NULL, IsNeeded bit NOT NULL, UNIQUE (Scope, GroupKey));
+    GroupId int NULL, IsNeeded bit NOT NULL, IsStrict bit NOT NULL, UNIQUE (Scope, GroupKey));
   DECLARE @vReplacement Taskgate.ReplacementList;
   DECLARE @vLock Taskgate.KeyLockList;
   DECLARE @vGate TABLE (GroupId int NOT NULL PRIMARY KEY CLUSTERED, Slots smallint NULL, Free int NULL);
@@ -160,16 +160,13 @@ BEGIN
     IF EXISTS (SELECT 1 FROM Taskgate.TaskKind AS k WITH (FORCESEEK) WHERE k.TaskDefinitionId = @vDefinition) -- one probe
     BEGIN
       EXEC Taskgate._ApplyKinds @TaskDefinitionId = @vDefinition, @Name = @vName, @Build = @Build, @Tasks = @Tasks, @WaveId = @WaveId, @Now = @vNow, @oEntries = @vKinds OUTPUT;
-      UPDATE t
-      SET GroupKey = COALESCE(t.GroupKey, s.GroupKey COLLATE Latin1_General_100_BIN2),
+      UPDATE t SET GroupKey = COALESCE(t.GroupKey, s.GroupKey COLLATE Latin1_General_100_BIN2),
           DedupeKey = COALESCE(t.DedupeKey, s.DedupeKey COLLATE Latin1_General_100_BIN2), DedupeMs = COALESCE(s.DedupeMs, t.DedupeMs),
           Priority = COALESCE(s.Priority, t.Priority), RunAt = COALESCE(s.RunAt, t.RunAt) -- what the caller said isn't among them
-      FROM @vTask AS t
-      INNER JOIN OPENJSON(@vKinds) WITH (Ord int N'$.o', GroupKey nvarchar(200) N'$.group', DedupeKey nvarchar(200) N'$.dedupeKey',
+      FROM @vTask AS t INNER JOIN OPENJSON(@vKinds) WITH (Ord int N'$.o', GroupKey nvarchar(200) N'$.group', DedupeKey nvarchar(200) N'$.dedupeKey',
         DedupeMs bigint N'$.dedupeMs', Priority smallint N'$.priority', RunAt datetime2(3) N'$.runAt') AS s ON s.Ord = t.Ord;
     END;
-    IF @vJoins = 1 AND @WaveId IS NULL
-      UPDATE t SET RunAt = @vNow FROM @vTask AS t WHERE t.GroupKey IS NOT NULL AND t.RunAt IS NULL;
+    IF @vJoins = 1 AND @WaveId IS NULL UPDATE t SET RunAt = @vNow FROM @vTask AS t WHERE t.GroupKey IS NOT NULL AND t.RunAt IS NULL;
     UPDATE t SET Place = CASE WHEN @WaveId IS NULL THEN 4 ELSE 5 END FROM @vTask AS t WHERE @WaveId IS NOT NULL OR t.RunAt IS NOT NULL;
     IF EXISTS (SELECT 1 FROM @vTask AS t WHERE t.DedupeKey IS NOT NULL) SET @vHasKeys = 1;
     -- Scheduled ones join their groups when they are promoted, those of a wave when they are admitted.
@@ -186,14 +183,21 @@ BEGIN
       WHERE f.K = 1;
     IF @vHasGroups = 1
     BEGIN
-      INSERT INTO @vGroup (K, Scope, GroupKey, IsNeeded)
-      SELECT ROW_NUMBER() OVER (ORDER BY f.Scope, f.GroupKey), f.Scope, f.GroupKey, 0
+      INSERT INTO @vGroup (K, Scope, GroupKey, IsNeeded, IsStrict)
+      SELECT ROW_NUMBER() OVER (ORDER BY f.Scope, f.GroupKey), f.Scope, f.GroupKey, 0, @vGroupStrict
       FROM (SELECT DISTINCT t.Scope, t.GroupKey FROM @vTask AS t WHERE t.GroupKey IS NOT NULL AND t.Place = 1) AS f;
-      UPDATE v
-      SET GroupId = g.GroupId
+      UPDATE v SET GroupId = g.GroupId, IsStrict = g.IsStrict
       FROM @vGroup AS v
       INNER JOIN Taskgate.TaskGroup AS g ON g.TaskDefinitionId = v.Scope AND g.GroupKey = v.GroupKey
       OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per group
+      -- A strict group's task doesn't overtake one that is due and not promoted yet: it is due now, too. Nothing is locked so far.
+      IF EXISTS (SELECT 1 FROM @vGroup AS v WHERE v.IsStrict = 1)
+        IF EXISTS (SELECT 1 FROM Taskgate.Scheduled AS s WITH (FORCESEEK) WHERE s.TaskDefinitionId = @vDefinition AND s.RunAt <= @vNow) -- one probe
+        BEGIN
+          UPDATE t SET RunAt = @vNow, Place = 4
+          FROM @vTask AS t INNER JOIN @vGroup AS v ON v.Scope = t.Scope AND v.GroupKey = t.GroupKey WHERE t.Place = 1 AND v.IsStrict = 1;
+          DELETE v FROM @vGroup AS v WHERE v.IsStrict = 1;
+        END;
     END;
     INSERT INTO @vLock (Name)
     SELECT Taskgate._KeyLock(N'operation', NULL, CONVERT(nvarchar(36), @OperationId)) WHERE @OperationId IS NOT NULL
@@ -221,7 +225,8 @@ BEGIN
     IF @WaveId IS NOT NULL AND @vIsRepeat = 0
     BEGIN
       EXEC Taskgate._EnterWave @WaveId = @WaveId, @oTakes = @vTakes OUTPUT;
-      IF @vTakes = 0 SELECT @vStatus = N'late', @vTaskIds = N'[]';
+      IF @vTakes = 0 -- it wasn't opened, or it is later than that
+        SELECT @vStatus = CASE WHEN w.State = 0 AND w.IsSealed = 1 THEN N'sealed' ELSE N'late' END, @vTaskIds = N'[]' FROM Taskgate.Wave AS w WHERE w.WaveId = @WaveId;
     END;
     IF @OperationId IS NOT NULL AND @vIsRepeat = 0 AND @vStatus = N'enqueued'
       INSERT INTO Taskgate.Operation (OperationId, Name, DoneAt) VALUES (@OperationId, N'enqueue_tasks', @vNow);
@@ -235,8 +240,7 @@ BEGIN
       IF @vHasKeys = 1
       BEGIN
         UPDATE k SET TaskId = i.TaskId FROM @vKey AS k INNER JOIN @vId AS i ON i.Ord = k.Ord;
-        UPDATE k
-        SET OwnerId = CASE WHEN d.ExpiresAt < @vNow THEN NULL ELSE d.TaskId END,
+        UPDATE k SET OwnerId = CASE WHEN d.ExpiresAt < @vNow THEN NULL ELSE d.TaskId END,
             IsExpired = CASE WHEN d.ExpiresAt < @vNow THEN 1 ELSE 0 END
         FROM @vKey AS k
         INNER JOIN Taskgate.Dedupe AS d WITH (READCOMMITTEDLOCK) -- behind the end of the key's task, then keeps nothing
@@ -272,11 +276,10 @@ BEGIN
       BEGIN
         IF EXISTS (SELECT 1 FROM @vGroup AS v WHERE v.GroupId IS NULL)
         BEGIN
-          UPDATE v
-          SET IsNeeded = 1
+          UPDATE v SET IsNeeded = 1
           FROM (SELECT DISTINCT t.Scope, t.GroupKey FROM @vTask AS t WHERE t.IsNew = 1 AND t.Place = 1) AS f
           INNER JOIN @vGroup AS v ON v.Scope = f.Scope AND v.GroupKey = f.GroupKey;
-          SELECT @vCount = COUNT(*) FROM @vGroup AS v;
+          SELECT @vCount = MAX(v.K) FROM @vGroup AS v;
           SET @vFrom = 1;
           WHILE @vFrom <= @vCount
           BEGIN
@@ -288,15 +291,13 @@ BEGIN
                 SELECT 1 FROM Taskgate.TaskGroup AS g WHERE g.TaskDefinitionId = v.Scope AND g.GroupKey = v.GroupKey);
             SET @vFrom = @vFrom + 1000;
           END;
-          UPDATE v
-          SET GroupId = g.GroupId
+          UPDATE v SET GroupId = g.GroupId
           FROM @vGroup AS v
           INNER JOIN Taskgate.TaskGroup AS g ON g.TaskDefinitionId = v.Scope AND g.GroupKey = v.GroupKey
           WHERE v.GroupId IS NULL
           OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per group
         END;
-        UPDATE t
-        SET GroupId = v.GroupId
+        UPDATE t SET GroupId = v.GroupId
         FROM @vTask AS t INNER JOIN @vGroup AS v ON v.Scope = t.Scope AND v.GroupKey = t.GroupKey
         WHERE t.IsNew = 1 AND t.Place = 1;
         INSERT INTO @vGate (GroupId) SELECT DISTINCT t.GroupId FROM @vTask AS t WHERE t.GroupId IS NOT NULL;
@@ -311,8 +312,7 @@ BEGIN
           ELSE UPDATE a SET Slots = @vSlots FROM @vGate AS a WHERE a.GroupId = @vGroupId;
           SELECT @vGroupId = MIN(a.GroupId) FROM @vGate AS a WHERE a.GroupId > @vGroupId;
         END;
-        UPDATE a
-        SET Free = CASE
+        UPDATE a SET Free = CASE
               WHEN g.Paused = 1 OR EXISTS (
                 SELECT 1 FROM Taskgate.GroupWaiting AS w WITH (FORCESEEK) WHERE w.GroupId = a.GroupId) THEN 0 -- one probe
               ELSE g.Slots - (

@@ -8,8 +8,8 @@
 --                 | done (nothing was wanted) | paused | again (the answer of a call that was made before) | fenced | ended
 --         Fence bigint: of all tasks claimed by this call
 --         TaskIds, Attempts: joined by commas; Kinds, Payloads: JSON arrays; Extras: JSON array of null or
---           {checkpoint, trace, grouped, cancel, newer: enqueued by a newer build than this execution's}, or null when all are
---           null: all of the same length, in claim order
+--           {checkpoint, trace, grouped, cancel, newer: enqueued by a newer build than this execution's, wave: it counts in one},
+--           or null when all are null: all of the same length, in claim order
 --         Started: the first so many count as started; the rest is spare until reported
 --         LastPriority, LastRank: of the last task claimed
 --         RefusedTaskIds: completions that changed nothing, joined by commas, or null; LeaseMs: from now, null: not renewed
@@ -359,8 +359,7 @@ BEGIN
           SELECT @vTaskIds = STRING_AGG(CONVERT(nvarchar(max), t.TaskId), N',') WITHIN GROUP (ORDER BY c.Ordinal),
                  @vKinds = N'[' + STRING_AGG(CONVERT(nvarchar(max), N'"' + STRING_ESCAPE(t.Kind, 'json') + N'"'), N',')
                    WITHIN GROUP (ORDER BY c.Ordinal) + N']',
-                 @vAttempts = STRING_AGG(CONVERT(nvarchar(max), t.FailedCount + t.LostCount + 1), N',')
-                   WITHIN GROUP (ORDER BY c.Ordinal),
+                 @vAttempts = STRING_AGG(CONVERT(nvarchar(max), t.FailedCount + t.LostCount + 1), N',') WITHIN GROUP (ORDER BY c.Ordinal),
                  @vPayloads = N'[' + STRING_AGG(COALESCE(t.Payload, N'null'), N',') WITHIN GROUP (ORDER BY c.Ordinal) + N']',
                  @vExtras = CASE MAX(n.HasExtras) WHEN 1 THEN N'[' END
                    + STRING_AGG(CASE n.HasExtras WHEN 0 THEN CONVERT(nvarchar(max), N'null') ELSE
@@ -368,13 +367,14 @@ BEGIN
                        + N',"trace":' + COALESCE(N'"' + STRING_ESCAPE(t.TraceParent, 'json') + N'"', N'null')
                        + N',"grouped":' + CASE WHEN t.GroupId IS NULL THEN N'false' ELSE N'true' END
                        + N',"cancel":' + CASE t.CancelRequested WHEN 1 THEN N'true' ELSE N'false' END
-                       + N',"newer":' + CASE WHEN t.Build > @vBuild THEN N'true' ELSE N'false' END + N'}' END, N',')
+                       + N',"newer":' + CASE WHEN t.Build > @vBuild THEN N'true' ELSE N'false' END
+                       + N',"wave":' + CASE WHEN t.WaveId IS NULL THEN N'false' ELSE N'true' END + N'}' END, N',')
                      WITHIN GROUP (ORDER BY c.Ordinal) + N']'
           FROM @vClaimed AS c
           INNER JOIN Taskgate.Task AS t ON t.TaskId = c.TaskId
           CROSS APPLY (
             SELECT CASE WHEN t.[Checkpoint] IS NOT NULL OR t.TraceParent IS NOT NULL OR t.GroupId IS NOT NULL
-                          OR t.CancelRequested = 1 OR t.Build > @vBuild THEN 1 ELSE 0 END AS HasExtras) AS n
+                          OR t.CancelRequested = 1 OR t.Build > @vBuild OR t.WaveId IS NOT NULL THEN 1 ELSE 0 END AS HasExtras) AS n
           OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
           SELECT TOP (1) @vLastPriority = t.Priority, @vLastRank = t.Rank
           FROM @vClaimed AS c

@@ -2,7 +2,8 @@
 -- In:     @TaskDefinitionId int; @Most int 1..10000; @Now
 -- Out:    @oPromoted: how many left Scheduled; grouped ones whose group is locked, being made or being removed just now stay for the next call
 -- Raises: -
--- Locks:  Scheduled by skip, in (RunAt, TaskId) order; for missing groups an application lock each, by skip, as _LockKeys names them,
+-- Locks:  an application lock of the definition, by skip: one promotes a definition's tasks at a time, the others go on (0). Two at a
+--         time could put a later task of a strict group before an earlier one. Scheduled by skip, in (RunAt, TaskId) order; for missing groups an application lock each, by skip, as _LockKeys names them,
 --         and TaskDefinition, read by skip; TaskGroup by skip and new rows; GroupSlot, GroupWaiting, Task of these, new rows of
 --         Ready. Joins the caller's transaction
 -- Isolation: two callers take different rows, as each skips what the other holds; groups are locked in one statement and
@@ -26,12 +27,15 @@ BEGIN
   DECLARE @vMissing TABLE (
     Scope int NOT NULL, GroupKey nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL, GroupId int NULL,
     LockName nvarchar(255) COLLATE Latin1_General_100_BIN2 NOT NULL, PRIMARY KEY CLUSTERED (Scope, GroupKey));
-  DECLARE @vLock Taskgate.KeyLockList;
+  DECLARE @vTurn Taskgate.KeyLockList, @vLock Taskgate.KeyLockList;
   DECLARE @vWanted TABLE (K int NOT NULL PRIMARY KEY CLUSTERED, GroupId int NOT NULL);
   DECLARE @vGate TABLE (GroupId int NOT NULL PRIMARY KEY CLUSTERED, Slots smallint NULL, Free int NULL);
   DECLARE @vSlot TABLE (GroupId int NOT NULL, K int NOT NULL, Slot smallint NOT NULL, PRIMARY KEY CLUSTERED (GroupId, K));
 
   SET @oPromoted = 0;
+  INSERT INTO @vTurn (Name) VALUES (Taskgate._KeyLock(N'promotion', @TaskDefinitionId, N''));
+  EXEC Taskgate._LockKeys @Keys = @vTurn, @Waits = 0, @oMissed = @vMissed OUTPUT; -- kept to the end; never waits
+  IF @vMissed <> N'[]' RETURN;
   -- 1. Due rows nobody else is taking. Own statement, so that the next one sees the tasks of rows committed meanwhile.
   INSERT INTO @vDue (RunAt, TaskId)
   SELECT TOP (@Most) s.RunAt, s.TaskId

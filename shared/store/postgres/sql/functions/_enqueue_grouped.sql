@@ -6,7 +6,7 @@
 -- Raises: -
 -- Locks:  not when joining a caller's transaction: advisory 43 ascending, for groups that are missing; task_group ascending: tasks of
 --         one that a purge removes just then become due, and promotion makes it again. New rows
--- Plan:   uq_task_group_key, one probe per task; primary keys; each group's slots with its first task: nothing is joined that
+-- Plan:   uq_task_group_key, one probe per task, two when something is due; one probe of pk_scheduled; primary keys; each group's slots with its first task: nothing is joined that
 --         would compare each task with each group
 -- Twin:   inside mssql/sql/procedures/EnqueueTasks.sql
 create or replace function taskgate._enqueue_grouped(
@@ -23,6 +23,12 @@ declare
 begin
   v_is_in := array(select u.key is not null and u.is_new and u.run_at is null and not p_joins_transaction
                      from unnest(p_group_keys, p_is_new, p_run_ats) with ordinality u(key, is_new, run_at, n) order by u.n);
+  -- A strict group's task doesn't overtake one that is due and not promoted yet: it is due now, too, and promotion keeps the order.
+  if true = any (v_is_in) and exists (
+       select 1 from scheduled s where s.task_definition_id = p_task_definition_id and s.run_at <= p_now) then
+    v_is_in := array(select u.is_in and not coalesce((select g.is_strict from task_group g where g.task_definition_id = u.scope and g.group_key = u.key), p_group_strict)
+                       from unnest(v_is_in, v_scopes, p_group_keys) with ordinality u(is_in, scope, key, n) order by u.n);
+  end if;
   v_groups := array(select case when u.is_in then (select g.group_id from task_group g where g.task_definition_id = u.scope and g.group_key = u.key) end
                       from unnest(v_is_in, v_scopes, p_group_keys) with ordinality u(is_in, scope, key, n) order by u.n);
   if exists (select 1 from unnest(v_groups, v_is_in) u(id, is_in) where u.id is null and u.is_in) then

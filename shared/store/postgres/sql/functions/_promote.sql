@@ -2,7 +2,8 @@
 -- In:     p_task_definition_id int; p_most int; p_now
 -- Out:    int: how many left scheduled; grouped ones whose group is locked, being made or being removed just now stay for the next call
 -- Raises: -
--- Locks:  scheduled by skip, in (run_at, task_id) order; task_group by skip, missing ones as _make_pending_groups
+-- Locks:  advisory 44 of the definition, only tried: one promotes a definition's tasks at a time, the others go on (0). Two at a time could
+--         put a later task of a strict group before an earlier one; scheduled by skip, in (run_at, task_id) order; task_group by skip, missing ones as _make_pending_groups
 -- Plan:   first entries of pk_scheduled; primary keys; each group's slots with its first task, as in _enqueue_grouped
 -- Twin:   mssql/sql/procedures/_Promote.sql
 create or replace function taskgate._promote(p_task_definition_id int, p_most int, p_now timestamptz) returns int
@@ -14,6 +15,7 @@ declare
   v_locked int[];
   n int;
 begin
+  if not pg_try_advisory_xact_lock(44, p_task_definition_id) then return 0; end if;
   -- 1. Due rows nobody else is taking.
   with due as materialized (
     select s.task_id, s.run_at from scheduled s

@@ -11,7 +11,7 @@
 --         p_joins_transaction: true when other work of the caller may follow before its commit: then grouped tasks enter
 --           scheduled as due now, so that no group stays locked for as long as the caller likes
 --         p_wave_id bigint: they are held until this wave of a batch opens, or null; runInMs and runAt are refused then
--- Out:    status: enqueued | late (the wave takes no tasks any more: nothing was written); task_ids: JSON array of strings in input order (of a duplicate: the first task's);
+-- Out:    status: enqueued | sealed | late (the wave takes no tasks, as it is sealed, or any more: nothing was written); task_ids: JSON array of strings in input order (of a duplicate: the first task's);
 --         outcomes: JSON array of enqueued | duplicate | replaced in input order, or null when all are enqueued
 --         ready: some may be claimed at once; next_due_ms: the earliest scheduled of them, or null
 -- Raises: TG404 unknown definition or wave; TG413 too many or too large; TG422 a bad value, naming entry and field; TG424 `group` or `dedupeKey` is missing, or
@@ -67,7 +67,8 @@ begin
 
   if p_wave_id is not null and not _enter_wave(p_wave_id) then
     delete from operation o where o.operation_id = p_operation_id;
-    status := 'late'; task_ids := '[]'; ready := false;
+    select case when w.state = 0 and w.is_sealed then 'sealed' else 'late' end into status from wave w where w.wave_id = p_wave_id;
+    task_ids := '[]'; ready := false;
     return;
   end if;
 

@@ -45,6 +45,16 @@ export const promotionCases: readonly ModelCase[] = [
     ],
   },
   {
+    name: "promote-x-strict-enqueue-and-promote",
+    about:
+      "a strict group's due task is promoted while another one is enqueued directly and promoted: the first one comes first",
+    setup: [register({ groupStrict: true }), enqueue([{ ...soon, group: "g" }]), later(11)],
+    callers: [[promote], [enqueue([{ group: "g" }]), promote]],
+    readersWait: true,
+    ends: (end) =>
+      allOf(expectTasks(taskIds(end, "Ready"), 1), expectTasks(taskIds(end, "Task"), 1, 2)),
+  },
+  {
     name: "promote-x-cancel",
     about: "a cancel is requested while the task is promoted",
     setup: due,

@@ -1,6 +1,0 @@
-// expect: module has no parameter "colour"
-using 'modules/template.bicep'
-
-param count = 3
-param size = 'small'
-param colour = 'red'

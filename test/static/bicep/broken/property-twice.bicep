@@ -1,9 +1,0 @@
-// expect: name property "location" is given twice
-@description('Required. Azure region.')
-param location string
-
-resource identity 'Microsoft.ManagedIdentity/userAssignedIdentities@2024-11-30' = {
-  name: 'id'
-  location: location
-  location: location
-}

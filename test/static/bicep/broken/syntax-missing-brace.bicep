@@ -1,7 +1,0 @@
-// expect: syntax [syntax]
-@description('Required. Azure region.')
-param location string
-
-resource identity 'Microsoft.ManagedIdentity/userAssignedIdentities@2024-11-30' = {
-  name: 'id'
-  location: location
