@@ -56,7 +56,7 @@ export async function enqueuePrepared(
   tasks: readonly PreparedTask[],
   options: EnqueueOptions,
 ): Promise<Enqueued[]> {
-  const { operationId, call = (_, send) => send() } = options;
+  const { operationId, call } = options;
   const results: Enqueued[] = new Array<Enqueued>(tasks.length);
   const entries = tasks.map((prepared, index) => ({ index, ...prepared }));
   for (const together of callsOf(entries)) {
@@ -65,7 +65,7 @@ export async function enqueuePrepared(
       if (first === undefined) continue;
       const { definition } = first;
       const send = sender(services, { first, tasks: piece.map(({ task }) => task), options });
-      const answer = await call(definition, send);
+      const answer = await (call === undefined ? send() : call(definition, send));
       piece.forEach(({ index }, at) => {
         const taskId = answer.taskIds[at];
         const outcome = answer.outcomes[at];
