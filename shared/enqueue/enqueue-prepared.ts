@@ -40,8 +40,8 @@ export interface EnqueueOptions {
     definition: string,
     send: () => Promise<EnqueueTasksAnswer>,
   ) => Promise<EnqueueTasksAnswer>;
-  /** Asked when a wave takes no tasks any more. True: these tasks are added without it, outside its batch. */
-  readonly goesOutside?: (waveId: WaveId, tasks: number) => boolean;
+  /** Asked about so many tasks of a wave that is over. Default: refuse. */
+  readonly onLate?: (waveId: WaveId, count: number) => "enqueue outside" | "refuse";
   /** Told of each call's answer, to leave hints. */
   readonly onAdded: (definition: string, answer: EnqueueTasksAnswer) => void;
 }
@@ -56,7 +56,7 @@ export async function enqueuePrepared(
   tasks: readonly PreparedTask[],
   options: EnqueueOptions,
 ): Promise<Enqueued[]> {
-  const { operationId, call = (_, send) => send() } = options;
+  const { operationId, call } = options;
   const results: Enqueued[] = new Array<Enqueued>(tasks.length);
   const entries = tasks.map((prepared, index) => ({ index, ...prepared }));
   for (const together of callsOf(entries)) {
@@ -65,7 +65,7 @@ export async function enqueuePrepared(
       if (first === undefined) continue;
       const { definition } = first;
       const send = sender(services, { first, tasks: piece.map(({ task }) => task), options });
-      const answer = await call(definition, send);
+      const answer = await (call === undefined ? send() : call(definition, send));
       piece.forEach(({ index }, at) => {
         const taskId = answer.taskIds[at];
         const outcome = answer.outcomes[at];
@@ -84,19 +84,18 @@ function sender(
 ): () => Promise<EnqueueTasksAnswer> {
   const { first, tasks, options } = input;
   const { definition, waveId } = first;
-  const { within, operationId = asOperationId(random.uuid()) } = options;
-  const call = {
+  const { within, operationId = asOperationId(random.uuid()), onLate } = options;
+  const outside = {
     name: definition,
     build,
     tasks,
     operationId: within === undefined ? operationId : null,
   };
   return async () => {
-    if (waveId === undefined) return store.enqueueTasks(call, within);
-    const answer = await store.enqueueTasks({ ...call, waveId }, within);
-    // Nothing was written, so the operation id is free.
-    if (answer.status === "late" && options.goesOutside?.(waveId, tasks.length) === true)
-      return store.enqueueTasks(call, within);
+    if (waveId === undefined) return store.enqueueTasks(outside, within);
+    const answer = await store.enqueueTasks({ ...outside, waveId }, within);
+    if (answer.status === "late" && onLate?.(waveId, tasks.length) === "enqueue outside")
+      return store.enqueueTasks(outside, within);
     expectInTime(answer, waveId);
     return answer;
   };
@@ -139,7 +138,7 @@ function piecesOf<Entry extends PreparedTask>(entries: readonly Entry[]): Entry[
 function expectInTime(answer: EnqueueTasksAnswer, waveId: WaveId): void {
   if (answer.status === "enqueued") return;
   throw new InvalidArgumentError(
-    `Expected \`wave\` to be one that still takes tasks, got \`${String(waveId)}\`: it was sealed or opened before, or its batch was cancelled; nothing was added to it`,
+    `Expected \`wave\` to be one that still takes tasks, got \`${waveId}\`: it was sealed or opened before, or its batch was cancelled; nothing was added to it`,
     { details: { field: "wave", wave: waveId } },
   );
 }

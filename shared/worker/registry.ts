@@ -66,8 +66,9 @@ export function createRegistry(kinds: readonly AnyTaskKind[]): Registry {
 
 /** A definition with the rules of its kinds, which are part of what workers compare with the database. */
 function withKinds(definition: Definition, kinds: readonly KindRules[]): Definition {
-  const ruled = kinds.filter(({ kind: _, ...rules }) =>
-    Object.values(rules).some((rule) => rule !== null && rule !== false),
+  const ruled = kinds.filter(
+    ({ groupBy, isGroupComputed, priority, runInMs, dedupeBy }) =>
+      isGroupComputed || [groupBy, priority, runInMs, dedupeBy].some((rule) => rule !== null),
   );
   if (ruled.length === 0) return { ...definition, kinds };
   const ordered = [...ruled].sort((a, b) => (a.kind < b.kind ? -1 : 1));

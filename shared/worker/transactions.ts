@@ -1,5 +1,5 @@
 import { LeaseLostError } from "../core/errors";
-import type { ExecutionId, WaveId } from "../core/ids";
+import type { ExecutionId } from "../core/ids";
 import type { JsonArray, JsonObject } from "../core/json";
 import { enqueuePrepared } from "../enqueue/enqueue-prepared";
 import type { PreparedTask } from "../enqueue/enqueue-prepared";
@@ -45,7 +45,7 @@ export async function completeInTransaction(
           : jsonText("result", returned);
     const ready = await enqueueAll(environment, completion.children, {
       by: hand.task,
-      within: transaction,
+      transaction,
     });
     // Last before the commit: from here on the group's gate is held.
     const answer = await environment.store.completeTask(
@@ -84,13 +84,19 @@ export async function enqueueNow(
 async function enqueueAll(
   environment: WorkerEnvironment,
   tasks: readonly PreparedTask[],
-  { by, within }: { by: ClaimedTask; within?: StoreTransaction },
+  { by, transaction }: { by: ClaimedTask; transaction?: StoreTransaction },
 ): Promise<string[]> {
   const ready: string[] = [];
   const hints: Promise<void>[] = [];
   await enqueuePrepared(environment, tasks, {
-    within,
-    goesOutside: (waveId, count) => goesOutside(environment, by, { wave: waveId, tasks: count }),
+    within: transaction,
+    // A task that was redriven after its wave had ended goes on outside the batch, and so does what it enqueues.
+    onLate: (wave, count) => {
+      if (by.isInWave) return "refuse";
+      const facts = { taskId: by.taskId, wave, tasks: count };
+      environment.logger.warn("tasks of a wave that is over run outside their batch", facts);
+      return "enqueue outside";
+    },
     onAdded: (definition, { ready: isReady, nextDueMs }) => {
       if (isReady || nextDueMs === 0) ready.push(definition);
       else if (nextDueMs !== null)
@@ -99,15 +105,4 @@ async function enqueueAll(
   });
   await Promise.all(hints);
   return ready;
-}
-
-/** A task that was redriven after its wave had ended goes on outside the batch, and so does what it enqueues. */
-function goesOutside(
-  { logger }: WorkerEnvironment,
-  { isInWave, taskId }: ClaimedTask,
-  late: { wave: WaveId; tasks: number },
-): boolean {
-  if (!isInWave)
-    logger.warn("tasks of a wave that is over run outside their batch", { taskId, ...late });
-  return !isInWave;
 }

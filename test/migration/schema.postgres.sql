@@ -308,6 +308,17 @@ create table taskgate.task_group (
   constraint pk_task_group PRIMARY KEY (group_id),
   constraint uq_task_group_key UNIQUE (task_definition_id, group_key)
 ) with (fillfactor=50);
+create table taskgate.task_kind (
+  task_definition_id integer not null,
+  kind text not null,
+  group_by text,
+  is_group_computed boolean not null,
+  priority smallint,
+  run_in_ms bigint,
+  dedupe_by text,
+  dedupe_ms bigint,
+  constraint pk_task_kind PRIMARY KEY (task_definition_id, kind)
+);
 create table taskgate.token_demand (
   task_definition_id integer not null,
   denied_at timestamp with time zone not null,
@@ -368,6 +379,7 @@ create view taskgate.v_execution_log (task_id bigint, definition text, kind text
 
 -- Functions: signature, answer, how they run, who may call
 create function taskgate._admit_held(p_wave_id bigint, p_most integer, p_now timestamp with time zone, OUT o_moved integer, OUT o_woken integer[], OUT o_is_over boolean, OUT o_is_closed boolean) language plpgsql;
+create function taskgate._apply_kinds(p_task_definition_id integer, p_build bigint, p_tasks text, p_is_held boolean, p_now timestamp with time zone, p_kinds text[], p_payloads text[], p_priorities integer[], p_group_keys text[], p_run_ats timestamp with time zone[], p_dedupe_keys text[], p_dedupe_ms bigint[], OUT o_priorities integer[], OUT o_group_keys text[], OUT o_run_ats timestamp with time zone[], OUT o_dedupe_keys text[], OUT o_dedupe_ms bigint[]) language plpgsql;
 create function taskgate._audit_problem(p_changed_by text, p_reason text) returns text language sql immutable;
 create function taskgate._backoff_ms(p_base_ms integer, p_cap_ms integer, p_failed_count smallint) returns bigint language sql;
 create function taskgate._change_limit(p_task_definition_id integer, p_limit integer, p_override integer, OUT o_old integer, OUT o_new integer, OUT o_held integer, OUT o_surplus integer) language plpgsql;
@@ -399,6 +411,8 @@ create function taskgate._is_json_container(p_text text) returns boolean languag
 create function taskgate._is_packed(p_task_id bigint) returns boolean language sql stable;
 create function taskgate._iso(p_at timestamp with time zone) returns text language sql stable;
 create function taskgate._keep_solo(p_task_definition_id integer, p_task_ids bigint[], p_is_idle boolean) returns bigint[] language plpgsql;
+create function taskgate._kinds_problem(p_kinds text) returns text language sql immutable;
+create function taskgate._kinds_text(p_task_definition_id integer) returns text language sql stable;
 create function taskgate._lock_shared(p_shared integer[]) returns void language plpgsql;
 create function taskgate._make_pending_groups(p_task_definition_id integer, p_task_ids bigint[]) returns integer[] language plpgsql;
 create function taskgate._make_shared(p_names text[]) returns integer[] language plpgsql;
@@ -407,6 +421,7 @@ create function taskgate._note_demand(p_task_definition_id integer, p_worker tex
 create function taskgate._now() returns timestamp with time zone language sql;
 create function taskgate._open_demand(p_task_definition_id integer, p_lease_ms integer, p_now timestamp with time zone) returns timestamp with time zone language sql stable;
 create function taskgate._open_next_wave(p_batch_id bigint, p_now timestamp with time zone, OUT o_woken integer[], OUT o_is_opening boolean) language plpgsql;
+create function taskgate._payload_key(p_payload text, p_path text) returns text language plpgsql immutable;
 create function taskgate._permit_in_ms(p_task_definition_id integer, p_now timestamp with time zone) returns bigint language sql stable;
 create function taskgate._promote(p_task_definition_id integer, p_most integer, p_now timestamp with time zone) returns integer language plpgsql;
 create function taskgate._purge_audit(p_most integer, p_now timestamp with time zone, OUT entries integer, OUT more boolean) language plpgsql;
@@ -436,6 +451,7 @@ create function taskgate._surplus(p_task_definition_id integer) returns integer 
 create function taskgate._take_keys(p_task_definition_id integer, p_ids bigint[], p_keys text[], p_keep_ms bigint[], p_now timestamp with time zone, OUT o_ids bigint[], OUT o_is_new boolean[]) language plpgsql;
 create function taskgate._tokens_are_sound(p_tokens text) returns boolean language sql immutable;
 create function taskgate._use_permits(p_task_definition_id integer, p_count integer, p_from timestamp with time zone, p_interval_us bigint) returns void language sql;
+create function taskgate._write_kinds(p_task_definition_id integer, p_kinds text, OUT o_old text, OUT o_new text) language plpgsql;
 create function taskgate.acquire_tokens(p_task_execution_id bigint, p_want integer, OUT status text, OUT tokens integer, OUT granted integer, OUT token_fence bigint, OUT retry_in_ms bigint, OUT dead_holders integer, OUT demand text) language plpgsql security definer set enable_hashjoin=off set enable_mergejoin=off set enable_seqscan=off set lock_timeout=2s set plan_cache_mode=force_generic_plan set search_path=taskgate, pg_temp; -- called by taskgate_operator, taskgate_worker
 create function taskgate.advance_watermark(p_name text, p_watermark text, p_expected_version bigint, p_value text, p_build bigint, p_tasks text, p_operation_id uuid DEFAULT NULL::uuid, OUT status text, OUT version bigint, OUT value text, OUT task_ids text, OUT outcomes text, OUT ready boolean, OUT next_due_ms bigint) language plpgsql security definer set enable_hashjoin=off set enable_mergejoin=off set enable_seqscan=off set lock_timeout=2s set plan_cache_mode=force_generic_plan set search_path=taskgate, pg_temp; -- called by taskgate_operator, taskgate_worker
 create function taskgate.cancel_batch(p_batch_id bigint, OUT status text, OUT tasks text, OUT opening text) language plpgsql security definer set enable_hashjoin=off set enable_mergejoin=off set enable_seqscan=off set lock_timeout=2s set plan_cache_mode=force_generic_plan set search_path=taskgate, pg_temp; -- called by taskgate_operator
@@ -463,7 +479,7 @@ create function taskgate.pump_batch(p_batch_id bigint, p_most integer, OUT statu
 create function taskgate.purge(p_most integer, OUT status text, OUT purged integer, OUT tasks integer, OUT executions integer, OUT operations integer, OUT keys integer, OUT groups integer, OUT batches integer, OUT audit_entries integer, OUT more boolean) language plpgsql security definer set enable_hashjoin=off set enable_mergejoin=off set enable_seqscan=off set lock_timeout=2s set plan_cache_mode=force_generic_plan set search_path=taskgate, pg_temp; -- called by taskgate_operator, taskgate_worker
 create function taskgate.reclaim_expired(p_most integer, OUT status text, OUT executions integer, OUT tasks_back integer, OUT tasks_lost integer, OUT tasks_dead integer, OUT definitions text, OUT more boolean, OUT opening text) language plpgsql security definer set enable_hashjoin=off set enable_mergejoin=off set enable_seqscan=off set lock_timeout=2s set plan_cache_mode=force_generic_plan set search_path=taskgate, pg_temp; -- called by taskgate_operator, taskgate_worker
 create function taskgate.redrive_tasks(p_task_ids bigint[], p_name text DEFAULT NULL::text, p_kind text DEFAULT NULL::text, p_outcome text DEFAULT NULL::text, p_most integer DEFAULT NULL::integer, OUT status text, OUT results text, OUT woken text) language plpgsql security definer set enable_hashjoin=off set enable_mergejoin=off set enable_seqscan=off set lock_timeout=2s set plan_cache_mode=force_generic_plan set search_path=taskgate, pg_temp; -- called by taskgate_operator
-create function taskgate.register_definition(p_name text, p_build bigint, p_settings_hash text, p_registered_by text, p_limit integer, p_lease_ms integer, p_max_attempts integer, p_max_lost integer, p_retry_base_ms integer, p_retry_cap_ms integer, p_spare_max integer, p_group_slots integer, p_group_strict boolean, p_retain_done_ms bigint, p_retain_dead_ms bigint, p_rate_count integer DEFAULT NULL::integer, p_rate_period_ms integer DEFAULT NULL::integer, p_rate_burst integer DEFAULT NULL::integer, p_shared_limits text DEFAULT NULL::text, OUT status text, OUT task_definition_id integer) language plpgsql security definer set enable_hashjoin=off set enable_mergejoin=off set enable_seqscan=off set plan_cache_mode=force_generic_plan set search_path=taskgate, pg_temp; -- called by taskgate_operator, taskgate_worker
+create function taskgate.register_definition(p_name text, p_build bigint, p_settings_hash text, p_registered_by text, p_limit integer, p_lease_ms integer, p_max_attempts integer, p_max_lost integer, p_retry_base_ms integer, p_retry_cap_ms integer, p_spare_max integer, p_group_slots integer, p_group_strict boolean, p_retain_done_ms bigint, p_retain_dead_ms bigint, p_rate_count integer DEFAULT NULL::integer, p_rate_period_ms integer DEFAULT NULL::integer, p_rate_burst integer DEFAULT NULL::integer, p_shared_limits text DEFAULT NULL::text, p_kinds text DEFAULT NULL::text, OUT status text, OUT task_definition_id integer) language plpgsql security definer set enable_hashjoin=off set enable_mergejoin=off set enable_seqscan=off set plan_cache_mode=force_generic_plan set search_path=taskgate, pg_temp; -- called by taskgate_operator, taskgate_worker
 create function taskgate.release_surplus(p_task_execution_id bigint, p_keep integer, OUT status text, OUT tokens integer, OUT freed integer, OUT surplus integer, OUT given integer, OUT woken text) language plpgsql security definer set enable_hashjoin=off set enable_mergejoin=off set enable_seqscan=off set lock_timeout=2s set plan_cache_mode=force_generic_plan set search_path=taskgate, pg_temp; -- called by taskgate_operator, taskgate_worker
 create function taskgate.release_tokens(p_task_execution_id bigint, p_keep integer, OUT status text, OUT tokens integer, OUT freed integer, OUT ready boolean) language plpgsql security definer set enable_hashjoin=off set enable_mergejoin=off set enable_seqscan=off set lock_timeout=2s set plan_cache_mode=force_generic_plan set search_path=taskgate, pg_temp; -- called by taskgate_operator, taskgate_worker
 create function taskgate.report_progress(p_task_execution_id bigint, p_task_id bigint, p_fence bigint, p_done bigint, p_total bigint, p_text text, OUT status text, OUT cancel_requested boolean) language plpgsql security definer set enable_hashjoin=off set enable_mergejoin=off set enable_seqscan=off set lock_timeout=2s set plan_cache_mode=force_generic_plan set search_path=taskgate, pg_temp; -- called by taskgate_operator, taskgate_worker

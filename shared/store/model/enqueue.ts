@@ -7,8 +7,8 @@ import type { EnqueueTasksAnswer, EnqueueTasksInput, NewTask } from "../../ports
 import { characters, invalidArgument, isWithin, left, tooLarge } from "./arguments";
 import { isOnlySealed, takesTasks } from "./batches";
 import { allStandings } from "./places";
-import { admit, findGroup, groupsOf, joinGroup, makeGroups } from "./groups";
 import { applyKinds } from "./kinds";
+import { admit, findGroup, groupsOf, joinGroup, makeGroups } from "./groups";
 import {
   addHeld,
   addReady,

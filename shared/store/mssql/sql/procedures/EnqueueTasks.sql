@@ -160,16 +160,13 @@ BEGIN
     IF EXISTS (SELECT 1 FROM Taskgate.TaskKind AS k WITH (FORCESEEK) WHERE k.TaskDefinitionId = @vDefinition) -- one probe
     BEGIN
       EXEC Taskgate._ApplyKinds @TaskDefinitionId = @vDefinition, @Name = @vName, @Build = @Build, @Tasks = @Tasks, @WaveId = @WaveId, @Now = @vNow, @oEntries = @vKinds OUTPUT;
-      UPDATE t
-      SET GroupKey = COALESCE(t.GroupKey, s.GroupKey COLLATE Latin1_General_100_BIN2),
+      UPDATE t SET GroupKey = COALESCE(t.GroupKey, s.GroupKey COLLATE Latin1_General_100_BIN2),
           DedupeKey = COALESCE(t.DedupeKey, s.DedupeKey COLLATE Latin1_General_100_BIN2), DedupeMs = COALESCE(s.DedupeMs, t.DedupeMs),
           Priority = COALESCE(s.Priority, t.Priority), RunAt = COALESCE(s.RunAt, t.RunAt) -- what the caller said isn't among them
-      FROM @vTask AS t
-      INNER JOIN OPENJSON(@vKinds) WITH (Ord int N'$.o', GroupKey nvarchar(200) N'$.group', DedupeKey nvarchar(200) N'$.dedupeKey',
+      FROM @vTask AS t INNER JOIN OPENJSON(@vKinds) WITH (Ord int N'$.o', GroupKey nvarchar(200) N'$.group', DedupeKey nvarchar(200) N'$.dedupeKey',
         DedupeMs bigint N'$.dedupeMs', Priority smallint N'$.priority', RunAt datetime2(3) N'$.runAt') AS s ON s.Ord = t.Ord;
     END;
-    IF @vJoins = 1 AND @WaveId IS NULL
-      UPDATE t SET RunAt = @vNow FROM @vTask AS t WHERE t.GroupKey IS NOT NULL AND t.RunAt IS NULL;
+    IF @vJoins = 1 AND @WaveId IS NULL UPDATE t SET RunAt = @vNow FROM @vTask AS t WHERE t.GroupKey IS NOT NULL AND t.RunAt IS NULL;
     UPDATE t SET Place = CASE WHEN @WaveId IS NULL THEN 4 ELSE 5 END FROM @vTask AS t WHERE @WaveId IS NOT NULL OR t.RunAt IS NOT NULL;
     IF EXISTS (SELECT 1 FROM @vTask AS t WHERE t.DedupeKey IS NOT NULL) SET @vHasKeys = 1;
     -- Scheduled ones join their groups when they are promoted, those of a wave when they are admitted.
