@@ -12,31 +12,66 @@ import {
   statusOf,
 } from "../support/builders";
 import type { Worker } from "../support/builders";
+import { makeMssqlLogins } from "../support/mssql-logins";
+import type { Workplace } from "./workplace";
+import { openRoleStores, storeOfRoles, urlAs } from "../support/roles";
 
-/** Enough for an optimizer to prefer a seek, where it has the choice. */
-const backlog = 3_000;
+/** How much there is to call them over, and names of its own. */
+export interface OperationRun {
+  /** Tasks; enough for an optimizer to prefer a seek, where it has the choice. */
+  readonly backlog: number;
+  readonly label: string;
+}
+
+export const fullRun: OperationRun = { backlog: 3_000, label: "plans" };
 const shortLeaseMs = 1_000;
 
-/** Calls every operation at least once, over tables that aren't empty, so that each procedure has a plan worth looking at. */
-export async function callEveryOperation(url: string): Promise<void> {
-  const store = openStore({ url, connectionsMax: 4, random: realRandom, sleep });
+/** Makes the logins of the shipped roles' members; those that are there stay. */
+export async function makeLogins(url: string): Promise<void> {
+  const owner = openStore({ url, connectionsMax: 1, random: realRandom, sleep });
   try {
-    const name = await define(store, { limit: 8, spareMax: 2, groupSlots: 2 }, "plans");
-    await fill(store, name);
-    const worker = await startWorker(store, name, { want: 8 });
-    await workAWhile(worker, name);
-    await loseOne(store);
-    await store.reclaimExpired({ most: 20 });
-    await operate(store, name);
-    await lookAround(store, name);
-    await worker.finish();
-    await store.checkInvariants();
+    await makeMssqlLogins(owner);
+  } finally {
+    await owner.close();
+  }
+}
+
+/**
+ * Calls every operation at least once, over tables that aren't empty, so that each procedure has a plan worth looking at. The
+ * owner makes logins first; each operation is called by a member of the role with the fewest rights that may, where logins
+ * can be made.
+ */
+export async function callEveryOperation(
+  { url, mayMakeLogins }: Pick<Workplace, "url" | "mayMakeLogins">,
+  run: OperationRun,
+): Promise<void> {
+  const open = (as: string): TaskStore =>
+    openStore({ url: as, connectionsMax: 4, random: realRandom, sleep });
+  if (mayMakeLogins) await makeLogins(url);
+  const store = mayMakeLogins
+    ? storeOfRoles(openRoleStores((role) => open(urlAs(url, role))))
+    : open(url);
+  try {
+    await callAll(store, run);
   } finally {
     await store.close();
   }
 }
 
-async function fill(store: TaskStore, name: string): Promise<void> {
+async function callAll(store: TaskStore, { backlog, label }: OperationRun): Promise<void> {
+  const name = await define(store, { limit: 8, spareMax: 2, groupSlots: 2 }, label);
+  await fill(store, name, backlog);
+  const worker = await startWorker(store, name, { want: 8 });
+  await workAWhile(worker, name);
+  await loseOne(store, label);
+  await store.reclaimExpired({ most: 20 });
+  await operate(store, name);
+  await lookAround(store, name);
+  await worker.finish();
+  await store.checkInvariants();
+}
+
+async function fill(store: TaskStore, name: string, backlog: number): Promise<void> {
   const tasks = Array.from({ length: backlog }, (_, index): Partial<NewTask> => {
     const kind = index % 10;
     if (kind === 0) return { group: `group ${String(index % 200)}` };
@@ -90,8 +125,8 @@ async function runBatch(store: TaskStore, name: string): Promise<void> {
 }
 
 /** Somebody dies with tasks in their hands. */
-async function loseOne(store: TaskStore): Promise<void> {
-  const name = await define(store, { leaseMs: shortLeaseMs }, "plans, lost");
+async function loseOne(store: TaskStore, label: string): Promise<void> {
+  const name = await define(store, { leaseMs: shortLeaseMs }, `${label}, lost`);
   await enqueue(store, name, 5);
   const lost = await startWorker(store, name, { want: 2 });
   await lost.claim(2);
@@ -122,7 +157,7 @@ async function operate(store: TaskStore, name: string): Promise<void> {
   const changedBy = "verify";
   await store.setRate({ name, rate: { count: 1_000, periodMs: 1_000, burst: 1_000 }, changedBy });
   await store.setRate({ name, rate: "code", changedBy });
-  const shared = { name: "shared by plans", changedBy };
+  const shared = { name: `shared by ${name}`, changedBy };
   await store.setSharedLimit({ ...shared, limit: 4, operationId: operationId() });
   await store.listSharedLimits({ most: 20 });
   await schedules(store, name);

@@ -10,6 +10,7 @@ import type {
 } from "../simulation/tsql/litmus/litmus-case";
 import { expectedResults, stepsOn } from "../simulation/tsql/litmus/run-in-model";
 import type { StepResult } from "../simulation/tsql/litmus/run-in-model";
+import { cleanUpOf } from "../simulation/tsql/litmus/clean-up";
 import { BatchConnection } from "./batch-connection";
 import type { BatchAnswer } from "./batch-connection";
 import { dropObjects } from "./drop-objects";
@@ -48,7 +49,7 @@ export async function playLitmus(
     }
   } finally {
     await play.close();
-    await clearStage(stage);
+    await clearStage(stage, litmus.setup);
   }
   return results;
 }
@@ -63,10 +64,11 @@ export async function runScript(stage: Stage, script: string): Promise<void> {
   }
 }
 
-/** Drops what a case made. */
-export async function clearStage(stage: Stage): Promise<void> {
+/** Drops what a case made: what its set-up names, also beside the stage, and what its steps left on it. */
+export async function clearStage(stage: Stage, setup: string): Promise<void> {
   const connection = await BatchConnection.open(stage.url, "taskgate litmus");
   try {
+    for (const batch of cleanUpOf(inSchema(stage, setup))) await connection.run(batch);
     await dropObjects(connection, stage.schema);
   } finally {
     await connection.close();

@@ -1,11 +1,14 @@
 import { randomBytes } from "node:crypto";
 import type { EngineName } from "../simulation/tsql/engine/options";
+import { loginNames } from "../support/roles";
 import { BatchConnection } from "./batch-connection";
 import { quoted } from "./drop-objects";
 import { readEngine } from "./server-facts";
 import type { ServerFacts } from "./server-facts";
+import { WorkplaceError } from "./workplace";
 import type { Workplace } from "./workplace";
 
+const logins: readonly string[] = Object.values(loginNames);
 const prefix = "TaskgateVerify_";
 /** The first version in which optimized locking can be switched on by hand. */
 const optimizedVersionMin = 17;
@@ -13,7 +16,10 @@ const optimizedVersionMin = 17;
 /** Makes a database with a name of its own; it is dropped at the end, with whoever is still connected to it. */
 export async function makeOwnDatabase(url: string, facts: ServerFacts): Promise<Workplace> {
   const name = `${prefix}${randomBytes(6).toString("hex")}`;
-  await onServer(url, (connection) => connection.must(`CREATE DATABASE ${quoted(name)};`));
+  await onServer(url, async (connection) => {
+    if (facts.mayMakeLogins) await refuseLogins(connection);
+    await connection.must(`CREATE DATABASE ${quoted(name)};`);
+  });
   const own = new URL(url);
   own.pathname = `/${name}`;
   const canOptimize = facts.majorVersion >= optimizedVersionMin && !facts.isAzureDatabase;
@@ -25,6 +31,7 @@ export async function makeOwnDatabase(url: string, facts: ServerFacts): Promise<
     engines: canOptimize ? ["locking", "versioned", "azure"] : ["locking", "versioned"],
     lockView: "server",
     isSimulated: false,
+    mayMakeLogins: facts.mayMakeLogins,
     switchTo: async (engine) => {
       await onServer(url, async (connection) => {
         for (const option of optionsOf(engine)) {
@@ -46,8 +53,26 @@ export async function makeOwnDatabase(url: string, facts: ServerFacts): Promise<
           `IF DB_ID(N'${name}') IS NOT NULL ALTER DATABASE ${quoted(name)} SET SINGLE_USER WITH ROLLBACK IMMEDIATE;`,
         );
         await connection.must(`DROP DATABASE IF EXISTS ${quoted(name)};`);
+        if (!facts.mayMakeLogins) return;
+        for (const login of logins)
+          await connection.must(
+            `IF SUSER_ID(N'${login}') IS NOT NULL DROP LOGIN ${quoted(login)};`,
+          );
       }),
   };
+}
+
+/** The tests' logins belong to the server, not to the database: who has them already keeps them. */
+async function refuseLogins(connection: BatchConnection): Promise<void> {
+  const listed = logins.map((login) => `N'${login}'`).join(", ");
+  const { rows } = await connection.must(
+    `SELECT p.name AS Name FROM sys.server_principals AS p WHERE p.name IN (${listed});`,
+  );
+  if (rows.length === 0) return;
+  const names = rows.map(([name]) => String(name)).join(", ");
+  throw new WorkplaceError(
+    `The server has the logins ${names} already, which this program makes and drops. Drop them if an earlier run left them.`,
+  );
 }
 
 /** Databases that earlier runs couldn't remove: their process was killed, or the server went away. */

@@ -1,4 +1,5 @@
 import { BatchConnection } from "./batch-connection";
+import { loginNames } from "../support/roles";
 import { dropObjects } from "./drop-objects";
 import type { ServerFacts } from "./server-facts";
 import { WorkplaceError } from "./workplace";
@@ -6,6 +7,8 @@ import type { Workplace } from "./workplace";
 
 /** The product's own, which can't be called otherwise on SQL Server, and one for the tables of the litmus tests. */
 const schemas = ["Taskgate", "TaskgateLitmus"] as const;
+/** Those of the tests' stores, and of the scripts. */
+export const testUsers: readonly string[] = [...Object.values(loginNames), "TaskgateVerifyUser"];
 const roles = ["TaskgateWorker", "TaskgateOperator"] as const;
 /** Tables that the contract suite makes beside them, as a user's own code would. */
 export const suiteTables: readonly string[] = ["dbo.TaskgateContractOrders"];
@@ -27,6 +30,7 @@ export async function takeOwnSchemas(url: string, facts: ServerFacts): Promise<W
     engines: facts.engine === undefined ? [] : [facts.engine],
     lockView: "server",
     isSimulated: false,
+    mayMakeLogins: facts.mayMakeLogins,
     switchTo: () => Promise.resolve(),
     remove: () => removeSchemas(url),
   };
@@ -35,7 +39,7 @@ export async function takeOwnSchemas(url: string, facts: ServerFacts): Promise<W
 async function refuseWhatIsThere(connection: BatchConnection, facts: ServerFacts): Promise<void> {
   const { rows } = await connection.must(
     `SELECT s.name AS Name FROM sys.schemas AS s WHERE s.name IN (${listed(schemas)})
-     UNION ALL SELECT p.name FROM sys.database_principals AS p WHERE p.type = 'R' AND p.name IN (${listed(roles)})
+     UNION ALL SELECT p.name FROM sys.database_principals AS p WHERE p.name IN (${listed([...roles, ...testUsers])})
      UNION ALL SELECT t.name FROM sys.tables AS t WHERE t.object_id IN (${suiteTables.map((name) => `OBJECT_ID(N'${name}')`).join(", ")});`,
   );
   const fix =
@@ -62,6 +66,7 @@ export async function removeSchemas(url: string): Promise<void> {
       await dropObjects(connection, schema);
       await connection.must(`DROP SCHEMA IF EXISTS ${schema};`);
     }
+    for (const user of testUsers) await connection.must(`DROP USER IF EXISTS ${user};`);
     for (const role of roles) await connection.must(`DROP ROLE IF EXISTS ${role};`);
     for (const table of suiteTables) await connection.must(`DROP TABLE IF EXISTS ${table};`);
   } finally {

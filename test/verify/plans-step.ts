@@ -1,6 +1,6 @@
 import { operations, toPascalCase } from "../../shared/store/operations";
 import { BatchConnection } from "./batch-connection";
-import { callEveryOperation } from "./every-operation";
+import { callEveryOperation, fullRun } from "./every-operation";
 import { findScans, isIntended } from "./plan-scans";
 import type { StepRow } from "./result";
 import type { VerifyStep } from "./step";
@@ -17,7 +17,7 @@ export const plansStep: VerifyStep = {
     try {
       if (!place.isSimulated) await forgetPlans(connection);
       say("calling every operation");
-      await callEveryOperation(place.url);
+      await callEveryOperation(place, fullRun);
       if (place.isSimulated) {
         const summary = "every operation ran; the endpoint has no optimizer and no plans";
         return [{ what, status: "skipped", summary, details: [] }];

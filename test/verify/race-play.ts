@@ -62,7 +62,7 @@ async function playOnce(
     return { hasDeadlock, faults };
   } finally {
     await Promise.all(connections.map((connection) => connection.close()));
-    await clearStage(stage);
+    await clearStage(stage, race.setup);
   }
 }
 

@@ -10,6 +10,8 @@ export interface ServerFacts {
   /** A single database of Azure SQL: making another one costs money. */
   readonly isAzureDatabase: boolean;
   readonly mayCreateDatabase: boolean;
+  /** Users with a password where the database can have them, else logins of the server. */
+  readonly mayMakeLogins: boolean;
   readonly database: string;
   /** undefined: optimized locking without versions, which the model doesn't have. */
   readonly engine: EngineName | undefined;
@@ -24,15 +26,19 @@ export async function readServerFacts(connection: BatchConnection): Promise<Serv
             CONVERT(nvarchar(128), SERVERPROPERTY('Edition')) AS Edition,
             CONVERT(int, SERVERPROPERTY('EngineEdition')) AS EngineEdition,
             HAS_PERMS_BY_NAME(NULL, NULL, 'CREATE ANY DATABASE') AS MayCreate,
+            HAS_PERMS_BY_NAME(NULL, NULL, 'ALTER ANY LOGIN') AS MayMakeLogins,
+            HAS_PERMS_BY_NAME(DB_NAME(), 'DATABASE', 'ALTER ANY USER') AS MayMakeUsers,
             DB_NAME() AS DatabaseName;`,
   );
-  const [version, edition, engineEdition, mayCreate, database] = rows[0] ?? [];
+  const [version, edition, engineEdition, mayCreate, mayMakeLogins, mayMakeUsers, database] =
+    rows[0] ?? [];
   const isAzureDatabase = engineEdition === azureDatabaseEdition;
   return {
     title: `${isAzureDatabase ? "Azure SQL Database" : "SQL Server"} ${text(version)}, ${text(edition)}`,
     majorVersion: Number.parseInt(text(version), 10),
     isAzureDatabase,
     mayCreateDatabase: mayCreate === 1,
+    mayMakeLogins: (isAzureDatabase ? mayMakeUsers : mayMakeLogins) === 1,
     database: text(database),
     engine: await readEngine(connection),
   };

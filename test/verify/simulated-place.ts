@@ -8,6 +8,7 @@ import type {
   EngineServer,
   EngineSession,
   RequestOutcome,
+  Welcome,
 } from "../simulation/tsql/tds/engine-port";
 import { TdsServer } from "../simulation/tsql/tds/server";
 import { BatchConnection } from "./batch-connection";
@@ -29,6 +30,7 @@ export async function startSimulatedPlace(): Promise<Workplace> {
     engines: ["locking", "versioned", "azure"],
     lockView: "simulated",
     isSimulated: true,
+    mayMakeLogins: true,
     switchTo: (name) => {
       engine.use(name);
       return prepare(url);
@@ -58,6 +60,10 @@ class LivingEngine implements EngineServer {
   use(name: EngineName): void {
     this.world = new World(engines[name]);
     this.#engine = engineOver(this.world);
+  }
+
+  welcomes(login: Parameters<SimulatedEngine["welcomes"]>[0]): Welcome {
+    return this.#engine.welcomes(login);
   }
 
   connect(login: Parameters<EngineServer["connect"]>[0]): EngineSession {

@@ -23,6 +23,10 @@ export interface VerifyStep {
   run(context: StepContext): Promise<StepRow[]>;
 }
 
+/** Product calls need a login of their own with no more than a shipped role. */
+export const noLogins =
+  "the login may not make others (ALTER ANY LOGIN; on Azure SQL ALTER ANY USER)";
+
 /** Is there no time left, or is nobody waiting any more? */
 export function isOver(context: StepContext): boolean {
   return context.signal.aborted || performance.now() >= context.endsAtMs;

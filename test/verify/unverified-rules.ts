@@ -121,6 +121,12 @@ export const unverifiedRules: readonly UnverifiedRule[] = [
     scripts: ["the victim of a deadlock has lost its locks before it rolls back"],
   },
   {
+    rule: "R",
+    question: "Does a chain of one owner cover the types that a procedure declares variables of?",
+    model: "no: who calls it needs EXECUTE on them",
+    scripts: ["a variable of a table type inside a procedure needs EXECUTE on the type, too"],
+  },
+  {
     rule: "D",
     question:
       "Does a SELECT under NOCOUNT ON end with DONEINPROC, with its count marked as absent?",

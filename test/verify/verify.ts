@@ -1,4 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
+import { assumptionsStep } from "./assumptions-step";
 import { BatchConnection } from "./batch-connection";
 import { benchStep } from "./bench-step";
 import { contractStep } from "./contract-step";
@@ -102,6 +103,7 @@ async function runSteps(place: Workplace, run: Run): Promise<void> {
     litmusStep,
     schemaStep,
     deadlocks.before,
+    assumptionsStep,
     contractStep,
     benchStep,
     plansStep,

@@ -15,6 +15,8 @@ export interface Workplace {
   readonly engines: readonly EngineName[];
   readonly lockView: LockViewKind;
   readonly isSimulated: boolean;
+  /** Product calls are made by members of the shipped roles; where no login can be made, by the owner. */
+  readonly mayMakeLogins: boolean;
   switchTo(engine: EngineName): Promise<void>;
   /** Removes what was made. Safe to repeat. */
   remove(): Promise<void>;

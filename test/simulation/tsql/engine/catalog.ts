@@ -171,12 +171,13 @@ export class Catalog {
     return this.#types.get(keyOf(name));
   }
 
-  type(name: ObjectName): TypeObject {
+  /** `place` counts the columns, parameters or variables of what is being declared, from 1. */
+  type(name: ObjectName, place = 1): TypeObject {
     const type = this.findType(name);
     if (type !== undefined) return type;
     throw new SqlError(
       2715,
-      `Column, parameter, or variable: Cannot find data type ${printName(name)}.`,
+      `Column, parameter, or variable #${place}: Cannot find data type ${printName(name)}.`,
       {
         state: 3,
       },

@@ -49,7 +49,7 @@ function declareOne(declaration: Declaration, binder: Binder): void {
 /** A variable or parameter: of a type of values, or of a table type. */
 export function declareTyped(name: string, type: DataType, binder: Binder): void {
   if (type.kind === "named") {
-    const known = binder.catalog.type(type.name);
+    const known = binder.catalog.type(type.name, binder.declaredCount + 1);
     binder.needType(known);
     binder.declareTable(name, known.table);
     return;

@@ -12,6 +12,7 @@ import { alterDatabase } from "./database-settings";
 import type { Undo } from "./definition-names";
 import { exists, nameParts, refuseSecond } from "./definition-names";
 import { dropObjects } from "./drops";
+import { checkModule } from "./module-check";
 import {
   alterRole,
   changePermission,
@@ -190,6 +191,7 @@ function createModule(
   if (statement.mode === "create") refuseSecond(statement.name, connection);
   if (statement.mode === "alter" && known === undefined)
     throw sqlErrors.unknownObject(printName(statement.name));
+  checkModule(statement, connection, fileName);
   const named = { id: known?.id ?? catalog.newId(), ...nameParts(statement.name), fileName };
   const object = moduleObject(statement, named);
   if (known !== undefined && known.kind !== object.kind) {

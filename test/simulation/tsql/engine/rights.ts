@@ -48,7 +48,7 @@ export function requireExecute(
 const visible = ["SELECT", "EXECUTE", "INSERT", "UPDATE", "DELETE", "REFERENCES", "ALTER"];
 
 /** Names are shown to those who have some right there [doc: Metadata visibility configuration]. */
-export function mayYouSee(object: CatalogObject | TypeObject, connection: Connection): boolean {
+export function maySee(object: CatalogObject | TypeObject, connection: Connection): boolean {
   if (connection.isOwner) return true;
   const { catalog } = connection.world;
   const about = {

@@ -197,7 +197,13 @@ export class Security {
 
   /** The database's owners, to whom nothing is refused. */
   isOwner(user: string): boolean {
-    return user === ownerName || this.rolesOf(user).has(fixedRoles[0]);
+    if (user === ownerName) return true;
+    let verdict = this.#verdicts.get(user);
+    if (verdict === undefined) {
+      verdict = this.rolesOf(user).has(fixedRoles[0]);
+      this.#verdicts.set(user, verdict);
+    }
+    return verdict;
   }
 
   /** The user's own name and those of all its roles, in lower case: also of roles inside roles. */

@@ -67,6 +67,11 @@ export const sqlErrors = {
     new SqlError(1222, "Lock request time out period exceeded.", { state: 51 }),
   unknownObject: (name: string): SqlError => new SqlError(208, `Invalid object name '${name}'.`),
   unknownColumn: (name: string): SqlError => new SqlError(207, `Invalid column name '${name}'.`),
+  unknownFunction: (schema: string, name: string): SqlError =>
+    new SqlError(
+      4121,
+      `Cannot find either column "${schema}" or the user-defined function or aggregate "${schema}.${name}", or the name is ambiguous.`,
+    ),
   unboundName: (name: string): SqlError =>
     new SqlError(4104, `The multi-part identifier "${name}" could not be bound.`, { state: 1 }),
   unknownVariable: (name: string): SqlError =>

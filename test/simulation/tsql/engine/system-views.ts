@@ -7,7 +7,7 @@ import type { CatalogObject } from "./catalog";
 import type { Connection } from "./connection";
 import { databaseCollation } from "./expression";
 import { objectType } from "./functions/system-functions";
-import { mayYouSee, requireState } from "./rights";
+import { maySee, requireState } from "./rights";
 import { bitType, intType, isText, sysname } from "./types";
 
 /** The catalogue as the server shows it, as far as anybody asks. Read without locks. */
@@ -34,7 +34,7 @@ function schemaId(connection: Connection, object: { schema: string }): number {
 
 /** Names that somebody has no right to aren't shown to them. */
 function seenBy(connection: Connection): CatalogObject[] {
-  return [...connection.world.catalog.objects].filter((object) => mayYouSee(object, connection));
+  return [...connection.world.catalog.objects].filter((object) => maySee(object, connection));
 }
 
 function objectsOf(connection: Connection, keep: (object: CatalogObject) => boolean): Image[] {
@@ -94,7 +94,7 @@ const views: Readonly<Record<string, SystemView>> = {
     ),
     rows: (connection) =>
       [...connection.world.catalog.types]
-        .filter((type) => mayYouSee(type, connection))
+        .filter((type) => maySee(type, connection))
         .map((type) => [type.name, type.id, schemaId(connection, type), 1]),
   },
   "sys.indexes": {
@@ -145,6 +145,7 @@ const views: Readonly<Record<string, SystemView>> = {
       ["is_read_committed_snapshot_on", bitType],
       ["snapshot_isolation_state", { name: "tinyint" }],
       ["collation_name", sysname],
+      ["containment", { name: "tinyint" }],
     ),
     rows: ({ world }) => [
       [
@@ -154,6 +155,7 @@ const views: Readonly<Record<string, SystemView>> = {
         world.isVersioned ? 1 : 0,
         world.allowsSnapshot ? 1 : 0,
         databaseCollation.name,
+        1,
       ],
     ],
   },

@@ -25,6 +25,8 @@ export function createTable(statement: CreateTable, connection: Connection, undo
   if (table.foreignKeys.length > 0)
     throw new SimulationError(`${fullName(table)}: foreign keys aren't modelled`);
   undo(world.catalog.put({ kind: "table", id: table.id, ...parts, table }));
+  // Defaults and checks are bound now: 208 and 4121 for what they name.
+  rulesOf(table, world.catalog);
   undo(world.addTable(table));
 }
 

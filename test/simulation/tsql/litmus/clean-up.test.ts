@@ -23,6 +23,6 @@ describe("what a case makes", () => {
   });
 
   test("is nothing that the clean-up doesn't know", () => {
-    expect(() => cleanUpOf("CREATE ROLE R;")).toThrow("found createRole");
+    expect(() => cleanUpOf("CREATE LOGIN L WITH PASSWORD = 'x';")).toThrow("found createLogin");
   });
 });

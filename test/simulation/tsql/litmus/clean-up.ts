@@ -10,19 +10,41 @@ export function cleanUpOf(setup: string): string[] {
     .reverse();
 }
 
+const droppable = {
+  createTable: "TABLE",
+  createProcedure: "PROCEDURE",
+  createFunction: "FUNCTION",
+  createView: "VIEW",
+  createSequence: "SEQUENCE",
+  createType: "TYPE",
+} as const;
+
 function dropOf(statement: Statement): string | undefined {
   switch (statement.kind) {
     case "createTable":
-      return `DROP TABLE IF EXISTS ${printName(statement.name)};`;
     case "createProcedure":
-      return `DROP PROCEDURE IF EXISTS ${printName(statement.name)};`;
+    case "createFunction":
+    case "createView":
+    case "createSequence":
+    case "createType":
+      return `DROP ${droppable[statement.kind]} IF EXISTS ${printName(statement.name)};`;
+    case "createSchema":
+      return `DROP SCHEMA IF EXISTS [${statement.name}];`;
+    case "createUser":
+      return `DROP USER IF EXISTS [${statement.name}];`;
+    case "createRole":
+      return `DROP ROLE IF EXISTS [${statement.name}];`;
+    case "alterRole":
+      // A role with members isn't dropped.
+      return `ALTER ROLE [${statement.role}] DROP MEMBER [${statement.member}];`;
     case "createIndex":
     case "insert":
-      // They go with their table.
+    case "grant":
+      // They go with their table, or with who has them.
       return undefined;
     default:
       throw new Error(
-        `A set-up may make tables, indexes, procedures and rows, found ${statement.kind}`,
+        `A set-up may make tables, modules, users, roles and rows, found ${statement.kind}`,
       );
   }
 }

@@ -182,6 +182,7 @@ export type BuiltinName =
   | "SIGN"
   | "STRING_ESCAPE"
   | "SUBSTRING"
+  | "SUSER_ID"
   | "SUSER_SNAME"
   | "SWITCHOFFSET"
   | "SYSDATETIME"

@@ -54,6 +54,7 @@ export const builtins: Readonly<Record<BuiltinName, readonly [least: number, mos
   SIGN: [1, 1],
   STRING_ESCAPE: [2, 2],
   SUBSTRING: [3, 3],
+  SUSER_ID: [0, 1],
   SUSER_SNAME: [0, 1],
   SWITCHOFFSET: [2, 2],
   SYSDATETIME: [0, 0],

@@ -118,13 +118,19 @@ const others: readonly FormCase[] = [
   },
   {
     form: "CREATE USER",
-    good: "CREATE USER [a b] WITH SID = 0x0102, TYPE = E; CREATE USER c WITHOUT LOGIN;",
+    good: "CREATE USER [a b] WITH SID = 0x0102, TYPE = E; CREATE USER c WITHOUT LOGIN; CREATE USER d FOR LOGIN l; CREATE USER e WITH PASSWORD = 'x';",
     bad: "CREATE USER [a b] FROM EXTERNAL PROVIDER;",
-    error: "expected WITH, found `FROM`",
+    error: "expected LOGIN, found `EXTERNAL`",
+  },
+  {
+    form: "CREATE LOGIN",
+    good: "CREATE LOGIN [a b] WITH PASSWORD = N'x'; DROP LOGIN [a b];",
+    bad: "CREATE LOGIN a WITH PASSWORD = x;",
+    error: "expected a password, found `x`",
   },
   {
     form: "GRANT, DENY, REVOKE",
-    good: "GRANT SELECT, EXECUTE ON SCHEMA::Flights TO R, S; DENY DELETE ON OBJECT::dbo.T TO R; REVOKE EXECUTE ON TYPE::dbo.L FROM R;",
+    good: "GRANT SELECT, EXECUTE ON SCHEMA::Flights TO R, S; DENY DELETE ON OBJECT::dbo.T TO R; REVOKE EXECUTE ON TYPE::dbo.L FROM R, public;",
     bad: "GRANT EXECUT ON OBJECT::dbo.P TO R;",
     error: "expected a right, found `EXECUT`",
   },

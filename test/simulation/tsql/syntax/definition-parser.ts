@@ -93,7 +93,13 @@ export abstract class DefinitionParser extends TableParser {
     if (this.take("LOGIN")) {
       const name = this.name();
       this.need("WITH");
-      return { ...start, kind: "createLogin", name, password: this.#password() };
+      const password = this.#password();
+      // There is no policy here that it could break.
+      if (this.take(",")) {
+        this.need("CHECK_POLICY", "=");
+        this.onOrOff();
+      }
+      return { ...start, kind: "createLogin", name, password };
     }
     return this.#index(start);
   }
@@ -320,7 +326,7 @@ export abstract class DefinitionParser extends TableParser {
     const granted = this.list(() => this.needOneOf(rights, "a right"));
     const on = this.take("ON") ? this.#securable() : undefined;
     this.need(kind === "revoke" ? "FROM" : "TO");
-    const principals = this.list(() => this.name());
+    const principals = this.list(() => (this.take("PUBLIC") ? "public" : this.name()));
     return { ...start, kind, rights: granted, on, principals };
   }
 

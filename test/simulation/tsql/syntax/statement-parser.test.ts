@@ -224,6 +224,12 @@ const control: readonly FormCase[] = [
     error: "OUTPUT needs a variable (error 179)",
   },
   {
+    form: "EXECUTE AS, REVERT",
+    good: "EXECUTE AS USER = 'a'; REVERT; EXEC AS USER = N'b'; REVERT;",
+    bad: "EXECUTE AS LOGIN = 'a';",
+    error: "expected USER, found `LOGIN`",
+  },
+  {
     form: "EXEC of a text",
     good: "EXEC (N'SELECT ' + @a);",
     bad: "EXEC N'SELECT 1';",

@@ -110,6 +110,10 @@ export class Binder {
     return binding;
   }
 
+  get declaredCount(): number {
+    return this.#variables.size + this.#tables.size;
+  }
+
   get tables(): Iterable<TableVariableBinding> {
     return this.#tables.values();
   }

@@ -6,8 +6,10 @@ import type {
   TableSource,
   ValuesSource,
 } from "../../syntax/ast";
-import type { CreateView } from "../../syntax/ast-definitions";
+import type { CreateFunction, CreateView, Parameter } from "../../syntax/ast-definitions";
 import { bindConjuncts } from "../conjunct";
+import type { Scalar } from "../expression";
+import { literal } from "../expression";
 import { ApplySource, JoinSource } from "../joins";
 import { DerivedSource, ParameterSource, RowsSource } from "../row-sources";
 import { SimulationError, sqlErrors } from "../sql-error";
@@ -18,7 +20,7 @@ import { bindTable } from "../table-rules";
 import { printName } from "../catalog";
 import type { Binder } from "./binder";
 import { convertTo } from "./conversions";
-import { bindExpression } from "./expressions";
+import { bindExpression, valueTypeOf } from "./expressions";
 import { bindOpenJson } from "./open-json";
 import type { QueryPlan } from "./query";
 import { bindQuery } from "./query";
@@ -144,18 +146,9 @@ function bindFunction(node: FunctionSource, scope: Scope): Source {
   scope.binder.need("SELECT", object);
   const { parameters, result } = object.definition;
   const values = bindParameters(node.name, { parameters, arguments: node.arguments }, scope);
-  const around = new Scope(scope.binder);
   const slot = scope.binder.newSlot();
-  around.parameters = new SourceBinding("", slot, {
-    columns: values.map((value, place) => ({
-      name: parameters[place]?.name ?? "",
-      type: value.type,
-      isNullable: true,
-      collation: value.collation,
-    })),
-  });
   const plan = scope.binder.within(object.schema, () =>
-    bindQuery(returnedQuery(result, around), around),
+    bindReturned(result, parametersAs(parameters, values, slot), scope.binder),
   );
   for (const value of values)
     for (const used of value.uses) scope.noteFree(used, ownerOf(used, scope));
@@ -165,6 +158,38 @@ function bindFunction(node: FunctionSource, scope: Scope): Source {
     ownSlot: slot,
   });
   return new ParameterSource(source, slot, values);
+}
+
+type InlineResult = Extract<CreateFunction["result"], { kind: "inlineTable" }>;
+
+function parametersAs(
+  parameters: readonly Parameter[],
+  values: readonly Pick<Scalar, "type" | "collation">[],
+  slot: number,
+): SourceBinding {
+  return new SourceBinding("", slot, {
+    columns: values.map(({ type, collation }, place) => ({
+      name: parameters[place]?.name ?? "",
+      type,
+      isNullable: true,
+      collation,
+    })),
+  });
+}
+
+function bindReturned(result: InlineResult, parameters: SourceBinding, binder: Binder): QueryPlan {
+  const around = new Scope(binder);
+  around.parameters = parameters;
+  return bindQuery(returnedQuery(result, around), around);
+}
+
+/** An inline function by itself, as CREATE sees it. */
+export function bindInline(definition: CreateFunction, binder: Binder): QueryPlan {
+  const { parameters, result } = definition;
+  if (result.kind !== "inlineTable") throw new Error("Expected an inline function");
+  const scope = new Scope(binder);
+  const values = parameters.map(({ type }) => literal(valueTypeOf(type, scope), null));
+  return bindReturned(result, parametersAs(parameters, values, binder.newSlot()), binder);
 }
 
 function bindValues(node: ValuesSource, scope: Scope): Source {

@@ -15,7 +15,7 @@ import type { Scope } from "./scope";
 export function bindUserCall(node: UserCall, scope: Scope): Scalar {
   const object = scope.binder.catalog.find(node.name);
   if (object?.kind !== "function" || object.definition.result.kind !== "scalar") {
-    throw sqlErrors.unknownObject(printName(node.name));
+    throw sqlErrors.unknownFunction(node.name.schema ?? "dbo", node.name.name);
   }
   scope.binder.need("EXECUTE", object);
   const { parameters, result } = object.definition;

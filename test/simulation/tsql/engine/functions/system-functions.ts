@@ -7,7 +7,7 @@ import { apply, scalarOf } from "../expression";
 import type { SqlError } from "../sql-error";
 import { roundToDatetime } from "../instants";
 import { SimulationError } from "../sql-error";
-import { mayYouSee } from "../rights";
+import { maySee } from "../rights";
 import { intType, sysname } from "../types";
 import type { BindFunction } from "./builtins";
 import { asText } from "./text-functions";
@@ -72,7 +72,7 @@ function objectId(connection: Connection, texts: readonly (string | null)[]): Sq
   const [name, type] = texts;
   if (name === null || name === undefined) return null;
   const object = connection.world.catalog.find(splitName(name));
-  if (object === undefined || !mayYouSee(object, connection)) return null;
+  if (object === undefined || !maySee(object, connection)) return null;
   return type === null || type === undefined || type.trim().toUpperCase() === objectType(object)
     ? object.id
     : null;
@@ -137,6 +137,15 @@ function principalId(connection: Connection, texts: readonly (string | null)[]):
   return connection.world.catalog.security.find(name)?.id ?? null;
 }
 
+/** Of a login by name, or the connection's own; NULL where there is none. */
+function loginId(connection: Connection, texts: readonly (string | null)[]): SqlValue {
+  const name = texts.length === 0 ? connection.login : texts[0];
+  if (name === null || name === undefined) return null;
+  const { security } = connection.world.catalog;
+  if (security.findLogin(name) === undefined && name !== connection.login) return null;
+  return security.userOf(name)?.id ?? 1;
+}
+
 function readClock(connection: Connection): bigint {
   connection.observe(`clock ${String(connection.world.nowTicks)}`);
   return connection.world.nowTicks;
@@ -189,12 +198,13 @@ export const systemFunctions: Partial<Record<BuiltinName, BindFunction>> = {
     (connection) => connection.lastIdentity,
   ),
   SERVERPROPERTY: ofTexts(sysname, serverProperty),
+  SUSER_ID: ofTexts(intType, loginId),
   SUSER_SNAME: constant(sysname, (connection) => connection.login),
   SYSDATETIME: constant({ name: "datetime2", scale: 7 }, readClock),
   SYSUTCDATETIME: constant({ name: "datetime2", scale: 7 }, readClock),
   TYPE_ID: ofTexts(intType, (connection, texts) => {
     const type = connection.world.catalog.findType(splitName(texts[0] ?? ""));
-    return type === undefined || !mayYouSee(type, connection) ? null : type.id;
+    return type === undefined || !maySee(type, connection) ? null : type.id;
   }),
   USER_NAME: constant(sysname, (connection) => connection.user),
   XACT_STATE: constant({ name: "smallint" }, xactState),

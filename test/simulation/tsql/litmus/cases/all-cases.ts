@@ -1,10 +1,12 @@
 import type { LitmusCase } from "../litmus-case";
 import { appLockCases } from "./app-locks";
+import { creationCases } from "./creation";
 import { errorCases } from "./errors";
 import { hintCases } from "./hints";
 import { queueCases } from "./queues";
 import { rangeCases } from "./ranges";
 import { readCases } from "./reads";
+import { rightCases } from "./rights";
 import { writeCases } from "./writes";
 
 /** Every litmus test whose steps come one after the other, by subject. */
@@ -16,4 +18,6 @@ export const litmusCases: Readonly<Record<string, readonly LitmusCase[]>> = {
   "order of arrival and queues": queueCases,
   "errors and transactions": errorCases,
   "application locks": appLockCases,
+  "names at CREATE": creationCases,
+  "rights and owners": rightCases,
 };
