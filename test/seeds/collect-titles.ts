@@ -96,5 +96,4 @@ function filled(title: string, row: Row): string {
     .replace(/%[sidjo]/g, () => say(values.shift()));
 }
 
-const say = (value: unknown): string =>
-  typeof value === "string" ? value : String(JSON.stringify(value));
+const say = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
