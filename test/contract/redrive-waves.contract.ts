@@ -95,7 +95,9 @@ function describeWaves(setup: StoreSetup): void {
     await redriven(store, dies.taskId);
     expect(await worker.claimOne()).toMatchObject({ taskId: dies.taskId, isInWave: false });
     const late = { name, build: 1, operationId: null, tasks: [{ payload: null }] };
-    expect((await store.enqueueTasks({ ...late, waveId: at(batch.waveIds, 0) })).status).toBe("late");
+    expect((await store.enqueueTasks({ ...late, waveId: at(batch.waveIds, 0) })).status).toBe(
+      "late",
+    );
   });
 
   test("a dead task counts again in its wave, which waits for it and isn't halted", async () => {
