@@ -104,6 +104,7 @@ describe("shared limits", () => {
     expect((await api.call(put)).body).toMatchObject({ status: "set", oldLimit: 3, newLimit: 2 });
     const list = await api.call({ route: "api-shared-limits", query: { name: "partner" } });
     expect(list.body).toEqual({
+      more: false,
       sharedLimits: [
         {
           name: "partner",
@@ -116,7 +117,7 @@ describe("shared limits", () => {
       ],
     });
     const none = await api.call({ route: "api-shared-limits", query: { name: "nobody" } });
-    expect(none.body).toEqual({ sharedLimits: [] });
+    expect(none.body).toEqual({ sharedLimits: [], more: false });
   });
 });
 

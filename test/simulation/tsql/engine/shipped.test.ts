@@ -292,6 +292,9 @@ function operate(caller: Caller): void {
   expect(outcomes("RedriveTasks")).toMatchObject([{ outcome: "redriven" }]);
   const keyed = { payload: "[8]", dedupeKey: "replaced" };
   caller.enqueue([keyed]);
+  const kinds = '[{"kind":"mail","priority":7}]';
+  caller.call("RegisterDefinition", { Name: "ruled", ...definition, Kinds: kinds });
+  caller.enqueue([{ kind: "mail" }], { Name: "ruled" });
   const replacing = caller.enqueue([{ ...keyed, payload: "[9]", onDuplicate: "replace" }]);
   expect(replacing["Outcomes"]).toBe('["replaced"]');
   caller.call("CancelTasks", { TaskIds: replacing["TaskIds"] ?? null });

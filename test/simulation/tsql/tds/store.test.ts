@@ -81,6 +81,7 @@ describe("the migrator", () => {
       "lists",
       "shared_spread",
       "archive_packs",
+      "kinds",
     ];
     expect(versions.map(({ name }) => name)).toEqual(["logic", ...migrations]);
     await checkStoreSchema({ url: simulated.url });
