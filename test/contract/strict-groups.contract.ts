@@ -108,7 +108,7 @@ function describeTurns(setup: StoreSetup): void {
       const due = await enqueueOne(store, name, { runInMs: 1_000 });
       await opened.advance(1_001);
       const worker = await startWorker(store, name);
-      await store.transaction(async (transaction) => {
+      await opened.asOwner(async (transaction) => {
         await transaction.query(keepTurn[dialect]);
         expect(await store.promoteScheduled({ name, most: 10 })).toMatchObject({
           status: "none",

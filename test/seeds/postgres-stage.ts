@@ -3,6 +3,7 @@ import type { Worker } from "../support/builders";
 import { openContention } from "../support/contention";
 import type { Contention } from "../support/contention";
 import { createGate, until } from "../support/gate";
+import { openPostgresStoreAs } from "../support/postgres-setup";
 import { plantedText } from "./planted-text";
 import type { Held, OpenClaim, Stage, StageOptions, StageSetup } from "./stage";
 
@@ -26,6 +27,7 @@ export class PostgresStage implements Stage {
   readonly #contention: Contention;
   readonly #options: StageOptions;
   readonly #held: Held[] = [];
+  readonly #owners: TaskStore[] = [];
 
   constructor(contention: Contention, options: StageOptions) {
     this.#contention = contention;
@@ -62,11 +64,13 @@ export class PostgresStage implements Stage {
     return held;
   }
 
-  /** Keeps a transaction open after its first statement. */
+  /** Keeps a transaction of the owner's open after its first statement. */
   async hold<Result>(
     first: (transaction: StoreTransaction) => Promise<Result>,
   ): Promise<{ held: Held; first: Result }> {
-    const holding = await holdTransaction(this.#contention.openStore(1), first);
+    const owner = openPostgresStoreAs(this.#contention.url, 1);
+    this.#owners.push(owner);
+    const holding = await holdTransaction(owner, first);
     this.#held.push(holding.held);
     return holding;
   }
@@ -95,6 +99,7 @@ export class PostgresStage implements Stage {
 
   async close(): Promise<void> {
     await endAll(this.#held);
+    await Promise.all(this.#owners.map((owner) => owner.close()));
     await this.#contention.close();
   }
 }

@@ -3,12 +3,13 @@ import { realClock } from "../../shared/platform/real-clock";
 import { loadScript } from "../simulation/tsql/engine/load";
 import type { World } from "../simulation/tsql/engine/world";
 import { timeIsUp, waitingConnections } from "../simulation/tsql/schedule/step";
-import { SimulatedServer } from "../simulation/tsql/tds/start-simulated-server";
+import type { SimulatedServer } from "../simulation/tsql/tds/start-simulated-server";
 import type { SimulatedServerOptions } from "../simulation/tsql/tds/start-simulated-server";
 import type { Worker } from "../support/builders";
 import { idsOf, testSeed } from "../support/builders";
 import { until } from "../support/gate";
-import { openPlainMssqlStore } from "../support/mssql-setup";
+import { openMssqlStoreAs, openPlainMssqlStore } from "../support/mssql-setup";
+import { startSimulated } from "../support/simulated-mssql-setup";
 import { plantedText } from "./planted-text";
 import { endAll, holdTransaction } from "./postgres-stage";
 import type { Held, OpenClaim, Stage, StageOptions, StageSetup } from "./stage";
@@ -23,7 +24,7 @@ export function tsqlStages(options: SimulatedServerOptions = {}): StageSetup<Tsq
   return {
     dialect: "mssql",
     open: async (stage = {}) => {
-      const server = await (starting ??= SimulatedServer.start({ engine, ...options }));
+      const server = await (starting ??= startSimulated({ engine, ...options }));
       const world = server.reset();
       if (stage.planted !== undefined)
         loadScript(world, plantedText(stage.planted), stage.planted.file);
@@ -116,9 +117,9 @@ export class TsqlStage implements Stage {
   }
 
   async #hold(sql: string, values: readonly SqlValue[]): Promise<Held> {
-    const { held } = await holdTransaction(this.#open(1), (transaction) =>
-      transaction.query(sql, values),
-    );
+    const owner = openMssqlStoreAs(this.#url, 1);
+    this.#stores.push(owner);
+    const { held } = await holdTransaction(owner, (transaction) => transaction.query(sql, values));
     this.#held.push(held);
     return held;
   }

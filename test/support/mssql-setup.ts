@@ -59,7 +59,7 @@ export function openMssqlStores(url: string): MssqlStores {
     store: storeOfRoles(roles),
     plain: openPlainMssqlStore(url),
     roles,
-    owner: openAs(url, 10),
+    owner: openMssqlStoreAs(url, 10),
   };
 }
 
@@ -74,11 +74,11 @@ export function withoutLogins(store: TaskStore): MssqlStores {
 
 /** A store that repeats nothing; each call is made by a login of its role. Nothing is sent before its first call. */
 export function openPlainMssqlStore(url: string, connectionsMax = 20): TaskStore {
-  return storeOfRoles(openRoleStores((role) => openAs(urlAs(url, role), connectionsMax)));
+  return storeOfRoles(openRoleStores((role) => openMssqlStoreAs(urlAs(url, role), connectionsMax)));
 }
 
 /** A store as whoever the address names, which repeats nothing. */
-function openAs(url: string, connectionsMax: number): TaskStore {
+export function openMssqlStoreAs(url: string, connectionsMax: number): TaskStore {
   const options = { url, connectionsMax, callTimeoutMs: 20_000, connectTimeoutMs: 15_000 };
   return new SqlTaskStore(new MssqlCaller(options), (call) => call());
 }

@@ -65,16 +65,26 @@ async function openDatabase(reach: (url: string) => Promise<string>): Promise<Op
   const reached = await reach(url);
   const roles = openRoleStores((role) => openStore({ url: urlAs(reached, role), ...options }));
   const plain = openPlainStore(url, 10);
-  return { url, store: storeOfRoles(roles), plain, roles, owner: openAs(url, 10), client, drop };
+  return {
+    url,
+    store: storeOfRoles(roles),
+    plain,
+    roles,
+    owner: openPostgresStoreAs(url, 10),
+    client,
+    drop,
+  };
 }
 
 /** A store that repeats nothing; each call is made by a login of its role. */
 export function openPlainStore(url: string, connectionsMax: number): TaskStore {
-  return storeOfRoles(openRoleStores((role) => openAs(urlAs(url, role), connectionsMax)));
+  return storeOfRoles(
+    openRoleStores((role) => openPostgresStoreAs(urlAs(url, role), connectionsMax)),
+  );
 }
 
 /** A store as whoever the address names, which repeats nothing. */
-function openAs(url: string, connectionsMax: number): TaskStore {
+export function openPostgresStoreAs(url: string, connectionsMax: number): TaskStore {
   const options = { url, connectionsMax, callTimeoutMs: 20_000, connectTimeoutMs: 15_000 };
   return new SqlTaskStore(new PostgresCaller(options), (call) => call());
 }
