@@ -5,6 +5,7 @@ import { callOf } from "./call";
 import type { ShippedFile } from "./load";
 import { loadScript, shippedFiles, shippedWorld } from "./load";
 import { engines } from "./options";
+import { plainDefinition } from "./plain-definition";
 import type { SqlError } from "./sql-error";
 import { World } from "./world";
 
@@ -12,23 +13,6 @@ import { World } from "./world";
  * What a server refuses when the shipped files are installed, and to whoever has a shipped role and no more: faults that are
  * planted there are found. The rules themselves are litmus tests, each with its source.
  */
-
-const definition = {
-  Build: 1,
-  SettingsHash: "h",
-  RegisteredBy: "test",
-  Limit: 3,
-  LeaseMs: 60_000,
-  MaxAttempts: 2,
-  MaxLost: 2,
-  RetryBaseMs: 1_000,
-  RetryCapMs: 300_000,
-  SpareMax: 1,
-  GroupSlots: 1,
-  GroupStrict: 0,
-  RetainDoneMs: 604_800_000,
-  RetainDeadMs: 2_592_000_000,
-};
 
 /** Installs files and tells how the first refusal reads. */
 function refusalOf(files: readonly ShippedFile[]): string | undefined {
@@ -100,7 +84,7 @@ class Member {
   }
 
   enqueue(): SqlError[] {
-    expect(this.call("RegisterDefinition", { Name: "A", ...definition })).toEqual([]);
+    expect(this.call("RegisterDefinition", { Name: "A", ...plainDefinition })).toEqual([]);
     return this.call("EnqueueTasks", { Name: "A", Build: 1, Tasks: '[{"payload":"{}"}]' });
   }
 }

@@ -10,6 +10,7 @@ import { loadScript, shippedFiles, shippedWorld } from "./load";
 import { procedureProgram } from "./procedures";
 import type { EngineName } from "./options";
 import { engines } from "./options";
+import { plainDefinition } from "./plain-definition";
 import { Coverage } from "./metrics";
 import type { World } from "./world";
 
@@ -19,23 +20,6 @@ import type { World } from "./world";
  */
 
 const root = join(__dirname, "../../../..");
-
-const definition = {
-  Build: 1,
-  SettingsHash: "h",
-  RegisteredBy: "test",
-  Limit: 3,
-  LeaseMs: 60_000,
-  MaxAttempts: 2,
-  MaxLost: 2,
-  RetryBaseMs: 1_000,
-  RetryCapMs: 300_000,
-  SpareMax: 1,
-  GroupSlots: 1,
-  GroupStrict: 0,
-  RetainDoneMs: 604_800_000,
-  RetainDeadMs: 2_592_000_000,
-};
 
 class Caller {
   readonly world: World;
@@ -105,7 +89,7 @@ function ids(answer: Record<string, SqlValue>): string[] {
 
 /** A life of tasks that meets every procedure. */
 function liveThrough(caller: Caller): void {
-  caller.call("RegisterDefinition", { Name: "mail", ...definition });
+  caller.call("RegisterDefinition", { Name: "mail", ...plainDefinition });
   caller.enqueue([
     { payload: '{"a":1}' },
     { payload: '{"a":2}', group: "g", priority: 5 },
@@ -261,7 +245,7 @@ function liveThroughBatches(caller: Caller): void {
 function startUnderLimits(caller: Caller): void {
   const limited = { SharedLimits: '[{"name":"database","limit":2}]' };
   const rate = { RateCount: 1, RatePeriodMs: 60_000, RateBurst: 1 };
-  caller.call("RegisterDefinition", { ...definition, Name: "slow", ...limited, ...rate });
+  caller.call("RegisterDefinition", { ...plainDefinition, Name: "slow", ...limited, ...rate });
   const start = (Name = "slow", Worker = "w"): unknown =>
     caller.call("StartExecution", {
       Name,
@@ -274,7 +258,7 @@ function startUnderLimits(caller: Caller): void {
     });
   expect(start()).toMatchObject({ Status: "started", Tokens: 2 });
   expect(start()).toMatchObject({ Status: "limited", Tokens: 0 });
-  caller.call("RegisterDefinition", { ...definition, Name: "wide" });
+  caller.call("RegisterDefinition", { ...plainDefinition, Name: "wide" });
   expect(start("wide")).toMatchObject({ Status: "started", Tokens: 3 });
   expect(start("wide", "v")).toMatchObject({ Status: "limited", Demand: "noted" });
 }
@@ -293,7 +277,7 @@ function operate(caller: Caller): void {
   const keyed = { payload: "[8]", dedupeKey: "replaced" };
   caller.enqueue([keyed]);
   const kinds = '[{"kind":"mail","priority":7}]';
-  caller.call("RegisterDefinition", { Name: "ruled", ...definition, Kinds: kinds });
+  caller.call("RegisterDefinition", { Name: "ruled", ...plainDefinition, Kinds: kinds });
   caller.enqueue([{ kind: "mail" }], { Name: "ruled" });
   const replacing = caller.enqueue([{ ...keyed, payload: "[9]", onDuplicate: "replace" }]);
   expect(replacing["Outcomes"]).toBe('["replaced"]');
@@ -385,8 +369,8 @@ describe.each(Object.keys(engines) as EngineName[])(
 
     test("errors are the procedures' own, and leave nothing open", () => {
       const caller = new Caller(engine);
-      caller.call("RegisterDefinition", { Name: "mail", ...definition });
-      expect(caller.error("RegisterDefinition", { Name: " mail", ...definition })).toBe(50422);
+      caller.call("RegisterDefinition", { Name: "mail", ...plainDefinition });
+      expect(caller.error("RegisterDefinition", { Name: " mail", ...plainDefinition })).toBe(50422);
       expect(caller.error("EnqueueTasks", { Name: "other", Build: 1, Tasks: "[{}]" })).toBe(50404);
       expect(
         caller.error("EnqueueTasks", { Name: "mail", Build: 1, Tasks: '[{"payload":"no"}]' }),
