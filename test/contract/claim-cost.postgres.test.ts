@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { blocksRead } from "../support/blocks-read";
-import { define, startWorker } from "../support/builders";
+import { at, define, startWorker } from "../support/builders";
 import { definitionId, plantFunction, useContention } from "../support/contention";
 
 /*
@@ -67,18 +67,22 @@ async function blocksOfClaim(fills: readonly Fill[], goesOn = false): Promise<nu
   const { claimed } = await worker.work({ want: batch });
   let ids = claimed.map((task) => task.taskId);
   const blocks: number[] = [];
+  const session = await scene.connect("worker");
   let place: unknown[] = [null, null, null];
   for (let call = worker.calls + 1; call <= 8; call += 1) {
-    const before = await blocksRead(scene.client);
-    const { rows } = await scene.client.query<Claimed>(
-      `select task_ids, last_priority, last_rank
-         from taskgate.work($1, $2, p_done_task_ids => $3,
-           p_done_fences => array(select w.fence from taskgate.task_execution x, unnest(x.inflight, x.inflight_fence) w(id, fence)
-                                   where x.task_execution_id = $1),
-           p_want => $4, p_after_priority => $5, p_after_rank => $6, p_after_task_id => $7)`,
-      [worker.executionId, call, ids, batch, ...place],
+    const held = await scene.client.query<{ fences: string }>(
+      `select array(select w.fence from taskgate.task_execution x, unnest(x.inflight, x.inflight_fence) w(id, fence)
+                     where x.task_execution_id = $1)::text as fences`,
+      [worker.executionId],
     );
-    blocks.push((await blocksRead(scene.client)) - before);
+    const before = await blocksRead(session);
+    const { rows } = await session.query<Claimed>(
+      `select task_ids, last_priority, last_rank
+         from taskgate.work($1, $2, p_done_task_ids => $3, p_done_fences => $8,
+           p_want => $4, p_after_priority => $5, p_after_rank => $6, p_after_task_id => $7)`,
+      [worker.executionId, call, ids, batch, ...place, at(held.rows, 0).fences],
+    );
+    blocks.push((await blocksRead(session)) - before);
     const [row] = rows;
     ids = (row?.task_ids.split(",") ?? []) as typeof ids;
     if (goesOn) place = [row?.last_priority, row?.last_rank, ids.at(-1)];

@@ -79,7 +79,7 @@ describe("claims by many at once", () => {
     const ids = await enqueue(store, name, 12);
     const first = await startWorker(store, name, { want: 6 });
     const second = await startWorker(store, name, { want: 6 });
-    const gate = await scene.connect();
+    const gate = await scene.connect("worker");
     await gate.query("begin");
     const call = { executionId: first.executionId, callNumber: 1, want: 6 };
     expect(await claimRaw(gate, call)).toEqual(ids.slice(0, 6));
@@ -99,7 +99,7 @@ describe("claims by many at once", () => {
     );
     const first = await startWorker(store, name, { want: 6 });
     const second = await startWorker(store, name, { want: 6 });
-    const gate = await scene.connect();
+    const gate = await scene.connect("worker");
     await gate.query("begin");
     const claimed = await claimRaw(gate, {
       executionId: first.executionId,
@@ -117,7 +117,7 @@ describe("claims by many at once", () => {
     const ids = await enqueue(store, name, 4);
     const first = await startWorker(store, name, { want: 2 });
     const second = await startWorker(store, name, { want: 4 });
-    const gate = await scene.connect();
+    const gate = await scene.connect("worker");
     await gate.query("begin");
     await claimRaw(gate, { executionId: first.executionId, callNumber: 1, want: 2 });
     await gate.query("rollback");
@@ -315,7 +315,7 @@ describe("the token row", () => {
     const gate = await scene.connect();
     await gate.query("begin");
     await gate.query("select 1 from taskgate.task_definition where name = $1 for update", [name]);
-    const victim = await scene.connect();
+    const victim = await scene.connect("worker");
     const { rows } = await victim.query<{ pid: number }>("select pg_backend_pid() as pid");
     const killed = victim.query(
       "select * from taskgate.start_execution($1, $2, 'w', 1, 'hash-1', 1, false)",
@@ -345,10 +345,11 @@ describe("the token row", () => {
       const before = await scene.client.query(
         "select execution_tokens from taskgate.task_definition",
       );
-      const victim = await scene.connect();
+      const victim = await scene.connect("worker");
       await victim.query("begin");
       const { rows } = await victim.query<{ pid: number }>("select pg_backend_pid() as pid");
       const values = call.includes("$2") ? [subject, operationId()] : [subject];
+      await scene.client.query("grant select on taskgate.task_definition to taskgate_worker");
       await victim.query(`select * from taskgate.${call}`, values);
       const written = await victim.query("select execution_tokens from taskgate.task_definition");
       expect(written.rows).not.toEqual(before.rows);
@@ -558,7 +559,7 @@ describe("groups among many agents", () => {
     const [first] = await one.claim(1);
     const second = await two.claim(1);
     if (first === undefined) throw new Error("nothing claimed");
-    const gate = await scene.connect();
+    const gate = await scene.connect("worker");
     await gate.query("begin");
     await gate.query("select * from taskgate.work($1, 2, array[$2::bigint], array[$3::bigint])", [
       one.executionId,

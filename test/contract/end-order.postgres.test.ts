@@ -130,7 +130,7 @@ describe("a task that ends, though its plan was made when there was hardly a row
       await scene.client.query(one, id);
       await scene.client.query(`analyze taskgate.${table}`);
       const { worker, claimed } = await claimKeys(store, name, keysUpTo(15));
-      const session = await scene.connect();
+      const session = await scene.connect("worker");
       const few = [];
       for (const task of claimed.slice(0, 10)) few.push(await blocksOfEnd(session, worker, task));
       isFilled = true; // with rows of tasks that there never were

@@ -90,7 +90,7 @@ describe("a group that is still to be made", () => {
   test("work and promote_scheduled never wait for a transaction that is making it", async () => {
     const store = scene.openStore(4);
     const { name, worker, claimed, next, pending } = await setUpPendingGroup(store);
-    const gate = await scene.connect();
+    const gate = await scene.connect("worker");
     await gate.query("begin");
     await enqueueRaw(gate, name, { tasks: [{ group: "new" }], joinsTransaction: false });
 
@@ -108,7 +108,7 @@ describe("a group that is still to be made", () => {
   test("an enqueue waits for the promotion that is making it, then finds it", async () => {
     const store = scene.openStore(4);
     const { name, pending } = await setUpPendingGroup(store);
-    const gate = await scene.connect();
+    const gate = await scene.connect("worker");
     await gate.query("begin");
     await gate.query("select * from taskgate.promote_scheduled($1, 10)", [name]);
     const late = enqueueOne(store, name, { group: "new" });
@@ -122,7 +122,7 @@ describe("a group that is still to be made", () => {
   test("many new groups in one call take no more than a thousand locks of the server's shared table", async () => {
     const store = scene.openStore(2);
     const name = await define(store);
-    const gate = await scene.connect();
+    const gate = await scene.connect("worker");
     await gate.query("begin");
     const tasks = Array.from({ length: 5_000 }, (_, index) => ({ group: `g${String(index)}` }));
     await enqueueRaw(gate, name, { tasks, joinsTransaction: false });
@@ -141,7 +141,7 @@ describe("dedupe keys of two calls", () => {
     const store = scene.openStore(4);
     const name = await define(store);
     await enqueueOne(store, name, { dedupeKey: "b", dedupeMs: 60_000 });
-    const gate = await scene.connect();
+    const gate = await scene.connect("worker");
     await gate.query("begin");
     await enqueueRaw(gate, name, { tasks: [{ dedupeKey: "ab" }], joinsTransaction: true });
     const early = enqueueKeys(store, name, ["a", "ab", "b"]);
@@ -163,7 +163,7 @@ describe("dedupe keys of two calls", () => {
     await enqueue(store, name, [{ dedupeKey: "a" }]);
     const worker = await startWorker(store, name);
     const held = await worker.claim(1);
-    const gate = await scene.connect();
+    const gate = await scene.connect("worker");
     await gate.query("begin");
     await enqueueRaw(gate, name, { tasks: [{ dedupeKey: "c" }], joinsTransaction: true });
     const first = enqueueKeys(store, name, ["a", "b", "c"]);

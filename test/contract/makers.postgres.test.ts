@@ -8,6 +8,7 @@ import { TaskClient } from "../../shared/worker/client";
 import { createRegistry } from "../../shared/worker/registry";
 import { define } from "../support/builders";
 import { useContention } from "../support/contention";
+import { urlAs } from "../support/roles";
 
 /*
  * Many makers of blocks at once on PostgreSQL, each with the shipped store that repeats lost calls, while the data grows and
@@ -25,7 +26,8 @@ const end = 40_000;
 const killsMin = 10;
 
 function openMaker(): TaskClient {
-  const store = openStore({ url: scene.url, connectionsMax: 1, random: realRandom, sleep });
+  const url = urlAs(scene.url, "worker");
+  const store = openStore({ url, connectionsMax: 1, random: realRandom, sleep });
   stores.push(store);
   const silent = () => undefined;
   return new TaskClient(

@@ -207,7 +207,8 @@ describe("a task that lies with others", () => {
     const { store, name, worker } = await open();
     await enqueue(store, name, 3);
     const claimed = await worker.claim(3);
-    await scene.client.query("select taskgate.work($1, $2, $3, $4, '[0:2]={10,20,30}'::int[])", [
+    const session = await scene.connect("worker");
+    await session.query("select * from taskgate.work($1, $2, $3, $4, '[0:2]={10,20,30}'::int[])", [
       worker.executionId,
       worker.calls + 1,
       claimed.map(({ taskId }) => taskId),

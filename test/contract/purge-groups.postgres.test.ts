@@ -26,7 +26,7 @@ async function setUpIdle(store: TaskStore): Promise<string> {
 
 /** A purge that isn't committed yet. */
 async function openPurge() {
-  const gate = await scene.connect();
+  const gate = await scene.connect("worker");
   await gate.query("begin");
   const { rows } = await gate.query<{ groups: number }>("select * from taskgate.purge(10)");
   return { gate, groups: rows[0]?.groups };

@@ -58,7 +58,7 @@ describe("a purge", () => {
     const { name } = await setUpOld(store);
     await enqueue(store, name, 2);
     const worker = await startWorker(store, name, { want: 2 });
-    const gate = await scene.connect();
+    const gate = await scene.connect("worker");
     await gate.query("begin");
     await gate.query("select * from taskgate.purge(10)");
     const claimed = await within(500, worker.claim(2));
@@ -73,7 +73,7 @@ describe("a purge", () => {
   test("an enqueue of a key that goes waits for its end, and takes it", async () => {
     const store = scene.openStore(2);
     const { name } = await setUpOld(store);
-    const gate = await scene.connect();
+    const gate = await scene.connect("worker");
     await gate.query("begin");
     await gate.query("select * from taskgate.purge(10)");
     const late = enqueueOne(store, name, { dedupeKey: "k", dedupeMs: 1_000 });
@@ -86,7 +86,7 @@ describe("a purge", () => {
   test("a redrive of what goes says busy, and afterwards that it is unknown", async () => {
     const store = scene.openStore(2);
     const { ids } = await setUpOld(store);
-    const gate = await scene.connect();
+    const gate = await scene.connect("worker");
     await gate.query("begin");
     await gate.query("select * from taskgate.purge(10)");
     const outcomes = async () =>

@@ -6,6 +6,7 @@ import { PostgresCaller } from "../../shared/store/postgres/postgres-caller";
 import { SqlTaskStore } from "../../shared/store/sql-task-store";
 import { at, define, done, enqueue, failure, operationId, startWorker } from "../support/builders";
 import { definitionId, useContention } from "../support/contention";
+import { appLogin } from "../support/roles";
 
 /**
  * A plan is made at a connection's first call and kept, often when the queue is empty. What it costs then must not grow with
@@ -57,6 +58,24 @@ function mostRows(node: PlanNode): number {
   return Math.max(own * node["Actual Loops"], ...(node.Plans ?? []).map(mostRows));
 }
 
+/** The app's next connection to this database explains each of its statements; it may not ask for that itself. */
+async function explainPlans(): Promise<void> {
+  const settings = {
+    session_preload_libraries: "auto_explain",
+    "auto_explain.log_min_duration": 0,
+    "auto_explain.log_analyze": "on",
+    "auto_explain.log_timing": "off",
+    "auto_explain.log_nested_statements": "on",
+    "auto_explain.log_format": "json",
+  };
+  await scene.client.query("load 'auto_explain'");
+  const { rows } = await scene.client.query<{ name: string }>("select current_database() as name");
+  for (const [setting, value] of Object.entries(settings))
+    await scene.client.query(
+      `alter role ${appLogin} in database ${at(rows, 0).name} set ${setting} = '${String(value)}'`,
+    );
+}
+
 /** From here on: the statements that look at more rows than they may, with their number. */
 async function watchPlans(session: Client): Promise<Set<string>> {
   const busy = new Set<string>();
@@ -67,9 +86,7 @@ async function watchPlans(session: Client): Promise<Set<string>> {
     const rows = mostRows(plan.Plan);
     if (rows > mostOnPurpose) busy.add(`${String(rows)} rows: ${plan["Query Text"]}`);
   });
-  await session.query(`load 'auto_explain'; set auto_explain.log_min_duration = 0; set auto_explain.log_analyze = on;
-    set auto_explain.log_timing = off; set auto_explain.log_nested_statements = on; set auto_explain.log_format = json;
-    set client_min_messages = log`);
+  await session.query("set client_min_messages = log");
   return busy;
 }
 
@@ -249,7 +266,8 @@ test("no plan that was made when there was nothing reads through what comes late
   for (const table of await tables())
     await scene.client.query(`alter table ${table} set (autovacuum_enabled = off)`);
   await scene.client.query("vacuum analyze");
-  const session = await scene.connect();
+  await explainPlans();
+  const session = await scene.connect("app");
   const store = storeOn(session);
   const name = await define(store, { limit: 100, maxLost: 1, retainDoneMs: 1_000 });
   await round(store, name, "a");

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
+import { StoreConflictError } from "../../shared/core/errors";
 import type { TaskStore } from "../../shared/ports/task-store";
 import {
   enqueue,
@@ -12,7 +13,8 @@ import { useContention } from "../support/contention";
 
 /*
  * A hundred hosts with a connection each, woken at the same moment: they register what each of them knows, ask for
- * tokens, work, and ask again. The stores repeat nothing: a deadlock or a lock time-out fails the test.
+ * tokens, work, and ask again. The stores repeat nothing: a deadlock fails the test, and so does a lock time-out wherever a
+ * host doesn't expect one (where all of them come and go on a loaded machine, it is the answer "busy": the host asks again).
  */
 const hosts = 100;
 const limit = 4;
@@ -45,6 +47,16 @@ async function rowVersions(): Promise<Map<string, string>> {
     versions.set(table, rows[0]?.text ?? "");
   }
   return versions;
+}
+
+/** The execution that was started; null where the limit, or another host's lock for over two seconds, said no. */
+async function askPatiently(store: TaskStore, name: string): Promise<string | null> {
+  try {
+    return (await store.startExecution(startInput(name))).executionId;
+  } catch (error) {
+    if (error instanceof StoreConflictError && error.details["isLockTimeout"] === true) return null;
+    throw error;
+  }
 }
 
 describe("a hundred hosts at once", () => {
@@ -112,7 +124,7 @@ describe("a hundred hosts at once", () => {
     await first.registerDefinition(registration({ name, settings: { limit } }));
     await all(async (store, index) => {
       for (let turns = 0; turns < 2;) {
-        const { executionId } = await store.startExecution(startInput(name));
+        const executionId = await askPatiently(store, name);
         if (executionId === null) {
           await new Promise((resolve) => setTimeout(resolve, 5 + (index % 10)));
           continue;

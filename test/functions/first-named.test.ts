@@ -9,6 +9,7 @@ import { openStore } from "../../shared/store/open-store";
 import { defineTask } from "../../shared/worker/define-task";
 import { createRegistry } from "../../shared/worker/registry";
 import { httpEntries } from "../bad-input/entry-points";
+import { urlAs } from "../support/roles";
 import { createTestDatabase, withClient } from "../support/test-postgres";
 import { openWorkerBench } from "../unit/worker/worker-bench";
 import type { WorkerBench } from "../unit/worker/worker-bench";
@@ -35,7 +36,7 @@ beforeAll(async () => {
   const database = await createTestDatabase();
   url = database.url;
   drop = () => database.drop();
-  store = openStore({ url, connectionsMax: 3, random: realRandom, sleep });
+  store = openStore({ url: urlAs(url, "app"), connectionsMax: 3, random: realRandom, sleep });
   bench = openWorkerBench([own, beside], { store, wrap: recording });
   admin = createAppAdmin(bench.environment, createRegistry([own, beside]));
 });

@@ -4,6 +4,8 @@ import { openContention } from "../support/contention";
 import type { Contention } from "../support/contention";
 import { createGate, until } from "../support/gate";
 import { openPostgresStoreAs } from "../support/postgres-setup";
+import { urlAs } from "../support/roles";
+import type { Role } from "../support/roles";
 import { plantedText } from "./planted-text";
 import type { Held, OpenClaim, Stage, StageOptions, StageSetup } from "./stage";
 
@@ -27,7 +29,7 @@ export class PostgresStage implements Stage {
   readonly #contention: Contention;
   readonly #options: StageOptions;
   readonly #held: Held[] = [];
-  readonly #owners: TaskStore[] = [];
+  readonly #holders: TaskStore[] = [];
 
   constructor(contention: Contention, options: StageOptions) {
     this.#contention = contention;
@@ -48,7 +50,10 @@ export class PostgresStage implements Stage {
     const call = `select task_ids from taskgate.work($1, $2, p_want => $3)`;
     const { executionId } = worker;
     const values = [executionId, worker.calls + 1, want];
-    const { held, first } = await this.hold((transaction) => transaction.query(call, values));
+    const { held, first } = await this.hold(
+      (transaction) => transaction.query(call, values),
+      "worker",
+    );
     const text = first[0]?.["task_ids"];
     return { ...held, taskIds: Promise.resolve(typeof text === "string" ? text.split(",") : []) };
   }
@@ -64,13 +69,15 @@ export class PostgresStage implements Stage {
     return held;
   }
 
-  /** Keeps a transaction of the owner's open after its first statement. */
+  /** Keeps a transaction open after its first statement: the owner's, or that of a login with a role. */
   async hold<Result>(
     first: (transaction: StoreTransaction) => Promise<Result>,
+    as?: Role,
   ): Promise<{ held: Held; first: Result }> {
-    const owner = openPostgresStoreAs(this.#contention.url, 1);
-    this.#owners.push(owner);
-    const holding = await holdTransaction(owner, first);
+    const { url } = this.#contention;
+    const holder = openPostgresStoreAs(as === undefined ? url : urlAs(url, as), 1);
+    this.#holders.push(holder);
+    const holding = await holdTransaction(holder, first);
     this.#held.push(holding.held);
     return holding;
   }
@@ -99,7 +106,7 @@ export class PostgresStage implements Stage {
 
   async close(): Promise<void> {
     await endAll(this.#held);
-    await Promise.all(this.#owners.map((owner) => owner.close()));
+    await Promise.all(this.#holders.map((holder) => holder.close()));
     await this.#contention.close();
   }
 }

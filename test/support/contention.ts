@@ -3,6 +3,8 @@ import { Client, Pool } from "pg";
 import type { ExecutionId } from "../../shared/core/ids";
 import type { TaskStore } from "../../shared/ports/task-store";
 import { installClock, openPlainStore } from "./postgres-setup";
+import { urlAs } from "./roles";
+import type { Role } from "./roles";
 import { createTestDatabase } from "./test-postgres";
 import { until } from "./gate";
 
@@ -16,8 +18,8 @@ export interface Contention {
   readonly client: Client;
   /** Another store with its own connections; ended by `close`. */
   openStore(connectionsMax: number): TaskStore;
-  /** Another raw connection; ended by `close`. */
-  connect(): Promise<Client>;
+  /** Another raw connection, of the schema's owner or of a login with a role; ended by `close`. */
+  connect(as?: Role | "app"): Promise<Client>;
   /** Notes that each of `keys` has `delta` more in use from now on. */
   note(keys: readonly string[], delta: number): Promise<void>;
   /** The most that was ever in use at a time, by key. */
@@ -38,8 +40,8 @@ export async function openContention(): Promise<Contention> {
   const { url, drop } = await createTestDatabase();
   const clients: Client[] = [];
   const stores: TaskStore[] = [];
-  const connect = async (): Promise<Client> => {
-    const client = new Client({ connectionString: url });
+  const connect = async (as?: Role | "app"): Promise<Client> => {
+    const client = new Client({ connectionString: as === undefined ? url : urlAs(url, as) });
     client.on("error", () => undefined);
     await client.connect();
     clients.push(client);

@@ -9,14 +9,20 @@ import { holdTransaction } from "../postgres-stage";
 import type { Scene } from "../scene";
 import type { Held, Stage, StoreChange } from "../stage";
 
-/** Counts who is at work, and the most that ever were. */
+/** Counts handlers at work, and the most that ever were. Each waits a while for the others, so a slow start hides nobody. */
 class Crowd {
   most = 0;
   #now = 0;
+  readonly #wanted: number;
+
+  constructor(wanted: number) {
+    this.#wanted = wanted;
+  }
 
   async during(ms: number): Promise<void> {
     this.#now += 1;
     this.most = Math.max(this.most, this.#now);
+    for (let waited = 0; waited < 2_000 && this.most < this.#wanted; waited += ms) await sleep(ms);
     await sleep(ms);
     this.#now -= 1;
   }
@@ -36,7 +42,7 @@ async function showParallelism(stage: Stage): Promise<void> {
     [2, 0],
     [2, 1],
   ] as const) {
-    const crowd = new Crowd();
+    const crowd = new Crowd(first + second);
     const name = `crowd-${String(first + second)}`;
     const task = defineTask({
       name,
