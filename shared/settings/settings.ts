@@ -55,7 +55,7 @@ export const settingsTable = [
     max: 2_000,
     isSecret: true,
     sentence:
-      "Address of the database with user and password, postgres://.. or mssql://..; either this or TASKGATE_SQL_SERVER.",
+      "Address of the database with user and password, postgres://.. or mssql://.., with TLS unless it is this machine; either this or TASKGATE_SQL_SERVER.",
   },
   {
     ...text,

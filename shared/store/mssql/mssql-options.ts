@@ -1,6 +1,7 @@
 import type { config as DriverConfig } from "mssql";
 import { InvalidArgumentError } from "../../core/errors";
 import { didYouMean } from "../../core/near-name";
+import { isLoopback } from "../loopback";
 
 /** A database reached with the Entra identity of this process, without a password. */
 export interface DatabaseIdentity {
@@ -71,17 +72,6 @@ export function parseMssqlAddress(address: MssqlAddress): MssqlTarget {
   if (identity !== undefined && url === undefined) return parseIdentity(identity);
   throw new InvalidArgumentError(
     "Expected the database's address to be one of `url` and `identity`",
-  );
-}
-
-/** Is this host the machine itself? Only there may traffic be in the clear unasked. */
-export function isLoopback(host: string): boolean {
-  const name = host.toLowerCase();
-  return (
-    name === "localhost" ||
-    name.endsWith(".localhost") ||
-    name === "::1" ||
-    /^127(\.\d{1,3}){3}$/.test(name)
   );
 }
 

@@ -3,6 +3,7 @@ import type * as Identity from "@azure/identity";
 import type * as Mssql from "mssql";
 import type { Connection } from "tedious";
 import { StoreContractError, StoreUnavailableError, StoreUncertainError } from "../../core/errors";
+import { isLoopback } from "../loopback";
 import { rememberLoginErrors } from "./mssql-errors";
 import { cancelTimeoutMs, parseMssqlAddress, toDriverConfig } from "./mssql-options";
 import type { MssqlAddress, MssqlLimits, MssqlTarget } from "./mssql-options";
@@ -281,6 +282,7 @@ function refuseCleartext(connection: Connection, server: string): void {
       "This version of tedious can't be kept from sending a login in the clear: use the pinned one",
     );
   }
+  const optOut = isLoopback(server) ? "encrypt=false" : "encrypt=false&allowCleartext=true";
   let isSecure = false;
   connection.on("secure", () => {
     isSecure = true;
@@ -288,7 +290,7 @@ function refuseCleartext(connection: Connection, server: string): void {
   inner.sendLogin7Packet = (): void => {
     if (!isSecure) {
       throw new StoreUnavailableError(
-        `${server} doesn't offer encryption: nothing was sent. Give it a certificate; for a local server without one add encrypt=false to the address`,
+        `${server} doesn't offer encryption: nothing was sent. Give it a certificate; where the password and all data may travel in the clear add ${optOut} to the address`,
       );
     }
     // A redirected or repeated login has a connection of its own to prove.

@@ -12,10 +12,12 @@ import type { AnswerRow, OperationName, ParameterType, ParameterValue } from "..
 import type { ProcedureCaller } from "../procedure-caller";
 import { mapPostgresError } from "./postgres-errors";
 import type { Sent } from "./postgres-errors";
+import { readPostgresTarget } from "./postgres-tls";
+import type { PostgresTarget } from "./postgres-tls";
 
 /** How to reach PostgreSQL and how much of it to use. */
 export interface PostgresOptions {
-  /** postgres://user:password@host:port/database */
+  /** postgres://user:password@host:port/database?sslmode=..; TLS as postgres-tls.ts has it. */
   url: string;
   /** Schema of the core; default `taskgate`. */
   schema?: string;
@@ -39,13 +41,16 @@ export class PostgresCaller implements ProcedureCaller {
   readonly dialect = "postgres";
   readonly #pool: Pool;
   readonly #options: PostgresOptions;
+  readonly #target: PostgresTarget;
   readonly #texts = new Map<OperationName, string>();
   readonly #inFlight = new Set<Promise<unknown>>();
 
+  /** Throws InvalidArgumentError for a bad address; sends nothing. */
   constructor(options: PostgresOptions) {
     this.#options = options;
+    this.#target = readPostgresTarget(options.url);
     this.#pool = new Pool({
-      connectionString: options.url,
+      ...this.#target,
       max: options.connectionsMax,
       connectionTimeoutMillis: options.connectTimeoutMs,
       idleTimeoutMillis: 30_000,
@@ -192,10 +197,9 @@ export class PostgresCaller implements ProcedureCaller {
 
   /** On a connection of its own: the pool's may all be at work. Never rejects: the statement's own bound remains. */
   async #cancel(client: PoolClient): Promise<void> {
-    const { url, connectTimeoutMs } = this.#options;
     const caller = new Client({
-      connectionString: url,
-      connectionTimeoutMillis: connectTimeoutMs,
+      ...this.#target,
+      connectionTimeoutMillis: this.#options.connectTimeoutMs,
       application_name: "taskgate",
     });
     caller.on("error", () => undefined);

@@ -8,6 +8,7 @@ import {
   TaskgateError,
 } from "../../core/errors";
 import { missingRight } from "../missing-right";
+import { explainTlsFailure } from "./postgres-tls";
 
 /** Had the request been sent when it failed? Only then may it have had an effect. */
 export type Sent = "sent" | "not sent";
@@ -76,7 +77,10 @@ export function mapPostgresError(error: unknown, sent: Sent): TaskgateError {
     return new StoreContractError(`PostgreSQL failed (${code}): ${message}`, { cause: error });
   }
   if (sent === "not sent")
-    return new StoreUnavailableError(`PostgreSQL can't be reached: ${message}`, { cause: error });
+    return (
+      explainTlsFailure(error) ??
+      new StoreUnavailableError(`PostgreSQL can't be reached: ${message}`, { cause: error })
+    );
   return new StoreUncertainError(
     `The connection to PostgreSQL was lost before the answer came: ${message}`,
     { cause: error },

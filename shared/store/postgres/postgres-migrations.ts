@@ -2,6 +2,7 @@ import { Client } from "pg";
 import { InvalidArgumentError, TaskgateError } from "../../core/errors";
 import type { MigrationTarget, SchemaVersion, Script } from "../migrator";
 import { mapPostgresError } from "./postgres-errors";
+import { readPostgresTarget } from "./postgres-tls";
 
 /** Class of the advisory lock that lets one migrator work at a time; other languages may take it, too. */
 const migrationLock = 44;
@@ -45,7 +46,7 @@ export async function withPostgresConnection<Result>(
   timeouts: { connectionTimeoutMillis?: number; query_timeout?: number } = {},
 ): Promise<Result> {
   const client = new Client({
-    connectionString: url,
+    ...readPostgresTarget(url),
     application_name: "taskgate-schema",
     ...timeouts,
   });

@@ -1,10 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { InvalidArgumentError } from "../../../shared/core/errors";
-import {
-  isLoopback,
-  parseMssqlAddress,
-  toDriverConfig,
-} from "../../../shared/store/mssql/mssql-options";
+import { isLoopback } from "../../../shared/store/loopback";
+import { parseMssqlAddress, toDriverConfig } from "../../../shared/store/mssql/mssql-options";
 import type { MssqlAddress } from "../../../shared/store/mssql/mssql-options";
 
 const limits = { connectionsMax: 3, callTimeoutMs: 20_000, connectTimeoutMs: 9_000 };
@@ -105,7 +102,11 @@ describe("the address of a SQL Server", () => {
 
   test.each([
     ["localhost", true],
-    ["db.localhost", true],
+    ["db.localhost", false],
+    ["LocalHost", true],
+    ["127.999.1.1", false],
+    ["::ffff:127.0.0.1", false],
+    ["0.0.0.0", false],
     ["127.1.2.3", true],
     ["::1", true],
     ["127.0.0.1.example.net", false],
