@@ -1,7 +1,7 @@
 import { app } from "@azure/functions";
 import { loadTriggerSettings } from "../shared/settings/load-settings";
 import { createApiRoutes } from "./api/routes";
-import { dashboardRoutes } from "./dashboard/routes";
+import { createDashboardRoutes } from "./dashboard/routes";
 import { ingest } from "./ingest";
 import { counted } from "./invocations";
 import { run } from "./run";
@@ -15,13 +15,14 @@ import { createTraceHook } from "./telemetry-hooks";
  * `AzureWebJobsStorage` is looked up by the host in the app settings.
  */
 const storage = "AzureWebJobsStorage";
-const { hintQueue, ingestQueue, sweepSchedule, operatorApi } = loadTriggerSettings();
+const { hintQueue, ingestQueue, sweepSchedule, operatorApi, signIn } = loadTriggerSettings();
+const dashboardRoutes = createDashboardRoutes(signIn);
 
 app.storageQueue("run", { queueName: hintQueue, connection: storage, handler: run });
 app.storageQueue("ingest", { queueName: ingestQueue, connection: storage, handler: ingest });
 app.timer("sweep", { schedule: sweepSchedule, handler: sweep });
 for (const route of [
-  ...createApiRoutes(async () => (await getRuntime()).admin, { operatorApi }),
+  ...createApiRoutes(async () => (await getRuntime()).admin, { operatorApi, signIn }),
   ...dashboardRoutes,
 ]) {
   app.http(route.name, {

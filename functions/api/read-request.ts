@@ -1,14 +1,13 @@
 import type { HttpRequest } from "@azure/functions";
-import { invalidInput, isStorable, take } from "../../shared/admin/object-reader";
+import { invalidInput, take } from "../../shared/admin/object-reader";
 import { readDefinitionName, readNothing } from "../../shared/admin/requests";
 import { limits } from "../../shared/core/limits";
+import { callerName } from "./sign-in";
 
 /** Reads the parts of a request; throws InvalidArgumentError where a part can't be read. */
 
 /** Escapes may make a body twice as long as the tasks in it. */
 const bodyBytesMax = 2 * limits.enqueueBytesMax;
-/** Longest name of a caller that the audit keeps. */
-const callerLengthMax = 180;
 /** Query parameters of the Functions host itself: the function key and its name. */
 const hostParameters = new Set(["code", "clientId"]);
 
@@ -53,8 +52,7 @@ export async function bodyOf(request: HttpRequest): Promise<unknown> {
   }
 }
 
-/** Who calls, for the audit: the name that the platform's sign-in puts into the request, where that is switched on. */
+/** Who calls, for the audit: the name that the platform's sign-in knows, where that is switched on. */
 export function callerOf(request: HttpRequest): string {
-  const name = request.headers.get("x-ms-client-principal-name") ?? "";
-  return name === "" || !isStorable(name) ? "http" : `http:${name.slice(0, callerLengthMax)}`;
+  return callerName(request);
 }

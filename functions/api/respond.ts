@@ -3,6 +3,7 @@ import type { Admin } from "../../shared/admin/create-admin";
 import { problemsOf } from "../../shared/admin/object-reader";
 import { TaskgateError } from "../../shared/core/errors";
 import type { ErrorCode } from "../../shared/core/errors";
+import { SignInError } from "./sign-in";
 
 /**
  * One way from a request to a response, for every route: JSON when it went well, problem+json (RFC 9457) when it didn't.
@@ -25,10 +26,18 @@ export type ApiHandler = (
   context: InvocationContext,
 ) => Promise<HttpResponseInit>;
 
-/** Makes a handler of an endpoint. `admin` is asked for at each request, so that a failed start is tried again. */
-export function createHandler(admin: () => Promise<Admin>, endpoint: Endpoint): ApiHandler {
+/**
+ * Makes a handler of an endpoint. `admin` is asked for at each request, so that a failed start is tried again. `letIn`
+ * comes first and throws for callers that may not come in.
+ */
+export function createHandler(
+  admin: () => Promise<Admin>,
+  endpoint: Endpoint,
+  letIn: (request: HttpRequest) => void = () => undefined,
+): ApiHandler {
   return async (request, context) => {
     try {
+      letIn(request);
       const answer = await endpoint(request, await admin());
       return {
         status: answer.status ?? 200,
@@ -52,6 +61,10 @@ const misconfigured: ProblemKind = { status: 500, title: "Taskgate is not set up
 const forbidden: ProblemKind = {
   status: 403,
   title: "The app's login lacks a right in the database",
+};
+const notLetIn: Readonly<Record<SignInError["status"], ProblemKind>> = {
+  401: { status: 401, title: "Nobody is signed in" },
+  403: { status: 403, title: "The sign-in may not do that" },
 };
 const internal: ProblemKind = { status: 500, title: "Something went wrong inside" };
 
@@ -87,7 +100,7 @@ const retryAfterSeconds = 5;
 
 function respondToError(error: unknown, context: InvocationContext): HttpResponseInit {
   const code = error instanceof TaskgateError ? error.code : null;
-  const kind = code === null ? internal : problemKinds[code];
+  const kind = kindOf(error, code);
   // Who calls gets the number of the log entry, not what may be an inside matter.
   // A missing right is for whoever set the app up, too.
   if (kind.status >= 500 || kind === forbidden) context.error(error);
@@ -111,6 +124,11 @@ function respondToError(error: unknown, context: InvocationContext): HttpRespons
       ...(isTemporary ? { "retry-after": String(retryAfterSeconds) } : {}),
     },
   };
+}
+
+function kindOf(error: unknown, code: ErrorCode | null): ProblemKind {
+  if (error instanceof SignInError) return notLetIn[error.status];
+  return code === null ? internal : problemKinds[code];
 }
 
 function messageOf(error: unknown): string {

@@ -1,9 +1,11 @@
 /**
- * The HTTP API in one table: read models and operator commands over shared/admin. All routes want a function key.
- * The host puts `api/` before each route. A setting leaves out what only operators may do.
+ * The HTTP API in one table: read models and operator commands over shared/admin. All routes want a function key, or a
+ * role of whoever has signed in: a reader's for what only reads. The host puts `api/` before each route. A setting
+ * leaves out what only operators may do.
  */
 import type { HttpMethod } from "@azure/functions";
 import type { Admin } from "../../shared/admin/create-admin";
+import type { SignInSettings } from "../../shared/settings/settings";
 import { cancelBatch, getBatch, listBatches, resumeBatch } from "./batches";
 import {
   getDefinition,
@@ -19,10 +21,14 @@ import { listSharedLimits, putSharedLimit } from "./shared-limits";
 import { createHandler } from "./respond";
 import type { ApiHandler, Endpoint } from "./respond";
 import { listSchedules, pauseSchedule, resumeSchedule } from "./schedules";
+import { admit } from "./sign-in";
 import { createGetStatus } from "./status";
 import { cancelTasks, redriveTasks, rescheduleTasks } from "./task-actions";
 import { enqueueTasks, getTask, listTasks } from "./tasks";
 import { listWatermarks, putWatermark } from "./watermarks";
+
+/** Whom the host lets through: whoever has a key, or everybody, where the platform has checked a sign-in before. */
+export type AuthLevel = "anonymous" | "function";
 
 /** One route as `app.http` takes it. */
 export interface ApiRoute {
@@ -31,7 +37,7 @@ export interface ApiRoute {
   readonly methods: readonly HttpMethod[];
   /** Without the host's `api/`. */
   readonly route: string;
-  readonly authLevel: "function";
+  readonly authLevel: AuthLevel;
   readonly handler: ApiHandler;
 }
 
@@ -83,6 +89,15 @@ const endpoints: readonly Entry[] = [
 export interface ApiOptions {
   /** Are there the routes of operators? */
   readonly operatorApi: boolean;
+  /** How callers are known; default: by the key that the host wants. */
+  readonly signIn?: SignInSettings;
+}
+
+const byKeys: SignInSettings = { apiSignIn: "keys", hasPlatformSignIn: false };
+
+/** The host wants no key only where both the app's setting and the platform say that callers sign in. */
+export function authLevelOf({ apiSignIn, hasPlatformSignIn }: SignInSettings): AuthLevel {
+  return apiSignIn === "entra" && hasPlatformSignIn ? "anonymous" : "function";
 }
 
 /** All routes. `admin` makes the admin, or gives the one that is there; it is first called by the first request. */
@@ -94,11 +109,14 @@ export function createApiRoutes(
   const entries = [status, ...endpoints].filter(
     ([, , , , right]) => options.operatorApi || right !== "operator",
   );
+  const { signIn = byKeys } = options;
   return entries.map(([name, method, route, endpoint]) => ({
     name,
     methods: [method],
     route,
-    authLevel: "function",
-    handler: createHandler(admin, endpoint),
+    authLevel: authLevelOf(signIn),
+    handler: createHandler(admin, endpoint, (request) => {
+      admit(request, method === "GET" ? "read" : "operate", signIn);
+    }),
   }));
 }

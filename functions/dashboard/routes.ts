@@ -1,10 +1,14 @@
 /**
  * The status page: static files, open to everybody because they hold no data, and what the page shows beyond the API.
- * Data comes from the routes of functions/api, which want a function key on Azure; the page asks for it.
+ * Data comes from the routes of functions/api, which want a function key on Azure, for which the page asks, or a sign-in.
  */
 import type { HttpMethod } from "@azure/functions";
-import type { ApiHandler } from "../api/respond";
+import type { SignInSettings } from "../../shared/settings/settings";
 import { createHandler } from "../api/respond";
+import type { ApiHandler } from "../api/respond";
+import { authLevelOf } from "../api/routes";
+import type { AuthLevel } from "../api/routes";
+import { admit } from "../api/sign-in";
 import { getRuntime } from "../runtime";
 import { serveAsset } from "./assets";
 import { getSampleResults } from "./sample-results";
@@ -16,14 +20,14 @@ export interface DashboardRoute {
   readonly methods: readonly HttpMethod[];
   /** Without the host's `api/`. */
   readonly route: string;
-  readonly authLevel: "anonymous" | "function";
+  readonly authLevel: AuthLevel;
   /** Files alone: a visitor loads no telemetry and never wakes the database. */
   readonly isStatic: boolean;
   readonly handler: ApiHandler;
 }
 
 /** All routes of the page. */
-export const dashboardRoutes: readonly DashboardRoute[] = [
+export const createDashboardRoutes = (signIn: SignInSettings): readonly DashboardRoute[] => [
   {
     name: "dashboard",
     methods: ["GET"],
@@ -36,8 +40,14 @@ export const dashboardRoutes: readonly DashboardRoute[] = [
     name: "sample-results",
     methods: ["GET"],
     route: "sample/results",
-    authLevel: "function",
+    authLevel: authLevelOf(signIn),
     isStatic: false,
-    handler: createHandler(async () => (await getRuntime()).admin, getSampleResults),
+    handler: createHandler(
+      async () => (await getRuntime()).admin,
+      getSampleResults,
+      (request) => {
+        admit(request, "read", signIn);
+      },
+    ),
   },
 ];

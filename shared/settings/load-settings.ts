@@ -10,6 +10,7 @@ import type {
   SettingEntry,
   SettingName,
   Settings,
+  SignInSettings,
   StorageSettings,
   TelemetrySettings,
 } from "./settings";
@@ -55,6 +56,7 @@ export function loadSettings(environment: Environment = currentEnvironment()): S
     logLevel: reader.text("TASKGATE_LOG_LEVEL") as LogLevel,
     ...readQueues(reader),
     operatorApi: reader.text("TASKGATE_OPERATOR_API") === "on",
+    signIn: readSignIn(reader, environment),
     storage: readStorage(reader),
     telemetry: readTelemetry(reader),
     resourceManagerUrl: reader.text("AZURE_RESOURCE_MANAGER_URL").replace(/\/+$/, ""),
@@ -78,7 +80,7 @@ export function loadSettings(environment: Environment = currentEnvironment()): S
 /** Settings that triggers need when they are registered, before anything else is read. */
 export type TriggerSettings = Pick<
   Settings,
-  "hintQueue" | "ingestQueue" | "sweepSchedule" | "operatorApi"
+  "hintQueue" | "ingestQueue" | "sweepSchedule" | "operatorApi" | "signIn"
 >;
 
 const triggerSettingNames: readonly SettingName[] = [
@@ -86,6 +88,7 @@ const triggerSettingNames: readonly SettingName[] = [
   "TASKGATE_INGEST_QUEUE",
   "TASKGATE_SWEEP_SCHEDULE",
   "TASKGATE_OPERATOR_API",
+  "TASKGATE_API_SIGN_IN",
 ];
 
 /**
@@ -100,6 +103,7 @@ export function loadTriggerSettings(
     ...readQueues(reader),
     sweepSchedule: reader.text("TASKGATE_SWEEP_SCHEDULE"),
     operatorApi: reader.text("TASKGATE_OPERATOR_API") === "on",
+    signIn: readSignIn(reader, environment),
   };
   const problems = reader.problems.filter((problem) =>
     triggerSettingNames.some((name) => problem.startsWith(`${name}: `)),
@@ -214,6 +218,14 @@ function readQueues(reader: SettingsReader): Pick<Settings, "hintQueue" | "inges
     );
   }
   return { hintQueue, ingestQueue };
+}
+
+/** The platform writes `True`; a name of its own, so it is no setting of Taskgate's. */
+function readSignIn(reader: SettingsReader, environment: Environment): SignInSettings {
+  return {
+    apiSignIn: reader.text("TASKGATE_API_SIGN_IN") === "entra" ? "entra" : "keys",
+    hasPlatformSignIn: environment["WEBSITE_AUTH_ENABLED"]?.toLowerCase() === "true",
+  };
 }
 
 function readStorage(reader: SettingsReader): StorageSettings | null {

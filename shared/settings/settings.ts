@@ -223,6 +223,16 @@ export const settingsTable = [
   },
   {
     ...text,
+    name: "TASKGATE_API_SIGN_IN",
+    type: "choice",
+    default: "keys",
+    max: 5,
+    choices: ["keys", "entra"],
+    sentence:
+      "How callers of the HTTP API are known: by a function key, or by App Service's sign-in with Entra and the app roles Taskgate.Reader and Taskgate.Operator; where that sign-in is off keys are wanted all the same.",
+  },
+  {
+    ...text,
     name: "TASKGATE_SQL_PROCEDURES",
     type: "procedures",
     default: null,
@@ -328,6 +338,13 @@ export type StorageSettings =
       readonly clientId: string | null;
     };
 
+/** How callers of the HTTP API are known. */
+export interface SignInSettings {
+  readonly apiSignIn: "keys" | "entra";
+  /** Does App Service check sign-ins before requests reach the app? The platform says so (WEBSITE_AUTH_ENABLED). */
+  readonly hasPlatformSignIn: boolean;
+}
+
 /** Where telemetry goes and who sends it. */
 export interface TelemetrySettings {
   readonly connectionString: string;
@@ -361,6 +378,7 @@ export interface Settings {
   readonly ingestQueue: string;
   /** Does the app have the HTTP routes of operators? */
   readonly operatorApi: boolean;
+  readonly signIn: SignInSettings;
   /** null: no queue is known, hints are not sent, and the sweep alone finds work. */
   readonly storage: StorageSettings | null;
   /** null: no telemetry. */

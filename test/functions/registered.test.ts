@@ -158,6 +158,19 @@ describe("the compiled app", () => {
     expect(open.map(({ name }) => name)).toEqual(["dashboard"]);
   });
 
+  test("wants no key only where its setting and the platform both say that callers sign in", async () => {
+    const open = async (settings: Record<string, string>): Promise<number> =>
+      (await load(entry, settings)).functions.filter(({ bindings }) =>
+        Object.values(bindings).some((binding) => binding["authLevel"] === "anonymous"),
+      ).length;
+    const https = report.functions.length - 3;
+    const entra = { TASKGATE_API_SIGN_IN: "entra" };
+    expect(await open({ ...entra, WEBSITE_AUTH_ENABLED: "True" })).toBe(https);
+    expect(await open({ ...entra, WEBSITE_AUTH_ENABLED: "False" })).toBe(1);
+    expect(await open(entra)).toBe(1);
+    expect(await open({ WEBSITE_AUTH_ENABLED: "True" })).toBe(1);
+  });
+
   test("loads no driver, no telemetry and no storage client, and starts nothing", () => {
     const packages = new Set(
       report.files.map(

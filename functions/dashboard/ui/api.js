@@ -16,7 +16,7 @@ export async function call(path, init = {}) {
   const key = window.sessionStorage.getItem(keyName);
   if (key !== null) headers["x-functions-key"] = key;
   const response = await fetch(path, { ...init, headers, cache: "no-store" });
-  if (response.status === 401 || (response.status === 403 && !isProblem(response)))
+  if ((response.status === 401 || response.status === 403) && !isProblem(response))
     throw new KeyWanted("a function key is wanted");
   if (response.status === 404 && !isProblem(response))
     throw new Error(
