@@ -1,6 +1,7 @@
 import type { JsonObject } from "../core/json";
 import { ObjectReader } from "./object-reader";
 import type { ReadResult } from "./object-reader";
+import { ProblemList, SearchBudget } from "./problem-list";
 import { parseMessage, readHint, refused } from "./requests";
 
 /** Reads the events of the ingest queue, in any of three forms. */
@@ -48,31 +49,40 @@ type EventForm = keyof typeof eventForms;
  */
 export function readEachEvent(message: unknown): ReadResult<GivenEvent[]> {
   const parsed = parseMessage(message);
-  if (!Array.isArray(parsed)) return { ok: true, value: [readEvent(parsed)] };
+  if (!Array.isArray(parsed)) return { ok: true, value: [readEvent(parsed, new SearchBudget())] };
   if (parsed.length < 1 || parsed.length > eventsMax) {
     return refused("message", parsed, `an event or an array of 1..${String(eventsMax)} events`);
   }
-  return { ok: true, value: parsed.map(readEvent) };
+  const searches = new SearchBudget();
+  return { ok: true, value: parsed.map((given) => readEvent(given, searches)) };
 }
 
 /** All events of a message, or every problem of any of them. */
 export function readEvents(message: unknown): ReadResult<OutsideEvent[]> {
   const each = readEachEvent(message);
   if (!each.ok) return each;
-  const problems = each.value.flatMap(({ read }) => (read.ok ? [] : read.problems));
-  const value = each.value.flatMap(({ read }) => (read.ok ? [read.value] : []));
-  return problems.length === 0 ? { ok: true, value } : { ok: false, problems };
+  const problems = new ProblemList();
+  const value: OutsideEvent[] = [];
+  for (const { read } of each.value) {
+    if (read.ok) value.push(read.value);
+    else problems.addAll(read);
+  }
+  return problems.isEmpty ? { ok: true, value } : { ok: false, ...problems.answer() };
 }
 
 /** All readers of queue messages, by queue; the tests of bad input go through them. */
 export const queueReaders = { hints: readHint, ingest: readEvents } as const;
 
-function readEvent(given: unknown): GivenEvent {
+function readEvent(given: unknown, searches: SearchBudget): GivenEvent {
   const form = formOf(given);
   const names = eventForms[form];
   const own = [...Object.values(names), "subject", "data"];
   const known = form === "own" ? own : [...own, ...Object.keys(given as object)];
-  const reader = ObjectReader.open(given, { known, root: "message" });
+  const reader = ObjectReader.open(given, {
+    known,
+    root: "message",
+    problems: new ProblemList(searches),
+  });
   if (form === "cloudEvents" && reader.raw("specversion") !== "1.0")
     reader.refuse("specversion", `"1.0"`);
   const event: OutsideEvent = {
