@@ -1,12 +1,15 @@
 import type { HttpRequest } from "@azure/functions";
-import { invalidInput } from "../../shared/admin/object-reader";
+import { invalidInput, take } from "../../shared/admin/object-reader";
+import { parseJson } from "../../shared/admin/parse-json";
+import { InvalidArgumentError } from "../../shared/core/errors";
 import { limits } from "../../shared/core/limits";
 
 /** Reads the body of a request, never more of it than its route takes. */
 
 /**
  * The body as parsed JSON; undefined where there is none. UTF-8, at most `bytesMax` bytes: without another bound what an
- * operator's request needs. Throws InvalidArgumentError, TASKGATE_ARG_TOO_LARGE for a longer one.
+ * operator's request needs. Throws InvalidArgumentError for what isn't JSON, what is too deep or too much, and for numbers that
+ * would be changed; TASKGATE_ARG_TOO_LARGE for a longer one.
  */
 export async function bodyOf(
   request: HttpRequest,
@@ -65,8 +68,10 @@ function refuseLong(value: string, { bytesMax, fix }: BodyBound): never {
 function parse(bytes: Uint8Array): unknown {
   if (bytes.length === 0) return undefined;
   try {
-    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    return take(parseJson(text, { root: "body" }));
   } catch (error) {
+    if (error instanceof InvalidArgumentError) throw error;
     const reason = error instanceof SyntaxError ? error.message : "it is not UTF-8";
     const value = `${String(bytes.length)} bytes that can't be parsed (${reason.slice(0, 100)})`;
     throw invalidInput([{ field: "body", value, expected: "JSON in UTF-8" }]);

@@ -1,6 +1,8 @@
 import type { JsonObject } from "../core/json";
 import { ObjectReader } from "./object-reader";
 import type { ReadResult } from "./object-reader";
+import { parseJson } from "./parse-json";
+import { findUnstorable, isUncertain } from "./payload";
 import { ProblemList, SearchBudget } from "./problem-list";
 import { parseMessage, readHint, refused } from "./requests";
 
@@ -48,7 +50,9 @@ type EventForm = keyof typeof eventForms;
  * forms may carry further members, ours may not.
  */
 export function readEachEvent(message: unknown): ReadResult<GivenEvent[]> {
-  const parsed = parseMessage(message);
+  const read = parseMessage(message);
+  if (!read.ok) return read;
+  const parsed = read.value;
   if (!Array.isArray(parsed)) return { ok: true, value: [readEvent(parsed, new SearchBudget())] };
   if (parsed.length < 1 || parsed.length > eventsMax) {
     return refused("message", parsed, `an event or an array of 1..${String(eventsMax)} events`);
@@ -105,27 +109,40 @@ function formOf(given: unknown): EventForm {
 
 function readData(reader: ObjectReader): JsonObject {
   const data = reader.raw("data") ?? {};
-  if (isObject(data)) return data;
-  reader.refuse("data", dataRule);
+  return checkData(reader, "data", { data, rule: dataRule });
+}
+
+/** Whether its tasks could be stored; the Functions library has parsed the text, so its numbers can't be compared. */
+function checkData(
+  reader: ObjectReader,
+  name: string,
+  { data, rule }: { data: unknown; rule: string },
+): JsonObject {
+  const problem = isObject(data) ? findUnstorable(data, isUncertain) : null;
+  if (isObject(data) && problem === null) return data;
+  reader.refuse(name, problem === null ? rule : `a JSON object ${problem}`);
   return {};
 }
 
 /** Bytes that are a JSON object in UTF-8 are taken as it; CloudEvents allows `data` or `data_base64`, not both. */
 function readBytes(reader: ObjectReader): JsonObject {
   if (reader.has("data")) reader.refuse("data_base64", "none beside `data`");
-  const data = decodeJson(reader.raw("data_base64"));
-  if (isObject(data)) return data;
-  reader.refuse("data_base64", `base64 of ${dataRule}`);
-  return {};
+  const read = decodeJson(reader.raw("data_base64"));
+  if (!read.ok) {
+    reader.problems.addAll(read);
+    return {};
+  }
+  return checkData(reader, "data_base64", { data: read.value, rule: `base64 of ${dataRule}` });
 }
 
-function decodeJson(text: unknown): unknown {
-  if (typeof text !== "string") return undefined;
+function decodeJson(text: unknown): ReadResult<unknown> {
+  if (typeof text !== "string") return { ok: true, value: undefined };
   try {
     const bytes = Buffer.from(text, "base64");
-    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    const json = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    return parseJson(json, { root: "data_base64", at: "data_base64" });
   } catch {
-    return undefined;
+    return { ok: true, value: undefined };
   }
 }
 

@@ -23,8 +23,10 @@ export const limits = {
   httpOperatorBytesMax: 16 * 1024,
   /** Bytes of an operator's HTTP request with ids: `idsMax` of 19 digits, with quotes, commas and a reason. */
   httpIdsBytesMax: 40 * 1024,
-  /** Levels of JSON from outside: SQL Server reads at most 128. */
-  jsonDepthMax: 100,
+  /** Levels of a payload: SQL Server reads JSON of at most 128. */
+  payloadDepthMax: 100,
+  /** Levels of JSON from outside: a payload's, and what may be around it: the body, its list, a task; an envelope and its event. */
+  jsonDepthMax: 105,
   /** Values in JSON from outside, objects and arrays counted: 10,000 tasks with 20 members each. */
   jsonValuesMax: 200_000,
   /** Problems of one input that are listed; the rest is counted. */
