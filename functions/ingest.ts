@@ -1,7 +1,7 @@
 import { fitsWithNote, readDelivery } from "../shared/admin/delivery";
 import { readEachEvent } from "../shared/admin/event-requests";
-import { describeProblem } from "../shared/admin/object-reader";
-import type { Problem } from "../shared/admin/object-reader";
+import { describeProblems } from "../shared/admin/problem-list";
+import type { Problems } from "../shared/admin/problem-list";
 import { InvalidArgumentError, isForLater } from "../shared/core/errors";
 import type { EnqueueRequest } from "../shared/worker/task-context";
 import type { IngestEvent } from "./ingest-event";
@@ -54,12 +54,11 @@ export function ingest(message: unknown): Promise<void> {
 /** What of a message becomes tasks, and what doesn't. */
 function sort(message: unknown): { routed: RoutedEvent[]; refused: RefusedEvent[] } {
   const events = readEachEvent(message);
-  if (!events.ok)
-    return { routed: [], refused: [{ given: message, reason: sayOf(events.problems) }] };
+  if (!events.ok) return { routed: [], refused: [{ given: message, reason: sayOf(events) }] };
   const routed: RoutedEvent[] = [];
   const refused: RefusedEvent[] = [];
   for (const { given, read } of events.value) {
-    const requests = read.ok ? toRequests(read.value) : sayOf(read.problems);
+    const requests = read.ok ? toRequests(read.value) : sayOf(read);
     if (typeof requests === "string") refused.push({ given, reason: requests });
     else routed.push({ given, requests });
   }
@@ -126,8 +125,8 @@ function eventKey(event: IngestEvent, index: number): string {
   return `event:${event.source.slice(0, 190 - tail.length)}${tail}`.toWellFormed();
 }
 
-function sayOf(problems: readonly Problem[]): string {
-  return `Not an event: ${problems.map(describeProblem).join("; ")}`;
+function sayOf(found: Problems): string {
+  return `Not an event: ${describeProblems(found)}`;
 }
 
 function messageOf(error: unknown): string {

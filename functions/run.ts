@@ -1,6 +1,6 @@
 import type { InvocationContext } from "@azure/functions";
 import { readDelivery } from "../shared/admin/delivery";
-import { describeProblem } from "../shared/admin/object-reader";
+import { describeProblems } from "../shared/admin/problem-list";
 import { readHint } from "../shared/admin/requests";
 import type { HintMessage } from "../shared/admin/requests";
 import { isForLater } from "../shared/core/errors";
@@ -37,7 +37,7 @@ export function run(message: unknown, context: InvocationContext): Promise<void>
     const { message: given, tries } = readDelivery(message);
     const hint = readHint(given);
     if (!hint.ok) {
-      const reason = `Not a hint: ${hint.problems.map(describeProblem).join("; ")}`;
+      const reason = `Not a hint: ${describeProblems(hint)}`;
       await refuse(services, "hints", { message: given, reason });
       return;
     }

@@ -1,7 +1,8 @@
 import { readRateRequest } from "../../shared/admin/limit-requests";
 import { take } from "../../shared/admin/object-reader";
 import { readLimitRequest, readOperatorRequest } from "../../shared/admin/requests";
-import { bodyOf, callerOf, definitionOf, refuseQuery } from "./read-request";
+import { bodyOf } from "./read-body";
+import { callerOf, definitionOf, refuseQuery } from "./read-request";
 import type { Endpoint } from "./respond";
 
 /** `GET api/definitions`: what is limited to what, who runs, what waits. */

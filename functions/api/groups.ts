@@ -1,7 +1,8 @@
 import { readListing } from "../../shared/admin/listing";
 import { take } from "../../shared/admin/object-reader";
 import { readGroupRequest, readListGroupsQuery } from "../../shared/admin/task-requests";
-import { bodyOf, callerOf, definitionOf, queryOf, refuseQuery } from "./read-request";
+import { bodyOf } from "./read-body";
+import { callerOf, definitionOf, queryOf, refuseQuery } from "./read-request";
 import type { Endpoint } from "./respond";
 
 /** `GET api/groups?definition=&key=&most=`: slots, who uses them and who waits. */

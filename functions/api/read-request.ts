@@ -1,13 +1,10 @@
 import type { HttpRequest } from "@azure/functions";
 import { invalidInput, take } from "../../shared/admin/object-reader";
 import { readDefinitionName, readNothing } from "../../shared/admin/requests";
-import { limits } from "../../shared/core/limits";
 import { callerName } from "./sign-in";
 
-/** Reads the parts of a request; throws InvalidArgumentError where a part can't be read. */
+/** Reads the parts of a request but its body (read-body.ts); throws InvalidArgumentError where a part can't be read. */
 
-/** Escapes may make a body twice as long as the tasks in it. */
-const bodyBytesMax = 2 * limits.enqueueBytesMax;
 /** Query parameters of the Functions host itself: the function key and its name. */
 const hostParameters = new Set(["code", "clientId"]);
 
@@ -32,24 +29,6 @@ export function queryOf(request: HttpRequest): Record<string, string> {
 /** For routes without a query. */
 export function refuseQuery(request: HttpRequest): void {
   take(readNothing(queryOf(request)));
-}
-
-/** The body as parsed JSON; undefined where there is none. UTF-8, at most 16 MiB. */
-export async function bodyOf(request: HttpRequest): Promise<unknown> {
-  const bytes = new Uint8Array(await request.arrayBuffer());
-  if (bytes.length === 0) return undefined;
-  if (bytes.length > bodyBytesMax) {
-    const value = `${String(bytes.length)} bytes`;
-    const expected = `at most ${String(bodyBytesMax)} bytes; cut the request into several`;
-    throw invalidInput([{ field: "body", value, expected }], "TASKGATE_ARG_TOO_LARGE");
-  }
-  try {
-    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
-  } catch (error) {
-    const reason = error instanceof SyntaxError ? error.message : "it is not UTF-8";
-    const value = `${String(bytes.length)} bytes that can't be parsed (${reason.slice(0, 100)})`;
-    throw invalidInput([{ field: "body", value, expected: "JSON in UTF-8" }]);
-  }
 }
 
 /** Who calls, for the audit: the name that the platform's sign-in knows, where that is switched on. */

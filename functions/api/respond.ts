@@ -1,6 +1,6 @@
 import type { HttpRequest, HttpResponseInit, InvocationContext } from "@azure/functions";
 import type { Admin } from "../../shared/admin/create-admin";
-import { problemsOf } from "../../shared/admin/object-reader";
+import { moreProblemsOf, problemsOf } from "../../shared/admin/object-reader";
 import { TaskgateError } from "../../shared/core/errors";
 import type { ErrorCode } from "../../shared/core/errors";
 import { SignInError } from "./sign-in";
@@ -105,6 +105,7 @@ function respondToError(error: unknown, context: InvocationContext): HttpRespons
   // A missing right is for whoever set the app up, too.
   if (kind.status >= 500 || kind === forbidden) context.error(error);
   const isInside = kind === internal;
+  const more = moreProblemsOf(error);
   const body = {
     type: code === null ? "about:blank" : `urn:taskgate:error:${code}`,
     title: kind.title,
@@ -113,6 +114,7 @@ function respondToError(error: unknown, context: InvocationContext): HttpRespons
     instance: `urn:taskgate:invocation:${context.invocationId}`,
     ...(code === null ? {} : { code }),
     problems: problemsOf(error),
+    ...(more === 0 ? {} : { moreProblems: more }),
   };
   const isTemporary = kind.status === 503;
   return {

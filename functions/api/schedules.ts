@@ -1,7 +1,8 @@
 import { readListing } from "../../shared/admin/listing";
 import { take } from "../../shared/admin/object-reader";
 import { readListSchedulesQuery, readScheduleRequest } from "../../shared/admin/schedule-requests";
-import { bodyOf, callerOf, definitionOf, queryOf, refuseQuery } from "./read-request";
+import { bodyOf } from "./read-body";
+import { callerOf, definitionOf, queryOf, refuseQuery } from "./read-request";
 import type { Endpoint } from "./respond";
 
 /** `GET api/schedules?definition=&most=`: expressions, next and last instants. */

@@ -2,7 +2,8 @@ import { readListSharedLimitsQuery, readSharedLimitName } from "../../shared/adm
 import { readListing } from "../../shared/admin/listing";
 import { take } from "../../shared/admin/object-reader";
 import { readLimitRequest } from "../../shared/admin/requests";
-import { bodyOf, callerOf, queryOf, refuseQuery } from "./read-request";
+import { bodyOf } from "./read-body";
+import { callerOf, queryOf, refuseQuery } from "./read-request";
 import type { Endpoint } from "./respond";
 
 /** `GET api/shared-limits?name=&most=`: what is held of each, and by which definitions. */

@@ -4,7 +4,8 @@ import { take } from "../../shared/admin/object-reader";
 import { readEnqueueRequest } from "../../shared/admin/enqueue-request";
 import type { EnqueueRequest } from "../../shared/admin/enqueue-request";
 import { readListTasksQuery, readTaskId, traceParentForm } from "../../shared/admin/requests";
-import { bodyOf, definitionOf, queryOf, refuseQuery } from "./read-request";
+import { taskBodyOf } from "./read-body";
+import { definitionOf, queryOf, refuseQuery } from "./read-request";
 import type { Endpoint } from "./respond";
 
 /** `GET api/definitions/{name}/tasks?state=&most=`: tasks of one state, in the order they will be taken. */
@@ -19,7 +20,7 @@ export const listTasks: Endpoint = async (request, admin) => {
 export const enqueueTasks: Endpoint = async (request, admin) => {
   refuseQuery(request);
   const definition = definitionOf(request);
-  const tasks = withTrace(take(readEnqueueRequest(await bodyOf(request))), request);
+  const tasks = withTrace(take(readEnqueueRequest(await taskBodyOf(request))), request);
   const report = await admin.enqueue({ ...tasks, definition });
   return { status: report.enqueued > 0 ? 201 : 200, body: report };
 };

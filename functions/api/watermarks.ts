@@ -4,7 +4,9 @@ import {
   readListWatermarksQuery,
   readWatermarkRequest,
 } from "../../shared/admin/watermark-requests";
-import { bodyOf, callerOf, definitionOf, queryOf, refuseQuery } from "./read-request";
+import { limits } from "../../shared/core/limits";
+import { bodyOf } from "./read-body";
+import { callerOf, definitionOf, queryOf, refuseQuery } from "./read-request";
 import type { Endpoint } from "./respond";
 
 /** `GET api/watermarks?definition=&watermark=&most=`: how far blocks have been made. */
@@ -18,7 +20,7 @@ export const listWatermarks: Endpoint = async (request, admin) => {
 export const putWatermark: Endpoint = async (request, admin) => {
   refuseQuery(request);
   const definition = definitionOf(request);
-  const change = take(readWatermarkRequest(await bodyOf(request)));
+  const change = take(readWatermarkRequest(await bodyOf(request, limits.httpTaskBytesMax)));
   const changedBy = callerOf(request);
   return { body: await admin.setWatermark({ ...change, definition, changedBy }) };
 };

@@ -28,7 +28,9 @@ const reasonLengthMax = 1_000;
 
 /** Takes a message out of its envelope, if it has one. */
 export function readDelivery(given: unknown): Delivery {
-  const parsed = parseMessage(given);
+  const read = parseMessage(given);
+  // What is wrong with it is told by whoever reads the message.
+  const parsed = read.ok ? read.value : null;
   if (!isEnvelope(parsed)) return { tries: 0, message: given };
   const { tries } = parsed.taskgate;
   const isCount = Number.isSafeInteger(tries) && Number(tries) > 0;
@@ -45,10 +47,16 @@ export function writePutBack(message: unknown, tries: number): string | null {
   return firstFitting([pack({ tries }, message), JSON.stringify(message)]);
 }
 
-/** The text of a message for the poison queue, with the reason; without it where both don't fit. */
+/** The text of a message for the poison queue, with the reason; without it where both don't fit; null where it can't be written at all. */
 export function writeRefused(message: unknown, reason: string): string | null {
-  const bare = typeof message === "string" ? message : JSON.stringify(message ?? null);
-  return firstFitting([pack({ reason: reason.slice(0, reasonLengthMax) }, message), bare]);
+  try {
+    const bare = typeof message === "string" ? message : JSON.stringify(message ?? null);
+    return firstFitting([pack({ reason: reason.slice(0, reasonLengthMax) }, message), bare]);
+  } catch (error) {
+    // Nested deeper than JSON.stringify's stack.
+    if (error instanceof RangeError) return null;
+    throw error;
+  }
 }
 
 function pack(taskgate: DeliveryNote, message: unknown): string {

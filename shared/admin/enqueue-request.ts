@@ -2,7 +2,8 @@ import type { OperationId } from "../core/ids";
 import { limits } from "../core/limits";
 import type { NewTask } from "../ports/task-store";
 import { ObjectReader, showValue } from "./object-reader";
-import type { Problem, ReadResult } from "./object-reader";
+import type { ReadResult } from "./object-reader";
+import type { ProblemList } from "./problem-list";
 import { payloadText } from "./payload";
 import { keyRule, readOperationId, traceParentForm } from "./requests";
 
@@ -135,12 +136,12 @@ function readTraceParent(reader: ObjectReader): string | null {
   return null;
 }
 
-function refuseTooManyBytes(tasks: readonly NewTask[], problems: Problem[]): void {
+function refuseTooManyBytes(tasks: readonly NewTask[], problems: ProblemList): void {
   const bytes = Buffer.byteLength(JSON.stringify(tasks));
   if (bytes <= limits.enqueueBytesMax) return;
   const value = showValue(`${String(bytes)} bytes in ${String(tasks.length)} tasks`);
   const expected = `at most ${String(limits.enqueueBytesMax)} bytes per call; cut the list into several calls`;
-  problems.push({ field: "tasks", value, expected });
+  problems.add({ field: "tasks", value, expected });
 }
 
 type WithoutNulls<Members> = { [Name in keyof Members]?: NonNullable<Members[Name]> };

@@ -1,6 +1,9 @@
 import type { JsonObject } from "../core/json";
 import { ObjectReader } from "./object-reader";
 import type { ReadResult } from "./object-reader";
+import { parseJson } from "./parse-json";
+import { findUnstorable, isUncertain } from "./payload";
+import { ProblemList, SearchBudget } from "./problem-list";
 import { parseMessage, readHint, refused } from "./requests";
 
 /** Reads the events of the ingest queue, in any of three forms. */
@@ -47,32 +50,43 @@ type EventForm = keyof typeof eventForms;
  * forms may carry further members, ours may not.
  */
 export function readEachEvent(message: unknown): ReadResult<GivenEvent[]> {
-  const parsed = parseMessage(message);
-  if (!Array.isArray(parsed)) return { ok: true, value: [readEvent(parsed)] };
+  const read = parseMessage(message);
+  if (!read.ok) return read;
+  const parsed = read.value;
+  if (!Array.isArray(parsed)) return { ok: true, value: [readEvent(parsed, new SearchBudget())] };
   if (parsed.length < 1 || parsed.length > eventsMax) {
     return refused("message", parsed, `an event or an array of 1..${String(eventsMax)} events`);
   }
-  return { ok: true, value: parsed.map(readEvent) };
+  const searches = new SearchBudget();
+  return { ok: true, value: parsed.map((given) => readEvent(given, searches)) };
 }
 
 /** All events of a message, or every problem of any of them. */
 export function readEvents(message: unknown): ReadResult<OutsideEvent[]> {
   const each = readEachEvent(message);
   if (!each.ok) return each;
-  const problems = each.value.flatMap(({ read }) => (read.ok ? [] : read.problems));
-  const value = each.value.flatMap(({ read }) => (read.ok ? [read.value] : []));
-  return problems.length === 0 ? { ok: true, value } : { ok: false, problems };
+  const problems = new ProblemList();
+  const value: OutsideEvent[] = [];
+  for (const { read } of each.value) {
+    if (read.ok) value.push(read.value);
+    else problems.addAll(read);
+  }
+  return problems.isEmpty ? { ok: true, value } : { ok: false, ...problems.answer() };
 }
 
 /** All readers of queue messages, by queue; the tests of bad input go through them. */
 export const queueReaders = { hints: readHint, ingest: readEvents } as const;
 
-function readEvent(given: unknown): GivenEvent {
+function readEvent(given: unknown, searches: SearchBudget): GivenEvent {
   const form = formOf(given);
   const names = eventForms[form];
   const own = [...Object.values(names), "subject", "data"];
   const known = form === "own" ? own : [...own, ...Object.keys(given as object)];
-  const reader = ObjectReader.open(given, { known, root: "message" });
+  const reader = ObjectReader.open(given, {
+    known,
+    root: "message",
+    problems: new ProblemList(searches),
+  });
   if (form === "cloudEvents" && reader.raw("specversion") !== "1.0")
     reader.refuse("specversion", `"1.0"`);
   const event: OutsideEvent = {
@@ -95,27 +109,40 @@ function formOf(given: unknown): EventForm {
 
 function readData(reader: ObjectReader): JsonObject {
   const data = reader.raw("data") ?? {};
-  if (isObject(data)) return data;
-  reader.refuse("data", dataRule);
+  return checkData(reader, "data", { data, rule: dataRule });
+}
+
+/** Whether its tasks could be stored; the Functions library has parsed the text, so its numbers can't be compared. */
+function checkData(
+  reader: ObjectReader,
+  name: string,
+  { data, rule }: { data: unknown; rule: string },
+): JsonObject {
+  const problem = isObject(data) ? findUnstorable(data, isUncertain) : null;
+  if (isObject(data) && problem === null) return data;
+  reader.refuse(name, problem === null ? rule : `a JSON object ${problem}`);
   return {};
 }
 
 /** Bytes that are a JSON object in UTF-8 are taken as it; CloudEvents allows `data` or `data_base64`, not both. */
 function readBytes(reader: ObjectReader): JsonObject {
   if (reader.has("data")) reader.refuse("data_base64", "none beside `data`");
-  const data = decodeJson(reader.raw("data_base64"));
-  if (isObject(data)) return data;
-  reader.refuse("data_base64", `base64 of ${dataRule}`);
-  return {};
+  const read = decodeJson(reader.raw("data_base64"));
+  if (!read.ok) {
+    reader.problems.addAll(read);
+    return {};
+  }
+  return checkData(reader, "data_base64", { data: read.value, rule: `base64 of ${dataRule}` });
 }
 
-function decodeJson(text: unknown): unknown {
-  if (typeof text !== "string") return undefined;
+function decodeJson(text: unknown): ReadResult<unknown> {
+  if (typeof text !== "string") return { ok: true, value: undefined };
   try {
     const bytes = Buffer.from(text, "base64");
-    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    const json = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    return parseJson(json, { root: "data_base64", at: "data_base64" });
   } catch {
-    return undefined;
+    return { ok: true, value: undefined };
   }
 }
 

@@ -25,7 +25,7 @@ export function readRateRequest(input: unknown): ReadResult<RateRequest> {
   const rest = reason === null ? {} : { reason };
   if (given === null || given === "code") return reader.result({ rate: given, ...rest });
   const rate = readRate(given);
-  if (!rate.ok) for (const problem of rate.problems) reader.add(problem);
+  if (!rate.ok) reader.problems.addAll(rate);
   return reader.result({ rate: rate.ok ? rate.value : null, ...rest });
 }
 

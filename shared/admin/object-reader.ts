@@ -1,26 +1,17 @@
 import { InvalidArgumentError } from "../core/errors";
 import type { ErrorCode } from "../core/errors";
-import { didYouMean } from "../core/near-name";
+import { describeProblems, ProblemList } from "./problem-list";
+import type { Problem, Problems } from "./problem-list";
+
+export { describeProblem } from "./problem-list";
+export type { Problem } from "./problem-list";
 
 /** Reads values from outside and gathers every problem, instead of stopping at the first. */
 
-/** One thing that is wrong with a request. */
-export interface Problem {
-  /** Where: `tasks[3].priority`, `body`, a query parameter, an argument. */
-  readonly field: string;
-  /** What was there, cut to 100 characters. */
-  readonly value: string;
-  /** What to write instead. */
-  readonly expected: string;
-}
-
 /** A value that can be used, or everything that is wrong with the input. */
 export type ReadResult<Value> =
-  | { readonly ok: true; readonly value: Value }
-  | { readonly ok: false; readonly problems: readonly Problem[] };
+  { readonly ok: true; readonly value: Value } | ({ readonly ok: false } & Problems);
 
-/** Most problems that are gathered: the rest of a hopeless request adds nothing. */
-const problemsMax = 50;
 /** Longest part of a bad value that is shown. */
 const shownLengthMax = 100;
 
@@ -32,29 +23,24 @@ export function showValue(value: unknown): string {
   return value.length <= shownLengthMax ? JSON.stringify(value) : `${JSON.stringify(cut(value))}..`;
 }
 
-/** A sentence of one problem, for terminals and logs. */
-export function describeProblem(problem: Problem): string {
-  return `${problem.field}: got ${problem.value}, expected ${problem.expected}`;
-}
-
 /**
- * The value that was read. Throws InvalidArgumentError where there are problems; its `details.problems` has them all,
- * its message all as sentences.
+ * The value that was read. Throws InvalidArgumentError where there are problems; its `details.problems` has the
+ * first 20 and `details.moreProblems` the number of others, its message the same as sentences.
  */
 export function take<Value>(read: ReadResult<Value>): Value {
   if (read.ok) return read.value;
-  throw invalidInput(read.problems);
+  throw invalid(read);
 }
 
 /** The error that stands for problems of a request. */
-export function invalidInput(
-  problems: readonly Problem[],
-  code: ErrorCode = "TASKGATE_ARG_INVALID",
-): InvalidArgumentError {
-  return new InvalidArgumentError(problems.map(describeProblem).join("; "), {
-    code,
-    details: { problems },
-  });
+export function invalidInput(problems: readonly Problem[], code?: ErrorCode): InvalidArgumentError {
+  return invalid({ problems }, code);
+}
+
+function invalid(found: Problems, code: ErrorCode = "TASKGATE_ARG_INVALID"): InvalidArgumentError {
+  const { problems, more = 0 } = found;
+  const details = more === 0 ? { problems } : { problems, moreProblems: more };
+  return new InvalidArgumentError(describeProblems(found), { code, details });
 }
 
 /** The problems that an error carries; [] where it carries none. */
@@ -62,6 +48,12 @@ export function problemsOf(error: unknown): readonly Problem[] {
   const details: Record<string, unknown> =
     error instanceof InvalidArgumentError ? { ...error.details } : {};
   return Array.isArray(details["problems"]) ? (details["problems"] as Problem[]) : [];
+}
+
+/** How many problems an error counts beyond those that it lists. */
+export function moreProblemsOf(error: unknown): number {
+  const more = error instanceof InvalidArgumentError ? error.details["moreProblems"] : 0;
+  return typeof more === "number" ? more : 0;
 }
 
 function cut(text: unknown): string {
@@ -90,18 +82,18 @@ export interface ReaderOptions {
   readonly path?: string;
   /** What the whole input is called when it isn't an object; default `body`. */
   readonly root?: string;
-  /** Where problems are gathered; default: the reader's own list. */
-  readonly problems?: Problem[];
+  /** Where problems are gathered; default: a list of its own. */
+  readonly problems?: ProblemList;
 }
 
 /** The members of one object, read one by one. */
 export class ObjectReader {
-  readonly problems: Problem[];
+  readonly problems: ProblemList;
   readonly #members: ReadonlyMap<string, unknown>;
   readonly #path: string;
   #isObject = true;
 
-  private constructor(members: ReadonlyMap<string, unknown>, path: string, problems: Problem[]) {
+  private constructor(members: ReadonlyMap<string, unknown>, path: string, problems: ProblemList) {
     this.#members = members;
     this.#path = path;
     this.problems = problems;
@@ -111,7 +103,7 @@ export class ObjectReader {
    * A reader of `input`. That it isn't an object, and members that `known` doesn't name, are problems.
    */
   static open(input: unknown, options: ReaderOptions): ObjectReader {
-    const { known, path = "", root = "body", problems = [] } = options;
+    const { known, path = "", root = "body", problems = new ProblemList() } = options;
     const members = new Map<string, unknown>();
     const reader = new ObjectReader(members, path, problems);
     if (typeof input !== "object" || input === null || Array.isArray(input)) {
@@ -130,22 +122,23 @@ export class ObjectReader {
 
   /** Has anything been wrong so far? */
   get isSound(): boolean {
-    return this.problems.length === 0;
+    return this.problems.isEmpty;
   }
 
   /** The outcome: `value` when nothing was wrong. */
   result<Value>(value: Value): ReadResult<Value> {
-    return this.isSound ? { ok: true, value } : { ok: false, problems: this.problems };
+    return this.isSound ? { ok: true, value } : { ok: false, ...this.problems.answer() };
   }
 
   /** Notes a problem with the member `name`. */
   refuse(name: string, expected: string): void {
-    this.add({ field: this.fieldOf(name), value: showValue(this.#members.get(name)), expected });
+    const value = this.#members.get(name);
+    this.problems.add(() => ({ field: this.fieldOf(name), value: showValue(value), expected }));
   }
 
   /** Notes a problem. */
   add(problem: Problem): void {
-    if (this.problems.length < problemsMax) this.problems.push(problem);
+    this.problems.add(problem);
   }
 
   /** The full name of a member. */
@@ -210,18 +203,20 @@ export class ObjectReader {
     const value = this.#members.get(name);
     const word = words.find((candidate) => candidate === value);
     if (word !== undefined) return word;
-    const near = typeof value === "string" ? didYouMean(value, words) : "";
+    const near = typeof value === "string" ? this.problems.nearTo(value, words) : "";
     this.refuse(name, `one of ${words.join(", ")}${near === "" ? "" : `.${near}`}`);
     return null;
   }
 
   #refuseUnknown(name: string, value: unknown, known: readonly string[]): void {
-    const near = didYouMean(name, known);
-    const names = known.length === 0 ? "no members" : `one of the members ${known.join(", ")}`;
-    this.add({
-      field: this.fieldOf(name.slice(0, shownLengthMax)),
-      value: showValue(value),
-      expected: near === "" ? names : `${names}.${near}`,
+    this.problems.add(() => {
+      const near = this.problems.nearTo(name, known);
+      const names = known.length === 0 ? "no members" : `one of the members ${known.join(", ")}`;
+      return {
+        field: this.fieldOf(name.slice(0, shownLengthMax)),
+        value: showValue(value),
+        expected: near === "" ? names : `${names}.${near}`,
+      };
     });
   }
 }

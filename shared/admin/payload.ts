@@ -1,9 +1,7 @@
 import { limits } from "../core/limits";
 import { isStorable } from "./object-reader";
 
-/** Deepest nesting of a payload: SQL Server reads JSON of at most 128 levels. */
-const depthMax = 100;
-/** From here on JSON.stringify writes an exponent, and nothing of the number gets lost. */
+/** From here on JSON.stringify writes an exponent: what the text was written as has been compared (json-scan.ts). */
 const exponentFrom = 1e21;
 
 /** The text of a payload, or what is wrong with it. */
@@ -12,7 +10,7 @@ export type PayloadText = { readonly text: string } | { readonly expected: strin
 /**
  * Turns a payload that came as parsed JSON into the text that is stored. Refused are: anything but an object or array,
  * more than 64 KiB of UTF-8, more than 100 levels, texts with U+0000 or half a surrogate pair (no database stores
- * them), and whole numbers beyond 2^53, because parsing has changed them already.
+ * them), whole numbers beyond 2^53, because parsing may have changed them already, and what is no number.
  */
 export function payloadText(payload: unknown): PayloadText {
   const expected = "a JSON object or array";
@@ -27,19 +25,26 @@ export function payloadText(payload: unknown): PayloadText {
   };
 }
 
-/** Looks at every value without recursion: input from outside may be nested deeper than the stack. */
-function findUnstorable(payload: object): string | null {
+/**
+ * What can't be stored of parsed JSON, in words, or null. Looks at every value without recursion: input from outside may be
+ * nested deeper than the stack.
+ */
+export function findUnstorable(
+  payload: object,
+  isChanged: (value: number) => boolean = isChangedByParsing,
+): string | null {
   const pending: { value: unknown; depth: number }[] = [{ value: payload, depth: 1 }];
   for (let entry = pending.pop(); entry !== undefined; entry = pending.pop()) {
     const { value, depth } = entry;
     if (typeof value === "string" && !isStorable(value)) {
       return "without U+0000 and lone surrogates in its texts";
     }
-    if (typeof value === "number" && isChangedByParsing(value)) {
+    if (typeof value === "number" && isChanged(value)) {
       return `with whole numbers up to 2^53 (send larger ones as texts), here about ${String(value)}`;
     }
     if (typeof value !== "object" || value === null) continue;
-    if (depth > depthMax) return `nested at most ${String(depthMax)} levels deep`;
+    if (depth > limits.payloadDepthMax)
+      return `nested at most ${String(limits.payloadDepthMax)} levels deep`;
     for (const [name, member] of Object.entries(value)) {
       if (!isStorable(name)) return "without U+0000 and lone surrogates in its names";
       pending.push({ value: member, depth: depth + 1 });
@@ -48,6 +53,12 @@ function findUnstorable(payload: object): string | null {
   return null;
 }
 
+/** Of numbers whose text nobody has compared: any that a longer one may have become. */
+export function isUncertain(value: number): boolean {
+  return !Number.isFinite(value) || Math.abs(value) > Number.MAX_SAFE_INTEGER;
+}
+
 function isChangedByParsing(value: number): boolean {
+  if (!Number.isFinite(value)) return true;
   return Number.isInteger(value) && !Number.isSafeInteger(value) && Math.abs(value) < exponentFrom;
 }

@@ -9,6 +9,7 @@ import { limits } from "../core/limits";
 import type { Limit, ListableState } from "../ports/task-store";
 import { ObjectReader, describeTextRule, isTextOf, showValue } from "./object-reader";
 import type { ReadResult } from "./object-reader";
+import { parseJson } from "./parse-json";
 
 /** Names, kinds, group and dedupe keys: characters are UTF-16 units, as both databases count at least. */
 export const keyRule = { min: 1, max: limits.nameLengthMax, isKey: true } as const;
@@ -134,7 +135,9 @@ export function readNothing(input: unknown): ReadResult<null> {
  * called `2024`). A malformed `traceParent` is dropped: tracing never stops work.
  */
 export function readHint(message: unknown): ReadResult<HintMessage> {
-  const parsed = parseMessage(message);
+  const given = parseMessage(message);
+  if (!given.ok) return given;
+  const parsed = given.value;
   if (typeof parsed === "string" || Number.isSafeInteger(parsed)) {
     const name = readDefinitionName(String(parsed));
     // What starts like JSON is a damaged hint, not a name.
@@ -146,8 +149,8 @@ export function readHint(message: unknown): ReadResult<HintMessage> {
     known: ["taskDefinition", "traceParent", "schedule"],
     root: "message",
   });
-  const given = reader.raw("taskDefinition");
-  const name = readDefinitionName(Number.isSafeInteger(given) ? String(given) : given);
+  const named = reader.raw("taskDefinition");
+  const name = readDefinitionName(Number.isSafeInteger(named) ? String(named) : named);
   if (!name.ok) {
     reader.refuseMember("taskDefinition", `the name of a definition: ${describeTextRule(keyRule)}`);
   }
@@ -189,18 +192,23 @@ export function readMost(
   return bounds.default;
 }
 
-/** Text that is JSON becomes its value, at most twice (text inside text); a text that isn't stays as it is. */
-export function parseMessage(message: unknown): unknown {
+/**
+ * Text that is JSON becomes its value, at most twice (text inside text); a text that isn't stays as it is. JSON that is too
+ * deep, too much or has numbers that would be changed is refused.
+ */
+export function parseMessage(message: unknown): ReadResult<unknown> {
   let value = message;
   for (let round = 0; round < 2; round += 1) {
     if (typeof value !== "string" || !looksLikeJson(value)) break;
     try {
-      value = JSON.parse(value);
+      const read = parseJson(value, { root: "message", at: "message" });
+      if (!read.ok) return read;
+      ({ value } = read);
     } catch {
       break;
     }
   }
-  return value;
+  return { ok: true, value };
 }
 
 function looksLikeJson(text: string): boolean {

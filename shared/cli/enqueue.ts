@@ -1,6 +1,8 @@
 import { readEnqueueRequest } from "../admin/enqueue-request";
 import { invalidInput, take } from "../admin/object-reader";
+import { parseJson } from "../admin/parse-json";
 import { readDefinitionName } from "../admin/requests";
+import { InvalidArgumentError } from "../core/errors";
 import { report } from "./command";
 import type { Command, CommandContext } from "./command";
 import { exitCodes } from "./exit-codes";
@@ -113,21 +115,22 @@ function payloadsOf(context: CommandContext): unknown[] {
       { field: "--file", value: `\`${file}\``, expected: "either --payload or --file, not both" },
     ]);
   }
-  if (payload !== undefined) return [parseJson(payload, "--payload")];
+  if (payload !== undefined) return [readJson(payload, "--payload")];
   if (file === undefined) return [null];
   const text = context.readFile(file);
-  if (!/\.(jsonl|ndjson)$/i.test(file)) return [parseJson(text, `--file ${file}`)];
+  if (!/\.(jsonl|ndjson)$/i.test(file)) return [readJson(text, `--file ${file}`)];
   return text
     .split("\n")
     .map((line, index) => ({ line: line.trim(), field: `${file}:${String(index + 1)}` }))
     .filter(({ line }) => line !== "")
-    .map(({ line, field }) => parseJson(line, field));
+    .map(({ line, field }) => readJson(line, field));
 }
 
-function parseJson(text: string, field: string): unknown {
+function readJson(text: string, field: string): unknown {
   try {
-    return JSON.parse(text);
-  } catch {
+    return take(parseJson(text, { root: field, at: field }));
+  } catch (error) {
+    if (error instanceof InvalidArgumentError) throw error;
     const value = `\`${text.slice(0, 60)}\``;
     throw invalidInput([
       { field, value, expected: `JSON, such as '{"orderId":"17"}' in single quotes` },

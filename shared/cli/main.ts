@@ -5,7 +5,8 @@
  */
 import { readFileSync } from "node:fs";
 import { userInfo } from "node:os";
-import { describeProblem, invalidInput, problemsOf } from "../admin/object-reader";
+import { invalidInput, moreProblemsOf, problemsOf } from "../admin/object-reader";
+import { describeMore, describeProblem } from "../admin/problem-list";
 import { TaskgateError } from "../core/errors";
 import { limits } from "../core/limits";
 import { cleanText } from "../core/text";
@@ -150,10 +151,10 @@ async function runCommand(
 function reportError(error: unknown, { words, output }: CliOptions): void {
   const message = error instanceof Error ? error.message : String(error);
   if (!words.includes("--json")) {
-    const problems = problemsOf(error).map((problem) => `\n- ${describeProblem(problem)}`);
-    output.error(
-      `taskgate: ${problems.length > 1 ? `this can't be used:${problems.join("")}` : message}`,
-    );
+    const problems = problemsOf(error).map(describeProblem);
+    const lines = [...problems, ...describeMore(moreProblemsOf(error))];
+    const list = lines.map((line) => `\n- ${line}`).join("");
+    output.error(`taskgate: ${problems.length > 1 ? `this can't be used:${list}` : message}`);
     return;
   }
   const code = error instanceof TaskgateError ? error.code : null;

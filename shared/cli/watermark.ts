@@ -1,5 +1,7 @@
 import { invalidInput, take } from "../admin/object-reader";
+import { parseJson } from "../admin/parse-json";
 import { readDefinitionName } from "../admin/requests";
+import { InvalidArgumentError } from "../core/errors";
 import type { WatermarkReport } from "../admin/watermark-actions";
 import { readWatermarkRequest } from "../admin/watermark-requests";
 import { reasonOption, report } from "./command";
@@ -66,10 +68,11 @@ function readValue({ options, flags }: CommandContext): unknown {
   }
   if (set === undefined) return isClear ? null : undefined;
   try {
-    const value: unknown = JSON.parse(set);
+    const value = take(parseJson(set, { root: "value", at: "value" }));
     // null is for --clear: said by mistake it would begin anew.
     return value ?? "null";
-  } catch {
+  } catch (error) {
+    if (error instanceof InvalidArgumentError) throw error;
     return set;
   }
 }

@@ -15,6 +15,24 @@ export const limits = {
   enqueueTasksMax: 10_000,
   /** Bytes per enqueue call. */
   enqueueBytesMax: 8 * 1024 * 1024,
+  /** Bytes of an HTTP request with one task: a payload, its other members and the quotes. */
+  httpTaskBytesMax: 72 * 1024,
+  /** Bytes of an HTTP request with a list of tasks, and of one slice of a longer stream: parsed in well under 200 ms. */
+  httpBulkBytesMax: 2 * 1024 * 1024,
+  /** Bytes of an operator's HTTP request: names, a number and a reason. */
+  httpOperatorBytesMax: 16 * 1024,
+  /** Bytes of an operator's HTTP request with ids: `idsMax` of 19 digits, with quotes, commas and a reason. */
+  httpIdsBytesMax: 40 * 1024,
+  /** Levels of a payload: SQL Server reads JSON of at most 128. */
+  payloadDepthMax: 100,
+  /** Levels of JSON from outside: a payload's, and what may be around it: the body, its list, a task; an envelope and its event. */
+  jsonDepthMax: 105,
+  /** Values in JSON from outside, objects and arrays counted: 10,000 tasks with 20 members each. */
+  jsonValuesMax: 200_000,
+  /** Problems of one input that are listed; the rest is counted. */
+  problemsMax: 20,
+  /** Near names that are looked for in one input: each search compares with every candidate. */
+  nearSearchesMax: 50,
   /** UTF-8 bytes of a payload, result or checkpoint: larger data goes by reference (design 10.7). */
   payloadBytesMax: 64 * 1024,
   /** Characters of an error that are kept. */

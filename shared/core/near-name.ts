@@ -17,10 +17,14 @@ export function nearName(name: string, candidates: readonly string[]): string | 
 export function nearNames(name: string, candidates: readonly string[], most: number): string[] {
   if (name.length > comparedLengthMax) return [];
   const wanted = name.toLowerCase();
+  const farthest = Math.max(1, Math.floor(wanted.length / 3));
   return candidates
-    .filter((candidate) => candidate.length <= comparedLengthMax)
-    .map((candidate) => ({ candidate, distance: distance(wanted, candidate.toLowerCase()) }))
-    .filter((entry) => entry.distance <= Math.max(1, Math.floor(wanted.length / 3)))
+    .filter((candidate) => Math.abs(candidate.length - name.length) <= farthest)
+    .map((candidate) => ({
+      candidate,
+      distance: distance(wanted, candidate.toLowerCase(), farthest),
+    }))
+    .filter((entry) => entry.distance <= farthest)
     .sort((left, right) => left.distance - right.distance)
     .slice(0, most)
     .map((entry) => entry.candidate);
@@ -32,12 +36,13 @@ export function didYouMean(name: string, candidates: readonly string[]): string 
   return near === null ? "" : ` Did you mean \`${near}\`?`;
 }
 
-/** Edits between two texts, a swap of neighbours counted as one. */
-function distance(left: string, right: string): number {
+/** Edits between two texts, a swap of neighbours counted as one. Gives up, with infinity, where there are more than `most`. */
+function distance(left: string, right: string, most: number): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: right.length + 1 }, (_, index) => index);
   for (let row = 1; row <= left.length; row += 1) {
     const current = [row];
+    let least = row;
     for (let column = 1; column <= right.length; column += 1) {
       const isSame = left[row - 1] === right[column - 1];
       let cost = Math.min(
@@ -49,7 +54,10 @@ function distance(left: string, right: string): number {
         cost = Math.min(cost, (beforeLast[column - 2] ?? cost) + 1);
       }
       current.push(cost);
+      least = Math.min(least, cost);
     }
+    // A swap reaches back over one row and adds one: no later row can be less than this one by then.
+    if (least > most + 1) return Infinity;
     beforeLast = last;
     last = current;
   }

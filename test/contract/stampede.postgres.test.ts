@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { StoreConflictError } from "../../shared/core/errors";
+import type { ExecutionId } from "../../shared/core/ids";
 import type { TaskStore } from "../../shared/ports/task-store";
 import {
   enqueue,
@@ -50,7 +51,7 @@ async function rowVersions(): Promise<Map<string, string>> {
 }
 
 /** The execution that was started; null where the limit, or another host's lock for over two seconds, said no. */
-async function askPatiently(store: TaskStore, name: string): Promise<string | null> {
+async function askPatiently(store: TaskStore, name: string): Promise<ExecutionId | null> {
   try {
     return (await store.startExecution(startInput(name))).executionId;
   } catch (error) {

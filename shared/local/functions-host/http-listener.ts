@@ -5,6 +5,7 @@ import type { CoreRegistry, RegisteredFunction, RpcHttpData, RpcNullable } from 
 import { writeResponse } from "./http-response";
 import { RETURN_BINDING, triggerOf, type Invoker } from "./invoke";
 import type { Listener } from "./listener";
+import { RequestBodies } from "./request-body";
 import { parseRoute, type RouteTemplate } from "./route-template";
 
 /** What the server needs. */
@@ -34,9 +35,6 @@ interface Route {
   readonly isAnonymous: boolean;
 }
 
-/** Azure's own limit for a request's body. */
-const BODY_BYTES_MAX = 104_857_600;
-
 /** Prepares the server. Throws for a route that this host does not know. */
 export function createHttpListener(options: HttpListenerOptions): HttpListener {
   return new HttpTriggerListener(options);
@@ -47,6 +45,7 @@ class HttpTriggerListener implements HttpListener {
   readonly #routes: readonly Route[];
   readonly #server: Server;
   readonly #working = new Set<Promise<void>>();
+  readonly #bodies = new RequestBodies();
   /** Requests are answered 503 until the whole host has started, and when it stops. */
   #isStarted = false;
   #isStopped = false;
@@ -127,18 +126,22 @@ class HttpTriggerListener implements HttpListener {
       response.writeHead(401).end();
       return;
     }
-    const body = await readBody(request);
-    if (body === null) {
-      response.writeHead(413, { connection: "close" }).end();
+    const body = await this.#bodies.read(request);
+    if ("reason" in body) {
+      const headers = { connection: "close", "content-type": "text/plain; charset=utf-8" };
+      response.writeHead(body.status, headers).end(body.reason);
       return;
     }
     const { traceparent, tracestate } = request.headers;
     const call = this.#options.invoker.invoke(found.entry.target, {
-      data: { http: describeRequest(request, url, { body, parameters: found.parameters }) },
+      data: {
+        http: describeRequest(request, url, { body: body.bytes, parameters: found.parameters }),
+      },
       traceParent: typeof traceparent === "string" ? traceparent : undefined,
       traceState: typeof tracestate === "string" ? tracestate : undefined,
     });
     const result = await call.catch(() => null);
+    body.release();
     // A failed function is logged by the invoker; the caller learns nothing, as on Azure.
     if (result === null) response.writeHead(500).end();
     else writeResponse(response, result.returnValue?.http ?? undefined);
@@ -173,18 +176,6 @@ function describeRoute(target: RegisteredFunction, routePrefix: string): Route {
     methods: new Set(methods.map((method) => String(method).toUpperCase())),
     isAnonymous: binding["authLevel"] === "anonymous" || binding["authLevel"] === undefined,
   };
-}
-
-/** The whole body, or null if it is larger than Azure takes. */
-async function readBody(request: IncomingMessage): Promise<Buffer | null> {
-  const chunks: Buffer[] = [];
-  let byteCount = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    byteCount += chunk.length;
-    if (byteCount > BODY_BYTES_MAX) return null;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
 }
 
 function describeRequest(

@@ -23,3 +23,14 @@ test("answers the nearest first and at most as many as asked", () => {
   expect(nearNames("resize-image", names, 2)).toEqual(["resize-image", "resize-images"]);
   expect(didYouMean("resize-imag", names)).toBe(" Did you mean `resize-image`?");
 });
+
+test("finds swaps and edits as far as one in three letters, and nothing farther", () => {
+  const name = "abcdefghijklmnopqrstuvwxyz0123";
+  const swapped = name.replaceAll(/(.)(.)/g, "$2$1");
+  expect(nearName(swapped.slice(0, 18) + name.slice(18), [name])).toBe(name);
+  expect(nearName(swapped.slice(0, 20) + name.slice(20), [name])).toBe(name);
+  expect(nearName(swapped.slice(0, 22) + name.slice(22), [name])).toBeNull();
+  expect(nearName(name.slice(10), [name])).toBeNull();
+  expect(nearName(name.slice(8), [name])).toBeNull();
+  expect(nearName(name.slice(7), [name])).toBe(name);
+});
