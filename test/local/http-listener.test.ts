@@ -32,7 +32,11 @@ describe("HTTP", () => {
     const response = await fetch(`${url}/api/echo?a=1&b=two`, {
       method: "PUT",
       body: "grüße",
-      headers: { "x-sent": "yes", traceparent: `00-${traceId}-b7ad6b7169203331-01` },
+      headers: {
+        "x-sent": "yes",
+        "content-type": "application/json",
+        traceparent: `00-${traceId}-b7ad6b7169203331-01`,
+      },
     });
     expect(response.status).toBe(201);
     expect(response.headers.get("x-method")).toBe("PUT");

@@ -12,8 +12,8 @@ import { sleep } from "../../shared/platform/real-clock";
  * each with a zero byte behind it.
  */
 
-/** Where Chromium is installed by Debian's package. */
-export const chromium = "/usr/bin/chromium";
+/** Where Chromium is installed by Debian's package; TASKGATE_TEST_CHROMIUM names another place. */
+export const chromium = process.env["TASKGATE_TEST_CHROMIUM"] ?? "/usr/bin/chromium";
 
 /** Is there a browser to test with? Tests that need one say so in their names where there is none. */
 export const hasChromium = existsSync(chromium);
@@ -38,10 +38,11 @@ export class Browser {
   #lastId = 0;
   #received = "";
 
-  constructor() {
+  /** `args`: more of them for the program. */
+  constructor(args: readonly string[] = []) {
     this.#folder = mkdtempSync(join(tmpdir(), "taskgate-browser-"));
     const quiet = ["--disable-gpu", "--disable-background-networking", "--no-first-run"];
-    const how = ["--headless", "--no-sandbox", "--remote-debugging-pipe", ...quiet];
+    const how = ["--headless", "--no-sandbox", "--remote-debugging-pipe", ...quiet, ...args];
     this.#process = spawn(chromium, [...how, `--user-data-dir=${this.#folder}`, "about:blank"], {
       stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"],
       detached: true,

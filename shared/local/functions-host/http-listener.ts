@@ -6,6 +6,7 @@ import { writeResponse } from "./http-response";
 import { RETURN_BINDING, triggerOf, type Invoker } from "./invoke";
 import type { Listener } from "./listener";
 import { RequestBodies } from "./request-body";
+import { passGate } from "./request-gate";
 import { parseRoute, type RouteTemplate } from "./route-template";
 
 /** What the server needs. */
@@ -35,6 +36,12 @@ interface Route {
   readonly isAnonymous: boolean;
 }
 
+/** With every answer: other pages can't show it, take it for a script, or guess its type. A function may say otherwise. */
+const closedToOthers = [
+  ["x-content-type-options", "nosniff"],
+  ["cross-origin-resource-policy", "same-origin"],
+] as const;
+
 /** Prepares the server. Throws for a route that this host does not know. */
 export function createHttpListener(options: HttpListenerOptions): HttpListener {
   return new HttpTriggerListener(options);
@@ -49,6 +56,8 @@ class HttpTriggerListener implements HttpListener {
   /** Requests are answered 503 until the whole host has started, and when it stops. */
   #isStarted = false;
   #isStopped = false;
+  /** Where the server listens. */
+  #port = 0;
 
   constructor(options: HttpListenerOptions) {
     this.#options = options;
@@ -71,8 +80,8 @@ class HttpTriggerListener implements HttpListener {
       this.#server.listen(port, LOCAL_HOST, resolve);
     });
     const address = this.#server.address();
-    const given = address !== null && typeof address === "object" ? address.port : port;
-    return `http://${LOCAL_HOST}:${String(given)}`;
+    this.#port = address !== null && typeof address === "object" ? address.port : port;
+    return `http://${LOCAL_HOST}:${String(this.#port)}`;
   }
 
   start(): void {
@@ -101,11 +110,14 @@ class HttpTriggerListener implements HttpListener {
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
+      for (const [name, value] of closedToOthers) response.setHeader(name, value);
+      const url = this.#admit(request, response);
+      if (url === null) return;
       if (this.#isStopped || !this.#isStarted) {
         response.writeHead(503, { connection: "close" }).end();
         return;
       }
-      await this.#answer(request, response);
+      await this.#answer(request, response, url);
     } catch (error) {
       const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
       const message = `${request.method ?? ""} ${request.url ?? ""}: ${text}`;
@@ -115,8 +127,24 @@ class HttpTriggerListener implements HttpListener {
     }
   }
 
-  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const url = new URL(request.url ?? "/", `http://${request.headers.host ?? LOCAL_HOST}`);
+  /** The request's address; null: it was refused and answered. */
+  #admit(request: IncomingMessage, response: ServerResponse): URL | null {
+    const { method = "GET", url: target = "/", headers, headersDistinct } = request;
+    const hostCount = headersDistinct["host"]?.length ?? 0;
+    const answer = passGate({ method, target, headers, hostCount }, this.#port);
+    if (answer.isOpen) return answer.url;
+    const { status, title, detail } = answer;
+    // A body that nobody reads would hold the connection.
+    response.writeHead(status, {
+      "content-type": "application/problem+json",
+      "cache-control": "no-store",
+      connection: "close",
+    });
+    response.end(JSON.stringify({ type: "about:blank", title, status, detail }));
+    return null;
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse, url: URL): Promise<void> {
     const found = this.#find(request.method ?? "GET", url.pathname.replace(/^\/+/, ""));
     if (found === null) {
       response.writeHead(404).end();
