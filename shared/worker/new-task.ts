@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from "../core/errors";
-import { limits } from "../core/limits";
+import { jsonTextOf } from "../core/json-text";
 import { completeTask } from "../enqueue/complete-task";
 import type { PreparedTask } from "../enqueue/enqueue-prepared";
 import type { Registry } from "./registry";
@@ -33,25 +33,15 @@ export function prepareTask(
 }
 
 function payloadText(payload: unknown): string | null {
-  if (payload === null) return null;
-  if (typeof payload !== "object") {
-    throw new InvalidArgumentError(
-      `Expected \`payload\` to be a JSON object or array, got \`${typeof payload}\``,
-      { details: { field: "payload" } },
-    );
-  }
-  return jsonText("payload", payload);
+  return payload === null ? null : jsonText("payload", payload);
 }
 
-/** JSON text of at most 64 KiB; throws InvalidArgumentError naming the field. */
-export function jsonText(field: string, value: object): string {
-  const text = JSON.stringify(value);
-  const bytes = Buffer.byteLength(text);
-  if (bytes > limits.payloadBytesMax) {
-    throw new InvalidArgumentError(
-      `Expected \`${field}\` to be at most ${String(limits.payloadBytesMax)} bytes of JSON, got \`${String(bytes)}\`; keep larger data elsewhere and pass a reference`,
-      { code: "TASKGATE_ARG_TOO_LARGE", details: { field, bytes } },
-    );
-  }
-  return text;
+/** JSON text of an object or array, at most 64 KiB; throws InvalidArgumentError naming the field and the value. */
+export function jsonText(field: string, value: unknown): string {
+  const written = jsonTextOf(field, value, "container");
+  if ("text" in written) return written.text;
+  throw new InvalidArgumentError(written.problem, {
+    code: written.isTooLarge ? "TASKGATE_ARG_TOO_LARGE" : "TASKGATE_ARG_INVALID",
+    details: { field },
+  });
 }
