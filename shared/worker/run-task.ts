@@ -5,6 +5,7 @@ import type { ClaimedTask } from "../ports/task-store";
 import type { TaskKind } from "./define-task";
 import type { OpenedWaves } from "../ports/batches";
 import type { WorkerEnvironment } from "./environment";
+import { withinTask } from "./late-rejections";
 import { prepareTask } from "./new-task";
 import { failed, outcomeOfReturned, outcomeOfThrown } from "./outcome";
 import type { TaskOutcome } from "./outcome";
@@ -54,7 +55,8 @@ export async function runTask(options: RunOptions): Promise<TaskOutcome> {
     const checked = await (kind.schema === null ? null : validate(kind.schema, task.payload));
     if (checked?.ok === false) return refused(task, checked.problems.join("; "));
     const payload = checked === null ? task.payload : checked.value;
-    return run.settle(await kind.run(payload, new RunContext(options, kind.kind, run)));
+    const context = new RunContext(options, kind.kind, run);
+    return run.settle(await withinTask(task, () => kind.run(payload, context)));
   } catch (error) {
     return run.settleError(error);
   }
