@@ -2,13 +2,14 @@ import { InvalidArgumentError } from "../core/errors";
 import { jsonTextOf } from "../core/json-text";
 import { completeTask } from "../enqueue/complete-task";
 import type { PreparedTask } from "../enqueue/enqueue-prepared";
+import { checkKnownKind } from "./known-kind";
 import type { Registry } from "./registry";
 import type { EnqueueRequest } from "./task-context";
 
 /**
  * Turns a request into a row: names from the kind, payload as JSON text, and what the kind says of its tasks: group, dedupe
  * key, priority, delay. A kind that is named by its text is looked up in `registry`. Throws InvalidArgumentError for a
- * payload that isn't a JSON object or array, is too large, or has no key where the kind takes one from. What SQL checks by
+ * payload that isn't a JSON object or array, is too large, or has no key where the kind takes one from, or for a name that its definition in `registry` has no kind of. What SQL checks by
  * itself (key lengths, ranges) isn't repeated here.
  */
 export function prepareTask(
@@ -19,6 +20,9 @@ export function prepareTask(
   const { task, definition, payload = null, wave, ...options } = request;
   const kind = typeof task === "string" ? (registry?.kind(task) ?? null) : task;
   const name = typeof task === "string" ? task : task.kind;
+  const owner = definition ?? kind?.definition.name ?? name;
+  if (typeof task === "string" && registry !== null)
+    checkKnownKind(registry, { definition: owner, kind: name });
   const row = {
     ...options,
     kind: name,
@@ -26,7 +30,7 @@ export function prepareTask(
     ...(traceParent === null ? {} : { traceParent }),
   };
   return {
-    definition: definition ?? kind?.definition.name ?? name,
+    definition: owner,
     ...(wave === undefined ? {} : { waveId: wave }),
     task: completeTask(row, kind, { isHeld: wave !== undefined, payload }),
   };
