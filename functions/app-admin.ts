@@ -16,7 +16,7 @@ export function createAppAdmin(environment: WorkerEnvironment, registry: Registr
     random,
     build,
     currentTraceParent,
-    completeTasks: (definition, rows) => completeTasks(registry, definition, rows),
+    completeTasks: (call, rows) => completeTasks(registry, call, rows),
   });
   return withOwnDefinitions(admin, async (name) => {
     if (registry.definition(name) === null) return false;

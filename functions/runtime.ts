@@ -1,6 +1,7 @@
 import type { Admin } from "../shared/admin/create-admin";
 import { resolveBuild } from "../shared/platform/build-info";
 import { nodeTimers } from "../shared/platform/node-timers";
+import { processRejections } from "../shared/platform/process-rejections";
 import { realClock, realRandom, sleep } from "../shared/platform/real-clock";
 import type { Settings } from "../shared/settings/settings";
 import { openStore } from "../shared/store/open-store";
@@ -8,6 +9,7 @@ import type { DatabaseAddress } from "../shared/store/open-store";
 import { TaskClient } from "../shared/worker/client";
 import type { WorkerEnvironment } from "../shared/worker/environment";
 import { Heartbeat } from "../shared/worker/heartbeat";
+import { watchLateRejections } from "../shared/worker/late-rejections";
 import type { Registry } from "../shared/worker/registry";
 import type { Stay, WorkerOptions } from "../shared/worker/run-worker";
 import { createAppAdmin } from "./app-admin";
@@ -102,6 +104,7 @@ function open(services: Services): NonNullable<typeof opened> {
     workerName: settings.workerName,
     build: settings.build ?? resolveBuild(),
   };
+  watchLateRejections(processRejections, logger);
   const heartbeat = new Heartbeat(environment);
   const runtime: Runtime = {
     settings,

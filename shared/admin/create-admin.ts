@@ -71,7 +71,7 @@ export interface AdminOptions {
    * Default: the code isn't known here; the database adds what it knows of it, and refuses what only the code can tell.
    */
   readonly completeTasks?: (
-    definition: string,
+    call: { readonly definition: string; readonly allowsUnknownKind?: boolean | undefined },
     tasks: readonly NewTask[],
   ) => Promise<readonly NewTask[]>;
   /** Further checks of `doctor`, such as whether the queue answers. */
@@ -372,7 +372,8 @@ async function enqueue(
   const traced = request.tasks.map((task) =>
     current === null ? task : { traceParent: current, ...task },
   );
-  const rows = await (completeTasks?.(definition, traced) ?? traced);
+  const { allowsUnknownKind } = request;
+  const rows = await (completeTasks?.({ definition, allowsUnknownKind }, traced) ?? traced);
   const traceParent = rows[0]?.traceParent;
   const trace = traceParent === undefined ? {} : { traceParent };
   const hints: Promise<void>[] = [];

@@ -12,6 +12,8 @@ export interface EnqueueRequest {
   readonly tasks: readonly NewTask[];
   /** A repeat with the same id adds nothing and answers the first call's ids. */
   readonly operationId?: OperationId;
+  /** The kind belongs to other code: the caller says so. Not a member of the body. */
+  readonly allowsUnknownKind?: boolean;
 }
 
 const taskMembers = [

@@ -13,10 +13,10 @@ const tasksFile = join(__dirname, "../../functions/tasks/index.js");
  * database adds what it knows, and refuses what only the code can tell.
  */
 export async function completeByApp(
-  definition: string,
+  call: { readonly definition: string; readonly allowsUnknownKind?: boolean | undefined },
   tasks: readonly NewTask[],
 ): Promise<readonly NewTask[]> {
   if (!existsSync(tasksFile)) return tasks;
   const app = (await import(tasksFile)) as { tasks: readonly AnyTaskKind[] };
-  return completeTasks(createRegistry(app.tasks), definition, tasks);
+  return completeTasks(createRegistry(app.tasks), call, tasks);
 }

@@ -24,6 +24,10 @@ export const enqueueCommand: Command = {
       valueName: "NAME",
       sentence: "Handler; default: the definition's own name.",
     },
+    "allow-unknown-kind": {
+      type: "boolean",
+      sentence: "The handler belongs to other code than this command line knows.",
+    },
     priority: {
       type: "string",
       valueName: "N",
@@ -57,7 +61,10 @@ export const enqueueCommand: Command = {
   run: async (context) => {
     const definition = take(readDefinitionName(context.args[0]));
     const request = take(readEnqueueRequest({ tasks: tasksOf(context) }));
-    const result = await (await context.admin()).enqueue({ ...request, definition });
+    const allowsUnknownKind = context.flags.has("allow-unknown-kind");
+    const result = await (
+      await context.admin()
+    ).enqueue({ ...request, definition, allowsUnknownKind });
     report(context, result, () => {
       const [first] = result.tasks;
       const which =

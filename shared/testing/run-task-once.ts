@@ -90,7 +90,13 @@ export async function runTaskOnce<Payload>(
   const running = new RunningTasks({
     environment,
     executionId: asExecutionId("1"),
-    registry: createRegistry([observed.kind]),
+    // The only kind here; its children may be of others of its definition.
+    registry: createRegistry([
+      {
+        ...observed.kind,
+        definition: { ...kind.definition, onUnknownKind: "keep" },
+      },
+    ]),
     definition: kind.definition.name,
     timeLeftMs: () => options.timeLeftMs ?? 60_000,
   });

@@ -20,6 +20,8 @@ export interface Definition {
   readonly settings: DefinitionSettings;
   /** Most tokens one worker asks for; null: the worker's default. */
   readonly concurrencyPerWorker: number | null;
+  /** What becomes of an enqueue that names a kind which this build doesn't have. */
+  readonly onUnknownKind: "refuse" | "keep";
   /** Of all settings: workers compare it with the database's before they register. */
   readonly settingsHash: string;
   /** What the code says of its kinds' tasks, in a registry; undefined: of a definition alone. */
@@ -62,6 +64,11 @@ export interface DefinitionOptions {
   retain?: { doneMs?: number; deadMs?: number };
   /** Most tokens one worker asks for; default: the setting TASKGATE_CONCURRENCY_PER_WORKER. */
   concurrencyPerWorker?: number;
+  /**
+   * An enqueue by TypeScript, HTTP or the command line that names a kind which this build doesn't have in this definition.
+   * refuse (default): an error with the near name. keep: it is taken; the kind belongs to other code, or to a newer build.
+   */
+  onUnknownKind?: "refuse" | "keep";
 }
 
 /** A schedule as its author writes it: a task at each instant of a cron expression, once over all instances. */
@@ -175,6 +182,7 @@ export function defineDefinition(options: DefinitionOptions): Definition {
     name: options.name,
     settings: Object.freeze(settings),
     concurrencyPerWorker,
+    onUnknownKind: checkUnknownKind(options.onUnknownKind ?? "refuse"),
     settingsHash,
   });
 }
@@ -259,6 +267,13 @@ function scheduleGroup<Payload>(
       details: { field: at },
     });
   return found.key;
+}
+
+function checkUnknownKind(choice: string): "refuse" | "keep" {
+  if (choice === "refuse" || choice === "keep") return choice;
+  throw new InvalidArgumentError(`onUnknownKind: expected refuse or keep (${choice})`, {
+    details: { field: "onUnknownKind" },
+  });
 }
 
 function checkMissed(field: string, missed: string): void {

@@ -1,4 +1,5 @@
-import { TaskgateError } from "../core/errors";
+import { isForLater, TaskgateError } from "../core/errors";
+import type { InvalidArgumentError } from "../core/errors";
 import type { TaskId } from "../core/ids";
 import type { Instants } from "../core/lease";
 import { LeaseTrust } from "../core/lease";
@@ -11,6 +12,7 @@ import type {
   HeartbeatAnswer,
   StartExecutionAnswer,
   WorkAnswer,
+  WorkInput,
 } from "../ports/task-store";
 import type { ExecutionId } from "../core/ids";
 import type { Definition } from "./define-task";
@@ -19,10 +21,12 @@ import { instants } from "./environment";
 import type { BatchPump } from "./batch-pump";
 import type { Beating } from "./heartbeat";
 import { RunningTasks } from "./running-tasks";
-import type { EndedTask } from "./running-tasks";
+import type { AbortReason, EndedTask } from "./running-tasks";
 import { RatePermits } from "./rate-permits";
+import { faultedEnd, refusedEnd } from "./refused-end";
 import type { Registry } from "./registry";
 import { ScanPlace } from "./scan-place";
+import { isRefusedValue, sendEach } from "./send-each";
 import { TokenLooks } from "./token-looks";
 
 /*
@@ -98,6 +102,8 @@ export class ExecutionLoop implements Beating {
   #renewedAtMs: number;
   #nextDueMs: number | null = null;
   readonly #permits: RatePermits;
+  /** Why the execution ended as `failed`, where that was no outage. */
+  #fault: string | null = null;
   #finish: (() => void) | null = null;
   #isReleasing = false;
   #abortedAtMs: number | null = null;
@@ -283,7 +289,7 @@ export class ExecutionLoop implements Beating {
     );
   }
 
-  #abort(reason: "stopped" | "deadline" | "lost"): void {
+  #abort(reason: AbortReason): void {
     this.#abortedAtMs ??= this.#environment.clock.monotonicMs();
     this.#running.abortAll(reason);
   }
@@ -378,15 +384,49 @@ export class ExecutionLoop implements Beating {
     };
     let answer: WorkAnswer;
     try {
-      answer = await this.#environment.store.work(input);
-      for (let attempt = 0; answer.status === "busy" && attempt < 5; attempt += 1)
-        answer = await this.#environment.store.work(input);
+      answer = await this.#askWork(input);
     } catch (error) {
+      // Nothing of the call happened: the starts travel with the next one.
+      this.#started.unshift(...started);
+      if (isRefusedValue(error) && done.length > 0) {
+        await this.#completeEach(done, error);
+        return;
+      }
       this.#done.unshift(...done);
       throw error;
     }
     this.#pace.noteCall(this.#environment.clock.monotonicMs() - sentAt.monotonicMs);
     this.#onWork(answer, { sentAt, want, doneCount: done.length });
+  }
+
+  async #askWork(input: WorkInput): Promise<WorkAnswer> {
+    const { store } = this.#environment;
+    let answer = await store.work(input);
+    for (let attempt = 0; answer.status === "busy" && attempt < 5; attempt += 1)
+      answer = await store.work(input);
+    return answer;
+  }
+
+  /** The store refused a completion for what one task left: the others complete, and that one has failed. */
+  async #completeEach(done: readonly DoneTask[], error: InvalidArgumentError): Promise<void> {
+    const sent = await sendEach(done, error, async (part) => {
+      const sentAt = instants(this.#environment.clock);
+      const callNumber = (this.#callNumber += 1);
+      const { executionId } = this;
+      const answer = await this.#askWork({
+        executionId,
+        callNumber,
+        done: part,
+        started: [],
+        want: 0,
+      });
+      this.#onWork(answer, { sentAt, want: 0, doneCount: part.length });
+    });
+    for (const { entry, error: reason } of sent.refused)
+      this.#failures.push(refusedEnd(entry, "dead", reason));
+    if (sent.unsent.length === 0) return;
+    this.#done.unshift(...sent.unsent);
+    throw sent.failure;
   }
 
   #onWork(answer: WorkAnswer, call: { sentAt: Instants; want: number; doneCount: number }): void {
@@ -446,23 +486,43 @@ export class ExecutionLoop implements Beating {
   async #fail(): Promise<void> {
     const failures = this.#failures.splice(0, limits.claimMax);
     try {
-      const answer = await this.#environment.store.failTasks({
-        executionId: this.executionId,
-        failures,
-      });
-      if (answer.status === "fenced") {
-        this.#lose();
-        return;
-      }
-      this.#options.wake(answer.woken);
-      this.#options.pump.open(answer.opening);
-      if (answer.nextDueMs !== null)
-        this.#nextDueMs = Math.min(this.#nextDueMs ?? answer.nextDueMs, answer.nextDueMs);
-      for (const result of answer.results) this.#countEnd(result.outcome);
+      await this.#tell(failures);
     } catch (error) {
-      this.#failures.unshift(...failures);
-      throw error;
+      if (!isRefusedValue(error)) {
+        this.#failures.unshift(...failures);
+        throw error;
+      }
+      await this.#failEach(failures, error);
     }
+  }
+
+  /** The store refused how one task ended: the others' ends are told, and that one's is told without what was refused. */
+  async #failEach(failures: readonly Failure[], error: InvalidArgumentError): Promise<void> {
+    const sent = await sendEach(failures, error, (part) => this.#tell(part));
+    const plain = sent.refused.map(({ entry, error: reason }) =>
+      refusedEnd(entry, entry.as === "dead" ? "dead" : "failed", reason),
+    );
+    this.#failures.unshift(...sent.unsent);
+    if (sent.unsent.length > 0) {
+      this.#failures.push(...plain);
+      throw sent.failure;
+    }
+    // Refused once more, it is no value of a handler's: the execution ends.
+    if (plain.length > 0) await this.#tell(plain);
+  }
+
+  async #tell(failures: readonly Failure[]): Promise<void> {
+    const { executionId } = this;
+    const answer = await this.#environment.store.failTasks({ executionId, failures });
+    if (answer.status === "fenced") {
+      this.#lose();
+      return;
+    }
+    this.#options.wake(answer.woken);
+    this.#options.pump.open(answer.opening);
+    if (answer.nextDueMs !== null)
+      this.#nextDueMs = Math.min(this.#nextDueMs ?? answer.nextDueMs, answer.nextDueMs);
+    for (const result of answer.results) this.#countEnd(result.outcome);
   }
 
   #countEnd(outcome: string): void {
@@ -526,8 +586,23 @@ export class ExecutionLoop implements Beating {
     );
     // What was not told in time is fenced or done again by somebody else: the lease decides.
     this.#end = "failed";
+    // An outage is nobody's fault here; anything else might be, and comes back counted.
+    this.#fault = isForLater(error) ? null : message;
     this.#ring.length = 0;
-    this.#abort("lost");
+    this.#abort("failed");
+  }
+
+  /**
+   * After an end as `failed` that was no outage: what had been started has failed, so that nothing goes round uncounted. Throws
+   * when the store doesn't take that, either; then the lease must run out, which counts them as lost.
+   */
+  async countStarted(): Promise<void> {
+    const reason = this.#fault;
+    const untold = [...this.#done.splice(0), ...this.#failures.splice(0)];
+    if (reason === null || untold.length === 0) return;
+    const failures = untold.map((entry) => faultedEnd(entry, reason));
+    for (let from = 0; from < failures.length; from += limits.claimMax)
+      await this.#tell(failures.slice(from, from + limits.claimMax));
   }
 
   #renew(sentAt: Instants, leaseMs: number): void {

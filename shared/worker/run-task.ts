@@ -1,28 +1,23 @@
-import { InvalidArgumentError, LeaseLostError } from "../core/errors";
-import { limits } from "../core/limits";
+import { LeaseLostError } from "../core/errors";
+import { describeThrown, isOf } from "../core/foreign-value";
 import type { PreparedTask } from "../enqueue/enqueue-prepared";
-import { isTaskFailure } from "../core/task-failure";
-import type { ClaimedTask, Failure } from "../ports/task-store";
+import type { ClaimedTask } from "../ports/task-store";
 import type { TaskKind } from "./define-task";
 import type { OpenedWaves } from "../ports/batches";
 import type { WorkerEnvironment } from "./environment";
-import { jsonText, prepareTask } from "./new-task";
+import { withinTask } from "./late-rejections";
+import { prepareTask } from "./new-task";
+import { failed, outcomeOfReturned, outcomeOfThrown } from "./outcome";
+import type { TaskOutcome } from "./outcome";
+import { cleanReport } from "./progress";
 import type { Registry } from "./registry";
 import { validate } from "./standard-schema";
 import { RunContext } from "./run-context";
 import type { RunCalls } from "./run-context";
 import type { StopSignal } from "./stop-signal";
-import { Continuation } from "./task-context";
 import type { EnqueueRequest, TaskContext } from "./task-context";
-import { completeInTransaction, enqueueNow } from "./transactions";
+import { completeInTransaction, enqueueNow, isFenced } from "./transactions";
 import type { TaskInHand } from "./transactions";
-
-/** How one run ended. `completed`: the database knows already. `lost`: nothing may be written any more. */
-export type TaskOutcome =
-  | { kind: "done"; result: string | null; children: PreparedTask[] }
-  | ({ kind: "completed" } & OpenedWaves)
-  | { kind: "failed"; failure: Omit<Failure, "taskId" | "fence" | "durationMs"> }
-  | { kind: "lost" };
 
 /** What the loop gives each run. */
 export interface RunOptions {
@@ -60,7 +55,8 @@ export async function runTask(options: RunOptions): Promise<TaskOutcome> {
     const checked = await (kind.schema === null ? null : validate(kind.schema, task.payload));
     if (checked?.ok === false) return refused(task, checked.problems.join("; "));
     const payload = checked === null ? task.payload : checked.value;
-    return run.settle(await kind.run(payload, new RunContext(options, kind.kind, run)));
+    const context = new RunContext(options, kind.kind, run);
+    return run.settle(await withinTask(task, () => kind.run(payload, context)));
   } catch (error) {
     return run.settleError(error);
   }
@@ -77,6 +73,8 @@ class TaskRun implements RunCalls {
   readonly #options: RunOptions;
   #children: PreparedTask[] = noChildren;
   #completed: OpenedWaves | null = null;
+  /** The store said that another worker holds this task. */
+  #isLost = false;
   #progressSentAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: RunOptions) {
@@ -85,10 +83,15 @@ class TaskRun implements RunCalls {
 
   async completeWith(body: Parameters<TaskContext["completeWith"]>[0]): Promise<void> {
     const { environment, hand } = this.#options;
-    this.#completed = await completeInTransaction(environment, hand, {
-      children: this.#ownChildren(), // the body may add to them
-      body,
-    });
+    try {
+      this.#completed = await completeInTransaction(environment, hand, {
+        children: this.#ownChildren(), // the body may add to them
+        body,
+      });
+    } catch (error) {
+      if (isFenced(error)) this.#isLost = true;
+      throw error;
+    }
   }
 
   async enqueue(request: EnqueueRequest, options?: { now?: boolean }): Promise<void> {
@@ -118,68 +121,28 @@ class TaskRun implements RunCalls {
         executionId: hand.executionId,
         taskId,
         fence,
-        done: report.done ?? null,
-        total: report.total ?? null,
-        text: report.text ?? null,
+        ...cleanReport(report),
       })
       .catch((error: unknown) => {
-        environment.logger.debug("a progress report failed", { error: describe(error), taskId });
+        environment.logger.debug("a progress report failed", {
+          error: describeThrown(error),
+          taskId,
+        });
       });
   }
 
   settle(returned: unknown): TaskOutcome {
     if (this.#completed !== null) return { kind: "completed", ...this.#completed };
-    if (returned instanceof Continuation) {
-      if (Buffer.byteLength(returned.state) > limits.payloadBytesMax) {
-        return failed(
-          "failed",
-          `Expected \`checkpoint\` to be at most ${String(limits.payloadBytesMax)} bytes of JSON`,
-        );
-      }
-      return {
-        kind: "failed",
-        failure: {
-          as: "continued",
-          error: null,
-          retryInMs: returned.afterMs,
-          checkpoint: returned.state,
-        },
-      };
-    }
-    if (returned === undefined || returned === null)
-      return { kind: "done", result: null, children: this.#children };
-    if (typeof returned !== "object") {
-      return failed(
-        "dead",
-        `Expected the handler to return nothing, a JSON object or an array, got \`${typeof returned}\``,
-      );
-    }
-    return { kind: "done", result: jsonText("result", returned), children: this.#children };
+    return outcomeOfReturned(returned, this.#children);
   }
 
   settleError(error: unknown): TaskOutcome {
     // The completion is committed: what the handler threw afterwards can't undo it.
     if (this.#completed !== null) return { kind: "completed", ...this.#completed };
-    if (error instanceof LeaseLostError) return { kind: "lost" };
-    const message = describe(error);
-    if (isTaskFailure(error)) {
-      if (error.kind === "cancelled") return failed("cancelled", message);
-      if (error.kind === "give-up") return failed("dead", message);
-      const retryInMs = Math.min(Math.max(Math.round(error.afterMs ?? 0), 0), limits.retryInMsMax);
-      return {
-        kind: "failed",
-        failure: { as: "failed", error: message, retryInMs, checkpoint: null },
-      };
-    }
-    // Too large a result or child will be too large again.
-    if (error instanceof InvalidArgumentError && error.code === "TASKGATE_ARG_TOO_LARGE")
-      return failed("dead", message);
-    return failed("failed", message);
+    // Only what the lease itself said counts: a handler that throws such an error by itself has failed, and nobody else.
+    if (this.#isLost || isOf(this.#options.stop.reason, LeaseLostError)) return { kind: "lost" };
+    return outcomeOfThrown(error);
   }
-}
-
-function failed(as: "failed" | "dead" | "cancelled", error: string): TaskOutcome {
-  return { kind: "failed", failure: { as, error, retryInMs: null, checkpoint: null } };
 }
 
 function continued(error: string, afterMs: number): TaskOutcome {
@@ -187,16 +150,4 @@ function continued(error: string, afterMs: number): TaskOutcome {
     kind: "failed",
     failure: { as: "continued", error, retryInMs: afterMs, checkpoint: null },
   };
-}
-
-/** Message, stack and causes, as the attempt's log keeps them. */
-function describe(error: unknown): string {
-  if (!(error instanceof Error)) return String(error).slice(0, limits.errorLengthMax);
-  const cause = error.cause instanceof Error ? `\ncaused by ${error.cause.message}` : "";
-  const stack = error.stack ?? "";
-  const head = `${error.name}: ${error.message}`;
-  return `${head}${cause}\n${stack.startsWith(head) ? stack.slice(head.length + 1) : stack}`.slice(
-    0,
-    limits.errorLengthMax,
-  );
 }

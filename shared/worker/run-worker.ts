@@ -122,6 +122,7 @@ async function finish(
   const { executionId } = loop;
   if (last.end === "lost") return;
   try {
+    await loop.countStarted();
     if (loop.stragglers > 0) {
       // Handlers that ignore their signal keep their tokens until the lease ends: a token never outruns its handler (P1).
       logger.error(

@@ -4,10 +4,12 @@ import type { ClaimedTask, DoneTask, Failure } from "../ports/task-store";
 import type { TelemetrySpan } from "../ports/telemetry";
 import type { WorkerEnvironment } from "./environment";
 import { LeaseLostError } from "../core/errors";
+import { messageOf } from "../core/foreign-value";
 import type { Registry } from "./registry";
+import type { TaskOutcome } from "./outcome";
 import { runTask } from "./run-task";
 import { StopSignal } from "./stop-signal";
-import { completeInTransaction } from "./transactions";
+import { completeInTransaction, isFenced, wholeDuration } from "./transactions";
 import type { TaskInHand } from "./transactions";
 
 /** What became of one task; at most one of the first three says something. */
@@ -22,7 +24,7 @@ export interface EndedTask {
 }
 
 /** Why handlers are told to stop. */
-export type AbortReason = "stopped" | "deadline" | "lost";
+export type AbortReason = "stopped" | "deadline" | "lost" | "failed";
 
 /** What all runs of one execution share. */
 export interface RunningTasksOptions {
@@ -85,13 +87,9 @@ export class RunningTasks {
     }
   }
 
-  #toEnd(
-    outcome: Awaited<ReturnType<typeof runTask>>,
-    hand: TaskInHand,
-    durationMs: number,
-  ): EndedTask {
+  #toEnd(outcome: TaskOutcome, hand: TaskInHand, durationMs: number): EndedTask {
     const { taskId, fence } = hand.task;
-    const wholeMs = Math.round(durationMs);
+    const wholeMs = wholeDuration(durationMs);
     if (outcome.kind === "done")
       return ended(durationMs, { taskId, fence, durationMs: wholeMs, result: outcome.result });
     if (outcome.kind === "lost") return { ...ended(durationMs), isLost: true };
@@ -125,17 +123,16 @@ export class RunningTasks {
       this.#countDone();
       return { ...ended(durationMs), ...opened };
     } catch (error) {
-      if (error instanceof LeaseLostError) return { ...ended(durationMs), isLost: true };
+      if (isFenced(error)) return { ...ended(durationMs), isLost: true };
       const { taskId, fence } = hand.task;
-      const message = error instanceof Error ? error.message : String(error);
       return {
         ...ended(durationMs),
         failure: {
           taskId,
           fence,
-          durationMs: Math.round(durationMs),
+          durationMs: wholeDuration(durationMs),
           as: "failed",
-          error: `its tasks could not be added: ${message}`,
+          error: `its tasks could not be added: ${messageOf(error)}`,
           retryInMs: null,
           checkpoint: null,
         },

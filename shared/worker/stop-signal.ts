@@ -12,6 +12,11 @@ export class StopSignal {
     return this.#controller.signal;
   }
 
+  /** The first reason; null: nobody told it to stop. */
+  get reason(): Error | null {
+    return this.#reason;
+  }
+
   /** Once; further reasons change nothing. */
   abort(reason: Error): void {
     this.#reason ??= reason;

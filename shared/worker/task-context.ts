@@ -1,5 +1,6 @@
 import type { Fence, TaskId, WaveId } from "../core/ids";
 import type { JsonArray, JsonObject, JsonValue } from "../core/json";
+import { jsonTextOf } from "../core/json-text";
 import type { LogFields, Logger } from "../ports/logger";
 import type { StoreTransaction } from "../ports/task-store";
 import type { AnyTaskKind } from "./define-task";
@@ -49,17 +50,26 @@ export interface TaskContext {
       transaction: StoreTransaction,
     ) => Promise<JsonObject | JsonArray | null | undefined | void>,
   ): Promise<void>;
-  /** `return ctx.checkpoint(state)` ends this part; the next one, uncounted, finds the state in `restored`. At most 64 KiB. */
+  /**
+   * `return ctx.checkpoint(state)` ends this part; the next one, uncounted, finds the state in `restored`. At most 64 KiB.
+   * `afterMs` becomes a whole number in 0..30 days; a number that isn't finite, or a state that JSON can't say, fails the part.
+   */
   checkpoint(state: JsonValue, options?: { afterMs?: number }): Continuation;
 }
 
 /** Marks a handler's return as the end of a part. */
 export class Continuation {
+  /** JSON text; empty when there is a problem. */
   readonly state: string;
+  /** Why the state can't be kept; null: it can. The part fails with it. */
+  readonly problem: string | null;
+  /** As the handler said it: checked where the part's outcome is. */
   readonly afterMs: number;
 
   constructor(state: JsonValue, afterMs: number) {
-    this.state = JSON.stringify(state);
+    const written = jsonTextOf("checkpoint", state, "value");
+    this.state = "text" in written ? written.text : "";
+    this.problem = "text" in written ? null : written.problem;
     this.afterMs = afterMs;
   }
 }

@@ -1,4 +1,5 @@
 import { LeaseLostError } from "../core/errors";
+import { isOf } from "../core/foreign-value";
 import type { ExecutionId } from "../core/ids";
 import type { JsonArray, JsonObject } from "../core/json";
 import { enqueuePrepared } from "../enqueue/enqueue-prepared";
@@ -53,20 +54,35 @@ export async function completeInTransaction(
         executionId: hand.executionId,
         taskId: hand.task.taskId,
         fence: hand.task.fence,
-        durationMs: Math.round(environment.clock.monotonicMs() - hand.startedAtMs),
+        durationMs: wholeDuration(environment.clock.monotonicMs() - hand.startedAtMs),
         result,
       },
       transaction,
     );
     if (answer.status === "fenced") {
-      throw new LeaseLostError(
+      const lost = new LeaseLostError(
         `task ${hand.task.taskId} is held by another worker now; nothing was written`,
       );
+      fenced.add(lost);
+      throw lost;
     }
     return { woken: [...ready, ...answer.woken], opening: answer.opening };
   });
   environment.telemetry.count("taskgate.task.enqueued", completion.children.length);
   return { woken: [...new Set(woken)], opening };
+}
+
+/** A duration as the store takes it: whole, at most 2^31 - 1 ms, which are 24 days. */
+export function wholeDuration(ms: number): number {
+  return Math.min(Math.round(ms), 2_147_483_647);
+}
+
+/** Errors that say what the store answered: whoever throws the same class by himself says nothing of the lease. */
+const fenced = new WeakSet<Error>();
+
+/** Did the store say that another worker holds the task? */
+export function isFenced(error: unknown): boolean {
+  return isOf(error, LeaseLostError) && fenced.has(error);
 }
 
 /** Writes tasks at once, whatever becomes of the task that asks for them, and leaves hints. */

@@ -148,11 +148,15 @@ export class PostgresCaller implements ProcedureCaller {
       client.release();
       return result;
     } catch (error) {
-      const cause = error instanceof BodyError ? error.cause : error;
-      const mapped = mapPostgresError(cause, sent);
+      // What a user's code threw is handed on unread: a question to it may throw before the connection is back.
+      if (error instanceof BodyError) {
+        client?.release();
+        throw error.cause;
+      }
+      const mapped = mapPostgresError(error, sent);
       // A connection in doubt isn't given to the next call.
-      client?.release(!(error instanceof BodyError) && isFatal(mapped.code));
-      throw error instanceof BodyError ? cause : mapped;
+      client?.release(isFatal(mapped.code));
+      throw mapped;
     }
   }
 

@@ -145,7 +145,7 @@ describe("an enqueue by HTTP or the command line, with the app's code", () => {
     for (const definition of registry.definitions) await register(environment, definition);
     const admin = createAdmin({
       ...environment,
-      completeTasks: (definition, tasks) => completeTasks(registry, definition, tasks),
+      completeTasks: (call, tasks) => completeTasks(registry, call, tasks),
     });
     return { admin, store };
   }

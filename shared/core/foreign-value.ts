@@ -1,0 +1,85 @@
+import { limits } from "./limits";
+import { cleanText } from "./text";
+
+/*
+ * Values that other people's code hands over: anything, such as an object whose getters throw, a revoked proxy, an error with a
+ * message of 200 MB. What is said of them here runs at most their getters, and what these throw is said in turn, once.
+ */
+
+/** Characters of a foreign value that a reason shows. */
+const shownMax = 120;
+
+/** What a value is, for a reason that people read: short, never throws. Runs no code of the value but its `toString` tag. */
+export function describeValue(value: unknown): string {
+  try {
+    if (typeof value === "string") return `the text ${shownText(value)}`;
+    if (typeof value === "bigint") return `the bigint ${cut(String(value))}n`;
+    if (typeof value === "symbol") return cut(String(value));
+    if (typeof value === "function") return "a function";
+    if (typeof value !== "object" || value === null) return String(value);
+    if (Array.isArray(value)) return "an array";
+    const tag = Object.prototype.toString.call(value).slice("[object ".length, -1);
+    return tag === "Object" ? "an object" : `an object (${cut(tag)})`;
+  } catch {
+    return "an object that can't be looked at";
+  }
+}
+
+/** A text in quotes, short. */
+export function shownText(text: string): string {
+  return `"${cleanText(text, shownMax)}"${text.length > shownMax ? ` and ${String(text.length - shownMax)} more characters` : ""}`;
+}
+
+function cut(text: string): string {
+  return cleanText(text, shownMax);
+}
+
+/** Name, message, causes and stack of whatever was thrown, as the attempt's log keeps it. Never throws. */
+export function describeThrown(thrown: unknown): string {
+  if (typeof thrown === "string") return cleanText(thrown, limits.errorLengthMax);
+  if (!isError(thrown)) return `thrown: ${describeValue(thrown)}`;
+  const message = textOf(thrown, "message");
+  const head = `${textOf(thrown, "name")}: ${message}`;
+  const cause = read(thrown, "cause");
+  const causeLine = isError(cause) ? `\ncaused by ${textOf(cause, "message")}` : "";
+  const stack = textOf(thrown, "stack");
+  const frames = stack.startsWith(head) ? stack.slice(head.length + 1) : stack;
+  return cleanText(`${head}${causeLine}\n${frames}`, limits.errorLengthMax);
+}
+
+/** The message alone. Never throws. */
+export function messageOf(thrown: unknown): string {
+  return isError(thrown) ? textOf(thrown, "message") : describeValue(thrown);
+}
+
+/** A member of a foreign object; undefined when its getter throws. */
+export function read(value: object, member: string): unknown {
+  try {
+    return (value as Record<string, unknown>)[member];
+  } catch {
+    return undefined;
+  }
+}
+
+/** `instanceof`, of a value whose proxy may throw at the question. */
+export function isOf<Kind extends object>(
+  value: unknown,
+  // Only its prototype is asked for.
+  kind: abstract new (...parameters: never[]) => Kind,
+): value is Kind {
+  try {
+    return value instanceof kind;
+  } catch {
+    return false;
+  }
+}
+
+function isError(value: unknown): value is Error {
+  return isOf(value, Error);
+}
+
+function textOf(error: Error, member: "name" | "message" | "stack"): string {
+  const text = read(error, member);
+  if (typeof text === "string") return text.slice(0, limits.errorLengthMax);
+  return member === "stack" ? "" : `(its ${member} can't be read)`;
+}

@@ -1,0 +1,66 @@
+import { describeValue, messageOf, shownText } from "./foreign-value";
+import { limits } from "./limits";
+
+/** The JSON text of a value, or why there is none that can be kept. */
+export type JsonText =
+  | { readonly text: string }
+  /** `isFinal`: the same value will be refused again. Otherwise its own code threw, which may do better next time. */
+  | { readonly problem: string; readonly isFinal: boolean; readonly isTooLarge: boolean };
+
+/**
+ * The JSON text of whatever a handler hands over; its getters and `toJSON` run once, here, and what they throw is told. `as`
+ * container: the text must be that of an object or array, as the store takes results and payloads; value: any. At most 64 KiB of
+ * UTF-8 and 100 levels. NaN and infinite numbers become null, as JSON.stringify has it. Never throws.
+ */
+export function jsonTextOf(field: string, value: unknown, as: "container" | "value"): JsonText {
+  let text: unknown;
+  try {
+    text = JSON.stringify(value);
+  } catch (error) {
+    return {
+      problem: `Expected \`${field}\` to be JSON, got ${describeValue(value)} that can't be written as JSON: ${messageOf(error)}`,
+      isFinal: false,
+      isTooLarge: false,
+    };
+  }
+  if (typeof text !== "string") {
+    const problem = `Expected \`${field}\` to be JSON, got ${describeValue(value)}, which JSON leaves out`;
+    return { problem, isFinal: true, isTooLarge: false };
+  }
+  const bytes = Buffer.byteLength(text);
+  if (bytes > limits.payloadBytesMax) {
+    const problem = `Expected \`${field}\` to be at most ${String(limits.payloadBytesMax)} bytes of JSON, got \`${String(bytes)}\`; keep larger data elsewhere and pass a reference`;
+    return { problem, isFinal: true, isTooLarge: true };
+  }
+  if (as === "container" && !text.startsWith("{") && !text.startsWith("[")) {
+    const problem = `Expected \`${field}\` to be a JSON object or array, got ${describeValue(value)}, as JSON ${shownText(text)}`;
+    return { problem, isFinal: true, isTooLarge: false };
+  }
+  if (isTooDeep(text)) {
+    const problem = `Expected \`${field}\` to be nested at most ${String(depthMax)} levels deep, got ${describeValue(value)} of more`;
+    return { problem, isFinal: true, isTooLarge: false };
+  }
+  return { text };
+}
+
+/** As deep as a payload may be: SQL Server reads no JSON of more than 128 levels. */
+const depthMax = 100;
+
+/** Counted in the text: nothing of the value's own runs again. */
+function isTooDeep(text: string): boolean {
+  if (text.length <= 2 * depthMax) return false;
+  let depth = 0;
+  let isInText = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const character = text[at];
+    if (isInText) {
+      if (character === "\\") at += 1;
+      else if (character === '"') isInText = false;
+    } else if (character === '"') isInText = true;
+    else if (character === "{" || character === "[") {
+      depth += 1;
+      if (depth > depthMax) return true;
+    } else if (character === "}" || character === "]") depth -= 1;
+  }
+  return false;
+}

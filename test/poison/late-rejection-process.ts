@@ -1,0 +1,52 @@
+import { sleep } from "../../shared/platform/real-clock";
+import { processRejections } from "../../shared/platform/process-rejections";
+import { defineTask } from "../../shared/worker/define-task";
+import { watchLateRejections } from "../../shared/worker/late-rejections";
+import { openWorkerBench } from "../unit/worker/worker-bench";
+
+/*
+ * A process with one worker, whose handlers forget promises. Prints one line of JSON at its end. `foreign`: afterwards a promise
+ * of no task is rejected; `unwatched`: nobody watches.
+ */
+
+const forgotten: Record<string, () => void> = {
+  "at once": () => void Promise.reject(new Error("rejected at once")),
+  "after its end": () => void sleep(60).then(() => Promise.reject(new Error("rejected late"))),
+  "with a proxy": () => {
+    const refuse = (): never => {
+      throw new Error("a trap threw");
+    };
+    void sleep(20).then(() =>
+      Promise.reject(new Proxy(new Error("x"), { get: refuse, getPrototypeOf: refuse })),
+    );
+  },
+};
+
+const task = defineTask<{ leaves: string | null }>({
+  name: "forgetful",
+  limit: 8,
+  run: async ({ leaves }) => {
+    if (leaves !== null) forgotten[leaves]?.();
+    else await sleep(100);
+    return { leaves };
+  },
+});
+
+async function main(how: string | undefined): Promise<void> {
+  const bench = openWorkerBench([task]);
+  if (how !== "unwatched") watchLateRejections(processRejections, bench.environment.logger);
+  const leaves = [...Object.keys(forgotten), null, null, null];
+  const added = await bench.client.enqueue(
+    leaves.map((each) => ({ task, payload: { leaves: each } })),
+  );
+  await bench.work("forgetful");
+  await sleep(100);
+  const { tasks } = await bench.store.listTasks({ name: "forgetful", state: "done", most: 10 });
+  const said = bench.lines.filter(({ level }) => level === "error");
+  process.stdout.write(
+    JSON.stringify({ ids: added.map(({ taskId }) => taskId), done: tasks.length, said }) + "\n",
+  );
+  if (how === "foreign") void Promise.reject(new Error("of nobody's task"));
+}
+
+void main(process.argv[2]);
