@@ -49,4 +49,9 @@ export const limits = {
   priorityMax: 32_767,
   leaseMsMin: 1_000,
   leaseMsMax: 24 * 3_600_000,
+  /** Longest time-out of a kind, and what holds where it names none: a hang ends some day. */
+  timeoutMsMax: 30 * 24 * 3_600_000,
+  timeoutMsDefault: 24 * 3_600_000,
+  /** A handler whose signal was aborted for its time-out may run so long before it counts as stuck. */
+  timeoutGraceMs: 5_000,
 } as const;

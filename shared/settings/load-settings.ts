@@ -55,6 +55,7 @@ export function loadSettings(environment: Environment = currentEnvironment()): S
     logLevel: reader.text("TASKGATE_LOG_LEVEL") as LogLevel,
     ...readQueues(reader),
     operatorApi: reader.text("TASKGATE_OPERATOR_API") === "on",
+    whenStuck: reader.text("TASKGATE_WHEN_STUCK") === "stay" ? "stay" : "exit",
     storage: readStorage(reader),
     telemetry: readTelemetry(reader),
     resourceManagerUrl: reader.text("AZURE_RESOURCE_MANAGER_URL").replace(/\/+$/, ""),

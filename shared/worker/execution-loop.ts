@@ -33,8 +33,9 @@ import { TokenLooks } from "./token-looks";
  * a token is given back only when no handler runs on it; nothing is written after the lease was lost.
  */
 
-/** Why a loop ended; `rate`: the definition's rate lets nothing start for a while. */
-export type LoopEnd = "idle" | "deadline" | "stopped" | "paused" | "rate" | "lost" | "failed";
+/** Why a loop ended; `rate`: the definition's rate lets nothing start for a while; `stuck`: a handler ran on after its time-out. */
+export type LoopEnd =
+  "idle" | "deadline" | "stopped" | "paused" | "rate" | "lost" | "failed" | "stuck";
 
 /** What the loop is made of. */
 export interface LoopOptions {
@@ -55,6 +56,8 @@ export interface LoopOptions {
   readonly idlePauseMs: number;
   /** Ends the loop soon: the process is told to stop. */
   readonly signal: AbortSignal;
+  /** Nothing more is claimed; what runs may finish. */
+  readonly draining?: AbortSignal | undefined;
   /** Leaves hints for definitions that got ready tasks. */
   readonly wake: (definitions: readonly string[]) => void;
   /** Goes on opening waves. */
@@ -122,18 +125,25 @@ export class ExecutionLoop implements Beating {
       registry: options.registry,
       definition: options.definition.name,
       timeLeftMs: () => options.abortAtMs - options.environment.clock.monotonicMs(),
+      onStuck: () => {
+        this.#stop("stuck");
+      },
     });
   }
 
   /** Works until there is nothing to do, the time is up, or the lease is lost. Never throws. */
   async run(): Promise<LoopEnd> {
-    const { signal, abortAtMs, stopAtMs } = this.#options;
+    const { signal, draining, abortAtMs, stopAtMs } = this.#options;
     const now = this.#environment.clock.monotonicMs();
     const onStop = (): void => {
       this.#stop("stopped");
       this.#abort("stopped");
     };
     signal.addEventListener("abort", onStop, { once: true });
+    const onDrain = (): void => {
+      this.#stop("stopped");
+    };
+    draining?.addEventListener("abort", onDrain, { once: true });
     this.#after(stopAtMs - now, () => {
       this.#stop("deadline");
     });
@@ -143,10 +153,12 @@ export class ExecutionLoop implements Beating {
     this.#watchTrust();
     await new Promise<void>((resolve) => {
       this.#finish = resolve;
-      if (signal.aborted) this.#stop("stopped");
+      if (signal.aborted || draining?.aborted === true) this.#stop("stopped");
       this.#pump();
     });
     signal.removeEventListener("abort", onStop);
+    draining?.removeEventListener("abort", onDrain);
+    this.#running.close();
     this.#cancelIdleLook?.();
     for (const cancel of this.#cancelTimers) cancel();
     return this.#end ?? "idle";
@@ -155,6 +167,16 @@ export class ExecutionLoop implements Beating {
   /** Handlers that ignored their signal: their tokens are not given back, the lease ends by itself. */
   get stragglers(): number {
     return this.#running.size;
+  }
+
+  /** Of them, what ran on after its time-out, as the database is to be told. */
+  stuckFailures(): Failure[] {
+    return this.#running.stuckFailures();
+  }
+
+  /** Milliseconds for which the lease is trusted. */
+  get trustLeftMs(): number {
+    return Math.max(this.#trust.leftMs(instants(this.#environment.clock)), 0);
   }
 
   /** Milliseconds until the next scheduled task, as last told. */
@@ -260,13 +282,13 @@ export class ExecutionLoop implements Beating {
   /** Over when it is to end, nothing runs (or is past being waited for) and nothing is left to tell. */
   #isOver(): boolean {
     if (this.#end === null) return false;
-    if (this.#end === "lost" || this.#end === "failed")
-      return this.#running.size === 0 || this.#isPastWaiting();
-    return (
-      this.#done.length === 0 &&
-      this.#failures.length === 0 &&
-      (this.#running.size === 0 || this.#isPastWaiting())
-    );
+    if (this.#end === "lost" || this.#end === "failed") return this.#isNobodyWaitedFor();
+    return this.#done.length === 0 && this.#failures.length === 0 && this.#isNobodyWaitedFor();
+  }
+
+  /** Nothing runs but what is stuck, or it is past being waited for. */
+  #isNobodyWaitedFor(): boolean {
+    return this.#running.size === this.#running.stuckSize || this.#isPastWaiting();
   }
 
   /** Nothing runs, nothing is left to tell, and the rate lets nothing start for so long that it isn't waited for here. */

@@ -4,6 +4,8 @@ import type { WorkerEnvironment } from "./environment";
 import { ExecutionLoop } from "./execution-loop";
 import type { LoopEnd } from "./execution-loop";
 import type { Heartbeat } from "./heartbeat";
+import { stayWithStuck } from "./leave-process";
+import type { StuckKeeper } from "./leave-process";
 import { registerAll, startExecution } from "./register";
 import type { Registry } from "./registry";
 import { registerSchedules } from "./schedules";
@@ -17,6 +19,8 @@ export interface WorkerOptions {
   readonly concurrencyPerWorker: number;
   readonly idleReads: number;
   readonly idlePauseMs: number;
+  /** Told of handlers that ran on after their time-out; default: the process stays. */
+  readonly stuck?: StuckKeeper;
 }
 
 /** One stay: when it must be over, and what may end it sooner. Monotonic milliseconds. */
@@ -26,6 +30,8 @@ export interface Stay {
   /** Kept before the deadline for aborting, giving back and closing. */
   readonly marginMs: number;
   readonly signal: AbortSignal;
+  /** Aborted when this process claims nothing more; what runs may finish. */
+  readonly draining?: AbortSignal;
 }
 
 /** How a stay went. All of them are success for a queue message: `limited` is what the limit is for. */
@@ -53,6 +59,7 @@ export async function runWorker(
     });
     return { status: "unknown", end: null, tokens: 0 };
   }
+  if (stay.draining?.aborted === true) return { status: "none", end: "stopped", tokens: 0 };
   const want = definition.concurrencyPerWorker ?? options.concurrencyPerWorker;
   const stopAtMs = stay.deadlineMs - stay.marginMs;
   const makeKnown = async (): Promise<void> => {
@@ -96,6 +103,7 @@ export async function runWorker(
     idleReads: options.idleReads,
     idlePauseMs: options.idlePauseMs,
     signal: stay.signal,
+    draining: stay.draining,
     wake: (definitions) => {
       if (definitions.length === 0) return;
       for (const other of new Set(definitions)) void environment.wakeUp.hint(other);
@@ -105,7 +113,7 @@ export async function runWorker(
   const stopBeating = options.heartbeat.add(loop);
   const end = await loop.run();
   stopBeating();
-  await finish(environment, loop, { name, end, pump });
+  await finish(environment, loop, { name, end, pump, stuck: options.stuck });
   await pump.settled();
   return { status: "worked", end, tokens: started.tokens };
 }
@@ -116,10 +124,20 @@ const abortGraceMostMs = 2_500;
 async function finish(
   environment: WorkerEnvironment,
   loop: ExecutionLoop,
-  last: { name: string; end: LoopEnd; pump: BatchPump },
+  last: { name: string; end: LoopEnd; pump: BatchPump; stuck: StuckKeeper | undefined },
 ): Promise<void> {
   const { logger, store, wakeUp } = environment;
   const { executionId } = loop;
+  const failures = loop.stuckFailures();
+  if (failures.length > 0) {
+    const { trustLeftMs } = loop;
+    (last.stuck ?? stayWithStuck(environment)).note({
+      definition: last.name,
+      executionId,
+      failures,
+      trustLeftMs,
+    });
+  }
   if (last.end === "lost") return;
   try {
     if (loop.stragglers > 0) {
