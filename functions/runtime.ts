@@ -10,6 +10,7 @@ import { TaskClient } from "../shared/worker/client";
 import type { WorkerEnvironment } from "../shared/worker/environment";
 import { Heartbeat } from "../shared/worker/heartbeat";
 import { ProcessLeave } from "../shared/worker/leave-process";
+import { ProcessGate } from "../shared/worker/process-gate";
 import type { Registry } from "../shared/worker/registry";
 import type { Stay, WorkerOptions } from "../shared/worker/run-worker";
 import { createAppAdmin } from "./app-admin";
@@ -133,6 +134,7 @@ function open(services: Services): NonNullable<typeof opened> {
       idleReads: settings.idleReads,
       idlePauseMs: settings.idlePauseMs,
       stuck: leave,
+      gate: new ProcessGate(environment),
     },
     leave,
     stay: () => ({

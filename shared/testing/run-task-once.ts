@@ -127,6 +127,7 @@ function claimedTask<Payload>(
     isGrouped: task.group != null,
     isCancelRequested: false,
     isFromNewerBuild: false,
+    isSuspect: false,
     isInWave: false,
     isSpare: false,
   };

@@ -16,8 +16,10 @@ import type { ExecutionId } from "../core/ids";
 import type { Definition } from "./define-task";
 import type { WorkerEnvironment } from "./environment";
 import { instants } from "./environment";
+import { AloneTurn } from "./alone-turn";
 import type { BatchPump } from "./batch-pump";
 import type { Beating } from "./heartbeat";
+import type { GateMember, ProcessGate } from "./process-gate";
 import { RunningTasks } from "./running-tasks";
 import type { EndedTask } from "./running-tasks";
 import { RatePermits } from "./rate-permits";
@@ -58,6 +60,8 @@ export interface LoopOptions {
   readonly signal: AbortSignal;
   /** Nothing more is claimed; what runs may finish. */
   readonly draining?: AbortSignal | undefined;
+  /** Shared by all executions of the process: a suspect runs beside none of them. */
+  readonly gate?: ProcessGate | undefined;
   /** Leaves hints for definitions that got ready tasks. */
   readonly wake: (definitions: readonly string[]) => void;
   /** Goes on opening waves. */
@@ -72,7 +76,7 @@ const permitWaitMostMs = 1_000;
 const helpPauseMs = 5_000;
 
 /** One execution at work. `run` resolves when no handler of it runs any more, or when those that do ignore their signal. */
-export class ExecutionLoop implements Beating {
+export class ExecutionLoop implements Beating, GateMember {
   readonly #options: LoopOptions;
   readonly #environment: WorkerEnvironment;
   /** Of the worker's span, in which the loop was made. */
@@ -105,6 +109,7 @@ export class ExecutionLoop implements Beating {
   #isReleasing = false;
   #abortedAtMs: number | null = null;
   #cancelIdleLook: (() => void) | null = null;
+  readonly #alone: AloneTurn;
   readonly #cancelTimers = new Set<() => void>();
 
   constructor(options: LoopOptions) {
@@ -113,6 +118,7 @@ export class ExecutionLoop implements Beating {
     this.#traceParent = options.environment.telemetry.currentTraceParent();
     this.#permits = new RatePermits(options.definition.settings.rate != null);
     this.#tokens = options.started.tokens;
+    this.#alone = new AloneTurn(this, options.gate);
     this.#looks = new TokenLooks(options.sentAt.monotonicMs);
     this.#renewedAtMs = options.sentAt.monotonicMs;
     this.#trust.renew(
@@ -159,6 +165,7 @@ export class ExecutionLoop implements Beating {
     signal.removeEventListener("abort", onStop);
     draining?.removeEventListener("abort", onDrain);
     this.#running.close();
+    this.#alone.leave();
     this.#cancelIdleLook?.();
     for (const cancel of this.#cancelTimers) cancel();
     return this.#end ?? "idle";
@@ -187,6 +194,19 @@ export class ExecutionLoop implements Beating {
   /** Milliseconds until the rate lets the next task start, as last told; null: it isn't known to hold anything up. */
   get permitInMs(): number | null {
     return this.#permits.leftMs(this.#environment.clock);
+  }
+
+  get isQuiet(): boolean {
+    // What ended well but isn't told yet would count as lost, too.
+    const lists = [this.#ring, this.#done, this.#failures];
+    return this.#running.size === 0 && !this.#isCalling && lists.every((list) => list.length === 0);
+  }
+
+  /** In a turn of its own: the gate may be in the middle of what another execution asked. */
+  look(): void {
+    this.#environment.timers.soon(() => {
+      this.#pump();
+    });
   }
 
   get executionId(): ExecutionId {
@@ -232,6 +252,7 @@ export class ExecutionLoop implements Beating {
   /** One turn: start what may start, then decide whether a call is due. */
   #pump(): void {
     this.#startReady();
+    this.#alone.note();
     if (this.#isCalling) return;
     if (this.#end === null && this.#waitsForRate()) this.#end = "rate";
     if (this.#isOver()) {
@@ -253,8 +274,15 @@ export class ExecutionLoop implements Beating {
 
   #startReady(): void {
     while (this.#mayStart()) {
-      const task = this.#ring.shift();
+      const [task] = this.#ring;
       if (task === undefined) return;
+      const turn = this.#alone.turnOf(task);
+      if (turn.kind === "wait") return;
+      this.#ring.shift();
+      if (turn.kind === "later") {
+        this.#failures.push(turn.failure);
+        continue;
+      }
       if (task.isSpare) this.#started.push(task.taskId);
       void this.#running.start(task).then(this.#onEnded);
     }
@@ -266,6 +294,7 @@ export class ExecutionLoop implements Beating {
     if (ended.done !== null) this.#done.push(ended.done);
     if (ended.failure !== null) this.#failures.push(ended.failure);
     if (ended.isLost) this.#lose();
+    this.#alone.noteEnd();
     this.#options.wake(ended.woken);
     this.#options.pump.open(ended.opening);
     this.#pump();
@@ -340,6 +369,7 @@ export class ExecutionLoop implements Beating {
   /** How many more claims make sense now. */
   #want(): number {
     if (this.#end !== null || this.#surplus > 0 || this.permitInMs !== null) return 0;
+    if (!this.#alone.mayClaim) return 0;
     // A spare claim that is given back has used up a start all the same.
     const spare = this.#permits.isRated
       ? 0

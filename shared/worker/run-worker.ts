@@ -1,11 +1,13 @@
 import { askForTokens } from "./ask-for-tokens";
 import { BatchPump } from "./batch-pump";
+import type { Definition } from "./define-task";
 import type { WorkerEnvironment } from "./environment";
 import { ExecutionLoop } from "./execution-loop";
 import type { LoopEnd } from "./execution-loop";
 import type { Heartbeat } from "./heartbeat";
 import { stayWithStuck } from "./leave-process";
 import type { StuckKeeper } from "./leave-process";
+import type { ProcessGate } from "./process-gate";
 import { registerAll, startExecution } from "./register";
 import type { Registry } from "./registry";
 import { registerSchedules } from "./schedules";
@@ -21,6 +23,8 @@ export interface WorkerOptions {
   readonly idlePauseMs: number;
   /** Told of handlers that ran on after their time-out; default: the process stays. */
   readonly stuck?: StuckKeeper;
+  /** One per process; without it a suspect has no neighbours in its own execution only. */
+  readonly gate?: ProcessGate;
 }
 
 /** One stay: when it must be over, and what may end it sooner. Monotonic milliseconds. */
@@ -62,13 +66,12 @@ export async function runWorker(
   if (stay.draining?.aborted === true) return { status: "none", end: "stopped", tokens: 0 };
   const want = definition.concurrencyPerWorker ?? options.concurrencyPerWorker;
   const stopAtMs = stay.deadlineMs - stay.marginMs;
-  const makeKnown = async (): Promise<void> => {
-    await registerAll(environment, registry, definition);
-    await registerSchedules(environment, registry);
-  };
   const { sentAt, started } = await askForTokens(
     environment,
-    () => startExecution(environment, { definition, want, needsReady: true }, makeKnown),
+    () =>
+      startExecution(environment, { definition, want, needsReady: true }, () =>
+        makeKnown(options, definition),
+      ),
     { atMs: stopAtMs, signal: stay.signal },
   );
   if (started.deadHolders > 0) await reclaim(environment);
@@ -104,6 +107,7 @@ export async function runWorker(
     idlePauseMs: options.idlePauseMs,
     signal: stay.signal,
     draining: stay.draining,
+    gate: options.gate,
     wake: (definitions) => {
       if (definitions.length === 0) return;
       for (const other of new Set(definitions)) void environment.wakeUp.hint(other);
@@ -116,6 +120,14 @@ export async function runWorker(
   await finish(environment, loop, { name, end, pump, stuck: options.stuck });
   await pump.settled();
   return { status: "worked", end, tokens: started.tokens };
+}
+
+async function makeKnown(
+  { environment, registry }: WorkerOptions,
+  definition: Definition,
+): Promise<void> {
+  await registerAll(environment, registry, definition);
+  await registerSchedules(environment, registry);
 }
 
 /** A process that is told to end has less than 4 s for all of it. */
