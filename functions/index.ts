@@ -34,4 +34,4 @@ for (const route of [
 }
 const untraced = dashboardRoutes.filter((route) => route.isStatic).map((route) => route.name);
 app.hook.preInvocation(createTraceHook(async () => (await getServices()).telemetry, untraced));
-app.hook.appTerminate(endRuntime);
+app.hook.appTerminate(() => endRuntime());

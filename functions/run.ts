@@ -17,8 +17,8 @@ import type { Services } from "./services";
 
 /** For about an hour a hint waits for a build that knows its definition; later ones are the sweep's of that build. */
 const unknownTriesMax = 16;
-/** The store went away while the worker worked: what it left is for the next one. */
-const broken: readonly (LoopEnd | null)[] = ["failed", "lost"];
+/** The store went away while the worker worked, or a handler got stuck: what it left is for the next one. */
+const broken: readonly (LoopEnd | null)[] = ["failed", "lost", "stuck"];
 
 /** A hint, and how often it has been put back. */
 interface DeliveredHint {
@@ -62,7 +62,9 @@ async function isFollowed(hint: HintMessage, context: InvocationContext): Promis
         () => live(runtime, hint),
       ),
     );
-    return !broken.includes(result.end);
+    // A process that is about to end takes nothing: the hint is for another one.
+    const isRefused = result.status === "none" && result.end === "stopped";
+    return !isRefused && !broken.includes(result.end);
   } catch (error) {
     if (isForLater(error)) return false;
     throw error;

@@ -1,5 +1,6 @@
 import type { Admin } from "../shared/admin/create-admin";
 import { resolveBuild } from "../shared/platform/build-info";
+import { exitProcess } from "../shared/platform/exit-process";
 import { nodeTimers } from "../shared/platform/node-timers";
 import { processRejections } from "../shared/platform/process-rejections";
 import { realClock, realRandom, sleep } from "../shared/platform/real-clock";
@@ -10,10 +11,12 @@ import { TaskClient } from "../shared/worker/client";
 import type { WorkerEnvironment } from "../shared/worker/environment";
 import { Heartbeat } from "../shared/worker/heartbeat";
 import { watchLateRejections } from "../shared/worker/late-rejections";
+import { ProcessLeave } from "../shared/worker/leave-process";
+import { ProcessGate } from "../shared/worker/process-gate";
 import type { Registry } from "../shared/worker/registry";
 import type { Stay, WorkerOptions } from "../shared/worker/run-worker";
 import { createAppAdmin } from "./app-admin";
-import { counted, endingSignal, endInvocations, untilEnd } from "./invocations";
+import { counted, endingSignal, endInvocations, untilEnd, untilIdle } from "./invocations";
 import { builtServices, getServices } from "./services";
 import type { Services } from "./services";
 import { StoreEntrance } from "./store-entrance";
@@ -30,6 +33,8 @@ export interface Runtime {
   readonly client: TaskClient;
   readonly admin: Admin;
   readonly worker: WorkerOptions;
+  /** Ends this process when a handler is stuck, if the settings say so. */
+  readonly leave: ProcessLeave;
   /** One invocation's stay: until shortly before the host would kill the whole process. */
   stay(): Stay;
 }
@@ -68,9 +73,13 @@ const closeMs = 500;
 /** The host gets the last answers only when the process lives a little longer. */
 const lingerMs = 100;
 
-/** Gives back what is held and closes the connections, in 3.6 s at most, whatever hangs. For `app.hook.appTerminate`. */
-export async function endRuntime(): Promise<void> {
+/**
+ * Gives back what is held and closes the connections, in 3.6 s at most, whatever hangs. For `app.hook.appTerminate`.
+ * `last` may use the database when no invocation does any more; it gets 0.5 s.
+ */
+export async function endRuntime(last?: () => Promise<void>): Promise<void> {
   await endInvocations(endMs);
+  if (last !== undefined) await Promise.race([last(), sleep(closeMs)]);
   const services = await builtServices();
   if (services === null) return;
   const closed = opened?.runtime.environment.store.close().catch(() => undefined);
@@ -106,6 +115,13 @@ function open(services: Services): NonNullable<typeof opened> {
   };
   watchLateRejections(processRejections, logger);
   const heartbeat = new Heartbeat(environment);
+  const leave = new ProcessLeave({
+    environment,
+    whenStuck: settings.whenStuck,
+    drained: untilIdle,
+    close: endRuntime,
+    exit: exitProcess,
+  });
   const runtime: Runtime = {
     settings,
     environment,
@@ -120,11 +136,15 @@ function open(services: Services): NonNullable<typeof opened> {
       concurrencyPerWorker: settings.concurrencyPerWorker,
       idleReads: settings.idleReads,
       idlePauseMs: settings.idlePauseMs,
+      stuck: leave,
+      gate: new ProcessGate(environment),
     },
+    leave,
     stay: () => ({
       deadlineMs: realClock.monotonicMs() + settings.functionTimeoutMs,
       marginMs: settings.deadlineMarginMs,
       signal: endingSignal,
+      draining: leave.draining,
     }),
   };
   return { runtime, entrance };

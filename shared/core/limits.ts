@@ -67,4 +67,17 @@ export const limits = {
   priorityMax: 32_767,
   leaseMsMin: 1_000,
   leaseMsMax: 24 * 3_600_000,
+  /** Longest time-out of a kind, and what holds where it names none: a hang ends some day. */
+  timeoutMsMax: 30 * 24 * 3_600_000,
+  timeoutMsDefault: 24 * 3_600_000,
+  /** A handler whose signal was aborted for its time-out may run so long before it counts as stuck. */
+  timeoutGraceMs: 5_000,
+  /** So long the other executions of a process claim nothing while a task that must run alone waits for them to finish. */
+  aloneWaitMs: 5_000,
+  /** So long it is really alone: one that ends its process mostly does so at once. */
+  aloneRunMs: 30_000,
+  /** After so many waits in vain it runs beside the others: nothing is put back for ever. */
+  aloneTurnsMax: 5,
+  /** How long it stays away after a wait in vain: the others have the process meanwhile. */
+  aloneRetryMs: 15_000,
 } as const;

@@ -1,3 +1,4 @@
+import { workerExitCodes } from "../core/exit-codes";
 import { sleep } from "../platform/real-clock";
 import type { HostChild } from "./host-children";
 
@@ -30,6 +31,9 @@ export interface WorkerHostsOptions {
 const goodStartMs = 10_000;
 /** So many ends in a row, each soon after the start, and the worker isn't started again. */
 const badStartsMax = 5;
+
+/** The last words of a worker that left because a handler was stuck. */
+const stuckEnd = `exit code ${String(workerExitCodes.stuck)}`;
 
 interface Worker {
   readonly name: string;
@@ -80,7 +84,9 @@ export class WorkerHosts {
     for (let badStarts = 0; ;) {
       const { lastWords, livedMs } = await this.#live(worker);
       if (signal.aborted) return;
-      badStarts = livedMs < goodStartMs ? badStarts + 1 : 0;
+      // One that ends because a handler is stuck ran well: the task has its attempts, and the worker as many lives.
+      const isBad = livedMs < goodStartMs && lastWords !== stuckEnd;
+      badStarts = isBad ? badStarts + 1 : 0;
       worker.ends += 1;
       worker.lastEnd = lastWords;
       onEnd(stateOf(worker));
@@ -115,5 +121,7 @@ function stateOf({ name, child, ends, lastEnd }: Worker): WorkerState {
 
 /** `Worker local-2 ended by itself (SIGKILL): it is started again; its tasks come back when its lease is over.` */
 export function describeEnd({ name, lastEnd }: WorkerState): string {
+  if (lastEnd === stuckEnd)
+    return `Worker ${name} ended because a task ran on after its time-out (${lastEnd}): it is started again; the task's token comes back when its lease is over.`;
   return `Worker ${name} ended by itself (${lastEnd ?? "unknown"}): it is started again; its tasks come back when its lease is over.`;
 }

@@ -252,6 +252,8 @@ export interface ClaimedTask {
   isFromNewerBuild: boolean;
   /** It counts in a wave that is open. False without one, and when it was redriven after its wave had ended. */
   isInWave: boolean;
+  /** Lost twice: it may be what ended its processes, and runs without neighbours. */
+  isSuspect: boolean;
   /** Doesn't count as started until it is reported. */
   isSpare: boolean;
 }

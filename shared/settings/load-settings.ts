@@ -57,6 +57,7 @@ export function loadSettings(environment: Environment = currentEnvironment()): S
     ...readQueues(reader),
     operatorApi: reader.text("TASKGATE_OPERATOR_API") === "on",
     signIn: readSignIn(reader, environment),
+    whenStuck: reader.text("TASKGATE_WHEN_STUCK") === "stay" ? "stay" : "exit",
     storage: readStorage(reader),
     telemetry: readTelemetry(reader),
     resourceManagerUrl: reader.text("AZURE_RESOURCE_MANAGER_URL").replace(/\/+$/, ""),

@@ -233,6 +233,16 @@ export const settingsTable = [
   },
   {
     ...text,
+    name: "TASKGATE_WHEN_STUCK",
+    type: "choice",
+    default: "exit",
+    max: 4,
+    choices: ["exit", "stay"],
+    sentence:
+      "What a process does when a handler runs on for 5 s after its time-out: exit finishes what else runs and ends with exit code 75, so that the host starts it again; stay lets the handler run on beside its successor.",
+  },
+  {
+    ...text,
     name: "TASKGATE_SQL_PROCEDURES",
     type: "procedures",
     default: null,
@@ -379,6 +389,7 @@ export interface Settings {
   /** Does the app have the HTTP routes of operators? */
   readonly operatorApi: boolean;
   readonly signIn: SignInSettings;
+  readonly whenStuck: "exit" | "stay";
   /** null: no queue is known, hints are not sent, and the sweep alone finds work. */
   readonly storage: StorageSettings | null;
   /** null: no telemetry. */

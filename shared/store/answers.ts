@@ -183,6 +183,7 @@ interface Extras {
   cancel: boolean;
   newer: boolean;
   wave: boolean;
+  solo: boolean;
 }
 
 function claimedTasks(row: AnswerRow): port.ClaimedTask[] {
@@ -210,6 +211,7 @@ function claimedTasks(row: AnswerRow): port.ClaimedTask[] {
       isCancelRequested: extra?.cancel ?? false,
       isFromNewerBuild: extra?.newer ?? false,
       isInWave: extra?.wave ?? false,
+      isSuspect: extra?.solo ?? false,
       isSpare: index >= started,
     };
   });

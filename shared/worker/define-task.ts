@@ -100,6 +100,8 @@ export interface TaskKind<Payload = unknown> {
   /** What the database is told of its tasks. */
   readonly rules: KindRules;
   readonly schedules: readonly KindSchedule[];
+  /** Null: none. */
+  readonly timeoutMs: number | null;
   readonly run: (payload: Payload, context: TaskContext) => Promise<HandlerResult>;
 }
 
@@ -111,6 +113,7 @@ export interface AnyTaskKind {
   readonly groupKey: ((payload: never) => string | null | undefined) | null;
   readonly rules: KindRules;
   readonly schedules: readonly KindSchedule[];
+  readonly timeoutMs: number | null;
   readonly run: (payload: never, context: TaskContext) => Promise<HandlerResult>;
 }
 
@@ -142,6 +145,12 @@ export interface TaskOptions<Payload> extends DefinitionOptions {
   dedupe?: { by: KeyPath<Payload>; forMs?: number };
   /** Enqueues a task at each instant of a cron expression. A schedule that isn't named any more is removed. */
   schedule?: ScheduleOptions | readonly ScheduleOptions[];
+  /**
+   * How long one run of the handler may take: 1..2,592,000,000 ms, null: any time; default 24 h. Then `ctx.signal` is
+   * aborted; a handler that runs on for 5 s more is stuck: its attempt counts as failed (`timed out after N ms`), and the
+   * process ends to be started again, unless the setting TASKGATE_WHEN_STUCK says `stay`.
+   */
+  timeoutMs?: number | null;
   /** Runs one task. It may run again after a failure or a crash: write so that this does no harm. */
   run: (payload: Payload, context: TaskContext) => Promise<HandlerResult>;
 }
@@ -198,8 +207,17 @@ export function defineTask<Payload = JsonObject>(options: TaskOptions<Payload>):
     groupKey: options.groupKey ?? null,
     rules,
     schedules: Object.freeze(schedulesOf(options, rules)),
+    timeoutMs: timeoutOf(options.timeoutMs),
     run: options.run,
   });
+}
+
+/** Throws InvalidArgumentError naming the field. */
+function timeoutOf(timeoutMs: number | null | undefined): number | null {
+  if (timeoutMs === null) return null;
+  if (timeoutMs === undefined) return limits.timeoutMsDefault;
+  checkInteger("timeoutMs", timeoutMs, { min: 1, max: limits.timeoutMsMax });
+  return timeoutMs;
 }
 
 function rulesOf<Payload>(options: TaskOptions<Payload>): KindRules {

@@ -18,8 +18,10 @@ import type { ExecutionId } from "../core/ids";
 import type { Definition } from "./define-task";
 import type { WorkerEnvironment } from "./environment";
 import { instants } from "./environment";
+import { AloneTurn } from "./alone-turn";
 import type { BatchPump } from "./batch-pump";
 import type { Beating } from "./heartbeat";
+import type { GateMember, ProcessGate } from "./process-gate";
 import { RunningTasks } from "./running-tasks";
 import type { AbortReason, EndedTask } from "./running-tasks";
 import { RatePermits } from "./rate-permits";
@@ -37,8 +39,9 @@ import { TokenLooks } from "./token-looks";
  * a token is given back only when no handler runs on it; nothing is written after the lease was lost.
  */
 
-/** Why a loop ended; `rate`: the definition's rate lets nothing start for a while. */
-export type LoopEnd = "idle" | "deadline" | "stopped" | "paused" | "rate" | "lost" | "failed";
+/** Why a loop ended; `rate`: the definition's rate lets nothing start for a while; `stuck`: a handler ran on after its time-out. */
+export type LoopEnd =
+  "idle" | "deadline" | "stopped" | "paused" | "rate" | "lost" | "failed" | "stuck";
 
 /** What the loop is made of. */
 export interface LoopOptions {
@@ -59,6 +62,10 @@ export interface LoopOptions {
   readonly idlePauseMs: number;
   /** Ends the loop soon: the process is told to stop. */
   readonly signal: AbortSignal;
+  /** Nothing more is claimed; what runs may finish. */
+  readonly draining?: AbortSignal | undefined;
+  /** Shared by all executions of the process: a suspect runs beside none of them. */
+  readonly gate?: ProcessGate | undefined;
   /** Leaves hints for definitions that got ready tasks. */
   readonly wake: (definitions: readonly string[]) => void;
   /** Goes on opening waves. */
@@ -73,7 +80,7 @@ const permitWaitMostMs = 1_000;
 const helpPauseMs = 5_000;
 
 /** One execution at work. `run` resolves when no handler of it runs any more, or when those that do ignore their signal. */
-export class ExecutionLoop implements Beating {
+export class ExecutionLoop implements Beating, GateMember {
   readonly #options: LoopOptions;
   readonly #environment: WorkerEnvironment;
   /** Of the worker's span, in which the loop was made. */
@@ -108,6 +115,7 @@ export class ExecutionLoop implements Beating {
   #isReleasing = false;
   #abortedAtMs: number | null = null;
   #cancelIdleLook: (() => void) | null = null;
+  readonly #alone: AloneTurn;
   readonly #cancelTimers = new Set<() => void>();
 
   constructor(options: LoopOptions) {
@@ -116,6 +124,7 @@ export class ExecutionLoop implements Beating {
     this.#traceParent = options.environment.telemetry.currentTraceParent();
     this.#permits = new RatePermits(options.definition.settings.rate != null);
     this.#tokens = options.started.tokens;
+    this.#alone = new AloneTurn(this, options.gate);
     this.#looks = new TokenLooks(options.sentAt.monotonicMs);
     this.#renewedAtMs = options.sentAt.monotonicMs;
     this.#trust.renew(
@@ -128,18 +137,25 @@ export class ExecutionLoop implements Beating {
       registry: options.registry,
       definition: options.definition.name,
       timeLeftMs: () => options.abortAtMs - options.environment.clock.monotonicMs(),
+      onStuck: () => {
+        this.#stop("stuck");
+      },
     });
   }
 
   /** Works until there is nothing to do, the time is up, or the lease is lost. Never throws. */
   async run(): Promise<LoopEnd> {
-    const { signal, abortAtMs, stopAtMs } = this.#options;
+    const { signal, draining, abortAtMs, stopAtMs } = this.#options;
     const now = this.#environment.clock.monotonicMs();
     const onStop = (): void => {
       this.#stop("stopped");
       this.#abort("stopped");
     };
     signal.addEventListener("abort", onStop, { once: true });
+    const onDrain = (): void => {
+      this.#stop("stopped");
+    };
+    draining?.addEventListener("abort", onDrain, { once: true });
     this.#after(stopAtMs - now, () => {
       this.#stop("deadline");
     });
@@ -149,10 +165,13 @@ export class ExecutionLoop implements Beating {
     this.#watchTrust();
     await new Promise<void>((resolve) => {
       this.#finish = resolve;
-      if (signal.aborted) this.#stop("stopped");
+      if (signal.aborted || draining?.aborted === true) this.#stop("stopped");
       this.#pump();
     });
     signal.removeEventListener("abort", onStop);
+    draining?.removeEventListener("abort", onDrain);
+    this.#running.close();
+    this.#alone.leave();
     this.#cancelIdleLook?.();
     for (const cancel of this.#cancelTimers) cancel();
     return this.#end ?? "idle";
@@ -163,6 +182,16 @@ export class ExecutionLoop implements Beating {
     return this.#running.size;
   }
 
+  /** Of them, what ran on after its time-out, as the database is to be told. */
+  stuckFailures(): Failure[] {
+    return this.#running.stuckFailures();
+  }
+
+  /** Milliseconds for which the lease is trusted. */
+  get trustLeftMs(): number {
+    return Math.max(this.#trust.leftMs(instants(this.#environment.clock)), 0);
+  }
+
   /** Milliseconds until the next scheduled task, as last told. */
   get nextDueMs(): number | null {
     return this.#nextDueMs;
@@ -171,6 +200,19 @@ export class ExecutionLoop implements Beating {
   /** Milliseconds until the rate lets the next task start, as last told; null: it isn't known to hold anything up. */
   get permitInMs(): number | null {
     return this.#permits.leftMs(this.#environment.clock);
+  }
+
+  get isQuiet(): boolean {
+    // What ended well but isn't told yet would count as lost, too.
+    const lists = [this.#ring, this.#done, this.#failures];
+    return this.#running.size === 0 && !this.#isCalling && lists.every((list) => list.length === 0);
+  }
+
+  /** In a turn of its own: the gate may be in the middle of what another execution asked. */
+  look(): void {
+    this.#environment.timers.soon(() => {
+      this.#pump();
+    });
   }
 
   get executionId(): ExecutionId {
@@ -216,6 +258,7 @@ export class ExecutionLoop implements Beating {
   /** One turn: start what may start, then decide whether a call is due. */
   #pump(): void {
     this.#startReady();
+    this.#alone.note();
     if (this.#isCalling) return;
     if (this.#end === null && this.#waitsForRate()) this.#end = "rate";
     if (this.#isOver()) {
@@ -237,8 +280,15 @@ export class ExecutionLoop implements Beating {
 
   #startReady(): void {
     while (this.#mayStart()) {
-      const task = this.#ring.shift();
+      const [task] = this.#ring;
       if (task === undefined) return;
+      const turn = this.#alone.turnOf(task);
+      if (turn.kind === "wait") return;
+      this.#ring.shift();
+      if (turn.kind === "later") {
+        this.#failures.push(turn.failure);
+        continue;
+      }
       if (task.isSpare) this.#started.push(task.taskId);
       void this.#running.start(task).then(this.#onEnded);
     }
@@ -250,6 +300,7 @@ export class ExecutionLoop implements Beating {
     if (ended.done !== null) this.#done.push(ended.done);
     if (ended.failure !== null) this.#failures.push(ended.failure);
     if (ended.isLost) this.#lose();
+    this.#alone.noteEnd();
     this.#options.wake(ended.woken);
     this.#options.pump.open(ended.opening);
     this.#pump();
@@ -266,13 +317,13 @@ export class ExecutionLoop implements Beating {
   /** Over when it is to end, nothing runs (or is past being waited for) and nothing is left to tell. */
   #isOver(): boolean {
     if (this.#end === null) return false;
-    if (this.#end === "lost" || this.#end === "failed")
-      return this.#running.size === 0 || this.#isPastWaiting();
-    return (
-      this.#done.length === 0 &&
-      this.#failures.length === 0 &&
-      (this.#running.size === 0 || this.#isPastWaiting())
-    );
+    if (this.#end === "lost" || this.#end === "failed") return this.#isNobodyWaitedFor();
+    return this.#done.length === 0 && this.#failures.length === 0 && this.#isNobodyWaitedFor();
+  }
+
+  /** Nothing runs but what is stuck, or it is past being waited for. */
+  #isNobodyWaitedFor(): boolean {
+    return this.#running.size === this.#running.stuckSize || this.#isPastWaiting();
   }
 
   /** Nothing runs, nothing is left to tell, and the rate lets nothing start for so long that it isn't waited for here. */
@@ -324,6 +375,7 @@ export class ExecutionLoop implements Beating {
   /** How many more claims make sense now. */
   #want(): number {
     if (this.#end !== null || this.#surplus > 0 || this.permitInMs !== null) return 0;
+    if (!this.#alone.mayClaim) return 0;
     // A spare claim that is given back has used up a start all the same.
     const spare = this.#permits.isRated
       ? 0

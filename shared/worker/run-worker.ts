@@ -1,9 +1,13 @@
 import { askForTokens } from "./ask-for-tokens";
 import { BatchPump } from "./batch-pump";
+import type { Definition } from "./define-task";
 import type { WorkerEnvironment } from "./environment";
 import { ExecutionLoop } from "./execution-loop";
 import type { LoopEnd } from "./execution-loop";
 import type { Heartbeat } from "./heartbeat";
+import { stayWithStuck } from "./leave-process";
+import type { StuckKeeper } from "./leave-process";
+import type { ProcessGate } from "./process-gate";
 import { registerAll, startExecution } from "./register";
 import type { Registry } from "./registry";
 import { registerSchedules } from "./schedules";
@@ -17,6 +21,10 @@ export interface WorkerOptions {
   readonly concurrencyPerWorker: number;
   readonly idleReads: number;
   readonly idlePauseMs: number;
+  /** Told of handlers that ran on after their time-out; default: the process stays. */
+  readonly stuck?: StuckKeeper;
+  /** One per process; without it a suspect has no neighbours in its own execution only. */
+  readonly gate?: ProcessGate;
 }
 
 /** One stay: when it must be over, and what may end it sooner. Monotonic milliseconds. */
@@ -26,6 +34,8 @@ export interface Stay {
   /** Kept before the deadline for aborting, giving back and closing. */
   readonly marginMs: number;
   readonly signal: AbortSignal;
+  /** Aborted when this process claims nothing more; what runs may finish. */
+  readonly draining?: AbortSignal;
 }
 
 /** How a stay went. All of them are success for a queue message: `limited` is what the limit is for. */
@@ -53,15 +63,15 @@ export async function runWorker(
     });
     return { status: "unknown", end: null, tokens: 0 };
   }
+  if (stay.draining?.aborted === true) return { status: "none", end: "stopped", tokens: 0 };
   const want = definition.concurrencyPerWorker ?? options.concurrencyPerWorker;
   const stopAtMs = stay.deadlineMs - stay.marginMs;
-  const makeKnown = async (): Promise<void> => {
-    await registerAll(environment, registry, definition);
-    await registerSchedules(environment, registry);
-  };
   const { sentAt, started } = await askForTokens(
     environment,
-    () => startExecution(environment, { definition, want, needsReady: true }, makeKnown),
+    () =>
+      startExecution(environment, { definition, want, needsReady: true }, () =>
+        makeKnown(options, definition),
+      ),
     { atMs: stopAtMs, signal: stay.signal },
   );
   if (started.deadHolders > 0) await reclaim(environment);
@@ -96,6 +106,8 @@ export async function runWorker(
     idleReads: options.idleReads,
     idlePauseMs: options.idlePauseMs,
     signal: stay.signal,
+    draining: stay.draining,
+    gate: options.gate,
     wake: (definitions) => {
       if (definitions.length === 0) return;
       for (const other of new Set(definitions)) void environment.wakeUp.hint(other);
@@ -105,9 +117,17 @@ export async function runWorker(
   const stopBeating = options.heartbeat.add(loop);
   const end = await loop.run();
   stopBeating();
-  await finish(environment, loop, { name, end, pump });
+  await finish(environment, loop, { name, end, pump, stuck: options.stuck });
   await pump.settled();
   return { status: "worked", end, tokens: started.tokens };
+}
+
+async function makeKnown(
+  { environment, registry }: WorkerOptions,
+  definition: Definition,
+): Promise<void> {
+  await registerAll(environment, registry, definition);
+  await registerSchedules(environment, registry);
 }
 
 /** A process that is told to end has less than 4 s for all of it. */
@@ -116,10 +136,20 @@ const abortGraceMostMs = 2_500;
 async function finish(
   environment: WorkerEnvironment,
   loop: ExecutionLoop,
-  last: { name: string; end: LoopEnd; pump: BatchPump },
+  last: { name: string; end: LoopEnd; pump: BatchPump; stuck: StuckKeeper | undefined },
 ): Promise<void> {
   const { logger, store, wakeUp } = environment;
   const { executionId } = loop;
+  const failures = loop.stuckFailures();
+  if (failures.length > 0) {
+    const { trustLeftMs } = loop;
+    (last.stuck ?? stayWithStuck(environment)).note({
+      definition: last.name,
+      executionId,
+      failures,
+      trustLeftMs,
+    });
+  }
   if (last.end === "lost") return;
   try {
     await loop.countStarted();

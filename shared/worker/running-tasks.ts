@@ -9,6 +9,8 @@ import type { Registry } from "./registry";
 import type { TaskOutcome } from "./outcome";
 import { runTask } from "./run-task";
 import { StopSignal } from "./stop-signal";
+import { TimeLimits } from "./time-limit";
+import type { TimedOut } from "./time-limit";
 import { completeInTransaction, isFenced, wholeDuration } from "./transactions";
 import type { TaskInHand } from "./transactions";
 
@@ -33,20 +35,39 @@ export interface RunningTasksOptions {
   readonly registry: Registry;
   readonly definition: string;
   readonly timeLeftMs: () => number;
+  /** A handler runs on after its time-out and the grace. */
+  readonly onStuck: () => void;
 }
 
 /** The handlers that run just now, each with its own signal. */
 export class RunningTasks {
   readonly #options: RunningTasksOptions;
   readonly #stops = new Map<TaskId, StopSignal>();
+  readonly #timeLimits: TimeLimits;
   #abortReason: AbortReason | null = null;
 
   constructor(options: RunningTasksOptions) {
     this.#options = options;
+    this.#timeLimits = new TimeLimits(options);
   }
 
   get size(): number {
     return this.#stops.size;
+  }
+
+  /** Of them, those that ran on after their time-out: they may never settle. */
+  get stuckSize(): number {
+    return this.#timeLimits.stuckSize;
+  }
+
+  /** What the database is to be told of those. */
+  stuckFailures(): Failure[] {
+    return this.#timeLimits.stuckFailures();
+  }
+
+  /** No time-out is looked after any more. */
+  close(): void {
+    this.#timeLimits.close();
   }
 
   /** Runs one task; resolves when its handler has settled. Never throws. */
@@ -71,9 +92,10 @@ export class RunningTasks {
     const { environment, registry, definition, executionId, timeLeftMs } = this.#options;
     const hand: TaskInHand = { executionId, task, startedAtMs: environment.clock.monotonicMs() };
     const kind = registry.kind(task.kind);
+    this.#timeLimits.begin(hand, stop, kind?.timeoutMs ?? null);
     try {
       const run = { environment, hand, kind, registry, definition, stop, timeLeftMs };
-      const outcome = await runTask(run);
+      const outcome = timedOut(await runTask(run), this.#timeLimits.end(task.taskId));
       const durationMs = environment.clock.monotonicMs() - hand.startedAtMs;
       environment.telemetry.record("taskgate.task.duration", durationMs, { kind: task.kind });
       const end =
@@ -83,11 +105,12 @@ export class RunningTasks {
       noteEnd(span, end);
       return end;
     } finally {
+      this.#timeLimits.end(task.taskId);
       this.#stops.delete(task.taskId);
     }
   }
 
-  #toEnd(outcome: TaskOutcome, hand: TaskInHand, durationMs: number): EndedTask {
+  #toEnd(outcome: LimitedOutcome, hand: TaskInHand, durationMs: number): EndedTask {
     const { taskId, fence } = hand.task;
     const wholeMs = wholeDuration(durationMs);
     if (outcome.kind === "done")
@@ -99,6 +122,7 @@ export class RunningTasks {
     }
     // A handler that heeded the deadline's or the process' signal by throwing hasn't failed: it goes on elsewhere.
     const isInterrupted =
+      !outcome.isTimeout &&
       outcome.failure.as === "failed" &&
       (this.#abortReason === "deadline" || this.#abortReason === "stopped");
     const failure = isInterrupted
@@ -162,6 +186,16 @@ export class RunningTasks {
       );
     }
   }
+}
+
+type LimitedOutcome = TaskOutcome & { isTimeout?: boolean };
+
+/** A failure after the time-out is the time-out's, and counts whatever else ends just then. */
+function timedOut(outcome: TaskOutcome, timeout: TimedOut | null): LimitedOutcome {
+  if (timeout === null || outcome.kind !== "failed" || outcome.failure.as !== "failed")
+    return outcome;
+  const error = `${timeout.message}: ${outcome.failure.error ?? "no reason was given"}`;
+  return { kind: "failed", failure: { ...outcome.failure, error }, isTimeout: true };
 }
 
 const noNames: readonly string[] = [];

@@ -665,6 +665,7 @@ function describeSolo(setup: StoreSetup): void {
     const worker = await startWorker(store, name, { want: 3 });
     const claimed = await worker.claim(3);
     expect(idsOf(claimed)).toEqual([poison]);
+    expect(claimed).toMatchObject([{ isSuspect: true }]);
     expect(await worker.work({ want: 3 })).toMatchObject({ claimed: [] });
     expect(idsOf((await worker.complete(claimed, 3)).claimed)).toEqual(others);
   });
@@ -677,7 +678,9 @@ function describeSolo(setup: StoreSetup): void {
     await lose(opened, name, 1);
     const others = await enqueue(store, name, 2);
     const worker = await startWorker(store, name, { want: 3 });
-    expect(idsOf(await worker.claim(3))).toEqual([task, ...others]);
+    const claimed = await worker.claim(3);
+    expect(idsOf(claimed)).toEqual([task, ...others]);
+    for (const one of claimed) expect(one).toMatchObject({ isSuspect: false });
   });
 
   test("those before it are claimed without it, those after it wait for it", async () => {

@@ -26,6 +26,7 @@ function describeEach(setup: StoreSetup): void {
     isCancelRequested: false,
     isFromNewerBuild: false,
     isInWave: false,
+    isSuspect: false,
   };
 
   test("its checkpoint, trace, group or newer build, where it has one, and nothing of its neighbours", async () => {

@@ -257,6 +257,7 @@ function describeClaim(model: Model, execution: ExecutionRow, claim: ClaimRow): 
     isCancelRequested: task.isCancelRequested,
     isFromNewerBuild: task.build > execution.build,
     isInWave: task.waveId !== null,
+    isSuspect: task.lostCount >= 2,
     isSpare: claim.isSpare,
   };
 }

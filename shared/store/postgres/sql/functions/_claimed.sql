@@ -15,11 +15,11 @@ begin
          string_agg((x.failed_count + x.lost_count + 1)::text, ',' order by x.priority, x.rank, x.task_id), '[' || string_agg(coalesce(x.payload, 'null'), ',' order by x.priority, x.rank, x.task_id) || ']',
          case when bool_or(x.has_extras) then '[' || string_agg(case when x.has_extras
            then json_build_object('checkpoint', x.checkpoint, 'trace', x.trace_parent, 'grouped', x.group_id is not null,
-                                  'cancel', x.cancel_requested, 'newer', x.build > p_build, 'wave', x.wave_id is not null)::text
+                                  'cancel', x.cancel_requested, 'newer', x.build > p_build, 'wave', x.wave_id is not null, 'solo', x.lost_count >= 2)::text
            else 'null' end, ',' order by x.priority, x.rank, x.task_id) || ']' end,
          (array_agg(x.priority order by x.priority, x.rank, x.task_id))[count(*)], (array_agg(x.rank order by x.priority, x.rank, x.task_id))[count(*)]
     into o_ids, o_kinds, o_attempts, o_payloads, o_extras, o_last_priority, o_last_rank
-    from (select t.*, (t.checkpoint is not null or t.trace_parent is not null or t.group_id is not null or t.cancel_requested or t.build > p_build or t.wave_id is not null) as has_extras
+    from (select t.*, (t.checkpoint is not null or t.trace_parent is not null or t.group_id is not null or t.cancel_requested or t.build > p_build or t.wave_id is not null or t.lost_count >= 2) as has_extras
             from task t where t.task_id = any (p_task_ids)
            order by t.priority, t.rank, t.task_id) x;
 end $$;

@@ -8,7 +8,7 @@
 --                 | again (the answer of a call that was made before) | fenced | ended
 --         fence bigint: of all tasks claimed by this call
 --         task_ids, attempts: joined by commas; kinds, payloads: JSON arrays; extras: JSON array of null or
---           {checkpoint, trace, grouped, cancel, newer: enqueued by a newer build than this execution's}, or null when all are null: all of the same length, in claim order
+--           {checkpoint, trace, grouped, cancel, newer: enqueued by a newer build than this execution's, solo: lost twice}, or null when all are null: all of the same length, in claim order
 --         started: the first so many count as started; the rest is spare until reported
 --         last_priority, last_rank: of the last task claimed
 --         refused_task_ids: completions that changed nothing, joined by commas, or null; lease_ms: how long from now, null: nothing was renewed

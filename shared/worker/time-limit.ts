@@ -1,0 +1,129 @@
+import type { TaskId } from "../core/ids";
+import { limits } from "../core/limits";
+import type { Failure } from "../ports/task-store";
+import type { WorkerEnvironment } from "./environment";
+import type { StopSignal } from "./stop-signal";
+import type { TaskInHand } from "./transactions";
+
+/** Why a handler's signal was aborted when its time was over. */
+export class TimedOut extends Error {
+  /** Milliseconds that the kind allows. */
+  readonly timeoutMs: number;
+
+  constructor(timeoutMs: number) {
+    super(`timed out after ${String(timeoutMs)} ms`);
+    this.name = "TimedOut";
+    this.timeoutMs = timeoutMs;
+  }
+}
+
+/** One handler that runs under a limit. */
+interface Limited {
+  readonly hand: TaskInHand;
+  readonly stop: StopSignal;
+  readonly timeoutMs: number;
+  state: "running" | "told" | "stuck";
+}
+
+/** What the limits of one execution need. */
+export interface TimeLimitsOptions {
+  readonly environment: Pick<WorkerEnvironment, "clock" | "timers">;
+  /** Milliseconds until all handlers are told to stop anyway: what ends later needs no timer. */
+  readonly timeLeftMs: () => number;
+  /** A handler didn't heed its signal within the grace: it may run for ever. */
+  readonly onStuck: () => void;
+}
+
+/**
+ * The time-outs of the handlers of one execution. At `timeoutMs` a handler's signal is aborted; one that runs for the
+ * grace (limits.timeoutGraceMs) longer is stuck. One timer for all: it stands at the earliest end, so that a task that
+ * ends in time costs an entry in a map.
+ */
+export class TimeLimits {
+  readonly #options: TimeLimitsOptions;
+  readonly #limited = new Map<TaskId, Limited>();
+  #armedAtMs = Number.POSITIVE_INFINITY;
+  #cancel: (() => void) | null = null;
+
+  constructor(options: TimeLimitsOptions) {
+    this.#options = options;
+  }
+
+  /** Handlers that are past their grace and still run. */
+  get stuckSize(): number {
+    let count = 0;
+    for (const { state } of this.#limited.values()) if (state === "stuck") count += 1;
+    return count;
+  }
+
+  /** From now on; `timeoutMs` null: no limit. */
+  begin(hand: TaskInHand, stop: StopSignal, timeoutMs: number | null): void {
+    if (timeoutMs === null || timeoutMs >= this.#options.timeLeftMs()) return;
+    const limited: Limited = { hand, stop, timeoutMs, state: "running" };
+    this.#limited.set(hand.task.taskId, limited);
+    this.#arm(dueMs(limited));
+  }
+
+  /** It settled. Answers whether its time was over: then a failure of it is the time-out's. */
+  end(taskId: TaskId): TimedOut | null {
+    const limited = this.#limited.get(taskId);
+    if (limited === undefined) return null;
+    this.#limited.delete(taskId);
+    if (this.#limited.size === 0) this.close();
+    return limited.state === "running" ? null : new TimedOut(limited.timeoutMs);
+  }
+
+  /** What the database is to be told of those that are stuck, counted as failed attempts. */
+  stuckFailures(): Failure[] {
+    const nowMs = this.#options.environment.clock.monotonicMs();
+    return [...this.#limited.values()]
+      .filter(({ state }) => state === "stuck")
+      .map(({ hand, timeoutMs }) => ({
+        taskId: hand.task.taskId,
+        fence: hand.task.fence,
+        durationMs: Math.round(nowMs - hand.startedAtMs),
+        as: "failed",
+        error: `timed out after ${String(timeoutMs)} ms; the handler ran on for ${String(limits.timeoutGraceMs)} ms after its signal was aborted`,
+        retryInMs: null,
+        checkpoint: null,
+      }));
+  }
+
+  /** Ends the timer; handlers that still run are left to whoever asked for them. */
+  close(): void {
+    this.#cancel?.();
+    this.#cancel = null;
+    this.#armedAtMs = Number.POSITIVE_INFINITY;
+  }
+
+  #arm(atMs: number): void {
+    if (atMs >= this.#armedAtMs) return;
+    this.#cancel?.();
+    this.#armedAtMs = atMs;
+    const { clock, timers } = this.#options.environment;
+    this.#cancel = timers.after(Math.max(atMs - clock.monotonicMs(), 0), () => {
+      this.#look();
+    });
+  }
+
+  #look(): void {
+    this.#cancel = null;
+    this.#armedAtMs = Number.POSITIVE_INFINITY;
+    const nowMs = this.#options.environment.clock.monotonicMs();
+    let isStuck = false;
+    for (const limited of this.#limited.values()) {
+      if (limited.state !== "stuck" && nowMs >= dueMs(limited)) {
+        if (limited.state === "told") isStuck = true;
+        else limited.stop.abort(new TimedOut(limited.timeoutMs));
+        limited.state = limited.state === "told" ? "stuck" : "told";
+      }
+      if (limited.state !== "stuck") this.#arm(dueMs(limited));
+    }
+    if (isStuck) this.#options.onStuck();
+  }
+}
+
+/** When something is to be done about it next. */
+function dueMs({ hand, timeoutMs, state }: Limited): number {
+  return hand.startedAtMs + timeoutMs + (state === "told" ? limits.timeoutGraceMs : 0);
+}

@@ -1,0 +1,254 @@
+import { describe, expect, test } from "@jest/globals";
+import { asTaskId } from "../../../shared/core/ids";
+import type { ExecutionId } from "../../../shared/core/ids";
+import { limits } from "../../../shared/core/limits";
+import { nodeTimers } from "../../../shared/platform/node-timers";
+import { realClock, realRandom, sleep } from "../../../shared/platform/real-clock";
+import { ModelTaskStore } from "../../../shared/store/model/model-task-store";
+import { TaskClient } from "../../../shared/worker/client";
+import { defineDefinition, defineTask } from "../../../shared/worker/define-task";
+import type { AnyTaskKind } from "../../../shared/worker/define-task";
+import { Heartbeat } from "../../../shared/worker/heartbeat";
+import { ProcessLeave } from "../../../shared/worker/leave-process";
+import type { StuckTasks } from "../../../shared/worker/leave-process";
+import { createRegistry } from "../../../shared/worker/registry";
+import { runWorker } from "../../../shared/worker/run-worker";
+import type { WorkerResult } from "../../../shared/worker/run-worker";
+import { openWorkerBench } from "./worker-bench";
+
+/** Time passes so many times faster: the grace is seconds. */
+const speed = 10;
+const clock = {
+  nowMs: () => realClock.nowMs() * speed,
+  monotonicMs: () => realClock.monotonicMs() * speed,
+};
+const timers = {
+  ...nodeTimers,
+  after: (ms: number, callback: () => void) => nodeTimers.after(ms / speed, callback),
+};
+
+/** A worker over the model store, `speed` times faster than the machine. */
+function openFastBench(kinds: readonly AnyTaskKind[], stuck?: { note(stuck: StuckTasks): void }) {
+  const store = new ModelTaskStore({ clock: { now: clock.nowMs }, random: realRandom });
+  const { environment } = openWorkerBench(kinds, { store });
+  const fast = { ...environment, clock, timers };
+  const registry = createRegistry(kinds);
+  const worker = {
+    environment: fast,
+    registry,
+    heartbeat: new Heartbeat(fast),
+    concurrencyPerWorker: 8,
+    idleReads: 1,
+    idlePauseMs: 5,
+    ...(stuck === undefined ? {} : { stuck }),
+  };
+  return {
+    store,
+    environment: fast,
+    client: new TaskClient(fast, registry),
+    work: (name: string, draining?: AbortSignal): Promise<WorkerResult> =>
+      runWorker(worker, name, {
+        deadlineMs: clock.monotonicMs() + 120_000,
+        marginMs: 1_000,
+        signal: new AbortController().signal,
+        ...(draining === undefined ? {} : { draining }),
+      }),
+    facts: async (taskId: string) => {
+      const { facts } = await store.explainTask({ taskId: asTaskId(taskId) });
+      if (facts === null) throw new Error(`task ${taskId} is unknown`);
+      return facts;
+    },
+    enqueue: async (task: AnyTaskKind, count = 1): Promise<string[]> => {
+      const ids: string[] = [];
+      for (let at = 0; at < count; at += 1) {
+        const [enqueued] = await environment.store
+          .enqueueTasks({
+            name: task.definition.name,
+            build: 1,
+            operationId: null,
+            tasks: [{ kind: task.kind, payload: "{}" }],
+          })
+          .then(({ taskIds }) => taskIds);
+        if (enqueued === undefined) throw new Error("nothing was enqueued");
+        ids.push(enqueued);
+      }
+      return ids;
+    },
+  };
+}
+
+const forEver = new Promise<undefined>(() => undefined);
+const retry = { attempts: 2, backoff: { baseMs: 1, capMs: 1 } };
+
+test.each([[0], [-1], [1.5], [limits.timeoutMsMax + 1]])(
+  "a time-out of %p ms is refused where the kind is defined",
+  (timeoutMs) => {
+    expect(() => defineTask({ name: "a", timeoutMs, run: async () => undefined })).toThrow(
+      /^timeoutMs: expected a whole number in 1\.\.2592000000/,
+    );
+  },
+);
+
+test("a kind that names no time-out ends after a day, and null means any time", () => {
+  const run = async (): Promise<undefined> => undefined;
+  expect(defineTask({ name: "a", run }).timeoutMs).toBe(24 * 3_600_000);
+  expect(defineTask({ name: "a", timeoutMs: null, run }).timeoutMs).toBeNull();
+});
+
+describe("a handler whose time is over", () => {
+  test("fails, counted, with the time-out as reason when it heeds its signal", async () => {
+    const task = defineTask({
+      name: "heeds",
+      retry,
+      timeoutMs: 500,
+      run: async (_, { signal }) => {
+        await sleep(60_000, signal);
+        signal.throwIfAborted();
+      },
+    });
+    const noted: StuckTasks[] = [];
+    const bench = openFastBench([task], { note: (stuck) => noted.push(stuck) });
+    await bench.client.enqueue({ task, payload: {} });
+    const [id = ""] = await bench.enqueue(task);
+    await bench.work("heeds");
+    const facts = await bench.facts(id);
+    expect(facts.failedCount).toBeGreaterThanOrEqual(1);
+    expect(facts.lostCount).toBe(0);
+    expect(facts.lastError).toMatch(/^timed out after 500 ms: TimedOut: /);
+    expect(noted).toEqual([]);
+  });
+
+  test("is done when it ends well within the grace", async () => {
+    const task = defineTask({
+      name: "late",
+      timeoutMs: 500,
+      run: async () => {
+        await sleep(200);
+      },
+    });
+    const bench = openFastBench([task]);
+    await bench.client.enqueue({ task, payload: {} });
+    const [id = ""] = await bench.enqueue(task);
+    const result = await bench.work("late");
+    expect(result.end).toBe("idle");
+    expect((await bench.facts(id)).state).toBe("done");
+  });
+
+  test("is stuck after the grace: neighbours are done, nothing more is claimed, its attempt counts, its token waits for the lease", async () => {
+    let isStuckOnce = false;
+    const definition = defineDefinition({
+      ...{ name: "hangs", limit: 3, leaseMs: 20_000, spareMax: 0, retry },
+    });
+    const task = defineTask({
+      name: "hang",
+      definition,
+      timeoutMs: 1_000,
+      run: async () => {
+        if (isStuckOnce) return;
+        isStuckOnce = true;
+        await forEver;
+      },
+    });
+    // It ends when the other one is past its grace.
+    const neighbour = defineTask({ name: "long", definition, run: async () => sleep(800) });
+    const bench = openFastBench([task, neighbour]);
+    await bench.client.enqueue({ task: neighbour, payload: {} });
+    const ids = [...(await bench.enqueue(task)), ...(await bench.enqueue(neighbour))];
+    const beganMs = clock.monotonicMs();
+    const working = bench.work("hangs");
+    await sleep((1_000 + limits.timeoutGraceMs + 500) / speed);
+    const [late = ""] = await bench.enqueue(task);
+    const result = await working;
+    const tookMs = clock.monotonicMs() - beganMs;
+    expect(result.end).toBe("stuck");
+    expect(tookMs).toBeGreaterThan(1_000 + limits.timeoutGraceMs);
+    expect(tookMs).toBeLessThan(1_000 + limits.timeoutGraceMs + 8_000);
+    expect((await bench.facts(late)).state).toBe("ready");
+    const [stuckId = "", ...neighbours] = ids;
+    for (const id of neighbours)
+      expect(await bench.facts(id)).toMatchObject({ state: "done", failedCount: 0, lostCount: 0 });
+
+    // Until the trust in its lease ends the token and the task are its own.
+    expect((await bench.facts(stuckId)).state).toBe("claimed");
+    const held = await bench.store.startExecution({
+      ...{ name: "hangs", build: 1, want: 3, needsReady: false, worker: "other" },
+      settingsHash: task.definition.settingsHash,
+      operationId: realRandom.uuid() as never,
+    });
+    expect(held.tokens).toBe(2);
+    await bench.store.finishExecution({ executionId: held.executionId as ExecutionId });
+
+    // Then the attempt counts as failed, with its reason; it isn't lost, too.
+    await sleep(21_000 / speed);
+    const facts = await bench.facts(stuckId);
+    expect(facts).toMatchObject({ failedCount: 1, lostCount: 0 });
+    expect(facts.lastError).toMatch(/^timed out after 1000 ms; the handler ran on for 5000 ms/);
+    // Enough for three tokens.
+    await bench.enqueue(task, 3);
+    expect((await bench.work("hangs")).tokens).toBe(3);
+    expect((await bench.facts(stuckId)).state).toBe("done");
+    expect((await bench.facts(late)).state).toBe("done");
+  });
+});
+
+describe("a process with a stuck handler", () => {
+  const stuck = (executionId: string): StuckTasks => ({
+    definition: "a",
+    executionId: executionId as ExecutionId,
+    failures: [],
+    trustLeftMs: 60_000,
+  });
+
+  function openLeave(whenStuck: "exit" | "stay") {
+    const steps: string[] = [];
+    const timeouts: number[] = [];
+    const { environment } = openWorkerBench([]);
+    const leave = new ProcessLeave({
+      environment: {
+        ...environment,
+        timers: { ...timers, after: (ms) => (timeouts.push(ms), () => undefined) },
+        store: {
+          ...environment.store,
+          failTasks: async ({ executionId }: { executionId: string }) => {
+            steps.push(`failed ${executionId}`);
+            return Promise.reject(new Error("the store is away"));
+          },
+        },
+      },
+      whenStuck,
+      drained: async (mostMs) => void steps.push(`drained ${String(mostMs)}`),
+      close: async (last) => {
+        await last();
+        steps.push("closed");
+      },
+      exit: (code) => void steps.push(`exit ${String(code)}`),
+    });
+    return { leave, steps, timeouts };
+  }
+
+  test("takes nothing more, lets the others finish, tells the attempts, and ends with code 75, once", async () => {
+    const { leave, steps } = openLeave("exit");
+    leave.note(stuck("1"));
+    expect(leave.draining.aborted).toBe(true);
+    leave.note(stuck("2"));
+    await sleep(20);
+    expect(steps).toEqual(["drained 30000", "failed 1", "failed 2", "closed", "exit 75"]);
+  });
+
+  test("stays where it is told so, and tells the attempt when the lease isn't trusted any more", async () => {
+    const { leave, steps, timeouts } = openLeave("stay");
+    leave.note(stuck("1"));
+    await sleep(20);
+    expect(leave.draining.aborted).toBe(false);
+    expect(steps).toEqual([]);
+    expect(timeouts).toEqual([60_000]);
+  });
+
+  test("starts no execution while it drains", async () => {
+    const task = defineTask({ name: "drained", run: async () => undefined });
+    const bench = openFastBench([task]);
+    await bench.client.enqueue({ task, payload: {} });
+    const result = await bench.work("drained", AbortSignal.abort());
+    expect(result).toEqual({ status: "none", end: "stopped", tokens: 0 });
+  });
+});
