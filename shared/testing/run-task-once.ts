@@ -93,6 +93,7 @@ export async function runTaskOnce<Payload>(
     registry: createRegistry([observed.kind]),
     definition: kind.definition.name,
     timeLeftMs: () => options.timeLeftMs ?? 60_000,
+    leaseMs: kind.definition.settings.leaseMs,
   });
   const ending = running.start(task);
   const cancelTimer = interrupt(running, task, options.interrupt);

@@ -122,6 +122,7 @@ export class ExecutionLoop implements Beating {
       registry: options.registry,
       definition: options.definition.name,
       timeLeftMs: () => options.abortAtMs - options.environment.clock.monotonicMs(),
+      leaseMs: this.#trust.leaseMs,
     });
   }
 

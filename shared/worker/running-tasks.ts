@@ -31,6 +31,7 @@ export interface RunningTasksOptions {
   readonly registry: Registry;
   readonly definition: string;
   readonly timeLeftMs: () => number;
+  readonly leaseMs: number;
 }
 
 /** The handlers that run just now, each with its own signal. */
@@ -66,8 +67,9 @@ export class RunningTasks {
   }
 
   async #run(task: ClaimedTask, stop: StopSignal, span: TelemetrySpan): Promise<EndedTask> {
-    const { environment, registry, definition, executionId, timeLeftMs } = this.#options;
-    const hand: TaskInHand = { executionId, task, startedAtMs: environment.clock.monotonicMs() };
+    const { environment, registry, definition, executionId, timeLeftMs, leaseMs } = this.#options;
+    const startedAtMs = environment.clock.monotonicMs();
+    const hand: TaskInHand = { executionId, task, startedAtMs, leaseMs };
     const kind = registry.kind(task.kind);
     try {
       const run = { environment, hand, kind, registry, definition, stop, timeLeftMs };

@@ -14,6 +14,8 @@ export interface TaskInHand {
   readonly task: ClaimedTask;
   /** When its handler was started, by the monotonic clock. */
   readonly startedAtMs: number;
+  /** Of the execution: a transaction may not wait for a worker for longer. */
+  readonly leaseMs: number;
 }
 
 /** What is committed together. */
@@ -35,6 +37,7 @@ export async function completeInTransaction(
   hand: TaskInHand,
   completion: Completion,
 ): Promise<OpenedWaves> {
+  const bounds = { idleMs: hand.leaseMs };
   const { woken, opening } = await environment.store.transaction(async (transaction) => {
     const returned = await completion.body?.(transaction);
     const result =
@@ -47,7 +50,7 @@ export async function completeInTransaction(
       by: hand.task,
       transaction,
     });
-    // Last before the commit: from here on the group's gate is held.
+    // With its commit in one message: from here on the group's gate is held.
     const answer = await environment.store.completeTask(
       {
         executionId: hand.executionId,
@@ -55,6 +58,7 @@ export async function completeInTransaction(
         fence: hand.task.fence,
         durationMs: Math.round(environment.clock.monotonicMs() - hand.startedAtMs),
         result,
+        endsTransaction: true,
       },
       transaction,
     );
@@ -64,7 +68,7 @@ export async function completeInTransaction(
       );
     }
     return { woken: [...ready, ...answer.woken], opening: answer.opening };
-  });
+  }, bounds);
   environment.telemetry.count("taskgate.task.enqueued", completion.children.length);
   return { woken: [...new Set(woken)], opening };
 }
