@@ -65,6 +65,8 @@ export const limits = {
   ratePeriodMsMax: 24 * 3_600_000,
   priorityMin: -32_768,
   priorityMax: 32_767,
+  /** How long PostgreSQL lets a transaction of ours wait for its client, which may have frozen. */
+  transactionIdleMsMax: 30_000,
   leaseMsMin: 1_000,
   leaseMsMax: 24 * 3_600_000,
   /** Longest time-out of a kind, and what holds where it names none: a hang ends some day. */

@@ -15,6 +15,12 @@ export interface StoreTransaction {
   ): Promise<Record<string, unknown>[]>;
 }
 
+/** Of one transaction. */
+export interface TransactionBounds {
+  /** Longest pause between two statements; more than 30,000 ms counts as that. The worker's is its lease. */
+  readonly idleMs?: number;
+}
+
 /** For long statements. In a transaction that the user's own driver has begun time-outs stay the user's. */
 export interface StatementOptions {
   /** Longest wait for the answer, instead of the store's for calls; 1..86,400,000 ms. */

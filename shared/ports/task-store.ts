@@ -31,7 +31,7 @@ import type {
   SetSharedLimitInput,
   SharedLimitReading,
 } from "./operator-calls";
-import type { StoreDialect, StoreTransaction } from "./store-transaction";
+import type { StoreDialect, StoreTransaction, TransactionBounds } from "./store-transaction";
 import type { PurgeAnswer, SweepAnswer } from "./upkeep";
 
 export type * from "./definitions";
@@ -123,8 +123,12 @@ export interface TaskStore extends BatchStore, ScheduleStore, WatermarkStore {
   /**
    * Runs the user's writes in one transaction on one connection: committed when `body` returns, rolled back when it throws.
    * Nothing is repeated: a broken connection throws `StoreUncertainError` when the commit had been sent.
+   * On PostgreSQL the server ends a transaction that waits for its client for longer than `idleMs`, 30,000 at most and by default.
    */
-  transaction<Result>(body: (transaction: StoreTransaction) => Promise<Result>): Promise<Result>;
+  transaction<Result>(
+    body: (transaction: StoreTransaction) => Promise<Result>,
+    bounds?: TransactionBounds,
+  ): Promise<Result>;
   /** Ends all connections; waits for calls in flight, at most 5 s. */
   close(): Promise<void>;
 }
@@ -289,6 +293,11 @@ export interface CompleteTaskInput {
   fence: Fence;
   durationMs: number | null;
   result: string | null;
+  /**
+   * With `within`, and only in the store's own transaction: the completion and its commit, or the rollback when it is
+   * `fenced`, travel as one message, so that no client can vanish or freeze between them. The transaction is over then.
+   */
+  endsTransaction?: boolean;
 }
 
 export interface CompleteTaskAnswer {

@@ -1,6 +1,6 @@
 import { StoreUnavailableError, TaskgateError } from "../core/errors";
 import type { Clock } from "../ports/clock";
-import type { StoreTransaction } from "../ports/task-store";
+import type { StoreTransaction, TransactionBounds } from "../ports/task-store";
 import type { AnswerRow, OperationName, ParameterValue } from "./operations";
 import type { ProcedureCaller } from "./procedure-caller";
 
@@ -153,15 +153,17 @@ export function behindBreaker(caller: ProcedureCaller, breaker: Breaker): Proced
       within === undefined
         ? breaker.run(() => caller.call(operation, values))
         : caller.call(operation, values, within),
+    completeAndCommit: (values, within) => caller.completeAndCommit(values, within),
     transaction: <Result>(
       body: (transaction: StoreTransaction) => Promise<Result>,
+      bounds?: TransactionBounds,
     ): Promise<Result> =>
       breaker.run(() =>
         caller.transaction((transaction) => {
           // Its begin was answered; how long the body takes is the user's matter.
           breaker.answered();
           return body(transaction);
-        }),
+        }, bounds),
       ),
     close: () => caller.close(),
   };

@@ -1,4 +1,4 @@
-import type { StoreDialect, StoreTransaction } from "../ports/task-store";
+import type { StoreDialect, StoreTransaction, TransactionBounds } from "../ports/task-store";
 import type { AnswerRow, OperationName, ParameterValue } from "./operations";
 
 /**
@@ -13,8 +13,19 @@ export interface ProcedureCaller {
     values: Readonly<Record<string, ParameterValue>>,
     within?: StoreTransaction,
   ): Promise<AnswerRow>;
+  /**
+   * `complete_task` and the commit of its transaction, or the rollback when it says `fenced`, in one message. An error of
+   * it commits nothing. Only for a transaction of this caller's.
+   */
+  completeAndCommit(
+    values: Readonly<Record<string, ParameterValue>>,
+    within: StoreTransaction,
+  ): Promise<AnswerRow>;
   /** One transaction on one connection of its own. */
-  transaction<Result>(body: (transaction: StoreTransaction) => Promise<Result>): Promise<Result>;
+  transaction<Result>(
+    body: (transaction: StoreTransaction) => Promise<Result>,
+    bounds?: TransactionBounds,
+  ): Promise<Result>;
   /** Ends all connections. */
   close(): Promise<void>;
 }

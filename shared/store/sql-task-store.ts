@@ -22,6 +22,7 @@ import type {
   StartExecutionInput,
   StoreTransaction,
   TaskStore,
+  TransactionBounds,
   WorkAnswer,
   WorkInput,
 } from "../ports/task-store";
@@ -53,6 +54,7 @@ import {
   checkSetWatermark,
   cleanFailure,
 } from "./check-input";
+import { nothingToEnd } from "./nothing-to-end";
 import type { AnswerRow, OperationName, ParameterValue } from "./operations";
 import type { ProcedureCaller } from "./procedure-caller";
 import type { Repeat } from "./repeat";
@@ -188,10 +190,13 @@ export class SqlTaskStore implements TaskStore {
   }
 
   async completeTask(input: CompleteTaskInput, within?: StoreTransaction) {
-    const { executionId, ...rest } = input;
+    const { executionId, endsTransaction = false, ...rest } = input;
     if (input.result !== null) checkJsonContainer("result", input.result);
-    const row = await this.#call("completeTask", { taskExecutionId: executionId, ...rest }, within);
-    return read.completeTask(row);
+    const values = { taskExecutionId: executionId, ...rest };
+    if (!endsTransaction)
+      return read.completeTask(await this.#call("completeTask", values, within));
+    if (within === undefined) throw nothingToEnd();
+    return read.completeTask(await this.#caller.completeAndCommit(values, within));
   }
 
   async failTasks(input: { executionId: ExecutionId; failures: readonly Failure[] }) {
@@ -414,8 +419,11 @@ export class SqlTaskStore implements TaskStore {
     return read.checkInvariants(await this.#call("checkInvariants", {}));
   }
 
-  async transaction<Result>(body: (transaction: StoreTransaction) => Promise<Result>) {
-    return this.#caller.transaction(body);
+  async transaction<Result>(
+    body: (transaction: StoreTransaction) => Promise<Result>,
+    bounds?: TransactionBounds,
+  ) {
+    return this.#caller.transaction(body, bounds);
   }
 
   async close(): Promise<void> {

@@ -101,6 +101,7 @@ export async function runTaskOnce<Payload>(
     timeLeftMs: () => options.timeLeftMs ?? 60_000,
     // One run, in the hands of the test: a handler that never ends is the test's own time-out.
     onStuck: () => undefined,
+    leaseMs: kind.definition.settings.leaseMs,
   });
   const ending = running.start(task);
   const cancelTimer = interrupt(running, task, options.interrupt);

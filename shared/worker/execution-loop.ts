@@ -140,6 +140,7 @@ export class ExecutionLoop implements Beating, GateMember {
       onStuck: () => {
         this.#stop("stuck");
       },
+      leaseMs: this.#trust.leaseMs,
     });
   }
 

@@ -37,6 +37,7 @@ export interface RunningTasksOptions {
   readonly timeLeftMs: () => number;
   /** A handler runs on after its time-out and the grace. */
   readonly onStuck: () => void;
+  readonly leaseMs: number;
 }
 
 /** The handlers that run just now, each with its own signal. */
@@ -89,8 +90,9 @@ export class RunningTasks {
   }
 
   async #run(task: ClaimedTask, stop: StopSignal, span: TelemetrySpan): Promise<EndedTask> {
-    const { environment, registry, definition, executionId, timeLeftMs } = this.#options;
-    const hand: TaskInHand = { executionId, task, startedAtMs: environment.clock.monotonicMs() };
+    const { environment, registry, definition, executionId, timeLeftMs, leaseMs } = this.#options;
+    const startedAtMs = environment.clock.monotonicMs();
+    const hand: TaskInHand = { executionId, task, startedAtMs, leaseMs };
     const kind = registry.kind(task.kind);
     this.#timeLimits.begin(hand, stop, kind?.timeoutMs ?? null);
     try {

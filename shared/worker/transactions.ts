@@ -15,6 +15,8 @@ export interface TaskInHand {
   readonly task: ClaimedTask;
   /** When its handler was started, by the monotonic clock. */
   readonly startedAtMs: number;
+  /** Of the execution: a transaction may not wait for a worker for longer. */
+  readonly leaseMs: number;
 }
 
 /** What is committed together. */
@@ -36,6 +38,7 @@ export async function completeInTransaction(
   hand: TaskInHand,
   completion: Completion,
 ): Promise<OpenedWaves> {
+  const bounds = { idleMs: hand.leaseMs };
   const { woken, opening } = await environment.store.transaction(async (transaction) => {
     const returned = await completion.body?.(transaction);
     const result =
@@ -48,7 +51,7 @@ export async function completeInTransaction(
       by: hand.task,
       transaction,
     });
-    // Last before the commit: from here on the group's gate is held.
+    // With its commit in one message: from here on the group's gate is held.
     const answer = await environment.store.completeTask(
       {
         executionId: hand.executionId,
@@ -56,6 +59,7 @@ export async function completeInTransaction(
         fence: hand.task.fence,
         durationMs: wholeDuration(environment.clock.monotonicMs() - hand.startedAtMs),
         result,
+        endsTransaction: true,
       },
       transaction,
     );
@@ -67,7 +71,7 @@ export async function completeInTransaction(
       throw lost;
     }
     return { woken: [...ready, ...answer.woken], opening: answer.opening };
-  });
+  }, bounds);
   environment.telemetry.count("taskgate.task.enqueued", completion.children.length);
   return { woken: [...new Set(woken)], opening };
 }

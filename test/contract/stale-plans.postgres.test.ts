@@ -32,6 +32,7 @@ function storeOn(session: Client): TaskStore {
     {
       dialect: "postgres",
       call: (operation, values) => caller.call(operation, values, joined),
+      completeAndCommit: (values, within) => caller.completeAndCommit(values, within),
       transaction: (body) => caller.transaction(body),
       close: () => caller.close(),
     },

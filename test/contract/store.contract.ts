@@ -9,6 +9,7 @@ import { describeCounts } from "./counts.contract";
 import { describeCronSchedules } from "./cron-schedules.contract";
 import { describeDedupe } from "./dedupe.contract";
 import { describeDefinitions } from "./definitions.contract";
+import { describeEndedTransactions } from "./ended-transactions.contract";
 import { describeEnds } from "./ends.contract";
 import { describeEnqueue } from "./enqueue.contract";
 import { describeEnqueueGroups } from "./enqueue-groups.contract";
@@ -153,6 +154,7 @@ export function describeStore(setup: StoreSetup): void {
   describeLog(setup);
   describeInvariants(setup);
   describeTransactions(setup);
+  describeEndedTransactions(setup);
   describeLockTimeouts(setup);
   describeLockedHolders(setup);
   describeSqlTexts(setup);

@@ -61,6 +61,7 @@ import { createSequences, emptyState } from "./state";
 import type { Model, ModelState } from "./state";
 import { acquireTokens, releaseSurplus, releaseTokens } from "./tokens";
 import { ModelTransaction } from "./transaction";
+import { nothingToEnd } from "../nothing-to-end";
 import { advanceWatermark, listWatermarks, setWatermark } from "./watermarks";
 import type { Operation } from "./transaction";
 
@@ -187,7 +188,14 @@ export class ModelTaskStore implements port.TaskStore {
 
   async completeTask(input: port.CompleteTaskInput, within?: port.StoreTransaction) {
     if (input.result !== null) checkJsonContainer("result", input.result);
-    return this.#run((model) => completeTask(model, input), within);
+    const { endsTransaction = false, ...call } = input;
+    if (endsTransaction && within === undefined) throw nothingToEnd();
+    const answer = this.#run((model) => completeTask(model, call), within);
+    if (endsTransaction && within instanceof ModelTransaction) {
+      if (answer.status === "fenced") within.rollBack();
+      else this.#state = within.commit(this.#model());
+    }
+    return answer;
   }
 
   async failTasks(input: Parameters<port.TaskStore["failTasks"]>[0]) {
@@ -332,7 +340,7 @@ export class ModelTaskStore implements port.TaskStore {
       transaction.rollBack();
       throw error;
     }
-    this.#state = transaction.commit(this.#model());
+    if (transaction.isOpen) this.#state = transaction.commit(this.#model());
     return result;
   }
 

@@ -55,6 +55,10 @@ export class ModelTransaction implements StoreTransaction {
     }
   }
 
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
   /** Ends the transaction; answers the state with its writes, for the store to take over. */
   commit(base: Model): ModelState {
     this.#isOpen = false;

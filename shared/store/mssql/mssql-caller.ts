@@ -4,6 +4,7 @@ import type { SqlValue, StatementOptions, StoreTransaction } from "../../ports/t
 import { operations, parameterTypes, toCamelCase, toPascalCase } from "../operations";
 import type { AnswerRow, OperationName, ParameterType, ParameterValue } from "../operations";
 import type { ProcedureCaller } from "../procedure-caller";
+import { completionBatch, lineContinuation } from "./mssql-completion";
 import { mapMssqlError, transactionOver } from "./mssql-errors";
 import { loadDriver, MssqlPool } from "./mssql-pool";
 import type { Driver, Lease, MssqlPoolOptions } from "./mssql-pool";
@@ -26,19 +27,17 @@ export class MssqlCaller implements ProcedureCaller {
     values: Values,
     within?: StoreTransaction,
   ): Promise<AnswerRow> {
-    if (within !== undefined) {
-      if (!(within instanceof MssqlTransaction)) {
-        throw new InvalidArgumentError(
-          "Expected the transaction to be one of this SQL Server store's",
-        );
-      }
-      return within.call(operation, values);
-    }
+    if (within !== undefined) return ours(within).call(operation, values);
     return this.#withLease((lease) =>
       lease.run(() => execute(lease.driver, lease.request(), { operation, values })),
     );
   }
 
+  completeAndCommit(values: Values, within: StoreTransaction): Promise<AnswerRow> {
+    return ours(within).complete(values);
+  }
+
+  /** SQL Server has no time-out for a transaction that waits for its client: `bounds` has no effect here. */
   async transaction<Result>(
     body: (transaction: StoreTransaction) => Promise<Result>,
   ): Promise<Result> {
@@ -59,6 +58,7 @@ export class MssqlCaller implements ProcedureCaller {
         await rollBack(lease, inner);
         throw new BodyError(error);
       }
+      if (transaction.isCompleted) return result;
       await transaction.end();
       await lease.commit(inner);
       return result;
@@ -107,6 +107,7 @@ class MssqlTransaction implements StoreTransaction {
   /** The driver refuses a second statement while one runs: they queue up. */
   #last: Promise<unknown> = Promise.resolve();
   #over: TaskgateError | null = null;
+  #isCompleted = false;
 
   constructor(inner: Mssql.Transaction, lease: Lease | null) {
     this.#inner = inner;
@@ -121,6 +122,41 @@ class MssqlTransaction implements StoreTransaction {
     } catch (error) {
       // Of the user's transaction nobody here knows whether it will be rolled back.
       throw mapMssqlError(error, this.#lease === null ? "sent" : "undone");
+    }
+  }
+
+  /** Has a completion ended it, by commit or, when it was fenced, by rollback? */
+  get isCompleted(): boolean {
+    return this.#isCompleted;
+  }
+
+  /** The completion and the commit as one batch. */
+  async complete(values: Values): Promise<AnswerRow> {
+    const lease = this.#lease;
+    if (lease === null) {
+      throw new StoreContractError(
+        "endsTransaction: expected a transaction that the store began, got the user's own, which the user commits",
+        { code: "TASKGATE_STORE_CONTEXT" },
+      );
+    }
+    await this.#last.catch(() => undefined);
+    if (this.#over !== null) throw this.#over;
+    try {
+      lease.expectEnd();
+      const row = await lease.run(() =>
+        completeAndEnd(lease.driver, this.#inner.request(), values),
+      );
+      this.#isCompleted = true;
+      return row;
+    } catch (error) {
+      // The commit is in the batch: an answer that was lost leaves open whether it was reached.
+      const mapped = mapMssqlError(error, "sent");
+      if (isFatal(mapped)) lease.discard();
+      throw mapped;
+    } finally {
+      this.#over = new StoreContractError("The transaction is over: its completion has ended it", {
+        code: "TASKGATE_STORE_CONTEXT",
+      });
     }
   }
 
@@ -226,6 +262,11 @@ async function breakable<Result>(
   }
 }
 
+function ours(transaction: StoreTransaction): MssqlTransaction {
+  if (transaction instanceof MssqlTransaction) return transaction;
+  throw new InvalidArgumentError("Expected the transaction to be one of this SQL Server store's");
+}
+
 /** Carries what the user's body threw past the mapping of the driver's errors. */
 class BodyError extends Error {
   constructor(cause: unknown) {
@@ -280,6 +321,22 @@ async function execute(
     `Taskgate.${toPascalCase(call.operation)}`,
   );
   return toAnswer(driver, call.operation, result);
+}
+
+async function completeAndEnd(
+  driver: Driver,
+  request: Mssql.Request,
+  values: Values,
+): Promise<AnswerRow> {
+  const { result } = values;
+  if (typeof result === "string" && lineContinuation.test(result)) {
+    throw new InvalidArgumentError(
+      "result: expected the text of a JSON object or array, got a backslash before the end of a line",
+    );
+  }
+  const operation = "completeTask";
+  bindOperation(driver, request, { operation, values });
+  return toAnswer(driver, operation, await request.batch<Record<string, unknown>>(completionBatch));
 }
 
 /** By declared type: the driver's own guess would send other lengths with each value, and one plan for each. */
@@ -357,7 +414,7 @@ export function bindValue(
 export function toAnswer(
   driver: Driver,
   operation: OperationName,
-  result: Mssql.IProcedureResult<Record<string, unknown>>,
+  result: Pick<Mssql.IProcedureResult<Record<string, unknown>>, "recordsets">,
 ): AnswerRow {
   const sets: Mssql.IRecordSet<Record<string, unknown>>[] = result.recordsets;
   const [set] = sets;

@@ -216,8 +216,13 @@ export class Lease {
    * nobody can catch it, and the process ends (mssql 12). The answer's error tells the same, so the listener goes first.
    */
   async commit(transaction: Mssql.Transaction): Promise<void> {
-    this.#parts.connection.removeAllListeners("rollbackTransaction");
+    this.expectEnd();
     await this.run(() => transaction.commit());
+  }
+
+  /** A statement is about to end the transaction: the driver's listener for that goes (see `commit`). */
+  expectEnd(): void {
+    this.#parts.connection.removeAllListeners("rollbackTransaction");
   }
 
   /** Closes the connection: the server rolls back what is open in it, and the pool makes a new one. */

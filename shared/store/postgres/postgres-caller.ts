@@ -6,7 +6,7 @@ import {
   StoreUnavailableError,
   StoreUncertainError,
 } from "../../core/errors";
-import type { SqlValue, StatementOptions, StoreTransaction } from "../../ports/task-store";
+import type { StatementOptions, StoreTransaction, TransactionBounds } from "../../ports/task-store";
 import { operations, parameterTypes, toCamelCase, toSnakeCase } from "../operations";
 import type { AnswerRow, OperationName, ParameterType, ParameterValue } from "../operations";
 import type { ProcedureCaller } from "../procedure-caller";
@@ -14,6 +14,8 @@ import { mapPostgresError } from "./postgres-errors";
 import type { Sent } from "./postgres-errors";
 import { readPostgresTarget } from "./postgres-tls";
 import type { PostgresTarget } from "./postgres-tls";
+import { beginText, PostgresTransaction } from "./postgres-transaction";
+import type { QueryResult, Statement } from "./postgres-transaction";
 
 /** How to reach PostgreSQL and how much of it to use. */
 export interface PostgresOptions {
@@ -33,6 +35,8 @@ export interface PostgresOptions {
   onIdleError?: (error: Error) => void;
 }
 
+/** A connection that has been silent for so long is asked whether it is alive. */
+const keepAliveMs = 15_000;
 /** How long `close` waits for calls in flight. */
 const closeMs = 5_000;
 
@@ -56,6 +60,9 @@ export class PostgresCaller implements ProcedureCaller {
       idleTimeoutMillis: 30_000,
       application_name: "taskgate",
       allowExitOnIdle: true,
+      // Of a server that is gone this end must hear, too.
+      keepAlive: true,
+      keepAliveInitialDelayMillis: keepAliveMs,
     });
     // Without a listener a connection that breaks under a call ends the process; the call hears of it anyway.
     this.#pool.on("connect", (client) => client.on("error", () => undefined));
@@ -69,34 +76,43 @@ export class PostgresCaller implements ProcedureCaller {
     within?: StoreTransaction,
   ): Promise<AnswerRow> {
     const statement = this.#statement(operation, values);
-    if (within !== undefined) {
-      if (!(within instanceof PostgresTransaction)) {
-        throw new InvalidArgumentError(
-          "Expected the transaction to be one of this PostgreSQL store's",
-        );
-      }
-      return toAnswer(operation, await within.run(statement));
-    }
+    if (within !== undefined) return toAnswer(operation, await ours(within).run(statement));
     return this.#withClient(async (client) =>
       toAnswer(operation, await this.#bounded(client.query(statement))),
     );
   }
 
+  async completeAndCommit(
+    values: Readonly<Record<string, ParameterValue>>,
+    within: StoreTransaction,
+  ): Promise<AnswerRow> {
+    const statement = this.#statement("completeTask", values);
+    return toAnswer("completeTask", await ours(within).complete(statement));
+  }
+
   async transaction<Result>(
     body: (transaction: StoreTransaction) => Promise<Result>,
+    { idleMs }: TransactionBounds = {},
   ): Promise<Result> {
     return this.#withClient(async (client) => {
-      await this.#bounded(client.query("begin"));
+      await this.#bounded(client.query(beginText(idleMs)));
+      const transaction = new PostgresTransaction({
+        run: (statement, options) => this.#runStatement(client, statement, options),
+        // The driver answers several statements with a list, which its types don't say.
+        runText: (text) =>
+          this.#bounded(client.query(text)) as Promise<unknown> as Promise<QueryResult[]>,
+      });
       let result: Result;
       try {
-        result = await body(
-          new PostgresTransaction((statement, options) =>
-            this.#runStatement(client, statement, options),
-          ),
-        );
+        result = await body(transaction);
       } catch (error) {
-        await this.#bounded(client.query("rollback"));
+        if (transaction.end !== "committed") await this.#bounded(client.query("rollback"));
         throw new BodyError(error);
+      }
+      if (transaction.end === "committed") return result;
+      if (transaction.end === "fenced") {
+        await this.#bounded(client.query("rollback"));
+        return result;
       }
       const commit = await this.#bounded(client.query("commit"));
       // A transaction in which a statement failed answers a commit with ROLLBACK, without an error.
@@ -111,7 +127,7 @@ export class PostgresCaller implements ProcedureCaller {
 
   /** A transaction that the user's own `pg` client has begun: enqueue and complete join it. */
   static join(client: Pick<PoolClient, "query">): StoreTransaction {
-    return new PostgresTransaction((statement) => client.query(statement));
+    return new PostgresTransaction({ run: (statement) => client.query(statement) });
   }
 
   async close(): Promise<void> {
@@ -260,42 +276,9 @@ export class PostgresCaller implements ProcedureCaller {
   }
 }
 
-interface Statement {
-  text: string;
-  values: unknown[];
-  name?: string;
-}
-
-interface QueryResult {
-  rows: Record<string, unknown>[];
-}
-
-type RunStatement = (statement: Statement, options?: StatementOptions) => Promise<QueryResult>;
-
-class PostgresTransaction implements StoreTransaction {
-  readonly dialect = "postgres";
-  readonly #query: RunStatement;
-
-  constructor(query: RunStatement) {
-    this.#query = query;
-  }
-
-  async run(statement: Statement): Promise<QueryResult> {
-    try {
-      return await this.#query(statement);
-    } catch (error) {
-      throw mapPostgresError(error, "sent");
-    }
-  }
-
-  /** The user's own statement: its errors pass unchanged. */
-  async query(
-    text: string,
-    values: readonly SqlValue[] = [],
-    options?: StatementOptions,
-  ): Promise<Record<string, unknown>[]> {
-    return (await this.#query({ text, values: [...values] }, options)).rows;
-  }
+function ours(transaction: StoreTransaction): PostgresTransaction {
+  if (transaction instanceof PostgresTransaction) return transaction;
+  throw new InvalidArgumentError("Expected the transaction to be one of this PostgreSQL store's");
 }
 
 /** Carries what the user's body threw past the mapping of the driver's errors. */

@@ -167,6 +167,7 @@ describe("a store behind the breaker", () => {
   const caller = (transaction: ProcedureCaller["transaction"]): ProcedureCaller => ({
     dialect: "postgres",
     call: () => Promise.reject(away),
+    completeAndCommit: () => Promise.reject(away),
     transaction,
     close: () => Promise.resolve(),
   });

@@ -1,0 +1,153 @@
+import { escapeLiteral } from "pg";
+import { InvalidArgumentError, StoreContractError } from "../../core/errors";
+import { limits } from "../../core/limits";
+import type { SqlValue, StatementOptions, StoreTransaction } from "../../ports/task-store";
+import { mapPostgresError } from "./postgres-errors";
+
+/** A statement with its values beside it. */
+export interface Statement {
+  text: string;
+  values: unknown[];
+  name?: string;
+}
+
+/** What the driver answers, as far as it is looked at. */
+export interface QueryResult {
+  command?: string;
+  rows: Record<string, unknown>[];
+}
+
+/** What a transaction needs from its connection. */
+export interface TransactionConnection {
+  /** One statement, in the extended protocol. */
+  run(statement: Statement, options?: StatementOptions): Promise<QueryResult>;
+  /** Several statements as one message of the simple protocol. Left out: the transaction is the user's to end. */
+  runText?(text: string): Promise<QueryResult[]>;
+}
+
+/** Keeps `complete_task`'s status until the statement behind it has looked at it. */
+const statusSetting = "taskgate.completion";
+/** Raised behind a completion that was refused, so that the commit behind it isn't reached. */
+const fencedState = "TGFEN";
+
+/** Of a connection whose peer is gone: asked after 15 s of silence, given up after 3 answers that are missing. */
+const deadPeer = {
+  tcp_keepalives_idle: 15,
+  tcp_keepalives_interval: 5,
+  tcp_keepalives_count: 3,
+  tcp_user_timeout: 30_000,
+} as const;
+
+/**
+ * Begins a transaction that its server ends when the client is silent: after `idleMs` between two statements, sooner
+ * when the connection is seen to be dead. Said in each transaction, because a pooler (PgBouncer) refuses settings at the
+ * start of a connection and gives its server's connections to others afterwards.
+ */
+export function beginText(idleMs: number = limits.transactionIdleMsMax): string {
+  const wholeMs = Math.max(1, Math.min(Math.round(idleMs), limits.transactionIdleMsMax));
+  const settings = { idle_in_transaction_session_timeout: wholeMs, ...deadPeer };
+  const texts = Object.entries(settings).map(
+    ([name, value]) => `set local ${name} = ${String(value)}`,
+  );
+  return ["begin", ...texts].join("; ");
+}
+
+/** A transaction on one connection: the store's own, or one that the user began. */
+export class PostgresTransaction implements StoreTransaction {
+  readonly dialect = "postgres";
+  readonly #connection: TransactionConnection;
+  #end: "committed" | "fenced" | null = null;
+
+  constructor(connection: TransactionConnection) {
+    this.#connection = connection;
+  }
+
+  /** How a completion has ended it; null: it is open, or failed. */
+  get end(): "committed" | "fenced" | null {
+    return this.#end;
+  }
+
+  async run(statement: Statement): Promise<QueryResult> {
+    this.#expectOpen();
+    try {
+      return await this.#connection.run(statement);
+    } catch (error) {
+      throw mapPostgresError(error, "sent");
+    }
+  }
+
+  /**
+   * `completion` and the commit as one message. The extended protocol has no such message: a server that got Execute and
+   * not yet Sync waits with its locks, without any time-out before PostgreSQL 17. A Query arrives whole or not at all.
+   */
+  async complete(completion: Statement): Promise<QueryResult> {
+    this.#expectOpen();
+    if (this.#connection.runText === undefined) {
+      throw new StoreContractError(
+        "endsTransaction: expected a transaction that the store began, got the user's own, which the user commits",
+        { code: "TASKGATE_STORE_CONTEXT" },
+      );
+    }
+    try {
+      const [answer] = await this.#connection.runText(completionText(completion));
+      this.#end = "committed";
+      return { rows: (answer?.rows ?? []).map(withoutSetting) };
+    } catch (error) {
+      if (!isFenced(error)) throw mapPostgresError(error, "sent");
+      // The server has undone everything and let go of its locks; the rollback that follows only tidies up.
+      this.#end = "fenced";
+      return { rows: [{ status: "fenced", woken: null, opening: null }] };
+    }
+  }
+
+  /** The user's own statement: its errors pass unchanged. */
+  async query(
+    text: string,
+    values: readonly SqlValue[] = [],
+    options?: StatementOptions,
+  ): Promise<Record<string, unknown>[]> {
+    this.#expectOpen();
+    return (await this.#connection.run({ text, values: [...values] }, options)).rows;
+  }
+
+  /** Behind the commit a statement would be committed by itself. */
+  #expectOpen(): void {
+    if (this.#end === null) return;
+    throw new StoreContractError("The transaction is over: its completion has ended it", {
+      code: "TASKGATE_STORE_CONTEXT",
+    });
+  }
+}
+
+/** An error of any of the three ends the message, and with it the transaction: nothing is committed. */
+function completionText({ text, values }: Statement): string {
+  const call = text
+    .replace("select * from", `select c.*, set_config('${statusSetting}', c.status, true) from`)
+    .replace(/\$(\d+)/g, (_, place: string) => literal(values[Number(place) - 1]));
+  const guard = `do $$ begin
+    if current_setting('${statusSetting}') = 'fenced' then
+      raise exception 'another holds the task: nothing is committed' using errcode = '${fencedState}';
+    end if;
+  end $$`;
+  return `${call} c; ${guard}; commit`;
+}
+
+/** With a type behind each: `$1::bigint` becomes `'7'::bigint`. */
+function literal(value: unknown): string {
+  if (value === null || value === undefined) return "null";
+  if (typeof value !== "string" && typeof value !== "number" && typeof value !== "boolean")
+    throw new StoreContractError(`A completion was bound with a value of type ${typeof value}`);
+  const text = String(value);
+  // A message of the simple protocol ends at its first NUL.
+  if (text.includes("\0"))
+    throw new InvalidArgumentError("result: expected text without U+0000, which is no JSON either");
+  return escapeLiteral(text);
+}
+
+function withoutSetting(row: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(row).filter(([name]) => name !== "set_config"));
+}
+
+function isFenced(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === fencedState;
+}
