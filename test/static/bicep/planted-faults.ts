@@ -1,16 +1,10 @@
 import { settingsTable } from "../../../shared/settings/settings";
+import { changeResources, drop, more, put, reword } from "./changes";
+import type { Change } from "./changes";
 import type { PolicyName } from "./policies";
 import { hostSettings } from "./program-policies";
 import { demands } from "./security-policies";
-import {
-  listAt,
-  textAt,
-  theOne,
-  type Deployment,
-  type Environment,
-  type Json,
-  type Resource,
-} from "./snapshot";
+import { listAt, textAt, theOne, type Deployment, type Environment, type Json } from "./snapshot";
 
 /** A deployment with one fault, which its policy must find in a sentence that holds `says`. */
 export interface PlantedFault {
@@ -19,64 +13,6 @@ export interface PlantedFault {
   readonly title: string;
   readonly says: string;
   readonly plant: Change;
-}
-
-type Change = (deployment: Deployment) => Deployment;
-
-/** Every resource of a type with another value at a path; undefined: without it. */
-function put(type: string, path: string, value: Json | undefined): Change {
-  return changeResources((resource) =>
-    resource.type === type ? (putAt(resource, path.split("."), value) as Resource) : resource,
-  );
-}
-
-function putAt(value: Json, keys: readonly string[], replacement: Json | undefined): Json {
-  const [key = "", ...rest] = keys;
-  if (Array.isArray(value)) {
-    const list = value as readonly Json[];
-    return list.map((item, at) => (at === Number(key) ? putAt(item, rest, replacement) : item));
-  }
-  const { [key]: inner, ...others } = value as Readonly<Record<string, Json>>;
-  if (rest.length > 0) return { ...others, [key]: putAt(inner ?? {}, rest, replacement) };
-  return replacement === undefined ? others : { ...others, [key]: replacement };
-}
-
-function changeResources(change: (resource: Resource) => Resource): Change {
-  return (deployment) => ({
-    ...deployment,
-    predictedResources: deployment.predictedResources.map(change),
-  });
-}
-
-/** Without the resources of a type whose id holds a text. */
-function drop(type: string, part = ""): Change {
-  return (deployment) => ({
-    ...deployment,
-    predictedResources: deployment.predictedResources.filter(
-      (resource) => resource.type !== type || !resource.id.includes(part),
-    ),
-  });
-}
-
-/** One more of a type, a copy of the first, changed. */
-function more(type: string, changed: Readonly<Record<string, Json>>): Change {
-  return (deployment) => {
-    const copied = deployment.predictedResources.find((resource) => resource.type === type);
-    const added = { id: `more-${type}`, type, name: "more", apiVersion: "2025-01-01", ...copied };
-    return {
-      ...deployment,
-      predictedResources: [...deployment.predictedResources, { ...added, ...changed }],
-    };
-  };
-}
-
-/** A text replaced wherever it stands in resources of a type. */
-function reword(type: string, from: string, to: string): Change {
-  return changeResources((resource) =>
-    resource.type === type
-      ? (JSON.parse(JSON.stringify(resource).replaceAll(from, to)) as Resource)
-      : resource,
-  );
 }
 
 /** Another list of app settings, each [name, value]. */
