@@ -39,6 +39,9 @@ const variables = {
   prod: {
     SQL_ADMIN_OBJECT_ID: "00000000-0000-0000-0000-000000000003",
     SQL_ADMIN_NAME: "taskgate-sql-admins",
+    // So that one snapshot has the sign-in with keys, the other that with Entra.
+    API_SIGN_IN: "entra",
+    API_ENTRA_CLIENT_ID: "00000000-0000-0000-0000-000000000004",
   },
 };
 

@@ -49,7 +49,7 @@ function isInstalled() {
 function install() {
   if (isInstalled()) return;
   console.log("Installing the packages that the build needs ..");
-  run("npm", ["ci", "--include=dev", "--no-progress"]);
+  run("npm", ["ci", "--include=dev", "--ignore-scripts", "--no-progress"]);
 }
 
 /** Compiles the program to `folder`/dist. */
@@ -142,20 +142,22 @@ async function patiently(forMs, body) {
   }
 }
 
+/** How long an app that was just deployed may take to answer. */
+const waitMs = () => Number(process.env["ANNOUNCE_WAIT_MS"] || 180_000);
+
 /** One sweep: it makes the definitions and schedules known, which else the timer does, in dev hours later. */
 async function sweepOnce(app) {
-  const waitMs = Number(process.env["ANNOUNCE_WAIT_MS"] || 180_000);
   const site = `/subscriptions/${need("AZURE_SUBSCRIPTION_ID")}/resourceGroups/${need("AZURE_RESOURCE_GROUP")}/providers/Microsoft.Web/sites/${app.name}`;
-  const masterKey = await patiently(waitMs, async () => {
+  const masterKey = await patiently(waitMs(), async () => {
     const authorization = { authorization: `Bearer ${askToken()}` };
     const path = `${site}/host/default/listkeys?api-version=2024-11-01`;
     return (await ask("POST", `${resourceManager}${path}`, authorization)).masterKey;
   });
   const key = { "x-functions-key": masterKey };
-  await patiently(waitMs, () =>
+  await patiently(waitMs(), () =>
     ask("POST", `${app.url}/admin/functions/sweep`, key, { input: "" }),
   );
-  const names = await patiently(waitMs, async () => {
+  const names = await patiently(waitMs(), async () => {
     const { definitions } = await ask("GET", `${app.url}/api/definitions`, key);
     if (definitions.length === 0) throw new HookError("no definition is registered yet");
     return definitions.map(({ name }) => name);
@@ -163,9 +165,62 @@ async function sweepOnce(app) {
   console.log(`The app runs and has registered: ${names.join(", ")}.`);
 }
 
-/** What there is to see. A step that fails here says so, and leaves the deployment as it is. */
+/** What a stranger would write to be taken for an operator. */
+const forgedPrincipal = Buffer.from(
+  JSON.stringify({
+    auth_typ: "aad",
+    role_typ: "roles",
+    claims: [{ typ: "roles", val: "Taskgate.Operator" }],
+  }),
+).toString("base64");
+
+/** Does the platform stop a caller who has no token but a header of that sort? Throws where nobody can tell yet. */
+async function isStrangerStopped(app) {
+  const response = await fetch(`${app.url}/api/status`, {
+    headers: { "x-ms-client-principal": forgedPrincipal },
+    redirect: "manual",
+    signal: globalThis.AbortSignal.timeout(30_000),
+  });
+  await response.body?.cancel();
+  const { status } = response;
+  if (status === 401 || status === 403 || (status >= 300 && status < 400)) return true;
+  // Its own words mean that the app has let the request in, whatever came of it.
+  const isOfTheApp = response.headers.get("content-type")?.startsWith("application/problem+json");
+  if (response.ok || isOfTheApp) return false;
+  throw new HookError(`GET /api/status: ${status}`);
+}
+
+/** Fails the deployment where the sign-in is there by its settings only. */
+async function checkSignIn(app) {
+  let isStopped;
+  try {
+    isStopped = await patiently(waitMs(), () => isStrangerStopped(app));
+  } catch (error) {
+    console.log(
+      `Whether the sign-in stops strangers could not be seen from here (${error.message}). docs/operate/security.md says how to look.`,
+    );
+    return;
+  }
+  if (!isStopped) {
+    throw new HookError(
+      `${app.url} lets strangers in: App Service's sign-in doesn't stand before the app. At once: \`azd env set API_SIGN_IN keys\`, then \`azd provision\`. API_SIGN_IN=entra can't be used here.`,
+    );
+  }
+  console.log("A request without a sign-in was turned away.");
+}
+
+/** What there is to see. A step that fails here says so, and leaves the deployment as it is, but for a sign-in that stops nobody. */
 async function announce() {
   const app = { name: need("WORKER_NAME"), url: need("WORKER_URL") };
+  if (need("API_SIGN_IN") === "entra") {
+    await checkSignIn(app);
+    console.log(`
+Status page: ${app.url}/api/dashboard
+Whoever has the app role Taskgate.Reader or Taskgate.Operator signs in there (docs/operate/security.md).
+Definitions are registered by the next sweep (TASKGATE_SWEEP_SCHEDULE), or when a call first names one.
+`);
+    return;
+  }
   try {
     await sweepOnce(app);
   } catch (error) {

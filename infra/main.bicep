@@ -13,8 +13,8 @@ param environmentName string
 param location string
 
 // Public: SQL admits Azure addresses, storage all, and Entra sign-in protects both.
-// Private: storage and SQL are reached through private endpoints.
-@description('Required. Whether storage and SQL have public addresses.')
+// Private: storage, SQL and the API are reached through private endpoints.
+@description('Required. Whether storage, SQL and the API have public addresses.')
 @allowed([
   'private'
   'public'
@@ -95,7 +95,22 @@ param alwaysReady array = []
 @description('Optional. Schedule of function sweep: six NCRONTAB fields, UTC.')
 param sweepSchedule string = '*/30 * * * * *'
 
-// Reading and enqueueing need only TaskgateWorker; whoever holds a function key may call these routes.
+// Keys: whoever holds a function key may call all routes. Entra: app roles Taskgate.Reader and Taskgate.Operator.
+@description('Optional. How callers of the API are known.')
+@allowed([
+  'entra'
+  'keys'
+])
+param apiSignIn string = 'keys'
+
+@description('Conditional. Client id of the app registration callers sign in to, if apiSignIn is entra.')
+param apiEntraClientId string = ''
+
+// An address or a range, as 203.0.113.7 or 203.0.113.0/24. Deployments come in by the same addresses.
+@description('Optional. Who may reach the API; empty: everybody if public, the network alone if private.')
+param apiAllowedAddresses array = []
+
+// Reading and enqueueing need only TaskgateWorker; these routes change limits, pause, cancel, redrive.
 @description('Optional. On: the app has the HTTP routes of operators, and its identity that role.')
 @allowed([
   'off'
@@ -130,6 +145,13 @@ var tags = {
   'managed-by': 'bicep'
 }
 var isPrivate = networkMode == 'private'
+// Of the Functions host: its leases and those of its timers, and its keys.
+var hostContainerNames = [
+  'azure-webjobs-hosts'
+  'azure-webjobs-secrets'
+]
+var packageContainerName = 'app-package'
+var lacksClientId = apiSignIn == 'entra' && empty(apiEntraClientId)
 // The names the code listens to, each with the queue that takes messages which failed too often.
 var queueNames = [
   'taskgate-hints'
@@ -176,6 +198,8 @@ module storage 'modules/storage.bicep' = {
     tags: tags
     skuName: storageSkuName
     isPrivate: isPrivate
+    packageContainerName: packageContainerName
+    hostContainerNames: hostContainerNames
     queueNames: queueNames
   }
 }
@@ -224,6 +248,8 @@ module roles 'modules/roles.bicep' = {
   params: {
     principalId: identity.outputs.principalId
     storageAccountName: storage.outputs.name
+    packageContainerName: packageContainerName
+    hostContainerNames: hostContainerNames
     componentName: monitoring.outputs.componentName
   }
 }
@@ -247,6 +273,16 @@ module functions 'modules/functions.bicep' = {
     sqlDatabaseName: sql.outputs.databaseName
     sweepSchedule: sweepSchedule
     operatorApi: operatorApi
+    apiSignIn: apiSignIn
+    apiEntraClientId: lacksClientId
+      ? fail('apiEntraClientId: expected a client id with apiSignIn entra (API_ENTRA_CLIENT_ID)')
+      : apiEntraClientId
+    apiAllowedAddresses: [
+      for address in apiAllowedAddresses: contains(address, '/')
+        ? trim(address)
+        : '${trim(address)}${contains(address, ':') ? '/128' : '/32'}'
+    ]
+    isPrivate: isPrivate
     instanceMemoryMb: instanceMemoryMb
     instanceCountMax: instanceCountMax
     alwaysReady: alwaysReady
@@ -256,6 +292,19 @@ module functions 'modules/functions.bicep' = {
   dependsOn: [
     roles
   ]
+}
+
+module apiEndpoint 'modules/api-endpoint.bicep' = if (isPrivate) {
+  name: 'apiEndpoint'
+  scope: group
+  params: {
+    networkName: network!.outputs.name
+    networkId: network!.outputs.resourceId
+    subnetId: network!.outputs.endpointSubnetId
+    location: location
+    tags: tags
+    appId: functions.outputs.resourceId
+  }
 }
 
 module alerts 'modules/alerts.bicep' = if (hasAlerts) {
@@ -290,6 +339,9 @@ output NETWORK_MODE string = networkMode
 
 @description('On: the identity is to be an operator.')
 output OPERATOR_API string = operatorApi
+
+@description('Entra: whoever calls the API signs in.')
+output API_SIGN_IN string = apiSignIn
 
 @description('Name of the database.')
 output TASKGATE_SQL_DATABASE string = sql.outputs.databaseName

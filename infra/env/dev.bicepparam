@@ -20,6 +20,12 @@ param sqlBackupRetentionDays = 7
 param instanceMemoryMb = 2048
 param instanceCountMax = 5
 param sweepSchedule = '0 0 */6 * * *'
+param apiSignIn = readEnvironmentVariable('API_SIGN_IN', 'keys')
+param apiEntraClientId = readEnvironmentVariable('API_ENTRA_CLIENT_ID', '')
+param apiAllowedAddresses = filter(
+  split(readEnvironmentVariable('API_ALLOWED_ADDRESSES', ''), ','),
+  address => !empty(address)
+)
 param operatorApi = readEnvironmentVariable('OPERATOR_API', 'on')
 param storageSkuName = 'Standard_LRS'
 param logRetentionDays = 30

@@ -26,6 +26,12 @@ param alwaysReady = [
   }
 ]
 param sweepSchedule = '*/30 * * * * *'
+param apiSignIn = readEnvironmentVariable('API_SIGN_IN', 'keys')
+param apiEntraClientId = readEnvironmentVariable('API_ENTRA_CLIENT_ID', '')
+param apiAllowedAddresses = filter(
+  split(readEnvironmentVariable('API_ALLOWED_ADDRESSES', ''), ','),
+  address => !empty(address)
+)
 param operatorApi = readEnvironmentVariable('OPERATOR_API', 'on')
 param storageSkuName = 'Standard_ZRS'
 param logRetentionDays = 90

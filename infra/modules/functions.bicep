@@ -50,6 +50,22 @@ param sweepSchedule string
 ])
 param operatorApi string
 
+@description('Required. How callers of the API are known: keys, or entra.')
+@allowed([
+  'entra'
+  'keys'
+])
+param apiSignIn string
+
+@description('Required. Client id of the app registration that callers sign in to; empty with keys.')
+param apiEntraClientId string
+
+@description('Required. Addresses (CIDR) that may reach app and deployments; empty: all, or none if private.')
+param apiAllowedAddresses array
+
+@description('Required. True: reached through its private endpoint, and from apiAllowedAddresses.')
+param isPrivate bool
+
 @description('Required. Memory of an instance in megabytes.')
 @allowed([
   512
@@ -70,6 +86,10 @@ param alwaysReady array
 
 @description('Required. Resource id of the subnet for outbound traffic; empty for none.')
 param subnetId string
+
+var hasAddresses = !empty(apiAllowedAddresses)
+var usesEntra = apiSignIn == 'entra'
+var othersMay = hasAddresses ? 'Deny' : 'Allow'
 
 resource plan 'Microsoft.Web/serverfarms@2024-11-01' = {
   name: planName
@@ -101,6 +121,7 @@ resource app 'Microsoft.Web/sites@2024-11-01' = {
   properties: {
     serverFarmId: plan.id
     httpsOnly: true
+    publicNetworkAccess: isPrivate && !hasAddresses ? 'Disabled' : 'Enabled'
     virtualNetworkSubnetId: empty(subnetId) ? null : subnetId
     functionAppConfig: {
       deployment: {
@@ -128,6 +149,18 @@ resource app 'Microsoft.Web/sites@2024-11-01' = {
       http20Enabled: true
       minTlsVersion: '1.2'
       scmMinTlsVersion: '1.2'
+      // The site that deployments go to admits whom the app admits.
+      scmIpSecurityRestrictionsUseMain: true
+      ipSecurityRestrictionsDefaultAction: othersMay
+      scmIpSecurityRestrictionsDefaultAction: othersMay
+      ipSecurityRestrictions: [
+        for (address, i) in apiAllowedAddresses: {
+          name: 'allowed-${i}'
+          action: 'Allow'
+          priority: 100 + i
+          ipAddress: address
+        }
+      ]
       appSettings: [
         {
           name: 'AzureWebJobsStorage__credential'
@@ -177,7 +210,49 @@ resource app 'Microsoft.Web/sites@2024-11-01' = {
           name: 'TASKGATE_OPERATOR_API'
           value: operatorApi
         }
+        {
+          name: 'TASKGATE_API_SIGN_IN'
+          value: apiSignIn
+        }
       ]
+    }
+  }
+}
+
+// Always there: left out it would stay as it was. No secret: sign-in asks for an id token alone, and no
+// token is stored. A caller without a session gets the sign-in page, one with a bad token 401.
+resource signIn 'Microsoft.Web/sites/config@2024-11-01' = {
+  parent: app
+  name: 'authsettingsV2'
+  properties: {
+    platform: {
+      enabled: usesEntra
+      runtimeVersion: '~1'
+    }
+    globalValidation: {
+      requireAuthentication: usesEntra
+      unauthenticatedClientAction: 'RedirectToLoginPage'
+      redirectToProvider: 'azureactivedirectory'
+    }
+    httpSettings: {
+      requireHttps: true
+    }
+    identityProviders: {
+      azureActiveDirectory: {
+        enabled: usesEntra
+        registration: {
+          clientId: apiEntraClientId
+          openIdIssuer: uri(environment().authentication.loginEndpoint, '${tenant().tenantId}/v2.0')
+        }
+        validation: {
+          allowedAudiences: usesEntra ? ['api://${apiEntraClientId}'] : []
+        }
+      }
+    }
+    login: {
+      tokenStore: {
+        enabled: false
+      }
     }
   }
 }
@@ -198,6 +273,9 @@ resource publishingByScm 'Microsoft.Web/sites/basicPublishingCredentialsPolicies
     allow: false
   }
 }
+
+@description('Resource id of the function app.')
+output resourceId string = app.id
 
 @description('Name of the function app.')
 output name string = app.name

@@ -153,6 +153,15 @@ resource zoneGroups 'Microsoft.Network/privateEndpoints/privateDnsZoneGroups@202
   }
 ]
 
+@description('Resource id of the network.')
+output resourceId string = network.id
+
+@description('Name of the network.')
+output name string = network.name
+
+@description('Resource id of the subnet of the private endpoints.')
+output endpointSubnetId string = endpointSubnet.id
+
 // Whoever takes this output waits for the whole module: names resolve before the app starts.
 @description('Resource id of the subnet of the function app.')
 output appSubnetId string = appSubnet.id

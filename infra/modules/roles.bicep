@@ -7,11 +7,18 @@ param principalId string
 @description('Required. Name of the storage account of the function app.')
 param storageAccountName string
 
+@description('Required. Name of the container with the deployment package.')
+param packageContainerName string
+
+@description('Required. Names of the containers of the host.')
+param hostContainerNames array
+
 @description('Required. Name of the Application Insights component.')
 param componentName string
 
 // Built-in roles, the same ids in every tenant.
 var roleIds = {
+  storageBlobDataContributor: 'ba92f5b4-2d11-453d-a403-e96b0029c9fe'
   storageBlobDataOwner: 'b7e6dc6d-f1e8-4753-8033-0f276bb0955b'
   storageQueueDataContributor: '974c5e8b-45b9-4653-ba55-5f855dd0fb88'
   storageTableDataContributor: '0a9a7e1f-b9d0-4cc4-a60d-0319b160aaa3'
@@ -26,14 +33,47 @@ resource component 'Microsoft.Insights/components@2020-02-02' existing = {
   name: componentName
 }
 
-// Host leases, the lease of each timer, and the deployment package.
-resource blobOwner 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
-  name: guid(account.id, principalId, roleIds.storageBlobDataOwner)
-  scope: account
+resource blobService 'Microsoft.Storage/storageAccounts/blobServices@2025-01-01' existing = {
+  parent: account
+  name: 'default'
+}
+
+resource hostContainers 'Microsoft.Storage/storageAccounts/blobServices/containers@2025-01-01' existing = [
+  for containerName in hostContainerNames: {
+    parent: blobService
+    name: containerName
+  }
+]
+
+resource packageContainer 'Microsoft.Storage/storageAccounts/blobServices/containers@2025-01-01' existing = {
+  parent: blobService
+  name: packageContainerName
+}
+
+// Leases of the host and of each timer, and the host's keys: nothing else in the account.
+resource blobOwner 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
+  for (containerName, i) in hostContainerNames: {
+    name: guid(hostContainers[i].id, principalId, roleIds.storageBlobDataOwner)
+    scope: hostContainers[i]
+    properties: {
+      principalId: principalId
+      principalType: 'ServicePrincipal'
+      roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', roleIds.storageBlobDataOwner)
+    }
+  }
+]
+
+// A deployment writes the package as this identity: functionAppConfig.deployment.storage. So the app could, too.
+resource packageContributor 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
+  name: guid(packageContainer.id, principalId, roleIds.storageBlobDataContributor)
+  scope: packageContainer
   properties: {
     principalId: principalId
     principalType: 'ServicePrincipal'
-    roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', roleIds.storageBlobDataOwner)
+    roleDefinitionId: subscriptionResourceId(
+      'Microsoft.Authorization/roleDefinitions',
+      roleIds.storageBlobDataContributor
+    )
   }
 }
 

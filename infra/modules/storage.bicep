@@ -26,7 +26,13 @@ param isPrivate bool
 @description('Required. Names of the queues.')
 param queueNames array
 
-var packageContainerName = 'app-package'
+@description('Required. Name of the container with the deployment package.')
+param packageContainerName string
+
+// The host would create these, too; made here, its identity needs no right to make containers.
+@description('Required. Names of the containers of the host: leases of it and its timers, keys.')
+param hostContainerNames array
+
 var endpoints = account.properties.primaryEndpoints
 
 resource account 'Microsoft.Storage/storageAccounts@2025-01-01' = {
@@ -71,6 +77,16 @@ resource packageContainer 'Microsoft.Storage/storageAccounts/blobServices/contai
     publicAccess: 'None'
   }
 }
+
+resource hostContainers 'Microsoft.Storage/storageAccounts/blobServices/containers@2025-01-01' = [
+  for containerName in hostContainerNames: {
+    parent: blobService
+    name: containerName
+    properties: {
+      publicAccess: 'None'
+    }
+  }
+]
 
 resource queueService 'Microsoft.Storage/storageAccounts/queueServices@2025-01-01' = {
   parent: account

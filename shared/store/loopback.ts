@@ -2,7 +2,7 @@ import { isIPv4 } from "node:net";
 
 /**
  * Is this host the machine itself? Only there may traffic be in the clear unasked. Names below `localhost` aren't taken
- * for it: they are looked up as any other name, and a name server may answer them with any address.
+ * for it: a name server is asked for them, and may answer with every address.
  */
 export function isLoopback(host: string): boolean {
   const name = host.toLowerCase();

@@ -12,6 +12,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { readAzureYaml } from "../static/bicep/azure-yaml";
+import type { Answer } from "./fake-programs";
 import { certificate, fakeAzd, makeProgram, runNode, serveHttps } from "./fake-programs";
 import type { Asked } from "./fake-programs";
 
@@ -85,6 +86,7 @@ const outputs = {
   SQL_SERVER_ID: "/subscriptions/s/resourceGroups/g/providers/Microsoft.Sql/servers/sql-1",
   NETWORK_MODE: "public",
   OPERATOR_API: "on",
+  API_SIGN_IN: "keys",
   WORKER_NAME: "func-1",
   AZURE_RESOURCE_GROUP: "rg-1",
   AZURE_SUBSCRIPTION_ID: "sub-1",
@@ -101,7 +103,7 @@ describeHere("the hooks' script", () => {
     expect(await hook("install")).toMatchObject({ code: 0 });
     expect(await hook("install")).toMatchObject({ code: 0, out: "" });
     expect(calls()).toMatchObject([
-      { name: "npm", words: ["ci", "--include=dev", "--no-progress"], cwd: folder },
+      { name: "npm", words: ["ci", "--include=dev", "--ignore-scripts", "--no-progress"], cwd: folder },
     ]);
     const later = new Date(Date.now() + 60_000);
     utimesSync(join(folder, "package-lock.json"), later, later);
@@ -113,7 +115,7 @@ describeHere("the hooks' script", () => {
     expect(await hook("package")).toMatchObject({ code: 0 });
     const target = join(folder, ".taskgate/package");
     expect(calls().map(({ name, words, cwd }) => [name, words, cwd])).toEqual([
-      ["npm", ["ci", "--include=dev", "--no-progress"], folder],
+      ["npm", ["ci", "--include=dev", "--ignore-scripts", "--no-progress"], folder],
       ["tsc", ["-p", "tsconfig.json", "--outDir", join(target, "dist")], folder],
       ["assets", [join(target, "dist")], folder],
       ["npm", ["ci", "--omit=dev", "--ignore-scripts", "--no-progress"], target],
@@ -179,7 +181,8 @@ describeHere("the hooks' script", () => {
 describeHere("after the deployment", () => {
   /** The app and Resource Manager behind one address; the app refuses the first call, as one that starts does. */
   async function announce(
-    answer: (asked: Asked, count: number) => { status: number; body?: unknown },
+    answer: (asked: Asked, count: number) => Answer,
+    more: Record<string, string> = {},
   ) {
     let count = 0;
     const service = await serveHttps((asked) => answer(asked, (count += 1)));
@@ -189,6 +192,7 @@ describeHere("after the deployment", () => {
         WORKER_URL: service.url,
         AZURE_RESOURCE_MANAGER_URL: service.url,
         ANNOUNCE_WAIT_MS: "1500",
+        ...more,
       };
       return { ...(await hook("announce", env)), asked: service.asked, url: service.url };
     } finally {
@@ -222,6 +226,53 @@ describeHere("after the deployment", () => {
     expect(code).toBe(0);
     expect(out).toContain("could not be seen to its end");
     expect(out).toContain("Status page: ");
+  }, 30_000);
+
+  const entra = { API_SIGN_IN: "entra" };
+  test.each([
+    ["the sign-in page", { status: 302 }],
+    ["401", { status: 401 }],
+    ["a closed network", { status: 403 }],
+    ["the app itself", { status: 401, type: "application/problem+json" }],
+  ])(
+    "with Entra a forged principal is sent, and turned away by %s",
+    async (_, answer) => {
+      const { code, out, asked } = await announce(() => answer, entra);
+      expect(code).toBe(0);
+      expect(out).toContain("turned away");
+      expect(out).toContain("Taskgate.Reader or Taskgate.Operator");
+      expect(asked.map(({ path: asked_, key }) => [asked_, key])).toEqual([["/api/status", ""]]);
+      const sent = Buffer.from(asked[0]?.principal ?? "", "base64").toString("utf8");
+      expect(sent).toContain('"val":"Taskgate.Operator"');
+    },
+    30_000,
+  );
+
+  test.each([
+    ["gets data", { status: 200, body: {} }],
+    [
+      "meets the app's own error",
+      {
+        status: 503,
+        type: "application/problem+json",
+        body: { code: "TASKGATE_STORE_UNAVAILABLE" },
+      },
+    ],
+  ])(
+    "with Entra a stranger who %s fails the deployment, which says what to do",
+    async (_, answer) => {
+      const { code, error } = await announce(() => answer, entra);
+      expect(code).toBe(1);
+      expect(error).toContain("lets strangers in");
+      expect(error).toContain("azd env set API_SIGN_IN keys");
+    },
+    30_000,
+  );
+
+  test("with Entra an app that doesn't answer is told, and fails nothing", async () => {
+    const { code, out } = await announce(() => ({ status: 502 }), entra);
+    expect(code).toBe(0);
+    expect(out).toContain("could not be seen from here (GET /api/status: 502)");
   }, 30_000);
 });
 

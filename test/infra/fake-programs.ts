@@ -17,12 +17,20 @@ export interface Asked {
   readonly path: string;
   readonly authorization: string;
   readonly key: string;
+  readonly principal: string;
   readonly body: string;
+}
+
+/** What the fake service answers; without a type it is JSON. */
+export interface Answer {
+  readonly status: number;
+  readonly body?: unknown;
+  readonly type?: string;
 }
 
 /** An HTTPS service on this machine that answers by `answer` and keeps what it was asked. */
 export async function serveHttps(
-  answer: (asked: Asked) => { status: number; body?: unknown },
+  answer: (asked: Asked) => Answer,
 ): Promise<{ url: string; asked: Asked[]; close: () => Promise<void> }> {
   const asked: Asked[] = [];
   const options = { cert: readFileSync(certificate), key: readFileSync(join(tls, "key.pem")) };
@@ -34,11 +42,12 @@ export async function serveHttps(
         path: request.url ?? "",
         authorization: header("authorization"),
         key: header("x-functions-key"),
+        principal: header("x-ms-client-principal"),
         body,
       };
       asked.push(one);
-      const { status, body: content } = answer(one);
-      response.writeHead(status, { "content-type": "application/json", connection: "close" });
+      const { status, body: content, type = "application/json" } = answer(one);
+      response.writeHead(status, { "content-type": type, connection: "close" });
       response.end(content === undefined ? "" : JSON.stringify(content));
     });
   });

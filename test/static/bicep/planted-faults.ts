@@ -1,16 +1,10 @@
 import { settingsTable } from "../../../shared/settings/settings";
+import { changeResources, drop, more, put, reword } from "./changes";
+import type { Change } from "./changes";
 import type { PolicyName } from "./policies";
 import { hostSettings } from "./program-policies";
 import { demands } from "./security-policies";
-import {
-  listAt,
-  textAt,
-  theOne,
-  type Deployment,
-  type Environment,
-  type Json,
-  type Resource,
-} from "./snapshot";
+import { listAt, textAt, theOne, type Deployment, type Environment, type Json } from "./snapshot";
 
 /** A deployment with one fault, which its policy must find in a sentence that holds `says`. */
 export interface PlantedFault {
@@ -19,64 +13,6 @@ export interface PlantedFault {
   readonly title: string;
   readonly says: string;
   readonly plant: Change;
-}
-
-type Change = (deployment: Deployment) => Deployment;
-
-/** Every resource of a type with another value at a path; undefined: without it. */
-function put(type: string, path: string, value: Json | undefined): Change {
-  return changeResources((resource) =>
-    resource.type === type ? (putAt(resource, path.split("."), value) as Resource) : resource,
-  );
-}
-
-function putAt(value: Json, keys: readonly string[], replacement: Json | undefined): Json {
-  const [key = "", ...rest] = keys;
-  if (Array.isArray(value)) {
-    const list = value as readonly Json[];
-    return list.map((item, at) => (at === Number(key) ? putAt(item, rest, replacement) : item));
-  }
-  const { [key]: inner, ...others } = value as Readonly<Record<string, Json>>;
-  if (rest.length > 0) return { ...others, [key]: putAt(inner ?? {}, rest, replacement) };
-  return replacement === undefined ? others : { ...others, [key]: replacement };
-}
-
-function changeResources(change: (resource: Resource) => Resource): Change {
-  return (deployment) => ({
-    ...deployment,
-    predictedResources: deployment.predictedResources.map(change),
-  });
-}
-
-/** Without the resources of a type whose id holds a text. */
-function drop(type: string, part = ""): Change {
-  return (deployment) => ({
-    ...deployment,
-    predictedResources: deployment.predictedResources.filter(
-      (resource) => resource.type !== type || !resource.id.includes(part),
-    ),
-  });
-}
-
-/** One more of a type, a copy of the first, changed. */
-function more(type: string, changed: Readonly<Record<string, Json>>): Change {
-  return (deployment) => {
-    const copied = deployment.predictedResources.find((resource) => resource.type === type);
-    const added = { id: `more-${type}`, type, name: "more", apiVersion: "2025-01-01", ...copied };
-    return {
-      ...deployment,
-      predictedResources: [...deployment.predictedResources, { ...added, ...changed }],
-    };
-  };
-}
-
-/** A text replaced wherever it stands in resources of a type. */
-function reword(type: string, from: string, to: string): Change {
-  return changeResources((resource) =>
-    resource.type === type
-      ? (JSON.parse(JSON.stringify(resource).replaceAll(from, to)) as Resource)
-      : resource,
-  );
 }
 
 /** Another list of app settings, each [name, value]. */
@@ -92,6 +28,8 @@ const storage = "Microsoft.Storage/storageAccounts";
 const queue = "Microsoft.Storage/storageAccounts/queueServices/queues";
 const server = "Microsoft.Sql/servers";
 const database = "Microsoft.Sql/servers/databases";
+const signInConfig = "Microsoft.Web/sites/config";
+const entra = "properties.identityProviders.azureActiveDirectory";
 const rule = "Microsoft.Sql/servers/firewallRules";
 const site = "Microsoft.Web/sites";
 const role = "Microsoft.Authorization/roleAssignments";
@@ -151,7 +89,7 @@ const rows: Readonly<Record<PolicyName, readonly Row[]>> = {
       drop("Microsoft.Web/sites/basicPublishingCredentialsPolicies", "ftp"),
     ],
   ],
-  "SQL and storage admit nobody from the internet": [
+  "SQL, storage and the API admit nobody from the internet": [
     [
       "prod",
       "a public server",
@@ -201,6 +139,13 @@ const rows: Readonly<Record<PolicyName, readonly Row[]>> = {
       "the app is in no subnet",
       put(site, "properties.virtualNetworkSubnetId", null),
     ],
+    [
+      "prod",
+      "a public API",
+      "publicNetworkAccess must be Disabled",
+      put(site, "properties.publicNetworkAccess", "Enabled"),
+    ],
+    ["prod", "no endpoint of the API", "sites has no private", drop(endpoint, "-sites")],
     ["prod", "no endpoint of SQL", "sqlServer has no private", drop(endpoint, "-sqlServer")],
     ["prod", "no endpoint of queues", "queue has no private", drop(endpoint, "-queue")],
     [
@@ -224,12 +169,29 @@ const rows: Readonly<Record<PolicyName, readonly Row[]>> = {
     ["prod", "a zone without a network", "is linked to no network", drop(link, "-blob'")],
   ],
   "roles are those that the app needs, each on one resource": [
-    ["dev", "a role is missing", "Storage Blob Data Owner is missing", drop(role, blobOwner)],
+    [
+      "dev",
+      "a role is missing",
+      "Storage Blob Data Owner on azure-webjobs-hosts is missing",
+      drop(role, "azure-webjobs-hosts"),
+    ],
     [
       "prod",
       "the app is Owner",
-      "role 8e3af657-a8ff-443c-a75c-2fe8c4bcb635 is too much",
+      "role 8e3af657-a8ff-443c-a75c-2fe8c4bcb635 on azure-webjobs-hosts is too much",
       reword(role, blobOwner, "8e3af657-a8ff-443c-a75c-2fe8c4bcb635"),
+    ],
+    [
+      "prod",
+      "the app may write all blobs of the account",
+      "Storage Blob Data Owner on the account is too much",
+      reword(role, "/blobServices/default/containers/azure-webjobs-hosts", ""),
+    ],
+    [
+      "dev",
+      "the app owns its package",
+      "Storage Blob Data Owner on app-package is too much",
+      reword(role, "ba92f5b4-2d11-453d-a403-e96b0029c9fe", blobOwner),
     ],
     [
       "prod",
@@ -274,6 +236,72 @@ const rows: Readonly<Record<PolicyName, readonly Row[]>> = {
       "a principal that Entra may not know yet",
       "principalType must be",
       put(role, "properties.principalType", undefined),
+    ],
+  ],
+  "callers sign in as the app expects": [
+    [
+      "prod",
+      "no sign-in of the platform",
+      "is not deployed",
+      drop("Microsoft.Web/sites/config", "authsettingsV2"),
+    ],
+    [
+      "prod",
+      "a sign-in that is off, though the app wants no key",
+      "platform.enabled must be true",
+      put(signInConfig, "properties.platform.enabled", false),
+    ],
+    [
+      "dev",
+      "a sign-in before an app that wants keys",
+      "but the app wants keys",
+      put(signInConfig, "properties.platform.enabled", true),
+    ],
+    [
+      "prod",
+      "strangers may pass",
+      "requireAuthentication must be true",
+      put(signInConfig, "properties.globalValidation.requireAuthentication", false),
+    ],
+    [
+      "prod",
+      "strangers pass by their action",
+      "strangers pass",
+      put(
+        signInConfig,
+        "properties.globalValidation.unauthenticatedClientAction",
+        "AllowAnonymous",
+      ),
+    ],
+    [
+      "prod",
+      "a path without sign-in",
+      "some paths",
+      put(signInConfig, "properties.globalValidation.excludedPaths", ["/api/status"]),
+    ],
+    [
+      "prod",
+      "every tenant of the world",
+      "one tenant",
+      reword(signInConfig, "00000000-0000-0000-0000-000000000001/v2.0", "common/v2.0"),
+    ],
+    [
+      "prod",
+      "no app registration",
+      "app registration is missing",
+      put(signInConfig, `${entra}.registration.clientId`, ""),
+    ],
+    [
+      "prod",
+      "tokens of other apps",
+      "tokens for another app",
+      put(signInConfig, `${entra}.validation.allowedAudiences`, []),
+    ],
+    [
+      "prod",
+      "stored tokens",
+      "tokenStore.enabled must be false",
+      put(signInConfig, "properties.login.tokenStore.enabled", true),
     ],
   ],
   "API versions are released": [

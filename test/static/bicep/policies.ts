@@ -1,3 +1,4 @@
+import { callers } from "./caller-policies";
 import { capacity } from "./capacity";
 import { alerts, outputs, queues, serverless, settings, sweeps } from "./program-policies";
 import { addresses, leastPrivilege, releasedVersions, secrets, signIn } from "./security-policies";
@@ -7,8 +8,9 @@ import type { Policy } from "./snapshot";
 export const policies = {
   "no secret is made, fetched or handed on": secrets,
   "keys, passwords and old protocols are off": signIn,
-  "SQL and storage admit nobody from the internet": addresses,
+  "SQL, storage and the API admit nobody from the internet": addresses,
   "roles are those that the app needs, each on one resource": leastPrivilege,
+  "callers sign in as the app expects": callers,
   "API versions are released": releasedVersions,
   "app settings are those of the settings table, enough for the program to start": settings,
   "queues are those that the functions listen to": queues,

@@ -70,7 +70,7 @@ export const signIn: Policy = (deployment) => {
   return [...faults, ...open.map((name) => `publishing by ${name} with a password is not off`)];
 };
 
-/** SQL and storage: in production by private endpoints only, in development never for a range of addresses. */
+/** SQL, storage and the API: in production by private endpoints only, in development never for a range of addresses. */
 export const addresses: Policy = (deployment) => {
   const server = theOne(deployment, "Microsoft.Sql/servers");
   const account = theOne(deployment, "Microsoft.Storage/storageAccounts");
@@ -86,6 +86,7 @@ export const addresses: Policy = (deployment) => {
     [server, "publicNetworkAccess", "Disabled"],
     [account, "publicNetworkAccess", "Disabled"],
     [account, "networkAcls.defaultAction", "Deny"],
+    [app, "publicNetworkAccess", "Disabled"],
   ];
   return [
     ...closed
@@ -98,6 +99,7 @@ export const addresses: Policy = (deployment) => {
     ...[
       ...["blob", "queue", "table"].map((group) => [group, account.id] as const),
       ["sqlServer", server.id] as const,
+      ["sites", app.id] as const,
     ].flatMap(([group, target]) => endpointFaults(deployment, group, target)),
   ];
 };
@@ -125,20 +127,26 @@ function endpointFaults(
     "properties.privateDnsZoneConfigs.0.properties.privateDnsZoneId",
   );
   const zone = deployment.predictedResources.find(({ id }) => id === zoneId);
-  const service = group === "sqlServer" ? "sqlServerHostname" : `privatelink.${group}.`;
+  const services: Readonly<Record<string, string>> = {
+    sqlServer: "sqlServerHostname",
+    sites: "privatelink.azurewebsites.net",
+  };
+  const service = services[group] ?? `privatelink.${group}.`;
   if (zone === undefined) faults.push(`${endpoint.name} has no DNS zone`);
   else if (!zone.name.includes(service)) faults.push(`${zone.name} is no zone of ${group}`);
   const links = resourcesOf(deployment, "Microsoft.Network/privateDnsZones/virtualNetworkLinks");
-  if (!links.some(({ name }) => name.endsWith(`-${group}')]`)))
+  if (!links.some(({ name }) => name.replace(/'\)\]$/, "").endsWith(`-${group}`)))
     faults.push(`the DNS zone of ${group} is linked to no network`);
   return faults;
 }
 
 const storage = "Microsoft.Storage/storageAccounts";
+const container = "Microsoft.Storage/storageAccounts/blobServices/containers";
 
 /** Built-in roles by id, and what each may be assigned on. Owner and Contributor are not among them. */
 const roles: Readonly<Record<string, readonly [name: string, scope: string]>> = {
-  "b7e6dc6d-f1e8-4753-8033-0f276bb0955b": ["Storage Blob Data Owner", storage],
+  "b7e6dc6d-f1e8-4753-8033-0f276bb0955b": ["Storage Blob Data Owner", container],
+  "ba92f5b4-2d11-453d-a403-e96b0029c9fe": ["Storage Blob Data Contributor", container],
   "974c5e8b-45b9-4653-ba55-5f855dd0fb88": ["Storage Queue Data Contributor", storage],
   "0a9a7e1f-b9d0-4cc4-a60d-0319b160aaa3": ["Storage Table Data Contributor", storage],
   "3913510d-42f4-4e42-8a64-420c390055eb": [
@@ -149,17 +157,20 @@ const roles: Readonly<Record<string, readonly [name: string, scope: string]>> = 
 
 /** Who has which role: what infra/modules/roles.bicep must come to, no more and no less. */
 export const assignedRoles: readonly string[] = [
-  "app: Monitoring Metrics Publisher",
-  "app: Storage Blob Data Owner",
-  "app: Storage Queue Data Contributor",
-  "app: Storage Table Data Contributor",
+  "app: Monitoring Metrics Publisher on the component",
+  "app: Storage Blob Data Contributor on app-package",
+  "app: Storage Blob Data Owner on azure-webjobs-hosts",
+  "app: Storage Blob Data Owner on azure-webjobs-secrets",
+  "app: Storage Queue Data Contributor on the account",
+  "app: Storage Table Data Contributor on the account",
 ];
 
 /** Each role is needed, belongs to the app's identity, and reaches one resource, never a group or a subscription. */
 export const leastPrivilege: Policy = (deployment) => {
   const assignments = resourcesOf(deployment, "Microsoft.Authorization/roleAssignments");
   const found = assignments.map(
-    (assignment) => `${principalOf(assignment)}: ${roleOf(assignment)[0]}`,
+    (assignment) =>
+      `${principalOf(assignment)}: ${roleOf(assignment)[0]} on ${placeOf(assignment)}`,
   );
   return [
     ...assignedRoles.filter((role) => !found.includes(role)).map((role) => `${role} is missing`),
@@ -173,7 +184,7 @@ function assignmentFaults(
   assignment: Resource,
 ): readonly string[] {
   const [name, wanted] = roleOf(assignment);
-  const scopeId = /^\[extensionResourceId\('([^']+)'/.exec(assignment.id)?.[1];
+  const scopeId = scopeIdOf(assignment);
   const scope = deployment.predictedResources.find(({ id }) => id === scopeId);
   const role = textAt(assignment, "properties.roleDefinitionId").split("/").pop() ?? "";
   const faults: string[] = [];
@@ -190,6 +201,18 @@ function assignmentFaults(
   )
     faults.push(`${name}: principalType must be ServicePrincipal, or new identities fail`);
   return faults;
+}
+
+function scopeIdOf(assignment: Resource): string | undefined {
+  return /^\[extensionResourceId\('([^']+)'/.exec(assignment.id)?.[1];
+}
+
+/** A container by its name; of everything else there is one. */
+function placeOf(assignment: Resource): string {
+  const id = scopeIdOf(assignment) ?? "";
+  const [, name] = /\/containers\/([^/]+)$/.exec(id) ?? [];
+  if (name !== undefined) return name;
+  return id.includes("/Microsoft.Insights/components/") ? "the component" : "the account";
 }
 
 function roleOf(assignment: Resource): readonly [name: string, scope: string] {

@@ -1,0 +1,53 @@
+import { listAt, resourcesOf, textAt, theOne, valueAt, type Json, type Policy } from "./snapshot";
+
+/* Whom the API lets in: the platform's sign-in is what the app's own setting says, and has no way around it. */
+
+const config = "Microsoft.Web/sites/config";
+const provider = "properties.identityProviders.azureActiveDirectory";
+
+/** What the sign-in must say where callers sign in with Entra: a path below `properties`, and the value. */
+const withEntra: readonly (readonly [path: string, wanted: Json])[] = [
+  ["platform.enabled", true],
+  ["globalValidation.requireAuthentication", true],
+  ["globalValidation.redirectToProvider", "azureactivedirectory"],
+  ["httpSettings.requireHttps", true],
+  ["identityProviders.azureActiveDirectory.enabled", true],
+  // Tokens in the file system of the app would be secrets.
+  ["login.tokenStore.enabled", false],
+];
+
+/** The app wants no key only where the platform lets nobody pass without a sign-in of this tenant. */
+export const callers: Policy = (deployment) => {
+  const site = theOne(deployment, "Microsoft.Web/sites");
+  const settings = listAt(site, "properties.siteConfig.appSettings");
+  const setting = settings.find((entry) => textAt(entry, "name") === "TASKGATE_API_SIGN_IN");
+  const usesEntra = textAt(setting, "value") === "entra";
+  const signIn = resourcesOf(deployment, config).find(({ name }) =>
+    name.endsWith("/authsettingsV2"),
+  );
+  if (signIn === undefined)
+    return ["the platform's sign-in is not deployed: an old one would stay"];
+  if (!usesEntra) {
+    return valueAt(signIn, "properties.platform.enabled") === false
+      ? []
+      : ["the platform's sign-in is on, but the app wants keys"];
+  }
+  const issuer = textAt(signIn, `${provider}.registration.openIdIssuer`);
+  const clientId = textAt(signIn, `${provider}.registration.clientId`);
+  const audiences = listAt(signIn, `${provider}.validation.allowedAudiences`);
+  const action = textAt(signIn, "properties.globalValidation.unauthenticatedClientAction");
+  return [
+    ...withEntra
+      .filter(([path, wanted]) => valueAt(signIn, `properties.${path}`) !== wanted)
+      .map(([path, wanted]) => `${path} must be ${JSON.stringify(wanted)}`),
+    ...(action === "AllowAnonymous" || action === "" ? ["strangers pass without a sign-in"] : []),
+    ...(listAt(signIn, "properties.globalValidation.excludedPaths").length > 0
+      ? ["some paths need no sign-in"]
+      : []),
+    ...(/'[0-9a-f-]{36}\/v2\.0'\)\]$/.test(issuer) ? [] : ["the issuer must be one tenant"]),
+    ...(clientId === "" ? ["the app registration is missing"] : []),
+    ...(audiences.length === 1 && audiences[0] === `api://${clientId}`
+      ? []
+      : ["tokens for another app would be taken"]),
+  ];
+};
