@@ -25,6 +25,13 @@ export type ApiHandler = (
   context: InvocationContext,
 ) => Promise<HttpResponseInit>;
 
+/** Of every answer: no page of another origin loads it, and nothing takes it for another type. */
+const closedHeaders = {
+  "cache-control": "no-store",
+  "x-content-type-options": "nosniff",
+  "cross-origin-resource-policy": "same-origin",
+} as const;
+
 /** Makes a handler of an endpoint. `admin` is asked for at each request, so that a failed start is tried again. */
 export function createHandler(admin: () => Promise<Admin>, endpoint: Endpoint): ApiHandler {
   return async (request, context) => {
@@ -33,7 +40,7 @@ export function createHandler(admin: () => Promise<Admin>, endpoint: Endpoint): 
       return {
         status: answer.status ?? 200,
         jsonBody: answer.body,
-        headers: { "cache-control": "no-store" },
+        headers: { ...closedHeaders },
       };
     } catch (error) {
       return respondToError(error, context);
@@ -109,7 +116,7 @@ function respondToError(error: unknown, context: InvocationContext): HttpRespons
     body: JSON.stringify(body),
     headers: {
       "content-type": "application/problem+json",
-      "cache-control": "no-store",
+      ...closedHeaders,
       ...(isTemporary ? { "retry-after": String(retryAfterSeconds) } : {}),
     },
   };

@@ -231,9 +231,7 @@ describe.each(settingsTable.map((entry): [string, SettingEntry] => [entry.name, 
       const problems = problemsOf({ ...required, [name]: value });
       const problem = problems.find((candidate) => candidate.startsWith(`${name}: expected `));
       expect(problem).toBeDefined();
-      expect(problem).toContain(
-        entry.isSecret ? "that is not shown" : `got \`${value.slice(0, 100)}`,
-      );
+      expect(problem).toMatch(/, got a value of \d+ characters? that is not shown$/);
     });
 
     test("a misspelt name is refused", () => {

@@ -116,7 +116,12 @@ class HttpTriggerListener implements HttpListener {
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const url = new URL(request.url ?? "/", `http://${request.headers.host ?? LOCAL_HOST}`);
+    const base = `http://${request.headers.host ?? LOCAL_HOST}`;
+    if (!URL.canParse(request.url ?? "/", base)) {
+      response.writeHead(400, { connection: "close" }).end("The address can't be read.");
+      return;
+    }
+    const url = new URL(request.url ?? "/", base);
     const found = this.#find(request.method ?? "GET", url.pathname.replace(/^\/+/, ""));
     if (found === null) {
       response.writeHead(404).end();
