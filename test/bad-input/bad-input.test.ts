@@ -48,7 +48,9 @@ async function expectNothingStored(body: () => Promise<void>): Promise<void> {
 }
 
 function expectProblem(problems: readonly Problem[], field: string): void {
-  expect(problems.map((problem) => problem.field)).toContain(field);
+  // Of what is too deep the first steps are named, too.
+  const fields = problems.map((problem) => problem.field.replace(/^(.*?\w)\[0\]\[0\].*$/, "$1"));
+  expect(fields).toContain(field);
   for (const problem of problems) {
     expect(problem.value).not.toBe("");
     expect(problem.value.length).toBeLessThanOrEqual(200);
@@ -129,7 +131,8 @@ describe.each(Object.entries(httpEntries))("HTTP %s", (route, entry) => {
     const response = await api.call(request);
     expect([400, 413]).toContain(response.status);
     expect(response.contentType).toBe("application/problem+json");
-    expectProblem((response.body as { problems: Problem[] }).problems, field);
+    const { problems } = response.body as { problems: Problem[] };
+    expectProblem(problems, response.status === 413 ? "body" : field);
   }
 
   test("refuses bad parameters of the path", async () => {
