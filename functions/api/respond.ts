@@ -26,6 +26,13 @@ export type ApiHandler = (
   context: InvocationContext,
 ) => Promise<HttpResponseInit>;
 
+/** Of every answer: no page of another origin loads it, and nothing takes it for another type. */
+const closedHeaders = {
+  "cache-control": "no-store",
+  "x-content-type-options": "nosniff",
+  "cross-origin-resource-policy": "same-origin",
+} as const;
+
 /**
  * Makes a handler of an endpoint. `admin` is asked for at each request, so that a failed start is tried again. `letIn`
  * comes first and throws for callers that may not come in.
@@ -42,7 +49,7 @@ export function createHandler(
       return {
         status: answer.status ?? 200,
         jsonBody: answer.body,
-        headers: { "cache-control": "no-store" },
+        headers: { ...closedHeaders },
       };
     } catch (error) {
       return respondToError(error, context);
@@ -122,7 +129,7 @@ function respondToError(error: unknown, context: InvocationContext): HttpRespons
     body: JSON.stringify(body),
     headers: {
       "content-type": "application/problem+json",
-      "cache-control": "no-store",
+      ...closedHeaders,
       ...(isTemporary ? { "retry-after": String(retryAfterSeconds) } : {}),
     },
   };

@@ -3,7 +3,6 @@ import type { ErrorCode } from "../core/errors";
 import { describeProblems, ProblemList } from "./problem-list";
 import type { Problem, Problems } from "./problem-list";
 
-export { describeProblem } from "./problem-list";
 export type { Problem } from "./problem-list";
 
 /** Reads values from outside and gathers every problem, instead of stopping at the first. */

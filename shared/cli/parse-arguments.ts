@@ -32,10 +32,14 @@ export type Parsed =
 
 /** Most arguments that are read. */
 const argumentsMax = 1_000;
+/** `-1` is a number, whatever it stands behind: no option is called by a digit. */
+const negativeNumber = /^-\d[\d.]*$/;
+/** Stands before a negative number while options are told from values: no word of a process holds it. */
+const marked = "\0";
 
 /** Throws InvalidArgumentError that names the command, option or argument, with the near name where there is one. */
 export function parseCommandLine(words: readonly string[], commands: readonly Command[]): Parsed {
-  const [name, ...rest] = words;
+  const [name, ...rest] = behindCommand(words);
   if (name === undefined || name === "help" || name === "--help" || name === "-h") {
     const topic = name === "help" ? rest[0] : undefined;
     return { kind: "help", command: topic === undefined ? null : findCommand(topic, commands) };
@@ -43,6 +47,14 @@ export function parseCommandLine(words: readonly string[], commands: readonly Co
   if (name === "--version" || name === "version") return { kind: "version" };
   const command = findCommand(name, commands);
   return parseOptions(command, rest.slice(0, argumentsMax));
+}
+
+/** `taskgate --db URL status` says the same as `taskgate status --db URL`. */
+function behindCommand(words: readonly string[]): string[] {
+  let count = 0;
+  for (; /^--(db(=.*)?|json)$/s.test(words[count] ?? ""); count += 1)
+    if (words[count] === "--db") count += 1;
+  return [...words.slice(count), ...words.slice(0, count)];
 }
 
 function findCommand(name: string, commands: readonly Command[]): Command {
@@ -60,7 +72,7 @@ function parseOptions(command: Command, words: readonly string[]): Parsed {
     Object.entries(known).map(([name, option]) => [name, { type: option.type }]),
   );
   const { tokens } = parseArgs({
-    args: [...words],
+    args: words.map((word) => (negativeNumber.test(word) ? marked + word : word)),
     options: { ...options, h: { type: "boolean" } },
     allowPositionals: true,
     strict: false,
@@ -71,7 +83,7 @@ function parseOptions(command: Command, words: readonly string[]): Parsed {
   const flags = new Set<string>();
   const args: string[] = [];
   for (const token of tokens) {
-    if (token.kind === "positional") args.push(token.value);
+    if (token.kind === "positional") args.push(unmarked(token.value));
     if (token.kind !== "option") continue;
     const name = token.name === "h" ? "help" : token.name;
     const option = requireOption(name, token.rawName, { known, command });
@@ -82,7 +94,7 @@ function parseOptions(command: Command, words: readonly string[]): Parsed {
     }
     // `--db --json`: the parser would take the next option as the value.
     const isOption = token.inlineValue !== true && /^-./.test(token.value ?? "");
-    const value = isOption ? undefined : token.value;
+    const value = isOption || token.value === undefined ? undefined : unmarked(token.value);
     if (value === undefined) {
       refuseOption(token.rawName, undefined, `a value: --${name} ${option.valueName ?? "VALUE"}`);
     }
@@ -96,6 +108,10 @@ function parseOptions(command: Command, words: readonly string[]): Parsed {
   if (flags.has("help")) return { kind: "help", command };
   requireArguments(command, args);
   return { kind: "run", command, args, options: values, lists, flags };
+}
+
+function unmarked(value: string): string {
+  return value.startsWith(marked) ? value.slice(marked.length) : value;
 }
 
 function requireOption(

@@ -4,10 +4,12 @@
 
 /** Longest name that is compared: the cost grows with the square. */
 const comparedLengthMax = 200;
+/** More differences are no slip of the hand; and the cost grows with them. */
+const differencesMax = 10;
 
 /**
  * The candidate nearest to `name` (letters added, dropped, changed or swapped, upper or lower case), or null when none
- * is near: at most one difference per three characters. Of equally near ones the first.
+ * is near: at most one difference per three characters, and ten. Of equally near ones the first.
  */
 export function nearName(name: string, candidates: readonly string[]): string | null {
   return nearNames(name, candidates, 1)[0] ?? null;
@@ -17,7 +19,7 @@ export function nearName(name: string, candidates: readonly string[]): string | 
 export function nearNames(name: string, candidates: readonly string[], most: number): string[] {
   if (name.length > comparedLengthMax) return [];
   const wanted = name.toLowerCase();
-  const farthest = Math.max(1, Math.floor(wanted.length / 3));
+  const farthest = Math.min(differencesMax, Math.max(1, Math.floor(wanted.length / 3)));
   return candidates
     .filter((candidate) => Math.abs(candidate.length - name.length) <= farthest)
     .map((candidate) => ({

@@ -28,14 +28,11 @@ export function currentEnvironment(): Environment {
   return { ...process.env };
 }
 
-/** Longest part of a bad value that a message shows. */
-const shownLengthMax = 100;
-
 /**
  * The settings that `environment` describes: defaults where nothing is set (an empty text counts as not set), then
  * ranges, relations and unknown `TASKGATE_*` names checked; `TASKGATE_TEST_*` names belong to tests and are ignored.
- * The result is frozen. Throws SettingsError that lists all problems, each with name, value and what is expected;
- * values that may hold secrets are not shown.
+ * The result is frozen. Throws SettingsError that lists all problems, each with name and what is expected; no
+ * value of a setting is ever shown.
  */
 export function loadSettings(environment: Environment = currentEnvironment()): Settings {
   const reader = new SettingsReader(environment);
@@ -64,14 +61,14 @@ export function loadSettings(environment: Environment = currentEnvironment()): S
   };
   if (settings.deadlineMarginMs >= settings.functionTimeoutMs) {
     reader.addProblem(
-      `TASKGATE_DEADLINE_MARGIN_MS: expected less than TASKGATE_FUNCTION_TIMEOUT_MS (${String(settings.functionTimeoutMs)}), got \`${String(settings.deadlineMarginMs)}\``,
+      "TASKGATE_DEADLINE_MARGIN_MS: expected less than TASKGATE_FUNCTION_TIMEOUT_MS, got as much or more",
     );
   }
   const isSqlServer =
     settings.database.kind === "identity" || settings.database.url.startsWith("mssql:");
   if (isSqlServer && settings.schema !== "taskgate") {
     reader.addProblem(
-      `TASKGATE_SCHEMA: expected taskgate on SQL Server, where the schema is always Taskgate, got \`${settings.schema}\``,
+      "TASKGATE_SCHEMA: expected taskgate on SQL Server, where the schema is always Taskgate, got another name",
     );
   }
   if (reader.problems.length > 0) throw new SettingsError(reader.problems);
@@ -152,10 +149,9 @@ class SettingsReader {
   }
 
   #refuse(entry: SettingEntry, value: string): void {
-    const shown = entry.isSecret
-      ? `a value of ${String(value.length)} characters that is not shown`
-      : `\`${value.slice(0, shownLengthMax)}\``;
-    this.addProblem(`${entry.name}: expected ${describeExpected(entry)}, got ${shown}`);
+    // A secret may stand in any setting by mistake.
+    const got = `a value of ${showCount(value.length)} that is not shown`;
+    this.addProblem(`${entry.name}: expected ${describeExpected(entry)}, got ${got}`);
   }
 
   #refuseUnknown(environment: Environment): void {
@@ -165,14 +161,17 @@ class SettingsReader {
       const given = environment[name];
       if (known.includes(name) || given === undefined) continue;
       const near = didYouMean(name, known);
-      const value = given.slice(0, shownLengthMax);
       this.addProblem(
         near === ""
-          ? `${name}: expected the name of a setting, got an unknown one with the value \`${value}\`. Remove it`
+          ? `${name}: expected the name of a setting, got an unknown one. Remove it`
           : `${name}: expected the name of a setting, got an unknown one.${near}`,
       );
     }
   }
+}
+
+function showCount(characters: number): string {
+  return characters === 1 ? "1 character" : `${String(characters)} characters`;
 }
 
 function entryOf(name: SettingName): SettingEntry {
@@ -215,7 +214,7 @@ function readQueues(reader: SettingsReader): Pick<Settings, "hintQueue" | "inges
   const ingestQueue = reader.text("TASKGATE_INGEST_QUEUE");
   if (hintQueue === ingestQueue) {
     reader.addProblem(
-      `TASKGATE_INGEST_QUEUE: expected another queue than TASKGATE_HINT_QUEUE, got \`${ingestQueue}\` for both`,
+      "TASKGATE_INGEST_QUEUE: expected another queue than TASKGATE_HINT_QUEUE, got one for both",
     );
   }
   return { hintQueue, ingestQueue };

@@ -180,12 +180,12 @@ function readAddress(options: DatabaseAddress): ReadAddress {
   }
   if (url !== undefined && !url.startsWith("mssql://")) {
     throw new InvalidArgumentError(
-      `Expected the database's address to begin with postgres:// or mssql://, got \`${url.split(":")[0] ?? ""}:\``,
+      "Expected the database's address to begin with postgres:// or mssql://, got another one",
     );
   }
   if (schema !== undefined && schema.toLowerCase() !== "taskgate") {
     throw new InvalidArgumentError(
-      `Expected no other schema than Taskgate on SQL Server, got \`${schema}\``,
+      "Expected no other schema than Taskgate on SQL Server, got another name",
     );
   }
   return {
@@ -201,7 +201,7 @@ function readAddress(options: DatabaseAddress): ReadAddress {
 function readSchemaName(schema = "taskgate"): string {
   if (isSchemaName(schema)) return schema;
   throw new InvalidArgumentError(
-    `Expected \`schema\` to be ${schemaNameRule}, 1..63 characters, got \`${schema.slice(0, 100)}\`. Choose another name for it (TASKGATE_SCHEMA), or leave it out: taskgate`,
+    `Expected \`schema\` to be ${schemaNameRule}, 1..63 characters, got another name. Choose another name for it (TASKGATE_SCHEMA), or leave it out: taskgate`,
   );
 }
 

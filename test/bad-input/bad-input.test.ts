@@ -48,7 +48,9 @@ async function expectNothingStored(body: () => Promise<void>): Promise<void> {
 }
 
 function expectProblem(problems: readonly Problem[], field: string): void {
-  expect(problems.map((problem) => problem.field)).toContain(field);
+  // Of what is too deep the first steps are named, too.
+  const fields = problems.map((problem) => problem.field.replace(/^(.*?\w)\[0\]\[0\].*$/, "$1"));
+  expect(fields).toContain(field);
   for (const problem of problems) {
     expect(problem.value).not.toBe("");
     expect(problem.value.length).toBeLessThanOrEqual(200);
@@ -129,7 +131,8 @@ describe.each(Object.entries(httpEntries))("HTTP %s", (route, entry) => {
     const response = await api.call(request);
     expect([400, 413]).toContain(response.status);
     expect(response.contentType).toBe("application/problem+json");
-    expectProblem((response.body as { problems: Problem[] }).problems, field);
+    const { problems } = response.body as { problems: Problem[] };
+    expectProblem(problems, response.status === 413 ? "body" : field);
   }
 
   test("refuses bad parameters of the path", async () => {
@@ -231,9 +234,7 @@ describe.each(settingsTable.map((entry): [string, SettingEntry] => [entry.name, 
       const problems = problemsOf({ ...required, [name]: value });
       const problem = problems.find((candidate) => candidate.startsWith(`${name}: expected `));
       expect(problem).toBeDefined();
-      expect(problem).toContain(
-        entry.isSecret ? "that is not shown" : `got \`${value.slice(0, 100)}`,
-      );
+      expect(problem).toMatch(/, got a value of \d+ characters? that is not shown$/);
     });
 
     test("a misspelt name is refused", () => {

@@ -6,6 +6,7 @@ import { migrateStore } from "../../shared/store/open-store";
 import { flatCosts } from "./flat-cost";
 import type { Measurement } from "./measurement";
 import { scenarios } from "./scenarios";
+import { worstInput } from "./worst-input";
 
 /*
  * npm run bench -- [--quick] [--json FILE] [--db postgres://..] [--only PART OF A SCENARIO'S NAME, such as spread]
@@ -75,7 +76,9 @@ async function main(): Promise<void> {
   const server =
     values.db === undefined ? await startEmbeddedPostgres({ keep: false, durable: true }) : null;
   const results: Result[] = [];
-  const asked = [...scenarios, ...flatCosts].filter(({ name }) => name.includes(values.only));
+  const asked = [...scenarios, ...flatCosts, worstInput].filter(({ name }) =>
+    name.includes(values.only),
+  );
   for (const scenario of asked) {
     const measurements = await withDatabases(values.db ?? server?.url ?? "", async (open) =>
       scenario(await open(), scale, open),

@@ -137,13 +137,13 @@ describe("the compiled app", () => {
     ]);
     expect(names).toHaveLength(report.functions.length - left.length);
     await expect(load(entry, { TASKGATE_OPERATOR_API: "maybe" })).rejects.toThrow(
-      "TASKGATE_OPERATOR_API: expected one of on, off, got `maybe`",
+      "TASKGATE_OPERATOR_API: expected one of on, off, got a value of 5 characters that is not shown",
     );
   });
 
   test("a name that no queue can have ends the load with setting, value and what is expected", async () => {
     await expect(load(entry, { TASKGATE_HINT_QUEUE: "Not_A_Queue" })).rejects.toThrow(
-      /TASKGATE_HINT_QUEUE: expected .*got `Not_A_Queue`/,
+      /TASKGATE_HINT_QUEUE: expected .*got a value of 11 characters/,
     );
   });
 

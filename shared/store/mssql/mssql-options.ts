@@ -164,7 +164,7 @@ function parseUrl(text: string): MssqlTarget {
 function parseIdentity(identity: DatabaseIdentity): MssqlTarget {
   if (!hostName.test(identity.server)) {
     throw new InvalidArgumentError(
-      `Expected the database's server to be a host name such as name.database.windows.net, got \`${identity.server}\``,
+      `Expected the database's server to be a host name such as name.database.windows.net, got none such`,
     );
   }
   if (identity.database === "") {
@@ -201,7 +201,7 @@ function readOptions(url: URL): Map<UrlOption, string> {
     const option = urlOptions.find((candidate) => candidate === name);
     if (option === undefined) {
       throw new InvalidArgumentError(
-        `Expected the options of the database's address to be among ${urlOptions.join(", ")}, got \`${name}\`.${didYouMean(name, urlOptions)}`,
+        `Expected the options of the database's address to be among ${urlOptions.join(", ")}, got another one.${didYouMean(name, urlOptions)}`,
       );
     }
     if (options.has(option)) {
@@ -224,7 +224,7 @@ function readEncrypt(value: string | undefined): boolean | "strict" {
   if (value === undefined || value === "true") return true;
   if (value === "false") return false;
   throw new InvalidArgumentError(
-    `Expected \`encrypt\` to be true, false or strict, got \`${value}\``,
+    `Expected \`encrypt\` to be true, false or strict, got another value`,
   );
 }
 
@@ -232,7 +232,7 @@ function readFlag(name: UrlOption, value: string | undefined): boolean | undefin
   if (value === undefined) return undefined;
   if (value === "true") return true;
   if (value === "false") return false;
-  throw new InvalidArgumentError(`Expected \`${name}\` to be true or false, got \`${value}\``);
+  throw new InvalidArgumentError(`Expected \`${name}\` to be true or false, got another value`);
 }
 
 function decode(part: string, text: string): string {

@@ -1,0 +1,117 @@
+/** What is typed, and what is wanted of it. `known` is registered in the database that TASKGATE_DATABASE_URL names. */
+export interface CliCase {
+  readonly words: readonly string[];
+  readonly code: 0 | 1 | 2 | 3 | 4;
+  /** What the person is told, on standard error; on standard output where the code is 0. */
+  readonly says: RegExp;
+  readonly environment?: Readonly<Record<string, string>>;
+  /** Contents of a file that stands as FILE in the words. */
+  readonly file?: { readonly name: string; readonly content: string | Uint8Array };
+}
+
+const secret = "hunter2-very-secret";
+const enqueue = (...words: string[]): string[] => ["enqueue", "known", ...words];
+const db = (url: string): string[] => ["status", "--db", url];
+const nested = (levels: number): string => "[".repeat(levels) + "]".repeat(levels);
+
+type Row = readonly [words: readonly string[], code: CliCase["code"], says: RegExp];
+
+const rows: readonly Row[] = [
+  // Commands and options.
+  [["stauts"], 2, /command: got `stauts`, expected a command. Did you mean `status`\?/],
+  [[""], 2, /command: got ``/],
+  [["status", "extra"], 2, /argument: got `extra`, expected no argument/],
+  [["status", "--verbose"], 2, /option: got `--verbose`/],
+  [["status", "-v"], 2, /option: got `-v`/],
+  [["status", "--json=yes"], 2, /--json: got `yes`, expected no value/],
+  [["status", "--db"], 2, /--db: got nothing, expected a value/],
+  [["status", "--db", "--json"], 2, /--db: got nothing/],
+  [["--db"], 2, /--db: got nothing|command/],
+  [["--json", "status"], 0, /"totals"/],
+  [["--json", "limit", "known", "2000"], 2, /"limit"/],
+  [["limit", "known", "1", "1"], 2, /argument: got `1`/],
+  // Numbers.
+  [["limit", "known", "-1"], 2, /limit: got `-1`, expected none \(no limit\)/],
+  [["limit", "known", "-1.5"], 2, /limit: got `-1.5`/],
+  [["limit", "known", "1e3"], 2, /limit: got `1e3`/],
+  [["limit", "known", "1001"], 2, /limit: got `1001`/],
+  [["limit", "known", "0x10"], 2, /limit: got `0x10`/],
+  [["tasks", "known", "--most", "-1"], 2, /most: got "-1", expected a whole number in 1..1000/],
+  [["executions", "--most", "1001"], 2, /most: got "1001"/],
+  [enqueue("--priority", "-32769"), 2, /tasks\[0\].priority: got -32769/],
+  [enqueue("--priority", "-5"), 0, /was added/],
+  [enqueue("--run-in-ms", "-1"), 2, /tasks\[0\].runInMs: got -1/],
+  [["group", "known", "g", "--slots", "-1"], 2, /slots: got "-1"/],
+  [["explain", "-1"], 2, /task: got "-1"/],
+  [["explain", "9223372036854775808"], 2, /task: got "9223372036854775808"/],
+  [["explain", "9223372036854775807"], 3, /task/],
+  // Names.
+  [["pause", "knonw"], 3, /knonw.*known/],
+  [["pause", "'; drop table x --"], 3, /drop table/],
+  [["pause", "x".repeat(201)], 2, /definition: got "x+"\.\./],
+  [["pause", " "], 2, /definition: got " "/],
+  // JSON.
+  [enqueue("--payload", "{'a':1}"), 2, /--payload: got `\{'a':1\}`, expected JSON/],
+  [
+    enqueue("--payload", '{"a":1e309}'),
+    2,
+    /--payload.a: got 1e309, expected a number that a double keeps/,
+  ],
+  [
+    enqueue("--payload", "[1234567890123456789012345]"),
+    2,
+    /--payload\[0\]: got 1234567890123456789012345/,
+  ],
+  [enqueue("--payload", "[9007199254740993]"), 2, /--payload\[0\]: got 9007199254740993/],
+  [enqueue("--payload", nested(200)), 2, /more than 105 levels/],
+  [enqueue("--payload", nested(101)), 2, /tasks\[0\].payload: .*at most 100 levels/],
+  [enqueue("--payload", "5"), 2, /tasks\[0\].payload: got 5/],
+  [enqueue("--payload", `["${"x".repeat(65_536)}"]`), 2, /at most 65536 bytes/],
+  [enqueue("--payload", '["\\u0000"]'), 2, /without U\+0000/],
+  [["watermark", "known", "w", "--set", '{"n":1e-400}'], 2, /value.n: got 1e-400/],
+  [["reschedule", "2026-02-30T08:30:00Z", "1"], 2, /runAt/],
+  [["rate", "known", "5/week"], 2, /rate/],
+  // Addresses: no password is ever shown.
+  [db(`nonsense-${secret}`), 2, /TASKGATE_DATABASE_URL: expected postgres/],
+  [db(`mysql://u:${secret}@h/d`), 2, /TASKGATE_DATABASE_URL: expected/],
+  [db(`postgres://u:${secret}@127.0.0.1:1/d`), 4, /can't be reached|refused/i],
+  [db(`postgres://u:${secret}@h`), 2, /TASKGATE_DATABASE_URL: expected/],
+  [["--db", `postgres://u:${secret}@127.0.0.1:1/d`, "status"], 4, /can't be reached|refused/i],
+  [db(`mssql://u:${secret}@127.0.0.1:1/d?encrpt=${secret}`), 2, /encrpt|options/],
+];
+
+const withFile = (
+  name: string,
+  content: string | Uint8Array,
+  rest: Pick<CliCase, "code" | "says">,
+): CliCase => ({ words: enqueue("--file", "FILE"), file: { name, content }, ...rest });
+
+/** All. */
+export const cliCases: readonly CliCase[] = [
+  ...rows.map(([words, code, says]) => ({ words, code, says })),
+  withFile("a.json", "{", { code: 2, says: /a\.json: got `\{`, expected JSON/ }),
+  withFile("a.json", new Uint8Array([0x7b, 0xff, 0x7d]), { code: 2, says: /UTF-8/ }),
+  withFile("a.json", '{"n":1e309}', { code: 2, says: /a\.json\.n: got 1e309/ }),
+  withFile("a.jsonl", '{"n":1}\n\n{"n":1e309}\n', { code: 2, says: /a\.jsonl:3\.n: got 1e309/ }),
+  withFile("a.jsonl", '{"n":1}\n{"n":', { code: 2, says: /a\.jsonl:2: got/ }),
+  withFile("a.jsonl", "[]\n".repeat(10_001), { code: 2, says: /tasks: .*1\.\.10000 tasks/ }),
+  withFile("a.ndjson", '{"n":1}\r\n{"n":2}\r\n', { code: 0, says: /2 tasks were added/ }),
+  withFile("a.json", `[${"1,".repeat(200_000)}1]`, { code: 2, says: /more than 200000 values/ }),
+  { words: enqueue("--file", "/nowhere/at-all.json"), code: 2, says: /--file: got/ },
+  { words: enqueue("--file", "/"), code: 2, says: /--file: got `\/`/ },
+  {
+    words: ["status"],
+    environment: { TASKGATE_SMTP_PASSWORD: secret },
+    code: 2,
+    says: /TASKGATE_SMTP_PASSWORD: expected the name of a setting/,
+  },
+  {
+    words: ["status"],
+    environment: { TASKGATE_CONNECTIONS_MAX: secret },
+    code: 2,
+    says: /TASKGATE_CONNECTIONS_MAX: expected a whole number/,
+  },
+];
+
+/** What must be in no output. */
+export const plantedSecret = secret;
