@@ -16,6 +16,7 @@ import { ProcessGate } from "../shared/worker/process-gate";
 import type { Registry } from "../shared/worker/registry";
 import type { Stay, WorkerOptions } from "../shared/worker/run-worker";
 import { createAppAdmin } from "./app-admin";
+import { openAddressed } from "./bad-address";
 import { counted, endingSignal, endInvocations, untilEnd, untilIdle } from "./invocations";
 import { builtServices, getServices } from "./services";
 import type { Services } from "./services";
@@ -48,7 +49,7 @@ let opened: { readonly runtime: Runtime; readonly entrance: StoreEntrance } | nu
  */
 export async function getRuntime(): Promise<Runtime> {
   const services = await getServices();
-  opened ??= open(services);
+  opened ??= openAddressed(services.settings.database, () => open(services));
   const { runtime, entrance } = opened;
   await untilEnd(entrance.pass(), 0);
   return runtime;

@@ -41,7 +41,8 @@ async function switchTlsOn({ dataDir, pid }: EmbeddedPostgres): Promise<void> {
 function addressAt(host: string, query: string, port = recorder.port): string {
   const url = new URL(server.url);
   url.host = `${host}:${String(port)}`;
-  url.password = secret;
+  // A server that asks for none gets one all the same: it must not be seen on the way.
+  if (url.password === "") url.password = secret;
   url.search = query;
   return url.toString();
 }
@@ -128,13 +129,14 @@ describe("a PostgreSQL with TLS", () => {
 
   test("whose authority nobody named gets no login, and the error names sslrootcert and sslmode=disable", async () => {
     await record();
-    const called = isEncrypted(storeAt(addressAt("0.0.0.0", "")));
+    const url = addressAt("0.0.0.0", "");
+    const called = isEncrypted(storeAt(url));
     await expect(called).rejects.toMatchObject({
       code: "TASKGATE_STORE_UNAVAILABLE",
       message: expect.stringMatching(/SELF_SIGNED.*sslrootcert=FILE.*sslmode=disable/) as unknown,
     });
     await expect(called).rejects.not.toMatchObject({
-      message: expect.stringContaining(secret) as unknown,
+      message: expect.stringContaining(new URL(url).password) as unknown,
     });
     expect(new Set(beginnings())).toEqual(new Set([sslRequest]));
   });
