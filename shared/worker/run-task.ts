@@ -11,6 +11,7 @@ import type { Registry } from "./registry";
 import { validate } from "./standard-schema";
 import { RunContext } from "./run-context";
 import type { RunCalls } from "./run-context";
+import { returnInMs } from "./store-trouble";
 import type { StopSignal } from "./stop-signal";
 import { Continuation } from "./task-context";
 import type { EnqueueRequest, TaskContext } from "./task-context";
@@ -162,6 +163,9 @@ class TaskRun implements RunCalls {
     if (this.#completed !== null) return { kind: "completed", ...this.#completed };
     if (error instanceof LeaseLostError) return { kind: "lost" };
     const message = describe(error);
+    const { environment, hand } = this.#options;
+    const inMs = returnInMs(environment.store, hand.task.taskId, error);
+    if (inMs !== null) return continued(message, inMs);
     if (isTaskFailure(error)) {
       if (error.kind === "cancelled") return failed("cancelled", message);
       if (error.kind === "give-up") return failed("dead", message);

@@ -6,6 +6,7 @@ import type { WorkerEnvironment } from "./environment";
 import { LeaseLostError } from "../core/errors";
 import type { Registry } from "./registry";
 import { runTask } from "./run-task";
+import { returnInMs } from "./store-trouble";
 import { StopSignal } from "./stop-signal";
 import { completeInTransaction } from "./transactions";
 import type { TaskInHand } from "./transactions";
@@ -130,15 +131,16 @@ export class RunningTasks {
       if (error instanceof LeaseLostError) return { ...ended(durationMs), isLost: true };
       const { taskId, fence } = hand.task;
       const message = error instanceof Error ? error.message : String(error);
+      const inMs = returnInMs(this.#options.environment.store, taskId, error);
       return {
         ...ended(durationMs),
         failure: {
           taskId,
           fence,
           durationMs: Math.round(durationMs),
-          as: "failed",
+          as: inMs === null ? "failed" : "continued",
           error: `its tasks could not be added: ${message}`,
-          retryInMs: null,
+          retryInMs: inMs,
           checkpoint: null,
         },
       };
