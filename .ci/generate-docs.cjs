@@ -39,7 +39,34 @@ function errors() {
       entry.sql === null ? "" : `504${String(entry.sql % 100).padStart(2, "0")}, TG${entry.sql}`;
     return `| \`${code}\` | ${numbers} | ${entry.meaning} |`;
   });
-  return ["| code | T-SQL, PostgreSQL | meaning |", "| --- | --- | --- |", ...rows].join("\n");
+  const codes = ["| code | T-SQL, PostgreSQL | meaning |", "| --- | --- | --- |", ...rows].join(
+    "\n",
+  );
+  return [codes, troubles()].join("\n\n");
+}
+
+/** What each database says when it can't now, from the tables that the adapters decide by. */
+function troubles() {
+  const { postgresTroubles } = require(
+    join(root, "dist/shared/store/postgres/postgres-troubles.js"),
+  );
+  const { mssqlTroubles } = require(join(root, "dist/shared/store/mssql/mssql-troubles.js"));
+  const code = (trouble) => `\`TASKGATE_STORE_${trouble.toUpperCase()}\``;
+  return [
+    "## When the database can't",
+    "",
+    "Each of these is repeated, or told as temporary (HTTP 503 or 504, exit code 4). A task whose own transaction meets one comes back uncounted, after 1 s to 1 min; the sixteenth in a row of one process counts as its failure.",
+    "",
+    "| PostgreSQL | code | meaning |",
+    "| --- | --- | --- |",
+    ...postgresTroubles.map((row) => `| ${row.state} | ${code(row.trouble)} | ${row.meaning} |`),
+    "",
+    "| SQL Server, Azure SQL | code | meaning |",
+    "| --- | --- | --- |",
+    ...mssqlTroubles.map(
+      (row) => `| ${row.numbers.join(", ")} | ${code(row.trouble)} | ${row.meaning} |`,
+    ),
+  ].join("\n");
 }
 
 function sql() {

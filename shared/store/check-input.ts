@@ -266,3 +266,11 @@ export function cleanFailure(failure: Failure): Failure {
     error: failure.error === null ? null : cleanText(failure.error, limits.errorLengthMax),
   };
 }
+
+/** A completion was told to end its transaction, and there is none. */
+export function nothingToEnd(): InvalidArgumentError {
+  return new InvalidArgumentError(
+    "endsTransaction: expected a transaction to end, got none. Leave it out, or call within `transaction`",
+    { details: { field: "endsTransaction" } },
+  );
+}

@@ -53,8 +53,8 @@ import {
   checkSchedules,
   checkSetWatermark,
   cleanFailure,
+  nothingToEnd,
 } from "./check-input";
-import { nothingToEnd } from "./nothing-to-end";
 import type { AnswerRow, OperationName, ParameterValue } from "./operations";
 import type { ProcedureCaller } from "./procedure-caller";
 import type { Repeat } from "./repeat";

@@ -14,6 +14,7 @@ import type { Registry } from "./registry";
 import { validate } from "./standard-schema";
 import { RunContext } from "./run-context";
 import type { RunCalls } from "./run-context";
+import { returnInMs } from "./store-trouble";
 import type { StopSignal } from "./stop-signal";
 import type { EnqueueRequest, TaskContext } from "./task-context";
 import { completeInTransaction, enqueueNow, isFenced } from "./transactions";
@@ -141,6 +142,9 @@ class TaskRun implements RunCalls {
     if (this.#completed !== null) return { kind: "completed", ...this.#completed };
     // Only what the lease itself said counts: a handler that throws such an error by itself has failed, and nobody else.
     if (this.#isLost || isOf(this.#options.stop.reason, LeaseLostError)) return { kind: "lost" };
+    const { environment, hand } = this.#options;
+    const inMs = returnInMs(environment.store, hand.task.taskId, error);
+    if (inMs !== null) return continued(describeThrown(error), inMs);
     return outcomeOfThrown(error);
   }
 }

@@ -8,6 +8,7 @@ import { messageOf } from "../core/foreign-value";
 import type { Registry } from "./registry";
 import type { TaskOutcome } from "./outcome";
 import { runTask } from "./run-task";
+import { returnInMs } from "./store-trouble";
 import { StopSignal } from "./stop-signal";
 import { TimeLimits } from "./time-limit";
 import type { TimedOut } from "./time-limit";
@@ -151,15 +152,16 @@ export class RunningTasks {
     } catch (error) {
       if (isFenced(error)) return { ...ended(durationMs), isLost: true };
       const { taskId, fence } = hand.task;
+      const inMs = returnInMs(this.#options.environment.store, taskId, error);
       return {
         ...ended(durationMs),
         failure: {
           taskId,
           fence,
           durationMs: wholeDuration(durationMs),
-          as: "failed",
+          as: inMs === null ? "failed" : "continued",
           error: `its tasks could not be added: ${messageOf(error)}`,
-          retryInMs: null,
+          retryInMs: inMs,
           checkpoint: null,
         },
       };

@@ -27,6 +27,7 @@ import {
   checkSchedules,
   checkSetWatermark,
   cleanFailure,
+  nothingToEnd,
 } from "../check-input";
 import { unknownArgument } from "./arguments";
 import {
@@ -61,7 +62,6 @@ import { createSequences, emptyState } from "./state";
 import type { Model, ModelState } from "./state";
 import { acquireTokens, releaseSurplus, releaseTokens } from "./tokens";
 import { ModelTransaction } from "./transaction";
-import { nothingToEnd } from "../nothing-to-end";
 import { advanceWatermark, listWatermarks, setWatermark } from "./watermarks";
 import type { Operation } from "./transaction";
 

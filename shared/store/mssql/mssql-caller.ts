@@ -5,7 +5,7 @@ import { operations, parameterTypes, toCamelCase, toPascalCase } from "../operat
 import type { AnswerRow, OperationName, ParameterType, ParameterValue } from "../operations";
 import type { ProcedureCaller } from "../procedure-caller";
 import { completionBatch, lineContinuation } from "./mssql-completion";
-import { mapMssqlError, transactionOver } from "./mssql-errors";
+import { mapMssqlError, storeTroubleOf, transactionOver } from "./mssql-errors";
 import { loadDriver, MssqlPool } from "./mssql-pool";
 import type { Driver, Lease, MssqlPoolOptions } from "./mssql-pool";
 
@@ -56,7 +56,7 @@ export class MssqlCaller implements ProcedureCaller {
       } catch (error) {
         await transaction.end().catch(() => undefined);
         await rollBack(lease, inner);
-        throw new BodyError(error);
+        throw new BodyError(storeTroubleOf(error) ?? error);
       }
       if (transaction.isCompleted) return result;
       await transaction.end();

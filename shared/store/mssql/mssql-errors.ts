@@ -8,6 +8,7 @@ import {
   TaskgateError,
 } from "../../core/errors";
 import { missingRight } from "../missing-right";
+import { numbersOf } from "./mssql-troubles";
 
 /**
  * Had the request been sent when it failed? Only then may it have had an effect.
@@ -38,27 +39,15 @@ const ownErrors: Readonly<Record<number, (message: string, cause: unknown) => Ta
     new StoreContractError(message, { code: "TASKGATE_STORE_CONTEXT", cause }),
 };
 
-/**
- * Undone by the server or by us, worth another try at once: deadlock, of rows (1205) or of keys (50425), snapshot
- * conflict, in-memory write conflict.
- */
-const conflicts = new Set([1205, 50425, 3960, 3961, 41302]);
 /** A lock stayed taken for too long: of a row, by LOCK_TIMEOUT, or of a key, told by our procedures. */
 const lockTimeouts = new Set([1222, 50423]);
+const conflicts = numbersOf("conflict");
 /** Two calls with one operation id at once: the second reads the first one's answer when it is repeated. */
 const duplicateKeys = new Set([2601, 2627]);
 const operationKey = /\b(?:PK_Operation|UQ_[A-Za-z]+_OperationId)\b/;
 
-/** Refused or undone by the server, nothing happened: no lock memory, no worker, throttled, log or disk full, read-only. */
-const unavailable = new Set([
-  701, 1105, 1204, 3906, 3908, 8645, 8651, 9002, 10928, 10929, 10936, 40501, 40544, 40549, 40550,
-  40551, 40552, 40553, 49918, 49919, 49920,
-]);
-/** Failover or reconfiguration under the request: its commit may have won the race. */
-const uncertain = new Set([
-  596, 615, 926, 4221, 6005, 40020, 40143, 40166, 40197, 40540, 40611, 40612, 40613, 40614, 64, 233,
-  10053, 10054, 10060,
-]);
+const unavailable = numbersOf("unavailable");
+const uncertain = numbersOf("uncertain");
 /** From here on the server ends the connection itself. */
 const fatalSeverity = 20;
 
@@ -145,6 +134,20 @@ export function transactionOver(reason: unknown): TaskgateError {
     return new StoreUnavailableError(message, { cause: reason });
   }
   return new StoreContractError(message, { code: "TASKGATE_STORE_CONTEXT", cause: reason });
+}
+
+/**
+ * What a user's own statement threw, when it says that the store can't now: a TaskgateError with the same meaning. Null:
+ * it is the user's, and passes unchanged.
+ */
+export function storeTroubleOf(error: unknown): TaskgateError | null {
+  if (error instanceof TaskgateError || !isOfDriver(error)) return null;
+  const isTrouble = serverErrorsOf(error).some(
+    ({ number, severity }) =>
+      [conflicts, unavailable, uncertain].some((numbers) => numbers.has(number)) ||
+      severity >= fatalSeverity,
+  );
+  return isTrouble ? mapMssqlError(error, "undone") : null;
 }
 
 /** Did the driver throw this? What fails beside the database keeps its own words. */

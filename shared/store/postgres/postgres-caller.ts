@@ -10,7 +10,7 @@ import type { StatementOptions, StoreTransaction, TransactionBounds } from "../.
 import { operations, parameterTypes, toCamelCase, toSnakeCase } from "../operations";
 import type { AnswerRow, OperationName, ParameterType, ParameterValue } from "../operations";
 import type { ProcedureCaller } from "../procedure-caller";
-import { mapPostgresError } from "./postgres-errors";
+import { mapPostgresError, storeTroubleOf } from "./postgres-errors";
 import type { Sent } from "./postgres-errors";
 import { readPostgresTarget } from "./postgres-tls";
 import type { PostgresTarget } from "./postgres-tls";
@@ -106,8 +106,8 @@ export class PostgresCaller implements ProcedureCaller {
       try {
         result = await body(transaction);
       } catch (error) {
-        if (transaction.end !== "committed") await this.#bounded(client.query("rollback"));
-        throw new BodyError(error);
+        const isBroken = transaction.end !== "committed" && !(await this.#rollBack(client));
+        throw new BodyError(storeTroubleOf(error) ?? error, isBroken);
       }
       if (transaction.end === "committed") return result;
       if (transaction.end === "fenced") {
@@ -166,7 +166,7 @@ export class PostgresCaller implements ProcedureCaller {
     } catch (error) {
       // What a user's code threw is handed on unread: a question to it may throw before the connection is back.
       if (error instanceof BodyError) {
-        client?.release();
+        client?.release(error.isBroken);
         throw error.cause;
       }
       const mapped = mapPostgresError(error, sent);
@@ -188,6 +188,16 @@ export class PostgresCaller implements ProcedureCaller {
         `No connection to PostgreSQL got free within ${String(connectTimeoutMs)} ms; this process has at most ${String(connectionsMax)}`,
         { cause: error, details: { isBusy: true } },
       );
+    }
+  }
+
+  /** False where the connection is gone: the server rolls back by itself, and what the body threw is what counts. */
+  async #rollBack(client: PoolClient): Promise<boolean> {
+    try {
+      await this.#bounded(client.query("rollback"));
+      return true;
+    } catch {
+      return false;
     }
   }
 
@@ -283,8 +293,12 @@ function ours(transaction: StoreTransaction): PostgresTransaction {
 
 /** Carries what the user's body threw past the mapping of the driver's errors. */
 class BodyError extends Error {
-  constructor(cause: unknown) {
+  /** Of its connection, which isn't given to the next call then. */
+  readonly isBroken: boolean;
+
+  constructor(cause: unknown, isBroken: boolean) {
     super("the body of a transaction threw", { cause });
+    this.isBroken = isBroken;
   }
 }
 

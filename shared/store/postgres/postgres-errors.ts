@@ -9,6 +9,7 @@ import {
 } from "../../core/errors";
 import { missingRight } from "../missing-right";
 import { explainTlsFailure } from "./postgres-tls";
+import { troubleOf } from "./postgres-troubles";
 
 /** Had the request been sent when it failed? Only then may it have had an effect. */
 export type Sent = "sent" | "not sent";
@@ -28,12 +29,9 @@ const ownErrors: Readonly<Record<string, (message: string, cause: unknown) => Ta
     new StoreContractError(message, { code: "TASKGATE_STORE_CONTEXT", cause }),
 };
 
-/** Undone by the server, worth another try at once: deadlock, serialization, cancelled statement. */
-const conflicts = new Set(["40P01", "40001", "57014"]);
-/** Refused before anything ran: starting up, too many connections, out of memory, read-only after a failover. */
-const unavailable = new Set(["57P03", "53300", "53200", "53400", "25006", "08001", "08004"]);
-/** The backend died under the request: its commit may have won the race. */
-const uncertain = new Set(["57P01", "57P02", "08006", "08003", "08007"]);
+/** The connection broke: Node's codes, and the driver's words, which have none. */
+const lostCodes = new Set(["ECONNRESET", "EPIPE", "ETIMEDOUT"]);
+const lostMessage = /^(?:Connection terminated|Client has encountered a connection error)/;
 /** Functions or tables are missing. */
 const schemaMissing = new Set(["42883", "3F000", "42P01"]);
 /** The login lacks a right. */
@@ -55,11 +53,12 @@ export function mapPostgresError(error: unknown, sent: Sent): TaskgateError {
       details: { isLockTimeout: true },
     });
   }
-  if (conflicts.has(code))
+  const trouble = troubleOf(code);
+  if (trouble === "conflict")
     return new StoreConflictError(`PostgreSQL undid the call (${code}): ${message}`, {
       cause: error,
     });
-  if (unavailable.has(code))
+  if (trouble === "unavailable")
     return new StoreUnavailableError(`PostgreSQL can't be used now (${code}): ${message}`, {
       cause: error,
     });
@@ -73,7 +72,7 @@ export function mapPostgresError(error: unknown, sent: Sent): TaskgateError {
   }
   if (badData.test(code))
     return new InvalidArgumentError(`PostgreSQL refused a value: ${message}`, { cause: error });
-  if (code !== "" && /^[0-9A-Z]{5}$/.test(code) && !uncertain.has(code)) {
+  if (code !== "" && /^[0-9A-Z]{5}$/.test(code) && trouble !== "uncertain") {
     return new StoreContractError(`PostgreSQL failed (${code}): ${message}`, { cause: error });
   }
   if (sent === "not sent")
@@ -85,6 +84,23 @@ export function mapPostgresError(error: unknown, sent: Sent): TaskgateError {
     `The connection to PostgreSQL was lost before the answer came: ${message}`,
     { cause: error },
   );
+}
+
+/**
+ * What a user's own statement threw, when it says that the store can't now: a TaskgateError with the same meaning. Null:
+ * it is the user's, and passes unchanged. A statement that was cancelled is the user's, too.
+ */
+export function storeTroubleOf(error: unknown): TaskgateError | null {
+  try {
+    if (error instanceof TaskgateError || !(error instanceof Error)) return null;
+    const code = codeOf(error);
+    const isLost = lostCodes.has(code) || (code === "" && lostMessage.test(error.message));
+    if (!isLost && (troubleOf(code) === undefined || code === "57014")) return null;
+    return mapPostgresError(error, "not sent");
+  } catch {
+    // A handler's own value whose getters throw: it is none of the driver's.
+    return null;
+  }
 }
 
 function codeOf(error: unknown): string {

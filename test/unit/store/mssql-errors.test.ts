@@ -13,6 +13,8 @@ import {
   rememberLoginErrors,
   transactionOver,
 } from "../../../shared/store/mssql/mssql-errors";
+import { mssqlTroubles } from "../../../shared/store/mssql/mssql-troubles";
+import { storeTroubleOf } from "../../../shared/store/mssql/mssql-errors";
 import type { Sent } from "../../../shared/store/mssql/mssql-errors";
 
 /*
@@ -264,5 +266,26 @@ describe("a transaction that is over", () => {
     });
     expect(mapMssqlError(error, "sent")).toBeInstanceOf(TaskgateError);
     expect(mapMssqlError(error, "sent").code).toBe("TASKGATE_STORE_CONFLICT");
+  });
+});
+
+describe("what SQL Server says when it can't now, in a user's statement", () => {
+  const rows = mssqlTroubles.flatMap(({ numbers, ...row }) =>
+    numbers.map((number) => ({ number, ...row })),
+  );
+
+  test.each(rows)("$number ($meaning) is told as the store's trouble: $trouble", (row) => {
+    const error = storeTroubleOf(fromQuery({ number: row.number }));
+    // Undone for sure: the commit had not been sent.
+    const code = row.trouble === "conflict" ? "CONFLICT" : "UNAVAILABLE";
+    expect(error).toMatchObject({ code: `TASKGATE_STORE_${code}` });
+  });
+
+  test("each number stands in the table once", () => {
+    expect(new Set(rows.map(({ number }) => number)).size).toBe(rows.length);
+  });
+
+  test.each([2627, 547, 8134])("%i is the user's own and passes", (number) => {
+    expect(storeTroubleOf(fromQuery({ number }))).toBeNull();
   });
 });
