@@ -35,7 +35,8 @@ const projectText = `<Project Sdk="Microsoft.NET.Sdk">
 `;
 /** What the parameter files read from the environment and have no default for. */
 const variables = {
-  dev: {},
+  // So that one snapshot has addresses, and the other a network without a way in.
+  dev: { API_ALLOWED_ADDRESSES: "203.0.113.7,198.51.100.0/24, 2001:db8::1" },
   prod: {
     SQL_ADMIN_OBJECT_ID: "00000000-0000-0000-0000-000000000003",
     SQL_ADMIN_NAME: "taskgate-sql-admins",

@@ -51,3 +51,26 @@ export const callers: Policy = (deployment) => {
       : ["tokens for another app would be taken"]),
   ];
 };
+
+const cidr = /^(?:\d{1,3}(?:\.\d{1,3}){3}\/\d{1,2}|[0-9a-f:]+\/\d{1,3})$/;
+
+/** Where addresses are named nobody else gets in, to the API or to where deployments go; the private network needs none. */
+export const apiAddresses: Policy = (deployment) => {
+  const site = theOne(deployment, "Microsoft.Web/sites");
+  const rules = listAt(site, "properties.siteConfig.ipSecurityRestrictions");
+  const others = rules.length === 0 ? "Allow" : "Deny";
+  const actions = ["ipSecurityRestrictionsDefaultAction", "scmIpSecurityRestrictionsDefaultAction"];
+  const priorities = rules.map((rule) => valueAt(rule, "priority"));
+  return [
+    ...actions
+      .filter((name) => textAt(site, `properties.siteConfig.${name}`) !== others)
+      .map((name) => `${name} must be ${others}`),
+    ...(valueAt(site, "properties.siteConfig.scmIpSecurityRestrictionsUseMain") === true
+      ? []
+      : ["deployments come in from everywhere"]),
+    ...rules
+      .filter((rule) => textAt(rule, "action") !== "Allow" || !cidr.test(textAt(rule, "ipAddress")))
+      .map((rule) => `${textAt(rule, "name")} admits no address as CIDR`),
+    ...(new Set(priorities).size === rules.length ? [] : ["two rules have one priority"]),
+  ];
+};

@@ -304,6 +304,44 @@ const rows: Readonly<Record<PolicyName, readonly Row[]>> = {
       put(signInConfig, "properties.login.tokenStore.enabled", true),
     ],
   ],
+  "addresses that are named shut out all others": [
+    [
+      "dev",
+      "everybody beside them",
+      "must be Deny",
+      put(site, "properties.siteConfig.ipSecurityRestrictionsDefaultAction", "Allow"),
+    ],
+    [
+      "dev",
+      "everybody at the site of deployments",
+      "scmIpSecurityRestrictionsDefaultAction must be Deny",
+      put(site, "properties.siteConfig.scmIpSecurityRestrictionsDefaultAction", "Allow"),
+    ],
+    [
+      "dev",
+      "deployments by rules of their own, of which there are none",
+      "deployments come in from everywhere",
+      put(site, "properties.siteConfig.scmIpSecurityRestrictionsUseMain", false),
+    ],
+    [
+      "dev",
+      "an address without its length, which Azure refuses",
+      "as CIDR",
+      put(site, "properties.siteConfig.ipSecurityRestrictions.0.ipAddress", "203.0.113.7"),
+    ],
+    [
+      "dev",
+      "two rules that fight",
+      "one priority",
+      put(site, "properties.siteConfig.ipSecurityRestrictions.1.priority", 100),
+    ],
+    [
+      "prod",
+      "a network that shuts itself out",
+      "must be Allow",
+      put(site, "properties.siteConfig.ipSecurityRestrictionsDefaultAction", "Deny"),
+    ],
+  ],
   "API versions are released": [
     ["dev", "a preview", "is a preview", put(site, "apiVersion", "2026-01-01-preview")],
   ],

@@ -1,4 +1,4 @@
-import { callers } from "./caller-policies";
+import { apiAddresses, callers } from "./caller-policies";
 import { capacity } from "./capacity";
 import { alerts, outputs, queues, serverless, settings, sweeps } from "./program-policies";
 import { addresses, leastPrivilege, releasedVersions, secrets, signIn } from "./security-policies";
@@ -11,6 +11,7 @@ export const policies = {
   "SQL, storage and the API admit nobody from the internet": addresses,
   "roles are those that the app needs, each on one resource": leastPrivilege,
   "callers sign in as the app expects": callers,
+  "addresses that are named shut out all others": apiAddresses,
   "API versions are released": releasedVersions,
   "app settings are those of the settings table, enough for the program to start": settings,
   "queues are those that the functions listen to": queues,
