@@ -9,6 +9,7 @@ export interface Flight {
   readonly fence: string;
   readonly definition: string;
   readonly group: string | null;
+  readonly priority: number;
   readonly beginMs: number;
   /** When only its completion was left to do; null: it didn't come so far. */
   settlingMs: number | null;

@@ -14,7 +14,7 @@ afterAll(() => {
   if (child?.exitCode === null) child.kill("SIGTERM");
 });
 
-test("P1-P9, P11, P12: real processes, a bad network, and a killed database break none of the promises in a minute", async () => {
+test("P1-P12: real processes, a bad network, and a killed database break none of the promises in a minute", async () => {
   const register = join(__dirname, "../support/register-swc.cjs");
   const program = join(__dirname, "chaos-process.ts");
   const words = ["--minutes", "0.5", "--seed", "15", "--hosts", "3", "--without", "disk"];

@@ -39,6 +39,7 @@ export async function comeToEnd(
       `${String(feeder.pending)} enqueues without an answer for ${String(stuckMs)} ms`,
     );
   if (await drain(scene, signal)) await judgeQuiet(scene);
+  for (const crash of hosts.crashes) verdict.broken("P12", crash);
   const late = await hosts.stop(stopMostMs);
   for (const name of late)
     verdict.broken("P12", `${name} didn't end within ${String(stopMostMs)} ms`);

@@ -4,7 +4,7 @@ import { realRandom, sleep } from "../../shared/platform/real-clock";
 import type { NewTask, TaskStore } from "../../shared/ports/task-store";
 import type { Dice } from "../support/dice";
 import { machineMs } from "./machine-clock";
-import { mainName, newKind, sideName } from "./plan";
+import { firstPriority, mainName, newKind, sideName } from "./plan";
 import type { ChaosPayload, Way } from "./plan";
 
 /** A call that adds tasks. It is sent until it is answered, by the same operation id each time. */
@@ -167,13 +167,13 @@ export class Feeder {
 function payloadOf(dice: Dice, definition: string): ChaosPayload {
   const isGrouped = dice.percent(definition === sideName ? 60 : 30);
   // A few last longer than a lease, heed nothing and then complete: what a stale holder does is seen by them.
-  const isLong = dice.percent(6);
+  const isLong = dice.percent(5);
   return {
     way: isLong ? "commit" : dice.weighted(ways),
     ms: isLong ? dice.int(2_000, 4_500) : dice.percent(10) ? dice.int(200, 1_200) : dice.int(5, 80),
     isStubborn: isLong || dice.percent(30),
     group: isGrouped ? `g${String(dice.int(1, 5))}` : null,
     // A strict group's order is that of its priorities first.
-    priority: isGrouped ? 100 : dice.pick([50, 100, 150]),
+    priority: isGrouped ? 100 : dice.pick([firstPriority, 100, 150]),
   };
 }

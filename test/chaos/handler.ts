@@ -20,7 +20,7 @@ const blockMs = 1.3 * leaseMs;
 export function chaosHandler({ host, write }: HandlerPlace): ChaosHandler {
   return async (payload, context) => {
     const { taskId: task, fence, definition } = context;
-    const about = { definition, group: payload.group };
+    const about = { definition, group: payload.group, priority: payload.priority };
     write({ is: "begin", atMs: machineMs(), host, task, fence, about });
     let how: FlightEnd = "threw";
     try {
@@ -64,7 +64,14 @@ async function settle({ way }: ChaosPayload, context: TaskContext): Promise<Sett
     return { how: "committed", value: null };
   }
   if (way === "child") {
-    const payload = { way: "return", ms: 5, isStubborn: false, group: null, parent: taskId };
+    const payload = {
+      way: "return",
+      ms: 5,
+      isStubborn: false,
+      group: null,
+      priority: 100,
+      parent: taskId,
+    };
     await context.enqueue({ task: sideName, payload });
   }
   if (way === "throw" && context.attempt === 1) throw new Error("as its payload says");

@@ -4,10 +4,10 @@ import { join } from "node:path";
 import type { HostNews, HostOptions, HostOrder } from "./host-messages";
 import { machineMs } from "./machine-clock";
 
-/** When a host ran nothing: from its kill on, or from its freeze until it was thawed. */
+/** When a host ran nothing: from its kill or its own end on, or from its freeze until it was thawed. */
 export interface Halt {
   readonly host: string;
-  readonly kind: "killed" | "frozen";
+  readonly kind: "killed" | "ended" | "frozen";
   readonly fromMs: number;
   untilMs: number;
 }
@@ -30,6 +30,8 @@ export type OnNews = (host: Host, news: HostNews) => void;
 /** The processes of a run, and when which of them were halted. */
 export class Hosts {
   readonly halts: Halt[] = [];
+  /** Hosts that ended though nobody had told them to. */
+  readonly crashes: string[] = [];
   readonly #onNews: OnNews;
   readonly #live = new Map<string, Host>();
   /** Library that fakes the whole process's wall clock; null: there is none, and only the worker's clock is wrong. */
@@ -76,10 +78,11 @@ export class Hosts {
     });
     // One that was killed a moment ago can't be told anything.
     child.on("error", () => undefined);
-    child.on("exit", () => {
-      this.#live.delete(name);
-      // Also where nobody of the run ended it.
-      this.#halt(host, "killed");
+    child.on("exit", (code, signal) => {
+      // Not one that was killed here.
+      if (!this.#live.delete(name)) return;
+      this.#halt(host, "ended");
+      if (code !== 0) this.crashes.push(`${name} ended by itself, ${signal ?? String(code)}`);
     });
   }
 

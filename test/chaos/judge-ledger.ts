@@ -1,7 +1,7 @@
 import type { Book, Flight } from "./book";
 import type { FedOperation } from "./feeder";
 import type { Halt } from "./hosts";
-import { sideName } from "./plan";
+import { firstPriority, sideName } from "./plan";
 import type { Verdict } from "./verdict";
 
 /** No stay is called late that isn't by so much: machines have other things to do. */
@@ -130,7 +130,8 @@ export function judgeReturns(book: Book, halts: readonly Halt[], verdict: Verdic
     if (next === undefined) continue;
     const waitMs = next.beginMs - diedMs;
     waits.push(waitMs);
-    if (waitMs > returnMostMs)
+    // Others wait behind those that came before them, for as long as there are any.
+    if (flight.priority === firstPriority && waitMs > returnMostMs)
       verdict.broken(
         "P7",
         `task ${flight.task} of ${flight.host} came back after ${waitMs.toFixed(0)} ms`,

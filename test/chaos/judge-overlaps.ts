@@ -37,7 +37,7 @@ interface Place {
 export function judgeOverlaps(facts: OverlapFacts, verdict: Verdict): void {
   const { book, sinceMs } = facts;
   const killedMs = new Map(
-    facts.halts.filter(({ kind }) => kind === "killed").map((halt) => [halt.host, halt.fromMs]),
+    facts.halts.filter(({ kind }) => kind !== "frozen").map((halt) => [halt.host, halt.fromMs]),
   );
   const active = new Map<string, { flight: Flight; leavesMs: number }[]>();
   for (const flight of book.flights) {

@@ -28,6 +28,7 @@ export type Entry =
 export interface FlightSubject {
   readonly definition: string;
   readonly group: string | null;
+  readonly priority: number;
 }
 
 export type WriteEntry = (entry: Entry) => void;

@@ -13,6 +13,8 @@ export const sideName = "chaos-side";
 export const newKind = "chaos-new";
 export const sharedName = "chaos-shared";
 export const leaseMs = 3_000;
+/** The first of all priorities: a task that has it and comes back is before all others. */
+export const firstPriority = 50;
 
 /** Slots of a group, by definition. */
 export const groupSlots: Readonly<Record<string, number>> = { [mainName]: 2, [sideName]: 1 };
@@ -27,7 +29,7 @@ export interface ChaosPayload extends JsonObject {
   /** It ignores its signal: the stated remainder of P1, whose writes are fenced. */
   isStubborn: boolean;
   group: string | null;
-  /** Place of its operation: within one, tasks are claimed in this order. */
+  /** As its task has it, for the ledger. */
   priority: number;
 }
 

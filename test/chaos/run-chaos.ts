@@ -8,6 +8,7 @@ import {
   judgeReturns,
   judgeStays,
 } from "./judge-ledger";
+import { judgeCost } from "./judge-cost";
 import { judgeEnds } from "./judge-ends";
 import { judgeOverlaps } from "./judge-overlaps";
 import { machineMs } from "./machine-clock";
@@ -146,7 +147,7 @@ function judgeSoFar({ book, hosts, limits, verdict }: Scene, sinceMs: number): v
 
 /** Once, when everything has been written. */
 async function judgeAll(scene: Scene): Promise<void> {
-  const { book, hosts, verdict, feeder, observer } = scene;
+  const { book, hosts, verdict, feeder, observer, server } = scene;
   judgeSoFar(scene, 0);
   judgeOrder(book, feeder.operations, verdict);
   judgeReturns(book, hosts.halts, verdict);
@@ -158,6 +159,7 @@ async function judgeAll(scene: Scene): Promise<void> {
     verdict,
   );
   await observer.checkInvariants(true);
+  await judgeCost(server, verdict);
 }
 
 function resultOf(

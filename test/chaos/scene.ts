@@ -10,6 +10,7 @@ import { Dice } from "../support/dice";
 import { urlAs } from "../support/roles";
 import type { Role } from "../support/roles";
 import { Book } from "./book";
+import { SmallDisk } from "./disk";
 import { Feeder } from "./feeder";
 import { HintQueue } from "./hint-queue";
 import type { HostNews } from "./host-messages";
@@ -38,6 +39,8 @@ export interface Scene {
   readonly plant: string | null;
   readonly dice: Dice;
   readonly server: ChaosServer;
+  /** Where its data lie, when that may be filled. */
+  readonly disk: SmallDisk | null;
   readonly network: Network;
   readonly hosts: Hosts;
   readonly queue: HintQueue;
@@ -65,7 +68,10 @@ export async function openScene(options: ChaosOptions, plant: string | null): Pr
   const ledgers = join(folder, "ledgers");
   await mkdir(ledgers);
   const verdict = new Verdict();
-  const server = await ChaosServer.start(folder);
+  const mounted = options.without.includes("disk") ? null : await SmallDisk.mount(folder);
+  const disk = mounted instanceof SmallDisk ? mounted : null;
+  const notes = typeof mounted === "string" ? [mounted] : [];
+  const server = await ChaosServer.start(disk?.path ?? folder);
   const network = await Network.start(() => server.port);
   const observer = new Observer(server, verdict);
   const stores: TaskStore[] = [];
@@ -86,7 +92,19 @@ export async function openScene(options: ChaosOptions, plant: string | null): Pr
   ] as const)
     await limits.set(name, limit);
   if (plant !== null) await plantSql(await observer.client(), plant);
-  const base = { options, plant, server, network, observer, limits, verdict, ledgers, worker };
+  const base = {
+    options,
+    plant,
+    server,
+    disk,
+    network,
+    observer,
+    limits,
+    verdict,
+    notes,
+    ledgers,
+    worker,
+  };
   return {
     ...assemble(base),
     close: async () => {
@@ -95,6 +113,7 @@ export async function openScene(options: ChaosOptions, plant: string | null): Pr
       await observer.close();
       await network.close();
       await server.close();
+      await disk?.unmount();
       await rm(folder, { recursive: true, force: true });
     },
   };
@@ -102,14 +121,14 @@ export async function openScene(options: ChaosOptions, plant: string | null): Pr
 
 type Base = Pick<
   Scene,
-  "options" | "plant" | "server" | "network" | "observer" | "limits" | "verdict"
+  "options" | "plant" | "server" | "disk" | "network" | "observer" | "limits" | "verdict" | "notes"
 > & {
   readonly ledgers: string;
   readonly worker: TaskStore;
 };
 
 function assemble(base: Base): Omit<Scene, "close"> {
-  const { options, plant, server, network, verdict, ledgers, worker, observer, limits } = base;
+  const { options, server, network, verdict, ledgers, worker, plant, notes } = base;
   const dice = new Dice(options.seed);
   const queue = new HintQueue(new Dice(options.seed + 1));
   const told: Scene["told"] = new Map();
@@ -118,8 +137,8 @@ function assemble(base: Base): Omit<Scene, "close"> {
     if (news.is === "count") told.set(host.name, news);
   };
   const fakeTime = fakeTimePlaces.find((place) => existsSync(place)) ?? null;
-  const notes =
-    fakeTime === null ? ["libfaketime isn't installed: only the worker's own clock was wrong"] : [];
+  if (fakeTime === null)
+    notes.push("libfaketime isn't installed: only the worker's own clock was wrong");
   const hosts = new Hosts(onNews, fakeTime);
   const feeder = new Feeder({
     store: worker,
@@ -147,26 +166,10 @@ function assemble(base: Base): Omit<Scene, "close"> {
       plant,
     });
   };
+  const { disk, observer, limits } = base;
+  const parts = { options, plant, server, disk, network, observer, limits, verdict, notes };
   const book = new Book(ledgers);
-  const happened = new Map<string, number>();
-  return {
-    options,
-    plant,
-    dice,
-    server,
-    network,
-    hosts,
-    queue,
-    feeder,
-    limits,
-    observer,
-    book,
-    verdict,
-    happened,
-    notes,
-    told,
-    startHost,
-  };
+  return { ...parts, dice, hosts, queue, feeder, book, happened: new Map(), told, startHost };
 }
 
 /** Before any host is there, so that operators can set limits. */

@@ -20,6 +20,7 @@ export class ChaosServer {
   private constructor(dataDir: string, server: EmbeddedPostgres) {
     this.#dataDir = dataDir;
     this.#server = server;
+    this.#watch();
   }
 
   /** A new server with its data below `folder`, and the migrated database with the logins of the tests. */
@@ -48,6 +49,7 @@ export class ChaosServer {
     return this.#server.port;
   }
 
+  /** False: its process has ended, killed or by itself, as it does on a full disk. */
   get isUp(): boolean {
     return this.#isUp;
   }
@@ -65,13 +67,21 @@ export class ChaosServer {
     for (let tries = 1; ; tries += 1) {
       try {
         this.#server = await open(this.#dataDir);
-        this.#isUp = true;
+        this.#watch();
         return;
       } catch (error) {
         if (tries === startTries) throw error;
         await sleep(250);
       }
     }
+  }
+
+  #watch(): void {
+    const watched = this.#server;
+    this.#isUp = true;
+    void watched.exited.then(() => {
+      if (this.#server === watched) this.#isUp = false;
+    });
   }
 
   /** Ends it and removes its data. */

@@ -40,13 +40,16 @@ const troubles: Readonly<Record<string, Trouble>> = {
   "limit changed": { group: "limits", weight: 4, act: changeLimit },
   "host of another build": { group: "deploy", weight: 2, act: deploy },
   "database killed": { group: "database", weight: 1, act: killServer },
+  "disk full": { group: "disk", weight: 1, act: fillDisk },
 };
 
 /** One trouble more, by chance. Returns what it was. */
 export async function makeTrouble(scene: Scene): Promise<string> {
-  const { dice, options, happened } = scene;
+  const { dice, disk, options, happened } = scene;
   const weights = Object.entries(troubles)
-    .filter(([, { group }]) => !options.without.includes(group))
+    .filter(
+      ([, { group }]) => !options.without.includes(group) && (group !== "disk" || disk !== null),
+    )
     .map(([name, { weight }]) => [name, weight] as const);
   const name = dice.weighted(Object.fromEntries(weights));
   happened.set(name, (happened.get(name) ?? 0) + 1);
@@ -98,4 +101,12 @@ async function killServer({ server, dice }: Scene): Promise<void> {
   await server.kill();
   await sleep(dice.int(100, 3_000));
   await server.restart();
+}
+
+/** Where its log couldn't be written the server has ended, or can't even recover before there is room. */
+async function fillDisk({ disk, server, dice }: Scene): Promise<void> {
+  await disk?.whileFull(() => sleep(dice.int(500, 5_000)));
+  // It may be about to end.
+  await sleep(500);
+  if (!server.isUp) await server.restart();
 }
