@@ -35,7 +35,7 @@ export async function startTestPostgres(): Promise<TestPostgres> {
 }
 
 /** Roles belong to the whole server, and so do the logins: members of one shipped role each, the app's of both. */
-async function makeLogins(client: Client): Promise<void> {
+export async function makeLogins(client: Client): Promise<void> {
   const members = roles.map((role) => [loginNames[role], roleNames.postgres[role]] as const);
   const app = roles.map((role) => [appLogin, roleNames.postgres[role]] as const);
   for (const [login, role] of [...members, ...app]) {

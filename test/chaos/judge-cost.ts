@@ -1,0 +1,73 @@
+import type { QueryResult } from "pg";
+import { realRandom, sleep } from "../../shared/platform/real-clock";
+import type { TaskStore } from "../../shared/ports/task-store";
+import { openStore } from "../../shared/store/open-store";
+import { blocksRead } from "../support/blocks-read";
+import { define, operationId, startWorker } from "../support/builders";
+import { urlAs } from "../support/roles";
+import { withClient } from "../support/test-postgres";
+import type { ChaosServer } from "./server";
+import type { Verdict } from "./verdict";
+
+const batch = 10;
+const calls = 6;
+/** What a large backlog may cost more: its indexes have a level more. */
+const moreMost = 1.5;
+
+/**
+ * P10 on the database as the troubles have left it: the blocks that a call reads which completes ten tasks and claims ten,
+ * with 2,000 that wait and with 22,000. The last thing of a run: its tasks are in nobody's books.
+ */
+export async function judgeCost(server: ChaosServer, verdict: Verdict): Promise<void> {
+  const url = urlAs(server.url, "worker");
+  const store = openStore({ url, connectionsMax: 2, random: realRandom, sleep });
+  try {
+    const name = await define(store, { limit: batch, spareMax: 0 }, "chaos-cost");
+    await enqueue(store, name, 2_000);
+    const small = await blocksOfClaim(url, { store, name });
+    await enqueue(store, name, 10_000);
+    await enqueue(store, name, 10_000);
+    const large = await blocksOfClaim(url, { store, name });
+    verdict.check("P10");
+    const figure = `${String(small)} blocks with 2,000 waiting, ${String(large)} with 22,000`;
+    verdict.figure("P10", figure);
+    if (large > moreMost * small) verdict.broken("P10", figure);
+  } finally {
+    await store.close();
+  }
+}
+
+async function enqueue(store: TaskStore, name: string, count: number): Promise<void> {
+  const tasks = Array.from({ length: count }, () => ({ payload: "{}" }));
+  await store.enqueueTasks({ name, build: 1, operationId: operationId(), tasks });
+}
+
+/** The least of some calls: others may read, too, such as the server's own cleaning. */
+function blocksOfClaim(
+  url: string,
+  { store, name }: { store: TaskStore; name: string },
+): Promise<number> {
+  return withClient(url, async (session) => {
+    const worker = await startWorker(store, name, { want: batch });
+    const blocks: number[] = [];
+    let ids: string | null = null;
+    let fences: string | null = null;
+    for (let call = 1; call <= calls; call += 1) {
+      const before = await blocksRead(session);
+      const text = `select task_ids, fence::text from taskgate.work($1, $2, p_done_task_ids => $3, p_done_fences => $4, p_want => $5)`;
+      const { rows }: QueryResult<{ task_ids: string; fence: string }> = await session.query(text, [
+        worker.executionId,
+        call,
+        ids,
+        fences,
+        batch,
+      ]);
+      if (ids !== null) blocks.push((await blocksRead(session)) - before);
+      const claimed: string[] = rows[0]?.task_ids.split(",") ?? [];
+      ids = `{${claimed.join()}}`;
+      fences = `{${claimed.map(() => rows[0]?.fence).join()}}`;
+    }
+    await store.finishExecution({ executionId: worker.executionId });
+    return Math.min(...blocks);
+  });
+}

@@ -1,0 +1,7 @@
+/**
+ * Milliseconds by a clock that all processes of this machine share and that nobody sets: what the ledger of a run is
+ * compared by. `performance.now()` begins anew in each process.
+ */
+export function machineMs(): number {
+  return Number(process.hrtime.bigint()) / 1e6;
+}
