@@ -152,11 +152,15 @@ interface Database {
 }
 
 async function openDatabase(plan: RunPlan, folder: string, broken: Breakage): Promise<Database> {
-  const { databaseUrl, keepsData } = plan.options;
+  const { databaseUrl, keepsData, isFast } = plan.options;
   if (databaseUrl !== null) return { url: databaseUrl, beginning: "shared" };
   const isInterrupted = (await readRunState(folder))?.state === "running";
   const beginning = isInterrupted ? "resumes" : keepsData ? "keeps" : "afresh";
-  const server = await startEmbeddedPostgres({ dataDir: join(folder, "postgres"), keep: true });
+  const server = await startEmbeddedPostgres({
+    dataDir: join(folder, "postgres"),
+    keep: true,
+    fast: isFast,
+  });
   plan.teardown.add("PostgreSQL", () => server.stop());
   broken.watch("PostgreSQL", server.exited);
   return { url: server.url, beginning };
