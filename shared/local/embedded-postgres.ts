@@ -11,6 +11,7 @@ import { existsSync } from "node:fs";
 import { chown, mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join, parse } from "node:path";
 import { findFreePort, isPortFree, LOCAL_HOST } from "./free-port";
+import { lastWords } from "./last-words";
 import { preparePostgresBinaries, type PostgresBinaries } from "./postgres-binaries";
 import {
   chooseDataDir,
@@ -231,7 +232,7 @@ function describeServer(
     ...place,
     pid: service.pid,
     dataDir,
-    exited: service.exited.then(() => service.output().trim()),
+    exited: service.exited.then((exit) => lastWords(exit, service.output())),
     async stop() {
       const { problems } = await service.stop();
       if (problems.length > 0) throw new Error(problems.join(" "));

@@ -117,7 +117,7 @@ describe("start and stop", () => {
     const first = await start({ dataDir, keep: true });
     await query(first, "CREATE TABLE kept AS SELECT 42 AS answer");
     process.kill(first.pid, "SIGKILL");
-    await first.exited;
+    expect(await first.exited).toBe("SIGKILL");
     const second = await start({ dataDir, keep: true });
     expect(await query(second, "SELECT answer FROM kept")).toBe(42);
   });
