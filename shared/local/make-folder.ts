@@ -6,10 +6,20 @@ import { codeOf } from "./error-code";
  * Makes a folder and those above it, and makes sure that this process may write there. Not node's recursive mkdir: where a
  * file system has no new folders (/proc), that one tries for ever and hears no signal.
  *
- * Errors: an Error with a sentence that names the folder at fault.
+ * Errors: an Error with a sentence that names the folder at fault, and with `cure` behind it.
  */
-export async function makeFolder(path: string): Promise<void> {
-  const wanted = resolve(path);
+export async function makeFolder(path: string, cure?: string): Promise<void> {
+  try {
+    await make(resolve(path));
+  } catch (error) {
+    if (cure === undefined) throw error;
+    throw new Error(`${error instanceof Error ? error.message : String(error)} ${cure}`, {
+      cause: error,
+    });
+  }
+}
+
+async function make(wanted: string): Promise<void> {
   for (const folder of await missingAbove(wanted)) {
     try {
       await mkdir(folder);
