@@ -28,6 +28,8 @@ export interface TargetOptions {
 interface LocalRun {
   readonly databaseUrl: string;
   readonly queueConnection: string | null;
+  /** The process of `npm start`; null: a note of an older version. */
+  readonly pid: number | null;
 }
 
 /**
@@ -48,12 +50,31 @@ export function findTarget(options: TargetOptions): Target {
     return { settings: loadSettings(environment), origin: "TASKGATE_SQL_SERVER" };
   }
   if (local !== null) {
+    refuseEnded(local);
     const settings = load(environment, local.databaseUrl, local.queueConnection);
     return { settings, origin: ".taskgate/local.json" };
   }
   throw new SettingsError([
     "TASKGATE_DATABASE_URL: expected a database to work on, got none. Give --db postgres://.., set TASKGATE_DATABASE_URL, or run `npm start` in this folder first",
   ]);
+}
+
+/** A run that was killed leaves its note behind: its database is gone, and a refused connection wouldn't say why. */
+function refuseEnded({ pid }: LocalRun): void {
+  if (pid === null || isAlive(pid)) return;
+  throw new SettingsError([
+    `.taskgate/local.json: expected a run that is alive, got that of process ${String(pid)}, which has ended. Run \`npm start\` again: it resumes; or give --db`,
+  ]);
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    // EPERM: alive, and of another user.
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
 }
 
 /** Settings with another database than the environment's, and a queue where the environment names none. */
@@ -96,10 +117,13 @@ function parseLocalRun(text: string): LocalRun | null {
     const value: unknown = JSON.parse(text);
     if (typeof value !== "object" || value === null || !("databaseUrl" in value)) return null;
     const queue = "queueConnection" in value ? value.queueConnection : null;
+    const pid = "pid" in value ? value.pid : null;
     if (typeof value.databaseUrl !== "string") return null;
     return {
       databaseUrl: value.databaseUrl,
       queueConnection: typeof queue === "string" ? queue : null,
+      // 0 and below would mean whole groups of processes.
+      pid: typeof pid === "number" && Number.isSafeInteger(pid) && pid > 0 ? pid : null,
     };
   } catch {
     return null;

@@ -1,12 +1,15 @@
 /**
  * Starts Azurite's queue service, Microsoft's emulator of Azure Storage queues, for local work and
- * tests. It ends within 2 s after this process, however that ends (`supervisor.ts`).
+ * tests. Each start has an account key of its own: with the published one of all emulators a web
+ * page that finds the port could sign an address and put messages into the queues. It ends within 2 s after this process, however that ends (`supervisor.ts`).
  */
+import { randomBytes } from "node:crypto";
 import { mkdir } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { isPortFree, LOCAL_HOST } from "./free-port";
+import { lastWords } from "./last-words";
 import { startService, type SupervisedService } from "./supervised-service";
 
 /** What kind of emulator is wanted. */
@@ -22,7 +25,7 @@ export interface AzuriteOptions {
 
 /** A running emulator. */
 export interface Azurite {
-  /** For `AzureWebJobsStorage` and for queue clients. */
+  /** For `AzureWebJobsStorage` and for queue clients. Holds this start's key. */
   readonly connectionString: string;
   readonly port: number;
   readonly pid: number;
@@ -34,9 +37,8 @@ export interface Azurite {
 
 const READY_TIMEOUT_MS = 60_000;
 const ACCOUNT = "devstoreaccount1";
-/** Not a secret: Microsoft publishes it, every emulator has it, and it opens nothing else. */
-const WELL_KNOWN_KEY =
-  "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
+/** As long as Azure's own. */
+const KEY_BYTES = 64;
 
 /**
  * Starts the emulator and returns when it answers, in about 0.6 s.
@@ -54,6 +56,7 @@ export async function startAzurite(options: AzuriteOptions = {}): Promise<Azurit
   }
   const location = dataDir === undefined ? undefined : resolve(dataDir);
   if (location !== undefined) await mkdir(location, { recursive: true });
+  const key = randomBytes(KEY_BYTES).toString("base64");
   const service = await startService({
     command: process.execPath,
     args: [
@@ -65,13 +68,13 @@ export async function startAzurite(options: AzuriteOptions = {}): Promise<Azurit
     ],
     cwd: location ?? tmpdir(),
     // What the user set for node (an inspector, a loader) is not meant for the emulator.
-    env: { ...process.env, NODE_OPTIONS: undefined },
+    env: { ...process.env, NODE_OPTIONS: undefined, AZURITE_ACCOUNTS: `${ACCOUNT}:${key}` },
     stopSignals: ["SIGINT", "SIGKILL"],
   });
-  return await whenReady(service);
+  return await whenReady(service, key);
 }
 
-async function whenReady(service: SupervisedService): Promise<Azurite> {
+async function whenReady(service: SupervisedService, key: string): Promise<Azurite> {
   try {
     await service.waitForOutput(LISTENING, READY_TIMEOUT_MS);
   } catch (error) {
@@ -81,11 +84,11 @@ async function whenReady(service: SupervisedService): Promise<Azurite> {
   const port = Number(LISTENING.exec(service.output())?.[1]);
   return {
     connectionString:
-      `DefaultEndpointsProtocol=http;AccountName=${ACCOUNT};AccountKey=${WELL_KNOWN_KEY};` +
+      `DefaultEndpointsProtocol=http;AccountName=${ACCOUNT};AccountKey=${key};` +
       `QueueEndpoint=http://${LOCAL_HOST}:${String(port)}/${ACCOUNT};`,
     port,
     pid: service.pid,
-    exited: service.exited.then(() => service.output().trim()),
+    exited: service.exited.then((exit) => lastWords(exit, service.output())),
     async stop() {
       await service.stop();
     },

@@ -4,29 +4,33 @@
  *
  * Invariants: it listens on 127.0.0.1 only; a data folder has one server at most; a data folder
  * holds a complete cluster or does not exist (a cluster is made under another name and renamed);
- * the server ends within 2 s after this process, however that ends (`supervisor.ts`).
+ * nobody signs in without a random password (SCRAM); a folder that others made is not taken over;
+ * what was committed survives the end of the server, however it ends; the server ends within 2 s after this process, however that ends (`supervisor.ts`).
  */
-import { createHash, randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
-import {
-  chown,
-  lchown,
-  mkdir,
-  readdir,
-  readFile,
-  rename,
-  rm,
-  stat,
-  writeFile,
-} from "node:fs/promises";
-import { basename, dirname, join, parse, resolve } from "node:path";
+import { chown, mkdir, rename, rm, writeFile } from "node:fs/promises";
+import { dirname, join, parse } from "node:path";
 import { findFreePort, isPortFree, LOCAL_HOST } from "./free-port";
+import { lastWords } from "./last-words";
+import { preparePostgresBinaries, type PostgresBinaries } from "./postgres-binaries";
 import {
-  canOthersEnter,
-  openTempDir,
-  preparePostgresBinaries,
-  type PostgresBinaries,
-} from "./postgres-binaries";
+  chooseDataDir,
+  draftName,
+  folderInUse,
+  liveHolder,
+  prepareDataDir,
+  serverUser,
+  temporaryMark,
+} from "./postgres-data-folder";
+import {
+  addressOf,
+  ensureAppLogin,
+  makeLogins,
+  readLogins,
+  superuserName,
+  writeForServer,
+  writeLogins,
+} from "./postgres-login";
 import { startService, type ServiceUser, type SupervisedService } from "./supervised-service";
 
 /** What kind of server is wanted. */
@@ -41,15 +45,23 @@ export interface EmbeddedPostgresOptions {
    * the end, also if this process is killed.
    */
   readonly keep: boolean;
-  /** True: commits survive a power cut, for benchmarks. Default false: several times faster. */
-  readonly durable?: boolean;
+  /**
+   * True: commits survive the end of the server, but not a power cut: for tests. Default false:
+   * they survive both, as on a server.
+   */
+  readonly fast?: boolean;
+  /** True: `url` is that of a superuser, for tests that make databases. Default false. */
+  readonly isSuperuser?: boolean;
   /** The npm package with PostgreSQL's programs. Default: the one for this system. */
   readonly packageDir?: string;
 }
 
 /** A running server. */
 export interface EmbeddedPostgres {
-  /** `postgres://dev@127.0.0.1:<port>/postgres`; the user `dev` is a superuser, no password. */
+  /**
+   * `postgres://dev:<password>@127.0.0.1:<port>/postgres`: the owner of the database, who makes
+   * schemas and roles and may do nothing outside it. The password stays with the data folder.
+   */
   readonly url: string;
   readonly port: number;
   /** Process id of the server. */
@@ -67,16 +79,13 @@ const INITDB_TIMEOUT_MS = 60_000;
 const READY_TIMEOUT_MS = 60_000;
 const PORT_TRIES = 5;
 const CONNECTIONS_MAX = 200;
-/** Marks a folder that we may remove; contains the id of the process that made it. */
-const TEMPORARY_MARK = "taskgate-temporary";
-
 /**
  * Starts a server and returns when it takes connections: 0.5 to 1 s with a new data folder, 0.1 s
  * with an existing one. As root it runs as `nobody`, because PostgreSQL refuses root.
  *
  * Errors: an Error whose message says what is wrong and what to do: programs missing or not made
  * for this system, data folder in use (with the process that holds it), port in use, folder not
- * ours to remove.
+ * ours to use or to remove.
  */
 export async function startEmbeddedPostgres(
   options: EmbeddedPostgresOptions,
@@ -88,12 +97,21 @@ export async function startEmbeddedPostgres(
   if (options.port !== undefined && !(await isPortFree(options.port))) {
     throw new Error(portInUse(options.port));
   }
-  if (!(await prepareDataDir(plan))) await createCluster(plan);
-  return await startServer(plan);
+  if (!(await prepareDataDir(dataDir, options.keep, user))) await createCluster(plan);
+  // Before the server starts: one without passwords isn't ours, and might let in everybody.
+  const logins = await readLogins(dataDir);
+  const { port, service } = await startServer(plan);
+  try {
+    await ensureAppLogin(logins, port);
+  } catch (error) {
+    await service.stop();
+    throw error;
+  }
+  return describeServer(dataDir, service, {
+    port,
+    url: addressOf(logins, port, options.isSuperuser === true),
+  });
 }
-
-/** Data folders under the temp folder; a temporary one has TEMPORARY_MARK in it. */
-const DATA_PREFIX = "taskgate-postgres-data-";
 
 interface StartPlan {
   readonly options: EmbeddedPostgresOptions;
@@ -102,183 +120,21 @@ interface StartPlan {
   readonly dataDir: string;
 }
 
-/** Whom to run as: undefined is this process's own user. */
-async function serverUser(): Promise<ServiceUser | undefined> {
-  if (process.getuid?.() !== 0) return undefined;
-  const accounts = await readFile("/etc/passwd", "utf8");
-  const nobody = /^nobody:[^:]*:(-?\d+):(-?\d+):/m.exec(accounts);
-  if (nobody === null) {
-    throw new Error(
-      "PostgreSQL refuses to run as root and this system has no user `nobody` to run it as. Start " +
-        "as another user, or set DATABASE_URL to a PostgreSQL server of your own.",
-    );
-  }
-  return { uid: Number(nobody[1]), gid: Number(nobody[2]) };
-}
-
-async function chooseDataDir(
-  options: EmbeddedPostgresOptions,
-  user: ServiceUser | undefined,
-): Promise<string> {
-  if (options.dataDir === undefined) {
-    if (options.keep)
-      throw new Error("Expected `dataDir` with `keep: true`: where to keep the data.");
-    const temp = await openTempDir();
-    await removeLeftovers(temp);
-    return join(temp, `${DATA_PREFIX}${randomUUID()}`);
-  }
-  // Resolved first: initdb would take a relative path from its own folder.
-  const wanted = resolve(options.dataDir);
-  await mkdir(dirname(wanted), { recursive: true });
-  if (user === undefined || (await canOthersEnter(dirname(wanted)))) return wanted;
-  const key = createHash("sha256").update(wanted).digest("hex").slice(0, 12);
-  return join(await openTempDir(), `${DATA_PREFIX}${key}`);
-}
-
-/** Removes temporary data of killed processes; the supervisor missed it, after a power cut say. */
-async function removeLeftovers(temp: string): Promise<void> {
-  for (const name of await readdir(temp)) {
-    if (!name.startsWith(DATA_PREFIX)) continue;
-    const path = join(temp, name);
-    const maker = draftMaker(name) ?? (await readPid(join(path, TEMPORARY_MARK)));
-    if (maker === null || isAlive(maker) || (await liveHolder(path)) !== null) continue;
-    await rm(path, { recursive: true, force: true });
-  }
-}
-
-/** True if the folder holds a cluster to use; false if one must be made (the folder is absent). */
-async function prepareDataDir(plan: StartPlan): Promise<boolean> {
-  const { dataDir, options, user } = plan;
-  await removeDrafts(dataDir);
-  const names = existsSync(dataDir) ? await readdir(dataDir) : [];
-  if (names.length === 0) return false;
-  const holder = await liveHolder(dataDir);
-  if (holder !== null) throw new Error(folderInUse(dataDir, holder));
-  if (!names.includes("PG_VERSION")) {
-    throw new Error(
-      `The data folder ${dataDir} holds something that is not a PostgreSQL cluster. Choose another ` +
-        "folder, or remove it.",
-    );
-  }
-  if (options.keep) {
-    await checkOwner(dataDir, user);
-    await rm(join(dataDir, TEMPORARY_MARK), { force: true });
-    return true;
-  }
-  if (!names.includes(TEMPORARY_MARK)) {
-    throw new Error(
-      `The data folder ${dataDir} holds data that was to be kept, and \`keep: false\` would remove ` +
-        "it. Choose another folder, or remove it.",
-    );
-  }
-  await rm(dataDir, { recursive: true, force: true });
-  return false;
-}
-
-/** Makes the folder belong to the server's user (as root), or says whose it is (otherwise). */
-async function checkOwner(dataDir: string, user: ServiceUser | undefined): Promise<void> {
-  const owner = (await stat(dataDir)).uid;
-  if (user !== undefined) {
-    if (owner !== user.uid) await chownTree(dataDir, user);
-    return;
-  }
-  if (process.getuid !== undefined && owner !== process.getuid()) {
-    throw new Error(
-      `The data folder ${dataDir} belongs to another user (id ${String(owner)}), probably because ` +
-        "it was made by root. Remove it as that user, or choose another folder.",
-    );
-  }
-}
-
-async function chownTree(path: string, user: ServiceUser): Promise<void> {
-  const entries = await readdir(path, { recursive: true });
-  for (const entry of ["", ...entries]) await lchown(join(path, entry), user.uid, user.gid);
-}
-
-/** The process that holds a data folder, if it is alive: the server, or who is starting it. */
-async function liveHolder(dataDir: string): Promise<number | null> {
-  const server = await readPid(join(dataDir, "postmaster.pid"));
-  if (server !== null) {
-    if (await isPostgres(server)) return server;
-    // The server would look at the number alone and refuse to start.
-    await rm(join(dataDir, "postmaster.pid"), { force: true });
-  }
-  const maker = await readPid(join(dataDir, TEMPORARY_MARK));
-  return maker !== null && isAlive(maker) ? maker : null;
-}
-
-/** The number in a file's first line; null if there is none, or the file is not ours to read. */
-async function readPid(file: string): Promise<number | null> {
-  const [firstLine] = (await readFile(file, "utf8").catch(() => "")).split("\n");
-  const pid = Number(firstLine);
-  return Number.isInteger(pid) && pid > 0 ? pid : null;
-}
-
-/** Whether a process is a living PostgreSQL server, as far as the system tells. */
-async function isPostgres(pid: number): Promise<boolean> {
-  if (!isAlive(pid)) return false;
-  // "<pid> (<name>) <state> ...". After a reboot the number may be anybody's, and a container
-  // without an init process keeps ended ones as zombies (Z).
-  const status = await readFile(`/proc/${String(pid)}/stat`, "utf8").catch(() => null);
-  if (status === null) return true;
-  const [, name = "", state] = /^\d+ \((.*)\) (\S)/s.exec(status) ?? [];
-  return name.startsWith("postgres") && state !== "Z";
-}
-
-function folderInUse(dataDir: string, pid: number | string): string {
-  return (
-    `The data folder ${dataDir} is in use by another PostgreSQL server (process ${String(pid)}). ` +
-    "Stop that one first, or choose another folder."
-  );
-}
-
-function portInUse(port: number): string {
-  return (
-    `Port ${String(port)} on ${LOCAL_HOST} is in use by another program, so PostgreSQL cannot ` +
-    "listen there. Choose another port, or leave it out to get a free one."
-  );
-}
-
-/** Where a cluster is made before it gets its name: `<dataDir>.draft-<process id>-<random>`. */
-function draftName(dataDir: string): string {
-  return `${basename(dataDir)}.draft-${String(process.pid)}-${randomUUID().slice(0, 8)}`;
-}
-
-function draftMaker(name: string): number | null {
-  const maker = /\.draft-(\d+)-\w+$/.exec(name)?.[1];
-  return maker === undefined ? null : Number(maker);
-}
-
-/** Removes drafts of this cluster whose makers were killed. */
-async function removeDrafts(dataDir: string): Promise<void> {
-  const folder = dirname(dataDir);
-  for (const name of await readdir(folder)) {
-    const maker = name.startsWith(`${basename(dataDir)}.draft-`) ? draftMaker(name) : null;
-    if (maker === null || isAlive(maker)) continue;
-    await rm(join(folder, name), { recursive: true, force: true });
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    // EPERM: alive, and not ours to signal.
-    return error instanceof Error && "code" in error && error.code === "EPERM";
-  }
-}
-
 /** Makes a cluster under a draft's name, then renames it: it is there completely or not at all. */
 async function createCluster(plan: StartPlan): Promise<void> {
   const { dataDir, user, binaries, options } = plan;
   const draft = join(dirname(dataDir), draftName(dataDir));
+  // initdb wants the password in a file and the folder empty. A killed start's file goes with its draft.
+  const passwordFile = `${draft}p`;
+  const logins = makeLogins();
   await mkdir(draft, { mode: 0o700 });
   if (user !== undefined) await chown(draft, user.uid, user.gid);
-  const args = ["-D", draft, "-A", "trust", "-U", "dev", "-E", "UTF8", "--no-locale"];
+  await writeForServer(passwordFile, logins.superuserPassword, user);
+  const who = ["-A", "scram-sha-256", "-U", superuserName, `--pwfile=${passwordFile}`];
+  const args = ["-D", draft, ...who, "-E", "UTF8", "--no-locale"];
   const initdb = await startService({
     command: binaries.initdb,
-    args: options.durable === true ? args : [...args, "--no-sync"],
+    args: options.fast === true ? [...args, "--no-sync"] : args,
     cwd: parse(draft).root,
     env: serverEnvironment(),
     ...(user === undefined ? {} : { user }),
@@ -287,11 +143,13 @@ async function createCluster(plan: StartPlan): Promise<void> {
   const timer = setTimeout(() => void initdb.stop(), INITDB_TIMEOUT_MS);
   const exit = await initdb.exited;
   clearTimeout(timer);
+  await rm(passwordFile, { force: true });
   if (exit.code !== 0) {
     await rm(draft, { recursive: true, force: true });
     throw new Error(`PostgreSQL's initdb failed for ${dataDir}: ${initdb.output().trim()}`);
   }
-  if (!options.keep) await writeFile(join(draft, TEMPORARY_MARK), String(process.pid));
+  await writeLogins(draft, logins, user);
+  if (!options.keep) await writeFile(join(draft, temporaryMark), String(process.pid));
   try {
     await rename(draft, dataDir);
   } catch (error) {
@@ -313,14 +171,14 @@ function serverEnvironment(): Record<string, string | undefined> {
   return { ...Object.fromEntries(kept), LC_ALL: "C" };
 }
 
-async function startServer(plan: StartPlan): Promise<EmbeddedPostgres> {
+async function startServer(plan: StartPlan): Promise<{ port: number; service: SupervisedService }> {
   const { port: wantedPort } = plan.options;
   for (let tries = 1; ; tries += 1) {
     const port = wantedPort ?? (await findFreePort());
     const service = await startService(serverCommand(plan, port));
     try {
       await service.waitForOutput(/ready to accept connections/, READY_TIMEOUT_MS);
-      return describeServer(plan, port, service);
+      return { port, service };
     } catch (error) {
       await service.stop();
       const text = service.output();
@@ -350,9 +208,8 @@ function serverCommand(plan: StartPlan, port: number): Parameters<typeof startSe
     "timezone=UTC",
     "log_timezone=UTC",
   ];
-  if (options.durable !== true) {
-    settings.push("fsync=off", "synchronous_commit=off", "full_page_writes=off");
-  }
+  // Not synchronous_commit: with it off, what was acknowledged last is lost with the server.
+  if (options.fast === true) settings.push("fsync=off", "full_page_writes=off");
   return {
     command: binaries.postgres,
     args: ["-D", dataDir, ...settings.flatMap((setting) => ["-c", setting])],
@@ -367,19 +224,25 @@ function serverCommand(plan: StartPlan, port: number): Parameters<typeof startSe
 }
 
 function describeServer(
-  plan: StartPlan,
-  port: number,
+  dataDir: string,
   service: SupervisedService,
+  place: { readonly url: string; readonly port: number },
 ): EmbeddedPostgres {
   return {
-    url: `postgres://dev@${LOCAL_HOST}:${String(port)}/postgres`,
-    port,
+    ...place,
     pid: service.pid,
-    dataDir: plan.dataDir,
-    exited: service.exited.then(() => service.output().trim()),
+    dataDir,
+    exited: service.exited.then((exit) => lastWords(exit, service.output())),
     async stop() {
       const { problems } = await service.stop();
       if (problems.length > 0) throw new Error(problems.join(" "));
     },
   };
+}
+
+function portInUse(port: number): string {
+  return (
+    `Port ${String(port)} on ${LOCAL_HOST} is in use by another program, so PostgreSQL cannot ` +
+    "listen there. Choose another port, or leave it out to get a free one."
+  );
 }

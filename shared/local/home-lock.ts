@@ -77,7 +77,7 @@ function listen(secret: string): Promise<Server> {
 
 async function create(path: string, text: string): Promise<boolean> {
   try {
-    await writeFile(path, text, { flag: "wx" });
+    await writeFile(path, text, { flag: "wx", mode: 0o600 });
     return true;
   } catch (error) {
     if (error instanceof Error && "code" in error && error.code === "EEXIST") return false;

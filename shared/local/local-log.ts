@@ -1,4 +1,6 @@
-import { createWriteStream } from "node:fs";
+import { createWriteStream, renameSync, rmSync } from "node:fs";
+import type { WriteStream } from "node:fs";
+import { realClock } from "../platform/real-clock";
 
 /** Everything that the hosts and the functions write: a file, and the last line that a person should see. */
 export interface LocalLog {
@@ -12,26 +14,101 @@ export interface LocalLog {
   close(): Promise<void>;
 }
 
+/** What differs in tests. */
+export interface LocalLogOptions {
+  /** The file is put aside as `<path>.1`, over the one before, when it has so many bytes. Default 16 MiB. */
+  readonly bytesMax?: number;
+  /** Monotonic, ms. */
+  readonly nowMs?: () => number;
+}
+
 const shownLengthMax = 300;
+const fileBytesMax = 16_777_216;
+/** A disk that was full may have space again. */
+const retryAfterMs = 5_000;
 /** The host says at each invocation that it begins and that it went well. */
 const dull = /^\S*\s*(?:\[\S+\]\s*)?(?:debug|trace)\b|Executing '|\(Succeeded, /i;
 
-/** Begins the file anew. */
-export function openLocalLog(path: string): LocalLog {
-  const stream = createWriteStream(path, { flags: "w" });
-  // A full disk must not end the run: the log is a convenience.
-  stream.on("error", () => undefined);
+/** Begins the file anew. Its owner alone may read it: what functions log is theirs. */
+export function openLocalLog(path: string, options: LocalLogOptions = {}): LocalLog {
+  const file = new LogFile(path, options);
   let last: string | null = null;
   return {
     path,
     add: (line) => {
-      stream.write(`${line}\n`);
+      file.write(line);
       if (line.trim() !== "" && !dull.test(line)) last = line.slice(0, shownLengthMax);
     },
     last: () => last,
-    close: () =>
-      new Promise((resolve) => {
-        stream.end(resolve);
-      }),
+    close: () => file.close(),
   };
+}
+
+/** A file of bounded size. An error never ends the run, for the log is a convenience; lines of that time are lost. */
+class LogFile {
+  readonly #path: string;
+  readonly #bytesMax: number;
+  readonly #nowMs: () => number;
+  /** Null: the last one failed. */
+  #stream: WriteStream | null = null;
+  #bytes = 0;
+  #failedAtMs = 0;
+
+  constructor(path: string, { bytesMax = fileBytesMax, nowMs }: LocalLogOptions) {
+    this.#path = path;
+    this.#bytesMax = bytesMax;
+    this.#nowMs = nowMs ?? (() => realClock.monotonicMs());
+    // An older file keeps its mode when it is opened.
+    attempt(() => {
+      rmSync(path, { force: true });
+    });
+    this.#open("w");
+  }
+
+  write(line: string): void {
+    const isTimeToTry = this.#nowMs() - this.#failedAtMs >= retryAfterMs;
+    if (this.#stream === null && isTimeToTry) this.#open("a");
+    if (this.#bytes >= this.#bytesMax) this.#putAside();
+    this.#bytes += Buffer.byteLength(line) + 1;
+    this.#stream?.write(`${line}\n`);
+  }
+
+  close(): Promise<void> {
+    const stream = this.#stream;
+    return new Promise((resolve) => {
+      if (stream === null) resolve();
+      else
+        stream.end(() => {
+          resolve();
+        });
+    });
+  }
+
+  #putAside(): void {
+    // Windows can't rename a file that is open: it is begun anew then.
+    this.#stream?.end();
+    attempt(() => {
+      renameSync(this.#path, `${this.#path}.1`);
+    });
+    this.#open("w");
+  }
+
+  #open(flags: "w" | "a"): void {
+    const stream = createWriteStream(this.#path, { flags, mode: 0o600 });
+    if (flags === "w") this.#bytes = 0;
+    this.#stream = stream;
+    stream.on("error", () => {
+      if (this.#stream !== stream) return;
+      this.#stream = null;
+      this.#failedAtMs = this.#nowMs();
+    });
+  }
+}
+
+function attempt(act: () => void): void {
+  try {
+    act();
+  } catch {
+    // The stream tells of it, too.
+  }
 }

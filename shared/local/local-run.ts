@@ -2,7 +2,6 @@
  * One run of `npm start`: database, queues, hosts, landing folder, in this order, and their end in the other. It only
  * builds and wires: what is shown is the views' matter, when it is done the progress reader's.
  */
-import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { createAdmin } from "../admin/create-admin";
 import type { Admin } from "../admin/create-admin";
@@ -22,6 +21,7 @@ import { startHostChild } from "./host-children";
 import { LandingFolder } from "./landing-folder";
 import { openLocalLog } from "./local-log";
 import type { LocalLog } from "./local-log";
+import { makeFolder } from "./make-folder";
 import { readRunState, removeLocalRun, writeLocalRun, writeRunState } from "./run-files";
 import type { RunState } from "./run-files";
 import type { LocalSample } from "./sample";
@@ -85,7 +85,7 @@ const spreadLimit = 4;
 export async function startLocalRun(plan: RunPlan): Promise<LocalRun> {
   const { options, teardown, sample, say } = plan;
   const folder = join(options.home, ".taskgate");
-  await mkdir(folder, { recursive: true });
+  await makeFolder(folder, "Choose another folder with --home.");
   const lock = await lockHome(folder);
   teardown.add("the lock of the folder", () => lock.release());
   if (!(await isPortFree(options.port))) throw new Error(portInUse(options.port));
@@ -152,11 +152,15 @@ interface Database {
 }
 
 async function openDatabase(plan: RunPlan, folder: string, broken: Breakage): Promise<Database> {
-  const { databaseUrl, keepsData } = plan.options;
+  const { databaseUrl, keepsData, isFast } = plan.options;
   if (databaseUrl !== null) return { url: databaseUrl, beginning: "shared" };
   const isInterrupted = (await readRunState(folder))?.state === "running";
   const beginning = isInterrupted ? "resumes" : keepsData ? "keeps" : "afresh";
-  const server = await startEmbeddedPostgres({ dataDir: join(folder, "postgres"), keep: true });
+  const server = await startEmbeddedPostgres({
+    dataDir: join(folder, "postgres"),
+    keep: true,
+    fast: isFast,
+  });
   plan.teardown.add("PostgreSQL", () => server.stop());
   broken.watch("PostgreSQL", server.exited);
   return { url: server.url, beginning };

@@ -9,6 +9,8 @@ export interface StartOptions {
   readonly isWithoutSample: boolean;
   /** Go on with the data of the last run, also when that run was finished. */
   readonly keepsData: boolean;
+  /** The embedded PostgreSQL doesn't wait for the disk: a power cut may cost the data. */
+  readonly isFast: boolean;
   /** Address of a database of the user's own; null: the embedded PostgreSQL. */
   readonly databaseUrl: string | null;
   /** TCP port of the first host. */
@@ -35,6 +37,7 @@ Usage: npm start -- [options]
   --once         end when the pipeline is done: exit code 0 when all went as expected, else 1
   --no-sample    only the app's own tasks, without the sample pipeline; q or Ctrl-C ends
   --keep         go on with the data of the last run (a run that was interrupted always goes on)
+  --fast         don't wait for the disk: quicker, but a power cut may cost the data of the embedded PostgreSQL
   --db URL       use this database: postgres://.. or mssql://..; nothing in it is ever removed
   --port N       port of the functions, default 7071
   --limit N      how many blocks are parsed at once, 0..1000, default 4
@@ -46,7 +49,7 @@ While the sample runs: drop .json or .csv files into landing/; keys + and - chan
 Exit codes: 0 done; 1 failed, or not what was expected; 2 wrong options; 130 and 143 interrupted before the end.
 `;
 
-const flags = ["--once", "--no-sample", "--keep", "--help"] as const;
+const flags = ["--once", "--no-sample", "--keep", "--fast", "--help"] as const;
 const valued = ["--db", "--port", "--limit", "--hosts", "--home"] as const;
 type Flag = (typeof flags)[number];
 type Valued = (typeof valued)[number];
@@ -87,6 +90,9 @@ function toOptions(given: ReadonlyMap<string, string>, home: string): StartArgum
   if (databaseUrl !== null && !isDatabaseUrl(databaseUrl)) {
     problems.push("--db: expected postgres://user:password@host:port/database or mssql://..");
   }
+  if (databaseUrl !== null && given.has("--fast")) {
+    problems.push("--fast is about the embedded PostgreSQL: leave it out, or leave out --db.");
+  }
   const isWithoutSample = given.has("--no-sample");
   for (const name of ["--once", "--limit"])
     if (isWithoutSample && given.has(name))
@@ -95,6 +101,7 @@ function toOptions(given: ReadonlyMap<string, string>, home: string): StartArgum
     isOnce: given.has("--once"),
     isWithoutSample,
     keepsData: given.has("--keep"),
+    isFast: given.has("--fast"),
     databaseUrl,
     port: whole("--port", { min: 1, max: 65_535 }) ?? 7_071,
     limit: whole("--limit", { min: 0, max: 1_000 }),

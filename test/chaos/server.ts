@@ -92,5 +92,5 @@ export class ChaosServer {
 }
 
 function open(dataDir: string): Promise<EmbeddedPostgres> {
-  return startEmbeddedPostgres({ dataDir, keep: true, durable: true });
+  return startEmbeddedPostgres({ dataDir, keep: true });
 }

@@ -199,6 +199,17 @@ describe("a start that can't be", () => {
     );
   });
 
+  test("a home that can't be made is said at once", async () => {
+    const nowhere = process.platform === "linux" ? "/proc/nope" : join(root, "package.json");
+    const end = await runLocal(home, ["--home", nowhere]);
+
+    expect(end.code).toBe(1);
+    expect(end.output).toMatch(
+      /^The folder \S+ can't be used: .*\. Choose another folder with --home\.\n$/,
+    );
+    expect(end.tookMs).toBeLessThan(10_000);
+  });
+
   test("an unknown option names the near one and ends with 2", async () => {
     const end = await runLocal(home, ["--onec"]);
 

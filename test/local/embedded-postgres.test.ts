@@ -1,7 +1,19 @@
 /** The embedded PostgreSQL, with the real programs. */
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { chmod, cp, mkdir, mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
+import {
+  chmod,
+  chown,
+  cp,
+  mkdir,
+  mkdtemp,
+  readFile,
+  readdir,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -69,9 +81,14 @@ async function copiesOfPrograms(): Promise<string[]> {
 
 describe("start and stop", () => {
   test("a server without a folder answers, and leaves nothing", async () => {
-    const server = await startEmbeddedPostgres({ keep: false });
-    expect(server.url).toBe(`postgres://dev@127.0.0.1:${String(server.port)}/postgres`);
+    const server = await start({ keep: false, fast: true });
+    expect(server.url).toMatch(
+      new RegExp(`^postgres://dev:[\\w-]{43}@127\\.0\\.0\\.1:${String(server.port)}/postgres$`),
+    );
     expect(await query(server, "SELECT current_setting('fsync') AS answer")).toBe("off");
+    expect(await query(server, "SELECT current_setting('synchronous_commit') AS answer")).toBe(
+      "on",
+    );
     expect(await query(server, "SELECT current_setting('TimeZone') AS answer")).toBe("UTC");
     const { stdout } = await run("ps", ["-o", "user=", "-p", String(server.pid)]);
     expect(stdout.trim() === "nobody").toBe(isRoot);
@@ -82,12 +99,12 @@ describe("start and stop", () => {
     expect(await server.exited).toContain("database system is shut down");
   });
 
-  test("kept data is there after the next start, durable if asked for", async () => {
+  test("kept data is there after the next start, and a power cut takes nothing of it", async () => {
     const dataDir = join(folder, "data");
     const first = await start({ dataDir, keep: true });
     await query(first, "CREATE TABLE kept AS SELECT 42 AS answer");
     await first.stop();
-    const second = await start({ dataDir, keep: true, durable: true });
+    const second = await start({ dataDir, keep: true });
     expect(await query(second, "SELECT answer FROM kept")).toBe(42);
     expect(await query(second, "SELECT current_setting('fsync') AS answer")).toBe("on");
     expect(await query(second, "SELECT current_setting('synchronous_commit') AS answer")).toBe(
@@ -97,12 +114,65 @@ describe("start and stop", () => {
 
   test("a killed server is reported, and its folder is recovered by the next start", async () => {
     const dataDir = join(folder, "data");
-    const first = await start({ dataDir, keep: true, durable: true });
+    const first = await start({ dataDir, keep: true });
     await query(first, "CREATE TABLE kept AS SELECT 42 AS answer");
     process.kill(first.pid, "SIGKILL");
-    await first.exited;
+    expect(await first.exited).toBe("SIGKILL");
     const second = await start({ dataDir, keep: true });
     expect(await query(second, "SELECT answer FROM kept")).toBe(42);
+  });
+});
+
+describe("who gets in", () => {
+  test("nobody without the password, neither as the app nor as the superuser, in any database", async () => {
+    const server = await start({ keep: false, fast: true });
+    for (const user of ["dev", "dev:guess", "postgres", "postgres:postgres", "root"]) {
+      const address = `postgres://${user}@127.0.0.1:${String(server.port)}/template1`;
+      // The first two sentences are the driver's: the server asks for SCRAM, and there is nothing to answer.
+      await expect(new Client(address).connect()).rejects.toThrow(
+        /password must be a string|password authentication failed/,
+      );
+    }
+  });
+
+  test("the app's login can't leave the database: no programs, no files, no rights of its own making", async () => {
+    const server = await start({ keep: false, fast: true });
+    expect(
+      await query(server, "SELECT usesuper AS answer FROM pg_user WHERE usename = 'dev'"),
+    ).toBe(false);
+    await query(server, "CREATE TABLE t (a text)");
+    for (const statement of [
+      "COPY t FROM PROGRAM 'id'",
+      "COPY t TO PROGRAM 'cat'",
+      "COPY t FROM '/etc/passwd'",
+      "SELECT pg_read_file('/etc/passwd')",
+      "SELECT lo_import('/etc/passwd')",
+      "ALTER ROLE dev SUPERUSER",
+      "CREATE ROLE other SUPERUSER",
+      "ALTER ROLE postgres PASSWORD 'mine'",
+      "GRANT pg_execute_server_program TO dev",
+      "ALTER SYSTEM SET fsync = off",
+      "CREATE FUNCTION f() RETURNS int LANGUAGE c AS '/tmp/x.so', 'f'",
+      "SELECT rolpassword FROM pg_authid",
+    ])
+      await expect(query(server, statement)).rejects.toMatchObject({ code: "42501" });
+    await query(server, "CREATE SCHEMA taskgate");
+    await query(server, "CREATE ROLE taskgate_worker");
+  });
+
+  test("the passwords are readable by the server's user only, the same after a restart, others elsewhere", async () => {
+    const dataDir = join(folder, "data");
+    const first = await start({ dataDir, keep: true, fast: true });
+    const { mode, uid } = await stat(join(first.dataDir, "taskgate-logins.json"));
+    expect(mode & 0o777).toBe(0o600);
+    expect(uid === process.getuid?.()).toBe(!isRoot);
+    const { password } = new URL(first.url);
+    await first.stop();
+    const again = await start({ dataDir, keep: true, fast: true });
+    expect(new URL(again.url).password).toBe(password);
+    const other = await start({ keep: false, fast: true });
+    expect(new URL(other.url).password).not.toBe(password);
+    expect((await readdir(folder)).filter((name) => name !== "data")).toEqual([]);
   });
 });
 
@@ -136,6 +206,74 @@ describe("refusals", () => {
     await writeFile(join(dataDir, "PG_VERSION"), "18");
     await expect(start({ dataDir, keep: false })).rejects.toThrow("holds data that was to be kept");
     expect(existsSync(join(dataDir, "PG_VERSION"))).toBe(true);
+  });
+
+  test("a folder of an older version, which let in everybody, is refused and left as it was", async () => {
+    const dataDir = join(folder, "data");
+    const first = await start({ dataDir, keep: true, fast: true });
+    await first.stop();
+    await rm(join(dataDir, "taskgate-logins.json"));
+    await expect(start({ dataDir, keep: true })).rejects.toThrow(
+      /has no passwords .*made by an older Taskgate, .*remove the folder, or choose another one/,
+    );
+    expect(existsSync(join(dataDir, "PG_VERSION"))).toBe(true);
+    // Nor is one with a password that anybody could know.
+    await writeFile(
+      join(dataDir, "taskgate-logins.json"),
+      JSON.stringify({ superuserPassword: "", appPassword: "dev" }),
+    );
+    await expect(start({ dataDir, keep: true })).rejects.toThrow("has no passwords");
+  });
+
+  test("a folder to which others may write is refused", async () => {
+    const dataDir = join(folder, "data");
+    const first = await start({ dataDir, keep: true, fast: true });
+    await first.stop();
+    await chmod(dataDir, 0o770);
+    await expect(start({ dataDir, keep: true })).rejects.toThrow(/Others may write to .*chmod 700/);
+  });
+
+  const againstOthers = isRoot ? test : test.skip;
+  againstOthers("a folder of another user is refused, and belongs to that user still", async () => {
+    const dataDir = join(folder, "data");
+    const first = await start({ dataDir, keep: true, fast: true });
+    await first.stop();
+    await chown(dataDir, 12_345, 12_345);
+    await expect(start({ dataDir, keep: true })).rejects.toThrow(
+      /belongs to another user \(id 12345/,
+    );
+    expect((await stat(dataDir)).uid).toBe(12_345);
+  });
+
+  againstOthers("a folder in the temp folder that another user made first is refused", async () => {
+    await chmod(folder, 0o700);
+    const dataDir = join(folder, "data");
+    const first = await start({ dataDir, keep: true, fast: true });
+    await first.stop();
+    const guessed = dirname(first.dataDir);
+    try {
+      expect((await stat(guessed)).uid).toBe(0);
+      await rm(guessed, { recursive: true });
+      await mkdir(guessed);
+      await chown(guessed, 12_345, 12_345);
+      await expect(start({ dataDir, keep: true })).rejects.toThrow(
+        `${guessed} isn't a folder that only root may write to`,
+      );
+      await rm(guessed, { recursive: true });
+      await symlink(folder, guessed);
+      await expect(start({ dataDir, keep: true })).rejects.toThrow("another user made it");
+    } finally {
+      await rm(guessed, { recursive: true, force: true });
+    }
+  });
+
+  test("a folder that can't be made is named at once", async () => {
+    const nowhere = process.platform === "linux" ? "/proc/nope/data" : join(folder, "file", "data");
+    await writeFile(join(folder, "file"), "");
+    await expect(start({ dataDir: nowhere, keep: true })).rejects.toThrow(/can't be used: /);
+    await expect(start({ dataDir: join(folder, "file", "a", "b"), keep: true })).rejects.toThrow(
+      `${join(folder, "file")} is a file`,
+    );
   });
 
   test("a folder with something else is left alone, a draft of a killed start is removed", async () => {
@@ -220,7 +358,7 @@ describe("the programs", () => {
     const second = await start({ dataDir, keep: true, packageDir });
     expect(await query(second, "SELECT answer FROM kept")).toBe(42);
     await second.stop();
-    await rm(second.dataDir, { recursive: true });
+    await rm(dirname(second.dataDir), { recursive: true });
     const copies = (await copiesOfPrograms()).filter((copy) => !copiesBefore.includes(copy));
     expect(copies).toHaveLength(1);
     for (const copy of copies) await rm(copy, { recursive: true });

@@ -18,7 +18,7 @@ export async function startTestPostgres(): Promise<TestPostgres> {
   const given = process.env["TASKGATE_TEST_POSTGRES_URL"];
   const server: TestPostgres =
     given === undefined
-      ? await startEmbeddedPostgres({ keep: false })
+      ? await startEmbeddedPostgres({ keep: false, fast: true, isSuperuser: true })
       : { url: given, stop: () => Promise.resolve() };
   await withClient(server.url, async (client) => {
     // Statistics taken between two tests, of tables that were empty just then, make plans that no real database has.

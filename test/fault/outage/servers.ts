@@ -50,7 +50,7 @@ async function startStoppable(): Promise<OutageServer> {
   // PostgreSQL runs as another user under root.
   await chmod(home, 0o755);
   const dataDir = join(home, "data");
-  let server = await startEmbeddedPostgres({ keep: true, dataDir });
+  let server = await startEmbeddedPostgres({ keep: true, fast: true, dataDir });
   const { url, port } = server;
   await migrateStore({ url });
   return {
@@ -58,7 +58,7 @@ async function startStoppable(): Promise<OutageServer> {
     directUrl: url,
     away: () => server.stop(),
     back: async () => {
-      server = await startEmbeddedPostgres({ keep: true, dataDir, port });
+      server = await startEmbeddedPostgres({ keep: true, fast: true, dataDir, port });
     },
     attempts: () => Promise.resolve(null),
     close: async () => {
@@ -69,7 +69,7 @@ async function startStoppable(): Promise<OutageServer> {
 }
 
 async function startSilent(): Promise<OutageServer> {
-  const server = await startEmbeddedPostgres({ keep: false });
+  const server = await startEmbeddedPostgres({ keep: false, fast: true });
   await migrateStore({ url: server.url });
   const sockets = new Set<Socket>();
   let isSilent = false;

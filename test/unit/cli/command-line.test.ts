@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -133,7 +134,7 @@ describe("the target", () => {
     databaseUrl: "postgres://dev@127.0.0.1:5432/postgres",
     queueConnection: "UseDevelopmentStorage=true",
     url: "http://127.0.0.1:7071",
-    pid: 4711,
+    pid: process.pid,
   };
   const find = (databaseUrl: string | undefined, environment: Record<string, string>) =>
     findTarget({ databaseUrl, environment, folder });
@@ -160,6 +161,23 @@ describe("the target", () => {
     writeLocal(JSON.stringify(local));
     expect(find("postgres://x@y/z", {}).settings.storage).toBeNull();
     expect(find(local.databaseUrl, {}).settings.storage).not.toBeNull();
+  });
+
+  test("a run that was killed is said to have ended, not to refuse connections", () => {
+    const { pid } = spawnSync(process.execPath, ["-e", ""]);
+    writeLocal(JSON.stringify({ ...local, pid }));
+    expect(() => find(undefined, {})).toThrow(
+      `.taskgate/local.json: expected a run that is alive, got that of process ${String(pid)}, which has ended. Run \`npm start\` again`,
+    );
+    expect(find("postgres://x@y/z", {}).origin).toBe("--db");
+    // Numbers that would ask for whole groups of processes.
+    for (const strange of [0, -1, 1.5, "1"]) {
+      writeFileSync(
+        join(folder, ".taskgate", "local.json"),
+        JSON.stringify({ ...local, pid: strange }),
+      );
+      expect(find(undefined, {}).origin).toBe(".taskgate/local.json");
+    }
   });
 
   test("--db replaces a server with an identity", () => {

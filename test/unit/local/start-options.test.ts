@@ -5,6 +5,7 @@ const defaults = {
   isOnce: false,
   isWithoutSample: false,
   keepsData: false,
+  isFast: false,
   databaseUrl: null,
   port: 7_071,
   limit: null,
@@ -73,6 +74,17 @@ test("without the sample there is no end and no paced limit", () => {
     });
 });
 
+test("only the embedded PostgreSQL can be told not to wait for the disk", () => {
+  expect(parseStartArguments(["--fast"], "/home/me")).toEqual({
+    kind: "start",
+    options: { ...defaults, isFast: true },
+  });
+  expect(parseStartArguments(["--fast", "--db", "postgres://u:p@h/d"], "/home/me")).toEqual({
+    kind: "wrong",
+    problem: "--fast is about the embedded PostgreSQL: leave it out, or leave out --db.",
+  });
+});
+
 test("all problems are told at once", () => {
   const parsed = parseStartArguments(["--port", "x", "--limit", "y"], "/home/me");
 
@@ -81,7 +93,16 @@ test("all problems are told at once", () => {
 
 test("help wins, and names every option", () => {
   expect(parseStartArguments(["--once", "--help"], "/home/me")).toEqual({ kind: "help" });
-  for (const name of ["--once", "--keep", "--db", "--port", "--limit", "--hosts", "--home"]) {
+  for (const name of [
+    "--once",
+    "--keep",
+    "--fast",
+    "--db",
+    "--port",
+    "--limit",
+    "--hosts",
+    "--home",
+  ]) {
     expect(startHelp).toContain(`  ${name} `);
   }
 });
