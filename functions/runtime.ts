@@ -1,9 +1,11 @@
+import { extname, join } from "node:path";
 import type { Admin } from "../shared/admin/create-admin";
 import { resolveBuild } from "../shared/platform/build-info";
 import { exitProcess } from "../shared/platform/exit-process";
 import { nodeTimers } from "../shared/platform/node-timers";
 import { processRejections } from "../shared/platform/process-rejections";
 import { realClock, realRandom, sleep } from "../shared/platform/real-clock";
+import { ThreadLeaseKeeper } from "../shared/platform/thread-lease-keeper";
 import type { Settings } from "../shared/settings/settings";
 import { openStore } from "../shared/store/open-store";
 import type { DatabaseAddress } from "../shared/store/open-store";
@@ -15,6 +17,7 @@ import { ProcessLeave } from "../shared/worker/leave-process";
 import { ProcessGate } from "../shared/worker/process-gate";
 import type { Registry } from "../shared/worker/registry";
 import type { Stay, WorkerOptions } from "../shared/worker/run-worker";
+import type { LeaseRenewer } from "./lease-renewer";
 import { createAppAdmin } from "./app-admin";
 import { openAddressed } from "./bad-address";
 import { counted, endingSignal, endInvocations, untilEnd, untilIdle } from "./invocations";
@@ -94,7 +97,7 @@ function open(services: Services): NonNullable<typeof opened> {
   const entrance = new StoreEntrance(address, logger);
   const store = openStore({
     ...address,
-    connectionsMax: settings.connectionsMax,
+    connectionsMax: ownConnections(settings),
     callTimeoutMs: settings.callTimeoutMs,
     random: realRandom,
     sleep,
@@ -103,8 +106,15 @@ function open(services: Services): NonNullable<typeof opened> {
       logger.warn("a connection broke while it was idle", { error: error.message });
     },
   });
+  const leaseKeeper = new ThreadLeaseKeeper({
+    file: join(__dirname, `lease-renewer${extname(__filename)}`),
+    program: { address, endsHung: settings.whenStuck === "exit" } satisfies LeaseRenewer,
+    clock: realClock,
+    logger,
+  });
   const environment: WorkerEnvironment = {
     store,
+    ...(settings.connectionsMax > 1 ? { leaseKeeper } : {}),
     logger,
     telemetry,
     clock: realClock,
@@ -149,6 +159,11 @@ function open(services: Services): NonNullable<typeof opened> {
     }),
   };
   return { runtime, entrance };
+}
+
+/** One of what the process may open is the lease thread's; where there is no more than one, there is no such thread. */
+function ownConnections({ connectionsMax }: Settings): number {
+  return Math.max(connectionsMax - 1, 1);
 }
 
 function addressOf({ database, schema }: Settings): DatabaseAddress {

@@ -74,6 +74,8 @@ export const limits = {
   timeoutMsDefault: 24 * 3_600_000,
   /** A handler whose signal was aborted for its time-out may run so long before it counts as stuck. */
   timeoutGraceMs: 5_000,
+  /** So many leases long a thread renews them while the event loop is blocked; then it counts as hung. */
+  blockedLeasesMax: 10,
   /** So long the other executions of a process claim nothing while a task that must run alone waits for them to finish. */
   aloneWaitMs: 5_000,
   /** So long it is really alone: one that ends its process mostly does so at once. */

@@ -107,7 +107,8 @@ export const settingsTable = [
     min: 1,
     max: 100,
     unit: "connections",
-    sentence: "Most connections of one process to the database.",
+    sentence:
+      "Most connections of one process to the database; where there are two or more, one of them is for renewing leases while a handler blocks the event loop.",
   },
   {
     ...integer,

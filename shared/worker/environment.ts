@@ -1,5 +1,6 @@
 import type { Instants } from "../core/lease";
 import type { Clock } from "../ports/clock";
+import type { LeaseKeeper } from "../ports/lease-keeper";
 import type { Logger } from "../ports/logger";
 import type { Random } from "../ports/random";
 import type { TaskStore } from "../ports/task-store";
@@ -16,6 +17,8 @@ export interface WorkerEnvironment {
   readonly logger: Logger;
   readonly telemetry: Telemetry;
   readonly wakeUp: WakeUp;
+  /** Renews leases while the event loop is blocked; without it nobody does. */
+  readonly leaseKeeper?: LeaseKeeper;
   /** Who works, for people: instance and process. */
   readonly workerName: string;
   /** Grows with every release. */

@@ -24,6 +24,7 @@ import type { Beating } from "./heartbeat";
 import type { GateMember, ProcessGate } from "./process-gate";
 import { RunningTasks } from "./running-tasks";
 import type { AbortReason, EndedTask } from "./running-tasks";
+import { renewByKeeper } from "./kept-lease";
 import { RatePermits } from "./rate-permits";
 import { faultedEnd, refusedEnd } from "./refused-end";
 import type { Registry } from "./registry";
@@ -124,6 +125,7 @@ export class ExecutionLoop implements Beating, GateMember {
     this.#traceParent = options.environment.telemetry.currentTraceParent();
     this.#permits = new RatePermits(options.definition.settings.rate != null);
     this.#tokens = options.started.tokens;
+    this.timeoutMs = options.registry.longestTimeoutMs(options.definition.name);
     this.#alone = new AloneTurn(this, options.gate);
     this.#looks = new TokenLooks(options.sentAt.monotonicMs);
     this.#renewedAtMs = options.sentAt.monotonicMs;
@@ -224,6 +226,8 @@ export class ExecutionLoop implements Beating, GateMember {
     return this.#trust.leaseMs;
   }
 
+  readonly timeoutMs: number | null;
+
   renewedAgoMs(): number {
     return this.#environment.clock.monotonicMs() - this.#renewedAtMs;
   }
@@ -311,7 +315,10 @@ export class ExecutionLoop implements Beating, GateMember {
     if (this.#ring.length === 0 || this.#end !== null || this.#isReleasing) return false;
     if (this.#running.size >= this.#tokens - (this.#surplus > 0 ? 1 : 0)) return false;
     const now = instants(this.#environment.clock);
-    if (!this.#trust.holdsAt(now)) return false;
+    if (!this.#trust.holdsAt(now)) {
+      renewByKeeper(this.#environment, this.executionId, this.#trust);
+      if (!this.#trust.holdsAt(now)) return false;
+    }
     return now.monotonicMs + (this.#pace.taskMs ?? 0) < this.#options.stopAtMs;
   }
 
@@ -685,6 +692,7 @@ export class ExecutionLoop implements Beating, GateMember {
 
   /** Tells handlers to stop as soon as the lease can't be trusted any more. */
   #watchTrust(): void {
+    renewByKeeper(this.#environment, this.executionId, this.#trust);
     const leftMs = this.#trust.leftMs(instants(this.#environment.clock));
     if (this.#end === "lost") return;
     if (leftMs <= 0) {

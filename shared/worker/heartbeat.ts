@@ -9,6 +9,8 @@ export interface Beating {
   readonly executionId: ExecutionId;
   /** The lease as last told; 0 before the first answer. */
   readonly leaseMs: number;
+  /** The longest time-out of its handlers, ms; null: none. */
+  readonly timeoutMs: number | null;
   /** Milliseconds since something renewed the lease. */
   renewedAgoMs(): number;
   /** Spare claims started since the last report; the beat takes them along. */
@@ -37,7 +39,11 @@ export class Heartbeat {
   add(beating: Beating): () => void {
     this.#beating.add(beating);
     this.#schedule();
+    const { executionId, timeoutMs } = beating;
+    const leaseMs = beating.leaseMs || 60_000;
+    const release = this.#environment.leaseKeeper?.keep({ executionId, leaseMs, timeoutMs });
     return () => {
+      release?.();
       this.#beating.delete(beating);
       if (this.#beating.size === 0) this.#stopTimer();
     };

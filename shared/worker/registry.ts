@@ -10,6 +10,8 @@ export interface Registry {
   definition(name: string): Definition | null;
   /** The kind of that name, or null: it may belong to another build. */
   kind(name: string): TaskKind | null;
+  /** The longest time-out of the kinds of the definition of that name, ms; null: one of them has none. */
+  longestTimeoutMs(definition: string): number | null;
   /** The schedules of all kinds of the definition of that name. */
   schedules(definition: string): readonly KindSchedule[];
 }
@@ -60,6 +62,11 @@ export function createRegistry(kinds: readonly AnyTaskKind[]): Registry {
     definitions: [...definitions.values()],
     definition: (name) => definitions.get(name) ?? null,
     kind: (name) => byKind.get(name) ?? null,
+    longestTimeoutMs: (definition) => {
+      const own = kinds.filter((kind) => kind.definition.name === definition);
+      if (own.some(({ timeoutMs }) => timeoutMs === null)) return null;
+      return Math.max(0, ...own.map(({ timeoutMs }) => timeoutMs ?? 0));
+    },
     schedules: (definition) => schedules.get(definition) ?? [],
   };
 }

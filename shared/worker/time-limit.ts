@@ -17,11 +17,16 @@ export class TimedOut extends Error {
   }
 }
 
+/** A timer that comes later than this waited for a handler that blocked the event loop. */
+const lateMostMs = 1_000;
+
 /** One handler that runs under a limit. */
 interface Limited {
   readonly hand: TaskInHand;
   readonly stop: StopSignal;
   readonly timeoutMs: number;
+  /** Not counted, since the event loop was blocked: nobody here could go on or hear its signal. */
+  blockedMs: number;
   state: "running" | "told" | "stuck";
 }
 
@@ -59,7 +64,7 @@ export class TimeLimits {
   /** From now on; `timeoutMs` null: no limit. */
   begin(hand: TaskInHand, stop: StopSignal, timeoutMs: number | null): void {
     if (timeoutMs === null || timeoutMs >= this.#options.timeLeftMs()) return;
-    const limited: Limited = { hand, stop, timeoutMs, state: "running" };
+    const limited: Limited = { hand, stop, timeoutMs, blockedMs: 0, state: "running" };
     this.#limited.set(hand.task.taskId, limited);
     this.#arm(dueMs(limited));
   }
@@ -106,9 +111,19 @@ export class TimeLimits {
     });
   }
 
+  /** The time begins anew, once per task: one that blocks the event loop in slices must not live for ever. */
+  #forgive(lateMs: number): void {
+    if (lateMs <= lateMostMs) return;
+    const nowMs = this.#options.environment.clock.monotonicMs();
+    for (const limited of this.#limited.values())
+      if (limited.blockedMs === 0) limited.blockedMs = nowMs - limited.hand.startedAtMs;
+  }
+
   #look(): void {
+    const lateMs = this.#options.environment.clock.monotonicMs() - this.#armedAtMs;
     this.#cancel = null;
     this.#armedAtMs = Number.POSITIVE_INFINITY;
+    this.#forgive(lateMs);
     const nowMs = this.#options.environment.clock.monotonicMs();
     let isStuck = false;
     for (const limited of this.#limited.values()) {
@@ -124,6 +139,6 @@ export class TimeLimits {
 }
 
 /** When something is to be done about it next. */
-function dueMs({ hand, timeoutMs, state }: Limited): number {
-  return hand.startedAtMs + timeoutMs + (state === "told" ? limits.timeoutGraceMs : 0);
+function dueMs({ hand, timeoutMs, blockedMs, state }: Limited): number {
+  return hand.startedAtMs + timeoutMs + blockedMs + (state === "told" ? limits.timeoutGraceMs : 0);
 }

@@ -7,6 +7,7 @@ import { defineDefinition } from "./define-task";
 import type { Definition, DefinitionOptions } from "./define-task";
 import type { WorkerEnvironment } from "./environment";
 import { instants } from "./environment";
+import { renewByKeeper } from "./kept-lease";
 import type { Beating, Heartbeat } from "./heartbeat";
 import type { Registry } from "./registry";
 import { register, startExecution } from "./register";
@@ -128,6 +129,9 @@ class Holding implements Beating {
     return this.#trust.leaseMs;
   }
 
+  /** A body may take as long as it likes. */
+  readonly timeoutMs = null;
+
   context(started: StartExecutionAnswer, signal: AbortSignal | undefined): TokenContext {
     const own = this.#controller.signal;
     return {
@@ -164,6 +168,7 @@ class Holding implements Beating {
   }
 
   #watch(): void {
+    renewByKeeper(this.#environment, this.executionId, this.#trust);
     const leftMs = this.#trust.leftMs(instants(this.#environment.clock));
     if (leftMs <= 0) {
       this.#lose("the lease of the tokens could not be renewed in time: stop, write nothing");

@@ -244,6 +244,7 @@ class EndlessHeartbeat extends Heartbeat {
     super.add({
       executionId: asExecutionId(beating.executionId),
       leaseMs: beating.leaseMs,
+      timeoutMs: null,
       renewedAgoMs: () => Number.POSITIVE_INFINITY,
       takeStarted: () => beating.takeStarted(),
       returnStarted: (started) => {

@@ -252,3 +252,35 @@ describe("a process with a stuck handler", () => {
     expect(result).toEqual({ status: "none", end: "stopped", tokens: 0 });
   });
 });
+
+test("a time-out that passes while another handler blocks the event loop begins anew", async () => {
+  const definition = defineDefinition({ name: "blocked", limit: 2, leaseMs: 600_000, retry });
+  const patient = defineTask({
+    name: "patient",
+    definition,
+    timeoutMs: 2_000,
+    run: async (_, { signal }) => {
+      // It would be over after half of its time.
+      await sleep(100, signal);
+      signal.throwIfAborted();
+      await sleep(60, signal);
+      signal.throwIfAborted();
+    },
+  });
+  const blocking = defineTask({
+    name: "blocking",
+    definition,
+    run: async () => {
+      await sleep(10);
+      const untilMs = performance.now() + 400;
+      while (performance.now() < untilMs);
+    },
+  });
+  const bench = openFastBench([patient, blocking]);
+  const [waiting] = await bench.client.enqueue({ task: patient, payload: {} });
+  const [id = ""] = await bench.enqueue(blocking);
+  await bench.work("blocked");
+  expect((await bench.facts(id)).state).toBe("done");
+  const facts = await bench.facts(waiting?.taskId ?? "");
+  expect(facts).toMatchObject({ state: "done", failedCount: 0, lostCount: 0 });
+});

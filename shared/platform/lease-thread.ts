@@ -1,0 +1,106 @@
+import type { MessagePort } from "node:worker_threads";
+import { limits } from "../core/limits";
+import type { ExecutionId } from "../core/ids";
+import type { KeptExecution } from "../ports/lease-keeper";
+import type { TaskStore } from "../ports/task-store";
+
+/** What the thread of the event loop says. */
+export type LeaseOrder =
+  | { readonly kind: "keep"; readonly execution: KeptExecution }
+  | { readonly kind: "release"; readonly executionId: ExecutionId };
+
+/** What the thread of the leases says. Instants are `process.hrtime`, the same in all threads, and the wall clock, in ms. */
+export interface ThreadRenewal {
+  readonly executionId: ExecutionId;
+  readonly sentHrMs: number;
+  readonly sentWallMs: number;
+  readonly leaseMs: number;
+}
+
+/** What it is made of. */
+export interface LeaseThreadOptions {
+  readonly store: Pick<TaskStore, "heartbeat">;
+  /** Its first entry grows while the event loop turns. */
+  readonly turns: Int32Array;
+  readonly orders: MessagePort;
+  readonly renewals: MessagePort;
+  /** The event loop has been blocked for longer than any lease is renewed. Called once per block. */
+  readonly onHung: (blockedMs: number) => void;
+}
+
+/** How often the thread looks, ms: often enough for the shortest lease. */
+const lookMs = 100;
+
+/** Milliseconds of the clock that all threads share. */
+export function hrMs(): number {
+  return Number(process.hrtime.bigint() / 1_000n) / 1_000;
+}
+
+/**
+ * Renews leases while the event loop makes no progress: from a third of the lease on, three times per lease, until a bound:
+ * limits.blockedLeasesMax leases, or the longest time-out that a handler of this process has and the grace. While the event
+ * loop turns this does nothing: its own heartbeat renews.
+ */
+export function runLeaseThread(options: LeaseThreadOptions): void {
+  const kept = new Map<ExecutionId, { execution: KeptExecution; triedAtMs: number }>();
+  options.orders.on("message", (order: LeaseOrder) => {
+    if (order.kind === "release") kept.delete(order.executionId);
+    else kept.set(order.execution.executionId, { execution: order.execution, triedAtMs: 0 });
+  });
+  let turns = -1;
+  let turnedAtMs = hrMs();
+  let isHung = false;
+  setInterval(() => {
+    const nowMs = hrMs();
+    const seen = Atomics.load(options.turns, 0);
+    if (seen !== turns || kept.size === 0) {
+      turns = seen;
+      turnedAtMs = nowMs;
+      isHung = false;
+      return;
+    }
+    const blockedMs = nowMs - turnedAtMs;
+    const executions = [...kept.values()];
+    const bounds = boundsMs(executions.map(({ execution }) => execution));
+    const due = executions.filter(({ execution, triedAtMs }, index) => {
+      const thirdMs = execution.leaseMs / 3;
+      const isBound = blockedMs >= (bounds[index] ?? 0);
+      return !isBound && blockedMs >= thirdMs && nowMs - triedAtMs >= thirdMs;
+    });
+    for (const entry of due) entry.triedAtMs = nowMs;
+    if (due.length > 0) {
+      void renew(
+        options,
+        due.map(({ execution }) => execution.executionId),
+      );
+    }
+    if (!isHung && blockedMs >= Math.max(...bounds)) {
+      isHung = true;
+      options.onHung(blockedMs);
+    }
+  }, lookMs);
+}
+
+/** For how long each is renewed. Which handler blocks isn't known: the one that may take longest counts for all. */
+export function boundsMs(executions: readonly KeptExecution[]): number[] {
+  const timeouts = executions.map(({ timeoutMs }) => timeoutMs ?? Number.POSITIVE_INFINITY);
+  const longestMs = Math.max(...timeouts) + limits.timeoutGraceMs;
+  return executions.map(({ leaseMs }) => Math.min(limits.blockedLeasesMax * leaseMs, longestMs));
+}
+
+/** Never throws: the next look tries again, and the database decides. */
+async function renew(options: LeaseThreadOptions, ids: readonly ExecutionId[]): Promise<void> {
+  const sent = { sentHrMs: hrMs(), sentWallMs: Date.now() };
+  try {
+    const answer = await options.store.heartbeat({
+      executions: ids.map((executionId) => ({ executionId, started: [] })),
+    });
+    for (const { executionId, status, leaseMs } of answer.executions) {
+      if (status !== "renewed" || leaseMs === null) continue;
+      const renewal: ThreadRenewal = { executionId, ...sent, leaseMs };
+      options.renewals.postMessage(renewal);
+    }
+  } catch {
+    // A store that is away is told by the event loop when it turns again.
+  }
+}
