@@ -3,6 +3,7 @@ import type { Admin } from "../../shared/admin/create-admin";
 import { problemsOf } from "../../shared/admin/object-reader";
 import { TaskgateError } from "../../shared/core/errors";
 import type { ErrorCode } from "../../shared/core/errors";
+import { inTime, isLate } from "../in-time";
 
 /**
  * One way from a request to a response, for every route: JSON when it went well, problem+json (RFC 9457) when it didn't.
@@ -29,7 +30,8 @@ export type ApiHandler = (
 export function createHandler(admin: () => Promise<Admin>, endpoint: Endpoint): ApiHandler {
   return async (request, context) => {
     try {
-      const answer = await endpoint(request, await admin());
+      const work = admin().then((made) => endpoint(request, made));
+      const answer = await inTime(work, { reads: request.method === "GET" });
       return {
         status: answer.status ?? 200,
         jsonBody: answer.body,
@@ -53,6 +55,7 @@ const forbidden: ProblemKind = {
   status: 403,
   title: "The app's login lacks a right in the database",
 };
+const late: ProblemKind = { status: 503, title: "The database doesn't answer" };
 const internal: ProblemKind = { status: 500, title: "Something went wrong inside" };
 
 const problemKinds: Readonly<Record<ErrorCode, ProblemKind>> = {
@@ -87,7 +90,7 @@ const retryAfterSeconds = 5;
 
 function respondToError(error: unknown, context: InvocationContext): HttpResponseInit {
   const code = error instanceof TaskgateError ? error.code : null;
-  const kind = code === null ? internal : problemKinds[code];
+  const kind = isLate(error) ? late : code === null ? internal : problemKinds[code];
   // Who calls gets the number of the log entry, not what may be an inside matter.
   // A missing right is for whoever set the app up, too.
   if (kind.status >= 500 || kind === forbidden) context.error(error);
