@@ -4,6 +4,7 @@ import { moreProblemsOf, problemsOf } from "../../shared/admin/object-reader";
 import { TaskgateError } from "../../shared/core/errors";
 import type { ErrorCode } from "../../shared/core/errors";
 import { SignInError } from "./sign-in";
+import { inTime, isLate } from "../in-time";
 
 /**
  * One way from a request to a response, for every route: JSON when it went well, problem+json (RFC 9457) when it didn't.
@@ -45,7 +46,8 @@ export function createHandler(
   return async (request, context) => {
     try {
       letIn(request);
-      const answer = await endpoint(request, await admin());
+      const work = admin().then((made) => endpoint(request, made));
+      const answer = await inTime(work, { reads: request.method === "GET" });
       return {
         status: answer.status ?? 200,
         jsonBody: answer.body,
@@ -73,6 +75,7 @@ const notLetIn: Readonly<Record<SignInError["status"], ProblemKind>> = {
   401: { status: 401, title: "Nobody is signed in" },
   403: { status: 403, title: "The sign-in may not do that" },
 };
+const late: ProblemKind = { status: 503, title: "The database doesn't answer" };
 const internal: ProblemKind = { status: 500, title: "Something went wrong inside" };
 
 const problemKinds: Readonly<Record<ErrorCode, ProblemKind>> = {
@@ -107,7 +110,7 @@ const retryAfterSeconds = 5;
 
 function respondToError(error: unknown, context: InvocationContext): HttpResponseInit {
   const code = error instanceof TaskgateError ? error.code : null;
-  const kind = kindOf(error, code);
+  const kind = isLate(error) ? late : kindOf(error, code);
   // Who calls gets the number of the log entry, not what may be an inside matter.
   // A missing right is for whoever set the app up, too.
   if (kind.status >= 500 || kind === forbidden) context.error(error);

@@ -7,6 +7,7 @@ import { readFileSync } from "node:fs";
 import { userInfo } from "node:os";
 import { invalidInput, moreProblemsOf, problemsOf } from "../admin/object-reader";
 import { describeMore, describeProblem } from "../admin/problem-list";
+import { readDuration } from "../core/duration";
 import { TaskgateError } from "../core/errors";
 import { limits } from "../core/limits";
 import { cleanText } from "../core/text";
@@ -87,6 +88,8 @@ export interface CliOptions {
   /** The current folder: its `.taskgate/local.json` tells of a local run. */
   readonly folder: string;
   readonly output: Output;
+  /** A call was given up and still hangs: the process would wait for it. */
+  readonly onHang?: () => void;
 }
 
 /** Runs one command line and answers the exit code. Never rejects. */
@@ -121,6 +124,11 @@ async function runCommand(
   options: CliOptions,
 ): Promise<ExitCode> {
   const { environment, folder, output } = options;
+  const timeoutMs = readTimeout(parsed.options["timeout"]);
+  // With --json standard error holds the error and nothing else.
+  const onSlow = (text: string): void => {
+    if (!parsed.flags.has("json")) output.error(`taskgate: ${text} (--timeout).`);
+  };
   let target: Target | undefined;
   let services: Services | undefined;
   const getTarget = (): Target =>
@@ -136,7 +144,7 @@ async function runCommand(
     readFile,
     target: getTarget,
     admin: () => {
-      services ??= openServices(getTarget().settings, output);
+      services ??= openServices(getTarget().settings, output, { timeoutMs, onSlow });
       return Promise.resolve(services.admin);
     },
   };
@@ -145,7 +153,18 @@ async function runCommand(
   } finally {
     // The result stands whether the farewell succeeds or not.
     await services?.close().catch(() => undefined);
+    if (services?.hasGivenUp() === true) options.onHang?.();
   }
+}
+
+const timeoutMsMax = 24 * 60 * 60_000;
+
+/** Of `--timeout`; default 15 s. Throws InvalidArgumentError. */
+function readTimeout(text = "15s"): number {
+  const ms = readDuration(text);
+  if (ms !== null && ms > 0 && ms <= timeoutMsMax) return ms;
+  const expected = "a time of 1ms to 24h such as 15s, 500ms or 2m";
+  throw invalidInput([{ field: "--timeout", value: `\`${text.slice(0, 100)}\``, expected }]);
 }
 
 function reportError(error: unknown, { words, output }: CliOptions): void {
@@ -203,6 +222,9 @@ function processOutput(): Output {
   };
 }
 
+/** For what is still on its way to a pipe. */
+const lingerMs = 1_000;
+
 async function main(): Promise<void> {
   // A reader such as `head` that has seen enough is no error.
   process.stdout.on("error", (error: Error & { code?: string }) => {
@@ -213,6 +235,9 @@ async function main(): Promise<void> {
     environment: currentEnvironment(),
     folder: process.cwd(),
     output: processOutput(),
+    onHang: () => {
+      setTimeout(() => process.exit(), lingerMs).unref();
+    },
   });
 }
 

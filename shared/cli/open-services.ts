@@ -11,18 +11,30 @@ import type { WakeUp } from "../ports/wake-up";
 import type { Settings } from "../settings/settings";
 import { checkStoreSchema, openStore } from "../store/open-store";
 import { completeByApp } from "./app-kinds";
+import { PatientCalls, patientStore } from "../store/patient-store";
 import { storeAddress } from "./store-address";
 import type { Output } from "./output";
+
+/** A database that is silent for so long is told of. */
+const sayAfterMs = 3_000;
 
 /** What a command works with, and how to end it. */
 export interface Services {
   readonly admin: Admin;
   /** Ends all connections. */
   close(): Promise<void>;
+  /** Does something still hang that nobody waits for? */
+  hasGivenUp(): boolean;
+}
+
+/** How long to wait for a database that is silent, and who hears of it. */
+export interface Waiting {
+  readonly timeoutMs: number;
+  readonly onSlow: (text: string) => void;
 }
 
 /** Opens store, queue and admin. Nothing is sent before the first call. */
-export function openServices(settings: Settings, output: Output): Services {
+export function openServices(settings: Settings, output: Output, waiting: Waiting): Services {
   const logger = createConsoleLogger({
     level: settings.logLevel === "info" ? "warn" : settings.logLevel,
     form: "human",
@@ -32,13 +44,15 @@ export function openServices(settings: Settings, output: Output): Services {
       output.error(line);
     },
   });
-  const store = openStore({
+  const calls = new PatientCalls({ ...waiting, sayAfterMs, timers: nodeTimers });
+  const opened = openStore({
     ...storeAddress(settings),
     connectionsMax: settings.connectionsMax,
     callTimeoutMs: settings.callTimeoutMs,
     random: realRandom,
     sleep,
   });
+  const store = patientStore(opened, calls);
   const { storage, hintQueue } = settings;
   const admin = createAdmin({
     store,
@@ -50,7 +64,7 @@ export function openServices(settings: Settings, output: Output): Services {
       {
         check: "schema",
         run: async () => {
-          await checkStoreSchema(storeAddress(settings));
+          await calls.run(() => checkStoreSchema(storeAddress(settings)), { reads: true });
           return "The schema fits this version.";
         },
       },
@@ -65,7 +79,13 @@ export function openServices(settings: Settings, output: Output): Services {
       },
     ],
   });
-  return { admin, close: () => store.close() };
+  // What was given up hangs: its end isn't waited for, either.
+  const close = (): Promise<void> => {
+    const closed = opened.close();
+    closed.catch(() => undefined);
+    return calls.hasGivenUp ? Promise.resolve() : closed;
+  };
+  return { admin, close, hasGivenUp: () => calls.hasGivenUp };
 }
 
 function openWakeUp({ storage, hintQueue }: Settings, logger: Logger): WakeUp {

@@ -13,6 +13,11 @@ export const globalOptions = {
     valueName: "URL",
     sentence: "Database to work on: postgres://.. or mssql://..",
   },
+  timeout: {
+    type: "string",
+    valueName: "TIME",
+    sentence: "Gives up a database that is silent so long; 15s by default.",
+  },
   json: { type: "boolean", sentence: "One JSON document, for programs." },
   help: { type: "boolean", sentence: "Explains the command." },
 } as const satisfies Record<string, CommandOption>;

@@ -30,6 +30,8 @@ export interface FollowOptions {
 /** How a run ended. */
 export type RunEnd = "good" | "bad" | "interrupted";
 
+/** A look that has no answer for so long is told of. */
+const silentAfterMs = 3_000;
 const lookEveryMs = 330;
 /** `--once` gives up then. */
 const onceMaxMs = 300_000;
@@ -59,6 +61,8 @@ class Follower {
   /** Of the paced definition, as last read; undefined: not known yet. */
   #limit: Limit | undefined;
   #failuresInARow = 0;
+  #isSilent = false;
+  #lastProgress: Progress | null = null;
 
   constructor(options: FollowOptions) {
     this.#options = options;
@@ -119,15 +123,33 @@ class Follower {
 
   /** A look that fails now and then is no reason to end: the database may be busy. */
   async #read(): Promise<Progress | null> {
+    const silence = setTimeout(() => {
+      this.#showSilence();
+    }, silentAfterMs);
     try {
       const progress = await this.#reader.read();
       this.#failuresInARow = 0;
+      if (this.#isSilent) this.#notice = null;
+      this.#isSilent = false;
+      this.#lastProgress = progress;
       return progress;
     } catch (error) {
       this.#failuresInARow += 1;
       if (this.#failuresInARow >= 10 || this.#options.signal.aborted) throw error;
       return null;
+    } finally {
+      clearTimeout(silence);
     }
+  }
+
+  /** A look has no answer yet: the old picture must not look like a new one. */
+  #showSilence(): void {
+    if (this.#isSilent) return;
+    this.#isSilent = true;
+    const text = "the database doesn't answer: still trying";
+    this.#notice = { text, untilMs: Number.POSITIVE_INFINITY };
+    if (this.#live === null || this.#lastProgress === null) this.#options.say(`${text} ..`);
+    else this.#draw(this.#lastProgress, realClock.monotonicMs() - this.#options.startedAtMs);
   }
 
   #draw(progress: Progress, elapsedMs: number): void {

@@ -66,6 +66,15 @@ async function get(url: string): Promise<{ status: number; tookMs: number }> {
   return { status: response.status, tookMs: performance.now() - startedMs };
 }
 
+async function untilFound(url: string): Promise<void> {
+  let answer = await get(url);
+  for (let tries = 0; answer.status !== 200 && tries < 50; tries += 1) {
+    await sleep(100);
+    answer = await get(url);
+  }
+  expect(answer.status).toBe(200);
+}
+
 async function endsInTime(host: HostChild): Promise<void> {
   const startedMs = performance.now();
   await host.stop();
@@ -100,10 +109,10 @@ describe("the API", () => {
     await sleep(200);
     const next = await get(`${host.url}/api/status`);
     expect(next.status).toBe(503);
-    // The probe waits for its time-out of 15 s, here 1.5 s.
+    // Who calls waits 4 s at most, here 0.4 s; the probe behind has its time-out of 15 s, here 1.5 s.
     expect(next.tookMs).toBeLessThan(1_000);
     await probe;
-    expect(silent.connections()).toBe(2);
+    expect(silent.connections()).toBeLessThanOrEqual(2);
   }, 60_000);
 
   test("once the database has gone silent one request asks, all others are told 503 at once, and it is found again", async () => {
@@ -112,7 +121,8 @@ describe("the API", () => {
     const host = await start(server.url, 30);
     const status = `${host.url}/api/status`;
     const twelve = () => Promise.all(Array.from({ length: 12 }, () => get(status)));
-    expect((await get(status)).status).toBe(200);
+    // Who calls waits 4 s, here 0.13 s: a cold start may take longer.
+    await untilFound(status);
     await server.away();
     for (const first of await twelve()) expect([503, 504]).toContain(first.status);
 
@@ -128,12 +138,7 @@ describe("the API", () => {
     expect(((await server.attempts()) ?? 0) - before).toBeLessThanOrEqual(2);
 
     await server.back();
-    let answer = await get(status);
-    for (let tries = 0; answer.status !== 200 && tries < 50; tries += 1) {
-      await sleep(100);
-      answer = await get(status);
-    }
-    expect(answer.status).toBe(200);
+    await untilFound(status);
   }, 90_000);
 });
 
@@ -162,7 +167,8 @@ describe("endRuntime", () => {
     const pending = [1, 2, 3].map(() => get(`${host.url}/api/status`).catch(() => null));
     while (silent.connections() === 0) await sleep(20);
     await endsInTime(host);
-    await Promise.all(pending);
+    // An answer, each of them: 503 when it had waited long, 504 when the end cut it short.
+    for (const answer of await Promise.all(pending)) expect([503, 504]).toContain(answer?.status);
   }, 60_000);
 
   test("ends in time when its connections are half-open under a request", async () => {
@@ -174,7 +180,7 @@ describe("endRuntime", () => {
     const pending = get(`${host.url}/api/status`).catch(() => null);
     await sleep(300);
     await endsInTime(host);
-    await pending;
+    expect([503, 504]).toContain((await pending)?.status);
   }, 60_000);
 
   test("ends at once where nothing has run", async () => {

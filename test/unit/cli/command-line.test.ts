@@ -67,7 +67,10 @@ describe("the command line", () => {
     [["stauts"], "command: got `stauts`, expected a command. Did you mean `status`?"],
     [["purge"], "command: got `purge`, expected one of status, definitions,"],
     [["tasks", "a", "--sate", "dead"], "Did you mean `--state`?"],
-    [["status", "--verbose"], "option: got `--verbose`, expected one of --db, --json, --help"],
+    [
+      ["status", "--verbose"],
+      "option: got `--verbose`, expected one of --db, --timeout, --json, --help",
+    ],
     [["tasks"], "NAME: got nothing, expected an argument, as in `taskgate tasks NAME`"],
     [["status", "now"], "argument: got `now`, expected no argument"],
     [["pause", "a", "b"], "argument: got `b`, expected 1 argument, as in"],

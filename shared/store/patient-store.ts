@@ -1,0 +1,90 @@
+import { StoreUnavailableError, StoreUncertainError } from "../core/errors";
+import { formatDuration } from "../core/duration";
+import type { TaskStore } from "../ports/task-store";
+import type { Timers } from "../ports/timers";
+
+/** How long somebody who watches waits for a database that doesn't answer. */
+export interface StorePatience {
+  /** From the first call that got no answer to the end of all; 1 ms at least. */
+  readonly timeoutMs: number;
+  /** After so long without an answer `onSlow` is told, once. */
+  readonly sayAfterMs: number;
+  readonly onSlow: (text: string) => void;
+  readonly timers: Timers;
+}
+
+/** Bounds calls from outside: repeats and time-outs of the store are meant for workers, who have nobody waiting. */
+export class PatientCalls {
+  readonly #patience: StorePatience;
+  #hasTold = false;
+  #hasGivenUp = false;
+
+  constructor(patience: StorePatience) {
+    this.#patience = patience;
+  }
+
+  /** Has a call been left behind? It may still hold a connection. */
+  get hasGivenUp(): boolean {
+    return this.#hasGivenUp;
+  }
+
+  /** What `call` gives. Once one has been given up all others are refused unsent. */
+  async run<Result>(call: () => Promise<Result>, { reads }: { reads: boolean }): Promise<Result> {
+    const { timers, timeoutMs, sayAfterMs } = this.#patience;
+    if (this.#hasGivenUp) throw new StoreUnavailableError(this.#silence());
+    const answer = call();
+    answer.catch(() => undefined);
+    const cancels: (() => void)[] = [];
+    const late = new Promise<never>((_, reject) => {
+      cancels.push(
+        timers.after(timeoutMs, () => {
+          this.#hasGivenUp = true;
+          const text = this.#silence();
+          reject(
+            reads
+              ? new StoreUnavailableError(text)
+              : new StoreUncertainError(`${text}: the change may still happen`),
+          );
+        }),
+      );
+    });
+    if (sayAfterMs < timeoutMs && !this.#hasTold) {
+      cancels.push(
+        timers.after(sayAfterMs, () => {
+          if (this.#hasTold) return;
+          this.#hasTold = true;
+          this.#patience.onSlow(
+            `The database hasn't answered for ${formatDuration(sayAfterMs)}: still trying, for ${formatDuration(timeoutMs)} in all`,
+          );
+        }),
+      );
+    }
+    try {
+      return await Promise.race([answer, late]);
+    } finally {
+      for (const cancel of cancels) cancel();
+    }
+  }
+
+  #silence(): string {
+    return `The database doesn't answer: gave up after ${formatDuration(this.#patience.timeoutMs)}`;
+  }
+}
+
+const reading = /^(?:list|explain|check|sweep)/;
+/** Their length is the user's matter, or they have a bound of their own. */
+const unbounded: ReadonlySet<string> = new Set(["transaction", "close"]);
+
+/** The same store, each call of which is made through `calls`. */
+export function patientStore(store: TaskStore, calls: PatientCalls): TaskStore {
+  return new Proxy(store, {
+    get: (_, name): unknown => {
+      const value: unknown = Reflect.get(store, name, store);
+      if (typeof value !== "function") return value;
+      const method = value.bind(store) as (...inputs: unknown[]) => Promise<unknown>;
+      if (typeof name !== "string" || unbounded.has(name)) return method;
+      const reads = reading.test(name);
+      return (...inputs: unknown[]) => calls.run(() => method(...inputs), { reads });
+    },
+  });
+}
