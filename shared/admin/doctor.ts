@@ -5,8 +5,8 @@ import type { DefinitionStatus, InvariantFinding, TaskStore } from "../ports/tas
 /** A check that only the composition root can make, such as whether the queue answers. */
 export interface DoctorProbe {
   readonly check: string;
-  /** Answers what is well; throws what isn't. */
-  readonly run: () => Promise<string>;
+  /** Answers what is well, or what may be meant so; throws what isn't. */
+  readonly run: () => Promise<string | { readonly status: "ok" | "note"; readonly text: string }>;
 }
 
 /** The outcome of one check. */
@@ -101,7 +101,10 @@ function checkDefinition(definition: DefinitionStatus): DoctorFinding[] {
 
 async function runProbe(probe: DoctorProbe): Promise<DoctorFinding> {
   try {
-    return finding(probe.check, "ok", await probe.run());
+    const seen = await probe.run();
+    return typeof seen === "string"
+      ? finding(probe.check, "ok", seen)
+      : finding(probe.check, seen.status, seen.text);
   } catch (error) {
     return finding(probe.check, "broken", error instanceof Error ? error.message : String(error));
   }

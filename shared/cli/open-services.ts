@@ -1,5 +1,6 @@
 import { createAdmin } from "../admin/create-admin";
 import type { Admin } from "../admin/create-admin";
+import type { DoctorProbe } from "../admin/doctor";
 import { resolveBuild } from "../platform/build-info";
 import { createConsoleLogger } from "../platform/console-logger";
 import { nodeTimers } from "../platform/node-timers";
@@ -9,7 +10,7 @@ import { createStorageQueueWakeUp, noWakeUp } from "../platform/storage-queue-wa
 import type { Logger } from "../ports/logger";
 import type { WakeUp } from "../ports/wake-up";
 import type { Settings } from "../settings/settings";
-import { checkStoreSchema, openStore } from "../store/open-store";
+import { checkStoreSchema, openStore, reportHolders } from "../store/open-store";
 import { completeByApp } from "./app-kinds";
 import { PatientCalls, patientStore } from "../store/patient-store";
 import { storeAddress } from "./store-address";
@@ -53,6 +54,14 @@ export function openServices(settings: Settings, output: Output, waiting: Waitin
     sleep,
   });
   const store = patientStore(opened, calls);
+  const holders: DoctorProbe = {
+    check: "held rows",
+    run: async () => {
+      const { schema } = storeAddress(settings);
+      const seen = await calls.run(() => reportHolders(opened, schema), { reads: true });
+      return seen ?? "Not read from this database.";
+    },
+  };
   const { storage, hintQueue } = settings;
   const admin = createAdmin({
     store,
@@ -68,6 +77,7 @@ export function openServices(settings: Settings, output: Output, waiting: Waitin
           return "The schema fits this version.";
         },
       },
+      ...(store.dialect === "postgres" ? [holders] : []),
       {
         check: "hint queue",
         run: () =>

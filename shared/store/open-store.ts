@@ -16,6 +16,8 @@ import type { Grant, GrantedRoles } from "./mssql/mssql-grant";
 import type { DatabaseIdentity, MssqlAddress } from "./mssql/mssql-options";
 import type { Patience } from "./patience";
 import type * as PostgresCallerFile from "./postgres/postgres-caller";
+import type * as PostgresHoldersFile from "./postgres/postgres-holders";
+import type { HoldersReport } from "./postgres/postgres-holders";
 import type * as PostgresMigrationsFile from "./postgres/postgres-migrations";
 import type { ProcedureCaller } from "./procedure-caller";
 import { createRepeat } from "./repeat";
@@ -156,6 +158,20 @@ export async function checkStoreSchema(options: DatabaseAddress): Promise<void> 
   const address = readAddress(options);
   const migrations = readMigrations(join(scriptsFolder, address.kind, "sql"));
   checkSchema(await readVersions(address), { migrations }, readPackageVersion());
+}
+
+/**
+ * Who holds rows for long, for `doctor`; null on SQL Server, which this isn't read from yet. One read. Rejects like any call.
+ */
+export async function reportHolders(
+  store: TaskStore,
+  schema = "taskgate",
+): Promise<HoldersReport | null> {
+  if (store.dialect !== "postgres") return null;
+  const { reportPostgresHolders } = load(
+    "./postgres/postgres-holders",
+  ) as typeof PostgresHoldersFile;
+  return reportPostgresHolders(store, schema);
 }
 
 /** The scripts of the PostgreSQL core. */
