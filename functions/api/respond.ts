@@ -5,6 +5,7 @@ import { TaskgateError } from "../../shared/core/errors";
 import type { ErrorCode } from "../../shared/core/errors";
 import { SignInError } from "./sign-in";
 import { inTime, isLate } from "../in-time";
+import { PartlyDone } from "./partly-done";
 
 /**
  * One way from a request to a response, for every route: JSON when it went well, problem+json (RFC 9457) when it didn't.
@@ -108,7 +109,9 @@ const problemKinds: Readonly<Record<ErrorCode, ProblemKind>> = {
 /** After so many seconds a client may try again. */
 const retryAfterSeconds = 5;
 
-function respondToError(error: unknown, context: InvocationContext): HttpResponseInit {
+function respondToError(thrown: unknown, context: InvocationContext): HttpResponseInit {
+  const { error, done } =
+    thrown instanceof PartlyDone ? { error: thrown.cause, done: thrown.done } : { error: thrown };
   const code = error instanceof TaskgateError ? error.code : null;
   const kind = isLate(error) ? late : kindOf(error, code);
   // Who calls gets the number of the log entry, not what may be an inside matter.
@@ -125,6 +128,7 @@ function respondToError(error: unknown, context: InvocationContext): HttpRespons
     ...(code === null ? {} : { code }),
     problems: problemsOf(error),
     ...(more === 0 ? {} : { moreProblems: more }),
+    ...(done === undefined ? {} : { done }),
   };
   const isTemporary = kind.status === 503;
   return {

@@ -5,6 +5,7 @@ import { readEnqueueRequest } from "../../shared/admin/enqueue-request";
 import type { EnqueueRequest } from "../../shared/admin/enqueue-request";
 import { readListTasksQuery, readTaskId, traceParentForm } from "../../shared/admin/requests";
 import { taskBodyOf } from "./read-body";
+import { enqueueStream, isStream } from "./task-stream";
 import { definitionOf, queryOf, refuseQuery } from "./read-request";
 import type { Endpoint } from "./respond";
 
@@ -16,10 +17,19 @@ export const listTasks: Endpoint = async (request, admin) => {
   return { body: { tasks, more } };
 };
 
-/** `POST api/definitions/{name}/tasks`: one task or `{ tasks: [..] }`; 201, or 200 when all were duplicates. */
+/**
+ * `POST api/definitions/{name}/tasks`: one task or `{ tasks: [..] }`, or a task per line (`application/x-ndjson`); 201, or 200
+ * when all were duplicates.
+ */
 export const enqueueTasks: Endpoint = async (request, admin) => {
   refuseQuery(request);
   const definition = definitionOf(request);
+  if (isStream(request)) {
+    const done = await enqueueStream(request, (tasks) =>
+      admin.enqueue({ ...withTrace({ tasks }, request), definition }),
+    );
+    return { status: done.enqueued > 0 ? 201 : 200, body: { definition, ...done } };
+  }
   const tasks = withTrace(take(readEnqueueRequest(await taskBodyOf(request))), request);
   const report = await admin.enqueue({ ...tasks, definition });
   return { status: report.enqueued > 0 ? 201 : 200, body: report };

@@ -3,7 +3,8 @@ import { limits } from "../core/limits";
 import type { NewTask } from "../ports/task-store";
 import { ObjectReader, showValue } from "./object-reader";
 import type { ReadResult } from "./object-reader";
-import type { ProblemList } from "./problem-list";
+import { parseJson } from "./parse-json";
+import { ProblemList } from "./problem-list";
 import { payloadText } from "./payload";
 import { keyRule, readOperationId, traceParentForm } from "./requests";
 
@@ -66,6 +67,32 @@ function readMany(input: object): ReadResult<EnqueueRequest> {
   });
   if (reader.isSound) refuseTooManyBytes(tasks, reader.problems);
   return reader.result(request(tasks, operationId));
+}
+
+/** A line of a text with a task on each. */
+export interface TaskLine {
+  /** From 1. */
+  readonly number: number;
+  readonly text: string;
+}
+
+/** Tasks that stand as JSON on a line each, with the members of a task in a list. Problems name the line: `line 17.priority`. */
+export function readTaskLines(lines: readonly TaskLine[]): ReadResult<NewTask[]> {
+  const problems = new ProblemList();
+  const tasks: NewTask[] = [];
+  for (const { number, text } of lines) {
+    const path = `line ${String(number)}`;
+    try {
+      const read = parseJson(text, { root: path, at: path });
+      if (read.ok)
+        tasks.push(readTask(ObjectReader.open(read.value, { known: taskMembers, path, problems })));
+      else problems.addAll(read);
+    } catch (error) {
+      if (!(error instanceof SyntaxError)) throw error;
+      problems.add({ field: path, value: showValue(text), expected: "a task as JSON on one line" });
+    }
+  }
+  return problems.isEmpty ? { ok: true, value: tasks } : { ok: false, ...problems.answer() };
 }
 
 function request(tasks: readonly NewTask[], operationId: OperationId | null): EnqueueRequest {

@@ -17,8 +17,13 @@ export const limits = {
   enqueueBytesMax: 8 * 1024 * 1024,
   /** Bytes of an HTTP request with one task: a payload, its other members and the quotes. */
   httpTaskBytesMax: 72 * 1024,
-  /** Bytes of an HTTP request with a list of tasks, and of one slice of a longer stream: parsed in well under 200 ms. */
+  /** Bytes of an HTTP request with a list of tasks: parsed in well under 200 ms. */
   httpBulkBytesMax: 2 * 1024 * 1024,
+  /** Tasks and bytes of one slice of a stream of tasks: an enqueue of a few milliseconds, and what is lost by one bad line. */
+  httpSliceTasksMax: 500,
+  httpSliceBytesMax: 1024 * 1024,
+  /** Lines of a stream of tasks, blank ones counted. */
+  httpLinesMax: 1_000_000,
   /** Bytes of an operator's HTTP request: names, a number and a reason. */
   httpOperatorBytesMax: 16 * 1024,
   /** Bytes of an operator's HTTP request with ids: `idsMax` of 19 digits, with quotes, commas and a reason. */

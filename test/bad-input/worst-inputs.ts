@@ -26,16 +26,17 @@ const admin = new Proxy(
 ) as Admin;
 const routes = createApiRoutes(() => Promise.resolve(admin));
 
-function callRoute(name: string, given: { body?: string; query?: string }): unknown {
+function callRoute(name: string, given: { body?: string; query?: string; type?: string }): unknown {
   const route = routes.find((candidate) => candidate.name === name);
   if (route === undefined) throw new Error(`There is no route ${name}`);
-  const { body, query = "" } = given;
+  const { body, query = "", type = "application/json" } = given;
   return route.handler(
     new HttpRequest({
       method: route.methods[0] ?? "GET",
       url: `http://localhost/api/${route.route}${query}`,
       query: Object.fromEntries(new URLSearchParams(query)),
       params: { name: "known", id: "1" },
+      headers: { "content-type": type },
       ...(body === undefined ? {} : { body: { string: body } }),
     }),
     new InvocationContext({ functionName: name, logHandler: () => undefined }),
@@ -115,6 +116,24 @@ function ofRoutes(): WorstInput[] {
       })),
     ];
   });
+}
+
+/** Tasks that come as lines; of these the host takes more, slice by slice. */
+function ofStreams(): WorstInput[] {
+  const bytes = 2 * 1024 * 1024;
+  const lines: Readonly<Record<string, string>> = {
+    "a stream of sound tasks": `{"payload":null}`,
+    "a stream of blank lines": "  ",
+    "a stream of empty lines": "",
+    "a stream of numbers": "1",
+    "a stream of unknown members": `{"prioritty":1,"knd":1,"grup":1}`,
+  };
+  return Object.entries(lines).map(([title, line]) => ({
+    entry: "api-enqueue, a task per line",
+    title,
+    make: () => `${line}\n`.repeat(Math.floor(bytes / (line.length + 1))),
+    read: (text: string) => callRoute("api-enqueue", { body: text, type: "application/x-ndjson" }),
+  }));
 }
 
 /** As the queue's functions do: without its envelope, read, and told why not. */
@@ -203,6 +222,7 @@ const names: WorstInput = {
 /** All, by entry. */
 export const worstInputs: readonly WorstInput[] = [
   ...ofRoutes(),
+  ...ofStreams(),
   ...ofQueues(),
   ...ofCommands(),
   names,
