@@ -47,13 +47,14 @@ export async function comeToEnd(
 
 /** False: something doesn't come to its end. */
 async function drain(scene: Scene, signal: AbortSignal): Promise<boolean> {
-  const { observer, verdict, queue } = scene;
+  const { observer, verdict, queue, server } = scene;
   let least = Number.POSITIVE_INFINITY;
   let lastMs = machineMs();
   for (let turn = 0; ; turn += 1) {
     signal.throwIfAborted();
     deliver(scene);
     if (turn % 20 === 0) {
+      if (!server.isUp) await server.restart();
       sweepOnce(scene);
       queue.push(mainName, 0);
       queue.push(sideName, 0);

@@ -7,7 +7,9 @@ import type { Verdict } from "./verdict";
 /** No stay is called late that isn't by so much: machines have other things to do. */
 const lateMostMs = 30_000;
 /** What a dead host had begun runs again within its lease and this. */
-const returnMostMs = 60_000;
+const returnMostMs = 120_000;
+/** Who asks is granted a token within this, or doesn't ask often. */
+const deniedMostMs = 240_000;
 
 /** P2: of a task one completion counts, and none that was sent when the task had begun under a newer claim. */
 export function judgeAcks(book: Book, verdict: Verdict): void {
@@ -178,7 +180,7 @@ export function judgeAsking(book: Book, verdict: Verdict): void {
     if (status === "started") since.delete(key);
     else since.set(key, { ...denied, asks: denied.asks + 1 });
     if (denied.asks > 0 && status === "started") mostMs = Math.max(mostMs, atMs - denied.fromMs);
-    if (denied.asks >= 50 && atMs - denied.fromMs > 2 * returnMostMs)
+    if (denied.asks >= 50 && atMs - denied.fromMs > deniedMostMs)
       verdict.broken(
         "P8",
         `${key}: denied for ${seconds(atMs - denied.fromMs)}, asked ${String(denied.asks)} times`,

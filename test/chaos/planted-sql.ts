@@ -38,6 +38,12 @@ const faults: Readonly<Record<string, SqlFault>> = {
     from: /where v_some is null or t\.task_id <> all \(v_some\);/,
     to: "where false;",
   },
+  // A repeated enqueue adds its tasks again.
+  "repeat-adds": {
+    functions: ["enqueue_tasks"],
+    from: /if p_operation_id is not null then(\s+insert)/,
+    to: "if false then$1",
+  },
 };
 
 export const sqlPlants: readonly string[] = Object.keys(faults);

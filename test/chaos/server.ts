@@ -54,11 +54,16 @@ export class ChaosServer {
     return this.#isUp;
   }
 
-  /** Kills it as a machine's end would. */
+  /** Kills it as a machine's end would; nothing where it has ended by itself. */
   async kill(): Promise<void> {
+    if (!this.#isUp) return;
     this.#isUp = false;
     const { exited, pid } = this.#server;
-    process.kill(pid, "SIGKILL");
+    try {
+      process.kill(pid, "SIGKILL");
+    } catch (error) {
+      if (!(error instanceof Error && "code" in error && error.code === "ESRCH")) throw error;
+    }
     await exited;
   }
 

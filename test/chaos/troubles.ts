@@ -45,7 +45,9 @@ const troubles: Readonly<Record<string, Trouble>> = {
 
 /** One trouble more, by chance. Returns what it was. */
 export async function makeTrouble(scene: Scene): Promise<string> {
-  const { dice, disk, options, happened } = scene;
+  const { dice, disk, options, happened, server } = scene;
+  // A full disk may have ended it when nobody looked any more.
+  if (!server.isUp) await server.restart();
   const weights = Object.entries(troubles)
     .filter(
       ([, { group }]) => !options.without.includes(group) && (group !== "disk" || disk !== null),
