@@ -49,7 +49,7 @@ function isInstalled() {
 function install() {
   if (isInstalled()) return;
   console.log("Installing the packages that the build needs ..");
-  run("npm", ["ci", "--include=dev", "--no-progress"]);
+  run("npm", ["ci", "--include=dev", "--ignore-scripts", "--no-progress"]);
 }
 
 /** Compiles the program to `folder`/dist. */

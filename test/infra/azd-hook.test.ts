@@ -101,7 +101,11 @@ describeHere("the hooks' script", () => {
     expect(await hook("install")).toMatchObject({ code: 0 });
     expect(await hook("install")).toMatchObject({ code: 0, out: "" });
     expect(calls()).toMatchObject([
-      { name: "npm", words: ["ci", "--include=dev", "--no-progress"], cwd: folder },
+      {
+        name: "npm",
+        words: ["ci", "--include=dev", "--ignore-scripts", "--no-progress"],
+        cwd: folder,
+      },
     ]);
     const later = new Date(Date.now() + 60_000);
     utimesSync(join(folder, "package-lock.json"), later, later);
@@ -113,7 +117,7 @@ describeHere("the hooks' script", () => {
     expect(await hook("package")).toMatchObject({ code: 0 });
     const target = join(folder, ".taskgate/package");
     expect(calls().map(({ name, words, cwd }) => [name, words, cwd])).toEqual([
-      ["npm", ["ci", "--include=dev", "--no-progress"], folder],
+      ["npm", ["ci", "--include=dev", "--ignore-scripts", "--no-progress"], folder],
       ["tsc", ["-p", "tsconfig.json", "--outDir", join(target, "dist")], folder],
       ["assets", [join(target, "dist")], folder],
       ["npm", ["ci", "--omit=dev", "--ignore-scripts", "--no-progress"], target],
