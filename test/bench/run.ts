@@ -74,7 +74,9 @@ async function main(): Promise<void> {
       ? { tasks: 4_000, seconds: 3, backlog: 60_000 }
       : { tasks: 100_000, seconds: 15, backlog: 1_000_000 };
   const server =
-    values.db === undefined ? await startEmbeddedPostgres({ keep: false, isSuperuser: true }) : null;
+    values.db === undefined
+      ? await startEmbeddedPostgres({ keep: false, isSuperuser: true })
+      : null;
   const results: Result[] = [];
   const asked = [...scenarios, ...flatCosts, worstInput].filter(({ name }) =>
     name.includes(values.only),
