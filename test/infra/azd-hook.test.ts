@@ -103,7 +103,11 @@ describeHere("the hooks' script", () => {
     expect(await hook("install")).toMatchObject({ code: 0 });
     expect(await hook("install")).toMatchObject({ code: 0, out: "" });
     expect(calls()).toMatchObject([
-      { name: "npm", words: ["ci", "--include=dev", "--ignore-scripts", "--no-progress"], cwd: folder },
+      {
+        name: "npm",
+        words: ["ci", "--include=dev", "--ignore-scripts", "--no-progress"],
+        cwd: folder,
+      },
     ]);
     const later = new Date(Date.now() + 60_000);
     utimesSync(join(folder, "package-lock.json"), later, later);
