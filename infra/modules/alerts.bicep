@@ -1,5 +1,5 @@
 metadata name = 'Alerts'
-metadata description = 'Few rules: nothing runs at all, tasks die, the database nears a limit.'
+metadata description = 'Few rules: nothing runs, tasks die, messages are refused, the database nears a limit.'
 
 @description('Required. Prefix of the names of the rules.')
 param namePrefix string
@@ -127,6 +127,45 @@ resource deadLetters 'Microsoft.Insights/scheduledQueryRules@2023-12-01' = {
         {
           query: 'AppMetrics | where Name == "taskgate.task.dead" | summarize Dead = sum(Sum)'
           metricMeasureColumn: 'Dead'
+          timeAggregation: 'Total'
+          operator: 'GreaterThan'
+          threshold: 0
+          failingPeriods: {
+            numberOfEvaluationPeriods: 1
+            minFailingPeriodsToAlert: 1
+          }
+        }
+      ]
+    }
+    autoMitigate: true
+    skipQueryValidation: true
+    actions: {
+      actionGroups: actionGroupIds
+    }
+  }
+}
+
+// A message that nobody can read or wants waits in a poison queue until somebody looks.
+resource refusedMessages 'Microsoft.Insights/scheduledQueryRules@2023-12-01' = {
+  name: '${namePrefix}-refused-messages'
+  location: location
+  tags: tags
+  kind: 'LogAlert'
+  properties: {
+    displayName: 'Taskgate: messages went to a poison queue'
+    description: 'Events or hints that nobody can read. Each says why; taskgate replay brings them back.'
+    severity: 2
+    enabled: true
+    scopes: [
+      workspaceId
+    ]
+    evaluationFrequency: 'PT5M'
+    windowSize: 'PT15M'
+    criteria: {
+      allOf: [
+        {
+          query: 'AppMetrics | where Name == "taskgate.message.refused" | summarize Refused = sum(Sum)'
+          metricMeasureColumn: 'Refused'
           timeAggregation: 'Total'
           operator: 'GreaterThan'
           threshold: 0

@@ -417,6 +417,7 @@ const rows: Readonly<Record<PolicyName, readonly Row[]>> = {
       "none on taskgate.sweep.count",
       drop(query, "heartbeat"),
     ],
+    ["prod", "no rule on poison", "none on taskgate.message.refused", drop(query, "refused-")],
     ["prod", "no rule on dead letters", "none on taskgate.task.dead", drop(query, "dead-letters")],
     [
       "prod",

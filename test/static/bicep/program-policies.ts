@@ -177,7 +177,11 @@ export const alerts: Policy = (deployment) => {
   ];
 };
 
-const neededInProduction: readonly string[] = ["taskgate.sweep.count", "taskgate.task.dead"];
+const neededInProduction: readonly string[] = [
+  "taskgate.message.refused",
+  "taskgate.sweep.count",
+  "taskgate.task.dead",
+];
 
 function criterionFaults(criterion: Json): readonly string[] {
   const query = textAt(criterion, "query");
