@@ -48,6 +48,21 @@ export const limits = {
   progressTextLengthMax: 400,
   /** Longest retry delay a handler may ask for. */
   retryInMsMax: 30 * 24 * 3_600_000,
+  /**
+   * How often a task may come back uncounted, over all reasons: each return takes its share, and with more than the sum the task is
+   * dead. A checkpoint that differs from the one before starts anew at 1.
+   */
+  returnSharesMax: 1_000,
+  /** unknownKind, newerPayload: 20 times, about an hour with their pauses; deadline: 20 times; stopped: 100; sameCheckpoint: 1,000. */
+  returnShares: {
+    unknownKind: 50,
+    newerPayload: 50,
+    deadline: 50,
+    stopped: 10,
+    sameCheckpoint: 1,
+  },
+  /** Pauses between returns that wait for a newer build: doubled, half of each random. */
+  returnPauseMs: { base: 5_000, cap: 300_000 },
   /** Farthest start of a task. */
   runInMsMax: 100 * 365 * 24 * 3_600_000,
   /** Schedules of one definition. */

@@ -314,8 +314,13 @@ export interface Failure {
   /** failed: counted, retried, then dead. dead: gave up. continued: comes back uncounted. */
   as: "failed" | "dead" | "cancelled" | "continued";
   error: string | null;
-  /** null: the definition's back-off (continued: at once). At most 30 days. */
+  /** null: the definition's back-off (continued: at once, with a share: 5 s, doubled up to 5 min). At most 30 days. */
   retryInMs: number | null;
+  /**
+   * Of `continued`: what this return takes of the 1,000 that a task has, 1..1,000; left out: 1 when the checkpoint is the one
+   * before or none, and a new one starts the count anew at 1. With more than 1,000 the task is dead.
+   */
+  share?: number;
   durationMs: number | null;
   /** JSON text for the next part, or null: keep what there is. */
   checkpoint: string | null;

@@ -1,5 +1,6 @@
 import { LeaseLostError } from "../core/errors";
 import { describeThrown, isOf } from "../core/foreign-value";
+import { limits } from "../core/limits";
 import type { PreparedTask } from "../enqueue/enqueue-prepared";
 import type { ClaimedTask } from "../ports/task-store";
 import type { TaskKind } from "./define-task";
@@ -32,9 +33,6 @@ export interface RunOptions {
   readonly timeLeftMs: () => number;
 }
 
-/** How long a kind that this build doesn't know, or a payload of a newer build, waits for a newer worker. */
-const newerWorkerDelayMs = 5_000;
-
 /** Of most tasks: one list for all of them. */
 const noChildren: PreparedTask[] = [];
 
@@ -42,11 +40,11 @@ const noChildren: PreparedTask[] = [];
 export async function runTask(options: RunOptions): Promise<TaskOutcome> {
   const { kind, hand } = options;
   const task = hand.task;
-  // A rolling deploy: this build is too old for the task. It comes back uncounted, for a newer one.
+  // A rolling deploy: this build is too old for the task. It comes back uncounted, for a newer one, as often as its share allows.
   if (kind === null) {
     return continued(
       `kind \`${task.kind}\` is unknown to build ${String(options.environment.build)}`,
-      newerWorkerDelayMs,
+      limits.returnShares.unknownKind,
     );
   }
   if (task.isCancelRequested) return failed("cancelled", "cancelled before it started");
@@ -65,7 +63,7 @@ export async function runTask(options: RunOptions): Promise<TaskOutcome> {
 
 function refused(task: ClaimedTask, problems: string): TaskOutcome {
   return task.isFromNewerBuild
-    ? continued(`the payload is from a newer build: ${problems}`, newerWorkerDelayMs)
+    ? continued(`the payload is from a newer build: ${problems}`, limits.returnShares.newerPayload)
     : failed("dead", `the payload is invalid: ${problems}`);
 }
 
@@ -149,9 +147,10 @@ class TaskRun implements RunCalls {
   }
 }
 
-function continued(error: string, afterMs: number): TaskOutcome {
+/** Waits for a newer worker: longer each time, and not for ever. */
+function continued(error: string, share: number): TaskOutcome {
   return {
     kind: "failed",
-    failure: { as: "continued", error, retryInMs: afterMs, checkpoint: null },
+    failure: { as: "continued", error, retryInMs: null, checkpoint: null, share },
   };
 }

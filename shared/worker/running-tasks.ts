@@ -4,6 +4,7 @@ import type { ClaimedTask, DoneTask, Failure } from "../ports/task-store";
 import type { TelemetrySpan } from "../ports/telemetry";
 import type { WorkerEnvironment } from "./environment";
 import { LeaseLostError } from "../core/errors";
+import { limits } from "../core/limits";
 import { messageOf } from "../core/foreign-value";
 import type { Registry } from "./registry";
 import type { TaskOutcome } from "./outcome";
@@ -123,13 +124,18 @@ export class RunningTasks {
       this.#countDone();
       return { ...ended(durationMs), woken: outcome.woken, opening: outcome.opening };
     }
-    // A handler that heeded the deadline's or the process' signal by throwing hasn't failed: it goes on elsewhere.
+    // A handler that heeded the deadline's or the process' signal by throwing hasn't failed: it goes on elsewhere, as often as its share allows.
     const isInterrupted =
       !outcome.isTimeout &&
       outcome.failure.as === "failed" &&
       (this.#abortReason === "deadline" || this.#abortReason === "stopped");
     const failure = isInterrupted
-      ? { ...outcome.failure, as: "continued" as const, retryInMs: 0 }
+      ? {
+          ...outcome.failure,
+          as: "continued" as const,
+          retryInMs: 0,
+          share: limits.returnShares[this.#abortReason === "deadline" ? "deadline" : "stopped"],
+        }
       : outcome.failure;
     return {
       ...ended(durationMs),

@@ -17,6 +17,7 @@ import { describeEnqueueKeys } from "./enqueue-keys.contract";
 import { describeExecutions } from "./executions.contract";
 import { describeExplain } from "./explain.contract";
 import { describeFailures } from "./failures.contract";
+import { describeReturns } from "./returns.contract";
 import { describeFencing } from "./fencing.contract";
 import { describeFiredSchedules } from "./fired-schedules.contract";
 import { describeGroupSettings } from "./group-settings.contract";
@@ -103,6 +104,7 @@ export function describeStore(setup: StoreSetup): void {
   describeWorkExtras(setup);
   describeCompletion(setup);
   describeFailures(setup);
+  describeReturns(setup);
   describeEnds(setup);
   describeHeartbeat(setup);
   describeHeartbeats(setup);

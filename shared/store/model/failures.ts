@@ -70,6 +70,8 @@ function expectFailure(failure: Failure): void {
   if (failure.retryInMs !== null) {
     expectRange("failures.retryInMs", failure.retryInMs, [0, limits.retryInMsMax]);
   }
+  if (failure.share !== undefined)
+    expectRange("failures.share", failure.share, [1, limits.returnSharesMax]);
   if (failure.checkpoint !== null) expectCheckpoint(failure.checkpoint);
 }
 
@@ -109,14 +111,16 @@ function recordAttempt(
   const task = taskOf(model.state, failure.taskId);
   const { maxAttempts } = definitionOf(model.state, execution).settings;
   const isCounted = failure.as === "failed" || failure.as === "dead";
-  const error = failure.error === null ? null : left(failure.error, limits.errorLengthMax);
-  task.lastError = error ?? task.lastError;
   if (isCounted) task.failedCount += 1;
   if (failure.as === "continued") {
-    task.continuedCount += 1;
+    takeShare(task, failure);
     task.checkpoint = failure.checkpoint ?? task.checkpoint;
   }
   const outcome = decide(task, failure, maxAttempts);
+  const isOver = failure.as === "continued" && outcome === "dead";
+  const text = isOver ? `${cameBackTooOften}${failure.error ?? sameCheckpoint}` : failure.error;
+  const error = text === null ? null : left(text, limits.errorLengthMax);
+  task.lastError = error ?? task.lastError;
   const claim = execution.claims.find((row) => row.taskId === failure.taskId);
   model.state.attempts.push({
     taskId: failure.taskId,
@@ -125,10 +129,19 @@ function recordAttempt(
     claimedAtMs: claim?.claimedAtMs ?? model.nowMs,
     finishedAtMs: model.nowMs,
     durationMs: failure.durationMs,
-    outcome: isCounted ? "failed" : outcome === "cancelled" ? "cancelled" : "continued",
+    outcome: isCounted || isOver ? "failed" : outcome === "cancelled" ? "cancelled" : "continued",
     error,
   });
   return outcome;
+}
+
+const cameBackTooOften = "came back uncounted too often, the last time: ";
+const sameCheckpoint = "its checkpoint was the one before";
+
+/** A return takes its share; a checkpoint that differs from the one before is progress, and starts anew. */
+function takeShare(task: TaskRow, { share, checkpoint }: Failure): void {
+  const isProgress = share === undefined && checkpoint !== null && checkpoint !== task.checkpoint;
+  task.continuedCount = isProgress ? 1 : task.continuedCount + (share ?? 1);
 }
 
 /** A cancel request that arrived meanwhile wins over every way of going on (design 10.17). */
@@ -139,7 +152,8 @@ function decide(
 ): "retry" | "dead" | "cancelled" | "continued" {
   if (failure.as === "dead") return "dead";
   if (failure.as === "cancelled" || task.isCancelRequested) return "cancelled";
-  if (failure.as === "continued") return "continued";
+  if (failure.as === "continued")
+    return task.continuedCount > limits.returnSharesMax ? "dead" : "continued";
   return task.failedCount >= maxAttempts ? "dead" : "retry";
 }
 
@@ -153,19 +167,29 @@ function comeBack(
     taskId: TaskId;
     outcome: "retry" | "continued";
     retryInMs: number | null;
+    share?: number;
     leaving: TaskRow[];
   },
 ): number {
   const task = taskOf(model.state, retry.taskId);
   const { settings } = definitionOf(model.state, task);
   const backoff =
-    retry.outcome === "continued" ? 0 : backoffMs(settings, task.failedCount, model.random);
+    retry.outcome === "retry"
+      ? backoffMs(settings, task.failedCount, model.random)
+      : retry.share === undefined
+        ? 0
+        : backoffMs(returnPause, Math.floor(task.continuedCount / retry.share), model.random);
   const delayMs = retry.retryInMs ?? backoff;
   addScheduled(model.state, task, model.nowMs + delayMs);
   const group = task.groupId === null ? undefined : model.state.groups.get(task.groupId);
   if (group !== undefined && !group.isStrict) retry.leaving.push(task);
   return delayMs;
 }
+
+const returnPause = {
+  retryBaseMs: limits.returnPauseMs.base,
+  retryCapMs: limits.returnPauseMs.cap,
+};
 
 /**
  * Exponential back-off with equal jitter: min(cap, base * 2^(n-1)), half of it fixed and half

@@ -165,6 +165,7 @@ export interface TaskRow extends Place {
   readonly traceParent: string | null;
   failedCount: number;
   lostCount: number;
+  /** What uncounted returns have taken of `limits.returnSharesMax` since a checkpoint last differed; 0: it never came back so. */
   continuedCount: number;
   isCancelRequested: boolean;
   readonly payload: string | null;

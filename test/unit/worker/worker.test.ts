@@ -107,7 +107,7 @@ describe("what a worker may run", () => {
     expect(await factsOf(older, id)).toMatchObject({
       state: "scheduled",
       failedCount: 0,
-      continuedCount: 1,
+      continuedCount: 50,
     });
     expect((await factsOf(older, id)).lastError).toMatch(/kind `later` is unknown to build 1/);
   });

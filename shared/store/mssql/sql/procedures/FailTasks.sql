@@ -1,9 +1,11 @@
 -- Taskgate.FailTasks: tasks that did not end well: retry later, end as dead letters, end cancelled, or go on later uncounted.
 -- In:     @TaskExecutionId bigint
---         @Failures: JSON array of 1..1000 {task, fence, as, error, retryInMs, durationMs, checkpoint}:
+--         @Failures: JSON array of 1..1000 {task, fence, as, error, retryInMs, durationMs, checkpoint, share}:
 --           as: failed (counted; retried until MaxAttempts, then dead) | dead (gave up) | cancelled | continued (uncounted:
 --           comes back after retryInMs, with the checkpoint if one is given)
---           retryInMs: 0..2592000000, null: the definition's back-off; error: cut to 4000 characters
+--           retryInMs: 0..2592000000, null: the definition's back-off (continued: at once, with a share: 5 s doubled up to 5 min); error: cut to 4000 characters
+--           share: of continued, 1..1000: what this return takes of the task's 1000; null: 1, and with a checkpoint that differs from the
+--           one before the count starts anew at 1; with more than 1000 the task is dead
 -- Out:    Status: done | fenced (nothing changed); Results: JSON array in input order of
 --           {task, outcome: retry | dead | cancelled | continued | again (told before) | fenced, retryInMs}
 --         Woken: JSON array of other definitions that got ready tasks, or null; NextDueMs bigint: the earliest retry, or null
@@ -30,23 +32,25 @@ BEGIN
   DECLARE @vFailure TABLE (
     Ord int NOT NULL PRIMARY KEY CLUSTERED, TaskId bigint NULL, Fence bigint NULL,
     How nvarchar(220) COLLATE Latin1_General_100_BIN2 NULL, Error nvarchar(4000) NULL, RetryInMs bigint NULL, DurationMs int NULL,
-    [Checkpoint] nvarchar(max) NULL, Problem nvarchar(400) NULL, IsHeld bit NOT NULL, Ordinal int NULL,
+    [Checkpoint] nvarchar(max) NULL, Share int NULL, Problem nvarchar(400) NULL, IsHeld bit NOT NULL, Ordinal int NULL,
     ClaimedAt datetime2(3) NULL, Outcome nvarchar(20) NULL, WaitMs bigint NULL, GroupId int NULL);
   DECLARE @vHeld TABLE (
     TaskId bigint NOT NULL PRIMARY KEY CLUSTERED, Fence bigint NOT NULL, Ordinal int NOT NULL, ClaimedAt datetime2(3) NOT NULL);
   DECLARE @vTask TABLE (
-    TaskId bigint NOT NULL PRIMARY KEY CLUSTERED, FailedCount smallint NOT NULL, GroupId int NULL, CancelRequested bit NOT NULL);
+    TaskId bigint NOT NULL PRIMARY KEY CLUSTERED, FailedCount smallint NOT NULL, ContinuedCount int NOT NULL, GroupId int NULL, CancelRequested bit NOT NULL);
   DECLARE @vEnded Taskgate.EndedTaskList, @vReleased Taskgate.GroupedTaskList;
 
   IF Taskgate._JsonKind(@Failures) = N'['
-    INSERT INTO @vFailure (Ord, TaskId, Fence, How, Error, RetryInMs, DurationMs, [Checkpoint], Problem, IsHeld)
+    INSERT INTO @vFailure (Ord, TaskId, Fence, How, Error, RetryInMs, DurationMs, [Checkpoint], Share, Problem, IsHeld)
     SELECT CONVERT(int, j.[key]), v.TaskId, v.Fence, LEFT(v.How, 220), LEFT(v.Error, 4000), v.RetryInMs, v.DurationMs,
-           x.[Checkpoint],
+           x.[Checkpoint], v.Share,
            CASE
              WHEN v.How IS NULL OR v.How COLLATE Latin1_General_100_BIN2 NOT IN (N'failed', N'dead', N'cancelled', N'continued')
                THEN N'failures.as: expected failed, dead, cancelled or continued (' + COALESCE(LEFT(v.How, 220), N'<NULL>') + N')'
              WHEN v.RetryInMs NOT BETWEEN 0 AND 2592000000
                THEN N'failures.retryInMs: expected 0..2592000000 (' + CONVERT(nvarchar(20), v.RetryInMs) + N')'
+             WHEN v.Share NOT BETWEEN 1 AND 1000
+               THEN N'failures.share: expected 1..1000 (' + CONVERT(nvarchar(20), v.Share) + N')'
              WHEN x.[Checkpoint] IS NOT NULL AND y.Items <> 1
                THEN N'failures.checkpoint: expected JSON text (' + LEFT(x.[Checkpoint], 100) + N')'
              WHEN x.Bytes > 65536
@@ -54,7 +58,7 @@ BEGIN
     FROM OPENJSON(@Failures) AS j
     OUTER APPLY OPENJSON(CASE j.[type] WHEN 5 THEN j.[value] END) WITH ( -- what isn't an object has no `as`
       TaskId bigint N'$.task', Fence bigint N'$.fence', How nvarchar(max) N'$.as', Error nvarchar(max) N'$.error',
-      RetryInMs bigint N'$.retryInMs', DurationMs int N'$.durationMs', CheckpointText nvarchar(max) N'$.checkpoint',
+      RetryInMs bigint N'$.retryInMs', DurationMs int N'$.durationMs', Share int N'$.share', CheckpointText nvarchar(max) N'$.checkpoint',
       CheckpointJson nvarchar(max) N'$.checkpoint' AS JSON) AS v
     CROSS APPLY (
       SELECT COALESCE(v.CheckpointText, v.CheckpointJson) AS [Checkpoint],
@@ -111,11 +115,16 @@ BEGIN
       -- 2. Count, and decide. A cancel request that arrived meanwhile wins over every way of going on.
       UPDATE t
       SET FailedCount = t.FailedCount + CASE WHEN f.How IN (N'failed', N'dead') THEN 1 ELSE 0 END,
-          ContinuedCount = t.ContinuedCount + CASE f.How WHEN N'continued' THEN 1 ELSE 0 END,
+          ContinuedCount = CASE WHEN f.How <> N'continued' THEN t.ContinuedCount
+                              WHEN f.Share IS NULL AND f.[Checkpoint] IS NOT NULL
+                                AND (t.[Checkpoint] IS NULL OR f.[Checkpoint] COLLATE Latin1_General_100_BIN2 <> t.[Checkpoint] COLLATE Latin1_General_100_BIN2
+                                     OR DATALENGTH(f.[Checkpoint]) <> DATALENGTH(t.[Checkpoint])) -- a comparison ignores blanks at the end
+                                THEN 1
+                              ELSE t.ContinuedCount + COALESCE(f.Share, 1) END,
           [Checkpoint] = CASE f.How WHEN N'continued' THEN COALESCE(f.[Checkpoint], t.[Checkpoint]) ELSE t.[Checkpoint] END,
           LastError = COALESCE(f.Error, t.LastError)
-      OUTPUT inserted.TaskId, inserted.FailedCount, inserted.GroupId, inserted.CancelRequested
-      INTO @vTask (TaskId, FailedCount, GroupId, CancelRequested)
+      OUTPUT inserted.TaskId, inserted.FailedCount, inserted.ContinuedCount, inserted.GroupId, inserted.CancelRequested
+      INTO @vTask (TaskId, FailedCount, ContinuedCount, GroupId, CancelRequested)
       FROM @vFailure AS f
       INNER JOIN Taskgate.Task AS t WITH (ROWLOCK, UPDLOCK) ON t.TaskId = f.TaskId -- each row as it is now
       WHERE f.IsHeld = 1
@@ -123,16 +132,19 @@ BEGIN
       UPDATE f
       SET GroupId = t.GroupId,
           Outcome = CASE WHEN f.How = N'dead' THEN N'dead' WHEN f.How = N'cancelled' OR t.CancelRequested = 1 THEN N'cancelled'
+                         WHEN f.How = N'continued' AND t.ContinuedCount > 1000 THEN N'dead'
                          WHEN f.How = N'continued' THEN N'continued' WHEN t.FailedCount >= @vMaxAttempts THEN N'dead'
                          ELSE N'retry' END,
           -- Exponential back-off: base * 2^(n-1) up to the cap, n up to 31.
-          WaitMs = CASE WHEN f.RetryInMs IS NOT NULL THEN f.RetryInMs WHEN f.How = N'continued' THEN 0
-                        WHEN @vBaseMs * POWER(CONVERT(bigint, 2), b.Doublings) > @vCapMs THEN @vCapMs
-                        ELSE @vBaseMs * POWER(CONVERT(bigint, 2), b.Doublings) END
+          WaitMs = CASE WHEN f.RetryInMs IS NOT NULL THEN f.RetryInMs WHEN f.How = N'continued' AND f.Share IS NULL THEN 0
+                        WHEN b.BaseMs * POWER(CONVERT(bigint, 2), b.Doublings) > b.CapMs THEN b.CapMs
+                        ELSE b.BaseMs * POWER(CONVERT(bigint, 2), b.Doublings) END
       FROM @vFailure AS f
       INNER JOIN @vTask AS t ON t.TaskId = f.TaskId
       CROSS APPLY (
-        SELECT CASE WHEN t.FailedCount < 1 THEN 0 WHEN t.FailedCount > 31 THEN 30 ELSE t.FailedCount - 1 END AS Doublings) AS b
+        SELECT CASE WHEN n.Times < 1 THEN 0 WHEN n.Times > 31 THEN 30 ELSE n.Times - 1 END AS Doublings,
+               CASE f.How WHEN N'continued' THEN 5000 ELSE @vBaseMs END AS BaseMs, CASE f.How WHEN N'continued' THEN 300000 ELSE @vCapMs END AS CapMs
+        FROM (SELECT CASE WHEN f.How = N'continued' THEN t.ContinuedCount / COALESCE(f.Share, 1) ELSE t.FailedCount END AS Times) AS n) AS b
       WHERE f.IsHeld = 1;
       UPDATE f
       SET WaitMs = CASE
@@ -142,10 +154,22 @@ BEGIN
             ELSE f.WaitMs / 2 + ABS(CONVERT(bigint, CHECKSUM(NEWID()))) % (f.WaitMs - f.WaitMs / 2 + 1) END
       FROM @vFailure AS f;
 
+      UPDATE f
+      SET Error = LEFT(N'came back uncounted too often, the last time: ' + COALESCE(f.Error, N'its checkpoint was the one before'), 4000)
+      FROM @vFailure AS f
+      WHERE f.How = N'continued' AND f.Outcome = N'dead';
+      IF @@ROWCOUNT > 0
+        UPDATE t
+        SET LastError = f.Error
+        FROM @vFailure AS f
+        INNER JOIN Taskgate.Task AS t WITH (ROWLOCK, UPDLOCK) ON t.TaskId = f.TaskId -- ours already
+        WHERE f.How = N'continued' AND f.Outcome = N'dead'
+        OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+
       -- 3. Log the attempt, drop the claim, leave what comes back for later.
       INSERT INTO Taskgate.Attempt (TaskId, Fence, TaskExecutionId, ClaimedAt, FinishedAt, DurationMs, Outcome, Error)
       SELECT f.TaskId, f.Fence, @TaskExecutionId, f.ClaimedAt, @vNow, f.DurationMs,
-             CASE WHEN f.How IN (N'failed', N'dead') THEN 11 WHEN f.Outcome = N'cancelled' THEN 12 ELSE 14 END, f.Error
+             CASE WHEN f.How IN (N'failed', N'dead') OR f.Outcome = N'dead' THEN 11 WHEN f.Outcome = N'cancelled' THEN 12 ELSE 14 END, f.Error
       FROM @vFailure AS f WHERE f.IsHeld = 1;
       INSERT INTO Taskgate.Scheduled (TaskDefinitionId, RunAt, TaskId)
       SELECT @vDefinition,
