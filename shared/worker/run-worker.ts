@@ -2,7 +2,7 @@ import { askForTokens } from "./ask-for-tokens";
 import { BatchPump } from "./batch-pump";
 import type { WorkerEnvironment } from "./environment";
 import { ExecutionLoop } from "./execution-loop";
-import type { LoopEnd } from "./execution-loop";
+import type { LoopEnd } from "./loop-options";
 import type { Heartbeat } from "./heartbeat";
 import { registerAll, startExecution } from "./register";
 import type { Registry } from "./registry";
