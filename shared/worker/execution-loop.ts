@@ -10,25 +10,23 @@ import type {
   DoneTask,
   Failure,
   HeartbeatAnswer,
-  StartExecutionAnswer,
   WorkAnswer,
   WorkInput,
 } from "../ports/task-store";
 import type { ExecutionId } from "../core/ids";
-import type { Definition } from "./define-task";
 import type { WorkerEnvironment } from "./environment";
 import { instants } from "./environment";
 import { AloneTurn } from "./alone-turn";
-import type { BatchPump } from "./batch-pump";
 import type { Beating } from "./heartbeat";
-import type { GateMember, ProcessGate } from "./process-gate";
+import type { LoopEnd, LoopOptions } from "./loop-options";
+import type { GateMember } from "./process-gate";
 import { RunningTasks } from "./running-tasks";
 import type { AbortReason, EndedTask } from "./running-tasks";
 import { renewByKeeper } from "./kept-lease";
 import { RatePermits } from "./rate-permits";
 import { faultedEnd, refusedEnd } from "./refused-end";
-import type { Registry } from "./registry";
 import { ScanPlace } from "./scan-place";
+import { countEnds } from "./count-ends";
 import { isRefusedValue, sendEach } from "./send-each";
 import { TokenLooks } from "./token-looks";
 
@@ -39,39 +37,6 @@ import { TokenLooks } from "./token-looks";
  * Invariants: a handler starts only on a token, before the trust in the lease ends and while the deadline leaves time;
  * a token is given back only when no handler runs on it; nothing is written after the lease was lost.
  */
-
-/** Why a loop ended; `rate`: the definition's rate lets nothing start for a while; `stuck`: a handler ran on after its time-out. */
-export type LoopEnd =
-  "idle" | "deadline" | "stopped" | "paused" | "rate" | "lost" | "failed" | "stuck";
-
-/** What the loop is made of. */
-export interface LoopOptions {
-  readonly environment: WorkerEnvironment;
-  readonly registry: Registry;
-  readonly definition: Definition;
-  readonly started: StartExecutionAnswer & { executionId: ExecutionId };
-  readonly sentAt: Instants;
-  /** Tokens to hold when they can be had. */
-  readonly tokensWanted: number;
-  /** Nothing starts after this instant; `abortAtMs`: running handlers are told to stop. Monotonic. */
-  readonly stopAtMs: number;
-  readonly abortAtMs: number;
-  /** How long handlers may take to heed their signal; then they are left behind, with their tokens. */
-  readonly abortGraceMs: number;
-  /** Empty answers in a row after which the loop ends, and the pause before each further look. */
-  readonly idleReads: number;
-  readonly idlePauseMs: number;
-  /** Ends the loop soon: the process is told to stop. */
-  readonly signal: AbortSignal;
-  /** Nothing more is claimed; what runs may finish. */
-  readonly draining?: AbortSignal | undefined;
-  /** Shared by all executions of the process: a suspect runs beside none of them. */
-  readonly gate?: ProcessGate | undefined;
-  /** Leaves hints for definitions that got ready tasks. */
-  readonly wake: (definitions: readonly string[]) => void;
-  /** Goes on opening waves. */
-  readonly pump: Pick<BatchPump, "open" | "isOpening">;
-}
 
 /** While handlers run, what they don't wake the loop for is seen after so long. */
 const idleLookMs = 250;
@@ -582,16 +547,7 @@ export class ExecutionLoop implements Beating, GateMember {
     this.#options.pump.open(answer.opening);
     if (answer.nextDueMs !== null)
       this.#nextDueMs = Math.min(this.#nextDueMs ?? answer.nextDueMs, answer.nextDueMs);
-    for (const result of answer.results) this.#countEnd(result.outcome);
-  }
-
-  #countEnd(outcome: string): void {
-    const { telemetry } = this.#environment;
-    const definition = this.#options.definition.name;
-    if (outcome === "retry") telemetry.count("taskgate.task.retried", 1, { definition });
-    if (outcome === "dead") telemetry.count("taskgate.task.dead", 1, { definition });
-    if (outcome === "continued") telemetry.count("taskgate.task.continued", 1, { definition });
-    if (outcome === "fenced") telemetry.count("taskgate.task.refused", 1, { definition });
+    countEnds(this.#environment.telemetry, this.#options.definition.name, answer.results);
   }
 
   async #releaseSurplus(): Promise<void> {
