@@ -4,7 +4,7 @@ import { describeProblem } from "../shared/admin/object-reader";
 import { readHint } from "../shared/admin/requests";
 import type { HintMessage } from "../shared/admin/requests";
 import { isForLater } from "../shared/core/errors";
-import type { LoopEnd } from "../shared/worker/execution-loop";
+import type { LoopEnd } from "../shared/worker/loop-options";
 import { runWorker } from "../shared/worker/run-worker";
 import type { WorkerResult } from "../shared/worker/run-worker";
 import { lookAfterSchedules } from "../shared/worker/schedules";

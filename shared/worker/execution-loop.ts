@@ -1,5 +1,5 @@
 import { TaskgateError } from "../core/errors";
-import type { TaskId } from "../core/ids";
+import type { ExecutionId, TaskId } from "../core/ids";
 import type { Instants } from "../core/lease";
 import { LeaseTrust } from "../core/lease";
 import { limits } from "../core/limits";
@@ -9,24 +9,22 @@ import type {
   DoneTask,
   Failure,
   HeartbeatAnswer,
-  StartExecutionAnswer,
   WorkAnswer,
 } from "../ports/task-store";
-import type { ExecutionId } from "../core/ids";
-import type { Definition } from "./define-task";
 import type { WorkerEnvironment } from "./environment";
 import { instants } from "./environment";
 import { AloneTurn } from "./alone-turn";
-import type { BatchPump } from "./batch-pump";
 import type { Beating } from "./heartbeat";
-import type { GateMember, ProcessGate } from "./process-gate";
+import type { GateMember } from "./process-gate";
 import { RunningTasks } from "./running-tasks";
 import type { EndedTask } from "./running-tasks";
 import { renewByKeeper } from "./kept-lease";
 import { RatePermits } from "./rate-permits";
-import type { Registry } from "./registry";
 import { ScanPlace } from "./scan-place";
 import { TokenLooks } from "./token-looks";
+import { countEnd } from "./loop-counts";
+import { helpPauseMs, idleLookMs, permitWaitMostMs } from "./loop-options";
+import type { LoopEnd, LoopOptions } from "./loop-options";
 
 /*
  * The loop of one execution: one call to the database in flight, at most as many handlers as tokens.
@@ -35,46 +33,6 @@ import { TokenLooks } from "./token-looks";
  * Invariants: a handler starts only on a token, before the trust in the lease ends and while the deadline leaves time;
  * a token is given back only when no handler runs on it; nothing is written after the lease was lost.
  */
-
-/** Why a loop ended; `rate`: the definition's rate lets nothing start for a while; `stuck`: a handler ran on after its time-out. */
-export type LoopEnd =
-  "idle" | "deadline" | "stopped" | "paused" | "rate" | "lost" | "failed" | "stuck";
-
-/** What the loop is made of. */
-export interface LoopOptions {
-  readonly environment: WorkerEnvironment;
-  readonly registry: Registry;
-  readonly definition: Definition;
-  readonly started: StartExecutionAnswer & { executionId: ExecutionId };
-  readonly sentAt: Instants;
-  /** Tokens to hold when they can be had. */
-  readonly tokensWanted: number;
-  /** Nothing starts after this instant; `abortAtMs`: running handlers are told to stop. Monotonic. */
-  readonly stopAtMs: number;
-  readonly abortAtMs: number;
-  /** How long handlers may take to heed their signal; then they are left behind, with their tokens. */
-  readonly abortGraceMs: number;
-  /** Empty answers in a row after which the loop ends, and the pause before each further look. */
-  readonly idleReads: number;
-  readonly idlePauseMs: number;
-  /** Ends the loop soon: the process is told to stop. */
-  readonly signal: AbortSignal;
-  /** Nothing more is claimed; what runs may finish. */
-  readonly draining?: AbortSignal | undefined;
-  /** Shared by all executions of the process: a suspect runs beside none of them. */
-  readonly gate?: ProcessGate | undefined;
-  /** Leaves hints for definitions that got ready tasks. */
-  readonly wake: (definitions: readonly string[]) => void;
-  /** Goes on opening waves. */
-  readonly pump: Pick<BatchPump, "open" | "isOpening">;
-}
-
-/** While handlers run, what they don't wake the loop for is seen after so long. */
-const idleLookMs = 250;
-/** A rate that lets the next task start within this time is waited for; else a delayed hint is cheaper. */
-const permitWaitMostMs = 1_000;
-/** More than this worker can take: another one is called so often. One that finds no token costs one read. */
-const helpPauseMs = 5_000;
 
 /** One execution at work. `run` resolves when no handler of it runs any more, or when those that do ignore their signal. */
 export class ExecutionLoop implements Beating, GateMember {
@@ -200,8 +158,7 @@ export class ExecutionLoop implements Beating, GateMember {
 
   get isQuiet(): boolean {
     // What ended well but isn't told yet would count as lost, too.
-    const lists = [this.#ring, this.#done, this.#failures];
-    return this.#running.size === 0 && !this.#isCalling && lists.every((list) => list.length === 0);
+    return !this.#isCalling && this.#running.size === 0 && this.#hasNothingLeft();
   }
 
   /** In a turn of its own: the gate may be in the middle of what another execution asked. */
@@ -214,21 +171,16 @@ export class ExecutionLoop implements Beating, GateMember {
   get executionId(): ExecutionId {
     return this.#options.started.executionId;
   }
-
   get leaseMs(): number {
     return this.#trust.leaseMs;
   }
-
   readonly timeoutMs: number | null;
-
   renewedAgoMs(): number {
     return this.#environment.clock.monotonicMs() - this.#renewedAtMs;
   }
-
   takeStarted(): TaskId[] {
     return this.#started.splice(0);
   }
-
   returnStarted(started: readonly TaskId[]): void {
     this.#started.unshift(...started);
   }
@@ -330,7 +282,10 @@ export class ExecutionLoop implements Beating, GateMember {
   /** Nothing runs, nothing is left to tell, and the rate lets nothing start for so long that it isn't waited for here. */
   #waitsForRate(): boolean {
     if ((this.permitInMs ?? 0) <= permitWaitMostMs || this.#running.size > 0) return false;
-    return [this.#ring, this.#done, this.#failures].every((list) => list.length === 0);
+    return this.#hasNothingLeft();
+  }
+  #hasNothingLeft(): boolean {
+    return this.#ring.length + this.#done.length + this.#failures.length === 0;
   }
 
   /** Handlers that ignore their signal are waited for so long and no longer. */
@@ -517,20 +472,12 @@ export class ExecutionLoop implements Beating, GateMember {
       this.#options.pump.open(answer.opening);
       if (answer.nextDueMs !== null)
         this.#nextDueMs = Math.min(this.#nextDueMs ?? answer.nextDueMs, answer.nextDueMs);
-      for (const result of answer.results) this.#countEnd(result.outcome);
+      for (const result of answer.results)
+        countEnd(this.#environment.telemetry, this.#options.definition.name, result.outcome);
     } catch (error) {
       this.#failures.unshift(...failures);
       throw error;
     }
-  }
-
-  #countEnd(outcome: string): void {
-    const { telemetry } = this.#environment;
-    const definition = this.#options.definition.name;
-    if (outcome === "retry") telemetry.count("taskgate.task.retried", 1, { definition });
-    if (outcome === "dead") telemetry.count("taskgate.task.dead", 1, { definition });
-    if (outcome === "continued") telemetry.count("taskgate.task.continued", 1, { definition });
-    if (outcome === "fenced") telemetry.count("taskgate.task.refused", 1, { definition });
   }
 
   async #releaseSurplus(): Promise<void> {

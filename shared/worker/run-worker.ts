@@ -3,7 +3,7 @@ import { BatchPump } from "./batch-pump";
 import type { Definition } from "./define-task";
 import type { WorkerEnvironment } from "./environment";
 import { ExecutionLoop } from "./execution-loop";
-import type { LoopEnd } from "./execution-loop";
+import type { LoopEnd } from "./loop-options";
 import type { Heartbeat } from "./heartbeat";
 import { stayWithStuck } from "./leave-process";
 import type { StuckKeeper } from "./leave-process";
