@@ -1,6 +1,6 @@
 import { isForLater, TaskgateError } from "../core/errors";
 import type { InvalidArgumentError } from "../core/errors";
-import type { TaskId } from "../core/ids";
+import type { ExecutionId, TaskId } from "../core/ids";
 import type { Instants } from "../core/lease";
 import { LeaseTrust } from "../core/lease";
 import { limits } from "../core/limits";
@@ -13,12 +13,10 @@ import type {
   WorkAnswer,
   WorkInput,
 } from "../ports/task-store";
-import type { ExecutionId } from "../core/ids";
 import type { WorkerEnvironment } from "./environment";
 import { instants } from "./environment";
 import { AloneTurn } from "./alone-turn";
 import type { Beating } from "./heartbeat";
-import type { LoopEnd, LoopOptions } from "./loop-options";
 import type { GateMember } from "./process-gate";
 import { RunningTasks } from "./running-tasks";
 import type { AbortReason, EndedTask } from "./running-tasks";
@@ -29,6 +27,8 @@ import { ScanPlace } from "./scan-place";
 import { countEnds } from "./count-ends";
 import { isRefusedValue, sendEach } from "./send-each";
 import { TokenLooks } from "./token-looks";
+import { helpPauseMs, idleLookMs, permitWaitMostMs } from "./loop-options";
+import type { LoopEnd, LoopOptions } from "./loop-options";
 
 /*
  * The loop of one execution: one call to the database in flight, at most as many handlers as tokens.
@@ -37,13 +37,6 @@ import { TokenLooks } from "./token-looks";
  * Invariants: a handler starts only on a token, before the trust in the lease ends and while the deadline leaves time;
  * a token is given back only when no handler runs on it; nothing is written after the lease was lost.
  */
-
-/** While handlers run, what they don't wake the loop for is seen after so long. */
-const idleLookMs = 250;
-/** A rate that lets the next task start within this time is waited for; else a delayed hint is cheaper. */
-const permitWaitMostMs = 1_000;
-/** More than this worker can take: another one is called so often. One that finds no token costs one read. */
-const helpPauseMs = 5_000;
 
 /** One execution at work. `run` resolves when no handler of it runs any more, or when those that do ignore their signal. */
 export class ExecutionLoop implements Beating, GateMember {
@@ -172,8 +165,7 @@ export class ExecutionLoop implements Beating, GateMember {
 
   get isQuiet(): boolean {
     // What ended well but isn't told yet would count as lost, too.
-    const lists = [this.#ring, this.#done, this.#failures];
-    return this.#running.size === 0 && !this.#isCalling && lists.every((list) => list.length === 0);
+    return !this.#isCalling && this.#running.size === 0 && this.#hasNothingLeft();
   }
 
   /** In a turn of its own: the gate may be in the middle of what another execution asked. */
@@ -186,21 +178,16 @@ export class ExecutionLoop implements Beating, GateMember {
   get executionId(): ExecutionId {
     return this.#options.started.executionId;
   }
-
   get leaseMs(): number {
     return this.#trust.leaseMs;
   }
-
   readonly timeoutMs: number | null;
-
   renewedAgoMs(): number {
     return this.#environment.clock.monotonicMs() - this.#renewedAtMs;
   }
-
   takeStarted(): TaskId[] {
     return this.#started.splice(0);
   }
-
   returnStarted(started: readonly TaskId[]): void {
     this.#started.unshift(...started);
   }
@@ -302,7 +289,10 @@ export class ExecutionLoop implements Beating, GateMember {
   /** Nothing runs, nothing is left to tell, and the rate lets nothing start for so long that it isn't waited for here. */
   #waitsForRate(): boolean {
     if ((this.permitInMs ?? 0) <= permitWaitMostMs || this.#running.size > 0) return false;
-    return [this.#ring, this.#done, this.#failures].every((list) => list.length === 0);
+    return this.#hasNothingLeft();
+  }
+  #hasNothingLeft(): boolean {
+    return this.#ring.length + this.#done.length + this.#failures.length === 0;
   }
 
   /** Handlers that ignore their signal are waited for so long and no longer. */

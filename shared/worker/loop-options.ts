@@ -39,3 +39,10 @@ export interface LoopOptions {
   /** Goes on opening waves. */
   readonly pump: Pick<BatchPump, "open" | "isOpening">;
 }
+
+/** While handlers run, what they don't wake the loop for is seen after so long. */
+export const idleLookMs = 250;
+/** A rate that lets the next task start within this time is waited for; else a delayed hint is cheaper. */
+export const permitWaitMostMs = 1_000;
+/** More than this worker can take: another one is called so often. One that finds no token costs one read. */
+export const helpPauseMs = 5_000;

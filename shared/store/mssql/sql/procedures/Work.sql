@@ -368,15 +368,13 @@ BEGIN
                        + N',"grouped":' + CASE WHEN t.GroupId IS NULL THEN N'false' ELSE N'true' END
                        + N',"cancel":' + CASE t.CancelRequested WHEN 1 THEN N'true' ELSE N'false' END
                        + N',"newer":' + CASE WHEN t.Build > @vBuild THEN N'true' ELSE N'false' END
-                       + N',"wave":' + CASE WHEN t.WaveId IS NULL THEN N'false' ELSE N'true' END
-                       + N',"solo":' + CASE WHEN t.LostCount >= 2 THEN N'true' ELSE N'false' END + N'}' END, N',')
+                       + N',"wave":' + CASE WHEN t.WaveId IS NULL THEN N'false' ELSE N'true' END + N',"solo":' + CASE WHEN t.LostCount >= 2 THEN N'true' ELSE N'false' END + N'}' END, N',')
                      WITHIN GROUP (ORDER BY c.Ordinal) + N']'
           FROM @vClaimed AS c
           INNER JOIN Taskgate.Task AS t ON t.TaskId = c.TaskId
           CROSS APPLY (
             SELECT CASE WHEN t.[Checkpoint] IS NOT NULL OR t.TraceParent IS NOT NULL OR t.GroupId IS NOT NULL
-                          OR t.CancelRequested = 1 OR t.Build > @vBuild OR t.WaveId IS NOT NULL
-                          OR t.LostCount >= 2 THEN 1 ELSE 0 END AS HasExtras) AS n
+                          OR t.CancelRequested = 1 OR t.Build > @vBuild OR t.WaveId IS NOT NULL OR t.LostCount >= 2 THEN 1 ELSE 0 END AS HasExtras) AS n
           OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
           SELECT TOP (1) @vLastPriority = t.Priority, @vLastRank = t.Rank
           FROM @vClaimed AS c
