@@ -1,7 +1,7 @@
 /** Runs `npm start`'s program, the compiled one, as a child process of a test. */
 import { execFileSync, spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { findFreePort } from "../../shared/local/free-port";
@@ -28,6 +28,8 @@ function changedAtMs(path: string): number {
 /** A folder for `.taskgate/` and `landing/` that others may enter, because PostgreSQL runs as another user under root. */
 export function makeHome(): { home: string; remove: () => void } {
   const home = mkdtempSync(join(tmpdir(), "taskgate-e2e-"));
+  // Else the data lies elsewhere, where nobody removes it after the test.
+  chmodSync(home, 0o755);
   return {
     home,
     remove: () => {
