@@ -22,6 +22,14 @@ export class Pace {
     return this.#taskMs;
   }
 
+  /** Tasks that can be expected to start on `tokens` within `leftMs`; Infinity before the first has ended. */
+  fitting(tokens: number, leftMs: number): number {
+    const taskMs = this.#taskMs;
+    return taskMs === null || taskMs < 1
+      ? Number.POSITIVE_INFINITY
+      : Math.floor((leftMs / taskMs) * tokens);
+  }
+
   /** Claims beyond `tokens` that are worth holding; `most` is the definition's bound. */
   spare(tokens: number, most: number): number {
     const taskMs = this.#taskMs;

@@ -17,16 +17,18 @@ import type { WorkerEnvironment } from "./environment";
 import { instants } from "./environment";
 import { AloneTurn } from "./alone-turn";
 import type { Beating } from "./heartbeat";
+import { HeldTokens } from "./held-tokens";
+import type { TokensAnswer } from "./held-tokens";
 import type { GateMember } from "./process-gate";
+import { LoopTimers } from "./loop-timers";
 import { RunningTasks } from "./running-tasks";
 import type { AbortReason, EndedTask } from "./running-tasks";
 import { renewByKeeper } from "./kept-lease";
 import { RatePermits } from "./rate-permits";
-import { faultedEnd, refusedEnd } from "./refused-end";
+import { refusedEnd } from "./refused-end";
 import { ScanPlace } from "./scan-place";
-import { countEnds } from "./count-ends";
 import { isRefusedValue, sendEach } from "./send-each";
-import { TokenLooks } from "./token-looks";
+import { UntoldFailures } from "./untold-failures";
 import { helpPauseMs, idleLookMs, permitWaitMostMs } from "./loop-options";
 import type { LoopEnd, LoopOptions } from "./loop-options";
 
@@ -49,9 +51,9 @@ export class ExecutionLoop implements Beating, GateMember {
   readonly #running: RunningTasks;
   readonly #ring: ClaimedTask[] = [];
   #done: DoneTask[] = [];
-  #failures: Failure[] = [];
+  readonly #failures: UntoldFailures;
   #started: TaskId[] = [];
-  #tokens: number;
+  readonly #tokens: HeldTokens;
   #callNumber = 0;
   #isCalling = false;
   #isPumpPlanned = false;
@@ -61,35 +63,50 @@ export class ExecutionLoop implements Beating, GateMember {
   #hasRun = false;
   #idleUntilMs = Number.NEGATIVE_INFINITY;
   readonly #place = new ScanPlace();
-  #surplus = 0;
   #hasBacklog = false;
   #calledHelpAtMs = Number.NEGATIVE_INFINITY;
-  readonly #looks: TokenLooks;
   #renewedAtMs: number;
   #nextDueMs: number | null = null;
   readonly #permits: RatePermits;
   /** Why the execution ended as `failed`, where that was no outage. */
   #fault: string | null = null;
   #finish: (() => void) | null = null;
-  #isReleasing = false;
   #abortedAtMs: number | null = null;
   #cancelIdleLook: (() => void) | null = null;
   readonly #alone: AloneTurn;
-  readonly #cancelTimers = new Set<() => void>();
+  readonly #timers: LoopTimers;
 
   constructor(options: LoopOptions) {
     this.#options = options;
     this.#environment = options.environment;
+    this.#timers = new LoopTimers(options.environment.timers);
     this.#traceParent = options.environment.telemetry.currentTraceParent();
     this.#permits = new RatePermits(options.definition.settings.rate != null);
-    this.#tokens = options.started.tokens;
+    this.#tokens = new HeldTokens(options.environment, {
+      executionId: options.started.executionId,
+      count: options.started.tokens,
+      nowMs: options.sentAt.monotonicMs,
+    });
     this.timeoutMs = options.registry.longestTimeoutMs(options.definition.name);
     this.#alone = new AloneTurn(this, options.gate);
-    this.#looks = new TokenLooks(options.sentAt.monotonicMs);
     this.#renewedAtMs = options.sentAt.monotonicMs;
     this.#trust.renew(
       options.sentAt,
       options.started.leaseMs ?? options.definition.settings.leaseMs,
+    );
+    this.#failures = new UntoldFailures(
+      options.environment,
+      { executionId: options.started.executionId, definition: options.definition.name },
+      {
+        onFenced: () => {
+          this.#lose();
+        },
+        onNextDue: (ms) => {
+          this.#nextDueMs = Math.min(this.#nextDueMs ?? ms, ms);
+        },
+        wake: options.wake,
+        pump: options.pump,
+      },
     );
     this.#running = new RunningTasks({
       environment: options.environment,
@@ -108,19 +125,19 @@ export class ExecutionLoop implements Beating, GateMember {
   async run(): Promise<LoopEnd> {
     const { signal, draining, abortAtMs, stopAtMs } = this.#options;
     const now = this.#environment.clock.monotonicMs();
-    const onStop = (): void => {
-      this.#stop("stopped");
-      this.#abort("stopped");
-    };
-    signal.addEventListener("abort", onStop, { once: true });
     const onDrain = (): void => {
       this.#stop("stopped");
     };
+    const onStop = (): void => {
+      onDrain();
+      this.#abort("stopped");
+    };
+    signal.addEventListener("abort", onStop, { once: true });
     draining?.addEventListener("abort", onDrain, { once: true });
-    this.#after(stopAtMs - now, () => {
+    this.#timers.after(stopAtMs - now, () => {
       this.#stop("deadline");
     });
-    this.#after(abortAtMs - now, () => {
+    this.#timers.after(abortAtMs - now, () => {
       this.#abort("deadline");
     });
     this.#watchTrust();
@@ -133,8 +150,7 @@ export class ExecutionLoop implements Beating, GateMember {
     draining?.removeEventListener("abort", onDrain);
     this.#running.close();
     this.#alone.leave();
-    this.#cancelIdleLook?.();
-    for (const cancel of this.#cancelTimers) cancel();
+    this.#timers.cancelAll();
     return this.#end ?? "idle";
   }
 
@@ -206,7 +222,7 @@ export class ExecutionLoop implements Beating, GateMember {
     }
     if (answer.status === "busy" || answer.leaseMs === null) return;
     this.#renew(sentAt, answer.leaseMs);
-    this.#surplus = answer.surplus;
+    this.#tokens.surplus = answer.surplus;
     for (const taskId of answer.cancel) this.#running.cancel(taskId);
     if (answer.isPaused) this.#stop("paused");
     else if (answer.surplus > 0) this.#pump();
@@ -243,7 +259,7 @@ export class ExecutionLoop implements Beating, GateMember {
       if (turn.kind === "wait") return;
       this.#ring.shift();
       if (turn.kind === "later") {
-        this.#failures.push(turn.failure);
+        this.#failures.add(turn.failure);
         continue;
       }
       if (task.isSpare) this.#started.push(task.taskId);
@@ -255,7 +271,7 @@ export class ExecutionLoop implements Beating, GateMember {
   readonly #onEnded = (ended: EndedTask): void => {
     this.#pace.noteTask(ended.durationMs);
     if (ended.done !== null) this.#done.push(ended.done);
-    if (ended.failure !== null) this.#failures.push(ended.failure);
+    if (ended.failure !== null) this.#failures.add(ended.failure);
     if (ended.isLost) this.#lose();
     this.#alone.noteEnd();
     this.#options.wake(ended.woken);
@@ -264,8 +280,8 @@ export class ExecutionLoop implements Beating, GateMember {
   };
 
   #mayStart(): boolean {
-    if (this.#ring.length === 0 || this.#end !== null || this.#isReleasing) return false;
-    if (this.#running.size >= this.#tokens - (this.#surplus > 0 ? 1 : 0)) return false;
+    if (this.#ring.length === 0 || this.#end !== null || this.#tokens.isReleasing) return false;
+    if (this.#running.size >= this.#tokens.count - (this.#tokens.surplus > 0 ? 1 : 0)) return false;
     const now = instants(this.#environment.clock);
     if (!this.#trust.holdsAt(now)) {
       renewByKeeper(this.#environment, this.executionId, this.#trust);
@@ -278,7 +294,7 @@ export class ExecutionLoop implements Beating, GateMember {
   #isOver(): boolean {
     if (this.#end === null) return false;
     if (this.#end === "lost" || this.#end === "failed") return this.#isNobodyWaitedFor();
-    return this.#done.length === 0 && this.#failures.length === 0 && this.#isNobodyWaitedFor();
+    return this.#done.length === 0 && this.#failures.size === 0 && this.#isNobodyWaitedFor();
   }
 
   /** Nothing runs but what is stuck, or it is past being waited for. */
@@ -292,7 +308,7 @@ export class ExecutionLoop implements Beating, GateMember {
     return this.#hasNothingLeft();
   }
   #hasNothingLeft(): boolean {
-    return this.#ring.length + this.#done.length + this.#failures.length === 0;
+    return this.#ring.length + this.#done.length + this.#failures.size === 0;
   }
 
   /** Handlers that ignore their signal are waited for so long and no longer. */
@@ -310,49 +326,47 @@ export class ExecutionLoop implements Beating, GateMember {
 
   #nextCall(): "fail" | "surplus" | "acquire" | "work" | null {
     if (this.#end === "lost" || this.#end === "failed") return null;
-    if (this.#failures.length > 0) return "fail";
+    if (this.#failures.size > 0) return "fail";
     // What is done is told first: then no claim is left on a token that goes back.
-    const isTokenIdle = this.#surplus > 0 && this.#tokens > this.#running.size;
+    const isTokenIdle = this.#tokens.surplus > 0 && this.#tokens.count > this.#running.size;
     if (isTokenIdle) return this.#done.length > 0 ? "work" : "surplus";
     if (this.#end !== null) return this.#done.length > 0 ? "work" : null;
     const nowMs = this.#environment.clock.monotonicMs();
-    const mayAcquire = this.#wantsTokens() && nowMs >= this.#looks.nextMs;
+    const mayAcquire = this.#wantsTokens() && nowMs >= this.#tokens.looks.nextMs;
     // A free one first: where tasks block this process, some are always done by now.
-    if (mayAcquire && this.#surplus < 0) return "acquire";
+    if (mayAcquire && this.#tokens.surplus < 0) return "acquire";
     if (this.#done.length > 0) return "work";
     if (mayAcquire) return "acquire";
     const isIdle = nowMs < this.#idleUntilMs;
     return !isIdle &&
       this.#want() > 0 &&
       this.#ring.length === 0 &&
-      this.#running.size < this.#tokens
+      this.#running.size < this.#tokens.count
       ? "work"
       : null;
   }
 
   #wantsTokens(): boolean {
-    const hasRoom = this.#tokens < this.#options.tokensWanted;
-    return hasRoom && this.#end === null && this.#hasBacklog && this.#surplus <= 0;
+    const hasRoom = this.#tokens.count < this.#options.tokensWanted;
+    return hasRoom && this.#end === null && this.#hasBacklog && this.#tokens.surplus <= 0;
   }
 
   /** How many more claims make sense now. */
   #want(): number {
-    if (this.#end !== null || this.#surplus > 0 || this.permitInMs !== null) return 0;
+    if (this.#end !== null || this.#tokens.surplus > 0 || this.permitInMs !== null) return 0;
     if (!this.#alone.mayClaim) return 0;
     // A spare claim that is given back has used up a start all the same.
-    const spare = this.#permits.isRated
-      ? 0
-      : this.#pace.spare(this.#tokens, this.#tokens * this.#options.definition.settings.spareMax);
-    const want = this.#tokens + spare - this.#running.size - this.#ring.length;
+    const tokens = this.#tokens.count;
+    const spareMax = tokens * this.#options.definition.settings.spareMax;
+    const spare = this.#permits.isRated ? 0 : this.#pace.spare(tokens, spareMax);
+    const want = tokens + spare - this.#running.size - this.#ring.length;
     return Math.max(0, Math.min(want, this.#fitting(), limits.claimMax));
   }
 
   /** Claims no more than can be expected to start before the time is up (P12). */
   #fitting(): number {
-    const taskMs = this.#pace.taskMs;
-    if (taskMs === null || taskMs < 1) return limits.claimMax;
     const leftMs = this.#options.stopAtMs - this.#environment.clock.monotonicMs();
-    return Math.max(0, Math.floor((leftMs / taskMs) * this.#tokens) - this.#ring.length);
+    return this.#pace.fitting(this.#tokens.count, leftMs) - this.#ring.length;
   }
 
   async #call(): Promise<void> {
@@ -366,9 +380,10 @@ export class ExecutionLoop implements Beating, GateMember {
     this.#hasRun = this.#running.size > 0;
     try {
       if (next === "work") await this.#work(sentAt);
-      else if (next === "fail") await this.#fail();
-      else if (next === "surplus") await this.#releaseSurplus();
-      else await this.#acquire();
+      else if (next === "fail") await this.#failures.tell();
+      else if (next === "surplus")
+        this.#onTokens(await this.#tokens.releaseSurplus(this.#running.size));
+      else this.#onTokens(await this.#tokens.acquire(this.#options.tokensWanted));
       this.#environment.telemetry.record(
         "taskgate.store.call",
         this.#environment.clock.monotonicMs() - sentAt.monotonicMs,
@@ -438,7 +453,7 @@ export class ExecutionLoop implements Beating, GateMember {
       this.#onWork(answer, { sentAt, want: 0, doneCount: part.length });
     });
     for (const { entry, error: reason } of sent.refused)
-      this.#failures.push(refusedEnd(entry, "dead", reason));
+      this.#failures.add(refusedEnd(entry, "dead", reason));
     if (sent.unsent.length === 0) return;
     this.#done.unshift(...sent.unsent);
     throw sent.failure;
@@ -455,8 +470,8 @@ export class ExecutionLoop implements Beating, GateMember {
       definition: this.#options.definition.name,
     });
     if (answer.refused.length > 0) telemetry.count("taskgate.task.refused", answer.refused.length);
-    this.#surplus = answer.surplus;
-    if (answer.surplus < 0) this.#looks.hurry();
+    this.#tokens.surplus = answer.surplus;
+    if (answer.surplus < 0) this.#tokens.looks.hurry();
     this.#nextDueMs = answer.nextDueMs ?? this.#nextDueMs;
     this.#options.wake(answer.woken);
     this.#options.pump.open(answer.opening);
@@ -498,98 +513,20 @@ export class ExecutionLoop implements Beating, GateMember {
       this.#stop("idle");
   }
 
-  async #fail(): Promise<void> {
-    const failures = this.#failures.splice(0, limits.claimMax);
-    try {
-      await this.#tell(failures);
-    } catch (error) {
-      if (!isRefusedValue(error)) {
-        this.#failures.unshift(...failures);
-        throw error;
-      }
-      await this.#failEach(failures, error);
-    }
-  }
-
-  /** The store refused how one task ended: the others' ends are told, and that one's is told without what was refused. */
-  async #failEach(failures: readonly Failure[], error: InvalidArgumentError): Promise<void> {
-    const sent = await sendEach(failures, error, (part) => this.#tell(part));
-    const plain = sent.refused.map(({ entry, error: reason }) =>
-      refusedEnd(entry, entry.as === "dead" ? "dead" : "failed", reason),
-    );
-    this.#failures.unshift(...sent.unsent);
-    if (sent.unsent.length > 0) {
-      this.#failures.push(...plain);
-      throw sent.failure;
-    }
-    // Refused once more, it is no value of a handler's: the execution ends.
-    if (plain.length > 0) await this.#tell(plain);
-  }
-
-  async #tell(failures: readonly Failure[]): Promise<void> {
-    const { executionId } = this;
-    const answer = await this.#environment.store.failTasks({ executionId, failures });
+  #onTokens(answer: TokensAnswer): void {
     if (answer.status === "fenced") {
       this.#lose();
       return;
     }
-    this.#options.wake(answer.woken);
-    this.#options.pump.open(answer.opening);
-    if (answer.nextDueMs !== null)
-      this.#nextDueMs = Math.min(this.#nextDueMs ?? answer.nextDueMs, answer.nextDueMs);
-    countEnds(this.#environment.telemetry, this.#options.definition.name, answer.results);
-  }
-
-  async #releaseSurplus(): Promise<void> {
-    const keep = this.#running.size;
-    const held = this.#tokens;
-    // Nothing starts on a token that is on its way back.
-    this.#isReleasing = true;
-    const answer = await this.#environment.store
-      .releaseSurplus({ executionId: this.executionId, keep })
-      .catch((error: unknown) => {
-        // Whether the others are gone isn't known: nothing starts on them any more.
-        this.#tokens = keep;
-        throw error;
-      })
-      .finally(() => {
-        this.#isReleasing = false;
-      });
-    if (answer.status === "fenced") {
-      this.#lose();
-      return;
-    }
-    this.#tokens = answer.tokens;
-    this.#surplus = answer.surplus;
-    // Fewer, and none freed by this call: it is a repeat of one whose answer was lost.
-    if (answer.given > 0 || (answer.freed === 0 && answer.tokens < held)) {
-      this.#looks.end(this.#environment.clock.monotonicMs());
-      this.#options.wake([this.#options.definition.name, ...answer.woken]);
-    }
-    if (this.#tokens === 0) this.#stop("idle");
-  }
-
-  async #acquire(): Promise<void> {
-    this.#looks.note(this.#environment.clock.monotonicMs());
-    const answer = await this.#environment.store.acquireTokens({
-      executionId: this.executionId,
-      want: this.#options.tokensWanted,
-    });
-    if (answer.status === "fenced") this.#lose();
-    else if (answer.status === "granted") this.#tokens = answer.tokens;
-    this.#looks.hear(answer, this.#environment.clock.monotonicMs());
+    if (answer.given !== null) this.#options.wake([this.#options.definition.name, ...answer.given]);
+    if (this.#tokens.count === 0) this.#stop("idle");
   }
 
   #onCallError(error: unknown): void {
     const message = error instanceof Error ? error.message : String(error);
-    this.#environment.logger.error(
-      "a call to the store failed after its repeats; this execution ends",
-      {
-        execution: this.executionId,
-        error: message,
-        code: error instanceof TaskgateError ? error.code : undefined,
-      },
-    );
+    const code = error instanceof TaskgateError ? error.code : undefined;
+    const text = "a call to the store failed after its repeats; this execution ends";
+    this.#environment.logger.error(text, { execution: this.executionId, error: message, code });
     // What was not told in time is fenced or done again by somebody else: the lease decides.
     this.#end = "failed";
     // An outage is nobody's fault here; anything else might be, and comes back counted.
@@ -603,12 +540,7 @@ export class ExecutionLoop implements Beating, GateMember {
    * when the store doesn't take that, either; then the lease must run out, which counts them as lost.
    */
   async countStarted(): Promise<void> {
-    const reason = this.#fault;
-    const untold = [...this.#done.splice(0), ...this.#failures.splice(0)];
-    if (reason === null || untold.length === 0) return;
-    const failures = untold.map((entry) => faultedEnd(entry, reason));
-    for (let from = 0; from < failures.length; from += limits.claimMax)
-      await this.#tell(failures.slice(from, from + limits.claimMax));
+    if (this.#fault !== null) await this.#failures.tellFaulted(this.#done.splice(0), this.#fault);
   }
 
   #renew(sentAt: Instants, leaseMs: number): void {
@@ -628,7 +560,7 @@ export class ExecutionLoop implements Beating, GateMember {
     this.#end = "lost";
     this.#ring.length = 0;
     this.#done = [];
-    this.#failures = [];
+    this.#failures.clear();
     this.#abort("lost");
     this.#environment.telemetry.count("taskgate.execution.lost", 1, {
       definition: this.#options.definition.name,
@@ -648,7 +580,7 @@ export class ExecutionLoop implements Beating, GateMember {
       this.#lose();
       return;
     }
-    this.#after(Math.min(leftMs + 1, 1_000), () => {
+    this.#timers.after(Math.min(leftMs + 1, 1_000), () => {
       this.#watchTrust();
     });
   }
@@ -658,18 +590,10 @@ export class ExecutionLoop implements Beating, GateMember {
     const nowMs = this.#environment.clock.monotonicMs();
     const leastMs = this.#end === null && this.#running.size === 0 ? 1 : idleLookMs;
     const idleMs = Math.max(this.#idleUntilMs - nowMs, leastMs);
-    const tokensMs = this.#wantsTokens() ? this.#looks.nextMs - nowMs : idleMs;
+    const tokensMs = this.#wantsTokens() ? this.#tokens.looks.nextMs - nowMs : idleMs;
     this.#cancelIdleLook?.();
-    this.#cancelIdleLook = this.#environment.timers.after(Math.min(idleMs, tokensMs), () => {
+    this.#cancelIdleLook = this.#timers.after(Math.min(idleMs, tokensMs), () => {
       this.#pump();
     });
-  }
-
-  #after(ms: number, callback: () => void): void {
-    const cancel = this.#environment.timers.after(Math.max(ms, 0), () => {
-      this.#cancelTimers.delete(cancel);
-      callback();
-    });
-    this.#cancelTimers.add(cancel);
   }
 }
