@@ -53,12 +53,13 @@ export const limits = {
    * dead. A checkpoint that differs from the one before starts anew at 1.
    */
   returnSharesMax: 1_000,
-  /** unknownKind, newerPayload: 20 times, about an hour with their pauses; deadline: 20 times; stopped: 100; sameCheckpoint: 1,000. */
+  /** unknownKind, newerPayload: 20 times, about an hour with their pauses; deadline: 20 times; stopped and storeTrouble: 100; sameCheckpoint: 1,000. */
   returnShares: {
     unknownKind: 50,
     newerPayload: 50,
     deadline: 50,
     stopped: 10,
+    storeTrouble: 10,
     sameCheckpoint: 1,
   },
   /** Pauses between returns that wait for a newer build: doubled, half of each random. */

@@ -142,7 +142,7 @@ class TaskRun implements RunCalls {
     if (this.#isLost || isOf(this.#options.stop.reason, LeaseLostError)) return { kind: "lost" };
     const { environment, hand } = this.#options;
     const inMs = returnInMs(environment.store, hand.task.taskId, error);
-    if (inMs !== null) return continued(describeThrown(error), inMs);
+    if (inMs !== null) return troubled(describeThrown(error), inMs);
     return outcomeOfThrown(error);
   }
 }
@@ -152,5 +152,14 @@ function continued(error: string, share: number): TaskOutcome {
   return {
     kind: "failed",
     failure: { as: "continued", error, retryInMs: null, checkpoint: null, share },
+  };
+}
+
+/** Comes back when the store may be well again. */
+function troubled(error: string, retryInMs: number): TaskOutcome {
+  const share = limits.returnShares.storeTrouble;
+  return {
+    kind: "failed",
+    failure: { as: "continued", error, retryInMs, checkpoint: null, share },
   };
 }

@@ -168,6 +168,7 @@ export class RunningTasks {
           as: inMs === null ? "failed" : "continued",
           error: `its tasks could not be added: ${messageOf(error)}`,
           retryInMs: inMs,
+          ...(inMs === null ? {} : { share: limits.returnShares.storeTrouble }),
           checkpoint: null,
         },
       };

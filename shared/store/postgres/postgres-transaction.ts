@@ -1,4 +1,3 @@
-import { escapeLiteral } from "pg";
 import { InvalidArgumentError, StoreContractError } from "../../core/errors";
 import { limits } from "../../core/limits";
 import type { SqlValue, StatementOptions, StoreTransaction } from "../../ports/task-store";
@@ -27,6 +26,8 @@ export interface TransactionConnection {
 
 /** Keeps `complete_task`'s status until the statement behind it has looked at it. */
 const statusSetting = "taskgate.completion";
+/** Keeps what a completion is called with until the message that calls it. */
+const valuesSetting = "taskgate.completion_values";
 /** Raised behind a completion that was refused, so that the commit behind it isn't reached. */
 const fencedState = "TGFEN";
 
@@ -77,7 +78,8 @@ export class PostgresTransaction implements StoreTransaction {
   }
 
   /**
-   * `completion` and the commit as one message. The extended protocol has no such message: a server that got Execute and
+   * `completion` and the commit as one message, its values in a setting of the transaction that is made before: a message
+   * of the simple protocol binds nothing, and as literals a result would stand in telemetry and in the server's log. The extended protocol has no such message: a server that got Execute and
    * not yet Sync waits with its locks, without any time-out before PostgreSQL 17. A Query arrives whole or not at all.
    */
   async complete(completion: Statement): Promise<QueryResult> {
@@ -89,6 +91,7 @@ export class PostgresTransaction implements StoreTransaction {
       );
     }
     try {
+      await this.#connection.run(keepValues(completion));
       const [answer] = await this.#connection.runText(completionText(completion));
       this.#end = "committed";
       return { rows: (answer?.rows ?? []).map(withoutSetting) };
@@ -119,29 +122,38 @@ export class PostgresTransaction implements StoreTransaction {
   }
 }
 
+function keepValues({ values }: Statement): Statement {
+  return {
+    text: `select set_config('${valuesSetting}', $1, true)`,
+    values: [values.map(textOf)],
+  };
+}
+
+/** A value as an array of texts holds it; the call casts it to its parameter's type. */
+function textOf(value: unknown): string | null {
+  if (value === null || value === undefined) return null;
+  if (typeof value !== "string" && typeof value !== "number" && typeof value !== "boolean")
+    throw new StoreContractError(`A completion was bound with a value of type ${typeof value}`);
+  const text = String(value);
+  if (text.includes("\0"))
+    throw new InvalidArgumentError("result: expected text without U+0000, which is no JSON either");
+  return text;
+}
+
 /** An error of any of the three ends the message, and with it the transaction: nothing is committed. */
-function completionText({ text, values }: Statement): string {
+function completionText({ text }: Statement): string {
   const call = text
     .replace("select * from", `select c.*, set_config('${statusSetting}', c.status, true) from`)
-    .replace(/\$(\d+)/g, (_, place: string) => literal(values[Number(place) - 1]));
+    .replace(
+      /\$(\d+)/g,
+      (_, place: string) => `(current_setting('${valuesSetting}')::text[])[${place}]`,
+    );
   const guard = `do $$ begin
     if current_setting('${statusSetting}') = 'fenced' then
       raise exception 'another holds the task: nothing is committed' using errcode = '${fencedState}';
     end if;
   end $$`;
   return `${call} c; ${guard}; commit`;
-}
-
-/** With a type behind each: `$1::bigint` becomes `'7'::bigint`. */
-function literal(value: unknown): string {
-  if (value === null || value === undefined) return "null";
-  if (typeof value !== "string" && typeof value !== "number" && typeof value !== "boolean")
-    throw new StoreContractError(`A completion was bound with a value of type ${typeof value}`);
-  const text = String(value);
-  // A message of the simple protocol ends at its first NUL.
-  if (text.includes("\0"))
-    throw new InvalidArgumentError("result: expected text without U+0000, which is no JSON either");
-  return escapeLiteral(text);
 }
 
 function withoutSetting(row: Record<string, unknown>): Record<string, unknown> {

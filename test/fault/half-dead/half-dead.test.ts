@@ -20,8 +20,8 @@ import type { Break } from "./message-proxy";
 
 const leaseMs = 1_000;
 const graceMs = 5_000;
-/** Begin; Parse, Bind, Describe, Execute and Sync of two statements; completion and commit. */
-const messages = "QPBDESPBDESQ";
+/** Begin; Parse, Bind, Describe, Execute and Sync of three statements, the last of which keeps the values; completion and commit. */
+const messages = "QPBDESPBDESPBDESQ";
 /** Of the messages that pass; the last one: all of them, and the answer is lost. */
 const places = Array.from({ length: messages.length + 1 }, (_, index) => index);
 
@@ -88,8 +88,11 @@ async function play(kind: Break, place: number): Promise<Ending> {
     const backAfterMs = performance.now() - begun;
     await until(
       "the task is ready or done",
-      async () => (await countsOf(name)) !== "claimed",
-      1_000,
+      async () => {
+        await direct.reclaimExpired({ most: 100 });
+        return (await countsOf(name)) !== "claimed";
+      },
+      leaseMs + graceMs,
     );
     // The server has ended what waited for its client inside a transaction.
     await until("no transaction is idle", async () => (await idleCount()) === 0, leaseMs + graceMs);
