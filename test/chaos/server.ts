@@ -97,5 +97,5 @@ export class ChaosServer {
 }
 
 function open(dataDir: string): Promise<EmbeddedPostgres> {
-  return startEmbeddedPostgres({ dataDir, keep: true });
+  return startEmbeddedPostgres({ dataDir, keep: true, isSuperuser: true });
 }
