@@ -282,6 +282,7 @@ export const drainScenes: readonly Scene[] = [
           },
         },
         found: /deadlock/,
+        tries: 4,
       },
     ],
   },
