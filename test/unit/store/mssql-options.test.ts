@@ -64,7 +64,10 @@ describe("the address of a SQL Server", () => {
     ["mssql://u:secret@h/d?encrpt=true", /got another one\. Did you mean `encrypt`\?/],
     ["mssql://u:secret@h/d?trustservercertificate=true", /Did you mean `trustServerCertificate`\?/],
     ["mssql://u:secret@h/d?nonsense=1", /among encrypt, .*, got another one\.$/],
-    ["mssql://u:secret@h/d?encrypt=yes", /`encrypt` to be true, false or strict, got another value/],
+    [
+      "mssql://u:secret@h/d?encrypt=yes",
+      /`encrypt` to be true, false or strict, got another value/,
+    ],
     ["mssql://u:secret@h/d?encrypt=", /`encrypt`.* to have a value/],
     ["mssql://u:secret@h/d?encrypt=true&encrypt=false", /`encrypt` once/],
     ["mssql://u:secret@h/d?multiSubnetFailover=1", /true or false, got another value/],
