@@ -1,6 +1,14 @@
 import { describe, expect, test } from "@jest/globals";
 import type { Failure, TaskStore } from "../../shared/ports/task-store";
-import { define, enqueueOne, factsOf, only, startWorker } from "../support/builders";
+import {
+  define,
+  enqueue,
+  enqueueOne,
+  factsOf,
+  failure,
+  only,
+  startWorker,
+} from "../support/builders";
 import { expectError } from "../support/expect-error";
 import { testWith, useStore } from "../support/store-setup";
 import type { StoreSetup } from "../support/store-setup";
@@ -78,6 +86,55 @@ export function describeReturns(setup: StoreSetup): void {
       );
     });
 
+    test("a return with a share takes it, whatever its checkpoint is", async () => {
+      const { store } = open();
+      const { outcomes } = await comeBack(store, [
+        { share: 1_000, checkpoint: "[1]" },
+        { share: 1, checkpoint: "[2]" },
+      ]);
+      expect(outcomes).toEqual(["continued", "dead"]);
+    });
+
+    test("of several tasks in one call, the one beyond the bound alone gets that reason", async () => {
+      const { store } = open();
+      const name = await define(store, { limit: 3, maxAttempts: 3 });
+      const ids = await enqueue(store, name, 3);
+      const worker = await startWorker(store, name, { want: 3 });
+      const tell = async (changes: readonly Partial<Failure>[]) => {
+        const claimed = await worker.claim(3);
+        const failures = ids.flatMap((id, index) =>
+          claimed
+            .filter(({ taskId }) => taskId === id)
+            .map((task) => failure(task, { error: null, retryInMs: 0, ...changes[index] })),
+        );
+        return (await store.failTasks({ executionId: worker.executionId, failures })).results;
+      };
+      const once = { as: "failed", error: "once" } as const;
+      await tell([{ as: "continued", share: 1_000 }, once, once]);
+      const results = await tell([
+        { as: "continued", share: 1 },
+        { as: "dead" },
+        { as: "continued", share: 1, retryInMs: null },
+      ]);
+      expect(results.map(({ outcome }) => outcome)).toEqual(["dead", "dead", "continued"]);
+      expect(results[2]?.retryInMs).toBeGreaterThanOrEqual(2_500);
+      const facts = await Promise.all(ids.map((id) => factsOf(store, id)));
+      expect(facts.map(({ lastError }) => lastError)).toEqual([
+        "came back uncounted too often, the last time: its checkpoint was the one before",
+        "once",
+        "once",
+      ]);
+    });
+
+    test("the reason is cut to 4,000 characters", async () => {
+      const { store } = open();
+      const error = "x".repeat(4_000);
+      const { taskId } = await comeBack(store, [{ share: 1_000 }, { share: 1, error }]);
+      expect((await factsOf(store, taskId)).lastError).toBe(
+        `came back uncounted too often, the last time: ${error}`.slice(0, 4_000),
+      );
+    });
+
     test("a return without a share and without a checkpoint takes 1", async () => {
       const { store } = open();
       const { outcomes } = await comeBack(store, [{ share: 999 }, {}, {}]);
@@ -143,7 +200,7 @@ export function describeReturns(setup: StoreSetup): void {
       ]);
       expect(outcomes).toEqual(["continued", "retry", "dead"]);
       await store.redriveTasks({ taskIds: [taskId] });
-      expect((await factsOf(store, taskId)).state).toBe("ready");
+      expect(await factsOf(store, taskId)).toMatchObject({ state: "ready", continuedCount: 0 });
     });
 
     for (const share of [0, -1, 1_001]) {

@@ -41,12 +41,7 @@ export class EngineCaller implements ProcedureCaller {
     values: Values,
     within?: StoreTransaction,
   ): Promise<AnswerRow> {
-    if (within !== undefined) {
-      if (within instanceof EngineTransaction) return within.call(operation, values);
-      throw new InvalidArgumentError(
-        "Expected the transaction to be one of this SQL Server store's",
-      );
-    }
+    if (within !== undefined) return ours(within).call(operation, values);
     return this.#lend(async (client) => {
       try {
         return await execute(client, operation, values);
@@ -70,6 +65,7 @@ export class EngineCaller implements ProcedureCaller {
         await client.rollBack();
         throw error;
       }
+      if (transaction.isCompleted) return result;
       await transaction.end();
       await client.commit();
       return result;
@@ -77,8 +73,7 @@ export class EngineCaller implements ProcedureCaller {
   }
 
   async completeAndCommit(values: Values, within: StoreTransaction): Promise<AnswerRow> {
-    // Nothing can come between two calls of one thread; the batch of both is the adapter's matter.
-    return this.call("completeTask", values, within);
+    return ours(within).complete(values);
   }
 
   close(): Promise<void> {
@@ -102,6 +97,7 @@ class EngineTransaction implements StoreTransaction {
   readonly #client: EngineClient;
   #last: Promise<unknown> = Promise.resolve();
   #over: TaskgateError | null = null;
+  #isCompleted = false;
 
   constructor(client: EngineClient) {
     this.#client = client;
@@ -112,6 +108,28 @@ class EngineTransaction implements StoreTransaction {
       return await this.#run(() => execute(this.#client, operation, values));
     } catch (error) {
       throw mapped(error, "undone");
+    }
+  }
+
+  /** Has a completion ended it, by commit or, when it was fenced, by rollback? */
+  get isCompleted(): boolean {
+    return this.#isCompleted;
+  }
+
+  /** The completion and the end, as two calls: nothing comes between. That they are one batch is the adapter's matter. */
+  async complete(values: Values): Promise<AnswerRow> {
+    try {
+      const row = await this.call("completeTask", values);
+      await (row["status"] === "fenced" ? this.#client.rollBack() : this.#client.commit());
+      this.#isCompleted = true;
+      return row;
+    } catch (error) {
+      await this.#client.rollBack().catch(() => undefined);
+      throw error;
+    } finally {
+      this.#over = new StoreContractError("The transaction is over: its completion has ended it", {
+        code: "TASKGATE_STORE_CONTEXT",
+      });
     }
   }
 
@@ -155,6 +173,11 @@ class EngineTransaction implements StoreTransaction {
     this.#last = turn;
     return turn;
   }
+}
+
+function ours(transaction: StoreTransaction): EngineTransaction {
+  if (transaction instanceof EngineTransaction) return transaction;
+  throw new InvalidArgumentError("Expected the transaction to be one of this SQL Server store's");
 }
 
 /** What the engine's own faults throw must not look like an answer of the store. */
