@@ -11,13 +11,17 @@ import type { RoleStores } from "./roles";
 import type { AuditEntry, LogEntry, StoreSetup, TestStore } from "./store-setup";
 import { createTestDatabase } from "./test-postgres";
 
+/** Another address of the same database: the way to it leads through something. */
+export type Reach = (url: string) => Promise<string>;
+
+const directly: Reach = (url) => Promise.resolve(url);
+
 /**
  * A fresh database of the test server for the whole file, emptied for each test. `reach`: the address under which the store
- * under test finds it.
+ * under test finds it; `reachPlain`: the same of the stores that repeat nothing. The owner's connections go there directly.
  */
-export function postgresSetup(
-  reach: (url: string) => Promise<string> = (url) => Promise.resolve(url),
-): StoreSetup {
+export function postgresSetup(reach: Reach = directly, reachPlain: Reach = directly): StoreSetup {
+  const ways = { reach, reachPlain };
   let opened: Promise<OpenDatabase> | undefined;
   const connections: TaskStore[] = [];
   return {
@@ -25,13 +29,13 @@ export function postgresSetup(
     missing: {},
     record: recordCalls(),
     open: async () => {
-      const database = await (opened ??= openDatabase(reach));
+      const database = await (opened ??= openDatabase(ways));
       await emptyDatabase(database.client);
       return new PostgresTestStore(database);
     },
     connect: async (count) => {
-      const { url } = await (opened ??= openDatabase(reach));
-      while (connections.length < count) connections.push(openPlainStore(url, 1));
+      const { plainUrl } = await (opened ??= openDatabase(ways));
+      while (connections.length < count) connections.push(openPlainStore(plainUrl, 1));
       return connections.slice(0, count);
     },
     close: async () => {
@@ -47,7 +51,7 @@ export function postgresSetup(
 }
 
 interface OpenDatabase {
-  url: string;
+  plainUrl: string;
   store: TaskStore;
   plain: TaskStore;
   roles: RoleStores;
@@ -56,7 +60,13 @@ interface OpenDatabase {
   drop: () => Promise<void>;
 }
 
-async function openDatabase(reach: (url: string) => Promise<string>): Promise<OpenDatabase> {
+async function openDatabase({
+  reach,
+  reachPlain,
+}: {
+  reach: Reach;
+  reachPlain: Reach;
+}): Promise<OpenDatabase> {
   const { url, drop } = await createTestDatabase();
   const client = new Client({ connectionString: url });
   await client.connect();
@@ -64,9 +74,10 @@ async function openDatabase(reach: (url: string) => Promise<string>): Promise<Op
   const options = { connectionsMax: 10, random: realRandom, sleep };
   const reached = await reach(url);
   const roles = openRoleStores((role) => openStore({ url: urlAs(reached, role), ...options }));
-  const plain = openPlainStore(url, 10);
+  const plainUrl = await reachPlain(url);
+  const plain = openPlainStore(plainUrl, 10);
   return {
-    url,
+    plainUrl,
     store: storeOfRoles(roles),
     plain,
     roles,

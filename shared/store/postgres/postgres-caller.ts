@@ -12,6 +12,7 @@ import type { AnswerRow, OperationName, ParameterType, ParameterValue } from "..
 import type { ProcedureCaller } from "../procedure-caller";
 import { mapPostgresError, storeTroubleOf } from "./postgres-errors";
 import type { Sent } from "./postgres-errors";
+import { readPreparesStatements } from "./postgres-pooler";
 import { readPostgresTarget } from "./postgres-tls";
 import type { PostgresTarget } from "./postgres-tls";
 import { beginText, PostgresTransaction } from "./postgres-transaction";
@@ -19,7 +20,10 @@ import type { QueryResult, Statement } from "./postgres-transaction";
 
 /** How to reach PostgreSQL and how much of it to use. */
 export interface PostgresOptions {
-  /** postgres://user:password@host:port/database?sslmode=..; TLS as postgres-tls.ts has it. */
+  /**
+   * postgres://user:password@host:port/database?sslmode=..; TLS as postgres-tls.ts has it, `prepared_statements=off` as
+   * postgres-pooler.ts has it.
+   */
   url: string;
   /** Schema of the core; default `taskgate`. */
   schema?: string;
@@ -29,8 +33,6 @@ export interface PostgresOptions {
   callTimeoutMs: number;
   /** Longest wait for a connection. */
   connectTimeoutMs: number;
-  /** False behind a pooler that can't keep prepared statements: 10 % slower. */
-  preparesStatements?: boolean;
   /** Told about connections that break while idle. */
   onIdleError?: (error: Error) => void;
 }
@@ -46,6 +48,7 @@ export class PostgresCaller implements ProcedureCaller {
   readonly #pool: Pool;
   readonly #options: PostgresOptions;
   readonly #target: PostgresTarget;
+  readonly #preparesStatements: boolean;
   readonly #texts = new Map<OperationName, string>();
   readonly #inFlight = new Set<Promise<unknown>>();
 
@@ -53,6 +56,7 @@ export class PostgresCaller implements ProcedureCaller {
   constructor(options: PostgresOptions) {
     this.#options = options;
     this.#target = readPostgresTarget(options.url);
+    this.#preparesStatements = readPreparesStatements(options.url);
     this.#pool = new Pool({
       ...this.#target,
       max: options.connectionsMax,
@@ -209,10 +213,12 @@ export class PostgresCaller implements ProcedureCaller {
   ): Promise<QueryResult> {
     const { signal, timeoutMs } = options;
     signal?.throwIfAborted();
+    if (signal === undefined) return this.#bounded(client.query(statement), timeoutMs);
+    const pid = await this.#backendOf(client);
+    signal.throwIfAborted();
     const answer = this.#bounded(client.query(statement), timeoutMs);
-    if (signal === undefined) return answer;
     const cancelled = new Promise<void>((resolve) => {
-      signal.addEventListener("abort", () => void this.#cancel(client).finally(resolve), {
+      signal.addEventListener("abort", () => void this.#cancel(pid).finally(resolve), {
         once: true,
       });
     });
@@ -225,8 +231,21 @@ export class PostgresCaller implements ProcedureCaller {
     }
   }
 
+  /**
+   * The server's process behind a transaction. The one that the driver was told at the start is the pooler's invention,
+   * where there is a pooler.
+   */
+  async #backendOf(client: PoolClient): Promise<number> {
+    const { rows } = await this.#bounded(
+      client.query<{ pid: number }>("select pg_backend_pid() as pid"),
+    );
+    const [row] = rows;
+    if (row === undefined) throw new StoreContractError("Expected one row from pg_backend_pid");
+    return row.pid;
+  }
+
   /** On a connection of its own: the pool's may all be at work. Never rejects: the statement's own bound remains. */
-  async #cancel(client: PoolClient): Promise<void> {
+  async #cancel(pid: number): Promise<void> {
     const caller = new Client({
       ...this.#target,
       connectionTimeoutMillis: this.#options.connectTimeoutMs,
@@ -235,8 +254,7 @@ export class PostgresCaller implements ProcedureCaller {
     caller.on("error", () => undefined);
     try {
       await caller.connect();
-      const { processID } = client as unknown as { processID: number };
-      await caller.query("select pg_cancel_backend($1)", [processID]);
+      await caller.query("select pg_cancel_backend($1)", [pid]);
     } catch {
       // The time-out ends it.
     } finally {
@@ -280,9 +298,9 @@ export class PostgresCaller implements ProcedureCaller {
       this.#texts.set(operation, text);
     }
     const bound = parameters.map(([name, type]) => bind(type, values[name] ?? null));
-    return this.#options.preparesStatements === false
-      ? { text, values: bound }
-      : { name: `taskgate_${operation}`, text, values: bound };
+    return this.#preparesStatements
+      ? { name: `taskgate_${operation}`, text, values: bound }
+      : { text, values: bound };
   }
 }
 

@@ -8,6 +8,7 @@ import {
   TaskgateError,
 } from "../../core/errors";
 import { missingRight } from "../missing-right";
+import { explainLostName, isPoolerTrouble } from "./postgres-pooler";
 import { explainTlsFailure } from "./postgres-tls";
 import { troubleOf } from "./postgres-troubles";
 
@@ -72,7 +73,10 @@ export function mapPostgresError(error: unknown, sent: Sent): TaskgateError {
   }
   if (badData.test(code))
     return new InvalidArgumentError(`PostgreSQL refused a value: ${message}`, { cause: error });
-  if (code !== "" && /^[0-9A-Z]{5}$/.test(code) && trouble !== "uncertain") {
+  const lostName = explainLostName(code);
+  if (lostName !== undefined) return new StoreContractError(lostName, { cause: error });
+  const isAnswer = /^[0-9A-Z]{5}$/.test(code) && trouble !== "uncertain";
+  if (isAnswer && !isPoolerTrouble(error)) {
     return new StoreContractError(`PostgreSQL failed (${code}): ${message}`, { cause: error });
   }
   if (sent === "not sent")
@@ -95,7 +99,8 @@ export function storeTroubleOf(error: unknown): TaskgateError | null {
     if (error instanceof TaskgateError || !(error instanceof Error)) return null;
     const code = codeOf(error);
     const isLost = lostCodes.has(code) || (code === "" && lostMessage.test(error.message));
-    if (!isLost && (troubleOf(code) === undefined || code === "57014")) return null;
+    const isOutage = isLost || isPoolerTrouble(error);
+    if (!isOutage && (troubleOf(code) === undefined || code === "57014")) return null;
     return mapPostgresError(error, "not sent");
   } catch {
     // A handler's own value whose getters throw: it is none of the driver's.
