@@ -77,7 +77,7 @@ export function openServices(settings: Settings, output: Output, waiting: Waitin
           return "The schema fits this version.";
         },
       },
-      ...(store.dialect === "postgres" ? [holders] : []),
+      holders,
       {
         check: "hint queue",
         run: () =>

@@ -10,6 +10,8 @@ import type { Breaker } from "./breaker";
 import { checkSchema, isMissingFile, migrate, readMigrations, readScripts } from "./migrator";
 import type { MigrationResult, SchemaScripts, SchemaVersion } from "./migrator";
 import type * as MssqlCallerFile from "./mssql/mssql-caller";
+import type { HoldersReport } from "./holders";
+import type * as MssqlHoldersFile from "./mssql/mssql-holders";
 import type * as MssqlMigrationsFile from "./mssql/mssql-migrations";
 import type * as MssqlPatienceFile from "./mssql/mssql-patience";
 import type { Grant, GrantedRoles } from "./mssql/mssql-grant";
@@ -17,7 +19,6 @@ import type { DatabaseIdentity, MssqlAddress } from "./mssql/mssql-options";
 import type { Patience } from "./patience";
 import type * as PostgresCallerFile from "./postgres/postgres-caller";
 import type * as PostgresHoldersFile from "./postgres/postgres-holders";
-import type { HoldersReport } from "./postgres/postgres-holders";
 import type * as PostgresMigrationsFile from "./postgres/postgres-migrations";
 import type { ProcedureCaller } from "./procedure-caller";
 import { createRepeat } from "./repeat";
@@ -160,13 +161,15 @@ export async function checkStoreSchema(options: DatabaseAddress): Promise<void> 
   checkSchema(await readVersions(address), { migrations }, readPackageVersion());
 }
 
-/**
- * Who holds rows for long, for `doctor`; null on SQL Server, which this isn't read from yet. One read. Rejects like any call.
- */
+/** Who holds rows for long, for `doctor`; null on a store that isn't a database. Rejects like any call. */
 export async function reportHolders(
   store: TaskStore,
   schema = "taskgate",
 ): Promise<HoldersReport | null> {
+  if (store.dialect === "mssql") {
+    const { reportMssqlHolders } = load("./mssql/mssql-holders") as typeof MssqlHoldersFile;
+    return reportMssqlHolders(store);
+  }
   if (store.dialect !== "postgres") return null;
   const { reportPostgresHolders } = load(
     "./postgres/postgres-holders",

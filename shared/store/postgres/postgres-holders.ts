@@ -1,10 +1,6 @@
-import { formatDuration } from "../../core/duration";
 import type { TaskStore } from "../../ports/task-store";
-
-/** A transaction that is open for so long is told of: ours end after 30 s. */
-const toldAfterMs = 30_000;
-/** Sessions that are listed. */
-const listedMax = 20;
+import { reportOf } from "../holders";
+import type { Holder, HoldersReport } from "../holders";
 
 /**
  * Sessions that hold rows of the schema. Who may not read what others do sees neither their host nor since when: their age
@@ -24,12 +20,6 @@ const holdersSql = `
    order by a.xact_start nulls last, a.pid
    limit 1000`;
 
-/** What `doctor` says of them. */
-export interface HoldersReport {
-  readonly status: "ok" | "note";
-  readonly text: string;
-}
-
 /** Who holds rows of the schema in a transaction that has been open for longer than 30 s. One read. */
 export async function reportPostgresHolders(
   store: Pick<TaskStore, "transaction">,
@@ -37,23 +27,22 @@ export async function reportPostgresHolders(
 ): Promise<HoldersReport> {
   const rows = await store.transaction((transaction) => transaction.query(holdersSql, [schema]));
   const hidden = rows.filter(({ ageMs }) => ageMs === null).length;
-  const long = rows.filter(({ ageMs }) => typeof ageMs === "number" && ageMs >= toldAfterMs);
-  const texts = long.slice(0, listedMax).map(describe);
-  if (long.length > listedMax) texts.push(`${String(long.length - listedMax)} more do, too.`);
-  if (hidden > 0) {
-    texts.push(
-      `Sessions that hold rows just now, but since when and from where isn't visible to this login: ${String(hidden)}. \`grant pg_read_all_stats to LOGIN\` shows it.`,
-    );
-  }
-  if (texts.length === 0) return { status: "ok", text: "No transaction holds rows for long." };
-  return { status: "note", text: texts.join(" ") };
+  const more =
+    hidden === 0
+      ? []
+      : [
+          `Sessions that hold rows just now, but since when and from where isn't visible to this login: ${String(hidden)}. \`grant pg_read_all_stats to LOGIN\` shows it.`,
+        ];
+  return reportOf(rows.map(toHolder), more);
 }
 
-function describe(row: Record<string, unknown>): string {
-  const { pid, user, host, program, ageMs } = row;
-  return (
-    `Session ${String(pid)} of ${String(user)} from ${String(host)} (${String(program) || "no program's name"}) ` +
-    `has held rows in one transaction for ${formatDuration(Number(ageMs))}: what they belong to comes back when it ends. ` +
-    `\`select pg_terminate_backend(${String(pid)})\` ends it.`
-  );
+function toHolder({ pid, user, host, program, ageMs }: Record<string, unknown>): Holder {
+  return {
+    session: String(pid),
+    user: String(user),
+    host: String(host),
+    program: String(program),
+    ageMs: typeof ageMs === "number" ? ageMs : null,
+    end: `select pg_terminate_backend(${String(pid)})`,
+  };
 }
