@@ -7,6 +7,8 @@ import { newestBuild } from "./scene";
 
 /** Nothing came to its end for so long: it doesn't any more. */
 const stuckMs = 90_000;
+/** The same of tasks that an old build put off: for at most five minutes, until a newer one may take them. */
+const drainStuckMs = 330_000;
 /** P11 is looked at for so long. */
 const quietMs = 2_000;
 const restMostMs = 30_000;
@@ -23,7 +25,9 @@ export async function comeToEnd(
   if (!server.isUp) await server.restart();
   network.heal();
   for (const host of hosts.all) hosts.thaw(host);
-  // One of the newest build knows every kind.
+  // The deployment is over: what is left knows every kind.
+  for (const host of hosts.all) if (host.build < newestBuild) hosts.tell(host, { is: "stop" });
+  startHost(newestBuild);
   startHost(newestBuild);
   for (const [name, limit] of [
     [mainName, 8],
@@ -63,7 +67,7 @@ async function drain(scene: Scene, signal: AbortSignal): Promise<boolean> {
         least = observer.unfinished;
         lastMs = machineMs();
       }
-      if (machineMs() - lastMs > stuckMs) break;
+      if (machineMs() - lastMs > drainStuckMs) break;
     }
     await sleep(50);
   }
