@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { StoreUncertainError } from "../shared/core/errors";
 import { nodeTimers } from "../shared/platform/node-timers";
 import { sleep } from "../shared/platform/real-clock";
@@ -6,6 +7,8 @@ import { sleep } from "../shared/platform/real-clock";
 
 /** Aborted once, when the host tells the process to end. */
 const ending = new AbortController();
+// Each request in flight listens: many at once are no leak.
+setMaxListeners(0, ending.signal);
 const invocations = new Set<Promise<unknown>>();
 
 /** Tells handlers and loops that the process ends. */

@@ -6,6 +6,7 @@ import type { ErrorCode } from "../../shared/core/errors";
 import { SignInError } from "./sign-in";
 import { inTime, isLate } from "../in-time";
 import { PartlyDone } from "./partly-done";
+import { isStream } from "./task-stream";
 
 /**
  * One way from a request to a response, for every route: JSON when it went well, problem+json (RFC 9457) when it didn't.
@@ -47,8 +48,7 @@ export function createHandler(
   return async (request, context) => {
     try {
       letIn(request);
-      const work = admin().then((made) => endpoint(request, made));
-      const answer = await inTime(work, { reads: request.method === "GET" });
+      const answer = await answerOf(request, { admin, endpoint });
       return {
         status: answer.status ?? 200,
         jsonBody: answer.body,
@@ -58,6 +58,19 @@ export function createHandler(
       return respondToError(error, context);
     }
   };
+}
+
+/** A stream may take as long as it likes: each of its slices has its own bound. */
+async function answerOf(
+  request: HttpRequest,
+  { admin, endpoint }: { admin: () => Promise<Admin>; endpoint: Endpoint },
+): Promise<Answer> {
+  const bounds = { reads: request.method === "GET" };
+  if (isStream(request)) return endpoint(request, await inTime(admin(), bounds));
+  return inTime(
+    admin().then((made) => endpoint(request, made)),
+    bounds,
+  );
 }
 
 interface ProblemKind {

@@ -4,6 +4,7 @@ import { take } from "../../shared/admin/object-reader";
 import { readEnqueueRequest } from "../../shared/admin/enqueue-request";
 import type { EnqueueRequest } from "../../shared/admin/enqueue-request";
 import { readListTasksQuery, readTaskId, traceParentForm } from "../../shared/admin/requests";
+import { inTime } from "../in-time";
 import { taskBodyOf } from "./read-body";
 import { enqueueStream, isStream } from "./task-stream";
 import { definitionOf, queryOf, refuseQuery } from "./read-request";
@@ -26,7 +27,7 @@ export const enqueueTasks: Endpoint = async (request, admin) => {
   const definition = definitionOf(request);
   if (isStream(request)) {
     const done = await enqueueStream(request, (tasks) =>
-      admin.enqueue({ ...withTrace({ tasks }, request), definition }),
+      inTime(admin.enqueue({ ...withTrace({ tasks }, request), definition }), { reads: false }),
     );
     return { status: done.enqueued > 0 ? 201 : 200, body: { definition, ...done } };
   }

@@ -1,10 +1,30 @@
 import { describe, expect, test } from "@jest/globals";
 import { createApiRoutes } from "../../functions/api/routes";
 import { answerMs, inTime } from "../../functions/in-time";
+import { sleep } from "../../shared/platform/real-clock";
 import type { Admin } from "../../shared/admin/create-admin";
 import { callRoute } from "./api-setup";
 
 const never = <Result>(): Promise<Result> => new Promise<Result>(() => undefined);
+
+/** 1,501 tasks, a line each: four slices. */
+const lines = Array.from({ length: 1_501 }, () => '{"payload":null}').join("\n");
+const report = { enqueued: 500, replaced: 0, duplicates: 0, nextDueMs: null };
+
+/** Sends the lines to an app whose store takes `answersInMs` for each slice in turn; null: it never answers. */
+function sendLines(answersInMs: readonly (number | null)[]): ReturnType<typeof callRoute> {
+  let slices = 0;
+  const enqueue = (): Promise<unknown> => {
+    const ms = answersInMs[slices++] ?? null;
+    return ms === null ? never() : sleep(ms).then(() => report);
+  };
+  return callRoute(() => Promise.resolve({ enqueue } as unknown as Admin), {
+    route: "api-enqueue",
+    params: { name: "known" },
+    headers: { "content-type": "application/x-ndjson" },
+    body: lines,
+  });
+}
 
 describe("the API before a database that says nothing", () => {
   test("answers every route with 503 and retry-after within 5 s", async () => {
@@ -26,6 +46,18 @@ describe("the API before a database that says nothing", () => {
       expect(JSON.stringify(body).includes("may still happen")).toBe(!isRead);
     }
   });
+
+  test("bounds each slice of a stream, not the whole of it, and tells what was done before one without an answer", async () => {
+    const [slow, silent] = await Promise.all([
+      sendLines([1_500, 1_500, 1_500, 0]),
+      sendLines([0, null]),
+    ]);
+    expect(slow).toMatchObject({ status: 201, body: { lines: 1_501, enqueued: 2_000 } });
+    expect(silent).toMatchObject({
+      status: 503,
+      body: { code: "TASKGATE_STORE_UNCERTAIN", done: { lines: 500, enqueued: 500 } },
+    });
+  }, 20_000);
 
   test("leaves no timer behind where the answer came", async () => {
     const before = process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
