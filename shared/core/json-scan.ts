@@ -198,9 +198,11 @@ function isNumberSign(code: number): boolean {
 function isKept(token: string): boolean {
   if (token.length <= keptLengthMax && !/e/i.test(token)) return true;
   if (token.length > numberLengthMax) return false;
+  const number = Number(token);
+  // The two forms in which programs write a double, without taking the token apart.
+  if (String(number) === token || number.toPrecision(17) === token) return true;
   const written = decimalOf(token);
   if (written === null) return true;
-  const number = Number(token);
   if (written === decimalOf(String(number))) return true;
   // Other languages write a double with all its 17 digits, 0.1 as 0.10000000000000001: it is that double again.
   const digits = written.replace(/e.*$/, "").replace("-", "").length;
