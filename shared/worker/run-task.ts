@@ -142,22 +142,14 @@ class TaskRun implements RunCalls {
     if (this.#isLost || isOf(this.#options.stop.reason, LeaseLostError)) return { kind: "lost" };
     const { environment, hand } = this.#options;
     const inMs = returnInMs(environment.store, hand.task.taskId, error);
-    if (inMs !== null) return troubled(describeThrown(error), inMs);
+    if (inMs !== null)
+      return continued(describeThrown(error), limits.returnShares.storeTrouble, inMs);
     return outcomeOfThrown(error);
   }
 }
 
-/** Waits for a newer worker: longer each time, and not for ever. */
-function continued(error: string, share: number): TaskOutcome {
-  return {
-    kind: "failed",
-    failure: { as: "continued", error, retryInMs: null, checkpoint: null, share },
-  };
-}
-
-/** Comes back when the store may be well again. */
-function troubled(error: string, retryInMs: number): TaskOutcome {
-  const share = limits.returnShares.storeTrouble;
+/** Comes back uncounted. Without `retryInMs` it waits for a newer worker: longer each time, and not for ever. */
+function continued(error: string, share: number, retryInMs: number | null = null): TaskOutcome {
   return {
     kind: "failed",
     failure: { as: "continued", error, retryInMs, checkpoint: null, share },

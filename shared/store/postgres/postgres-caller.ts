@@ -100,8 +100,14 @@ export class PostgresCaller implements ProcedureCaller {
   ): Promise<Result> {
     return this.#withClient(async (client) => {
       await this.#bounded(client.query(beginText(idleMs)));
+      let backend: Promise<number> | undefined;
       const transaction = new PostgresTransaction({
-        run: (statement, options) => this.#runStatement(client, statement, options),
+        run: (statement, options = {}) =>
+          this.#runStatement(client, statement, {
+            ...options,
+            // Once per transaction, and only where a statement may be broken off.
+            backend: () => (backend ??= this.#backendOf(client)),
+          }),
         // The driver answers several statements with a list, which its types don't say.
         runText: (text) =>
           this.#bounded(client.query(text)) as Promise<unknown> as Promise<QueryResult[]>,
@@ -209,12 +215,12 @@ export class PostgresCaller implements ProcedureCaller {
   async #runStatement(
     client: PoolClient,
     statement: Statement,
-    options: StatementOptions = {},
+    options: StatementOptions & { backend: () => Promise<number> },
   ): Promise<QueryResult> {
-    const { signal, timeoutMs } = options;
+    const { backend, signal, timeoutMs } = options;
     signal?.throwIfAborted();
     if (signal === undefined) return this.#bounded(client.query(statement), timeoutMs);
-    const pid = await this.#backendOf(client);
+    const pid = await backend();
     signal.throwIfAborted();
     const answer = this.#bounded(client.query(statement), timeoutMs);
     const cancelled = new Promise<void>((resolve) => {
