@@ -103,7 +103,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ["**/*.cjs", "**/*.mjs", "functions/dashboard/ui/**/*.js"],
+    files: ["**/*.cjs", "**/*.mjs", "shared/functions/dashboard/ui/**/*.js"],
     languageOptions: {
       globals: {
         require: "readonly",

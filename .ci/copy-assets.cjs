@@ -7,6 +7,7 @@ const {
   cpSync,
   existsSync,
   mkdirSync,
+  readFileSync,
   readdirSync,
   rmSync,
   statSync,
@@ -16,7 +17,16 @@ const { basename, dirname, join, relative, resolve } = require("node:path");
 
 const root = join(__dirname, "..");
 const dist = resolve(root, process.argv[2] ?? "dist");
-const page = join("functions", "dashboard", "ui");
+const page = join("shared", "functions", "dashboard", "ui");
+
+// `functions/` imports the package by its name, which Node looks up in the nearest package.json.
+const { name: packageName } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+if (packageName !== "taskgate") {
+  process.stderr.write(
+    `package.json: expected "name": "taskgate" (${packageName}), because functions/ imports "taskgate", which lies in shared/\n`,
+  );
+  process.exit(1);
+}
 
 /** Every file below a folder, as paths from another one. */
 function listFiles(folder, from) {
@@ -33,7 +43,9 @@ const assets = ["shared", "functions"]
   .flatMap((folder) => listFiles(join(root, folder), root))
   .filter(isAsset);
 // A file that is gone here must not be found there: a migration would run, or a sample, that no source has.
+// The package is a build of its own, which begins with an empty folder.
 for (const path of existsSync(dist) ? listFiles(dist, dist) : []) {
+  if (path.startsWith(join("package", "/"))) continue;
   const compiled = path.replace(/(\.d)?\.(ts|js|js\.map)$/, ".ts");
   const isKept = isAsset(path) ? assets.includes(path) : existsSync(join(root, compiled));
   if (!isKept && (isAsset(path) || compiled !== path)) rmSync(join(dist, path));

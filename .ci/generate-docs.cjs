@@ -2,6 +2,7 @@
 "use strict";
 const { readFileSync, readdirSync, writeFileSync } = require("node:fs");
 const { join } = require("node:path");
+const { apiReference } = require("./api-reference.cjs");
 
 const root = join(__dirname, "..");
 const begin = "<!-- generated: npm run docs -->";
@@ -12,6 +13,8 @@ const pages = {
   "docs/reference/settings.md": settings,
   "docs/reference/errors.md": errors,
   "docs/reference/sql.md": sql,
+  "docs/reference/cli.md": cli,
+  "docs/reference/typescript.md": apiReference,
 };
 
 function settings() {
@@ -30,6 +33,36 @@ function settings() {
     "| --- | --- | --- | --- | --- |",
     ...rows,
   ].join("\n");
+}
+
+/** A section for each command, from the tables that the program reads its command line by. */
+function cli() {
+  const { commands } = require(join(root, "dist/shared/cli/commands.js"));
+  const { groupTitles, showOption, usageOf } = require(join(root, "dist/shared/cli/help.js"));
+  // Words that are typed as they stand.
+  const withCode = ({ sentence, values }) =>
+    (Array.isArray(values) ? values : []).reduce(
+      (text, word) => text.replaceAll(new RegExp(`\\b${word}\\b`, "g"), `\`${word}\``),
+      sentence,
+    );
+  const bar = (text) => text.replaceAll("|", "\\|");
+  return commands
+    .map((command) => {
+      const options = Object.entries(command.options).map(
+        ([name, option]) => `| \`${bar(showOption(name, option))}\` | ${bar(withCode(option))} |`,
+      );
+      const examples = command.examples.map(({ line, sentence }) => `# ${sentence}\n${line}`);
+      return [
+        `## ${command.name}`,
+        `\`taskgate ${usageOf(command)}\` (${groupTitles[command.group].toLowerCase()}). ${command.sentence}`,
+        ...(command.details ?? "").split("\n").filter((line) => line !== ""),
+        ...(options.length === 0
+          ? []
+          : [["| option | meaning |", "| --- | --- |", ...options].join("\n")]),
+        ["```sh", ...examples, "```"].join("\n"),
+      ].join("\n\n");
+    })
+    .join("\n\n");
 }
 
 function errors() {

@@ -14,11 +14,27 @@ module.exports = {
       comment:
         "except where the subject is: in T-SQL an expression may hold a query, and a query holds expressions",
       severity: "error",
-      from: { pathNot: "^test/simulation/tsql/engine/" },
+      from: { pathNot: "^test/tsql-server/engine/" },
       to: { circular: true, viaOnly: { dependencyTypesNot: ["type-only"] } },
     },
+    {
+      name: "no-circle-of-types",
+      comment: "a file can be read without the files that use it",
+      severity: "error",
+      from: { path: "^(functions|shared)/" },
+      to: { circular: true },
+    },
     only("shared/core/", ["shared/core/"], "pure decisions"),
-    only("shared/ports/", ["shared/core/", "shared/ports/"], "interfaces only"),
+    only(
+      "shared/store/operations/",
+      ["shared/core/", "shared/store/operations/"],
+      "what may be asked of a store: knows no driver",
+    ),
+    only(
+      "shared/ports/",
+      ["shared/core/", "shared/store/operations/", "shared/ports/"],
+      "interfaces only; the store's are those of its operations",
+    ),
     only("shared/settings/", ["shared/core/", "shared/settings/"], "the environment, read once"),
     only(
       "shared/enqueue/",
@@ -37,17 +53,35 @@ module.exports = {
     ),
     only(
       "shared/store/mssql/",
-      ["shared/core/", "shared/ports/", "shared/store/mssql/", "shared/store/[a-z-]+\\.ts$"],
+      [
+        "shared/core/",
+        "shared/ports/",
+        "shared/store/mssql/",
+        "shared/store/operations/",
+        "shared/store/[a-z-]+\\.ts$",
+      ],
       "never the other dialect",
     ),
     only(
       "shared/store/postgres/",
-      ["shared/core/", "shared/ports/", "shared/store/postgres/", "shared/store/[a-z-]+\\.ts$"],
+      [
+        "shared/core/",
+        "shared/ports/",
+        "shared/store/postgres/",
+        "shared/store/operations/",
+        "shared/store/[a-z-]+\\.ts$",
+      ],
       "never the other dialect",
     ),
     only(
-      "shared/store/model/",
-      ["shared/core/", "shared/ports/", "shared/store/model/", "shared/store/check-input\\.ts$"],
+      "shared/testing/memory-store/",
+      [
+        "shared/core/",
+        "shared/ports/",
+        "shared/testing/memory-store/",
+        "shared/store/operations/",
+        "shared/store/operation-store\\.ts$",
+      ],
       "the executable specification",
     ),
     only(
@@ -67,7 +101,8 @@ module.exports = {
         "shared/ports/",
         "shared/enqueue/",
         "shared/worker/",
-        "shared/store/model/",
+        "shared/store/operations/",
+        "shared/store/operation-store\\.ts$",
         "shared/platform/real-clock\\.ts$",
         "shared/testing/",
       ],
@@ -79,12 +114,35 @@ module.exports = {
       from: { path: "^(shared|functions)/", pathNot: "^shared/testing/" },
       to: { path: "^shared/testing/" },
     },
+    only(
+      "shared/terminal/",
+      ["shared/core/", "shared/ports/", "shared/admin/listing\\.ts$", "shared/terminal/"],
+      "text for a terminal",
+    ),
+    only(
+      "shared/client/",
+      [
+        "shared/client/",
+        "shared/core/",
+        "shared/ports/",
+        "shared/worker/",
+        "shared/settings/",
+        "shared/store/open-store\\.ts$",
+        "shared/platform/",
+      ],
+      "a composition root: enqueue from any program",
+    ),
     only("shared/cli/", ["shared/"], "a composition root"),
+    only(
+      "shared/init/",
+      ["shared/core/", "shared/local/", "shared/init/"],
+      "adds Taskgate to apps: knows their files, no database",
+    ),
     only("shared/local/", ["shared/"], "a composition root"),
     only(
-      "functions/",
+      "shared/functions/",
       [
-        "functions/",
+        "shared/functions/",
         "shared/core/",
         "shared/ports/",
         "shared/worker/",
@@ -92,9 +150,32 @@ module.exports = {
         "shared/settings/",
         "shared/store/open-store\\.ts$",
         "shared/platform/",
-        "shared/local/sample\\.ts$",
       ],
       "thin: translate, call, translate",
+    ),
+    only(
+      "test/tsql-server/",
+      ["test/tsql-server/"],
+      "a product of its own: it knows nothing of ours",
+    ),
+    only(
+      "functions/",
+      ["functions/"],
+      "the user's app: of the package only its doors, by their names",
+    ),
+    only(
+      "shared/index\\.ts$",
+      [
+        "shared/core/",
+        "shared/enqueue/",
+        "shared/ports/",
+        "shared/store/operations/",
+        "shared/worker/",
+        "shared/local/sample\\.ts$",
+        "shared/client/",
+        "shared/store/(from-pg|from-mssql|open-store)\\.ts$",
+      ],
+      "the door: loads no driver",
     ),
     {
       name: "drivers-in-their-adapters",
@@ -110,7 +191,7 @@ module.exports = {
     {
       name: "functions-library-in-functions",
       severity: "error",
-      from: { path: "^shared/", pathNot: "^shared/local/" },
+      from: { path: "^shared/", pathNot: "^shared/(local|functions)/" },
       to: { path: "node_modules/@azure/functions/" },
     },
     {
@@ -130,6 +211,6 @@ module.exports = {
     tsConfig: { fileName: "tsconfig.json" },
     tsPreCompilationDeps: true,
     doNotFollow: { path: "node_modules" },
-    exclude: { path: "(^dist/|/fixtures/|functions/dashboard/ui/)" },
+    exclude: { path: "(^dist/|/fixtures/|shared/functions/dashboard/ui/)" },
   },
 };

@@ -16,10 +16,13 @@ function main() {
   const manifest = read("package.json");
   const lock = read("package-lock.json");
   const top = lock.packages[""];
-  delete manifest.devDependencies;
-  delete top.devDependencies;
+  for (const from of [manifest, top]) {
+    delete from.devDependencies;
+    delete from.workspaces;
+  }
   const deployed = Object.entries(lock.packages).filter(
-    ([path, entry]) => path !== "" && !entry.dev && !entry.devOptional,
+    ([path, entry]) =>
+      path.startsWith("node_modules/") && !entry.link && !entry.dev && !entry.devOptional,
   );
   const packages = { "": top, ...Object.fromEntries(deployed) };
   const temp = mkdtempSync(join(tmpdir(), "taskgate-sbom-"));

@@ -12,7 +12,9 @@ const root = join(__dirname, "..");
 function deployedPackages() {
   const { packages } = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8"));
   const rows = Object.entries(packages)
-    .filter(([path, entry]) => path !== "" && !entry.dev && !entry.devOptional)
+    // Workspaces are tools of the tests: they lie elsewhere, and node_modules has links to them.
+    .filter(([path, entry]) => path.startsWith("node_modules/") && !entry.link)
+    .filter(([, entry]) => !entry.dev && !entry.devOptional)
     .map(([path, entry]) => {
       // An alias is installed under another name than its own.
       const name = entry.name ?? path.split("node_modules/").at(-1);
@@ -30,7 +32,7 @@ function page() {
   const sums = [...counts].sort(([, a], [, b]) => b - a);
   return `# Third-party packages
 
-What is deployed beside Taskgate's own code: ${packages.length} packages of the npm registry, each with its licence's text in \`node_modules/<name>\`. Packages for development (tests, Azurite, embedded PostgreSQL, sample data) are not deployed and not listed. \`node .ci/third-party.cjs\` writes this page from the lock file; \`npm run --silent sbom\` prints the same as CycloneDX.
+The packages deployed beside Taskgate's own code: ${packages.length} packages of the npm registry, each with its licence's text in \`node_modules/<name>\`. Packages for development (tests, Azurite, embedded PostgreSQL, sample data) are not deployed and not listed. \`node .ci/third-party.cjs\` writes this page from the lock file; \`npm run --silent sbom\` prints the same as CycloneDX.
 
 ${sums.map(([licence, count]) => `- ${licence}: ${count}`).join("\n")}
 

@@ -64,7 +64,7 @@ function buildInto(folder) {
   cpSync(join(root, "package.json"), join(folder, "package.json"));
 }
 
-/** Only what runs in Azure: no compiler, no test tools. azd makes its archive of this folder. */
+/** Only files that run in Azure: no compiler, no test tools. azd makes its archive of this folder. */
 function makePackage() {
   buildInto(packaged);
   for (const name of deployed) cpSync(join(root, name), join(packaged, name));
@@ -88,9 +88,14 @@ function migrate() {
   buildInto(migrator);
   // As the account of azd, which the deployment has made the administrator: other tools may be signed in as others.
   const env = { ...process.env, AZURE_TOKEN_CREDENTIALS: "AzureDeveloperCliCredential" };
-  const program = join(migrator, "dist", "shared", "cli", "main.js");
+  // An app on the package has the command among its dependencies.
+  const own = join(migrator, "dist", "shared", "cli", "main.js");
+  const installed = join(root, "node_modules", "taskgate", "lib", "cli", "main.js");
+  const isOnPackage = existsSync(installed);
+  const program = isOnPackage ? installed : own;
   const ended = spawnSync(process.execPath, [program, ...words], {
-    cwd: root,
+    // The command of the package looks for the sample in its folder.
+    cwd: isOnPackage ? migrator : root,
     stdio: "inherit",
     env,
   });
@@ -105,7 +110,7 @@ const resourceManager = (
   process.env["AZURE_RESOURCE_MANAGER_URL"] || "https://management.azure.com"
 ).replace(/\/+$/, "");
 
-/** A token of whoever is signed in to azd. */
+/** A token of the user signed in to azd. */
 function askToken() {
   const args = ["auth", "token", "--output", "json", "--scope", `${resourceManager}/.default`];
   const ended = spawnSync("azd", args, { encoding: "utf8" });
@@ -174,7 +179,7 @@ const forgedPrincipal = Buffer.from(
   }),
 ).toString("base64");
 
-/** Does the platform stop a caller who has no token but a header of that sort? Throws where nobody can tell yet. */
+/** Does the platform stop a caller who has no token but a header of that sort? Throws where that can't be told yet. */
 async function isStrangerStopped(app) {
   const response = await fetch(`${app.url}/api/status`, {
     headers: { "x-ms-client-principal": forgedPrincipal },
@@ -184,7 +189,7 @@ async function isStrangerStopped(app) {
   await response.body?.cancel();
   const { status } = response;
   if (status === 401 || status === 403 || (status >= 300 && status < 400)) return true;
-  // Its own words mean that the app has let the request in, whatever came of it.
+  // Its own words mean that the app has let the request in, with any outcome.
   const isOfTheApp = response.headers.get("content-type")?.startsWith("application/problem+json");
   if (response.ok || isOfTheApp) return false;
   throw new HookError(`GET /api/status: ${status}`);
@@ -209,7 +214,7 @@ async function checkSignIn(app) {
   console.log("A request without a sign-in was turned away.");
 }
 
-/** What there is to see. A step that fails here says so, and leaves the deployment as it is, but for a sign-in that stops nobody. */
+/** The addresses to open. A failed step is told and leaves the deployment as it is, except for a sign-in that lets every caller in. */
 async function announce() {
   const app = { name: need("WORKER_NAME"), url: need("WORKER_URL") };
   if (need("API_SIGN_IN") === "entra") {

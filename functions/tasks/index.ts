@@ -1,6 +1,4 @@
-import type { ResultTable } from "../../shared/local/sample";
-import type { StoreTransaction } from "../../shared/ports/task-store";
-import type { EventRoute } from "../ingest-event";
+import type { EventRoute, ResultTable, StoreTransaction } from "taskgate";
 import { addTotals } from "./flights/add-totals";
 import { checkRow } from "./flights/check-row";
 import { closeFile } from "./flights/close-file";
@@ -23,8 +21,7 @@ export const tasks = [
 ] as const;
 
 /** Which events become which tasks; every route that matches is used. */
-export const eventRoutes: readonly EventRoute[] = [...flightRoutes];
+export const events: readonly EventRoute[] = [...flightRoutes];
 
-/** Tables of results that the status page shows; null: this app has none. */
-export const resultTables: ((transaction: StoreTransaction) => Promise<ResultTable[]>) | null =
-  readResults;
+/** Tables of results that the status page shows. */
+export const results: (transaction: StoreTransaction) => Promise<ResultTable[]> = readResults;

@@ -145,7 +145,7 @@ resource deadLetters 'Microsoft.Insights/scheduledQueryRules@2023-12-01' = {
   }
 }
 
-// A message that nobody can read or wants waits in a poison queue until somebody looks.
+// A message that no worker can read or wants waits in a poison queue for a person.
 resource refusedMessages 'Microsoft.Insights/scheduledQueryRules@2023-12-01' = {
   name: '${namePrefix}-refused-messages'
   location: location

@@ -162,6 +162,6 @@ output name string = network.name
 @description('Resource id of the subnet of the private endpoints.')
 output endpointSubnetId string = endpointSubnet.id
 
-// Whoever takes this output waits for the whole module: names resolve before the app starts.
+// A user of this output waits for the whole module: names resolve before the app starts.
 @description('Resource id of the subnet of the function app.')
 output appSubnetId string = appSubnet.id

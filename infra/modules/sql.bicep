@@ -132,8 +132,8 @@ resource database 'Microsoft.Sql/servers/databases@2023-08-01' = {
   )
 }
 
-// 0.0.0.0 stands for "addresses of Azure", of every tenant: what stands behind it is the Entra
-// sign-in alone. Good enough for development; production uses the private network.
+// 0.0.0.0 stands for "addresses of Azure", of every tenant: the only protection behind it is the Entra
+// sign-in. Good enough for development; production uses the private network.
 resource allowAzure 'Microsoft.Sql/servers/firewallRules@2023-08-01' = if (!isPrivate) {
   parent: server
   name: 'AllowAllWindowsAzureIps'

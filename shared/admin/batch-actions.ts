@@ -2,11 +2,12 @@ import { InvalidArgumentError } from "../core/errors";
 import { asTaskId } from "../core/ids";
 import type { BatchId } from "../core/ids";
 import type {
+  BatchChange,
   BatchStatus,
   CancelBatchAnswer,
   ListBatchesInput,
   ResumeBatchAnswer,
-} from "../ports/batches";
+} from "../ports/task-store";
 import { hintAll } from "./admin-tools";
 import type { AdminTools } from "./admin-tools";
 
@@ -37,7 +38,7 @@ export interface CancelledBatch {
   readonly tasks: number;
 }
 
-/** Slices of one call; what is left is the sweep's. */
+/** Slices of one call; the sweep does the rest. */
 const slicesMax = 200;
 const sliceMax = 500;
 
@@ -61,26 +62,35 @@ export async function getBatch(tools: AdminTools, batchId: BatchId): Promise<Bat
 }
 
 /** A halted batch goes on with its next wave. */
-export async function resumeBatch(tools: AdminTools, batchId: BatchId): Promise<ResumedBatch> {
+export async function resumeBatch(tools: AdminTools, request: BatchChange): Promise<ResumedBatch> {
+  const { batchId } = request;
   await getBatch(tools, batchId);
-  const { status, woken, opening } = await tools.store.resumeBatch({ batchId });
+  const { status, woken, opening } = await tools.store.resumeBatch(request);
   await hintAll(tools.wakeUp, woken);
   if (opening.length > 0) await pump(tools, batchId);
   return { batch: batchId, status };
 }
 
 /** No further wave opens; held tasks end, admitted ones are ended or asked to end. */
-export async function cancelBatch(tools: AdminTools, batchId: BatchId): Promise<CancelledBatch> {
+export async function cancelBatch(
+  tools: AdminTools,
+  request: BatchChange,
+): Promise<CancelledBatch> {
   const { store } = tools;
+  const { batchId, ...actor } = request;
   await getBatch(tools, batchId);
-  const first = await store.cancelBatch({ batchId });
+  const first = await store.cancelBatch(request);
   let count = 0;
   for (let answer = first, calls = 0; answer.tasks.length > 0 && calls < slicesMax; calls += 1) {
     const taskIds = answer.tasks.map(asTaskId);
-    const { woken } = await store.cancelTasks({ taskIds, reason: "its batch was cancelled" });
+    const { woken } = await store.cancelTasks({
+      ...actor,
+      taskIds,
+      reason: "its batch was cancelled",
+    });
     await hintAll(tools.wakeUp, woken);
     count += taskIds.length;
-    answer = await store.cancelBatch({ batchId });
+    answer = await store.cancelBatch(request);
   }
   await pump(tools, batchId);
   return { batch: batchId, status: first.status, tasks: count };

@@ -1,7 +1,7 @@
 /** Reads what operators ask of batches, as requests.ts does: checked values, or all problems. */
 import { asBatchId, isId } from "../core/ids";
 import type { BatchId } from "../core/ids";
-import type { ListBatchesInput } from "../ports/batches";
+import type { ListBatchesInput } from "../ports/task-store";
 import { ObjectReader } from "./object-reader";
 import type { ReadResult } from "./object-reader";
 import { readMost, refused } from "./requests";
@@ -12,6 +12,12 @@ const idRule = "the id of a batch: 1..19 decimal digits, below 2^63";
 /** A batch's id from a route or an argument. */
 export function readBatchId(input: unknown): ReadResult<BatchId> {
   return isBatchId(input) ? { ok: true, value: asBatchId(input) } : refused("batch", input, idRule);
+}
+
+/** An operator's change of a batch. */
+export interface BatchRequest {
+  readonly batchId: BatchId;
+  readonly reason?: string;
 }
 
 /** The query of a list of batches: `before` (only older ones), `most` (1..100, default 20). Values are texts. */

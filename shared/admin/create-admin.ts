@@ -8,10 +8,10 @@ import { TaskgateError } from "../core/errors";
 import { asOperationId } from "../core/ids";
 import type { BatchId, TaskId } from "../core/ids";
 import { nearNames } from "../core/near-name";
-import type { ListBatchesInput } from "../ports/batches";
+import type { AuditEntry, ListAuditInput, ListBatchesInput } from "../ports/task-store";
 import { enqueuePrepared } from "../enqueue/enqueue-prepared";
 import type { Random } from "../ports/random";
-import type { ScheduleStatus } from "../ports/schedules";
+import type { ScheduleStatus } from "../ports/task-store";
 import type {
   DefinitionStatus,
   ExecutionStatus,
@@ -26,8 +26,12 @@ import type {
   TaskStore,
 } from "../ports/task-store";
 import type { WakeUp } from "../ports/wake-up";
+import { listDefinitions, setOwner } from "./app-actions";
+import type { DefinitionReport, OwnerReport } from "./app-actions";
+import type { OwnerRequest } from "./app-requests";
 import { cancelBatch, getBatch, listBatches, resumeBatch } from "./batch-actions";
 import type { BatchReport, CancelledBatch, ResumedBatch } from "./batch-actions";
+import type { BatchRequest } from "./batch-requests";
 import { runDoctor } from "./doctor";
 import type { DoctorProbe, DoctorReport } from "./doctor";
 import { invalidInput, showValue } from "./object-reader";
@@ -64,7 +68,7 @@ export interface AdminOptions {
   readonly random: Random;
   /** Build of the running code; enqueued tasks carry it. */
   readonly build: number;
-  /** The W3C traceparent of what is going on now; tasks that name none of their own carry it. Default: none. */
+  /** The W3C traceparent of the current span; tasks that name none of their own carry it. Default: none. */
   readonly currentTraceParent?: () => string | null;
   /**
    * Adds what the code says of the tasks' kinds, and throws InvalidArgumentError for payloads that their schemas refuse.
@@ -106,7 +110,7 @@ export interface StatusReport {
   readonly expired: number;
   /** Until the next scheduled task or schedule is due; 0: some are; null: none is. */
   readonly nextDueMs: number | null;
-  readonly definitions: readonly DefinitionStatus[];
+  readonly definitions: readonly DefinitionReport[];
 }
 
 /** Why a task runs or not. */
@@ -140,7 +144,7 @@ export interface LimitReport {
   /** Tokens held now. */
   readonly held: number;
   /** Of them above the new limit: they come back as their tasks end. */
-  readonly surplus: number;
+  readonly overLimit: number;
 }
 
 /** What a pause or resume did; exists: it was so already. */
@@ -154,10 +158,10 @@ export interface PauseReport {
  * code TASKGATE_ARG_UNKNOWN, naming near ones; a failing database throws the errors of core/errors.ts.
  */
 export interface Admin {
-  /** All definitions with their sums. Two reads. */
+  /** All definitions with their sums. Three reads. */
   status(): Promise<StatusReport>;
   /** All definitions by name, or the one. */
-  definitions(name?: string): Promise<DefinitionStatus[]>;
+  definitions(name?: string): Promise<DefinitionReport[]>;
   /** Who works, newest first. */
   executions(request: ListExecutionsRequest): Promise<ExecutionStatus[]>;
   /** Tasks of one state: unfinished ones in the order they will be taken, finished ones newest first. */
@@ -165,25 +169,27 @@ export interface Admin {
   /** Where a task stands and why. */
   explain(taskId: TaskId): Promise<ExplainReport>;
   /** Adds tasks and leaves a hint. With an operation id a repeat adds nothing and answers the same. */
-  enqueue(request: EnqueueRequest & { definition: string }): Promise<EnqueueReport>;
+  enqueue(request: EnqueueRequest & Actor & { definition: string }): Promise<EnqueueReport>;
   /** Sets or clears the operator's limit; leaves a hint when tasks wait and tokens are free. */
   setLimit(request: LimitRequest & Actor & { definition: string }): Promise<LimitReport>;
   /** Sets or clears the operator's rate; leaves a hint when tasks wait. */
   setRate(request: RateRequest & Actor & { definition: string }): Promise<RateReport>;
+  /** Hands a definition over to another app, or releases it; leaves a hint. */
+  setOwner(request: OwnerRequest & Actor & { definition: string }): Promise<OwnerReport>;
   /** Sets or clears the operator's limit that several definitions share, makes it if it is missing; leaves hints. */
   setSharedLimit(request: LimitRequest & Actor & { name: string }): Promise<SharedLimitReport>;
-  /** Limits that definitions share, with who holds how much, by name. */
+  /** Limits that definitions share, with the tokens that each definition holds, by name. */
   sharedLimits(request: ListSharedLimitsRequest): Promise<SharedLimitReading[]>;
-  /** Nothing new starts until resumed; what runs goes on. */
+  /** Nothing new starts until resumed; running tasks go on. */
   pause(request: OperatorRequest & Actor & { definition: string }): Promise<PauseReport>;
   /** Takes a pause away; leaves a hint when tasks wait. */
   resume(request: OperatorRequest & Actor & { definition: string }): Promise<PauseReport>;
-  /** Ends what waits, asks for the end of what runs; leaves hints for whoever got work by it. */
-  cancel(request: CancelRequest): Promise<TaskResults<CancelResult>>;
+  /** Ends waiting tasks, requests the end of running ones; leaves hints for definitions that got ready tasks by it. */
+  cancel(request: CancelRequest & Actor): Promise<TaskResults<CancelResult>>;
   /** Dead letters and cancelled tasks become tasks again. */
-  redrive(request: RedriveTasksInput): Promise<TaskResults<RedriveResult>>;
+  redrive(request: RedriveTasksInput & Actor): Promise<TaskResults<RedriveResult>>;
   /** Gives tasks that wait another instant; leaves a hint for it. */
-  reschedule(request: RescheduleTasksInput): Promise<TaskResults<RescheduleResult>>;
+  reschedule(request: RescheduleTasksInput & Actor): Promise<TaskResults<RescheduleResult>>;
   /** Sets a group's slots, pauses or resumes it; makes it if it is missing. */
   setGroup(request: GroupRequest & Actor & { definition: string }): Promise<GroupReport>;
   /** How far blocks have been made. */
@@ -197,14 +203,14 @@ export interface Admin {
   /** One batch. Throws InvalidArgumentError (unknown). */
   batch(batchId: BatchId): Promise<BatchReport>;
   /** Lets a halted batch go on. */
-  resumeBatch(batchId: BatchId): Promise<ResumedBatch>;
+  resumeBatch(request: BatchRequest & Actor): Promise<ResumedBatch>;
   /** Ends a batch: no further wave opens, its tasks end or are asked to. */
-  cancelBatch(batchId: BatchId): Promise<CancelledBatch>;
+  cancelBatch(request: BatchRequest & Actor): Promise<CancelledBatch>;
   /** Schedules with their next instants, by definition and name. */
   schedules(request: ListSchedulesRequest): Promise<ScheduleStatus[]>;
   /** One schedule. Throws InvalidArgumentError (unknown). */
   schedule(request: { definition: string; schedule: string }): Promise<ScheduleStatus>;
-  /** A schedule enqueues nothing until resumed; what comes meanwhile isn't made up for. */
+  /** A schedule enqueues nothing until resumed; instants that pass meanwhile aren't fired later. */
   pauseSchedule(
     request: ScheduleRequest & Actor & { definition: string },
   ): Promise<SchedulePauseReport>;
@@ -214,7 +220,9 @@ export interface Admin {
   ): Promise<SchedulePauseReport>;
   /** Groups with their slots, by definition and key. */
   groups(request: ListGroupsRequest): Promise<GroupStatus[]>;
-  /** Looks for what is wrong; `deep` checks every promise that SQL can see, over the whole database. */
+  /** Who changed what, when and why, newest first. */
+  audit(request: ListAuditInput): Promise<AuditEntry[]>;
+  /** Looks for faults; `deep` checks every promise that SQL can see, over the whole database. */
   doctor(options: { deep: boolean }): Promise<DoctorReport>;
 }
 
@@ -234,7 +242,7 @@ export function createAdmin(options: AdminOptions): Admin {
   return {
     status: () => readStatus(options),
     definitions: async (name) => {
-      const { definitions } = await store.listDefinitions(name === undefined ? {} : { name });
+      const definitions = await listDefinitions(store, name);
       if (name !== undefined && definitions.length === 0)
         throw await unknownDefinition(store, name);
       return definitions;
@@ -259,8 +267,8 @@ export function createAdmin(options: AdminOptions): Admin {
         const answer = await store.setLimit({ ...change, name: definition, operationId });
         const isFree = answer.newLimit === null || answer.held < answer.newLimit;
         if (answer.ready && isFree) await wakeUp.hint(definition);
-        const { oldLimit, newLimit, held, surplus } = answer;
-        return { definition, oldLimit, newLimit, held, surplus };
+        const { oldLimit, newLimit, held, surplus: overLimit } = answer;
+        return { definition, oldLimit, newLimit, held, overLimit };
       }),
     ...limitActions(options),
     pause: ({ definition, ...change }) =>
@@ -286,8 +294,9 @@ export function createAdmin(options: AdminOptions): Admin {
     setWatermark: (request) => known(request.definition, () => setWatermark(options, request)),
     batches: (request) => listBatches(options, request),
     batch: (batchId) => getBatch(options, batchId),
-    resumeBatch: (batchId) => resumeBatch(options, batchId),
-    cancelBatch: (batchId) => cancelBatch(options, batchId),
+    resumeBatch: (request) => resumeBatch(options, request),
+    cancelBatch: (request) => cancelBatch(options, request),
+    audit: async (request) => (await store.listAudit(request)).entries,
     ...scheduleActions(options),
     groups: (request) =>
       known(request.name ?? "", async () => (await store.listGroups(request)).groups),
@@ -295,14 +304,16 @@ export function createAdmin(options: AdminOptions): Admin {
   };
 }
 
-/** The admin's part about rates and shared limits. */
+/** The admin's part about rates, owners and shared limits. */
 function limitActions(
   options: AdminOptions,
-): Pick<Admin, "setRate" | "setSharedLimit" | "sharedLimits"> {
+): Pick<Admin, "setRate" | "setOwner" | "setSharedLimit" | "sharedLimits"> {
   const { store, random } = options;
   return {
     setRate: ({ definition, ...change }) =>
       withKnownNames(store, definition, () => setRate(options, { ...change, name: definition })),
+    setOwner: ({ definition, ...change }) =>
+      withKnownNames(store, definition, () => setOwner(options, { ...change, name: definition })),
     setSharedLimit: ({ operationId = asOperationId(random.uuid()), ...change }) =>
       setSharedLimit(options, { ...change, operationId }),
     sharedLimits: async (request) => (await store.listSharedLimits(request)).sharedLimits,
@@ -334,8 +345,8 @@ function scheduleActions(
 }
 
 async function readStatus({ store, build }: AdminOptions): Promise<StatusReport> {
-  const [{ definitions }, sweep] = await Promise.all([
-    store.listDefinitions({}),
+  const [definitions, sweep] = await Promise.all([
+    listDefinitions(store),
     store.sweep({ most: sweepMost }),
   ]);
   const sum = (pick: (definition: DefinitionStatus) => number): number =>
@@ -364,10 +375,10 @@ async function readStatus({ store, build }: AdminOptions): Promise<StatusReport>
 
 async function enqueue(
   options: AdminOptions,
-  request: EnqueueRequest & { definition: string },
+  request: EnqueueRequest & Actor & { definition: string },
 ): Promise<EnqueueReport> {
   const { wakeUp, random, currentTraceParent, completeTasks } = options;
-  const { definition, operationId = asOperationId(random.uuid()) } = request;
+  const { definition, changedBy, operationId = asOperationId(random.uuid()) } = request;
   const current = currentTraceParent?.() ?? null;
   const traced = request.tasks.map((task) =>
     current === null ? task : { traceParent: current, ...task },
@@ -383,6 +394,7 @@ async function enqueue(
     rows.map((task) => ({ definition, task })),
     {
       operationId,
+      changedBy,
       onAdded: (_, answer) => {
         nextDueMs = answer.nextDueMs;
         if (answer.ready) hints.push(wakeUp.hint(definition, trace));

@@ -2,7 +2,7 @@ import { parseMessage } from "./requests";
 
 /**
  * Messages that go back into a queue travel in an envelope: `{ "taskgate": note, "message": .. }`. The message inside is
- * what came first, so that an event keeps its identity however often it travels. Whoever reads a message unpacks it
+ * the original one, so that an event keeps its identity however often it travels. A reader of a message unpacks it
  * first; moved back from the poison queue as it is, a message is read again.
  */
 
@@ -29,7 +29,7 @@ const reasonLengthMax = 1_000;
 /** Takes a message out of its envelope, if it has one. */
 export function readDelivery(given: unknown): Delivery {
   const read = parseMessage(given);
-  // What is wrong with it is told by whoever reads the message.
+  // The reader of the message reports its errors.
   const parsed = read.ok ? read.value : null;
   if (!isEnvelope(parsed)) return { tries: 0, message: given };
   const { tries } = parsed.taskgate;

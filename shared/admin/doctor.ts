@@ -1,11 +1,11 @@
 import type { DefinitionStatus, InvariantFinding, TaskStore } from "../ports/task-store";
 
-/** Looks for what is wrong. Changes nothing. */
+/** Looks for faults. Changes nothing. */
 
 /** A check that only the composition root can make, such as whether the queue answers. */
 export interface DoctorProbe {
   readonly check: string;
-  /** Answers what is well, or what may be meant so; throws what isn't. */
+  /** Answers good states and those that may be intended; throws faults. */
   readonly run: () => Promise<string | { readonly status: "ok" | "note"; readonly text: string }>;
 }
 
@@ -43,6 +43,7 @@ export async function runDoctor(options: DoctorOptions): Promise<DoctorReport> {
   const findings: DoctorFinding[] = [
     finding("database", "ok", `The ${store.dialect} database answers, its procedures are there.`),
     checkDefinitions(definitions, build),
+    ...checkBuilds(definitions),
     ...definitions.flatMap(checkDefinition),
     expired === 0
       ? finding("leases", "ok", "No execution is past its lease.")
@@ -74,6 +75,15 @@ function checkDefinitions(definitions: readonly DefinitionStatus[], build: numbe
     );
   }
   return finding("definitions", "ok", `Definitions registered: ${String(definitions.length)}.`);
+}
+
+/** Two releases of one number each think that the other's settings are the older ones. */
+function checkBuilds(definitions: readonly DefinitionStatus[]): DoctorFinding[] {
+  const names = definitions.filter(({ build }) => build === 0).map(({ name }) => name);
+  if (names.length === 0) return [];
+  const more = names.length > listedMax ? ` and ${String(names.length - listedMax)} more` : "";
+  const text = `Registered without a build number: ${names.slice(0, listedMax).join(", ")}${more}. In a rollout, releases then overwrite each other's settings in turn. Run \`npx taskgate stamp\` at the end of the app's build, or set TASKGATE_BUILD.`;
+  return [finding("build numbers", "note", text)];
 }
 
 function checkDefinition(definition: DefinitionStatus): DoctorFinding[] {
@@ -110,7 +120,7 @@ async function runProbe(probe: DoctorProbe): Promise<DoctorFinding> {
   }
 }
 
-/** The checks read without locks: what is seen once on a busy database may be a move halfway; twice is a finding. */
+/** The checks read without locks: a state seen once on a busy database may be a move halfway; seen twice it is a finding. */
 async function checkPromises(store: TaskStore): Promise<DoctorFinding[]> {
   const first = await store.checkInvariants();
   const again = first.status === "broken" ? await store.checkInvariants() : first;

@@ -8,7 +8,7 @@ import { parseMessage, readHint, refused } from "./requests";
 
 /** Reads the events of the ingest queue, in any of three forms. */
 
-/** An event from outside, whichever of the known forms it came in. */
+/** An event from outside, in any of the known forms. */
 export interface OutsideEvent {
   /** Unique within its source. */
   readonly id: string;
@@ -21,7 +21,7 @@ export interface OutsideEvent {
   readonly data: JsonObject;
 }
 
-/** One event as it came, and what was read of it. */
+/** One event as it came, and the fields read from it. */
 export interface GivenEvent {
   readonly given: unknown;
   readonly read: ReadResult<OutsideEvent>;

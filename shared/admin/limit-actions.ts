@@ -25,7 +25,7 @@ export interface SharedLimitReport {
   readonly newLimit: Limit;
   /** Tokens held now by all definitions together; of them above the new limit. */
   readonly held: number;
-  readonly surplus: number;
+  readonly overLimit: number;
 }
 
 /** Sets or clears the operator's rate; leaves a hint when tasks wait. */
@@ -46,9 +46,10 @@ export async function setSharedLimit(
     reason?: string;
   },
 ): Promise<SharedLimitReport> {
-  const { definitions, oldLimit, ...answer } = await tools.store.setSharedLimit(input);
+  const set = await tools.store.setSharedLimit(input);
+  const { definitions, oldLimit, surplus: overLimit, ...answer } = set;
   const isFree = answer.newLimit === null || answer.held < answer.newLimit;
   if (isFree) await hintAll(tools.wakeUp, definitions);
   const old = oldLimit === undefined ? {} : { oldLimit };
-  return { sharedLimit: input.name, ...old, ...answer };
+  return { sharedLimit: input.name, ...old, ...answer, overLimit };
 }

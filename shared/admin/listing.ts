@@ -1,7 +1,7 @@
 /** The first rows of a list, and whether they are all. */
 export interface Listing<Row> {
   readonly rows: readonly Row[];
-  /** There are more than `most` of them. A full list of the greatest `most` there is counts as cut: what is behind isn't read. */
+  /** There are more than `most` of them. A full list of the greatest `most` there is counts as cut: the rest isn't read. */
   readonly more: boolean;
 }
 
@@ -9,6 +9,9 @@ export interface Listing<Row> {
 export const listMax = 1_000;
 /** The same of batches. */
 export const batchListMax = 100;
+
+/** The same of entries of the audit. */
+export const auditListMax = 100;
 
 /** Asks for one row more than is wanted: so a list knows that it was cut. `top`: the most that may be asked for. */
 export async function readListing<Request extends { readonly most: number }, Row>(

@@ -3,7 +3,7 @@ import type { Admin } from "./create-admin";
 
 /**
  * The admin of an app that has definitions of its own. A definition or schedule that the database doesn't know yet, but
- * the app does, is registered when it is first named, and the call is made again: nobody waits for the first sweep.
+ * the app does, is registered when it is first named, and the call is made again: no call waits for the first sweep.
  * `makeKnown` registers what the app has where the name is among it, and answers whether it is.
  */
 export function withOwnDefinitions(
@@ -44,6 +44,7 @@ export function withOwnDefinitions(
     enqueue: naming(admin.enqueue),
     setLimit: naming(admin.setLimit),
     setRate: naming(admin.setRate),
+    setOwner: naming(admin.setOwner),
     pause: naming(admin.pause),
     resume: naming(admin.resume),
     redrive: (request) =>

@@ -4,13 +4,13 @@ import { isStorable } from "./object-reader";
 /** From here on JSON.stringify writes an exponent: what the text was written as has been compared (json-scan.ts). */
 const exponentFrom = 1e21;
 
-/** The text of a payload, or what is wrong with it. */
+/** The text of a payload, or its errors. */
 export type PayloadText = { readonly text: string } | { readonly expected: string };
 
 /**
  * Turns a payload that came as parsed JSON into the text that is stored. Refused are: anything but an object or array,
  * more than 64 KiB of UTF-8, more than 100 levels, texts with U+0000 or half a surrogate pair (no database stores
- * them), whole numbers beyond 2^53, because parsing may have changed them already, and what is no number.
+ * them), whole numbers beyond 2^53, because parsing may have changed them already, and values that are no number.
  */
 export function payloadText(payload: unknown): PayloadText {
   const expected = "a JSON object or array";
@@ -53,7 +53,7 @@ export function findUnstorable(
   return null;
 }
 
-/** Of numbers whose text nobody has compared: any that a longer one may have become. */
+/** Of numbers whose text wasn't compared: any that a longer one may have become. */
 export function isUncertain(value: number): boolean {
   return !Number.isFinite(value) || Math.abs(value) > Number.MAX_SAFE_INTEGER;
 }

@@ -1,13 +1,13 @@
 import { limits } from "../core/limits";
 import { didYouMean } from "../core/near-name";
 
-/** What is wrong with one input, with bounds on what telling it costs. */
+/** The errors of one input, with bounds on the cost of listing them. */
 
 /** One thing that is wrong with a request. */
 export interface Problem {
   /** Where: `tasks[3].priority`, `body`, a query parameter, an argument. */
   readonly field: string;
-  /** What was there, cut to 100 characters. */
+  /** The given value, cut to 100 characters. */
   readonly value: string;
   /** What to write instead. */
   readonly expected: string;

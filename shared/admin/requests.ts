@@ -1,5 +1,5 @@
 /**
- * Reads what comes from outside: HTTP bodies and queries, queue messages, command-line arguments. Every reader takes
+ * Reads input from outside: HTTP bodies and queries, queue messages, command-line arguments. Every reader takes
  * anything, never throws, and answers a checked value or all problems, each naming field, value and what to write
  * instead. Unknown members are problems. May import core and ports.
  */

@@ -4,7 +4,7 @@ import type {
   ListSchedulesInput,
   ScheduleStatus,
   SetSchedulePausedAnswer,
-} from "../ports/schedules";
+} from "../ports/task-store";
 import type { AdminTools } from "./admin-tools";
 import { invalidInput, showValue } from "./object-reader";
 import type { ScheduleRequest } from "./schedule-requests";

@@ -1,5 +1,6 @@
 import type {
   CancelTasksAnswer,
+  CancelTasksInput,
   GroupSettings,
   RedriveTasksAnswer,
   RedriveTasksInput,
@@ -10,9 +11,8 @@ import type {
 } from "../ports/task-store";
 import { hintAll } from "./admin-tools";
 import type { AdminTools } from "./admin-tools";
-import type { CancelRequest } from "./task-requests";
 
-/** What operators do with tasks and groups: one call each, then hints for whoever got work. */
+/** What operators do with tasks and groups: one call each, then hints for definitions that got ready tasks. */
 
 /** What became of the tasks of a call, each once, in input order. */
 export interface TaskResults<Result> {
@@ -43,10 +43,10 @@ type Renamed<Result extends { taskId: string }> = Omit<Result, "taskId"> & {
   readonly task: Result["taskId"];
 };
 
-/** Ends what waits, asks for the end of what runs. */
+/** Ends waiting tasks, requests the end of running ones. */
 export async function cancelTasks(
   { store, wakeUp }: AdminTools,
-  request: CancelRequest,
+  request: CancelTasksInput,
 ): Promise<TaskResults<CancelResult>> {
   const { results, woken } = await store.cancelTasks(request);
   await hintAll(wakeUp, woken);

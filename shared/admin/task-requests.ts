@@ -10,7 +10,7 @@ import { ObjectReader } from "./object-reader";
 import type { ReadResult } from "./object-reader";
 import { keyRule, readMost, reasonRule } from "./requests";
 
-/** End what waits, ask for the end of what runs. */
+/** End waiting tasks, request the end of running ones. */
 export interface CancelRequest {
   readonly taskIds: readonly TaskId[];
   readonly reason?: string;
@@ -41,31 +41,32 @@ const taskIdsRule = `an array of 1..${String(limits.idsMax)} ids of tasks: texts
 export function readCancelRequest(input: unknown): ReadResult<CancelRequest> {
   const reader = ObjectReader.open(input, { known: ["tasks", "reason"] });
   const taskIds = readTaskIds(reader);
-  const reason = reader.text("reason", reasonRule);
-  return reader.result({ taskIds, ...(reason === null ? {} : { reason }) });
+  return reader.result({ taskIds, ...readReason(reader) });
 }
 
-/** `{ tasks: [ids] }`, or `{ definition, kind?, outcome?, most? }`: the oldest dead letters, or cancelled tasks. */
+/** `{ tasks: [ids], reason? }`, or `{ definition, kind?, outcome?, most?, reason? }`: the oldest dead letters, or cancelled tasks. */
 export function readRedriveRequest(input: unknown): ReadResult<RedriveTasksInput> {
-  const known = ["tasks", "definition", "kind", "outcome", "most"];
+  const known = ["tasks", "definition", "kind", "outcome", "most", "reason"];
   const reader = ObjectReader.open(input, { known });
+  const reason = readReason(reader);
   if (!reader.has("definition")) {
-    for (const name of known.slice(2)) {
+    for (const name of ["kind", "outcome", "most"]) {
       if (reader.has(name)) reader.refuse(name, "it only together with definition");
     }
-    return reader.result({ taskIds: readTaskIds(reader) });
+    return reader.result({ taskIds: readTaskIds(reader), ...reason });
   }
   if (reader.has("tasks")) reader.refuse("tasks", "either tasks or definition, not both");
   const name = reader.requiredText("definition", keyRule);
   const kind = reader.text("kind", keyRule);
   const outcome = reader.choice("outcome", ["dead", "cancelled"]) ?? "dead";
   const most = reader.integer("most", mostRange) ?? limits.idsMax;
-  return reader.result({ name, ...(kind === null ? {} : { kind }), outcome, most });
+  return reader.result({ name, ...(kind === null ? {} : { kind }), outcome, most, ...reason });
 }
 
-/** `{ tasks: [ids], runInMs | runAt }` */
+/** `{ tasks: [ids], runInMs | runAt, reason? }` */
 export function readRescheduleRequest(input: unknown): ReadResult<RescheduleTasksInput> {
-  const reader = ObjectReader.open(input, { known: ["tasks", "runInMs", "runAt"] });
+  const reader = ObjectReader.open(input, { known: ["tasks", "runInMs", "runAt", "reason"] });
+  const reason = readReason(reader);
   const taskIds = readTaskIds(reader);
   const runAt = readInstant(reader, "runAt");
   const runInMs = reader.integer("runInMs", { min: 0, max: limits.runInMsMax });
@@ -73,7 +74,8 @@ export function readRescheduleRequest(input: unknown): ReadResult<RescheduleTask
     reader.refuse("runAt", "either runAt or runInMs, not both");
   if (!reader.has("runInMs") && !reader.has("runAt"))
     reader.refuseMember("runInMs", "milliseconds from now, or runAt: an instant");
-  return reader.result({ taskIds, to: runAt === null ? { runInMs: runInMs ?? 0 } : { runAt } });
+  const to = runAt === null ? { runInMs: runInMs ?? 0 } : { runAt };
+  return reader.result({ taskIds, to, ...reason });
 }
 
 /** `{ key, scope?, slots?, paused?, strict?, reason? }`: what isn't said stays. */
@@ -105,6 +107,11 @@ export function readListGroupsQuery(input: unknown): ReadResult<ListGroupsReques
     ...(groupKey === null ? {} : { groupKey }),
     most,
   });
+}
+
+function readReason(reader: ObjectReader): { reason?: string } {
+  const reason = reader.text("reason", reasonRule);
+  return reason === null ? {} : { reason };
 }
 
 function readTaskIds(reader: ObjectReader): TaskId[] {

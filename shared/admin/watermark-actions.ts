@@ -2,7 +2,7 @@ import { asOperationId } from "../core/ids";
 import type { JsonValue } from "../core/json";
 import type { Random } from "../ports/random";
 import type { TaskStore } from "../ports/task-store";
-import type { SetWatermarkAnswer, WatermarkStatus } from "../ports/watermarks";
+import type { SetWatermarkAnswer, WatermarkStatus } from "../ports/task-store";
 import type { ListWatermarksRequest, WatermarkRequest } from "./watermark-requests";
 
 /** A watermark as people see it. */
@@ -16,7 +16,7 @@ export interface WatermarkChange {
   readonly definition: string;
   readonly watermark: string;
   readonly status: SetWatermarkAnswer["status"];
-  /** What stood there; of a conflict what stands there. */
+  /** The value before; of a conflict the value in the table. */
   readonly old: JsonValue;
   /** The new one; of a conflict the one that stands there. */
   readonly version: string;

@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { NewTask } from "../ports/task-store";
-import { completeTasks } from "../worker/complete-tasks";
-import type { AnyTaskKind } from "../worker/define-task";
-import { createRegistry } from "../worker/registry";
+import { completeTasks } from "../worker/client/complete-tasks";
+import { createRegistry } from "../worker/define/registry";
+import type { AnyTaskKind } from "../worker/define/task-kind";
 
 /** The kinds of the app that this command line was built with. */
 const tasksFile = join(__dirname, "../../functions/tasks/index.js");

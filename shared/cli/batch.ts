@@ -1,35 +1,48 @@
 import type { BatchReport } from "../admin/batch-actions";
 import { readBatchId } from "../admin/batch-requests";
-import { invalidInput, take } from "../admin/object-reader";
-import { report } from "./command";
+import { take } from "../admin/object-reader";
+import { readOperatorRequest } from "../admin/requests";
+import { reasonOption, report, yesOption } from "./command";
 import type { Command } from "./command";
 import { exitCodes } from "./exit-codes";
-import { renderTable, showDuration, showInstant, showNumber } from "./output";
-import type { Column } from "./output";
+import { renderTable, showDuration, showInstant, showNumber } from "../terminal/output";
+import type { Column, Screen } from "../terminal/output";
+import { oneFlagOf } from "./read-values";
 
 /** `taskgate batch ID` */
 export const batchCommand: Command = {
   name: "batch",
-  parameters: ["ID"],
+  group: "change",
+  parameters: [{ name: "ID" }],
   options: {
-    resume: { type: "boolean", sentence: "Lets a batch that a dead task halted go on." },
-    cancel: { type: "boolean", sentence: "Opens no further wave and ends what hasn't ended." },
+    resume: { type: "boolean", sentence: "Continues a batch that halted at a dead task." },
+    yes: yesOption,
+    cancel: { type: "boolean", sentence: "Opens no further wave and ends all unfinished tasks." },
+    reason: reasonOption,
   },
-  sentence: "A batch with its waves; resumes or cancels it.",
-  details: "Running tasks of a cancelled batch are asked to end; those that wait end at once.",
+  sentence: "Shows a batch with its waves, resumes or cancels it.",
+  details: "Waiting tasks of a cancelled batch end at once; running ones are asked to end.",
+  examples: [
+    { line: "taskgate batch 1", sentence: "The waves of a batch." },
+    { line: "taskgate batch 1 --cancel", sentence: "Ends a batch." },
+  ],
   run: async (context) => {
     const batchId = take(readBatchId(context.args[0]));
-    const [isResume, isCancel] = [context.flags.has("resume"), context.flags.has("cancel")];
-    if (isResume && isCancel) {
-      const expected = "either --resume or --cancel, not both";
-      throw invalidInput([{ field: "--cancel", value: "both", expected }]);
-    }
+    const change = take(readOperatorRequest({ reason: context.options["reason"] }));
+    const { changedBy } = context;
+    const action = oneFlagOf(context.flags, "resume", "cancel");
     const admin = await context.admin();
-    if (isResume) {
-      const answer = await admin.resumeBatch(batchId);
+    if (action === "resume") {
+      const answer = await admin.resumeBatch({ ...change, batchId, changedBy });
       report(context, answer, () => resumed[answer.status]);
-    } else if (isCancel) {
-      const answer = await admin.cancelBatch(batchId);
+    } else if (action === "cancel") {
+      const what = async (): Promise<string> => {
+        const { name, tasks: all, ended } = await admin.batch(batchId);
+        const left = showNumber(all - ended, "unfinished task", "unfinished tasks");
+        return `Cancels batch ${batchId} (${name}) for good: ${left} of ${String(all)} end or are asked to end.`;
+      };
+      if (!(await context.confirm(what))) return exitCodes.failed;
+      const answer = await admin.cancelBatch({ ...change, batchId, changedBy });
       const tasks = showNumber(answer.tasks, "admitted task", "admitted tasks");
       report(context, answer, () =>
         answer.status === "done"
@@ -38,7 +51,7 @@ export const batchCommand: Command = {
       );
     } else {
       const batch = await admin.batch(batchId);
-      report(context, batch, () => describe(batch, context.output.columns));
+      report(context, batch, () => describe(batch, context.output));
     }
     return exitCodes.ok;
   },
@@ -51,11 +64,11 @@ const resumed = {
   ended: "It was cancelled.",
 } as const;
 
-function describe(batch: BatchReport, width: number | null): string {
+function describe(batch: BatchReport, screen: Screen): string {
   const left =
     batch.estimatedLeftMs === null ? "" : `, about ${showDuration(batch.estimatedLeftMs)} left`;
   const head = `Batch ${batch.batch}, ${batch.name}: ${batch.state}, ${String(batch.ended)} of ${showNumber(batch.tasks, "task", "tasks")} ended${left}. After a dead task: ${batch.failurePolicy}.`;
-  return [head, "", renderTable(batch.waves, columns, width)].join("\n");
+  return [head, "", renderTable(batch.waves, columns, screen)].join("\n");
 }
 
 const columns: Column<BatchReport["waves"][number]>[] = [

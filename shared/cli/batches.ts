@@ -2,21 +2,26 @@ import type { BatchReport } from "../admin/batch-actions";
 import { readListBatchesQuery } from "../admin/batch-requests";
 import { batchListMax, readListing } from "../admin/listing";
 import { take } from "../admin/object-reader";
-import { report } from "./command";
+import { mostOption, report } from "./command";
 import type { Command } from "./command";
 import { exitCodes } from "./exit-codes";
-import { describeCut, renderTable, showDuration, showInstant } from "./output";
-import type { Column } from "./output";
+import { describeCut, renderTable, showDuration, showInstant } from "../terminal/output";
+import type { Column } from "../terminal/output";
 
 /** `taskgate batches` */
 export const batchesCommand: Command = {
   name: "batches",
+  group: "look",
   parameters: [],
   options: {
-    before: { type: "string", valueName: "ID", sentence: "Only those made before this one." },
-    most: { type: "string", valueName: "N", sentence: "At most so many, 1..100; default 20." },
+    before: { type: "string", valueName: "ID", sentence: "Only batches older than this one." },
+    most: mostOption(batchListMax, 20),
   },
-  sentence: "Batches and how far they are, newest first.",
+  sentence: "Lists batches with their progress, newest first.",
+  examples: [
+    { line: "taskgate batches -n 5", sentence: "The newest 5." },
+    { line: "taskgate batches --before 100", sentence: "The page before batch 100." },
+  ],
   run: async (context) => {
     const { before, most } = context.options;
     const query = take(readListBatchesQuery({ before, most }));
@@ -25,7 +30,7 @@ export const batchesCommand: Command = {
     report(context, { batches, more }, () =>
       batches.length === 0
         ? "There are no such batches."
-        : renderTable(batches, columns, context.output.columns) +
+        : renderTable(batches, columns, context.output) +
           describeCut({ rows: batches, more }, batchListMax),
     );
     return exitCodes.ok;

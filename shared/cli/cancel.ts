@@ -1,29 +1,38 @@
 import { take } from "../admin/object-reader";
 import { readTaskId } from "../admin/requests";
 import { readCancelRequest } from "../admin/task-requests";
-import { report } from "./command";
+import { report, yesOption } from "./command";
 import type { Command } from "./command";
 import { exitCodes } from "./exit-codes";
-import { renderOutcomes } from "./task-results";
+import { showNumber } from "../terminal/output";
+import { renderOutcomes, showIds } from "./task-results";
 
 /** `taskgate cancel ID..` */
 export const cancelCommand: Command = {
   name: "cancel",
-  parameters: ["ID.."],
+  group: "change",
+  parameters: [{ name: "ID", isList: true }],
   options: {
+    yes: yesOption,
     reason: {
       type: "string",
+      short: "r",
       valueName: "TEXT",
-      sentence: "Why: kept as the error of the tasks that end; at most 400 characters.",
+      sentence: "Why; kept as the error of the cancelled tasks, at most 400 characters.",
     },
   },
-  sentence: "Ends tasks that wait; asks those that run to end.",
-  details:
-    "Exit code 1 when a task is locked at this moment or unknown: ask again, or look at its number.",
+  sentence: "Ends waiting tasks and asks running ones to end.",
+  details: "Exit code 1: a task is unknown, or locked at this moment; then repeat the command.",
+  examples: [{ line: `taskgate cancel 10 12 --reason "ordered twice"`, sentence: "Two tasks." }],
   run: async (context) => {
     const tasks = context.args.map((word) => take(readTaskId(word)));
     const request = take(readCancelRequest({ tasks, reason: context.options["reason"] }));
-    const answer = await (await context.admin()).cancel(request);
+    const which = `${showNumber(tasks.length, "task", "tasks")} (${showIds(tasks)})`;
+    const end = "A waiting task ends for good, a running one is asked to end.";
+    if (!(await context.confirm(() => `Cancels ${which}. ${end}`))) return exitCodes.failed;
+    const answer = await (
+      await context.admin()
+    ).cancel({ ...request, changedBy: context.changedBy });
     report(context, answer, () =>
       renderOutcomes(answer.tasks, {
         cancelled: ["is cancelled", "are cancelled"],

@@ -1,26 +1,81 @@
 import type { Admin } from "../admin/create-admin";
-import type { ExitCode } from "./exit-codes";
-import type { Output } from "./output";
+import type { CommandExitCode } from "./exit-codes";
+import type { Output } from "../terminal/output";
 import type { Target } from "./target";
 
 /** What a command of the program consists of. */
 
-/** One option of a command, for the parser and the help text. */
+/** One option of a command, for the parser, the help text and the completion. */
 export interface CommandOption {
   readonly type: "string" | "boolean";
-  /** What stands for the value in the help text. */
+  /** One letter: `n` for `-n`. */
+  readonly short?: string;
+  /** The name of the value in the help text. */
   readonly valueName?: string;
   /** It may be given several times; all values are in `lists`. */
   readonly isList?: true;
+  /** What the shell completes as its value. */
+  readonly values?: Completable;
   readonly sentence: string;
 }
 
-/** Of each command that changes something for everybody. */
+/** Values that the shell completes: names from the database, or these words. */
+export type Completable = "definitions" | readonly string[];
+
+/** One positional argument. */
+export interface Parameter {
+  /** In capitals: `NAME`. */
+  readonly name: string;
+  /** Only behind required ones. */
+  readonly isOptional?: true;
+  /** The last one may take several values. */
+  readonly isList?: true;
+  readonly values?: Completable;
+}
+
+/** A command line that does what it says when it is typed into a shell. */
+export interface Example {
+  readonly line: string;
+  readonly sentence: string;
+}
+
+/** The name of a definition. */
+export const nameParameter: Parameter = { name: "NAME", values: "definitions" };
+
+/** The name of a definition, where a list may also be of all of them. */
+export const optionalNameParameter: Parameter = { ...nameParameter, isOptional: true };
+
+/** Of each command that changes shared state. */
 export const reasonOption: CommandOption = {
   type: "string",
+  short: "r",
   valueName: "TEXT",
   sentence: "Why, for the audit; at most 400 characters.",
 };
+
+/** Of each command that asks before it does what can't be undone. */
+export const yesOption: CommandOption = {
+  type: "boolean",
+  short: "y",
+  sentence: "Doesn't ask on a terminal.",
+};
+
+/** Of each list: how long it may be. */
+export function mostOption(max = 1_000, fallback = 100): CommandOption {
+  const sentence = `At most N, 1..${String(max)}; default ${String(fallback)}.`;
+  return { type: "string", short: "n", valueName: "N", sentence };
+}
+
+/** What repeats a command. */
+export interface Repeater {
+  /** Waits for this time; false: the person has ended the program. */
+  pause(ms: number): Promise<boolean>;
+  /** Where each look is drawn over the one before; absent: standard output is no terminal. */
+  readonly screen?: {
+    columns(): number;
+    draw(lines: readonly string[]): void;
+  };
+}
 
 /** What a command gets to work with. */
 export interface CommandContext {
@@ -35,31 +90,58 @@ export interface CommandContext {
   readonly output: Output;
   /** true: one JSON document on standard output, for programs. */
   readonly isJson: boolean;
+  /** Another look follows: JSON takes one line each. */
+  readonly isRepeated?: true;
+  /** Waits between two looks of `--watch`. */
+  readonly repeater: () => Repeater;
   /** Who acts, for the audit. */
   readonly changedBy: string;
+  /** Is there a person at a terminal who could be asked? */
+  readonly isAttended: boolean;
+  /** The current folder. */
+  readonly folder: string;
+  /** The process ends soon after the command, with any wait still open. */
+  readonly endSoon: () => void;
   /** Reads a file of the user's as UTF-8 text; `-` is standard input. */
   readonly readFile: (path: string) => string;
   /** Finds the database; throws SettingsError with what to do when there is none. */
   readonly target: () => Target;
+  /**
+   * Asks the person at the terminal whether that is to happen. `what` is called only to ask; its text ends with a full stop. true without asking where
+   * --yes or --json was given, or there is no terminal. false: nothing may be changed; that has been said.
+   */
+  readonly confirm: (what: () => Promise<string> | string) => Promise<boolean>;
   /** Opens the store behind `target`; closed by the program when the command has ended. */
   readonly admin: () => Promise<Admin>;
+  /** Gives up the connections, which may be half-open: `admin` opens new ones. */
+  readonly reconnect: () => void;
 }
+
+/** What commands are for: the groups of the help. */
+export type CommandGroup = "look" | "change" | "deploy" | "develop";
 
 /** A command: its line in the help, its arguments, and what it does. */
 export interface Command {
   readonly name: string;
-  /** Names of positional arguments; a last one with two dots behind it, such as `ID..`, stands for one or more. */
-  readonly parameters: readonly string[];
-  /** The last one may also be left out. */
-  readonly isListOptional?: true;
+  readonly group: CommandGroup;
+  readonly parameters: readonly Parameter[];
   readonly options: Readonly<Record<string, CommandOption>>;
   readonly sentence: string;
   /** Further paragraphs of the help. */
   readonly details?: string;
-  readonly run: (context: CommandContext) => Promise<ExitCode>;
+  /** At least one. */
+  readonly examples: readonly Example[];
+  readonly run: (context: CommandContext) => Promise<CommandExitCode>;
+}
+
+/** `NAME`, `[NAME]`, `ID..` or `[ID..]`. */
+export function showParameter({ name, isOptional, isList }: Parameter): string {
+  const text = isList === true ? `${name}..` : name;
+  return isOptional === true ? `[${text}]` : text;
 }
 
 /** Writes a result: as JSON for programs, else the text that `human` makes. */
 export function report(context: CommandContext, result: unknown, human: () => string): void {
-  context.output.line(context.isJson ? JSON.stringify(result, null, 2) : human());
+  const indent = context.isRepeated === true ? 0 : 2;
+  context.output.line(context.isJson ? JSON.stringify(result, null, indent) : human());
 }

@@ -1,61 +1,86 @@
 import { take } from "../admin/object-reader";
 import { readDefinitionName } from "../admin/requests";
-import type { DefinitionStatus } from "../ports/task-store";
-import { report } from "./command";
+import type { DefinitionReport } from "../admin/app-actions";
+import { optionalNameParameter, report } from "./command";
 import type { Command } from "./command";
 import { exitCodes } from "./exit-codes";
-import { renderFacts, renderTable, showCount, showDuration, showLimit, showRate } from "./output";
-import type { Column } from "./output";
+import {
+  renderFacts,
+  renderTable,
+  showCount,
+  showDuration,
+  showLimit,
+  showRate,
+} from "../terminal/output";
+import type { Column, Screen } from "../terminal/output";
 
 /** `taskgate definitions` */
 export const definitionsCommand: Command = {
   name: "definitions",
-  parameters: [],
-  options: {
-    name: { type: "string", valueName: "NAME", sentence: "Only this one, with all its settings." },
-  },
-  sentence: "Task definitions with their limits and settings.",
+  group: "look",
+  parameters: [optionalNameParameter],
+  options: {},
+  sentence: "Lists task definitions, or shows all settings of one.",
+  examples: [
+    { line: "taskgate definitions", sentence: "All definitions." },
+    { line: "taskgate definitions greet", sentence: "All settings of one." },
+  ],
   run: async (context) => {
-    const given = context.options["name"];
+    const [given] = context.args;
     const name = given === undefined ? undefined : take(readDefinitionName(given));
     const definitions = await (await context.admin()).definitions(name);
     report(context, { definitions }, () => {
       const [only] = definitions;
-      const { columns } = context.output;
       return name !== undefined && only !== undefined
-        ? renderFacts(factsOf(only), columns)
-        : renderDefinitions(definitions, columns);
+        ? renderFacts(factsOf(only), context.output.columns)
+        : renderDefinitions(definitions, context.output);
     });
     return exitCodes.ok;
   },
 };
 
-const columns: readonly Column<DefinitionStatus>[] = [
-  { title: "definition", value: (row) => row.name },
+const columns: readonly Column<DefinitionReport>[] = [
+  { title: "definition", value: (row) => row.name, tone: () => "strong" },
   { title: "limit", value: (row) => showLimit(row.limit), isNumber: true },
   { title: "held", value: (row) => String(row.held), isNumber: true },
-  { title: "running", value: (row) => String(row.running), isNumber: true },
-  { title: "prefetched", value: (row) => String(row.prefetched), isNumber: true },
+  {
+    title: "running",
+    value: (row) => String(row.running),
+    isNumber: true,
+    tone: (row) => (row.running > 0 ? "good" : undefined),
+  },
+  {
+    title: "prefetched",
+    value: (row) => String(row.prefetched),
+    isNumber: true,
+    isSpare: true,
+  },
   { title: "ready", value: (row) => showCount(row.ready), isNumber: true },
   { title: "scheduled", value: (row) => showCount(row.scheduled), isNumber: true },
   { title: "waiting", value: (row) => showCount(row.waiting), isNumber: true },
-  { title: "done", value: (row) => showCount(row.done), isNumber: true },
-  { title: "dead", value: (row) => showCount(row.dead), isNumber: true },
-  { title: "state", value: stateOf },
+  { title: "app", value: (row) => row.app ?? "", isSpare: true },
+  { title: "done", value: (row) => showCount(row.done), isNumber: true, isSpare: true },
+  {
+    title: "dead",
+    value: (row) => showCount(row.dead),
+    isNumber: true,
+    tone: (row) => (row.dead > 0 ? "bad" : undefined),
+  },
+  { title: "state", value: stateOf, tone: () => "accent", wraps: true },
 ];
 
 /** One line per definition; a sentence when there is none. */
 export function renderDefinitions(
-  definitions: readonly DefinitionStatus[],
-  width: number | null,
+  definitions: readonly DefinitionReport[],
+  screen: Screen,
 ): string {
   if (definitions.length === 0) {
     return "No definition is registered yet: a worker registers its own at its first run.";
   }
-  return renderTable(definitions, columns, width);
+  return renderTable(definitions, columns, screen);
 }
 
-function stateOf(definition: DefinitionStatus): string {
+function stateOf(definition: DefinitionReport): string {
   if (definition.paused) return "paused";
   if (definition.limit === 0) return "limit 0: nothing starts";
   if (definition.limit !== null && definition.held > definition.limit) return "limit lowered";
@@ -67,19 +92,20 @@ function stateOf(definition: DefinitionStatus): string {
 }
 
 /** Claimed under a lease that is over. */
-function lostOf({ claimed, running, prefetched }: DefinitionStatus): number {
+function lostOf({ claimed, running, prefetched }: DefinitionReport): number {
   return claimed - running - prefetched;
 }
 
-function showLost(definition: DefinitionStatus): string {
+function showLost(definition: DefinitionReport): string {
   return `${String(lostOf(definition))}: the next worker or sweep takes them back`;
 }
 
-function factsOf(definition: DefinitionStatus): (readonly [string, string])[] {
+function factsOf(definition: DefinitionReport): (readonly [string, string])[] {
   const codeLimit = `the code says ${showLimit(definition.codeLimit)}`;
   return [
     ["definition", definition.name],
     ["state", stateOf(definition) || "running"],
+    ...(definition.app === null ? [] : [["app", definition.app] as const]),
     [
       "limit",
       `${showLimit(definition.limit)} (set by the ${definition.limitSource}; ${codeLimit})`,

@@ -1,11 +1,13 @@
 import { report } from "./command";
 import type { Command } from "./command";
 import { exitCodes } from "./exit-codes";
-import { oneLine } from "./output";
+import { oneLine } from "../terminal/output";
+import { plainTheme } from "../terminal/theme";
 
 /** `taskgate doctor` */
 export const doctorCommand: Command = {
   name: "doctor",
+  group: "deploy",
   parameters: [],
   options: {
     deep: {
@@ -13,12 +15,21 @@ export const doctorCommand: Command = {
       sentence: "Checks every promise that SQL can see, over the whole database.",
     },
   },
-  sentence: "Looks for what is wrong: database, queue, leases, definitions.",
-  details: "Changes nothing. Ends with 1 when something is broken; notes alone are 0.",
+  sentence: "Checks database, schema, queue, leases and definitions.",
+  details: "Changes nothing. Exit code 1: at least one check is BROKEN; notes alone are 0.",
+  examples: [
+    { line: "taskgate doctor", sentence: "Seconds." },
+    { line: "taskgate doctor --deep", sentence: "Reads the whole database." },
+  ],
   run: async (context) => {
     const admin = await context.admin();
     const diagnosis = await admin.doctor({ deep: context.flags.has("deep") });
-    const marks = { ok: "ok    ", note: "note  ", broken: "BROKEN" } as const;
+    const { theme = plainTheme } = context.output;
+    const marks = {
+      ok: theme.good("ok    "),
+      note: theme.accent("note  "),
+      broken: theme.bad("BROKEN"),
+    };
     report(context, diagnosis, () =>
       diagnosis.findings
         .map((finding) => `${marks[finding.status]}  ${finding.check}: ${oneLine(finding.text)}`)

@@ -2,22 +2,27 @@ import { readEnqueueRequest } from "../admin/enqueue-request";
 import { invalidInput, take } from "../admin/object-reader";
 import { parseJson } from "../admin/parse-json";
 import { readDefinitionName } from "../admin/requests";
+import type { EnqueueReport } from "../admin/create-admin";
 import { InvalidArgumentError } from "../core/errors";
-import { report } from "./command";
+import { nameParameter, report } from "./command";
 import type { Command, CommandContext } from "./command";
 import { exitCodes } from "./exit-codes";
-import { showDuration, showNumber } from "./output";
+import { showDuration, showNumber } from "../terminal/output";
+import { numberOf, readTime, refusal, runInMost } from "./read-values";
+import { showIds } from "./task-results";
 
 /** `taskgate enqueue NAME` */
 export const enqueueCommand: Command = {
   name: "enqueue",
-  parameters: ["NAME"],
+  group: "change",
+  parameters: [nameParameter],
   options: {
-    payload: { type: "string", valueName: "JSON", sentence: "A JSON object or array." },
+    payload: { type: "string", short: "p", valueName: "JSON", sentence: "A JSON object or array." },
     file: {
       type: "string",
+      short: "f",
       valueName: "FILE",
-      sentence: "A file with the JSON; .jsonl: a task per line; - is standard input.",
+      sentence: "A file with the JSON; .jsonl has one task per line; - is standard input.",
     },
     kind: {
       type: "string",
@@ -26,7 +31,7 @@ export const enqueueCommand: Command = {
     },
     "allow-unknown-kind": {
       type: "boolean",
-      sentence: "The handler belongs to other code than this command line knows.",
+      sentence: "Allows a handler that the app beside this command doesn't have.",
     },
     priority: {
       type: "string",
@@ -36,50 +41,74 @@ export const enqueueCommand: Command = {
     group: {
       type: "string",
       valueName: "KEY",
-      sentence: "Tasks of one group run one after the other; default: what the kind says.",
+      sentence: "Tasks of one group run one after the other; default: the handler's own rule.",
     },
     "no-group": {
       type: "boolean",
-      sentence: "No group, where only the kind's code could tell it and isn't at hand.",
+      sentence: "No group, also where the handler's code would choose one.",
     },
-    "run-in-ms": { type: "string", valueName: "MS", sentence: "Not before so long from now." },
+    "run-in": {
+      type: "string",
+      valueName: "TIME",
+      sentence: "The earliest start, from now: 90s, 10m, 2h, 1d.",
+    },
+    "run-at": {
+      type: "string",
+      valueName: "INSTANT",
+      sentence: "The earliest start as an instant: 2030-01-31T08:30:00Z.",
+    },
     "dedupe-key": {
       type: "string",
       valueName: "KEY",
-      sentence: "No second task of that key until the first has ended.",
+      sentence: "Adds no second task of that key until the first has ended.",
     },
     replace: {
       type: "boolean",
-      sentence: "The first task of that key carries the new payload, if nobody has begun it.",
+      sentence: "Gives a waiting task of that key the new payload.",
     },
   },
   sentence: "Adds tasks to a definition and wakes a worker.",
   details: [
-    "The number of every task is printed; `taskgate explain NUMBER` tells how it is doing.",
+    "`taskgate explain ID` follows a task by the id that is printed.",
     "Without --payload and --file the task has no payload.",
   ].join("\n"),
+  examples: [
+    { line: `taskgate enqueue greet --payload '{"name":"Ada"}'`, sentence: "One task." },
+    { line: "taskgate enqueue greet --run-in 10m", sentence: "A task that starts in 10 minutes." },
+    {
+      line: `echo '{"name":"Ada"}' | taskgate enqueue greet --file -`,
+      sentence: "The payload of another program.",
+    },
+  ],
   run: async (context) => {
     const definition = take(readDefinitionName(context.args[0]));
     const request = take(readEnqueueRequest({ tasks: tasksOf(context) }));
     const allowsUnknownKind = context.flags.has("allow-unknown-kind");
     const result = await (
       await context.admin()
-    ).enqueue({ ...request, definition, allowsUnknownKind });
-    report(context, result, () => {
-      const [first] = result.tasks;
-      const which =
-        result.tasks.length === 1 && first !== undefined
-          ? first.outcome === "replaced"
-            ? `Task ${first.task} has that dedupe key already; it carries the new payload.`
-            : first.outcome === "duplicate"
-              ? `Task ${first.task} has that dedupe key already; nothing was added.`
-              : `Task ${first.task} was added to ${definition}.`
-          : `${showNumber(result.enqueued, "task was", "tasks were")} added to ${definition}, ${showNumber(result.duplicates, "was", "were")} there already${result.replaced === 0 ? "" : `, ${showNumber(result.replaced, "carries", "carry")} the new payload`}.`;
-      return which + whenItStarts(context, result);
-    });
+    ).enqueue({ ...request, definition, allowsUnknownKind, changedBy: context.changedBy });
+    report(context, result, () => describe(result) + whenItStarts(context, result));
     return exitCodes.ok;
   },
 };
+
+function describe(result: EnqueueReport): string {
+  const { definition, tasks } = result;
+  const [first] = tasks;
+  if (tasks.length === 1 && first !== undefined) {
+    return {
+      replaced: `Task ${first.task} has that dedupe key already; it carries the new payload.`,
+      duplicate: `Task ${first.task} has that dedupe key already; nothing was added.`,
+      enqueued: `Task ${first.task} was added to ${definition}.`,
+    }[first.outcome];
+  }
+  const added = tasks.filter(({ outcome }) => outcome === "enqueued").map(({ task }) => task);
+  const replaced =
+    result.replaced === 0
+      ? ""
+      : `, ${showNumber(result.replaced, "carries", "carry")} the new payload`;
+  return `${showNumber(result.enqueued, "task was", "tasks were")} added to ${definition}${added.length === 0 ? "" : ` (${showIds(added)})`}, ${showNumber(result.duplicates, "was", "were")} there already${replaced}.`;
+}
 
 function whenItStarts(
   context: CommandContext,
@@ -96,19 +125,13 @@ function whenItStarts(
 function tasksOf(context: CommandContext): unknown[] {
   const { kind, group } = context.options;
   if (group !== undefined && context.flags.has("no-group")) {
-    throw invalidInput([
-      {
-        field: "--group",
-        value: `\`${group}\``,
-        expected: "either --group or --no-group, not both",
-      },
-    ]);
+    throw refusal("--group", group, "either --group or --no-group, not both");
   }
   const options = {
     kind,
     group: context.flags.has("no-group") ? null : group,
     priority: numberOf(context.options["priority"]),
-    runInMs: numberOf(context.options["run-in-ms"]),
+    ...readStart(context),
     dedupeKey: context.options["dedupe-key"],
     onDuplicate: context.flags.has("replace") ? "replace" : undefined,
   };
@@ -118,9 +141,7 @@ function tasksOf(context: CommandContext): unknown[] {
 function payloadsOf(context: CommandContext): unknown[] {
   const { payload, file } = context.options;
   if (payload !== undefined && file !== undefined) {
-    throw invalidInput([
-      { field: "--file", value: `\`${file}\``, expected: "either --payload or --file, not both" },
-    ]);
+    throw refusal("--file", file, "either --payload or --file, not both");
   }
   if (payload !== undefined) return [readJson(payload, "--payload")];
   if (file === undefined) return [null];
@@ -145,7 +166,11 @@ function readJson(text: string, field: string): unknown {
   }
 }
 
-/** What isn't a number stays a text, and the reader says what is expected. */
-function numberOf(text: string | undefined): unknown {
-  return text !== undefined && /^-?\d{1,15}$/.test(text) ? Number(text) : text;
+/** The earliest start; neither: now. */
+function readStart({ options }: CommandContext): { runInMs?: number; runAt?: string } {
+  const { "run-in": wait, "run-at": instant } = options;
+  if (wait !== undefined && instant !== undefined)
+    throw refusal("--run-at", instant, "either --run-in or --run-at, not both");
+  if (instant !== undefined) return { runAt: instant };
+  return wait === undefined ? {} : { runInMs: readTime("--run-in", wait, runInMost) };
 }

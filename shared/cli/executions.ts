@@ -2,27 +2,31 @@ import { readListing } from "../admin/listing";
 import { take } from "../admin/object-reader";
 import { readListExecutionsQuery } from "../admin/requests";
 import type { ExecutionStatus } from "../ports/task-store";
-import { report } from "./command";
+import { mostOption, optionalNameParameter, report } from "./command";
 import type { Command } from "./command";
 import { exitCodes } from "./exit-codes";
-import { describeCut, renderTable, showDuration, showInstant } from "./output";
-import type { Column } from "./output";
+import { describeCut, renderTable, showDuration, showInstant } from "../terminal/output";
+import type { Column } from "../terminal/output";
 
 /** `taskgate executions` */
 export const executionsCommand: Command = {
   name: "executions",
-  parameters: [],
+  group: "look",
+  parameters: [optionalNameParameter],
   options: {
-    name: { type: "string", valueName: "NAME", sentence: "Only of this definition." },
-    all: { type: "boolean", sentence: "Ended ones, too." },
-    most: { type: "string", valueName: "N", sentence: "At most so many, 1..1000; default 100." },
+    all: { type: "boolean", short: "a", sentence: "Includes executions that have ended." },
+    most: mostOption(),
   },
-  sentence: "Who works, with how many tokens, newest first.",
+  sentence: "Lists the workers that hold tokens, newest first.",
+  examples: [
+    { line: "taskgate executions", sentence: "The workers of all definitions." },
+    { line: "taskgate executions greet --all -n 20", sentence: "The last 20 of one definition." },
+  ],
   run: async (context) => {
-    const { name, most } = context.options;
+    const { most } = context.options;
     const query = take(
       readListExecutionsQuery({
-        definition: name,
+        definition: context.args[0],
         most,
         open: context.flags.has("all") ? "false" : "true",
       }),
@@ -32,7 +36,7 @@ export const executionsCommand: Command = {
     report(context, { executions, more }, () =>
       executions.length === 0
         ? `No execution ${query.isOpen ? "is open" : "is on record"}.`
-        : renderTable(executions, columns, context.output.columns) +
+        : renderTable(executions, columns, context.output) +
           describeCut({ rows: executions, more }),
     );
     return exitCodes.ok;

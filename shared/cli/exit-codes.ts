@@ -18,13 +18,18 @@ export const exitCodes = {
 /** One of the codes above. */
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
+/** Of `dev`, also what shells expect of a program that a signal has ended. */
+export type CommandExitCode = ExitCode | 129 | 130 | 143;
+
 const byError: Readonly<Record<ErrorCode, ExitCode>> = {
   TASKGATE_ARG_INVALID: exitCodes.usage,
   TASKGATE_ARG_UNKNOWN: exitCodes.notFound,
   TASKGATE_ARG_TOO_LARGE: exitCodes.usage,
   TASKGATE_ARG_CONFLICT: exitCodes.failed,
   TASKGATE_ARG_RULE: exitCodes.usage,
+  TASKGATE_ARG_OWNER: exitCodes.failed,
   TASKGATE_SETTINGS: exitCodes.usage,
+  TASKGATE_PACKAGE_MISSING: exitCodes.usage,
   TASKGATE_SCHEMA_MISSING: exitCodes.failed,
   TASKGATE_SCHEMA_TOO_OLD: exitCodes.failed,
   TASKGATE_SCHEMA_TOO_NEW: exitCodes.failed,
@@ -36,6 +41,7 @@ const byError: Readonly<Record<ErrorCode, ExitCode>> = {
   TASKGATE_STORE_CONTRACT: exitCodes.failed,
   TASKGATE_STORE_CONTEXT: exitCodes.failed,
   TASKGATE_LEASE_LOST: exitCodes.failed,
+  TASKGATE_LIMIT_REACHED: exitCodes.failed,
   TASKGATE_ASSERTION: exitCodes.failed,
 };
 

@@ -4,25 +4,28 @@ import type { TaskAttempt, TaskFacts } from "../ports/task-store";
 import { report } from "./command";
 import type { Command } from "./command";
 import { exitCodes } from "./exit-codes";
-import { oneLine, renderTable, showDuration, showInstant } from "./output";
-import type { Column } from "./output";
+import { oneLine, renderTable, showDuration, showInstant } from "../terminal/output";
+import type { Column, Screen } from "../terminal/output";
+import { plainTheme } from "../terminal/theme";
 
 /** `taskgate explain ID` */
 export const explainCommand: Command = {
   name: "explain",
-  parameters: ["ID"],
+  group: "look",
+  parameters: [{ name: "ID" }],
   options: {},
-  sentence: "Why a task is running or not, what decides, and its attempts.",
-  details:
-    "A sentence marked with > decides: without it the task would run now, or it is how the task ended.",
+  sentence: "Tells why a task runs, waits or has ended.",
+  details: "The sentence marked with > is the reason. Failed attempts follow, newest first.",
+  examples: [{ line: "taskgate explain 17", sentence: "Why doesn't task 17 run?" }],
   run: async (context) => {
     const taskId = take(readTaskId(context.args[0]));
     const explanation = await (await context.admin()).explain(taskId);
     report(context, explanation, () => {
-      const sentences = explanation.reasons.map(
-        (reason) => `${reason.decides ? ">" : " "} ${oneLine(reason.sentence)}`,
+      const { theme = plainTheme } = context.output;
+      const sentences = explanation.reasons.map(({ decides, sentence }) =>
+        decides ? theme.strong(`> ${oneLine(sentence)}`) : `  ${oneLine(sentence)}`,
       );
-      const attempts = renderAttempts(explanation.facts, context.output.columns);
+      const attempts = renderAttempts(explanation.facts, context.output);
       return [...sentences, ...attempts].join("\n");
     });
     return exitCodes.ok;
@@ -33,16 +36,16 @@ const columns: readonly Column<TaskAttempt>[] = [
   { title: "finished", value: (row) => showInstant(row.finishedAt) },
   { title: "outcome", value: (row) => row.outcome },
   { title: "took", value: (row) => showDuration(row.durationMs), isNumber: true },
-  { title: "fence", value: (row) => row.fence, isNumber: true },
+  { title: "fence", value: (row) => row.fence, isNumber: true, isSpare: true },
   { title: "worker", value: (row) => row.worker ?? "-" },
-  { title: "error", value: (row) => row.error ?? "" },
+  { title: "error", value: (row) => row.error ?? "", wraps: true, tone: () => "bad" },
 ];
 
-function renderAttempts(facts: TaskFacts | null, width: number | null): string[] {
+function renderAttempts(facts: TaskFacts | null, screen: Screen): string[] {
   if (facts === null || facts.attempts.length === 0) return [];
   return [
     "",
     "Attempts that ended otherwise than done, newest first:",
-    renderTable(facts.attempts, columns, width),
+    renderTable(facts.attempts, columns, screen),
   ];
 }

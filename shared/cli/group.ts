@@ -1,39 +1,56 @@
-import { invalidInput, take } from "../admin/object-reader";
+import { take } from "../admin/object-reader";
 import { readDefinitionName } from "../admin/requests";
-import { readGroupRequest } from "../admin/task-requests";
-import { reasonOption, report } from "./command";
+import { readGroupRequest, readListGroupsQuery } from "../admin/task-requests";
+import type { ListGroupsRequest } from "../admin/task-requests";
+import { nameParameter, reasonOption, report } from "./command";
 import type { Command, CommandContext } from "./command";
 import { exitCodes } from "./exit-codes";
-import { showNumber } from "./output";
+import type { ExitCode } from "./exit-codes";
+import { columns } from "./groups";
+import { renderTable, showNumber } from "../terminal/output";
+import { numberOf, oneFlagOf } from "./read-values";
 
 /** `taskgate group NAME KEY` */
 export const groupCommand: Command = {
   name: "group",
-  parameters: ["NAME", "KEY"],
+  group: "change",
+  parameters: [nameParameter, { name: "KEY" }],
   options: {
-    slots: { type: "string", valueName: "N", sentence: "So many of its tasks at once, 1..1000." },
-    pause: { type: "boolean", sentence: "Lets nobody in; what is in goes on." },
-    resume: { type: "boolean", sentence: "Lets in who waits." },
+    slots: {
+      type: "string",
+      valueName: "N",
+      sentence: "How many of its tasks may run at once, 1..1000.",
+    },
+    pause: { type: "boolean", sentence: "Starts no further task; running ones finish." },
+    resume: { type: "boolean", sentence: "Starts waiting tasks again." },
     strict: { type: "boolean", sentence: "Keeps the order over retries, too." },
-    "not-strict": { type: "boolean", sentence: "Lets others overtake a retry." },
+    "not-strict": { type: "boolean", sentence: "Lets other tasks overtake a retry." },
     global: { type: "boolean", sentence: "The group of that key over all definitions." },
     reason: reasonOption,
   },
-  sentence: "Sets a group's slots, pauses or resumes it; one that isn't there yet is made.",
-  details: "Acts at once. Fewer slots stop nobody: the next one comes in when fewer are used.",
+  sentence: "Shows a group, sets its slots, pauses or resumes it.",
+  details:
+    "A change acts at once and creates a missing group. With fewer slots running tasks finish.",
+  examples: [
+    { line: "taskgate group greet customer-7", sentence: "Slots, used slots, waiting tasks." },
+    { line: "taskgate group greet customer-7 --slots 2", sentence: "Two of its tasks at once." },
+    { line: "taskgate group greet customer-7 --pause", sentence: "No further task of this group." },
+  ],
   run: async (context) => {
     const definition = take(readDefinitionName(context.args[0]));
     const { slots, reason } = context.options;
-    const change = take(
-      readGroupRequest({
-        key: context.args[1],
-        scope: context.flags.has("global") ? "global" : "definition",
-        slots: slots !== undefined && /^\d{1,15}$/.test(slots) ? Number(slots) : slots,
-        paused: oneOf(context, "pause", "resume"),
-        strict: oneOf(context, "strict", "not-strict"),
-        reason,
-      }),
-    );
+    const isGlobal = context.flags.has("global");
+    const changes = {
+      slots: numberOf(slots),
+      paused: isOn(oneFlagOf(context.flags, "pause", "resume"), "pause"),
+      strict: isOn(oneFlagOf(context.flags, "strict", "not-strict"), "strict"),
+      reason,
+    };
+    const key = context.args[1];
+    if (Object.values(changes).every((change) => change === undefined))
+      return show(context, take(readListGroupsQuery({ ...(isGlobal ? {} : { definition }), key })));
+    const scope = isGlobal ? "global" : "definition";
+    const change = take(readGroupRequest({ ...changes, key, scope }));
     const admin = await context.admin();
     const { changedBy } = context;
     const answer = await admin.setGroup({ ...change, definition, changedBy });
@@ -47,12 +64,20 @@ export const groupCommand: Command = {
   },
 };
 
-/** true, false, or nothing said; both is a mistake. */
-function oneOf(context: CommandContext, yes: string, no: string): boolean | undefined {
-  const [isYes, isNo] = [context.flags.has(yes), context.flags.has(no)];
-  if (isYes && isNo) {
-    const expected = `either --${yes} or --${no}, not both`;
-    throw invalidInput([{ field: `--${no}`, value: "both", expected }]);
-  }
-  return isYes ? true : isNo ? false : undefined;
+async function show(context: CommandContext, query: ListGroupsRequest): Promise<ExitCode> {
+  const groups = await (await context.admin()).groups(query);
+  const found = groups.filter(
+    ({ definition }) => (definition === null) === (query.name === undefined),
+  );
+  report(context, { groups: found }, () =>
+    found.length === 0
+      ? "There is no such group: none of its tasks has been enqueued yet."
+      : renderTable(found, columns, context.output),
+  );
+  return found.length === 0 ? exitCodes.notFound : exitCodes.ok;
+}
+
+/** true, false, or nothing said. */
+function isOn<Flag extends string>(given: Flag | undefined, on: Flag): boolean | undefined {
+  return given === undefined ? undefined : given === on;
 }

@@ -2,38 +2,43 @@ import { readListing } from "../admin/listing";
 import { take } from "../admin/object-reader";
 import { readListGroupsQuery } from "../admin/task-requests";
 import type { GroupStatus } from "../ports/task-store";
-import { report } from "./command";
+import { mostOption, optionalNameParameter, report } from "./command";
 import type { Command } from "./command";
 import { exitCodes } from "./exit-codes";
-import { describeCut, renderTable } from "./output";
-import type { Column } from "./output";
+import { describeCut, renderTable } from "../terminal/output";
+import type { Column } from "../terminal/output";
 
 /** `taskgate groups` */
 export const groupsCommand: Command = {
   name: "groups",
-  parameters: [],
+  group: "look",
+  parameters: [optionalNameParameter],
   options: {
-    name: { type: "string", valueName: "NAME", sentence: "Only those of this definition." },
-    key: { type: "string", valueName: "KEY", sentence: "Only those of this key." },
-    most: { type: "string", valueName: "N", sentence: "At most so many, 1..1000; default 100." },
+    key: { type: "string", valueName: "KEY", sentence: "Only groups of this key." },
+    most: mostOption(),
   },
-  sentence: "Groups with their slots, who uses them and who waits.",
+  sentence: "Lists groups with their slots, the used ones and the waiting tasks.",
+  details: "Groups with waiting tasks come first.",
+  examples: [
+    { line: "taskgate groups greet", sentence: "The groups of one definition." },
+    { line: "taskgate groups --key customer-7", sentence: "One key over all definitions." },
+  ],
   run: async (context) => {
-    const { name, key, most } = context.options;
-    const query = take(readListGroupsQuery({ definition: name, key, most }));
+    const { key, most } = context.options;
+    const query = take(readListGroupsQuery({ definition: context.args[0], key, most }));
     const admin = await context.admin();
     const { rows: groups, more } = await readListing(query, admin.groups);
     report(context, { groups, more }, () =>
       groups.length === 0
         ? "There are no such groups."
-        : renderTable(groups, columns, context.output.columns) +
-          describeCut({ rows: groups, more }),
+        : renderTable(groups, columns, context.output) + describeCut({ rows: groups, more }),
     );
     return exitCodes.ok;
   },
 };
 
-const columns: Column<GroupStatus>[] = [
+/** What people see of a group. */
+export const columns: readonly Column<GroupStatus>[] = [
   { title: "definition", value: (row) => row.definition ?? "(all)" },
   { title: "group", value: (row) => row.key },
   { title: "slots", value: (row) => String(row.slots), isNumber: true },

@@ -1,11 +1,20 @@
-import type { Command, CommandOption } from "./command";
+import { showParameter } from "./command";
+import type { Command, CommandGroup, CommandOption } from "./command";
 import { exitCodes } from "./exit-codes";
 import { globalOptions } from "./parse-arguments";
 
 /** The help texts, made from the commands' own tables. */
 
 /** Width of the first column of the help texts. */
-const columnWidth = 34;
+const columnWidth = 28;
+
+/** The groups in the order of the help, with their headings. */
+export const groupTitles: Readonly<Record<CommandGroup, string>> = {
+  look: "Looking",
+  change: "Changing",
+  deploy: "Deploying",
+  develop: "Developing",
+};
 
 const exitSentences: Readonly<Record<keyof typeof exitCodes, string>> = {
   ok: "done",
@@ -17,62 +26,77 @@ const exitSentences: Readonly<Record<keyof typeof exitCodes, string>> = {
 
 /** The text of `taskgate --help`. */
 export function renderHelp(commands: readonly Command[]): string {
-  const lines = commands.map((command) => [shortUsageOf(command), command.sentence] as const);
+  const groups = Object.entries(groupTitles).flatMap(([group, title]) => {
+    const members = commands.filter((command) => command.group === group);
+    return [
+      `${title}:`,
+      ...indented(members.map((command) => [callOf(command), command.sentence] as const)),
+      "",
+    ];
+  });
   return [
     "Usage: taskgate COMMAND [ARGUMENTS] [OPTIONS]",
     "",
-    "Commands:",
-    ...indented(lines),
-    "",
-    "Options of every command:",
+    ...groups,
+    "Options of every command, before or behind it:",
     ...indented(optionLines(globalOptions)),
     "",
-    "Finds the database by --db, TASKGATE_DATABASE_URL (or TASKGATE_SQL_SERVER and TASKGATE_SQL_DATABASE),",
-    "or the local run that `npm start` keeps in the current folder.",
+    "The database is the first of --db, TASKGATE_DATABASE_URL (or TASKGATE_SQL_SERVER and",
+    "TASKGATE_SQL_DATABASE), and the run that `taskgate dev` keeps in the current folder.",
     "",
-    `Exit codes: ${exitLine()}`,
-    "`taskgate help COMMAND` explains one.",
+    exitLines(),
+    "",
+    "`taskgate help COMMAND` has options and examples. `taskgate --version` prints the version.",
   ].join("\n");
 }
 
 /** The text of `taskgate help COMMAND`. */
 export function renderCommandHelp(command: Command): string {
-  const options = { ...command.options, ...globalOptions };
+  const own = optionLines(command.options);
   return [
     `Usage: taskgate ${usageOf(command)}`,
     "",
     command.sentence,
     ...(command.details === undefined ? [] : ["", command.details]),
     "",
-    "Options:",
-    ...indented(optionLines(options)),
+    "Examples:",
+    ...command.examples.flatMap(({ line, sentence }) => [`  # ${sentence}`, `  ${line}`]),
     "",
-    `Exit codes: ${exitLine()}`,
+    ...(own.length === 0 ? [] : ["Options:", ...indented(own), ""]),
+    "Options of every command:",
+    ...indented(optionLines(globalOptions)),
+    "",
+    exitLines(),
   ].join("\n");
 }
 
-function shortUsageOf(command: Command): string {
-  const usage = usageOf(command);
-  if (usage.length <= columnWidth) return usage;
-  return [command.name, ...command.parameters, "[OPTIONS]"].join(" ");
+/** `limit NAME [VALUE] [OPTIONS]` */
+export function usageOf(command: Command): string {
+  const options = Object.keys(command.options).length === 0 ? [] : ["[OPTIONS]"];
+  return [callOf(command), ...options].join(" ");
 }
 
-function usageOf(command: Command): string {
-  const options = Object.entries(command.options).map(
-    ([name, option]) => `[${optionText(name, option)}]${option.isList === true ? ".." : ""}`,
-  );
-  return [command.name, ...command.parameters, ...options].join(" ");
+/** `-n, --most N`, or `--db URL`. */
+export function showOption(name: string, option: CommandOption): string {
+  const short = option.short === undefined ? "" : `-${option.short}, `;
+  const value = option.type === "boolean" ? "" : ` ${option.valueName ?? "VALUE"}`;
+  return `${short}--${name}${value}`;
 }
 
-function optionText(name: string, option: CommandOption): string {
-  return option.type === "boolean" ? `--${name}` : `--${name} ${option.valueName ?? "VALUE"}`;
+function callOf({ name, parameters }: Command): string {
+  return [name, ...parameters.map(showParameter)].join(" ");
 }
 
 function optionLines(
   options: Readonly<Record<string, CommandOption>>,
 ): (readonly [string, string])[] {
   return Object.entries(options).map(
-    ([name, option]) => [optionText(name, option), option.sentence] as const,
+    ([name, option]) =>
+      // Long names stand below each other, whether a letter stands before them or not.
+      [
+        `${option.short === undefined ? "    " : ""}${showOption(name, option)}`,
+        option.sentence,
+      ] as const,
   );
 }
 
@@ -85,8 +109,9 @@ function indented(lines: readonly (readonly [string, string])[]): string[] {
   );
 }
 
-function exitLine(): string {
-  return Object.entries(exitCodes)
-    .map(([name, code]) => `${String(code)} ${exitSentences[name as keyof typeof exitCodes]}`)
-    .join(", ");
+function exitLines(): string {
+  const lines = Object.entries(exitCodes).map(
+    ([name, code]) => `${String(code)} ${exitSentences[name as keyof typeof exitCodes]}`,
+  );
+  return `Exit codes: ${lines.slice(0, 2).join(", ")},\n            ${lines.slice(2).join(", ")}`;
 }

@@ -1,56 +1,112 @@
-import { readSharedLimitName } from "../admin/limit-requests";
-import { invalidInput, take } from "../admin/object-reader";
+import { readListSharedLimitsQuery, readSharedLimitName } from "../admin/limit-requests";
+import { take } from "../admin/object-reader";
 import { readDefinitionName, readLimitRequest } from "../admin/requests";
 import { limits } from "../core/limits";
-import { reasonOption, report } from "./command";
+import { nameParameter, reasonOption, report, yesOption } from "./command";
 import type { Command, CommandContext } from "./command";
 import { exitCodes } from "./exit-codes";
 import type { ExitCode } from "./exit-codes";
-import { showLimit, showNumber } from "./output";
+import { readLimits, renderLimits } from "./limits";
+import { showLimit, showNumber } from "../terminal/output";
+import { refusal } from "./read-values";
 
-/** `taskgate limit NAME N|none|code` */
+/** `taskgate limit NAME [VALUE]` */
 export const limitCommand: Command = {
   name: "limit",
-  parameters: ["NAME", "N|none|code"],
+  group: "change",
+  parameters: [nameParameter, { name: "VALUE", isOptional: true, values: ["none", "code"] }],
   options: {
     shared: {
       type: "boolean",
-      sentence: "NAME is a limit that definitions share; one that isn't there yet is made.",
+      sentence: "NAME is a limit that definitions share; a missing one is created.",
     },
+    yes: yesOption,
     reason: reasonOption,
   },
-  sentence: "Sets how many tasks of a definition may run at once.",
+  sentence: "Shows or sets how many tasks may run at once.",
   details: [
-    "N: 0 (nothing starts) to 1000. none: no limit. code: the code's own limit again.",
-    "Acts at once: more start right away; after lowering nobody is stopped, tokens come back as tasks end.",
+    "VALUE: 0 (nothing starts) to 1000; none: no limit; code: the limit that the code says.",
+    "A higher limit starts more tasks at once. After a lower one running tasks finish.",
   ].join("\n"),
-  run: async (context) => {
-    if (context.flags.has("shared")) return setShared(context);
-    const definition = take(readDefinitionName(context.args[0]));
-    const { reason } = context.options;
-    const change = take(readLimitRequest({ limit: limitOf(context.args[1] ?? ""), reason }));
-    const admin = await context.admin();
-    const limit = await admin.setLimit({ ...change, definition, changedBy: context.changedBy });
-    report(context, limit, () => {
-      const surplus =
-        limit.surplus === 0
-          ? ""
-          : ` ${showNumber(limit.surplus, "above the new limit comes back as its task ends", "above the new limit come back as their tasks end")}.`;
-      return `The limit of ${definition} is ${showLimit(limit.newLimit)}, it was ${showLimit(limit.oldLimit)}. ${showNumber(limit.held, "token is", "tokens are")} held.${surplus}`;
-    });
-    return exitCodes.ok;
+  examples: [
+    { line: "taskgate limit greet", sentence: "The limit, and the tokens held of it." },
+    {
+      line: `taskgate limit greet 3 --reason "the partner is slow"`,
+      sentence: "At most 3 at once.",
+    },
+    { line: "taskgate limit greet code", sentence: "The limit that the code says." },
+    { line: "taskgate limit partner-api 4 --shared", sentence: "A limit that definitions share." },
+  ],
+  run: (context) => {
+    if (context.args[1] === undefined) return show(context);
+    return context.flags.has("shared") ? setShared(context) : set(context);
   },
 };
+
+async function show(context: CommandContext): Promise<ExitCode> {
+  const { options, flags, args } = context;
+  if (options["reason"] !== undefined)
+    throw refusal("--reason", options["reason"], "it only together with a VALUE");
+  const query = take(readListSharedLimitsQuery({ name: args[0] }));
+  const admin = await context.admin();
+  const { rows } = await readLimits(admin, query);
+  const found = rows.filter(({ isShared }) => isShared || !flags.has("shared"));
+  // Names the near ones.
+  if (found.length === 0 && !flags.has("shared")) await admin.definitions(query.name);
+  report(context, { limits: found }, () =>
+    found.length === 0
+      ? `There is no shared limit ${query.name ?? ""}.`
+      : renderLimits(found, context.output),
+  );
+  return found.length === 0 ? exitCodes.notFound : exitCodes.ok;
+}
+
+async function set(context: CommandContext): Promise<ExitCode> {
+  const definition = take(readDefinitionName(context.args[0]));
+  const { reason } = context.options;
+  const change = take(readLimitRequest({ limit: limitOf(context.args[1] ?? ""), reason }));
+  const admin = await context.admin();
+  if (change.limit === 0) {
+    const what = async (): Promise<string> => {
+      const [now] = await admin.definitions(definition);
+      const running = showNumber(
+        now?.running ?? 0,
+        "running task finishes",
+        "running tasks finish",
+      );
+      return `Limit 0: no task of ${definition} starts any more; ${running}.`;
+    };
+    if (!(await context.confirm(what))) return exitCodes.failed;
+  }
+  const limit = await admin.setLimit({ ...change, definition, changedBy: context.changedBy });
+  report(context, limit, () => {
+    const over =
+      limit.overLimit === 0
+        ? ""
+        : ` ${showNumber(limit.overLimit, "above the new limit comes back as its task ends", "above the new limit come back as their tasks end")}.`;
+    return `The limit of ${definition} is ${showLimit(limit.newLimit)}, it was ${showLimit(limit.oldLimit)}. ${showNumber(limit.held, "token is", "tokens are")} held.${over}`;
+  });
+  return exitCodes.ok;
+}
 
 async function setShared(context: CommandContext): Promise<ExitCode> {
   const name = take(readSharedLimitName(context.args[0]));
   const { reason } = context.options;
   const change = take(readLimitRequest({ limit: limitOf(context.args[1] ?? ""), reason }));
   const admin = await context.admin();
+  if (change.limit === 0) {
+    const what = async (): Promise<string> => {
+      const [now] = await admin.sharedLimits({ name, most: 1 });
+      const names = now?.definitions.map((user) => user.name).join(", ") ?? "";
+      const whose = names === "" ? "no definition so far" : names;
+      return `Limit 0: no task that draws from ${name} starts any more (${whose}).`;
+    };
+    if (!(await context.confirm(what))) return exitCodes.failed;
+  }
   const answer = await admin.setSharedLimit({ ...change, name, changedBy: context.changedBy });
   report(context, answer, () => {
     const was = answer.oldLimit === undefined ? "new" : `it was ${showLimit(answer.oldLimit)}`;
-    return `The shared limit ${name} is ${showLimit(answer.newLimit)}, ${was}. ${showNumber(answer.held, "token is", "tokens are")} held, ${String(answer.surplus)} above it.`;
+    return `The shared limit ${name} is ${showLimit(answer.newLimit)}, ${was}. ${showNumber(answer.held, "token is", "tokens are")} held, ${String(answer.overLimit)} above it.`;
   });
   return exitCodes.ok;
 }
@@ -60,5 +116,5 @@ function limitOf(text: string): number | "code" | null {
   if (text === "code") return text;
   if (/^\d{1,4}$/.test(text) && Number(text) <= limits.tokensMax) return Number(text);
   const expected = `none (no limit), code (the code's own again) or a whole number in 0..${String(limits.tokensMax)}`;
-  throw invalidInput([{ field: "limit", value: `\`${text.slice(0, 100)}\``, expected }]);
+  throw refusal("limit", text, expected);
 }

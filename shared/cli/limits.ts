@@ -1,49 +1,99 @@
+import type { Admin } from "../admin/create-admin";
 import { readListSharedLimitsQuery } from "../admin/limit-requests";
+import type { ListSharedLimitsRequest } from "../admin/limit-requests";
 import { readListing } from "../admin/listing";
+import type { Listing } from "../admin/listing";
 import { take } from "../admin/object-reader";
-import type { SharedLimitReading } from "../ports/task-store";
-import { report } from "./command";
+import type { Limit } from "../ports/task-store";
+import { mostOption, optionalNameParameter, report } from "./command";
 import type { Command } from "./command";
 import { exitCodes } from "./exit-codes";
-import { describeCut, renderTable, showLimit } from "./output";
-import type { Column } from "./output";
+import { describeCut, renderTable, showLimit } from "../terminal/output";
+import type { Column, Screen } from "../terminal/output";
 
 /** `taskgate limits` */
 export const limitsCommand: Command = {
   name: "limits",
-  parameters: [],
-  options: {
-    name: { type: "string", valueName: "NAME", sentence: "Only this one." },
-    most: { type: "string", valueName: "N", sentence: "At most so many, 1..1000; default 100." },
-  },
-  sentence: "Limits that definitions share, what is held of them and by whom.",
-  details:
-    "`taskgate definitions` has each definition's own limit; `taskgate limit NAME N --shared` sets a shared one.",
+  group: "look",
+  parameters: [optionalNameParameter],
+  options: { most: mostOption() },
+  sentence: "Lists limits: those of definitions, then those that definitions share.",
+  details: "`taskgate limit NAME VALUE` sets one.",
+  examples: [
+    { line: "taskgate limits", sentence: "All limits, and the tokens held of each." },
+    { line: "taskgate limits partner-api", sentence: "One limit." },
+  ],
   run: async (context) => {
-    const { name, most } = context.options;
-    const query = take(readListSharedLimitsQuery({ name, most }));
-    const admin = await context.admin();
-    const { rows: sharedLimits, more } = await readListing(query, admin.sharedLimits);
-    report(context, { sharedLimits, more }, () =>
-      sharedLimits.length === 0
-        ? "There are no such shared limits."
-        : renderTable(sharedLimits, columns, context.output.columns) +
-          describeCut({ rows: sharedLimits, more }),
+    const { most } = context.options;
+    const query = take(readListSharedLimitsQuery({ name: context.args[0], most }));
+    const listing = await readLimits(await context.admin(), query);
+    const { rows: limits, more } = listing;
+    report(context, { limits, more }, () =>
+      limits.length === 0
+        ? "There are no such limits."
+        : renderLimits(limits, context.output) + describeCut(listing),
     );
     return exitCodes.ok;
   },
 };
 
-const columns: Column<SharedLimitReading>[] = [
-  { title: "shared limit", value: (row) => row.name },
+/** A limit of one definition, or one that definitions share. */
+interface LimitReading {
+  readonly name: string;
+  readonly isShared: boolean;
+  readonly limit: Limit;
+  readonly limitSource: "code" | "operator";
+  readonly codeLimit: Limit;
+  readonly held: number;
+  /** The definitions that draw from it, with the tokens that each holds. */
+  readonly definitions: readonly { readonly name: string; readonly held: number }[];
+}
+
+/** The limits of definitions by name, then the shared ones by name; with a name only limits of that name. */
+export async function readLimits(
+  admin: Admin,
+  request: ListSharedLimitsRequest,
+): Promise<Listing<LimitReading>> {
+  const { name, most } = request;
+  const definitions = await admin.definitions();
+  const own = definitions
+    .filter((definition) => name === undefined || definition.name === name)
+    .map((definition) => {
+      const { limit, limitSource, codeLimit, held } = definition;
+      const drawn = [{ name: definition.name, held }];
+      return {
+        name: definition.name,
+        isShared: false,
+        limit,
+        limitSource,
+        codeLimit,
+        held,
+        definitions: drawn,
+      };
+    });
+  const shared = await readListing(request, admin.sharedLimits);
+  const rows = [...own, ...shared.rows.map((row) => ({ ...row, isShared: true }))];
+  return { rows: rows.slice(0, most), more: shared.more || rows.length > most };
+}
+
+/** One line per limit. */
+export function renderLimits(limits: readonly LimitReading[], screen: Screen): string {
+  return renderTable(limits, columns, screen);
+}
+
+const columns: readonly Column<LimitReading>[] = [
+  { title: "name", value: (row) => row.name },
+  { title: "of", value: (row) => (row.isShared ? "shared" : "definition") },
   { title: "limit", value: (row) => showLimit(row.limit), isNumber: true },
-  { title: "code", value: (row) => showLimit(row.codeLimit), isNumber: true },
+  { title: "code", value: (row) => showLimit(row.codeLimit), isNumber: true, isSpare: true },
   { title: "held", value: (row) => String(row.held), isNumber: true },
-  { title: "by", value: describeUsers },
+  { title: "set by", value: (row) => row.limitSource },
+  { title: "drawn by", value: describeUsers, wraps: true },
 ];
 
-/** By name; who holds none is named, too: it may wait for this limit. */
-function describeUsers({ definitions }: SharedLimitReading): string {
+/** A definition that holds none is named, too: it may wait for this limit. */
+function describeUsers({ isShared, definitions }: LimitReading): string {
+  if (!isShared) return "";
   const users = definitions.map(({ name, held }) => `${name} ${String(held)}`);
-  return users.length === 0 ? "no definition draws from it" : users.join(", ");
+  return users.length === 0 ? "no definition" : users.join(", ");
 }

@@ -7,78 +7,27 @@ import { readFileSync } from "node:fs";
 import { userInfo } from "node:os";
 import { invalidInput, moreProblemsOf, problemsOf } from "../admin/object-reader";
 import { describeMore, describeProblem } from "../admin/problem-list";
-import { readDuration } from "../core/duration";
 import { TaskgateError } from "../core/errors";
 import { limits } from "../core/limits";
 import { cleanText } from "../core/text";
+import { sleep } from "../platform/real-clock";
 import { currentEnvironment } from "../settings/load-settings";
 import type { Environment } from "../settings/load-settings";
-import { batchCommand } from "./batch";
-import { batchesCommand } from "./batches";
-import { cancelCommand } from "./cancel";
-import type { Command, CommandContext } from "./command";
-import { definitionsCommand } from "./definitions";
-import { doctorCommand } from "./doctor";
-import { enqueueCommand } from "./enqueue";
-import { executionsCommand } from "./executions";
+import type { CommandContext, Repeater } from "./command";
+import { commands } from "./commands";
 import { exitCodeOf, exitCodes } from "./exit-codes";
-import type { ExitCode } from "./exit-codes";
-import { explainCommand } from "./explain";
-import { groupCommand } from "./group";
-import { groupsCommand } from "./groups";
-import { scheduleCommand } from "./schedule";
-import { schedulesCommand } from "./schedules";
+import type { CommandExitCode } from "./exit-codes";
 import { renderCommandHelp, renderHelp } from "./help";
-import { limitCommand } from "./limit";
-import { limitsCommand } from "./limits";
-import { migrateCommand } from "./migrate";
+import { Redraw } from "../terminal/redraw";
+import { chooseTheme, plainTheme } from "../terminal/theme";
 import { openServices } from "./open-services";
 import type { Services } from "./open-services";
-import type { Output } from "./output";
-import { parseCommandLine } from "./parse-arguments";
+import type { Output } from "../terminal/output";
+import { asksForJson, parseCommandLine } from "./parse-arguments";
 import type { Parsed } from "./parse-arguments";
-import { pauseCommand } from "./pause";
-import { rateCommand } from "./rate";
-import { redriveCommand } from "./redrive";
-import { replayCommand } from "./replay";
-import { rescheduleCommand } from "./reschedule";
-import { resumeCommand } from "./resume";
-import { statusCommand } from "./status";
+import { readTime } from "./read-values";
 import { findTarget } from "./target";
 import type { Target } from "./target";
-import { tasksCommand } from "./tasks";
-import { readVersion } from "./version";
-import { watermarkCommand } from "./watermark";
-import { watermarksCommand } from "./watermarks";
-
-/** All commands, in the order of the help text. */
-export const commands: readonly Command[] = [
-  statusCommand,
-  definitionsCommand,
-  executionsCommand,
-  tasksCommand,
-  explainCommand,
-  enqueueCommand,
-  limitsCommand,
-  limitCommand,
-  rateCommand,
-  pauseCommand,
-  resumeCommand,
-  cancelCommand,
-  redriveCommand,
-  rescheduleCommand,
-  groupsCommand,
-  groupCommand,
-  schedulesCommand,
-  scheduleCommand,
-  watermarksCommand,
-  watermarkCommand,
-  batchesCommand,
-  batchCommand,
-  replayCommand,
-  doctorCommand,
-  migrateCommand,
-];
 
 /** What the program is started with. */
 export interface CliOptions {
@@ -88,16 +37,19 @@ export interface CliOptions {
   /** The current folder: its `.taskgate/local.json` tells of a local run. */
   readonly folder: string;
   readonly output: Output;
-  /** A call was given up and still hangs: the process would wait for it. */
+  /** Asks the person at the terminal and gives the typed text; absent: there is no terminal. */
+  readonly ask?: (question: string) => Promise<string>;
+  /** Waits between two looks of `--watch`; default: for ever, without a screen. */
+  readonly repeater?: () => Repeater;
+  /** Something is left that the process would wait for, such as a call that was given up. */
   readonly onHang?: () => void;
 }
 
 /** Runs one command line and answers the exit code. Never rejects. */
-export async function runCli(options: CliOptions): Promise<ExitCode> {
+export async function runCli(options: CliOptions): Promise<CommandExitCode> {
   const { words, output } = options;
   try {
     const parsed = parseCommandLine(words, commands);
-    if (parsed.kind === "version") output.line(readVersion());
     if (parsed.kind === "help") {
       output.line(
         parsed.command === null ? renderHelp(commands) : renderCommandHelp(parsed.command),
@@ -109,7 +61,7 @@ export async function runCli(options: CliOptions): Promise<ExitCode> {
     reportError(error, options);
     if (
       code === exitCodes.usage &&
-      !words.includes("--json") &&
+      !asksForJson(words) &&
       error instanceof TaskgateError &&
       error.code === "TASKGATE_ARG_INVALID"
     ) {
@@ -122,15 +74,19 @@ export async function runCli(options: CliOptions): Promise<ExitCode> {
 async function runCommand(
   parsed: Parsed & { kind: "run" },
   options: CliOptions,
-): Promise<ExitCode> {
-  const { environment, folder, output } = options;
-  const timeoutMs = readTimeout(parsed.options["timeout"]);
+): Promise<CommandExitCode> {
+  const { environment, folder } = options;
+  const output = parsed.flags.has("no-color")
+    ? { ...options.output, theme: plainTheme }
+    : options.output;
+  const timeoutMs = readTime("--timeout", parsed.options["timeout"] ?? "15s", "24h");
   // With --json standard error holds the error and nothing else.
   const onSlow = (text: string): void => {
     if (!parsed.flags.has("json")) output.error(`taskgate: ${text} (--timeout).`);
   };
   let target: Target | undefined;
   let services: Services | undefined;
+  const before = { hasHung: false };
   const getTarget = (): Target =>
     (target ??= findTarget({ databaseUrl: parsed.options["db"], environment, folder }));
   const context: CommandContext = {
@@ -141,11 +97,21 @@ async function runCommand(
     output,
     isJson: parsed.flags.has("json"),
     changedBy: cleanText(`cli:${userName()}`, limits.nameLengthMax),
+    isAttended: options.ask !== undefined,
+    folder,
     readFile,
+    repeater: options.repeater ?? (() => ({ pause: (ms) => sleep(ms).then(() => true) })),
+    endSoon: () => options.onHang?.(),
+    confirm: (what) => confirm(what, parsed.flags, options),
     target: getTarget,
     admin: () => {
       services ??= openServices(getTarget().settings, output, { timeoutMs, onSlow });
       return Promise.resolve(services.admin);
+    },
+    reconnect: () => {
+      before.hasHung ||= services?.hasGivenUp() === true;
+      services?.close().catch(() => undefined);
+      services = undefined;
     },
   };
   try {
@@ -153,23 +119,26 @@ async function runCommand(
   } finally {
     // The result stands whether the farewell succeeds or not.
     await services?.close().catch(() => undefined);
-    if (services?.hasGivenUp() === true) options.onHang?.();
+    if (before.hasHung || services?.hasGivenUp() === true) options.onHang?.();
   }
 }
 
-const timeoutMsMax = 24 * 60 * 60_000;
-
-/** Of `--timeout`; default 15 s. Throws InvalidArgumentError. */
-function readTimeout(text = "15s"): number {
-  const ms = readDuration(text);
-  if (ms !== null && ms > 0 && ms <= timeoutMsMax) return ms;
-  const expected = "a time of 1ms to 24h such as 15s, 500ms or 2m";
-  throw invalidInput([{ field: "--timeout", value: `\`${text.slice(0, 100)}\``, expected }]);
+/** Only `y` and `yes` mean yes. */
+async function confirm(
+  what: () => Promise<string> | string,
+  flags: ReadonlySet<string>,
+  { ask: askPerson, output }: CliOptions,
+): Promise<boolean> {
+  if (askPerson === undefined || flags.has("yes") || flags.has("json")) return true;
+  const answer = await askPerson(`${await what()} Go on? [y/N] `);
+  if (/^y(es)?$/i.test(answer.trim())) return true;
+  output.error("Nothing was changed.");
+  return false;
 }
 
 function reportError(error: unknown, { words, output }: CliOptions): void {
   const message = error instanceof Error ? error.message : String(error);
-  if (!words.includes("--json")) {
+  if (!asksForJson(words)) {
     const problems = problemsOf(error).map(describeProblem);
     const lines = [...problems, ...describeMore(moreProblemsOf(error))];
     const list = lines.map((line) => `\n- ${line}`).join("");
@@ -201,7 +170,7 @@ function readFile(path: string): string {
   }
 }
 
-/** Who is at the keyboard; an account without a name is its number. */
+/** The user at the keyboard; an account without a name is its number. */
 function userName(): string {
   try {
     return userInfo().username.slice(0, 180);
@@ -216,29 +185,65 @@ function processOutput(): Output {
     line: (text) => process.stdout.write(`${text}\n`),
     error: (text) => process.stderr.write(`${text}\n`),
     columns: process.stdout.isTTY ? process.stdout.columns : null,
+    theme: chooseTheme(process.stdout, currentEnvironment()),
     ...(process.stderr.isTTY
       ? { rewrite: (text: string) => process.stderr.write(`\r\u001b[2K${text}`) }
       : {}),
   };
 }
 
-/** For what is still on its way to a pipe. */
+/** The answer to a question on standard error; an empty text where the input ends. */
+async function ask(question: string): Promise<string> {
+  const { createInterface } = await import("node:readline");
+  const lines = createInterface({ input: process.stdin, output: process.stderr });
+  const closed = new Promise<string>((resolve) => {
+    lines.once("close", () => {
+      resolve("");
+    });
+  });
+  const answered = new Promise<string>((resolve) => {
+    lines.question(question, resolve);
+  });
+  const answer = await Promise.race([answered, closed]);
+  lines.close();
+  return answer;
+}
+
+/** Ctrl+C ends the pause of a program that watches; a second one ends the program at once, as ever. */
+function processRepeater(): Repeater {
+  const interrupted = new AbortController();
+  process.once("SIGINT", () => {
+    interrupted.abort();
+  });
+  return {
+    pause: async (ms) => {
+      await sleep(ms, interrupted.signal);
+      return !interrupted.signal.aborted;
+    },
+    ...(process.stdout.isTTY ? { screen: new Redraw(process.stdout) } : {}),
+  };
+}
+
+/** For output that is still on its way to a pipe. */
 const lingerMs = 1_000;
 
-async function main(): Promise<void> {
+/** Runs the command line that these words are, in this process, and sets its exit code. */
+export async function runProgram(words: readonly string[]): Promise<void> {
   // A reader such as `head` that has seen enough is no error.
   process.stdout.on("error", (error: Error & { code?: string }) => {
     if (error.code !== "EPIPE") throw error;
   });
   process.exitCode = await runCli({
-    words: process.argv.slice(2),
+    words,
     environment: currentEnvironment(),
     folder: process.cwd(),
     output: processOutput(),
+    ...(process.stdin.isTTY && process.stderr.isTTY ? { ask } : {}),
+    repeater: processRepeater,
     onHang: () => {
       setTimeout(() => process.exit(), lingerMs).unref();
     },
   });
 }
 
-if (require.main === module) void main();
+if (require.main === module) void runProgram(process.argv.slice(2));

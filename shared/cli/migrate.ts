@@ -1,6 +1,6 @@
 import { invalidInput, isTextOf } from "../admin/object-reader";
 import { keyRule } from "../admin/requests";
-import { formatDuration, readDuration } from "../core/duration";
+import { formatDuration } from "../core/duration";
 import { SchemaError } from "../core/errors";
 import { requireSample } from "../local/load-sample";
 import type { LocalSample } from "../local/sample";
@@ -20,57 +20,69 @@ import { report } from "./command";
 import type { Command, CommandContext } from "./command";
 import { exitCodes } from "./exit-codes";
 import type { ExitCode } from "./exit-codes";
-import { createProgressLine } from "./progress-line";
+import { createProgressLine } from "../terminal/progress-line";
+import { readTime } from "./read-values";
 import { storeAddress } from "./store-address";
-import { readVersion } from "./version";
+import { readVersion } from "../platform/own-manifest";
 
 /** A change of a firewall acts after 5 minutes at most. */
 const firewallWaitMs = 10 * 60_000;
-const waitMsMax = 24 * 60 * 60_000;
 
 /** `taskgate migrate` */
 export const migrateCommand: Command = {
   name: "migrate",
+  group: "deploy",
   parameters: [],
   options: {
     check: {
       type: "boolean",
-      sentence: "Changes nothing; ends with 1 when the schema doesn't fit this code.",
+      sentence: "Changes nothing; exit code 1 when the schema doesn't fit this version.",
     },
     wait: {
       type: "string",
-      valueName: "DURATION",
+      valueName: "TIME",
       sentence:
-        "Azure SQL: repeats for so long (90s, 10m) what a server refuses for now: it wakes up, is new, is busy.",
+        "Azure SQL: tries again for this time (90s, 10m) while the server wakes up, is new or busy.",
     },
     "open-firewall": {
       type: "string",
       valueName: "RESOURCE_ID",
       sentence:
-        "Azure SQL: the server's firewall admits this machine while the migration lasts; waits 10m for it.",
+        "Azure SQL: opens the server's firewall for this machine while the migration lasts; waits 10m for it.",
     },
     grant: {
       type: "string",
       valueName: "NAME:CLIENTID",
       sentence:
-        "Azure SQL: makes the database user of an Entra identity that may execute the procedures.",
+        "Azure SQL: creates the database user of an Entra identity with the rights of a worker.",
     },
     role: {
       type: "string",
       valueName: "NAME",
       isList: true,
-      sentence:
-        "Adds a role to the user of --grant beside TaskgateWorker, such as TaskgateOperator; takes none away.",
+      sentence: "Adds a role to the user of --grant, such as TaskgateOperator; takes none away.",
     },
     sample: {
       type: "boolean",
-      sentence: "Makes the tables of the sample pipeline as well, in a schema of their own.",
+      sentence: "Creates the tables of the sample pipeline, too, in a schema of their own.",
     },
   },
-  sentence:
-    "Brings the database's schema up to this version; safe to run again, and by many at once.",
-  details:
+  sentence: "Creates or upgrades the schema in the database.",
+  details: [
+    "Safe to repeat, and to run from many places at once.",
     "Run it with a login that owns the schema, before the new version of the app is deployed.",
+  ].join("\n"),
+  examples: [
+    { line: "taskgate migrate", sentence: "Creates or upgrades the schema." },
+    {
+      line: "taskgate migrate --check",
+      sentence: "For a pipeline: does the schema fit this version?",
+    },
+    {
+      line: "taskgate migrate --wait 10m --grant app:6f1c2f6e-3f0d-4d6b-9a51-0d0f6b2f3c11",
+      sentence: "Azure SQL: a new server, and the app's identity.",
+    },
+  ],
   run: async (context) => {
     const grant = readGrantOptions(context);
     const waitMs = readWait(context);
@@ -93,7 +105,7 @@ interface Asked {
 
 async function migrate(context: CommandContext, { grant, waitMs }: Asked): Promise<ExitCode> {
   const address = storeAddress(context.target().settings);
-  const sample = context.flags.has("sample") ? requireSample() : undefined;
+  const sample = context.flags.has("sample") ? requireSample(context.folder) : undefined;
   const run = async (patience?: Patience): Promise<MigrationReport> => {
     const done = await migrateStore(address, {
       ...(grant === undefined ? {} : { grant }),
@@ -260,13 +272,7 @@ function readWait(context: CommandContext): number | undefined {
     throw invalidInput([{ field: "--open-firewall", value, expected }]);
   }
   if (given === undefined && serverId === undefined) return undefined;
-  const waitMs = given === undefined ? firewallWaitMs : readDuration(given);
-  if (waitMs === null || waitMs > waitMsMax) {
-    const expected = "a duration up to 24h, such as 90s or 10m";
-    throw invalidInput([
-      { field: "--wait", value: `\`${String(given).slice(0, 100)}\``, expected },
-    ]);
-  }
+  const waitMs = given === undefined ? firewallWaitMs : readTime("--wait", given, "24h");
   requireSqlServer(context, given === undefined ? "--open-firewall" : "--wait");
   return waitMs;
 }

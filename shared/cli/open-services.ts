@@ -1,22 +1,26 @@
 import { createAdmin } from "../admin/create-admin";
 import type { Admin } from "../admin/create-admin";
 import type { DoctorProbe } from "../admin/doctor";
+import { AppHints } from "../platform/app-hints";
 import { resolveBuild } from "../platform/build-info";
 import { createConsoleLogger } from "../platform/console-logger";
 import { nodeTimers } from "../platform/node-timers";
 import { realClock, realRandom, sleep } from "../platform/real-clock";
+import { readMessageEncoding } from "../settings/queue-address";
 import { checkHintQueue, createHintQueue } from "../platform/storage-hint-queue";
 import { createStorageQueueWakeUp, noWakeUp } from "../platform/storage-queue-wake-up";
 import type { Logger } from "../ports/logger";
+import type { TaskStore } from "../ports/task-store";
 import type { WakeUp } from "../ports/wake-up";
 import type { Settings } from "../settings/settings";
 import { checkStoreSchema, openStore, reportHolders } from "../store/open-store";
 import { completeByApp } from "./app-kinds";
+import { hostProbe } from "./host-probe";
 import { PatientCalls, patientStore } from "../store/patient-store";
 import { storeAddress } from "./store-address";
-import type { Output } from "./output";
+import type { Output } from "../terminal/output";
 
-/** A database that is silent for so long is told of. */
+/** After this silence of the database the user is told. */
 const sayAfterMs = 3_000;
 
 /** What a command works with, and how to end it. */
@@ -24,7 +28,7 @@ export interface Services {
   readonly admin: Admin;
   /** Ends all connections. */
   close(): Promise<void>;
-  /** Does something still hang that nobody waits for? */
+  /** Does an abandoned call still hang? */
   hasGivenUp(): boolean;
 }
 
@@ -65,7 +69,7 @@ export function openServices(settings: Settings, output: Output, waiting: Waitin
   const { storage, hintQueue } = settings;
   const admin = createAdmin({
     store,
-    wakeUp: openWakeUp(settings, logger),
+    wakeUp: openWakeUp(settings, { store, logger }),
     random: realRandom,
     build: resolveBuild(settings),
     completeTasks: completeByApp,
@@ -78,6 +82,7 @@ export function openServices(settings: Settings, output: Output, waiting: Waitin
         },
       },
       holders,
+      hostProbe,
       {
         check: "hint queue",
         run: () =>
@@ -89,7 +94,7 @@ export function openServices(settings: Settings, output: Output, waiting: Waitin
       },
     ],
   });
-  // What was given up hangs: its end isn't waited for, either.
+  // An abandoned call hangs: its end isn't waited for, either.
   const close = (): Promise<void> => {
     const closed = opened.close();
     closed.catch(() => undefined);
@@ -98,8 +103,20 @@ export function openServices(settings: Settings, output: Output, waiting: Waitin
   return { admin, close, hasGivenUp: () => calls.hasGivenUp };
 }
 
-function openWakeUp({ storage, hintQueue }: Settings, logger: Logger): WakeUp {
+/** To the queue of the app that a definition belongs to, else to the one of the settings. */
+function openWakeUp(
+  { storage, hintQueue, sweepSchedule }: Settings,
+  { store, logger }: { store: TaskStore; logger: Logger },
+): WakeUp {
   if (storage === null) return noWakeUp;
-  const queue = createHintQueue(storage, hintQueue);
-  return createStorageQueueWakeUp({ queue, clock: realClock, timers: nodeTimers, logger });
+  const queue = createHintQueue(storage, hintQueue, readMessageEncoding());
+  const services = { clock: realClock, timers: nodeTimers, logger };
+  const wakeUp = createStorageQueueWakeUp({ ...services, queue });
+  return new AppHints({
+    ...services,
+    own: { wakeUp, address: null, sweepSchedule, isReached: () => true },
+    isOwn: () => false,
+    storage,
+    store,
+  });
 }

@@ -1,12 +1,14 @@
 import { parseArgs } from "node:util";
 import { invalidInput } from "../admin/object-reader";
 import { didYouMean } from "../core/near-name";
+import { showParameter } from "./command";
 import type { Command, CommandOption } from "./command";
-import { showNumber } from "./output";
+import { showNumber } from "../terminal/output";
+import { commandSynonyms, optionSynonyms } from "./synonyms";
 
 /** Turns the words of a command line into a command with its arguments; knows nothing of what commands do. */
 
-/** Options of every command. */
+/** Options of every command; they may also stand before it. */
 export const globalOptions = {
   db: {
     type: "string",
@@ -16,16 +18,16 @@ export const globalOptions = {
   timeout: {
     type: "string",
     valueName: "TIME",
-    sentence: "Gives up a database that is silent so long; 15s by default.",
+    sentence: "Gives up a database that is silent for this time; default 15s.",
   },
   json: { type: "boolean", sentence: "One JSON document, for programs." },
-  help: { type: "boolean", sentence: "Explains the command." },
+  "no-color": { type: "boolean", sentence: "No colours, also on a terminal." },
+  help: { type: "boolean", short: "h", sentence: "Explains the command." },
 } as const satisfies Record<string, CommandOption>;
 
-/** What was asked for. */
+/** The parsed request. */
 export type Parsed =
   | { readonly kind: "help"; readonly command: Command | null }
-  | { readonly kind: "version" }
   | {
       readonly kind: "run";
       readonly command: Command;
@@ -35,50 +37,90 @@ export type Parsed =
       readonly flags: ReadonlySet<string>;
     };
 
+type KnownOptions = Readonly<Record<string, CommandOption>>;
+
 /** Most arguments that are read. */
 const argumentsMax = 1_000;
-/** `-1` is a number, whatever it stands behind: no option is called by a digit. */
+/** `-1` is a number in every place: no option is named by a digit. */
 const negativeNumber = /^-\d[\d.]*$/;
 /** Stands before a negative number while options are told from values: no word of a process holds it. */
 const marked = "\0";
 
 /** Throws InvalidArgumentError that names the command, option or argument, with the near name where there is one. */
 export function parseCommandLine(words: readonly string[], commands: readonly Command[]): Parsed {
-  const [name, ...rest] = behindCommand(words);
-  if (name === undefined || name === "help" || name === "--help" || name === "-h") {
-    const topic = name === "help" ? rest[0] : undefined;
+  const { before, name, behind } = splitAtCommand(words);
+  if (name === undefined) {
+    if (before.includes("--version") || before.includes("-V"))
+      return parseCommandLine(["version"], commands);
+    const { flags } = readOptions(before, globalOptions, null);
+    const isAlone = before.length === 0 || flags.has("help");
+    if (isAlone) return { kind: "help", command: null };
+    throw invalidInput([{ field: "command", value: "nothing", expected: "a command" }]);
+  }
+  if (name === "help") {
+    const topic = behind.find((word) => !word.startsWith("-"));
     return { kind: "help", command: topic === undefined ? null : findCommand(topic, commands) };
   }
-  if (name === "--version" || name === "version") return { kind: "version" };
+  // First: of `taskgate --most 5 tasks a` the 5 would be called an unknown command.
+  readOptions(before, globalOptions, null);
   const command = findCommand(name, commands);
-  return parseOptions(command, rest.slice(0, argumentsMax));
+  const all = [...before, ...behind].slice(0, argumentsMax);
+  const { args, flags, ...rest } = readOptions(
+    all,
+    { ...command.options, ...globalOptions },
+    command,
+  );
+  if (flags.has("help")) return { kind: "help", command };
+  requireArguments(command, args);
+  return { kind: "run", command, args, flags, ...rest };
 }
 
-/** `taskgate --db URL status` says the same as `taskgate status --db URL`. */
-function behindCommand(words: readonly string[]): string[] {
-  let count = 0;
-  for (; /^--(db(=.*)?|json)$/s.test(words[count] ?? ""); count += 1)
-    if (words[count] === "--db") count += 1;
-  return [...words.slice(count), ...words.slice(0, count)];
+/** Is `--json` among the options, also where the command line can't be used? */
+export function asksForJson(words: readonly string[]): boolean {
+  const end = words.indexOf("--");
+  return words.slice(0, end === -1 ? words.length : end).includes("--json");
+}
+
+/** The command is the first word that is neither an option nor the value of one. */
+function splitAtCommand(words: readonly string[]): {
+  before: string[];
+  name: string | undefined;
+  behind: string[];
+} {
+  const valued = Object.entries(globalOptions).flatMap(([name, { type }]) =>
+    type === "string" ? [`--${name}`] : [],
+  );
+  let at = 0;
+  while (/^-./.test(words[at] ?? "")) at += valued.includes(words[at] ?? "") ? 2 : 1;
+  return { before: words.slice(0, at), name: words[at], behind: words.slice(at + 1) };
 }
 
 function findCommand(name: string, commands: readonly Command[]): Command {
   const command = commands.find((candidate) => candidate.name === name);
   if (command !== undefined) return command;
   const names = commands.map((candidate) => candidate.name);
-  const near = didYouMean(name, names);
+  const near = hintOf(name.toLowerCase()) ?? didYouMean(name, names);
   const expected = near === "" ? `one of ${names.join(", ")}` : `a command.${near}`;
   throw invalidInput([{ field: "command", value: `\`${name}\``, expected }]);
 }
 
-function parseOptions(command: Command, words: readonly string[]): Parsed {
-  const known: Readonly<Record<string, CommandOption>> = { ...command.options, ...globalOptions };
-  const options = Object.fromEntries(
-    Object.entries(known).map(([name, option]) => [name, { type: option.type }]),
-  );
+/** The hint for a word that other programs use; null: there is none. */
+function hintOf(name: string): string | null {
+  if (!Object.hasOwn(commandSynonyms, name)) return null;
+  const lines = commandSynonyms[name]?.map((line) => `\`taskgate ${line}\``) ?? [];
+  return ` Did you mean ${lines.join(" or ")}?`;
+}
+
+/** `command`: whose options they are; null: they stand before one. */
+function readOptions(words: readonly string[], known: KnownOptions, command: Command | null) {
   const { tokens } = parseArgs({
     args: words.map((word) => (negativeNumber.test(word) ? marked + word : word)),
-    options: { ...options, h: { type: "boolean" } },
+    options: Object.fromEntries(
+      Object.entries(known).map(([name, { type, short }]) => [
+        name,
+        short === undefined ? { type } : { type, short },
+      ]),
+    ),
     allowPositionals: true,
     strict: false,
     tokens: true,
@@ -90,29 +132,26 @@ function parseOptions(command: Command, words: readonly string[]): Parsed {
   for (const token of tokens) {
     if (token.kind === "positional") args.push(unmarked(token.value));
     if (token.kind !== "option") continue;
-    const name = token.name === "h" ? "help" : token.name;
-    const option = requireOption(name, token.rawName, { known, command });
+    const { name, rawName } = token;
+    const option = requireOption(token, known, command);
     if (option.type === "boolean") {
-      if (token.value !== undefined) refuseOption(token.rawName, token.value, "no value");
+      if (token.value !== undefined) refuseOption(rawName, token.value, "no value");
       flags.add(name);
       continue;
     }
     // `--db --json`: the parser would take the next option as the value.
     const isOption = token.inlineValue !== true && /^-./.test(token.value ?? "");
     const value = isOption || token.value === undefined ? undefined : unmarked(token.value);
-    if (value === undefined) {
-      refuseOption(token.rawName, undefined, `a value: --${name} ${option.valueName ?? "VALUE"}`);
-    }
+    if (value === undefined)
+      refuseOption(rawName, undefined, `a value: ${rawName} ${option.valueName ?? "VALUE"}`);
     if (option.isList === true) {
       (lists[name] ??= []).push(value);
       continue;
     }
-    if (Object.hasOwn(values, name)) refuseOption(token.rawName, value, "to be given once");
+    if (Object.hasOwn(values, name)) refuseOption(rawName, value, "to be given once");
     values[name] = value;
   }
-  if (flags.has("help")) return { kind: "help", command };
-  requireArguments(command, args);
-  return { kind: "run", command, args, options: values, lists, flags };
+  return { args, options: values, lists, flags };
 }
 
 function unmarked(value: string): string {
@@ -120,16 +159,25 @@ function unmarked(value: string): string {
 }
 
 function requireOption(
-  name: string,
-  rawName: string,
-  context: { known: Readonly<Record<string, CommandOption>>; command: Command },
+  { name, rawName }: { readonly name: string; readonly rawName: string },
+  known: KnownOptions,
+  command: Command | null,
 ): CommandOption {
-  const option = Object.hasOwn(context.known, name) ? context.known[name] : undefined;
+  const option = Object.hasOwn(known, name) ? known[name] : undefined;
   if (option !== undefined) return option;
-  const names = Object.keys(context.known).map((candidate) => `--${candidate}`);
-  const near = didYouMean(`--${name}`, names);
-  const expected =
-    near === "" ? `one of ${names.join(", ")}` : `an option of \`${context.command.name}\`.${near}`;
+  const names = Object.keys(known).map((candidate) => `--${candidate}`);
+  const same = Object.hasOwn(optionSynonyms, name) ? (optionSynonyms[name] ?? "") : "";
+  const near = Object.hasOwn(known, same)
+    ? ` Did you mean \`--${same}\`?`
+    : didYouMean(`--${name}`, names);
+  const place =
+    command === null ? "one that may stand before the command" : `an option of \`${command.name}\``;
+  const isName = command !== null && (name === "name" || name === "definition");
+  const expected = isName
+    ? `the name as an argument: \`${usageOf(command)}\``
+    : near === ""
+      ? `one of ${names.join(", ")}`
+      : `${place}.${near}`;
   throw invalidInput([{ field: "option", value: `\`${rawName}\``, expected }]);
 }
 
@@ -138,20 +186,24 @@ function refuseOption(rawName: string, value: string | undefined, expected: stri
   throw invalidInput([{ field: rawName, value: shown, expected }]);
 }
 
+function usageOf({ name, parameters }: Command): string {
+  return ["taskgate", name, ...parameters.map(showParameter)].join(" ");
+}
+
 function requireArguments(command: Command, args: readonly string[]): void {
-  const isList = command.parameters.at(-1)?.endsWith("..") === true;
-  const required =
-    command.isListOptional === true ? command.parameters.slice(0, -1) : command.parameters;
-  const missing = required[args.length];
-  const usage = `as in \`taskgate ${[command.name, ...command.parameters].join(" ")}\``;
+  const { parameters } = command;
+  const missing = parameters.filter(({ isOptional }) => isOptional !== true)[args.length];
+  const usage = `as in \`${usageOf(command)}\``;
   if (missing !== undefined) {
-    throw invalidInput([{ field: missing, value: "nothing", expected: `an argument, ${usage}` }]);
+    const expected = `an argument, ${usage}`;
+    throw invalidInput([{ field: showParameter(missing), value: "nothing", expected }]);
   }
-  const extra = args[command.parameters.length];
-  if (extra === undefined || isList) return;
+  const extra = args[parameters.length];
+  if (extra === undefined || parameters.at(-1)?.isList === true) return;
+  const most = showNumber(parameters.length, "argument", "arguments");
   const expected =
-    command.parameters.length === 0
+    parameters.length === 0
       ? `no argument, ${usage}`
-      : `${showNumber(command.parameters.length, "argument", "arguments")}, ${usage}`;
+      : `${parameters.at(-1)?.isOptional === true ? "at most " : ""}${most}, ${usage}`;
   throw invalidInput([{ field: "argument", value: `\`${extra.slice(0, 100)}\``, expected }]);
 }

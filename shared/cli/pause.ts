@@ -1,17 +1,22 @@
 import { take } from "../admin/object-reader";
 import { readDefinitionName, readOperatorRequest } from "../admin/requests";
-import { reasonOption, report } from "./command";
+import { nameParameter, reasonOption, report } from "./command";
 import type { Command } from "./command";
 import { exitCodes } from "./exit-codes";
 
 /** `taskgate pause NAME` */
 export const pauseCommand: Command = {
   name: "pause",
-  parameters: ["NAME"],
-  options: {
-    reason: reasonOption,
-  },
-  sentence: "Lets nothing new of a definition start; what runs goes on.",
+  group: "change",
+  parameters: [nameParameter],
+  options: { reason: reasonOption },
+  sentence: "Stops starting tasks of a definition; running ones finish.",
+  examples: [
+    {
+      line: `taskgate pause greet --reason "the partner is down"`,
+      sentence: "Until `taskgate resume greet`.",
+    },
+  ],
   run: async (context) => {
     const definition = take(readDefinitionName(context.args[0]));
     const change = take(readOperatorRequest({ reason: context.options["reason"] }));

@@ -1,32 +1,45 @@
 import { readRateRequest } from "../admin/limit-requests";
-import { invalidInput, take } from "../admin/object-reader";
+import { take } from "../admin/object-reader";
 import { readDefinitionName } from "../admin/requests";
-import { reasonOption, report } from "./command";
-import type { Command } from "./command";
+import { readDuration } from "../core/duration";
+import { nameParameter, reasonOption, report } from "./command";
+import type { Command, CommandContext } from "./command";
 import { exitCodes } from "./exit-codes";
-import { showRate } from "./output";
+import type { ExitCode } from "./exit-codes";
+import { showRate } from "../terminal/output";
+import { numberOf, refusal } from "./read-values";
 
-/** `taskgate rate NAME COUNT/PERIOD|none|code` */
+/** `taskgate rate NAME [RATE]` */
 export const rateCommand: Command = {
   name: "rate",
-  parameters: ["NAME", "COUNT/PERIOD|none|code"],
+  group: "change",
+  parameters: [nameParameter, { name: "RATE", isOptional: true, values: ["none", "code"] }],
   options: {
     burst: {
       type: "string",
       valueName: "N",
-      sentence: "So many may start at once after a pause; default: what refills in 100 ms.",
+      sentence: "Starts at once after a pause; default: what refills in 100 ms.",
     },
     reason: reasonOption,
   },
-  sentence: "Sets how many tasks of a definition may start per period.",
+  sentence: "Shows or sets how many tasks may start per period.",
   details: [
-    "COUNT/PERIOD: such as 100/min, 5/s, 1000/1h, 20/1500ms; a second to a day. none: no rate. code: the code's own again.",
-    "Acts at the next claim; what was used of the old burst is used of the new one.",
+    "RATE: 100/min, 5/s, 1000/1h, 20/1500ms; a period is 1s to 1d. none: no rate; code: the rate that the code says.",
+    "Takes effect with the next task. Starts already used count against the new burst.",
   ].join("\n"),
+  examples: [
+    { line: "taskgate rate greet", sentence: "The rate." },
+    {
+      line: "taskgate rate greet 100/min --burst 5",
+      sentence: "At most 100 per minute, 5 at once.",
+    },
+    { line: "taskgate rate greet code", sentence: "The rate that the code says." },
+  ],
   run: async (context) => {
     const definition = take(readDefinitionName(context.args[0]));
     const { burst, reason } = context.options;
-    const rate = rateOf(context.args[1] ?? "", burst);
+    if (context.args[1] === undefined) return show(context, definition);
+    const rate = rateOf(context.args[1], burst);
     const change = take(readRateRequest({ rate, reason }));
     const admin = await context.admin();
     const answer = await admin.setRate({ ...change, definition, changedBy: context.changedBy });
@@ -38,28 +51,36 @@ export const rateCommand: Command = {
   },
 };
 
-const unitMs: Readonly<Record<string, number>> = {
-  ms: 1,
-  s: 1_000,
-  min: 60_000,
-  h: 3_600_000,
-  d: 86_400_000,
-};
+async function show(context: CommandContext, name: string): Promise<ExitCode> {
+  for (const option of ["burst", "reason"]) {
+    const given = context.options[option];
+    if (given !== undefined) throw refusal(`--${option}`, given, "it only together with a RATE");
+  }
+  const [found] = await (await context.admin()).definitions(name);
+  if (found === undefined) return exitCodes.notFound;
+  const { rate, rateSource, codeRate } = found;
+  report(
+    context,
+    { definition: name, rate, rateSource, codeRate },
+    () => `The rate of ${name} is ${showRate(rate)} (set by the ${rateSource}).`,
+  );
+  return exitCodes.ok;
+}
 
 /** The rate as a request writes it. */
 function rateOf(text: string, burst: string | undefined): unknown {
   if (text === "none" || text === "code") {
     if (burst === undefined) return text === "none" ? null : text;
-    throw invalidInput([{ field: "--burst", value: burst, expected: "no burst without a rate" }]);
+    throw refusal("--burst", burst, "no burst without a rate");
   }
-  const [, count, length = "1", unit = ""] =
-    /^(\d{1,9})\/(\d{1,9})?(ms|s|min|h|d)$/.exec(text) ?? [];
-  if (count === undefined) {
+  const [, count, period = ""] = /^(\d{1,9})\/(\w{1,20})$/.exec(text) ?? [];
+  const periodMs = readDuration(/^\d/.test(period) ? period : `1${period}`);
+  if (count === undefined || periodMs === null) {
     const expected =
       "COUNT/PERIOD such as 100/min or 20/5s, none (no rate) or code (the code's own)";
-    throw invalidInput([{ field: "rate", value: `\`${text.slice(0, 100)}\``, expected }]);
+    throw refusal("rate", text, expected);
   }
-  const rate = { count: Number(count), periodMs: Number(length) * (unitMs[unit] ?? 1) };
+  const rate = { count: Number(count), periodMs };
   if (burst === undefined) return rate;
-  return { ...rate, burst: /^\d{1,9}$/.test(burst) ? Number(burst) : burst };
+  return { ...rate, burst: numberOf(burst) };
 }

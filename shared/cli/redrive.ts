@@ -1,52 +1,60 @@
-import { invalidInput, take } from "../admin/object-reader";
+import { take } from "../admin/object-reader";
 import { readTaskId } from "../admin/requests";
 import { readRedriveRequest } from "../admin/task-requests";
-import { report } from "./command";
-import type { Command } from "./command";
+import { mostOption, reasonOption, report, yesOption } from "./command";
+import type { Command, CommandContext } from "./command";
 import { exitCodes } from "./exit-codes";
+import { numberOf, refusal } from "./read-values";
 import { renderOutcomes } from "./task-results";
 
-/** `taskgate redrive ID..`, `taskgate redrive --definition NAME` */
+/** `taskgate redrive ID..`, `taskgate redrive NAME --all` */
 export const redriveCommand: Command = {
   name: "redrive",
-  parameters: ["ID.."],
-  isListOptional: true,
+  group: "change",
+  parameters: [{ name: "ID|NAME", isList: true, values: "definitions" }],
   options: {
-    definition: {
-      type: "string",
-      valueName: "NAME",
-      sentence: "In place of ids: the oldest of this definition that ended so.",
+    yes: yesOption,
+    all: {
+      type: "boolean",
+      short: "a",
+      sentence: "The oldest dead or cancelled tasks of the definition NAME, in place of ids.",
     },
-    kind: { type: "string", valueName: "NAME", sentence: "Only those of one handler." },
+    kind: { type: "string", valueName: "NAME", sentence: "With --all: only tasks of one handler." },
     outcome: {
       type: "string",
       valueName: "OUTCOME",
-      sentence: "dead or cancelled; default dead.",
+      values: ["dead", "cancelled"],
+      sentence: "With --all: dead or cancelled; default dead.",
     },
-    most: { type: "string", valueName: "N", sentence: "At most so many, 1..1000; default 1000." },
+    most: mostOption(1_000, 1_000),
+    reason: reasonOption,
   },
-  sentence: "Dead letters and cancelled tasks become tasks again, with the same numbers.",
+  sentence: "Retries dead or cancelled tasks; their ids stay.",
   details: [
-    "Their counters begin at 0, their earlier attempts are kept; a group's tasks queue up again.",
-    "A task whose dedupe key another one holds now stays where it is. Exit code 1 when one wasn't redriven.",
+    "Attempts are counted from 0 again; earlier attempts are kept. A task of a group joins its group again.",
+    "A task stays dead while another task has its dedupe key. Exit code 1: at least one task stays.",
   ].join("\n"),
+  examples: [
+    { line: "taskgate redrive 17", sentence: "One task." },
+    { line: "taskgate redrive greet --all", sentence: "All dead tasks of a definition." },
+    {
+      line: "taskgate redrive greet --all --outcome cancelled -n 50",
+      sentence: "The 50 oldest cancelled ones.",
+    },
+  ],
   run: async (context) => {
-    const { definition, kind, outcome, most } = context.options;
-    if (context.args.length === 0 && definition === undefined) {
-      const expected = "ids of tasks, or --definition NAME";
-      throw invalidInput([{ field: "ID..", value: "nothing", expected }]);
-    }
-    const ids = context.args.map((word) => take(readTaskId(word)));
+    const { kind, outcome, most, reason } = context.options;
+    const { changedBy } = context;
     const request = take(
-      readRedriveRequest({
-        ...(ids.length === 0 ? {} : { tasks: ids }),
-        definition,
-        kind,
-        outcome,
-        most: most !== undefined && /^\d{1,15}$/.test(most) ? Number(most) : most,
-      }),
+      readRedriveRequest({ ...readWhich(context), kind, outcome, most: numberOf(most), reason }),
     );
-    const answer = await (await context.admin()).redrive(request);
+    if ("name" in request) {
+      const { name, most: count, outcome: which } = request;
+      const what = (): string =>
+        `Retries up to ${String(count)} ${which} tasks of ${name}, the oldest first.`;
+      if (!(await context.confirm(what))) return exitCodes.failed;
+    }
+    const answer = await (await context.admin()).redrive({ ...request, changedBy });
     report(context, answer, () =>
       renderOutcomes(answer.tasks, {
         redriven: ["is a task again", "are tasks again"],
@@ -61,3 +69,24 @@ export const redriveCommand: Command = {
     return isDone ? exitCodes.ok : exitCodes.failed;
   },
 };
+
+/** Ids of tasks, or the definition of `--all`. */
+function readWhich({
+  args,
+  flags,
+  options,
+}: CommandContext): { tasks: string[] } | { definition: string } {
+  const [first = "", second] = args;
+  if (flags.has("all")) {
+    if (second === undefined) return { definition: first };
+    throw refusal("argument", second, "one definition: `taskgate redrive NAME --all`");
+  }
+  for (const option of ["kind", "outcome", "most"]) {
+    const given = options[option];
+    if (given !== undefined) throw refusal(`--${option}`, given, "it only together with --all");
+  }
+  const name = args.find((word) => !readTaskId(word).ok);
+  if (name === undefined) return { tasks: [...args] };
+  const expected = "ids of tasks, or the name of a definition with --all";
+  throw refusal("ID|NAME..", name, expected);
+}

@@ -1,7 +1,8 @@
 import { invalidInput } from "../admin/object-reader";
 import { SettingsError } from "../core/errors";
 import { replayPoison } from "../platform/poison-queue";
-import { report } from "./command";
+import { showNumber } from "../terminal/output";
+import { mostOption, report } from "./command";
 import type { Command } from "./command";
 import { exitCodes } from "./exit-codes";
 
@@ -12,21 +13,18 @@ const queues = ["ingest", "hints"] as const;
 /** `taskgate replay ingest|hints` */
 export const replayCommand: Command = {
   name: "replay",
-  parameters: ["QUEUE"],
-  options: {
-    most: {
-      type: "string",
-      valueName: "N",
-      sentence: `At most so many, 1..${String(mostMax)}; default ${String(mostDefault)}.`,
-    },
-  },
-  sentence:
-    "Moves messages of a poison queue back into theirs, to be tried again: ingest or hints.",
+  group: "change",
+  parameters: [{ name: "QUEUE", values: queues }],
+  options: { most: mostOption(mostMax, mostDefault) },
+  sentence: "Retries the messages of a poison queue: ingest or hints.",
   details: [
-    "Mend first what refused them: each says why, in the poison queue and in the log.",
-    "An event that was ingested before makes nothing new; what is refused again goes back to the poison queue.",
-    "The storage is the one of AzureWebJobsStorage; signed in with an identity it needs Storage Queue Data Contributor.",
+    "Fix the cause first: the message in the poison queue and the log have the error.",
+    "An event that was ingested before makes no new tasks. A message that fails again returns to the poison queue.",
+    "The storage account is that of AzureWebJobsStorage. An identity needs the role Storage Queue Data Contributor.",
   ].join("\n"),
+  examples: [
+    { line: "taskgate replay ingest", sentence: "Up to 1000 messages of the ingest queue." },
+  ],
   run: async (context) => {
     const queue = readQueue(context.args[0]);
     const most = readMost(context.options["most"]);
@@ -48,7 +46,7 @@ export const replayCommand: Command = {
       [
         result.moved === 0
           ? `${name}-poison holds nothing that can be moved.`
-          : `${String(result.moved)} messages are in ${name} again.`,
+          : `${showNumber(result.moved, "message is", "messages are")} in ${name} again.`,
         ...(result.left === 0 ? [] : [`About ${String(result.left)} are left in ${name}-poison.`]),
       ].join(" "),
     );

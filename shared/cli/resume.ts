@@ -1,17 +1,17 @@
 import { take } from "../admin/object-reader";
 import { readDefinitionName, readOperatorRequest } from "../admin/requests";
-import { reasonOption, report } from "./command";
+import { nameParameter, reasonOption, report } from "./command";
 import type { Command } from "./command";
 import { exitCodes } from "./exit-codes";
 
 /** `taskgate resume NAME` */
 export const resumeCommand: Command = {
   name: "resume",
-  parameters: ["NAME"],
-  options: {
-    reason: reasonOption,
-  },
-  sentence: "Lets a paused definition start tasks again.",
+  group: "change",
+  parameters: [nameParameter],
+  options: { reason: reasonOption },
+  sentence: "Starts tasks of a paused definition again.",
+  examples: [{ line: "taskgate resume greet", sentence: "After a pause." }],
   run: async (context) => {
     const definition = take(readDefinitionName(context.args[0]));
     const change = take(readOperatorRequest({ reason: context.options["reason"] }));

@@ -1,40 +1,42 @@
-import { invalidInput, take } from "../admin/object-reader";
+import { take } from "../admin/object-reader";
 import { readDefinitionName } from "../admin/requests";
 import { readScheduleRequest } from "../admin/schedule-requests";
-import { reasonOption, report } from "./command";
+import { nameParameter, reasonOption, report } from "./command";
 import type { Command } from "./command";
 import { exitCodes } from "./exit-codes";
-import { renderTable, showDuration } from "./output";
+import { renderTable, showDuration } from "../terminal/output";
+import { oneFlagOf } from "./read-values";
 import { columns } from "./schedules";
 
 /** `taskgate schedule NAME SCHEDULE` */
 export const scheduleCommand: Command = {
   name: "schedule",
-  parameters: ["NAME", "SCHEDULE"],
+  group: "change",
+  parameters: [nameParameter, { name: "SCHEDULE" }],
   options: {
-    pause: { type: "boolean", sentence: "Enqueues nothing until resumed." },
-    resume: { type: "boolean", sentence: "Goes on with the next instant from now." },
+    pause: { type: "boolean", sentence: "Enqueues no tasks until resumed." },
+    resume: { type: "boolean", sentence: "Goes on with the next run from now." },
     reason: reasonOption,
   },
-  sentence: "Shows a definition's schedule, pauses or resumes it.",
-  details: "What comes while it is paused isn't made up for.",
+  sentence: "Shows, pauses or resumes a schedule.",
+  details: "Runs that fall into a pause are skipped for good.",
+  examples: [
+    { line: "taskgate schedule report nightly", sentence: "The next and the last run." },
+    { line: "taskgate schedule report nightly --pause", sentence: "No runs until --resume." },
+  ],
   run: async (context) => {
     const definition = take(readDefinitionName(context.args[0]));
     const { reason } = context.options;
     const change = take(readScheduleRequest({ schedule: context.args[1], reason }));
-    const [isPause, isResume] = [context.flags.has("pause"), context.flags.has("resume")];
-    if (isPause && isResume) {
-      const expected = "either --pause or --resume, not both";
-      throw invalidInput([{ field: "--pause", value: "both", expected }]);
-    }
+    const action = oneFlagOf(context.flags, "pause", "resume");
     const admin = await context.admin();
     const { changedBy } = context;
-    if (!isPause && !isResume) {
+    if (action === undefined) {
       const found = await admin.schedule({ definition, schedule: change.schedule });
-      report(context, found, () => renderTable([found], columns, context.output.columns));
+      report(context, found, () => renderTable([found], columns, context.output));
       return exitCodes.ok;
     }
-    const paused = isPause;
+    const paused = action === "pause";
     const answer = await (paused
       ? admin.pauseSchedule({ ...change, definition, changedBy })
       : admin.resumeSchedule({ ...change, definition, changedBy }));

@@ -1,32 +1,33 @@
 import { readListing } from "../admin/listing";
 import { take } from "../admin/object-reader";
 import { readListSchedulesQuery } from "../admin/schedule-requests";
-import type { ScheduleStatus } from "../ports/schedules";
-import { report } from "./command";
+import type { ScheduleStatus } from "../ports/task-store";
+import { mostOption, optionalNameParameter, report } from "./command";
 import type { Command } from "./command";
 import { exitCodes } from "./exit-codes";
-import { describeCut, renderTable } from "./output";
-import type { Column } from "./output";
+import { describeCut, renderTable } from "../terminal/output";
+import type { Column } from "../terminal/output";
 
 /** `taskgate schedules` */
 export const schedulesCommand: Command = {
   name: "schedules",
-  parameters: [],
-  options: {
-    name: { type: "string", valueName: "NAME", sentence: "Only those of this definition." },
-    most: { type: "string", valueName: "N", sentence: "At most so many, 1..1000; default 100." },
-  },
-  sentence: "Schedules with their next and last instants, in UTC.",
+  group: "look",
+  parameters: [optionalNameParameter],
+  options: { most: mostOption() },
+  sentence: "Lists schedules with their next and last run, in UTC.",
+  examples: [
+    { line: "taskgate schedules", sentence: "All schedules." },
+    { line: "taskgate schedules report", sentence: "The schedules of one definition." },
+  ],
   run: async (context) => {
-    const { name, most } = context.options;
-    const query = take(readListSchedulesQuery({ definition: name, most }));
+    const { most } = context.options;
+    const query = take(readListSchedulesQuery({ definition: context.args[0], most }));
     const admin = await context.admin();
     const { rows: schedules, more } = await readListing(query, admin.schedules);
     report(context, { schedules, more }, () =>
       schedules.length === 0
         ? "There are no such schedules."
-        : renderTable(schedules, columns, context.output.columns) +
-          describeCut({ rows: schedules, more }),
+        : renderTable(schedules, columns, context.output) + describeCut({ rows: schedules, more }),
     );
     return exitCodes.ok;
   },

@@ -3,14 +3,20 @@ import type { Command } from "./command";
 import { renderDefinitions } from "./definitions";
 import { exitCodes } from "./exit-codes";
 import type { StatusReport } from "../admin/create-admin";
-import { showCount, showDuration, showNumber } from "./output";
+import { showCount, showDuration, showNumber } from "../terminal/output";
 
 /** `taskgate status` */
 export const statusCommand: Command = {
   name: "status",
+  group: "look",
   parameters: [],
   options: {},
-  sentence: "All definitions at a glance: limits, what runs, what waits.",
+  sentence: "Shows all definitions with their limits, running and waiting tasks.",
+  examples: [
+    { line: "taskgate status", sentence: "All definitions at a glance." },
+    { line: "taskgate status --watch", sentence: "The same again every 2 s, until Ctrl+C." },
+    { line: "taskgate status --json", sentence: "The same as one JSON document." },
+  ],
   run: async (context) => {
     const admin = await context.admin();
     const status = await admin.status();
@@ -20,15 +26,13 @@ export const statusCommand: Command = {
         `${status.dialect} database (${origin}), schema ${settings.schema}`,
         describeWork(status),
       ];
-      return [...lines, "", renderDefinitions(status.definitions, context.output.columns)].join(
-        "\n",
-      );
+      return [...lines, "", renderDefinitions(status.definitions, context.output)].join("\n");
     });
     return exitCodes.ok;
   },
 };
 
-/** What runs and what waits, in one line. */
+/** Running and waiting tasks, in one line. */
 export function describeWork({
   totals,
   nextDueMs,

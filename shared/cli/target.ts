@@ -24,11 +24,11 @@ export interface TargetOptions {
   readonly folder: string;
 }
 
-/** What `npm start` writes into `.taskgate/local.json`. */
+/** What `taskgate dev` writes into `.taskgate/local.json`. */
 interface LocalRun {
   readonly databaseUrl: string;
   readonly queueConnection: string | null;
-  /** The process of `npm start`; null: a note of an older version. */
+  /** The process of `taskgate dev`; null: a note of an older version. */
   readonly pid: number | null;
 }
 
@@ -55,7 +55,7 @@ export function findTarget(options: TargetOptions): Target {
     return { settings, origin: ".taskgate/local.json" };
   }
   throw new SettingsError([
-    "TASKGATE_DATABASE_URL: expected a database to work on, got none. Give --db postgres://.., set TASKGATE_DATABASE_URL, or run `npm start` in this folder first",
+    "TASKGATE_DATABASE_URL: expected a database to work on, got none. Give --db postgres://.., set TASKGATE_DATABASE_URL, or run `taskgate dev` in this folder first",
   ]);
 }
 
@@ -63,7 +63,7 @@ export function findTarget(options: TargetOptions): Target {
 function refuseEnded({ pid }: LocalRun): void {
   if (pid === null || isAlive(pid)) return;
   throw new SettingsError([
-    `.taskgate/local.json: expected a run that is alive, got that of process ${String(pid)}, which has ended. Run \`npm start\` again: it resumes; or give --db`,
+    `.taskgate/local.json: expected a run that is alive, got that of process ${String(pid)}, which has ended. Run \`taskgate dev\` again: it resumes; or give --db`,
   ]);
 }
 
@@ -108,7 +108,7 @@ function readLocalRun(folder: string): LocalRun | null {
   const run = parseLocalRun(text);
   if (run !== null) return run;
   throw new SettingsError([
-    '.taskgate/local.json: expected { "databaseUrl", "queueConnection", "url" } as texts, got something else. Delete it and run `npm start` again',
+    '.taskgate/local.json: expected { "databaseUrl", "queueConnection", "url" } as texts, got something else. Delete it and run `taskgate dev` again',
   ]);
 }
 

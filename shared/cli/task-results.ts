@@ -1,9 +1,15 @@
-import { showNumber } from "./output";
+import { showNumber } from "../terminal/output";
 
 /** What became of tasks, for people. */
 
 /** Ids that a line shows. */
 const idsShownMax = 20;
+
+/** `1, 2, 3`; of many the first ones and how many more there are. */
+export function showIds(ids: readonly string[]): string {
+  const shown = ids.slice(0, idsShownMax).join(", ");
+  return ids.length > idsShownMax ? `${shown} and ${String(ids.length - idsShownMax)} more` : shown;
+}
 
 /** How an outcome is told: of one task, of several. */
 export type OutcomeTexts = Readonly<Record<string, readonly [one: string, several: string]>>;
@@ -16,9 +22,7 @@ export function renderOutcomes(
   const lines = Object.entries(texts).flatMap(([outcome, [one, several]]) => {
     const ids = tasks.filter((task) => task.outcome === outcome).map(({ task }) => task);
     if (ids.length === 0) return [];
-    const shown = ids.slice(0, idsShownMax).join(", ");
-    const more = ids.length > idsShownMax ? ` and ${String(ids.length - idsShownMax)} more` : "";
-    return [`${showNumber(ids.length, `task ${one}`, `tasks ${several}`)}: ${shown}${more}`];
+    return [`${showNumber(ids.length, `task ${one}`, `tasks ${several}`)}: ${showIds(ids)}`];
   });
   return lines.length === 0 ? "There is no such task." : lines.join("\n");
 }

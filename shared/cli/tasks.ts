@@ -2,26 +2,37 @@ import { readListing } from "../admin/listing";
 import { take } from "../admin/object-reader";
 import { listableStates, readDefinitionName, readListTasksQuery } from "../admin/requests";
 import type { ListableState, TaskListEntry } from "../ports/task-store";
-import { report } from "./command";
+import { mostOption, nameParameter, report } from "./command";
 import type { Command } from "./command";
 import { exitCodes } from "./exit-codes";
-import { describeCut, renderTable, showInstant } from "./output";
-import type { Column } from "./output";
+import { describeCut, renderTable, showInstant } from "../terminal/output";
+import type { Column } from "../terminal/output";
 
 /** `taskgate tasks NAME` */
 export const tasksCommand: Command = {
   name: "tasks",
-  parameters: ["NAME"],
+  group: "look",
+  parameters: [nameParameter],
   options: {
     state: {
       type: "string",
+      short: "s",
       valueName: "STATE",
-      sentence: `${listableStates.join(", ")}; default ready.`,
+      values: listableStates,
+      sentence: `One of ${listableStates.join(", ")}; default ready.`,
     },
-    most: { type: "string", valueName: "N", sentence: "At most so many, 1..1000; default 100." },
+    most: mostOption(),
   },
-  sentence:
-    "Tasks of a definition in one state, in the order they will be taken; finished ones newest first.",
+  sentence: "Lists the tasks of a definition that are in one state.",
+  details:
+    "Unfinished tasks stand in the order in which they will start, finished ones newest first.",
+  examples: [
+    { line: "taskgate tasks greet", sentence: "The tasks that start next." },
+    {
+      line: "taskgate tasks greet --state dead -n 10",
+      sentence: "The last 10 failures, with their errors.",
+    },
+  ],
   run: async (context) => {
     const definition = take(readDefinitionName(context.args[0]));
     const { state, most } = context.options;
@@ -31,7 +42,7 @@ export const tasksCommand: Command = {
     report(context, { tasks, more }, () =>
       tasks.length === 0
         ? `No task of ${definition} is ${query.state}.`
-        : renderTable(tasks, columnsOf(query.state), context.output.columns) +
+        : renderTable(tasks, columnsOf(query.state), context.output) +
           describeCut({ rows: tasks, more }),
     );
     return exitCodes.ok;
@@ -43,8 +54,8 @@ function columnsOf(state: ListableState): Column<TaskListEntry>[] {
   const columns: Column<TaskListEntry>[] = [
     { title: "task", value: (row) => row.task, isNumber: true },
     { title: "kind", value: (row) => row.kind },
-    { title: "priority", value: (row) => String(row.priority), isNumber: true },
-    { title: "created", value: (row) => showInstant(row.createdAt) },
+    { title: "priority", value: (row) => String(row.priority), isNumber: true, isSpare: true },
+    { title: "created", value: (row) => showInstant(row.createdAt), isSpare: isFinished },
     { title: "failed", value: (row) => String(row.failedCount), isNumber: true },
     { title: "lost", value: (row) => String(row.lostCount), isNumber: true },
   ];
@@ -55,7 +66,7 @@ function columnsOf(state: ListableState): Column<TaskListEntry>[] {
     columns.push({ title: "claimed", value: (row) => showInstant(row.claimedAt) });
   }
   if (isFinished || state === "claimed")
-    columns.push({ title: "worker", value: (row) => row.worker ?? "-" });
-  columns.push({ title: "error", value: (row) => row.error ?? "" });
+    columns.push({ title: "worker", value: (row) => row.worker ?? "-", isSpare: true });
+  columns.push({ title: "error", value: (row) => row.error ?? "", wraps: true, tone: () => "bad" });
   return columns;
 }

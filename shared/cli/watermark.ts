@@ -4,32 +4,45 @@ import { readDefinitionName } from "../admin/requests";
 import { InvalidArgumentError } from "../core/errors";
 import type { WatermarkReport } from "../admin/watermark-actions";
 import { readWatermarkRequest } from "../admin/watermark-requests";
-import { reasonOption, report } from "./command";
+import { nameParameter, reasonOption, report, yesOption } from "./command";
 import type { Command, CommandContext } from "./command";
 import { exitCodes } from "./exit-codes";
-import { showInstant } from "./output";
+import { showInstant } from "../terminal/output";
 
 /** `taskgate watermark NAME WATERMARK` */
 export const watermarkCommand: Command = {
   name: "watermark",
-  parameters: ["NAME", "WATERMARK"],
+  group: "change",
+  parameters: [nameParameter, { name: "WATERMARK" }],
   options: {
-    set: { type: "string", valueName: "JSON", sentence: "Where it stands: an object or array." },
-    clear: { type: "boolean", sentence: "None: the next maker begins where it first began." },
+    set: { type: "string", valueName: "JSON", sentence: "The new value: an object or array." },
+    yes: yesOption,
+    clear: { type: "boolean", sentence: "Removes the value: blocks are made from the very start." },
     "from-version": {
       type: "string",
       valueName: "N",
-      sentence: "Sets it only if this is its version.",
+      sentence: "Changes it only if this is its version.",
     },
     reason: reasonOption,
   },
-  sentence: "A watermark; sets it back, to make blocks again, or on, to pass over data.",
-  details: "Makes no tasks and ends none: the next maker goes on from there.",
+  sentence: "Shows or sets a watermark: how far blocks have been made.",
+  details: [
+    "A value further back makes blocks again, a value further on skips data.",
+    "Existing tasks stay as they are; the next run that makes blocks starts from the value.",
+  ].join("\n"),
+  examples: [
+    { line: "taskgate watermark import-orders by-id", sentence: "The value and its version." },
+    {
+      line: `taskgate watermark import-orders by-id --set '{"last":"5000"}'`,
+      sentence: "Makes the blocks behind 5000 again.",
+    },
+    { line: "taskgate watermark import-orders by-id --clear", sentence: "Makes all blocks again." },
+  ],
   run: async (context) => {
     const definition = take(readDefinitionName(context.args[0]));
     const { "from-version": version, reason } = context.options;
     const value = readValue(context);
-    const watermark = context.args[1];
+    const watermark = context.args[1] ?? "";
     const change = take(readWatermarkRequest({ watermark, value: value ?? null, version, reason }));
     const admin = await context.admin();
     if (value === undefined) {
@@ -42,6 +55,13 @@ export const watermarkCommand: Command = {
       return exitCodes.ok;
     }
     const { changedBy } = context;
+    const what = async (): Promise<string> => {
+      const [now] = await admin.watermarks({ name: definition, watermark, most: 1 });
+      const stands = now === undefined ? "none" : describe(now);
+      const then = change.value === null ? "all blocks are made again" : `becomes ${change.value}`;
+      return `Watermark ${watermark} of ${definition} is ${stands}; ${then}.`;
+    };
+    if (!(await context.confirm(what))) return exitCodes.failed;
     const answer = await admin.setWatermark({ ...change, definition, changedBy });
     const old = answer.old === null ? "none" : JSON.stringify(answer.old);
     report(context, answer, () =>

@@ -10,7 +10,7 @@ import { cleanText } from "./text";
  * one that comes twice is taken once, the first time. Any other means intervals: they go on by real time.
  */
 
-/** What becomes of instants that nobody fired in time. */
+/** The policy for instants that weren't fired in time. */
 export type MissedPolicy = "skip" | "once" | "all";
 
 /** An expression with the zone that it is read in. */
@@ -32,7 +32,7 @@ export interface DueRuns {
 const form = /^(@(hourly|daily|weekly|monthly|yearly)|\S+( \S+){4})$/;
 const minuteMs = 60_000;
 
-/** Throws InvalidArgumentError naming field, value and what is expected, also when there is no next instant. */
+/** Throws InvalidArgumentError naming field, value and the expected form, also when there is no next instant. */
 export function checkCron(field: string, { cron, timeZone }: CronInZone): void {
   checkTimeZone(`${field}.timeZone`, timeZone);
   if (!form.test(cron) || cron.length > limits.nameLengthMax) {
@@ -96,6 +96,16 @@ export function dueRuns(
     runAts: schedule.missed === "skip" && isMissed ? [] : [runAt],
     nextRunAt: expression.nextRun(runAt),
   };
+}
+
+/**
+ * The first instant after `after` of a timer's schedule: NCRONTAB with six fields, in UTC, as Azure Functions reads it; null:
+ * never. Throws an Error for a text that is none.
+ */
+export function nextTimerRun(schedule: string, after: Date): Date | null {
+  const { Cron } = createRequire(__filename)("croner") as typeof Croner;
+  const options = { mode: "6-part", domAndDow: true, timezone: "UTC", paused: true } as const;
+  return new Cron(schedule, options).nextRun(after);
 }
 
 /** The library is loaded for the first expression: most processes never read one. */

@@ -1,4 +1,4 @@
-/** Durations for people. */
+/** Durations as people read and write them. */
 
 /** `850 ms`, `3 s`, `2 min 5 s`, `1 h 3 min`, `2 d 4 h`: two units at most, cut, not rounded. Below 0: as if positive. */
 export function formatDuration(ms: number): string {
@@ -13,13 +13,21 @@ export function formatDuration(ms: number): string {
   return `${String(Math.floor(hours / 24))} d${andRest(hours % 24, "h")}`;
 }
 
-const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
+const unitMs: Readonly<Record<string, number>> = {
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  min: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+};
+const durationForm = /^(?:\d{1,9}(?:ms|s|min|m|h|d)){1,5}$/;
 
-/** Milliseconds of `500ms`, `90s`, `10m` or `1h`; null for anything else. */
+/** Milliseconds of `500ms`, `90s`, `10m` (or `10min`), `2h`, `1d` or several of them, such as `1h30m`; null for anything else. */
 export function readDuration(text: string): number | null {
-  const [, count = "", unit = ""] = /^(\d{1,9})(ms|s|m|h)$/.exec(text) ?? [];
-  const length = unitMs[unit];
-  return length === undefined ? null : Number(count) * length;
+  if (!durationForm.test(text)) return null;
+  const parts = [...text.matchAll(/(\d+)(\D+)/g)];
+  return parts.reduce((sum, [, count, unit = ""]) => sum + Number(count) * (unitMs[unit] ?? 0), 0);
 }
 
 function andRest(rest: number, unit: string): string {

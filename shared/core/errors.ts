@@ -13,7 +13,12 @@ export const errorCodes = {
     sql: 424,
     meaning: "the call leaves out, or contradicts, what the kind's code says of its tasks",
   },
+  TASKGATE_ARG_OWNER: { sql: null, meaning: "the definition belongs to another app" },
   TASKGATE_SETTINGS: { sql: null, meaning: "a setting is unknown or bad; all problems are listed" },
+  TASKGATE_PACKAGE_MISSING: {
+    sql: null,
+    meaning: "an optional package is not installed; the message has the command that installs it",
+  },
   TASKGATE_SCHEMA_MISSING: { sql: null, meaning: "the database has no Taskgate schema" },
   TASKGATE_SCHEMA_TOO_OLD: { sql: null, meaning: "the schema lacks migrations this code needs" },
   TASKGATE_SCHEMA_TOO_NEW: { sql: null, meaning: "the schema no longer serves code this old" },
@@ -43,6 +48,10 @@ export const errorCodes = {
   },
   TASKGATE_STORE_CONTEXT: { sql: 490, meaning: "called in the wrong transaction context" },
   TASKGATE_LEASE_LOST: { sql: null, meaning: "another worker holds this now; write nothing" },
+  TASKGATE_LIMIT_REACHED: {
+    sql: null,
+    meaning: "a function got no token in time; its host delivers again",
+  },
   TASKGATE_ASSERTION: { sql: null, meaning: "a mistake in Taskgate itself" },
 } as const;
 
@@ -74,7 +83,7 @@ export class TaskgateError extends Error {
   }
 }
 
-/** The caller broke a precondition. The message names field, value and what is expected. */
+/** The caller broke a precondition. The message names field, value and the expected form. */
 export class InvalidArgumentError extends TaskgateError {
   constructor(message: string, options: ErrorOptions & { code?: ErrorCode } = {}) {
     super(options.code ?? "TASKGATE_ARG_INVALID", message, options);
@@ -103,7 +112,7 @@ export class StoreUnavailableError extends TaskgateError {
   }
 }
 
-/** The login lacks a right. Nothing happened, and nothing will before somebody grants it the role that is named. */
+/** The login lacks a right. Nothing happened, and nothing will until an administrator grants it the named role. */
 export class StoreForbiddenError extends TaskgateError {
   constructor(message: string, options: ErrorOptions = {}) {
     super("TASKGATE_STORE_FORBIDDEN", message, options);
@@ -138,6 +147,13 @@ export class LeaseLostError extends TaskgateError {
   }
 }
 
+/** A function whose message can't wait elsewhere got no token in time: thrown for the host's own retry. */
+export class LimitReachedError extends TaskgateError {
+  constructor(message: string, options: ErrorOptions = {}) {
+    super("TASKGATE_LIMIT_REACHED", message, { ...options, isRetryable: true });
+  }
+}
+
 /** A mistake of ours. */
 export class AssertionError extends TaskgateError {
   constructor(message: string) {
@@ -157,7 +173,7 @@ const storeStates: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "TASKGATE_SCHEMA_EDITED",
 ]);
 
-/** May the same work succeed later: when the store is back, or when somebody has mended its schema or its rights? */
+/** May the same work succeed later: when the store is back, or when its schema or its rights are mended? */
 export function isForLater(error: unknown): boolean {
   return error instanceof TaskgateError && storeStates.has(error.code);
 }

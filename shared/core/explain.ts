@@ -43,12 +43,12 @@ export interface Reason {
   readonly sentence: string;
 }
 
-/** One who holds tokens of the definition. */
+/** A holder of tokens of the definition. */
 export interface ExplainableHolder {
   readonly execution: string;
   readonly worker: string;
   readonly tokens: number;
-  /** Below 0: the lease is over, its tokens go to the next who asks. */
+  /** Below 0: the lease is over, its tokens go to the next asker. */
   readonly leaseLeftMs: number;
   /** ISO-8601; absent: not known. */
   readonly startedAt?: string;

@@ -3,7 +3,7 @@ import { cleanText } from "./text";
 
 /*
  * Values that other people's code hands over: anything, such as an object whose getters throw, a revoked proxy, an error with a
- * message of 200 MB. What is said of them here runs at most their getters, and what these throw is said in turn, once.
+ * message of 200 MB. Describing them here runs at most their getters; an error that these throw is described in turn, once.
  */
 
 /** Characters of a foreign value that a reason shows. */
@@ -25,6 +25,15 @@ export function describeValue(value: unknown): string {
   }
 }
 
+/** As `describeValue`; of an instance the name of its class. */
+export function describeInstance(value: unknown): string {
+  if (typeof value !== "object" || value === null) return describeValue(value);
+  const maker = read(value, "constructor");
+  const name = typeof maker === "function" ? read(maker, "name") : "";
+  const isNamed = typeof name === "string" && name !== "" && name !== "Object";
+  return isNamed ? `an instance of ${cut(name)}` : describeValue(value);
+}
+
 /** A text in quotes, short. */
 export function shownText(text: string): string {
   return `"${cleanText(text, shownMax)}"${text.length > shownMax ? ` and ${String(text.length - shownMax)} more characters` : ""}`;
@@ -34,7 +43,7 @@ function cut(text: string): string {
   return cleanText(text, shownMax);
 }
 
-/** Name, message, causes and stack of whatever was thrown, as the attempt's log keeps it. Never throws. */
+/** Name, message, causes and stack of any thrown value, as the attempt's log keeps it. Never throws. */
 export function describeThrown(thrown: unknown): string {
   if (typeof thrown === "string") return cleanText(thrown, limits.errorLengthMax);
   if (!isError(thrown)) return `thrown: ${describeValue(thrown)}`;

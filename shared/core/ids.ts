@@ -13,7 +13,7 @@ export type ExecutionId = Branded<"ExecutionId">;
 /** Grows with every grant; a write that carries an old one changes nothing. */
 export type Fence = Branded<"Fence">;
 /**
- * Names one call and its repeats; a UUID made at random, never derived from a message (design 10.14). A batch that a task
+ * Names one call and its repeats; a UUID made at random, never derived from a message. A batch that a task
  * makes has one that follows from the task's id: a retry is a repeat.
  */
 export type OperationId = Branded<"OperationId">;

@@ -3,10 +3,10 @@ import { limits } from "./limits";
 /*
  * Looks over a JSON text before it is parsed, in one pass without recursion and nearly without memory: how deep it is, how
  * many values it holds, and whether each number keeps its value as JavaScript's double. It is no parser: a text that isn't
- * JSON passes, or is refused for what was seen so far; JSON.parse says the rest.
+ * JSON passes, or is refused for the part read so far; JSON.parse says the rest.
  */
 
-/** What is wrong with a text. */
+/** The error of a text. */
 export interface ScanProblem {
   /** Where, such as `tasks[3].payload.a`; empty: the whole. */
   readonly path: string;
@@ -32,7 +32,7 @@ const shownStepsMax = 5;
 const shownLengthMax = 60;
 
 /**
- * Refused are more than 105 levels of objects and arrays (100 of a payload and what is around it), more than 200,000
+ * Refused are more than 105 levels of objects and arrays (100 of a payload and those around it), more than 200,000
  * values, and numbers that a double would change: `1e309`, `1e-400`, 25 digits. `0.1`, `1e24` and a double with
  * all its 17 digits are the same when they are written again; `-0` is kept as 0, which is the same number to both databases.
  */
@@ -141,7 +141,7 @@ class Scanner {
     this.#end("", `more than ${most} values`, `at most ${most} values; send it in parts`);
   }
 
-  /** What is wrong with the whole hides what is wrong with its numbers. */
+  /** An error of the whole hides the errors of its numbers. */
   #end(path: string, value: string, expected: string): void {
     this.#problems.splice(0, Infinity, { path, value, expected });
     this.#more = 0;

@@ -8,7 +8,7 @@ export type JsonText =
   | { readonly problem: string; readonly isFinal: boolean; readonly isTooLarge: boolean };
 
 /**
- * The JSON text of whatever a handler hands over; its getters and `toJSON` run once, here, and what they throw is told. `as`
+ * The JSON text of any value from a handler; its getters and `toJSON` run once, here, and their errors are told. `as`
  * container: the text must be that of an object or array, as the store takes results and payloads; value: any. At most 64 KiB of
  * UTF-8 and 100 levels. NaN and infinite numbers become null, as JSON.stringify has it. Never throws.
  */

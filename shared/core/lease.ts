@@ -1,7 +1,7 @@
 /**
  * How long a worker may believe that what it holds is its own. The database's clock decides; this only makes the worker
  * stop sooner: it counts from when the renewing call was *sent*, by a clock that never jumps, less a margin; and also
- * by the wall clock, which goes on while a machine is suspended (P1, P9).
+ * by the wall clock, which goes on while a machine is suspended.
  */
 export class LeaseTrust {
   #monotonicUntil = Number.NEGATIVE_INFINITY;

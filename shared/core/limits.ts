@@ -7,6 +7,12 @@ export const limits = {
   idsMax: 1_000,
   /** Characters of names, kinds, group and dedupe keys: fits an index key in both databases. */
   nameLengthMax: 200,
+  /** Characters of an app's address as JSON. */
+  appAddressLengthMax: 2_000,
+  /** Versions of a kind's payload: each older one is a name that workers know. */
+  kindVersionMax: 20,
+  /** Definitions in one registration of an app: as many as a sweep looks after. */
+  appDefinitionsMax: 1_000,
   /** Tokens of one definition: the token string stays a few pages long. */
   tokensMax: 1_000,
   /** Tasks one `work` call may claim: below lock escalation (5,000) and a readable answer. */
@@ -19,7 +25,7 @@ export const limits = {
   httpTaskBytesMax: 72 * 1024,
   /** Bytes of an HTTP request with a list of tasks: parsed in well under 200 ms. */
   httpBulkBytesMax: 2 * 1024 * 1024,
-  /** Tasks and bytes of one slice of a stream of tasks: an enqueue of a few milliseconds, and what is lost by one bad line. */
+  /** Tasks and bytes of one slice of a stream of tasks: an enqueue of a few milliseconds, and the loss by one bad line. */
   httpSliceTasksMax: 500,
   httpSliceBytesMax: 1024 * 1024,
   /** Lines of a stream of tasks, blank ones counted. */
@@ -38,7 +44,7 @@ export const limits = {
   problemsMax: 20,
   /** Near names that are looked for in one input: each search compares with every candidate. */
   nearSearchesMax: 50,
-  /** UTF-8 bytes of a payload, result or checkpoint: larger data goes by reference (design 10.7). */
+  /** UTF-8 bytes of a payload, result or checkpoint: larger data goes by reference. */
   payloadBytesMax: 64 * 1024,
   /** Characters of an error that are kept. */
   errorLengthMax: 4_000,
@@ -76,6 +82,8 @@ export const limits = {
   scheduleRunsMax: 100,
   /** How late an instant may be found before it counts as missed. */
   scheduleGraceMs: 5 * 60_000,
+  /** Longest wait of a call for tokens in its process. */
+  tokenWaitMsMax: 86_400_000,
   /** Shared limits of one definition: each costs a locked row per grant. */
   sharedLimitsMax: 8,
   /** Kinds of one definition that are registered with rules. */
@@ -90,16 +98,16 @@ export const limits = {
   transactionIdleMsMax: 30_000,
   leaseMsMin: 1_000,
   leaseMsMax: 24 * 3_600_000,
-  /** Longest time-out of a kind, and what holds where it names none: a hang ends some day. */
+  /** Longest time-out of a kind, and the default of kinds that name none: every hang ends. */
   timeoutMsMax: 30 * 24 * 3_600_000,
   timeoutMsDefault: 24 * 3_600_000,
-  /** A handler whose signal was aborted for its time-out may run so long before it counts as stuck. */
+  /** The time that a handler may run after its time-out aborted its signal, before it counts as stuck. */
   timeoutGraceMs: 5_000,
   /** So many leases long a thread renews them while the event loop is blocked; then it counts as hung. */
   blockedLeasesMax: 10,
-  /** So long the other executions of a process claim nothing while a task that must run alone waits for them to finish. */
+  /** The time in which other executions of a process claim nothing, while a task that must run alone waits for them to finish. */
   aloneWaitMs: 5_000,
-  /** So long it is really alone: one that ends its process mostly does so at once. */
+  /** The time in which it is really alone: a task that ends its process mostly does so at once. */
   aloneRunMs: 30_000,
   /** After so many waits in vain it runs beside the others: nothing is put back for ever. */
   aloneTurnsMax: 5,

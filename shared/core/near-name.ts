@@ -1,5 +1,5 @@
 /**
- * Finds what somebody meant when a name is unknown: for settings, request fields, commands and definitions.
+ * Finds the known name nearest to an unknown one: for settings, request fields, commands and definitions.
  */
 
 /** Longest name that is compared: the cost grows with the square. */

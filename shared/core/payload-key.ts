@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from "./errors";
+import type { JsonObject } from "./json";
 import { limits } from "./limits";
 import { cleanText, isKey } from "./text";
 
@@ -11,11 +12,9 @@ import { cleanText, isKey } from "./text";
 const pathForm = /^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$/;
 
 /** The paths of a payload's texts and numbers, four steps deep; of a payload whose members aren't known: any text. */
-export type KeyPath<Payload> = unknown extends Payload
+export type KeyPath<Payload> = JsonObject extends Payload
   ? string
-  : string extends keyof Payload
-    ? string
-    : PathWithin<Payload, [1, 1, 1, 1]>;
+  : PathWithin<NonNullable<Payload>, [1, 1, 1, 1]>;
 
 type PathWithin<Value, Depth extends readonly unknown[]> = Depth extends readonly [
   unknown,
@@ -42,7 +41,7 @@ export function checkPath(field: string, path: string): void {
   );
 }
 
-/** What stands at a path. null: nothing does, or JSON's null. */
+/** The value at a path. null: there is none, or JSON's null. */
 export type PayloadKey = { readonly key: string | null } | { readonly problem: string };
 
 const expected = `expected a key: a text of 1..${String(limits.nameLengthMax)} characters without blanks at either end, a whole number in plain digits up to ${String(Number.MAX_SAFE_INTEGER)}, or null`;

@@ -49,7 +49,7 @@ export function countPermits(
   return { allowed, fromUs, intervalUs: interval, retryInMs };
 }
 
-/** The instant when a rate takes another's place: what was used of the old burst is used of the new one. */
+/** The instant when a rate takes another's place: the used part of the old burst is used of the new one. */
 export function carryOver(
   change: { old: Rate | null; new: Rate | null },
   at: { nextFreeAtUs: number; nowUs: number },

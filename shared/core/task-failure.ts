@@ -33,14 +33,14 @@ export class GiveUp extends TaskFailure {
   }
 }
 
-/** The handler heeded a cancel request. */
+/** The handler ended because of a cancel request. */
 export class Cancelled extends TaskFailure {
   constructor(message = "cancelled on request") {
     super("cancelled", message);
   }
 }
 
-/** Is this one of the classes above, of whichever copy of this module? */
+/** Is this one of the classes above, of any copy of this module? */
 export function isTaskFailure(error: unknown): error is TaskFailure {
   return (
     error instanceof Error &&

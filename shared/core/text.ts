@@ -35,7 +35,7 @@ export function isKey(value: string): boolean {
 }
 
 /**
- * Free text that is kept as it is: what can't be stored becomes U+FFFD, and what is too long is refused, as the SQL does. Throws
+ * Free text that is kept as it is: characters that can't be stored become U+FFFD, and a longer text is refused, as in SQL. Throws
  * InvalidArgumentError.
  */
 export function wholeText(field: string, text: string, lengthMax: number): string {

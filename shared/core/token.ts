@@ -11,7 +11,7 @@ export interface Token {
   /** A UUID in lower case; new when the token is taken from a dead holder. */
   id: string;
   isHeld: boolean;
-  /** The execution that holds it or held it last; "0": nobody ever did. */
+  /** The execution that holds it or held it last; "0": none ever did. */
   grantee: string;
 }
 

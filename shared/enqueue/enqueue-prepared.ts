@@ -33,8 +33,10 @@ export interface EnqueueServices {
 export interface EnqueueOptions {
   /** A transaction of the user's: the tasks exist when it commits. */
   readonly within?: StoreTransaction | undefined;
-  /** Of a call that is made as one, whatever its size: the store refuses what is too large. */
+  /** Of a call that is made as one, in any size: the store refuses one that is too large. */
   readonly operationId?: OperationId;
+  /** The operator that adds them, for the audit; left out: the app itself. */
+  readonly changedBy?: string;
   /** Makes each call, for example after the definition has been registered. */
   readonly call?: (
     definition: string,
@@ -84,12 +86,13 @@ function sender(
 ): () => Promise<EnqueueTasksAnswer> {
   const { first, tasks, options } = input;
   const { definition, waveId } = first;
-  const { within, operationId = asOperationId(random.uuid()), onLate } = options;
+  const { within, operationId = asOperationId(random.uuid()), onLate, changedBy } = options;
   const outside = {
     name: definition,
     build,
     tasks,
     operationId: within === undefined ? operationId : null,
+    ...(changedBy === undefined ? {} : { changedBy }),
   };
   return async () => {
     if (waveId === undefined) return store.enqueueTasks(outside, within);

@@ -18,7 +18,7 @@ export interface AzuriteOptions {
   readonly port?: number;
   /**
    * Folder that keeps the queues for the next start; one emulator per folder. Default: memory.
-   * What was written less than 5 s before a kill -9 of this process may be lost.
+   * Messages written less than 5 s before a kill -9 of this process may be lost.
    */
   readonly dataDir?: string;
 }
@@ -29,7 +29,7 @@ export interface Azurite {
   readonly connectionString: string;
   readonly port: number;
   readonly pid: number;
-  /** Settles with the emulator's last words when it ends, for whatever reason. */
+  /** Settles with the emulator's last output when it ends, for any reason. */
   readonly exited: Promise<string>;
   /** Ends the emulator; at most 10 s, usually 50 ms. May be called twice. */
   stop(): Promise<void>;
@@ -43,7 +43,7 @@ const KEY_BYTES = 64;
 /**
  * Starts the emulator and returns when it answers, in about 0.6 s.
  *
- * Errors: an Error that says what is missing (the npm package) or in the way (the port).
+ * Errors: an Error that names the missing npm package or the occupied port.
  */
 export async function startAzurite(options: AzuriteOptions = {}): Promise<Azurite> {
   const { port, dataDir } = options;

@@ -4,8 +4,8 @@
  *
  * Invariants: it listens on 127.0.0.1 only; a data folder has one server at most; a data folder
  * holds a complete cluster or does not exist (a cluster is made under another name and renamed);
- * nobody signs in without a random password (SCRAM); a folder that others made is not taken over;
- * what was committed survives the end of the server, however it ends; the server ends within 2 s after this process, however that ends (`supervisor.ts`).
+ * every sign-in needs a random password (SCRAM); a folder that others made is not taken over;
+ * committed data survives the end of the server, however it ends; the server ends within 2 s after this process, however that ends (`supervisor.ts`).
  */
 import { existsSync } from "node:fs";
 import { chown, mkdir, rename, rm, writeFile } from "node:fs/promises";
@@ -68,7 +68,7 @@ export interface EmbeddedPostgres {
   readonly pid: number;
   /** The data folder in use: not the wanted one if root asked for one that is closed to others. */
   readonly dataDir: string;
-  /** Settles with the server's last words when it ends, for whatever reason. */
+  /** Settles with the server's last output when it ends, for any reason. */
   readonly exited: Promise<string>;
   /** Ends all connections and the server; at most 12 s, usually 50 ms. May be called twice. */
   stop(): Promise<void>;
@@ -83,7 +83,7 @@ const CONNECTIONS_MAX = 200;
  * Starts a server and returns when it takes connections: 0.5 to 1 s with a new data folder, 0.1 s
  * with an existing one. As root it runs as `nobody`, because PostgreSQL refuses root.
  *
- * Errors: an Error whose message says what is wrong and what to do: programs missing or not made
+ * Errors: an Error whose message names the fault and its cure: programs missing or not made
  * for this system, data folder in use (with the process that holds it), port in use, folder not
  * ours to use or to remove.
  */
@@ -98,7 +98,7 @@ export async function startEmbeddedPostgres(
     throw new Error(portInUse(options.port));
   }
   if (!(await prepareDataDir(dataDir, options.keep, user))) await createCluster(plan);
-  // Before the server starts: one without passwords isn't ours, and might let in everybody.
+  // Before the server starts: one without passwords isn't ours, and might let in every user.
   const logins = await readLogins(dataDir);
   const { port, service } = await startServer(plan);
   try {
@@ -183,7 +183,7 @@ async function startServer(plan: StartPlan): Promise<{ port: number; service: Su
       await service.stop();
       const text = service.output();
       if (/Address already in use|could not create any TCP/.test(text)) {
-        // Between finding the port and listening on it somebody else took it.
+        // Another process took the port between finding it and listening on it.
         if (wantedPort === undefined && tries < PORT_TRIES) continue;
         throw new Error(portInUse(port), { cause: error });
       }
@@ -208,7 +208,7 @@ function serverCommand(plan: StartPlan, port: number): Parameters<typeof startSe
     "timezone=UTC",
     "log_timezone=UTC",
   ];
-  // Not synchronous_commit: with it off, what was acknowledged last is lost with the server.
+  // Not synchronous_commit: with it off, the last acknowledged commits are lost with the server.
   if (options.fast === true) settings.push("fsync=off", "full_page_writes=off");
   return {
     command: binaries.postgres,

@@ -1,19 +1,23 @@
 import { QueueServiceClient } from "@azure/storage-queue";
 import type { QueueClient } from "@azure/storage-queue";
 
-/** The queues as `npm start` needs them: it sends events and asks whether all of them were taken. */
+/** The queues as a local run needs them: it sends events and asks whether all of them were taken. */
 export interface EventQueue {
   send(event: object): Promise<void>;
   /** Messages that wait or are being worked on. */
   pending(): Promise<number>;
-  /** Messages that nobody could read or wanted. */
+  /** Messages that no reader could read or wanted. */
   poisoned(): Promise<number>;
 }
 
 /** Opens the queue, and makes it and those of `others` where they don't exist. */
 export async function openEventQueue(
   connectionString: string,
-  options: { name: string; others: readonly string[] },
+  options: {
+    readonly name: string;
+    readonly others: readonly string[];
+    readonly encoding: "base64" | "none";
+  },
 ): Promise<EventQueue> {
   const service = QueueServiceClient.fromConnectionString(connectionString);
   const queue = service.getQueueClient(options.name);
@@ -23,7 +27,9 @@ export async function openEventQueue(
   }
   return {
     send: async (event) => {
-      await queue.sendMessage(Buffer.from(JSON.stringify(event), "utf8").toString("base64"));
+      const text = JSON.stringify(event);
+      const isPlain = options.encoding === "none";
+      await queue.sendMessage(isPlain ? text : Buffer.from(text, "utf8").toString("base64"));
     },
     pending: () => count(queue),
     poisoned: () => count(poison),

@@ -1,20 +1,20 @@
 import { formatDuration } from "../core/duration";
 import type { Limit } from "../ports/task-store";
 import { realClock, sleep } from "../platform/real-clock";
-import { Estimate } from "./estimate";
+import { Estimate } from "../terminal/estimate";
 import { shareOf } from "./live-frame";
 import type { LiveState } from "./live-frame";
 import { LiveView } from "./live-view";
 import type { LiveKeys } from "./live-view";
 import type { LocalRun } from "./local-run";
-import { PlainView } from "./plain-view";
+import { PlainView, restartedText } from "./plain-view";
 import { judge, ProgressReader } from "./progress";
 import type { Progress } from "./progress";
 import type { StartOptions } from "./start-options";
-import { formatTable } from "./text-table";
-import { chooseTheme } from "./theme";
+import { formatTable } from "../terminal/text-table";
+import { chooseTheme } from "../terminal/theme";
 
-/** What is followed, and how its user may end it. */
+/** The run that is followed, and how its user may end it. */
 export interface FollowOptions {
   readonly run: LocalRun;
   readonly options: StartOptions;
@@ -30,7 +30,7 @@ export interface FollowOptions {
 /** How a run ended. */
 export type RunEnd = "good" | "bad" | "interrupted";
 
-/** A look that has no answer for so long is told of. */
+/** After this time without an answer to a read the user is told. */
 const silentAfterMs = 3_000;
 const lookEveryMs = 330;
 /** `--once` gives up then. */
@@ -61,6 +61,7 @@ class Follower {
   /** Of the paced definition, as last read; undefined: not known yet. */
   #limit: Limit | undefined;
   #failuresInARow = 0;
+  #restarts = 0;
   #isSilent = false;
   #lastProgress: Progress | null = null;
 
@@ -154,24 +155,34 @@ class Follower {
 
   #draw(progress: Progress, elapsedMs: number): void {
     const { run } = this.#options;
+    this.#noteRestart(run.restarts());
     const pacedDefinition = run.sample?.pacedDefinition ?? null;
     this.#limit = progress.definitions.find(({ name }) => name === pacedDefinition)?.limit;
     const share = shareOf(progress);
     if (share !== null) this.#estimate.note(elapsedMs, share);
     const nowMs = realClock.monotonicMs();
     const state: LiveState = {
-      title: run.sample?.title ?? "the tasks of this app",
+      title: run.sample?.title ?? run.app.name,
       progress,
       elapsedMs,
       leftMs: share === null ? null : this.#estimate.leftMs(),
-      pageUrl: pageOf(run),
+      pageUrl: run.pageUrl(),
       lastLine: run.log.last(),
       notice: this.#notice !== null && nowMs < this.#notice.untilMs ? this.#notice.text : null,
       workers: run.workers(),
+      restarts: run.restarts(),
       pacedDefinition,
       hasKeys: this.#live?.hasKeys ?? false,
     };
     (this.#live ?? this.#plain).draw(state);
+  }
+
+  /** A restart is shown for a while. */
+  #noteRestart(restarts: number): void {
+    if (restarts === this.#restarts) return;
+    this.#restarts = restarts;
+    const untilMs = realClock.monotonicMs() + noticeMs;
+    this.#notice = { text: restartedText, untilMs };
   }
 
   async #sumUp(progress: Progress, elapsedMs: number): Promise<"good" | "bad"> {
@@ -191,7 +202,7 @@ class Follower {
         `${String(progress.deadLetters.length)} dead letters (${String(expected.length)} expected).`,
     );
     for (const problem of verdict.problems) say(`  ${problem}`);
-    say(`Status page: ${pageOf(run)}`);
+    say(`Status page: ${run.pageUrl() ?? "none"}`);
     if (!options.isOnce) say("It runs on: drop files into landing/, Ctrl-C ends.");
     return verdict.isGood ? "good" : "bad";
   }
@@ -216,7 +227,7 @@ class Follower {
     const limit = Math.min(limitMax, Math.max(0, this.#limit + step));
     this.#limit = limit;
     try {
-      await run.admin.setLimit({ definition, limit, changedBy: "npm start" });
+      await run.admin.setLimit({ definition, limit, changedBy: "taskgate dev" });
       this.#notice = { text: `the limit of ${definition} is ${String(limit)} now`, untilMs };
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
@@ -225,11 +236,7 @@ class Follower {
   }
 }
 
-function pageOf(run: LocalRun): string {
-  return `${run.url}/api/dashboard`;
-}
-
-/** Null where nobody watches: a pipe, a file, a dumb terminal. */
+/** Null without a screen: a pipe, a file, a dumb terminal. */
 function openLiveView(keys: LiveKeys): LiveView | null {
   const { stdin, stdout } = process;
   if (!stdout.isTTY || process.env["TERM"] === "dumb") return null;

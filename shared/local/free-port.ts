@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 export const LOCAL_HOST = "127.0.0.1";
 
 /**
- * Finds a TCP port that was free on 127.0.0.1 a moment ago. Somebody else may take it before the
+ * Finds a TCP port that was free on 127.0.0.1 a moment ago. Another process may take it before the
  * caller does, so a caller that starts a service on it should try again with another one.
  */
 export async function findFreePort(): Promise<number> {

@@ -1,7 +1,7 @@
 /**
- * One `npm start` per folder. The lock is a file that names a TCP port of 127.0.0.1 and a secret; it is held as long as
- * that port answers the secret, so a lock whose process died, however it died, holds nobody up. A process id alone would
- * not do: after a restart of the machine it may be anybody's.
+ * One local run per folder. The lock is a file that names a TCP port of 127.0.0.1 and a secret; it is held as long as
+ * that port answers the secret, so a lock whose process died, however it died, blocks no other run. A process id alone would
+ * not do: after a restart of the machine another process may have it.
  */
 import { randomUUID } from "node:crypto";
 import { readFile, rm, writeFile } from "node:fs/promises";
@@ -85,7 +85,7 @@ async function create(path: string, text: string): Promise<boolean> {
   }
 }
 
-/** What stands in the file; null: it is gone, or cut short by a crash. */
+/** The content of the file; null: it is gone, or cut short by a crash. */
 async function readLock(path: string): Promise<LockFile | null> {
   try {
     const value: unknown = JSON.parse(await readFile(path, "utf8"));

@@ -13,7 +13,7 @@ export type HostOrder =
 
 /** What it says. */
 export type HostReport =
-  | { readonly kind: "started"; readonly url: string; readonly functions: string[] }
+  | { readonly kind: "started"; readonly url: string; readonly routes: string[] }
   | { readonly kind: "failed"; readonly message: string }
   | { readonly kind: "log"; readonly level: LogLevel; readonly text: string };
 
@@ -27,13 +27,17 @@ export interface HostChildSettings {
   readonly runsTimers: boolean;
 }
 
+type Started = Extract<HostReport, { readonly kind: "started" }>;
+
 /** A running host. */
 export interface HostChild {
   readonly url: string;
+  /** Paths of the HTTP functions, without a leading slash: `api/items/{id}`. */
+  readonly routes: readonly string[];
   readonly pid: number;
   /** Settles when the process has ended, with its exit code or signal. */
   readonly exited: Promise<string>;
-  /** Ends it: what runs is told to stop and given back. After 8 s it is killed. */
+  /** Ends it: running tasks are told to stop and given back. After 8 s it is killed. */
   stop(): Promise<void>;
   /** Ends it at once. */
   kill(): void;
@@ -51,6 +55,8 @@ export async function startHostChild(
   onLine: (line: string) => void,
 ): Promise<HostChild> {
   const child = fork(join(__dirname, "host-process.js"), {
+    // As on Azure, where a worker's process is in the folder of its app.
+    cwd: settings.appRoot,
     env: { ...settings.env },
     execArgv: ["--enable-source-maps"],
     stdio: ["ignore", "pipe", "pipe", "ipc"],
@@ -65,7 +71,7 @@ export async function startHostChild(
     if (report.kind === "log") onLine(`${report.level} ${report.text}`);
   });
   const order: HostOrder = { kind: "start", ...settings };
-  const url = await Promise.race([whenStarted(child, order), endedEarly(exited)]).catch(
+  const { url, routes } = await Promise.race([whenStarted(child, order), endedEarly(exited)]).catch(
     (error: unknown) => {
       child.kill("SIGKILL");
       throw error;
@@ -73,6 +79,7 @@ export async function startHostChild(
   );
   return {
     url,
+    routes,
     pid: child.pid ?? 0,
     exited,
     stop: () => stop(child, exited),
@@ -84,7 +91,7 @@ function readLines(stream: Readable, onLine: (line: string) => void): void {
   createInterface({ input: stream }).on("line", onLine);
 }
 
-function whenStarted(child: ChildProcess, order: HostOrder): Promise<string> {
+function whenStarted(child: ChildProcess, order: HostOrder): Promise<Started> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
       reject(new Error(`The Functions host did not start within ${String(startTimeoutMs)} ms.`));
@@ -92,7 +99,7 @@ function whenStarted(child: ChildProcess, order: HostOrder): Promise<string> {
     child.on("message", (report: HostReport) => {
       if (report.kind === "log") return;
       clearTimeout(timer);
-      if (report.kind === "started") resolve(report.url);
+      if (report.kind === "started") resolve(report);
       else reject(new Error(report.message));
     });
     child.once("exit", () => {

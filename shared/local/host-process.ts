@@ -6,7 +6,7 @@ import type { HostOrder, HostReport } from "./host-children";
 import { startFunctionsHost } from "./functions-host/host";
 import type { FunctionsHost } from "./functions-host/host";
 
-/** Azure waits 10 s for running invocations before it tells them to stop; here nobody wants to wait that long. */
+/** Azure waits 10 s for running invocations before it tells them to stop; a local run needn't wait that long. */
 const drainMs = 50;
 
 let host: FunctionsHost | undefined;
@@ -29,7 +29,7 @@ async function start(order: Extract<HostOrder, { kind: "start" }>): Promise<void
         report({ kind: "log", level, text: `${name}${text}` });
       },
     });
-    report({ kind: "started", url: host.url, functions: [...host.functions] });
+    report({ kind: "started", url: host.url, routes: [...host.routes] });
   } catch (error) {
     report({ kind: "failed", message: error instanceof Error ? error.message : String(error) });
   }

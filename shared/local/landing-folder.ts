@@ -62,13 +62,13 @@ export class LandingFolder {
       const path = join(folder, file.name);
       const present = await readFile(path).catch(() => null);
       if (present?.equals(file.content) === true) continue;
-      // Written under a name that nobody accepts: a file is seen whole or not at all.
+      // Written under a name that no reader accepts: a file is seen whole or not at all.
       await writeFile(`${path}.part`, file.content);
       await rename(`${path}.part`, path);
     }
   }
 
-  /** Announces what is there, then goes on looking until `stop`. */
+  /** Announces existing files, then goes on looking until `stop`. */
   async start(): Promise<void> {
     await this.#lookOnce({ waitsForRest: false });
     this.#plan();

@@ -1,10 +1,10 @@
 import { formatDuration } from "../core/duration";
 import type { DefinitionStatus } from "../ports/task-store";
-import { progressBar, tokenBar } from "./bars";
+import { progressBar, tokenBar } from "../terminal/bars";
 import { firstLine } from "./progress";
 import type { BatchProgress, Progress } from "./progress";
-import { cutToWidth, padToWidth, printable } from "./text-width";
-import type { Theme } from "./theme";
+import { cutToWidth, padToWidth, printable } from "../terminal/text-width";
+import type { Theme } from "../terminal/theme";
 import type { WorkerState } from "./worker-hosts";
 
 /** What a picture of the run is drawn from. */
@@ -14,11 +14,14 @@ export interface LiveState {
   readonly elapsedMs: number;
   /** Null: nothing to go by yet. */
   readonly leftMs: number | null;
-  readonly pageUrl: string;
+  /** Null: no function of the app serves the status page. */
+  readonly pageUrl: string | null;
   readonly lastLine: string | null;
   /** What a key just did; null: nothing. */
   readonly notice: string | null;
   readonly workers: readonly WorkerState[];
+  /** How often they were started again because the app was built anew. */
+  readonly restarts: number;
   /** The one whose limit the keys change; null: without a sample there is none. */
   readonly pacedDefinition: string | null;
   /** The keys are shown only where they can be pressed. */
@@ -50,7 +53,7 @@ export function drawFrame(state: LiveState, size: FrameSize, theme: Theme): stri
     "",
     ...drawWorkers(state.workers, theme),
     theme.faint(`log   ${printable(state.lastLine ?? ".taskgate/local.log")}`),
-    `page  ${state.pageUrl}`,
+    ...(state.pageUrl === null ? [] : [`page  ${state.pageUrl}`]),
     drawKeys(state, theme),
   ];
   // The last line stays free: a terminal scrolls when its last cell is written.
@@ -161,7 +164,7 @@ function drawCount(definition: DefinitionStatus, column: StateColumn, theme: The
   return column === "dead" ? theme.bad(text) : text;
 }
 
-/** `workers  local-1 (4711)  local-2 starting again: SIGKILL`; what ended by itself stands out. */
+/** `workers  local-1 (4711)  local-2 starting again: SIGKILL`; a worker that ended by itself stands out. */
 function drawWorkers(workers: readonly WorkerState[], theme: Theme): string[] {
   const shown = workers.map(({ name, pid, ends, lastEnd }) => {
     if (pid === null) return theme.bad(`${name} starting again: ${printable(lastEnd ?? "")}`);
@@ -186,9 +189,9 @@ function drawDeadLetters({ deadLetters, definitions }: Progress, theme: Theme): 
   return [head, ...letters];
 }
 
-/** What is wrong, without what every dead letter of that kind says. */
+/** The error, without the part that every dead letter of that kind has. */
 function shortReason(reason: string): string {
-  return firstLine(reason).replace(/^the payload is invalid: /, "");
+  return firstLine(reason).replace(/^(the payload is invalid|GiveUp): /, "");
 }
 
 function drawKeys(state: LiveState, theme: Theme): string {

@@ -1,7 +1,7 @@
 import type { ReadStream, WriteStream } from "node:tty";
 import { drawFrame } from "./live-frame";
 import type { LiveState } from "./live-frame";
-import type { Theme } from "./theme";
+import type { Theme } from "../terminal/theme";
 
 /** What the user may do in the view. */
 export interface LiveKeys {
@@ -33,7 +33,7 @@ export class LiveView {
   readonly #keys: LiveKeys;
   #isOpen = false;
   #last: LiveState | null = null;
-  /** What is typed before there is something to see is meant for nothing that is there. */
+  /** Keys that are typed before the first picture are ignored: they can't be meant for it. */
   #isShown = false;
   readonly #onResize = (): void => {
     if (this.#last !== null) this.draw(this.#last);
@@ -41,7 +41,7 @@ export class LiveView {
   readonly #onKeys = (bytes: Buffer): void => {
     for (const key of bytes.toString("utf8")) this.#press(key);
   };
-  /** Whatever ends the process, the terminal is put back in order. */
+  /** The terminal is restored however the process ends. */
   readonly #onExit = (): void => {
     this.close();
   };

@@ -1,7 +1,8 @@
 /**
- * One run of `npm start`: database, queues, hosts, landing folder, in this order, and their end in the other. It only
- * builds and wires: what is shown is the views' matter, when it is done the progress reader's.
+ * One run of `taskgate dev`: database, queues, hosts, landing folder, in this order, and their end in the other. It only
+ * builds and wires. The views decide about the output, the progress reader about the end.
  */
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createAdmin } from "../admin/create-admin";
 import type { Admin } from "../admin/create-admin";
@@ -10,40 +11,32 @@ import { realClock, realRandom, sleep } from "../platform/real-clock";
 import { noWakeUp } from "../platform/storage-queue-wake-up";
 import type { TaskStore } from "../ports/task-store";
 import { migrateStore, openStore } from "../store/open-store";
+import { readMessageEncoding } from "../settings/queue-address";
+import { isDatabaseUrl } from "../settings/setting-formats";
 import { startAzurite } from "./azurite";
+import type { Azurite } from "./azurite";
+import { Breakage } from "./breakage";
 import { startEmbeddedPostgres } from "./embedded-postgres";
 import { openEventQueue } from "./event-queue";
 import type { EventQueue } from "./event-queue";
 import { isPortFree, LOCAL_HOST } from "./free-port";
-import type { AppSettings } from "./functions-host/app-settings";
 import { lockHome } from "./home-lock";
-import { startHostChild } from "./host-children";
 import { LandingFolder } from "./landing-folder";
+import { readLocalSettings } from "./local-app";
+import type { LocalApp } from "./local-app";
+import { requireLocalPackages } from "./local-packages";
 import { openLocalLog } from "./local-log";
 import type { LocalLog } from "./local-log";
+import { LocalWorkers } from "./local-workers";
 import { makeFolder } from "./make-folder";
 import { readRunState, removeLocalRun, writeLocalRun, writeRunState } from "./run-files";
 import type { RunState } from "./run-files";
+import type { RunPlan } from "./run-plan";
 import type { LocalSample } from "./sample";
-import type { StartOptions } from "./start-options";
-import type { Teardown } from "./teardown";
-import { describeEnd, WorkerHosts } from "./worker-hosts";
+import { showStep } from "./steps";
 import type { WorkerState } from "./worker-hosts";
-
-/** What a run is made of. */
-export interface RunPlan {
-  readonly options: StartOptions;
-  /** The folder with host.json and package.json. */
-  readonly appRoot: string;
-  /** Null: the app runs without one. */
-  readonly sample: LocalSample | null;
-  /** Gets the end of everything that is started. */
-  readonly teardown: Teardown;
-  /** Aborted: start nothing more. */
-  readonly signal: AbortSignal;
-  /** Tells people what is going on. */
-  readonly say: (line: string) => void;
-}
+import { queueNames, workerSettings } from "./worker-settings";
+import type { WorkerPlaces } from "./worker-settings";
 
 /** How a run begins. */
 export type Beginning = "afresh" | "resumes" | "keeps" | "shared";
@@ -58,9 +51,14 @@ export interface LocalRun {
   /** Null without a sample, which says which files it takes. */
   readonly landing: LandingFolder | null;
   readonly log: LocalLog;
-  /** `http://127.0.0.1:7071` */
-  readonly url: string;
+  readonly app: LocalApp;
+  /** The database in use, with its password; null: the embedded PostgreSQL. */
+  readonly databaseUrl: string | null;
+  /** Address of the status page; null: no function of the app serves one. */
+  pageUrl(): string | null;
   readonly beginning: Beginning;
+  /** How often the workers were started again because the app was built anew. */
+  restarts(): number;
   /** The workers at this moment; one that ends by itself is started again. */
   workers(): WorkerState[];
   /** Settles with a sentence when a part of the run that isn't started again ends by itself. */
@@ -69,46 +67,37 @@ export interface LocalRun {
   mark(state: RunState["state"]): Promise<void>;
 }
 
-/** Names of the queues, as the settings of the hosts say. */
-const ingestQueue = "taskgate-ingest";
-const hintQueue = "taskgate-hints";
-const sweepSchedule = "*/2 * * * * *";
-/** A worker and its handlers each want one: eight handlers of add-totals, and the calls of a few workers. */
-const hostConnectionsMax = 12;
-const tokensPerWorker = 8;
-/** Before a worker that ended by itself is started again: long enough to be seen. */
-const restartPauseMs = 1_000;
-/** Limit that `--hosts` spreads over. */
-const spreadLimit = 4;
-
-/** Starts everything. Throws an Error with a sentence for people; what was started by then is in `teardown`. */
+/** Starts everything. Throws an Error with a sentence for people; services started by then are in `teardown`. */
 export async function startLocalRun(plan: RunPlan): Promise<LocalRun> {
-  const { options, teardown, sample, say } = plan;
+  const { app, options, teardown, sample } = plan;
   const folder = join(options.home, ".taskgate");
   await makeFolder(folder, "Choose another folder with --home.");
   const lock = await lockHome(folder);
   teardown.add("the lock of the folder", () => lock.release());
+  const databaseUrl = options.databaseUrl ?? ownDatabase(app);
+  requireLocalPackages({ postgres: databaseUrl === null });
+  await writeIgnoreFile(folder);
   if (!(await isPortFree(options.port))) throw new Error(portInUse(options.port));
   const log = openLocalLog(join(folder, "local.log"));
   teardown.add("the log", () => log.close());
   const broken = new Breakage();
-  if (options.databaseUrl === null) say("Starting PostgreSQL ..");
-  const database = await openDatabase(plan, folder, broken);
-  say("Migrating the schema ..");
-  const store = await prepareDatabase(plan, database);
-  say("Starting the queues ..");
-  const azurite = await startAzurite();
-  teardown.add("the queue emulator", () => azurite.stop());
+  const emulator = beginQueues(plan);
+  const database = await openDatabase(plan, { databaseUrl, folder, broken });
+  const store = await showStep(plan, "Migrating the schema", () => prepareDatabase(plan, database));
+  const azurite = await showStep(plan, "Starting the queues", () => emulator);
   broken.watch("The queue emulator", azurite.exited);
-  const queueConnection = azurite.connectionString;
-  const queue = await openEventQueue(queueConnection, { name: ingestQueue, others: [hintQueue] });
+  const places: WorkerPlaces = {
+    databaseUrl: database.url,
+    queueConnection: azurite.connectionString,
+    hosts: options.hosts,
+    hasSample: sample !== null,
+  };
+  const queue = await openQueues(plan, places);
   plan.signal.throwIfAborted();
   const mark = createMark(folder, database.beginning);
   await mark("running");
-  const env = appSettings(options, { databaseUrl: database.url, queueConnection });
-  say(`Starting ${options.hosts === 1 ? "a worker" : `${String(options.hosts)} workers`} ..`);
-  const workers = await startWorkers(plan, { env, log, broken });
-  const url = `http://${LOCAL_HOST}:${String(options.port)}`;
+  const workers = new LocalWorkers(plan, { places, log, broken });
+  await workers.start();
   const admin = createAdmin({
     store,
     wakeUp: noWakeUp,
@@ -118,25 +107,61 @@ export async function startLocalRun(plan: RunPlan): Promise<LocalRun> {
   await setLimit(plan, admin);
   await writeLocalRun(folder, {
     databaseUrl: database.url,
-    queueConnection,
-    url,
+    queueConnection: azurite.connectionString,
+    url: `http://${LOCAL_HOST}:${String(options.port)}`,
     pid: process.pid,
   });
   teardown.add("the note of this run", () => removeLocalRun(folder));
   const landing = sample === null ? null : await openLanding(plan, sample, queue);
   return {
+    app,
     sample,
     store,
     admin,
     queue,
     landing,
     log,
-    url,
+    databaseUrl,
     beginning: database.beginning,
+    pageUrl: () => workers.pageUrl(),
+    restarts: () => workers.restarts,
     workers: () => workers.states(),
     broken: broken.told,
     mark,
   };
+}
+
+/** The database that local.settings.json names; null: none. */
+function ownDatabase(app: LocalApp): string | null {
+  const { TASKGATE_DATABASE_URL: url = "" } = readLocalSettings(app.root);
+  if (url === "") return null;
+  if (isDatabaseUrl(url)) return url;
+  throw new Error(
+    "TASKGATE_DATABASE_URL in local.settings.json: expected postgres://user:password@host:port/database or mssql://..",
+  );
+}
+
+/** Starts the queue emulator beside the database: each takes about as long as the other. */
+function beginQueues({ teardown }: RunPlan): Promise<Azurite> {
+  const emulator = startAzurite();
+  // Its error is told by the step that waits for it.
+  emulator.catch(() => undefined);
+  teardown.add("the queue emulator", () =>
+    emulator.then(
+      (azurite) => azurite.stop(),
+      () => undefined,
+    ),
+  );
+  return emulator;
+}
+
+function openQueues({ app }: RunPlan, places: WorkerPlaces): Promise<EventQueue> {
+  const { hints, ingest } = queueNames(workerSettings(places, readLocalSettings(app.root)));
+  return openEventQueue(places.queueConnection, {
+    name: ingest,
+    others: [hints],
+    encoding: readMessageEncoding(app.root),
+  });
 }
 
 /** A user's database gets no mark: nothing in it is ever removed, so there is nothing to decide at the next start. */
@@ -151,16 +176,21 @@ interface Database {
   readonly beginning: Beginning;
 }
 
-async function openDatabase(plan: RunPlan, folder: string, broken: Breakage): Promise<Database> {
-  const { databaseUrl, keepsData, isFast } = plan.options;
+interface DatabasePlace {
+  readonly databaseUrl: string | null;
+  readonly folder: string;
+  readonly broken: Breakage;
+}
+
+async function openDatabase(plan: RunPlan, place: DatabasePlace): Promise<Database> {
+  const { databaseUrl, folder, broken } = place;
+  const { keepsData, isFast } = plan.options;
   if (databaseUrl !== null) return { url: databaseUrl, beginning: "shared" };
   const isInterrupted = (await readRunState(folder))?.state === "running";
   const beginning = isInterrupted ? "resumes" : keepsData ? "keeps" : "afresh";
-  const server = await startEmbeddedPostgres({
-    dataDir: join(folder, "postgres"),
-    keep: true,
-    fast: isFast,
-  });
+  const server = await showStep(plan, "Starting PostgreSQL", () =>
+    startEmbeddedPostgres({ dataDir: join(folder, "postgres"), keep: true, fast: isFast }),
+  );
   plan.teardown.add("PostgreSQL", () => server.stop());
   broken.watch("PostgreSQL", server.exited);
   return { url: server.url, beginning };
@@ -189,7 +219,7 @@ async function prepareDatabase(plan: RunPlan, database: Database): Promise<TaskS
       settings,
       settingsHash,
       build,
-      registeredBy: "npm start",
+      registeredBy: "taskgate dev",
     });
   }
   return store;
@@ -201,70 +231,8 @@ async function setLimit({ options, sample }: RunPlan, admin: Admin): Promise<voi
   await admin.setLimit({
     definition: sample.pacedDefinition,
     limit,
-    changedBy: "npm start --limit",
+    changedBy: "taskgate dev --limit",
   });
-}
-
-interface Hosting {
-  readonly env: AppSettings;
-  readonly log: LocalLog;
-  readonly broken: Breakage;
-}
-
-/** Starts the workers, the first of them on the wanted port and with the timers. */
-async function startWorkers(plan: RunPlan, { env, log, broken }: Hosting): Promise<WorkerHosts> {
-  const { options, appRoot, teardown } = plan;
-  const names = Array.from({ length: options.hosts }, (_, index) => `local-${String(index + 1)}`);
-  const workers = new WorkerHosts({
-    names,
-    start: (name) => {
-      const isFirst = name === names[0];
-      const settings = { appRoot, port: isFirst ? options.port : 0, runsTimers: isFirst };
-      return startHostChild(
-        { ...settings, env: { ...env, TASKGATE_WORKER_NAME: name } },
-        (line) => {
-          log.add(options.hosts === 1 ? line : `[${name}] ${line}`);
-        },
-      );
-    },
-    onEnd: (worker) => {
-      log.add(describeEnd(worker));
-    },
-    onGivenUp: (name, lastWords) => {
-      broken.tell(`Worker ${name}`, `again and again: ${lastWords}`);
-    },
-    nowMs: realClock.monotonicMs,
-    pauseMs: restartPauseMs,
-  });
-  teardown.add("the workers", () => workers.stop());
-  await workers.start();
-  plan.signal.throwIfAborted();
-  return workers;
-}
-
-/** The settings of the app, as they stand on Azure, over what the user has set for other things. */
-function appSettings(
-  options: StartOptions,
-  places: { databaseUrl: string; queueConnection: string },
-): AppSettings {
-  const isOwn = (name: string) => /^(TASKGATE_|AzureWebJobs)/.test(name);
-  const others = Object.entries(process.env).filter(([name]) => !isOwn(name));
-  const perWorker = options.hosts === 1 ? tokensPerWorker : Math.ceil(spreadLimit / options.hosts);
-  return {
-    ...Object.fromEntries(others),
-    NODE_OPTIONS: undefined,
-    TASKGATE_DATABASE_URL: places.databaseUrl,
-    AzureWebJobsStorage: places.queueConnection,
-    // A few processes stand for many instances: every definition finds a place for its workers at the same time.
-    AzureFunctionsJobHost__extensions__queues__batchSize: options.hosts === 1 ? "8" : "3",
-    AzureFunctionsJobHost__extensions__queues__newBatchThreshold: "3",
-    TASKGATE_HINT_QUEUE: hintQueue,
-    TASKGATE_INGEST_QUEUE: ingestQueue,
-    TASKGATE_SWEEP_SCHEDULE: sweepSchedule,
-    TASKGATE_CONNECTIONS_MAX: String(hostConnectionsMax),
-    TASKGATE_CONCURRENCY_PER_WORKER: String(perWorker),
-    TASKGATE_LOG_LEVEL: process.env["TASKGATE_LOG_LEVEL"] ?? "info",
-  };
 }
 
 async function openLanding(
@@ -284,29 +252,11 @@ async function openLanding(
   return landing;
 }
 
-/** Tells the first part that ends by itself. */
-class Breakage {
-  readonly told: Promise<string>;
-  #tell: (sentence: string) => void = () => undefined;
-
-  constructor() {
-    this.told = new Promise((resolve) => {
-      this.#tell = resolve;
-    });
-  }
-
-  watch(name: string, exited: Promise<string>): void {
-    void exited.then((lastWords) => {
-      this.tell(name, lastWords);
-    });
-  }
-
-  tell(name: string, lastWords: string): void {
-    const words = lastWords.trim().split("\n").slice(-3).join(" ");
-    this.#tell(`${name} ended by itself${words === "" ? "" : `: ${words}`}.`);
-  }
+/** Nothing of a run belongs into a repository: it holds data, passwords and keys. */
+async function writeIgnoreFile(folder: string): Promise<void> {
+  await writeFile(join(folder, ".gitignore"), "*\n");
 }
 
 function portInUse(port: number): string {
-  return `Port ${String(port)} on ${LOCAL_HOST} is in use by another program. End that one, or choose another port: npm start -- --port ${String(port === 65_535 ? 7_072 : port + 1)}`;
+  return `Port ${String(port)} on ${LOCAL_HOST} is in use by another program. End that one, or choose another port with --port ${String(port === 65_535 ? 7_072 : port + 1)}`;
 }

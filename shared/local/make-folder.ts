@@ -36,7 +36,7 @@ async function make(wanted: string): Promise<void> {
   }
 }
 
-/** What is missing, the highest first. */
+/** Missing folders, the highest first. */
 async function missingAbove(wanted: string): Promise<string[]> {
   const missing: string[] = [];
   for (let folder = wanted; ; folder = dirname(folder)) {

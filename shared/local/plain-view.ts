@@ -2,10 +2,13 @@ import { formatDuration } from "../core/duration";
 import { describeWork, shareOf } from "./live-frame";
 import type { LiveState } from "./live-frame";
 import { describeEnd } from "./worker-hosts";
-import { printable } from "./text-width";
+import { printable } from "../terminal/text-width";
 
-/** How often a line comes where nobody watches a screen: a log of a run stays short. */
+/** How often a line comes where there is no screen: a log of a run stays short. */
 const lineEveryMs = 5_000;
+
+/** Tells of a new build. */
+export const restartedText = "the app was built anew: the workers start again";
 
 /** Lines for outputs that are no terminal. */
 export class PlainView {
@@ -13,6 +16,7 @@ export class PlainView {
   #saidAtMs = Number.NEGATIVE_INFINITY;
   /** By name: ends of workers that were told. */
   readonly #ends = new Map<string, number>();
+  #restarts = 0;
 
   constructor(say: (line: string) => void) {
     this.#say = say;
@@ -24,6 +28,8 @@ export class PlainView {
       if (worker.ends > (this.#ends.get(worker.name) ?? 0)) this.#say(describeEnd(worker));
       this.#ends.set(worker.name, worker.ends);
     }
+    if (state.restarts > this.#restarts) this.#say(restartedText);
+    this.#restarts = state.restarts;
     if (state.elapsedMs - this.#saidAtMs < lineEveryMs) return;
     this.#saidAtMs = state.elapsedMs;
     this.#say(drawLine(state));

@@ -49,7 +49,7 @@ export function postgresPackageName(platform: string, arch: string): string {
  * Returns programs that `user` can run: in the npm package itself where possible, else in a copy
  * under the temp folder (made once, 60 MB), because root's home is closed to other users.
  *
- * Errors: an Error that says what is missing and what to do.
+ * Errors: an Error that names the missing part and the cure.
  */
 export async function preparePostgresBinaries(options: BinariesOptions): Promise<PostgresBinaries> {
   const packageDir = options.packageDir ?? locatePackage();
@@ -157,7 +157,7 @@ async function whyNotRunnable(
   }
 }
 
-/** The file is there and yet "not found": what is missing is its interpreter, that is glibc's. */
+/** The file is there and yet "not found": its interpreter is missing, that is glibc's. */
 function isWrongSystem(problem: string): boolean {
   return process.platform === "linux" && problem.includes("ENOENT");
 }
@@ -206,7 +206,7 @@ async function identify(packageDir: string): Promise<{ version: string; key: str
   return { version, key: hash.digest("hex").slice(0, 12) };
 }
 
-/** Lets everybody read, and enter what is a folder or a program. */
+/** Lets every user read, and enter folders and run programs. */
 async function openToAll(path: string): Promise<void> {
   const info = await lstat(path);
   if (info.isSymbolicLink()) return;

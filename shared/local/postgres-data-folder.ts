@@ -1,6 +1,6 @@
 /**
- * The data folder of the embedded PostgreSQL: where it is, whose it is, and whether it may be used. A folder that somebody
- * else made is never taken over: as root, whatever lies in it would be run by the server's user.
+ * The data folder of the embedded PostgreSQL: its place, its owner, and whether it may be used. A folder that another user
+ * made is never taken over: started by root, the server's user would run any program in it.
  */
 import { createHash, randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
@@ -57,8 +57,8 @@ export async function chooseDataDir(
 }
 
 /**
- * A folder of root's own under the temp folder, whose name others can guess: whoever is first has it. One that root made is
- * root's for ever, because nobody else may rename or remove it there.
+ * A folder of root's own under the temp folder, whose name others can guess: the first to make it has it. One that root made is
+ * root's for ever, because no other user may rename or remove it there.
  */
 async function openOwnFolder(name: string): Promise<string> {
   const path = join(await openTempDir(), name);
@@ -81,7 +81,7 @@ async function removeLeftovers(temp: string, user: ServiceUser | undefined): Pro
     if (!name.startsWith(dataPrefix)) continue;
     const path = join(temp, name);
     const info = await lstat(path).catch(() => null);
-    // Of others: not ours to remove, whatever stands in it.
+    // Of others: not ours to remove, with any content.
     if (info?.isDirectory() !== true || (own !== undefined && info.uid !== own)) continue;
     const maker = draftMaker(name) ?? (await readPid(join(path, temporaryMark)));
     if (maker === null || isAlive(maker) || (await liveHolder(path)) !== null) continue;
@@ -139,7 +139,7 @@ async function checkOwner(dataDir: string, user: ServiceUser | undefined): Promi
   }
 }
 
-/** The process that holds a data folder, if it is alive: the server, or who is starting it. */
+/** The process that holds a data folder, if it is alive: the server, or the process that starts it. */
 export async function liveHolder(dataDir: string): Promise<number | null> {
   const server = await readPid(join(dataDir, "postmaster.pid"));
   if (server !== null) {
@@ -161,7 +161,7 @@ async function readPid(file: string): Promise<number | null> {
 /** Whether a process is a living PostgreSQL server, as far as the system tells. */
 async function isPostgres(pid: number): Promise<boolean> {
   if (!isAlive(pid)) return false;
-  // "<pid> (<name>) <state> ...". After a reboot the number may be anybody's, and a container
+  // "<pid> (<name>) <state> ...". After a reboot another process may have the number, and a container
   // without an init process keeps ended ones as zombies (Z).
   const status = await readFile(`/proc/${String(pid)}/stat`, "utf8").catch(() => null);
   if (status === null) return true;

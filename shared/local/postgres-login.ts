@@ -1,6 +1,6 @@
 /**
  * Who may sign in to the embedded PostgreSQL: a superuser and the app's login, each with a random password of this data
- * folder. The passwords stand in a file in the data folder, which only its owner may enter: whoever reads it could read the
+ * folder. The passwords stand in a file in the data folder, which only its owner may enter: a user who can read it could read the
  * data as well. A folder without that file wasn't made by this version, or not by Taskgate at all.
  */
 import { randomBytes } from "node:crypto";
@@ -42,7 +42,7 @@ export async function writeLogins(
   await writeForServer(join(dataDir, fileName), JSON.stringify(logins), user);
 }
 
-/** Writes a secret that the server's user and nobody else may read. The file must not exist yet. */
+/** Writes a secret that only the server's user may read. The file must not exist yet. */
 export async function writeForServer(
   path: string,
   text: string,

@@ -1,7 +1,8 @@
-import type { BatchStatus, WaveStatus } from "../ports/batches";
+import type { BatchStatus, WaveStatus } from "../ports/task-store";
 import type { DefinitionStatus } from "../ports/task-store";
 import type { LocalRun } from "./local-run";
-import type { ExpectedDeadLetter, ResultTable } from "./sample";
+import type { ResultTable } from "../ports/result-table";
+import type { ExpectedDeadLetter } from "./sample";
 
 /** A task that ended as a dead letter. */
 export interface DeadLetter {
@@ -43,7 +44,7 @@ export interface Progress {
 /** What a finished run is judged by. */
 export interface Verdict {
   readonly isGood: boolean;
-  /** What is not as expected, a sentence each. */
+  /** Findings that aren't as expected, a sentence each. */
   readonly problems: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-/** The small files that `npm start` keeps in `.taskgate/`. */
+/** The small files that `taskgate dev` keeps in `.taskgate/`. */
 import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 

@@ -1,8 +1,9 @@
+import type { ResultTable } from "../ports/result-table";
 import type { StoreTransaction } from "../ports/task-store";
-import type { Definition } from "../worker/define-task";
+import type { Definition } from "../worker/define/task-kind";
 
 /**
- * What `npm start` wants to know about the sample pipeline. The sample belongs to the app (functions/tasks), so it is
+ * What `taskgate dev` wants to know about the sample pipeline. The sample belongs to the app (functions/tasks), so it is
  * loaded by the name that package.json gives under `taskgate.sample`: the host knows no task of the app.
  */
 export interface LocalSample {
@@ -41,18 +42,4 @@ export interface ExpectedDeadLetter {
   readonly definition: string;
   /** Part of its error. */
   readonly contains: string;
-}
-
-/** A table for people. */
-export interface ResultTable {
-  readonly title: string;
-  readonly columns: readonly ResultColumn[];
-  readonly rows: readonly (readonly (string | number)[])[];
-}
-
-/** One column. */
-export interface ResultColumn {
-  readonly title: string;
-  /** Numbers stand at the right. */
-  readonly isNumber: boolean;
 }

@@ -45,7 +45,7 @@ export interface ServiceExit {
 /** A running service. */
 export interface SupervisedService {
   readonly pid: number;
-  /** Settles when the service has ended for whatever reason; never rejects. */
+  /** Settles when the service has ended for any reason; never rejects. */
   readonly exited: Promise<ServiceExit>;
   /** The last 16 KiB that the service wrote, stdout and stderr together. */
   output(): string;

@@ -4,7 +4,7 @@
  *
  * This is a program, started by `supervised-service.ts` in a session of its own, so that Ctrl-C at
  * a terminal never reaches it or its children. It is the *parent* of every service instead of a
- * watcher beside it: there is no moment at which a service runs and nobody watches. The IPC channel
+ * watcher beside it: there is no moment at which a service runs unwatched. The IPC channel
  * is the lifeline: the kernel closes it when the asking process dies.
  *
  * Imports nothing but `node:` modules, because it also runs outside its folder (`node -e`).
@@ -28,7 +28,7 @@ const services = new Map<number, Service>();
 let isOrphan = false;
 
 function answer(message: SupervisorAnswer): void {
-  // Without a listener there is nobody to tell; the callback keeps a broken pipe from throwing.
+  // Without a listener there is no receiver; the callback keeps a broken pipe from throwing.
   if (process.connected && process.send !== undefined) {
     process.send(message, undefined, undefined, () => undefined);
   }

@@ -1,9 +1,9 @@
-/** What has been started and must be ended, last started first. */
+/** Started services that must be ended, last started first. */
 export class Teardown {
   readonly #steps: { readonly name: string; readonly end: () => Promise<void> | void }[] = [];
   #run: Promise<string[]> | undefined;
 
-  /** Notes how to end what was just started. `name` is for messages. */
+  /** Notes how to end a service that was just started. `name` is for messages. */
   add(name: string, end: () => Promise<void> | void): void {
     this.#steps.push({ name, end });
   }

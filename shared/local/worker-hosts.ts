@@ -25,12 +25,17 @@ export interface WorkerHostsOptions {
   /** Monotonic. */
   readonly nowMs: () => number;
   readonly pauseMs: number;
+  /** true: one that can't be kept running is tried again at the next `restart`. Default: it stays down. */
+  readonly waitsForRestart?: boolean;
 }
 
-/** One that lives so long had a good start: what ends it later isn't held against it. */
+/** A worker that lives this long had a good start: a later end doesn't count as a failed start. */
 const goodStartMs = 10_000;
 /** So many ends in a row, each soon after the start, and the worker isn't started again. */
 const badStartsMax = 5;
+
+/** The longest pause that a timer takes: 24 days. */
+const forEverMs = 2_147_483_647;
 
 /** The last words of a worker that left because a handler was stuck. */
 const stuckEnd = `exit code ${String(workerExitCodes.stuck)}`;
@@ -40,6 +45,10 @@ interface Worker {
   child: HostChild | null;
   ends: number;
   lastEnd: string | null;
+  /** Its end isn't its own. */
+  isRestarting: boolean;
+  /** Aborted by a restart: ends a pause. */
+  pause: AbortController;
 }
 
 /** Keeps the workers of a run alive: one that ends by itself is started again. */
@@ -51,7 +60,14 @@ export class WorkerHosts {
 
   constructor(options: WorkerHostsOptions) {
     this.#options = options;
-    this.#workers = options.names.map((name) => ({ name, child: null, ends: 0, lastEnd: null }));
+    this.#workers = options.names.map((name) => ({
+      name,
+      child: null,
+      ends: 0,
+      lastEnd: null,
+      isRestarting: false,
+      pause: new AbortController(),
+    }));
   }
 
   /** Starts all of them. Rejects when one doesn't start; those that did are ended by `stop`. */
@@ -70,7 +86,18 @@ export class WorkerHosts {
     return this.#workers.map(stateOf);
   }
 
-  /** Ends all of them: what runs is given back. */
+  /** Ends each worker in good order, with its tasks given back, and starts it again with the present build. */
+  async restart(): Promise<void> {
+    await Promise.all(
+      this.#workers.map(async (worker) => {
+        worker.isRestarting = true;
+        worker.pause.abort();
+        await worker.child?.stop();
+      }),
+    );
+  }
+
+  /** Ends all of them: running tasks are given back. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await Promise.all(this.#workers.map(({ child }) => child?.stop() ?? Promise.resolve()));
@@ -79,22 +106,29 @@ export class WorkerHosts {
 
   /** Until the run ends: lets it live, notes its end, and begins again. */
   async #keep(worker: Worker): Promise<void> {
-    const { onEnd, onGivenUp, pauseMs } = this.#options;
+    const { onEnd, onGivenUp, pauseMs, waitsForRestart = false } = this.#options;
     const { signal } = this.#stopping;
     for (let badStarts = 0; ;) {
       const { lastWords, livedMs } = await this.#live(worker);
       if (signal.aborted) return;
+      if (worker.isRestarting) {
+        badStarts = 0;
+        continue;
+      }
       // One that ends because a handler is stuck ran well: the task has its attempts, and the worker as many lives.
       const isBad = livedMs < goodStartMs && lastWords !== stuckEnd;
       badStarts = isBad ? badStarts + 1 : 0;
       worker.ends += 1;
       worker.lastEnd = lastWords;
       onEnd(stateOf(worker));
-      if (badStarts >= badStartsMax) {
+      const isGivenUp = badStarts >= badStartsMax;
+      if (isGivenUp) {
         onGivenUp(worker.name, lastWords);
-        return;
+        if (!waitsForRestart) return;
+        badStarts = 0;
       }
-      await sleep(pauseMs, signal);
+      const waking = AbortSignal.any([signal, worker.pause.signal]);
+      await sleep(isGivenUp ? forEverMs : pauseMs, waking);
     }
   }
 
@@ -102,10 +136,14 @@ export class WorkerHosts {
   async #live(worker: Worker): Promise<{ lastWords: string; livedMs: number }> {
     const { start, nowMs } = this.#options;
     try {
-      worker.child ??= await start(worker.name);
+      if (worker.child === null) {
+        worker.isRestarting = false;
+        worker.pause = new AbortController();
+        worker.child = await start(worker.name);
+      }
       const startedAtMs = nowMs();
       // Told to end while it started.
-      if (this.#stopping.signal.aborted) await worker.child.stop();
+      if (this.#stopping.signal.aborted || worker.isRestarting) await worker.child.stop();
       return { lastWords: await worker.child.exited, livedMs: nowMs() - startedAtMs };
     } catch (error) {
       return { lastWords: error instanceof Error ? error.message : String(error), livedMs: 0 };

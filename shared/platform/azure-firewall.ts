@@ -1,7 +1,7 @@
-import { createRequire } from "node:module";
 import type { TokenCredential } from "@azure/identity";
 import type * as identityPackage from "@azure/identity";
 import { InvalidArgumentError, StoreUnavailableError } from "../core/errors";
+import { loadPackage } from "../core/load-package";
 
 /** Opens the firewall of an Azure SQL server for single addresses, through Azure Resource Manager, and closes it again. */
 export interface AzureFirewall {
@@ -88,9 +88,7 @@ type Send = (method: "PUT" | "DELETE", path: string, body?: unknown) => Promise<
 function createSender({ resourceManagerUrl, sleep }: AzureFirewallOptions): Send {
   let credential: TokenCredential | undefined;
   const call: Send = async (method, path, body) => {
-    const { DefaultAzureCredential } = createRequire(__filename)(
-      "@azure/identity",
-    ) as typeof identityPackage;
+    const { DefaultAzureCredential } = loadPackage<typeof identityPackage>("@azure/identity");
     credential ??= new DefaultAzureCredential();
     const token = await credential.getToken(`${resourceManagerUrl}/.default`);
     const response = await fetch(`${resourceManagerUrl}${path}`, {

@@ -1,34 +1,47 @@
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { SettingsError } from "../core/errors";
 
 /** Where the build leaves its number: dist/build-info.json, two folders above this compiled file. */
 const defaultPath = join(__dirname, "..", "..", "build-info.json");
 
+/** What `taskgate stamp` writes into the folder of an app on the package, in which the host starts the app's process. */
+export const stampName = "taskgate-build.json";
+
 /**
- * The build of the running code: `settings.build` where it is set, else what `{ "build": number }` in build-info.json
- * says, or 0 where there is no such file (code that runs without a build). Throws SettingsError when the file holds
- * something else.
+ * The build of the running code: `settings.build` where it is set, else what `{ "build": number }` in build-info.json says, else
+ * in taskgate-build.json, or 0 where there is neither. Throws SettingsError when the file holds something else.
+ *
+ * Azure has no number that grows with each deployment: WEBSITE_DEPLOYMENT_ID is the id of the slot, and the times of the app's files
+ * are those of the build only where the way of deployment keeps them.
  */
 export function resolveBuild(
   settings: { readonly build: number | null } = { build: null },
-  path = defaultPath,
+  paths: readonly string[] = [defaultPath, join(process.cwd(), stampName)],
 ): number {
   if (settings.build !== null) return settings.build;
+  for (const path of paths) {
+    const build = buildIn(path);
+    if (build !== null) return build;
+  }
+  return 0;
+}
+
+/** null: there is no such file. */
+function buildIn(path: string): number | null {
   let text: string;
   try {
     text = readFileSync(path, "utf8");
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return 0;
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
     throw error;
   }
   const build = readBuild(text);
-  if (build === null) {
-    throw new SettingsError([
-      `build-info.json: expected { "build": whole number from 0 }, got \`${text.slice(0, 100)}\`. Run \`npm run build\` again`,
-    ]);
-  }
-  return build;
+  if (build !== null) return build;
+  const again = basename(path) === stampName ? "npx taskgate stamp" : "npm run build";
+  throw new SettingsError([
+    `${basename(path)}: expected { "build": whole number from 0 }, got \`${text.slice(0, 100)}\`. Run \`${again}\` again`,
+  ]);
 }
 
 function readBuild(text: string): number | null {

@@ -19,7 +19,7 @@ const ownMembers = new Set(["time", "level", "message"]);
 
 /**
  * Writes log lines. JSON: `{"time":ISO-8601 UTC,"level":..,"message":..,fields}`; human: `hh:mm:ss level message a=1`.
- * A line stays one line whatever the text holds: control characters are written as escapes.
+ * A line stays one line with any text: control characters are written as escapes.
  */
 export function createConsoleLogger(options: ConsoleLoggerOptions): Logger {
   const least = levels.indexOf(options.level);

@@ -3,7 +3,7 @@ export function exitProcess(code: number): never {
   process.exit(code);
 }
 
-/** Ends this process from any of its threads, whatever its event loop does; nothing in it is heard any more. */
+/** Ends this process from any of its threads, also when its event loop is blocked; no handler runs any more. */
 export function killProcess(): void {
   process.kill(process.pid, "SIGKILL");
 }

@@ -12,7 +12,7 @@ import type {
 /** What `createOpenTelemetry` stands on: the interface package, loaded by the caller, and how to send. */
 export interface OpenTelemetryOptions {
   readonly api: typeof openTelemetry;
-  /** Sends what is pending; may hang or reject. */
+  /** Sends pending data; may hang or reject. */
   readonly send: () => Promise<void>;
 }
 
@@ -20,7 +20,7 @@ export interface OpenTelemetryOptions {
 const scope = "taskgate";
 const traceParentForm = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
 
-/** The Telemetry port over OpenTelemetry's interface package, whatever sends. */
+/** The Telemetry port over OpenTelemetry's interface package, with any exporter. */
 export function createOpenTelemetry(options: OpenTelemetryOptions): Telemetry {
   return new OpenTelemetry(options);
 }

@@ -14,18 +14,18 @@ export interface Replayed {
 export interface ReplayOptions {
   /** Most messages to move. */
   readonly most: number;
-  /** Told after each step with what was moved so far, and how many there were at the start. */
+  /** Told after each step with the number moved so far, and the number at the start. */
   readonly onProgress: (moved: number, found: number) => void;
 }
 
 /** Most that the storage hands out at once. */
 const batchMax = 32;
-/** What was received and not moved, because this process ended, is seen again after so long. */
+/** The time after which a message is visible again that was received and not moved, because this process ended. */
 const holdSeconds = 60;
 
 /**
- * Moves the messages of the poison queue of `name` back into it, as they are: whoever reads one takes it out of its
- * envelope. Each is sent before it is deleted, so a crash in between leaves both. What is refused again meanwhile stays.
+ * Moves the messages of the poison queue of `name` back into it, as they are: its reader takes it out of its
+ * envelope. Each is sent before it is deleted, so a crash in between leaves both. A message that is refused again meanwhile stays.
  */
 export async function replayPoison(
   storage: StorageSettings,

@@ -2,7 +2,8 @@ import { createRequire } from "node:module";
 import type { TokenCredential } from "@azure/identity";
 import type * as identityPackage from "@azure/identity";
 import type { QueueClient } from "@azure/storage-queue";
-import type * as queuePackage from "@azure/storage-queue";
+import type * as queuePackage from "./queue-package";
+import { loadPackage } from "../core/load-package";
 import type { StorageSettings } from "../settings/settings";
 
 /** A queue that takes texts, to be seen after a delay. */
@@ -10,6 +11,9 @@ export interface HintQueue {
   /** Sends `text`, visible after `delaySeconds` (whole, 0..518,400). Rejects when the storage refuses or is silent. */
   send(text: string, delaySeconds: number): Promise<void>;
 }
+
+/** How a trigger reads the texts of its queue. */
+export type MessageEncoding = "base64" | "none";
 
 /** Most time for one message with all its tries. */
 const sendTimeoutMs = 10_000;
@@ -20,15 +24,19 @@ export const noExpiry = -1;
 const requireLater = createRequire(__filename);
 
 /**
- * The storage queue `name`; nothing is loaded or sent before the first message. Texts travel as base64, as the trigger
- * reads them. A queue that doesn't exist is created by the first message.
+ * The storage queue `name`; nothing is loaded or sent before the first message. Texts travel as base64, or as they are where
+ * host.json says `messageEncoding: none`: as the trigger reads them. A queue that doesn't exist is created by the first message.
  */
-export function createHintQueue(storage: StorageSettings, name: string): HintQueue {
+export function createHintQueue(
+  storage: StorageSettings,
+  name: string,
+  encoding: MessageEncoding = "base64",
+): HintQueue {
   let client: QueueClient | undefined;
   return {
     send: async (text, delaySeconds) => {
       client ??= openQueue(storage, name);
-      const content = Buffer.from(text, "utf8").toString("base64");
+      const content = encoding === "none" ? text : Buffer.from(text, "utf8").toString("base64");
       const abortSignal = AbortSignal.timeout(sendTimeoutMs);
       const options = {
         abortSignal,
@@ -63,7 +71,7 @@ export async function checkHintQueue(storage: StorageSettings, name: string): Pr
 
 /** The client of the queue `name`; nothing is sent. */
 export function openQueue(storage: StorageSettings, name: string): QueueClient {
-  const { QueueServiceClient } = requireLater("@azure/storage-queue") as typeof queuePackage;
+  const { QueueServiceClient } = requireLater("./queue-package") as typeof queuePackage;
   const pipeline = { retryOptions: { maxTries: 3, retryDelayInMs: 200, tryTimeoutInMs: 5_000 } };
   const service =
     storage.kind === "connection-string"
@@ -73,7 +81,7 @@ export function openQueue(storage: StorageSettings, name: string): QueueClient {
 }
 
 function openCredential(storage: StorageSettings & { kind: "identity" }): TokenCredential {
-  const identity = requireLater("@azure/identity") as typeof identityPackage;
+  const identity = loadPackage<typeof identityPackage>("@azure/identity");
   if (storage.credential === "default") return new identity.DefaultAzureCredential();
   return storage.clientId === null
     ? new identity.ManagedIdentityCredential()

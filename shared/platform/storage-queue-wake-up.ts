@@ -1,3 +1,4 @@
+import { isCallsDefinition } from "../core/calls-definition";
 import type { Clock } from "../ports/clock";
 import type { Logger } from "../ports/logger";
 import type { Telemetry } from "../ports/telemetry";
@@ -18,7 +19,7 @@ export interface StorageQueueWakeUpOptions {
 const quietMs = 200;
 /** A delayed hint replaces a pending one only when it comes earlier by more than this. */
 const earlierMs = 1_000;
-/** Messages live 7 days; whoever is woken leaves the next hint. */
+/** Messages live 7 days; a woken worker leaves the next hint. */
 const delaySecondsMax = 6 * 24 * 3_600;
 /** Definitions that are remembered; beyond it finished entries are dropped. */
 const rememberedMax = 1_000;
@@ -30,7 +31,7 @@ export const noWakeUp: WakeUp = { hint: () => Promise.resolve() };
  * Hints over a storage queue: the message is the JSON text `{ "taskDefinition": name, "traceParent"?: W3C text,
  * "schedule"?: true }`. Hints for schedules are counted apart. Per process and definition at most one hint at once per 200 ms: the first goes out immediately, those within the
  * 200 ms become one that goes out at their end, so that work enqueued after the first was consumed is still announced.
- * At most one delayed hint is pending, unless a new one is to arrive earlier by more than 1 s: who is woken by the
+ * At most one delayed hint is pending, unless a new one is to arrive earlier by more than 1 s: the worker that is woken by the
  * pending one leaves the next. Delays are rounded up to seconds and cut at 6 days. A hint's promise resolves when it
  * was sent or given up; it never rejects: failures are logged, and the sweep finds the work later.
  */
@@ -41,7 +42,7 @@ export function createStorageQueueWakeUp(options: StorageQueueWakeUpOptions): Wa
 interface Hint {
   readonly definition: string;
   readonly traceParent?: string | undefined;
-  /** What is remembered stands under this. */
+  /** The key of a remembered hint. */
   readonly key: string;
   readonly schedule?: true;
 }
@@ -60,6 +61,8 @@ class StorageQueueWakeUp implements WakeUp {
   }
 
   hint(definition: string, given: HintOptions = {}): Promise<void> {
+    // Its processes look by themselves; no worker could follow the hint.
+    if (isCallsDefinition(definition)) return Promise.resolve();
     const { inMs = 0, traceParent, forSchedule = false } = given;
     const key = JSON.stringify([definition, forSchedule]);
     const hint = {

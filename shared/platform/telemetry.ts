@@ -4,6 +4,7 @@ import type * as identityPackage from "@azure/identity";
 import type * as openTelemetry from "@opentelemetry/api";
 import type * as tediousPackage from "@opentelemetry/instrumentation-tedious";
 import type * as insightsPackage from "applicationinsights";
+import { isInstalled, loadPackage } from "../core/load-package";
 import type { Logger } from "../ports/logger";
 import { noTelemetry } from "../ports/telemetry";
 import type { Telemetry } from "../ports/telemetry";
@@ -17,7 +18,7 @@ import { createOpenTelemetry } from "./open-telemetry";
  */
 const requireLater = createRequire(__filename);
 
-/** What is instrumented; where it is loaded already, its functions and classes are changed in place. */
+/** The instrumented packages; where one is loaded already, its functions and classes are changed in place. */
 const instrumented = ["node:http", "node:https", "pg", "tedious"];
 
 /** Spans per second and process beyond which traces are left out: the bound of what telemetry costs. */
@@ -33,7 +34,7 @@ export async function loadTelemetry(
 ): Promise<Telemetry> {
   if (settings === null) return noTelemetry;
   try {
-    return start(settings);
+    return start(settings, logger);
   } catch (error) {
     const { name, message } = error instanceof Error ? error : new Error(String(error));
     // Messages may quote the connection string, which holds a key.
@@ -43,20 +44,26 @@ export async function loadTelemetry(
   }
 }
 
-function start(settings: TelemetrySettings): Telemetry {
-  const { useAzureMonitor, flushAzureMonitor } = requireLater(
-    "applicationinsights",
-  ) as typeof insightsPackage;
+function start(settings: TelemetrySettings, logger: Logger): Telemetry {
+  const { useAzureMonitor, flushAzureMonitor } =
+    loadPackage<typeof insightsPackage>("applicationinsights");
   const api = requireLater("@opentelemetry/api") as typeof openTelemetry;
-  const { TediousInstrumentation } = requireLater(
-    "@opentelemetry/instrumentation-tedious",
-  ) as typeof tediousPackage;
   nameRole();
   useAzureMonitor(monitorOptions(settings));
-  const tedious = new TediousInstrumentation();
-  tedious.setTracerProvider(api.trace.getTracerProvider());
+  if (isInstalled("tedious")) instrumentTedious(api, logger);
   instrumentLoaded();
   return createOpenTelemetry({ api, send: flushAzureMonitor });
+}
+
+/** An app on PostgreSQL has no tedious, and needs no package that instruments it. */
+function instrumentTedious(api: typeof openTelemetry, logger: Logger): void {
+  const name = "@opentelemetry/instrumentation-tedious";
+  if (!isInstalled(name)) {
+    logger.warn(`calls of SQL Server are missing in the trace: run \`npm install ${name}\``);
+    return;
+  }
+  const { TediousInstrumentation } = loadPackage<typeof tediousPackage>(name);
+  new TediousInstrumentation().setTracerProvider(api.trace.getTracerProvider());
 }
 
 type MonitorOptions = NonNullable<Parameters<typeof insightsPackage.useAzureMonitor>[0]>;
@@ -93,7 +100,7 @@ function monitorOptions(settings: TelemetrySettings): MonitorOptions {
       redis: { enabled: false },
       redis4: { enabled: false },
     },
-    // The host sends these of the instance, and what is written to the console, and exceptions of invocations.
+    // The host sends these of the instance, and console output, and exceptions of invocations.
     enableLiveMetrics: false,
     enablePerformanceCounters: false,
     enableAutoCollectExceptions: false,
@@ -116,7 +123,7 @@ function hideQuery(span: openTelemetry.Span): void {
 }
 
 function openCredential(clientId: string | null): TokenCredential {
-  const { ManagedIdentityCredential } = requireLater("@azure/identity") as typeof identityPackage;
+  const { ManagedIdentityCredential } = loadPackage<typeof identityPackage>("@azure/identity");
   return clientId === null
     ? new ManagedIdentityCredential()
     : new ManagedIdentityCredential({ clientId });
@@ -128,9 +135,10 @@ function nameRole(): void {
   process.env["OTEL_SERVICE_NAME"] = OTEL_SERVICE_NAME ?? WEBSITE_SITE_NAME ?? "taskgate";
 }
 
-/** What was required before the instrumentation began is instrumented when it is required once more. */
+/** A package required before the instrumentation began is instrumented when it is required once more. */
 function instrumentLoaded(): void {
   for (const name of instrumented) {
+    if (!name.startsWith("node:") && !isInstalled(name)) continue;
     const isLoaded =
       name.startsWith("node:") || requireLater.cache[requireLater.resolve(name)] !== undefined;
     if (isLoaded) requireLater(name);

@@ -1,5 +1,5 @@
 /**
- * Time as code may see it. What decides is the database's clock; a worker's own only makes it stop sooner (P9).
+ * Time as code may see it. The database's clock decides; a worker's own only makes it stop sooner.
  */
 export interface Clock {
   /** Milliseconds since 1970 by the wall clock: may jump. For people, and to notice that a machine was suspended. */

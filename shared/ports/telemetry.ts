@@ -15,13 +15,13 @@ export interface Telemetry {
     body: (span: TelemetrySpan) => Promise<Result>,
   ): Promise<Result>;
   /**
-   * Runs `body` within the trace of `traceParent` without a span of its own, where somebody else writes that. null or a
+   * Runs `body` within the trace of `traceParent` without a span of its own, where other code writes that. null or a
    * malformed one: outside every trace, for what serves many, such as a heartbeat.
    */
   within<Result>(traceParent: string | null, body: () => Result): Result;
   /** The W3C traceparent of the span that is active now, or null: goes with an enqueue. */
   currentTraceParent(): string | null;
-  /** Sends what is pending; bounded by `timeoutMs`. Never throws. */
+  /** Sends pending data; bounded by `timeoutMs`. Never throws. */
   flush(timeoutMs: number): Promise<void>;
 }
 
@@ -32,9 +32,9 @@ export interface SpanOptions {
   attributes?: LogFields;
 }
 
-/** The span that runs, for what is known only at its end. */
+/** The running span, for attributes that are known only at its end. */
 export interface TelemetrySpan {
-  /** Adds attributes. No payloads, no texts of errors: docs/reference/telemetry.md says what is never sent. */
+  /** Adds attributes. No payloads, no texts of errors: docs/reference/telemetry.md lists the data that is never sent. */
   set(attributes: LogFields): void;
   /** It ends as a failure although nothing was thrown. */
   fail(): void;

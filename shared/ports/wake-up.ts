@@ -10,6 +10,6 @@ export interface WakeUp {
 export interface HintOptions {
   inMs?: number;
   traceParent?: string;
-  /** An instant of one of the definition's schedules: who is woken looks after those first. */
+  /** An instant of one of the definition's schedules: a woken worker fires those first. */
   forSchedule?: boolean;
 }

@@ -31,7 +31,7 @@ export function currentEnvironment(): Environment {
 /**
  * The settings that `environment` describes: defaults where nothing is set (an empty text counts as not set), then
  * ranges, relations and unknown `TASKGATE_*` names checked; `TASKGATE_TEST_*` names belong to tests and are ignored.
- * The result is frozen. Throws SettingsError that lists all problems, each with name and what is expected; no
+ * The result is frozen. Throws SettingsError that lists all problems, each with name and the expected form; no
  * value of a setting is ever shown.
  */
 export function loadSettings(environment: Environment = currentEnvironment()): Settings {

@@ -4,7 +4,7 @@ import type { SettingEntry, SettingType } from "./settings";
 
 /** What each type of setting accepts, in words for people and as a check. */
 
-/** Of a type: what is expected, and whether a text is that. Lengths and ranges are checked apart. */
+/** Of a type: the expected form, and whether a text has it. Lengths and ranges are checked apart. */
 interface SettingFormat {
   readonly expected: string;
   readonly accepts: (text: string) => boolean;
@@ -37,7 +37,7 @@ const formats: Readonly<Record<SettingType, SettingFormat>> = {
   },
   "queue-name": {
     expected: "lower case letters, digits and single hyphens inside",
-    accepts: (text) => /^[a-z0-9]+(-[a-z0-9]+)*$/.test(text),
+    accepts: isQueueName,
   },
   procedures: {
     expected: "names of procedures as schema.name, joined by commas",
@@ -75,6 +75,11 @@ export function describeExpected(entry: SettingEntry): string {
     return `${format.expected} in ${String(entry.min)}..${String(entry.max)}${unit}`;
   }
   return `${format.expected}, ${String(entry.min)}..${String(entry.max)} characters`;
+}
+
+/** Is this a name that a storage queue can have, apart from its length? */
+export function isQueueName(text: string): boolean {
+  return /^[a-z0-9]+(-[a-z0-9]+)*$/.test(text);
 }
 
 /** Is the text what the entry expects? */

@@ -25,7 +25,7 @@ export interface SettingEntry {
   /** Name of the environment variable. */
   readonly name: string;
   readonly type: SettingType;
-  /** What holds when it isn't set; null: nothing, or what the sentence says. */
+  /** The default; null: none, or the one that the sentence names. */
   readonly default: string | number | null;
   /** Of integers the least value, of texts the least number of characters. */
   readonly min: number;
@@ -126,7 +126,8 @@ export const settingsTable = [
     min: 1,
     max: 1_000,
     unit: "tasks",
-    sentence: "Most tasks that one invocation runs at the same time, whatever the limit allows.",
+    sentence:
+      "Most tasks that one invocation runs at the same time, also where the limit allows more.",
   },
   {
     ...integer,
@@ -174,7 +175,7 @@ export const settingsTable = [
     max: Number.MAX_SAFE_INTEGER,
     unit: "build",
     sentence:
-      "Number of the build, greater with every release; without it the one that the build wrote to build-info.json, else 0.",
+      "Number of the build, greater with every release; without it the one that `npm run build` or `taskgate stamp` wrote, else 0.",
   },
   {
     ...text,
@@ -343,7 +344,7 @@ export type StorageSettings =
   | {
       readonly kind: "identity";
       readonly queueServiceUri: string;
-      /** managedidentity: of the function app; default: whatever the process finds, a developer's sign-in, too. */
+      /** managedidentity: of the function app; default: the first credential that the process finds, also a developer's sign-in. */
       readonly credential: "managedidentity" | "default";
       /** Of a user-assigned identity; null: the system's. */
       readonly clientId: string | null;

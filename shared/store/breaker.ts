@@ -1,7 +1,7 @@
 import { StoreUnavailableError, TaskgateError } from "../core/errors";
 import type { Clock } from "../ports/clock";
 import type { StoreTransaction, TransactionBounds } from "../ports/task-store";
-import type { AnswerRow, OperationName, ParameterValue } from "./operations";
+import type { AnswerRow, ParameterValues, Procedure } from "./operations/operation";
 import type { ProcedureCaller } from "./procedure-caller";
 
 /** What the breaker found out. */
@@ -32,7 +32,7 @@ interface Away {
 
 /**
  * While the store is away one call at a time asks whether it is back, at most every 5 s, instead of each waiting for a
- * time-out of its own. New work is refused at once (`enter`); what runs already waits for the next probe (`run`).
+ * time-out of its own. New work is refused at once (`enter`); work under way waits for the next probe (`run`).
  * One per process, shared by everything that asks the store.
  */
 export class Breaker {
@@ -77,7 +77,7 @@ export class Breaker {
     const away = this.#away;
     if (away === null) return;
     this.#away = null;
-    // Who waits for the probe goes on now: a transaction that was the probe may go on for long.
+    // Calls that wait for the probe go on now: a transaction that was the probe may go on for long.
     away.probe?.end();
     this.#options.onNews({ kind: "back", afterMs: nowMs - away.sinceMs });
   }
@@ -146,13 +146,13 @@ export function behindBreaker(caller: ProcedureCaller, breaker: Breaker): Proced
   return {
     dialect: caller.dialect,
     call: (
-      operation: OperationName,
-      values: Readonly<Record<string, ParameterValue>>,
+      procedure: Procedure,
+      values: ParameterValues,
       within?: StoreTransaction,
     ): Promise<AnswerRow> =>
       within === undefined
-        ? breaker.run(() => caller.call(operation, values))
-        : caller.call(operation, values, within),
+        ? breaker.run(() => caller.call(procedure, values))
+        : caller.call(procedure, values, within),
     completeAndCommit: (values, within) => caller.completeAndCommit(values, within),
     transaction: <Result>(
       body: (transaction: StoreTransaction) => Promise<Result>,

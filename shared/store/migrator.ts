@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
-import { readFileSync, readdirSync } from "node:fs";
-import { join } from "node:path";
 import { SchemaError } from "../core/errors";
+import { openSqlFiles } from "./sql-files";
+import type { SqlFiles } from "./sql-files";
 
 /**
  * Brings a database's schema up to this code. Dialect-neutral: an adapter gives `MigrationTarget`.
@@ -49,8 +49,9 @@ const clientVersionMin = /^-- Client version min:\s*(\S+)/m;
 /** Reads `folder` (shared/store/<dialect>/sql). `separator` goes between logic files: GO on SQL Server. */
 export function readScripts(folder: string, separator: string): SchemaScripts {
   const migrations = readMigrations(folder);
+  const files = openSqlFiles(folder);
   const text = listLogic(folder)
-    .map((file) => readFileSync(join(folder, file), "utf8"))
+    .map((file) => readExpected(files, file))
     .join(separator);
   const logic = {
     version: 0,
@@ -64,13 +65,11 @@ export function readScripts(folder: string, separator: string): SchemaScripts {
 
 /** The migrations of `folder` alone, ascending: all that says whether a schema fits. */
 export function readMigrations(folder: string): Script[] {
-  return readdirSync(join(folder, "migrations"))
-    .filter((file) => file.endsWith(".sql"))
-    .sort()
-    .map((file) => readMigration(folder, file));
+  const files = openSqlFiles(folder);
+  return files.list("migrations").map((path) => readMigration(files, path));
 }
 
-/** Applies what is missing. A second call finds nothing to do. Throws SchemaError when the database is newer than this code. */
+/** Applies the missing migrations and logic. A second call does nothing. Throws SchemaError when the database is newer than this code. */
 export async function migrate(
   target: MigrationTarget,
   scripts: SchemaScripts,
@@ -127,7 +126,8 @@ export function compareVersions(left: string, right: string): number {
   return index === undefined ? 0 : (a[index] ?? 0) - (b[index] ?? 0);
 }
 
-function readMigration(folder: string, file: string): Script {
+function readMigration(files: SqlFiles, path: string): Script {
+  const file = path.replace(/^.*\//, "");
   const match = migrationName.exec(file);
   if (match === null) {
     throw new SchemaError(
@@ -135,7 +135,7 @@ function readMigration(folder: string, file: string): Script {
       `Expected migrations to be named NNNN_what.sql, got \`${file}\``,
     );
   }
-  const text = readFileSync(join(folder, "migrations", file), "utf8");
+  const text = readExpected(files, path);
   return {
     version: Number(match[1]),
     name: match[2] ?? "",
@@ -151,8 +151,9 @@ function readMigration(folder: string, file: string): Script {
  * order.txt leaves a file out, or names one that isn't there.
  */
 export function listLogic(folder: string): string[] {
-  const files = [...logicFolders.flatMap((sub) => listSql(folder, sub)), "roles.sql"];
-  const order = readIfThere(join(folder, "order.txt"));
+  const all = openSqlFiles(folder);
+  const files = [...logicFolders.flatMap((sub) => all.list(sub)), "roles.sql"];
+  const order = all.read("order.txt");
   if (order === null) return files;
   const listed = order
     .split("\n")
@@ -172,30 +173,10 @@ export function listLogic(folder: string): string[] {
   );
 }
 
-function listSql(folder: string, sub: string): string[] {
-  try {
-    return readdirSync(join(folder, sub))
-      .filter((file) => file.endsWith(".sql"))
-      .sort()
-      .map((file) => `${sub}/${file}`);
-  } catch (error) {
-    if (isMissingFile(error)) return [];
-    throw error;
-  }
-}
-
-function readIfThere(path: string): string | null {
-  try {
-    return readFileSync(path, "utf8");
-  } catch (error) {
-    if (isMissingFile(error)) return null;
-    throw error;
-  }
-}
-
-/** Was it thrown because a file or folder isn't there? */
-export function isMissingFile(error: unknown): boolean {
-  return typeof error === "object" && error !== null && "code" in error && error.code === "ENOENT";
+function readExpected(files: SqlFiles, path: string): string {
+  const text = files.read(path);
+  if (text !== null) return text;
+  throw new SchemaError("TASKGATE_SCHEMA_MISSING", `Expected a file ${path}, but there is none`);
 }
 
 function sha256(text: string): string {

@@ -1,5 +1,5 @@
 import { StoreForbiddenError } from "../core/errors";
-import { toPascalCase, toSnakeCase } from "./operations";
+import { toPascalCase, toSnakeCase } from "./operations/operation";
 import type { OperationName } from "./operations";
 
 /** Operations that only an operator may call; roles.sql of both dialects grants them so. */
@@ -7,6 +7,7 @@ export const operatorOperations: readonly OperationName[] = [
   "setLimit",
   "setRate",
   "setSharedLimit",
+  "setDefinitionOwner",
   "pauseDefinition",
   "resumeDefinition",
   "resumeBatch",

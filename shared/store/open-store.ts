@@ -7,7 +7,7 @@ import type { Random } from "../ports/random";
 import type { TaskStore } from "../ports/task-store";
 import { behindBreaker } from "./breaker";
 import type { Breaker } from "./breaker";
-import { checkSchema, isMissingFile, migrate, readMigrations, readScripts } from "./migrator";
+import { checkSchema, migrate, readMigrations, readScripts } from "./migrator";
 import type { MigrationResult, SchemaScripts, SchemaVersion } from "./migrator";
 import type * as MssqlCallerFile from "./mssql/mssql-caller";
 import type { HoldersReport } from "./holders";
@@ -22,6 +22,7 @@ import type * as PostgresHoldersFile from "./postgres/postgres-holders";
 import type * as PostgresMigrationsFile from "./postgres/postgres-migrations";
 import type { ProcedureCaller } from "./procedure-caller";
 import { createRepeat } from "./repeat";
+import { isMissingFile } from "./sql-files";
 import { SqlTaskStore } from "./sql-task-store";
 
 /**
@@ -54,7 +55,7 @@ export interface StoreOptions extends DatabaseAddress {
   connectTimeoutMs?: number;
   random: Random;
   sleep: (ms: number) => Promise<void>;
-  /** Told about connections that break while idle; default: nobody. */
+  /** Told about connections that break while idle; default: no listener. */
   onIdleError?: (error: Error) => void;
   /** Spares a process to wait for a database that is away; default: every call asks for itself. */
   breaker?: Breaker;
@@ -99,6 +100,11 @@ export function openStore(options: StoreOptions): TaskStore {
   }
   const { MssqlCaller } = load("./mssql/mssql-caller") as typeof MssqlCallerFile;
   return open(new MssqlCaller({ ...limits, ...address.address }));
+}
+
+/** Throws InvalidArgumentError for an address that `openStore` would refuse by its form; loads no driver, sends nothing. */
+export function checkDatabaseAddress(address: DatabaseAddress): void {
+  readAddress(address);
 }
 
 /** What a migration does besides, on SQL Server. */
@@ -161,7 +167,7 @@ export async function checkStoreSchema(options: DatabaseAddress): Promise<void> 
   checkSchema(await readVersions(address), { migrations }, readPackageVersion());
 }
 
-/** Who holds rows for long, for `doctor`; null on a store that isn't a database. Rejects like any call. */
+/** Reports the sessions that hold rows for long, for `doctor`; null on a store that isn't a database. Rejects like any call. */
 export async function reportHolders(
   store: TaskStore,
   schema = "taskgate",

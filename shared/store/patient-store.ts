@@ -3,17 +3,17 @@ import { formatDuration } from "../core/duration";
 import type { TaskStore } from "../ports/task-store";
 import type { Timers } from "../ports/timers";
 
-/** How long somebody who watches waits for a database that doesn't answer. */
+/** How long a person who watches waits for a database that doesn't answer. */
 export interface StorePatience {
   /** From the first call that got no answer to the end of all; 1 ms at least. */
   readonly timeoutMs: number;
-  /** After so long without an answer `onSlow` is told, once. */
+  /** After this time without an answer `onSlow` is told, once. */
   readonly sayAfterMs: number;
   readonly onSlow: (text: string) => void;
   readonly timers: Timers;
 }
 
-/** Bounds calls from outside: repeats and time-outs of the store are meant for workers, who have nobody waiting. */
+/** Bounds calls from outside: repeats and time-outs of the store are meant for workers, for which no person waits. */
 export class PatientCalls {
   readonly #patience: StorePatience;
   #hasTold = false;

@@ -1,8 +1,9 @@
+import { isKindNamed } from "../core/kind-version";
 import { StoreUnavailableError } from "../core/errors";
 import type { ExecutionId, TaskId } from "../core/ids";
 import type * as port from "../ports/task-store";
-import { ModelTaskStore } from "../store/model/model-task-store";
-import type { ModelStoreOptions } from "../store/model/model-task-store";
+import { MemoryTaskStore } from "./memory-store/memory-task-store";
+import type { MemoryStoreOptions } from "./memory-store/memory-task-store";
 import { answerStatements } from "./sql-fake";
 import type { SqlFake, SqlStatement } from "./sql-fake";
 
@@ -10,14 +11,14 @@ import type { SqlFake, SqlStatement } from "./sql-fake";
  * The store of a bench: answers the handlers' statements from a fake, and lets workers die. A dead worker's calls
  * don't arrive any more: its lease ends by itself.
  */
-export class CrashingStore extends ModelTaskStore {
+export class CrashingStore extends MemoryTaskStore {
   readonly statements: SqlStatement[] = [];
   readonly #sql: SqlFake | null;
   /** Kinds whose next completion is the worker's death. */
   readonly #crashes: string[] = [];
   readonly #dead = new Set<ExecutionId>();
 
-  constructor(options: ModelStoreOptions, sql: SqlFake | null) {
+  constructor(options: MemoryStoreOptions, sql: SqlFake | null) {
     super(options);
     this.#sql = sql;
   }
@@ -72,7 +73,8 @@ export class CrashingStore extends ModelTaskStore {
     if (this.#crashes.length === 0) return;
     for (const taskId of taskIds) {
       const kind = this.inspect().state.tasks.get(taskId)?.kind;
-      const at = kind === undefined ? -1 : this.#crashes.indexOf(kind);
+      const at =
+        kind === undefined ? -1 : this.#crashes.findIndex((name) => isKindNamed(kind, name));
       if (at === -1) continue;
       this.#crashes.splice(at, 1);
       this.#dead.add(executionId);

@@ -7,7 +7,7 @@ export interface LogLine {
   readonly fields: LogFields;
 }
 
-/** Keeps what is said in `lines` and prints nothing. */
+/** Keeps the messages in `lines` and prints nothing. */
 export function createRecordingLogger(lines: LogLine[]): Logger {
   const say =
     (level: LogLine["level"]) =>

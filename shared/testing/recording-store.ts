@@ -6,16 +6,16 @@ import type {
   AdvanceWatermarkInput,
   ListWatermarksInput,
   WatermarkStatus,
-} from "../ports/watermarks";
-import { ModelTaskStore } from "../store/model/model-task-store";
-import type { ModelStoreOptions } from "../store/model/model-task-store";
-import { defineDefinition } from "../worker/define-task";
+} from "../ports/task-store";
+import { MemoryTaskStore } from "./memory-store/memory-task-store";
+import type { MemoryStoreOptions } from "./memory-store/memory-task-store";
 import { describeEnqueued } from "./enqueued-task";
 import type { EnqueuedTask } from "./enqueued-task";
 import type { SqlFake, SqlStatement } from "./sql-fake";
+import { defineQueue } from "../worker/define/define-queue";
 
 /** What a single run's store needs to know. */
-export interface RecordingStoreOptions extends ModelStoreOptions {
+export interface RecordingStoreOptions extends MemoryStoreOptions {
   sql?: SqlFake;
   /** Another worker holds the task: its completion is refused. */
   isLost: boolean;
@@ -25,7 +25,7 @@ export interface RecordingStoreOptions extends ModelStoreOptions {
  * The store of a single run: takes what the run writes and keeps it, asks for no definition to be known. Its task is
  * always held, unless `isLost`.
  */
-export class RecordingStore extends ModelTaskStore {
+export class RecordingStore extends MemoryTaskStore {
   /** Written for good. */
   readonly enqueued: EnqueuedTask[] = [];
   readonly statements: SqlStatement[] = [];
@@ -103,9 +103,9 @@ export class RecordingStore extends ModelTaskStore {
     return result;
   }
 
-  /** Nobody registers the definitions of a single run. */
+  /** No worker registers the definitions of a single run. */
   async #makeKnown(name: string): Promise<void> {
-    const { settings, settingsHash } = defineDefinition({ name });
+    const { settings, settingsHash } = defineQueue({ name });
     await this.registerDefinition({ name, build: 1, settingsHash, registeredBy: "test", settings });
   }
 }

@@ -4,13 +4,13 @@ import type { JsonArray, JsonObject, JsonValue } from "../core/json";
 import { realClock } from "../platform/real-clock";
 import type { ClaimedTask } from "../ports/task-store";
 import { noTelemetry } from "../ports/telemetry";
-import type { Definition, TaskKind } from "../worker/define-task";
 import type { WorkerEnvironment } from "../worker/environment";
-import { prepareTask } from "../worker/new-task";
-import { createRegistry } from "../worker/registry";
-import type { EndedTask } from "../worker/running-tasks";
-import { RunningTasks } from "../worker/running-tasks";
-import type { TaskContext } from "../worker/task-context";
+import { prepareTask } from "../worker/client/new-task";
+import { createRegistry } from "../worker/define/registry";
+import type { EndedTask } from "../worker/run/running-tasks";
+import { RunningTasks } from "../worker/run/running-tasks";
+import { toRequest } from "../worker/define/task-ref";
+import type { TaskContext } from "../worker/define/task-context";
 import type { EnqueuedTask } from "./enqueued-task";
 import { ownTimers } from "./own-timers";
 import { createRecordingLogger } from "./recording-logger";
@@ -18,6 +18,7 @@ import type { LogLine } from "./recording-logger";
 import { RecordingStore } from "./recording-store";
 import { createSeededRandom } from "./seeded-random";
 import type { SqlFake, SqlStatement } from "./sql-fake";
+import type { TaskKind } from "../worker/define/task-kind";
 
 /** What the handler finds. */
 export interface RunOnceOptions<Payload> {
@@ -63,9 +64,9 @@ export interface TaskRun {
  * the shipped one, what the handler returns or throws is judged by the shipped rules. No database, no queue, real time.
  * Never rejects for what the handler does; throws InvalidArgumentError for a payload that couldn't be enqueued.
  */
-export async function runTaskOnce<Payload>(
-  kind: TaskKind<Payload>,
-  options: RunOnceOptions<Payload> = {},
+export async function runTaskOnce<Input, Output>(
+  kind: TaskKind<Input, unknown, Output>,
+  options: RunOnceOptions<Input> = {},
 ): Promise<TaskRun> {
   const task = claimedTask(kind, options);
   const lines: LogLine[] = [];
@@ -117,16 +118,17 @@ export async function runTaskOnce<Payload>(
   };
 }
 
-function claimedTask<Payload>(
-  kind: TaskKind<Payload>,
-  options: RunOnceOptions<Payload>,
+function claimedTask<Input, Output>(
+  kind: TaskKind<Input, unknown, Output>,
+  options: RunOnceOptions<Input>,
 ): ClaimedTask {
   const payload = (options.payload ?? null) as JsonObject | JsonArray | null;
-  const { task } = prepareTask({ task: kind, payload }, null);
+  // Without its schema: a task that came by SQL or from an older build meets it in the worker.
+  const { task } = prepareTask(toRequest({ task: kind, payload, options: undefined }), null);
   return {
     taskId: asTaskId("1"),
     fence: asFence("1"),
-    kind: kind.kind,
+    kind: kind.rules.kind,
     attempt: options.attempt ?? 1,
     payload: task.payload === null ? null : (JSON.parse(task.payload) as JsonObject | JsonArray),
     checkpoint: options.restored === undefined ? null : JSON.stringify(options.restored),
@@ -141,8 +143,10 @@ function claimedTask<Payload>(
 }
 
 /** The same kind; what its handler throws and reports is kept. */
-function observe<Payload>(kind: TaskKind<Payload>): {
-  kind: TaskKind<Payload> & { definition: Definition };
+function observe<Input, Output>(
+  kind: TaskKind<Input, unknown, Output>,
+): {
+  kind: TaskKind<Input, unknown, Output>;
   progress: { done?: number; total?: number; text?: string }[];
   thrown(): unknown;
 } {

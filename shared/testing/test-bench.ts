@@ -1,19 +1,17 @@
+import { isKindNamed } from "../core/kind-version";
 import { asTaskId } from "../core/ids";
 import { realClock } from "../platform/real-clock";
-import type { TaskStore } from "../ports/task-store";
+import type { StoreTransaction, TaskStore } from "../ports/task-store";
 import { noTelemetry } from "../ports/telemetry";
-import { TaskClient } from "../worker/client";
+import { TaskClient } from "../worker/client/client";
 import type { Enqueued } from "../enqueue/enqueue-prepared";
-import type { AnyTaskKind, Definition, TaskKind } from "../worker/define-task";
-import { defineDefinition } from "../worker/define-task";
 import type { WorkerEnvironment } from "../worker/environment";
-import { Heartbeat } from "../worker/heartbeat";
-import { register } from "../worker/register";
-import { createRegistry } from "../worker/registry";
-import type { Registry } from "../worker/registry";
-import { reclaim, runWorker } from "../worker/run-worker";
-import { fireSchedules, registerSchedules } from "../worker/schedules";
-import type { EnqueueRequest } from "../worker/task-context";
+import { Heartbeat } from "../worker/run/heartbeat";
+import { register } from "../worker/client/register";
+import { createRegistry } from "../worker/define/registry";
+import type { Registry } from "../worker/define/registry";
+import { reclaim, runWorker } from "../worker/run/run-worker";
+import { fireSchedules, registerSchedules } from "../worker/run/schedules";
 import { CrashingStore } from "./crashing-store";
 import { ownTimers } from "./own-timers";
 import { createRecordingLogger } from "./recording-logger";
@@ -22,6 +20,16 @@ import { createSeededRandom } from "./seeded-random";
 import type { SqlFake, SqlStatement } from "./sql-fake";
 import { describeTask } from "./test-task";
 import type { TestTask, TestTaskState } from "./test-task";
+import type { AnyTaskKind, Definition, RunnableKind } from "../worker/define/task-kind";
+import { defineQueue } from "../worker/define/define-queue";
+import type {
+  AnyTaskRef,
+  ClientEnqueueOptions,
+  EnqueueArguments,
+  EnqueueCalls,
+  TaskInput,
+  TaskRequest,
+} from "../worker/define/task-ref";
 
 /** How a bench is set up. */
 export interface TestBenchOptions {
@@ -60,8 +68,8 @@ export interface TaskFilter {
  * holds to the same answers as SQL. Its clock stands still until the test moves it, so retries, schedules, dedupe times
  * and leases happen when the test says so; handlers run in real time. One bench per test: nothing is shared.
  */
-export class TestBench {
-  /** For what has no method here: limits, pauses, `explainTask`, `checkInvariants`. */
+export class TestBench implements EnqueueCalls {
+  /** For calls that have no method here: limits, pauses, `explainTask`, `checkInvariants`. */
   readonly store: TaskStore;
   readonly log: LogLine[] = [];
   /** Definitions that hints were left for, in order. */
@@ -87,7 +95,7 @@ export class TestBench {
     );
     this.store = this.#store;
     this.#registry = createRegistry(
-      kinds.map((kind) => this.#counted(kind as unknown as TaskKind)),
+      kinds.map((kind) => this.#counted(kind as unknown as RunnableKind)),
     );
     this.#environment = {
       store: this.#store,
@@ -117,10 +125,32 @@ export class TestBench {
     this.#nowMs += ms;
   }
 
-  /** Adds tasks, as TaskClient does. */
-  async enqueue(requests: EnqueueRequest | readonly EnqueueRequest[]): Promise<Enqueued[]> {
+  /** As `EnqueueCalls` says. */
+  async enqueue<Task extends AnyTaskRef>(
+    task: Task,
+    ...payloadAndOptions: EnqueueArguments<TaskInput<Task>, ClientEnqueueOptions>
+  ): Promise<Enqueued> {
     await this.#prepare();
-    return this.#client.enqueue(requests);
+    return this.#client.enqueue(task, ...payloadAndOptions);
+  }
+
+  /** As `EnqueueCalls` says. */
+  async enqueueMany<Task extends AnyTaskRef>(
+    task: Task,
+    payloads: readonly TaskInput<Task>[],
+    options: Omit<ClientEnqueueOptions, "dedupeKey"> = {},
+  ): Promise<Enqueued[]> {
+    await this.#prepare();
+    return this.#client.enqueueMany(task, payloads, options);
+  }
+
+  /** As `EnqueueCalls` says. */
+  async enqueueAll(
+    requests: readonly TaskRequest[],
+    options: { transaction?: StoreTransaction } = {},
+  ): Promise<Enqueued[]> {
+    await this.#prepare();
+    return this.#client.enqueueAll(requests, options);
   }
 
   /**
@@ -184,7 +214,7 @@ export class TestBench {
     this.#store.crashBeforeCompletion(nameOf(kind));
   }
 
-  /** Tasks by id, oldest first: those that wait, those that ended, whoever added them. */
+  /** Tasks by id, oldest first: those that wait and those that ended, from any caller. */
   async tasks(filter: TaskFilter = {}): Promise<TestTask[]> {
     const ids = Object.keys(this.#store.inspect().places).sort((a, b) => Number(a) - Number(b));
     const answers = await Promise.all(
@@ -193,7 +223,7 @@ export class TestBench {
     const kind = filter.kind === undefined ? undefined : nameOf(filter.kind);
     return answers
       .flatMap(({ facts }) => (facts === null ? [] : [describeTask(facts)]))
-      .filter((task) => kind === undefined || task.kind === kind)
+      .filter((task) => kind === undefined || isKindNamed(task.kind, kind))
       .filter((task) => filter.state === undefined || task.state === filter.state);
   }
 
@@ -211,7 +241,7 @@ export class TestBench {
     if (this.#isPrepared) return;
     this.#isPrepared = true;
     const others = (this.#options.others ?? []).map((other) =>
-      typeof other === "string" ? defineDefinition({ name: other }) : other,
+      typeof other === "string" ? defineQueue({ name: other }) : other,
     );
     for (const definition of [...this.#registry.definitions, ...others])
       await register(this.#environment, definition);
@@ -243,7 +273,7 @@ export class TestBench {
   }
 
   /** The same kind, for one worker as wide as the bench says; its runs are counted. */
-  #counted(kind: TaskKind): TaskKind {
+  #counted(kind: RunnableKind): RunnableKind {
     const definition = Object.freeze({ ...kind.definition, concurrencyPerWorker: null });
     return {
       ...kind,

@@ -7,6 +7,7 @@ import type { TaskStore } from "../ports/task-store";
 import type { Telemetry } from "../ports/telemetry";
 import type { Timers } from "../ports/timers";
 import type { WakeUp } from "../ports/wake-up";
+import type { OwnApp } from "./client/own-app";
 
 /** Everything a worker needs from outside; made by a composition root. */
 export interface WorkerEnvironment {
@@ -17,8 +18,15 @@ export interface WorkerEnvironment {
   readonly logger: Logger;
   readonly telemetry: Telemetry;
   readonly wakeUp: WakeUp;
-  /** Renews leases while the event loop is blocked; without it nobody does. */
+  /** Renews leases while the event loop is blocked; nothing renews them without it. */
   readonly leaseKeeper?: LeaseKeeper;
+  /**
+   * Longest time until workers look for a task of a definition that is ready now, in ms: 0 where a hint goes to them; null: not
+   * known. Left out: not known.
+   */
+  readonly startsWithinMs?: (definition: string) => Promise<number | null>;
+  /** The app that this process is part of. Left out: none is declared, and no definition is refused. */
+  readonly app?: OwnApp;
   /** Who works, for people: instance and process. */
   readonly workerName: string;
   /** Grows with every release. */

@@ -35,7 +35,7 @@ export interface Field {
 /** Stands for: leave the field out. */
 export const missing = Symbol("missing");
 
-/** A bad value with the name of what is wrong with it. */
+/** A bad value with the name of its error. */
 export type BadValue = readonly [title: string, value: unknown];
 
 const notTexts: readonly BadValue[] = [

@@ -1,4 +1,4 @@
-/** What is typed, and what is wanted of it. `known` is registered in the database that TASKGATE_DATABASE_URL names. */
+/** The typed words, and the expected answer. `known` is registered in the database that TASKGATE_DATABASE_URL names. */
 export interface CliCase {
   readonly words: readonly string[];
   readonly code: 0 | 1 | 2 | 3 | 4;
@@ -29,6 +29,36 @@ const rows: readonly Row[] = [
   [["--db"], 2, /--db: got nothing|command/],
   [["--json", "status"], 0, /"totals"/],
   [["--json", "limit", "known", "2000"], 2, /"limit"/],
+  [["--timeout", "5s", "--json", "status"], 0, /"totals"/],
+  [["--most", "5", "tasks", "known"], 2, /option: got `--most`, expected one of --db/],
+  [["--json"], 2, /command: got nothing, expected a command/],
+  [["tasks", "known", "-n", "0"], 2, /most: got "0"/],
+  [["tasks", "known", "-sdead", "-n5"], 0, /No task of known is dead/],
+  [["executions", "--name", "known"], 2, /the name as an argument: `taskgate executions \[NAME\]`/],
+  [
+    ["redrive", "--definition", "known"],
+    2,
+    /the name as an argument: `taskgate redrive ID\|NAME\.\.`/,
+  ],
+  [
+    ["redrive", "known"],
+    2,
+    /ID\|NAME\.\.: got `known`, expected ids of tasks, or the name .* --all/,
+  ],
+  [["retry", "17"], 2, /command: got `retry`.* Did you mean `taskgate redrive`\?/],
+  [["ps"], 2, /Did you mean `taskgate executions`\?/],
+  [["stop", "known"], 2, /Did you mean `taskgate pause` or `taskgate cancel`\?/],
+  [["audit"], 0, /register_definition/],
+  [["audit", "--json"], 0, /"entries"/],
+  [
+    ["audit", "--action", "set_limits"],
+    2,
+    /action: got `?"?set_limits"?.*Did you mean .?set_limit/,
+  ],
+  [["audit", "--since", "7days"], 2, /since: got "7days", expected an instant/],
+  [["audit", "--before", "2030-02-31T08:30:00Z"], 2, /before: got "2030-02-31T08:30:00Z"/],
+  [["audit", "-n", "101"], 2, /most: got "101", expected a whole number in 1\.\.100/],
+  [["status", "--follow"], 2, /option: got `--follow`/],
   [["limit", "known", "1", "1"], 2, /argument: got `1`/],
   // Numbers.
   [["limit", "known", "-1"], 2, /limit: got `-1`, expected none \(no limit\)/],
@@ -40,8 +70,11 @@ const rows: readonly Row[] = [
   [["executions", "--most", "1001"], 2, /most: got "1001"/],
   [enqueue("--priority", "-32769"), 2, /tasks\[0\].priority: got -32769/],
   [enqueue("--priority", "-5"), 0, /was added/],
-  [enqueue("--run-in-ms", "-1"), 2, /tasks\[0\].runInMs: got -1/],
-  [["group", "known", "g", "--slots", "-1"], 2, /slots: got "-1"/],
+  [enqueue("--run-in", "-1"), 2, /--run-in: got `-1`, expected a time of 1ms to 36500d/],
+  [enqueue("--run-in", "600000"), 2, /--run-in: got `600000`, expected a time/],
+  [enqueue("--run-in", "1h30m"), 0, /was added.* due in 1 h (29|30) min/],
+  [enqueue("--run-at", "2030-01-31T08:30:00"), 2, /runAt: .*with its zone/],
+  [["group", "known", "g", "--slots", "-1"], 2, /slots: got -1,/],
   [["explain", "-1"], 2, /task: got "-1"/],
   [["explain", "9223372036854775808"], 2, /task: got "9223372036854775808"/],
   [["explain", "9223372036854775807"], 3, /task/],
@@ -70,6 +103,7 @@ const rows: readonly Row[] = [
   [enqueue("--payload", '["\\u0000"]'), 2, /without U\+0000/],
   [["watermark", "known", "w", "--set", '{"n":1e-400}'], 2, /value.n: got 1e-400/],
   [["reschedule", "2026-02-30T08:30:00Z", "1"], 2, /runAt/],
+  [["reschedule", "600000", "1"], 2, /WHEN: got `600000`, expected now, a time from now such as/],
   [["rate", "known", "5/week"], 2, /rate/],
   // Addresses: no password is ever shown.
   [db(`nonsense-${secret}`), 2, /TASKGATE_DATABASE_URL: expected postgres/],

@@ -92,7 +92,7 @@ test.each(titled.filter(([, given]) => !isAway(given)))("taskgate %s", async (_,
   expectWanted(await runHere(given), given);
 });
 
-test("addresses where nobody listens are told without their passwords", async () => {
+test("addresses without a listener are told without their passwords", async () => {
   await Promise.all(
     cliCases.filter(isAway).map(async (given) => {
       expectWanted(await runHere(given), given);

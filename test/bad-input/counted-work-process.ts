@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type * as worst from "./worst-inputs";
 
 /*
- * Reads every worst input and prints how much of the product's code ran for it: V8's own count of executed blocks, which
+ * Reads every worst input and prints how much of the product's code ran for it: the engine's own count of executed blocks, which
  * tells the same on every computer. What native code does (JSON.parse, regular expressions) isn't in it.
  */
 

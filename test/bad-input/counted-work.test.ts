@@ -2,15 +2,15 @@ import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { beforeAll, expect, test } from "@jest/globals";
-import { createApiRoutes } from "../../functions/api/routes";
+import { createApiRoutes } from "../../shared/functions/api/routes";
 import { queueReaders } from "../../shared/admin/event-requests";
-import { commands } from "../../shared/cli/main";
+import { commands } from "../../shared/cli/commands";
 import type { CountedWork } from "./counted-work-process";
 
-// Goal: reading an input costs about as much as its length, whatever is wrong with it. Method: the blocks of the product
-// that run for the dearest inputs of every entry point, counted by V8 in a process of its own.
+// Goal: reading an input costs about as much as its length, for every error in it. Method: the blocks of the product
+// that run for the most expensive inputs of every entry point, counted by Node's coverage in a process of its own.
 const root = join(__dirname, "../..");
-/** Twelve are the most that a good reader needs; whatever looks twice at each member needs hundreds. */
+/** Twelve are the most that a good reader needs; a reader that looks twice at each member needs hundreds. */
 const stepsPerByte = 15;
 /** Of a short input: answers, problems, and 50 near names. */
 const stepsOfAny = 200_000;

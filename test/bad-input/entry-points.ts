@@ -1,3 +1,4 @@
+import { commands } from "../../shared/cli/commands";
 import { limits } from "../../shared/core/limits";
 import type { Field } from "./bad-values";
 
@@ -20,10 +21,12 @@ export interface HttpEntry {
 
 /** A command of the CLI: a good command line, and bad words in place of it. */
 export interface CliEntry {
-  /** Required arguments. */
+  /** A value for every parameter. */
   readonly args: readonly string[];
-  /** It takes any number of task ids. */
-  readonly isList?: true;
+  /** It takes any number of arguments: the field that is named when one more can't be used. */
+  readonly listField?: string;
+  /** It works without a database. */
+  readonly isOffline?: true;
   /** Command lines behind the name, each bad, with the field that the error names. */
   readonly bad: readonly { readonly words: readonly string[]; readonly field: string }[];
 }
@@ -60,6 +63,7 @@ const operatorBody = { fields: [reason], good: {}, isOptional: true };
 
 /** By name of the function. */
 export const httpEntries: Readonly<Record<string, HttpEntry>> = {
+  "api-openapi": { params: [], query: [], body: null },
   "api-status": { params: [], query: [], body: null },
   "api-definitions": { params: [], query: [], body: null },
   "api-definition": { params: [nameParam], query: [], body: null },
@@ -69,6 +73,14 @@ export const httpEntries: Readonly<Record<string, HttpEntry>> = {
     body: {
       fields: [{ name: "limit", kind: "limit", isRequired: true }, reason, operationId],
       good: { limit: 1 },
+    },
+  },
+  "api-owner": {
+    params: [nameParam],
+    query: [],
+    body: {
+      fields: [{ name: "app", kind: "key", isRequired: true }, reason],
+      good: { app: "billing" },
     },
   },
   "api-rate": {
@@ -178,6 +190,7 @@ export const httpEntries: Readonly<Record<string, HttpEntry>> = {
         { name: "outcome", kind: "choice" },
         { name: "most", kind: "integer", min: 1, max: 1_000 },
         { name: "tasks", kind: "list of ids" },
+        reason,
       ],
       good: { definition: "known" },
     },
@@ -190,6 +203,7 @@ export const httpEntries: Readonly<Record<string, HttpEntry>> = {
         ids,
         { name: "runInMs", kind: "integer", min: 0, max: limits.runInMsMax, isRequired: true },
         { name: "runAt", kind: "instant" },
+        reason,
       ],
       good: { tasks: ["1"], runInMs: 0 },
     },
@@ -204,8 +218,28 @@ export const httpEntries: Readonly<Record<string, HttpEntry>> = {
     body: null,
   },
   "api-batch": { params: [batchParam], query: [], body: null },
-  "api-batch-resume": { params: [batchParam], query: [], body: null },
-  "api-batch-cancel": { params: [batchParam], query: [], body: null },
+  ...Object.fromEntries(
+    ["api-batch-resume", "api-batch-cancel"].map((route) => [
+      route,
+      {
+        params: [batchParam],
+        query: [],
+        body: { fields: [reason], good: { reason: "late" }, isOptional: true },
+      } as const,
+    ]),
+  ),
+  "api-audit": {
+    params: [],
+    query: [
+      { name: "object", kind: "key" },
+      { name: "action", kind: "choice" },
+      { name: "actor", kind: "text" },
+      { name: "since", kind: "instant" },
+      { name: "before", kind: "instant" },
+      { name: "most", kind: "numeric text", min: 1, max: 100 },
+    ],
+    body: null,
+  },
 };
 
 /** By queue. */
@@ -244,17 +278,14 @@ function behind(name: string, bad: CliEntry["bad"]): CliEntry["bad"] {
   return bad.map(({ words, field }) => ({ words: [name, ...words], field }));
 }
 
-/** By name of the command. */
-export const cliEntries: Readonly<Record<string, CliEntry>> = {
+/** By name of the command, without what all commands that look have. */
+const ownEntries: Readonly<Record<string, CliEntry>> = {
   status: { args: [], bad: [] },
   definitions: {
-    args: [],
-    bad: [
-      { words: ["--name", ""], field: "definition" },
-      { words: ["--name", "unknown"], field: "definition" },
-    ],
+    args: ["known"],
+    bad: [...badNames, { words: ["unknown"], field: "definition" }],
   },
-  executions: { args: [], bad: [...badMost, { words: ["--name", " a"], field: "definition" }] },
+  executions: { args: ["known"], bad: [...badMost, ...badNames] },
   tasks: {
     args: ["known"],
     bad: [
@@ -282,11 +313,14 @@ export const cliEntries: Readonly<Record<string, CliEntry>> = {
       { words: ["known", "--priority", "40000"], field: "tasks[0].priority" },
       { words: ["known", "--group", ""], field: "tasks[0].group" },
       { words: ["known", "--kind", "x".repeat(201)], field: "tasks[0].kind" },
-      { words: ["known", "--run-in-ms", "soon"], field: "tasks[0].runInMs" },
+      { words: ["known", "--run-in", "soon"], field: "--run-in" },
+      { words: ["known", "--run-in", "36501d"], field: "--run-in" },
+      { words: ["known", "--run-in", "1h", "--run-at", "2030-01-31T08:30:00Z"], field: "--run-at" },
+      { words: ["known", "--run-at", "2030-02-30T08:30:00Z"], field: "tasks[0].runAt" },
       { words: ["known", "--dedupe-key", " a"], field: "tasks[0].dedupeKey" },
     ],
   },
-  limits: { args: [], bad: [...badMost, { words: ["--name", " a"], field: "name" }] },
+  limits: { args: ["known"], bad: [...badMost, { words: [" a"], field: "name" }] },
   limit: {
     args: ["known", "1"],
     bad: [
@@ -296,6 +330,8 @@ export const cliEntries: Readonly<Record<string, CliEntry>> = {
         field: "limit",
       })),
       { words: ["known", "1", "--reason", "x".repeat(401)], field: "reason" },
+      { words: ["known", "--reason", "why"], field: "--reason" },
+      { words: ["unknown"], field: "definition" },
     ],
   },
   rate: {
@@ -306,13 +342,29 @@ export const cliEntries: Readonly<Record<string, CliEntry>> = {
       { words: ["known", "5/s", "--burst", "6"], field: "burst" },
       { words: ["known", "none", "--burst", "1"], field: "--burst" },
       { words: ["known", "5/s", "--reason", "x".repeat(401)], field: "reason" },
+      { words: ["known", "--burst", "1"], field: "--burst" },
+      { words: ["unknown"], field: "definition" },
+    ],
+  },
+  owner: {
+    args: ["known", "billing"],
+    bad: [
+      ...badNames.map(({ words, field }) => ({ words: [...words, "billing"], field })),
+      ...["", " billing", "x".repeat(201)].map((word) => ({
+        words: ["known", word],
+        field: "app",
+      })),
+      { words: ["known", "billing", "--reason", "x".repeat(401)], field: "reason" },
+      { words: ["known", "--reason", "why"], field: "--reason" },
+      { words: ["known", "billing", "--release"], field: "APP" },
+      { words: ["unknown"], field: "definition" },
     ],
   },
   pause: { args: ["known"], bad: [...badNames, longReason] },
   resume: { args: ["known"], bad: [...badNames, longReason] },
   cancel: {
     args: ["1"],
-    isList: true,
+    listField: "task",
     bad: [...badIds, { words: ["1", "--reason", "x".repeat(401)], field: "reason" }],
   },
   replay: {
@@ -327,37 +379,42 @@ export const cliEntries: Readonly<Record<string, CliEntry>> = {
   },
   redrive: {
     args: ["1"],
-    isList: true,
+    listField: "ID|NAME..",
     bad: [
-      ...badIds,
-      { words: ["1", "--definition", "known"], field: "tasks" },
-      { words: ["1", "--kind", "a"], field: "kind" },
-      { words: ["--definition", "unknown"], field: "definition" },
-      { words: ["--definition", "known", "--kind", " a"], field: "kind" },
-      { words: ["--definition", "known", "--outcome", "done"], field: "outcome" },
+      ...badIds.map(({ words }) => ({ words, field: "ID|NAME.." })),
+      { words: ["1", "known"], field: "ID|NAME.." },
+      { words: ["known", "other", "--all"], field: "argument" },
+      { words: ["1", "--kind", "a"], field: "--kind" },
+      { words: ["1", "--outcome", "dead"], field: "--outcome" },
+      { words: ["1", "--most", "5"], field: "--most" },
+      { words: ["unknown", "--all"], field: "definition" },
+      { words: ["1", "--reason", ""], field: "reason" },
+      { words: ["known", "--all", "--kind", " a"], field: "kind" },
+      { words: ["known", "--all", "--outcome", "done"], field: "outcome" },
       ...["0", "1001", "many"].map((word) => ({
-        words: ["--definition", "known", "--most", word],
+        words: ["known", "--all", "--most", word],
         field: "most",
       })),
     ],
   },
   reschedule: {
     args: ["now", "1"],
-    isList: true,
+    listField: "task",
     bad: [
       ...behind("now", badIds),
-      ...["tomorrow", "2026-02-30T08:30:00Z", "soon"].map((word) => ({
+      { words: ["2026-02-30T08:30:00Z", "1"], field: "runAt" },
+      { words: ["now", "1", "--reason", ""], field: "reason" },
+      ...["tomorrow", "soon", "600000", "36501d"].map((word) => ({
         words: [word, "1"],
-        field: "runAt",
+        field: "WHEN",
       })),
-      { words: ["3153600000001", "1"], field: "runInMs" },
     ],
   },
   groups: {
-    args: [],
+    args: ["known"],
     bad: [
       ...badMost,
-      { words: ["--name", "unknown"], field: "definition" },
+      { words: ["unknown"], field: "definition" },
       { words: ["--key", " a"], field: "key" },
     ],
   },
@@ -371,12 +428,13 @@ export const cliEntries: Readonly<Record<string, CliEntry>> = {
         field: "slots",
       })),
       { words: ["known", "g", "--pause", "--resume"], field: "--resume" },
+      { words: ["known", "g", "--strict", "--not-strict"], field: "--not-strict" },
       { words: ["known", "g", "--reason", "x".repeat(401)], field: "reason" },
     ],
   },
   schedules: {
-    args: [],
-    bad: [...badMost, { words: ["--name", "unknown"], field: "definition" }],
+    args: ["known"],
+    bad: [...badMost, { words: ["unknown"], field: "definition" }],
   },
   schedule: {
     args: ["known", "nightly"],
@@ -385,15 +443,15 @@ export const cliEntries: Readonly<Record<string, CliEntry>> = {
       { words: ["known", " g", "--pause"], field: "schedule" },
       { words: ["known", "unknown", "--resume"], field: "schedule" },
       { words: ["known", "unknown"], field: "schedule" },
-      { words: ["known", "nightly", "--pause", "--resume"], field: "--pause" },
+      { words: ["known", "nightly", "--pause", "--resume"], field: "--resume" },
       { words: ["known", "nightly", "--pause", "--reason", "x".repeat(401)], field: "reason" },
     ],
   },
   watermarks: {
-    args: [],
+    args: ["known"],
     bad: [
       ...badMost,
-      { words: ["--name", "unknown"], field: "definition" },
+      { words: ["unknown"], field: "definition" },
       { words: ["--watermark", " a"], field: "watermark" },
     ],
   },
@@ -425,6 +483,20 @@ export const cliEntries: Readonly<Record<string, CliEntry>> = {
       { words: ["--before", "abc"], field: "before" },
     ],
   },
+  audit: {
+    args: ["known"],
+    bad: [
+      ...["0", "101", "many", "1.5", ""].map((word) => ({
+        words: ["--most", word],
+        field: "most",
+      })),
+      { words: [" a"], field: "object" },
+      { words: ["--action", "limit"], field: "action" },
+      { words: ["--actor", ""], field: "actor" },
+      { words: ["--since", "7days"], field: "since" },
+      { words: ["--before", "1h"], field: "before" },
+    ],
+  },
   batch: {
     args: ["1"],
     bad: [
@@ -433,9 +505,28 @@ export const cliEntries: Readonly<Record<string, CliEntry>> = {
         field: "batch",
       })),
       { words: ["1", "--resume", "--cancel"], field: "--cancel" },
+      { words: ["1", "--cancel", "--reason", ""], field: "reason" },
     ],
   },
   doctor: { args: [], bad: [] },
+  completion: { args: ["bash"], bad: [{ words: ["fish"], field: "SHELL" }], isOffline: true },
+  version: { args: [], bad: [], isOffline: true },
+  dev: {
+    args: [],
+    bad: [
+      { words: ["--port", "65536"], field: "--port" },
+      { words: ["--hosts", "9"], field: "--hosts" },
+      { words: ["--limit", "1001"], field: "--limit" },
+    ],
+    isOffline: true,
+  },
+  init: {
+    args: [],
+    bad: [{ words: ["--template", "other"], field: "--template" }],
+    isOffline: true,
+  },
+  eject: { args: [], bad: [{ words: ["--name", "Billing"], field: "--name" }], isOffline: true },
+  stamp: { args: [], bad: [], isOffline: true },
   migrate: {
     args: [],
     bad: [
@@ -457,3 +548,12 @@ export const cliEntries: Readonly<Record<string, CliEntry>> = {
     ],
   },
 };
+
+/** By name of the command. */
+export const cliEntries: Readonly<Record<string, CliEntry>> = Object.fromEntries(
+  Object.entries(ownEntries).map(([name, entry]) => {
+    const isWatchable = commands.some((one) => one.name === name && "every" in one.options);
+    const every = { words: [...entry.args, "--every", "soon"], field: "--every" };
+    return [name, isWatchable ? { ...entry, bad: [...entry.bad, every] } : entry];
+  }),
+);

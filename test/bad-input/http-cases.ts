@@ -1,7 +1,7 @@
 import { gzipSync } from "node:zlib";
 import { limits } from "../../shared/core/limits";
 
-/** What comes in by HTTP, and what is wanted of it. Sent to the app in a real host; `known` is registered. */
+/** Input by HTTP, and the expected answer. Sent to the app in a real host; `known` is registered. */
 export interface HttpCase {
   readonly title: string;
   readonly method: string;

@@ -1,4 +1,4 @@
-/** What comes in by the queues, and what is wanted of it. Sent to the app in a real host, through a real queue emulator. */
+/** Input by the queues, and the expected answer. Sent to the app in a real host, through a real queue emulator. */
 export interface QueueCase {
   readonly title: string;
   readonly queue: "hints" | "ingest";

@@ -113,7 +113,7 @@ describe("HTTP", () => {
     expect(answer.split("\r\n")[0]).toMatch(status === null ? /^$/ : `HTTP/1.1 ${String(status)} `);
   });
 
-  test("nothing is polluted, and what was stored is what was sent", async () => {
+  test("nothing is polluted, and the stored values are the sent ones", async () => {
     expect({}).not.toHaveProperty("polluted");
     const body = `{"payload":{"__proto__":{"polluted":true},"n":[0.1,1e24,-0]}}`;
     const { text } = await send({ method: "POST", path: "definitions/known/tasks", body });

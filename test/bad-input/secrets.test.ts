@@ -1,5 +1,5 @@
 /*
- * Goal: what is secret reaches no log, no telemetry, no answer and no terminal. Method: secrets are planted in settings,
+ * Goal: a secret reaches no log, no telemetry, no answer and no terminal. Method: secrets are planted in settings,
  * addresses and requests, by the compiled app and the command line; everything that comes out is searched.
  */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
@@ -191,7 +191,7 @@ describe("the app", () => {
     for (const word of [secret, loginPassword, accountKey]) expect(items).not.toContain(word);
   });
 
-  test("no secret stands on the terminal, whatever command fails", async () => {
+  test("no secret stands on the terminal when any command fails", async () => {
     const said: string[] = [];
     const output = {
       line: (text: string) => void said.push(text),

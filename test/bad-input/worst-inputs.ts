@@ -1,15 +1,16 @@
 import { HttpRequest, InvocationContext } from "@azure/functions";
-import { createApiRoutes } from "../../functions/api/routes";
+import { createApiRoutes } from "../../shared/functions/api/routes";
 import type { Admin } from "../../shared/admin/create-admin";
 import { readDelivery, writeRefused } from "../../shared/admin/delivery";
 import { readEachEvent } from "../../shared/admin/event-requests";
 import { readHint } from "../../shared/admin/requests";
 import { describeProblems } from "../../shared/admin/problem-list";
-import { commands, runCli } from "../../shared/cli/main";
+import { commands } from "../../shared/cli/commands";
+import { runCli } from "../../shared/cli/main";
 import { parseCommandLine } from "../../shared/cli/parse-arguments";
 import { nearNames } from "../../shared/core/near-name";
 
-/** The dearest inputs that every public entry point still reads: as long as it takes, and bad in each costly way. */
+/** The most expensive inputs that every public entry point still reads: as long as it takes, and bad in each costly way. */
 export interface WorstInput {
   readonly entry: string;
   readonly title: string;
@@ -19,7 +20,7 @@ export interface WorstInput {
   readonly read: (text: string) => unknown;
 }
 
-/** Answers every call with nothing: what comes behind the reading isn't part of this. */
+/** Answers every call with nothing: the work behind the reading isn't part of this. */
 const admin = new Proxy(
   {},
   { get: (_, member) => (member === "then" ? undefined : () => Promise.resolve({ tasks: [] })) },

@@ -4,13 +4,13 @@ import type { TaskStore } from "../../shared/ports/task-store";
 import type { WakeUp } from "../../shared/ports/wake-up";
 import { noTelemetry } from "../../shared/ports/telemetry";
 import { openStore } from "../../shared/store/open-store";
-import { TaskClient } from "../../shared/worker/client";
+import { TaskClient } from "../../shared/worker/client/client";
 import type { WorkerEnvironment } from "../../shared/worker/environment";
-import type { AnyTaskKind } from "../../shared/worker/define-task";
-import { Heartbeat } from "../../shared/worker/heartbeat";
-import { createRegistry } from "../../shared/worker/registry";
-import { runWorker } from "../../shared/worker/run-worker";
-import type { WorkerResult } from "../../shared/worker/run-worker";
+import { Heartbeat } from "../../shared/worker/run/heartbeat";
+import { createRegistry } from "../../shared/worker/define/registry";
+import { runWorker } from "../../shared/worker/run/run-worker";
+import type { WorkerResult } from "../../shared/worker/run/run-worker";
+import type { AnyTaskKind } from "../../shared/worker/define/task-kind";
 
 /** What a scenario works with: the product's own parts, no telemetry, no log. */
 export interface Bench {

@@ -7,8 +7,8 @@ import { quantile, timed } from "./measurement";
 import type { BenchScenario, Measurement, Scale } from "./measurement";
 
 /*
- * What a claim costs must not depend on how much waits, how much of it is blocked, and how much has gone through the tables
- * (P10). Each figure is a ratio of medians of the same call, made in turn in the same run.
+ * What a claim costs must not depend on how much waits, how much of it is blocked, and how much has gone through the tables.
+ * Each figure is a ratio of medians of the same call, made in turn in the same run.
  */
 
 const batch = 10;
@@ -42,7 +42,7 @@ class ClaimLoop {
   }
 }
 
-/** Call by call in turn, so that whatever else the computer does slows both. */
+/** Call by call in turn, so that other load of the computer slows both. */
 async function compareClaims(one: Worker, other: Worker): Promise<number> {
   const loops = [new ClaimLoop(one), new ClaimLoop(other)];
   for (const loop of loops) await loop.begin();

@@ -5,6 +5,7 @@ import { sleep } from "../../shared/platform/real-clock";
 import { openBench } from "./bench-environment";
 import { limitedTask } from "./limited-tasks";
 import type { BenchScenario, Measurement, Scale } from "./measurement";
+import { taskRequest } from "../../shared/worker/define/task-ref";
 
 interface LimitCase {
   readonly limit: number;
@@ -34,7 +35,7 @@ async function measureCase(url: string, scale: Scale, about: LimitCase): Promise
   const task = limitedTask(limit);
   const bench = openBench(url, [task]);
   const count = (scale.seconds + 10) * 50 * limit;
-  await bench.client.enqueue(Array.from({ length: count }, () => ({ task, payload: {} })));
+  await bench.client.enqueueAll(Array.from({ length: count }, () => taskRequest(task, {})));
   const client = new Client({ connectionString: url });
   await client.connect();
   const children = [];

@@ -1,9 +1,11 @@
-import { defineTask } from "../../shared/worker/define-task";
+import { defineTask } from "../../shared/worker/define/define-task";
 import { openBench } from "./bench-environment";
 import { limitOverProcesses } from "./limits";
 import { quantile, timed } from "./measurement";
 import type { BenchScenario, Measurement, Scale } from "./measurement";
+import { limitedCalls } from "./limited-calls";
 import { spreadOverHosts } from "./spread";
+import { taskRequest } from "../../shared/worker/define/task-ref";
 
 /** What work costs; each has a database of its own. */
 export const scenarios: readonly BenchScenario[] = [
@@ -11,6 +13,7 @@ export const scenarios: readonly BenchScenario[] = [
   eightInFlight,
   latency,
   limitOverProcesses,
+  limitedCalls,
   spreadOverHosts,
 ];
 
@@ -19,15 +22,12 @@ async function bulkEnqueueAndDrain(url: string, scale: Scale): Promise<Measureme
   const noop = defineTask({
     name: "noop",
     limit: 16,
-    spareMax: 62, // 500 a call
+    prefetch: 62, // 500 a call
     run: async () => void (done += 1),
   });
   const bench = openBench(url, [noop]);
-  const requests = Array.from({ length: scale.tasks }, (_, index) => ({
-    task: noop,
-    payload: { index },
-  }));
-  const enqueueMs = await timed(() => bench.client.enqueue(requests));
+  const payloads = Array.from({ length: scale.tasks }, (_, index) => ({ index }));
+  const enqueueMs = await timed(() => bench.client.enqueueMany(noop, payloads));
   // Two lanes: one execution and one connection each.
   const drainMs = await timed(() => Promise.all([bench.work("noop"), bench.work("noop")]));
   if (done !== scale.tasks)
@@ -54,13 +54,13 @@ async function eightInFlight(url: string, scale: Scale): Promise<Measurement[]> 
   const strict = defineTask({
     name: "strict",
     limit: 8,
-    spareMax: 0,
+    prefetch: 0,
     run: async () => void (done += 1),
   });
   const bench = openBench(url, [strict]);
   const count = Math.ceil(scale.tasks / 4);
-  await bench.client.enqueue(
-    Array.from({ length: count }, (_, index) => ({ task: strict, payload: { index } })),
+  await bench.client.enqueueAll(
+    Array.from({ length: count }, (_, index) => taskRequest(strict, { index })),
   );
   const drainMs = await timed(() => bench.work("strict", { concurrency: 8 }));
   if (done !== count)
@@ -98,7 +98,7 @@ async function latency(url: string, scale: Scale): Promise<Measurement[]> {
       },
     },
   });
-  await bench.client.enqueue({ task: ping, payload: {} });
+  await bench.client.enqueue(ping, {});
   await Promise.all(lives);
   waits.length = 0;
   for (let index = 0; index < Math.min(300, scale.tasks / 50); index += 1) {
@@ -106,7 +106,7 @@ async function latency(url: string, scale: Scale): Promise<Measurement[]> {
       started = resolve;
     });
     sentAtMs = performance.now();
-    await bench.client.enqueue({ task: ping, payload: { index } });
+    await bench.client.enqueue(ping, { index });
     await start;
     await Promise.all(lives);
   }

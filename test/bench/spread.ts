@@ -3,9 +3,10 @@ import type { ChildProcess } from "node:child_process";
 import { join } from "node:path";
 import { Client } from "pg";
 import { sleep } from "../../shared/platform/real-clock";
-import { defineTask } from "../../shared/worker/define-task";
+import { defineTask } from "../../shared/worker/define/define-task";
 import { openBench } from "./bench-environment";
 import type { Measurement, Scale } from "./measurement";
+import { taskRequest } from "../../shared/worker/define/task-ref";
 
 /** As test/fault/spread-worker-process.ts defines it; here it is only enqueued. */
 const busy = defineTask({ name: "busy", limit: 4, leaseMs: 10_000, run: async () => undefined });
@@ -25,7 +26,7 @@ export async function spreadOverHosts(url: string, scale: Scale): Promise<Measur
   );
   const bench = openBench(url, [busy]);
   const count = perSecond * (4 * scale.seconds + 3 * 20);
-  await bench.client.enqueue(Array.from({ length: count }, () => ({ task: busy })));
+  await bench.client.enqueueAll(Array.from({ length: count }, () => taskRequest(busy)));
   const hosts = [startHost(url, "host 1")];
   await waitForTasks(client);
   const alone = await countDone(client, scale.seconds);

@@ -4,7 +4,7 @@ import { worstInputs } from "../bad-input/worst-inputs";
 async function main(): Promise<void> {
   const input = worstInputs[Number(process.argv[2])];
   if (input === undefined) throw new Error("There is no such input");
-  // Whatever is loaded at the first call.
+  // Loads the packages of the first call.
   await input.read("{}");
   const text = input.make();
   const beforeKiB = process.resourceUsage().maxRSS;

@@ -7,7 +7,7 @@ import type { Measurement } from "./measurement";
 const root = join(__dirname, "../..");
 const run = promisify(execFile);
 
-/** The longest bodies and the dearest name, each read by a process of its own: what the worst of them takes. */
+/** The longest bodies and the most expensive name, each read by a process of its own: the time of the worst. */
 export async function worstInput(): Promise<Measurement[]> {
   const found: { title: string; ms: number; bytes: number }[] = [];
   for (const [index, { entry, title }] of worstInputs.entries()) {

@@ -7,6 +7,7 @@ export interface Flight {
   readonly host: string;
   readonly task: string;
   readonly fence: string;
+  readonly kind: string;
   readonly definition: string;
   readonly group: string | null;
   readonly priority: number;
@@ -43,7 +44,7 @@ export class Book {
     this.#folder = folder;
   }
 
-  /** Reads what has been written since. A line that isn't complete is for the next time, or its writer was killed. */
+  /** Reads the lines written since. A line that isn't complete is for the next time, or its writer was killed. */
   read(): void {
     for (const name of readdirSync(this.#folder).sort()) this.#readFile(name);
     if (this.flights.length === this.#known) return;

@@ -1,5 +1,5 @@
 /*
- * The file system that a chaos run fills. What it must never do is fill another one: its mount may be gone, because somebody
+ * The file system that a chaos run fills. What it must never do is fill another one: its mount may be gone, because a person
  * else cleaned up. Only root on Linux can mount; elsewhere this is skipped, as the scene is.
  */
 import "../support/node-errors";

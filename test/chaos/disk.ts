@@ -42,7 +42,7 @@ export class SmallDisk {
     throw new Error(`Expected a file system of its own at ${path} after the mount`);
   }
 
-  /** Fills it to the last byte, runs `body`, and empties it again, whatever happens. */
+  /** Fills it to the last byte, runs `body`, and empties it again, also after an error. */
   async whileFull(body: () => Promise<void>): Promise<void> {
     const filler = join(this.path, "filler");
     await this.#check(null);
@@ -63,7 +63,7 @@ export class SmallDisk {
     await rmdir(this.path);
   }
 
-  /** Never more than its own size, whatever the system says of the room that is left. */
+  /** Never more than its own size, for any answer of the system about the free space. */
   async #fill(file: FileHandle): Promise<void> {
     const zeros = Buffer.alloc(chunkBytes);
     for (let bytes = 0; bytes < sizeMb * 2 ** 20; bytes += chunkBytes) {

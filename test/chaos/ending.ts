@@ -5,11 +5,11 @@ import { deliver, sweepOnce } from "./delivery";
 import type { Scene } from "./scene";
 import { newestBuild } from "./scene";
 
-/** Nothing came to its end for so long: it doesn't any more. */
+/** After this time without an end no task ends any more. */
 const stuckMs = 90_000;
 /** The same of tasks that an old build put off: for at most five minutes, until a newer one may take them. */
 const drainStuckMs = 330_000;
-/** P11 is looked at for so long. */
+/** The time for which the quiet is watched. */
 const quietMs = 2_000;
 const restMostMs = 30_000;
 const stopMostMs = 15_000;
@@ -25,7 +25,7 @@ export async function comeToEnd(
   if (!server.isUp) await server.restart();
   network.heal();
   for (const host of hosts.all) hosts.thaw(host);
-  // The deployment is over: what is left knows every kind.
+  // The deployment is over: the remaining hosts know every kind.
   for (const host of hosts.all) if (host.build < newestBuild) hosts.tell(host, { is: "stop" });
   startHost(newestBuild);
   startHost(newestBuild);
@@ -39,14 +39,14 @@ export async function comeToEnd(
   await feeder.settle(stuckMs);
   if (feeder.pending > 0)
     verdict.broken(
-      "P6",
+      "once",
       `${String(feeder.pending)} enqueues without an answer for ${String(stuckMs)} ms`,
     );
   if (await drain(scene, signal)) await judgeQuiet(scene);
-  for (const crash of hosts.crashes) verdict.broken("P12", crash);
+  for (const crash of hosts.crashes) verdict.broken("in time", crash);
   const late = await hosts.stop(stopMostMs);
   for (const name of late)
-    verdict.broken("P12", `${name} didn't end within ${String(stopMostMs)} ms`);
+    verdict.broken("in time", `${name} didn't end within ${String(stopMostMs)} ms`);
 }
 
 /** False: something doesn't come to its end. */
@@ -72,7 +72,7 @@ async function drain(scene: Scene, signal: AbortSignal): Promise<boolean> {
     await sleep(50);
   }
   verdict.broken(
-    "P3",
+    "nothing lost",
     `${String(observer.unfinished)} tasks don't come to their end: ${await leftTasks(scene)}`,
   );
   return false;
@@ -86,13 +86,16 @@ async function leftTasks({ observer }: Scene): Promise<string> {
   return rows.map(({ text }) => text).join("; ");
 }
 
-/** P11: with nothing to do, hosts call nothing between ticks, and a tick is one call. */
+/** Quiet when idle: with nothing to do, hosts call nothing between ticks, and a tick is one call. */
 async function judgeQuiet(scene: Scene): Promise<void> {
   const { hosts, verdict, queue } = scene;
   const endMs = machineMs() + restMostMs;
   while (queue.size > 0 || (await countAll(scene)).stays > 0) {
     if (machineMs() > endMs) {
-      verdict.broken("P11", `hosts still work ${String(restMostMs)} ms after the last task's end`);
+      verdict.broken(
+        "quiet when idle",
+        `hosts still work ${String(restMostMs)} ms after the last task's end`,
+      );
       return;
     }
     deliver(scene);
@@ -101,10 +104,10 @@ async function judgeQuiet(scene: Scene): Promise<void> {
   const before = await countAll(scene);
   await sleep(quietMs);
   const after = await countAll(scene);
-  verdict.check("P11");
+  verdict.check("quiet when idle");
   if (after.calls !== before.calls)
     verdict.broken(
-      "P11",
+      "quiet when idle",
       `${String(after.calls - before.calls)} calls in ${String(quietMs)} ms without a tick`,
     );
   const [host] = hosts.awake;
@@ -113,9 +116,10 @@ async function judgeQuiet(scene: Scene): Promise<void> {
   await tick(scene);
   const known = await countAll(scene);
   await tick(scene);
-  verdict.check("P11");
+  verdict.check("quiet when idle");
   const calls = (await countAll(scene)).calls - known.calls;
-  if (calls !== 1) verdict.broken("P11", `${String(calls)} calls for one tick with nothing to do`);
+  if (calls !== 1)
+    verdict.broken("quiet when idle", `${String(calls)} calls for one tick with nothing to do`);
 }
 
 async function tick({ hosts }: Scene): Promise<void> {

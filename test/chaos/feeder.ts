@@ -21,7 +21,7 @@ export interface FedOperation {
 }
 
 /** Something that must not be, as of the feeder. */
-export type OnBroken = (rule: "P6", detail: string) => void;
+export type OnBroken = (rule: "once", detail: string) => void;
 
 export interface FeederOptions {
   readonly store: TaskStore;
@@ -60,7 +60,7 @@ export class Feeder {
     return this.#pending.length;
   }
 
-  /** Adds some tasks, or sends again what had no answer, or what had one. Never throws. */
+  /** Adds some tasks, or repeats calls with or without an answer. Never throws. */
   async turn(): Promise<void> {
     const { dice } = this.#options;
     const unanswered = this.#pending[0];
@@ -80,7 +80,7 @@ export class Feeder {
     await this.#send(this.#make());
   }
 
-  /** Sends what has no answer until there is none left, at most so long. */
+  /** Repeats calls without an answer until there is none left, or the time is up. */
   async settle(forMs: number): Promise<void> {
     const endMs = machineMs() + forMs;
     while (this.#pending.length > 0 && machineMs() < endMs) {
@@ -148,7 +148,7 @@ export class Feeder {
       this.#pending = this.#pending.filter((other) => other !== operation);
     } else if (taskIds.join() !== operation.taskIds.join()) {
       onBroken(
-        "P6",
+        "once",
         `operation ${operation.id} was answered ${operation.taskIds.join()}, then ${taskIds.join()}`,
       );
     }
@@ -159,14 +159,14 @@ export class Feeder {
       if (known === undefined) this.#keys.set(dedupeKey, taskId);
       else this.counts.sameKey += 1;
       if (known !== undefined && known !== taskId)
-        onBroken("P6", `key ${dedupeKey} belongs to tasks ${known} and ${taskId}`);
+        onBroken("once", `key ${dedupeKey} belongs to tasks ${known} and ${taskId}`);
     }
   }
 }
 
 function payloadOf(dice: Dice, definition: string): ChaosPayload {
   const isGrouped = dice.percent(definition === sideName ? 60 : 30);
-  // A few last longer than a lease, heed nothing and then complete: what a stale holder does is seen by them.
+  // A few last longer than a lease, ignore their signal and then complete: they show the acts of a stale holder.
   const isLong = dice.percent(5);
   return {
     way: isLong ? "commit" : dice.weighted(ways),

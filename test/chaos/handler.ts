@@ -1,11 +1,12 @@
+import { taskRef } from "../../shared/worker/define/task-ref";
 import { LeaseLostError } from "../../shared/core/errors";
 import { sleep } from "../../shared/platform/real-clock";
-import type { HandlerResult } from "../../shared/worker/define-task";
-import type { TaskContext } from "../../shared/worker/task-context";
+import type { TaskContext } from "../../shared/worker/define/task-context";
 import type { FlightEnd, WriteEntry } from "./ledger";
 import { machineMs } from "./machine-clock";
 import { leaseMs, sideName } from "./plan";
 import type { ChaosHandler, ChaosPayload } from "./plan";
+import type { Continuation, HandlerResult } from "../../shared/worker/define/task-context";
 
 /** Where a handler runs, and the ledger that it tells its begin and end. */
 export interface HandlerPlace {
@@ -19,8 +20,8 @@ const blockMs = 1.3 * leaseMs;
 /** Writes when it begins and ends, and between does what its payload says. */
 export function chaosHandler({ host, write }: HandlerPlace): ChaosHandler {
   return async (payload, context) => {
-    const { taskId: task, fence, definition } = context;
-    const about = { definition, group: payload.group, priority: payload.priority };
+    const { taskId: task, fence, kind, definition } = context;
+    const about = { kind, definition, group: payload.group, priority: payload.priority };
     write({ is: "begin", atMs: machineMs(), host, task, fence, about });
     let how: FlightEnd = "threw";
     try {
@@ -51,7 +52,7 @@ async function spend({ way, ms, isStubborn }: ChaosPayload, context: TaskContext
 
 interface Settled {
   readonly how: FlightEnd;
-  readonly value: HandlerResult;
+  readonly value: HandlerResult | Continuation;
 }
 
 async function settle({ way }: ChaosPayload, context: TaskContext): Promise<Settled> {
@@ -72,7 +73,7 @@ async function settle({ way }: ChaosPayload, context: TaskContext): Promise<Sett
       priority: 100,
       parent: taskId,
     };
-    await context.enqueue({ task: sideName, payload });
+    await context.enqueue(taskRef({ name: sideName }), payload);
   }
   if (way === "throw" && context.attempt === 1) throw new Error("as its payload says");
   if (way === "continue" && context.restored === null)

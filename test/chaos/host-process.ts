@@ -4,10 +4,10 @@ import type { Clock } from "../../shared/ports/clock";
 import { noTelemetry } from "../../shared/ports/telemetry";
 import { Breaker, openStore } from "../../shared/store/open-store";
 import type { WorkerEnvironment } from "../../shared/worker/environment";
-import { Heartbeat } from "../../shared/worker/heartbeat";
-import { createRegistry } from "../../shared/worker/registry";
-import { reclaim, runWorker } from "../../shared/worker/run-worker";
-import { registerBuild } from "../../shared/worker/schedules";
+import { Heartbeat } from "../../shared/worker/run/heartbeat";
+import { createRegistry } from "../../shared/worker/define/registry";
+import { reclaim, runWorker } from "../../shared/worker/run/run-worker";
+import { registerBuild } from "../../shared/worker/run/schedules";
 import { Dice } from "../support/dice";
 import { chaosHandler } from "./handler";
 import type { HostNews, HostOptions, HostOrder } from "./host-messages";
@@ -113,7 +113,7 @@ function onHint(definition: string): void {
 
 let isKnown = false;
 
-/** As the function `sweep` does for what is used here. */
+/** As the function `sweep` does, for the parts used here. */
 async function sweep(): Promise<void> {
   if (!isKnown) {
     await registerBuild(environment, registry);

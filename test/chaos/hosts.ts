@@ -24,13 +24,13 @@ export interface Host {
   frozen: Halt | null;
 }
 
-/** What somebody hears from hosts. */
+/** The events of hosts. */
 export type OnNews = (host: Host, news: HostNews) => void;
 
 /** The processes of a run, and when which of them were halted. */
 export class Hosts {
   readonly halts: Halt[] = [];
-  /** Hosts that ended though nobody had told them to. */
+  /** Hosts that ended without being told to. */
   readonly crashes: string[] = [];
   readonly #onNews: OnNews;
   readonly #live = new Map<string, Host>();

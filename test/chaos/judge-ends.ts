@@ -13,7 +13,7 @@ interface EndedTask {
 
 const done = 10;
 
-/** P2, P3, P6 by what the database holds when everything has come to its end. */
+/** One holder, nothing lost and once, judged by the database's rows at the end of the run. */
 export async function judgeEnds(
   facts: { client: Client; book: Book; operations: readonly FedOperation[] },
   verdict: Verdict,
@@ -22,26 +22,30 @@ export async function judgeEnds(
   const ended = await readEnded(client);
   const byId = new Map<string, EndedTask>();
   for (const task of ended) {
-    if (byId.has(task.task)) verdict.broken("P3", `task ${task.task} ended twice`);
+    if (byId.has(task.task)) verdict.broken("nothing lost", `task ${task.task} ended twice`);
     byId.set(task.task, task);
     if (task.outcome !== done)
-      verdict.broken("P3", `task ${task.task} ended with ${String(task.outcome)}, not done`);
+      verdict.broken(
+        "nothing lost",
+        `task ${task.task} ended with ${String(task.outcome)}, not done`,
+      );
   }
   const told = new Set(operations.flatMap(({ taskIds }) => taskIds));
   for (const task of told) {
-    verdict.check("P3");
-    if (!byId.has(task)) verdict.broken("P3", `task ${task} was acknowledged and is nowhere`);
+    verdict.check("nothing lost");
+    if (!byId.has(task))
+      verdict.broken("nothing lost", `task ${task} was acknowledged and is nowhere`);
   }
   for (const { task, parent } of ended) {
     if (parent === null && !told.has(task))
-      verdict.broken("P6", `task ${task} is there and no answer ever named it`);
+      verdict.broken("once", `task ${task} is there and no answer ever named it`);
   }
   for (const [task, fences] of book.acks) {
-    verdict.check("P2");
+    verdict.check("one holder");
     const fence = byId.get(task)?.fence;
     if (fence === undefined || fence === null || !fences.has(fence))
       verdict.broken(
-        "P2",
+        "one holder",
         `task ${task}: fence ${[...fences].join()} was told to count, ${String(fence)} does`,
       );
   }
@@ -58,7 +62,7 @@ async function readEnded(client: Client): Promise<EndedTask[]> {
   return rows;
 }
 
-/** Each task that commits has one effect, under the fence that counts; nobody else has one. */
+/** Each task that commits has one effect, under the fence that counts; no other task has one. */
 async function judgeEffects(
   client: Client,
   byId: ReadonlyMap<string, EndedTask>,
@@ -69,19 +73,19 @@ async function judgeEffects(
   );
   const effects = new Map<string, string>();
   for (const { task, fence } of rows) {
-    verdict.check("P2");
-    if (effects.has(task)) verdict.broken("P2", `task ${task} has more than one effect`);
+    verdict.check("one holder");
+    if (effects.has(task)) verdict.broken("one holder", `task ${task} has more than one effect`);
     effects.set(task, fence);
     const counts = byId.get(task)?.fence;
     if (counts !== fence)
       verdict.broken(
-        "P2",
+        "one holder",
         `task ${task}: effect of fence ${fence}, completion of ${String(counts)}`,
       );
   }
   for (const { task, way } of byId.values()) {
     if (way === "commit" && !effects.has(task))
-      verdict.broken("P3", `task ${task} is done and its effect is missing`);
+      verdict.broken("nothing lost", `task ${task} is done and its effect is missing`);
   }
 }
 
@@ -92,8 +96,9 @@ function judgeChildren(ended: readonly EndedTask[], verdict: Verdict): void {
     if (parent !== null) children.set(parent, (children.get(parent) ?? 0) + 1);
   for (const { task, way } of ended) {
     if (way !== "child") continue;
-    verdict.check("P6");
+    verdict.check("once");
     const count = children.get(task) ?? 0;
-    if (count !== 1) verdict.broken("P6", `task ${task} is done and has ${String(count)} children`);
+    if (count !== 1)
+      verdict.broken("once", `task ${task} is done and has ${String(count)} children`);
   }
 }

@@ -1,17 +1,20 @@
+import { limits } from "../../shared/core/limits";
 import type { Book, Flight } from "./book";
 import type { FedOperation } from "./feeder";
 import type { Halt } from "./hosts";
-import { firstPriority, sideName } from "./plan";
+import { firstPriority, newKind, sideName } from "./plan";
 import type { Verdict } from "./verdict";
 
 /** No stay is called late that isn't by so much: machines have other things to do. */
 const lateMostMs = 30_000;
 /** What a dead host had begun runs again within its lease and this. */
 const returnMostMs = 120_000;
-/** Who asks is granted a token within this, or doesn't ask often. */
+/** A build that doesn't know a kind puts its task off for at most this time. */
+const putOffMostMs = limits.returnPauseMs.cap;
+/** An asker is granted a token within this time, or doesn't ask often. */
 const deniedMostMs = 240_000;
 
-/** P2: of a task one completion counts, and none that was sent when the task had begun under a newer claim. */
+/** One holder: of a task one completion counts, and none that was sent after the task began under a newer claim. */
 export function judgeAcks(book: Book, verdict: Verdict): void {
   const newest = new Map<string, bigint>();
   const moments = book.flights.flatMap((flight) => [
@@ -25,31 +28,34 @@ export function judgeAcks(book: Book, verdict: Verdict): void {
     if (isBegin) newest.set(task, known > BigInt(fence) ? known : BigInt(fence));
     else if (known > BigInt(fence) && book.acks.get(task)?.has(fence) === true)
       verdict.broken(
-        "P2",
+        "one holder",
         `task ${task}: fence ${fence} completed it when ${String(known)} had begun`,
       );
   }
   for (const [task, fences] of book.acks) {
     if (fences.size > 1)
-      verdict.broken("P2", `task ${task}: completions of fences ${[...fences].join(", ")} count`);
+      verdict.broken(
+        "one holder",
+        `task ${task}: completions of fences ${[...fences].join(", ")} count`,
+      );
   }
 }
 
-/** P4: each claim is in order; and in a strict group nothing begins before what came before it has ended. */
+/** Order: each claim is in order; and in a strict group no task begins before the task ahead of it has ended. */
 export function judgeOrder(
   book: Book,
   operations: readonly FedOperation[],
   verdict: Verdict,
 ): void {
   for (const { fence, tasks, orders } of book.claims) {
-    verdict.check("P4");
+    verdict.check("order");
     const priorities = orders.split(",").map(Number);
     const isSorted = tasks.every((task, index) => {
       if (index === 0) return true;
       const [before = 0, own = 0] = [priorities[index - 1], priorities[index]];
       return before < own || (before === own && BigInt(tasks[index - 1] ?? 0) < BigInt(task));
     });
-    if (!isSorted) verdict.broken("P4", `claim of fence ${fence}: ${tasks.join()} by ${orders}`);
+    if (!isSorted) verdict.broken("order", `claim of fence ${fence}: ${tasks.join()} by ${orders}`);
   }
   judgeStrict(book, operations, verdict);
 }
@@ -102,19 +108,19 @@ function strictBegins(book: Book): Map<string, { firstMs: number; lastMs: number
 function judgeGroup(group: string, standings: Standing[], verdict: Verdict): void {
   standings.sort((a, b) => (a.task < b.task ? -1 : 1));
   for (const [index, later] of standings.entries()) {
-    verdict.check("P4");
+    verdict.check("order");
     // Each is compared with some before it: orders are chains.
     for (const earlier of standings.slice(Math.max(0, index - 5), index)) {
       if (earlier.answeredMs < later.sentMs && earlier.lastMs > later.firstMs)
         verdict.broken(
-          "P4",
+          "order",
           `strict group ${group}: task ${String(earlier.task)} began after task ${String(later.task)}`,
         );
     }
   }
 }
 
-/** P7: what hosts had begun when they were killed begins again elsewhere. Figures of how soon. */
+/** Stale work returns: tasks of killed hosts begin again elsewhere. Figures of how soon. */
 export function judgeReturns(book: Book, halts: readonly Halt[], verdict: Verdict): void {
   const killed = new Map(
     halts.filter(({ kind }) => kind === "killed").map(({ host, fromMs }) => [host, fromMs]),
@@ -123,28 +129,34 @@ export function judgeReturns(book: Book, halts: readonly Halt[], verdict: Verdic
   for (const flight of book.flights)
     byTask.set(flight.task, [...(byTask.get(flight.task) ?? []), flight]);
   const waits: number[] = [];
+  const putOff: number[] = [];
   for (const flight of book.flights) {
     const diedMs = killed.get(flight.host);
     if (diedMs === undefined || flight.settlingMs !== null || flight.beginMs > diedMs) continue;
     const next = (byTask.get(flight.task) ?? []).find((other) => other.beginMs > diedMs);
-    verdict.check("P7");
+    verdict.check("stale work returns");
     // Where it ended meanwhile under another claim, or never came again, others find out.
     if (next === undefined) continue;
     const waitMs = next.beginMs - diedMs;
-    waits.push(waitMs);
+    (flight.kind === newKind ? putOff : waits).push(waitMs);
     // Others wait behind those that came before them, for as long as there are any.
-    if (flight.priority === firstPriority && waitMs > returnMostMs)
+    const mostMs = returnMostMs + (flight.kind === newKind ? putOffMostMs : 0);
+    if (flight.priority === firstPriority && waitMs > mostMs)
       verdict.broken(
-        "P7",
+        "stale work returns",
         `task ${flight.task} of ${flight.host} came back after ${waitMs.toFixed(0)} ms`,
       );
   }
   waits.sort((a, b) => a - b);
   const [middle = 0, most = 0] = [waits[waits.length >> 1], waits.at(-1)];
-  verdict.figure("P7", `back after ${seconds(middle)} (median), ${seconds(most)} (most)`);
+  const ofNewKind = seconds(Math.max(0, ...putOff));
+  verdict.figure(
+    "stale work returns",
+    `back after ${seconds(middle)} (median), ${seconds(most)} (most); of a kind that old builds put off ${ofNewKind} (most)`,
+  );
 }
 
-/** P12: late are stays that neither a freeze nor a call without an answer explains. */
+/** In time: late are executions that neither a freeze nor a call without an answer explains. */
 export function judgeStays(book: Book, halts: readonly Halt[], verdict: Verdict): void {
   let mostMs = 0;
   for (const { host, atMs, deadlineMs, longestCallMs } of book.stays) {
@@ -152,21 +164,21 @@ export function judgeStays(book: Book, halts: readonly Halt[], verdict: Verdict)
       .filter((halt) => halt.host === host && halt.kind === "frozen" && halt.fromMs < atMs)
       .reduce((sum, halt) => sum + Math.min(halt.untilMs, atMs) - halt.fromMs, 0);
     const lateMs = atMs - deadlineMs - longestCallMs - frozenMs;
-    verdict.check("P12");
+    verdict.check("in time");
     mostMs = Math.max(mostMs, lateMs);
     if (lateMs > lateMostMs)
       verdict.broken(
-        "P12",
+        "in time",
         `${host}: ${lateMs.toFixed(0)} ms past the deadline at ${atMs.toFixed(0)}`,
       );
   }
   verdict.figure(
-    "P12",
+    "in time",
     `at most ${seconds(mostMs)} late beside freezes and calls without an answer`,
   );
 }
 
-/** P8: how long somebody asked in vain while others were granted tokens. */
+/** First come, first served: how long an asker was denied while others were granted tokens. */
 export function judgeAsking(book: Book, verdict: Verdict): void {
   let mostMs = 0;
   const since = new Map<string, { fromMs: number; asks: number }>();
@@ -174,7 +186,7 @@ export function judgeAsking(book: Book, verdict: Verdict): void {
     (a, b) => a.atMs - b.atMs,
   )) {
     if (status !== "limited" && status !== "started") continue;
-    verdict.check("P8");
+    verdict.check("first come, first served");
     const key = `${host} ${definition}`;
     const denied = since.get(key) ?? { fromMs: atMs, asks: 0 };
     if (status === "started") since.delete(key);
@@ -182,26 +194,26 @@ export function judgeAsking(book: Book, verdict: Verdict): void {
     if (denied.asks > 0 && status === "started") mostMs = Math.max(mostMs, atMs - denied.fromMs);
     if (denied.asks >= 50 && atMs - denied.fromMs > deniedMostMs)
       verdict.broken(
-        "P8",
+        "first come, first served",
         `${key}: denied for ${seconds(atMs - denied.fromMs)}, asked ${String(denied.asks)} times`,
       );
   }
-  verdict.figure("P8", `granted after at most ${seconds(mostMs)} of denials`);
+  verdict.figure("first come, first served", `granted after at most ${seconds(mostMs)} of denials`);
 }
 
-/** P9: what hosts with a wrong clock have done; and the stated remainder of P1. */
+/** Clock: the work of hosts with a wrong clock; and the stated remainder of the limit. */
 export function judgeClocks(book: Book, verdict: Verdict): void {
   const wrong = new Set(
     [...book.born.values()].filter(({ skewMs }) => skewMs !== 0).map(({ host }) => host),
   );
   const begun = book.flights.filter(({ host }) => wrong.has(host)).length;
-  verdict.check("P9", begun);
-  verdict.figure("P9", `${String(wrong.size)} hosts up to 2 h off began ${String(begun)} tasks`);
+  verdict.check("clock", begun);
+  verdict.figure("clock", `${String(wrong.size)} hosts up to 2 h off began ${String(begun)} tasks`);
   const past = book.flights.filter(
     (flight) => (flight.endMs ?? 0) > book.coveredUntil(flight),
   ).length;
   verdict.figure(
-    "P1",
+    "limit",
     `${String(book.flights.length)} begins; ${String(past)} ended past what their lease surely was (the remainder)`,
   );
 }

@@ -21,18 +21,18 @@ export interface OverlapFacts {
   readonly sinceMs: number;
 }
 
-/** What is limited, for one flight: a name, how many may be in it, and when the flight leaves it. */
+/** One limit of a flight: a name, how many may be in it, and when the flight leaves it. */
 interface Place {
-  readonly rule: "P1" | "P2";
+  readonly rule: "limit" | "one holder";
   readonly name: string;
   readonly most: (running: readonly Flight[], atMs: number) => number;
   readonly leavesMs: number;
 }
 
 /**
- * P1 and P2 over the ledger: at each begin, how many run in each place whose leases surely hold. A flight whose lease may be
- * over isn't counted: its handler may still run, which is the stated remainder. One of a killed host ended with its host;
- * one of a frozen host goes on while its lease does.
+ * The limit and the one holder over the ledger: at each begin, how many run in each place whose leases surely hold. A
+ * flight whose lease may be over isn't counted: its handler may still run, which is the stated remainder. One of a killed
+ * host ended with its host; one of a frozen host goes on while its lease does.
  */
 export function judgeOverlaps(facts: OverlapFacts, verdict: Verdict): void {
   const { book, sinceMs } = facts;
@@ -67,16 +67,16 @@ function placesOf({ book, limits }: OverlapFacts, flight: Flight): Place[] {
   // Its completion frees its slot and its claim; the token goes back later, when the handler has settled.
   const leavesMs = settlingMs ?? endMs;
   const limited = [definition, sharedName].map((name): Place => ({
-    rule: "P1",
+    rule: "limit",
     name,
     most: (running, atMs) => allowed(book, { changes: limits.get(name) ?? [], running, atMs }),
     leavesMs: endMs,
   }));
-  const one: Place = { rule: "P2", name: `task ${task}`, most: () => 1, leavesMs };
+  const one: Place = { rule: "one holder", name: `task ${task}`, most: () => 1, leavesMs };
   if (group === null) return [...limited, one];
   const slots = groupSlots[definition] ?? 1;
   const name = `group ${definition}/${group}`;
-  return [...limited, one, { rule: "P1", name, most: () => slots, leavesMs }];
+  return [...limited, one, { rule: "limit", name, most: () => slots, leavesMs }];
 }
 
 /** The greatest limit in force since the oldest of them asked for its token. */

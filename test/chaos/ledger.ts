@@ -26,6 +26,7 @@ export type Entry =
 
 /** What the judge has to know of a task that runs. */
 export interface FlightSubject {
+  readonly kind: string;
   readonly definition: string;
   readonly group: string | null;
   readonly priority: number;

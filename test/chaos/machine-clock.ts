@@ -1,5 +1,5 @@
 /**
- * Milliseconds by a clock that all processes of this machine share and that nobody sets: what the ledger of a run is
+ * Milliseconds by a clock that all processes of this machine share and that is never set: the ledger of a run is
  * compared by. `performance.now()` begins anew in each process.
  */
 export function machineMs(): number {

@@ -71,14 +71,14 @@ export class Network {
     return changed.toString();
   }
 
-  /** Troubles so many of a hundred connections, for so long. Returns how many they were. */
+  /** Troubles so many of a hundred connections, for a time. Returns how many they were. */
   trouble(kind: NetworkTrouble, by: { dice: Dice; share: number; forMs: number }): number {
     const chosen = by.dice.some([...this.#links], by.share);
     for (const link of chosen) this.#trouble(kind, link, by);
     return chosen.length;
   }
 
-  /** Refuses new connections for so long, and cuts those that are. */
+  /** Refuses new connections for a time, and cuts the open ones. */
   refuse(forMs: number): void {
     this.#isRefusing = true;
     for (const link of this.#links) cut(link);
@@ -87,7 +87,7 @@ export class Network {
     });
   }
 
-  /** Ends all troubles: what was held back arrives, what was half open is cut. */
+  /** Ends all troubles: delayed packets arrive, half open connections are cut. */
   heal(): void {
     for (const timer of this.#timers) clearTimeout(timer);
     this.#timers.clear();

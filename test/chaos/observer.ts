@@ -34,10 +34,10 @@ export class Observer {
       const [row] = rows;
       if (row === undefined) return;
       this.unfinished = row.tasks;
-      this.#verdict.check("P5");
+      this.#verdict.check("no waiting");
       // The count begins anew when the server has crashed.
       if (row.deadlocks > this.#deadlocks)
-        this.#verdict.broken("P5", `${String(row.deadlocks - this.#deadlocks)} deadlocks`);
+        this.#verdict.broken("no waiting", `${String(row.deadlocks - this.#deadlocks)} deadlocks`);
       this.#deadlocks = row.deadlocks;
     });
   }
@@ -50,9 +50,9 @@ export class Observer {
       );
       const found = JSON.parse(rows[0]?.findings ?? "[]") as Finding[];
       const texts = found.map(({ rule, key, detail }) => `${rule}: ${key}, ${detail}`);
-      this.#verdict.check("P3");
+      this.#verdict.check("nothing lost");
       for (const text of texts)
-        if (isQuiet || this.#findings.has(text)) this.#verdict.broken("P3", text);
+        if (isQuiet || this.#findings.has(text)) this.#verdict.broken("nothing lost", text);
       this.#findings = new Set(texts);
     });
   }

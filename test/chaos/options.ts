@@ -32,7 +32,7 @@ export interface ChaosOrder extends ChaosOptions {
   readonly report: string | null;
 }
 
-/** Throws an Error that names the option, its value and what is expected. */
+/** Throws an Error that names the option, its value and the expected form. */
 export function readOptions(words: readonly string[]): ChaosOrder {
   const { values } = parseArgs({
     args: [...words],

@@ -1,11 +1,12 @@
-import { defineDefinition, defineTask } from "../../shared/worker/define-task";
-import type { Definition, TaskKind } from "../../shared/worker/define-task";
 import type { JsonObject } from "../../shared/core/json";
-import type { TaskContext } from "../../shared/worker/task-context";
-import type { HandlerResult } from "../../shared/worker/define-task";
+import type { TaskContext } from "../../shared/worker/define/task-context";
+import { defineQueue } from "../../shared/worker/define/define-queue";
+import { defineTask } from "../../shared/worker/define/define-task";
+import type { Definition, TaskKind } from "../../shared/worker/define/task-kind";
+import type { Continuation, HandlerResult } from "../../shared/worker/define/task-context";
 
 /*
- * What runs: two definitions that draw from one shared limit. `main` has groups of two slots, `side` strict ones of one.
+ * The workload: two definitions that draw from one shared limit. `main` has groups of two slots, `side` strict ones of one.
  * Build 2 and later have a kind that build 1 doesn't know, and other settings.
  */
 export const mainName = "chaos-main";
@@ -26,39 +27,42 @@ export interface ChaosPayload extends JsonObject {
   way: Way;
   /** How long it takes. */
   ms: number;
-  /** It ignores its signal: the stated remainder of P1, whose writes are fenced. */
+  /** It ignores its signal: the stated remainder of the limit, whose writes are fenced. */
   isStubborn: boolean;
   group: string | null;
   /** As its task has it, for the ledger. */
   priority: number;
 }
 
-export type ChaosHandler = (payload: ChaosPayload, context: TaskContext) => Promise<HandlerResult>;
+export type ChaosHandler = (
+  payload: ChaosPayload,
+  context: TaskContext,
+) => Promise<HandlerResult | Continuation>;
 
 /** The kinds of a build. */
 export function kindsOf(build: number, run: ChaosHandler): TaskKind<ChaosPayload>[] {
   const main = definitionOf(mainName, build);
   const side = definitionOf(sideName, build);
   const kinds = [
-    defineTask<ChaosPayload>({ name: mainName, definition: main, group: { by: "group" }, run }),
-    defineTask<ChaosPayload>({ name: sideName, definition: side, group: { by: "group" }, run }),
+    defineTask<ChaosPayload>({ name: mainName, queue: main, group: { by: "group" }, run }),
+    defineTask<ChaosPayload>({ name: sideName, queue: side, group: { by: "group" }, run }),
   ];
   if (build > 1)
     kinds.push(
-      defineTask<ChaosPayload>({ name: newKind, definition: main, group: { by: "group" }, run }),
+      defineTask<ChaosPayload>({ name: newKind, queue: main, group: { by: "group" }, run }),
     );
   return kinds;
 }
 
 function definitionOf(name: string, build: number): Definition {
-  return defineDefinition({
+  return defineQueue({
     name,
     limit: 4,
-    sharedLimits: [{ name: sharedName, limit: 6 }],
+    within: [{ name: sharedName, limit: 6 }],
     leaseMs,
     lostMax: 1_000,
-    retry: { attempts: 1_000 - build, backoff: { baseMs: 200, capMs: 1_000 } },
-    group: { slots: groupSlots[name] ?? 1, isStrict: name === sideName },
+    retry: { attempts: 1_000 - build, baseMs: 200, capMs: 1_000 },
+    group: { slots: groupSlots[name] ?? 1, strict: name === sideName },
   });
 }
 

@@ -9,7 +9,7 @@ interface SqlFault {
 
 /** By name. Faults of a worker are in planted-store.ts. */
 const faults: Readonly<Record<string, SqlFault>> = {
-  // Whoever had the task once may complete it.
+  // Any earlier holder of the task may complete it.
   "no-fence": {
     functions: ["complete_task"],
     from: /select e\.task_definition_id into v_definition from task_execution e[^;]+for no key update;/,

@@ -13,7 +13,7 @@ import { machineMs } from "./machine-clock";
 /** Calls that a process has made of its store. */
 export interface CallCount {
   calls: number;
-  /** The longest one since somebody looked. */
+  /** The longest one since the last read. */
   longestMs: number;
 }
 

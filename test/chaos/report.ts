@@ -28,7 +28,7 @@ export function reportOf(result: ChaosResult): string {
   for (const rule of rules) {
     const { checked, broken, figure } = verdict.row(rule);
     lines.push(
-      `| ${rule} ${promises[rule]} | ${String(checked)} | ${String(broken)} | ${figure} |`,
+      `| ${rule}: ${promises[rule]} | ${String(checked)} | ${String(broken)} | ${figure} |`,
     );
   }
   const broken = rules.flatMap((rule) =>
@@ -44,5 +44,5 @@ export function plantRow({ plant, foundMs, verdict }: ChaosResult): string {
   const found = foundMs === null ? "not found" : `${(foundMs / 1_000).toFixed(0)} s`;
   const by = rules.filter((rule) => verdict.row(rule).broken > 0);
   const [first] = by.flatMap((rule) => verdict.row(rule).some);
-  return `| ${String(plant)} | ${found} | ${by.join(", ")} | ${first ?? ""} |`;
+  return `| ${String(plant)} | ${found} | ${by.join("; ")} | ${first ?? ""} |`;
 }

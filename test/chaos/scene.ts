@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { realRandom, sleep } from "../../shared/platform/real-clock";
 import type { TaskStore } from "../../shared/ports/task-store";
 import { openStore } from "../../shared/store/open-store";
-import { createRegistry } from "../../shared/worker/registry";
+import { createRegistry } from "../../shared/worker/define/registry";
 import { Dice } from "../support/dice";
 import { urlAs } from "../support/roles";
 import type { Role } from "../support/roles";

@@ -46,7 +46,7 @@ const troubles: Readonly<Record<string, Trouble>> = {
 /** One trouble more, by chance. Returns what it was. */
 export async function makeTrouble(scene: Scene): Promise<string> {
   const { dice, disk, options, happened, server } = scene;
-  // A full disk may have ended it when nobody looked any more.
+  // A full disk may have ended it after the last check.
   if (!server.isUp) await server.restart();
   const weights = Object.entries(troubles)
     .filter(

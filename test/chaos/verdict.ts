@@ -1,17 +1,20 @@
 /** The promises of the design, in the words of a report. */
 export const promises = {
-  P1: "Limit: of each definition, each shared limit and each group no more run under a live lease than allowed",
-  P2: "One holder: no task runs twice at a time; one completion counts; effects carry the fence that counts",
-  P3: "Nothing lost: what was acknowledged ended once; the database's own invariants hold",
-  P4: "Order: within a claim by priority and id; in a strict group one after the other, over retries, too",
-  P5: "No waiting: no deadlock",
-  P6: "Once: a repeated call has one effect and one answer; a key has one task",
-  P7: "Stale work returns: what a dead host had begun runs again",
-  P8: "First come, first served: who asks is granted",
-  P9: "Clock: hosts whose clocks are wrong work like others",
-  P10: "Flat cost: a claim reads as much with a large backlog as with a small one",
-  P11: "Quiet when idle: nothing to do, no statement",
-  P12: "In time: a stay is over by its deadline",
+  limit:
+    "of each definition, each shared limit and each group no more run under a live lease than allowed",
+  "one holder":
+    "no task runs twice at a time; one completion counts; effects carry the fence that counts",
+  "nothing lost": "each acknowledged task ended once; the database's own invariants hold",
+  order:
+    "within a claim by priority and id; in a strict group one after the other, over retries, too",
+  "no waiting": "no deadlock",
+  once: "a repeated call has one effect and one answer; a key has one task",
+  "stale work returns": "what a dead host had begun runs again",
+  "first come, first served": "every asker is granted",
+  clock: "hosts whose clocks are wrong work like others",
+  "flat cost": "a claim reads as much with a large backlog as with a small one",
+  "quiet when idle": "nothing to do, no statement",
+  "in time": "a stay is over by its deadline",
 } as const;
 
 export type Rule = keyof typeof promises;

@@ -153,6 +153,7 @@ export const badOperatorCalls: readonly BadCall[] = [
     number: 50422,
     says: `most: expected 1..1000 (${shown})`,
   })),
+  ...badAppCalls(),
   { call: "ListGroups N'x', NULL, 1", ...unknownName },
   ...badWatermarkCalls(),
   {
@@ -167,6 +168,12 @@ export const longOperatorCalls: readonly (BadCall & { readonly value: string })[
   { call: "CancelTasks @v", value: thousandAndOne, ...notIds },
   { call: "RedriveTasks @v", value: thousandAndOne, ...notIds },
   { call: "RescheduleTasks @v, 1, NULL", value: thousandAndOne, ...notIds },
+  {
+    call: "RegisterApp N'a', N'[]', @v",
+    value: `N'{"a":"' + REPLICATE(CONVERT(nvarchar(max), N'x'), 1993) + N'"}'`,
+    number: 50422,
+    says: `address: expected a JSON object of at most 2000 characters ({"a":"${"x".repeat(154)})`,
+  },
   ...[
     "AdvanceWatermark N'demo', N'w', 0, @v, 1, N'[]'",
     `SetWatermark N'demo', N'w', @v, 0, ${someId}, N'me'`,
@@ -177,6 +184,44 @@ export const longOperatorCalls: readonly (BadCall & { readonly value: string })[
     says: "value: expected at most 65536 bytes (65538)",
   })),
 ];
+
+/** Apps, and whose a definition is. */
+function badAppCalls(): BadCall[] {
+  const badNames = [
+    ["NULL", "null"],
+    ["N''", ""],
+    ["N' a'", " a"],
+    ["N'a '", "a "],
+  ] as const;
+  const names = "expected names of 1..200 characters without blanks at either end";
+  return [
+    ...badNames.flatMap(([app, shown]) => {
+      const says = `app: expected 1..200 characters without blanks at either end (${shown})`;
+      const calls = [`RegisterApp ${app}, N'[]'`, `SetDefinitionOwner N'demo', ${app}, N'me'`];
+      return calls
+        .filter((call) => !call.startsWith("Set") || app !== "NULL")
+        .map((call) => ({ call, number: 50422, says }));
+    }),
+    ...[
+      ["NULL", "expected a JSON array of names (null)"],
+      ["N'{}'", "expected a JSON array of names ({})"],
+      ["N'x'", "expected a JSON array of names (x)"],
+      ["N'[1]'", `${names} ([1])`],
+      [`N'[""]'`, `${names} ([""])`],
+      [`N'["a "]'`, `${names} (["a "])`],
+    ].map(([list = "", says = ""]) => ({
+      call: `RegisterApp N'a', ${list}`,
+      number: 50422,
+      says: `definitions: ${says}`,
+    })),
+    ...["[]", "x", ""].map((address) => ({
+      call: `RegisterApp N'a', N'[]', N'${address}'`,
+      number: 50422,
+      says: `address: expected a JSON object of at most 2000 characters (${address})`,
+    })),
+    { call: "SetDefinitionOwner N'x', N'a', N'me'", ...unknownName },
+  ];
+}
 
 /** Literals; those that are left out are good. */
 interface WatermarkArguments {

@@ -87,7 +87,7 @@ export const badCalls: readonly BadCall[] = [
     number: 50422,
     says: "rate_count: expected 1..1000000 (null)",
   })),
-  // Of two faults that of who asks is told.
+  // Of two faults that of the caller is told.
   {
     call: `SetLimit N'demo', -2, ${someId}, N'${"x".repeat(201)}'`,
     number: 50422,
@@ -242,7 +242,7 @@ export const badCalls: readonly BadCall[] = [
     number: 50422,
     says: "state: expected ready, scheduled, waiting, claimed, done, dead or cancelled (<NULL>)",
   },
-  // Case and blanks count, whatever the database's collation says.
+  // Case and blanks count, under any collation of the database.
   { call: "ListTasks N'demo', N'READY', 1", number: 50422, says: /^state: .*\(READY\)$/ },
   { call: "ListTasks N'demo', N'ready ', 1", number: 50422, says: /^state: .*\(ready \)$/ },
   { call: "ListTasks N'x', N'ready', 1", ...unknownName },

@@ -1,5 +1,5 @@
 import type { BatchId, TaskId, WaveId } from "../../shared/core/ids";
-import type { BatchStatus, CreateBatchInput } from "../../shared/ports/batches";
+import type { BatchStatus, CreateBatchInput } from "../../shared/ports/task-store";
 import type {
   EnqueueTasksAnswer,
   NewTask,

@@ -225,7 +225,7 @@ function describeWaves(setup: StoreSetup): void {
     expect(await waveStates(store, two.batchId)).toEqual(["done", "open"]);
   });
 
-  test("S4.13, S4.14: whoever ends the last tasks opens the next wave, in one call for several waves", async () => {
+  test("S4.13, S4.14: the call that ends the last tasks opens the next wave, also of several waves", async () => {
     const { store } = open();
     const name = await define(store, { limit: 10 });
     const one = await filled(store, name, { counts: [2, 1] });
@@ -325,7 +325,7 @@ function describeWaves(setup: StoreSetup): void {
 function describeAdding(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("they are held: neither ready nor due, whatever group they name", async () => {
+  test("they are held: neither ready nor due, for any group that they name", async () => {
     const { store } = open();
     const name = await define(store);
     const batch = await makeBatch(store, 1);
@@ -484,7 +484,7 @@ function describeSlices(setup: StoreSetup): void {
     expect(await waveStates(store, batchId)).toEqual(["done", "open"]);
   });
 
-  test("who ends the last task is told that the next wave has more to admit", async () => {
+  test("the call that ends the last task is told that the next wave has more to admit", async () => {
     const { store } = open();
     const name = await define(store, { limit: 10 });
     const { batchId } = await filled(store, name, { counts: [1, 201] });
@@ -563,7 +563,7 @@ function describePolicies(setup: StoreSetup): void {
     });
   });
 
-  test("cancel: what was held ends cancelled, wave after wave", async () => {
+  test("cancel: held tasks end cancelled, wave after wave", async () => {
     const { store } = open();
     const name = await define(store);
     const batch = await filled(store, name, { counts: [1, 2, 1], failurePolicy: "cancel" });

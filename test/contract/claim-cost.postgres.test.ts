@@ -5,7 +5,7 @@ import { definitionId, plantFunction, useContention } from "../support/contentio
 
 /*
  * What a claim reads on PostgreSQL, in blocks of its cache. It must not depend on how much waits, how much of it is blocked, or
- * how much has finished (P10).
+ * how much has finished.
  */
 const scene = useContention(() => true);
 const batch = 10;
@@ -114,7 +114,7 @@ describe("the blocks that a call reads which completes ten tasks and claims ten"
     expect(there).toBeLessThanOrEqual(plain * 1.2);
   });
 
-  test("planted, S2.7: a claim that counts what has finished: is found", async () => {
+  test("planted, S2.7: a claim that counts finished tasks is found", async () => {
     await plantFunction(scene.client, "work", [
       {
         from: /v_in := e\.inflight;/,

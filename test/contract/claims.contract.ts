@@ -77,7 +77,7 @@ function describeOrder(setup: StoreSetup): void {
     expect((await statusOf(store, name)).ready).toBe(1);
   });
 
-  test("S1.2, S2.3, P4: by priority, then by id, whatever the order of the enqueues", async () => {
+  test("S1.2, S2.3: by priority, then by id, in any order of the enqueues", async () => {
     const { store } = open();
     const name = await define(store, { limit: 100 });
     const seed = testSeed();
@@ -100,7 +100,7 @@ function describeOrder(setup: StoreSetup): void {
     expect({ seed, claimed }).toEqual({ seed, claimed: expected });
   });
 
-  test("P4: the lowest and the highest priority are in order; the default is 100", async () => {
+  test("the lowest and the highest priority are in order; the default is 100", async () => {
     const { store } = open();
     const name = await define(store, { limit: 10 });
     const plain = await enqueueOne(store, name);
@@ -122,7 +122,7 @@ function describeOrder(setup: StoreSetup): void {
     expect((await statusOf(store, other)).ready).toBe(3);
   });
 
-  test("J4: the scan hint passes over older places; without it they come first", async () => {
+  test("the scan hint passes over older places; without it they come first", async () => {
     const { store } = open();
     const name = await define(store, { limit: 10 });
     const [first, second, third] = await enqueue(store, name, 3);
@@ -137,7 +137,7 @@ function describeOrder(setup: StoreSetup): void {
     expect(idsOf(await worker.claim(2))).toEqual([urgent, third]);
   });
 
-  test("J4: from a place on come the rest of its priority, then the later ones, and only so many", async () => {
+  test("from a place on come the rest of its priority, then the later ones, and only so many", async () => {
     const { store } = open();
     const name = await define(store, { limit: 10 });
     const [first, second, third] = await enqueue(store, name, 3);
@@ -157,7 +157,7 @@ function describeOrder(setup: StoreSetup): void {
   });
 
   testWith(setup, "raw sql")(
-    "J4: ranks stand between priority and id, also behind a place",
+    "ranks stand between priority and id, also behind a place",
     async () => {
       const opened = open();
       const { store } = opened;
@@ -187,7 +187,7 @@ function describeOrder(setup: StoreSetup): void {
     },
   );
 
-  test("J4: a retried task with an old id is claimed first", async () => {
+  test("a retried task with an old id is claimed first", async () => {
     const { store } = open();
     const name = await define(store, { limit: 10 });
     const old = await enqueueOne(store, name);
@@ -381,7 +381,7 @@ function describeSpare(setup: StoreSetup): void {
 function describeCallNumbers(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("P6, L6: a repeat gives the first answer: the same claims, nothing more", async () => {
+  test("a repeat gives the first answer: the same claims, nothing more", async () => {
     const { store } = open();
     const name = await define(store, { limit: 3, spareMax: 1 });
     await enqueue(store, name, [{ payload: '{"n":1}', group: "g" }, {}, {}, {}, {}, {}, {}, {}]);
@@ -394,7 +394,7 @@ function describeCallNumbers(setup: StoreSetup): void {
     expect((await statusOf(store, name)).claimed).toBe(5);
   });
 
-  test("P6: a repeat tells the last place, too", async () => {
+  test("a repeat tells the last place, too", async () => {
     const { store } = open();
     const name = await define(store);
     await enqueue(store, name, 2);
@@ -403,7 +403,7 @@ function describeCallNumbers(setup: StoreSetup): void {
     expect((await worker.again({ want: 2 })).last).toEqual(first.last);
   });
 
-  test("P6: a repeat completes nothing twice and tells the same refused ones", async () => {
+  test("a repeat completes nothing twice and tells the same refused ones", async () => {
     const { store } = open();
     const name = await define(store, { limit: 4 });
     await enqueue(store, name, 4);
@@ -419,7 +419,7 @@ function describeCallNumbers(setup: StoreSetup): void {
     expect(await statusOf(store, name)).toMatchObject({ done: 2, claimed: 2 });
   });
 
-  test("P6: a repeat of a call that only completed claims nothing", async () => {
+  test("a repeat of a call that only completed claims nothing", async () => {
     const { store } = open();
     const name = await define(store, { limit: 4 });
     await enqueue(store, name, 2);
@@ -515,7 +515,7 @@ function describeStatuses(setup: StoreSetup): void {
     },
   );
 
-  testWith(setup, "write detection")("K11: a start on a full limit writes nothing", async () => {
+  testWith(setup, "write detection")("a start on a full limit writes nothing", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 1 });

@@ -169,7 +169,7 @@ function describeShapes(setup: StoreSetup): void {
 function describeRefusals(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("P2: under a wrong fence", async () => {
+  test("under a wrong fence", async () => {
     const { store } = open();
     const name = await define(store);
     await enqueue(store, name, 1);
@@ -180,7 +180,7 @@ function describeRefusals(setup: StoreSetup): void {
     expect(await stateOf(store, task.taskId)).toBe("claimed");
   });
 
-  test("P2: of a task that another execution holds", async () => {
+  test("of a task that another execution holds", async () => {
     const { store } = open();
     const name = await define(store);
     await enqueue(store, name, 1);
@@ -192,7 +192,7 @@ function describeRefusals(setup: StoreSetup): void {
     expect((await holder.complete([task])).refused).toEqual([]);
   });
 
-  test("P6: of a task that was completed by an earlier call", async () => {
+  test("of a task that was completed by an earlier call", async () => {
     const { store } = open();
     const name = await define(store);
     await enqueue(store, name, 1);
@@ -297,7 +297,7 @@ function describeResults(setup: StoreSetup): void {
 function describeCompleteTask(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("done, with duration and result; P6: a repeat is `again` and changes nothing", async () => {
+  test("done, with duration and result; a repeat is `again` and changes nothing", async () => {
     const { store } = open();
     const name = await define(store, { limit: 2 });
     await enqueue(store, name, 2);

@@ -40,7 +40,7 @@ beforeEach(() => {
 });
 
 describe("claims by many at once", () => {
-  test("J1, S2.1, S2.12, S3.2: 32 connections drain 10,000 tasks, each once", async () => {
+  test("S2.1, S2.12, S3.2: 32 connections drain 10,000 tasks, each once", async () => {
     const stores = Array.from({ length: 4 }, () => scene.openStore(8));
     const name = await define(at(stores, 0), { limit: 1_000, spareMax: 1 });
     const ids = await enqueue(at(stores, 0), name, 10_000);
@@ -73,7 +73,7 @@ describe("claims by many at once", () => {
     });
   });
 
-  test("S1.6, J3: while one claim's transaction stays open, another returns at once with the rest", async () => {
+  test("S1.6: while one claim's transaction stays open, another returns at once with the rest", async () => {
     const store = scene.openStore(2);
     const name = await define(store, { limit: 12, spareMax: 0 });
     const ids = await enqueue(store, name, 12);
@@ -111,7 +111,7 @@ describe("claims by many at once", () => {
     await gate.query("commit");
   });
 
-  test("S1.11, J2: a claim that is rolled back leaves its tasks for the next one, in order", async () => {
+  test("S1.11: a claim that is rolled back leaves its tasks for the next one, in order", async () => {
     const store = scene.openStore(2);
     const name = await define(store, { limit: 12 });
     const ids = await enqueue(store, name, 4);
@@ -162,7 +162,7 @@ async function contendForTokens(limit: number, rounds: number): Promise<number> 
 
 describe("tokens among many starters", () => {
   for (const limit of [1, 2, 5]) {
-    test(`S0.1, K2: 30 starters on 30 connections, limit ${String(limit)}: never more at a time`, async () => {
+    test(`S0.1: 30 starters on 30 connections, limit ${String(limit)}: never more at a time`, async () => {
       const most = await contendForTokens(limit, 8);
       expect(most).toBeLessThanOrEqual(limit);
       // On a busy computer not every starter gets to its work before another has ended.
@@ -179,10 +179,13 @@ describe("tokens among many starters", () => {
         to: "select $1 into d from task_definition where task_definition_id = p_task_definition_id; perform pg_sleep(0.002);",
       },
     ]);
-    expect(await contendForTokens(2, 8)).toBeGreaterThan(2);
+    // Two starters must meet within 2 ms: one crowd may miss each other, five don't.
+    let most = 0;
+    for (let crowd = 0; crowd < 5 && most <= 2; crowd += 1) most = await contendForTokens(2, 8);
+    expect(most).toBeGreaterThan(2);
   });
 
-  test("S0.3 to S0.6, K3: the limit changes under load: never above the greatest limit in force", async () => {
+  test("S0.3 to S0.6: the limit changes under load: never above the greatest limit in force", async () => {
     const stores = Array.from({ length: 3 }, () => scene.openStore(8));
     const name = await define(at(stores, 0), { limit: 3 });
     const load = { isOver: false };
@@ -207,7 +210,7 @@ describe("tokens among many starters", () => {
     expect((await startWorker(at(stores, 0), name, { want: 9 })).answer.tokens).toBe(2);
   });
 
-  test("K10: ten first registrations from ten processes make one row", async () => {
+  test("ten first registrations from ten processes make one row", async () => {
     const input = registration();
     const answers = await atOnce(10, () => scene.openStore(1).registerDefinition(input));
     expect(new Set(answers.map((answer) => answer.taskDefinitionId)).size).toBe(1);
@@ -239,7 +242,7 @@ async function serveInOrder(store: TaskStore, gate: Client, count: number): Prom
 }
 
 describe("the token row", () => {
-  test("K1, S0.11, P8: askers are served in the order of their arrival, 20 rounds", async () => {
+  test("S0.11: askers are served in the order of their arrival, 20 rounds", async () => {
     const store = scene.openStore(10);
     const gate = await scene.connect();
     for (let round = 0; round < 20; round += 1) {
@@ -274,7 +277,7 @@ describe("the token row", () => {
     await gate.query("rollback");
   });
 
-  test("K11: a denial on a full limit waits for no lock", async () => {
+  test("a denial on a full limit waits for no lock", async () => {
     const store = scene.openStore(3);
     const name = await define(store, { limit: 1 });
     const holder = await startWorker(store, name);
@@ -290,7 +293,7 @@ describe("the token row", () => {
     expect(await tryStart(store, name)).toBe("started");
   });
 
-  test("P5: work, heartbeat, enqueue and fail never wait for the token row", async () => {
+  test("work, heartbeat, enqueue and fail never wait for the token row", async () => {
     const store = scene.openStore(3);
     const name = await define(store, { limit: 4 });
     await enqueue(store, name, [{}, {}, { group: "g" }]);
@@ -309,7 +312,7 @@ describe("the token row", () => {
     expect(await statusOf(store, name)).toMatchObject({ done: 2, scheduled: 1, ready: 1 });
   });
 
-  test("S0.19, L1: an asker whose connection is killed while it waits leaves nothing behind", async () => {
+  test("S0.19: an asker whose connection is killed while it waits leaves nothing behind", async () => {
     const store = scene.openStore(3);
     const name = await define(store, { limit: 1 });
     const gate = await scene.connect();
@@ -365,7 +368,7 @@ describe("the token row", () => {
     },
   );
 
-  test("design 10.11: an asker never waits for a live holder's call in flight", async () => {
+  test("an asker never waits for a live holder's call in flight", async () => {
     const store = scene.openStore(3);
     const name = await define(store, { limit: 2, leaseMs: 10_000 });
     const busy = await startWorker(store, name);
@@ -412,7 +415,7 @@ describe("a store", () => {
 });
 
 describe("no deadlock", () => {
-  test("S0.12, S1.8, K6: 15 connections x 100 cycles amid heartbeats, limit changes, reclaims and enqueues", async () => {
+  test("S0.12, S1.8: 15 connections x 100 cycles amid heartbeats, limit changes, reclaims and enqueues", async () => {
     const stores = [scene.openStore(8), scene.openStore(7), scene.openStore(6)];
     const seed = testSeed();
     const name = await define(at(stores, 0), {
@@ -491,7 +494,7 @@ async function runGroupAgent(
 
 describe("groups among many agents", () => {
   for (const slots of [1, 3]) {
-    test(`G1, S1.3, S1.7, S1.8: 50 groups of ${String(slots)} slots, 20 agents: never more of a group at a time, no error`, async () => {
+    test(`S1.3, S1.7, S1.8: 50 groups of ${String(slots)} slots, 20 agents: never more of a group at a time, no error`, async () => {
       const stores = [scene.openStore(10), scene.openStore(10)];
       const seed = testSeed();
       const name = await define(at(stores, 0), { limit: 200, groupSlots: slots, maxAttempts: 50 });
@@ -520,7 +523,7 @@ describe("groups among many agents", () => {
     });
   }
 
-  test("G4: the last two of a group end at once: both successors are ready, none waits for ever", async () => {
+  test("the last two of a group end at once: both successors are ready, none waits for ever", async () => {
     const store = scene.openStore(6);
     const name = await define(store, { limit: 20, groupSlots: 2 });
     for (let round = 0; round < 40; round += 1) {
@@ -545,7 +548,7 @@ describe("groups among many agents", () => {
     }
   });
 
-  test("G4: a completion held open: the other completion and an enqueue wait for it, then all is in its place", async () => {
+  test("a completion held open: the other completion and an enqueue wait for it, then all is in its place", async () => {
     const store = scene.openStore(4);
     const name = await define(store, { limit: 20, groupSlots: 2 });
     const ids = await enqueue(store, name, [
@@ -579,7 +582,7 @@ describe("groups among many agents", () => {
 });
 
 describe("enqueues at once", () => {
-  test("Q1: ten connections, one key, 30 rounds amid completions: one unfinished task per key", async () => {
+  test("ten connections, one key, 30 rounds amid completions: one unfinished task per key", async () => {
     const stores = Array.from({ length: 10 }, () => scene.openStore(1));
     const name = await define(at(stores, 0), { limit: 10 });
     const worker = await startWorker(at(stores, 0), name, { want: 5 });
@@ -598,7 +601,7 @@ describe("enqueues at once", () => {
     expect(await statusOf(at(stores, 0), name)).toMatchObject({ done: 30, ready: 0 });
   });
 
-  test("Q1: enqueues of a key that race with its task's end: never two unfinished ones", async () => {
+  test("enqueues of a key that race with its task's end: never two unfinished ones", async () => {
     const stores = Array.from({ length: 4 }, () => scene.openStore(2));
     const name = await define(at(stores, 0), { limit: 10 });
     const worker = await startWorker(at(stores, 0), name, { want: 5 });
@@ -616,7 +619,7 @@ describe("enqueues at once", () => {
     }
   });
 
-  test("P6: ten connections with one operation id: the others wait for the first and get its ids", async () => {
+  test("ten connections with one operation id: the others wait for the first and get its ids", async () => {
     const stores = Array.from({ length: 10 }, () => scene.openStore(1));
     const name = await define(at(stores, 0));
     const tasks = Array.from({ length: 100 }, () => ({ payload: null }));
@@ -626,7 +629,7 @@ describe("enqueues at once", () => {
     expect((await statusOf(at(stores, 0), name)).ready).toBe(100);
   });
 
-  test("Q3: eight claimers promote 3,000 due tasks while claiming, each once", async () => {
+  test("eight claimers promote 3,000 due tasks while claiming, each once", async () => {
     const stores = [scene.openStore(4), scene.openStore(4)];
     const name = await define(at(stores, 0), { limit: 1_000 });
     const ids = await enqueue(
@@ -687,7 +690,7 @@ const racingCalls: {
 
 describe("reclaim races", () => {
   for (const { title, call, won, states } of racingCalls) {
-    test(`L2, L3: against ${title}: exactly one wins, and the loser says so`, async () => {
+    test(`against ${title}: exactly one wins, and the loser says so`, async () => {
       const store = scene.openStore(4);
       const name = await define(store, { limit: 100, leaseMs: 10_000, maxLost: 100 });
       for (let round = 0; round < 25; round += 1) {

@@ -195,7 +195,7 @@ function describeSweep(setup: StoreSetup): void {
   });
 
   testWith(setup, "exact clock")(
-    "free: what nobody live holds, of each definition by itself",
+    "free: tokens without a live holder, of each definition by itself",
     async () => {
       const opened = open();
       const { store } = opened;

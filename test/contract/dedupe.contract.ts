@@ -118,7 +118,7 @@ function describeKey(setup: StoreSetup): void {
     expect((await call(store, one, others)).outcomes).toEqual(["enqueued", "enqueued", "enqueued"]);
   });
 
-  test("Q1: ten enqueues of one key at once: one task, ten equal ids", async () => {
+  test("ten enqueues of one key at once: one task, ten equal ids", async () => {
     const { store } = open();
     const name = await define(store);
     const answers = await Promise.all(
@@ -150,7 +150,7 @@ function describeWindow(setup: StoreSetup): void {
   });
 
   testWith(setup, "exact clock")(
-    "Q1: exactly at its end it is held, one millisecond later free",
+    "exactly at its end it is held, one millisecond later free",
     async () => {
       const opened = open();
       const { store } = opened;
@@ -163,7 +163,7 @@ function describeWindow(setup: StoreSetup): void {
     },
   );
 
-  test("is free after the window even while its task is unfinished, whose end frees nobody else's key", async () => {
+  test("is free after the window even while its task is unfinished, whose end frees no other task's key", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 5 });

@@ -59,7 +59,7 @@ function describeRegistration(setup: StoreSetup): void {
     });
   });
 
-  test("P6: the same name, build and hash again is `exists` and changes nothing", async () => {
+  test("the same name, build and hash again is `exists` and changes nothing", async () => {
     const { store } = open();
     const input = registration();
     const first = await store.registerDefinition(input);
@@ -129,7 +129,7 @@ function describeRegistration(setup: StoreSetup): void {
     for (const name of names) expect((await statusOf(store, name)).name).toBe(name);
   });
 
-  test("S0.18, K10: ten first registrations at once make one row", async () => {
+  test("S0.18: ten first registrations at once make one row", async () => {
     const { store } = open();
     const input = registration();
     const answers = await Promise.all(
@@ -300,7 +300,7 @@ function describeLimit(setup: StoreSetup): void {
     expect(await setLimit(store, input.name, "code")).toMatchObject({ oldLimit: 1, newLimit: 50 });
   });
 
-  test("tells what is held, what is above the new limit, and whether tasks wait", async () => {
+  test("tells the held tokens, those above the new limit, and whether tasks wait", async () => {
     const { store } = open();
     const name = await define(store, { limit: 5 });
     await startWorker(store, name, { want: 4 });
@@ -310,7 +310,7 @@ function describeLimit(setup: StoreSetup): void {
     expect(await setLimit(store, name, null)).toMatchObject({ held: 4, surplus: 0 });
   });
 
-  test("P6: a repeat of an operation id gives the first answer and changes nothing", async () => {
+  test("a repeat of an operation id gives the first answer and changes nothing", async () => {
     const { store } = open();
     const name = await define(store, { limit: 4 });
     const input = { name, limit: 2, operationId: operationId(), changedBy: "an operator" };
@@ -370,7 +370,7 @@ function describeLimit(setup: StoreSetup): void {
 function describePause(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("P6: idempotent by value, and tell whether tasks wait", async () => {
+  test("idempotent by value, and tell whether tasks wait", async () => {
     const { store } = open();
     const name = await define(store);
     const input = { name, changedBy: "an operator", reason: "deploy" };
@@ -384,7 +384,7 @@ function describePause(setup: StoreSetup): void {
     expect((await statusOf(store, name)).paused).toBe(false);
   });
 
-  test("a paused definition starts nobody; who runs keeps what it holds", async () => {
+  test("a paused definition starts no execution; a running one keeps its tokens", async () => {
     const { store } = open();
     const name = await define(store);
     const worker = await startWorker(store, name, { want: 2 });

@@ -7,8 +7,8 @@ import type { Worker } from "../support/builders";
 import { definitionId, useContention } from "../support/contention";
 
 /**
- * In which order ending tasks lock their dedupe keys. Somebody holds one key; what the ending call has locked by the time it
- * waits for that one is looked at from outside: whoever skips locked rows is left with the keys that are still free.
+ * In which order ending tasks lock their dedupe keys. A transaction holds one key; the locks of the ending call by the time it
+ * waits for that one are read from outside: a reader that skips locked rows gets the keys that are still free.
  */
 let isFilled = false;
 const scene = useContention(() => isFilled);
@@ -29,7 +29,7 @@ async function hold(key: string): Promise<Client> {
   return gate;
 }
 
-/** Keys that nobody holds, in key order. */
+/** Free keys, in key order. */
 async function freeKeys(): Promise<string[]> {
   const { rows } = await scene.client.query<{ key: string }>(
     "select k.dedupe_key as key from taskgate.dedupe k for update skip locked",

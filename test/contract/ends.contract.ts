@@ -22,7 +22,7 @@ import { jsonOfBytes } from "./completion.contract";
 
 /** How tasks end, one beside the other: each by its own settings, and told by the right one only. */
 export function describeEnds(setup: StoreSetup): void {
-  describe("what is kept of ended tasks", () => {
+  describe("the rows that are kept of ended tasks", () => {
     describeKept(setup);
   });
   describe("a completion told again", () => {
@@ -204,7 +204,7 @@ function describeFailures(setup: StoreSetup): void {
     expect((await statusOf(store, name)).claimed).toBe(2);
   });
 
-  test("a claim that was lost is fenced for everybody, not told before", async () => {
+  test("a claim that was lost is fenced for every execution, not told before", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 5, leaseMs });
@@ -267,7 +267,7 @@ function describeReclaim(setup: StoreSetup): void {
     expect(only(executions).endedAt).not.toBeNull();
   });
 
-  test("nobody's claims: its definition needs no hint", async () => {
+  test("claims without an execution: the definition needs no hint", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { leaseMs });
@@ -324,7 +324,7 @@ function describeReclaim(setup: StoreSetup): void {
 function describeGroups(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("frees its own slot, whichever it is, for the next", async () => {
+  test("frees its own slot, in any place, for the next", async () => {
     const { store } = open();
     const name = await define(store, { limit: 10, groupSlots: 3 });
     const ids = await enqueue(

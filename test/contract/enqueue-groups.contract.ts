@@ -90,7 +90,7 @@ function describeSlots(setup: StoreSetup): void {
     expect(await statesOf(store, ids)).toEqual(["ready", "waiting", "ready"]);
   });
 
-  test("each group has its own number of slots, whoever enqueues", async () => {
+  test("each group has its own number of slots, for every way in", async () => {
     const { store } = open();
     const wide = await define(store, { groupSlots: 3 });
     const narrow = await define(store, { groupSlots: 1 });

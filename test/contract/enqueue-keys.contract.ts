@@ -67,7 +67,7 @@ function describeMany(setup: StoreSetup): void {
         Array.from({ length: count }, (_, n) => ({ dedupeKey: `${prefix}${String(n)}` }));
       await store.transaction(async (transaction) => {
         await store.enqueueTasks(input(name, keys(2_000, "mine ")), transaction);
-        // Whoever had to wait would wait for this transaction, and give up.
+        // A call that had to wait would wait for this transaction, and give up.
         const same = await store.enqueueTasks(input(name, keys(100, "yours ")));
         const others = await store.enqueueTasks(input(other, keys(100, "mine ")));
         expect(new Set([...same.outcomes, ...others.outcomes])).toEqual(new Set(["enqueued"]));

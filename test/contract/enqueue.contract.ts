@@ -32,7 +32,7 @@ export function describeEnqueue(setup: StoreSetup): void {
 function describeBulk(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("P3: a task is there when the call returned, with everything it was given", async () => {
+  test("a task is there when the call returned, with everything it was given", async () => {
     const { store } = open();
     const name = await define(store);
     const answer = await store.enqueueTasks({
@@ -125,7 +125,7 @@ function describeBulk(setup: StoreSetup): void {
 function describeOperationId(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("P6: a repeat gives the first answer: the same ids, nothing added", async () => {
+  test("a repeat gives the first answer: the same ids, nothing added", async () => {
     const { store } = open();
     const name = await define(store);
     const input: EnqueueTasksInput = {
@@ -144,7 +144,7 @@ function describeOperationId(setup: StoreSetup): void {
     expect(await statusOf(store, name)).toMatchObject({ ready: 3, scheduled: 1 });
   });
 
-  test("P6: also with duplicates in the answer, and after the tasks ended", async () => {
+  test("also with duplicates in the answer, and after the tasks ended", async () => {
     const { store } = open();
     const name = await define(store);
     const input: EnqueueTasksInput = {
@@ -164,7 +164,7 @@ function describeOperationId(setup: StoreSetup): void {
     expect(await statusOf(store, name)).toMatchObject({ ready: 0, done: 1 });
   });
 
-  test("P6, Q1: ten calls with one operation id at once enqueue once", async () => {
+  test("ten calls with one operation id at once enqueue once", async () => {
     const { store } = open();
     const name = await define(store);
     const tasks = [{ payload: null }, { payload: null }];

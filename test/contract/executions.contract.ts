@@ -136,7 +136,7 @@ function describeStart(setup: StoreSetup): void {
     expect(await tryStart(store, name)).toBe("paused");
   });
 
-  test("unknown: nobody registered the name", async () => {
+  test("unknown: the name isn't registered", async () => {
     const { store } = open();
     expect(await store.startExecution(startInput("nobody"))).toMatchObject({
       status: "unknown",
@@ -144,7 +144,7 @@ function describeStart(setup: StoreSetup): void {
     });
   });
 
-  test("P6: a repeat of an operation id answers the same execution and grants nothing more", async () => {
+  test("a repeat of an operation id answers the same execution and grants nothing more", async () => {
     const { store } = open();
     const name = await define(store, { limit: 4 });
     const input = startInput(name, { want: 2 });
@@ -161,7 +161,7 @@ function describeStart(setup: StoreSetup): void {
     expect(await statusOf(store, name)).toMatchObject({ held: 2, executions: 1 });
   });
 
-  test("P6: ten starts with one operation id at once make one execution", async () => {
+  test("ten starts with one operation id at once make one execution", async () => {
     const { store } = open();
     const name = await define(store, { limit: 4 });
     const input = startInput(name, { want: 2 });
@@ -175,7 +175,7 @@ function describeStart(setup: StoreSetup): void {
     expect(await statusOf(store, name)).toMatchObject({ held: 2, executions: 1 });
   });
 
-  test("P6: a repeat after the end revives nothing", async () => {
+  test("a repeat after the end revives nothing", async () => {
     const { store } = open();
     const name = await define(store);
     const input = startInput(name);
@@ -311,7 +311,7 @@ function describeFinish(setup: StoreSetup): void {
     expect((await next.claim(4)).map((task) => task.attempt)).toEqual([1, 1, 1, 1]);
   });
 
-  test("P6: a repeat is `ended` with zeros", async () => {
+  test("a repeat is `ended` with zeros", async () => {
     const { store } = open();
     const name = await define(store);
     await enqueue(store, name, 1);
@@ -343,7 +343,7 @@ function describeFinish(setup: StoreSetup): void {
     expect(answer.nextDueMs).toBeLessThanOrEqual(7_000);
   });
 
-  test("finishing without a limit gives back what was counted", async () => {
+  test("finishing without a limit gives back the counted tokens", async () => {
     const { store } = open();
     const name = await define(store, { limit: null });
     const worker = await startWorker(store, name, { want: 3 });

@@ -45,7 +45,7 @@ function describeCounts(setup: StoreSetup): void {
   const open = useStore(setup);
   const plant = planterFor(setup);
 
-  test("V2: readyAhead: all of a better priority, and earlier ones of its own", async () => {
+  test("readyAhead: all of a better priority, and earlier ones of its own", async () => {
     const { store } = open();
     const [name, other] = [await define(store), await define(store)];
     await enqueue(store, other, 2);
@@ -56,7 +56,7 @@ function describeCounts(setup: StoreSetup): void {
     expect(ahead).toEqual([5, 2, 3, 0, 6, 1, 4]);
   });
 
-  testWith(setup, "raw sql")("V2: readyAhead: by rank within a priority, then by id", async () => {
+  testWith(setup, "raw sql")("readyAhead: by rank within a priority, then by id", async () => {
     const opened = open();
     const name = await define(opened.store);
     const ids = await enqueue(
@@ -76,7 +76,7 @@ function describeCounts(setup: StoreSetup): void {
     expect(ahead).toEqual([3, 1, 2, 0, 4]);
   });
 
-  test("V2: readyAhead and a group's ahead stop at 1000", async () => {
+  test("readyAhead and a group's ahead stop at 1000", async () => {
     const { store } = open();
     const name = await define(store);
     const ready = await enqueue(store, name, 1_002);
@@ -93,7 +93,7 @@ function describeCounts(setup: StoreSetup): void {
     }
   });
 
-  test("V2: of its group: slots in their order, and who waits ahead of it", async () => {
+  test("of its group: slots in their order, and the tasks that wait ahead of it", async () => {
     const { store } = open();
     const name = await define(store, { groupSlots: 2 });
     const other = await enqueue(store, name, [
@@ -120,7 +120,7 @@ function describeCounts(setup: StoreSetup): void {
     expect((await factsOf(store, at(other, 2))).group).toMatchObject({ key: "h", used: 2 });
   });
 
-  testWith(setup, "raw sql")("V2: a group's ahead: by rank within a priority", async () => {
+  testWith(setup, "raw sql")("a group's ahead: by rank within a priority", async () => {
     const opened = open();
     const name = await define(opened.store);
     await enqueueOne(opened.store, name, { group: "g" });
@@ -139,7 +139,7 @@ function describeCounts(setup: StoreSetup): void {
   });
 
   testWith(setup, "exact clock")(
-    "V2: holders of tokens only, the oldest first, of its own definition",
+    "holders of tokens only, the oldest first, of its own definition",
     async () => {
       const { store } = open();
       const name = await define(store, { limit: null, leaseMs: 30_000 });
@@ -159,7 +159,7 @@ function describeCounts(setup: StoreSetup): void {
     },
   );
 
-  testWith(setup, "exact clock")("V2: dueInMs is its own, not its neighbours'", async () => {
+  testWith(setup, "exact clock")("dueInMs is its own, not its neighbours'", async () => {
     const { store } = open();
     const name = await define(store);
     const delays = [3_000, 1_000, 2_000];
@@ -176,7 +176,7 @@ function describeCounts(setup: StoreSetup): void {
     expect(await factsOf(store, at(ids, 0))).toMatchObject({ limit: 7, limitSource: "operator" });
   });
 
-  test("V2: held by a wave", async () => {
+  test("held by a wave", async () => {
     const { store } = open();
     const name = await define(store);
     const batch = { operationId: operationId(), name: "nightly", failurePolicy: "halt" } as const;
@@ -188,7 +188,7 @@ function describeCounts(setup: StoreSetup): void {
     expect(facts.readyAhead).toBeUndefined();
   });
 
-  test("V2: progress with a text and no number", async () => {
+  test("progress with a text and no number", async () => {
     const { store } = open();
     const name = await define(store);
     const id = await enqueueOne(store, name);
@@ -213,7 +213,7 @@ function describeCounts(setup: StoreSetup): void {
 function describeClaims(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("V2: of several claims and workers, its own", async () => {
+  test("of several claims and workers, its own", async () => {
     const { store } = open();
     const name = await define(store, { limit: 3, spareMax: 1 });
     const ids = await enqueue(store, name, 6);
@@ -240,7 +240,7 @@ function describeClaims(setup: StoreSetup): void {
     expect(claimed.map(({ isSpare }) => isSpare)).toEqual([false, false, false, true, true, true]);
   });
 
-  testWith(setup, "exact clock")("V2: of a dead worker, until it is taken back", async () => {
+  testWith(setup, "exact clock")("of a dead worker, until it is taken back", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 1, leaseMs: 10_000 });
@@ -259,7 +259,7 @@ function describeAttempts(setup: StoreSetup): void {
   const open = useStore(setup);
   const plant = planterFor(setup);
 
-  test("V2: each with its own worker, outcome and error; at the same instant the later fence first", async () => {
+  test("each with its own worker, outcome and error; at the same instant the later fence first", async () => {
     const { store } = open();
     const name = await define(store, { limit: 2, maxAttempts: 10 });
     const [id, other] = await enqueue(store, name, 2);
@@ -299,7 +299,7 @@ function describeAttempts(setup: StoreSetup): void {
     expect((await factsOf(store, other)).attempts).toEqual([]);
   });
 
-  testWith(setup, "raw sql")("V2: the newest 50 by their end, then by fence", async () => {
+  testWith(setup, "raw sql")("the newest 50 by their end, then by fence", async () => {
     const opened = open();
     const { store } = opened;
     const id = await enqueueOne(store, await define(store));

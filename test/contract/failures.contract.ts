@@ -148,7 +148,7 @@ function describeRetry(setup: StoreSetup): void {
     expect(answer.nextDueMs).toBeNull();
   });
 
-  test("P6: told twice counts once: `again`", async () => {
+  test("told twice counts once: `again`", async () => {
     const { store } = open();
     const name = await define(store);
     const taskId = await enqueueOne(store, name);
@@ -164,7 +164,7 @@ function describeRetry(setup: StoreSetup): void {
     });
   });
 
-  test("P6: `again` also after the task was claimed anew, whose claim isn't touched", async () => {
+  test("`again` also after the task was claimed anew, whose claim isn't touched", async () => {
     const { store } = open();
     const name = await define(store);
     await enqueue(store, name, 1);
@@ -190,7 +190,7 @@ function describeRetry(setup: StoreSetup): void {
 function describeOthers(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("dead: given up at once, whatever attempts are left", async () => {
+  test("dead: given up at once, with any number of attempts left", async () => {
     const { store } = open();
     const name = await define(store, { maxAttempts: 50 });
     const taskId = await enqueueOne(store, name);
@@ -278,7 +278,7 @@ function describeOthers(setup: StoreSetup): void {
     { as: "dead", outcome: "dead" },
   ] as const) {
     testWith(setup, "cancel requests")(
-      `design 10.17: a cancel that was requested meanwhile: ${as} ends ${outcome}`,
+      `a cancel that was requested meanwhile: ${as} ends ${outcome}`,
       async () => {
         const opened = open();
         const { store } = opened;
@@ -352,7 +352,7 @@ function describeBulk(setup: StoreSetup): void {
     expect((await statusOf(store, name)).scheduled).toBe(1_000);
   });
 
-  test("P2: another's claims are fenced one by one; an unknown execution is fenced as a whole", async () => {
+  test("another's claims are fenced one by one; an unknown execution is fenced as a whole", async () => {
     const { store } = open();
     const name = await define(store);
     await enqueue(store, name, 1);

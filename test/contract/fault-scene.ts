@@ -7,17 +7,17 @@ import type { SqlDialect } from "./two-dialects";
  * A database with something of everything, all of it sound: each rule of `check_invariants` has rows here that nearly
  * break it. Faults are planted in it (planted-faults.ts). Its parts by name:
  *
- * - definition `one`, limit 3: tasks `claimed` (by `worker`, who holds two tokens), `ready` (priority 5), `keyed` (ready,
+ * - definition `one`, limit 3: tasks `claimed` (by `worker`, which holds two tokens), `ready` (priority 5), `keyed` (ready,
  *   with a key), `scheduled` and `later` (of the group), `holder` and `waiting` of `group`, `done`; `ended`: an execution
  *   that gave its token back, which the free token still names; `schedule`, whose tasks have a group
  * - `two`, no limit: `free` works without tokens on `slotted`, of group `own`; tasks of two waves: `wave1`, `wave2` (ready)
  *   and `held` (wave_held)
  * - `three`, limit 1: `dead` was declared dead with the claim `lost`, its token is `heir`'s; a strict group whose `retry`
  *   keeps its slot while `follower` waits
- * - `four`, limit 2, nobody works: group `pair` with both its slots taken by `left` and `right`, and `third` waiting; group
+ * - `four`, limit 2, no worker: group `pair` with both its slots taken by `left` and `right`, and `third` waiting; group
  *   `half` with `half1` in one of its two slots
  * - `five`, no limit of its own: `drawer` holds one token of the shared limit `pool` (2), which has a free one, too, and
- *   runs under `wide`, a shared limit that is none; nobody draws from the shared limit `idle` (2)
+ *   runs under `wide`, a shared limit that is none; no definition draws from the shared limit `idle` (2)
  */
 export type FaultScene = ReadonlyMap<string, string>;
 

@@ -15,7 +15,7 @@ import { useStore } from "../support/store-setup";
 import type { StoreSetup, TestStore } from "../support/store-setup";
 
 /**
- * P2, S0.9, S2.9: whoever is ended, declared dead or reclaimed can't change anything any more, and hears so.
+ * S0.9, S2.9: an execution that is ended, declared dead or reclaimed can't change anything any more, and is told so.
  * Every call of a worker, after every kind of end, while a successor holds the same token and the same task.
  */
 export function describeFencing(setup: StoreSetup): void {
@@ -170,7 +170,7 @@ function describeLateCalls(setup: StoreSetup, end: End): void {
 
   if (end !== "declared dead") return;
   for (const { title, call, hears } of lateCalls) {
-    test(`hears ${hears[end]} from ${title} also before anybody reclaimed its tasks`, async () => {
+    test(`hears ${hears[end]} from ${title} also before its tasks were reclaimed`, async () => {
       const opened = open();
       const { store } = opened;
       const scene = await endWorker(opened, end);

@@ -119,7 +119,7 @@ function describeExclusion(setup: StoreSetup): void {
     expect((await statusOf(store, name)).waiting).toBe(999);
   });
 
-  test("S1.3, S1.8: never above the slots, whatever agents, batches, failures and ends (random walk)", async () => {
+  test("S1.3, S1.8: never above the slots, with any agents, batches, failures and ends (random walk)", async () => {
     const { store } = open();
     const slots = 2;
     const name = await define(store, {
@@ -215,7 +215,7 @@ function describeOrder(setup: StoreSetup): void {
     ).toEqual(["waiting", "ready"]);
   });
 
-  test("G2: nobody overtakes: a later enqueue waits behind those that wait", async () => {
+  test("no task overtakes: a later enqueue waits behind those that wait", async () => {
     const { store } = open();
     const name = await define(store, { limit: 10, groupSlots: 2 });
     const ids = await enqueue(store, name, grouped(4));
@@ -232,7 +232,7 @@ function describeOrder(setup: StoreSetup): void {
     ]);
   });
 
-  test("G2: strict: the order holds over failures; the group waits for the retry", async () => {
+  test("strict: the order holds over failures; the group waits for the retry", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { groupStrict: true, limit: 10 });
@@ -247,7 +247,7 @@ function describeOrder(setup: StoreSetup): void {
     expect(idsOf((await worker.complete(again, 5)).claimed)).toEqual([at(ids, 1)]);
   });
 
-  test("G2: strict: also over a continuation, a give-back and a reclaim", async () => {
+  test("strict: also over a continuation, a give-back and a reclaim", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { groupStrict: true, limit: 10, leaseMs: 10_000 });
@@ -265,7 +265,7 @@ function describeOrder(setup: StoreSetup): void {
     expect(await statesOf(store, ids)).toEqual(["ready", "waiting"]);
   });
 
-  test("G2: strict: a dead letter ends the wait", async () => {
+  test("strict: a dead letter ends the wait", async () => {
     const { store } = open();
     const name = await define(store, { groupStrict: true });
     const ids = await enqueue(store, name, grouped(2));
@@ -294,7 +294,7 @@ function describeHandOver(setup: StoreSetup): void {
   const open = useStore(setup);
 
   for (const end of ["done", "dead", "cancelled"] as const) {
-    test(`G3, S1.4: when a task ends ${end}, the next is ready in the same call`, async () => {
+    test(`S1.4: when a task ends ${end}, the next is ready in the same call`, async () => {
       const { store } = open();
       const name = await define(store);
       const ids = await enqueue(store, name, grouped(3));
@@ -306,7 +306,7 @@ function describeHandOver(setup: StoreSetup): void {
     });
   }
 
-  test("G3: completing several groups at once hands each over", async () => {
+  test("completing several groups at once hands each over", async () => {
     const { store } = open();
     const name = await define(store, { limit: 50 });
     const keys = ["c", "a", "e", "b", "d"];
@@ -334,7 +334,7 @@ function describeHandOver(setup: StoreSetup): void {
   });
 
   testWith(setup, "raw sql")(
-    "while the group is paused, or has more tasks than slots, nobody is handed to",
+    "while the group is paused, or has more tasks than slots, no task is handed a slot",
     async () => {
       const opened = open();
       const { store } = opened;
@@ -383,7 +383,7 @@ function describeHandOver(setup: StoreSetup): void {
     },
   );
 
-  test("explain tells the group's slots, holders and who is ahead", async () => {
+  test("explain tells the group's slots, its holders and the tasks ahead", async () => {
     const { store } = open();
     const name = await define(store, { groupSlots: 2, groupStrict: true });
     const ids = await enqueue(store, name, grouped(5, "customer-7"));
@@ -419,7 +419,7 @@ function describeGlobal(setup: StoreSetup): void {
   const open = useStore(setup);
   const shared = { group: "partner", groupScope: "global" } as const;
 
-  test("design 10.5: tasks of different definitions exclude each other; the other's name is told for a hint", async () => {
+  test("tasks of different definitions exclude each other; the other's name is told for a hint", async () => {
     const { store } = open();
     const one = await define(store);
     const two = await define(store);

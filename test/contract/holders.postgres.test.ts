@@ -40,7 +40,7 @@ async function makeOlder(): Promise<void> {
     alter database ${new URL(database.url).pathname.slice(1)} set search_path = public, pg_catalog`);
 }
 
-test("a transaction that holds rows for long is named with session, user, host and what ends it", async () => {
+test("a transaction that holds rows for long is named with session, user, host and the command that ends it", async () => {
   expect(await reportHolders(owner)).toMatchObject({ status: "ok" });
   await makeOlder();
   const fresh = openPostgresStoreAs(database.url, 1);

@@ -18,7 +18,7 @@ import { damagedText, damagedTokens } from "./planted-token-faults";
 import { fill, inDialect } from "./two-dialects";
 
 /**
- * P3: `check_invariants` finds nothing after any test of this suite (useStore looks), nothing in odd but legal states,
+ * `check_invariants` finds nothing after any test of this suite (useStore looks), nothing in odd but legal states,
  * each planted fault, and nothing besides it.
  */
 export function describeInvariants(setup: StoreSetup): void {
@@ -67,7 +67,7 @@ function describeSound(setup: StoreSetup): void {
     expect(await store.checkInvariants()).toEqual({ status: "sound", findings: [] });
   });
 
-  test("while a dead holder keeps claims that nobody took back yet", async () => {
+  test("while a dead holder keeps claims that weren't taken back yet", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 1, leaseMs: 10_000 });
@@ -121,7 +121,7 @@ function describeFaults(setup: StoreSetup): void {
       setup,
       "raw sql",
       "sure calls",
-    )(`V4: ${title}`, async () => {
+    )(title, async () => {
       const opened = open();
       const scene = await buildFaultScene(opened, dialect);
       opened.expectDamage();
@@ -140,7 +140,7 @@ function describeFaults(setup: StoreSetup): void {
     });
   }
 
-  testWith(setup, "token text")("V4: damaged tokens, and nothing else of their text", async () => {
+  testWith(setup, "token text")("damaged tokens, and nothing else of their text", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store);
@@ -161,7 +161,7 @@ function describeFaults(setup: StoreSetup): void {
     setup,
     "raw sql",
     "sure calls",
-  )("V4: damaged tokens of a shared limit, and nothing else of their text", async () => {
+  )("damaged tokens of a shared limit, and nothing else of their text", async () => {
     const opened = open();
     const { store } = opened;
     const input = { name: "s", limit: 5, operationId: operationId(), changedBy: "an operator" };
@@ -184,7 +184,7 @@ function describeFaults(setup: StoreSetup): void {
     setup,
     "raw sql",
     "sure calls",
-  )("V4: at most 100 for each rule", async () => {
+  )("at most 100 for each rule", async () => {
     const opened = open();
     opened.expectDamage();
     const scene = await buildFaultScene(opened, dialect);
@@ -201,7 +201,7 @@ function describeFaults(setup: StoreSetup): void {
   });
 
   testWith(setup, "token text")(
-    "V4: a token text that can't be read, and goes on with the rest",
+    "a token text that can't be read, and goes on with the rest",
     async () => {
       const opened = open();
       const { store } = opened;

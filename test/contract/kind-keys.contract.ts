@@ -5,7 +5,7 @@ import { useStore } from "../support/store-setup";
 import type { StoreSetup } from "../support/store-setup";
 import { call, defineKind, groupKeys } from "./kind-rules";
 
-/** What stands at a path of a payload: every store reads it as the client does. */
+/** The value at a path of a payload: every store reads it as the client does. */
 export function describeKindKeys(setup: StoreSetup): void {
   describe("enqueue_tasks reads a group's key from the payload", () => {
     describeKeys(setup);

@@ -7,7 +7,7 @@ import type { StoreSetup } from "../support/store-setup";
 import { call, defineKind, groupKeys, rules } from "./kind-rules";
 import { defineDue, fire } from "./schedule-builders";
 
-/** What the code says of a kind's tasks holds whoever enqueues them. */
+/** The rules of a kind apply to its tasks in every way in. */
 export function describeKinds(setup: StoreSetup): void {
   describe("register_definition with kinds", () => {
     describeRegistration(setup);
@@ -113,7 +113,7 @@ function describeRegistration(setup: StoreSetup): void {
 function describePaths(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("two tasks of one key run one after the other, though nobody said the group", async () => {
+  test("two tasks of one key run one after the other, without a group in the call", async () => {
     const { store } = open();
     const name = await defineKind(store, { groupBy: "customer.id" });
     const payload = '{"customer":{"id":17}}';

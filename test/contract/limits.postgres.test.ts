@@ -17,7 +17,7 @@ import { useContention } from "../support/contention";
 /** Shared limits and rates under real concurrency on PostgreSQL. Each test has a database of its own. */
 const scene = useContention();
 
-test("P1: three definitions over two shared limits, changed and registered anew under load: never too many", async () => {
+test("three definitions over two shared limits, changed and registered anew under load: never too many", async () => {
   const stores = Array.from({ length: 3 }, () => scene.openStore(4));
   const store = at(stores, 0);
   const [one, two] = [
@@ -67,7 +67,7 @@ test("P1: three definitions over two shared limits, changed and registered anew 
   expect(granted).toBeGreaterThan(12);
   // Each grant has a token of one of them: 3 and 4.
   expect(most).toBeLessThanOrEqual(7);
-  // One lock order: nobody died of a circle and was repeated by the store. The server counts them within a second.
+  // One lock order: no call died of a circle and was repeated by the store. The server counts them within a second.
   await sleep(1_200);
   const { rows } = await scene.client.query<{ deadlocks: string }>(
     "select deadlocks from pg_stat_database where datname = current_database()",
@@ -75,7 +75,7 @@ test("P1: three definitions over two shared limits, changed and registered anew 
   expect(rows).toEqual([{ deadlocks: "0" }]);
 });
 
-test("P1: tokens of two shared limits wander between three definitions under load: never too many, and no circle", async () => {
+test("tokens of two shared limits wander between three definitions under load: never too many, and no circle", async () => {
   const stores = Array.from({ length: 3 }, () => scene.openStore(4));
   const [one, two] = [
     { name: "one", limit: 3 },

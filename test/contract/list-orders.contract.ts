@@ -109,7 +109,7 @@ function describeTasks(setup: StoreSetup): void {
   const open = useStore(setup);
 
   for (const [state, build] of Object.entries(builds) as [ListableState, Build][]) {
-    test(`${state}: the same order whatever the list's length, without a neighbour's tasks`, async () => {
+    test(`${state}: the same order for any length of the list, without a neighbour's tasks`, async () => {
       const opened = open();
       const names = [uniqueName(), uniqueName(), uniqueName()];
       const expected: (TaskId | undefined)[][] = [];
@@ -193,7 +193,7 @@ async function setRanks(
 function describeExecutions(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("newest first whatever the list's length: open ones or all, of one definition or of all", async () => {
+  test("newest first for any length of the list: open ones or all, of one definition or of all", async () => {
     const { store } = open();
     const one = await define(store, settings);
     const two = await define(store, settings);

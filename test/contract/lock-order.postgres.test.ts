@@ -21,7 +21,7 @@ import { within } from "../support/gate";
  */
 const scene = useContention();
 
-/** Enqueues on a connection of the test, inside whatever transaction it is in. */
+/** Enqueues on a connection of the test, inside its current transaction, if any. */
 async function enqueueRaw(
   client: Client,
   name: string,
@@ -176,7 +176,7 @@ describe("dedupe keys of two calls", () => {
     await gate.query("rollback");
 
     const taken = [...(await first).outcomes, ...(await second).outcomes];
-    // Three keys and three tasks, whoever came first.
+    // Three keys and three tasks, in either order.
     expect(taken.filter((outcome) => outcome === "enqueued")).toHaveLength(3);
     expect((await statusOf(store, name)).ready).toBe(3);
   });

@@ -1,6 +1,6 @@
 import { describe, expect } from "@jest/globals";
 import { StoreConflictError } from "../../shared/core/errors";
-import type { CreateBatchInput } from "../../shared/ports/batches";
+import type { CreateBatchInput } from "../../shared/ports/task-store";
 import type { StoreDialect, TaskStore } from "../../shared/ports/task-store";
 import {
   define,
@@ -17,7 +17,7 @@ import type { Worker } from "../support/builders";
 import { testWith, useStore } from "../support/store-setup";
 import type { StoreSetup, TestStore } from "../support/store-setup";
 
-/** Nobody waits for ever behind a lock that somebody forgot: after two seconds a call gives up and has done nothing. */
+/** No call waits for ever behind a forgotten lock: after two seconds a call gives up and has done nothing. */
 export function describeLockTimeouts(setup: StoreSetup): void {
   describe("a lock that stays taken", () => {
     describeTimeouts(setup);
@@ -25,7 +25,7 @@ export function describeLockTimeouts(setup: StoreSetup): void {
 }
 
 /** What a user's transaction writes without changing anything, so that others find it locked. */
-const lockAll: Record<Exclude<StoreDialect, "model">, string[]> = {
+const lockAll: Record<Exclude<StoreDialect, "memory">, string[]> = {
   postgres: [
     "update taskgate.task_definition set name = name where name in ('locked', 'paused')",
     "update taskgate.task_execution set worker = worker where worker = 'locked'",
@@ -42,7 +42,7 @@ const lockAll: Record<Exclude<StoreDialect, "model">, string[]> = {
   ],
 };
 
-/** Who is about to act when everything gets locked. */
+/** The caller that is about to act when everything gets locked. */
 interface Scene {
   readonly store: TaskStore;
   readonly worker: Worker;

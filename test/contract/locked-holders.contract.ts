@@ -14,7 +14,7 @@ import type { StoreSetup, TestStore } from "../support/store-setup";
 import { openAsOwner, openTransaction } from "./open-transactions";
 import type { OpenTransaction } from "./open-transactions";
 
-/** Askers step over locked rows: who is busy at this moment is alive, whatever its lease says. */
+/** Askers skip locked rows: an execution that is busy at this moment is alive, with any lease. */
 export function describeLockedHolders(setup: StoreSetup): void {
   describe("a holder whose lease is over, while its row is locked", () => {
     describeLocked(setup);
@@ -34,7 +34,7 @@ function describeDeclared(setup: StoreSetup): void {
       "raw sql",
     )(`is told so by ${what}`, async () => {
       const opened = open();
-      opened.expectDamage(); // nobody takes its tokens here
+      opened.expectDamage(); // no call takes its tokens here
       const { store } = opened;
       const name = await define(store, { limit: 2 });
       const { executionId } = await startWorker(store, name, { want: 2 });
@@ -49,7 +49,7 @@ function describeDeclared(setup: StoreSetup): void {
       const giving = await opened.asOwner(async (transaction) => {
         await transaction.query(lock);
         const answer = store[what]({ executionId, keep: 0 });
-        // Time to come to the row; who is later finds it dead at once.
+        // Time to come to the row; a later caller finds it dead at once.
         for (let round = 0; round < 5; round += 1) await transaction.query("SELECT 1 AS one");
         await transaction.query(declare);
         return [answer];
@@ -63,7 +63,7 @@ function describeDeclared(setup: StoreSetup): void {
 function describeLocked(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  /** A limit of three: one held by a late worker, two by a living one, and somebody with none. */
+  /** A limit of three: one held by a late worker, two by a living one, and an execution with none. */
   async function prepare(opened: TestStore) {
     const { store } = opened;
     const name = await define(store, { limit: 3, leaseMs: 10_000 });
@@ -145,7 +145,7 @@ function describeLocked(setup: StoreSetup): void {
     "row locks",
     "exact clock",
     "raw sql",
-  )("who is denied for it uses no permit of the rate, and is noted", async () => {
+  )("an asker denied for it uses no permit of the rate, and is noted", async () => {
     const opened = open();
     const { store } = opened;
     const rate = { count: 9, periodMs: 86_400_000, burst: 3 };

@@ -4,7 +4,7 @@ import { define, done, enqueue, only, startWorker } from "../support/builders";
 import { testWith, useStore } from "../support/store-setup";
 import type { LogEntry, StoreSetup, TestStore } from "../support/store-setup";
 
-/** Each attempt of a database full of them has its own entry in the execution log, and nobody else's facts in it. */
+/** Each attempt of a database full of them has its own entry in the execution log, and no facts of another. */
 export function describeLog(setup: StoreSetup): void {
   describe("the execution log of several definitions and workers", () => {
     describeEntries(setup);

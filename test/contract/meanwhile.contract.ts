@@ -5,12 +5,12 @@ import { at, define, enqueue, startWorker } from "../support/builders";
 import { testWith, useStore } from "../support/store-setup";
 import type { StoreSetup } from "../support/store-setup";
 
-/** An operator's call that waits for one task's group tells of the others what has become of them meanwhile. */
+/** An operator's call that waits for one task's group tells the current state of the others. */
 export function describeMeanwhile(setup: StoreSetup): void {
   describe("a task that ends while an operator's call waits for another one's group", () => {
     describeEnded(setup);
   });
-  describe("a ready task that somebody else has just locked", () => {
+  describe("a ready task that another transaction has just locked", () => {
     describeLocked(setup);
   });
 }
@@ -57,7 +57,7 @@ const lockGroups = {
   postgres: "update taskgate.task_group set slots = slots",
   mssql: "UPDATE Taskgate.TaskGroup SET Slots = Slots;",
 };
-/** A row while somebody waits for a lock. */
+/** A row while a session waits for a lock. */
 const waiting = {
   postgres:
     "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",

@@ -4,8 +4,8 @@ import { only } from "../support/builders";
 import { createGate } from "../support/gate";
 import type { TestStore } from "../support/store-setup";
 
-/** Gives a row for each who waits for a lock. */
-export const waitingSql: Readonly<Record<Exclude<StoreDialect, "model">, string>> = {
+/** Gives a row for each session that waits for a lock. */
+export const waitingSql: Readonly<Record<Exclude<StoreDialect, "memory">, string>> = {
   postgres:
     "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
   mssql: "SELECT 1 AS one FROM sys.dm_tran_locks AS l WHERE l.request_status = N'WAIT';",

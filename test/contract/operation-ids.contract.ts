@@ -12,7 +12,7 @@ import {
   waitingSql,
 } from "./open-transactions";
 
-/** Calls that keep their answer under an operation's id, by what comes of them. */
+/** Calls that keep their answer under an operation's id, by their outcome. */
 const changes: readonly {
   name: string;
   change: (store: TaskStore, name: string, id: OperationId) => Promise<{ status: string }>;
@@ -127,12 +127,12 @@ function describeStarts(setup: StoreSetup): void {
   const open = useStore(setup);
 
   test("of two definitions, at the same time: one starts, the other is refused, and has no token", async () => {
-    const { store, plain } = open();
+    const { store } = open();
     const names = [await define(store), await define(store)];
     for (const name of names) await enqueueOne(store, name);
     const id = operationId();
     const answers = await Promise.allSettled(
-      names.map((name) => plain.startExecution({ ...startInput(name), operationId: id })),
+      names.map((name) => store.startExecution({ ...startInput(name), operationId: id })),
     );
     expect(answers.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
     const refused = at(

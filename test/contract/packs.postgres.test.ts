@@ -7,7 +7,7 @@ import { useContention } from "../support/contention";
 import { within } from "../support/gate";
 
 /*
- * On PostgreSQL, tasks that one call ends well lie in one row together (0011_archive_packs). Whoever asks must not see it.
+ * On PostgreSQL, tasks that one call ends well lie in one row together (0011_archive_packs). No reader may see it.
  */
 let isDamaged = false;
 const scene = useContention(() => isDamaged);
@@ -257,7 +257,7 @@ describe("a purge", () => {
     expect(await field.store.purge({ most: 2 })).toMatchObject({ tasks: 1 });
   });
 
-  test("leaves a pack that somebody has, and what is kept longer", async () => {
+  test("leaves a locked pack, and tasks that are kept longer", async () => {
     const field = await open();
     const { store } = field;
     await endTogether(field, 2);

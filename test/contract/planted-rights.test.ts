@@ -4,7 +4,7 @@ import "../support/node-errors";
 import { realRandom, sleep } from "../../shared/platform/real-clock";
 import type { TaskStore } from "../../shared/ports/task-store";
 import { openStore } from "../../shared/store/open-store";
-import type { SimulatedServer } from "../simulation/tsql/tds/start-simulated-server";
+import type { SimulatedServer } from "../tsql-server/tds/simulated-server";
 import { define } from "../support/builders";
 import { calledIn, CallRecord, recordCalls } from "../support/call-record";
 import { postgresSetup } from "../support/postgres-setup";

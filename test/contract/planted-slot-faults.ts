@@ -10,7 +10,7 @@ function audited(definition: string, setting: string, newValue: string): string 
           VALUES (${definition}, '${setting}', '${newValue}', 'operator', 'an operator', {now})`;
 }
 
-/** More slots in use than there are: an operator's lowering, which the audit tells of, stops nobody. */
+/** More slots in use than there are: a limit that an operator lowers, with its entry in the audit, stops no task. */
 export const slotFaults: readonly PlantedFault[] = [
   {
     title: "nothing of slots that an operator took away",

@@ -96,7 +96,7 @@ export const tokenFaults: readonly PlantedFault[] = [
   },
 ];
 
-/** Tokens that can't be read. Their texts are put beside a good one, which nobody holds: nothing more is said of it. */
+/** Tokens that can't be read. Their texts are put beside a good free one: nothing more is said of it. */
 export const damagedTokens: readonly { readonly why: string; readonly token: string }[] = [
   { why: "the id is none", token: "I:bad,S:1,G:0" },
   { why: "the id is too short", token: `I:${id.slice(1)},S:1,G:0` },

@@ -5,7 +5,7 @@ import { testWith, useStore } from "../support/store-setup";
 import type { StoreSetup } from "../support/store-setup";
 import { dayMs, nothingPurged } from "./purge-scene";
 
-/** Who changed what is known for 400 days, and who set what holds now for ever. */
+/** The actor of a change is known for 400 days, that of a current setting for ever. */
 export function describePurgeAudit(setup: StoreSetup): void {
   describe("purge of the audit of settings", () => {
     describeEntries(setup);
@@ -128,7 +128,7 @@ function describeEntries(setup: StoreSetup): void {
   });
 }
 
-/** An entry's value tells whose it is, whatever words values and names have. */
+/** An entry's value tells its owner, with any words in values and names. */
 function describeNames(setup: StoreSetup): void {
   const open = useStore(setup);
 
@@ -152,7 +152,7 @@ function describeNames(setup: StoreSetup): void {
     expect(await purgedEntries(store)).toBe(1);
   });
 
-  test("watermarks apart, whatever words their values have", async () => {
+  test("watermarks apart, with any words in their values", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store);
@@ -176,7 +176,7 @@ function describeNames(setup: StoreSetup): void {
     expect(await purgedEntries(store)).toBe(0);
   });
 
-  test("a definition's shared limits, whatever their names", async () => {
+  test("a definition's shared limits, with any names", async () => {
     const opened = open();
     const { store } = opened;
     const name = uniqueName();

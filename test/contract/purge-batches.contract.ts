@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import type { BatchId } from "../../shared/core/ids";
-import type { CreateBatchInput } from "../../shared/ports/batches";
+import type { CreateBatchInput } from "../../shared/ports/task-store";
 import type { TaskStore } from "../../shared/ports/task-store";
 import {
   at,
@@ -17,7 +17,7 @@ import type { StoreSetup, TestStore } from "../support/store-setup";
 import { dayMs, isPurgeable, nothingPurged } from "./purge-scene";
 import { inDialect } from "./two-dialects";
 
-/** Batches that finished long ago go with their waves; nothing that is left minds. */
+/** Batches that finished long ago go with their waves; the rest stays sound. */
 export function describePurgeBatches(setup: StoreSetup): void {
   describe("purge of finished batches", () => {
     describeKept(setup);
@@ -25,7 +25,7 @@ export function describePurgeBatches(setup: StoreSetup): void {
   describe("purge of batches in slices", () => {
     describeSlices(setup);
   });
-  describe("what is left of a purged batch", () => {
+  describe("the rest of a purged batch", () => {
     describeLeft(setup);
   });
 }
@@ -71,7 +71,7 @@ async function died(store: TaskStore) {
 
 /** Rows of all tables of batches. */
 async function rowsOf(opened: TestStore, { dialect }: StoreSetup): Promise<number[]> {
-  if (dialect === "model") return [];
+  if (dialect === "memory") return [];
   const counts: number[] = [];
   for (const table of ["batch", "wave", "wave_shard", "open_wave"]) {
     const sql = `SELECT COUNT(*) AS rows_left FROM taskgate.${table} AS x`;
@@ -170,7 +170,7 @@ function describeSlices(setup: StoreSetup): void {
     expect(await left(store)).toEqual([]);
   });
 
-  test("one with more waves loses them call by call, and is nobody's repeat meanwhile", async () => {
+  test("one with more waves loses them call by call, and answers no repeat meanwhile", async () => {
     const opened = open();
     const { store } = opened;
     const input = creation(5);

@@ -3,7 +3,7 @@ import { blocksRead } from "../support/blocks-read";
 import { useContention } from "../support/contention";
 
 /*
- * What a purge reads on PostgreSQL, in blocks of its cache: its plans find what is due from the old end of an index, so it
+ * What a purge reads on PostgreSQL, in blocks of its cache: its plans find due rows from the old end of an index, so it
  * must not depend on how much is kept.
  */
 const scene = useContention(() => true);
@@ -14,7 +14,7 @@ interface Kind {
   readonly table: string;
   /** What the answer calls them. */
   readonly counted: string;
-  /** Rows `from` .. `to`, past the operations, whose `at` is so long ago. */
+  /** Rows `from` .. `to`, past the operations, whose `at` is that long ago. */
   readonly insert: (from: number, to: number, at: string) => string;
 }
 
@@ -69,7 +69,7 @@ const kinds: readonly Kind[] = [
 async function blocksOfPurge({ counted, insert, table }: Kind, behind: number): Promise<number> {
   await scene.client.query(`truncate taskgate.${table}, taskgate.attempt`);
   const rounds = 6;
-  // What is due was written first, as things are; so much that the last slice isn't the last of all.
+  // Due rows were written first, as in production; so many that the last slice isn't the last of all.
   await scene.client.query(insert(1, (rounds + 1) * slice, "now() - interval '2 days'"));
   await scene.client.query(insert(1_001, 1_000 + behind, "now() + interval '80 days'"));
   await scene.client.query("analyze");

@@ -14,7 +14,7 @@ import { testWith, useStore } from "../support/store-setup";
 import type { StoreSetup } from "../support/store-setup";
 import { dayMs } from "./purge-scene";
 
-/** A group goes when nobody needs it: its key makes a new one. */
+/** An unused group goes: its key makes a new one. */
 export function describePurgeGroups(setup: StoreSetup): void {
   describe("purge of groups", () => {
     describeWhich(setup);
@@ -283,7 +283,7 @@ function describeAfterwards(setup: StoreSetup): void {
       await expectPurged(store, 0);
     });
 
-  test("a dead letter always finds its group; what is redriven into a held wave leaves it", async () => {
+  test("a dead letter always finds its group; a task that is redriven into a held wave leaves it", async () => {
     const { store } = open();
     const name = await define(store, { limit: 5 });
     const id = await enqueueOne(store, name, { group: "g" });

@@ -12,10 +12,10 @@ import {
 import { useContention } from "../support/contention";
 import { within } from "../support/gate";
 
-/** Groups that go beside other calls, on real locks: who comes for one keeps it, or makes it again. */
+/** Groups that go beside other calls, on real locks: a call that needs one keeps it, or makes it again. */
 const scene = useContention();
 
-/** Nobody needs group g. */
+/** Group g is unused. */
 async function setUpIdle(store: TaskStore): Promise<string> {
   const name = await define(store, { limit: 5 });
   await enqueueOne(store, name, { group: "g" });
@@ -33,7 +33,7 @@ async function openPurge() {
 }
 
 describe("a purge of groups", () => {
-  test("leaves one that somebody has, and returns at once", async () => {
+  test("leaves a locked one, and returns at once", async () => {
     const store = scene.openStore(2);
     await setUpIdle(store);
     const gate = await scene.connect();
@@ -114,7 +114,7 @@ describe("a purge of groups", () => {
     expect(await store.purge({ most: 10 })).toMatchObject({ groups: 0 });
   });
 
-  test("under load nobody's call fails, and nothing is lost", async () => {
+  test("under load no other call fails, and nothing is lost", async () => {
     const stores = Array.from({ length: 3 }, () => scene.openStore(2));
     const purger = scene.openStore(2);
     const name = await define(purger, { limit: 30, retainDoneMs: 0 });

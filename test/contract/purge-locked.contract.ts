@@ -6,19 +6,19 @@ import type { StoreSetup, TestStore } from "../support/store-setup";
 import { dayMs, nothingPurged } from "./purge-scene";
 import { inDialect } from "./two-dialects";
 
-/** What somebody else has just now is left to the next purge, and is counted by that one. */
+/** Rows that another call holds are left to the next purge, and are counted by that one. */
 export function describePurgeLocked(setup: StoreSetup): void {
-  describe("a purge beside somebody who holds a row", () => {
+  describe("a purge beside a transaction that holds a row", () => {
     describeKinds(setup);
   });
-  describe("a purge of batches beside somebody who holds a row", () => {
+  describe("a purge of batches beside a transaction that holds a row", () => {
     describeBatches(setup);
   });
 }
 
 const missing = ["row locks", "raw sql", "sure calls"] as const;
 
-/** What is written without changing anything, so that others find it locked; and what is left because of that. */
+/** A write that changes nothing, so that others find the row locked; and the rows that are left because of it. */
 const kinds: readonly (readonly [held: string, left: keyof PurgeAnswer])[] = [
   ["archive SET kind = kind", "tasks"],
   ["task_execution SET worker = worker", "executions"],
@@ -68,7 +68,7 @@ async function finishedBatch(store: TaskStore, waves: number) {
   return { input: made, batchId, waveIds };
 }
 
-/** A purge while somebody holds what this statement writes. */
+/** A purge while another transaction holds the rows that this statement writes. */
 async function purgeBeside(
   opened: TestStore,
   { dialect }: StoreSetup,
@@ -103,7 +103,7 @@ function describeBatches(setup: StoreSetup): void {
 
   for (const held of ["wave SET dead_count = dead_count", "wave_shard SET remaining = remaining"])
     testWith(setup, ...missing)(
-      `a batch loses its other waves and is nobody's repeat (${held.split(" ")[0] ?? ""})`,
+      `a batch loses its other waves and answers no repeat (${held.split(" ")[0] ?? ""})`,
       async () => {
         const opened = open();
         const { store } = opened;

@@ -13,12 +13,12 @@ import {
 import { useContention } from "../support/contention";
 import { within } from "../support/gate";
 
-/** Purges beside other calls, on real locks: whoever has a row keeps it, and nobody's work is waited for. */
+/** Purges beside other calls, on real locks: the holder of a row keeps it, and no other call is waited for. */
 const scene = useContention();
 
 const monthMs = 31 * 86_400_000;
 
-/** Two rows of each kind that nobody needs any more: dead letters, executions, answers, keys. */
+/** Two rows of each kind whose retention is over: dead letters, executions, answers, keys. */
 async function setUpOld(store: TaskStore) {
   const name = await define(store, { limit: 5 });
   const ids = [];
@@ -42,7 +42,7 @@ describe("a purge", () => {
     ["task_execution", { ...all, executions: 1 }],
     ["operation", { ...all, operations: 1 }],
     ["dedupe", { ...all, keys: 1 }],
-  ])("leaves what somebody else has of %s, and returns at once", async (table, expected) => {
+  ])("leaves locked rows of %s, and returns at once", async (table, expected) => {
     const store = scene.openStore(2);
     await setUpOld(store);
     const gate = await scene.connect();
@@ -96,7 +96,7 @@ describe("a purge", () => {
     expect(await outcomes()).toEqual(["unknown", "unknown"]);
   });
 
-  test("V3: under load it deletes only what it may, and nobody's call fails", async () => {
+  test("under load it deletes only what it may, and no other call fails", async () => {
     const stores = Array.from({ length: 3 }, () => scene.openStore(2));
     const purger = scene.openStore(2);
     const name = await define(purger, { limit: 30, retainDoneMs: 1, retainDeadMs: monthMs });

@@ -342,7 +342,7 @@ function describeExplain(setup: StoreSetup): void {
   });
 
   testWith(setup, "exact clock")(
-    "V2: ready: how many are ahead, and what the limit and its holders are",
+    "ready: how many are ahead, and what the limit and its holders are",
     async () => {
       const { store } = open();
       const name = await define(store, { limit: 2, leaseMs: 30_000, maxAttempts: 7, maxLost: 2 });
@@ -379,7 +379,7 @@ function describeExplain(setup: StoreSetup): void {
   );
 
   testWith(setup, "exact clock")(
-    "V2: claimed: by whom, since when, under which fence, for how long",
+    "claimed: by whom, since when, under which fence, for how long",
     async () => {
       const opened = open();
       const { store } = opened;
@@ -402,13 +402,13 @@ function describeExplain(setup: StoreSetup): void {
     },
   );
 
-  test("V2: no limit is null", async () => {
+  test("no limit is null", async () => {
     const { store } = open();
     const name = await define(store, { limit: null });
     expect((await factsOf(store, await enqueueOne(store, name))).limit).toBeNull();
   });
 
-  testWith(setup, "exact clock")("V2: paused, scheduled, waiting", async () => {
+  testWith(setup, "exact clock")("paused, scheduled, waiting", async () => {
     const { store } = open();
     const name = await define(store);
     await store.pauseDefinition({ name, changedBy: "an operator" });

@@ -35,7 +35,7 @@ async function reclaim(opened: TestStore) {
 function describeWhen(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("none: everybody is alive, ended or reclaimed", async () => {
+  test("none: every execution is alive, ended or reclaimed", async () => {
     const { store } = open();
     const name = await define(store);
     await startWorker(store, name);
@@ -107,7 +107,7 @@ function describeWhen(setup: StoreSetup): void {
     expect((await store.reclaimExpired({ most: 2 })).status).toBe("none");
   });
 
-  test("S0.8, S2.6: who was declared dead by an asker is reclaimed as well, whatever its lease", async () => {
+  test("S0.8, S2.6: an execution that an asker declared dead is reclaimed as well, with any lease", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { leaseMs, limit: 1 });
@@ -172,7 +172,7 @@ function describeWhen(setup: StoreSetup): void {
     expect((await store.reclaimExpired({ most: 1 })).status).toBe("none");
   });
 
-  test("L2: five reclaims at once take each execution back once", async () => {
+  test("five reclaims at once take each execution back once", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { leaseMs, limit: 20 });
@@ -194,7 +194,7 @@ function describeWhen(setup: StoreSetup): void {
 function describeTasks(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("design 10.10: started ones count as lost, spare ones come back uncounted", async () => {
+  test("started ones count as lost, spare ones come back uncounted", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { leaseMs, limit: 2, spareMax: 1 });
@@ -215,7 +215,7 @@ function describeTasks(setup: StoreSetup): void {
     expect(lost).toEqual([1, 1, 0, 1]);
   });
 
-  test("S2.8, P7: it is first within its priority, because its id is old", async () => {
+  test("S2.8: it is first within its priority, because its id is old", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { leaseMs, limit: 10 });
@@ -230,7 +230,7 @@ function describeTasks(setup: StoreSetup): void {
   });
 
   for (const maxLost of [0, 1, 3]) {
-    test(`S2.10, L3: maxLost ${String(maxLost)}: lost once more than that, it is dead`, async () => {
+    test(`S2.10: maxLost ${String(maxLost)}: lost once more than that, it is dead`, async () => {
       const opened = open();
       const { store } = opened;
       const name = await define(store, { leaseMs, maxLost, limit: 2 });
@@ -328,7 +328,7 @@ function describeTasks(setup: StoreSetup): void {
   });
 
   testWith(setup, "cancel requests")(
-    "design 10.17: a cancel that was requested meanwhile ends it cancelled, started or spare",
+    "a cancel that was requested meanwhile ends it cancelled, started or spare",
     async () => {
       const opened = open();
       const { store } = opened;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import type { BatchId, TaskId, WaveId } from "../../shared/core/ids";
-import type { WaveStatus } from "../../shared/ports/batches";
+import type { WaveStatus } from "../../shared/ports/task-store";
 import type { NewTask, TaskStore } from "../../shared/ports/task-store";
 import {
   at,
@@ -16,7 +16,7 @@ import { testWith, useStore } from "../support/store-setup";
 import type { StoreSetup } from "../support/store-setup";
 import { inDialect } from "./two-dialects";
 
-/** What comes back belongs where it did: to its wave, as long as that hasn't ended, and to its group, made or not. */
+/** A redriven task belongs where it did: to its wave, as long as that hasn't ended, and to its group, made or not. */
 export function describeRedriveWaves(setup: StoreSetup): void {
   describe("a redrive of tasks of waves", () => {
     describeWaves(setup);
@@ -221,7 +221,7 @@ function describePending(setup: StoreSetup): void {
     const title = `one that was archived with its group while its wave was held has its key again: ${groupScope}`;
     testWith(setup, "raw sql")(title, async () => {
       const { dialect } = setup;
-      if (dialect === "model") throw new Error("The model takes no statements");
+      if (dialect === "memory") throw new Error("The memory store takes no statements");
       const opened = open();
       const { store } = opened;
       const name = await define(store, { groupSlots: 1 });
@@ -298,7 +298,7 @@ function describePending(setup: StoreSetup): void {
     await opened.advance(1_001);
     expect(await store.purge({ most: 10 })).toMatchObject({ tasks: 1 });
     expect((await store.redriveTasks({ taskIds })).results).toMatchObject([{ outcome: "unknown" }]);
-    if (setup.dialect === "model") return;
+    if (setup.dialect === "memory") return;
     const table = setup.dialect === "mssql" ? "Taskgate.EndedEarly" : "taskgate.ended_early";
     const rows = await opened.raw(`SELECT COUNT(*) AS n FROM ${table}`);
     expect(Number(rows[0]?.["n"])).toBe(0);

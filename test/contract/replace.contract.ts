@@ -107,7 +107,7 @@ function describePlaces(setup: StoreSetup): void {
     expect(await factsOf(store, id)).toMatchObject({ state: "held", payload: '{"n":2}' });
   });
 
-  test("what runs, has run or is over is left alone", async () => {
+  test("a task that runs, has run or is over is left alone", async () => {
     const { store } = open();
     const name = await define(store, { retryBaseMs: 60_000 });
     const id = await enqueueOne(store, name, first);

@@ -109,7 +109,7 @@ function describeMoves(setup: StoreSetup): void {
     expect(idsOf(next.claimed)).toEqual([at(ids, 2)]);
   });
 
-  test("in a strict group a ready task keeps its slot: nobody overtakes", async () => {
+  test("in a strict group a ready task keeps its slot: no other task overtakes it", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { groupStrict: true });

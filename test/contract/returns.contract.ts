@@ -86,7 +86,7 @@ export function describeReturns(setup: StoreSetup): void {
       );
     });
 
-    test("a return with a share takes it, whatever its checkpoint is", async () => {
+    test("a return with a share takes it, with any checkpoint", async () => {
       const { store } = open();
       const { outcomes } = await comeBack(store, [
         { share: 1_000, checkpoint: "[1]" },

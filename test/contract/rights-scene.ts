@@ -14,6 +14,7 @@ export const operatorCalls: Readonly<Record<string, OperatorCall>> = {
   setRate: (store, name) => store.setRate({ name, rate: "code", changedBy }),
   setSharedLimit: (store, name) =>
     store.setSharedLimit({ name, limit: 1, operationId: operationId(), changedBy }),
+  setDefinitionOwner: (store, name) => store.setDefinitionOwner({ name, app: "a", changedBy }),
   pauseDefinition: (store, name) => store.pauseDefinition({ name, changedBy }),
   resumeDefinition: (store, name) => store.resumeDefinition({ name, changedBy }),
   resumeBatch: (store, name) => batchOf(store, name).then((batch) => store.resumeBatch(batch)),
@@ -39,7 +40,7 @@ export const operatorCalls: Readonly<Record<string, OperatorCall>> = {
   },
 };
 
-/** What workers make is made by whoever calls. */
+/** Rows of workers are made by the caller. */
 async function batchOf(store: TaskStore, name: string) {
   const input = { operationId: operationId(), name, failurePolicy: "halt", waves: 1 } as const;
   const { batchId } = await store.createBatch(input);
@@ -59,7 +60,7 @@ export async function doSomeWork(store: TaskStore): Promise<DefinitionStatus> {
   return statusOf(store, name);
 }
 
-/** Operations that somebody else than the tests' logins called: each would have proved nothing about rights. */
+/** Operations that another login than the tests' called: each would have proved nothing about rights. */
 export function callsOfOthers(record: CallRecord): [user: string, calls: OperationName[]][] {
   const others = record.users.filter((user) => !Object.values(loginNames).includes(user));
   return others.map((user) => [user, record.callsOf(user)]);

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { operatorOperations } from "../../shared/store/missing-right";
-import { operations, toPascalCase, toSnakeCase } from "../../shared/store/operations";
+import { operations } from "../../shared/store/operations";
+import { toPascalCase, toSnakeCase } from "../../shared/store/operations/operation";
 import type { OperationName } from "../../shared/store/operations";
 import { define } from "../support/builders";
 import { loginNames, roles } from "../support/roles";
@@ -89,13 +90,13 @@ function describeEither(setup: StoreSetup): void {
 }
 
 /**
- * Nobody but the logins called an operation: an owner's connection would have proved nothing about rights. And each
+ * Only the logins called an operation: an owner's connection would have proved nothing about rights. And each
  * login called all that its role is for, so that nothing was left untried.
  */
 export function describeWhoCalled(setup: StoreSetup): void {
   const { record } = setup;
   if (record === undefined) return;
-  describe("whoever called an operation in this suite", () => {
+  describe("the logins that called operations in this suite", () => {
     test("had a login with one role: the owner's connection called none", () => {
       expect(callsOfOthers(record)).toEqual([]);
     });

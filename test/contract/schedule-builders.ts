@@ -3,7 +3,7 @@ import type {
   NewSchedule,
   ScheduleStatus,
   SetSchedulesAnswer,
-} from "../../shared/ports/schedules";
+} from "../../shared/ports/task-store";
 import type { TaskStore } from "../../shared/ports/task-store";
 import { define } from "../support/builders";
 

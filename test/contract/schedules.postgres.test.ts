@@ -5,7 +5,7 @@ import { useContention } from "../support/contention";
 import type { TaskStore } from "../../shared/ports/task-store";
 import { minutesAfter, schedule, setAll } from "./schedule-builders";
 
-// Goal: one task per due instant whatever the number of sweepers, on real connections. Evidence: payloads of all tasks.
+// Goal: one task per due instant for any number of sweepers, on real connections. Evidence: payloads of all tasks.
 const scene = useContention();
 
 const sweepers = 6;

@@ -189,7 +189,7 @@ function describeTakingOver(setup: StoreSetup): void {
   const open = useStore(setup);
 
   testWith(setup, "token text")(
-    "S0.6, T4: its own live runners get the tokens, the oldest first; others', ended and dead ones get none",
+    "S0.6: its own live runners get the tokens, the oldest first; others', ended and dead ones get none",
     async () => {
       const opened = open();
       const { store } = opened;
@@ -222,7 +222,7 @@ function describeTakingOver(setup: StoreSetup): void {
     },
   );
 
-  test("S0.6, T4: who was declared dead under a limit isn't counted after it", async () => {
+  test("S0.6: an execution that was declared dead under a limit isn't counted after it", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 3, leaseMs: 10_000 });
@@ -234,7 +234,7 @@ function describeTakingOver(setup: StoreSetup): void {
     expect(await setLimit(store, name, 2)).toMatchObject({ held: 2, surplus: 0 });
   });
 
-  test("the heartbeat tells what is held above the limit, nothing at it, below it or without one", async () => {
+  test("the heartbeat tells the tokens held above the limit, none at it, below it or without one", async () => {
     const { store } = open();
     const name = await define(store, { limit: 5 });
     const worker = await startWorker(store, name, { want: 3 });
@@ -247,7 +247,7 @@ function describeTakingOver(setup: StoreSetup): void {
     expect(told).toEqual([0, 0, 1, 3, 4, 0, 2]);
   });
 
-  test("P6: each operation id has its own answer", async () => {
+  test("each operation id has its own answer", async () => {
     const { store } = open();
     const name = await define(store, { limit: 4 }, uniqueName());
     const ids = [operationId(), operationId()];

@@ -29,7 +29,7 @@ function describeSeveral(setup: StoreSetup): void {
   const open = useStore(setup);
 
   for (const limit of [9, null]) {
-    test(`tells of each what is held of it alone, limit ${String(limit)}`, async () => {
+    test(`tells of each the tokens held of it alone, limit ${String(limit)}`, async () => {
       const { store } = open();
       const [a, b] = ["a", "b"].map((prefix) => ({ name: uniqueName(prefix), limit }));
       if (a === undefined || b === undefined) throw new Error("two limits are expected");
@@ -75,7 +75,7 @@ function describeOne(setup: StoreSetup): void {
   });
 
   testWith(setup, "raw sql")(
-    "gives nobody a token of a text that can't be read; the text itself is counted",
+    "grants no token of a text that can't be read; the text itself is counted",
     async () => {
       const opened = open();
       const { store } = opened;

@@ -323,7 +323,7 @@ function describeSetting(setup: StoreSetup): void {
     await worker.finish();
   });
 
-  test("in place of none counts who runs", async () => {
+  test("in place of none counts running executions", async () => {
     const { store } = open();
     const { shared, a, b } = await twoOn(store, null);
     const worker = await startWorker(store, a, { want: 3 });
@@ -384,7 +384,7 @@ function describeLinks(setup: StoreSetup): void {
     expect(answer.status).toBe("updated");
   }
 
-  test("come and go with its registrations, and who runs is counted at once", async () => {
+  test("come and go with its registrations, and running executions are counted at once", async () => {
     const { store } = open();
     const [one, two] = [uniqueName("one"), uniqueName("two")];
     const input = registration({ settings: { limit: 10 } });
@@ -405,7 +405,7 @@ function describeLinks(setup: StoreSetup): void {
     expect((await startWorker(store, name, { want: 5 })).answer.tokens).toBe(5);
   });
 
-  test("have a limit of 1 until somebody says another, and keep it when the code says none", async () => {
+  test("have a limit of 1 until another one is set, and keep it when the code says none", async () => {
     const { store } = open();
     const shared = uniqueName("shared");
     const input = registration({ settings: { limit: 9, sharedLimits: [{ name: shared }] } });
@@ -463,7 +463,7 @@ function describeList(setup: StoreSetup): void {
     return sharedLimits[0];
   }
 
-  test("tells who holds how much of a limit, by name", async () => {
+  test("tells how much each definition holds of a limit, by name", async () => {
     const { store } = open();
     const { shared, a, b } = await twoOn(store, 6);
     const idle = await define(store, { sharedLimits: [{ name: shared }] });
@@ -492,7 +492,7 @@ function describeList(setup: StoreSetup): void {
     });
   });
 
-  test("counts who runs without a limit, too, and says it once there is one", async () => {
+  test("counts executions that run without a limit, too, and says it once there is one", async () => {
     const { store } = open();
     const { shared, a, b } = await twoOn(store, null);
     const other = await define(store, { limit: null });
@@ -529,23 +529,26 @@ function describeList(setup: StoreSetup): void {
     });
   });
 
-  testWith(setup, "exact clock")("counts the dead until somebody asks for a token", async () => {
-    const opened = open();
-    const { store } = opened;
-    const { shared, a, b } = await twoOn(store, 2, 10_000);
-    await startWorker(store, a, { want: 2 });
-    await opened.advance(10_001);
-    await store.reclaimExpired({ most: 5 });
-    expect(await listed(store, shared)).toMatchObject({
-      held: 2,
-      definitions: expect.arrayContaining([{ name: a, held: 2 }]),
-    });
-    await startWorker(store, b, { want: 1 });
-    expect(await listed(store, shared)).toMatchObject({
-      held: 1,
-      definitions: expect.arrayContaining([{ name: a, held: 0 }]),
-    });
-  });
+  testWith(setup, "exact clock")(
+    "counts the dead until the next call that asks for a token",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const { shared, a, b } = await twoOn(store, 2, 10_000);
+      await startWorker(store, a, { want: 2 });
+      await opened.advance(10_001);
+      await store.reclaimExpired({ most: 5 });
+      expect(await listed(store, shared)).toMatchObject({
+        held: 2,
+        definitions: expect.arrayContaining([{ name: a, held: 2 }]),
+      });
+      await startWorker(store, b, { want: 1 });
+      expect(await listed(store, shared)).toMatchObject({
+        held: 1,
+        definitions: expect.arrayContaining([{ name: a, held: 0 }]),
+      });
+    },
+  );
 
   test("lists by name, at most so many, and none of another name", async () => {
     const { store } = open();

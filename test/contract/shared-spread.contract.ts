@@ -12,7 +12,7 @@ import { testWith, useStore } from "../support/store-setup";
 import type { StoreSetup, TestStore } from "../support/store-setup";
 import { ask, give, hold, surplusOf } from "../support/token-parties";
 
-/** Tokens of limits that several definitions share wander as a definition's own (design 10.13). */
+/** Tokens of limits that several definitions share move as a definition's own do. */
 export function describeSharedSpread(setup: StoreSetup): void {
   describe("a denial by a shared limit", () => {
     describeDenial(setup);
@@ -20,7 +20,7 @@ export function describeSharedSpread(setup: StoreSetup): void {
   describe("giving tokens of a shared limit", () => {
     describeGiving(setup);
   });
-  describe("what was given of a shared limit", () => {
+  describe("the tokens given of a shared limit", () => {
     describeReserved(setup);
   });
 }
@@ -107,7 +107,7 @@ function describeDenial(setup: StoreSetup): void {
     expect(await other.beat()).toMatchObject({ surplus: 1 });
   });
 
-  test("is not noted where nobody could give, nor at limit 0", async () => {
+  test("is not noted where no process could give, nor at limit 0", async () => {
     const { store } = open();
     const { a, b, shared } = await two(store, 2);
     const holder = await startWorker(store, a, { worker: "first", want: 1 });
@@ -176,7 +176,7 @@ function describeDenial(setup: StoreSetup): void {
     expect(await surplusOf(holder)).toBe(1);
   });
 
-  test("of a holder that asks for more is noted only while somebody holds two more than it", async () => {
+  test("of a holder that asks for more is noted only while a process holds two more than it", async () => {
     const opened = open();
     const { store } = opened;
     const { a, b } = await two(store, 4);
@@ -245,7 +245,7 @@ function describeGiving(setup: StoreSetup): void {
     expect((await ask(store, a, "second")).tokens).toBe(2);
   });
 
-  test("tokens in use stay, and who gave nothing is asked again", async () => {
+  test("tokens in use stay, and a process that gave nothing is asked again", async () => {
     const { store } = open();
     const { a, b } = await two(store, 4);
     const holder = await hold(store, a, "first");
@@ -256,7 +256,7 @@ function describeGiving(setup: StoreSetup): void {
     expect(await surplusOf(holder)).toBe(0);
   });
 
-  test("P6: said again, as after a lost answer, it gives nothing more", async () => {
+  test("said again, as after a lost answer, it gives nothing more", async () => {
     const { store } = open();
     const { a, b } = await two(store, 4);
     const holder = await hold(store, a, "first");
@@ -281,7 +281,7 @@ function describeGiving(setup: StoreSetup): void {
     expect(await give(rich)).toMatchObject({ tokens: 6, given: 0 });
   });
 
-  test("who holds one token only isn't asked, nor who holds two less than the richest", async () => {
+  test("a holder of one token isn't asked, nor one with two less than the richest", async () => {
     const { store } = open();
     const { a, b } = await two(store, 7);
     const rich = await startWorker(store, a, { worker: "first", want: 4 });
@@ -299,7 +299,7 @@ function describeGiving(setup: StoreSetup): void {
     expect(await surplusOf(more)).toBe(1);
   });
 
-  test("who is the richest of another shared limit isn't asked for this one", async () => {
+  test("the richest holder of another shared limit isn't asked for this one", async () => {
     const { store } = open();
     const { a, shared } = await two(store, 8);
     const sharedLimits = [
@@ -315,7 +315,7 @@ function describeGiving(setup: StoreSetup): void {
     expect(await surplusOf(many)).toBe(1);
   });
 
-  test("who was denied by two shared limits gets of both; of the narrower one more is given", async () => {
+  test("an execution denied by two shared limits gets of both; of the narrower one more is given", async () => {
     const { store } = open();
     const [wide, narrow] = [uniqueName("wide"), uniqueName("narrow")];
     const on = (...limits: (readonly [string, number])[]) =>
@@ -333,7 +333,7 @@ function describeGiving(setup: StoreSetup): void {
     expect(await ask(store, both, "third")).toMatchObject({ status: "started", tokens: 2 });
   });
 
-  test("who was denied by the definition's limit and a shared one is given for once", async () => {
+  test("a denial by the definition's limit and a shared one is answered once", async () => {
     const { store } = open();
     const { a, shared } = await two(store, 4, 4);
     const holder = await hold(store, a, "first");
@@ -389,7 +389,7 @@ function describeReserved(setup: StoreSetup): void {
       [3_800, 2_000],
     ] as const)
       testWith(setup, "exact clock")(
-        `${String(afterMs)} ms after the denial is for others for ${String(forMs)} ms; own limit ${String(limit)}`,
+        `${String(afterMs)} ms after the denial are for others for ${String(forMs)} ms; own limit ${String(limit)}`,
         async () => {
           const opened = open();
           const { store, a, holder } = await given(opened, afterMs, limit);
@@ -402,13 +402,13 @@ function describeReserved(setup: StoreSetup): void {
         },
       );
 
-  test("is for a newcomer of any definition, up to its part", async () => {
+  test("are for a newcomer of any definition, up to its part", async () => {
     const opened = open();
     const { store, a } = await given(opened, 9_000);
     expect(await ask(store, a, "third")).toMatchObject({ status: "started", tokens: 2 });
   });
 
-  test("is for a while not for who holds as many as the richest other one", async () => {
+  test("are for a while not for a process that holds as many as the richest other one", async () => {
     const opened = open();
     const { store } = opened;
     const { a, b } = await two(store, 7);
@@ -423,7 +423,7 @@ function describeReserved(setup: StoreSetup): void {
     expect(answer).toMatchObject({ tokens: 3, granted: 2 });
   });
 
-  test("is reserved no more when somebody was denied since: then it was fetched", async () => {
+  test("are reserved no more after a later denial: then they were fetched", async () => {
     const opened = open();
     const { store, a, b } = await given(opened, 9_000);
     const second = await hold(store, b, "second");

@@ -1,23 +1,46 @@
 import { describe, expect, test } from "@jest/globals";
-import { define, enqueue, setLimit, startWorker, statusOf, uniqueName } from "../support/builders";
+import type { TaskStore } from "../../shared/ports/task-store";
+import {
+  define,
+  enqueue,
+  enqueueOne,
+  operationId,
+  setLimit,
+  startInput,
+  startWorker,
+  statusOf,
+  uniqueName,
+} from "../support/builders";
 import type { Worker } from "../support/builders";
 import { testWith, useStore } from "../support/store-setup";
 import type { StoreSetup, TestStore } from "../support/store-setup";
 import { ask, give, hold, surplusOf } from "../support/token-parties";
 
-/** Tokens wander from processes that hold many to those who were denied (design 10.13). */
+/** Tokens move from processes that hold many to those that were denied. */
 export function describeSpread(setup: StoreSetup): void {
   describe("a denial", () => {
     describeDenial(setup);
   });
-  describe("giving tokens for somebody who was denied", () => {
+  describe("giving tokens for a denied execution", () => {
     describeGiving(setup);
   });
-  describe("what was given", () => {
+  describe("the given tokens", () => {
     describeReserved(setup);
   });
   describe("a lease", () => {
     describeLease(setup);
+  });
+  describe("a worker that is asked while it works", () => {
+    describeAsked(setup);
+  });
+  describe("the tokens that a process gives", () => {
+    describeParts(setup);
+  });
+  describe("the part of the given tokens that a process gets", () => {
+    describeTaking(setup);
+  });
+  describe("a shared limit above a definition that has none", () => {
+    describeShared(setup);
   });
 }
 
@@ -54,7 +77,7 @@ function describeDenial(setup: StoreSetup): void {
     expect((await ask(store, name, "third")).demand).toBe("noted");
   });
 
-  test("is not noted where nobody could give: each holder has one", async () => {
+  test("is not noted where no process could give: each holder has one", async () => {
     const { store } = open();
     const name = await define(store, { limit: 2 });
     const holders = [
@@ -85,7 +108,7 @@ function describeDenial(setup: StoreSetup): void {
     expect(await surplusOf(holder)).toBe(0);
   });
 
-  test("of a holder that asks for more is noted only while somebody holds two more than it", async () => {
+  test("of a holder that asks for more is noted only while a process holds two more than it", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 4 });
@@ -205,7 +228,7 @@ function describeGiving(setup: StoreSetup): void {
       expect((await statusOf(store, name)).held).toBe(limit);
     });
 
-  test("tokens in use stay, and who gave nothing is asked again", async () => {
+  test("tokens in use stay, and a process that gave nothing is asked again", async () => {
     const { store } = open();
     const name = await define(store, { limit: 4 });
     const holder = await hold(store, name, "first");
@@ -216,7 +239,7 @@ function describeGiving(setup: StoreSetup): void {
     expect(await surplusOf(holder)).toBe(0);
   });
 
-  test("P6: said again, as after a lost answer, it gives nothing more", async () => {
+  test("said again, as after a lost answer, it gives nothing more", async () => {
     const { store } = open();
     const name = await define(store, { limit: 4 });
     const holder = await hold(store, name, "first");
@@ -237,7 +260,7 @@ function describeGiving(setup: StoreSetup): void {
     expect(await give(second)).toMatchObject({ tokens: 2, given: 0 });
   });
 
-  test("three that come one after the other share a limit of 4; nobody falls below one", async () => {
+  test("three that come one after the other share a limit of 4; none falls below one", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 4 });
@@ -302,7 +325,7 @@ function describeReserved(setup: StoreSetup): void {
     [9_000, 2_000],
   ] as const)
     testWith(setup, "exact clock")(
-      `${String(afterMs)} ms after the denial is for others for ${String(forMs)} ms: so long a look takes`,
+      `${String(afterMs)} ms after the denial are for others for ${String(forMs)} ms: the time until the next ask`,
       async () => {
         const opened = open();
         const { store, name, holder } = await given(opened, afterMs);
@@ -317,7 +340,7 @@ function describeReserved(setup: StoreSetup): void {
       },
     );
 
-  test("is reserved no more when somebody was denied since: then it was fetched", async () => {
+  test("are reserved no more after a later denial: then they were fetched", async () => {
     const opened = open();
     const { store, name } = await given(opened, 9_000);
     const second = await hold(store, name, "second");
@@ -327,7 +350,7 @@ function describeReserved(setup: StoreSetup): void {
     expect(await ask(store, name, "first")).toMatchObject({ status: "started", tokens: 2 });
   });
 
-  test("is told to nobody who works where a shared limit decides, too", async () => {
+  test("are told to no worker where a shared limit decides, too", async () => {
     const { store } = open();
     const shared = uniqueName("shared");
     const name = await define(store, { limit: 4, sharedLimits: [{ name: shared, limit: 4 }] });
@@ -335,13 +358,13 @@ function describeReserved(setup: StoreSetup): void {
     expect(await surplusOf(holder)).toBe(0);
   });
 
-  test("is told as none where there is no limit", async () => {
+  test("are told as none where there is no limit", async () => {
     const { store } = open();
     const holder = await startWorker(store, await define(store, { limit: null }), { want: 1 });
     expect(await surplusOf(holder)).toBe(0);
   });
 
-  test("is for a while not for another execution of a process that holds some", async () => {
+  test("are for a while not for another execution of a process that holds some", async () => {
     const opened = open();
     const { store, name } = await given(opened, 9_000);
     const refused = await ask(store, name, "first");
@@ -352,7 +375,7 @@ function describeReserved(setup: StoreSetup): void {
     expect(await ask(store, name, "first")).toMatchObject({ status: "started", tokens: 2 });
   });
 
-  test("is not taken back by who holds as many as the richest other one; later it is", async () => {
+  test("are not taken back by a process that holds as many as the richest other one; later they are", async () => {
     const opened = open();
     const { store, name, holder } = await given(opened, 9_000);
     const more = { executionId: holder.executionId, want: 4 };
@@ -399,4 +422,231 @@ function describeLease(setup: StoreSetup): void {
       expect((await ask(store, name, "other")).status).toBe("started");
     },
   );
+}
+
+/** One process for each count, holding so many. */
+async function holders(
+  store: TaskStore,
+  name: string,
+  counts: readonly number[],
+): Promise<Worker[]> {
+  const list: Worker[] = [];
+  for (const [index, want] of counts.entries()) {
+    list.push(await startWorker(store, name, { worker: `process ${String(index)}`, want }));
+  }
+  return list;
+}
+
+async function givenBy({ store, executionId }: Worker, keep = 0): Promise<number> {
+  return (await store.releaseSurplus({ executionId, keep })).given;
+}
+
+async function more({ store, executionId }: Worker, want: number) {
+  return store.acquireTokens({ executionId, want });
+}
+
+/** The only worker at a place. */
+function at(list: readonly Worker[], place: number): Worker {
+  const worker = list[place];
+  if (worker === undefined) throw new Error(`There is no worker ${String(place)}`);
+  return worker;
+}
+
+/** Notes that a process without tokens was denied one. */
+async function deny(store: TaskStore, name: string): Promise<void> {
+  const answer = await store.startExecution(startInput(name, { worker: "denied" }));
+  expect(answer).toMatchObject({ status: "limited", demand: "noted" });
+}
+
+function describeAsked(setup: StoreSetup): void {
+  const open = useStore(setup);
+
+  /** What each of them is answered when it says that it still works. */
+  async function surplusOf(list: readonly Worker[]): Promise<number[]> {
+    const answers: number[] = [];
+    for (const worker of list) answers.push((await worker.work()).surplus);
+    return answers;
+  }
+
+  test("a holder of one token isn't, with any number held by the others", async () => {
+    const { store } = open();
+    const name = await define(store, { limit: 3 });
+    const list = await holders(store, name, [2, 1]);
+    expect(await surplusOf(list)).toEqual([0, 0]);
+    await deny(store, name);
+    expect(await surplusOf(list)).toEqual([1, 0]);
+  });
+
+  testWith(setup, "exact clock")(
+    "for two seconds the richest and holders of one less; then each holder of several",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store, { limit: 10 });
+      const list = await holders(store, name, [4, 3, 2, 1]);
+      await deny(store, name);
+      expect(await surplusOf(list)).toEqual([1, 1, 0, 0]);
+      await opened.advance(1_999);
+      expect(await surplusOf(list)).toEqual([1, 1, 0, 0]);
+      await opened.advance(1);
+      expect(await surplusOf(list)).toEqual([1, 1, 1, 0]);
+    },
+  );
+}
+
+function describeParts(setup: StoreSetup): void {
+  const open = useStore(setup);
+
+  test("a process with two more than the poorest gives one: then both hold as many", async () => {
+    const { store } = open();
+    const name = await define(store, { limit: 6 });
+    const list = await holders(store, name, [4, 2]);
+    expect(await more(at(list, 1), 6)).toMatchObject({ granted: 0 });
+    expect(await givenBy(at(list, 0))).toBe(1);
+    expect(await more(at(list, 1), 6)).toMatchObject({ tokens: 3 });
+  });
+
+  test("not more than the poorest one's part of the limit is given, however much there is", async () => {
+    const { store } = open();
+    const name = await define(store, { limit: 12 });
+    const list = await holders(store, name, [9, 1, 1, 1]);
+    expect(await more(at(list, 1), 12)).toMatchObject({ granted: 0 });
+    expect(await givenBy(at(list, 0))).toBe(2);
+  });
+
+  testWith(setup, "exact clock")(
+    "for two seconds only the richest gives, or one that holds one less; then others as well",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store, { limit: 9 });
+      const list = await holders(store, name, [5, 3, 1]);
+      expect(await more(at(list, 2), 9)).toMatchObject({ granted: 0 });
+      await opened.advance(1_999);
+      expect(await givenBy(at(list, 1))).toBe(0);
+      await opened.advance(1);
+      expect(await givenBy(at(list, 1))).toBe(1);
+    },
+  );
+
+  test("one that holds one less than the richest needn't wait", async () => {
+    const { store } = open();
+    const name = await define(store, { limit: 9 });
+    const list = await holders(store, name, [4, 4, 1]);
+    await store.releaseTokens({ executionId: at(list, 1).executionId, keep: 3 });
+    await startWorker(store, name, { worker: "another", want: 1 });
+    expect(await more(at(list, 2), 9)).toMatchObject({ granted: 0 });
+    expect(await givenBy(at(list, 1))).toBe(1);
+  });
+}
+
+function describeTaking(setup: StoreSetup): void {
+  const open = useStore(setup);
+
+  /** One process held 4 of 4, and has given two and released one since. */
+  async function given(opened: TestStore): Promise<{ name: string; holder: Worker }> {
+    const { store } = opened;
+    const name = await define(store, { limit: 4 });
+    const [holder] = await holders(store, name, [4]);
+    if (holder === undefined) throw new Error("a holder is expected");
+    await store.startExecution(startInput(name, { worker: "denied" }));
+    // So late that given tokens are reserved for two seconds.
+    await opened.advance(9_000);
+    expect(await givenBy(holder)).toBe(2);
+    await store.releaseTokens({ executionId: holder.executionId, keep: 1 });
+    return { name, holder };
+  }
+
+  test("an asker that gets a part of its wish isn't noted, one that gets none is", async () => {
+    const { store } = open();
+    const name = await define(store, { limit: 8 });
+    const second = at(await holders(store, name, [5, 1]), 1);
+    expect(await more(second, 5)).toMatchObject({ granted: 2, tokens: 3, demand: null });
+    expect(await more(second, 5)).toMatchObject({ granted: 0, tokens: 3, demand: "noted" });
+  });
+
+  test("a process without tokens gets its part of the limit, also where all others hold less", async () => {
+    const opened = open();
+    const { store } = opened;
+    const { name } = await given(opened);
+    const newcomer = await startWorker(store, name, { worker: "denied", want: 8 });
+    expect(newcomer.answer.tokens).toBe(2);
+  });
+
+  test("a process with tokens gets its part of the limit, not as much as the richest one holds", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { limit: 11 });
+    const list = await holders(store, name, [9, 1, 1]);
+    await store.startExecution(startInput(name, { worker: "denied" }));
+    await opened.advance(9_000);
+    expect(await givenBy(at(list, 0))).toBe(3);
+    await store.releaseTokens({ executionId: at(list, 0).executionId, keep: 5 });
+    expect(await more(at(list, 1), 11)).toMatchObject({ tokens: 4, granted: 3 });
+  });
+
+  test("no process gets more than it asks for", async () => {
+    const opened = open();
+    const { store } = opened;
+    const { name } = await given(opened);
+    const newcomer = await startWorker(store, name, { worker: "denied", want: 1 });
+    expect(newcomer.answer.tokens).toBe(1);
+  });
+
+  test("a process that asks for its own number keeps it", async () => {
+    const { holder } = await given(open());
+    expect(await more(holder, 1)).toMatchObject({ tokens: 1, granted: 0 });
+  });
+}
+
+function describeShared(setup: StoreSetup): void {
+  const open = useStore(setup);
+
+  /** A definition without a limit holds all 4 of a shared limit, which is lowered to 2 then. */
+  async function lowered(store: TaskStore) {
+    const shared = uniqueName("shared");
+    const name = await define(store, { limit: null, sharedLimits: [{ name: shared, limit: 4 }] });
+    const worker = await startWorker(store, name, { want: 8 });
+    expect(worker.answer.tokens).toBe(4);
+    const change = { operationId: operationId(), changedBy: "an operator" };
+    await store.setSharedLimit({ name: shared, limit: 2, ...change });
+    return { name, worker };
+  }
+
+  test("tokens held above it go back, and no more", async () => {
+    const { store } = open();
+    const { worker } = await lowered(store);
+    const release = (keep: number) =>
+      store.releaseSurplus({ executionId: worker.executionId, keep });
+    expect(await release(3)).toMatchObject({ tokens: 3, freed: 1 });
+    expect(await release(0)).toMatchObject({ tokens: 2, freed: 1 });
+    expect(await release(0)).toMatchObject({ tokens: 2, freed: 0 });
+  });
+
+  test("tokens are released as asked, with any number held above it", async () => {
+    const { store } = open();
+    const { worker } = await lowered(store);
+    const { executionId } = worker;
+    expect(await store.releaseTokens({ executionId, keep: 3 })).toMatchObject({ tokens: 3 });
+    expect(await store.releaseTokens({ executionId, keep: 1 })).toMatchObject({ tokens: 1 });
+  });
+
+  test("explain names those of a task's definition in the order of their names", async () => {
+    const { store } = open();
+    const prefix = uniqueName("shared");
+    const names = ["b", "c", "a"].map((letter) => `${prefix} ${letter}`);
+    const name = await define(store, { sharedLimits: names.map((one) => ({ name: one })) });
+    const { facts } = await store.explainTask({ taskId: await enqueueOne(store, name) });
+    expect(facts?.sharedLimits?.map((limit) => limit.name)).toEqual([...names].sort());
+  });
+
+  test("asking for fewer than are held takes nothing away", async () => {
+    const { store } = open();
+    const { worker, name } = await lowered(store);
+    expect(await more(worker, 1)).toMatchObject({ tokens: 4, granted: 0 });
+    await store.releaseTokens({ executionId: worker.executionId, keep: 1 });
+    expect(await more(worker, 1)).toMatchObject({ tokens: 1, granted: 0 });
+    const other = await startWorker(store, name, { worker: "another", want: 8 });
+    expect(other.answer.tokens).toBe(1);
+  });
 }

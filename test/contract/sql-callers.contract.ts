@@ -1,5 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
-import { operations, toPascalCase } from "../../shared/store/operations";
+import { operations } from "../../shared/store/operations";
+import { toPascalCase } from "../../shared/store/operations/operation";
 import { define, enqueueOne, startWorker } from "../support/builders";
 import { badOperatorCalls, longOperatorCalls } from "./bad-operator-calls";
 import { badCalls, badSettings, longCalls, someId } from "./bad-sql-calls";
@@ -75,7 +76,7 @@ function describeBadCalls(setup: StoreSetup): void {
 function describeAnswers(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("a name that ends in a blank is nobody's", async () => {
+  test("a name that ends in a blank matches no row", async () => {
     const opened = open();
     await define(opened.store, {}, "demo");
     const call = `StartExecution N'demo ', ${someId}, N'w', 1, NULL, 1, 0`;
@@ -128,6 +129,7 @@ function describeAnswers(setup: StoreSetup): void {
         "EnqueueTasks @v, 1, N'[{}]'",
         "RedriveTasks NULL, @v, NULL, NULL, 1",
         "SetGroup @v, N'g', NULL, 1, NULL, NULL, N'me'",
+        "SetDefinitionOwner @v, N'a', N'me'",
         "SetRate @v, -1, NULL, NULL, N'me'",
         "SetSchedules @v, 1, N'[]', N'me'",
         "SetSchedulePaused @v, N's', 1, NULL, N'me'",
@@ -145,6 +147,7 @@ function describeAnswers(setup: StoreSetup): void {
       "ListTasks @v, N'ready', 1",
       "PromoteScheduled @v, 1",
       "PauseDefinition @v, N'me'",
+      "SetDefinitionOwner @v, N'a', N'me'",
     ]) {
       const answer = await answerOf(opened, call, `N'${longest}'`);
       expect(answer).toHaveProperty("Status");
@@ -177,9 +180,9 @@ async function counts(opened: TestStore): Promise<unknown> {
 
 function describeInside(setup: StoreSetup): void {
   const open = useStore(setup);
-  const alone = Object.entries(operations).filter(([operation]) => !joining.has(operation));
+  const alone = Object.values(operations).filter(({ name }) => !joining.has(name));
 
-  for (const [operation, parameters] of alone) {
+  for (const { name: operation, parameters } of alone) {
     test(`${toPascalCase(operation)} is refused: its answer would be of a transaction that may be rolled back`, async () => {
       const opened = open();
       const nulls = parameters.map(([name]) => `@${toPascalCase(name)} = NULL`);

@@ -31,7 +31,7 @@ afterAll(async () => {
   await drop();
 });
 
-/** Calls as whoever may, and nobody who may more. */
+/** Calls as the login with the least rights that suffice. */
 function call<Row extends QueryResultRow>(statement: string): Promise<QueryResult<Row>> {
   return clients[roleOfSql(statement)].query<Row>(statement);
 }

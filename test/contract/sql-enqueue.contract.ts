@@ -4,7 +4,7 @@ import { useStore } from "../support/store-setup";
 import type { StoreSetup } from "../support/store-setup";
 import { answerOf, errorOf } from "./sql-answers";
 
-/** Enqueues of callers in plain T-SQL, whose tasks nobody has looked at before, and calls inside their transactions. */
+/** Enqueues of callers in plain T-SQL, whose tasks no client has checked before, and calls inside their transactions. */
 export function describeSqlEnqueue(setup: StoreSetup): void {
   describe("EnqueueTasks in plain T-SQL", () => {
     describeEnqueue(setup);

@@ -47,7 +47,7 @@ function describeWork(setup: StoreSetup): void {
     expect(await statusOf(store, name)).toMatchObject({ done: 1, ready: 1 });
   });
 
-  test("Started is never more than what was claimed, and never negative", async () => {
+  test("Started is never more than the claimed number, and never negative", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 3, spareMax: 3 });

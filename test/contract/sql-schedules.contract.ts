@@ -33,7 +33,7 @@ function procedureOf(name: string): string {
   return name.replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** What is said of a bad call. */
+/** The error of a bad call. */
 async function refusal(
   opened: TestStore,
   { dialect }: StoreSetup,
@@ -182,7 +182,7 @@ function describeWatermarks(setup: StoreSetup): void {
     }
   });
 
-  withSql("a name that ends in a blank is nobody's", async () => {
+  withSql("a name that ends in a blank matches no row", async () => {
     const opened = open();
     await define(opened.store, {}, "demo");
     const set = `'demo', 'w', '[]', null, ${someId}, 'me'`;

@@ -3,14 +3,15 @@ import { Client } from "pg";
 import { realRandom, sleep } from "../../shared/platform/real-clock";
 import type { TaskStore } from "../../shared/ports/task-store";
 import { openStore } from "../../shared/store/open-store";
-import { defineSqlTask } from "../../shared/worker/define-sql-task";
-import type { SqlCall } from "../../shared/worker/sql-call";
-import type { TaskKind } from "../../shared/worker/define-task";
-import { at, factsOf, statusOf } from "../support/builders";
+import { defineSqlTask } from "../../shared/worker/define/define-sql-task";
+import type { SqlCall } from "../../shared/worker/define/sql-call";
+import { at, factsOf, operationId, statusOf } from "../support/builders";
 import { urlAs } from "../support/roles";
 import { createTestDatabase } from "../support/test-postgres";
 import { openWorkerBench } from "../unit/worker/worker-bench";
 import type { WorkerBench } from "../unit/worker/worker-bench";
+import type { TaskKind } from "../../shared/worker/define/task-kind";
+import { taskRequest } from "../../shared/worker/define/task-ref";
 
 /*
  * Stored procedures as tasks on PostgreSQL, and the trials of the seeds whose tasks are SQL: what they printed, twenty
@@ -56,7 +57,7 @@ afterAll(async () => {
 const procedures = ["public.wait_for", "public.add_up", "public.fail"];
 
 /** A worker with connections for `readers` procedures at once beside its own calls. */
-function openWorker(kind: TaskKind<SqlCall>, readers: number): WorkerBench {
+function openWorker(kind: TaskKind<SqlCall, unknown>, readers: number): WorkerBench {
   const store = openStore({
     url: urlAs(url, "app"),
     connectionsMax: readers + 2,
@@ -97,7 +98,7 @@ describe("a stored procedure as a task", () => {
     const kind = defineSqlTask({ name: "totals", procedures });
     const bench = openWorker(kind, 1);
     const payload = { procedure: "public.add_up", parameters: { a: 40, b: 2 } };
-    const { taskId } = at(await bench.client.enqueue({ task: kind, payload }), 0);
+    const { taskId } = await bench.client.enqueue(kind, payload);
     await bench.work("totals");
     const facts = await factsOf(bench.store, taskId);
     expect(facts).toMatchObject({ state: "done" });
@@ -111,7 +112,7 @@ describe("a stored procedure as a task", () => {
     const kind = defineSqlTask({ name: "failing", procedures, retry: { attempts: 1 } });
     const bench = openWorker(kind, 1);
     const payload = { procedure: "public.fail", parameters: { reason: "it's Sunday" } };
-    const { taskId } = at(await bench.client.enqueue({ task: kind, payload }), 0);
+    const { taskId } = await bench.client.enqueue(kind, payload);
     await bench.work("failing");
     const facts = await factsOf(bench.store, taskId);
     expect(facts.state).toBe("dead");
@@ -119,7 +120,7 @@ describe("a stored procedure as a task", () => {
     expect(await logOf("failed")).toEqual([]);
   });
 
-  test("what isn't allowed is never run: a dead letter that names what is", async () => {
+  test("a procedure that isn't allowed is never run: a dead letter names the allowed ones", async () => {
     const kind = defineSqlTask({ name: "guarded", procedures });
     const bench = openWorker(kind, 1);
     const payloads = [
@@ -127,12 +128,21 @@ describe("a stored procedure as a task", () => {
       { procedure: "public.add_up(1,2); drop table public.execution_log; --" },
       { procedure: "public.add_up", parameters: { 'a" => 1); drop table x; --': 1 } },
     ];
-    const tasks = await bench.client.enqueue(
-      payloads.map((payload) => ({ task: kind, payload: payload })),
-    );
+    for (const payload of payloads)
+      await expect(bench.client.enqueue(kind, payload)).rejects.toThrow(
+        "payload: expected what kind guarded takes",
+      );
+    // A caller in SQL knows nothing of the code: the task is refused when it runs.
+    await bench.client.enqueue(kind, { procedure: "public.add_up", parameters: { a: 1, b: 2 } });
+    const tasks = await bench.store.enqueueTasks({
+      name: "guarded",
+      build: 1,
+      operationId: operationId(),
+      tasks: payloads.map((payload) => ({ kind: "guarded", payload: JSON.stringify(payload) })),
+    });
     await bench.work("guarded");
     const errors: (string | null)[] = [];
-    for (const { taskId } of tasks) errors.push((await factsOf(bench.store, taskId)).lastError);
+    for (const taskId of tasks.taskIds) errors.push((await factsOf(bench.store, taskId)).lastError);
     expect(errors[0]).toContain(
       `procedure: expected one of the allowed procedures (${procedures.join(", ")}), got "public.forbidden"`,
     );
@@ -146,7 +156,7 @@ describe("a stored procedure as a task", () => {
     const bench = openWorker(kind, 1);
     const parameters = { scheduler: "long", part: 1, seconds: 60 };
     const payload = { procedure: "public.wait_for", parameters };
-    const { taskId } = at(await bench.client.enqueue({ task: kind, payload }), 0);
+    const { taskId } = await bench.client.enqueue(kind, payload);
     const working = bench.work("long", { mostMs: 30_000 });
     const isSleeping = async (): Promise<boolean> => {
       const { rows } = await client.query(
@@ -165,17 +175,16 @@ describe("a stored procedure as a task", () => {
 
 describe("the trials of the seeds, at 1/20 of the time", () => {
   test("S3.6: ten tasks, two workers: five rounds in pairs, each task once, both workers used", async () => {
-    const kind = defineSqlTask({ name: "pairs", procedures, limit: 2, spareMax: 0 });
+    const kind = defineSqlTask({ name: "pairs", procedures, limit: 2, prefetch: 0 });
     const workers = [openWorker(kind, 1), openWorker(kind, 1)];
     const { client: tasks, store } = at(workers, 0);
-    await tasks.enqueue(
-      Array.from({ length: 10 }, (_, index) => ({
-        task: kind,
-        payload: {
+    await tasks.enqueueAll(
+      Array.from({ length: 10 }, (_, index) =>
+        taskRequest(kind, {
           procedure: "public.wait_for",
           parameters: { scheduler: "pairs", part: index, seconds: 0.5 },
-        },
-      })),
+        }),
+      ),
     );
     const working = Promise.all(workers.map((worker) => worker.work("pairs", { concurrency: 1 })));
     let midway = await statusOf(store, "pairs");
@@ -215,16 +224,18 @@ describe("the trials of the seeds, at 1/20 of the time", () => {
     const kind = defineSqlTask({ name, procedures, limit: readers, concurrencyPerWorker: readers });
     const bench = openWorker(kind, readers);
     const batch = await bench.client.batches.create({ name, waves: waves.length });
-    await bench.client.enqueue(
+    await bench.client.enqueueAll(
       waves.flatMap(({ tasks, seconds }, index) =>
-        Array.from({ length: tasks }, () => ({
-          task: kind,
-          wave: batch.wave(index + 1),
-          payload: {
-            procedure: "public.wait_for",
-            parameters: { scheduler: name, part: index, seconds: seconds / 20 },
-          },
-        })),
+        Array.from({ length: tasks }, () =>
+          taskRequest(
+            kind,
+            {
+              procedure: "public.wait_for",
+              parameters: { scheduler: name, part: index, seconds: seconds / 20 },
+            },
+            { wave: batch.wave(index + 1) },
+          ),
+        ),
       ),
     );
     await bench.client.batches.start(batch.batchId);

@@ -4,8 +4,8 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { realRandom, sleep } from "../../shared/platform/real-clock";
 import type { TaskStore } from "../../shared/ports/task-store";
 import { openStore } from "../../shared/store/open-store";
-import { defineSqlTask } from "../../shared/worker/define-sql-task";
-import type { SimulatedServer } from "../simulation/tsql/tds/start-simulated-server";
+import { defineSqlTask } from "../../shared/worker/define/define-sql-task";
+import type { SimulatedServer } from "../tsql-server/tds/simulated-server";
 import { at, factsOf } from "../support/builders";
 import { urlAs } from "../support/roles";
 import { startSimulated } from "../support/simulated-mssql-setup";
@@ -46,8 +46,8 @@ const procedures = ["dbo.AddCall"];
 const kind = defineSqlTask({ name: "calls", procedures, retry: { attempts: 1 }, leaseMs: 1_000 });
 
 const addCall = (id: number, note: string) => ({
-  task: kind,
-  payload: { procedure: "dbo.AddCall", parameters: { Id: id, Note: note } },
+  procedure: "dbo.AddCall",
+  parameters: { Id: id, Note: note },
 });
 
 const notes = (): Promise<Record<string, unknown>[]> =>
@@ -58,7 +58,10 @@ const notes = (): Promise<Record<string, unknown>[]> =>
 describe("a stored procedure as a task on T-SQL", () => {
   test("runs with its parameters inside the completion; its first row is the result, its error the attempt's", async () => {
     const bench = openWorkerBench([kind], { store });
-    const tasks = await bench.client.enqueue([addCall(1, "it's it"), addCall(1, "too late")]);
+    const tasks = await bench.client.enqueueMany(kind, [
+      addCall(1, "it's it"),
+      addCall(1, "too late"),
+    ]);
     await bench.work("calls");
     const done = await factsOf(store, at(tasks, 0).taskId);
     expect(done.state).toBe("done");
@@ -71,7 +74,7 @@ describe("a stored procedure as a task on T-SQL", () => {
 
   test("a cancel request breaks off a statement that waits for a lock", async () => {
     const bench = openWorkerBench([kind], { store });
-    const { taskId } = at(await bench.client.enqueue(addCall(2, "never")), 0);
+    const { taskId } = await bench.client.enqueue(kind, addCall(2, "never"));
     await owner.transaction(async (transaction) => {
       await transaction.query("INSERT INTO dbo.Calls (Id) VALUES (2);");
       const working = bench.work("calls");

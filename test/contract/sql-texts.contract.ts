@@ -22,7 +22,7 @@ export function describeSqlTexts(setup: StoreSetup): void {
 interface Statements {
   readonly postgres: string;
   readonly mssql: string;
-  /** Of something inside, which nobody but the schema's owner may call. */
+  /** Of something inside, which only the schema's owner may call. */
   readonly isInternal?: boolean;
 }
 
@@ -128,7 +128,7 @@ function describeInstants(setup: StoreSetup): void {
   });
 
   testWith(setup, "raw sql")(
-    "that isn't one is refused, naming field and value, whoever takes it",
+    "that isn't one is refused by every operation, naming field and value",
     async () => {
       const opened = open();
       const name = await define(opened.store);
@@ -207,6 +207,7 @@ function describeAudit(setup: StoreSetup): void {
     ["set_limit", "SetLimit", `'demo', 1, '${id}'`],
     ["set_rate", "SetRate", "'demo', 1, 1000, 1"],
     ["set_shared_limit", "SetSharedLimit", `'x', 1, '${id}'`],
+    ["set_definition_owner", "SetDefinitionOwner", "'demo', 'a'"],
     ["set_group", "SetGroup", "'demo', 'g', null, 1, null, null"],
     ["set_schedule_paused", "SetSchedulePaused", "'demo', 's', null, null"],
     ["set_watermark", "SetWatermark", `'demo', 'm', '{}', null, '${id}'`],

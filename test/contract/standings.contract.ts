@@ -15,9 +15,9 @@ import {
 import { testWith, useStore } from "../support/store-setup";
 import type { StoreSetup, TestStore } from "../support/store-setup";
 
-/** What is claimed is shown as running, prefetched or lost, alike in every read model. */
+/** Claimed tasks are shown as running, prefetched or lost, alike in every read model. */
 export function describeStandings(setup: StoreSetup): void {
-  describe("what is claimed is shown as running or prefetched", () => {
+  describe("claimed tasks are shown as running or prefetched", () => {
     describeTellingApart(setup);
   });
   describe("running never exceeds the tokens held", () => {
@@ -76,7 +76,7 @@ function describeTellingApart(setup: StoreSetup): void {
     ]);
   });
 
-  test("list_tasks puts what runs first, however short the list is, and tells since when it is claimed", async () => {
+  test("list_tasks puts running tasks first, however short the list is, and tells since when they are claimed", async () => {
     const { store } = open();
     const name = await define(store, { limit: 2, spareMax: 1 });
     const ids = await enqueue(store, name, 4);

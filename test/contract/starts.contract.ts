@@ -8,12 +8,13 @@ import {
   startWorker,
   statusOf,
   tryStart,
+  uniqueName,
 } from "../support/builders";
 import { expectError } from "../support/expect-error";
 import { testWith, useStore } from "../support/store-setup";
 import type { StoreSetup } from "../support/store-setup";
 
-/** Starts and tokens: what comes with each answer, and what doesn't. */
+/** Starts and tokens: the fields of each answer. */
 export function describeStarts(setup: StoreSetup): void {
   describe("start_execution answers", () => {
     describeAnswers(setup);
@@ -26,6 +27,12 @@ export function describeStarts(setup: StoreSetup): void {
   });
   describe("a damaged token", () => {
     describeDamage(setup);
+  });
+  describe("a denied start", () => {
+    describeDenials(setup);
+  });
+  describe("an operation id of another definition", () => {
+    describeForeignIds(setup);
   });
 }
 
@@ -54,7 +61,7 @@ function describeAnswers(setup: StoreSetup): void {
     expect(await start()).toMatchObject({ status: "paused", tokenFence: null, retryInMs: null });
   });
 
-  test("tasks are counted up to what is wanted, ready and due ones together", async () => {
+  test("tasks are counted up to the wanted number, ready and due ones together", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 100 });
@@ -164,7 +171,7 @@ function describeTokens(setup: StoreSetup): void {
   });
 
   testWith(setup, "write detection")(
-    "K11: limited or paused, with nothing held, writes nothing",
+    "limited or paused, with nothing held, writes nothing",
     async () => {
       const opened = open();
       const { store } = opened;
@@ -182,7 +189,7 @@ function describeTokens(setup: StoreSetup): void {
     },
   );
 
-  test("released: nobody is to be told when no task waits", async () => {
+  test("released: no definition is to be told when no task waits", async () => {
     const { store } = open();
     const name = await define(store, { limit: 2 });
     const { executionId } = await startWorker(store, name, { want: 2 });
@@ -195,7 +202,7 @@ function describeTokens(setup: StoreSetup): void {
     });
   });
 
-  test("without a limit: what is held, given back and asked for again is counted, and nothing is granted while paused", async () => {
+  test("without a limit: tokens held, given back and asked for again are counted, and nothing is granted while paused", async () => {
     const { store } = open();
     const name = await define(store, { limit: null });
     const { executionId } = await startWorker(store, name, { want: 2 });
@@ -294,4 +301,45 @@ function describeDamage(setup: StoreSetup): void {
       },
     );
   }
+}
+
+function describeDenials(setup: StoreSetup): void {
+  const open = useStore(setup);
+
+  test("by a shared limit is noted also while the definition has free tokens of its own", async () => {
+    const { store } = open();
+    const sharedLimits = [{ name: uniqueName("shared"), limit: 4 }];
+    const name = await define(store, { limit: 9, sharedLimits });
+    await startWorker(store, name, { worker: "rich", want: 4 });
+    const denied = await store.startExecution(startInput(name, { worker: "poor" }));
+    expect(denied).toMatchObject({ status: "limited", demand: "noted" });
+  });
+
+  test("is noted under a limit of 1 while an execution holds more from before, and not where nothing may start", async () => {
+    const { store } = open();
+    const name = await define(store, { limit: 3 });
+    await startWorker(store, name, { worker: "rich", want: 3 });
+    const ask = () => store.startExecution(startInput(name, { worker: "poor" }));
+    await setLimit(store, name, 0);
+    expect(await ask()).toMatchObject({ status: "limited", demand: null });
+    await setLimit(store, name, 1);
+    expect(await ask()).toMatchObject({ status: "limited", demand: "noted" });
+  });
+}
+
+function describeForeignIds(setup: StoreSetup): void {
+  const open = useStore(setup);
+
+  testWith(setup, "exact clock")("is refused, and that one's lease stays as it is", async () => {
+    const opened = open();
+    const { store } = opened;
+    const [own, other] = [await define(store), await define(store)];
+    const first = startInput(own);
+    await store.startExecution(first); // for a minute
+    await opened.advance(5_000);
+    const repeat = { ...first, name: other };
+    await expectError(store.startExecution(repeat), { code: "TASKGATE_ARG_CONFLICT" });
+    const { executions } = await store.listExecutions({ name: own, isOpen: true, most: 1 });
+    expect(executions).toMatchObject([{ leaseLeftMs: 55_000 }]);
+  });
 }

@@ -5,7 +5,7 @@ import type { StoreTransaction, TaskStore } from "../../shared/ports/task-store"
 import { openStore } from "../../shared/store/open-store";
 import { postgresTroubles } from "../../shared/store/postgres/postgres-troubles";
 import { runTaskOnce } from "../../shared/testing/run-task-once";
-import { defineTask } from "../../shared/worker/define-task";
+import { defineTask } from "../../shared/worker/define/define-task";
 import { openPlainStore } from "../support/postgres-setup";
 import { createTestDatabase, withClient } from "../support/test-postgres";
 import { urlAs } from "../support/roles";

@@ -5,7 +5,7 @@ import { define, enqueueOne, idsOf, startWorker, stateOf } from "../support/buil
 import { testWith, useStore } from "../support/store-setup";
 import type { StoreSetup } from "../support/store-setup";
 
-/** Strict groups keep their order exactly, whichever way their tasks come in. */
+/** Strict groups keep their order exactly, for every way in. */
 export function describeStrictGroups(setup: StoreSetup): void {
   describe("a task that is enqueued while an earlier one of its strict group is due and not promoted", () => {
     describeOvertaking(setup);
@@ -75,7 +75,7 @@ function describeOvertaking(setup: StoreSetup): void {
     expect(await stateOf(opened.store, alone)).toBe("ready");
   });
 
-  test("is ready at once when what is scheduled isn't due yet", async () => {
+  test("is ready at once when the scheduled tasks aren't due yet", async () => {
     const { store } = open();
     const name = await define(store, { groupStrict: true });
     await enqueueOne(store, name, { group: "g", runInMs: 1_000 });

@@ -127,7 +127,7 @@ describe("a PostgreSQL with TLS", () => {
     expect(new Set(beginnings())).toEqual(new Set([sslRequest]));
   });
 
-  test("whose authority nobody named gets no login, and the error names sslrootcert and sslmode=disable", async () => {
+  test("whose authority isn't named gets no login, and the error names sslrootcert and sslmode=disable", async () => {
     await record();
     const url = addressAt("0.0.0.0", "");
     const called = isEncrypted(storeAt(url));
@@ -147,7 +147,7 @@ describe("a PostgreSQL with TLS", () => {
     expect(beginnings()[0]).not.toBe(sslRequest);
   });
 
-  test("on this machine is used in the clear unasked, whatever PGSSLMODE says", async () => {
+  test("on this machine is used in the clear unasked, for any value of PGSSLMODE", async () => {
     await record();
     const before = process.env["PGSSLMODE"];
     process.env["PGSSLMODE"] = "require";

@@ -3,7 +3,7 @@ import { at, define, only, setLimit, startInput, startWorker, statusOf } from ".
 import { testWith, useStore } from "../support/store-setup";
 import type { StoreSetup, TestStore } from "../support/store-setup";
 
-/** Who is counted when tokens change hands: former holders aren't, the dead only when they stand in somebody's way. */
+/** The holders that count when tokens change hands: former ones don't, the dead only when they stand in another's way. */
 export function describeTokenCounts(setup: StoreSetup): void {
   describe("tokens that were given back", () => {
     describeGivenBack(setup);
@@ -105,7 +105,7 @@ function describeDead(setup: StoreSetup): void {
     expect((await late.beat()).status).toBe("renewed");
   });
 
-  test("are counted out when a limit is lowered below what is held, and only then", async () => {
+  test("are counted out when a limit is lowered below the held number, and only then", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 5, leaseMs });

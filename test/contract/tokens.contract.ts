@@ -18,7 +18,7 @@ import { testWith, useStore } from "../support/store-setup";
 import type { StoreSetup } from "../support/store-setup";
 import type { TaskStore } from "../../shared/ports/task-store";
 
-/** Tokens on a definition's row: seed 000 and what its first implementation got wrong (T1 to T5). */
+/** Tokens on a definition's row: seed 000 and the errors of its first implementation. */
 export function describeTokens(setup: StoreSetup): void {
   describe("tokens and the limit", () => {
     describeCap(setup);
@@ -143,7 +143,7 @@ function describeChanges(setup: StoreSetup): void {
   });
 
   for (const order of permutations([0, 1, 2])) {
-    test(`S0.4, T3: lowered from 3 to 1, ends in the order ${order.join("")}: no grant before fewer are held`, async () => {
+    test(`S0.4: lowered from 3 to 1, ends in the order ${order.join("")}: no grant before fewer are held`, async () => {
       const { store } = open();
       const name = await define(store, { limit: 3 });
       const workers = await startMany(store, name, 3);
@@ -158,7 +158,7 @@ function describeChanges(setup: StoreSetup): void {
     });
   }
 
-  test("S0.4: free tokens go first, nobody is stopped", async () => {
+  test("S0.4: free tokens go first, no execution is stopped", async () => {
     const { store } = open();
     const name = await define(store, { limit: 5 });
     const workers = await startMany(store, name, 2);
@@ -181,7 +181,7 @@ function describeChanges(setup: StoreSetup): void {
     expect(await tryStart(store, name)).toBe("limited");
   });
 
-  test("S0.6: limit 0 stops every start and nobody who runs; raised again, starts go on", async () => {
+  test("S0.6: limit 0 stops every start and no running execution; raised again, starts go on", async () => {
     const { store } = open();
     const name = await define(store, { limit: 2 });
     const worker = await startWorker(store, name);
@@ -206,7 +206,7 @@ function describeUnlimited(setup: StoreSetup): void {
     expect(await statusOf(store, name)).toMatchObject({ limit: null, held: 1_030, executions: 31 });
   });
 
-  test("S0.6, T4: back to n, runners of the unlimited time count", async () => {
+  test("S0.6: back to n, runners of the unlimited time count", async () => {
     const { store } = open();
     const name = await define(store, { limit: null });
     const workers = await startMany(store, name, 3);
@@ -224,7 +224,7 @@ function describeUnlimited(setup: StoreSetup): void {
     expect(await tryStart(store, name)).toBe("limited");
   });
 
-  test("S0.6, T4: from n to no limit and back, nobody is forgotten", async () => {
+  test("S0.6: from n to no limit and back, no execution is forgotten", async () => {
     const { store } = open();
     const name = await define(store, { limit: 2 });
     const early = await startMany(store, name, 2);
@@ -279,7 +279,7 @@ function describeDead(setup: StoreSetup): void {
   const exactTest = testWith(setup, "exact clock");
 
   exactTest(
-    "S0.7, K4: silent exactly as long as the lease: alive; one millisecond more: dead",
+    "S0.7: silent exactly as long as the lease: alive; one millisecond more: dead",
     async () => {
       const opened = open();
       const { store } = opened;
@@ -296,7 +296,7 @@ function describeDead(setup: StoreSetup): void {
     },
   );
 
-  exactTest("S0.7, K4: the same for an asker that holds a token already", async () => {
+  exactTest("S0.7: the same for an asker that holds a token already", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 2, leaseMs: 10_000 });
@@ -316,7 +316,7 @@ function describeDead(setup: StoreSetup): void {
     });
   });
 
-  test("S0.7: who renews in time is never robbed", async () => {
+  test("S0.7: a holder that renews in time keeps its token", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 1, leaseMs: 10_000 });
@@ -328,7 +328,7 @@ function describeDead(setup: StoreSetup): void {
     }
   });
 
-  test("S0.7: late, but nobody asked meanwhile: it may still renew, and is alive again", async () => {
+  test("S0.7: late, but no execution asked meanwhile: it may still renew, and is alive again", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 1, leaseMs: 10_000 });
@@ -338,7 +338,7 @@ function describeDead(setup: StoreSetup): void {
     expect(await tryStart(store, name)).toBe("limited");
   });
 
-  test("S0.9, T1, T2: a zombie's return doesn't free its successor's token", async () => {
+  test("S0.9: a zombie's return doesn't free its successor's token", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 1, leaseMs: 10_000 });
@@ -355,7 +355,7 @@ function describeDead(setup: StoreSetup): void {
     expect((await statusOf(store, name)).held).toBe(1);
   });
 
-  test("K4: four dead holders and a limit lowered to two: the next asker is granted", async () => {
+  test("four dead holders and a limit lowered to two: the next asker is granted", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 4, leaseMs: 10_000 });
@@ -388,7 +388,7 @@ function describeDead(setup: StoreSetup): void {
   });
 
   testWith(setup, "row removal")(
-    "S0.8, T5: a holder whose row is gone doesn't keep its token for ever",
+    "S0.8: a holder whose row is gone doesn't keep its token for ever",
     async () => {
       const opened = open();
       const { store } = opened;
@@ -415,7 +415,7 @@ function describeDead(setup: StoreSetup): void {
     },
   );
 
-  testWith(setup, "token text")("K4: a token taken from the dead gets a new id", async () => {
+  testWith(setup, "token text")("a token taken from the dead gets a new id", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 1, leaseMs: 10_000 });
@@ -432,7 +432,7 @@ function describeDead(setup: StoreSetup): void {
 function describeAcquire(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("granted: what is held counts into the wish, a repeat grants nothing more", async () => {
+  test("granted: held tokens count into the wish, a repeat grants nothing more", async () => {
     const { store } = open();
     const name = await define(store, { limit: 5 });
     const { executionId } = await startWorker(store, name, { want: 1 });
@@ -481,7 +481,7 @@ function describeAcquire(setup: StoreSetup): void {
     expect(answer.retryInMs).toBeLessThanOrEqual(60_001);
   });
 
-  test("paused: nothing held, nothing granted; who holds some keeps them and gets no more", async () => {
+  test("paused: nothing held, nothing granted; a holder keeps its tokens and gets no more", async () => {
     const { store } = open();
     const name = await define(store, { limit: 5 });
     const empty = await startWorker(store, name);
@@ -587,7 +587,7 @@ function describeRelease(setup: StoreSetup): void {
     expect((await statusOf(store, name)).held).toBe(1);
   });
 
-  test("S0.10: a token that was removed by a lower limit comes back to nobody", async () => {
+  test("S0.10: a token that was removed by a lower limit never comes back", async () => {
     const { store } = open();
     const name = await define(store, { limit: 2 });
     const { executionId } = await startWorker(store, name, { want: 2 });
@@ -600,7 +600,7 @@ function describeRelease(setup: StoreSetup): void {
     expect(await tryStart(store, name)).toBe("limited");
   });
 
-  test("tells when tasks wait for what was freed", async () => {
+  test("tells when tasks wait for the freed tokens", async () => {
     const { store } = open();
     const name = await define(store, { limit: 2 });
     const { executionId } = await startWorker(store, name, { want: 2 });
@@ -626,7 +626,7 @@ function describeRelease(setup: StoreSetup): void {
 function describeSurplus(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("gives back only what is above the limit, whoever asks first", async () => {
+  test("gives back only the tokens above the limit, in any order of askers", async () => {
     const { store } = open();
     const name = await define(store, { limit: 6 });
     const first = await startWorker(store, name, { want: 3 });
@@ -755,26 +755,23 @@ function describeText(setup: StoreSetup): void {
   const textTest = testWith(setup, "token text");
 
   for (const { how, text } of sameTexts) {
-    textTest(
-      `S0.17, K9: read ${how}: a free token is granted, the other left as it is`,
-      async () => {
-        const opened = open();
-        const { store } = opened;
-        const name = await define(store, { limit: 2 });
-        await opened.writeTokens(name, text);
-        const worker = await startWorker(store, name);
-        expect(parseTokens(await opened.readTokens(name))).toEqual([
-          { id: firstId, status: "0", grantee: worker.executionId },
-          { id: secondId, status: "0", grantee: "153533" },
-        ]);
-        await worker.finish();
-        expect(parseTokens(await opened.readTokens(name))[0]).toEqual({
-          id: firstId,
-          status: "1",
-          grantee: worker.executionId,
-        });
-      },
-    );
+    textTest(`S0.17: read ${how}: a free token is granted, the other left as it is`, async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store, { limit: 2 });
+      await opened.writeTokens(name, text);
+      const worker = await startWorker(store, name);
+      expect(parseTokens(await opened.readTokens(name))).toEqual([
+        { id: firstId, status: "0", grantee: worker.executionId },
+        { id: secondId, status: "0", grantee: "153533" },
+      ]);
+      await worker.finish();
+      expect(parseTokens(await opened.readTokens(name))[0]).toEqual({
+        id: firstId,
+        status: "1",
+        grantee: worker.executionId,
+      });
+    });
   }
 
   textTest("S0.17: the text is written back as it was read", async () => {
@@ -789,7 +786,7 @@ function describeText(setup: StoreSetup): void {
   });
 
   textTest(
-    "S0.2, T10: after each start there are as many tokens as the limit, 200 as well as 1000",
+    "S0.2: after each start there are as many tokens as the limit, 200 as well as 1000",
     async () => {
       const opened = open();
       const { store } = opened;
@@ -826,7 +823,7 @@ function describeText(setup: StoreSetup): void {
 
   for (const { how, text } of damagedTexts) {
     textTest(
-      `S0.17, K9: damaged (${how}): a named error, nothing granted, nothing changed`,
+      `S0.17: damaged (${how}): a named error, nothing granted, nothing changed`,
       async () => {
         const opened = open();
         const { store } = opened;
@@ -846,7 +843,7 @@ function describeText(setup: StoreSetup): void {
 
   for (const { what, call } of tokenCalls) {
     textTest(
-      `S0.17, K9: ${what} finds it damaged: nothing is changed, and nothing stays locked`,
+      `S0.17: ${what} finds it damaged: nothing is changed, and nothing stays locked`,
       async () => {
         const opened = open();
         const { store } = opened;

@@ -63,7 +63,7 @@ interface UserSql {
   emptyTable: string;
   insert: string;
   select: string;
-  /** Gives a row while somebody waits for a lock. */
+  /** Gives a row while a session waits for a lock. */
   waiting: string;
   /** Adds one to its first parameter as n, and gives its second one as t. */
   parameters: string;
@@ -72,7 +72,7 @@ interface UserSql {
   divideByZeroError: Record<string, unknown>;
 }
 
-const userSql: Record<Exclude<StoreDialect, "model">, UserSql> = {
+const userSql: Record<Exclude<StoreDialect, "memory">, UserSql> = {
   postgres: {
     createTable:
       "create table if not exists public.orders (id int); grant all on public.orders to taskgate_worker",
@@ -97,7 +97,7 @@ const userSql: Record<Exclude<StoreDialect, "model">, UserSql> = {
   },
 };
 
-/** Of the store's dialect; the model has no statements, and its tests of them are skipped. */
+/** Of the store's dialect; the memory store has no statements, and its tests of them are skipped. */
 function userSqlOf(setup: StoreSetup): UserSql {
   return userSql[setup.dialect === "mssql" ? "mssql" : "postgres"];
 }
@@ -121,7 +121,7 @@ function lockOf(setup: StoreSetup, what: "execution" | "watermark" | "definition
 function describeEnqueue(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("Q2: commit: the tasks are there, and were not before", async () => {
+  test("commit: the tasks are there, and were not before", async () => {
     const { store } = open();
     const name = await define(store);
     const answer = await store.transaction(async (transaction) => {
@@ -134,7 +134,7 @@ function describeEnqueue(setup: StoreSetup): void {
     expect(await stateOf(store, at(answer.taskIds, 1))).toBe("scheduled");
   });
 
-  test("Q2: rollback: nothing is left, and what the body threw comes out unchanged", async () => {
+  test("rollback: nothing is left, and what the body threw comes out unchanged", async () => {
     const { store } = open();
     const name = await define(store);
     const reason = new Error("changed my mind");
@@ -163,7 +163,7 @@ function describeEnqueue(setup: StoreSetup): void {
     expect((await statusOf(store, two)).ready).toBe(1);
   });
 
-  test("P6: a repeat of the operation id outside gives the first answer; after a rollback it is free", async () => {
+  test("a repeat of the operation id outside gives the first answer; after a rollback it is free", async () => {
     const { store } = open();
     const name = await define(store);
     const committed = { ...input(name, [{}, {}]), operationId: operationId() };
@@ -184,7 +184,7 @@ function describeEnqueue(setup: StoreSetup): void {
   });
 
   for (const isKnown of [false, true]) {
-    test(`design 10.16: grouped tasks enter as due now (the group is ${isKnown ? "known" : "new"}) and are claimed in order`, async () => {
+    test(`grouped tasks enter as due now (the group is ${isKnown ? "known" : "new"}) and are claimed in order`, async () => {
       const { store } = open();
       const name = await define(store, { limit: 5 });
       const worker = await startWorker(store, name, { want: 5 });
@@ -259,7 +259,7 @@ function describeComplete(setup: StoreSetup): void {
     expect((await store.completeTask(call)).status).toBe("again");
   });
 
-  test("design 10.15: children and the completion are written together, or neither", async () => {
+  test("children and the completion are written together, or neither", async () => {
     const { store } = open();
     const name = await define(store, { limit: 1 });
     await enqueue(store, name, 1);
@@ -327,7 +327,7 @@ function describeOpen(setup: StoreSetup): void {
     rollBackLeftOpen();
   });
 
-  test("K7: its tasks are claimed by nobody, and nobody waits for it", async () => {
+  test("its tasks are claimed by no execution, and no call waits for it", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 5 });
@@ -341,7 +341,7 @@ function describeOpen(setup: StoreSetup): void {
     expect(idsOf(await worker.claim(5))).toEqual(pending.result.taskIds);
   });
 
-  test("design 10.16: with a new group's key, it keeps no other enqueue of that key waiting", async () => {
+  test("with a new group's key, it keeps no other enqueue of that key waiting", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 5 });
@@ -356,7 +356,7 @@ function describeOpen(setup: StoreSetup): void {
     expect(await stateOf(store, at(pending.result.taskIds, 0))).toBe("waiting");
   });
 
-  test("design 10.16: with a known group's key, it keeps no completion of that group waiting", async () => {
+  test("with a known group's key, it keeps no completion of that group waiting", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 5 });
@@ -387,7 +387,7 @@ function describeOpen(setup: StoreSetup): void {
   });
 
   lockTest(
-    "Q1: with a key, another enqueue of that key waits for it and then gets its id",
+    "with a key, another enqueue of that key waits for it and then gets its id",
     async () => {
       const opened = open();
       const { store } = opened;
@@ -615,7 +615,7 @@ function describeOpen(setup: StoreSetup): void {
       "raw sql",
       "exact clock",
     )(
-      "that holds a task of a dead worker: who comes back, or ends, while a reclaim waits for it isn't reclaimed",
+      "that holds a task of a dead worker: a worker that comes back, or ends, while a reclaim waits for it isn't reclaimed",
       async () => {
         const opened = open();
         const { store } = opened;
@@ -830,7 +830,7 @@ function describeRules(setup: StoreSetup): void {
     setup,
     "raw sql",
     "isolation level",
-  )("design 10.16: another isolation level than read committed is refused", async () => {
+  )("another isolation level than read committed is refused", async () => {
     const { store } = open();
     const name = await define(store);
     await enqueue(store, name, [{ group: "g" }, { group: "g" }]);

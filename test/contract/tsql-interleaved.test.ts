@@ -1,15 +1,15 @@
 // The driver must see errors of sockets here as it does outside jest.
 import "../support/node-errors";
 import { afterAll, describe } from "@jest/globals";
-import { seeded, serverErrors } from "../simulation/tsql/tds/faults";
-import type { FaultPoint } from "../simulation/tsql/tds/faults";
+import { seeded, serverErrors } from "../tsql-server/tds/faults";
+import type { FaultPoint } from "../tsql-server/tds/faults";
 import { testSeed } from "../support/builders";
 import { simulatedMssqlSetup } from "../support/simulated-mssql-setup";
 import { describeStore } from "./store.contract";
 
 /*
  * Who moves next is drawn by lot, a few steps at a time, and one call in twenty is lost before it is run, or is a
- * deadlock's victim: the store repeats it. What is lost behind its effect is tested in tds/store.test.ts, since a repeat
+ * deadlock's victim: the store repeats it. An answer lost behind its effect is tested in test/tsql/wire/store.test.ts, since a repeat
  * answers `again` where the suite expects the first answer.
  */
 const seed = testSeed();

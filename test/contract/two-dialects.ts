@@ -1,7 +1,7 @@
 import type { StoreDialect } from "../../shared/ports/task-store";
 
 /** A database that takes statements. */
-export type SqlDialect = Exclude<StoreDialect, "model">;
+export type SqlDialect = Exclude<StoreDialect, "memory">;
 
 /** What both databases write in their own way. */
 const ownWords: Record<SqlDialect, Readonly<Record<string, string>>> = {

@@ -4,7 +4,7 @@ import type {
   AdvanceWatermarkInput,
   SetWatermarkInput,
   WatermarkStatus,
-} from "../../shared/ports/watermarks";
+} from "../../shared/ports/task-store";
 import {
   define,
   enqueue,
@@ -113,7 +113,7 @@ function describeAdvance(setup: StoreSetup): void {
     expect(await statusOf(store, name)).toMatchObject({ ready: 2 });
   });
 
-  test("another version is a conflict: the answer says what stands there, nothing is written", async () => {
+  test("another version is a conflict: the answer says the value in the table, nothing is written", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store);
@@ -288,7 +288,7 @@ function describeRepeats(setup: StoreSetup): void {
     expect(await store.advanceWatermark(input)).toEqual(first);
   });
 
-  test("a conflict isn't remembered: its repeat looks again", async () => {
+  test("a conflict isn't remembered: its repeat reads the version again", async () => {
     const { store } = open();
     const name = await define(store);
     const input = advance(name, { expectedVersion: "1", operationId: operationId() });
@@ -413,7 +413,7 @@ function describeInside(setup: StoreSetup): void {
 function describeSet(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("back: the next maker begins there, and who has read the old one is told", async () => {
+  test("back: the next maker begins there, and a reader of the old one is told", async () => {
     const { store } = open();
     const name = await define(store);
     await store.advanceWatermark(advance(name));
@@ -498,28 +498,33 @@ function describeSet(setup: StoreSetup): void {
     });
   });
 
-  testWith(setup, "audit")("who set it, why, from what to what is written down", async () => {
-    const opened = open();
-    const name = await define(opened.store);
-    await opened.store.setWatermark(setTo(name, `["${"x".repeat(300)}"]`, { reason: "late data" }));
-    await opened.store.setWatermark(setTo(name, null));
-    await opened.store.setWatermark(setTo(name, '["2 of 3 often"]'));
+  testWith(setup, "audit")(
+    "its actor, its reason, the old and the new value are written down",
+    async () => {
+      const opened = open();
+      const name = await define(opened.store);
+      await opened.store.setWatermark(
+        setTo(name, `["${"x".repeat(300)}"]`, { reason: "late data" }),
+      );
+      await opened.store.setWatermark(setTo(name, null));
+      await opened.store.setWatermark(setTo(name, '["2 of 3 often"]'));
 
-    const audit = (await opened.readAudit(name)).filter(({ setting }) => setting === "watermark");
-    const shown = `["${"x".repeat(188)} of by-id`;
-    const who = { setting: "watermark", source: "operator", changedBy: "ada" };
-    expect(audit).toEqual([
-      { ...who, oldValue: null, newValue: shown, reason: "late data" },
-      { ...who, oldValue: shown, newValue: null, reason: null },
-      // The same JSON, and what follows the first ` of ` is the name.
-      {
-        ...who,
-        oldValue: null,
-        newValue: String.raw`["2 o\u0066 3 o\u0066ten"] of by-id`,
-        reason: null,
-      },
-    ]);
-  });
+      const audit = (await opened.readAudit(name)).filter(({ setting }) => setting === "watermark");
+      const shown = `["${"x".repeat(188)} of by-id`;
+      const who = { setting: "watermark", source: "operator", changedBy: "ada" };
+      expect(audit).toEqual([
+        { ...who, oldValue: null, newValue: shown, reason: "late data" },
+        { ...who, oldValue: shown, newValue: null, reason: null },
+        // The same JSON, and what follows the first ` of ` is the name.
+        {
+          ...who,
+          oldValue: null,
+          newValue: String.raw`["2 o\u0066 3 o\u0066ten"] of by-id`,
+          reason: null,
+        },
+      ]);
+    },
+  );
 
   const bad: [string, Partial<SetWatermarkInput>, string, string][] = [
     ["an empty name", { watermark: "" }, "watermark", ""],

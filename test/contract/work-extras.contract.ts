@@ -4,7 +4,7 @@ import { at, define, enqueue, enqueueOne, idsOf, only, startWorker } from "../su
 import { testWith, useStore } from "../support/store-setup";
 import type { StoreSetup, TestStore } from "../support/store-setup";
 
-/** What comes with single tasks of a claim, which of them come behind a place, and calls that leave no trace. */
+/** The fields of single tasks of a claim, which of them come behind a place, and calls that leave no trace. */
 export function describeWorkExtras(setup: StoreSetup): void {
   describe("work tells of each claimed task by itself", () => {
     describeEach(setup);

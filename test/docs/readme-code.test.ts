@@ -12,17 +12,18 @@ import { realClock, realRandom, sleep } from "../../shared/platform/real-clock";
 import type { TaskStore } from "../../shared/ports/task-store";
 import { noTelemetry } from "../../shared/ports/telemetry";
 import { openStore } from "../../shared/store/open-store";
-import { TaskClient } from "../../shared/worker/client";
-import type { AnyTaskKind } from "../../shared/worker/define-task";
+import { TaskClient } from "../../shared/worker/client/client";
 import type { WorkerEnvironment } from "../../shared/worker/environment";
-import { Heartbeat } from "../../shared/worker/heartbeat";
-import { createRegistry } from "../../shared/worker/registry";
-import { runWorker } from "../../shared/worker/run-worker";
+import { Heartbeat } from "../../shared/worker/run/heartbeat";
+import { createRegistry } from "../../shared/worker/define/registry";
+import { runWorker } from "../../shared/worker/run/run-worker";
 import { ensureBuilt } from "../functions/built-app";
 import { HostProcess } from "../local/fixtures/run-host";
 import { define, factsOf, startWorker } from "../support/builders";
 import { createTestDatabase } from "../support/test-postgres";
 import { readmeBlock, root } from "./markdown";
+import type { AnyTaskKind } from "../../shared/worker/define/task-kind";
+import { taskRequest } from "../../shared/worker/define/task-ref";
 
 /*
  * Goal: what the README says to paste works as pasted. Both blocks are written to files unchanged, where the README
@@ -70,8 +71,8 @@ describe("the README's task", () => {
     const registry = createRegistry([greet]);
     const client = new TaskClient(environment, registry);
 
-    const enqueued = await client.enqueue(
-      ["Ada", "Bob", "Ada"].map((name) => ({ task: greet, payload: { name } })),
+    const enqueued = await client.enqueueAll(
+      ["Ada", "Bob", "Ada"].map((name) => taskRequest(greet, { name })),
     );
     await runWorker(
       {
@@ -155,10 +156,10 @@ describe("the README's limit around any function", () => {
     throw new Error(`not seen: ${JSON.stringify(reports())}`);
   }
 
-  test("while all tokens are held the message is given back, and the body runs later", async () => {
-    // A short lease, so that the denied message doesn't come back only after half a minute.
-    await define(store, { limit: 4, leaseMs: 6_000 }, "partner-api");
-    const holder = await startWorker(store, "partner-api", { want: 4 });
+  test("gate.limited stores the message as a task while all tokens are held, and the handler runs later", async () => {
+    const settings = { limit: null, sharedLimits: [{ name: "partner-api", limit: 4 }] };
+    await define(store, settings, "holder");
+    const holder = await startWorker(store, "holder", { want: 4 });
     expect(holder.answer.tokens).toBe(4);
 
     await send({ order: 1 });
@@ -166,16 +167,18 @@ describe("the README's limit around any function", () => {
     expect(messages()).toEqual([]);
     await holder.finish();
 
-    await until(() => ended() === 2);
+    await until(() => messages().length === 1);
     expect(messages()).toEqual([{ order: 1 }]);
   }, 60_000);
 
-  test("a message reaches the body, and the token comes back", async () => {
+  test("gate.limited runs the handler on a token, and the token comes back", async () => {
     await send({ order: 2 });
-    await until(() => ended() === 3);
+    await until(() => ended() === 2);
     expect(messages()).toEqual([{ order: 1 }, { order: 2 }]);
-    const { definitions } = await store.listDefinitions({ name: "partner-api" });
-    expect(definitions).toMatchObject([{ limit: 4, held: 0 }]);
+    const held = async (): Promise<number | undefined> =>
+      (await store.listSharedLimits({ most: 10 })).sharedLimits[0]?.held;
+    for (let tries = 0; (await held()) !== 0 && tries < 400; tries += 1) await wait(25);
+    expect(await held()).toBe(0);
   }, 60_000);
 
   test("the message was never counted as failed", () => {
@@ -193,7 +196,6 @@ function makeApp(): string {
   const functions = join(app, "dist/functions");
   mkdirSync(functions, { recursive: true });
   symlinkSync(join(root, "node_modules"), join(app, "node_modules"));
-  symlinkSync(join(root, "dist/functions/with-tokens.js"), join(functions, "with-tokens.js"));
   writeFileSync(join(app, "package.json"), JSON.stringify({ main: "dist/functions/app.js" }));
   const queues = { maxPollingInterval: "00:00:00.100", messageEncoding: "base64" };
   writeFileSync(join(app, "host.json"), JSON.stringify({ version: "2.0", extensions: { queues } }));
@@ -201,12 +203,15 @@ function makeApp(): string {
     compilerOptions: { module: ts.ModuleKind.CommonJS, target: ts.ScriptTarget.ES2023 },
   });
   writeFileSync(join(functions, "notify.js"), outputText);
-  const runtime = join(root, "dist/functions/runtime.js");
+  symlinkSync(join(root, "dist/functions/gate.js"), join(functions, "gate.js"));
   writeFileSync(
     join(functions, "app.js"),
     `globalThis.callPartner = async (message) => void process.send({ kind: "event", event: "called", message });
      require("./notify.js");
-     require("@azure/functions").app.hook.appTerminate(require(${JSON.stringify(runtime)}).endRuntime);`,
+     const { app } = require("@azure/functions");
+     const { gate } = require("./gate");
+     app.storageQueue("run", gate.run);
+     gate.hooks(app);`,
   );
   return app;
 }

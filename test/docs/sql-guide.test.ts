@@ -2,11 +2,11 @@
 import "../support/node-errors";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import sql from "mssql";
-import { builtInTasks } from "../../functions/built-in-tasks";
+import { builtInTasks } from "../../shared/functions/built-in-tasks";
 import { realRandom, sleep } from "../../shared/platform/real-clock";
 import type { TaskStore } from "../../shared/ports/task-store";
 import { openStore } from "../../shared/store/open-store";
-import { SimulatedServer } from "../simulation/tsql/tds/start-simulated-server";
+import { startTaskgateServer } from "../tsql/wire/start-taskgate-server";
 import { statusOf } from "../support/builders";
 import { createTestDatabase, withClient } from "../support/test-postgres";
 import { openWorkerBench } from "../unit/worker/worker-bench";
@@ -26,7 +26,7 @@ function block(marker: string): string {
 
 interface Database {
   readonly store: TaskStore;
-  /** Runs a block as somebody would paste it, outside the product. */
+  /** Runs a block as a user would paste it, outside the product. */
   readonly paste: (text: string) => Promise<void>;
   readonly loaded: () => Promise<unknown[]>;
   readonly close: () => Promise<void>;
@@ -60,7 +60,7 @@ async function openPostgres(): Promise<Database> {
 }
 
 async function openTsql(): Promise<Database> {
-  const server = await SimulatedServer.start();
+  const server = await startTaskgateServer();
   const store = openStore({ url: server.url, connectionsMax: 3, random: realRandom, sleep });
   const { hostname, port, username, password, pathname } = new URL(server.url);
   const pool = await new sql.ConnectionPool({

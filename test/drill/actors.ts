@@ -5,7 +5,7 @@ import { done, operationId, startInput, Worker } from "../support/builders";
 import type { Dice } from "../support/dice";
 
 /*
- * Who takes part in a drill: each draws one thing to do, does it, and comes again. All meet on a few rows: two definitions, six
+ * The actors of a drill: each draws one thing to do, does it, and comes again. All meet on a few rows: two definitions, six
  * groups, twenty keys. Answers such as `busy`, `late` and `fenced` are part of it; what throws ends the drill.
  */
 
@@ -16,7 +16,7 @@ export interface DrillGround {
   readonly ids: TaskId[];
   readonly batches: BatchId[];
   readonly openWaves: WaveId[];
-  /** What has really happened, and how often. */
+  /** The events that really happened, and how often. */
   readonly seen: Map<string, number>;
   /** Moves the database's clock. */
   readonly advance: (ms: number) => Promise<void>;
@@ -213,6 +213,7 @@ export const look: Turn = async (store, ground, dice) => {
   await store.listDefinitions({});
   await store.listGroups({ most: 10 });
   await store.listSharedLimits({ most: 5 });
+  await store.listApps();
   await store.listBatches({ most: 5 });
   await store.listTasks({ name: dice.pick(ground.names), state: "ready", most: 10 });
 };

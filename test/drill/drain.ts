@@ -2,7 +2,7 @@ import type { BatchId } from "../../shared/core/ids";
 import type { TaskStore } from "../../shared/ports/task-store";
 import { startInput, Worker } from "../support/builders";
 
-/** What is to come to its end. */
+/** The rows that must come to their end. */
 export interface Drained {
   readonly store: TaskStore;
   readonly names: readonly string[];
@@ -11,11 +11,11 @@ export interface Drained {
   readonly leaseMs: number;
   /** Moves the database's clock. */
   readonly advance: (ms: number) => Promise<void>;
-  /** Tasks that haven't ended, with what is known of them. */
+  /** Tasks that haven't ended, with the known facts. */
   readonly findLeft: () => Promise<readonly unknown[]>;
 }
 
-/** Lets everything come to its end: nothing paused, nobody alive, workers that only complete. Answers what doesn't. */
+/** Lets everything come to its end: nothing paused, no execution alive, workers that only complete. Answers what doesn't. */
 export async function drain(drained: Drained): Promise<readonly unknown[]> {
   const { store, names, batches, leaseMs, advance, findLeft } = drained;
   await unpause(drained);

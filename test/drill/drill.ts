@@ -9,7 +9,7 @@ import { drain } from "./drain";
 import { Dice } from "../support/dice";
 
 /*
- * All operations at random on few rows of PostgreSQL, on many connections, for a while: nobody may die of a deadlock, nobody
+ * All operations at random on few rows of PostgreSQL, on many connections, for a while: no call may die of a deadlock, none
  * may wait for long, and afterwards everything must be sound and come to its end. The stores repeat nothing.
  */
 
@@ -26,13 +26,13 @@ export interface LongWait {
   readonly blocking: string;
 }
 
-/** What came of it. */
+/** The outcome. */
 export interface DrillReport {
   readonly turns: number;
   readonly seen: ReadonlyMap<string, number>;
   readonly deadlocks: number;
   readonly longWaits: readonly LongWait[];
-  /** Tasks that hadn't ended when all was drained, with what is known of them. */
+  /** Tasks that hadn't ended when all was drained, with the known facts. */
   readonly left: readonly unknown[];
 }
 
@@ -104,7 +104,7 @@ export async function runDrill(scene: Contention, options: DrillOptions): Promis
   return { turns, seen: ground.seen, deadlocks, longWaits, left };
 }
 
-/** Looks who waits for whom, and since when. */
+/** Reads the waiting sessions, their blockers and their times. */
 async function watchWaits(scene: Contention, endMs: number, found: LongWait[]): Promise<void> {
   const client = await scene.connect();
   const seen = new Map<string, LongWait>();

@@ -1,4 +1,4 @@
-/** What a whole run of the sample leaves in its database, whichever database that is. */
+/** What a whole run of the sample leaves in its database, of either kind. */
 import { expect } from "@jest/globals";
 import { plantedRows } from "../../functions/tasks/flights/planted-rows";
 import { readResults } from "../../functions/tasks/flights/results";

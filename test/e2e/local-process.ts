@@ -28,7 +28,7 @@ function changedAtMs(path: string): number {
 /** A folder for `.taskgate/` and `landing/` that others may enter, because PostgreSQL runs as another user under root. */
 export function makeHome(): { home: string; remove: () => void } {
   const home = mkdtempSync(join(tmpdir(), "taskgate-e2e-"));
-  // Else the data lies elsewhere, where nobody removes it after the test.
+  // Else the data lies elsewhere, and stays there after the test.
   chmodSync(home, 0o755);
   return {
     home,
@@ -64,8 +64,12 @@ export async function startLocal(
   programFile = program,
 ): Promise<LocalProcess> {
   const port = await findFreePort();
-  const hasPort = args.some((arg) => arg.startsWith("--port"));
-  const all = ["--home", home, ...(hasPort ? [] : ["--port", String(port)]), ...args];
+  const has = (name: string): boolean => args.some((arg) => arg.startsWith(name));
+  const given = [
+    ...(has("--home") ? [] : ["--home", home]),
+    ...(has("--port") ? [] : ["--port", String(port)]),
+  ];
+  const all = [...given, ...args];
   const { PATH, HOME } = process.env;
   const startedAtMs = performance.now();
   const child = spawn(process.execPath, [programFile, ...all], {
@@ -163,7 +167,7 @@ function parentOf(pid: number): number | null {
   }
 }
 
-/** Those of the processes that live; ended ones that nobody has waited for don't count. */
+/** Those of the processes that live; ended ones that weren't collected don't count. */
 export function living(pids: readonly number[]): number[] {
   return pids.filter((pid) => parentOf(pid) !== null);
 }

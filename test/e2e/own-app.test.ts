@@ -1,6 +1,6 @@
 /*
- * An app without the sample: a copy of this one from which functions/tasks/flights and its lines are gone, with a task of its
- * own in their place, as a newcomer makes it. Built and run by what `npm start` runs.
+ * An app without the sample: a copy of this one, from which the steps of docs/guides/drop-the-sample.md have removed it. It
+ * is built and run by what `npm start` runs, and tests of the product pass in it.
  */
 import { execFile } from "node:child_process";
 import {
@@ -18,38 +18,64 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { sleep } from "../../shared/platform/real-clock";
+import { readBlocks } from "../docs/markdown";
 import { makeHome, root, startLocal } from "./local-process";
 
 const app = mkdtempSync(join(tmpdir(), "taskgate-own-app-"));
 const { home, remove } = makeHome();
 const run = promisify(execFile);
 
-const table = `
-import { defineTask } from "../../shared/worker/define-task";
-import type { EventRoute } from "../ingest-event";
+const page = "docs/guides/drop-the-sample.md";
 
-export const tasks = [
-  defineTask<{ name: string }>({
-    name: "greet",
-    limit: 2,
-    run: async ({ name }) => ({ text: \`Hello \${name}\` }),
-  }),
-] as const;
-export const eventRoutes: readonly EventRoute[] = [];
-export const resultTables = null;
-`;
+/** Tests of the product that stay in an app without the sample. */
+const productTests = [
+  "test/functions/registered.test.ts",
+  "test/static/doors.test.ts",
+  "test/unit/admin",
+  "test/unit/core",
+  "test/unit/settings",
+];
+
+/** Changes a file of the copy. Throws where the text to be replaced isn't there: then the page is wrong. */
+function edit(path: string, ...changes: readonly (readonly [string | RegExp, string])[]): void {
+  let text = readFileSync(join(app, path), "utf8");
+  for (const [before, after] of changes) {
+    const changed = text.replace(before, after);
+    if (changed === text) throw new Error(`${path} has no ${String(before)}`);
+    text = changed;
+  }
+  writeFileSync(join(app, path), text);
+}
+
+/** The steps of the page, by their numbers. */
+function dropTheSample(): void {
+  // 1
+  rmSync(join(app, "functions", "tasks", "flights"), { recursive: true });
+  // 2: the only code of the page, which stands in a list.
+  const [table] = readBlocks(page).filter(({ language }) => language === "ts");
+  writeFileSync(
+    join(app, "functions", "tasks", "index.ts"),
+    `${(table?.text ?? "").replaceAll(/^ {3}/gm, "")}\n`,
+  );
+  // 3
+  edit("functions/gate.ts", ["results, ", ""], [", results", ""]);
+  // 4 and 5
+  const path = join(app, "package.json");
+  const manifest = JSON.parse(readFileSync(path, "utf8")) as {
+    devDependencies: Readonly<Record<string, string>>;
+  };
+  const { "vega-datasets": data, ...devDependencies } = manifest.devDependencies;
+  expect(data).toBeDefined();
+  writeFileSync(path, JSON.stringify({ ...manifest, devDependencies, taskgate: undefined }));
+}
 
 beforeAll(() => {
-  for (const name of ["functions", "shared", "tsconfig.json", "host.json"])
+  const copied = ["functions", "shared", "test", "docs", "infra", ".ci"];
+  const files = ["tsconfig.json", "host.json", "package.json", "README.md"];
+  for (const name of [...copied, ...files])
     cpSync(join(root, name), join(app, name), { recursive: true });
-  mkdirSync(join(app, ".ci"));
-  for (const name of ["start.cjs", "copy-assets.cjs"])
-    cpSync(join(root, ".ci", name), join(app, ".ci", name));
   symlinkSync(join(root, "node_modules"), join(app, "node_modules"));
-  rmSync(join(app, "functions", "tasks", "flights"), { recursive: true });
-  writeFileSync(join(app, "functions", "tasks", "index.ts"), table);
-  const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as object;
-  writeFileSync(join(app, "package.json"), JSON.stringify({ ...manifest, taskgate: undefined }));
+  dropTheSample();
   // What an earlier build has left of the sample.
   const stale = join(app, "dist", "functions", "tasks", "flights");
   mkdirSync(stale, { recursive: true });
@@ -99,4 +125,25 @@ test("an app without the sample says each step of its start, runs its own tasks 
     local.signal("SIGINT");
   }
   expect((await local.exited).code).toBe(0);
+}, 240_000);
+
+test("tests of the product pass in an app without the sample", async () => {
+  const jest = join(root, "node_modules", "jest", "bin", "jest.js");
+  const file = join(app, "report.json");
+  const words = ["--config", "test/jest.config.cjs", "--json", "--outputFile", file];
+  const { PATH, HOME } = process.env;
+  await run(process.execPath, [jest, ...words, ...productTests], {
+    cwd: app,
+    env: { PATH, HOME },
+    maxBuffer: 64 * 1024 * 1024,
+  });
+  const report = JSON.parse(readFileSync(file, "utf8")) as {
+    numFailedTests: number;
+    numPassedTests: number;
+    testResults: { name: string }[];
+  };
+  expect(report.numFailedTests).toBe(0);
+  expect(report.numPassedTests).toBeGreaterThan(100);
+  for (const part of productTests)
+    expect(report.testResults.some(({ name }) => name.includes(part))).toBe(true);
 }, 240_000);

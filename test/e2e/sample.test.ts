@@ -214,7 +214,9 @@ describe("a start that can't be", () => {
     const end = await runLocal(home, ["--onec"]);
 
     expect(end.code).toBe(2);
-    expect(end.output).toContain("There is no option `--onec`. Did you mean `--once`?");
+    expect(end.output).toContain(
+      "option: got `--onec`, expected an option of `dev`. Did you mean `--once`?",
+    );
   });
 
   test("a database that can't be reached is said in a sentence, without its password", async () => {
@@ -229,7 +231,7 @@ describe("a start that can't be", () => {
   });
 });
 
-/** So long is for a machine that has little else to do: the run's own load is about 3. */
+/** This time is for a machine that has little else to do: the run's own load is about 3. */
 function expectQuick(what: string, tookMs: number, mostMs: number): void {
   const [load = 0] = loadavg();
   const isBusy = load > 4 + availableParallelism();

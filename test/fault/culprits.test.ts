@@ -7,8 +7,8 @@ import type { TaskId } from "../../shared/core/ids";
 import { realRandom, sleep } from "../../shared/platform/real-clock";
 import type { TaskFacts, TaskStore } from "../../shared/ports/task-store";
 import { openStore } from "../../shared/store/open-store";
-import { register } from "../../shared/worker/register";
-import { createRegistry } from "../../shared/worker/registry";
+import { register } from "../../shared/worker/client/register";
+import { createRegistry } from "../../shared/worker/define/registry";
 import { ensureBuilt } from "../functions/built-app";
 import { urlAs } from "../support/roles";
 import { createTestDatabase } from "../support/test-postgres";
@@ -18,7 +18,7 @@ import { kindsOf, scenes } from "./culprits/scenes";
 /*
  * Goal: what one handler does harms its own task: five neighbours in its definition and five in another one of the same
  * process end done, with at most two losses and no failed attempt, and the culprit ends within its attempts and losses.
- * Method: real processes, started again whenever they end, against one database; all scenes at once. Meanwhile somebody
+ * Method: real processes, started again whenever they end, against one database; all scenes at once. Meanwhile the test
  * outside takes back what leases that ran out held, as a sweep does, but oftener.
  */
 interface Report {
@@ -164,7 +164,7 @@ test.each(Object.keys(scenes))(
   },
 );
 
-test("a hang takes nobody along, counts as a failed attempt each time, and its process ends with code 75", async () => {
+test("a hang harms no other task, counts as a failed attempt each time, and its process ends with code 75", async () => {
   const { culprit, neighbours, ends } = await reportOf("hang");
   expect(culprit).toMatchObject({ state: "dead", failedCount: 2, lostCount: 0 });
   expect(culprit.lastError).toMatch(/^timed out after 500 ms/);
@@ -179,7 +179,7 @@ test("a busy loop of three leases loses nothing: its lease is renewed from besid
   expect(ends).toEqual([]);
 });
 
-test("what ends its process, or never lets go of it, is dead within its losses", async () => {
+test("a task that ends its process, or never lets go of it, is dead within its losses", async () => {
   expect((await reportOf("exit")).culprit).toMatchObject({ state: "dead", lostCount: 4 });
   const endless = await reportOf("endless loop");
   expect(endless.culprit).toMatchObject({ state: "dead", lostCount: 3 });

@@ -5,7 +5,7 @@ export interface Interval {
   readonly process: string;
   readonly fromMs: number;
   readonly untilMs: number;
-  /** When the execution that ran it had its tokens. */
+  /** When the execution that ran a task had its tokens; when the process let a call begin. */
   readonly grantedMs: number;
 }
 
@@ -16,7 +16,7 @@ export interface LimitChange {
   readonly afterMs: number;
 }
 
-/** A moment at which more ran than P1 allows. */
+/** A moment at which more ran than the limit allows. */
 export interface Violation {
   readonly atMs: number;
   readonly running: number;
@@ -48,9 +48,9 @@ export async function readIntervals(client: Client, halts: readonly Halt[]): Pro
     granted_ms: string | null;
   }>(`
     select o.process, extract(epoch from o.begun_at) * 1000 as from_ms, extract(epoch from o.ended_at) * 1000 as until_ms,
-           extract(epoch from (select e.started_at from taskgate.task_execution e where e.task_execution_id = coalesce(
+           coalesce(o.admitted_ms, extract(epoch from (select e.started_at from taskgate.task_execution e where e.task_execution_id = coalesce(
              (select a.task_execution_id from taskgate.archived a where a.fence::text = o.fence limit 1),
-             (select t.task_execution_id from taskgate.attempt t where t.fence::text = o.fence limit 1)))) * 1000 as granted_ms
+             (select t.task_execution_id from taskgate.attempt t where t.fence::text = o.fence limit 1)))) * 1000) as granted_ms
       from overlap o order by o.begun_at`);
   return result.rows.map((row) => {
     const fromMs = Number(row.from_ms);
@@ -68,7 +68,28 @@ export async function readIntervals(client: Client, halts: readonly Halt[]): Pro
 }
 
 /**
- * P1: at any instant at most as many run as the greatest limit in force since the oldest of them was granted its token.
+ * The changes as calls under a limit hear of them: a process that holds tokens asks every 250 ms, and a lowered limit acts on
+ * the calls that it lets begin after the answer. The limit before counts as in force until the last process was answered.
+ */
+export async function heardChanges(
+  client: Client,
+  changes: readonly LimitChange[],
+): Promise<LimitChange[]> {
+  return Promise.all(
+    changes.map(async (change) => {
+      const result = await client.query<{ ms: number | null }>(
+        `select max(first) as ms from (select min(answered_ms) as first from heard where sent_ms > $1 group by process) answers`,
+        [change.afterMs],
+      );
+      // Date.now() drops the part below a millisecond.
+      const heardMs = (result.rows[0]?.ms ?? 0) + 1;
+      return { ...change, afterMs: Math.max(change.afterMs, heardMs) };
+    }),
+  );
+}
+
+/**
+ * Limit: at any instant at most as many run as the greatest limit in force since the oldest of them was granted its token.
  * A limit counts as in force from before the call that set it until after the call that replaced it.
  */
 export function findViolations(

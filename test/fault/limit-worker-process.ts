@@ -3,18 +3,20 @@ import { realClock, realRandom, sleep } from "../../shared/platform/real-clock";
 import { nodeTimers } from "../../shared/platform/node-timers";
 import type { TaskStore, WorkInput } from "../../shared/ports/task-store";
 import { noTelemetry } from "../../shared/ports/telemetry";
-import { defineTask } from "../../shared/worker/define-task";
+import { defineTask } from "../../shared/worker/define/define-task";
 import type { WorkerEnvironment } from "../../shared/worker/environment";
-import { Heartbeat } from "../../shared/worker/heartbeat";
-import { createRegistry } from "../../shared/worker/registry";
-import { runWorker } from "../../shared/worker/run-worker";
-import { withTokens } from "../../shared/worker/with-tokens";
+import { Heartbeat } from "../../shared/worker/run/heartbeat";
+import { createRegistry } from "../../shared/worker/define/registry";
+import { runWorker } from "../../shared/worker/run/run-worker";
+import { LimitPools } from "../../shared/worker/run/limit-pools";
+import { withTokens } from "../../shared/worker/run/with-tokens";
 import { OverlapLog } from "./overlap-log";
 
 /*
  * One process of the limit test: restarts executions of 0.3 to 1 s that want 1 to 20 tokens, until it is told to stop by
  * SIGTERM. Each task writes when it begins and ends into the overlap log, in database time, on a connection of its own.
- * Arguments: database URL, name of this process, mode: tasks | tokens | early-release (a planted bug: tokens go back
+ * Arguments: database URL, name of this process, mode: tasks | tokens | deaf (tokens, with a
+ * planted bug: what beats tell isn't heard) | early-release (a planted bug: tokens go back
  * while handlers still run), and the database's URL for evidence, which only the owner may gather.
  */
 const [, , url = "", name = "", mode = "tasks", ownerUrl = ""] = process.argv;
@@ -22,8 +24,10 @@ const leaseMs = 3_000;
 
 async function main(): Promise<void> {
   const opened = openStore({ url, connectionsMax: 4, random: realRandom, sleep });
-  const store = mode === "early-release" ? releasesEarly(opened) : opened;
+  const planted = { "early-release": releasesEarly, deaf: deafTo };
+  const plant = mode === "early-release" || mode === "deaf" ? planted[mode] : null;
   const log = new OverlapLog(ownerUrl, name);
+  const store = noteAnswers(plant?.(opened) ?? opened, log);
   const quiet = (): void => undefined;
   const environment: WorkerEnvironment = {
     store,
@@ -37,6 +41,7 @@ async function main(): Promise<void> {
     build: 1,
   };
   const heartbeat = new Heartbeat(environment);
+  const pools = new LimitPools(environment, heartbeat);
   const task = defineTask({
     name: "limited",
     limit: 4,
@@ -51,7 +56,7 @@ async function main(): Promise<void> {
         // Also when the signal ends it, as it does when the lease couldn't be renewed in time.
         await log.end(entry);
       }
-      // The effect and the completion in one transaction: exactly once, whatever happens to this process.
+      // The effect and the completion in one transaction: exactly once, also when this process dies.
       await context.completeWith(async (transaction) => {
         await transaction.query("insert into effect (task_id) values ($1)", [context.taskId]);
       });
@@ -65,13 +70,20 @@ async function main(): Promise<void> {
   while (!stop.signal.aborted) {
     const stayMs = 300 + 700 * realRandom.fraction();
     const want = 1 + Math.floor(20 * realRandom.fraction());
-    if (mode === "tokens") {
+    if (mode === "tokens" || mode === "deaf") {
       const answer = await withTokens(
-        { environment, heartbeat },
-        { name: "limited-tokens", limit: 4, leaseMs, want: Math.min(want, 2) },
+        pools,
+        {
+          limit: { name: "limited-tokens", limit: 4, leaseMs },
+          want: Math.min(want, 2),
+          waitMs: 300,
+        },
         async (tokens) => {
+          const admittedMs = Date.now();
           const entries = await Promise.all(
-            Array.from({ length: tokens.tokens }, () => log.begin(String(tokens.fence))),
+            Array.from({ length: tokens.tokens }, () =>
+              log.begin(String(tokens.fence), admittedMs),
+            ),
           );
           try {
             await sleep(20 + 100 * realRandom.fraction(), tokens.signal);
@@ -80,7 +92,7 @@ async function main(): Promise<void> {
           }
         },
       );
-      if (answer.status === "ran") await log.granted(Math.min(want, 2));
+      if (answer.ran) await log.granted(Math.min(want, 2));
       else await sleep(5 + 20 * realRandom.fraction());
       continue;
     }
@@ -101,6 +113,42 @@ async function main(): Promise<void> {
   }
   await log.close();
   await store.close();
+}
+
+/** Notes when this process asked what others want, and when it was answered. */
+function noteAnswers(store: TaskStore, log: OverlapLog): TaskStore {
+  return new Proxy(store, {
+    get: (target, property) => {
+      if (property !== "heartbeat") {
+        const value: unknown = Reflect.get(target, property, target);
+        return typeof value === "function" ? (value.bind(target) as unknown) : value;
+      }
+      return async (input: Parameters<TaskStore["heartbeat"]>[0]) => {
+        const sentMs = Date.now();
+        const answer = await target.heartbeat(input);
+        // A note that fails makes the judgement stricter, not laxer.
+        log.heard(sentMs, Date.now()).catch(() => undefined);
+        return answer;
+      };
+    },
+  });
+}
+
+/** Hears of every beat that its leases are renewed, and nothing of limits: its pools ignore a lost lease and a lowered limit. */
+function deafTo(store: TaskStore): TaskStore {
+  return new Proxy(store, {
+    get: (target, property) => {
+      if (property !== "heartbeat") {
+        const value: unknown = Reflect.get(target, property, target);
+        return typeof value === "function" ? (value.bind(target) as unknown) : value;
+      }
+      return async (input: Parameters<TaskStore["heartbeat"]>[0]) => {
+        const { executions } = await target.heartbeat(input);
+        const kept = { status: "renewed", leaseMs: 86_400_000, surplus: 0, isPaused: false };
+        return { executions: executions.map((entry) => ({ ...entry, ...kept })) };
+      };
+    },
+  });
 }
 
 /** Gives all tokens back as soon as tasks are claimed. */

@@ -1,5 +1,5 @@
 import type { WaveId } from "../../shared/core/ids";
-import type { CreateBatchAnswer } from "../../shared/ports/batches";
+import type { CreateBatchAnswer } from "../../shared/ports/task-store";
 import type { ClaimedTask, TaskStore } from "../../shared/ports/task-store";
 import type { OperationName } from "../../shared/store/operations";
 import {
@@ -224,6 +224,15 @@ export const scenes: Partial<Record<OperationName, Scene>> = {
     const input = { name, watermark: "by-id", value: "[1]", changedBy: "me" };
     const id = operationId();
     return () => store.setWatermark({ ...input, operationId: id });
+  },
+  registerApp: ({ store }) => {
+    const input = { app: "billing", definitions: [name, "later"], address: null };
+    return Promise.resolve(() => store.registerApp(input));
+  },
+  setDefinitionOwner: async ({ store }) => {
+    await busy(store);
+    await store.registerApp({ app: "billing", definitions: [name], address: null });
+    return () => store.setDefinitionOwner({ name, app: "orders", changedBy: "me" });
   },
   setRate: async ({ store }) => {
     await busy(store);

@@ -3,7 +3,9 @@ import { Pool } from "pg";
 /** The tables the tasks of the limit test write into; evidence from outside the code under test. */
 export const overlapTables = `
   create table overlap (entry bigint generated always as identity primary key, process text not null, fence text not null,
-                        begun_at timestamptz not null default clock_timestamp(), ended_at timestamptz);
+                        begun_at timestamptz not null default clock_timestamp(), ended_at timestamptz,
+                        admitted_ms double precision);
+  create table heard (process text not null, sent_ms double precision not null, answered_ms double precision not null);
   create table effect (task_id bigint not null);
   create table granted (process text not null, tokens int not null);
   grant insert on effect to taskgate_worker;`;
@@ -37,11 +39,11 @@ export class OverlapLog {
     return entry;
   }
 
-  /** Of what needs no task, the number of the entry. */
-  async begin(fence: string): Promise<string> {
+  /** Of what needs no task, the number of the entry. `admittedMs`: the process let it begin then. */
+  async begin(fence: string, admittedMs: number): Promise<string> {
     const result = await this.#pool.query<{ entry: string }>(
-      "insert into overlap (process, fence) values ($1, $2) returning entry",
-      [this.#process, fence],
+      "insert into overlap (process, fence, admitted_ms) values ($1, $2, $3) returning entry",
+      [this.#process, fence, admittedMs],
     );
     const entry = result.rows[0]?.entry;
     if (entry === undefined) throw new Error("the overlap log answered nothing");
@@ -52,6 +54,14 @@ export class OverlapLog {
     await this.#pool.query("update overlap set ended_at = clock_timestamp() where entry = $1", [
       entry,
     ]);
+  }
+
+  /** The process asked what others want, and was answered. The machine has one clock: the database's is the same. */
+  async heard(sentMs: number, answeredMs: number): Promise<void> {
+    await this.#pool.query(
+      "insert into heard (process, sent_ms, answered_ms) values ($1, $2, $3)",
+      [this.#process, sentMs, answeredMs],
+    );
   }
 
   /** So many tokens were granted to one execution that has ended. */

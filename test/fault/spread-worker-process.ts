@@ -3,11 +3,11 @@ import { nodeTimers } from "../../shared/platform/node-timers";
 import { realClock, realRandom, sleep } from "../../shared/platform/real-clock";
 import { noTelemetry } from "../../shared/ports/telemetry";
 import { openStore } from "../../shared/store/open-store";
-import { defineTask } from "../../shared/worker/define-task";
+import { defineTask } from "../../shared/worker/define/define-task";
 import type { WorkerEnvironment } from "../../shared/worker/environment";
-import { Heartbeat } from "../../shared/worker/heartbeat";
-import { createRegistry } from "../../shared/worker/registry";
-import { runWorker } from "../../shared/worker/run-worker";
+import { Heartbeat } from "../../shared/worker/run/heartbeat";
+import { createRegistry } from "../../shared/worker/define/registry";
+import { runWorker } from "../../shared/worker/run/run-worker";
 import { OverlapLog } from "./overlap-log";
 
 /*

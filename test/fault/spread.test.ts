@@ -15,8 +15,8 @@ import { overlapTables } from "./overlap-log";
 
 /*
  * Goal: three processes that arrive one after the other share a limit of 4 that the first one held alone, and the limit holds
- * meanwhile (design 10.13, P1). Method: real processes whose tasks block them; each arrives with one message and is woken
- * by hints that any of them may fetch; nobody polls, no sweep runs. The overlap log is compared with P1's formula. Nothing
+ * meanwhile. Method: real processes whose tasks block them; each arrives with one message and is woken
+ * by hints that any of them may fetch; no host polls, no sweep runs. The overlap log is compared with the limit's formula. Nothing
  * is timed: how fast it comes about is measured by the bench.
  */
 const name = "busy";
@@ -84,7 +84,7 @@ async function countBegun(): Promise<Map<string, number>> {
   return new Map(rows.map(({ process: host, count }) => [host, count]));
 }
 
-test("S0.1, P1: three processes arrive one by one; the first held all tokens; each gets a part and runs its share", async () => {
+test("S0.1: three processes arrive one by one; the first held all tokens; each gets a part and runs its share", async () => {
   const beforeMs = await databaseMs(client);
   await store.registerDefinition({
     name,
@@ -103,7 +103,7 @@ test("S0.1, P1: three processes arrive one by one; the first held all tokens; ea
   });
   arrive("host 1");
   await until(async () => (await shares()).join() === "4");
-  // How the parts come to be equal is the contract's and the simulation's: here each gets some from who had all.
+  // How the parts come to be equal is the contract's and the simulation's: here each gets some from the process that had all.
   arrive("host 2");
   await until(async () => (await shares()).length === 2);
   arrive("host 3");

@@ -1,5 +1,5 @@
 import { HttpRequest, InvocationContext } from "@azure/functions";
-import { createApiRoutes } from "../../functions/api/routes";
+import { createApiRoutes } from "../../shared/functions/api/routes";
 import { createAdmin } from "../../shared/admin/create-admin";
 import type { Admin } from "../../shared/admin/create-admin";
 import { asOperationId } from "../../shared/core/ids";

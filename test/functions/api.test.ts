@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { createApiRoutes } from "../../functions/api/routes";
+import { createApiRoutes } from "../../shared/functions/api/routes";
 import { SettingsError, StoreUnavailableError } from "../../shared/core/errors";
 import { enqueue, startWorker } from "../support/builders";
 import { callRoute, newOperationId, setupApi } from "./api-setup";
@@ -122,7 +122,7 @@ describe("tasks", () => {
     await api.store.finishExecution({ executionId: started.executionId });
   });
 
-  test("what is claimed ahead is prefetched in each answer, and a list that was cut says so", async () => {
+  test("tasks claimed ahead are prefetched in each answer, and a list that was cut says so", async () => {
     await api.register("ahead", { limit: 1, spareMax: 2 });
     const ids = await enqueue(api.store, "ahead", 4);
     const worker = await startWorker(api.store, "ahead");
@@ -201,7 +201,7 @@ describe("definitions", () => {
         headers: { "x-ms-client-principal-name": "ada@example.com" },
       });
 
-    expect((await put(0)).body).toMatchObject({ oldLimit: 4, newLimit: 0, held: 0, surplus: 0 });
+    expect((await put(0)).body).toMatchObject({ oldLimit: 4, newLimit: 0, held: 0, overLimit: 0 });
     expect(api.hints).toEqual([]);
     expect((await put(null)).body).toMatchObject({ oldLimit: 0, newLimit: null });
     expect((await put("code")).body).toMatchObject({ oldLimit: null, newLimit: 4 });
@@ -233,7 +233,7 @@ describe("definitions", () => {
 });
 
 describe("errors", () => {
-  test("say what is wrong as problem+json", async () => {
+  test("name the error as problem+json", async () => {
     const response = await api.call({ route: "api-limit", params: resize, body: { limit: 1_001 } });
 
     expect(response).toMatchObject({ status: 400, contentType: "application/problem+json" });
@@ -304,7 +304,7 @@ describe("errors", () => {
     expect(logged).toHaveLength(1);
   });
 
-  test("what is inside stays inside, what the operator must set up is said", async () => {
+  test("internal matters stay inside, missing set-up is told", async () => {
     const inside = await callRoute(() => Promise.reject(new Error("secret in a stack")), {
       route: "api-status",
     });
@@ -326,6 +326,7 @@ test("every route wants a key, has one method, and no two share method and path"
     "GET definitions/{name}",
     "PUT definitions/{name}/limit",
     "PUT definitions/{name}/rate",
+    "PUT definitions/{name}/owner",
     "GET shared-limits",
     "PUT shared-limits/{name}",
     "POST definitions/{name}/pause",
@@ -339,6 +340,7 @@ test("every route wants a key, has one method, and no two share method and path"
     "POST definitions/{name}/schedules/resume",
     "PUT definitions/{name}/watermark",
     "GET watermarks",
+    "GET audit",
     "GET executions",
     "GET tasks/{id}",
     "POST tasks/cancel",
@@ -348,6 +350,7 @@ test("every route wants a key, has one method, and no two share method and path"
     "GET batches/{id}",
     "POST batches/{id}/resume",
     "POST batches/{id}/cancel",
+    "GET openapi.json",
   ]);
   expect(new Set(routes.map((route) => route.authLevel))).toEqual(new Set(["function"]));
   expect(new Set(routes.map((route) => route.name)).size).toBe(routes.length);

@@ -46,7 +46,7 @@ async function start(url: string, factor = 1, lines?: string[]): Promise<HostChi
     {
       TASKGATE_DATABASE_URL: url,
       TASKGATE_SWEEP_SCHEDULE: "* * * * * *",
-      // Nobody listens there: the queues are no part of this.
+      // No server listens there: the queues are no part of this.
       AzureWebJobsStorage:
         "DefaultEndpointsProtocol=http;AccountName=a;AccountKey=YQ==;QueueEndpoint=http://127.0.0.1:9/a;",
       NODE_OPTIONS: `-r ${join(root, "test/support/fast-time.cjs")}`,

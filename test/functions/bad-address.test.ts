@@ -2,9 +2,9 @@ import { afterEach, beforeAll, expect, test } from "@jest/globals";
 import type { HostChild } from "../../shared/local/host-children";
 import { ensureBuilt, startApp } from "./built-app";
 
-/* Goal: an address that no store takes is told as what it is, a setting that somebody has to mend: 500, never 400. */
+/* Goal: an address that no store takes is told as a wrong setting: 500, never 400. */
 
-/** Nobody listens there: the queues are no part of this. */
+/** No server listens there: the queues are no part of this. */
 const nobodysQueues =
   "DefaultEndpointsProtocol=http;AccountName=a;AccountKey=YQ==;QueueEndpoint=http://127.0.0.1:9/a;";
 
@@ -15,7 +15,7 @@ afterEach(() => host?.stop());
 test.each([
   ["postgres://u:hunter2@db.example.net/d?sslmode=prefer", /`sslmode`.*got `prefer`/],
   ["mssql://u:hunter2@db.example.net/d?encrypt=false", /`encrypt`.*allowCleartext=true/],
-])("the compiled app with %s names the setting and what is wrong", async (url, expected) => {
+])("the compiled app with %s names the setting and the error", async (url, expected) => {
   const lines: string[] = [];
   const settings = { TASKGATE_DATABASE_URL: url, AzureWebJobsStorage: nobodysQueues };
   host = await startApp(settings, (line) => lines.push(line));

@@ -4,7 +4,7 @@ import type { Problem } from "../../shared/admin/problem-list";
 import { callRoute } from "./api-setup";
 import type { ApiResponse } from "./api-setup";
 
-/** Whoever gets as far as asking it has read the body. */
+/** A caller that gets this far has read the body. */
 const asked = "the admin was asked";
 const admin = new Proxy(
   {},
@@ -31,6 +31,7 @@ interface Bounded {
 const name = { name: "known" };
 const routes: readonly Bounded[] = [
   { route: "api-limit", bytes: 16 * KiB, body: (pad) => ({ limit: 1, reason: "x", pad }) },
+  { route: "api-owner", bytes: 16 * KiB, body: (pad) => ({ app: null, pad }) },
   { route: "api-rate", bytes: 16 * KiB, body: (pad) => ({ rate: null, pad }) },
   { route: "api-shared-limit", bytes: 16 * KiB, body: (pad) => ({ limit: 1, pad }) },
   { route: "api-pause", bytes: 16 * KiB, body: (pad) => ({ pad }) },
@@ -61,7 +62,7 @@ test.each(routes)("$route reads $bytes bytes and refuses one more", async (bound
     params: name,
     body: bodyOf(bounded, bytes),
   });
-  // It was read: what is refused is one of its members.
+  // It was read: one of its members is refused.
   expect(problemsOf(longest).map(({ field }) => field)).not.toContain("body");
   const longer = await callRoute(() => Promise.resolve(admin), {
     route,

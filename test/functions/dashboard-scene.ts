@@ -1,4 +1,4 @@
-import type { FailurePolicy } from "../../shared/ports/batches";
+import type { FailurePolicy } from "../../shared/ports/task-store";
 import type { TaskStore } from "../../shared/ports/task-store";
 import { enqueue, operationId, startWorker } from "../support/builders";
 import type { ApiSetup } from "./api-setup";
@@ -52,7 +52,7 @@ async function makeSchedules(store: TaskStore): Promise<void> {
   await store.setSchedules({ name: "fetch", build: 7, changedBy: "code", schedules });
 }
 
-/** One that runs, one that a dead task halted, one that nobody has started. */
+/** One that runs, one that a dead task halted, one that isn't started. */
 async function makeBatches(store: TaskStore): Promise<void> {
   await makeBatch(store, { name: `${evil} draft`, waves: [2], policy: "halt" });
   const halted = await makeBatch(store, { name: "import of May", waves: [2, 3], policy: "halt" });

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { createApiRoutes } from "../../functions/api/routes";
-import { createAppAdmin } from "../../functions/app-admin";
+import { createApiRoutes } from "../../shared/functions/api/routes";
+import { createAppAdmin } from "../../shared/functions/app-admin";
 import type { Admin } from "../../shared/admin/create-admin";
 import { realRandom, sleep } from "../../shared/platform/real-clock";
 import type { TaskStore } from "../../shared/ports/task-store";
 import { operatorOperations } from "../../shared/store/missing-right";
 import { openStore } from "../../shared/store/open-store";
-import { defineTask } from "../../shared/worker/define-task";
-import { createRegistry } from "../../shared/worker/registry";
+import { defineTask } from "../../shared/worker/define/define-task";
+import { createRegistry } from "../../shared/worker/define/registry";
 import { httpEntries } from "../bad-input/entry-points";
 import { urlAs } from "../support/roles";
 import { createTestDatabase, withClient } from "../support/test-postgres";
@@ -159,7 +159,7 @@ describe("on a schema that no worker and no sweep has seen", () => {
   });
 
   test("a schedule of a definition that a worker has registered alone is registered when it is named", async () => {
-    await bench.client.enqueue({ task: own, payload: null });
+    await bench.client.enqueue(own, null);
     expect(await admin.schedules({ most: 10 })).toEqual([]);
     const body = { schedule: "nightly" };
     const response = await call({ route: "api-schedule-pause", params: { name: "known" }, body });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
-import { createApiRoutes } from "../../functions/api/routes";
-import { answerMs, inTime } from "../../functions/in-time";
+import { createApiRoutes } from "../../shared/functions/api/routes";
+import { answerMs, inTime } from "../../shared/functions/in-time";
 import { sleep } from "../../shared/platform/real-clock";
 import type { Admin } from "../../shared/admin/create-admin";
 import { callRoute } from "./api-setup";
@@ -47,7 +47,7 @@ describe("the API before a database that says nothing", () => {
     }
   });
 
-  test("bounds each slice of a stream, not the whole of it, and tells what was done before one without an answer", async () => {
+  test("bounds each slice of a stream, not the whole of it, and tells the work done before one without an answer", async () => {
     const [slow, silent] = await Promise.all([
       sendLines([1_500, 1_500, 1_500, 0]),
       sendLines([0, null]),

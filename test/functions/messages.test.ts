@@ -90,7 +90,7 @@ const landed = (eventId: string) => ({
   source: "landing",
   type: "file-landed",
   subject: `${eventId}.csv`,
-  data: { path: "/nowhere" },
+  data: { path: `/landing/${eventId}.csv`, sha256: "0".repeat(64) },
 });
 
 async function ingestedNames(): Promise<string[]> {
@@ -146,7 +146,7 @@ describe("ingest", () => {
       {
         taskgate: {
           reason:
-            "No route takes events of type `unheard-of` from `landing`; add one in functions/tasks/index.ts",
+            "No route takes events of type `unheard-of` from `landing`; add one to the `events` of `taskgate({ .. })`",
         },
         message: unrouted,
       },
@@ -172,7 +172,7 @@ describe("ingest", () => {
   });
 
   test("an event whose long id is cut inside a character is ingested once", async () => {
-    const long = { ...landed("cut"), eventId: `${"😀".repeat(100)}x` };
+    const long = { ...landed("cut"), eventId: `${"😀".repeat(99)}x` };
     await send("taskgate-ingest", [long, long]);
     await untilExecuted("ingest");
     expect(await ingestedNames()).toHaveLength(5);
@@ -220,7 +220,7 @@ describe("taskgate replay", () => {
     });
   });
 
-  test("moves what was refused, and what the host gave up, at most so many; each is ingested once", async () => {
+  test("moves refused messages, and those that the host gave up, at most so many; each is ingested once", async () => {
     const names = ["r1", "r2", "r3"];
     await send("taskgate-ingest-poison", { taskgate: { reason: "x" }, message: landed("r1") });
     await send("taskgate-ingest-poison", landed("r2"));
@@ -233,7 +233,7 @@ describe("taskgate replay", () => {
       left: 1,
     });
     const second = await replay("ingest");
-    expect(second.out).toBe("1 messages are in taskgate-ingest again.");
+    expect(second.out).toBe("1 message is in taskgate-ingest again.");
     expect(second.errors).toEqual(["moved 1 of about 1"]);
     await untilExecuted("ingest", 3);
     expect((await ingestedNames()).filter((name) => names.includes(name))).toEqual(names);
@@ -245,7 +245,7 @@ describe("taskgate replay", () => {
     expect((await ingestedNames()).filter((name) => name === "r1")).toEqual(["r1"]);
   });
 
-  test("what is refused again goes back and doesn't make the command run for ever", async () => {
+  test("a message that is refused again goes back and doesn't make the command run for ever", async () => {
     const unrouted = { ...landed("again"), type: "unheard-of" };
     await send("taskgate-ingest-poison", { taskgate: { reason: "old" }, message: unrouted });
     const { code } = await replay("ingest");

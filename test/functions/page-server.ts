@@ -3,9 +3,9 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { HttpRequest, InvocationContext } from "@azure/functions";
 import type { HttpResponseInit } from "@azure/functions";
-import { createApiRoutes } from "../../functions/api/routes";
-import type { ApiOptions } from "../../functions/api/routes";
-import { serveAsset } from "../../functions/dashboard/assets";
+import { createApiRoutes } from "../../shared/functions/api/routes";
+import type { ApiOptions } from "../../shared/functions/api/routes";
+import { serveAsset } from "../../shared/functions/dashboard/assets";
 import type { Admin } from "../../shared/admin/create-admin";
 import { parseRoute } from "../../shared/local/functions-host/route-template";
 

@@ -71,6 +71,7 @@ describe("the compiled app", () => {
       "api-definitions": "GET definitions (function)",
       "api-definition": "GET definitions/{name} (function)",
       "api-limit": "PUT definitions/{name}/limit (function)",
+      "api-owner": "PUT definitions/{name}/owner (function)",
       "api-rate": "PUT definitions/{name}/rate (function)",
       "api-shared-limits": "GET shared-limits (function)",
       "api-shared-limit": "PUT shared-limits/{name} (function)",
@@ -90,6 +91,8 @@ describe("the compiled app", () => {
       "api-cancel": "POST tasks/cancel (function)",
       "api-redrive": "POST tasks/redrive (function)",
       "api-reschedule": "POST tasks/reschedule (function)",
+      "api-audit": "GET audit (function)",
+      "api-openapi": "GET openapi.json (function)",
       "api-batches": "GET batches (function)",
       "api-batch": "GET batches/{id} (function)",
       "api-batch-resume": "POST batches/{id}/resume (function)",
@@ -110,8 +113,8 @@ describe("the compiled app", () => {
     const triggers = functions.map(({ bindings }) => describeTrigger(bindings));
     expect(triggers.slice(0, 3)).toEqual([
       "queue other-hints on AzureWebJobsStorage",
-      "queue other-events on AzureWebJobsStorage",
       "timer 0 */5 * * * *",
+      "queue other-events on AzureWebJobsStorage",
     ]);
   });
 
@@ -125,6 +128,7 @@ describe("the compiled app", () => {
       "api-cancel",
       "api-group",
       "api-limit",
+      "api-owner",
       "api-pause",
       "api-rate",
       "api-redrive",
@@ -141,7 +145,7 @@ describe("the compiled app", () => {
     );
   });
 
-  test("a name that no queue can have ends the load with setting, value and what is expected", async () => {
+  test("a name that no queue can have ends the load with setting, value and the expected form", async () => {
     await expect(load(entry, { TASKGATE_HINT_QUEUE: "Not_A_Queue" })).rejects.toThrow(
       /TASKGATE_HINT_QUEUE: expected .*got a value of 11 characters/,
     );
@@ -151,7 +155,7 @@ describe("the compiled app", () => {
     expect([...report.hooks].sort()).toEqual(["appTerminate", "preInvocation"]);
   });
 
-  test("only what holds no data is open to everybody", () => {
+  test("only a route without data is open to every caller", () => {
     const open = report.functions.filter(({ bindings }) =>
       Object.values(bindings).some((binding) => binding["authLevel"] === "anonymous"),
     );
@@ -180,7 +184,9 @@ describe("the compiled app", () => {
     packages.delete(undefined);
     expect([...packages].sort()).toEqual(expectedPackages);
     expect(
-      report.files.filter((file) => /[\\/]store[\\/](postgres|mssql)[\\/]/.test(file)),
+      report.files.filter((file) =>
+        /[\\/]store[\\/](postgres|mssql)[\\/][\w-]+-caller\.js$/.test(file),
+      ),
     ).toEqual([]);
     expect(
       report.files.filter(
@@ -208,6 +214,47 @@ const expectedPackages = [
   "cookie",
   // Pure and small: schedules are checked where they are declared.
 ];
+
+describe("an app that has functions of these names", () => {
+  const folder = mkdtempSync(join(tmpdir(), "taskgate-names-"));
+  const library = JSON.stringify(join(root, "node_modules/@azure/functions"));
+  const door = JSON.stringify(join(root, "dist/shared/functions"));
+  const loadWith = (options: string): Promise<Report> => {
+    const file = join(folder, "app.js");
+    const register = `require(${door}).taskgate({ tasks: [] }).register(app, ${options})`;
+    writeFileSync(file, `const { app } = require(${library}); ${register};`);
+    return load(file);
+  };
+  afterAll(() => {
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  test("registers Taskgate's functions by names and below a prefix of its own", async () => {
+    const options = `{ names: { run: "gate-run", sweep: "gate-sweep", ingest: "gate-in" }, api: { prefix: "gate" } }`;
+    const { functions } = await loadWith(options);
+    const named = functions.map(({ name }) => name);
+    expect(named.slice(0, 3)).toEqual(["gate-run", "gate-sweep", "gate-in"]);
+    expect(named.filter((name) => !name.startsWith("gate-"))).toEqual([]);
+    const routes = functions.slice(3).map(({ bindings }) => describeTrigger(bindings));
+    expect(routes).toHaveLength(report.functions.length - 3);
+    expect(routes.filter((route) => !/^\w+ gate\//.test(route))).toEqual([]);
+    expect(routes).toContain("GET gate/status (function)");
+  });
+
+  test("leaves the HTTP API and the status page out with `api: false`", async () => {
+    const { functions } = await loadWith("{ api: false }");
+    expect(functions.map(({ name }) => name)).toEqual(["run", "sweep", "ingest"]);
+  });
+
+  test.each(["/gate", "", "a b", "1st"])(
+    "refuses the prefix %j and names the expected form",
+    async (prefix) => {
+      await expect(loadWith(`{ api: { prefix: ${JSON.stringify(prefix)} } }`)).rejects.toThrow(
+        "prefix: expected 1 to 50 letters, digits and hyphens, a letter first",
+      );
+    },
+  );
+});
 
 describe("what would go wrong", () => {
   const folder = mkdtempSync(join(tmpdir(), "taskgate-load-"));

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { createApiRoutes } from "../../functions/api/routes";
+import { createApiRoutes } from "../../shared/functions/api/routes";
 import { operatorOperations } from "../../shared/store/missing-right";
-import { toSnakeCase } from "../../shared/store/operations";
+import { toSnakeCase } from "../../shared/store/operations/operation";
 import type { OperationName } from "../../shared/store/operations";
 import type { TaskStore } from "../../shared/ports/task-store";
 import { enqueue, operationId, startWorker } from "../support/builders";
@@ -30,6 +30,10 @@ const operatorRoutes: readonly OperatorRoute[] = [
   {
     operation: "setLimit",
     request: () => ({ route: "api-limit", params, body: { limit: 3 } }),
+  },
+  {
+    operation: "setDefinitionOwner",
+    request: () => ({ route: "api-owner", params, body: { app: "billing" } }),
   },
   {
     operation: "setRate",
@@ -143,7 +147,7 @@ for (const login of ["app", "worker"] as const) {
             detail: `The database refuses this to the login (permission denied for function ${toSnakeCase(operation)}). Only operators may do that: as owner of the schema run \`grant taskgate_operator to LOGIN\`.`,
           },
         });
-        // Whoever set the app up reads it, too.
+        // The app's administrator reads it, too.
         expect(logged()).toHaveLength(1);
       });
     }

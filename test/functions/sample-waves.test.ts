@@ -66,13 +66,13 @@ async function land(name: string, rows: readonly unknown[]): Promise<void> {
   writeFileSync(path, content);
   const sha256 = createHash("sha256").update(content).digest("hex");
   const payload = { eventId: `event of ${name}`, name, path, sha256 };
-  await bench.client.enqueue({ task: importFlights, payload });
+  await bench.client.enqueue(importFlights, payload);
   await work("import-file");
 }
 
 const work = (definition: string) => bench.work(definition, { idleReads: 1, idlePauseMs: 1 });
 
-/** Of each wave what is held, unfinished and dead. */
+/** Of each wave the held, unfinished and dead tasks. */
 async function wavesOf(name: string): Promise<{ state: string; waves: string[] }> {
   const { batches } = await store.listBatches({ most: 10 });
   const { state, waves } = only(batches.filter((batch) => batch.name === name));

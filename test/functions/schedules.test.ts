@@ -101,7 +101,7 @@ describe("on the command line", () => {
       code: 0,
       out: "Schedule nightly of orders is paused.",
     });
-    expect((await taskgate("schedules", "--name", "orders")).out).toContain("paused");
+    expect((await taskgate("schedules", "orders")).out).toContain("paused");
     expect((await taskgate("schedule", "orders", "nightly", "--pause")).out).toContain("already");
     const resumed = await taskgate("schedule", "orders", "nightly", "--resume");
     expect(resumed.out).toMatch(/^Schedule nightly of orders goes on: next in /);

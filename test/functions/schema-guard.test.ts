@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { endRuntime, tracked } from "../../functions/runtime";
-import { SchemaGuard } from "../../functions/schema-guard";
+import { AppProcess } from "../../shared/functions/runtime";
+import { SchemaGuard } from "../../shared/functions/schema-guard";
 import { SchemaError, StoreUnavailableError } from "../../shared/core/errors";
 import type { LogFields } from "../../shared/ports/logger";
 import { checkStoreSchema, migrateStore } from "../../shared/store/open-store";
@@ -66,6 +66,7 @@ describe("the guard", () => {
 });
 
 describe("the functions' start", () => {
+  const app = new AppProcess({ tasks: [] });
   let database: Awaited<ReturnType<typeof createEmptyDatabase>>;
   beforeAll(async () => {
     database = await createEmptyDatabase();
@@ -73,7 +74,7 @@ describe("the functions' start", () => {
     process.env["TASKGATE_LOG_LEVEL"] = "error";
   });
   afterAll(async () => {
-    await endRuntime();
+    await app.end();
     delete process.env["TASKGATE_DATABASE_URL"];
     delete process.env["TASKGATE_LOG_LEVEL"];
     await database.drop();
@@ -91,7 +92,7 @@ describe("the functions' start", () => {
     const write = process.stderr.write.bind(process.stderr);
     process.stderr.write = (text: string | Uint8Array) => written.push(String(text)) > 0;
     let ran = 0;
-    const invoke = () => tracked(() => Promise.resolve((ran += 1)));
+    const invoke = () => app.tracked(() => Promise.resolve((ran += 1)));
     const seen = [];
     try {
       for (let call = 0; call < 20; call += 1) seen.push(await invoke().catch((e: unknown) => e));

@@ -1,7 +1,8 @@
 import { HttpRequest, InvocationContext } from "@azure/functions";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { createApiRoutes } from "../../functions/api/routes";
-import { createDashboardRoutes } from "../../functions/dashboard/routes";
+import { createApiRoutes } from "../../shared/functions/api/routes";
+import { createDashboardRoutes } from "../../shared/functions/dashboard/routes";
+import { AppProcess } from "../../shared/functions/runtime";
 import type { SignInSettings } from "../../shared/settings/settings";
 import { withClient } from "../support/test-postgres";
 import { setupApi } from "./api-setup";
@@ -134,7 +135,7 @@ describe("with Entra's sign-in", () => {
     ["another provider's", principal(["Taskgate.Operator"], { auth_typ: "github" })],
     ["no list of claims", principal([], { claims: { typ: "roles", val: "Taskgate.Operator" } })],
     ["too long", principal(["Taskgate.Operator", "x".repeat(70_000)])],
-  ])("a principal that is %s is nobody", async (_, header) => {
+  ])("a principal that is %s is no caller", async (_, header) => {
     const { status, body } = await call("api-status", entra, { "x-ms-client-principal": header });
     expect([status, body["title"]]).toEqual([401, "Nobody is signed in"]);
   });
@@ -176,7 +177,9 @@ describe("the host", () => {
     const rejecting = (): Promise<never> => Promise.reject(new Error("not called"));
     const routes = [
       ...createApiRoutes(rejecting, { operatorApi: true, signIn }),
-      ...createDashboardRoutes(signIn).filter(({ isStatic }) => !isStatic),
+      ...createDashboardRoutes(new AppProcess({ tasks: [] }), signIn).filter(
+        ({ isStatic }) => !isStatic,
+      ),
     ];
     expect(new Set(routes.map(({ authLevel }) => authLevel))).toEqual(new Set([level]));
   });

@@ -74,7 +74,7 @@ describe("over HTTP", () => {
     await post("api-cancel", { tasks: [id] });
   });
 
-  test("a group is set and listed; who comes in by it leaves a hint", async () => {
+  test("a group is set and listed; a task that comes in by it leaves a hint", async () => {
     const tasks = await enqueue(api.store, "orders", [{ group: "c-7" }, { group: "c-7" }]);
     const put = await api.call({
       route: "api-group",
@@ -151,7 +151,7 @@ describe("watermarks", () => {
       code: 1,
       out: 'Nothing was set: watermark daily of orders is {"until":"2026-01-01T00:00:00Z"}, version 1.',
     });
-    const list = await taskgate("watermarks", "--name", "orders", "--watermark", "daily");
+    const list = await taskgate("watermarks", "orders", "--watermark", "daily");
     expect(list.out).toMatch(/orders\s+daily\s+1\s+.*\{"until":"2026-01-01T00:00:00Z"\}/);
     expect((await taskgate("watermark", "orders", "daily")).out).toMatch(
       /^Watermark daily of orders: \{"until":"2026-01-01T00:00:00Z"\}, version 1, since .*\.$/,
@@ -186,15 +186,15 @@ describe("on the command line", () => {
       out: `1 task is a task again: ${id}`,
     });
     expect((await taskgate("redrive", id)).code).toBe(1);
-    const none = await taskgate("redrive", "--definition", "orders", "--json");
+    const none = await taskgate("redrive", "orders", "--all", "--json");
     expect(none.code).toBe(0);
     expect(JSON.parse(none.out)).toEqual({ tasks: [] });
     await post("api-cancel", { tasks: [id] });
   });
 
-  test("reschedule takes now, milliseconds or an instant", async () => {
+  test("reschedule takes now, a time from now or an instant", async () => {
     const [id] = await enqueue(api.store, "orders", 1);
-    for (const when of ["60000", "2099-01-31T08:30:00Z", "now"]) {
+    for (const when of ["1h30m", "2099-01-31T08:30:00Z", "now"]) {
       const answer = await taskgate("reschedule", when, String(id));
       expect(answer).toEqual({ code: 0, out: `1 task is rescheduled: ${String(id)}` });
     }
@@ -207,7 +207,7 @@ describe("on the command line", () => {
       code: 0,
       out: "Group c-9 of orders has 3 slots (new), paused, strict: 0 used, 0 tasks wait.",
     });
-    const list = await taskgate("groups", "--name", "orders", "--key", "c-9");
+    const list = await taskgate("groups", "orders", "--key", "c-9");
     expect(list.code).toBe(0);
     expect(list.out).toMatch(/orders\s+c-9\s+3\s+0\s+0\s+paused strict/);
     expect((await taskgate("groups", "--key", "nobody")).out).toBe("There are no such groups.");

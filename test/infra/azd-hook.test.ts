@@ -129,7 +129,7 @@ describeHere("the hooks' script", () => {
     expect(existsSync(join(folder, "dist"))).toBe(false);
   });
 
-  test("migrates with what was deployed, signed in as azd, from another folder than the package", async () => {
+  test("migrates with the deployed package, signed in as azd, from another folder than the package", async () => {
     await hook("package");
     expect(await hook("migrate", outputs)).toMatchObject({ code: 0 });
     const migration = calls().at(-1);

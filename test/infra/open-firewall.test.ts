@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { runCli } from "../../shared/cli/main";
-import { SimulatedServer } from "../simulation/tsql/tds/start-simulated-server";
+import type { SimulatedServer } from "../tsql-server/tds/simulated-server";
+import { startTaskgateServer } from "../tsql/wire/start-taskgate-server";
 import { certificate, fakeAzd, makeProgram, runNode, serveHttps } from "./fake-programs";
 import type { Asked } from "./fake-programs";
 
@@ -23,7 +24,7 @@ let answerOf: (asked: Asked) => { status: number; body?: unknown };
 let isOpen = false;
 
 beforeAll(async () => {
-  simulated = await SimulatedServer.start();
+  simulated = await startTaskgateServer();
   arm = await serveHttps((asked) => answerOf(asked));
 });
 afterEach(() => {

@@ -124,7 +124,7 @@ describe("start and stop", () => {
 });
 
 describe("who gets in", () => {
-  test("nobody without the password, neither as the app nor as the superuser, in any database", async () => {
+  test("no client without the password, neither as the app nor as the superuser, in any database", async () => {
     const server = await start({ keep: false, fast: true });
     for (const user of ["dev", "dev:guess", "postgres", "postgres:postgres", "root"]) {
       const address = `postgres://${user}@127.0.0.1:${String(server.port)}/template1`;
@@ -208,7 +208,7 @@ describe("refusals", () => {
     expect(existsSync(join(dataDir, "PG_VERSION"))).toBe(true);
   });
 
-  test("a folder of an older version, which let in everybody, is refused and left as it was", async () => {
+  test("a folder of an older version, which let in every user, is refused and left as it was", async () => {
     const dataDir = join(folder, "data");
     const first = await start({ dataDir, keep: true, fast: true });
     await first.stop();
@@ -217,7 +217,7 @@ describe("refusals", () => {
       /has no passwords .*made by an older Taskgate, .*remove the folder, or choose another one/,
     );
     expect(existsSync(join(dataDir, "PG_VERSION"))).toBe(true);
-    // Nor is one with a password that anybody could know.
+    // Nor is one with a known password.
     await writeFile(
       join(dataDir, "taskgate-logins.json"),
       JSON.stringify({ superuserPassword: "", appPassword: "dev" }),

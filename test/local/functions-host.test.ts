@@ -67,7 +67,7 @@ describe("loading", () => {
 });
 
 describe("stop", () => {
-  test("what runs is waited for and answered, then the hooks run in order", async () => {
+  test("running invocations are waited for and answered, then the hooks run in order", async () => {
     const { host, url, work, send } = await setup();
     const answer = fetch(`${url}/api/slow`).then((response) => response.text());
     await send({ taskId: "t5", action: "wait" });

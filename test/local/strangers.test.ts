@@ -20,7 +20,7 @@ beforeAll(async () => {
   if (!hasChromium) return;
   browser = new Browser([
     `--host-resolver-rules=MAP ${rebound} 127.0.0.1`,
-    // The browser's own wall around this machine is taken down: the host's is what is judged.
+    // The browser's own wall around this machine is taken down: only the host's is judged.
     "--disable-features=LocalNetworkAccessChecks,PrivateNetworkAccessChecks,BlockInsecurePrivateNetworkRequests",
   ]);
   elsewhere = createServer((_request, response) => {
@@ -88,7 +88,7 @@ describe("a hostile page", () => {
       learned[name] = await page.evaluate("document.title");
       await page.close();
     }
-    // A beacon tells nobody when it has arrived.
+    // A beacon doesn't tell when it has arrived.
     await sleep(200);
     expect(await changes()).toBe(0);
     expect(learned).toEqual(

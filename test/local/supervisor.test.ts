@@ -1,5 +1,5 @@
 /**
- * Nothing is left behind: whatever ends a process, the services it started are gone within 2 s.
+ * Nothing is left behind: however a process ends, the services it started are gone within 2 s.
  * Method: a real parent process with a real PostgreSQL (with an open connection) and Azurite; the
  * process table before and after.
  */
@@ -28,7 +28,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** Living processes with their parents; a dead one that nobody has collected counts as gone. */
+/** Living processes with their parents; a dead one that wasn't collected counts as gone. */
 async function processTable(): Promise<Map<number, number>> {
   const { stdout } = await run("ps", ["-eo", "pid=,ppid=,stat="]);
   const table = new Map<number, number>();

@@ -21,6 +21,7 @@ async function startProcess(code: string): Promise<HostChild> {
   });
   return {
     url: "",
+    routes: [],
     pid: child.pid ?? 0,
     exited,
     kill: () => child.kill("SIGKILL"),

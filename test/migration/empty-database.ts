@@ -12,7 +12,7 @@ export async function createEmptyDatabase(): Promise<{ url: string; drop(): Prom
     withClient(server, async (client) => {
       await client.query(statement);
     });
-  // Not the default template: somebody else may be connected to it.
+  // Not the default template: another client may be connected to it.
   await onServer(`create database ${name} template template0`);
   return {
     url: databaseUrl(server, name),

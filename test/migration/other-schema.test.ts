@@ -6,15 +6,16 @@ import type { TaskStore } from "../../shared/ports/task-store";
 import { noTelemetry } from "../../shared/ports/telemetry";
 import { loadSettings } from "../../shared/settings/load-settings";
 import { checkStoreSchema, migrateStore, openStore } from "../../shared/store/open-store";
-import { TaskClient } from "../../shared/worker/client";
-import { defineTask } from "../../shared/worker/define-task";
+import { TaskClient } from "../../shared/worker/client/client";
+import { defineTask } from "../../shared/worker/define/define-task";
 import type { WorkerEnvironment } from "../../shared/worker/environment";
-import { Heartbeat } from "../../shared/worker/heartbeat";
-import { createRegistry } from "../../shared/worker/registry";
-import { runWorker } from "../../shared/worker/run-worker";
+import { Heartbeat } from "../../shared/worker/run/heartbeat";
+import { createRegistry } from "../../shared/worker/define/registry";
+import { runWorker } from "../../shared/worker/run/run-worker";
 import { withClient } from "../support/test-postgres";
 import { inEmptyDatabase, rowsOf } from "./empty-database";
 import { dumpSchema } from "./schema-dump";
+import { taskRequest } from "../../shared/worker/define/task-ref";
 
 /*
  * Goal: a team that can't have the schema `taskgate` names another one and loses nothing. The whole slice runs there:
@@ -44,7 +45,7 @@ async function runSlice(url: string, schema: string): Promise<string[]> {
   const greet = defineTask<{ name: string }>({
     name: "greet",
     limit: 2,
-    retry: { attempts: 3, backoff: { baseMs: 0, capMs: 0 } },
+    retry: { attempts: 3, baseMs: 0, capMs: 0 },
     groupKey: ({ name }) => name,
     run: async ({ name }) => {
       if (name === "fails once" && failures++ === 0) throw new Error("once");
@@ -55,7 +56,7 @@ async function runSlice(url: string, schema: string): Promise<string[]> {
   const registry = createRegistry([greet]);
   const client = new TaskClient(environment, registry);
   const names = [...Array.from({ length: 9 }, (_, index) => `n${String(index % 3)}`), "fails once"];
-  await client.enqueue(names.map((name) => ({ task: greet, payload: { name } })));
+  await client.enqueueAll(names.map((name) => taskRequest(greet, { name })));
   const deadlineMs = realClock.monotonicMs() + 20_000;
   while (texts.length < names.length && realClock.monotonicMs() < deadlineMs) {
     await runWorker(

@@ -7,7 +7,8 @@ import type { TaskStore } from "../../shared/ports/task-store";
 import { runCli } from "../../shared/cli/main";
 import { operatorOperations } from "../../shared/store/missing-right";
 import { checkStoreSchema, openStore } from "../../shared/store/open-store";
-import { operations, toSnakeCase } from "../../shared/store/operations";
+import { operations } from "../../shared/store/operations";
+import { toSnakeCase } from "../../shared/store/operations/operation";
 import type { OperationName } from "../../shared/store/operations";
 import { at, done, failure, only, registration, startInput } from "../support/builders";
 import { createTestDatabase, withClient } from "../support/test-postgres";
@@ -83,6 +84,8 @@ async function doAllWork(store: TaskStore, name: string): Promise<Record<string,
   const note = (operation: OperationName, answer: { status: string }): void => {
     said[operation] = answer.status;
   };
+  note("registerApp", await store.registerApp({ app: name, definitions: [name], address: null }));
+  note("listApps", { status: String((await store.listApps()).apps.length > 0) });
   note("registerDefinition", await store.registerDefinition(registration({ name })));
   const tasks = ["1", "2", "3", "4"].map((n) => ({
     payload: `{"n":${n}}`,
@@ -144,6 +147,9 @@ async function doAllWork(store: TaskStore, name: string): Promise<Record<string,
   note("createBatch", { status: "created" });
   note("startBatch", await store.startBatch({ batchId, seal: true }));
   note("pumpBatch", await store.pumpBatch({ batchId, most: 1 }));
+  note("listAudit", {
+    status: String((await store.listAudit({ most: 1 })).entries.length),
+  });
   note("listBatches", {
     status: String((await store.listBatches({ most: 1 })).batches.length),
   });
@@ -313,6 +319,8 @@ describe("operations of operators", () => {
     "(select (b ->> 'batch')::bigint from json_array_elements((taskgate.list_batches(null, null, 1)).batches::json) b)";
   const calls: Readonly<Record<string, string>> = {
     setLimit: `taskgate.set_limit('work-of-operator', 3, '${randomUUID()}', 'an operator')`,
+    setDefinitionOwner:
+      "taskgate.set_definition_owner('work-of-operator', 'billing', 'an operator')",
     setRate: "taskgate.set_rate('work-of-operator', 5, 1000, 1, 'an operator')",
     setSharedLimit: `taskgate.set_shared_limit('shared', 3, '${randomUUID()}', 'an operator')`,
     pauseDefinition: "taskgate.pause_definition('work-of-operator', 'an operator')",
@@ -338,7 +346,7 @@ describe("operations of operators", () => {
     },
   );
 
-  test("through the store a worker's attempt is an error that says what is missing", async () => {
+  test("through the store a worker's attempt is an error that names the missing role", async () => {
     const attempt = loginOf("worker").store.setLimit({
       name: "work-of-worker",
       limit: 3,
@@ -381,7 +389,7 @@ describe("a login without any role", () => {
       expect(await codeOf(loginOf("nobody"), statement)).toBe(insufficient);
   });
 
-  test("hears which role it lacks, and not that it should migrate what is there", async () => {
+  test("hears which role it lacks, and not that it should migrate a current schema", async () => {
     const { url, store } = loginOf("nobody");
     const refusal = {
       code: "TASKGATE_STORE_FORBIDDEN",

@@ -5,7 +5,7 @@ import { createTestDatabase, withClient } from "../support/test-postgres";
 import { dumpSchema } from "./schema-dump";
 
 /*
- * Goal: nobody changes the schema unseen. What the scripts make is compared with a text in the repository, which a
+ * Goal: no change of the schema is unseen. The result of the scripts is compared with a text in the repository, which a
  * review shows as a diff. TASKGATE_TEST_UPDATE_SCHEMA=1 writes that text anew.
  */
 const file = join(__dirname, "schema.postgres.sql");

@@ -23,7 +23,7 @@ interface Fate {
   readonly badFences: Set<string>;
 }
 
-/** Every task that somebody was told of, and what they were told became of it. */
+/** Every task in an answer, and its end as an answer told it. */
 export class Fates {
   readonly #fates = new Map<string, Fate>();
   readonly #claimEnds = new Map<string, ClaimEnd>();

@@ -19,7 +19,7 @@ export interface Claimed {
 }
 
 /**
- * Who surely holds what at this moment, whatever answers are still on their way: from the answer that gave it until the call that
+ * The sure holders at this moment, for any answers that are still on their way: from the answer that gave it until the call that
  * gives it back is sent, while the lease lasts. All of it is held in the database, too, so the limits must hold for it.
  */
 export class Holdings {
@@ -65,7 +65,7 @@ export class Holdings {
     this.#groups.set(task, group);
   }
 
-  /** Nothing of one that was started before: a repeat tells what was once. */
+  /** Nothing of one that was started before: a repeat tells an earlier state. */
   start(execution: string, holding: Pick<Holding, "definition" | "tokens" | "leaseUntilMs">): void {
     if (this.#executions.has(execution)) return;
     this.#executions.set(execution, { ...holding, isOver: false, claims: new Map() });

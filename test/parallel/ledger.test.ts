@@ -19,7 +19,7 @@ function start(made: Holdings, execution: string, tokens = 1): void {
   made.start(execution, { definition: "alpha", tokens, leaseUntilMs: made.movedMs + lease });
 }
 
-describe("who holds what", () => {
+describe("the holders of tasks", () => {
   test("more tokens at once than the limit", () => {
     const made = holdings();
     start(made, "e1");
@@ -154,7 +154,7 @@ describe("what becomes of tasks", () => {
     fates.check("1", facts({}));
   });
 
-  test("one is done, and nobody was told", () => {
+  test("one is done, and no caller was told", () => {
     const fates = new Fates();
     fates.add("1", "call a1");
     expect(() => {

@@ -5,16 +5,16 @@ import type {
   EnqueueCall,
   FailureRef,
   InnerCall,
-} from "../simulation/tsql/histories/call";
-import type { NameKind } from "../simulation/tsql/histories/names";
-import type { Answers, InnerAnswer, Outcome } from "../simulation/tsql/histories/perform";
+} from "../tsql/histories/call";
+import type { NameKind } from "../tsql/histories/names";
+import type { Answers, InnerAnswer, Outcome } from "../tsql/histories/perform";
 import { Broken } from "./broken";
 import { Fates } from "./fates";
 import { Holdings } from "./holdings";
 
 type CallOf<Kind extends Call["do"]> = Extract<Call, { do: Kind }>;
 
-/** Tells the ledger what came of a call. */
+/** Tells the ledger the outcome of a call. */
 export type Answered = (outcome: Outcome) => void;
 
 /** An id by its name; the same for all of a task's names. */
@@ -24,7 +24,7 @@ export type IdOf = (kind: NameKind, name: string) => string;
 const refusals = new Set(["TASKGATE_ARG_CONFLICT", "TASKGATE_ARG_INVALID", "TASKGATE_ARG_UNKNOWN"]);
 
 /**
- * A simplified model of what several parties do at once: it knows no rules of what is claimed when, only what the answers said, and
+ * A simplified model of what several parties do at once: it knows no rules of the order of claims, only the answers, and
  * what can't be true of them together. It is told of each call before it is sent, and of its answer.
  */
 export class Ledger {
@@ -254,7 +254,7 @@ export class Ledger {
   }
 }
 
-/** One group, whoever names it. */
+/** One group, for all callers. */
 function groupOf(group: {
   readonly definition: string;
   readonly group: string;

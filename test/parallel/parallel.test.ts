@@ -2,8 +2,8 @@ import { afterAll, describe, expect, test } from "@jest/globals";
 import { testSeed } from "../support/builders";
 import { changedStore, plantedSetup } from "../support/planted-setup";
 import { postgresSetup } from "../support/postgres-setup";
-import type { Call } from "../simulation/tsql/histories/call";
-import { openSqlStore } from "../simulation/tsql/histories/sql-stores";
+import type { Call } from "../tsql/histories/call";
+import { openSqlStore } from "../tsql/histories/sql-stores";
 import { explainRun, readSavedRuns, repeatRun } from "./saved-runs";
 import { partiesMost, search, stepsMost } from "./search";
 import type { Found, OpenStore } from "./search";
@@ -21,7 +21,7 @@ describe("several connections at once keep what the answers promise", () => {
   const seed = testSeed();
   const seen = new Set<string>();
 
-  test(`P1, P2, P3: whatever meets (seed ${String(seed)})`, async () => {
+  test(`any calls that meet keep limit, holders and tasks (seed ${String(seed)})`, async () => {
     const found = await search(open, {
       seed,
       runs: 60,
@@ -71,7 +71,7 @@ describe("runs that broke a promise once", () => {
 });
 
 describe("a broken promise is found, and shortened until people can read it", () => {
-  /** Most need two to five; whoever meets by chance may not do so when a call less was made. */
+  /** Most need two to five; calls that meet by chance may not do so when one call less was made. */
   const few = 16;
 
   async function find(changed: OpenStore, steps: number): Promise<Found> {

@@ -5,23 +5,23 @@ import type { DefinitionSettings } from "../../shared/ports/task-store";
 import { drain } from "../drill/drain";
 import { defaultSettings, operationId } from "../support/builders";
 import { Dice } from "../support/dice";
-import type { Call, CallId } from "../simulation/tsql/histories/call";
-import { eventsOf } from "../simulation/tsql/histories/events";
-import { Knowledge } from "../simulation/tsql/histories/knowledge";
-import type { Taste } from "../simulation/tsql/histories/knowledge";
-import { Names } from "../simulation/tsql/histories/names";
-import type { NameKind } from "../simulation/tsql/histories/names";
-import { perform } from "../simulation/tsql/histories/perform";
-import { chooseTaste } from "../simulation/tsql/histories/random-calls";
-import { Side, UnknownName } from "../simulation/tsql/histories/side";
-import type { HistoryStore } from "../simulation/tsql/histories/side";
+import type { Call, CallId } from "../tsql/histories/call";
+import { eventsOf } from "../tsql/histories/events";
+import { Knowledge } from "../tsql/histories/knowledge";
+import type { Taste } from "../tsql/histories/knowledge";
+import { Names } from "../tsql/histories/names";
+import type { NameKind } from "../tsql/histories/names";
+import { perform } from "../tsql/histories/perform";
+import { chooseTaste } from "../tsql/histories/random-calls";
+import { Side, UnknownName } from "../tsql/histories/side";
+import type { HistoryStore } from "../tsql/histories/side";
 import { Broken } from "./broken";
 import { Ledger } from "./ledger";
 
 /** Chooses what a party does next; undefined: nothing. */
 export type Choose = (known: Knowledge, id: CallId) => Call | undefined;
 
-/** What came of it. */
+/** The outcome. */
 export interface RunResult {
   /** The calls that each party made. */
   readonly calls: readonly (readonly Call[])[];
@@ -67,7 +67,7 @@ export async function runParallel(
   }
 }
 
-/** Past the operations there is one connection: what is done there waits for what was begun before. */
+/** Past the operations there is one connection: a call there waits for the calls begun before. */
 function inTurn(store: HistoryStore): HistoryStore {
   let last: Promise<void> = Promise.resolve();
   const after = (begin: () => Promise<void>): Promise<void> => (last = last.then(begin));
@@ -130,11 +130,11 @@ export class Step implements AsyncCommand<Party, Ground> {
   }
 }
 
-/** The store that all work on, and what is known of it. */
+/** The store that all work on, and the known facts. */
 class Ground {
   readonly side: Side;
   readonly ledger: Ledger;
-  /** All that anybody has been told of. */
+  /** All answers so far. */
   readonly tasks: string[] = [];
   readonly counts = new Map<string, number>();
   isBroken = false;
@@ -219,7 +219,7 @@ class Ground {
     if (ended !== size) throw new Broken(`${ended} tasks have ended, ${size} were added`);
   }
 
-  /** The same call, with the names of what was untold when it was made. */
+  /** The same call, with the names of calls without an answer when it was made. */
   withNames(call: Call): Call {
     const text = JSON.stringify(call).replaceAll(untold, (_, kind: NameKind, id: string): string =>
       this.#names.nameOf(kind, id),

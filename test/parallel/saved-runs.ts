@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Call } from "../simulation/tsql/histories/call";
+import type { Call } from "../tsql/histories/call";
 import { noTaste, repeats, runParallel, stepsFor } from "./run";
 import type { RunResult } from "./run";
 import type { Found, OpenStore } from "./search";

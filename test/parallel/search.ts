@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { Dice } from "../support/dice";
-import type { Action } from "../simulation/tsql/histories/call";
-import { chooseOfKind, chooseTaste } from "../simulation/tsql/histories/random-calls";
-import type { HistoryStore } from "../simulation/tsql/histories/side";
-import { numbered } from "../simulation/tsql/histories/turn";
+import type { Action } from "../tsql/histories/call";
+import { chooseOfKind, chooseTaste } from "../tsql/histories/random-calls";
+import type { HistoryStore } from "../tsql/histories/side";
+import { numbered } from "../tsql/histories/turn";
 import { repeats, runParallel, Step } from "./run";
 import type { RunResult } from "./run";
 
@@ -36,7 +36,7 @@ const partiesLeast = 3;
 /** Steps of a party, unless a test has a reason for fewer. */
 export const stepsMost = 40;
 
-/** How often each kind is tried; whoever has nothing to do it with asks for tokens. */
+/** How often each kind is tried; a party that lacks the means for it asks for tokens. */
 const kinds = {
   start: 8,
   acquire: 4,
@@ -95,7 +95,7 @@ export async function search(open: OpenStore, asked: Search): Promise<Found | un
   return { ...error.result, path: first };
 }
 
-/** Carries what came of the shortest run. */
+/** Carries the outcome of the shortest run. */
 class BrokenRun extends Error {
   readonly result: RunResult & { readonly broken: string };
 
@@ -135,7 +135,7 @@ const step = fc
   );
 
 /**
- * Who adds tasks twice in one transaction takes dedupe keys in an order of their own: two who do may well wait for each other, and
+ * A transaction that adds tasks twice takes dedupe keys in an order of its own: two of them may wait for each other, and
  * one of them is undone. That is theirs to know, and breaks no promise.
  */
 function withOneAddition(action: Action): Action {

@@ -1,8 +1,9 @@
 import { InvalidArgumentError, LeaseLostError } from "../../shared/core/errors";
 import type { JsonObject, JsonValue } from "../../shared/core/json";
 import { GiveUp, RetryLater } from "../../shared/core/task-failure";
-import type { HandlerResult } from "../../shared/worker/define-task";
-import type { TaskContext } from "../../shared/worker/task-context";
+import type { TaskContext } from "../../shared/worker/define/task-context";
+import type { HandlerResult } from "../../shared/worker/define/task-context";
+import { taskRef } from "../../shared/worker/define/task-ref";
 
 /** What a handler can leave that no store takes, or that isn't what it looks like. */
 export interface BadOutcome {
@@ -196,25 +197,24 @@ const asked: readonly BadOutcome[] = [
   {
     name: "enqueues a Date",
     run: (ctx) =>
-      ctx.enqueue({
-        task: ctx.kind,
-        definition: ctx.definition,
-        payload: new Date(0) as unknown as JsonObject,
-      }),
+      ctx.enqueue(
+        taskRef({ name: ctx.kind, queue: ctx.definition }),
+        new Date(0) as unknown as JsonObject,
+      ),
     reason: /`payload`.*object \(Date\)/,
   },
   {
     name: "enqueues at an instant that is a text",
     run: (ctx) =>
-      ctx.enqueue({ task: ctx.kind, definition: ctx.definition, runAt: "soon" as unknown as Date }),
+      ctx.enqueue(taskRef({ name: ctx.kind, queue: ctx.definition }), undefined, {
+        runAt: "soon" as unknown as Date,
+      }),
     reason: /its tasks could not be added/,
   },
   {
     name: "enqueues with a hostile priority",
     run: (ctx) =>
-      ctx.enqueue({
-        task: ctx.kind,
-        definition: ctx.definition,
+      ctx.enqueue(taskRef({ name: ctx.kind, queue: ctx.definition }), undefined, {
         priority: {
           valueOf: () => raised(hostile()),
           toString: () => raised(hostile()),
@@ -224,7 +224,7 @@ const asked: readonly BadOutcome[] = [
   },
   {
     name: "enqueues for a definition that nobody has",
-    run: (ctx) => ctx.enqueue({ task: "nobody's" }),
+    run: (ctx) => ctx.enqueue(taskRef({ name: "nobody's" })),
     reason: /its tasks could not be added.*unknown definition/,
   },
   {

@@ -5,16 +5,17 @@ import type { JsonValue } from "../../shared/core/json";
 import { GiveUp, RetryLater } from "../../shared/core/task-failure";
 import { realClock, realRandom, sleep } from "../../shared/platform/real-clock";
 import type { TaskFacts, TaskStore } from "../../shared/ports/task-store";
-import { ModelTaskStore } from "../../shared/store/model/model-task-store";
-import { defineTask, exponential } from "../../shared/worker/define-task";
-import type { TaskContext } from "../../shared/worker/task-context";
+import { MemoryTaskStore } from "../../shared/testing/memory-store/memory-task-store";
+import type { TaskContext } from "../../shared/worker/define/task-context";
 import { openPlainStore } from "../support/postgres-setup";
 import { createTestDatabase } from "../support/test-postgres";
 import { openWorkerBench, overriding } from "../unit/worker/worker-bench";
 import { asResult } from "./bad-outcomes";
+import { defineTask } from "../../shared/worker/define/define-task";
+import { taskRef, taskRequest } from "../../shared/worker/define/task-ref";
 
 /*
- * Whatever handlers leave: each task comes to its end within its attempts, done or dead with a reason; good ones beside them are
+ * For any outcome of handlers, each task comes to its end within its attempts, done or dead with a reason; good ones beside them are
  * done with one start, in the execution that claimed them.
  */
 
@@ -97,7 +98,7 @@ const outcome: fc.Arbitrary<Leave> = fc.oneof(
     .map(
       ([make, member]) =>
         (ctx: TaskContext) =>
-          ctx.enqueue({ task: "child", [member]: make() }),
+          ctx.enqueue(taskRef({ name: "child" }), undefined, { [member]: make() }),
     ),
   value.map((make) => (ctx: TaskContext) => ctx.completeWith(() => make() as never)),
 );
@@ -109,7 +110,7 @@ async function play(store: TaskStore, name: string, leaves: readonly Leave[]): P
   const task = defineTask<{ at: number | null }>({
     name,
     limit: 16,
-    retry: { attempts: 2, backoff: exponential({ baseMs: 0, capMs: 0 }) },
+    retry: { attempts: 2, baseMs: 0, capMs: 0 },
     run: async ({ at }, ctx) => {
       starts.set(ctx.taskId, (starts.get(ctx.taskId) ?? 0) + 1);
       if (at !== null) return asResult(await leaves[at]?.(ctx));
@@ -129,7 +130,9 @@ async function play(store: TaskStore, name: string, leaves: readonly Leave[]): P
     }),
   });
   const payloads = leaves.flatMap((_, at) => [{ at }, { at: null }]);
-  const added = await bench.client.enqueue(payloads.map((payload) => ({ task, payload })));
+  const added = await bench.client.enqueueAll(
+    payloads.map((payload) => taskRequest(task, payload)),
+  );
   let facts: TaskFacts[] = [];
   for (let life = 0; life < 8; life += 1) {
     await bench.work(name, { concurrency: 16, idleReads: 0 });
@@ -177,7 +180,7 @@ const places: [string, number, () => TaskStore][] = [
   [
     "the store in memory",
     100,
-    () => new ModelTaskStore({ clock: { now: () => realClock.nowMs() }, random: realRandom }),
+    () => new MemoryTaskStore({ clock: { now: () => realClock.nowMs() }, random: realRandom }),
   ],
   [
     "PostgreSQL",
@@ -190,7 +193,7 @@ const places: [string, number, () => TaskStore][] = [
 ];
 
 test.each(places)(
-  "on %s every task ends within its attempts, whatever it leaves, and its neighbours are done at their first start",
+  "on %s every task ends within its attempts, with any outcome, and its neighbours are done at their first start",
   async (_, numRuns, open) => {
     const seed = Number(process.env["TASKGATE_TEST_SEED"] ?? 1) || Date.now();
     const leavesOfMany = fc.array(outcome, { minLength: 1, maxLength: 8 });

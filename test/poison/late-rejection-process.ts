@@ -1,12 +1,13 @@
 import { sleep } from "../../shared/platform/real-clock";
 import { processRejections } from "../../shared/platform/process-rejections";
-import { defineTask } from "../../shared/worker/define-task";
-import { watchLateRejections } from "../../shared/worker/late-rejections";
+import { defineTask } from "../../shared/worker/define/define-task";
+import { watchLateRejections } from "../../shared/worker/run/late-rejections";
 import { openWorkerBench } from "../unit/worker/worker-bench";
+import { taskRequest } from "../../shared/worker/define/task-ref";
 
 /*
  * A process with one worker, whose handlers forget promises. Prints one line of JSON at its end. `foreign`: afterwards a promise
- * of no task is rejected; `unwatched`: nobody watches.
+ * of no task is rejected; `unwatched`: no handler watches.
  */
 
 const forgotten: Record<string, () => void> = {
@@ -36,8 +37,8 @@ async function main(how: string | undefined): Promise<void> {
   const bench = openWorkerBench([task]);
   if (how !== "unwatched") watchLateRejections(processRejections, bench.environment.logger);
   const leaves = [...Object.keys(forgotten), null, null, null];
-  const added = await bench.client.enqueue(
-    leaves.map((each) => ({ task, payload: { leaves: each } })),
+  const added = await bench.client.enqueueAll(
+    leaves.map((each) => taskRequest(task, { leaves: each })),
   );
   await bench.work("forgetful");
   await sleep(100);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { realClock, realRandom } from "../../shared/platform/real-clock";
 import type { TaskStore } from "../../shared/ports/task-store";
-import { ModelTaskStore } from "../../shared/store/model/model-task-store";
+import { MemoryTaskStore } from "../../shared/testing/memory-store/memory-task-store";
 import { openPlainStore } from "../support/postgres-setup";
 import { createTestDatabase } from "../support/test-postgres";
 import { badOutcomes } from "./bad-outcomes";
@@ -31,7 +31,7 @@ describe.each([
   [
     "the store in memory",
     (): TaskStore =>
-      new ModelTaskStore({ clock: { now: () => realClock.nowMs() }, random: realRandom }),
+      new MemoryTaskStore({ clock: { now: () => realClock.nowMs() }, random: realRandom }),
   ],
   [
     "PostgreSQL",

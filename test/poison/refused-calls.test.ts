@@ -3,8 +3,8 @@ import fc from "fast-check";
 import { InvalidArgumentError, StoreContractError } from "../../shared/core/errors";
 import { realClock, realRandom, sleep } from "../../shared/platform/real-clock";
 import type { TaskStore } from "../../shared/ports/task-store";
-import { ModelTaskStore } from "../../shared/store/model/model-task-store";
-import { sendEach } from "../../shared/worker/send-each";
+import { MemoryTaskStore } from "../../shared/testing/memory-store/memory-task-store";
+import { sendEach } from "../../shared/worker/run/send-each";
 import { overriding } from "../unit/worker/worker-bench";
 import { neighbourMs, playScene } from "./scene";
 
@@ -14,7 +14,7 @@ const isIn = (text: string | null): boolean => text?.includes("isRefused") ?? fa
 
 /** The store in memory that also refuses one value, with `error`. */
 function strictStore(error: () => Error): TaskStore {
-  const store = new ModelTaskStore({
+  const store = new MemoryTaskStore({
     clock: { now: () => realClock.nowMs() },
     random: realRandom,
   });
@@ -71,7 +71,7 @@ describe("a call that the store refuses", () => {
 });
 
 describe("sendEach", () => {
-  test("whichever entries are refused, all others are sent once, in few calls", async () => {
+  test("for any refused entries, all others are sent once, in few calls", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.boolean(), { minLength: 1, maxLength: 200 }), async (isBad) => {
         const entries = isBad.map((bad, at) => ({ bad, at }));
@@ -97,7 +97,7 @@ describe("sendEach", () => {
     );
   });
 
-  test("what fails for another reason is handed back, and so is what comes after it", async () => {
+  test("an entry that fails for another reason is handed back, and so are those after it", async () => {
     const failure = new StoreContractError("the store is broken");
     const sent = await sendEach([1, 2, 3, 4], refusal(), (part) =>
       part.includes(3) ? Promise.reject(failure) : Promise.resolve("taken"),

@@ -1,11 +1,12 @@
 import { asTaskId } from "../../shared/core/ids";
 import { realClock, sleep } from "../../shared/platform/real-clock";
 import type { TaskFacts, TaskStore } from "../../shared/ports/task-store";
-import { defineTask, exponential } from "../../shared/worker/define-task";
 import { openWorkerBench, overriding } from "../unit/worker/worker-bench";
 import type { WorkerBench } from "../unit/worker/worker-bench";
 import { asResult } from "./bad-outcomes";
 import type { BadOutcome } from "./bad-outcomes";
+import { defineTask } from "../../shared/worker/define/define-task";
+import { taskRequest } from "../../shared/worker/define/task-ref";
 
 /** How a scene went. */
 export interface SceneEnd {
@@ -42,7 +43,7 @@ export async function playScene(
     name,
     limit: 8,
     leaseMs: 10_000,
-    retry: { attempts: 2, backoff: exponential({ baseMs: 1, capMs: 1 }) },
+    retry: { attempts: 2, baseMs: 1, capMs: 1 },
     run: async ({ isBad }, ctx) => {
       runs.set(ctx.taskId, (runs.get(ctx.taskId) ?? 0) + 1);
       if (isBad) return asResult(await bad.run(ctx));
@@ -53,7 +54,9 @@ export async function playScene(
   });
   const bench = openWorkerBench([task], { store: watched(store, claims) });
   const payloads = [...Array<boolean>(neighbourCount).fill(false), true];
-  const added = await bench.client.enqueue(payloads.map((isBad) => ({ task, payload: { isBad } })));
+  const added = await bench.client.enqueueAll(
+    payloads.map((isBad) => taskRequest(task, { isBad })),
+  );
   const ids = added.map(({ taskId }) => taskId);
   const startedMs = realClock.monotonicMs();
   const facts = await workUntilEnded(bench, name, ids);

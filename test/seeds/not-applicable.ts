@@ -1,21 +1,21 @@
 /** The stores that every behaviour is shown on, unless it is listed here. */
-export const ownStores = ["model", "PostgreSQL", "T-SQL"] as const;
+export const ownStores = ["memory", "PostgreSQL", "T-SQL"] as const;
 /** One of them. */
 export type OwnStore = (typeof ownStores)[number];
 
-const nothingWaits = "each call of the model is atomic: nothing is locked, so nothing waits";
-const noPlan = "the model has no plans";
+const nothingWaits = "each call of the memory store is atomic: nothing is locked, so nothing waits";
+const noPlan = "the memory store has no plans";
 
 /** Behaviours of locks, plans or connections that a store hasn't, and why. No other cell may be without a test. */
 export const notApplicable: Readonly<
   Partial<Record<OwnStore, Readonly<Partial<Record<string, string>>>>>
 > = {
-  model: {
+  memory: {
     "S0.12": nothingWaits,
     "S0.13": noPlan,
     "S0.15": nothingWaits,
     "S0.16": nothingWaits,
-    "S1.12": "the model keeps one version of a row",
+    "S1.12": "the memory store keeps one version of a row",
     "S2.2": noPlan,
     "S3.11": nothingWaits,
     "S4.16": nothingWaits,

@@ -15,8 +15,8 @@ export interface Behaviour {
 /** All behaviours, in order. */
 export const readBehaviours = (): Behaviour[] => readRows(/^\| (S\d\.\d+) +\|([^|]*)\|(.*)\|$/gm);
 
-/** What Taskling gets wrong, in order, with what holds here. */
-export const readWeaknesses = (): Behaviour[] => readRows(/^\| (T\d+) +\|([^|]*)\|(.*)\|$/gm);
+/** The weaknesses of Taskling, in order, with the answer of Taskgate. */
+export const readWeaknesses = (): Behaviour[] => readRows(/^\| (\d+) +\|([^|]*)\|(.*)\|$/gm);
 
 function readRows(pattern: RegExp): Behaviour[] {
   const page = readFileSync(join(root, "docs/internals/seeds.md"), "utf8");

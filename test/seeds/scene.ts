@@ -29,7 +29,7 @@ export interface Scene<Kind extends Stage = Stage> {
   readonly faults: readonly SceneFault[];
 }
 
-const allDialects: readonly StoreDialect[] = ["model", "postgres", "mssql"];
+const allDialects: readonly StoreDialect[] = ["memory", "postgres", "mssql"];
 
 /** Where a fault can be planted. */
 export function dialectsOf(scene: Pick<Scene, "on">, fault: SceneFault): StoreDialect[] {

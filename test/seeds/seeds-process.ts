@@ -38,7 +38,7 @@ function readResults(): JestResults {
   return JSON.parse(text) as JestResults;
 }
 
-/** What is tested is said while it runs; a failing test is the table's business. */
+/** The progress is printed; a failing test is the table's business. */
 function runJest(): string {
   const folder = mkdtempSync(join(tmpdir(), "taskgate-seeds-"));
   const file = join(folder, "results.json");

@@ -38,11 +38,11 @@ export interface Stage {
   /** Moves the database's time. */
   advance(ms: number): Promise<void>;
   /**
-   * Claims, and keeps the claim's transaction open. In the model a call takes effect at once and is only not answered yet:
+   * Claims, and keeps the claim's transaction open. In the memory store a call takes effect at once and is only not answered yet:
    * its roll-back is the end of its worker, which gives everything back.
    */
   openClaim(worker: Worker, want: number): Promise<OpenClaim>;
-  /** Writes a definition's mark, as an asker does first, and its limit, and keeps the row; in the model nothing is kept. */
+  /** Writes a definition's mark, as an asker does first, and its limit, and keeps the row; in the memory store nothing is kept. */
   holdDefinition(name: string, limit?: number): Promise<Held>;
   /** How many calls wait for a lock. */
   countWaiting(): Promise<number>;

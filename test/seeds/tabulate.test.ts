@@ -34,7 +34,7 @@ function suite(
 
 const results: JestResults = {
   testResults: [
-    suite("test/contract/model.test.ts", [
+    suite("test/contract/memory.test.ts", [
       ["S0.1, S0.2: as many", "passed"],
       ["S0.1: fails", "failed"],
     ]),
@@ -75,7 +75,7 @@ describe("the table", () => {
       ["n/a", "fail", "fail", "skipped"],
     ]);
     expect(table.behaviours.map((row) => row.status)).toEqual(["fail", "pass", "fail"]);
-    expect(table.summary.model).toEqual({ pass: 1, fail: 1, skipped: 0, "n/a": 1 });
+    expect(table.summary.memory).toEqual({ pass: 1, fail: 1, skipped: 0, "n/a": 1 });
   });
 
   test("counts the planted faults that were found; by themselves they show nothing", () => {
@@ -84,22 +84,22 @@ describe("the table", () => {
     expect(table.behaviours[2]?.stores.PostgreSQL.status).toBe("fail");
   });
 
-  test("gives the reason of what was skipped or is n/a, and what could not be run or has no test or fault", () => {
+  test("gives the reason of skipped and n/a cells, and names cells that could not be run or have no test or fault", () => {
     const [first, second, third] = table.behaviours;
     expect(first?.stores["SQL Server"].reasons).toEqual(["no address"]);
     expect(second?.stores["T-SQL"].reasons).toEqual(["nothing waits"]);
-    expect(third?.stores.model.reasons).toEqual([notApplicable.model?.["S4.16"]]);
+    expect(third?.stores.memory.reasons).toEqual([notApplicable.memory?.["S4.16"]]);
     expect(table.problems).toEqual([
       "test/contract/postgres.test.ts could not be run: Cannot connect",
-      "S0.1 has no planted fault on model",
+      "S0.1 has no planted fault on memory",
       "S0.1 has no test on T-SQL",
-      "S0.2 has no planted fault on model",
+      "S0.2 has no planted fault on memory",
       "S0.2 has no planted fault on T-SQL",
       "S4.16 has no test on T-SQL",
     ]);
     const printed = printTable(table);
     expect(printed).toMatch(/^S0\.1 +never more +fail +pass +fail +skipped$/m);
-    expect(printed).toContain(`n/a: ${notApplicable.model?.["S4.16"] ?? ""}`);
+    expect(printed).toContain(`n/a: ${notApplicable.memory?.["S4.16"] ?? ""}`);
   });
 
   test("is written as JSON by the program, which ends with 1 when a behaviour failed", () => {
@@ -161,7 +161,7 @@ describe("the table of the tests that there are", () => {
         .map(({ number }) => number),
     ]);
     expect(Object.fromEntries(cells)).toEqual({
-      model: ["S0.12", "S0.13", "S0.15", "S0.16", "S1.12", "S2.2", "S3.11", "S4.16"],
+      memory: ["S0.12", "S0.13", "S0.15", "S0.16", "S1.12", "S2.2", "S3.11", "S4.16"],
       PostgreSQL: ["S1.12", "S3.11"],
       "T-SQL": [],
     });
@@ -189,8 +189,8 @@ describe("the files that are run", () => {
       "test/contract",
       "test/seeds/planted",
       "test/seeds/scenes",
-      "test/simulation/tsql/cases",
-      "test/simulation/tsql/cases/list",
+      "test/tsql/cases",
+      "test/tsql/cases/list",
     ]);
   });
 

@@ -5,25 +5,25 @@ import type { OwnStore } from "./not-applicable";
 import { numbersOf, root } from "./read-seeds";
 
 /** Where a behaviour is shown. */
-export const stores = ["model", "PostgreSQL", "T-SQL", "SQL Server"] as const;
+export const stores = ["memory", "PostgreSQL", "T-SQL", "SQL Server"] as const;
 /** One of them: T-SQL is the shipped files in the model of SQL Server, SQL Server a real one. */
 export type StoreName = (typeof stores)[number];
 
 /** Which files show it on which store; these are run. The first that fits counts. */
 export const places: readonly { readonly path: RegExp; readonly store: StoreName }[] = [
   { path: /^test\/contract\/mssql\.test\.ts$/, store: "SQL Server" },
-  { path: /^test\/seeds\/(scenes|planted)\/model\.test\.ts$/, store: "model" },
+  { path: /^test\/seeds\/(scenes|planted)\/memory\.test\.ts$/, store: "memory" },
   { path: /^test\/seeds\/(scenes|planted)\/postgres\.test\.ts$/, store: "PostgreSQL" },
   { path: /^test\/seeds\/(scenes|planted)\/tsql\.test\.ts$/, store: "T-SQL" },
   { path: /^test\/contract\/tsql-[a-z]+\.test\.ts$/, store: "T-SQL" },
-  { path: /^test\/contract\/model\.test\.ts$/, store: "model" },
+  { path: /^test\/contract\/memory\.test\.ts$/, store: "memory" },
   { path: /^test\/contract\/([a-z-]+\.)?postgres\.test\.ts$/, store: "PostgreSQL" },
   { path: /^test\/fault\/(limit|spread)\.test\.ts$/, store: "PostgreSQL" },
-  { path: /^test\/simulation\/tsql\/(cases|costs|seeds)\/.*\.test\.ts$/, store: "T-SQL" },
-  { path: /^test\/simulation\/workers\/.*\.test\.ts$/, store: "model" },
+  { path: /^test\/tsql\/(cases|costs|seeds)\/.*\.test\.ts$/, store: "T-SQL" },
+  { path: /^test\/workers\/.*\.test\.ts$/, store: "memory" },
   {
-    path: /^test\/unit\/(core\/token|store\/model-[a-z-]+|worker\/(worker|batches|await-end))\.test\.ts$/,
-    store: "model",
+    path: /^test\/unit\/(core\/token|store\/memory-[a-z-]+|worker\/(worker|batches|await-end))\.test\.ts$/,
+    store: "memory",
   },
 ];
 
@@ -66,7 +66,7 @@ export interface SeedRow {
   readonly stores: Readonly<Record<StoreName, Cell>>;
 }
 
-/** All behaviours, and what is wrong beside tests that failed: files that couldn't be run, cells without a test or a fault. */
+/** All behaviours, and errors beside failed tests: files that couldn't be run, cells without a test or a fault. */
 export interface SeedTable {
   readonly summary: Readonly<Record<StoreName, Readonly<Record<CellStatus, number>>>>;
   readonly behaviours: readonly SeedRow[];
@@ -124,7 +124,7 @@ function tabulateOne(behaviour: Behaviour, shown: readonly Shown[]): SeedRow {
       { reason: reasonOf(behaviour.number, store), isNeeded: store !== "SQL Server" },
     );
   const cells: SeedRow["stores"] = {
-    model: cell("model"),
+    memory: cell("memory"),
     PostgreSQL: cell("PostgreSQL"),
     "T-SQL": cell("T-SQL"),
     "SQL Server": cell("SQL Server"),
@@ -143,7 +143,7 @@ function reasonOf(number: string, store: StoreName): string | null {
   return notApplicable[store]?.[number] ?? null;
 }
 
-/** One failure is a failure; one pass without one a pass; what was left out tells why. */
+/** One failure is a failure; one pass without one a pass; a skipped cell tells why. */
 function judge(
   all: readonly Shown[],
   { reason, isNeeded }: { reason: string | null; isNeeded: boolean },
@@ -186,7 +186,7 @@ function summarize(rows: readonly SeedRow[]): SeedTable["summary"] {
     return { pass: of("pass"), fail: of("fail"), skipped: of("skipped"), "n/a": of("n/a") };
   };
   return {
-    model: count("model"),
+    memory: count("memory"),
     PostgreSQL: count("PostgreSQL"),
     "T-SQL": count("T-SQL"),
     "SQL Server": count("SQL Server"),

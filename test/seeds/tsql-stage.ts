@@ -1,10 +1,10 @@
 import type { SqlValue, TaskStore } from "../../shared/ports/task-store";
 import { realClock } from "../../shared/platform/real-clock";
-import { loadScript } from "../simulation/tsql/engine/load";
-import type { World } from "../simulation/tsql/engine/world";
-import { timeIsUp, waitingConnections } from "../simulation/tsql/schedule/step";
-import type { SimulatedServer } from "../simulation/tsql/tds/start-simulated-server";
-import type { SimulatedServerOptions } from "../simulation/tsql/tds/start-simulated-server";
+import { loadScript } from "../tsql-server/engine/load";
+import type { World } from "../tsql-server/engine/world";
+import { timeIsUp, waitingConnections } from "../tsql-server/schedule/step";
+import type { SimulatedServer } from "../tsql-server/tds/simulated-server";
+import type { TaskgateServerOptions } from "../tsql/wire/start-taskgate-server";
 import type { Worker } from "../support/builders";
 import { idsOf, testSeed } from "../support/builders";
 import { until } from "../support/gate";
@@ -18,7 +18,7 @@ import type { Held, OpenClaim, Stage, StageOptions, StageSetup } from "./stage";
 const tickMs = 2;
 
 /** The shipped T-SQL behind TDS: a copy of the migrated database for each scene. Who moves next is drawn by lot. */
-export function tsqlStages(options: SimulatedServerOptions = {}): StageSetup<TsqlStage> {
+export function tsqlStages(options: TaskgateServerOptions = {}): StageSetup<TsqlStage> {
   let starting: Promise<SimulatedServer> | undefined;
   const engine = { seed: testSeed(), stepsPerTurn: 20 };
   return {
@@ -101,7 +101,7 @@ export class TsqlStage implements Stage {
       },
       rollBack: async () => {
         own().forEach(timeIsUp);
-        // Somebody must ask, so that the server moves on.
+        // A call is needed, so that the server moves on.
         await held.commit();
         await claim.catch(() => undefined);
       },

@@ -34,7 +34,7 @@ function compilerThatWarns(warning: string): string {
 else console.error(${JSON.stringify(warning)});`;
 }
 
-/** The step, where nothing is installed but what stands in `path`. */
+/** The step, where only the programs in `path` are installed. */
 function runStep(path: readonly string[], ...options: string[]) {
   mkdirSync(home, { recursive: true });
   const env = { HOME: home, PATH: path.join(delimiter), TMPDIR: home };
@@ -46,7 +46,7 @@ function runStep(path: readonly string[], ...options: string[]) {
 }
 
 describe("without a compiler the step", () => {
-  test("passes and says that it was skipped and what is missing", () => {
+  test("passes and says that it was skipped, and names the missing tool", () => {
     const { status, stdout } = runStep([]);
     expect(stdout).toBe("Bicep compiler: skipped, no bicep, no az bicep, and no dotnet\n");
     expect(status).toBe(0);

@@ -3,13 +3,15 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { globSync } from "tinyglobby";
-import { createApiRoutes } from "../../functions/api/routes";
-import { commands } from "../../shared/cli/main";
+import { createApiRoutes } from "../../shared/functions/api/routes";
+import { commands } from "../../shared/cli/commands";
+import { showParameter } from "../../shared/cli/command";
 import { exitCodes } from "../../shared/cli/exit-codes";
 import { globalOptions } from "../../shared/cli/parse-arguments";
 import { errorCodes } from "../../shared/core/errors";
 import { settingsTable } from "../../shared/settings/settings";
-import { operations, toSnakeCase } from "../../shared/store/operations";
+import { operations } from "../../shared/store/operations";
+import { toSnakeCase } from "../../shared/store/operations/operation";
 import {
   findDeadLinks,
   listPages,
@@ -21,7 +23,7 @@ import {
 import { ensureBuilt } from "../functions/built-app";
 import { checkCode } from "./docs/check-code";
 
-/* The docs say what is there: links, commands, code, and every name that a user may meet. */
+/* The docs match the product: links, commands, code, and every name that a user may meet. */
 const pages = listPages();
 
 describe("links", () => {
@@ -73,8 +75,14 @@ describe("commands in the docs", () => {
 
   test.each(texts)("%s: every `npx taskgate` command exists", (_, text) => {
     const named = [...text.matchAll(/npx taskgate ([a-z-]+)/g)].map((match) => match[1] ?? "");
-    // A misspelt one, to show the answer.
-    const known = [...commands.map((command) => command.name), "help", "version", "statsu"];
+    // A misspelt one and another program's word, to show the answers.
+    const known = [
+      ...commands.map((command) => command.name),
+      "help",
+      "version",
+      "statsu",
+      "retry",
+    ];
     expect(named.filter((name) => !known.includes(name))).toEqual([]);
   });
 
@@ -134,7 +142,7 @@ describe("reference pages", () => {
     const missing = commands.flatMap((command) => {
       const section = sections.get(command.name) ?? "";
       const words = [
-        ...command.parameters,
+        ...command.parameters.map(showParameter),
         ...Object.keys(command.options).map((name) => `--${name}`),
       ];
       return section === ""

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { globSync } from "tinyglobby";
 
-/* No package runs a script of its own while it is installed: whoever takes one over would run it on every machine. */
+/* No package runs a script of its own while it is installed: an attacker who takes one over would run it on every machine. */
 const root = join(__dirname, "..", "..");
 const read = (path: string): string => readFileSync(join(root, path), "utf8");
 
@@ -44,7 +44,7 @@ test("an installation that forgets it is found", () => {
   ).toHaveLength(3);
 });
 
-test("npm itself is told so, for whoever types the short command, and no package is excepted", () => {
+test("npm itself is told so, for users of the short command, and no package is excepted", () => {
   expect(read(".npmrc").split("\n")).toContain("ignore-scripts=true");
   const { allowScripts } = JSON.parse(read("package.json")) as {
     allowScripts: Record<string, boolean>;

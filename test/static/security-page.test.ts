@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
-import { appRoles } from "../../functions/api/sign-in";
+import { appRoles } from "../../shared/functions/api/sign-in";
 import { assignedRoles } from "./bicep/security-policies";
 
 /* Goal: docs/operate/security.md speaks of what there is: functions, variables, roles. */
@@ -13,10 +13,10 @@ describe("docs/operate/security.md", () => {
   test("has each kind of trigger that the app registers among its entry points", () => {
     const [, table = ""] = /## Entry points\n([^]*?)\n## /.exec(page) ?? [];
     const index = read("functions/index.ts");
-    const triggers = [...index.matchAll(/app\.(storageQueue|timer|http)\(/g)].map(
+    const triggers = [...index.matchAll(/^(?:app|gate)\.(storageQueue|timer|api)\(/gm)].map(
       ([, kind]) => kind,
     );
-    expect(triggers).toEqual(["storageQueue", "storageQueue", "timer", "http"]);
+    expect(triggers).toEqual(["storageQueue", "timer", "storageQueue", "api"]);
     for (const name of [
       "`taskgate-hints`",
       "`taskgate-ingest`",

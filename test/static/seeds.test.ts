@@ -39,7 +39,7 @@ const sceneTitles = [...scenes, ...postgresLockScenes, ...tsqlLockScenes].map(
   ({ numbers, title }) => `${numbers}: ${title}`,
 );
 
-/** Without its numbers; what stands for a value is the same in the table (`N`) and in the source (`%i`, `${limit}`). */
+/** Without its numbers; the sign for a value is the same in the table (`N`) and in the source (`%i`, `${limit}`). */
 function skeleton(title: string): string {
   return title
     .replace(/^(?:(?:[A-Z]\d+(?:\.\d+)?(?:, | to | )?)+: )+/, "")
@@ -91,7 +91,7 @@ describe("the table of the source texts' behaviours", () => {
     expect(wrong).toEqual([]);
   });
 
-  test("finds a number that nobody proves, and one that is proved in secret", () => {
+  test("finds a number without a proof, and one that is proved in secret", () => {
     expect(numbersOf("S0.3 to S0.6, K3: the limit changes")).toEqual([
       "S0.3",
       "S0.4",
@@ -108,7 +108,7 @@ describe("the table of Taskling's weaknesses", () => {
 
   test("has each of the 22 once, in order", () => {
     expect(weaknesses.map((row) => row.number)).toEqual(
-      Array.from({ length: 22 }, (_, index) => `T${String(index + 1)}`),
+      Array.from({ length: 22 }, (_, index) => String(index + 1)),
     );
   });
 

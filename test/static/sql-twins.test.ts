@@ -1,19 +1,15 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
-import {
-  operations,
-  parameterTypes,
-  toPascalCase,
-  toSnakeCase,
-} from "../../shared/store/operations";
-import type { OperationName, Parameter } from "../../shared/store/operations";
+import { operations } from "../../shared/store/operations";
+import type { OperationName } from "../../shared/store/operations";
+import { parameterTypes, toPascalCase, toSnakeCase } from "../../shared/store/operations/operation";
 import { readFolder, readTables, root } from "./sql/read-sql";
 import type { SqlFile } from "./sql/read-sql";
 
 /*
  * One operation = one name = one file in each dialect, with the same parameters and the same answer, under the mapped
- * names of docs/internals/style.md. What runs where is for the contract suite; this finds what was forgotten.
+ * names of docs/internals/style.md. The contract suite tests the behaviour; this finds missing parts.
  */
 const postgres = new Map(readFolder("functions", "postgres").map((file) => [file.name, file]));
 const mssql = new Map(readFolder("procedures", "mssql").map((file) => [file.name, file]));
@@ -44,7 +40,7 @@ describe("operations", () => {
   test.each(names)(
     "%s has a file in each dialect, a parameter list as the adapters bind it, and the same answer",
     (name) => {
-      const parameters: readonly Parameter[] = operations[name];
+      const { parameters } = operations[name];
       const twin = file(postgres, toSnakeCase(name));
       const other = file(mssql, toPascalCase(name));
       expect(twin.parameters).toEqual(
@@ -63,6 +59,10 @@ describe("operations", () => {
       expect(twin.columns[0]).toBe("status");
     },
   );
+
+  test("each operation is called as its object says", () => {
+    expect(Object.values(operations).map(({ name }) => name)).toEqual(names);
+  });
 
   test("no public procedure is missing from the table of operations", () => {
     const open = (files: ReadonlyMap<string, SqlFile>) =>
@@ -145,7 +145,7 @@ describe("the data model", () => {
   });
 });
 
-describe("T-SQL keeps to what is decided", () => {
+describe("T-SQL keeps to the decisions", () => {
   const banned: readonly [RegExp, string][] = [
     [/\bMERGE\b/, "MERGE isn't atomic against itself"],
     [/\bNOLOCK\b|READUNCOMMITTED/, "decisions are never made on dirty rows"],
@@ -179,17 +179,22 @@ describe("T-SQL keeps to what is decided", () => {
 
 describe("SQL stands in .sql files", () => {
   test("no statement of the core's tables is written in TypeScript", () => {
+    const folder = join(root, "shared/store");
     const sources = [
-      "sql-task-store",
-      "answers",
-      "operations",
-      "repeat",
-      "check-input",
-      "postgres/postgres-caller",
-      "mssql/mssql-caller",
+      "sql-task-store.ts",
+      "operation-store.ts",
+      "repeat.ts",
+      "postgres/postgres-caller.ts",
+      "postgres/joined-connection.ts",
+      "mssql/mssql-caller.ts",
+      "mssql/mssql-binding.ts",
+      "mssql/mssql-transaction.ts",
+      "mssql/joined-mssql-transaction.ts",
+      ...readdirSync(join(folder, "operations")).map((file) => `operations/${file}`),
     ];
+    expect(sources.length).toBeGreaterThan(20);
     for (const source of sources) {
-      const text = readFileSync(join(root, "shared/store", `${source}.ts`), "utf8").replace(
+      const text = readFileSync(join(folder, source), "utf8").replace(
         /\/\*[\s\S]*?\*\/|\/\/.*$/gm,
         "",
       );

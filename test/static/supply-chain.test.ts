@@ -5,7 +5,7 @@ import { describe, expect, test } from "@jest/globals";
 import { globSync } from "tinyglobby";
 
 /*
- * Goal: what comes from others is pinned, has a reason and a licence that allows its use, and runs nothing while it is
+ * Goal: a package of others is pinned, has a reason and a licence that allows its use, and runs nothing while it is
  * installed. Each check is a function of texts, so that it can be shown to find a fault in them.
  */
 
@@ -20,14 +20,18 @@ interface Locked {
 }
 
 const lockText = read("package-lock.json");
-const packageFile = JSON.parse(read("package.json")) as { dependencies: Record<string, string> };
+const packageFile = JSON.parse(read("package.json")) as {
+  dependencies: Record<string, string>;
+  workspaces: string[];
+};
 const workflows = globSync([".github/workflows/*.yml"], { cwd: root, dot: true }).sort();
 
-/** Packages without a checksum, or from elsewhere than the registry. */
+/** Packages without a checksum, or from elsewhere than the registry; workspaces are of this repository. */
 function strangers(text: string): string[] {
   const { packages } = JSON.parse(text) as { packages: Record<string, Locked> };
   return Object.entries(packages)
-    .filter(([path]) => path !== "")
+    .filter(([path]) => path !== "" && !isWorkspace(path))
+    .filter(([, { link, resolved = "" }]) => link !== true || !isWorkspace(resolved))
     .filter(
       ([, { integrity = "", resolved, link }]) =>
         link === true ||
@@ -35,6 +39,10 @@ function strangers(text: string): string[] {
         (resolved !== undefined && !resolved.startsWith("https://registry.npmjs.org/")),
     )
     .map(([path]) => path);
+}
+
+function isWorkspace(path: string): boolean {
+  return packageFile.workspaces.includes(path);
 }
 
 /** Names in package.json that aren't one exact version. */
@@ -78,9 +86,12 @@ describe("packages", () => {
     expect(strangers(lockText)).toEqual([]);
     expect(strangers(lockText.replace(/sha512-/, "sha1-"))).toHaveLength(1);
     const elsewhere = {
-      packages: { "node_modules/x": { integrity: "sha512-x", resolved: "git+ssh://x" } },
+      packages: {
+        "node_modules/x": { integrity: "sha512-x", resolved: "git+ssh://x" },
+        "node_modules/y": { resolved: "../y", link: true },
+      },
     };
-    expect(strangers(JSON.stringify(elsewhere))).toEqual(["node_modules/x"]);
+    expect(strangers(JSON.stringify(elsewhere))).toEqual(["node_modules/x", "node_modules/y"]);
   });
 
   test("that are deployed are named by one exact version", () => {
@@ -160,7 +171,7 @@ describe("what builds and tests", () => {
     }
   });
 
-  test("one of them audits, reviews, tells the parts and attests the origin of what is deployed", () => {
+  test("one of them audits, reviews, tells the parts and attests the origin of the deployed package", () => {
     const text = read(".github/workflows/supply-chain.yml");
     for (const step of [
       /^ +run: npm audit --omit=dev --audit-level=moderate$/m,

@@ -25,7 +25,7 @@ const findings: readonly Row[] = [
   [
     "3: the embedded database lets in everybody",
     "test/local/embedded-postgres.test.ts",
-    "nobody without the password",
+    "no client without the password",
   ],
   ["4: a body of 16 MiB", http, '"16 MiB"', "7 unknown members each"],
   ["5: a missing right is 500", "test/functions/rights.test.ts", "403, naming the right"],

@@ -6,8 +6,8 @@ import type { TsqlFile } from "./tsql/files";
 import { readSchema } from "./tsql/schema";
 import { isWord, tokenise } from "./tsql/tokens";
 import { keywords } from "./tsql/vocabulary";
-import { parseScript } from "../simulation/tsql/syntax/parser";
-import { TsqlSyntaxError } from "../simulation/tsql/syntax/syntax-error";
+import { parseScript } from "../tsql-server/syntax/parser";
+import { TsqlSyntaxError } from "../tsql-server/syntax/syntax-error";
 
 /*
  * What can be said of T-SQL without a server and without .NET: the simulation's strict parser reads it, every word of it
@@ -71,7 +71,7 @@ describe("samples with one mistake", () => {
   });
 });
 
-/** What is wrong, with file and line; null when nothing is. */
+/** The error, with file and line; null: none. */
 function readByGrammar(file: TsqlFile): string | null {
   try {
     parseScript(file.text, file.path);
@@ -93,7 +93,7 @@ function replaceInCode(file: TsqlFile, edit: { from: string; to: string }): Tsql
 /** Some twenty copies of a file, each with one bare word that has lost its last letter. */
 function* misspell(file: TsqlFile): Generator<{ what: string; file: TsqlFile }> {
   const text = file.text.replace(/--[^\n]*/g, (comment) => " ".repeat(comment.length));
-  // What stands behind AS is a name that is made here: another one is no mistake in this file.
+  // The word behind AS is a new name: an unknown one is no mistake in this file.
   const words = tokenise(text).filter(
     (token, index, all) =>
       token.kind === "word" && token.text.length > 3 && !isWord(all[index - 1], "AS"),

@@ -71,7 +71,7 @@ describe("the rights of the roles", () => {
     );
   });
 
-  test("an operation that nobody may execute is found", () => {
+  test("an operation that no role may execute is found", () => {
     expect(findRightFaults(withoutLine(/GRANT EXECUTE ON OBJECT::Taskgate\.Sweep [^;]*;/))).toEqual(
       ["Sweep is granted to nobody"],
     );

@@ -3,8 +3,8 @@ import { readFolder } from "./sql/read-sql";
 import type { SqlFile } from "./sql/read-sql";
 
 /*
- * Goal: with row versions off, too, a worker's call never waits behind somebody's open enqueue (P5). Whoever reads the
- * queues in such a call either takes the rows or passes over those that are locked.
+ * Goal: with row versions off, too, a worker's call never waits behind another session's open enqueue. A statement that
+ * reads the queues in such a call either takes the rows or passes over those that are locked.
  */
 const calls = [
   "StartExecution",

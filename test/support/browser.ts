@@ -81,7 +81,7 @@ export class Browser {
     try {
       if (pid !== undefined) process.kill(-pid, "SIGKILL");
     } catch {
-      // Nobody is left.
+      // No process is left.
     }
     try {
       rmSync(this.#folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });

@@ -1,7 +1,8 @@
 import { Client } from "pg";
 import { Connection } from "tedious";
 import type { Request } from "tedious";
-import { operations, toPascalCase, toSnakeCase } from "../../shared/store/operations";
+import { operations } from "../../shared/store/operations";
+import { toPascalCase, toSnakeCase } from "../../shared/store/operations/operation";
 import type { OperationName } from "../../shared/store/operations";
 
 /**
@@ -20,12 +21,12 @@ export class CallRecord {
     this.#byUser.set(user ?? "", known);
   }
 
-  /** By name; those of nobody who called none. */
+  /** By name; a login without calls has none. */
   callsOf(user: string): OperationName[] {
     return [...(this.#byUser.get(user) ?? [])].sort();
   }
 
-  /** Everybody who called one. */
+  /** Every login that called one. */
   get users(): string[] {
     return [...this.#byUser.keys()].sort();
   }

@@ -128,7 +128,7 @@ export function useContention(isDamaged: () => boolean = () => false): Contentio
   });
 }
 
-/** Claims over a raw connection, inside whatever transaction it is in; the ids. */
+/** Claims over a raw connection, inside its current transaction, if any; the ids. */
 export async function claimRaw(
   client: Client,
   call: { executionId: ExecutionId; callNumber: number; want: number },

@@ -8,7 +8,7 @@ import type { AddressInfo, Server, Socket } from "node:net";
 
 /** First bytes of the messages that run something: Query, Parse, Bind. */
 const requestBytes = new Set(["Q", "P", "B"].map((letter) => letter.charCodeAt(0)));
-/** ReadyForQuery outside a transaction: what was sent is committed. */
+/** ReadyForQuery outside a transaction: the statements are committed. */
 const committed = Buffer.from([0x5a, 0, 0, 0, 5, 0x49]);
 
 export class LossyProxy {

@@ -77,7 +77,7 @@ export function openPlainMssqlStore(url: string, connectionsMax = 20): TaskStore
   return storeOfRoles(openRoleStores((role) => openMssqlStoreAs(urlAs(url, role), connectionsMax)));
 }
 
-/** A store as whoever the address names, which repeats nothing. */
+/** A store as the user that the address names, which repeats nothing. */
 export function openMssqlStoreAs(url: string, connectionsMax: number): TaskStore {
   const options = { url, connectionsMax, callTimeoutMs: 20_000, connectTimeoutMs: 15_000 };
   return new SqlTaskStore(new MssqlCaller(options), (call) => call());

@@ -4,7 +4,7 @@ import { appLogin, loginNames } from "./roles";
 
 /**
  * Loaded by every test file. In the contract suite and the tests of `functions/` each operation is called by a login of the
- * shipped roles: an owner's connection is for fixtures, the clock and planted faults. A call of somebody else fails the file.
+ * shipped roles: an owner's connection is for fixtures, the clock and planted faults. A call of another login fails the file.
  */
 const { testPath = "" } = expect.getState();
 /** Its subject is the record itself: it calls as the owner on purpose. */

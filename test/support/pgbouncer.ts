@@ -9,7 +9,7 @@ import { startService } from "../../shared/local/supervised-service";
 import type { SupervisedService } from "../../shared/local/supervised-service";
 import { appLogin, loginNames, loginPassword } from "./roles";
 
-/* PgBouncer in transaction mode: each transaction gets whichever of the server's connections is free. */
+/* PgBouncer in transaction mode: each transaction gets any free connection of the server. */
 
 /** Where PgBouncer is installed by Debian's package; TASKGATE_TEST_PGBOUNCER names another place. */
 const pgbouncer = process.env["TASKGATE_TEST_PGBOUNCER"] ?? "/usr/sbin/pgbouncer";

@@ -94,7 +94,7 @@ export function openPlainStore(url: string, connectionsMax: number): TaskStore {
   );
 }
 
-/** A store as whoever the address names, which repeats nothing. */
+/** A store as the user that the address names, which repeats nothing. */
 export function openPostgresStoreAs(url: string, connectionsMax: number): TaskStore {
   const options = { url, connectionsMax, callTimeoutMs: 20_000, connectTimeoutMs: 15_000 };
   return new SqlTaskStore(new PostgresCaller(options), (call) => call());

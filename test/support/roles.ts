@@ -1,6 +1,6 @@
 import type { TaskStore } from "../../shared/ports/task-store";
 import { operatorOperations } from "../../shared/store/missing-right";
-import { toPascalCase, toSnakeCase } from "../../shared/store/operations";
+import { toPascalCase, toSnakeCase } from "../../shared/store/operations/operation";
 
 /**
  * Product calls of tests run as logins with the shipped roles, one role each: a call that needs a right which its role

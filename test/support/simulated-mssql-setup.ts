@@ -1,6 +1,7 @@
 import type { TaskStore } from "../../shared/ports/task-store";
-import { SimulatedServer } from "../simulation/tsql/tds/start-simulated-server";
-import type { SimulatedServerOptions } from "../simulation/tsql/tds/start-simulated-server";
+import type { SimulatedServer } from "../tsql-server/tds/simulated-server";
+import { startTaskgateServer } from "../tsql/wire/start-taskgate-server";
+import type { TaskgateServerOptions } from "../tsql/wire/start-taskgate-server";
 import { recordCalls } from "./call-record";
 import { closeMssqlStores, openMssqlStores, openPlainMssqlStore } from "./mssql-setup";
 import { makeLoginsSql } from "./mssql-logins";
@@ -9,12 +10,12 @@ import type { StoreSetup } from "./store-setup";
 import { WorldTestStore } from "./world-test-store";
 
 /** A simulated server with the tests' users. */
-export function startSimulated(options: SimulatedServerOptions = {}): Promise<SimulatedServer> {
-  return SimulatedServer.start({ ...options, setUp: makeLoginsSql });
+export function startSimulated(options: TaskgateServerOptions = {}): Promise<SimulatedServer> {
+  return startTaskgateServer({ ...options, setUp: makeLoginsSql });
 }
 
 /** The product's adapter and driver over the simulated SQL Server: a copy of the migrated database for each test. */
-export function simulatedMssqlSetup(options: SimulatedServerOptions = {}): StoreSetup {
+export function simulatedMssqlSetup(options: TaskgateServerOptions = {}): StoreSetup {
   let starting: Promise<SimulatedServer> | undefined;
   let stores: MssqlStores | undefined;
   let connections: TaskStore[] = [];

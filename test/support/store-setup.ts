@@ -6,7 +6,7 @@ import type { RoleStores } from "./roles";
 
 /**
  * How the contract suite gets a store. Each test gets an empty one whose clock stands still until the test moves it;
- * after each test `check_invariants` must find nothing (P3). What a store can't show is declared in `missing` with
+ * after each test `check_invariants` must find nothing. What a store can't show is declared in `missing` with
  * the reason: those tests are reported as skipped.
  */
 
@@ -106,7 +106,7 @@ export interface StoreSetup {
   readonly record?: CallRecord;
   /** An empty store; the one before is gone. */
   open(): Promise<TestStore>;
-  /** So many stores over one connection each to what is open, which repeat nothing; the setup ends them. */
+  /** So many stores over one connection each to the open database, which repeat nothing; the setup ends them. */
   readonly connect?: (count: number) => Promise<readonly TaskStore[]>;
   /** Ends everything. */
   close(): Promise<void>;

@@ -6,9 +6,9 @@ import type {
 import { startInput, startWorker } from "./builders";
 import type { Worker } from "./builders";
 
-/** Who asks for tokens, holds them and gives some away, for tests of how they wander. */
+/** The parties that ask for tokens, hold them and give some away, for tests of their moves. */
 
-/** Somebody on a process of that name asks for a first execution. */
+/** A process of that name asks for a first execution. */
 export function ask(store: TaskStore, name: string, worker: string): Promise<StartExecutionAnswer> {
   return store.startExecution(startInput(name, { worker, want: 8 }));
 }

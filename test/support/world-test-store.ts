@@ -1,4 +1,4 @@
-import type { World } from "../simulation/tsql/engine/world";
+import type { World } from "../tsql-server/engine/world";
 import { MssqlTestStore } from "./mssql-setup";
 import type { MssqlStores } from "./mssql-setup";
 

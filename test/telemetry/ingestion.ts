@@ -42,7 +42,7 @@ export interface Ingestion {
 }
 
 const tls = join(__dirname, "../fixtures/tls");
-/** For NODE_EXTRA_CA_CERTS of the process that sends: the exporter turns http into https, whatever it was told. */
+/** For NODE_EXTRA_CA_CERTS of the process that sends: the exporter turns http into https in any case. */
 export const certificateFile = join(tls, "certificate.pem");
 const instrumentationKey = "11111111-2222-4333-8444-555555555555";
 

@@ -2,7 +2,7 @@ import { request } from "node:http";
 import { createRequire } from "node:module";
 import { InvocationContext, PreInvocationContext } from "@azure/functions";
 import type * as tediousPackage from "tedious";
-import { createTraceHook } from "../../functions/telemetry-hooks";
+import { createTraceHook } from "../../shared/functions/telemetry-hooks";
 import { createConsoleLogger } from "../../shared/platform/console-logger";
 import { nodeTimers } from "../../shared/platform/node-timers";
 import { realClock, realRandom, sleep } from "../../shared/platform/real-clock";
@@ -10,12 +10,12 @@ import { loadTelemetry } from "../../shared/platform/telemetry";
 import type { Telemetry } from "../../shared/ports/telemetry";
 import { loadSettings } from "../../shared/settings/load-settings";
 import { openStore } from "../../shared/store/open-store";
-import { TaskClient } from "../../shared/worker/client";
-import { defineTask } from "../../shared/worker/define-task";
+import { TaskClient } from "../../shared/worker/client/client";
+import { defineTask } from "../../shared/worker/define/define-task";
 import type { WorkerEnvironment } from "../../shared/worker/environment";
-import { Heartbeat } from "../../shared/worker/heartbeat";
-import { createRegistry } from "../../shared/worker/registry";
-import { runWorker } from "../../shared/worker/run-worker";
+import { Heartbeat } from "../../shared/worker/run/heartbeat";
+import { createRegistry } from "../../shared/worker/define/registry";
+import { runWorker } from "../../shared/worker/run/run-worker";
 
 /*
  * One process' way as an app goes it: settings, telemetry, store; enqueue inside a span, work, flush, end. Writes the
@@ -55,7 +55,7 @@ async function main(): Promise<void> {
       seen["handler"] = telemetry.currentTraceParent();
       // Long enough for a heartbeat, which belongs to no task.
       await sleep(2_500);
-      await context.enqueue({ task: child });
+      await context.enqueue(child);
       await context.completeWith(async (transaction) => {
         await transaction.query("insert into effect (word) values ($1)", [secret]);
         return { word: secret };
@@ -66,7 +66,7 @@ async function main(): Promise<void> {
     name: "parent",
     run: async (_, context) => {
       seen["parent"] = telemetry.currentTraceParent();
-      await context.enqueue({ task: child });
+      await context.enqueue(child);
     },
   });
   const failing = defineTask({
@@ -80,17 +80,17 @@ async function main(): Promise<void> {
   });
   const registry = createRegistry([effect, parent, failing, child]);
   const client = new TaskClient(environment, registry);
-  await client.enqueue({ task: child });
+  await client.enqueue(child);
   for (const task of [effect, parent, failing]) {
     await telemetry.span({ name: `enqueue ${task.kind}` }, async () => {
       seen[`enqueue ${task.kind}`] = telemetry.currentTraceParent();
-      await client.enqueue({ task, payload: { word: secret } });
+      await client.enqueue(task, { word: secret });
     });
   }
   // As an invocation of the host: its trace is that of the request item.
   seen["host"] = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
   await asInvocation(telemetry, seen["host"], async () => {
-    await client.enqueue({ task: child });
+    await client.enqueue(child);
   });
   const heartbeat = new Heartbeat(environment);
   for (const name of ["effect", "parent", "failing", "child"]) {
@@ -163,7 +163,7 @@ async function askSqlServer(): Promise<void> {
   });
 }
 
-/** Nobody listens there: the attempt alone makes an item. */
+/** No server listens there: the attempt alone makes an item. */
 async function callPartner(): Promise<void> {
   await new Promise<void>((resolve) => {
     const call = request(`http://127.0.0.1:9/word?code=${secret}`);

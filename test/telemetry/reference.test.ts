@@ -1,4 +1,4 @@
-// Goal: docs/reference/telemetry.md names exactly what is measured; the packages are those it was tried with.
+// Goal: docs/reference/telemetry.md names exactly the measured values; the packages are those it was tried with.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";

@@ -1,5 +1,5 @@
 import { createRequire } from "node:module";
-import "../../functions/runtime";
+import "../../shared/functions/runtime";
 import { createConsoleLogger } from "../../shared/platform/console-logger";
 import { realClock } from "../../shared/platform/real-clock";
 import { loadTelemetry } from "../../shared/platform/telemetry";
@@ -8,7 +8,7 @@ import { loadSettings } from "../../shared/settings/load-settings";
 /*
  * Starts telemetry as the settings say, beside the modules of the functions, and writes as JSON what that took, which
  * packages are loaded, and which drivers are instrumented. TASKGATE_TEST_DRIVERS: before or after, when drivers are
- * loaded. TASKGATE_TEST_FLUSH_MS: measures something and flushes for at most so long.
+ * loaded. TASKGATE_TEST_FLUSH_MS: measures something and flushes for at most this time.
  */
 const requireLater = createRequire(__filename);
 

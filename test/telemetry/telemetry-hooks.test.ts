@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { InvocationContext, PreInvocationContext } from "@azure/functions";
-import { createTraceHook } from "../../functions/telemetry-hooks";
+import { createTraceHook } from "../../shared/functions/telemetry-hooks";
 import { noTelemetry } from "../../shared/ports/telemetry";
 import type { Telemetry } from "../../shared/ports/telemetry";
 

@@ -18,7 +18,7 @@ export type Finding = Pick<StepRow, "status" | "summary"> & {
 /** One thing that a server must say; undefined: it did. */
 export type Fault = string | undefined;
 
-/** Compares an answer with what is expected of it. */
+/** Compares an answer with the expected one. */
 export function expecting(
   answer: BatchAnswer,
   what: string,
@@ -45,7 +45,7 @@ export function judged(summary: string, faults: readonly Fault[]): Finding {
   return { status: "failed", summary: `${String(details.length)} answers are others`, details };
 }
 
-/** Drops what a script made, whatever became of it. */
+/** Drops a script's objects, also after a failure. */
 export async function cleaning<Result>(
   connection: BatchConnection,
   statements: readonly string[],

@@ -5,7 +5,7 @@ import type { StepContext } from "./step";
 
 /*
  * Assumptions about what a server refuses when it compiles, and about sessions: scripts over objects of their own in the
- * schema of the litmus tests. What is expected is what Microsoft's documents say.
+ * schema of the litmus tests. The expected outcomes are those of Microsoft's documents.
  */
 
 /** A script, with the statements that take away what it made. */

@@ -10,7 +10,7 @@ import type { StepRow } from "./result";
 import { describeError, isOver, noLogins } from "./step";
 import type { StepContext, VerifyStep } from "./step";
 
-/** Every procedure is compiled, and each call made by who has no more than a shipped role. */
+/** Every procedure is compiled, and each call made by a user with a shipped role only. */
 const everyOperation: Assumption = {
   what: "8 every operation by members of the shipped roles, over an empty and a filled database",
   run: async ({ place, say }): Promise<Finding> => {

@@ -56,7 +56,7 @@ export class BatchConnection {
     throw new Error(`${error}, for: ${sql.slice(0, 200)}`);
   }
 
-  /** The server rolls back what is open. */
+  /** The server rolls back open transactions. */
   async close(): Promise<void> {
     if (this.#connection.closed) return;
     await new Promise<void>((resolve) => {

@@ -1,6 +1,6 @@
 import { createRequire } from "node:module";
-import { collectTests, installGlobals } from "../simulation/tsql/mutation/mini-runner";
-import type { CollectedTest } from "../simulation/tsql/mutation/mini-runner";
+import { collectTests, installGlobals } from "../tsql/mutation/mini-runner";
+import type { CollectedTest } from "../tsql/mutation/mini-runner";
 import { mssqlSetup } from "../support/mssql-setup";
 import type { StoreSetup } from "../support/store-setup";
 import type * as ContractFile from "../contract/store.contract";

@@ -27,7 +27,7 @@ export async function dropObjects(connection: BatchConnection, schema: string): 
   }
 }
 
-/** A name as T-SQL takes it, whatever is in it. */
+/** A name as T-SQL takes it, with any characters. */
 export function quoted(name: string): string {
   return `[${name.replaceAll("]", "]]")}]`;
 }

@@ -124,7 +124,7 @@ async function runBatch(store: TaskStore, name: string): Promise<void> {
   await store.pumpBatch({ batchId, most: 1_000 });
 }
 
-/** Somebody dies with tasks in their hands. */
+/** An execution dies with tasks claimed. */
 async function loseOne(store: TaskStore, label: string): Promise<void> {
   const name = await define(store, { leaseMs: shortLeaseMs }, `${label}, lost`);
   await enqueue(store, name, 5);
@@ -157,6 +157,10 @@ async function operate(store: TaskStore, name: string): Promise<void> {
   const changedBy = "verify";
   await store.setRate({ name, rate: { count: 1_000, periodMs: 1_000, burst: 1_000 }, changedBy });
   await store.setRate({ name, rate: "code", changedBy });
+  const app = `app of ${name}`;
+  await store.registerApp({ app, definitions: [name], address: null });
+  await store.listApps();
+  await store.setDefinitionOwner({ name, app: null, changedBy });
   const shared = { name: `shared by ${name}`, changedBy };
   await store.setSharedLimit({ ...shared, limit: 4, operationId: operationId() });
   await store.listSharedLimits({ most: 20 });

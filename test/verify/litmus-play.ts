@@ -1,16 +1,10 @@
 import { splitBatches } from "../../shared/store/mssql/mssql-migrations";
 import { sleep } from "../../shared/platform/real-clock";
-import type { EngineName } from "../simulation/tsql/engine/options";
-import type {
-  ConnectionName,
-  Ended,
-  LitmusCase,
-  Outcome,
-  Step,
-} from "../simulation/tsql/litmus/litmus-case";
-import { expectedResults, stepsOn } from "../simulation/tsql/litmus/run-in-model";
-import type { StepResult } from "../simulation/tsql/litmus/run-in-model";
-import { cleanUpOf } from "../simulation/tsql/litmus/clean-up";
+import type { EngineName } from "../tsql-server/engine/options";
+import type { ConnectionName, Ended, LitmusCase, Outcome, Step } from "../tsql/litmus/litmus-case";
+import { expectedResults, stepsOn } from "../tsql/litmus/run-in-model";
+import type { StepResult } from "../tsql/litmus/run-in-model";
+import { cleanUpOf } from "../tsql/litmus/clean-up";
 import { BatchConnection } from "./batch-connection";
 import type { BatchAnswer } from "./batch-connection";
 import { dropObjects } from "./drop-objects";
@@ -28,7 +22,7 @@ export interface Stage {
 const pollMs = 15;
 /** Without a view of the locks: as long without an answer means waiting. */
 const silenceMs = 700;
-/** Who is expected to end may wait until the deadlock monitor comes by: every 5 s [doc: Deadlocks guide]. */
+/** A caller that is expected to end may wait until the deadlock monitor comes by: every 5 s [doc: Deadlocks guide]. */
 const patienceMs = 8_000;
 const stuckMs = 30_000;
 const deadlockVictim = 1205;
@@ -145,7 +139,7 @@ class Play {
     );
   }
 
-  /** Until everybody has ended or waits for a lock. */
+  /** Until every caller has ended or waits for a lock. */
   async #settle({ isPatient, until }: Patience): Promise<void> {
     const from = performance.now();
     for (let looks = 0; ; looks += 1) {

@@ -1,12 +1,12 @@
 import { inspect } from "node:util";
-import type { EngineName } from "../simulation/tsql/engine/options";
-import { isSame } from "../simulation/tsql/histories/same";
-import { litmusCases } from "../simulation/tsql/litmus/cases/all-cases";
-import { publishedDeadlocks } from "../simulation/tsql/litmus/cases/published-deadlocks";
-import { raceCases } from "../simulation/tsql/litmus/cases/races";
-import { expectedResults } from "../simulation/tsql/litmus/run-in-model";
-import type { LitmusCase, RaceCase } from "../simulation/tsql/litmus/litmus-case";
-import type { StepResult } from "../simulation/tsql/litmus/run-in-model";
+import type { EngineName } from "../tsql-server/engine/options";
+import { isSame } from "../tsql/histories/same";
+import { litmusCases } from "../tsql/litmus/cases/all-cases";
+import { publishedDeadlocks } from "../tsql/litmus/cases/published-deadlocks";
+import { raceCases } from "../tsql/litmus/cases/races";
+import { expectedResults } from "../tsql/litmus/run-in-model";
+import type { LitmusCase, RaceCase } from "../tsql/litmus/litmus-case";
+import type { StepResult } from "../tsql/litmus/run-in-model";
 import { playLitmus } from "./litmus-play";
 import type { Stage } from "./litmus-play";
 import { LockView } from "./lock-view";
@@ -69,7 +69,7 @@ async function runOn(context: StepContext, engine: EngineName): Promise<StepRow[
   }
 }
 
-/** A case and what came of it. */
+/** A case and its outcome. */
 interface Played {
   readonly litmus: LitmusCase;
   /** undefined: as the model says. */
@@ -120,7 +120,7 @@ function normal(result: StepResult | undefined): unknown {
   return { ...result, step: "" };
 }
 
-/** Certain rules pass or fail; for those that nobody had seen on a server the outcome is the answer. */
+/** Certain rules pass or fail; for those that weren't seen on a server yet the outcome is the answer. */
 function scriptRows(played: readonly Played[], engine: EngineName, hasView: boolean): StepRow[] {
   const all = scriptsOn(engine);
   const isCertain = ({ title }: LitmusCase): boolean =>

@@ -1,6 +1,6 @@
 import { BatchConnection } from "./batch-connection";
 import type { BatchAnswer } from "./batch-connection";
-import type { Locks } from "../simulation/tsql/litmus/litmus-case";
+import type { Locks } from "../tsql/litmus/litmus-case";
 
 /** Whose tables tell of locks. */
 export type LockViewKind = "server" | "simulated";

@@ -1,10 +1,10 @@
-import { byLocking, done, fails, rows } from "../simulation/tsql/litmus/litmus-case";
-import type { LitmusCase } from "../simulation/tsql/litmus/litmus-case";
-import { indexedRows, threeRows } from "../simulation/tsql/litmus/tables";
+import { byLocking, done, fails, rows } from "../tsql/litmus/litmus-case";
+import type { LitmusCase } from "../tsql/litmus/litmus-case";
+import { indexedRows, threeRows } from "../tsql/litmus/tables";
 
 /*
- * Scripts for what sources leave open, besides those of the litmus tests: what is expected here is what the model does, and
- * nobody has seen it on a server. They are run by `npm run verify`, and in the model, so that they say what it does.
+ * Scripts for what sources leave open, besides those of the litmus tests: the expected outcome is the model's, and
+ * it wasn't seen on a server yet. They are run by `npm run verify`, and in the model, so that they say what it does.
  */
 
 const noSource = "no document says it: inferred";

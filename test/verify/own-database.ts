@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { EngineName } from "../simulation/tsql/engine/options";
+import type { EngineName } from "../tsql-server/engine/options";
 import { loginNames } from "../support/roles";
 import { BatchConnection } from "./batch-connection";
 import { quoted } from "./drop-objects";
@@ -13,7 +13,7 @@ const prefix = "TaskgateVerify_";
 /** The first version in which optimized locking can be switched on by hand. */
 const optimizedVersionMin = 17;
 
-/** Makes a database with a name of its own; it is dropped at the end, with whoever is still connected to it. */
+/** Makes a database with a name of its own; it is dropped at the end, with its open connections. */
 export async function makeOwnDatabase(url: string, facts: ServerFacts): Promise<Workplace> {
   const name = `${prefix}${randomBytes(6).toString("hex")}`;
   await onServer(url, async (connection) => {
@@ -62,7 +62,7 @@ export async function makeOwnDatabase(url: string, facts: ServerFacts): Promise<
   };
 }
 
-/** The tests' logins belong to the server, not to the database: who has them already keeps them. */
+/** The tests' logins belong to the server, not to the database: a server that has them already keeps them. */
 async function refuseLogins(connection: BatchConnection): Promise<void> {
   const listed = logins.map((login) => `N'${login}'`).join(", ");
   const { rows } = await connection.must(

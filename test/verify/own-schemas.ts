@@ -60,7 +60,7 @@ async function refuseWhatIsThere(connection: BatchConnection, facts: ServerFacts
 export async function removeSchemas(url: string): Promise<void> {
   const connection = await BatchConnection.open(url, "taskgate verify");
   try {
-    // Somebody's call may still be ending.
+    // Another call may still be ending.
     await connection.must("SET LOCK_TIMEOUT 30000;");
     for (const schema of schemas) {
       await dropObjects(connection, schema);

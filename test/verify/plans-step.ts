@@ -1,4 +1,5 @@
-import { operations, toPascalCase } from "../../shared/store/operations";
+import { operations } from "../../shared/store/operations";
+import { toPascalCase } from "../../shared/store/operations/operation";
 import { BatchConnection } from "./batch-connection";
 import { callEveryOperation, fullRun } from "./every-operation";
 import { findScans, isIntended } from "./plan-scans";
@@ -69,7 +70,7 @@ async function estimatePlans(connection: BatchConnection): Promise<ProcedurePlan
   const { errors } = await connection.run("SET SHOWPLAN_XML ON;");
   if (errors.length > 0) return plans;
   try {
-    for (const [operation, parameters] of Object.entries(operations)) {
+    for (const { name: operation, parameters } of Object.values(operations)) {
       const procedure = toPascalCase(operation);
       const values = parameters.map(([name]) => `@${toPascalCase(name)} = NULL`);
       const { rows } = await connection.must(`EXEC Taskgate.${procedure} ${values.join(", ")};`);

@@ -23,7 +23,7 @@ export class ProgressLine {
     this.#write(`\r\u001b[2K${bar} ${step} ${what}`.slice(0, 120));
   }
 
-  /** Makes room for what comes. */
+  /** Makes room for the next output. */
   clear(): void {
     if (this.#isTerminal) this.#write("\r\u001b[2K");
   }

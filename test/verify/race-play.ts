@@ -1,6 +1,6 @@
-import type { EngineName } from "../simulation/tsql/engine/options";
-import { onEngine } from "../simulation/tsql/litmus/litmus-case";
-import type { RaceCase } from "../simulation/tsql/litmus/litmus-case";
+import type { EngineName } from "../tsql-server/engine/options";
+import { onEngine } from "../tsql/litmus/litmus-case";
+import type { RaceCase } from "../tsql/litmus/litmus-case";
 import { BatchConnection } from "./batch-connection";
 import { clearStage, inSchema, runScript } from "./litmus-play";
 import type { Stage } from "./litmus-play";
@@ -66,7 +66,7 @@ async function playOnce(
   }
 }
 
-/** All batches of a caller, whatever becomes of one; what is open at the end is rolled back when the connection is closed. */
+/** All batches of a caller, also after a failed one; an open transaction is rolled back when the connection is closed. */
 async function runAll(
   stage: Stage,
   connection: BatchConnection,

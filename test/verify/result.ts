@@ -1,7 +1,7 @@
 /** One row of the table at the end. */
 export interface ResultRow {
   readonly step: string;
-  /** What was looked at. */
+  /** The subject of a check. */
   readonly what: string;
   readonly status: RowStatus;
   /** One line. */
@@ -14,7 +14,7 @@ export interface ResultRow {
 
 /**
  * passed and failed speak for themselves. incomplete: there was no time for all. skipped: the server or the login doesn't
- * allow it, the summary says what is missing. told: a figure or a fact, neither good nor bad.
+ * allow it, the summary names the missing right. told: a figure or a fact, neither good nor bad.
  */
 export type RowStatus = "passed" | "failed" | "incomplete" | "skipped" | "told";
 
@@ -26,7 +26,7 @@ export interface VerifyResult {
   readonly server: string;
   readonly isSimulated: boolean;
   readonly rows: readonly ResultRow[];
-  /** Somebody pressed Ctrl-C. */
+  /** The user pressed Ctrl-C. */
   readonly isStopped: boolean;
   readonly seconds: number;
 }

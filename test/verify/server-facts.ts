@@ -1,4 +1,4 @@
-import type { EngineName } from "../simulation/tsql/engine/options";
+import type { EngineName } from "../tsql-server/engine/options";
 import type { BatchConnection, Cell } from "./batch-connection";
 
 /** What a server is, and what the login may do there. */

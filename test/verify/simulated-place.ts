@@ -1,7 +1,7 @@
-import { SimulatedEngine } from "../simulation/tsql/engine/engine-server";
-import type { EngineName } from "../simulation/tsql/engine/options";
-import { engines } from "../simulation/tsql/engine/options";
-import { World } from "../simulation/tsql/engine/world";
+import { SimulatedEngine } from "../tsql-server/engine/engine-server";
+import type { EngineName } from "../tsql-server/engine/options";
+import { engines } from "../tsql/shipped/engines";
+import { World } from "../tsql-server/engine/world";
 import type {
   EngineEvents,
   EngineRequest,
@@ -9,8 +9,8 @@ import type {
   EngineSession,
   RequestOutcome,
   Welcome,
-} from "../simulation/tsql/tds/engine-port";
-import { TdsServer } from "../simulation/tsql/tds/server";
+} from "../tsql-server/tds/engine-port";
+import { TdsServer } from "../tsql-server/tds/server";
 import { BatchConnection } from "./batch-connection";
 import { removeSchemas } from "./own-schemas";
 import type { Workplace } from "./workplace";

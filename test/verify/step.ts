@@ -5,11 +5,11 @@ import type { Workplace } from "./workplace";
 /** What a step works with. */
 export interface StepContext {
   readonly place: Workplace;
-  /** Aborted when somebody presses Ctrl-C. */
+  /** Aborted when the user presses Ctrl-C. */
   readonly signal: AbortSignal;
   /** On the process's own clock: what isn't done by then is told as incomplete. */
   readonly endsAtMs: number;
-  /** Tells people what is being done. */
+  /** Tells people about the progress. */
   say(what: string): void;
 }
 
@@ -27,7 +27,7 @@ export interface VerifyStep {
 export const noLogins =
   "the login may not make others (ALTER ANY LOGIN; on Azure SQL ALTER ANY USER)";
 
-/** Is there no time left, or is nobody waiting any more? */
+/** Is there no time left, or was the wait given up? */
 export function isOver(context: StepContext): boolean {
   return context.signal.aborted || performance.now() >= context.endsAtMs;
 }

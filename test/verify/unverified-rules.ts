@@ -1,6 +1,6 @@
-import type { EngineName } from "../simulation/tsql/engine/options";
+import type { EngineName } from "../tsql-server/engine/options";
 
-/** What the model or the endpoint does without anybody having seen a server do it, with what would settle it. */
+/** What the model or the endpoint does, unseen on a server so far, with the script that would settle it. */
 export interface UnverifiedRule {
   /** Of the table of lock rules (L1 ..), or D for the protocol between driver and server. */
   readonly rule: string;
@@ -22,9 +22,11 @@ export const unverifiedRules: readonly UnverifiedRule[] = [
   {
     rule: "L3",
     question:
-      "Does who holds a lock and wants a stronger one stand before everybody who holds none?",
+      "Does a session that holds a lock and wants a stronger one stand before all that hold none?",
     model: "always",
-    scripts: ["who holds a lock and wants a stronger one stands before those who hold none"],
+    scripts: [
+      "a session that holds a lock and wants a stronger one stands before those that hold none",
+    ],
   },
   {
     rule: "L3",

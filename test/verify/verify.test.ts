@@ -3,14 +3,14 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { engines } from "../simulation/tsql/engine/options";
-import { litmusCases } from "../simulation/tsql/litmus/cases/all-cases";
-import { expectedResults, runInModel } from "../simulation/tsql/litmus/run-in-model";
-import type { EngineName } from "../simulation/tsql/engine/options";
-import type { LitmusCase } from "../simulation/tsql/litmus/litmus-case";
-import { answerRows, ScriptedEngine } from "../simulation/tsql/tds/scripted-engine";
-import { TdsServer } from "../simulation/tsql/tds/server";
-import { canonicalText } from "../simulation/tsql/histories/same";
+import { engines } from "../tsql/shipped/engines";
+import { litmusCases } from "../tsql/litmus/cases/all-cases";
+import { expectedResults, runInModel } from "../tsql/litmus/run-in-model";
+import type { EngineName } from "../tsql-server/engine/options";
+import type { LitmusCase } from "../tsql/litmus/litmus-case";
+import { answerRows, ScriptedEngine } from "../tsql-server/tds/scripted-engine";
+import { TdsServer } from "../tsql-server/tds/server";
+import { canonicalText } from "../tsql/histories/same";
 import { BatchConnection } from "./batch-connection";
 import { playLitmus } from "./litmus-play";
 import type { Stage } from "./litmus-play";
@@ -94,7 +94,7 @@ describe("the program", () => {
     expect(new Set(silent)).toEqual(new Set(["litmus", "bench", "plans", "deadlocks"]));
   }, 60_000);
 
-  test("Ctrl-C stops it, and what was made is removed", async () => {
+  test("Ctrl-C stops it, and its database is removed", async () => {
     let isStopped = false;
     const { code, output } = await run(["--simulated", "--minutes", "5"], (_, stop) => {
       if (!isStopped) stop();
@@ -250,7 +250,7 @@ describe("over connections of their own", () => {
     }
   });
 
-  test("the tables that the contract suite makes are known, so that nobody's are touched", () => {
+  test("the tables that the contract suite makes are known, so that no others are touched", () => {
     const source = readFileSync(join(__dirname, "../contract/transactions.contract.ts"), "utf8");
     const made = [...source.matchAll(/CREATE TABLE (\w+\.\w+)/g)].map((match) => match[1]);
     expect(new Set(made)).toEqual(new Set(suiteTables));
@@ -327,7 +327,7 @@ describe("a database of its own", () => {
   });
 });
 
-describe("what nobody has seen on a server", () => {
+describe("rules that weren't seen on a server yet", () => {
   test("is listed, each with a script or with what would tell otherwise", () => {
     const titles = new Set(scripts.map(({ title }) => title));
     for (const { scripts: named, otherwise, question, model } of unverifiedRules) {

@@ -30,7 +30,7 @@ const retryMs = 2_000;
 /** How long a step may take to stop. */
 const stopMs = 10_000;
 
-/** Runs the acceptance pack. Whatever happens, what was made is removed. */
+/** Runs the acceptance pack. Its objects are removed in any case. */
 export async function verify(options: VerifyOptions, hooks: VerifyHooks): Promise<VerifyResult> {
   const startedMs = performance.now();
   const { place, notes } = await findPlace(options, hooks);
@@ -139,7 +139,7 @@ async function runOne(
       details: [],
     };
     context.signal.addEventListener("abort", () => {
-      // What is under way may still write: the removal comes after it, if it ends soon.
+      // A running call may still write: the removal comes after it, if it ends soon.
       setTimeout(() => {
         resolve([row]);
       }, stopMs).unref();

@@ -1,13 +1,13 @@
-import type { EngineName } from "../simulation/tsql/engine/options";
+import type { EngineName } from "../tsql-server/engine/options";
 import type { LockViewKind } from "./lock-view";
 
 /** Where the work is done: nothing that was there before is touched, and all of it goes at the end. */
 export interface Workplace {
-  /** Of what is verified. */
+  /** The verified parts. */
   readonly server: string;
   /** The product's schema is made here. */
   readonly url: string;
-  /** For people: what was made. */
+  /** For people: the objects made. */
   readonly what: string;
   /** Litmus tests make their tables in this schema. */
   readonly litmusSchema: string;
@@ -18,7 +18,7 @@ export interface Workplace {
   /** Product calls are made by members of the shipped roles; where no login can be made, by the owner. */
   readonly mayMakeLogins: boolean;
   switchTo(engine: EngineName): Promise<void>;
-  /** Removes what was made. Safe to repeat. */
+  /** Removes the objects made. Safe to repeat. */
   remove(): Promise<void>;
 }
 

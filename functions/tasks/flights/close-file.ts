@@ -1,4 +1,4 @@
-import { defineTask } from "../../../shared/worker/define-task";
+import { defineTask } from "taskgate";
 import { addSourceFile } from "./flight-store";
 import { importFile } from "./import-file";
 import { summedFileSchema } from "./schemas";
@@ -7,8 +7,8 @@ import type { SummedFile } from "./schemas";
 /** Notes a file as imported: the last wave of its batch, when every sum of it is made. */
 export const closeFile = defineTask({
   name: "close-file",
-  definition: importFile,
-  payload: summedFileSchema,
+  queue: importFile,
+  input: summedFileSchema,
   run: async ({ file, rows }: SummedFile, ctx) => {
     await ctx.completeWith(async (transaction) => {
       await addSourceFile(transaction, file, rows);

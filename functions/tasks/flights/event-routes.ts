@@ -1,17 +1,18 @@
-import type { JsonObject } from "../../../shared/core/json";
-import type { EventRoute } from "../../ingest-event";
+import { taskRequest } from "taskgate";
+import type { EventRoute, JsonObject, JsonValue } from "taskgate";
 import { importAirports } from "./import-airports";
 import { importFlights } from "./import-flights";
+import type { LandedFile } from "./schemas";
 
 /** A file that landed is imported by the kind that its name tells. */
 export const flightRoutes: readonly EventRoute[] = [
   {
     matches: (event) => isLanded(event) && /\.json$/i.test(event.subject),
-    toTasks: (event) => [{ task: importFlights, payload: toFile(event) }],
+    toTasks: (event) => [taskRequest(importFlights, toFile(event))],
   },
   {
     matches: (event) => isLanded(event) && /\.csv$/i.test(event.subject),
-    toTasks: (event) => [{ task: importAirports, payload: toFile(event) }],
+    toTasks: (event) => [taskRequest(importAirports, toFile(event))],
   },
 ];
 
@@ -27,8 +28,12 @@ function isLanded(event: LandedEvent): boolean {
   return event.type === "file-landed" && event.source === "landing";
 }
 
-/** What the event says goes through the payload's schema: a bad event is a dead letter with its problems. */
-function toFile(event: LandedEvent): JsonObject {
-  const { path = null, sha256 = null } = event.data;
-  return { eventId: event.id, name: event.subject, path, sha256 };
+/** What the event says goes through the payload's schema: a bad event is refused with its problems. */
+function toFile(event: LandedEvent): LandedFile {
+  const { path, sha256 } = event.data;
+  return { eventId: event.id, name: event.subject, path: textOf(path), sha256: textOf(sha256) };
+}
+
+function textOf(value: JsonValue | undefined): string {
+  return typeof value === "string" ? value : "";
 }

@@ -1,11 +1,11 @@
-import type { SqlValue, StoreDialect, StoreTransaction } from "../../../shared/ports/task-store";
+import type { SqlValue, StoreDialect, StoreTransaction } from "taskgate";
 import type { Airport } from "./airport";
 import type { OriginTotals } from "./flight-totals";
 import type { LandedFile } from "./schemas";
 
 /** The sample's own tables (sql/postgres.sql, sql/mssql.sql). Handlers reach them through `ctx.completeWith` only. */
 
-type Statement = Readonly<Record<Exclude<StoreDialect, "model">, string>>;
+type Statement = Readonly<Record<Exclude<StoreDialect, "memory">, string>>;
 
 const statements = {
   addBlockTotals: {
@@ -97,6 +97,7 @@ export function run(
   values: readonly SqlValue[] = [],
 ): Promise<Record<string, unknown>[]> {
   const dialect = transaction.dialect;
-  if (dialect === "model") throw new Error("The sample needs a database: its sums are made in SQL");
+  if (dialect === "memory")
+    throw new Error("The sample needs a database: its sums are made in SQL");
   return transaction.query(statement[dialect], values);
 }

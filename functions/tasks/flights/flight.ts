@@ -54,7 +54,7 @@ export function readFlight(row: unknown): FlightReading {
   return { ok: true, flight: { origin, destination, hour, delay, distance } };
 }
 
-/** Reads one value; null: it isn't what is expected. */
+/** Reads one value; null: it doesn't have the expected form. */
 interface Rule<Value> {
   readonly expected: string;
   readonly read: (value: unknown) => Value | null;

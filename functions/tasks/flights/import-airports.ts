@@ -1,5 +1,4 @@
-import { GiveUp } from "../../../shared/core/task-failure";
-import { defineTask } from "../../../shared/worker/define-task";
+import { GiveUp, defineTask } from "taskgate";
 import type { Airport } from "./airport";
 import { readAirports } from "./airport";
 import { addAirports, addSourceFile } from "./flight-store";
@@ -11,8 +10,8 @@ import type { LandedFile } from "./schemas";
 /** Takes a landed table of airports over, all of it or nothing. */
 export const importAirports = defineTask({
   name: "import-airports",
-  definition: importFile,
-  payload: landedFileSchema,
+  queue: importFile,
+  input: landedFileSchema,
   run: async (file: LandedFile, ctx) => {
     const airports = readOrGiveUp(file.name, await readLandedFile(file));
     await ctx.completeWith(async (transaction) => {

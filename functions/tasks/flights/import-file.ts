@@ -1,8 +1,8 @@
-import { defineDefinition, exponential } from "../../../shared/worker/define-task";
+import { defineQueue } from "taskgate";
 
-/** Two files at a time, whatever kind of file they are: both imports share this definition. */
-export const importFile = defineDefinition({
+/** Two files at a time, of any kind: both imports share this queue. */
+export const importFile = defineQueue({
   name: "import-file",
   limit: 2,
-  retry: { attempts: 3, backoff: exponential({ baseMs: 500, capMs: 5_000 }) },
+  retry: { attempts: 3, baseMs: 500, capMs: 5_000 },
 });

@@ -1,4 +1,4 @@
-import { defineTask } from "../../../shared/worker/define-task";
+import { defineTask } from "taskgate";
 import { closeFile } from "./close-file";
 import { hasAirports } from "./flight-store";
 import { importFile } from "./import-file";
@@ -10,20 +10,20 @@ import { startFile } from "./start-file";
 
 /** Rows of one `parse-block` task. */
 export const rowsPerBlock = 250;
-/** How long a file waits before it looks again for the table of airports. */
+/** How long a file waits before it looks for the table of airports once more. */
 const airportsWaitMs = 1_000;
 
 /**
  * Makes a batch of a landed file of flights, in three waves: its blocks, the totals of each origin, the file's end. A bad
- * row is a dead letter and doesn't halt its file. The batch is this task's own, so a retry gets the same one; what is in it,
+ * row is a dead letter and doesn't halt its file. The batch is this task's own, so a retry gets the same one; its tasks,
  * and the task that starts it, are written together with this task's completion: once, or, when the worker dies here, not.
  * Rows name airports, so the table of airports comes first: until then the task goes on later, which counts as no failure
  * and holds no token.
  */
 export const importFlights = defineTask({
   name: "import-flights",
-  definition: importFile,
-  payload: landedFileSchema,
+  queue: importFile,
+  input: landedFileSchema,
   run: async (file: LandedFile, ctx) => {
     const rows = await readLandedRows(file);
     const batch = await ctx.batches.create({
@@ -38,10 +38,10 @@ export const importFlights = defineTask({
         for (let from = 0; from < rows.length; from += rowsPerBlock) {
           const count = Math.min(rowsPerBlock, rows.length - from);
           const payload = { file, from, count, totalsWave };
-          await ctx.enqueue({ task: parseBlock, payload, wave: blocks });
+          await ctx.enqueue(parseBlock, payload, { wave: blocks });
         }
-        await ctx.enqueue({ task: closeFile, payload: { file, rows: rows.length }, wave: end });
-        await ctx.enqueue({ task: startFile, payload: { batch: batch.batchId } });
+        await ctx.enqueue(closeFile, { file, rows: rows.length }, { wave: end });
+        await ctx.enqueue(startFile, { batch: batch.batchId });
         return { rows: rows.length, blocks: Math.ceil(rows.length / rowsPerBlock) };
       });
     } catch (error) {

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import { GiveUp } from "../../../shared/core/task-failure";
+import { GiveUp } from "taskgate";
 import type { LandedFile } from "./schemas";
 
 /** Files whose rows are kept in memory: a block needs 250 rows of a file that costs 20 ms to read. */
@@ -8,7 +8,7 @@ const keptMax = 3;
 const kept = new Map<string, Promise<readonly unknown[]>>();
 
 /**
- * The content of a landed file. Throws GiveUp when it is gone or has changed since its event: what stands there now has
+ * The content of a landed file. Throws GiveUp when it is gone or has changed since its event: the new content has
  * an event of its own.
  */
 export async function readLandedFile(file: LandedFile): Promise<string> {

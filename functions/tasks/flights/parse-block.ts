@@ -1,7 +1,6 @@
-import { asWaveId } from "../../../shared/core/ids";
-import type { JsonValue } from "../../../shared/core/json";
-import { defineTask } from "../../../shared/worker/define-task";
-import { totalsAfter, totalsIn } from "./add-totals";
+import { defineTask } from "taskgate";
+import type { JsonValue } from "taskgate";
+import { addTotals, totalsIn } from "./add-totals";
 import { checkRow } from "./check-row";
 import type { Flight } from "./flight";
 import { readFlight } from "./flight";
@@ -22,8 +21,8 @@ export const parseBlock = defineTask({
   limit: 4,
   leaseMs: 15_000,
   // A block takes a second: a spare claim would only keep it from another worker.
-  spareMax: 0,
-  payload: rowBlockSchema,
+  prefetch: 0,
+  input: rowBlockSchema,
   run: async (block: RowBlock, ctx) => {
     const rows = await readLandedRows(block.file);
     const parsed = parseRows(rows.slice(block.from, block.from + block.count));
@@ -35,15 +34,15 @@ export const parseBlock = defineTask({
       const flights = parsed.good.filter(isKnown).map((row) => row.flight);
       const bad = [...parsed.bad, ...parsed.good.filter((row) => !isKnown(row))];
       const totals = totalsByOrigin(flights);
-      const wave = asWaveId(block.totalsWave);
+      const wave = block.totalsWave;
       await addBlockTotals(transaction, { wave, part: `block ${String(block.from)}`, totals });
       // A dead block that is redriven later finds its file's waves over: what it adds goes without them.
       const isOver = (await listImportedEvents(transaction)).includes(block.file.eventId);
       for (const { origin } of totals)
-        await ctx.enqueue(isOver ? totalsAfter(wave, origin) : totalsIn(wave, origin));
+        await ctx.enqueue(addTotals, { wave, origin }, isOver ? {} : totalsIn(wave, origin));
       for (const row of bad) {
         const payload = toBadRow(row, block, unknown);
-        await ctx.enqueue({ task: checkRow, payload, ...(isOver ? {} : { wave }) });
+        await ctx.enqueue(checkRow, payload, isOver ? {} : { wave });
       }
       return { flights: flights.length, origins: totals.length, badRows: bad.length };
     });

@@ -1,4 +1,4 @@
-import { sleep } from "../../../shared/platform/real-clock";
+import { setTimeout as sleep } from "node:timers/promises";
 
 /** How long the partner takes for one block. */
 const partnerMs = 1_000;
@@ -8,6 +8,6 @@ const partnerMs = 1_000;
  * nothing leaves the machine. Rejects when the signal is aborted.
  */
 export async function askPartner(signal: AbortSignal): Promise<void> {
-  await sleep(partnerMs, signal);
+  await sleep(partnerMs, undefined, { signal });
   signal.throwIfAborted();
 }

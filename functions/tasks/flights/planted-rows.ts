@@ -1,6 +1,6 @@
-import type { JsonValue } from "../../../shared/core/json";
+import type { JsonValue } from "taskgate";
 
-/** A row that can't be counted, where it stands and what is found to be wrong with it. */
+/** A row that can't be counted, with its place and its errors. */
 export interface PlantedRow {
   /** Of the finished file, from 0. */
   readonly row: number;

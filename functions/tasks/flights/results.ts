@@ -1,5 +1,4 @@
-import type { ResultColumn, ResultTable } from "../../../shared/local/sample";
-import type { StoreTransaction } from "../../../shared/ports/task-store";
+import type { ResultColumn, ResultTable, StoreTransaction } from "taskgate";
 import { run } from "./flight-store";
 
 /** Lines of the two ranked tables. */

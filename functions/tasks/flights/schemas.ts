@@ -1,7 +1,5 @@
-import { isId } from "../../../shared/core/ids";
-import type { JsonValue } from "../../../shared/core/json";
-import type { PayloadSchema, SchemaIssue } from "../../../shared/worker/standard-schema";
-import { readFlight } from "./flight";
+import { isId } from "taskgate";
+import type { JsonValue, SchemaIssue, StandardSchema } from "taskgate";
 
 /**
  * Payloads of the sample's tasks, each with its Standard Schema, written by hand: the interface is one function. In an
@@ -95,23 +93,23 @@ export const totalsSchema = schemaOf<TotalsOfFile>((value, issues) => {
   checkId({ members, issues, path: ["wave"] });
 });
 
-/** Schema of `BadRow`. It accepts what can be counted after all; of everything else it lists what is wrong. */
+/** Schema of `BadRow`. The errors of the row itself are its task's business. */
 export const badRowSchema = schemaOf<BadRow>((value, issues) => {
   const members = membersOf(value, issues, []);
-  const place = `${String(members.get("file"))} row ${String(members.get("row"))}`;
-  const reading = readFlight(members.get("content"));
-  const problems = reading.ok ? [] : reading.problems;
-  for (const { field, message } of problems) issues.push({ message, path: [place, field] });
-  const unknown: unknown = members.get("unknownAirports");
-  for (const code of Array.isArray(unknown) ? unknown : []) {
-    issues.push({ message: `no airport has the code ${String(code)}`, path: [place, "airport"] });
-  }
+  const member = (name: string) => ({ members, issues, path: [name] });
+  checkMember(member("file"), "a text", (given) => isText(given, /^.{1,200}$/));
+  checkMember(member("row"), "a whole number from 0", (given) => isWhole(given, 0, 10_000_000));
+  checkMember(member("content"), "the row", (given) => given !== undefined);
+  checkId(member("wave"));
+  checkMember(member("unknownAirports"), "a list of codes", (given) => {
+    return Array.isArray(given) && given.every((code) => typeof code === "string");
+  });
 });
 
 type Check = (value: unknown, issues: SchemaIssue[]) => void;
 
 /** A schema that changes nothing: without issues the value is the payload as it came. */
-function schemaOf<Payload>(check: Check): PayloadSchema<Payload> {
+function schemaOf<Payload>(check: Check): StandardSchema<Payload> {
   return {
     "~standard": {
       version: 1,
@@ -173,7 +171,7 @@ function checkLandedFile(
   checkMember(member("name"), "the name of a .json or .csv file", (value) =>
     isText(value, /^[^/\\]{1,150}\.(json|csv)$/i),
   );
-  // Whoever may send events must not be able to name any file of the machine.
+  // A sender of events must not be able to name any file of the machine.
   const name = String(members.get("name"));
   checkMember(member("path"), "the path of that file in a folder called landing", (value) => {
     const folders = typeof value === "string" ? value.split(/[/\\]/) : [];

@@ -1,6 +1,4 @@
-import { asBatchId } from "../../../shared/core/ids";
-import { RetryLater } from "../../../shared/core/task-failure";
-import { defineTask } from "../../../shared/worker/define-task";
+import { RetryLater, defineTask } from "taskgate";
 import { importFile } from "./import-file";
 import { fileBatchSchema } from "./schemas";
 import type { FileBatch } from "./schemas";
@@ -13,10 +11,10 @@ const busyMs = 500;
  */
 export const startFile = defineTask({
   name: "start-file",
-  definition: importFile,
-  payload: fileBatchSchema,
+  queue: importFile,
+  input: fileBatchSchema,
   run: async ({ batch }: FileBatch, ctx) => {
-    const status = await ctx.batches.start(asBatchId(batch), { seal: false });
-    if (status === "busy") throw new RetryLater(busyMs, "somebody adds to its first wave");
+    const status = await ctx.batches.start(batch, { seal: false });
+    if (status === "busy") throw new RetryLater(busyMs, "another task adds to its first wave");
   },
 });

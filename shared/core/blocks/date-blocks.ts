@@ -30,7 +30,7 @@ function* cut({
   }
 }
 
-/** What is asked for on top of where the watermark stands. */
+/** The request, added to the watermark's position. */
 export interface DateRequest {
   /** Until when data is complete; itself not in the last block. */
   readonly to: Date;

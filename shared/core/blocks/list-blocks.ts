@@ -8,7 +8,7 @@ export type ListBlock<Item extends JsonValue = JsonValue> = { items: Item[] };
 
 const sizeRange = { min: 1, max: 10_000 } as const;
 
-/** Cuts a list into blocks of `maxItems`, in order, each item once; the last one has what is left. No items: none. */
+/** Cuts a list into blocks of `maxItems`, in order, each item once; the last one has the rest. No items: none. */
 export function listBlocks<Item extends JsonValue>(
   items: Iterable<Item>,
   maxItems: number,
@@ -31,7 +31,7 @@ function* cut<Item extends JsonValue>(
   if (block.length > 0) yield { items: block };
 }
 
-/** What is asked for on top of where the watermark stands. */
+/** The request, added to the watermark's position. */
 export interface ListRequest<Item extends JsonValue = JsonValue> {
   /** The items behind a mark, in order; the mark of the last item that was made, null: all from the beginning. */
   readonly after: (mark: JsonValue) => Iterable<Item> | Promise<Iterable<Item>>;

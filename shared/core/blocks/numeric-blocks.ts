@@ -29,7 +29,7 @@ function* cut({ from, to, size }: Record<"from" | "to" | "size", bigint>): Gener
   }
 }
 
-/** What is asked for on top of where the watermark stands. */
+/** The request, added to the watermark's position. */
 export interface NumericRequest {
   /** The greatest number that there is, for example `max(id)`. */
   readonly to: WholeNumber;

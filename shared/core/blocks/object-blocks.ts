@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from "../json";
 import type { PlannedBlock } from "./planned-block";
 import { memberOf } from "./watermark-value";
 
-/** What is asked for on top of where the watermark stands. */
+/** The request, added to the watermark's position. */
 export interface ObjectRequest<Value extends JsonObject = JsonObject> {
   /** The objects behind a mark, in order; the mark of the last one that was made, null: all from the beginning. */
   readonly after: (mark: JsonValue) => Iterable<Value> | Promise<Iterable<Value>>;

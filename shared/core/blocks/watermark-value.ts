@@ -16,7 +16,7 @@ export function memberOf(stands: JsonValue, member: WatermarkMember): JsonValue 
   throw unfit(stands, `{ "${member}": .. }, as blocks of this kind leave it`);
 }
 
-/** Says what is wrong with a watermark. */
+/** Names the error of a watermark. */
 export function unfit(stands: JsonValue, expected: string): InvalidArgumentError {
   return new InvalidArgumentError(
     `watermark: expected its value to be ${expected} (${cleanText(JSON.stringify(stands), 100)}); set it right, or name another watermark`,

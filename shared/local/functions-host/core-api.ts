@@ -137,7 +137,7 @@ class SystemRangeError extends RangeError {
   readonly isAzureFunctionsSystemError = true;
 }
 
-/** Ends what it was made for; the library hands it to whoever registered a hook. */
+/** Undoes a registration; the library hands it to the code that registered a hook. */
 class Disposable {
   static from(...others: { dispose: () => unknown }[]): Disposable {
     return new Disposable(() => {

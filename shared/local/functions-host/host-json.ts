@@ -1,6 +1,7 @@
 /** Reads what the local host needs from `host.json`, with Azure's defaults and ranges. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { parseJsonWithComments } from "../../core/json-comments";
 
 /** How queue triggers behave; the names are host.json's, durations in ms. */
 export interface QueueSettings {
@@ -46,7 +47,7 @@ export async function readHostSettings(
   });
   const members = new Map<string, unknown>();
   try {
-    flatten(JSON.parse(text), [], members);
+    flatten(parseJsonWithComments(text), [], members);
   } catch (error) {
     throw new Error(`${file} is not valid JSON.`, { cause: error });
   }

@@ -53,14 +53,16 @@ export interface FunctionsHost {
   readonly functions: readonly string[];
   /** Names of the functions whose triggers or bindings this host does not have. */
   readonly skipped: readonly string[];
+  /** Paths of the HTTP functions, with the prefix and without a leading slash: `api/items/{id}`. */
+  readonly routes: readonly string[];
   /**
    * Runs a timer function now, or a queue function with a message (text, or a value that becomes
    * JSON), output bindings included. Rejects with what the function threw.
    */
   invoke(name: string, input?: unknown): Promise<void>;
   /**
-   * Takes no more work, waits up to 10 s for what runs, runs the appTerminate hooks (up to 5 s),
-   * answers what ended meanwhile, and returns. What still runs then is lost, as on Azure, where the
+   * Takes no more work, waits up to 10 s for running invocations, runs the appTerminate hooks (up to 5 s),
+   * answers those that ended meanwhile, and returns. An invocation that still runs then is lost, as on Azure, where the
    * process exits here: the caller should exit, too. A second call waits for the first.
    */
   stop(): Promise<void>;
@@ -99,6 +101,7 @@ class LocalHost implements FunctionsHost {
   url = "";
   readonly functions: string[] = [];
   readonly skipped: string[] = [];
+  readonly routes: readonly string[];
   readonly #options: FunctionsHostOptions;
   readonly #settings: HostSettings;
   readonly #registry: CoreRegistry;
@@ -127,6 +130,7 @@ class LocalHost implements FunctionsHost {
     });
     const web: RegisteredFunction[] = [];
     for (const target of registry.functions.values()) this.#prepare(target, web);
+    this.routes = web.map((target) => pathOf(target, settings.routePrefix));
     this.#http = createHttpListener({
       targets: web,
       port: options.port,
@@ -244,6 +248,12 @@ function unknownBinding(target: RegisteredFunction): string | null {
     if (!known.has(type.toLowerCase())) return `${type} (${direction})`;
   }
   return null;
+}
+
+function pathOf(target: RegisteredFunction, prefix: string): string {
+  const { route } = triggerOf(target).binding;
+  const path = typeof route === "string" && route !== "" ? route : target.metadata.name;
+  return [prefix, path].filter((part) => part !== "").join("/");
 }
 
 function manualInput(target: RegisteredFunction, input: unknown): InvocationInput {

@@ -25,7 +25,7 @@ export interface HttpListenerOptions {
 export interface HttpListener extends Listener {
   /** Answers `http://127.0.0.1:<port>`. Throws a clear Error if the port is in use. */
   listen(): Promise<string>;
-  /** Ends what is still open, by force. */
+  /** Ends open connections, by force. */
   close(): Promise<void>;
 }
 
@@ -134,7 +134,7 @@ class HttpTriggerListener implements HttpListener {
     const answer = passGate({ method, target, headers, hostCount }, this.#port);
     if (answer.isOpen) return answer.url;
     const { status, title, detail } = answer;
-    // A body that nobody reads would hold the connection.
+    // An unread body would hold the connection.
     response.writeHead(status, {
       "content-type": "application/problem+json",
       "cache-control": "no-store",

@@ -2,7 +2,7 @@
 export interface Listener {
   /** Begins to take work. */
   start(): void;
-  /** Takes no more work from now on; what runs goes on. */
+  /** Takes no more work from now on; running invocations go on. */
   stop(): void;
   /** Settles when everything taken has ended, its answer included. Never rejects. */
   idle(): Promise<void>;

@@ -130,7 +130,7 @@ class StorageQueueListener implements QueueListener {
       this.#isTroubled = false;
       return answer.receivedMessageItems;
     } catch (error) {
-      // An absent queue is created by whoever writes to it first.
+      // The first writer of an absent queue creates it.
       if (statusOf(error) !== 404 && !this.#isTroubled) {
         this.#isTroubled = true;
         this.#write("warning", `Queue ${this.queueName} cannot be read: ${messageOf(error)}`);
@@ -165,7 +165,7 @@ class StorageQueueListener implements QueueListener {
       await this.#moveToPoison(message);
       return;
     }
-    // The process died during each try, or somebody else fetched it.
+    // The process died during each try, or another reader fetched it.
     if (message.dequeueCount > maxDequeueCount && this.#poison !== undefined) {
       await this.#moveToPoison(message);
       return;

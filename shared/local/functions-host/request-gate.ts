@@ -4,7 +4,7 @@
  * page pass. It looks at headers only and comes before every route.
  *
  * A browser tells the truth about Host, Origin and Sec-Fetch-Site: a page can't write them. The media type is the second
- * wall: a page of another origin can't send JSON without asking first (preflight), and nobody answers that here.
+ * wall: a page of another origin can't send JSON without asking first (preflight), and this server never answers that.
  */
 import type { IncomingHttpHeaders } from "node:http";
 

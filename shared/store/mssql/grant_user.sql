@@ -1,12 +1,24 @@
--- grant_user: database user of an Entra identity, and its membership of one role. Run by `taskgate migrate --grant`.
--- In:     @IdentityName nvarchar(128): the identity's name; @ClientIdText nvarchar(36): its client id;
---         @RoleName nvarchar(128): the role to add, such as TaskgateWorker
+-- grant_user: database user of the function app's managed identity, and its membership of one role.
+-- For:    DBAs who create users by hand. "taskgate migrate --grant <name>:<client id> --role <role>" runs the same text,
+--         with parameters in place of the three values below.
+-- Where:  the Taskgate database (not master), after "taskgate migrate" has made the roles.
+-- Rights: the server's Entra administrator, or db_owner with ALTER ANY USER.
+-- Edit:   the values below. The first two are outputs of the deployment: WORKER_IDENTITY_NAME and
+--         WORKER_IDENTITY_CLIENT_ID (the client id, not the object id). Run it once more with TaskgateOperator
+--         where operators use the app's HTTP routes and status page.
+-- Again:  changes nothing if the user is right, and takes no role away. A user with another SID belongs to an
+--         identity that was deleted and made anew under the same name: it is dropped and created.
 -- Rows:   UserName, ClientId, RoleName: one per role of the user; then RoleName: one per role that went with a user dropped
--- Raises: 50000 wrong database, role missing, or the name is taken by a user of another kind
--- Again:  changes nothing if the user is right; one with another SID belongs to a deleted identity of that name and is made anew
--- For hands: infra/sql/grant-identity.sql, the same text with the values to fill in; a test keeps them equal.
+-- Raises: 50000 wrong database, role missing, or the name is taken by a user of another kind.
+--
+-- WITH SID ..., TYPE = E instead of FROM EXTERNAL PROVIDER: no look-up in the directory, so neither the
+-- caller nor the server needs rights to read it. The SID of a managed identity is its client id.
 SET NOCOUNT ON;
 SET XACT_ABORT ON;
+
+DECLARE @IdentityName nvarchar(128) = N'<WORKER_IDENTITY_NAME>';
+DECLARE @ClientIdText nvarchar(36) = N'<WORKER_IDENTITY_CLIENT_ID>';
+DECLARE @RoleName nvarchar(128) = N'TaskgateWorker';
 
 DECLARE @ClientId uniqueidentifier = TRY_CONVERT(uniqueidentifier, @ClientIdText);
 DECLARE @Sid varbinary(85) = CAST(@ClientId AS varbinary(16));
@@ -59,7 +71,7 @@ BEGIN TRY
         EXEC sys.sp_executesql @Statement;
     END;
 
-    -- Adds only: other roles were given by somebody who wants them.
+    -- Adds roles only: a role that the user already has was granted on purpose and stays.
     IF NOT EXISTS (
         SELECT 1
         FROM sys.database_role_members AS m

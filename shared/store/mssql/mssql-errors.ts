@@ -117,7 +117,7 @@ export function mapMssqlError(error: unknown, sent: Sent): TaskgateError {
   return mapState(error, sent, errors);
 }
 
-/** What to say of a transaction that is over before its commit, by what ended it (undefined: a statement of its own). */
+/** The error of a transaction that is over before its commit, by its cause (undefined: one of its own statements). */
 export function transactionOver(reason: unknown): TaskgateError {
   const text = "The transaction is over: nothing of it will be committed";
   if (reason === undefined) {
@@ -167,7 +167,7 @@ export function saidByServer(error: unknown): readonly ServerError[] {
   return serverErrorsOf(found);
 }
 
-/** The part that depends on whether the request was sent, and what is nobody's fault but ours. */
+/** The errors that depend on whether the request was sent, and those that only Taskgate can have caused. */
 function mapState(error: unknown, sent: Sent, errors: readonly ServerError[]): TaskgateError {
   const isUnavailable = errors.find((entry) => unavailable.has(entry.number));
   if (isUnavailable !== undefined) {
@@ -331,4 +331,9 @@ function messageOf(error: unknown): string {
   const parts = partsOf(error).map((part) => (part instanceof Error ? part.message : String(part)));
   if (parts.length === 0) return error.message;
   return error.message === "" ? parts.join("; ") : `${error.message} (${parts.join("; ")})`;
+}
+
+/** Connections in doubt aren't given to the next call. */
+export function isFatal(error: TaskgateError): boolean {
+  return error.code === "TASKGATE_STORE_UNCERTAIN" || error.code === "TASKGATE_STORE_UNAVAILABLE";
 }

@@ -12,7 +12,7 @@ export interface Grant {
   readonly roles: readonly string[];
 }
 
-/** The role of everybody who works. */
+/** The role of every worker. */
 export const workerRole = "TaskgateWorker";
 
 /** What the identity's user is a member of. */
@@ -32,11 +32,12 @@ interface RoleRow {
 /** Runs `text` (grant_user.sql) for each role. */
 export async function grantUser(lease: Lease, grant: Grant, text: string): Promise<GrantedRoles> {
   checkGrant(grant);
+  const statement = withoutValues(text);
   const wanted = [...new Set([workerRole, ...grant.roles])];
   let present: string[] = [];
   const lost = new Set<string>();
   for (const role of wanted) {
-    const answer = await addRole(lease, { ...grant, role }, text);
+    const answer = await addRole(lease, { ...grant, role }, statement);
     present = answer.present;
     for (const name of answer.lost) lost.add(name);
   }
@@ -66,6 +67,23 @@ function checkGrant(grant: Grant): void {
       `Expected the identity's client id to be a UUID, got \`${grant.clientId.slice(0, 100)}\``,
     );
   }
+}
+
+const valueLines =
+  /^DECLARE @(?:IdentityName|ClientIdText|RoleName) \w+(?:\(\d+\))? = N'<?\w+>?';\n/gm;
+
+/**
+ * `text` (grant_user.sql) without the values that are filled in by hand: it takes them as parameters of the same names.
+ * @throws Error unless each of the three values is declared in a line of its own
+ */
+export function withoutValues(text: string): string {
+  const found = text.match(valueLines)?.length ?? 0;
+  if (found !== 3) {
+    throw new Error(
+      `Expected grant_user.sql to declare 3 values in lines of their own, found ${found}`,
+    );
+  }
+  return text.replace(valueLines, "");
 }
 
 async function addRole(

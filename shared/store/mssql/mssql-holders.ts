@@ -5,7 +5,7 @@ import type { Holder, HoldersReport } from "../holders";
 import { saidByServer } from "./mssql-errors";
 
 /**
- * Sessions with an open transaction that holds rows of the schema: whoever locks a row has an intent lock on its table, also
+ * Sessions with an open transaction that holds rows of the schema: a session that locks a row has an intent lock on its table, also
  * where optimized locking lets go of the row's own. Views of the server only; nothing is locked. The server's clock is in
  * its own zone in both places.
  */
@@ -23,7 +23,7 @@ const holdersSql = `
                     AND o.schema_id = SCHEMA_ID(N'Taskgate'))
    ORDER BY t.transaction_begin_time, st.session_id;`;
 
-/** A login sees the tables that it has a right on: without any, nobody would seem to hold rows. */
+/** A login sees the tables that it has a right on: without any right, no session would seem to hold rows. */
 const tablesSql = `
   SELECT COUNT(*) AS tables FROM sys.tables AS o WHERE o.schema_id = SCHEMA_ID(N'Taskgate');`;
 
@@ -35,7 +35,7 @@ const stateRight =
 const tablesRight =
   "Whose rows are held isn't visible to this login. `GRANT VIEW DEFINITION ON SCHEMA::Taskgate TO [USER]` shows it.";
 
-/** Who holds rows of the schema in a transaction that has been open for longer than 30 s. Rejects like any call. */
+/** Reports the sessions that hold rows of the schema in a transaction open for longer than 30 s. Rejects like any call. */
 export async function reportMssqlHolders(
   store: Pick<TaskStore, "transaction">,
 ): Promise<HoldersReport> {
@@ -50,7 +50,7 @@ export async function reportMssqlHolders(
     if (said.some(({ number }) => hidden.has(number))) return { status: "note", text: stateRight };
     const [first] = said;
     if (first === undefined || error instanceof TaskgateError) throw error;
-    // Not to know who holds rows is no fault of the store.
+    // A login that may not read the locks is no fault of the store.
     const text = `Who holds rows can't be read (${String(first.number)}): ${first.message}`;
     return { status: "note", text };
   }

@@ -255,7 +255,7 @@ async function runBatch(
   }
 }
 
-/** CREATE OR ALTER replaces what is still there; what the files no longer have must go. */
+/** CREATE OR ALTER replaces objects that still have a file; objects without a file must be dropped. */
 async function dropMissing(
   lease: Lease,
   transaction: Mssql.Transaction,

@@ -80,7 +80,7 @@ export function parseMssqlAddress(address: MssqlAddress): MssqlTarget {
  * `validateConnection: "socket"`: a connection is lent when its socket looks alive, without asking the server. The
  * driver's default asks `SELECT 1` before each call, one more round trip: over loopback without it 1.7 times as many
  * calls (median of five rounds on a busy machine). The price: after a failover a call may meet a dead connection; it
- * fails as unavailable or uncertain, its connection is closed, and the store repeats what is safe to repeat.
+ * fails as unavailable or uncertain, its connection is closed, and the store repeats the calls that are safe to repeat.
  */
 export function toDriverConfig(target: MssqlTarget, limits: MssqlLimits): DriverConfig {
   // An IP address can't be a TLS server name; where certificates are trusted unseen any name does.

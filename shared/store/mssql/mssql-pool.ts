@@ -1,8 +1,8 @@
-import { createRequire } from "node:module";
 import type * as Identity from "@azure/identity";
 import type * as Mssql from "mssql";
 import type { Connection } from "tedious";
 import { StoreContractError, StoreUnavailableError, StoreUncertainError } from "../../core/errors";
+import { loadPackage } from "../../core/load-package";
 import { isLoopback } from "../loopback";
 import { rememberLoginErrors } from "./mssql-errors";
 import { cancelTimeoutMs, parseMssqlAddress, toDriverConfig } from "./mssql-options";
@@ -32,7 +32,7 @@ let driver: Driver | undefined;
 
 /** The driver; loading it takes longer than all the rest, so it waits for the first call. */
 export function loadDriver(): Driver {
-  driver ??= createRequire(__filename)("mssql") as Driver;
+  driver ??= loadPackage<Driver>("mssql");
   return driver;
 }
 
@@ -41,7 +41,7 @@ export class MssqlPool {
   readonly #options: MssqlPoolOptions;
   readonly #target: MssqlTarget;
   readonly #connections = new Set<Connection>();
-  /** Lent now, or closed while they were: whoever had them knows what became of them. */
+  /** Connections that are lent now, or were closed while lent: the borrower knows what became of them. */
   readonly #lent = new WeakSet<Connection>();
   #opening: Promise<Mssql.ConnectionPool> | undefined;
   #isClosed = false;
@@ -213,7 +213,7 @@ export class Lease {
   /**
    * Commits. A server that rolls back instead says so in its answer, and the driver's listener for that takes the
    * connection away from the transaction before the driver's own commit has used it: it throws in a callback, where
-   * nobody can catch it, and the process ends (mssql 12). The answer's error tells the same, so the listener goes first.
+   * no code can catch it, and the process ends (mssql 12). The answer's error tells the same, so the listener goes first.
    */
   async commit(transaction: Mssql.Transaction): Promise<void> {
     this.expectEnd();
@@ -225,7 +225,7 @@ export class Lease {
     this.#parts.connection.removeAllListeners("rollbackTransaction");
   }
 
-  /** Closes the connection: the server rolls back what is open in it, and the pool makes a new one. */
+  /** Closes the connection: the server rolls back its open transaction, and the pool makes a new connection. */
   discard(): void {
     this.#parts.connection.close();
   }
@@ -236,7 +236,7 @@ export class Lease {
     // The driver leaves its listener behind where a transaction ended by a statement in it.
     this.#parts.connection.removeAllListeners("rollbackTransaction");
     if (!this.#parts.connection.closed) this.#parts.onRelease();
-    // A pool that was closed has no inner one any more, whatever the types say.
+    // A pool that was closed has no inner pool any more, although its type says that it has one.
     const inner = this.#parts.pool.pool as Mssql.ConnectionPool["pool"] | null;
     inner?.release(this.#parts.connection);
   }
@@ -264,7 +264,7 @@ function onlyWith(pool: Mssql.ConnectionPool, connection: Connection): Mssql.Con
 /** One credential for all connections, because it keeps the token it got. */
 function signInOf(target: MssqlTarget): Pick<Mssql.config, "authentication"> {
   if (target.signIn.kind === "password") return {};
-  const identity = createRequire(__filename)("@azure/identity") as typeof Identity;
+  const identity = loadPackage<typeof Identity>("@azure/identity");
   const { clientId } = target.signIn;
   const credential =
     clientId === null
@@ -274,7 +274,7 @@ function signInOf(target: MssqlTarget): Pick<Mssql.config, "authentication"> {
 }
 
 /**
- * A server (or somebody between) that answers "encryption isn't supported" makes the driver go on in the clear, without
+ * A server (or an attacker in between) that answers "encryption isn't supported" makes the driver go on in the clear, without
  * a word. So the login, which holds the password, is held back until TLS is established; the driver has no public way
  * to ask for that. Where its inner method is gone nothing connects.
  */

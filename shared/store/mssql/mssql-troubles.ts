@@ -1,6 +1,6 @@
 /**
  * Every number of SQL Server and Azure SQL that says "the store can't now", or that an answer is in doubt. None of them is
- * the fault of whoever called: calls are repeated or refused as temporary, tasks come back uncounted.
+ * the caller's fault: calls are repeated or refused as temporary, tasks come back uncounted.
  * docs/reference/errors.md is made of it.
  *
  * `unavailable`: refused or undone, nothing happened. `conflict`: undone, worth another try at once. `uncertain`: the

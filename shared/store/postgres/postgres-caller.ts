@@ -1,14 +1,22 @@
-import { Client, Pool } from "pg";
-import type { PoolClient } from "pg";
+import type * as Pg from "pg";
+import type { Pool, PoolClient } from "pg";
 import {
   InvalidArgumentError,
   StoreContractError,
   StoreUnavailableError,
   StoreUncertainError,
 } from "../../core/errors";
+import { loadPackage } from "../../core/load-package";
 import type { StatementOptions, StoreTransaction, TransactionBounds } from "../../ports/task-store";
-import { operations, parameterTypes, toCamelCase, toSnakeCase } from "../operations";
-import type { AnswerRow, OperationName, ParameterType, ParameterValue } from "../operations";
+import { operations } from "../operations";
+import { parameterTypes, toCamelCase, toSnakeCase } from "../operations/operation";
+import type {
+  AnswerRow,
+  ParameterType,
+  ParameterValue,
+  ParameterValues,
+  Procedure,
+} from "../operations/operation";
 import type { ProcedureCaller } from "../procedure-caller";
 import { mapPostgresError, storeTroubleOf } from "./postgres-errors";
 import type { Sent } from "./postgres-errors";
@@ -37,7 +45,7 @@ export interface PostgresOptions {
   onIdleError?: (error: Error) => void;
 }
 
-/** A connection that has been silent for so long is asked whether it is alive. */
+/** After this silence a connection is asked whether it is alive. */
 const keepAliveMs = 15_000;
 /** How long `close` waits for calls in flight. */
 const closeMs = 5_000;
@@ -49,7 +57,7 @@ export class PostgresCaller implements ProcedureCaller {
   readonly #options: PostgresOptions;
   readonly #target: PostgresTarget;
   readonly #preparesStatements: boolean;
-  readonly #texts = new Map<OperationName, string>();
+  readonly #texts = new Map<string, string>();
   readonly #inFlight = new Set<Promise<unknown>>();
 
   /** Throws InvalidArgumentError for a bad address; sends nothing. */
@@ -57,7 +65,8 @@ export class PostgresCaller implements ProcedureCaller {
     this.#options = options;
     this.#target = readPostgresTarget(options.url);
     this.#preparesStatements = readPreparesStatements(options.url);
-    this.#pool = new Pool({
+    const driver = loadPackage<typeof Pg>("pg");
+    this.#pool = new driver.Pool({
       ...this.#target,
       max: options.connectionsMax,
       connectionTimeoutMillis: options.connectTimeoutMs,
@@ -75,23 +84,21 @@ export class PostgresCaller implements ProcedureCaller {
   }
 
   async call(
-    operation: OperationName,
-    values: Readonly<Record<string, ParameterValue>>,
+    procedure: Procedure,
+    values: ParameterValues,
     within?: StoreTransaction,
   ): Promise<AnswerRow> {
-    const statement = this.#statement(operation, values);
-    if (within !== undefined) return toAnswer(operation, await ours(within).run(statement));
+    const statement = this.#statement(procedure, values);
+    if (within !== undefined) return toAnswer(procedure.name, await ours(within).run(statement));
     return this.#withClient(async (client) =>
-      toAnswer(operation, await this.#bounded(client.query(statement))),
+      toAnswer(procedure.name, await this.#bounded(client.query(statement))),
     );
   }
 
-  async completeAndCommit(
-    values: Readonly<Record<string, ParameterValue>>,
-    within: StoreTransaction,
-  ): Promise<AnswerRow> {
-    const statement = this.#statement("completeTask", values);
-    return toAnswer("completeTask", await ours(within).complete(statement));
+  async completeAndCommit(values: ParameterValues, within: StoreTransaction): Promise<AnswerRow> {
+    const procedure = operations.completeTask;
+    const statement = this.#statement(procedure, values);
+    return toAnswer(procedure.name, await ours(within).complete(statement));
   }
 
   async transaction<Result>(
@@ -133,11 +140,6 @@ export class PostgresCaller implements ProcedureCaller {
       }
       return result;
     });
-  }
-
-  /** A transaction that the user's own `pg` client has begun: enqueue and complete join it. */
-  static join(client: Pick<PoolClient, "query">): StoreTransaction {
-    return new PostgresTransaction({ run: (statement) => client.query(statement) });
   }
 
   async close(): Promise<void> {
@@ -211,7 +213,7 @@ export class PostgresCaller implements ProcedureCaller {
     }
   }
 
-  /** A user's statement. One that is broken off is waited for: what runs on the server still runs. */
+  /** A user's statement. An aborted one is waited for: the statement still runs on the server. */
   async #runStatement(
     client: PoolClient,
     statement: Statement,
@@ -252,7 +254,8 @@ export class PostgresCaller implements ProcedureCaller {
 
   /** On a connection of its own: the pool's may all be at work. Never rejects: the statement's own bound remains. */
   async #cancel(pid: number): Promise<void> {
-    const caller = new Client({
+    const driver = loadPackage<typeof Pg>("pg");
+    const caller = new driver.Client({
       ...this.#target,
       connectionTimeoutMillis: this.#options.connectTimeoutMs,
       application_name: "taskgate",
@@ -287,12 +290,9 @@ export class PostgresCaller implements ProcedureCaller {
     }
   }
 
-  #statement(
-    operation: OperationName,
-    values: Readonly<Record<string, ParameterValue>>,
-  ): Statement {
-    const parameters = operations[operation];
-    let text = this.#texts.get(operation);
+  #statement(procedure: Procedure, values: ParameterValues): Statement {
+    const { name, parameters } = procedure;
+    let text = this.#texts.get(name);
     if (text === undefined) {
       const marks = parameters.map(
         ([, type], index) => `$${String(index + 1)}::${parameterTypes[type].postgres}`,
@@ -300,19 +300,22 @@ export class PostgresCaller implements ProcedureCaller {
       const { schema = "taskgate" } = this.#options;
       // Another name may be a word of SQL; the usual one stays as telemetry's readers know it.
       const place = schema === "taskgate" ? schema : `"${schema}"`;
-      text = `select * from ${place}.${toSnakeCase(operation)}(${marks.join(", ")})`;
-      this.#texts.set(operation, text);
+      text = `select * from ${place}.${toSnakeCase(name)}(${marks.join(", ")})`;
+      this.#texts.set(name, text);
     }
-    const bound = parameters.map(([name, type]) => bind(type, values[name] ?? null));
+    const bound = parameters.map(([parameter, type]) => bind(type, values[parameter] ?? null));
     return this.#preparesStatements
-      ? { name: `taskgate_${operation}`, text, values: bound }
+      ? { name: `taskgate_${name}`, text, values: bound }
       : { text, values: bound };
   }
 }
 
 function ours(transaction: StoreTransaction): PostgresTransaction {
   if (transaction instanceof PostgresTransaction) return transaction;
-  throw new InvalidArgumentError("Expected the transaction to be one of this PostgreSQL store's");
+  throw new InvalidArgumentError(
+    `transaction: expected a transaction of this PostgreSQL store, or one from \`fromPg\` (${transaction.dialect})`,
+    { details: { field: "transaction" } },
+  );
 }
 
 /** Carries what the user's body threw past the mapping of the driver's errors. */
@@ -338,11 +341,11 @@ function bind(type: ParameterType, value: ParameterValue): unknown {
   return `{${value.join(",")}}`;
 }
 
-function toAnswer(operation: OperationName, result: QueryResult): AnswerRow {
+function toAnswer(name: string, result: QueryResult): AnswerRow {
   const row = result.rows[0];
   if (row === undefined || result.rows.length !== 1) {
     throw new StoreContractError(
-      `Expected one row from ${operation}, got ${String(result.rows.length)}`,
+      `Expected one row from ${name}, got ${String(result.rows.length)}`,
     );
   }
   const answer: Record<string, string | number | boolean | null> = {};

@@ -20,7 +20,7 @@ const holdersSql = `
    order by a.xact_start nulls last, a.pid
    limit 1000`;
 
-/** Who holds rows of the schema in a transaction that has been open for longer than 30 s. One read. */
+/** Reports the sessions that hold rows of the schema in a transaction open for longer than 30 s. One read. */
 export async function reportPostgresHolders(
   store: Pick<TaskStore, "transaction">,
   schema: string,

@@ -1,5 +1,6 @@
-import { Client } from "pg";
+import type * as Pg from "pg";
 import { InvalidArgumentError, TaskgateError } from "../../core/errors";
+import { loadPackage } from "../../core/load-package";
 import type { MigrationTarget, SchemaVersion, Script } from "../migrator";
 import { mapPostgresError } from "./postgres-errors";
 import { readPostgresTarget } from "./postgres-tls";
@@ -45,13 +46,14 @@ export async function withPostgresConnection<Result>(
   body: (connection: PostgresConnection) => Promise<Result>,
   timeouts: { connectionTimeoutMillis?: number; query_timeout?: number } = {},
 ): Promise<Result> {
-  const client = new Client({
+  const driver = loadPackage<typeof Pg>("pg");
+  const client = new driver.Client({
     ...readPostgresTarget(url),
     application_name: "taskgate-schema",
     ...timeouts,
   });
   client.on("error", () => undefined);
-  // What is lost with the connection is undone, but for a commit that nobody heard of: to run it all again is harmless.
+  // A lost connection undoes its transaction, except for a commit whose answer was lost: running all of it again is harmless.
   const told = async <Answer>(call: Promise<Answer>): Promise<Answer> => {
     try {
       return await call;
@@ -105,7 +107,7 @@ async function refuseForeignSchema(connection: PostgresConnection, schema: strin
 const cannotReplace = new Set(["42P13", "42P16"]);
 
 /**
- * Logic is replaced in place where it can be: who is calling keeps a function that exists. Only when an answer changed
+ * Logic is replaced in place where it can be: a function that is being called stays in existence. Only when an answer changed
  * its columns is all of it dropped and made again; callers may then fail once and repeat.
  */
 async function apply(

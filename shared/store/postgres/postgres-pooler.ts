@@ -24,7 +24,7 @@ export function readPreparesStatements(address: string): boolean {
 /** SQLSTATEs of a name that the connection doesn't know, or knows already: another client had it meanwhile. */
 const lostNames: ReadonlySet<string> = new Set(["26000", "42P05"]);
 
-/** What to do where a named statement met a connection that somebody else had; undefined for another error. */
+/** What to do where a named statement met a connection that another client had; undefined for another error. */
 export function explainLostName(state: string): string | undefined {
   if (!lostNames.has(state)) return undefined;
   return `A pooler between here and PostgreSQL keeps no prepared statements (${state}): write ${option}=off into the database's address, or set max_prepared_statements in PgBouncer 1.21 or later`;

@@ -25,7 +25,7 @@ export interface PostgresTarget {
   readonly ssl: PostgresTls;
 }
 
-/** With a certificate that is checked against the host's name, whatever libpq would do for the word. */
+/** With a certificate that is checked against the host's name, also where libpq wouldn't check it for this word. */
 const tlsModes: readonly string[] = ["require", "verify-ca", "verify-full"];
 /** Options that this file reads, so that the driver reads none of them. */
 const ownOptions = ["sslmode", "sslrootcert", "sslcert", "sslkey"] as const;
@@ -160,7 +160,7 @@ function readPem(name: OwnOption, path: string | undefined): string | undefined 
       { cause: error },
     );
   }
-  // OpenSSL takes a text without a certificate for "trust nobody", and says so only when it connects.
+  // OpenSSL takes a text without a certificate as a list of no trusted authority, and says so only when it connects.
   if (text.includes("-----BEGIN ")) return text;
   throw new InvalidArgumentError(
     `Expected \`${name}\` in the database's address to name a file in PEM form, with -----BEGIN in it`,

@@ -20,6 +20,8 @@ export interface QueryResult {
 export interface TransactionConnection {
   /** One statement, in the extended protocol. */
   run(statement: Statement, options?: StatementOptions): Promise<QueryResult>;
+  /** One operation of the core. Left out: like other statements. */
+  runOperation?(statement: Statement): Promise<QueryResult>;
   /** Several statements as one message of the simple protocol. Left out: the transaction is the user's to end. */
   runText?(text: string): Promise<QueryResult[]>;
 }
@@ -70,8 +72,9 @@ export class PostgresTransaction implements StoreTransaction {
 
   async run(statement: Statement): Promise<QueryResult> {
     this.#expectOpen();
+    const connection = this.#connection;
     try {
-      return await this.#connection.run(statement);
+      return await (connection.runOperation?.(statement) ?? connection.run(statement));
     } catch (error) {
       throw mapPostgresError(error, "sent");
     }

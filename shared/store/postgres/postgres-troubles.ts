@@ -1,6 +1,6 @@
 /**
- * Every SQLSTATE that says "the store can't now", or that an answer is in doubt. None of them is the fault of whoever
- * called: calls are repeated or refused as temporary, tasks come back uncounted. docs/reference/errors.md is made of it.
+ * Every SQLSTATE that says "the store can't now", or that an answer is in doubt. None of them is the fault of the
+ * caller: calls are repeated or refused as temporary, tasks come back uncounted. docs/reference/errors.md is made of it.
  *
  * `unavailable`: refused or undone, nothing happened. `conflict`: undone, worth another try at once. `uncertain`: the
  * connection ended under the request, whose commit may have won the race.

@@ -1,6 +1,7 @@
 import { sleep } from "../../../shared/platform/real-clock";
-import { defineDefinition, defineTask } from "../../../shared/worker/define-task";
-import type { AnyTaskKind } from "../../../shared/worker/define-task";
+import { defineQueue } from "../../../shared/worker/define/define-queue";
+import { defineTask } from "../../../shared/worker/define/define-task";
+import type { AnyTaskKind } from "../../../shared/worker/define/task-kind";
 
 /** What the culprit does, and how its definition is set. */
 export interface Scene {
@@ -49,9 +50,9 @@ export function kindsOf(name: string): AnyTaskKind[] {
   const scene = scenes[name];
   if (scene === undefined) throw new Error(`there is no scene ${name}`);
   const { leaseMs, timeoutMs, lostMax, neighbourMs = 300 } = scene;
-  const retry = { attempts: 2, backoff: { baseMs: 100, capMs: 100 } };
+  const retry = { attempts: 2, baseMs: 100, capMs: 100 };
   const shared = { limit: 8, leaseMs, lostMax, retry };
-  const definition = defineDefinition({ name, ...shared });
+  const definition = defineQueue({ name, ...shared });
   const run = async (): Promise<undefined> => {
     await sleep(neighbourMs);
     return undefined;
@@ -59,8 +60,8 @@ export function kindsOf(name: string): AnyTaskKind[] {
   // A neighbour has time enough where it isn't the clock of an endless loop.
   const ample = name === "endless loop" ? timeoutMs : 60_000;
   return [
-    defineTask({ name: `${name} culprit`, definition, timeoutMs, run: scene.run }),
-    defineTask({ name: `${name} neighbour`, definition, timeoutMs: ample, run }),
+    defineTask({ name: `${name} culprit`, queue: definition, timeoutMs, run: scene.run }),
+    defineTask({ name: `${name} neighbour`, queue: definition, timeoutMs: ample, run }),
     defineTask({ name: `${name} stranger`, ...shared, timeoutMs: ample, run }),
   ];
 }

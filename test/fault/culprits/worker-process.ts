@@ -5,16 +5,16 @@ import { realClock, realRandom, sleep } from "../../../shared/platform/real-cloc
 import { ThreadLeaseKeeper } from "../../../shared/platform/thread-lease-keeper";
 import { noTelemetry } from "../../../shared/ports/telemetry";
 import { openStore } from "../../../shared/store/open-store";
-import { Heartbeat } from "../../../shared/worker/heartbeat";
-import { ProcessLeave } from "../../../shared/worker/leave-process";
-import { ProcessGate } from "../../../shared/worker/process-gate";
-import { createRegistry } from "../../../shared/worker/registry";
-import { reclaim, runWorker } from "../../../shared/worker/run-worker";
+import { Heartbeat } from "../../../shared/worker/run/heartbeat";
+import { ProcessLeave } from "../../../shared/worker/run/leave-process";
+import { ProcessGate } from "../../../shared/worker/run/process-gate";
+import { createRegistry } from "../../../shared/worker/define/registry";
+import { reclaim, runWorker } from "../../../shared/worker/run/run-worker";
 import { kindsOf } from "./scenes";
 
 /*
  * One process of workers with a culprit in it. It lives until it is told to end, or until the culprit ends it.
- * Arguments: database URL, name of the scene, `thread` or `no-thread` (a planted fault: nobody renews beside the event loop).
+ * Arguments: database URL, name of the scene, `thread` or `no-thread` (a planted fault: no thread renews beside the event loop).
  */
 const [, , url = "", scene = "", thread = "thread"] = process.argv;
 
@@ -31,7 +31,7 @@ async function main(): Promise<void> {
   };
   const store = openStore({ url, connectionsMax: 2, random: realRandom, sleep });
   const leaseKeeper = new ThreadLeaseKeeper({
-    file: join(__dirname, "../../../dist/functions/lease-renewer.js"),
+    file: join(__dirname, "../../../dist/shared/functions/lease-renewer.js"),
     program: { address: { url }, endsHung: true },
     clock: realClock,
     logger,

@@ -14,7 +14,7 @@ import type { Break } from "./message-proxy";
 
 /*
  * A worker completes a task with a child and a row of its own, and its connection breaks in front of each message in turn,
- * in three ways. Whatever it was: its token and its task are somebody else's within its lease + 5 s, and row, child and
+ * in three ways. In each, its token and its task go to another within its lease + 5 s, and row, child and
  * completion are there together or not at all.
  */
 
@@ -69,7 +69,7 @@ async function play(kind: Break, place: number): Promise<Ending> {
   try {
     const name = await define(direct, { limit: 1, leaseMs });
     await enqueue(direct, name, 1);
-    // Its lease begins with the claim; nobody renews it.
+    // Its lease begins with the claim; no call renews it.
     await cut.listDefinitions({ name }).catch(() => undefined);
     const worker = await startWorker(direct, name);
     const task = await worker.claimOne();

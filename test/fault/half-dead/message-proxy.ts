@@ -3,12 +3,12 @@ import type { AddressInfo, Server, Socket } from "node:net";
 
 /*
  * A network between a program and PostgreSQL that breaks in front of one message of the program's, counted from when it
- * was armed, or when one is answered. What was sent before arrives; of that message and of all behind it nothing does.
+ * was armed, or when one is answered. Packets sent before arrive; of that message and of all behind it nothing does.
  */
 
 /**
  * `cut`: both ends hear of it. `vanish`: only the program's end does, as when a machine loses its power and the server's
- * packets get no answer. `silence`: nobody hears of it, as when a process is frozen.
+ * packets get no answer. `silence`: no peer is told, as when a process is frozen.
  */
 export type Break = "cut" | "vanish" | "silence";
 export const breaks: readonly Break[] = ["cut", "vanish", "silence"];

@@ -26,7 +26,7 @@ export interface OutagePlan {
   readonly connectionString: string;
 }
 
-/** What came of it. */
+/** The outcome. */
 export interface OutageResult {
   readonly poisoned: { readonly events: number; readonly hints: number };
   /** Tasks that were made of the events, and different events among them. */
@@ -47,7 +47,7 @@ const definition = "import-file";
 const hints = 5;
 const drainTimeoutMs = 400_000;
 
-/** Whatever they are: the definition is paused. */
+/** Of any kind: the definition is paused. */
 const settings: DefinitionSettings = {
   limit: 1,
   leaseMs: 60_000,
@@ -110,7 +110,7 @@ export async function playOutage(plan: OutagePlan): Promise<OutageResult> {
   }
 }
 
-/** The tasks of the events stay where they are: what is looked at is how they came. */
+/** The tasks of the events stay where they are: the test looks at how they came. */
 async function holdTasks(server: OutageServer): Promise<void> {
   const store = openStore({ url: server.directUrl, connectionsMax: 1, random: realRandom, sleep });
   try {
@@ -197,7 +197,7 @@ async function sendEvent(queue: QueueClient, eventId: string): Promise<void> {
     source: "landing",
     type: "file-landed",
     subject: "airports.csv",
-    data: { path: "/nowhere" },
+    data: { path: "/nowhere/landing/airports.csv", sha256: "0".repeat(64) },
   };
   await queue.sendMessage(Buffer.from(JSON.stringify(event)).toString("base64"));
 }

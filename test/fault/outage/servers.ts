@@ -24,7 +24,7 @@ export interface OutageServer {
   readonly directUrl: string;
   away(): Promise<void>;
   back(): Promise<void>;
-  /** Connections that were ever tried; null where nobody counts. */
+  /** Connections that were ever tried; null where they aren't counted. */
   attempts(): Promise<number | null>;
   close(): Promise<void>;
 }
@@ -77,7 +77,7 @@ async function startSilent(): Promise<OutageServer> {
   const proxy = createServer((near) => {
     attempts += 1;
     const far = createConnection({ host: "127.0.0.1", port: server.port });
-    // What was open when packets began to vanish never speaks again.
+    // A connection that was open when packets began to vanish never answers again.
     let isLost = false;
     for (const [from, to] of [
       [near, far],

@@ -1,5 +1,5 @@
-import { serverErrors } from "../../simulation/tsql/tds/faults";
-import { SimulatedServer } from "../../simulation/tsql/tds/start-simulated-server";
+import { serverErrors } from "../../tsql-server/tds/faults";
+import { startTaskgateServer } from "../../tsql/wire/start-taskgate-server";
 import type { OutageOrder, OutageReport } from "./servers";
 
 /*
@@ -13,7 +13,7 @@ function report(message: OutageReport): void {
 }
 
 async function main(): Promise<void> {
-  const { server, url, world } = await SimulatedServer.start();
+  const { server, url, world } = await startTaskgateServer();
   setInterval(() => {
     world.clock = Date.now();
   }, tickMs);

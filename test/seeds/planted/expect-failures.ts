@@ -20,7 +20,7 @@ export interface ContractFault {
 }
 
 declare global {
-  /** Read by test/support/planted-environment.cjs, and by whoever collects titles. */
+  /** Read by test/support/planted-environment.cjs, and by the collector of titles. */
   var plantedFaults: Map<string, Pick<ContractFault, "tests" | "found">> | undefined;
 }
 

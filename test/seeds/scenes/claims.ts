@@ -24,7 +24,7 @@ const reserving = (): StoreChange =>
     return { ...answer, claimed: answer.claimed.slice(0, Math.max(1, input.want - 1)) };
   });
 
-/** One claim after the other, and none while somebody's is open. */
+/** One claim after the other, and none while another is open. */
 const claimHints =
   "WITH (ROWLOCK, UPDLOCK, READPAST, FORCESEEK) -- keep them, skip others', in key order";
 const work = {
@@ -43,7 +43,7 @@ const waitingForRows = {
   },
 } as const;
 
-/** A queue of one: whoever comes while a claim isn't settled waits for it. */
+/** A queue of one: a call that comes while a claim isn't settled waits for it. */
 const oneAtATime = (): StoreChange => {
   const settled = new Set<unknown>();
   let last: object | undefined;

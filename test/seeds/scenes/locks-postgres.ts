@@ -7,7 +7,7 @@ import type { Scene } from "../scene";
 
 /*
  * What PostgreSQL itself tells of locks and of the ways to rows, counted for one transaction. The T-SQL is shown the same in
- * test/simulation/tsql/seeds and in locks-tsql.ts.
+ * test/tsql/seeds and in locks-tsql.ts.
  */
 const settle = "postgres/sql/functions/_settle_tokens.sql";
 const work = "postgres/sql/functions/work.sql";
@@ -73,7 +73,7 @@ async function showWriteFirst(stage: PostgresStage): Promise<void> {
   const store = stage.openStore(2);
   const name = await define(store, { limit: 2 });
   const held = await stage.holdDefinition(name, 0);
-  // It finds two tokens free, and waits with its first write for the one who takes them away.
+  // It finds two tokens free, and waits with its first write for the call that takes them away.
   const asked = store.startExecution(startInput(name));
   await until("the asker waits", async () => (await stage.countWaiting()) === 1);
   await held.commit();
@@ -158,7 +158,7 @@ async function showAdvisoryLocks(stage: PostgresStage): Promise<void> {
       "select pg_advisory_xact_lock(42, task_definition_id) from taskgate.task_definition",
     ),
   );
-  // Who asks for tokens gives up after its two seconds, and says so; nobody else is kept waiting.
+  // An asker gives up after its two seconds, and says so; no other call is kept waiting.
   const began = performance.now();
   const asked = store.startExecution(startInput(name)).then(
     () => "started",

@@ -8,7 +8,7 @@ import { holdTransaction } from "../postgres-stage";
 import type { Scene } from "../scene";
 import type { TsqlStage } from "../tsql-stage";
 
-/* What the model of SQL Server tells of locks and of the ways to rows; the rest stands in test/simulation/tsql/seeds. */
+/* What the model of SQL Server tells of locks and of the ways to rows; the rest stands in test/tsql/seeds. */
 const work = "mssql/sql/procedures/Work.sql";
 const migrations = join(__dirname, "../../../shared/store/mssql/sql/migrations");
 
@@ -55,7 +55,7 @@ async function showNoEscalation(stage: TsqlStage): Promise<void> {
   const { tables, whole } = locksOf(stage);
   expect(tables).toContain("Ready");
   expect({ whole }).toEqual({ whole: [] });
-  // A statement takes a thousand rows at most; what adds up in one transaction stays rows.
+  // A statement takes a thousand rows at most; a transaction of several statements keeps row locks.
   const many = tables.filter((table) => ["Ready", "Claim", "Task"].includes(table));
   expect(many.filter((table) => !keptApart().includes(table))).toEqual([]);
   expect(idsOf(await within(1_500, second.claim(10)))).toEqual(ids.slice(990, 1_000));
@@ -82,7 +82,7 @@ async function showApplicationLocks(stage: TsqlStage): Promise<void> {
     expect((await within(1_500, store.enqueueTasks(input("other")))).outcomes).toEqual([
       "enqueued",
     ]);
-    // The status of the lock is looked at: nobody goes on without it, and nobody waits for ever.
+    // The status of the lock is checked: no call goes on without it, and none waits for ever.
     expect(await within(3_500, equal)).toContain("locked for longer than 2 s");
   } finally {
     await held.commit();

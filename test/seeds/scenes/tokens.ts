@@ -19,7 +19,7 @@ import type { Stage, StoreChange } from "../stage";
 
 /** Gives the askers their turn; one that is kept back by something else than the row counts after a while, too. */
 async function untilAsked(stage: Stage, count: number): Promise<void> {
-  if (stage.dialect === "model") return;
+  if (stage.dialect === "memory") return;
   const endMs = performance.now() + 300;
   while ((await stage.countWaiting()) < count && performance.now() < endMs) await sleep(2);
 }
@@ -46,7 +46,7 @@ async function showArrivalOrder(stage: Stage): Promise<void> {
   }
 }
 
-/** Who came last is served first. */
+/** The last asker is served first. */
 const lastComeFirstServed = (): StoreChange => {
   const stack: (() => Promise<void>)[] = [];
   const serve = async (): Promise<void> => {
@@ -69,7 +69,7 @@ const lastComeFirstServed = (): StoreChange => {
 async function showAllOrNothing(stage: Stage): Promise<void> {
   const store = stage.openStore(2);
   const name = await define(stage.plain, { limit: 1 });
-  // Whoever dies in the middle of a transaction leaves nothing of it.
+  // A caller that dies in the middle of a transaction leaves nothing of it.
   const worker = await startWorker(store, name);
   const taskId = await enqueueOne(store, name);
   const task = await worker.claimOne();
@@ -85,7 +85,7 @@ async function showAllOrNothing(stage: Stage): Promise<void> {
   expect(await worker.complete([task])).toMatchObject({ refused: [] });
   expect((await stage.plain.explainTask({ taskId })).facts?.state).toBe("done");
   await worker.finish();
-  // Whoever dies behind the commit has started: its repeat gets the same execution, and its token is one.
+  // A caller that dies behind the commit has started: its repeat gets the same execution, and its token is one.
   const input = { ...startInput(name), operationId: operationId() };
   const [first, again] = [await store.startExecution(input), await store.startExecution(input)];
   expect(again.executionId).toBe(first.executionId);
@@ -112,7 +112,7 @@ const committingAlways = (): StoreChange => (store) =>
 
 // ---- what finished rows cost, in the model
 
-/** How many entries of maps and lists are looked at while a call runs; the model's calls run at once. */
+/** How many entries of maps and lists are looked at while a call runs; the memory store's calls run at once. */
 function countVisits(call: () => Promise<unknown>): number {
   let visits = 0;
   const maps = Map.prototype;
@@ -215,7 +215,7 @@ export const tokenScenes: readonly Scene[] = [
   {
     numbers: "S2.7",
     title: "a claim looks at as many rows after 1,000 tasks have finished as before",
-    on: ["model"],
+    on: ["memory"],
     play: showFlatCost,
     faults: [
       {

@@ -1,16 +1,17 @@
 import { expect } from "@jest/globals";
 import { sleep } from "../../../shared/platform/real-clock";
 import type { TaskStore } from "../../../shared/ports/task-store";
-import { defineTask } from "../../../shared/worker/define-task";
-import type { TaskKind } from "../../../shared/worker/define-task";
+import { defineTask } from "../../../shared/worker/define/define-task";
 import { at, operationId, statusOf } from "../../support/builders";
 import { changedStore, without } from "../../support/planted-setup";
 import { openWorkerBench } from "../../unit/worker/worker-bench";
 import type { Scene } from "../scene";
 import type { Stage, StoreChange } from "../stage";
 import { tellingOneTokenMore } from "./workers";
+import type { TaskKind } from "../../../shared/worker/define/task-kind";
+import { taskRequest } from "../../../shared/worker/define/task-ref";
 
-/** The times of the source texts are divided by this; what is promised as "at once" is not. */
+/** The times of the source texts are divided by this; a promised "at once" is not. */
 const scale = 80;
 /** A second, as the texts' "at once" is read. */
 const promptMs = 1_000;
@@ -33,7 +34,7 @@ function timedKind(
   return defineTask<{ part: number; seconds: number }>({
     name,
     limit,
-    spareMax,
+    prefetch: spareMax,
     concurrencyPerWorker: perWorker,
     run: async ({ part, seconds }) => {
       const entry = { part, beganMs: performance.now(), endedMs: Infinity };
@@ -65,8 +66,8 @@ async function showPairs(stage: Stage): Promise<void> {
     return { kind, bench: openWorkerBench([kind], { store: stage.openStore(3) }) };
   });
   const { kind, bench } = at(workers, 0);
-  await bench.client.enqueue(
-    Array.from({ length: 10 }, (_, part) => ({ task: kind, payload: { part, seconds } })),
+  await bench.client.enqueueAll(
+    Array.from({ length: 10 }, (_, part) => taskRequest(kind, { part, seconds })),
   );
   const working = Promise.all(workers.map((worker) => worker.bench.work("pairs")));
   let midway = await statusOf(stage.plain, "pairs");
@@ -128,13 +129,11 @@ async function runOrders(stage: Stage, readers: number, most = orders.length): P
   const kind = timedKind(log, { name, limit: readers, perWorker: readers, spareMax: 1 });
   const bench = openWorkerBench([kind], { store: stage.openStore(4) });
   const batch = await bench.client.batches.create({ name, waves: own.length });
-  await bench.client.enqueue(
+  await bench.client.enqueueAll(
     own.flatMap(({ tasks, seconds }, part) =>
-      Array.from({ length: tasks }, () => ({
-        task: kind,
-        wave: batch.wave(part + 1),
-        payload: { part, seconds },
-      })),
+      Array.from({ length: tasks }, () =>
+        taskRequest(kind, { part, seconds }, { wave: batch.wave(part + 1) }),
+      ),
     ),
   );
   await bench.client.batches.start(batch.batchId);
@@ -232,7 +231,7 @@ async function showSenders(stage: Stage): Promise<void> {
   };
   // A stay without work registers the definition.
   await bench.work("sent");
-  // Wave by wave, so that no task of a later one is older than one of an earlier one (P4: a fast drain looks for those a
+  // Wave by wave, so that no task of a later one is older than one of an earlier one (a fast drain looks for those a
   // second later); within a wave all send at once.
   for (const wave of waveIds.keys())
     await Promise.all(senders.map((store, sender) => send(store, sender, wave)));

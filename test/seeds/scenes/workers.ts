@@ -1,15 +1,16 @@
 import { expect } from "@jest/globals";
 import { GiveUp } from "../../../shared/core/task-failure";
 import { sleep } from "../../../shared/platform/real-clock";
-import { defineTask, exponential } from "../../../shared/worker/define-task";
 import { at, factsOf, statusOf } from "../../support/builders";
 import { changedStore } from "../../support/planted-setup";
 import { openWorkerBench } from "../../unit/worker/worker-bench";
 import { holdTransaction } from "../postgres-stage";
 import type { Scene } from "../scene";
 import type { Held, Stage, StoreChange } from "../stage";
+import { defineTask } from "../../../shared/worker/define/define-task";
+import { taskRequest } from "../../../shared/worker/define/task-ref";
 
-/** Counts handlers at work, and the most that ever were. Each waits a while for the others, so a slow start hides nobody. */
+/** Counts handlers at work, and the most that ever were. Each waits a while for the others, so a slow start hides no handler. */
 class Crowd {
   most = 0;
   #now = 0;
@@ -28,7 +29,7 @@ class Crowd {
   }
 }
 
-/** Whoever is granted tokens is told of one more. */
+/** A worker that is granted tokens is told of one more. */
 export const tellingOneTokenMore = (): StoreChange => (store) =>
   changedStore(store, {
     startExecution: async (input) => {
@@ -47,7 +48,7 @@ async function showParallelism(stage: Stage): Promise<void> {
     const task = defineTask({
       name,
       limit: first + second,
-      spareMax: 10,
+      prefetch: 10,
       run: () => crowd.during(5),
     });
     const workers = [first, second]
@@ -57,7 +58,7 @@ async function showParallelism(stage: Stage): Promise<void> {
         bench: openWorkerBench([task], { store: stage.openStore(3) }),
       }));
     const { client } = at(workers, 0).bench;
-    await client.enqueue(Array.from({ length: 24 }, () => ({ task, payload: {} })));
+    await client.enqueueAll(Array.from({ length: 24 }, () => taskRequest(task, {})));
     // Hints bring them back until all is done.
     for (let life = 0; life < 20 && (await statusOf(stage.plain, name)).done < 24; life += 1)
       await Promise.all(
@@ -113,7 +114,7 @@ async function showIdling(stage: Stage): Promise<void> {
   const ran: number[] = [];
   const quick = defineTask({ name: "quick", run: async () => void ran.push(performance.now()) });
   const bench = openWorkerBench([quick], { store: counting(stage.openStore(3)) });
-  const add = async () => at(await bench.client.enqueue({ task: quick, payload: {} }), 0).taskId;
+  const add = async () => (await bench.client.enqueue(quick, {})).taskId;
   await add();
   const life = bench.work("quick", { idleReads: 5, idlePauseMs: 100 });
   await sleep(250);
@@ -127,7 +128,7 @@ async function showIdling(stage: Stage): Promise<void> {
   expect(await statusOf(stage.plain, "quick")).toMatchObject({ executions: 0, held: 0 });
   await sleep(150);
   expect(calls).toBe(asked);
-  // What comes now leaves a hint, and the next life finds it.
+  // A task that comes now leaves a hint, and the next execution finds it.
   const late = await add();
   expect(bench.hints.at(-1)?.definition).toBe("quick");
   await bench.work("quick", { idleReads: 1, idlePauseMs: 10 });
@@ -146,22 +147,19 @@ const answering = defineTask<{ fails: boolean }>({
 
 async function showAwaiting(stage: Stage): Promise<void> {
   const bench = openWorkerBench([answering], { store: stage.openStore(4) });
-  const tasks = await bench.client.enqueue(
-    [false, true].map((fails) => ({ task: answering, payload: { fails } })),
+  const tasks = await bench.client.enqueueAll(
+    [false, true].map((fails) => taskRequest(answering, { fails })),
   );
   const ends = Promise.all(
-    tasks.map(({ taskId }) => bench.client.ended(taskId, { timeoutMs: 3_000 })),
+    tasks.map(({ taskId }) => bench.client.waitFor(answering, taskId, { timeoutMs: 3_000 })),
   );
   await bench.work("answer");
   const [good, bad] = await ends;
   expect(good).toEqual({ state: "done", result: { answer: 42 }, error: null });
   expect(bad).toMatchObject({ state: "dead", result: null });
   expect(bad?.error).toContain("there is none");
-  const { taskId } = at(
-    await bench.client.enqueue({ task: answering, payload: { fails: false } }),
-    0,
-  );
-  expect(await bench.client.ended(taskId, { timeoutMs: 30 })).toMatchObject({
+  const { taskId } = await bench.client.enqueue(answering, { fails: false });
+  expect(await bench.client.waitFor(answering, taskId, { timeoutMs: 30 })).toMatchObject({
     state: "unfinished",
   });
 }
@@ -181,7 +179,7 @@ async function showLog(stage: Stage): Promise<void> {
   const seen: unknown[] = [];
   const task = defineTask({
     name: "logged",
-    retry: { attempts: 2, backoff: exponential({ baseMs: 1, capMs: 1 }) },
+    retry: { attempts: 2, baseMs: 1, capMs: 1 },
     run: async (_, ctx) => {
       const facts = await factsOf(stage.plain, ctx.taskId);
       seen.push({
@@ -195,7 +193,7 @@ async function showLog(stage: Stage): Promise<void> {
     },
   });
   const bench = openWorkerBench([task], { store: stage.openStore(3) });
-  const { taskId } = at(await bench.client.enqueue({ task, payload: { of: "me" } }), 0);
+  const { taskId } = await bench.client.enqueue(task, { of: "me" });
   const state = async () => (await factsOf(stage.plain, taskId)).state;
   for (let life = 0; life < 50 && (await state()) !== "done"; life += 1) {
     await bench.work("logged");
@@ -260,7 +258,7 @@ async function showNoSpanningTransaction(stage: Stage): Promise<void> {
       seen.push({
         how,
         transactions: await stage.countTransactions(),
-        // Somebody else sees the entry of the task that runs, by a clean read.
+        // Another session sees the entry of the running task, by a clean read.
         state: (await factsOf(stage.plain, ctx.taskId)).state,
       });
       // What the body does to a transaction of its own is no matter of the log.
@@ -269,8 +267,8 @@ async function showNoSpanningTransaction(stage: Stage): Promise<void> {
     },
   });
   const bench = openWorkerBench([task], { store: stage.openStore(4) });
-  const tasks = await bench.client.enqueue(
-    ["works", "rolls back"].map((how) => ({ task, payload: { how } })),
+  const tasks = await bench.client.enqueueAll(
+    ["works", "rolls back"].map((how) => taskRequest(task, { how })),
   );
   await bench.work("plain", { concurrency: 1 });
   expect(seen).toEqual(
@@ -301,7 +299,7 @@ export const workerScenes: readonly Scene[] = [
   {
     numbers: "S3.4, S4.15",
     title:
-      "an idle worker looks again, takes what comes meanwhile, leaves and asks nothing; the next life finds what came too late",
+      "an idle worker asks again, takes tasks that come meanwhile, leaves and asks nothing; the next execution finds later tasks",
     play: showIdling,
     faults: [
       {

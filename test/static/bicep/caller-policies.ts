@@ -16,7 +16,7 @@ const withEntra: readonly (readonly [path: string, wanted: Json])[] = [
   ["login.tokenStore.enabled", false],
 ];
 
-/** The app wants no key only where the platform lets nobody pass without a sign-in of this tenant. */
+/** The app wants no key only where the platform lets no caller pass without a sign-in of this tenant. */
 export const callers: Policy = (deployment) => {
   const site = theOne(deployment, "Microsoft.Web/sites");
   const settings = listAt(site, "properties.siteConfig.appSettings");
@@ -54,7 +54,7 @@ export const callers: Policy = (deployment) => {
 
 const cidr = /^(?:\d{1,3}(?:\.\d{1,3}){3}\/\d{1,2}|[0-9a-f:]+\/\d{1,3})$/;
 
-/** Where addresses are named nobody else gets in, to the API or to where deployments go; the private network needs none. */
+/** Where addresses are named no other gets in, to the API or to where deployments go; the private network needs none. */
 export const apiAddresses: Policy = (deployment) => {
   const site = theOne(deployment, "Microsoft.Web/sites");
   const rules = listAt(site, "properties.siteConfig.ipSecurityRestrictions");

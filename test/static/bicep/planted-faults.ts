@@ -89,7 +89,7 @@ const rows: Readonly<Record<PolicyName, readonly Row[]>> = {
       drop("Microsoft.Web/sites/basicPublishingCredentialsPolicies", "ftp"),
     ],
   ],
-  "SQL, storage and the API admit nobody from the internet": [
+  "SQL, storage and the API admit no caller from the internet": [
     [
       "prod",
       "a public server",

@@ -8,7 +8,7 @@ import type { Policy } from "./snapshot";
 export const policies = {
   "no secret is made, fetched or handed on": secrets,
   "keys, passwords and old protocols are off": signIn,
-  "SQL, storage and the API admit nobody from the internet": addresses,
+  "SQL, storage and the API admit no caller from the internet": addresses,
   "roles are those that the app needs, each on one resource": leastPrivilege,
   "callers sign in as the app expects": callers,
   "addresses that are named shut out all others": apiAddresses,

@@ -15,12 +15,12 @@ import {
   type Policy,
 } from "./snapshot";
 
-/* What is deployed is what the program reads, listens to and measures. */
+/* The deployment has all that the program reads, listens to and measures. */
 
 const root = join(__dirname, "../../..");
 const knownSettings: ReadonlySet<string> = new Set(settingsTable.map(({ name }) => name));
 
-/** Read by the Functions host for its leases and its diagnostic events, whatever the program could do without. */
+/** Read by the Functions host for its leases and its diagnostic events, although the program could do without them. */
 export const hostSettings: readonly string[] = [
   "AzureWebJobsStorage__credential",
   "AzureWebJobsStorage__blobServiceUri",
@@ -70,7 +70,7 @@ function resolve({ predictedResources }: Deployment, value: string): string {
   const inner = formatted?.[2] ?? value.slice(1, -1);
   const [, id, path] = /^reference\('([^']+)', '[^']+'\)\.([\w.]+)$/.exec(inner) ?? [];
   const type = predictedResources.find((resource) => resource.id === id)?.type ?? "";
-  // What nobody knows here is nothing there: the program's own checks say what is missing.
+  // An unknown value here is empty there: the program's own checks name the missing one.
   return template.replace("{0}", answers[`${type} ${path ?? ""}`] ?? "");
 }
 
@@ -148,7 +148,7 @@ const databaseMetrics: ReadonlySet<string> = new Set([
   "workers_percent",
 ]);
 
-/** Alert rules watch what is measured, on what is deployed; production hears of silence and of dead letters. */
+/** Alert rules watch measured values of deployed resources; production hears of silence and of dead letters. */
 export const alerts: Policy = (deployment) => {
   const rules = [
     ...resourcesOf(deployment, "Microsoft.Insights/scheduledQueryRules"),

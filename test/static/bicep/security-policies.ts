@@ -10,7 +10,7 @@ import {
   type Resource,
 } from "./snapshot";
 
-/* Nothing is secret, nobody signs in without Entra, production has no public address, and rights are few. */
+/* Nothing is secret, every sign-in uses Entra, production has no public address, and rights are few. */
 
 const secretName =
   /(^|_)(password|secret|accesskey|accountkey|sastoken)$|administratorLogin|password$/i;
@@ -155,7 +155,7 @@ const roles: Readonly<Record<string, readonly [name: string, scope: string]>> = 
   ],
 };
 
-/** Who has which role: what infra/modules/roles.bicep must come to, no more and no less. */
+/** The roles of each identity, as infra/modules/roles.bicep must assign them, no more and no less. */
 export const assignedRoles: readonly string[] = [
   "app: Monitoring Metrics Publisher on the component",
   "app: Storage Blob Data Contributor on app-package",

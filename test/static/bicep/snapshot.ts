@@ -26,7 +26,7 @@ export interface Deployment extends Snapshot {
   readonly environment: Environment;
 }
 
-/** What is wrong with a deployment, one sentence each; none: nothing. */
+/** The faults of a deployment, one sentence each; none: it is good. */
 export type Policy = (deployment: Deployment) => readonly string[];
 
 /** The resources of a type, such as `Microsoft.Sql/servers`. */

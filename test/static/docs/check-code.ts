@@ -8,7 +8,7 @@ import type { CodeBlock } from "../../docs/markdown";
 const folders = ["functions/tasks", "functions", "shared/worker", "."];
 
 /** Names that a reader of the docs has and the repository hasn't. */
-const prelude = `declare function callPartner(message: unknown, signal?: AbortSignal): Promise<void>;\n`;
+const prelude = `declare function callPartner(message: unknown): Promise<void>;\n`;
 
 /** Compiles blocks as files of the repository, without writing them; answers `page:line message`. */
 export function checkCode(blocks: readonly CodeBlock[]): string[] {

@@ -38,7 +38,7 @@ function checkBatch(batch: Batch, schema: Schema, given: ReadonlySet<string>): F
     const tree = toTree(tokens);
     const tables = new Map<string, Relation>();
     const faults = checkDeclarations(tree, { schema, tables });
-    // A script whose header names variables gets them from whoever runs it.
+    // A script whose header names variables gets them from its caller.
     const isObject = tokens.some((token) => isWord(token, "PROCEDURE", "FUNCTION"));
     const names = new NameCheck(schema, tables);
     for (const statement of splitAt(tree, (node) => isSymbol(node, ";"))) {
@@ -254,7 +254,7 @@ function checkBlocks(tokens: readonly Token[]): Fault[] {
   return faults;
 }
 
-/** Calls of our procedures and functions and of the server's functions: names and number of what is handed over. */
+/** Calls of our procedures and functions and of the server's functions: their names and the number of arguments. */
 function checkCalls(nodes: readonly Node[], schema: Schema): Fault[] {
   const faults: Fault[] = [];
   const visit = (list: readonly Node[]): void => {

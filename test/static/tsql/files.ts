@@ -2,7 +2,7 @@ import { readFileSync, readdirSync } from "node:fs";
 import { join, relative } from "node:path";
 import { root } from "../sql/read-sql";
 
-/** One batch: what stands between two lines that say GO. */
+/** One batch: the text between two lines that say GO. */
 export interface Batch {
   readonly text: string;
   /** Of its first character in the file. */

@@ -1,5 +1,5 @@
 /**
- * What a server refuses when our T-SQL is installed, as far as names alone tell it: what is made too late for who needs it,
+ * What a server refuses when our T-SQL is installed, as far as names alone tell it: an object made too late for its user,
  * and rights that a role lacks. Microsoft's schema model says more, where .NET is at hand.
  */
 
@@ -68,7 +68,7 @@ export function findOrderFaults(files: readonly InstalledFile[]): string[] {
   return faults;
 }
 
-/** Rights that roles lack for the procedures that they may execute (229), and procedures that nobody may execute. */
+/** Rights that roles lack for the procedures that they may execute (229), and procedures that no role may execute. */
 export function findRightFaults(files: readonly InstalledFile[]): string[] {
   const all = files.flatMap((file) => readStatements(file).flatMap((text) => readMade(text) ?? []));
   const procedures = new Map(

@@ -19,7 +19,7 @@ export class NameCheck {
     this.#variables = variables;
   }
 
-  /** One statement, or what stands between two semicolons. */
+  /** One statement, or the text between two semicolons. */
   checkStatement(nodes: readonly Node[]): void {
     this.#checkQuery(nodes, { aliases: new Map(), tables: new Map(), parent: null });
   }

@@ -26,7 +26,7 @@ export interface Schema {
   readonly others: Set<string>;
 }
 
-/** Column names with what is known of each. */
+/** Column names with the known facts of each. */
 export type Columns = ReadonlyMap<string, Column>;
 
 /** A column. `isRequired`: NOT NULL, and nothing gives it a value by itself. */
@@ -46,7 +46,7 @@ export interface Parameter {
   readonly isOutput: boolean;
 }
 
-/** A column list with what is wrong in it. */
+/** A column list with its errors. */
 export interface ColumnList {
   readonly columns: Map<string, Column>;
   readonly indexes: readonly string[];
@@ -183,7 +183,7 @@ function readParameters(nodes: readonly Node[]): Parameter[] {
   });
 }
 
-/** Names of the first SELECT's columns, at any depth; what has no name is left out. */
+/** Names of the first SELECT's columns, at any depth; unnamed ones are left out. */
 function firstSelectColumns(nodes: readonly Node[]): Columns {
   const at = nodes.findIndex((node) => isWord(node, "SELECT"));
   if (at >= 0) return namedColumns(selectNames(nodes.slice(at)).filter((name) => name !== null));

@@ -13,10 +13,10 @@ export interface Token {
 /** A token of one kind. */
 export type Of<Kind extends TokenKind> = Token & { readonly kind: Kind };
 
-/** Parentheses and what stands between them, or one token. */
+/** Parentheses with their content, or one token. */
 export type Node = Token | Group;
 
-/** What stands between two parentheses. */
+/** The content of two parentheses. */
 export interface Group {
   readonly kind: "group";
   readonly line: number;
@@ -77,7 +77,7 @@ function nextPiece(sql: string, at: number, line: number): [TokenKind | null, st
   throw new LexicalFault(line, `can't be read: ${sql.slice(at, at + 20)}`);
 }
 
-/** Puts what stands in parentheses into groups. */
+/** Puts the content of parentheses into groups. */
 export function toTree(tokens: readonly Token[]): Node[] {
   const open: { line: number; nodes: Node[] }[] = [{ line: 1, nodes: [] }];
   for (const token of tokens) {

@@ -27,7 +27,7 @@ export const types: ReadonlySet<string> = new Set(
     varchar max`),
 );
 
-/** Collations, variables of the server, and what stands for a row in OUTPUT. */
+/** Collations, variables of the server, and the names of rows in OUTPUT. */
 export const otherNames: ReadonlySet<string> = new Set(
   split(`Latin1_General_100_BIN2 Latin1_General_100_BIN2_UTF8 inserted deleted dbo sys`),
 );
@@ -62,6 +62,7 @@ export const functions: ReadonlyMap<string, readonly [number, number]> = new Map
   ["NULLIF", [2, 2]],
   ["OBJECT_ID", [1, 2]],
   ["OPENJSON", [1, 2]],
+  ["ORIGINAL_LOGIN", [0, 0]],
   ["POWER", [2, 2]],
   ["QUOTENAME", [1, 2]],
   ["REPLACE", [3, 3]],

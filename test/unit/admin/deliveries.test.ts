@@ -81,7 +81,7 @@ describe("a message without an envelope", () => {
 });
 
 describe("readEachEvent", () => {
-  test("reads each event of an array for itself, with what came", () => {
+  test("reads each event of an array for itself, with its original text", () => {
     const bad = { eventId: "2", source: "/a" };
     const each = readEachEvent([event, bad]);
     expect(each).toMatchObject({

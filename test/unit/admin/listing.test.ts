@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import { listMax, readListing } from "../../../shared/admin/listing";
-import { describeCut } from "../../../shared/cli/output";
+import { describeCut } from "../../../shared/terminal/output";
 
 /** A list of so many rows, read as the stores read one; and what it was asked for. */
 function listOf(count: number): {

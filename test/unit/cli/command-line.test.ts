@@ -5,9 +5,10 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { InvalidArgumentError, SettingsError } from "../../../shared/core/errors";
 import { renderCommandHelp, renderHelp } from "../../../shared/cli/help";
-import { commands } from "../../../shared/cli/main";
-import { oneLine, renderFacts, renderTable } from "../../../shared/cli/output";
-import { parseCommandLine } from "../../../shared/cli/parse-arguments";
+import { commands } from "../../../shared/cli/commands";
+import { oneLine, renderFacts, renderTable } from "../../../shared/terminal/output";
+import { asksForJson, globalOptions, parseCommandLine } from "../../../shared/cli/parse-arguments";
+import { commandSynonyms } from "../../../shared/cli/synonyms";
 import { describeWork } from "../../../shared/cli/status";
 import { findTarget } from "../../../shared/cli/target";
 
@@ -49,6 +50,42 @@ describe("the command line", () => {
     });
   });
 
+  test("options of every command may stand before it, and short ones may be joined", () => {
+    const words = ["--json", "--timeout", "5s", "--db=x", "executions", "-an5"];
+    expect(parseCommandLine(words, commands)).toMatchObject({
+      command: { name: "executions" },
+      options: { timeout: "5s", db: "x", most: "5" },
+      flags: new Set(["json", "all"]),
+    });
+    expect(parseCommandLine(["--help", "limit"], commands)).toMatchObject({
+      kind: "help",
+      command: { name: "limit" },
+    });
+    expect(parseCommandLine(["-V"], commands)).toMatchObject({ command: { name: "version" } });
+  });
+
+  test("--json behind -- is an argument", () => {
+    expect(asksForJson(["status", "--json"])).toBe(true);
+    expect(asksForJson(["pause", "--", "--json"])).toBe(false);
+  });
+
+  test("every word of another program leads to a command line that can be used", () => {
+    const lines = Object.values(commandSynonyms).flat();
+    for (const line of lines) {
+      const [name, ...rest] = line.split(" ");
+      const command = commands.find((candidate) => candidate.name === name);
+      const options = Object.keys({ ...command?.options, ...globalOptions });
+      const used = rest.filter((word) => word.startsWith("--")).map((word) => word.slice(2));
+      expect([line, command?.name, used.filter((word) => !options.includes(word))]).toEqual([
+        line,
+        name,
+        [],
+      ]);
+    }
+    for (const word of Object.keys(commandSynonyms))
+      expect(commands.map(({ name }) => name)).not.toContain(word);
+  });
+
   test.each([[[]], [["help"]], [["--help"]], [["-h"]]])("%j asks for help", (words) => {
     expect(parseCommandLine(words, commands)).toEqual({ kind: "help", command: null });
   });
@@ -69,7 +106,7 @@ describe("the command line", () => {
     [["tasks", "a", "--sate", "dead"], "Did you mean `--state`?"],
     [
       ["status", "--verbose"],
-      "option: got `--verbose`, expected one of --db, --timeout, --json, --help",
+      "option: got `--verbose`, expected one of --watch, --every, --db, --timeout, --json, --no-color, --help",
     ],
     [["tasks"], "NAME: got nothing, expected an argument, as in `taskgate tasks NAME`"],
     [["status", "now"], "argument: got `now`, expected no argument"],
@@ -170,7 +207,7 @@ describe("the target", () => {
     const { pid } = spawnSync(process.execPath, ["-e", ""]);
     writeLocal(JSON.stringify({ ...local, pid }));
     expect(() => find(undefined, {})).toThrow(
-      `.taskgate/local.json: expected a run that is alive, got that of process ${String(pid)}, which has ended. Run \`npm start\` again`,
+      `.taskgate/local.json: expected a run that is alive, got that of process ${String(pid)}, which has ended. Run \`taskgate dev\` again`,
     );
     expect(find("postgres://x@y/z", {}).origin).toBe("--db");
     // Numbers that would ask for whole groups of processes.
@@ -194,7 +231,7 @@ describe("the target", () => {
 
   test("none at all says what to do", () => {
     expect(() => find(undefined, {})).toThrow(
-      /Give --db postgres:\/\/.., set TASKGATE_DATABASE_URL, or run `npm start`/,
+      /Give --db postgres:\/\/.., set TASKGATE_DATABASE_URL, or run `taskgate dev`/,
     );
   });
 
@@ -214,17 +251,17 @@ describe("tables", () => {
   ];
 
   test("align texts left and numbers right, without blanks at the ends", () => {
-    expect(renderTable([{ name: "a" }, { name: "resize-image" }], columns, null)).toBe(
+    expect(renderTable([{ name: "a" }, { name: "resize-image" }], columns, { columns: null })).toBe(
       ["NAME          LENGTH", "a                  1", "resize-image      12"].join("\n"),
     );
   });
 
   test("are cut at the terminal's width", () => {
-    expect(renderTable([{ name: "resize-image" }], columns, 10).split("\n")).toEqual([
-      "NAME     …",
-      "resize-im…",
+    expect(renderTable([{ name: "resize-image" }], columns, { columns: 10 }).split("\n")).toEqual([
+      "NAME    ..",
+      "resize....",
     ]);
-    expect(renderFacts([["name", "resize-image"]], 12)).toBe("name  resiz…");
+    expect(renderFacts([["name", "resize-image"]], 12)).toBe("name  resi..");
   });
 
   test("show text from outside on one line, without control over the terminal", () => {

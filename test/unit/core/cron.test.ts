@@ -177,7 +177,7 @@ describe.each(changes)("around a change of clocks: %s, %s", (timeZone, day) => {
   );
 });
 
-describe("what is due", () => {
+describe("due instants", () => {
   const hourly = { cron: "0 * * * *", timeZone: "UTC" };
   const at = (text: string): Date => new Date(`2026-05-01T${text}Z`);
   const due = (missed: MissedPolicy, dueAt: string, now: string) =>

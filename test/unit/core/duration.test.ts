@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { formatDuration } from "../../../shared/core/duration";
+import { formatDuration, readDuration } from "../../../shared/core/duration";
 
 test.each([
   [0, "0 ms"],
@@ -16,3 +16,23 @@ test.each([
 ])("%s ms is %s", (ms, text) => {
   expect(formatDuration(ms)).toBe(text);
 });
+
+test.each([
+  ["500ms", 500],
+  ["90s", 90_000],
+  ["10m", 600_000],
+  ["10min", 600_000],
+  ["2h", 7_200_000],
+  ["1d", 86_400_000],
+  ["1h30m", 5_400_000],
+  ["0s", 0],
+])("`%s` is read as %d ms", (text, ms) => {
+  expect(readDuration(text)).toBe(ms);
+});
+
+test.each(["", "10", "m", "1.5h", "-1s", "10 m", "1w", "1234567890s", "h1", "1h "])(
+  "`%s` is refused as a duration",
+  (text) => {
+    expect(readDuration(text)).toBeNull();
+  },
+);

@@ -58,7 +58,7 @@ describe("the sentence that decides", () => {
     ]);
   });
 
-  test("of a waiting task is who holds its group", () => {
+  test("of a waiting task are the holders of its group", () => {
     expect(deciding({ state: "waiting", group })).toEqual([
       "Group `customer 7` is full: 1 of 1 slot in use, held by task 16.",
     ]);
@@ -73,7 +73,7 @@ describe("the sentence that decides", () => {
     ]);
   });
 
-  test("of a ready task is the limit, with who holds the tokens since when", () => {
+  test("of a ready task is the limit, with the holders of the tokens and their times", () => {
     const holders = [{ ...holder, startedAt: "2026-01-31T08:30:00Z" }];
     expect(deciding({ held: 4, holders })).toEqual([
       "The limit of `resize-image` is reached: 4 tokens, set by the code, held by web-1:7 (execution 3, 4 tokens, since 2026-01-31T08:30:00Z, lease left 25 s).",
@@ -118,7 +118,7 @@ describe("the sentence that decides", () => {
     );
   });
 
-  test("of a claimed task is who has it, under which fence and for how long", () => {
+  test("of a claimed task are its worker, its fence and the time since the claim", () => {
     expect(deciding({ state: "claimed", claim })).toEqual([
       "Claimed by web-1:7 (execution 3) since 2026-01-31T08:30:00.000Z, fence 41, lease left 25 s: it is running.",
     ]);

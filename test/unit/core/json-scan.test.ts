@@ -74,7 +74,7 @@ describe("size", () => {
     expect(scanJson(`${'{"a":'.repeat(105)}[1]${"}".repeat(105)}`).problems).toHaveLength(1);
   });
 
-  test("the path of what is too deep is short", () => {
+  test("the path of a value that is too deep is short", () => {
     expect(scanJson(`{"payload":${nested(1_000_000)}}`).problems[0]?.path).toBe(
       "payload[0][0][0][0]..",
     );
@@ -105,7 +105,7 @@ describe("size", () => {
   });
 });
 
-test("whatever JavaScript writes as JSON passes", () => {
+test("all JSON that JavaScript writes passes", () => {
   fc.assert(
     fc.property(fc.json({ maxDepth: 6 }), (text) => {
       expect(scanJson(text).problems).toEqual([]);

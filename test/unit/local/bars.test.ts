@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { progressBar, tokenBar } from "../../../shared/local/bars";
+import { progressBar, tokenBar } from "../../../shared/terminal/bars";
 
 test.each([
   [0, 4, "....  0/4"],

@@ -3,7 +3,7 @@ import type { ReadStream, WriteStream } from "node:tty";
 import { expect, test } from "@jest/globals";
 import type { LiveState } from "../../../shared/local/live-frame";
 import { LiveView } from "../../../shared/local/live-view";
-import { chooseTheme } from "../../../shared/local/theme";
+import { chooseTheme } from "../../../shared/terminal/theme";
 
 const picture: LiveState = {
   title: "demo",
@@ -22,6 +22,7 @@ const picture: LiveState = {
   lastLine: null,
   notice: null,
   workers: [],
+  restarts: 0,
   pacedDefinition: "demo",
   hasKeys: true,
 };

@@ -1,16 +1,16 @@
 import { expect, test } from "@jest/globals";
-import { Estimate } from "../../../shared/local/estimate";
+import { Estimate } from "../../../shared/terminal/estimate";
 import { describeWork, drawFrame, shareOf } from "../../../shared/local/live-frame";
 import type { LiveState } from "../../../shared/local/live-frame";
 import { drawLine, PlainView } from "../../../shared/local/plain-view";
 import { judge, ProgressReader } from "../../../shared/local/progress";
 import type { Progress } from "../../../shared/local/progress";
 import type { LocalRun } from "../../../shared/local/local-run";
-import { textWidth } from "../../../shared/local/text-width";
-import { chooseTheme } from "../../../shared/local/theme";
+import { textWidth } from "../../../shared/terminal/text-width";
+import { chooseTheme } from "../../../shared/terminal/theme";
 import { realRandom } from "../../../shared/platform/real-clock";
 import type { DefinitionStatus } from "../../../shared/ports/task-store";
-import { ModelTaskStore } from "../../../shared/store/model/model-task-store";
+import { MemoryTaskStore } from "../../../shared/testing/memory-store/memory-task-store";
 import { define, operationId } from "../../support/builders";
 
 const plain = chooseTheme({ isTTY: false }, {});
@@ -90,13 +90,14 @@ function state(changes: Partial<LiveState> = {}): LiveState {
     lastLine: "12:00:01 info  something",
     notice: null,
     workers: [{ name: "local-1", pid: 4711, ends: 0, lastEnd: null }],
+    restarts: 0,
     pacedDefinition: "parse-block",
     hasKeys: true,
     ...changes,
   };
 }
 
-test("the picture says how far it is, who holds what, what is dead and why", () => {
+test("the picture shows the progress, the holders, the dead letters and their reasons", () => {
   const text = drawFrame(state(), { columns: 120, rows: 40 }, plain).join("\n");
 
   expect(text).toContain("41%  12 s, about 17 s left");
@@ -237,7 +238,7 @@ test("everything that isn't as expected is told", () => {
 });
 
 test("a run isn't settled while a wave is still to open: held tasks are in no definition's counts", async () => {
-  const store = new ModelTaskStore({ clock: { now: () => 0 }, random: realRandom });
+  const store = new MemoryTaskStore({ clock: { now: () => 0 }, random: realRandom });
   const name = await define(store, {}, "parse-block");
   const input = { operationId: operationId(), name: "f.json", failurePolicy: "halt" } as const;
   const { batchId, waveIds } = await store.createBatch({ ...input, waves: 2 });

@@ -35,7 +35,7 @@ async function serve(held: HeldBody[] = []): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** Sends these bytes and answers what came back. */
+/** Sends these bytes and answers the response. */
 async function send(port: number, text: string): Promise<string> {
   const socket = connect(port, "127.0.0.1");
   closers.push(() => socket.destroy());

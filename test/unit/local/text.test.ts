@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
-import { formatTable } from "../../../shared/local/text-table";
-import { cutToWidth, padToWidth, printable, textWidth } from "../../../shared/local/text-width";
+import { formatTable } from "../../../shared/terminal/text-table";
+import { cutToWidth, padToWidth, printable, textWidth } from "../../../shared/terminal/text-width";
 
 const red = (text: string) => `\u001b[31m${text}\u001b[0m`;
 

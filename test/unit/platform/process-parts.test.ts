@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -19,14 +20,14 @@ describe("the logger", () => {
     return { lines, logger: createConsoleLogger({ level: "info", form, clock, write }) };
   }
 
-  test("drops what is below its level", () => {
+  test("drops lines below its level", () => {
     const { lines, logger } = linesOf("human");
     logger.debug("hidden");
     logger.info("seen");
     expect(lines).toEqual(["08:30:01 info  seen"]);
   });
 
-  test("writes one human line, whatever the text holds", () => {
+  test("writes one human line for any text", () => {
     const { lines, logger } = linesOf("human");
     logger.warn("two\nlines\u001b[2J", {
       definition: "a",
@@ -81,10 +82,28 @@ describe("the build", () => {
 
   test("is the setting, else the file's, else 0", () => {
     const path = join(folder, "build-info.json");
-    expect(resolveBuild({ build: null }, path)).toBe(0);
+    expect(resolveBuild({ build: null }, [path])).toBe(0);
     writeFileSync(path, '{ "build": 1769848201000 }');
-    expect(resolveBuild({ build: null }, path)).toBe(1_769_848_201_000);
-    expect(resolveBuild({ build: 7 }, path)).toBe(7);
+    expect(resolveBuild({ build: null }, [path])).toBe(1_769_848_201_000);
+    expect(resolveBuild({ build: 7 }, [path])).toBe(7);
+  });
+
+  test("of an app on the package is what `taskgate stamp` wrote beside its host.json", () => {
+    const root = join(__dirname, "../../..");
+    const code = `
+      process.chdir(${JSON.stringify(folder)});
+      const { stampCommand } = require(${JSON.stringify(join(root, "shared/cli/stamp.ts"))});
+      const { resolveBuild } = require(${JSON.stringify(join(root, "shared/platform/build-info.ts"))});
+      const before = resolveBuild();
+      stampCommand.run({ isJson: false, folder: process.cwd(), output: { line: () => undefined } });
+      process.stdout.write(JSON.stringify([before, resolveBuild()]));`;
+    const swc = join(root, "test/support/register-swc.cjs");
+    const beganAtMs = Date.now();
+    const said = execFileSync(process.execPath, ["-r", swc, "-e", code], { cwd: root });
+    const [before, after] = JSON.parse(String(said)) as [number, number];
+    expect(before).toBe(0);
+    expect(after).toBeGreaterThanOrEqual(beganAtMs);
+    expect(after).toBeLessThanOrEqual(Date.now());
   });
 
   test.each(["", "{}", '{ "build": "7" }', '{ "build": -1 }', "[]"])(
@@ -92,7 +111,7 @@ describe("the build", () => {
     (text) => {
       const path = join(folder, "damaged.json");
       writeFileSync(path, text);
-      expect(() => resolveBuild({ build: null }, path)).toThrow(SettingsError);
+      expect(() => resolveBuild({ build: null }, [path])).toThrow(SettingsError);
     },
   );
 });

@@ -4,7 +4,7 @@ import { startAzurite } from "../../../shared/local/azurite";
 import type { Azurite } from "../../../shared/local/azurite";
 import { checkHintQueue, createHintQueue } from "../../../shared/platform/storage-hint-queue";
 
-// Goal: what the trigger will read is what was sent, and a missing queue is no obstacle. Method: the real client
+// Goal: the trigger will read the sent text, and a missing queue is no obstacle. Method: the real client
 // against the storage emulator.
 let azurite: Azurite;
 beforeAll(async () => {

@@ -75,7 +75,7 @@ describe("hints at once", () => {
     ]);
   });
 
-  test("within 200 ms become one more at their end: what came after the first is announced, too", async () => {
+  test("within 200 ms become one more at their end: work enqueued after the first is announced, too", async () => {
     const { wakeUp, sent, time } = setup();
     await wakeUp.hint("a");
 

@@ -5,6 +5,7 @@ import {
   StoreUncertainError,
 } from "../../../shared/core/errors";
 import { behindBreaker, Breaker } from "../../../shared/store/breaker";
+import { operations } from "../../../shared/store/operations";
 import type { ProcedureCaller } from "../../../shared/store/procedure-caller";
 
 /** A breaker on a clock that is moved by hand; who sleeps wakes up when the clock passes. */
@@ -149,7 +150,7 @@ describe("enter", () => {
     expect(asked()).toBe(1);
     answers[0]?.reject(away);
     await expect(first).rejects.toBe(away);
-    // In the pause behind a failed probe nobody asks.
+    // In the pause behind a failed probe no call asks.
     await expect(breaker.enter(call)).rejects.toThrow(/The database is away.*ECONNREFUSED/);
     expect(asked()).toBe(1);
   });
@@ -179,7 +180,7 @@ describe("a store behind the breaker", () => {
       caller((body) => body(within)),
       breaker,
     );
-    await expect(store.call("sweep", {})).rejects.toBe(away);
+    await expect(store.call(operations.sweep, {})).rejects.toBe(away);
     const { call, answers } = openCall();
     const long = store.transaction(call);
     await settle();

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { missingRight, operatorOperations } from "../../../shared/store/missing-right";
-import { toPascalCase } from "../../../shared/store/operations";
+import { toPascalCase } from "../../../shared/store/operations/operation";
 import { mapPostgresError } from "../../../shared/store/postgres/postgres-errors";
 
 const roles = readFileSync(

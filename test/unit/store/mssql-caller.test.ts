@@ -3,18 +3,16 @@ import sql from "mssql";
 import { Connection } from "tedious";
 import { StoreContractError } from "../../../shared/core/errors";
 import type { StoreTransaction } from "../../../shared/ports/task-store";
-import {
-  bindOperation,
-  bindValue,
-  MssqlCaller,
-  toAnswer,
-} from "../../../shared/store/mssql/mssql-caller";
-import { operations, parameterTypes } from "../../../shared/store/operations";
-import type { AnswerRow, OperationName } from "../../../shared/store/operations";
-import { DriverBenches, until } from "../../simulation/tsql/tds/driver-bench";
-import type { DriverBench } from "../../simulation/tsql/tds/driver-bench";
-import { once, serverErrors } from "../../simulation/tsql/tds/faults";
-import type { Fault, FaultPoint } from "../../simulation/tsql/tds/faults";
+import { fromMssql } from "../../../shared/store/from-mssql";
+import { bindProcedure, bindValue, toAnswer } from "../../../shared/store/mssql/mssql-binding";
+import { MssqlCaller } from "../../../shared/store/mssql/mssql-caller";
+import { operations } from "../../../shared/store/operations";
+import { parameterTypes } from "../../../shared/store/operations/operation";
+import type { AnswerRow } from "../../../shared/store/operations/operation";
+import { DriverBenches, until } from "../../tsql-server/tds/driver-bench";
+import type { DriverBench } from "../../tsql-server/tds/driver-bench";
+import { once, serverErrors } from "../../tsql-server/tds/faults";
+import type { Fault, FaultPoint } from "../../tsql-server/tds/faults";
 import { expectError } from "../../support/expect-error";
 
 /*
@@ -51,7 +49,7 @@ function callerOf(port: number, options: CallerOptions = {}): MssqlCaller {
 }
 
 function sweep(caller: MssqlCaller): Promise<unknown> {
-  return caller.call("sweep", { most: 1 });
+  return caller.call(operations.sweep, { most: 1 });
 }
 
 /** The server has no rows to give: this error shows that a whole answer came. */
@@ -72,26 +70,26 @@ function transactionRequests({ engine }: DriverBench): number {
 
 describe("parameters", () => {
   test("every operation gets each of its parameters by name, with the declared type, null where none is given", () => {
-    for (const operation of Object.keys(operations) as OperationName[]) {
+    for (const procedure of Object.values(operations)) {
       const request = new sql.Request();
-      bindOperation(sql, request, { operation, values: {} });
+      bindProcedure(sql, request, { procedure, values: {} });
       const bound = Object.values(request.parameters);
       expect(bound.map(({ name, value }): unknown[] => [name, value])).toEqual(
-        operations[operation].map(([name]) => [
+        procedure.parameters.map(([name]) => [
           name.slice(0, 1).toUpperCase() + name.slice(1),
           null,
         ]),
       );
       expect(bound.map(declare)).toEqual(
-        operations[operation].map(([, type]) => parameterTypes[type].mssql),
+        procedure.parameters.map(([, type]) => parameterTypes[type].mssql),
       );
     }
   });
 
   test("ids and fences travel as text, lists of them as JSON", () => {
     const request = new sql.Request();
-    bindOperation(sql, request, {
-      operation: "work",
+    bindProcedure(sql, request, {
+      procedure: operations.work,
       values: {
         taskExecutionId: "9007199254740993",
         callNumber: "2",
@@ -115,7 +113,7 @@ describe("parameters", () => {
   test("a text that is longer than declared is refused, not cut", () => {
     const bind = (registeredBy: string) => () => {
       const values = { name: "n", registeredBy };
-      bindOperation(sql, new sql.Request(), { operation: "registerDefinition", values });
+      bindProcedure(sql, new sql.Request(), { procedure: operations.registerDefinition, values });
     };
     expect(bind("x".repeat(200))).not.toThrow();
     expect(bind("x".repeat(201))).toThrow(/registeredBy: expected at most 200 characters/);
@@ -185,7 +183,7 @@ describe("answers", () => {
 });
 
 describe("a server that can't be reached", () => {
-  test("nobody listens: unavailable, with the reason", async () => {
+  test("without a listener: unavailable, with the reason", async () => {
     const { server } = await benches.serve();
     const { port } = server;
     await server.close();
@@ -402,14 +400,14 @@ describe("transactions", () => {
 
   test("of another store are refused", async () => {
     const foreign = { dialect: "postgres" as const, query: () => Promise.resolve([]) };
-    const call = callerOf(1).call("sweep", { most: 1 }, foreign);
+    const call = callerOf(1).call(operations.sweep, { most: 1 }, foreign);
     await expectError(call, { code: "TASKGATE_ARG_INVALID" });
   });
 
   test("of the user's that haven't begun run nothing", async () => {
-    const transaction = MssqlCaller.join(new sql.Transaction());
+    const transaction = fromMssql(new sql.Transaction());
     await expect(transaction.query("insert")).rejects.toThrow(/not begun/);
-    const call = callerOf(1).call("sweep", { most: 1 }, transaction);
+    const call = callerOf(1).call(operations.sweep, { most: 1 }, transaction);
     await expectError(call, { code: "TASKGATE_STORE_CONTEXT" });
   });
 });

@@ -245,7 +245,7 @@ describe("errors of connecting", () => {
 });
 
 describe("a transaction that is over", () => {
-  test("says what ended it, and may be repeated when that may", () => {
+  test("names the error that ended it, and may be repeated when that may", () => {
     const deadlock = transactionOver(fromExecute({ number: 1205 }));
     expect(deadlock).toMatchObject({ code: "TASKGATE_STORE_CONFLICT", isRetryable: true });
     expect(deadlock.message).toContain("1205");
@@ -256,7 +256,7 @@ describe("a transaction that is over", () => {
     expect(refused.message).toContain("bad");
   });
 
-  test("by a statement of its own: nobody else is to blame", () => {
+  test("by a statement of its own: no other cause is named", () => {
     expect(transactionOver(undefined)).toMatchObject({ code: "TASKGATE_STORE_CONTEXT" });
   });
 

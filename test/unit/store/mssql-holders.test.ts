@@ -6,7 +6,7 @@ import { reportMssqlHolders } from "../../../shared/store/mssql/mssql-holders";
 
 /*
  * No server is at hand that has these views: what it would answer is made up here, by Microsoft's description. The statement
- * itself is read by the simulator's parser (shipped.test.ts).
+ * itself is read by the simulator's parser (test/tsql/shipped/syntax.test.ts).
  */
 
 type Rows = Record<string, unknown>[];
@@ -31,7 +31,7 @@ function spoken(number: number, message: string): Error {
 const old = { session: 57, login: "ann", host: "laptop", program: "SSMS", ageMs: "90000" };
 
 describe("doctor on SQL Server", () => {
-  test("names session, login, host, program, age and what ends it, of old transactions only", async () => {
+  test("names session, login, host, program, age and the command that ends it, of old transactions only", async () => {
     const young = { ...old, session: 58, ageMs: "29999" };
     const { status, text } = await reportMssqlHolders(serverWith([old, young]));
     expect(status).toBe("note");
@@ -41,7 +41,7 @@ describe("doctor on SQL Server", () => {
     expect(text).not.toContain("58");
   });
 
-  test("says that nobody holds rows for long", async () => {
+  test("says that no session holds rows for long", async () => {
     const young = { ...old, ageMs: "29999" };
     for (const rows of [[], [young]])
       expect(await reportMssqlHolders(serverWith(rows))).toMatchObject({ status: "ok" });

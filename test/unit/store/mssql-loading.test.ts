@@ -9,7 +9,7 @@ function packagesAfter(code: string): string[] {
   const report = `
     const found = Object.keys(require.cache).map((path) => /node_modules\\/((?:@[^/]+\\/)?[^/]+)/.exec(path)?.[1]);
     process.stdout.write(JSON.stringify([...new Set(found)].filter(Boolean)));
-    // Not after the repeats of a call that reaches nobody.
+    // Not after the repeats of a call that reaches no server.
     process.exit();`;
   const output = execFileSync(
     process.execPath,

@@ -1,16 +1,17 @@
 import { describe, expect, test } from "@jest/globals";
 import { GiveUp, RetryLater } from "../../../shared/core/task-failure";
 import { sleep } from "../../../shared/platform/real-clock";
-import { defineTask } from "../../../shared/worker/define-task";
+import { defineTask } from "../../../shared/worker/define/define-task";
 import type { JsonObject } from "../../../shared/core/json";
 import { runTaskOnce } from "../../../shared/testing";
+import { taskRef } from "../../../shared/worker/define/task-ref";
 
-/* One handler, judged by the shipped rules: every end, and what is written with it. */
+/* One handler, judged by the shipped rules: every end, and the rows written with it. */
 const end = defineTask<{ how: string; at?: Date }>({
   name: "end",
   run: async ({ how, at }, ctx) => {
-    await ctx.enqueue({ task: "child", payload: { how } });
-    await ctx.enqueue({ task: "at-once", payload: null, priority: 5 }, { now: true });
+    await ctx.enqueue(taskRef({ name: "child" }), { how });
+    await ctx.enqueue(taskRef({ name: "at-once" }), null, { priority: 5, now: true });
     ctx.progress({ done: 1, total: 2 });
     ctx.progress({ done: 2, total: 2 });
     if (how === "date") return { isText: typeof at === "string" };
@@ -77,7 +78,7 @@ describe("how it ends", () => {
   test("a payload that the schema refuses is dead, and the handler isn't called", async () => {
     const strict = defineTask({
       name: "strict",
-      payload: {
+      input: {
         "~standard": {
           version: 1 as const,
           vendor: "test",
@@ -98,7 +99,7 @@ describe("what it writes in a transaction", () => {
     run: async ({ fails = false }, ctx) => {
       await ctx.completeWith(async (tx) => {
         const rows = await tx.query("select $1", [7]);
-        await ctx.enqueue({ task: "child", runInMs: 500 });
+        await ctx.enqueue(taskRef({ name: "child" }), undefined, { runInMs: 500 });
         if (fails) throw new Error("half way");
         return { rows: rows.length };
       });
@@ -112,13 +113,13 @@ describe("what it writes in a transaction", () => {
     expect(run.enqueued).toMatchObject([{ kind: "child", runInMs: 500 }]);
   });
 
-  test("what was rolled back isn't written", async () => {
+  test("a rolled back write isn't kept", async () => {
     const run = await runTaskOnce(booking, { payload: { fails: true }, sql: () => [] });
     expect(run.end).toMatchObject({ kind: "failed" });
     expect(run.enqueued).toEqual([]);
   });
 
-  test("without an answer for its statements the handler is told what is missing", async () => {
+  test("without an answer for its statements the handler is told the missing answer", async () => {
     const run = await runTaskOnce(booking, { payload: {} });
     expect(run.thrown).toMatchObject({
       message: "Expected `sql` to answer the handler's statements, got none: select $1",

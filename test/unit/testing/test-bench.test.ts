@@ -1,7 +1,9 @@
 import { afterEach, describe, expect, jest, test } from "@jest/globals";
 import { sleep } from "../../../shared/platform/real-clock";
-import { defineDefinition, defineTask, exponential } from "../../../shared/worker/define-task";
 import { TestBench } from "../../../shared/testing";
+import { defineQueue } from "../../../shared/worker/define/define-queue";
+import { defineTask } from "../../../shared/worker/define/define-task";
+import { taskRequest, taskRef } from "../../../shared/worker/define/task-ref";
 
 /* A whole Taskgate in memory: order, limits, time as the test moves it, deaths, and bounds against endless tests. */
 afterEach(() => {
@@ -18,10 +20,10 @@ describe("drain", () => {
   test("runs in the order of claims, one after the other, and says how many", async () => {
     order.length = 0;
     const bench = new TestBench([note]);
-    await bench.enqueue([
-      { task: note, payload: { name: "third" }, priority: 200 },
-      { task: note, payload: { name: "first" } },
-      { task: note, payload: { name: "second" } },
+    await bench.enqueueAll([
+      taskRequest(note, { name: "third" }, { priority: 200 }),
+      taskRequest(note, { name: "first" }),
+      taskRequest(note, { name: "second" }),
     ]);
     expect(await bench.drain()).toEqual({ ran: 3 });
     expect(order).toEqual(["first", "second", "third"]);
@@ -42,7 +44,7 @@ describe("drain", () => {
       },
     });
     const bench = new TestBench([wide], { concurrency: 8 });
-    await bench.enqueue(Array.from({ length: 12 }, () => ({ task: wide })));
+    await bench.enqueueAll(Array.from({ length: 12 }, () => taskRequest(wide)));
     await bench.drain();
     expect(most).toBe(3);
   });
@@ -51,14 +53,14 @@ describe("drain", () => {
     const parent = defineTask({
       name: "parent",
       run: async (_, ctx) => {
-        await ctx.enqueue({ task: note, payload: { name: "child" } });
-        await ctx.enqueue({ task: "elsewhere" });
+        await ctx.enqueue(note, { name: "child" });
+        await ctx.enqueue(taskRef({ name: "elsewhere" }));
       },
     });
     const bench = new TestBench([parent, note], {
-      others: ["elsewhere", defineDefinition({ name: "further" })],
+      others: ["elsewhere", defineQueue({ name: "further" })],
     });
-    await bench.enqueue({ task: parent });
+    await bench.enqueue(parent);
     expect(await bench.drain()).toEqual({ ran: 2 });
     expect(await bench.tasks({ state: "ready" })).toMatchObject([{ kind: "elsewhere" }]);
     expect(bench.hints.map((hint) => hint.definition)).toContain("elsewhere");
@@ -67,23 +69,23 @@ describe("drain", () => {
   test("tasks that add each other for ever end the test with a sentence", async () => {
     const endless = defineTask({
       name: "endless",
-      run: async (_, ctx) => ctx.enqueue({ task: "endless" }),
+      run: async (_, ctx) => ctx.enqueue(taskRef({ name: "endless" })),
     });
     const bench = new TestBench([endless]);
-    await bench.enqueue({ task: endless });
+    await bench.enqueue(endless);
     await expect(bench.drain({ mostRuns: 20 })).rejects.toThrow(
       "drain: more than 20 handlers were started, the last of kind `endless`",
     );
     const part = defineTask({ name: "part", run: async (_, ctx) => ctx.checkpoint(1) });
     const other = new TestBench([part]);
-    await other.enqueue({ task: part });
+    await other.enqueue(part);
     await expect(other.drain({ mostRuns: 20 })).rejects.toThrow("kind `part`");
   });
 
   test("a runner's fake timers don't stop it", async () => {
     jest.useFakeTimers();
     const bench = new TestBench([note]);
-    await bench.enqueue({ task: note, payload: { name: "a" } });
+    await bench.enqueue(note, { name: "a" });
     expect(await bench.drain()).toEqual({ ran: 1 });
   });
 });
@@ -91,13 +93,13 @@ describe("drain", () => {
 describe("time", () => {
   const flaky = defineTask({
     name: "flaky",
-    retry: { attempts: 4, backoff: exponential({ baseMs: 1_000, capMs: 1_000_000 }) },
+    retry: { attempts: 4, baseMs: 1_000, capMs: 1_000_000 },
     run: async () => Promise.reject(new Error("not yet")),
   });
 
   test("retries happen when the clock is moved, by the definition's back-off", async () => {
     const bench = new TestBench([flaky], { startAt: new Date("2031-05-06T07:08:09Z") });
-    await bench.enqueue({ task: flaky });
+    await bench.enqueue(flaky);
     expect(await bench.drain()).toEqual({ ran: 1 });
     expect(await bench.drain()).toEqual({ ran: 0 });
     bench.advance(1_000);
@@ -116,16 +118,16 @@ describe("time", () => {
   test("the same seed gives the same pauses, another one others", async () => {
     const pauses = async (seed: number): Promise<number> => {
       const bench = new TestBench([flaky], { seed });
-      await bench.enqueue({ task: flaky });
+      await bench.enqueue(flaky);
       return (await bench.settle()).movedMs;
     };
     expect(await pauses(5)).toBe(await pauses(5));
     expect(await pauses(5)).not.toBe(await pauses(6));
   });
 
-  test("settle leaves what is due later than asked, and what is paused", async () => {
+  test("settle leaves tasks that are due later than asked, and paused ones", async () => {
     const bench = new TestBench([note]);
-    await bench.enqueue({ task: note, payload: { name: "far" }, runInMs: 48 * 3_600_000 });
+    await bench.enqueue(note, { name: "far" }, { runInMs: 48 * 3_600_000 });
     expect(await bench.settle()).toEqual({ ran: 0, movedMs: 0 });
     await bench.store.pauseDefinition({ name: "note", changedBy: "test" });
     expect(await bench.settle({ mostMs: 72 * 3_600_000 })).toMatchObject({ ran: 0 });
@@ -138,7 +140,7 @@ describe("deaths", () => {
   test("what a dead worker's handler did stays done; the task runs again after the lease, counted as lost", async () => {
     order.length = 0;
     const bench = new TestBench([note]);
-    await bench.enqueue({ task: note, payload: { name: "twice" } });
+    await bench.enqueue(note, { name: "twice" });
     bench.crashBeforeCompletion(note);
     await bench.drain();
     expect(await bench.tasks()).toMatchObject([{ state: "claimed" }]);
@@ -151,7 +153,7 @@ describe("deaths", () => {
 
 test("nothing is shared between benches", async () => {
   const first = new TestBench([note]);
-  await first.enqueue({ task: note, payload: { name: "a" } });
+  await first.enqueue(note, { name: "a" });
   expect(await new TestBench([note]).tasks()).toEqual([]);
   expect(await first.tasks({ kind: "note" })).toHaveLength(1);
 });

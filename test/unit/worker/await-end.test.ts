@@ -1,9 +1,8 @@
 import { describe, expect, test } from "@jest/globals";
-import type { TaskId } from "../../../shared/core/ids";
 import { GiveUp } from "../../../shared/core/task-failure";
-import { defineTask } from "../../../shared/worker/define-task";
-import { at } from "../../support/builders";
+import { defineTask } from "../../../shared/worker/define/define-task";
 import { openWorkerBench } from "./worker-bench";
+import { taskRequest } from "../../../shared/worker/define/task-ref";
 
 const task = defineTask<{ fails: boolean }>({
   name: "answer",
@@ -16,10 +15,10 @@ const task = defineTask<{ fails: boolean }>({
 describe("awaiting a task's end", () => {
   test("S3.9: a submitter hears the result, or why there is none", async () => {
     const bench = openWorkerBench([task]);
-    const tasks = await bench.client.enqueue(
-      [false, true].map((fails) => ({ task, payload: { fails } })),
+    const tasks = await bench.client.enqueueAll(
+      [false, true].map((fails) => taskRequest(task, { fails })),
     );
-    const ends = Promise.all(tasks.map(({ taskId }) => bench.client.ended(taskId)));
+    const ends = Promise.all(tasks.map(({ taskId }) => bench.client.waitFor(task, taskId)));
     await bench.work("answer");
     const [good, bad] = await ends;
     expect(good).toEqual({ state: "done", result: { answer: 42 }, error: null });
@@ -29,20 +28,20 @@ describe("awaiting a task's end", () => {
 
   test("S3.9: not within the time: unfinished", async () => {
     const bench = openWorkerBench([task]);
-    const { taskId } = at(await bench.client.enqueue({ task, payload: { fails: false } }), 0);
-    expect(await bench.client.ended(taskId, { timeoutMs: 30 })).toEqual({
+    const { taskId } = await bench.client.enqueue(task, { fails: false });
+    expect(await bench.client.waitFor(task, taskId, { timeoutMs: 30 })).toEqual({
       state: "unfinished",
       result: null,
       error: null,
     });
   });
 
-  test("a task that nobody knows, a wait that is given up", async () => {
+  test("an unknown task, a wait that is given up", async () => {
     const bench = openWorkerBench([task]);
-    await expect(bench.client.ended("4711" as TaskId)).rejects.toThrow(
+    await expect(bench.client.waitFor(task, "4711")).rejects.toThrow(
       "Expected `taskId` to be a known task, got `4711`",
     );
     const signal = AbortSignal.abort(new Error("enough"));
-    await expect(bench.client.ended("4711" as TaskId, { signal })).rejects.toThrow("enough");
+    await expect(bench.client.waitFor(task, "4711", { signal })).rejects.toThrow("enough");
   });
 });

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "@jest/globals";
 import { InvalidArgumentError } from "../../../shared/core/errors";
-import { asBatchId } from "../../../shared/core/ids";
 import type { WaveId } from "../../../shared/core/ids";
 import { GiveUp } from "../../../shared/core/task-failure";
 import { sleep } from "../../../shared/platform/real-clock";
 import type { TaskStore } from "../../../shared/ports/task-store";
-import { defineTask, exponential } from "../../../shared/worker/define-task";
 import { openWorkerBench, overriding } from "./worker-bench";
+import { defineTask } from "../../../shared/worker/define/define-task";
+import { taskRef, taskRequest } from "../../../shared/worker/define/task-ref";
 
 interface Step {
   wave: number;
@@ -20,7 +20,7 @@ function stepTask(log: string[]) {
     run: async ({ wave, children }: Step, ctx) => {
       log.push(`begin ${String(wave)}`);
       if (children !== undefined) {
-        await ctx.enqueue({ task: "step", payload: { wave: wave + 1 }, wave: children });
+        await ctx.enqueue(taskRef({ name: "step" }), { wave: wave + 1 }, { wave: children });
       }
       log.push(`end ${String(wave)}`);
     },
@@ -36,8 +36,8 @@ describe("batches through workers", () => {
     const { batchId, waves } = await batches.create({ name: "nightly", waves: 3 });
     for (const [index, wave] of waves.entries()) {
       const payload = { wave: index + 1 };
-      await bench.client.enqueue(
-        Array.from({ length: 450 }, () => ({ task: step, payload, wave })),
+      await bench.client.enqueueAll(
+        Array.from({ length: 450 }, () => taskRequest(step, payload, { wave })),
       );
     }
 
@@ -63,13 +63,9 @@ describe("batches through workers", () => {
       });
     const bench = openWorkerBench([step], { wrap });
     const batch = await bench.client.batches.create({ name: "slow", waves: 3 });
-    await bench.client.enqueue(
+    await bench.client.enqueueAll(
       [1, 2, 3].flatMap((wave) =>
-        Array.from({ length: 300 }, () => ({
-          task: step,
-          payload: { wave },
-          wave: batch.wave(wave),
-        })),
+        Array.from({ length: 300 }, () => taskRequest(step, { wave }, { wave: batch.wave(wave) })),
       ),
     );
     await bench.client.batches.start(batch.batchId);
@@ -84,7 +80,9 @@ describe("batches through workers", () => {
     const batch = await bench.client.batches.create({ name: "fan out", waves: 2 });
     const { batchId } = batch;
     const payload = { wave: 1, children: batch.wave(2) };
-    await bench.client.enqueue([1, 2, 3].map(() => ({ task: step, payload, wave: batch.wave(1) })));
+    await bench.client.enqueueAll(
+      [1, 2, 3].map(() => taskRequest(step, payload, { wave: batch.wave(1) })),
+    );
 
     await bench.client.batches.start(batchId, { seal: false });
     await bench.work("step");
@@ -100,9 +98,9 @@ describe("batches through workers", () => {
       const step = stepTask(done);
       const part = defineTask<{ next: WaveId }>({
         name: "part",
-        definition: step.definition,
+        queue: step.definition,
         run: async ({ next }, ctx) => {
-          await ctx.enqueue({ task: "step", payload: { wave: 2 }, wave: next }, { now });
+          await ctx.enqueue(taskRef({ name: "step" }), { wave: 2 }, { wave: next, now });
           if (isBroken) throw new GiveUp("broken");
           done.push("part");
         },
@@ -111,8 +109,8 @@ describe("batches through workers", () => {
       const policy = { failurePolicy: "continue" } as const;
       const batch = await bench.client.batches.create({ name: "parts", waves: 2, ...policy });
       const payload = { next: batch.wave(2) };
-      await bench.client.enqueue({ task: part, payload, wave: batch.wave(1) });
-      await bench.client.enqueue({ task: step, payload: { wave: 2 }, wave: batch.wave(2) });
+      await bench.client.enqueue(part, payload, { wave: batch.wave(1) });
+      await bench.client.enqueue(step, { wave: 2 }, { wave: batch.wave(2) });
       await bench.client.batches.start(batch.batchId, { seal: false });
       await bench.work("step");
       const { batches: listed } = await bench.store.listBatches({ most: 1 });
@@ -136,16 +134,18 @@ describe("batches through workers", () => {
       name: "adding",
       run: async ({ waves }, ctx) => {
         for (const wave of waves) {
-          const request = { task: "adding", payload: { waves: [] }, wave };
-          await ctx.enqueue(request, { now: true }).catch((error: unknown) => errors.push(error));
+          const self = taskRef({ name: "adding" });
+          await ctx
+            .enqueue(self, { waves: [] }, { wave, now: true })
+            .catch((error: unknown) => errors.push(error));
         }
       },
     });
     const bench = openWorkerBench([adding]);
     const batch = await bench.client.batches.create({ name: "sealed", waves: 2 });
     const payload = { waves: [batch.wave(1), batch.wave(2)] };
-    await bench.client.enqueue({ task: adding, payload, wave: batch.wave(1) });
-    await bench.client.enqueue({ task: adding, payload: { waves: [] }, wave: batch.wave(2) });
+    await bench.client.enqueue(adding, payload, { wave: batch.wave(1) });
+    await bench.client.enqueue(adding, { waves: [] }, { wave: batch.wave(2) });
     await bench.client.batches.start(batch.batchId);
     await bench.work("adding");
     expect(errors).toEqual([expect.any(InvalidArgumentError), expect.any(InvalidArgumentError)]);
@@ -155,28 +155,28 @@ describe("batches through workers", () => {
     const made: string[] = [];
     const importing = defineTask<{ file: string }>({
       name: "importing",
-      retry: { attempts: 3, backoff: exponential({ baseMs: 0, capMs: 0 }) },
+      retry: { attempts: 3, baseMs: 0, capMs: 0 },
       run: async ({ file }, ctx) => {
         const batch = await ctx.batches.create({ name: file, waves: 2 });
         const other = await ctx.batches.create({ name: `${file}, other`, waves: 1 });
         made.push(`${batch.batchId} ${other.batchId}`);
-        await ctx.enqueue({ task: "step", payload: { wave: 1 }, wave: batch.wave(1) });
+        await ctx.enqueue(taskRef({ name: "step" }), { wave: 1 }, { wave: batch.wave(1) });
         if (ctx.attempt < 3) throw new Error("broken");
-        await ctx.enqueue({ task: starting, payload: { batch: batch.batchId } });
+        await ctx.enqueue(starting, { batch: batch.batchId });
       },
     });
     const starting = defineTask<{ batch: string }>({
       name: "starting",
       run: async ({ batch }, ctx) => {
-        await ctx.batches.start(asBatchId(batch), { seal: false });
-        await ctx.batches.start(asBatchId(batch), { seal: false });
+        await ctx.batches.start(batch, { seal: false });
+        await ctx.batches.start(batch, { seal: false });
       },
     });
     const log: string[] = [];
     const bench = openWorkerBench([importing, starting, stepTask(log)]);
-    await bench.client.enqueue({ task: importing, payload: { file: "a.json" } });
+    await bench.client.enqueue(importing, { file: "a.json" });
     await bench.work("importing");
-    await bench.client.enqueue({ task: importing, payload: { file: "a.json" } });
+    await bench.client.enqueue(importing, { file: "a.json" });
     await bench.work("importing");
     await bench.work("starting");
     await bench.work("step");
@@ -203,7 +203,7 @@ describe("batches through workers", () => {
     const wave = batch.wave(1);
     await bench.client.batches.start(batchId);
 
-    const late = bench.client.enqueue({ task: "step", payload: { wave: 1 }, wave });
+    const late = bench.client.enqueue(taskRef({ name: "step" }), { wave: 1 }, { wave });
     await expect(late).rejects.toBeInstanceOf(InvalidArgumentError);
     await expect(late).rejects.toThrow(/`wave` .* sealed or opened before/);
   });
@@ -222,7 +222,7 @@ describe("batches through workers", () => {
     const { batches } = bench.client;
     const { batchId, waves } = await batches.create({ name: "careful", waves: 2 });
     for (const [index, wave] of waves.entries()) {
-      await bench.client.enqueue({ task: fragile, payload: { breaks: index === 0 }, wave });
+      await bench.client.enqueue(fragile, { breaks: index === 0 }, { wave });
     }
     await batches.start(batchId);
     await bench.work("fragile");

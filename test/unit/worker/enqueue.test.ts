@@ -2,18 +2,31 @@ import { describe, expect, test } from "@jest/globals";
 import { createAdmin } from "../../../shared/admin/create-admin";
 import type { JsonObject } from "../../../shared/core/json";
 import type { EnqueueTasksInput, TaskStore } from "../../../shared/ports/task-store";
-import { completeTasks } from "../../../shared/worker/complete-tasks";
-import { defineTask } from "../../../shared/worker/define-task";
-import type { TaskKind } from "../../../shared/worker/define-task";
-import { register } from "../../../shared/worker/register";
-import { createRegistry } from "../../../shared/worker/registry";
-import type { TaskContext } from "../../../shared/worker/task-context";
+import { completeTasks } from "../../../shared/worker/client/complete-tasks";
+import { defineTask } from "../../../shared/worker/define/define-task";
+import { register } from "../../../shared/worker/client/register";
+import { createRegistry } from "../../../shared/worker/define/registry";
+import type { StandardSchema } from "../../../shared/worker/define/standard-schema";
+import type { TaskContext } from "../../../shared/worker/define/task-context";
 import { expectError } from "../../support/expect-error";
 import { openWorkerBench } from "./worker-bench";
+import type { TaskKind } from "../../../shared/worker/define/task-kind";
+import { taskRef, taskRequest } from "../../../shared/worker/define/task-ref";
 
 interface Person {
   name: string;
 }
+
+const personSchema: StandardSchema<Person> = {
+  "~standard": {
+    version: 1,
+    vendor: "test",
+    validate: (value) =>
+      typeof (value as Person | null)?.name === "string"
+        ? { value: value as Person }
+        : { issues: [{ message: "expected a text", path: ["name"] }] },
+  },
+};
 
 const idle = () => Promise.resolve();
 const greet = defineTask<Person>({ name: "greet", group: { by: "name" }, run: idle });
@@ -40,7 +53,7 @@ describe("more children than one call takes", () => {
       name: "parent",
       run: async (_: JsonObject, context) => {
         const add = async (): Promise<void> => {
-          for (let i = 0; i < count; i += 1) await context.enqueue({ task: child, payload: { i } });
+          for (let i = 0; i < count; i += 1) await context.enqueue(child, { i });
         };
         await run(context, add);
       },
@@ -49,7 +62,7 @@ describe("more children than one call takes", () => {
       if (input.name === "child") calls.push(input.tasks.length);
     };
     const bench = openWorkerBench([parent, child], { wrap: (store) => noting(store, note) });
-    await bench.client.enqueue({ task: parent, payload: {} });
+    await bench.client.enqueue(parent, {});
     await bench.work("parent", { mostMs: 60_000 });
     const { definitions } = await bench.store.listDefinitions({});
     const of = (name: string) => definitions.find((definition) => definition.name === name);
@@ -71,28 +84,28 @@ describe("more children than one call takes", () => {
 describe("a group of a kind", () => {
   test("client.enqueue takes the group from the payload, of a kind and of a kind's name", async () => {
     const { client, store } = openWorkerBench([greet, hello]);
-    await client.enqueue({ task: greet, payload: { name: "Ada" } });
-    await client.enqueue({ task: "greet", payload: { name: "Bob" } });
-    await client.enqueue({ task: "hello", payload: { name: "Ada" } });
+    await client.enqueue(greet, { name: "Ada" });
+    await client.enqueue(taskRef({ name: "greet" }), { name: "Bob" });
+    await client.enqueue(taskRef({ name: "hello" }), { name: "Ada" });
     expect(await groupsOf(store, "greet")).toEqual(["Ada", "Bob"]);
     expect(await groupsOf(store, "hello")).toEqual(["Ada"]);
   });
 
   test("client.enqueue with another key than the payload's is refused at the call", async () => {
     const { client } = openWorkerBench([greet]);
-    const call = client.enqueue({ task: greet, payload: { name: "Ada" }, group: "Bob" });
+    const call = client.enqueue(greet, { name: "Ada" }, { group: "Bob" });
     await expectError(call, { code: "TASKGATE_ARG_RULE", field: "group", value: "Bob" });
-    const bad = client.enqueue({ task: greet, payload: { name: true } });
+    const bad = client.enqueue(greet, { name: true as unknown as string });
     await expectError(bad, { code: "TASKGATE_ARG_INVALID", field: "payload.name", value: "true" });
   });
 
   test("client.enqueue of a function's kind may say another key, or null for none", async () => {
     const { client, store } = openWorkerBench([hello]);
-    await client.enqueue([
-      { task: hello, payload: { name: "Ada" }, group: "other" },
-      { task: hello, payload: { name: "Ada" }, group: null },
-      { task: hello, payload: { name: "" } },
-      { task: hello },
+    await client.enqueueAll([
+      taskRequest(hello, { name: "Ada" }, { group: "other" }),
+      taskRequest(hello, { name: "Ada" }, { group: null }),
+      taskRequest(hello, { name: "" }),
+      taskRequest(taskRef({ name: "hello" })),
     ]);
     expect(await groupsOf(store, "hello")).toEqual(["other"]);
   });
@@ -100,10 +113,10 @@ describe("a group of a kind", () => {
   test("ctx.enqueue by a kind's name takes the group that the code computes", async () => {
     const parent = defineTask({
       name: "parent",
-      run: (_: JsonObject, context) => context.enqueue({ task: "hello", payload: { name: "Ada" } }),
+      run: (_: JsonObject, context) => context.enqueue(taskRef({ name: "hello" }), { name: "Ada" }),
     });
     const { client, store, work } = openWorkerBench([parent, hello]);
-    await client.enqueue({ task: parent, payload: {} });
+    await client.enqueue(parent, {});
     await work("parent");
     await store.promoteScheduled({ name: "hello", most: 10 });
     expect(await groupsOf(store, "hello")).toEqual(["Ada"]);
@@ -119,18 +132,18 @@ describe("a group of a kind", () => {
     for (const definition of createRegistry([old]).definitions)
       await register(environment, definition);
     const { client } = openWorkerBench([greet], { store });
-    await client.enqueue({ task: greet, payload: { name: "Ada" } });
+    await client.enqueue(greet, { name: "Ada" });
     expect(await groupsOf(store, "greet")).toEqual(["Ada"]);
   });
 
   test("callers without the code get the group by its path, and are told where it is a function", async () => {
     const { environment, client, store } = openWorkerBench([greet, hello]);
-    await client.enqueue({ task: greet, payload: { name: "Ada" } });
+    await client.enqueue(greet, { name: "Ada" });
     const admin = createAdmin(environment);
     const tasks = [{ payload: '{"name":"Bob"}' }];
-    await admin.enqueue({ definition: "greet", tasks });
+    await admin.enqueue({ definition: "greet", tasks, changedBy: "cli:ada" });
     expect(await groupsOf(store, "greet")).toEqual(["Ada", "Bob"]);
-    await expectError(admin.enqueue({ definition: "hello", tasks }), {
+    await expectError(admin.enqueue({ definition: "hello", tasks, changedBy: "cli:ada" }), {
       code: "TASKGATE_ARG_RULE",
       field: "group",
       value: "the code of kind hello computes it",
@@ -153,28 +166,15 @@ describe("an enqueue by HTTP or the command line, with the app's code", () => {
   test("admin.enqueue takes the group that the code computes", async () => {
     const { admin, store } = await openAdmin([greet, hello]);
     const tasks = [{ payload: '{"name":"Ada"}' }, { payload: '{"name":""}' }];
-    await admin.enqueue({ definition: "hello", tasks });
+    await admin.enqueue({ definition: "hello", tasks, changedBy: "cli:ada" });
     expect(await groupsOf(store, "hello")).toEqual(["Ada"]);
   });
 
   test("admin.enqueue refuses a payload that the kind's schema refuses", async () => {
-    const strict = defineTask<Person>({
-      name: "strict",
-      payload: {
-        "~standard": {
-          version: 1,
-          vendor: "test",
-          validate: (value) =>
-            typeof (value as Person | null)?.name === "string"
-              ? { value: value as Person }
-              : { issues: [{ message: "expected a text", path: ["name"] }] },
-        },
-      },
-      run: idle,
-    });
+    const strict = defineTask({ name: "strict", input: personSchema, run: idle });
     const { admin, store } = await openAdmin([strict]);
     const tasks = [{ payload: '{"name":"Ada"}' }, { payload: '{"name":7}' }];
-    await expectError(admin.enqueue({ definition: "strict", tasks }), {
+    await expectError(admin.enqueue({ definition: "strict", tasks, changedBy: "cli:ada" }), {
       code: "TASKGATE_ARG_INVALID",
       field: "tasks\\[1\\].payload",
       value: "name: expected a text",
@@ -194,9 +194,9 @@ describe("a kind's priority, delay and dedupe key", () => {
     });
     const { client, store } = openWorkerBench([order]);
     const payload = { id: 7 };
-    const [first] = await client.enqueue({ task: order, payload });
-    const [again] = await client.enqueue({ task: order, payload });
-    expect(again).toEqual({ taskId: first?.taskId, outcome: "duplicate" });
+    const first = await client.enqueue(order, payload);
+    const again = await client.enqueue(order, payload);
+    expect(again).toMatchObject({ taskId: first.taskId, outcome: "duplicate" });
     const { tasks } = await store.listTasks({ name: "order", state: "scheduled", most: 10 });
     expect(tasks).toMatchObject([{ priority: 5 }]);
   });

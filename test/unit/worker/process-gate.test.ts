@@ -2,18 +2,18 @@ import { until } from "../../support/gate";
 import { describe, expect, test } from "@jest/globals";
 import { asTaskId } from "../../../shared/core/ids";
 import { limits } from "../../../shared/core/limits";
-import { ProcessGate } from "../../../shared/worker/process-gate";
-import type { GateMember } from "../../../shared/worker/process-gate";
+import { ProcessGate } from "../../../shared/worker/run/process-gate";
+import type { GateMember } from "../../../shared/worker/run/process-gate";
 import { nodeTimers } from "../../../shared/platform/node-timers";
 import { realClock, realRandom, sleep } from "../../../shared/platform/real-clock";
-import { ModelTaskStore } from "../../../shared/store/model/model-task-store";
-import { defineTask } from "../../../shared/worker/define-task";
-import type { AnyTaskKind } from "../../../shared/worker/define-task";
-import { Heartbeat } from "../../../shared/worker/heartbeat";
-import { createRegistry } from "../../../shared/worker/registry";
-import { runWorker } from "../../../shared/worker/run-worker";
-import { VirtualTime } from "../../simulation/workers/virtual-time";
+import { MemoryTaskStore } from "../../../shared/testing/memory-store/memory-task-store";
+import { defineTask } from "../../../shared/worker/define/define-task";
+import { Heartbeat } from "../../../shared/worker/run/heartbeat";
+import { createRegistry } from "../../../shared/worker/define/registry";
+import { runWorker } from "../../../shared/worker/run/run-worker";
+import { VirtualTime } from "../../workers/virtual-time";
 import { openWorkerBench } from "./worker-bench";
+import type { AnyTaskKind } from "../../../shared/worker/define/task-kind";
 
 const suspect = asTaskId("7");
 const other = asTaskId("8");
@@ -40,7 +40,7 @@ function openGate() {
 }
 
 describe("the gate of a process", () => {
-  test("lets a suspect run at once when nothing else runs, and nobody else claims meanwhile", () => {
+  test("lets a suspect run at once when nothing else runs, and no other execution claims meanwhile", () => {
     const { gate, join } = openGate();
     const [first, second] = [join(false), join(true)];
     expect(gate.ask(first, suspect)).toBe("run");
@@ -140,12 +140,12 @@ test("a task that was lost twice runs beside no task of another definition in it
   });
   const kinds: AnyTaskKind[] = [neighbour, culprit];
   let aheadMs = 0;
-  const store = new ModelTaskStore({
+  const store = new MemoryTaskStore({
     clock: { now: () => realClock.nowMs() + aheadMs },
     random: realRandom,
   });
   const bench = openWorkerBench(kinds, { store });
-  await bench.client.enqueue({ task: culprit, payload: {} });
+  await bench.client.enqueue(culprit, {});
   for (let loss = 0; loss < 2; loss += 1) {
     const { executionId } = await store.startExecution({
       ...{ name: "culprit", build: 1, want: 1, needsReady: true, worker: "lost" },
@@ -172,8 +172,7 @@ test("a task that was lost twice runs beside no task of another definition in it
         signal: new AbortController().signal,
       },
     );
-  for (let at = 0; at < 40; at += 1)
-    await bench.client.enqueue({ task: neighbour, payload: { at } });
+  for (let at = 0; at < 40; at += 1) await bench.client.enqueue(neighbour, { at });
   const working = work("neighbour");
   await until("both neighbours run", () => Promise.resolve(running === 2));
   await Promise.all([working, work("culprit")]);

@@ -3,7 +3,7 @@ import { StoreUnavailableError } from "../../../shared/core/errors";
 import type { PurgeAnswer } from "../../../shared/ports/task-store";
 import type { TelemetryCounter } from "../../../shared/ports/telemetry";
 import { noTelemetry } from "../../../shared/ports/telemetry";
-import { purge } from "../../../shared/worker/purge";
+import { purge } from "../../../shared/worker/run/purge";
 import { openWorkerBench, overriding } from "./worker-bench";
 
 const full: PurgeAnswer = {
@@ -83,12 +83,12 @@ describe("the sweep's purge", () => {
     expect(purged).toBe(5_000);
   });
 
-  test("doesn't insist where somebody else has everything that is left", async () => {
+  test("doesn't insist where another call has locked all the rest", async () => {
     const { calls } = await purgeWith([full, { ...none, more: true }], 5_000);
     expect(calls).toBe(2);
   });
 
-  test("a failing slice is logged and thrown to nobody; what went before counts", async () => {
+  test("a failing slice is logged and not thrown; the slices before count", async () => {
     const { calls, lines, purged } = await purgeWith(
       [full, new StoreUnavailableError("the database is away")],
       5_000,

@@ -1,14 +1,16 @@
 import { describe, expect, test } from "@jest/globals";
 import { realClock } from "../../../shared/platform/real-clock";
 import type { WorkInput } from "../../../shared/ports/task-store";
-import { defineTask } from "../../../shared/worker/define-task";
-import type { AnyTaskKind } from "../../../shared/worker/define-task";
-import { withTokens } from "../../../shared/worker/with-tokens";
+import { defineTask } from "../../../shared/worker/define/define-task";
+import { LimitPools } from "../../../shared/worker/run/limit-pools";
+import { withTokens } from "../../../shared/worker/run/with-tokens";
 import { openWorkerBench, overriding } from "./worker-bench";
 import type { WorkerBench } from "./worker-bench";
+import type { AnyTaskKind } from "../../../shared/worker/define/task-kind";
+import { taskRequest } from "../../../shared/worker/define/task-ref";
 
 async function enqueueMany(bench: WorkerBench, task: AnyTaskKind, count: number): Promise<void> {
-  await bench.client.enqueue(Array.from({ length: count }, () => ({ task, payload: {} })));
+  await bench.client.enqueueAll(Array.from({ length: count }, () => taskRequest(task, {})));
 }
 
 describe("a worker under a rate", () => {
@@ -85,13 +87,14 @@ describe("a worker under a rate", () => {
     expect(Math.max(...wanted)).toBe(2);
   });
 
-  test("withTokens: a grant is a start, and who is denied hears when to come again", async () => {
+  test("withTokens takes a start of the rate with each call, and its denial says when the next one may come", async () => {
     const bench = openWorkerBench([]);
+    const pools = new LimitPools(bench.environment, bench.heartbeat);
     const limit = { name: "calls", limit: 5, rate: { count: 1, periodMs: 10_000 } };
-    const first = await withTokens(bench, limit, () => Promise.resolve("called"));
-    expect(first).toEqual({ status: "ran", value: "called" });
-    const second = await withTokens(bench, limit, () => Promise.resolve("called"));
-    expect(second).toMatchObject({ status: "limited" });
+    const first = await withTokens(pools, { limit }, () => Promise.resolve("called"));
+    expect(first).toEqual({ ran: true, value: "called" });
+    const second = await withTokens(pools, { limit }, () => Promise.resolve("called"));
+    expect(second).toMatchObject({ ran: false, reason: "limited" });
     expect("retryInMs" in second && second.retryInMs).toBeGreaterThan(9_000);
   });
 });

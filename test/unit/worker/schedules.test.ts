@@ -1,33 +1,39 @@
 import { describe, expect, test } from "@jest/globals";
+import type { JsonObject } from "../../../shared/core/json";
 import { InvalidArgumentError } from "../../../shared/core/errors";
 import type { HintOptions } from "../../../shared/ports/wake-up";
-import { ModelTaskStore } from "../../../shared/store/model/model-task-store";
+import { MemoryTaskStore } from "../../../shared/testing/memory-store/memory-task-store";
 import { TestBench } from "../../../shared/testing";
 import { createSeededRandom } from "../../../shared/testing/seeded-random";
-import { defineDefinition, defineTask } from "../../../shared/worker/define-task";
-import type { AnyTaskKind, ScheduleOptions } from "../../../shared/worker/define-task";
-import { createRegistry } from "../../../shared/worker/registry";
-import { register } from "../../../shared/worker/register";
+import { createRegistry } from "../../../shared/worker/define/registry";
+import { register } from "../../../shared/worker/client/register";
 import {
   fireSchedules,
-  lookAfterSchedules,
+  fireDueSchedules,
   registerSchedules,
-} from "../../../shared/worker/schedules";
+} from "../../../shared/worker/run/schedules";
 import { openWorkerBench } from "./worker-bench";
+import { defineQueue } from "../../../shared/worker/define/define-queue";
+import { defineTask } from "../../../shared/worker/define/define-task";
+import type { AnyTaskKind } from "../../../shared/worker/define/task-kind";
+import type { ScheduleOptions } from "../../../shared/worker/define/kind-schedules";
 
 // Goal: schedules declared with tasks are registered, fired and hinted for; the clock is the test's.
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const run = (): Promise<void> => Promise.resolve();
 
-function kindWith(schedule: ScheduleOptions | ScheduleOptions[], name = "report"): AnyTaskKind {
-  return defineTask({ name, schedule, run });
+function kindWith(
+  schedule: ScheduleOptions<JsonObject> | ScheduleOptions<JsonObject>[],
+  name = "report",
+): AnyTaskKind {
+  return defineTask<JsonObject>({ name, schedule, run });
 }
 
 /** A process over a store whose clock the test moves. */
 class Scene {
   nowMs = Date.parse("2026-05-01T08:30:00Z");
-  readonly store = new ModelTaskStore({
+  readonly store = new MemoryTaskStore({
     clock: { now: () => this.nowMs },
     random: createSeededRandom(1),
   });
@@ -115,11 +121,11 @@ describe("registering", () => {
 
   test("kinds of one definition have their schedules side by side; groups are computed", async () => {
     const scene = new Scene();
-    const definition = defineDefinition({ name: "nightly" });
-    const one = defineTask({ name: "one", definition, schedule: { cron: "@daily" }, run });
+    const definition = defineQueue({ name: "nightly" });
+    const one = defineTask({ name: "one", queue: definition, schedule: { cron: "@daily" }, run });
     const two = defineTask<{ customer: string }>({
       name: "two",
-      definition,
+      queue: definition,
       groupKey: ({ customer }) => customer,
       schedule: { cron: "@daily", payload: { customer: "c-7" } },
       run,
@@ -195,7 +201,7 @@ describe("firing", () => {
     await scene.start([kindWith({ cron: "0 9 * * *" })]);
     scene.hints.length = 0;
     const look = () =>
-      lookAfterSchedules(scene.environment(), { definition: "report", untilMs: Infinity });
+      fireDueSchedules(scene.environment(), { definition: "report", untilMs: Infinity });
     await look();
     expect(scene.hints).toEqual([["report", { inMs: 30 * minuteMs, forSchedule: true }]]);
     expect(scene.fired()).toEqual([]);

@@ -2,21 +2,22 @@ import { describe, expect, test } from "@jest/globals";
 import { asExecutionId } from "../../../shared/core/ids";
 import type { TaskStore } from "../../../shared/ports/task-store";
 import { createSeededRandom } from "../../../shared/testing/seeded-random";
-import { ModelTaskStore } from "../../../shared/store/model/model-task-store";
+import { MemoryTaskStore } from "../../../shared/testing/memory-store/memory-task-store";
 import { realClock } from "../../../shared/platform/real-clock";
-import { defineTask } from "../../../shared/worker/define-task";
+import { defineTask } from "../../../shared/worker/define/define-task";
 import { startInput } from "../../support/builders";
 import { openWorkerBench, overriding } from "./worker-bench";
 import type { WorkerBench } from "./worker-bench";
+import { taskRequest } from "../../../shared/worker/define/task-ref";
 
 /*
- * What the worker makes of a denial that was noted, and of a gift: it looks again, gives between tasks, leaves a hint. What
- * takes time is simulated in test/simulation/workers/spread.test.ts.
+ * What the worker makes of a denial that was noted, and of a gift: it asks again, gives between tasks, leaves a hint. What
+ * takes time is simulated in test/workers/spread.test.ts.
  */
 const name = "shared";
 
-function openStore(): ModelTaskStore {
-  return new ModelTaskStore({
+function openStore(): MemoryTaskStore {
+  return new MemoryTaskStore({
     clock: { now: () => realClock.nowMs() },
     random: createSeededRandom(1),
   });
@@ -28,10 +29,10 @@ function gated(gate: Promise<void>, limit = 4) {
 }
 
 async function enqueue(bench: WorkerBench, task: ReturnType<typeof gated>, count: number) {
-  await bench.client.enqueue(Array.from({ length: count }, () => ({ task })));
+  await bench.client.enqueueAll(Array.from({ length: count }, () => taskRequest(task)));
 }
 
-/** Somebody on another host asks until it has tokens. */
+/** Another host asks until it has tokens. */
 async function askFromElsewhere(store: TaskStore, want = 4) {
   return store.startExecution(
     startInput(name, { worker: "elsewhere", want, settingsHash: null, needsReady: true }),
@@ -113,7 +114,7 @@ describe("a worker that holds all tokens", () => {
 });
 
 describe("a worker that is denied", () => {
-  test("looks again when that was noted, and starts when somebody gave", async () => {
+  test("asks again when the denial was noted, and starts when tokens were given", async () => {
     const store = openStore();
     const task = gated(Promise.resolve(), 2);
     let asks = 0;
@@ -137,7 +138,7 @@ describe("a worker that is denied", () => {
     expect(asks).toBe(3);
   });
 
-  test("looks once when nothing was noted: nobody could give", async () => {
+  test("asks once when nothing was noted: no process could give", async () => {
     const store = openStore();
     const task = gated(Promise.resolve(), 1);
     let asks = 0;
@@ -180,7 +181,7 @@ describe("a worker that is denied", () => {
     expect(asks).toBe(1);
   });
 
-  test("hands the hint on when what is free was given for others", async () => {
+  test("hands the hint on when the free tokens were given for others", async () => {
     const task = gated(Promise.resolve(), 2);
     const bench = openWorkerBench([task], {
       wrap: (inner) =>

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { StopSignal } from "../../../shared/worker/stop-signal";
+import { StopSignal } from "../../../shared/worker/run/stop-signal";
 
 describe("a handler's stop signal", () => {
   test("asked for first, it is aborted later, once", () => {

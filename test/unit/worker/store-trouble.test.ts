@@ -8,7 +8,7 @@ import {
 } from "../../../shared/core/errors";
 import { asTaskId } from "../../../shared/core/ids";
 import type { TaskStore } from "../../../shared/ports/task-store";
-import { returnInMs } from "../../../shared/worker/store-trouble";
+import { returnInMs } from "../../../shared/worker/run/store-trouble";
 
 const task = asTaskId("7");
 const away = new StoreUnavailableError("away");

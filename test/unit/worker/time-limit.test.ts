@@ -4,17 +4,18 @@ import type { ExecutionId } from "../../../shared/core/ids";
 import { limits } from "../../../shared/core/limits";
 import { nodeTimers } from "../../../shared/platform/node-timers";
 import { realClock, realRandom, sleep } from "../../../shared/platform/real-clock";
-import { ModelTaskStore } from "../../../shared/store/model/model-task-store";
-import { TaskClient } from "../../../shared/worker/client";
-import { defineDefinition, defineTask } from "../../../shared/worker/define-task";
-import type { AnyTaskKind } from "../../../shared/worker/define-task";
-import { Heartbeat } from "../../../shared/worker/heartbeat";
-import { ProcessLeave } from "../../../shared/worker/leave-process";
-import type { StuckTasks } from "../../../shared/worker/leave-process";
-import { createRegistry } from "../../../shared/worker/registry";
-import { runWorker } from "../../../shared/worker/run-worker";
-import type { WorkerResult } from "../../../shared/worker/run-worker";
+import { MemoryTaskStore } from "../../../shared/testing/memory-store/memory-task-store";
+import { TaskClient } from "../../../shared/worker/client/client";
+import { Heartbeat } from "../../../shared/worker/run/heartbeat";
+import { ProcessLeave } from "../../../shared/worker/run/leave-process";
+import type { StuckTasks } from "../../../shared/worker/run/leave-process";
+import { createRegistry } from "../../../shared/worker/define/registry";
+import { runWorker } from "../../../shared/worker/run/run-worker";
+import type { WorkerResult } from "../../../shared/worker/run/run-worker";
 import { openWorkerBench } from "./worker-bench";
+import { defineQueue } from "../../../shared/worker/define/define-queue";
+import { defineTask } from "../../../shared/worker/define/define-task";
+import type { AnyTaskKind } from "../../../shared/worker/define/task-kind";
 
 /** Time passes so many times faster: the grace is seconds. */
 const speed = 10;
@@ -27,9 +28,9 @@ const timers = {
   after: (ms: number, callback: () => void) => nodeTimers.after(ms / speed, callback),
 };
 
-/** A worker over the model store, `speed` times faster than the machine. */
+/** A worker over the memory store, `speed` times faster than the machine. */
 function openFastBench(kinds: readonly AnyTaskKind[], stuck?: { note(stuck: StuckTasks): void }) {
-  const store = new ModelTaskStore({ clock: { now: clock.nowMs }, random: realRandom });
+  const store = new MemoryTaskStore({ clock: { now: clock.nowMs }, random: realRandom });
   const { environment } = openWorkerBench(kinds, { store });
   const fast = { ...environment, clock, timers };
   const registry = createRegistry(kinds);
@@ -78,7 +79,7 @@ function openFastBench(kinds: readonly AnyTaskKind[], stuck?: { note(stuck: Stuc
 }
 
 const forEver = new Promise<undefined>(() => undefined);
-const retry = { attempts: 2, backoff: { baseMs: 1, capMs: 1 } };
+const retry = { attempts: 2, baseMs: 1, capMs: 1 };
 
 test.each([[0], [-1], [1.5], [limits.timeoutMsMax + 1]])(
   "a time-out of %p ms is refused where the kind is defined",
@@ -96,7 +97,7 @@ test("a kind that names no time-out ends after a day, and null means any time", 
 });
 
 describe("a handler whose time is over", () => {
-  test("fails, counted, with the time-out as reason when it heeds its signal", async () => {
+  test("fails, counted, with the time-out as reason when it ends on its signal", async () => {
     const task = defineTask({
       name: "heeds",
       retry,
@@ -108,7 +109,7 @@ describe("a handler whose time is over", () => {
     });
     const noted: StuckTasks[] = [];
     const bench = openFastBench([task], { note: (stuck) => noted.push(stuck) });
-    await bench.client.enqueue({ task, payload: {} });
+    await bench.client.enqueue(task, {});
     const [id = ""] = await bench.enqueue(task);
     await bench.work("heeds");
     const facts = await bench.facts(id);
@@ -127,7 +128,7 @@ describe("a handler whose time is over", () => {
       },
     });
     const bench = openFastBench([task]);
-    await bench.client.enqueue({ task, payload: {} });
+    await bench.client.enqueue(task, {});
     const [id = ""] = await bench.enqueue(task);
     const result = await bench.work("late");
     expect(result.end).toBe("idle");
@@ -136,12 +137,12 @@ describe("a handler whose time is over", () => {
 
   test("is stuck after the grace: neighbours are done, nothing more is claimed, its attempt counts, its token waits for the lease", async () => {
     let isStuckOnce = false;
-    const definition = defineDefinition({
-      ...{ name: "hangs", limit: 3, leaseMs: 20_000, spareMax: 0, retry },
+    const definition = defineQueue({
+      ...{ name: "hangs", limit: 3, leaseMs: 20_000, prefetch: 0, retry },
     });
     const task = defineTask({
       name: "hang",
-      definition,
+      queue: definition,
       timeoutMs: 1_000,
       run: async () => {
         if (isStuckOnce) return;
@@ -150,9 +151,9 @@ describe("a handler whose time is over", () => {
       },
     });
     // It ends when the other one is past its grace.
-    const neighbour = defineTask({ name: "long", definition, run: async () => sleep(800) });
+    const neighbour = defineTask({ name: "long", queue: definition, run: async () => sleep(800) });
     const bench = openFastBench([task, neighbour]);
-    await bench.client.enqueue({ task: neighbour, payload: {} });
+    await bench.client.enqueue(neighbour, {});
     const ids = [...(await bench.enqueue(task)), ...(await bench.enqueue(neighbour))];
     const beganMs = clock.monotonicMs();
     const working = bench.work("hangs");
@@ -247,17 +248,17 @@ describe("a process with a stuck handler", () => {
   test("starts no execution while it drains", async () => {
     const task = defineTask({ name: "drained", run: async () => undefined });
     const bench = openFastBench([task]);
-    await bench.client.enqueue({ task, payload: {} });
+    await bench.client.enqueue(task, {});
     const result = await bench.work("drained", AbortSignal.abort());
     expect(result).toEqual({ status: "none", end: "stopped", tokens: 0 });
   });
 });
 
 test("a time-out that passes while another handler blocks the event loop begins anew", async () => {
-  const definition = defineDefinition({ name: "blocked", limit: 2, leaseMs: 600_000, retry });
+  const definition = defineQueue({ name: "blocked", limit: 2, leaseMs: 600_000, retry });
   const patient = defineTask({
     name: "patient",
-    definition,
+    queue: definition,
     timeoutMs: 2_000,
     run: async (_, { signal }) => {
       // It would be over after half of its time.
@@ -269,7 +270,7 @@ test("a time-out that passes while another handler blocks the event loop begins 
   });
   const blocking = defineTask({
     name: "blocking",
-    definition,
+    queue: definition,
     run: async () => {
       await sleep(10);
       const untilMs = performance.now() + 400;
@@ -277,10 +278,10 @@ test("a time-out that passes while another handler blocks the event loop begins 
     },
   });
   const bench = openFastBench([patient, blocking]);
-  const [waiting] = await bench.client.enqueue({ task: patient, payload: {} });
+  const waiting = await bench.client.enqueue(patient, {});
   const [id = ""] = await bench.enqueue(blocking);
   await bench.work("blocked");
   expect((await bench.facts(id)).state).toBe("done");
-  const facts = await bench.facts(waiting?.taskId ?? "");
+  const facts = await bench.facts(waiting.taskId);
   expect(facts).toMatchObject({ state: "done", failedCount: 0, lostCount: 0 });
 });

@@ -1,15 +1,16 @@
+import { taskRef } from "../../../shared/worker/define/task-ref";
 import { describe, expect, test } from "@jest/globals";
 import type { JsonObject, JsonValue } from "../../../shared/core/json";
-import type { TaskStore } from "../../../shared/ports/task-store";
+import type { StoreTransaction, TaskStore } from "../../../shared/ports/task-store";
 import { runTaskOnce } from "../../../shared/testing/run-task-once";
-import { defineTask } from "../../../shared/worker/define-task";
+import { defineTask } from "../../../shared/worker/define/define-task";
 import { operationId } from "../../support/builders";
 import { openWorkerBench, overriding } from "./worker-bench";
 import type { WorkerBench } from "./worker-bench";
 
 /** Notes the blocks that it gets. */
 function importing(log: JsonObject[] = []) {
-  return defineTask({
+  return defineTask<JsonObject>({
     name: "import",
     limit: 1,
     run: async (block) => void log.push(block),
@@ -32,7 +33,10 @@ describe("blocks through the client", () => {
 
     const first = await watermark.advance(kind, { ...byId, numeric: { to: 25, size: 10 } });
     const none = await watermark.advance(kind, { ...byId, numeric: { to: 25, size: 10 } });
-    const next = await watermark.advance("import", { ...byId, numeric: { to: 30n, size: 10 } });
+    const next = await watermark.advance(taskRef({ name: "import" }), {
+      ...byId,
+      numeric: { to: 30n, size: 10 },
+    });
 
     expect(first).toMatchObject({ status: "advanced", value: { last: "25" }, version: "1" });
     expect(first.taskIds).toHaveLength(3);
@@ -117,10 +121,10 @@ describe("blocks through the client", () => {
     expect(bench.hints.some(({ inMs }) => (inMs ?? 0) > 50_000)).toBe(true);
   });
 
-  test("list items are read behind the mark, also after somebody else moved it", async () => {
+  test("list items are read behind the mark, also after another call moved it", async () => {
     const kind = importing();
     let isFirst = true;
-    // Somebody else makes the first item's block between this maker's reading and its move.
+    // Another maker makes the first item's block between this maker's reading and its move.
     const wrap = (store: TaskStore): TaskStore =>
       overriding(store, {
         advanceWatermark: async (input, within) => {
@@ -135,7 +139,7 @@ describe("blocks through the client", () => {
         },
       });
     const bench = openWorkerBench([kind], { wrap });
-    await bench.client.enqueue({ task: kind, payload: { items: ["registered by this"] } });
+    await bench.client.enqueue(kind, { items: ["registered by this"] });
     const made = await bench.client.watermark.advance(kind, {
       ...byId,
       list: {
@@ -149,7 +153,7 @@ describe("blocks through the client", () => {
     expect((await payloads(bench)).slice(1)).toEqual(['{"items":["a"]}', '{"items":["b","c"]}']);
   });
 
-  test("who is overtaken again and again is told", async () => {
+  test("a call that is overtaken again and again is told", async () => {
     const kind = importing();
     const bench = openWorkerBench([kind], {
       wrap: (store) =>
@@ -170,8 +174,8 @@ describe("blocks through the client", () => {
     const kind = importing();
     const bench = openWorkerBench([kind]);
     const { store, client } = bench;
-    const make = (to: number, within: Parameters<Parameters<TaskStore["transaction"]>[0]>[0]) =>
-      client.watermark.advance(kind, { ...byId, numeric: { to, size: 10 } }, within);
+    const make = (to: number, transaction: StoreTransaction) =>
+      client.watermark.advance(kind, { ...byId, numeric: { to, size: 10 } }, { transaction });
 
     await expect(
       store.transaction(async (transaction) => {
@@ -217,7 +221,7 @@ describe("blocks made by a task", () => {
     const kind = importing(log);
     const maker = defineTask({
       name: "maker",
-      retry: { attempts: 2, backoff: { baseMs: 0, capMs: 0 } },
+      retry: { attempts: 2, baseMs: 0, capMs: 0 },
       run: async (_, ctx) => {
         const made = await ctx.watermark.advance(kind, { ...byId, numeric: { to: 30, size: 10 } });
         if (ctx.attempt === 1) throw new Error("after the blocks were made");
@@ -225,7 +229,7 @@ describe("blocks made by a task", () => {
       },
     });
     const bench = openWorkerBench([kind, maker]);
-    await bench.client.enqueue({ task: maker, payload: {} });
+    await bench.client.enqueue(maker, {});
     await bench.work("maker", { idleReads: 5 });
     await bench.work("import");
 
@@ -244,16 +248,17 @@ describe("blocks made by a task", () => {
       name: "maker",
       retry: { attempts: 1 },
       run: async ({ fails }, ctx) =>
-        ctx.completeWith(async (within) => {
-          await ctx.watermark.advance(kind, { ...byId, numeric: { to: 30, size: 10 } }, within);
+        ctx.completeWith(async (transaction) => {
+          const numeric = { to: 30, size: 10 };
+          await ctx.watermark.advance(kind, { ...byId, numeric }, { transaction });
           if (fails) throw new Error("no");
         }),
     });
     const bench = openWorkerBench([kind, maker]);
-    await bench.client.enqueue({ task: maker, payload: { fails: true } });
+    await bench.client.enqueue(maker, { fails: true });
     await bench.work("maker");
     expect(await bench.client.watermark.read(kind, byId)).toMatchObject({ version: "0" });
-    await bench.client.enqueue({ task: maker, payload: { fails: false } });
+    await bench.client.enqueue(maker, { fails: false });
     await bench.work("maker");
 
     expect(await payloads(bench)).toHaveLength(3);

@@ -3,16 +3,16 @@ import { realClock, realRandom } from "../../../shared/platform/real-clock";
 import type { LogFields, Logger } from "../../../shared/ports/logger";
 import type { TaskStore } from "../../../shared/ports/task-store";
 import { noTelemetry } from "../../../shared/ports/telemetry";
-import { ModelTaskStore } from "../../../shared/store/model/model-task-store";
-import { TaskClient } from "../../../shared/worker/client";
-import type { AnyTaskKind } from "../../../shared/worker/define-task";
+import { MemoryTaskStore } from "../../../shared/testing/memory-store/memory-task-store";
+import { TaskClient } from "../../../shared/worker/client/client";
 import type { WorkerEnvironment } from "../../../shared/worker/environment";
-import { Heartbeat } from "../../../shared/worker/heartbeat";
-import { createRegistry } from "../../../shared/worker/registry";
-import { runWorker } from "../../../shared/worker/run-worker";
-import type { WorkerResult } from "../../../shared/worker/run-worker";
+import { Heartbeat } from "../../../shared/worker/run/heartbeat";
+import { createRegistry } from "../../../shared/worker/define/registry";
+import { runWorker } from "../../../shared/worker/run/run-worker";
+import type { WorkerResult } from "../../../shared/worker/run/run-worker";
+import type { AnyTaskKind } from "../../../shared/worker/define/task-kind";
 
-/** A worker over the model store: the product's own parts, real time, what it says and hints kept for the test. */
+/** A worker over the memory store: the product's own parts, real time, what it says and hints kept for the test. */
 export interface WorkerBench {
   readonly store: TaskStore;
   readonly environment: WorkerEnvironment;
@@ -51,7 +51,7 @@ export function openWorkerBench(
   };
   const inner =
     options.store ??
-    new ModelTaskStore({ clock: { now: () => realClock.nowMs() }, random: realRandom });
+    new MemoryTaskStore({ clock: { now: () => realClock.nowMs() }, random: realRandom });
   const store = options.wrap?.(inner) ?? inner;
   const environment: WorkerEnvironment = {
     store,

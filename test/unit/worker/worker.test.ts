@@ -4,13 +4,17 @@ import { asOperationId, asTaskId } from "../../../shared/core/ids";
 import { GiveUp, RetryLater } from "../../../shared/core/task-failure";
 import { realRandom, sleep } from "../../../shared/platform/real-clock";
 import type { JsonObject } from "../../../shared/core/json";
+import { register } from "../../../shared/worker/client/register";
+import { at } from "../../support/builders";
 import type { TaskFacts, WorkInput } from "../../../shared/ports/task-store";
-import { defineDefinition, defineTask, exponential } from "../../../shared/worker/define-task";
-import type { AnyTaskKind } from "../../../shared/worker/define-task";
 import { openWorkerBench, overriding } from "./worker-bench";
 import type { WorkerBench } from "./worker-bench";
+import { defineQueue } from "../../../shared/worker/define/define-queue";
+import { defineTask } from "../../../shared/worker/define/define-task";
+import type { AnyTaskKind } from "../../../shared/worker/define/task-kind";
+import { taskRequest, taskRef } from "../../../shared/worker/define/task-ref";
 
-const soon = { attempts: 2, backoff: exponential({ baseMs: 1, capMs: 1 }) };
+const soon = { attempts: 2, baseMs: 1, capMs: 1 };
 
 async function factsOf(bench: WorkerBench, taskId: string): Promise<TaskFacts> {
   const { facts } = await bench.store.explainTask({ taskId: asTaskId(taskId) });
@@ -23,9 +27,8 @@ async function enqueueOne(
   task: AnyTaskKind,
   payload: JsonObject = {},
 ): Promise<string> {
-  const [enqueued] = await bench.client.enqueue({ task, payload });
-  if (enqueued === undefined) throw new Error("nothing was enqueued");
-  return enqueued.taskId;
+  const { taskId } = await bench.client.enqueue(task, payload);
+  return taskId;
 }
 
 describe("how a handler ends", () => {
@@ -96,10 +99,10 @@ describe("how a handler ends", () => {
 });
 
 describe("what a worker may run", () => {
-  test("a kind that this build doesn't know comes back uncounted, never dead (design 10.1)", async () => {
-    const shared = defineDefinition({ name: "shared" });
-    const known = defineTask({ name: "known", definition: shared, run: async () => undefined });
-    const later = defineTask({ name: "later", definition: shared, run: async () => undefined });
+  test("a kind that this build doesn't know comes back uncounted, never dead", async () => {
+    const shared = defineQueue({ name: "shared" });
+    const known = defineTask({ name: "known", queue: shared, run: async () => undefined });
+    const later = defineTask({ name: "later", queue: shared, run: async () => undefined });
     const newer = openWorkerBench([known, later], { build: 2 });
     const id = await enqueueOne(newer, later);
     const older = openWorkerBench([known], { build: 1, store: newer.store });
@@ -123,18 +126,19 @@ describe("what a worker may run", () => {
             : { issues: [{ message: "is missing", path: ["to"] }, { message: "no subject" }] },
       },
     };
-    const mail = defineTask({ name: "mail", payload: schema, run: async () => undefined });
+    const mail = defineTask({ name: "mail", input: schema, run: async () => undefined });
     const bench = openWorkerBench([mail], { build: 5 });
-    const id = await enqueueOne(bench, mail, { subject: "hello" });
+    await register(bench.environment, mail.definition);
+    const given = { name: "mail", build: 5, operationId: null };
+    const { taskIds } = await bench.store.enqueueTasks({
+      ...given,
+      tasks: [{ payload: '{"subject":"hello"}' }],
+    });
+    const id = at(taskIds, 0);
     const older = openWorkerBench([mail], { build: 4, store: bench.store });
     await older.work("mail");
     expect(await factsOf(older, id)).toMatchObject({ state: "scheduled", failedCount: 0 });
-    await bench.store.enqueueTasks({
-      name: "mail",
-      build: 5,
-      operationId: null,
-      tasks: [{ payload: '{"subject":"again"}' }],
-    });
+    await bench.store.enqueueTasks({ ...given, tasks: [{ payload: '{"subject":"again"}' }] });
     await bench.work("mail");
     const dead = await bench.store.listTasks({ name: "mail", state: "dead", most: 10 });
     expect(dead.tasks.map((task) => task.error)).toEqual([
@@ -148,13 +152,13 @@ describe("what a worker may run", () => {
     expect(bench.lines).toHaveLength(1);
   });
 
-  test("S3.1, P1: as many handlers as tokens, however many are claimed", async () => {
+  test("S3.1: as many handlers as tokens, however many are claimed", async () => {
     let running = 0;
     let most = 0;
     const task = defineTask({
       name: "crowd",
       limit: 3,
-      spareMax: 10,
+      prefetch: 10,
       run: async () => {
         most = Math.max(most, (running += 1));
         await sleep(3);
@@ -162,7 +166,7 @@ describe("what a worker may run", () => {
       },
     });
     const bench = openWorkerBench([task]);
-    await bench.client.enqueue(Array.from({ length: 60 }, () => ({ task, payload: {} })));
+    await bench.client.enqueueAll(Array.from({ length: 60 }, () => taskRequest(task, {})));
     await bench.work("crowd");
     expect(most).toBe(3);
     expect((await bench.store.listDefinitions({})).definitions[0]).toMatchObject({
@@ -175,7 +179,7 @@ describe("what a worker may run", () => {
   test("limited is an answer: a second worker leaves at once", async () => {
     const slow = defineTask({ name: "slow", limit: 1, run: async () => sleep(100) });
     const bench = openWorkerBench([slow]);
-    await bench.client.enqueue(Array.from({ length: 3 }, () => ({ task: slow, payload: {} })));
+    await bench.client.enqueueAll(Array.from({ length: 3 }, () => taskRequest(slow, {})));
     const first = bench.work("slow");
     await sleep(20);
     expect((await bench.work("slow")).status).toBe("limited");
@@ -191,7 +195,7 @@ describe("children and transactions", () => {
       name: "parent",
       retry: { attempts: 1 },
       run: async ({ fails }, ctx) => {
-        await ctx.enqueue({ task: child, payload: {} });
+        await ctx.enqueue(child, {});
         if (fails) throw new Error("after all");
       },
     });
@@ -223,7 +227,7 @@ describe("children and transactions", () => {
       name: "parent",
       retry: { attempts: 1 },
       run: async (_, ctx) => {
-        await ctx.enqueue({ task: child, payload: {} }, { now: true });
+        await ctx.enqueue(child, {}, { now: true });
         throw new Error("after all");
       },
     });
@@ -237,7 +241,7 @@ describe("children and transactions", () => {
     });
   });
 
-  test("S0.9 P2: completeWith throws LeaseLostError when another holds the task, and nothing is told of it", async () => {
+  test("S0.9: completeWith throws LeaseLostError when another holds the task, and nothing is told of it", async () => {
     const seen: unknown[] = [];
     const slow = defineTask({
       name: "slow",
@@ -264,7 +268,7 @@ describe("children and transactions", () => {
 });
 
 describe("ends", () => {
-  test("P12: at the deadline nothing new starts, running handlers are told, unstarted tasks go back uncounted", async () => {
+  test("at the deadline nothing new starts, running handlers are told, unstarted tasks go back uncounted", async () => {
     const reasons: string[] = [];
     const slow = defineTask({
       name: "slow",
@@ -276,7 +280,7 @@ describe("ends", () => {
       },
     });
     const bench = openWorkerBench([slow]);
-    await bench.client.enqueue(Array.from({ length: 5 }, () => ({ task: slow, payload: {} })));
+    await bench.client.enqueueAll(Array.from({ length: 5 }, () => taskRequest(slow, {})));
     const startedMs = performance.now();
     expect(await bench.work("slow", { mostMs: 5_000, marginMs: 4_600 })).toMatchObject({
       end: "deadline",
@@ -297,7 +301,7 @@ describe("ends", () => {
       run: async ({ depth }, ctx) => {
         // One ends sooner, so that there is a free token, and looks, while the other runs.
         await sleep(depth === 3 ? 1 : 600);
-        if (depth < 3) await ctx.enqueue({ task: "chain", payload: { depth: depth + 1 } });
+        if (depth < 3) await ctx.enqueue(taskRef({ name: "chain" }), { depth: depth + 1 });
         ended.push(depth);
       },
     });
@@ -312,13 +316,12 @@ describe("ends", () => {
           },
         }),
     });
-    const depths = [1, 3].map((depth) => ({ task: chain, payload: { depth } }));
-    await bench.client.enqueue(depths);
+    await bench.client.enqueueMany(chain, [{ depth: 1 }, { depth: 3 }]);
     await bench.work("chain", { idleReads: 1, idlePauseMs: 1 });
     expect(ended).toEqual([3, 1, 2, 3]);
   });
 
-  test("S3.4, S4.15: idle: it looks again a few times, leaves, and the next life finds what came too late", async () => {
+  test("S3.4, S4.15: idle: it asks a few times more, leaves, and the next execution finds later tasks", async () => {
     let reads = 0;
     const quick = defineTask({ name: "quick", run: async () => undefined });
     const bench = openWorkerBench([quick], {
@@ -368,7 +371,7 @@ describe("ends", () => {
       },
     });
     const bench = openWorkerBench([slow]);
-    await bench.client.enqueue(Array.from({ length: 4 }, () => ({ task: slow, payload: {} })));
+    await bench.client.enqueueAll(Array.from({ length: 4 }, () => taskRequest(slow, {})));
     const stop = new AbortController();
     const life = bench.work("slow", { signal: stop.signal });
     await sleep(50);
@@ -382,7 +385,7 @@ describe("ends", () => {
     expect(await bench.store.checkInvariants()).toMatchObject({ status: "sound" });
   });
 
-  test("P1: a handler that ignores its signal keeps its token until the lease ends", async () => {
+  test("a handler that ignores its signal keeps its token until the lease ends", async () => {
     const deaf = defineTask({
       name: "deaf",
       limit: 1,
@@ -404,7 +407,7 @@ describe("ends", () => {
   test("S0.4: after lowering, tokens go back between tasks, down to the new limit", async () => {
     const task = defineTask({ name: "knob", limit: 4, run: async () => sleep(20) });
     const bench = openWorkerBench([task]);
-    await bench.client.enqueue(Array.from({ length: 60 }, () => ({ task, payload: {} })));
+    await bench.client.enqueueAll(Array.from({ length: 60 }, () => taskRequest(task, {})));
     const life = bench.work("knob");
     await sleep(60);
     await bench.store.setLimit({
@@ -428,10 +431,10 @@ describe("ends", () => {
     });
   });
 
-  test("a pause ends the stay: what runs completes, the rest goes back", async () => {
+  test("a pause ends the execution: running tasks complete, the rest goes back", async () => {
     const task = defineTask({ name: "knob", limit: 1, run: async () => sleep(20) });
     const bench = openWorkerBench([task]);
-    await bench.client.enqueue(Array.from({ length: 20 }, () => ({ task, payload: {} })));
+    await bench.client.enqueueAll(Array.from({ length: 20 }, () => taskRequest(task, {})));
     const life = bench.work("knob");
     await sleep(30);
     await bench.store.pauseDefinition({ name: "knob", changedBy: "test" });
@@ -441,7 +444,7 @@ describe("ends", () => {
     expect((definition?.ready ?? 0) + (definition?.done ?? 0)).toBe(20);
   });
 
-  test("P9: a lease that can't be renewed aborts the handlers before it ends, and the worker writes nothing", async () => {
+  test("a lease that can't be renewed aborts the handlers before it ends, and the worker writes nothing", async () => {
     const reasons: unknown[] = [];
     const slow = defineTask({
       name: "slow",
@@ -472,7 +475,7 @@ describe("ends", () => {
     expect((await factsOf(bench, id)).state).toBe("done");
   });
 
-  test("T8: a beat that fails is tried again, and the lease holds", async () => {
+  test("a beat that fails is tried again, and the lease holds", async () => {
     let beats = 0;
     const long = defineTask({
       name: "long",
@@ -497,7 +500,7 @@ describe("ends", () => {
     );
   });
 
-  test("T9: an error of the store while asking is an error, not a denial", async () => {
+  test("an error of the store while asking is an error, not a denial", async () => {
     const quick = defineTask({ name: "quick", run: async () => undefined });
     const bench = openWorkerBench([quick], {
       wrap: (store) =>
@@ -540,7 +543,7 @@ describe("calls", () => {
     let inFlight = 0;
     let most = 0;
     let calls = 0;
-    const noop = defineTask({ name: "noop", limit: 8, spareMax: 20, run: async () => undefined });
+    const noop = defineTask({ name: "noop", limit: 8, prefetch: 20, run: async () => undefined });
     const bench = openWorkerBench([noop], {
       wrap: (store) =>
         overriding(store, {
@@ -554,14 +557,14 @@ describe("calls", () => {
           },
         }),
     });
-    await bench.client.enqueue(Array.from({ length: 1_000 }, () => ({ task: noop, payload: {} })));
+    await bench.client.enqueueAll(Array.from({ length: 1_000 }, () => taskRequest(noop, {})));
     await bench.work("noop");
     expect(most).toBe(1);
     expect(calls).toBeLessThan(60);
     expect((await bench.store.listDefinitions({})).definitions[0]).toMatchObject({ done: 1_000 });
   });
 
-  test("P6: a call whose answer is lost for good ends the stay; its claims come back with the lease, nothing is done twice", async () => {
+  test("a call whose answer is lost for good ends the stay; its claims come back with the lease, nothing is done twice", async () => {
     let calls = 0;
     const task = defineTask({ name: "task", run: async () => undefined });
     const bench = openWorkerBench([task], {

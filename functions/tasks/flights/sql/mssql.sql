@@ -1,5 +1,5 @@
 -- Flights: the tables of the sample, in a schema of their own beside Taskgate's. Safe to run again, all but CREATE SCHEMA:
--- whoever runs it leaves that batch out when the schema exists.
+-- leave that batch out when the schema exists.
 -- Twin: postgres.sql
 SET ANSI_NULLS, QUOTED_IDENTIFIER ON;
 GO
@@ -23,7 +23,7 @@ CREATE TABLE Flights.Airport (
   Latitude float NOT NULL,
   Longitude float NOT NULL);
 GO
--- Sums. Each row belongs to one origin: tasks of one origin run one after the other, so nobody waits for a row here.
+-- Sums. Each row belongs to one origin: tasks of one origin run one after the other, so no task waits for a row here.
 IF OBJECT_ID(N'Flights.OriginTotal', N'U') IS NULL
 CREATE TABLE Flights.OriginTotal (
   Origin nvarchar(10) COLLATE Latin1_General_100_BIN2 NOT NULL CONSTRAINT PK_OriginTotal PRIMARY KEY CLUSTERED,
@@ -128,7 +128,7 @@ GO
 -- Flights.AddFileTotals: adds what the parts of a file left of one origin, and removes it.
 -- In:     @WaveId: the file's wave of totals; @Origin
 -- Locks:  as AddTotals, and BlockTotal: rows of that wave and origin
--- Once:   what is added isn't there any more; runs in the transaction of the task's completion
+-- Once:   added rows are deleted; runs in the transaction of the task's completion
 CREATE OR ALTER PROCEDURE Flights.AddFileTotals
   @WaveId bigint, @Origin nvarchar(10)
 AS
@@ -221,7 +221,7 @@ SELECT t.Origin, t.Destination, t.FlightCount,
        CONVERT(bigint, ROUND(CONVERT(decimal(19, 6), t.DistanceSum) / t.FlightCount, 0)) AS Distance
 FROM Flights.RouteTotal AS t;
 GO
--- Workers may call, nobody but the owner may write by hand.
+-- Workers may call; only the owner may write by hand.
 IF DATABASE_PRINCIPAL_ID(N'TaskgateWorker') IS NOT NULL
   EXEC (N'GRANT SELECT, EXECUTE ON SCHEMA::Flights TO TaskgateWorker;'); -- as text: the role is another script's
 GO

@@ -18,7 +18,7 @@ create table if not exists flights.airport (
   latitude double precision not null,
   longitude double precision not null);
 
--- Sums. Each row belongs to one origin: tasks of one origin run one after the other, so nobody waits for a row here.
+-- Sums. Each row belongs to one origin: tasks of one origin run one after the other, so no task waits for a row here.
 create table if not exists flights.origin_total (
   origin text constraint pk_origin_total primary key,
   flight_count bigint not null,
@@ -88,7 +88,7 @@ $$;
 -- flights.add_file_totals: adds what the parts of a file left of one origin, and removes it.
 -- In:     p_wave_id: the file's wave of totals; p_origin
 -- Locks:  as add_totals, and block_total: rows of that wave and origin
--- Once:   what is added isn't there any more; runs in the transaction of the task's completion
+-- Once:   added rows are deleted; runs in the transaction of the task's completion
 create or replace function flights.add_file_totals(p_wave_id text, p_origin text) returns void language plpgsql as $$
 declare
   v_totals text;
@@ -151,7 +151,7 @@ select t.origin, t.destination, t.flight_count, round(t.delay_sum::numeric / t.f
        round(t.distance_sum::numeric / t.flight_count)::bigint as distance
   from flights.route_total t;
 
--- Workers may call, nobody but the owner may write by hand.
+-- Workers may call; only the owner may write by hand.
 grant usage on schema flights to taskgate_worker;
 grant select, insert, update, delete on all tables in schema flights to taskgate_worker;
 grant execute on all functions in schema flights to taskgate_worker;

@@ -1,11 +1,15 @@
 -- Roles: workers and operators execute operations and read the log and the schema's version, by which they know whether they
--- fit; nobody but the owner touches another table. Safe to run again.
+-- fit; only the owner touches another table. Safe to run again.
 -- Procedures reach the tables because one owner has all of them (ownership chaining). Make your users members of a role:
 -- ALTER ROLE TaskgateWorker ADD MEMBER [name of the managed identity];
 -- Twin: postgres/sql/roles.sql
 GRANT SELECT ON OBJECT::Taskgate.vExecutionLog TO TaskgateWorker, TaskgateOperator;
 GO
 GRANT SELECT ON OBJECT::Taskgate.SchemaVersion TO TaskgateWorker, TaskgateOperator;
+GO
+GRANT EXECUTE ON OBJECT::Taskgate.RegisterApp TO TaskgateWorker, TaskgateOperator;
+GO
+GRANT EXECUTE ON OBJECT::Taskgate.ListApps TO TaskgateWorker, TaskgateOperator;
 GO
 GRANT EXECUTE ON OBJECT::Taskgate.RegisterDefinition TO TaskgateWorker, TaskgateOperator;
 GO
@@ -69,9 +73,13 @@ GRANT EXECUTE ON OBJECT::Taskgate.AdvanceWatermark TO TaskgateWorker, TaskgateOp
 GO
 GRANT EXECUTE ON OBJECT::Taskgate.ListWatermarks TO TaskgateWorker, TaskgateOperator;
 GO
+GRANT EXECUTE ON OBJECT::Taskgate.ListAudit TO TaskgateWorker, TaskgateOperator;
+GO
 GRANT EXECUTE ON OBJECT::Taskgate.SetLimit TO TaskgateOperator;
 GO
 GRANT EXECUTE ON OBJECT::Taskgate.SetRate TO TaskgateOperator;
+GO
+GRANT EXECUTE ON OBJECT::Taskgate.SetDefinitionOwner TO TaskgateOperator;
 GO
 GRANT EXECUTE ON OBJECT::Taskgate.SetSharedLimit TO TaskgateOperator;
 GO

@@ -101,7 +101,7 @@ describe("numeric blocks behind a watermark", () => {
     expect(plan({ to: 0, size: 10 }, null)).toEqual([]);
   });
 
-  test("an overlap reads again what lies before, never before the start, and the watermark never goes back", () => {
+  test("an overlap reads the items before it once more, never before the start, and the watermark never goes back", () => {
     expect(plan({ to: 20, size: 4, overlap: 6 }, { last: "15" })).toEqual([
       { payload: { from: "10", to: "13" }, watermark: { last: "15" }, isNew: false },
       { payload: { from: "14", to: "17" }, watermark: { last: "17" }, isNew: true },

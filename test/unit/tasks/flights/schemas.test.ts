@@ -1,3 +1,6 @@
+import { checkRow } from "../../../../functions/tasks/flights/check-row";
+import { GiveUp } from "../../../../shared/core/task-failure";
+import { runTaskOnce } from "../../../../shared/testing/run-task-once";
 import { expect, test } from "@jest/globals";
 import {
   badRowSchema,
@@ -7,8 +10,8 @@ import {
   summedFileSchema,
   totalsSchema,
 } from "../../../../functions/tasks/flights/schemas";
-import { validate } from "../../../../shared/worker/standard-schema";
-import type { PayloadSchema } from "../../../../shared/worker/standard-schema";
+import { validate } from "../../../../shared/worker/define/standard-schema";
+import type { StandardSchema } from "../../../../shared/worker/define/standard-schema";
 
 const file = {
   eventId: "flights.json:0123",
@@ -19,14 +22,14 @@ const file = {
 const row = { date: "2001/02/28 23:59", delay: 0, distance: 0, origin: "LAX", destination: "SFO" };
 const bad = { file: "f.json", row: 7, content: row, wave: "7", unknownAirports: [] };
 
-async function problemsOf(schema: PayloadSchema<unknown>, value: unknown): Promise<string[]> {
+async function problemsOf(schema: StandardSchema, value: unknown): Promise<string[]> {
   const result = await validate(schema, value);
   return result.ok ? [] : result.problems;
 }
 
 test("good payloads pass as they are", async () => {
   const windows = { ...file, path: "C:\\data\\landing\\flights.json" };
-  const cases: [PayloadSchema<unknown>, unknown][] = [
+  const cases: [StandardSchema, unknown][] = [
     [landedFileSchema, file],
     [landedFileSchema, windows],
     [rowBlockSchema, { file, from: 0, count: 250, totalsWave: "7" }],
@@ -77,14 +80,15 @@ test.each([null, [], "text", 7])("%j is no payload at all", async (value) => {
   }
 });
 
-test("a bad row tells its place and everything that is wrong with it", async () => {
+test("a check-row task gives up with its place and everything that is wrong with it", async () => {
   const content = { ...row, delay: "late", origin: null };
-
-  expect(await problemsOf(badRowSchema, { ...bad, content })).toEqual([
-    'f.json row 7.delay: expected a whole number in -2880..2880, got "late"',
-    "f.json row 7.origin: expected an airport code of three capital letters or digits, got null",
-  ]);
-  expect(await problemsOf(badRowSchema, { ...bad, unknownAirports: ["QQQ"] })).toEqual([
-    "f.json row 7.airport: no airport has the code QQQ",
-  ]);
+  const bySchema = await runTaskOnce(checkRow, { payload: { ...bad, content } });
+  expect(bySchema.thrown).toEqual(
+    new GiveUp(
+      'f.json row 7.delay: expected a whole number in -2880..2880, got "late"; f.json row 7.origin: expected an airport code of three capital letters or digits, got null',
+    ),
+  );
+  const byAirport = await runTaskOnce(checkRow, { payload: { ...bad, unknownAirports: ["QQQ"] } });
+  expect(byAirport.thrown).toEqual(new GiveUp("f.json row 7.airport: no airport has the code QQQ"));
+  expect([bySchema.end.kind, byAirport.end.kind]).toEqual(["dead", "dead"]);
 });

@@ -1,4 +1,4 @@
--- Taskgate._AuditProblem: what is wrong with who changes something and why; null: nothing. Nothing is cut in silence.
+-- Taskgate._AuditProblem: the error in the name or the reason of a change, or null. No text is truncated silently.
 -- In:     @ChangedBy nvarchar(max): at most 200 characters; @Reason nvarchar(max): at most 400, or null
 -- Out:    nvarchar(1000): `field: expected .. (value)`, for THROW
 -- Raises: -

@@ -1,6 +1,6 @@
 -- Taskgate._Instant: an ISO-8601 instant with its zone, to the millisecond; null: it isn't one.
 -- In:     @Text nvarchar(max) or null: 2026-11-21T10:20:30Z, with up to seven digits of a fraction; Z, or an offset like +01:00
--- Out:    datetime2(3), as UTC; what is shorter than a millisecond is cut
+-- Out:    datetime2(3), as UTC; digits below a millisecond are dropped
 -- Raises: -
 -- Locks:  none
 -- Plan:   no table; only this form means the same in every language of a session

@@ -1,10 +1,10 @@
--- Taskgate._IsAsked: should this process give tokens for somebody who was denied? It holds several, and for the first two
+-- Taskgate._IsAsked: should this process give back tokens for a denied execution? It holds several, and for the first two
 -- seconds no other one holds two more: the richest first.
 -- In:     @TaskDefinitionId int; @LeaseMs int: of the definition; @Worker nvarchar(200): the process; @Now datetime2(3)
 -- Rows:   DeniedAt datetime2(3): one row, or none
 -- Raises: -
 -- Locks:  none; Call it with nothing locked: without row versions it waits for who changes the definition's tokens
--- Plan:   primary keys; one probe when nobody was denied
+-- Plan:   primary keys; one probe when no execution was denied
 -- Twin:   postgres/sql/functions/_is_asked.sql
 CREATE OR ALTER FUNCTION Taskgate._IsAsked (@TaskDefinitionId int, @LeaseMs int, @Worker nvarchar(200), @Now datetime2(3))
 RETURNS TABLE

@@ -1,4 +1,4 @@
--- Taskgate._IsAskedShared: as _IsAsked, for somebody who was denied by a limit that this definition shares.
+-- Taskgate._IsAskedShared: as _IsAsked, for an execution denied by a limit that this definition shares.
 -- In:     @TaskDefinitionId int; @LeaseMs int: of the definition; @Worker nvarchar(200): the process; @Now datetime2(3)
 -- Rows:   OpenSince datetime2(3): one row per limit that asks
 -- Raises: -

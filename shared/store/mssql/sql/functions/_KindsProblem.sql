@@ -1,6 +1,6 @@
--- Taskgate._KindsProblem: what is wrong with the rules of kinds that a registration names.
+-- Taskgate._KindsProblem: the error in the rules of kinds that a registration names.
 -- In:     @Kinds: JSON array of at most 1000 {kind, groupBy, isGroupComputed, priority, runInMs, dedupeBy, dedupeMs}, or null
--- Out:    nvarchar(400): field, what is expected, value; null: nothing
+-- Out:    nvarchar(400): field, expected value, given value; null: no error
 -- Raises: -
 -- Locks:  none
 -- Plan:   no table

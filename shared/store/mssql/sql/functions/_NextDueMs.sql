@@ -2,7 +2,7 @@
 -- In:     @TaskDefinitionId int
 -- Out:    bigint
 -- Raises: -
--- Locks:  none; entries that somebody else is writing are passed over: whoever writes them tells when they are due
+-- Locks:  none; entries that another transaction is writing are skipped: their writer tells when they are due
 -- Plan:   first entry of PK_Scheduled under the definition
 -- Twin:   postgres/sql/functions/_next_due_ms.sql
 CREATE OR ALTER FUNCTION Taskgate._NextDueMs (@TaskDefinitionId int)

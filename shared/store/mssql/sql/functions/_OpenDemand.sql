@@ -1,4 +1,4 @@
--- Taskgate._OpenDemand: was somebody denied a token within the last lease, for whom nobody has given one yet?
+-- Taskgate._OpenDemand: was a token denied within the last lease, and has none been given back for that denial yet?
 -- In:     @TaskDefinitionId int; @LeaseMs int: of the definition; @Now datetime2(3)
 -- Rows:   DeniedAt datetime2(3): one row, or none
 -- Raises: -
@@ -13,5 +13,5 @@ RETURN
   FROM Taskgate.TokenDemand AS q WITH (READCOMMITTEDLOCK, READPAST) -- one row; versions or not, no wait
   WHERE q.TaskDefinitionId = @TaskDefinitionId AND q.DeniedAt > DATEADD(MILLISECOND, -@LeaseMs, @Now)
     AND EXISTS (
-      SELECT 1 FROM Taskgate.TokenGift AS g WITH (READCOMMITTEDLOCK, READPAST) -- as above; a locked one: somebody gives
+      SELECT 1 FROM Taskgate.TokenGift AS g WITH (READCOMMITTEDLOCK, READPAST) -- as above; a locked row: another process is giving
       WHERE g.TaskDefinitionId = @TaskDefinitionId AND g.GivenAt < q.DeniedAt);

@@ -1,6 +1,6 @@
 -- Taskgate._PayloadKey: the key that stands at a path of a payload.
 -- In:     @Payload: JSON text of an object or array, or null; @Path: names joined by dots, as TaskKind keeps them, or null
--- Out:    nvarchar(max): null: none; = and the key; or ! and what is wrong. A text or a whole number in plain digits is a key, by the
+-- Out:    nvarchar(max): null: none; = and the key; or ! and the error. A text or a whole number in plain digits is a key, by the
 --         rules of other keys; a member that is missing or null gives none; everything else is wrong, a member that is there twice, too
 -- Raises: -
 -- Locks:  none
@@ -46,7 +46,7 @@ BEGIN
   IF @vValue COLLATE Latin1_General_100_BIN2 LIKE N'%[^ -~]%'
   BEGIN
     SET @vUnits = CASE WHEN DATALENGTH(@vValue) <= 2000 THEN DATALENGTH(@vValue) / 2 ELSE 1000 END;
-    -- U+0000 and halves of surrogate pairs; a text that is too long is refused below, whatever stands behind its first 1000 units.
+    -- U+0000 and halves of surrogate pairs; a text that is too long is refused below, so only its first 1000 units matter.
     SELECT @vBad = SUM(CASE WHEN u.Unit = 0 THEN 1
                             WHEN u.Unit BETWEEN 55296 AND 56319 AND u.NextUnit NOT BETWEEN 56320 AND 57343 THEN 1
                             WHEN u.Unit BETWEEN 56320 AND 57343 AND u.LastUnit NOT BETWEEN 55296 AND 56319 THEN 1 ELSE 0 END)

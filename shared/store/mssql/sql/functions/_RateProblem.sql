@@ -1,6 +1,6 @@
--- Taskgate._RateProblem: what is wrong with a rate that somebody wants to set.
+-- Taskgate._RateProblem: the error in a rate to be set.
 -- In:     @Count, @PeriodMs, @Burst int
--- Out:    nvarchar(200): field, what is expected, value; null: nothing
+-- Out:    nvarchar(200): field, expected value, given value; null: no error
 -- Raises: -
 -- Locks:  none
 -- Plan:   no table

@@ -1,5 +1,5 @@
--- Taskgate._Reserved: is what was given for somebody who was denied still for those who hold few? As long as the denied one
--- needs for its next look: a tenth of a second and half of what had passed since its denial, two seconds at most.
+-- Taskgate._Reserved: are tokens that were given for a denied execution still reserved for processes with few tokens? They are until
+-- the denied one has asked again: for 0.1 s and half of the time from its denial to the gift, two seconds at most.
 -- In:     @TaskDefinitionId int; @Now datetime2(3)
 -- Rows:   ForMs bigint: how much longer; one row, or none. None as well when a denial was noted since: all were held then
 -- Raises: -

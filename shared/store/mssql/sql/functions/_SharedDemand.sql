@@ -1,4 +1,4 @@
--- Taskgate._SharedDemand: who was denied by the shared limits of a definition, and what was given for them.
+-- Taskgate._SharedDemand: the denials by the shared limits of a definition, and the tokens given for them.
 -- In:     @TaskDefinitionId int; @LeaseMs int: of the definition, or null: OpenSince isn't asked for; @Now datetime2(3)
 -- Rows:   SharedLimitId int: each that has a limit; OpenSince datetime2(3): as _OpenDemand, or null; ReservedMs bigint: as
 --           _Reserved, or null

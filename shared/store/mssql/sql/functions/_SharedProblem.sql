@@ -1,6 +1,6 @@
--- Taskgate._SharedProblem: what is wrong with the shared limits that a registration names.
+-- Taskgate._SharedProblem: the error in the shared limits that a registration names.
 -- In:     @SharedLimits: JSON array of at most 8 {name, limit}, or null
--- Out:    nvarchar(400): field, what is expected, value; null: nothing
+-- Out:    nvarchar(400): field, expected value, given value; null: no error
 -- Raises: -
 -- Locks:  none
 -- Plan:   no table

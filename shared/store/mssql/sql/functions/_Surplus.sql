@@ -1,4 +1,4 @@
--- Taskgate._Surplus: tokens of a definition held above its limit, or above one that it shares, whichever is more, as of
+-- Taskgate._Surplus: tokens of a definition held above its limit, or above one that it shares, the greater number, as of
 -- the last commit; 0 without a limit.
 -- In:     @TaskDefinitionId int
 -- Out:    int, 0 or more

@@ -1,13 +1,13 @@
 -- Taskgate.AcquireTokens: makes a live execution hold up to @Want tokens of its definition.
--- In:     @TaskExecutionId bigint; @Want int 1..1000, what is held already counts into it
+-- In:     @TaskExecutionId bigint; @Want int 1..1000, tokens held already count into it
 -- Out:    Status: granted | limited | paused | fenced; Tokens: held by the execution now; Granted: of them new;
 --         TokenFence bigint; RetryInMs: when limited, the longest wait that makes sense without a hint;
 --         DeadHolders: tokens of this many dead executions were freed: call ReclaimExpired; Demand: noted: nothing was granted,
---           and holders were asked for a token, look again soon | null
+--           and holders were asked for a token: retry soon | null
 -- Raises: 50422 @Want out of range; 50490 inside a transaction; 1222 locked for longer than 2 s
 -- Locks:  SharedLimit, TaskDefinition, TaskExecution; then, after the commit, TokenDemand, SharedTokenDemand by skip
 -- Isolation: of two askers the second waits for the row and decides by what the first one left (S0.11)
--- Plan:   primary keys only; a denial of one that holds none is one read, without lock (K11); it writes at most
+-- Plan:   primary keys only; a denial of one that holds none is one read, without lock; it writes at most
 --         once a second per limit
 -- Once:   a repeat grants nothing more than @Want
 -- Twin:   postgres/sql/functions/acquire_tokens.sql

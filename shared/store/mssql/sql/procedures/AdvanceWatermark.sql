@@ -5,8 +5,8 @@
 --         @Build bigint, @Tasks: as EnqueueTasks takes them, but the array may be empty: then only the watermark moves
 --         @OperationId uniqueidentifier: a repeat with it answers what the first call did; null: the version alone protects, and a
 --           repeat is told of a conflict
--- Out:    Status: advanced | conflict (somebody else moved it: nothing was written); Version bigint: the new one, of a conflict the one
---           that stands there, 0 when there is none; Value: of a conflict: what stands there, or null
+-- Out:    Status: advanced | conflict (another call moved it: nothing was written); Version bigint: the new one, of a conflict the one
+--           in the table, 0 when there is none; Value: of a conflict: the value in the table, or null
 --         TaskIds, Outcomes, Ready, NextDueMs: as EnqueueTasks answers; of a conflict null, null, false, null
 -- Raises: 50404 unknown definition; 50409 the operation id was used by another operation; 50413 too many or too large; 50422 a bad
 --         value; 50423 an equal key or operation id is locked for longer than 2 s; 1222 a row is; 50425, 1205 chosen to end a circle of
@@ -15,11 +15,11 @@
 --         as due now, so no group is locked here
 -- Isolation: the watermark's key is locked before it is looked at, and kept to the end; of a watermark that doesn't exist yet the gap
 --         where it will stand, so that one caller makes it. A repeat names the same watermark: it waits there for the first call and
---         then finds its answer. Nobody takes this lock while holding another one. An enqueue of the same operation id excludes this
+--         then finds its answer. No call takes this lock while holding another one. An enqueue of the same operation id excludes this
 --         call by a lock on the id, kept to the end
 -- Plan:   unique name, primary keys; at most 1000 rows per write
--- Once:   by operation id; by version: of two calls with the same one at most one moves it. A conflict leaves nothing, its repeat
---         looks again
+-- Once:   by operation id; by version: of two calls with the same one at most one moves it. A conflict writes nothing, and its repeat
+--         reads the version again
 -- Twin:   postgres/sql/functions/advance_watermark.sql
 CREATE OR ALTER PROCEDURE Taskgate.AdvanceWatermark
   @Name nvarchar(max), @Watermark nvarchar(max), @ExpectedVersion bigint, @Value nvarchar(max), @Build bigint, @Tasks nvarchar(max),
@@ -62,7 +62,7 @@ BEGIN
       + COALESCE(REPLACE(LEFT(@Value, 100), N'%', N'%%'), N'<NULL>') + N')';
     THROW 50422, @vMessage, 1;
   END;
-  -- A name that is too long or ends in blanks is nobody's; comparing would cut it.
+  -- A name that is too long or ends in blanks matches no row; a comparison would truncate it.
   IF DATALENGTH(@Name) <= 400 AND DATALENGTH(@Name) = DATALENGTH(RTRIM(@Name)) SET @vName = @Name;
   SELECT @vDefinition = d.TaskDefinitionId FROM Taskgate.TaskDefinition AS d WHERE d.Name = @vName;
   IF @vDefinition IS NULL

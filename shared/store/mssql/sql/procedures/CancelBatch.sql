@@ -1,16 +1,16 @@
--- Taskgate.CancelBatch: no further wave is opened; what is held ends cancelled by PumpBatch. What has been admitted already is
+-- Taskgate.CancelBatch: no further wave is opened; PumpBatch cancels the tasks of held waves. Tasks that were admitted already are
 --         named, for cancel_tasks.
--- In:     @BatchId bigint
+-- In:     @BatchId bigint; @ChangedBy, @Reason for the audit
 -- Out:    Status: cancelled | again | done (it had ended before); Tasks: JSON array of ids of admitted unfinished tasks, at most 1000, or
 --         null; Opening: JSON array of the batch's id when held tasks are to be ended (call PumpBatch), or null
--- Raises: 50404 unknown batch; 50490 inside a transaction; 1222 locked for longer than 2 s
--- Locks:  Batch, then as _OpenNextWave
+-- Raises: 50404 unknown batch; 50422 a reason or an actor that is too long; 50490 inside a transaction; 1222 locked for longer than 2 s
+-- Locks:  Batch, then as _OpenNextWave, _AuditCall
 -- Isolation: who closes a wave holds the batch's row, too: it goes on before the cancel, or finds it
 -- Plan:   IX_Task_Wave; primary keys
 -- Once:   by state
 -- Twin:   postgres/sql/functions/cancel_batch.sql
 CREATE OR ALTER PROCEDURE Taskgate.CancelBatch
-  @BatchId bigint
+  @BatchId bigint, @ChangedBy nvarchar(max) = NULL, @Reason nvarchar(max) = NULL
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
@@ -21,6 +21,8 @@ BEGIN
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vState tinyint, @vWaveId bigint, @vWaveState tinyint,
           @vFinishedAt datetime2(3), @vIgnored nvarchar(max), @vIsOpening bit, @vTasks nvarchar(max);
 
+  SET @vMessage = Taskgate._AuditProblem(@ChangedBy, @Reason);
+  IF @vMessage IS NOT NULL THROW 50422, @vMessage, 1;
   BEGIN TRY
     BEGIN TRANSACTION;
     SELECT @vState = b.State, @vFinishedAt = b.FinishedAt
@@ -37,6 +39,9 @@ BEGIN
       SET State = 4
       FROM Taskgate.Batch AS b WITH (ROWLOCK, UPDLOCK) -- the row is ours already
       WHERE b.BatchId = @BatchId;
+      IF @vState <> 4
+        EXEC Taskgate._AuditCall @Action = N'cancel_batch', @TaskDefinitionId = 0, @BatchId = @BatchId, @TaskIds = NULL,
+          @ChangedBy = @ChangedBy, @Reason = @Reason, @Now = @vNow;
       SELECT @vWaveId = o.WaveId FROM Taskgate.OpenWave AS o WHERE o.BatchId = @BatchId; -- written under the batch's row only
       IF @vWaveId IS NULL AND @vFinishedAt IS NULL
         EXEC Taskgate._OpenNextWave @BatchId = @BatchId, @Now = @vNow, @oWoken = @vIgnored OUTPUT, @oIsOpening = @vIsOpening OUTPUT;

@@ -1,20 +1,22 @@
 -- Taskgate.CancelTasks: an operator's cancel: ends tasks that wait anywhere, and asks for the end of those that run.
--- In:     @TaskIds: JSON array of 1..1000 ids; @Reason: kept as the error of the tasks that end here, or null
+-- In:     @TaskIds: JSON array of 1..1000 ids; @Reason: kept as the error of the tasks that end here, or null;
+--         @ChangedBy: the actor, for the audit
 -- Out:    Status: done; Results: JSON array of {task, outcome, state}, each task once, in input order. Outcome: cancelled |
---           requested (it runs or is on the move: its worker hears of it, and whatever ends or moves the task minds it) | busy (locked at this moment: ask again) | gone, with its state: done | dead | cancelled | unknown
+--           requested (it runs or is on the move: its worker is told, and the call that ends or moves the task cancels it) | busy (locked at this moment: ask again) | gone, with its state: done | dead | cancelled | unknown
 --         Woken: JSON array of definitions that got ready tasks, or null; Opening: JSON array of batches to be pumped (PumpBatch), or null
--- Raises: 50422 not such a list, a reason of more than 400 characters; 50490 inside a transaction; 1222 locked for longer than 2 s
+-- Raises: 50422 not such a list, a reason or an actor that is too long; 50490 inside a transaction; 1222 locked for longer than 2 s
 -- Locks:  Scheduled, Ready, WaveHeld by skip; Dedupe in key order, TaskGroup ascending, of tasks that wait there; GroupWaiting under its
---         group, Ready by skip; then as _EndTasks; last, Task by skip: who waits for that row waits for nobody who waits
--- Isolation: who holds a task's row in its container decides where it goes: of a cancel and a claim, a promotion or another
+--         group, Ready by skip; then as _EndTasks; last, Task by skip: this call waits for nothing more once it holds these rows;
+--         as _AuditCall
+-- Isolation: the call that holds a task's row in its container decides where it goes: of a cancel and a claim, a promotion or another
 --         cancel one has the row and the others step over it. A group is locked before its waiting tasks are looked at, and the
 --         ready ones once more after that: a task that was handed over meanwhile is found there. A request is written on the
---         task's own row, where an end or a failure finds it; what was read before it carries the request on to its next claim
+--         task's own row, where an end or a failure finds it; a move that has read the row already carries the request to the next claim
 -- Plan:   primary keys; the scheduled tasks of a definition once, when one of its tasks stands nowhere else
--- Once:   naturally: a repeat finds the task gone, or asks again
+-- Once:   naturally: a repeat finds the task gone or asked already, and leaves no entry in the audit
 -- Twin:   postgres/sql/functions/cancel_tasks.sql
 CREATE OR ALTER PROCEDURE Taskgate.CancelTasks
-  @TaskIds nvarchar(max), @Reason nvarchar(max) = NULL
+  @TaskIds nvarchar(max), @Reason nvarchar(max) = NULL, @ChangedBy nvarchar(max) = NULL
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
@@ -23,7 +25,7 @@ BEGIN
   SET DEADLOCK_PRIORITY LOW; -- should it ever come to that, workers survive
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
   DECLARE @vMessage nvarchar(2048), @vNow datetime2(3) = SYSUTCDATETIME(), @vCount int = 0, @vRetention nvarchar(max), @vWokenIds nvarchar(max) = N'[]',
-          @vOpening nvarchar(max), @vIgnoredIds nvarchar(max), @vIgnored nvarchar(max), @vResults nvarchar(max);
+          @vOpening nvarchar(max), @vChanged nvarchar(max), @vDefinition int, @vIgnoredIds nvarchar(max), @vIgnored nvarchar(max), @vResults nvarchar(max);
   DECLARE @vAsked TABLE (
     TaskId bigint NOT NULL PRIMARY KEY CLUSTERED, Ord int NOT NULL, Outcome nvarchar(20) NULL, [State] nvarchar(20) NULL);
   DECLARE @vTask TABLE (
@@ -36,10 +38,10 @@ BEGIN
     TaskDefinitionId int NOT NULL, DedupeKey nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL,
     PRIMARY KEY CLUSTERED (TaskDefinitionId, DedupeKey));
   DECLARE @vGate TABLE (GroupId int NOT NULL PRIMARY KEY CLUSTERED);
-  DECLARE @vRequested TABLE (TaskId bigint NOT NULL PRIMARY KEY CLUSTERED);
+  DECLARE @vRequested TABLE (TaskId bigint NOT NULL PRIMARY KEY CLUSTERED, WasRequested bit NOT NULL);
   DECLARE @vEnded Taskgate.EndedTaskList, @vHeld Taskgate.EndedTaskList, @vReleased Taskgate.GroupedTaskList;
 
-  SET @vMessage = Taskgate._AuditProblem(NULL, @Reason);
+  SET @vMessage = Taskgate._AuditProblem(@ChangedBy, @Reason);
   IF @vMessage IS NOT NULL THROW 50422, @vMessage, 1;
   IF Taskgate._JsonKind(@TaskIds) = N'[' SELECT @vCount = COUNT(*) FROM OPENJSON(@TaskIds) AS j;
   IF @vCount NOT BETWEEN 1 AND 1000 OR EXISTS (SELECT 1 FROM OPENJSON(@TaskIds) AS j WHERE TRY_CONVERT(bigint, j.[value]) IS NULL)
@@ -95,7 +97,7 @@ BEGIN
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per definition
 
     BEGIN TRANSACTION;
-    -- 2. What nobody else is taking: first the scheduled ones, as they become ready and not the other way round.
+    -- 2. Tasks that no other call is taking: first the scheduled ones, as they become ready and not the other way round.
     INSERT INTO @vFound (TaskId)
     SELECT s.TaskId
     FROM @vTask AS t
@@ -124,7 +126,7 @@ BEGIN
     UPDATE t
     SET GroupId = x.GroupId
     FROM @vTask AS t
-    INNER JOIN Taskgate.Task AS x ON x.TaskId = t.TaskId -- who has the container's row may say which group it is
+    INNER JOIN Taskgate.Task AS x ON x.TaskId = t.TaskId -- the holder of the container's row may name its group
     WHERE t.Place > 0
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
 
@@ -148,7 +150,7 @@ BEGIN
       ON g.GroupId = a.GroupId
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per group, ascending
 
-    -- 4. Who waits in them; who doesn't any more may have become ready meanwhile.
+    -- 4. Tasks that wait in these groups; one that has left may have become ready meanwhile.
     IF EXISTS (SELECT 1 FROM @vTask AS t WHERE t.IsWaiting = 1 AND t.Place = 0)
     BEGIN
       DELETE FROM @vFound;
@@ -177,7 +179,7 @@ BEGIN
       OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
     END;
 
-    -- 5. The end of what is ours.
+    -- 5. The end of the tasks that this call has taken.
     DELETE r
     FROM @vTask AS t
     INNER JOIN Taskgate.Ready AS r WITH (ROWLOCK, UPDLOCK) -- ours already
@@ -218,14 +220,20 @@ BEGIN
       EXEC Taskgate._EndTasks @Ended = @vEnded, @TaskExecutionId = NULL, @Now = @vNow, @Released = @vReleased,
         @oWoken = @vWokenIds OUTPUT, @oOpening = @vOpening OUTPUT, @Retention = @vRetention;
 
-    -- 6. The rest runs or is on the move. Last: whoever ends such a task waits for this row while it holds others.
+    -- 6. The rest runs or is on the move. Last: the call that ends such a task waits for this row while it holds others.
     UPDATE x
     SET CancelRequested = 1
-    OUTPUT inserted.TaskId INTO @vRequested (TaskId)
+    OUTPUT inserted.TaskId, deleted.CancelRequested INTO @vRequested (TaskId, WasRequested)
     FROM @vTask AS t
     INNER JOIN Taskgate.Task AS x WITH (ROWLOCK, UPDLOCK, READPAST) ON x.TaskId = t.TaskId -- skip, don't wait
     WHERE t.Place = 0
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task, ascending
+    SELECT @vChanged = N'[' + STRING_AGG(CONVERT(nvarchar(max), t.TaskId), N',') WITHIN GROUP (ORDER BY t.TaskId) + N']',
+           @vDefinition = CASE WHEN MIN(t.TaskDefinitionId) = MAX(t.TaskDefinitionId) THEN MIN(t.TaskDefinitionId) ELSE 0 END
+    FROM @vTask AS t WHERE t.Place > 0 OR EXISTS (SELECT 1 FROM @vRequested AS r WHERE r.TaskId = t.TaskId AND r.WasRequested = 0);
+    IF @vChanged IS NOT NULL
+      EXEC Taskgate._AuditCall @Action = N'cancel_tasks', @TaskDefinitionId = @vDefinition, @BatchId = NULL, @TaskIds = @vChanged,
+        @ChangedBy = @ChangedBy, @Reason = @Reason, @Now = @vNow;
     COMMIT TRANSACTION;
 
     UPDATE a

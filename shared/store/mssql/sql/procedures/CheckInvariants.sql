@@ -1,4 +1,4 @@
--- Taskgate.CheckInvariants: everything of P1 to P4 that SQL can see, over the whole database. For tests and `taskgate doctor --deep`.
+-- Taskgate.CheckInvariants: every invariant of limits, holders, containers and order that SQL can see, in the whole database. For tests and `taskgate doctor --deep`.
 -- In:     -
 -- Out:    Status: sound | broken; Findings: JSON array, at most 100 per rule, of {rule, key, detail}
 -- Raises: 50490 inside a transaction
@@ -178,7 +178,7 @@ BEGIN
                  CONVERT(nvarchar(20), s.Used) + N' of ' + CONVERT(nvarchar(20), g.Slots) AS Detail
           FROM Slots AS s
           INNER JOIN Taskgate.TaskGroup AS g ON g.GroupId = s.GroupId
-          WHERE s.Used > g.Slots AND NOT EXISTS ( -- an operator's lowering stops nobody
+          WHERE s.Used > g.Slots AND NOT EXISTS ( -- a lowered limit stops no running task
             SELECT 1 FROM Taskgate.SettingAudit AS l WITH (INDEX (PK_SettingAudit)) -- all, for such a group only
             WHERE l.Setting IN (CASE g.TaskDefinitionId WHEN 0 THEN N'global_group_slots' ELSE N'own_group_slots' END,
                                 N'group_slots') -- entries of before told no scope

@@ -51,7 +51,7 @@ BEGIN
     WHERE e.TaskExecutionId = @TaskExecutionId;
     IF @vState = 1
       SELECT @vOrdinal = c.Ordinal
-      FROM Taskgate.Claim AS c WITH (INDEX (PK_Claim)) -- only own rows, whoever has the task now
+      FROM Taskgate.Claim AS c WITH (INDEX (PK_Claim)) -- only own rows, also when another execution has the task now
       WHERE c.TaskExecutionId = @TaskExecutionId AND c.Fence = @Fence AND c.TaskId = @TaskId;
     IF @vOrdinal IS NULL
       SET @vStatus = CASE WHEN EXISTS (
@@ -67,7 +67,7 @@ BEGIN
         UPDATE e
         SET IsSolo = 0
         FROM Taskgate.TaskExecution AS e WITH (ROWLOCK, UPDLOCK) -- the row is ours already
-        WHERE e.TaskExecutionId = @TaskExecutionId; -- what ran alone was its only claim
+        WHERE e.TaskExecutionId = @TaskExecutionId; -- a task that ran alone was the only claim
       INSERT INTO @vEnded (TaskId, Fence, Outcome, DurationMs, Result) VALUES (@TaskId, @Fence, 10, @DurationMs, @Result);
       EXEC Taskgate._EndTasks @Ended = @vEnded, @TaskExecutionId = @TaskExecutionId, @Now = @vNow, @Released = @vReleased,
         @oWoken = @vWokenIds OUTPUT, @oOpening = @vOpening OUTPUT, @Retention = @vRetention;

@@ -7,7 +7,7 @@
 --         longer than 2 s
 -- Locks:  its operation id as _LockKeys (a repeat of itself); the entry of that id in Batch, behind who purges it; new rows of Batch, Wave
 --         and WaveShard
--- Isolation: calls with equal operation ids exclude each other by a lock on the id, kept to the end; what stands there is looked at
+-- Isolation: calls with equal operation ids exclude each other by a lock on the id, kept to the end; the row of that id is read
 --         in a later statement. A purge takes a batch only with that entry: it comes before this call, or finds it locked
 -- Plan:   unique keys
 -- Once:   by operation id, as long as the batch is kept
@@ -61,7 +61,7 @@ BEGIN
       SET @vCount = @Waves;
       INSERT INTO Taskgate.Wave (BatchId, Ordinal)
       SELECT @vBatch, n.N FROM Taskgate.Number AS n WITH (FORCESEEK) WHERE n.N <= @vCount ORDER BY n.N; -- the first so many numbers
-      -- The gate: who adds tasks shares it, who opens the wave has it alone.
+      -- The gate: calls that add tasks share it; the call that opens the wave has it alone.
       INSERT INTO Taskgate.WaveShard (WaveId, Shard, Remaining)
       SELECT w.WaveId, 16, 0 FROM Taskgate.Wave AS w WITH (FORCESEEK) WHERE w.BatchId = @vBatch; -- our own new rows
     END;

@@ -4,13 +4,14 @@
 --           bytes, or null; kind 1..200 characters, default the definition's name; priority -32768..32767, lower first, default
 --           100; group 1..200 characters, groupScope: definition (default) | global; runInMs 0..3153600000000 or runAt ISO-8601 with its zone;
 --           dedupeKey 1..200 characters, dedupeMs: the key is held that long, default until the task ends; onDuplicate: keep (default) |
---           replace: of one that nobody has begun the payload becomes this one, of the same kind; trace: W3C traceparent}
+--           replace: a task of the same kind that hasn't been started gets this payload; trace: W3C traceparent}
 --           What an entry doesn't say, the code of its kind may: _ApplyKinds. A kind whose group is a function needs `group`: a key, or null for none
 --         @OperationId uniqueidentifier: a repeat with it answers the first call's ids; null: only dedupe keys protect
 --         @JoinsTransaction bit: 1 when other work of the caller may follow before its commit: then grouped tasks enter Scheduled
 --           as due now, so that no group stays locked for as long as the caller likes. Default 0: inside an open transaction,
 --           which the server sees by itself, it counts as 1
---         @WaveId bigint: they are held until this wave of a batch opens, or null; runInMs and runAt are refused then
+--         @WaveId bigint: they are held until this wave of a batch opens, or null; runInMs and runAt are refused then;
+--           @ChangedBy: the operator, for the audit; null: the app itself, which leaves no entry there
 -- Out:    Status: enqueued | sealed | late (the wave takes no tasks, as it is sealed, or any more: nothing was written); TaskIds: JSON array of strings in input order (of a duplicate: the first task's);
 --         Outcomes: JSON array of enqueued | duplicate | replaced in input order, or null when all are enqueued
 --         Ready: some may be claimed at once; NextDueMs bigint: the earliest scheduled of them, or null
@@ -19,19 +20,19 @@
 --         50425, 1205 chosen to end a circle of waiters. An error dooms the caller's transaction
 -- Locks:  as _LockKeys: its operation id, dedupe keys, groups to be made; the wave's gate shared (WaveShard 16); Dedupe, read behind
 --         the end of the key's task, expired keys and new ones; TaskGroup ascending: tasks of one that a purge removes just then
---         become due, and promotion makes it again; new rows; then as _ReplacePayloads. When joining a caller's transaction no group
+--         become due, and promotion makes it again; new rows; then as _ReplacePayloads, _AuditCall. When joining a caller's transaction no group
 --         and no lock of one
 -- Isolation: equal operation ids, dedupe keys and new group keys exclude each other by locks on just these keys, kept to the end;
---         what stands there is looked at in later statements. No gap of an index is locked: it would also stop other keys and the
+--         the rows of these keys are read in later statements. No gap of an index is locked: it would also stop other keys and the
 --         completions of their tasks. Two transactions that take the same keys in several calls, in opposite order, wait for each
---         other (50425, 1205): prefer one call with many tasks. Who opens a wave wants its gate alone, and skips it: those who share
---         it are waited for by nobody
+--         other (50425, 1205): prefer one call with many tasks. The call that opens a wave wants its gate alone and skips a taken one:
+--         no call waits for those that share it
 -- Plan:   primary keys and unique names; at most 1000 rows per write
 -- Once:   by operation id, and by dedupe key
 -- Twin:   postgres/sql/functions/enqueue_tasks.sql, _enqueue_grouped.sql
 CREATE OR ALTER PROCEDURE Taskgate.EnqueueTasks
   @Name nvarchar(max), @Build bigint, @Tasks nvarchar(max), @OperationId uniqueidentifier = NULL, @JoinsTransaction bit = 0,
-  @WaveId bigint = NULL
+  @WaveId bigint = NULL, @ChangedBy nvarchar(max) = NULL
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
@@ -41,7 +42,7 @@ BEGIN
           @vJoins bit = CASE WHEN @@TRANCOUNT > 0 OR @JoinsTransaction = 1 THEN 1 ELSE 0 END, @vMessage nvarchar(2048),
           @vNumber int, @vBytes bigint, @vCount int, @vName nvarchar(200), @vDefinition int, @vGroupSlots smallint, @vGroupStrict bit,
           @vIsRepeat bit = 0, @vOperation nvarchar(200), @vAnswer nvarchar(max), @vHasGroups bit = 0, @vHasKeys bit = 0,
-          @vGroupId int, @vSlots smallint, @vFrom int, @vTakes bit, @vStatus nvarchar(20) = N'enqueued', @vKinds nvarchar(max);
+          @vGroupId int, @vSlots smallint, @vFrom int, @vTakes bit, @vStatus nvarchar(20) = N'enqueued', @vKinds nvarchar(max), @vChanged nvarchar(max);
   DECLARE @vTaskIds nvarchar(max), @vOutcomes nvarchar(max), @vReplaced nvarchar(max), @vMissed nvarchar(max), @vReady bit = 0, @vNextDueMs bigint;
   DECLARE @vTask TABLE (
     Ord int NOT NULL PRIMARY KEY CLUSTERED, TaskId bigint NULL, Payload nvarchar(max) NULL,
@@ -66,13 +67,14 @@ BEGIN
   SET @vBytes = DATALENGTH(CONVERT(varchar(max), @Tasks COLLATE Latin1_General_100_BIN2_UTF8));
   IF @vBytes > 8388608 SET @vMessage = N'tasks: expected at most 8388608 bytes (' + CONVERT(nvarchar(20), @vBytes) + N')';
   IF @vMessage IS NOT NULL THROW 50413, @vMessage, 1;
-  IF Taskgate._JsonKind(@Tasks) <> N'['
+  SET @vMessage = Taskgate._AuditProblem(@ChangedBy, NULL);
+  IF @vMessage IS NULL AND Taskgate._JsonKind(@Tasks) <> N'['
     SET @vMessage = N'tasks: expected a JSON array (' + COALESCE(REPLACE(LEFT(@Tasks, 100), N'%', N'%%'), N'<NULL>') + N')';
   IF @vMessage IS NOT NULL THROW 50422, @vMessage, 1;
   SELECT @vCount = COUNT(*) FROM OPENJSON(@Tasks) AS j;
   IF @vCount NOT BETWEEN 1 AND 10000 SET @vMessage = N'tasks: expected 1..10000 entries (' + CONVERT(nvarchar(11), @vCount) + N')';
   IF @vMessage IS NOT NULL THROW 50413, @vMessage, 1;
-  -- A name that is too long or ends in blanks is nobody's; comparing would cut it.
+  -- A name that is too long or ends in blanks matches no row; a comparison would truncate it.
   IF DATALENGTH(@Name) <= 400 AND DATALENGTH(@Name) = DATALENGTH(RTRIM(@Name)) SET @vName = @Name;
   SELECT @vDefinition = d.TaskDefinitionId, @vGroupSlots = d.GroupSlots, @vGroupStrict = d.GroupStrict
   FROM Taskgate.TaskDefinition AS d
@@ -172,7 +174,7 @@ BEGIN
     -- Scheduled ones join their groups when they are promoted, those of a wave when they are admitted.
     IF EXISTS (SELECT 1 FROM @vTask AS t WHERE t.GroupKey IS NOT NULL AND t.Place = 1) SET @vHasGroups = 1;
 
-    -- 3. Who may clash with this call: whatever it names that somebody else may be making at this moment.
+    -- 3. Locks against calls that may be making the same keys, groups or operation at this moment.
     IF @vHasKeys = 1
       INSERT INTO @vKey (K, DedupeKey, Ord, ExpiresAt, IsExpired)
       SELECT ROW_NUMBER() OVER (ORDER BY f.DedupeKey), f.DedupeKey, f.Ord,
@@ -201,17 +203,15 @@ BEGIN
     END;
     INSERT INTO @vLock (Name)
     SELECT Taskgate._KeyLock(N'operation', NULL, CONVERT(nvarchar(36), @OperationId)) WHERE @OperationId IS NOT NULL
-    UNION ALL
-    SELECT Taskgate._KeyLock(N'dedupe', @vDefinition, k.DedupeKey) FROM @vKey AS k
-    UNION ALL
-    SELECT Taskgate._KeyLock(N'group', v.Scope, v.GroupKey) FROM @vGroup AS v WHERE v.GroupId IS NULL;
+    UNION ALL SELECT Taskgate._KeyLock(N'dedupe', @vDefinition, k.DedupeKey) FROM @vKey AS k
+    UNION ALL SELECT Taskgate._KeyLock(N'group', v.Scope, v.GroupKey) FROM @vGroup AS v WHERE v.GroupId IS NULL;
 
     IF @vIsOwn = 1 BEGIN TRANSACTION;
     IF EXISTS (SELECT 1 FROM @vLock AS l) EXEC Taskgate._LockKeys @Keys = @vLock, @Waits = 1, @oMissed = @vMissed OUTPUT; -- lock, then look: kept to the end
     IF @OperationId IS NOT NULL
     BEGIN
       SELECT @vIsRepeat = 1, @vOperation = o.Name, @vAnswer = o.Answer
-      FROM Taskgate.Operation AS o -- whoever writes that id has the lock on it
+      FROM Taskgate.Operation AS o -- the writer of that id has the lock on it
       WHERE o.OperationId = @OperationId;
       IF @vOperation <> N'enqueue_tasks'
       BEGIN
@@ -252,7 +252,7 @@ BEGIN
         BEGIN
           DELETE d
           FROM @vKey AS k
-          INNER JOIN Taskgate.Dedupe AS d WITH (ROWLOCK, UPDLOCK) -- nobody else writes a key with a window
+          INNER JOIN Taskgate.Dedupe AS d WITH (ROWLOCK, UPDLOCK) -- no other call writes a key with a window
             ON d.TaskDefinitionId = @vDefinition AND d.DedupeKey = k.DedupeKey
           WHERE k.K BETWEEN @vFrom AND @vFrom + 999 AND k.IsExpired = 1
           OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per key
@@ -348,14 +348,11 @@ BEGIN
                @WaveId, t.DedupeKey, COALESCE(@Build, 0), t.TraceParent, t.Payload
         FROM @vTask AS t WHERE t.Ord BETWEEN @vFrom AND @vFrom + 999 AND t.IsNew = 1;
         INSERT INTO Taskgate.GroupSlot (GroupId, Slot, TaskId)
-        SELECT t.GroupId, t.Slot, t.TaskId
-        FROM @vTask AS t WHERE t.Ord BETWEEN @vFrom AND @vFrom + 999 AND t.Place = 2;
+        SELECT t.GroupId, t.Slot, t.TaskId FROM @vTask AS t WHERE t.Ord BETWEEN @vFrom AND @vFrom + 999 AND t.Place = 2;
         INSERT INTO Taskgate.GroupWaiting (GroupId, Priority, Rank, TaskId, TaskDefinitionId)
-        SELECT t.GroupId, t.Priority, 0, t.TaskId, @vDefinition
-        FROM @vTask AS t WHERE t.Ord BETWEEN @vFrom AND @vFrom + 999 AND t.Place = 3;
+        SELECT t.GroupId, t.Priority, 0, t.TaskId, @vDefinition FROM @vTask AS t WHERE t.Ord BETWEEN @vFrom AND @vFrom + 999 AND t.Place = 3;
         INSERT INTO Taskgate.Scheduled (TaskDefinitionId, RunAt, TaskId)
-        SELECT @vDefinition, t.RunAt, t.TaskId
-        FROM @vTask AS t WHERE t.Ord BETWEEN @vFrom AND @vFrom + 999 AND t.IsNew = 1 AND t.Place = 4;
+        SELECT @vDefinition, t.RunAt, t.TaskId FROM @vTask AS t WHERE t.Ord BETWEEN @vFrom AND @vFrom + 999 AND t.IsNew = 1 AND t.Place = 4;
         INSERT INTO Taskgate.WaveHeld (WaveId, Priority, Rank, TaskId, TaskDefinitionId)
         SELECT @WaveId, t.Priority, 0, t.TaskId, @vDefinition
         FROM @vTask AS t WHERE t.Ord BETWEEN @vFrom AND @vFrom + 999 AND t.IsNew = 1 AND t.Place = 5;
@@ -380,6 +377,12 @@ BEGIN
       SELECT @vTaskIds = N'[' + STRING_AGG(CONVERT(nvarchar(max), N'"' + CONVERT(nvarchar(20), t.TaskId) + N'"'), N',')
                WITHIN GROUP (ORDER BY t.Ord) + N']'
       FROM @vTask AS t;
+      IF @ChangedBy IS NOT NULL
+        SELECT @vChanged = N'[' + STRING_AGG(CONVERT(nvarchar(max), t.TaskId), N',') WITHIN GROUP (ORDER BY t.TaskId) + N']'
+        FROM (SELECT x.TaskId FROM @vTask AS x WHERE x.IsNew = 1 UNION SELECT CONVERT(bigint, j.[value]) FROM OPENJSON(@vReplaced) AS j) AS t;
+      IF @vChanged IS NOT NULL
+        EXEC Taskgate._AuditCall @Action = N'enqueue_tasks', @TaskDefinitionId = @vDefinition, @BatchId = NULL, @TaskIds = @vChanged,
+          @ChangedBy = @ChangedBy, @Reason = NULL, @Now = @vNow;
       IF @OperationId IS NOT NULL
         UPDATE o SET Answer = N'{"taskIds":"' + STRING_ESCAPE(@vTaskIds, 'json') + N'","outcomes":'
               + COALESCE(N'"' + STRING_ESCAPE(@vOutcomes, 'json') + N'"', N'null') + N',"ready":' + CASE @vReady WHEN 1 THEN N'true' ELSE N'false' END

@@ -9,7 +9,7 @@
 --           attempts [{fence, worker, claimedAt, finishedAt, durationMs, outcome, error}], newest 50
 -- Raises: 50490 inside a transaction
 -- Locks:  none
--- Isolation: task and containers are read by one statement, as of one moment; what has moved on since is `moving`
+-- Isolation: task and containers are read by one statement, as of one moment; a task that has moved since is `moving`
 -- Plan:   primary keys; the open executions of one definition
 -- Once:   a read
 -- Twin:   postgres/sql/functions/explain_task.sql
@@ -137,7 +137,7 @@ BEGIN
     SELECT @vCount = COUNT(*)
     FROM (
       SELECT TOP (1000) r.TaskId
-      FROM Taskgate.Ready AS r WITH (FORCESEEK) -- the first entries, whatever statistics say
+      FROM Taskgate.Ready AS r WITH (FORCESEEK) -- the first entries, regardless of statistics
       WHERE r.TaskDefinitionId = @vDefinition AND r.Priority <= @vPriority
         AND (r.Priority < @vPriority OR r.Rank < @vRank OR (r.Rank = @vRank AND r.TaskId < @TaskId))) AS x;
     SET @vClaim = N',"state":"ready","readyAhead":' + CONVERT(nvarchar(11), @vCount);

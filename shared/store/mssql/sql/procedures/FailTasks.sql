@@ -166,7 +166,7 @@ BEGIN
         WHERE f.How = N'continued' AND f.Outcome = N'dead'
         OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
 
-      -- 3. Log the attempt, drop the claim, leave what comes back for later.
+      -- 3. Log the attempt, drop the claim, leave the tasks that come back for later.
       INSERT INTO Taskgate.Attempt (TaskId, Fence, TaskExecutionId, ClaimedAt, FinishedAt, DurationMs, Outcome, Error)
       SELECT f.TaskId, f.Fence, @TaskExecutionId, f.ClaimedAt, @vNow, f.DurationMs,
              CASE WHEN f.How IN (N'failed', N'dead') OR f.Outcome = N'dead' THEN 11 WHEN f.Outcome = N'cancelled' THEN 12 ELSE 14 END, f.Error

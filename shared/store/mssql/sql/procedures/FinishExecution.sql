@@ -81,7 +81,7 @@ BEGIN
   ELSE
   BEGIN
     IF EXISTS (
-      SELECT 1 FROM Taskgate.Ready AS r WITH (READCOMMITTEDLOCK, READPAST, FORCESEEK) -- one probe; what is locked is being claimed
+      SELECT 1 FROM Taskgate.Ready AS r WITH (READCOMMITTEDLOCK, READPAST, FORCESEEK) -- one probe; a locked entry is being claimed
       WHERE r.TaskDefinitionId = @vDefinition)
       SET @vReady = 1;
     SET @vNextDueMs = Taskgate._NextDueMs(@vDefinition);

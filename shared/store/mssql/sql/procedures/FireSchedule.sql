@@ -1,15 +1,15 @@
 -- Taskgate.FireSchedule: enqueues the tasks of a schedule's due instants and moves it on to the next one, in one transaction: exactly one
---         task per instant, whatever the number of callers.
+--         task per instant, for any number of callers.
 -- In:     @ScheduleId int; @ExpectedRunAt ISO-8601: the next instant as the caller saw it; @RunAts: JSON array of 0..100 due instants to
 --           enqueue a task for, as the caller's policy for missed ones has it; @NextRunAt ISO-8601: the first one after those, or null: never
--- Out:    Status: fired | stale (it has been fired, changed or removed since, or somebody is at it just now) | early (not due by the
+-- Out:    Status: fired | stale (it has been fired, changed or removed since, or another call fires it now) | early (not due by the
 --           database's clock) | paused; TaskIds: JSON array of strings, in order of the instants; NextDueMs bigint: until the next instant,
 --           0 when that is due, too, or null
 --         What the code says of the kind holds for each task: its group by the payload, where the schedule has no group, its priority and delay.
 --         Each task has the schedule's payload with the member scheduledFor, its instant as ISO-8601 UTC, at the end
 -- Raises: 50422 a bad value, or a payload that has no key where the kind's group is taken from; 50490 inside a transaction
 -- Locks:  Schedule by skip, new rows
--- Isolation: who has the row moves it on; the next one finds another instant. What isn't the schedule's own is read before
+-- Isolation: the holder of the row moves it on; the next call finds another instant. Rows of other tables are read before
 -- Plan:   primary keys
 -- Once:   by schedule and instant: a repeat is stale
 -- Twin:   postgres/sql/functions/fire_schedule.sql
@@ -75,7 +75,7 @@ BEGIN
     BEGIN TRANSACTION;
     SET @vNextRunAt = NULL;
     SELECT @vNextRunAt = s.NextRunAt, @vPaused = s.Paused, @vKind = s.Kind, @vPayload = s.Payload
-    FROM Taskgate.Schedule AS s WITH (ROWLOCK, UPDLOCK, READPAST) -- whoever comes second isn't needed
+    FROM Taskgate.Schedule AS s WITH (ROWLOCK, UPDLOCK, READPAST) -- a second caller isn't needed
     WHERE s.ScheduleId = @ScheduleId AND s.TaskDefinitionId = @vDefinition;
     IF @vNextRunAt = @vExpected AND @vStatus <> N'early'
       SET @vStatus = CASE @vPaused WHEN 1 THEN N'paused' ELSE N'fired' END;

@@ -1,11 +1,11 @@
 -- Taskgate.Heartbeat: renews the leases of all executions of one process, and tells what they should know.
 -- In:     @Executions: JSON array of 1..1000 {execution, started: [task ids]}: spare claims started since the last report
 -- Out:    Status: done; Executions: JSON array, by execution id, of {execution, status: renewed | fenced | ended | busy (its row
---         was locked by its own call, which renews it), leaseMs, cancel: [task ids], surplus (as of Work; for somebody who
---         was denied only where the execution itself holds several), paused}
+--         was locked by its own call, which renews it), leaseMs, cancel: [task ids], surplus (as of Work; for an execution that
+--         was denied only where the execution itself holds several, or one for calls of functions without tasks), paused}
 -- Raises: 50422 not such a list, or an id that is no number; 50490 inside a transaction; 1222 locked for longer than 2 s
 -- Locks:  TaskExecution ascending, by skip; Claim (of those)
--- Isolation: against a reclaim or an acquire of the same execution: whoever locks its row first decides, the other skips.
+-- Isolation: against a reclaim or an acquire of the same execution: the call that locks its row first decides, the other skips.
 --         Definitions are read before any row is locked, cancel requests after the commit: nothing is read while rows are held
 -- Plan:   primary keys
 -- Once:   naturally
@@ -25,7 +25,8 @@ BEGIN
   DECLARE @vStarted TABLE (TaskExecutionId bigint NOT NULL, TaskId bigint NOT NULL, PRIMARY KEY CLUSTERED (TaskExecutionId, TaskId));
   DECLARE @vDefinition TABLE (
     TaskDefinitionId int NOT NULL PRIMARY KEY CLUSTERED, LeaseMs int NOT NULL, Paused bit NOT NULL, Surplus int NOT NULL,
-    IsWanted bit NOT NULL); -- somebody was denied lately
+    IsWanted bit NOT NULL, -- a token was denied lately
+    Kept int NOT NULL); -- tokens that an execution doesn't give for somebody
   DECLARE @vRenewed TABLE (TaskExecutionId bigint NOT NULL PRIMARY KEY CLUSTERED, TokenCount int NOT NULL);
   DECLARE @vCancel TABLE (TaskExecutionId bigint NOT NULL PRIMARY KEY CLUSTERED, TaskIds nvarchar(max) NOT NULL);
 
@@ -64,11 +65,12 @@ BEGIN
     INNER JOIN Taskgate.TaskExecution AS e WITH (READCOMMITTEDLOCK, READPAST) -- steps over locked rows: they are busy
       ON e.TaskExecutionId = b.TaskExecutionId
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per execution
-    INSERT INTO @vDefinition (TaskDefinitionId, LeaseMs, Paused, Surplus, IsWanted)
+    INSERT INTO @vDefinition (TaskDefinitionId, LeaseMs, Paused, Surplus, IsWanted, Kept)
     SELECT d.TaskDefinitionId, d.LeaseMs, d.Paused, Taskgate._Surplus(d.TaskDefinitionId),
            CASE WHEN EXISTS (SELECT 1 FROM Taskgate._OpenDemand(d.TaskDefinitionId, d.LeaseMs, @vNow) AS q)
              OR EXISTS (SELECT 1 FROM Taskgate._SharedDemand(d.TaskDefinitionId, d.LeaseMs, @vNow) AS q WHERE q.OpenSince IS NOT NULL)
-             THEN 1 ELSE 0 END
+             THEN 1 ELSE 0 END,
+           CASE WHEN LEFT(d.Name, 6) = N'calls:' THEN 0 ELSE 1 END
     FROM (SELECT DISTINCT b.TaskDefinitionId FROM @vBeat AS b WHERE b.TaskDefinitionId IS NOT NULL) AS x
     INNER JOIN Taskgate.TaskDefinition AS d ON d.TaskDefinitionId = x.TaskDefinitionId
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per definition
@@ -110,7 +112,7 @@ BEGIN
              + CASE WHEN b.IsRenewed = 1
                  THEN N',"status":"renewed","leaseMs":' + CONVERT(nvarchar(11), d.LeaseMs)
                    + N',"paused":' + CASE d.Paused WHEN 1 THEN N'true' ELSE N'false' END
-                   + N',"surplus":' + CONVERT(nvarchar(11), CASE WHEN d.Surplus = 0 AND d.IsWanted = 1 AND r.TokenCount > 1 THEN 1 ELSE d.Surplus END)
+                   + N',"surplus":' + CONVERT(nvarchar(11), CASE WHEN d.Surplus = 0 AND d.IsWanted = 1 AND r.TokenCount > d.Kept THEN 1 ELSE d.Surplus END)
                    + N',"cancel":[' + COALESCE(x.TaskIds, N'') + N']}'
                  ELSE N',"status":"' + CASE e.State WHEN 1 THEN N'busy' WHEN 2 THEN N'ended' ELSE N'fenced' END + N'"}' END, N',')
              WITHIN GROUP (ORDER BY b.TaskExecutionId) + N']'

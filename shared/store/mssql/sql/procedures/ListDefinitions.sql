@@ -1,4 +1,4 @@
--- Taskgate.ListDefinitions: what is limited to what, who runs, what waits.
+-- Taskgate.ListDefinitions: definitions with their limits, their executions and the tasks that wait.
 -- In:     @Name: only this one, or null
 -- Out:    Status: listed; Definitions: JSON array, by name, of {name, limit (-1 none), limitSource: code | operator, codeLimit,
 --           rate: in force, {count, periodMs, burst} or null, rateSource, codeRate, rateInMs: until it lets another task start, 0: now,
@@ -32,13 +32,13 @@ BEGIN
     TaskDefinitionId int NOT NULL PRIMARY KEY CLUSTERED, SharedLimits nvarchar(max) COLLATE Latin1_General_100_BIN2 NOT NULL);
   DECLARE @vWaiting TABLE (TaskDefinitionId int NOT NULL PRIMARY KEY CLUSTERED, Waiting int NOT NULL);
 
-  -- A name that is too long or ends in blanks is nobody's; comparing would cut it.
+  -- A name that is too long or ends in blanks matches no row; a comparison would truncate it.
   IF DATALENGTH(@Name) <= 400 AND DATALENGTH(@Name) = DATALENGTH(RTRIM(@Name)) SET @vName = @Name;
   INSERT INTO @vDefinition (TaskDefinitionId, Name)
   SELECT d.TaskDefinitionId, d.Name
   FROM Taskgate.TaskDefinition AS d WITH (INDEX (PK_TaskDefinition)) -- all of them: there are few
   WHERE @Name IS NULL OR d.Name = @vName;
-  -- First the entries, then the rows by key: nobody is held up between index and row.
+  -- First the index entries, then the rows by key: no other call waits between index and row.
   INSERT INTO @vOpen (TaskExecutionId, TaskDefinitionId, TokenCount, IsLive, Claimed, Started)
   SELECT e.TaskExecutionId, e.TaskDefinitionId, 0, 0, 0, 0
   FROM @vDefinition AS d
@@ -117,12 +117,12 @@ BEGIN
   CROSS APPLY (
     SELECT COUNT(*) AS Ready
     FROM (SELECT TOP (10000) y.TaskId
-          FROM Taskgate.Ready AS y WITH (FORCESEEK) -- the first entries, whatever statistics say
+          FROM Taskgate.Ready AS y WITH (FORCESEEK) -- the first entries, regardless of statistics
           WHERE y.TaskDefinitionId = x.TaskDefinitionId) AS c) AS r
   CROSS APPLY (
     SELECT COUNT(*) AS Scheduled
     FROM (SELECT TOP (10000) y.TaskId
-          FROM Taskgate.Scheduled AS y WITH (FORCESEEK) -- the first entries, whatever statistics say
+          FROM Taskgate.Scheduled AS y WITH (FORCESEEK) -- the first entries, regardless of statistics
           WHERE y.TaskDefinitionId = x.TaskDefinitionId) AS c) AS s
   CROSS APPLY (
     SELECT COUNT(*) AS Done

@@ -25,10 +25,10 @@ BEGIN
     SET @vMessage = N'most: expected 1..1000 (' + COALESCE(CONVERT(nvarchar(11), @Most), N'<NULL>') + N')';
     THROW 50422, @vMessage, 1;
   END;
-  -- A name that is too long or ends in blanks is nobody's; comparing would cut it.
+  -- A name that is too long or ends in blanks matches no row; a comparison would truncate it.
   IF DATALENGTH(@Name) <= 400 AND DATALENGTH(@Name) = DATALENGTH(RTRIM(@Name)) SET @vName = @Name;
   SELECT @vDefinition = d.TaskDefinitionId FROM Taskgate.TaskDefinition AS d WHERE d.Name = @vName;
-  -- First the entries, then the rows by key: nobody is held up between index and row.
+  -- First the index entries, then the rows by key: no other call waits between index and row.
   IF @IsOpen = 0
     INSERT INTO @vListed (TaskExecutionId)
     SELECT TOP (@Most) e.TaskExecutionId

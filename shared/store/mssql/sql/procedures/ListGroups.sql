@@ -1,4 +1,4 @@
--- Taskgate.ListGroups: groups with their slots and who waits: first those for which somebody waits, as far as they are among the 1000 oldest of these, both by definition and key, global ones first.
+-- Taskgate.ListGroups: groups with their slots and the tasks that wait: first groups with waiting tasks, as far as they are among the 1000 oldest of these, both by definition and key, global ones first.
 -- In:     @Name: the definition, or null for all and the global ones; @GroupKey: only this key, or null; @Most int 1..1000
 -- Out:    Status: listed; Groups: JSON array of {definition: null of a global group, key, slots, used, waiting (counted up to 1000),
 --           paused, strict}
@@ -27,16 +27,16 @@ BEGIN
     SET @vMessage = N'most: expected 1..1000 (' + COALESCE(CONVERT(nvarchar(11), @Most), N'<NULL>') + N')';
     THROW 50422, @vMessage, 1;
   END;
-  -- A name that is too long or ends in blanks is nobody's; comparing would cut it.
+  -- A name that is too long or ends in blanks matches no row; a comparison would truncate it.
   IF DATALENGTH(@Name) <= 400 AND DATALENGTH(@Name) = DATALENGTH(RTRIM(@Name)) SET @vName = @Name;
-  IF DATALENGTH(@GroupKey) <= 400 SET @vKey = @GroupKey; -- nor is a longer key anybody's
+  IF DATALENGTH(@GroupKey) <= 400 SET @vKey = @GroupKey; -- a longer key matches no row either
   SELECT @vDefinition = d.TaskDefinitionId FROM Taskgate.TaskDefinition AS d WHERE d.Name = @vName;
   IF @Name IS NOT NULL AND @vDefinition IS NULL
   BEGIN
     SET @vMessage = N'name: unknown definition (' + REPLACE(LEFT(@Name, 900), N'%', N'%%') + N')';
     THROW 50404, @vMessage, 1;
   END;
-  -- 1. Those for which somebody waits.
+  -- 1. Groups with waiting tasks.
   INSERT INTO @vWaiting (GroupId)
   SELECT TOP (1000) w.GroupId
   FROM Taskgate.GroupWaiting AS w WITH (INDEX (PK_GroupWaiting)) -- in its order, as far as the last of them
@@ -51,7 +51,7 @@ BEGIN
   ORDER BY g.TaskDefinitionId, g.GroupKey
   OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per group
   SET @vFirst = @@ROWCOUNT;
-  -- 2. The rest. First the entries, then the rows by key: nobody is held up between index and row.
+  -- 2. The rest. First the index entries, then the rows by key: no other call waits between index and row.
   IF @Name IS NOT NULL AND @GroupKey IS NOT NULL
     INSERT INTO @vListed (N, GroupId)
     SELECT 1, g.GroupId
@@ -90,7 +90,7 @@ BEGIN
   CROSS APPLY (
     SELECT COUNT(*) AS Waiting
     FROM (SELECT TOP (1000) y.TaskId
-          FROM Taskgate.GroupWaiting AS y WITH (FORCESEEK) -- the first entries, whatever statistics say
+          FROM Taskgate.GroupWaiting AS y WITH (FORCESEEK) -- the first entries, regardless of statistics
           WHERE y.GroupId = x.GroupId) AS z) AS w
   OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per group
   SELECT N'listed' AS [Status], COALESCE(@vGroups, N'[]') AS [Groups];

@@ -26,7 +26,7 @@ BEGIN
     SET @vMessage = N'most: expected 1..1000 (' + COALESCE(CONVERT(nvarchar(11), @Most), N'<NULL>') + N')';
     THROW 50422, @vMessage, 1;
   END;
-  -- A name that is too long or ends in blanks is nobody's; comparing would cut it.
+  -- A name that is too long or ends in blanks matches no row; a comparison would truncate it.
   IF DATALENGTH(@Name) <= 400 AND DATALENGTH(@Name) = DATALENGTH(RTRIM(@Name)) SET @vName = @Name;
   SELECT @vDefinition = d.TaskDefinitionId FROM Taskgate.TaskDefinition AS d WHERE d.Name = @vName;
   IF @Name IS NOT NULL AND @vDefinition IS NULL
@@ -34,7 +34,7 @@ BEGIN
     SET @vMessage = N'name: unknown definition (' + REPLACE(LEFT(@Name, 900), N'%', N'%%') + N')';
     THROW 50404, @vMessage, 1;
   END;
-  -- First the entries, then the rows by key: nobody is held up between index and row.
+  -- First the index entries, then the rows by key: no other call waits between index and row.
   INSERT INTO @vListed (N, ScheduleId)
   SELECT TOP (@Most) ROW_NUMBER() OVER (ORDER BY s.TaskDefinitionId, s.Name), s.ScheduleId
   FROM Taskgate.Schedule AS s WITH (INDEX (UQ_Schedule_Name)) -- in its order; covers this read

@@ -1,7 +1,7 @@
 -- Taskgate.ListSharedLimits: limits that definitions share, how many tokens are held of each and by whom, by name.
 -- In:     @Name: only this one, or null; @Most int 1..1000
 -- Out:    Status: listed; SharedLimits: JSON array of {name, limit (-1 none), limitSource: code | operator, codeLimit,
---           held: by all definitions, also by the dead until somebody asks for a token,
+--           held: by all definitions, also by the dead until the next call that asks for a token,
 --           definitions: [{name, held}], by name: those that draw from it}
 -- Raises: 50422 @Most out of range; 50490 inside a transaction
 -- Locks:  none
@@ -32,9 +32,9 @@ BEGIN
     SET @vMessage = N'most: expected 1..1000 (' + COALESCE(CONVERT(nvarchar(11), @Most), N'<NULL>') + N')';
     THROW 50422, @vMessage, 1;
   END;
-  -- A name that is too long or ends in blanks is nobody's; comparing would cut it.
+  -- A name that is too long or ends in blanks matches no row; a comparison would truncate it.
   IF DATALENGTH(@Name) <= 400 AND DATALENGTH(@Name) = DATALENGTH(RTRIM(@Name)) SET @vName = @Name;
-  -- First the entries, then the rows by key: nobody is held up between index and row.
+  -- First the index entries, then the rows by key: no other call waits between index and row.
   INSERT INTO @vListed (SharedLimitId, Name)
   SELECT TOP (@Most) s.SharedLimitId, s.Name
   FROM Taskgate.SharedLimit AS s WITH (INDEX (UQ_SharedLimit_Name)) -- in its order; covers this read
@@ -49,7 +49,7 @@ BEGIN
   SELECT x.SharedLimitId, t.Grantee, COUNT(*)
   FROM @vListed AS x
   CROSS APPLY Taskgate._ReadTokens(x.ExecutionTokens) AS t
-  WHERE t.IsHeld = 1 AND NOT EXISTS ( -- of a damaged string nobody's
+  WHERE t.IsHeld = 1 AND NOT EXISTS ( -- in a damaged string: without a holder
     SELECT 1 FROM Taskgate._ReadTokens(x.ExecutionTokens) AS b WHERE b.TokenId IS NULL OR b.IsHeld IS NULL OR b.Grantee IS NULL)
   GROUP BY x.SharedLimitId, t.Grantee;
   -- Without a limit no string counts them.

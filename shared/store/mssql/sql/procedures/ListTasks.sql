@@ -38,7 +38,7 @@ BEGIN
       + COALESCE(REPLACE(LEFT(@State, 220), N'%', N'%%'), N'<NULL>') + N')';
     THROW 50422, @vMessage, 1;
   END;
-  -- A name that is too long or ends in blanks is nobody's; comparing would cut it.
+  -- A name that is too long or ends in blanks matches no row; a comparison would truncate it.
   IF DATALENGTH(@Name) <= 400 AND DATALENGTH(@Name) = DATALENGTH(RTRIM(@Name)) SET @vName = @Name;
   SELECT @vDefinition = d.TaskDefinitionId FROM Taskgate.TaskDefinition AS d WHERE d.Name = @vName;
   IF @vDefinition IS NULL
@@ -57,13 +57,13 @@ BEGIN
   ELSE IF @vState = N'ready'
     INSERT INTO @vListed (N, TaskId)
     SELECT TOP (@Most) ROW_NUMBER() OVER (ORDER BY r.Priority, r.Rank, r.TaskId), r.TaskId
-    FROM Taskgate.Ready AS r WITH (FORCESEEK) -- the first entries, whatever statistics say
+    FROM Taskgate.Ready AS r WITH (FORCESEEK) -- the first entries, regardless of statistics
     WHERE r.TaskDefinitionId = @vDefinition
     ORDER BY r.Priority, r.Rank, r.TaskId;
   ELSE IF @vState = N'scheduled'
     INSERT INTO @vListed (N, TaskId, DueAt)
     SELECT TOP (@Most) ROW_NUMBER() OVER (ORDER BY s.RunAt, s.TaskId), s.TaskId, s.RunAt
-    FROM Taskgate.Scheduled AS s WITH (FORCESEEK) -- the first entries, whatever statistics say
+    FROM Taskgate.Scheduled AS s WITH (FORCESEEK) -- the first entries, regardless of statistics
     WHERE s.TaskDefinitionId = @vDefinition
     ORDER BY s.RunAt, s.TaskId;
   ELSE IF @vState = N'waiting'

@@ -1,4 +1,4 @@
--- Taskgate.PauseDefinition: nothing new is claimed or started; what runs goes on and may complete.
+-- Taskgate.PauseDefinition: nothing new is claimed or started; running tasks go on and may complete.
 -- In:     @Name; @ChangedBy, @Reason for the audit
 -- Out:    Status: paused | exists (it was so already); Ready: tasks wait
 -- Raises: 50404 unknown definition; 50422 a text too long; 50490 inside a transaction; 1222 locked for longer than 2 s
@@ -19,7 +19,7 @@ BEGIN
 
   SET @vMessage = Taskgate._AuditProblem(@ChangedBy, @Reason);
   IF @vMessage IS NOT NULL THROW 50422, @vMessage, 1;
-  -- A name that is too long or ends in blanks is nobody's; comparing would cut it.
+  -- A name that is too long or ends in blanks matches no row; a comparison would truncate it.
   IF DATALENGTH(@Name) <= 400 AND DATALENGTH(@Name) = DATALENGTH(RTRIM(@Name)) SET @vName = @Name;
   SELECT @vDefinition = d.TaskDefinitionId FROM Taskgate.TaskDefinition AS d WHERE d.Name = @vName;
   IF @vDefinition IS NULL

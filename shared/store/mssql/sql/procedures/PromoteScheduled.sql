@@ -26,7 +26,7 @@ BEGIN
     SET @vMessage = N'most: expected 1..10000 (' + COALESCE(CONVERT(nvarchar(11), @Most), N'<NULL>') + N')';
     THROW 50422, @vMessage, 1;
   END;
-  -- A name that is too long or ends in blanks is nobody's; comparing would cut it.
+  -- A name that is too long or ends in blanks matches no row; a comparison would truncate it.
   IF DATALENGTH(@Name) <= 400 AND DATALENGTH(@Name) = DATALENGTH(RTRIM(@Name)) SET @vName = @Name;
   SELECT @vDefinition = d.TaskDefinitionId FROM Taskgate.TaskDefinition AS d WHERE d.Name = @vName;
   IF @vDefinition IS NULL
@@ -46,7 +46,7 @@ BEGIN
   END CATCH;
 
   SET @vReady = CASE WHEN EXISTS (
-    SELECT 1 FROM Taskgate.Ready AS r WITH (READCOMMITTEDLOCK, READPAST, FORCESEEK) -- one probe; what is locked is being claimed
+    SELECT 1 FROM Taskgate.Ready AS r WITH (READCOMMITTEDLOCK, READPAST, FORCESEEK) -- one probe; a locked entry is being claimed
     WHERE r.TaskDefinitionId = @vDefinition) THEN 1 ELSE 0 END;
   SELECT CASE WHEN @vPromoted > 0 THEN N'promoted' ELSE N'none' END AS [Status], @vPromoted AS [Promoted],
          Taskgate._NextDueMs(@vDefinition) AS [NextDueMs], @vReady AS [Ready];

@@ -1,6 +1,6 @@
--- Taskgate.PumpBatch: goes on opening a batch's wave in slices, so that no call is long: by whoever was told `Opening`, and by the sweep.
+-- Taskgate.PumpBatch: goes on opening a batch's wave in slices, so that no call is long. Called by the caller that was told `Opening`, and by the sweep.
 -- In:     @BatchId bigint; @Most int 1..1000 tasks
--- Out:    Status: pumped | busy (somebody else does it just now) | done (nothing is left to open); Moved: tasks admitted, or ended
+-- Out:    Status: pumped | busy (another call does it now) | done (nothing is left to open); Moved: tasks admitted, or ended
 --         cancelled when the batch was cancelled; More: call again; Woken: JSON array of names of definitions that got ready tasks, or null
 -- Raises: 50404 unknown batch; 50422 @Most out of range; 50490 inside a transaction; 1222 locked for longer than 2 s
 -- Locks:  as _AdmitHeld, then as _CloseWave; or Batch, then as _OpenNextWave
@@ -41,14 +41,14 @@ BEGIN
       EXEC Taskgate._AdmitHeld @WaveId = @vWaveId, @Most = @Most, @Now = @vNow, @oMoved = @vMoved OUTPUT,
         @oWoken = @vWokenIds OUTPUT, @oIsOver = @vIsOver OUTPUT, @oIsClosed = @vIsClosed OUTPUT;
       IF @vIsOver = 0 SET @vMore = 1;
-      IF @vIsClosed = 1 -- then nothing was let in, and nobody woken
+      IF @vIsClosed = 1 -- then no task was admitted, and no definition woken
         EXEC Taskgate._CloseWave @WaveId = @vWaveId, @Now = @vNow, @oWoken = @vWokenIds OUTPUT, @oIsOpening = @vMore OUTPUT;
       COMMIT TRANSACTION;
       SET @vStatus = CASE WHEN @vMoved IS NULL THEN N'busy' ELSE N'pumped' END;
     END;
     ELSE IF @vState IN (1, 4) AND @vWaveId IS NULL AND @vFinishedAt IS NULL
     BEGIN
-      -- Nothing is open: who closed the last wave met somebody who was adding tasks to the next.
+      -- Nothing is open: the call that closed the last wave met one that was adding tasks to the next.
       BEGIN TRANSACTION;
       SET @vState = NULL;
       SELECT @vState = b.State
@@ -58,7 +58,7 @@ BEGIN
       BEGIN
         EXEC Taskgate._OpenNextWave @BatchId = @BatchId, @Now = @vNow, @oWoken = @vWokenIds OUTPUT, @oIsOpening = @vMore OUTPUT;
         SET @vStatus = N'pumped';
-        -- Somebody still adds tasks to it: asking again at once would not help.
+        -- Another call still adds tasks to it: asking again at once would not help.
         IF @vMore = 1 AND NOT EXISTS (SELECT 1 FROM Taskgate.OpenWave AS o WHERE o.BatchId = @BatchId) SET @vStatus = N'busy';
       END;
       COMMIT TRANSACTION;

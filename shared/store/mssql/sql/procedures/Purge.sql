@@ -1,16 +1,15 @@
--- Taskgate.Purge: deletes what nobody needs any more, one slice of each kind. Called until nothing is left, by the sweep.
+-- Taskgate.Purge: deletes rows whose retention is over, one slice of each kind. The sweep calls it until nothing is left.
 -- In:     @Most int 1..1000: rows of each kind
 -- Out:    Status: purged | none; Tasks: finished ones whose retention is over, with their attempts; Executions: those that ended a day
 --           ago and longer ago than the longest retention of any definition, of the 1000 oldest; Operations: answers kept for
 --           repeats for a day; Keys: dedupe keys whose window is over; Groups: as _PurgeGroups; Batches: those that finished as long ago as
---           executions that go, with their waves, of the 1000 oldest; AuditEntries: older than 400 days and not the last of their setting, of
---           the 1000 oldest; Purged: all these together
+--           executions that go, with their waves, of the 1000 oldest; AuditEntries: as _PurgeAudit; Purged: all these together
 --         More: one kind filled its share: call again, unless this call purged nothing
 -- Raises: 50422 @Most out of range; 50490 inside a transaction; 1222 locked for longer than 2 s
 -- Locks:  as _PurgeGroups; Archive, then Attempt and EndedEarly of these tasks; TaskExecution, Operation and Dedupe by skip; after the
 --         commit, as _PurgeBatches, then as _PurgeAudit
--- Isolation: found by plain reads, locked by key, tested again. What somebody else has just now is left to the next call, so this one
---         waits for nobody. Who repeats an operation goes from its id to its row, so ids are locked before rows
+-- Isolation: found by plain reads, locked by key, tested again. A row that another call holds is left to the next purge, so this one
+--         never waits. A repeated operation goes from its id to its row, so ids are locked before rows
 -- Plan:   IX_Archive_Purge, IX_Operation_DoneAt, IX_Dedupe_Expires, PK_TaskExecution from their old ends; then whole keys. At most 10000
 --         attempts: a task that has more loses them call by call, and goes with the last; so does a batch with more than @Most waves
 -- Once:   naturally
@@ -43,7 +42,7 @@ BEGIN
     SET @vMessage = N'most: expected 1..1000 (' + COALESCE(CONVERT(nvarchar(11), @Most), N'<NULL>') + N')';
     THROW 50422, @vMessage, 1;
   END;
-  -- 1. What is due, oldest first, with nothing locked.
+  -- 1. Due rows, oldest first, with nothing locked.
   SET @vEndedBefore = Taskgate._PurgeExecutionsBefore(@vNow);
   SET @vDoneBefore = DATEADD(DAY, -1, @vNow);
   INSERT INTO @vTask (TaskId)
@@ -80,7 +79,7 @@ BEGIN
     EXEC Taskgate._PurgeGroups @Most = @Most, @Now = @vNow, @oGroups = @vGroups OUTPUT, @oMore = @vMoreGroups OUTPUT;
     IF @vMoreGroups = 1 SET @vMore = 1;
 
-    -- 3. Tasks. Who has the archive's row has the task's attempts; a redrive may have it, or may have been quicker.
+    -- 3. Tasks. The holder of the archive's row also owns the task's attempts; a redrive may hold it, or may have moved it.
     INSERT INTO @vMine (TaskId)
     SELECT a.TaskId
     FROM @vTask AS t
@@ -98,7 +97,7 @@ BEGIN
     BEGIN
       DELETE p
       FROM @vAttempt AS v
-      INNER JOIN Taskgate.Attempt AS p WITH (ROWLOCK, UPDLOCK) -- who has the archive's row has this one
+      INNER JOIN Taskgate.Attempt AS p WITH (ROWLOCK, UPDLOCK) -- the holder of the archive's row owns this one
         ON p.TaskId = v.TaskId AND p.Fence = v.Fence
       WHERE v.K BETWEEN @vFrom AND @vFrom + 999
       OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per attempt
@@ -118,7 +117,7 @@ BEGIN
     SET @vTasks = @@ROWCOUNT;
     DELETE e
     FROM @vMine AS m
-    INNER JOIN Taskgate.EndedEarly AS e WITH (ROWLOCK, UPDLOCK) ON e.TaskId = m.TaskId -- who has the archive's row has this one
+    INNER JOIN Taskgate.EndedEarly AS e WITH (ROWLOCK, UPDLOCK) ON e.TaskId = m.TaskId -- the holder of the archive's row owns this one
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
 
     -- 4. Executions: first the ids of their starts, as a repeat takes them.

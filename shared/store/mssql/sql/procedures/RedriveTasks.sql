@@ -2,7 +2,7 @@
 --         hasn't ended they count again: held until it opens, or open as the others; when it has ended they come back on their own.
 --         What they do then is a trace of its own: the archive doesn't keep the one that they were enqueued in.
 -- In:     @TaskIds: JSON array of 1..1000 ids; or null and a filter: @Name: the definition; @Kind: or null for all;
---         @Outcome: dead (null: so) | cancelled; @Most int 1..1000: the oldest so many
+--         @Outcome: dead (null: so) | cancelled; @Most int 1..1000: the oldest so many; @ChangedBy, @Reason for the audit
 -- Out:    Status: done; Results: JSON array of {task, outcome}, each task once, ids in input order, found ones oldest first.
 --           Outcome: redriven | duplicate (another task holds its dedupe key: it stays) | busy (locked at this moment: ask again) |
 --           unfinished (it is a task already) | done (it ended well) | unknown
@@ -11,14 +11,15 @@
 --         50425, 1205 chosen to end a circle of waiters
 -- Locks:  Archive by skip; EndedEarly of these tasks; dedupe keys as _LockKeys (enqueues of an equal key); gates of waves
 --         that aren't open, ascending and shared, as _EnterWave; Dedupe, read behind the end of the key's task, expired keys and new
---         ones; TaskGroup ascending; waves as _RejoinWaves; new rows
--- Isolation: who holds the archive's row redrives the task: of two callers the other one steps over it. An equal dedupe key is
---         taken by one of two redrives or enqueues, as in EnqueueTasks: what stands there is looked at under the key's own lock
+--         ones; TaskGroup ascending; waves as _RejoinWaves; new rows; as _AuditCall
+-- Isolation: the call that holds the archive's row redrives the task; another caller skips it. An equal dedupe key is
+--         taken by one of two redrives or enqueues, as in EnqueueTasks: the row of a key is read under the key's own lock
 -- Plan:   primary keys; IX_Archive_Finished from its old end
--- Once:   naturally: a repeat finds the task unfinished
+-- Once:   naturally: a repeat finds the task unfinished, and leaves no entry in the audit
 -- Twin:   postgres/sql/functions/redrive_tasks.sql
 CREATE OR ALTER PROCEDURE Taskgate.RedriveTasks
-  @TaskIds nvarchar(max), @Name nvarchar(max) = NULL, @Kind nvarchar(max) = NULL, @Outcome nvarchar(max) = NULL, @Most int = NULL
+  @TaskIds nvarchar(max), @Name nvarchar(max) = NULL, @Kind nvarchar(max) = NULL, @Outcome nvarchar(max) = NULL, @Most int = NULL,
+  @ChangedBy nvarchar(max) = NULL, @Reason nvarchar(max) = NULL
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
@@ -27,7 +28,7 @@ BEGIN
   SET DEADLOCK_PRIORITY LOW; -- should it ever come to that, workers survive
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vCount int = 0, @vName nvarchar(200), @vDefinition int,
-          @vOutcome tinyint, @vWokenIds nvarchar(max), @vResults nvarchar(max), @vMissed nvarchar(max),
+          @vOutcome tinyint, @vWokenIds nvarchar(max), @vResults nvarchar(max), @vMissed nvarchar(max), @vChanged nvarchar(max),
           @vWaveId bigint, @vWaveState tinyint, @vTakes bit, @vEnded nvarchar(max);
   DECLARE @vAsked TABLE (TaskId bigint NOT NULL PRIMARY KEY CLUSTERED, Ord int NOT NULL, Outcome nvarchar(20) NULL);
   DECLARE @vTask TABLE (
@@ -43,6 +44,8 @@ BEGIN
   DECLARE @vGate TABLE (GroupId int NOT NULL PRIMARY KEY CLUSTERED, Slots smallint NULL, Free int NULL);
   DECLARE @vSlot TABLE (GroupId int NOT NULL, K int NOT NULL, Slot smallint NOT NULL, PRIMARY KEY CLUSTERED (GroupId, K));
 
+  SET @vMessage = Taskgate._AuditProblem(@ChangedBy, @Reason);
+  IF @vMessage IS NOT NULL THROW 50422, @vMessage, 1;
   -- 1. Which ones, with nothing locked.
   IF @TaskIds IS NOT NULL
   BEGIN
@@ -69,7 +72,7 @@ BEGIN
       SET @vMessage = N'outcome: expected dead or cancelled (' + REPLACE(LEFT(@Outcome, 220), N'%', N'%%') + N')';
       THROW 50422, @vMessage, 1;
     END;
-    -- A name that is too long or ends in blanks is nobody's; comparing would cut it.
+    -- A name that is too long or ends in blanks matches no row; a comparison would truncate it.
     IF DATALENGTH(@Name) <= 400 AND DATALENGTH(@Name) = DATALENGTH(RTRIM(@Name)) SET @vName = @Name;
     SELECT @vDefinition = d.TaskDefinitionId FROM Taskgate.TaskDefinition AS d WHERE d.Name = @vName;
     IF @vDefinition IS NULL
@@ -96,7 +99,7 @@ BEGIN
 
   BEGIN TRY
     BEGIN TRANSACTION;
-    -- 2. What nobody else redrives or purges at this moment.
+    -- 2. Tasks that no other call redrives or purges at this moment.
     INSERT INTO @vTask (TaskId, TaskDefinitionId, Priority, Rank, DedupeKey, GroupId, Outcome, Place, Ended, WaveId, WasHeld)
     SELECT a.TaskId, a.TaskDefinitionId, a.Priority, a.Rank, a.DedupeKey, a.GroupId,
            CASE a.Outcome WHEN 10 THEN N'done' ELSE N'redriven' END, 1, a.Outcome, a.WaveId, 0
@@ -110,7 +113,7 @@ BEGIN
     INNER JOIN Taskgate.EndedEarly AS e ON e.TaskId = t.TaskId
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
 
-    -- 3. Whatever could be waited for, before anything is looked at: keys, as an enqueue takes them, then waves. A wave that isn't
+    -- 3. All locks that may have to be waited for, before any read: keys, as an enqueue takes them, then waves. A wave that isn't
     -- open yet isn't opened now; one that is may still end.
     INSERT INTO @vKey (TaskDefinitionId, DedupeKey, TaskId, IsExpired)
     SELECT t.TaskDefinitionId, t.DedupeKey, MIN(t.TaskId), 0
@@ -147,7 +150,7 @@ BEGIN
       OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per key
       DELETE d
       FROM @vKey AS k
-      INNER JOIN Taskgate.Dedupe AS d WITH (ROWLOCK, UPDLOCK) -- nobody else writes a key with a window
+      INNER JOIN Taskgate.Dedupe AS d WITH (ROWLOCK, UPDLOCK) -- no other call writes a key with a window
         ON d.TaskDefinitionId = k.TaskDefinitionId AND d.DedupeKey = k.DedupeKey
       WHERE k.IsExpired = 1
       OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per key
@@ -210,7 +213,7 @@ BEGIN
       INNER JOIN OPENJSON(@vEnded) AS j ON CONVERT(bigint, j.[value]) = t.WaveId;
     END;
 
-    -- 7. Straight from table to table: payloads don't pass through a variable. Outside a group a task has its key only: what was
+    -- 7. Straight from table to table: payloads don't pass through a variable. Outside a group a task has its key only: a task
     -- cancelled in a held wave before 0008_groups is archived with its group.
     UPDATE t
     SET PendingGroupKey = g.GroupKey, PendingGroupIsGlobal = CASE g.TaskDefinitionId WHEN 0 THEN 1 ELSE 0 END
@@ -234,7 +237,7 @@ BEGIN
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
     DELETE e
     FROM @vTask AS t
-    INNER JOIN Taskgate.EndedEarly AS e WITH (ROWLOCK, UPDLOCK) ON e.TaskId = t.TaskId -- who has the archive's row has this one
+    INNER JOIN Taskgate.EndedEarly AS e WITH (ROWLOCK, UPDLOCK) ON e.TaskId = t.TaskId -- the holder of the archive's row owns this one
     WHERE t.Outcome = N'redriven'
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
     INSERT INTO Taskgate.GroupSlot (GroupId, Slot, TaskId)
@@ -250,6 +253,12 @@ BEGIN
     INSERT INTO Taskgate.Ready (TaskDefinitionId, Priority, Rank, TaskId)
     SELECT t.TaskDefinitionId, t.Priority, t.Rank, t.TaskId
     FROM @vTask AS t WHERE t.Outcome = N'redriven' AND t.Place IN (1, 2);
+    SELECT @vChanged = N'[' + STRING_AGG(CONVERT(nvarchar(max), t.TaskId), N',') WITHIN GROUP (ORDER BY t.TaskId) + N']',
+           @vDefinition = CASE WHEN MIN(t.TaskDefinitionId) = MAX(t.TaskDefinitionId) THEN MIN(t.TaskDefinitionId) ELSE 0 END
+    FROM @vTask AS t WHERE t.Outcome = N'redriven';
+    IF @vChanged IS NOT NULL
+      EXEC Taskgate._AuditCall @Action = N'redrive_tasks', @TaskDefinitionId = @vDefinition, @BatchId = NULL, @TaskIds = @vChanged,
+        @ChangedBy = @ChangedBy, @Reason = @Reason, @Now = @vNow;
     COMMIT TRANSACTION;
 
     UPDATE q SET Outcome = t.Outcome FROM @vAsked AS q INNER JOIN @vTask AS t ON t.TaskId = q.TaskId;

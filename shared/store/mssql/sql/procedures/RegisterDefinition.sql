@@ -7,7 +7,7 @@
 --         @RateCount 1..1000000 tasks per @RatePeriodMs 1000..86400000, @RateBurst 1..@RateCount at once; null: no rate
 --         @SharedLimits: JSON array of at most 8 {name, limit: -1..1000, null leaves it, 1 at first}, or null: none
 --         @Kinds: JSON array of at most 1000 {kind 1..200 characters; groupBy: path of the group's key in the payload, such as customer.id;
---           isGroupComputed: a function in the code has it; priority; runInMs; dedupeBy: a path; dedupeMs}: what holds for a kind's tasks
+--           isGroupComputed: a function in the code has it; priority; runInMs; dedupeBy: a path; dedupeMs}: the rules for a kind's tasks
 --           where the caller says nothing. Kinds that aren't named stay as they are; null: all
 -- Out:    Status: created | updated | exists | outdated (an older build asked); TaskDefinitionId int
 -- Raises: 50422 a value out of range, naming field and value; 50490 inside a transaction
@@ -118,7 +118,7 @@ BEGIN
              d.GroupSlots, d.GroupStrict, d.RetainDoneMs, d.RetainDeadMs, d.Build
       FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- one key, kept to the end; waiters in order of arrival
       WHERE d.TaskDefinitionId = @vDefinition;
-      -- Somebody else may have been first.
+      -- Another call may have been first.
       SELECT @vOverride = d.ConcurrencyLimitOverride,
              @vStatus = CASE WHEN @vStatus = N'created' THEN N'created' WHEN d.Build > @Build THEN N'outdated'
                              WHEN d.Build = @Build AND d.SettingsHash = @vHash THEN N'exists' ELSE N'updated' END

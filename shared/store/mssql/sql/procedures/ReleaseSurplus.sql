@@ -1,8 +1,8 @@
 -- Taskgate.ReleaseSurplus: gives back idle tokens: after a limit was lowered, as many as are held above it, or above a
---         shared limit; else, when somebody was denied lately by one of these limits, a part of what this execution holds more than others.
+--         shared limit; else, when a token was denied lately by one of these limits, a part of what this execution holds more than others.
 -- In:     @TaskExecutionId bigint; @Keep int 0..1000: tokens that this execution's tasks are using
 -- Out:    Status: released | fenced; Tokens: still held; Freed: given back; Surplus: still held above the limit by all, or above a shared one;
---         Given: of the freed ones for somebody who was denied: leave a hint; Woken: JSON array of other definitions of which somebody
+--         Given: of the freed tokens those for a denied execution: leave a hint; Woken: JSON array of other definitions with an execution that
 --         was denied by a limit that is shared with them: leave each a hint, or null
 -- Raises: 50422 @Keep out of range; 50490 inside a transaction; 1222 locked for longer than 2 s
 -- Locks:  SharedLimit, TaskDefinition, TaskExecution: the number is decided under the row's lock, so two holders never give back twice;
@@ -46,7 +46,7 @@ BEGIN
       COMMIT TRANSACTION;
       SET @vStatus = N'released';
       IF @vIsLive = 0
-        SELECT @vStatus = N'fenced', @vTokens = 0, @vFreed = 0; -- declared dead meanwhile: what it held is anybody's
+        SELECT @vStatus = N'fenced', @vTokens = 0, @vFreed = 0; -- declared dead meanwhile: its tokens may be granted to others
       ELSE
       BEGIN
         SET @vSurplus = CASE WHEN @vShared <> N'' THEN Taskgate._Surplus(@vDefinition)

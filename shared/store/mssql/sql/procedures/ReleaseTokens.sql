@@ -5,7 +5,7 @@
 -- Locks:  SharedLimit, TaskDefinition, TaskExecution
 -- Isolation: an acquire that comes second waits for the row and finds the tokens free
 -- Plan:   primary keys only
--- Once:   by what is kept, not by what is given: a repeat, a stranger or a dead holder frees 0 (S0.10)
+-- Once:   by the number that is kept, not the number given back: a repeat, another execution or a dead holder frees 0 (S0.10)
 -- Twin:   postgres/sql/functions/release_tokens.sql
 CREATE OR ALTER PROCEDURE Taskgate.ReleaseTokens
   @TaskExecutionId bigint, @Keep int
@@ -39,7 +39,7 @@ BEGIN
         @oDead = @vDead OUTPUT, @oIsLive = @vIsLive OUTPUT;
       COMMIT TRANSACTION;
       SET @vStatus = N'released';
-      IF @vIsLive = 0 SELECT @vStatus = N'fenced', @vTokens = 0, @vFreed = 0; -- declared dead meanwhile: what it held is anybody's
+      IF @vIsLive = 0 SELECT @vStatus = N'fenced', @vTokens = 0, @vFreed = 0; -- declared dead meanwhile: its tokens may be granted to others
       IF @vFreed > 0 AND EXISTS (
         SELECT 1 FROM Taskgate.Ready AS r WITH (FORCESEEK) WHERE r.TaskDefinitionId = @vDefinition) -- one probe
         SET @vReady = 1;

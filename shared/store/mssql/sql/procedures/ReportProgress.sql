@@ -26,7 +26,7 @@ BEGIN
   END;
   IF EXISTS (SELECT 1 FROM Taskgate.TaskExecution AS e WHERE e.TaskExecutionId = @TaskExecutionId AND e.State = 1)
     AND EXISTS (
-      SELECT 1 FROM Taskgate.Claim AS c WITH (INDEX (PK_Claim)) -- only own rows, whoever has the task now
+      SELECT 1 FROM Taskgate.Claim AS c WITH (INDEX (PK_Claim)) -- only own rows, also when another execution has the task now
       WHERE c.TaskExecutionId = @TaskExecutionId AND c.Fence = @Fence AND c.TaskId = @TaskId)
   BEGIN
     SET @vStatus = N'done';

@@ -1,5 +1,6 @@
 -- Taskgate.RescheduleTasks: another instant for scheduled tasks; ready and waiting ones are scheduled.
--- In:     @TaskIds: JSON array of 1..1000 ids; either @RunInMs bigint 0..3153600000000 or @RunAt ISO-8601 (past: due at once)
+-- In:     @TaskIds: JSON array of 1..1000 ids; either @RunInMs bigint 0..3153600000000 or @RunAt ISO-8601 (past: due at once);
+--         @ChangedBy, @Reason for the audit
 -- Out:    Status: done; Results: JSON array of {task, outcome, state}, each task once, in input order. Outcome: rescheduled |
 --           running | held (its wave isn't open) | busy (on the move at this moment: ask again) | gone, with its state: done | dead |
 --           cancelled | unknown
@@ -7,14 +8,14 @@
 --         got scheduled tasks, or null; Woken: of those that got ready tasks by hand-over, or null
 -- Raises: 50422 a bad value; 50490 inside a transaction; 1222 locked for longer than 2 s
 -- Locks:  Scheduled, Ready by skip; TaskGroup ascending, of tasks that wait there; GroupWaiting under its group, Ready by skip; Task of
---         these; then as _HandOver
--- Isolation: who holds a task's row in its container decides where it goes, as in CancelTasks. A strict group's slot stays with
---         its task, so that nobody overtakes
+--         these; then as _HandOver, _AuditCall
+-- Isolation: the call that holds a task's row in its container decides where it goes, as in CancelTasks. A strict group's slot stays with
+--         its task, so that no other task overtakes it
 -- Plan:   primary keys; the scheduled tasks of a definition once, when one of its tasks stands nowhere else
--- Once:   by value with @RunAt; with @RunInMs a repeat counts from then
+-- Once:   by value with @RunAt; with @RunInMs a repeat counts from then; each that moves a task leaves an entry in the audit
 -- Twin:   postgres/sql/functions/reschedule_tasks.sql
 CREATE OR ALTER PROCEDURE Taskgate.RescheduleTasks
-  @TaskIds nvarchar(max), @RunInMs bigint, @RunAt nvarchar(max)
+  @TaskIds nvarchar(max), @RunInMs bigint, @RunAt nvarchar(max), @ChangedBy nvarchar(max) = NULL, @Reason nvarchar(max) = NULL
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
@@ -23,7 +24,7 @@ BEGIN
   SET DEADLOCK_PRIORITY LOW; -- should it ever come to that, workers survive
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vCount int = 0, @vAt datetime2(3),
-          @vWokenIds nvarchar(max) = N'[]', @vMovedIds nvarchar(max), @vResults nvarchar(max);
+          @vWokenIds nvarchar(max) = N'[]', @vMovedIds nvarchar(max), @vChanged nvarchar(max), @vDefinition int, @vResults nvarchar(max);
   DECLARE @vAsked TABLE (
     TaskId bigint NOT NULL PRIMARY KEY CLUSTERED, Ord int NOT NULL, Outcome nvarchar(20) NULL, [State] nvarchar(20) NULL);
   DECLARE @vTask TABLE (
@@ -34,6 +35,8 @@ BEGIN
   DECLARE @vGate TABLE (GroupId int NOT NULL PRIMARY KEY CLUSTERED);
   DECLARE @vLeaving Taskgate.GroupedTaskList;
 
+  SET @vMessage = Taskgate._AuditProblem(@ChangedBy, @Reason);
+  IF @vMessage IS NOT NULL THROW 50422, @vMessage, 1;
   IF Taskgate._JsonKind(@TaskIds) = N'[' SELECT @vCount = COUNT(*) FROM OPENJSON(@TaskIds) AS j;
   IF @vCount NOT BETWEEN 1 AND 1000 OR EXISTS (SELECT 1 FROM OPENJSON(@TaskIds) AS j WHERE TRY_CONVERT(bigint, j.[value]) IS NULL)
     THROW 50422, N'task_ids: expected a JSON array of 1..1000 ids', 1;
@@ -98,7 +101,7 @@ BEGIN
       OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one probe per entry
 
     BEGIN TRANSACTION;
-    -- 2. What nobody else is taking: first the scheduled ones, as they become ready and not the other way round.
+    -- 2. Tasks that no other call is taking: first the scheduled ones, as they become ready and not the other way round.
     INSERT INTO @vFound (TaskId)
     SELECT s.TaskId
     FROM @vTask AS t
@@ -118,7 +121,7 @@ BEGIN
     UPDATE t
     SET GroupId = x.GroupId
     FROM @vTask AS t
-    INNER JOIN Taskgate.Task AS x ON x.TaskId = t.TaskId -- who has the container's row may say which group it is
+    INNER JOIN Taskgate.Task AS x ON x.TaskId = t.TaskId -- the holder of the container's row may name its group
     WHERE t.Place = 1
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
 
@@ -131,7 +134,7 @@ BEGIN
       ON g.GroupId = a.GroupId
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per group, ascending
 
-    -- 4. Who waits in them; who doesn't any more may have become ready meanwhile.
+    -- 4. Tasks that wait in these groups; one that has left may have become ready meanwhile.
     IF EXISTS (SELECT 1 FROM @vTask AS t WHERE t.IsWaiting = 1 AND t.Place = 0)
     BEGIN
       DELETE FROM @vFound;
@@ -196,6 +199,12 @@ BEGIN
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek each per task
     IF EXISTS (SELECT 1 FROM @vLeaving AS l)
       EXEC Taskgate._HandOver @Leaving = @vLeaving, @oWoken = @vWokenIds OUTPUT;
+    SELECT @vChanged = N'[' + STRING_AGG(CONVERT(nvarchar(max), t.TaskId), N',') WITHIN GROUP (ORDER BY t.TaskId) + N']',
+           @vDefinition = CASE WHEN MIN(t.TaskDefinitionId) = MAX(t.TaskDefinitionId) THEN MIN(t.TaskDefinitionId) ELSE 0 END
+    FROM @vTask AS t WHERE t.Place > 0;
+    IF @vChanged IS NOT NULL
+      EXEC Taskgate._AuditCall @Action = N'reschedule_tasks', @TaskDefinitionId = @vDefinition, @BatchId = NULL, @TaskIds = @vChanged,
+        @ChangedBy = @ChangedBy, @Reason = @Reason, @Now = @vNow;
     COMMIT TRANSACTION;
 
     UPDATE a

@@ -1,14 +1,14 @@
--- Taskgate.ResumeBatch: a batch that a dead task halted goes on with its next wave, whatever has become of that task.
--- In:     @BatchId bigint
+-- Taskgate.ResumeBatch: a batch that a dead task halted goes on with its next wave, regardless of that task's state now.
+-- In:     @BatchId bigint; @ChangedBy, @Reason for the audit
 -- Out:    Status: resumed | again (it is running or done) | draft (StartBatch starts it) | ended (cancelled); Woken, Opening: as StartBatch
--- Raises: 50404 unknown batch; 50490 inside a transaction; 1222 locked for longer than 2 s
--- Locks:  Batch, then as _OpenNextWave
+-- Raises: 50404 unknown batch; 50422 a reason or an actor that is too long; 50490 inside a transaction; 1222 locked for longer than 2 s
+-- Locks:  Batch, then as _OpenNextWave, _AuditCall
 -- Isolation: of two callers the second waits for the batch's row and finds it running
 -- Plan:   primary keys
 -- Once:   by state
 -- Twin:   postgres/sql/functions/resume_batch.sql
 CREATE OR ALTER PROCEDURE Taskgate.ResumeBatch
-  @BatchId bigint
+  @BatchId bigint, @ChangedBy nvarchar(max) = NULL, @Reason nvarchar(max) = NULL
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
@@ -18,6 +18,8 @@ BEGIN
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vState tinyint, @vWokenIds nvarchar(max),
           @vIsOpening bit;
 
+  SET @vMessage = Taskgate._AuditProblem(@ChangedBy, @Reason);
+  IF @vMessage IS NOT NULL THROW 50422, @vMessage, 1;
   BEGIN TRY
     BEGIN TRANSACTION;
     SELECT @vState = b.State
@@ -35,6 +37,8 @@ BEGIN
       FROM Taskgate.Batch AS b WITH (ROWLOCK, UPDLOCK) -- the row is ours already
       WHERE b.BatchId = @BatchId;
       EXEC Taskgate._OpenNextWave @BatchId = @BatchId, @Now = @vNow, @oWoken = @vWokenIds OUTPUT, @oIsOpening = @vIsOpening OUTPUT;
+      EXEC Taskgate._AuditCall @Action = N'resume_batch', @TaskDefinitionId = 0, @BatchId = @BatchId, @TaskIds = NULL,
+        @ChangedBy = @ChangedBy, @Reason = @Reason, @Now = @vNow;
     END;
     COMMIT TRANSACTION;
   END TRY

@@ -19,7 +19,7 @@ BEGIN
 
   SET @vMessage = Taskgate._AuditProblem(@ChangedBy, @Reason);
   IF @vMessage IS NOT NULL THROW 50422, @vMessage, 1;
-  -- A name that is too long or ends in blanks is nobody's; comparing would cut it.
+  -- A name that is too long or ends in blanks matches no row; a comparison would truncate it.
   IF DATALENGTH(@Name) <= 400 AND DATALENGTH(@Name) = DATALENGTH(RTRIM(@Name)) SET @vName = @Name;
   SELECT @vDefinition = d.TaskDefinitionId FROM Taskgate.TaskDefinition AS d WHERE d.Name = @vName;
   IF @vDefinition IS NULL

@@ -3,14 +3,14 @@
 --         @Slots int 1..1000, @Paused bit, @IsStrict bit: null leaves them, in a new group as the definition has them;
 --         @ChangedBy, @Reason for the audit, whose entries name the scope: own_group_slots, global_group_slots
 -- Out:    Status: created | set | exists (they were so already); OldSlots, NewSlots int, OldPaused, NewPaused, OldStrict, NewStrict
---           bit: old ones null in a new group; Used int: slots in use, which may be more than the new ones: nobody is stopped, and
+--           bit: old ones null in a new group; Used int: slots in use, which may be more than the new ones: no running task is stopped, and
 --           nothing is handed over until fewer are; Waiting int: tasks, counted up to 1000
 --         Woken: JSON array of definitions that got ready tasks, or null
 -- Raises: 50404 unknown definition; 50422 a value out of range; 50490 inside a transaction; 1222, 50423 locked for longer than 2 s
 -- Locks:  its key as _LockKeys (an enqueue that makes it); TaskGroup, new rows of GroupKept, then as _HandOver
--- Isolation: whoever fills, frees or hands over slots holds the group's row; this call holds it from the first look to its end. Nobody
---         else makes the group meanwhile; a purge may remove it between look and lock: then it is made here.
---         A strict group's retry that has a slot keeps it until it ran, whatever is set here
+-- Isolation: a call that fills, frees or hands over slots holds the group's row; this call holds it from its first read to its end. No
+--         other call makes the group meanwhile; a purge may remove it between look and lock: then it is made here.
+--         A strict group's retry that has a slot keeps it until it ran, also under new settings
 -- Plan:   unique names, primary keys; first entries of PK_GroupWaiting under the group
 -- Once:   by value
 -- Twin:   postgres/sql/functions/set_group.sql
@@ -48,7 +48,7 @@ BEGIN
     SET @vMessage = N'slots: expected 1..1000 (' + CONVERT(nvarchar(11), @Slots) + N')';
     THROW 50422, @vMessage, 1;
   END;
-  -- A name that is too long or ends in blanks is nobody's; comparing would cut it.
+  -- A name that is too long or ends in blanks matches no row; a comparison would truncate it.
   IF DATALENGTH(@Name) <= 400 AND DATALENGTH(@Name) = DATALENGTH(RTRIM(@Name)) SET @vName = @Name;
   SELECT @vDefinition = d.TaskDefinitionId, @vGroupSlots = d.GroupSlots, @vGroupStrict = d.GroupStrict
   FROM Taskgate.TaskDefinition AS d
@@ -104,7 +104,7 @@ BEGIN
     ORDER BY c.Ord;
     IF @vStatus = N'set'
     BEGIN
-      INSERT INTO @vLeaving (TaskId, GroupId) VALUES (0, @vGroupId); -- nobody leaves: what is free is filled
+      INSERT INTO @vLeaving (TaskId, GroupId) VALUES (0, @vGroupId); -- no task leaves: free slots are filled
       EXEC Taskgate._HandOver @Leaving = @vLeaving, @oWoken = @vWokenIds OUTPUT;
     END;
     SELECT @vUsed = COUNT(*)
@@ -112,7 +112,7 @@ BEGIN
     WHERE s.GroupId = @vGroupId;
     SELECT @vWaiting = COUNT(*)
     FROM (SELECT TOP (1000) w.TaskId
-          FROM Taskgate.GroupWaiting AS w WITH (FORCESEEK) -- the first entries, whatever statistics say
+          FROM Taskgate.GroupWaiting AS w WITH (FORCESEEK) -- the first entries, regardless of statistics
           WHERE w.GroupId = @vGroupId) AS x;
     COMMIT TRANSACTION;
   END TRY

@@ -2,12 +2,12 @@
 -- In:     @Name; @Limit -1 none | 0 nothing starts | 1..1000 | null: the code's limit again;
 --         @OperationId uniqueidentifier: a repeat with it answers what the first call did; @ChangedBy, @Reason for the audit
 -- Out:    Status: set; OldLimit, NewLimit: effective, -1 none; Held: tokens held now; Surplus: of them above the new
---         limit: they come back as their tasks end, nobody is stopped; Ready: tasks wait (a hint is due when raised)
+--         limit: they come back as their tasks end, no task is stopped; Ready: tasks wait (a hint is due when raised)
 -- Raises: 50404 unknown definition; 50409 the operation id was used by another operation; 50422 limit out of range or
 --         no operation id; 50423 that id is in use for longer than 2 s; 50490 inside a transaction; 1222 a row is locked for that long
 -- Locks:  its operation id as _LockKeys; TaskDefinition, Operation (own new row)
--- Isolation: calls with equal operation ids exclude each other by a lock on the id, kept to the end; what stands there is looked at
---         in a later statement. It is locked before the definition: who has it may be a user's open transaction, and no grant waits for that
+-- Isolation: calls with equal operation ids exclude each other by a lock on the id, kept to the end; the row of that id is read
+--         in a later statement. It is locked before the definition: its holder may be a user's open transaction, and no grant waits for that
 -- Plan:   unique name, primary keys
 -- Once:   by operation id, and by value
 -- Twin:   postgres/sql/functions/set_limit.sql
@@ -32,7 +32,7 @@ BEGIN
     THROW 50422, @vMessage, 1;
   END;
   IF @OperationId IS NULL THROW 50422, N'operation_id: expected a uuid (<NULL>)', 1;
-  -- A name that is too long or ends in blanks is nobody's; comparing would cut it.
+  -- A name that is too long or ends in blanks matches no row; a comparison would truncate it.
   IF DATALENGTH(@Name) <= 400 AND DATALENGTH(@Name) = DATALENGTH(RTRIM(@Name)) SET @vName = @Name;
   SELECT @vDefinition = d.TaskDefinitionId FROM Taskgate.TaskDefinition AS d WHERE d.Name = @vName;
   IF @vDefinition IS NULL

@@ -1,6 +1,6 @@
 -- Taskgate.SetRate: an operator's rate, over the code's, or no override any more. Acts at the next claim.
--- In:     @Name; @Count 1..1000000 tasks per @PeriodMs 1000..86400000, @Burst 1..@Count at once | @Count -1: none, whatever the
---         code says | @Count null: the code's rate again; the other two are null then; @ChangedBy, @Reason for the audit
+-- In:     @Name; @Count 1..1000000 tasks per @PeriodMs 1000..86400000, @Burst 1..@Count at once | @Count -1: none, also when the
+--         code sets one | @Count null: the code's rate again; the other two are null then; @ChangedBy, @Reason for the audit
 -- Out:    Status: set | exists (it was so already); OldRate, NewRate: in force, {count, periodMs, burst} or null: none
 --         Ready: tasks wait (a hint is due)
 -- Raises: 50404 unknown definition; 50422 a value out of range; 50490 inside a transaction; 1222 locked for longer than 2 s
@@ -27,7 +27,7 @@ BEGIN
     WHEN @PeriodMs IS NOT NULL THEN N'rate_period_ms: expected null without a rate (' + CONVERT(nvarchar(20), @PeriodMs) + N')'
     WHEN @Burst IS NOT NULL THEN N'rate_burst: expected null without a rate (' + CONVERT(nvarchar(20), @Burst) + N')' END;
   IF @vMessage IS NOT NULL THROW 50422, @vMessage, 1;
-  -- A name that is too long or ends in blanks is nobody's; comparing would cut it.
+  -- A name that is too long or ends in blanks matches no row; a comparison would truncate it.
   IF DATALENGTH(@Name) <= 400 AND DATALENGTH(@Name) = DATALENGTH(RTRIM(@Name)) SET @vName = @Name;
   SELECT @vDefinition = d.TaskDefinitionId FROM Taskgate.TaskDefinition AS d WHERE d.Name = @vName;
   IF @vDefinition IS NULL

@@ -1,4 +1,4 @@
--- Taskgate.SetSchedulePaused: pauses a schedule or lets it go on. What comes while it is paused isn't made up for.
+-- Taskgate.SetSchedulePaused: pauses a schedule or lets it go on. Instants that pass while it is paused aren't fired later.
 -- In:     @Name: the definition; @Schedule: the schedule's name; @Paused bit; @NextRunAt ISO-8601: where it goes on when it is resumed
 --           and its next instant has passed, computed from ListSchedules' NowAt, or null: never; @ChangedBy, @Reason for the audit
 -- Out:    Status: paused | resumed | exists (it was so already); NextDueMs bigint: until the next instant, 0 when it is due, null while
@@ -30,7 +30,7 @@ BEGIN
     SET @vMessage = N'next_run_at: expected an ISO-8601 instant with its zone (' + REPLACE(LEFT(@NextRunAt, 100), N'%', N'%%') + N')';
     THROW 50422, @vMessage, 1;
   END;
-  -- A name that is too long or ends in blanks is nobody's; comparing would cut it.
+  -- A name that is too long or ends in blanks matches no row; a comparison would truncate it.
   IF DATALENGTH(@Name) <= 400 AND DATALENGTH(@Name) = DATALENGTH(RTRIM(@Name)) SET @vName = @Name;
   SELECT @vDefinition = d.TaskDefinitionId FROM Taskgate.TaskDefinition AS d WHERE d.Name = @vName;
   IF @vDefinition IS NULL
@@ -42,7 +42,7 @@ BEGIN
 
   BEGIN TRY
     SELECT @vScheduleId = s.ScheduleId
-    FROM Taskgate.Schedule AS s WITH (INDEX (UQ_Schedule_Name)) -- covers this read: nobody is held up between index and row
+    FROM Taskgate.Schedule AS s WITH (INDEX (UQ_Schedule_Name)) -- covers this read: no other call waits between index and row
     WHERE s.TaskDefinitionId = @vDefinition AND s.Name = @vSchedule;
     BEGIN TRANSACTION;
     SELECT @vWasPaused = s.Paused, @vNextRunAt = s.NextRunAt

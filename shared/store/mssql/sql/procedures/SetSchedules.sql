@@ -102,7 +102,7 @@ BEGIN
     WHERE EXISTS (SELECT 1 FROM @vWanted AS o WHERE o.Name = w.Name AND o.Ord < w.Ord)
     ORDER BY w.Ord;
   IF @vMessage IS NOT NULL THROW 50422, @vMessage, 1;
-  -- A name that is too long or ends in blanks is nobody's; comparing would cut it.
+  -- A name that is too long or ends in blanks matches no row; a comparison would truncate it.
   IF DATALENGTH(@Name) <= 400 AND DATALENGTH(@Name) = DATALENGTH(RTRIM(@Name)) SET @vName = @Name;
   SELECT @vDefinition = d.TaskDefinitionId FROM Taskgate.TaskDefinition AS d WHERE d.Name = @vName;
   IF @vDefinition IS NULL
@@ -119,7 +119,7 @@ BEGIN
     IF @Build IS NULL OR @vBuild > @Build SET @vStatus = N'outdated';
     ELSE
     BEGIN
-      -- 1. What there is: nobody else adds to it or takes from it now.
+      -- 1. The schedules that exist: no other call adds or removes one now.
       INSERT INTO @vOld (ScheduleId, Name, IsChanged)
       SELECT s.ScheduleId, s.Name, 0
       FROM Taskgate.Schedule AS s WITH (INDEX (UQ_Schedule_Name)) -- the definition's few entries; covers this read
@@ -144,7 +144,7 @@ BEGIN
       OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- two seeks per schedule
       UPDATE w SET ScheduleId = o.ScheduleId FROM @vWanted AS w INNER JOIN @vOld AS o ON o.Ord = w.Ord;
 
-      -- 2. What is to be.
+      -- 2. The schedules as they shall be.
       UPDATE s
       SET Kind = w.Kind, Cron = w.Cron, TimeZone = w.TimeZone, MissedPolicy = w.MissedPolicy, Payload = w.Payload,
           NextRunAt = CASE WHEN o.Cron = w.Cron AND o.TimeZone = w.TimeZone THEN s.NextRunAt ELSE w.NextRunAt END

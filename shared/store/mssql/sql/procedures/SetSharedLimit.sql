@@ -3,15 +3,15 @@
 -- In:     @Name 1..200 characters; @Limit -1 none | 0 nothing starts | 1..1000 | null: the code's limit again;
 --         @OperationId uniqueidentifier: a repeat with it answers what the first call did; @ChangedBy, @Reason for the audit
 -- Out:    Status: set | created; OldLimit (null: it was made), NewLimit: effective, -1 none; Held: tokens held now by all definitions
---         together; Surplus: of them above the new limit: they come back as their tasks end, nobody is stopped
+--         together; Surplus: of them above the new limit: they come back as their tasks end, no task is stopped
 --         Definitions: JSON array of names of those that draw from it and have ready tasks (hints are due when raised), or null
 -- Raises: 50404 null for a name that doesn't exist; 50409 the operation id was used by another operation; 50422 name or limit
 --         out of range or no operation id; 50423 that id is in use for longer than 2 s; 50490 inside a transaction; 1222 a row is locked
 --         for that long
 -- Locks:  its operation id as _LockKeys; SharedLimit (the new name's place, then the row), TaskExecution (dead holders, by skip),
 --         Operation (own new row)
--- Isolation: calls with equal operation ids exclude each other by a lock on the id, kept to the end; what stands there is looked at
---         in a later statement. It is locked before the limit: who has it may be a user's open transaction, and no grant waits for that
+-- Isolation: calls with equal operation ids exclude each other by a lock on the id, kept to the end; the row of that id is read
+--         in a later statement. It is locked before the limit: its holder may be a user's open transaction, and no grant waits for that
 -- Plan:   unique name, primary keys
 -- Once:   by operation id, and by value
 -- Twin:   postgres/sql/functions/set_shared_limit.sql

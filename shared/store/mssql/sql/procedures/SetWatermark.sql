@@ -2,10 +2,10 @@
 --         tasks, and leaves those that there are.
 -- In:     @Name: the definition; @Watermark: its name, 1..200 characters; one that doesn't exist is made; @Value: JSON text of an object
 --           or array, at most 65536 bytes, or null: none, the next maker begins where it begins the first time
---         @ExpectedVersion bigint: only if this is its version, 0 there is none yet; null: whatever it is
+--         @ExpectedVersion bigint: only if this is its version, 0 there is none yet; null: any version
 --         @OperationId uniqueidentifier: a repeat with it answers what the first call did; @ChangedBy, @Reason for the audit
--- Out:    Status: set | conflict (somebody else moved it: nothing was written); Version bigint: the new one, of a conflict the one that
---           stands there, 0 when there is none; OldValue: what stood there, of a conflict what stands there, or null
+-- Out:    Status: set | conflict (another call moved it: nothing was written); Version bigint: the new one, of a conflict the one
+--           in the table, 0 when there is none; OldValue: the value before, of a conflict the value in the table, or null
 -- Raises: 50404 unknown definition; 50409 the operation id was used by another operation; 50413 too large; 50422 a bad value; 50423
 --         the operation id is in use for longer than 2 s; 50490 inside a transaction; 1222 a row is locked for that long; 50425, 1205
 --         chosen to end a circle of waiters
@@ -13,7 +13,7 @@
 -- Isolation: as AdvanceWatermark, which locks the two in the same order: a maker that has read the old version is told of a
 --         conflict, so nothing is made from an old value
 -- Plan:   unique name, primary keys
--- Once:   by operation id; a conflict leaves nothing, its repeat looks again
+-- Once:   by operation id; a conflict writes nothing, and its repeat reads the version again
 -- Twin:   postgres/sql/functions/set_watermark.sql
 CREATE OR ALTER PROCEDURE Taskgate.SetWatermark
   @Name nvarchar(max), @Watermark nvarchar(max), @Value nvarchar(max), @ExpectedVersion bigint, @OperationId uniqueidentifier,
@@ -55,7 +55,7 @@ BEGIN
     THROW 50422, @vMessage, 1;
   END;
   IF @OperationId IS NULL THROW 50422, N'operation_id: expected a uuid (<NULL>)', 1;
-  -- A name that is too long or ends in blanks is nobody's; comparing would cut it.
+  -- A name that is too long or ends in blanks matches no row; a comparison would truncate it.
   IF DATALENGTH(@Name) <= 400 AND DATALENGTH(@Name) = DATALENGTH(RTRIM(@Name)) SET @vName = @Name;
   SELECT @vDefinition = d.TaskDefinitionId FROM Taskgate.TaskDefinition AS d WHERE d.Name = @vName;
   IF @vDefinition IS NULL

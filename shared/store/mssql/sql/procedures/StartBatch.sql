@@ -1,6 +1,6 @@
 -- Taskgate.StartBatch: opens the first wave that has tasks. Empty ones before it are done.
 -- In:     @BatchId bigint; @Seal bit: no wave takes tasks any more; 0: those not yet opened still do
--- Out:    Status: started | again (it was before) | busy (somebody is adding tasks to the first wave: ask again) | ended (cancelled);
+-- Out:    Status: started | again (it was before) | busy (another call is adding tasks to the first wave: ask again) | ended (cancelled);
 --         Woken: JSON array of names of definitions that got ready tasks, or null; Opening: JSON array of the batch's id when
 --         tasks of the opened wave are still to be admitted (call PumpBatch), or null
 -- Raises: 50404 unknown batch; 50490 inside a transaction; 1222 locked for longer than 2 s
@@ -36,7 +36,7 @@ BEGIN
     BEGIN
       SELECT @vWaveId = w.WaveId FROM Taskgate.Wave AS w WHERE w.BatchId = @BatchId AND w.Ordinal = 1;
       SELECT @vGate = s.Shard
-      FROM Taskgate.WaveShard AS s WITH (ROWLOCK, XLOCK, READPAST) -- who is adding tasks to the first wave shares it; skip
+      FROM Taskgate.WaveShard AS s WITH (ROWLOCK, XLOCK, READPAST) -- a call that adds tasks to the first wave shares it; skip
       WHERE s.WaveId = @vWaveId AND s.Shard = 16;
       IF @vGate IS NULL
         SET @vStatus = N'busy';
@@ -45,7 +45,7 @@ BEGIN
         IF @Seal = 1
           UPDATE w
           SET IsSealed = 1
-          FROM Taskgate.Wave AS w WITH (ROWLOCK, UPDLOCK, FORCESEEK) -- who has the batch's row may write it while it is held
+          FROM Taskgate.Wave AS w WITH (ROWLOCK, UPDLOCK, FORCESEEK) -- the holder of the batch's row may write it while it is held
           WHERE w.BatchId = @BatchId;
         UPDATE b
         SET State = 1, StartedAt = @vNow

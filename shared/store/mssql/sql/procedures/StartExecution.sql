@@ -6,8 +6,8 @@
 -- Out:    Status: started | limited | paused | none | unknown (register first) | outdated (register, then ask again);
 --         TaskExecutionId; LeaseMs: how long from now; Tokens: granted; TokenFence; SpareMax; Ready: tasks ready,
 --         counted up to @Want; RetryInMs: when limited, by tokens or by the rate; NextDueMs: until the next scheduled task, when none;
---         DeadHolders: call ReclaimExpired when > 0; Demand: noted: holders were asked for a token, look again soon
---           | others: what is free was given for others, and this worker holds some: hand the hint on | null
+--         DeadHolders: call ReclaimExpired when > 0; Demand: noted: holders were asked for a token: retry soon
+--           | others: the free tokens were given for others, and this worker holds some: hand the hint on | null
 -- Raises: 50409 the operation id belongs to an execution of another definition; 50422 want or worker out of range;
 --         50490 inside a transaction; 1222 locked for longer than 2 s
 -- Locks:  SharedLimit, TaskDefinition, TaskExecution (own new row; dead holders, by skip), RateBucket by skip; then, after the commit, TokenDemand, SharedTokenDemand by skip
@@ -47,7 +47,7 @@ BEGIN
     THROW 50422, @vMessage, 1;
   END;
   SET @vWorker = @Worker;
-  -- A name that is too long or ends in blanks is nobody's; comparing would cut it.
+  -- A name that is too long or ends in blanks matches no row; a comparison would truncate it.
   IF DATALENGTH(@Name) <= 400 AND DATALENGTH(@Name) = DATALENGTH(RTRIM(@Name)) SET @vName = @Name;
 
   BEGIN TRY

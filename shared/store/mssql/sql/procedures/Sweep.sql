@@ -1,4 +1,4 @@
--- Taskgate.Sweep: one read that tells what is due: the safety net behind the hints. Changes nothing.
+-- Taskgate.Sweep: one read that lists due work, as the safety net behind the hints. Changes nothing.
 -- In:     @Most int 1..1000: definitions with something to do, at most
 -- Out:    Status: swept; Expired: executions past their lease or declared dead (call ReclaimExpired), counted up to 1000
 --         Definitions: JSON array, by name, of those with ready or due tasks, {name, ready (counted up to 1000), free: tokens
@@ -44,7 +44,7 @@ BEGIN
     SET @vMessage = N'most: expected 1..1000 (' + COALESCE(CONVERT(nvarchar(11), @Most), N'<NULL>') + N')';
     THROW 50422, @vMessage, 1;
   END;
-  -- First the entries, then the rows by key: nobody is held up between index and row.
+  -- First the index entries, then the rows by key: no other call waits between index and row.
   INSERT INTO @vOpen (TaskExecutionId)
   SELECT e.TaskExecutionId
   FROM Taskgate.TaskExecution AS e WITH (INDEX (IX_TaskExecution_Open)) -- only the open ones; covers this read
@@ -64,12 +64,12 @@ BEGIN
   CROSS APPLY (
     SELECT COUNT(*) AS Ready
     FROM (SELECT TOP (1000) x.TaskId
-          FROM Taskgate.Ready AS x WITH (FORCESEEK) -- the first entries, whatever statistics say
+          FROM Taskgate.Ready AS x WITH (FORCESEEK) -- the first entries, regardless of statistics
           WHERE x.TaskDefinitionId = d.TaskDefinitionId) AS c) AS r
   CROSS APPLY (
     SELECT COUNT(*) AS IsDue
     FROM (SELECT TOP (1) x.TaskId
-          FROM Taskgate.Scheduled AS x WITH (FORCESEEK) -- the first entry, whatever statistics say
+          FROM Taskgate.Scheduled AS x WITH (FORCESEEK) -- the first entry, regardless of statistics
           WHERE x.TaskDefinitionId = d.TaskDefinitionId AND x.RunAt <= @vNow) AS c) AS s
   WHERE r.Ready > 0 OR s.IsDue > 0
   ORDER BY d.Name;
@@ -115,7 +115,7 @@ BEGIN
   FROM Taskgate.TaskDefinition AS d WITH (INDEX (PK_TaskDefinition)) -- all of them: there are few
   CROSS APPLY (
     SELECT TOP (1) x.RunAt
-    FROM Taskgate.Scheduled AS x WITH (FORCESEEK) -- the first entry, whatever statistics say
+    FROM Taskgate.Scheduled AS x WITH (FORCESEEK) -- the first entry, regardless of statistics
     WHERE x.TaskDefinitionId = d.TaskDefinitionId
     ORDER BY x.RunAt) AS n;
   INSERT INTO @vBatch (BatchId)

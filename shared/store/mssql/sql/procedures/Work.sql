@@ -24,8 +24,8 @@
 --         RateBucket by skip (only of a definition that has a rate: one probe tells), Ready by skip
 -- Isolation: of two calls of one execution the second waits for the row, then answers `again` or goes on with the next number.
 --         Two executions delete different Ready rows, as each skips what the other holds. The definition is read before
---         anything is locked: without row versions that may wait for whoever changes its tokens
--- Plan:   primary keys; claims the first @Want entries of PK_Ready that nobody holds: cost independent of the backlog (P10)
+--         anything is locked: without row versions that read may wait for a call that changes its tokens
+-- Plan:   primary keys; claims the first @Want unlocked entries of PK_Ready: the cost doesn't depend on the backlog
 -- Once:   completions by (task, fence); claims by call number
 -- Twin:   postgres/sql/functions/work.sql, _claimed.sql, _keep_solo.sql
 CREATE OR ALTER PROCEDURE Taskgate.Work
@@ -137,7 +137,7 @@ BEGIN
       IF @vHasShared = 1 AND @vSurplus <= 0 AND EXISTS (SELECT 1 FROM Taskgate._SharedDemand(@vDefinition, @vLeaseMs, @vNow) AS q WHERE q.OpenSince IS NOT NULL)
         IF EXISTS (SELECT 1 FROM Taskgate._IsAskedShared(@vDefinition, @vLeaseMs, @vWorker, @vNow) AS q) SET @vSurplus = 1; -- counted only then
       BEGIN TRANSACTION;
-      -- 1. The execution's own row: who holds it may change its claims, and nobody else may.
+      -- 1. The execution's own row: only its holder may change its claims.
       SET @vState = NULL;
       SELECT @vState = x.State, @vCallNumber = x.CallNumber, @vCallFence = x.CallFence, @vRefused = x.CallRefused,
              @vTokenCount = x.TokenCount, @vIsSolo = x.IsSolo, @vBuild = x.Build
@@ -175,7 +175,7 @@ BEGIN
         ELSE
         BEGIN
           SET @vRefused = NULL;
-          -- 2. What is done leaves.
+          -- 2. Completed tasks leave.
           IF @vDoneCount > 0
           BEGIN
             IF @vDoneCount > (

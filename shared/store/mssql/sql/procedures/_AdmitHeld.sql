@@ -1,13 +1,13 @@
 -- Taskgate._AdmitHeld: lets tasks of a wave that is being opened in, in order: to Ready, grouped ones to Scheduled as due now. Those
 --         of a cancelled batch end cancelled instead.
 -- In:     @WaveId bigint; @Most int; @Now
--- Out:    @oMoved int: null: somebody else does it just now; @oWoken: JSON array of ids of definitions that got ready tasks;
+-- Out:    @oMoved int: null: another call does it now; @oWoken: JSON array of ids of definitions that got ready tasks;
 --         @oIsOver: none is left to be admitted; @oIsClosed: and none is unfinished: the caller closes the wave
 -- Raises: -
 -- Locks:  the wave's latch (shard 17) by skip, its held rows by skip; new rows of Ready and Scheduled, or, of a cancelled batch, Task and
 --         Dedupe as _EndTasks; then shards ascending, then the wave's row: brief waits for completions. Joins the caller's transaction
--- Isolation: only who has the latch takes held rows, besides a cancel of single tasks; what that takes at this moment is found
---         gone, or still there, by the last look: then the next call looks again
+-- Isolation: only the holder of the latch takes held rows, besides a cancel of single tasks; the last read finds such a row
+--         gone, or still there: then the next call reads it again
 -- Plan:   first entries of PK_WaveHeld under the wave; primary keys
 -- Twin:   postgres/sql/functions/_admit_held.sql
 CREATE OR ALTER PROCEDURE Taskgate._AdmitHeld
@@ -43,13 +43,13 @@ BEGIN
   END;
   WITH NextHeld AS (
     SELECT TOP (@Most) h.Priority, h.Rank, h.TaskId, h.TaskDefinitionId
-    FROM Taskgate.WaveHeld AS h WITH (ROWLOCK, UPDLOCK, READPAST, FORCESEEK) -- in key order; what is being cancelled is skipped
+    FROM Taskgate.WaveHeld AS h WITH (ROWLOCK, UPDLOCK, READPAST, FORCESEEK) -- in key order; tasks that are being cancelled are skipped
     WHERE h.WaveId = @WaveId
     ORDER BY h.Priority, h.Rank, h.TaskId)
   DELETE FROM NextHeld
   OUTPUT deleted.TaskId, deleted.Priority, deleted.Rank, deleted.TaskDefinitionId
   INTO @vMoved (TaskId, Priority, Rank, TaskDefinitionId)
-  OPTION (MAXDOP 1, OPTIMIZE FOR (@Most = 100)); -- a seek, whatever statistics say
+  OPTION (MAXDOP 1, OPTIMIZE FOR (@Most = 100)); -- a seek, regardless of statistics
   SET @oMoved = @@ROWCOUNT;
   IF @oMoved > 0 AND @vBatchState = 4 -- never counted, so nothing is counted down
   BEGIN

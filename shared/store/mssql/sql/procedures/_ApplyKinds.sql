@@ -1,7 +1,7 @@
 -- Taskgate._ApplyKinds: what the code says of the kinds of a call's entries, where the caller said nothing.
 -- In:     @TaskDefinitionId int; @Name: the definition, the kind of entries that name none; @Build bigint: of the caller's code, 0: it
 --         has none; @Tasks: the entries, sound ones; @WaveId: theirs: then no delay; @Now
--- Out:    @oEntries: JSON array of {o: the entry's index, group, dedupeKey, dedupeMs, priority, runAt}: what is to be added, or null
+-- Out:    @oEntries: JSON array of {o: the entry's index, group, dedupeKey, dedupeMs, priority, runAt}: fields to be added, or null
 -- Raises: 50422 a payload has no key at a path, naming entry and member; 50424 the group is a function in the code and the caller
 --         said none; or a key is another than the payload's, of a caller without code or with the code that is registered
 -- Locks:  none

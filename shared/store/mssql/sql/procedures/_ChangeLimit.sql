@@ -26,7 +26,7 @@ BEGIN
 
   IF @oNew = -1 OR @oOld = -1
   BEGIN
-    -- Own statements: lock, then look. First the entries, then the rows by key: nobody is held up between index and row.
+    -- Own statements: lock, then look. First the index entries, then the rows by key: no other call waits between index and row.
     INSERT INTO @vOpen (TaskExecutionId)
     SELECT e.TaskExecutionId
     FROM Taskgate.TaskExecution AS e WITH (INDEX (IX_TaskExecution_Open)) -- covers this read
@@ -37,7 +37,7 @@ BEGIN
     INNER JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = o.TaskExecutionId -- the dead count none
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per execution
   END;
-  IF @oOld = -1 AND @oNew <> -1 -- who runs without a limit is counted as soon as there is one
+  IF @oOld = -1 AND @oNew <> -1 -- tasks that run without a limit are counted as soon as there is one
   BEGIN
     INSERT INTO @vToken (TaskExecutionId, N, TokenId)
     SELECT o.TaskExecutionId, n.N, NEWID()

@@ -1,11 +1,11 @@
--- Taskgate._ChangeRate: writes a definition's rate, the code's or the operator's. What was used of the old burst is used of the new
+-- Taskgate._ChangeRate: writes a definition's rate, the code's or the operator's. The used part of the old burst is used of the new
 -- one: a slow rate's long pause doesn't outlive it, and a new rate isn't a new burst.
 -- In:     @TaskDefinitionId int; @IsOverride bit: the operator's; @Count int: null: none said, -1: none (the operator's only);
 --         @PeriodMs, @Burst int
 -- Out:    @oOld, @oNew: that side's, as of _RateText; @oOldRate, @oNewRate: in force, null: none
 -- Raises: -
 -- Locks:  RateBucket: waits for a claim that holds it. The caller holds TaskDefinition. Joins the caller's transaction
--- Isolation: only who holds the definition's row makes, changes or deletes the row; claims move its instant, and are waited for
+-- Isolation: only the holder of the definition's row makes, changes or deletes the row; claims move its instant, and are waited for
 -- Plan:   primary key
 -- Twin:   postgres/sql/functions/_change_rate.sql
 CREATE OR ALTER PROCEDURE Taskgate._ChangeRate
@@ -23,7 +23,7 @@ BEGIN
          @vCountOverride = b.RateCountOverride, @vPeriodMsOverride = b.RatePeriodMsOverride, @vBurstOverride = b.RateBurstOverride
   FROM Taskgate.RateBucket AS b WITH (ROWLOCK, UPDLOCK, INDEX (PK_RateBucket)) -- the row as it is now, kept to the end
   WHERE b.TaskDefinitionId = @TaskDefinitionId;
-  IF @vNextFreeAt IS NULL AND @Count IS NULL RETURN; -- nothing was said, and nothing is: what is told stays null
+  IF @vNextFreeAt IS NULL AND @Count IS NULL RETURN; -- no rate was set and none is: the answer stays null
   SET @vNow = SYSUTCDATETIME();
   SELECT @vOldCount = COALESCE(@vCountOverride, @vCount), @vOldPeriodMs = COALESCE(@vPeriodMsOverride, @vPeriodMs);
   SET @oNew = Taskgate._RateText(@Count, @PeriodMs, @Burst);
@@ -46,7 +46,7 @@ BEGIN
   SET @oNewRate = NULLIF(COALESCE(Taskgate._RateText(@vCountOverride, @vPeriodMsOverride, @vBurstOverride),
     Taskgate._RateText(@vCount, @vPeriodMs, @vBurst)), N'none');
   IF COALESCE(@vCount, 0) = 0 AND @vCountOverride IS NULL
-    DELETE b -- who has no rate pays nothing
+    DELETE b -- without a rate there is no cost
     FROM Taskgate.RateBucket AS b WITH (ROWLOCK, UPDLOCK, INDEX (PK_RateBucket)) -- the row is ours already
     WHERE b.TaskDefinitionId = @TaskDefinitionId;
   ELSE IF @vNextFreeAt IS NULL

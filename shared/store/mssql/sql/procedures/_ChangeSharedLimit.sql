@@ -28,7 +28,7 @@ BEGIN
   WHERE s.SharedLimitId = @SharedLimitId;
   IF @oNew = -1 OR @oOld = -1
   BEGIN
-    -- Own statements: lock, then look. First the entries, then the rows by key: nobody is held up between index and row.
+    -- Own statements: lock, then look. First the index entries, then the rows by key: no other call waits between index and row.
     INSERT INTO @vOpen (TaskExecutionId, TokenCount)
     SELECT e.TaskExecutionId, 0
     FROM Taskgate.TaskDefinitionSharedLimit AS l WITH (INDEX (IX_TaskDefinitionSharedLimit_SharedLimit)) -- covers this read
@@ -42,7 +42,7 @@ BEGIN
     INNER JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = o.TaskExecutionId -- the dead count none
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per execution
   END;
-  IF @oNew <> -1 -- who runs without a limit is counted as soon as there is one; else nobody was looked for
+  IF @oNew <> -1 -- tasks that run without a limit are counted as soon as there is one; else none was read
   BEGIN
     SELECT @vExecution = MIN(o.TaskExecutionId) FROM @vOpen AS o WHERE o.TokenCount > 0;
     WHILE @vExecution IS NOT NULL

@@ -1,5 +1,5 @@
--- Taskgate._ChangeSharedLinks: from which shared limits a definition draws, and their limits, as its code says. Who runs is counted
--- on a limit from the moment that it applies, and no longer when it doesn't: nobody is stopped.
+-- Taskgate._ChangeSharedLinks: from which shared limits a definition draws, and their limits, as its code says. Running tasks count
+-- against a limit from the moment that it applies, and no longer when it doesn't. No task is stopped.
 -- In:     @TaskDefinitionId int; @SharedLimits: JSON array of {name, limit: null leaves it}, or null; @RegisteredBy; @Now datetime2(3)
 -- Out:    @oOld, @oNew: JSON arrays of names, by name, without blanks and escaped as little as JSON lets; null: none
 -- Raises: 50499 damaged token string
@@ -45,7 +45,7 @@ BEGIN
   FROM @vRow AS r WHERE r.IsWanted = 1;
   IF EXISTS (SELECT 1 FROM @vRow AS r WHERE r.IsWanted <> r.IsLinked)
   BEGIN
-    -- First the entries, then the rows by key: nobody is held up between index and row.
+    -- First the index entries, then the rows by key: no other call waits between index and row.
     INSERT INTO @vOpen (TaskExecutionId, TokenCount)
     SELECT e.TaskExecutionId, 0
     FROM Taskgate.TaskExecution AS e WITH (INDEX (IX_TaskExecution_Open)) -- covers this read

@@ -25,7 +25,7 @@ BEGIN
   FROM Taskgate.Batch AS b WITH (ROWLOCK, UPDLOCK) -- the row as it is now, kept to the end
   WHERE b.BatchId = @vBatchId;
   DELETE o
-  FROM Taskgate.OpenWave AS o WITH (ROWLOCK, UPDLOCK) -- who has the batch's row may write it, and nobody else
+  FROM Taskgate.OpenWave AS o WITH (ROWLOCK, UPDLOCK) -- only the holder of the batch's row may write it
   WHERE o.BatchId = @vBatchId;
   IF @vState = 1 AND @vDead > 0 AND @vPolicy <> 2
   BEGIN

@@ -6,8 +6,8 @@
 --           no rate is in force; @oRetryInMs: until there is another permit when all of these are used; null: none is missing.
 --           When another call holds the row nothing is allowed, and it is time to ask again in 5 ms
 -- Raises: -
--- Locks:  RateBucket by skip, kept to the end: nobody counts between this and _UsePermits. Joins the caller's transaction
--- Isolation: the clock is read with the row held, so whoever counted before looked at the clock before
+-- Locks:  RateBucket by skip, kept to the end: no other call counts between this and _UsePermits. Joins the caller's transaction
+-- Isolation: the clock is read with the row held, so an earlier count read an earlier time
 -- Plan:   primary key
 -- Twin:   postgres/sql/functions/_count_permits.sql
 CREATE OR ALTER PROCEDURE Taskgate._CountPermits

@@ -1,9 +1,9 @@
--- Taskgate._DenyEarly: is it certain, by one plain read, that no token can be granted to somebody who holds none?
--- In:     @TaskDefinitionId int; @Worker nvarchar(200): who asks, by the name of its process; null: a live execution
+-- Taskgate._DenyEarly: is it certain, by one plain read, that no token can be granted to an execution without tokens?
+-- In:     @TaskDefinitionId int; @Worker nvarchar(200): the name of the asking process; null: a live execution
 -- Out:    @oStatus: paused | limited | null (go and lock)
---         @oRetryInMs: until the first live holder's lease ends, the longest wait that makes sense for somebody who gets no
---         hint; null when nobody holds a token (limit 0), paused or without a limit
---         @oDemand: others: what is free is reserved for others (_Reserved, _SharedDemand), and this worker holds tokens already; or null
+--         @oRetryInMs: until the first live holder's lease ends, the longest useful wait for an execution that gets no
+--         hint; null when no execution holds a token (limit 0), paused or without a limit
+--         @oDemand: others: free tokens are reserved for others (_Reserved, _SharedDemand), and this worker holds tokens already; or null
 --         @oMine int: tokens that live executions of this worker hold; without an own limit: that shared ones count, also of the dead
 -- Raises: -; damage is said under the lock
 -- Locks:  none: a token freed at this moment would have been missed by asking a microsecond earlier.

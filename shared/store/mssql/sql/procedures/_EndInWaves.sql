@@ -1,4 +1,4 @@
--- Taskgate._EndInWaves: counts ended tasks down in their waves; who ends the last one of a wave opens the next.
+-- Taskgate._EndInWaves: counts ended tasks down in their waves; the call that ends the last task of a wave opens the next.
 -- In:     @Ended Taskgate.WaveTaskList; @Now
 -- Out:    @oWoken: JSON array of ids of definitions that got ready tasks, '[]' when none did; @oOpening: JSON array of ids of batches
 --         whose next wave is still being opened, null when there is none

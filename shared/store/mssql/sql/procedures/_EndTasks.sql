@@ -4,14 +4,14 @@
 --         @TaskExecutionId: of the last attempt, null: none; @Now
 --         @Released Taskgate.GroupedTaskList: tasks that only leave their groups (a retry that isn't strict)
 --         @Retention: JSON array of {id, done, dead}: RetainDoneMs and RetainDeadMs of the definitions, read before an execution's
---         row was locked; null: read here, for a caller who holds the definition's row or no execution's
+--         row was locked; null: read here, for a caller with the definition's row locked, or with no execution's
 --         @AreHeld: 1: these tasks were never admitted: they hold no slot and are counted in no wave
 -- Out:    @oWoken: JSON array of ids of definitions that got ready tasks, '[]' when none did; @oOpening: JSON array of ids of
 --         batches whose next wave is still being opened, or null
 -- Raises: 50413, 50422 a result that is too large or isn't the text of a JSON object or array
--- Locks:  Task (only the claim's owner gets here), new rows of Archive and EndedEarly, Attempt of what is kept nowhere, Dedupe in key order, then groups ascending, then waves as _EndInWaves, each
+-- Locks:  Task (only the claim's owner gets here), new rows of Archive and EndedEarly, Attempt of tasks without retention. Then Dedupe in key order; groups ascending; waves as _EndInWaves; each
 --         level once. Joins the caller's transaction
--- Isolation: a key that somebody replaces because its window is over isn't locked here: it is recognised by a plain read.
+-- Isolation: a key that another call replaces after its window isn't locked here: a plain read recognises it.
 --         Definitions aren't read where that could wait: who changes tokens goes from the definition to an execution
 -- Plan:   primary keys
 -- Twin:   postgres/sql/functions/_end_tasks.sql

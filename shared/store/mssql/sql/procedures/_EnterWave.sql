@@ -4,7 +4,7 @@
 -- Out:    @oTakes bit
 -- Raises: 50404 unknown wave
 -- Locks:  the wave's gate (WaveShard 16), shared, when it takes tasks. Joins the caller's transaction
--- Isolation: who opens the wave wants the gate alone and skips it, so nobody waits for who has entered; the second look sees what
+-- Isolation: the call that opens the wave wants the gate alone and skips a taken one, so it never waits. The second read sees all that
 --         was committed before the gate was had
 -- Plan:   primary keys
 -- Twin:   postgres/sql/functions/_enter_wave.sql
@@ -31,7 +31,7 @@ BEGIN
   IF @oTakes = 1
   BEGIN
     SELECT @vGate = s.Shard
-    FROM Taskgate.WaveShard AS s WITH (ROWLOCK, HOLDLOCK) -- shared with others who add tasks, kept to the end; then look again
+    FROM Taskgate.WaveShard AS s WITH (ROWLOCK, HOLDLOCK) -- shared with others who add tasks, kept to the end; then read again
     WHERE s.WaveId = @WaveId AND s.Shard = 16;
     SELECT @oTakes = CASE WHEN w.State = 0 AND (w.IsSealed = 0 OR @MayBeSealed = 1) THEN 1 ELSE 0 END
     FROM Taskgate.Wave AS w

@@ -3,7 +3,7 @@
 -- Out:    @oWoken: JSON array of ids of definitions that got ready tasks, '[]' when none did
 -- Raises: 50499 a group's row is missing
 -- Locks:  TaskGroup ascending, then its slots and waiters. Joins the caller's transaction
--- Isolation: whoever changes a group's slots or waiters holds its row first, so the statements after the lock see all that the
+-- Isolation: a call that changes a group's slots or waiters locks its row first, so the statements after the lock see all that the
 --         last holder committed; of two callers that end tasks of one group the second waits, then counts the first one's slots
 -- Plan:   primary keys; first entries of PK_GroupWaiting under the group
 -- Twin:   postgres/sql/functions/_hand_over.sql
@@ -43,13 +43,13 @@ BEGIN
       DELETE FROM @vChosen;
       WITH NextWaiting AS (
         SELECT TOP (@vFree) w.Priority, w.Rank, w.TaskId, w.TaskDefinitionId
-        FROM Taskgate.GroupWaiting AS w WITH (ROWLOCK, UPDLOCK, FORCESEEK) -- in key order; nobody skips inside a group
+        FROM Taskgate.GroupWaiting AS w WITH (ROWLOCK, UPDLOCK, FORCESEEK) -- in key order; no call skips rows inside a group
         WHERE w.GroupId = @vGroupId
         ORDER BY w.Priority, w.Rank, w.TaskId)
       DELETE FROM NextWaiting
       OUTPUT deleted.Priority, deleted.Rank, deleted.TaskId, deleted.TaskDefinitionId
       INTO @vChosen (Priority, Rank, TaskId, TaskDefinitionId)
-      OPTION (MAXDOP 1, OPTIMIZE FOR (@vFree = 1)); -- a seek, whatever statistics say
+      OPTION (MAXDOP 1, OPTIMIZE FOR (@vFree = 1)); -- a seek, regardless of statistics
       INSERT INTO Taskgate.GroupSlot (GroupId, Slot, TaskId)
       SELECT @vGroupId, f.Slot, c.TaskId
       FROM (

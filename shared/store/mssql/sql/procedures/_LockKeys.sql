@@ -1,10 +1,10 @@
--- Taskgate._LockKeys: keeps keys for the caller's transaction, whether there is a row of them or not. Nobody waits but for an equal key.
--- In:     @Keys Taskgate.KeyLockList: their names by _KeyLock; @Waits bit: 0: what somebody else has is passed over
+-- Taskgate._LockKeys: keeps keys for the caller's transaction, whether there is a row of them or not. A call waits only for an equal key.
+-- In:     @Keys Taskgate.KeyLockList: their names by _KeyLock; @Waits bit: 0: keys that another transaction has are skipped
 -- Out:    @oMissed: JSON array of the names passed over, '[]' when there are none
 -- Raises: 50423 an equal key is locked for longer than 2 s; 50425 chosen to end a circle of waiters; 50499 the server refused
 -- Locks:  an application lock per key, in the order of the names, to the end of the transaction. Joins the caller's transaction
--- Isolation: what stands under a key is looked at in later statements
--- Plan:   no table. One call per key: nothing else locks what may not exist yet without what stands beside it
+-- Isolation: the rows of a key are read in later statements
+-- Plan:   no table. One call per key: no row lock covers a row that may not exist without locking its neighbours
 -- Twin:   none: an INSERT .. ON CONFLICT waits for just its key there; groups by postgres/sql/functions/_group_latch.sql
 CREATE OR ALTER PROCEDURE Taskgate._LockKeys
   @Keys Taskgate.KeyLockList READONLY, @Waits bit, @oMissed nvarchar(max) OUTPUT

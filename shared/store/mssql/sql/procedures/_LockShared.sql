@@ -3,7 +3,7 @@
 -- Out:    -
 -- Raises: -
 -- Locks:  SharedLimit ascending. Joins the caller's transaction
--- Isolation: whoever changes a shared limit's tokens holds its row; waiters in order of arrival
+-- Isolation: a call that changes a shared limit's tokens holds its row; waiters in order of arrival
 -- Plan:   primary key, one row per statement: the order doesn't depend on a plan
 -- Twin:   postgres/sql/functions/_lock_shared.sql
 CREATE OR ALTER PROCEDURE Taskgate._LockShared

@@ -1,6 +1,7 @@
--- Taskgate._NoteDemand: notes that somebody was denied a token, at each limit that is reached: the definition's own and those that
+-- Taskgate._NoteDemand: records the denial of a token, at each limit that is reached: the definition's own and those that
 -- it shares. Only when at each of them a process could give one: it holds two more than that of the denied one. Else no gift
--- would help.
+-- would help. Of shared limits the calls of functions without tasks pass on the last token, too (_PassesOn), to a process that
+-- holds none.
 -- In:     @TaskDefinitionId int; @Worker nvarchar(200): the denied one's; @Shared: of _SharedIds
 -- Out:    @oNoted bit: it was noted. At most once a second per limit, of a process that holds some already at most every
 --         other second: else nothing was written
@@ -47,7 +48,10 @@ BEGIN
     SELECT h.SharedLimitId, h.TaskLimit, h.Mine, h.Richest
     FROM Taskgate._SharedShares(@TaskDefinitionId, @Worker) AS h
     WHERE h.Held >= h.TaskLimit;
-    IF EXISTS (SELECT 1 FROM @vFull AS f WHERE f.TaskLimit < 1 OR f.Richest < f.Mine + 2) RETURN;
+    IF EXISTS (
+      SELECT 1 FROM @vFull AS f
+      WHERE f.TaskLimit < 1
+        OR f.Richest < f.Mine + 2 AND (f.Mine > 0 OR NOT EXISTS (SELECT 1 FROM Taskgate._PassesOn(f.SharedLimitId) AS p WHERE p.HeldCount > 0))) RETURN;
     SELECT @vMine = CASE WHEN MAX(f.Mine) > @vMine THEN MAX(f.Mine) ELSE @vMine END FROM @vFull AS f; -- without an own limit only they count
   END;
   IF @vMine > 0 SET @vPauseS = 2;

@@ -1,10 +1,10 @@
 -- Taskgate._OpenNextWave: opens a batch's next wave that has tasks; empty ones before it are done; after the last the batch is.
 -- In:     @BatchId bigint: running or cancelled, no wave of it is open (OpenWave), the caller holds its row; @Now
 -- Out:    @oWoken: JSON array of ids of definitions that got ready tasks, '[]' when none did; @oIsOpening: tasks of the wave are
---         still to be admitted, or somebody adds tasks to it just now: call PumpBatch
+--         still to be admitted, or another call adds tasks to it now: call PumpBatch
 -- Raises: -
 -- Locks:  the gate of the next wave by skip, then its row. Joins the caller's transaction
--- Isolation: nobody else wants a held wave's row, so nothing is waited for; the gate (shard 16) is had alone only when nobody is
+-- Isolation: no other call wants a held wave's row, so this one never waits; the gate (shard 16) is had alone only when no call is
 --         adding tasks: what they added is visible to the next statement
 -- Plan:   UQ_Wave_Ordinal; primary keys
 -- Twin:   postgres/sql/functions/_open_next_wave.sql
@@ -41,7 +41,7 @@ BEGIN
       BEGIN
         UPDATE w
         SET State = 1, OpenShards = 1, OpenedAt = @Now -- the 1 stands for those to be admitted
-        FROM Taskgate.Wave AS w WITH (ROWLOCK, UPDLOCK) -- who has the batch's row may write it: it isn't open yet
+        FROM Taskgate.Wave AS w WITH (ROWLOCK, UPDLOCK) -- the holder of the batch's row may write it: it isn't open yet
         WHERE w.WaveId = @vWaveId;
         INSERT INTO Taskgate.OpenWave (BatchId, WaveId) VALUES (@BatchId, @vWaveId);
         INSERT INTO Taskgate.WaveShard (WaveId, Shard, Remaining)
@@ -58,10 +58,10 @@ BEGIN
       END;
       UPDATE w
       SET State = 3, OpenedAt = COALESCE(w.OpenedAt, @Now), FinishedAt = @Now -- empty, or all of it was cancelled meanwhile
-      FROM Taskgate.Wave AS w WITH (ROWLOCK, UPDLOCK) -- who has the batch's row may write it: it isn't open yet
+      FROM Taskgate.Wave AS w WITH (ROWLOCK, UPDLOCK) -- the holder of the batch's row may write it: it isn't open yet
       WHERE w.WaveId = @vWaveId;
       DELETE o
-      FROM Taskgate.OpenWave AS o WITH (ROWLOCK, UPDLOCK) -- who has the batch's row may write it, and nobody else
+      FROM Taskgate.OpenWave AS o WITH (ROWLOCK, UPDLOCK) -- only the holder of the batch's row may write it
       WHERE o.BatchId = @BatchId;
     END;
     SELECT @vNext = MIN(w.Ordinal)

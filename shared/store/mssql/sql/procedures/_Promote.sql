@@ -1,4 +1,4 @@
--- Taskgate._Promote: moves due tasks of one definition from Scheduled to where they may be claimed, without waiting for anybody.
+-- Taskgate._Promote: moves due tasks of one definition from Scheduled to where they may be claimed, without waiting for another call.
 -- In:     @TaskDefinitionId int; @Most int 1..10000; @Now
 -- Out:    @oPromoted: how many left Scheduled; grouped ones whose group is locked, being made or being removed just now stay for the next call
 -- Raises: -
@@ -7,7 +7,7 @@
 --         and TaskDefinition, read by skip; TaskGroup by skip and new rows; GroupSlot, GroupWaiting, Task of these, new rows of
 --         Ready. Joins the caller's transaction
 -- Isolation: two callers take different rows, as each skips what the other holds; groups are locked in one statement and
---         looked at in later ones. A group that doesn't exist yet is made by whoever has the lock of its key, here
+--         looked at in later ones. A group that doesn't exist yet is made by the call that has the lock of its key, here
 --         and in EnqueueTasks: the caller may hold group rows, so it must not wait for a new key in an index
 -- Plan:   at most 1000 new groups; first entries of PK_Scheduled; primary keys, UQ_TaskGroup_Key; at most 1000 rows per write
 -- Twin:   postgres/sql/functions/_promote.sql, _make_pending_groups.sql
@@ -36,7 +36,7 @@ BEGIN
   INSERT INTO @vTurn (Name) VALUES (Taskgate._KeyLock(N'promotion', @TaskDefinitionId, N''));
   EXEC Taskgate._LockKeys @Keys = @vTurn, @Waits = 0, @oMissed = @vMissed OUTPUT; -- kept to the end; never waits
   IF @vMissed <> N'[]' RETURN;
-  -- 1. Due rows nobody else is taking. Own statement, so that the next one sees the tasks of rows committed meanwhile.
+  -- 1. Due rows that no other call is taking. Own statement, so that the next one sees the tasks of rows committed meanwhile.
   INSERT INTO @vDue (RunAt, TaskId)
   SELECT TOP (@Most) s.RunAt, s.TaskId
   FROM Taskgate.Scheduled AS s WITH (ROWLOCK, UPDLOCK, READPAST, FORCESEEK) -- keep them, skip others', in key order
@@ -54,7 +54,7 @@ BEGIN
   OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
   SET @vCount = @@ROWCOUNT;
 
-  -- 2. Groups by their keys, made where they are missing, as far as nobody else makes one just now.
+  -- 2. Groups by their keys, made where they are missing, unless another call makes one now.
   IF EXISTS (SELECT 1 FROM @vTask AS x WHERE x.PendingGroupKey IS NOT NULL)
   BEGIN
     INSERT INTO @vMissing (Scope, GroupKey, LockName)
@@ -63,7 +63,7 @@ BEGIN
     UPDATE m
     SET GroupId = g.GroupId
     FROM @vMissing AS m
-    INNER JOIN Taskgate.TaskGroup AS g WITH (READCOMMITTEDLOCK, READPAST) -- no wait for who is making it
+    INNER JOIN Taskgate.TaskGroup AS g WITH (READCOMMITTEDLOCK, READPAST) -- no wait for the call that makes it
       ON g.TaskDefinitionId = m.Scope AND g.GroupKey = m.GroupKey
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per key
     INSERT INTO @vLock (Name)
@@ -163,7 +163,7 @@ BEGIN
     UPDATE t
     SET GroupId = x.GroupId, PendingGroupKey = NULL, PendingGroupIsGlobal = NULL
     FROM @vTask AS x
-    INNER JOIN Taskgate.Task AS t WITH (ROWLOCK, UPDLOCK) ON t.TaskId = x.TaskId -- who has the Scheduled row may write it
+    INNER JOIN Taskgate.Task AS t WITH (ROWLOCK, UPDLOCK) ON t.TaskId = x.TaskId -- the holder of the Scheduled row may write it
     WHERE x.Ord BETWEEN @vFrom AND @vFrom + 999 AND x.PendingGroupKey IS NOT NULL AND x.Place > 0
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
     INSERT INTO Taskgate.GroupSlot (GroupId, Slot, TaskId)

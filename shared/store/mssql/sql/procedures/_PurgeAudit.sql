@@ -1,12 +1,13 @@
 -- Taskgate._PurgeAudit: deletes entries of the audit of settings that are older than 400 days and were followed by another one of the
---         same: the last word on each setting of each definition, group, shared limit, schedule and watermark stays, however old.
--- In:     @Most int: entries; @Now
--- Out:    @oEntries int: rows deleted; @oMore bit: they fill their share
+--         same: the last word on each setting of each definition, group, shared limit, schedule and watermark stays, however old. Entries of
+--         calls go after 400 days, those of enqueues after 30.
+-- In:     @Most int: entries of each kind; @Now
+-- Out:    @oEntries int: rows deleted; @oMore bit: one kind fills its share
 -- Raises: -
--- Locks:  SettingAudit by skip. Joins the caller's transaction, which holds nothing that others wait for behind an audit
+-- Locks:  SettingAudit, CallAudit by skip. Joins the caller's transaction, which holds nothing that others wait for behind an audit
 -- Isolation: entries never change; found by plain reads, locked by key. CheckInvariants asks for the last entry of a group's slots only
 -- Plan:   PK_SettingAudit from its old end, at most 1000 rows, one when that is young: an entry goes when the one that follows it is among
---         them, too
+--         them, too. Both kinds of calls from their old ends
 -- Twin:   postgres/sql/functions/_purge_audit.sql
 CREATE OR ALTER PROCEDURE Taskgate._PurgeAudit
   @Most int, @Now datetime2(3), @oEntries int OUTPUT, @oMore bit OUTPUT
@@ -14,7 +15,7 @@ AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-  DECLARE @vBefore datetime2(3) = DATEADD(DAY, -400, @Now);
+  DECLARE @vBefore datetime2(3) = DATEADD(DAY, -400, @Now), @vCount int;
   DECLARE @vEntry TABLE (
     SettingAuditId bigint NOT NULL PRIMARY KEY CLUSTERED, TaskDefinitionId int NOT NULL, Setting nvarchar(100) NOT NULL,
     Subject nvarchar(400) COLLATE Latin1_General_100_BIN2 NOT NULL, ChangedAt datetime2(3) NOT NULL);
@@ -22,6 +23,24 @@ BEGIN
   DECLARE @vDue TABLE (SettingAuditId bigint NOT NULL PRIMARY KEY CLUSTERED);
 
   SELECT @oEntries = 0, @oMore = 0;
+  -- 1. Calls. A slice of each kind, oldest first.
+  DELETE a
+  FROM (SELECT TOP (@Most) c.IsEnqueue, c.ChangedAt, c.CallAuditId
+        FROM Taskgate.CallAudit AS c WITH (ROWLOCK, UPDLOCK, READPAST, FORCESEEK) -- from the old end; skip, don't wait
+        WHERE c.IsEnqueue = 0 AND c.ChangedAt < @vBefore
+        ORDER BY c.ChangedAt, c.CallAuditId) AS a;
+  SET @oEntries = @@ROWCOUNT;
+  IF @oEntries = @Most SET @oMore = 1;
+  DELETE a
+  FROM (SELECT TOP (@Most) c.IsEnqueue, c.ChangedAt, c.CallAuditId
+        FROM Taskgate.CallAudit AS c WITH (ROWLOCK, UPDLOCK, READPAST, FORCESEEK) -- from the old end; skip, don't wait
+        WHERE c.IsEnqueue = 1 AND c.ChangedAt < DATEADD(DAY, -30, @Now)
+        ORDER BY c.ChangedAt, c.CallAuditId) AS a;
+  SET @vCount = @@ROWCOUNT;
+  IF @vCount = @Most SET @oMore = 1;
+  SET @oEntries = @oEntries + @vCount;
+
+  -- 2. Settings.
   IF NOT EXISTS (
     SELECT 1
     FROM (SELECT TOP (1) a.ChangedAt
@@ -51,5 +70,5 @@ BEGIN
   INNER JOIN Taskgate.SettingAudit AS a WITH (ROWLOCK, UPDLOCK, READPAST, INDEX (PK_SettingAudit)) -- skip, don't wait
     ON a.SettingAuditId = d.SettingAuditId
   OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per entry
-  SET @oEntries = @@ROWCOUNT;
+  SET @oEntries = @oEntries + @@ROWCOUNT;
 END;

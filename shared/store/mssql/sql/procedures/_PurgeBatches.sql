@@ -27,7 +27,7 @@ BEGIN
   DECLARE @vShard TABLE (WaveId bigint NOT NULL, Shard smallint NOT NULL, PRIMARY KEY CLUSTERED (WaveId, Shard));
 
   SELECT @oBatches = 0, @oWaves = 0, @oMore = 0;
-  -- 1. What is due, oldest first, with nothing locked.
+  -- 1. Due rows, oldest first, with nothing locked.
   INSERT INTO @vBatch (BatchId, OperationId)
   SELECT TOP (@Most) x.BatchId, x.OperationId
   FROM (
@@ -57,7 +57,7 @@ BEGIN
     FROM Taskgate.WaveShard AS s WITH (FORCESEEK) -- the wave's few rows
     WHERE s.WaveId = v.WaveId) AS n;
 
-  -- 2. Batches, then waves: what nobody else has.
+  -- 2. Batches, then waves: rows that no other call has.
   INSERT INTO @vEntry (BatchId)
   SELECT b.BatchId
   FROM @vBatch AS v
@@ -119,7 +119,7 @@ BEGIN
   OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per batch
   SET @oBatches = @@ROWCOUNT;
   UPDATE b
-  SET OperationId = NEWID() -- nobody's: a repeat must not be told of some of its waves
+  SET OperationId = NEWID() -- an unused id: a repeat must not be told of some of its waves
   FROM @vMine AS m
   INNER JOIN Taskgate.Batch AS b WITH (ROWLOCK, UPDLOCK, INDEX (PK_Batch)) ON b.BatchId = m.BatchId -- ours already
   WHERE EXISTS (SELECT 1 FROM @vWave AS v WHERE v.BatchId = m.BatchId AND v.IsMine = 1)

@@ -1,4 +1,4 @@
--- Taskgate._PurgeGroups: removes groups that nobody needs: no task holds a slot or waits, none that may be redriven names it, no operator
+-- Taskgate._PurgeGroups: removes unused groups: no task holds a slot or waits, none that may be redriven names it, no operator
 --         has set it. A key that comes back makes a new group, with the definition's settings.
 -- In:     @Most int: groups to look at, behind those of the call before; @Now
 -- Out:    @oGroups int: how many went; @oMore: as many as asked for were looked at, and some of them went
@@ -30,7 +30,7 @@ BEGIN
   FROM Taskgate.GroupRound AS r WITH (ROWLOCK, UPDLOCK, READPAST) -- skip, don't wait; kept to the end
   WHERE r.RoundId = 1;
   IF @vAfter IS NULL RETURN;
-  -- 1. The next ones; then which of them seem idle. Plain reads: nobody in a group waits for them.
+  -- 1. The next ones; then which of them seem idle. Plain reads: no call in a group waits for them.
   INSERT INTO @vSeenGroup (GroupId)
   SELECT TOP (@Most) g.GroupId
   FROM Taskgate.TaskGroup AS g WITH (INDEX (PK_TaskGroup), FORCESEEK) -- in key order

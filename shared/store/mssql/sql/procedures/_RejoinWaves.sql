@@ -4,7 +4,7 @@
 -- Out:    @oEnded: JSON array of ids of the waves that ended meanwhile, '[]' when none did: their tasks are counted nowhere
 -- Raises: 50499 a wave's counter is missing
 -- Locks:  all WaveShard rows by (wave, shard); then Wave rows by (batch, ordinal). Joins the caller's transaction
--- Isolation: who ends the last task of a wave counts down its shard, then the wave: it comes before this call, which finds the wave
+-- Isolation: the call that ends the last task of a wave counts down its shard, then the wave: it comes before this call, which finds the wave
 --         ended then, or after it, and finds a task more
 -- Plan:   primary keys
 -- Twin:   postgres/sql/functions/_rejoin_waves.sql
@@ -68,7 +68,7 @@ BEGIN
     SELECT @vK = MIN(c.K) FROM @vByWave AS c WHERE c.K > @vK;
   END;
 
-  -- Nobody counts in a wave that has ended: what was added above is taken back.
+  -- A wave that has ended isn't counted any more: the additions above are undone.
   UPDATE s
   SET Remaining = s.Remaining - c.Tasks
   FROM @vByShard AS c

@@ -1,11 +1,11 @@
--- Taskgate._ReplacePayloads: other payloads for tasks that nobody has begun, without waiting for anybody.
+-- Taskgate._ReplacePayloads: other payloads for tasks that haven't been started, without waiting for another call.
 -- In:     @Replacements: tasks with what they are to carry; @Build bigint: of the enqueuing code; @JoinsTransaction: the caller's
 --         transaction may stay open for as long as it likes
 -- Out:    @oReplaced: JSON array of ids of those that carry it now. The others run or have run, are over, have another kind, are to
---         be cancelled, or would leave the group that their payload names; or somebody is moving them at this moment; or, when joining, they wait for their group or wave
+--         be cancelled, or would leave the group that their payload names; or another call is moving them at this moment; or, when joining, they wait for their group or wave
 -- Raises: -
 -- Locks:  Ready, Scheduled by skip; when not joining: WaveHeld by skip, TaskGroup by skip and GroupWaiting under it; Task
--- Isolation: runs in the caller's transaction, after its last wait. Who holds a task's row in its container keeps others from
+-- Isolation: runs in the caller's transaction, after its last wait. The holder of a task's row in its container keeps others from
 --         claiming it; then the task is looked at. A claim reads payloads in a statement of its own, after it has the row
 -- Plan:   primary keys; the scheduled tasks of a definition once, when one of the tasks isn't ready, held or waiting
 -- Twin:   postgres/sql/functions/_replace_payloads.sql
@@ -105,7 +105,7 @@ BEGIN
     UPDATE t SET IsOurs = 1 FROM @vTask AS t INNER JOIN @vFound AS f ON f.TaskId = t.TaskId;
   END;
 
-  -- 4. As it is now, with its place kept: has anybody begun it?
+  -- 4. As it is now, with its place kept: has it been started?
   UPDATE t
   SET Payload = r.Payload, TraceParent = r.TraceParent, Build = COALESCE(@Build, 0)
   OUTPUT inserted.TaskId INTO @vReplaced (TaskId)

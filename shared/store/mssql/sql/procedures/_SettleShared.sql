@@ -1,13 +1,13 @@
 -- Taskgate._SettleShared: changes the tokens of shared limits: frees the dead's, fits them to the limits, grants and takes back.
 -- In:     @Shared: ids joined by commas; the caller holds the rows
---         @TaskExecutionId bigint: the asker, 0: nobody
+--         @TaskExecutionId bigint: the asker, 0: none
 --         @Need int, 0 or more: so many more are wanted: dead holders are looked for where they aren't free, or where too many are held
 --         @Own int: hold exactly so many in each row afterwards, even above the limit; null: change nothing of the asker's
 -- Out:    @oRoom int: so many more may be granted by each of them, null: any number; @oSurplus: held above the limit, of the row
 --           where that is most; @oDead: dead holders found, once per row
 -- Raises: 50499 damaged token string
 -- Locks:  TaskExecution of dead holders by skip. Joins the caller's transaction
--- Isolation: as _SettleTokens: of other executions only rows nobody holds are read or locked
+-- Isolation: as _SettleTokens: of other executions only unlocked rows are read or locked
 -- Plan:   primary keys only
 -- Twin:   postgres/sql/functions/_settle_shared.sql
 CREATE OR ALTER PROCEDURE Taskgate._SettleShared
@@ -113,7 +113,7 @@ BEGIN
         CROSS JOIN Taskgate.Number AS n WITH (FORCESEEK) -- the first so many numbers
         WHERE n.N <= CONVERT(smallint, @vCount);
 
-      -- 4. What the asker holds now: free ones in list order; who ran before there was this limit is counted above it, too.
+      -- 4. What the asker holds now: free ones in list order; tasks that ran before this limit existed count above it, too.
       SET @vGranted = 0;
       IF @Own > @vOwn
       BEGIN

@@ -1,26 +1,26 @@
 -- Taskgate._SettleTokens: the one place that changes a definition's tokens: grant, give back, fit to the limit.
 -- In:     @TaskDefinitionId int
---         @TaskExecutionId bigint: the asker; 0: nobody asks, the tokens are only fitted to the limit
---         @Want int 0..1000: hold up to this many afterwards (what is held already counts); null: don't grant
+--         @TaskExecutionId bigint: the asker; 0: none, the tokens are only fitted to the limit
+--         @Want int 0..1000: hold up to this many afterwards (tokens held already count); null: don't grant
 --         @Keep int: hold at most this many afterwards; null: don't give back
 --         @SurplusKeep int: give back down to this many, but only as many as are held above the limit; null: don't.
---           Where none are, but somebody was denied for whom nobody has given yet: half of what the asker's process holds more
---           than the poorest one (than nobody, when it holds at most one more), up to that one's part of the limit, less what is
---           free. So a process keeps one at least. Only the richest, or one less rich, gives within the first 2 s. For those who
+--           Where none are, but a denial is still unanswered: half of the tokens that the asker's process holds more
+--           than the process with the fewest (than 0, if it holds at most one more). At most that one's part of the limit, less those that are
+--           free. So a process keeps one at least. Only the process with the most, or with one less, gives within the first 2 s. For those who
 --           were denied by a shared limit likewise (_SharedGift); of several limits the most that one of them asks for
---         @Shared: of _SharedIds, read before; the caller holds these rows. What is granted or freed here is so there, too, and no
+--         @Shared: of _SharedIds, read before; the caller holds these rows. Tokens granted or freed here are so there, too, and no
 --           more is granted than all of them allow. When the definition has others by now nothing is changed: ask again
 -- Out:    @oOwn: tokens the execution holds now; @oGranted, @oFreed: how many were; @oHeld: by all, together (of the definition)
 --         @oLimit: -1 none; @oTokenFence: grows with every grant; @oPaused; @oDead: dead holders found, once per limit
 --         @oIsLive: 0: the asker's execution isn't live (any more), nothing was granted
---         @oGiven: freed for somebody who was denied. Until that one looks again (_Reserved) they are for those who hold few: a
+--         @oGiven: freed for a denied execution. Until it asks again (_Reserved) they are for processes with few tokens: a
 --           process gets no more than its part of the limit, and none that holds some more than the richest other one has
 --         @oGivenTo: JSON array of the definitions of those who were denied by a shared limit; null: none were
 -- Raises: 50404 unknown definition; 50499 damaged token string
 -- Locks:  (SharedLimit, by the caller, and written here,) TaskDefinition, then TaskExecution: the asker's own, dead holders by skip, as
 --         in _SettleShared; TokenGift; SharedTokenDemand ascending. Joins the caller's transaction
 -- Isolation: the definition's key lock is held to the end, so everything that decides is read under it; of other
---         executions only rows nobody holds are read or locked: a live holder's own call is never waited for
+--         executions only unlocked rows are read or locked: a live holder's own call is never waited for
 -- Plan:   primary keys only (S0.13); write, read, write (S0.15)
 -- Twin:   postgres/sql/functions/_settle_tokens.sql
 CREATE OR ALTER PROCEDURE Taskgate._SettleTokens
@@ -70,7 +70,7 @@ BEGIN
   IF @TaskExecutionId <> 0
   BEGIN
     SELECT @vCount = e.TokenCount, @vWorker = e.Worker
-    FROM Taskgate.TaskExecution AS e WITH (ROWLOCK, UPDLOCK) -- nobody declares it dead until commit
+    FROM Taskgate.TaskExecution AS e WITH (ROWLOCK, UPDLOCK) -- no call declares it dead until commit
     WHERE e.TaskExecutionId = @TaskExecutionId AND e.State = 1;
     SET @oIsLive = CASE WHEN @vCount IS NULL THEN 0 ELSE 1 END;
     SET @oOwn = COALESCE(@vCount, 0);
@@ -161,7 +161,7 @@ BEGIN
       SET @oOwn = @oOwn - @oFreed;
       SET @oHeld = @oHeld - @oFreed;
     END;
-    IF @vGift IS NOT NULL AND @oHeld < @oLimit -- who was denied finds some now
+    IF @vGift IS NOT NULL AND @oHeld < @oLimit -- a denied execution finds some now
     BEGIN
       SET @oGiven = @oFreed;
       UPDATE g
@@ -206,7 +206,7 @@ BEGIN
       SELECT @oDead = @oDead + COUNT(*) FROM @vDead AS x;
     END;
 
-    -- 3. Fit the free ones to the limit: drop what is too many, make what is missing.
+    -- 3. Fit the free ones to the limit: drop those that are too many, make those that are missing.
     SELECT @vCount = COUNT(*) - CASE WHEN @oHeld > @oLimit THEN @oHeld ELSE @oLimit END FROM @vToken AS t;
     IF @vCount > 0
     BEGIN
@@ -263,7 +263,7 @@ BEGIN
       EXEC Taskgate._SettleShared @Shared = @Shared, @TaskExecutionId = @TaskExecutionId, @Need = 0, @Own = @oOwn,
         @oRoom = @vRoom OUTPUT, @oSurplus = @vSurplus OUTPUT, @oDead = @vSharedDead OUTPUT;
   END;
-  IF @vAsking IS NOT NULL -- who was denied finds some now
+  IF @vAsking IS NOT NULL -- a denied execution finds some now
   BEGIN
     INSERT INTO @vFree (SharedLimitId)
     SELECT s.SharedLimitId

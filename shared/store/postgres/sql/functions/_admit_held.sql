@@ -1,7 +1,7 @@
 -- taskgate._admit_held: lets tasks of a wave that is being opened in, in order: to ready, grouped ones to scheduled as due now. Those
 --         of a cancelled batch end cancelled instead.
 -- In:     p_wave_id bigint; p_most int; p_now
--- Out:    o_moved int: null: somebody else does it just now; o_woken int[]: definitions that got ready tasks; o_is_over: none is left
+-- Out:    o_moved int: null: another call does it now; o_woken int[]: definitions that got ready tasks; o_is_over: none is left
 --         to be admitted; o_is_closed: and none is unfinished: the caller closes the wave
 -- Raises: -
 -- Locks:  the wave's latch (shard 17) by skip, its held rows by skip; then shards ascending, then the wave's row: brief waits for completions

@@ -1,4 +1,4 @@
--- taskgate._audit_problem: what is wrong with who changes something and why; null: nothing.
+-- taskgate._audit_problem: the error in the name or the reason of a change, or null.
 -- In:     p_changed_by text: at most 200 characters; p_reason text: at most 400, or null
 -- Out:    text: `field: expected .. (value)`
 -- Raises: -

@@ -16,7 +16,7 @@ begin
   select coalesce(d.concurrency_limit_override, d.concurrency_limit) into o_old
     from task_definition d where d.task_definition_id = p_task_definition_id for no key update;
   o_new := coalesce(p_override, p_limit);
-  -- Who runs without a limit is counted as soon as there is one (T4); own statement: lock, then look.
+  -- Tasks that run without a limit are counted as soon as there is one. Own statement: lock, then read.
   update task_definition
      set concurrency_limit = p_limit, concurrency_limit_override = p_override,
          execution_tokens = case

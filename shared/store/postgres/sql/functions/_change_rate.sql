@@ -1,4 +1,4 @@
--- taskgate._change_rate: writes a definition's rate, the code's or the operator's. What was used of the old burst is used of the new
+-- taskgate._change_rate: writes a definition's rate, the code's or the operator's. The used part of the old burst is used of the new
 -- one: a slow rate's long pause doesn't outlive it, and a new rate isn't a new burst.
 -- In:     p_task_definition_id int; p_is_override boolean: the operator's; p_count int: null: none said, -1: none (the operator's
 --         only); p_period_ms, p_burst int
@@ -36,7 +36,7 @@ begin
   o_new_rate := nullif(coalesce(_rate_text(n.rate_count_override, n.rate_period_ms_override, n.rate_burst_override),
                                 _rate_text(n.rate_count, n.rate_period_ms, n.rate_burst)), 'none');
   if n.rate_count = 0 and n.rate_count_override is null then
-    delete from rate_bucket where task_definition_id = p_task_definition_id;   -- who has no rate pays nothing
+    delete from rate_bucket where task_definition_id = p_task_definition_id;   -- without a rate there is no cost
     return;
   end if;
   n.next_free_at := coalesce(b.next_free_at, v_now);

@@ -23,7 +23,7 @@ begin
              join task_execution x on x.task_definition_id = l.task_definition_id and x.state in (1, 3) and x.state = 1 /* the index's own filter, then the test */
             where (o_new = -1 or o_old = -1) and l.shared_limit_id = p_shared_limit_id and x.token_count > 0
             order by x.task_execution_id loop
-    -- Who runs without a limit is counted as soon as there is one.
+    -- Tasks that run without a limit are counted as soon as there is one.
     perform _settle_shared(array[p_shared_limit_id], e.task_execution_id, 0, e.token_count);
     o_held := o_held + e.token_count;
   end loop;

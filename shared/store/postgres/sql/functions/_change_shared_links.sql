@@ -1,5 +1,5 @@
--- taskgate._change_shared_links: from which shared limits a definition draws, and their limits, as its code says. Who runs is counted
--- on a limit from the moment that it applies, and no longer when it doesn't: nobody is stopped.
+-- taskgate._change_shared_links: from which shared limits a definition draws, and their limits, as its code says. Running tasks count
+-- against a limit from the moment that it applies, and no longer when it doesn't. No task is stopped.
 -- In:     p_task_definition_id int; p_shared_limits text: JSON array of {name, limit: null leaves it}, or null; p_registered_by
 -- Out:    o_old, o_new text: JSON arrays of names, by name, without blanks and escaped as little as JSON lets; null: none
 -- Raises: TG499 damaged token string

@@ -6,7 +6,7 @@
 --           when no rate is in force; o_retry_in_ms bigint: until there is another permit when all of these are used; null: none is
 --           missing. When another call holds the row nothing is allowed, and it is time to ask again in 5 ms
 -- Raises: -
--- Locks:  rate_bucket by skip, kept to the end: nobody counts between this and _use_permits
+-- Locks:  rate_bucket by skip, kept to the end: no other call counts between this and _use_permits
 -- Plan:   primary key
 -- Twin:   mssql/sql/procedures/_CountPermits.sql
 create or replace function taskgate._count_permits(
@@ -31,7 +31,7 @@ begin
     return;
   end if;
   if b.rate_count < 1 then o_allowed := p_want; return; end if;   -- an operator said: none
-  v_now := _now();                                   -- with the row held: whoever counted before looked at the clock before
+  v_now := _now();                                   -- with the row held: an earlier count read an earlier time
   o_from := greatest(b.next_free_at, v_now);
   o_interval_us := (b.period_ms * 1000::bigint + b.rate_count - 1) / b.rate_count;   -- rounded up: never faster than asked for
   v_lead_us := round(extract(epoch from o_from - v_now) * 1000000);

@@ -1,7 +1,7 @@
--- taskgate._deny_early: is it certain, by one plain read, that no token can be granted to somebody who holds none?
--- In:     p_task_definition_id int; p_worker text: who asks, by the name of its process
+-- taskgate._deny_early: is it certain, by one plain read, that no token can be granted to an execution without tokens?
+-- In:     p_task_definition_id int; p_worker text: the name of the asking process
 -- Out:    o_status: paused | limited | null (go and lock); o_retry_in_ms: as of _retry_in_ms
---         o_demand: others: what is free is reserved for others (_reserved_ms, _shared_demand), and this worker holds tokens already
+--         o_demand: others: free tokens are reserved for others (_reserved_ms, _shared_demand), and this worker holds tokens already
 --         o_mine: tokens that live executions of this worker hold; without an own limit: that shared ones count, also of the dead
 -- Raises: -
 -- Locks:  none: a token freed at this moment would have been missed by asking a microsecond earlier
@@ -26,7 +26,7 @@ begin
   select count(*), min(extract(epoch from e.lease_until - v_now) * 1000)::bigint + 1, count(*) filter (where e.worker = p_worker)
     into v_live, o_retry_in_ms, o_mine
     from _read_tokens(d.execution_tokens) t
-   cross join lateral (                              -- offset: by key, whatever the plan
+   cross join lateral (                              -- offset: by key in every plan
      select x.worker, x.lease_until from task_execution x
       where x.task_execution_id = t.grantee and x.state = 1 and x.lease_until >= v_now offset 0) e
    where t.is_held;

@@ -1,4 +1,4 @@
--- taskgate._end_in_waves: counts ended tasks down in their waves; who ends the last one of a wave opens the next.
+-- taskgate._end_in_waves: counts ended tasks down in their waves; the call that ends the last task of a wave opens the next.
 -- In:     p_task_ids, p_wave_ids bigint[], p_outcomes smallint[]: same length; p_now
 -- Out:    o_woken int[]: definitions that got ready tasks; o_opening bigint[]: batches whose next wave is still being opened
 -- Raises: TG499 a wave's counter is missing

@@ -1,6 +1,6 @@
 -- taskgate._end_tasks: the one way to an end: tasks leave for the archive, their keys are freed, their groups handed over, their
 --         waves counted down. Several that one call ends well go into one row of archive_pack by kind, priority, wave, build and range of 4096 ids;
---         a row of its own has who ended otherwise, was the only one of its call, failed before, or is large (over 2000 bytes a row compresses).
+--         a task has a row of its own if it ended otherwise, was the only one of its call, failed before, or is large (over 2000 bytes a row compresses).
 -- In:     p_task_ids bigint[]; p_fences bigint[], p_outcomes smallint[] (10 done, 11 dead, 12 cancelled), p_durations_ms int[],
 --         p_results text[]: same length; p_task_execution_id: of the last attempt, null: none; p_now
 --         p_released_task_ids, p_released_group_ids: tasks that only leave their groups (a retry that isn't strict)
@@ -43,7 +43,7 @@ begin
   end if;
   v_is_packed := coalesce(v_retain_done_ms, 0) > 0 and cardinality(p_task_ids) > 1 and 10 = all (p_outcomes);
   v_purge_done_after := p_now + interval '1 ms' * v_retain_done_ms;
-  -- In the order of the ids: one search for all of them, and width_bucket finds what is said of each (a join costs a tenth more).
+  -- In the order of the ids: one search for all of them, and width_bucket finds the values of each (a join costs a tenth more).
   v_ids := array(select u.id from unnest(p_task_ids) u(id) order by u.id);
   if v_ids = p_task_ids and coalesce(array_dims(p_durations_ms), array_dims(v_ids)) = array_dims(v_ids) then   -- as most come: to sort all that is said of them costs another tenth
     v_fences := p_fences; v_outcomes := p_outcomes; v_durations_ms := p_durations_ms; v_results := p_results;
@@ -107,8 +107,8 @@ begin
     from rest g
    where g.dedupe_key is not null or g.group_id is not null or g.wave_id is not null;
   if v_keys is not null then                         -- a key with a window outlives its task
-    -- One probe per key, locked in the order of the arrays: a join would be free to read all keys, in whatever order.
-    delete from dedupe k where k.ctid = any (array(  -- nobody changes them: the places stay
+    -- One probe per key, locked in the order of the arrays: a join could read all keys, in any order.
+    delete from dedupe k where k.ctid = any (array(  -- no other call changes them: their places stay
       select (select x.ctid from dedupe x
                where x.task_definition_id = u.task_definition_id and x.dedupe_key = u.dedupe_key and x.task_id = u.task_id
                  and x.expires_at is null for update)

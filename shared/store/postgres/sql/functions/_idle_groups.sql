@@ -1,8 +1,8 @@
--- taskgate._idle_groups: those of some groups that nobody needs, as of now.
+-- taskgate._idle_groups: those of some groups that are unused now.
 -- In:     p_group_ids int[]
 -- Out:    int[]
 -- Raises: -
--- Locks:  none; whoever wants it to stay true holds the groups' rows
+-- Locks:  none; a caller that relies on the answer holds the groups' rows
 -- Plan:   one probe of each kind per group: pk_task_group, pk_group_slot, pk_group_waiting, pk_group_kept, ix_archive_group
 -- Twin:   inside mssql/sql/procedures/_PurgeGroups.sql
 create or replace function taskgate._idle_groups(p_group_ids int[]) returns int[]

@@ -1,6 +1,6 @@
 -- taskgate._instant: an ISO-8601 instant with its zone, to the millisecond; null: it isn't one.
 -- In:     p_text text or null: 2026-11-21T10:20:30Z, with up to seven digits of a fraction; Z, or an offset like +01:00
--- Out:    timestamptz; what is shorter than a millisecond is cut
+-- Out:    timestamptz; digits below a millisecond are dropped
 -- Raises: -
 -- Locks:  none
 -- Plan:   no table
@@ -10,7 +10,7 @@ language plpgsql stable as $$
 declare
   v_at timestamptz;
 begin
-  -- PostgreSQL itself also reads words like tomorrow, and takes what has no zone as of the session's.
+  -- PostgreSQL itself also reads words like tomorrow, and takes a time without a zone as one of the session's zone.
   if p_text is null or p_text !~ '^\d{4}-\d\d-\d\dT([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,7})?(Z|[+-](0\d|1[0-3]):[0-5]\d|[+-]14:00)$' then
     return null;
   end if;

@@ -1,4 +1,4 @@
--- taskgate._is_asked_shared: as _is_asked, for somebody who was denied by a limit that this definition shares.
+-- taskgate._is_asked_shared: as _is_asked, for an execution denied by a limit that this definition shares.
 -- In:     p_task_definition_id int; p_lease_ms int: of the definition; p_worker text: the process; p_now timestamptz
 -- Out:    boolean
 -- Raises: -

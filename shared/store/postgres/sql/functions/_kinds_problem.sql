@@ -1,6 +1,6 @@
--- taskgate._kinds_problem: what is wrong with the rules of kinds that a registration names.
+-- taskgate._kinds_problem: the error in the rules of kinds that a registration names.
 -- In:     p_kinds text: JSON array of at most 1000 {kind, groupBy, isGroupComputed, priority, runInMs, dedupeBy, dedupeMs}, or null
--- Out:    text: field, what is expected, value; null: nothing
+-- Out:    text: field, expected value, given value; null: no error
 -- Raises: -
 -- Locks:  none
 -- Plan:   no table

@@ -1,5 +1,6 @@
--- taskgate._note_demand: notes that somebody was denied a token, at each limit that is reached: the definition's own and those that it
+-- taskgate._note_demand: records the denial of a token, at each limit that is reached: the definition's own and those that it
 -- shares. Only when at each of them a process could give one: it holds two more than that of the denied one. Else no gift would help.
+-- Of shared limits the calls of functions without tasks pass on the last token, too (_passes_on), to a process that holds none.
 -- In:     p_task_definition_id int; p_worker text: the denied one's; p_shared int[]: of _shared_ids
 -- Out:    boolean: it was noted. At most once a second per limit, of a process that holds some already at most every other
 --         second: else nothing was written
@@ -27,7 +28,7 @@ begin
    where x.task_definition_id = p_task_definition_id;
   if d.is_full and not d.is_rich or not d.is_full and p_shared = '{}' then return false; end if;
   if p_shared <> '{}' then
-    select max(h.mine) as mine, array_agg(h.shared_limit_id) as ids, bool_and(h.task_limit > 0 and h.richest >= h.mine + 2) as is_rich into s
+    select max(h.mine) as mine, array_agg(h.shared_limit_id) as ids, bool_and(h.task_limit > 0 and (h.richest >= h.mine + 2 or h.mine = 0 and _passes_on(h.shared_limit_id))) as is_rich into s
       from _shared_shares(p_task_definition_id, p_worker) h where h.held >= h.task_limit;
     if not s.is_rich then return false; end if;      -- null: none is reached
     d.mine := greatest(d.mine, s.mine);              -- without an own limit only the shared ones count

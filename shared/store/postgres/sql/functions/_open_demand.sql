@@ -1,6 +1,6 @@
--- taskgate._open_demand: was somebody denied a token within the last lease, for whom nobody has given one yet?
+-- taskgate._open_demand: was a token denied within the last lease, and has none been given back for that denial yet?
 -- In:     p_task_definition_id int; p_lease_ms int: of the definition; p_now timestamptz
--- Out:    timestamptz: when; null: nobody was
+-- Out:    timestamptz: when; null: none was
 -- Raises: -
 -- Locks:  none
 -- Plan:   primary key of token_demand; of token_gift only when the demand is fresh

@@ -1,9 +1,9 @@
 -- taskgate._open_next_wave: opens a batch's next wave that has tasks; empty ones before it are done; after the last the batch is.
 -- In:     p_batch_id bigint: running or cancelled, no wave of it is open (open_wave), the caller holds its row; p_now
--- Out:    o_woken int[]: definitions that got ready tasks; o_is_opening: tasks of the wave are still to be admitted, or somebody
---         adds tasks to it just now: call pump_batch
+-- Out:    o_woken int[]: definitions that got ready tasks; o_is_opening: tasks of the wave are still to be admitted, or another call
+--         adds tasks to it now: call pump_batch
 -- Raises: -
--- Locks:  the gate of the next wave by skip, then its row. Nobody else wants a held wave's row, so nothing is waited for
+-- Locks:  the gate of the next wave by skip, then its row. No other call wants a held wave's row, so this one never waits
 -- Plan:   uq_wave_ordinal; primary keys
 -- Twin:   mssql/sql/procedures/_OpenNextWave.sql
 create or replace function taskgate._open_next_wave(p_batch_id bigint, p_now timestamptz, out o_woken int[], out o_is_opening boolean)
@@ -15,7 +15,7 @@ begin
   o_woken := '{}'; o_is_opening := false;
   for w in select x.wave_id, b.state as batch_state from wave x join batch b on b.batch_id = x.batch_id
             where x.batch_id = p_batch_id and x.state = 0 order by x.ordinal loop
-    -- The gate is had alone only when nobody is adding tasks: what they added is visible to the next statement.
+    -- The gate is had alone only when no call is adding tasks: added tasks are visible to the next statement.
     perform 1 from wave_shard s where s.wave_id = w.wave_id and s.shard = 16 for no key update skip locked;
     if not found then o_is_opening := true; return; end if;
     if not exists (select 1 from wave_held h where h.wave_id = w.wave_id) then

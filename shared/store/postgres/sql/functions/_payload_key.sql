@@ -1,6 +1,6 @@
 -- taskgate._payload_key: the key that stands at a path of a payload.
 -- In:     p_payload: JSON text of an object or array, or null; p_path: names joined by dots, as task_kind keeps them, or null
--- Out:    text: null: none; = and the key; or ! and what is wrong. A text or a whole number in plain digits is a key, by the rules of
+-- Out:    text: null: none; = and the key; or ! and the error. A text or a whole number in plain digits is a key, by the rules of
 --         other keys; a member that is missing or null gives none; everything else is wrong, a member that is there twice, too
 -- Raises: -
 -- Locks:  none

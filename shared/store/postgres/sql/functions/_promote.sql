@@ -1,4 +1,4 @@
--- taskgate._promote: moves due tasks of one definition from scheduled to where they may be claimed, without waiting for anybody.
+-- taskgate._promote: moves due tasks of one definition from scheduled to where they may be claimed, without waiting for another call.
 -- In:     p_task_definition_id int; p_most int; p_now
 -- Out:    int: how many left scheduled; grouped ones whose group is locked, being made or being removed just now stay for the next call
 -- Raises: -
@@ -16,7 +16,7 @@ declare
   n int;
 begin
   if not pg_try_advisory_xact_lock(44, p_task_definition_id) then return 0; end if;
-  -- 1. Due rows nobody else is taking.
+  -- 1. Due rows that no other call is taking.
   with due as materialized (
     select s.task_id, s.run_at from scheduled s
      where s.task_definition_id = p_task_definition_id and s.run_at <= p_now
@@ -24,7 +24,7 @@ begin
   select array_agg(due.task_id), array_agg(due.run_at), array_agg(distinct t.group_id) filter (where t.group_id is not null) into v_ids, v_run_ats, v_groups
     from due join task t on t.task_id = due.task_id;
   if v_ids is null then return 0; end if;
-  -- Groups by their keys, made where they are missing, as far as nobody else makes one just now.
+  -- Groups by their keys, made where they are missing, unless another call makes one now.
   if exists (select 1 from unnest(v_ids) u(id) join task t on t.task_id = u.id where t.pending_group_key is not null) then
     v_groups := coalesce(v_groups, '{}') || _make_pending_groups(p_task_definition_id, v_ids);
   end if;

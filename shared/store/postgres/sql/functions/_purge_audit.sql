@@ -1,17 +1,20 @@
 -- taskgate._purge_audit: deletes entries of the audit of settings that are older than 400 days and were followed by another one of the
---         same: the last word on each setting of each definition, group, shared limit, schedule and watermark stays, however old.
--- In:     p_most int: entries; p_now
--- Out:    entries int: rows deleted; more: they fill their share
+--         same: the last word on each setting of each definition, group, shared limit, schedule and watermark stays, however old. Entries of
+--         calls go after 400 days, those of enqueues after 30.
+-- In:     p_most int: entries of each kind; p_now
+-- Out:    entries int: rows deleted; more: one kind fills its share
 -- Raises: -
--- Locks:  setting_audit by skip: entries never change
+-- Locks:  setting_audit, call_audit by skip: entries never change
 -- Plan:   the primary key from its old end, at most 1000 rows, one when that is young: an entry goes when the one that follows it is among
---         them, too. check_invariants asks for the last entry of a group's slots only
+--         them, too. check_invariants asks for the last entry of a group's slots only. Both kinds of calls from their old ends
 -- Twin:   mssql/sql/procedures/_PurgeAudit.sql
 create or replace function taskgate._purge_audit(p_most int, p_now timestamptz, out entries int, out more boolean)
 language plpgsql as $$
 declare
   v_before timestamptz := p_now - interval '400 days';
   v_due bigint[] := '{}';
+  v_enqueue boolean;
+  v_count int;
 begin
   if (select a.changed_at < v_before from setting_audit a order by a.setting_audit_id limit 1) then
     -- Values are written as `value of name`, no value with ` of ` in it; those of a definition's own settings name nothing.
@@ -31,4 +34,13 @@ begin
   delete from setting_audit a where a.setting_audit_id = any (array(
     select x.setting_audit_id from setting_audit x where x.setting_audit_id = any (v_due) for update skip locked));
   get diagnostics entries = row_count;
+  foreach v_enqueue in array array[false, true] loop
+    delete from call_audit a where a.ctid = any (array(
+      select x.ctid from call_audit x
+       where x.is_enqueue = v_enqueue and x.changed_at < case when v_enqueue then p_now - interval '30 days' else v_before end
+       order by x.changed_at, x.call_audit_id limit p_most for update skip locked));
+    get diagnostics v_count = row_count;
+    entries := entries + v_count;
+    more := more or v_count = p_most;
+  end loop;
 end $$;

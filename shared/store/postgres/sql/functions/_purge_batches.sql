@@ -39,7 +39,7 @@ begin
     if cardinality(v_mine) = v_found then
       delete from batch b where b.batch_id = v_batch;
       batches := batches + 1;
-    elsif cardinality(v_mine) > 0 then               -- nobody's: a repeat must not be told of some of its waves
+    elsif cardinality(v_mine) > 0 then               -- an unused id: a repeat must not be told of some of its waves
       update batch b set operation_id = gen_random_uuid() where b.batch_id = v_batch;
     end if;
     v_left := v_left - v_found;

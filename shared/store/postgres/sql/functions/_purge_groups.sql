@@ -1,9 +1,9 @@
--- taskgate._purge_groups: removes groups that nobody needs: no task holds a slot or waits, none that may be redriven names it, no operator
+-- taskgate._purge_groups: removes unused groups: no task holds a slot or waits, none that may be redriven names it, no operator
 --         has set it. A key that comes back makes a new group, with the definition's settings.
 -- In:     p_most int: groups to look at, behind those of the call before; p_now
 -- Out:    o_groups: how many went; o_more: as many as asked for were looked at, and some of them went
 -- Raises: -
--- Locks:  group_round by skip (one purge at a time looks at groups), task_group by skip, only of those that seem idle: it waits for nobody
+-- Locks:  group_round by skip (one purge at a time looks at groups), task_group by skip, only of those that seem idle: it never waits
 -- Isolation: who fills, frees or hands over a slot, lets wait, archives such a task or sets a group holds its row; so under that row's
 --         lock the looks are exact. They are statements of their own: they see what the last holder committed. Who looked the group
 --         up and comes too late finds no row to lock, and leaves its task to promotion

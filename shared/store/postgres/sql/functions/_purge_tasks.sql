@@ -2,7 +2,7 @@
 -- In:     p_most int; p_now
 -- Out:    o_tasks: how many went; o_attempts: of them, and of tasks that had too many to go; o_more: as many as asked for were due, or some have attempts left
 -- Raises: -
--- Locks:  archive, then archive_pack, by skip; then attempt and ended_early of these tasks: it waits for nobody
+-- Locks:  archive, then archive_pack, by skip; then attempt and ended_early of these tasks: it never waits
 -- Plan:   ix_archive_purge, ix_archive_pack_purge from their old ends; then whole keys
 -- Twin:   inside mssql/sql/procedures/Purge.sql
 create or replace function taskgate._purge_tasks(p_most int, p_now timestamptz, out o_tasks int, out o_attempts int, out o_more boolean)
@@ -13,7 +13,7 @@ declare
   v_rows bigint[];
   v_packed bigint[];
 begin
-  -- 1. The oldest ones. Who has an archive's row or pack has its tasks' attempts.
+  -- 1. The oldest ones. The holder of an archive's row or pack owns its tasks' attempts.
   select array_agg(x.task_id), array_agg(distinct x.pack) filter (where x.pack is not null) into v_due, v_packs
     from (select * from (
             (select a.task_id, a.purge_after, null::bigint as pack from archive a where a.purge_after < p_now order by a.purge_after limit p_most)
@@ -31,7 +31,7 @@ begin
   v_due := v_rows || v_packed;
 
   -- 2. Attempts. A task that has more loses them call by call, and goes with the last.
-  delete from attempt p where p.ctid = any (array(       -- nobody else writes them: the places stay
+  delete from attempt p where p.ctid = any (array(       -- no other call writes them: their places stay
     select x.ctid from attempt x where x.task_id = any (v_due) order by x.task_id, x.fence limit 10000));
   get diagnostics o_attempts = row_count;
   if o_attempts = 10000 and exists (select 1 from attempt p where p.task_id = any (v_due)) then

@@ -1,6 +1,6 @@
--- taskgate._rate_problem: what is wrong with a rate that somebody wants to set.
+-- taskgate._rate_problem: the error in a rate to be set.
 -- In:     p_count, p_period_ms, p_burst int
--- Out:    text: field, what is expected, value; null: nothing
+-- Out:    text: field, expected value, given value; null: no error
 -- Raises: -
 -- Locks:  none
 -- Plan:   no table

@@ -3,7 +3,7 @@
 --         died, 12 was cancelled, 0 was cancelled before its wave counted it
 -- Out:    bigint[]: the waves that ended meanwhile: their tasks are counted nowhere
 -- Raises: TG499 a wave's counter is missing
--- Locks:  all wave_shard rows by (wave, shard); then wave rows by (batch, ordinal): who ends the last task of a wave comes before
+-- Locks:  all wave_shard rows by (wave, shard); then wave rows by (batch, ordinal): the call that ends the last task of a wave comes before
 --         this call, which finds the wave ended then, or after it, and finds a task more
 -- Plan:   primary keys
 -- Twin:   mssql/sql/procedures/_RejoinWaves.sql
@@ -35,7 +35,7 @@ begin
        where w.wave_id = r.wave_id;
     end if;
   end loop;
-  -- Nobody counts in a wave that has ended: what was added above is taken back.
+  -- A wave that has ended isn't counted any more: the additions above are undone.
   update wave_shard s set remaining = s.remaining - x.n
     from (select u.wave_id, ((u.task_id / 512) % 16)::smallint as shard, count(*)::int as n
             from unnest(p_wave_ids, p_task_ids) u(wave_id, task_id) where u.wave_id = any (v_ended) group by 1, 2) x

@@ -1,8 +1,8 @@
--- taskgate._replace_payloads: other payloads for tasks that nobody has begun, without waiting for anybody.
+-- taskgate._replace_payloads: other payloads for tasks that haven't been started, without waiting for another call.
 -- In:     p_ids bigint[], p_kinds text[], p_payloads text[], p_traces text[]: tasks with what they are to carry, same length;
 --         p_build bigint: of the enqueuing code; p_joins_transaction: the caller's transaction may stay open for as long as it likes
 -- Out:    bigint[]: those that carry it now. The others run or have run, are over, have another kind or are to be cancelled; or
---         somebody is moving them at this moment; or, when joining, they wait for their group or wave
+--         another call is moving them at this moment; or, when joining, they wait for their group or wave
 -- Raises: -
 -- Locks:  ready, scheduled by skip; when not joining: wave_held by skip, task_group by skip and group_waiting under it; task
 -- Plan:   primary keys; the scheduled tasks of a definition once, when one of the tasks isn't ready, held or waiting
@@ -15,7 +15,7 @@ declare
   v_groups int[];
   v_rest bigint[];
 begin
-  -- Who holds a task's row in its container keeps others from claiming it. A claim reads payloads in a statement of its own,
+  -- The holder of a task's row in its container keeps others from claiming it. A claim reads payloads in a statement of its own,
   -- after it has the row.
   v_ours := array(
     select r.task_id from unnest(p_ids) u(id) join task t on t.task_id = u.id
@@ -49,7 +49,7 @@ begin
          and s.task_id = any (v_rest)
          for update skip locked);
   end if;
-  -- As it is now, with its place kept: has anybody begun it?
+  -- As it is now, with its place kept: has it been started?
   v_rest := array(
     select t.task_id from task t
      where t.task_id = any (v_ours) and not t.cancel_requested and t.failed_count = 0 and t.lost_count = 0 and t.continued_count = 0

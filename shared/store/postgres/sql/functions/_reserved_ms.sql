@@ -1,7 +1,7 @@
--- taskgate._reserved_ms: how much longer what was given for somebody who was denied is for those who hold few: as long as the
--- denied one needs for its next look: a tenth of a second and half of what had passed since its denial, two seconds at most.
+-- taskgate._reserved_ms: how much longer tokens that were given for a denied execution are reserved for processes with few tokens: until
+-- the denied one has asked again: for 0.1 s and half of the time from its denial to the gift, two seconds at most.
 -- In:     p_task_definition_id int; p_now timestamptz
--- Out:    bigint; null: it is anybody's. Null as well when a denial was noted since: all were held then
+-- Out:    bigint; null: they aren't reserved. Null as well when a denial was noted since: all were held then
 -- Raises: -
 -- Locks:  none
 -- Plan:   primary key of token_gift; of token_demand only when something was given within the last two seconds

@@ -1,5 +1,5 @@
 -- taskgate._retry_in_ms: milliseconds until the first live holder's lease ends: the longest wait that makes sense
--- for somebody who was denied and gets no hint; null when nobody holds a token (limit 0).
+-- for an execution that was denied and gets no hint; null when no execution holds a token (limit 0).
 -- In:     p_task_definition_id int
 -- Out:    bigint, 1 or more
 -- Raises: -

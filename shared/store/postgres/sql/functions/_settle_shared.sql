@@ -1,6 +1,6 @@
 -- taskgate._settle_shared: changes the tokens of shared limits: frees the dead's, fits them to the limits, grants and takes back.
 -- In:     p_shared int[]: ids; the caller holds the rows
---         p_task_execution_id bigint: the asker, 0: nobody
+--         p_task_execution_id bigint: the asker, 0: none
 --         p_need int, 0 or more: so many more are wanted: dead holders are looked for where they aren't free, or where too many are held
 --         p_own int: hold exactly so many in each row afterwards, even above the limit; null: change nothing of the asker's
 -- Out:    o_room int: so many more may be granted by each of them, null: any number; o_surplus: held above the limit, of the row
@@ -79,7 +79,7 @@ begin
       v_id := v_id || gen_random_uuid(); v_held := v_held || false; v_grantee := v_grantee || 0::bigint;
     end loop;
 
-    -- 4. What the asker holds now: free ones in list order; who ran before there was this limit is counted above it, too.
+    -- 4. What the asker holds now: free ones in list order; tasks that ran before this limit existed count above it, too.
     v_granted := greatest(coalesce(p_own, 0) - v_own, 0);
     for i in 1..cardinality(v_id) loop
       exit when p_own is null or v_own >= p_own;

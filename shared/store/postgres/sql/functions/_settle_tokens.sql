@@ -1,19 +1,19 @@
 -- taskgate._settle_tokens: the one place that changes a definition's tokens: grant, give back, fit to the limit.
 -- In:     p_task_definition_id int
---         p_task_execution_id bigint: the asker; 0: nobody asks, the tokens are only fitted to the limit
---         p_want int 0..1000: hold up to this many afterwards (what is held already counts); null: don't grant
+--         p_task_execution_id bigint: the asker; 0: none, the tokens are only fitted to the limit
+--         p_want int 0..1000: hold up to this many afterwards (tokens held already count); null: don't grant
 --         p_keep int: hold at most this many afterwards; null: don't give back
 --         p_surplus_keep int: give back down to this many, but only as many as are held above the limit; null: don't.
---           Where none are, but somebody was denied for whom nobody has given yet: half of what the asker's process holds more
---           than the poorest one (than nobody, when it holds at most one more), up to that one's part of the limit, less what is
---           free. So a process keeps one at least. Only the richest, or one less rich, gives within the first 2 s. For those who
+--           Where none are, but a denial is still unanswered: half of the tokens that the asker's process holds more
+--           than the process with the fewest (than 0, if it holds at most one more). At most that one's part of the limit, less those that are
+--           free. So a process keeps one at least. Only the process with the most, or with one less, gives within the first 2 s. For those who
 --           were denied by a shared limit likewise (_shared_gift); of several limits the most that one of them asks for
---         p_shared int[]: of _shared_ids, read before; the caller holds these rows. What is granted or freed here is so there, too, and
+--         p_shared int[]: of _shared_ids, read before; the caller holds these rows. Tokens granted or freed here are so there, too, and
 --           no more is granted than all of them allow. When the definition has others by now nothing is changed: ask again
 -- Out:    o_own: tokens the execution holds now; o_granted, o_freed: how many were; o_held: by all, together (of the
 --           definition); o_limit: -1 none; o_token_fence: grows with every grant; o_paused; o_dead: dead holders found, once per limit
 --         o_is_live: false: the asker's execution isn't live (any more), nothing was granted
---         o_given: freed for somebody who was denied. Until that one looks again (_reserved_ms) they are for those who hold few: a
+--         o_given: freed for a denied execution. Until it asks again (_reserved_ms) they are for processes with few tokens: a
 --           process gets no more than its part of the limit, and none that holds some more than the richest other one has
 --         o_given_to int[]: definitions of those who were denied by a shared limit
 -- Raises: TG404 unknown definition; TG499 damaged token string
@@ -72,7 +72,7 @@ begin
     end if;
   end if;
 
-  if d.task_limit = -1 then                          -- no limit: a counter stands in for the string (design 10.4)
+  if d.task_limit = -1 then                          -- no limit: a counter stands in for the string
     v_count := greatest(v_shared_surplus, v_shared_gift);
     if p_surplus_keep is not null and v_count > 0 then p_keep := greatest(o_own - v_count, p_surplus_keep); end if;
     if o_is_live and p_want > o_own and not d.paused then
@@ -114,7 +114,7 @@ begin
         end if;
       end loop;
     end if;
-    if v_gift is not null and o_held < d.task_limit then   -- who was denied finds some now
+    if v_gift is not null and o_held < d.task_limit then   -- a denied execution finds some now
       o_given := o_freed;
       update token_gift set given_at = v_now where task_definition_id = p_task_definition_id;
     end if;
@@ -144,7 +144,7 @@ begin
       end if;
     end if;
 
-    -- 3. Fit the free ones to the limit: drop what is too many, make what is missing.
+    -- 3. Fit the free ones to the limit: drop those that are too many, make those that are missing.
     v_count := cardinality(v_id) - greatest(o_held, d.task_limit);
     for i in reverse cardinality(v_id)..1 loop
       exit when v_count <= 0;
@@ -185,7 +185,7 @@ begin
     update task_execution set token_count = o_own where task_execution_id = p_task_execution_id;
     if p_shared <> '{}' then perform _settle_shared(p_shared, p_task_execution_id, 0, o_own); end if;
   end if;
-  if v_asking is not null then                       -- who was denied finds some now
+  if v_asking is not null then                       -- a denied execution finds some now
     with given as (
       update shared_token_demand q set given_at = v_now
         from shared_limit x

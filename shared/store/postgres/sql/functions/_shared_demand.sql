@@ -1,4 +1,4 @@
--- taskgate._shared_demand: who was denied by the shared limits of a definition, and what was given for them.
+-- taskgate._shared_demand: the denials by the shared limits of a definition, and the tokens given for them.
 -- In:     p_task_definition_id int; p_lease_ms int: of the definition, or null: open_since isn't asked for; p_now timestamptz
 -- Rows:   shared_limit_id: each that has a limit; open_since: as _open_demand, or null; reserved_ms: as _reserved_ms, or null
 -- Raises: -

@@ -1,6 +1,6 @@
--- taskgate._shared_problem: what is wrong with the shared limits that a registration names.
+-- taskgate._shared_problem: the error in the shared limits that a registration names.
 -- In:     p_shared_limits text: JSON array of at most 8 {name, limit}, or null
--- Out:    text: field, what is expected, value; null: nothing
+-- Out:    text: field, expected value, given value; null: no error
 -- Raises: -
 -- Locks:  none
 -- Plan:   no table

@@ -1,4 +1,4 @@
--- taskgate._surplus: tokens of a definition held above its limit, or above one that it shares, whichever is more, as of
+-- taskgate._surplus: tokens of a definition held above its limit, or above one that it shares, the greater number, as of
 -- the last commit; 0 without a limit.
 -- In:     p_task_definition_id int
 -- Out:    int, 0 or more

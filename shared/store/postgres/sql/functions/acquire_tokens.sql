@@ -1,12 +1,12 @@
 -- taskgate.acquire_tokens: makes a live execution hold up to p_want tokens of its definition.
--- In:     p_task_execution_id bigint; p_want int 1..1000, what is held already counts into it
+-- In:     p_task_execution_id bigint; p_want int 1..1000, tokens held already count into it
 -- Out:    status: granted | limited | paused | fenced; tokens: held by the execution now; granted: of them new;
 --         token_fence bigint; retry_in_ms: when limited, the longest wait that makes sense without a hint;
 --         dead_holders: tokens of this many dead executions were freed: call reclaim_expired; demand: noted: nothing was granted,
---           and holders were asked for a token, look again soon | null
+--           and holders were asked for a token: retry soon | null
 -- Raises: TG422 p_want out of range
 -- Locks:  shared_limit, task_definition, task_execution; token_demand, shared_token_demand by skip
--- Plan:   primary keys only; a denial of one that holds none is one read, without lock (K11); it writes at most
+-- Plan:   primary keys only; a denial of one that holds none is one read, without lock; it writes at most
 --         once a second per limit
 -- Once:   a repeat grants nothing more than p_want
 -- Twin:   mssql/sql/procedures/AcquireTokens.sql

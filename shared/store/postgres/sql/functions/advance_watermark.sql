@@ -5,16 +5,16 @@
 --         p_build bigint, p_tasks: as enqueue_tasks takes them, but the array may be empty: then only the watermark moves
 --         p_operation_id uuid: a repeat with it answers what the first call did; null: the version alone protects, and a
 --           repeat is told of a conflict
--- Out:    status: advanced | conflict (somebody else moved it: nothing was written); version bigint: the new one, of a conflict the one
---           that stands there, 0 when there is none; value: of a conflict: what stands there, or null
+-- Out:    status: advanced | conflict (another call moved it: nothing was written); version bigint: the new one, of a conflict the one
+--           in the table, 0 when there is none; value: of a conflict: the value in the table, or null
 --         task_ids, outcomes, ready, next_due_ms: as enqueue_tasks answers; of a conflict null, null, false, null
 -- Raises: TG404 unknown definition; TG409 the operation id was used by another operation; TG413 too many or too large; TG422 a bad
 --         value; TG490 another isolation level than read committed
 -- Locks:  operation (a repeat of itself), block_watermark (other callers that move it), then as enqueue_tasks: dedupe in key order, new
 --         rows. Grouped tasks enter scheduled as due now, so no group is locked here
 -- Plan:   unique name, primary keys
--- Once:   by operation id; by version: of two calls with the same one at most one moves it. A conflict leaves nothing, its repeat
---         looks again
+-- Once:   by operation id; by version: of two calls with the same one at most one moves it. A conflict writes nothing, and its repeat
+--         reads the version again
 -- Twin:   mssql/sql/procedures/AdvanceWatermark.sql
 create or replace function taskgate.advance_watermark(
   p_name text, p_watermark text, p_expected_version bigint, p_value text, p_build bigint, p_tasks text, p_operation_id uuid default null,

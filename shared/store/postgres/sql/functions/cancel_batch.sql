@@ -1,14 +1,15 @@
--- taskgate.cancel_batch: no further wave is opened; what is held ends cancelled by pump_batch. What has been admitted already is
+-- taskgate.cancel_batch: no further wave is opened; pump_batch cancels the tasks of held waves. Tasks that were admitted already are
 --         named, for cancel_tasks.
--- In:     p_batch_id bigint
+-- In:     p_batch_id bigint; p_changed_by, p_reason for the audit
 -- Out:    status: cancelled | again | done (it had ended before); tasks: JSON array of ids of admitted unfinished tasks, at most 1000, or
 --         null; opening: JSON array of the batch's id when held tasks are to be ended (call pump_batch), or null
--- Raises: TG404 unknown batch
--- Locks:  batch, then as _open_next_wave
+-- Raises: TG404 unknown batch; TG422 a reason or an actor that is too long
+-- Locks:  batch, then as _open_next_wave, _audit_call
 -- Plan:   ix_task_wave; primary keys
 -- Once:   by state
 -- Twin:   mssql/sql/procedures/CancelBatch.sql
-create or replace function taskgate.cancel_batch(p_batch_id bigint, out status text, out tasks text, out opening text)
+create or replace function taskgate.cancel_batch(
+  p_batch_id bigint, p_changed_by text default null, p_reason text default null, out status text, out tasks text, out opening text)
 language plpgsql security definer
 set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -17,10 +18,12 @@ declare
   v_wave bigint;
   r record;
 begin
+  if _audit_problem(p_changed_by, p_reason) is not null then raise exception '%', _audit_problem(p_changed_by, p_reason) using errcode = 'TG422'; end if;
   select x.state, x.finished_at into b from batch x where x.batch_id = p_batch_id for no key update;
   if not found then raise exception 'batch_id: unknown (%)', p_batch_id using errcode = 'TG404'; end if;
   status := case b.state when 3 then 'done' when 4 then 'again' else 'cancelled' end;
   if b.state = 3 then return; end if;
+  if b.state <> 4 then perform _audit_call('cancel_batch', 0, p_batch_id, null, p_changed_by, p_reason, _now()); end if;
   update batch x set state = 4 where x.batch_id = p_batch_id and x.state <> 4;
   select o.wave_id into v_wave from open_wave o where o.batch_id = p_batch_id;
   if not found then

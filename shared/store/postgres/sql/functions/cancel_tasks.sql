@@ -1,16 +1,19 @@
 -- taskgate.cancel_tasks: an operator's cancel: ends tasks that wait anywhere, and asks for the end of those that run.
--- In:     p_task_ids bigint[] 1..1000; p_reason: kept as the error of the tasks that end here, or null
+-- In:     p_task_ids bigint[] 1..1000; p_reason: kept as the error of the tasks that end here, or null;
+--         p_changed_by: the actor, for the audit
 -- Out:    status: done; results: JSON array of {task, outcome, state}, each task once, in input order. outcome: cancelled |
---           requested (it runs or is on the move: its worker hears of it, and whatever ends or moves the task minds it) | busy (locked at this moment: ask again) | gone, with its state: done | dead | cancelled | unknown
+--           requested (it runs or is on the move: its worker is told, and the call that ends or moves the task cancels it) | busy (locked at this moment: ask again) | gone, with its state: done | dead | cancelled | unknown
 --         woken: JSON array of definitions that got ready tasks, or null; opening: JSON array of batches to be pumped (pump_batch), or null
--- Raises: TG422 not such a list, a reason of more than 400 characters
+-- Raises: TG422 not such a list, a reason or an actor that is too long
 -- Locks:  scheduled, ready, wave_held by skip; dedupe in key order, task_group ascending, of tasks that wait there; group_waiting under its
---         group, ready by skip; then as _end_tasks; last, task by skip: who waits for that row waits for nobody who waits
+--         group, ready by skip; then as _end_tasks; last, task by skip: this call waits for nothing more once it holds these rows;
+--         as _audit_call
 -- Plan:   primary keys, packs as _is_packed; the scheduled tasks of a definition once, when one of its tasks stands nowhere else
--- Once:   naturally: a repeat finds the task gone, or asks again
+-- Once:   naturally: a repeat finds the task gone or asked already, and leaves no entry in the audit
 -- Twin:   mssql/sql/procedures/CancelTasks.sql
 create or replace function taskgate.cancel_tasks(
-  p_task_ids bigint[], p_reason text default null, out status text, out results text, out woken text, out opening text)
+  p_task_ids bigint[], p_reason text default null, p_changed_by text default null,
+  out status text, out results text, out woken text, out opening text)
 language plpgsql security definer
 set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -27,8 +30,10 @@ declare
   c record;
   v_mine bigint[];
   v_requested bigint[];
+  v_newly bigint[];                                  -- of them, those that weren't asked before
+  v_definition int;
 begin
-  if _audit_problem(null, p_reason) is not null then raise exception '%', _audit_problem(null, p_reason) using errcode = 'TG422'; end if;
+  if _audit_problem(p_changed_by, p_reason) is not null then raise exception '%', _audit_problem(p_changed_by, p_reason) using errcode = 'TG422'; end if;
   if coalesce(cardinality(p_task_ids), 0) not between 1 and 1000 or array_position(p_task_ids, null) is not null then
     raise exception 'task_ids: expected 1..1000 ids (%)', coalesce(cardinality(p_task_ids), 0) using errcode = 'TG422';
   end if;
@@ -36,8 +41,9 @@ begin
 
   -- 1. Where they seem to be, with nothing locked.
   select array_agg(t.task_id), array_agg(t.task_id) filter (where p.is_waiting),
-         array_agg(distinct t.task_definition_id) filter (where not p.is_waiting and not p.is_ready and not p.is_held)
-    into v_seen, v_waiting, v_elsewhere
+         array_agg(distinct t.task_definition_id) filter (where not p.is_waiting and not p.is_ready and not p.is_held),
+         case when min(t.task_definition_id) = max(t.task_definition_id) then min(t.task_definition_id) else 0 end
+    into v_seen, v_waiting, v_elsewhere, v_definition
     from (select distinct u.id from unnest(p_task_ids) u(id)) a
     join task t on t.task_id = a.id
    cross join lateral (
@@ -48,7 +54,7 @@ begin
             exists (select 1 from wave_held h where h.wave_id = t.wave_id and h.priority = t.priority
                        and h.rank = t.rank and h.task_id = t.task_id) as is_held) p;
 
-  -- 2. What nobody else is taking: first the scheduled ones, as they become ready and not the other way round.
+  -- 2. Tasks that no other call is taking: first the scheduled ones, as they become ready and not the other way round.
   if v_elsewhere is not null then
     v_scheduled := array(
       select s.task_id from scheduled s
@@ -77,7 +83,7 @@ begin
      where g.group_id = any (array(select t.group_id from task t where t.task_id = any (v_mine || v_waiting)))
      order by g.group_id for no key update);         -- lock, then look
 
-  -- 4. Who waits in them; who doesn't any more may have become ready meanwhile.
+  -- 4. Tasks that wait in these groups; one that has left may have become ready meanwhile.
   if v_waiting is not null then
     v_waited := array(
       select w.task_id
@@ -92,7 +98,7 @@ begin
   end if;
   v_mine := v_scheduled || v_ready || v_waited;   -- but for the held ones, which are counted nowhere
 
-  -- 5. The end of what is ours.
+  -- 5. The end of the tasks that this call has taken.
   delete from scheduled s where s.task_definition_id = any (v_elsewhere) and s.task_id = any (v_scheduled);
   delete from ready d where d.ctid = any (array(     -- one probe per task, here and below: a join would be free to read all entries
     select (select r.ctid from ready r where r.task_definition_id = t.task_definition_id and r.priority = t.priority and r.rank = t.rank
@@ -119,14 +125,13 @@ begin
   end if;
   v_mine := v_mine || v_held;
 
-  -- 6. The rest runs or is on the move. Last: whoever ends such a task waits for this row while it holds others.
-  with requested as (
-    update task t set cancel_requested = true
-     where t.task_id = any (array(
-       select x.task_id from task x where x.task_id = any (v_seen) and x.task_id <> all (v_mine)
-        order by x.task_id for update skip locked))
-    returning t.task_id)
-  select array_agg(r.task_id) into v_requested from requested r;
+  -- 6. The rest runs or is on the move. Last: the call that ends such a task waits for this row while it holds others.
+  select array_agg(r.task_id), array_agg(r.task_id) filter (where not r.cancel_requested) into v_requested, v_newly
+    from (select x.task_id, x.cancel_requested from task x
+           where x.task_id = any (v_seen) and x.task_id <> all (v_mine) order by x.task_id for update skip locked) r;
+  update task t set cancel_requested = true where t.task_id = any (v_newly);
+  v_newly := array(select u.id from unnest(v_mine || v_newly) u(id) order by u.id);
+  if cardinality(v_newly) > 0 then perform _audit_call('cancel_tasks', v_definition, null, v_newly, p_changed_by, p_reason, v_now); end if;
 
   select '[' || string_agg(json_build_object('task', x.id::text, 'outcome', x.outcome,
            'state', case when x.outcome = 'gone' then case x.ended when 10 then 'done' when 11 then 'dead' when 12 then 'cancelled' else 'unknown' end end)::text,

@@ -1,4 +1,4 @@
--- taskgate.check_invariants: everything of P1 to P4 that SQL can see, over the whole database. For tests and `taskgate doctor --deep`.
+-- taskgate.check_invariants: every invariant of limits, holders, containers and order that SQL can see, in the whole database. For tests and `taskgate doctor --deep`.
 -- In:     -
 -- Out:    status: sound | broken; findings: JSON array, at most 100 per rule, of {rule, key, detail}
 -- Raises: -
@@ -90,7 +90,7 @@ begin
     union all
     (select 'P1 a group fills at most its slots', g.group_id::text, count(*) || ' of ' || g.slots
        from task_group g join group_slot s on s.group_id = g.group_id group by g.group_id
-       having count(*) > g.slots and not exists (     -- an operator's lowering stops nobody
+       having count(*) > g.slots and not exists (     -- a lowered limit stops no running task
          select 1 from setting_audit l
           where l.setting in (case g.task_definition_id when 0 then 'global_group_slots' else 'own_group_slots' end, 'group_slots')   -- entries of before told no scope
             and (g.task_definition_id = 0 or l.task_definition_id = g.task_definition_id)

@@ -5,7 +5,7 @@
 --         woken: JSON array of other definitions that got ready tasks, or null; opening: JSON array of batches to be pumped
 --         (pump_batch) after the commit, or null
 -- Raises: TG413, TG422 a result that is too large or isn't the text of a JSON object or array; TG490 another isolation level than
---         read committed: its one snapshot would not see who waits in the group
+--         read committed: its one snapshot would not see the tasks that wait in the group
 -- Locks:  task_execution (own), task, dedupe, task_group, wave_shard, wave, batch: held until the user's commit
 -- Plan:   primary keys, packs as _is_packed
 -- Once:   by (task, fence); with retain_done_ms = 0 nothing is left to know a repeat by: it says `fenced`

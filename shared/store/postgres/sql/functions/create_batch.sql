@@ -29,7 +29,7 @@ begin
     on conflict (operation_id) do nothing returning batch_id into batch;
     if batch is not null then
       insert into wave (batch_id, ordinal) select batch, n from generate_series(1, p_waves) n;
-      -- The gate: who adds tasks shares it, who opens the wave has it alone.
+      -- The gate: calls that add tasks share it; the call that opens the wave has it alone.
       insert into wave_shard (wave_id, shard, remaining) select w.wave_id, 16, 0 from wave w where w.batch_id = batch;
       exit;
     end if;

@@ -4,13 +4,14 @@
 --           kind 1..200 characters, default the definition's name; priority -32768..32767, lower first, default 100;
 --           group 1..200 characters, groupScope: definition (default) | global; runInMs 0..3153600000000 or runAt ISO-8601 with its zone;
 --           dedupeKey 1..200 characters, dedupeMs: the key is held that long, default until the task ends; onDuplicate: keep (default) |
---           replace: of one that nobody has begun the payload becomes this one, of the same kind; trace: W3C traceparent}.
+--           replace: a task of the same kind that hasn't been started gets this payload; trace: W3C traceparent}.
 --           What an entry doesn't say, the code of its kind may: group and dedupeKey by a path into the payload, priority, runInMs. A kind
 --           whose group is a function needs `group`: a key, or null for none
 --         p_operation_id uuid: a repeat with it answers the first call's ids; null: only dedupe keys protect
 --         p_joins_transaction: true when other work of the caller may follow before its commit: then grouped tasks enter
 --           scheduled as due now, so that no group stays locked for as long as the caller likes
 --         p_wave_id bigint: they are held until this wave of a batch opens, or null; runInMs and runAt are refused then
+--         p_changed_by: the operator, for the audit; null: the app itself, which leaves no entry there
 -- Out:    status: enqueued | sealed | late (the wave takes no tasks, as it is sealed, or any more: nothing was written); task_ids: JSON array of strings in input order (of a duplicate: the first task's);
 --         outcomes: JSON array of enqueued | duplicate | replaced in input order, or null when all are enqueued
 --         ready: some may be claimed at once; next_due_ms: the earliest scheduled of them, or null
@@ -18,13 +19,13 @@
 --         another than the payload's, against the code of the kind; TG490 another isolation
 --         level than read committed; TG409 the operation id was used by another operation
 -- Locks:  operation (a repeat of itself), the wave's gate shared (who opens it skips it), dedupe in key order (other enqueues of an equal key), advisory 43 ascending (other enqueues
---         that make a group), task_group ascending, new rows; then as _replace_payloads
+--         that make a group), task_group ascending, new rows; then as _replace_payloads, _audit_call
 -- Plan:   primary keys and unique names
 -- Once:   by operation id, and by dedupe key
 -- Twin:   mssql/sql/procedures/EnqueueTasks.sql
 create or replace function taskgate.enqueue_tasks(
   p_name text, p_build bigint, p_tasks text, p_operation_id uuid default null, p_joins_transaction boolean default true,
-  p_wave_id bigint default null,
+  p_wave_id bigint default null, p_changed_by text default null,
   out status text, out task_ids text, out outcomes text, out ready boolean, out next_due_ms bigint)
 language plpgsql security definer
 set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
@@ -47,6 +48,7 @@ begin
   if octet_length(p_tasks) > 8388608 then
     raise exception 'tasks: expected at most 8388608 bytes (%)', octet_length(p_tasks) using errcode = 'TG413';
   end if;
+  if _audit_problem(p_changed_by, null) is not null then raise exception '%', _audit_problem(p_changed_by, null) using errcode = 'TG422'; end if;
   if p_tasks is null or json_typeof(p_tasks::json) <> 'array' then
     raise exception 'tasks: expected a JSON array (%)', left(p_tasks, 100) using errcode = 'TG422';
   end if;
@@ -163,6 +165,11 @@ begin
     outcomes := '[' || (
       select string_agg(case when u.is_new then '"enqueued"' when u.n = any (v_first) and v_ids[u.n] = any (v_replaced) then '"replaced"' else '"duplicate"' end, ',' order by u.n)
         from unnest(v_is_new) with ordinality u(is_new, n)) || ']';
+  end if;
+  if p_changed_by is not null and (v_is_new is null or true = any (v_is_new) or cardinality(v_replaced) > 0) then
+    perform _audit_call('enqueue_tasks', d.task_definition_id, null,
+                        array(select distinct u.id from unnest(v_ids, coalesce(v_is_new, array_fill(true, array[cardinality(v_ids)]))) u(id, is_new)
+                               where u.is_new or u.id = any (v_replaced) order by u.id), p_changed_by, null, v_now);
   end if;
   ready := coalesce(ready, false);
   task_ids := '[' || (select string_agg('"' || u.id || '"', ',' order by u.n) from unnest(v_ids) with ordinality u(id, n)) || ']';

@@ -1,9 +1,9 @@
 -- taskgate.fire_schedule: enqueues the tasks of a schedule's due instants and moves it on to the next one, in one transaction: exactly one
---         task per instant, whatever the number of callers.
+--         task per instant, for any number of callers.
 -- In:     p_schedule_id int; p_expected_run_at ISO-8601: the next instant as the caller saw it; p_run_ats: JSON array of 0..100 due instants
 --           to enqueue a task for, as the caller's policy for missed ones has it; p_next_run_at ISO-8601: the first one after those, or
 --           null: never
--- Out:    status: fired | stale (it has been fired, changed or removed since, or somebody is at it just now) | early (not due by the
+-- Out:    status: fired | stale (it has been fired, changed or removed since, or another call fires it now) | early (not due by the
 --           database's clock) | paused; task_ids: JSON array of strings, in order of the instants; next_due_ms bigint: until the next
 --           instant, 0 when that is due, too, or null
 --         What the code says of the kind holds for each task: its group by the payload, where the schedule has no group, its priority and delay.
@@ -44,7 +44,7 @@ begin
     raise exception 'next_run_at: expected an ISO-8601 instant with its zone after the others (%)', left(p_next_run_at, 100) using errcode = 'TG422';
   end if;
 
-  -- Whoever comes second isn't needed.
+  -- A second caller isn't needed.
   select x.next_run_at, x.paused, x.kind, x.payload, x.task_definition_id into s
     from schedule x where x.schedule_id = p_schedule_id for update skip locked;
   status := case when not found or s.next_run_at is distinct from v_expected then 'stale' when v_expected > v_now then 'early'

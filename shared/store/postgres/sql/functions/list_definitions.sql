@@ -1,4 +1,4 @@
--- taskgate.list_definitions: what is limited to what, who runs, what waits.
+-- taskgate.list_definitions: definitions with their limits, their executions and the tasks that wait.
 -- In:     p_name: only this one, or null
 -- Out:    status: listed; definitions: JSON array, by name, of {name, limit (-1 none), limitSource: code | operator, codeLimit,
 --           rate: in force, {count, periodMs, burst} or null, rateSource, codeRate, rateInMs: until it lets another task start, 0: now,

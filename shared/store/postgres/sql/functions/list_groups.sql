@@ -1,10 +1,10 @@
--- taskgate.list_groups: groups with their slots and who waits: first those for which somebody waits, as far as they are among the 1000 oldest of these, both by definition and key, global ones first.
+-- taskgate.list_groups: groups with their slots and the tasks that wait: first groups with waiting tasks, as far as they are among the 1000 oldest of these, both by definition and key, global ones first.
 -- In:     p_name: the definition, or null for all and the global ones; p_group_key: only this key, or null; p_most int 1..1000
 -- Out:    status: listed; groups: JSON array of {definition: null of a global group, key, slots, used, waiting (counted up to 1000),
 --           paused, strict}
 -- Raises: TG404 unknown definition; TG422 most out of range
 -- Locks:  none
--- Plan:   one probe of pk_group_waiting per group for which somebody waits, at most 1000; uq_task_group_key in its order, with a definition only its part;
+-- Plan:   one probe of pk_group_waiting per group with waiting tasks, at most 1000; uq_task_group_key in its order, with a definition only its part;
 --         the slots and the first waiters of each group
 -- Once:   a read
 -- Twin:   mssql/sql/procedures/ListGroups.sql

@@ -1,7 +1,7 @@
 -- taskgate.list_shared_limits: limits that definitions share, how many tokens are held of each and by whom, by name.
 -- In:     p_name: only this one, or null; p_most int 1..1000
 -- Out:    status: listed; shared_limits: JSON array of {name, limit (-1 none), limitSource: code | operator, codeLimit,
---           held: by all definitions, also by the dead until somebody asks for a token,
+--           held: by all definitions, also by the dead until the next call that asks for a token,
 --           definitions: [{name, held}], by name: those that draw from it}
 -- Raises: TG422 most out of range
 -- Locks:  none

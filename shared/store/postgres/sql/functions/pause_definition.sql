@@ -1,4 +1,4 @@
--- taskgate.pause_definition: nothing new is claimed or started; what runs goes on and may complete.
+-- taskgate.pause_definition: nothing new is claimed or started; running tasks go on and may complete.
 -- In:     p_name; p_changed_by, p_reason for the audit
 -- Out:    status: paused | exists (it was so already); ready: tasks wait
 -- Raises: TG404 unknown definition; TG422 a text too long

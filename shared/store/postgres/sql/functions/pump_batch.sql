@@ -1,6 +1,6 @@
--- taskgate.pump_batch: goes on opening a batch's wave in slices, so that no call is long: by whoever was told `opening`, and by the sweep.
+-- taskgate.pump_batch: goes on opening a batch's wave in slices, so that no call is long. Called by the caller that was told `opening`, and by the sweep.
 -- In:     p_batch_id bigint; p_most int 1..1000 tasks
--- Out:    status: pumped | busy (somebody else does it just now) | done (nothing is left to open); moved: tasks admitted, or ended
+-- Out:    status: pumped | busy (another call does it now) | done (nothing is left to open); moved: tasks admitted, or ended
 --         cancelled when the batch was cancelled; more: call again; woken: JSON array of names of definitions that got ready tasks, or null
 -- Raises: TG404 unknown batch; TG422 most out of range
 -- Locks:  as _admit_held, then as _close_wave; or batch, then as _open_next_wave
@@ -31,12 +31,12 @@ begin
       more := r.o_is_opening; v_woken := v_woken || r.o_woken;
     end if;
   elsif b.state in (1, 4) and b.wave_id is null and b.finished_at is null then
-    -- Nothing is open: who closed the last wave met somebody who was adding tasks to the next.
+    -- Nothing is open: the call that closed the last wave met one that was adding tasks to the next.
     perform 1 from batch x where x.batch_id = p_batch_id and x.state in (1, 4) and x.finished_at is null for no key update;
     if found and not exists (select 1 from open_wave o where o.batch_id = p_batch_id) then
       select * into r from _open_next_wave(p_batch_id, v_now);
       status := 'pumped'; more := r.o_is_opening; v_woken := r.o_woken;
-      -- Somebody still adds tasks to it: asking again at once would not help.
+      -- Another call still adds tasks to it: asking again at once would not help.
       if more and not exists (select 1 from open_wave o where o.batch_id = p_batch_id) then status := 'busy'; end if;
     end if;
   end if;

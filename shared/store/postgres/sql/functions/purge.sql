@@ -1,14 +1,13 @@
--- taskgate.purge: deletes what nobody needs any more, one slice of each kind. Called until nothing is left, by the sweep.
+-- taskgate.purge: deletes rows whose retention is over, one slice of each kind. The sweep calls it until nothing is left.
 -- In:     p_most int 1..1000: rows of each kind
 -- Out:    status: purged | none; tasks: finished ones whose retention is over, with their attempts; executions: those that ended a day
 --           ago and longer ago than the longest retention of any definition, of the 1000 oldest; operations: answers kept for
 --           repeats for a day; keys: dedupe keys whose window is over; groups: as _purge_groups; batches: those that finished as long ago as
---           executions that go, with their waves, of the 1000 oldest; audit_entries: older than 400 days and not the last of their setting, of
---           the 1000 oldest; purged: all these together
+--           executions that go, with their waves, of the 1000 oldest; audit_entries: as _purge_audit; purged: all these together
 --         more: one kind filled its share: call again, unless this call purged nothing
 -- Raises: TG422 most out of range
 -- Locks:  as _purge_groups, then as _purge_tasks; task_execution, operation, dedupe, batches as
---         _purge_batches and setting_audit as _purge_audit, by skip: it waits for nobody
+--         _purge_batches and the audit as _purge_audit, by skip: it never waits
 -- Plan:   as _purge_tasks; ix_operation_done_at, ix_dedupe_expires, pk_task_execution from their old ends; then whole keys. At most 10000
 --         attempts: a task that has more loses them call by call, and goes with the last; so does a batch with more than p_most waves
 -- Once:   naturally

@@ -2,20 +2,20 @@
 --         hasn't ended they count again: held until it opens, or open as the others; when it has ended they come back on their own.
 --         What they do then is a trace of its own: the archive doesn't keep the one that they were enqueued in.
 -- In:     p_task_ids bigint[] 1..1000; or null and a filter: p_name: the definition; p_kind: or null for all;
---         p_outcome: dead (null: so) | cancelled; p_most int 1..1000: the oldest so many
+--         p_outcome: dead (null: so) | cancelled; p_most int 1..1000: the oldest so many; p_changed_by, p_reason for the audit
 -- Out:    status: done; results: JSON array of {task, outcome}, each task once, ids in input order, found ones oldest first.
 --           outcome: redriven | duplicate (another task holds its dedupe key: it stays) | busy (locked at this moment: ask again) |
 --           unfinished (it is a task already) | done (it ended well) | unknown
 --         woken: JSON array of definitions that got ready tasks, or due ones whose group is still to be made, or null
 -- Raises: TG404 unknown definition; TG422 a bad value
 -- Locks:  archive by skip, ended_early of these tasks; gates of waves that aren't open, ascending and shared, as _enter_wave; dedupe in
---         key order (enqueues of an equal key), by definition; task_group ascending; waves as _rejoin_waves; new rows
+--         key order (enqueues of an equal key), by definition; task_group ascending; waves as _rejoin_waves; new rows; as _audit_call
 -- Plan:   primary keys, packs as _is_packed; ix_archive_finished from its old end
--- Once:   naturally: a repeat finds the task unfinished
+-- Once:   naturally: a repeat finds the task unfinished, and leaves no entry in the audit
 -- Twin:   mssql/sql/procedures/RedriveTasks.sql
 create or replace function taskgate.redrive_tasks(
   p_task_ids bigint[], p_name text default null, p_kind text default null, p_outcome text default null, p_most int default null,
-  out status text, out results text, out woken text)
+  p_changed_by text default null, p_reason text default null, out status text, out results text, out woken text)
 language plpgsql security definer
 set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -35,6 +35,7 @@ declare
   v_part record;
   v_taken record;
 begin
+  if _audit_problem(p_changed_by, p_reason) is not null then raise exception '%', _audit_problem(p_changed_by, p_reason) using errcode = 'TG422'; end if;
   status := 'done';
   -- 1. Which ones, with nothing locked.
   if p_task_ids is not null then
@@ -57,7 +58,7 @@ begin
        order by a.finished_at, a.task_id limit p_most);
   end if;
 
-  -- 2. What nobody else redrives or purges at this moment.
+  -- 2. Tasks that no other call redrives or purges at this moment.
   select array_agg(x.task_id) filter (where x.outcome <> 10), array_agg(x.task_id) filter (where x.outcome = 10) into v_mine, v_done
     from (select a.task_id, a.outcome from archive a where a.task_id = any (v_asked) order by a.task_id for update skip locked) x;
 
@@ -137,6 +138,10 @@ begin
     from (select p.task_definition_id as id from placed p where p.group_id is null or p.slot is not null
           union all select l.task_definition_id from later l) x;
   woken := _definition_names(v_woken, 0);
+  if cardinality(v_mine) > 0 then
+    perform _audit_call('redrive_tasks', (select case when min(t.task_definition_id) = max(t.task_definition_id) then min(t.task_definition_id) else 0 end
+                                            from task t where t.task_id = any (v_mine)), null, v_mine, p_changed_by, p_reason, v_now);
+  end if;
 
   select coalesce('[' || string_agg(json_build_object('task', u.id::text, 'outcome',
            case when u.id = any (v_mine) then 'redriven' when u.id = any (v_duplicates) then 'duplicate' when u.id = any (v_done) or _is_packed(u.id) then 'done'

@@ -7,7 +7,7 @@
 --         p_rate_count 1..1000000 tasks per p_rate_period_ms 1000..86400000, p_rate_burst 1..p_rate_count at once; null: no rate
 --         p_shared_limits: JSON array of at most 8 {name, limit: -1..1000, null leaves it, 1 at first}, or null: none
 --         p_kinds: JSON array of at most 1000 {kind 1..200 characters; groupBy: path of the group's key in the payload, such as customer.id;
---           isGroupComputed: a function in the code has it; priority; runInMs; dedupeBy: a path; dedupeMs}: what holds for a kind's tasks
+--           isGroupComputed: a function in the code has it; priority; runInMs; dedupeBy: a path; dedupeMs}: the rules for a kind's tasks
 --           where the caller says nothing. Kinds that aren't named stay as they are; null: all
 -- Out:    status: created | updated | exists | outdated (an older build asked); task_definition_id int
 -- Raises: TG422 a value out of range, naming field and value

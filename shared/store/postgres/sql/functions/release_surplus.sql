@@ -1,8 +1,8 @@
 -- taskgate.release_surplus: gives back idle tokens: after a limit was lowered, as many as are held above it, or above a
--- shared limit; else, when somebody was denied lately by one of these limits, a part of what this execution holds more than others.
+-- shared limit; else, when a token was denied lately by one of these limits, a part of what this execution holds more than others.
 -- In:     p_task_execution_id bigint; p_keep int 0..1000: tokens that this execution's tasks are using
 -- Out:    status: released | fenced; tokens: still held; freed: given back; surplus: still held above the limit by all, or above a shared one;
---         given: of the freed ones for somebody who was denied: leave a hint; woken: JSON array of other definitions of which somebody
+--         given: of the freed tokens those for a denied execution: leave a hint; woken: JSON array of other definitions with an execution that
 --         was denied by a limit that is shared with them: leave each a hint, or null
 -- Raises: TG422 p_keep out of range
 -- Locks:  shared_limit, task_definition, task_execution: the number is decided under the row's lock, so two holders never give back twice;
@@ -30,7 +30,7 @@ begin
   if not found then status := 'fenced'; return; end if;
   if v_shared <> '{}' then perform _lock_shared(v_shared); end if;
   select * into s from _settle_tokens(v_definition, p_task_execution_id, null, null, p_keep, v_shared);
-  if not s.o_is_live then status := 'fenced'; return; end if;   -- declared dead meanwhile: what it held is anybody's
+  if not s.o_is_live then status := 'fenced'; return; end if;   -- declared dead meanwhile: its tokens may be granted to others
   status := 'released';
   tokens := s.o_own; freed := s.o_freed; given := s.o_given;
   if given > 0 and s.o_given_to <> '{}' then woken := _definition_names(s.o_given_to, v_definition); end if;

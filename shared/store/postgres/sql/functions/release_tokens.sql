@@ -4,7 +4,7 @@
 -- Raises: TG422 p_keep out of range
 -- Locks:  shared_limit, task_definition, task_execution
 -- Plan:   primary keys only
--- Once:   by what is kept, not by what is given: a repeat, a stranger or a dead holder frees 0 (S0.10)
+-- Once:   by the number that is kept, not the number given back: a repeat, another execution or a dead holder frees 0 (S0.10)
 -- Twin:   mssql/sql/procedures/ReleaseTokens.sql
 create or replace function taskgate.release_tokens(
   p_task_execution_id bigint, p_keep int,
@@ -25,7 +25,7 @@ begin
   if not found then status := 'fenced'; return; end if;
   if v_shared <> '{}' then perform _lock_shared(v_shared); end if;
   select * into s from _settle_tokens(v_definition, p_task_execution_id, null, p_keep, null, v_shared);
-  if not s.o_is_live then status := 'fenced'; return; end if;   -- declared dead meanwhile: what it held is anybody's
+  if not s.o_is_live then status := 'fenced'; return; end if;   -- declared dead meanwhile: its tokens may be granted to others
   status := 'released';
   tokens := s.o_own; freed := s.o_freed;
   ready := freed > 0 and exists (select 1 from taskgate.ready r where r.task_definition_id = v_definition);

@@ -1,5 +1,6 @@
 -- taskgate.reschedule_tasks: another instant for scheduled tasks; ready and waiting ones are scheduled.
--- In:     p_task_ids bigint[] 1..1000; either p_run_in_ms bigint 0..3153600000000 or p_run_at ISO-8601 (past: due at once)
+-- In:     p_task_ids bigint[] 1..1000; either p_run_in_ms bigint 0..3153600000000 or p_run_at ISO-8601 (past: due at once);
+--         p_changed_by, p_reason for the audit
 -- Out:    status: done; results: JSON array of {task, outcome, state}, each task once, in input order. outcome: rescheduled |
 --           running | held (its wave isn't open) | busy (on the move at this moment: ask again) | gone, with its state: done | dead |
 --           cancelled | unknown
@@ -7,12 +8,12 @@
 --         got scheduled tasks, or null; woken: of those that got ready tasks by hand-over, or null
 -- Raises: TG422 a bad value
 -- Locks:  scheduled, ready by skip; task_group ascending, of tasks that wait there; group_waiting under its group, ready by skip; then as
---         _hand_over. A strict group's slot stays with its task, so that nobody overtakes
+--         _hand_over, _audit_call. A strict group's slot stays with its task, so that no other task overtakes it
 -- Plan:   primary keys, packs as _is_packed; the scheduled tasks of a definition once, when one of its tasks stands nowhere else
--- Once:   by value with p_run_at; with p_run_in_ms a repeat counts from then
+-- Once:   by value with p_run_at; with p_run_in_ms a repeat counts from then; each that moves a task leaves an entry in the audit
 -- Twin:   mssql/sql/procedures/RescheduleTasks.sql
 create or replace function taskgate.reschedule_tasks(
-  p_task_ids bigint[], p_run_in_ms bigint, p_run_at text,
+  p_task_ids bigint[], p_run_in_ms bigint, p_run_at text, p_changed_by text default null, p_reason text default null,
   out status text, out results text, out next_due_ms bigint, out definitions text, out woken text)
 language plpgsql security definer
 set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
@@ -31,6 +32,7 @@ declare
   v_left bigint[];
   v_left_groups int[];
 begin
+  if _audit_problem(p_changed_by, p_reason) is not null then raise exception '%', _audit_problem(p_changed_by, p_reason) using errcode = 'TG422'; end if;
   if coalesce(cardinality(p_task_ids), 0) not between 1 and 1000 or array_position(p_task_ids, null) is not null then
     raise exception 'task_ids: expected 1..1000 ids (%)', coalesce(cardinality(p_task_ids), 0) using errcode = 'TG422';
   end if;
@@ -56,7 +58,7 @@ begin
             exists (select 1 from ready r where r.task_definition_id = t.task_definition_id and r.priority = t.priority
                        and r.rank = t.rank and r.task_id = t.task_id) as is_ready) p;
 
-  -- 2. What nobody else is taking: first the scheduled ones, as they become ready and not the other way round.
+  -- 2. Tasks that no other call is taking: first the scheduled ones, as they become ready and not the other way round.
   if v_elsewhere is not null then
     v_scheduled := array(
       select s.task_id from scheduled s
@@ -75,7 +77,7 @@ begin
        select t.group_id from task t where t.task_id = any (v_ready || v_waiting) and t.task_id <> all (v_scheduled)))
      order by g.group_id for no key update);         -- lock, then look
 
-  -- 4. Who waits in them; who doesn't any more may have become ready meanwhile.
+  -- 4. Tasks that wait in these groups; one that has left may have become ready meanwhile.
   if v_waiting is not null then
     v_waited := array(
       select w.task_id
@@ -105,6 +107,9 @@ begin
   if cardinality(v_mine) > 0 then
     next_due_ms := greatest(ceil(extract(epoch from v_at - v_now) * 1000), 0)::bigint;
     definitions := _definition_names(array(select t.task_definition_id from task t where t.task_id = any (v_mine)), 0);
+    perform _audit_call('reschedule_tasks', (select case when min(t.task_definition_id) = max(t.task_definition_id) then min(t.task_definition_id) else 0 end
+                                               from task t where t.task_id = any (v_mine)), null,
+                        array(select u.id from unnest(v_mine) u(id) order by u.id), p_changed_by, p_reason, v_now);
   end if;
   select array_agg(t.task_id), array_agg(t.group_id) into v_left, v_left_groups
     from task t join task_group g on g.group_id = t.group_id where t.task_id = any (v_ready || v_waited) and not g.is_strict;

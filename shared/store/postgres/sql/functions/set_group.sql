@@ -3,7 +3,7 @@
 --         p_slots int 1..1000, p_paused, p_is_strict: null leaves them, in a new group as the definition has them;
 --         p_changed_by, p_reason for the audit, whose entries name the scope: own_group_slots, global_group_slots
 -- Out:    status: created | set | exists (they were so already); old_slots, new_slots int, old_paused, new_paused, old_strict, new_strict
---           boolean: old ones null in a new group; used int: slots in use, which may be more than the new ones: nobody is stopped, and
+--           boolean: old ones null in a new group; used int: slots in use, which may be more than the new ones: no running task is stopped, and
 --           nothing is handed over until fewer are; waiting int: tasks, counted up to 1000
 --         woken: JSON array of definitions that got ready tasks, or null
 -- Raises: TG404 unknown definition; TG422 a value out of range
@@ -37,7 +37,7 @@ begin
   if not found then raise exception 'name: unknown definition (%)', p_name using errcode = 'TG404'; end if;
   v_scope := case p_group_scope when 'global' then 0 else d.task_definition_id end;
 
-  perform pg_advisory_xact_lock(43, _group_latch(v_scope, p_group_key));   -- nobody else makes it from here on
+  perform pg_advisory_xact_lock(43, _group_latch(v_scope, p_group_key));   -- no other call makes it from here on
   select x.group_id, x.slots, x.paused, x.is_strict into g from task_group x
    where x.task_definition_id = v_scope and x.group_key = p_group_key for no key update;   -- lock, then look
   if not found then                                  -- also when a purge has just removed it
@@ -60,7 +60,7 @@ begin
    where c.old_value is distinct from c.new_value order by c.n;
   if status = 'set' then
     update task_group x set slots = new_slots, paused = new_paused, is_strict = new_strict where x.group_id = v_group;
-    woken := _definition_names(_hand_over(array[0::bigint], array[v_group]), 0);   -- nobody leaves: what is free is filled
+    woken := _definition_names(_hand_over(array[0::bigint], array[v_group]), 0);   -- no task leaves: free slots are filled
   end if;
   select count(*) into used from group_slot s where s.group_id = v_group;
   select count(*) into waiting from (select 1 from group_waiting w where w.group_id = v_group limit 1000) x;

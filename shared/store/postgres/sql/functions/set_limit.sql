@@ -2,7 +2,7 @@
 -- In:     p_name; p_limit -1 none | 0 nothing starts | 1..1000 | null: the code's limit again;
 --         p_operation_id uuid: a repeat with it answers what the first call did; p_changed_by, p_reason for the audit
 -- Out:    status: set; old_limit, new_limit: effective, -1 none; held: tokens held now; surplus: of them above the new
---         limit: they come back as their tasks end, nobody is stopped; ready: tasks wait (a hint is due when raised)
+--         limit: they come back as their tasks end, no task is stopped; ready: tasks wait (a hint is due when raised)
 -- Raises: TG404 unknown definition; TG409 the operation id was used by another operation; TG422 limit out of range or no operation id
 -- Locks:  operation, task_definition
 -- Plan:   unique name, primary keys

@@ -1,6 +1,6 @@
 -- taskgate.set_rate: an operator's rate, over the code's, or no override any more. Acts at the next claim.
--- In:     p_name; p_count 1..1000000 tasks per p_period_ms 1000..86400000, p_burst 1..p_count at once | p_count -1: none, whatever the
---         code says | p_count null: the code's rate again; the other two are null then; p_changed_by, p_reason for the audit
+-- In:     p_name; p_count 1..1000000 tasks per p_period_ms 1000..86400000, p_burst 1..p_count at once | p_count -1: none, also when the
+--         code sets one | p_count null: the code's rate again; the other two are null then; p_changed_by, p_reason for the audit
 -- Out:    status: set | exists (it was so already); old_rate, new_rate text: in force, {count, periodMs, burst} or null: none
 --         ready: tasks wait (a hint is due)
 -- Raises: TG404 unknown definition; TG422 a value out of range

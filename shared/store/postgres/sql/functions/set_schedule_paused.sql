@@ -1,4 +1,4 @@
--- taskgate.set_schedule_paused: pauses a schedule or lets it go on. What comes while it is paused isn't made up for.
+-- taskgate.set_schedule_paused: pauses a schedule or lets it go on. Instants that pass while it is paused aren't fired later.
 -- In:     p_name: the definition; p_schedule: the schedule's name; p_paused; p_next_run_at ISO-8601: where it goes on when it is resumed
 --           and its next instant has passed, computed from list_schedules' now_at, or null: never; p_changed_by, p_reason for the audit
 -- Out:    status: paused | resumed | exists (it was so already); next_due_ms bigint: until the next instant, 0 when it is due, null

@@ -82,10 +82,10 @@ begin
     status := 'outdated';
     return;
   end if;
-  -- 1. What there is: nobody else adds to it or takes from it now. Lock, then look: behind who fires or pauses them.
+  -- 1. The schedules that exist: no other call adds or removes one now. Lock, then look: behind who fires or pauses them.
   v_old := array(select s.schedule_id from schedule s where s.task_definition_id = v_definition order by s.schedule_id for update);
   v_kept := '{}';
-  -- 2. What is to be.
+  -- 2. The schedules as they shall be.
   for w in
     select r.name, r.kind, r.cron, r."timeZone" as time_zone, case r.missed when 'skip' then 1 when 'once' then 2 else 3 end as missed,
            r.payload, r."group" as group_key, _instant(r."nextRunAt") as next_run_at

@@ -3,7 +3,7 @@
 -- In:     p_name 1..200 characters; p_limit -1 none | 0 nothing starts | 1..1000 | null: the code's limit again;
 --         p_operation_id uuid: a repeat with it answers what the first call did; p_changed_by, p_reason for the audit
 -- Out:    status: set | created; old_limit (null: it was made), new_limit: effective, -1 none; held: tokens held now by all definitions
---         together; surplus: of them above the new limit: they come back as their tasks end, nobody is stopped
+--         together; surplus: of them above the new limit: they come back as their tasks end, no task is stopped
 --         definitions: JSON array of names of those that draw from it and have ready tasks (hints are due when raised), or null
 -- Raises: TG404 null for a name that doesn't exist; TG409 the operation id was used by another operation; TG422 name or limit
 --         out of range or no operation id

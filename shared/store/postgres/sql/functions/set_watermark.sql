@@ -2,14 +2,14 @@
 --         tasks, and leaves those that there are.
 -- In:     p_name: the definition; p_watermark: its name, 1..200 characters; one that doesn't exist is made; p_value: JSON text of an
 --           object or array, at most 65536 bytes, or null: none, the next maker begins where it begins the first time
---         p_expected_version bigint: only if this is its version, 0 there is none yet; null: whatever it is
+--         p_expected_version bigint: only if this is its version, 0 there is none yet; null: any version
 --         p_operation_id uuid: a repeat with it answers what the first call did; p_changed_by, p_reason for the audit
--- Out:    status: set | conflict (somebody else moved it: nothing was written); version bigint: the new one, of a conflict the one that
---           stands there, 0 when there is none; old_value: what stood there, of a conflict what stands there, or null
+-- Out:    status: set | conflict (another call moved it: nothing was written); version bigint: the new one, of a conflict the one
+--           in the table, 0 when there is none; old_value: the value before, of a conflict the value in the table, or null
 -- Raises: TG404 unknown definition; TG409 the operation id was used by another operation; TG413 too large; TG422 a bad value
 -- Locks:  operation (a repeat of itself), block_watermark (callers that move it)
 -- Plan:   unique name, primary keys
--- Once:   by operation id; a conflict leaves nothing, its repeat looks again
+-- Once:   by operation id; a conflict writes nothing, and its repeat reads the version again
 -- Twin:   mssql/sql/procedures/SetWatermark.sql
 create or replace function taskgate.set_watermark(
   p_name text, p_watermark text, p_value text, p_expected_version bigint, p_operation_id uuid, p_changed_by text, p_reason text default null,

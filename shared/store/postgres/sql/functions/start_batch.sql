@@ -1,6 +1,6 @@
 -- taskgate.start_batch: opens the first wave that has tasks. Empty ones before it are done.
 -- In:     p_batch_id bigint; p_seal boolean: no wave takes tasks any more; false: those not yet opened still do
--- Out:    status: started | again (it was before) | busy (somebody is adding tasks to the first wave: ask again) | ended (cancelled);
+-- Out:    status: started | again (it was before) | busy (another call is adding tasks to the first wave: ask again) | ended (cancelled);
 --         woken: JSON array of names of definitions that got ready tasks, or null; opening: JSON array of the batch's id when
 --         tasks of the opened wave are still to be admitted (call pump_batch), or null
 -- Raises: TG404 unknown batch
@@ -23,7 +23,7 @@ begin
     status := case when v_state = 4 then 'ended' else 'again' end;
     return;
   end if;
-  -- Who is adding tasks to the first wave holds its gate.
+  -- A call that adds tasks to the first wave holds its gate.
   perform 1 from wave w join wave_shard s on s.wave_id = w.wave_id and s.shard = 16
     where w.batch_id = p_batch_id and w.ordinal = 1 for no key update of s skip locked;
   if not found then status := 'busy'; return; end if;

@@ -6,8 +6,8 @@
 -- Out:    status: started | limited | paused | none | unknown (register first) | outdated (register, then ask again);
 --         task_execution_id; lease_ms: how long from now; tokens: granted; token_fence; spare_max; ready: tasks ready,
 --         counted up to p_want; retry_in_ms: when limited, by tokens or by the rate; next_due_ms: until the next scheduled task, when none;
---         dead_holders: call reclaim_expired when > 0; demand: noted: holders were asked for a token, look again soon
---           | others: what is free was given for others, and this worker holds some: hand the hint on | null
+--         dead_holders: call reclaim_expired when > 0; demand: noted: holders were asked for a token: retry soon
+--           | others: the free tokens were given for others, and this worker holds some: hand the hint on | null
 -- Raises: TG422 want or worker out of range; TG409 the operation id belongs to another definition's execution
 -- Locks:  task_execution (own new row), shared_limit, task_definition, task_execution (dead holders, by skip),
 --         rate_bucket by skip; token_demand, shared_token_demand by skip

@@ -1,4 +1,4 @@
--- taskgate.sweep: one read that tells what is due: the safety net behind the hints. Changes nothing.
+-- taskgate.sweep: one read that lists due work, as the safety net behind the hints. Changes nothing.
 -- In:     p_most int 1..1000: definitions with something to do, at most
 -- Out:    status: swept; expired: executions past their lease or declared dead (call reclaim_expired), counted up to 1000
 --         definitions: JSON array, by name, of those with ready or due tasks, {name, ready (counted up to 1000), free: tokens

@@ -13,8 +13,8 @@
 --         last_priority, last_rank: of the last task claimed
 --         refused_task_ids: completions that changed nothing, joined by commas, or null; lease_ms: how long from now, null: nothing was renewed
 --         surplus: tokens held by all above the limit, or above a shared one; 1: none are, but this process should give
---           for somebody who was denied (_is_asked, _is_asked_shared). Call release_surplus when some are idle. Below 0: so
---           many are free for anybody; not said where a limit is shared, nor before a reservation ends (_reserved_ms)
+--           for a denied execution (_is_asked, _is_asked_shared). Call release_surplus when some are idle. Below 0: so
+--           many are free for any process; not said where a limit is shared, nor before a reservation ends (_reserved_ms)
 --         next_due_ms: until the next scheduled task, when fewer were claimed than wanted
 --         retry_in_ms: the rate let fewer be claimed than wanted: until it lets another one; null: it didn't
 --         woken: JSON array of other definitions that got ready tasks, or null; opening: JSON array of batches to be pumped
@@ -23,7 +23,7 @@
 --         the list, lists of unequal length
 -- Locks:  task_execution (own), task, dedupe, task_group ascending, waves as _end_in_waves; then scheduled and task_group by skip,
 --         rate_bucket by skip (only of a definition that has a rate: one probe tells), ready by skip
--- Plan:   primary keys; claims the first p_want entries of pk_ready that nobody holds: cost independent of the backlog (P10)
+-- Plan:   primary keys; claims the first p_want unlocked entries of pk_ready: the cost doesn't depend on the backlog
 -- Once:   completions by (task, fence); claims by call number
 -- Twin:   mssql/sql/procedures/Work.sql
 create or replace function taskgate.work(
@@ -78,7 +78,7 @@ begin
     end if;
   end if;
 
-  -- 1. The execution's own row: who holds it may change its claims, and nobody else may.
+  -- 1. The execution's own row: only its holder may change its claims.
   select x.*, d.paused, d.lease_ms, d.spare_max, d.execution_tokens, coalesce(d.concurrency_limit_override, d.concurrency_limit) as task_limit,
          v_want > 0 and exists (select 1 from scheduled s where s.task_definition_id = x.task_definition_id and s.run_at <= v_now) as is_due,
          v_want > 0 and exists (select 1 from rate_bucket b where b.task_definition_id = x.task_definition_id) as has_rate,
@@ -110,7 +110,7 @@ begin
   end if;
   v_in := e.inflight; v_in_fence := e.inflight_fence; v_in_at := e.inflight_at; v_spare := e.spare;
 
-  -- 2. What is done leaves. Two short ways first: all that is held, or the oldest part of it.
+  -- 2. Completed tasks leave. Two short ways first: all that is held, or the oldest part of it.
   if v_done_count > 0 then
     if v_in[:v_done_count] = p_done_task_ids and v_in_fence[:v_done_count] = p_done_fences then
       v_ok := p_done_task_ids; v_ok_fence := p_done_fences;

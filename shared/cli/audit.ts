@@ -1,0 +1,100 @@
+import { readListAuditQuery } from "../admin/audit-requests";
+import { auditListMax, readListing } from "../admin/listing";
+import { take } from "../admin/object-reader";
+import { auditActions } from "../core/audit-actions";
+import { readDuration } from "../core/duration";
+import { realClock } from "../platform/real-clock";
+import type { AuditEntry } from "../ports/task-store";
+import { describeCut, renderTable, showInstant, showNumber } from "../terminal/output";
+import type { Column } from "../terminal/output";
+import { mostOption, report } from "./command";
+import type { Command, CommandContext } from "./command";
+import { exitCodes } from "./exit-codes";
+import { showIds } from "./task-results";
+
+/** `taskgate audit [OBJECT]` */
+export const auditCommand: Command = {
+  name: "audit",
+  group: "look",
+  parameters: [{ name: "OBJECT", isOptional: true, values: "definitions" }],
+  options: {
+    action: {
+      type: "string",
+      valueName: "OPERATION",
+      values: auditActions,
+      sentence: "Only entries of this operation, such as set_limit or cancel_tasks.",
+    },
+    actor: { type: "string", valueName: "NAME", sentence: "Only changes by this actor." },
+    since: {
+      type: "string",
+      valueName: "TIME",
+      sentence: "Only changes of that time before now (2h, 7d), or since an instant.",
+    },
+    before: {
+      type: "string",
+      valueName: "INSTANT",
+      sentence: "Only changes before an instant: 2030-01-31T08:30:00Z.",
+    },
+    most: mostOption(auditListMax, 20),
+  },
+  sentence: "Lists changes with their actors and reasons, newest first.",
+  details: [
+    'OBJECT: a definition, group, shared limit, schedule or watermark, the id of a task, or "batch ID".',
+    "Tasks that the app itself adds leave no entry; those added by HTTP or this program do, for 30 days.",
+  ].join("\n"),
+  examples: [
+    { line: "taskgate audit", sentence: "The newest 20 changes." },
+    { line: "taskgate audit greet --since 7d", sentence: "A definition's changes of a week." },
+    { line: "taskgate audit --action cancel_tasks", sentence: "Cancelled tasks, and by whom." },
+  ],
+  run: async (context) => {
+    const query = take(readListAuditQuery(queryOf(context)));
+    const admin = await context.admin();
+    const { rows: entries, more } = await readListing(query, admin.audit, auditListMax);
+    report(context, { entries, more }, () =>
+      entries.length === 0
+        ? "There are no such entries."
+        : renderTable(entries, columns, context.output) +
+          describeCut({ rows: entries, more }, auditListMax),
+    );
+    return exitCodes.ok;
+  },
+};
+
+/** The audit keeps nothing for as long as ten years but the last word on a setting. */
+const agoMsMax = 3_650 * 86_400_000;
+
+/** As the query of the HTTP API; a time before now becomes an instant. */
+function queryOf({ args, options }: CommandContext): Record<string, string | undefined> {
+  const { action, actor, since, before, most } = options;
+  const agoMs = since === undefined ? null : readDuration(since);
+  const isTime = agoMs !== null && agoMs <= agoMsMax;
+  return {
+    object: args[0],
+    action,
+    actor,
+    since: isTime ? new Date(realClock.nowMs() - agoMs).toISOString() : since,
+    before,
+    most,
+  };
+}
+
+const columns: readonly Column<AuditEntry>[] = [
+  { title: "at", value: (row) => showInstant(row.at) },
+  { title: "actor", value: (row) => row.actor },
+  { title: "action", value: (row) => row.action },
+  { title: "object", value: (row) => objectOf(row) },
+  { title: "change", value: (row) => changeOf(row) },
+  { title: "reason", value: (row) => row.reason ?? "", wraps: true },
+];
+
+function objectOf({ definition, object }: AuditEntry): string {
+  return [definition, object].filter((name) => name !== null).join(" ");
+}
+
+/** `limit_override none -> 2`, or the tasks. */
+function changeOf({ setting, old, new: value, tasks, taskCount }: AuditEntry): string {
+  if (setting !== null) return `${setting} ${old ?? "none"} -> ${value ?? "none"}`;
+  if (tasks === null || taskCount === null) return "";
+  return `${showNumber(taskCount, "task", "tasks")} (${showIds(tasks)})`;
+}

@@ -1,0 +1,72 @@
+import { auditCommand } from "./audit";
+import { batchCommand } from "./batch";
+import { batchesCommand } from "./batches";
+import { cancelCommand } from "./cancel";
+import type { Command } from "./command";
+import { createCompletionCommand } from "./completion";
+import { definitionsCommand } from "./definitions";
+import { devCommand } from "./dev";
+import { doctorCommand } from "./doctor";
+import { ejectCommand } from "./eject";
+import { enqueueCommand } from "./enqueue";
+import { executionsCommand } from "./executions";
+import { explainCommand } from "./explain";
+import { groupCommand } from "./group";
+import { groupsCommand } from "./groups";
+import { initCommand } from "./init";
+import { limitCommand } from "./limit";
+import { limitsCommand } from "./limits";
+import { migrateCommand } from "./migrate";
+import { ownerCommand } from "./owner";
+import { pauseCommand } from "./pause";
+import { rateCommand } from "./rate";
+import { redriveCommand } from "./redrive";
+import { replayCommand } from "./replay";
+import { rescheduleCommand } from "./reschedule";
+import { resumeCommand } from "./resume";
+import { scheduleCommand } from "./schedule";
+import { schedulesCommand } from "./schedules";
+import { stampCommand } from "./stamp";
+import { statusCommand } from "./status";
+import { tasksCommand } from "./tasks";
+import { versionCommand } from "./version";
+import { watchable } from "./watch";
+import { watermarkCommand } from "./watermark";
+import { watermarksCommand } from "./watermarks";
+
+/** All commands, in the order of the help text. */
+export const commands: readonly Command[] = [
+  watchable(statusCommand),
+  watchable(definitionsCommand),
+  watchable(limitsCommand),
+  watchable(executionsCommand),
+  watchable(tasksCommand),
+  watchable(explainCommand),
+  watchable(groupsCommand),
+  watchable(schedulesCommand),
+  watchable(watermarksCommand),
+  watchable(batchesCommand),
+  watchable(auditCommand),
+  enqueueCommand,
+  limitCommand,
+  rateCommand,
+  ownerCommand,
+  pauseCommand,
+  resumeCommand,
+  cancelCommand,
+  redriveCommand,
+  rescheduleCommand,
+  groupCommand,
+  scheduleCommand,
+  watermarkCommand,
+  batchCommand,
+  replayCommand,
+  migrateCommand,
+  stampCommand,
+  doctorCommand,
+  initCommand,
+  devCommand,
+  ejectCommand,
+  createCompletionCommand(() => commands),
+  versionCommand,
+];

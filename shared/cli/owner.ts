@@ -1,0 +1,63 @@
+import { readOwnerRequest } from "../admin/app-requests";
+import { take } from "../admin/object-reader";
+import { readDefinitionName } from "../admin/requests";
+import { nameParameter, reasonOption, report } from "./command";
+import type { Command, CommandContext } from "./command";
+import { exitCodes } from "./exit-codes";
+import type { ExitCode } from "./exit-codes";
+import { refusal } from "./read-values";
+
+/** `taskgate owner NAME [APP]` */
+export const ownerCommand: Command = {
+  name: "owner",
+  group: "change",
+  parameters: [nameParameter, { name: "APP", isOptional: true }],
+  options: {
+    release: { type: "boolean", sentence: "No app owns the definition, until one registers it." },
+    reason: reasonOption,
+  },
+  sentence: "Shows or sets the app that runs a definition's tasks.",
+  details: [
+    "A definition belongs to the first app that registers it; another app that has a task of this name is refused.",
+    "APP: the name that the other app gives itself. Both apps follow within a minute.",
+  ].join("\n"),
+  examples: [
+    { line: "taskgate owner greet", sentence: "The app." },
+    { line: "taskgate owner greet billing", sentence: "Hands greet over to the app billing." },
+    { line: "taskgate owner greet --release", sentence: "The next app that has greet gets it." },
+  ],
+  run: async (context) => {
+    const definition = take(readDefinitionName(context.args[0]));
+    const { reason } = context.options;
+    const given = context.args[1];
+    const isReleased = context.flags.has("release");
+    if (given === undefined && !isReleased) return show(context, definition);
+    if (given !== undefined && isReleased)
+      throw refusal("APP", given, "no app together with --release");
+    const change = take(readOwnerRequest({ app: given ?? null, reason }));
+    const admin = await context.admin();
+    const answer = await admin.setOwner({ ...change, definition, changedBy: context.changedBy });
+    report(context, answer, () => {
+      const was =
+        answer.status === "exists"
+          ? "as before"
+          : `it ${answer.oldApp === null ? "belonged to no app" : `was ${answer.oldApp}'s`}`;
+      return answer.newApp === null
+        ? `${definition} belongs to no app, ${was}.`
+        : `${definition} belongs to ${answer.newApp}, ${was}.`;
+    });
+    return exitCodes.ok;
+  },
+};
+
+async function show(context: CommandContext, name: string): Promise<ExitCode> {
+  const { reason } = context.options;
+  if (reason !== undefined) throw refusal("--reason", reason, "it only together with an APP");
+  const [found] = await (await context.admin()).definitions(name);
+  if (found === undefined) return exitCodes.notFound;
+  const { app } = found;
+  report(context, { definition: name, app }, () =>
+    app === null ? `${name} belongs to no app.` : `${name} belongs to ${app}.`,
+  );
+  return exitCodes.ok;
+}

@@ -1,0 +1,42 @@
+import { invalidInput } from "../admin/object-reader";
+import { readDuration } from "../core/duration";
+import { limits } from "../core/limits";
+
+/** Values of arguments and options that several commands take. */
+
+/** The longest time from now to the start of a task. */
+export const runInMost = `${String(limits.runInMsMax / 86_400_000)}d`;
+
+/** Longest part of a wrong value that is shown. */
+const shownLengthMax = 100;
+
+/** Milliseconds of a time such as `10m`, at least 1 and at most `maxText`. Throws InvalidArgumentError that names `field`. */
+export function readTime(field: string, text: string, maxText: string): number {
+  const ms = readDuration(text);
+  if (ms !== null && ms > 0 && ms <= (readDuration(maxText) ?? 0)) return ms;
+  throw refusal(field, text, `a time of 1ms to ${maxText}, such as 500ms, 90s, 10m or 2h`);
+}
+
+/** Any other text stays a text, and the reader of the request names the expected form. */
+export function numberOf(text: string | undefined): unknown {
+  return text !== undefined && /^-?\d{1,15}$/.test(text) ? Number(text) : text;
+}
+
+/** One of two flags that exclude each other; undefined: neither. Throws InvalidArgumentError where both are given. */
+export function oneFlagOf<First extends string, Second extends string>(
+  flags: ReadonlySet<string>,
+  first: First,
+  second: Second,
+): First | Second | undefined {
+  const [isFirst, isSecond] = [flags.has(first), flags.has(second)];
+  if (isFirst && isSecond) {
+    const expected = `either --${first} or --${second}, not both`;
+    throw invalidInput([{ field: `--${second}`, value: "both", expected }]);
+  }
+  return isFirst ? first : isSecond ? second : undefined;
+}
+
+/** The error that names an argument or option, its value, and the expected form. */
+export function refusal(field: string, value: string, expected: string): Error {
+  return invalidInput([{ field, value: `\`${value.slice(0, shownLengthMax)}\``, expected }]);
+}

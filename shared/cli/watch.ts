@@ -1,0 +1,75 @@
+import { TaskgateError } from "../core/errors";
+import type { Command, CommandContext, CommandOption } from "./command";
+import { exitCodeOf, exitCodes } from "./exit-codes";
+import type { CommandExitCode } from "./exit-codes";
+import { readTime } from "./read-values";
+
+const watchOptions: Readonly<Record<string, CommandOption>> = {
+  watch: { type: "boolean", short: "w", sentence: "Reads again at an interval, until Ctrl+C." },
+  every: {
+    type: "string",
+    valueName: "TIME",
+    sentence: "Watches with this time between two looks, up to 1h; default 2s.",
+  },
+};
+
+/** Looks at a healthy database cost it little; more of them show a person nothing. */
+const leastEveryMs = 200;
+
+/** The command with `--watch`: on a terminal each look is drawn over the one before, else they follow each other. */
+export function watchable(command: Command): Command {
+  return {
+    ...command,
+    options: { ...command.options, ...watchOptions },
+    run: (context) => {
+      const { every } = context.options;
+      const isWatched = context.flags.has("watch") || every !== undefined;
+      return isWatched ? watch(command, context, every ?? "2s") : command.run(context);
+    },
+  };
+}
+
+async function watch(
+  command: Command,
+  context: CommandContext,
+  every: string,
+): Promise<CommandExitCode> {
+  const everyMs = Math.max(readTime("--every", every, "1h"), leastEveryMs);
+  const { pause, screen } = context.repeater();
+  const drawn = context.isJson ? undefined : screen;
+  let hasLooked = false;
+  do {
+    const texts: string[] = [];
+    try {
+      const columns = drawn?.columns() ?? context.output.columns;
+      const output = { ...context.output, columns, line: (text: string) => texts.push(text) };
+      const code = await command.run({ ...context, output, isRepeated: true });
+      if (code !== exitCodes.ok) {
+        for (const text of texts) context.output.line(text);
+        return code;
+      }
+      hasLooked = true;
+    } catch (error) {
+      // A database that comes and goes is what a person watches for; what can't be right later ends the program.
+      if (!hasLooked || exitCodeOf(error) !== exitCodes.unreachable) throw error;
+      texts.push(unreachable(error, context.isJson));
+      context.reconnect();
+    }
+    if (drawn === undefined) for (const text of texts) context.output.line(text);
+    else drawn.draw([titleOf(command, context, every), "", ...texts.join("\n").split("\n")]);
+  } while (await pause(everyMs));
+  return exitCodes.ok;
+}
+
+function titleOf({ name }: Command, { args, output }: CommandContext, every: string): string {
+  const words = ["taskgate", name, ...args].join(" ");
+  const title = `${words}  every ${every}, Ctrl+C ends`;
+  return output.theme?.faint(title) ?? title;
+}
+
+function unreachable(error: unknown, isJson: boolean): string {
+  const message = error instanceof Error ? error.message : String(error);
+  if (!isJson) return `taskgate: ${message}`;
+  const code = error instanceof TaskgateError ? error.code : null;
+  return JSON.stringify({ error: { code, message } });
+}

@@ -1,0 +1,156 @@
+import { InvalidArgumentError } from "../core/errors";
+import { describeValue } from "../core/foreign-value";
+import { didYouMean } from "../core/near-name";
+import type { Logger } from "../ports/logger";
+import { describeExpected, isExpected } from "../settings/setting-formats";
+import { settingsTable } from "../settings/settings";
+import type { SettingName, StorageSettings } from "../settings/settings";
+import { checkDatabaseAddress } from "../store/open-store";
+import type { DatabaseAddress } from "../store/open-store";
+import type { AnyTaskKind } from "../worker/define/task-kind";
+
+/** Where hints go: the storage queue that the app's workers listen to. */
+export interface HintQueueAddress {
+  /** A connection string of the storage account, or the address of its queues, `https://account.queue.core.windows.net`. */
+  readonly storage: string;
+  /** The app's setting TASKGATE_HINT_QUEUE; default `taskgate-hints`. */
+  readonly queue?: string;
+  /** Client id of a user-assigned identity for an https address; default: the identity that the process finds. */
+  readonly clientId?: string;
+}
+
+/** How a program reaches Taskgate. */
+export interface ClientOptions {
+  /** `postgres://..`, `mssql://..`, or an address with an Entra identity or a schema of another name. */
+  readonly store: string | DatabaseAddress;
+  /**
+   * Kinds that this program knows. Their definitions are registered when the database lacks them. Default: none, and a
+   * definition that no app has registered is an error (TASKGATE_ARG_UNKNOWN).
+   */
+  readonly tasks?: readonly AnyTaskKind[];
+  /**
+   * Default: no hints are sent, and the app's sweep finds the tasks. Where several apps share the database, the hint of a task goes
+   * to the queue of the app that the task belongs to, with this login; `queue` is for tasks of no named app.
+   */
+  readonly hints?: HintQueueAddress;
+  /**
+   * The app's setting TASKGATE_SWEEP_SCHEDULE, for `startsWithinMs`: six fields in UTC, such as the app's default, which is
+   * every 30 s. Default: not known.
+   */
+  readonly sweepSchedule?: string;
+  /** Most connections of this client: 1..100, default 3. */
+  readonly connectionsMax?: number;
+  /** A call without an answer after so many ms is given up: 1,000..600,000, default 30,000. */
+  readonly callTimeoutMs?: number;
+  /** Who enqueues, for the audit of registrations; 1..200 characters, default `client`. */
+  readonly name?: string;
+  /** Default: warnings and errors as lines on standard error. */
+  readonly logger?: Logger;
+}
+
+/** The options, complete and checked. */
+export interface CheckedOptions {
+  readonly address: DatabaseAddress;
+  readonly tasks: readonly AnyTaskKind[];
+  /** null: no hints. */
+  readonly hints: { readonly storage: StorageSettings; readonly queue: string } | null;
+  /** null: not known. */
+  readonly sweepSchedule: string | null;
+  readonly connectionsMax: number;
+  readonly callTimeoutMs: number;
+  readonly name: string;
+  /** null: the default. */
+  readonly logger: Logger | null;
+}
+
+/** Each option with the setting of the app that says the same: range, form and default stand there once. */
+const settingOf = {
+  "hints.queue": "TASKGATE_HINT_QUEUE",
+  "hints.clientId": "AzureWebJobsStorage__clientId",
+  "hints.storage": "AzureWebJobsStorage",
+  sweepSchedule: "TASKGATE_SWEEP_SCHEDULE",
+  connectionsMax: "TASKGATE_CONNECTIONS_MAX",
+  callTimeoutMs: "TASKGATE_CALL_TIMEOUT_MS",
+  name: "TASKGATE_WORKER_NAME",
+} as const satisfies Record<string, SettingName>;
+
+const names: readonly string[] = [
+  "store",
+  "tasks",
+  "hints",
+  "sweepSchedule",
+  "connectionsMax",
+  "callTimeoutMs",
+  "name",
+  "logger",
+] satisfies readonly (keyof ClientOptions)[];
+const hintNames: readonly string[] = [
+  "storage",
+  "queue",
+  "clientId",
+] satisfies readonly (keyof HintQueueAddress)[];
+
+/** Throws InvalidArgumentError naming the option, its value (no secrets) and the expected form. */
+export function checkClientOptions(options: ClientOptions): CheckedOptions {
+  checkNames("", options, names);
+  const { store, tasks = [], hints, sweepSchedule, logger } = options;
+  const address = typeof store === "string" ? { url: store } : store;
+  if (typeof address !== "object")
+    throw refused("store", "an address such as postgres://..", store);
+  checkDatabaseAddress(address);
+  return {
+    address,
+    tasks,
+    hints: hints === undefined ? null : checkHints(hints),
+    sweepSchedule: sweepSchedule === undefined ? null : checked("sweepSchedule", sweepSchedule),
+    connectionsMax: checked("connectionsMax", options.connectionsMax ?? 3),
+    callTimeoutMs: checked("callTimeoutMs", options.callTimeoutMs ?? 30_000),
+    name: checked("name", options.name ?? "client"),
+    logger: logger ?? null,
+  };
+}
+
+function checkHints(hints: HintQueueAddress): NonNullable<CheckedOptions["hints"]> {
+  checkNames("hints.", hints, hintNames);
+  const { storage, clientId } = hints;
+  const queue = checked("hints.queue", hints.queue ?? "taskgate-hints");
+  if (typeof storage === "string" && storage.startsWith("https://")) {
+    const credential = clientId === undefined ? "default" : "managedidentity";
+    const id = clientId === undefined ? null : checked("hints.clientId", clientId);
+    return {
+      storage: { kind: "identity", queueServiceUri: storage, credential, clientId: id },
+      queue,
+    };
+  }
+  const connectionString = checked("hints.storage", storage);
+  return { storage: { kind: "connection-string", connectionString }, queue };
+}
+
+/** The value itself, if the setting of the same meaning takes it. */
+function checked<Value extends string | number>(
+  option: keyof typeof settingOf,
+  value: Value,
+): Value {
+  const entry = settingsTable.find(({ name }) => name === settingOf[option]);
+  const wanted = entry?.type === "integer" ? "number" : "string";
+  if (entry !== undefined && typeof value === wanted && isExpected(entry, String(value)))
+    return value;
+  const expected = entry === undefined ? "another value" : describeExpected(entry);
+  throw refused(option, expected, entry?.isSecret === true ? undefined : value);
+}
+
+/** Also for programs that no compiler looks at. */
+function checkNames(prefix: string, given: object, known: readonly string[]): void {
+  for (const name of Object.keys(given)) {
+    if (known.includes(name)) continue;
+    throw new InvalidArgumentError(
+      `${prefix}${name}: expected one of the options ${known.join(", ")}.${didYouMean(name, known)}`,
+      { details: { field: `${prefix}${name}` } },
+    );
+  }
+}
+
+function refused(field: string, expected: string, value: unknown): InvalidArgumentError {
+  const shown = value === undefined ? "" : ` (${describeValue(value)})`;
+  return new InvalidArgumentError(`${field}: expected ${expected}${shown}`, { details: { field } });
+}

@@ -1,0 +1,22 @@
+import { createHash } from "node:crypto";
+
+const prefix = "calls:";
+/** UTF-16 units of several names that a definition's name shows: 200 units hold them, with prefix and hash. */
+const shownMax = 180;
+
+/**
+ * The definition under which functions draw from shared limits without tasks: its executions hold their tokens. The names of
+ * several limits come in one order, for any order of the caller.
+ */
+export function callsDefinition(limits: readonly string[]): string {
+  const [only = ""] = limits;
+  if (limits.length === 1) return `${prefix}${only}`;
+  const hash = createHash("sha256").update(JSON.stringify(limits)).digest("hex").slice(0, 12);
+  const shown = limits.join(" & ").slice(0, shownMax).toWellFormed();
+  return `${prefix}${shown} #${hash}`;
+}
+
+/** Is this such a definition? It has no tasks: no hint is left for it. */
+export function isCallsDefinition(name: string): boolean {
+  return name.startsWith(prefix);
+}

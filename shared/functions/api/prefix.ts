@@ -1,0 +1,25 @@
+import { InvalidArgumentError } from "../../core/errors";
+
+/** Where the HTTP API and the status page lie. */
+export interface ApiPlace {
+  /**
+   * Put before each route, behind the host's `api/`: `taskgate` makes `api/taskgate/status`. The names of the functions
+   * begin with it, too. 1..50 letters, digits and hyphens; default: no prefix.
+   */
+  readonly prefix?: string;
+}
+
+/** A function's name and its route, behind the prefix. Throws InvalidArgumentError for a prefix that isn't one. */
+export function placeRoute(
+  { name, route }: { readonly name: string; readonly route: string },
+  { prefix }: ApiPlace,
+): { name: string; route: string } {
+  if (prefix === undefined) return { name, route };
+  if (!/^[A-Za-z][A-Za-z0-9-]{0,49}$/.test(prefix)) {
+    throw new InvalidArgumentError(
+      `prefix: expected 1 to 50 letters, digits and hyphens, a letter first (${prefix.slice(0, 100)})`,
+      { details: { field: "prefix" } },
+    );
+  }
+  return { name: `${prefix}-${name}`, route: `${prefix}/${route}` };
+}

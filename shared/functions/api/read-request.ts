@@ -1,0 +1,37 @@
+import type { HttpRequest } from "@azure/functions";
+import { invalidInput, take } from "../../admin/object-reader";
+import { readDefinitionName, readNothing } from "../../admin/requests";
+import { callerName } from "./sign-in";
+
+/** Reads the parts of a request but its body (read-body.ts); throws InvalidArgumentError where a part can't be read. */
+
+/** Query parameters of the Functions host itself: the function key and its name. */
+const hostParameters = new Set(["code", "clientId"]);
+
+/** The definition that the route names. */
+export function definitionOf(request: HttpRequest): string {
+  return take(readDefinitionName(request.params["name"]));
+}
+
+/** The query as an object of texts. A parameter that comes twice is a problem. */
+export function queryOf(request: HttpRequest): Record<string, string> {
+  const query: Record<string, string> = {};
+  for (const [name, value] of request.query) {
+    if (hostParameters.has(name)) continue;
+    if (Object.hasOwn(query, name)) {
+      throw invalidInput([{ field: name, value: "two values", expected: "one value" }]);
+    }
+    Object.defineProperty(query, name, { value, enumerable: true });
+  }
+  return query;
+}
+
+/** For routes without a query. */
+export function refuseQuery(request: HttpRequest): void {
+  take(readNothing(queryOf(request)));
+}
+
+/** Who calls, for the audit: the name that the platform's sign-in knows, where that is switched on. */
+export function callerOf(request: HttpRequest): string {
+  return callerName(request);
+}

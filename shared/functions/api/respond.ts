@@ -1,0 +1,168 @@
+import type { HttpRequest, HttpResponseInit, InvocationContext } from "@azure/functions";
+import type { Admin } from "../../admin/create-admin";
+import { moreProblemsOf, problemsOf } from "../../admin/object-reader";
+import { TaskgateError } from "../../core/errors";
+import type { ErrorCode } from "../../core/errors";
+import { SignInError } from "./sign-in";
+import { inTime, isLate } from "../in-time";
+import { PartlyDone } from "./partly-done";
+import { isStream } from "./task-stream";
+
+/**
+ * One way from a request to a response, for every route: JSON when it went well, problem+json (RFC 9457) when it didn't.
+ * Handlers throw; nothing else decides a status code.
+ */
+
+/** What a route answers when it went well. */
+export interface Answer {
+  /** Default 200. */
+  readonly status?: number;
+  readonly body: unknown;
+}
+
+/** What a route does. Its input is the request, its tool the admin. */
+export type Endpoint = (request: HttpRequest, admin: Admin) => Promise<Answer>;
+
+/** A handler as `app.http` takes it. Never rejects. */
+export type ApiHandler = (
+  request: HttpRequest,
+  context: InvocationContext,
+) => Promise<HttpResponseInit>;
+
+/** Of every answer: no page of another origin loads it, and nothing takes it for another type. */
+const closedHeaders = {
+  "cache-control": "no-store",
+  "x-content-type-options": "nosniff",
+  "cross-origin-resource-policy": "same-origin",
+} as const;
+
+/**
+ * Makes a handler of an endpoint. `admin` is asked for at each request, so that a failed start is tried again. `letIn`
+ * comes first and throws for callers that may not come in.
+ */
+export function createHandler(
+  admin: () => Promise<Admin>,
+  endpoint: Endpoint,
+  letIn: (request: HttpRequest) => void = () => undefined,
+): ApiHandler {
+  return async (request, context) => {
+    try {
+      letIn(request);
+      const answer = await answerOf(request, { admin, endpoint });
+      return {
+        status: answer.status ?? 200,
+        jsonBody: answer.body,
+        headers: { ...closedHeaders },
+      };
+    } catch (error) {
+      return respondToError(error, context);
+    }
+  };
+}
+
+/** A stream may take as long as it likes: each of its slices has its own bound. */
+async function answerOf(
+  request: HttpRequest,
+  { admin, endpoint }: { admin: () => Promise<Admin>; endpoint: Endpoint },
+): Promise<Answer> {
+  const bounds = { reads: request.method === "GET" };
+  if (isStream(request)) return endpoint(request, await inTime(admin(), bounds));
+  return inTime(
+    admin().then((made) => endpoint(request, made)),
+    bounds,
+  );
+}
+
+interface ProblemKind {
+  readonly status: number;
+  readonly title: string;
+}
+
+const badRequest: ProblemKind = { status: 400, title: "The request can't be used" };
+const misconfigured: ProblemKind = { status: 500, title: "Taskgate is not set up completely" };
+/** Of the app's login in the database: whose key let the request in doesn't matter. */
+const forbidden: ProblemKind = {
+  status: 403,
+  title: "The app's login lacks a right in the database",
+};
+const notLetIn: Readonly<Record<SignInError["status"], ProblemKind>> = {
+  401: { status: 401, title: "Nobody is signed in" },
+  403: { status: 403, title: "The sign-in may not do that" },
+};
+const late: ProblemKind = { status: 503, title: "The database doesn't answer" };
+const internal: ProblemKind = { status: 500, title: "Something went wrong inside" };
+
+const problemKinds: Readonly<Record<ErrorCode, ProblemKind>> = {
+  TASKGATE_ARG_INVALID: badRequest,
+  TASKGATE_ARG_UNKNOWN: { status: 404, title: "There is nothing of that name" },
+  TASKGATE_ARG_TOO_LARGE: { status: 413, title: "The request is too large" },
+  TASKGATE_ARG_CONFLICT: { status: 409, title: "The request comes too late or out of order" },
+  TASKGATE_ARG_RULE: { status: 422, title: "The request breaks a rule of the task's kind" },
+  TASKGATE_ARG_OWNER: { status: 409, title: "The definition belongs to another app" },
+  TASKGATE_SETTINGS: misconfigured,
+  TASKGATE_PACKAGE_MISSING: misconfigured,
+  TASKGATE_SCHEMA_MISSING: misconfigured,
+  TASKGATE_SCHEMA_TOO_OLD: misconfigured,
+  TASKGATE_SCHEMA_TOO_NEW: misconfigured,
+  TASKGATE_SCHEMA_EDITED: misconfigured,
+  TASKGATE_STORE_UNAVAILABLE: {
+    status: 503,
+    title: "The database can't be reached; nothing happened",
+  },
+  TASKGATE_STORE_FORBIDDEN: forbidden,
+  TASKGATE_STORE_CONFLICT: { status: 503, title: "The database was too busy; nothing happened" },
+  TASKGATE_STORE_UNCERTAIN: {
+    status: 504,
+    title: "The database's answer was lost; it may have happened",
+  },
+  TASKGATE_STORE_CONTRACT: internal,
+  TASKGATE_STORE_CONTEXT: internal,
+  TASKGATE_LEASE_LOST: internal,
+  TASKGATE_LIMIT_REACHED: internal,
+  TASKGATE_ASSERTION: internal,
+};
+
+/** After so many seconds a client may try again. */
+const retryAfterSeconds = 5;
+
+function respondToError(thrown: unknown, context: InvocationContext): HttpResponseInit {
+  const { error, done } =
+    thrown instanceof PartlyDone ? { error: thrown.cause, done: thrown.done } : { error: thrown };
+  const code = error instanceof TaskgateError ? error.code : null;
+  const kind = isLate(error) ? late : kindOf(error, code);
+  // Who calls gets the number of the log entry, not what may be an inside matter.
+  // A missing right concerns the administrator, too.
+  if (kind.status >= 500 || kind === forbidden) context.error(error);
+  const isInside = kind === internal;
+  const more = moreProblemsOf(error);
+  const body = {
+    type: code === null ? "about:blank" : `urn:taskgate:error:${code}`,
+    title: kind.title,
+    status: kind.status,
+    detail: isInside ? "The log of the function app has the details." : messageOf(error),
+    instance: `urn:taskgate:invocation:${context.invocationId}`,
+    ...(code === null ? {} : { code }),
+    problems: problemsOf(error),
+    ...(more === 0 ? {} : { moreProblems: more }),
+    ...(done === undefined ? {} : { done }),
+  };
+  const isTemporary = kind.status === 503;
+  return {
+    status: kind.status,
+    body: JSON.stringify(body),
+    headers: {
+      "content-type": "application/problem+json",
+      ...closedHeaders,
+      ...(isTemporary ? { "retry-after": String(retryAfterSeconds) } : {}),
+    },
+  };
+}
+
+function kindOf(error: unknown, code: ErrorCode | null): ProblemKind {
+  if (error instanceof SignInError) return notLetIn[error.status];
+  return code === null ? internal : problemKinds[code];
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

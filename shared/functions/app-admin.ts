@@ -1,0 +1,26 @@
+import { createAdmin } from "../admin/create-admin";
+import type { Admin } from "../admin/create-admin";
+import { withOwnDefinitions } from "../admin/own-definitions";
+import { completeTasks } from "../worker/client/complete-tasks";
+import type { WorkerEnvironment } from "../worker/environment";
+import type { Registry } from "../worker/define/registry";
+import { registerBuild } from "../worker/run/schedules";
+
+/** The admin of the HTTP API: may name what the app has before any worker or sweep has made it known. */
+export function createAppAdmin(environment: WorkerEnvironment, registry: Registry): Admin {
+  const { store, wakeUp, random, build, telemetry } = environment;
+  const currentTraceParent = (): string | null => telemetry.currentTraceParent();
+  const admin = createAdmin({
+    store,
+    wakeUp,
+    random,
+    build,
+    currentTraceParent,
+    completeTasks: (call, rows) => completeTasks(registry, call, rows),
+  });
+  return withOwnDefinitions(admin, async (name) => {
+    if (registry.definition(name) === null) return false;
+    await registerBuild(environment, registry);
+    return true;
+  });
+}

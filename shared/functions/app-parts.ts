@@ -1,0 +1,19 @@
+import type { ResultTable } from "../ports/result-table";
+import type { StoreTransaction } from "../ports/task-store";
+import type { AnyTaskKind } from "../worker/define/task-kind";
+import type { EventRoute } from "../worker/define/ingest-event";
+
+/** What an app hands to Taskgate. */
+export interface AppParts {
+  /**
+   * Name of the app, where several share one database: each task then belongs to the first app that registers it, and another
+   * one that has a task of the same name is refused. 1..200 characters. Default: no name, and no task belongs to the app.
+   */
+  readonly app?: string | undefined;
+  /** Every kind of task that the app runs. A name that comes twice is an error. */
+  readonly tasks: readonly AnyTaskKind[];
+  /** Which events become which tasks; every route that matches is used. Default: none. */
+  readonly events?: readonly EventRoute[] | undefined;
+  /** Reads the app's own result tables for the status page. Default: the page shows none. */
+  readonly results?: ((transaction: StoreTransaction) => Promise<ResultTable[]>) | undefined;
+}

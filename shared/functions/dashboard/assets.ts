@@ -1,0 +1,50 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { HttpRequest, HttpResponseInit } from "@azure/functions";
+
+/** The files of the page, by the name in the route; nothing else can be asked for. */
+const assets: ReadonlyMap<string, string> = new Map([
+  ["index.html", "text/html; charset=utf-8"],
+  ...["style", "views"].map((name) => [`${name}.css`, "text/css; charset=utf-8"] as const),
+  ...[
+    "api",
+    "app",
+    "batches",
+    "draw",
+    "groups",
+    "limits",
+    "overview",
+    "schedules",
+    "tasks",
+    "watermarks",
+  ].map((name) => [`${name}.js`, "text/javascript; charset=utf-8"] as const),
+]);
+
+/** Nothing from elsewhere, nothing inline, in no frame. */
+const headers = {
+  "cache-control": "no-cache",
+  "content-security-policy":
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  "cross-origin-opener-policy": "same-origin",
+  "referrer-policy": "no-referrer",
+  "x-content-type-options": "nosniff",
+} as const;
+
+/** `GET api/dashboard` is the page, `GET api/dashboard/app.js`, `/style.css` and so on are its parts. */
+export async function serveAsset(request: HttpRequest): Promise<HttpResponseInit> {
+  const name = request.params["file"] ?? "index.html";
+  const contentType = assets.get(name);
+  if (contentType === undefined) {
+    return {
+      status: 404,
+      body: "There is no such page.\n",
+      headers: { "x-content-type-options": "nosniff" },
+    };
+  }
+  // The page names its parts relative to an address without a slash at the end.
+  if (new URL(request.url).pathname.endsWith("/")) {
+    return { status: 308, headers: { location: "." } };
+  }
+  const body = await readFile(join(__dirname, "ui", name));
+  return { status: 200, body, headers: { ...headers, "content-type": contentType } };
+}

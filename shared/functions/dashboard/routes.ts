@@ -1,0 +1,56 @@
+/**
+ * The status page: static files, open to all because they hold no data, and its data beyond the API.
+ * Data comes from the routes of shared/functions/api, which want a function key on Azure, for which the page asks, or a sign-in.
+ */
+import type { HttpMethod } from "@azure/functions";
+import type { SignInSettings } from "../../settings/settings";
+import { createHandler } from "../api/respond";
+import type { ApiHandler } from "../api/respond";
+import { authLevelOf } from "../api/routes";
+import type { AuthLevel } from "../api/routes";
+import { admit } from "../api/sign-in";
+import type { AppProcess } from "../runtime";
+import { serveAsset } from "./assets";
+import { createGetResults } from "./sample-results";
+
+/** One route as `app.http` takes it. */
+export interface DashboardRoute {
+  /** Name of the function. */
+  readonly name: string;
+  readonly methods: readonly HttpMethod[];
+  /** Without the host's `api/`. */
+  readonly route: string;
+  readonly authLevel: AuthLevel;
+  /** Files alone: a visitor loads no telemetry and never wakes the database. */
+  readonly isStatic: boolean;
+  readonly handler: ApiHandler;
+}
+
+/** All routes of the page. */
+export const createDashboardRoutes = (
+  process: AppProcess,
+  signIn: SignInSettings,
+): readonly DashboardRoute[] => [
+  {
+    name: "dashboard",
+    methods: ["GET"],
+    route: "dashboard/{file?}",
+    authLevel: "anonymous",
+    isStatic: true,
+    handler: serveAsset,
+  },
+  {
+    name: "sample-results",
+    methods: ["GET"],
+    route: "sample/results",
+    authLevel: authLevelOf(signIn),
+    isStatic: false,
+    handler: createHandler(
+      async () => (await process.runtime()).admin,
+      createGetResults(process),
+      (request) => {
+        admit(request, "read", signIn);
+      },
+    ),
+  },
+];

@@ -1,0 +1,27 @@
+import type { Answer, Endpoint } from "../api/respond";
+import type { AppProcess } from "../runtime";
+
+/** Codes of "there is no such table": the sample was never set up in this database. */
+const missingTable: readonly unknown[] = ["42P01", "3F000", 208];
+
+/** `GET api/sample/results`: the app's result tables, the sample's as shipped; none where it was never set up. */
+export function createGetResults(process: AppProcess): Endpoint {
+  return async (): Promise<Answer> => {
+    const { results } = process.app;
+    if (results === undefined) return { body: { tables: [] } };
+    const { environment } = await process.runtime();
+    try {
+      return { body: { tables: await environment.store.transaction(results) } };
+    } catch (error) {
+      if (!isTableMissing(error)) throw error;
+      return { body: { tables: [] } };
+    }
+  };
+}
+
+function isTableMissing(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const code: unknown = "code" in error ? error.code : undefined;
+  const number: unknown = "number" in error ? error.number : undefined;
+  return missingTable.includes(code) || missingTable.includes(number);
+}

@@ -1,0 +1,135 @@
+import { fitsWithNote, readDelivery } from "../admin/delivery";
+import { readEachEvent } from "../admin/event-requests";
+import { describeProblems } from "../admin/problem-list";
+import type { Problems } from "../admin/problem-list";
+import { InvalidArgumentError, isForLater } from "../core/errors";
+import type { EventRoute, IngestEvent } from "../worker/define/ingest-event";
+import type { TaskRequest } from "../worker/define/task-ref";
+import { counted } from "./invocations";
+import { putBack, refuse } from "./messages";
+import type { AppProcess } from "./runtime";
+
+/** An event delivered again within this time makes nothing new. */
+const eventKeyMs = 7 * 86_400_000;
+
+/** An event as it came, and the tasks that it becomes. */
+interface RoutedEvent {
+  readonly given: unknown;
+  readonly requests: readonly TaskRequest[];
+}
+
+/** A message or an event that can't be used, and why. */
+interface RefusedEvent {
+  readonly given: unknown;
+  readonly reason: string;
+}
+
+/** What became of events: the rest was enqueued. */
+interface Outcome {
+  readonly refused: readonly RefusedEvent[];
+  readonly later: readonly RoutedEvent[];
+}
+
+/**
+ * Queue `taskgate-ingest`: an event becomes tasks, once, however often it is delivered: the dedupe key is made of the
+ * event's source and id, never of the message's. While the database is away events are put back, with a growing delay.
+ * What can't be read, and what no route takes, goes to the poison queue at once, with the reason; the other events of the
+ * same message don't go with it.
+ */
+export function ingest(app: AppProcess, message: unknown): Promise<void> {
+  return counted(async () => {
+    const services = await app.services();
+    const delivery = readDelivery(message);
+    const { routed, refused } = sort(app.app.events ?? [], delivery.message);
+    const outcome = await enqueue(app, routed);
+    for (const message of bundles(outcome.later, delivery.tries + 1))
+      await putBack(services, "ingest", { message, tries: delivery.tries });
+    for (const { given, reason } of [...refused, ...outcome.refused])
+      await refuse(services, "ingest", { message: given, reason });
+  });
+}
+
+/** What of a message becomes tasks, and what doesn't. */
+function sort(
+  routes: readonly EventRoute[],
+  message: unknown,
+): { routed: RoutedEvent[]; refused: RefusedEvent[] } {
+  const events = readEachEvent(message);
+  if (!events.ok) return { routed: [], refused: [{ given: message, reason: sayOf(events) }] };
+  const routed: RoutedEvent[] = [];
+  const refused: RefusedEvent[] = [];
+  for (const { given, read } of events.value) {
+    const requests = read.ok ? toRequests(routes, read.value) : sayOf(read);
+    if (typeof requests === "string") refused.push({ given, reason: requests });
+    else routed.push({ given, requests });
+  }
+  return { routed, refused };
+}
+
+/** The tasks of an event, or why there are none. */
+function toRequests(routes: readonly EventRoute[], event: IngestEvent): TaskRequest[] | string {
+  const matching = routes.filter((route) => route.matches(event));
+  if (matching.length === 0) {
+    return `No route takes events of type \`${event.type}\` from \`${event.source}\`; add one to the \`events\` of \`taskgate({ .. })\``;
+  }
+  try {
+    const requests = matching.flatMap((route) => route.toTasks(event));
+    return requests.map((request, index) => ({
+      dedupeKey: eventKey(event, index),
+      dedupeMs: eventKeyMs,
+      ...request,
+    }));
+  } catch (error) {
+    return `Its route failed: ${messageOf(error)}`;
+  }
+}
+
+/** All at once; where the store refuses a value, one event after the other, so that it keeps out that one only. */
+async function enqueue(app: AppProcess, events: readonly RoutedEvent[]): Promise<Outcome> {
+  try {
+    const requests = events.flatMap((event) => event.requests);
+    if (requests.length > 0) await app.tracked(({ client }) => client.enqueueAll(requests));
+    return { refused: [], later: [] };
+  } catch (error) {
+    if (isForLater(error)) return { refused: [], later: events };
+    if (!(error instanceof InvalidArgumentError)) throw error;
+    const [first] = events;
+    if (events.length === 1 && first !== undefined)
+      return { refused: [{ given: first.given, reason: messageOf(error) }], later: [] };
+    return enqueueEach(app, events);
+  }
+}
+
+async function enqueueEach(app: AppProcess, events: readonly RoutedEvent[]): Promise<Outcome> {
+  const refused: RefusedEvent[] = [];
+  for (const [index, event] of events.entries()) {
+    const outcome = await enqueue(app, [event]);
+    refused.push(...outcome.refused);
+    if (outcome.later.length > 0) return { refused, later: events.slice(index) };
+  }
+  return { refused, later: [] };
+}
+
+/** Messages that hold the events as they came, each as large as a queue takes with its count. */
+function bundles(events: readonly RoutedEvent[], tries: number): unknown[] {
+  if (events.length === 0) return [];
+  const given = events.map((event) => event.given);
+  const message = given.length === 1 ? given[0] : given;
+  if (given.length === 1 || fitsWithNote(message, tries)) return [message];
+  const half = Math.ceil(events.length / 2);
+  return [...bundles(events.slice(0, half), tries), ...bundles(events.slice(half), tries)];
+}
+
+/** At most 200 characters: longer ones are cut at the end of the source and at the beginning of the id; half a character becomes U+FFFD. */
+function eventKey(event: IngestEvent, index: number): string {
+  const tail = `/${event.id}/${String(index)}`.slice(-150);
+  return `event:${event.source.slice(0, 190 - tail.length)}${tail}`.toWellFormed();
+}
+
+function sayOf(found: Problems): string {
+  return `Not an event: ${describeProblems(found)}`;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,117 @@
+import { InvocationContext } from "@azure/functions";
+import type { LogLevel } from "@azure/functions";
+import { InvalidArgumentError, TaskgateError } from "../core/errors";
+import type { JsonObject } from "../core/json";
+import type { TaskClient } from "../worker/client/client";
+import { defineTask } from "../worker/define/define-task";
+import type { TaskContext } from "../worker/define/task-context";
+import { leaseOf, toShared } from "../worker/run/call-limits";
+import type { CallLimit } from "../worker/run/call-limits";
+import type { TokenContext } from "../worker/run/with-tokens";
+import type { AnyTaskKind } from "../worker/define/task-kind";
+
+/** A handler that runs on tokens: of an invocation, or of a task that its message became. */
+export type TokenHandler = (
+  message: unknown,
+  context: InvocationContext,
+  tokens: TokenContext,
+) => unknown;
+
+/** Messages of an app's limited functions, as tasks of the same handlers. */
+export class LimitedTasks {
+  readonly #kinds = new Map<string, AnyTaskKind>();
+  #isRead = false;
+
+  /** The kinds of all handlers that were wrapped; none can be added afterwards. */
+  read(): AnyTaskKind[] {
+    this.#isRead = true;
+    return [...this.#kinds.values()];
+  }
+
+  /**
+   * Makes the kind whose tasks run `handler` on tokens of the same limits. Throws InvalidArgumentError when the name is taken, or
+   * when the first invocation has begun: another process could not run its tasks.
+   */
+  add(name: string, limits: readonly CallLimit[], handler: TokenHandler): AnyTaskKind {
+    if (this.#isRead)
+      throw new InvalidArgumentError(
+        `name: expected gate.limited to be called while the app is loaded (${name}), not in an invocation`,
+        { details: { field: "name" } },
+      );
+    if (this.#kinds.has(name))
+      throw new InvalidArgumentError(
+        `name: expected a name of its own for each handler (${name} is taken); give one of them as { name: ".." }`,
+        { details: { field: "name" } },
+      );
+    const leaseMs = leaseOf(limits);
+    const kind = defineTask<JsonObject>({
+      name,
+      limit: null,
+      within: limits.map(toShared),
+      ...(leaseMs === undefined ? {} : { leaseMs }),
+      run: async (payload, task) => {
+        const { message = null, functionName, triggerMetadata } = payload;
+        const tokens = { signal: task.signal, tokens: 1, fence: task.fence };
+        await handler(message, contextOf(task, { functionName, triggerMetadata }), tokens);
+      },
+    });
+    this.#kinds.set(name, kind);
+    return kind;
+  }
+}
+
+/**
+ * Stores the message of an invocation as a task, once: a message that the host delivers again while its task isn't done changes
+ * nothing. False: the message is too large for a task. Throws InvalidArgumentError when the message isn't JSON, and what the
+ * store throws.
+ */
+export async function storeMessage(
+  client: TaskClient,
+  kind: AnyTaskKind,
+  { message, context }: { message: unknown; context: InvocationContext },
+): Promise<boolean> {
+  const { functionName, triggerMetadata = {} } = context;
+  // The message itself, and the fields that only the host uses.
+  const metadata = { ...triggerMetadata };
+  delete metadata["queueTrigger"];
+  delete metadata["popReceipt"];
+  // What JSON can't say the client refuses.
+  const payload = { message, functionName, triggerMetadata: metadata } as JsonObject;
+  const id = metadata["id"];
+  const isStorage = context.options.trigger.type === "queueTrigger" && typeof id === "string";
+  try {
+    await client.enqueue(
+      kind,
+      payload,
+      isStorage ? { dedupeKey: `${functionName} ${id}`.slice(-200) } : {},
+    );
+    return true;
+  } catch (error) {
+    const isTooLarge = error instanceof TaskgateError && error.code === "TASKGATE_ARG_TOO_LARGE";
+    if (isTooLarge) return false;
+    throw error;
+  }
+}
+
+/** The context of a task, as the handler knows it from its function. */
+function contextOf(
+  task: TaskContext,
+  stored: { functionName: unknown; triggerMetadata: unknown },
+): InvocationContext {
+  const { functionName, triggerMetadata } = stored;
+  return new InvocationContext({
+    invocationId: task.taskId,
+    functionName: typeof functionName === "string" ? functionName : task.kind,
+    triggerMetadata:
+      typeof triggerMetadata === "object" && triggerMetadata !== null ? { ...triggerMetadata } : {},
+    logHandler: (level, ...words) => {
+      task.log[levelOf(level)](words.map(String).join(" "));
+    },
+  });
+}
+
+function levelOf(level: LogLevel): "debug" | "info" | "warn" | "error" {
+  if (level === "trace" || level === "debug") return "debug";
+  if (level === "warning") return "warn";
+  return level === "error" || level === "critical" ? "error" : "info";
+}

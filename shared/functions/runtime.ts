@@ -1,0 +1,232 @@
+import { extname, join } from "node:path";
+import type { Admin } from "../admin/create-admin";
+import { AppHints } from "../platform/app-hints";
+import { resolveBuild } from "../platform/build-info";
+import { exitProcess } from "../platform/exit-process";
+import { nodeTimers } from "../platform/node-timers";
+import { processRejections } from "../platform/process-rejections";
+import { realClock, realRandom, sleep } from "../platform/real-clock";
+import { ThreadLeaseKeeper } from "../platform/thread-lease-keeper";
+import type { TaskStore } from "../ports/task-store";
+import type { Settings } from "../settings/settings";
+import { openStore } from "../store/open-store";
+import type { DatabaseAddress } from "../store/open-store";
+import { TaskClient } from "../worker/client/client";
+import type { WorkerEnvironment } from "../worker/environment";
+import { Heartbeat } from "../worker/run/heartbeat";
+import { OwnApp } from "../worker/client/own-app";
+import { LimitPools } from "../worker/run/limit-pools";
+import { watchLateRejections } from "../worker/run/late-rejections";
+import { ProcessLeave } from "../worker/run/leave-process";
+import { ProcessGate } from "../worker/run/process-gate";
+import type { Registry } from "../worker/define/registry";
+import type { WorkerOptions, WorkerSession } from "../worker/run/run-worker";
+import type { AppParts } from "./app-parts";
+import type { LeaseRenewer } from "./lease-renewer";
+import { createAppAdmin } from "./app-admin";
+import { LimitedTasks } from "./limited-tasks";
+import { openAddressed } from "./bad-address";
+import { counted, endingSignal, endInvocations, untilEnd, untilIdle } from "./invocations";
+import { AppServices } from "./services";
+import type { Services } from "./services";
+import { StoreEntrance } from "./store-entrance";
+
+/**
+ * What works with the database, over the services that don't. Built at the first invocation and once per process. Not at
+ * load: on Azure the environment is put in place after the worker has started.
+ */
+export interface Runtime {
+  readonly settings: Settings;
+  readonly environment: WorkerEnvironment;
+  readonly registry: Registry;
+  readonly heartbeat: Heartbeat;
+  readonly client: TaskClient;
+  /** What functions hold of limits without tasks. */
+  readonly tokens: LimitPools;
+  readonly admin: Admin;
+  readonly worker: WorkerOptions;
+  /** Ends this process when a handler is stuck, if the settings say so. */
+  readonly leave: ProcessLeave;
+  /** One invocation's stay: until shortly before the host would kill the whole process. */
+  stay(): WorkerSession;
+}
+
+/** The runtime, and what its invocations pass before they ask the database. */
+interface Opened {
+  readonly runtime: Runtime;
+  readonly entrance: StoreEntrance;
+}
+
+/** How long an invocation that is told to end may still ask the database; then it puts back what it holds. */
+const bodyGraceMs = 2_200;
+/** How long the end may take: the host kills the process 5 s after it asked (functions-runtime: WorkerTerminate). */
+const endMs = 3_000;
+/** For sending telemetry and for closing connections, side by side. */
+const closeMs = 500;
+/** The host gets the last answers only when the process lives a little longer. */
+const lingerMs = 100;
+
+/** One app in this process: its services, its runtime, its end. */
+export class AppProcess {
+  readonly app: AppParts;
+  /** Messages of limited functions, as tasks. */
+  readonly limitedTasks = new LimitedTasks();
+  readonly #services: AppServices;
+  #opened: Opened | null = null;
+
+  constructor(app: AppParts) {
+    this.app = app;
+    this.#services = new AppServices(app, this.limitedTasks);
+  }
+
+  /** What works without the database. Throws SettingsError. */
+  services(): Promise<Services> {
+    return this.#services.get();
+  }
+
+  /**
+   * The runtime, when the database is there and its schema fits. While the database is away one invocation asks for all,
+   * and the others get StoreUnavailableError at once. A schema that doesn't fit is told for 10 s without asking again. A
+   * process that is told to end waits no longer.
+   */
+  async runtime(): Promise<Runtime> {
+    const services = await this.services();
+    this.#opened ??= openAddressed(services.settings.database, () =>
+      open(services, (last) => this.end(last)),
+    );
+    const { runtime, entrance } = this.#opened;
+    await untilEnd(entrance.pass(), 0);
+    return runtime;
+  }
+
+  /** Runs an invocation, or the part of it that needs the database, so that `end` waits for it. */
+  tracked<Result>(body: (runtime: Runtime) => Promise<Result>): Promise<Result> {
+    return counted(async () => {
+      const runtime = await this.runtime();
+      const work = counted(() => body(runtime));
+      return untilEnd(work, bodyGraceMs);
+    });
+  }
+
+  /**
+   * Gives back held tokens and tasks and closes the connections, in 3.6 s at most, also when a call hangs. For `app.hook.appTerminate`.
+   * `last` may use the database after the last invocation; it gets 0.5 s.
+   */
+  async end(last?: () => Promise<void>): Promise<void> {
+    const tokens = this.#opened?.runtime.tokens;
+    // Invocations that wait for tokens end at once; what bodies give back meanwhile goes with the second call.
+    void tokens?.stop();
+    await endInvocations(endMs);
+    await Promise.race([Promise.all([last?.(), tokens?.stop()]), sleep(closeMs)]);
+    const services = await this.#services.built();
+    if (services === null) return;
+    const closed = this.#opened?.runtime.environment.store.close().catch(() => undefined);
+    await Promise.all([services.telemetry.flush(closeMs), Promise.race([closed, sleep(closeMs)])]);
+    await sleep(lingerMs);
+  }
+}
+
+function open(services: Services, end: (last?: () => Promise<void>) => Promise<void>): Opened {
+  const { settings, logger, registry } = services;
+  const address = addressOf(settings);
+  const entrance = new StoreEntrance(address, logger);
+  const store = openStore({
+    ...address,
+    connectionsMax: ownConnections(settings),
+    callTimeoutMs: settings.callTimeoutMs,
+    random: realRandom,
+    sleep,
+    breaker: entrance.breaker,
+    onIdleError: (error) => {
+      logger.warn("a connection broke while it was idle", { error: error.message });
+    },
+  });
+  const environment = environmentOf(services, store);
+  watchLateRejections(processRejections, logger);
+  const heartbeat = new Heartbeat(environment);
+  const leave = new ProcessLeave({
+    environment,
+    whenStuck: settings.whenStuck,
+    drained: untilIdle,
+    close: end,
+    exit: exitProcess,
+  });
+  const runtime: Runtime = {
+    settings,
+    environment,
+    registry,
+    heartbeat,
+    client: new TaskClient(environment, registry),
+    tokens: new LimitPools(environment, heartbeat),
+    admin: createAppAdmin(environment, registry),
+    worker: {
+      environment,
+      registry,
+      heartbeat,
+      concurrencyPerWorker: settings.concurrencyPerWorker,
+      idleReads: settings.idleReads,
+      idlePauseMs: settings.idlePauseMs,
+      stuck: leave,
+      gate: new ProcessGate(environment),
+    },
+    leave,
+    stay: () => ({
+      deadlineMs: realClock.monotonicMs() + settings.functionTimeoutMs,
+      marginMs: settings.deadlineMarginMs,
+      signal: endingSignal,
+      draining: leave.draining,
+    }),
+  };
+  return { runtime, entrance };
+}
+
+/** What workers need from outside. */
+function environmentOf(services: Services, store: TaskStore): WorkerEnvironment {
+  const { settings, logger, telemetry, registry, app, wakeUp, address } = services;
+  const leaseKeeper = new ThreadLeaseKeeper({
+    file: join(__dirname, `lease-renewer${extname(__filename)}`),
+    program: {
+      address: addressOf(settings),
+      endsHung: settings.whenStuck === "exit",
+    } satisfies LeaseRenewer,
+    clock: realClock,
+    logger,
+  });
+  const { sweepSchedule, storage } = settings;
+  const hints = new AppHints({
+    own: { wakeUp, address, sweepSchedule, isReached: () => storage !== null },
+    isOwn: (definition) => registry.definition(definition) !== null,
+    storage,
+    store,
+    clock: realClock,
+    timers: nodeTimers,
+    logger,
+    telemetry,
+  });
+  return {
+    store,
+    ...(settings.connectionsMax > 1 ? { leaseKeeper } : {}),
+    logger,
+    telemetry,
+    clock: realClock,
+    timers: nodeTimers,
+    random: realRandom,
+    wakeUp: hints,
+    startsWithinMs: (definition) => hints.startsWithinMs(definition),
+    ...(app === null ? {} : { app: new OwnApp(app, { store, clock: realClock }) }),
+    workerName: settings.workerName,
+    build: settings.build ?? resolveBuild(),
+  };
+}
+
+/** One of what the process may open is the lease thread's; where there is no more than one, there is no such thread. */
+function ownConnections({ connectionsMax }: Settings): number {
+  return Math.max(connectionsMax - 1, 1);
+}
+
+function addressOf({ database, schema }: Settings): DatabaseAddress {
+  return {
+    ...(database.kind === "url" ? { url: database.url } : { identity: database }),
+    schema,
+  };
+}

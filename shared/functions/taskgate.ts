@@ -1,0 +1,159 @@
+import type {
+  app,
+  FunctionHandler,
+  InvocationContext,
+  StorageQueueHandler,
+} from "@azure/functions";
+import { checkKey } from "../core/text";
+import { loadTriggerSettings } from "../settings/load-settings";
+import type { TaskClient } from "../worker/client/client";
+import type { CallLimits } from "../worker/run/call-limits";
+import type { WithTokensAnswer } from "../worker/run/with-tokens";
+import { placeRoute } from "./api/prefix";
+import type { ApiPlace } from "./api/prefix";
+import { createApiRoutes } from "./api/routes";
+import type { AppParts } from "./app-parts";
+import { createDashboardRoutes } from "./dashboard/routes";
+import { defer } from "./defer";
+import { createEnqueueCalls } from "./enqueue-calls";
+import type { AppEnqueueCalls } from "./enqueue-calls";
+import { ingest } from "./ingest";
+import { counted } from "./invocations";
+import { limited } from "./limited";
+import type { LimitedCall, WrappedHandler } from "./limited";
+import { run } from "./run";
+import { AppProcess } from "./runtime";
+import { sweep } from "./sweep";
+import { createTraceHook } from "./telemetry-hooks";
+import { withTokens } from "./with-tokens";
+import type { TokenCall } from "./with-tokens";
+
+/** The part of `app` of `@azure/functions` that Taskgate registers with. */
+export type FunctionApp = Pick<typeof app, "http" | "hook" | "storageQueue" | "timer">;
+
+/** A storage queue's function, as `app.storageQueue` takes it. */
+export interface QueueFunction {
+  readonly queueName: string;
+  /** The app setting that names the storage; the host looks it up. */
+  readonly connection: string;
+  readonly handler: StorageQueueHandler;
+}
+
+/** A timer's function, as `app.timer` takes it. */
+export interface TimerFunction {
+  readonly schedule: string;
+  readonly handler: FunctionHandler;
+}
+
+/** Names of the functions, for an app that has functions of these names; and where the API lies. */
+export interface RegisterOptions {
+  readonly names?: { readonly run?: string; readonly sweep?: string; readonly ingest?: string };
+  /** `false` leaves the HTTP API and the status page out. */
+  readonly api?: ApiPlace | false;
+}
+
+/** Taskgate in a function app: the functions to register, and what the app's own functions use. */
+export interface Gate extends AppEnqueueCalls {
+  /** For `app.storageQueue`: a hint wakes a worker, which takes tokens, claims tasks, runs them and ends. */
+  readonly run: QueueFunction;
+  /** For `app.storageQueue`: events become tasks. */
+  readonly ingest: QueueFunction;
+  /** For `app.timer`: finds the work that a lost hint or a dead worker left behind. */
+  readonly sweep: TimerFunction;
+  /** Registers the HTTP API and the status page. */
+  api(app: FunctionApp, options?: ApiPlace): void;
+  /** Registers the hooks: traces, and the clean end of the process. */
+  hooks(app: FunctionApp): void;
+  /** Registers all of the above in one call. */
+  register(app: FunctionApp, options?: RegisterOptions): void;
+  /** Runs `body` with the client of this process: tasks, batches and watermarks. The end of the process waits for it. */
+  use<Result>(body: (client: TaskClient) => Promise<Result>): Promise<Result>;
+  /**
+   * Runs a body on tokens of a limit, over all instances and apps that share the database:
+   * `withTokens(limit, body)` or `withTokens(limit, options, body)`; up to 8 limits as a list. Answers `{ ran: true, value }`, or
+   * `{ ran: false, reason, retryInMs }`. Throws what the body throws, and StoreUnavailableError without the database.
+   */
+  withTokens<Result>(
+    limit: CallLimits,
+    ...call: TokenCall<Result>
+  ): Promise<WithTokensAnswer<Result>>;
+  /**
+   * Wraps the handler of any function, so that no more of its invocations run at once than the limit says:
+   * `limited(limit, handler)` or `limited(limit, options, handler)`. Of several limits, `limited([one, other], handler)`, an
+   * invocation takes a token of each in one decision; it holds none while it waits. It waits up to `waitMs`; then `overflow`
+   * decides. Call it while the app is loaded.
+   */
+  limited<Trigger, Result>(
+    limit: CallLimits,
+    ...call: LimitedCall<Trigger, Result>
+  ): WrappedHandler<Trigger, Result>;
+  /**
+   * For storage queues whose message was denied a token: puts `message` back into the queue of this invocation, to be seen
+   * again after `inMs` and up to half of it more. The handler then returns normally, and the message has not used up a
+   * try. A crash in between delivers it twice.
+   */
+  defer(message: unknown, context: InvocationContext, inMs: number): Promise<void>;
+  /** Ends the app in this process: waits for invocations, gives back held tokens and tasks, closes connections; 3.6 s at most. */
+  end(): Promise<void>;
+}
+
+const storage = "AzureWebJobsStorage";
+
+/**
+ * Puts an app's tasks and events behind the functions that Azure calls. Nothing is registered, opened or read of the
+ * database here; the names of queues and the sweep's schedule come from the settings. Throws SettingsError where one of
+ * these isn't valid, and InvalidArgumentError for a bad name of the app.
+ */
+export function taskgate(parts: AppParts): Gate {
+  if (parts.app !== undefined) checkKey("app", parts.app);
+  const process = new AppProcess(parts);
+  const settings = loadTriggerSettings();
+  const pageRoutes = createDashboardRoutes(process, settings.signIn);
+  /** Functions that serve files alone. */
+  const untraced = new Set<string>();
+  const gate: Gate = {
+    run: {
+      queueName: settings.hintQueue,
+      connection: storage,
+      handler: (message, context) => run(process, message, context),
+    },
+    ingest: {
+      queueName: settings.ingestQueue,
+      connection: storage,
+      handler: (message) => ingest(process, message),
+    },
+    sweep: { schedule: settings.sweepSchedule, handler: () => sweep(process) },
+    api: (functionApp, options = {}) => {
+      const routes = createApiRoutes(async () => (await process.runtime()).admin, settings);
+      for (const given of [...routes, ...pageRoutes]) {
+        const { name, route } = placeRoute(given, options);
+        if ("isStatic" in given && given.isStatic) untraced.add(name);
+        functionApp.http(name, {
+          methods: [...given.methods],
+          route,
+          authLevel: given.authLevel,
+          handler: (request, context) => counted(() => given.handler(request, context)),
+        });
+      }
+    },
+    hooks: (functionApp) => {
+      const load = async () => (await process.services()).telemetry;
+      functionApp.hook.preInvocation(createTraceHook(load, untraced));
+      functionApp.hook.appTerminate(() => process.end());
+    },
+    register: (functionApp, { names = {}, api = {} } = {}) => {
+      functionApp.storageQueue(names.run ?? "run", gate.run);
+      functionApp.timer(names.sweep ?? "sweep", gate.sweep);
+      functionApp.storageQueue(names.ingest ?? "ingest", gate.ingest);
+      if (api !== false) gate.api(functionApp, api);
+      gate.hooks(functionApp);
+    },
+    ...createEnqueueCalls(process),
+    use: (body) => process.tracked(({ client }) => body(client)),
+    withTokens: (limit, ...call) => withTokens(process, limit, call),
+    limited: (limit, ...call) => limited(process, limit, call),
+    defer,
+    end: () => process.end(),
+  };
+  return gate;
+}

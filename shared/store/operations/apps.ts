@@ -1,0 +1,123 @@
+import { InvalidArgumentError } from "../../core/errors";
+import { limits } from "../../core/limits";
+import { checkKey } from "../../core/text";
+import { json, status, textOrNull } from "./columns";
+import { operationsOf } from "./operation";
+import { cleanOperator } from "./operator";
+import type { OperatorInput } from "./operator";
+
+/* ---- Apps: several of them on one database, each with definitions of its own ---- */
+
+/** Apps: which one runs the tasks of a definition, and where its hints go. */
+export interface AppOperations {
+  /** An app claims its definitions. Definitions of another app stay with that app. Idempotent by value. */
+  registerApp(input: RegisterAppInput): Promise<RegisterAppAnswer>;
+  /** All apps with their definitions, by name. */
+  listApps(): Promise<{ apps: AppStatus[] }>;
+  /** Hands a definition over to another app, or releases it. Idempotent by value. */
+  setDefinitionOwner(input: SetDefinitionOwnerInput): Promise<SetDefinitionOwnerAnswer>;
+}
+
+/** Where an app's hints go, and how often its sweep looks. No secret. */
+export interface AppAddress {
+  /** Address of the storage account's queues, such as `https://account.queue.core.windows.net`; null: not known. */
+  readonly queueUri: string | null;
+  /** Name of the queue. */
+  readonly queue: string;
+  /** How the app's trigger reads the texts of its queue. */
+  readonly encoding: "base64" | "none";
+  /** Six fields in UTC; null: not known. */
+  readonly sweepSchedule: string | null;
+}
+
+export interface RegisterAppInput {
+  app: string;
+  /** Names of its definitions, at most 1,000. They may be registered later. */
+  definitions: readonly string[];
+  /** null: not known. */
+  address: AppAddress | null;
+}
+
+export interface RegisterAppAnswer {
+  /** registered: something is new. */
+  status: "registered" | "exists";
+  /** Those of `definitions` that belong to other apps, by name. */
+  refused: { name: string; app: string }[];
+}
+
+export interface AppStatus {
+  app: string;
+  /** null: not known. */
+  address: AppAddress | null;
+  /** By name. */
+  definitions: string[];
+}
+
+export interface SetDefinitionOwnerInput extends OperatorInput {
+  /** null: no app, until one registers the definition. */
+  app: string | null;
+}
+
+export interface SetDefinitionOwnerAnswer {
+  status: "set" | "exists";
+  /** null: none. */
+  oldApp: string | null;
+  newApp: string | null;
+}
+
+const operation = operationsOf<AppOperations>();
+
+/** Procedure `register_app`. */
+export const registerApp = operation("registerApp", {
+  parameters: { app: "text", definitions: "text", address: "text" },
+  check: (input) => {
+    checkKey("app", input.app);
+    const count = input.definitions.length;
+    if (count > limits.appDefinitionsMax) {
+      throw new InvalidArgumentError(
+        `definitions: expected at most ${String(limits.appDefinitionsMax)} names (${String(count)})`,
+        { details: { field: "definitions" } },
+      );
+    }
+    input.definitions.forEach((name, index) => {
+      checkKey(`definitions[${String(index)}]`, name);
+    });
+    const length = JSON.stringify(input.address).length;
+    if (length > limits.appAddressLengthMax) {
+      throw new InvalidArgumentError(
+        `address: expected at most ${String(limits.appAddressLengthMax)} characters of JSON (${String(length)})`,
+        { details: { field: "address" } },
+      );
+    }
+    return input;
+  },
+  bind: ({ app, definitions, address }) => ({
+    app,
+    definitions: JSON.stringify(definitions),
+    address: address === null ? null : JSON.stringify(address),
+  }),
+  decode: (row) => ({
+    status: status(row, ["registered", "exists"]),
+    refused: json<RegisterAppAnswer["refused"]>(row, "refused"),
+  }),
+});
+
+/** Procedure `list_apps`. */
+export const listApps = operation("listApps", {
+  parameters: {},
+  decode: (row) => ({ apps: json<AppStatus[]>(row, "apps") }),
+});
+
+/** Procedure `set_definition_owner`. */
+export const setDefinitionOwner = operation("setDefinitionOwner", {
+  parameters: { name: "text", app: "text", changedBy: "text", reason: "text" },
+  check: (input) => {
+    if (input.app !== null) checkKey("app", input.app);
+    return cleanOperator(input);
+  },
+  decode: (row) => ({
+    status: status(row, ["set", "exists"]),
+    oldApp: textOrNull(row, "oldApp"),
+    newApp: textOrNull(row, "newApp"),
+  }),
+});

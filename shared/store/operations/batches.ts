@@ -1,0 +1,198 @@
+import { asBatchId, asWaveId } from "../../core/ids";
+import type { BatchId, OperationId, WaveId } from "../../core/ids";
+import { checkName } from "./checks";
+import { batchIds, bool, int, json, names, status, text } from "./columns";
+import { operationsOf } from "./operation";
+import type { AnswerRow } from "./operation";
+import { cleanActor } from "./operator";
+import type { ActorInput } from "./operator";
+
+/* ---- Batches: ordered waves of tasks ---- */
+
+/**
+ * Ordered waves of tasks. The tasks of a wave are held until every task of the waves before has ended. The call that ends
+ * the last of these tasks opens the next wave: no process polls.
+ */
+export interface BatchOperations {
+  /** Makes a batch of empty waves; fill them with `enqueueTasks({ waveId })`. Idempotent by operation id. */
+  createBatch(input: CreateBatchInput): Promise<CreateBatchAnswer>;
+  /** Opens the first wave that has tasks. Idempotent by state. */
+  startBatch(input: { batchId: BatchId; seal: boolean }): Promise<StartBatchAnswer>;
+  /** Goes on opening a wave, at most `most` (1..1000) tasks a call: the next call after an answer with `opening`. */
+  pumpBatch(input: { batchId: BatchId; most: number }): Promise<PumpBatchAnswer>;
+  /** A halted batch goes on with its next wave. Idempotent by state. */
+  resumeBatch(input: BatchChange): Promise<ResumeBatchAnswer>;
+  /** No further wave opens; held tasks end cancelled by `pumpBatch`. Idempotent by state. */
+  cancelBatch(input: BatchChange): Promise<CancelBatchAnswer>;
+  /** How far batches are, newest first. */
+  listBatches(input: ListBatchesInput): Promise<{ batches: BatchStatus[] }>;
+}
+
+/**
+ * What a dead task means once its wave has ended. halt: the next wave isn't opened until `resumeBatch`; continue: it counts
+ * as ended; cancel: the waves after it end cancelled.
+ */
+export type FailurePolicy = "halt" | "continue" | "cancel";
+
+export interface CreateBatchInput {
+  operationId: OperationId;
+  /** For people; 1..200 characters, need not be unique. */
+  name: string;
+  failurePolicy: FailurePolicy;
+  /** 1..1000; waves without tasks are passed over. */
+  waves: number;
+}
+
+export interface CreateBatchAnswer {
+  status: "created";
+  batchId: BatchId;
+  /** In order. */
+  waveIds: WaveId[];
+}
+
+/** Of calls that may open a wave. */
+export interface OpenedWaves {
+  /** Definitions that got ready tasks: leave them hints. */
+  woken: string[];
+  /** Batches that have more tasks to admit: call `pumpBatch`. */
+  opening: BatchId[];
+}
+
+export interface StartBatchAnswer extends OpenedWaves {
+  /** busy: another call adds tasks to the first wave, ask again; ended: it was cancelled. */
+  status: "started" | "again" | "busy" | "ended";
+}
+
+export interface PumpBatchAnswer {
+  /** busy: another call does it just now. */
+  status: "pumped" | "busy" | "done";
+  moved: number;
+  more: boolean;
+  woken: string[];
+}
+
+/** What an operator changes about a batch. */
+export interface BatchChange extends ActorInput {
+  batchId: BatchId;
+}
+
+export interface ResumeBatchAnswer extends OpenedWaves {
+  /** draft: `startBatch` starts it; ended: it was cancelled. */
+  status: "resumed" | "again" | "draft" | "ended";
+}
+
+export interface CancelBatchAnswer {
+  status: "cancelled" | "again" | "done";
+  /** Admitted tasks that haven't ended, at most 1000: `cancelTasks` ends them. */
+  tasks: string[];
+  opening: BatchId[];
+}
+
+export interface ListBatchesInput {
+  /** Only this one. */
+  batchId?: BatchId;
+  /** Only older ones. */
+  before?: BatchId;
+  /** 1..100 */
+  most: number;
+}
+
+export interface BatchStatus {
+  batch: BatchId;
+  name: string;
+  state: "draft" | "running" | "halted" | "done" | "cancelled";
+  failurePolicy: FailurePolicy;
+  createdAt: string;
+  startedAt: string | null;
+  finishedAt: string | null;
+  /** Since its start, by the database's clock; null: it doesn't run. */
+  runningMs: number | null;
+  waves: WaveStatus[];
+}
+
+export interface WaveStatus {
+  wave: WaveId;
+  /** From 1. */
+  ordinal: number;
+  state: "held" | "opening" | "open" | "done";
+  /** Takes no tasks any more. */
+  sealed: boolean;
+  /** Not admitted yet; counted up to 100,000. */
+  held: number;
+  admitted: number;
+  /** Of those admitted. */
+  unfinished: number;
+  dead: number;
+  openedAt: string | null;
+  finishedAt: string | null;
+}
+
+const operation = operationsOf<BatchOperations>();
+
+/** Procedure `create_batch`. */
+export const createBatch = operation("createBatch", {
+  parameters: { operationId: "uuid", name: "text", failurePolicy: "text", waves: "int" },
+  check: (input) => {
+    checkName(input.name);
+    return input;
+  },
+  decode: (row) => ({
+    status: status(row, ["created"]),
+    batchId: asBatchId(text(row, "batch")),
+    waveIds: json<string[]>(row, "waves").map(asWaveId),
+  }),
+});
+
+/** Procedure `start_batch`. */
+export const startBatch = operation("startBatch", {
+  parameters: { batchId: "bigint", seal: "boolean" },
+  decode: (row) => ({
+    status: status(row, ["started", "again", "busy", "ended"]),
+    ...openedWaves(row),
+  }),
+});
+
+/** Procedure `pump_batch`. */
+export const pumpBatch = operation("pumpBatch", {
+  parameters: { batchId: "bigint", most: "int" },
+  decode: (row) => ({
+    status: status(row, ["pumped", "busy", "done"]),
+    moved: int(row, "moved"),
+    more: bool(row, "more"),
+    woken: names(row, "woken"),
+  }),
+});
+
+const batchChange = {
+  parameters: { batchId: "bigint", changedBy: "text", reason: "text" },
+  check: (input: BatchChange) => ({ ...input, ...cleanActor(input) }),
+} as const;
+
+/** Procedure `resume_batch`. */
+export const resumeBatch = operation("resumeBatch", {
+  ...batchChange,
+  decode: (row) => ({
+    status: status(row, ["resumed", "again", "draft", "ended"]),
+    ...openedWaves(row),
+  }),
+});
+
+/** Procedure `cancel_batch`. */
+export const cancelBatch = operation("cancelBatch", {
+  ...batchChange,
+  decode: (row) => ({
+    status: status(row, ["cancelled", "again", "done"]),
+    tasks: names(row, "tasks"),
+    opening: batchIds(row, "opening"),
+  }),
+});
+
+/** Procedure `list_batches`. */
+export const listBatches = operation("listBatches", {
+  parameters: { batchId: "bigint", before: "bigint", most: "int" },
+  decode: (row) => ({ batches: json<BatchStatus[]>(row, "batches") }),
+});
+
+function openedWaves(row: AnswerRow): OpenedWaves {
+  return { woken: names(row, "woken"), opening: batchIds(row, "opening") };
+}

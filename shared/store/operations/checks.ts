@@ -1,0 +1,93 @@
+import { InvalidArgumentError } from "../../core/errors";
+import { isId } from "../../core/ids";
+import { limits } from "../../core/limits";
+import type { Rate } from "../../core/rate";
+import { checkInteger, checkKey, cleanText } from "../../core/text";
+
+/*
+ * What SQL can't check by itself, or only too late: texts that can't be stored as they are, numbers that would lose
+ * their field's name on the way. Every store checks this first. SQL checks the rest, and everything again for SQL users.
+ */
+
+/** The name of what a call is about. */
+export function checkName(name: string): void {
+  checkKey("name", name);
+}
+
+/** Whole numbers of a rate; their ranges are SQL's. */
+export function checkRate(rate: Rate | null | "code"): void {
+  if (rate === null || rate === "code") return;
+  checkInt("rate_count", rate.count);
+  checkInt("rate_period_ms", rate.periodMs);
+  checkInt("rate_burst", rate.burst);
+}
+
+/** A whole number that becomes an `int` parameter. */
+export function checkInt(field: string, value: number): void {
+  checkInteger(field, value, { min: -2_147_483_648, max: 2_147_483_647 });
+}
+
+/** Lists of ids: 1..1000, each a whole number of 64 bits. */
+export function checkIds(field: string, ids: readonly string[]): void {
+  const isList = ids.length >= 1 && ids.length <= limits.idsMax;
+  const bad = isList ? ids.find((id) => !isId(id)) : String(ids.length);
+  if (bad === undefined) return;
+  throw new InvalidArgumentError(
+    `${field}: expected 1..${String(limits.idsMax)} ids (${cleanText(bad, 100)})`,
+    { details: { field } },
+  );
+}
+
+/** An id that isn't one. */
+export function badId(field: string, expected: string, id: string): InvalidArgumentError {
+  const text = `${field}: expected ${expected} (${cleanText(id, 100)})`;
+  return new InvalidArgumentError(text, { details: { field } });
+}
+
+/** An instant, or null. */
+export function checkInstant(field: string, at: Date | null): void {
+  if (at === null || !Number.isNaN(at.getTime())) return;
+  throw new InvalidArgumentError(`${field}: expected an instant (Invalid Date)`, {
+    details: { field },
+  });
+}
+
+/** JSON text of an object or array, at most 64 KiB of UTF-8. */
+export function checkJsonContainer(field: string, text: string): void {
+  const bytes = Buffer.byteLength(text);
+  if (bytes > limits.payloadBytesMax) {
+    throw new InvalidArgumentError(
+      `${field}: expected at most ${String(limits.payloadBytesMax)} bytes (${String(bytes)})`,
+      {
+        code: "TASKGATE_ARG_TOO_LARGE",
+        details: { field },
+      },
+    );
+  }
+  if (!isJsonContainer(text)) {
+    throw new InvalidArgumentError(
+      `${field}: expected the text of a JSON object or array (${cleanText(text, 100)})`,
+      {
+        details: { field },
+      },
+    );
+  }
+}
+
+function isJsonContainer(text: string): boolean {
+  if (!text.isWellFormed() || text.includes("\u0000")) return false;
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null;
+  } catch {
+    return false;
+  }
+}
+
+/** A completion was told to end its transaction, and there is none. */
+export function nothingToEnd(): InvalidArgumentError {
+  return new InvalidArgumentError(
+    "endsTransaction: expected a transaction to end, got none. Leave it out, or call within `transaction`",
+    { details: { field: "endsTransaction" } },
+  );
+}

@@ -1,0 +1,397 @@
+import { asFence, asTaskId } from "../../core/ids";
+import type { BatchId, ExecutionId, Fence, TaskId } from "../../core/ids";
+import type { JsonArray, JsonObject } from "../../core/json";
+import { limits } from "../../core/limits";
+import { cleanText } from "../../core/text";
+import { checkInt, checkJsonContainer } from "./checks";
+import {
+  batchIds,
+  bool,
+  broken,
+  idList,
+  int,
+  intOrNull,
+  json,
+  list,
+  names,
+  status,
+  text,
+  textOrNull,
+} from "./columns";
+import { operationsOf } from "./operation";
+import type { AnswerRow } from "./operation";
+import type { StoreTransaction } from "./store-transaction";
+
+/* ---- Claims: tasks that an execution holds, and how they end ---- */
+
+/** Tasks that an execution takes, runs and ends. */
+export interface ClaimOperations {
+  /** The hot path: completes some tasks and claims some. A repeat with the same call number gets the first answer. */
+  work(input: WorkInput): Promise<WorkAnswer>;
+  /** Fenced completion; with `within`, inside the user's own transaction, last before its commit. */
+  completeTask(input: CompleteTaskInput, within?: StoreTransaction): Promise<CompleteTaskAnswer>;
+  /** Tasks that did not end well. Idempotent by task and fence. */
+  failTasks(input: FailTasksInput): Promise<FailTasksAnswer>;
+  /** Says how far a running task is. */
+  reportProgress(input: ReportProgressInput): Promise<ReportProgressAnswer>;
+}
+
+export interface DoneTask {
+  taskId: TaskId;
+  fence: Fence;
+  /** Measured by the worker's monotonic clock. */
+  durationMs: number;
+  /** JSON text of an object or array, at most 64 KiB, or null. */
+  result: string | null;
+}
+
+export interface WorkInput {
+  executionId: ExecutionId;
+  /** 1, 2, 3, ... per execution; the same again for a repeat. */
+  callNumber: number;
+  /** In claim order where possible: faster. */
+  done: readonly DoneTask[];
+  /** Spare claims that were started since the last report. */
+  started: readonly TaskId[];
+  /** 0..1000 */
+  want: number;
+  /** Look only at or after this place first; drop it after an empty answer and once a second. */
+  after?: ClaimPlace;
+}
+
+/** A place in the order of claims: priority, rank, task id. */
+export interface ClaimPlace {
+  priority: number;
+  rank: string;
+  taskId: TaskId;
+}
+
+export interface ClaimedTask {
+  taskId: TaskId;
+  fence: Fence;
+  kind: string;
+  /** 1 for the first try; counts failures and losses. */
+  attempt: number;
+  payload: JsonObject | JsonArray | null;
+  /** JSON text that a previous, uncounted part left; null: none. */
+  checkpoint: string | null;
+  /** W3C traceparent of the enqueue. */
+  traceParent: string | null;
+  isGrouped: boolean;
+  isCancelRequested: boolean;
+  /** Enqueued by a newer build than this execution's. */
+  isFromNewerBuild: boolean;
+  /** It counts in a wave that is open. False without one, and when it was redriven after its wave had ended. */
+  isInWave: boolean;
+  /** Lost twice: it may have ended its processes, and runs without neighbours. */
+  isSuspect: boolean;
+  /** Doesn't count as started until it is reported. */
+  isSpare: boolean;
+}
+
+export interface WorkAnswer {
+  /** `busy`: a group was locked too long, nothing happened: repeat with the same call number. */
+  status:
+    "claimed" | "none" | "limited" | "done" | "paused" | "again" | "fenced" | "ended" | "busy";
+  /** In claim order. */
+  claimed: ClaimedTask[];
+  /** The place of the last one. */
+  last: ClaimPlace | null;
+  /** Completions that changed nothing: lost to another holder. */
+  refused: TaskId[];
+  leaseMs: number | null;
+  /**
+   * Tokens held by all above the limit; 1 also where others were denied and this execution could give: `releaseSurplus`.
+   * Below 0: so many are free for any worker: `acquireTokens`.
+   */
+  surplus: number;
+  nextDueMs: number | null;
+  /** The rate let fewer be claimed than wanted: until it lets another one; null: it didn't. */
+  retryInMs: number | null;
+  /** Other definitions that got ready tasks: leave them hints. */
+  woken: string[];
+  /** Batches with more tasks to admit: call `pumpBatch`. */
+  opening: BatchId[];
+}
+
+export interface CompleteTaskInput {
+  executionId: ExecutionId;
+  taskId: TaskId;
+  fence: Fence;
+  durationMs: number | null;
+  result: string | null;
+  /**
+   * With `within`, and only in the store's own transaction: the completion and its commit, or the rollback when it is
+   * `fenced`, travel as one message, so that no client can vanish or freeze between them. The transaction is over then.
+   */
+  endsTransaction?: boolean;
+}
+
+export interface CompleteTaskAnswer {
+  /** `fenced`: roll back. */
+  status: "done" | "again" | "fenced";
+  woken: string[];
+  /** Batches with more tasks to admit: call `pumpBatch` after the commit. */
+  opening: BatchId[];
+}
+
+export interface FailTasksInput {
+  executionId: ExecutionId;
+  /** 1..1000 */
+  failures: readonly Failure[];
+}
+
+export interface Failure {
+  taskId: TaskId;
+  fence: Fence;
+  /** failed: counted, retried, then dead. dead: gave up. continued: comes back uncounted. */
+  as: "failed" | "dead" | "cancelled" | "continued";
+  error: string | null;
+  /** null: the definition's back-off (continued: at once, with a share: 5 s, doubled up to 5 min). At most 30 days. */
+  retryInMs: number | null;
+  /**
+   * Of `continued`: what this return takes of the 1,000 that a task has, 1..1,000; left out: 1 when the checkpoint is the one
+   * before or none, and a new one starts the count anew at 1. With more than 1,000 the task is dead.
+   */
+  share?: number;
+  durationMs: number | null;
+  /** JSON text for the next part, or null: keep what there is. */
+  checkpoint: string | null;
+}
+
+export interface FailTasksAnswer {
+  status: "done" | "fenced";
+  results: {
+    taskId: TaskId;
+    outcome: "retry" | "dead" | "cancelled" | "continued" | "again" | "fenced";
+    retryInMs: number | null;
+  }[];
+  woken: string[];
+  opening: BatchId[];
+  nextDueMs: number | null;
+}
+
+export interface ReportProgressInput {
+  executionId: ExecutionId;
+  taskId: TaskId;
+  fence: Fence;
+  done: number | null;
+  total: number | null;
+  text: string | null;
+}
+
+export interface ReportProgressAnswer {
+  status: "done" | "fenced";
+  isCancelRequested: boolean;
+}
+
+const operation = operationsOf<ClaimOperations>();
+
+/** Procedure `work`. */
+export const work = operation("work", {
+  parameters: {
+    taskExecutionId: "bigint",
+    callNumber: "bigint",
+    doneTaskIds: "ids",
+    doneFences: "ids",
+    doneDurationsMs: "ints",
+    doneResults: "text",
+    startedTaskIds: "ids",
+    want: "int",
+    afterPriority: "smallint",
+    afterRank: "bigint",
+    afterTaskId: "bigint",
+  },
+  check: (input) => {
+    checkInt("want", input.want);
+    for (const { result } of input.done) if (result !== null) checkJsonContainer("result", result);
+    return input;
+  },
+  bind: ({ executionId, callNumber, done, started, want, after }) => ({
+    taskExecutionId: executionId,
+    callNumber,
+    doneTaskIds: done.length === 0 ? null : done.map((task) => task.taskId),
+    doneFences: done.length === 0 ? null : done.map((task) => task.fence),
+    doneDurationsMs: done.length === 0 ? null : done.map((task) => task.durationMs),
+    doneResults: done.some((task) => task.result !== null)
+      ? JSON.stringify(done.map((task) => task.result))
+      : null,
+    startedTaskIds: started.length === 0 ? null : started,
+    want,
+    afterPriority: after?.priority ?? null,
+    afterRank: after?.rank ?? null,
+    afterTaskId: after?.taskId ?? null,
+  }),
+  decode: (row) => {
+    const claimed = claimedTasks(row);
+    return {
+      status: status(row, workWords),
+      claimed,
+      last: placeOfLast(row, claimed),
+      refused: idList(textOrNull(row, "refusedTaskIds")),
+      leaseMs: intOrNull(row, "leaseMs"),
+      surplus: intOrNull(row, "surplus") ?? 0,
+      nextDueMs: intOrNull(row, "nextDueMs"),
+      retryInMs: intOrNull(row, "retryInMs"),
+      woken: names(row, "woken"),
+      opening: batchIds(row, "opening"),
+    };
+  },
+  whenLocked: {
+    status: "busy",
+    claimed: [],
+    last: null,
+    refused: [],
+    leaseMs: null,
+    surplus: 0,
+    nextDueMs: null,
+    retryInMs: null,
+    woken: [],
+    opening: [],
+  },
+});
+
+/** Procedure `complete_task`. */
+export const completeTask = operation("completeTask", {
+  parameters: {
+    taskExecutionId: "bigint",
+    taskId: "bigint",
+    fence: "bigint",
+    durationMs: "int",
+    result: "text",
+  },
+  check: (input) => {
+    if (input.result !== null) checkJsonContainer("result", input.result);
+    return input;
+  },
+  bind: ({ executionId, taskId, fence, durationMs, result }) => ({
+    taskExecutionId: executionId,
+    taskId,
+    fence,
+    durationMs,
+    result,
+  }),
+  decode: (row) => ({
+    status: status(row, ["done", "again", "fenced"]),
+    woken: names(row, "woken"),
+    opening: batchIds(row, "opening"),
+  }),
+});
+
+/** Procedure `fail_tasks`. */
+export const failTasks = operation("failTasks", {
+  parameters: { taskExecutionId: "bigint", failures: "text" },
+  // Errors are kept as far as they can be: a text that can't be stored must not make the whole call fail.
+  check: ({ executionId, failures }) => ({
+    executionId,
+    failures: failures.map((failure) => ({
+      ...failure,
+      error: failure.error === null ? null : cleanText(failure.error, limits.errorLengthMax),
+    })),
+  }),
+  bind: ({ executionId, failures }) => ({
+    taskExecutionId: executionId,
+    failures: JSON.stringify(
+      failures.map(({ taskId, ...failure }) => ({ task: taskId, ...failure })),
+    ),
+  }),
+  decode: (row) => ({
+    status: status(row, ["done", "fenced"]),
+    results: json<FailureRow[]>(row, "results").map(({ task, outcome, retryInMs }) => ({
+      taskId: asTaskId(task),
+      outcome,
+      retryInMs: retryInMs ?? null,
+    })),
+    woken: names(row, "woken"),
+    opening: batchIds(row, "opening"),
+    nextDueMs: intOrNull(row, "nextDueMs"),
+  }),
+});
+
+/** One failure of an answer, as the procedure writes it. */
+interface FailureRow {
+  task: string;
+  outcome: FailTasksAnswer["results"][number]["outcome"];
+  retryInMs?: number | null;
+}
+
+/** Procedure `report_progress`. */
+export const reportProgress = operation("reportProgress", {
+  parameters: {
+    taskExecutionId: "bigint",
+    taskId: "bigint",
+    fence: "bigint",
+    done: "bigint",
+    total: "bigint",
+    text: "text",
+  },
+  check: (input) => ({
+    ...input,
+    text: input.text === null ? null : cleanText(input.text, limits.progressTextLengthMax),
+  }),
+  bind: ({ executionId, ...rest }) => ({ taskExecutionId: executionId, ...rest }),
+  decode: (row) => ({
+    status: status(row, ["done", "fenced"]),
+    isCancelRequested: bool(row, "cancelRequested"),
+  }),
+});
+
+const workWords = [
+  "claimed",
+  "none",
+  "limited",
+  "done",
+  "paused",
+  "again",
+  "fenced",
+  "ended",
+] as const;
+
+/** What a claimed task has beside the usual, as the procedure writes it. */
+interface Extras {
+  checkpoint: string | null;
+  trace: string | null;
+  grouped: boolean;
+  cancel: boolean;
+  newer: boolean;
+  wave: boolean;
+  solo: boolean;
+}
+
+function claimedTasks(row: AnswerRow): ClaimedTask[] {
+  const ids = idList(textOrNull(row, "taskIds"));
+  if (ids.length === 0) return [];
+  const fence = asFence(text(row, "fence"));
+  const kinds = list<string>(row, "kinds", ids.length);
+  const payloads = list<JsonObject | JsonArray | null>(row, "payloads", ids.length);
+  const extras = row["extras"] == null ? null : list<Extras | null>(row, "extras", ids.length);
+  const attempts = text(row, "attempts").split(",");
+  const started = int(row, "started");
+  if (attempts.length !== ids.length)
+    throw broken(row, "attempts", `${String(ids.length)} entries`);
+  return ids.map((taskId, index) => {
+    const extra = extras?.[index] ?? null;
+    return {
+      taskId,
+      fence,
+      kind: kinds[index] ?? "",
+      attempt: Number(attempts[index]),
+      payload: payloads[index] ?? null,
+      checkpoint: extra?.checkpoint ?? null,
+      traceParent: extra?.trace ?? null,
+      isGrouped: extra?.grouped ?? false,
+      isCancelRequested: extra?.cancel ?? false,
+      isFromNewerBuild: extra?.newer ?? false,
+      isInWave: extra?.wave ?? false,
+      isSuspect: extra?.solo ?? false,
+      isSpare: index >= started,
+    };
+  });
+}
+
+function placeOfLast(row: AnswerRow, claimed: readonly ClaimedTask[]): ClaimPlace | null {
+  const priority = intOrNull(row, "lastPriority");
+  const last = claimed.at(-1);
+  if (last === undefined || priority === null) return null;
+  return { priority, rank: text(row, "lastRank"), taskId: last.taskId };
+}

@@ -1,0 +1,102 @@
+import { StoreContractError } from "../../core/errors";
+import { asBatchId, asFence, asTaskId } from "../../core/ids";
+import type { BatchId, Fence, TaskId } from "../../core/ids";
+import type { AnswerRow } from "./operation";
+
+/*
+ * Columns of an answer row. One that is missing or of the wrong kind is a StoreContractError, never a guess.
+ */
+
+/** One of the words that the port knows. */
+export function status<Word extends string>(row: AnswerRow, words: readonly Word[]): Word {
+  const value = row["status"];
+  const word = words.find((candidate) => candidate === value);
+  if (word === undefined) throw broken(row, "status", words.join(" | "));
+  return word;
+}
+
+/** A text that must be there. */
+export function text(row: AnswerRow, column: string): string {
+  const value = textOrNull(row, column);
+  if (value === null) throw broken(row, column, "a text");
+  return value;
+}
+
+/** A text; numbers as texts. */
+export function textOrNull(row: AnswerRow, column: string): string | null {
+  const value = row[column];
+  if (value === null) return null;
+  if (typeof value === "string") return value;
+  if (typeof value === "number") return String(value);
+  throw broken(row, column, "a text or null");
+}
+
+/** A whole number that must be there. */
+export function int(row: AnswerRow, column: string): number {
+  const value = intOrNull(row, column);
+  if (value === null) throw broken(row, column, "a whole number");
+  return value;
+}
+
+/** Durations and counts: both drivers give 64-bit columns as strings. */
+export function intOrNull(row: AnswerRow, column: string): number | null {
+  const value = row[column];
+  if (value === null) return null;
+  const number = typeof value === "string" && value !== "" ? Number(value) : value;
+  if (typeof number === "number" && Number.isSafeInteger(number)) return number;
+  throw broken(row, column, "a whole number or null");
+}
+
+/** true or false. */
+export function bool(row: AnswerRow, column: string): boolean {
+  const value = row[column];
+  if (typeof value === "boolean") return value;
+  throw broken(row, column, "true or false");
+}
+
+/** A fence or null. */
+export function fenceOrNull(row: AnswerRow, column: string): Fence | null {
+  const value = textOrNull(row, column);
+  return value === null ? null : asFence(value);
+}
+
+/** Task ids joined by commas. */
+export function idList(joined: string | null): TaskId[] {
+  return joined === null || joined === "" ? [] : joined.split(",").map(asTaskId);
+}
+
+/** JSON array of names; null: none. */
+export function names(row: AnswerRow, column: string): string[] {
+  return row[column] == null ? [] : json<string[]>(row, column);
+}
+
+/** JSON array of batch ids, or null. */
+export function batchIds(row: AnswerRow, column: string): BatchId[] {
+  return names(row, column).map(asBatchId);
+}
+
+/** JSON text, taken as what the procedure promises. */
+export function json<Value>(row: AnswerRow, column: string): Value {
+  try {
+    return JSON.parse(text(row, column)) as Value;
+  } catch {
+    throw broken(row, column, "JSON");
+  }
+}
+
+/** JSON array of so many entries. */
+export function list<Entry>(row: AnswerRow, column: string, length: number): Entry[] {
+  const entries = json<unknown>(row, column);
+  if (!Array.isArray(entries) || entries.length !== length) {
+    throw broken(row, column, `a JSON array of ${String(length)} entries`);
+  }
+  return entries as Entry[];
+}
+
+/** Names the column, the expected and the given value. */
+export function broken(row: AnswerRow, column: string, expected: string): StoreContractError {
+  const value = String(row[column]).slice(0, 200);
+  return new StoreContractError(`Expected \`${column}\` to be ${expected}, got \`${value}\``, {
+    details: { column },
+  });
+}

@@ -1,0 +1,362 @@
+import type { OperationId } from "../../core/ids";
+import type { Rate } from "../../core/rate";
+import { checkInteger, checkKey, cleanText } from "../../core/text";
+import { limits } from "../../core/limits";
+import { checkPath } from "../../core/payload-key";
+import { checkInt, checkName, checkRate } from "./checks";
+import { bool, int, json, status } from "./columns";
+import { limitOf, limitToSql, sharedLimitsOf } from "./limit";
+import type { Limit, SharedLimitRow, SharedLimitStatus } from "./limit";
+import { operationsOf, toSnakeCase } from "./operation";
+import type { AnswerRow } from "./operation";
+import { cleanOperator } from "./operator";
+import type { OperatorInput } from "./operator";
+
+/* ---- Definitions: their limits, their settings, and an operator's overrides ---- */
+
+/** Definitions: each has a limit and the settings of its tasks. */
+export interface DefinitionOperations {
+  /** Writes the code's settings of a definition. Idempotent by name, build and hash. */
+  registerDefinition(input: RegisterDefinitionInput): Promise<RegisterDefinitionAnswer>;
+  /** Sets or clears the operator's limit. Idempotent by operation id. */
+  setLimit(input: SetLimitInput): Promise<SetLimitAnswer>;
+  /** Sets or clears the operator's rate; acts at the next claim. Idempotent by value. */
+  setRate(input: SetRateInput): Promise<SetRateAnswer>;
+  /** Nothing new is claimed or started until resumed. Idempotent by value. */
+  pauseDefinition(input: OperatorInput): Promise<PauseAnswer>;
+  /** Takes a pause away. Idempotent by value. */
+  resumeDefinition(input: OperatorInput): Promise<PauseAnswer>;
+  /** Limits, live executions, and counts of tasks by state. */
+  listDefinitions(input: { name?: string }): Promise<{ definitions: DefinitionStatus[] }>;
+}
+
+export interface DefinitionSettings {
+  /** Tasks that may run at once. */
+  limit: Limit;
+  /** How long claims and tokens stay an execution's own without a heartbeat; 1,000..86,400,000 ms. */
+  leaseMs: number;
+  /** Counted failures until a task is dead; 1..1000. */
+  maxAttempts: number;
+  /** Lost attempts until a task is dead; 0..1000: dead when it is lost once more than that. */
+  maxLost: number;
+  /** Back-off after the first failure; 0..86,400,000 ms. */
+  retryBaseMs: number;
+  /** Greatest back-off, at least `retryBaseMs`. */
+  retryCapMs: number;
+  /** Spare claims per token; 0..1000: claims <= tokens * (1 + spareMax). */
+  spareMax: number;
+  /** Slots of the groups that this definition's tasks make; 1..1000. */
+  groupSlots: number;
+  /** A group's order holds over retries, too. */
+  groupStrict: boolean;
+  /** How long done and cancelled tasks are kept; 0: a done task leaves no trace. */
+  retainDoneMs: number;
+  /** How long dead letters are kept. */
+  retainDeadMs: number;
+  /** How many tasks may start per period; null or left out: as many as the limit lets. */
+  rate?: Rate | null;
+  /** Limits that other definitions draw from, too; at most 8. null or left out: none. */
+  sharedLimits?: readonly SharedLimitUse[] | null;
+}
+
+/** A shared limit that a definition draws from. */
+export interface SharedLimitUse {
+  name: string;
+  /** What the code says; left out: nothing, it stays as it is, 1 at first. null: no limit. */
+  limit?: Limit;
+}
+
+/** The rules of a kind's tasks in its code. They apply to every way in: TypeScript, HTTP, the command line, SQL, a schedule. */
+export interface KindRules {
+  /** 1..200 characters. */
+  kind: string;
+  /** Path of the group's key in the payload, as core/payload-key.ts reads it; null: none. */
+  groupBy: string | null;
+  /** The group is a function in the code: callers without it must say `group`. */
+  isGroupComputed: boolean;
+  /** Of tasks that name none; null: 100. */
+  priority: number | null;
+  /** Delay of tasks that name neither an instant nor a delay; null: none. Tasks of a wave have none. */
+  runInMs: number | null;
+  /** Path of the dedupe key in the payload; null: none. */
+  dedupeBy: string | null;
+  /** How long such a key is held; null: until the task ends. Only with `dedupeBy`. */
+  dedupeMs: number | null;
+}
+
+export interface RegisterDefinitionInput {
+  name: string;
+  /** Grows with every release; an older build never overwrites a newer one. */
+  build: number;
+  settingsHash: string;
+  registeredBy: string;
+  settings: DefinitionSettings;
+  /** What the code says of kinds, at most 1,000; left out, or kinds that aren't named: stays as it is. */
+  kinds?: readonly KindRules[];
+}
+
+export interface RegisterDefinitionAnswer {
+  status: "created" | "updated" | "exists" | "outdated";
+  taskDefinitionId: number;
+}
+
+export interface SetLimitInput {
+  name: string;
+  /** null: no limit; "code": the code's limit again. */
+  limit: Limit | "code";
+  operationId: OperationId;
+  changedBy: string;
+  reason?: string;
+}
+
+export interface SetLimitAnswer {
+  status: "set";
+  oldLimit: Limit;
+  newLimit: Limit;
+  held: number;
+  surplus: number;
+  ready: boolean;
+}
+
+export interface DefinitionStatus {
+  name: string;
+  limit: Limit;
+  limitSource: "code" | "operator";
+  codeLimit: Limit;
+  /** In force; null: none. */
+  rate: Rate | null;
+  rateSource: "code" | "operator";
+  codeRate: Rate | null;
+  /** Until the rate lets another task start; 0: now; null: no rate. */
+  rateInMs: number | null;
+  /** By name. */
+  sharedLimits: SharedLimitStatus[];
+  paused: boolean;
+  leaseMs: number;
+  maxAttempts: number;
+  maxLost: number;
+  spareMax: number;
+  build: number;
+  tokenFence: string;
+  /** Tokens held. */
+  held: number;
+  /** Live executions. */
+  executions: number;
+  /** Counts stop at 10,000. */
+  ready: number;
+  scheduled: number;
+  waiting: number;
+  claimed: number;
+  /** Of the claimed: those that count as started; never more than `held`. */
+  running: number;
+  /** Of the claimed: those that wait for a token of their worker. The rest is lost: their workers' leases are over. */
+  prefetched: number;
+  done: number;
+  dead: number;
+  cancelled: number;
+  nextDueMs: number | null;
+}
+
+export interface SetRateInput {
+  name: string;
+  changedBy: string;
+  reason?: string;
+  /** null: none, also when the code sets one; "code": the code's rate again. */
+  rate: Rate | null | "code";
+}
+
+export interface SetRateAnswer {
+  status: "set" | "exists";
+  /** In force; null: none. */
+  oldRate: Rate | null;
+  newRate: Rate | null;
+  /** Tasks wait: a hint is due. */
+  ready: boolean;
+}
+
+export interface PauseAnswer {
+  status: "paused" | "resumed" | "exists";
+  ready: boolean;
+}
+
+const operation = operationsOf<DefinitionOperations>();
+
+/** Procedure `register_definition`. */
+export const registerDefinition = operation("registerDefinition", {
+  parameters: {
+    name: "text",
+    build: "bigint",
+    settingsHash: "text",
+    registeredBy: "text200",
+    limit: "int",
+    leaseMs: "int",
+    maxAttempts: "int",
+    maxLost: "int",
+    retryBaseMs: "int",
+    retryCapMs: "int",
+    spareMax: "int",
+    groupSlots: "int",
+    groupStrict: "boolean",
+    retainDoneMs: "bigint",
+    retainDeadMs: "bigint",
+    rateCount: "int",
+    ratePeriodMs: "int",
+    rateBurst: "int",
+    sharedLimits: "text",
+    kinds: "text",
+  },
+  check: (input) => {
+    checkRegistration(input);
+    return { ...input, registeredBy: cleanText(input.registeredBy, limits.nameLengthMax) };
+  },
+  bind: ({ settings, kinds, ...rest }) => ({
+    ...rest,
+    ...settings,
+    limit: limitToSql(settings.limit),
+    rateCount: settings.rate?.count ?? null,
+    ratePeriodMs: settings.rate?.periodMs ?? null,
+    rateBurst: settings.rate?.burst ?? null,
+    sharedLimits: sharedToSql(settings.sharedLimits ?? []),
+    kinds: kinds === undefined ? null : JSON.stringify(kinds),
+  }),
+  decode: (row) => ({
+    status: status(row, ["created", "updated", "exists", "outdated"]),
+    taskDefinitionId: int(row, "taskDefinitionId"),
+  }),
+});
+
+/** Procedure `set_limit`. */
+export const setLimit = operation("setLimit", {
+  parameters: {
+    name: "text",
+    limit: "int",
+    operationId: "uuid",
+    changedBy: "text",
+    reason: "text",
+  },
+  check: (input) => {
+    if (typeof input.limit === "number") checkInt("limit", input.limit);
+    return cleanOperator(input);
+  },
+  bind: ({ limit, reason = null, ...rest }) => ({
+    ...rest,
+    reason,
+    limit: limit === "code" ? null : limitToSql(limit),
+  }),
+  decode: (row) => ({
+    status: status(row, ["set"]),
+    oldLimit: limitOf(int(row, "oldLimit")),
+    newLimit: limitOf(int(row, "newLimit")),
+    held: int(row, "held"),
+    surplus: int(row, "surplus"),
+    ready: bool(row, "ready"),
+  }),
+});
+
+/** Procedure `set_rate`. */
+export const setRate = operation("setRate", {
+  parameters: {
+    name: "text",
+    count: "int",
+    periodMs: "int",
+    burst: "int",
+    changedBy: "text",
+    reason: "text",
+  },
+  check: (input) => {
+    checkRate(input.rate);
+    return cleanOperator(input);
+  },
+  bind: ({ rate, reason = null, ...rest }) => {
+    const values = { ...rest, reason, count: null, periodMs: null, burst: null };
+    if (rate === "code") return values;
+    return { ...values, ...(rate ?? { count: -1 }) };
+  },
+  decode: (row) => ({
+    status: status(row, ["set", "exists"]),
+    oldRate: row["oldRate"] === null ? null : json<Rate>(row, "oldRate"),
+    newRate: row["newRate"] === null ? null : json<Rate>(row, "newRate"),
+    ready: bool(row, "ready"),
+  }),
+});
+
+/** Procedure `pause_definition`. */
+export const pauseDefinition = operation("pauseDefinition", {
+  parameters: { name: "text", changedBy: "text", reason: "text" },
+  check: cleanOperator,
+  decode: pauseAnswer,
+});
+
+/** Procedure `resume_definition`. */
+export const resumeDefinition = operation("resumeDefinition", {
+  parameters: { name: "text", changedBy: "text", reason: "text" },
+  check: cleanOperator,
+  decode: pauseAnswer,
+});
+
+/** Procedure `list_definitions`. */
+export const listDefinitions = operation("listDefinitions", {
+  parameters: { name: "text" },
+  decode: (row) => ({
+    definitions: json<DefinitionRow[]>(row, "definitions").map((definition) => ({
+      ...definition,
+      limit: limitOf(definition.limit),
+      codeLimit: limitOf(definition.codeLimit),
+      sharedLimits: sharedLimitsOf(definition.sharedLimits),
+    })),
+  }),
+});
+
+type DefinitionRow = DefinitionStatus & {
+  limit: number;
+  codeLimit: number;
+  sharedLimits: SharedLimitRow[];
+};
+
+function pauseAnswer(row: AnswerRow): PauseAnswer {
+  return { status: status(row, ["paused", "resumed", "exists"]), ready: bool(row, "ready") };
+}
+
+/** Names, paths and whole numbers of the settings; the ranges of most are SQL's. */
+function checkRegistration(input: RegisterDefinitionInput): void {
+  checkName(input.name);
+  const any = { min: Number.MIN_SAFE_INTEGER, max: Number.MAX_SAFE_INTEGER };
+  checkInteger("build", input.build, { min: 0, max: Number.MAX_SAFE_INTEGER });
+  for (const [field, value] of Object.entries(input.settings)) {
+    if (typeof value !== "number") continue;
+    if (field.startsWith("retain")) checkInteger(toSnakeCase(field), value, any);
+    else checkInt(toSnakeCase(field), value);
+  }
+  checkRate(input.settings.rate ?? null);
+  for (const { name, limit } of input.settings.sharedLimits ?? []) {
+    checkKey("shared_limits", name);
+    if (limit !== undefined && limit !== null) checkInt("shared_limits", limit);
+  }
+  input.kinds?.forEach((rules, index) => {
+    checkRules(`kinds[${String(index)}]`, rules);
+  });
+}
+
+/** What a kind's code says of its tasks. */
+function checkRules(at: string, rules: KindRules): void {
+  const { kind, groupBy, priority, runInMs, dedupeBy, dedupeMs } = rules;
+  checkKey(`${at}.kind`, kind);
+  if (groupBy !== null) checkPath(`${at}.groupBy`, groupBy);
+  if (dedupeBy !== null) checkPath(`${at}.dedupeBy`, dedupeBy);
+  const { priorityMin, priorityMax, runInMsMax } = limits;
+  if (priority !== null)
+    checkInteger(`${at}.priority`, priority, { min: priorityMin, max: priorityMax });
+  if (runInMs !== null) checkInteger(`${at}.runInMs`, runInMs, { min: 0, max: runInMsMax });
+  if (dedupeMs !== null) checkInteger(`${at}.dedupeMs`, dedupeMs, { min: 1, max: runInMsMax });
+}
+
+/** Shared limits as JSON; a limit that the code leaves open stays as it is. */
+function sharedToSql(shared: readonly SharedLimitUse[]): string | null {
+  if (shared.length === 0) return null;
+  return JSON.stringify(
+    shared.map(({ name, limit }) => ({
+      name,
+      limit: limit === undefined ? null : limitToSql(limit),
+    })),
+  );
+}

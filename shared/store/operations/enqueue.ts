@@ -1,0 +1,82 @@
+import type { OperationId, WaveId } from "../../core/ids";
+import { bool, int, intOrNull, status } from "./columns";
+import { checkNewTasks, enqueuedTasks, tasksToSql } from "./new-tasks";
+import type { EnqueuedTasks, NewTask } from "./new-tasks";
+import { operationsOf } from "./operation";
+import { cleanActor } from "./operator";
+import type { StoreTransaction } from "./store-transaction";
+
+/* ---- Enqueue: tasks are added, and made claimable when they are due ---- */
+
+/** Tasks on their way to being claimable. */
+export interface EnqueueOperations {
+  /** Adds tasks; with `within`, inside the user's own transaction. Idempotent by operation id and by dedupe keys. */
+  enqueueTasks(input: EnqueueTasksInput, within?: StoreTransaction): Promise<EnqueueTasksAnswer>;
+  /** Makes due tasks claimable. */
+  promoteScheduled(input: { name: string; most: number }): Promise<PromoteScheduledAnswer>;
+}
+
+export interface EnqueueTasksInput {
+  name: string;
+  build: number;
+  /** 1..10,000 tasks, at most 8 MiB. */
+  tasks: readonly NewTask[];
+  operationId: OperationId | null;
+  /** They are held until this wave of a batch opens; then none has `runAt` or `runInMs`. */
+  waveId?: WaveId;
+  /** The operator, for the audit; left out: the app itself, which leaves no entry there. */
+  changedBy?: string;
+}
+
+export interface EnqueueTasksAnswer extends EnqueuedTasks {
+  /** Nothing was written when the wave takes no tasks: it is sealed and will be opened, or late: it was opened, or its batch was cancelled. */
+  status: "enqueued" | "sealed" | "late";
+}
+
+export interface PromoteScheduledAnswer {
+  status: "promoted" | "none";
+  promoted: number;
+  nextDueMs: number | null;
+  ready: boolean;
+}
+
+const operation = operationsOf<EnqueueOperations>();
+
+/** Procedure `enqueue_tasks`. */
+export const enqueueTasks = operation("enqueueTasks", {
+  parameters: {
+    name: "text",
+    build: "bigint",
+    tasks: "text",
+    operationId: "uuid",
+    joinsTransaction: "boolean",
+    waveId: "bigint",
+    changedBy: "text",
+  },
+  check: (input) => {
+    checkNewTasks(input);
+    return { ...input, ...cleanActor(input) };
+  },
+  bind: ({ tasks, waveId = null, changedBy = null, ...rest }, isWithin) => ({
+    ...rest,
+    tasks: tasksToSql(tasks),
+    joinsTransaction: isWithin,
+    waveId,
+    changedBy,
+  }),
+  decode: (row) => ({
+    status: status(row, ["enqueued", "sealed", "late"]),
+    ...enqueuedTasks(row),
+  }),
+});
+
+/** Procedure `promote_scheduled`. */
+export const promoteScheduled = operation("promoteScheduled", {
+  parameters: { name: "text", most: "int" },
+  decode: (row) => ({
+    status: status(row, ["promoted", "none"]),
+    promoted: int(row, "promoted"),
+    nextDueMs: intOrNull(row, "nextDueMs"),
+    ready: bool(row, "ready"),
+  }),
+});

@@ -1,0 +1,252 @@
+import { asExecutionId, asTaskId, isId } from "../../core/ids";
+import type { ExecutionId, Fence, OperationId, TaskId } from "../../core/ids";
+import type { BatchId } from "../../core/ids";
+import { cleanText } from "../../core/text";
+import { badId, checkInt, checkName } from "./checks";
+import {
+  batchIds,
+  bool,
+  broken,
+  fenceOrNull,
+  int,
+  intOrNull,
+  json,
+  names,
+  status,
+  textOrNull,
+} from "./columns";
+import { operationsOf } from "./operation";
+
+/* ---- Executions: a worker's claim on tokens and tasks, for as long as its lease ---- */
+
+/** Executions: how a worker begins, stays alive and ends, and what becomes of those that don't. */
+export interface ExecutionOperations {
+  /** Opens a worker's execution with its first tokens, or says why not. Idempotent by operation id. */
+  startExecution(input: StartExecutionInput): Promise<StartExecutionAnswer>;
+  /** Renews the leases of all executions of one process. */
+  heartbeat(input: { executions: readonly Beat[] }): Promise<HeartbeatAnswer>;
+  /** Ends an execution: tokens back, unfinished claims back to ready, uncounted. Idempotent. */
+  finishExecution(input: { executionId: ExecutionId }): Promise<FinishExecutionAnswer>;
+  /** Takes back what dead executions held. */
+  reclaimExpired(input: { most: number }): Promise<ReclaimExpiredAnswer>;
+  /** Workers with their tokens and claims. */
+  listExecutions(input: ListExecutionsInput): Promise<{ executions: ExecutionStatus[] }>;
+}
+
+export interface StartExecutionInput {
+  name: string;
+  operationId: OperationId;
+  worker: string;
+  build: number;
+  /** null: don't compare settings. */
+  settingsHash: string | null;
+  want: number;
+  /**
+   * true for workers: `none` when nothing is ready or due. false for `withTokens`: the grant is the start itself and takes a
+   * permit of the rate.
+   */
+  needsReady: boolean;
+}
+
+export interface StartExecutionAnswer {
+  status: "started" | "limited" | "paused" | "none" | "unknown" | "outdated";
+  executionId: ExecutionId | null;
+  leaseMs: number | null;
+  tokens: number;
+  tokenFence: Fence | null;
+  spareMax: number | null;
+  /** Counted up to `want`. */
+  ready: number;
+  /** When limited: the longest wait that makes sense without a hint, or until the rate lets another start. */
+  retryInMs: number | null;
+  nextDueMs: number | null;
+  /** More than 0: call `reclaimExpired`. */
+  deadHolders: number;
+  /**
+   * When limited. noted: holders are asked to give a token, so retry soon. others: the free tokens were given for others,
+   * and this worker holds some: hand the hint on.
+   */
+  demand: "noted" | "others" | null;
+}
+
+export interface Beat {
+  executionId: ExecutionId;
+  /** Spare claims that were started since the last report. */
+  started: readonly TaskId[];
+}
+
+export interface HeartbeatAnswer {
+  executions: {
+    executionId: ExecutionId;
+    /** busy: its own `work` is renewing it just now. */
+    status: "renewed" | "fenced" | "ended" | "busy";
+    leaseMs: number | null;
+    cancel: TaskId[];
+    surplus: number;
+    isPaused: boolean;
+  }[];
+}
+
+export interface FinishExecutionAnswer {
+  status: "ended" | "fenced";
+  givenBack: number;
+  tokensFreed: number;
+  /** Tasks wait: a hint is due. */
+  ready: boolean;
+  nextDueMs: number | null;
+  woken: string[];
+  opening: BatchId[];
+}
+
+export interface ReclaimExpiredAnswer {
+  status: "reclaimed" | "none";
+  executions: number;
+  tasksBack: number;
+  tasksLost: number;
+  tasksDead: number;
+  /** Definitions with ready tasks again: leave them hints. */
+  definitions: string[];
+  more: boolean;
+  opening: BatchId[];
+}
+
+export interface ListExecutionsInput {
+  name?: string;
+  isOpen: boolean;
+  most: number;
+}
+
+export interface ExecutionStatus {
+  execution: ExecutionId;
+  definition: string;
+  state: "live" | "ended" | "dead" | "reclaimed";
+  worker: string;
+  startedAt: string;
+  endedAt: string | null;
+  leaseLeftMs: number | null;
+  tokens: number;
+  claimed: number;
+  /** Of the claimed: those that count as started, at most `tokens`. 0 once the lease is over. */
+  running: number;
+  /** Of the claimed: those that wait for a token of this execution. 0 once the lease is over. */
+  prefetched: number;
+}
+
+const operation = operationsOf<ExecutionOperations>();
+
+/** Procedure `start_execution`. */
+export const startExecution = operation("startExecution", {
+  parameters: {
+    name: "text",
+    operationId: "uuid",
+    worker: "text",
+    build: "bigint",
+    settingsHash: "text64",
+    want: "int",
+    needsReady: "boolean",
+  },
+  check: (input) => {
+    checkName(input.name);
+    checkInt("want", input.want);
+    return { ...input, worker: cleanText(input.worker, Number.MAX_SAFE_INTEGER) };
+  },
+  decode: (row) => {
+    const id = textOrNull(row, "taskExecutionId");
+    const demand = textOrNull(row, "demand");
+    if (demand !== null && demand !== "noted" && demand !== "others")
+      throw broken(row, "demand", "noted | others | null");
+    return {
+      status: status(row, ["started", "limited", "paused", "none", "unknown", "outdated"]),
+      executionId: id === null ? null : asExecutionId(id),
+      leaseMs: intOrNull(row, "leaseMs"),
+      tokens: int(row, "tokens"),
+      tokenFence: fenceOrNull(row, "tokenFence"),
+      spareMax: intOrNull(row, "spareMax"),
+      ready: int(row, "ready"),
+      retryInMs: intOrNull(row, "retryInMs"),
+      nextDueMs: intOrNull(row, "nextDueMs"),
+      deadHolders: int(row, "deadHolders"),
+      demand,
+    };
+  },
+});
+
+/** Procedure `heartbeat`. */
+export const heartbeat = operation("heartbeat", {
+  parameters: { executions: "text" },
+  check: (input) => {
+    checkBeats(input.executions);
+    return input;
+  },
+  bind: ({ executions }) => ({
+    executions: JSON.stringify(
+      executions.map(({ executionId, started }) => ({ execution: executionId, started })),
+    ),
+  }),
+  decode: (row) => ({
+    executions: json<BeatRow[]>(row, "executions").map((beat) => ({
+      executionId: asExecutionId(beat.execution),
+      status: beat.status,
+      leaseMs: beat.leaseMs ?? null,
+      cancel: (beat.cancel ?? []).map(asTaskId),
+      surplus: beat.surplus ?? 0,
+      isPaused: beat.paused ?? false,
+    })),
+  }),
+});
+
+/** One execution of a heartbeat's answer, as the procedure writes it. */
+interface BeatRow {
+  execution: string;
+  status: HeartbeatAnswer["executions"][number]["status"];
+  leaseMs?: number;
+  cancel?: string[];
+  surplus?: number;
+  paused?: boolean;
+}
+
+/** Procedure `finish_execution`. */
+export const finishExecution = operation("finishExecution", {
+  parameters: { taskExecutionId: "bigint" },
+  bind: ({ executionId }) => ({ taskExecutionId: executionId }),
+  decode: (row) => ({
+    status: status(row, ["ended", "fenced"]),
+    givenBack: int(row, "givenBack"),
+    tokensFreed: int(row, "tokensFreed"),
+    ready: bool(row, "ready"),
+    nextDueMs: intOrNull(row, "nextDueMs"),
+    woken: names(row, "woken"),
+    opening: batchIds(row, "opening"),
+  }),
+});
+
+/** Procedure `reclaim_expired`. */
+export const reclaimExpired = operation("reclaimExpired", {
+  parameters: { most: "int" },
+  decode: (row) => ({
+    status: status(row, ["reclaimed", "none"]),
+    executions: int(row, "executions"),
+    tasksBack: int(row, "tasksBack"),
+    tasksLost: int(row, "tasksLost"),
+    tasksDead: int(row, "tasksDead"),
+    definitions: names(row, "definitions"),
+    more: bool(row, "more"),
+    opening: batchIds(row, "opening"),
+  }),
+});
+
+/** Procedure `list_executions`. */
+export const listExecutions = operation("listExecutions", {
+  parameters: { name: "text", isOpen: "boolean", most: "int" },
+  decode: (row) => ({ executions: json<ExecutionStatus[]>(row, "executions") }),
+});
+
+/** Ids; how many may be named is SQL's. */
+function checkBeats(executions: readonly Beat[]): void {
+  executions.forEach(({ executionId, started }, index) => {
+    const at = `executions[${String(index)}]`;
+    if (!isId(executionId)) throw badId(`${at}.execution`, "an id", executionId);
+    const bad = started.find((id) => !isId(id));
+    if (bad !== undefined) throw badId(`${at}.started`, "ids", bad);
+  });
+}

@@ -1,0 +1,109 @@
+import type { TaskId } from "../../core/ids";
+import type { Rate } from "../../core/rate";
+import { json, status } from "./columns";
+import { limitOf, sharedLimitsOf } from "./limit";
+import type { Limit, SharedLimitRow, SharedLimitStatus } from "./limit";
+import { operationsOf } from "./operation";
+import type { ListableState, Standing } from "./tasks";
+
+/* ---- Explain: why a task runs, or doesn't ---- */
+
+/** One task with everything that decides when it runs. */
+export interface ExplainOperations {
+  /** Where a task stands and everything that decides when it runs. */
+  explainTask(input: { taskId: TaskId }): Promise<ExplainTaskAnswer>;
+}
+
+export interface ExplainTaskAnswer {
+  /** moving: between two containers at this instant, ask again. */
+  status: "found" | "moving" | "unknown";
+  facts: TaskFacts | null;
+}
+
+/** Everything `explain_task` knows; core/explain.ts turns it into sentences. */
+export interface TaskFacts {
+  task: TaskId;
+  definition: string;
+  kind: string;
+  state: ListableState | "held";
+  priority: number;
+  createdAt: string;
+  failedCount: number;
+  lostCount: number;
+  lastError: string | null;
+  dedupeKey: string | null;
+  payload: string | null;
+  attempts: TaskAttempt[];
+  maxAttempts?: number;
+  maxLost?: number;
+  continuedCount?: number;
+  cancelRequested?: boolean;
+  progress?: { done: number | null; total: number | null; text: string | null } | null;
+  limit?: Limit;
+  limitSource?: "code" | "operator";
+  held?: number;
+  sharedLimits?: SharedLimitStatus[];
+  /** In force; null: none. */
+  rate?: Rate | null;
+  /** Until the rate lets another task start; 0: now. */
+  rateInMs?: number | null;
+  paused?: boolean;
+  holders?: { execution: string; worker: string; tokens: number; leaseLeftMs: number }[];
+  dueInMs?: number;
+  readyAhead?: number;
+  group?: {
+    key: string;
+    slots: number;
+    used: number;
+    paused: boolean;
+    isStrict: boolean;
+    isGlobal: boolean;
+    ahead: number;
+    holders: string[];
+  };
+  claim?: {
+    execution: string;
+    worker: string;
+    fence: string;
+    claimedAt: string;
+    leaseLeftMs: number;
+    /** The worker hasn't told its start. */
+    isSpare: boolean;
+    standing: Standing;
+  };
+  finishedAt?: string;
+  worker?: string | null;
+  durationMs?: number | null;
+  result?: string | null;
+}
+
+export interface TaskAttempt {
+  fence: string;
+  worker: string | null;
+  claimedAt: string;
+  finishedAt: string;
+  durationMs: number | null;
+  outcome: "failed" | "cancelled" | "lost" | "continued";
+  error: string | null;
+}
+
+const operation = operationsOf<ExplainOperations>();
+
+/** Procedure `explain_task`. */
+export const explainTask = operation("explainTask", {
+  parameters: { taskId: "bigint" },
+  decode: (row) => {
+    const facts = row["facts"] == null ? null : json<FactsRow>(row, "facts");
+    const read =
+      facts?.limit === undefined
+        ? facts
+        : {
+            ...facts,
+            limit: limitOf(facts.limit),
+            sharedLimits: sharedLimitsOf(facts.sharedLimits ?? []),
+          };
+    return { status: status(row, ["found", "moving", "unknown"]), facts: read };
+  },
+});
+
+type FactsRow = TaskFacts & { limit?: number; sharedLimits?: SharedLimitRow[] };

@@ -1,0 +1,103 @@
+import type { OperationId } from "../../core/ids";
+import { checkInt } from "./checks";
+import { int, intOrNull, json, names, status } from "./columns";
+import { limitOf, limitToSql } from "./limit";
+import type { Limit, SharedLimitStatus } from "./limit";
+import { operationsOf } from "./operation";
+import { cleanOperator } from "./operator";
+
+/* ---- Shared limits: several definitions draw tokens from one ---- */
+
+/** Limits that several definitions share. */
+export interface SharedLimitOperations {
+  /** Sets or clears the operator's limit that several definitions share. Idempotent by operation id. */
+  setSharedLimit(input: SetSharedLimitInput): Promise<SetSharedLimitAnswer>;
+  /** Shared limits by name, each with its definitions and the tokens that each holds. */
+  listSharedLimits(input: ListSharedLimitsInput): Promise<{ sharedLimits: SharedLimitReading[] }>;
+}
+
+export interface SetSharedLimitInput {
+  /** Of the shared limit; 1..200 characters. One that doesn't exist is made. */
+  name: string;
+  /** null: no limit; "code": the code's limit again. */
+  limit: Limit | "code";
+  operationId: OperationId;
+  changedBy: string;
+  reason?: string;
+}
+
+export interface SetSharedLimitAnswer {
+  status: "set" | "created";
+  /** undefined: it was made. */
+  oldLimit: Limit | undefined;
+  newLimit: Limit;
+  /** Tokens held by all definitions together; of them above the new limit. */
+  held: number;
+  surplus: number;
+  /** Definitions that draw from it and have ready tasks. */
+  definitions: string[];
+}
+
+export interface ListSharedLimitsInput {
+  /** Left out: all. */
+  name?: string;
+  /** 1..1000 */
+  most: number;
+}
+
+/** A shared limit with those that draw from it. */
+export interface SharedLimitReading extends SharedLimitStatus {
+  codeLimit: Limit;
+  /**
+   * Those that draw from it, by name, and what each holds. `held` of the limit is more when an execution is no longer
+   * kept that died with its tokens: the next asker frees them.
+   */
+  definitions: { name: string; held: number }[];
+}
+
+const operation = operationsOf<SharedLimitOperations>();
+
+/** Procedure `set_shared_limit`. */
+export const setSharedLimit = operation("setSharedLimit", {
+  parameters: {
+    name: "text",
+    limit: "int",
+    operationId: "uuid",
+    changedBy: "text",
+    reason: "text",
+  },
+  check: (input) => {
+    if (typeof input.limit === "number") checkInt("limit", input.limit);
+    return cleanOperator(input);
+  },
+  bind: ({ limit, reason = null, ...rest }) => ({
+    ...rest,
+    reason,
+    limit: limit === "code" ? null : limitToSql(limit),
+  }),
+  decode: (row) => {
+    const old = intOrNull(row, "oldLimit");
+    return {
+      status: status(row, ["set", "created"]),
+      oldLimit: old === null ? undefined : limitOf(old),
+      newLimit: limitOf(int(row, "newLimit")),
+      held: int(row, "held"),
+      surplus: int(row, "surplus"),
+      definitions: names(row, "definitions"),
+    };
+  },
+});
+
+/** Procedure `list_shared_limits`. */
+export const listSharedLimits = operation("listSharedLimits", {
+  parameters: { name: "text", most: "int" },
+  decode: (row) => ({
+    sharedLimits: json<ReadingRow[]>(row, "sharedLimits").map((shared) => ({
+      ...shared,
+      limit: limitOf(shared.limit),
+      codeLimit: limitOf(shared.codeLimit),
+    })),
+  }),
+});
+
+type ReadingRow = SharedLimitReading & { limit: number; codeLimit: number };

@@ -1,0 +1,34 @@
+-- taskgate.set_definition_owner: an operator hands a definition over to another app, or releases it.
+-- In:     p_name; p_app 1..200 characters without leading or trailing blanks, which needn't be registered yet | null: no app, until one
+--         registers it; p_changed_by, p_reason for the audit
+-- Out:    status: set | exists (it was so already); old_app, new_app text, null: none
+-- Raises: TG404 unknown definition; TG422 a value out of range
+-- Locks:  definition_owner
+-- Plan:   unique name, primary key
+-- Once:   by value
+-- Twin:   mssql/sql/procedures/SetDefinitionOwner.sql
+create or replace function taskgate.set_definition_owner(
+  p_name text, p_app text, p_changed_by text, p_reason text default null, out status text, out old_app text, out new_app text)
+language plpgsql security definer
+set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+declare
+  v_now timestamptz := _now();
+  v_definition int;
+begin
+  if _audit_problem(p_changed_by, p_reason) is not null then raise exception '%', _audit_problem(p_changed_by, p_reason) using errcode = 'TG422'; end if;
+  if p_app is not null and _app_problem(p_app) is not null then raise exception '%', _app_problem(p_app) using errcode = 'TG422'; end if;
+  select x.task_definition_id into v_definition from task_definition x where x.name = p_name;
+  if not found then raise exception 'name: unknown definition (%)', p_name using errcode = 'TG404'; end if;
+  select o.app into old_app from definition_owner o where o.name = p_name for no key update;   -- lock, then look
+  new_app := p_app;
+  status := case when old_app is distinct from new_app then 'set' else 'exists' end;
+  if status = 'exists' then return; end if;
+  if p_app is null then
+    delete from definition_owner o where o.name = p_name;
+  else
+    insert into definition_owner as o (name, app) values (p_name, p_app) on conflict (name) do update set app = excluded.app;
+  end if;
+  insert into setting_audit (task_definition_id, setting, old_value, new_value, source, changed_by, reason, changed_at)
+  values (v_definition, 'owner', old_app, new_app, 'operator', p_changed_by, p_reason, v_now);
+end $$;

@@ -1,0 +1,69 @@
+import type {
+  AppStatus,
+  RegisterAppAnswer,
+  RegisterAppInput,
+  SetDefinitionOwnerAnswer,
+  SetDefinitionOwnerInput,
+} from "../../ports/task-store";
+import { audit } from "./audit";
+import { definitionNamed } from "./rows";
+import type { Memory } from "./state";
+
+/** register_app: an app says which definitions are its own and where its hints go. */
+export function registerApp({ state, nowMs }: Memory, input: RegisterAppInput): RegisterAppAnswer {
+  const { app, address } = input;
+  const names = [...new Set(input.definitions)].sort(byText);
+  const isNew = names.some((name) => !state.definitionOwners.has(name));
+  const known = state.apps.get(app);
+  const isSame = known !== undefined && JSON.stringify(known.address) === JSON.stringify(address);
+  if (!isSame) state.apps.set(app, { name: app, address, registeredAtMs: nowMs });
+  for (const name of names)
+    if (!state.definitionOwners.has(name)) state.definitionOwners.set(name, app);
+  const refused = names.flatMap((name) => {
+    const owner = state.definitionOwners.get(name);
+    return owner === undefined || owner === app ? [] : [{ name, app: owner }];
+  });
+  return { status: isNew || !isSame ? "registered" : "exists", refused };
+}
+
+/** list_apps: the apps with their definitions, also those that were given one and haven't registered yet. */
+export function listApps({ state }: Memory): { apps: AppStatus[] } {
+  const names = new Set([...state.apps.keys(), ...state.definitionOwners.values()]);
+  const apps = [...names].sort(byText).map((app) => ({
+    app,
+    address: state.apps.get(app)?.address ?? null,
+    definitions: [...state.definitionOwners]
+      .filter(([, owner]) => owner === app)
+      .map(([name]) => name)
+      .sort(byText),
+  }));
+  return { apps };
+}
+
+/** set_definition_owner: an operator hands a definition over to another app, or releases it. */
+export function setDefinitionOwner(
+  memory: Memory,
+  input: SetDefinitionOwnerInput,
+): SetDefinitionOwnerAnswer {
+  const definition = definitionNamed(memory.state, input.name);
+  const { definitionOwners } = memory.state;
+  const oldApp = definitionOwners.get(input.name) ?? null;
+  const newApp = input.app;
+  if (oldApp === newApp) return { status: "exists", oldApp, newApp };
+  if (newApp === null) definitionOwners.delete(input.name);
+  else definitionOwners.set(input.name, newApp);
+  audit(memory, definition, {
+    setting: "owner",
+    oldValue: oldApp,
+    newValue: newApp,
+    source: "operator",
+    changedBy: input.changedBy,
+    reason: input.reason ?? null,
+  });
+  return { status: "set", oldApp, newApp };
+}
+
+/** By code units, as both databases order names. */
+function byText(a: string, b: string): number {
+  return a < b ? -1 : Number(a > b);
+}

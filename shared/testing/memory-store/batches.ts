@@ -1,0 +1,227 @@
+import { asBatchId, asWaveId } from "../../core/ids";
+import type { BatchId, WaveId } from "../../core/ids";
+import type * as port from "../../ports/task-store";
+import { expectRange, invalidArgument, left, unknownArgument } from "./arguments";
+import { auditCall } from "./audit";
+import { endTasks } from "./endings";
+import { compareNumbers, definitionNames } from "./rows";
+import type { BatchRow, Memory, MemoryState, WaveHeldRow } from "./state";
+import {
+  admit,
+  batchOf,
+  closeIfOver,
+  isHeld,
+  isOpen,
+  nothingOpened,
+  openNextWave,
+  takeHeld,
+  unfinishedIn,
+  wavesOf,
+} from "./waves";
+import type { Opened } from "./waves";
+
+/*
+ * Batches of waves (seed 004): the tasks of a wave are held until those of the waves before have ended. A wave is opened in
+ * slices, so that no call is long: the first by the call that ends the wave before, the rest by `pump_batch`.
+ */
+
+const failurePolicies: readonly string[] = ["halt", "continue", "cancel"];
+
+/** create_batch */
+export function createBatch(memory: Memory, input: port.CreateBatchInput): port.CreateBatchAnswer {
+  if (!failurePolicies.includes(input.failurePolicy)) {
+    throw invalidArgument(
+      `failure_policy: expected halt, continue or cancel (${left(input.failurePolicy, 100)})`,
+    );
+  }
+  expectRange("waves", input.waves, [1, 1_000]);
+  const earlier = [...memory.state.batches.values()].find(
+    (row) => row.operationId === input.operationId,
+  );
+  const batch = earlier ?? addBatch(memory, input);
+  const waveIds = wavesOf(memory.state, batch).map(({ waveId }) => waveId);
+  return { status: "created", batchId: batch.batchId, waveIds };
+}
+
+function addBatch(memory: Memory, input: port.CreateBatchInput): BatchRow {
+  const batch: BatchRow = {
+    batchId: asBatchId(String(memory.sequences.next("batch"))),
+    operationId: input.operationId,
+    name: input.name,
+    state: "draft",
+    failurePolicy: input.failurePolicy,
+    createdAtMs: memory.nowMs,
+    startedAtMs: null,
+    finishedAtMs: null,
+  };
+  memory.state.batches.set(batch.batchId, batch);
+  for (let ordinal = 1; ordinal <= input.waves; ordinal += 1) {
+    const waveId = asWaveId(String(memory.sequences.next("wave")));
+    memory.state.waves.set(waveId, {
+      waveId,
+      batchId: batch.batchId,
+      ordinal,
+      state: "held",
+      isSealed: false,
+      admitted: 0,
+      dead: 0,
+      openedAtMs: null,
+      finishedAtMs: null,
+    });
+  }
+  return batch;
+}
+
+/** start_batch */
+export function startBatch(
+  memory: Memory,
+  input: { batchId: BatchId; seal: boolean },
+): port.StartBatchAnswer {
+  const batch = batchOf(memory.state, input.batchId);
+  if (batch.state !== "draft") {
+    return { status: batch.state === "cancelled" ? "ended" : "again", woken: [], opening: [] };
+  }
+  if (input.seal) for (const wave of wavesOf(memory.state, batch)) wave.isSealed = true;
+  batch.state = "running";
+  batch.startedAtMs = memory.nowMs;
+  return { status: "started", ...opened(memory, openNextWave(memory, batch)) };
+}
+
+/** resume_batch */
+export function resumeBatch(memory: Memory, input: port.BatchChange): port.ResumeBatchAnswer {
+  const batch = batchOf(memory.state, input.batchId);
+  if (batch.state !== "halted") {
+    const status =
+      batch.state === "draft" ? "draft" : batch.state === "cancelled" ? "ended" : "again";
+    return { status, woken: [], opening: [] };
+  }
+  batch.state = "running";
+  auditCall(memory, "resume_batch", input);
+  return { status: "resumed", ...opened(memory, openNextWave(memory, batch)) };
+}
+
+/** cancel_batch */
+export function cancelBatch(memory: Memory, input: port.BatchChange): port.CancelBatchAnswer {
+  const { state } = memory;
+  const batch = batchOf(state, input.batchId);
+  if (batch.state === "done") return { status: "done", tasks: [], opening: [] };
+  const status = batch.state === "cancelled" ? "again" : "cancelled";
+  batch.state = "cancelled";
+  if (status === "cancelled") auditCall(memory, "cancel_batch", input);
+  const open = wavesOf(state, batch).filter(isOpen);
+  const isOver = open.length === 0 && batch.finishedAtMs !== null;
+  const after = open.length === 0 && !isOver ? openNextWave(memory, batch) : nothingOpened;
+  const isOpening = after.opening.length > 0 || open.some((wave) => wave.state === "opening");
+  const tasks = [...state.tasks.values()].filter(
+    (task) =>
+      open.some((wave) => wave.waveId === task.waveId) &&
+      !isHeld(state, task) &&
+      !task.isCancelRequested,
+  );
+  return {
+    status,
+    tasks: tasks
+      .map(({ taskId }) => taskId)
+      .sort(compareNumbers)
+      .slice(0, 1_000),
+    opening: isOpening ? [batch.batchId] : [],
+  };
+}
+
+/** pump_batch */
+export function pumpBatch(
+  memory: Memory,
+  input: { batchId: BatchId; most: number },
+): port.PumpBatchAnswer {
+  expectRange("most", input.most, [1, 1_000]);
+  const batch = batchOf(memory.state, input.batchId);
+  const wave = wavesOf(memory.state, batch).find((row) => row.state === "opening");
+  if (wave === undefined) return { status: "done", moved: 0, more: false, woken: [] };
+  const rows = takeHeld(memory.state, wave, input.most);
+  const admitted = batch.state === "cancelled" ? endHeld(memory, rows) : admit(memory, rows);
+  const after = closeIfOver(memory, wave);
+  return {
+    status: "pumped",
+    moved: rows.length,
+    more: after === null ? wave.state === "opening" : after.opening.length > 0,
+    woken: definitionNames(memory.state, [...admitted, ...(after?.woken ?? [])]),
+  };
+}
+
+/** list_batches */
+export function listBatches(
+  memory: Memory,
+  input: port.ListBatchesInput,
+): { batches: port.BatchStatus[] } {
+  expectRange("most", input.most, [1, 100]);
+  const { batchId, before } = input;
+  const batches = [...memory.state.batches.values()]
+    .reverse()
+    .filter((row) => batchId === undefined || row.batchId === batchId)
+    .filter((row) => before === undefined || Number(row.batchId) < Number(before))
+    .slice(0, input.most);
+  return { batches: batches.map((row) => toStatus(memory, row)) };
+}
+
+function opened(memory: Memory, { woken, opening }: Opened): port.OpenedWaves {
+  return { woken: definitionNames(memory.state, woken), opening: [...opening] };
+}
+
+/** Held tasks of a cancelled batch end; no definition is woken. */
+function endHeld(memory: Memory, rows: readonly WaveHeldRow[]): number[] {
+  const nobody = { executionId: null, fence: null, durationMs: null, result: null };
+  const endings = rows.map(({ taskId }) => ({ taskId, outcome: "cancelled" as const, ...nobody }));
+  endTasks(memory, endings, { areHeld: true });
+  return [];
+}
+
+/** May tasks be added? Throws InvalidArgumentError (404). */
+export function takesTasks(state: MemoryState, waveId: WaveId): boolean {
+  const wave = state.waves.get(waveId);
+  if (wave === undefined) throw unknownArgument(`wave_id: unknown (${waveId})`);
+  const batch = batchOf(state, wave.batchId);
+  return wave.state === "held" && !wave.isSealed && batch.state !== "cancelled";
+}
+
+/** Will a wave be opened yet, though it takes no tasks? */
+export function isOnlySealed(state: MemoryState, waveId: WaveId): boolean {
+  const wave = state.waves.get(waveId);
+  return wave?.state === "held" && wave.isSealed;
+}
+
+/** Batches with something to pump. */
+export function batchesToPump(state: MemoryState): BatchId[] {
+  return [...state.waves.values()]
+    .filter((wave) => wave.state === "opening")
+    .map((wave) => wave.batchId);
+}
+
+function toStatus({ state, nowMs }: Memory, batch: BatchRow): port.BatchStatus {
+  const iso = (ms: number | null): string | null =>
+    ms === null ? null : new Date(ms).toISOString();
+  return {
+    batch: batch.batchId,
+    name: batch.name,
+    state: batch.state,
+    failurePolicy: batch.failurePolicy,
+    createdAt: new Date(batch.createdAtMs).toISOString(),
+    startedAt: iso(batch.startedAtMs),
+    finishedAt: iso(batch.finishedAtMs),
+    runningMs:
+      batch.state === "running" && batch.startedAtMs !== null
+        ? Math.floor(nowMs - batch.startedAtMs)
+        : null,
+    waves: wavesOf(state, batch).map((wave) => ({
+      wave: wave.waveId,
+      ordinal: wave.ordinal,
+      state: wave.state,
+      sealed: wave.isSealed,
+      held: state.waveHeld.filter((row) => row.waveId === wave.waveId).length,
+      admitted: wave.admitted,
+      unfinished: unfinishedIn(state, wave),
+      dead: wave.dead,
+      openedAt: iso(wave.openedAtMs),
+      finishedAt: iso(wave.finishedAtMs),
+    })),
+  };
+}

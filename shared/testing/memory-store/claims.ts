@@ -1,0 +1,320 @@
+import { asFence } from "../../core/ids";
+import { limits } from "../../core/limits";
+import type { ExecutionId, Fence, TaskId } from "../../core/ids";
+import type { JsonArray, JsonObject } from "../../core/json";
+import type {
+  ClaimedTask,
+  CompleteTaskAnswer,
+  CompleteTaskInput,
+  DoneTask,
+  ReportProgressAnswer,
+  ReportProgressInput,
+  WorkAnswer,
+  WorkInput,
+} from "../../ports/task-store";
+import { conflict, expectRange, invalidArgument, isWithin, left } from "./arguments";
+import type { Opened } from "./waves";
+import { endTasks } from "./endings";
+import { reportStarted } from "./executions";
+import { comparePlaces, definitionNames, definitionOf, hasReady, readyOf, taskOf } from "./rows";
+import { permitsOf, usePermits } from "./rates";
+import { dueOf, nextDueMs, promoteDue } from "./schedule";
+import type { ClaimRow, DefinitionRow, ExecutionRow, Memory, TaskRow } from "./state";
+import { couldGive } from "./spread";
+import { freeForAll, surplusOf } from "./tokens";
+
+/** work: the hot path: completes some tasks and claims some. */
+export function work(memory: Memory, input: WorkInput): WorkAnswer {
+  expectRange("want", input.want, [0, limits.claimMax]);
+  if (!isWithin(input.callNumber, 1, Infinity)) {
+    throw invalidArgument(`call_number: expected 1 or more (${String(input.callNumber)})`);
+  }
+  const execution = memory.state.executions.get(input.executionId);
+  if (execution?.state !== "live") {
+    return { ...nothingClaimed, status: execution?.state === "ended" ? "ended" : "fenced" };
+  }
+  const definition = definitionOf(memory.state, execution);
+  const { leaseMs } = definition.settings;
+  const idle = answerIdle(memory, execution, input);
+  if (idle !== null) return idle;
+  const surplus = surplusFor(memory, definition, execution);
+  const answer = { ...nothingClaimed, leaseMs, surplus };
+
+  const { lastCall } = execution;
+  if (input.callNumber < lastCall.callNumber) {
+    throw conflict(`call_number: older than the last one (${String(input.callNumber)})`);
+  }
+  if (input.callNumber === lastCall.callNumber) {
+    execution.leaseUntilMs = Math.max(execution.leaseUntilMs, memory.nowMs + leaseMs);
+    const claimed = claimedAgain(memory, execution);
+    const last = lastPlace(memory, claimed);
+    return { ...answer, status: "again", claimed, last, refused: lastCall.refused };
+  }
+
+  // What the completions below schedule for now, such as grouped tasks of a wave, is the next call's.
+  const isDue = dueOf(memory, definition).length > 0;
+  const { refused, woken, opening } = completeDone(memory, execution, input.done);
+  reportStarted(execution, input.started);
+  const { status, claimed, due, retryInMs } = claimWanted(memory, execution, { ...input, isDue });
+  const fence = claimed.at(-1)?.fence ?? null;
+  execution.lastCall = { callNumber: input.callNumber, fence, refused };
+  execution.leaseUntilMs = Math.max(execution.leaseUntilMs, memory.nowMs + leaseMs);
+  return {
+    ...answer,
+    status,
+    claimed,
+    last: lastPlace(memory, claimed),
+    refused,
+    nextDueMs: due,
+    retryInMs,
+    woken: definitionNames(memory.state, woken, definition),
+    opening: [...opening],
+  };
+}
+
+/** Tokens above the limit; 1 where none are, but it should give one; below 0: so many are free. */
+function surplusFor(memory: Memory, definition: DefinitionRow, execution: ExecutionRow): number {
+  const surplus = surplusOf(memory.state, definition);
+  if (surplus > 0) return surplus;
+  return couldGive(memory, definition, execution.worker) ? 1 : 0 - freeForAll(memory, definition);
+}
+
+const nothingClaimed = {
+  claimed: [],
+  last: null,
+  refused: [],
+  leaseMs: null,
+  surplus: 0,
+  nextDueMs: null,
+  retryInMs: null,
+  woken: [],
+  opening: [],
+} satisfies Omit<WorkAnswer, "status">;
+
+/**
+ * An empty call that finds nothing writes nothing, not even its call number; the heartbeat renews
+ * the lease.
+ */
+function answerIdle(memory: Memory, execution: ExecutionRow, input: WorkInput): WorkAnswer | null {
+  const isEmpty = input.want > 0 && input.done.length === 0 && input.started.length === 0;
+  if (!isEmpty || input.callNumber <= execution.lastCall.callNumber) return null;
+  const definition = definitionOf(memory.state, execution);
+  const hasSome = hasReady(memory.state, definition) || dueOf(memory, definition).length > 0;
+  if (hasSome && !definition.isPaused) return null;
+  return {
+    ...nothingClaimed,
+    status: definition.isPaused ? "paused" : "none",
+    surplus: surplusOf(memory.state, definition),
+    nextDueMs: nextDueMs(memory, definition),
+  };
+}
+
+/**
+ * The claims of the last call that are still held. The first so many count as started, as in the
+ * first answer.
+ */
+function claimedAgain(memory: Memory, execution: ExecutionRow): ClaimedTask[] {
+  const claims = execution.claims.filter((claim) => claim.fence === execution.lastCall.fence);
+  const started = claims.filter((claim) => !claim.isSpare).length;
+  return claims.map((claim, index) =>
+    describeClaim(memory, execution, { ...claim, isSpare: index >= started }),
+  );
+}
+
+/** Completed tasks that are still held leave; a task that another execution holds now is refused. */
+function completeDone(
+  memory: Memory,
+  execution: ExecutionRow,
+  done: readonly DoneTask[],
+): Opened & { refused: TaskId[] } {
+  const taskIds = done.map((task) => task.taskId);
+  if (new Set(taskIds).size < taskIds.length) {
+    const shown = left(taskIds.join(","), 200);
+    throw invalidArgument(`done_task_ids: expected each task once (${shown})`);
+  }
+  const accepted = done.filter((task) => isHeld(execution, task));
+  dropClaims(
+    execution,
+    accepted.map((task) => task.taskId),
+  );
+  const { executionId } = execution;
+  const opened = endTasks(
+    memory,
+    accepted.map((task) => ({ ...task, executionId, outcome: "done" })),
+  );
+  const refused = done.filter((task) => !accepted.includes(task)).map((task) => task.taskId);
+  return { refused, ...opened };
+}
+
+/** Does the execution hold the task under that fence? */
+export function isHeld(
+  execution: ExecutionRow,
+  { taskId, fence }: { taskId: TaskId; fence: Fence },
+): boolean {
+  return execution.claims.some((claim) => claim.taskId === taskId && claim.fence === fence);
+}
+
+/** Takes tasks out of an execution's claims. */
+export function dropClaims(execution: ExecutionRow, taskIds: readonly TaskId[]): void {
+  execution.claims = execution.claims.filter((claim) => !taskIds.includes(claim.taskId));
+  if (execution.claims.length === 0) execution.isSolo = false;
+}
+
+/** Claims as many as wanted, as the tokens and their spare claims allow. */
+function claimWanted(
+  memory: Memory,
+  execution: ExecutionRow,
+  input: WorkInput & { readonly isDue: boolean },
+): Pick<WorkAnswer, "status" | "claimed" | "retryInMs"> & { due: number | null } {
+  const definition = definitionOf(memory.state, execution);
+  const claimsMax = execution.tokenCount * (1 + definition.settings.spareMax);
+  const room = claimsMax - execution.claims.length;
+  const nothing = { claimed: [], due: null, retryInMs: null };
+  if (input.want === 0) return { ...nothing, status: "done" };
+  if (definition.isPaused) return { ...nothing, status: "paused" };
+  if (room <= 0) return { ...nothing, status: "limited" };
+  if (execution.isSolo) return { ...nothing, status: "none" };
+
+  const most = Math.min(input.want, room);
+  if (input.isDue) promoteDue(memory, definition, Math.max(2 * most, 64));
+  const permits = permitsOf(memory, definition, most);
+  const want = permits?.allowed ?? most;
+  if (want === 0) return { ...nothing, status: "limited", retryInMs: permits?.retryInMs ?? null };
+  const tasks = takeReady(memory, execution, { want, after: input.after });
+  const claimed = addClaims(memory, execution, tasks);
+  if (permits !== null) usePermits(definition, permits, claimed.length);
+  return {
+    status: claimed.length > 0 ? "claimed" : "none",
+    claimed,
+    retryInMs: claimed.length === want ? (permits?.retryInMs ?? null) : null,
+    due: claimed.length < want ? nextDueMs(memory, definition) : null,
+  };
+}
+
+/** Takes the first ready tasks, at or after a place if one is given. */
+function takeReady(
+  memory: Memory,
+  execution: ExecutionRow,
+  { want, after }: { want: number; after: WorkInput["after"] },
+): TaskRow[] {
+  const definition = definitionOf(memory.state, execution);
+  const first = readyOf(memory.state, definition)
+    .filter((row) => after === undefined || comparePlaces(row, after) >= 0)
+    .slice(0, want)
+    .map((row) => taskOf(memory.state, row.taskId));
+  const taken = keepSolo(execution, first);
+  const takenIds = new Set(taken.map((task) => task.taskId));
+  memory.state.ready = memory.state.ready.filter((row) => !takenIds.has(row.taskId));
+  return taken;
+}
+
+/**
+ * A task that was lost twice runs alone, so that it can't take its neighbours along a third time:
+ * tasks before the first such task are kept, or only it when it comes first and
+ * the execution holds nothing else.
+ */
+function keepSolo(execution: ExecutionRow, tasks: readonly TaskRow[]): TaskRow[] {
+  const solo = tasks.findIndex((task) => task.lostCount >= 2);
+  if (solo === -1) return [...tasks];
+  const isIdle = execution.claims.length === 0;
+  execution.isSolo = isIdle && solo === 0;
+  return tasks.slice(0, execution.isSolo ? 1 : solo);
+}
+
+/**
+ * The first claims take the tokens that are free; the rest is spare until it is reported as
+ * started.
+ */
+function addClaims(
+  memory: Memory,
+  execution: ExecutionRow,
+  tasks: readonly TaskRow[],
+): ClaimedTask[] {
+  if (tasks.length === 0) return [];
+  const fence = asFence(String(memory.sequences.next("fence")));
+  const running = execution.claims.filter((claim) => !claim.isSpare).length;
+  const claims = tasks.map(({ taskId }, index) => ({
+    taskId,
+    fence,
+    claimedAtMs: memory.nowMs,
+    isSpare: index >= execution.tokenCount - running,
+  }));
+  execution.claims.push(...claims);
+  return claims.map((claim) => describeClaim(memory, execution, claim));
+}
+
+function describeClaim(memory: Memory, execution: ExecutionRow, claim: ClaimRow): ClaimedTask {
+  const task = taskOf(memory.state, claim.taskId);
+  return {
+    taskId: claim.taskId,
+    fence: claim.fence,
+    kind: task.kind,
+    attempt: task.failedCount + task.lostCount + 1,
+    payload: task.payload === null ? null : (JSON.parse(task.payload) as JsonObject | JsonArray),
+    checkpoint: task.checkpoint,
+    traceParent: task.traceParent,
+    isGrouped: task.groupId !== null,
+    isCancelRequested: task.isCancelRequested,
+    isFromNewerBuild: task.build > execution.build,
+    isInWave: task.waveId !== null,
+    isSuspect: task.lostCount >= 2,
+    isSpare: claim.isSpare,
+  };
+}
+
+function lastPlace(memory: Memory, claimed: readonly ClaimedTask[]): WorkAnswer["last"] {
+  const last = claimed.at(-1);
+  if (last === undefined) return null;
+  const { priority, rank, taskId } = taskOf(memory.state, last.taskId);
+  return { priority, rank, taskId };
+}
+
+/** complete_task: the fenced completion of one task, inside the user's own transaction. */
+export function completeTask(memory: Memory, input: CompleteTaskInput): CompleteTaskAnswer {
+  const execution = memory.state.executions.get(input.executionId);
+  if (execution?.state !== "live" || !isHeld(execution, input)) {
+    const ended = memory.state.archive.get(input.taskId);
+    const isSame =
+      ended?.outcome === "done" &&
+      ended.fence === input.fence &&
+      ended.executionId === input.executionId;
+    return { status: isSame ? "again" : "fenced", woken: [], opening: [] };
+  }
+  dropClaims(execution, [input.taskId]);
+  const { woken, opening } = endTasks(memory, [{ ...input, outcome: "done" }]);
+  const definition = definitionOf(memory.state, execution);
+  return {
+    status: "done",
+    woken: definitionNames(memory.state, woken, definition),
+    opening: [...opening],
+  };
+}
+
+/** report_progress: how far a running task is; the last report wins. */
+export function reportProgress(memory: Memory, input: ReportProgressInput): ReportProgressAnswer {
+  const { done, total, text } = input;
+  if ((done ?? 0) < 0 || (total ?? 0) < 0) {
+    throw invalidArgument(`done: expected 0 or more (${shown(done)} of ${shown(total)})`);
+  }
+  const execution = findLive(memory, input.executionId);
+  if (execution === undefined || !isHeld(execution, input)) {
+    return { status: "fenced", isCancelRequested: false };
+  }
+  const task = taskOf(memory.state, input.taskId);
+  task.progress = {
+    done,
+    total,
+    text: text === null ? null : left(text, limits.progressTextLengthMax),
+  };
+  return { status: "done", isCancelRequested: task.isCancelRequested };
+}
+
+function findLive(memory: Memory, executionId: ExecutionId): ExecutionRow | undefined {
+  const execution = memory.state.executions.get(executionId);
+  return execution?.state === "live" ? execution : undefined;
+}
+
+/** A value in a message, as PostgreSQL writes it. */
+function shown(value: number | null): string {
+  return value === null ? "<NULL>" : String(value);
+}

@@ -1,0 +1,283 @@
+import { limits } from "../../core/limits";
+import { formatTokens, parseTokens } from "../../core/token";
+import type {
+  DefinitionSettings,
+  Limit,
+  OperatorInput,
+  PauseAnswer,
+  RegisterDefinitionAnswer,
+  RegisterDefinitionInput,
+  SetLimitAnswer,
+  SetLimitInput,
+} from "../../ports/task-store";
+import { characters, invalidArgument, isWithin, left } from "./arguments";
+import { audit } from "./audit";
+import { expectKinds, writeKinds } from "./kinds";
+import { changeRate, expectRate, rateText } from "./rates";
+import {
+  compareNumbers,
+  definitionNamed,
+  findDefinition,
+  hasReady,
+  limitOf,
+  earlierOperation,
+  usedElsewhere,
+} from "./rows";
+import type { DefinitionRow, ExecutionRow, Memory } from "./state";
+import { changeSharedLinks, expectShared } from "./shared-limits";
+import { settleTokens } from "./tokens";
+
+/** register_definition: writes what the code says; an operator's overrides stay. */
+export function registerDefinition(
+  memory: Memory,
+  input: RegisterDefinitionInput,
+): RegisterDefinitionAnswer {
+  expectSettings(input);
+  const known = findDefinition(memory.state, input.name);
+  if (known === undefined) {
+    const definition = createDefinition(memory, input);
+    applySettings(memory, definition, input);
+    changeSharedLinks(memory, definition, input);
+    writeKinds(definition, input);
+    audit(memory, definition, {
+      setting: "limit",
+      oldValue: null,
+      newValue: limitText(input.settings.limit),
+      source: "code",
+      changedBy: input.registeredBy,
+    });
+    return { status: "created", taskDefinitionId: definition.definitionId };
+  }
+  const taskDefinitionId = known.definitionId;
+  if (known.build > input.build) return { status: "outdated", taskDefinitionId };
+  if (known.build === input.build && known.settingsHash === input.settingsHash) {
+    return { status: "exists", taskDefinitionId };
+  }
+  const before = describeSettings(known.settings, known.build);
+  applySettings(memory, known, input);
+  const { oldNames, newNames } = changeSharedLinks(memory, known, input);
+  const { oldKinds, newKinds } = writeKinds(known, input);
+  const after = describeSettings(known.settings, known.build);
+  before.set("shared_limits", oldNames);
+  after.set("shared_limits", newNames);
+  before.set("kinds", oldKinds);
+  after.set("kinds", newKinds);
+  for (const [setting, newValue] of after) {
+    const oldValue = before.get(setting) ?? null;
+    if (oldValue === newValue) continue;
+    audit(memory, known, {
+      setting,
+      oldValue,
+      newValue,
+      source: "code",
+      changedBy: input.registeredBy,
+    });
+  }
+  return { status: "updated", taskDefinitionId };
+}
+
+function createDefinition(memory: Memory, input: RegisterDefinitionInput): DefinitionRow {
+  const definition: DefinitionRow = {
+    definitionId: memory.sequences.next("definition"),
+    name: input.name,
+    executionTokens: "",
+    tokenFence: 0,
+    // Limit 0: nothing is granted before the settings are in force.
+    settings: { ...input.settings, limit: 0, rate: null },
+    operatorLimit: "code",
+    operatorRate: "code",
+    sharedLimitIds: [],
+    nextFreeAtUs: null,
+    deniedAtMs: Number.NEGATIVE_INFINITY,
+    givenAtMs: Number.NEGATIVE_INFINITY,
+    isPaused: false,
+    build: 0,
+    settingsHash: "",
+    kinds: new Map(),
+  };
+  memory.state.definitions.set(definition.definitionId, definition);
+  return definition;
+}
+
+function applySettings(
+  memory: Memory,
+  definition: DefinitionRow,
+  input: RegisterDefinitionInput,
+): void {
+  const settings = { ...input.settings, limit: withoutCode(input.settings.limit) };
+  const { operatorLimit, operatorRate } = definition;
+  changeLimit(memory, definition, { codeLimit: settings.limit, operatorLimit });
+  changeRate(memory, definition, { code: settings.rate ?? null, operator: operatorRate });
+  definition.settings = settings;
+  definition.build = input.build;
+  definition.settingsHash = input.settingsHash;
+}
+
+/**
+ * set_limit: an operator's limit over the code's, or none any more. Acts at the next grant; no task
+ * is stopped (S0.4).
+ */
+export function setLimit(memory: Memory, input: SetLimitInput): SetLimitAnswer {
+  if (typeof input.limit === "number" && !isWithin(input.limit, -1, limits.tokensMax)) {
+    throw invalidArgument(
+      `limit: expected -1 (none), 0 (nothing starts) or 1..1000 (${String(input.limit)})`,
+    );
+  }
+  const definition = definitionNamed(memory.state, input.name);
+  const earlier = earlierOperation(memory.state, input.operationId);
+  if (earlier?.name === "set_limit") return earlier.answer;
+  if (earlier !== undefined) throw usedElsewhere(input.operationId);
+  const before = definition.operatorLimit;
+  const change = changeLimit(memory, definition, {
+    codeLimit: definition.settings.limit,
+    operatorLimit: input.limit === "code" ? "code" : withoutCode(input.limit),
+  });
+  const ready = hasReady(memory.state, definition);
+  const answer: SetLimitAnswer = { status: "set", ...change, ready };
+  audit(memory, definition, {
+    setting: "limit_override",
+    oldValue: before === "code" ? null : limitText(before),
+    newValue: input.limit === "code" ? null : limitText(input.limit),
+    source: "operator",
+    changedBy: input.changedBy,
+    reason: input.reason ?? null,
+  });
+  memory.state.operations.set(input.operationId, {
+    name: "set_limit",
+    doneAtMs: memory.nowMs,
+    answer,
+  });
+  return answer;
+}
+
+/** Writes a limit and brings the tokens in line. */
+function changeLimit(
+  memory: Memory,
+  definition: DefinitionRow,
+  to: { codeLimit: Limit; operatorLimit: Limit | "code" },
+): { oldLimit: Limit; newLimit: Limit; held: number; surplus: number } {
+  const oldLimit = limitOf(definition);
+  const newLimit = to.operatorLimit === "code" ? to.codeLimit : to.operatorLimit;
+  let tokens = definition.executionTokens;
+  if (newLimit === null) tokens = "";
+  // Tasks that run without a limit are counted as soon as there is one (S0.6).
+  else if (oldLimit === null) tokens = countedTokens(memory, definition);
+  // A damaged string throws here, before anything changes.
+  parseTokens(tokens);
+
+  definition.settings = { ...definition.settings, limit: to.codeLimit };
+  definition.operatorLimit = to.operatorLimit;
+  definition.executionTokens = tokens;
+  const { held } = settleTokens(memory, definition, { execution: null });
+  if (newLimit === null) {
+    return { oldLimit, newLimit, held: countTokens(memory, definition), surplus: 0 };
+  }
+  return { oldLimit, newLimit, held, surplus: Math.max(held - newLimit, 0) };
+}
+
+/** The string for the tokens that were granted while there was no limit. */
+function countedTokens(memory: Memory, definition: DefinitionRow): string {
+  const held = liveExecutions(memory, definition).flatMap((execution) =>
+    Array.from({ length: execution.tokenCount }, () => ({
+      id: memory.random.uuid(),
+      isHeld: true,
+      grantee: execution.executionId,
+    })),
+  );
+  return formatTokens(held);
+}
+
+function countTokens(memory: Memory, definition: DefinitionRow): number {
+  return liveExecutions(memory, definition).reduce((sum, row) => sum + row.tokenCount, 0);
+}
+
+function liveExecutions(memory: Memory, definition: DefinitionRow): ExecutionRow[] {
+  return [...memory.state.executions.values()]
+    .filter((row) => row.definitionId === definition.definitionId && row.state === "live")
+    .sort((a, b) => compareNumbers(a.executionId, b.executionId));
+}
+
+/** pause_definition: nothing new is claimed or started; running tasks go on and may complete. */
+export function pauseDefinition(memory: Memory, input: OperatorInput): PauseAnswer {
+  return setPaused(memory, input, true);
+}
+
+/** resume_definition: takes a pause away. */
+export function resumeDefinition(memory: Memory, input: OperatorInput): PauseAnswer {
+  return setPaused(memory, input, false);
+}
+
+function setPaused(memory: Memory, input: OperatorInput, isPaused: boolean): PauseAnswer {
+  const definition = definitionNamed(memory.state, input.name);
+  const ready = hasReady(memory.state, definition);
+  if (definition.isPaused === isPaused) return { status: "exists", ready };
+  definition.isPaused = isPaused;
+  audit(memory, definition, {
+    setting: "paused",
+    oldValue: String(!isPaused),
+    newValue: String(isPaused),
+    source: "operator",
+    changedBy: input.changedBy,
+    reason: input.reason ?? null,
+  });
+  return { status: isPaused ? "paused" : "resumed", ready };
+}
+
+/** The code's settings as the audit writes them. */
+function describeSettings(settings: DefinitionSettings, build: number): Map<string, string> {
+  return new Map([
+    ["limit", limitText(settings.limit)],
+    ["lease_ms", String(settings.leaseMs)],
+    ["max_attempts", String(settings.maxAttempts)],
+    ["max_lost", String(settings.maxLost)],
+    ["retry_base_ms", String(settings.retryBaseMs)],
+    ["retry_cap_ms", String(settings.retryCapMs)],
+    ["spare_max", String(settings.spareMax)],
+    ["group_slots", String(settings.groupSlots)],
+    ["group_strict", String(settings.groupStrict)],
+    ["retain_done_ms", String(settings.retainDoneMs)],
+    ["retain_dead_ms", String(settings.retainDeadMs)],
+    ["rate", rateText(settings.rate ?? null)],
+    ["build", String(build)],
+  ]);
+}
+
+/** The databases take -1 for no limit; callers that know them may pass it, too. */
+function withoutCode(limit: Limit): Limit {
+  return limit === -1 ? null : limit;
+}
+
+/** No limit is -1 in the databases. */
+function limitText(limit: Limit): string {
+  return String(limit ?? -1);
+}
+
+/** Throws InvalidArgumentError with the first problem. */
+function expectSettings(input: RegisterDefinitionInput): void {
+  const { settings } = input;
+  if (!isWithin(characters(input.settingsHash), 1, 64)) {
+    const shown = left(input.settingsHash, 80);
+    throw invalidArgument(`settings_hash: expected 1..64 characters (${shown})`);
+  }
+  const ranges: [string, number, number, number][] = [
+    ["limit", settings.limit ?? -1, -1, limits.tokensMax],
+    ["lease_ms", settings.leaseMs, limits.leaseMsMin, limits.leaseMsMax],
+    ["max_attempts", settings.maxAttempts, 1, 1_000],
+    ["max_lost", settings.maxLost, 0, 1_000],
+    ["retry_base_ms", settings.retryBaseMs, 0, 86_400_000],
+    ["retry_cap_ms", settings.retryCapMs, settings.retryBaseMs, Infinity],
+    ["spare_max", settings.spareMax, 0, 1_000],
+    ["group_slots", settings.groupSlots, 1, 1_000],
+    ["retain_done_ms", settings.retainDoneMs, 0, limits.runInMsMax],
+    ["retain_dead_ms", settings.retainDeadMs, 0, limits.runInMsMax],
+  ];
+  for (const [field, value, least, most] of ranges) {
+    if (isWithin(value, least, most)) continue;
+    const range =
+      field === "retry_cap_ms" ? "retry_base_ms or more" : `${String(least)}..${String(most)}`;
+    throw invalidArgument(`${field}: expected ${range} (${String(value)})`);
+  }
+  expectRate(settings.rate ?? null);
+  expectShared(settings.sharedLimits ?? []);
+  expectKinds(input.kinds ?? []);
+}

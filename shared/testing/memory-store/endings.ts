@@ -1,0 +1,76 @@
+import type { ExecutionId, Fence, TaskId } from "../../core/ids";
+import { endInWaves } from "./waves";
+import type { Opened } from "./waves";
+import { handOver } from "./groups";
+import { dedupeId, definitionOf, taskOf } from "./rows";
+import type { ArchiveRow, Memory, TaskRow } from "./state";
+
+/** How one task ends. */
+export interface Ending {
+  taskId: TaskId;
+  /** Of the attempt that ends it; null: none does. */
+  fence: Fence | null;
+  executionId: ExecutionId | null;
+  outcome: ArchiveRow["outcome"];
+  durationMs: number | null;
+  result: string | null;
+}
+
+/** Who else is concerned. */
+interface Others {
+  /** Tasks that don't end but leave their groups: retries that aren't strict. */
+  leaving?: readonly TaskRow[];
+  /** They were never admitted: they hold no slot and are counted in no wave. */
+  areHeld?: boolean;
+}
+
+/**
+ * The one way to an end: tasks leave for the archive, their keys are freed, their groups handed over, their waves counted
+ * down. Answers the definitions that got ready tasks, each as often as it did, and the batches with more to admit.
+ */
+export function endTasks(
+  memory: Memory,
+  endings: readonly Ending[],
+  { leaving = [], areHeld = false }: Others = {},
+): Opened {
+  const ended = endings.map((ending) => {
+    const task = taskOf(memory.state, ending.taskId);
+    archive(memory, task, { ...ending, wasHeld: areHeld });
+    freeDedupeKey(memory, task);
+    memory.state.tasks.delete(task.taskId);
+    return { task, outcome: ending.outcome };
+  });
+  if (areHeld) return { woken: [], opening: [] };
+  const handed = handOver(memory, [...ended.map(({ task }) => task), ...leaving]);
+  const { woken, opening } = endInWaves(memory, ended);
+  return { woken: [...handed, ...woken], opening };
+}
+
+function archive(memory: Memory, task: TaskRow, ending: Ending & { wasHeld: boolean }): void {
+  const { retainDoneMs, retainDeadMs } = definitionOf(memory.state, task).settings;
+  // Retention 0: a done task leaves no trace; a dead or cancelled one always does.
+  if (ending.outcome === "done" && retainDoneMs === 0) {
+    memory.state.attempts = memory.state.attempts.filter((row) => row.taskId !== task.taskId);
+    return;
+  }
+  memory.state.archive.set(task.taskId, {
+    // A done task is never redriven.
+    task: ending.outcome === "done" ? { ...task, groupId: null } : task,
+    outcome: ending.outcome,
+    finishedAtMs: memory.nowMs,
+    purgeAfterMs: memory.nowMs + (ending.outcome === "dead" ? retainDeadMs : retainDoneMs),
+    executionId: ending.executionId,
+    fence: ending.fence,
+    durationMs: ending.durationMs,
+    result: ending.result,
+    wasHeld: ending.wasHeld,
+  });
+}
+
+/** A key with a window outlives its task; so does one that another task has taken since. */
+function freeDedupeKey(memory: Memory, task: TaskRow): void {
+  if (task.dedupeKey === null) return;
+  const id = dedupeId(task.definitionId, task.dedupeKey);
+  const row = memory.state.dedupe.get(id);
+  if (row?.taskId === task.taskId && row.expiresAtMs === null) memory.state.dedupe.delete(id);
+}

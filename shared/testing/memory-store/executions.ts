@@ -1,0 +1,269 @@
+import { asExecutionId, asFence } from "../../core/ids";
+import { isCallsDefinition } from "../../core/calls-definition";
+import { limits } from "../../core/limits";
+import type { ExecutionId, TaskId } from "../../core/ids";
+import type {
+  Beat,
+  FinishExecutionAnswer,
+  HeartbeatAnswer,
+  StartExecutionAnswer,
+  StartExecutionInput,
+} from "../../ports/task-store";
+import { characters, expectRange, conflict, invalidArgument, isWithin, left } from "./arguments";
+import type { Opened } from "./waves";
+import { endTasks } from "./endings";
+import {
+  addReady,
+  compareNumbers,
+  definitionNames,
+  definitionOf,
+  findDefinition,
+  hasReady,
+  readyOf,
+  taskOf,
+} from "./rows";
+import { permitsOf, usePermits } from "./rates";
+import { dueOf, nextDueMs } from "./schedule";
+import type { DefinitionRow, ExecutionRow, Memory } from "./state";
+import { hasOpenDemand } from "./spread";
+import { deniedGrant, settleTokens, startDenial, surplusOf } from "./tokens";
+
+/** start_execution: opens a worker's stay with its first tokens. No token: no execution. */
+export function startExecution(memory: Memory, input: StartExecutionInput): StartExecutionAnswer {
+  expectRange("want", input.want, [1, limits.tokensMax]);
+  if (!isWithin(characters(input.worker), 1, limits.nameLengthMax)) {
+    throw invalidArgument(`worker: expected 1..200 characters (${left(input.worker, 220)})`);
+  }
+  const definition = findDefinition(memory.state, input.name);
+  if (definition === undefined) return { ...nothingStarted, status: "unknown" };
+  if (isOutdated(definition, input)) return { ...nothingStarted, status: "outdated" };
+  const { leaseMs, spareMax } = definition.settings;
+  const answer = { ...nothingStarted, leaseMs, spareMax };
+
+  const earlier = findByOperation(memory, input);
+  if (earlier !== undefined) return { ...answer, ...repeatedStart(memory, definition, earlier) };
+  const ready = countReady(memory, definition, input);
+  if (input.needsReady && ready === 0) {
+    return { ...answer, status: "none", nextDueMs: nextDueMs(memory, definition) };
+  }
+  const denied = startDenial(memory, definition, input.worker);
+  if (denied !== null) return { ...answer, ...denied, ready };
+
+  const execution = openExecution(memory, definition, input);
+  const want = input.needsReady ? Math.min(input.want, ready) : input.want;
+  const settled = settleTokens(memory, definition, { execution, want });
+  if (settled.own === 0) {
+    // All free tokens were given for others.
+    memory.state.executions.delete(execution.executionId);
+    return {
+      ...answer,
+      ...deniedGrant(memory, definition, input.worker),
+      tokenFence: asFence(String(definition.tokenFence)),
+      ready,
+      deadHolders: settled.dead,
+    };
+  }
+  const refused = input.needsReady ? null : startOnRate(memory, definition);
+  if (refused !== null) {
+    settleTokens(memory, definition, { execution, keep: 0 });
+    memory.state.executions.delete(execution.executionId);
+    return { ...answer, ...refused, ready, deadHolders: settled.dead };
+  }
+  return {
+    ...answer,
+    status: "started",
+    executionId: execution.executionId,
+    tokens: settled.own,
+    tokenFence: asFence(String(definition.tokenFence)),
+    ready,
+    deadHolders: settled.dead,
+  };
+}
+
+/** A grant that is a start itself takes a permit of the rate; null: it got one, or there is no rate. */
+function startOnRate(
+  memory: Memory,
+  definition: DefinitionRow,
+): { status: "limited"; retryInMs: number | null } | null {
+  const permits = permitsOf(memory, definition, 1);
+  if (permits === null) return null;
+  if (permits.allowed === 0) return { status: "limited", retryInMs: permits.retryInMs };
+  usePermits(definition, permits, 1);
+  return null;
+}
+
+const nothingStarted = {
+  executionId: null,
+  leaseMs: null,
+  tokens: 0,
+  tokenFence: null,
+  spareMax: null,
+  ready: 0,
+  retryInMs: null,
+  nextDueMs: null,
+  deadHolders: 0,
+  demand: null,
+} as const;
+
+/**
+ * Does the asking code know settings that the definition lacks? An older build's are never missed.
+ */
+function isOutdated(definition: DefinitionRow, input: StartExecutionInput): boolean {
+  if (input.settingsHash === null) return false;
+  if (definition.build !== input.build) return definition.build < input.build;
+  return definition.settingsHash !== input.settingsHash;
+}
+
+function findByOperation(memory: Memory, input: StartExecutionInput): ExecutionRow | undefined {
+  return [...memory.state.executions.values()].find((row) => row.operationId === input.operationId);
+}
+
+/** The first answer, with the lease renewed from now, as it says. */
+function repeatedStart(memory: Memory, definition: DefinitionRow, earlier: ExecutionRow) {
+  if (earlier.definitionId !== definition.definitionId) {
+    throw conflict(
+      `operation_id: belongs to an execution of another definition (${earlier.operationId})`,
+    );
+  }
+  if (earlier.state !== "live") return { status: "limited" as const };
+  earlier.leaseUntilMs = Math.max(earlier.leaseUntilMs, memory.nowMs + definition.settings.leaseMs);
+  if (earlier.tokenCount === 0) return { status: "limited" as const };
+  return {
+    status: "started" as const,
+    executionId: earlier.executionId,
+    tokens: earlier.tokenCount,
+    tokenFence: asFence(String(definition.tokenFence)),
+    ready: 1,
+  };
+}
+
+/** Tasks to claim, counted up to `want`; for workers those that are due count, too. */
+function countReady(memory: Memory, definition: DefinitionRow, input: StartExecutionInput): number {
+  const ready = readyOf(memory.state, definition).length;
+  const due = input.needsReady ? dueOf(memory, definition).length : 0;
+  return Math.min(ready + due, input.want);
+}
+
+function openExecution(
+  memory: Memory,
+  definition: DefinitionRow,
+  input: StartExecutionInput,
+): ExecutionRow {
+  const execution: ExecutionRow = {
+    executionId: asExecutionId(String(memory.sequences.next("execution"))),
+    operationId: input.operationId,
+    definitionId: definition.definitionId,
+    state: "live",
+    startedAtMs: memory.nowMs,
+    leaseUntilMs: memory.nowMs + definition.settings.leaseMs,
+    endedAtMs: null,
+    worker: input.worker,
+    build: input.build,
+    tokenCount: 0,
+    lastCall: { callNumber: 0, fence: null, refused: [] },
+    isSolo: false,
+    claims: [],
+  };
+  memory.state.executions.set(execution.executionId, execution);
+  return execution;
+}
+
+/**
+ * heartbeat: renews leases. State decides, not the lease: no other execution took what an unclaimed late
+ * one holds.
+ */
+export function heartbeat(memory: Memory, input: { executions: readonly Beat[] }): HeartbeatAnswer {
+  if (!isWithin(input.executions.length, 1, 1_000)) {
+    throw invalidArgument("executions: expected a JSON array of 1..1000 entries");
+  }
+  const beats = [...input.executions].sort((a, b) => compareNumbers(a.executionId, b.executionId));
+  return { executions: beats.map((beat) => answerBeat(memory, beat)) };
+}
+
+function answerBeat(memory: Memory, beat: Beat): HeartbeatAnswer["executions"][number] {
+  const { executionId } = beat;
+  const execution = memory.state.executions.get(executionId);
+  if (execution?.state !== "live") {
+    const status = execution?.state === "ended" ? "ended" : "fenced";
+    return { executionId, status, leaseMs: null, cancel: [], surplus: 0, isPaused: false };
+  }
+  const definition = definitionOf(memory.state, execution);
+  const { leaseMs } = definition.settings;
+  execution.leaseUntilMs = Math.max(execution.leaseUntilMs, memory.nowMs + leaseMs);
+  reportStarted(execution, beat.started);
+  const kept = isCallsDefinition(definition.name) ? 0 : 1;
+  const isWanted = execution.tokenCount > kept && hasOpenDemand(memory, definition);
+  return {
+    executionId,
+    status: "renewed",
+    leaseMs,
+    cancel: execution.claims
+      .map((claim) => claim.taskId)
+      .filter((taskId) => taskOf(memory.state, taskId).isCancelRequested)
+      .sort(compareNumbers),
+    surplus: Math.max(surplusOf(memory.state, definition), isWanted ? 1 : 0),
+    isPaused: definition.isPaused,
+  };
+}
+
+/** Spare claims that were started are spare no more: if they get lost, that counts. */
+export function reportStarted(execution: ExecutionRow, started: readonly TaskId[]): void {
+  for (const claim of execution.claims) {
+    if (started.includes(claim.taskId)) claim.isSpare = false;
+  }
+}
+
+/** finish_execution: ends a stay: tokens back, what it still holds back to ready, uncounted. */
+export function finishExecution(
+  memory: Memory,
+  input: { executionId: ExecutionId },
+): FinishExecutionAnswer {
+  const execution = memory.state.executions.get(input.executionId);
+  if (execution?.state !== "live") {
+    return {
+      status: execution?.state === "ended" ? "ended" : "fenced",
+      givenBack: 0,
+      tokensFreed: 0,
+      ready: false,
+      nextDueMs: null,
+      woken: [],
+      opening: [],
+    };
+  }
+  const definition = definitionOf(memory.state, execution);
+  const { freed } = settleTokens(memory, definition, { execution, keep: 0 });
+  execution.state = "ended";
+  execution.endedAtMs = memory.nowMs;
+  execution.tokenCount = 0;
+  const givenBack = execution.claims.length;
+  const { woken, opening } = giveBack(memory, execution);
+  return {
+    status: "ended",
+    givenBack,
+    tokensFreed: freed,
+    ready: hasReady(memory.state, definition),
+    nextDueMs: nextDueMs(memory, definition),
+    woken: definitionNames(memory.state, woken, definition),
+    opening: [...opening],
+  };
+}
+
+/**
+ * Claims go back to ready; those with a cancel request end.
+ */
+function giveBack(memory: Memory, execution: ExecutionRow): Opened {
+  const claims = execution.claims;
+  execution.claims = [];
+  const isCancelled = (taskId: TaskId): boolean => taskOf(memory.state, taskId).isCancelRequested;
+  const cancelled = claims.filter((claim) => isCancelled(claim.taskId));
+  for (const claim of claims) {
+    if (!cancelled.includes(claim)) addReady(memory.state, taskOf(memory.state, claim.taskId));
+  }
+  const { executionId } = execution;
+  return endTasks(
+    memory,
+    cancelled.map(({ taskId, fence }) => {
+      return { taskId, fence, executionId, outcome: "cancelled", durationMs: null, result: null };
+    }),
+  );
+}

@@ -1,0 +1,175 @@
+import type { TaskId } from "../../core/ids";
+import type { ExplainTaskAnswer, TaskAttempt, TaskFacts } from "../../ports/task-store";
+import { findGroup } from "./groups";
+import { isOpen, iso, standingOf, workerOf } from "./read-models";
+import { compareNumbers, comparePlaces, definitionOf, limitOf, readyOf } from "./rows";
+import { permitInMs, rateOf } from "./rates";
+import { describeShared } from "./shared-tokens";
+import type { ArchiveRow, ClaimRow, DefinitionRow, ExecutionRow, Memory, TaskRow } from "./state";
+
+/** Counts of those ahead stop here. */
+const aheadMax = 1_000;
+
+/** explain_task: where a task stands and everything that decides when it runs. */
+export function explainTask(memory: Memory, input: { taskId: TaskId }): ExplainTaskAnswer {
+  const ended = memory.state.archive.get(input.taskId);
+  if (ended !== undefined) return { status: "found", facts: finishedFacts(memory, ended) };
+  const task = memory.state.tasks.get(input.taskId);
+  if (task === undefined) return { status: "unknown", facts: null };
+  const standing = standingFacts(memory, task);
+  if (standing === null) return { status: "moving", facts: null };
+  return { status: "found", facts: { ...unfinishedFacts(memory, task), ...standing } };
+}
+
+/** Newest first, at most 50. */
+function attemptsOf(memory: Memory, taskId: TaskId): TaskAttempt[] {
+  return memory.state.attempts
+    .filter((row) => row.taskId === taskId)
+    .sort((a, b) => b.finishedAtMs - a.finishedAtMs || compareNumbers(b.fence, a.fence))
+    .slice(0, 50)
+    .map((row) => ({
+      fence: row.fence,
+      worker: workerOf(memory, row),
+      claimedAt: iso(row.claimedAtMs),
+      finishedAt: iso(row.finishedAtMs),
+      durationMs: row.durationMs,
+      outcome: row.outcome,
+      error: row.error,
+    }));
+}
+
+/** The fields that are told of every task. */
+function commonFacts(memory: Memory, task: TaskRow) {
+  return {
+    task: task.taskId,
+    definition: definitionOf(memory.state, task).name,
+    kind: task.kind,
+    priority: task.priority,
+    createdAt: iso(task.createdAtMs),
+    failedCount: task.failedCount,
+    lostCount: task.lostCount,
+    lastError: task.lastError,
+    dedupeKey: task.dedupeKey,
+    payload: task.payload,
+    attempts: attemptsOf(memory, task.taskId),
+  };
+}
+
+function finishedFacts(memory: Memory, row: ArchiveRow): TaskFacts {
+  return {
+    ...commonFacts(memory, row.task),
+    state: row.outcome,
+    finishedAt: iso(row.finishedAtMs),
+    worker: workerOf(memory, row),
+    durationMs: row.durationMs,
+    result: row.result,
+  };
+}
+
+function unfinishedFacts(memory: Memory, task: TaskRow) {
+  const definition = definitionOf(memory.state, task);
+  const { done, text } = task.progress;
+  const open = openExecutions(memory, definition);
+  const group = groupFacts(memory, task);
+  return {
+    ...commonFacts(memory, task),
+    maxAttempts: definition.settings.maxAttempts,
+    maxLost: definition.settings.maxLost,
+    continuedCount: task.continuedCount,
+    cancelRequested: task.isCancelRequested,
+    progress: done === null && text === null ? null : { ...task.progress },
+    limit: limitOf(definition),
+    limitSource: definition.operatorLimit === "code" ? ("code" as const) : ("operator" as const),
+    paused: definition.isPaused,
+    held: open.reduce((sum, row) => sum + row.tokenCount, 0),
+    holders: open
+      .filter((row) => row.tokenCount > 0)
+      .map((row) => ({
+        execution: row.executionId,
+        worker: row.worker,
+        tokens: row.tokenCount,
+        leaseLeftMs: leaseLeftMs(memory, row),
+      })),
+    sharedLimits: describeShared(memory.state, definition),
+    rate: rateOf(definition),
+    rateInMs: permitInMs(memory, definition),
+    ...(group === undefined ? {} : { group }),
+  };
+}
+
+function openExecutions(memory: Memory, definition: DefinitionRow): ExecutionRow[] {
+  return [...memory.state.executions.values()]
+    .filter((row) => row.definitionId === definition.definitionId && isOpen(row))
+    .sort((a, b) => compareNumbers(a.executionId, b.executionId));
+}
+
+function leaseLeftMs(memory: Memory, execution: ExecutionRow): number {
+  return Math.floor(execution.leaseUntilMs - memory.nowMs);
+}
+
+type StandingFacts = Pick<TaskFacts, "state" | "claim" | "readyAhead" | "dueInMs">;
+
+/** The state, with the facts that belong to it; null: the task stands nowhere. */
+function standingFacts(memory: Memory, task: TaskRow): StandingFacts | null {
+  const { state } = memory;
+  const isSame = (row: { taskId: TaskId }): boolean => row.taskId === task.taskId;
+  const holder = openExecutions(memory, definitionOf(state, task)).find((row) =>
+    row.claims.some(isSame),
+  );
+  const claim = holder?.claims.find(isSame);
+  if (holder !== undefined && claim !== undefined) {
+    return { state: "claimed", ...claimFacts(memory, holder, claim) };
+  }
+  if (state.ready.some(isSame)) {
+    const ready = readyOf(state, definitionOf(state, task));
+    const readyAhead = Math.min(ready.findIndex(isSame), aheadMax);
+    return { state: "ready", readyAhead };
+  }
+  if (state.groupWaiting.some(isSame)) return { state: "waiting" };
+  if (state.waveHeld.some(isSame)) return { state: "held" };
+  const scheduled = state.scheduled.find(isSame);
+  if (scheduled === undefined) return null;
+  const dueInMs = Math.ceil(scheduled.runAtMs - memory.nowMs);
+  return { state: "scheduled", dueInMs };
+}
+
+function claimFacts(
+  memory: Memory,
+  holder: ExecutionRow,
+  claim: ClaimRow,
+): Pick<TaskFacts, "claim"> {
+  return {
+    claim: {
+      execution: holder.executionId,
+      worker: holder.worker,
+      fence: claim.fence,
+      claimedAt: iso(claim.claimedAtMs),
+      leaseLeftMs: leaseLeftMs(memory, holder),
+      isSpare: claim.isSpare,
+      standing: standingOf(memory, holder, claim.taskId),
+    },
+  };
+}
+
+function groupFacts({ state }: Memory, task: TaskRow): TaskFacts["group"] {
+  // On its way into a group, which may be there already.
+  const group =
+    task.pendingGroup === null
+      ? state.groups.get(task.groupId ?? 0)
+      : findGroup(state, definitionOf(state, task), task.pendingGroup);
+  if (group === undefined) return undefined;
+  const holders = state.groupSlots.filter((row) => row.groupId === group.groupId);
+  const ahead = state.groupWaiting.filter(
+    (row) => row.groupId === group.groupId && comparePlaces(row, task) < 0,
+  );
+  return {
+    key: group.key,
+    slots: group.slots,
+    used: holders.length,
+    paused: group.isPaused,
+    isStrict: group.isStrict,
+    isGlobal: group.scope === 0,
+    ahead: Math.min(ahead.length, aheadMax),
+    holders: holders.map((row) => row.taskId),
+  };
+}

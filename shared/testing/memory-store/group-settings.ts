@@ -1,0 +1,122 @@
+import type {
+  GroupSettings,
+  GroupStatus,
+  ListGroupsInput,
+  SetGroupAnswer,
+  SetGroupInput,
+} from "../../ports/task-store";
+import { expectRange, invalidArgument, left } from "./arguments";
+import { audit } from "./audit";
+import { fillSlots, findGroup } from "./groups";
+import { compareTexts, definitionNamed, definitionNames } from "./rows";
+import type { DefinitionRow, GroupRow, Memory } from "./state";
+
+/** Waiting tasks are counted up to so many. */
+const waitingCountMax = 1_000;
+
+/** set_group: an operator's settings of a group, which is made if it is missing; acts at once. */
+export function setGroup(memory: Memory, input: SetGroupInput): SetGroupAnswer {
+  if (!["definition", "global"].includes(input.groupScope)) {
+    const shown = left(input.groupScope, 220);
+    throw invalidArgument(`group_scope: expected definition or global (${shown})`);
+  }
+  if (input.slots !== undefined) expectRange("slots", input.slots, [1, 1_000]);
+  const definition = definitionNamed(memory.state, input.name);
+  const name = { key: input.groupKey, isGlobal: input.groupScope === "global" };
+  const known = findGroup(memory.state, definition, name);
+  const group = known ?? makeGroup(memory, definition, input);
+  const old = known === undefined ? null : settingsOf(known);
+  group.isKept = true;
+  group.slots = input.slots ?? group.slots;
+  group.isPaused = input.paused ?? group.isPaused;
+  group.isStrict = input.isStrict ?? group.isStrict;
+  const changed = settingsOf(group);
+  const isChanged = auditChange(memory, definition, { input, old, changed });
+  const woken = old !== null && isChanged ? fillSlots(memory.state, group) : [];
+  return {
+    status: old === null ? "created" : isChanged ? "set" : "exists",
+    old,
+    new: changed,
+    ...countsOf(memory, group),
+    woken: definitionNames(memory.state, woken),
+  };
+}
+
+function makeGroup(memory: Memory, definition: DefinitionRow, input: SetGroupInput): GroupRow {
+  const group: GroupRow = {
+    groupId: memory.sequences.next("group"),
+    scope: input.groupScope === "global" ? 0 : definition.definitionId,
+    key: input.groupKey,
+    slots: definition.settings.groupSlots,
+    isPaused: false,
+    isStrict: definition.settings.groupStrict,
+    isKept: true,
+  };
+  memory.state.groups.set(group.groupId, group);
+  return group;
+}
+
+function settingsOf(group: GroupRow): GroupSettings {
+  return { slots: group.slots, paused: group.isPaused, strict: group.isStrict };
+}
+
+/** Writes down what changed; was there anything? */
+function auditChange(
+  memory: Memory,
+  definition: DefinitionRow,
+  {
+    input,
+    old,
+    changed,
+  }: { input: SetGroupInput; old: GroupSettings | null; changed: GroupSettings },
+): boolean {
+  const settings = ["slots", "paused", "strict"] as const;
+  const different = settings.filter((setting) => old?.[setting] !== changed[setting]);
+  for (const setting of different) {
+    audit(memory, definition, {
+      setting: `${input.groupScope === "global" ? "global" : "own"}_group_${setting}`,
+      oldValue: old === null ? null : `${String(old[setting])} of ${input.groupKey}`,
+      newValue: `${String(changed[setting])} of ${input.groupKey}`,
+      source: "operator",
+      changedBy: input.changedBy,
+      reason: input.reason ?? null,
+    });
+  }
+  return different.length > 0;
+}
+
+function countsOf(memory: Memory, { groupId }: GroupRow): { used: number; waiting: number } {
+  const waiting = memory.state.groupWaiting.filter((row) => row.groupId === groupId).length;
+  return {
+    used: memory.state.groupSlots.filter((row) => row.groupId === groupId).length,
+    waiting: Math.min(waiting, waitingCountMax),
+  };
+}
+
+/** Groups with waiters that are looked for first, so that reading costs the same for any number of them. */
+const firstMax = 1_000;
+
+/** list_groups: first the oldest ones with waiters, both by definition and key, global ones first. */
+export function listGroups(memory: Memory, input: ListGroupsInput): { groups: GroupStatus[] } {
+  expectRange("most", input.most, [1, 1_000]);
+  const only = input.name === undefined ? null : definitionNamed(memory.state, input.name);
+  const waiting = new Set(memory.state.groupWaiting.map((row) => row.groupId));
+  const first = new Set([...waiting].sort((a, b) => a - b).slice(0, firstMax));
+  const groups = [...memory.state.groups.values()]
+    .filter((group) => only === null || group.scope === only.definitionId)
+    .filter((group) => input.groupKey === undefined || group.key === input.groupKey)
+    .sort(
+      (a, b) =>
+        Number(first.has(b.groupId)) - Number(first.has(a.groupId)) ||
+        a.scope - b.scope ||
+        compareTexts(a.key, b.key),
+    )
+    .slice(0, input.most)
+    .map((group) => ({
+      definition: memory.state.definitions.get(group.scope)?.name ?? null,
+      key: group.key,
+      ...settingsOf(group),
+      ...countsOf(memory, group),
+    }));
+  return { groups };
+}

@@ -1,0 +1,38 @@
+import type { ExecutionId } from "../../core/ids";
+import type { Token } from "../../core/token";
+import type { Memory } from "./state";
+
+/**
+ * Does a holder live? At the very instant at which its lease ends it does (S0.7); without a row it
+ * doesn't (S0.8).
+ */
+export function isAlive(memory: Memory, holder: string): boolean {
+  const execution = memory.state.executions.get(holder as ExecutionId);
+  return execution?.state === "live" && execution.leaseUntilMs >= memory.nowMs;
+}
+
+/** Its writes are fenced from now on; what it claimed waits for reclaim_expired. */
+export function declareDead(memory: Memory, holder: string): void {
+  const execution = memory.state.executions.get(holder as ExecutionId);
+  if (execution?.state !== "live") return;
+  execution.state = "dead";
+  execution.endedAtMs ??= memory.nowMs;
+  execution.tokenCount = 0;
+}
+
+/** Tokens held by live executions, and the time until the first of their leases ends; null: no execution holds one. */
+export function liveUse(
+  memory: Memory,
+  tokens: readonly Token[],
+): { count: number; retryInMs: number | null } {
+  const leasesLeftMs = tokens
+    .filter((token) => token.isHeld && isAlive(memory, token.grantee))
+    .map((token) => {
+      const execution = memory.state.executions.get(token.grantee as ExecutionId);
+      return (execution?.leaseUntilMs ?? memory.nowMs) - memory.nowMs;
+    });
+  return {
+    count: leasesLeftMs.length,
+    retryInMs: leasesLeftMs.length === 0 ? null : Math.round(Math.min(...leasesLeftMs)) + 1,
+  };
+}

@@ -1,0 +1,311 @@
+import { StoreContractError } from "../../core/errors";
+import { parseTokens } from "../../core/token";
+import type { Token } from "../../core/token";
+import type { InvariantFinding } from "../../ports/task-store";
+import { left } from "./arguments";
+import { sharedLimitOf } from "./shared-tokens";
+import { unfinishedIn } from "./waves";
+import { allStandings } from "./places";
+import { comparePlaces, dedupeId, definitionOf, limitOf } from "./rows";
+import type { DefinitionRow, GroupRow, Memory, MemoryState, TaskRow } from "./state";
+
+/** A finding without its rule. */
+type Finding = Omit<InvariantFinding, "rule">;
+
+/**
+ * check_invariants: every invariant that the state can show, at most 100 findings per rule.
+ */
+export function checkInvariants({ state }: Pick<Memory, "state">): {
+  status: "sound" | "broken";
+  findings: InvariantFinding[];
+} {
+  const findings = Object.entries(rules).flatMap(([rule, find]) =>
+    find(state)
+      .slice(0, 100)
+      .map((finding) => ({ rule, ...finding })),
+  );
+  return { status: findings.length === 0 ? "sound" : "broken", findings };
+}
+
+/** The rules by the names that the SQL gives them. */
+const rules: Readonly<Record<string, (state: MemoryState) => Finding[]>> = {
+  "P3 each unfinished task stands in exactly one place": strayTasks,
+  "P3 a place holds only tasks that exist": (state) =>
+    allStandings(state)
+      .filter(({ taskId }) => !state.tasks.has(taskId))
+      .map(({ taskId, place }) => ({ key: taskId, detail: place })),
+  "P3 a task stands under its own definition": (state) =>
+    allStandings(state)
+      .filter(({ taskId, definitionId }) => {
+        const task = state.tasks.get(taskId);
+        return task !== undefined && task.definitionId !== definitionId;
+      })
+      .map(({ taskId, place }) => ({ key: taskId, detail: place })),
+  "P3 a finished task is not unfinished, too": (state) =>
+    [...state.archive.keys()]
+      .filter((taskId) => state.tasks.has(taskId))
+      .map((taskId) => ({ key: taskId, detail: "archive and task" })),
+  "P4 ready tasks carry their task's order": misplacedReady,
+  "P2 only a live or not yet reclaimed execution holds claims": (state) =>
+    [...state.executions.values()]
+      .filter((row) => row.state === "ended" || row.state === "reclaimed")
+      .flatMap((row) =>
+        row.claims.map(() => ({ key: row.executionId, detail: `state ${row.state}` })),
+      ),
+  // One object here.
+  "P2 claims and their fences are of one length": () => [],
+  // A flag of the claim here.
+  "P1 spare claims are claims": () => [],
+  "P1 the token string can be read": (state) =>
+    [...state.definitions.values()]
+      .filter((row) => readTokens(row) === null)
+      .map((row) => ({ key: row.name, detail: left(row.executionTokens, 100) })),
+  "P1 a held token has a grantee": (state) =>
+    heldTokens(state)
+      .filter(({ grantee }) => grantee === "0")
+      .map(({ definition }) => ({ key: definition.name, detail: "G:0" })),
+  "P1 tokens held equal tokens counted": miscountedTokens,
+  "P1 without a limit there is no token string": (state) =>
+    [...state.definitions.values()]
+      .filter((row) => limitOf(row) === null && row.executionTokens !== "")
+      .map((row) => ({ key: row.name, detail: left(row.executionTokens, 100) })),
+  "P1 free tokens do not exceed the limit": surplusTokens,
+  "P1 the token string of a shared limit can be read": (state) =>
+    [...state.sharedLimits.values()]
+      .filter((row) => readTokens(row) === null)
+      .map((row) => ({ key: row.name, detail: left(row.executionTokens, 100) })),
+  "P1 a held token of a shared limit has a grantee": (state) =>
+    [...state.sharedLimits.values()].flatMap((row) =>
+      (readTokens(row) ?? [])
+        .filter((token) => token.isHeld && token.grantee === "0")
+        .map(() => ({ key: row.name, detail: "G:0" })),
+    ),
+  "P1 tokens held of a shared limit equal tokens counted": miscountedShared,
+  "P1 without a limit a shared limit has no token string": (state) =>
+    [...state.sharedLimits.values()]
+      .filter((row) => sharedLimitOf(row) === null && row.executionTokens !== "")
+      .map((row) => ({ key: row.name, detail: left(row.executionTokens, 100) })),
+  "P1 free tokens do not exceed a shared limit": surplusShared,
+  "P1 a group fills at most its slots": overfullGroups,
+  "P1 a grouped task in ready or claimed holds one slot": slotlessTasks,
+  "P1 a slot is held by a task of the group that may run": idleSlots,
+  "P3 a group with a free slot lets nobody wait": neglectedGroups,
+  "P1 a task names its group while it holds a slot or waits for one": outsiders,
+  "P1 who needs a group finds it": lostGroups,
+  "P6 a key without a window belongs to an unfinished task": (state) =>
+    [...state.dedupe.values()]
+      .filter((row) => row.expiresAtMs === null && !state.tasks.has(row.taskId))
+      .map((row) => ({ key: dedupeId(row.definitionId, row.dedupeKey), detail: row.taskId })),
+  "P3 a schedule belongs to a definition": (state) =>
+    [...state.schedules.values()]
+      .filter((row) => !state.definitions.has(row.definitionId))
+      .map((row) => ({ key: String(row.scheduleId), detail: String(row.definitionId) })),
+  // A field of the schedule here.
+  "P1 a group of a schedule has its schedule": () => [],
+  // Counted from the tasks here.
+  "S4 a wave counts its unfinished tasks": () => [],
+  "S4 a wave counts its open shards": () => [],
+  "S4 a wave is open while it has unfinished tasks": (state) =>
+    [...state.waves.values()].flatMap((wave) => {
+      const unfinished = unfinishedIn(state, wave);
+      const isWrong =
+        wave.state === "open" ? unfinished === 0 : wave.state !== "opening" && unfinished > 0;
+      return isWrong
+        ? [{ key: wave.waveId, detail: `${wave.state}, ${String(unfinished)} unfinished` }]
+        : [];
+    }),
+  "S4 only waves that are held or being opened hold tasks": (state) =>
+    state.waveHeld.flatMap((row) => {
+      const wave = state.waves.get(row.waveId);
+      const isRight = wave?.state === "held" || wave?.state === "opening";
+      return isRight ? [] : [{ key: row.waveId, detail: `state ${wave?.state ?? "none"}` }];
+    }),
+  "S4 waves open one after the other": (state) =>
+    [...state.batches.keys()].flatMap((batchId) => {
+      const open = [...state.waves.values()].filter(
+        (wave) => wave.batchId === batchId && (wave.state === "opening" || wave.state === "open"),
+      );
+      return open.length > 1 ? [{ key: batchId, detail: `${String(open.length)} open` }] : [];
+    }),
+};
+
+function strayTasks(state: MemoryState): Finding[] {
+  const places = new Map<string, string[]>([...state.tasks.keys()].map((taskId) => [taskId, []]));
+  for (const { taskId, place } of allStandings(state)) places.get(taskId)?.push(place);
+  return [...places]
+    .filter(([, names]) => names.length !== 1)
+    .map(([key, names]) => ({ key, detail: names.sort().join(" and ") || "nowhere" }));
+}
+
+function misplacedReady(state: MemoryState): Finding[] {
+  return state.ready.flatMap((row) => {
+    const task = state.tasks.get(row.taskId);
+    if (task === undefined || comparePlaces(row, task) === 0) return [];
+    const detail =
+      `${String(row.priority)}/${row.rank} in ready, ` +
+      `${String(task.priority)}/${task.rank} in task`;
+    return [{ key: row.taskId, detail }];
+  });
+}
+
+/** null: the text is damaged, which is a finding of its own. */
+export function readTokens(row: { executionTokens: string }): Token[] | null {
+  try {
+    return parseTokens(row.executionTokens);
+  } catch (error) {
+    if (error instanceof StoreContractError) return null;
+    throw error;
+  }
+}
+
+function miscountedShared(state: MemoryState): Finding[] {
+  return [...state.sharedLimits.values()].flatMap((row) => {
+    const tokens = readTokens(row) ?? [];
+    return [...state.executions.values()].flatMap((execution) => {
+      if (sharedLimitOf(row) === null || execution.state !== "live") return [];
+      const isLinked = state.definitions
+        .get(execution.definitionId)
+        ?.sharedLimitIds.includes(row.sharedLimitId);
+      const counted = isLinked === true ? execution.tokenCount : 0;
+      const isOwn = (token: Token): boolean =>
+        token.isHeld && token.grantee === execution.executionId;
+      const held = tokens.filter(isOwn).length;
+      if (held === counted) return [];
+      const detail = `${String(held)} in the string, ${String(counted)} counted`;
+      return [{ key: `${row.name}/${execution.executionId}`, detail }];
+    });
+  });
+}
+
+function surplusShared(state: MemoryState): Finding[] {
+  return [...state.sharedLimits.values()].flatMap((row) => {
+    const limit = sharedLimitOf(row);
+    const tokens = readTokens(row) ?? [];
+    const held = tokens.filter((token) => token.isHeld).length;
+    if (limit === null || tokens.length <= Math.max(limit, held)) return [];
+    const detail = `${String(tokens.length)} tokens, limit ${String(limit)}`;
+    return [{ key: row.name, detail }];
+  });
+}
+
+function heldTokens(state: MemoryState): { definition: DefinitionRow; grantee: string }[] {
+  return [...state.definitions.values()].flatMap((definition) =>
+    (readTokens(definition) ?? [])
+      .filter((token) => token.isHeld)
+      .map(({ grantee }) => ({ definition, grantee })),
+  );
+}
+
+/** Live executions only: what the dead held stays in the string until the next asker comes. */
+function miscountedTokens(state: MemoryState): Finding[] {
+  const grantees = heldTokens(state).map((token) => token.grantee);
+  return [...state.executions.values()].flatMap((row) => {
+    const held = grantees.filter((grantee) => grantee === row.executionId).length;
+    const isCounted = limitOf(definitionOf(state, row)) !== null;
+    const counted = isCounted ? row.tokenCount : 0;
+    if (row.state !== "live" || held === counted) return [];
+    const detail = `${String(held)} in the string, ${String(counted)} counted`;
+    return [{ key: row.executionId, detail }];
+  });
+}
+
+function surplusTokens(state: MemoryState): Finding[] {
+  return [...state.definitions.values()].flatMap((definition) => {
+    const tokens = readTokens(definition) ?? [];
+    const held = tokens.filter((token) => token.isHeld).length;
+    const limit = limitOf(definition) ?? -1;
+    if (tokens.length <= Math.max(limit, held)) return [];
+    const detail = `${String(tokens.length)} tokens, limit ${String(limit)}`;
+    return [{ key: definition.name, detail }];
+  });
+}
+
+function slotsOf(state: MemoryState, groupId: number): number[] {
+  return state.groupSlots.filter((row) => row.groupId === groupId).map((row) => row.slot);
+}
+
+function overfullGroups(state: MemoryState): Finding[] {
+  return [...state.groups.values()].flatMap((group) => {
+    const used = slotsOf(state, group.groupId);
+    if (used.length <= group.slots || isLowered(state, group)) return [];
+    const detail = `${String(used.length)} of ${String(group.slots)}`;
+    return [{ key: String(group.groupId), detail }];
+  });
+}
+
+/** A limit that an operator lowers stops no running task. */
+function isLowered(state: MemoryState, { scope, key, slots }: GroupRow): boolean {
+  const setting = scope === 0 ? "global_group_slots" : "own_group_slots";
+  return state.settingAudit.some(
+    (row) =>
+      row.setting === setting &&
+      (scope === 0 || row.definitionId === scope) &&
+      row.newValue === `${String(slots)} of ${key}`,
+  );
+}
+
+function slotlessTasks(state: MemoryState): Finding[] {
+  return allStandings(state).flatMap(({ taskId, place }) => {
+    const task = state.tasks.get(taskId);
+    if (task === undefined || task.groupId === null) return [];
+    if (place !== "ready" && place !== "claimed") return [];
+    const slots = countSlots(state, task);
+    return slots === 1 ? [] : [{ key: taskId, detail: `${place}, ${String(slots)} slots` }];
+  });
+}
+
+function countSlots(state: MemoryState, task: TaskRow): number {
+  return state.groupSlots.filter(
+    (row) => row.groupId === task.groupId && row.taskId === task.taskId,
+  ).length;
+}
+
+function idleSlots(state: MemoryState): Finding[] {
+  const mayRun = new Set(
+    allStandings(state)
+      .filter(({ place }) => place !== "group_waiting")
+      .map(({ taskId }) => taskId),
+  );
+  return state.groupSlots
+    .filter(({ groupId, taskId }) => {
+      const task = state.tasks.get(taskId);
+      return task?.groupId !== groupId || !mayRun.has(taskId);
+    })
+    .map((row) => ({ key: `${String(row.groupId)}/${String(row.slot)}`, detail: row.taskId }));
+}
+
+function outsiders(state: MemoryState): Finding[] {
+  return allStandings(state).flatMap(({ taskId, place }) => {
+    const task = state.tasks.get(taskId);
+    if (task === undefined || task.groupId === null) return [];
+    const isOutside =
+      (place === "scheduled" || place === "wave_held") && countSlots(state, task) === 0;
+    const detail = task.pendingGroup?.key ?? place;
+    return isOutside || task.pendingGroup !== null ? [{ key: taskId, detail }] : [];
+  });
+}
+
+function lostGroups(state: MemoryState): Finding[] {
+  const needs = [
+    ...[...state.tasks.values()].map(({ groupId }) => ({ groupId, detail: "task" })),
+    ...state.groupSlots.map(({ groupId }) => ({ groupId, detail: "slot" })),
+    ...state.groupWaiting.map(({ groupId }) => ({ groupId, detail: "waiting" })),
+    ...[...state.archive.values()].map(({ task }) => ({
+      groupId: task.groupId,
+      detail: "archive",
+    })),
+  ];
+  return needs.flatMap(({ groupId, detail }) =>
+    groupId === null || state.groups.has(groupId) ? [] : [{ key: String(groupId), detail }],
+  );
+}
+
+function neglectedGroups(state: MemoryState): Finding[] {
+  return [...state.groups.values()].flatMap((group) => {
+    const used = slotsOf(state, group.groupId).length;
+    const waits = state.groupWaiting.some((row) => row.groupId === group.groupId);
+    if (group.isPaused || !waits || used >= group.slots) return [];
+    const detail = `${String(used)} of ${String(group.slots)} slots used`;
+    return [{ key: String(group.groupId), detail }];
+  });
+}

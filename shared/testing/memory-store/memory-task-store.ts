@@ -1,0 +1,226 @@
+import { InvalidArgumentError } from "../../core/errors";
+import type { TaskId } from "../../core/ids";
+import type { Random } from "../../ports/random";
+import type * as port from "../../ports/task-store";
+import { OperationStore } from "../../store/operation-store";
+import { operations } from "../../store/operations";
+import type { OperationName, StoreOperations } from "../../store/operations";
+import { nothingToEnd } from "../../store/operations/checks";
+import type { AnswerOf, InputOf, Operation } from "../../store/operations/operation";
+import { unknownArgument } from "./arguments";
+import * as apps from "./apps";
+import * as batches from "./batches";
+import * as cancel from "./cancel";
+import * as claims from "./claims";
+import * as cronSchedules from "./cron-schedules";
+import * as definitions from "./definitions";
+import * as enqueue from "./enqueue";
+import * as executions from "./executions";
+import * as explain from "./explain";
+import * as failures from "./failures";
+import * as groupSettings from "./group-settings";
+import * as invariants from "./invariants";
+import * as listAudit from "./list-audit";
+import { allStandings } from "./places";
+import * as purge from "./purge";
+import * as rates from "./rates";
+import * as readModels from "./read-models";
+import * as reclaim from "./reclaim";
+import * as redrive from "./redrive";
+import * as reschedule from "./reschedule";
+import { definitionNamed } from "./rows";
+import * as schedule from "./schedule";
+import * as sharedLimits from "./shared-limits";
+import { createSequences, emptyState } from "./state";
+import type { Memory, MemoryState } from "./state";
+import * as tokens from "./tokens";
+import { MemoryTransaction } from "./transaction";
+import * as watermarks from "./watermarks";
+
+/** An operation as a function of the rows and the checked input; `isWithin`: it joins a user's transaction. */
+type Implementation<Input, Answer> = (memory: Memory, input: Input, isWithin: boolean) => Answer;
+
+const implementations: {
+  readonly [Name in OperationName]: Implementation<
+    InputOf<StoreOperations[Name]>,
+    AnswerOf<StoreOperations[Name]>
+  >;
+} = {
+  ...apps,
+  ...batches,
+  ...cancel,
+  ...claims,
+  ...cronSchedules,
+  ...definitions,
+  ...enqueue,
+  ...executions,
+  ...explain,
+  ...failures,
+  ...groupSettings,
+  ...invariants,
+  ...listAudit,
+  ...purge,
+  ...rates,
+  ...readModels,
+  ...reclaim,
+  ...redrive,
+  ...reschedule,
+  ...schedule,
+  ...sharedLimits,
+  ...tokens,
+  ...watermarks,
+};
+
+/** What the memory store depends on: the same clock and chance give the same history. */
+export interface MemoryStoreOptions {
+  /** The database's clock: epoch milliseconds. It is read once per operation. */
+  clock: { now(): number };
+  random: Random;
+}
+
+/** What tests see of a memory store. A copy: changing it changes nothing. */
+export interface MemoryInspection {
+  /** Token strings by definition name. */
+  tokens: Record<string, string>;
+  /**
+   * By task id: ready, scheduled, group_waiting, claimed, or how it ended; several only when
+   * something is broken.
+   */
+  places: Record<string, string[]>;
+  /** Every row. */
+  state: MemoryState;
+}
+
+/**
+ * The store in memory: the executable specification of the SQL core, for tests without a database
+ * (users' tests, too). Answers and effects equal those of the SQL adapters. What it hasn't:
+ * durability, SQL (`query` throws), rows locked by others, and so `busy`, lock time-outs and waits.
+ * Each operation takes effect when its method is called.
+ */
+export class MemoryTaskStore extends OperationStore implements port.TaskStore {
+  readonly dialect = "memory";
+  readonly #options: MemoryStoreOptions;
+  readonly #sequences = createSequences();
+  readonly #transactions = new WeakSet<port.StoreTransaction>();
+  #state = emptyState();
+
+  constructor(options: MemoryStoreOptions) {
+    super();
+    this.#options = options;
+  }
+
+  override async completeTask(
+    input: port.CompleteTaskInput,
+    within?: port.StoreTransaction,
+  ): Promise<port.CompleteTaskAnswer> {
+    const { endsTransaction = false, ...call } = input;
+    if (!endsTransaction) return this.#answer(operations.completeTask, call, within);
+    const clean = operations.completeTask.check(call);
+    if (within === undefined) throw nothingToEnd();
+    const answer = this.#answer(operations.completeTask, clean, within);
+    const transaction = this.#transactionOf(within);
+    if (answer.status === "fenced") transaction.rollBack();
+    else this.#state = transaction.commit(this.#memory());
+    return answer;
+  }
+
+  /** See MemoryTransaction for what it promises and where it differs from SQL. */
+  async transaction<Result>(
+    body: (transaction: port.StoreTransaction) => Promise<Result>,
+  ): Promise<Result> {
+    const transaction = new MemoryTransaction();
+    this.#transactions.add(transaction);
+    let result: Result;
+    try {
+      result = await body(transaction);
+    } catch (error) {
+      transaction.rollBack();
+      throw error;
+    }
+    if (transaction.isOpen) this.#state = transaction.commit(this.#memory());
+    return result;
+  }
+
+  /** There is nothing to end. */
+  async close(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  /** For tests: everything the store knows. */
+  inspect(): MemoryInspection {
+    const state = structuredClone(this.#state);
+    const definitions = [...state.definitions.values()];
+    const places: Record<string, string[]> = {};
+    const standings = [
+      ...allStandings(state),
+      ...[...state.archive.values()].map((row) => ({
+        taskId: row.task.taskId,
+        place: row.outcome,
+      })),
+    ];
+    for (const { taskId, place } of standings) (places[taskId] ??= []).push(place);
+    return {
+      tokens: Object.fromEntries(definitions.map((row) => [row.name, row.executionTokens])),
+      places,
+      state,
+    };
+  }
+
+  /** For tests: puts a text where a definition's token string was. */
+  damageTokens(name: string, text: string): void {
+    definitionNamed(this.#state, name).executionTokens = text;
+  }
+
+  /** For tests: changes rows past the operations, to plant a fault or to remove a row. */
+  damage(change: (state: MemoryState) => void): void {
+    change(this.#state);
+  }
+
+  /** For tests: asks for a task's end, as an operator's cancel does when the task is running. */
+  requestCancel(taskId: TaskId): void {
+    const task = this.#state.tasks.get(taskId);
+    if (task === undefined) throw unknownArgument(`task: unknown or finished (${taskId})`);
+    task.isCancelRequested = true;
+  }
+
+  #memory(): Memory {
+    return {
+      state: this.#state,
+      sequences: this.#sequences,
+      nowMs: this.#options.clock.now(),
+      random: this.#options.random,
+    };
+  }
+
+  protected async call<Input, Answer>(
+    operation: Operation<Input, Answer>,
+    input: Input,
+    within?: port.StoreTransaction,
+  ): Promise<Answer> {
+    return this.#answer(operation, input, within);
+  }
+
+  /** Takes effect before it returns: nothing comes between a call and its effect. */
+  #answer<Input, Answer>(
+    operation: Operation<Input, Answer>,
+    input: Input,
+    within?: port.StoreTransaction,
+  ): Answer {
+    const run = implementationOf(operation);
+    const clean = operation.check(input);
+    if (within === undefined) return run(this.#memory(), clean, false);
+    return this.#transactionOf(within).run((memory) => run(memory, clean, true), this.#memory());
+  }
+
+  #transactionOf(within: port.StoreTransaction): MemoryTransaction {
+    if (within instanceof MemoryTransaction && this.#transactions.has(within)) return within;
+    throw new InvalidArgumentError("Expected the transaction to be one of this memory store's");
+  }
+}
+
+function implementationOf<Input, Answer>(
+  operation: Operation<Input, Answer>,
+): Implementation<Input, Answer> {
+  const byName: Readonly<Record<string, Implementation<never, unknown>>> = implementations;
+  return byName[operation.name] as Implementation<Input, Answer>;
+}

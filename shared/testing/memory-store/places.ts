@@ -1,0 +1,28 @@
+import type { TaskId } from "../../core/ids";
+import type { MemoryState } from "./state";
+
+/** Where an unfinished task stands, as check_invariants names it. */
+export type PlaceName = "ready" | "scheduled" | "group_waiting" | "wave_held" | "claimed";
+
+/** One task in one place: each unfinished task has exactly one. */
+export interface Standing {
+  readonly taskId: TaskId;
+  readonly place: PlaceName;
+  readonly definitionId: number;
+}
+
+/** Every task that stands somewhere. */
+export function allStandings(state: MemoryState): Standing[] {
+  const from = (place: PlaceName, rows: readonly { taskId: TaskId; definitionId: number }[]) =>
+    rows.map(({ taskId, definitionId }) => ({ taskId, place, definitionId }));
+  const claims = [...state.executions.values()].flatMap(({ claims: held, definitionId }) =>
+    held.map(({ taskId }) => ({ taskId, definitionId })),
+  );
+  return [
+    ...from("ready", state.ready),
+    ...from("scheduled", state.scheduled),
+    ...from("group_waiting", state.groupWaiting),
+    ...from("wave_held", state.waveHeld),
+    ...from("claimed", claims),
+  ];
+}

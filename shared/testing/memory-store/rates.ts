@@ -1,0 +1,113 @@
+import { limits } from "../../core/limits";
+import { carryOver, countPermits } from "../../core/rate";
+import type { Permits, Rate } from "../../core/rate";
+import type { SetRateAnswer, SetRateInput } from "../../ports/task-store";
+import { invalidArgument, isWithin } from "./arguments";
+import { audit } from "./audit";
+import { definitionNamed, hasReady } from "./rows";
+import type { DefinitionRow, Memory } from "./state";
+
+/** The rate in force: the operator's, else the code's; null: none. */
+export function rateOf(definition: DefinitionRow): Rate | null {
+  return definition.operatorRate === "code" ? codeRateOf(definition) : definition.operatorRate;
+}
+
+/** The code's rate; null: none. */
+export function codeRateOf(definition: DefinitionRow): Rate | null {
+  return definition.settings.rate ?? null;
+}
+
+/** How many of `want` tasks the rate lets start now; without a rate all of them. */
+export function permitsOf(memory: Memory, definition: DefinitionRow, want: number): Permits | null {
+  const rate = rateOf(definition);
+  return rate === null ? null : countPermits(rate, instantsOf(memory, definition), want);
+}
+
+/** Until the rate lets another task start; 0: now; null: no rate. */
+export function permitInMs(memory: Memory, definition: DefinitionRow): number | null {
+  const permits = permitsOf(memory, definition, 1);
+  return permits === null ? null : (permits.retryInMs ?? 0);
+}
+
+/** So many have started. */
+export function usePermits(definition: DefinitionRow, permits: Permits, count: number): void {
+  if (count > 0) definition.nextFreeAtUs = permits.fromUs + count * permits.intervalUs;
+}
+
+/** set_rate: an operator's rate over the code's, or none any more. Acts at the next claim. */
+export function setRate(memory: Memory, input: SetRateInput): SetRateAnswer {
+  if (input.rate !== "code") expectRate(input.rate);
+  const definition = definitionNamed(memory.state, input.name);
+  const oldRate = rateOf(definition);
+  const oldValue = operatorText(definition.operatorRate);
+  changeRate(memory, definition, { code: codeRateOf(definition), operator: input.rate });
+  const newValue = operatorText(definition.operatorRate);
+  if (oldValue !== newValue) {
+    audit(memory, definition, {
+      setting: "rate_override",
+      oldValue,
+      newValue,
+      source: "operator",
+      changedBy: input.changedBy,
+      reason: input.reason ?? null,
+    });
+  }
+  return {
+    status: oldValue === newValue ? "exists" : "set",
+    oldRate,
+    newRate: rateOf(definition),
+    ready: hasReady(memory.state, definition),
+  };
+}
+
+/** Writes a rate, the code's and the operator's; the used part of the old burst is used of the new one. */
+export function changeRate(
+  memory: Memory,
+  definition: DefinitionRow,
+  to: { code: Rate | null; operator: Rate | null | "code" },
+): void {
+  const old = rateOf(definition);
+  definition.settings = { ...definition.settings, rate: to.code };
+  definition.operatorRate = to.operator;
+  const now = rateOf(definition);
+  if (to.code === null && to.operator === "code") definition.nextFreeAtUs = null;
+  else if (definition.nextFreeAtUs === null)
+    definition.nextFreeAtUs = instantsOf(memory, definition).nowUs;
+  else if (rateText(old) !== rateText(now)) {
+    definition.nextFreeAtUs = carryOver({ old, new: now }, instantsOf(memory, definition));
+  }
+}
+
+/** A rate as the audit writes it. */
+export function rateText(rate: Rate | null): string {
+  if (rate === null) return "none";
+  const { count, periodMs, burst } = rate;
+  return JSON.stringify({ count, periodMs, burst });
+}
+
+function operatorText(rate: Rate | null | "code"): string | null {
+  return rate === "code" ? null : rateText(rate);
+}
+
+function instantsOf(
+  memory: Memory,
+  definition: DefinitionRow,
+): { nextFreeAtUs: number; nowUs: number } {
+  const nowUs = Math.round(memory.nowMs * 1_000);
+  return { nextFreeAtUs: definition.nextFreeAtUs ?? nowUs, nowUs };
+}
+
+/** Throws InvalidArgumentError with the first problem. */
+export function expectRate(rate: Rate | null): void {
+  if (rate === null) return;
+  const { count, periodMs, burst } = rate;
+  if (!isWithin(count, 1, limits.rateCountMax)) {
+    throw invalidArgument(`rate_count: expected 1..1000000 (${String(count)})`);
+  }
+  if (!isWithin(periodMs, limits.ratePeriodMsMin, limits.ratePeriodMsMax)) {
+    throw invalidArgument(`rate_period_ms: expected 1000..86400000 (${String(periodMs)})`);
+  }
+  if (!isWithin(burst, 1, count)) {
+    throw invalidArgument(`rate_burst: expected 1..rate_count (${String(burst)})`);
+  }
+}

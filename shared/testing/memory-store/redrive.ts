@@ -1,0 +1,123 @@
+import type { TaskId } from "../../core/ids";
+import type { RedriveTasksAnswer, RedriveTasksInput } from "../../ports/task-store";
+import { auditCall } from "./audit";
+import { expectRange, invalidArgument, left } from "./arguments";
+import { admit, groupsOf, leaveGroup } from "./groups";
+import {
+  addHeld,
+  addReady,
+  addScheduled,
+  compareNumbers,
+  dedupeId,
+  definitionNamed,
+  definitionNames,
+} from "./rows";
+import type { ArchiveRow, Memory, TaskRow, WaveRow } from "./state";
+import { batchOf, isHeld, isOpen } from "./waves";
+
+type Outcome = RedriveTasksAnswer["results"][number]["outcome"];
+
+/**
+ * redrive_tasks: dead or cancelled tasks become tasks again, with the same ids. Nothing is ever
+ * locked here, so no task is `busy`.
+ */
+export function redriveTasks(memory: Memory, input: RedriveTasksInput): RedriveTasksAnswer {
+  const ids = "taskIds" in input ? [...new Set(input.taskIds)] : findEnded(memory, input);
+  const { state } = memory;
+  const outcomes = new Map<TaskId, Outcome>();
+  // In the order of ids, so that the first of several tasks with one key gets it.
+  for (const id of [...ids].sort(compareNumbers)) outcomes.set(id, outcomeOf(memory, id));
+  const tasks = [...outcomes].flatMap(([id, outcome]) => {
+    const row = state.archive.get(id);
+    return row === undefined || outcome !== "redriven" ? [] : [revive(memory, row)];
+  });
+  for (const task of tasks) {
+    state.archive.delete(task.taskId);
+    state.tasks.set(task.taskId, task);
+    enter(memory, task);
+  }
+  if (tasks.length > 0) auditCall(memory, "redrive_tasks", { ...input, tasks });
+  const admitted = tasks.filter((task) => !isHeld(state, task));
+  for (const group of groupsOf(state, admitted)) admit(state, group, admitted);
+  const due = new Set([...state.ready, ...state.scheduled].map((row) => row.taskId));
+  const woken = tasks.filter((task) => due.has(task.taskId)).map((task) => task.definitionId);
+  return {
+    results: ids.map((taskId) => ({ taskId, outcome: outcomes.get(taskId) ?? "unknown" })),
+    woken: definitionNames(state, woken),
+  };
+}
+
+/** The oldest so many that ended so. */
+function findEnded(
+  memory: Memory,
+  input: Exclude<RedriveTasksInput, { taskIds: readonly TaskId[] }>,
+): TaskId[] {
+  expectRange("most", input.most, [1, 1_000]);
+  if (!["dead", "cancelled"].includes(input.outcome)) {
+    throw invalidArgument(`outcome: expected dead or cancelled (${left(input.outcome, 220)})`);
+  }
+  const { definitionId } = definitionNamed(memory.state, input.name);
+  return [...memory.state.archive.values()]
+    .filter(({ task, outcome }) => task.definitionId === definitionId && outcome === input.outcome)
+    .filter(({ task }) => input.kind === undefined || task.kind === input.kind)
+    .sort((a, b) => a.finishedAtMs - b.finishedAtMs || compareNumbers(a.task.taskId, b.task.taskId))
+    .slice(0, input.most)
+    .map(({ task }) => task.taskId);
+}
+
+/** What becomes of a task; one that is redriven has its key then. */
+function outcomeOf(memory: Memory, taskId: TaskId): Outcome {
+  if (memory.state.tasks.has(taskId)) return "unfinished";
+  const row = memory.state.archive.get(taskId);
+  if (row === undefined) return "unknown";
+  if (row.outcome === "done") return "done";
+  const { definitionId, dedupeKey } = row.task;
+  if (dedupeKey === null) return "redriven";
+  const id = dedupeId(definitionId, dedupeKey);
+  const holder = memory.state.dedupe.get(id);
+  const isFree =
+    holder === undefined || (holder.expiresAtMs !== null && holder.expiresAtMs < memory.nowMs);
+  if (isFree) memory.state.dedupe.set(id, { definitionId, dedupeKey, taskId, expiresAtMs: null });
+  else if (holder.taskId !== taskId) return "duplicate";
+  return "redriven";
+}
+
+/** Into its container; grouped ones come in with their group. */
+function enter(memory: Memory, task: TaskRow): void {
+  const wave = task.waveId === null ? undefined : memory.state.waves.get(task.waveId);
+  if (wave?.state === "held") {
+    leaveGroup(memory.state, task);
+    addHeld(memory.state, task, wave.waveId);
+  }
+  // Promotion makes the group.
+  else if (task.pendingGroup !== null) addScheduled(memory.state, task, memory.nowMs);
+  else if (task.groupId === null) addReady(memory.state, task);
+}
+
+/** The wave in which a task counts again: null when it has ended, or its batch was cancelled before it opened. */
+function rejoin(memory: Memory, { task, outcome, wasHeld }: ArchiveRow): WaveRow | null {
+  const wave = task.waveId === null ? undefined : memory.state.waves.get(task.waveId);
+  if (wave === undefined) return null;
+  if (wave.state === "held") {
+    return batchOf(memory.state, wave.batchId).state === "cancelled" ? null : wave;
+  }
+  if (!isOpen(wave)) return null;
+  if (outcome === "dead") wave.dead -= 1;
+  if (wasHeld) wave.admitted += 1;
+  return wave;
+}
+
+/** The task as it was enqueued; what failed last is still told. */
+function revive(memory: Memory, row: ArchiveRow): TaskRow {
+  return {
+    ...row.task,
+    waveId: rejoin(memory, row)?.waveId ?? null,
+    failedCount: 0,
+    lostCount: 0,
+    continuedCount: 0,
+    isCancelRequested: false,
+    checkpoint: null,
+    traceParent: null, // the archive doesn't keep it
+    progress: { done: null, total: null, text: null },
+  };
+}

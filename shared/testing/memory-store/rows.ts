@@ -1,0 +1,172 @@
+import { AssertionError } from "../../core/errors";
+import type { InvalidArgumentError } from "../../core/errors";
+import type { OperationId, TaskId, WaveId } from "../../core/ids";
+import type { Limit } from "../../ports/task-store";
+import { conflict, unknownArgument } from "./arguments";
+import type {
+  DefinitionRow,
+  GroupWaitingRow,
+  MemoryState,
+  OperationRow,
+  Place,
+  ReadyRow,
+  ScheduledRow,
+  TaskRow,
+  WaveHeldRow,
+} from "./state";
+
+/**
+ * Small reads and writes of the state that several operations share: the order of each list is kept
+ * here only.
+ */
+
+/** Compares ids and ranks, which are decimal texts: negative when `a` comes first. */
+export function compareNumbers(a: string, b: string): number {
+  if (a.length !== b.length) return a.length - b.length;
+  return a < b ? -1 : Number(a > b);
+}
+
+/** The order of claims: negative when `a` is claimed first. */
+export function comparePlaces(a: Place, b: Place): number {
+  return (
+    a.priority - b.priority || compareNumbers(a.rank, b.rank) || compareNumbers(a.taskId, b.taskId)
+  );
+}
+
+function compareReady(a: ReadyRow, b: ReadyRow): number {
+  return a.definitionId - b.definitionId || comparePlaces(a, b);
+}
+
+function compareScheduled(a: ScheduledRow, b: ScheduledRow): number {
+  return (
+    a.definitionId - b.definitionId || a.runAtMs - b.runAtMs || compareNumbers(a.taskId, b.taskId)
+  );
+}
+
+function compareWaiting(a: GroupWaitingRow, b: GroupWaitingRow): number {
+  return a.groupId - b.groupId || comparePlaces(a, b);
+}
+
+function compareHeld(a: WaveHeldRow, b: WaveHeldRow): number {
+  return compareNumbers(a.waveId, b.waveId) || comparePlaces(a, b);
+}
+
+/** Puts a row where its list's order wants it. */
+function insert<Row>(rows: Row[], row: Row, compare: (a: Row, b: Row) => number): void {
+  let low = 0;
+  let high = rows.length;
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    const other = rows[middle];
+    if (other !== undefined && compare(other, row) < 0) low = middle + 1;
+    else high = middle;
+  }
+  rows.splice(low, 0, row);
+}
+
+/** A task may be claimed now. */
+export function addReady(state: MemoryState, task: TaskRow): void {
+  const { definitionId, priority, rank, taskId } = task;
+  insert(state.ready, { definitionId, priority, rank, taskId }, compareReady);
+}
+
+/** A task comes back at an instant. */
+export function addScheduled(state: MemoryState, task: TaskRow, runAtMs: number): void {
+  const { definitionId, taskId } = task;
+  insert(state.scheduled, { definitionId, runAtMs, taskId }, compareScheduled);
+}
+
+/** A task waits for a slot of its group. */
+export function addWaiting(state: MemoryState, task: TaskRow, groupId: number): void {
+  const { definitionId, priority, rank, taskId } = task;
+  const row = { groupId, definitionId, priority, rank, taskId };
+  insert(state.groupWaiting, row, compareWaiting);
+}
+
+/** A task waits for its wave. */
+export function addHeld(state: MemoryState, task: TaskRow, waveId: WaveId): void {
+  const { definitionId, priority, rank, taskId } = task;
+  insert(state.waveHeld, { waveId, definitionId, priority, rank, taskId }, compareHeld);
+}
+
+/** The definition of that name. Throws InvalidArgumentError (404). */
+export function definitionNamed(state: MemoryState, name: string): DefinitionRow {
+  const definition = findDefinition(state, name);
+  if (definition === undefined) throw unknownArgument(`name: unknown definition (${name})`);
+  return definition;
+}
+
+/** The definition of that name, if it was registered. */
+export function findDefinition(state: MemoryState, name: string): DefinitionRow | undefined {
+  return [...state.definitions.values()].find((definition) => definition.name === name);
+}
+
+/** The definition a row belongs to. */
+export function definitionOf(
+  state: MemoryState,
+  row: { readonly definitionId: number },
+): DefinitionRow {
+  const definition = state.definitions.get(row.definitionId);
+  if (definition === undefined) {
+    throw new AssertionError(`The memory store has no definition ${String(row.definitionId)}`);
+  }
+  return definition;
+}
+
+/** An unfinished task that some row names. */
+export function taskOf(state: MemoryState, taskId: TaskId): TaskRow {
+  const task = state.tasks.get(taskId);
+  if (task === undefined)
+    throw new AssertionError(`The memory store has no unfinished task ${taskId}`);
+  return task;
+}
+
+/** The limit in force: the operator's, else the code's; null: none. */
+export function limitOf(definition: DefinitionRow): Limit {
+  return definition.operatorLimit === "code" ? definition.settings.limit : definition.operatorLimit;
+}
+
+/** Ready tasks of a definition, in the order of claims. */
+export function readyOf(state: MemoryState, definition: DefinitionRow): ReadyRow[] {
+  return state.ready.filter((row) => row.definitionId === definition.definitionId);
+}
+
+/** Does a task of the definition wait to be claimed? */
+export function hasReady(state: MemoryState, definition: DefinitionRow): boolean {
+  return state.ready.some((row) => row.definitionId === definition.definitionId);
+}
+
+/** Names of definitions for hints: sorted, each once, without `except`. */
+export function definitionNames(
+  state: MemoryState,
+  definitionIds: readonly number[],
+  except?: DefinitionRow,
+): string[] {
+  return [...state.definitions.values()]
+    .filter((row) => definitionIds.includes(row.definitionId) && row !== except)
+    .map((row) => row.name)
+    .sort(compareTexts);
+}
+
+/** The order of names: by code unit, as the databases' binary collations have it. */
+export function compareTexts(a: string, b: string): number {
+  return a < b ? -1 : Number(a > b);
+}
+
+/** Key of the dedupe rows: a dedupe key is unique within its definition. */
+export function dedupeId(definitionId: number, dedupeKey: string): string {
+  return `${String(definitionId)}/${dedupeKey}`;
+}
+
+/** What the operation of that id did, if it was made before. */
+export function earlierOperation(
+  state: MemoryState,
+  operationId: OperationId | null,
+): OperationRow | undefined {
+  return operationId === null ? undefined : state.operations.get(operationId);
+}
+
+/** An operation id names one operation. */
+export function usedElsewhere(operationId: OperationId | null): InvalidArgumentError {
+  return conflict(`operation_id: was used by another operation (${String(operationId)})`);
+}

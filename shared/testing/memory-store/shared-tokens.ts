@@ -1,0 +1,113 @@
+import type { SharedLimitStatus } from "../../ports/task-store";
+import { declareDead, isAlive, liveUse } from "./holders";
+import { compareTexts } from "./rows";
+import type { DefinitionRow, Memory, MemoryState, SharedLimitRow } from "./state";
+import { countHeld, readableTokens, TokenPool } from "./token-pool";
+
+/** The shared limits that a definition draws from, ascending. */
+export function sharedLimitsOf(state: MemoryState, definition: DefinitionRow): SharedLimitRow[] {
+  return definition.sharedLimitIds.flatMap((id) => state.sharedLimits.get(id) ?? []);
+}
+
+/** The limit in force: the operator's, else the code's; null: none. */
+export function sharedLimitOf(row: SharedLimitRow): SharedLimitRow["codeLimit"] {
+  return row.operatorLimit === "code" ? row.codeLimit : row.operatorLimit;
+}
+
+/**
+ * Changes the tokens of shared limits: frees the dead's, fits them to the limits; with `own` the asker holds exactly so many in
+ * each row afterwards, even above the limit.
+ */
+export function settleShared(
+  memory: Memory,
+  rows: readonly SharedLimitRow[],
+  ask: { asker: string; need: number; own?: number },
+): { room: number; surplus: number; dead: number } {
+  let room = Infinity;
+  let surplus = 0;
+  let dead = 0;
+  for (const row of rows) {
+    const limit = sharedLimitOf(row);
+    if (limit === null) continue;
+    const pool = new TokenPool(row, memory.random);
+    if (ask.own !== undefined) pool.giveBack(ask.asker, ask.own);
+    if (limit - pool.held < ask.need) dead += freeDead(memory, pool, ask.asker);
+    pool.fit(limit);
+    if (ask.own !== undefined) pool.add(ask.asker, ask.own - pool.heldBy(ask.asker));
+    row.executionTokens = pool.toString();
+    room = Math.min(room, Math.max(limit - pool.held, 0));
+    surplus = Math.max(surplus, pool.held - limit);
+  }
+  return { room, surplus, dead };
+}
+
+function freeDead(memory: Memory, pool: TokenPool, asker: string): number {
+  const dead = pool.holders.filter((holder) => holder !== asker && !isAlive(memory, holder));
+  for (const holder of dead) declareDead(memory, holder);
+  pool.freeDead(dead);
+  return dead.length;
+}
+
+/** Is one of them full? Then until when it may stay so; null: none is. */
+export function sharedDenial(
+  memory: Memory,
+  definition: DefinitionRow,
+): { retryInMs: number | null } | null {
+  const full = sharedLimitsOf(memory.state, definition).flatMap((row) => {
+    const limit = sharedLimitOf(row);
+    const use = liveUse(memory, readableTokens(row));
+    return limit !== null && use.count >= limit ? [use.retryInMs] : [];
+  });
+  if (full.length === 0) return null;
+  const waits = full.filter((wait) => wait !== null);
+  return { retryInMs: waits.length === 0 ? null : Math.max(...waits) };
+}
+
+/** Tokens that the shared limits let be granted; Infinity: any number. */
+export function sharedFree(memory: Memory, definition: DefinitionRow): number {
+  const free = sharedLimitsOf(memory.state, definition).map((row) => {
+    const limit = sharedLimitOf(row);
+    return limit === null
+      ? Infinity
+      : Math.max(limit - liveUse(memory, readableTokens(row)).count, 0);
+  });
+  return Math.min(Infinity, ...free);
+}
+
+/** Tokens held above one of them, where that is most. */
+export function sharedSurplus(state: MemoryState, definition: DefinitionRow): number {
+  const over = sharedLimitsOf(state, definition).map((row) => {
+    const limit = sharedLimitOf(row);
+    return limit === null ? 0 : countHeld(row) - limit;
+  });
+  return Math.max(0, ...over);
+}
+
+/** What people see of them, by name. */
+export function describeShared(state: MemoryState, definition: DefinitionRow): SharedLimitStatus[] {
+  return sharedLimitsOf(state, definition)
+    .map((row) => describeSharedLimit(state, row))
+    .sort((a, b) => compareTexts(a.name, b.name));
+}
+
+/** What people see of one. */
+export function describeSharedLimit(state: MemoryState, row: SharedLimitRow): SharedLimitStatus {
+  const limit = sharedLimitOf(row);
+  return {
+    name: row.name,
+    limit,
+    limitSource: row.operatorLimit === "code" ? "code" : "operator",
+    held: limit === null ? countShared(state, row) : countHeld(row),
+  };
+}
+
+/** Tokens of all executions of the definitions that draw from it: without a limit no string counts them. */
+export function countShared(state: MemoryState, row: SharedLimitRow): number {
+  return [...state.executions.values()]
+    .filter((execution) => execution.state === "live")
+    .filter((execution) => {
+      const definition = state.definitions.get(execution.definitionId);
+      return definition?.sharedLimitIds.includes(row.sharedLimitId) === true;
+    })
+    .reduce((sum, execution) => sum + execution.tokenCount, 0);
+}

@@ -1,0 +1,429 @@
+import type { AuditAction } from "../../core/audit-actions";
+import type { BatchId, ExecutionId, Fence, OperationId, TaskId, WaveId } from "../../core/ids";
+import type { MissedPolicy } from "../../core/cron";
+import type { Rate } from "../../core/rate";
+import type { Random } from "../../ports/random";
+import type { BatchStatus, FailurePolicy, WaveStatus } from "../../ports/task-store";
+import type { AdvanceWatermarkAnswer, SetWatermarkAnswer } from "../../ports/task-store";
+import type {
+  AppAddress,
+  DefinitionSettings,
+  EnqueueTasksAnswer,
+  KindRules,
+  Limit,
+  SetLimitAnswer,
+  SetSharedLimitAnswer,
+} from "../../ports/task-store";
+
+/**
+ * The store's rows: the tables of the SQL core as plain objects, maps by primary key and lists in
+ * key order. What SQL needs for locks, plans and storage has no place here. Operations are
+ * synchronous functions of a `Memory` and their input: nothing comes between, so each is atomic. One
+ * that throws has changed nothing: it tests first.
+ */
+
+/** What every operation works on. */
+export interface Memory {
+  readonly state: MemoryState;
+  readonly sequences: Sequences;
+  /** The database's clock, epoch milliseconds: one reading per operation. */
+  readonly nowMs: number;
+  readonly random: Random;
+}
+
+/** Everything the store knows: plain data, so that `structuredClone` copies it. */
+export interface MemoryState {
+  definitions: Map<number, DefinitionRow>;
+  /** By name. */
+  apps: Map<string, AppRow>;
+  /** definition_owner: the app of each definition that has one, by the definition's name. */
+  definitionOwners: Map<string, string>;
+  sharedLimits: Map<number, SharedLimitRow>;
+  executions: Map<ExecutionId, ExecutionRow>;
+  /** Unfinished tasks. Where one stands is not a field of it but the list that it is in. */
+  tasks: Map<TaskId, TaskRow>;
+  /** By definition, then by place. */
+  ready: ReadyRow[];
+  /** By definition, instant and id. */
+  scheduled: ScheduledRow[];
+  groups: Map<number, GroupRow>;
+  /** group_round: how far a purge has looked through them, and when it was through last. */
+  groupRound: { lastGroupId: number; endedAtMs: number };
+  /** By group and slot. */
+  groupSlots: GroupSlotRow[];
+  /** By group, then by place. */
+  groupWaiting: GroupWaitingRow[];
+  batches: Map<BatchId, BatchRow>;
+  /** In the order of creation: by batch, then by ordinal. */
+  waves: Map<WaveId, WaveRow>;
+  /** By wave, then by place. */
+  waveHeld: WaveHeldRow[];
+  /** By `dedupeId`. */
+  dedupe: Map<string, DedupeRow>;
+  /** In the order in which they ended. */
+  attempts: AttemptRow[];
+  /** Finished tasks. */
+  archive: Map<TaskId, ArchiveRow>;
+  operations: Map<OperationId, OperationRow>;
+  /** By id, in the order of creation. */
+  schedules: Map<number, ScheduleRow>;
+  watermarks: WatermarkRow[];
+  settingAudit: SettingAuditRow[];
+  callAudit: CallAuditRow[];
+}
+
+/** task_definition: a name with its limit and settings. */
+export interface DefinitionRow {
+  readonly definitionId: number;
+  readonly name: string;
+  /** The token string of seed 000; empty while there is no limit. */
+  executionTokens: string;
+  /** Grows with every grant. */
+  tokenFence: number;
+  /** What the code says. */
+  settings: DefinitionSettings;
+  /** What an operator says; "code": nothing, the code's limit holds. */
+  operatorLimit: Limit | "code";
+  /** What an operator says of the rate; null: none; "code": nothing, the code's rate holds. */
+  operatorRate: Rate | null | "code";
+  /** The one instant of the rate, epoch microseconds; null: nothing was said of a rate. */
+  nextFreeAtUs: number | null;
+  /** What it draws from besides, ascending. */
+  sharedLimitIds: number[];
+  /** token_demand: the last denial, epoch milliseconds; -Infinity: never. */
+  deniedAtMs: number;
+  /** token_gift: a holder gave tokens for a denied execution. */
+  givenAtMs: number;
+  isPaused: boolean;
+  /** Of the code that registered last. */
+  build: number;
+  settingsHash: string;
+  /** task_kind: what the code says of kinds that it says something of. */
+  readonly kinds: Map<string, KindRules>;
+}
+
+/** app: where its hints go. */
+export interface AppRow {
+  readonly name: string;
+  address: AppAddress | null;
+  registeredAtMs: number;
+}
+
+/** shared_limit: a limit that several definitions draw from. */
+export interface SharedLimitRow {
+  readonly sharedLimitId: number;
+  readonly name: string;
+  /** As a definition's; holds as many tokens per execution as its definition does. */
+  executionTokens: string;
+  codeLimit: Limit;
+  operatorLimit: Limit | "code";
+  /** shared_token_demand: the last denial, its definition, and when a holder gave tokens for it. */
+  deniedAtMs: number;
+  deniedDefinitionId: number | null;
+  givenAtMs: number;
+}
+
+/**
+ * task_execution: one worker's stay. dead: declared so, but what it claimed isn't taken back yet.
+ */
+export interface ExecutionRow {
+  readonly executionId: ExecutionId;
+  readonly operationId: OperationId;
+  readonly definitionId: number;
+  state: "live" | "ended" | "dead" | "reclaimed";
+  readonly startedAtMs: number;
+  leaseUntilMs: number;
+  endedAtMs: number | null;
+  readonly worker: string;
+  /** Of the code that runs here. */
+  readonly build: number;
+  /** Tokens granted; the definition's string says the same while there is a limit. */
+  tokenCount: number;
+  /** The last `work` call that did something, so that its answer can be given again. */
+  lastCall: { callNumber: number; fence: Fence | null; refused: TaskId[] };
+  /** Runs a task that was lost twice, alone. */
+  isSolo: boolean;
+  /** In claim order. */
+  claims: ClaimRow[];
+}
+
+/** A task held by an execution. */
+export interface ClaimRow {
+  readonly taskId: TaskId;
+  readonly fence: Fence;
+  readonly claimedAtMs: number;
+  /** Not reported as started yet. */
+  isSpare: boolean;
+}
+
+/** A place in the order of claims: priority, rank, id; lower first. */
+export interface Place {
+  readonly priority: number;
+  readonly rank: string;
+  readonly taskId: TaskId;
+}
+
+/** task: an unfinished task. */
+export interface TaskRow extends Place {
+  readonly definitionId: number;
+  readonly kind: string;
+  readonly createdAtMs: number;
+  /** Only while it holds a slot of the group, or waits for one. */
+  groupId: number | null;
+  /** While it neither holds a slot nor waits for one: promotion finds the group, or makes it. */
+  pendingGroup: GroupName | null;
+  readonly waveId: WaveId | null;
+  readonly dedupeKey: string | null;
+  /** Of the code that enqueued it. */
+  readonly build: number;
+  readonly traceParent: string | null;
+  failedCount: number;
+  lostCount: number;
+  /** What uncounted returns have taken of `limits.returnSharesMax` since a checkpoint last differed; 0: it never came back so. */
+  continuedCount: number;
+  isCancelRequested: boolean;
+  readonly payload: string | null;
+  checkpoint: string | null;
+  lastError: string | null;
+  progress: { done: number | null; total: number | null; text: string | null };
+}
+
+/** A group as an enqueue names it. */
+export interface GroupName {
+  readonly key: string;
+  readonly isGlobal: boolean;
+}
+
+/** ready: may be claimed. */
+export interface ReadyRow extends Place {
+  readonly definitionId: number;
+}
+
+/** scheduled: comes back at an instant. */
+export interface ScheduledRow {
+  readonly definitionId: number;
+  readonly runAtMs: number;
+  readonly taskId: TaskId;
+}
+
+/** task_group: tasks of which only so many are ready or claimed at a time. */
+export interface GroupRow {
+  readonly groupId: number;
+  /** 0: the group excludes tasks of all definitions. */
+  readonly scope: number;
+  readonly key: string;
+  slots: number;
+  isPaused: boolean;
+  /** Its order holds over retries, too. */
+  isStrict: boolean;
+  /** group_kept: an operator has set it, so it stays. */
+  isKept: boolean;
+}
+
+/**
+ * group_slot: held while the task is ready or claimed; in a strict group also while it waits for
+ * its retry.
+ */
+export interface GroupSlotRow {
+  readonly groupId: number;
+  readonly slot: number;
+  readonly taskId: TaskId;
+}
+
+/** group_waiting: its group is full. */
+export interface GroupWaitingRow extends Place {
+  readonly groupId: number;
+  readonly definitionId: number;
+}
+
+/** batch: ordered waves. */
+export interface BatchRow {
+  readonly batchId: BatchId;
+  /** Of its creation; another one once a purge has begun with its waves. */
+  operationId: OperationId;
+  readonly name: string;
+  state: BatchStatus["state"];
+  readonly failurePolicy: FailurePolicy;
+  readonly createdAtMs: number;
+  startedAtMs: number | null;
+  finishedAtMs: number | null;
+}
+
+/** wave: a stage of a batch. */
+export interface WaveRow {
+  readonly waveId: WaveId;
+  readonly batchId: BatchId;
+  readonly ordinal: number;
+  state: WaveStatus["state"];
+  isSealed: boolean;
+  admitted: number;
+  dead: number;
+  openedAtMs: number | null;
+  finishedAtMs: number | null;
+}
+
+/** wave_held: its wave isn't open, or hasn't let it in yet. */
+export interface WaveHeldRow extends Place {
+  readonly waveId: WaveId;
+  readonly definitionId: number;
+}
+
+/** dedupe: a key and the first task that used it. */
+export interface DedupeRow {
+  readonly definitionId: number;
+  readonly dedupeKey: string;
+  readonly taskId: TaskId;
+  /** null: for as long as the task is unfinished. */
+  readonly expiresAtMs: number | null;
+}
+
+/** attempt: a try that didn't end well. */
+export interface AttemptRow {
+  readonly taskId: TaskId;
+  readonly fence: Fence;
+  readonly executionId: ExecutionId;
+  readonly claimedAtMs: number;
+  readonly finishedAtMs: number;
+  readonly durationMs: number | null;
+  readonly outcome: "failed" | "cancelled" | "lost" | "continued";
+  readonly error: string | null;
+}
+
+/** archive: a finished task. */
+export interface ArchiveRow {
+  readonly task: TaskRow;
+  readonly outcome: "done" | "dead" | "cancelled";
+  readonly finishedAtMs: number;
+  readonly purgeAfterMs: number;
+  /** Of the attempt that ended it; null: none did, an operator cancelled it while it waited. */
+  readonly executionId: ExecutionId | null;
+  readonly fence: Fence | null;
+  readonly durationMs: number | null;
+  readonly result: string | null;
+  /** It was cancelled before its wave counted it. */
+  readonly wasHeld: boolean;
+}
+
+/** operation: the answer of a call, for its repeats. */
+export type OperationRow = { readonly doneAtMs: number } & (
+  | { readonly name: "enqueue_tasks"; readonly answer: EnqueueTasksAnswer }
+  | { readonly name: "advance_watermark"; readonly answer: AdvanceWatermarkAnswer }
+  | { readonly name: "set_watermark"; readonly answer: SetWatermarkAnswer }
+  | { readonly name: "set_limit"; readonly answer: SetLimitAnswer }
+  | { readonly name: "set_shared_limit"; readonly answer: SetSharedLimitAnswer }
+);
+
+/** schedule and schedule_group: tasks at the instants of a cron expression. */
+export interface ScheduleRow {
+  readonly scheduleId: number;
+  readonly definitionId: number;
+  readonly name: string;
+  kind: string;
+  cron: string;
+  timeZone: string;
+  missed: MissedPolicy;
+  payload: string | null;
+  groupKey: string | null;
+  nextRunAtMs: number | null;
+  lastRunAtMs: number | null;
+  isPaused: boolean;
+}
+
+/** block_watermark: how far a definition's blocks have been made. */
+export interface WatermarkRow {
+  readonly definitionId: number;
+  readonly name: string;
+  /** null: an operator took it away; the version goes on. */
+  readonly value: string | null;
+  /** Grows with every change. */
+  readonly version: number;
+  readonly changedAtMs: number;
+}
+
+/** setting_audit: who changed what. */
+export interface SettingAuditRow {
+  readonly definitionId: number;
+  readonly setting: string;
+  readonly oldValue: string | null;
+  readonly newValue: string | null;
+  readonly source: "code" | "operator";
+  readonly changedBy: string;
+  readonly reason: string | null;
+  readonly changedAtMs: number;
+}
+
+/** call_audit: who changed tasks and batches. */
+export interface CallAuditRow {
+  readonly callAuditId: number;
+  readonly isEnqueue: boolean;
+  readonly action: AuditAction;
+  /** 0: several, or none. */
+  readonly definitionId: number;
+  readonly batchId: BatchId | null;
+  readonly taskIds: readonly TaskId[];
+  readonly changedBy: string;
+  readonly reason: string | null;
+  readonly changedAtMs: number;
+}
+
+/** A store without rows. */
+export function emptyState(): MemoryState {
+  return {
+    definitions: new Map(),
+    apps: new Map(),
+    definitionOwners: new Map(),
+    sharedLimits: new Map(),
+    executions: new Map(),
+    tasks: new Map(),
+    ready: [],
+    scheduled: [],
+    groups: new Map(),
+    groupRound: { lastGroupId: 0, endedAtMs: Date.UTC(2000, 0, 1) },
+    groupSlots: [],
+    groupWaiting: [],
+    batches: new Map(),
+    waves: new Map(),
+    waveHeld: [],
+    dedupe: new Map(),
+    attempts: [],
+    archive: new Map(),
+    operations: new Map(),
+    schedules: new Map(),
+    watermarks: [],
+    settingAudit: [],
+    callAudit: [],
+  };
+}
+
+/** The kinds of rows that have numbers of their own. */
+export type SequenceName =
+  | "definition"
+  | "shared limit"
+  | "execution"
+  | "task"
+  | "group"
+  | "fence"
+  | "batch"
+  | "wave"
+  | "schedule"
+  | "call";
+
+/**
+ * Gives numbers that grow: 1, 2, 3, .. per name. They aren't part of the state: an undone call
+ * leaves a gap, as in SQL.
+ */
+export interface Sequences {
+  next(name: SequenceName): number;
+}
+
+/** Sequences that begin at 1. */
+export function createSequences(): Sequences {
+  const last = new Map<SequenceName, number>();
+  return {
+    next(name) {
+      const value = (last.get(name) ?? 0) + 1;
+      last.set(name, value);
+      return value;
+    },
+  };
+}

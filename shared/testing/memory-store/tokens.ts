@@ -1,0 +1,373 @@
+import { limits } from "../../core/limits";
+import { asFence } from "../../core/ids";
+import type { ExecutionId } from "../../core/ids";
+import type {
+  AcquireTokensAnswer,
+  ReleaseSurplusAnswer,
+  ReleaseTokensAnswer,
+} from "../../ports/task-store";
+import { expectRange } from "./arguments";
+import { declareDead, isAlive, liveUse } from "./holders";
+import { definitionNames, definitionOf, hasReady, limitOf } from "./rows";
+import { settleShared, sharedDenial, sharedLimitsOf, sharedSurplus } from "./shared-tokens";
+import {
+  giftOf,
+  heldByWorker,
+  noteDemand,
+  noteGift,
+  reservedForMs,
+  reservedRoom,
+  sharedGift,
+  sharedRoom,
+} from "./spread";
+import type { DefinitionRow, ExecutionRow, Memory, MemoryState } from "./state";
+import { countHeld, TokenPool, tokensOf } from "./token-pool";
+
+/** A request for a definition's tokens. */
+export interface TokenAsk {
+  /** The live execution that asks; null: none, the tokens are only fitted to the limit. */
+  execution: ExecutionRow | null;
+  /** Hold up to this many afterwards. */
+  want?: number;
+  /** Hold at most this many afterwards. */
+  keep?: number;
+  /** Give back down to this many, but only as many as are held above the limit, or as others who were denied are owed. */
+  surplusKeep?: number;
+}
+
+/** The outcome of the request. */
+export interface SettledTokens {
+  /** Held by the asker now. */
+  own: number;
+  granted: number;
+  freed: number;
+  /** Held by all; 0 without a limit. */
+  held: number;
+  /** Dead holders found. */
+  dead: number;
+  /** Of the freed tokens those for a denied execution. */
+  given: number;
+  /** The definitions of those who were denied by a shared limit, and find some now. */
+  givenTo: number[];
+}
+
+/**
+ * The one place that changes a definition's tokens: grant, give back, fit to the limit.
+ * Throws StoreContractError when the string is damaged.
+ */
+export function settleTokens(
+  memory: Memory,
+  definition: DefinitionRow,
+  ask: TokenAsk,
+): SettledTokens {
+  const limit = limitOf(definition);
+  const rows = ask.execution === null ? [] : sharedLimitsOf(memory.state, definition);
+  const shared = settleShared(memory, rows, {
+    asker: ask.execution?.executionId ?? "0",
+    need: Math.max((ask.want ?? 0) - (ask.execution?.tokenCount ?? 0), 0),
+  });
+  const gift = sharedGiftFor(memory, definition, { ...ask, sharedSurplus: shared.surplus });
+  const allowed = {
+    ...allowShared(memory, definition, { ...ask, ...shared }),
+    sharedGift: gift.count,
+  };
+  const settled =
+    limit === null
+      ? settleCounter(definition, allowed)
+      : settleString(memory, definition, { ...allowed, limit });
+  settled.dead += shared.dead;
+  if (settled.granted > 0) definition.tokenFence += 1;
+  if (ask.execution !== null && (settled.granted > 0 || settled.freed > 0)) {
+    ask.execution.tokenCount = settled.own;
+    const { executionId } = ask.execution;
+    settleShared(memory, rows, { asker: executionId, need: 0, own: settled.own });
+  }
+  const givenTo = noteGift(memory, gift.rows);
+  return givenTo.length === 0 ? settled : { ...settled, given: settled.freed, givenTo };
+}
+
+/** What the shared limits make of it. */
+type SharedAsk = TokenAsk & { sharedSurplus: number; sharedGift: number };
+
+/** No more than the shared limits have room for; tokens held above one of them go back, too. */
+function allowShared(
+  memory: Memory,
+  definition: DefinitionRow,
+  {
+    room: sharedLeft,
+    surplus: sharedSurplus,
+    ...ask
+  }: TokenAsk & { room: number; surplus: number },
+): TokenAsk & { sharedSurplus: number } {
+  const { execution } = ask;
+  const had = execution?.tokenCount ?? 0;
+  const room =
+    execution === null || ask.want === undefined
+      ? sharedLeft
+      : Math.min(sharedLeft, sharedRoom(memory, definition, execution.worker));
+  const want = ask.want === undefined ? {} : { want: Math.max(Math.min(ask.want, had + room), 0) };
+  return { ...ask, ...want, sharedSurplus };
+}
+
+/** Nothing is given for others while more is held than a limit allows: that goes back first. */
+function sharedGiftFor(
+  memory: Memory,
+  definition: DefinitionRow,
+  { execution, surplusKeep, sharedSurplus }: TokenAsk & { sharedSurplus: number },
+): ReturnType<typeof sharedGift> {
+  const limit = limitOf(definition) ?? Infinity;
+  const isAbove = sharedSurplus > 0 || countHeld(definition) > limit;
+  return execution === null || surplusKeep === undefined || isAbove
+    ? { count: 0, rows: [] }
+    : sharedGift(memory, definition, execution.worker);
+}
+
+/** Without a limit the execution's counter stands in for the string. */
+function settleCounter(definition: DefinitionRow, ask: SharedAsk): SettledTokens {
+  const had = ask.execution?.tokenCount ?? 0;
+  const isGranted = ask.want !== undefined && ask.want > had && !definition.isPaused;
+  const surplus = Math.max(ask.sharedSurplus, ask.sharedGift);
+  const keep =
+    ask.surplusKeep === undefined || surplus === 0
+      ? (ask.keep ?? had)
+      : Math.max(had - surplus, ask.surplusKeep);
+  const own = isGranted ? (ask.want ?? had) : Math.min(keep, had);
+  return {
+    own,
+    granted: Math.max(own - had, 0),
+    freed: Math.max(had - own, 0),
+    held: 0,
+    dead: 0,
+    given: 0,
+    givenTo: [],
+  };
+}
+
+function settleString(
+  memory: Memory,
+  definition: DefinitionRow,
+  ask: SharedAsk & { limit: number },
+): SettledTokens {
+  const pool = new TokenPool(definition, memory.random);
+  const asker = ask.execution?.executionId ?? "0";
+
+  // 1. What the asker no longer wants to hold.
+  let keep = ask.keep ?? pool.heldBy(asker);
+  const above = Math.max(pool.held - ask.limit, ask.sharedSurplus);
+  const gift =
+    ask.surplusKeep !== undefined && above <= 0
+      ? giftOf(memory, definition, {
+          worker: ask.execution?.worker ?? "",
+          limit: ask.limit,
+          free: ask.limit - pool.held,
+        })
+      : null;
+  const surplus = Math.max(above, gift ?? 0, ask.sharedGift);
+  if (ask.surplusKeep !== undefined && surplus > 0) {
+    keep = Math.max(keep - surplus, ask.surplusKeep);
+  }
+  const freed = pool.giveBack(asker, keep);
+  const isGiven = gift !== null && pool.held < ask.limit;
+  if (isGiven) definition.givenAtMs = memory.nowMs;
+
+  // 2. Dead holders, before any comparison with the limit: else a limit lowered below their number
+  // denies for ever.
+  const isShort = ask.want !== undefined && ask.limit - pool.held < ask.want - pool.heldBy(asker);
+  const dead =
+    pool.held > ask.limit || isShort
+      ? pool.holders.filter((holder) => holder !== asker && !isAlive(memory, holder))
+      : [];
+  for (const holder of dead) declareDead(memory, holder);
+  pool.freeDead(dead);
+
+  // 3. As many tokens as the limit says, or as are held.
+  pool.fit(ask.limit);
+
+  // 4. A part of the wish is a grant, too.
+  const granted =
+    ask.want === undefined || definition.isPaused
+      ? 0
+      : pool.grant(asker, {
+          want: allowReserved(memory, definition, {
+            execution: ask.execution,
+            own: pool.heldBy(asker),
+            want: ask.want,
+            limit: ask.limit,
+          }),
+          limit: ask.limit,
+        });
+  definition.executionTokens = pool.toString();
+  return {
+    own: pool.heldBy(asker),
+    granted,
+    freed,
+    held: pool.held,
+    dead: dead.length,
+    given: isGiven ? freed : 0,
+    givenTo: [],
+  };
+}
+
+/** Of tokens that were given for a denied execution no process gets more than its part. */
+function allowReserved(
+  memory: Memory,
+  definition: DefinitionRow,
+  ask: { execution: ExecutionRow | null; own: number; want: number; limit: number },
+): number {
+  if (ask.execution === null || reservedForMs(memory, definition) === null) return ask.want;
+  return Math.min(
+    ask.want,
+    ask.own + reservedRoom(memory, definition, { worker: ask.execution.worker, limit: ask.limit }),
+  );
+}
+
+/** Tokens held above the limit, or above a shared one, the greater number. */
+export function surplusOf(state: MemoryState, definition: DefinitionRow): number {
+  const limit = limitOf(definition);
+  const own = limit === null ? 0 : Math.max(countHeld(definition) - limit, 0);
+  return Math.max(own, sharedSurplus(state, definition));
+}
+
+/** Free tokens that any worker may have; none are counted where a shared limit decides, too. */
+export function freeForAll(memory: Memory, definition: DefinitionRow): number {
+  const limit = limitOf(definition);
+  if (limit === null || sharedLimitsOf(memory.state, definition).length > 0) return 0;
+  if (reservedForMs(memory, definition) !== null) return 0;
+  return Math.max(limit - countHeld(definition), 0);
+}
+
+/** Tokens held by live executions, and the time until the first of their leases ends. */
+export function liveTokens(
+  memory: Memory,
+  definition: DefinitionRow,
+): { count: number; retryInMs: number | null } {
+  return liveUse(memory, tokensOf(definition));
+}
+
+/** Why an execution without tokens can't be given one; null: at least one is granted. */
+export function denial(
+  memory: Memory,
+  definition: DefinitionRow,
+): { status: "paused" | "limited"; retryInMs: number | null } | null {
+  if (definition.isPaused) return { status: "paused", retryInMs: null };
+  const limit = limitOf(definition);
+  const { count, retryInMs } = liveTokens(memory, definition);
+  if (limit !== null && count >= limit) return { status: "limited", retryInMs };
+  const shared = sharedDenial(memory, definition);
+  return shared === null ? null : { status: "limited", ...shared };
+}
+
+/**
+ * The same for a process that asks for a first execution. One that holds tokens gets none of those given for others;
+ * only one that holds none is noted.
+ */
+export function startDenial(
+  memory: Memory,
+  definition: DefinitionRow,
+  worker: string,
+): {
+  status: "paused" | "limited";
+  retryInMs: number | null;
+  demand: "noted" | "others" | null;
+} | null {
+  const denied = denial(memory, definition);
+  const mine = heldByWorker(memory, definition, worker);
+  if (denied !== null) {
+    const isNewcomer = denied.status === "limited" && mine === 0;
+    const isNoted = isNewcomer && noteDemand(memory, definition, worker);
+    return { ...denied, demand: isNoted ? "noted" : null };
+  }
+  const retryInMs = mine > 0 ? reservedForMs(memory, definition) : null;
+  return retryInMs === null ? null : { status: "limited", retryInMs, demand: "others" };
+}
+
+/** For an asker that got past the denial, and was granted nothing all the same. */
+export function deniedGrant(
+  memory: Memory,
+  definition: DefinitionRow,
+  worker: string,
+): { status: "limited"; retryInMs: number | null; demand: "noted" | null } {
+  const isNewcomer = heldByWorker(memory, definition, worker) === 0;
+  const isNoted = isNewcomer && noteDemand(memory, definition, worker);
+  return {
+    status: "limited",
+    retryInMs: retryInMs(memory, definition),
+    demand: isNoted ? "noted" : null,
+  };
+}
+
+/** How long to wait at most: as the denial says, which may be over by now. */
+function retryInMs(memory: Memory, definition: DefinitionRow): number | null {
+  const denied = denial(memory, definition);
+  return denied === null ? liveTokens(memory, definition).retryInMs : denied.retryInMs;
+}
+
+/** acquire_tokens: makes a live execution hold up to `want` tokens. */
+export function acquireTokens(
+  memory: Memory,
+  input: { executionId: ExecutionId; want: number },
+): AcquireTokensAnswer {
+  expectRange("want", input.want, [1, limits.tokensMax]);
+  const nothing = {
+    tokens: 0,
+    granted: 0,
+    tokenFence: null,
+    retryInMs: null,
+    deadHolders: 0,
+    demand: null,
+  };
+  const execution = memory.state.executions.get(input.executionId);
+  if (execution?.state !== "live") return { ...nothing, status: "fenced" };
+  const definition = definitionOf(memory.state, execution);
+  const note = (isDenied: boolean): "noted" | null =>
+    isDenied && noteDemand(memory, definition, execution.worker) ? "noted" : null;
+  const denied = execution.tokenCount === 0 ? denial(memory, definition) : null;
+  if (denied !== null) return { ...nothing, ...denied, demand: note(denied.status === "limited") };
+  const settled = settleTokens(memory, definition, { execution, want: input.want });
+  const isLimited = settled.own === 0 && !definition.isPaused;
+  const isDenied = settled.granted === 0 && settled.own < input.want && !definition.isPaused;
+  const demand = note(isDenied);
+  return {
+    status: settled.own > 0 ? "granted" : definition.isPaused ? "paused" : "limited",
+    tokens: settled.own,
+    granted: settled.granted,
+    tokenFence: asFence(String(definition.tokenFence)),
+    retryInMs: isLimited ? retryInMs(memory, definition) : null,
+    deadHolders: settled.dead,
+    demand,
+  };
+}
+
+/** release_tokens: by the number that is kept, not the number given back, so a repeat frees nothing (S0.10). */
+export function releaseTokens(
+  memory: Memory,
+  input: { executionId: ExecutionId; keep: number },
+): ReleaseTokensAnswer {
+  expectRange("keep", input.keep, [0, limits.tokensMax]);
+  const execution = memory.state.executions.get(input.executionId);
+  if (execution?.state !== "live") return { status: "fenced", tokens: 0, freed: 0, ready: false };
+  const definition = definitionOf(memory.state, execution);
+  const settled = settleTokens(memory, definition, { execution, keep: input.keep });
+  const ready = settled.freed > 0 && hasReady(memory.state, definition);
+  return { status: "released", tokens: settled.own, freed: settled.freed, ready };
+}
+
+/**
+ * release_surplus: idle tokens go back after a limit was lowered, no more than are held above it by
+ * all; else a part of what it holds more than others, after a recent denial.
+ */
+export function releaseSurplus(
+  memory: Memory,
+  input: { executionId: ExecutionId; keep: number },
+): ReleaseSurplusAnswer {
+  expectRange("keep", input.keep, [0, limits.tokensMax]);
+  const execution = memory.state.executions.get(input.executionId);
+  if (execution?.state !== "live")
+    return { status: "fenced", tokens: 0, freed: 0, surplus: 0, given: 0, woken: [] };
+  const definition = definitionOf(memory.state, execution);
+  const settled = settleTokens(memory, definition, { execution, surplusKeep: input.keep });
+  const surplus = surplusOf(memory.state, definition);
+  const { own, freed, given } = settled;
+  const woken = definitionNames(memory.state, given > 0 ? settled.givenTo : [], definition);
+  return { status: "released", tokens: own, freed, surplus, given, woken };
+}

@@ -1,0 +1,111 @@
+import { InvalidArgumentError, StoreConflictError, StoreContractError } from "../../core/errors";
+import type { StoreTransaction } from "../../ports/task-store";
+import type { Memory, MemoryState, SequenceName, Sequences } from "./state";
+
+/** An operation on a memory: a function of nothing else. */
+export type Operation<Answer> = (memory: Memory) => Answer;
+
+/** A call inside a transaction, with all that it depended on beside the state. */
+interface RecordedCall {
+  readonly operation: Operation<unknown>;
+  readonly nowMs: number;
+  readonly numbers: readonly number[];
+  readonly answer: unknown;
+}
+
+/**
+ * A user's transaction on the memory. It is the list of its calls: each new call, and the commit,
+ * runs the list on a copy of the committed state of that instant, at the times and with the numbers
+ * of the first run. No other caller sees anything before the commit, a rollback forgets the list, and
+ * the commit is atomic.
+ *
+ * Limits. SQL makes others wait for what an open transaction holds: an equal dedupe key, the row of
+ * the execution whose task it completes. Here they go ahead, and the transaction is the one that
+ * loses: when a call of the list would be answered differently by now, it throws StoreConflictError
+ * and nothing happened. As in SQL, a call that threw dooms the transaction: even if its body goes on
+ * after the error, the commit throws it again.
+ */
+export class MemoryTransaction implements StoreTransaction {
+  readonly dialect = "memory";
+  readonly #calls: RecordedCall[] = [];
+  #isOpen = true;
+  #failure: Error | null = null;
+
+  /** The memory store has no SQL: handlers that write with it need a database. */
+  async query(): Promise<Record<string, unknown>[]> {
+    throw new InvalidArgumentError("the memory store has no SQL");
+  }
+
+  /** Makes a call inside the transaction; `base` is the committed state. */
+  run<Answer>(operation: Operation<Answer>, base: Memory): Answer {
+    if (!this.#isOpen || this.#failure !== null) {
+      throw new StoreContractError("Expected the transaction to be open, not failed or over", {
+        code: "TASKGATE_STORE_CONTEXT",
+      });
+    }
+    try {
+      const numbers: number[] = [];
+      const sequences = recording(base.sequences, numbers);
+      const answer = operation({ ...base, state: this.#replay(base), sequences });
+      this.#calls.push({ operation, nowMs: base.nowMs, numbers, answer });
+      return answer;
+    } catch (error) {
+      if (error instanceof Error) this.#failure = error;
+      throw error;
+    }
+  }
+
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
+  /** Ends the transaction; answers the state with its writes, for the store to take over. */
+  commit(base: Memory): MemoryState {
+    this.#isOpen = false;
+    if (this.#failure !== null) throw this.#failure;
+    return this.#replay(base);
+  }
+
+  /** Ends the transaction without a trace. */
+  rollBack(): void {
+    this.#isOpen = false;
+  }
+
+  #replay(base: Memory): MemoryState {
+    const state = structuredClone(base.state);
+    for (const { operation, nowMs, numbers, answer } of this.#calls) {
+      const again = operation({ ...base, state, nowMs, sequences: replaying(numbers) });
+      if (JSON.stringify(again) !== JSON.stringify(answer)) {
+        throw new StoreConflictError(
+          "Another call changed what the transaction relied on: nothing was committed",
+        );
+      }
+    }
+    return state;
+  }
+}
+
+function recording(sequences: Sequences, numbers: number[]): Sequences {
+  return {
+    next(name: SequenceName): number {
+      const value = sequences.next(name);
+      numbers.push(value);
+      return value;
+    },
+  };
+}
+
+function replaying(numbers: readonly number[]): Sequences {
+  const left = [...numbers];
+  return {
+    next(): number {
+      const value = left.shift();
+      if (value === undefined) {
+        throw new StoreConflictError(
+          "Another call changed what the transaction relied on: nothing was committed",
+        );
+      }
+      return value;
+    },
+  };
+}

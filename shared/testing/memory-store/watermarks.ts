@@ -1,0 +1,140 @@
+import type * as port from "../../ports/task-store";
+import { expectRange } from "./arguments";
+import { audit } from "./audit";
+import { enqueueTasks } from "./enqueue";
+import { compareTexts, definitionNamed, earlierOperation, usedElsewhere } from "./rows";
+import type { DefinitionRow, Memory, WatermarkRow } from "./state";
+
+/** Characters of a value that the audit keeps: its columns have 400. */
+const auditedValueMax = 190;
+
+/** advance_watermark: moves it and adds the tasks, from the expected version only. */
+export function advanceWatermark(
+  memory: Memory,
+  input: port.AdvanceWatermarkInput,
+): port.AdvanceWatermarkAnswer {
+  const definition = definitionNamed(memory.state, input.name);
+  const earlier = earlierOperation(memory.state, input.operationId);
+  if (earlier?.name === "advance_watermark") return earlier.answer;
+  if (earlier !== undefined) throw usedElsewhere(input.operationId);
+  const nothing = { taskIds: [], outcomes: [], ready: false, nextDueMs: null };
+  const old = find(memory, definition, input.watermark);
+  if (versionOf(old) !== input.expectedVersion) {
+    return { status: "conflict", version: versionOf(old), value: old?.value ?? null, ...nothing };
+  }
+  // Other work may follow before the commit, so grouped tasks are scheduled as due now.
+  const added =
+    input.tasks.length === 0
+      ? nothing
+      : enqueueTasks(memory, { ...input, operationId: null }, true);
+  const version = write(memory, definition, input);
+  const answer: port.AdvanceWatermarkAnswer = {
+    status: "advanced",
+    version,
+    value: null,
+    taskIds: added.taskIds,
+    outcomes: added.outcomes,
+    ready: added.ready,
+    nextDueMs: added.nextDueMs,
+  };
+  if (input.operationId !== null) {
+    memory.state.operations.set(input.operationId, {
+      doneAtMs: memory.nowMs,
+      name: "advance_watermark",
+      answer,
+    });
+  }
+  return answer;
+}
+
+/** set_watermark: an operator's. */
+export function setWatermark(
+  memory: Memory,
+  input: port.SetWatermarkInput,
+): port.SetWatermarkAnswer {
+  const definition = definitionNamed(memory.state, input.name);
+  const earlier = earlierOperation(memory.state, input.operationId);
+  if (earlier?.name === "set_watermark") return earlier.answer;
+  if (earlier !== undefined) throw usedElsewhere(input.operationId);
+  const old = find(memory, definition, input.watermark);
+  const oldValue = old?.value ?? null;
+  if (input.expectedVersion !== undefined && versionOf(old) !== input.expectedVersion) {
+    return { status: "conflict", version: versionOf(old), oldValue };
+  }
+  const answer: port.SetWatermarkAnswer = {
+    status: "set",
+    version: write(memory, definition, input),
+    oldValue,
+  };
+  audit(memory, definition, {
+    setting: "watermark",
+    oldValue: audited(oldValue, input.watermark),
+    newValue: audited(input.value, input.watermark),
+    source: "operator",
+    changedBy: input.changedBy,
+    reason: input.reason ?? null,
+  });
+  memory.state.operations.set(input.operationId, {
+    doneAtMs: memory.nowMs,
+    name: "set_watermark",
+    answer,
+  });
+  return answer;
+}
+
+/** The first ` of ` ends the value: one that has it is written with an escape that JSON knows. */
+function audited(value: string | null, watermark: string): string | null {
+  if (value === null) return null;
+  const escaped = value.replaceAll(" of", String.raw` o\u0066`);
+  return `${escaped.slice(0, auditedValueMax)} of ${watermark}`;
+}
+
+/** list_watermarks: by definition and name. */
+export function listWatermarks(
+  memory: Memory,
+  input: port.ListWatermarksInput,
+): { watermarks: port.WatermarkStatus[] } {
+  expectRange("most", input.most, [1, 1_000]);
+  const only = input.name === undefined ? null : definitionNamed(memory.state, input.name);
+  const watermarks = memory.state.watermarks
+    .filter((row) => only === null || row.definitionId === only.definitionId)
+    .filter((row) => input.watermark === undefined || row.name === input.watermark)
+    .sort((a, b) => a.definitionId - b.definitionId || compareTexts(a.name, b.name))
+    .slice(0, input.most)
+    .map((row) => ({
+      definition: memory.state.definitions.get(row.definitionId)?.name ?? "",
+      name: row.name,
+      value: row.value,
+      version: String(row.version),
+      changedAt: new Date(row.changedAtMs).toISOString(),
+    }));
+  return { watermarks };
+}
+
+function find(memory: Memory, definition: DefinitionRow, name: string): WatermarkRow | undefined {
+  const { definitionId } = definition;
+  return memory.state.watermarks.find(
+    (row) => row.definitionId === definitionId && row.name === name,
+  );
+}
+
+function versionOf(row: WatermarkRow | undefined): string {
+  return String(row?.version ?? 0);
+}
+
+function write(
+  memory: Memory,
+  definition: DefinitionRow,
+  { watermark: name, value }: { watermark: string; value: string | null },
+): string {
+  const old = find(memory, definition, name);
+  const row: WatermarkRow = {
+    definitionId: definition.definitionId,
+    name,
+    value,
+    version: (old?.version ?? 0) + 1,
+    changedAtMs: memory.nowMs,
+  };
+  memory.state.watermarks = [...memory.state.watermarks.filter((other) => other !== old), row];
+  return String(row.version);
+}

@@ -1,0 +1,73 @@
+import { InvalidArgumentError } from "../../core/errors";
+import type { TaskId } from "../../core/ids";
+import { isKindNamed } from "../../core/kind-version";
+import { isId } from "../../core/ids";
+import type { JsonPayload } from "../../core/json";
+import type { WorkerEnvironment } from "../environment";
+
+/** How a task ended, or that it hasn't. */
+export type TaskEnd<Result = JsonPayload> =
+  | {
+      readonly state: "done";
+      readonly result: Result;
+      /** Of the last attempt that failed. */
+      readonly error: string | null;
+    }
+  | {
+      /** unfinished: not within the time that was given. */
+      readonly state: "dead" | "cancelled" | "unfinished";
+      readonly result: null;
+      readonly error: string | null;
+    };
+
+/** Pauses between looks: short for short tasks, a second for long ones. */
+const pauseMinMs = 20;
+const pauseMaxMs = 1_000;
+
+/**
+ * Looks until a task of the kind has ended, at most `timeoutMs`. A read each time, at most one per second after the first
+ * few; nothing is locked and no other call waits for it. Throws InvalidArgumentError for a task of another kind, and for one
+ * that the database doesn't know (any more: finished tasks are kept as long as their queue's `retain` says).
+ */
+export async function awaitEnd<Result>(
+  environment: WorkerEnvironment,
+  { kind, taskId }: { kind: string; taskId: TaskId },
+  options: { timeoutMs: number; signal?: AbortSignal },
+): Promise<TaskEnd<Result>> {
+  const { store, clock, timers } = environment;
+  if (!isId(taskId)) throw unknownTask(taskId, "TASKGATE_ARG_INVALID");
+  const endMs = clock.monotonicMs() + options.timeoutMs;
+  for (let pauseMs = pauseMinMs; ; pauseMs = Math.min(2 * pauseMs, pauseMaxMs)) {
+    options.signal?.throwIfAborted();
+    const { status, facts } = await store.explainTask({ taskId });
+    if (status === "unknown") throw unknownTask(taskId, "TASKGATE_ARG_UNKNOWN");
+    if (facts !== null && !isKindNamed(facts.kind, kind)) {
+      throw new InvalidArgumentError(
+        `Expected \`taskId\` to be a task of kind \`${kind}\`, got \`${taskId}\`, which is of kind \`${facts.kind}\``,
+        { details: { field: "taskId" } },
+      );
+    }
+    const error = facts?.lastError ?? null;
+    const state = facts?.state;
+    if (state === "done") {
+      const text = facts?.result ?? null;
+      return { state, result: JSON.parse(text ?? "null") as Result, error };
+    }
+    if (state === "dead" || state === "cancelled") return { state, result: null, error };
+    const leftMs = endMs - clock.monotonicMs();
+    if (leftMs <= 0) return { state: "unfinished", result: null, error };
+    await new Promise<void>((resolve) => {
+      timers.after(Math.min(pauseMs, leftMs), resolve);
+    });
+  }
+}
+
+function unknownTask(
+  taskId: string,
+  code: "TASKGATE_ARG_UNKNOWN" | "TASKGATE_ARG_INVALID",
+): InvalidArgumentError {
+  return new InvalidArgumentError(
+    `Expected \`taskId\` to be a known task, got \`${taskId.slice(0, 40)}\``,
+    { code, details: { field: "taskId" } },
+  );
+}

@@ -1,0 +1,136 @@
+import type { TaskId } from "../../core/ids";
+import { enqueuePrepared } from "../../enqueue/enqueue-prepared";
+import type { Enqueued, PreparedTask } from "../../enqueue/enqueue-prepared";
+import { hintEnqueued, sendHintsOf } from "../../enqueue/hint-enqueued";
+import type { StoreTransaction } from "../../ports/task-store";
+import type { WorkerEnvironment } from "../environment";
+import { awaitEnd } from "./await-end";
+import type { TaskEnd } from "./await-end";
+import type { BatchCalls } from "../define/batch-calls";
+import { BatchClient } from "./batches";
+import type { WatermarkCalls } from "../define/block-options";
+import { prepareChecked } from "./new-task";
+import { ensureRegistered } from "./register";
+import type { Registry } from "../define/registry";
+import { toRequest } from "../define/task-ref";
+import type {
+  AnyTaskRef,
+  ClientEnqueueOptions,
+  EnqueueArguments,
+  EnqueueCalls,
+  TaskInput,
+  TaskRequest,
+  TaskResult,
+} from "../define/task-ref";
+import { Watermarks } from "./watermarks";
+
+/** What became of one requested task, and when workers look for it. */
+export interface EnqueuedTask extends Enqueued {
+  /**
+   * Longest time until workers look for the task, ms from the moment it may run. 0: a hint goes to them. More: the app's next
+   * sweep finds it. null: not known, or enqueued within a transaction (`committed` answers it then).
+   */
+  readonly startsWithinMs: number | null;
+}
+
+/** Adds tasks from anywhere: functions, scripts, tests. */
+export class TaskClient implements EnqueueCalls {
+  readonly #environment: WorkerEnvironment;
+  readonly #registry: Registry;
+  /** Ordered waves of tasks. */
+  readonly batches: BatchCalls;
+  /** Blocks of ranges, lists and objects, each made once. */
+  readonly watermark: WatermarkCalls;
+
+  constructor(environment: WorkerEnvironment, registry: Registry) {
+    this.#environment = environment;
+    this.#registry = registry;
+    this.batches = new BatchClient(environment);
+    this.watermark = new Watermarks(environment, registry);
+  }
+
+  /** As `EnqueueCalls` says. A queue that the database doesn't know yet is registered first. */
+  async enqueue<Task extends AnyTaskRef>(
+    task: Task,
+    ...[payload, options]: EnqueueArguments<TaskInput<Task>, ClientEnqueueOptions>
+  ): Promise<EnqueuedTask> {
+    const { transaction, ...rest } = options ?? {};
+    const request = toRequest({ task, payload, options: rest });
+    const [enqueued] = await this.enqueueAll([request], { ...(transaction && { transaction }) });
+    return enqueued as EnqueuedTask;
+  }
+
+  /** As `EnqueueCalls` says. */
+  async enqueueMany<Task extends AnyTaskRef>(
+    task: Task,
+    payloads: readonly TaskInput<Task>[],
+    options: Omit<ClientEnqueueOptions, "dedupeKey"> = {},
+  ): Promise<EnqueuedTask[]> {
+    const { transaction, ...rest } = options;
+    const requests = payloads.map((payload) => toRequest({ task, payload, options: rest }));
+    return this.enqueueAll(requests, { ...(transaction && { transaction }) });
+  }
+
+  /** As `EnqueueCalls` says. */
+  async enqueueAll(
+    requests: readonly TaskRequest[],
+    { transaction }: { transaction?: StoreTransaction } = {},
+  ): Promise<EnqueuedTask[]> {
+    const trace = this.#environment.telemetry.currentTraceParent();
+    const prepared: PreparedTask[] = [];
+    for (const request of requests)
+      prepared.push(await prepareChecked(request, trace, this.#registry));
+    const results = await enqueuePrepared(this.#environment, prepared, {
+      within: transaction,
+      call: (definition, send) => {
+        const about = { registry: this.#registry, definition, isWithin: transaction !== undefined };
+        return ensureRegistered(this.#environment, about, send);
+      },
+      onAdded: (definition, answer) => {
+        hintEnqueued(this.#environment, definition, { ...answer, within: transaction });
+      },
+    });
+    this.#environment.telemetry.count("taskgate.task.enqueued", requests.length);
+    if (transaction !== undefined)
+      return results.map((result) => ({ ...result, startsWithinMs: null }));
+    const within = await this.#startsWithinMs(prepared.map(({ definition }) => definition));
+    return results.map((result, index) => ({
+      ...result,
+      startsWithinMs: within.get(prepared[index]?.definition ?? "") ?? null,
+    }));
+  }
+
+  /**
+   * Waits until a task of the kind has ended, by default 60 s at most: its state, its result and its last error;
+   * `unfinished` when the time is up. For scripts and tests; a function had better let the task itself start the next
+   * work. Throws InvalidArgumentError for a task that is of another kind, or that the database doesn't know.
+   */
+  async waitFor<Task extends AnyTaskRef>(
+    task: Task,
+    taskId: string,
+    options: { timeoutMs?: number; signal?: AbortSignal } = {},
+  ): Promise<TaskEnd<TaskResult<Task>>> {
+    const about = { kind: task.kind, taskId: taskId as TaskId };
+    return awaitEnd<TaskResult<Task>>(this.#environment, about, { timeoutMs: 60_000, ...options });
+  }
+
+  /**
+   * Leaves the hints of tasks that were enqueued within `transaction`: call it after the commit. `ctx.completeWith` does it by
+   * itself. After a rollback it costs a worker one look. Answers when workers look for the tasks. Never rejects.
+   */
+  async committed(transaction: StoreTransaction): Promise<Pick<EnqueuedTask, "startsWithinMs">> {
+    const within = [...(await this.#startsWithinMs(await sendHintsOf(transaction))).values()];
+    const known = within.filter((ms) => ms !== null);
+    const isKnown = within.length > 0 && known.length === within.length;
+    return { startsWithinMs: isKnown ? Math.max(...known) : null };
+  }
+
+  /** By definition. */
+  async #startsWithinMs(definitions: readonly string[]): Promise<Map<string, number | null>> {
+    const { startsWithinMs } = this.#environment;
+    const within = new Map<string, number | null>();
+    for (const definition of new Set(definitions))
+      within.set(definition, (await startsWithinMs?.(definition)) ?? null);
+    return within;
+  }
+}

@@ -1,0 +1,55 @@
+import { completeTask } from "../../enqueue/complete-task";
+import type { NewTask } from "../../ports/task-store";
+import { versionStored } from "../define/kind-upgrade";
+import type { RunnableKind } from "../define/task-kind";
+import { checkPayload } from "./check-payload";
+import { checkKnownKind } from "./known-kind";
+import { jsonText, upgraded } from "./new-task";
+import type { Registry } from "../define/registry";
+
+/**
+ * Does for tasks that come by HTTP or the command line what the client does for those of TypeScript: adds what the code says
+ * of their kinds. No compiler has seen these payloads, so their schemas are asked, too: a payload that a worker would only
+ * refuse later is refused here. So is a kind that this build doesn't have, unless `allowsUnknownKind`. Throws InvalidArgumentError naming the task and the problems.
+ */
+export async function completeTasks(
+  registry: Registry,
+  call: { readonly definition: string; readonly allowsUnknownKind?: boolean | undefined },
+  tasks: readonly NewTask[],
+): Promise<readonly NewTask[]> {
+  const { definition, allowsUnknownKind = false } = call;
+  const completed: NewTask[] = [];
+  for (const [index, task] of tasks.entries()) {
+    const stored = task.kind ?? definition;
+    const kind = registry.kind(stored);
+    const at = tasks.length === 1 ? "" : `tasks[${String(index)}].`;
+    if (!allowsUnknownKind) checkKnownKind(registry, { definition, kind: stored, at });
+    const current = kind === null ? task : currentTask(kind, { task, stored, at });
+    if (kind !== null) await checkPayload(labelled(kind, stored), current.payload, at);
+    completed.push(completeTask(current, kind, { isHeld: false }));
+  }
+  return completed;
+}
+
+/** The task as a caller with the current code would have added it. */
+function currentTask(
+  kind: RunnableKind,
+  { task, stored, at }: { task: NewTask; stored: string; at: string },
+): NewTask {
+  const version = versionStored(kind, stored);
+  if (version === kind.version) return task;
+  const given = task.payload === null ? null : (JSON.parse(task.payload) as unknown);
+  const payload = upgraded(kind, { version, payload: given, at });
+  return {
+    ...task,
+    kind: kind.rules.kind,
+    payload: payload === null ? null : jsonText(`${at}payload`, payload),
+  };
+}
+
+/** The kind as a refusal names it: whose payload was upgraded is told how the current version is named. */
+function labelled(kind: RunnableKind, stored: string): Pick<RunnableKind, "kind" | "schema"> {
+  if (stored === kind.rules.kind) return kind;
+  const { schema } = kind;
+  return { kind: `${kind.rules.kind} (upgraded from ${stored})`, schema };
+}

@@ -1,0 +1,29 @@
+import { InvalidArgumentError } from "../../core/errors";
+import { nearNames } from "../../core/near-name";
+import { cleanText } from "../../core/text";
+import type { Registry } from "../define/registry";
+
+/** Kinds that a refusal lists; the others are counted. */
+const listedMost = 10;
+
+/**
+ * Refuses a kind that is named by its text and that this build doesn't have, in a definition that it does have: a typo would
+ * otherwise be found by workers only, try by try. Throws InvalidArgumentError naming the field, the kind and near ones. A definition
+ * with `onUnknownKind: "keep"` takes any, for kinds of other code; nothing is said of definitions that this build doesn't have.
+ */
+export function checkKnownKind(
+  registry: Registry,
+  { definition, kind, at = "" }: { definition: string; kind: string; at?: string },
+): void {
+  const known = registry.definition(definition);
+  if (known?.kinds === undefined || known.onUnknownKind === "keep") return;
+  if (registry.kind(kind) !== null) return;
+  const names = known.kinds.map((rules) => rules.kind);
+  const near = nearNames(kind, names, 1)[0];
+  const more = names.length - listedMost;
+  const list = `${names.slice(0, listedMost).join(", ")}${more > 0 ? ` and ${String(more)} more` : ""}`;
+  throw new InvalidArgumentError(
+    `${at}kind: expected one of definition ${definition}'s kinds, which are ${list} (${cleanText(kind, 220)}).${near === undefined ? "" : ` Did you mean ${near}?`} For a kind of other code: --allow-unknown-kind, or onUnknownKind: "keep" in the definition`,
+    { details: { field: `${at}kind` } },
+  );
+}

@@ -1,0 +1,116 @@
+import { InvalidArgumentError } from "../../core/errors";
+import { asOperationId } from "../../core/ids";
+import type { StartExecutionAnswer } from "../../ports/task-store";
+import type { Definition } from "../define/task-kind";
+import type { WorkerEnvironment } from "../environment";
+import type { Registry } from "../define/registry";
+
+/** Writes the code's settings of a definition; an older build than the database's changes nothing. Idempotent. */
+export async function register(
+  environment: WorkerEnvironment,
+  definition: Definition,
+): Promise<void> {
+  const answer = await environment.store.registerDefinition({
+    name: definition.name,
+    build: environment.build,
+    settingsHash: definition.settingsHash,
+    registeredBy: `${environment.workerName} (build ${String(environment.build)})`,
+    settings: definition.settings,
+    ...(definition.kinds === undefined ? {} : { kinds: definition.kinds }),
+  });
+  if (answer.status !== "exists") {
+    environment.logger.info("definition registered", {
+      definition: definition.name,
+      status: answer.status,
+    });
+  }
+}
+
+/**
+ * Registers all definitions of this build, `own` last: where one of a build is known, all are, so a handler's children
+ * never meet an unregistered definition.
+ */
+export async function registerAll(
+  environment: WorkerEnvironment,
+  registry: Registry,
+  own: Definition,
+): Promise<void> {
+  await environment.app?.require(own.name);
+  for (const definition of await ownDefinitions(environment, registry)) {
+    if (definition.name !== own.name) await register(environment, definition);
+  }
+  await register(environment, own);
+}
+
+/** The definitions of this build, less those that belong to other apps. */
+export async function ownDefinitions(
+  environment: WorkerEnvironment,
+  registry: Registry,
+): Promise<readonly Definition[]> {
+  const refused = await environment.app?.refused();
+  if (refused === undefined || refused.size === 0) return registry.definitions;
+  return registry.definitions.filter(({ name }) => !refused.has(name));
+}
+
+/** By environment: definitions that this process has registered for enqueues within transactions. */
+const registeredFor = new WeakMap<WorkerEnvironment, Set<string>>();
+
+/**
+ * Asks something of a definition; when the database doesn't know it yet, or has other rules of its kinds, this build's
+ * definitions are registered and it asks again. Inside a user's transaction an error would doom it: there they are registered
+ * beforehand, once per process, on a connection of its own; a refusal makes the next transaction register them again.
+ * Without a registry, or for a definition of other code, the error is the caller's. A definition that belongs to another app is refused.
+ */
+export async function ensureRegistered<Answer>(
+  environment: WorkerEnvironment,
+  about: { registry: Registry | null; definition: string; isWithin: boolean },
+  ask: () => Promise<Answer>,
+): Promise<Answer> {
+  const { registry, isWithin } = about;
+  const known = registry?.definition(about.definition) ?? null;
+  if (registry === null || known === null) return ask();
+  if (!isWithin) await environment.app?.require(known.name);
+  const registered = registeredFor.get(environment) ?? new Set<string>();
+  registeredFor.set(environment, registered);
+  if (isWithin && !registered.has(known.name)) {
+    await registerAll(environment, registry, known);
+    registered.add(known.name);
+  }
+  try {
+    return await ask();
+  } catch (error) {
+    const isOutdated =
+      error instanceof InvalidArgumentError &&
+      (error.code === "TASKGATE_ARG_UNKNOWN" || error.code === "TASKGATE_ARG_RULE");
+    if (isOutdated) registered.delete(known.name);
+    if (!isOutdated || isWithin) throw error;
+    await registerAll(environment, registry, known);
+    return ask();
+  }
+}
+
+/**
+ * Asks for tokens of a definition; when the database doesn't know these settings yet, `makeKnown` registers them and it
+ * asks again. Each ask has an operation id of its own: the first one opened nothing.
+ */
+export async function startExecution(
+  environment: WorkerEnvironment,
+  ask: { definition: Definition; want: number; needsReady: boolean },
+  makeKnown: () => Promise<void>,
+): Promise<StartExecutionAnswer> {
+  const { definition, want, needsReady } = ask;
+  const start = () =>
+    environment.store.startExecution({
+      name: definition.name,
+      operationId: asOperationId(environment.random.uuid()),
+      worker: environment.workerName,
+      build: environment.build,
+      settingsHash: definition.settingsHash,
+      want,
+      needsReady,
+    });
+  const answer = await start();
+  if (answer.status !== "unknown" && answer.status !== "outdated") return answer;
+  await makeKnown();
+  return start();
+}

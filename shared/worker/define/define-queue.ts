@@ -1,0 +1,188 @@
+import { createHash } from "node:crypto";
+import { InvalidArgumentError } from "../../core/errors";
+import { checkNames } from "../../core/known-names";
+import { limits } from "../../core/limits";
+import { defaultBurst } from "../../core/rate";
+import type { Rate } from "../../core/rate";
+import { checkInteger, checkKey } from "../../core/text";
+import type { DefinitionSettings, Limit, SharedLimitUse } from "../../ports/task-store";
+import type { Definition } from "./task-kind";
+
+/** The lease where none is given. */
+export const defaultLeaseMs = 60_000;
+
+/** A limit that several queues and functions draw from. */
+export interface SharedLimit {
+  /** 1..200 characters. */
+  readonly name: string;
+  /** Tokens it has, over all instances: 1..1000, 0 nothing starts, null no limit. Left out: other code or an operator says. */
+  readonly limit?: Limit;
+}
+
+/** Settings of a queue as its author writes them. */
+export interface QueueSettings {
+  /** Tasks that may run at once, over all instances: 1..1000, 0 nothing starts, null no limit. Default 1. */
+  limit?: Limit;
+  /**
+   * Tasks that may start per period, over all instances, however many tokens are free: `count` 1..1,000,000 per `periodMs`
+   * 1,000..86,400,000; `burst` 1..count at once after a pause, default what refills in 100 ms. Default: none.
+   */
+  rate?: { count: number; periodMs: number; burst?: number } | null;
+  /** Limits that a running task takes a token of, too: values of `defineLimit`, or names. At most 8. Default: none. */
+  within?: readonly (SharedLimit | string)[];
+  /** How long a worker that died keeps its tasks; 1,000..86,400,000 ms, default 60,000. */
+  leaseMs?: number;
+  /**
+   * How often a failing task is tried, 1..1,000, default 5. The pauses between: `baseMs` (0..86,400,000, default 1,000)
+   * doubled each time up to `capMs` (`baseMs`..2,147,483,647, default 300,000), half of each random.
+   */
+  retry?: { attempts?: number; baseMs?: number; capMs?: number };
+  /** Workers that may die under one task before it is a dead letter; 0..1,000, default 3. */
+  lostMax?: number;
+  /** Tasks claimed per token beyond the one that runs; 0..1,000, default 1. 0: nothing is claimed that can't start at once. */
+  prefetch?: number;
+  /** Tasks of one group that may run at once, 1..1,000, default 1. `strict`: in order over retries, too; default false. */
+  group?: { slots?: number; strict?: boolean };
+  /** How long finished tasks are kept; default 7 days and, for dead letters, 30 days. */
+  retain?: { doneMs?: number; deadMs?: number };
+  /** Most tokens one worker asks for, 1..1000; default: the setting TASKGATE_CONCURRENCY_PER_WORKER. */
+  concurrencyPerWorker?: number;
+  /**
+   * An enqueue by TypeScript, HTTP or the command line that names a kind which this build doesn't have in this queue.
+   * refuse (default): an error with the near name. keep: it is taken; the kind belongs to other code, or to a newer build.
+   */
+  onUnknownKind?: "refuse" | "keep";
+}
+
+/** A queue as its author writes it. */
+export interface QueueOptions extends QueueSettings {
+  /** 1..200 characters. */
+  name: string;
+}
+
+/** Every setting; those of `group` belong to a queue, but for `by`. */
+export const settingNames = [
+  "limit",
+  "rate",
+  "within",
+  "leaseMs",
+  "retry",
+  "lostMax",
+  "prefetch",
+  "group",
+  "retain",
+  "concurrencyPerWorker",
+  "onUnknownKind",
+] as const satisfies readonly (keyof QueueSettings)[];
+
+/**
+ * Declares a limit that several queues and functions draw from: give it in `within`. Pure: nothing is sent before a worker
+ * starts. Throws InvalidArgumentError naming the field, the value and the expected form.
+ */
+export function defineLimit(options: SharedLimit): SharedLimit {
+  checkNames("defineLimit", options, ["name", "limit"]);
+  const { name, limit } = options;
+  checkKey("name", name);
+  if (limit !== undefined && limit !== null)
+    checkInteger("limit", limit, { min: 0, max: limits.tokensMax });
+  return Object.freeze({ name, ...(limit === undefined ? {} : { limit }) });
+}
+
+/**
+ * Declares a queue that several kinds share: its order, its limit, its settings. Pure, as `defineLimit`. Throws
+ * InvalidArgumentError naming the field, the value and the expected form.
+ */
+export function defineQueue(options: QueueOptions): Definition {
+  checkNames("defineQueue", options, ["name", ...settingNames]);
+  if (options.group !== undefined)
+    checkNames("defineQueue's group", options.group, ["slots", "strict"]);
+  return toDefinition(options);
+}
+
+/** The queue of these settings; names of options have been checked. Throws InvalidArgumentError naming the field. */
+export function toDefinition(options: QueueOptions): Definition {
+  const { name, retry = {}, group = {}, retain = {} } = options;
+  checkKey("name", name);
+  checkNames("retry", retry, ["attempts", "baseMs", "capMs"]);
+  checkNames("retain", retain, ["doneMs", "deadMs"]);
+  const settings: DefinitionSettings = {
+    limit: options.limit === undefined ? 1 : options.limit,
+    leaseMs: options.leaseMs ?? defaultLeaseMs,
+    maxAttempts: retry.attempts ?? 5,
+    maxLost: options.lostMax ?? 3,
+    retryBaseMs: retry.baseMs ?? 1_000,
+    retryCapMs: retry.capMs ?? Math.max(300_000, retry.baseMs ?? 0),
+    spareMax: options.prefetch ?? 1,
+    groupSlots: group.slots ?? 1,
+    groupStrict: group.strict ?? false,
+    retainDoneMs: retain.doneMs ?? 7 * 86_400_000,
+    retainDeadMs: retain.deadMs ?? 30 * 86_400_000,
+    rate: options.rate == null ? null : completeRate(options.rate),
+    sharedLimits: completeShared(options.within ?? []),
+  };
+  checkSettings(settings);
+  const concurrencyPerWorker = options.concurrencyPerWorker ?? null;
+  if (concurrencyPerWorker !== null)
+    checkInteger("concurrencyPerWorker", concurrencyPerWorker, { min: 1, max: limits.tokensMax });
+  const settingsHash = createHash("sha256").update(JSON.stringify(settings)).digest("hex");
+  return Object.freeze({
+    name,
+    settings: Object.freeze(settings),
+    concurrencyPerWorker,
+    onUnknownKind: checkUnknownKind(options.onUnknownKind ?? "refuse"),
+    settingsHash,
+  });
+}
+
+function checkUnknownKind(choice: string): "refuse" | "keep" {
+  if (choice === "refuse" || choice === "keep") return choice;
+  throw new InvalidArgumentError(`onUnknownKind: expected refuse or keep (${choice})`, {
+    details: { field: "onUnknownKind" },
+  });
+}
+
+function checkSettings(settings: DefinitionSettings): void {
+  const thousand = { min: 0, max: 1_000 };
+  const forYears = { min: 0, max: limits.runInMsMax };
+  if (settings.limit !== null)
+    checkInteger("limit", settings.limit, { min: 0, max: limits.tokensMax });
+  checkInteger("leaseMs", settings.leaseMs, { min: limits.leaseMsMin, max: limits.leaseMsMax });
+  checkInteger("retry.attempts", settings.maxAttempts, { min: 1, max: 1_000 });
+  checkInteger("lostMax", settings.maxLost, thousand);
+  checkInteger("retry.baseMs", settings.retryBaseMs, { min: 0, max: 86_400_000 });
+  checkInteger("retry.capMs", settings.retryCapMs, {
+    min: settings.retryBaseMs,
+    max: 2_147_483_647,
+  });
+  checkInteger("prefetch", settings.spareMax, thousand);
+  checkInteger("group.slots", settings.groupSlots, { min: 1, max: 1_000 });
+  checkInteger("retain.doneMs", settings.retainDoneMs, forYears);
+  checkInteger("retain.deadMs", settings.retainDeadMs, forYears);
+}
+
+/** Throws InvalidArgumentError naming the field. */
+function completeShared(within: readonly (SharedLimit | string)[]): readonly SharedLimitUse[] {
+  checkInteger("within.length", within.length, { min: 0, max: limits.sharedLimitsMax });
+  const shared = within.map((limit) =>
+    defineLimit(typeof limit === "string" ? { name: limit } : limit),
+  );
+  checkInteger("within, different names", new Set(shared.map(({ name }) => name)).size, {
+    min: shared.length,
+    max: shared.length,
+  });
+  return Object.freeze(shared);
+}
+
+/** Throws InvalidArgumentError naming the field. */
+function completeRate(given: NonNullable<QueueSettings["rate"]>): Rate {
+  checkNames("rate", given, ["count", "periodMs", "burst"]);
+  const { count, periodMs, burst } = given;
+  checkInteger("rate.count", count, { min: 1, max: limits.rateCountMax });
+  checkInteger("rate.periodMs", periodMs, {
+    min: limits.ratePeriodMsMin,
+    max: limits.ratePeriodMsMax,
+  });
+  const rate = { count, periodMs, burst: burst ?? defaultBurst({ count, periodMs }) };
+  checkInteger("rate.burst", rate.burst, { min: 1, max: count });
+  return rate;
+}

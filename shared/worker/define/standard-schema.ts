@@ -1,0 +1,45 @@
+/**
+ * The part of Standard Schema v1 (standardschema.dev) that Taskgate calls. Any validation library that implements it fits
+ * (zod, valibot, arktype); none is needed. `Input` is the payload as it is enqueued, `Output` what the handler gets.
+ */
+export interface StandardSchema<Input = unknown, Output = Input> {
+  readonly "~standard": {
+    readonly version: 1;
+    readonly vendor: string;
+    readonly validate: (value: unknown) => SchemaResult<Output> | Promise<SchemaResult<Output>>;
+    readonly types?: { readonly input: Input; readonly output: Output } | undefined;
+  };
+}
+
+/** What a schema answers. */
+export type SchemaResult<Output> =
+  | { readonly value: Output; readonly issues?: undefined }
+  | { readonly issues: readonly SchemaIssue[] };
+
+/** One problem of a payload. */
+export interface SchemaIssue {
+  readonly message: string;
+  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
+}
+
+/** The value, or problems as `path: message`. */
+export type Validated<Output> = { ok: true; value: Output } | { ok: false; problems: string[] };
+
+/** Validates, at once where the schema answers at once. Throws what the schema throws. */
+export function validate<Output>(
+  schema: StandardSchema<unknown, Output>,
+  value: unknown,
+): Validated<Output> | Promise<Validated<Output>> {
+  const result = schema["~standard"].validate(value);
+  return "then" in result ? result.then(describeResult) : describeResult(result);
+}
+
+function describeResult<Output>(result: SchemaResult<Output>): Validated<Output> {
+  if (result.issues === undefined) return { ok: true, value: result.value };
+  return { ok: false, problems: result.issues.map(describeIssue) };
+}
+
+function describeIssue(issue: SchemaIssue): string {
+  const path = (issue.path ?? []).map((part) => String(typeof part === "object" ? part.key : part));
+  return `${path.length === 0 ? "payload" : path.join(".")}: ${issue.message}`;
+}

@@ -1,0 +1,61 @@
+import type { Instants } from "../../core/lease";
+import type { StartExecutionAnswer } from "../../ports/task-store";
+import type { WorkerEnvironment } from "../environment";
+import { instants } from "../environment";
+import { TokenPollSchedule } from "./token-poll-schedule";
+
+/** The last answer, and when its question was sent: the lease counts from there. */
+export interface Asked {
+  readonly sentAt: Instants;
+  readonly started: StartExecutionAnswer;
+}
+
+/** How long a denied worker asks again. */
+const lookForMs = 2_500;
+
+/**
+ * Asks for tokens. After a denial that the store noted, the worker asks again for two and a half seconds, because a hint
+ * for a released token may wake a process that holds tokens already. The hint of the releasing process tells of later ones.
+ */
+export async function askForTokens(
+  environment: WorkerEnvironment,
+  ask: () => Promise<StartExecutionAnswer>,
+  until: { atMs: number; signal: AbortSignal },
+): Promise<Asked> {
+  let asked = await askOnce(environment, ask);
+  if (asked.started.demand !== "noted") return asked;
+  const nowMs = environment.clock.monotonicMs();
+  const endMs = Math.min(until.atMs, nowMs + lookForMs);
+  const polls = new TokenPollSchedule(nowMs);
+  while (asked.started.status === "limited") {
+    if (asked.started.demand === "noted") polls.pollOften(environment.clock.monotonicMs());
+    if (polls.nextPollMs >= endMs) return asked;
+    await pause(environment, polls.nextPollMs - environment.clock.monotonicMs(), until.signal);
+    if (until.signal.aborted) return asked;
+    polls.notePoll(environment.clock.monotonicMs());
+    asked = await askOnce(environment, ask);
+  }
+  return asked;
+}
+
+async function askOnce(
+  environment: WorkerEnvironment,
+  ask: () => Promise<StartExecutionAnswer>,
+): Promise<Asked> {
+  const sentAt = instants(environment.clock);
+  return { sentAt, started: await ask() };
+}
+
+/** Resolves after `ms`, or when `signal` is aborted. */
+function pause(environment: WorkerEnvironment, ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      cancel();
+      signal.removeEventListener("abort", end);
+      resolve();
+    };
+    const cancel = environment.timers.after(ms, end);
+    signal.addEventListener("abort", end, { once: true });
+    if (signal.aborted) end();
+  });
+}

@@ -1,0 +1,98 @@
+import type { AcquireTokensAnswer, StartExecutionAnswer } from "../../ports/task-store";
+import type { Clock } from "../../ports/clock";
+import { TokenPollSchedule } from "./token-poll-schedule";
+
+/** Why a call got no tokens. `aborted`: its own signal was; `stopping`: the process ends. */
+export type DenialReason = "limited" | "paused" | "aborted" | "stopping";
+
+/** A call that got no tokens. */
+export interface Denial {
+  readonly reason: DenialReason;
+  /** Milliseconds, 0..30,000: a later try makes more sense. */
+  readonly retryInMs: number;
+}
+
+/** A denied call comes again within this time: tokens usually come back before a lease ends. */
+export const retryMostMs = 5_000;
+/** A rate says when the next start may come. */
+const rateRetryMostMs = 30_000;
+const limited: Denial = { reason: "limited", retryInMs: retryMostMs };
+
+/** When a process may ask for tokens of one limit again, and what its calls are told until then. */
+export class AskOutlook {
+  /** What a call is told that gets no tokens. */
+  denial: Denial = limited;
+  readonly #clock: Clock;
+  readonly #retryMostMs: number;
+  readonly #polls: TokenPollSchedule;
+  #askAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(clock: Clock, hasRate: boolean) {
+    this.#clock = clock;
+    this.#retryMostMs = hasRate ? rateRetryMostMs : retryMostMs;
+    this.#polls = new TokenPollSchedule(clock.monotonicMs());
+  }
+
+  /** Monotonic milliseconds; minus infinity: at once. */
+  get askAtMs(): number {
+    return this.#askAtMs;
+  }
+
+  get mayAsk(): boolean {
+    return this.#askAtMs === Number.NEGATIVE_INFINITY || this.#now() >= this.#askAtMs;
+  }
+
+  /** The next ask may be sent at once. */
+  askAtOnce(): void {
+    this.#askAtMs = Number.NEGATIVE_INFINITY;
+  }
+
+  /** Tokens came, perhaps fewer than wanted: the next ask, at once, notes the demand. */
+  noteStart(): void {
+    this.denial = limited;
+    this.#polls.pollSeldom(this.#now());
+    this.askAtOnce();
+  }
+
+  /** A start was denied. */
+  noteDenial(answer: Pick<StartExecutionAnswer, "status" | "demand" | "retryInMs">): void {
+    this.#polls.notePoll(this.#now());
+    if (answer.demand === "noted") this.#polls.pollOften(this.#now());
+    this.#askAtMs = this.#polls.nextPollMs;
+    this.denial = {
+      reason: answer.status === "paused" ? "paused" : "limited",
+      retryInMs: Math.min(answer.retryInMs ?? retryMostMs, this.#retryMostMs),
+    };
+  }
+
+  /** An ask for more is sent. */
+  noteAsk(): void {
+    this.#polls.notePoll(this.#now());
+  }
+
+  /** It was answered: with all that was wanted, or with less. */
+  noteAnswer(answer: Pick<AcquireTokensAnswer, "granted" | "demand">, isMet: boolean): void {
+    this.#polls.noteAnswer(answer, this.#now());
+    if (isMet) this.askAtOnce();
+    else {
+      this.#askAtMs = this.#polls.nextPollMs;
+      this.denial = limited;
+    }
+  }
+
+  /** Given tokens are for others: for a while no more are asked for. */
+  noteGift(): void {
+    this.#polls.pollSeldom(this.#now());
+    this.#askAtMs = this.#polls.nextPollMs;
+  }
+
+  /** A call failed. */
+  noteError(): void {
+    this.#polls.notePoll(this.#now());
+    this.#askAtMs = this.#polls.nextPollMs;
+  }
+
+  #now(): number {
+    return this.#clock.monotonicMs();
+  }
+}

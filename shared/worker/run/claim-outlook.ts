@@ -1,0 +1,73 @@
+import type { ClaimFacts, LoopEnd } from "../../core/next-call";
+import type { WorkAnswer } from "../../ports/task-store";
+import { moreWorkersPauseMs } from "./loop-options";
+import type { LoopOptions } from "./loop-options";
+import type { AnsweredCall } from "./work-calls";
+
+/** What the answers to claims told about the tasks that wait: whether there are more, and when the next claim makes sense. */
+export class ClaimOutlook implements ClaimFacts {
+  readonly #options: LoopOptions;
+  #hasBacklog = false;
+  #idleUntilMs = Number.NEGATIVE_INFINITY;
+  #permitAtMs: number | null = null;
+  #isRated: boolean;
+  #emptyReads = 0;
+  #workersRequestedAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: LoopOptions) {
+    this.#options = options;
+    this.#isRated = options.definition.settings.rate != null;
+  }
+
+  get hasBacklog(): boolean {
+    return this.#hasBacklog;
+  }
+
+  get idleUntilMs(): number {
+    return this.#idleUntilMs;
+  }
+
+  /** The instant from which on the rate lets the next task start, as last told; null: it isn't known to hold anything up. */
+  get permitAtMs(): number | null {
+    return this.#permitAtMs;
+  }
+
+  /** The code names a rate, or an answer has told of one that an operator set. */
+  get isRated(): boolean {
+    return this.#isRated;
+  }
+
+  /**
+   * Notes the answer to a claim. Returns why the execution should end, or null: `paused`, or `idle` after so many empty
+   * answers in a row, should nothing be at work.
+   */
+  note(answer: WorkAnswer, call: AnsweredCall): Extract<LoopEnd, "paused" | "idle"> | null {
+    const nowMs = this.#options.environment.clock.monotonicMs();
+    this.#permitAtMs = answer.retryInMs === null ? null : nowMs + answer.retryInMs;
+    if (this.#permitAtMs !== null) {
+      this.#isRated = true;
+      // The next claim makes no sense before.
+      this.#idleUntilMs = this.#permitAtMs;
+    }
+    this.#hasBacklog = answer.claimed.length === call.claim;
+    if (this.#hasBacklog) this.#requestMoreWorkers(nowMs);
+    if (answer.claimed.length > 0) this.#emptyReads = 0;
+    else if (answer.retryInMs === null) return this.#noteEmpty(answer, call, nowMs);
+    return null;
+  }
+
+  #noteEmpty(answer: WorkAnswer, call: AnsweredCall, nowMs: number): "paused" | "idle" | null {
+    if (answer.status === "paused") return "paused";
+    this.#idleUntilMs = nowMs + this.#options.idlePauseMs;
+    // A handler that ran when the call was sent, or a wave that is being opened here, may have brought tasks since.
+    const maySucceed = call.wasBusy || this.#options.pump.isOpening;
+    this.#emptyReads = maySucceed ? 0 : this.#emptyReads + 1;
+    return this.#emptyReads > this.#options.idleReads ? "idle" : null;
+  }
+
+  #requestMoreWorkers(nowMs: number): void {
+    if (nowMs - this.#workersRequestedAtMs < moreWorkersPauseMs) return;
+    this.#workersRequestedAtMs = nowMs;
+    this.#options.wake([this.#options.definition.name]);
+  }
+}

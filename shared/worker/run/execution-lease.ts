@@ -1,0 +1,116 @@
+import type { ExecutionId, TaskId } from "../../core/ids";
+import type { Instants } from "../../core/lease";
+import { LeaseTrust } from "../../core/lease";
+import type { HeartbeatAnswer } from "../../ports/task-store";
+import { instants } from "../environment";
+import type { WorkerEnvironment } from "../environment";
+import type { LeaseHolder } from "./heartbeat";
+import { renewByKeeper } from "./kept-lease";
+import type { LoopTimers } from "./loop-timers";
+
+/** The lease as it was granted. */
+export interface GrantedLease {
+  readonly executionId: ExecutionId;
+  readonly leaseMs: number;
+  /** When the call was sent that granted it. */
+  readonly sentAt: Instants;
+  /** The longest time-out of the kinds that run under it, ms; null: one of them has none. */
+  readonly timeoutMs: number | null;
+}
+
+/** What the lease tells its execution, and asks of it. */
+export interface LeaseEvents {
+  /** The lease can't be trusted any more, or another execution has what it was for. */
+  readonly onLost: () => void;
+  readonly onRenewed: (answer: HeartbeatAnswer["executions"][number]) => void;
+  /** Prefetched tasks that were started since the last report; the heartbeat reports them. */
+  readonly takeStarted: () => TaskId[];
+  readonly returnStarted: (started: readonly TaskId[]) => void;
+}
+
+/** The lease of one execution: renewed by the heartbeat and by the answers to its calls, trusted until shortly before its end. */
+export class ExecutionLease implements LeaseHolder {
+  readonly executionId: ExecutionId;
+  readonly timeoutMs: number | null;
+  readonly takeStarted: LeaseEvents["takeStarted"];
+  readonly returnStarted: LeaseEvents["returnStarted"];
+  readonly #environment: WorkerEnvironment;
+  readonly #events: LeaseEvents;
+  /** Of the worker's span, in which the lease was made. */
+  readonly #traceParent: string | null;
+  readonly #trust = new LeaseTrust();
+  #renewedAtMs: number;
+
+  constructor(environment: WorkerEnvironment, granted: GrantedLease, events: LeaseEvents) {
+    this.#environment = environment;
+    this.#events = events;
+    this.#traceParent = environment.telemetry.currentTraceParent();
+    this.executionId = granted.executionId;
+    this.timeoutMs = granted.timeoutMs;
+    this.takeStarted = events.takeStarted;
+    this.returnStarted = events.returnStarted;
+    this.#renewedAtMs = granted.sentAt.monotonicMs;
+    this.#trust.renew(granted.sentAt, granted.leaseMs);
+  }
+
+  get leaseMs(): number {
+    return this.#trust.leaseMs;
+  }
+
+  /** Milliseconds for which the lease is trusted; 0: it isn't. */
+  get trustLeftMs(): number {
+    return Math.max(this.#trust.leftMs(instants(this.#environment.clock)), 0);
+  }
+
+  /** May a handler start at this instant? */
+  holdsAt(now: Instants): boolean {
+    if (this.#trust.holdsAt(now)) return true;
+    renewByKeeper(this.#environment, this.executionId, this.#trust);
+    return this.#trust.holdsAt(now);
+  }
+
+  renewedAgoMs(): number {
+    return this.#environment.clock.monotonicMs() - this.#renewedAtMs;
+  }
+
+  /** A call sent at `sentAt` renewed the lease for `leaseMs`. */
+  renew(sentAt: Instants, leaseMs: number): void {
+    this.#trust.renew(sentAt, leaseMs);
+    this.#renewedAtMs = Math.max(this.#renewedAtMs, sentAt.monotonicMs);
+  }
+
+  /** Final: nothing renews it any more. */
+  lose(): void {
+    this.#trust.lose();
+  }
+
+  onRenewed(answer: HeartbeatAnswer["executions"][number], sentAt: Instants): void {
+    // What follows from a renewal, such as calls to the store, belongs to this execution's trace again.
+    this.#environment.telemetry.within(this.#traceParent, () => {
+      if (answer.status === "fenced" || answer.status === "ended") {
+        this.#events.onLost();
+        return;
+      }
+      if (answer.status === "busy" || answer.leaseMs === null) return;
+      this.renew(sentAt, answer.leaseMs);
+      this.#events.onRenewed(answer);
+    });
+  }
+
+  /** Reports the loss as soon as the lease can't be trusted any more. Ends with `timers`. */
+  watch(timers: LoopTimers): void {
+    renewByKeeper(this.#environment, this.executionId, this.#trust);
+    const leftMs = this.#trust.leftMs(instants(this.#environment.clock));
+    if (this.#trust.isLost) return;
+    if (leftMs <= 0) {
+      this.#environment.logger.warn("the lease could not be renewed in time", {
+        execution: this.executionId,
+      });
+      this.#events.onLost();
+      return;
+    }
+    timers.after(Math.min(leftMs + 1, 1_000), () => {
+      this.watch(timers);
+    });
+  }
+}

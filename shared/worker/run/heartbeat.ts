@@ -1,0 +1,104 @@
+import type { ExecutionId, TaskId } from "../../core/ids";
+import type { HeartbeatAnswer } from "../../ports/task-store";
+import type { WorkerEnvironment } from "../environment";
+import { instants } from "../environment";
+import type { Instants } from "../../core/lease";
+
+/** An execution that wants to live. */
+export interface LeaseHolder {
+  readonly executionId: ExecutionId;
+  /** The lease as last told; 0 before the first answer. */
+  readonly leaseMs: number;
+  /** The longest time-out of its handlers, ms; null: none. */
+  readonly timeoutMs: number | null;
+  /** Milliseconds since something renewed the lease. */
+  renewedAgoMs(): number;
+  /** Spare claims started since the last report; the beat takes them along. */
+  takeStarted(): TaskId[];
+  /** They didn't arrive: report them again. */
+  returnStarted(started: readonly TaskId[]): void;
+  /** What the database said, and when the question was sent. */
+  onRenewed(answer: HeartbeatAnswer["executions"][number], sentAt: Instants): void;
+}
+
+/**
+ * One timer per process renews all its executions in one call, three times per lease; an execution whose own calls
+ * renewed it lately is left out. A beat that fails is logged and tried again: the trust of core/lease.ts ends in time.
+ */
+export class Heartbeat {
+  readonly #environment: WorkerEnvironment;
+  readonly #holders = new Set<LeaseHolder>();
+  #cancelTimer: (() => void) | null = null;
+  #isRenewing = false;
+
+  constructor(environment: WorkerEnvironment) {
+    this.#environment = environment;
+  }
+
+  /** Starts to renew; the returned function ends it. */
+  add(holder: LeaseHolder): () => void {
+    this.#holders.add(holder);
+    this.#schedule();
+    const { executionId, timeoutMs } = holder;
+    const leaseMs = holder.leaseMs || 60_000;
+    const release = this.#environment.leaseKeeper?.keep({ executionId, leaseMs, timeoutMs });
+    return () => {
+      release?.();
+      this.#holders.delete(holder);
+      if (this.#holders.size === 0) this.#stopTimer();
+    };
+  }
+
+  #schedule(): void {
+    this.#stopTimer();
+    const { telemetry, timers } = this.#environment;
+    const shortest = Math.min(...[...this.#holders].map((holder) => holder.leaseMs || 60_000));
+    // A beat serves all executions: it stands in the trace of none.
+    this.#cancelTimer = telemetry.within(null, () =>
+      timers.after(shortest / 6, () => {
+        this.#cancelTimer = null;
+        void this.#renew().finally(() => {
+          if (this.#holders.size > 0) this.#schedule();
+        });
+      }),
+    );
+  }
+
+  #stopTimer(): void {
+    this.#cancelTimer?.();
+    this.#cancelTimer = null;
+  }
+
+  async #renew(): Promise<void> {
+    const due = [...this.#holders].filter((holder) => holder.renewedAgoMs() >= holder.leaseMs / 3);
+    if (due.length === 0 || this.#isRenewing) return;
+    this.#isRenewing = true;
+    const renewals = due.map((holder) => ({ holder, started: holder.takeStarted() }));
+    const sentAt = instants(this.#environment.clock);
+    try {
+      const answer = await this.#environment.store.heartbeat({
+        executions: renewals.map(({ holder, started }) => ({
+          executionId: holder.executionId,
+          started,
+        })),
+      });
+      const answers = new Map(answer.executions.map((entry) => [entry.executionId, entry]));
+      for (const { holder, started } of renewals) {
+        const entry = answers.get(holder.executionId);
+        if (entry === undefined || entry.status === "busy") holder.returnStarted(started);
+        if (entry !== undefined) holder.onRenewed(entry, sentAt);
+      }
+    } catch (error) {
+      for (const { holder, started } of renewals) holder.returnStarted(started);
+      this.#environment.logger.warn(
+        "a heartbeat failed; it is tried again while the lease is trusted",
+        {
+          error: error instanceof Error ? error.message : String(error),
+          executions: renewals.length,
+        },
+      );
+    } finally {
+      this.#isRenewing = false;
+    }
+  }
+}

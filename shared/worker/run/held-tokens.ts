@@ -1,0 +1,89 @@
+import type { ExecutionId } from "../../core/ids";
+import type { TokenFacts } from "../../core/next-call";
+import type { WorkerEnvironment } from "../environment";
+import { TokenPollSchedule } from "./token-poll-schedule";
+
+/** What a call about tokens came to; `given`: definitions that may take the released tokens. */
+export type TokensAnswer =
+  | { readonly status: "fenced" }
+  | { readonly status: "ok"; readonly given: readonly string[] | null };
+
+/** The tokens of one execution: how many it holds, whether others wait for one, and when it asks for more. */
+export class HeldTokens implements TokenFacts {
+  readonly #environment: WorkerEnvironment;
+  readonly #executionId: ExecutionId;
+  readonly #polls: TokenPollSchedule;
+  #count: number;
+  #surplus = 0;
+  #isReleasing = false;
+
+  constructor(
+    environment: WorkerEnvironment,
+    of: { executionId: ExecutionId; count: number; nowMs: number },
+  ) {
+    this.#environment = environment;
+    this.#executionId = of.executionId;
+    this.#count = of.count;
+    this.#polls = new TokenPollSchedule(of.nowMs);
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  get releaseRequested(): number {
+    return Math.max(this.#surplus, 0);
+  }
+
+  get freeTokens(): number {
+    return Math.max(-this.#surplus, 0);
+  }
+
+  get isReleasing(): boolean {
+    return this.#isReleasing;
+  }
+
+  get nextRequestMs(): number {
+    return this.#polls.nextPollMs;
+  }
+
+  /** What an answer told. Above 0: so many are to be given back. Below 0: so many are free. */
+  noteSurplus(surplus: number): void {
+    this.#surplus = surplus;
+    if (surplus < 0) this.#polls.pollSoon();
+  }
+
+  /** Gives back the requested tokens, but keeps `keep`, on which handlers run. */
+  async releaseSurplus(keep: number): Promise<TokensAnswer> {
+    const held = this.#count;
+    this.#isReleasing = true;
+    const answer = await this.#environment.store
+      .releaseSurplus({ executionId: this.#executionId, keep })
+      .catch((error: unknown) => {
+        // Whether the others are gone isn't known: nothing starts on them any more.
+        this.#count = keep;
+        throw error;
+      })
+      .finally(() => {
+        this.#isReleasing = false;
+      });
+    if (answer.status === "fenced") return { status: "fenced" };
+    this.#count = answer.tokens;
+    this.#surplus = answer.surplus;
+    // Fewer, and none freed by this call: it is a repeat of one whose answer was lost.
+    const hasGiven = answer.given > 0 || (answer.freed === 0 && answer.tokens < held);
+    if (!hasGiven) return { status: "ok", given: null };
+    this.#polls.pollSeldom(this.#environment.clock.monotonicMs());
+    return { status: "ok", given: answer.woken };
+  }
+
+  /** Asks for tokens up to `want`. */
+  async acquire(want: number): Promise<TokensAnswer> {
+    const { clock, store } = this.#environment;
+    this.#polls.notePoll(clock.monotonicMs());
+    const answer = await store.acquireTokens({ executionId: this.#executionId, want });
+    if (answer.status === "granted") this.#count = answer.tokens;
+    this.#polls.noteAnswer(answer, clock.monotonicMs());
+    return { status: answer.status === "fenced" ? "fenced" : "ok", given: null };
+  }
+}

@@ -1,0 +1,398 @@
+import { messageOf } from "../../core/foreign-value";
+import { limits } from "../../core/limits";
+import type { WorkerEnvironment } from "../environment";
+import { instants } from "../environment";
+import { AskOutlook, retryMostMs } from "./ask-outlook";
+import type { Denial } from "./ask-outlook";
+import { IdleTokens } from "./idle-tokens";
+import { register, startExecution } from "../client/register";
+import { reclaim } from "./run-worker";
+import { TokenLease } from "./token-lease";
+import type { HeldCall, TokenGrant, TokenNews } from "./token-lease";
+import type { TurnShare } from "./turn-share";
+import { WaitingCalls } from "./waiting-calls";
+import type { TokenAsk, WaitingCall } from "./waiting-calls";
+import type { Definition } from "../define/task-kind";
+
+/** What the pools of a process share. */
+export interface PoolSurroundings {
+  readonly environment: WorkerEnvironment;
+  readonly turn: TurnShare;
+  /** Renews the lease until the returned function is called. */
+  keep(lease: TokenLease): () => void;
+}
+
+interface Waiting extends WaitingCall<Waiting> {
+  readonly settle: (answer: HeldCall | Denial) => void;
+  readonly fail: (error: unknown) => void;
+}
+
+type PoolCall = "start" | "acquire" | "surplus" | "release";
+
+/**
+ * The tokens that the calls of one process hold of one limit. Calls share one execution: a free token of the process costs no
+ * call of the database. Invariants: bodies run on at most as many tokens as the database has confirmed; none begins on a lease
+ * that isn't trusted, or on a token that is wanted back or on its way back; waiting calls are served in the order in which
+ * they came; one call about tokens is in flight at a time, and no body waits for it while a token is free.
+ */
+export class LimitPool implements TokenNews {
+  readonly definition: Definition;
+  readonly #environment: WorkerEnvironment;
+  readonly #surroundings: PoolSurroundings;
+  readonly #waiting: WaitingCalls<Waiting>;
+  readonly #outlook: AskOutlook;
+  readonly #idle: IdleTokens;
+  #lease: TokenLease | null = null;
+  #endLease: (() => void) | null = null;
+  /** So many tokens are wanted back; no body begins on them. */
+  #wantedBack = 0;
+  #isPaused = false;
+  #isStopping = false;
+  /** So many may be on their way back; the answer says how many are. */
+  #leaving = 0;
+  #calling: Promise<void> | null = null;
+  #isCallPlanned = false;
+  /** The look at the instant of the next ask. */
+  #look: { readonly atMs: number; readonly cancel: () => void } | null = null;
+
+  constructor(definition: Definition, surroundings: PoolSurroundings) {
+    this.definition = definition;
+    this.#surroundings = surroundings;
+    this.#environment = surroundings.environment;
+    const { clock, timers } = this.#environment;
+    this.#waiting = new WaitingCalls(timers, clock);
+    this.#outlook = new AskOutlook(clock, definition.settings.rate !== null);
+    this.#idle = new IdleTokens(timers, () => {
+      this.#planCall();
+    });
+  }
+
+  /** Tokens for one call: at once where this process has some free and no other call waits. Never throws at once. */
+  take(ask: TokenAsk): HeldCall | Denial | Promise<HeldCall | Denial> {
+    if (ask.signal?.aborted === true) return { reason: "aborted", retryInMs: 0 };
+    if (this.#isStopping) return { reason: "stopping", retryInMs: retryMostMs };
+    const held = this.#waiting.size === 0 ? this.#begin(ask.want) : null;
+    if (held !== null) return held;
+    if (this.#isHopeless(ask.waitMs)) return this.#outlook.denial;
+    return new Promise((settle, fail) => {
+      const leave = (reason: "late" | "aborted"): void => {
+        settle(reason === "late" ? this.#outlook.denial : { reason, retryInMs: 0 });
+        // It may have wanted more than those behind it.
+        this.#serve();
+      };
+      const { want, waitMs, signal } = ask;
+      this.#waiting.add({ want, waitMs, signal, settle, fail, leave, place: null });
+      this.#planCall();
+    });
+  }
+
+  /** The body has settled; once per call. */
+  giveBack(call: HeldCall): void {
+    const { lease } = call;
+    lease.end(call);
+    if (lease !== this.#lease) return;
+    if (this.#waiting.size > 0) this.#serve();
+    if (lease.count === lease.inUse) return;
+    if (this.#isStopping) this.#idle.releaseAll();
+    else this.#idle.note(lease.count - lease.inUse);
+    if (this.#wantedBack > 0 || this.#isStopping || this.#isPaused) this.#planCall();
+  }
+
+  onRenewed(lease: TokenLease, told: { overLimit: number; isPaused: boolean }): void {
+    if (lease !== this.#lease) return;
+    this.#wantedBack = Math.max(told.overLimit, 0);
+    this.#isPaused = told.isPaused;
+    if (told.isPaused) {
+      this.#denyAll({ reason: "paused", retryInMs: retryMostMs });
+      this.#idle.releaseAll();
+    } else if (this.#wantedBack > 0) this.#denyImpatient();
+    this.#serve();
+  }
+
+  onLost(lease: TokenLease): void {
+    if (lease !== this.#lease) return;
+    this.#environment.logger.warn("the lease of tokens was lost; the bodies were told to stop", {
+      definition: this.definition.name,
+      execution: lease.executionId,
+    });
+    this.#closeLease();
+    this.#outlook.askAtOnce();
+    this.#planCall();
+  }
+
+  /** Denies waiting calls, begins no body any more, and gives back what no body runs on. Never throws. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    this.#denyAll({ reason: "stopping", retryInMs: retryMostMs });
+    this.#planLook();
+    this.#idle.releaseAll();
+    await this.#calling;
+    await this.#call();
+  }
+
+  /** Begins a body, if so many tokens are free for it just now. */
+  #begin(want: number): HeldCall | null {
+    const lease = this.#lease;
+    if (lease === null || this.#isPaused) return null;
+    if (lease.count - lease.inUse - this.#leaving - this.#wantedBack < want) return null;
+    const now = instants(this.#environment.clock);
+    if (!this.#surroundings.turn.holdsAt(now.monotonicMs)) {
+      this.#surroundings.turn.onNext(this.#onTurn);
+      return null;
+    }
+    if (!lease.holdsAt(now)) {
+      lease.lose();
+      return null;
+    }
+    const call = lease.begin(want);
+    this.#idle.use(lease.count - lease.inUse);
+    return call;
+  }
+
+  /** Begins the bodies of waiting calls, in their order, as long as there are tokens; then decides what to ask. */
+  #serve(): void {
+    for (;;) {
+      const { first } = this.#waiting;
+      if (first === undefined) break;
+      const held = this.#begin(first.want);
+      if (held === null) break;
+      this.#waiting.remove(first);
+      first.settle(held);
+    }
+    this.#planCall();
+  }
+
+  /** Is the answer known without asking? A pause lasts longer than any wait here. */
+  #isHopeless(waitMs: number): boolean {
+    if (this.#isPaused) return true;
+    if (waitMs > 0 && this.#outlook.denial.reason !== "paused") return false;
+    if (this.#wantedBack > 0) return true;
+    return this.#calling === null && !this.#outlook.mayAsk;
+  }
+
+  #deny(calls: readonly Waiting[], denial: Denial): void {
+    for (const call of calls) if (this.#waiting.remove(call)) call.settle(denial);
+  }
+
+  /** Those that wait for one answer only. */
+  #denyImpatient(): void {
+    this.#deny(
+      this.#waiting.all().filter(({ waitMs }) => waitMs === 0),
+      this.#outlook.denial,
+    );
+  }
+
+  #denyAll(denial: Denial): void {
+    this.#outlook.denial = denial;
+    this.#deny(this.#waiting.all(), denial);
+  }
+
+  /** What to ask the database now; null: nothing. */
+  #nextCall(): PoolCall | null {
+    const lease = this.#lease;
+    const { first } = this.#waiting;
+    if (lease === null) return first !== undefined && this.#outlook.mayAsk ? "start" : null;
+    // All were given to others, and no call waits for more.
+    if (lease.count === 0 && first === undefined) return "release";
+    const idle = lease.count - lease.inUse;
+    if (idle > 0 && this.#wantedBack > 0) return "surplus";
+    if (idle > 0 && this.#idle.due > 0) return "release";
+    const isShort = first !== undefined && idle < first.want;
+    if (!isShort || this.#wantedBack > 0 || this.#isPaused) return null;
+    return this.#outlook.mayAsk ? "acquire" : null;
+  }
+
+  /** In a turn of its own: calls that come in one turn are asked for together. */
+  #planCall(): void {
+    if (this.#calling !== null || this.#isCallPlanned) return;
+    if (this.#nextCall() === null) {
+      this.#planLook();
+      return;
+    }
+    this.#isCallPlanned = true;
+    this.#environment.timers.soon(() => {
+      this.#isCallPlanned = false;
+      void this.#call();
+    });
+  }
+
+  /** While a call waits there is a look when the database may be asked again. */
+  #planLook(): void {
+    const { askAtMs: atMs } = this.#outlook;
+    const isWaiting = this.#waiting.size > 0;
+    if (isWaiting && this.#look?.atMs === atMs) return;
+    this.#look?.cancel();
+    this.#look = null;
+    const { clock, timers } = this.#environment;
+    const inMs = atMs - clock.monotonicMs();
+    if (!isWaiting || inMs <= 0) return;
+    const cancel = timers.after(inMs, () => {
+      this.#look = null;
+      this.#planCall();
+    });
+    this.#look = { atMs, cancel };
+  }
+
+  /** One for all turns. */
+  readonly #onTurn = (): void => {
+    this.#serve();
+  };
+
+  async #call(): Promise<void> {
+    const next = this.#nextCall();
+    if (this.#calling !== null) return;
+    if (next === null) {
+      // The wanted tokens have come meanwhile, perhaps after the share of that turn was used up.
+      this.#serve();
+      return;
+    }
+    this.#calling = this.#run(next);
+    await this.#calling;
+    this.#calling = null;
+    this.#serve();
+    if (this.#lease !== null) this.#idle.note(this.#lease.count - this.#lease.inUse);
+  }
+
+  async #run(next: PoolCall): Promise<void> {
+    const asked = this.#waiting.all();
+    try {
+      if (next === "start") await this.#start();
+      else if (this.#lease === null) return;
+      else if (next === "acquire") await this.#acquire(this.#lease);
+      else await this.#release(this.#lease, next);
+    } catch (error) {
+      this.#onError(next, error);
+      const failed = next === "start" ? asked : asked.filter(({ waitMs }) => waitMs === 0);
+      for (const call of failed) if (this.#waiting.remove(call)) call.fail(error);
+    }
+  }
+
+  async #start(): Promise<void> {
+    const want = Math.min(this.#waiting.wanted, limits.tokensMax);
+    const sentAt = instants(this.#environment.clock);
+    const started = await startExecution(
+      this.#environment,
+      { definition: this.definition, want, needsReady: false },
+      () => register(this.#environment, this.definition),
+    );
+    if (started.deadHolders > 0) this.#reclaim();
+    if (started.status !== "started" || started.executionId === null) {
+      this.#outlook.noteDenial(started);
+      if (started.status === "paused") this.#denyAll(this.#outlook.denial);
+      else this.#denyImpatient();
+      return;
+    }
+    this.#openLease({
+      executionId: started.executionId,
+      tokens: started.tokens,
+      fence: started.tokenFence,
+      sentAt,
+      leaseMs: started.leaseMs ?? this.definition.settings.leaseMs,
+    });
+    this.#outlook.noteStart();
+  }
+
+  async #acquire(lease: TokenLease): Promise<void> {
+    const { store } = this.#environment;
+    const want = Math.min(lease.inUse + this.#waiting.wanted, limits.tokensMax);
+    this.#outlook.noteAsk();
+    const answer = await store.acquireTokens({ executionId: lease.executionId, want });
+    if (answer.deadHolders > 0) this.#reclaim();
+    if (answer.status === "fenced") {
+      lease.lose();
+      return;
+    }
+    if (answer.granted > 0) {
+      lease.count = answer.tokens;
+      lease.fence = answer.tokenFence;
+    }
+    const isMet = answer.tokens >= want;
+    this.#outlook.noteAnswer(answer, isMet);
+    this.#serve();
+    if (!isMet) this.#denyImpatient();
+  }
+
+  /** Gives back requested or idle tokens. Bodies begin meanwhile on the tokens that are kept for certain. */
+  async #release(lease: TokenLease, next: "surplus" | "release"): Promise<void> {
+    const { executionId, count } = lease;
+    const { store } = this.#environment;
+    const idle = count - lease.inUse;
+    const keep = next === "surplus" ? this.#keepOf(lease) : count - Math.min(this.#idle.due, idle);
+    if (next === "release" && keep === 0) {
+      this.#closeLease();
+      await store.finishExecution({ executionId });
+      return;
+    }
+    this.#leaving = count - keep;
+    if (next === "surplus") this.#wantedBack = Math.max(this.#wantedBack - this.#leaving, 0);
+    const call =
+      next === "surplus"
+        ? store.releaseSurplus({ executionId, keep })
+        : store.releaseTokens({ executionId, keep });
+    const answer = await call
+      .catch((error: unknown) => {
+        // Whether the others are gone isn't known: no body begins on them any more.
+        lease.count = keep;
+        throw error;
+      })
+      .finally(() => {
+        this.#leaving = 0;
+      });
+    if (answer.status === "fenced") {
+      lease.lose();
+      return;
+    }
+    lease.count = answer.tokens;
+    if (!("surplus" in answer)) {
+      this.#idle.forget();
+      return;
+    }
+    this.#wantedBack = Math.max(answer.surplus, 0);
+    for (const name of answer.woken) void this.#environment.wakeUp.hint(name);
+    if (answer.freed > 0 || answer.tokens < count) this.#outlook.noteGift();
+    // Others wait and no call here does: the remaining tokens are theirs, too.
+    if (this.#waiting.size === 0) this.#idle.releaseAll();
+  }
+
+  /** What stays while the database decides how many go: it takes the tokens above the limit, or at most half for others. */
+  #keepOf({ count, inUse }: TokenLease): number {
+    return Math.max(inUse, Math.min(count - this.#wantedBack, Math.ceil(count / 2)), 0);
+  }
+
+  #onError(next: PoolCall, error: unknown): void {
+    const { logger } = this.#environment;
+    this.#outlook.noteError();
+    this.#wantedBack = 0;
+    this.#idle.forget();
+    const text =
+      next === "start" || next === "acquire"
+        ? "tokens could not be asked for"
+        : "tokens could not be given back; they come back when the lease ends";
+    logger.error(text, { definition: this.definition.name, error: messageOf(error) });
+  }
+
+  #openLease(grant: TokenGrant): void {
+    const lease = new TokenLease(this.#environment, grant, this);
+    // The answer came when its lease was over.
+    if (lease.isLost) return;
+    this.#lease = lease;
+    this.#endLease = this.#surroundings.keep(lease);
+  }
+
+  #closeLease(): void {
+    this.#lease?.close();
+    this.#endLease?.();
+    this.#lease = null;
+    this.#endLease = null;
+    this.#isPaused = false;
+    this.#wantedBack = 0;
+    this.#idle.forget();
+  }
+
+  #reclaim(): void {
+    const { logger } = this.#environment;
+    reclaim(this.#environment).catch((error: unknown) => {
+      logger.warn("what dead workers held could not be taken back", { error: messageOf(error) });
+    });
+  }
+}

@@ -1,0 +1,28 @@
+import type { Timers } from "../../ports/timers";
+
+/** Timers of one execution, which all end with it. */
+export class LoopTimers {
+  readonly #timers: Timers;
+  readonly #cancels = new Set<() => void>();
+
+  constructor(timers: Timers) {
+    this.#timers = timers;
+  }
+
+  after(ms: number, callback: () => void): () => void {
+    const cancel = this.#timers.after(Math.max(ms, 0), () => {
+      this.#cancels.delete(cancel);
+      callback();
+    });
+    this.#cancels.add(cancel);
+    return () => {
+      this.#cancels.delete(cancel);
+      cancel();
+    };
+  }
+
+  cancelAll(): void {
+    for (const cancel of this.#cancels) cancel();
+    this.#cancels.clear();
+  }
+}

@@ -1,0 +1,25 @@
+import type { DoneTask, Failure } from "../../ports/task-store";
+
+/** The end of a task whose own end the store refused: with the reason, and without what may have been refused. */
+export function refusedEnd(
+  { taskId, fence }: DoneTask | Failure,
+  as: "failed" | "dead",
+  { message }: Error,
+): Failure {
+  const error = `the store refused how this task ended: ${message}`;
+  return { taskId, fence, as, error, retryInMs: null, durationMs: null, checkpoint: null };
+}
+
+/** The end of a task whose execution broke while it ran, or before its end was told. */
+export function faultedEnd({ taskId, fence }: DoneTask | Failure, reason: string): Failure {
+  const error = `its execution failed before the end of this task was told: ${reason}`;
+  return {
+    taskId,
+    fence,
+    as: "failed",
+    error,
+    retryInMs: null,
+    durationMs: null,
+    checkpoint: null,
+  };
+}

@@ -1,0 +1,153 @@
+import { LeaseLostError } from "../../core/errors";
+import { describeThrown, isOf } from "../../core/foreign-value";
+import { limits } from "../../core/limits";
+import type { PreparedTask } from "../../enqueue/enqueue-prepared";
+import type { ClaimedTask, StoreTransaction } from "../../ports/task-store";
+import type { OpenedWaves } from "../../ports/task-store";
+import { withinTask } from "./late-rejections";
+import { jsonText, prepareChecked } from "../client/new-task";
+import { failed, outcomeOfReturned, outcomeOfThrown } from "./outcome";
+import type { TaskOutcome } from "./outcome";
+import { cleanReport } from "./progress";
+import type { RunOptions } from "./run-options";
+import { upgradePayload, versionStored } from "../define/kind-upgrade";
+import { validate } from "../define/standard-schema";
+import { RunContext } from "./run-context";
+import type { RunCalls } from "./run-context";
+import { returnInMs } from "./store-trouble";
+import type { HandlerResult, TaskContext } from "../define/task-context";
+import type { TaskRequest } from "../define/task-ref";
+import { completeInTransaction, enqueueNow, isFenced } from "../client/transactions";
+
+/** Of most tasks: one list for all of them. */
+const noChildren: PreparedTask[] = [];
+
+/** Validates, runs the handler, and says how it ended. Never throws. */
+export async function runTask(options: RunOptions): Promise<TaskOutcome> {
+  const { kind, held } = options;
+  const task = held.task;
+  // A rolling deploy: this build is too old for the task. It comes back uncounted, for a newer one, as often as its share allows.
+  if (kind === null) {
+    return continued(
+      `kind \`${task.kind}\` is unknown to build ${String(options.environment.build)}`,
+      limits.returnShares.unknownKind,
+    );
+  }
+  if (task.isCancelRequested) return failed("cancelled", "cancelled before it started");
+  const run = new TaskRun(options);
+  try {
+    // Awaited either way: a handler begins after what started it, so that one that blocks its process holds back no call.
+    const upgraded = upgradePayload(kind, versionStored(kind, task.kind), task.payload);
+    if ("problem" in upgraded) return refused(task, upgraded.problem);
+    const given = upgraded.payload;
+    const checked = await (kind.schema === null ? null : validate(kind.schema, given));
+    if (checked?.ok === false) return refused(task, checked.problems.join("; "));
+    const payload = checked === null ? given : checked.value;
+    const context = new RunContext(options, kind.kind, run);
+    return run.settle(await withinTask(task, () => kind.run(payload, context)));
+  } catch (error) {
+    return run.settleError(error);
+  }
+}
+
+function refused(task: ClaimedTask, problems: string): TaskOutcome {
+  return task.isFromNewerBuild
+    ? continued(`the payload is from a newer build: ${problems}`, limits.returnShares.newerPayload)
+    : failed("dead", `the payload is invalid: ${problems}`);
+}
+
+/** One run of one handler: what its context does, and what it leaves behind. */
+class TaskRun implements RunCalls {
+  readonly #options: RunOptions;
+  #children: PreparedTask[] = noChildren;
+  #completed: OpenedWaves | null = null;
+  /** The store said that another worker holds this task. */
+  #isLost = false;
+  #progressSentAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: RunOptions) {
+    this.#options = options;
+  }
+
+  async completeWith<Result extends HandlerResult>(
+    body: (transaction: StoreTransaction) => Promise<Result>,
+  ): Promise<Result> {
+    const { environment, held } = this.#options;
+    try {
+      const { returned, ...opened } = await completeInTransaction(environment, held, {
+        children: this.#ownChildren(), // the body may add to them
+        body,
+        toResult: (result) => (result == null ? null : jsonText("result", result)),
+      });
+      this.#completed = opened;
+      return returned;
+    } catch (error) {
+      if (isFenced(error)) this.#isLost = true;
+      throw error;
+    }
+  }
+
+  async enqueue(request: TaskRequest, isNow: boolean): Promise<void> {
+    const { environment, held } = this.#options;
+    const preparing = prepareChecked(
+      request,
+      environment.telemetry.currentTraceParent() ?? held.task.traceParent,
+      this.#options.registry,
+    );
+    // Without a pause where the schema answers at once: a handler that doesn't wait for this has its child all the same.
+    const child = preparing instanceof Promise ? await preparing : preparing;
+    if (isNow) await enqueueNow(environment, [child], held.task);
+    else this.#ownChildren().push(child);
+  }
+
+  #ownChildren(): PreparedTask[] {
+    if (this.#children === noChildren) this.#children = [];
+    return this.#children;
+  }
+
+  progress(report: Parameters<TaskContext["progress"]>[0]): void {
+    const { environment, held } = this.#options;
+    const nowMs = environment.clock.monotonicMs();
+    if (nowMs - this.#progressSentAtMs < 1_000) return;
+    this.#progressSentAtMs = nowMs;
+    const { taskId, fence } = held.task;
+    environment.store
+      .reportProgress({
+        executionId: held.executionId,
+        taskId,
+        fence,
+        ...cleanReport(report),
+      })
+      .catch((error: unknown) => {
+        environment.logger.debug("a progress report failed", {
+          error: describeThrown(error),
+          taskId,
+        });
+      });
+  }
+
+  settle(returned: unknown): TaskOutcome {
+    if (this.#completed !== null) return { kind: "completed", ...this.#completed };
+    return outcomeOfReturned(returned, this.#children);
+  }
+
+  settleError(error: unknown): TaskOutcome {
+    // The completion is committed: what the handler threw afterwards can't undo it.
+    if (this.#completed !== null) return { kind: "completed", ...this.#completed };
+    // Only the lease's own word counts: a handler that throws such an error by itself has failed, and no other task.
+    if (this.#isLost || isOf(this.#options.stop.reason, LeaseLostError)) return { kind: "lost" };
+    const { environment, held } = this.#options;
+    const inMs = returnInMs(environment.store, held.task.taskId, error);
+    if (inMs !== null)
+      return continued(describeThrown(error), limits.returnShares.storeTrouble, inMs);
+    return outcomeOfThrown(error);
+  }
+}
+
+/** Comes back uncounted. Without `retryInMs` it waits for a newer worker: longer each time, and not for ever. */
+function continued(error: string, share: number, retryInMs: number | null = null): TaskOutcome {
+  return {
+    kind: "failed",
+    failure: { as: "continued", error, retryInMs, checkpoint: null, share },
+  };
+}

@@ -1,0 +1,203 @@
+import { askForTokens } from "./ask-for-tokens";
+import { BatchPump } from "./batch-pump";
+import type { Definition } from "../define/task-kind";
+import type { WorkerEnvironment } from "../environment";
+import { ExecutionLoop } from "./execution-loop";
+import { permitInMs } from "../../core/next-call";
+import type { LoopEnd } from "../../core/next-call";
+import type { Heartbeat } from "./heartbeat";
+import { stayWithStuck } from "./leave-process";
+import type { StuckKeeper } from "./leave-process";
+import type { ProcessGate } from "./process-gate";
+import { registerAll, startExecution } from "../client/register";
+import type { Registry } from "../define/registry";
+import { registerSchedules } from "./schedules";
+
+/** How a worker works; the composition root takes it from the settings. */
+export interface WorkerOptions {
+  readonly environment: WorkerEnvironment;
+  readonly registry: Registry;
+  readonly heartbeat: Heartbeat;
+  /** Most tokens to ask for, where the definition doesn't say. */
+  readonly concurrencyPerWorker: number;
+  readonly idleReads: number;
+  readonly idlePauseMs: number;
+  /** Told of handlers that ran on after their time-out; default: the process stays. */
+  readonly stuck?: StuckKeeper;
+  /** One per process; without it a suspect has no neighbours in its own execution only. */
+  readonly gate?: ProcessGate;
+}
+
+/** One worker session: when it must be over, and which signals end it sooner. Monotonic milliseconds. */
+export interface WorkerSession {
+  /** Everything is written and given back before this instant. */
+  readonly deadlineMs: number;
+  /** Kept before the deadline for aborting, giving back and closing. */
+  readonly marginMs: number;
+  readonly signal: AbortSignal;
+  /** Aborted when this process claims nothing more; running handlers may finish. */
+  readonly draining?: AbortSignal;
+}
+
+/** How a worker session went. All of them are success for a queue message: `limited` is what the limit is for. */
+export interface WorkerResult {
+  readonly status: "worked" | "limited" | "paused" | "none" | "unknown";
+  readonly end: LoopEnd | null;
+  readonly tokens: number;
+}
+
+/** Of a worker that got no token. */
+const noStay = { end: null, tokens: 0 } as const;
+
+/**
+ * One execution of a worker for one definition: tokens, tasks until there is nothing left or the time is up, tokens
+ * back, and a hint when work remains that the limit would let run. Throws only when the store can't be reached at the start.
+ */
+export async function runWorker(
+  options: WorkerOptions,
+  name: string,
+  session: WorkerSession,
+): Promise<WorkerResult> {
+  const { environment, registry } = options;
+  const definition = registry.definition(name);
+  if (definition === null) {
+    environment.logger.warn("a hint named a definition that this build doesn't have", {
+      definition: name,
+      build: environment.build,
+    });
+    return { status: "unknown", ...noStay };
+  }
+  if (session.draining?.aborted === true) return { status: "none", end: "stopped", tokens: 0 };
+  await environment.app?.require(name);
+  const want = definition.concurrencyPerWorker ?? options.concurrencyPerWorker;
+  const stopAtMs = session.deadlineMs - session.marginMs;
+  const { sentAt, started } = await askForTokens(
+    environment,
+    () =>
+      startExecution(environment, { definition, want, needsReady: true }, () =>
+        makeKnown(options, definition),
+      ),
+    { atMs: stopAtMs, signal: session.signal },
+  );
+  if (started.deadHolders > 0) await reclaim(environment);
+  const { executionId } = started;
+  if (started.status !== "started" || executionId === null) {
+    environment.telemetry.count(
+      "taskgate.execution.limited",
+      started.status === "limited" ? 1 : 0,
+      { definition: name },
+    );
+    if (started.nextDueMs !== null)
+      await environment.wakeUp.hint(name, { inMs: started.nextDueMs });
+    // The hint woke a process that holds tokens; the next hint may wake the one that the free tokens are reserved for.
+    if (started.demand === "others") await environment.wakeUp.hint(name);
+    const { status } = started;
+    return { status: status === "limited" || status === "paused" ? status : "none", ...noStay };
+  }
+  environment.telemetry.count("taskgate.execution.started", 1, { definition: name });
+  const pump = new BatchPump(environment, stopAtMs);
+  const loop = new ExecutionLoop({
+    environment,
+    registry,
+    definition,
+    sentAt,
+    started: { ...started, executionId },
+    tokensWanted: want,
+    stopAtMs,
+    abortAtMs: session.deadlineMs - session.marginMs / 2,
+    // The rest of the margin is for closing; on a stop the host itself waits 5 s and no longer.
+    abortGraceMs: Math.min(session.marginMs / 4, abortGraceMostMs),
+    idleReads: options.idleReads,
+    idlePauseMs: options.idlePauseMs,
+    signal: session.signal,
+    draining: session.draining,
+    gate: options.gate,
+    wake: (definitions) => {
+      if (definitions.length === 0) return;
+      for (const other of new Set(definitions)) void environment.wakeUp.hint(other);
+    },
+    pump,
+  });
+  const stopRenewing = options.heartbeat.add(loop.lease);
+  const end = await loop.run();
+  stopRenewing();
+  await finish(environment, loop, { name, end, pump, stuck: options.stuck });
+  await pump.settled();
+  return { status: "worked", end, tokens: started.tokens };
+}
+
+async function makeKnown(
+  { environment, registry }: WorkerOptions,
+  definition: Definition,
+): Promise<void> {
+  await registerAll(environment, registry, definition);
+  await registerSchedules(environment, registry);
+}
+
+/** A process that is told to end has less than 4 s for all of it. */
+const abortGraceMostMs = 2_500;
+
+async function finish(
+  environment: WorkerEnvironment,
+  loop: ExecutionLoop,
+  last: { name: string; end: LoopEnd; pump: BatchPump; stuck: StuckKeeper | undefined },
+): Promise<void> {
+  const { logger, store, wakeUp } = environment;
+  const { executionId, trustLeftMs } = loop.lease;
+  const failures = loop.running.stuckFailures();
+  if (failures.length > 0) {
+    (last.stuck ?? stayWithStuck(environment)).note({
+      definition: last.name,
+      executionId,
+      failures,
+      trustLeftMs,
+    });
+  }
+  if (last.end === "lost") return;
+  try {
+    await loop.countStarted();
+    const stragglers = loop.running.size;
+    if (stragglers > 0) {
+      // Handlers that ignore their signal keep their tokens until the lease ends: a token never outruns its handler.
+      logger.error(
+        "handlers ignored their abort signal; their tokens come back when the lease ends",
+        {
+          execution: executionId,
+          definition: last.name,
+          handlers: stragglers,
+        },
+      );
+      await store.releaseTokens({ executionId, keep: stragglers });
+      return;
+    }
+    const answer = await store.finishExecution({ executionId });
+    last.pump.open(answer.opening);
+    const hints: Promise<void>[] = answer.woken.map((other) => wakeUp.hint(other));
+    const inMs = permitInMs({ claims: loop.outlook, nowMs: environment.clock.monotonicMs() });
+    if (answer.ready && last.end !== "paused")
+      hints.push(wakeUp.hint(last.name, inMs === 0 ? {} : { inMs: Math.ceil(inMs) }));
+    else if (answer.nextDueMs !== null)
+      hints.push(wakeUp.hint(last.name, { inMs: answer.nextDueMs }));
+    await Promise.all(hints);
+  } catch (error) {
+    logger.error("an execution could not be closed; its tokens come back when the lease ends", {
+      execution: executionId,
+      error: error instanceof Error ? error.message : String(error),
+    });
+  }
+}
+
+/** Takes back what dead workers held and leaves hints for it. Bounded: the rest, and waves that it opened, are the sweep's. */
+export async function reclaim(environment: WorkerEnvironment): Promise<void> {
+  const answer = await environment.store.reclaimExpired({ most: 20 });
+  if (answer.status === "none") return;
+  environment.telemetry.count("taskgate.task.lost", answer.tasksLost);
+  environment.telemetry.count("taskgate.task.dead", answer.tasksDead);
+  environment.logger.warn("took back what dead workers held", {
+    executions: answer.executions,
+    tasksBack: answer.tasksBack,
+    tasksLost: answer.tasksLost,
+    tasksDead: answer.tasksDead,
+  });
+  await Promise.all(answer.definitions.map((definition) => environment.wakeUp.hint(definition)));
+}

@@ -1,0 +1,155 @@
+import { LeaseLostError } from "../../core/errors";
+import type { ExecutionId, Fence, TaskId } from "../../core/ids";
+import { LeaseTrust } from "../../core/lease";
+import type { Instants } from "../../core/lease";
+import type { HeartbeatAnswer } from "../../ports/task-store";
+import type { WorkerEnvironment } from "../environment";
+import { instants } from "../environment";
+import type { LeaseHolder } from "./heartbeat";
+import { renewByKeeper } from "./kept-lease";
+import { StopSignal } from "./stop-signal";
+
+/** What the database granted, and when it was asked. */
+export interface TokenGrant {
+  readonly executionId: ExecutionId;
+  readonly tokens: number;
+  readonly fence: Fence | null;
+  readonly sentAt: Instants;
+  readonly leaseMs: number;
+}
+
+/** One running body, as its lease knows it. */
+export interface HeldCall {
+  readonly lease: TokenLease;
+  readonly tokens: number;
+  /** Of the grant that the call began on. */
+  readonly fence: Fence | null;
+  readonly stop: StopSignal;
+}
+
+/** What a beat told, and what became of the lease; the pool acts on it. */
+export interface TokenNews {
+  onRenewed(lease: TokenLease, told: { overLimit: number; isPaused: boolean }): void;
+  onLost(lease: TokenLease): void;
+}
+
+/**
+ * The tokens that a process holds of one limit, on one execution: how many, how many of them bodies run on, and for how long
+ * the lease is trusted. A lost lease aborts the bodies that run on it, and no body begins on it any more. A body that ignores
+ * its signal runs on; the tokens are another process's by then (docs/internals/promises.md states this remainder).
+ */
+export class TokenLease implements LeaseHolder {
+  readonly executionId: ExecutionId;
+  /** A body may take as long as it likes. */
+  readonly timeoutMs = null;
+  /** Tokens held; only what the database has confirmed. */
+  count: number;
+  fence: Fence | null;
+  readonly #environment: WorkerEnvironment;
+  readonly #news: TokenNews;
+  readonly #trust = new LeaseTrust();
+  readonly #calls = new Set<HeldCall>();
+  #inUse = 0;
+  #renewedAtMs: number;
+  #cancelWatch: (() => void) | null = null;
+
+  constructor(environment: WorkerEnvironment, grant: TokenGrant, news: TokenNews) {
+    this.#environment = environment;
+    this.#news = news;
+    this.executionId = grant.executionId;
+    this.count = grant.tokens;
+    this.fence = grant.fence;
+    this.#renewedAtMs = grant.sentAt.monotonicMs;
+    this.#trust.renew(grant.sentAt, grant.leaseMs);
+    this.#watch();
+  }
+
+  get leaseMs(): number {
+    return this.#trust.leaseMs;
+  }
+
+  /** Tokens that bodies run on. */
+  get inUse(): number {
+    return this.#inUse;
+  }
+
+  get isLost(): boolean {
+    return this.#trust.isLost;
+  }
+
+  /** May a body begin at this instant? */
+  holdsAt(now: Instants): boolean {
+    if (this.#trust.holdsAt(now)) return true;
+    renewByKeeper(this.#environment, this.executionId, this.#trust);
+    return this.#trust.holdsAt(now);
+  }
+
+  /** A body begins on so many of the tokens. */
+  begin(tokens: number): HeldCall {
+    const call = { lease: this, tokens, fence: this.fence, stop: new StopSignal() };
+    this.#calls.add(call);
+    this.#inUse += tokens;
+    return call;
+  }
+
+  /** The body has settled. */
+  end(call: HeldCall): void {
+    if (this.#calls.delete(call)) this.#inUse -= call.tokens;
+  }
+
+  /** The lease isn't looked after any more: its tokens went back. */
+  close(): void {
+    this.#cancelWatch?.();
+    this.#cancelWatch = null;
+  }
+
+  renewedAgoMs(): number {
+    return this.#environment.clock.monotonicMs() - this.#renewedAtMs;
+  }
+
+  takeStarted(): TaskId[] {
+    return [];
+  }
+
+  returnStarted(): void {
+    // Tokens alone have no tasks.
+  }
+
+  onRenewed(answer: HeartbeatAnswer["executions"][number], sentAt: Instants): void {
+    if (this.isLost) return;
+    if (answer.status === "fenced" || answer.status === "ended") {
+      this.lose();
+      return;
+    }
+    if (answer.leaseMs === null) return;
+    this.#trust.renew(sentAt, answer.leaseMs);
+    this.#renewedAtMs = Math.max(this.#renewedAtMs, sentAt.monotonicMs);
+    this.#news.onRenewed(this, { overLimit: answer.surplus, isPaused: answer.isPaused });
+  }
+
+  /** The lease is over, or another process has the tokens: the bodies are told to stop, once. */
+  lose(): void {
+    if (this.isLost) return;
+    this.#trust.lose();
+    this.close();
+    this.#environment.telemetry.count("taskgate.execution.lost", 1);
+    for (const { stop } of this.#calls) stop.abort(new LeaseLostError(lostText));
+    this.#news.onLost(this);
+  }
+
+  /** Looks at the trust when it may have ended; at least once a second, as the wall clock may jump. */
+  #watch(): void {
+    renewByKeeper(this.#environment, this.executionId, this.#trust);
+    const leftMs = this.#trust.leftMs(instants(this.#environment.clock));
+    if (leftMs <= 0) {
+      this.lose();
+      return;
+    }
+    this.#cancelWatch = this.#environment.timers.after(Math.min(leftMs + 1, 1_000), () => {
+      this.#watch();
+    });
+  }
+}
+
+const lostText =
+  "the tokens were lost: their lease could not be renewed in time. Stop, write nothing";

@@ -1,0 +1,38 @@
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
+import { beforeAll, expect, test } from "@jest/globals";
+import { ensureBuilt, root } from "../functions/built-app";
+
+/* Goal: any Node program can require the door `taskgate`: drivers, Azure's clients and telemetry are loaded when they are used. */
+beforeAll(() => void ensureBuilt(), 180_000);
+
+const door = join(root, "dist/shared/index.js");
+
+/** Packages that a fresh process has loaded behind `statement`. */
+function packagesLoadedBy(statement: string): string[] {
+  const program = `${statement}
+    const names = Object.keys(require.cache).flatMap((path) => path.split("node_modules/").slice(1, 2));
+    process.stdout.write(JSON.stringify(names.map((path) => path.match(/^(@[^/]+\\/)?[^/]+/)[0])));`;
+  const text = execFileSync(process.execPath, ["-e", program], { encoding: "utf8" });
+  return [...new Set(JSON.parse(text) as string[])].sort();
+}
+
+const heavy = /^(pg|mssql|tedious|applicationinsights|@azure\/.*|@opentelemetry\/.*)$/;
+
+test("requiring the compiled door loads no driver, no client of Azure and no telemetry", () => {
+  const loaded = packagesLoadedBy(`require(${JSON.stringify(door)});`);
+  expect(loaded.filter((name) => heavy.test(name))).toEqual([]);
+});
+
+test("createClient, fromPg and fromMssql are exports of the door, and createClient loads no package", () => {
+  const loaded =
+    packagesLoadedBy(`const { createClient, fromMssql, fromPg } = require(${JSON.stringify(door)});
+    createClient({ store: "postgres://u:p@localhost:1/d", hints: { storage: "UseDevelopmentStorage=true" } });
+    if (typeof fromPg !== "function" || typeof fromMssql !== "function") throw new Error("missing");`);
+  expect(loaded.filter((name) => heavy.test(name))).toEqual([]);
+});
+
+test("a driver that is loaded is seen by this list", () => {
+  const pg = JSON.stringify(join(root, "node_modules/pg"));
+  expect(packagesLoadedBy(`require(${pg});`)).toContain("pg");
+});

@@ -1,0 +1,109 @@
+import { describe, expect, test } from "@jest/globals";
+import {
+  countWords,
+  findIn,
+  readComments,
+  readMarkdown,
+  readProse,
+  readSqlComments,
+  readTitles,
+} from "./prose";
+import type { Finding } from "./prose";
+
+/*
+ * Goal: an engineer reads pages, comments and titles once. Method: words with an open subject, references that no page
+ * explains and sentences over 30 words are counted per 1,000 words. The budgets are a little above what well-kept
+ * libraries have.
+ */
+const budgets = { private: 0.5, long: 1.5 } as const;
+
+const prose = readProse();
+const words = countWords(prose);
+const findings = findIn(prose);
+
+/** The rule, place and text of each finding of a rule. */
+const listed = (rule: Finding["rule"]): string[] =>
+  findings.filter((one) => one.rule === rule).map(({ place, text }) => `${place} ${text}`);
+
+const rulesOf = (lines: readonly string[]): string[] =>
+  findIn([{ path: "page.md", lines }]).map(({ rule, place }) => `${rule} ${place}`);
+
+describe("the prose of the repository", () => {
+  test("is read from pages, comments and titles", () => {
+    expect(words).toBeGreaterThan(100_000);
+    for (const kind of [/^docs\/.*\.md$/, /^shared\/.*\.ts$/, /\.sql$/, /\.contract\.ts$/]) {
+      expect(prose.some(({ path, lines }) => kind.test(path) && lines.join("") !== "")).toBe(true);
+    }
+  });
+
+  test("has at most 0.5 private words per 1,000 words", () => {
+    const found = listed("private");
+    expect(found.length > (budgets.private * words) / 1_000 ? found : []).toEqual([]);
+  });
+
+  test("has at most 1.5 sentences over 30 words per 1,000 words", () => {
+    const found = listed("long");
+    expect(found.length > (budgets.long * words) / 1_000 ? found : []).toEqual([]);
+  });
+
+  test("has no reference that no page explains", () => {
+    expect(listed("dangling")).toEqual([]);
+  });
+});
+
+describe("the rules", () => {
+  test("find each kind of private word, and leave a question alone", () => {
+    const lines = [
+      "Somebody waits.",
+      "It goes on, whatever happens.",
+      "Tasks go to who asks first.",
+      "The worker looks again.",
+      "It waits for so long.",
+      "No call heeds it.",
+      "Who holds the token now?",
+      "The holder of the token goes on.",
+    ];
+    const expected = [1, 2, 3, 4, 5, 6].map((line) => `private page.md:${String(line)}`);
+    expect(rulesOf(lines)).toEqual(expected);
+  });
+
+  test("find references to promises and design sections, and no other numbers", () => {
+    expect(rulesOf(["It holds (P7).", "See design 10.3.", "See UTF8 and figure 3."])).toEqual([
+      "dangling page.md:1",
+      "dangling page.md:2",
+    ]);
+  });
+
+  test("find a sentence of 31 words, not two of 30", () => {
+    const sentence = (count: number): string => `${"word ".repeat(count).trim()}.`;
+    expect(rulesOf([sentence(31)])).toEqual(["long page.md"]);
+    expect(rulesOf([sentence(30), sentence(30)])).toEqual([]);
+    expect(rulesOf([`| ${"word ".repeat(20)}|`, `| ${"word ".repeat(20)}|`])).toEqual([]);
+  });
+});
+
+describe("the readers", () => {
+  test("leave code and names out of a page", () => {
+    const page = "Text of `somebody`.\n```sql\n-- nobody\n```\nMore.";
+    expect(readMarkdown(page)).toEqual(["Text of x.", "", "", "", "More."]);
+  });
+
+  test("take comments of SQL and TypeScript, and no code", () => {
+    expect(readSqlComments("SELECT 1 -- one\nSELECT 2")).toEqual([" one", ""]);
+    const code = 'const a = "x"; // one\n/**\n * two\n */\nconst b = 1; /* three */\nconst c = 2;';
+    expect(readComments(code).map((line) => line.trim())).toEqual([
+      "one",
+      "",
+      "two",
+      "",
+      "three",
+      "",
+    ]);
+  });
+
+  test("take titles on the line of the call and behind it", () => {
+    const code =
+      'test("one", f);\ntest(\n  "two",\n  f,\n);\ntestWith(setup)(\n  `three`,\n  f,\n);\ncall("four");';
+    expect(readTitles(code).filter((line) => line !== "")).toEqual(["one", "two", "three"]);
+  });
+});

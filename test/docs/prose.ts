@@ -1,0 +1,148 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { globSync } from "tinyglobby";
+import { root } from "./markdown";
+
+/*
+ * The prose of the repository, line by line: pages, comments of the product, titles of tests. Code and names in backticks
+ * are left out. What counts as private, dangling or long is below.
+ */
+
+/** One file's prose; lines without any are empty, so that an index is a line of the file. */
+export interface Prose {
+  readonly path: string;
+  readonly lines: readonly string[];
+}
+
+/** A sentence or a word that the rules refuse. */
+export interface Finding {
+  readonly rule: "private" | "dangling" | "long";
+  /** `path:line`; of a long sentence the path alone. */
+  readonly place: string;
+  readonly text: string;
+}
+
+/** Words that leave their subject open, and verbs of people where a program acts. */
+const privateWords = [
+  /\b(?:some|no|every|any)body\b/gi,
+  /\b(?:who|what|which)ever\b/gi,
+  // A question may ask so: its mark comes soon.
+  /\b(?:who|what) (?:is|was|ha[sd]|holds|held|wants|waits|asks|asked|comes|came|adds|gives|stands|lies|takes|runs|ran|ends|ended|knows|reads|writes)\b(?![^.]{0,60}\?)/gi,
+  /\blooks? again\b/gi,
+  /\bso long\b/gi,
+  /\bheed(?:s|ed)?\b/gi,
+  /\bminds\b/gi,
+  /\b(?:is|are|was) minded\b/gi,
+  /\bthe dearest\b/gi,
+];
+
+/** Numbers of promises, locks, cases and design sections: no page explains them. */
+const danglingReferences = /\b[PKJGVT]\d{1,2}\b|\bdesign(?:\.md)? \d+(?:\.\d+)?/g;
+
+const wordsMost = 30;
+const word = /[A-Za-z][A-Za-z'-]*/g;
+
+/** Tracked files; where there is no git, every file that isn't generated. */
+function listFiles(): string[] {
+  if (!existsSync(join(root, ".git"))) {
+    return globSync(["**/*"], { cwd: root, ignore: ["**/node_modules/**", "dist/**"] });
+  }
+  return execFileSync("git", ["ls-files"], { cwd: root, encoding: "utf8" })
+    .split("\n")
+    .filter((path) => path !== "" && existsSync(join(root, path)));
+}
+
+/** All prose of the repository. */
+export function readProse(): Prose[] {
+  return listFiles().flatMap((path) => {
+    const reader = readerOf(path);
+    if (reader === undefined) return [];
+    return [{ path, lines: reader(readFileSync(join(root, path), "utf8")) }];
+  });
+}
+
+type Reader = (text: string) => string[];
+
+function readerOf(path: string): Reader | undefined {
+  if (/^(?:docs\/.*|[^/]+)\.md$/.test(path)) return readMarkdown;
+  if (/^(?:functions|shared|infra)\/.*\.sql$/.test(path)) return readSqlComments;
+  if (/^(?:functions|shared|infra)\/.*\.(?:ts|js|mjs|cjs|bicep)$/.test(path)) return readComments;
+  if (/^test\/.*\.(?:test|contract)\.ts$/.test(path)) return readTitles;
+  return undefined;
+}
+
+/** A page without its code. */
+export function readMarkdown(text: string): string[] {
+  const withoutBlocks = text.replace(/```[\s\S]*?```/g, (block) => block.replace(/[^\n]/g, ""));
+  return withoutBlocks.split("\n").map(withoutNames);
+}
+
+/** What follows `--` on each line. */
+export function readSqlComments(text: string): string[] {
+  return text.split("\n").map((line) => withoutNames(/--(.*)$/.exec(line)?.[1] ?? ""));
+}
+
+/** What follows two slashes, and the lines of block comments. */
+export function readComments(text: string): string[] {
+  let isInside = false;
+  return text.split("\n").map((line) => {
+    const start = isInside ? 0 : line.indexOf("/*");
+    if (start < 0) return withoutNames(/(?:^|\s)\/\/(.*)$/.exec(line)?.[1] ?? "");
+    const rest = isInside ? line : line.slice(start + 2);
+    isInside = !rest.includes("*/");
+    return withoutNames(rest.replace(/\*\/.*$/, "").replace(/^\s*\*+\s?/, ""));
+  });
+}
+
+/** The titles of tests and of their groups, also where they stand on the line behind the call. */
+export function readTitles(text: string): string[] {
+  const lines = text.split("\n").map(() => "");
+  const calls = /(?:\b(?:it|test|describe)(?:\.\w+)*|\))\(\s*(["'`])((?:\\.|(?!\1).)*)\1\s*,/g;
+  for (const match of text.matchAll(calls)) {
+    const place = text.slice(0, match.index).split("\n").length - 1;
+    lines[place] = match[2] ?? "";
+  }
+  return lines;
+}
+
+function withoutNames(line: string): string {
+  return line.replace(/`[^`]*`/g, "x");
+}
+
+/** How many words. */
+export function countWords(prose: readonly Prose[]): number {
+  return prose
+    .flatMap(({ lines }) => lines)
+    .reduce((sum, line) => sum + (line.match(word)?.length ?? 0), 0);
+}
+
+/** Everything that the rules refuse, in the order of the files. */
+export function findIn(prose: readonly Prose[]): Finding[] {
+  return prose.flatMap(({ path, lines }) => [
+    ...lines.flatMap((line, index) => findInLine(`${path}:${String(index + 1)}`, line)),
+    ...sentencesOf(lines)
+      .filter((sentence) => (sentence.match(word)?.length ?? 0) > wordsMost)
+      .map((text): Finding => ({ rule: "long", place: path, text })),
+  ]);
+}
+
+function findInLine(place: string, line: string): Finding[] {
+  const words = privateWords.flatMap((pattern) => line.match(pattern) ?? []);
+  const references = line.match(danglingReferences) ?? [];
+  return [
+    ...words.map((text): Finding => ({ rule: "private", place, text })),
+    ...references.map((text): Finding => ({ rule: "dangling", place, text })),
+  ];
+}
+
+/** Rows of tables, items of lists and headings are sentences of their own; so is what an empty line parts. */
+function sentencesOf(lines: readonly string[]): string[] {
+  const text = lines.map((line) =>
+    /^\s*(?:[|#>-]|\d+\.)/.test(line) ? `. ${line} .` : line || ".",
+  );
+  return text
+    .join(" ")
+    .split(/[.!?:;](?=\s|$)/)
+    .map((sentence) => sentence.trim().replace(/\s+/g, " "));
+}

@@ -1,0 +1,95 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { defineTask, taskRequest } from "../../shared";
+import type { StandardSchema } from "../../shared";
+import { until } from "../support/gate";
+import { withClient } from "../support/test-postgres";
+import { openGateScene } from "./gate-scene";
+import type { GateScene } from "./gate-scene";
+
+/* Goal: functions of an app add tasks by `gate` alone. The gate runs in this process, on PostgreSQL and the emulator of the storage. */
+const schema: StandardSchema<{ name: string }> = {
+  "~standard": {
+    version: 1,
+    vendor: "test",
+    validate: (value) =>
+      typeof value === "object" &&
+      value !== null &&
+      "name" in value &&
+      typeof value.name === "string"
+        ? { value: { name: value.name } }
+        : { issues: [{ message: "name: expected a text" }] },
+  },
+};
+const greet = defineTask({ name: "greet", input: schema, run: async () => undefined });
+const tidy = defineTask({ name: "tidy", run: async () => undefined });
+let scene: GateScene;
+
+beforeAll(async () => {
+  scene = await openGateScene({ tasks: [greet, tidy] });
+});
+afterAll(() => scene.close());
+
+/** Kinds and payloads of the tasks that wait, in the order of their ids. */
+async function waiting(): Promise<string[]> {
+  const { rows } = await withClient(scene.url, (client) =>
+    client.query<{ text: string }>(
+      "select t.kind || ' ' || coalesce(t.payload, 'null') as text from taskgate.task t order by t.task_id",
+    ),
+  );
+  return rows.map(({ text }) => text);
+}
+
+/** Definitions of the hints in the queue. */
+async function hinted(): Promise<string[]> {
+  const hints = scene.queue("taskgate-hints");
+  if (!(await hints.exists())) return [];
+  const { peekedMessageItems } = await hints.peekMessages({ numberOfMessages: 32 });
+  return peekedMessageItems.map(({ messageText }) => {
+    const text = Buffer.from(messageText, "base64").toString("utf8");
+    return (JSON.parse(text) as { taskDefinition: string }).taskDefinition;
+  });
+}
+
+describe("gate.enqueue", () => {
+  test("stores the task, registers its definition and leaves a hint", async () => {
+    const made = await scene.gate.enqueue(greet, { name: "Ada" }, { dedupeKey: "ada" });
+    expect(made).toMatchObject({ outcome: "enqueued", taskId: expect.stringMatching(/^\d+$/) });
+    expect(await waiting()).toEqual(['greet {"name":"Ada"}']);
+    const again = await scene.gate.enqueue(greet, { name: "Ada" }, { dedupeKey: "ada" });
+    expect(again).toMatchObject({ outcome: "duplicate", taskId: made.taskId });
+    await until("the hint has come", async () => (await hinted()).includes("greet"));
+  });
+
+  test("refuses a payload that the schema refuses, and an unknown option, by name", async () => {
+    const { gate } = scene;
+    await expect(gate.enqueue(greet, { name: 7 } as never)).rejects.toThrow(
+      "name: expected a text",
+    );
+    const mistyped = { runinMs: 3 } as never;
+    await expect(gate.enqueue(greet, { name: "Ada" }, mistyped)).rejects.toThrow("runInMs");
+    expect(await waiting()).toHaveLength(1);
+  });
+});
+
+describe("gate.enqueueMany and gate.enqueueAll", () => {
+  test("gate.enqueueMany answers for each payload in the order of the input", async () => {
+    const names = ["Grace", "Edsger", "Barbara"];
+    const made = await scene.gate.enqueueMany(
+      greet,
+      names.map((name) => ({ name })),
+    );
+    expect(made.map(({ outcome }) => outcome)).toEqual(["enqueued", "enqueued", "enqueued"]);
+    const expected = names.map((name) => `greet {"name":"${name}"}`);
+    expect((await waiting()).slice(1)).toEqual(expected);
+  });
+
+  test("gate.enqueueAll stores tasks of several kinds", async () => {
+    const requests = [taskRequest(tidy, { day: 1 }), taskRequest(greet, { name: "Alan" })];
+    const made = await scene.gate.enqueueAll(requests);
+    expect(new Set(made.map(({ taskId }) => taskId)).size).toBe(2);
+    const stored = await waiting();
+    expect(stored).toContain('tidy {"day":1}');
+    expect(stored).toContain('greet {"name":"Alan"}');
+    await until("the second hint has come", async () => (await hinted()).includes("tidy"));
+  });
+});

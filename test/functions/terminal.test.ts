@@ -1,0 +1,124 @@
+import { execFile } from "node:child_process";
+import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { enqueue } from "../support/builders";
+import { setupApi } from "./api-setup";
+import type { ApiSetup } from "./api-setup";
+import { ensureBuilt, root } from "./built-app";
+
+// Goal: what a person at a terminal gets from the program itself: questions before what can't be undone, colours, and
+// completion. Method: `script` gives the program a real terminal; bash and zsh run the completion's own script.
+let api: ApiSetup;
+let folder: string;
+
+beforeAll(async () => {
+  ensureBuilt();
+  folder = mkdtempSync(join(tmpdir(), "taskgate-terminal-"));
+  const program = join(root, "dist/shared/cli/main.js");
+  writeFileSync(
+    join(folder, "taskgate"),
+    `#!/bin/sh\nexec '${process.execPath}' '${program}' "$@"\n`,
+  );
+  chmodSync(join(folder, "taskgate"), 0o755);
+  api = await setupApi();
+  await api.register("greet");
+  await api.register("import orders");
+}, 180_000);
+afterAll(async () => {
+  rmSync(folder, { recursive: true });
+  await api.close();
+});
+
+async function shell(line: string, variables: Record<string, string> = {}): Promise<string> {
+  const { PATH = "" } = process.env;
+  const env = { PATH: `${folder}:${PATH}`, HOME: folder, TERM: "xterm", ...variables };
+  const url = { TASKGATE_DATABASE_URL: api.operatorUrl };
+  const options = { env: { ...env, ...url }, encoding: "utf8" } as const;
+  const { stdout } = await promisify(execFile)("bash", ["-c", line], options);
+  return stdout;
+}
+
+/** The same in a terminal, in which `typed` is typed; behind the output stands the exit code. */
+function terminal(line: string, typed = "", variables = {}): Promise<string> {
+  const inner = `${line}; echo "code $?"`;
+  const quoted = inner.replaceAll("'", String.raw`'\''`);
+  return shell(
+    `(sleep 1; printf '${typed}\\n'; sleep 1) | script -qec '${quoted}' /dev/null`,
+    variables,
+  );
+}
+
+describe("on a terminal", () => {
+  test("cancel asks with the ids of the tasks, and only y goes on", async () => {
+    const [id = ""] = await enqueue(api.store, "greet", 1);
+    const call = `taskgate cancel ${id}`;
+    const no = await terminal(call, "n");
+    expect(no).toContain(`Cancels 1 task (${id}). A waiting task ends for good`);
+    expect(no).toMatch(/Nothing was changed\.\r\ncode 1/);
+    expect(await terminal(call, "y")).toMatch(/1 task is cancelled: \d+\r\ncode 0/);
+  });
+
+  test("limit 0 asks with what it stops; --yes doesn't ask", async () => {
+    const asked = await terminal("taskgate limit greet 0", "n");
+    expect(asked).toContain(
+      "Limit 0: no task of greet starts any more; 0 running tasks finish. Go on?",
+    );
+    expect((await api.admin.definitions("greet"))[0]?.limit).toBe(4);
+    const told = await terminal("taskgate limit greet 0 --yes");
+    expect(told).not.toContain("Go on?");
+    expect(told).toContain("The limit of greet is 0, it was 4.");
+    await shell("taskgate limit greet code");
+  });
+
+  test("status is coloured, unless NO_COLOR or --no-color says otherwise", async () => {
+    const escape = "\u001b[";
+    expect(await terminal("taskgate status")).toContain(escape);
+    expect(await terminal("taskgate status", "", { NO_COLOR: "1" })).not.toContain(escape);
+    expect(await terminal("taskgate status --no-color")).not.toContain(escape);
+    expect(await shell("taskgate status")).not.toContain(escape);
+    expect(await shell("taskgate status", { FORCE_COLOR: "1" })).toContain(escape);
+  });
+});
+
+test("without a terminal nothing is asked", async () => {
+  const [id = ""] = await enqueue(api.store, "greet", 1);
+  expect(await shell(`taskgate cancel ${id} < /dev/null`)).toBe(`1 task is cancelled: ${id}\n`);
+});
+
+/** What each shell offers for the words, the last of which is being typed. */
+const cases: readonly (readonly [words: string, offered: readonly string[]])[] = [
+  ["taskgate re", ["redrive", "replay", "reschedule", "resume"]],
+  ["taskgate --db x sta", ["stamp", "status"]],
+  ["taskgate tasks --sta", ["--state"]],
+  ["taskgate tasks greet --state de", ["dead"]],
+  ["taskgate tasks g", ["greet"]],
+  ["taskgate tasks im", ["import orders"]],
+  ["taskgate reschedule n", ["now"]],
+  ["taskgate limit greet c", ["code"]],
+  ["taskgate help wa", ["watermark", "watermarks"]],
+];
+
+describe("completion", () => {
+  test.each(cases)("bash offers for `%s`", async (words, offered) => {
+    const lines = await shell(`eval "$(taskgate completion bash)"
+      complete -p taskgate >&2
+      COMP_WORDS=(${words}); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1))
+      _taskgate && printf '%s\\n' "\${COMPREPLY[@]}"`);
+    expect(lines.trim().split("\n").sort()).toEqual([...offered]);
+  });
+
+  const zsh = ["/usr/bin/zsh", "/bin/zsh"].find((path) => existsSync(path));
+  (zsh === undefined ? test.skip : test).each(cases)(
+    "zsh offers for `%s`",
+    async (words, offered) => {
+      const script = `compdef() { true; }; compadd() { shift; print -l -- \${(M)@:#$typed*}; }
+      eval "$(taskgate completion zsh)"
+      words=(${words}); CURRENT=\${#words}; _taskgate`;
+      const lines = await shell(`exec ${zsh ?? ""} -f -c "$SCRIPT"`, { SCRIPT: script });
+      expect(lines.trim().split("\n").sort()).toEqual([...offered]);
+    },
+  );
+});

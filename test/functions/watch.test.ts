@@ -1,0 +1,158 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createConnection, createServer } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { runCli } from "../../shared/cli/main";
+import { Redraw } from "../../shared/terminal/redraw";
+import { enqueue } from "../support/builders";
+import { setupApi } from "./api-setup";
+import type { ApiSetup } from "./api-setup";
+import { ensureBuilt, root } from "./built-app";
+
+// Goal: --watch shows the present again and again, to people and to programs, and ends when the person says so. Method:
+// the built program in a real terminal; the command line in this process where a pause is to bring something about.
+let api: ApiSetup;
+
+beforeAll(async () => {
+  ensureBuilt();
+  api = await setupApi();
+  await api.register("greet");
+}, 180_000);
+afterAll(async () => {
+  await api.close();
+});
+
+/** A way to the database that can fall silent: connections stay open, and nothing comes through any more. */
+async function startNetwork(address: URL) {
+  const sockets = new Set<Socket>();
+  let isSilent = false;
+  const server = createServer((near) => {
+    const far = createConnection(Number(address.port), address.hostname);
+    for (const [from, to] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      sockets.add(from);
+      from.on("error", () => undefined);
+      from.on("close", () => to.destroy());
+      // A connection opened in the silence stays half-open.
+      let isLost = isSilent;
+      from.on("data", (data) => {
+        isLost ||= isSilent;
+        if (!isLost) to.write(data);
+      });
+    }
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const url = new URL(address);
+  url.port = String((server.address() as AddressInfo).port);
+  return {
+    url: url.href,
+    fallSilent: () => Promise.resolve((isSilent = true)),
+    speakAgain: () => Promise.resolve((isSilent = false)),
+    close: () => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    },
+  };
+}
+
+/** Runs a command line that is ended in the pause behind its last action; gives what it wrote. */
+async function watch(words: string[], between: (() => Promise<unknown>)[], url = api.operatorUrl) {
+  const lines: string[] = [];
+  const pauses: number[] = [];
+  const code = await runCli({
+    words,
+    environment: { TASKGATE_DATABASE_URL: url },
+    folder: "/nowhere",
+    output: {
+      line: (text) => void lines.push(text),
+      error: (text) => void lines.push(text),
+      columns: null,
+    },
+    repeater: () => ({
+      pause: async (ms) => {
+        pauses.push(ms);
+        const next = between.shift();
+        await next?.();
+        return next !== undefined;
+      },
+    }),
+  });
+  return { code, lines, pauses };
+}
+
+describe("--watch", () => {
+  test("gives programs one JSON document a line, each of its own look", async () => {
+    const words = ["status", "--json", "--every", "10m"];
+    const { code, lines, pauses } = await watch(words, [() => enqueue(api.store, "greet", 3)]);
+    expect(code).toBe(0);
+    expect(pauses).toEqual([600_000, 600_000]);
+    const ready = lines.map((line) => (JSON.parse(line) as { totals: { ready: number } }).totals);
+    expect(ready).toMatchObject([{ ready: 0 }, { ready: 3 }]);
+  });
+
+  test("goes on when the database is away between two looks, and says so", async () => {
+    const network = await startNetwork(new URL(api.operatorUrl));
+    const { code, lines } = await watch(
+      ["status", "--watch", "--timeout", "1s"],
+      [network.fallSilent, network.speakAgain],
+      network.url,
+    );
+    network.close();
+    expect([code, lines]).toEqual([0, expect.anything()]);
+    expect(lines[0]).toContain("ready");
+    expect(lines.slice(1, -1).join("\n")).toMatch(/^taskgate: The database doesn't answer/m);
+    expect(lines.at(-1)).toContain("ready");
+  });
+
+  test("ends at once with what can't be right later", async () => {
+    const { code, lines, pauses } = await watch(["definitions", "nobody", "--watch"], []);
+    expect(code).toBe(3);
+    expect(lines.join("\n")).toContain("nobody");
+    expect(pauses).toEqual([]);
+  });
+
+  test("refuses a time that is none, with the field and the expected form", async () => {
+    const { code, lines } = await watch(["status", "--every", "soon"], []);
+    expect(code).toBe(2);
+    expect(lines.join("\n")).toContain("--every: got `soon`, expected a time of 1ms to 1h");
+  });
+
+  test("draws over the look before on a terminal, and ends with 0 at Ctrl+C", async () => {
+    const program = join(root, "dist/shared/cli/main.js");
+    const line = `'${process.execPath}' '${program}' status --every 300ms; echo "code $?"`;
+    const child = spawn("script", ["-qec", line, "/dev/null"], {
+      env: { ...process.env, TASKGATE_DATABASE_URL: api.operatorUrl, TERM: "xterm" },
+      stdio: ["pipe", "pipe", "inherit"],
+    });
+    let text = "";
+    let isTold = false;
+    child.stdout.on("data", (data: Buffer) => {
+      text += data.toString();
+      const looks = text.split("Ctrl+C ends").length - 1;
+      if (looks < 3 || isTold) return;
+      isTold = true;
+      child.stdin.write("\u0003");
+    });
+    await once(child, "exit");
+    expect(text).toContain("taskgate status  every 300ms, Ctrl+C ends");
+    expect(text.split("\u001b[2J")).toHaveLength(2);
+    expect(text.split("\u001b[H").length).toBeGreaterThanOrEqual(4);
+    expect(text).toMatch(/code 0\s*$/);
+  }, 60_000);
+});
+
+test("a picture that is higher than the terminal says how many lines it lacks, and never scrolls", () => {
+  let written = "";
+  const redraw = new Redraw({ columns: 60, rows: 5, write: (text) => (written = text) });
+  redraw.draw(["1", "2", "3", "4"]);
+  expect(written).toContain("4");
+  redraw.draw(["1", "2", "3", "4", "5", "6"]);
+  expect(written).not.toContain("4\u001b");
+  expect(written).toContain(".. 3 more lines; a larger terminal shows them.");
+  expect(written.split("\n")).toHaveLength(5);
+});

@@ -1,0 +1,60 @@
+import { readFileSync } from "node:fs";
+import { builtinModules } from "node:module";
+import { join } from "node:path";
+import { describe, expect, test } from "@jest/globals";
+import { globSync } from "tinyglobby";
+
+/* Goal: functions/ holds the user's app only, and reaches Taskgate through the package's doors alone. */
+const root = join(__dirname, "../..");
+const doors = ["taskgate", "taskgate/functions", "taskgate/testing"];
+const read = (path: string): string => readFileSync(join(root, path), "utf8");
+const files = globSync("functions/**/*.ts", { cwd: root });
+
+/** What a source imports that is neither its own, a package of its own nor a door. */
+function foreignImports(path: string, source: string): string[] {
+  const named = [
+    ...source.matchAll(
+      /^(?:(?:import|export|\}).*from |import )"([^"]+)"|\b(?:require|import)\("([^"]+)"\)/gm,
+    ),
+  ].map(([, name, called]) => name ?? called ?? "");
+  return named.filter((name) => {
+    if (name.startsWith(".")) return !join(path, "..", name).startsWith("functions");
+    const isBuiltin = name.startsWith("node:") || builtinModules.includes(name);
+    const isTaskgate = name === "taskgate" || name.startsWith("taskgate/");
+    return isTaskgate ? !doors.includes(name) : !isBuiltin && !name.startsWith("@azure/functions");
+  });
+}
+
+describe("the files below functions/", () => {
+  test.each(files)(
+    "%s imports only its neighbours, Node, Azure's library and the doors",
+    (path) => {
+      expect(foreignImports(path, read(path))).toEqual([]);
+    },
+  );
+
+  test("an internal path is found", () => {
+    const source = 'import { a } from "../../shared/core/ids";\nimport b from "taskgate/dist/x";';
+    expect(foreignImports("functions/tasks/greet.ts", source)).toEqual([
+      "../../shared/core/ids",
+      "taskgate/dist/x",
+    ]);
+  });
+
+  test("the entry has at most 15 lines and imports only Azure's library and the gate", () => {
+    const entry = read("functions/index.ts");
+    expect(entry.trimEnd().split("\n").length).toBeLessThanOrEqual(15);
+    expect([...entry.matchAll(/from "([^"]+)"/g)].map(([, name]) => name)).toEqual([
+      "@azure/functions",
+      "./gate",
+    ]);
+  });
+});
+
+test("package.json names every door, and nothing else but itself", () => {
+  const { exports } = JSON.parse(read("package.json")) as { exports: Record<string, string> };
+  expect(Object.keys(exports)).toEqual([
+    ...doors.map((door) => door.replace(/^taskgate/, ".")),
+    "./package.json",
+  ]);
+});

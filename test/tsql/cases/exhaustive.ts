@@ -1,0 +1,45 @@
+import { describe, expect, test } from "@jest/globals";
+import type { EngineName } from "../../tsql-server/engine/options";
+import { explore } from "../../tsql-server/schedule/explore";
+import { printFinding } from "../../tsql-server/schedule/replay";
+import { holds } from "./explore-case";
+import { killScenario } from "./kill";
+import { allCases } from "./list/all";
+import { cutCases, killCases } from "./list/kills";
+import { scenarioOf } from "./scenario";
+import { isLongOn, plainVariant } from "./variants";
+
+/* Every case of two callers on one engine, in every order; and every operation with its connection cut at every step. */
+export function describeEngine(engine: EngineName): void {
+  const variant = plainVariant(engine);
+  const here = allCases.filter((model) => !isLongOn(model, engine));
+
+  describe(`every order, ${engine}`, () => {
+    test.each(here.map((model) => [model.name, model] as const))(
+      "%s",
+      (_name, model) => {
+        expect(holds(model, variant).interleavings).toBeGreaterThan(0n);
+      },
+      120_000,
+    );
+  });
+
+  describe(`S0.19: in the model, the connection is cut at every step, ${engine}`, () => {
+    test.each(killCases.map((kill) => [kill.name, kill] as const))(
+      "%s: all or nothing",
+      (_name, kill) => {
+        const { finding, ends } = explore(killScenario(kill, variant));
+
+        expect(finding === undefined ? "" : printFinding(finding)).toBe("");
+        expect(ends).toBeGreaterThan(2);
+      },
+    );
+
+    test.each(cutCases.map((model) => [model.name, model] as const))("%s", (_name, model) => {
+      const { finding, isComplete } = explore(scenarioOf(model, variant));
+
+      expect(finding === undefined ? "" : printFinding(finding)).toBe("");
+      expect(isComplete).toBe(true);
+    });
+  });
+}

@@ -1,0 +1,179 @@
+import {
+  cancel,
+  cancelBatch,
+  createBatch,
+  enqueue,
+  fail,
+  plainTasks,
+  pumpBatch,
+  redrive,
+  register,
+  start,
+  startBatch,
+  work,
+} from "../calls";
+import type { NewTask } from "../calls";
+import { allOf, expectTasks, taskIds } from "../endings";
+import type { Ending, ModelCase } from "../model-case";
+import { dedupeKey, groupRow, latch, requestedTask, shardRow, waveRow } from "../permitted-waits";
+
+const keyed: NewTask = { dedupeKey: "k" };
+
+/** Task 1 is a dead letter; one worker is left. */
+function died(task: NewTask, ...others: readonly NewTask[]) {
+  return [
+    register({ limit: 4 }),
+    enqueue([task, ...others]),
+    start(1, 1),
+    work({ execution: 1, call: 1, want: 1 }),
+    fail(1, { task: 1, fence: 1, as: "dead" as const }),
+  ];
+}
+
+/** A batch of two waves: of the first, which is open, task 1 has died and another worker has task 2; task 3 is held. */
+const openWave = [
+  register({ limit: 4 }),
+  createBatch(1, 2),
+  enqueue(plainTasks(2), { wave: 1 }),
+  enqueue(plainTasks(1), { wave: 2 }),
+  startBatch(1),
+  start(1, 1),
+  work({ execution: 1, call: 1, want: 1 }),
+  fail(1, { task: 1, fence: 1, as: "dead" as const }),
+  work({ execution: 1, call: 2, want: 1 }),
+];
+
+/** Task 1 was cancelled while its wave was held; task 2 is there. */
+const heldWave = [
+  register({ limit: 4 }),
+  createBatch(1, 1),
+  enqueue(plainTasks(2), { wave: 1 }),
+  cancel(1),
+];
+
+function outcomes(end: Ending, by: number): string {
+  const list = String(end.answers[by]?.[0]?.rows[0]?.["Results"] ?? "[]");
+  return (JSON.parse(list) as { outcome: string }[]).map((one) => one.outcome).join();
+}
+
+/** One of two calls has each task. */
+function once(end: Ending, task: number): string | undefined {
+  const both = [outcomes(end, 0), outcomes(end, 1)];
+  const count = both.filter((said) => said.includes("redriven")).length;
+  return allOf(
+    count === 1 ? undefined : `the redrives say ${both.join(" and ")}`,
+    expectTasks(taskIds(end, "Ready"), task),
+  );
+}
+
+/** Tasks come back from the archive. */
+export const redriveCases: readonly ModelCase[] = [
+  {
+    name: "redrive-x-end-of-its-wave",
+    about:
+      "a dead letter comes back while the last task of its wave ends: it keeps the wave open, or comes back on its own",
+    setup: openWave,
+    readersWait: true,
+    waits: [shardRow, waveRow],
+    callers: [[redrive(1)], [work({ execution: 1, call: 3, done: [{ task: 2, fence: 2 }] })]],
+    ends: (end) => {
+      const [wave] = end.rows("Wave");
+      const [task] = end.rows("Task").filter((row) => row["TaskId"] === 1);
+      const isOpen = wave?.["State"] === 2 && wave["DeadCount"] === 0 && task?.["WaveId"] === 1;
+      const isOver = wave?.["State"] === 3 && wave["DeadCount"] === 1 && task?.["WaveId"] === null;
+      return allOf(
+        isOpen || isOver ? undefined : "the wave and the task disagree",
+        expectTasks(taskIds(end, "WaveHeld"), 3),
+        expectTasks(taskIds(end, "Ready"), 1),
+      );
+    },
+  },
+  {
+    name: "redrive-x-start-of-its-batch",
+    about:
+      "a task that was cancelled while it was held comes back while its wave is opened: held for the next slice, or counted",
+    setup: heldWave,
+    readersWait: true,
+    waits: [shardRow, waveRow],
+    callers: [[redrive(1)], [startBatch(1)]],
+    ends: (end) => {
+      const [wave] = end.rows("Wave");
+      const held = taskIds(end, "WaveHeld").length;
+      return allOf(
+        held + Number(wave?.["Total"]) === 2 ? undefined : "a task is counted nowhere",
+        end.rows("Task").every((row) => row["WaveId"] === 1) ? undefined : "a task left its wave",
+      );
+    },
+  },
+  {
+    name: "redrive-x-cancel-of-its-batch",
+    about:
+      "a task that was cancelled while it was held comes back while its batch is cancelled: no wave ends without it",
+    setup: heldWave,
+    readersWait: true,
+    waits: [shardRow, waveRow],
+    callers: [[redrive(1)], [cancelBatch(1), pumpBatch(1, 10)]],
+    ends: (end) => {
+      const [wave] = end.rows("Wave");
+      const inWave = end.rows("Task").filter((row) => row["WaveId"] === 1).length;
+      return wave?.["State"] === 3 && inWave > 0 ? "a wave that has ended has tasks" : undefined;
+    },
+  },
+  {
+    name: "redrive-x-redrive",
+    about: "two redrives of one dead letter: it comes back once",
+    setup: died(keyed),
+    readersWait: true,
+    waits: [latch, dedupeKey],
+    callers: [[redrive(1)], [redrive(1)]],
+    ends: (end) => once(end, 1),
+  },
+  {
+    name: "redrive-x-enqueue-of-its-key",
+    about: "the dead letter's key is enqueued: one of them has it",
+    setup: died(keyed),
+    readersWait: true,
+    waits: [latch, dedupeKey],
+    callers: [[redrive(1)], [enqueue([keyed])]],
+    ends: (end) => {
+      const ready = taskIds(end, "Ready");
+      return ready.length === 1
+        ? expectTasks(taskIds(end, "Dedupe"), ...ready)
+        : `tasks ${ready.join()} are ready`;
+    },
+  },
+  {
+    name: "redrive-x-enqueue-into-its-group",
+    about: "a dead letter comes back into a group of one slot while a task is added",
+    setup: died({ group: "g" }),
+    readersWait: true,
+    waits: [groupRow],
+    callers: [[redrive(1)], [enqueue([{ group: "g" }])]],
+    ends: (end) =>
+      taskIds(end, "Ready").length === 1 && taskIds(end, "GroupWaiting").length === 1
+        ? undefined
+        : "the slot isn't held by one of them",
+  },
+  {
+    name: "redrive-x-hand-over",
+    about: "a dead letter comes back into its group while the running task ends",
+    setup: [...died({ group: "g" }, { group: "g" }), work({ execution: 1, call: 2, want: 1 })],
+    readersWait: true,
+    waits: [groupRow],
+    callers: [[redrive(1)], [work({ execution: 1, call: 3, done: [{ task: 2, fence: 2 }] })]],
+    ends: (end) => expectTasks(taskIds(end, "Ready"), 1),
+  },
+  {
+    name: "redrive-x-cancel",
+    about: "a task is redriven while it is cancelled: it is ended, or comes back",
+    setup: died({ group: "g", dedupeKey: "k" }),
+    readersWait: true,
+    waits: [groupRow, latch, dedupeKey, requestedTask],
+    callers: [[redrive(1)], [cancel(1)]],
+    ends: (end) => {
+      const said = outcomes(end, 1);
+      if (said === "cancelled") return expectTasks(taskIds(end, "Archive"), 1);
+      return expectTasks(taskIds(end, "Ready"), 1);
+    },
+  },
+];

@@ -1,0 +1,99 @@
+import { describe, expect, test } from "@jest/globals";
+import { plant, plantedBugs } from "../bugs/planted-bugs";
+import type { EngineName } from "../../tsql-server/engine/options";
+import { describeFinding } from "./explore-case";
+import { allCases } from "./list/all";
+import type { ModelCase } from "./model-case";
+import { judgePlan, otherPlansOf } from "./other-plans";
+import { describePlan, parsePlan } from "./plan-names";
+import { findVariant, onPlan, plainVariant } from "./variants";
+
+/* A few cases on every other plan of their accesses. The others run so in `npm run simulate:tsql`. */
+
+const bounds = { statesMost: 50_000, msMost: 60_000 };
+
+function caseOf(name: string): ModelCase {
+  const model = allCases.find((one) => one.name === name);
+  if (model === undefined) throw new Error(`There is no case ${name}`);
+  return model;
+}
+
+const cases: readonly [ModelCase, EngineName][] = [
+  [caseOf("acquire-x-lower"), "azure"],
+  [caseOf("complete-x-complete"), "azure"],
+  [caseOf("fail-x-same-fail"), "azure"],
+  [caseOf("fail-x-same-fail"), "locking"],
+];
+
+test.each(cases.map(([model, engine]) => [model.name, engine, model] as const))(
+  "%s is safe on every other plan, %s",
+  (_name, engine, model) => {
+    const variant = plainVariant(engine);
+    const unsafe: string[] = [];
+    const kinds = new Set<string>();
+    for (const plan of otherPlansOf(model, variant, bounds)) {
+      const verdict = judgePlan({ model, variant }, plan, bounds);
+      kinds.add(verdict.kind);
+      if (verdict.kind === "unsafe")
+        unsafe.push(describeFinding(model, onPlan(variant, plan), verdict.finding));
+    }
+
+    expect(unsafe).toEqual([]);
+    expect(kinds).toContain("alike");
+    expect(kinds).not.toContain("incomplete");
+  },
+  120_000,
+);
+
+test("a name of another plan says all that is needed to run on it again", () => {
+  const plan = {
+    access: "Taskgate.Work:240 r",
+    path: { index: "PK_Ready", isScan: true },
+  };
+  const name = describePlan(plan);
+
+  expect(name).toBe("Taskgate.Work:240 r by PK_Ready from end to end");
+  expect(parsePlan(name)).toEqual(plan);
+  expect(parsePlan("Taskgate.Work:240 r by PK_Ready")).toEqual({
+    ...plan,
+    path: { index: "PK_Ready", isScan: false },
+  });
+  expect(parsePlan("row after row")).toBeUndefined();
+  expect(findVariant(`azure, ${name}`)?.options.forcedPaths).toEqual(
+    new Map([[plan.access, plan.path]]),
+  );
+  expect(findVariant("azure, nothing of the kind")).toBeUndefined();
+});
+
+describe("the findings on another plan", () => {
+  test("a new wait: told, with its caller and place", () => {
+    const model = caseOf("complete-x-complete");
+    const variant = plainVariant("azure");
+    const plans = otherPlansOf(model, variant, bounds);
+    const walk = plans.find(
+      ({ access, path }) => /Work:\d+ x$/.test(access) && path.index === "PK_TaskExecution",
+    );
+    if (walk === undefined) throw new Error("Work no longer reads its execution's row by x");
+
+    expect(walk.path.isScan).toBe(true);
+    expect(judgePlan({ model, variant }, walk, bounds)).toEqual({
+      kind: "waits",
+      problem: expect.stringMatching(
+        /^no waiting: caller \d waits as the case doesn't permit: U on TaskExecution/,
+      ),
+    });
+  });
+
+  test("a broken promise: a fault, however long a call waits", () => {
+    const bug = plantedBugs.find(({ foundBy }) => foundBy === "release-x-release");
+    if (bug === undefined) throw new Error("No planted bug is found by that case");
+    const model = caseOf(bug.foundBy);
+    const variant = { ...plainVariant(bug.engine), edit: plant(bug) };
+    const [plan] = otherPlansOf(model, plainVariant(bug.engine), bounds);
+    if (plan === undefined) throw new Error("There is no other plan");
+
+    const verdict = judgePlan({ model, variant }, plan, bounds);
+
+    expect(verdict.kind === "unsafe" ? verdict.finding.problem : verdict.kind).toMatch(bug.finding);
+  });
+});

@@ -1,0 +1,237 @@
+import { runAlone } from "../../tsql-server/schedule/step";
+import type { Run, StepReport } from "../../tsql-server/schedule/run";
+import type { Call } from "./calls";
+import { checkInvariants, namesOf } from "./calls";
+import { countHeld, statusOf } from "./endings";
+import { proceduresOf } from "./model-case";
+import type { CaseAnswer, CaseOptions, Ending, ModelCase } from "./model-case";
+import { answersOfRun, requestOf } from "./requests";
+import { committedRows, openChanges, plainRow, tablesAsText } from "./table-rows";
+
+/*
+ * What must hold in every interleaving of every case: the first six promises, as far as SQL decides them. After each step:
+ * no caller waits where it isn't permitted, no circle of waiters, no grant over the limit, no error. At the end:
+ * nothing is locked, nothing lost, nothing done twice, and the shipped check of invariants finds nothing.
+ */
+
+interface Judged {
+  readonly model: ModelCase;
+  readonly how: CaseOptions;
+  readonly run: Run;
+}
+
+export function brokenByStep(judged: Judged, report: StepReport): string | undefined {
+  return (
+    brokenCircle(judged, report) ??
+    brokenWait(judged, report) ??
+    brokenAnswer(judged, report) ??
+    brokenGrant(judged.model, judged.run)
+  );
+}
+
+// ---- waits
+
+/** The callers that may die of a circle: none, with row versions. */
+function victimsOf({ model, how }: Judged): readonly number[] {
+  if (how.hasCircles === true) return [...model.callers.keys()];
+  return how.options.isVersioned ? [] : (model.victims ?? []);
+}
+
+function brokenCircle(judged: Judged, report: StepReport): string | undefined {
+  if (report.deadlocks === 0 || victimsOf(judged).length > 0) return undefined;
+  return "no waiting: callers wait for each other in a circle";
+}
+
+function brokenWait({ model, how, run }: Judged, report: StepReport): string | undefined {
+  const { wait } = report;
+  if (wait === undefined || !how.checksWaits) return undefined;
+  const table = tableOfWait(run, report);
+  const { caller } = report.choice;
+  const isPermitted = model.waits?.some(
+    (permitted) => permitted.table === table && (permitted.by ?? caller) === caller,
+  );
+  if (isPermitted === true) return undefined;
+  if (!how.options.isVersioned && model.readersWait === true && isForReading(run, report))
+    return undefined;
+  return `no waiting: caller ${String(caller + 1)} waits as the case doesn't permit: ${wait.mode} on ${table} (${wait.resource})`;
+}
+
+/** The table on whose key a caller waits; with optimized locking it waits for a transaction because of that key. */
+function tableOfWait(run: Run, report: StepReport): string {
+  const ask = run.callers[report.choice.caller]?.connection.reply?.ask;
+  const resource = ask?.about ?? report.wait?.resource ?? "";
+  if (resource.startsWith("APP ")) return "application lock";
+  return /Taskgate\.(\w+)/.exec(resource)?.[1] ?? resource;
+}
+
+/** A reader waits for a writer, or the other way round: on one side there are shared locks only. */
+function isForReading(run: Run, report: StepReport): boolean {
+  const { wait } = report;
+  if (wait === undefined) return false;
+  const isShared = (mode: string | undefined): boolean => mode === "S" || mode === "IS";
+  return (
+    isShared(wait.mode) ||
+    wait.behind.every((session) => isShared(run.world.locks.modeOf(session, wait.resource)))
+  );
+}
+
+// ---- answers
+
+function brokenAnswer(judged: Judged, report: StepReport): string | undefined {
+  const mayDie = victimsOf(judged).includes(report.choice.caller);
+  const unexpected = report.ended?.errors.find(
+    ({ number }) => judged.model.errors?.includes(number) !== true && !(mayDie && number === 1205),
+  );
+  return unexpected === undefined
+    ? undefined
+    : `error ${String(unexpected.number)}: ${unexpected.message}`;
+}
+
+// ---- tokens
+
+/** The limit: a change that makes more tokens held than before stays within the limit in force then. */
+function brokenGrant(model: ModelCase, run: Run): string | undefined {
+  // A definition that begins to share a limit brings those who run: that is no grant.
+  const isLinking = proceduresOf(model).includes("RegisterDefinition");
+  const changes = ["TaskDefinition", ...(isLinking ? [] : ["SharedLimit"])].flatMap((table) =>
+    openChanges(run.world, table),
+  );
+  for (const { before, after } of changes) {
+    if (after === undefined) continue;
+    const limit = Number(after["ConcurrencyLimitOverride"] ?? after["ConcurrencyLimit"]);
+    const held = countHeld(String(after["ExecutionTokens"]));
+    const was = countHeld(String(before?.["ExecutionTokens"] ?? ""));
+    // An execution that ran without a limit is counted when there is one: that is no grant.
+    const isCounted =
+      before !== undefined &&
+      Number(before["ConcurrencyLimitOverride"] ?? before["ConcurrencyLimit"]) === -1;
+    if (limit >= 0 && held > was && held > limit && !isCounted) {
+      return `limit: a grant makes ${String(held)} of ${String(limit)} tokens held`;
+    }
+  }
+  return undefined;
+}
+
+// ---- the end
+
+export function brokenAtEnd(
+  judged: Judged & { readonly setup: readonly CaseAnswer[] },
+): string | undefined {
+  const { model, how, run, setup } = judged;
+  const answers = answersOfRun(model, run);
+  const end: Ending = {
+    answers,
+    engine: how.engine,
+    rows: (table) => committedRows(run.world, table),
+  };
+  return (
+    brokenQuiet(run) ??
+    brokenClaims(answers) ??
+    brokenTasks(end, [...setup, ...answers.flat()]) ??
+    brokenInvariants(run) ??
+    // Who died of a circle has done nothing.
+    (hasDied(answers) ? undefined : model.ends?.(end))
+  );
+}
+
+function hasDied(answers: Ending["answers"]): boolean {
+  return answers.flat().some(({ errors }) => errors.includes(1205));
+}
+
+/** Everything is given back: no lock, no open transaction. */
+export function brokenQuiet(run: Run): string | undefined {
+  const [held] = run.world.locks.describe();
+  if (held !== undefined) return `a lock is left: ${held}`;
+  const open = run.callers.find(({ connection }) => connection.transactionCount > 0);
+  return open === undefined ? undefined : `the transaction of ${open.name} is left open`;
+}
+
+/** One holder: two claims of a task never carry the same fence, and never come from one answer given twice to two callers. */
+function brokenClaims(answers: readonly (readonly CaseAnswer[])[]): string | undefined {
+  const claims = new Set<string>();
+  for (const answer of answers.flat()) {
+    if (statusOf(answer) !== "claimed") continue;
+    const row = answer.rows[0] ?? {};
+    for (const task of String(row["TaskIds"]).split(",")) {
+      const claim = `task ${task} under fence ${String(row["Fence"])}`;
+      if (claims.has(claim)) return `one holder: ${claim} is claimed twice`;
+      claims.add(claim);
+    }
+  }
+  return undefined;
+}
+
+/** Nothing lost: a task of an answered enqueue is there or has ended, and none has ended twice. */
+function brokenTasks(end: Ending, answers: readonly CaseAnswer[]): string | undefined {
+  const ended = endedTasks(answers);
+  const twice = ended.find((task, place) => ended.indexOf(task) !== place);
+  if (twice !== undefined) return `nothing lost: task ${String(twice)} has ended twice`;
+  const known = new Set(
+    [...end.rows("Task"), ...end.rows("Archive")].map((row) => Number(row["TaskId"])),
+  );
+  const lost = enqueuedTasks(answers).find((task) => !known.has(task) && !ended.includes(task));
+  return lost === undefined ? undefined : `nothing lost: task ${String(lost)} is lost`;
+}
+
+function enqueuedTasks(answers: readonly CaseAnswer[]): number[] {
+  return answers.flatMap((answer) =>
+    !isUndone(answer.call) &&
+    answer.errors.length === 0 &&
+    answer.rows[0]?.["Status"] === "enqueued"
+      ? (JSON.parse(String(answer.rows[0]["TaskIds"])) as string[]).map(Number)
+      : [],
+  );
+}
+
+function isUndone(call: Call): boolean {
+  return call.kind === "batch" && call.isUndone === true;
+}
+
+/** Tasks whose end was accepted, once for each acceptance; an answer given again isn't one. */
+function endedTasks(answers: readonly CaseAnswer[]): number[] {
+  return answers.flatMap((answer) => {
+    const [name] = namesOf(answer.call);
+    if (answer.errors.length > 0 || answer.call.kind !== "procedure") return [];
+    if (name === "Work") return endedByWork(answer);
+    if (name === "CompleteTask") {
+      return statusOf(answer) === "done" ? [Number(answer.call.arguments["TaskId"])] : [];
+    }
+    return name === "FailTasks" ? endedByFailure(answer) : [];
+  });
+}
+
+function endedByWork(answer: CaseAnswer): number[] {
+  if (answer.call.kind !== "procedure") return [];
+  if (["again", "fenced", "ended"].includes(statusOf(answer))) return [];
+  const told = JSON.parse(String(answer.call.arguments["DoneTaskIds"] ?? "[]")) as string[];
+  const refused = String(answer.rows[0]?.["RefusedTaskIds"] ?? "").split(",");
+  return told.filter((task) => !refused.includes(task)).map(Number);
+}
+
+function endedByFailure(answer: CaseAnswer): number[] {
+  const results = JSON.parse(String(answer.rows[0]?.["Results"] ?? "[]")) as {
+    task: string;
+    outcome: string;
+  }[];
+  return results
+    .filter(({ outcome }) => outcome === "dead" || outcome === "cancelled")
+    .map(({ task }) => Number(task));
+}
+
+/** Verdicts of the shipped check by what the tables hold: many ends are the same. */
+const verdicts = new Map<string, string | undefined>();
+
+export function brokenInvariants(run: Run): string | undefined {
+  const key = tablesAsText(run.world);
+  if (!verdicts.has(key)) verdicts.set(key, invariantsOf(run));
+  return verdicts.get(key);
+}
+
+function invariantsOf(run: Run): string | undefined {
+  const connection = run.world.connect();
+  const [row] = runAlone(connection, requestOf(checkInvariants)).objects().map(plainRow);
+  run.world.forget(connection);
+  return row?.["Status"] === "sound"
+    ? undefined
+    : `the check of invariants finds ${String(row?.["Findings"])}`;
+}

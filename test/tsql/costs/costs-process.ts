@@ -1,0 +1,41 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { engines } from "../shipped/engines";
+import type { EngineName } from "../../tsql-server/engine/options";
+import { formatCosts, measureAll, recordOf } from "./table";
+
+/*
+ * npm run costs:tsql -- [--engine azure|versioned|locking] [--update]
+ * Prints what each operation costs in the model of SQL Server; --update records that of azure as what the test expects.
+ */
+
+const { values: options } = parseArgs({
+  options: {
+    engine: { type: "string", default: "azure" },
+    update: { type: "boolean", default: false },
+  },
+});
+
+async function main(): Promise<void> {
+  const { engine } = options;
+  if (!isEngine(engine)) throw new Error(`Expected azure, versioned or locking, got \`${engine}\``);
+  const table = await measureAll(engine);
+  console.log(formatCosts(table, process.stdout.isTTY ? process.stdout.columns : 200).join("\n"));
+  if (options.update) {
+    const recorded = engine === "azure" ? table : await measureAll("azure");
+    writeFileSync(join(__dirname, "expected-costs.txt"), `${recordOf(recorded).join("\n")}\n`);
+  }
+}
+
+function isEngine(name: string): name is EngineName {
+  return Object.hasOwn(engines, name);
+}
+
+main().then(
+  () => process.exit(0),
+  (error: unknown) => {
+    console.error(error);
+    process.exit(1);
+  },
+);

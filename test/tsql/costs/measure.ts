@@ -1,0 +1,65 @@
+import { SqlTaskStore } from "../../../shared/store/sql-task-store";
+import { shippedWorld } from "../shipped/shipped-world";
+import type { Metrics } from "../../tsql-server/engine/metrics";
+import { engines } from "../shipped/engines";
+import type { EngineName } from "../../tsql-server/engine/options";
+import type { World } from "../../tsql-server/engine/world";
+import { EngineCaller } from "../mutation/engine-caller";
+import { LocalServer } from "../mutation/local-server";
+import type { Scene, Scenario } from "./scenarios";
+
+/** What one call costs in the model; all of it is counted, nothing is timed. */
+export interface Cost {
+  /** Requests sent to the server. */
+  readonly roundTrips: number;
+  /** Locks taken anew, by mode. IS, IX: on tables; the rest: on keys, and on Azure SQL X on the transaction. */
+  readonly locks: Readonly<Record<string, number>>;
+  readonly rowsRead: number;
+  readonly rowsWritten: number;
+  /** Deleted entries that were stepped over. */
+  readonly ghosts: number;
+  /** Keys and images written: an estimate. */
+  readonly logBytes: number;
+}
+
+/** A world in which deleted entries stay until they are cleaned away, so that they can be counted. */
+export function worldWithGhosts(engine: EngineName): World {
+  return shippedWorld({ ...engines[engine], keepsGhosts: true });
+}
+
+/** Sets the scene on a copy of a world, then counts what the one call costs. */
+export async function measure(
+  template: World,
+  batch: number,
+  prepare: (scene: Scene) => ReturnType<Scenario["prepare"]>,
+): Promise<Cost> {
+  const world = template.fork();
+  let answered: Metrics[] = [];
+  const server = new LocalServer(world, {
+    stepsMost: Number.POSITIVE_INFINITY,
+    statementsMost: Number.POSITIVE_INFINITY,
+    onAnswered: ({ metrics }) => void answered.push(metrics),
+  });
+  const store = new SqlTaskStore(new EngineCaller(server), (call) => call());
+  const call = await prepare({ store, world, name: "costs", batch });
+  answered = [];
+  await call();
+  await store.close();
+  return sumOf(answered);
+}
+
+function sumOf(answered: readonly Metrics[]): Cost {
+  const sum = (count: (metrics: Metrics) => number): number =>
+    answered.reduce((total, metrics) => total + count(metrics), 0);
+  const modes = [...new Set(answered.flatMap(({ locks }) => [...locks.keys()]))].sort();
+  return {
+    roundTrips: answered.length,
+    locks: Object.fromEntries(
+      modes.map((mode) => [mode, sum(({ locks }) => locks.get(mode) ?? 0)]),
+    ),
+    rowsRead: sum(({ rowsRead }) => rowsRead),
+    rowsWritten: sum(({ rowsWritten }) => rowsWritten),
+    ghosts: sum(({ ghostsPassed }) => ghostsPassed),
+    logBytes: sum(({ logBytes }) => logBytes),
+  };
+}

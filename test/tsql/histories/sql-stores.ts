@@ -1,0 +1,149 @@
+import { toCamelCase } from "../../../shared/store/operations/operation";
+import type { StoreSetup, TestStore } from "../../support/store-setup";
+import type { HistoryStore } from "./side";
+import type { StoreRow, StoreTables } from "./tables";
+
+/** Calls of one history take turns on so many. */
+export const connectionCount = 3;
+
+/** Tables whose rows histories don't make. */
+const ownTables = new Set(["schemaVersion", "number", "testClock"]);
+
+/** An empty store over SQL; its clock must stand still. */
+export async function openSqlStore(
+  setup: StoreSetup,
+  connections = connectionCount,
+): Promise<HistoryStore> {
+  const opened = await setup.open();
+  const isPostgres = setup.dialect === "postgres";
+  return {
+    title: isPostgres ? "PostgreSQL" : "T-SQL",
+    isWhole: true,
+    connections: (await setup.connect?.(connections)) ?? [opened.store],
+    now: async () => (await opened.now()).getTime(),
+    advance: (ms) => opened.advance(ms),
+    requestCancel: (taskId) => opened.requestCancel(taskId),
+    readTables: async () => {
+      const dialect = isPostgres ? postgresDialect : mssqlDialect;
+      const columns = knownColumns.get(setup) ?? (await readColumns(opened, dialect));
+      knownColumns.set(setup, columns);
+      const tables = await readRows(opened, dialect, columns);
+      return withRemaining(isPostgres ? withClaims(tables) : withPositions(tables));
+    },
+  };
+}
+
+interface Dialect {
+  /** Rows of `table` and `column`, in the order of columns. */
+  readonly columns: string;
+  select(table: string, columns: readonly string[]): string;
+}
+
+const postgresDialect: Dialect = {
+  columns: `select c.table_name as "table", c.column_name as "column"
+              from information_schema.columns c
+              join information_schema.tables t using (table_schema, table_name)
+             where c.table_schema = 'taskgate' and t.table_type = 'BASE TABLE'
+               and c.table_name <> 'archive_pack'
+             order by c.table_name, c.ordinal_position`,
+  select: (table, columns) =>
+    `select ${columns.join(", ")} from taskgate.${table === "archive" ? "archived" : table}`,
+};
+
+const mssqlDialect: Dialect = {
+  columns: `SELECT c.TABLE_NAME AS [table], c.COLUMN_NAME AS [column]
+              FROM INFORMATION_SCHEMA.COLUMNS AS c
+             INNER JOIN INFORMATION_SCHEMA.TABLES AS t ON t.TABLE_SCHEMA = c.TABLE_SCHEMA AND t.TABLE_NAME = c.TABLE_NAME
+             WHERE c.TABLE_SCHEMA = N'Taskgate' AND t.TABLE_TYPE = N'BASE TABLE'
+             ORDER BY c.TABLE_NAME, c.ORDINAL_POSITION`,
+  select: (table, columns) =>
+    `SELECT ${columns.map((column) => `[${column}]`).join(", ")} FROM Taskgate.[${table}]`,
+};
+
+/** Names of columns by table. */
+type Columns = ReadonlyMap<string, readonly string[]>;
+
+/** They stay as they are, for any store that a setup opens. */
+const knownColumns = new WeakMap<StoreSetup, Columns>();
+
+async function readColumns(opened: TestStore, dialect: Dialect): Promise<Columns> {
+  const columns = new Map<string, string[]>();
+  for (const row of await opened.raw(dialect.columns)) {
+    const table = String(row["table"]);
+    if (ownTables.has(toCamelCase(table))) continue;
+    columns.set(table, [...(columns.get(table) ?? []), String(row["column"])]);
+  }
+  return columns;
+}
+
+async function readRows(
+  opened: TestStore,
+  dialect: Dialect,
+  columns: Columns,
+): Promise<StoreTables> {
+  const tables: Record<string, StoreRow[]> = {};
+  for (const [table, names] of columns) {
+    const rows = await opened.raw(dialect.select(table, names));
+    tables[toCamelCase(table)] = rows.map((row) =>
+      Object.fromEntries(Object.entries(row).map(([key, value]) => [toCamelCase(key), value])),
+    );
+  }
+  return tables;
+}
+
+/** PostgreSQL: the arrays of an execution are its claims, in claim order. */
+function withClaims(tables: StoreTables): StoreTables {
+  const claim: StoreRow[] = [];
+  const taskExecution = (tables["taskExecution"] ?? []).map(
+    ({ inflight, inflightFence, inflightAt, spare, ...row }) => {
+      for (const [index, taskId] of listOf(inflight).entries()) {
+        claim.push({
+          taskExecutionId: row["taskExecutionId"],
+          position: index + 1,
+          taskId,
+          fence: listOf(inflightFence)[index],
+          claimedAt: listOf(inflightAt)[index],
+          isSpare: listOf(spare).includes(taskId),
+        });
+      }
+      return row;
+    },
+  );
+  return { ...tables, taskExecution, claim };
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  if (!Array.isArray(value)) throw new Error(`Expected an array of claims, got ${String(value)}`);
+  return value as readonly unknown[];
+}
+
+/** T-SQL: claim order is the order of the key, not the number in it. */
+function withPositions(tables: StoreTables): StoreTables {
+  const counts = new Map<string, number>();
+  const claim = [...(tables["claim"] ?? [])]
+    .sort(
+      (a, b) =>
+        Number(a["fence"]) - Number(b["fence"]) || Number(a["ordinal"]) - Number(b["ordinal"]),
+    )
+    .map((row) => {
+      const execution = String(row["taskExecutionId"]);
+      const position = (counts.get(execution) ?? 0) + 1;
+      counts.set(execution, position);
+      const others = Object.entries(row).filter(([column]) => column !== "ordinal");
+      return { ...Object.fromEntries(others), position };
+    });
+  return { ...tables, claim };
+}
+
+/** A wave's count is spread over rows by task id: what they say together counts. */
+function withRemaining(tables: StoreTables): StoreTables {
+  const sums = new Map<string, number>();
+  for (const row of tables["waveShard"] ?? []) {
+    const wave = String(row["waveId"]);
+    sums.set(wave, (sums.get(wave) ?? 0) + Number(row["remaining"]));
+  }
+  const waveShard = [...sums]
+    .filter(([, remaining]) => remaining !== 0)
+    .map(([waveId, remaining]) => ({ waveId, remaining }));
+  return { ...tables, waveShard };
+}

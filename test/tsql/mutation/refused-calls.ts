@@ -1,0 +1,126 @@
+import type { ProcedureCall } from "../cases/calls";
+import { requestOf } from "../cases/requests";
+import { tablesAsText } from "../cases/table-rows";
+import { shippedWorld } from "../shipped/shipped-world";
+import { engines } from "../shipped/engines";
+import { SimulationError } from "../../tsql-server/engine/sql-error";
+import type { World } from "../../tsql-server/engine/world";
+import { runAlone } from "../../tsql-server/schedule/step";
+import { CoverageWatch } from "./check";
+import type { Check, Noticed } from "./check";
+import { operationCases } from "./operation-cases";
+import type { OperationCase } from "./operation-cases";
+import { setUp } from "./set-up";
+
+/* A call that is refused for one of its arguments: it is refused before it has done anything. */
+
+/** By procedure: arguments that it refuses, one call each. */
+const refused: Readonly<Record<string, readonly ProcedureCall["arguments"][]>> = {
+  AcquireTokens: [{ Want: 0 }],
+  AdvanceWatermark: [{ Value: "x" }, { Watermark: "" }, { Tasks: "7" }, { Name: "none" }],
+  CancelBatch: [{ BatchId: 9 }],
+  CancelTasks: [{ TaskIds: "[]" }],
+  CompleteTask: [{ Result: "x" }, { Result: `["${"x".repeat(65_536)}"]` }],
+  CreateBatch: [{ Waves: 0 }, { Name: "" }, { FailurePolicy: "none" }],
+  EnqueueTasks: [{ Tasks: "[]" }, { Tasks: '[{"priority":"x"}]' }, { Name: "none" }],
+  FailTasks: [{ Failures: "[]" }],
+  FireSchedule: [{ ExpectedRunAt: "x" }, { RunAts: "x" }, { NextRunAt: "x" }],
+  Heartbeat: [{ Executions: "[]" }],
+  ListAudit: [{ Most: 0 }, { Since: "x" }, { Before: "x" }],
+  ListBatches: [{ Most: 0 }],
+  ListExecutions: [{ Most: 0 }],
+  ListGroups: [{ Most: 0 }, { Name: "none" }],
+  ListSchedules: [{ Most: 0 }, { Name: "none" }],
+  ListSharedLimits: [{ Most: 0 }],
+  ListTasks: [{ Most: 0 }, { State: "none" }, { Name: "none" }],
+  ListWatermarks: [{ Most: 0 }, { Name: "none" }],
+  PauseDefinition: [{ Name: "none" }],
+  PromoteScheduled: [{ Most: 0 }, { Name: "none" }],
+  PumpBatch: [{ Most: 0 }, { BatchId: 9 }],
+  Purge: [{ Most: 0 }],
+  ReclaimExpired: [{ Most: 0 }],
+  RedriveTasks: [{ TaskIds: "[]" }, { Name: "a" }],
+  RegisterApp: [{ App: "" }, { Definitions: "x" }, { Definitions: "[1]" }, { Address: "[]" }],
+  RegisterDefinition: [{ LeaseMs: 0 }, { RateCount: 0 }, { SharedLimits: "{}" }],
+  ReleaseSurplus: [{ Keep: -1 }],
+  ReleaseTokens: [{ Keep: -1 }],
+  ReportProgress: [{ Done: -1 }],
+  RescheduleTasks: [{ TaskIds: "[]" }, { RunAt: "2026-01-01T00:00:00Z" }],
+  ResumeBatch: [{ BatchId: 9 }],
+  ResumeDefinition: [{ Name: "none" }],
+  SetDefinitionOwner: [{ App: "" }, { Name: "none" }],
+  SetGroup: [{ Slots: 0 }, { Name: "none" }],
+  SetLimit: [{ Limit: -2 }, { Name: "none" }],
+  SetSchedulePaused: [{ Name: "none" }, { Schedule: "none" }, { NextRunAt: "x" }],
+  SetSchedules: [{ Schedules: "x" }, { Schedules: '[{"name":""}]' }, { Name: "none" }],
+  SetWatermark: [{ Value: "x" }, { Watermark: "" }, { Name: "none" }],
+  SetRate: [{ Count: 0 }, { Burst: 6 }, { Name: "none" }],
+  SetSharedLimit: [{ Limit: -2 }, { Name: "" }],
+  StartBatch: [{ BatchId: 9 }],
+  StartExecution: [{ Want: 0 }, { Worker: "" }],
+  Sweep: [{ Most: 0 }],
+  Work: [{ CallNumber: 0 }, { Want: -1 }, { DoneFences: "[]" }],
+};
+
+/** Each of those calls, where the call without the bad argument would do something. */
+export function refusedCases(): OperationCase[] {
+  return operationCases().flatMap((operation) => {
+    const { call } = operation;
+    if (call.kind !== "procedure") return [];
+    return (refused[call.name] ?? []).map((bad) => ({
+      name: `${operation.name} with ${JSON.stringify(bad).slice(0, 40)}`,
+      setup: operation.setup,
+      call: { ...call, arguments: { ...call.arguments, ...bad } },
+    }));
+  });
+}
+
+/** Operations that refuse no argument. */
+export const unrefused: readonly string[] = [
+  "CheckInvariants",
+  "ExplainTask",
+  "FinishExecution",
+  "ListApps",
+  "ListDefinitions",
+];
+
+/** What a call is told and leaves: numbers of its errors, and whether anything has changed. */
+export interface Refusal {
+  readonly errors: readonly number[];
+  readonly hasChanged: boolean;
+}
+
+export function refusalOf({ setup, call }: OperationCase, template: World): Refusal {
+  const world = setUp(setup, template);
+  const before = tablesAsText(world);
+  const { errors } = runAlone(world.connect(), requestOf(call));
+  return {
+    errors: errors.map(({ number }) => number),
+    hasChanged: tablesAsText(world) !== before,
+  };
+}
+
+/** Refused calls as checks of mutants. */
+export function refusalChecks(): Check[] {
+  const shipped = shippedWorld(engines.azure);
+  return refusedCases().map((operation) => {
+    const watch = new CoverageWatch(shipped);
+    const known = JSON.stringify(refusalOf(operation, shipped));
+    return {
+      title: `refusal of ${operation.name}`,
+      ran: watch.ran(),
+      size: 1,
+      run: (template) => Promise.resolve(findOther(operation, known, template)),
+    };
+  });
+}
+
+function findOther(operation: OperationCase, known: string, template: World): Noticed | undefined {
+  try {
+    const found = JSON.stringify(refusalOf(operation, template));
+    return found === known ? undefined : { by: "error", why: `expected ${known}, found ${found}` };
+  } catch (error) {
+    if (error instanceof SimulationError) return { by: "engine", why: error.message };
+    throw error;
+  }
+}

@@ -1,0 +1,108 @@
+import { describe, expect, test } from "@jest/globals";
+import { engineNames } from "../cases/variants";
+import type { EngineName } from "../../tsql-server/engine/options";
+import { explore, exploreAll } from "../../tsql-server/schedule/explore";
+import type { Run } from "../../tsql-server/schedule/run";
+import { answersIn, lockCounts, playScene, waitsIn } from "./played";
+import { errorsOf, seedScenario, valuesOf } from "./seed-scenarios";
+import type { SeedCase } from "./seed-scenarios";
+import { answer, question, unhinted } from "./stories";
+import { edited, seedSql } from "./texts";
+
+/*
+ * Source text 002 asks whether parallel requests can ever get the same id. Its two statements are run word for word, in
+ * every order of their steps.
+ */
+const script = seedSql("seed-002");
+
+function idsAreDifferent(run: Run): string | undefined {
+  const ids = valuesOf(run, "Result").map(Number);
+  return new Set(ids).size === ids.length ? undefined : `the same id: ${ids.sort().join(", ")}`;
+}
+
+/** No request comes away empty while there is work, or with an error. */
+function eachGotOne(run: Run): string | undefined {
+  const [error] = errorsOf(run);
+  if (error !== undefined) return `error ${String(error)}`;
+  const found = valuesOf(run, "Result").length;
+  return (
+    idsAreDifferent(run) ?? (found === run.callers.length ? undefined : `${String(found)} ids`)
+  );
+}
+
+function requests(statement: string, count: number, engine: EngineName): SeedCase {
+  return {
+    script,
+    engine,
+    callers: Array.from({ length: count }, () => [statement]),
+    atEnd: eachGotOne,
+  };
+}
+
+const nobodyWaits: SeedCase["afterStep"] = (_run, report) =>
+  report.wait === undefined ? undefined : "a request waits";
+
+describe.each(engineNames)("%s", (engine) => {
+  test("S2.1, S2.4: in the model, the answer's statement, three requests, every order: three different ids, no request waits", () => {
+    const result = exploreAll(
+      seedScenario({ ...requests(answer, 3, engine), afterStep: nobodyWaits }),
+    );
+
+    expect(result.interleavings).toBeGreaterThan(1_000n);
+  });
+
+  test("the question's statement, two requests, every order: different ids as well", () => {
+    const result = exploreAll(seedScenario(requests(question, 2, engine)));
+
+    expect(result.interleavings).toBeGreaterThan(50n);
+  });
+
+  test("the question's statement without its hints: the same id twice", () => {
+    const { finding } = explore(
+      seedScenario({ ...requests(unhinted, 2, engine), atEnd: idsAreDifferent }),
+    );
+
+    expect(finding?.problem).toBe("the same id: 1, 1");
+  });
+
+  test("the answer's statement without READPAST: a request waits", () => {
+    const waiting = edited(answer, { from: ", READPAST", to: "" });
+    const { finding } = explore(
+      seedScenario({ ...requests(waiting, 2, engine), afterStep: nobodyWaits }),
+    );
+
+    expect(finding?.problem).toBe("a request waits");
+  });
+
+  test("the answer's statement without UPDLOCK: still safe, since the target of an update is read with U", () => {
+    const plain = edited(answer, { from: "UPDLOCK, ", to: "" });
+
+    expect(exploreAll(seedScenario(requests(plain, 2, engine))).deadlocks).toEqual([]);
+  });
+
+  test("at SERIALIZABLE READPAST is refused: error 650", () => {
+    const { finding } = explore(
+      seedScenario(requests(`SET TRANSACTION ISOLATION LEVEL SERIALIZABLE; ${answer}`, 1, engine)),
+    );
+
+    expect(finding?.problem).toBe("error 650");
+  });
+
+  test("both statements leave the same keys locked, as the text finds", () => {
+    const [one, two] = [playScene("seed-002", 0, engine), playScene("seed-002", 1, engine)];
+
+    expect(answersIn(one, "request 2")).toEqual([[{ Result: 2 }]]);
+    expect(answersIn(two, "request 2")).toEqual([[{ Result: 2 }]]);
+    expect([...waitsIn(one), ...waitsIn(two)]).toEqual([]);
+    expect(lockCounts(one, 0, "request 1")).toEqual(lockCounts(two, 0, "request 1"));
+  });
+});
+
+describe("without hints, in one order", () => {
+  test.each(["versioned", "azure"] as const)(
+    "with row versions the second request takes the first one's job, %s",
+    (engine) => {
+      expect(answersIn(playScene("seed-002", 2, engine), "request 2")).toEqual([[{ Result: 1 }]]);
+    },
+  );
+});

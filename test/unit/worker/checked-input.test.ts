@@ -1,0 +1,144 @@
+import { describe, expect, test } from "@jest/globals";
+import type { JsonObject } from "../../../shared/core/json";
+import { defineLimit, defineQueue } from "../../../shared/worker/define/define-queue";
+import { defineTask } from "../../../shared/worker/define/define-task";
+import type { StandardSchema } from "../../../shared/worker/define/standard-schema";
+import { taskRef, taskRequest } from "../../../shared/worker/define/task-ref";
+import { expectError } from "../../support/expect-error";
+import { openWorkerBench } from "./worker-bench";
+
+/* Goal: what the compiler can't see is refused when the call runs: in JavaScript, without strict checks, behind a cast. */
+
+/** Takes `{ to }`, a text; `isLate`: it answers by a promise. */
+function letterSchema(isLate: boolean): StandardSchema<{ to: string }> {
+  const check = (value: unknown) =>
+    typeof (value as { to?: unknown } | null)?.to === "string"
+      ? { value: value as { to: string } }
+      : { issues: [{ message: "expected a text", path: ["to"] }] };
+  const validate = (value: unknown) => (isLate ? Promise.resolve(check(value)) : check(value));
+  return { "~standard": { version: 1, vendor: "test", validate } };
+}
+
+const run = (): Promise<void> => Promise.resolve();
+const bad = { to: 7 } as unknown as { to: string };
+const refusal = {
+  code: "TASKGATE_ARG_INVALID",
+  field: "payload",
+  value: "to: expected a text",
+} as const;
+
+describe.each([false, true])(
+  "a payload that the kind's schema refuses (late answer: %j)",
+  (isLate) => {
+    const letter = defineTask({ name: "letter", input: letterSchema(isLate), run });
+
+    test("enqueue, enqueueMany and enqueueAll refuse it, and add none of its neighbours", async () => {
+      const { client, store } = openWorkerBench([letter]);
+      await expectError(client.enqueue(letter, bad), refusal);
+      await expectError(client.enqueueMany(letter, [{ to: "Ada" }, bad]), refusal);
+      const requests = [taskRequest(letter, { to: "Ada" }), taskRequest(letter, bad)];
+      await expectError(client.enqueueAll(requests), refusal);
+      await expectError(client.enqueue(taskRef({ name: "letter" }), { to: null }), refusal);
+      expect((await store.listDefinitions({})).definitions).toEqual([]);
+    });
+
+    test("ctx.enqueue throws in the handler, which may catch it", async () => {
+      const seen: unknown[] = [];
+      const parent = defineTask({
+        name: "parent",
+        run: async (_, ctx) => {
+          await ctx.enqueue(letter, { to: "Ada" });
+          await ctx.enqueue(letter, bad).catch((error: unknown) => seen.push(error));
+        },
+      });
+      const { client, store, work } = openWorkerBench([parent, letter]);
+      await client.enqueue(parent);
+      await work("parent");
+      expect(seen).toEqual([expect.objectContaining({ code: "TASKGATE_ARG_INVALID" })]);
+      const { definitions } = await store.listDefinitions({ name: "letter" });
+      expect(definitions).toMatchObject([{ ready: 1 }]);
+    });
+
+    test("watermark.advance refuses a block that has another shape, and stays where it is", async () => {
+      const { client } = openWorkerBench([letter]);
+      const list = { after: async () => ["a"], markOf: (item: string) => item, maxItems: 1 };
+      const request = { watermark: "by-name", list };
+      await expectError(client.watermark.advance(letter, request), {
+        ...refusal,
+        field: "block's payload",
+      });
+      expect(await client.watermark.read(letter, request)).toMatchObject({ version: "0" });
+      const made = await client.watermark.advance(letter, { ...request, header: { to: "x" } });
+      expect(made.status).toBe("advanced");
+    });
+  },
+);
+
+describe("an option that nothing knows", () => {
+  const loose = defineTask as unknown as (options: object) => unknown;
+  const options = { ...{ prioritty: 1 } } as JsonObject;
+  const cases: readonly [string, () => unknown, [field: string, hint: string]][] = [
+    ["defineTask", () => loose({ name: "a", limt: 2, run }), ["limt", "Did you mean `limit`?"]],
+    ["retry", () => loose({ name: "a", retry: { attempt: 2 }, run }), ["attempt", "`attempts`"]],
+    ["group", () => loose({ name: "a", group: { isStrict: true }, run }), ["isStrict", "strict"]],
+    ["dedupe", () => loose({ name: "a", dedupe: { by: "a", for: 1 }, run }), ["for", "forMs"]],
+    [
+      "a schedule",
+      () => loose({ name: "a", schedule: { cron: "@daily", zone: "UTC" }, run }),
+      ["zone", "timeZone"],
+    ],
+    ["defineQueue", () => defineQueue({ name: "a", ...{ spareMax: 1 } }), ["spareMax", "prefetch"]],
+    ["defineLimit", () => defineLimit({ name: "a", ...{ most: 1 } }), ["most", "limit"]],
+    ["taskRef", () => taskRef({ name: "a", ...{ definition: "b" } }), ["definition", "queue"]],
+    [
+      "taskRequest",
+      () => taskRequest(taskRef({ name: "a" }), null, options),
+      ["prioritty", "Did you mean `priority`?"],
+    ],
+  ];
+  test.each(cases)("%s refuses it with the names that it knows", async (_, declare, says) => {
+    const [field, hint] = says;
+    const call = Promise.resolve().then(declare);
+    await expectError(call, { code: "TASKGATE_ARG_INVALID", field });
+    await expect(call).rejects.toThrow(hint);
+  });
+});
+
+describe("other mistakes of an author", () => {
+  test("defineTask refuses settings beside a shared queue, where they would mean nothing", () => {
+    const queue = defineQueue({ name: "shared" });
+    expect(() => defineTask({ name: "a", queue, limit: 2, run })).toThrow(
+      "limit: expected nothing here: queue `shared` has it",
+    );
+    expect(() => defineTask({ name: "a", queue, group: { slots: 2 }, run })).toThrow("group.slots");
+  });
+
+  test("defineTask refuses a schedule whose payload its schema refuses", () => {
+    const schedule = { cron: "@daily", payload: { to: 7 } } as unknown as {
+      cron: string;
+      payload: { to: string };
+    };
+    expect(() => defineTask({ name: "a", input: letterSchema(false), schedule, run })).toThrow(
+      "schedule.payload: expected what kind a takes, without scheduledFor (to: expected a text)",
+    );
+  });
+
+  test("client.enqueue refuses a name where a kind is expected, and a text that is no wave", async () => {
+    const kind = defineTask({ name: "a", run });
+    const { client } = openWorkerBench([kind]);
+    const byName = client.enqueue("a" as unknown as typeof kind);
+    await expectError(byName, { code: "TASKGATE_ARG_INVALID", field: "task", value: "a" });
+    const inWave = client.enqueue(kind, null, { wave: "first" });
+    await expectError(inWave, { code: "TASKGATE_ARG_INVALID", field: "wave", value: "first" });
+    await expect(client.batches.start("first")).rejects.toThrow("batchId: expected an id");
+  });
+
+  test("client.waitFor refuses a task of another kind", async () => {
+    const kind = defineTask({ name: "a", run });
+    const { client } = openWorkerBench([kind]);
+    const { taskId } = await client.enqueue(kind);
+    await expect(client.waitFor(taskRef({ name: "b" }), taskId)).rejects.toThrow(
+      "Expected `taskId` to be a task of kind `b`",
+    );
+  });
+});

@@ -1,0 +1,51 @@
+import { describe, expect, test } from "@jest/globals";
+import { TokenPollSchedule } from "../../../shared/worker/run/token-poll-schedule";
+
+/* When a worker asks for more tokens: seldom, soon after it was noted, at once when one is free. */
+
+/** The instants at which it asks when nothing else happens. */
+function pollsOf(polls: TokenPollSchedule, count: number): number[] {
+  return Array.from({ length: count }, () => {
+    const atMs = polls.nextPollMs;
+    polls.notePoll(atMs);
+    return atMs;
+  });
+}
+
+describe("token polls", () => {
+  test("are half a second apart", () => {
+    expect(pollsOf(new TokenPollSchedule(1_000), 3)).toEqual([1_500, 2_000, 2_500]);
+  });
+
+  test("after a noted denial wait about half of the time waited so far, then as before", () => {
+    const polls = new TokenPollSchedule(0);
+    polls.pollOften(0);
+    expect(pollsOf(polls, 11)).toEqual([
+      50, 100, 175, 285, 455, 705, 1_085, 1_655, 2_505, 3_005, 3_505,
+    ]);
+  });
+
+  test("begin anew after a second noted denial", () => {
+    const polls = new TokenPollSchedule(0);
+    polls.pollOften(0);
+    pollsOf(polls, 6);
+    polls.pollOften(705);
+    expect(pollsOf(polls, 2)).toEqual([755, 805]);
+  });
+
+  test("come at once when one is free, but not within 50 ms of the last one", () => {
+    const polls = new TokenPollSchedule(0);
+    polls.notePoll(1_000);
+    polls.pollSoon();
+    expect(polls.nextPollMs).toBe(1_050);
+    polls.notePoll(1_050);
+    expect(polls.nextPollMs).toBe(1_550);
+  });
+
+  test("are seldom again after one was given away", () => {
+    const polls = new TokenPollSchedule(0);
+    polls.pollOften(0);
+    polls.pollSeldom(20);
+    expect(pollsOf(polls, 2)).toEqual([520, 1_020]);
+  });
+});

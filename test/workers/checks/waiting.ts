@@ -1,0 +1,81 @@
+import type { StartExecutionAnswer, StartExecutionInput } from "../../../shared/ports/task-store";
+import { limitOf, findDefinition } from "../../../shared/testing/memory-store/rows";
+import { parseTokens } from "../../../shared/core/token";
+import { isLeaseLive } from "../watch";
+import type { Check, World } from "../watch";
+import { asExecutionId } from "../../../shared/core/ids";
+
+/** No waiting: a call is answered at the instant of its arrival, independent of other calls. */
+export function checkWaiting(world: World): Check {
+  return {
+    after: (call) => {
+      const waitedMs = world.time.nowMs - call.arrivedMs;
+      if (waitedMs > 0)
+        world.violate(
+          "no waiting",
+          `${call.operation} of ${call.host?.name ?? "a person"} waited ${waitedMs.toFixed(1)} ms for others`,
+        );
+    },
+  };
+}
+
+/** For this time, and half of the time since the denial, given tokens are not for a process that holds some. */
+const reservedLeastMs = 100;
+const reservedMostMs = 2_000;
+
+/**
+ * First come, first served: an asker gets a free token, also after denials of others and before their next call. The
+ * exception is a process that holds some while the free ones were given for others.
+ */
+export function checkFairness(world: World): Check {
+  let free = 0;
+  const countFree = (name: string): number => {
+    const { rows } = world.database;
+    const definition = findDefinition(rows, name);
+    if (definition === undefined || definition.isPaused) return 0;
+    const limit = limitOf(definition);
+    if (limit === null) return Number.POSITIVE_INFINITY;
+    const held = parseTokens(definition.executionTokens).filter(
+      (token) => token.isHeld && isLeaseLive(world, asExecutionId(token.grantee)),
+    );
+    return limit - held.length;
+  };
+  const isForOthers = (name: string, worker: string): boolean => {
+    const { rows, nowMs } = world.database;
+    const definition = findDefinition(rows, name);
+    const holds = [...rows.executions.values()].some(
+      (row) =>
+        row.worker === worker &&
+        row.definitionId === definition?.definitionId &&
+        row.tokenCount > 0 &&
+        isLeaseLive(world, row.executionId),
+    );
+    if (!holds || definition === undefined) return false;
+    const { deniedAtMs, givenAtMs } = definition;
+    const reservedMs = Math.min(reservedLeastMs + (givenAtMs - deniedAtMs) / 2, reservedMostMs);
+    return deniedAtMs <= givenAtMs && givenAtMs > nowMs - reservedMs;
+  };
+  return {
+    before: (call) => {
+      free =
+        call.operation === "startExecution"
+          ? countFree((call.input as StartExecutionInput).name)
+          : 0;
+    },
+    after: (call, answer) => {
+      if (call.operation !== "startExecution") return;
+      const { name, operationId, worker } = call.input as StartExecutionInput;
+      const { status, demand } = answer as StartExecutionAnswer;
+      // A repeat of an ask whose execution is over by now gets no other one.
+      const isRepeat = [...world.database.rows.executions.values()].some(
+        (row) => row.operationId === operationId,
+      );
+      const isDue = demand !== "others" || !isForOthers(name, worker);
+      if (status === "limited" && free > 0 && !isRepeat && isDue)
+        world.violate(
+          "first come, first served",
+          `${call.host?.name ?? "a person"} was denied although ${String(free)} tokens of ${name} were free`,
+        );
+    },
+  };
+}

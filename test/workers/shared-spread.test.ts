@@ -1,0 +1,92 @@
+import { describe, expect, test } from "@jest/globals";
+import { spread } from "./spread";
+import type { SpreadOptions } from "./spread";
+
+/*
+ * Goal: where a shared limit is what binds, hosts that come while others hold all of it get their part, within seconds, be they
+ * of the same definition or of another one. Method: as spread.test.ts, with limits of their own that bind no host.
+ */
+const base: SpreadOptions = {
+  hosts: 2,
+  arriveEveryMs: 4_500,
+  limit: 8,
+  sharedLimits: [4],
+  tasks: 2_000,
+  taskMs: 50,
+  isBlocking: false,
+  stayMs: 600_000,
+  lastsMs: 12_000,
+  seed: 1,
+};
+
+describe.each([1, 2, 3])("a shared limit of 4, seed %i", (seed) => {
+  test("two hosts of one definition share it", async () => {
+    const { tokens, sharedMost } = await spread({ ...base, seed });
+    expect(tokens).toEqual([2, 2]);
+    expect(sharedMost).toEqual([4]);
+  });
+
+  test("hosts of two definitions share it", async () => {
+    const { tokens, sharedMost } = await spread({ ...base, definitions: 2, seed });
+    expect(tokens).toEqual([2, 2]);
+    expect(sharedMost).toEqual([4]);
+  });
+
+  test("two hosts of each of two definitions have one each", async () => {
+    const { tokens } = await spread({
+      ...base,
+      hosts: 4,
+      definitions: 2,
+      lastsMs: 25_000,
+      tasks: 3_000,
+      seed,
+    });
+    expect(tokens).toEqual([1, 1, 1, 1]);
+  });
+
+  test("definitions without limits of their own share it, too", async () => {
+    const { tokens } = await spread({ ...base, limit: null, definitions: 2, seed });
+    expect(tokens).toEqual([2, 2]);
+  });
+
+  test("of two shared limits the narrower one is shared out", async () => {
+    const { tokens, sharedMost } = await spread({
+      ...base,
+      sharedLimits: [7, 4],
+      definitions: 2,
+      seed,
+    });
+    expect(tokens).toEqual([2, 2]);
+    expect(sharedMost).toEqual([4, 4]);
+  });
+
+  test("tasks of four seconds: the hint for given tokens wakes the other definition", async () => {
+    const { tokens } = await spread({
+      ...base,
+      definitions: 2,
+      taskMs: 4_000,
+      tasks: 40,
+      lastsMs: 15_000,
+      seed,
+    });
+    expect(tokens).toEqual([2, 2]);
+  });
+});
+
+describe("twelve hosts of three definitions that come one by one", () => {
+  test("end with parts of a shared limit that differ by at most one", async () => {
+    const { tokens, sharedMost } = await spread({
+      ...base,
+      hosts: 12,
+      definitions: 3,
+      arriveEveryMs: 4_000,
+      limit: 40,
+      sharedLimits: [20],
+      taskMs: 500,
+      lastsMs: 60_000,
+    });
+    expect(sharedMost).toEqual([20]);
+    expect(tokens.reduce((sum, count) => sum + count, 0)).toBe(20);
+    expect(Math.max(...tokens) - Math.min(...tokens)).toBeLessThanOrEqual(1);
+  });
+});
