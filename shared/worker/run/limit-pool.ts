@@ -61,7 +61,7 @@ export class LimitPool implements TokenNews {
     this.#environment = surroundings.environment;
     const { clock, timers } = this.#environment;
     this.#waiting = new WaitingCalls(timers, clock);
-    this.#outlook = new AskOutlook(clock, definition.settings.rate !== null);
+    this.#outlook = new AskOutlook(this.#environment, definition.settings.rate !== null);
     this.#idle = new IdleTokens(timers, () => {
       this.#planCall();
     });
@@ -157,6 +157,7 @@ export class LimitPool implements TokenNews {
       const held = this.#begin(first.want);
       if (held === null) break;
       this.#waiting.remove(first);
+      this.#outlook.noteServed();
       first.settle(held);
     }
     this.#planCall();
@@ -196,10 +197,19 @@ export class LimitPool implements TokenNews {
     if (lease.count === 0 && first === undefined) return "release";
     const idle = lease.count - lease.inUse;
     if (idle > 0 && this.#wantedBack > 0) return "surplus";
-    if (idle > 0 && this.#idle.due > 0) return "release";
+    if (idle > 0 && (this.#idle.due > 0 || this.#isPart(lease))) return "release";
     const isShort = first !== undefined && idle < first.want;
     if (!isShort || this.#wantedBack > 0 || this.#isPaused) return null;
     return this.#outlook.mayAsk ? "acquire" : null;
+  }
+
+  /**
+   * Are the tokens too few for the next call, also when all bodies end, and were more denied? Then the idle ones go back at once:
+   * processes that each kept a part would wait for each other.
+   */
+  #isPart({ count }: TokenLease): boolean {
+    const { first } = this.#waiting;
+    return first !== undefined && count < first.want && !this.#outlook.mayAsk;
   }
 
   /** In a turn of its own: calls that come in one turn are asked for together. */
@@ -316,8 +326,9 @@ export class LimitPool implements TokenNews {
   async #release(lease: TokenLease, next: "surplus" | "release"): Promise<void> {
     const { executionId, count } = lease;
     const { store } = this.#environment;
-    const idle = count - lease.inUse;
-    const keep = next === "surplus" ? this.#keepOf(lease) : count - Math.min(this.#idle.due, idle);
+    const isPart = next === "release" && this.#isPart(lease);
+    const keep = next === "surplus" ? this.#keepOf(lease) : this.#restOf(lease, isPart);
+    if (isPart) this.#outlook.notePart();
     if (next === "release" && keep === 0) {
       this.#closeLease();
       await store.finishExecution({ executionId });
@@ -352,6 +363,11 @@ export class LimitPool implements TokenNews {
     if (answer.freed > 0 || answer.tokens < count) this.#outlook.noteGift();
     // Others wait and no call here does: the remaining tokens are theirs, too.
     if (this.#waiting.size === 0) this.#idle.releaseAll();
+  }
+
+  /** What stays when idle tokens go back. */
+  #restOf({ count, inUse }: TokenLease, isPart: boolean): number {
+    return isPart ? inUse : count - Math.min(this.#idle.due, count - inUse);
   }
 
   /** What stays while the database decides how many go: it takes the tokens above the limit, or at most half for others. */
