@@ -1,14 +1,18 @@
+import { jsonOf, jsonOfObject } from "../../../admin/object-schema";
+import type { ObjectSchema } from "../../../admin/object-schema";
+import { batchId, key } from "../../../admin/schemas";
 import { components } from "./answers";
-import { id, key, named } from "./schema";
+import { named } from "./schema";
 import type { Schema } from "./schema";
 
 /** What a route takes and answers. */
 export interface RouteDescription {
   /** A sentence without a full stop. */
   readonly summary: string;
-  /** Parameters of the query. */
-  readonly query?: Readonly<Record<string, Schema>>;
-  readonly body?: Schema;
+  /** Its members are the parameters of the query. */
+  readonly query?: ObjectSchema<unknown>;
+  /** What the body may be: one of these. */
+  readonly body?: readonly ObjectSchema<unknown>[];
   /** The body may be left out. */
   readonly isBodyOptional?: true;
   /** Tasks may come as a line of JSON each, as `application/x-ndjson`. */
@@ -68,24 +72,24 @@ const keyScheme: Schema = {
 };
 
 function operationOf({ name, route, description }: DescribedRoute): Schema {
-  const { summary, query = {}, body, statuses = [200] } = description;
+  const { summary, query, body = [], statuses = [200] } = description;
   const inPath = [...route.matchAll(/\{(\w+)\}/g)].map(([, parameter = ""]) => ({
     name: parameter,
     in: "path",
     required: true,
-    schema: parameter === "id" ? id : key,
+    schema: jsonOf(parameter === "id" ? batchId : key),
   }));
-  const inQuery = Object.entries(query).map(([parameter, schema]) => ({
+  const inQuery = Object.entries(query?.schema.shape ?? {}).map(([parameter, schema]) => ({
     name: parameter,
     in: "query",
-    schema,
+    schema: jsonOf(schema),
   }));
   const answered = { content: { "application/json": { schema: description.answer } } };
   return {
     operationId: name,
     summary,
     parameters: [...inPath, ...inQuery],
-    ...(body === undefined ? {} : { requestBody: bodyOf(description, body) }),
+    ...(body.length === 0 ? {} : { requestBody: bodyOf(description, body.map(jsonOfObject)) }),
     responses: {
       ...Object.fromEntries(
         statuses.map((status) => [String(status), { description: "Done.", ...answered }]),
@@ -98,7 +102,8 @@ function operationOf({ name, route, description }: DescribedRoute): Schema {
   };
 }
 
-function bodyOf({ isBodyOptional, takesLines }: RouteDescription, schema: Schema): Schema {
+function bodyOf({ isBodyOptional, takesLines }: RouteDescription, forms: Schema[]): Schema {
+  const [schema] = forms.length === 1 ? forms : [{ oneOf: forms }];
   const lines = { schema: { type: "string", description: "A task on each line." } };
   return {
     required: isBodyOptional !== true,
