@@ -6,7 +6,7 @@ import type { ValueOf } from "./object-schema";
 import { key, keyRule, reason } from "./schemas";
 
 /** The app that a definition is handed over to; null: none. */
-export const ownerRequest = objectOf({
+export const readOwnerRequest = objectOf({
   app: z
     .union([key, z.null()], {
       error: ({ input }) =>
@@ -16,6 +16,4 @@ export const ownerRequest = objectOf({
   reason,
 });
 /** The app that a definition is handed over to; null: none. */
-export type OwnerRequest = ValueOf<typeof ownerRequest>;
-/** The body of a hand-over. */
-export const readOwnerRequest = ownerRequest.read;
+export type OwnerRequest = ValueOf<typeof readOwnerRequest>;

@@ -6,7 +6,7 @@ import { queryOf } from "./object-schema";
 import { instant, key, most, oneOf, text } from "./schemas";
 
 /** Which entries of the audit to list. */
-export const listAuditQuery = queryOf(
+export const readListAuditQuery = queryOf(
   {
     object: key.exactOptional(),
     action: oneOf(...auditActions).exactOptional(),
@@ -17,5 +17,3 @@ export const listAuditQuery = queryOf(
   },
   { actor: "changedBy" },
 );
-/** The query of a list of entries. Values are texts. */
-export const readListAuditQuery = listAuditQuery.read;

@@ -17,9 +17,7 @@ export interface BatchRequest {
 }
 
 /** Which batches to list: those before one, or the newest. */
-export const listBatchesQuery = queryOf({
+export const readListBatchesQuery = queryOf({
   before: batchId.exactOptional(),
   most: most(batchListMax, 20),
 });
-/** The query of a list of batches. Values are texts. */
-export const readListBatchesQuery = listBatchesQuery.read;

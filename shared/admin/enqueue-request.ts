@@ -79,7 +79,7 @@ export function readEnqueueRequest(input: unknown): ReadResult<EnqueueRequest> {
 }
 
 function readOne(input: unknown): ReadResult<EnqueueRequest> {
-  const read = taskRequest.read(input);
+  const read = taskRequest(input);
   if (!read.ok) return read;
   const { operationId: id, ...task } = read.value;
   return { ok: true, value: { tasks: [task], ...(id === undefined ? {} : { operationId: id }) } };

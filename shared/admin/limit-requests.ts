@@ -52,11 +52,9 @@ export function readRateRequest(input: unknown): ReadResult<RateRequest> {
 }
 
 /** Which shared limits to list. */
-export const listSharedLimitsQuery = queryOf({ name: key.exactOptional(), most: most() });
+export const readListSharedLimitsQuery = queryOf({ name: key.exactOptional(), most: most() });
 /** Which shared limits to list. */
-export type ListSharedLimitsRequest = ValueOf<typeof listSharedLimitsQuery>;
-/** The query of a list of shared limits. Values are texts. */
-export const readListSharedLimitsQuery = listSharedLimitsQuery.read;
+export type ListSharedLimitsRequest = ValueOf<typeof readListSharedLimitsQuery>;
 
 const sharedLimitName = text(keyRule, "the name of a shared limit: ");
 

@@ -9,159 +9,156 @@ import type { ReadResult } from "./object-reader";
  */
 
 type Members = Readonly<Record<string, unknown>>;
-type Names = Readonly<Record<string, string>>;
 
 /** A checked object; `Renamed` maps members of the input to other names. */
-type Checked<Shape extends z.ZodRawShape, Renamed extends Names> = {
-  readonly [Name in keyof z.output<z.ZodObject<Shape>> as NameOf<Name, Renamed>]: z.output<
-    z.ZodObject<Shape>
-  >[Name];
+type Checked<Members, Renamed> = {
+  readonly [
+    Name in keyof Members as Name extends keyof Renamed ? Renamed[Name] & string : Name
+  ]: Members[Name];
 };
-type NameOf<Name, Renamed> = string extends keyof Renamed
-  ? Name
-  : Name extends keyof Renamed
-    ? Renamed[Name]
-    : Name;
-
-/** The value that a schema reads. */
-export type ValueOf<Schema> = Schema extends ObjectSchema<infer Value> ? Value : never;
 
 /** What members are to each other. */
-export interface Relation {
+interface Relation {
   /** The member that is named, where `given` breaks the relation, and what is expected. */
   readonly broken: (given: Members) => readonly [name: string, expected: string] | null;
+  /** It is the only problem that is told of the member. */
+  readonly isAlone?: boolean;
   /** The same as JSON Schema, beside the members. */
   readonly json: Readonly<Record<string, object>>;
 }
 
-/** Members that go together. */
-interface Form {
-  readonly needs: readonly string[];
-  readonly may: readonly string[];
-}
-
 /** What a schema of an object may say beside its members. */
-interface ObjectOptions<Renamed extends Names> {
+interface ObjectOptions<Renamed> {
   readonly relations?: readonly Relation[];
   /** Names in the checked object, by the name in the input. */
   readonly names?: Renamed;
-  /** Where the members are of several forms; the document shows these in place of the relations. */
-  readonly forms?: readonly Form[];
+  /** Members that go together, where there are several forms; the document shows these in place of the relations. */
+  readonly forms?: readonly {
+    readonly needs: readonly string[];
+    readonly may: readonly string[];
+  }[];
   /** What it is called where it isn't an object; default `body`. */
   readonly root?: string;
+  /** Nothing at all is an object without members. */
+  readonly isOptional?: true;
   /** Other members are nobody's concern. */
   readonly isOpen?: true;
 }
 
 /** Where an object stands in the input, and where its problems go. */
-export interface Place {
+interface Place {
   readonly problems: ProblemList;
   /** Put before the names of fields: `tasks[3]`. */
   readonly path?: string;
 }
 
-/** The schema of one object, compiled once. */
-export class ObjectSchema<Value> {
+/** The schema of an object, compiled once. Called with an input it answers the checked object, or every problem. */
+export interface ObjectSchema<Value> {
+  (input: unknown): ReadResult<Value>;
   readonly schema: z.ZodObject;
-  readonly options: ObjectOptions<Names>;
-  readonly #known: readonly string[];
-  readonly #nullable: ReadonlySet<string>;
-
-  constructor(schema: z.ZodObject, options: ObjectOptions<Names>) {
-    this.schema = schema;
-    this.options = options;
-    this.#known = Object.keys(schema.shape);
-    const takesNull = this.#known.filter((name) => z.safeParse(schema.shape[name]!, null).success);
-    this.#nullable = new Set(takesNull);
-  }
-
-  /** The checked object, or every problem. */
-  readonly read = (input: unknown): ReadResult<Value> => {
-    const problems = new ProblemList();
-    return resultOf(this.readAt(input, { problems }), problems);
-  };
-
+  readonly options: ObjectOptions<unknown>;
   /** The checked object, or null and its problems in `place`. */
-  readAt(input: unknown, place: Place): Value | null {
-    const { problems, path = "" } = place;
-    const fieldOf = (name: string): string => (path === "" ? name : `${path}.${name}`);
-    if (typeof input !== "object" || input === null || Array.isArray(input)) {
-      const names = this.#known.length === 0 ? "" : ` with ${this.#known.join(", ")}`;
-      const field = path === "" ? (this.options.root ?? "body") : path;
-      problems.add(() => ({ field, value: showValue(input), expected: `a JSON object${names}` }));
-      return null;
-    }
-    const before = problems.count;
-    const given = this.#sort(input as Members, { problems, fieldOf });
-    const refuse = (name: string, expected: () => string): void => {
-      const value = Object.hasOwn(input, name) ? (input as Members)[name] : undefined;
-      problems.add(() => ({ field: fieldOf(name), value: showValue(value), expected: expected() }));
-    };
-    const parsed = this.#parse(given);
-    for (const [name, issue] of firstIssues(parsed.issues))
-      refuse(name, () => sentenceOf(issue, given[name], problems));
-    for (const { broken } of this.options.relations ?? []) {
-      const found = broken(given);
-      if (found !== null) refuse(found[0], () => found[1]);
-    }
-    return problems.count === before ? this.#rename(parsed.value as Members) : null;
-  }
-
-  /** The members that the schema knows, without those that count as left out. */
-  #sort(
-    input: Members,
-    { problems, fieldOf }: { problems: ProblemList; fieldOf: (name: string) => string },
-  ): Members {
-    const given: Record<string, unknown> = {};
-    for (const [name, value] of Object.entries(input)) {
-      if (this.#known.includes(name)) {
-        if ((value ?? null) !== null || (value === null && this.#nullable.has(name)))
-          given[name] = value;
-      } else if (this.options.isOpen !== true) {
-        problems.add(() => {
-          const near = problems.nearTo(name, this.#known);
-          const names = this.#known.join(", ");
-          const expected = names === "" ? "no members" : `one of the members ${names}`;
-          return {
-            field: fieldOf(name.slice(0, shownLengthMax)),
-            value: showValue(value),
-            expected: near === "" ? expected : `${expected}.${near}`,
-          };
-        });
-      }
-    }
-    return given;
-  }
-
-  /** As `safeParse`, without an error object and a sentence for each issue: there may be 10,000 bad objects in one input. */
-  #parse(value: Members): z.core.ParsePayload {
-    const parsed = this.schema._zod.run({ value, issues: [] }, { async: false });
-    if (parsed instanceof Promise) throw new z.core.$ZodAsyncError();
-    return parsed;
-  }
-
-  #rename(value: Members): Value {
-    const { names } = this.options;
-    if (names === undefined) return value as Value;
-    const entries = Object.entries(value).map(([name, member]) => [names[name] ?? name, member]);
-    return Object.fromEntries(entries) as Value;
-  }
+  readonly readAt: (input: unknown, place: Place) => Value | null;
 }
 
+/** The value that a schema reads. */
+export type ValueOf<Schema> = Schema extends ObjectSchema<infer Value> ? Value : never;
+
 /** Makes the schema of an object. Members are read, and their problems told, in the order of `shape`. */
-export function objectOf<Shape extends z.ZodRawShape, const Renamed extends Names = Names>(
+export function objectOf<
+  Shape extends z.ZodRawShape,
+  const Renamed extends { readonly [Name in keyof Shape]?: string } = object,
+>(
   shape: Shape,
   options: ObjectOptions<Renamed> = {},
-): ObjectSchema<Checked<Shape, Renamed>> {
-  return new ObjectSchema(z.strictObject(shape), options as ObjectOptions<Names>);
+): ObjectSchema<Checked<z.output<z.ZodObject<Shape>>, Renamed>> {
+  type Value = Checked<z.output<z.ZodObject<Shape>>, Renamed>;
+  const reader = new MemberReader(z.strictObject(shape), options);
+  const readAt = (input: unknown, place: Place): Value | null =>
+    reader.read(options.isOptional === true ? (input ?? {}) : input, place) as Value | null;
+  const read = (input: unknown): ReadResult<Value> => {
+    const problems = new ProblemList();
+    return resultOf(readAt(input, { problems }), problems);
+  };
+  return Object.assign(read, { schema: reader.schema, options, readAt });
 }
 
 /** Makes the schema of a query, whose values are texts. */
-export function queryOf<Shape extends z.ZodRawShape, const Renamed extends Names = Names>(
-  shape: Shape,
-  names?: Renamed,
-): ObjectSchema<Checked<Shape, Renamed>> {
+export function queryOf<
+  Shape extends z.ZodRawShape,
+  const Renamed extends { readonly [Name in keyof Shape]?: string } = object,
+>(shape: Shape, names?: Renamed): ObjectSchema<Checked<z.output<z.ZodObject<Shape>>, Renamed>> {
   return objectOf(shape, { root: "query", ...(names === undefined ? {} : { names }) });
+}
+
+/** What `objectOf` makes reads by this, whatever the members are. */
+class MemberReader {
+  readonly schema: z.ZodObject;
+  readonly #options: ObjectOptions<Readonly<Record<string, string>>>;
+  readonly #known: readonly string[];
+  readonly #takesNull: ReadonlySet<string>;
+
+  constructor(schema: z.ZodObject, options: ObjectOptions<object>) {
+    this.schema = schema;
+    this.#options = options as ObjectOptions<Readonly<Record<string, string>>>;
+    this.#known = Object.keys(schema.shape);
+    const entries = Object.entries(schema.shape);
+    const takers = entries.filter(([, member]) => z.safeParse(member, null).success);
+    this.#takesNull = new Set(takers.map(([name]) => name));
+  }
+
+  read(input: unknown, { problems, path = "" }: Place): object | null {
+    const { relations = [], root = "body", names = {} } = this.#options;
+    if (typeof input !== "object" || input === null || Array.isArray(input)) {
+      const expected = `a JSON object${this.#known.length === 0 ? "" : ` with ${this.#known.join(", ")}`}`;
+      const field = path === "" ? root : path;
+      problems.add(() => ({ field, value: showValue(input), expected }));
+      return null;
+    }
+    const before = problems.count;
+    const refuse = (name: string, expected: () => string): void => {
+      const value = Object.hasOwn(input, name) ? (input as Members)[name] : undefined;
+      const field = `${path === "" ? "" : `${path}.`}${name.slice(0, shownLengthMax)}`;
+      problems.add(() => ({ field, value: showValue(value), expected: expected() }));
+    };
+    const given: Record<string, unknown> = {};
+    for (const [name, value] of Object.entries(input)) {
+      if (!this.#known.includes(name)) {
+        if (this.#options.isOpen !== true) refuse(name, () => this.#unknown(name, problems));
+      } else if (value !== undefined && (value !== null || this.#takesNull.has(name)))
+        given[name] = value as unknown;
+    }
+    const broken = relations.flatMap((relation) => {
+      const found = relation.broken(given);
+      return found === null ? [] : [{ relation, name: found[0], expected: found[1] }];
+    });
+    const isTold = new Set(broken.filter((each) => each.relation.isAlone).map(({ name }) => name));
+    const { value, issues } = parse(this.schema, given);
+    for (const issue of issues) {
+      const name = String(issue.path?.[0]);
+      if (isTold.has(name)) continue;
+      isTold.add(name);
+      refuse(name, () => sentenceOf(issue, given[name], problems));
+    }
+    for (const { name, expected } of broken) refuse(name, () => expected);
+    if (problems.count > before) return null;
+    const members = Object.entries(value as Members);
+    return Object.fromEntries(members.map(([name, member]) => [names[name] ?? name, member]));
+  }
+
+  #unknown(name: string, problems: ProblemList): string {
+    const near = problems.nearTo(name, this.#known);
+    const expected =
+      this.#known.length === 0 ? "no members" : `one of the members ${this.#known.join(", ")}`;
+    return near === "" ? expected : `${expected}.${near}`;
+  }
+}
+
+/** As `safeParse`, without an error object and a sentence for each issue: one input may hold 10,000 bad objects. */
+function parse(schema: z.ZodObject, value: Members): z.core.ParsePayload {
+  const parsed = schema._zod.run({ value, issues: [] }, { async: false });
+  if (parsed instanceof Promise) throw new z.core.$ZodAsyncError();
+  return parsed;
 }
 
 /** Stands for an object in another one, which is read by a schema of its own. */
@@ -195,16 +192,6 @@ export function readValue<Schema extends z.ZodType>(
   return { ok: false, problems: [{ field, value: showValue(input), expected }] };
 }
 
-/** The first issue of each member. */
-function firstIssues(issues: readonly z.core.$ZodRawIssue[]): Map<string, z.core.$ZodRawIssue> {
-  const found = new Map<string, z.core.$ZodRawIssue>();
-  for (const issue of issues) {
-    const name = String(issue.path?.[0]);
-    if (!found.has(name)) found.set(name, issue);
-  }
-  return found;
-}
-
 /** What is expected, and the near word where one of some words is. */
 function sentenceOf(issue: z.core.$ZodRawIssue, given: unknown, problems: ProblemList): string {
   const { message } = z.core.util.finalizeIssue(issue, { async: false }, z.core.config());
@@ -212,8 +199,6 @@ function sentenceOf(issue: z.core.$ZodRawIssue, given: unknown, problems: Proble
   const near = problems.nearTo(given, issue.values.map(String));
   return near === "" ? message : `${message}.${near}`;
 }
-
-const has = (given: Members, name: string): boolean => (given[name] ?? null) !== null;
 
 /** The JSON Schema of what a client sends, for the OpenAPI document. */
 export function jsonOf(schema: z.core.$ZodType): Record<string, unknown> {
@@ -231,17 +216,20 @@ export function jsonOf(schema: z.core.$ZodType): Record<string, unknown> {
 /** The JSON Schema of an object: one of its forms, or its members and their relations. */
 export function jsonOfObject({ schema, options }: ObjectSchema<unknown>): Record<string, unknown> {
   const { forms, relations = [] } = options;
-  if (forms !== undefined) return { oneOf: forms.map((form) => jsonOfForm(schema, form)) };
+  const oneOf = forms?.map(({ needs, may }) => {
+    const names = Object.entries(schema.shape).filter(([name]) =>
+      [...needs, ...may].includes(name),
+    );
+    return { ...jsonOf(z.strictObject(Object.fromEntries(names))), required: needs };
+  });
+  if (oneOf !== undefined) return { oneOf };
   const json: Record<string, unknown> = { required: [], ...jsonOf(schema) };
   for (const [word, value] of relations.flatMap((relation) => Object.entries(relation.json)))
     json[word] = { ...(json[word] as object), ...value };
   return json;
 }
 
-function jsonOfForm({ shape }: z.ZodObject, { needs, may }: Form): Record<string, unknown> {
-  const members = Object.entries(shape).filter(([name]) => [...needs, ...may].includes(name));
-  return { ...jsonOf(z.strictObject(Object.fromEntries(members))), required: needs };
-}
+const has = (given: Members, name: string): boolean => (given[name] ?? null) !== null;
 
 /** Two members of which one may be there. */
 export function notBoth(name: string, other: string): Relation {
@@ -268,4 +256,9 @@ export function needsOne(name: string, other: string, expected: string): Relatio
     broken: (given) => (has(given, name) || has(given, other) ? null : [name, expected]),
     json: {},
   };
+}
+
+/** A relation whose member isn't read where it is broken. */
+export function alone(relation: Relation): Relation {
+  return { ...relation, isAlone: true };
 }

@@ -51,7 +51,7 @@ export function readTaskId(input: unknown): ReadResult<TaskId> {
 const limitRule = `null (no limit), "code" (the code's own again) or a whole number in 0..${String(limits.tokensMax)}`;
 
 /** Change a limit: null no limit, 0 nothing starts, 1..1000, "code" the code's own again. */
-export const limitRequest = objectOf({
+export const readLimitRequest = objectOf({
   limit: z
     .union(
       [z.null(), z.int(limitRule).min(0).max(limits.tokensMax), z.literal("code", limitRule)],
@@ -62,27 +62,23 @@ export const limitRequest = objectOf({
   operationId,
 });
 /** Change a limit. A repeat with the same `operationId` answers what the first call did. */
-export type LimitRequest = ValueOf<typeof limitRequest>;
-/** The body of a limit's change. */
-export const readLimitRequest = limitRequest.read;
+export type LimitRequest = ValueOf<typeof readLimitRequest>;
 
 /** Pause or resume. */
-export const operatorRequest = objectOf({ reason });
+export const readOperatorRequest = objectOf({ reason }, { isOptional: true });
 /** Pause or resume. */
-export type OperatorRequest = ValueOf<typeof operatorRequest>;
+export type OperatorRequest = ValueOf<typeof readOperatorRequest>;
 
 /** Which tasks to list. */
-export const listTasksQuery = queryOf({
+export const readListTasksQuery = queryOf({
   state: oneOf(...listableStates).default("ready"),
   most: most(),
 });
 /** Which tasks to list. */
-export type ListTasksRequest = ValueOf<typeof listTasksQuery>;
-/** The query of a list of tasks. Values are texts. */
-export const readListTasksQuery = listTasksQuery.read;
+export type ListTasksRequest = ValueOf<typeof readListTasksQuery>;
 
 /** Which executions to list: all, or those that are live, or dead and not yet taken back. */
-export const listExecutionsQuery = queryOf(
+export const readListExecutionsQuery = queryOf(
   {
     definition: key.exactOptional(),
     open: oneOf("true", "false")
@@ -93,22 +89,10 @@ export const listExecutionsQuery = queryOf(
   { open: "isOpen" },
 );
 /** Which executions to list. */
-export type ListExecutionsRequest = ValueOf<typeof listExecutionsQuery>;
-/** The query of a list of executions. Values are texts. */
-export const readListExecutionsQuery = listExecutionsQuery.read;
+export type ListExecutionsRequest = ValueOf<typeof readListExecutionsQuery>;
 
-/** A query or a body that must be empty. */
-const nothing = objectOf({});
-
-/** The body of a pause or resume: nothing, or `{ reason? }`. */
-export function readOperatorRequest(input: unknown): ReadResult<OperatorRequest> {
-  return operatorRequest.read(input ?? {});
-}
-
-/** A query or a body that must be empty. */
-export function readNothing(input: unknown): ReadResult<object> {
-  return nothing.read(input ?? {});
-}
+/** A query that must be empty. */
+export const readNothing = queryOf({});
 
 /** A hint of a queue: there may be work of this definition. */
 export interface HintMessage {
@@ -145,7 +129,7 @@ export function readHint(message: unknown): ReadResult<HintMessage> {
     if (name.ok && !looksLikeJson(given)) return { ok: true, value: { taskDefinition: given } };
     return refused("message", message, `{ "taskDefinition": name } or a name alone`);
   }
-  const read = hintMessage.read(given);
+  const read = hintMessage(given);
   if (!read.ok) return read;
   const { taskDefinition, traceParent, schedule } = read.value;
   const isTrace = typeof traceParent === "string" && traceParentForm.test(traceParent);

@@ -3,7 +3,7 @@ import type { z } from "zod";
 import { limits } from "../core/limits";
 import type { RedriveTasksInput, RescheduleTasksInput } from "../ports/task-store";
 import type { ReadResult } from "./object-reader";
-import { needsOne, notBoth, objectOf, onlyWith, queryOf } from "./object-schema";
+import { alone, needsOne, notBoth, objectOf, onlyWith, queryOf } from "./object-schema";
 import type { ValueOf } from "./object-schema";
 import {
   flag,
@@ -19,11 +19,12 @@ import {
 } from "./schemas";
 
 /** End waiting tasks, request the end of running ones. */
-export const cancelRequest = objectOf({ tasks: taskIds, reason }, { names: { tasks: "taskIds" } });
+export const readCancelRequest = objectOf(
+  { tasks: taskIds, reason },
+  { names: { tasks: "taskIds" } },
+);
 /** End waiting tasks, request the end of running ones. */
-export type CancelRequest = ValueOf<typeof cancelRequest>;
-/** The body of a cancel. */
-export const readCancelRequest = cancelRequest.read;
+export type CancelRequest = ValueOf<typeof readCancelRequest>;
 
 /** Tasks to redrive: these, or the oldest dead letters or cancelled tasks of a definition. */
 export const redriveRequest = objectOf(
@@ -37,11 +38,11 @@ export const redriveRequest = objectOf(
   },
   {
     relations: [
-      onlyWith("kind", "definition"),
-      onlyWith("outcome", "definition"),
-      onlyWith("most", "definition"),
+      alone(onlyWith("kind", "definition")),
+      alone(onlyWith("outcome", "definition")),
+      alone(onlyWith("most", "definition")),
       needsOne("tasks", "definition", taskIdsRule),
-      notBoth("tasks", "definition"),
+      alone(notBoth("tasks", "definition")),
     ],
     forms: [
       { needs: ["tasks"], may: ["reason"] },
@@ -52,7 +53,7 @@ export const redriveRequest = objectOf(
 
 /** The body of a redrive. */
 export function readRedriveRequest(input: unknown): ReadResult<RedriveTasksInput> {
-  const read = redriveRequest.read(input);
+  const read = redriveRequest(input);
   if (!read.ok) return read;
   const { tasks, definition, kind, outcome, most: count, reason: why } = read.value;
   const rest = why === undefined ? {} : { reason: why };
@@ -83,7 +84,7 @@ export const rescheduleRequest = objectOf(
 
 /** The body of a reschedule. */
 export function readRescheduleRequest(input: unknown): ReadResult<RescheduleTasksInput> {
-  const read = rescheduleRequest.read(input);
+  const read = rescheduleRequest(input);
   if (!read.ok) return read;
   const { tasks: ids, runAt, runInMs, ...rest } = read.value;
   const to = runAt === undefined ? { runInMs: runInMs ?? 0 } : { runAt };
@@ -91,7 +92,7 @@ export function readRescheduleRequest(input: unknown): ReadResult<RescheduleTask
 }
 
 /** An operator's settings of a group: what isn't said stays. */
-export const groupRequest = objectOf(
+export const readGroupRequest = objectOf(
   {
     key,
     scope: groupScope.default("definition"),
@@ -103,16 +104,12 @@ export const groupRequest = objectOf(
   { names: { strict: "isStrict", key: "groupKey", scope: "groupScope" } },
 );
 /** An operator's settings of a group: what isn't said stays. */
-export type GroupRequest = ValueOf<typeof groupRequest>;
-/** The body of a group's settings. */
-export const readGroupRequest = groupRequest.read;
+export type GroupRequest = ValueOf<typeof readGroupRequest>;
 
 /** Which groups to list. */
-export const listGroupsQuery = queryOf(
+export const readListGroupsQuery = queryOf(
   { definition: key.exactOptional(), key: key.exactOptional(), most: most() },
   { definition: "name", key: "groupKey" },
 );
 /** Which groups to list. */
-export type ListGroupsRequest = ValueOf<typeof listGroupsQuery>;
-/** The query of a list of groups. Values are texts. */
-export const readListGroupsQuery = listGroupsQuery.read;
+export type ListGroupsRequest = ValueOf<typeof readListGroupsQuery>;

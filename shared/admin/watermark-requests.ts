@@ -4,7 +4,7 @@ import type { ValueOf } from "./object-schema";
 import { container, key, most, operationId, reason, version } from "./schemas";
 
 /** An operator's watermark. */
-export const watermarkRequest = objectOf(
+export const readWatermarkRequest = objectOf(
   {
     watermark: key,
     value: container("null: the next maker begins anew."),
@@ -17,16 +17,12 @@ export const watermarkRequest = objectOf(
   { names: { version: "expectedVersion" } },
 );
 /** An operator's watermark. A repeat with the same `operationId` sets nothing and answers the same. */
-export type WatermarkRequest = ValueOf<typeof watermarkRequest>;
-/** The body of a watermark's change. */
-export const readWatermarkRequest = watermarkRequest.read;
+export type WatermarkRequest = ValueOf<typeof readWatermarkRequest>;
 
 /** Which watermarks to list. */
-export const listWatermarksQuery = queryOf(
+export const readListWatermarksQuery = queryOf(
   { definition: key.exactOptional(), watermark: key.exactOptional(), most: most() },
   { definition: "name" },
 );
 /** Which watermarks to list. */
-export type ListWatermarksRequest = ValueOf<typeof listWatermarksQuery>;
-/** The query of a list of watermarks. Values are texts. */
-export const readListWatermarksQuery = listWatermarksQuery.read;
+export type ListWatermarksRequest = ValueOf<typeof readListWatermarksQuery>;

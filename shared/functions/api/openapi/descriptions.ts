@@ -1,18 +1,18 @@
-import { ownerRequest } from "../../../admin/app-requests";
-import { listAuditQuery } from "../../../admin/audit-requests";
-import { listBatchesQuery } from "../../../admin/batch-requests";
+import { readOwnerRequest } from "../../../admin/app-requests";
+import { readListAuditQuery } from "../../../admin/audit-requests";
+import { readListBatchesQuery } from "../../../admin/batch-requests";
 import { taskRequest, tasksRequest } from "../../../admin/enqueue-request";
-import { listSharedLimitsQuery, rateRequest } from "../../../admin/limit-requests";
+import { readListSharedLimitsQuery, rateRequest } from "../../../admin/limit-requests";
 import type { ObjectSchema } from "../../../admin/object-schema";
 import {
-  limitRequest,
-  listExecutionsQuery,
-  listTasksQuery,
-  operatorRequest,
+  readLimitRequest,
+  readListExecutionsQuery,
+  readListTasksQuery,
+  readOperatorRequest,
 } from "../../../admin/requests";
-import { listSchedulesQuery, scheduleRequest } from "../../../admin/schedule-requests";
+import { readListSchedulesQuery, readScheduleRequest } from "../../../admin/schedule-requests";
 import * as tasks from "../../../admin/task-requests";
-import { listWatermarksQuery, watermarkRequest } from "../../../admin/watermark-requests";
+import { readListWatermarksQuery, readWatermarkRequest } from "../../../admin/watermark-requests";
 import * as answers from "./answers";
 import type { RouteDescription } from "./document";
 import { named } from "./schema";
@@ -36,30 +36,30 @@ const reads = {
     answer: answers.definitionsAnswer,
   },
   "api-definition": { summary: "One definition", answer: named("Definition") },
-  "api-shared-limits": list("Limits that definitions share", listSharedLimitsQuery, [
+  "api-shared-limits": list("Limits that definitions share", readListSharedLimitsQuery, [
     "sharedLimits",
     "SharedLimit",
   ]),
-  "api-tasks": list("Tasks of one state", listTasksQuery, ["tasks", "Task"]),
-  "api-groups": list("Slots of groups", tasks.listGroupsQuery, ["groups", "Group"]),
-  "api-schedules": list("Schedules with their next and last instants", listSchedulesQuery, [
+  "api-tasks": list("Tasks of one state", readListTasksQuery, ["tasks", "Task"]),
+  "api-groups": list("Slots of groups", tasks.readListGroupsQuery, ["groups", "Group"]),
+  "api-schedules": list("Schedules with their next and last instants", readListSchedulesQuery, [
     "schedules",
     "Schedule",
   ]),
-  "api-watermarks": list("How far blocks have been made", listWatermarksQuery, [
+  "api-watermarks": list("How far blocks have been made", readListWatermarksQuery, [
     "watermarks",
     "Watermark",
   ]),
-  "api-audit": list("Changes with their actors and reasons, newest first", listAuditQuery, [
+  "api-audit": list("Changes with their actors and reasons, newest first", readListAuditQuery, [
     "entries",
     "AuditEntry",
   ]),
-  "api-executions": list("Executions with their tokens, newest first", listExecutionsQuery, [
+  "api-executions": list("Executions with their tokens, newest first", readListExecutionsQuery, [
     "executions",
     "Execution",
   ]),
   "api-task": { summary: "Where a task stands and why", answer: answers.explainAnswer },
-  "api-batches": list("Batches and how far they are, newest first", listBatchesQuery, [
+  "api-batches": list("Batches and how far they are, newest first", readListBatchesQuery, [
     "batches",
     "Batch",
   ]),
@@ -70,12 +70,12 @@ const reads = {
 const changes = {
   "api-limit": {
     summary: "Sets an operator's limit, live",
-    body: [limitRequest],
+    body: [readLimitRequest],
     answer: answers.limitAnswer,
   },
   "api-owner": {
     summary: "Hands a definition over to another app, or releases it",
-    body: [ownerRequest],
+    body: [readOwnerRequest],
     answer: answers.ownerAnswer,
   },
   "api-rate": {
@@ -85,18 +85,18 @@ const changes = {
   },
   "api-shared-limit": {
     summary: "Sets a limit that several definitions draw from, live",
-    body: [limitRequest],
+    body: [readLimitRequest],
     answer: answers.sharedLimitAnswer,
   },
   "api-pause": {
     summary: "Starts nothing new; what runs goes on",
-    body: [operatorRequest],
+    body: [readOperatorRequest],
     isBodyOptional: true,
     answer: answers.pauseAnswer,
   },
   "api-resume": {
     summary: "Takes a pause away",
-    body: [operatorRequest],
+    body: [readOperatorRequest],
     isBodyOptional: true,
     answer: answers.pauseAnswer,
   },
@@ -109,27 +109,27 @@ const changes = {
   },
   "api-group": {
     summary: "Sets a group's slots, pauses or resumes it",
-    body: [tasks.groupRequest],
+    body: [tasks.readGroupRequest],
     answer: answers.groupAnswer,
   },
   "api-schedule-pause": {
     summary: "A schedule enqueues nothing until resumed",
-    body: [scheduleRequest],
+    body: [readScheduleRequest],
     answer: answers.schedulePauseAnswer,
   },
   "api-schedule-resume": {
     summary: "A schedule goes on with its next instant from now",
-    body: [scheduleRequest],
+    body: [readScheduleRequest],
     answer: answers.schedulePauseAnswer,
   },
   "api-watermark": {
     summary: "Sets how far blocks have been made",
-    body: [watermarkRequest],
+    body: [readWatermarkRequest],
     answer: answers.watermarkAnswer,
   },
   "api-cancel": {
     summary: "Ends tasks that wait, asks those that run to end",
-    body: [tasks.cancelRequest],
+    body: [tasks.readCancelRequest],
     answer: answers.outcomesAnswer("cancelled", "requested", "busy", "gone"),
   },
   "api-redrive": {
@@ -146,13 +146,13 @@ const changes = {
   },
   "api-batch-resume": {
     summary: "A halted batch goes on",
-    body: [operatorRequest],
+    body: [readOperatorRequest],
     isBodyOptional: true,
     answer: answers.resumedAnswer,
   },
   "api-batch-cancel": {
     summary: "Opens no further wave, ends the batch's tasks",
-    body: [operatorRequest],
+    body: [readOperatorRequest],
     isBodyOptional: true,
     answer: answers.cancelledAnswer,
   },
