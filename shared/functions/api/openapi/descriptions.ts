@@ -14,10 +14,25 @@ import { readListSchedulesQuery, readScheduleRequest } from "../../../admin/sche
 import * as tasks from "../../../admin/task-requests";
 import { readListWatermarksQuery, readWatermarkRequest } from "../../../admin/watermark-requests";
 import * as answers from "./answers";
-import type { RouteDescription } from "./document";
 import { named } from "./schema";
+import type { Schema } from "./schema";
 
 /* What each route takes and answers, by the name of its function. */
+
+/** What a route takes and answers. */
+export interface RouteDescription {
+  /** A sentence without a full stop. */
+  readonly summary: string;
+  /** Its members are the parameters of the query. */
+  readonly query?: ObjectSchema<unknown>;
+  /** What the body may be: one of these. */
+  readonly body?: readonly ObjectSchema<unknown>[];
+  /** Tasks may come as a line of JSON each, as `application/x-ndjson`. */
+  readonly takesLines?: true;
+  /** Statuses when it went well; default 200. */
+  readonly statuses?: readonly number[];
+  readonly answer: Schema;
+}
 
 const list = (
   summary: string,
@@ -91,13 +106,11 @@ const changes = {
   "api-pause": {
     summary: "Starts nothing new; what runs goes on",
     body: [readOperatorRequest],
-    isBodyOptional: true,
     answer: answers.pauseAnswer,
   },
   "api-resume": {
     summary: "Takes a pause away",
     body: [readOperatorRequest],
-    isBodyOptional: true,
     answer: answers.pauseAnswer,
   },
   "api-enqueue": {
@@ -147,13 +160,11 @@ const changes = {
   "api-batch-resume": {
     summary: "A halted batch goes on",
     body: [readOperatorRequest],
-    isBodyOptional: true,
     answer: answers.resumedAnswer,
   },
   "api-batch-cancel": {
     summary: "Opens no further wave, ends the batch's tasks",
     body: [readOperatorRequest],
-    isBodyOptional: true,
     answer: answers.cancelledAnswer,
   },
 } as const satisfies Record<string, RouteDescription>;
