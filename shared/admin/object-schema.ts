@@ -55,7 +55,7 @@ interface Place {
 /** The schema of an object, compiled once. Called with an input it answers the checked object, or every problem. */
 export interface ObjectSchema<Value> {
   (input: unknown): ReadResult<Value>;
-  readonly schema: z.ZodObject;
+  readonly schema: z.ZodObject<z.ZodRawShape>;
   readonly options: ObjectOptions<unknown>;
   /** The checked object, or null and its problems in `place`. */
   readonly readAt: (input: unknown, place: Place) => Value | null;
@@ -93,12 +93,12 @@ export function queryOf<
 
 /** What `objectOf` makes reads by this, whatever the members are. */
 class MemberReader {
-  readonly schema: z.ZodObject;
+  readonly schema: z.ZodObject<z.ZodRawShape>;
   readonly #options: ObjectOptions<Readonly<Record<string, string>>>;
   readonly #known: readonly string[];
   readonly #takesNull: ReadonlySet<string>;
 
-  constructor(schema: z.ZodObject, options: ObjectOptions<object>) {
+  constructor(schema: z.ZodObject<z.ZodRawShape>, options: ObjectOptions<object>) {
     this.schema = schema;
     this.#options = options as ObjectOptions<Readonly<Record<string, string>>>;
     this.#known = Object.keys(schema.shape);
@@ -155,7 +155,7 @@ class MemberReader {
 }
 
 /** As `safeParse`, without an error object and a sentence for each issue: one input may hold 10,000 bad objects. */
-function parse(schema: z.ZodObject, value: Members): z.core.ParsePayload {
+function parse(schema: z.ZodObject<z.ZodRawShape>, value: Members): z.core.ParsePayload {
   const parsed = schema._zod.run({ value, issues: [] }, { async: false });
   if (parsed instanceof Promise) throw new z.core.$ZodAsyncError();
   return parsed;
@@ -202,7 +202,7 @@ function sentenceOf(issue: z.core.$ZodRawIssue, given: unknown, problems: Proble
 
 /** The JSON Schema of what a client sends, for the OpenAPI document. */
 export function jsonOf(schema: z.core.$ZodType): Record<string, unknown> {
-  const { $schema, ...json } = z.toJSONSchema(schema, {
+  const json: Record<string, unknown> = z.toJSONSchema(schema, {
     io: "input",
     unrepresentable: "any",
     override: ({ zodSchema, jsonSchema }) => {
@@ -210,6 +210,8 @@ export function jsonOf(schema: z.core.$ZodType): Record<string, unknown> {
       if (object !== undefined) Object.assign(jsonSchema, jsonOfObject(object));
     },
   });
+  // The document says it once for all.
+  delete json["$schema"];
   return json;
 }
 

@@ -1,5 +1,4 @@
 /** What operators ask of tasks and groups, as requests.ts has it. */
-import type { z } from "zod";
 import { limits } from "../core/limits";
 import type { RedriveTasksInput, RescheduleTasksInput } from "../ports/task-store";
 import type { ReadResult } from "./object-reader";
