@@ -21,11 +21,6 @@ export interface StreamReport {
   readonly nextDueMs: number | null;
 }
 
-/** Does the request hold a task per line? */
-export function isStream({ headers }: HttpRequest): boolean {
-  return /^application\/x-ndjson\s*(;|$)/i.test(headers.get("content-type") ?? "");
-}
-
 /**
  * Enqueues all lines in their order, at most 500 tasks and 1 MiB at a time. Where a slice fails none of its lines is taken:
  * throws PartlyDone with the part done before it, or the error itself where there is none.
