@@ -5,13 +5,13 @@ import type { ListAuditInput } from "../ports/task-store";
 import { readInstant } from "./enqueue-request";
 import { ObjectReader } from "./object-reader";
 import type { ReadResult } from "./object-reader";
-import { keyRule, readMost } from "./requests";
+import { keyRule, readMax } from "./requests";
 
-const mostBounds = { max: 100, default: 20 };
-const known = ["object", "action", "actor", "since", "before", "most"];
+const maxBounds = { max: 100, default: 20 };
+const known = ["object", "action", "actor", "since", "before", "max"];
 const actorRule = { min: 1, max: limits.nameLengthMax } as const;
 
-/** The query of a list of entries: `object`, `action`, `actor`, `since`, `before`, `most` (1..100, default 20). Values are texts. */
+/** The query of a list of entries: `object`, `action`, `actor`, `since`, `before`, `max` (1..100, default 20). Values are texts. */
 export function readListAuditQuery(input: unknown): ReadResult<ListAuditInput> {
   const reader = ObjectReader.open(input, { known, root: "query" });
   const said = Object.entries({
@@ -21,5 +21,5 @@ export function readListAuditQuery(input: unknown): ReadResult<ListAuditInput> {
     since: readInstant(reader, "since"),
     before: readInstant(reader, "before"),
   }).filter(([, value]) => value !== null);
-  return reader.result({ ...Object.fromEntries(said), most: readMost(reader, mostBounds) });
+  return reader.result({ ...Object.fromEntries(said), max: readMax(reader, maxBounds) });
 }

@@ -4,9 +4,9 @@ import type { BatchId } from "../core/ids";
 import type { ListBatchesInput } from "../ports/task-store";
 import { ObjectReader } from "./object-reader";
 import type { ReadResult } from "./object-reader";
-import { readMost, refused } from "./requests";
+import { readMax, refused } from "./requests";
 
-const mostBounds = { max: 100, default: 20 };
+const maxBounds = { max: 100, default: 20 };
 const idRule = "the id of a batch: 1..19 decimal digits, below 2^63";
 
 /** A batch's id from a route or an argument. */
@@ -20,13 +20,13 @@ export interface BatchRequest {
   readonly reason?: string;
 }
 
-/** The query of a list of batches: `before` (only older ones), `most` (1..100, default 20). Values are texts. */
+/** The query of a list of batches: `before` (only older ones), `max` (1..100, default 20). Values are texts. */
 export function readListBatchesQuery(input: unknown): ReadResult<ListBatchesInput> {
-  const reader = ObjectReader.open(input, { known: ["before", "most"], root: "query" });
+  const reader = ObjectReader.open(input, { known: ["before", "max"], root: "query" });
   const before = reader.has("before") ? reader.raw("before") : undefined;
   if (before !== undefined && !isBatchId(before)) reader.refuse("before", idRule);
-  const most = readMost(reader, mostBounds);
-  return reader.result({ ...(isBatchId(before) ? { before: asBatchId(before) } : {}), most });
+  const max = readMax(reader, maxBounds);
+  return reader.result({ ...(isBatchId(before) ? { before: asBatchId(before) } : {}), max });
 }
 
 function isBatchId(input: unknown): input is string {

@@ -6,7 +6,7 @@ import { defaultBurst } from "../core/rate";
 import type { Rate } from "../core/rate";
 import { describeTextRule, isTextOf, ObjectReader } from "./object-reader";
 import type { ReadResult } from "./object-reader";
-import { keyRule, readMost, reasonRule, refused } from "./requests";
+import { keyRule, readMax, reasonRule, refused } from "./requests";
 
 /** An operator's rate. */
 export interface RateRequest {
@@ -45,15 +45,15 @@ function readRate(input: unknown): ReadResult<Rate> {
 /** Which shared limits to list. */
 export interface ListSharedLimitsRequest {
   readonly name?: string;
-  readonly most: number;
+  readonly max: number;
 }
 
-/** The query of a list of shared limits: `name`, `most` (default 100). Values are texts. */
+/** The query of a list of shared limits: `name`, `max` (default 100). Values are texts. */
 export function readListSharedLimitsQuery(input: unknown): ReadResult<ListSharedLimitsRequest> {
-  const reader = ObjectReader.open(input, { known: ["name", "most"], root: "query" });
+  const reader = ObjectReader.open(input, { known: ["name", "max"], root: "query" });
   const name = reader.text("name", keyRule);
-  const most = readMost(reader);
-  return reader.result({ ...(name === null ? {} : { name }), most });
+  const max = readMax(reader);
+  return reader.result({ ...(name === null ? {} : { name }), max });
 }
 
 /** The name of a shared limit from a route or an argument. */

@@ -16,8 +16,8 @@ export const keyRule = { min: 1, max: limits.nameLengthMax, isKey: true } as con
 /** Why an operator did something: fits the audit's column. */
 export const reasonRule = { min: 1, max: limits.reasonLengthMax } as const;
 /** Most entries of a list. */
-const mostMax = 1_000;
-const mostDefault = 100;
+const maxLimit = 1_000;
+const maxDefault = 100;
 /** W3C Trace Context: version, trace, parent, flags. */
 export const traceParentForm = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -38,7 +38,7 @@ export interface OperatorRequest {
 /** Which tasks to list. */
 export interface ListTasksRequest {
   readonly state: ListableState;
-  readonly most: number;
+  readonly max: number;
 }
 
 /** Which executions to list. */
@@ -46,7 +46,7 @@ export interface ListExecutionsRequest {
   readonly definition?: string;
   /** Only those that are live, or dead and not yet taken back. */
   readonly isOpen: boolean;
-  readonly most: number;
+  readonly max: number;
 }
 
 /** A hint of a queue: there may be work of this definition. */
@@ -108,20 +108,20 @@ export function readOperatorRequest(input: unknown): ReadResult<OperatorRequest>
   return reader.result(reason === null ? {} : { reason });
 }
 
-/** The query of a list of tasks: `state` (default ready), `most` (default 100). Values are texts. */
+/** The query of a list of tasks: `state` (default ready), `max` (default 100). Values are texts. */
 export function readListTasksQuery(input: unknown): ReadResult<ListTasksRequest> {
-  const reader = ObjectReader.open(input, { known: ["state", "most"], root: "query" });
+  const reader = ObjectReader.open(input, { known: ["state", "max"], root: "query" });
   const state = reader.choice("state", listableStates) ?? "ready";
-  return reader.result({ state, most: readMost(reader) });
+  return reader.result({ state, max: readMax(reader) });
 }
 
-/** The query of a list of executions: `definition`, `open` (true or false, default true), `most` (default 100). */
+/** The query of a list of executions: `definition`, `open` (true or false, default true), `max` (default 100). */
 export function readListExecutionsQuery(input: unknown): ReadResult<ListExecutionsRequest> {
-  const reader = ObjectReader.open(input, { known: ["definition", "open", "most"], root: "query" });
+  const reader = ObjectReader.open(input, { known: ["definition", "open", "max"], root: "query" });
   const definition = reader.text("definition", keyRule);
   const isOpen = reader.choice("open", ["true", "false"]) !== "false";
-  const most = readMost(reader);
-  return reader.result({ ...(definition === null ? {} : { definition }), isOpen, most });
+  const max = readMax(reader);
+  return reader.result({ ...(definition === null ? {} : { definition }), isOpen, max });
 }
 
 /** A query or a body that must be empty. */
@@ -178,17 +178,17 @@ export function refused(field: string, input: unknown, expected: string): ReadRe
   return { ok: false, problems: [{ field, value: showValue(input), expected }] };
 }
 
-/** `most` of a query; without other bounds: 1..1000, default 100. */
-export function readMost(
+/** `max` of a query; without other bounds: 1..1000, default 100. */
+export function readMax(
   reader: ObjectReader,
-  bounds = { max: mostMax, default: mostDefault },
+  bounds = { max: maxLimit, default: maxDefault },
 ): number {
-  if (!reader.has("most")) return bounds.default;
-  const given = reader.raw("most");
+  if (!reader.has("max")) return bounds.default;
+  const given = reader.raw("max");
   const value = typeof given === "string" && /^\d{1,4}$/.test(given) ? Number(given) : given;
   if (Number.isInteger(value) && Number(value) >= 1 && Number(value) <= bounds.max)
     return Number(value);
-  reader.refuse("most", `a whole number in 1..${String(bounds.max)}`);
+  reader.refuse("max", `a whole number in 1..${String(bounds.max)}`);
   return bounds.default;
 }
 

@@ -3,12 +3,12 @@
  */
 import { ObjectReader } from "./object-reader";
 import type { ReadResult } from "./object-reader";
-import { keyRule, readMost, reasonRule } from "./requests";
+import { keyRule, readMax, reasonRule } from "./requests";
 
 /** Which schedules to list. */
 export interface ListSchedulesRequest {
   readonly name?: string;
-  readonly most: number;
+  readonly max: number;
 }
 
 /** One schedule of a definition, to be paused or resumed. */
@@ -17,12 +17,12 @@ export interface ScheduleRequest {
   readonly reason?: string;
 }
 
-/** The query of a list of schedules: `definition`, `most` (default 100). Values are texts. */
+/** The query of a list of schedules: `definition`, `max` (default 100). Values are texts. */
 export function readListSchedulesQuery(input: unknown): ReadResult<ListSchedulesRequest> {
-  const reader = ObjectReader.open(input, { known: ["definition", "most"], root: "query" });
+  const reader = ObjectReader.open(input, { known: ["definition", "max"], root: "query" });
   const name = reader.text("definition", keyRule);
-  const most = readMost(reader);
-  return reader.result({ ...(name === null ? {} : { name }), most });
+  const max = readMax(reader);
+  return reader.result({ ...(name === null ? {} : { name }), max });
 }
 
 /** `{ schedule, reason? }` */

@@ -8,7 +8,7 @@ import type { RedriveTasksInput, RescheduleTasksInput } from "../ports/task-stor
 import { readInstant } from "./enqueue-request";
 import { ObjectReader } from "./object-reader";
 import type { ReadResult } from "./object-reader";
-import { keyRule, readMost, reasonRule } from "./requests";
+import { keyRule, readMax, reasonRule } from "./requests";
 
 /** End waiting tasks, request the end of running ones. */
 export interface CancelRequest {
@@ -22,7 +22,7 @@ export interface GroupRequest {
   readonly groupScope: "definition" | "global";
   readonly slots?: number;
   readonly paused?: boolean;
-  readonly isStrict?: boolean;
+  readonly strict?: boolean;
   readonly reason?: string;
 }
 
@@ -30,11 +30,11 @@ export interface GroupRequest {
 export interface ListGroupsRequest {
   readonly name?: string;
   readonly groupKey?: string;
-  readonly most: number;
+  readonly max: number;
 }
 
 const slotsRange = { min: 1, max: 1_000 } as const;
-const mostRange = { min: 1, max: limits.idsMax } as const;
+const maxRange = { min: 1, max: limits.idsMax } as const;
 const taskIdsRule = `an array of 1..${String(limits.idsMax)} ids of tasks: texts of 1..19 decimal digits, below 2^63`;
 
 /** `{ tasks: [ids], reason? }` */
@@ -46,11 +46,11 @@ export function readCancelRequest(input: unknown): ReadResult<CancelRequest> {
 
 /** `{ tasks: [ids], reason? }`, or `{ definition, kind?, outcome?, most?, reason? }`: the oldest dead letters, or cancelled tasks. */
 export function readRedriveRequest(input: unknown): ReadResult<RedriveTasksInput> {
-  const known = ["tasks", "definition", "kind", "outcome", "most", "reason"];
+  const known = ["tasks", "definition", "kind", "outcome", "max", "reason"];
   const reader = ObjectReader.open(input, { known });
   const reason = readReason(reader);
   if (!reader.has("definition")) {
-    for (const name of ["kind", "outcome", "most"]) {
+    for (const name of ["kind", "outcome", "max"]) {
       if (reader.has(name)) reader.refuse(name, "it only together with definition");
     }
     return reader.result({ taskIds: readTaskIds(reader), ...reason });
@@ -59,8 +59,8 @@ export function readRedriveRequest(input: unknown): ReadResult<RedriveTasksInput
   const name = reader.requiredText("definition", keyRule);
   const kind = reader.text("kind", keyRule);
   const outcome = reader.choice("outcome", ["dead", "cancelled"]) ?? "dead";
-  const most = reader.integer("most", mostRange) ?? limits.idsMax;
-  return reader.result({ name, ...(kind === null ? {} : { kind }), outcome, most, ...reason });
+  const max = reader.integer("max", maxRange) ?? limits.idsMax;
+  return reader.result({ name, ...(kind === null ? {} : { kind }), outcome, max, ...reason });
 }
 
 /** `{ tasks: [ids], runInMs | runAt, reason? }` */
@@ -85,7 +85,7 @@ export function readGroupRequest(input: unknown): ReadResult<GroupRequest> {
   const optional = {
     slots: reader.integer("slots", slotsRange),
     paused: readBoolean(reader, "paused"),
-    isStrict: readBoolean(reader, "strict"),
+    strict: readBoolean(reader, "strict"),
     reason: reader.text("reason", reasonRule),
   };
   const said = Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== null));
@@ -96,16 +96,16 @@ export function readGroupRequest(input: unknown): ReadResult<GroupRequest> {
   });
 }
 
-/** The query of a list of groups: `definition`, `key`, `most` (default 100). Values are texts. */
+/** The query of a list of groups: `definition`, `key`, `max` (default 100). Values are texts. */
 export function readListGroupsQuery(input: unknown): ReadResult<ListGroupsRequest> {
-  const reader = ObjectReader.open(input, { known: ["definition", "key", "most"], root: "query" });
+  const reader = ObjectReader.open(input, { known: ["definition", "key", "max"], root: "query" });
   const name = reader.text("definition", keyRule);
   const groupKey = reader.text("key", keyRule);
-  const most = readMost(reader);
+  const max = readMax(reader);
   return reader.result({
     ...(name === null ? {} : { name }),
     ...(groupKey === null ? {} : { groupKey }),
-    most,
+    max,
   });
 }
 

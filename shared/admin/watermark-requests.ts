@@ -6,7 +6,7 @@ import type { OperationId } from "../core/ids";
 import { ObjectReader } from "./object-reader";
 import type { ReadResult } from "./object-reader";
 import { payloadText } from "./payload";
-import { keyRule, readMost, readOperationId, reasonRule } from "./requests";
+import { keyRule, readMax, readOperationId, reasonRule } from "./requests";
 
 /** An operator's watermark. */
 export interface WatermarkRequest {
@@ -24,7 +24,7 @@ export interface WatermarkRequest {
 export interface ListWatermarksRequest {
   readonly name?: string;
   readonly watermark?: string;
-  readonly most: number;
+  readonly max: number;
 }
 
 /** `{ watermark, value, version?, operationId?, reason? }`; `value` is a JSON object or array, or null. */
@@ -44,17 +44,17 @@ export function readWatermarkRequest(input: unknown): ReadResult<WatermarkReques
   });
 }
 
-/** The query of a list: `definition`, `watermark`, `most` (default 100). Values are texts. */
+/** The query of a list: `definition`, `watermark`, `max` (default 100). Values are texts. */
 export function readListWatermarksQuery(input: unknown): ReadResult<ListWatermarksRequest> {
-  const known = ["definition", "watermark", "most"];
+  const known = ["definition", "watermark", "max"];
   const reader = ObjectReader.open(input, { known, root: "query" });
   const name = reader.text("definition", keyRule);
   const watermark = reader.text("watermark", keyRule);
-  const most = readMost(reader);
+  const max = readMax(reader);
   return reader.result({
     ...(name === null ? {} : { name }),
     ...(watermark === null ? {} : { watermark }),
-    most,
+    max,
   });
 }
 

@@ -24,6 +24,6 @@ export function give(worker: Worker, keep = 0): Promise<ReleaseSurplusAnswer> {
 }
 
 /** What a call of the hot path tells it. */
-export async function surplusOf(worker: Worker): Promise<number> {
-  return (await worker.work()).surplus;
+export async function overLimitOf(worker: Worker): Promise<number> {
+  return (await worker.work()).overLimit;
 }

@@ -4,7 +4,7 @@ import { take } from "../../admin/object-reader";
 import { queryOf } from "./read-request";
 import type { Endpoint } from "./respond";
 
-/** `GET api/audit?object=&action=&actor=&since=&before=&most=`: who changed what, newest first. */
+/** `GET api/audit?object=&action=&actor=&since=&before=&max=`: who changed what, newest first. */
 export const listAudit: Endpoint = async (request, admin) => {
   const query = take(readListAuditQuery(queryOf(request)));
   const { rows: entries, more } = await readListing(query, admin.audit, auditListMax);

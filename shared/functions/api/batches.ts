@@ -6,7 +6,7 @@ import { bodyOf } from "./read-body";
 import { callerOf, queryOf, refuseQuery } from "./read-request";
 import type { Endpoint } from "./respond";
 
-/** `GET api/batches?before=&most=`: newest first. */
+/** `GET api/batches?before=&max=`: newest first. */
 export const listBatches: Endpoint = async (request, admin) => {
   const query = take(readListBatchesQuery(queryOf(request)));
   const { rows: batches, more } = await readListing(query, admin.batches, batchListMax);

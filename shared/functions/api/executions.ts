@@ -4,7 +4,7 @@ import { readListExecutionsQuery } from "../../admin/requests";
 import { queryOf } from "./read-request";
 import type { Endpoint } from "./respond";
 
-/** `GET api/executions?definition=&open=&most=`: who works, with how many tokens, newest first. */
+/** `GET api/executions?definition=&open=&max=`: who works, with how many tokens, newest first. */
 export const listExecutions: Endpoint = async (request, admin) => {
   const query = take(readListExecutionsQuery(queryOf(request)));
   const { rows: executions, more } = await readListing(query, admin.executions);

@@ -5,7 +5,7 @@ import { bodyOf } from "./read-body";
 import { callerOf, definitionOf, queryOf, refuseQuery } from "./read-request";
 import type { Endpoint } from "./respond";
 
-/** `GET api/groups?definition=&key=&most=`: slots, the tasks that use them and the tasks that wait. */
+/** `GET api/groups?definition=&key=&max=`: slots, the tasks that use them and the tasks that wait. */
 export const listGroups: Endpoint = async (request, admin) => {
   const query = take(readListGroupsQuery(queryOf(request)));
   const { rows: groups, more } = await readListing(query, admin.groups);

@@ -5,7 +5,7 @@ import { bodyOf } from "./read-body";
 import { callerOf, definitionOf, queryOf, refuseQuery } from "./read-request";
 import type { Endpoint } from "./respond";
 
-/** `GET api/schedules?definition=&most=`: expressions, next and last instants. */
+/** `GET api/schedules?definition=&max=`: expressions, next and last instants. */
 export const listSchedules: Endpoint = async (request, admin) => {
   const query = take(readListSchedulesQuery(queryOf(request)));
   const { rows: schedules, more } = await readListing(query, admin.schedules);

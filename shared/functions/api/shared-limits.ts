@@ -6,7 +6,7 @@ import { bodyOf } from "./read-body";
 import { callerOf, queryOf, refuseQuery } from "./read-request";
 import type { Endpoint } from "./respond";
 
-/** `GET api/shared-limits?name=&most=`: the tokens held of each, by definition. */
+/** `GET api/shared-limits?name=&max=`: the tokens held of each, by definition. */
 export const listSharedLimits: Endpoint = async (request, admin) => {
   const query = take(readListSharedLimitsQuery(queryOf(request)));
   const { rows: sharedLimits, more } = await readListing(query, admin.sharedLimits);

@@ -10,7 +10,7 @@ import { enqueueStream, isStream } from "./task-stream";
 import { callerOf, definitionOf, queryOf, refuseQuery } from "./read-request";
 import type { Endpoint } from "./respond";
 
-/** `GET api/definitions/{name}/tasks?state=&most=`: tasks of one state, in the order they will be taken. */
+/** `GET api/definitions/{name}/tasks?state=&max=`: tasks of one state, in the order they will be taken. */
 export const listTasks: Endpoint = async (request, admin) => {
   const definition = definitionOf(request);
   const query = take(readListTasksQuery(queryOf(request)));

@@ -6,7 +6,7 @@ import { bodyOf } from "./read-body";
 import { callerOf, definitionOf, queryOf, refuseQuery } from "./read-request";
 import type { Endpoint } from "./respond";
 
-/** `GET api/watermarks?definition=&watermark=&most=`: how far blocks have been made. */
+/** `GET api/watermarks?definition=&watermark=&max=`: how far blocks have been made. */
 export const listWatermarks: Endpoint = async (request, admin) => {
   const query = take(readListWatermarksQuery(queryOf(request)));
   const { rows: watermarks, more } = await readListing(query, admin.watermarks);

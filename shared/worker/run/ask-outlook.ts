@@ -13,23 +13,23 @@ export interface Denial {
 }
 
 /** A denied call comes again within this time: tokens usually come back before a lease ends. */
-export const retryMostMs = 5_000;
+export const retryMaxMs = 5_000;
 /** A rate says when the next start may come. */
-const rateRetryMostMs = 30_000;
-const limited: Denial = { reason: "limited", retryInMs: retryMostMs };
+const rateRetryMaxMs = 30_000;
+const limited: Denial = { reason: "limited", retryInMs: retryMaxMs };
 
 /** When a process may ask for tokens of one limit again, and what its calls are told until then. */
 export class AskOutlook {
   /** What a call is told that gets no tokens. */
   denial: Denial = limited;
   readonly #clock: Clock;
-  readonly #retryMostMs: number;
+  readonly #retryMaxMs: number;
   readonly #polls: TokenPollSchedule;
   #askAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(clock: Clock, hasRate: boolean) {
     this.#clock = clock;
-    this.#retryMostMs = hasRate ? rateRetryMostMs : retryMostMs;
+    this.#retryMaxMs = hasRate ? rateRetryMaxMs : retryMaxMs;
     this.#polls = new TokenPollSchedule(clock.monotonicMs());
   }
 
@@ -61,7 +61,7 @@ export class AskOutlook {
     this.#askAtMs = this.#polls.nextPollMs;
     this.denial = {
       reason: answer.status === "paused" ? "paused" : "limited",
-      retryInMs: Math.min(answer.retryInMs ?? retryMostMs, this.#retryMostMs),
+      retryInMs: Math.min(answer.retryInMs ?? retryMaxMs, this.#retryMaxMs),
     };
   }
 

@@ -134,7 +134,7 @@ export const redriveBody: Schema = {
         definition: key,
         kind: key,
         outcome: { ...oneOf("dead", "cancelled"), default: "dead" },
-        most: { ...whole(1, limits.idsMax), default: limits.idsMax },
+        max: { ...whole(1, limits.idsMax), default: limits.idsMax },
         reason,
       },
       ["definition"],

@@ -5,13 +5,13 @@ import { limits } from "../../../core/limits";
 import * as answers from "./answers";
 import * as bodies from "./bodies";
 import type { RouteDescription } from "./document";
-import { id, instant, key, most, named, oneOf, words } from "./schema";
+import { id, instant, key, max, named, oneOf, words } from "./schema";
 import type { Schema } from "./schema";
 
 /* What each route takes and answers, by the name of its function. */
 
-const ofMost = { most: most(listMax, 100) };
-const ofDefinition = { definition: key, ...ofMost };
+const ofMax = { max: max(listMax, 100) };
+const ofDefinition = { definition: key, ...ofMax };
 
 const list = (
   summary: string,
@@ -30,23 +30,23 @@ const reads = {
     answer: answers.definitionsAnswer,
   },
   "api-definition": { summary: "One definition", answer: named("Definition") },
-  "api-shared-limits": list("Limits that definitions share", { name: key, ...ofMost }, [
+  "api-shared-limits": list("Limits that definitions share", { name: key, ...ofMax }, [
     "sharedLimits",
     "SharedLimit",
   ]),
   "api-tasks": list(
     "Tasks of one state",
-    { state: { ...oneOf(...listableStates), default: "ready" }, ...ofMost },
+    { state: { ...oneOf(...listableStates), default: "ready" }, ...ofMax },
     ["tasks", "Task"],
   ),
-  "api-groups": list("Slots of groups", { definition: key, key, ...ofMost }, ["groups", "Group"]),
+  "api-groups": list("Slots of groups", { definition: key, key, ...ofMax }, ["groups", "Group"]),
   "api-schedules": list("Schedules with their next and last instants", ofDefinition, [
     "schedules",
     "Schedule",
   ]),
   "api-watermarks": list(
     "How far blocks have been made",
-    { definition: key, watermark: key, ...ofMost },
+    { definition: key, watermark: key, ...ofMax },
     ["watermarks", "Watermark"],
   ),
   "api-audit": list(
@@ -57,19 +57,19 @@ const reads = {
       actor: words(limits.nameLengthMax),
       since: instant,
       before: instant,
-      most: most(auditListMax, 20),
+      max: max(auditListMax, 20),
     },
     ["entries", "AuditEntry"],
   ),
   "api-executions": list(
     "Executions with their tokens, newest first",
-    { definition: key, open: { ...oneOf("true", "false"), default: "true" }, ...ofMost },
+    { definition: key, open: { ...oneOf("true", "false"), default: "true" }, ...ofMax },
     ["executions", "Execution"],
   ),
   "api-task": { summary: "Where a task stands and why", answer: answers.explainAnswer },
   "api-batches": list(
     "Batches and how far they are, newest first",
-    { before: id, most: most(batchListMax, 20) },
+    { before: id, max: max(batchListMax, 20) },
     ["batches", "Batch"],
   ),
   "api-batch": { summary: "One batch with its waves", answer: named("Batch") },
@@ -151,7 +151,7 @@ const changes = {
   "api-reschedule": {
     summary: "Gives tasks that wait another instant",
     body: bodies.rescheduleBody,
-    answer: answers.outcomesAnswer("rescheduled", "running", "held", "busy", "gone"),
+    answer: answers.outcomesAnswer("rescheduled", "running", "blocked", "busy", "gone"),
   },
   "api-batch-resume": {
     summary: "A halted batch goes on",

@@ -79,7 +79,7 @@ export const container: Schema = {
 export const limit: Schema = { type: ["integer", "null"], minimum: 0, maximum: limits.tokensMax };
 
 /** At most so many entries of a list, as a query has it. */
-export const most = (maximum: number, fallback: number): Schema => ({
+export const max = (maximum: number, fallback: number): Schema => ({
   ...whole(1, maximum),
   default: fallback,
 });

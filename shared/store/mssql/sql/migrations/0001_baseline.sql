@@ -2,7 +2,7 @@
 -- Duration: milliseconds on an empty database. Locks: none that anybody else can hold. Old code beside it: there is none.
 -- Twin: postgres/sql/migrations/0001_baseline.sql
 --
--- A task's state is the table its id stands in, not a column: exactly one of Ready, Scheduled, GroupWaiting, WaveHeld,
+-- A task's state is the table its id stands in, not a column: exactly one of Ready, Scheduled, GroupWaiting, WaveBlocked,
 -- Claim; at the end, Archive. Each container is narrow, is clustered in the order it is taken in, and holds nothing that
 -- its takers would have to step over.
 -- Settings: ALLOW_PAGE_LOCKS = OFF where rows are locked, because READPAST steps over row locks only;
@@ -45,12 +45,12 @@ CREATE TABLE Taskgate.TaskDefinition (
     CONSTRAINT CK_TaskDefinition_ConcurrencyLimitOverride CHECK (ConcurrencyLimitOverride BETWEEN -1 AND 1000),
   Paused bit NOT NULL CONSTRAINT DF_TaskDefinition_Paused DEFAULT (0),
   LeaseMs int NOT NULL CONSTRAINT DF_TaskDefinition_LeaseMs DEFAULT (60000),
-  MaxAttempts smallint NOT NULL CONSTRAINT DF_TaskDefinition_MaxAttempts DEFAULT (5),
-  MaxLost smallint NOT NULL CONSTRAINT DF_TaskDefinition_MaxLost DEFAULT (3),
+  RetryAttempts smallint NOT NULL CONSTRAINT DF_TaskDefinition_RetryAttempts DEFAULT (5),
+  LostMax smallint NOT NULL CONSTRAINT DF_TaskDefinition_LostMax DEFAULT (3),
   RetryBaseMs int NOT NULL CONSTRAINT DF_TaskDefinition_RetryBaseMs DEFAULT (1000),
   RetryCapMs int NOT NULL CONSTRAINT DF_TaskDefinition_RetryCapMs DEFAULT (300000),
-  SpareMax smallint NOT NULL                        -- claims <= tokens * (1 + SpareMax)
-    CONSTRAINT DF_TaskDefinition_SpareMax DEFAULT (1),
+  PrefetchMax smallint NOT NULL                        -- claims <= tokens * (1 + PrefetchMax)
+    CONSTRAINT DF_TaskDefinition_PrefetchMax DEFAULT (1),
   GroupSlots smallint NOT NULL                      -- of groups made by this definition's tasks
     CONSTRAINT DF_TaskDefinition_GroupSlots DEFAULT (1),
   GroupStrict bit NOT NULL CONSTRAINT DF_TaskDefinition_GroupStrict DEFAULT (0),
@@ -142,8 +142,8 @@ CREATE TABLE Taskgate.Claim (
   Ordinal int NOT NULL,                             -- within the call that claimed it
   TaskId bigint NOT NULL,
   ClaimedAt datetime2(3) NOT NULL,
-  IsSpare bit NOT NULL                              -- hasn't been started
-    CONSTRAINT DF_Claim_IsSpare DEFAULT (0),
+  IsPrefetched bit NOT NULL                              -- hasn't been started
+    CONSTRAINT DF_Claim_IsPrefetched DEFAULT (0),
   CONSTRAINT PK_Claim PRIMARY KEY CLUSTERED (TaskExecutionId, Fence, Ordinal) WITH (ALLOW_PAGE_LOCKS = OFF),
   CONSTRAINT UQ_Claim_Task UNIQUE NONCLUSTERED (TaskId) WITH (ALLOW_PAGE_LOCKS = OFF));
 GO
@@ -204,7 +204,7 @@ CREATE TABLE Taskgate.TaskGroup (
   GroupKey nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL,
   Slots smallint NOT NULL,
   Paused bit NOT NULL CONSTRAINT DF_TaskGroup_Paused DEFAULT (0),
-  IsStrict bit NOT NULL CONSTRAINT DF_TaskGroup_IsStrict DEFAULT (0),
+  Strict bit NOT NULL CONSTRAINT DF_TaskGroup_Strict DEFAULT (0),
   CONSTRAINT PK_TaskGroup PRIMARY KEY CLUSTERED (GroupId) WITH (ALLOW_PAGE_LOCKS = OFF, FILLFACTOR = 80),
   CONSTRAINT UQ_TaskGroup_Key UNIQUE NONCLUSTERED (TaskDefinitionId, GroupKey) WITH (ALLOW_PAGE_LOCKS = OFF));
 GO
@@ -244,7 +244,7 @@ CREATE TABLE Taskgate.Wave (
   WaveId bigint IDENTITY(1,1) NOT NULL,
   BatchId bigint NOT NULL,
   Ordinal int NOT NULL,
-  State tinyint NOT NULL                            -- 0 held, 1 opening, 2 open, 3 done
+  State tinyint NOT NULL                            -- 0 blocked, 1 opening, 2 open, 3 done
     CONSTRAINT DF_Wave_State DEFAULT (0),
   IsSealed bit NOT NULL CONSTRAINT DF_Wave_IsSealed DEFAULT (0),
   OpenShards int NOT NULL CONSTRAINT DF_Wave_OpenShards DEFAULT (0),
@@ -264,15 +264,15 @@ CREATE TABLE Taskgate.WaveShard (
   Remaining int NOT NULL,
   CONSTRAINT PK_WaveShard PRIMARY KEY CLUSTERED (WaveId, Shard) WITH (ALLOW_PAGE_LOCKS = OFF));
 GO
-CREATE TABLE Taskgate.WaveHeld (
+CREATE TABLE Taskgate.WaveBlocked (
   WaveId bigint NOT NULL,
   Priority smallint NOT NULL,
   Rank bigint NOT NULL,
   TaskId bigint NOT NULL,
   TaskDefinitionId int NOT NULL,
-  CONSTRAINT PK_WaveHeld PRIMARY KEY CLUSTERED (WaveId, Priority, Rank, TaskId) WITH (ALLOW_PAGE_LOCKS = OFF));
+  CONSTRAINT PK_WaveBlocked PRIMARY KEY CLUSTERED (WaveId, Priority, Rank, TaskId) WITH (ALLOW_PAGE_LOCKS = OFF));
 GO
-ALTER TABLE Taskgate.WaveHeld SET (LOCK_ESCALATION = DISABLE);
+ALTER TABLE Taskgate.WaveBlocked SET (LOCK_ESCALATION = DISABLE);
 GO
 CREATE TABLE Taskgate.Dedupe (
   TaskDefinitionId int NOT NULL,

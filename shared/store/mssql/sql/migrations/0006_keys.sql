@@ -13,7 +13,7 @@ CREATE TABLE Taskgate.EndedEarly (
   TaskId bigint NOT NULL,
   PendingGroupKey nvarchar(200) COLLATE Latin1_General_100_BIN2 NULL, -- the group wasn't made yet
   PendingGroupIsGlobal bit NULL,
-  WasHeld bit NOT NULL,                             -- its wave didn't count it yet
+  WasBlocked bit NOT NULL,                             -- its wave didn't count it yet
   CONSTRAINT PK_EndedEarly PRIMARY KEY CLUSTERED (TaskId) WITH (ALLOW_PAGE_LOCKS = OFF));
 GO
 ALTER TABLE Taskgate.EndedEarly SET (LOCK_ESCALATION = DISABLE);

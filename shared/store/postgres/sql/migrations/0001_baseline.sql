@@ -3,7 +3,7 @@
 -- Twin: mssql/sql/migrations/0001_baseline.sql
 --
 -- A task's state is the table its id stands in, not a column: exactly one of ready, scheduled, group_waiting,
--- wave_held, or the arrays of a task_execution (claimed); at the end, archive. Each container is narrow, is ordered
+-- wave_blocked, or the arrays of a task_execution (claimed); at the end, archive. Each container is narrow, is ordered
 -- as it is taken, and holds nothing that its takers would have to step over.
 -- Storage settings: hot rows (definitions, executions, counters) leave room in the page so that updates stay HOT;
 -- queue tables are vacuumed by count, not by share, because their heads are deleted for ever.
@@ -34,11 +34,11 @@ create table taskgate.task_definition (
     constraint ck_task_definition_concurrency_limit_override check (concurrency_limit_override between -1 and 1000),
   paused boolean not null default false,
   lease_ms int not null default 60000,
-  max_attempts smallint not null default 5,
-  max_lost smallint not null default 3,
+  retry_attempts smallint not null default 5,
+  lost_max smallint not null default 3,
   retry_base_ms int not null default 1000,
   retry_cap_ms int not null default 300000,
-  spare_max smallint not null default 1,            -- claims <= tokens * (1 + spare_max)
+  prefetch_max smallint not null default 1,            -- claims <= tokens * (1 + prefetch_max)
   group_slots smallint not null default 1,          -- of groups made by this definition's tasks
   group_strict boolean not null default false,
   retain_done_ms bigint not null default 604800000, -- 0: a done task leaves no archive row
@@ -111,7 +111,7 @@ create table taskgate.task_execution (
   inflight bigint[] not null default '{}',          -- claimed tasks in claim order
   inflight_fence bigint[] not null default '{}',    -- same length
   inflight_at timestamptz[] not null default '{}',  -- same length
-  spare bigint[] not null default '{}'              -- those of inflight that haven't been started
+  prefetched bigint[] not null default '{}'              -- those of inflight that haven't been started
 ) with (fillfactor = 30, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 create index ix_task_execution_open on taskgate.task_execution (task_definition_id, task_execution_id) where state in (1, 3);
 
@@ -163,7 +163,7 @@ create table taskgate.task_group (
   group_key text collate "C" not null,
   slots smallint not null,
   paused boolean not null default false,
-  is_strict boolean not null default false,
+  strict boolean not null default false,
   constraint uq_task_group_key unique (task_definition_id, group_key)
 ) with (fillfactor = 50);
 
@@ -198,7 +198,7 @@ create table taskgate.wave (
   wave_id bigint generated always as identity constraint pk_wave primary key,
   batch_id bigint not null,
   ordinal int not null,
-  state smallint not null default 0,                -- 0 held, 1 opening, 2 open, 3 done
+  state smallint not null default 0,                -- 0 blocked, 1 opening, 2 open, 3 done
   is_sealed boolean not null default false,
   open_shards int not null default 0,
   total int not null default 0,
@@ -216,13 +216,13 @@ create table taskgate.wave_shard (
   constraint pk_wave_shard primary key (wave_id, shard)
 ) with (fillfactor = 20);
 
-create table taskgate.wave_held (
+create table taskgate.wave_blocked (
   wave_id bigint not null,
   priority smallint not null,
   rank bigint not null,
   task_id bigint not null,
   task_definition_id int not null,
-  constraint pk_wave_held primary key (wave_id, priority, rank, task_id)
+  constraint pk_wave_blocked primary key (wave_id, priority, rank, task_id)
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000, autovacuum_vacuum_cost_delay = 0, vacuum_truncate = off);
 
 create table taskgate.dedupe (

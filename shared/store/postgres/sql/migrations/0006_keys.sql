@@ -6,5 +6,5 @@ create table taskgate.ended_early (
   task_id bigint constraint pk_ended_early primary key,
   pending_group_key text collate "C",               -- the group wasn't made yet
   pending_group_is_global boolean,
-  was_held boolean not null                         -- its wave didn't count it yet
+  was_blocked boolean not null                         -- its wave didn't count it yet
 );

@@ -4,4 +4,4 @@
 -- Twin: mssql/sql/migrations/0009_lists.sql
 alter table taskgate.task_execution
   alter column inflight set storage external, alter column inflight_fence set storage external,
-  alter column inflight_at set storage external, alter column spare set storage external;
+  alter column inflight_at set storage external, alter column prefetched set storage external;
