@@ -30,7 +30,7 @@ function died(task: NewTask, ...others: readonly NewTask[]) {
   ];
 }
 
-/** A batch of two waves: of the first, which is open, task 1 has died and another worker has task 2; task 3 is held. */
+/** A batch of two waves: of the first, which is open, task 1 has died and another worker has task 2; task 3 is blocked. */
 const openWave = [
   register({ limit: 4 }),
   createBatch(1, 2),
@@ -43,7 +43,7 @@ const openWave = [
   work({ execution: 1, call: 2, want: 1 }),
 ];
 
-/** Task 1 was cancelled while its wave was held; task 2 is there. */
+/** Task 1 was cancelled while its wave was blocked; task 2 is there. */
 const blockedWave = [
   register({ limit: 4 }),
   createBatch(1, 1),
@@ -91,7 +91,7 @@ export const redriveCases: readonly ModelCase[] = [
   {
     name: "redrive-x-start-of-its-batch",
     about:
-      "a task that was cancelled while it was held comes back while its wave is opened: held for the next slice, or counted",
+      "a task that was cancelled while it was blocked comes back while its wave is opened: blocked for the next slice, or counted",
     setup: blockedWave,
     readersWait: true,
     waits: [shardRow, waveRow],
@@ -108,7 +108,7 @@ export const redriveCases: readonly ModelCase[] = [
   {
     name: "redrive-x-cancel-of-its-batch",
     about:
-      "a task that was cancelled while it was held comes back while its batch is cancelled: no wave ends without it",
+      "a task that was cancelled while it was blocked comes back while its batch is cancelled: no wave ends without it",
     setup: blockedWave,
     readersWait: true,
     waits: [shardRow, waveRow],

@@ -55,7 +55,7 @@ export const lastOne = [
   work({ execution: 1, call: 1, want: 1 }),
 ];
 
-/** Wave 1 of batch 1 is being opened: task 1 is admitted and claimed, 2 and 3 are still held; 4 stands in wave 2. */
+/** Wave 1 of batch 1 is being opened: task 1 is admitted and claimed, 2 and 3 are still blocked; 4 stands in wave 2. */
 const half: BatchCall = {
   kind: "batch",
   calls: [],

@@ -48,8 +48,8 @@ BEGIN
           @vAsksNextDue bit = 0, @vRetention nvarchar(max), @vWokenIds nvarchar(max) = N'[]', @vOpening nvarchar(max);
   DECLARE @vStatus nvarchar(20), @vFence bigint, @vTaskIds nvarchar(max), @vKinds nvarchar(max), @vAttempts nvarchar(max),
           @vPayloads nvarchar(max), @vExtras nvarchar(max), @vStarted int = 0, @vLastPriority smallint, @vLastRank bigint,
-          @vRefused nvarchar(max), @vAnswerLeaseMs int, @vOverLimit int = 0, @vReleaseRequested bit = 0,
-          @vFreeTokens int = 0, @vWorker nvarchar(200), @vLeaseUntil datetime2(3);
+          @vRefused nvarchar(max), @vAnswerLeaseMs int, @vOverLimit int, @vFreeTokens int, @vReleaseRequested bit = 0,
+          @vWorker nvarchar(200), @vLeaseUntil datetime2(3);
   DECLARE @vPart TABLE ( -- the lists by position: 1 task, 2 fence, 3 duration, 4 result, 5 started
     Part tinyint NOT NULL, Ord int NOT NULL, Item nvarchar(max) NULL, PRIMARY KEY CLUSTERED (Part, Ord));
   DECLARE @vHeld TABLE (
