@@ -488,6 +488,8 @@ function describeStatuses(setup: StoreSetup): void {
       refused: [],
       leaseMs: null,
       overLimit: 0,
+      releaseRequested: false,
+      freeTokens: 0,
       nextDueMs: null,
       retryInMs: null,
       woken: [],
@@ -599,7 +601,7 @@ function describeStatuses(setup: StoreSetup): void {
     expect((await statusOf(store, name)).ready).toBe(1);
   });
 
-  test("surplus: tokens held by all above the limit", async () => {
+  test("work tells the tokens held by all above the limit", async () => {
     const { store } = open();
     const name = await define(store, { limit: 6 });
     await enqueue(store, name, 3);

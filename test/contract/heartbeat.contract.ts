@@ -45,6 +45,7 @@ function describeBeat(setup: StoreSetup): void {
       leaseMs: 10_000,
       cancel: [],
       overLimit: 0,
+      releaseRequested: false,
       isPaused: false,
     });
     await opened.advance(9_000);

@@ -7,7 +7,7 @@ import { useContention } from "../support/contention";
 import { within } from "../support/gate";
 
 /*
- * On PostgreSQL, tasks that one call ends well lie in one row together (0011_archive_packs). No reader may see it.
+ * On PostgreSQL, tasks that one call ends well lie in one row together (archive_pack). No reader may see it.
  */
 let isDamaged = false;
 const scene = useContention(() => isDamaged);

@@ -207,7 +207,7 @@ function describeWaves(setup: StoreSetup): void {
   });
 }
 
-/** What the archive says of blocked tasks that ended before 0008_groups: it names the group, and not the key. */
+/** The archive of a blocked task that names the group, and not the key. */
 const archivedWithGroup = [
   "UPDATE taskgate.ended_early SET pending_group_key = NULL, pending_group_is_global = NULL",
   `UPDATE taskgate.archive SET group_id =
@@ -218,7 +218,7 @@ function describePending(setup: StoreSetup): void {
   const open = useStore(setup);
 
   for (const groupScope of ["definition", "global"] as const) {
-    const title = `one that was archived with its group while its wave was held has its key again: ${groupScope}`;
+    const title = `one that was archived with its group while its wave was blocked has its key again: ${groupScope}`;
     testWith(setup, "raw sql")(title, async () => {
       const { dialect } = setup;
       if (dialect === "memory") throw new Error("The memory store takes no statements");

@@ -671,7 +671,7 @@ function describeSurplus(setup: StoreSetup): void {
     });
   });
 
-  test("surplus is told by the heartbeat and by work", async () => {
+  test("tokens over the limit are told by the heartbeat and by work", async () => {
     const { store } = open();
     const name = await define(store, { limit: 4 });
     const worker = await startWorker(store, name, { want: 4 });
@@ -683,7 +683,7 @@ function describeSurplus(setup: StoreSetup): void {
     expect((await worker.work({ want: 1 })).overLimit).toBe(3);
   });
 
-  test("surplus of an unknown execution: fenced", async () => {
+  test("release_surplus of an unknown execution: fenced", async () => {
     const { store } = open();
     const executionId = asExecutionId("999999999");
     expect((await store.releaseSurplus({ executionId, keep: 1 })).status).toBe("fenced");

@@ -46,11 +46,11 @@ function describeTold(setup: StoreSetup): void {
     const name = await define(store, { limit: 5 });
     await enqueue(store, name, 4);
     const worker = await startWorker(store, name, { want: 3 });
-    expect((await worker.work({ want: 1 })).overLimit).toBe(-2);
+    expect((await worker.work({ want: 1 })).freeTokens).toBe(2);
     await setLimit(store, name, 3);
-    expect((await worker.work({ want: 1 })).overLimit).toBe(0);
+    expect(await worker.work({ want: 1 })).toMatchObject({ overLimit: 0, freeTokens: 0 });
     await setLimit(store, name, 0);
-    expect((await worker.work({ want: 1 })).overLimit).toBe(3);
+    expect(await worker.work({ want: 1 })).toMatchObject({ overLimit: 3, freeTokens: 0 });
   });
 
   test("ended and fenced also when nothing is ready, with nothing of earlier calls", async () => {
@@ -62,6 +62,8 @@ function describeTold(setup: StoreSetup): void {
       refused: [],
       leaseMs: null,
       overLimit: 0,
+      releaseRequested: false,
+      freeTokens: 0,
       nextDueMs: null,
       retryInMs: null,
     };

@@ -112,7 +112,7 @@ describe("histories answer alike and end in equal tables", () => {
       "setSchedules exists",
       "setSchedules outdated",
       "setSharedLimit created",
-      "setSharedLimit: a surplus",
+      "setSharedLimit: tokens over the limit",
       "setWatermark conflict",
       "setWatermark set",
       "start TASKGATE_ARG_CONFLICT",
@@ -132,14 +132,16 @@ describe("histories answer alike and end in equal tables", () => {
       "work: a further attempt",
       "work: a grouped task",
       "work: a prefetched claim",
-      "work: a surplus of tokens",
+      "work: a release was requested",
       "work: a task of a newer build",
       "work: a task with a cancel request",
       "work: a third loss is awaited",
       "work: after a place",
       "work: another definition woken",
+      "work: free tokens",
       "work: something refused",
       "work: the rate is over",
+      "work: tokens over the limit",
     ];
     expect(wanted.filter((event) => !seen.has(event))).toEqual([]);
   });

@@ -4,8 +4,8 @@
 --         Facts: JSON object: task, definition, kind, state: scheduled | waiting | blocked | ready | claimed | done | dead | cancelled,
 --           priority, createdAt, failedCount, retryAttempts, lostCount, lostMax, continuedCount, cancelRequested, lastError, dedupeKey,
 --           progress {done, total, text}, limit, limitSource, held, paused, holders [{execution, worker, tokens, leaseLeftMs}],
---           and by state: dueInMs; group {key, slots, used, paused, isStrict, ahead, holders [task ids]}; readyAhead (counted up to 1000);
---           claim {execution, worker, fence, claimedAt, leaseLeftMs, isSpare: not told as started, standing: as ListTasks}; finishedAt, result, payload, worker;
+--           and by state: dueInMs; group {key, slots, used, paused, strict, ahead, holders [task ids]}; readyAhead (counted up to 1000);
+--           claim {execution, worker, fence, claimedAt, leaseLeftMs, isPrefetched: not told as started, standing: as ListTasks}; finishedAt, result, payload, worker;
 --           attempts [{fence, worker, claimedAt, finishedAt, durationMs, outcome, error}], newest 50
 -- Raises: 50490 inside a transaction
 -- Locks:  none
@@ -118,7 +118,7 @@ BEGIN
              + N'","fence":"' + CONVERT(nvarchar(20), c.Fence)
              + N'","claimedAt":"' + Taskgate._Iso(c.ClaimedAt)
              + N'","leaseLeftMs":' + CONVERT(nvarchar(20), DATEDIFF_BIG(MILLISECOND, @vNow, e.LeaseUntil))
-             + N',"isSpare":' + CASE c.IsPrefetched WHEN 1 THEN N'true' ELSE N'false' END
+             + N',"isPrefetched":' + CASE c.IsPrefetched WHEN 1 THEN N'true' ELSE N'false' END
              + N',"standing":"' + CASE WHEN e.State <> 1 OR e.LeaseUntil < @vNow THEN N'lost' -- as ListTasks
                  WHEN c.IsPrefetched = 0 AND e.TokenCount > (
                    SELECT COUNT(*)
@@ -189,7 +189,7 @@ BEGIN
       SELECT @vGroup = CONVERT(nvarchar(max), N'{"key":"' + STRING_ESCAPE(g.GroupKey, 'json'))
                + N'","slots":' + CONVERT(nvarchar(11), g.Slots)
                + N',"paused":' + CASE g.Paused WHEN 1 THEN N'true' ELSE N'false' END
-               + N',"isStrict":' + CASE g.Strict WHEN 1 THEN N'true' ELSE N'false' END
+               + N',"strict":' + CASE g.Strict WHEN 1 THEN N'true' ELSE N'false' END
                + N',"isGlobal":' + CASE g.TaskDefinitionId WHEN 0 THEN N'true' ELSE N'false' END
                + N',"used":' + CONVERT(nvarchar(11), @vSlots)
                + N',"holders":[' + COALESCE(@vSlotHolders, N'') + N']'

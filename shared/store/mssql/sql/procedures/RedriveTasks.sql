@@ -213,8 +213,8 @@ BEGIN
       INNER JOIN OPENJSON(@vEnded) AS j ON CONVERT(bigint, j.[value]) = t.WaveId;
     END;
 
-    -- 7. Straight from table to table: payloads don't pass through a variable. Outside a group a task has its key only: a task
-    -- cancelled in a blocked wave before 0008_groups is archived with its group.
+    -- 7. Straight from table to table: payloads don't pass through a variable. Outside a group a task has its key only; the archive
+    -- may name the group instead.
     UPDATE t
     SET PendingGroupKey = g.GroupKey, PendingGroupIsGlobal = CASE g.TaskDefinitionId WHEN 0 THEN 1 ELSE 0 END
     FROM @vTask AS t

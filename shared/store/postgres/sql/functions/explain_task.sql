@@ -4,8 +4,8 @@
 --         facts: JSON object: task, definition, kind, state: scheduled | waiting | blocked | ready | claimed | done | dead | cancelled,
 --           priority, createdAt, failedCount, retryAttempts, lostCount, lostMax, continuedCount, cancelRequested, lastError, dedupeKey,
 --           progress {done, total, text}, limit, limitSource, held, paused, holders [{execution, worker, tokens, leaseLeftMs}],
---           and by state: dueInMs; group {key, slots, used, paused, isStrict, ahead, holders [task ids]}; readyAhead (counted up to 1000);
---           claim {execution, worker, fence, claimedAt, leaseLeftMs, isSpare: not told as started, standing: as list_tasks}; finishedAt, result, payload, worker;
+--           and by state: dueInMs; group {key, slots, used, paused, strict, ahead, holders [task ids]}; readyAhead (counted up to 1000);
+--           claim {execution, worker, fence, claimedAt, leaseLeftMs, isPrefetched: not told as started, standing: as list_tasks}; finishedAt, result, payload, worker;
 --           attempts [{fence, worker, claimedAt, finishedAt, durationMs, outcome, error}], newest 50
 -- Raises: -
 -- Locks:  none
@@ -82,7 +82,7 @@ begin
     'rateInMs', _permit_in_ms(d.task_definition_id, v_now));
   if t.task_execution_id is not null then
     v_json := v_json || jsonb_build_object('claim', jsonb_build_object('execution', t.task_execution_id::text, 'worker', t.worker, 'fence', t.fence::text,
-      'claimedAt', _iso(t.claimed_at), 'leaseLeftMs', floor(extract(epoch from t.lease_until - v_now) * 1000)::bigint, 'isSpare', t.is_prefetched, 'standing', t.standing));
+      'claimedAt', _iso(t.claimed_at), 'leaseLeftMs', floor(extract(epoch from t.lease_until - v_now) * 1000)::bigint, 'isPrefetched', t.is_prefetched, 'standing', t.standing));
   elsif t.is_ready then
     v_json := v_json || jsonb_build_object('readyAhead', (select count(*) from (
       select 1 from ready r where r.task_definition_id = t.task_definition_id and (r.priority, r.rank, r.task_id) < (t.priority, t.rank, t.task_id) limit 1000) c));
@@ -97,7 +97,7 @@ begin
   end if;
   if t.group_id is not null then
     v_json := v_json || jsonb_build_object('group', (
-      select jsonb_build_object('key', g.group_key, 'slots', g.slots, 'paused', g.paused, 'isStrict', g.strict, 'isGlobal', g.task_definition_id = 0,
+      select jsonb_build_object('key', g.group_key, 'slots', g.slots, 'paused', g.paused, 'strict', g.strict, 'isGlobal', g.task_definition_id = 0,
                'used', (select count(*) from group_slot s where s.group_id = g.group_id),
                'holders', (select coalesce(jsonb_agg(s.task_id::text order by s.slot), '[]') from group_slot s where s.group_id = g.group_id),
                'ahead', (select count(*) from (select 1 from group_waiting w where w.group_id = g.group_id and (w.priority, w.rank, w.task_id) < (t.priority, t.rank, t.task_id) limit 1000) c))

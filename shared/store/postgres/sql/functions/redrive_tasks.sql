@@ -105,7 +105,7 @@ begin
            coalesce(e.pending_group_key, h.group_key), coalesce(e.pending_group_is_global, h.task_definition_id = 0),
            case when g.wave_id = any (v_blocked || v_open) then g.wave_id end, g.dedupe_key, g.build, g.payload, g.error
       from gone g left join early e on e.task_id = g.task_id
-      left join task_group h on h.group_id = g.group_id and g.wave_id = any (v_blocked)),   -- outside a group a task has its key only; 0008_groups left the archive as it was
+      left join task_group h on h.group_id = g.group_id and g.wave_id = any (v_blocked)),   -- outside a group a task has its key only; the archive may name the group instead
   blocked as (insert into wave_blocked (wave_id, priority, rank, task_id, task_definition_id)
            select g.wave_id, g.priority, g.rank, g.task_id, g.task_definition_id from gone g where g.wave_id = any (v_blocked)),
   later as (                                         -- promotion makes the group

@@ -38,19 +38,19 @@ begin
   v_scope := case p_group_scope when 'global' then 0 else d.task_definition_id end;
 
   perform pg_advisory_xact_lock(43, _group_latch(v_scope, p_group_key));   -- no other call makes it from here on
-  select x.group_id, x.slots, x.paused, x.strict into g from task_group x
+  select x.group_id, x.slots, x.paused, x.strict as group_strict into g from task_group x
    where x.task_definition_id = v_scope and x.group_key = p_group_key for no key update;   -- lock, then look
   if not found then                                  -- also when a purge has just removed it
     insert into task_group (task_definition_id, group_key, slots, paused, strict)
     values (v_scope, p_group_key, coalesce(p_slots, d.group_slots), coalesce(p_paused, false), coalesce(p_strict, d.group_strict))
-    returning group_id, slots, paused, strict into g;
+    returning group_id, slots, paused, strict as group_strict into g;
     status := 'created';
   end if;
   v_group := g.group_id;
   insert into group_kept (group_id) values (v_group) on conflict do nothing;
-  new_slots := coalesce(p_slots, g.slots); new_paused := coalesce(p_paused, g.paused); new_strict := coalesce(p_strict, g.strict);
+  new_slots := coalesce(p_slots, g.slots); new_paused := coalesce(p_paused, g.paused); new_strict := coalesce(p_strict, g.group_strict);
   if status is null then
-    old_slots := g.slots; old_paused := g.paused; old_strict := g.strict;
+    old_slots := g.slots; old_paused := g.paused; old_strict := g.group_strict;
     status := case when new_slots = old_slots and new_paused = old_paused and new_strict = old_strict then 'exists' else 'set' end;
   end if;
   insert into setting_audit (task_definition_id, setting, old_value, new_value, source, changed_by, reason, changed_at)
