@@ -404,7 +404,7 @@ export function setGroup(
     GroupScope: null,
     Slots: changes.slots ?? null,
     Paused: changes.paused === undefined ? null : Number(changes.paused),
-    IsStrict: null,
+    Strict: null,
     ChangedBy: "operator",
   });
 }

@@ -288,7 +288,7 @@ function operate(caller: Caller): void {
   const replacing = caller.enqueue([{ ...keyed, payload: "[9]", onDuplicate: "replace" }]);
   expect(replacing["Outcomes"]).toBe('["replaced"]');
   caller.call("CancelTasks", { TaskIds: replacing["TaskIds"] ?? null });
-  const settings = { GroupScope: "definition", Slots: 2, Paused: null, IsStrict: null };
+  const settings = { GroupScope: "definition", Slots: 2, Paused: null, Strict: null };
   const group = { Name: "mail", GroupKey: "h" };
   expect(caller.call("SetGroup", { ...group, ...settings, ChangedBy: "me" })).toMatchObject({
     Status: "set",

@@ -10,12 +10,10 @@
 --         TaskIds, Attempts: joined by commas; Kinds, Payloads: JSON arrays; Extras: JSON array of null or
 --           {checkpoint, trace, grouped, cancel, newer: enqueued by a newer build than this execution's, wave: it counts in one, solo: lost twice},
 --           or null when all are null: all of the same length, in claim order
---         Started: the first so many count as started; the rest is prefetched until reported
---         LastPriority, LastRank: of the last task claimed
+--         Started: the first so many count as started; the rest is prefetched until reported; LastPriority, LastRank: of the last task
 --         RefusedTaskIds: completions that changed nothing, joined by commas, or null; LeaseMs: from now, null: not renewed
---         OverLimit: tokens held by all above the limit, or above a shared one; ReleaseRequested: none are, but this process
---           should give one to a denied execution (_IsAsked, _IsAskedShared): call ReleaseSurplus when some are idle; FreeTokens: so
---           many are free for any worker; 0: not known, as where a limit is shared
+--         OverLimit: tokens held by all above the limit or a shared one; ReleaseRequested: none are, but one is wanted for a denied
+--           execution (_IsAsked, _IsAskedShared): call ReleaseSurplus when some are idle; FreeTokens: for any worker, if no limit is shared
 --         NextDueMs bigint: until the next scheduled task, when fewer were claimed than wanted
 --         RetryInMs bigint: the rate let fewer be claimed than wanted: until it lets another one; null: it didn't
 --         Woken: JSON array of other definitions that got ready tasks; Opening: of batches to be pumped (PumpBatch); or null
@@ -48,8 +46,7 @@ BEGIN
           @vAsksNextDue bit = 0, @vRetention nvarchar(max), @vWokenIds nvarchar(max) = N'[]', @vOpening nvarchar(max);
   DECLARE @vStatus nvarchar(20), @vFence bigint, @vTaskIds nvarchar(max), @vKinds nvarchar(max), @vAttempts nvarchar(max),
           @vPayloads nvarchar(max), @vExtras nvarchar(max), @vStarted int = 0, @vLastPriority smallint, @vLastRank bigint,
-          @vRefused nvarchar(max), @vAnswerLeaseMs int, @vOverLimit int, @vFreeTokens int, @vReleaseRequested bit = 0,
-          @vWorker nvarchar(200), @vLeaseUntil datetime2(3);
+          @vRefused nvarchar(max), @vAnswerLeaseMs int, @vWorker nvarchar(200), @vLeaseUntil datetime2(3), @vOverLimit int, @vFreeTokens int, @vReleaseRequested bit = 0;
   DECLARE @vPart TABLE ( -- the lists by position: 1 task, 2 fence, 3 duration, 4 result, 5 started
     Part tinyint NOT NULL, Ord int NOT NULL, Item nvarchar(max) NULL, PRIMARY KEY CLUSTERED (Part, Ord));
   DECLARE @vHeld TABLE (
@@ -103,8 +100,7 @@ BEGIN
              WHERE b.TaskDefinitionId = d.TaskDefinitionId) THEN 1 ELSE 0 END,
            @vHasShared = CASE WHEN EXISTS (SELECT 1 FROM Taskgate.TaskDefinitionSharedLimit AS s WITH (FORCESEEK) -- one probe
              WHERE s.TaskDefinitionId = d.TaskDefinitionId) THEN 1 ELSE 0 END,
-           @vOverLimit = CASE WHEN l.TaskLimit >= 0 AND h.Held > l.TaskLimit THEN h.Held - l.TaskLimit ELSE 0 END,
-           @vFreeTokens = CASE WHEN h.Held < l.TaskLimit THEN l.TaskLimit - h.Held ELSE 0 END
+           @vOverLimit = CASE WHEN l.TaskLimit >= 0 AND h.Held > l.TaskLimit THEN h.Held - l.TaskLimit ELSE 0 END, @vFreeTokens = CASE WHEN h.Held < l.TaskLimit THEN l.TaskLimit - h.Held ELSE 0 END
     FROM Taskgate.TaskDefinition AS d
     CROSS APPLY (SELECT COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit) AS TaskLimit) AS l
     CROSS APPLY (
@@ -138,8 +134,7 @@ BEGIN
     IF @vIsIdle = 0
     BEGIN
       IF @vOverLimit = 0 AND EXISTS (SELECT 1 FROM Taskgate._IsAsked(@vDefinition, @vLeaseMs, @vWorker, @vNow) AS q) SET @vReleaseRequested = 1;
-      IF @vHasShared = 1 AND @vOverLimit = 0 AND @vReleaseRequested = 0
-        AND EXISTS (SELECT 1 FROM Taskgate._SharedDemand(@vDefinition, @vLeaseMs, @vNow) AS q WHERE q.OpenSince IS NOT NULL)
+      IF @vHasShared = 1 AND @vOverLimit = 0 AND @vReleaseRequested = 0 AND EXISTS (SELECT 1 FROM Taskgate._SharedDemand(@vDefinition, @vLeaseMs, @vNow) AS q WHERE q.OpenSince IS NOT NULL)
         IF EXISTS (SELECT 1 FROM Taskgate._IsAskedShared(@vDefinition, @vLeaseMs, @vWorker, @vNow) AS q) SET @vReleaseRequested = 1; -- counted only then
       BEGIN TRANSACTION;
       -- 1. The execution's own row: only its holder may change its claims.
@@ -401,6 +396,5 @@ BEGIN
          @vLastRank AS [LastRank], @vRefused AS [RefusedTaskIds], @vAnswerLeaseMs AS [LeaseMs], @vOverLimit AS [OverLimit],
          @vReleaseRequested AS [ReleaseRequested], CASE @vReleaseRequested WHEN 1 THEN 0 ELSE @vFreeTokens END AS [FreeTokens],
          CASE @vAsksNextDue WHEN 1 THEN Taskgate._NextDueMs(@vDefinition) END AS [NextDueMs], @vRetryInMs AS [RetryInMs],
-         CASE WHEN @vWokenIds <> N'[]' THEN Taskgate._DefinitionNames(@vWokenIds, @vDefinition) END AS [Woken],
-         @vOpening AS [Opening];
+         CASE WHEN @vWokenIds <> N'[]' THEN Taskgate._DefinitionNames(@vWokenIds, @vDefinition) END AS [Woken], @vOpening AS [Opening];
 END;
