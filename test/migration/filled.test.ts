@@ -60,10 +60,10 @@ async function fill(store: TaskStore): Promise<{ name: string; worker: Worker; t
 
 /** Completes and claims until `isOver`. */
 async function workOn(worker: Worker, first: ClaimedTask[], isOver: () => boolean): Promise<void> {
-  for (let claimed = first; ; await wait(2)) {
-    const { claimed: next } = await worker.complete(claimed, isOver() ? 0 : 3);
-    claimed = next;
-    if (claimed.length === 0 && isOver()) return;
+  let claimed = first;
+  while (claimed.length > 0 || !isOver()) {
+    claimed = (await worker.complete(claimed, isOver() ? 0 : 3)).claimed;
+    await wait(2);
   }
 }
 
