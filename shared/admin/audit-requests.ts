@@ -3,7 +3,7 @@ import { auditActions } from "../core/audit-actions";
 import { limits } from "../core/limits";
 import { auditListMax } from "./listing";
 import { queryOf } from "./object-schema";
-import { instant, key, most, oneOf, text } from "./schemas";
+import { instant, key, maxEntries, oneOf, text } from "./schemas";
 
 /** Which entries of the audit to list. */
 export const readListAuditQuery = queryOf(
@@ -13,7 +13,7 @@ export const readListAuditQuery = queryOf(
     actor: text({ min: 1, max: limits.nameLengthMax }).exactOptional(),
     since: instant.exactOptional(),
     before: instant.exactOptional(),
-    most: most(auditListMax, 20),
+    max: maxEntries(auditListMax, 20),
   },
   { actor: "changedBy" },
 );

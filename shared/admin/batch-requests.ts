@@ -3,7 +3,7 @@ import type { BatchId } from "../core/ids";
 import type { ReadResult } from "./object-reader";
 import { queryOf, readValue } from "./object-schema";
 import { batchListMax } from "./listing";
-import { batchId, most } from "./schemas";
+import { batchId, maxEntries } from "./schemas";
 
 /** A batch's id from a route or an argument. */
 export function readBatchId(input: unknown): ReadResult<BatchId> {
@@ -19,5 +19,5 @@ export interface BatchRequest {
 /** Which batches to list: those before one, or the newest. */
 export const readListBatchesQuery = queryOf({
   before: batchId.exactOptional(),
-  most: most(batchListMax, 20),
+  max: maxEntries(batchListMax, 20),
 });

@@ -7,7 +7,7 @@ import { ProblemList } from "./problem-list";
 import type { ReadResult } from "./object-reader";
 import { nested, objectOf, queryOf, readValue, resultOf } from "./object-schema";
 import type { ValueOf } from "./object-schema";
-import { key, keyRule, most, reason, text, whole } from "./schemas";
+import { key, keyRule, maxEntries, reason, text, whole } from "./schemas";
 
 /** An operator's rate. */
 export interface RateRequest {
@@ -52,7 +52,7 @@ export function readRateRequest(input: unknown): ReadResult<RateRequest> {
 }
 
 /** Which shared limits to list. */
-export const readListSharedLimitsQuery = queryOf({ name: key.exactOptional(), most: most() });
+export const readListSharedLimitsQuery = queryOf({ name: key.exactOptional(), max: maxEntries() });
 /** Which shared limits to list. */
 export type ListSharedLimitsRequest = ValueOf<typeof readListSharedLimitsQuery>;
 

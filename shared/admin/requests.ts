@@ -15,7 +15,7 @@ import { looksLikeJson, parseMessage } from "./parse-json";
 import {
   key,
   keyRule,
-  most,
+  maxEntries,
   oneOf,
   operationId,
   reason,
@@ -72,7 +72,7 @@ export type OperatorRequest = ValueOf<typeof readOperatorRequest>;
 /** Which tasks to list. */
 export const readListTasksQuery = queryOf({
   state: oneOf(...listableStates).default("ready"),
-  most: most(),
+  max: maxEntries(),
 });
 /** Which tasks to list. */
 export type ListTasksRequest = ValueOf<typeof readListTasksQuery>;
@@ -84,7 +84,7 @@ export const readListExecutionsQuery = queryOf(
     open: oneOf("true", "false")
       .transform((word) => word === "true")
       .prefault("true"),
-    most: most(),
+    max: maxEntries(),
   },
   { open: "isOpen" },
 );

@@ -1,11 +1,11 @@
 /** What operators ask of schedules, as requests.ts has it. */
 import { objectOf, queryOf } from "./object-schema";
 import type { ValueOf } from "./object-schema";
-import { key, most, reason } from "./schemas";
+import { key, maxEntries, reason } from "./schemas";
 
 /** Which schedules to list. */
 export const readListSchedulesQuery = queryOf(
-  { definition: key.exactOptional(), most: most() },
+  { definition: key.exactOptional(), max: maxEntries() },
   { definition: "name" },
 );
 /** Which schedules to list. */

@@ -127,7 +127,7 @@ function isRealDay(given: string): boolean {
 }
 
 /** How many entries of a list; a query has it as a text. */
-export function most(max = 1_000, otherwise = 100) {
+export function maxEntries(max = 1_000, otherwise = 100) {
   const toNumber = (given: unknown): unknown =>
     typeof given === "string" && /^\d{1,4}$/.test(given) ? Number(given) : given;
   return z.preprocess(toNumber, whole(1, max).default(otherwise));

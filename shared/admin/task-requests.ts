@@ -9,7 +9,7 @@ import {
   groupScope,
   instant,
   key,
-  most,
+  maxEntries,
   oneOf,
   reason,
   taskIds,
@@ -32,20 +32,20 @@ export const redriveRequest = objectOf(
     definition: key.exactOptional(),
     kind: key.exactOptional(),
     outcome: oneOf("dead", "cancelled").default("dead"),
-    most: whole(1, limits.idsMax).default(limits.idsMax),
+    max: whole(1, limits.idsMax).default(limits.idsMax),
     reason,
   },
   {
     relations: [
       alone(onlyWith("kind", "definition")),
       alone(onlyWith("outcome", "definition")),
-      alone(onlyWith("most", "definition")),
+      alone(onlyWith("max", "definition")),
       needsOne("tasks", "definition", taskIdsRule),
       alone(notBoth("tasks", "definition")),
     ],
     forms: [
       { needs: ["tasks"], may: ["reason"] },
-      { needs: ["definition"], may: ["kind", "outcome", "most", "reason"] },
+      { needs: ["definition"], may: ["kind", "outcome", "max", "reason"] },
     ],
   },
 );
@@ -54,11 +54,11 @@ export const redriveRequest = objectOf(
 export function readRedriveRequest(input: unknown): ReadResult<RedriveTasksInput> {
   const read = redriveRequest(input);
   if (!read.ok) return read;
-  const { tasks, definition, kind, outcome, most: count, reason: why } = read.value;
+  const { tasks, definition, kind, outcome, max: count, reason: why } = read.value;
   const rest = why === undefined ? {} : { reason: why };
   if (tasks !== undefined) return { ok: true, value: { taskIds: tasks, ...rest } };
   const ofKind = kind === undefined ? {} : { kind };
-  return { ok: true, value: { name: definition ?? "", ...ofKind, outcome, most: count, ...rest } };
+  return { ok: true, value: { name: definition ?? "", ...ofKind, outcome, max: count, ...rest } };
 }
 
 /** Tasks that get another instant. */
@@ -100,14 +100,14 @@ export const readGroupRequest = objectOf(
     strict: flag.exactOptional(),
     reason,
   },
-  { names: { strict: "isStrict", key: "groupKey", scope: "groupScope" } },
+  { names: { key: "groupKey", scope: "groupScope" } },
 );
 /** An operator's settings of a group: what isn't said stays. */
 export type GroupRequest = ValueOf<typeof readGroupRequest>;
 
 /** Which groups to list. */
 export const readListGroupsQuery = queryOf(
-  { definition: key.exactOptional(), key: key.exactOptional(), most: most() },
+  { definition: key.exactOptional(), key: key.exactOptional(), max: maxEntries() },
   { definition: "name", key: "groupKey" },
 );
 /** Which groups to list. */

@@ -1,7 +1,7 @@
 /** What operators ask of watermarks, as requests.ts has it. */
 import { objectOf, queryOf } from "./object-schema";
 import type { ValueOf } from "./object-schema";
-import { container, key, most, operationId, reason, version } from "./schemas";
+import { container, key, maxEntries, operationId, reason, version } from "./schemas";
 
 /** An operator's watermark. */
 export const readWatermarkRequest = objectOf(
@@ -21,7 +21,7 @@ export type WatermarkRequest = ValueOf<typeof readWatermarkRequest>;
 
 /** Which watermarks to list. */
 export const readListWatermarksQuery = queryOf(
-  { definition: key.exactOptional(), watermark: key.exactOptional(), most: most() },
+  { definition: key.exactOptional(), watermark: key.exactOptional(), max: maxEntries() },
   { definition: "name" },
 );
 /** Which watermarks to list. */

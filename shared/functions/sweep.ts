@@ -45,7 +45,7 @@ async function sweepOnce(process: AppProcess): Promise<void> {
   await process.tracked(async (runtime) => {
     await registerOnce(runtime);
     const { store, telemetry } = runtime.environment;
-    const found = await store.sweep({ most: definitionsMax });
+    const found = await store.sweep({ max: definitionsMax });
     telemetry.count("taskgate.sweep.count", 1);
     if (found.expired > 0) await reclaim(runtime.environment);
     const { environment } = runtime;

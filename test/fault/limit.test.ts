@@ -28,11 +28,11 @@ const leaseMs = 3_000;
 const settings = {
   limit: 4,
   leaseMs,
-  maxAttempts: 1_000,
-  maxLost: 1_000,
+  retryAttempts: 1_000,
+  lostMax: 1_000,
   retryBaseMs: 1_000,
   retryCapMs: 300_000,
-  spareMax: 1,
+  prefetchMax: 1,
   groupSlots: 1,
   groupStrict: false,
   retainDoneMs: 3_600_000,
@@ -165,10 +165,10 @@ async function enqueue(field: Field, count: number): Promise<void> {
  * an exact clock, and the bench's.
  */
 async function until(isTrue: () => Promise<boolean>): Promise<void> {
-  const mostMs = 60_000;
+  const maxMs = 60_000;
   const startedMs = performance.now();
   while (!(await isTrue())) {
-    if (performance.now() - startedMs > mostMs) throw new Error(`not within ${String(mostMs)} ms`);
+    if (performance.now() - startedMs > maxMs) throw new Error(`not within ${String(maxMs)} ms`);
     await sleep(50);
   }
 }
@@ -200,9 +200,9 @@ async function isViolated(field: Field): Promise<boolean> {
   return findViolations(intervals, changes).length > 0;
 }
 
-async function isViolatedWithin(field: Field, mostMs: number): Promise<boolean> {
+async function isViolatedWithin(field: Field, maxMs: number): Promise<boolean> {
   const startedMs = performance.now();
-  while (performance.now() - startedMs < mostMs) {
+  while (performance.now() - startedMs < maxMs) {
     if (await isViolated(field)) return true;
     await sleep(100);
   }
@@ -210,7 +210,7 @@ async function isViolatedWithin(field: Field, mostMs: number): Promise<boolean> 
 }
 
 async function executionsOf(field: Field, worker: string, beforeMs: number): Promise<number> {
-  const { executions } = await field.store.listExecutions({ isOpen: true, most: 1_000 });
+  const { executions } = await field.store.listExecutions({ isOpen: true, max: 1_000 });
   return executions.filter(
     (entry) =>
       entry.worker === worker && entry.state === "live" && Date.parse(entry.startedAt) < beforeMs,
@@ -258,7 +258,7 @@ test("S0.1 S0.3 S0.4 S0.7 S0.9: three processes, one killed, one frozen past its
   );
   expect(effects.rows[0]?.all).toBe(effects.rows[0]?.tasks);
   expect(effects.rows[0]?.all).toBe(effects.rows[0]?.done);
-  await field.store.reclaimExpired({ most: 100 });
+  await field.store.reclaimExpired({ max: 100 });
   expect(await field.store.checkInvariants()).toEqual({ status: "sound", findings: [] });
 }, 400_000);
 

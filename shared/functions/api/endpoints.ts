@@ -60,7 +60,7 @@ interface List<Place, Query> {
 }
 
 /** Answers the rows that a query asks for, and whether there are more. */
-function lists<Place extends object, Query extends { readonly most: number }>(
+function lists<Place extends object, Query extends { readonly max: number }>(
   { member, place = everywhere as () => Place, query, top }: List<Place, Query>,
   rowsOf: (admin: Admin, query: Place & Query) => Promise<readonly unknown[]>,
 ): Endpoint {

@@ -143,18 +143,18 @@ class LineCutter {
 }
 
 function refuseMany(): never {
-  const most = String(limits.httpLinesMax);
+  const max = String(limits.httpLinesMax);
   const problem = {
     field: "body",
-    value: `more than ${most} lines`,
-    expected: `at most ${most} lines; send the rest as another request`,
+    value: `more than ${max} lines`,
+    expected: `at most ${max} lines; send the rest as another request`,
   };
   throw invalidInput([problem], "TASKGATE_ARG_TOO_LARGE");
 }
 
 function refuseLong(number: number): never {
-  const most = String(limits.httpTaskBytesMax);
+  const max = String(limits.httpTaskBytesMax);
   const field = `line ${String(number)}`;
-  const problem = { field, value: `more than ${most} bytes`, expected: `at most ${most} bytes` };
+  const problem = { field, value: `more than ${max} bytes`, expected: `at most ${max} bytes` };
   throw invalidInput([problem], "TASKGATE_ARG_TOO_LARGE");
 }

@@ -14,10 +14,10 @@ export interface Denial {
 }
 
 /** A denied call comes again within this time: tokens usually come back before a lease ends. */
-export const retryMostMs = 5_000;
+export const retryMaxMs = 5_000;
 /** A rate says when the next start may come. */
-const rateRetryMostMs = 30_000;
-const limited: Denial = { reason: "limited", retryInMs: retryMostMs };
+const rateRetryMaxMs = 30_000;
+const limited: Denial = { reason: "limited", retryInMs: retryMaxMs };
 /** Pauses after a part of the wanted tokens went back, one after the other, the last one again and again. */
 const partPausesMs = [50, 100, 200, 400] as const;
 
@@ -26,7 +26,7 @@ export class AskOutlook {
   /** What a call is told that gets no tokens. */
   denial: Denial = limited;
   readonly #clock: Clock;
-  readonly #retryMostMs: number;
+  readonly #retryMaxMs: number;
   readonly #random: Random;
   readonly #polls: TokenPollSchedule;
   #askAtMs = Number.NEGATIVE_INFINITY;
@@ -36,7 +36,7 @@ export class AskOutlook {
   constructor({ clock, random }: { clock: Clock; random: Random }, hasRate: boolean) {
     this.#clock = clock;
     this.#random = random;
-    this.#retryMostMs = hasRate ? rateRetryMostMs : retryMostMs;
+    this.#retryMaxMs = hasRate ? rateRetryMaxMs : retryMaxMs;
     this.#polls = new TokenPollSchedule(clock.monotonicMs());
   }
 
@@ -68,7 +68,7 @@ export class AskOutlook {
     this.#askAtMs = this.#polls.nextPollMs;
     this.denial = {
       reason: answer.status === "paused" ? "paused" : "limited",
-      retryInMs: Math.min(answer.retryInMs ?? retryMostMs, this.#retryMostMs),
+      retryInMs: Math.min(answer.retryInMs ?? retryMaxMs, this.#retryMaxMs),
     };
   }
 

@@ -2,7 +2,7 @@ import { messageOf } from "../../core/foreign-value";
 import { limits } from "../../core/limits";
 import type { WorkerEnvironment } from "../environment";
 import { instants } from "../environment";
-import { AskOutlook, retryMostMs } from "./ask-outlook";
+import { AskOutlook, retryMaxMs } from "./ask-outlook";
 import type { Denial } from "./ask-outlook";
 import { IdleTokens } from "./idle-tokens";
 import { register, startExecution } from "../client/register";
@@ -70,7 +70,7 @@ export class LimitPool implements TokenNews {
   /** Tokens for one call: at once where this process has some free and no other call waits. Never throws at once. */
   take(ask: TokenAsk): HeldCall | Denial | Promise<HeldCall | Denial> {
     if (ask.signal?.aborted === true) return { reason: "aborted", retryInMs: 0 };
-    if (this.#isStopping) return { reason: "stopping", retryInMs: retryMostMs };
+    if (this.#isStopping) return { reason: "stopping", retryInMs: retryMaxMs };
     const held = this.#waiting.size === 0 ? this.#begin(ask.want) : null;
     if (held !== null) return held;
     if (this.#isHopeless(ask.waitMs)) return this.#outlook.denial;
@@ -98,12 +98,12 @@ export class LimitPool implements TokenNews {
     if (this.#wantedBack > 0 || this.#isStopping || this.#isPaused) this.#planCall();
   }
 
-  onRenewed(lease: TokenLease, told: { overLimit: number; isPaused: boolean }): void {
+  onRenewed(lease: TokenLease, told: { wantedBack: number; isPaused: boolean }): void {
     if (lease !== this.#lease) return;
-    this.#wantedBack = Math.max(told.overLimit, 0);
+    this.#wantedBack = told.wantedBack;
     this.#isPaused = told.isPaused;
     if (told.isPaused) {
-      this.#denyAll({ reason: "paused", retryInMs: retryMostMs });
+      this.#denyAll({ reason: "paused", retryInMs: retryMaxMs });
       this.#idle.releaseAll();
     } else if (this.#wantedBack > 0) this.#denyImpatient();
     this.#serve();
@@ -123,7 +123,7 @@ export class LimitPool implements TokenNews {
   /** Denies waiting calls, begins no body any more, and gives back what no body runs on. Never throws. */
   async stop(): Promise<void> {
     this.#isStopping = true;
-    this.#denyAll({ reason: "stopping", retryInMs: retryMostMs });
+    this.#denyAll({ reason: "stopping", retryInMs: retryMaxMs });
     this.#planLook();
     this.#idle.releaseAll();
     await this.#calling;
@@ -354,11 +354,11 @@ export class LimitPool implements TokenNews {
       return;
     }
     lease.count = answer.tokens;
-    if (!("surplus" in answer)) {
+    if (!("overLimit" in answer)) {
       this.#idle.forget();
       return;
     }
-    this.#wantedBack = Math.max(answer.surplus, 0);
+    this.#wantedBack = answer.overLimit;
     for (const name of answer.woken) void this.#environment.wakeUp.hint(name);
     if (answer.freed > 0 || answer.tokens < count) this.#outlook.noteGift();
     // Others wait and no call here does: the remaining tokens are theirs, too.

@@ -117,7 +117,7 @@ describe("the last token of a limit", () => {
     await scene.until(1_600);
     expect(second.beganMs).toBeLessThan(1_600);
     expect(first.asked.at(-1)).toBe("finishExecution");
-    const { executions } = await scene.store.listExecutions({ isOpen: true, most: 10 });
+    const { executions } = await scene.store.listExecutions({ isOpen: true, max: 10 });
     expect(executions.map(({ worker }) => worker)).toEqual(["second"]);
   });
 

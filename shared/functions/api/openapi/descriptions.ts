@@ -155,7 +155,7 @@ const changes = {
   "api-reschedule": {
     summary: "Gives tasks that wait another instant",
     body: [tasks.rescheduleRequest],
-    answer: answers.outcomesAnswer("rescheduled", "running", "held", "busy", "gone"),
+    answer: answers.outcomesAnswer("rescheduled", "running", "blocked", "busy", "gone"),
   },
   "api-batch-resume": {
     summary: "A halted batch goes on",
