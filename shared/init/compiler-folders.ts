@@ -6,6 +6,8 @@ import { parseJsonWithComments } from "../core/json-comments";
 export interface CompilerFolders {
   readonly outDir: string | undefined;
   readonly rootDir: string | undefined;
+  /** Does the compiler check the declarations of every package below node_modules/@types? */
+  readonly checksAllTypes: boolean;
 }
 
 /** A tsconfig.json extends another one, and so on. */
@@ -16,6 +18,7 @@ export function readCompilerFolders(root: string): CompilerFolders | null {
   const path = join(root, "tsconfig.json");
   if (!existsSync(path)) return null;
   const found: { outDir?: string; rootDir?: string } = {};
+  let checksAllTypes = true;
   let next: string | null = path;
   for (let level = 0; level < extendsMax && next !== null; level += 1) {
     const { compilerOptions, parent } = readConfig(next);
@@ -23,9 +26,11 @@ export function readCompilerFolders(root: string): CompilerFolders | null {
       const value = compilerOptions[name];
       if (typeof value === "string") found[name] ??= below(root, resolve(dirname(next), value));
     }
+    if (compilerOptions["skipLibCheck"] === true || Array.isArray(compilerOptions["types"]))
+      checksAllTypes = false;
     next = parent;
   }
-  return { outDir: found.outDir, rootDir: found.rootDir };
+  return { outDir: found.outDir, rootDir: found.rootDir, checksAllTypes };
 }
 
 function readConfig(path: string): {
@@ -61,7 +66,10 @@ function below(root: string, path: string): string {
  * The folders in which the source of a compiled folder may lie, the likeliest first. Without `rootDir` the compiler takes
  * the folder that all sources have in common.
  */
-export function sourceFolders(compiled: string, { outDir, rootDir }: CompilerFolders): string[] {
+export function sourceFolders(
+  compiled: string,
+  { outDir, rootDir }: Pick<CompilerFolders, "outDir" | "rootDir">,
+): string[] {
   const built = outDir ?? compiled.split("/")[0] ?? "";
   const isBuilt = built !== "" && (compiled === built || compiled.startsWith(`${built}/`));
   if (!isBuilt) return [compiled];

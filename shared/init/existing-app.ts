@@ -3,6 +3,7 @@ import { join, posix } from "node:path";
 import { parseJsonWithComments } from "../core/json-comments";
 import { adviseOnHost } from "../local/host-advice";
 import { readLocalApp, readLocalSettings } from "../local/local-app";
+import { adviseOnCompiler } from "./compiler-advice";
 import { readCompilerFolders, sourceFolders } from "./compiler-folders";
 import { readMain } from "./main-pattern";
 
@@ -24,8 +25,8 @@ export interface ExistingApp {
   readonly functionNames: readonly string[];
   /** Names of the values of local.settings.json. */
   readonly settingNames: ReadonlySet<string>;
-  /** Advice on host.json, a sentence or two each. */
-  readonly hostAdvice: readonly string[];
+  /** Advice on host.json and tsconfig.json, a sentence or two each. */
+  readonly advice: readonly string[];
 }
 
 /** Files that are searched for functions. */
@@ -50,6 +51,7 @@ export async function readExistingApp(root: string, folder?: string): Promise<Ex
     compiler !== null && (packages.has("typescript") || hasTypeScript(join(root, sourceFolder)));
   const isModule =
     pattern.ending === ".mjs" || (pattern.ending === ".js" && manifest["type"] === "module");
+  const hostAdvice = (await adviseOnHost(root, readLocalSettings(root))) ?? [];
   const sources = readSources(root, compiler?.outDir ?? (isTypeScript ? "dist" : null));
   return {
     root,
@@ -62,7 +64,10 @@ export async function readExistingApp(root: string, folder?: string): Promise<Ex
     gateFile: sources.find(({ text }) => connects.test(text))?.path ?? null,
     functionNames: sources.flatMap(({ text }) => namesIn(text)),
     settingNames: new Set(Object.keys(readLocalSettings(root))),
-    hostAdvice: (await adviseOnHost(root, readLocalSettings(root))) ?? [],
+    advice: [
+      ...hostAdvice.map((advice) => `host.json: ${advice}`),
+      ...adviseOnCompiler(root, manifest, compiler),
+    ],
   };
 }
 

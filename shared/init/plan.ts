@@ -40,7 +40,7 @@ export function planInit(app: ExistingApp, wishes: InitWishes): InitPlan {
       ...(file === null ? [] : [file]),
       ...planSettings(app, wishes),
     ],
-    notes: [...noteLoading(app, file), ...app.hostAdvice.map((advice) => `host.json: ${advice}`)],
+    notes: [...noteLoading(app, file), ...app.advice],
   };
 }
 

@@ -178,6 +178,28 @@ gate.register(app, { api: { prefix: "taskgate" } });
       expect(output).toContain(`note: host.json: ${advice}`);
     expect(output).not.toContain("functionTimeout");
   });
+
+  test("advises on a TypeScript that can't read the declarations which azurite brings, and leaves tsconfig.json alone", async () => {
+    const before = app.read("tsconfig.json");
+    const { output } = await app.init(["--yes"]);
+    expect(output).toContain(
+      "note: tsconfig.json: TypeScript 4 calls declarations wrong that azurite brings (@types/readable-stream), and the build fails.",
+    );
+    expect(app.read("tsconfig.json")).toBe(before);
+  });
+
+  test.each([
+    ["a newer compiler", { "node_modules/typescript/package.json": { version: "5.6.3" } }],
+    [
+      "one that skips declarations",
+      { "tsconfig.json": { compilerOptions: { skipLibCheck: true } } },
+    ],
+    ["one that names its types", { "tsconfig.json": { compilerOptions: { types: ["node"] } } }],
+  ])("gives no advice on tsconfig.json to %s", async (_, files) => {
+    app.write(files);
+    const { output } = await app.init(["--yes"]);
+    expect(output).not.toContain("note: tsconfig.json");
+  });
 });
 
 describe("taskgate init in other apps", () => {
