@@ -416,6 +416,7 @@ create function taskgate._check_results(p_results text[]) returns void language 
 create function taskgate._claimed(p_task_ids bigint[], p_build bigint, OUT o_ids text, OUT o_kinds text, OUT o_attempts text, OUT o_payloads text, OUT o_extras text, OUT o_last_priority smallint, OUT o_last_rank bigint) language plpgsql;
 create function taskgate._close_wave(p_wave_id bigint, p_now timestamp with time zone, OUT o_woken integer[], OUT o_is_opening boolean) language plpgsql;
 create function taskgate._count_permits(p_task_definition_id integer, p_want integer, OUT o_allowed integer, OUT o_from timestamp with time zone, OUT o_interval_us bigint, OUT o_retry_in_ms bigint) language plpgsql;
+create function taskgate._dead_holders(p_held boolean[], p_grantee bigint[], p_task_execution_id bigint, p_now timestamp with time zone) returns bigint[] language plpgsql;
 create function taskgate._definition_names(p_ids integer[], p_except integer) returns text language sql stable;
 create function taskgate._deny_early(p_task_definition_id integer, p_worker text, OUT o_status text, OUT o_retry_in_ms bigint, OUT o_demand text, OUT o_mine integer) language plpgsql stable;
 create function taskgate._drop_claims(p_task_execution_id bigint, p_task_ids bigint[]) returns void language sql;
@@ -464,6 +465,7 @@ create function taskgate._rejoin_waves(p_task_ids bigint[], p_wave_ids bigint[],
 create function taskgate._replace_payloads(p_ids bigint[], p_kinds text[], p_payloads text[], p_traces text[], p_build bigint, p_joins_transaction boolean) returns bigint[] language plpgsql;
 create function taskgate._reserved_ms(p_task_definition_id integer, p_now timestamp with time zone) returns bigint language sql stable;
 create function taskgate._retry_in_ms(p_task_definition_id integer) returns bigint language sql stable;
+create function taskgate._set_paused(p_name text, p_paused boolean, p_changed_by text, p_reason text, OUT o_did_change boolean, OUT o_ready boolean) language plpgsql;
 create function taskgate._settle_shared(p_shared integer[], p_task_execution_id bigint, p_need integer, p_own integer, OUT o_room integer, OUT o_over_limit integer, OUT o_dead integer) language plpgsql;
 create function taskgate._settle_tokens(p_task_definition_id integer, p_task_execution_id bigint, p_want integer, p_keep integer, p_surplus_keep integer, p_shared integer[], OUT o_own integer, OUT o_granted integer, OUT o_freed integer, OUT o_held integer, OUT o_limit integer, OUT o_token_fence bigint, OUT o_paused boolean, OUT o_dead integer, OUT o_is_live boolean, OUT o_given integer, OUT o_given_to integer[]) language plpgsql;
 create function taskgate._shared_count(p_shared_limit_id integer) returns integer language sql stable;
@@ -476,6 +478,7 @@ create function taskgate._shared_shares(p_task_definition_id integer, p_worker t
 create function taskgate._shared_use(p_task_definition_id integer, p_now timestamp with time zone) returns TABLE(shared_limit_id integer, name text, task_limit integer, source text, held integer, live integer, retry_in_ms bigint) language sql stable;
 create function taskgate._shares(p_tokens text, p_task_definition_id integer, p_worker text, OUT o_mine integer, OUT o_all integer, OUT o_others integer, OUT o_poorest integer, OUT o_richest integer) language sql stable;
 create function taskgate._take_keys(p_task_definition_id integer, p_ids bigint[], p_keys text[], p_keep_ms bigint[], p_now timestamp with time zone, OUT o_ids bigint[], OUT o_is_new boolean[]) language plpgsql;
+create function taskgate._take_tasks(p_task_ids bigint[], p_to_end boolean, OUT o_seen bigint[], OUT o_scheduled bigint[], OUT o_ready bigint[], OUT o_waited bigint[], OUT o_blocked bigint[], OUT o_definition integer) language plpgsql;
 create function taskgate._tokens_are_sound(p_tokens text) returns boolean language sql immutable;
 create function taskgate._use_permits(p_task_definition_id integer, p_count integer, p_from timestamp with time zone, p_interval_us bigint) returns void language sql;
 create function taskgate._write_kinds(p_task_definition_id integer, p_kinds text, OUT o_old text, OUT o_new text) language plpgsql;

@@ -31,6 +31,7 @@ export function plant(bug: PlantedBug): (file: ShippedFile) => string {
 }
 
 const settle = "procedures/_SettleTokens.sql";
+const deadHolders = "procedures/_DeadHolders.sql";
 const work = "procedures/Work.sql";
 const handOver = "procedures/_HandOver.sql";
 const promotion = "procedures/_Promote.sql";
@@ -92,10 +93,10 @@ const tokenBugs: readonly PlantedBug[] = [
   },
   {
     name: "an asker declares a holder dead without testing its lease again",
-    file: settle,
+    file: deadHolders,
     edits: [
       {
-        from: "WHERE h.IsExpired = 1 AND e.State = 1 AND e.LeaseUntil < @vNow",
+        from: "WHERE h.IsExpired = 1 AND e.State = 1 AND e.LeaseUntil < @Now",
         to: "WHERE h.IsExpired = 1 AND e.State = 1",
       },
     ],

@@ -6,7 +6,7 @@
 -- Out:    @oRoom int: so many more may be granted by each of them, null: any number; @oOverLimit: held above the limit, of the row
 --           where that is most; @oDead: dead holders found, once per row
 -- Raises: 50499 damaged token string
--- Locks:  TaskExecution of dead holders by skip. Joins the caller's transaction
+-- Locks:  as _DeadHolders. Joins the caller's transaction
 -- Isolation: as _SettleTokens: of other executions only unlocked rows are read or locked
 -- Plan:   primary keys only
 -- Twin:   postgres/sql/functions/_settle_shared.sql
@@ -18,12 +18,9 @@ BEGIN
   SET NOCOUNT, XACT_ABORT ON;
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vId int, @vName nvarchar(200), @vTokens nvarchar(max), @vLimit int, @vMessage nvarchar(2048),
-          @vOwn int, @vHeld int, @vGranted int, @vCount int;
+          @vOwn int, @vHeld int, @vGranted int, @vCount int, @vHolders nvarchar(max), @vDead nvarchar(max);
   DECLARE @vToken TABLE (
     Ord int NOT NULL PRIMARY KEY CLUSTERED, TokenId uniqueidentifier NULL, IsHeld bit NULL, Grantee bigint NULL);
-  DECLARE @vHolder TABLE (
-    TaskExecutionId bigint NOT NULL PRIMARY KEY CLUSTERED, State tinyint NULL, IsExpired bit NOT NULL);
-  DECLARE @vDead TABLE (TaskExecutionId bigint NOT NULL PRIMARY KEY CLUSTERED);
 
   SET @oRoom = NULL;
   SET @oOverLimit = 0;
@@ -37,8 +34,6 @@ BEGIN
     IF @vLimit <> -1
     BEGIN
       DELETE FROM @vToken;
-      DELETE FROM @vHolder;
-      DELETE FROM @vDead;
       INSERT INTO @vToken (Ord, TokenId, IsHeld, Grantee)
       SELECT t.Ord, t.TokenId, t.IsHeld, t.Grantee FROM Taskgate._ReadTokens(@vTokens) AS t;
       IF EXISTS (SELECT 1 FROM @vToken AS t WHERE t.TokenId IS NULL OR t.IsHeld IS NULL OR t.Grantee IS NULL)
@@ -60,42 +55,19 @@ BEGIN
       END;
       SELECT @vHeld = COUNT(*) FROM @vToken AS t WHERE t.IsHeld = 1;
 
-      -- 2. Dead holders, as in _SettleTokens.
+      -- 2. Dead holders.
       IF @vLimit - @vHeld < @Need
       BEGIN
-        INSERT INTO @vHolder (TaskExecutionId, State, IsExpired)
-        SELECT h.Grantee, e.State, CASE WHEN e.State = 1 AND e.LeaseUntil < @vNow THEN 1 ELSE 0 END
-        FROM (SELECT DISTINCT t.Grantee FROM @vToken AS t WHERE t.IsHeld = 1 AND t.Grantee <> @TaskExecutionId) AS h
-        LEFT JOIN Taskgate.TaskExecution AS e WITH (READCOMMITTEDLOCK, READPAST) -- steps over locked rows, versions or not
-          ON e.TaskExecutionId = h.Grantee
-        OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per holder
-        INSERT INTO @vDead (TaskExecutionId)
-        SELECT h.TaskExecutionId FROM @vHolder AS h WHERE h.State <> 1; -- for good: no state leads back to 1
-        -- Locked or not there: an entry among the open ones of a definition that draws from this tells.
-        INSERT INTO @vDead (TaskExecutionId)
-        SELECT h.TaskExecutionId
-        FROM @vHolder AS h
-        WHERE h.State IS NULL AND NOT EXISTS (
-          SELECT 1
-          FROM Taskgate.TaskDefinitionSharedLimit AS l WITH (INDEX (IX_TaskDefinitionSharedLimit_SharedLimit)) -- covers this read
-          INNER JOIN Taskgate.TaskExecution AS e WITH (INDEX (IX_TaskExecution_Open)) -- not the row itself: it may be locked
-            ON e.TaskDefinitionId = l.TaskDefinitionId AND e.TaskExecutionId = h.TaskExecutionId AND e.State IN (1, 3)
-          WHERE l.SharedLimitId = @vId);
-        -- Lease over: by key, tested again; a row locked by its own worker is alive at this instant: skipped.
-        UPDATE e
-        SET State = 3, EndedAt = COALESCE(e.EndedAt, @vNow), TokenCount = 0
-        OUTPUT inserted.TaskExecutionId INTO @vDead (TaskExecutionId)
-        FROM @vHolder AS h
-        INNER JOIN Taskgate.TaskExecution AS e WITH (ROWLOCK, UPDLOCK, READPAST) -- skip, don't wait
-          ON e.TaskExecutionId = h.TaskExecutionId
-        WHERE h.IsExpired = 1 AND e.State = 1 AND e.LeaseUntil < @vNow
-        OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per holder, ascending
+        SELECT @vHolders = N'[' + STRING_AGG(CONVERT(nvarchar(max), h.Grantee), N',') + N']'
+        FROM (SELECT DISTINCT t.Grantee FROM @vToken AS t WHERE t.IsHeld = 1 AND t.Grantee <> @TaskExecutionId) AS h;
+        EXEC Taskgate._DeadHolders @Holders = @vHolders, @TaskDefinitionId = NULL, @SharedLimitId = @vId, @Now = @vNow,
+          @oDead = @vDead OUTPUT;
         UPDATE t
         SET IsHeld = 0, TokenId = NEWID() -- a new id: what the old holder says of it matches nothing
         FROM @vToken AS t
-        WHERE t.IsHeld = 1 AND t.Grantee IN (SELECT x.TaskExecutionId FROM @vDead AS x);
+        WHERE t.IsHeld = 1 AND t.Grantee IN (SELECT CONVERT(bigint, j.[value]) FROM OPENJSON(@vDead) AS j);
         SET @vHeld = @vHeld - @@ROWCOUNT;
-        SELECT @oDead = @oDead + COUNT(*) FROM @vDead AS x;
+        SELECT @oDead = @oDead + COUNT(*) FROM OPENJSON(@vDead) AS j;
       END;
 
       -- 3. As many tokens as the limit says, or as are held.

@@ -17,8 +17,8 @@
 --           process gets no more than its part of the limit, and none that holds some more than the richest other one has
 --         @oGivenTo: JSON array of the definitions of those who were denied by a shared limit; null: none were
 -- Raises: 50404 unknown definition; 50499 damaged token string
--- Locks:  (SharedLimit, by the caller, and written here,) TaskDefinition, then TaskExecution: the asker's own, dead holders by skip, as
---         in _SettleShared; TokenGift; SharedTokenDemand ascending. Joins the caller's transaction
+-- Locks:  (SharedLimit, by the caller, and written here,) TaskDefinition, then TaskExecution: the asker's own, dead holders as
+--         _DeadHolders; TokenGift; SharedTokenDemand ascending. Joins the caller's transaction
 -- Isolation: the definition's key lock is held to the end, so everything that decides is read under it; of other
 --         executions only unlocked rows are read or locked: a live holder's own call is never waited for
 -- Plan:   primary keys only (S0.13); write, read, write (S0.15)
@@ -35,12 +35,9 @@ BEGIN
   DECLARE @vNow datetime2(3), @vName nvarchar(200), @vTokens nvarchar(max), @vCount int, @vFence bigint, @vMessage nvarchar(2048),
           @vShared nvarchar(max), @vRoom int, @vOverLimit int = 0, @vSharedDead int = 0, @vNeed int,
           @vLeaseMs int, @vWorker nvarchar(200), @vDeniedAt datetime2(3), @vMine int, @vOthers int, @vPoorest int, @vRichest int,
-          @vPart int, @vGift int, @vSharedGift int = 0, @vAsking nvarchar(max);
+          @vPart int, @vGift int, @vSharedGift int = 0, @vAsking nvarchar(max), @vHolders nvarchar(max), @vDead nvarchar(max);
   DECLARE @vToken TABLE (
     Ord int NOT NULL PRIMARY KEY CLUSTERED, TokenId uniqueidentifier NULL, IsHeld bit NULL, Grantee bigint NULL);
-  DECLARE @vHolder TABLE (
-    TaskExecutionId bigint NOT NULL PRIMARY KEY CLUSTERED, State tinyint NULL, IsExpired bit NOT NULL);
-  DECLARE @vDead TABLE (TaskExecutionId bigint NOT NULL PRIMARY KEY CLUSTERED);
   DECLARE @vFree TABLE (SharedLimitId int NOT NULL PRIMARY KEY CLUSTERED);
   DECLARE @vGivenTo TABLE (TaskDefinitionId int NULL);
 
@@ -173,37 +170,16 @@ BEGIN
     -- 2. Dead holders, before any comparison with the limit: else a limit lowered below their number denies for ever.
     IF @oHeld > @oLimit OR @oLimit - @oHeld < @Want - @oOwn
     BEGIN
-      -- Who can be read at once. A row that is locked is being written by its own worker, by a reclaim, or isn't there.
-      INSERT INTO @vHolder (TaskExecutionId, State, IsExpired)
-      SELECT h.Grantee, e.State, CASE WHEN e.State = 1 AND e.LeaseUntil < @vNow THEN 1 ELSE 0 END
-      FROM (SELECT DISTINCT t.Grantee FROM @vToken AS t WHERE t.IsHeld = 1 AND t.Grantee <> @TaskExecutionId) AS h
-      LEFT JOIN Taskgate.TaskExecution AS e WITH (READCOMMITTEDLOCK, READPAST) -- steps over locked rows, versions or not
-        ON e.TaskExecutionId = h.Grantee
-      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per holder
-      INSERT INTO @vDead (TaskExecutionId)
-      SELECT h.TaskExecutionId FROM @vHolder AS h WHERE h.State <> 1; -- for good: no state leads back to 1
-      -- Locked or not there: an entry among the open ones tells, and an execution's own calls don't lock that.
-      INSERT INTO @vDead (TaskExecutionId)
-      SELECT h.TaskExecutionId
-      FROM @vHolder AS h
-      WHERE h.State IS NULL AND NOT EXISTS (
-        SELECT 1 FROM Taskgate.TaskExecution AS e WITH (INDEX (IX_TaskExecution_Open)) -- not the row itself: it may be locked
-        WHERE e.TaskDefinitionId = @TaskDefinitionId AND e.TaskExecutionId = h.TaskExecutionId AND e.State IN (1, 3));
-      -- Lease over: by key, tested again; a row locked by its own worker is alive at this instant: skipped.
-      UPDATE e
-      SET State = 3, EndedAt = COALESCE(e.EndedAt, @vNow), TokenCount = 0
-      OUTPUT inserted.TaskExecutionId INTO @vDead (TaskExecutionId)
-      FROM @vHolder AS h
-      INNER JOIN Taskgate.TaskExecution AS e WITH (ROWLOCK, UPDLOCK, READPAST) -- skip, don't wait
-        ON e.TaskExecutionId = h.TaskExecutionId
-      WHERE h.IsExpired = 1 AND e.State = 1 AND e.LeaseUntil < @vNow
-      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per holder, ascending
+      SELECT @vHolders = N'[' + STRING_AGG(CONVERT(nvarchar(max), h.Grantee), N',') + N']'
+      FROM (SELECT DISTINCT t.Grantee FROM @vToken AS t WHERE t.IsHeld = 1 AND t.Grantee <> @TaskExecutionId) AS h;
+      EXEC Taskgate._DeadHolders @Holders = @vHolders, @TaskDefinitionId = @TaskDefinitionId, @SharedLimitId = NULL, @Now = @vNow,
+        @oDead = @vDead OUTPUT;
       UPDATE t
       SET IsHeld = 0, TokenId = NEWID() -- a new id: what the old holder says of it matches nothing
       FROM @vToken AS t
-      WHERE t.IsHeld = 1 AND t.Grantee IN (SELECT x.TaskExecutionId FROM @vDead AS x);
+      WHERE t.IsHeld = 1 AND t.Grantee IN (SELECT CONVERT(bigint, j.[value]) FROM OPENJSON(@vDead) AS j);
       SET @oHeld = @oHeld - @@ROWCOUNT;
-      SELECT @oDead = @oDead + COUNT(*) FROM @vDead AS x;
+      SELECT @oDead = @oDead + COUNT(*) FROM OPENJSON(@vDead) AS j;
     END;
 
     -- 3. Fit the free ones to the limit: drop those that are too many, make those that are missing.

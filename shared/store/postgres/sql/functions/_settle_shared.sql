@@ -6,7 +6,7 @@
 -- Out:    o_room int: so many more may be granted by each of them, null: any number; o_over_limit: held above the limit, of the row
 --           where that is most; o_dead: dead holders found, once per row
 -- Raises: TG499 damaged token string
--- Locks:  task_execution of dead holders by skip
+-- Locks:  as _dead_holders
 -- Plan:   primary keys only
 -- Twin:   mssql/sql/procedures/_SettleShared.sql
 create or replace function taskgate._settle_shared(
@@ -45,27 +45,15 @@ begin
       end if;
     end loop;
 
-    -- 2. Dead holders, as in _settle_tokens.
+    -- 2. Dead holders.
     if s.task_limit - v_sum < p_need then
-      select array_agg(h.grantee) into v_dead from (
-        select distinct u.g as grantee from unnest(v_held, v_grantee) u(h, g) where u.h and u.g <> p_task_execution_id) h
-       where not exists (select 1 from task_execution e
-                          where e.task_execution_id = h.grantee and e.state = 1 and e.lease_until >= v_now);
-      if v_dead is not null then
-        update task_execution set state = 3, ended_at = coalesce(ended_at, v_now), token_count = 0
-         where task_execution_id = any (array(
-           select e.task_execution_id from task_execution e
-            where e.task_execution_id = any (v_dead) and e.state = 1 and e.lease_until < v_now
-            order by e.task_execution_id for no key update skip locked));
-        select array_agg(x.id) into v_dead from unnest(v_dead) x(id)
-         where not exists (select 1 from task_execution e where e.task_execution_id = x.id and e.state = 1);
-        for i in 1..cardinality(v_id) loop
-          if v_held[i] and v_grantee[i] = any (v_dead) then
-            v_held[i] := false; v_id[i] := gen_random_uuid(); v_sum := v_sum - 1;
-          end if;
-        end loop;
-        o_dead := o_dead + coalesce(cardinality(v_dead), 0);
-      end if;
+      v_dead := _dead_holders(v_held, v_grantee, p_task_execution_id, v_now);
+      for i in 1..cardinality(v_id) loop
+        if v_held[i] and v_grantee[i] = any (v_dead) then
+          v_held[i] := false; v_id[i] := gen_random_uuid(); v_sum := v_sum - 1;
+        end if;
+      end loop;
+      o_dead := o_dead + coalesce(cardinality(v_dead), 0);
     end if;
 
     -- 3. As many tokens as the limit says, or as are held.

@@ -121,27 +121,14 @@ begin
 
     -- 2. Dead holders, before any comparison with the limit: else a limit lowered below their number denies for ever.
     if o_held > d.task_limit or (p_want is not null and d.task_limit - o_held < p_want - o_own) then
-      select array_agg(x.grantee) into v_dead from (
-        select distinct u.g as grantee from unnest(v_held, v_grantee) u(h, g) where u.h and u.g <> p_task_execution_id) x
-       where not exists (select 1 from task_execution e
-                          where e.task_execution_id = x.grantee and e.state = 1 and e.lease_until >= v_now);
-      if v_dead is not null then
-        -- A plain read found them; now by key, tested again. A row locked by its own worker is alive at this instant: skipped.
-        update task_execution set state = 3, ended_at = coalesce(ended_at, v_now), token_count = 0
-         where task_execution_id = any (array(
-           select e.task_execution_id from task_execution e
-            where e.task_execution_id = any (v_dead) and e.state = 1 and e.lease_until < v_now
-            order by e.task_execution_id for no key update skip locked));
-        select array_agg(x.id) into v_dead from unnest(v_dead) x(id)
-         where not exists (select 1 from task_execution e where e.task_execution_id = x.id and e.state = 1);
-        for i in 1..cardinality(v_id) loop
-          if v_held[i] and v_grantee[i] = any (v_dead) then
-            v_held[i] := false; v_id[i] := gen_random_uuid();   -- a new id: what the old holder says of it matches nothing
-            o_held := o_held - 1;
-          end if;
-        end loop;
-        o_dead := o_dead + coalesce(cardinality(v_dead), 0);
-      end if;
+      v_dead := _dead_holders(v_held, v_grantee, p_task_execution_id, v_now);
+      for i in 1..cardinality(v_id) loop
+        if v_held[i] and v_grantee[i] = any (v_dead) then
+          v_held[i] := false; v_id[i] := gen_random_uuid();   -- a new id: what the old holder says of it matches nothing
+          o_held := o_held - 1;
+        end if;
+      end loop;
+      o_dead := o_dead + coalesce(cardinality(v_dead), 0);
     end if;
 
     -- 3. Fit the free ones to the limit: drop those that are too many, make those that are missing.

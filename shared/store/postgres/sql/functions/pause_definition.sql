@@ -12,18 +12,7 @@ create or replace function taskgate.pause_definition(
 language plpgsql security definer
 set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
-declare
-  v_definition int;
 begin
-  if _audit_problem(p_changed_by, p_reason) is not null then raise exception '%', _audit_problem(p_changed_by, p_reason) using errcode = 'TG422'; end if;
-  select x.task_definition_id into v_definition from task_definition x where x.name = p_name;
-  if not found then raise exception 'name: unknown definition (%)', p_name using errcode = 'TG404'; end if;
-  perform pg_advisory_xact_lock(42, v_definition);
-  update task_definition set paused = true where task_definition_id = v_definition and paused <> true;
-  status := case when found then 'paused' else 'exists' end;
-  if status <> 'exists' then
-    insert into setting_audit (task_definition_id, setting, old_value, new_value, source, changed_by, reason, changed_at)
-    values (v_definition, 'paused', (not true)::text, true::text, 'operator', p_changed_by, p_reason, _now());
-  end if;
-  ready := exists (select 1 from taskgate.ready r where r.task_definition_id = v_definition);
+  select case when c.o_did_change then 'paused' else 'exists' end, c.o_ready into status, ready
+    from _set_paused(p_name, true, p_changed_by, p_reason) c;
 end $$;

@@ -21,14 +21,8 @@ set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as
 declare
   v_now timestamptz := _now();
   v_at timestamptz;
-  v_seen bigint[];                                   -- unfinished as of now
-  v_waiting bigint[];
-  v_elsewhere int[];                                 -- definitions of those that stand neither here nor there
-  v_scheduled bigint[] := '{}';
-  v_ready bigint[] := '{}';
-  v_waited bigint[] := '{}';
+  k record;
   v_mine bigint[];
-  v_locked int[];
   v_left bigint[];
   v_left_groups int[];
 begin
@@ -46,62 +40,10 @@ begin
   v_at := greatest(coalesce(_instant(p_run_at), date_trunc('milliseconds', v_now + p_run_in_ms * interval '1 ms')), v_now);
   status := 'done';
 
-  -- 1. Where they seem to be, with nothing locked.
-  select array_agg(t.task_id), array_agg(t.task_id) filter (where p.is_waiting),
-         array_agg(distinct t.task_definition_id) filter (where not p.is_waiting and not p.is_ready)
-    into v_seen, v_waiting, v_elsewhere
-    from (select distinct u.id from unnest(p_task_ids) u(id)) a
-    join task t on t.task_id = a.id
-   cross join lateral (
-     select exists (select 1 from group_waiting w
-                     where w.group_id = t.group_id and w.priority = t.priority and w.rank = t.rank and w.task_id = t.task_id) as is_waiting,
-            exists (select 1 from ready r where r.task_definition_id = t.task_definition_id and r.priority = t.priority
-                       and r.rank = t.rank and r.task_id = t.task_id) as is_ready) p;
+  select * into k from _take_tasks(p_task_ids, false);
+  v_mine := k.o_scheduled || k.o_ready || k.o_waited;
 
-  -- 2. Tasks that no other call is taking: first the scheduled ones, as they become ready and not the other way round.
-  if v_elsewhere is not null then
-    v_scheduled := array(
-      select s.task_id from scheduled s
-       where s.task_definition_id = any (v_elsewhere) and s.task_id = any (v_seen) for update skip locked);
-  end if;
-  v_ready := array(
-    select r.task_id
-      from unnest(v_seen) u(id) join task t on t.task_id = u.id
-      join ready r on r.task_definition_id = t.task_definition_id and r.priority = t.priority and r.rank = t.rank and r.task_id = t.task_id
-     where u.id <> all (v_scheduled) for update of r skip locked);
-
-  -- 3. Their groups, ascending. A scheduled task stays outside.
-  v_locked := array(
-    select g.group_id from task_group g
-     where g.group_id = any (array(
-       select t.group_id from task t where t.task_id = any (v_ready || v_waiting) and t.task_id <> all (v_scheduled)))
-     order by g.group_id for no key update);         -- lock, then look
-
-  -- 4. Tasks that wait in these groups; one that has left may have become ready meanwhile.
-  if v_waiting is not null then
-    v_waited := array(
-      select w.task_id
-        from unnest(v_waiting) u(id) join task t on t.task_id = u.id
-        join group_waiting w on w.group_id = t.group_id and w.priority = t.priority and w.rank = t.rank and w.task_id = t.task_id
-       where u.id <> all (v_scheduled || v_ready) and t.group_id = any (v_locked));   -- not one that has come into another group
-    v_ready := v_ready || array(
-      select r.task_id
-        from unnest(v_waiting) u(id) join task t on t.task_id = u.id
-        join ready r on r.task_definition_id = t.task_definition_id and r.priority = t.priority and r.rank = t.rank and r.task_id = t.task_id
-       where u.id <> all (v_scheduled || v_ready || v_waited) and t.group_id = any (v_locked) for update of r skip locked);
-  end if;
-  v_mine := v_scheduled || v_ready || v_waited;
-
-  -- 5. Each to its new place.
-  delete from scheduled s where s.task_definition_id = any (v_elsewhere) and s.task_id = any (v_scheduled);
-  delete from ready d where d.ctid = any (array(     -- one probe per task, here and below: a join would be free to read all entries
-    select (select r.ctid from ready r where r.task_definition_id = t.task_definition_id and r.priority = t.priority and r.rank = t.rank
-               and r.task_id = t.task_id)
-      from task t where t.task_id = any (v_ready)));
-  delete from group_waiting d where d.ctid = any (array(
-    select (select w.ctid from group_waiting w where w.group_id = t.group_id and w.priority = t.priority and w.rank = t.rank
-               and w.task_id = t.task_id)
-      from task t where t.task_id = any (v_waited)));
+  -- Each to its new place.
   insert into scheduled (task_definition_id, run_at, task_id)
   select t.task_definition_id, v_at, t.task_id from task t where t.task_id = any (v_mine);
   if cardinality(v_mine) > 0 then
@@ -112,10 +54,10 @@ begin
                         array(select u.id from unnest(v_mine) u(id) order by u.id), p_changed_by, p_reason, v_now);
   end if;
   select array_agg(t.task_id), array_agg(t.group_id) into v_left, v_left_groups
-    from task t join task_group g on g.group_id = t.group_id where t.task_id = any (v_ready || v_waited) and not g.strict;
+    from task t join task_group g on g.group_id = t.group_id where t.task_id = any (k.o_ready || k.o_waited) and not g.strict;
   update task t set group_id = null, pending_group_key = g.group_key, pending_group_is_global = g.task_definition_id = 0
     from task_group g                                -- outside a group a task has its key only
-   where t.task_id = any (v_waited || v_ready) and g.group_id = t.group_id and (not g.strict or t.task_id = any (v_waited));
+   where t.task_id = any (k.o_waited || k.o_ready) and g.group_id = t.group_id and (not g.strict or t.task_id = any (k.o_waited));
   if v_left is not null then woken := _definition_names(_hand_over(v_left, v_left_groups), 0); end if;
 
   select '[' || string_agg(json_build_object('task', x.id::text, 'outcome', x.outcome,
