@@ -4,6 +4,7 @@ import { AppHints } from "../platform/app-hints";
 import { resolveBuild } from "../platform/build-info";
 import { exitProcess } from "../platform/exit-process";
 import { nodeTimers } from "../platform/node-timers";
+import { NotifyingWakeUp } from "../platform/notifying-wake-up";
 import { processRejections } from "../platform/process-rejections";
 import { realClock, realRandom, sleep } from "../platform/real-clock";
 import { ThreadLeaseKeeper } from "../platform/thread-lease-keeper";
@@ -211,7 +212,12 @@ function environmentOf(services: Services, store: TaskStore): WorkerEnvironment 
     clock: realClock,
     timers: nodeTimers,
     random: realRandom,
-    wakeUp: hints,
+    wakeUp: new NotifyingWakeUp({
+      hints,
+      notify: async (definition, tasks) => (await store.notifyWaiting?.(definition, tasks)) ?? 0,
+      clock: realClock,
+      timers: nodeTimers,
+    }),
     startsWithinMs: (definition) => hints.startsWithinMs(definition),
     ...(app === null ? {} : { app: new OwnApp(app, { store, clock: realClock }) }),
     workerName: settings.workerName,
@@ -224,7 +230,8 @@ function ownConnections({ connectionsMax }: Settings): number {
   return Math.max(connectionsMax - 1, 1);
 }
 
-function addressOf({ database, schema }: Settings): DatabaseAddress {
+/** The database that the settings name. */
+export function addressOf({ database, schema }: Settings): DatabaseAddress {
   return {
     ...(database.kind === "url" ? { url: database.url } : { identity: database }),
     schema,

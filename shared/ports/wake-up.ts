@@ -12,4 +12,6 @@ export interface HintOptions {
   traceParent?: string;
   /** An instant of one of the definition's schedules: a woken worker fires those first. */
   forSchedule?: boolean;
+  /** At most so many tasks became ready. Left out: not known. */
+  tasks?: number;
 }

@@ -5,6 +5,7 @@ import type { WorkerEnvironment } from "../environment";
 import { ExecutionLoop } from "./execution-loop";
 import { permitInMs } from "../../core/next-call";
 import type { LoopEnd } from "../../core/next-call";
+import type { StartExecutionAnswer } from "../../ports/task-store";
 import type { Heartbeat } from "./heartbeat";
 import { stayWithStuck } from "./leave-process";
 import type { StuckKeeper } from "./leave-process";
@@ -12,6 +13,7 @@ import type { ProcessGate } from "./process-gate";
 import { registerAll, startExecution } from "../client/register";
 import type { Registry } from "../define/registry";
 import { registerSchedules } from "./schedules";
+import type { Standby } from "./standby";
 
 /** How a worker works; the composition root takes it from the settings. */
 export interface WorkerOptions {
@@ -37,6 +39,8 @@ export interface WorkerSession {
   readonly signal: AbortSignal;
   /** Aborted when this process claims nothing more; running handlers may finish. */
   readonly draining?: AbortSignal;
+  /** Of a session that stays for tasks to come. */
+  readonly standby?: Standby;
 }
 
 /** How a worker session went. All of them are success for a queue message: `limited` is what the limit is for. */
@@ -81,19 +85,8 @@ export async function runWorker(
   );
   if (started.deadHolders > 0) await reclaim(environment);
   const { executionId } = started;
-  if (started.status !== "started" || executionId === null) {
-    environment.telemetry.count(
-      "taskgate.execution.limited",
-      started.status === "limited" ? 1 : 0,
-      { definition: name },
-    );
-    if (started.nextDueMs !== null)
-      await environment.wakeUp.hint(name, { inMs: started.nextDueMs });
-    // The hint woke a process that holds tokens; the next hint may wake the one that the free tokens are reserved for.
-    if (started.demand === "others") await environment.wakeUp.hint(name);
-    const { status } = started;
-    return { status: status === "limited" || status === "paused" ? status : "none", ...noStay };
-  }
+  if (started.status !== "started" || executionId === null)
+    return endDenied(environment, name, started);
   environment.telemetry.count("taskgate.execution.started", 1, { definition: name });
   const pump = new BatchPump(environment, stopAtMs);
   const loop = new ExecutionLoop({
@@ -111,6 +104,7 @@ export async function runWorker(
     idlePauseMs: options.idlePauseMs,
     signal: session.signal,
     draining: session.draining,
+    standby: session.standby,
     gate: options.gate,
     wake: (definitions) => {
       if (definitions.length === 0) return;
@@ -124,6 +118,20 @@ export async function runWorker(
   await finish(environment, loop, { name, end, pump, stuck: options.stuck });
   await pump.settled();
   return { status: "worked", end, tokens: started.tokens };
+}
+
+/** No token: what is known of a better moment goes into a hint. */
+async function endDenied(
+  environment: WorkerEnvironment,
+  name: string,
+  { status, nextDueMs, demand }: StartExecutionAnswer,
+): Promise<WorkerResult> {
+  const denials = status === "limited" ? 1 : 0;
+  environment.telemetry.count("taskgate.execution.limited", denials, { definition: name });
+  if (nextDueMs !== null) await environment.wakeUp.hint(name, { inMs: nextDueMs });
+  // The hint woke a process that holds tokens; the next hint may wake the one that the free tokens are reserved for.
+  if (demand === "others") await environment.wakeUp.hint(name);
+  return { status: status === "limited" || status === "paused" ? status : "none", ...noStay };
 }
 
 async function makeKnown(
