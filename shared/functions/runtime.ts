@@ -15,6 +15,7 @@ import type { DatabaseAddress } from "../store/open-store";
 import { TaskClient } from "../worker/client/client";
 import type { WorkerEnvironment } from "../worker/environment";
 import { Heartbeat } from "../worker/run/heartbeat";
+import { InvocationWork } from "../worker/run/invocation-work";
 import { OwnApp } from "../worker/client/own-app";
 import { LimitPools } from "../worker/run/limit-pools";
 import { watchLateRejections } from "../worker/run/late-rejections";
@@ -48,6 +49,8 @@ export interface Runtime {
   readonly worker: WorkerOptions;
   /** Ends this process when a handler is stuck, if the settings say so. */
   readonly leave: ProcessLeave;
+  /** What an invocation makes ready and works on itself, as long as that session may be. */
+  work(session: WorkerSession): InvocationWork;
   /** One invocation's stay: until shortly before the host would kill the whole process. */
   stay(): WorkerSession;
 }
@@ -152,6 +155,22 @@ function open(services: Services, end: (last?: () => Promise<void>) => Promise<v
     close: end,
     exit: exitProcess,
   });
+  const onTrouble = (definition: string, reason: string): void => {
+    logger.warn("tasks could not be run in the invocation that made them ready", {
+      definition,
+      reason,
+    });
+  };
+  const worker: WorkerOptions = {
+    environment,
+    registry,
+    heartbeat,
+    concurrencyPerWorker: settings.concurrencyPerWorker,
+    idleReads: settings.idleReads,
+    idlePauseMs: settings.idlePauseMs,
+    stuck: leave,
+    gate: new ProcessGate(environment),
+  };
   const runtime: Runtime = {
     settings,
     environment,
@@ -160,16 +179,9 @@ function open(services: Services, end: (last?: () => Promise<void>) => Promise<v
     client: new TaskClient(environment, registry),
     tokens: new LimitPools(environment, heartbeat),
     admin: createAppAdmin(environment, registry),
-    worker: {
-      environment,
-      registry,
-      heartbeat,
-      concurrencyPerWorker: settings.concurrencyPerWorker,
-      idleReads: settings.idleReads,
-      idlePauseMs: settings.idlePauseMs,
-      stuck: leave,
-      gate: new ProcessGate(environment),
-    },
+    worker,
+    work: (session) =>
+      new InvocationWork({ worker, session, servesOthers: settings.worksAtOnce, onTrouble }),
     leave,
     stay: () => ({
       deadlineMs: realClock.monotonicMs() + settings.functionTimeoutMs,

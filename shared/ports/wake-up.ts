@@ -14,4 +14,6 @@ export interface HintOptions {
   forSchedule?: boolean;
   /** At most so many tasks became ready. Left out: not known. */
   tasks?: number;
+  /** A worker of the definition has ended, and left tasks that are ready. */
+  isRest?: boolean;
 }

@@ -65,18 +65,18 @@ export class ResidentProcess {
 
   /** Works until `draining` is aborted and the last session has ended. Never rejects. `onReady`: the definitions are known. */
   async run(onReady: () => void): Promise<void> {
-    while (!(await this.#tried(() => this.#register())) && !this.#isEnding)
+    while (!(await this.#tried(() => this.#register())) && !this.#isEnding())
       await this.#pause(this.#troubleMs());
-    if (this.#isEnding) return;
+    if (this.#isEnding()) return;
     onReady();
     const workers = [...this.#workers.values()].map((worker) => worker.run());
     await Promise.all([this.#poll(), ...workers]);
   }
 
   async #poll(): Promise<void> {
-    while (!this.#isEnding) {
+    while (!this.#isEnding()) {
       const isGood = await this.#tried(() => this.#pollOnce());
-      if (!this.#isEnding) await this.#pause(isGood ? null : this.#troubleMs());
+      if (!this.#isEnding()) await this.#pause(isGood ? null : this.#troubleMs());
     }
   }
 
@@ -129,7 +129,7 @@ export class ResidentProcess {
     environment.logger.error("definitions that belong to another app are left alone", { reason });
   }
 
-  get #isEnding(): boolean {
+  #isEnding(): boolean {
     return this.#options.draining.aborted;
   }
 

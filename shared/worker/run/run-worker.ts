@@ -3,6 +3,7 @@ import { BatchPump } from "./batch-pump";
 import type { Definition } from "../define/task-kind";
 import type { WorkerEnvironment } from "../environment";
 import { ExecutionLoop } from "./execution-loop";
+import { limits } from "../../core/limits";
 import { permitInMs } from "../../core/next-call";
 import type { LoopEnd } from "../../core/next-call";
 import type { StartExecutionAnswer } from "../../ports/task-store";
@@ -22,6 +23,8 @@ export interface WorkerOptions {
   readonly heartbeat: Heartbeat;
   /** Most tokens to ask for, where the definition doesn't say. */
   readonly concurrencyPerWorker: number;
+  /** Most tokens to ask for in any case. Default: as many as the definition may have. */
+  readonly tokensMax?: number;
   readonly idleReads: number;
   readonly idlePauseMs: number;
   /** Told of handlers that ran on after their time-out; default: the process stays. */
@@ -73,7 +76,8 @@ export async function runWorker(
   }
   if (session.draining?.aborted === true) return { status: "none", end: "stopped", tokens: 0 };
   await environment.app?.require(name);
-  const want = definition.concurrencyPerWorker ?? options.concurrencyPerWorker;
+  const { tokensMax = limits.tokensMax } = options;
+  const want = Math.min(definition.concurrencyPerWorker ?? options.concurrencyPerWorker, tokensMax);
   const stopAtMs = session.deadlineMs - session.marginMs;
   const { sentAt, started } = await askForTokens(
     environment,
@@ -183,7 +187,9 @@ async function finish(
     const hints: Promise<void>[] = answer.woken.map((other) => wakeUp.hint(other));
     const inMs = permitInMs({ claims: loop.outlook, nowMs: environment.clock.monotonicMs() });
     if (answer.ready && last.end !== "paused")
-      hints.push(wakeUp.hint(last.name, inMs === 0 ? {} : { inMs: Math.ceil(inMs) }));
+      hints.push(
+        wakeUp.hint(last.name, { isRest: true, ...(inMs === 0 ? {} : { inMs: Math.ceil(inMs) }) }),
+      );
     else if (answer.nextDueMs !== null)
       hints.push(wakeUp.hint(last.name, { inMs: answer.nextDueMs }));
     await Promise.all(hints);
