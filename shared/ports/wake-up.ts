@@ -16,4 +16,6 @@ export interface HintOptions {
   tasks?: number;
   /** A worker of the definition has ended, and left tasks that are ready. */
   isRest?: boolean;
+  /** For another worker: the one that leaves the hint has all the tasks that it can take, and there may be more. */
+  isForMore?: boolean;
 }

@@ -37,7 +37,8 @@ export class ResidentWakeUp implements WakeUp {
   async hint(definition: string, options: HintOptions = {}): Promise<void> {
     const worker = this.#workers.get(definition);
     if (worker === undefined) return this.#options.others.hint(definition, options);
-    const { inMs = 0, forSchedule = false, tasks } = options;
+    const { inMs = 0, forSchedule = false, isForMore = false, tasks } = options;
+    if (isForMore) return this.#options.others.hint(definition, options);
     if (forSchedule) {
       this.onSchedule(inMs);
       return;

@@ -61,9 +61,7 @@ export class ClaimOutlook implements ClaimFacts {
       this.#idleUntilMs = this.#permitAtMs;
     }
     this.#hasBacklog = answer.claimed.length === call.claim;
-    const { limit } = this.#options.definition.settings;
-    // Under a limit without a free token another worker would be denied.
-    if (this.#hasBacklog && (limit === null || answer.surplus < 0)) this.#requestMoreWorkers(nowMs);
+    if (this.#hasBacklog) this.#requestMoreWorkers(nowMs);
     if (answer.claimed.length > 0) this.#emptyReads = 0;
     else if (answer.retryInMs === null) return this.#noteEmpty(answer, call, nowMs);
     return null;
@@ -93,6 +91,6 @@ export class ClaimOutlook implements ClaimFacts {
   #requestMoreWorkers(nowMs: number): void {
     if (nowMs - this.#workersRequestedAtMs < moreWorkersPauseMs) return;
     this.#workersRequestedAtMs = nowMs;
-    this.#options.wake([this.#options.definition.name]);
+    this.#options.wakeMore();
   }
 }

@@ -17,8 +17,17 @@ export interface InvocationWorkOptions {
 /** A session of this invocation. */
 interface OwnSession {
   readonly ended: Promise<WorkerResult>;
+  /** It asked for a token per task. */
+  readonly takesAll: boolean;
   /** Tasks became ready since it looked last. */
   isPending: boolean;
+}
+
+/** What a session is begun for by a hint. */
+interface Wanted {
+  readonly tokens: number;
+  /** Left out: not known how many. */
+  readonly tasks: number | undefined;
 }
 
 /** A session that begins later than this before the end would hardly start a task. */
@@ -51,21 +60,25 @@ export class InvocationWork implements WakeUp {
 
   /** As `WakeUp` says; a session that begins here isn't waited for. */
   hint(definition: string, options: HintOptions = {}): Promise<void> {
-    const { inMs = 0, forSchedule = false, tasks, isRest = false } = options;
+    const { inMs = 0, forSchedule = false, tasks } = options;
     const session = this.#sessions.get(definition);
     const isOwn = this.#worker.registry.definition(definition) !== null;
     const isForHere = isOwn && this.#options.servesOthers && inMs <= 0 && !forSchedule;
     if (!isForHere || !this.#hasTime()) return this.#passOn(definition, options);
-    if (session !== undefined) {
-      // What else a session leaves for its own definition is for other workers.
-      if (tasks === undefined && !isRest) return this.#passOn(definition, options);
-      session.isPending = true;
-      return Promise.resolve();
-    }
+    if (session !== undefined) return this.#hintTo(session, definition, options);
     const want = Math.min(this.#wantOf(definition), tasks ?? Infinity, this.#freeTokens);
     if (want < 1) return this.#passOn(definition, options);
     this.#freeTokens -= want;
-    void this.#begin(definition, want).ended.catch(() => undefined);
+    void this.#begin(definition, { tokens: want, tasks }).ended.catch(() => undefined);
+    return Promise.resolve();
+  }
+
+  /** A hint for a definition that a session of this invocation works for. */
+  #hintTo(session: OwnSession, definition: string, options: HintOptions): Promise<void> {
+    const { tasks, isRest = false, isForMore = false } = options;
+    if (tasks !== undefined || isRest) session.isPending = true;
+    // What the session was begun for, it can take.
+    else if (!isForMore || !session.takesAll) return this.#passOn(definition, options);
     return Promise.resolve();
   }
 
@@ -82,9 +95,11 @@ export class InvocationWork implements WakeUp {
       await Promise.allSettled([...this.#sessions.values()].map(({ ended }) => ended));
   }
 
-  /** `want` null: as many tokens as the definition's workers ask for. */
-  #begin(definition: string, want: number | null): OwnSession {
-    const session = { ended: this.#work(definition, want), isPending: false };
+  /** `wanted` null: as many tokens as the definition's workers ask for. */
+  #begin(definition: string, wanted: Wanted | null): OwnSession {
+    const takesAll = wanted?.tasks !== undefined && wanted.tasks <= wanted.tokens;
+    const ended = this.#work(definition, wanted?.tokens ?? null);
+    const session = { ended, takesAll, isPending: false };
     this.#sessions.set(definition, session);
     return session;
   }

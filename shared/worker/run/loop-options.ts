@@ -35,6 +35,8 @@ export interface LoopOptions {
   readonly standby?: Standby | undefined;
   /** Leaves hints for definitions that got ready tasks. */
   readonly wake: (definitions: readonly string[]) => void;
+  /** Leaves a hint for another worker of the definition: there may be more tasks than this one can take. */
+  readonly wakeMore: () => void;
   /** Goes on opening waves. */
   readonly pump: Pick<BatchPump, "open" | "isOpening">;
 }

@@ -111,9 +111,9 @@ export async function runWorker(
     standby: session.standby,
     gate: options.gate,
     wake: (definitions) => {
-      if (definitions.length === 0) return;
       for (const other of new Set(definitions)) void environment.wakeUp.hint(other);
     },
+    wakeMore: () => void environment.wakeUp.hint(name, { isForMore: true }),
     pump,
   });
   const stopRenewing = options.heartbeat.add(loop.lease);
