@@ -1,6 +1,7 @@
 import type { HintOptions, WakeUp } from "../../ports/wake-up";
 import { runWorker } from "./run-worker";
 import type { WorkerOptions, WorkerResult, WorkerSession } from "./run-worker";
+import type { Standby } from "./standby";
 
 /** What an invocation works with. */
 export interface InvocationWorkOptions {
@@ -21,6 +22,8 @@ interface OwnSession {
   readonly takesAll: boolean;
   /** Tasks became ready since it looked last. */
   isPending: boolean;
+  /** Ends its pause between two looks. */
+  look: (() => void) | null;
 }
 
 /** What a session is begun for by a hint. */
@@ -76,7 +79,10 @@ export class InvocationWork implements WakeUp {
   /** A hint for a definition that a session of this invocation works for. */
   #hintTo(session: OwnSession, definition: string, options: HintOptions): Promise<void> {
     const { tasks, isRest = false, isForMore = false } = options;
-    if (tasks !== undefined || isRest) session.isPending = true;
+    if (tasks !== undefined || isRest) {
+      session.isPending = true;
+      session.look?.();
+    }
     // What the session was begun for, it can take.
     else if (!isForMore || !session.takesAll) return this.#passOn(definition, options);
     return Promise.resolve();
@@ -99,7 +105,7 @@ export class InvocationWork implements WakeUp {
   #begin(definition: string, wanted: Wanted | null): OwnSession {
     const takesAll = wanted?.tasks !== undefined && wanted.tasks <= wanted.tokens;
     const ended = this.#work(definition, wanted?.tokens ?? null);
-    const session = { ended, takesAll, isPending: false };
+    const session = { ended, takesAll, isPending: false, look: null };
     this.#sessions.set(definition, session);
     return session;
   }
@@ -134,12 +140,28 @@ export class InvocationWork implements WakeUp {
     for (;;) {
       const session = this.#sessions.get(definition);
       if (session !== undefined) session.isPending = false;
-      const result = await runWorker(worker, definition, this.#options.session);
+      const standby = this.#standbyOf(session);
+      const result = await runWorker(worker, definition, { ...this.#options.session, standby });
       // Denied: who holds the tokens takes the tasks.
       const mayGoOn = result.status === "worked" || result.status === "none";
       if (!mayGoOn || isBroken(result) || !this.#hasTime()) return result;
       if (!this.#isPending(definition)) return result;
     }
+  }
+
+  /** It ends as every invocation's session does, and hears of tasks that this invocation makes ready. */
+  #standbyOf(session: OwnSession | undefined): Standby {
+    const { idleReads, idlePauseMs } = this.#worker;
+    return {
+      onArrival: (look) => {
+        if (session !== undefined) session.look = look;
+        return () => {
+          if (session !== undefined) session.look = null;
+        };
+      },
+      noteBusy: () => undefined,
+      pauseMs: (emptyReads) => (emptyReads > idleReads ? null : idlePauseMs),
+    };
   }
 
   #isPending(definition: string): boolean {
