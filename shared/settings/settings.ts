@@ -264,6 +264,16 @@ export const settingsTable = [
   },
   {
     ...text,
+    name: "TASKGATE_PROBE",
+    type: "choice",
+    default: "off",
+    max: 3,
+    choices: ["on", "off"],
+    sentence:
+      "Whether the app has the built-in kind taskgate-probe, which does nothing: `taskgate doctor --latency` measures with it.",
+  },
+  {
+    ...text,
     name: "AzureWebJobsStorage",
     type: "storage-connection",
     default: null,
@@ -394,6 +404,8 @@ export interface Settings {
   readonly idlePauseMs: number;
   /** Does an invocation run tasks that it has made ready? */
   readonly worksAtOnce: boolean;
+  /** Does the app have the kind that `doctor --latency` measures with? */
+  readonly hasProbe: boolean;
   /** null: not set; shared/platform/build-info.ts knows the build then. */
   readonly build: number | null;
   readonly workerName: string;

@@ -1,9 +1,11 @@
 /*
  * `taskgate work` as real processes on a real PostgreSQL: no Functions host, no storage queue.
  */
+import { tmpdir } from "node:os";
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { Client } from "pg";
 import { taskRef } from "../../shared";
+import { runCli } from "../../shared/cli/main";
 import { realRandom, sleep } from "../../shared/platform/real-clock";
 import { openStore } from "../../shared/store/open-store";
 import { rowsOf } from "../migration/empty-database";
@@ -198,6 +200,35 @@ test("an unknown definition ends the command with 3 and names the near one; a ba
   const bad = app.start([], { TASKGATE_CONNECTIONS_MAX: "many" });
   expect(await bad.ended).toBe(2);
 }, 120_000);
+
+test("doctor --latency measures with the probe, and says how to get it where there is none", async () => {
+  expect(await doctor()).toContain("latency: Not measured: no app has the probe");
+  const worker = app.start(["-d", "taskgate-probe"], { TASKGATE_PROBE: "on" });
+  await app.until(isWorking);
+  expect(await doctor()).toMatch(
+    /latency: taskgate-probe: from the enqueue to the handler \d+ ms in the middle, \d+ ms at most, of 4 tasks/,
+  );
+  worker.kill("SIGTERM");
+  expect(await worker.ended).toBe(0);
+}, 120_000);
+
+async function doctor(): Promise<string> {
+  const lines: string[] = [];
+  const output = {
+    line: (text: string) => lines.push(text),
+    error: (text: string) => lines.push(text),
+    columns: null,
+  };
+  const environment = { TASKGATE_DATABASE_URL: urlAs(app.url, "app") };
+  const code = await runCli({
+    words: ["doctor", "--latency"],
+    environment,
+    folder: tmpdir(),
+    output,
+  });
+  expect([0, 1]).toContain(code);
+  return lines.join("\n");
+}
 
 async function openExecutions(): Promise<unknown[]> {
   return rowsOf(app.url, "select task_execution_id from taskgate.task_execution where state = 1");
