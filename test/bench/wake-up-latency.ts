@@ -150,8 +150,10 @@ export async function sameInvocationLatency(url: string, scale: Scale): Promise<
     const event = { eventId: String(sent), source: "bench", type: "made", data: {} };
     await queue.sendMessage(Buffer.from(JSON.stringify(event)).toString("base64"));
     const text = "select count(*)::int as done from taskgate.archived where kind = 'second'";
-    for (let done = 0; done < sent; await sleep(20))
+    for (let done = 0; done < sent;) {
+      await sleep(20);
       done = (await client.query<{ done: number }>(text)).rows[0]?.done ?? 0;
+    }
   }
   const { rows } = await client.query<{ kind: string; ms: number }>(
     `select kind, (result::json->>'startedAtMs')::float8 - extract(epoch from created_at)::float8 * 1000 as ms
@@ -201,8 +203,10 @@ async function untilListening(url: string): Promise<void> {
   await client.connect();
   const text =
     "select count(*)::int as places from pg_locks where locktype = 'advisory' and objid > 0 and mode = 'ExclusiveLock' and database = (select oid from pg_database where datname = current_database())";
-  for (let places = 0; places === 0; await sleep(50))
+  for (let places = 0; places === 0;) {
+    await sleep(50);
     places = (await client.query<{ places: number }>(text)).rows[0]?.places ?? 0;
+  }
   await client.end();
 }
 

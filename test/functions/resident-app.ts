@@ -34,6 +34,8 @@ export interface ResidentApp {
   start(words?: readonly string[], env?: Readonly<Record<string, string>>): Resident;
   /** Resolves when the notes, or a line of a process, are as wanted. */
   until(isSo: () => boolean): Promise<void>;
+  /** Kills the processes that a test has left. */
+  killAll(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -49,6 +51,12 @@ export async function openResidentApp(tasks: string): Promise<ResidentApp> {
   const residents: Resident[] = [];
   const notes: Note[] = [];
   const lines: string[] = [];
+  const killAll = async (): Promise<void> => {
+    for (const { child, ended } of residents.splice(0)) {
+      child.kill("SIGKILL");
+      await ended;
+    }
+  };
   const looks = new Set<() => void>();
   const read = (line: string): void => {
     const [, what, id = "", atMs] = /^note (\S+) (\S+) (\S+)$/.exec(line) ?? [];
@@ -83,11 +91,9 @@ export async function openResidentApp(tasks: string): Promise<ResidentApp> {
         looks.add(look);
         look();
       }),
+    killAll,
     close: async () => {
-      for (const { child, ended } of residents) {
-        child.kill("SIGKILL");
-        await ended;
-      }
+      await killAll();
       await client.close();
       await database.drop();
       rmSync(folder, { recursive: true, force: true });
