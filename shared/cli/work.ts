@@ -1,7 +1,7 @@
 import { createRequire } from "node:module";
 import { resolve } from "node:path";
-import type { Settings } from "../settings/settings";
 import type * as ResidentRun from "../local/resident-run";
+import type { ResidentAddress } from "../local/resident-run";
 import type { Command } from "./command";
 import { exitCodes } from "./exit-codes";
 import { readTime, refusal } from "./read-values";
@@ -65,10 +65,9 @@ export const workCommand: Command = {
       pollMs: Math.max(readTime("--poll", options["poll"] ?? "2s", "10m"), 100),
       graceMs: readTime("--grace", options["grace"] ?? "5s", "1h"),
     };
-    passOn(target);
     const { runResident } = requireLater("../local/resident-run") as typeof ResidentRun;
     try {
-      await runResident({ ...read, say: output.error });
+      await runResident({ ...read, address: addressOf(target), say: output.error });
     } finally {
       // Handlers that ignore their signal, and what else the app has opened.
       context.endSoon();
@@ -89,19 +88,13 @@ function readConcurrency(text: string | undefined): number | null {
   throw refusal("--concurrency", text, "a whole number in 1..1000");
 }
 
-/** The app reads its settings from the environment: what the command line says instead is put there. */
-function passOn({ settings, origin }: Target): void {
-  if (origin !== "--db" && origin !== ".taskgate/local.json") return;
+/** What the command line or the local run says in place of the environment; null: nothing. */
+function addressOf({ settings, origin }: Target): ResidentAddress | null {
   const { database, storage } = settings;
-  if (database.kind !== "url") return;
-  process.env["TASKGATE_DATABASE_URL"] = database.url;
-  delete process.env["TASKGATE_SQL_SERVER"];
-  delete process.env["TASKGATE_SQL_DATABASE"];
-  passOnStorage(storage);
-}
-
-function passOnStorage(storage: Settings["storage"]): void {
-  const hasOwn = Object.keys(process.env).some((name) => name.startsWith("AzureWebJobsStorage"));
-  if (storage?.kind === "connection-string" && !hasOwn)
-    process.env["AzureWebJobsStorage"] = storage.connectionString;
+  if (origin !== "--db" && origin !== ".taskgate/local.json") return null;
+  if (database.kind !== "url") return null;
+  return {
+    databaseUrl: database.url,
+    storage: storage?.kind === "connection-string" ? storage.connectionString : null,
+  };
 }

@@ -4,8 +4,16 @@
  */
 import { loadGate } from "./load-gate";
 
+/** A database in place of the environment's, and the storage of its queues where the environment names none. */
+export interface ResidentAddress {
+  readonly databaseUrl: string;
+  readonly storage: string | null;
+}
+
 /** How the process works. */
 export interface ResidentRunOptions {
+  /** null: the environment's. */
+  readonly address: ResidentAddress | null;
   /** The folder with package.json. */
   readonly appRoot: string;
   readonly definitions: readonly string[] | null;
@@ -24,7 +32,8 @@ const endings = ["SIGTERM", "SIGINT"] as const;
  * work from beginning.
  */
 export async function runResident(options: ResidentRunOptions): Promise<void> {
-  const { appRoot, definitions, concurrency, pollMs, graceMs, say } = options;
+  const { address, appRoot, definitions, concurrency, pollMs, graceMs, say } = options;
+  if (address !== null) passOn(address);
   const gate = await loadGate(appRoot, say);
   const ending = new AbortController();
   const onSignal = (): void => {
@@ -44,4 +53,15 @@ export async function runResident(options: ResidentRunOptions): Promise<void> {
     await gate.end();
     for (const signal of endings) process.off(signal, onSignal);
   }
+}
+
+/** The app reads its settings from the environment. */
+function passOn({ databaseUrl, storage }: ResidentAddress): void {
+  const hasStorage = Object.keys(process.env).some((name) =>
+    name.startsWith("AzureWebJobsStorage"),
+  );
+  process.env["TASKGATE_DATABASE_URL"] = databaseUrl;
+  delete process.env["TASKGATE_SQL_SERVER"];
+  delete process.env["TASKGATE_SQL_DATABASE"];
+  if (storage !== null && !hasStorage) process.env["AzureWebJobsStorage"] = storage;
 }

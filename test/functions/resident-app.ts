@@ -133,7 +133,7 @@ const { app } = require("@azure/functions");
 const { defineTask, taskRef } = require(${door("dist/shared/index.js")});
 const { taskgate } = require(${door("dist/shared/functions/index.js")});
 const note = (what, id) =>
-  console.log(["note", what, id, performance.timeOrigin + performance.now()].join(" "));
+  process.stdout.write(["note", what, id, performance.timeOrigin + performance.now()].join(" ") + "\\n");
 taskgate({ tasks: ${tasks} }).register(app);
 `;
 }
