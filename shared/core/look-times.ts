@@ -32,7 +32,7 @@ export function pollPauseMs(facts: PollFacts): number {
   const { pollMs, idlePolls, isNotified, nextDueMs, fraction } = facts;
   const grownMs = firstPollMs * 2 ** Math.min(idlePolls, 20);
   const plainMs = isNotified ? pollMs : Math.min(pollMs, grownMs);
-  const pauseMs = plainMs * (0.8 + 0.4 * fraction);
+  const pauseMs = Math.round(plainMs * (0.8 + 0.4 * fraction));
   // An instant that is past already found no taker: asking without a pause would not help it.
   return nextDueMs === null || nextDueMs <= 0 ? pauseMs : Math.min(pauseMs, nextDueMs);
 }

@@ -23,6 +23,8 @@ const rememberedMax = 1_000;
 /** What this process knows of one definition. Instants are monotonic. */
 interface Known {
   quietUntilMs: number;
+  /** Nobody waited a moment ago. */
+  nobodyUntilMs: number;
   /** Tasks that the notification at the end of the quiet time is for. */
   tasks: number;
   following: Promise<void> | null;
@@ -52,11 +54,11 @@ export class NotifyingWakeUp implements WakeUp {
   #notify(definition: string, tasks: number): Promise<void> {
     const { clock, timers } = this.#options;
     const known = this.#knownOf(definition);
-    const waitMs = known.quietUntilMs - clock.monotonicMs();
+    const nowMs = clock.monotonicMs();
+    if (nowMs < known.nobodyUntilMs) return Promise.resolve();
+    const waitMs = known.quietUntilMs - nowMs;
     if (waitMs <= 0 && known.following === null) return this.#send(definition, known, tasks);
     known.tasks += tasks;
-    // Nobody waited a moment ago: the hint isn't held up for that.
-    if (waitMs > quietMs) return Promise.resolve();
     known.following ??= new Promise((resolve) => {
       timers.after(Math.max(waitMs, 0), () => {
         known.following = null;
@@ -76,14 +78,15 @@ export class NotifyingWakeUp implements WakeUp {
     } catch {
       // The database is away, or its connections are in use.
     }
-    if (notified === 0) known.quietUntilMs = clock.monotonicMs() + nobodyMs;
+    if (notified === 0) known.nobodyUntilMs = clock.monotonicMs() + nobodyMs;
   }
 
   #knownOf(definition: string): Known {
     const known = this.#known.get(definition);
     if (known !== undefined) return known;
     if (this.#known.size >= rememberedMax) this.#known.clear();
-    const made: Known = { quietUntilMs: Number.NEGATIVE_INFINITY, tasks: 0, following: null };
+    const never = Number.NEGATIVE_INFINITY;
+    const made: Known = { quietUntilMs: never, nobodyUntilMs: never, tasks: 0, following: null };
     this.#known.set(definition, made);
     return made;
   }
