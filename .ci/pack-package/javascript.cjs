@@ -115,10 +115,11 @@ async function writeJavaScript(folder, manifest) {
   return { files: output.map(({ fileName }) => fileName), packages: [...packages].sort() };
 }
 
-/** A circle inside a package that we take over is that package's matter; everything else ends the build. */
+/** A circle or a comment inside a package that we take over is that package's matter; everything else ends the build. */
 function refuseWarning(warning) {
   const isTheirs = (warning.ids ?? [warning.id ?? ""]).every((id) => id.includes("node_modules"));
-  if (isTheirs && ["CIRCULAR_DEPENDENCY", "THIS_IS_UNDEFINED"].includes(warning.code)) return;
+  const theirs = ["CIRCULAR_DEPENDENCY", "INVALID_ANNOTATION", "THIS_IS_UNDEFINED"];
+  if (isTheirs && theirs.includes(warning.code)) return;
   throw new Error(`The package can't be bundled: ${warning.message}`);
 }
 

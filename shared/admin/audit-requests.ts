@@ -1,25 +1,19 @@
-/** Reads what operators ask of the audit, as requests.ts does: checked values, or all problems. */
+/** What operators ask of the audit, as requests.ts has it. */
 import { auditActions } from "../core/audit-actions";
 import { limits } from "../core/limits";
-import type { ListAuditInput } from "../ports/task-store";
-import { readInstant } from "./enqueue-request";
-import { ObjectReader } from "./object-reader";
-import type { ReadResult } from "./object-reader";
-import { keyRule, readMost } from "./requests";
+import { auditListMax } from "./listing";
+import { queryOf } from "./object-schema";
+import { instant, key, maxEntries, oneOf, text } from "./schemas";
 
-const mostBounds = { max: 100, default: 20 };
-const known = ["object", "action", "actor", "since", "before", "most"];
-const actorRule = { min: 1, max: limits.nameLengthMax } as const;
-
-/** The query of a list of entries: `object`, `action`, `actor`, `since`, `before`, `most` (1..100, default 20). Values are texts. */
-export function readListAuditQuery(input: unknown): ReadResult<ListAuditInput> {
-  const reader = ObjectReader.open(input, { known, root: "query" });
-  const said = Object.entries({
-    object: reader.text("object", keyRule),
-    action: reader.choice("action", auditActions),
-    changedBy: reader.text("actor", actorRule),
-    since: readInstant(reader, "since"),
-    before: readInstant(reader, "before"),
-  }).filter(([, value]) => value !== null);
-  return reader.result({ ...Object.fromEntries(said), most: readMost(reader, mostBounds) });
-}
+/** Which entries of the audit to list. */
+export const readListAuditQuery = queryOf(
+  {
+    object: key.exactOptional(),
+    action: oneOf(...auditActions).exactOptional(),
+    actor: text({ min: 1, max: limits.nameLengthMax }).exactOptional(),
+    since: instant.exactOptional(),
+    before: instant.exactOptional(),
+    max: maxEntries(auditListMax, 20),
+  },
+  { actor: "changedBy" },
+);

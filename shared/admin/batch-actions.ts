@@ -15,7 +15,7 @@ import type { AdminTools } from "./admin-tools";
 
 /** A batch, and how far it is. */
 export interface BatchReport extends BatchStatus {
-  /** Tasks over all waves; counts of held tasks stop at 100,000 per wave. */
+  /** Tasks over all waves; counts of blocked tasks stop at 100,000 per wave. */
   readonly tasks: number;
   /** Of them, those that have ended. */
   readonly ended: number;
@@ -53,7 +53,7 @@ export async function listBatches(
 
 /** Throws InvalidArgumentError (unknown). */
 export async function getBatch(tools: AdminTools, batchId: BatchId): Promise<BatchReport> {
-  const [batch] = await listBatches(tools, { batchId, most: 1 });
+  const [batch] = await listBatches(tools, { batchId, max: 1 });
   if (batch !== undefined) return batch;
   throw new InvalidArgumentError(`Expected \`batch\` to be a known batch, got \`${batchId}\``, {
     code: "TASKGATE_ARG_UNKNOWN",
@@ -71,7 +71,7 @@ export async function resumeBatch(tools: AdminTools, request: BatchChange): Prom
   return { batch: batchId, status };
 }
 
-/** No further wave opens; held tasks end, admitted ones are ended or asked to end. */
+/** No further wave opens; blocked tasks end, admitted ones are ended or asked to end. */
 export async function cancelBatch(
   tools: AdminTools,
   request: BatchChange,
@@ -98,7 +98,7 @@ export async function cancelBatch(
 
 async function pump({ store, wakeUp }: AdminTools, batchId: BatchId): Promise<void> {
   for (let slices = 0; slices < slicesMax; slices += 1) {
-    const answer = await store.pumpBatch({ batchId, most: sliceMax });
+    const answer = await store.pumpBatch({ batchId, max: sliceMax });
     await hintAll(wakeUp, answer.woken);
     if (!answer.more || answer.status === "busy") return;
   }
@@ -108,7 +108,7 @@ async function pump({ store, wakeUp }: AdminTools, batchId: BatchId): Promise<vo
 export function describeBatch(batch: BatchStatus): BatchReport {
   const sum = (part: (wave: BatchStatus["waves"][number]) => number): number =>
     batch.waves.reduce((total, wave) => total + part(wave), 0);
-  const tasks = sum((wave) => wave.held + wave.admitted);
+  const tasks = sum((wave) => wave.blocked + wave.admitted);
   const ended = sum((wave) => wave.admitted - wave.unfinished);
   return {
     ...batch,

@@ -1,17 +1,13 @@
-/** Reads what operators ask of batches, as requests.ts does: checked values, or all problems. */
-import { asBatchId, isId } from "../core/ids";
+/** What operators ask of batches, as requests.ts has it. */
 import type { BatchId } from "../core/ids";
-import type { ListBatchesInput } from "../ports/task-store";
-import { ObjectReader } from "./object-reader";
 import type { ReadResult } from "./object-reader";
-import { readMost, refused } from "./requests";
-
-const mostBounds = { max: 100, default: 20 };
-const idRule = "the id of a batch: 1..19 decimal digits, below 2^63";
+import { queryOf, readValue } from "./object-schema";
+import { batchListMax } from "./listing";
+import { batchId, maxEntries } from "./schemas";
 
 /** A batch's id from a route or an argument. */
 export function readBatchId(input: unknown): ReadResult<BatchId> {
-  return isBatchId(input) ? { ok: true, value: asBatchId(input) } : refused("batch", input, idRule);
+  return readValue(batchId, input, "batch");
 }
 
 /** An operator's change of a batch. */
@@ -20,15 +16,8 @@ export interface BatchRequest {
   readonly reason?: string;
 }
 
-/** The query of a list of batches: `before` (only older ones), `most` (1..100, default 20). Values are texts. */
-export function readListBatchesQuery(input: unknown): ReadResult<ListBatchesInput> {
-  const reader = ObjectReader.open(input, { known: ["before", "most"], root: "query" });
-  const before = reader.has("before") ? reader.raw("before") : undefined;
-  if (before !== undefined && !isBatchId(before)) reader.refuse("before", idRule);
-  const most = readMost(reader, mostBounds);
-  return reader.result({ ...(isBatchId(before) ? { before: asBatchId(before) } : {}), most });
-}
-
-function isBatchId(input: unknown): input is string {
-  return typeof input === "string" && isId(input);
-}
+/** Which batches to list: those before one, or the newest. */
+export const readListBatchesQuery = queryOf({
+  before: batchId.exactOptional(),
+  max: maxEntries(batchListMax, 20),
+});

@@ -227,7 +227,7 @@ export interface Admin {
 }
 
 /** Most definitions that a sweep's read tells of. */
-const sweepMost = 1_000;
+const sweepMax = 1_000;
 /** Names that an error lists. */
 const namesListedMax = 10;
 /** A task that moves all the time is answered as moving after so many reads. */
@@ -247,18 +247,18 @@ export function createAdmin(options: AdminOptions): Admin {
         throw await unknownDefinition(store, name);
       return definitions;
     },
-    executions: async ({ definition, isOpen, most }) => {
+    executions: async ({ definition, isOpen, max }) => {
       const name = definition === undefined ? {} : { name: definition };
-      const { executions } = await store.listExecutions({ ...name, isOpen, most });
+      const { executions } = await store.listExecutions({ ...name, isOpen, max });
       // An empty answer doesn't tell an idle definition from a misspelt one.
       if (executions.length === 0 && definition !== undefined)
         await requireDefinition(store, definition);
       return executions;
     },
-    tasks: ({ definition, state, most }) =>
+    tasks: ({ definition, state, max }) =>
       known(
         definition,
-        async () => (await store.listTasks({ name: definition, state, most })).tasks,
+        async () => (await store.listTasks({ name: definition, state, max })).tasks,
       ),
     explain: (taskId) => explain(store, taskId),
     enqueue: (request) => known(request.definition, () => enqueue(options, request)),
@@ -267,7 +267,7 @@ export function createAdmin(options: AdminOptions): Admin {
         const answer = await store.setLimit({ ...change, name: definition, operationId });
         const isFree = answer.newLimit === null || answer.held < answer.newLimit;
         if (answer.ready && isFree) await wakeUp.hint(definition);
-        const { oldLimit, newLimit, held, surplus: overLimit } = answer;
+        const { oldLimit, newLimit, held, overLimit } = answer;
         return { definition, oldLimit, newLimit, held, overLimit };
       }),
     ...limitActions(options),
@@ -347,7 +347,7 @@ function scheduleActions(
 async function readStatus({ store, build }: AdminOptions): Promise<StatusReport> {
   const [definitions, sweep] = await Promise.all([
     listDefinitions(store),
-    store.sweep({ most: sweepMost }),
+    store.sweep({ max: sweepMax }),
   ]);
   const sum = (pick: (definition: DefinitionStatus) => number): number =>
     definitions.reduce((total, definition) => total + pick(definition), 0);
@@ -436,14 +436,14 @@ async function completeFacts(
     const { definitions } = await store.listDefinitions({ name: facts.definition });
     const definition = definitions[0];
     if (definition === undefined) return facts;
-    return { ...facts, maxAttempts: definition.maxAttempts, maxLost: definition.maxLost };
+    return { ...facts, retryAttempts: definition.retryAttempts, lostMax: definition.lostMax };
   }
   const holders = facts.holders ?? [];
   if (facts.state !== "ready" || holders.length === 0) return facts;
   const { executions } = await store.listExecutions({
     name: facts.definition,
     isOpen: true,
-    most: 100,
+    max: 100,
   });
   const startedAt = new Map<string, string>(
     executions.map((execution) => [execution.execution, execution.startedAt]),

@@ -1,4 +1,4 @@
-import { parseMessage } from "./requests";
+import { parseMessage } from "./parse-json";
 
 /**
  * Messages that go back into a queue travel in an envelope: `{ "taskgate": note, "message": .. }`. The message inside is

@@ -34,12 +34,12 @@ export interface DoctorOptions {
 /** Findings of one kind that are listed. */
 const listedMax = 20;
 /** Most definitions that one read tells of. */
-const sweepMost = 1_000;
+const sweepMax = 1_000;
 /** Runs all checks, one after the other. A database that can't be reached ends them: its error is thrown. */
 export async function runDoctor(options: DoctorOptions): Promise<DoctorReport> {
   const { store, build, deep, probes } = options;
   const { definitions } = await store.listDefinitions({});
-  const { expired } = await store.sweep({ most: sweepMost });
+  const { expired } = await store.sweep({ max: sweepMax });
   const findings: DoctorFinding[] = [
     finding("database", "ok", `The ${store.dialect} database answers, its procedures are there.`),
     checkDefinitions(definitions, build),

@@ -1,12 +1,23 @@
+import { z } from "zod";
 import type { OperationId } from "../core/ids";
 import { limits } from "../core/limits";
 import type { NewTask } from "../ports/task-store";
-import { ObjectReader, showValue } from "./object-reader";
+import { showValue } from "./object-reader";
 import type { ReadResult } from "./object-reader";
 import { parseJson } from "./parse-json";
 import { ProblemList } from "./problem-list";
-import { payloadText } from "./payload";
-import { keyRule, readOperationId, traceParentForm } from "./requests";
+import { nested, notBoth, objectOf, onlyWith, resultOf } from "./object-schema";
+import {
+  container,
+  groupScope,
+  instant,
+  key,
+  listOf,
+  oneOf,
+  operationId,
+  traceParentForm,
+  whole,
+} from "./schemas";
 
 /** Tasks to add to one definition. */
 export interface EnqueueRequest {
@@ -17,56 +28,76 @@ export interface EnqueueRequest {
   readonly allowsUnknownKind?: boolean;
 }
 
-const taskMembers = [
-  "payload",
-  "kind",
-  "priority",
-  "group",
-  "groupScope",
-  "runInMs",
-  "runAt",
-  "dedupeKey",
-  "dedupeMs",
-  "onDuplicate",
-  "traceParent",
-] as const;
-/** ISO-8601 with seconds and a zone: without a zone it would mean another instant on another machine. */
-const instant = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/;
+const traceRule =
+  "a W3C traceparent such as 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+const members = {
+  kind: key.meta({ description: "The handler; default: the definition's name." }).exactOptional(),
+  priority: whole(limits.priorityMin, limits.priorityMax)
+    .meta({ description: "Lower first.", default: 100 })
+    .exactOptional(),
+  // Null is another thing than nothing, where only the kind's code can tell the group.
+  group: key
+    .nullable()
+    .meta({ description: "Tasks of one group share its slots; null: none." })
+    .exactOptional(),
+  groupScope: groupScope.exactOptional(),
+  runInMs: whole(0, limits.runInMsMax).exactOptional(),
+  runAt: instant.exactOptional(),
+  dedupeKey: key.exactOptional(),
+  dedupeMs: whole(1, limits.runInMsMax).exactOptional(),
+  onDuplicate: oneOf("keep", "replace").exactOptional(),
+  traceParent: z.string(traceRule).regex(traceParentForm).exactOptional(),
+};
+const payload = container("What the handler gets; null: nothing.");
+const relations = [
+  notBoth("runAt", "runInMs"),
+  onlyWith("groupScope", "group"),
+  onlyWith("dedupeMs", "dedupeKey"),
+  onlyWith("onDuplicate", "dedupeKey"),
+];
 
-/**
- * The body of an enqueue: one task `{ payload, kind?, priority?, group?, groupScope?, runInMs? or runAt?, dedupeKey?,
- * dedupeMs?, onDuplicate?, traceParent?, operationId? }`, or many `{ tasks: [task, ..], operationId? }`: 1..10,000, 8 MiB together.
- * `runAt` is an ISO-8601 instant with its zone. Relations are checked, too: not both of `runInMs` and `runAt`, no
- * `groupScope` without `group`, no `dedupeMs` or `onDuplicate` without `dedupeKey`.
- */
+/** A task in a list. */
+const task = objectOf({ payload, ...members }, { relations });
+
+/** One task alone, with the id of its call. */
+export const taskRequest = objectOf({ payload, ...members, operationId }, { relations });
+
+/** Many tasks: 1..10,000, 8 MiB together. */
+export const tasksRequest = objectOf({
+  tasks: listOf(
+    nested(task, z.unknown()),
+    limits.enqueueTasksMax,
+    `an array of 1..${String(limits.enqueueTasksMax)} tasks`,
+  ),
+  operationId,
+});
+
+/** The body of an enqueue: one task, or many `{ tasks: [task, ..], operationId? }`. */
 export function readEnqueueRequest(input: unknown): ReadResult<EnqueueRequest> {
   const isMany = typeof input === "object" && input !== null && "tasks" in input;
   return isMany ? readMany(input) : readOne(input);
 }
 
 function readOne(input: unknown): ReadResult<EnqueueRequest> {
-  const reader = ObjectReader.open(input, { known: [...taskMembers, "operationId"] });
-  const operationId = readOperationId(reader);
-  const task = readTask(reader);
-  return reader.result(request([task], operationId));
+  const read = taskRequest(input);
+  if (!read.ok) return read;
+  const { operationId: id, ...task } = read.value;
+  return { ok: true, value: { tasks: [task], ...(id === undefined ? {} : { operationId: id }) } };
 }
 
+/** Entry by entry, so that a list of bad tasks costs no more than reading it. */
 function readMany(input: object): ReadResult<EnqueueRequest> {
-  const reader = ObjectReader.open(input, { known: ["tasks", "operationId"] });
-  const operationId = readOperationId(reader);
-  const entries = reader.raw("tasks");
-  if (!Array.isArray(entries) || entries.length < 1 || entries.length > limits.enqueueTasksMax) {
-    reader.refuse("tasks", `an array of 1..${String(limits.enqueueTasksMax)} tasks`);
-    return reader.result(request([], operationId));
-  }
-  const tasks = entries.map((entry: unknown, index) => {
+  const problems = new ProblemList();
+  const request = tasksRequest.readAt(input, { problems });
+  const { tasks: entries } = input as { tasks: unknown };
+  if (!Array.isArray(entries) || entries.length > limits.enqueueTasksMax)
+    return resultOf<EnqueueRequest>(null, problems);
+  const tasks = entries.flatMap((entry: unknown, index) => {
     const path = `tasks[${String(index)}]`;
-    return readTask(
-      ObjectReader.open(entry, { known: taskMembers, path, problems: reader.problems }),
-    );
+    return task.readAt(entry, { path, problems }) ?? [];
   });
-  if (reader.isSound) refuseTooManyBytes(tasks, reader.problems);
-  return reader.result(request(tasks, operationId));
+  if (problems.isEmpty) refuseTooManyBytes(tasks, problems);
+  return resultOf(request === null ? null : { ...request, tasks }, problems);
 }
 
 /** A line of a text with a task on each. */
@@ -84,85 +115,14 @@ export function readTaskLines(lines: readonly TaskLine[]): ReadResult<NewTask[]>
     const path = `line ${String(number)}`;
     try {
       const read = parseJson(text, { root: path, at: path });
-      if (read.ok)
-        tasks.push(readTask(ObjectReader.open(read.value, { known: taskMembers, path, problems })));
+      if (read.ok) tasks.push(...[task.readAt(read.value, { path, problems }) ?? []].flat());
       else problems.addAll(read);
     } catch (error) {
       if (!(error instanceof SyntaxError)) throw error;
       problems.add({ field: path, value: showValue(text), expected: "a task as JSON on one line" });
     }
   }
-  return problems.isEmpty ? { ok: true, value: tasks } : { ok: false, ...problems.answer() };
-}
-
-function request(tasks: readonly NewTask[], operationId: OperationId | null): EnqueueRequest {
-  return operationId === null ? { tasks } : { tasks, operationId };
-}
-
-function readTask(reader: ObjectReader): NewTask {
-  const optional = {
-    kind: reader.text("kind", keyRule),
-    priority: reader.integer("priority", { min: limits.priorityMin, max: limits.priorityMax }),
-    group: reader.text("group", keyRule),
-    groupScope: reader.choice("groupScope", ["definition", "global"]),
-    runInMs: reader.integer("runInMs", { min: 0, max: limits.runInMsMax }),
-    runAt: readInstant(reader, "runAt"),
-    dedupeKey: reader.text("dedupeKey", keyRule),
-    dedupeMs: reader.integer("dedupeMs", { min: 1, max: limits.runInMsMax }),
-    onDuplicate: reader.choice("onDuplicate", ["keep", "replace"]),
-    traceParent: readTraceParent(reader),
-  };
-  if (reader.has("runInMs") && reader.has("runAt"))
-    reader.refuse("runAt", "either runAt or runInMs, not both");
-  if (reader.has("groupScope") && !reader.has("group"))
-    reader.refuse("groupScope", "it only together with group");
-  if (reader.has("dedupeMs") && !reader.has("dedupeKey"))
-    reader.refuse("dedupeMs", "it only together with dedupeKey");
-  if (reader.has("onDuplicate") && !reader.has("dedupeKey"))
-    reader.refuse("onDuplicate", "it only together with dedupeKey");
-  // Said so: none. Another thing than nothing, where only the kind's code can tell the group.
-  const noGroup = reader.isNull("group") ? { group: null } : {};
-  return { payload: readPayload(reader), ...withoutNulls(optional), ...noGroup };
-}
-
-function readPayload(reader: ObjectReader): string | null {
-  reader.require("payload", "a JSON object or array, or null for none");
-  const payload = reader.raw("payload");
-  if (payload === null) return null;
-  const read = payloadText(payload);
-  if ("text" in read) return read.text;
-  reader.refuse("payload", read.expected);
-  return null;
-}
-
-/** An instant with its zone, or null. */
-export function readInstant(reader: ObjectReader, name: string): Date | null {
-  if (!reader.has(name)) return null;
-  const given = reader.raw(name);
-  const date = typeof given === "string" && instant.test(given) ? new Date(given) : null;
-  if (date !== null && !Number.isNaN(date.getTime()) && isRealDay(String(given))) return date;
-  reader.refuse(name, "an instant such as 2026-01-31T08:30:00Z, with its zone");
-  return null;
-}
-
-/** Date takes the 31st of any month and means the day after its last. */
-function isRealDay(text: string): boolean {
-  const [year, month, day] = text.slice(0, 10).split("-").map(Number);
-  const date = new Date(`${text.slice(0, 10)}T00:00:00Z`);
-  return (
-    date.getUTCFullYear() === year && date.getUTCMonth() + 1 === month && date.getUTCDate() === day
-  );
-}
-
-function readTraceParent(reader: ObjectReader): string | null {
-  if (!reader.has("traceParent")) return null;
-  const given = reader.raw("traceParent");
-  if (typeof given === "string" && traceParentForm.test(given)) return given;
-  reader.refuse(
-    "traceParent",
-    "a W3C traceparent such as 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
-  );
-  return null;
+  return resultOf(tasks, problems);
 }
 
 function refuseTooManyBytes(tasks: readonly NewTask[], problems: ProblemList): void {
@@ -171,11 +131,4 @@ function refuseTooManyBytes(tasks: readonly NewTask[], problems: ProblemList): v
   const value = showValue(`${String(bytes)} bytes in ${String(tasks.length)} tasks`);
   const expected = `at most ${String(limits.enqueueBytesMax)} bytes per call; cut the list into several calls`;
   problems.add({ field: "tasks", value, expected });
-}
-
-type WithoutNulls<Members> = { [Name in keyof Members]?: NonNullable<Members[Name]> };
-
-function withoutNulls<Members extends object>(members: Members): WithoutNulls<Members> {
-  const entries = Object.entries(members).filter(([, value]) => value !== null);
-  return Object.fromEntries(entries) as WithoutNulls<Members>;
 }

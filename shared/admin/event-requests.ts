@@ -1,10 +1,13 @@
+import { z } from "zod";
 import type { JsonObject } from "../core/json";
-import { ObjectReader } from "./object-reader";
+import { refused, showValue } from "./object-reader";
 import type { ReadResult } from "./object-reader";
-import { parseJson } from "./parse-json";
+import { objectOf, resultOf } from "./object-schema";
+import { parseJson, parseMessage } from "./parse-json";
 import { findUnstorable, isUncertain } from "./payload";
 import { ProblemList, SearchBudget } from "./problem-list";
-import { parseMessage, readHint, refused } from "./requests";
+import { readHint } from "./requests";
+import { text } from "./schemas";
 
 /** Reads the events of the ingest queue, in any of three forms. */
 
@@ -29,19 +32,58 @@ export interface GivenEvent {
 
 /** Most events of one message. */
 const eventsMax = 1_000;
-/** Ids, sources, types and subjects of events: a blob's subject may be as long as its path. */
-const eventTextRule = { min: 1, max: 2_000 } as const;
 /** The data of an event becomes payloads, and payloads of events are objects. */
 const dataRule =
   "a JSON object: text, numbers, arrays and bytes go into a member of one, or into a blob that it names";
 
-/** How the members of an event are called in each form. */
-const eventForms = {
-  own: { id: "eventId", source: "source", type: "type", time: "time" },
-  cloudEvents: { id: "id", source: "source", type: "type", time: "time" },
-  eventGrid: { id: "id", source: "topic", type: "eventType", time: "eventTime" },
-} as const;
-type EventForm = keyof typeof eventForms;
+/** Ids, sources, types and subjects of events: a blob's subject may be as long as its path. */
+const eventText = text({ min: 1, max: 2_000 });
+const data = z
+  .unknown()
+  .optional()
+  .transform((given, context) => {
+    const read = readData(given ?? {}, dataRule);
+    if (typeof read !== "string") return read;
+    context.addIssue({ code: "custom", message: read });
+    return z.NEVER;
+  });
+
+const common = {
+  source: eventText,
+  type: eventText,
+  time: text({ min: 1, max: 100 }).nullable().default(null),
+  subject: text({ min: 0, max: 2_000 }).default(""),
+  data,
+};
+/** The three forms of an event. */
+const ownEvent = objectOf(
+  { eventId: eventText, ...common },
+  { names: { eventId: "id" }, root: "message" },
+);
+const cloudEvent = objectOf(
+  {
+    specversion: z.literal("1.0", `"1.0"`),
+    id: eventText,
+    ...common,
+    data_base64: z.unknown().optional(),
+  },
+  { root: "message", isOpen: true },
+);
+const gridEvent = objectOf(
+  {
+    id: eventText,
+    topic: eventText,
+    eventType: eventText,
+    eventTime: common.time,
+    subject: common.subject,
+    data,
+  },
+  {
+    names: { topic: "source", eventType: "type", eventTime: "time" },
+    root: "message",
+    isOpen: true,
+  },
+);
 
 /**
  * Events of the ingest queue, one or an array of 1..1,000, each read for itself, in any of three forms: our own
@@ -78,61 +120,37 @@ export function readEvents(message: unknown): ReadResult<OutsideEvent[]> {
 export const queueReaders = { hints: readHint, ingest: readEvents } as const;
 
 function readEvent(given: unknown, searches: SearchBudget): GivenEvent {
-  const form = formOf(given);
-  const names = eventForms[form];
-  const own = [...Object.values(names), "subject", "data"];
-  const known = form === "own" ? own : [...own, ...Object.keys(given as object)];
-  const reader = ObjectReader.open(given, {
-    known,
-    root: "message",
-    problems: new ProblemList(searches),
-  });
-  if (form === "cloudEvents" && reader.raw("specversion") !== "1.0")
-    reader.refuse("specversion", `"1.0"`);
-  const event: OutsideEvent = {
-    id: reader.requiredText(names.id, eventTextRule),
-    source: reader.requiredText(names.source, eventTextRule),
-    type: reader.requiredText(names.type, eventTextRule),
-    subject: reader.text("subject", { min: 0, max: eventTextRule.max }) ?? "",
-    time: reader.text(names.time, { min: 1, max: 100 }),
-    data:
-      form === "cloudEvents" && reader.has("data_base64") ? readBytes(reader) : readData(reader),
-  };
-  return { given, read: reader.result(event) };
-}
-
-function formOf(given: unknown): EventForm {
-  if (typeof given !== "object" || given === null) return "own";
-  if ("specversion" in given) return "cloudEvents";
-  return "eventType" in given ? "eventGrid" : "own";
-}
-
-function readData(reader: ObjectReader): JsonObject {
-  const data = reader.raw("data") ?? {};
-  return checkData(reader, "data", { data, rule: dataRule });
-}
-
-/** Whether its tasks could be stored; the Functions library has parsed the text, so its numbers can't be compared. */
-function checkData(
-  reader: ObjectReader,
-  name: string,
-  { data, rule }: { data: unknown; rule: string },
-): JsonObject {
-  const problem = isObject(data) ? findUnstorable(data, isUncertain) : null;
-  if (isObject(data) && problem === null) return data;
-  reader.refuse(name, problem === null ? rule : `a JSON object ${problem}`);
-  return {};
+  const problems = new ProblemList(searches);
+  const isObject = typeof given === "object" && given !== null;
+  if (isObject && "specversion" in given)
+    return { given, read: resultOf(readCloudEvent(given, problems), problems) };
+  const form = isObject && "eventType" in given ? gridEvent : ownEvent;
+  return { given, read: resultOf<OutsideEvent>(form.readAt(given, { problems }), problems) };
 }
 
 /** Bytes that are a JSON object in UTF-8 are taken as it; CloudEvents allows `data` or `data_base64`, not both. */
-function readBytes(reader: ObjectReader): JsonObject {
-  if (reader.has("data")) reader.refuse("data_base64", "none beside `data`");
-  const read = decodeJson(reader.raw("data_base64"));
-  if (!read.ok) {
-    reader.problems.addAll(read);
-    return {};
-  }
-  return checkData(reader, "data_base64", { data: read.value, rule: `base64 of ${dataRule}` });
+function readCloudEvent(given: object, problems: ProblemList): OutsideEvent | null {
+  const bytes = "data_base64" in given ? (given.data_base64 ?? null) : null;
+  const read = cloudEvent.readAt(bytes === null ? given : { ...given, data: null }, { problems });
+  const { id = "", source = "", type = "", subject = "", time = null } = read ?? {};
+  const event = { id, source, type, subject, time };
+  if (bytes === null) return read === null ? null : { ...event, data: read.data };
+  const refuse = (expected: string): null => {
+    problems.add({ field: "data_base64", value: showValue(bytes), expected });
+    return null;
+  };
+  if ("data" in given && (given.data ?? null) !== null) refuse("none beside `data`");
+  const decoded = decodeJson(bytes);
+  if (!decoded.ok) problems.addAll(decoded);
+  const data = decoded.ok ? readData(decoded.value, `base64 of ${dataRule}`) : {};
+  return typeof data === "string" ? refuse(data) : { ...event, data };
+}
+
+/** Whether its tasks could be stored; the Functions library has parsed the text, so its numbers can't be compared. */
+function readData(given: unknown, rule: string): JsonObject | string {
+  if (!isJsonObject(given)) return rule;
+  const problem = findUnstorable(given, isUncertain);
+  return problem === null ? given : `a JSON object ${problem}`;
 }
 
 function decodeJson(text: unknown): ReadResult<unknown> {
@@ -146,6 +164,6 @@ function decodeJson(text: unknown): ReadResult<unknown> {
   }
 }
 
-function isObject(value: unknown): value is JsonObject {
+function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -47,7 +47,7 @@ export async function setSharedLimit(
   },
 ): Promise<SharedLimitReport> {
   const set = await tools.store.setSharedLimit(input);
-  const { definitions, oldLimit, surplus: overLimit, ...answer } = set;
+  const { definitions, oldLimit, overLimit, ...answer } = set;
   const isFree = answer.newLimit === null || answer.held < answer.newLimit;
   if (isFree) await hintAll(tools.wakeUp, definitions);
   const old = oldLimit === undefined ? {} : { oldLimit };

@@ -1,12 +1,13 @@
-/**
- * Reads what operators ask of rates, as requests.ts does: checked values, or all problems.
- */
+/** What operators ask of rates and shared limits, as requests.ts has it. */
+import { z } from "zod";
 import { limits } from "../core/limits";
 import { defaultBurst } from "../core/rate";
 import type { Rate } from "../core/rate";
-import { describeTextRule, isTextOf, ObjectReader } from "./object-reader";
+import { ProblemList } from "./problem-list";
 import type { ReadResult } from "./object-reader";
-import { keyRule, readMost, reasonRule, refused } from "./requests";
+import { nested, objectOf, queryOf, readValue, resultOf } from "./object-schema";
+import type { ValueOf } from "./object-schema";
+import { key, keyRule, maxEntries, reason, text, whole } from "./schemas";
 
 /** An operator's rate. */
 export interface RateRequest {
@@ -14,50 +15,50 @@ export interface RateRequest {
   readonly reason?: string;
 }
 
-const expectedRate = `null (no rate), "code" (the code's own again) or { count, periodMs, burst? }`;
+const rateRule = `null (no rate), "code" (the code's own again) or { count, periodMs, burst? }`;
 
-/** The body of a rate's change: `{ rate: { count, periodMs, burst? } | null | "code", reason? }`. */
+const countOf = whole(1, limits.rateCountMax);
+/** A rate whose bursts are at most so large. */
+const rateOf = (burstMax: number) =>
+  objectOf({
+    count: countOf,
+    periodMs: whole(limits.ratePeriodMsMin, limits.ratePeriodMsMax),
+    burst: whole(1, burstMax).meta({ description: "At most `count`." }).exactOptional(),
+  });
+
+const isObject = (given: unknown): given is object =>
+  typeof given === "object" && given !== null && !Array.isArray(given);
+const rate = nested(rateOf(limits.rateCountMax), z.custom<object>(isObject));
+
+/** `{ rate: { count, periodMs, burst? } | null | "code", reason? }` */
+export const rateRequest = objectOf({
+  rate: z
+    .union([rate, z.null(), z.literal("code")], rateRule)
+    .meta({ description: "null: no rate; code: the code's own again." }),
+  reason,
+});
+
+/** The body of a rate's change. */
 export function readRateRequest(input: unknown): ReadResult<RateRequest> {
-  const reader = ObjectReader.open(input, { known: ["rate", "reason"] });
-  reader.require("rate", expectedRate);
-  const given = reader.raw("rate");
-  const reason = reader.text("reason", reasonRule);
-  const rest = reason === null ? {} : { reason };
-  if (given === null || given === "code") return reader.result({ rate: given, ...rest });
-  const rate = readRate(given);
-  if (!rate.ok) reader.problems.addAll(rate);
-  return reader.result({ rate: rate.ok ? rate.value : null, ...rest });
-}
-
-function readRate(input: unknown): ReadResult<Rate> {
-  if (typeof input !== "object" || Array.isArray(input))
-    return refused("rate", input, expectedRate);
-  const reader = ObjectReader.open(input, { known: ["count", "periodMs", "burst"] });
-  const period = { min: limits.ratePeriodMsMin, max: limits.ratePeriodMsMax };
-  reader.require("count", `a whole number in 1..${String(limits.rateCountMax)}`);
-  reader.require("periodMs", `a whole number in ${String(period.min)}..${String(period.max)}`);
-  const count = reader.integer("count", { min: 1, max: limits.rateCountMax }) ?? 1;
-  const periodMs = reader.integer("periodMs", period) ?? period.min;
-  const burst = reader.integer("burst", { min: 1, max: count });
-  return reader.result({ count, periodMs, burst: burst ?? defaultBurst({ count, periodMs }) });
+  const problems = new ProblemList();
+  const read = rateRequest.readAt(input, { problems });
+  const given = isObject(input) && "rate" in input ? input.rate : null;
+  if (!isObject(given)) return resultOf(read as RateRequest | null, problems);
+  const count = countOf.safeParse("count" in given ? given.count : null);
+  const change = rateOf(count.data ?? 1).readAt(given, { problems });
+  if (read === null || change === null) return resultOf<RateRequest>(null, problems);
+  const burst = change.burst ?? defaultBurst(change);
+  return resultOf<RateRequest>({ ...read, rate: { ...change, burst } }, problems);
 }
 
 /** Which shared limits to list. */
-export interface ListSharedLimitsRequest {
-  readonly name?: string;
-  readonly most: number;
-}
+export const readListSharedLimitsQuery = queryOf({ name: key.exactOptional(), max: maxEntries() });
+/** Which shared limits to list. */
+export type ListSharedLimitsRequest = ValueOf<typeof readListSharedLimitsQuery>;
 
-/** The query of a list of shared limits: `name`, `most` (default 100). Values are texts. */
-export function readListSharedLimitsQuery(input: unknown): ReadResult<ListSharedLimitsRequest> {
-  const reader = ObjectReader.open(input, { known: ["name", "most"], root: "query" });
-  const name = reader.text("name", keyRule);
-  const most = readMost(reader);
-  return reader.result({ ...(name === null ? {} : { name }), most });
-}
+const sharedLimitName = text(keyRule, "the name of a shared limit: ");
 
 /** The name of a shared limit from a route or an argument. */
 export function readSharedLimitName(input: unknown): ReadResult<string> {
-  if (typeof input === "string" && isTextOf(input, keyRule)) return { ok: true, value: input };
-  return refused("name", input, `the name of a shared limit: ${describeTextRule(keyRule)}`);
+  return readValue(sharedLimitName, input, "name");
 }

@@ -22,3 +22,27 @@ export function parseJson(
 function joined(at: string, path: string): string {
   return at === "" || path.startsWith("[") ? at + path : `${at}.${path}`;
 }
+
+/**
+ * Text that is JSON becomes its value, at most twice (text inside text); a text that isn't stays as it is. JSON that is too
+ * deep, too much or has numbers that would be changed is refused.
+ */
+export function parseMessage(message: unknown): ReadResult<unknown> {
+  let value = message;
+  for (let round = 0; round < 2; round += 1) {
+    if (typeof value !== "string" || !looksLikeJson(value)) break;
+    try {
+      const read = parseJson(value, { root: "message", at: "message" });
+      if (!read.ok) return read;
+      ({ value } = read);
+    } catch {
+      break;
+    }
+  }
+  return { ok: true, value };
+}
+
+/** Does a text begin as JSON does that isn't a number or a word? */
+export function looksLikeJson(text: string): boolean {
+  return /^\s*["{[]/.test(text);
+}

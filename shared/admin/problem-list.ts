@@ -56,6 +56,11 @@ export class ProblemList {
     return this.#listed.length === 0;
   }
 
+  /** All problems so far, listed or not. */
+  get count(): number {
+    return this.#listed.length + this.#more;
+  }
+
   /** Lists a problem, or counts it. `describe` is called only where it is listed: it may cost something. */
   add(describe: Problem | (() => Problem)): void {
     if (this.isFull) this.#more += 1;

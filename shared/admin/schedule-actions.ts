@@ -36,7 +36,7 @@ export async function getSchedule(
   { store }: AdminTools,
   { definition, schedule }: { definition: string; schedule: string },
 ): Promise<{ found: ScheduleStatus; now: Date }> {
-  const { now, schedules } = await store.listSchedules({ name: definition, most: schedulesMax });
+  const { now, schedules } = await store.listSchedules({ name: definition, max: schedulesMax });
   const found = schedules.find((other) => other.name === schedule);
   if (found === undefined) throw unknownSchedule(schedule, schedules);
   return { found, now };

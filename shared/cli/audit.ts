@@ -7,7 +7,7 @@ import { realClock } from "../platform/real-clock";
 import type { AuditEntry } from "../ports/task-store";
 import { describeCut, renderTable, showInstant, showNumber } from "../terminal/output";
 import type { Column } from "../terminal/output";
-import { mostOption, report } from "./command";
+import { maxOption, report } from "./command";
 import type { Command, CommandContext } from "./command";
 import { exitCodes } from "./exit-codes";
 import { showIds } from "./task-results";
@@ -35,7 +35,7 @@ export const auditCommand: Command = {
       valueName: "INSTANT",
       sentence: "Only changes before an instant: 2030-01-31T08:30:00Z.",
     },
-    most: mostOption(auditListMax, 20),
+    max: maxOption(auditListMax, 20),
   },
   sentence: "Lists changes with their actors and reasons, newest first.",
   details: [
@@ -66,7 +66,7 @@ const agoMsMax = 3_650 * 86_400_000;
 
 /** As the query of the HTTP API; a time before now becomes an instant. */
 function queryOf({ args, options }: CommandContext): Record<string, string | undefined> {
-  const { action, actor, since, before, most } = options;
+  const { action, actor, since, before, max } = options;
   const agoMs = since === undefined ? null : readDuration(since);
   const isTime = agoMs !== null && agoMs <= agoMsMax;
   return {
@@ -75,7 +75,7 @@ function queryOf({ args, options }: CommandContext): Record<string, string | und
     actor,
     since: isTime ? new Date(realClock.nowMs() - agoMs).toISOString() : since,
     before,
-    most,
+    max,
   };
 }
 

@@ -47,7 +47,7 @@ export const batchCommand: Command = {
       report(context, answer, () =>
         answer.status === "done"
           ? "It had ended before."
-          : `Cancelled: ${tasks} ended or asked to end; what was held ends, too.`,
+          : `Cancelled: ${tasks} ended or asked to end; what was blocked ends, too.`,
       );
     } else {
       const batch = await admin.batch(batchId);
@@ -74,7 +74,7 @@ function describe(batch: BatchReport, screen: Screen): string {
 const columns: Column<BatchReport["waves"][number]>[] = [
   { title: "wave", value: (row) => String(row.ordinal), isNumber: true },
   { title: "state", value: (row) => row.state },
-  { title: "held", value: (row) => String(row.held), isNumber: true },
+  { title: "blocked", value: (row) => String(row.blocked), isNumber: true },
   { title: "unfinished", value: (row) => String(row.unfinished), isNumber: true },
   { title: "ended", value: (row) => String(row.admitted - row.unfinished), isNumber: true },
   { title: "dead", value: (row) => String(row.dead), isNumber: true },

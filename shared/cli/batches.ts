@@ -2,7 +2,7 @@ import type { BatchReport } from "../admin/batch-actions";
 import { readListBatchesQuery } from "../admin/batch-requests";
 import { batchListMax, readListing } from "../admin/listing";
 import { take } from "../admin/object-reader";
-import { mostOption, report } from "./command";
+import { maxOption, report } from "./command";
 import type { Command } from "./command";
 import { exitCodes } from "./exit-codes";
 import { describeCut, renderTable, showDuration, showInstant } from "../terminal/output";
@@ -15,7 +15,7 @@ export const batchesCommand: Command = {
   parameters: [],
   options: {
     before: { type: "string", valueName: "ID", sentence: "Only batches older than this one." },
-    most: mostOption(batchListMax, 20),
+    max: maxOption(batchListMax, 20),
   },
   sentence: "Lists batches with their progress, newest first.",
   examples: [
@@ -23,8 +23,8 @@ export const batchesCommand: Command = {
     { line: "taskgate batches --before 100", sentence: "The page before batch 100." },
   ],
   run: async (context) => {
-    const { before, most } = context.options;
-    const query = take(readListBatchesQuery({ before, most }));
+    const { before, max } = context.options;
+    const query = take(readListBatchesQuery({ before, max }));
     const admin = await context.admin();
     const { rows: batches, more } = await readListing(query, admin.batches, batchListMax);
     report(context, { batches, more }, () =>
@@ -54,6 +54,6 @@ const columns: Column<BatchReport>[] = [
 
 /** `2 of 3`: those that are over, and the one that is open. */
 function waveOf({ waves }: BatchReport): string {
-  const begun = waves.filter((wave) => wave.state !== "held").length;
+  const begun = waves.filter((wave) => wave.state !== "blocked").length;
   return `${String(begun)} of ${String(waves.length)}`;
 }

@@ -61,7 +61,7 @@ export const yesOption: CommandOption = {
 };
 
 /** Of each list: how long it may be. */
-export function mostOption(max = 1_000, fallback = 100): CommandOption {
+export function maxOption(max = 1_000, fallback = 100): CommandOption {
   const sentence = `At most N, 1..${String(max)}; default ${String(fallback)}.`;
   return { type: "string", short: "n", valueName: "N", sentence };
 }

@@ -136,8 +136,8 @@ function factsOf(definition: DefinitionReport): (readonly [string, string])[] {
         .join(", "),
     ],
     ["lease", showDuration(definition.leaseMs)],
-    ["attempts", `${String(definition.maxAttempts)} failed, ${String(definition.maxLost)} lost`],
-    ["prefetch per token", String(definition.spareMax)],
+    ["attempts", `${String(definition.retryAttempts)} failed, ${String(definition.lostMax)} lost`],
+    ["prefetch per token", String(definition.prefetchMax)],
     ["build", String(definition.build)],
     ["token fence", definition.tokenFence],
   ];

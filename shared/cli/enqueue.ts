@@ -8,7 +8,7 @@ import { nameParameter, report } from "./command";
 import type { Command, CommandContext } from "./command";
 import { exitCodes } from "./exit-codes";
 import { showDuration, showNumber } from "../terminal/output";
-import { numberOf, readTime, refusal, runInMost } from "./read-values";
+import { numberOf, readTime, refusal, runInMax } from "./read-values";
 import { showIds } from "./task-results";
 
 /** `taskgate enqueue NAME` */
@@ -172,5 +172,5 @@ function readStart({ options }: CommandContext): { runInMs?: number; runAt?: str
   if (wait !== undefined && instant !== undefined)
     throw refusal("--run-at", instant, "either --run-in or --run-at, not both");
   if (instant !== undefined) return { runAt: instant };
-  return wait === undefined ? {} : { runInMs: readTime("--run-in", wait, runInMost) };
+  return wait === undefined ? {} : { runInMs: readTime("--run-in", wait, runInMax) };
 }

@@ -2,7 +2,7 @@ import { readListing } from "../admin/listing";
 import { take } from "../admin/object-reader";
 import { readListExecutionsQuery } from "../admin/requests";
 import type { ExecutionStatus } from "../ports/task-store";
-import { mostOption, optionalNameParameter, report } from "./command";
+import { maxOption, optionalNameParameter, report } from "./command";
 import type { Command } from "./command";
 import { exitCodes } from "./exit-codes";
 import { describeCut, renderTable, showDuration, showInstant } from "../terminal/output";
@@ -15,7 +15,7 @@ export const executionsCommand: Command = {
   parameters: [optionalNameParameter],
   options: {
     all: { type: "boolean", short: "a", sentence: "Includes executions that have ended." },
-    most: mostOption(),
+    max: maxOption(),
   },
   sentence: "Lists the workers that hold tokens, newest first.",
   examples: [
@@ -23,11 +23,11 @@ export const executionsCommand: Command = {
     { line: "taskgate executions greet --all -n 20", sentence: "The last 20 of one definition." },
   ],
   run: async (context) => {
-    const { most } = context.options;
+    const { max } = context.options;
     const query = take(
       readListExecutionsQuery({
         definition: context.args[0],
-        most,
+        max,
         open: context.flags.has("all") ? "false" : "true",
       }),
     );

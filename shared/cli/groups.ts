@@ -2,7 +2,7 @@ import { readListing } from "../admin/listing";
 import { take } from "../admin/object-reader";
 import { readListGroupsQuery } from "../admin/task-requests";
 import type { GroupStatus } from "../ports/task-store";
-import { mostOption, optionalNameParameter, report } from "./command";
+import { maxOption, optionalNameParameter, report } from "./command";
 import type { Command } from "./command";
 import { exitCodes } from "./exit-codes";
 import { describeCut, renderTable } from "../terminal/output";
@@ -15,7 +15,7 @@ export const groupsCommand: Command = {
   parameters: [optionalNameParameter],
   options: {
     key: { type: "string", valueName: "KEY", sentence: "Only groups of this key." },
-    most: mostOption(),
+    max: maxOption(),
   },
   sentence: "Lists groups with their slots, the used ones and the waiting tasks.",
   details: "Groups with waiting tasks come first.",
@@ -24,8 +24,8 @@ export const groupsCommand: Command = {
     { line: "taskgate groups --key customer-7", sentence: "One key over all definitions." },
   ],
   run: async (context) => {
-    const { key, most } = context.options;
-    const query = take(readListGroupsQuery({ definition: context.args[0], key, most }));
+    const { key, max } = context.options;
+    const query = take(readListGroupsQuery({ definition: context.args[0], key, max }));
     const admin = await context.admin();
     const { rows: groups, more } = await readListing(query, admin.groups);
     report(context, { groups, more }, () =>

@@ -76,7 +76,7 @@ export function usageOf(command: Command): string {
   return [callOf(command), ...options].join(" ");
 }
 
-/** `-n, --most N`, or `--db URL`. */
+/** `-n, --max N`, or `--db URL`. */
 export function showOption(name: string, option: CommandOption): string {
   const short = option.short === undefined ? "" : `-${option.short}, `;
   const value = option.type === "boolean" ? "" : ` ${option.valueName ?? "VALUE"}`;

@@ -96,7 +96,7 @@ async function setShared(context: CommandContext): Promise<ExitCode> {
   const admin = await context.admin();
   if (change.limit === 0) {
     const what = async (): Promise<string> => {
-      const [now] = await admin.sharedLimits({ name, most: 1 });
+      const [now] = await admin.sharedLimits({ name, max: 1 });
       const names = now?.definitions.map((user) => user.name).join(", ") ?? "";
       const whose = names === "" ? "no definition so far" : names;
       return `Limit 0: no task that draws from ${name} starts any more (${whose}).`;

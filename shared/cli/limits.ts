@@ -5,7 +5,7 @@ import { readListing } from "../admin/listing";
 import type { Listing } from "../admin/listing";
 import { take } from "../admin/object-reader";
 import type { Limit } from "../ports/task-store";
-import { mostOption, optionalNameParameter, report } from "./command";
+import { maxOption, optionalNameParameter, report } from "./command";
 import type { Command } from "./command";
 import { exitCodes } from "./exit-codes";
 import { describeCut, renderTable, showLimit } from "../terminal/output";
@@ -16,7 +16,7 @@ export const limitsCommand: Command = {
   name: "limits",
   group: "look",
   parameters: [optionalNameParameter],
-  options: { most: mostOption() },
+  options: { max: maxOption() },
   sentence: "Lists limits: those of definitions, then those that definitions share.",
   details: "`taskgate limit NAME VALUE` sets one.",
   examples: [
@@ -24,8 +24,8 @@ export const limitsCommand: Command = {
     { line: "taskgate limits partner-api", sentence: "One limit." },
   ],
   run: async (context) => {
-    const { most } = context.options;
-    const query = take(readListSharedLimitsQuery({ name: context.args[0], most }));
+    const { max } = context.options;
+    const query = take(readListSharedLimitsQuery({ name: context.args[0], max }));
     const listing = await readLimits(await context.admin(), query);
     const { rows: limits, more } = listing;
     report(context, { limits, more }, () =>
@@ -54,7 +54,7 @@ export async function readLimits(
   admin: Admin,
   request: ListSharedLimitsRequest,
 ): Promise<Listing<LimitReading>> {
-  const { name, most } = request;
+  const { name, max } = request;
   const definitions = await admin.definitions();
   const own = definitions
     .filter((definition) => name === undefined || definition.name === name)
@@ -73,7 +73,7 @@ export async function readLimits(
     });
   const shared = await readListing(request, admin.sharedLimits);
   const rows = [...own, ...shared.rows.map((row) => ({ ...row, isShared: true }))];
-  return { rows: rows.slice(0, most), more: shared.more || rows.length > most };
+  return { rows: rows.slice(0, max), more: shared.more || rows.length > max };
 }
 
 /** One line per limit. */

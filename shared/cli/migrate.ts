@@ -1,5 +1,5 @@
 import { invalidInput, isTextOf } from "../admin/object-reader";
-import { keyRule } from "../admin/requests";
+import { keyRule } from "../admin/schemas";
 import { formatDuration } from "../core/duration";
 import { SchemaError } from "../core/errors";
 import { requireSample } from "../local/load-sample";

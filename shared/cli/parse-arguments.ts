@@ -61,7 +61,7 @@ export function parseCommandLine(words: readonly string[], commands: readonly Co
     const topic = behind.find((word) => !word.startsWith("-"));
     return { kind: "help", command: topic === undefined ? null : findCommand(topic, commands) };
   }
-  // First: of `taskgate --most 5 tasks a` the 5 would be called an unknown command.
+  // First: of `taskgate --max 5 tasks a` the 5 would be called an unknown command.
   readOptions(before, globalOptions, null);
   const command = findCommand(name, commands);
   const all = [...before, ...behind].slice(0, argumentsMax);
@@ -200,10 +200,10 @@ function requireArguments(command: Command, args: readonly string[]): void {
   }
   const extra = args[parameters.length];
   if (extra === undefined || parameters.at(-1)?.isList === true) return;
-  const most = showNumber(parameters.length, "argument", "arguments");
+  const max = showNumber(parameters.length, "argument", "arguments");
   const expected =
     parameters.length === 0
       ? `no argument, ${usage}`
-      : `${parameters.at(-1)?.isOptional === true ? "at most " : ""}${most}, ${usage}`;
+      : `${parameters.at(-1)?.isOptional === true ? "at most " : ""}${max}, ${usage}`;
   throw invalidInput([{ field: "argument", value: `\`${extra.slice(0, 100)}\``, expected }]);
 }

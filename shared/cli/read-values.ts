@@ -5,7 +5,7 @@ import { limits } from "../core/limits";
 /** Values of arguments and options that several commands take. */
 
 /** The longest time from now to the start of a task. */
-export const runInMost = `${String(limits.runInMsMax / 86_400_000)}d`;
+export const runInMax = `${String(limits.runInMsMax / 86_400_000)}d`;
 
 /** Longest part of a wrong value that is shown. */
 const shownLengthMax = 100;

@@ -1,7 +1,7 @@
 import { take } from "../admin/object-reader";
 import { readTaskId } from "../admin/requests";
 import { readRedriveRequest } from "../admin/task-requests";
-import { mostOption, reasonOption, report, yesOption } from "./command";
+import { maxOption, reasonOption, report, yesOption } from "./command";
 import type { Command, CommandContext } from "./command";
 import { exitCodes } from "./exit-codes";
 import { numberOf, refusal } from "./read-values";
@@ -26,7 +26,7 @@ export const redriveCommand: Command = {
       values: ["dead", "cancelled"],
       sentence: "With --all: dead or cancelled; default dead.",
     },
-    most: mostOption(1_000, 1_000),
+    max: maxOption(1_000, 1_000),
     reason: reasonOption,
   },
   sentence: "Retries dead or cancelled tasks; their ids stay.",
@@ -43,13 +43,13 @@ export const redriveCommand: Command = {
     },
   ],
   run: async (context) => {
-    const { kind, outcome, most, reason } = context.options;
+    const { kind, outcome, max, reason } = context.options;
     const { changedBy } = context;
     const request = take(
-      readRedriveRequest({ ...readWhich(context), kind, outcome, most: numberOf(most), reason }),
+      readRedriveRequest({ ...readWhich(context), kind, outcome, max: numberOf(max), reason }),
     );
     if ("name" in request) {
-      const { name, most: count, outcome: which } = request;
+      const { name, max: count, outcome: which } = request;
       const what = (): string =>
         `Retries up to ${String(count)} ${which} tasks of ${name}, the oldest first.`;
       if (!(await context.confirm(what))) return exitCodes.failed;
@@ -81,7 +81,7 @@ function readWhich({
     if (second === undefined) return { definition: first };
     throw refusal("argument", second, "one definition: `taskgate redrive NAME --all`");
   }
-  for (const option of ["kind", "outcome", "most"]) {
+  for (const option of ["kind", "outcome", "max"]) {
     const given = options[option];
     if (given !== undefined) throw refusal(`--${option}`, given, "it only together with --all");
   }

@@ -2,12 +2,12 @@ import { invalidInput } from "../admin/object-reader";
 import { SettingsError } from "../core/errors";
 import { replayPoison } from "../platform/poison-queue";
 import { showNumber } from "../terminal/output";
-import { mostOption, report } from "./command";
+import { maxOption, report } from "./command";
 import type { Command } from "./command";
 import { exitCodes } from "./exit-codes";
 
-const mostDefault = 1_000;
-const mostMax = 100_000;
+const maxDefault = 1_000;
+const maxLimit = 100_000;
 const queues = ["ingest", "hints"] as const;
 
 /** `taskgate replay ingest|hints` */
@@ -15,7 +15,7 @@ export const replayCommand: Command = {
   name: "replay",
   group: "change",
   parameters: [{ name: "QUEUE", values: queues }],
-  options: { most: mostOption(mostMax, mostDefault) },
+  options: { max: maxOption(maxLimit, maxDefault) },
   sentence: "Retries the messages of a poison queue: ingest or hints.",
   details: [
     "Fix the cause first: the message in the poison queue and the log have the error.",
@@ -27,7 +27,7 @@ export const replayCommand: Command = {
   ],
   run: async (context) => {
     const queue = readQueue(context.args[0]);
-    const most = readMost(context.options["most"]);
+    const max = readMax(context.options["max"]);
     const { storage, ingestQueue, hintQueue } = context.target().settings;
     if (storage === null) {
       throw new SettingsError([
@@ -36,7 +36,7 @@ export const replayCommand: Command = {
     }
     const name = queue === "ingest" ? ingestQueue : hintQueue;
     const result = await replayPoison(storage, name, {
-      most,
+      max,
       onProgress: (moved, found) => {
         if (!context.isJson)
           context.output.error(`moved ${String(moved)} of about ${String(found)}`);
@@ -61,10 +61,10 @@ function readQueue(word: string | undefined): (typeof queues)[number] {
   throw invalidInput([{ field: "QUEUE", value, expected: "ingest or hints" }]);
 }
 
-function readMost(text: string | undefined): number {
-  if (text === undefined) return mostDefault;
-  const most = /^\d{1,6}$/.test(text) ? Number(text) : 0;
-  if (most >= 1 && most <= mostMax) return most;
-  const expected = `a whole number in 1..${String(mostMax)}`;
-  throw invalidInput([{ field: "most", value: `\`${text.slice(0, 100)}\``, expected }]);
+function readMax(text: string | undefined): number {
+  if (text === undefined) return maxDefault;
+  const max = /^\d{1,6}$/.test(text) ? Number(text) : 0;
+  if (max >= 1 && max <= maxLimit) return max;
+  const expected = `a whole number in 1..${String(maxLimit)}`;
+  throw invalidInput([{ field: "max", value: `\`${text.slice(0, 100)}\``, expected }]);
 }

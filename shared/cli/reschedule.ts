@@ -42,7 +42,7 @@ export const rescheduleCommand: Command = {
       renderOutcomes(answer.tasks, {
         rescheduled: ["is rescheduled", "are rescheduled"],
         running: ["runs", "run"],
-        held: ["waits for its wave", "wait for their waves"],
+        blocked: ["waits for its wave", "wait for their waves"],
         busy: ["is on the move, ask again", "are on the move, ask again"],
         gone: ["has ended or never was", "have ended or never were"],
       }),

@@ -2,7 +2,7 @@ import { readListing } from "../admin/listing";
 import { take } from "../admin/object-reader";
 import { readListSchedulesQuery } from "../admin/schedule-requests";
 import type { ScheduleStatus } from "../ports/task-store";
-import { mostOption, optionalNameParameter, report } from "./command";
+import { maxOption, optionalNameParameter, report } from "./command";
 import type { Command } from "./command";
 import { exitCodes } from "./exit-codes";
 import { describeCut, renderTable } from "../terminal/output";
@@ -13,15 +13,15 @@ export const schedulesCommand: Command = {
   name: "schedules",
   group: "look",
   parameters: [optionalNameParameter],
-  options: { most: mostOption() },
+  options: { max: maxOption() },
   sentence: "Lists schedules with their next and last run, in UTC.",
   examples: [
     { line: "taskgate schedules", sentence: "All schedules." },
     { line: "taskgate schedules report", sentence: "The schedules of one definition." },
   ],
   run: async (context) => {
-    const { most } = context.options;
-    const query = take(readListSchedulesQuery({ definition: context.args[0], most }));
+    const { max } = context.options;
+    const query = take(readListSchedulesQuery({ definition: context.args[0], max }));
     const admin = await context.admin();
     const { rows: schedules, more } = await readListing(query, admin.schedules);
     report(context, { schedules, more }, () =>

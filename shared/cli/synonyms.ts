@@ -50,13 +50,13 @@ export const commandSynonyms: Readonly<Record<string, readonly string[]>> = {
 
 /** Words that stand for options elsewhere, with the option that does the same. */
 export const optionSynonyms: Readonly<Record<string, string>> = {
-  count: "most",
+  count: "max",
   database: "db",
   follow: "watch",
   force: "yes",
   format: "json",
   interval: "every",
-  max: "most",
+  max: "max",
   output: "json",
   status: "state",
   url: "db",

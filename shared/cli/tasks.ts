@@ -2,7 +2,7 @@ import { readListing } from "../admin/listing";
 import { take } from "../admin/object-reader";
 import { listableStates, readDefinitionName, readListTasksQuery } from "../admin/requests";
 import type { ListableState, TaskListEntry } from "../ports/task-store";
-import { mostOption, nameParameter, report } from "./command";
+import { maxOption, nameParameter, report } from "./command";
 import type { Command } from "./command";
 import { exitCodes } from "./exit-codes";
 import { describeCut, renderTable, showInstant } from "../terminal/output";
@@ -21,7 +21,7 @@ export const tasksCommand: Command = {
       values: listableStates,
       sentence: `One of ${listableStates.join(", ")}; default ready.`,
     },
-    most: mostOption(),
+    max: maxOption(),
   },
   sentence: "Lists the tasks of a definition that are in one state.",
   details:
@@ -35,8 +35,8 @@ export const tasksCommand: Command = {
   ],
   run: async (context) => {
     const definition = take(readDefinitionName(context.args[0]));
-    const { state, most } = context.options;
-    const query = take(readListTasksQuery({ state, most }));
+    const { state, max } = context.options;
+    const query = take(readListTasksQuery({ state, max }));
     const admin = await context.admin();
     const { rows: tasks, more } = await readListing({ ...query, definition }, admin.tasks);
     report(context, { tasks, more }, () =>

@@ -47,7 +47,7 @@ export const watermarkCommand: Command = {
     const admin = await context.admin();
     if (value === undefined) {
       const name = { name: definition, watermark: change.watermark };
-      const [found] = await admin.watermarks({ ...name, most: 1 });
+      const [found] = await admin.watermarks({ ...name, max: 1 });
       report(context, found ?? null, () => {
         const stands = found === undefined ? "there is none yet" : describe(found);
         return `Watermark ${change.watermark} of ${definition}: ${stands}.`;
@@ -56,7 +56,7 @@ export const watermarkCommand: Command = {
     }
     const { changedBy } = context;
     const what = async (): Promise<string> => {
-      const [now] = await admin.watermarks({ name: definition, watermark, most: 1 });
+      const [now] = await admin.watermarks({ name: definition, watermark, max: 1 });
       const stands = now === undefined ? "none" : describe(now);
       const then = change.value === null ? "all blocks are made again" : `becomes ${change.value}`;
       return `Watermark ${watermark} of ${definition} is ${stands}; ${then}.`;

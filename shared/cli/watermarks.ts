@@ -2,7 +2,7 @@ import { readListing } from "../admin/listing";
 import { take } from "../admin/object-reader";
 import type { WatermarkReport } from "../admin/watermark-actions";
 import { readListWatermarksQuery } from "../admin/watermark-requests";
-import { mostOption, optionalNameParameter, report } from "./command";
+import { maxOption, optionalNameParameter, report } from "./command";
 import type { Command } from "./command";
 import { exitCodes } from "./exit-codes";
 import { describeCut, renderTable, showInstant } from "../terminal/output";
@@ -19,7 +19,7 @@ export const watermarksCommand: Command = {
       valueName: "WATERMARK",
       sentence: "Only watermarks of this name.",
     },
-    most: mostOption(),
+    max: maxOption(),
   },
   sentence: "Lists watermarks: how far blocks have been made.",
   examples: [
@@ -27,8 +27,8 @@ export const watermarksCommand: Command = {
     { line: "taskgate watermarks import-orders", sentence: "The watermarks of one definition." },
   ],
   run: async (context) => {
-    const { watermark, most } = context.options;
-    const query = take(readListWatermarksQuery({ definition: context.args[0], watermark, most }));
+    const { watermark, max } = context.options;
+    const query = take(readListWatermarksQuery({ definition: context.args[0], watermark, max }));
     const admin = await context.admin();
     const { rows: watermarks, more } = await readListing(query, admin.watermarks);
     report(context, { watermarks, more }, () =>

@@ -60,14 +60,14 @@ export interface ExplainableTask {
   readonly definition: string;
   readonly kind: string;
   readonly state:
-    "held" | "scheduled" | "waiting" | "ready" | "claimed" | "done" | "dead" | "cancelled";
+    "blocked" | "scheduled" | "waiting" | "ready" | "claimed" | "done" | "dead" | "cancelled";
   readonly failedCount: number;
   readonly lostCount: number;
   readonly lastError: string | null;
   readonly dedupeKey: string | null;
   readonly attempts: readonly { readonly outcome: string }[];
-  readonly maxAttempts?: number;
-  readonly maxLost?: number;
+  readonly retryAttempts?: number;
+  readonly lostMax?: number;
   readonly cancelRequested?: boolean;
   readonly progress?: {
     readonly done: number | null;
@@ -92,7 +92,7 @@ export interface ExplainableTask {
     readonly slots: number;
     readonly used: number;
     readonly paused: boolean;
-    readonly isStrict: boolean;
+    readonly strict: boolean;
     readonly isGlobal: boolean;
     readonly ahead: number;
     readonly holders: readonly string[];
@@ -117,7 +117,7 @@ const holdersNamedMax = 5;
 
 /** The sentences, in order of importance; never empty, and always at least one that decides. */
 export function explainTask(task: ExplainableTask): Reason[] {
-  const state = task.state === "held" ? "held back" : (task.claim?.standing ?? task.state);
+  const state = task.state === "blocked" ? "held back" : (task.claim?.standing ?? task.state);
   const standing = `Task ${task.task} (${kindOf(task)}) is ${state}.`;
   const deciding = explainState(task);
   const firstDecides = deciding.some((reason) => reason.decides);
@@ -144,7 +144,7 @@ function explainState(task: ExplainableTask): Reason[] {
       return [...explainSchedule(task), ...explainGroup(task, false), ...explainPause(task, false)];
     case "waiting":
       return [...explainGroup(task, true), ...explainPause(task, true)];
-    case "held":
+    case "blocked":
       return [
         decides(
           "wave-closed",
@@ -262,7 +262,7 @@ function explainGroup(task: ExplainableTask, isDeciding: boolean): Reason[] {
   const name = `${scope} ${quote(group.key)}`;
   const slots = `${String(group.used)} of ${count(group.slots, "slot", "slots")}`;
   if (!isDeciding) {
-    const order = group.isStrict ? ", strictly in order" : "";
+    const order = group.strict ? ", strictly in order" : "";
     return [reason("group-slot", false, `${name}: ${slots} in use${order}.`)];
   }
   const reasons: Reason[] = [];
@@ -350,30 +350,30 @@ function explainEnd(task: ExplainableTask): Reason[] {
 }
 
 function deathCause(task: ExplainableTask): string {
-  const { failedCount, lostCount, maxAttempts, maxLost } = task;
-  if (task.attempts[0]?.outcome === "lost" || (maxLost !== undefined && lostCount > maxLost)) {
-    return `because its worker died under it ${count(lostCount, "time", "times")}${maxLost === undefined ? "" : `, ${String(maxLost)} are allowed`}.`;
+  const { failedCount, lostCount, retryAttempts, lostMax } = task;
+  if (task.attempts[0]?.outcome === "lost" || (lostMax !== undefined && lostCount > lostMax)) {
+    return `because its worker died under it ${count(lostCount, "time", "times")}${lostMax === undefined ? "" : `, ${String(lostMax)} are allowed`}.`;
   }
-  if (maxAttempts !== undefined && failedCount < maxAttempts) {
-    return `because its handler gave up at attempt ${String(failedCount + lostCount)} of ${String(maxAttempts)}.`;
+  if (retryAttempts !== undefined && failedCount < retryAttempts) {
+    return `because its handler gave up at attempt ${String(failedCount + lostCount)} of ${String(retryAttempts)}.`;
   }
-  if (maxAttempts === undefined)
+  if (retryAttempts === undefined)
     return `because ${count(failedCount, "attempt", "attempts")} failed.`;
-  return `because its attempts are used up: ${String(failedCount)} of ${String(maxAttempts)} failed.`;
+  return `because its attempts are used up: ${String(failedCount)} of ${String(retryAttempts)} failed.`;
 }
 
 function explainHistory(task: ExplainableTask): Reason[] {
   const reasons: Reason[] = [];
   const isOpen = task.state !== "done" && task.state !== "dead" && task.state !== "cancelled";
   if (task.failedCount > 0 && task.state !== "dead") {
-    const most = task.maxAttempts === undefined ? "" : ` of ${String(task.maxAttempts)}`;
+    const max = task.retryAttempts === undefined ? "" : ` of ${String(task.retryAttempts)}`;
     const sentence = isOpen
-      ? `Retry ${String(task.failedCount)}${most}: ${count(task.failedCount, "attempt has", "attempts have")} failed.${describeError(task)}`
+      ? `Retry ${String(task.failedCount)}${max}: ${count(task.failedCount, "attempt has", "attempts have")} failed.${describeError(task)}`
       : `${count(task.failedCount, "attempt", "attempts")} failed before.`;
     reasons.push(reason("retry", false, sentence));
   }
   if (task.lostCount > 0 && task.state !== "dead") {
-    const allowed = task.maxLost === undefined ? "" : `, ${String(task.maxLost)} are allowed`;
+    const allowed = task.lostMax === undefined ? "" : `, ${String(task.lostMax)} are allowed`;
     reasons.push(
       reason(
         "lost",

@@ -80,8 +80,8 @@ class Scanner {
   #enter(sign: string): void {
     this.#countValue();
     if (this.#depth >= limits.jsonDepthMax) {
-      const most = String(limits.jsonDepthMax);
-      this.#end(this.#path(shownStepsMax), `more than ${most} levels`, `at most ${most} levels`);
+      const max = String(limits.jsonDepthMax);
+      this.#end(this.#path(shownStepsMax), `more than ${max} levels`, `at most ${max} levels`);
       return;
     }
     this.#depth += 1;
@@ -137,8 +137,8 @@ class Scanner {
   #countValue(): void {
     this.#values += 1;
     if (this.#values <= limits.jsonValuesMax) return;
-    const most = String(limits.jsonValuesMax);
-    this.#end("", `more than ${most} values`, `at most ${most} values; send it in parts`);
+    const max = String(limits.jsonValuesMax);
+    this.#end("", `more than ${max} values`, `at most ${max} values; send it in parts`);
   }
 
   /** An error of the whole hides the errors of its numbers. */

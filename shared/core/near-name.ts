@@ -15,8 +15,8 @@ export function nearName(name: string, candidates: readonly string[]): string | 
   return nearNames(name, candidates, 1)[0] ?? null;
 }
 
-/** Up to `most` candidates that are near `name`, nearest first. */
-export function nearNames(name: string, candidates: readonly string[], most: number): string[] {
+/** Up to `max` candidates that are near `name`, nearest first. */
+export function nearNames(name: string, candidates: readonly string[], max: number): string[] {
   if (name.length > comparedLengthMax) return [];
   const wanted = name.toLowerCase();
   const farthest = Math.min(differencesMax, Math.max(1, Math.floor(wanted.length / 3)));
@@ -28,7 +28,7 @@ export function nearNames(name: string, candidates: readonly string[], most: num
     }))
     .filter((entry) => entry.distance <= farthest)
     .sort((left, right) => left.distance - right.distance)
-    .slice(0, most)
+    .slice(0, max)
     .map((entry) => entry.candidate);
 }
 
@@ -38,8 +38,8 @@ export function didYouMean(name: string, candidates: readonly string[]): string 
   return near === null ? "" : ` Did you mean \`${near}\`?`;
 }
 
-/** Edits between two texts, a swap of neighbours counted as one. Gives up, with infinity, where there are more than `most`. */
-function distance(left: string, right: string, most: number): number {
+/** Edits between two texts, a swap of neighbours counted as one. Gives up, with infinity, where there are more than `max`. */
+function distance(left: string, right: string, max: number): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: right.length + 1 }, (_, index) => index);
   for (let row = 1; row <= left.length; row += 1) {
@@ -59,7 +59,7 @@ function distance(left: string, right: string, most: number): number {
       least = Math.min(least, cost);
     }
     // A swap reaches back over one row and adds one: no later row can be less than this one by then.
-    if (least > most + 1) return Infinity;
+    if (least > max + 1) return Infinity;
     beforeLast = last;
     last = current;
   }

@@ -18,7 +18,7 @@ export type LoopEnd =
 export interface TokenFacts {
   readonly count: number;
   /** Tokens that other processes need or that are above the limit; 0: none. */
-  readonly releaseRequested: number;
+  readonly wantedBack: number;
   /** Tokens that any worker of the definition can have; 0: none, or not known. */
   readonly freeTokens: number;
   /** A call that gives tokens back is in flight. */
@@ -101,7 +101,7 @@ export function mayStart(facts: ExecutionFacts): boolean {
   const { tokens, tasks } = facts;
   if (tasks.claimed === 0 || facts.end !== null || tokens.isReleasing) return false;
   // One token stays idle while another process waits for it, so that it can go back.
-  const usable = tokens.count - (tokens.releaseRequested > 0 ? 1 : 0);
+  const usable = tokens.count - (tokens.wantedBack > 0 ? 1 : 0);
   if (tasks.running >= usable || !facts.isLeaseTrusted) return false;
   return hasTime(facts);
 }
@@ -163,7 +163,7 @@ function nextCall(facts: ExecutionFacts): NextCall | null {
   if (end === "lost" || end === "failed") return null;
   if (tasks.failed > 0) return { kind: "fail" };
   // Completions are reported first: no claim is left on a token that goes back.
-  if (tokens.releaseRequested > 0 && tokens.count > tasks.running)
+  if (tokens.wantedBack > 0 && tokens.count > tasks.running)
     return tasks.done > 0 ? { kind: "work", claim: 0 } : { kind: "release" };
   const mayAcquire = wantsTokens(facts) && facts.nowMs >= tokens.nextRequestMs;
   // A free token first: where tasks block this process, some are always done by now.
@@ -178,13 +178,13 @@ function nextCall(facts: ExecutionFacts): NextCall | null {
 
 function wantsTokens({ end, tokens, tokensWanted, claims }: ExecutionFacts): boolean {
   const hasRoom = tokens.count < tokensWanted;
-  return hasRoom && end === null && claims.hasBacklog && tokens.releaseRequested === 0;
+  return hasRoom && end === null && claims.hasBacklog && tokens.wantedBack === 0;
 }
 
 /** How many more tasks the next call claims. */
 function claimCount(facts: ExecutionFacts): number {
   const { tokens, tasks, claims, pace } = facts;
-  if (facts.end !== null || tokens.releaseRequested > 0) return 0;
+  if (facts.end !== null || tokens.wantedBack > 0) return 0;
   if (!facts.mayClaim || permitInMs(facts) > 0 || !hasTime(facts)) return 0;
   const prefetchMax = tokens.count * facts.prefetchMax;
   const prefetch = claims.isRated ? 0 : prefetchThatPays(pace, tokens.count, prefetchMax);

@@ -11,7 +11,7 @@ export interface RuledKind {
 /** What a kind's rules are applied to. */
 export interface CompletedCall {
   /** Of a wave: then no delay. */
-  readonly isHeld: boolean;
+  readonly isBlocked: boolean;
   /** The payload as the caller has it; left out: it is read from its text. */
   readonly payload?: unknown;
 }
@@ -38,7 +38,7 @@ export function completeTask(task: NewTask, kind: RuledKind | null, call: Comple
   const window = givenKey === undefined && dedupeKey !== null ? rules.dedupeMs : null;
   const dedupeMs = task.dedupeMs ?? window;
   const priority = task.priority ?? rules.priority;
-  const isTimed = task.runInMs !== undefined || task.runAt !== undefined || call.isHeld;
+  const isTimed = task.runInMs !== undefined || task.runAt !== undefined || call.isBlocked;
   return {
     ...rest,
     // Where the code computes the group, null says that it did.

@@ -9,7 +9,7 @@ import { bytesOf, callBytesMax } from "./call-size";
 /** A request as the store takes it, with the definition it belongs to. */
 export interface PreparedTask {
   definition: string;
-  /** Held until it opens. */
+  /** Blocked until it opens. */
   waveId?: WaveId;
   task: NewTask;
 }

@@ -1,5 +1,6 @@
+import { createRequire } from "node:module";
 import { fitsWithNote, readDelivery } from "../admin/delivery";
-import { readEachEvent } from "../admin/event-requests";
+import type * as EventRequests from "../admin/event-requests";
 import { describeProblems } from "../admin/problem-list";
 import type { Problems } from "../admin/problem-list";
 import { InvalidArgumentError, isForLater } from "../core/errors";
@@ -10,6 +11,7 @@ import { counted } from "./invocations";
 import { putBack, refuse } from "./messages";
 import type { AppProcess } from "./runtime";
 
+const requireLater = createRequire(__filename);
 /** An event delivered again within this time makes nothing new. */
 const eventKeyMs = 7 * 86_400_000;
 
@@ -62,6 +64,8 @@ function sort(
   routes: readonly EventRoute[],
   message: unknown,
 ): { routed: RoutedEvent[]; refused: RefusedEvent[] } {
+  // Its schemas are loaded by the first message.
+  const { readEachEvent } = requireLater("../admin/event-requests") as typeof EventRequests;
   const events = readEachEvent(message);
   if (!events.ok) return { routed: [], refused: [{ given: message, reason: sayOf(events) }] };
   const routed: RoutedEvent[] = [];

@@ -48,8 +48,8 @@ export function untilEnd<Result>(work: Promise<Result>, graceMs: number): Promis
 }
 
 /** Waits until the invocations that run now have ended by themselves, `mostMs` at most. */
-export async function untilIdle(mostMs: number): Promise<void> {
-  await Promise.race([Promise.allSettled([...invocations]), sleep(mostMs)]);
+export async function untilIdle(maxMs: number): Promise<void> {
+  await Promise.race([Promise.allSettled([...invocations]), sleep(maxMs)]);
 }
 
 /** Tells all invocations to end and waits until they have, `timeoutMs` at most. */

@@ -15,11 +15,11 @@ export interface Deferred {
 
 /** First delay of a message that is put back, doubled with each further one, up to `delayMostMs`; up to a quarter less by chance. */
 const delayFirstMs = 20_000;
-const delayMostMs = 300_000;
+const delayMaxMs = 300_000;
 
 /** How long a message stays away that was put back `tries` times before: 15 s .. 5 min. */
 export function putBackDelayMs(tries: number, fraction: number): number {
-  const fullMs = Math.min(delayMostMs, delayFirstMs * 2 ** Math.min(tries, 10));
+  const fullMs = Math.min(delayMaxMs, delayFirstMs * 2 ** Math.min(tries, 10));
   return fullMs * (1 - fraction / 4);
 }
 

@@ -1,7 +1,8 @@
+import { createRequire } from "node:module";
 import type { InvocationContext } from "@azure/functions";
 import { readDelivery } from "../admin/delivery";
 import { describeProblems } from "../admin/problem-list";
-import { readHint } from "../admin/requests";
+import type * as Requests from "../admin/requests";
 import type { HintMessage } from "../admin/requests";
 import { isForLater } from "../core/errors";
 import type { LoopEnd } from "../core/next-call";
@@ -12,6 +13,7 @@ import { deferHint, refuse } from "./messages";
 import type { AppProcess, Runtime } from "./runtime";
 import type { Services } from "./services";
 
+const requireLater = createRequire(__filename);
 /** For about an hour a hint waits for a build that knows its definition; later ones are the sweep's of that build. */
 const unknownTriesMax = 16;
 /** The store went away while the worker worked, or a handler got stuck: what it left is for the next one. */
@@ -32,6 +34,8 @@ export function run(app: AppProcess, message: unknown, context: InvocationContex
   return counted(async () => {
     const services = await app.services();
     const { message: given, tries } = readDelivery(message);
+    // Its schemas are loaded by the first message.
+    const { readHint } = requireLater("../admin/requests") as typeof Requests;
     const hint = readHint(given);
     if (!hint.ok) {
       const reason = `Not a hint: ${describeProblems(hint)}`;

@@ -24,7 +24,7 @@ export interface EjectPlan {
 /** How the app is called, and where the package comes from. */
 export interface EjectWishes {
   readonly name: string;
-  /** A version, or the address of a tarball: `file:../taskgate-0.1.0.tgz`. */
+  /** A version, or the address of a tarball: `file:../taskgate-0.2.0-pre.tgz`. */
   readonly packageSpec: string;
 }
 

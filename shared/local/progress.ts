@@ -70,15 +70,15 @@ export class ProgressReader {
     const pending = await queue.pending();
     const landed = [...(this.#run.landing?.eventIds ?? [])];
     const { definitions } = await store.listDefinitions({});
-    // Behind the definitions: held tasks are in none of their counts.
-    const batches = (await store.listBatches({ most: batchesMax })).batches;
+    // Behind the definitions: blocked tasks are in none of their counts.
+    const batches = (await store.listBatches({ max: batchesMax })).batches;
     const running = batches.filter(({ state }) => state === "running").reverse();
     const known = {
       deadLetters: await this.#readDeadLetters(definitions),
       batches: running.map(describeBatch),
     };
     if (sample === null) {
-      const paced = { ...withHeld(countTasks(definitions), running, 0), isKnown: true };
+      const paced = { ...withBlocked(countTasks(definitions), running, 0), isKnown: true };
       const nothing = { others: { finished: 0, total: 0 }, files: null, isSettled: false };
       return { ...known, ...nothing, definitions, paced };
     }
@@ -98,7 +98,7 @@ export class ProgressReader {
       ...known,
       definitions: inOrder(definitions, sample.definitions),
       paced: { ...countTasks(definitions.filter(isPaced)), isKnown: isTakenIn },
-      others: withHeld(countTasks(definitions.filter((row) => !isPaced(row))), running, 1),
+      others: withBlocked(countTasks(definitions.filter((row) => !isPaced(row))), running, 1),
       files: { landed: landed.length, imported },
       isSettled: isIdle && landed.length > 0,
     };
@@ -114,7 +114,7 @@ export class ProgressReader {
   async #readDeadLetters(definitions: readonly DefinitionStatus[]): Promise<DeadLetter[]> {
     for (const { name, dead } of definitions) {
       if (dead === (this.#dead.get(name)?.count ?? 0)) continue;
-      const request = { name, state: "dead", most: deadLettersMax } as const;
+      const request = { name, state: "dead", max: deadLettersMax } as const;
       const { tasks } = await this.#run.store.listTasks(request);
       const letters = tasks.map(({ task, error, finishedAt }) => {
         const reason = error ?? "no reason was given";
@@ -129,21 +129,21 @@ export class ProgressReader {
 }
 
 /** With tasks of waves that haven't opened. Of the sample they will be work of others: the paced ones are in the first wave. */
-function withHeld(
+function withBlocked(
   { finished, total }: { finished: number; total: number },
   running: readonly BatchStatus[],
   firstWave: number,
 ): { finished: number; total: number } {
   const waves = running.flatMap((batch) => batch.waves.slice(firstWave));
-  return { finished, total: total + waves.reduce((sum, wave) => sum + wave.held, 0) };
+  return { finished, total: total + waves.reduce((sum, wave) => sum + wave.blocked, 0) };
 }
 
 function describeBatch({ name, waves }: BatchStatus): BatchProgress {
   const at = waves.findIndex(({ state }) => state !== "done");
   const current: WaveStatus | undefined = waves.at(at);
-  const { held = 0, admitted = 0, unfinished: left = 0 } = current ?? {};
+  const { blocked = 0, admitted = 0, unfinished: left = 0 } = current ?? {};
   const wave = at === -1 ? waves.length : at + 1;
-  return { name, wave, waves: waves.length, total: held + admitted, ended: admitted - left };
+  return { name, wave, waves: waves.length, total: blocked + admitted, ended: admitted - left };
 }
 
 function countTasks(definitions: readonly DefinitionStatus[]): { finished: number; total: number } {

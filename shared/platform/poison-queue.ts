@@ -13,7 +13,7 @@ export interface Replayed {
 /** How to replay. */
 export interface ReplayOptions {
   /** Most messages to move. */
-  readonly most: number;
+  readonly max: number;
   /** Told after each step with the number moved so far, and the number at the start. */
   readonly onProgress: (moved: number, found: number) => void;
 }
@@ -30,7 +30,7 @@ const holdSeconds = 60;
 export async function replayPoison(
   storage: StorageSettings,
   name: string,
-  { most, onProgress }: ReplayOptions,
+  { max, onProgress }: ReplayOptions,
 ): Promise<Replayed> {
   const poison = openQueue(storage, `${name}-poison`);
   const start = await stateOf(poison);
@@ -38,8 +38,8 @@ export async function replayPoison(
   const queue = openQueue(storage, name);
   await queue.createIfNotExists();
   let moved = 0;
-  while (moved < most) {
-    const numberOfMessages = Math.min(batchMax, most - moved);
+  while (moved < max) {
+    const numberOfMessages = Math.min(batchMax, max - moved);
     const { receivedMessageItems } = await poison.receiveMessages({
       numberOfMessages,
       visibilityTimeout: holdSeconds,

@@ -118,10 +118,10 @@ export function checkSchema(
   }
 }
 
-/** Like the sign of `left - right` for versions such as 1.10.0. */
+/** Like the sign of `left - right` for versions such as 1.10.0. A version before a release, 1.10.0-pre, counts as that release. */
 export function compareVersions(left: string, right: string): number {
-  const a = left.split(".").map(Number);
-  const b = right.split(".").map(Number);
+  const numbers = (version: string) => version.split("-", 1)[0]?.split(".").map(Number) ?? [];
+  const [a, b] = [numbers(left), numbers(right)];
   const index = [0, 1, 2].find((part) => (a[part] ?? 0) !== (b[part] ?? 0));
   return index === undefined ? 0 : (a[index] ?? 0) - (b[index] ?? 0);
 }

@@ -121,7 +121,7 @@ export function describeCut({ rows, more }: Listing<unknown>, top = listMax): st
   const shown = String(rows.length);
   return rows.length >= top
     ? `\n\nThe first ${shown}; there may be more, but no list is longer.`
-    : `\n\nThe first ${shown}; there are more: --most N shows up to ${String(top)}.`;
+    : `\n\nThe first ${shown}; there are more: --max N shows up to ${String(top)}.`;
 }
 
 /** `name  value` lines with the values in one column. */
@@ -151,9 +151,9 @@ export function showInstant(text: string | null | undefined): string {
   return text === null || text === undefined ? "-" : `${text.slice(0, 19).replace("T", " ")}Z`;
 }
 
-/** A counted number: counting stops at `most`. */
-export function showCount(count: number, most = 10_000): string {
-  return count >= most ? `${String(most)}+` : String(count);
+/** A counted number: counting stops at `max`. */
+export function showCount(count: number, max = 10_000): string {
+  return count >= max ? `${String(max)}+` : String(count);
 }
 
 /** `1 task waits`, `2 tasks wait`: the count with the text for one or for several. */

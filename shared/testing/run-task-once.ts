@@ -138,7 +138,7 @@ function claimedTask<Input, Output>(
     isFromNewerBuild: false,
     isSuspect: false,
     isInWave: false,
-    isSpare: false,
+    isPrefetched: false,
   };
 }
 

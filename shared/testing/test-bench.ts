@@ -82,7 +82,7 @@ export class TestBench implements EnqueueCalls {
   readonly #heartbeat: Heartbeat;
   #nowMs: number;
   #isPrepared = false;
-  #run: { count: number; most: number; last: string; stop: AbortController } | null = null;
+  #run: { count: number; max: number; last: string; stop: AbortController } | null = null;
 
   /** Throws InvalidArgumentError when a kind comes twice or two definitions of one name differ. */
   constructor(kinds: readonly AnyTaskKind[], options: TestBenchOptions = {}) {
@@ -158,11 +158,11 @@ export class TestBench implements EnqueueCalls {
    * instant or for a lease stay. Failing handlers don't make it fail. Throws when more than `mostRuns` (default 1,000)
    * handlers start: tasks that add each other for ever.
    */
-  async drain(options: { mostRuns?: number } = {}): Promise<DrainReport> {
+  async drain(options: { maxRuns?: number } = {}): Promise<DrainReport> {
     await this.#prepare();
     const run = {
       count: 0,
-      most: options.mostRuns ?? 1_000,
+      max: options.maxRuns ?? 1_000,
       last: "",
       stop: new AbortController(),
     };
@@ -173,13 +173,13 @@ export class TestBench implements EnqueueCalls {
         before = run.count;
         await this.#lookAround();
         for (const { name } of this.#registry.definitions) await this.#work(name, run.stop.signal);
-      } while (run.count > before && run.count <= run.most);
+      } while (run.count > before && run.count <= run.max);
     } finally {
       this.#run = null;
     }
-    if (run.count > run.most)
+    if (run.count > run.max)
       throw new Error(
-        `drain: more than ${String(run.most)} handlers were started, the last of kind \`${run.last}\`: do tasks add each other for ever?`,
+        `drain: more than ${String(run.max)} handlers were started, the last of kind \`${run.last}\`: do tasks add each other for ever?`,
       );
     return { ran: run.count };
   }
@@ -188,17 +188,17 @@ export class TestBench implements EnqueueCalls {
    * Drains, moves the clock to the next instant at which something is due, drains again, until nothing is due within
    * `mostMs` (default 24 h): retries run to their end. Bounds as for `drain`, over all of it.
    */
-  async settle(options: { mostRuns?: number; mostMs?: number } = {}): Promise<SettleReport> {
-    const mostMs = options.mostMs ?? 24 * 3_600_000;
-    const mostRuns = options.mostRuns ?? 1_000;
+  async settle(options: { maxRuns?: number; maxMs?: number } = {}): Promise<SettleReport> {
+    const maxMs = options.maxMs ?? 24 * 3_600_000;
+    const maxRuns = options.maxRuns ?? 1_000;
     const startMs = this.#nowMs;
-    let { ran } = await this.drain({ mostRuns });
+    let { ran } = await this.drain({ maxRuns });
     for (;;) {
-      const { nextDueMs } = await this.#store.sweep({ most: 1_000 });
-      const isOver = nextDueMs === null || this.#nowMs + nextDueMs - startMs > mostMs;
+      const { nextDueMs } = await this.#store.sweep({ max: 1_000 });
+      const isOver = nextDueMs === null || this.#nowMs + nextDueMs - startMs > maxMs;
       if (isOver) return { ran, movedMs: this.#nowMs - startMs };
       this.advance(Math.max(nextDueMs, 0));
-      const more = await this.drain({ mostRuns: mostRuns - ran });
+      const more = await this.drain({ maxRuns: maxRuns - ran });
       ran += more.ran;
       // Due, but paused or without a limit to run under.
       if (more.ran === 0 && nextDueMs <= 0) return { ran, movedMs: this.#nowMs - startMs };
@@ -250,7 +250,7 @@ export class TestBench implements EnqueueCalls {
 
   /** The sweep's part: what dead workers held comes back, and schedules that are due are fired. */
   async #lookAround(): Promise<void> {
-    const { expired, schedules } = await this.#store.sweep({ most: 1_000 });
+    const { expired, schedules } = await this.#store.sweep({ max: 1_000 });
     if (expired > 0) await reclaim(this.#environment);
     await fireSchedules(this.#environment, schedules, Infinity);
   }
@@ -283,7 +283,7 @@ export class TestBench implements EnqueueCalls {
         if (run !== null) {
           run.count += 1;
           run.last = kind.kind;
-          if (run.count > run.most) {
+          if (run.count > run.max) {
             run.stop.abort();
             return Promise.reject(new Error("the test's bound is reached"));
           }

@@ -39,7 +39,7 @@ export interface QueueEntry {
 
 const operationId: Field = { name: "operationId", kind: "uuid" };
 const reason: Field = { name: "reason", kind: "text" };
-const most: Field = { name: "most", kind: "numeric text", min: 1, max: 1_000 };
+const max: Field = { name: "max", kind: "numeric text", min: 1, max: 1_000 };
 const ids: Field = { name: "tasks", kind: "list of ids", isRequired: true };
 const batchParam: Field = { name: "id", kind: "batch id" };
 const nameParam: Field = { name: "name", kind: "key" };
@@ -91,7 +91,7 @@ export const httpEntries: Readonly<Record<string, HttpEntry>> = {
       good: { rate: { count: 5, periodMs: 1_000 } },
     },
   },
-  "api-shared-limits": { params: [], query: [{ name: "name", kind: "key" }, most], body: null },
+  "api-shared-limits": { params: [], query: [{ name: "name", kind: "key" }, max], body: null },
   "api-shared-limit": {
     params: [nameParam],
     query: [],
@@ -104,7 +104,7 @@ export const httpEntries: Readonly<Record<string, HttpEntry>> = {
   "api-resume": { params: [nameParam], query: [], body: operatorBody },
   "api-tasks": {
     params: [nameParam],
-    query: [{ name: "state", kind: "choice" }, most],
+    query: [{ name: "state", kind: "choice" }, max],
     body: null,
   },
   "api-enqueue": {
@@ -117,7 +117,7 @@ export const httpEntries: Readonly<Record<string, HttpEntry>> = {
   },
   "api-executions": {
     params: [],
-    query: [{ name: "definition", kind: "key" }, { name: "open", kind: "choice" }, most],
+    query: [{ name: "definition", kind: "key" }, { name: "open", kind: "choice" }, max],
     body: null,
   },
   "api-group": {
@@ -137,12 +137,12 @@ export const httpEntries: Readonly<Record<string, HttpEntry>> = {
   },
   "api-groups": {
     params: [],
-    query: [{ name: "definition", kind: "key" }, { name: "key", kind: "key" }, most],
+    query: [{ name: "definition", kind: "key" }, { name: "key", kind: "key" }, max],
     body: null,
   },
   "api-schedules": {
     params: [],
-    query: [{ name: "definition", kind: "key" }, most],
+    query: [{ name: "definition", kind: "key" }, max],
     body: null,
   },
   ...Object.fromEntries(
@@ -173,7 +173,7 @@ export const httpEntries: Readonly<Record<string, HttpEntry>> = {
   },
   "api-watermarks": {
     params: [],
-    query: [{ name: "definition", kind: "key" }, { name: "watermark", kind: "key" }, most],
+    query: [{ name: "definition", kind: "key" }, { name: "watermark", kind: "key" }, max],
     body: null,
   },
   "api-cancel": {
@@ -188,7 +188,7 @@ export const httpEntries: Readonly<Record<string, HttpEntry>> = {
       fields: [
         { name: "kind", kind: "key" },
         { name: "outcome", kind: "choice" },
-        { name: "most", kind: "integer", min: 1, max: 1_000 },
+        { name: "max", kind: "integer", min: 1, max: 1_000 },
         { name: "tasks", kind: "list of ids" },
         reason,
       ],
@@ -213,7 +213,7 @@ export const httpEntries: Readonly<Record<string, HttpEntry>> = {
     params: [],
     query: [
       { name: "before", kind: "batch id" },
-      { name: "most", kind: "numeric text", min: 1, max: 100 },
+      { name: "max", kind: "numeric text", min: 1, max: 100 },
     ],
     body: null,
   },
@@ -236,7 +236,7 @@ export const httpEntries: Readonly<Record<string, HttpEntry>> = {
       { name: "actor", kind: "text" },
       { name: "since", kind: "instant" },
       { name: "before", kind: "instant" },
-      { name: "most", kind: "numeric text", min: 1, max: 100 },
+      { name: "max", kind: "numeric text", min: 1, max: 100 },
     ],
     body: null,
   },
@@ -265,8 +265,8 @@ const badNames = ["", " a", "a ", "x".repeat(201)].map((word) => ({
   field: "definition",
 }));
 const badMost = ["0", "1001", "many", "1.5", ""].map((word) => ({
-  words: ["--most", word],
-  field: "most",
+  words: ["--max", word],
+  field: "max",
 }));
 const badIds = ["abc", "1.5", "9223372036854775808", ""].map((word) => ({
   words: [word],
@@ -291,7 +291,7 @@ const ownEntries: Readonly<Record<string, CliEntry>> = {
     bad: [
       ...badNames,
       ...behind("known", badMost),
-      { words: ["known", "--state", "held"], field: "state" },
+      { words: ["known", "--state", "blocked"], field: "state" },
     ],
   },
   explain: {
@@ -372,8 +372,8 @@ const ownEntries: Readonly<Record<string, CliEntry>> = {
     bad: [
       { words: ["poison"], field: "QUEUE" },
       ...["0", "100001", "many", "1.5", ""].map((word) => ({
-        words: ["hints", "--most", word],
-        field: "most",
+        words: ["hints", "--max", word],
+        field: "max",
       })),
     ],
   },
@@ -386,14 +386,14 @@ const ownEntries: Readonly<Record<string, CliEntry>> = {
       { words: ["known", "other", "--all"], field: "argument" },
       { words: ["1", "--kind", "a"], field: "--kind" },
       { words: ["1", "--outcome", "dead"], field: "--outcome" },
-      { words: ["1", "--most", "5"], field: "--most" },
+      { words: ["1", "--max", "5"], field: "--max" },
       { words: ["unknown", "--all"], field: "definition" },
       { words: ["1", "--reason", ""], field: "reason" },
       { words: ["known", "--all", "--kind", " a"], field: "kind" },
       { words: ["known", "--all", "--outcome", "done"], field: "outcome" },
       ...["0", "1001", "many"].map((word) => ({
-        words: ["known", "--all", "--most", word],
-        field: "most",
+        words: ["known", "--all", "--max", word],
+        field: "max",
       })),
     ],
   },
@@ -477,8 +477,8 @@ const ownEntries: Readonly<Record<string, CliEntry>> = {
     args: [],
     bad: [
       ...["0", "101", "many", "1.5", ""].map((word) => ({
-        words: ["--most", word],
-        field: "most",
+        words: ["--max", word],
+        field: "max",
       })),
       { words: ["--before", "abc"], field: "before" },
     ],
@@ -487,8 +487,8 @@ const ownEntries: Readonly<Record<string, CliEntry>> = {
     args: ["known"],
     bad: [
       ...["0", "101", "many", "1.5", ""].map((word) => ({
-        words: ["--most", word],
-        field: "most",
+        words: ["--max", word],
+        field: "max",
       })),
       { words: [" a"], field: "object" },
       { words: ["--action", "limit"], field: "action" },

@@ -181,9 +181,9 @@ const changes: readonly HttpCase[] = [
 
 const queries = gets([
   ...["-1", "0", "1e9", "1001", "abc", "1.5", "%00", "0x10", "%EF%BC%91"].map(
-    (most) => [`executions?most=${most}`, 400, "most"] as const,
+    (max) => [`executions?max=${max}`, 400, "max"] as const,
   ),
-  ["executions?most=1&most=2", 400, "most"],
+  ["executions?max=1&max=2", 400, "max"],
   // The Functions library drops it: nothing arrives, and nothing is polluted.
   ["executions?__proto__=1", 200],
   ["executions?constructor=1", 400, "constructor"],

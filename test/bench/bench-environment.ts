@@ -19,7 +19,7 @@ export interface Bench {
   /** One worker's life of at most `mostMs`. */
   work(
     definition: string,
-    options?: { concurrency?: number; mostMs?: number; signal?: AbortSignal },
+    options?: { concurrency?: number; maxMs?: number; signal?: AbortSignal },
   ): Promise<WorkerResult>;
   close(): Promise<void>;
 }
@@ -66,7 +66,7 @@ export function openBench(
         },
         definition,
         {
-          deadlineMs: realClock.monotonicMs() + (options.mostMs ?? 120_000),
+          deadlineMs: realClock.monotonicMs() + (options.maxMs ?? 120_000),
           marginMs: 100,
           signal: options.signal ?? new AbortController().signal,
         },

@@ -72,7 +72,7 @@ async function fill(
   }
 }
 
-const atOnce = { limit: batch, spareMax: 0 };
+const atOnce = { limit: batch, prefetchMax: 0 };
 
 async function withStore<Result>(
   url: string,
@@ -129,7 +129,7 @@ const blocked: BenchScenario = (url, scale) =>
 /** A hot table, through which as many tasks as that have gone, against one of a new database. */
 const worn: BenchScenario = (url, scale, openOther) =>
   withStore(url, async (store) => {
-    const name = await define(store, { limit: 1_000, spareMax: 0, retainDoneMs: 0 }, "worn");
+    const name = await define(store, { limit: 1_000, prefetchMax: 0, retainDoneMs: 0 }, "worn");
     for (let gone = 0; gone < 2 * scale.backlog; gone += 20_000) {
       await fill(store, { name, count: 20_000 });
       const worker = await startWorker(store, name, { want: 1_000 });
@@ -147,7 +147,7 @@ const worn: BenchScenario = (url, scale, openOther) =>
 const largeWave: BenchScenario = (url, scale: Scale) =>
   withStore(url, async (store) => {
     const count = scale.backlog / 10;
-    const name = await define(store, { limit: null, spareMax: 0 }, "wave");
+    const name = await define(store, { limit: null, prefetchMax: 0 }, "wave");
     const made = await store.createBatch({
       operationId: operationId(),
       name: "large",
@@ -169,7 +169,7 @@ const largeWave: BenchScenario = (url, scale: Scale) =>
     times.push(await timed(() => store.startBatch({ batchId, seal: true })));
     for (;;) {
       const startedMs = performance.now();
-      const { more } = await store.pumpBatch({ batchId, most: 500 });
+      const { more } = await store.pumpBatch({ batchId, max: 500 });
       times.push(performance.now() - startedMs);
       if (!more) break;
     }

@@ -119,7 +119,7 @@ async function sweep(): Promise<void> {
     await registerBuild(environment, registry);
     isKnown = true;
   }
-  const found = await store.sweep({ most: 100 });
+  const found = await store.sweep({ max: 100 });
   if (found.expired > 0) await reclaim(environment);
   for (const definition of found.definitions) {
     if (!definition.paused && definition.free > 0)

@@ -21,7 +21,7 @@ export async function judgeCost(server: ChaosServer, verdict: Verdict): Promise<
   const url = urlAs(server.url, "worker");
   const store = openStore({ url, connectionsMax: 2, random: realRandom, sleep });
   try {
-    const name = await define(store, { limit: batch, spareMax: 0 }, "chaos-cost");
+    const name = await define(store, { limit: batch, prefetchMax: 0 }, "chaos-cost");
     await enqueue(store, name, 2_000);
     const small = await blocksOfClaim(url, { store, name });
     await enqueue(store, name, 10_000);

@@ -6,7 +6,7 @@ import { firstPriority, newKind, sideName } from "./plan";
 import type { Verdict } from "./verdict";
 
 /** No stay is called late that isn't by so much: machines have other things to do. */
-const lateMostMs = 30_000;
+const lateMaxMs = 30_000;
 /** What a dead host had begun runs again within its lease and this. */
 const returnMostMs = 120_000;
 /** A build that doesn't know a kind puts its task off for at most this time. */
@@ -140,33 +140,33 @@ export function judgeReturns(book: Book, halts: readonly Halt[], verdict: Verdic
     const waitMs = next.beginMs - diedMs;
     (flight.kind === newKind ? putOff : waits).push(waitMs);
     // Others wait behind those that came before them, for as long as there are any.
-    const mostMs = returnMostMs + (flight.kind === newKind ? putOffMostMs : 0);
-    if (flight.priority === firstPriority && waitMs > mostMs)
+    const maxMs = returnMostMs + (flight.kind === newKind ? putOffMostMs : 0);
+    if (flight.priority === firstPriority && waitMs > maxMs)
       verdict.broken(
         "stale work returns",
         `task ${flight.task} of ${flight.host} came back after ${waitMs.toFixed(0)} ms`,
       );
   }
   waits.sort((a, b) => a - b);
-  const [middle = 0, most = 0] = [waits[waits.length >> 1], waits.at(-1)];
+  const [middle = 0, max = 0] = [waits[waits.length >> 1], waits.at(-1)];
   const ofNewKind = seconds(Math.max(0, ...putOff));
   verdict.figure(
     "stale work returns",
-    `back after ${seconds(middle)} (median), ${seconds(most)} (most); of a kind that old builds put off ${ofNewKind} (most)`,
+    `back after ${seconds(middle)} (median), ${seconds(max)} (most); of a kind that old builds put off ${ofNewKind} (most)`,
   );
 }
 
 /** In time: late are executions that neither a freeze nor a call without an answer explains. */
 export function judgeStays(book: Book, halts: readonly Halt[], verdict: Verdict): void {
-  let mostMs = 0;
+  let maxMs = 0;
   for (const { host, atMs, deadlineMs, longestCallMs } of book.stays) {
     const frozenMs = halts
       .filter((halt) => halt.host === host && halt.kind === "frozen" && halt.fromMs < atMs)
       .reduce((sum, halt) => sum + Math.min(halt.untilMs, atMs) - halt.fromMs, 0);
     const lateMs = atMs - deadlineMs - longestCallMs - frozenMs;
     verdict.check("in time");
-    mostMs = Math.max(mostMs, lateMs);
-    if (lateMs > lateMostMs)
+    maxMs = Math.max(maxMs, lateMs);
+    if (lateMs > lateMaxMs)
       verdict.broken(
         "in time",
         `${host}: ${lateMs.toFixed(0)} ms past the deadline at ${atMs.toFixed(0)}`,
@@ -174,13 +174,13 @@ export function judgeStays(book: Book, halts: readonly Halt[], verdict: Verdict)
   }
   verdict.figure(
     "in time",
-    `at most ${seconds(mostMs)} late beside freezes and calls without an answer`,
+    `at most ${seconds(maxMs)} late beside freezes and calls without an answer`,
   );
 }
 
 /** First come, first served: how long an asker was denied while others were granted tokens. */
 export function judgeAsking(book: Book, verdict: Verdict): void {
-  let mostMs = 0;
+  let maxMs = 0;
   const since = new Map<string, { fromMs: number; asks: number }>();
   for (const { host, definition, status, atMs } of [...book.asked].sort(
     (a, b) => a.atMs - b.atMs,
@@ -191,14 +191,14 @@ export function judgeAsking(book: Book, verdict: Verdict): void {
     const denied = since.get(key) ?? { fromMs: atMs, asks: 0 };
     if (status === "started") since.delete(key);
     else since.set(key, { ...denied, asks: denied.asks + 1 });
-    if (denied.asks > 0 && status === "started") mostMs = Math.max(mostMs, atMs - denied.fromMs);
+    if (denied.asks > 0 && status === "started") maxMs = Math.max(maxMs, atMs - denied.fromMs);
     if (denied.asks >= 50 && atMs - denied.fromMs > deniedMostMs)
       verdict.broken(
         "first come, first served",
         `${key}: denied for ${seconds(atMs - denied.fromMs)}, asked ${String(denied.asks)} times`,
       );
   }
-  verdict.figure("first come, first served", `granted after at most ${seconds(mostMs)} of denials`);
+  verdict.figure("first come, first served", `granted after at most ${seconds(maxMs)} of denials`);
 }
 
 /** Clock: the work of hosts with a wrong clock; and the stated remainder of the limit. */

@@ -25,7 +25,7 @@ export interface OverlapFacts {
 interface Place {
   readonly rule: "limit" | "one holder";
   readonly name: string;
-  readonly most: (running: readonly Flight[], atMs: number) => number;
+  readonly max: (running: readonly Flight[], atMs: number) => number;
   readonly leavesMs: number;
 }
 
@@ -45,7 +45,7 @@ export function judgeOverlaps(facts: OverlapFacts, verdict: Verdict): void {
     const isSure = book.isCovered(flight, atMs);
     const diedMs = killedMs.get(flight.host) ?? Number.POSITIVE_INFINITY;
     const coveredUntilMs = book.coveredUntil(flight);
-    for (const { rule, name, most, leavesMs } of placesOf(facts, flight)) {
+    for (const { rule, name, max, leavesMs } of placesOf(facts, flight)) {
       const others = (active.get(name) ?? []).filter((other) => other.leavesMs > atMs);
       active.set(name, others);
       others.push({ flight, leavesMs: Math.min(leavesMs, diedMs, coveredUntilMs) });
@@ -53,7 +53,7 @@ export function judgeOverlaps(facts: OverlapFacts, verdict: Verdict): void {
       const running = others
         .filter((other) => other.leavesMs > atMs && book.isCovered(other.flight, atMs))
         .map((other) => other.flight);
-      const allowed = most(running, atMs);
+      const allowed = max(running, atMs);
       if (sinceMs === 0) verdict.check(rule);
       if (running.length > allowed)
         verdict.broken(rule, `${name}: ${describe(running, atMs)}; allowed ${String(allowed)}`);
@@ -69,14 +69,14 @@ function placesOf({ book, limits }: OverlapFacts, flight: Flight): Place[] {
   const limited = [definition, sharedName].map((name): Place => ({
     rule: "limit",
     name,
-    most: (running, atMs) => allowed(book, { changes: limits.get(name) ?? [], running, atMs }),
+    max: (running, atMs) => allowed(book, { changes: limits.get(name) ?? [], running, atMs }),
     leavesMs: endMs,
   }));
-  const one: Place = { rule: "one holder", name: `task ${task}`, most: () => 1, leavesMs };
+  const one: Place = { rule: "one holder", name: `task ${task}`, max: () => 1, leavesMs };
   if (group === null) return [...limited, one];
   const slots = groupSlots[definition] ?? 1;
   const name = `group ${definition}/${group}`;
-  return [...limited, one, { rule: "limit", name, most: () => slots, leavesMs }];
+  return [...limited, one, { rule: "limit", name, max: () => slots, leavesMs }];
 }
 
 /** The greatest limit in force since the oldest of them asked for its token. */

@@ -47,12 +47,12 @@ export function readOptions(words: readonly string[]): ChaosOrder {
   });
   const { plant, without } = values;
   return {
-    minutes: numberOf("minutes", values.minutes, { least: 0.1, most: 1_440 }),
+    minutes: numberOf("minutes", values.minutes, { least: 0.1, max: 1_440 }),
     seed:
       values.seed === undefined
         ? newSeed()
-        : wholeOf("seed", values.seed, { least: 0, most: 2 ** 32 }),
-    hosts: wholeOf("hosts", values.hosts, { least: 2, most: 16 }),
+        : wholeOf("seed", values.seed, { least: 0, max: 2 ** 32 }),
+    hosts: wholeOf("hosts", values.hosts, { least: 2, max: 16 }),
     without:
       without === "" ? [] : without.split(",").map((word) => oneOf("without", word, troubleGroups)),
     plants: plant === undefined ? [] : plant === "all" ? plants : [oneOf("plant", plant, plants)],
@@ -62,13 +62,13 @@ export function readOptions(words: readonly string[]): ChaosOrder {
 
 interface Range {
   readonly least: number;
-  readonly most: number;
+  readonly max: number;
 }
 
-function numberOf(name: string, text: string, { least, most }: Range): number {
+function numberOf(name: string, text: string, { least, max }: Range): number {
   const value = Number(text);
-  if (text !== "" && value >= least && value <= most) return value;
-  throw new Error(`Expected --${name} to be ${String(least)} to ${String(most)}, got ${text}`);
+  if (text !== "" && value >= least && value <= max) return value;
+  throw new Error(`Expected --${name} to be ${String(least)} to ${String(max)}, got ${text}`);
 }
 
 function wholeOf(name: string, text: string, range: Range): number {

@@ -87,8 +87,8 @@ function jumpClock({ hosts, dice }: Scene): void {
 /** Not waited for: while the database is away it takes as long. */
 function changeLimit({ limits, dice }: Scene): void {
   const name = dice.pick([mainName, mainName, sideName, sharedName]);
-  const most = { [mainName]: 8, [sideName]: 4, [sharedName]: 9 }[name] ?? 4;
-  void limits.set(name, dice.int(1, most));
+  const max = { [mainName]: 8, [sideName]: 4, [sharedName]: 9 }[name] ?? 4;
+  void limits.set(name, dice.int(1, max));
 }
 
 /** A deployment: one host ends well, and one of another build comes. */

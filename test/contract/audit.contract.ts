@@ -155,9 +155,9 @@ function describeEntries(setup: StoreSetup): void {
       const { store } = open();
       const name = await define(store);
       const change = await make(store, name);
-      const { now } = await store.listSchedules({ most: 1 });
+      const { now } = await store.listSchedules({ max: 1 });
       await change.call();
-      const { entries } = await store.listAudit({ changedBy: "ada", most: 100 });
+      const { entries } = await store.listAudit({ changedBy: "ada", max: 100 });
       expect(entries).toEqual([
         expect.objectContaining({
           action,
@@ -170,7 +170,7 @@ function describeEntries(setup: StoreSetup): void {
       expect(Math.abs(Date.parse(entries[0]?.at ?? "") - now.getTime())).toBeLessThan(60_000);
       if (change.isAgain === true) return;
       await change.call();
-      expect((await store.listAudit({ changedBy: "ada", most: 100 })).entries).toEqual(entries);
+      expect((await store.listAudit({ changedBy: "ada", max: 100 })).entries).toEqual(entries);
     },
   );
 
@@ -191,8 +191,8 @@ function describeEntries(setup: StoreSetup): void {
     const [one, two] = [await define(store), await define(store)];
     const tasks = [await enqueueOne(store, two), await enqueueOne(store, one)];
     await store.cancelTasks({ taskIds: [...tasks].reverse(), changedBy: "ada" });
-    await store.redriveTasks({ name: one, outcome: "cancelled", most: 5, changedBy: "ada" });
-    const { entries } = await store.listAudit({ changedBy: "ada", most: 10 });
+    await store.redriveTasks({ name: one, outcome: "cancelled", max: 5, changedBy: "ada" });
+    const { entries } = await store.listAudit({ changedBy: "ada", max: 10 });
     const told = entries.map(({ action, definition, tasks: named }) => [action, definition, named]);
     // In the order of their names: both may be of one millisecond.
     expect(told.sort()).toEqual([
@@ -221,7 +221,7 @@ function describeEntries(setup: StoreSetup): void {
 
 /** The tasks of all entries of an action, newest first. */
 async function tasksOf(store: TaskStore, action: AuditAction) {
-  const { entries } = await store.listAudit({ action, most: 100 });
+  const { entries } = await store.listAudit({ action, max: 100 });
   return entries.map(({ tasks }) => tasks);
 }
 
@@ -248,7 +248,7 @@ function describeNone(setup: StoreSetup): void {
     await store.enqueueTasks({ ...call, tasks: [again] });
     const { batchId } = await filled(store, name, { counts: [1] });
     await store.resumeBatch({ batchId, ...ada });
-    expect((await store.listAudit({ changedBy: "ada", most: 10 })).entries).toEqual([]);
+    expect((await store.listAudit({ changedBy: "ada", max: 10 })).entries).toEqual([]);
   });
 
   test("of calls with an actor or a reason that is too long, which are refused", async () => {
@@ -272,7 +272,7 @@ function describeNone(setup: StoreSetup): void {
     const reason = "x".repeat(401);
     const unreasonable = { ...refused, field: "reason", value: reason };
     await expectError(store.redriveTasks({ taskIds, reason }), unreasonable);
-    expect((await store.listAudit({ object: name, most: 10 })).entries).toMatchObject([
+    expect((await store.listAudit({ object: name, max: 10 })).entries).toMatchObject([
       { action: "register_definition" },
     ]);
   });
@@ -281,7 +281,7 @@ function describeNone(setup: StoreSetup): void {
 function describeList(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  testWith(setup, "exact clock")("answers newest first, and cuts at `most`", async () => {
+  testWith(setup, "exact clock")("answers newest first, and cuts at `max`", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store);
@@ -296,16 +296,16 @@ function describeList(setup: StoreSetup): void {
     for (const act of acts) {
       await opened.advance(1_000);
       await act();
-      at.push((await store.listSchedules({ most: 1 })).now.toISOString());
+      at.push((await store.listSchedules({ max: 1 })).now.toISOString());
     }
-    const { entries } = await store.listAudit({ changedBy: "ada", most: 3 });
+    const { entries } = await store.listAudit({ changedBy: "ada", max: 3 });
     expect(entries.map(({ action, at: when }) => [action, when])).toEqual([
       ["redrive_tasks", at[3]],
       ["resume_definition", at[2]],
       ["cancel_tasks", at[1]],
     ]);
     const [since, before] = [new Date(at[1] ?? ""), new Date(at[3] ?? "")];
-    const between = await store.listAudit({ since, before, most: 10 });
+    const between = await store.listAudit({ since, before, max: 10 });
     expect(between.entries.map(({ action }) => action)).toEqual([
       "resume_definition",
       "cancel_tasks",
@@ -323,7 +323,7 @@ function describeList(setup: StoreSetup): void {
     const { batchId } = await filled(store, other, { counts: [1] });
     await store.cancelBatch({ batchId, ...ada });
     const actions = async (filter: { object?: string; action?: AuditAction }) =>
-      (await store.listAudit({ ...filter, changedBy: "ada", most: 10 })).entries.map(
+      (await store.listAudit({ ...filter, changedBy: "ada", max: 10 })).entries.map(
         ({ action }) => action,
       );
     expect(await actions({ object: name })).toEqual(["cancel_tasks"]);
@@ -339,7 +339,7 @@ function describeList(setup: StoreSetup): void {
   test("tells what the code registered", async () => {
     const { store } = open();
     const name = await define(store, { limit: 7 });
-    const { entries } = await store.listAudit({ object: name, most: 10 });
+    const { entries } = await store.listAudit({ object: name, max: 10 });
     expect(entries).toEqual([
       expect.objectContaining({
         action: "register_definition",
@@ -351,13 +351,13 @@ function describeList(setup: StoreSetup): void {
     ]);
   });
 
-  test("refuses another `most` than 1..100", async () => {
+  test("refuses another `max` than 1..100", async () => {
     const { store } = open();
-    for (const most of [0, 101]) {
-      await expectError(store.listAudit({ most }), {
+    for (const max of [0, 101]) {
+      await expectError(store.listAudit({ max }), {
         code: "TASKGATE_ARG_INVALID",
-        field: "most",
-        value: most,
+        field: "max",
+        value: max,
       });
     }
   });
@@ -376,15 +376,15 @@ function describePurge(setup: StoreSetup): void {
     const [[task] = []] = (await tasksOf(store, "enqueue_tasks")).map((tasks) => tasks ?? []);
     await store.cancelTasks({ taskIds: [String(task) as never], ...ada });
     await opened.advance(29 * dayMs);
-    expect(await store.purge({ most: 10 })).toMatchObject({ auditEntries: 0 });
+    expect(await store.purge({ max: 10 })).toMatchObject({ auditEntries: 0 });
     await opened.advance(2 * dayMs);
-    expect(await store.purge({ most: 2 })).toMatchObject({ auditEntries: 2, more: true });
-    expect(await store.purge({ most: 2 })).toMatchObject({ auditEntries: 1 });
-    const left = await store.listAudit({ changedBy: "ada", most: 10 });
+    expect(await store.purge({ max: 2 })).toMatchObject({ auditEntries: 2, more: true });
+    expect(await store.purge({ max: 2 })).toMatchObject({ auditEntries: 1 });
+    const left = await store.listAudit({ changedBy: "ada", max: 10 });
     expect(left.entries).toMatchObject([{ action: "cancel_tasks" }]);
     await opened.advance(368 * dayMs);
-    expect(await store.purge({ most: 1_000 })).toMatchObject({ auditEntries: 0 });
+    expect(await store.purge({ max: 1_000 })).toMatchObject({ auditEntries: 0 });
     await opened.advance(2 * dayMs);
-    expect(await store.purge({ most: 1_000 })).toMatchObject({ auditEntries: 1 });
+    expect(await store.purge({ max: 1_000 })).toMatchObject({ auditEntries: 1 });
   });
 }

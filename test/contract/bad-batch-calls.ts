@@ -45,14 +45,14 @@ export const badBatchCalls: readonly BadCall[] = [
     says: "operation_id: expected a uuid (<NULL>)",
   },
   { call: "PumpBatch NULL, 1", number: 50404, says: "batch_id: unknown (<NULL>)" },
-  ...["NULL", "0", "1001"].map((most) => ({
-    call: `PumpBatch 99, ${most}`,
+  ...["NULL", "0", "1001"].map((max) => ({
+    call: `PumpBatch 99, ${max}`,
     number: 50422,
-    says: `most: expected 1..1000 (${most === "NULL" ? "<NULL>" : most})`,
+    says: `max: expected 1..1000 (${max === "NULL" ? "<NULL>" : max})`,
   })),
-  ...["NULL", "0", "101"].map((most) => ({
-    call: `ListBatches NULL, NULL, ${most}`,
+  ...["NULL", "0", "101"].map((max) => ({
+    call: `ListBatches NULL, NULL, ${max}`,
     number: 50422,
-    says: `most: expected 1..100 (${most === "NULL" ? "<NULL>" : most})`,
+    says: `max: expected 1..100 (${max === "NULL" ? "<NULL>" : max})`,
   })),
 ];

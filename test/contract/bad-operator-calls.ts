@@ -69,10 +69,10 @@ export const badOperatorCalls: readonly BadCall[] = [
     ["NULL", "<NULL>"],
     ["0", "0"],
     ["1001", "1001"],
-  ].map(([most = "", shown = ""]) => ({
-    call: `RedriveTasks NULL, N'demo', NULL, NULL, ${most}`,
+  ].map(([max = "", shown = ""]) => ({
+    call: `RedriveTasks NULL, N'demo', NULL, NULL, ${max}`,
     number: 50422,
-    says: `most: expected 1..1000 (${shown})`,
+    says: `max: expected 1..1000 (${shown})`,
   })),
   ...["done", "DEAD", "dead "].map((outcome) => ({
     call: `RedriveTasks NULL, N'demo', NULL, N'${outcome}', 1`,
@@ -139,19 +139,19 @@ export const badOperatorCalls: readonly BadCall[] = [
     ["NULL", "<NULL>"],
     ["0", "0"],
     ["1001", "1001"],
-  ].map(([most = "", shown = ""]) => ({
-    call: `ListGroups NULL, NULL, ${most}`,
+  ].map(([max = "", shown = ""]) => ({
+    call: `ListGroups NULL, NULL, ${max}`,
     number: 50422,
-    says: `most: expected 1..1000 (${shown})`,
+    says: `max: expected 1..1000 (${shown})`,
   })),
   ...[
     ["NULL", "<NULL>"],
     ["0", "0"],
     ["1001", "1001"],
-  ].map(([most = "", shown = ""]) => ({
-    call: `ListSharedLimits NULL, ${most}`,
+  ].map(([max = "", shown = ""]) => ({
+    call: `ListSharedLimits NULL, ${max}`,
     number: 50422,
-    says: `most: expected 1..1000 (${shown})`,
+    says: `max: expected 1..1000 (${shown})`,
   })),
   ...badAppCalls(),
   { call: "ListGroups N'x', NULL, 1", ...unknownName },
@@ -303,10 +303,10 @@ function badWatermarkCalls(): BadCall[] {
       ["NULL", "<NULL>"],
       ["0", "0"],
       ["1001", "1001"],
-    ].map(([most = "", shown = ""]) => ({
-      call: `ListWatermarks NULL, NULL, ${most}`,
+    ].map(([max = "", shown = ""]) => ({
+      call: `ListWatermarks NULL, NULL, ${max}`,
       number: 50422,
-      says: `most: expected 1..1000 (${shown})`,
+      says: `max: expected 1..1000 (${shown})`,
     })),
     { call: "ListWatermarks N'x', NULL, 1", ...unknownName },
     {

@@ -126,10 +126,10 @@ export const badScheduleCalls: readonly BadCall[] = [
     ["NULL", "<NULL>"],
     ["0", "0"],
     ["1001", "1001"],
-  ].map(([most = "", shown = ""]) => ({
-    call: `ListSchedules NULL, ${most}`,
+  ].map(([max = "", shown = ""]) => ({
+    call: `ListSchedules NULL, ${max}`,
     number: 50422,
-    says: `most: expected 1..1000 (${shown})`,
+    says: `max: expected 1..1000 (${shown})`,
   })),
   { call: "ListSchedules N'x', 1", ...unknownName },
   {

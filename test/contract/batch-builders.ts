@@ -66,7 +66,7 @@ export async function filled(
 
 /** The batch as people see it. */
 export async function batchStatus(store: TaskStore, batchId: BatchId): Promise<BatchStatus> {
-  const { batches } = await store.listBatches({ batchId, most: 1 });
+  const { batches } = await store.listBatches({ batchId, max: 1 });
   if (batches[0] === undefined) throw new Error(`There is no batch ${batchId}`);
   return batches[0];
 }

@@ -61,7 +61,7 @@ function describeLimits(setup: StoreSetup): void {
     const one = await filled(store, name, { counts: [1, 1], failurePolicy: "continue" });
     const two = await makeBatch(store, 2, { failurePolicy: "cancel" });
     await start(store, one);
-    expect(await waveStates(store, two.batchId)).toEqual(["held", "held"]);
+    expect(await waveStates(store, two.batchId)).toEqual(["blocked", "blocked"]);
     const sealed = async ({ batchId }: { batchId: BatchId }) =>
       (await batchStatus(store, batchId)).waves.map((wave) => wave.sealed);
     expect([await sealed(one), await sealed(two)]).toEqual([
@@ -69,7 +69,7 @@ function describeLimits(setup: StoreSetup): void {
       [false, false],
     ]);
     expect((await hold(store, { name, waveId: at(two.waveIds, 1) }, 1)).status).toBe("enqueued");
-    const { batches } = await store.listBatches({ most: 2 });
+    const { batches } = await store.listBatches({ max: 2 });
     expect(batches.map(({ failurePolicy }) => failurePolicy)).toEqual(["cancel", "continue"]);
   });
 }
@@ -115,19 +115,19 @@ function describeBusy(setup: StoreSetup): void {
         await whileAdding(opened, { ...where, isKept }, async () => {
           const answer = await store.startBatch({ batchId, seal: true });
           expect(answer).toEqual({ status: "started", woken: [], opening: [batchId] });
-          expect(await waveStates(store, batchId)).toEqual(["done", "held", "held"]);
-          expect((await store.sweep({ most: 10 })).opening).toEqual([batchId]);
-          const asked = await store.pumpBatch({ batchId, most: 1 });
+          expect(await waveStates(store, batchId)).toEqual(["done", "blocked", "blocked"]);
+          expect((await store.sweep({ max: 10 })).opening).toEqual([batchId]);
+          const asked = await store.pumpBatch({ batchId, max: 1 });
           expect(asked).toEqual({ status: "busy", moved: 0, more: true, woken: [] });
         });
         const isFilled = there > 0 || isKept;
-        expect(await store.pumpBatch({ batchId, most: 1 })).toMatchObject({
+        expect(await store.pumpBatch({ batchId, max: 1 })).toMatchObject({
           status: "pumped",
           more: false,
           woken: isFilled ? [name] : [],
         });
         expect(await waveStates(store, batchId)).toEqual(
-          isFilled ? ["done", "open", "held"] : ["done", "done", "done"],
+          isFilled ? ["done", "open", "blocked"] : ["done", "done", "done"],
         );
         expect((await batchStatus(store, batchId)).state).toBe(isFilled ? "running" : "done");
       },
@@ -151,8 +151,8 @@ function describeBusy(setup: StoreSetup): void {
       state: "draft",
       startedAt: null,
       waves: [
-        { sealed: false, held: 1 },
-        { sealed: false, held: 0 },
+        { sealed: false, blocked: 1 },
+        { sealed: false, blocked: 0 },
       ],
     });
     expect((await store.startBatch({ batchId, seal: true })).status).toBe("started");
@@ -172,9 +172,9 @@ function describeBusy(setup: StoreSetup): void {
       expect(answer).toEqual({ status: "cancelled", tasks: [], opening: [batchId] });
     });
     expect((await batchStatus(store, batchId)).finishedAt).toBeNull();
-    const opens = await store.pumpBatch({ batchId, most: 10 });
+    const opens = await store.pumpBatch({ batchId, max: 10 });
     expect(opens).toMatchObject({ status: "pumped", moved: 0, more: true, woken: [] });
-    const ends = await store.pumpBatch({ batchId, most: 10 });
+    const ends = await store.pumpBatch({ batchId, max: 10 });
     expect(ends).toEqual({ status: "pumped", moved: 1, more: false, woken: [] });
     expect((await batchStatus(store, batchId)).finishedAt).not.toBeNull();
   });
@@ -191,7 +191,7 @@ function describePump(setup: StoreSetup): void {
     const { batchId } = batch;
     const asked = async () => {
       const before = await batchStatus(store, batchId);
-      expect(await store.pumpBatch({ batchId, most: 10 })).toEqual(idle);
+      expect(await store.pumpBatch({ batchId, max: 10 })).toEqual(idle);
       expect(await batchStatus(store, batchId)).toEqual(before);
       return before.state;
     };
@@ -209,7 +209,7 @@ function describePump(setup: StoreSetup): void {
 
   test("when all that was left of a wave is cancelled by hand, it closes it and opens the next", async () => {
     const { store } = open();
-    const name = await define(store, { limit: 300, spareMax: 0 });
+    const name = await define(store, { limit: 300, prefetchMax: 0 });
     const other = await define(store);
     const batch = await filled(store, name, { counts: [201, 0] });
     await hold(store, { name: other, waveId: at(batch.waveIds, 1) }, 1);
@@ -218,8 +218,8 @@ function describePump(setup: StoreSetup): void {
     const worker = await startWorker(store, name, { want: 300 });
     await worker.complete(await worker.claim(300));
     await store.cancelTasks({ taskIds: at(batch.tasks, 0).slice(200) });
-    expect(await waveStates(store, batchId)).toEqual(["opening", "held"]);
-    expect(await store.pumpBatch({ batchId, most: 10 })).toEqual({
+    expect(await waveStates(store, batchId)).toEqual(["opening", "blocked"]);
+    expect(await store.pumpBatch({ batchId, max: 10 })).toEqual({
       status: "pumped",
       moved: 0,
       more: false,
@@ -233,10 +233,10 @@ function describePump(setup: StoreSetup): void {
     const name = await define(store);
     const { batchId, tasks } = await filled(store, name, { counts: [2, 0, 1] });
     await store.cancelBatch({ batchId });
-    const pump = () => store.pumpBatch({ batchId, most: 1 });
+    const pump = () => store.pumpBatch({ batchId, max: 1 });
     const pumped = { status: "pumped", woken: [] };
     expect(await pump()).toEqual({ ...pumped, moved: 1, more: true });
-    expect(await waveStates(store, batchId)).toEqual(["opening", "held", "held"]);
+    expect(await waveStates(store, batchId)).toEqual(["opening", "blocked", "blocked"]);
     expect(await pump()).toEqual({ ...pumped, moved: 1, more: true });
     expect(await waveStates(store, batchId)).toEqual(["done", "done", "opening"]);
     expect((await batchStatus(store, batchId)).finishedAt).toBeNull();
@@ -300,7 +300,7 @@ function describeCancel(setup: StoreSetup): void {
       taskIds.push(...(await hold(store, { name, waveId: at(waveIds, 0) }, tasks)).taskIds);
     }
     await store.startBatch({ batchId, seal: true });
-    expect((await store.pumpBatch({ batchId, most: 1_000 })).moved).toBe(801);
+    expect((await store.pumpBatch({ batchId, max: 1_000 })).moved).toBe(801);
     const answer = await store.cancelBatch({ batchId });
     expect(answer).toEqual({ status: "cancelled", tasks: taskIds.slice(0, 1_000), opening: [] });
   });
@@ -317,7 +317,7 @@ function describeCancel(setup: StoreSetup): void {
     expect(answer).toEqual({ status: "cancelled", tasks: [], opening: [batchId] });
     expect(await waveStates(store, batchId)).toEqual(["done", "opening"]);
     expect(await store.cancelBatch({ batchId })).toEqual({ ...answer, status: "again" });
-    await store.pumpBatch({ batchId, most: 10 });
+    await store.pumpBatch({ batchId, max: 10 });
     expect(await waveStates(store, batchId)).toEqual(["done", "done"]);
   });
 
@@ -347,7 +347,7 @@ function describeList(setup: StoreSetup): void {
     const ids: BatchId[] = [];
     for (let count = 0; count < 3; count += 1) ids.push((await makeBatch(store, 2)).batchId);
     const listed = async (batchId: BatchId, before: BatchId) =>
-      (await store.listBatches({ batchId, before, most: 1 })).batches.map(({ batch }) => batch);
+      (await store.listBatches({ batchId, before, max: 1 })).batches.map(({ batch }) => batch);
     expect(await listed(at(ids, 1), at(ids, 2))).toEqual([at(ids, 1)]);
     expect(await listed(at(ids, 1), at(ids, 1))).toEqual([]);
     expect(await listed(at(ids, 1), at(ids, 0))).toEqual([]);
@@ -373,7 +373,7 @@ function describeList(setup: StoreSetup): void {
         expect(idsOf(claimed)).toEqual(at(batch.tasks, ms / 10 - 1 === 1 ? 1 : 3));
         await worker.complete(claimed);
       }
-      const over = { state: "done", sealed: true, held: 0, unfinished: 0, dead: 0 };
+      const over = { state: "done", sealed: true, blocked: 0, unfinished: 0, dead: 0 };
       expect(await batchStatus(store, batchId)).toEqual({
         batch: batchId,
         name: title,
@@ -414,7 +414,7 @@ async function create(store: TaskStore, waves: number) {
 }
 
 async function waveOf(store: TaskStore, batchId: BatchId) {
-  return at(at((await store.listBatches({ batchId, most: 1 })).batches, 0).waves, 0);
+  return at(at((await store.listBatches({ batchId, max: 1 })).batches, 0).waves, 0);
 }
 
 function describeSlices(setup: StoreSetup): void {
@@ -442,13 +442,13 @@ function describeSlices(setup: StoreSetup): void {
       const dialect = setup.dialect === "mssql" ? "mssql" : "postgres";
       await transaction.query(inDialect(dialect, sql, new Map()));
       const busy = { status: "busy", moved: 0, more: true, woken: [] };
-      expect(await store.pumpBatch({ batchId, most: 1 })).toMatchObject(busy);
+      expect(await store.pumpBatch({ batchId, max: 1 })).toMatchObject(busy);
     });
     // In the order in which they would have been let in.
     for (const place of [1, 2, 3, 0]) {
       const slice = { status: "pumped", moved: 1, more: place !== 0, woken: [] };
-      expect(await stateOf(store, at(ids, place))).toBe("held");
-      expect(await store.pumpBatch({ batchId, most: 1 })).toMatchObject(slice);
+      expect(await stateOf(store, at(ids, place))).toBe("blocked");
+      expect(await store.pumpBatch({ batchId, max: 1 })).toMatchObject(slice);
       expect(await stateOf(store, at(ids, place))).toBe("cancelled");
     }
     expect(await waveOf(store, batchId)).toMatchObject({ state: "done", unfinished: 0 });
@@ -464,10 +464,10 @@ function describeSlices(setup: StoreSetup): void {
       await holdIn(store, { name, waveId }, [{}, { group: "g" }, {}, { group: "g" }]);
     const { woken } = await store.startBatch({ batchId, seal: true });
     expect([...woken].sort()).toEqual([...names].sort());
-    expect(await waveOf(store, batchId)).toMatchObject({ state: "open", admitted: 8, held: 0 });
+    expect(await waveOf(store, batchId)).toMatchObject({ state: "open", admitted: 8, blocked: 0 });
     for (const name of names) {
       expect(await statusOf(store, name)).toMatchObject({ ready: 2, scheduled: 2 });
-      await store.promoteScheduled({ name, most: 10 });
+      await store.promoteScheduled({ name, max: 10 });
       expect(await statusOf(store, name)).toMatchObject({ ready: 3, waiting: 1 });
       const worker = await startWorker(store, name, { want: 4 });
       let claimed = await worker.claim(4);

@@ -35,9 +35,9 @@ export function describeBatches(setup: StoreSetup): void {
 }
 
 /** Goes on opening until nothing is left; how many calls moved something. */
-async function pumpAll(store: TaskStore, batchId: BatchId, most = 1_000): Promise<number> {
+async function pumpAll(store: TaskStore, batchId: BatchId, max = 1_000): Promise<number> {
   for (let calls = 0; calls < 100; calls += 1) {
-    const answer = await store.pumpBatch({ batchId, most });
+    const answer = await store.pumpBatch({ batchId, max });
     if (!answer.more) return calls + Number(answer.moved > 0);
   }
   throw new Error("Pumping doesn't end");
@@ -77,9 +77,9 @@ function describeCreate(setup: StoreSetup): void {
       waves: first.waveIds.map((wave, index) => ({
         wave,
         ordinal: index + 1,
-        state: "held",
+        state: "blocked",
         sealed: false,
-        held: 0,
+        blocked: 0,
         admitted: 0,
         unfinished: 0,
         dead: 0,
@@ -113,7 +113,7 @@ function describeCreate(setup: StoreSetup): void {
       field: "failure_policy",
       value: "stop",
     });
-    expect((await store.listBatches({ most: 100 })).batches).toEqual([]);
+    expect((await store.listBatches({ max: 100 })).batches).toEqual([]);
   });
 
   test("unknown batches and waves are refused", async () => {
@@ -122,7 +122,7 @@ function describeCreate(setup: StoreSetup): void {
     const batchId = asBatchId("99");
     const unknown = { code: "TASKGATE_ARG_UNKNOWN", field: "batch_id", value: "99" } as const;
     await expectError(store.startBatch({ batchId, seal: true }), unknown);
-    await expectError(store.pumpBatch({ batchId, most: 1 }), unknown);
+    await expectError(store.pumpBatch({ batchId, max: 1 }), unknown);
     await expectError(store.resumeBatch({ batchId }), unknown);
     await expectError(store.cancelBatch({ batchId }), unknown);
     await expectError(hold(store, { name, waveId: asWaveId("98") }, 1), {
@@ -150,7 +150,7 @@ function describeWaves(setup: StoreSetup): void {
     const first = await worker.claim(10);
     expect(idsOf(first)).toEqual(tasks[0]);
     expect((await worker.complete(first.slice(0, 2), 10)).claimed).toEqual([]);
-    expect(await waveStates(store, batchId)).toEqual(["open", "held"]);
+    expect(await waveStates(store, batchId)).toEqual(["open", "blocked"]);
     const last = await worker.complete(first.slice(2), 10);
     expect(idsOf(last.claimed)).toEqual(tasks[1]);
     expect(await waveStates(store, batchId)).toEqual(["done", "open"]);
@@ -166,10 +166,10 @@ function describeWaves(setup: StoreSetup): void {
     expect(await waveStates(store, batch.batchId)).toEqual([
       "done",
       "open",
-      "held",
-      "held",
-      "held",
-      "held",
+      "blocked",
+      "blocked",
+      "blocked",
+      "blocked",
     ]);
     const worker = await startWorker(store, name, { want: 1 });
     expect(await drain(worker, 1)).toEqual([...(batch.tasks[1] ?? []), ...(batch.tasks[4] ?? [])]);
@@ -221,7 +221,7 @@ function describeWaves(setup: StoreSetup): void {
     const claimed = await worker.claim(10);
     expect(claimed).toHaveLength(2);
     await worker.complete(claimed.slice(1));
-    expect(await waveStates(store, one.batchId)).toEqual(["open", "held"]);
+    expect(await waveStates(store, one.batchId)).toEqual(["open", "blocked"]);
     expect(await waveStates(store, two.batchId)).toEqual(["done", "open"]);
   });
 
@@ -251,10 +251,10 @@ function describeWaves(setup: StoreSetup): void {
     expect(first).toHaveLength(1);
     await worker.fail(first, { retryInMs: 0 });
     await opened.advance(1);
-    expect(await waveStates(store, batch.batchId)).toEqual(["open", "held"]);
+    expect(await waveStates(store, batch.batchId)).toEqual(["open", "blocked"]);
     for (let rounds = 0; rounds < 2; rounds += 1) {
       const claimed = await worker.claim(1);
-      expect(await waveStates(store, batch.batchId)).toEqual(["open", "held"]);
+      expect(await waveStates(store, batch.batchId)).toEqual(["open", "blocked"]);
       await worker.complete(claimed);
       await opened.advance(1);
     }
@@ -284,8 +284,8 @@ function describeWaves(setup: StoreSetup): void {
     const lost = await startWorker(store, name, { want: 1 });
     await lost.claim(1);
     await opened.advance(1_001);
-    await store.reclaimExpired({ most: 10 });
-    expect(await waveStates(store, batch.batchId)).toEqual(["open", "held"]);
+    await store.reclaimExpired({ max: 10 });
+    expect(await waveStates(store, batch.batchId)).toEqual(["open", "blocked"]);
     const worker = await startWorker(store, name, { want: 1 });
     await worker.complete(await worker.claim(1));
     expect(await waveStates(store, batch.batchId)).toEqual(["done", "open"]);
@@ -315,7 +315,7 @@ function describeWaves(setup: StoreSetup): void {
           throw new Error("rolled back");
         }),
       ).rejects.toThrow("rolled back");
-      expect(await waveStates(store, batch.batchId)).toEqual(["open", "held"]);
+      expect(await waveStates(store, batch.batchId)).toEqual(["open", "blocked"]);
       await store.transaction((within) => store.completeTask(completion, within));
       expect(await waveStates(store, batch.batchId)).toEqual(["done", "open"]);
     },
@@ -325,17 +325,17 @@ function describeWaves(setup: StoreSetup): void {
 function describeAdding(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("they are held: neither ready nor due, for any group that they name", async () => {
+  test("they are blocked: neither ready nor due, for any group that they name", async () => {
     const { store } = open();
     const name = await define(store);
     const batch = await makeBatch(store, 1);
     const answer = await hold(store, { name, waveId: batch.waveIds[0] }, [{}, { group: "g" }]);
     expect(answer).toMatchObject({ status: "enqueued", ready: false, nextDueMs: null });
-    for (const id of answer.taskIds) expect(await stateOf(store, id)).toBe("held");
+    for (const id of answer.taskIds) expect(await stateOf(store, id)).toBe("blocked");
     expect(await statusOf(store, name)).toMatchObject({ ready: 0, waiting: 0, scheduled: 0 });
   });
 
-  test("a held wave takes tasks while the batch runs, until it is opened; late ones write nothing", async () => {
+  test("a blocked wave takes tasks while the batch runs, until it is opened; late ones write nothing", async () => {
     const { store } = open();
     const name = await define(store, { limit: 10 });
     const batch = await makeBatch(store, 2);
@@ -414,7 +414,7 @@ function describeAdding(setup: StoreSetup): void {
     const first = await hold(store, { name, waveId: batch.waveIds[0] }, [{ dedupeKey: "k" }]);
     const second = await hold(store, { name, waveId: batch.waveIds[1] }, [{ dedupeKey: "k" }]);
     expect(second).toMatchObject({ taskIds: first.taskIds, outcomes: ["duplicate"] });
-    expect((await batchStatus(store, batch.batchId)).waves.map((wave) => wave.held)).toEqual([
+    expect((await batchStatus(store, batch.batchId)).waves.map((wave) => wave.blocked)).toEqual([
       1, 0,
     ]);
   });
@@ -446,12 +446,12 @@ function describeSlices(setup: StoreSetup): void {
       opening: [batchId],
     });
     expect(await batchStatus(store, batchId)).toMatchObject({
-      waves: [{ state: "opening", held: 250, admitted: 200, unfinished: 200 }],
+      waves: [{ state: "opening", blocked: 250, admitted: 200, unfinished: 200 }],
     });
-    expect((await store.sweep({ most: 10 })).opening).toEqual([batchId]);
+    expect((await store.sweep({ max: 10 })).opening).toEqual([batchId]);
     const worker = await startWorker(store, name, { want: 10 });
     expect(idsOf(await worker.claim(10))).toEqual(tasks[0]?.slice(0, 10));
-    expect(await store.pumpBatch({ batchId, most: 100 })).toEqual({
+    expect(await store.pumpBatch({ batchId, max: 100 })).toEqual({
       status: "pumped",
       moved: 100,
       more: true,
@@ -459,10 +459,10 @@ function describeSlices(setup: StoreSetup): void {
     });
     expect(await pumpAll(store, batchId, 100)).toBe(2);
     expect(await batchStatus(store, batchId)).toMatchObject({
-      waves: [{ state: "open", held: 0, admitted: 450, unfinished: 450 }],
+      waves: [{ state: "open", blocked: 0, admitted: 450, unfinished: 450 }],
     });
-    expect((await store.sweep({ most: 10 })).opening).toEqual([]);
-    expect(await store.pumpBatch({ batchId, most: 100 })).toMatchObject({
+    expect((await store.sweep({ max: 10 })).opening).toEqual([]);
+    expect(await store.pumpBatch({ batchId, max: 100 })).toMatchObject({
       status: "done",
       moved: 0,
     });
@@ -470,16 +470,16 @@ function describeSlices(setup: StoreSetup): void {
 
   test("a wave isn't over while some of it is held, even when all that was admitted has ended", async () => {
     const { store } = open();
-    const name = await define(store, { limit: 500, spareMax: 0 });
+    const name = await define(store, { limit: 500, prefetchMax: 0 });
     const { batchId } = await filled(store, name, { counts: [201, 1] });
     await store.startBatch({ batchId, seal: true });
     const worker = await startWorker(store, name, { want: 500 });
     const claimed = await worker.claim(500);
     expect(claimed).toHaveLength(200);
     await worker.complete(claimed);
-    expect(await waveStates(store, batchId)).toEqual(["opening", "held"]);
+    expect(await waveStates(store, batchId)).toEqual(["opening", "blocked"]);
     await pumpAll(store, batchId);
-    expect(await waveStates(store, batchId)).toEqual(["open", "held"]);
+    expect(await waveStates(store, batchId)).toEqual(["open", "blocked"]);
     await worker.complete(await worker.claim(1));
     expect(await waveStates(store, batchId)).toEqual(["done", "open"]);
   });
@@ -493,18 +493,18 @@ function describeSlices(setup: StoreSetup): void {
     expect((await worker.complete(await worker.claim(1))).opening).toEqual([batchId]);
   });
 
-  test("most: 1 and 1000 are taken, 0 and 1001 refused", async () => {
+  test("max: 1 and 1000 are taken, 0 and 1001 refused", async () => {
     const { store } = open();
     const { batchId } = await makeBatch(store, 1);
-    for (const most of [0, 1_001]) {
-      await expectError(store.pumpBatch({ batchId, most }), {
+    for (const max of [0, 1_001]) {
+      await expectError(store.pumpBatch({ batchId, max }), {
         code: "TASKGATE_ARG_INVALID",
-        field: "most",
-        value: most,
+        field: "max",
+        value: max,
       });
     }
-    for (const most of [1, 1_000]) {
-      expect((await store.pumpBatch({ batchId, most })).status).toBe("done");
+    for (const max of [1, 1_000]) {
+      expect((await store.pumpBatch({ batchId, max })).status).toBe("done");
     }
   });
 }
@@ -528,14 +528,14 @@ function describePolicies(setup: StoreSetup): void {
     await killFirst(store, name);
     expect(await batchStatus(store, batch.batchId)).toMatchObject({
       state: "running",
-      waves: [{ state: "open", dead: 1 }, { state: "held" }],
+      waves: [{ state: "open", dead: 1 }, { state: "blocked" }],
     });
     const worker = await startWorker(store, name, { want: 1 });
     expect((await worker.complete(await worker.claim(1))).woken).toEqual([]);
     expect(await batchStatus(store, batch.batchId)).toMatchObject({
       state: "halted",
       finishedAt: null,
-      waves: [{ state: "done" }, { state: "held" }],
+      waves: [{ state: "done" }, { state: "blocked" }],
     });
     const { batchId } = batch;
     expect(await store.resumeBatch({ batchId })).toEqual({
@@ -563,7 +563,7 @@ function describePolicies(setup: StoreSetup): void {
     });
   });
 
-  test("cancel: held tasks end cancelled, wave after wave", async () => {
+  test("cancel: blocked tasks end cancelled, wave after wave", async () => {
     const { store } = open();
     const name = await define(store);
     const batch = await filled(store, name, { counts: [1, 2, 1], failurePolicy: "cancel" });
@@ -571,7 +571,7 @@ function describePolicies(setup: StoreSetup): void {
     await killFirst(store, name);
     const { batchId } = batch;
     expect((await batchStatus(store, batchId)).state).toBe("cancelled");
-    expect((await store.sweep({ most: 10 })).opening).toEqual([batchId]);
+    expect((await store.sweep({ max: 10 })).opening).toEqual([batchId]);
     await pumpAll(store, batchId);
     const status = await batchStatus(store, batchId);
     expect(status.waves.map((wave) => wave.state)).toEqual(["done", "done", "done"]);
@@ -672,7 +672,7 @@ function describeCancel(setup: StoreSetup): void {
 
   test("cancelled while a wave is being opened: the rest of it ends cancelled", async () => {
     const { store } = open();
-    const name = await define(store, { limit: 300, spareMax: 0 });
+    const name = await define(store, { limit: 300, prefetchMax: 0 });
     const batch = await filled(store, name, { counts: [201, 1] });
     await start(store, batch);
     const { batchId } = batch;
@@ -696,11 +696,11 @@ function describeList(setup: StoreSetup): void {
     const ids: BatchId[] = [];
     for (let count = 0; count < 3; count += 1) ids.push((await makeBatch(store, 1)).batchId);
     const [oldest, middle, newest] = ids;
-    const listed = async (input: { before?: BatchId; most: number }) =>
+    const listed = async (input: { before?: BatchId; max: number }) =>
       (await store.listBatches(input)).batches.map(({ batch }) => batch);
-    expect(await listed({ most: 2 })).toEqual([newest, middle]);
+    expect(await listed({ max: 2 })).toEqual([newest, middle]);
     if (middle === undefined) throw new Error("There are no batches");
-    expect(await listed({ most: 2, before: middle })).toEqual([oldest]);
+    expect(await listed({ max: 2, before: middle })).toEqual([oldest]);
   });
 
   testWith(setup, "exact clock")("tells since when a batch runs, while it does", async () => {
@@ -717,15 +717,15 @@ function describeList(setup: StoreSetup): void {
     expect((await batchStatus(store, batch.batchId)).runningMs).toBeNull();
   });
 
-  test("most: 1 and 100 are taken, 0 and 101 refused", async () => {
+  test("max: 1 and 100 are taken, 0 and 101 refused", async () => {
     const { store } = open();
-    for (const most of [0, 101]) {
-      await expectError(store.listBatches({ most }), {
+    for (const max of [0, 101]) {
+      await expectError(store.listBatches({ max }), {
         code: "TASKGATE_ARG_INVALID",
-        field: "most",
-        value: most,
+        field: "max",
+        value: max,
       });
     }
-    for (const most of [1, 100]) expect(await store.listBatches({ most })).toEqual({ batches: [] });
+    for (const max of [1, 100]) expect(await store.listBatches({ max })).toEqual({ batches: [] });
   });
 }

@@ -166,7 +166,7 @@ function describeWaiting(setup: StoreSetup): void {
     );
     expect(outcomes(await cancel(store, ...taskIds))).toEqual(["cancelled", "cancelled"]);
     expect(await statusOf(store, name)).toMatchObject({ scheduled: 0, cancelled: 2 });
-    expect((await store.listGroups({ name, most: 10 })).groups).toEqual([]);
+    expect((await store.listGroups({ name, max: 10 })).groups).toEqual([]);
     const again = await enqueueOne(store, name, { dedupeKey: "k" });
     expect(taskIds).not.toContain(again);
     await cancel(store, again);
@@ -259,7 +259,7 @@ function describeRunning(setup: StoreSetup): void {
     await one.finish();
     expect(await stateOf(store, at(ids, 0))).toBe("cancelled");
     await opened.advance(60_001);
-    await store.reclaimExpired({ most: 10 });
+    await store.reclaimExpired({ max: 10 });
     expect(await stateOf(store, at(ids, 1))).toBe("cancelled");
   });
 
@@ -283,7 +283,7 @@ function describeAnswer(setup: StoreSetup): void {
 
   test("gone tasks are told with their state, each task once, in the order of the call", async () => {
     const { store } = open();
-    const name = await define(store, { maxAttempts: 1 });
+    const name = await define(store, { retryAttempts: 1 });
     const [done, dead, ready] = await enqueue(store, name, 3);
     const worker = await startWorker(store, name, { want: 1 });
     await worker.complete([await worker.claimOne()]);
@@ -368,8 +368,8 @@ async function everywhere(store: TaskStore, name: string) {
     worker,
     claim,
     running,
-    held: at(taskIds, 0),
-    heldToo: at(taskIds, 1),
+    blocked: at(taskIds, 0),
+    blockedToo: at(taskIds, 1),
     waiting: await enqueueOne(store, name, { group: "g" }),
     ready: await enqueueOne(store, name),
     soon: await enqueueOne(store, name, { runInMs: 1_000 }),
@@ -384,10 +384,10 @@ function describeOutcomes(setup: StoreSetup): void {
     const { store } = open();
     const name = await define(store);
     const tasks = await everywhere(store, name);
-    const { running, held, waiting, ready, later } = tasks;
+    const { running, blocked, waiting, ready, later } = tasks;
     const unknown = asTaskId("999999999");
     const answer = await store.cancelTasks({
-      taskIds: [later, unknown, running, held, waiting, ready],
+      taskIds: [later, unknown, running, blocked, waiting, ready],
     });
     expect(told(answer)).toEqual([
       "cancelled",
@@ -397,11 +397,11 @@ function describeOutcomes(setup: StoreSetup): void {
       "cancelled",
       "cancelled",
     ]);
-    for (const id of [later, held, waiting, ready]) {
+    for (const id of [later, blocked, waiting, ready]) {
       expect(await stateOf(store, id)).toBe("cancelled");
     }
     expect(await stateOf(store, tasks.soon)).toBe("scheduled");
-    expect(await stateOf(store, tasks.heldToo)).toBe("held");
+    expect(await stateOf(store, tasks.blockedToo)).toBe("blocked");
     expect(await stateOf(store, running)).toBe("claimed");
   });
 
@@ -412,10 +412,10 @@ function describeOutcomes(setup: StoreSetup): void {
     const { ready, later } = await everywhere(store, name);
     await store.cancelTasks({ taskIds: [ready, later] });
     await opened.advance(4_000);
-    await store.purge({ most: 10 });
+    await store.purge({ max: 10 });
     expect(await stateOf(store, ready)).toBe("cancelled");
     await opened.advance(1_001);
-    await store.purge({ most: 10 });
+    await store.purge({ max: 10 });
     const { status } = await store.explainTask({ taskId: ready });
     expect(status).toBe("unknown");
   });
@@ -463,29 +463,29 @@ function describeReschedule(setup: StoreSetup): void {
     const { store } = opened;
     const name = await define(store);
     const tasks = await everywhere(store, name);
-    const { running, held, waiting, ready, later } = tasks;
+    const { running, blocked, waiting, ready, later } = tasks;
     const unknown = asTaskId("999999999");
     const answer = await store.rescheduleTasks({
-      taskIds: [later, unknown, running, held, waiting, ready],
+      taskIds: [later, unknown, running, blocked, waiting, ready],
       to: { runInMs: 60_000 },
     });
     expect(answer.results.map(({ outcome, state }) => state ?? outcome)).toEqual([
       "rescheduled",
       "unknown",
       "running",
-      "held",
+      "blocked",
       "rescheduled",
       "rescheduled",
     ]);
     const dueIn = async (id: TaskId) => (await store.explainTask({ taskId: id })).facts?.dueInMs;
     expect(await statusOf(store, name)).toMatchObject({ ready: 0, waiting: 0, scheduled: 4 });
     await opened.advance(1_001);
-    await store.promoteScheduled({ name, most: 10 });
+    await store.promoteScheduled({ name, max: 10 });
     expect(await stateOf(store, tasks.soon)).toBe("ready");
     expect(await statusOf(store, name)).toMatchObject({ scheduled: 3 });
     expect(await dueIn(tasks.soon)).toBeFalsy();
-    expect([await stateOf(store, held), await stateOf(store, running)]).toEqual([
-      "held",
+    expect([await stateOf(store, blocked), await stateOf(store, running)]).toEqual([
+      "blocked",
       "claimed",
     ]);
   });
@@ -504,7 +504,7 @@ function describeReschedule(setup: StoreSetup): void {
       await store.rescheduleTasks({ taskIds: [first ?? asTaskId("0")], to: { runInMs: 0 } });
       const past = { runAt: new Date(now.getTime() - 60_000) };
       await store.rescheduleTasks({ taskIds: [second ?? asTaskId("0")], to: past });
-      await store.promoteScheduled({ name, most: 1 });
+      await store.promoteScheduled({ name, max: 1 });
       expect(await stateOf(store, first ?? asTaskId("0"))).toBe("ready");
       expect(await stateOf(store, second ?? asTaskId("0"))).toBe("scheduled");
     },

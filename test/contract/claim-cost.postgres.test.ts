@@ -58,7 +58,7 @@ interface Claimed {
 /** `goesOn`: each call says where the one before ended, as a worker does. */
 async function blocksOfClaim(fills: readonly Fill[], goesOn = false): Promise<number> {
   const store = scene.openStore(2);
-  const name = await define(store, { limit: batch, spareMax: 0 });
+  const name = await define(store, { limit: batch, prefetchMax: 0 });
   const id = await definitionId(scene.client, name);
   for (const fill of [ready(1, 10_000, 0), finished(10_000_000, 10_000), ...fills])
     await scene.client.query(fill(id));

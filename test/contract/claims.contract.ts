@@ -29,7 +29,7 @@ export function describeClaims(setup: StoreSetup): void {
   describe("work tells of a claimed task", () => {
     describeContent(setup);
   });
-  describe("work claims no more than the tokens and their spare claims allow", () => {
+  describe("work claims no more than the tokens and their prefetched claims allow", () => {
     describeSpare(setup);
   });
   describe("work by call number", () => {
@@ -70,7 +70,7 @@ function describeOrder(setup: StoreSetup): void {
 
   test("S1.1: N = 1000 takes 1000 in one call", async () => {
     const { store } = open();
-    const name = await define(store, { limit: 1_000, spareMax: 0 });
+    const name = await define(store, { limit: 1_000, prefetchMax: 0 });
     const ids = await enqueue(store, name, 1_001);
     const worker = await startWorker(store, name, { want: 1_000 });
     expect(idsOf(await worker.claim(1_000))).toEqual(ids.slice(0, 1_000));
@@ -216,7 +216,7 @@ function describeContent(setup: StoreSetup): void {
     expect(first).toMatchObject({
       isCancelRequested: false,
       isFromNewerBuild: false,
-      isSpare: false,
+      isPrefetched: false,
     });
   });
 
@@ -293,7 +293,7 @@ function describeContent(setup: StoreSetup): void {
     await first.fail([await first.claimOne()], { retryInMs: 0 });
     expect((await first.claimOne()).attempt).toBe(2);
     await opened.advance(10_001);
-    await store.reclaimExpired({ most: 10 });
+    await store.reclaimExpired({ max: 10 });
     const second = await startWorker(store, name);
     expect((await second.claimOne()).attempt).toBe(3);
   });
@@ -301,69 +301,71 @@ function describeContent(setup: StoreSetup): void {
 
 function describeSpare(setup: StoreSetup): void {
   const open = useStore(setup);
-  const spareOf = (tasks: ClaimedTask[]) => tasks.map((task) => task.isSpare);
+  const prefetchedOf = (tasks: ClaimedTask[]) => tasks.map((task) => task.isPrefetched);
 
-  for (const { tokens, spareMax } of [
-    { tokens: 1, spareMax: 0 },
-    { tokens: 3, spareMax: 0 },
-    { tokens: 2, spareMax: 1 },
-    { tokens: 2, spareMax: 3 },
+  for (const { tokens, prefetchMax } of [
+    { tokens: 1, prefetchMax: 0 },
+    { tokens: 3, prefetchMax: 0 },
+    { tokens: 2, prefetchMax: 1 },
+    { tokens: 2, prefetchMax: 3 },
   ]) {
-    test(`${String(tokens)} tokens with spareMax ${String(spareMax)}: the first ${String(tokens)} count as started, the bound holds`, async () => {
+    test(`${String(tokens)} tokens with prefetchMax ${String(prefetchMax)}: the first ${String(tokens)} count as started, the bound holds`, async () => {
       const { store } = open();
-      const name = await define(store, { limit: 10, spareMax });
-      const most = tokens * (1 + spareMax);
-      await enqueue(store, name, most + 5);
+      const name = await define(store, { limit: 10, prefetchMax });
+      const max = tokens * (1 + prefetchMax);
+      await enqueue(store, name, max + 5);
       const worker = await startWorker(store, name, { want: tokens });
       const claimed = await worker.claim(1_000);
-      expect(spareOf(claimed)).toEqual(Array.from({ length: most }, (_, index) => index >= tokens));
+      expect(prefetchedOf(claimed)).toEqual(
+        Array.from({ length: max }, (_, index) => index >= tokens),
+      );
       expect(await worker.work({ want: 1 })).toMatchObject({ status: "limited", claimed: [] });
       const next = await worker.complete(claimed.slice(0, 1), 5);
       expect(next.claimed).toHaveLength(1);
-      const entry = only((await store.listExecutions({ name, isOpen: true, most: 5 })).executions);
-      expect(entry).toMatchObject({ tokens, claimed: most });
+      const entry = only((await store.listExecutions({ name, isOpen: true, max: 5 })).executions);
+      expect(entry).toMatchObject({ tokens, claimed: max });
     });
   }
 
-  test("a spare claim that is reported started makes the next claim spare", async () => {
+  test("a prefetched claim that is reported started makes the next claim prefetched", async () => {
     const { store } = open();
-    const name = await define(store, { limit: 2, spareMax: 1 });
+    const name = await define(store, { limit: 2, prefetchMax: 1 });
     await enqueue(store, name, 10);
     const worker = await startWorker(store, name, { want: 2 });
     const [one, two, three, four] = await worker.claim(4);
     if (!one || !two || !three || !four) throw new Error("four tasks expected");
     const answer = await worker.work({ done: [done(one)], started: [three.taskId], want: 1 });
-    expect(spareOf(answer.claimed)).toEqual([true]);
-    const entry = only((await store.listExecutions({ name, isOpen: true, most: 5 })).executions);
+    expect(prefetchedOf(answer.claimed)).toEqual([true]);
+    const entry = only((await store.listExecutions({ name, isOpen: true, max: 5 })).executions);
     expect(entry).toMatchObject({ claimed: 4, running: 2, prefetched: 2 });
   });
 
   test("without the report, the place of a completed task is taken by the next claim", async () => {
     const { store } = open();
-    const name = await define(store, { limit: 2, spareMax: 1 });
+    const name = await define(store, { limit: 2, prefetchMax: 1 });
     await enqueue(store, name, 10);
     const worker = await startWorker(store, name, { want: 2 });
     const claimed = await worker.claim(4);
     const answer = await worker.complete(claimed.slice(0, 2), 2);
-    expect(spareOf(answer.claimed)).toEqual([false, false]);
+    expect(prefetchedOf(answer.claimed)).toEqual([false, false]);
   });
 
   test("a heartbeat reports started claims as well", async () => {
     const { store } = open();
-    const name = await define(store, { limit: 1, spareMax: 2 });
+    const name = await define(store, { limit: 1, prefetchMax: 2 });
     const ids = await enqueue(store, name, 3);
     const worker = await startWorker(store, name);
     await worker.claim(3);
     await worker.beat([at(ids, 1)]);
-    const entry = only((await store.listExecutions({ name, isOpen: true, most: 5 })).executions);
+    const entry = only((await store.listExecutions({ name, isOpen: true, max: 5 })).executions);
     expect(entry).toMatchObject({ claimed: 3, running: 1, prefetched: 2 });
-    expect((await factsOf(store, at(ids, 1))).claim?.isSpare).toBe(false);
-    expect((await factsOf(store, at(ids, 2))).claim?.isSpare).toBe(true);
+    expect((await factsOf(store, at(ids, 1))).claim?.isPrefetched).toBe(false);
+    expect((await factsOf(store, at(ids, 2))).claim?.isPrefetched).toBe(true);
   });
 
   test("more tokens allow more claims, fewer allow fewer", async () => {
     const { store } = open();
-    const name = await define(store, { limit: 3, spareMax: 0 });
+    const name = await define(store, { limit: 3, prefetchMax: 0 });
     await enqueue(store, name, 10);
     const worker = await startWorker(store, name, { want: 1 });
     const { executionId } = worker;
@@ -383,7 +385,7 @@ function describeCallNumbers(setup: StoreSetup): void {
 
   test("a repeat gives the first answer: the same claims, nothing more", async () => {
     const { store } = open();
-    const name = await define(store, { limit: 3, spareMax: 1 });
+    const name = await define(store, { limit: 3, prefetchMax: 1 });
     await enqueue(store, name, [{ payload: '{"n":1}', group: "g" }, {}, {}, {}, {}, {}, {}, {}]);
     const worker = await startWorker(store, name, { want: 3 });
     const first = await worker.work({ want: 5 });
@@ -485,7 +487,9 @@ function describeStatuses(setup: StoreSetup): void {
       last: null,
       refused: [],
       leaseMs: null,
-      surplus: 0,
+      overLimit: 0,
+      releaseRequested: false,
+      freeTokens: 0,
       nextDueMs: null,
       retryInMs: null,
       woken: [],
@@ -597,17 +601,17 @@ function describeStatuses(setup: StoreSetup): void {
     expect((await statusOf(store, name)).ready).toBe(1);
   });
 
-  test("surplus: tokens held by all above the limit", async () => {
+  test("work tells the tokens held by all above the limit", async () => {
     const { store } = open();
     const name = await define(store, { limit: 6 });
     await enqueue(store, name, 3);
     const worker = await startWorker(store, name, { want: 2 });
     await startWorker(store, name, { want: 4 });
-    expect((await worker.work({ want: 1 })).surplus).toBe(0);
+    expect((await worker.work({ want: 1 })).overLimit).toBe(0);
     await setLimit(store, name, 1);
-    expect((await worker.work({ want: 1 })).surplus).toBe(5);
+    expect((await worker.work({ want: 1 })).overLimit).toBe(5);
     await setLimit(store, name, null);
-    expect((await worker.work({ want: 1 })).surplus).toBe(0);
+    expect((await worker.work({ want: 1 })).overLimit).toBe(0);
   });
 
   test("work renews the lease", async () => {
@@ -621,7 +625,7 @@ function describeStatuses(setup: StoreSetup): void {
       const answer = await worker.work({ done: [], want: 1 });
       expect(answer.leaseMs).toBe(10_000);
     }
-    expect((await store.sweep({ most: 10 })).expired).toBe(0);
+    expect((await store.sweep({ max: 10 })).expired).toBe(0);
   });
 
   test("want: 0 and 1000 are taken, -1 and 1001 refused, naming field and value", async () => {
@@ -647,13 +651,13 @@ async function lose(opened: TestStore, name: string, times: number): Promise<voi
     const worker = await startWorker(opened.store, name);
     await worker.claimOne();
     await opened.advance(leaseMs + 1);
-    await opened.store.reclaimExpired({ most: 10 });
+    await opened.store.reclaimExpired({ max: 10 });
   }
 }
 
 function describeSolo(setup: StoreSetup): void {
   const open = useStore(setup);
-  const settings = { limit: 10, leaseMs: 10_000, maxLost: 9, spareMax: 1 };
+  const settings = { limit: 10, leaseMs: 10_000, lostMax: 9, prefetchMax: 1 };
 
   test("is claimed alone, and nothing is claimed beside it until it ended", async () => {
     const opened = open();

@@ -123,7 +123,7 @@ function describeShapes(setup: StoreSetup): void {
 
   test("S3.3: completing makes room: the next claim comes in the same call", async () => {
     const { store } = open();
-    const name = await define(store, { limit: 2, spareMax: 0 });
+    const name = await define(store, { limit: 2, prefetchMax: 0 });
     const ids = await enqueue(store, name, 4);
     const worker = await startWorker(store, name, { want: 2 });
     const claimed = await worker.claim(2);
@@ -132,9 +132,9 @@ function describeShapes(setup: StoreSetup): void {
     expect(idsOf(next.claimed)).toEqual(ids.slice(2));
   });
 
-  test("a spare claim may be completed without having been reported started", async () => {
+  test("a prefetched claim may be completed without having been reported started", async () => {
     const { store } = open();
-    const name = await define(store, { limit: 1, spareMax: 3 });
+    const name = await define(store, { limit: 1, prefetchMax: 3 });
     await enqueue(store, name, 4);
     const worker = await startWorker(store, name);
     const claimed = await worker.claim(4);
@@ -157,7 +157,7 @@ function describeShapes(setup: StoreSetup): void {
 
   test("1000 completions in one call", async () => {
     const { store } = open();
-    const name = await define(store, { limit: 1_000, spareMax: 0 });
+    const name = await define(store, { limit: 1_000, prefetchMax: 0 });
     await enqueue(store, name, 1_000);
     const worker = await startWorker(store, name, { want: 1_000 });
     const claimed = await worker.claim(1_000);
@@ -340,7 +340,7 @@ function describeCompleteTask(setup: StoreSetup): void {
 
   test("makes room for the next claim, also of a task that runs alone", async () => {
     const { store } = open();
-    const name = await define(store, { limit: 1, spareMax: 0 });
+    const name = await define(store, { limit: 1, prefetchMax: 0 });
     const [, second] = await enqueue(store, name, 2);
     const worker = await startWorker(store, name);
     const task = await worker.claimOne();

@@ -42,7 +42,7 @@ beforeEach(() => {
 describe("claims by many at once", () => {
   test("S2.1, S2.12, S3.2: 32 connections drain 10,000 tasks, each once", async () => {
     const stores = Array.from({ length: 4 }, () => scene.openStore(8));
-    const name = await define(at(stores, 0), { limit: 1_000, spareMax: 1 });
+    const name = await define(at(stores, 0), { limit: 1_000, prefetchMax: 1 });
     const ids = await enqueue(at(stores, 0), name, 10_000);
     const seed = testSeed();
     // One after the other, as at the end: 32 that queue for one row on a busy machine would give up, which is no matter of claims.
@@ -75,7 +75,7 @@ describe("claims by many at once", () => {
 
   test("S1.6: while one claim's transaction stays open, another returns at once with the rest", async () => {
     const store = scene.openStore(2);
-    const name = await define(store, { limit: 12, spareMax: 0 });
+    const name = await define(store, { limit: 12, prefetchMax: 0 });
     const ids = await enqueue(store, name, 12);
     const first = await startWorker(store, name, { want: 6 });
     const second = await startWorker(store, name, { want: 6 });
@@ -90,7 +90,7 @@ describe("claims by many at once", () => {
 
   test("S1.6: with groups as well: the seed's data, 1,2,3,4,6,8 held open, 10 and 12 at once", async () => {
     const store = scene.openStore(2);
-    const name = await define(store, { limit: 12, spareMax: 0 });
+    const name = await define(store, { limit: 12, prefetchMax: 0 });
     const groups = ["1", null, "3", null, "1", null, "3", null, "1", null, "3", null];
     const ids = await enqueue(
       store,
@@ -163,10 +163,10 @@ async function contendForTokens(limit: number, rounds: number): Promise<number> 
 describe("tokens among many starters", () => {
   for (const limit of [1, 2, 5]) {
     test(`S0.1: 30 starters on 30 connections, limit ${String(limit)}: never more at a time`, async () => {
-      const most = await contendForTokens(limit, 8);
-      expect(most).toBeLessThanOrEqual(limit);
+      const max = await contendForTokens(limit, 8);
+      expect(max).toBeLessThanOrEqual(limit);
       // On a busy computer not every starter gets to its work before another has ended.
-      expect(most).toBeGreaterThanOrEqual(Math.min(limit, 2));
+      expect(max).toBeGreaterThanOrEqual(Math.min(limit, 2));
     });
   }
 
@@ -180,9 +180,9 @@ describe("tokens among many starters", () => {
       },
     ]);
     // Two starters must meet within 2 ms: one crowd may miss each other, five don't.
-    let most = 0;
-    for (let crowd = 0; crowd < 5 && most <= 2; crowd += 1) most = await contendForTokens(2, 8);
-    expect(most).toBeGreaterThan(2);
+    let max = 0;
+    for (let crowd = 0; crowd < 5 && max <= 2; crowd += 1) max = await contendForTokens(2, 8);
+    expect(max).toBeGreaterThan(2);
   });
 
   test("S0.3 to S0.6: the limit changes under load: never above the greatest limit in force", async () => {
@@ -421,8 +421,8 @@ describe("no deadlock", () => {
     const name = await define(at(stores, 0), {
       limit: 6,
       leaseMs: 10_000,
-      maxAttempts: 4,
-      maxLost: 2,
+      retryAttempts: 4,
+      lostMax: 2,
     });
     const advance = (ms: number): Promise<void> => scene.advance(ms);
     const mix: Mix = { stores, name, seed, open: new Set(), cycles: 100, advance };
@@ -461,7 +461,7 @@ describe("no deadlock", () => {
     for (const client of clients) await client.query("rollback");
     await scene.untilWaiting(0);
     const stores = scene.openStore(1);
-    await expect(stores.sweep({ most: 1 })).resolves.toBeDefined();
+    await expect(stores.sweep({ max: 1 })).resolves.toBeDefined();
     for (const client of clients) await client.query("select pg_stat_force_next_flush()");
     await scene.client.query("select pg_stat_clear_snapshot()");
     expect(await scene.countDeadlocks()).toBe(1);
@@ -497,7 +497,11 @@ describe("groups among many agents", () => {
     test(`S1.3, S1.7, S1.8: 50 groups of ${String(slots)} slots, 20 agents: never more of a group at a time, no error`, async () => {
       const stores = [scene.openStore(10), scene.openStore(10)];
       const seed = testSeed();
-      const name = await define(at(stores, 0), { limit: 200, groupSlots: slots, maxAttempts: 50 });
+      const name = await define(at(stores, 0), {
+        limit: 200,
+        groupSlots: slots,
+        retryAttempts: 50,
+      });
       const groups = Array.from(
         { length: 600 },
         (_, index) => `g${String(Math.floor(index / 12))}`,
@@ -516,9 +520,9 @@ describe("groups among many agents", () => {
       for (let rest = await last.claim(100); rest.length > 0;) {
         rest = (await last.complete(rest, 100)).claimed;
       }
-      const most = await scene.mostInUse();
-      expect(most.size).toBe(50);
-      expect({ seed, most: Math.max(...most.values()) }).toEqual({ seed, most: slots });
+      const max = await scene.mostInUse();
+      expect(max.size).toBe(50);
+      expect({ seed, max: Math.max(...max.values()) }).toEqual({ seed, max: slots });
       expect((await statusOf(at(stores, 0), name)).done).toBe(600);
     });
   }
@@ -692,7 +696,7 @@ describe("reclaim races", () => {
   for (const { title, call, won, states } of racingCalls) {
     test(`against ${title}: exactly one wins, and the loser says so`, async () => {
       const store = scene.openStore(4);
-      const name = await define(store, { limit: 100, leaseMs: 10_000, maxLost: 100 });
+      const name = await define(store, { limit: 100, leaseMs: 10_000, lostMax: 100 });
       for (let round = 0; round < 25; round += 1) {
         const worker = await startWorker(store, name);
         const taskId = await enqueueOne(store, name, { priority: -round });
@@ -700,7 +704,7 @@ describe("reclaim races", () => {
         await scene.advance(10_001);
         const [heard] = await Promise.all([
           call(worker, task),
-          store.reclaimExpired({ most: 1_000 }),
+          store.reclaimExpired({ max: 1_000 }),
         ]);
         const { lostCount, state } = await factsOf(store, taskId);
         const hasWon = heard === won;

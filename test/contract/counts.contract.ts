@@ -40,7 +40,7 @@ function describeDefinitions(setup: StoreSetup): void {
         scheduled = 0,
         ready = 0,
       ] = counts;
-      await define(store, { limit: 100, spareMax: 0 }, name);
+      await define(store, { limit: 100, prefetchMax: 0 }, name);
       const worker = await startWorker(store, name, { want: 100 });
       const ending = done + dead + cancelled;
       await enqueue(store, name, ending + claimed);
@@ -111,11 +111,11 @@ function describeDefinitions(setup: StoreSetup): void {
     const sql = "UPDATE taskgate.task_execution SET state = 3 WHERE task_execution_id = {id}";
     await opened.raw(inDialect(dialect, sql, new Map([["id", worker.executionId]])));
     expect(await statusOf(store, name)).toMatchObject({ executions: 0, held: 1 });
-    expect(await store.sweep({ most: 1 })).toMatchObject({
+    expect(await store.sweep({ max: 1 })).toMatchObject({
       expired: 1,
       definitions: [{ free: 4 }],
     });
-    const { executions } = await store.listExecutions({ isOpen: true, most: 10 });
+    const { executions } = await store.listExecutions({ isOpen: true, max: 10 });
     expect(only(executions)).toMatchObject({ state: "dead", leaseLeftMs: null });
   });
 
@@ -128,14 +128,14 @@ function describeDefinitions(setup: StoreSetup): void {
       await enqueue(store, name, [{ runInMs: 5_000 }, { runInMs: 2_000 }, { runInMs: 3_000 }]);
       const nextDueMs = async (): Promise<number | null> => (await statusOf(store, name)).nextDueMs;
       expect(await nextDueMs()).toBe(2_000);
-      expect((await store.sweep({ most: 1 })).nextDueMs).toBe(2_000);
+      expect((await store.sweep({ max: 1 })).nextDueMs).toBe(2_000);
       await opened.advance(1_999);
       expect(await nextDueMs()).toBe(1);
       await opened.advance(1);
       expect(await nextDueMs()).toBe(0);
       await opened.advance(10_000);
       expect(await nextDueMs()).toBe(0);
-      expect((await store.sweep({ most: 1 })).nextDueMs).toBe(0);
+      expect((await store.sweep({ max: 1 })).nextDueMs).toBe(0);
     },
   );
 
@@ -181,16 +181,16 @@ function describeSweep(setup: StoreSetup): void {
       await define(store, {}, name);
       await enqueue(store, name, name === "b" ? 1_001 : 2);
     }
-    for (const [most, names] of [
+    for (const [max, names] of [
       [1, "a"],
       [2, "ab"],
       [3, "abc"],
       [5, "abcd"],
     ] as const) {
-      const { definitions } = await store.sweep({ most });
+      const { definitions } = await store.sweep({ max });
       expect(definitions.map(({ name }) => name)).toEqual(Array.from(names));
     }
-    const { definitions } = await store.sweep({ most: 5 });
+    const { definitions } = await store.sweep({ max: 5 });
     expect(definitions.map(({ ready }) => ready)).toEqual([2, 1_000, 2, 2]);
   });
 
@@ -219,15 +219,15 @@ function describeSweep(setup: StoreSetup): void {
       await startWorker(store, "none", { want: 2 });
       await setLimit(store, "four", 1);
       const free = async (): Promise<Record<string, number>> => {
-        const { definitions } = await store.sweep({ most: 10 });
+        const { definitions } = await store.sweep({ max: 10 });
         return Object.fromEntries(definitions.map((row) => [row.name, row.free]));
       };
       await opened.advance(10_000);
       expect(await free()).toEqual({ one: 3, two: 0, three: 1, four: 0, none: 1_000 });
-      expect((await store.sweep({ most: 1 })).expired).toBe(0);
+      expect((await store.sweep({ max: 1 })).expired).toBe(0);
       await opened.advance(1);
       expect(await free()).toEqual({ one: 3, two: 0, three: 3, four: 0, none: 1_000 });
-      expect((await store.sweep({ most: 1 })).expired).toBe(1);
+      expect((await store.sweep({ max: 1 })).expired).toBe(1);
     },
   );
 
@@ -246,7 +246,7 @@ function describeSweep(setup: StoreSetup): void {
       const good = `I:${id},S:0,G:${executionId}`;
       for (const text of [`I:bad,S:1,G:0`, `I:${id},S:2,G:0`, `I:${id},S:1,G:x`, "text"]) {
         await opened.writeTokens("one", `${text},${good}`);
-        const { definitions } = await store.sweep({ most: 10 });
+        const { definitions } = await store.sweep({ max: 10 });
         expect(definitions.map(({ name, free }) => [name, free])).toEqual([
           ["one", 0],
           ["two", 3],
@@ -254,7 +254,7 @@ function describeSweep(setup: StoreSetup): void {
       }
       await setLimit(store, "two", null);
       await opened.writeTokens("two", "text");
-      const { definitions } = await store.sweep({ most: 10 });
+      const { definitions } = await store.sweep({ max: 10 });
       expect(definitions.map(({ free }) => free)).toEqual([0, 1_000]);
     },
   );
@@ -272,9 +272,9 @@ function describeSweep(setup: StoreSetup): void {
     const dialect = setup.dialect === "mssql" ? "mssql" : "postgres";
     const sql = `INSERT INTO taskgate.task_execution (operation_id, task_definition_id, state, started_at, lease_until, worker)
       SELECT {uuid}, task_definition_id, 1, {minuteAgo}, {minuteAgo}, 'w' FROM taskgate.task_definition CROSS JOIN {numbers}`;
-    expect((await store.sweep({ most: 1 })).expired).toBe(1);
+    expect((await store.sweep({ max: 1 })).expired).toBe(1);
     await opened.raw(inDialect(dialect, sql, new Map()));
-    expect((await store.sweep({ most: 1 })).expired).toBe(1_000);
+    expect((await store.sweep({ max: 1 })).expired).toBe(1_000);
     expect(await statusOf(store, name)).toMatchObject({ executions: 0 });
   });
 }

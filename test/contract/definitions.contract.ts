@@ -42,7 +42,10 @@ function describeRegistration(setup: StoreSetup): void {
 
   test("a new name is created with the code's settings", async () => {
     const { store } = open();
-    const input = registration({ build: 7, settings: { limit: 3, leaseMs: 5_000, spareMax: 2 } });
+    const input = registration({
+      build: 7,
+      settings: { limit: 3, leaseMs: 5_000, prefetchMax: 2 },
+    });
     const answer = await store.registerDefinition(input);
     expect(answer.status).toBe("created");
     expect(await statusOf(store, input.name)).toMatchObject({
@@ -50,9 +53,9 @@ function describeRegistration(setup: StoreSetup): void {
       codeLimit: 3,
       limitSource: "code",
       leaseMs: 5_000,
-      maxAttempts: defaultSettings.maxAttempts,
-      maxLost: defaultSettings.maxLost,
-      spareMax: 2,
+      retryAttempts: defaultSettings.retryAttempts,
+      lostMax: defaultSettings.lostMax,
+      prefetchMax: 2,
       build: 7,
       paused: false,
       held: 0,
@@ -78,13 +81,13 @@ function describeRegistration(setup: StoreSetup): void {
     const newer = { ...input, build: 2, settingsHash: "hash-2" };
     const answer = await store.registerDefinition({
       ...newer,
-      settings: { ...input.settings, limit: 2, maxAttempts: 9 },
+      settings: { ...input.settings, limit: 2, retryAttempts: 9 },
     });
     expect(answer.status).toBe("updated");
     expect(await statusOf(store, input.name)).toMatchObject({
       limit: 2,
       codeLimit: 2,
-      maxAttempts: 9,
+      retryAttempts: 9,
       build: 2,
     });
   });
@@ -155,11 +158,11 @@ function describeRegistration(setup: StoreSetup): void {
 const badSettings: { field: keyof DefinitionSettings; values: number[] }[] = [
   { field: "limit", values: [-2, 1_001] },
   { field: "leaseMs", values: [0, 999, 86_400_001] },
-  { field: "maxAttempts", values: [-1, 0, 1_001, 40_000] },
-  { field: "maxLost", values: [-1, 1_001, 40_000] },
+  { field: "retryAttempts", values: [-1, 0, 1_001, 40_000] },
+  { field: "lostMax", values: [-1, 1_001, 40_000] },
   { field: "retryBaseMs", values: [-1, 86_400_001] },
   { field: "retryCapMs", values: [999] },
-  { field: "spareMax", values: [-1, 1_001, 40_000] },
+  { field: "prefetchMax", values: [-1, 1_001, 40_000] },
   { field: "groupSlots", values: [0, -1, 1_001, 40_000] },
   { field: "retainDoneMs", values: [-1, 3_153_600_000_001] },
   { field: "retainDeadMs", values: [-1, 3_153_600_000_001] },
@@ -168,11 +171,11 @@ const badSettings: { field: keyof DefinitionSettings; values: number[] }[] = [
 const goodSettings: { field: keyof DefinitionSettings; values: (number | null)[] }[] = [
   { field: "limit", values: [null, 0, 1, 1_000] },
   { field: "leaseMs", values: [1_000, 86_400_000] },
-  { field: "maxAttempts", values: [1, 1_000] },
-  { field: "maxLost", values: [0, 1_000] },
+  { field: "retryAttempts", values: [1, 1_000] },
+  { field: "lostMax", values: [0, 1_000] },
   { field: "retryBaseMs", values: [0, 300_000] },
   { field: "retryCapMs", values: [1_000, 2_147_483_647] },
-  { field: "spareMax", values: [0, 1_000] },
+  { field: "prefetchMax", values: [0, 1_000] },
   { field: "groupSlots", values: [1, 1_000] },
   { field: "retainDoneMs", values: [0, 3_153_600_000_000] },
   { field: "retainDeadMs", values: [0, 3_153_600_000_000] },
@@ -271,7 +274,7 @@ function describeLimit(setup: StoreSetup): void {
       oldLimit: 4,
       newLimit: 2,
       held: 0,
-      surplus: 0,
+      overLimit: 0,
       ready: false,
     });
     expect(await statusOf(store, name)).toMatchObject({
@@ -305,9 +308,9 @@ function describeLimit(setup: StoreSetup): void {
     const name = await define(store, { limit: 5 });
     await startWorker(store, name, { want: 4 });
     await enqueue(store, name, 1);
-    expect(await setLimit(store, name, 1)).toMatchObject({ held: 4, surplus: 3, ready: true });
-    expect(await setLimit(store, name, 0)).toMatchObject({ held: 4, surplus: 4 });
-    expect(await setLimit(store, name, null)).toMatchObject({ held: 4, surplus: 0 });
+    expect(await setLimit(store, name, 1)).toMatchObject({ held: 4, overLimit: 3, ready: true });
+    expect(await setLimit(store, name, 0)).toMatchObject({ held: 4, overLimit: 4 });
+    expect(await setLimit(store, name, null)).toMatchObject({ held: 4, overLimit: 0 });
   });
 
   test("a repeat of an operation id gives the first answer and changes nothing", async () => {

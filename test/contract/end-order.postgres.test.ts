@@ -72,15 +72,15 @@ describe("tasks that end in one call lock their keys in key order", () => {
   test("lost ones of two definitions: the definition comes before the key", async () => {
     const store = scene.openStore(2);
     const [first, second] = [
-      await define(store, { maxLost: 0 }),
-      await define(store, { maxLost: 0 }),
+      await define(store, { lostMax: 0 }),
+      await define(store, { lostMax: 0 }),
     ];
     // Tasks and keys of the second one come before those of the first.
     await claimKeys(store, second, ["k2", "k1"]);
     await claimKeys(store, first, ["k4", "k3"]);
     await scene.advance(60_001);
     const gate = await hold("k1");
-    const end = store.reclaimExpired({ most: 10 });
+    const end = store.reclaimExpired({ max: 10 });
     end.catch(() => undefined);
     await scene.untilWaiting(1);
 

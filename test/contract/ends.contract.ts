@@ -91,12 +91,12 @@ function describeKept(setup: StoreSetup): void {
       const { store } = opened;
       const times = [1_000, 90_000_000, 172_800_001];
       for (const retainDeadMs of times) {
-        const name = await define(store, { leaseMs, maxLost: 0, retainDeadMs });
+        const name = await define(store, { leaseMs, lostMax: 0, retainDeadMs });
         await enqueue(store, name, 1);
         await (await startWorker(store, name)).claimOne();
       }
       await opened.advance(leaseMs + 1);
-      expect(await store.reclaimExpired({ most: 10 })).toMatchObject({ tasksDead: 3 });
+      expect(await store.reclaimExpired({ max: 10 })).toMatchObject({ tasksDead: 3 });
       const rows = await opened.raw(
         setup.dialect === "mssql"
           ? "SELECT DATEDIFF_BIG(MILLISECOND, a.FinishedAt, a.PurgeAfter) AS kept FROM Taskgate.Archive AS a ORDER BY a.TaskId;"
@@ -166,7 +166,7 @@ function describeFailures(setup: StoreSetup): void {
   ]) {
     test(`each by its own history, group and cancel request (order ${order.join(", ")})`, async () => {
       const { store } = open();
-      const name = await define(store, { limit: 5, maxAttempts: 2 });
+      const name = await define(store, { limit: 5, retryAttempts: 2 });
       const ids = await enqueue(store, name, [{}, { group: "g" }, {}]);
       const waiting = await enqueueOne(store, name, { group: "g" });
       const worker = await startWorker(store, name, { want: 5 });
@@ -211,7 +211,7 @@ function describeFailures(setup: StoreSetup): void {
     await enqueue(store, name, 1);
     const lost = await (await startWorker(store, name)).claimOne();
     await opened.advance(leaseMs + 1);
-    await store.reclaimExpired({ most: 10 });
+    await store.reclaimExpired({ max: 10 });
     const other = await startWorker(store, name);
     expect(only((await other.fail([lost])).results).outcome).toBe("fenced");
     const nobody = { executionId: asExecutionId("999999999"), failures: [failure(lost)] };
@@ -234,10 +234,10 @@ function describeReclaim(setup: StoreSetup): void {
     await opened.advance(leaseMs - 1_000);
     await live.beat();
     await opened.advance(1_001);
-    expect(await store.reclaimExpired({ most: 1 })).toMatchObject({ executions: 1, more: true });
+    expect(await store.reclaimExpired({ max: 1 })).toMatchObject({ executions: 1, more: true });
     expect(await stateOf(store, at(tasks, 0).taskId)).toBe("ready");
     expect(await stateOf(store, at(tasks, 1).taskId)).toBe("claimed");
-    expect(await store.reclaimExpired({ most: 2 })).toMatchObject({ executions: 1, more: false });
+    expect(await store.reclaimExpired({ max: 2 })).toMatchObject({ executions: 1, more: false });
     expect((await live.beat()).status).toBe("renewed");
   });
 
@@ -250,10 +250,10 @@ function describeReclaim(setup: StoreSetup): void {
     await worker.fail([await worker.claimOne()], { retryInMs: 60_000, error: "it broke" });
     await worker.claimOne();
     await opened.advance(leaseMs + 1);
-    await store.reclaimExpired({ most: 10 });
+    await store.reclaimExpired({ max: 10 });
     expect((await factsOf(store, at(ids, 1))).lastError).toBe("the worker lost its lease");
     expect((await factsOf(store, at(ids, 0))).lastError).toBe("it broke");
-    const { executions } = await store.listExecutions({ name, isOpen: false, most: 10 });
+    const { executions } = await store.listExecutions({ name, isOpen: false, max: 10 });
     expect(only(executions)).toMatchObject({ state: "reclaimed", tokens: 0, claimed: 0 });
     expect(only(executions).endedAt).not.toBeNull();
   });
@@ -262,7 +262,7 @@ function describeReclaim(setup: StoreSetup): void {
     const { store } = open();
     const name = await define(store);
     await (await startWorker(store, name)).finish();
-    const { executions } = await store.listExecutions({ name, isOpen: false, most: 10 });
+    const { executions } = await store.listExecutions({ name, isOpen: false, max: 10 });
     expect(only(executions)).toMatchObject({ state: "ended", tokens: 0 });
     expect(only(executions).endedAt).not.toBeNull();
   });
@@ -273,30 +273,30 @@ function describeReclaim(setup: StoreSetup): void {
     const name = await define(store, { leaseMs });
     await startWorker(store, name);
     await opened.advance(leaseMs + 1);
-    expect(await store.reclaimExpired({ most: 10 })).toMatchObject({
+    expect(await store.reclaimExpired({ max: 10 })).toMatchObject({
       status: "reclaimed",
       executions: 1,
       definitions: [],
     });
   });
 
-  test("a spare claim comes back uncounted, though its task was lost more often than is allowed now", async () => {
+  test("a prefetched claim comes back uncounted, though its task was lost more often than is allowed now", async () => {
     const opened = open();
     const { store } = opened;
-    const first = registration({ settings: { limit: 1, leaseMs, maxLost: 3, spareMax: 1 } });
+    const first = registration({ settings: { limit: 1, leaseMs, lostMax: 3, prefetchMax: 1 } });
     await store.registerDefinition(first);
     const { name } = first;
     const taskId = await enqueueOne(store, name);
     await (await startWorker(store, name)).claimOne();
     await opened.advance(leaseMs + 1);
-    await store.reclaimExpired({ most: 10 });
-    const settings = { ...first.settings, maxLost: 0 };
+    await store.reclaimExpired({ max: 10 });
+    const settings = { ...first.settings, lostMax: 0 };
     await store.registerDefinition({ ...first, build: 2, settingsHash: "hash-2", settings });
     const urgent = await enqueueOne(store, name, { priority: 1 });
     const worker = await startWorker(store, name, { settingsHash: null });
-    expect((await worker.claim(2)).map((task) => task.isSpare)).toEqual([false, true]);
+    expect((await worker.claim(2)).map((task) => task.isPrefetched)).toEqual([false, true]);
     await opened.advance(leaseMs + 1);
-    expect(await store.reclaimExpired({ most: 10 })).toMatchObject({
+    expect(await store.reclaimExpired({ max: 10 })).toMatchObject({
       tasksBack: 1,
       tasksLost: 1,
       tasksDead: 1,
@@ -309,13 +309,13 @@ function describeReclaim(setup: StoreSetup): void {
     const opened = open();
     const { store } = opened;
     const group = { group: "partner", groupScope: "global" } as const;
-    const mine = await define(store, { leaseMs, maxLost: 0 });
+    const mine = await define(store, { leaseMs, lostMax: 0 });
     const other = await define(store);
     await enqueueOne(store, mine, group);
     const next = await enqueueOne(store, other, group);
     await (await startWorker(store, mine)).claimOne();
     await opened.advance(leaseMs + 1);
-    const { definitions } = await store.reclaimExpired({ most: 10 });
+    const { definitions } = await store.reclaimExpired({ max: 10 });
     expect([...definitions].sort()).toEqual([mine, other].sort());
     expect(await stateOf(store, next)).toBe("ready");
   });

@@ -240,7 +240,7 @@ function describeWaiting(setup: StoreSetup): void {
       await change(opened, `Paused = ${isMssql ? "1" : "true"}`);
       const taskId = await enqueueOne(store, name, entry);
       await opened.advance(1_000);
-      await store.promoteScheduled({ name, most: 10 });
+      await store.promoteScheduled({ name, max: 10 });
       expect(await stateOf(store, taskId)).toBe("waiting");
       expect(await worker.claim(1)).toEqual([]);
     });
@@ -255,7 +255,7 @@ function describeWaiting(setup: StoreSetup): void {
       opened.expectDamage();
       const urgent = await enqueueOne(store, name, { ...entry, priority: 1 });
       await opened.advance(1_000);
-      await store.promoteScheduled({ name, most: 10 });
+      await store.promoteScheduled({ name, max: 10 });
       expect(await statesOf(store, [...ids, late, urgent])).toEqual([
         "ready",
         "waiting",
@@ -282,7 +282,7 @@ function describeJoined(setup: StoreSetup): void {
     );
     expect(nextDueMs).toBe(0);
     expect((await factsOf(store, at(taskIds, 0))).dueInMs).toBeGreaterThan(50_000);
-    await store.promoteScheduled({ name, most: 10 });
+    await store.promoteScheduled({ name, max: 10 });
     expect(await statesOf(store, taskIds)).toEqual(["scheduled", "ready"]);
   });
 
@@ -313,7 +313,7 @@ function describeJoined(setup: StoreSetup): void {
         [0, "partner", true],
         [0, null, null],
       ]);
-      await store.promoteScheduled({ name, most: 10 });
+      await store.promoteScheduled({ name, max: 10 });
       expect(await read()).toEqual([1, 0, 1, 1, 1, 0].map((known) => [known, null, null]));
     },
   );

@@ -63,7 +63,7 @@ function describeBulk(setup: StoreSetup): void {
 
   test("10,000 tasks in one call: ids in input order are in the order of creation", async () => {
     const { store } = open();
-    const name = await define(store, { limit: 1_000, spareMax: 0 });
+    const name = await define(store, { limit: 1_000, prefetchMax: 0 });
     const tasks = Array.from({ length: 10_000 }, (_, index) => ({
       payload: `{"n":${String(index)}}`,
     }));

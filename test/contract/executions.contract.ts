@@ -34,16 +34,16 @@ export function describeExecutions(setup: StoreSetup): void {
 function describeStart(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("started: tokens, lease, spare bound and how many tasks are ready", async () => {
+  test("started: tokens, lease, prefetched bound and how many tasks are ready", async () => {
     const { store } = open();
-    const name = await define(store, { limit: 4, leaseMs: 30_000, spareMax: 2 });
+    const name = await define(store, { limit: 4, leaseMs: 30_000, prefetchMax: 2 });
     await enqueue(store, name, 3);
     const answer = await store.startExecution(startInput(name, { want: 2, needsReady: true }));
     expect(answer).toMatchObject({
       status: "started",
       leaseMs: 30_000,
       tokens: 2,
-      spareMax: 2,
+      prefetchMax: 2,
       ready: 2,
       deadHolders: 0,
     });
@@ -112,7 +112,7 @@ function describeStart(setup: StoreSetup): void {
     expect(answer).toMatchObject({ status: "limited", executionId: null, tokens: 0 });
     expect(answer.retryInMs).toBeGreaterThan(39_000);
     expect(answer.retryInMs).toBeLessThanOrEqual(40_001);
-    const all = await store.listExecutions({ name, isOpen: false, most: 10 });
+    const all = await store.listExecutions({ name, isOpen: false, max: 10 });
     expect(all.executions).toHaveLength(1);
   });
 
@@ -156,7 +156,7 @@ function describeStart(setup: StoreSetup): void {
       tokens: 2,
       leaseMs: first.leaseMs,
       tokenFence: first.tokenFence,
-      spareMax: first.spareMax,
+      prefetchMax: first.prefetchMax,
     });
     expect(await statusOf(store, name)).toMatchObject({ held: 2, executions: 1 });
   });
@@ -235,7 +235,7 @@ function describeStart(setup: StoreSetup): void {
     const name = await define(store);
     const longest = "w".repeat(200);
     await startWorker(store, name, { worker: longest });
-    const { executions } = await store.listExecutions({ name, isOpen: true, most: 1 });
+    const { executions } = await store.listExecutions({ name, isOpen: true, max: 1 });
     expect(executions[0]?.worker).toBe(longest);
     for (const worker of ["", "w".repeat(201)]) {
       await expectError(store.startExecution(startInput(name, { worker })), {
@@ -251,7 +251,7 @@ function describeStart(setup: StoreSetup): void {
     const name = await define(opened.store, { leaseMs: 10_000 });
     await startWorker(opened.store, name);
     await opened.advance(4_000);
-    const { executions } = await opened.store.listExecutions({ name, isOpen: true, most: 1 });
+    const { executions } = await opened.store.listExecutions({ name, isOpen: true, max: 1 });
     expect(executions[0]?.leaseLeftMs).toBeLessThanOrEqual(6_000);
     expect(executions[0]?.leaseLeftMs).toBeGreaterThan(5_000);
   });
@@ -290,7 +290,7 @@ function describeFinish(setup: StoreSetup): void {
 
   test("gives tokens and claims back, uncounted, and tells that tasks wait", async () => {
     const { store } = open();
-    const name = await define(store, { limit: 4, spareMax: 1 });
+    const name = await define(store, { limit: 4, prefetchMax: 1 });
     const ids = await enqueue(store, name, 4);
     const worker = await startWorker(store, name, { want: 2 });
     expect(await worker.claim(4)).toHaveLength(4);
@@ -381,20 +381,20 @@ function describeFinish(setup: StoreSetup): void {
     await startWorker(store, name, { worker: "third" });
     await opened.advance(10_001);
     await startWorker(store, name, { worker: "fourth" });
-    const listed = await store.listExecutions({ name, isOpen: false, most: 10 });
+    const listed = await store.listExecutions({ name, isOpen: false, max: 10 });
     const states = listed.executions.map((entry) => `${entry.worker} ${entry.state}`);
     expect(states[0]).toBe("fourth live");
     expect(states.at(-1)).toBe("first ended");
     expect(states.filter((state) => state.endsWith("dead"))).not.toHaveLength(0);
-    await store.reclaimExpired({ most: 10 });
-    const after = await store.listExecutions({ name, isOpen: false, most: 10 });
+    await store.reclaimExpired({ max: 10 });
+    const after = await store.listExecutions({ name, isOpen: false, max: 10 });
     expect(after.executions.map((entry) => entry.state)).toEqual([
       "live",
       "reclaimed",
       "reclaimed",
       "ended",
     ]);
-    const openOnes = await store.listExecutions({ name, isOpen: true, most: 10 });
+    const openOnes = await store.listExecutions({ name, isOpen: true, max: 10 });
     expect(openOnes.executions.map((entry) => entry.worker)).toEqual(["fourth"]);
   });
 

@@ -184,7 +184,7 @@ function describeCounts(setup: StoreSetup): void {
     const tasks = [{ payload: null }];
     const input = { name, build: 1, operationId: operationId(), waveId: only(waveIds), tasks };
     const facts = await factsOf(store, only((await store.enqueueTasks(input)).taskIds));
-    expect(facts.state).toBe("held");
+    expect(facts.state).toBe("blocked");
     expect(facts.readyAhead).toBeUndefined();
   });
 
@@ -215,7 +215,7 @@ function describeClaims(setup: StoreSetup): void {
 
   test("of several claims and workers, its own", async () => {
     const { store } = open();
-    const name = await define(store, { limit: 3, spareMax: 1 });
+    const name = await define(store, { limit: 3, prefetchMax: 1 });
     const ids = await enqueue(store, name, 6);
     const first = await startWorker(store, name, { worker: "first" });
     const second = await startWorker(store, name, { want: 2, worker: "second" });
@@ -227,17 +227,24 @@ function describeClaims(setup: StoreSetup): void {
     ];
     expect(claimed.map(({ taskId }) => taskId)).toEqual(ids);
     const workers = ["first", "second", "second", "first", "second", "second"];
-    for (const [index, { taskId, fence, isSpare }] of claimed.entries()) {
+    for (const [index, { taskId, fence, isPrefetched }] of claimed.entries()) {
       const worker = at(workers, index);
       const { executionId } = worker === "first" ? first : second;
       expect((await factsOf(store, taskId)).claim).toMatchObject({
         execution: executionId,
         worker,
         fence,
-        isSpare,
+        isPrefetched,
       });
     }
-    expect(claimed.map(({ isSpare }) => isSpare)).toEqual([false, false, false, true, true, true]);
+    expect(claimed.map(({ isPrefetched }) => isPrefetched)).toEqual([
+      false,
+      false,
+      false,
+      true,
+      true,
+      true,
+    ]);
   });
 
   testWith(setup, "exact clock")("of a dead worker, until it is taken back", async () => {
@@ -261,7 +268,7 @@ function describeAttempts(setup: StoreSetup): void {
 
   test("each with its own worker, outcome and error; at the same instant the later fence first", async () => {
     const { store } = open();
-    const name = await define(store, { limit: 2, maxAttempts: 10 });
+    const name = await define(store, { limit: 2, retryAttempts: 10 });
     const [id, other] = await enqueue(store, name, 2);
     if (id === undefined || other === undefined) throw new Error("Two tasks expected");
     const hosts = [
@@ -373,7 +380,7 @@ function describeMoving(setup: StoreSetup): void {
          SELECT task_definition_id, {minuteAgo}, task_id FROM taskgate.ready WHERE task_id = {id}`,
         { id: taskId },
       );
-      await expectError(store.promoteScheduled({ name, most: 10 }), {
+      await expectError(store.promoteScheduled({ name, max: 10 }), {
         code: "TASKGATE_STORE_CONTRACT",
       });
       const { definitions } = await store.listDefinitions({ name });

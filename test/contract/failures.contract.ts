@@ -76,16 +76,16 @@ function describeRetry(setup: StoreSetup): void {
     expect((await worker.claimOne()).attempt).toBe(2);
   });
 
-  for (const { failed, least, most } of [
-    { failed: 1, least: 500, most: 1_000 },
-    { failed: 2, least: 1_000, most: 2_000 },
-    { failed: 3, least: 2_000, most: 4_000 },
-    { failed: 4, least: 2_500, most: 5_000 },
-    { failed: 5, least: 2_500, most: 5_000 },
+  for (const { failed, least, max } of [
+    { failed: 1, least: 500, max: 1_000 },
+    { failed: 2, least: 1_000, max: 2_000 },
+    { failed: 3, least: 2_000, max: 4_000 },
+    { failed: 4, least: 2_500, max: 5_000 },
+    { failed: 5, least: 2_500, max: 5_000 },
   ]) {
-    test(`the back-off after failure ${String(failed)} is half fixed, half random: ${String(least)} to ${String(most)} ms`, async () => {
+    test(`the back-off after failure ${String(failed)} is half fixed, half random: ${String(least)} to ${String(max)} ms`, async () => {
       const { store } = open();
-      const settings = { limit: 100, retryBaseMs: 1_000, retryCapMs: 5_000, maxAttempts: 50 };
+      const settings = { limit: 100, retryBaseMs: 1_000, retryCapMs: 5_000, retryAttempts: 50 };
       const name = await define(store, settings);
       await enqueue(store, name, 30);
       const worker = await startWorker(store, name, { want: 100 });
@@ -96,7 +96,7 @@ function describeRetry(setup: StoreSetup): void {
       const waits = results.map((result) => result.retryInMs ?? -1);
       expect(waits).toHaveLength(30);
       expect(Math.min(...waits)).toBeGreaterThanOrEqual(least);
-      expect(Math.max(...waits)).toBeLessThanOrEqual(most);
+      expect(Math.max(...waits)).toBeLessThanOrEqual(max);
       expect(new Set(waits).size).toBeGreaterThan(5);
     });
   }
@@ -111,9 +111,9 @@ function describeRetry(setup: StoreSetup): void {
     expect((await worker.claimOne()).attempt).toBe(2);
   });
 
-  test("S2.10: after maxAttempts failures it is dead, with payload, error and history", async () => {
+  test("S2.10: after retryAttempts failures it is dead, with payload, error and history", async () => {
     const { store } = open();
-    const name = await define(store, { maxAttempts: 3 });
+    const name = await define(store, { retryAttempts: 3 });
     const taskId = await enqueueOne(store, name, { payload: '{"n":1}' });
     const worker = await startWorker(store, name);
     const outcomes: string[] = [];
@@ -138,9 +138,9 @@ function describeRetry(setup: StoreSetup): void {
     expect(await statusOf(store, name)).toMatchObject({ dead: 1, scheduled: 0, claimed: 0 });
   });
 
-  test("maxAttempts 1: the first failure is the last", async () => {
+  test("retryAttempts 1: the first failure is the last", async () => {
     const { store } = open();
-    const name = await define(store, { maxAttempts: 1 });
+    const name = await define(store, { retryAttempts: 1 });
     await enqueue(store, name, 1);
     const worker = await startWorker(store, name);
     const answer = await worker.fail([await worker.claimOne()]);
@@ -179,7 +179,7 @@ function describeRetry(setup: StoreSetup): void {
 
   test("S3.7: the worker goes on with the next", async () => {
     const { store } = open();
-    const name = await define(store, { limit: 1, spareMax: 0 });
+    const name = await define(store, { limit: 1, prefetchMax: 0 });
     const [, second] = await enqueue(store, name, 2);
     const worker = await startWorker(store, name);
     await worker.fail([await worker.claimOne()]);
@@ -192,7 +192,7 @@ function describeOthers(setup: StoreSetup): void {
 
   test("dead: given up at once, with any number of attempts left", async () => {
     const { store } = open();
-    const name = await define(store, { maxAttempts: 50 });
+    const name = await define(store, { retryAttempts: 50 });
     const taskId = await enqueueOne(store, name);
     const worker = await startWorker(store, name);
     const answer = await worker.fail([await worker.claimOne()], { as: "dead", error: "bad input" });
@@ -222,7 +222,7 @@ function describeOthers(setup: StoreSetup): void {
 
   test("continued: comes back at once, uncounted, with its checkpoint", async () => {
     const { store } = open();
-    const name = await define(store, { maxAttempts: 1 });
+    const name = await define(store, { retryAttempts: 1 });
     const taskId = await enqueueOne(store, name, { payload: "{}" });
     const worker = await startWorker(store, name);
     const first = await worker.claimOne();
@@ -344,7 +344,7 @@ function describeBulk(setup: StoreSetup): void {
 
   test("1000 failures in one call", async () => {
     const { store } = open();
-    const name = await define(store, { limit: 1_000, spareMax: 0 });
+    const name = await define(store, { limit: 1_000, prefetchMax: 0 });
     await enqueue(store, name, 1_000);
     const worker = await startWorker(store, name, { want: 1_000 });
     const answer = await worker.fail(await worker.claim(1_000), { retryInMs: 1_000 });
@@ -487,7 +487,7 @@ function describeLog(setup: StoreSetup): void {
     async () => {
       const opened = open();
       const { store } = opened;
-      const name = await define(store, { limit: 10, spareMax: 0, leaseMs: 60_000 });
+      const name = await define(store, { limit: 10, prefetchMax: 0, leaseMs: 60_000 });
       const tasks = ["a", "b", "c", "d", "e"].map((kind) => ({ kind, payload: `{"k":"${kind}"}` }));
       await enqueue(store, name, tasks);
       const worker = await startWorker(store, name, { want: 6, worker: "host-7" });
@@ -544,11 +544,11 @@ function describeLog(setup: StoreSetup): void {
   );
 
   logTest(
-    "S3.5: S3.5: the entry is there while the task runs; a spare claim says prefetched",
+    "S3.5: S3.5: the entry is there while the task runs; a prefetched claim says prefetched",
     async () => {
       const opened = open();
       const { store } = opened;
-      const name = await define(store, { limit: 1, spareMax: 1 });
+      const name = await define(store, { limit: 1, prefetchMax: 1 });
       const ids = await enqueue(store, name, 2);
       const worker = await startWorker(store, name);
       await worker.claim(2);
@@ -576,7 +576,7 @@ function describeLog(setup: StoreSetup): void {
       const second = await startWorker(store, name, { worker: "two" });
       await second.claimOne();
       await opened.advance(10_001);
-      await store.reclaimExpired({ most: 10 });
+      await store.reclaimExpired({ max: 10 });
       const third = await startWorker(store, name, { worker: "three" });
       await third.complete([await third.claimOne()]);
       const log = await opened.readLog(name);

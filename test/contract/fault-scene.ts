@@ -11,7 +11,7 @@ import type { SqlDialect } from "./two-dialects";
  *   with a key), `scheduled` and `later` (of the group), `holder` and `waiting` of `group`, `done`; `ended`: an execution
  *   that gave its token back, which the free token still names; `schedule`, whose tasks have a group
  * - `two`, no limit: `free` works without tokens on `slotted`, of group `own`; tasks of two waves: `wave1`, `wave2` (ready)
- *   and `held` (wave_held)
+ *   and `held` (wave_blocked)
  * - `three`, limit 1: `dead` was declared dead with the claim `lost`, its token is `heir`'s; a strict group whose `retry`
  *   keeps its slot while `follower` waits
  * - `four`, limit 2, no worker: group `pair` with both its slots taken by `left` and `right`, and `third` waiting; group
@@ -70,7 +70,7 @@ async function buildOne({ store }: TestStore, scene: Map<string, string>): Promi
       { group: "group", runInMs: 60_000 },
     ]);
   await store.setSchedules({ name: "one", build: 1, changedBy: "code", schedules: [nightly] });
-  const [schedule] = (await store.listSchedules({ name: "one", most: 1 })).schedules;
+  const [schedule] = (await store.listSchedules({ name: "one", max: 1 })).schedules;
   scene.set("schedule", String(schedule?.id));
   const ended = await startWorker(store, "one");
   await ended.finish();
@@ -172,6 +172,6 @@ const waves = [
      ({held}, {two}, 'two', 100, {now}, {early})`,
   `INSERT INTO taskgate.ready (task_definition_id, priority, rank, task_id)
    VALUES ({two}, 100, 0, {wave1}), ({two}, 100, 0, {wave2})`,
-  "INSERT INTO taskgate.wave_held (wave_id, priority, rank, task_id, task_definition_id) VALUES ({early}, 100, 0, {held}, {two})",
+  "INSERT INTO taskgate.wave_blocked (wave_id, priority, rank, task_id, task_definition_id) VALUES ({early}, 100, 0, {held}, {two})",
   "INSERT INTO taskgate.wave_shard (wave_id, shard, remaining) VALUES ({early}, 8, 1), ({early}, 9, 1), ({early}, 10, 0), ({late}, 8, 0)",
 ];

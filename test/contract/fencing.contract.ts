@@ -37,10 +37,10 @@ interface Scene {
 
 const leaseMs = 10_000;
 
-/** A worker with two claims, one of them spare, that comes to its end without knowing it. */
+/** A worker with two claims, one of them prefetched, that comes to its end without knowing it. */
 async function endWorker(opened: TestStore, end: End): Promise<Scene> {
   const { store } = opened;
-  const name = await define(store, { limit: 1, spareMax: 1, leaseMs, maxLost: 50 });
+  const name = await define(store, { limit: 1, prefetchMax: 1, leaseMs, lostMax: 50 });
   await enqueue(store, name, 2);
   const late = await startWorker(store, name, { worker: "late" });
   const tasks = await late.claim(2);
@@ -48,7 +48,7 @@ async function endWorker(opened: TestStore, end: End): Promise<Scene> {
     await late.finish();
   } else {
     await opened.advance(leaseMs + 1);
-    if (end === "reclaimed") await store.reclaimExpired({ most: 10 });
+    if (end === "reclaimed") await store.reclaimExpired({ max: 10 });
   }
   return { late, tasks, name };
 }
@@ -151,7 +151,7 @@ function describeLateCalls(setup: StoreSetup, end: End): void {
       const { store } = opened;
       const scene = await endWorker(opened, end);
       const successor = await startWorker(store, scene.name, { worker: "successor" });
-      await store.reclaimExpired({ most: 10 });
+      await store.reclaimExpired({ max: 10 });
       const claimed = await successor.claim(2);
       const before = await statusOf(store, scene.name);
       expect(await call(store, scene)).toBe(hears[end]);
@@ -178,7 +178,7 @@ function describeLateCalls(setup: StoreSetup, end: End): void {
       expect(await call(store, scene)).toBe("fenced");
       for (const { taskId } of scene.tasks) expect(await stateOf(store, taskId)).toBe("claimed");
       expect(await statusOf(store, scene.name)).toMatchObject({ held: 1, done: 0, dead: 0 });
-      expect(await store.reclaimExpired({ most: 10 })).toMatchObject({
+      expect(await store.reclaimExpired({ max: 10 })).toMatchObject({
         tasksBack: 2,
         tasksLost: 1,
       });

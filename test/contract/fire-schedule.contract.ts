@@ -62,7 +62,7 @@ function describeFire(setup: StoreSetup): void {
     };
     expect(await store.fireSchedule(input)).toMatchObject({ status: "fired" });
     expect(await store.fireSchedule(input)).toMatchObject({ status: "stale", taskIds: [] });
-    expect((await store.sweep({ most: 10 })).definitions).toMatchObject([{ name, ready: 1 }]);
+    expect((await store.sweep({ max: 10 })).definitions).toMatchObject([{ name, ready: 1 }]);
   });
 
   test("several missed instants become as many tasks, in order; none is possible, too", async () => {
@@ -93,7 +93,7 @@ function describeFire(setup: StoreSetup): void {
       nextDueMs: null,
     });
     expect(await theOne(store, name)).toMatchObject({ runAt: null, inMs: null });
-    expect((await store.sweep({ most: 10 })).schedules).toEqual([]);
+    expect((await store.sweep({ max: 10 })).schedules).toEqual([]);
   });
 
   test("tasks of a group go through its gate", async () => {
@@ -103,7 +103,7 @@ function describeFire(setup: StoreSetup): void {
     const [first, second] = taskIds;
     if (first === undefined || second === undefined) throw new Error("Expected two tasks");
     expect(await stateOf(store, first)).toBe("scheduled");
-    await store.promoteScheduled({ name, most: 10 });
+    await store.promoteScheduled({ name, max: 10 });
     expect(await stateOf(store, first)).toBe("ready");
     expect(await stateOf(store, second)).toBe("waiting");
     expect((await factsOf(store, second)).group).toMatchObject({ key: "g", isGlobal: false });
@@ -143,7 +143,7 @@ function describeFireAnswer(setup: StoreSetup): void {
       taskIds: [],
       nextDueMs: null,
     });
-    expect((await store.sweep({ most: 10 })).definitions).toEqual([]);
+    expect((await store.sweep({ max: 10 })).definitions).toEqual([]);
   });
 
   testWith(setup, "exact clock")("it is due at its very millisecond; nextDueMs tells", async () => {

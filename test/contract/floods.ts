@@ -86,12 +86,12 @@ export const floods: readonly string[] = [
   `INSERT INTO taskgate.group_waiting (group_id, priority, rank, task_id, task_definition_id)
    SELECT group_id, 100, 0, 800000, {one} FROM taskgate.task_group WHERE group_key LIKE 'empty%'`,
   `INSERT INTO taskgate.dedupe (task_definition_id, dedupe_key, task_id) SELECT {one}, CONCAT('k', n), 900000 ${fromNumbers}`,
-  // Waves that count what isn't there, and of those two of one batch that are open; held tasks of no wave.
+  // Waves that count what isn't there, and of those two of one batch that are open; blocked tasks of no wave.
   `INSERT INTO taskgate.wave (batch_id, ordinal, state, open_shards) SELECT 6000 + n, 1, 0, 0 ${fromNumbers}`,
   `INSERT INTO taskgate.wave_shard (wave_id, shard, remaining) SELECT wave_id, 1, 1 FROM taskgate.wave WHERE batch_id > 6000`,
   `INSERT INTO taskgate.wave (batch_id, ordinal, state, open_shards) SELECT 7000 + n, 1, 2, 0 ${fromNumbers}`,
   `INSERT INTO taskgate.wave (batch_id, ordinal, state, open_shards) SELECT 7000 + n, 2, 2, 0 ${fromNumbers}`,
-  `INSERT INTO taskgate.wave_held (wave_id, priority, rank, task_id, task_definition_id)
+  `INSERT INTO taskgate.wave_blocked (wave_id, priority, rank, task_id, task_definition_id)
    SELECT 9000000 + n, 100, 0, 1100000 + n, {one} ${fromNumbers}`,
 ];
 
@@ -102,7 +102,7 @@ export const ownFloods: Record<SqlDialect, string> = {
        set inflight = array(select generate_series(1000001, 1000101)), inflight_fence = array(select generate_series(1, 101)),
            inflight_at = array(select now() from generate_series(1, 101))
      where task_execution_id = {ended};
-    update taskgate.task_execution set inflight_fence = array[1], spare = array[1] where worker = 'flood'`,
+    update taskgate.task_execution set inflight_fence = array[1], prefetched = array[1] where worker = 'flood'`,
   mssql: `
     INSERT INTO Taskgate.Claim (TaskExecutionId, Fence, Ordinal, TaskId, ClaimedAt)
     SELECT {ended}, 1, n.N, 1000000 + n.N, SYSUTCDATETIME() FROM Taskgate.Number AS n WHERE n.N <= 101;`,

@@ -123,9 +123,9 @@ function describeSettings(setup: StoreSetup): void {
   test("a repeat changes nothing; so does a call that sets nothing", async () => {
     const { store } = open();
     const name = await define(store);
-    await setGroup(store, name, { slots: 3, isStrict: true });
+    await setGroup(store, name, { slots: 3, strict: true });
     const same = { slots: 3, paused: false, strict: true };
-    for (const changes of [{ slots: 3, isStrict: true }, {}]) {
+    for (const changes of [{ slots: 3, strict: true }, {}]) {
       const answer = await setGroup(store, name, changes);
       expect(answer).toMatchObject({ status: "exists", old: same, new: same });
     }
@@ -135,11 +135,11 @@ function describeSettings(setup: StoreSetup): void {
     const { store } = open();
     const name = await define(store);
     await enqueue(store, name, grouped(2));
-    await setGroup(store, name, { isStrict: true });
+    await setGroup(store, name, { strict: true });
     const worker = await startWorker(store, name);
     await worker.fail([await worker.claimOne()], { retryInMs: 60_000 });
     expect(await worker.claim(1)).toEqual([]);
-    expect(await setGroup(store, name, { isStrict: false })).toMatchObject({ used: 1, woken: [] });
+    expect(await setGroup(store, name, { strict: false })).toMatchObject({ used: 1, woken: [] });
   });
 
   test("a global group wakes the definitions of all who come in", async () => {
@@ -151,7 +151,7 @@ function describeSettings(setup: StoreSetup): void {
     const answer = await setGroup(store, one, { groupScope: "global", slots: 5 });
     expect(answer).toMatchObject({ used: 3, waiting: 0, woken: [two] });
     await setGroup(store, one, { slots: 7 });
-    const { groups } = await store.listGroups({ groupKey: "g", most: 10 });
+    const { groups } = await store.listGroups({ groupKey: "g", max: 10 });
     expect(groups.map(({ definition, slots }) => [definition, slots])).toEqual([
       [null, 5],
       [one, 7],
@@ -224,7 +224,7 @@ function describeList(setup: StoreSetup): void {
     const two = await define(store);
     await enqueue(store, one, [...grouped(3, "b"), ...grouped(1, "a")]);
     await enqueue(store, two, grouped(1, "B"));
-    await setGroup(store, two, { groupKey: "c", paused: true, isStrict: true });
+    await setGroup(store, two, { groupKey: "c", paused: true, strict: true });
     const row = { slots: 1, used: 0, waiting: 0, paused: false, strict: false };
     const all = [
       { ...row, definition: one, key: "b", slots: 2, used: 2, waiting: 1 },
@@ -232,12 +232,12 @@ function describeList(setup: StoreSetup): void {
       { ...row, definition: two, key: "B", used: 1 },
       { ...row, definition: two, key: "c", paused: true, strict: true },
     ];
-    expect((await store.listGroups({ most: 10 })).groups).toEqual(all);
-    expect((await store.listGroups({ most: 2 })).groups).toEqual(all.slice(0, 2));
-    expect((await store.listGroups({ name: two, most: 10 })).groups).toEqual(all.slice(2));
-    expect((await store.listGroups({ groupKey: "b", most: 10 })).groups).toEqual([at(all, 0)]);
-    for (const most of [1, 2])
-      expect((await store.listGroups({ name: one, most })).groups).toEqual(all.slice(0, most));
+    expect((await store.listGroups({ max: 10 })).groups).toEqual(all);
+    expect((await store.listGroups({ max: 2 })).groups).toEqual(all.slice(0, 2));
+    expect((await store.listGroups({ name: two, max: 10 })).groups).toEqual(all.slice(2));
+    expect((await store.listGroups({ groupKey: "b", max: 10 })).groups).toEqual([at(all, 0)]);
+    for (const max of [1, 2])
+      expect((await store.listGroups({ name: one, max })).groups).toEqual(all.slice(0, max));
   });
 
   test("groups with waiters come before idle ones, for every filter and however short the list is", async () => {
@@ -252,19 +252,19 @@ function describeList(setup: StoreSetup): void {
     // Made in another order than that of the keys.
     await enqueue(store, two, [...grouped(1, "d"), ...grouped(2, "b")]);
     await enqueue(store, one, grouped(1, "c"));
-    const found = async (input: { name?: string; groupKey?: string }, most = 10) =>
-      (await store.listGroups({ ...input, most })).groups.map(
+    const found = async (input: { name?: string; groupKey?: string }, max = 10) =>
+      (await store.listGroups({ ...input, max })).groups.map(
         ({ definition, key, waiting }) =>
           `${definition === one ? "one" : "two"} ${key} ${String(waiting)}`,
       );
     const waiting = ["one c 1", "two b 2", "two d 1"];
     const idle = ["one a 0", "one b 0", "one d 0", "two a 0", "two c 0"];
     const all = [...waiting, ...idle];
-    for (let most = 1; most <= all.length + 1; most += 1)
-      expect(await found({}, most)).toEqual(all.slice(0, most));
+    for (let max = 1; max <= all.length + 1; max += 1)
+      expect(await found({}, max)).toEqual(all.slice(0, max));
     const ofTwo = ["two b 2", "two d 1", "two a 0", "two c 0"];
-    for (let most = 1; most <= ofTwo.length + 1; most += 1)
-      expect(await found({ name: two }, most)).toEqual(ofTwo.slice(0, most));
+    for (let max = 1; max <= ofTwo.length + 1; max += 1)
+      expect(await found({ name: two }, max)).toEqual(ofTwo.slice(0, max));
     expect(await found({ groupKey: "b" })).toEqual(["two b 2", "one b 0"]);
     expect(await found({ groupKey: "b" }, 1)).toEqual(["two b 2"]);
     expect(await found({ name: one, groupKey: "c" })).toEqual(["one c 1"]);
@@ -278,7 +278,7 @@ function describeList(setup: StoreSetup): void {
     await enqueue(store, one, [...grouped(1, "g"), ...grouped(1, "h"), ...grouped(1, longest)]);
     await enqueue(store, two, grouped(1, "g"));
     const keysOf = async (groupKey: string): Promise<(string | null)[][]> =>
-      (await store.listGroups({ name: one, groupKey, most: 10 })).groups.map(
+      (await store.listGroups({ name: one, groupKey, max: 10 })).groups.map(
         ({ definition, key }) => [definition, key],
       );
     expect(await keysOf("g")).toEqual([[one, "g"]]);
@@ -288,14 +288,14 @@ function describeList(setup: StoreSetup): void {
 
   test("an unknown definition and a number out of range are refused", async () => {
     const { store } = open();
-    await expectError(store.listGroups({ name: "nobody", most: 1 }), {
+    await expectError(store.listGroups({ name: "nobody", max: 1 }), {
       code: "TASKGATE_ARG_UNKNOWN",
       field: "name",
     });
-    for (const most of [0, 1_001]) {
-      await expectError(store.listGroups({ most }), {
+    for (const max of [0, 1_001]) {
+      await expectError(store.listGroups({ max }), {
         code: "TASKGATE_ARG_INVALID",
-        field: "most",
+        field: "max",
       });
     }
   });
@@ -328,7 +328,7 @@ function describeKeys(setup: StoreSetup): void {
     for (const key of ["K", "kk", "j", 'a "quoted" \\ key'])
       await setSlots(store, one, { key, slots: 9 });
     const found = async (groupKey: string, name?: string) => {
-      const input = { groupKey, most: 10, ...(name === undefined ? {} : { name }) };
+      const input = { groupKey, max: 10, ...(name === undefined ? {} : { name }) };
       return (await store.listGroups(input)).groups.map((row) => [row.definition, row.slots]);
     };
     expect(await found("k")).toEqual([
@@ -357,7 +357,7 @@ function describeKeys(setup: StoreSetup): void {
       waiting: 0,
       woken: [two],
     });
-    const { groups } = await store.listGroups({ most: 10 });
+    const { groups } = await store.listGroups({ max: 10 });
     expect(groups.map(({ definition, key }) => [definition, key])).toEqual([
       [null, "g"],
       [one, "g"],
@@ -367,8 +367,8 @@ function describeKeys(setup: StoreSetup): void {
     ]);
     const numbers = groups.map(({ slots, used, waiting }) => [slots, used, waiting].join());
     expect(numbers).toEqual(["1,1,1", "1,1,1", "1,1,0", "2,2,0", "1,1,0"]);
-    for (let most = 1; most < groups.length; most += 1)
-      expect((await store.listGroups({ most })).groups).toEqual(groups.slice(0, most));
+    for (let max = 1; max < groups.length; max += 1)
+      expect((await store.listGroups({ max })).groups).toEqual(groups.slice(0, max));
   });
 
   test("of several faults the first argument's is told", async () => {
@@ -406,7 +406,7 @@ function describeKeys(setup: StoreSetup): void {
         ["global_group_strict", null, "true of g"],
       ],
     );
-    await store.setGroup({ name, groupKey: "g", groupScope: "global", isStrict: false, ...by });
+    await store.setGroup({ name, groupKey: "g", groupScope: "global", strict: false, ...by });
     await store.setGroup({ name, groupKey: "g", groupScope: "global", paused: false, ...by });
     const later = (await opened.readAudit(name)).slice(before + 3);
     expect(later.map(({ setting, oldValue, newValue }) => [setting, oldValue, newValue])).toEqual([
@@ -427,7 +427,7 @@ function describeMany(setup: StoreSetup): void {
     await enqueue(store, name, [{ group: "g" }, { group: "g" }]);
     await plantWaiting(opened, setup);
     expect(await setSlots(store, name, { key: "g", slots: 1 })).toMatchObject({ waiting: 1_000 });
-    const { groups } = await store.listGroups({ most: 1 });
+    const { groups } = await store.listGroups({ max: 1 });
     expect(at(groups, 0)).toMatchObject({ used: 1, waiting: 1_000 });
   });
 }

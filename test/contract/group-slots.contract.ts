@@ -100,7 +100,7 @@ function describeSlots(setup: StoreSetup): void {
       { group: "g", runInMs: 1_000 },
     ]);
     await opened.advance(5_000);
-    await store.promoteScheduled({ name, most: 10 });
+    await store.promoteScheduled({ name, max: 10 });
     expect(await holdersOf(opened, at(ids, 1))).toEqual([at(ids, 0)]);
   });
 
@@ -121,7 +121,7 @@ function describeSlots(setup: StoreSetup): void {
       ]),
     );
     await opened.advance(1_000);
-    await store.promoteScheduled({ name, most: 10 });
+    await store.promoteScheduled({ name, max: 10 });
     const states: string[] = [];
     for (const id of ids) states.push(await stateOf(store, id));
     expect(states).toEqual(["waiting", "ready", "ready", "waiting"]);

@@ -59,7 +59,7 @@ function describeExclusion(setup: StoreSetup): void {
 
   test("S1.5, S1.9: the seed's data, N = 6: 1,2,3,4,6,8, then 10,12, then as groups are freed", async () => {
     const { store } = open();
-    const name = await define(store, { limit: 12, spareMax: 0 });
+    const name = await define(store, { limit: 12, prefetchMax: 0 });
     const ids = await enqueue(store, name, seedTasks());
     const numbers = (tasks: { taskId: TaskId }[]) => idsOf(tasks).map((id) => ids.indexOf(id) + 1);
     const first = await startWorker(store, name, { want: 6 });
@@ -125,8 +125,8 @@ function describeExclusion(setup: StoreSetup): void {
     const name = await define(store, {
       limit: 1_000,
       groupSlots: slots,
-      maxAttempts: 3,
-      spareMax: 2,
+      retryAttempts: 3,
+      prefetchMax: 2,
     });
     const seed = testSeed();
     const random = seededRandom(seed);
@@ -149,9 +149,9 @@ function describeExclusion(setup: StoreSetup): void {
         const group = groupOf.get(task.taskId) ?? "";
         running.set(group, (running.get(group) ?? 0) + 1);
       }
-      expect({ seed, most: Math.max(0, ...running.values()) <= slots }).toEqual({
+      expect({ seed, max: Math.max(0, ...running.values()) <= slots }).toEqual({
         seed,
-        most: true,
+        max: true,
       });
       const completed = tasks.filter(() => random() < 0.6);
       ended += completed.length;
@@ -261,7 +261,7 @@ function describeOrder(setup: StoreSetup): void {
     const second = await startWorker(store, name);
     await second.claimOne();
     await opened.advance(10_001);
-    await store.reclaimExpired({ most: 10 });
+    await store.reclaimExpired({ max: 10 });
     expect(await statesOf(store, ids)).toEqual(["ready", "waiting"]);
   });
 
@@ -284,7 +284,7 @@ function describeOrder(setup: StoreSetup): void {
     expect(await statesOf(store, ids)).toEqual(["scheduled", "ready", "waiting"]);
     const second = await worker.claim(5);
     await opened.advance(5_000);
-    await store.promoteScheduled({ name, most: 10 });
+    await store.promoteScheduled({ name, max: 10 });
     expect(await statesOf(store, ids)).toEqual(["waiting", "claimed", "waiting"]);
     expect(idsOf((await worker.complete(second, 5)).claimed)).toEqual([at(ids, 0)]);
   });
@@ -392,7 +392,7 @@ function describeHandOver(setup: StoreSetup): void {
       slots: 2,
       used: 2,
       paused: false,
-      isStrict: true,
+      strict: true,
       isGlobal: false,
       ahead: 2,
       holders: ids.slice(0, 2),

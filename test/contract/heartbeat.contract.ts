@@ -44,7 +44,8 @@ function describeBeat(setup: StoreSetup): void {
       status: "renewed",
       leaseMs: 10_000,
       cancel: [],
-      surplus: 0,
+      overLimit: 0,
+      releaseRequested: false,
       isPaused: false,
     });
     await opened.advance(9_000);
@@ -97,7 +98,7 @@ function describeBeat(setup: StoreSetup): void {
 
   test("a started claim that is reported twice, or isn't held, does no harm", async () => {
     const { store } = open();
-    const name = await define(store, { limit: 1, spareMax: 1 });
+    const name = await define(store, { limit: 1, prefetchMax: 1 });
     const ids = await enqueue(store, name, 2);
     const worker = await startWorker(store, name);
     const [first] = await worker.claim(2);
@@ -106,7 +107,7 @@ function describeBeat(setup: StoreSetup): void {
     const stranger = await enqueueOne(store, name);
     expect((await worker.beat([at(ids, 1), stranger])).status).toBe("renewed");
     expect((await worker.beat([at(ids, 1)])).status).toBe("renewed");
-    const entry = only((await store.listExecutions({ name, isOpen: true, most: 5 })).executions);
+    const entry = only((await store.listExecutions({ name, isOpen: true, max: 5 })).executions);
     expect(entry).toMatchObject({ claimed: 1, running: 1, prefetched: 0 });
   });
 
@@ -302,26 +303,27 @@ function describeSeveral(setup: StoreSetup): void {
     expect(executions.map((entry) => entry.executionId)).toEqual(ids);
   });
 
-  test("a claim that another execution calls started stays spare", async () => {
+  test("a claim that another execution calls started stays prefetched", async () => {
     const { store } = open();
-    const name = await define(store, { limit: 2, spareMax: 2 });
+    const name = await define(store, { limit: 2, prefetchMax: 2 });
     await enqueue(store, name, 6);
     const workers = [await startWorker(store, name), await startWorker(store, name)];
-    const spare: TaskId[][] = [];
-    for (const worker of workers) spare.push(idsOf(await worker.claim(3)).slice(1));
-    const [mine, theirs] = [at(spare, 0), at(spare, 1)];
+    const prefetched: TaskId[][] = [];
+    for (const worker of workers) prefetched.push(idsOf(await worker.claim(3)).slice(1));
+    const [mine, theirs] = [at(prefetched, 0), at(prefetched, 1)];
     await beat(workers, [[at(mine, 0), at(theirs, 0)], [at(theirs, 1)]]);
-    const isSpare = async (taskId: TaskId) => (await factsOf(store, taskId)).claim?.isSpare;
-    expect(await isSpare(at(mine, 0))).toBe(false);
-    expect(await isSpare(at(mine, 1))).toBe(true);
-    expect(await isSpare(at(theirs, 0))).toBe(true);
-    expect(await isSpare(at(theirs, 1))).toBe(false);
+    const isPrefetched = async (taskId: TaskId) =>
+      (await factsOf(store, taskId)).claim?.isPrefetched;
+    expect(await isPrefetched(at(mine, 0))).toBe(false);
+    expect(await isPrefetched(at(mine, 1))).toBe(true);
+    expect(await isPrefetched(at(theirs, 0))).toBe(true);
+    expect(await isPrefetched(at(theirs, 1))).toBe(false);
   });
 
   test("a dead one's claims stay as they were, also when it calls beside a living one", async () => {
     const opened = open();
     const { store } = opened;
-    const name = await define(store, { limit: 2, spareMax: 1, leaseMs: 10_000 });
+    const name = await define(store, { limit: 2, prefetchMax: 1, leaseMs: 10_000 });
     await enqueue(store, name, 4);
     const late = await startWorker(store, name);
     const lateSpare = at(await late.claim(2), 1).taskId;
@@ -333,8 +335,8 @@ function describeSeveral(setup: StoreSetup): void {
     expect(await tryStart(store, name)).toBe("started");
     const { executions } = await beat([late, live], [[lateSpare], [liveSpare]]);
     expect(executions.map((entry) => entry.status)).toEqual(["fenced", "renewed"]);
-    expect(await store.reclaimExpired({ most: 10 })).toMatchObject({ tasksBack: 2, tasksLost: 1 });
-    expect((await factsOf(store, liveSpare)).claim?.isSpare).toBe(false);
+    expect(await store.reclaimExpired({ max: 10 })).toMatchObject({ tasksBack: 2, tasksLost: 1 });
+    expect((await factsOf(store, liveSpare)).claim?.isPrefetched).toBe(false);
   });
 
   testWith(setup, "cancel requests")(

@@ -45,21 +45,21 @@ function describeSound(setup: StoreSetup): void {
     expect((await store.checkInvariants()).status).toBe("sound");
   });
 
-  test("when the spare bound gets stricter while spare claims are out", async () => {
+  test("when the prefetched bound gets stricter while prefetched claims are out", async () => {
     const { store } = open();
-    const input = registration({ settings: { spareMax: 3 } });
+    const input = registration({ settings: { prefetchMax: 3 } });
     await store.registerDefinition(input);
     await enqueue(store, input.name, 4);
     const worker = await startWorker(store, input.name);
     expect(await worker.claim(4)).toHaveLength(4);
-    const settings = { ...input.settings, spareMax: 0 };
+    const settings = { ...input.settings, prefetchMax: 0 };
     await store.registerDefinition({ ...input, build: 2, settings });
     expect(await store.checkInvariants()).toEqual({ status: "sound", findings: [] });
   });
 
   test("when a worker returned tokens of handlers that ended before it told so", async () => {
     const { store } = open();
-    const name = await define(store, { limit: 2, spareMax: 0 });
+    const name = await define(store, { limit: 2, prefetchMax: 0 });
     await enqueue(store, name, 2);
     const worker = await startWorker(store, name, { want: 2 });
     await worker.claim(2);
@@ -194,7 +194,7 @@ function describeFaults(setup: StoreSetup): void {
     const counts = Object.values(rules).map((rule) => {
       return [rule, findings.filter((finding) => finding.rule === rule).length];
     });
-    const missing: readonly string[] = dialect === "mssql" ? [rules.lengths, rules.spare] : [];
+    const missing: readonly string[] = dialect === "mssql" ? [rules.lengths, rules.prefetched] : [];
     expect(counts).toEqual(
       Object.values(rules).map((rule) => [rule, missing.includes(rule) ? 0 : 100]),
     );

@@ -46,6 +46,6 @@ export function call(
 
 /** The keys of a definition's groups, by key. */
 export async function groupKeys(store: TaskStore, name: string): Promise<string[]> {
-  const { groups } = await store.listGroups({ name, most: 100 });
+  const { groups } = await store.listGroups({ name, max: 100 });
   return groups.map(({ key }) => key).sort();
 }

@@ -191,13 +191,13 @@ function describePaths(setup: StoreSetup): void {
     });
     await store.enqueueTasks(call(name, [{ payload: ada }], { waveId: at(waveIds, 0) }));
     await store.startBatch({ batchId, seal: true });
-    await store.promoteScheduled({ name, most: 10 });
+    await store.promoteScheduled({ name, max: 10 });
     expect(await groupKeys(store, name)).toEqual(["Ada"]);
     expect(await statusOf(store, name)).toMatchObject({ ready: 1, scheduled: 0 });
     const tasks = [{ payload: '{"name":"B"}', runInMs: 0 }];
     await store.transaction((within) => store.enqueueTasks(call(name, tasks), within));
     expect(await statusOf(store, name)).toMatchObject({ ready: 1, scheduled: 1 });
-    await store.promoteScheduled({ name, most: 10 });
+    await store.promoteScheduled({ name, max: 10 });
     expect(await groupKeys(store, name)).toEqual(["Ada", "B"]);
   });
 
@@ -207,7 +207,7 @@ function describePaths(setup: StoreSetup): void {
     const input = call(name, [{ payload: ada }]);
     const position = { watermark: "w", expectedVersion: "0", value: "{}" };
     await store.advanceWatermark({ ...input, ...position });
-    await store.promoteScheduled({ name, most: 10 });
+    await store.promoteScheduled({ name, max: 10 });
     expect(await groupKeys(store, name)).toEqual(["Ada"]);
   });
 }
@@ -313,7 +313,7 @@ function describeSchedules(setup: StoreSetup): void {
     const { taskIds } = await fire(store, name);
     expect(await factsOf(store, at(taskIds, 0))).toMatchObject({ state: "scheduled", priority: 3 });
     await open().advance(5_000);
-    await store.promoteScheduled({ name, most: 10 });
+    await store.promoteScheduled({ name, max: 10 });
     expect(await groupKeys(store, name)).toEqual(["Ada"]);
   });
 
@@ -332,7 +332,7 @@ function describeSchedules(setup: StoreSetup): void {
     const kinds = [rules({ groupBy: "scheduledFor" })];
     await store.registerDefinition(registration({ name, settingsHash: "hash-2", kinds }));
     await fire(store, name);
-    await store.promoteScheduled({ name, most: 10 });
+    await store.promoteScheduled({ name, max: 10 });
     expect(await groupKeys(store, name)).toEqual([dueAt.toISOString()]);
   });
 
@@ -344,7 +344,7 @@ function describeSchedules(setup: StoreSetup): void {
     for (const { name } of [own, bad])
       await store.registerDefinition(registration({ name, settingsHash: "hash-2", kinds }));
     await fire(store, own.name);
-    await store.promoteScheduled({ name: own.name, most: 10 });
+    await store.promoteScheduled({ name: own.name, max: 10 });
     expect(await groupKeys(store, own.name)).toEqual(["own"]);
     await expectError(fire(store, bad.name), {
       code: "TASKGATE_ARG_INVALID",

@@ -31,7 +31,7 @@ test("three definitions over two shared limits, changed and registered anew unde
   const seed = testSeed();
   // Tokens held by those who have been answered and haven't asked to end: no more than are held in the database.
   const held = new Map<string, number>();
-  let most = 0;
+  let max = 0;
   let granted = 0;
   const life = async (index: number): Promise<void> => {
     const random = seededRandom(seed + index);
@@ -45,8 +45,8 @@ test("three definitions over two shared limits, changed and registered anew unde
       const worker = new Worker(own, answer.executionId, answer);
       granted += 1;
       held.set(answer.executionId, answer.tokens);
-      most = Math.max(
-        most,
+      max = Math.max(
+        max,
         [...held.values()].reduce((sum, tokens) => sum + tokens, 0),
       );
       if (random() < 0.3)
@@ -66,7 +66,7 @@ test("three definitions over two shared limits, changed and registered anew unde
   await load;
   expect(granted).toBeGreaterThan(12);
   // Each grant has a token of one of them: 3 and 4.
-  expect(most).toBeLessThanOrEqual(7);
+  expect(max).toBeLessThanOrEqual(7);
   // One lock order: no call died of a circle and was repeated by the store. The server counts them within a second.
   await sleep(1_200);
   const { rows } = await scene.client.query<{ deadlocks: string }>(
@@ -88,15 +88,15 @@ test("tokens of two shared limits wander between three definitions under load: n
   const seed = testSeed();
   // As above, by definition.
   const held = new Map<string, { definition: number; tokens: number }>();
-  const most = { one: 0, two: 0 };
+  const max = { one: 0, two: 0 };
   const note = (executionId: string, definition: number, tokens: number): void => {
     held.set(executionId, { definition, tokens });
     const of = (...definitions: number[]): number =>
       [...held.values()]
         .filter((holder) => definitions.includes(holder.definition))
         .reduce((sum, holder) => sum + holder.tokens, 0);
-    most.one = Math.max(most.one, of(0, 1));
-    most.two = Math.max(most.two, of(1, 2));
+    max.one = Math.max(max.one, of(0, 1));
+    max.two = Math.max(max.two, of(1, 2));
   };
   const life = async (index: number): Promise<void> => {
     const random = seededRandom(seed + index);
@@ -121,8 +121,8 @@ test("tokens of two shared limits wander between three definitions under load: n
     }
   };
   await Promise.all(Array.from({ length: 12 }, (_, index) => life(index)));
-  expect(most.one).toBeLessThanOrEqual(3);
-  expect(most.two).toBeLessThanOrEqual(4);
+  expect(max.one).toBeLessThanOrEqual(3);
+  expect(max.two).toBeLessThanOrEqual(4);
   await sleep(1_200);
   const { rows } = await scene.client.query<{ deadlocks: string }>(
     "select deadlocks from pg_stat_database where datname = current_database()",

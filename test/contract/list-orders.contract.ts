@@ -27,7 +27,7 @@ export function describeListOrders(setup: StoreSetup): void {
 /** Makes tasks of a definition; gives those of one state in the order in which they must be listed. */
 type Build = (opened: TestStore, name: string) => Promise<(TaskId | undefined)[]>;
 
-const settings = { limit: 10, spareMax: 0 };
+const settings = { limit: 10, prefetchMax: 0 };
 
 const builds: Record<ListableState, Build> = {
   ready: async ({ store }, name) => {
@@ -99,9 +99,9 @@ async function expectList(
   { name, state }: { name: string; state: ListableState },
   expected: readonly (TaskId | undefined)[],
 ): Promise<void> {
-  for (let most = expected.length + 1; most > 0; most -= 1) {
-    const { tasks } = await store.listTasks({ name, state, most });
-    expect(tasks.map(({ task }) => task)).toEqual(expected.slice(0, most));
+  for (let max = expected.length + 1; max > 0; max -= 1) {
+    const { tasks } = await store.listTasks({ name, state, max });
+    expect(tasks.map(({ task }) => task)).toEqual(expected.slice(0, max));
   }
 }
 
@@ -142,12 +142,12 @@ function describeTasks(setup: StoreSetup): void {
         ["ready", ready],
         ["waiting", waiting],
       ] as const) {
-        const { tasks: listed } = await store.listTasks({ name, state, most: 10 });
+        const { tasks: listed } = await store.listTasks({ name, state, max: 10 });
         const places = listed.map(({ task }) => ids.indexOf(task)).filter((place) => place >= 0);
         expect(places).toEqual([2, 4, 1, 3, 5, 0]);
-        for (const most of [2, 3, 5]) {
-          const { tasks: some } = await store.listTasks({ name, state, most });
-          expect(some).toEqual(listed.slice(0, most));
+        for (const max of [2, 3, 5]) {
+          const { tasks: some } = await store.listTasks({ name, state, max });
+          expect(some).toEqual(listed.slice(0, max));
         }
       }
     },
@@ -163,7 +163,7 @@ function describeTasks(setup: StoreSetup): void {
       if (first !== undefined) await execution.complete([first]);
     }
     for (const state of ["claimed", "done"] as const) {
-      const { tasks } = await store.listTasks({ name, state, most: 10 });
+      const { tasks } = await store.listTasks({ name, state, max: 10 });
       const workers = tasks.map(({ task, worker }) => ({ task: BigInt(task), worker }));
       workers.sort((a, b) => Number(a.task - b.task));
       expect(workers.map(({ worker }) => worker)).toEqual(["host-1", "host-2"]);
@@ -220,22 +220,22 @@ function describeExecutions(setup: StoreSetup): void {
       { name: undefined, isOpen: false, workers: "edcba" },
     ];
     for (const { name, isOpen, workers } of expected) {
-      for (let most = workers.length + 1; most > 0; most -= 1) {
-        const input = { isOpen, most, ...(name === undefined ? {} : { name }) };
+      for (let max = workers.length + 1; max > 0; max -= 1) {
+        const input = { isOpen, max, ...(name === undefined ? {} : { name }) };
         const { executions } = await store.listExecutions(input);
         expect(executions.map(({ worker, execution }) => [worker, execution])).toEqual(
           Array.from(workers)
-            .slice(0, most)
+            .slice(0, max)
             .map((worker) => [worker, ids[worker]]),
         );
       }
     }
-    const { executions } = await store.listExecutions({ isOpen: true, most: 10 });
+    const { executions } = await store.listExecutions({ isOpen: true, max: 10 });
     expect(executions.map(({ claimed }) => claimed)).toEqual([1, 0, 2]);
-    expect(await store.listExecutions({ name: "nobody", isOpen: false, most: 10 })).toEqual({
+    expect(await store.listExecutions({ name: "nobody", isOpen: false, max: 10 })).toEqual({
       executions: [],
     });
-    expect(await store.listExecutions({ name: "nobody", isOpen: true, most: 10 })).toEqual({
+    expect(await store.listExecutions({ name: "nobody", isOpen: true, max: 10 })).toEqual({
       executions: [],
     });
   });

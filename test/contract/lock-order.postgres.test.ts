@@ -81,7 +81,7 @@ describe("a group that is still to be made", () => {
     expect(idsOf(taken)).toEqual([next]);
     // What another was making is left for the next call, which finds the group.
     expect(await stateOf(store, pending)).toBe("scheduled");
-    expect(await store.promoteScheduled({ name, most: 10 })).toMatchObject({ promoted: 1 });
+    expect(await store.promoteScheduled({ name, max: 10 })).toMatchObject({ promoted: 1 });
     const states = [];
     for (const id of [first, second, pending]) states.push(await stateOf(store, id ?? pending));
     expect(states).toEqual(["ready", "waiting", "waiting"]);
@@ -95,13 +95,13 @@ describe("a group that is still to be made", () => {
     await enqueueRaw(gate, name, { tasks: [{ group: "new" }], joinsTransaction: false });
 
     const taken = await within(500, worker.complete(claimed, 1));
-    const promotion = await within(500, store.promoteScheduled({ name, most: 10 }));
+    const promotion = await within(500, store.promoteScheduled({ name, max: 10 }));
 
     expect(idsOf(taken.claimed)).toEqual([next]);
     expect(promotion).toMatchObject({ status: "none", promoted: 0, nextDueMs: 0 });
     await enqueueRaw(gate, name, { tasks: [{ group: "old" }], joinsTransaction: false });
     await gate.query("commit");
-    expect(await store.promoteScheduled({ name, most: 10 })).toMatchObject({ promoted: 1 });
+    expect(await store.promoteScheduled({ name, max: 10 })).toMatchObject({ promoted: 1 });
     expect(await stateOf(store, pending)).toBe("waiting");
   });
 

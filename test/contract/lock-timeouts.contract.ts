@@ -38,7 +38,7 @@ const lockAll: Record<Exclude<StoreDialect, "memory">, string[]> = {
     "UPDATE Taskgate.TaskExecution SET Worker = Worker WHERE Worker = N'locked';",
     "UPDATE Taskgate.Task SET Kind = Kind;",
     "UPDATE Taskgate.TaskGroup SET Slots = Slots;",
-    "UPDATE Taskgate.Claim SET IsSpare = IsSpare;",
+    "UPDATE Taskgate.Claim SET IsPrefetched = IsPrefetched;",
   ],
 };
 
@@ -47,9 +47,9 @@ interface Scene {
   readonly store: TaskStore;
   readonly worker: Worker;
   readonly beating: Worker;
-  /** A task of `worker`, and a spare one of `beating`. */
+  /** A task of `worker`, and a prefetched one of `beating`. */
   readonly claimed: Awaited<ReturnType<Worker["claimOne"]>>;
-  readonly spare: Awaited<ReturnType<Worker["claim"]>>;
+  readonly prefetched: Awaited<ReturnType<Worker["claim"]>>;
   /** A batch that there is. */
   readonly made: CreateBatchInput;
 }
@@ -88,11 +88,11 @@ const calls: Record<string, Call> = {
   pause_definition: ({ store }) => store.pauseDefinition({ name: "locked", changedBy: "me" }),
   resume_definition: ({ store }) => store.resumeDefinition({ name: "paused", changedBy: "me" }),
   set_limit: ({ store }) => setLimit(store, "locked", 1),
-  reclaim_expired: ({ store }) => store.reclaimExpired({ most: 10 }),
-  promote_scheduled: ({ store }) => store.promoteScheduled({ name: "later", most: 10 }),
-  heartbeat: ({ store, beating, spare }) => {
+  reclaim_expired: ({ store }) => store.reclaimExpired({ max: 10 }),
+  promote_scheduled: ({ store }) => store.promoteScheduled({ name: "later", max: 10 }),
+  heartbeat: ({ store, beating, prefetched }) => {
     const { executionId } = beating;
-    return store.heartbeat({ executions: [{ executionId, started: idsOf(spare) }] });
+    return store.heartbeat({ executions: [{ executionId, started: idsOf(prefetched) }] });
   },
 };
 
@@ -149,10 +149,10 @@ function reasonOf(error: unknown): string {
   return isTimeout ? "gave up" : String(error);
 }
 
-/** A dead worker with a claim, one that holds a grouped task, one of another definition with a spare claim, and a task that is due. */
+/** A dead worker with a claim, one that holds a grouped task, one of another definition with a prefetched claim, and a task that is due. */
 async function prepare(opened: TestStore): Promise<Scene> {
   const { store, plain } = opened;
-  const settings = { limit: null, spareMax: 5, groupSlots: 5 };
+  const settings = { limit: null, prefetchMax: 5, groupSlots: 5 };
   const mine = { worker: "locked" };
   await define(store, { ...settings, leaseMs: 10_000 }, "locked");
   await define(store, settings, "other");
@@ -169,16 +169,16 @@ async function prepare(opened: TestStore): Promise<Scene> {
   const worker = await startWorker(store, "locked", mine);
   const claimed = await worker.claimOne();
   const beating = await startWorker(store, "other");
-  const spare = (await beating.claim(2)).filter(({ isSpare }) => isSpare);
+  const prefetched = (await beating.claim(2)).filter(({ isPrefetched }) => isPrefetched);
   const plan = { name: "a batch", failurePolicy: "halt", waves: 1 } as const;
   const made = { ...plan, operationId: operationId() };
   await store.createBatch(made);
-  return { store: plain, worker, beating, claimed, spare, made };
+  return { store: plain, worker, beating, claimed, prefetched, made };
 }
 
 /** What any of the calls would have changed. */
 async function factsOf({ store }: TestStore): Promise<unknown> {
   const { definitions } = await store.listDefinitions({});
-  const { executions } = await store.listExecutions({ isOpen: false, most: 10 });
+  const { executions } = await store.listExecutions({ isOpen: false, max: 10 });
   return { definitions, executions };
 }

@@ -105,7 +105,7 @@ function describeLocked(setup: StoreSetup): void {
       { ...denied, executionId: null },
       { ...denied, granted: 0 },
     ]);
-    const { executions } = await store.listExecutions({ name, isOpen: false, most: 10 });
+    const { executions } = await store.listExecutions({ name, isOpen: false, max: 10 });
     expect(executions).toHaveLength(3);
     expect(await tryStart(store, name)).toBe("started");
   }

@@ -37,7 +37,7 @@ async function enqueueKinds(
 /** `one`: every end of an attempt. */
 async function fillOne(opened: TestStore): Promise<string[]> {
   const { store } = opened;
-  await define(store, { limit: 10, spareMax: 0 }, "one");
+  await define(store, { limit: 10, prefetchMax: 0 }, "one");
   const [a = "", b = "", c = "", d = "", e = "", f = ""] = await enqueueKinds(opened, "one", [
     "a",
     "b",
@@ -74,7 +74,7 @@ async function fillOne(opened: TestStore): Promise<string[]> {
 /** `two`: a running and a prefetched claim. */
 async function fillTwo(opened: TestStore): Promise<string[]> {
   const { store } = opened;
-  await define(store, { limit: 1, spareMax: 1 }, "two");
+  await define(store, { limit: 1, prefetchMax: 1 }, "two");
   const [x = "", y = ""] = await enqueueKinds(opened, "two", ["x", "y", "z"]);
   await (await startWorker(store, "two", { worker: "host-4" })).claim(2);
   return [
@@ -90,7 +90,7 @@ async function fillThree(opened: TestStore): Promise<string[]> {
   const [v = ""] = await enqueueKinds(opened, "three", ["v"]);
   await (await startWorker(store, "three", { worker: "host-5" })).claimOne();
   await opened.advance(10_001);
-  await store.reclaimExpired({ most: 10 });
+  await store.reclaimExpired({ max: 10 });
   return [`${v} v ["v"] host-5 lost the worker lost its lease null 10001`];
 }
 
@@ -142,7 +142,7 @@ function describeEntries(setup: StoreSetup): void {
   )("what an execution did stays in the log when its row is gone, without its worker", async () => {
     const opened = open();
     const { store } = opened;
-    const name = await define(store, { limit: 10, spareMax: 0 });
+    const name = await define(store, { limit: 10, prefetchMax: 0 });
     await enqueueKinds(opened, name, ["a", "b"]);
     const worker = await startWorker(store, name, { want: 2 });
     const [first, second] = await worker.claim(2);
@@ -156,7 +156,7 @@ function describeEntries(setup: StoreSetup): void {
       ["a", null, "done"],
       ["b", null, "failed"],
     ]);
-    const { tasks } = await store.listTasks({ name, state: "done", most: 1 });
+    const { tasks } = await store.listTasks({ name, state: "done", max: 1 });
     expect(only(tasks).worker).toBeNull();
   });
 }

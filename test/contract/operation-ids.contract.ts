@@ -94,7 +94,7 @@ function describeTaken(setup: StoreSetup): void {
       await pending.finish();
       await refused;
       expect((await statusOf(opened.store, name)).ready).toBe(2);
-      expect((await opened.store.listWatermarks({ most: 10 })).watermarks).toEqual([]);
+      expect((await opened.store.listWatermarks({ max: 10 })).watermarks).toEqual([]);
     });
 
     testWaiting(`${what} with it waits for the end, and is made after a rollback`, async () => {

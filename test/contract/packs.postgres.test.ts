@@ -7,7 +7,7 @@ import { useContention } from "../support/contention";
 import { within } from "../support/gate";
 
 /*
- * On PostgreSQL, tasks that one call ends well lie in one row together (0011_archive_packs). No reader may see it.
+ * On PostgreSQL, tasks that one call ends well lie in one row together (archive_pack). No reader may see it.
  */
 let isDamaged = false;
 const scene = useContention(() => isDamaged);
@@ -17,7 +17,7 @@ beforeEach(() => {
 
 async function open(limit = 50): Promise<{ store: TaskStore; name: string; worker: Worker }> {
   const store = scene.openStore(2);
-  const name = await define(store, { limit, spareMax: 0, retainDoneMs: 60_000 });
+  const name = await define(store, { limit, prefetchMax: 0, retainDoneMs: 60_000 });
   return { store, name, worker: await startWorker(store, name, { want: limit }) };
 }
 
@@ -60,7 +60,7 @@ describe("which tasks lie together", () => {
     const claimed = await worker.claim(3);
     await worker.fail(claimed.slice(0, 1), { retryInMs: 0 });
     await scene.advance(1_000);
-    await store.promoteScheduled({ name, most: 10 });
+    await store.promoteScheduled({ name, max: 10 });
     await worker.complete([...claimed.slice(1), ...(await worker.claim(1))]);
     expect(await stored()).toEqual({ packs: [2, 2], rows: 3 });
     await enqueue(store, name, 2);
@@ -163,11 +163,11 @@ describe("a task that lies with others", () => {
       await scene.advance(1_000);
       order.unshift((await endTogether(field, count)).reverse());
     }
-    const list = async (most: number): Promise<TaskId[]> =>
-      (await store.listTasks({ name, state: "done", most })).tasks.map(({ task }) => task);
+    const list = async (max: number): Promise<TaskId[]> =>
+      (await store.listTasks({ name, state: "done", max })).tasks.map(({ task }) => task);
     expect(await list(100)).toEqual(order.flat());
     expect(await list(5)).toEqual(order.flat().slice(0, 5));
-    expect((await store.listTasks({ name, state: "dead", most: 5 })).tasks).toEqual([]);
+    expect((await store.listTasks({ name, state: "dead", max: 5 })).tasks).toEqual([]);
   });
 
   test.each([
@@ -230,8 +230,8 @@ describe("a purge", () => {
     await scene.advance(1_000);
     const third = await endTogether(field, 3);
     await scene.advance(60_001);
-    expect(await store.sweep({ most: 1 })).toMatchObject({ isPurgeable: true });
-    expect(await store.purge({ most: 2 })).toMatchObject({ tasks: 2, more: true });
+    expect(await store.sweep({ max: 1 })).toMatchObject({ isPurgeable: true });
+    expect(await store.purge({ max: 2 })).toMatchObject({ tasks: 2, more: true });
     expect(await stored()).toEqual({ packs: [3, 3], rows: 1 });
     expect(await factsOf(store, at(first, 2))).toMatchObject({
       payload: '{"n":2}',
@@ -239,22 +239,22 @@ describe("a purge", () => {
       durationMs: 5,
     });
     expect(await store.explainTask({ taskId: at(first, 1) })).toMatchObject({ status: "unknown" });
-    expect(await store.purge({ most: 5 })).toMatchObject({ tasks: 5, more: true });
+    expect(await store.purge({ max: 5 })).toMatchObject({ tasks: 5, more: true });
     expect(await store.explainTask({ taskId: at(second, 0) })).toMatchObject({ status: "unknown" });
     expect(await factsOf(store, at(third, 1))).toMatchObject({ state: "done", payload: null });
-    expect(await store.purge({ most: 5 })).toMatchObject({ tasks: 2, more: false });
+    expect(await store.purge({ max: 5 })).toMatchObject({ tasks: 2, more: false });
     expect(await stored()).toEqual({ packs: [], rows: 0 });
-    expect(await store.sweep({ most: 1 })).toMatchObject({ isPurgeable: false });
+    expect(await store.sweep({ max: 1 })).toMatchObject({ isPurgeable: false });
   });
 
   test("goes on where all tables are published to other servers", async () => {
     const field = await open();
     await endTogether(field, 3);
     await scene.advance(60_001);
-    expect(await field.store.sweep({ most: 1 })).toMatchObject({ isPurgeable: true });
+    expect(await field.store.sweep({ max: 1 })).toMatchObject({ isPurgeable: true });
     await scene.client.query("create publication everything for tables in schema taskgate");
-    expect(await field.store.purge({ most: 2 })).toMatchObject({ tasks: 2 });
-    expect(await field.store.purge({ most: 2 })).toMatchObject({ tasks: 1 });
+    expect(await field.store.purge({ max: 2 })).toMatchObject({ tasks: 2 });
+    expect(await field.store.purge({ max: 2 })).toMatchObject({ tasks: 1 });
   });
 
   test("leaves a locked pack, and tasks that are kept longer", async () => {
@@ -269,9 +269,9 @@ describe("a purge", () => {
     await gate.query(
       "select 1 from taskgate.archive_pack order by first_task_id limit 1 for update",
     );
-    expect(await within(500, store.purge({ most: 10 }))).toMatchObject({ tasks: 3 });
+    expect(await within(500, store.purge({ max: 10 }))).toMatchObject({ tasks: 3 });
     await gate.query("rollback");
-    expect(await store.purge({ most: 10 })).toMatchObject({ tasks: 2 });
+    expect(await store.purge({ max: 10 })).toMatchObject({ tasks: 2 });
     expect(await stored()).toEqual({ packs: [4], rows: 0 });
   });
 
@@ -285,16 +285,16 @@ describe("a purge", () => {
       [at(ids, 1), at(ids, 0)],
     );
     await scene.advance(60_001);
-    expect(await store.purge({ most: 10 })).toMatchObject({ tasks: 2, more: true });
+    expect(await store.purge({ max: 10 })).toMatchObject({ tasks: 2, more: true });
     expect(await stored()).toEqual({ packs: [1], rows: 0 });
-    expect(await store.purge({ most: 10 })).toMatchObject({ tasks: 1 });
+    expect(await store.purge({ max: 10 })).toMatchObject({ tasks: 1 });
     expect((await scene.client.query("select 1 from taskgate.attempt")).rowCount).toBe(0);
   });
 });
 
 test("a task that is kept nowhere lies in no pack", async () => {
   const store = scene.openStore(2);
-  const name = await define(store, { limit: 10, spareMax: 0, retainDoneMs: 0 });
+  const name = await define(store, { limit: 10, prefetchMax: 0, retainDoneMs: 0 });
   const worker = await startWorker(store, name, { want: 10 });
   await endTogether({ store, name, worker }, 4);
   expect(await stored()).toEqual({ packs: [], rows: 0 });

@@ -18,7 +18,7 @@ export const rules = {
   order: "P4 ready tasks carry their task's order",
   claims: "P2 only a live or not yet reclaimed execution holds claims",
   lengths: "P2 claims and their fences are of one length",
-  spare: "P1 spare claims are claims",
+  prefetched: "P1 prefetched claims are claims",
   readable: "P1 the token string can be read",
   grantee: "P1 a held token has a grantee",
   counted: "P1 tokens held equal tokens counted",
@@ -41,6 +41,6 @@ export const rules = {
   wave: "S4 a wave counts its unfinished tasks",
   shards: "S4 a wave counts its open shards",
   open: "S4 a wave is open while it has unfinished tasks",
-  holds: "S4 only waves that are held or being opened hold tasks",
+  holds: "S4 only waves that are blocked or being opened hold tasks",
   one: "S4 waves open one after the other",
 } as const;

@@ -18,7 +18,7 @@ const places: readonly PlantedFault[] = [
   {
     title: "a claimed task that stands everywhere else, too",
     sql: `
-      INSERT INTO taskgate.wave_held (wave_id, priority, rank, task_id, task_definition_id) VALUES (999, 1, 0, {claimed}, {one});
+      INSERT INTO taskgate.wave_blocked (wave_id, priority, rank, task_id, task_definition_id) VALUES (999, 1, 0, {claimed}, {one});
       INSERT INTO taskgate.scheduled (task_definition_id, run_at, task_id) VALUES ({one}, {now}, {claimed});
       INSERT INTO taskgate.ready (task_definition_id, priority, rank, task_id) VALUES ({one}, 100, 0, {claimed});
       INSERT INTO taskgate.group_waiting (group_id, priority, rank, task_id, task_definition_id) VALUES (999, 1, 0, {claimed}, {one});`,
@@ -26,7 +26,7 @@ const places: readonly PlantedFault[] = [
       [
         rules.onePlace,
         "{claimed}",
-        "claimed and group_waiting and ready and scheduled and wave_held",
+        "claimed and group_waiting and ready and scheduled and wave_blocked",
       ],
       [rules.lostGroup, "999", "waiting"],
       [rules.holds, "999", "state none"],
@@ -65,12 +65,12 @@ const places: readonly PlantedFault[] = [
   {
     title: "places of tasks that never were",
     sql: `
-      INSERT INTO taskgate.wave_held (wave_id, priority, rank, task_id, task_definition_id) VALUES ({early}, 1, 0, 901, {one});
+      INSERT INTO taskgate.wave_blocked (wave_id, priority, rank, task_id, task_definition_id) VALUES ({early}, 1, 0, 901, {one});
       INSERT INTO taskgate.scheduled (task_definition_id, run_at, task_id) VALUES ({one}, {now}, 902);
       INSERT INTO taskgate.ready (task_definition_id, priority, rank, task_id) VALUES ({one}, 100, 0, 903);
       INSERT INTO taskgate.group_waiting (group_id, priority, rank, task_id, task_definition_id) VALUES ({pair}, 1, 0, 904, {one});`,
     found: [
-      [rules.exists, "901", "wave_held"],
+      [rules.exists, "901", "wave_blocked"],
       [rules.exists, "902", "scheduled"],
       [rules.exists, "903", "ready"],
       [rules.exists, "904", "group_waiting"],
@@ -82,13 +82,13 @@ const places: readonly PlantedFault[] = [
       UPDATE taskgate.ready SET task_definition_id = {two} WHERE task_id = {ready};
       UPDATE taskgate.scheduled SET task_definition_id = {two} WHERE task_id = {scheduled};
       UPDATE taskgate.group_waiting SET task_definition_id = {two} WHERE task_id = {waiting};
-      UPDATE taskgate.wave_held SET task_definition_id = {one} WHERE task_id = {held};
+      UPDATE taskgate.wave_blocked SET task_definition_id = {one} WHERE task_id = {held};
       UPDATE taskgate.task SET task_definition_id = {two} WHERE task_id = {claimed};`,
     found: [
       [rules.own, "{ready}", "ready"],
       [rules.own, "{scheduled}", "scheduled"],
       [rules.own, "{waiting}", "group_waiting"],
-      [rules.own, "{held}", "wave_held"],
+      [rules.own, "{held}", "wave_blocked"],
       [rules.own, "{claimed}", "claimed"],
     ],
   },
@@ -144,12 +144,12 @@ const claims: readonly PlantedFault[] = [
     ],
   },
   {
-    title: "spare claims that are none",
+    title: "prefetched claims that are none",
     sql: {
       postgres:
-        "update taskgate.task_execution set spare = '{{claimed},998,999}' where task_execution_id = {worker}",
+        "update taskgate.task_execution set prefetched = '{{claimed},998,999}' where task_execution_id = {worker}",
     },
-    found: [[rules.spare, "{worker}", "{claimed},998,999"]],
+    found: [[rules.prefetched, "{worker}", "{claimed},998,999"]],
   },
 ];
 
@@ -213,7 +213,7 @@ const groups: readonly PlantedFault[] = [
       UPDATE taskgate.task SET pending_group_key = 'other' WHERE task_id = {half1};`,
     found: [
       [rules.outside, "{scheduled}", "scheduled"],
-      [rules.outside, "{held}", "wave_held"],
+      [rules.outside, "{held}", "wave_blocked"],
       [rules.outside, "{half1}", "other"],
     ],
   },

@@ -125,7 +125,7 @@ describe("a product's call over the owner's connection", () => {
       const { username } = new URL(url);
       const store = openStore({ url, connectionsMax: 1, random: realRandom, sleep });
       stores.push(store);
-      await store.sweep({ most: 1 });
+      await store.sweep({ max: 1 });
       const statement =
         dialect === "mssql"
           ? "COMMIT TRANSACTION; EXEC Taskgate.ListBatches NULL, NULL, 1; BEGIN TRANSACTION;"

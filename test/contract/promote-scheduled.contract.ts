@@ -80,7 +80,7 @@ function describeOrder(setup: StoreSetup): void {
     const order = [early, twin, middle, late].flatMap((id) => id ?? []);
     for (const [index, id] of order.entries()) {
       expect(await statesOf(store, order.slice(index))).not.toContain("ready");
-      expect((await store.promoteScheduled({ name, most: 1 })).promoted).toBe(1);
+      expect((await store.promoteScheduled({ name, max: 1 })).promoted).toBe(1);
       expect(await stateOf(store, id)).toBe("ready");
     }
   });
@@ -93,7 +93,7 @@ function describeOrder(setup: StoreSetup): void {
     await enqueue(store, mine, [{ runInMs: 1_000 }]);
     await enqueue(store, other, [{ runInMs: 1_000 }]);
     await opened.advance(1_000);
-    expect(await store.promoteScheduled({ name: mine, most: 10 })).toMatchObject({ promoted: 1 });
+    expect(await store.promoteScheduled({ name: mine, max: 10 })).toMatchObject({ promoted: 1 });
     expect(await statusOf(store, other)).toMatchObject({ ready: 0, scheduled: 1 });
   });
 }
@@ -111,7 +111,7 @@ function describeGroups(setup: StoreSetup): void {
       { group: "g", runInMs: 1_000, priority: 1 },
     ]);
     await opened.advance(1_000);
-    await store.promoteScheduled({ name, most: 10 });
+    await store.promoteScheduled({ name, max: 10 });
     expect(await statesOf(store, ids)).toEqual(["ready", "waiting", "ready"]);
     expect((await factsOf(store, at(ids, 0))).group?.holders).toEqual([at(ids, 2), at(ids, 0)]);
   });
@@ -128,7 +128,7 @@ function describeGroups(setup: StoreSetup): void {
       const first = await enqueueOne(store, name, { group: "a" });
       const ids = await enqueue(store, name, entries);
       await opened.advance(1_000);
-      await store.promoteScheduled({ name, most: 10 });
+      await store.promoteScheduled({ name, max: 10 });
       const expected = ["ready", ...order.map(() => "ready")];
       expect(await statesOf(store, [first, ...ids.slice(0, 2)])).toEqual(expected);
       const waiting = order.map((group) => (group === "a" ? "waiting" : "ready"));
@@ -144,11 +144,11 @@ function describeGroups(setup: StoreSetup): void {
     const partner = { group: "partner", groupScope: "global", runInMs: 1_000 } as const;
     await enqueue(store, wide, [{ ...partner, runInMs: 500 }]);
     await opened.advance(500);
-    await store.promoteScheduled({ name: wide, most: 10 });
+    await store.promoteScheduled({ name: wide, max: 10 });
     const own = { group: "own", runInMs: 1_000 };
     const ids = await enqueue(store, narrow, [partner, own, partner, own, partner, {}]);
     await opened.advance(1_000);
-    await store.promoteScheduled({ name: narrow, most: 10 });
+    await store.promoteScheduled({ name: narrow, max: 10 });
     expect(await statesOf(store, ids)).toEqual([
       "ready",
       "ready",
@@ -175,7 +175,7 @@ function describePending(setup: StoreSetup): void {
       ...keys.map((group) => ({ group })),
     ]);
     await opened.advance(1_000);
-    expect(await store.promoteScheduled({ name, most: 10 })).toMatchObject({ promoted: 7 });
+    expect(await store.promoteScheduled({ name, max: 10 })).toMatchObject({ promoted: 7 });
     expect(await stateOf(store, plain)).toBe("ready");
     expect(await statesOf(store, ids)).toEqual([
       ...Array.from({ length: 4 }, () => "ready"),
@@ -193,7 +193,7 @@ function describePending(setup: StoreSetup): void {
     const ids = await enqueueJoined(store, name, [...groups, { group: "g0" }, { group: "g0" }]);
     let promoted = 0;
     for (let call = 0; call < 2 && promoted < 1_003; call += 1) {
-      promoted += (await store.promoteScheduled({ name, most: 10_000 })).promoted;
+      promoted += (await store.promoteScheduled({ name, max: 10_000 })).promoted;
       expect((await store.checkInvariants()).findings).toEqual([]);
     }
     expect(promoted).toBe(1_003);
@@ -220,7 +220,7 @@ function describePending(setup: StoreSetup): void {
       [...keys, "g0"].map((group) => ({ group, runInMs: 1_000 })),
     );
     await opened.advance(1_000);
-    expect((await store.promoteScheduled({ name, most: 10_000 })).promoted).toBe(1_002);
+    expect((await store.promoteScheduled({ name, max: 10_000 })).promoted).toBe(1_002);
     expect(await statusOf(store, name)).toMatchObject({
       ready: 1_001,
       waiting: 1_002,
@@ -237,13 +237,13 @@ async function loseTwice(opened: TestStore, name: string): Promise<void> {
     const worker = await startWorker(opened.store, name);
     await worker.claimOne();
     await opened.advance(leaseMs + 1);
-    await opened.store.reclaimExpired({ most: 10 });
+    await opened.store.reclaimExpired({ max: 10 });
   }
 }
 
 function describeSolo(setup: StoreSetup): void {
   const open = useStore(setup);
-  const settings = { limit: 10, leaseMs, maxLost: 9, spareMax: 1 };
+  const settings = { limit: 10, leaseMs, lostMax: 9, prefetchMax: 1 };
 
   test("is claimed alone when it is due again", async () => {
     const opened = open();
@@ -255,7 +255,7 @@ function describeSolo(setup: StoreSetup): void {
     const worker = await startWorker(store, name, { want: 3 });
     await worker.fail([await worker.claimOne()], { retryInMs: 1_000 });
     await opened.advance(1_000);
-    await store.promoteScheduled({ name, most: 10 });
+    await store.promoteScheduled({ name, max: 10 });
     expect(idsOf(await worker.claim(3))).toEqual([poison]);
     expect(await worker.claim(3)).toEqual([]);
     const other = await startWorker(store, name, { want: 3 });
@@ -275,7 +275,7 @@ function describeSolo(setup: StoreSetup): void {
     const held = await worker.claim(1);
     expect(idsOf(held)).toEqual([next]);
     await opened.advance(1_000);
-    await store.promoteScheduled({ name, most: 10 });
+    await store.promoteScheduled({ name, max: 10 });
     expect(await stateOf(store, poison)).toBe("waiting");
     await worker.complete(held);
     expect(idsOf(await worker.claim(3))).toEqual([poison]);
@@ -322,7 +322,7 @@ function describeKept(setup: StoreSetup): void {
     const promoting = await opened.asOwner(async (transaction) => {
       await transaction.query(keepNew[dialect]);
       let isOver = false;
-      const answer = store.promoteScheduled({ name, most: 10 }).finally(() => {
+      const answer = store.promoteScheduled({ name, max: 10 }).finally(() => {
         isOver = true;
       });
       const hasEnded = (): boolean => isOver;
@@ -334,7 +334,7 @@ function describeKept(setup: StoreSetup): void {
     expect(answer).toMatchObject({ promoted: 2 });
     const states = () => Promise.all(ids.map((id) => stateOf(store, id)));
     expect(await states()).toEqual(["scheduled", "ready", "ready"]);
-    expect((await store.promoteScheduled({ name, most: 10 })).promoted).toBe(1);
+    expect((await store.promoteScheduled({ name, max: 10 })).promoted).toBe(1);
     expect(await states()).toEqual(["ready", "ready", "ready"]);
   });
 
@@ -388,12 +388,12 @@ function describeLocked(setup: StoreSetup): void {
       await opened.advance(1_001);
       const promoted = await opened.asOwner(async (transaction) => {
         await transaction.query(lock);
-        return (await store.promoteScheduled({ name, most: 10 })).promoted;
+        return (await store.promoteScheduled({ name, max: 10 })).promoted;
       });
       expect(promoted).toBe(2);
       const states = () => Promise.all(ids.map((id) => stateOf(store, id)));
       expect(await states()).toEqual(["scheduled", "ready", "scheduled", "ready"]);
-      expect((await store.promoteScheduled({ name, most: 10 })).promoted).toBe(2);
+      expect((await store.promoteScheduled({ name, max: 10 })).promoted).toBe(2);
       expect(await states()).toEqual(["ready", "ready", "ready", "ready"]);
     },
   );
@@ -412,7 +412,7 @@ function describeLocked(setup: StoreSetup): void {
     await opened.advance(1_001);
     const promoted = await opened.asOwner(async (transaction) => {
       await transaction.query(lock);
-      return (await store.promoteScheduled({ name, most: 10 })).promoted;
+      return (await store.promoteScheduled({ name, max: 10 })).promoted;
     });
     expect(promoted).toBe(1);
     const ids = [strict, other].flatMap((id) => id ?? []);
@@ -535,14 +535,14 @@ function describePromote(setup: StoreSetup): void {
   testWith(setup, "exact clock")("none: nothing is due, with when the next one is", async () => {
     const { store } = open();
     const name = await define(store);
-    expect(await store.promoteScheduled({ name, most: 10 })).toEqual({
+    expect(await store.promoteScheduled({ name, max: 10 })).toEqual({
       status: "none",
       promoted: 0,
       nextDueMs: null,
       ready: false,
     });
     await enqueueOne(store, name, { runInMs: 5_000 });
-    expect(await store.promoteScheduled({ name, most: 10 })).toEqual({
+    expect(await store.promoteScheduled({ name, max: 10 })).toEqual({
       status: "none",
       promoted: 0,
       nextDueMs: 5_000,
@@ -560,18 +560,18 @@ function describePromote(setup: StoreSetup): void {
       Array.from({ length: 5 }, () => ({ runInMs: 1_000 })),
     );
     await opened.advance(1_000);
-    expect(await store.promoteScheduled({ name, most: 3 })).toEqual({
+    expect(await store.promoteScheduled({ name, max: 3 })).toEqual({
       status: "promoted",
       promoted: 3,
       nextDueMs: 0,
       ready: true,
     });
-    expect(await store.promoteScheduled({ name, most: 3 })).toMatchObject({
+    expect(await store.promoteScheduled({ name, max: 3 })).toMatchObject({
       status: "promoted",
       promoted: 2,
       nextDueMs: null,
     });
-    expect((await store.promoteScheduled({ name, most: 3 })).status).toBe("none");
+    expect((await store.promoteScheduled({ name, max: 3 })).status).toBe("none");
     expect(await statusOf(store, name)).toMatchObject({ ready: 5, scheduled: 0 });
   });
 
@@ -586,7 +586,7 @@ function describePromote(setup: StoreSetup): void {
     );
     await opened.advance(1_000);
     const answers = await Promise.all(
-      Array.from({ length: 8 }, () => store.promoteScheduled({ name, most: 2_000 })),
+      Array.from({ length: 8 }, () => store.promoteScheduled({ name, max: 2_000 })),
     );
     expect(answers.reduce((sum, answer) => sum + answer.promoted, 0)).toBe(2_000);
     expect(await statusOf(store, name)).toMatchObject({ ready: 2_000, scheduled: 0 });
@@ -599,7 +599,7 @@ function describePromote(setup: StoreSetup): void {
     const { taskIds } = await store.transaction((transaction) =>
       store.enqueueTasks({ name, build: 1, operationId: null, tasks }, transaction),
     );
-    expect(await store.promoteScheduled({ name, most: 10 })).toMatchObject({
+    expect(await store.promoteScheduled({ name, max: 10 })).toMatchObject({
       promoted: 3,
       ready: true,
     });
@@ -610,15 +610,15 @@ function describePromote(setup: StoreSetup): void {
   test("refuses a bad number and an unknown definition, naming them", async () => {
     const { store } = open();
     const name = await define(store);
-    for (const most of [0, -1, 10_001]) {
-      await expectError(store.promoteScheduled({ name, most }), {
+    for (const max of [0, -1, 10_001]) {
+      await expectError(store.promoteScheduled({ name, max }), {
         code: "TASKGATE_ARG_INVALID",
-        field: "most",
-        value: most,
+        field: "max",
+        value: max,
       });
     }
-    expect((await store.promoteScheduled({ name, most: 10_000 })).status).toBe("none");
-    await expectError(store.promoteScheduled({ name: "nobody", most: 1 }), {
+    expect((await store.promoteScheduled({ name, max: 10_000 })).status).toBe("none");
+    await expectError(store.promoteScheduled({ name: "nobody", max: 1 }), {
       code: "TASKGATE_ARG_UNKNOWN",
       field: "name",
       value: "nobody",

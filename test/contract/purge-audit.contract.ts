@@ -15,8 +15,8 @@ export function describePurgeAudit(setup: StoreSetup): void {
   });
 }
 
-async function purgedEntries(store: TaskStore, most = 1_000): Promise<number> {
-  return (await store.purge({ most })).auditEntries;
+async function purgedEntries(store: TaskStore, max = 1_000): Promise<number> {
+  return (await store.purge({ max })).auditEntries;
 }
 
 /** Sets slots of groups, so that there is an entry of each. */
@@ -48,17 +48,17 @@ function describeEntries(setup: StoreSetup): void {
     await setLimit(store, name, 2);
     await setLimit(store, name, 3);
     await opened.advance(400 * dayMs);
-    await store.purge({ most: 10 });
+    await store.purge({ max: 10 });
     expect(await purgedEntries(store)).toBe(0);
     await opened.advance(1);
     // The code's entry of the limit is one of another setting.
-    expect(await store.purge({ most: 10 })).toEqual({
+    expect(await store.purge({ max: 10 })).toEqual({
       ...nothingPurged,
       status: "purged",
       purged: 1,
       auditEntries: 1,
     });
-    expect((await store.purge({ most: 10 })).status).toBe("none");
+    expect((await store.purge({ max: 10 })).status).toBe("none");
     await setLimit(store, name, 4);
     expect(await purgedEntries(store)).toBe(1);
   });
@@ -106,8 +106,8 @@ function describeEntries(setup: StoreSetup): void {
     const name = await define(store);
     for (const limit of [1, 2, 3, 4]) await setLimit(store, name, limit);
     await opened.advance(500 * dayMs);
-    expect(await store.purge({ most: 2 })).toMatchObject({ auditEntries: 2, more: true });
-    expect(await store.purge({ most: 5 })).toMatchObject({ auditEntries: 1, more: false });
+    expect(await store.purge({ max: 2 })).toMatchObject({ auditEntries: 2, more: true });
+    expect(await store.purge({ max: 5 })).toMatchObject({ auditEntries: 1, more: false });
   });
 
   test("an overfull group is still known to be an operator's, however long ago", async () => {

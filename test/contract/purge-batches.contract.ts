@@ -50,7 +50,7 @@ async function finished(store: TaskStore, waves: number): Promise<BatchId> {
 
 /** The batches that there are, each with the number of its waves. */
 async function left(store: TaskStore): Promise<[BatchId, number][]> {
-  const { batches } = await store.listBatches({ most: 100 });
+  const { batches } = await store.listBatches({ max: 100 });
   return batches.map(({ batch, waves }): [BatchId, number] => [batch, waves.length]).reverse();
 }
 
@@ -91,11 +91,11 @@ function describeKept(setup: StoreSetup): void {
     const batchId = await finished(store, 2);
     await opened.advance(3 * dayMs);
     expect(await isPurgeable(store)).toBe(false);
-    expect(await store.purge({ most: 10 })).toMatchObject({ status: "none", batches: 0 });
+    expect(await store.purge({ max: 10 })).toMatchObject({ status: "none", batches: 0 });
     expect(await left(store)).toEqual([[batchId, 2]]);
     await opened.advance(1);
     expect(await isPurgeable(store)).toBe(true);
-    expect(await store.purge({ most: 10 })).toEqual({
+    expect(await store.purge({ max: 10 })).toEqual({
       ...nothingPurged,
       status: "purged",
       purged: 1,
@@ -103,7 +103,7 @@ function describeKept(setup: StoreSetup): void {
     });
     expect(await left(store)).toEqual([]);
     expect(await isPurgeable(store)).toBe(false);
-    expect((await store.purge({ most: 10 })).status).toBe("none");
+    expect((await store.purge({ max: 10 })).status).toBe("none");
   });
 
   testWith(setup, "exact clock")("a day at least; a repeat finds it until it goes", async () => {
@@ -114,10 +114,10 @@ function describeKept(setup: StoreSetup): void {
     const first = await store.createBatch(input);
     await store.startBatch({ batchId: first.batchId, seal: true });
     await opened.advance(dayMs);
-    expect((await store.purge({ most: 10 })).batches).toBe(0);
+    expect((await store.purge({ max: 10 })).batches).toBe(0);
     expect(await store.createBatch(input)).toEqual(first);
     await opened.advance(1);
-    expect((await store.purge({ most: 10 })).batches).toBe(1);
+    expect((await store.purge({ max: 10 })).batches).toBe(1);
     const second = await store.createBatch(input);
     expect(second.batchId).not.toBe(first.batchId);
     expect(second.waveIds).toHaveLength(2);
@@ -143,10 +143,10 @@ function describeKept(setup: StoreSetup): void {
     }
     const { batchId: cancelled } = await store.createBatch(creation(1));
     await store.cancelBatch({ batchId: cancelled });
-    const { batches } = await store.listBatches({ most: 10 });
+    const { batches } = await store.listBatches({ max: 10 });
     expect(batches.map(({ state }) => state)).toEqual(["cancelled", "running", "halted", "draft"]);
     await opened.advance(400 * dayMs);
-    expect((await store.purge({ most: 10 })).batches).toBe(1);
+    expect((await store.purge({ max: 10 })).batches).toBe(1);
     expect((await left(store)).map(([id]) => id)).toEqual(ids);
   });
 }
@@ -161,12 +161,12 @@ function describeSlices(setup: StoreSetup): void {
     for (const waves of [1, 2, 1, 1]) ids.push(await finished(store, waves));
     await opened.advance(2 * dayMs);
     const [, , third, fourth] = ids;
-    expect(await store.purge({ most: 3 })).toMatchObject({ purged: 2, batches: 2, more: true });
+    expect(await store.purge({ max: 3 })).toMatchObject({ purged: 2, batches: 2, more: true });
     expect(await left(store)).toEqual([
       [third, 1],
       [fourth, 1],
     ]);
-    expect(await store.purge({ most: 3 })).toMatchObject({ batches: 2, more: false });
+    expect(await store.purge({ max: 3 })).toMatchObject({ batches: 2, more: false });
     expect(await left(store)).toEqual([]);
   });
 
@@ -179,22 +179,22 @@ function describeSlices(setup: StoreSetup): void {
     const next = await finished(store, 1);
     await opened.advance(2 * dayMs);
     const slice = { status: "purged", purged: 0, batches: 0, more: true };
-    expect(await store.purge({ most: 2 })).toMatchObject(slice);
-    const { batches } = await store.listBatches({ batchId, most: 1 });
+    expect(await store.purge({ max: 2 })).toMatchObject(slice);
+    const { batches } = await store.listBatches({ batchId, max: 1 });
     expect(at(batches, 0).waves.map(({ ordinal }) => ordinal)).toEqual([3, 4, 5]);
     const again = await store.createBatch(input);
     expect(again.batchId).not.toBe(batchId);
     expect(again.waveIds).toHaveLength(5);
     expect(await store.createBatch(input)).toEqual(again);
-    expect(await store.purge({ most: 2 })).toMatchObject(slice);
+    expect(await store.purge({ max: 2 })).toMatchObject(slice);
     expect(await left(store)).toEqual([
       [batchId, 1],
       [next, 1],
       [again.batchId, 5],
     ]);
     // Waves of the next one go in the same call.
-    expect(await store.purge({ most: 2 })).toMatchObject({ batches: 2, more: true });
-    expect(await store.purge({ most: 2 })).toMatchObject({ status: "none", more: false });
+    expect(await store.purge({ max: 2 })).toMatchObject({ batches: 2, more: true });
+    expect(await store.purge({ max: 2 })).toMatchObject({ status: "none", more: false });
     expect(await left(store)).toEqual([[again.batchId, 5]]);
   });
 
@@ -216,7 +216,7 @@ function describeSlices(setup: StoreSetup): void {
     expect(await rowsOf(opened, setup)).toEqual([1, 250, 250 + 2 * 17, 0]);
     await opened.advance(2 * dayMs);
     const kept = await store.createBatch(creation(1));
-    expect((await store.purge({ most: 1_000 })).batches).toBe(1);
+    expect((await store.purge({ max: 1_000 })).batches).toBe(1);
     expect(await rowsOf(opened, setup)).toEqual([1, 1, 1, 0]);
     expect((await left(store)).map(([id]) => id)).toEqual([kept.batchId]);
   });
@@ -233,10 +233,10 @@ function describeLeft(setup: StoreSetup): void {
     const lower = { ...settings, retainDeadMs: 0 };
     await store.registerDefinition(registration({ name, build: 2, settings: lower }));
     await opened.advance(2 * dayMs);
-    expect(await store.purge({ most: 10 })).toMatchObject({ tasks: 0, batches: 1 });
+    expect(await store.purge({ max: 10 })).toMatchObject({ tasks: 0, batches: 1 });
     expect(await stateOf(store, taskId)).toBe("dead");
-    expect((await store.listBatches({ batchId, most: 1 })).batches).toEqual([]);
-    const { tasks } = await store.listTasks({ name, state: "dead", most: 10 });
+    expect((await store.listBatches({ batchId, max: 1 })).batches).toEqual([]);
+    const { tasks } = await store.listTasks({ name, state: "dead", max: 10 });
     expect(tasks.map(({ task }) => task)).toEqual([taskId]);
     expect(await store.redriveTasks({ taskIds: [taskId] })).toMatchObject({
       results: [{ taskId, outcome: "redriven" }],
@@ -254,12 +254,12 @@ function describeLeft(setup: StoreSetup): void {
     const lower = { ...settings, retainDeadMs: 0 };
     await store.registerDefinition(registration({ name, build: 2, settings: lower }));
     await opened.advance(2 * dayMs);
-    await store.purge({ most: 10 });
+    await store.purge({ max: 10 });
     const unknown = { code: "TASKGATE_ARG_UNKNOWN", field: "batch_id" } as const;
     await expectError(store.startBatch({ batchId, seal: true }), unknown);
     await expectError(store.resumeBatch({ batchId }), unknown);
     await expectError(store.cancelBatch({ batchId }), unknown);
-    await expectError(store.pumpBatch({ batchId, most: 10 }), unknown);
+    await expectError(store.pumpBatch({ batchId, max: 10 }), unknown);
     await expectError(store.enqueueTasks(input), { ...unknown, field: "wave_id" });
     expect(await stateOf(store, await enqueueOne(store, name))).toBe("ready");
   });

@@ -28,7 +28,7 @@ export function describePurgeGroups(setup: StoreSetup): void {
 }
 
 async function keysOf(store: TaskStore): Promise<string[]> {
-  return (await store.listGroups({ most: 1_000 })).groups.map(({ key }) => key);
+  return (await store.listGroups({ max: 1_000 })).groups.map(({ key }) => key);
 }
 
 /** Tasks of these groups that have run well. */
@@ -44,8 +44,8 @@ async function runTasks(store: TaskStore, name: string, keys: readonly string[])
   await worker.finish();
 }
 
-async function purgeGroups(store: TaskStore, most = 10): Promise<number> {
-  return (await store.purge({ most })).groups;
+async function purgeGroups(store: TaskStore, max = 10): Promise<number> {
+  return (await store.purge({ max })).groups;
 }
 
 /** Sound, and purged so many groups. */
@@ -61,14 +61,14 @@ function describeWhich(setup: StoreSetup): void {
     const { store } = open();
     const name = await define(store, { limit: 5 });
     await runTasks(store, name, ["a", "b", "a"]);
-    expect(await store.purge({ most: 10 })).toMatchObject({
+    expect(await store.purge({ max: 10 })).toMatchObject({
       status: "purged",
       purged: 2,
       groups: 2,
     });
     expect(await keysOf(store)).toEqual([]);
     expect((await store.checkInvariants()).findings).toEqual([]);
-    expect(await store.purge({ most: 10 })).toMatchObject({ status: "none", purged: 0, groups: 0 });
+    expect(await store.purge({ max: 10 })).toMatchObject({ status: "none", purged: 0, groups: 0 });
   });
 
   test("one with a ready, a running or a waiting task stays", async () => {
@@ -98,7 +98,7 @@ function describeWhich(setup: StoreSetup): void {
     expect(await stateOf(store, id)).toBe("waiting");
   });
 
-  for (const changes of [{ slots: 3 }, { paused: true }, { isStrict: true }, {}])
+  for (const changes of [{ slots: 3 }, { paused: true }, { strict: true }, {}])
     test(`one that an operator has set (${JSON.stringify(changes)}) stays`, async () => {
       const { store } = open();
       const name = await define(store);
@@ -124,7 +124,7 @@ function describeWhich(setup: StoreSetup): void {
       await worker.finish();
       await expectPurged(store, 0);
       await opened.advance(dayMs + 1_000);
-      expect(await store.purge({ most: 10 })).toMatchObject({ tasks: 1, groups: 0 });
+      expect(await store.purge({ max: 10 })).toMatchObject({ tasks: 1, groups: 0 });
       await expectPurged(store, 1);
       expect(await keysOf(store)).toEqual([]);
     });
@@ -156,7 +156,7 @@ function describeWhich(setup: StoreSetup): void {
     await runTasks(store, name, ["g"]);
     await enqueue(store, name, [{ group: "g", groupScope: "global" }]);
     await expectPurged(store, 1);
-    const { groups } = await store.listGroups({ most: 10 });
+    const { groups } = await store.listGroups({ max: 10 });
     expect(groups).toMatchObject([{ definition: null, key: "g", used: 1 }]);
   });
 }
@@ -168,9 +168,9 @@ function describeRounds(setup: StoreSetup): void {
     const { store } = open();
     const name = await define(store, { limit: 5 });
     await runTasks(store, name, ["a", "b", "c", "d", "e"]);
-    expect(await store.purge({ most: 2 })).toMatchObject({ groups: 2, more: true });
-    expect(await store.purge({ most: 2 })).toMatchObject({ groups: 2, more: true });
-    expect(await store.purge({ most: 2 })).toMatchObject({ groups: 1, more: false });
+    expect(await store.purge({ max: 2 })).toMatchObject({ groups: 2, more: true });
+    expect(await store.purge({ max: 2 })).toMatchObject({ groups: 2, more: true });
+    expect(await store.purge({ max: 2 })).toMatchObject({ groups: 1, more: false });
     expect(await keysOf(store)).toEqual([]);
   });
 
@@ -182,22 +182,22 @@ function describeRounds(setup: StoreSetup): void {
     const worker = await startWorker(store, name, { want: 3 });
     const claimed = await worker.claim(3);
     await worker.complete([at(claimed, 2)]);
-    expect(await store.purge({ most: 2 })).toMatchObject({
+    expect(await store.purge({ max: 2 })).toMatchObject({
       status: "none",
       groups: 0,
       more: false,
     });
-    expect(await store.purge({ most: 2 })).toMatchObject({ groups: 1, more: false });
+    expect(await store.purge({ max: 2 })).toMatchObject({ groups: 1, more: false });
     await worker.complete(claimed.slice(0, 2));
     // The round is over: the next one begins at the first.
-    expect(await store.purge({ most: 2 })).toMatchObject({ groups: 2, more: true });
-    expect(await store.purge({ most: 2 })).toMatchObject({ status: "none", more: false });
+    expect(await store.purge({ max: 2 })).toMatchObject({ groups: 2, more: true });
+    expect(await store.purge({ max: 2 })).toMatchObject({ status: "none", more: false });
   });
 
   testWith(setup, "exact clock")("the sweep asks for a round an hour after the last", async () => {
     const opened = open();
     const { store } = opened;
-    const isPurgeable = async () => (await store.sweep({ most: 10 })).isPurgeable;
+    const isPurgeable = async () => (await store.sweep({ max: 10 })).isPurgeable;
     const name = await define(store, { limit: 5, retainDoneMs: 30 * dayMs });
     expect(await isPurgeable()).toBe(false);
     await enqueue(store, name, [{ group: "a" }, { group: "b" }]);
@@ -242,7 +242,7 @@ function describeAfterwards(setup: StoreSetup): void {
     await expectPurged(store, 1);
     const next = await enqueueOne(store, name, { group: "g" });
     await opened.advance(1_000);
-    await store.promoteScheduled({ name, most: 10 });
+    await store.promoteScheduled({ name, max: 10 });
     expect([await stateOf(store, next), await stateOf(store, id)]).toEqual(["ready", "waiting"]);
     expect((await factsOf(store, id)).group).toMatchObject({ holders: [next] });
     await expectPurged(store, 0);
@@ -259,23 +259,23 @@ function describeAfterwards(setup: StoreSetup): void {
     await worker.fail([await worker.claimOne()], { retryInMs: 1_000 });
     await expectPurged(store, 1);
     await opened.advance(1_000);
-    await store.promoteScheduled({ name, most: 10 });
+    await store.promoteScheduled({ name, max: 10 });
     const next = await enqueueOne(store, other, partner);
     expect([await stateOf(store, id), await stateOf(store, next)]).toEqual(["ready", "waiting"]);
     await expectPurged(store, 0);
   });
 
-  for (const isStrict of [false, true])
-    test(`tasks rescheduled out of it, ready and waiting, come back (strict: ${String(isStrict)})`, async () => {
+  for (const strict of [false, true])
+    test(`tasks rescheduled out of it, ready and waiting, come back (strict: ${String(strict)})`, async () => {
       const opened = open();
       const { store } = opened;
-      const name = await define(store, { limit: 5, groupStrict: isStrict });
+      const name = await define(store, { limit: 5, groupStrict: strict });
       const ids = await enqueue(store, name, [{ group: "g" }, { group: "g" }]);
       await store.rescheduleTasks({ taskIds: ids, to: { runInMs: 1_000 } });
       expect((await store.checkInvariants()).findings).toEqual([]);
-      await expectPurged(store, isStrict ? 0 : 1);
+      await expectPurged(store, strict ? 0 : 1);
       await opened.advance(1_000);
-      await store.promoteScheduled({ name, most: 10 });
+      await store.promoteScheduled({ name, max: 10 });
       expect([await stateOf(store, at(ids, 0)), await stateOf(store, at(ids, 1))]).toEqual([
         "ready",
         "waiting",
@@ -283,7 +283,7 @@ function describeAfterwards(setup: StoreSetup): void {
       await expectPurged(store, 0);
     });
 
-  test("a dead letter always finds its group; a task that is redriven into a held wave leaves it", async () => {
+  test("a dead letter always finds its group; a task that is redriven into a blocked wave leaves it", async () => {
     const { store } = open();
     const name = await define(store, { limit: 5 });
     const id = await enqueueOne(store, name, { group: "g" });
@@ -305,7 +305,7 @@ function describeAfterwards(setup: StoreSetup): void {
     expect(results).toMatchObject([{ outcome: "cancelled" }]);
     await expectPurged(store, 1);
     await store.redriveTasks({ taskIds: [id] });
-    await store.promoteScheduled({ name, most: 10 });
+    await store.promoteScheduled({ name, max: 10 });
     expect((await factsOf(store, id)).group).toMatchObject({ key: "g", holders: [id] });
     expect((await store.checkInvariants()).findings).toEqual([]);
   });
@@ -322,7 +322,7 @@ function describeAfterwards(setup: StoreSetup): void {
     );
     expect(nextDueMs).toBe(0);
     await expectPurged(store, 1);
-    await store.promoteScheduled({ name, most: 10 });
+    await store.promoteScheduled({ name, max: 10 });
     expect((await factsOf(store, at(taskIds, 0))).group).toMatchObject({ holders: taskIds });
   });
 }

@@ -39,9 +39,9 @@ describe("a purge of groups", () => {
     const gate = await scene.connect();
     await gate.query("begin");
     await gate.query("select 1 from taskgate.task_group for no key update");
-    expect(await within(500, store.purge({ most: 10 }))).toMatchObject({ groups: 0 });
+    expect(await within(500, store.purge({ max: 10 }))).toMatchObject({ groups: 0 });
     await gate.query("rollback");
-    expect(await store.purge({ most: 10 })).toMatchObject({ groups: 1 });
+    expect(await store.purge({ max: 10 })).toMatchObject({ groups: 1 });
   });
 
   test("of two at once one looks at groups; the other returns at once", async () => {
@@ -49,9 +49,9 @@ describe("a purge of groups", () => {
     await setUpIdle(store);
     const { gate, groups } = await openPurge();
     expect(groups).toBe(1);
-    expect(await within(500, store.purge({ most: 10 }))).toMatchObject({ groups: 0 });
+    expect(await within(500, store.purge({ max: 10 }))).toMatchObject({ groups: 0 });
     await gate.query("commit");
-    expect((await store.listGroups({ most: 10 })).groups).toEqual([]);
+    expect((await store.listGroups({ max: 10 })).groups).toEqual([]);
   });
 
   test("an enqueue into one that goes waits for its end; its task is due then, and makes it", async () => {
@@ -76,7 +76,7 @@ describe("a purge of groups", () => {
       "ready",
     ]);
     expect((await store.checkInvariants()).findings).toEqual([]);
-    await store.promoteScheduled({ name, most: 10 });
+    await store.promoteScheduled({ name, max: 10 });
     expect((await factsOf(store, at(taskIds, 0))).group).toMatchObject({
       key: "g",
       holders: [at(taskIds, 0)],
@@ -90,7 +90,7 @@ describe("a purge of groups", () => {
     await scene.advance(10);
     const { gate, groups } = await openPurge();
     expect(groups).toBe(1);
-    const promote = () => within(500, store.promoteScheduled({ name, most: 10 }));
+    const promote = () => within(500, store.promoteScheduled({ name, max: 10 }));
     expect(await promote()).toMatchObject({ promoted: 0 });
     await gate.query("commit");
     expect(await promote()).toMatchObject({ promoted: 1 });
@@ -111,7 +111,7 @@ describe("a purge of groups", () => {
     await scene.untilWaiting(1);
     await gate.query("commit");
     expect(await set).toMatchObject({ status: "created", new: { slots: 2 } });
-    expect(await store.purge({ most: 10 })).toMatchObject({ groups: 0 });
+    expect(await store.purge({ max: 10 })).toMatchObject({ groups: 0 });
   });
 
   test("under load no other call fails, and nothing is lost", async () => {
@@ -121,7 +121,7 @@ describe("a purge of groups", () => {
     const work = { isOver: false };
     const purging = (async () => {
       let groups = 0;
-      while (!work.isOver) groups += (await purger.purge({ most: 50 })).groups;
+      while (!work.isOver) groups += (await purger.purge({ max: 50 })).groups;
       return groups;
     })();
     const counts = await Promise.all(
@@ -130,7 +130,7 @@ describe("a purge of groups", () => {
         let done = 0;
         for (let round = 0; round < 40; round += 1) {
           await enqueue(store, name, [{ group: "a" }, { group: String(round % 3), runInMs: 0 }]);
-          await store.promoteScheduled({ name, most: 10 });
+          await store.promoteScheduled({ name, max: 10 });
           const [first, ...rest] = await worker.claim(5);
           if (first === undefined) continue;
           if (round % 4 === 0) await worker.fail([first], { as: "continued", retryInMs: 0 });
@@ -145,16 +145,16 @@ describe("a purge of groups", () => {
     const last = await startWorker(purger, name, { want: 10 });
     let done = counts.reduce((sum, count) => sum + count, 0);
     for (let round = 0; round < 1_000 && done < 240; round += 1) {
-      await purger.promoteScheduled({ name, most: 1_000 });
+      await purger.promoteScheduled({ name, max: 1_000 });
       const claimed = await last.claim(10);
       await last.complete(claimed);
       done += claimed.length;
     }
     work.isOver = true;
     expect(done).toBe(240);
-    const groups = (await purging) + (await purger.purge({ most: 50 })).groups;
+    const groups = (await purging) + (await purger.purge({ max: 50 })).groups;
     expect(groups).toBeGreaterThan(3);
-    expect((await purger.listGroups({ most: 10 })).groups).toEqual([]);
+    expect((await purger.listGroups({ max: 10 })).groups).toEqual([]);
     expect((await purger.checkInvariants()).findings).toEqual([]);
     expect(await scene.countDeadlocks()).toBe(0);
   });

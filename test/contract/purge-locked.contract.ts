@@ -77,7 +77,7 @@ async function purgeBeside(
   return opened.asOwner(async (transaction) => {
     const sql = `UPDATE taskgate.${held}`;
     await transaction.query(inDialect(dialect === "mssql" ? "mssql" : "postgres", sql, new Map()));
-    return opened.store.purge({ most: 10 });
+    return opened.store.purge({ max: 10 });
   });
 }
 
@@ -92,8 +92,8 @@ function describeKinds(setup: StoreSetup): void {
         await oldOnes(opened);
         expect(await purgeBeside(opened, setup, held)).toEqual({ ...all, purged: 6, [left]: 0 });
         const rest = { ...nothingPurged, status: "purged", purged: 1, [left]: 1 };
-        expect(await opened.store.purge({ most: 10 })).toEqual(rest);
-        expect((await opened.store.purge({ most: 10 })).status).toBe("none");
+        expect(await opened.store.purge({ max: 10 })).toEqual(rest);
+        expect((await opened.store.purge({ max: 10 })).status).toBe("none");
       },
     );
 }
@@ -113,13 +113,13 @@ function describeBatches(setup: StoreSetup): void {
         const which = `WHERE wave_id = ${at(first.waveIds, 1)}`;
         const answer = await purgeBeside(opened, setup, `${held} ${which}`);
         expect(answer).toEqual({ ...nothingPurged, status: "purged", purged: 1, batches: 1 });
-        const { batches } = await store.listBatches({ most: 10 });
+        const { batches } = await store.listBatches({ max: 10 });
         expect(batches.map(({ batch, waves }) => [batch, waves.length])).toEqual([
           [first.batchId, 1],
         ]);
         expect((await store.createBatch(first.input)).batchId).not.toBe(first.batchId);
         expect((await store.createBatch(second.input)).batchId).not.toBe(second.batchId);
-        expect(await store.purge({ most: 10 })).toMatchObject({ batches: 1 });
+        expect(await store.purge({ max: 10 })).toMatchObject({ batches: 1 });
       },
     );
 
@@ -135,6 +135,6 @@ function describeBatches(setup: StoreSetup): void {
     expect((await store.createBatch(first.input)).batchId).toBe(first.batchId);
     // Of one that is held alone it is said that nothing went.
     expect(await purgeBeside(opened, setup, held)).toEqual(nothingPurged);
-    expect(await store.purge({ most: 10 })).toMatchObject({ batches: 1 });
+    expect(await store.purge({ max: 10 })).toMatchObject({ batches: 1 });
   });
 }

@@ -20,5 +20,5 @@ export const nothingPurged: PurgeAnswer = {
 
 /** Whether the sweep says that there is something to purge. */
 export async function isPurgeable(store: TaskStore): Promise<boolean> {
-  return (await store.sweep({ most: 10 })).isPurgeable;
+  return (await store.sweep({ max: 10 })).isPurgeable;
 }

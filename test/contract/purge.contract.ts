@@ -65,11 +65,11 @@ function describeTasks(setup: StoreSetup): void {
     if (id === undefined) throw new Error("no task");
     await opened.advance(60_000);
     expect(await isPurgeable(store)).toBe(false);
-    expect(await store.purge({ most: 10 })).toEqual(nothingPurged);
+    expect(await store.purge({ max: 10 })).toEqual(nothingPurged);
     expect(await stateOf(store, id)).toBe("done");
     await opened.advance(1);
     expect(await isPurgeable(store)).toBe(true);
-    expect(await store.purge({ most: 10 })).toEqual({
+    expect(await store.purge({ max: 10 })).toEqual({
       ...nothingPurged,
       status: "purged",
       purged: 1,
@@ -86,10 +86,10 @@ function describeTasks(setup: StoreSetup): void {
     for (const as of ["done", "dead", "cancelled"] as const)
       await endTasks(store, name, { count: 1, as });
     await opened.advance(2_000);
-    expect(await store.purge({ most: 10 })).toMatchObject({ purged: 2, tasks: 2 });
+    expect(await store.purge({ max: 10 })).toMatchObject({ purged: 2, tasks: 2 });
     expect(await statusOf(store, name)).toMatchObject({ done: 0, dead: 1, cancelled: 0 });
     await opened.advance(dayMs * 3);
-    expect(await store.purge({ most: 10 })).toMatchObject({ tasks: 1 });
+    expect(await store.purge({ max: 10 })).toMatchObject({ tasks: 1 });
     expect(await statusOf(store, name)).toMatchObject({ dead: 0 });
   });
 
@@ -101,7 +101,7 @@ function describeTasks(setup: StoreSetup): void {
     const worker = await startWorker(store, name);
     await worker.fail([await worker.claimOne()], { retryInMs: 0 });
     await opened.advance(400 * dayMs);
-    expect(await store.purge({ most: 10 })).toEqual(nothingPurged);
+    expect(await store.purge({ max: 10 })).toEqual(nothingPurged);
     expect((await factsOf(store, id)).attempts).toHaveLength(1);
   });
 
@@ -113,13 +113,13 @@ function describeTasks(setup: StoreSetup): void {
     if (id === undefined) throw new Error("no task");
     await opened.advance(60_001);
     await store.redriveTasks({ taskIds: [id] });
-    expect(await store.purge({ most: 10 })).toEqual(nothingPurged);
+    expect(await store.purge({ max: 10 })).toEqual(nothingPurged);
     const worker = await startWorker(store, name);
     await worker.fail([await worker.claimOne()], { as: "dead" });
-    expect(await store.purge({ most: 10 })).toEqual(nothingPurged);
+    expect(await store.purge({ max: 10 })).toEqual(nothingPurged);
     expect((await factsOf(store, id)).attempts).toHaveLength(2);
     await opened.advance(60_001);
-    expect(await store.purge({ most: 10 })).toMatchObject({ tasks: 1 });
+    expect(await store.purge({ max: 10 })).toMatchObject({ tasks: 1 });
   });
 
   testWith(setup, "raw sql")("attempts go with their task, those of others stay", async () => {
@@ -130,7 +130,7 @@ function describeTasks(setup: StoreSetup): void {
     const long = await define(store, { limit: 5, retainDeadMs: dayMs });
     const [kept] = await endTasks(store, long, { count: 1, as: "dead" });
     await opened.advance(2_000);
-    expect(await store.purge({ most: 10 })).toMatchObject({ tasks: 1 });
+    expect(await store.purge({ max: 10 })).toMatchObject({ tasks: 1 });
     expect(await attemptsOf(opened, setup)).toEqual([String(kept)]);
     expect(gone).not.toBe(kept);
   });
@@ -146,10 +146,10 @@ function describeTasks(setup: StoreSetup): void {
       await plantAttempts(opened, setup, String(second));
       await opened.advance(2_000);
       // Two attempts are their own, 10,000 are planted: the first task goes, the second keeps two for the next call.
-      expect(await store.purge({ most: 10 })).toMatchObject({ tasks: 1, more: true });
+      expect(await store.purge({ max: 10 })).toMatchObject({ tasks: 1, more: true });
       expect((await store.explainTask({ taskId: first })).status).toBe("unknown");
       expect(await attemptsOf(opened, setup)).toEqual([String(second), String(second)]);
-      expect(await store.purge({ most: 10 })).toMatchObject({ tasks: 1, more: false });
+      expect(await store.purge({ max: 10 })).toMatchObject({ tasks: 1, more: false });
       expect(await attemptsOf(opened, setup)).toEqual([]);
     },
   );
@@ -167,17 +167,17 @@ function describeExecutions(setup: StoreSetup): void {
       const name = await define(store, { retainDoneMs: 1_000, retainDeadMs: 1_000 });
       await endTasks(store, name, { count: 1, as: "done" });
       await opened.advance(3 * dayMs);
-      expect(await store.purge({ most: 10 })).toMatchObject({ tasks: 1, executions: 0 });
+      expect(await store.purge({ max: 10 })).toMatchObject({ tasks: 1, executions: 0 });
       expect(await isPurgeable(store)).toBe(false);
       await opened.advance(1);
       expect(await isPurgeable(store)).toBe(true);
-      expect(await store.purge({ most: 10 })).toEqual({
+      expect(await store.purge({ max: 10 })).toEqual({
         ...nothingPurged,
         status: "purged",
         purged: 1,
         executions: 1,
       });
-      expect((await store.listExecutions({ isOpen: false, most: 10 })).executions).toEqual([]);
+      expect((await store.listExecutions({ isOpen: false, max: 10 })).executions).toEqual([]);
     },
   );
 
@@ -187,9 +187,9 @@ function describeExecutions(setup: StoreSetup): void {
     const name = await define(store, { retainDoneMs: 0, retainDeadMs: 0 });
     await endTasks(store, name, { count: 1, as: "done" });
     await opened.advance(dayMs);
-    expect(await store.purge({ most: 10 })).toEqual(nothingPurged);
+    expect(await store.purge({ max: 10 })).toEqual(nothingPurged);
     await opened.advance(1);
-    expect(await store.purge({ most: 10 })).toMatchObject({ executions: 1 });
+    expect(await store.purge({ max: 10 })).toMatchObject({ executions: 1 });
   });
 
   test("open ones stay, dead ones until they are reclaimed; limits hold before and after", async () => {
@@ -200,12 +200,12 @@ function describeExecutions(setup: StoreSetup): void {
     const live = await startWorker(store, name);
     await opened.advance(2 * dayMs);
     await live.beat();
-    expect(await store.purge({ most: 10 })).toEqual(nothingPurged);
-    await store.reclaimExpired({ most: 10 });
-    expect(await store.purge({ most: 10 })).toEqual(nothingPurged);
+    expect(await store.purge({ max: 10 })).toEqual(nothingPurged);
+    await store.reclaimExpired({ max: 10 });
+    expect(await store.purge({ max: 10 })).toEqual(nothingPurged);
     await opened.advance(2 * dayMs);
     await live.beat();
-    expect(await store.purge({ most: 10 })).toMatchObject({ executions: 1 });
+    expect(await store.purge({ max: 10 })).toMatchObject({ executions: 1 });
     // The token that it had to its end is granted to the next asker.
     expect((await startWorker(store, name, { want: 2 })).answer.tokens).toBe(1);
     expect(await store.finishExecution({ executionId: live.executionId })).toMatchObject({
@@ -231,11 +231,11 @@ function describeAnswersAndKeys(setup: StoreSetup): void {
     const first = await store.enqueueTasks(input);
     await setLimit(store, name, 3);
     await opened.advance(dayMs);
-    expect(await store.purge({ most: 10 })).toEqual(nothingPurged);
+    expect(await store.purge({ max: 10 })).toEqual(nothingPurged);
     expect((await store.enqueueTasks(input)).taskIds).toEqual(first.taskIds);
     await opened.advance(1);
     expect(await isPurgeable(store)).toBe(true);
-    expect(await store.purge({ most: 10 })).toEqual({
+    expect(await store.purge({ max: 10 })).toEqual({
       ...nothingPurged,
       status: "purged",
       purged: 2,
@@ -251,10 +251,10 @@ function describeAnswersAndKeys(setup: StoreSetup): void {
     const windowed = { dedupeKey: "windowed", dedupeMs: 5_000 };
     await enqueue(store, name, [windowed, { dedupeKey: "unfinished" }]);
     await opened.advance(5_000);
-    expect(await store.purge({ most: 10 })).toEqual(nothingPurged);
+    expect(await store.purge({ max: 10 })).toEqual(nothingPurged);
     await opened.advance(1);
     expect(await isPurgeable(store)).toBe(true);
-    expect(await store.purge({ most: 10 })).toEqual({
+    expect(await store.purge({ max: 10 })).toEqual({
       ...nothingPurged,
       status: "purged",
       purged: 1,
@@ -285,11 +285,11 @@ function describeAnswer(setup: StoreSetup): void {
     await opened.advance(500);
     const young = await endTasks(store, name, { count: 3, as: "done" });
     await opened.advance(2_000);
-    expect(await store.purge({ most: 2 })).toMatchObject({ purged: 2, tasks: 2, more: true });
+    expect(await store.purge({ max: 2 })).toMatchObject({ purged: 2, tasks: 2, more: true });
     for (const taskId of old) expect((await store.explainTask({ taskId })).status).toBe("unknown");
     for (const taskId of young) expect(await stateOf(store, taskId)).toBe("done");
-    expect(await store.purge({ most: 4 })).toMatchObject({ tasks: 3, more: false });
-    expect(await store.purge({ most: 2 })).toEqual(nothingPurged);
+    expect(await store.purge({ max: 4 })).toMatchObject({ tasks: 3, more: false });
+    expect(await store.purge({ max: 2 })).toEqual(nothingPurged);
   });
 
   test("each kind has its own share", async () => {
@@ -313,8 +313,8 @@ function describeAnswer(setup: StoreSetup): void {
       batches: 0,
       auditEntries: 0,
     };
-    expect(await store.purge({ most: 1 })).toEqual({ status: "purged", ...all, more: true });
-    expect(await store.purge({ most: 2 })).toEqual({ status: "purged", ...all, more: false });
+    expect(await store.purge({ max: 1 })).toEqual({ status: "purged", ...all, more: true });
+    expect(await store.purge({ max: 2 })).toEqual({ status: "purged", ...all, more: false });
     expect(await isPurgeable(store)).toBe(false);
   });
 
@@ -327,7 +327,7 @@ function describeAnswer(setup: StoreSetup): void {
     await setLimit(store, name, 3);
     await enqueue(store, name, [{ dedupeKey: "k", dedupeMs: 1_000_000 }, { dedupeKey: "l" }]);
     await opened.advance(1_000);
-    expect(await store.purge({ most: 1 })).toEqual(nothingPurged);
+    expect(await store.purge({ max: 1 })).toEqual(nothingPurged);
   });
 
   test("equal keys of two definitions are two", async () => {
@@ -337,7 +337,7 @@ function describeAnswer(setup: StoreSetup): void {
     await enqueue(store, first, [{ dedupeKey: "k", dedupeMs: 1_000 }]);
     await enqueue(store, second, [{ dedupeKey: "k", dedupeMs: 5_000 }]);
     await opened.advance(2_000);
-    expect(await store.purge({ most: 2 })).toMatchObject({ purged: 1, keys: 1 });
+    expect(await store.purge({ max: 2 })).toMatchObject({ purged: 1, keys: 1 });
     const again = await enqueue(store, second, [{ dedupeKey: "k" }]);
     expect((await statusOf(store, second)).ready).toBe(again.length);
   });
@@ -351,7 +351,7 @@ function describeAnswer(setup: StoreSetup): void {
         const { executionId } = await startWorker(store, name);
         await store.finishExecution({ executionId });
         return async () => {
-          const { executions } = await store.listExecutions({ isOpen: false, most: 10 });
+          const { executions } = await store.listExecutions({ isOpen: false, max: 10 });
           return executions.some(({ execution }) => execution === executionId);
         };
       },
@@ -378,9 +378,9 @@ function describeAnswer(setup: StoreSetup): void {
       }
       await opened.advance(dayMs);
       const [first, second, third, fourth] = isThere;
-      expect(await store.purge({ most: 2 })).toMatchObject({ purged: 2, more: true });
+      expect(await store.purge({ max: 2 })).toMatchObject({ purged: 2, more: true });
       expect([await fourth?.(), await third?.()]).toEqual([true, true]);
-      expect(await store.purge({ most: 3 })).toMatchObject({ purged: 2, more: false });
+      expect(await store.purge({ max: 3 })).toMatchObject({ purged: 2, more: false });
       expect([await second?.(), await first?.()]).toEqual([false, false]);
     });
 
@@ -394,18 +394,18 @@ function describeAnswer(setup: StoreSetup): void {
     }));
     await enqueue(store, name, keys);
     await opened.advance(10_000);
-    expect(await store.purge({ most: 1 })).toMatchObject({ purged: 1, keys: 1, more: true });
+    expect(await store.purge({ max: 1 })).toMatchObject({ purged: 1, keys: 1, more: true });
     // A key that is over is taken anew whether its row is there or not; but only a row that is there is purged.
     await enqueue(store, name, [{ dedupeKey: "1000", dedupeMs: 60_000 }]);
-    expect(await store.purge({ most: 3 })).toMatchObject({ purged: 2, keys: 2, more: false });
+    expect(await store.purge({ max: 3 })).toMatchObject({ purged: 2, keys: 2, more: false });
   });
 
   test("a bad size is refused", async () => {
     const { store } = open();
-    for (const most of [0, 1_001, -1]) {
-      await expectError(store.purge({ most }), { code: "TASKGATE_ARG_INVALID", field: "most" });
+    for (const max of [0, 1_001, -1]) {
+      await expectError(store.purge({ max }), { code: "TASKGATE_ARG_INVALID", field: "max" });
     }
-    expect(await store.purge({ most: 1_000 })).toEqual(nothingPurged);
+    expect(await store.purge({ max: 1_000 })).toEqual(nothingPurged);
   });
 }
 
@@ -473,11 +473,11 @@ function describeRemains(setup: StoreSetup): void {
     await store.cancelTasks({ taskIds: [other] });
     expect((await countsOf(opened, setup, tables))[2]).toBe(2);
     await opened.advance(1_000);
-    expect(await store.purge({ most: 10 })).toMatchObject({ purged: 3, tasks: 3, more: false });
+    expect(await store.purge({ max: 10 })).toMatchObject({ purged: 3, tasks: 3, more: false });
     expect(await countsOf(opened, setup, tables)).toEqual([1, 0, 1, 0]);
     expect(await stateOf(store, other)).toBe("cancelled");
     await opened.advance(dayMs);
-    expect(await store.purge({ most: 10 })).toMatchObject({ tasks: 1 });
+    expect(await store.purge({ max: 10 })).toMatchObject({ tasks: 1 });
     expect(await countsOf(opened, setup, tables)).toEqual([0, 0, 0, 0]);
   });
 
@@ -498,12 +498,12 @@ function describeRemains(setup: StoreSetup): void {
     const next = await startWorker(store, name);
     await next.finish();
     await opened.advance(2 * dayMs);
-    expect(await store.purge({ most: 10 })).toMatchObject({ purged: 1, executions: 1 });
+    expect(await store.purge({ max: 10 })).toMatchObject({ purged: 1, executions: 1 });
     expect(await stateOf(store, id)).toBe("claimed");
-    await store.reclaimExpired({ most: 10 });
+    await store.reclaimExpired({ max: 10 });
     expect(await stateOf(store, id)).not.toBe("claimed");
-    expect(await store.purge({ most: 10 })).toMatchObject({ purged: 1, executions: 1 });
-    expect(await store.purge({ most: 10 })).toEqual(nothingPurged);
+    expect(await store.purge({ max: 10 })).toMatchObject({ purged: 1, executions: 1 });
+    expect(await store.purge({ max: 10 })).toEqual(nothingPurged);
   });
 }
 
@@ -528,12 +528,12 @@ function describeOthers(setup: StoreSetup): void {
       (await opened.readAudit(name)).slice(1).map(({ changedBy }) => changedBy);
     await opened.advance(400 * dayMs - 2_000);
     // The second one is as old as may be, the first one older.
-    expect(await store.purge({ most: 2 })).toMatchObject({ auditEntries: 1, more: false });
+    expect(await store.purge({ max: 2 })).toMatchObject({ auditEntries: 1, more: false });
     expect(await left()).toEqual(["a, again", "c", "c, again", "e", "e, again"]);
     await opened.advance(dayMs);
-    expect(await store.purge({ most: 2 })).toMatchObject({ auditEntries: 2, more: true });
+    expect(await store.purge({ max: 2 })).toMatchObject({ auditEntries: 2, more: true });
     expect(await left()).toEqual(["c, again", "e", "e, again"]);
-    expect(await store.purge({ most: 3 })).toMatchObject({ auditEntries: 2, more: false });
+    expect(await store.purge({ max: 3 })).toMatchObject({ auditEntries: 2, more: false });
     expect(await left()).toEqual(["e, again"]);
   });
 
@@ -550,9 +550,9 @@ function describeOthers(setup: StoreSetup): void {
     await (await startWorker(store, name)).finish();
     await store.cancelTasks({ taskIds });
     await opened.advance(dayMs);
-    expect(await store.purge({ most: 1 })).toEqual(nothingPurged);
+    expect(await store.purge({ max: 1 })).toEqual(nothingPurged);
     await opened.advance(1);
-    expect(await store.purge({ most: 1 })).toMatchObject({ purged: 4, tasks: 1, more: true });
+    expect(await store.purge({ max: 1 })).toMatchObject({ purged: 4, tasks: 1, more: true });
   });
 
   test("of those that are equally old each call takes its share", async () => {
@@ -565,9 +565,9 @@ function describeOthers(setup: StoreSetup): void {
     }
     await opened.advance(2 * dayMs);
     const share = { purged: 2, operations: 1, keys: 1, more: true };
-    expect(await store.purge({ most: 1 })).toMatchObject(share);
-    expect(await store.purge({ most: 1 })).toMatchObject(share);
-    expect(await store.purge({ most: 1 })).toEqual(nothingPurged);
+    expect(await store.purge({ max: 1 })).toMatchObject(share);
+    expect(await store.purge({ max: 1 })).toMatchObject(share);
+    expect(await store.purge({ max: 1 })).toEqual(nothingPurged);
   });
 
   testWith(setup, "raw sql")("nothing is left of a batch", async () => {
@@ -579,9 +579,9 @@ function describeOthers(setup: StoreSetup): void {
     await finishEach(store, name);
     expect(await countsOf(opened, setup, tables)).toEqual([2, 2, 2, 0]);
     await opened.advance(31 * dayMs);
-    expect(await store.purge({ most: 1 })).toMatchObject({ batches: 1, more: true });
+    expect(await store.purge({ max: 1 })).toMatchObject({ batches: 1, more: true });
     expect(await countsOf(opened, setup, tables)).toEqual([1, 1, 1, 0]);
-    expect(await store.purge({ most: 10 })).toMatchObject({ batches: 1, more: false });
+    expect(await store.purge({ max: 10 })).toMatchObject({ batches: 1, more: false });
     expect(await countsOf(opened, setup, tables)).toEqual([0, 0, 0, 0]);
   });
 
@@ -602,13 +602,13 @@ function describeOthers(setup: StoreSetup): void {
       await opened.advance(500 * dayMs);
       // The entry of limit 2 was followed by one that isn't among the oldest.
       const first = { executions: 2, batches: 2, auditEntries: 1 };
-      expect(await store.purge({ most: 10 })).toMatchObject(first);
+      expect(await store.purge({ max: 10 })).toMatchObject(first);
       const none = { status: "none", executions: 0, batches: 0, auditEntries: 0, more: false };
-      expect(await store.purge({ most: 10 })).toMatchObject(none);
+      expect(await store.purge({ max: 10 })).toMatchObject(none);
       for (const table of ["task_execution", "batch", "setting_audit"])
         await plant(opened, setup, removal(table));
       const rest = { executions: 1, batches: 1, auditEntries: 1 };
-      expect(await store.purge({ most: 10 })).toMatchObject(rest);
+      expect(await store.purge({ max: 10 })).toMatchObject(rest);
     },
   );
 }

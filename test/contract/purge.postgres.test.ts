@@ -48,9 +48,9 @@ describe("a purge", () => {
     const gate = await scene.connect();
     await gate.query("begin");
     await gate.query(`select 1 from taskgate.${table} limit 1 for update`);
-    expect(await within(500, store.purge({ most: 10 }))).toMatchObject(expected);
+    expect(await within(500, store.purge({ max: 10 }))).toMatchObject(expected);
     await gate.query("rollback");
-    expect(await store.purge({ most: 10 })).toMatchObject({ purged: 1 });
+    expect(await store.purge({ max: 10 })).toMatchObject({ purged: 1 });
   });
 
   test("keeps no claim, completion, start or plain enqueue waiting", async () => {
@@ -65,7 +65,7 @@ describe("a purge", () => {
     await within(500, worker.complete(claimed));
     await within(500, enqueue(store, name, [{ group: "g" }, { dedupeKey: "m" }]));
     await within(500, startWorker(store, name));
-    await within(500, store.sweep({ most: 10 }));
+    await within(500, store.sweep({ max: 10 }));
     await gate.query("commit");
     expect(await statusOf(store, name)).toMatchObject({ done: 2, dead: 0 });
   });
@@ -104,7 +104,7 @@ describe("a purge", () => {
     const work = { isOver: false };
     const purging = (async () => {
       let tasks = 0;
-      while (!work.isOver) tasks += (await purger.purge({ most: 50 })).tasks;
+      while (!work.isOver) tasks += (await purger.purge({ max: 50 })).tasks;
       return tasks;
     })();
     const counts = await Promise.all(
@@ -130,7 +130,7 @@ describe("a purge", () => {
     work.isOver = true;
     await purging;
     await scene.advance(60_000);
-    const { tasks } = await purger.purge({ most: 1_000 });
+    const { tasks } = await purger.purge({ max: 1_000 });
     const { done, dead: kept } = await statusOf(purger, name);
     expect({ done, kept }).toEqual({ done: 0, kept: dead.length });
     expect((await purging) + tasks).toBe(counts.reduce((sum, count) => sum + count, 0));

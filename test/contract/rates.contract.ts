@@ -41,7 +41,7 @@ export function describeRates(setup: StoreSetup): void {
   });
 }
 
-const plenty = { limit: 100, spareMax: 0 };
+const plenty = { limit: 100, prefetchMax: 0 };
 
 /** Ten per second, so one each 100 ms. */
 function tenPerSecond(burst: number): Rate {
@@ -176,14 +176,14 @@ function describeCounting(setup: StoreSetup): void {
 function describeStarts(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("a spare claim counts when it is claimed", async () => {
+  test("a prefetched claim counts when it is claimed", async () => {
     const { store } = open();
     const rate = { count: 9, periodMs: 86_400_000, burst: 3 };
-    const name = await define(store, { limit: 1, spareMax: 5, rate });
+    const name = await define(store, { limit: 1, prefetchMax: 5, rate });
     await enqueue(store, name, [{}, {}, {}, {}]);
     const worker = await startForTasks(store, name);
     const { claimed } = await worker.work({ want: 4 });
-    expect(claimed.map((task) => task.isSpare)).toEqual([false, true, true]);
+    expect(claimed.map((task) => task.isPrefetched)).toEqual([false, true, true]);
   });
 
   test("a claim that is given back unstarted stays counted", async () => {
@@ -398,7 +398,7 @@ async function busyWithNine(
   store: TaskStore,
   rate: Rate,
 ): Promise<{ name: string; worker: Worker }> {
-  const name = await define(store, { limit: 100, spareMax: 0, rate });
+  const name = await define(store, { limit: 100, prefetchMax: 0, rate });
   await enqueue(store, name, 9);
   return { name, worker: await startWorker(store, name, { want: 9, needsReady: true }) };
 }

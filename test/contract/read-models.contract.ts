@@ -44,7 +44,7 @@ function describeSweep(setup: StoreSetup): void {
   test("nothing to do: nothing is told", async () => {
     const { store } = open();
     await define(store);
-    expect(await store.sweep({ most: 10 })).toEqual({
+    expect(await store.sweep({ max: 10 })).toEqual({
       opening: [],
       schedules: [],
       expired: 0,
@@ -70,14 +70,14 @@ function describeSweep(setup: StoreSetup): void {
     await store.pauseDefinition({ name: paused, changedBy: "an operator" });
     await enqueue(store, idle, [{ runInMs: 60_000 }]);
     await opened.advance(1_000);
-    const answer = await store.sweep({ most: 10 });
+    const answer = await store.sweep({ max: 10 });
     expect(answer.definitions).toEqual([
       { name: unlimited, ready: 0, free: 1_000, due: true, paused: false },
       { name: paused, ready: 1, free: 4, due: false, paused: true },
       { name: limited, ready: 5, free: 1, due: false, paused: false },
     ]);
     expect(answer).toMatchObject({ expired: 0, nextDueMs: 0 });
-    expect((await store.sweep({ most: 2 })).definitions).toHaveLength(2);
+    expect((await store.sweep({ max: 2 })).definitions).toHaveLength(2);
   });
 
   testWith(setup, "exact clock")(
@@ -88,7 +88,7 @@ function describeSweep(setup: StoreSetup): void {
       const two = await define(store);
       await enqueue(store, one, [{ runInMs: 9_000 }]);
       await enqueue(store, two, [{ runInMs: 4_000 }]);
-      expect((await store.sweep({ most: 1 })).nextDueMs).toBe(4_000);
+      expect((await store.sweep({ max: 1 })).nextDueMs).toBe(4_000);
       expect((await statusOf(store, two)).scheduled).toBe(1);
     },
   );
@@ -99,7 +99,7 @@ function describeSweep(setup: StoreSetup): void {
     const name = await define(store, { limit: 3, leaseMs: 10_000 });
     await enqueue(store, name, 1);
     await startWorker(store, name, { want: 3 });
-    const free = async () => only((await store.sweep({ most: 10 })).definitions).free;
+    const free = async () => only((await store.sweep({ max: 10 })).definitions).free;
     expect(await free()).toBe(0);
     await setLimit(store, name, 1);
     expect(await free()).toBe(0);
@@ -108,16 +108,16 @@ function describeSweep(setup: StoreSetup): void {
     expect(await free()).toBe(3);
   });
 
-  test("most: 1 and 1000 are taken, 0 and 1001 refused, naming field and value", async () => {
+  test("max: 1 and 1000 are taken, 0 and 1001 refused, naming field and value", async () => {
     const { store } = open();
-    for (const most of [0, -1, 1_001]) {
-      await expectError(store.sweep({ most }), {
+    for (const max of [0, -1, 1_001]) {
+      await expectError(store.sweep({ max }), {
         code: "TASKGATE_ARG_INVALID",
-        field: "most",
-        value: most,
+        field: "max",
+        value: max,
       });
     }
-    expect((await store.sweep({ most: 1_000 })).definitions).toEqual([]);
+    expect((await store.sweep({ max: 1_000 })).definitions).toEqual([]);
   });
 }
 
@@ -135,7 +135,7 @@ function describeDefinitions(setup: StoreSetup): void {
 
   testWith(setup, "exact clock")("counts tasks by state", async () => {
     const { store } = open();
-    const name = await define(store, { limit: 10, spareMax: 0 });
+    const name = await define(store, { limit: 10, prefetchMax: 0 });
     await enqueue(store, name, 5);
     const worker = await startWorker(store, name, { want: 10 });
     const tasks = await worker.claim(5);
@@ -171,16 +171,16 @@ function describeExecutions(setup: StoreSetup): void {
 
   test("newest first, of one definition or of all, at most so many, with what each holds", async () => {
     const { store } = open();
-    const one = await define(store, { limit: 3, spareMax: 1, leaseMs: 30_000 });
+    const one = await define(store, { limit: 3, prefetchMax: 1, leaseMs: 30_000 });
     const two = await define(store);
     await enqueue(store, one, 6);
     const worker = await startWorker(store, one, { want: 3, worker: "host-1" });
     await worker.claim(5);
     await startWorker(store, two, { worker: "host-2" });
-    const all = await store.listExecutions({ isOpen: true, most: 10 });
+    const all = await store.listExecutions({ isOpen: true, max: 10 });
     expect(all.executions.map((entry) => entry.worker)).toEqual(["host-2", "host-1"]);
     const entry = only(
-      (await store.listExecutions({ name: one, isOpen: true, most: 10 })).executions,
+      (await store.listExecutions({ name: one, isOpen: true, max: 10 })).executions,
     );
     expect(entry).toMatchObject({
       execution: worker.executionId,
@@ -194,7 +194,7 @@ function describeExecutions(setup: StoreSetup): void {
     });
     expect(entry.startedAt).toMatch(isoInstant);
     expect(entry.leaseLeftMs).toBeLessThanOrEqual(30_000);
-    expect((await store.listExecutions({ isOpen: true, most: 1 })).executions).toHaveLength(1);
+    expect((await store.listExecutions({ isOpen: true, max: 1 })).executions).toHaveLength(1);
   });
 
   test("an ended one is only in the long list, without a lease", async () => {
@@ -202,8 +202,8 @@ function describeExecutions(setup: StoreSetup): void {
     const name = await define(store);
     const worker = await startWorker(store, name);
     await worker.finish();
-    expect((await store.listExecutions({ name, isOpen: true, most: 10 })).executions).toEqual([]);
-    const entry = only((await store.listExecutions({ name, isOpen: false, most: 10 })).executions);
+    expect((await store.listExecutions({ name, isOpen: true, max: 10 })).executions).toEqual([]);
+    const entry = only((await store.listExecutions({ name, isOpen: false, max: 10 })).executions);
     expect(entry).toMatchObject({ state: "ended", leaseLeftMs: null, tokens: 0, claimed: 0 });
     expect(entry.endedAt).toMatch(isoInstant);
   });
@@ -214,18 +214,18 @@ function describeExecutions(setup: StoreSetup): void {
     const name = await define(store, { leaseMs: 10_000 });
     await startWorker(store, name);
     await opened.advance(12_000);
-    const entry = only((await store.listExecutions({ name, isOpen: true, most: 10 })).executions);
+    const entry = only((await store.listExecutions({ name, isOpen: true, max: 10 })).executions);
     expect(entry.state).toBe("live");
     expect(entry.leaseLeftMs).toBeLessThanOrEqual(-2_000);
   });
 
-  test("most: 0 and 1001 are refused, naming field and value", async () => {
+  test("max: 0 and 1001 are refused, naming field and value", async () => {
     const { store } = open();
-    for (const most of [0, 1_001]) {
-      await expectError(store.listExecutions({ isOpen: true, most }), {
+    for (const max of [0, 1_001]) {
+      await expectError(store.listExecutions({ isOpen: true, max }), {
         code: "TASKGATE_ARG_INVALID",
-        field: "most",
-        value: most,
+        field: "max",
+        value: max,
       });
     }
   });
@@ -236,7 +236,7 @@ function describeTasks(setup: StoreSetup): void {
 
   test("each state lists its own tasks, in the order in which they will be taken", async () => {
     const { store } = open();
-    const name = await define(store, { limit: 10, spareMax: 0 });
+    const name = await define(store, { limit: 10, prefetchMax: 0 });
     const ended = await enqueue(store, name, 3);
     const claimed = await enqueueOne(store, name);
     const worker = await startWorker(store, name, { want: 4, worker: "host-1" });
@@ -261,7 +261,7 @@ function describeTasks(setup: StoreSetup): void {
       cancelled: [ended[2]],
     };
     for (const state of Object.keys(expected) as ListableState[]) {
-      const { tasks: listed } = await store.listTasks({ name, state, most: 10 });
+      const { tasks: listed } = await store.listTasks({ name, state, max: 10 });
       expect({ state, tasks: listed.map((task) => task.task) }).toEqual({
         state,
         tasks: expected[state],
@@ -271,7 +271,7 @@ function describeTasks(setup: StoreSetup): void {
         true,
       );
     }
-    const dead = only((await store.listTasks({ name, state: "dead", most: 10 })).tasks);
+    const dead = only((await store.listTasks({ name, state: "dead", max: 10 })).tasks);
     expect(dead).toMatchObject({
       kind: name,
       priority: 100,
@@ -280,7 +280,7 @@ function describeTasks(setup: StoreSetup): void {
       error: "no",
       worker: "host-1",
     });
-    const running = only((await store.listTasks({ name, state: "claimed", most: 10 })).tasks);
+    const running = only((await store.listTasks({ name, state: "claimed", max: 10 })).tasks);
     expect(running.worker).toBe("host-1");
   });
 
@@ -294,11 +294,11 @@ function describeTasks(setup: StoreSetup): void {
       await worker.complete([task]);
       await opened.advance(1_000);
     }
-    const { tasks } = await store.listTasks({ name, state: "done", most: 3 });
+    const { tasks } = await store.listTasks({ name, state: "done", max: 3 });
     expect(tasks.map((task) => task.task)).toEqual([ids[3], ids[2], ids[1]]);
     expect(at(tasks, 0).finishedAt).toMatch(isoInstant);
     const ready = await enqueue(store, name, 3);
-    const listed = await store.listTasks({ name, state: "ready", most: 2 });
+    const listed = await store.listTasks({ name, state: "ready", max: 2 });
     expect(listed.tasks.map((task) => task.task)).toEqual(ready.slice(0, 2));
   });
 
@@ -308,21 +308,21 @@ function describeTasks(setup: StoreSetup): void {
     const name = await define(store);
     const runAt = new Date((await opened.now()).getTime() + 60_000);
     await enqueueOne(store, name, { runAt });
-    const task = only((await store.listTasks({ name, state: "scheduled", most: 10 })).tasks);
+    const task = only((await store.listTasks({ name, state: "scheduled", max: 10 })).tasks);
     expect(task.dueAt).toBe(runAt.toISOString());
   });
 
   test("refuses a bad number and an unknown definition, naming them", async () => {
     const { store } = open();
     const name = await define(store);
-    for (const most of [0, 1_001]) {
-      await expectError(store.listTasks({ name, state: "ready", most }), {
+    for (const max of [0, 1_001]) {
+      await expectError(store.listTasks({ name, state: "ready", max }), {
         code: "TASKGATE_ARG_INVALID",
-        field: "most",
-        value: most,
+        field: "max",
+        value: max,
       });
     }
-    await expectError(store.listTasks({ name: "nobody", state: "ready", most: 1 }), {
+    await expectError(store.listTasks({ name: "nobody", state: "ready", max: 1 }), {
       code: "TASKGATE_ARG_UNKNOWN",
       field: "name",
       value: "nobody",
@@ -345,7 +345,7 @@ function describeExplain(setup: StoreSetup): void {
     "ready: how many are ahead, and what the limit and its holders are",
     async () => {
       const { store } = open();
-      const name = await define(store, { limit: 2, leaseMs: 30_000, maxAttempts: 7, maxLost: 2 });
+      const name = await define(store, { limit: 2, leaseMs: 30_000, retryAttempts: 7, lostMax: 2 });
       await enqueue(store, name, 2);
       const taskId = await enqueueOne(store, name, { payload: '{"n":1}' });
       await enqueue(store, name, 2);
@@ -360,8 +360,8 @@ function describeExplain(setup: StoreSetup): void {
         state: "ready",
         readyAhead: 3,
         payload: '{"n":1}',
-        maxAttempts: 7,
-        maxLost: 2,
+        retryAttempts: 7,
+        lostMax: 2,
         limit: 1,
         limitSource: "operator",
         held: 1,
@@ -394,7 +394,7 @@ function describeExplain(setup: StoreSetup): void {
         execution: worker.executionId,
         worker: "host-1",
         fence,
-        isSpare: false,
+        isPrefetched: false,
         standing: "running",
       });
       expect(Math.abs(Date.parse(facts.claim?.claimedAt ?? "") - claimedAt)).toBeLessThan(1_000);
@@ -457,7 +457,7 @@ function describeExplain(setup: StoreSetup): void {
   test("the newest 50 attempts", async () => {
     const opened = open();
     const { store } = opened;
-    const name = await define(store, { maxAttempts: 1_000 });
+    const name = await define(store, { retryAttempts: 1_000 });
     const taskId = await enqueueOne(store, name);
     const worker = await startWorker(store, name);
     for (let attempt = 1; attempt <= 53; attempt += 1) {

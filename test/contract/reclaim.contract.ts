@@ -29,7 +29,7 @@ const leaseMs = 10_000;
 
 async function reclaim(opened: TestStore) {
   await opened.advance(leaseMs + 1);
-  return opened.store.reclaimExpired({ most: 100 });
+  return opened.store.reclaimExpired({ max: 100 });
 }
 
 function describeWhen(setup: StoreSetup): void {
@@ -41,7 +41,7 @@ function describeWhen(setup: StoreSetup): void {
     await startWorker(store, name);
     const over = await startWorker(store, name);
     await over.finish();
-    expect(await store.reclaimExpired({ most: 10 })).toEqual({
+    expect(await store.reclaimExpired({ max: 10 })).toEqual({
       opening: [],
       status: "none",
       executions: 0,
@@ -63,11 +63,11 @@ function describeWhen(setup: StoreSetup): void {
       const worker = await startWorker(store, name);
       await worker.claimOne();
       await opened.advance(leaseMs);
-      expect((await store.sweep({ most: 10 })).expired).toBe(0);
-      expect((await store.reclaimExpired({ most: 10 })).status).toBe("none");
+      expect((await store.sweep({ max: 10 })).expired).toBe(0);
+      expect((await store.reclaimExpired({ max: 10 })).status).toBe("none");
       await opened.advance(1);
-      expect((await store.sweep({ most: 10 })).expired).toBe(1);
-      expect((await store.reclaimExpired({ most: 10 })).status).toBe("reclaimed");
+      expect((await store.sweep({ max: 10 })).expired).toBe(1);
+      expect((await store.reclaimExpired({ max: 10 })).status).toBe("reclaimed");
     },
   );
 
@@ -92,7 +92,7 @@ function describeWhen(setup: StoreSetup): void {
       definitions: [one, two].sort(),
       more: false,
     });
-    expect((await store.reclaimExpired({ most: 10 })).status).toBe("none");
+    expect((await store.reclaimExpired({ max: 10 })).status).toBe("none");
     expect(await statusOf(store, one)).toMatchObject({ ready: 3, claimed: 0, executions: 0 });
   });
 
@@ -102,9 +102,9 @@ function describeWhen(setup: StoreSetup): void {
     const name = await define(store, { leaseMs, limit: 5 });
     for (let index = 0; index < 3; index += 1) await startWorker(store, name);
     await opened.advance(leaseMs + 1);
-    expect(await store.reclaimExpired({ most: 2 })).toMatchObject({ executions: 2, more: true });
-    expect(await store.reclaimExpired({ most: 2 })).toMatchObject({ executions: 1, more: false });
-    expect((await store.reclaimExpired({ most: 2 })).status).toBe("none");
+    expect(await store.reclaimExpired({ max: 2 })).toMatchObject({ executions: 2, more: true });
+    expect(await store.reclaimExpired({ max: 2 })).toMatchObject({ executions: 1, more: false });
+    expect((await store.reclaimExpired({ max: 2 })).status).toBe("none");
   });
 
   test("S0.8, S2.6: an execution that an asker declared dead is reclaimed as well, with any lease", async () => {
@@ -117,7 +117,7 @@ function describeWhen(setup: StoreSetup): void {
     await opened.advance(leaseMs + 1);
     await startWorker(store, name);
     expect(await stateOf(store, taskId)).toBe("claimed");
-    expect(await store.reclaimExpired({ most: 10 })).toMatchObject({ executions: 1, tasksLost: 1 });
+    expect(await store.reclaimExpired({ max: 10 })).toMatchObject({ executions: 1, tasksLost: 1 });
     expect(await stateOf(store, taskId)).toBe("ready");
   });
 
@@ -152,24 +152,24 @@ function describeWhen(setup: StoreSetup): void {
     const name = await define(store, { leaseMs, limit: 3 });
     await startWorker(store, name);
     await startWorker(store, name);
-    expect((await store.sweep({ most: 10 })).expired).toBe(0);
+    expect((await store.sweep({ max: 10 })).expired).toBe(0);
     await opened.advance(leaseMs + 1);
-    expect((await store.sweep({ most: 10 })).expired).toBe(2);
-    await store.reclaimExpired({ most: 10 });
-    expect((await store.sweep({ most: 10 })).expired).toBe(0);
+    expect((await store.sweep({ max: 10 })).expired).toBe(2);
+    await store.reclaimExpired({ max: 10 });
+    expect((await store.sweep({ max: 10 })).expired).toBe(0);
   });
 
-  test("most: 1 and 1000 are taken, 0 and 1001 refused, naming field and value", async () => {
+  test("max: 1 and 1000 are taken, 0 and 1001 refused, naming field and value", async () => {
     const { store } = open();
-    for (const most of [0, -1, 1_001]) {
-      await expectError(store.reclaimExpired({ most }), {
+    for (const max of [0, -1, 1_001]) {
+      await expectError(store.reclaimExpired({ max }), {
         code: "TASKGATE_ARG_INVALID",
-        field: "most",
-        value: most,
+        field: "max",
+        value: max,
       });
     }
-    expect((await store.reclaimExpired({ most: 1_000 })).status).toBe("none");
-    expect((await store.reclaimExpired({ most: 1 })).status).toBe("none");
+    expect((await store.reclaimExpired({ max: 1_000 })).status).toBe("none");
+    expect((await store.reclaimExpired({ max: 1 })).status).toBe("none");
   });
 
   test("five reclaims at once take each execution back once", async () => {
@@ -183,7 +183,7 @@ function describeWhen(setup: StoreSetup): void {
     }
     await opened.advance(leaseMs + 1);
     const answers = await Promise.all(
-      Array.from({ length: 5 }, () => store.reclaimExpired({ most: 100 })),
+      Array.from({ length: 5 }, () => store.reclaimExpired({ max: 100 })),
     );
     expect(answers.reduce((sum, answer) => sum + answer.executions, 0)).toBe(10);
     expect(answers.reduce((sum, answer) => sum + answer.tasksBack, 0)).toBe(20);
@@ -194,10 +194,10 @@ function describeWhen(setup: StoreSetup): void {
 function describeTasks(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("started ones count as lost, spare ones come back uncounted", async () => {
+  test("started ones count as lost, prefetched ones come back uncounted", async () => {
     const opened = open();
     const { store } = opened;
-    const name = await define(store, { leaseMs, limit: 2, spareMax: 1 });
+    const name = await define(store, { leaseMs, limit: 2, prefetchMax: 1 });
     const ids = await enqueue(store, name, 4);
     const worker = await startWorker(store, name, { want: 2 });
     await worker.claim(4);
@@ -229,24 +229,24 @@ function describeTasks(setup: StoreSetup): void {
     expect(idsOf(await next.claim(10))).toEqual([urgent, ...old, ...fresh]);
   });
 
-  for (const maxLost of [0, 1, 3]) {
-    test(`S2.10: maxLost ${String(maxLost)}: lost once more than that, it is dead`, async () => {
+  for (const lostMax of [0, 1, 3]) {
+    test(`S2.10: lostMax ${String(lostMax)}: lost once more than that, it is dead`, async () => {
       const opened = open();
       const { store } = opened;
-      const name = await define(store, { leaseMs, maxLost, limit: 2 });
+      const name = await define(store, { leaseMs, lostMax, limit: 2 });
       const taskId = await enqueueOne(store, name);
       const outcomes: string[] = [];
-      for (let round = 0; round <= maxLost; round += 1) {
+      for (let round = 0; round <= lostMax; round += 1) {
         const worker = await startWorker(store, name);
         expect((await worker.claimOne()).attempt).toBe(round + 1);
         const answer = await reclaim(opened);
         expect(answer.tasksLost).toBe(1);
-        expect(answer.tasksDead).toBe(round === maxLost ? 1 : 0);
+        expect(answer.tasksDead).toBe(round === lostMax ? 1 : 0);
         outcomes.push(await stateOf(store, taskId));
       }
-      expect(outcomes).toEqual([...Array.from({ length: maxLost }, () => "ready"), "dead"]);
+      expect(outcomes).toEqual([...Array.from({ length: lostMax }, () => "ready"), "dead"]);
       expect(await factsOf(store, taskId)).toMatchObject({
-        lostCount: maxLost + 1,
+        lostCount: lostMax + 1,
         failedCount: 0,
         worker: "worker-1",
       });
@@ -257,7 +257,7 @@ function describeTasks(setup: StoreSetup): void {
   test("failures and losses are counted apart", async () => {
     const opened = open();
     const { store } = opened;
-    const name = await define(store, { leaseMs, maxAttempts: 2, maxLost: 1 });
+    const name = await define(store, { leaseMs, retryAttempts: 2, lostMax: 1 });
     const taskId = await enqueueOne(store, name);
     const first = await startWorker(store, name);
     await first.fail([await first.claimOne()], { retryInMs: 0 });
@@ -278,7 +278,7 @@ function describeTasks(setup: StoreSetup): void {
   test("S1.10: a group's slots stay with the tasks that come back; a dead one hands over", async () => {
     const opened = open();
     const { store } = opened;
-    const name = await define(store, { leaseMs, limit: 5, maxLost: 1 });
+    const name = await define(store, { leaseMs, limit: 5, lostMax: 1 });
     const ids = await enqueue(store, name, [{ group: "g" }, { group: "g" }]);
     const first = await startWorker(store, name);
     await first.claimOne();
@@ -299,7 +299,7 @@ function describeTasks(setup: StoreSetup): void {
   test("several dead executions with grouped tasks in one call hand over each group", async () => {
     const opened = open();
     const { store } = opened;
-    const name = await define(store, { leaseMs, limit: 10, maxLost: 0 });
+    const name = await define(store, { leaseMs, limit: 10, lostMax: 0 });
     const keys = ["c", "a", "b"];
     const ids = await enqueue(
       store,
@@ -319,7 +319,7 @@ function describeTasks(setup: StoreSetup): void {
   test("a dead letter's dedupe key is free again", async () => {
     const opened = open();
     const { store } = opened;
-    const name = await define(store, { leaseMs, maxLost: 0 });
+    const name = await define(store, { leaseMs, lostMax: 0 });
     const first = await enqueueOne(store, name, { dedupeKey: "k" });
     const worker = await startWorker(store, name);
     await worker.claimOne();
@@ -328,11 +328,11 @@ function describeTasks(setup: StoreSetup): void {
   });
 
   testWith(setup, "cancel requests")(
-    "a cancel that was requested meanwhile ends it cancelled, started or spare",
+    "a cancel that was requested meanwhile ends it cancelled, started or prefetched",
     async () => {
       const opened = open();
       const { store } = opened;
-      const name = await define(store, { leaseMs, limit: 1, spareMax: 2 });
+      const name = await define(store, { leaseMs, limit: 1, prefetchMax: 2 });
       const ids = await enqueue(store, name, 3);
       const worker = await startWorker(store, name);
       await worker.claim(3);
@@ -370,7 +370,7 @@ function describeTasks(setup: StoreSetup): void {
     for (let beat = 0; beat < 10; beat += 1) {
       await opened.advance(leaseMs - 1_000);
       await worker.beat();
-      expect((await store.reclaimExpired({ most: 10 })).status).toBe("none");
+      expect((await store.reclaimExpired({ max: 10 })).status).toBe("none");
     }
     expect((await worker.complete([task])).refused).toEqual([]);
   });

@@ -63,7 +63,7 @@ function start(store: TaskStore, { batchId }: Filled): Promise<unknown> {
 }
 
 async function waveOf(store: TaskStore, { batchId }: Filled, index: number): Promise<WaveStatus> {
-  const { batches } = await store.listBatches({ batchId, most: 1 });
+  const { batches } = await store.listBatches({ batchId, max: 1 });
   return at(at(batches, 0).waves, index);
 }
 
@@ -114,7 +114,7 @@ function describeWaves(setup: StoreSetup): void {
     await redriven(store, dies.taskId);
     expect(await waveOf(store, batch, 0)).toMatchObject({ unfinished: 2, dead: 0, admitted: 2 });
     await worker.complete([ends]);
-    expect(await waveOf(store, batch, 1)).toMatchObject({ state: "held" });
+    expect(await waveOf(store, batch, 1)).toMatchObject({ state: "blocked" });
     await worker.complete([await worker.claimOne()]);
     expect(await waveOf(store, batch, 0)).toMatchObject({ state: "done", dead: 0 });
     expect(idsOf([await worker.claimOne()])).toEqual(batch.tasks[1]);
@@ -126,7 +126,7 @@ function describeWaves(setup: StoreSetup): void {
     // Counters stand for 512 ids each: these tasks use three of them.
     const batch = await fill(store, name, [Array.from({ length: 1_100 }, () => ({})), [{}]]);
     await start(store, batch);
-    await store.pumpBatch({ batchId: batch.batchId, most: 1_000 });
+    await store.pumpBatch({ batchId: batch.batchId, max: 1_000 });
     const [last, ...others] = [...at(batch.tasks, 0)].reverse();
     if (last === undefined) throw new Error("tasks are expected");
     const gone = others.slice(-1_000);
@@ -135,7 +135,7 @@ function describeWaves(setup: StoreSetup): void {
     expect(await waveOf(store, batch, 0)).toMatchObject({ unfinished: 1_100, admitted: 1_100 });
     await store.cancelTasks({ taskIds: others.slice(0, 99) });
     await store.cancelTasks({ taskIds: gone });
-    expect(await waveOf(store, batch, 1)).toMatchObject({ state: "held" });
+    expect(await waveOf(store, batch, 1)).toMatchObject({ state: "blocked" });
     await store.cancelTasks({ taskIds: [last] });
     expect(await waveOf(store, batch, 1)).toMatchObject({ state: "open" });
   });
@@ -153,7 +153,7 @@ function describeWaves(setup: StoreSetup): void {
     expect(await redriven(store, claimed.taskId)).toEqual([name]);
     expect(await waveOf(store, batch, 0)).toEqual(before);
     await worker.complete([await worker.claimOne()]);
-    expect(await waveOf(store, batch, 1)).toMatchObject({ state: "held" });
+    expect(await waveOf(store, batch, 1)).toMatchObject({ state: "blocked" });
     await store.resumeBatch({ batchId: batch.batchId });
     expect(idsOf([await worker.claimOne()])).toEqual(batch.tasks[1]);
   });
@@ -167,10 +167,10 @@ function describeWaves(setup: StoreSetup): void {
       const id = at(at(batch.tasks, 1), 0);
       if (isStarted) await start(store, batch);
       await store.cancelTasks({ taskIds: [id] });
-      expect(await waveOf(store, batch, 1)).toMatchObject({ held: 1 });
+      expect(await waveOf(store, batch, 1)).toMatchObject({ blocked: 1 });
       expect(await redriven(store, id)).toEqual([]);
-      expect(await stateOf(store, id)).toBe("held");
-      expect(await waveOf(store, batch, 1)).toMatchObject({ held: 2, admitted: 0 });
+      expect(await stateOf(store, id)).toBe("blocked");
+      expect(await waveOf(store, batch, 1)).toMatchObject({ blocked: 2, admitted: 0 });
       if (!isStarted) await start(store, batch);
       const worker = await startWorker(store, name, { want: 2 });
       await worker.complete([await worker.claimOne()]);
@@ -207,7 +207,7 @@ function describeWaves(setup: StoreSetup): void {
   });
 }
 
-/** What the archive says of held tasks that ended before 0008_groups: it names the group, and not the key. */
+/** The archive of a blocked task that names the group, and not the key. */
 const archivedWithGroup = [
   "UPDATE taskgate.ended_early SET pending_group_key = NULL, pending_group_is_global = NULL",
   `UPDATE taskgate.archive SET group_id =
@@ -218,7 +218,7 @@ function describePending(setup: StoreSetup): void {
   const open = useStore(setup);
 
   for (const groupScope of ["definition", "global"] as const) {
-    const title = `one that was archived with its group while its wave was held has its key again: ${groupScope}`;
+    const title = `one that was archived with its group while its wave was blocked has its key again: ${groupScope}`;
     testWith(setup, "raw sql")(title, async () => {
       const { dialect } = setup;
       if (dialect === "memory") throw new Error("The memory store takes no statements");
@@ -238,13 +238,13 @@ function describePending(setup: StoreSetup): void {
       for (const sql of archivedWithGroup) await opened.raw(inDialect(dialect, sql, values));
 
       expect(await redriven(store, id)).toEqual([]);
-      expect(await stateOf(store, id)).toBe("held");
+      expect(await stateOf(store, id)).toBe("blocked");
       expect((await store.checkInvariants()).findings).toEqual([]);
       await start(store, batch);
       const worker = await startWorker(store, name, { want: 2 });
       await worker.claim(2);
       expect((await factsOf(store, id)).group).toMatchObject({ key: "g", slots: 1, used: 1 });
-      const { groups } = await store.listGroups({ groupKey: "g", most: 10 });
+      const { groups } = await store.listGroups({ groupKey: "g", max: 10 });
       expect(groups.map(({ used }) => used)).toEqual([1]);
     });
   }
@@ -274,7 +274,7 @@ function describePending(setup: StoreSetup): void {
       const member = { group, ...scope };
       const batch = await fill(store, name, [[member, member]]);
       await store.cancelBatch({ batchId: batch.batchId });
-      await store.pumpBatch({ batchId: batch.batchId, most: 10 });
+      await store.pumpBatch({ batchId: batch.batchId, max: 10 });
       const [first, second] = [at(at(batch.tasks, 0), 0), at(at(batch.tasks, 0), 1)];
       expect(await stateOf(store, first)).toBe("cancelled");
       expect(await redriven(store, first, second)).toEqual([name]);
@@ -296,7 +296,7 @@ function describePending(setup: StoreSetup): void {
     const taskIds = at(batch.tasks, 0);
     await store.cancelTasks({ taskIds });
     await opened.advance(1_001);
-    expect(await store.purge({ most: 10 })).toMatchObject({ tasks: 1 });
+    expect(await store.purge({ max: 10 })).toMatchObject({ tasks: 1 });
     expect((await store.redriveTasks({ taskIds })).results).toMatchObject([{ outcome: "unknown" }]);
     if (setup.dialect === "memory") return;
     const table = setup.dialect === "mssql" ? "Taskgate.EndedEarly" : "taskgate.ended_early";

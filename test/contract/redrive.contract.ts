@@ -102,7 +102,7 @@ function describeByIds(setup: StoreSetup): void {
 
   test("it may die again, and be redriven again", async () => {
     const { store } = open();
-    const name = await define(store, { maxAttempts: 1 });
+    const name = await define(store, { retryAttempts: 1 });
     const id = at(await dead(store, name, [{}]), 0);
     for (let time = 2; time <= 3; time += 1) {
       await redrive(store, id);
@@ -244,12 +244,12 @@ function describeByFilter(setup: StoreSetup): void {
     const other = await define(store);
     const ids = await dead(store, name, [{}, {}, {}]);
     await dead(store, other, [{}]);
-    const first = await store.redriveTasks({ name, outcome: "dead", most: 2 });
+    const first = await store.redriveTasks({ name, outcome: "dead", max: 2 });
     expect(idsOf(first.results)).toEqual(ids.slice(0, 2));
     expect(outcomes(first)).toEqual(["redriven", "redriven"]);
-    const second = await store.redriveTasks({ name, outcome: "dead", most: 2 });
+    const second = await store.redriveTasks({ name, outcome: "dead", max: 2 });
     expect(idsOf(second.results)).toEqual(ids.slice(2));
-    expect(await store.redriveTasks({ name, outcome: "dead", most: 2 })).toEqual({
+    expect(await store.redriveTasks({ name, outcome: "dead", max: 2 })).toEqual({
       results: [],
       woken: [],
     });
@@ -262,9 +262,9 @@ function describeByFilter(setup: StoreSetup): void {
     const [a, b] = await dead(store, name, [{ kind: "a" }, { kind: "b" }]);
     const cancelled = await enqueueOne(store, name, { kind: "a" });
     await store.cancelTasks({ taskIds: [cancelled] });
-    const one = await store.redriveTasks({ name, kind: "b", outcome: "dead", most: 10 });
+    const one = await store.redriveTasks({ name, kind: "b", outcome: "dead", max: 10 });
     expect(idsOf(one.results)).toEqual([b]);
-    const two = await store.redriveTasks({ name, outcome: "cancelled", most: 10 });
+    const two = await store.redriveTasks({ name, outcome: "cancelled", max: 10 });
     expect(idsOf(two.results)).toEqual([cancelled]);
     expect(await stateOf(store, a ?? asTaskId("0"))).toBe("dead");
   });
@@ -272,18 +272,18 @@ function describeByFilter(setup: StoreSetup): void {
   test("an unknown definition and numbers out of range are refused", async () => {
     const { store } = open();
     const name = await define(store);
-    await expectError(store.redriveTasks({ name: "nobody", outcome: "dead", most: 1 }), {
+    await expectError(store.redriveTasks({ name: "nobody", outcome: "dead", max: 1 }), {
       code: "TASKGATE_ARG_UNKNOWN",
       field: "name",
     });
-    for (const most of [0, 1_001]) {
-      await expectError(store.redriveTasks({ name, outcome: "dead", most }), {
+    for (const max of [0, 1_001]) {
+      await expectError(store.redriveTasks({ name, outcome: "dead", max }), {
         code: "TASKGATE_ARG_INVALID",
-        field: "most",
+        field: "max",
       });
     }
     await expectError(redrive(store), { code: "TASKGATE_ARG_INVALID", field: "task_ids" });
-    await expectError(store.redriveTasks({ name, outcome: "done" as "dead", most: 1 }), {
+    await expectError(store.redriveTasks({ name, outcome: "done" as "dead", max: 1 }), {
       code: "TASKGATE_ARG_INVALID",
       field: "outcome",
     });
@@ -349,7 +349,7 @@ function describeOrder(setup: StoreSetup): void {
       const tasks = Array.from({ length: 4 }, () => ({ kind: "a" }));
       const ids = await dieInOrder(opened, name, { tasks, order: [2, 3, 1, 0], apartMs: 10 });
       const found = async () => {
-        const filter = { name, outcome: "dead", most: 2 } as const;
+        const filter = { name, outcome: "dead", max: 2 } as const;
         return idsOf(
           (await store.redriveTasks(kind === undefined ? filter : { ...filter, kind })).results,
         );
@@ -367,7 +367,7 @@ function describeOrder(setup: StoreSetup): void {
         const name = await define(opened.store);
         const tasks = Array.from({ length: 4 }, () => ({ kind: "a" }));
         const ids = await dieInOrder(opened, name, { tasks, order: [2, 3, 1, 0], apartMs: 0 });
-        const filter = { name, outcome: "dead", most: 3 } as const;
+        const filter = { name, outcome: "dead", max: 3 } as const;
         const asked = kind === undefined ? filter : { ...filter, kind };
         expect(idsOf((await opened.store.redriveTasks(asked)).results)).toEqual(ids.slice(0, 3));
       },
@@ -380,7 +380,7 @@ function describeOrder(setup: StoreSetup): void {
     const wanted = await die(store, name, { kind: "a" });
     await die(store, other, { kind: "a" });
     await store.cancelTasks({ taskIds: [await enqueueOne(store, name, { kind: "a" })] });
-    const filter = { name, outcome: "dead", most: 10 } as const;
+    const filter = { name, outcome: "dead", max: 10 } as const;
     expect((await store.redriveTasks({ ...filter, kind: "A" })).results).toEqual([]);
     expect(idsOf((await store.redriveTasks({ ...filter, kind: "a" })).results)).toEqual([wanted]);
   });
@@ -524,17 +524,20 @@ function describeGroups(setup: StoreSetup): void {
     const { store } = open();
     const name = await define(store);
     const dead = await die(store, name, { group: "g" });
-    const { held } = await heldAndOpen(store, name, { group: "g", priority: 0 });
-    await store.cancelTasks({ taskIds: [held] });
-    expect(await redrivenOutcomes(store, held, dead)).toEqual(["redriven", "redriven"]);
-    expect([await stateOf(store, held), await stateOf(store, dead)]).toEqual(["held", "ready"]);
+    const { blocked } = await blockedAndOpen(store, name, { group: "g", priority: 0 });
+    await store.cancelTasks({ taskIds: [blocked] });
+    expect(await redrivenOutcomes(store, blocked, dead)).toEqual(["redriven", "redriven"]);
+    expect([await stateOf(store, blocked), await stateOf(store, dead)]).toEqual([
+      "blocked",
+      "ready",
+    ]);
   });
 }
 
 interface Two {
   readonly batchId: BatchId;
   /** In the first wave, which isn't open. */
-  readonly held: TaskId;
+  readonly blocked: TaskId;
 }
 
 /** A batch of one wave that hasn't begun, with these tasks. */
@@ -560,38 +563,38 @@ async function batchOf(
 }
 
 /** A batch that hasn't begun, with one task. */
-async function heldAndOpen(
+async function blockedAndOpen(
   store: TaskStore,
   name: string,
   task: Partial<NewTask> = {},
 ): Promise<Two> {
   const { batchId, taskIds } = await batchOf(store, name, [task]);
-  return { batchId, held: at(taskIds, 0) };
+  return { batchId, blocked: at(taskIds, 0) };
 }
 
 async function waveOf(store: TaskStore, batchId: BatchId): Promise<WaveStatus> {
-  const { batches } = await store.listBatches({ batchId, most: 1 });
+  const { batches } = await store.listBatches({ batchId, max: 1 });
   return at(at(batches, 0).waves, 0);
 }
 
 function describeWaves(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("tasks of a held wave, of an open one and of none come back, each to its place", async () => {
+  test("tasks of a blocked wave, of an open one and of none come back, each to its place", async () => {
     const { store } = open();
     const name = await define(store);
-    const early = await heldAndOpen(store, name);
+    const early = await blockedAndOpen(store, name);
     const later = await startedWave(store, name);
     const alone = await die(store, name);
-    await store.cancelTasks({ taskIds: [early.held, later.tasks[1]] });
-    expect(await redrivenOutcomes(store, alone, later.tasks[1], early.held)).toEqual([
+    await store.cancelTasks({ taskIds: [early.blocked, later.tasks[1]] });
+    expect(await redrivenOutcomes(store, alone, later.tasks[1], early.blocked)).toEqual([
       "redriven",
       "redriven",
       "redriven",
     ]);
-    const states = [early.held, later.tasks[1], alone].map((id) => stateOf(store, id));
-    expect(await Promise.all(states)).toEqual(["held", "ready", "ready"]);
-    expect(await waveOf(store, early.batchId)).toMatchObject({ held: 1, admitted: 0 });
+    const states = [early.blocked, later.tasks[1], alone].map((id) => stateOf(store, id));
+    expect(await Promise.all(states)).toEqual(["blocked", "ready", "ready"]);
+    expect(await waveOf(store, early.batchId)).toMatchObject({ blocked: 1, admitted: 0 });
     expect(await waveOf(store, later.batchId)).toMatchObject({ unfinished: 2, admitted: 2 });
   });
 
@@ -612,18 +615,18 @@ function describeWaves(setup: StoreSetup): void {
     expect(await stateOf(store, at(tasks, 2))).toBe("ready");
   });
 
-  test("a duplicate of a held wave stays away, and comes back as what it was", async () => {
+  test("a duplicate of a blocked wave stays away, and comes back as what it was", async () => {
     const { store } = open();
     const name = await define(store);
-    const { batchId, held } = await heldAndOpen(store, name, { dedupeKey: "k" });
-    await store.cancelTasks({ taskIds: [held] });
+    const { batchId, blocked } = await blockedAndOpen(store, name, { dedupeKey: "k" });
+    await store.cancelTasks({ taskIds: [blocked] });
     const holder = await enqueueOne(store, name, { dedupeKey: "k" });
-    expect(await redrivenOutcomes(store, held)).toEqual(["duplicate"]);
-    expect(await waveOf(store, batchId)).toMatchObject({ held: 0 });
-    expect(await stateOf(store, held)).toBe("cancelled");
+    expect(await redrivenOutcomes(store, blocked)).toEqual(["duplicate"]);
+    expect(await waveOf(store, batchId)).toMatchObject({ blocked: 0 });
+    expect(await stateOf(store, blocked)).toBe("cancelled");
     await store.cancelTasks({ taskIds: [holder] });
-    expect(await redrivenOutcomes(store, held)).toEqual(["redriven"]);
-    expect(await stateOf(store, held)).toBe("held");
+    expect(await redrivenOutcomes(store, blocked)).toEqual(["redriven"]);
+    expect(await stateOf(store, blocked)).toBe("blocked");
     await store.startBatch({ batchId, seal: true });
     expect(await waveOf(store, batchId)).toMatchObject({ unfinished: 1, admitted: 1 });
   });
@@ -631,16 +634,19 @@ function describeWaves(setup: StoreSetup): void {
   test("a duplicate whose group isn't made yet stays away as well", async () => {
     const { store } = open();
     const name = await define(store);
-    const { batchId, held } = await heldAndOpen(store, name, { dedupeKey: "k", group: "new" });
+    const { batchId, blocked } = await blockedAndOpen(store, name, {
+      dedupeKey: "k",
+      group: "new",
+    });
     await store.cancelBatch({ batchId });
-    await store.pumpBatch({ batchId, most: 10 });
+    await store.pumpBatch({ batchId, max: 10 });
     const holder = await enqueueOne(store, name, { dedupeKey: "k" });
-    expect(await redrivenOutcomes(store, held)).toEqual(["duplicate"]);
+    expect(await redrivenOutcomes(store, blocked)).toEqual(["duplicate"]);
     expect(await statusOf(store, name)).toMatchObject({ ready: 1, scheduled: 0, waiting: 0 });
     await store.cancelTasks({ taskIds: [holder] });
-    expect(await redrivenOutcomes(store, held)).toEqual(["redriven"]);
+    expect(await redrivenOutcomes(store, blocked)).toEqual(["redriven"]);
     const worker = await startWorker(store, name);
-    expect(await worker.claimOne()).toMatchObject({ taskId: held, isGrouped: true });
+    expect(await worker.claimOne()).toMatchObject({ taskId: blocked, isGrouped: true });
   });
 }
 

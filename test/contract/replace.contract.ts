@@ -104,7 +104,7 @@ function describePlaces(setup: StoreSetup): void {
     expect(await call(store, name)).toMatchObject({ taskIds, outcomes: ["replaced"] });
     const [id] = taskIds;
     if (id === undefined) throw new Error("Expected a task");
-    expect(await factsOf(store, id)).toMatchObject({ state: "held", payload: '{"n":2}' });
+    expect(await factsOf(store, id)).toMatchObject({ state: "blocked", payload: '{"n":2}' });
   });
 
   test("a task that runs, has run or is over is left alone", async () => {
@@ -219,11 +219,11 @@ function describeSeveral(setup: StoreSetup): void {
   test("a task that was lost with its execution has been begun", async () => {
     const opened = open();
     const { store } = opened;
-    const name = await define(store, { leaseMs: 10_000, maxLost: 5 });
+    const name = await define(store, { leaseMs: 10_000, lostMax: 5 });
     const id = await enqueueOne(store, name, { dedupeKey: "k" });
     await (await startWorker(store, name)).claimOne();
     await opened.advance(10_001);
-    await store.reclaimExpired({ most: 10 });
+    await store.reclaimExpired({ max: 10 });
     expect((await factsOf(store, id)).state).not.toBe("running");
     expect(await call(store, name)).toMatchObject({ taskIds: [id], outcomes: ["duplicate"] });
   });

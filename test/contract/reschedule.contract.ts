@@ -94,7 +94,7 @@ function describeMoves(setup: StoreSetup): void {
     const ids = await enqueue(store, name, [{ group: "g" }, { group: "g" }, { group: "g" }]);
     expect((await putOff(store, 0, at(ids, 0))).woken).toEqual([name]);
     expect(await stateOf(store, at(ids, 1))).toBe("ready");
-    await store.promoteScheduled({ name, most: 10 });
+    await store.promoteScheduled({ name, max: 10 });
     expect(await stateOf(store, at(ids, 0))).toBe("waiting");
     expect(await statusOf(store, name)).toMatchObject({ ready: 1, waiting: 2 });
   });

@@ -22,7 +22,7 @@ async function comeBack(
   pauses: (number | null)[];
   taskId: Awaited<ReturnType<typeof enqueueOne>>;
 }> {
-  const name = await define(store, { maxAttempts: 3 });
+  const name = await define(store, { retryAttempts: 3 });
   const taskId = await enqueueOne(store, name);
   const worker = await startWorker(store, name);
   const outcomes: string[] = [];
@@ -97,7 +97,7 @@ export function describeReturns(setup: StoreSetup): void {
 
     test("of several tasks in one call, the one beyond the bound alone gets that reason", async () => {
       const { store } = open();
-      const name = await define(store, { limit: 3, maxAttempts: 3 });
+      const name = await define(store, { limit: 3, retryAttempts: 3 });
       const ids = await enqueue(store, name, 3);
       const worker = await startWorker(store, name, { want: 3 });
       const tell = async (changes: readonly Partial<Failure>[]) => {
@@ -159,15 +159,15 @@ export function describeReturns(setup: StoreSetup): void {
       const { store } = opened;
       const name = await define(store);
       await enqueueOne(store, name);
-      for (const mostMs of [5_000, 10_000, 20_000, 40_000, 80_000, 160_000, 300_000, 300_000]) {
+      for (const maxMs of [5_000, 10_000, 20_000, 40_000, 80_000, 160_000, 300_000, 300_000]) {
         const worker = await startWorker(store, name);
         const task = await worker.claimOne();
         const answer = await worker.fail([task], { as: "continued", retryInMs: null, share: 50 });
         const { retryInMs } = only(answer.results);
-        expect(retryInMs).toBeGreaterThanOrEqual(mostMs / 2);
-        expect(retryInMs).toBeLessThanOrEqual(mostMs);
+        expect(retryInMs).toBeGreaterThanOrEqual(maxMs / 2);
+        expect(retryInMs).toBeLessThanOrEqual(maxMs);
         await worker.finish();
-        await opened.advance(mostMs);
+        await opened.advance(maxMs);
       }
     });
 

@@ -21,7 +21,7 @@ export const operatorCalls: Readonly<Record<string, OperatorCall>> = {
   cancelBatch: (store, name) => batchOf(store, name).then((batch) => store.cancelBatch(batch)),
   checkInvariants: (store) => store.checkInvariants(),
   cancelTasks: async (store, name) => store.cancelTasks({ taskIds: await enqueue(store, name, 1) }),
-  redriveTasks: (store, name) => store.redriveTasks({ name, kind: name, outcome: "dead", most: 1 }),
+  redriveTasks: (store, name) => store.redriveTasks({ name, kind: name, outcome: "dead", max: 1 }),
   rescheduleTasks: async (store, name) =>
     store.rescheduleTasks({ taskIds: await enqueue(store, name, 1), to: { runInMs: 1 } }),
   setGroup: (store, name) =>

@@ -38,7 +38,7 @@ export function setAll(
 
 /** The definition's one schedule. */
 export async function theOne(store: TaskStore, name: string): Promise<ScheduleStatus> {
-  const { schedules } = await store.listSchedules({ name, most: 10 });
+  const { schedules } = await store.listSchedules({ name, max: 10 });
   const [one] = schedules;
   if (one === undefined || schedules.length !== 1) throw new Error("Expected one schedule");
   return one;
@@ -56,7 +56,7 @@ export async function defineDue(
   changes: Partial<NewSchedule> = {},
 ): Promise<{ name: string; dueAt: Date }> {
   const name = await define(store);
-  const { now } = await store.listSchedules({ most: 1 });
+  const { now } = await store.listSchedules({ max: 1 });
   const dueAt = minutesAfter(now, minutes);
   await setAll(store, name, [schedule({ nextRunAt: dueAt, ...changes })]);
   return { name, dueAt };

@@ -16,7 +16,7 @@ const minutes = 20;
 async function sweepAway(store: TaskStore): Promise<{ fired: number; stale: number }> {
   const counts = { fired: 0, stale: 0 };
   for (;;) {
-    const { schedules: due } = await store.sweep({ most: 100 });
+    const { schedules: due } = await store.sweep({ max: 100 });
     if (due.length === 0) return counts;
     for (const { id, runAt, inMs, ...rest } of due) {
       const dueAt = new Date(runAt);
@@ -32,7 +32,7 @@ async function sweepAway(store: TaskStore): Promise<{ fired: number; stale: numb
 test("many sweepers and deployments at once: each instant once", async () => {
   const store = scene.openStore(2);
   const name = await define(store);
-  const { now } = await store.listSchedules({ most: 1 });
+  const { now } = await store.listSchedules({ max: 1 });
   const first = minutesAfter(new Date(Math.floor(now.getTime() / 60_000) * 60_000), -minutes);
   const list = Array.from({ length: schedules }, (_, n) =>
     schedule({

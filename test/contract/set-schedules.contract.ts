@@ -51,7 +51,7 @@ function describeSet(setup: StoreSetup): void {
     const one = schedule({ name: "one", group: "g", payload: '{"a":1}' });
     const two = schedule({ name: "two", missed: "all" });
     expect(await setAll(store, name, [two, one])).toMatchObject({ status: "set", changed: 2 });
-    const { schedules } = await store.listSchedules({ name, most: 10 });
+    const { schedules } = await store.listSchedules({ name, max: 10 });
     expect(schedules).toEqual([
       expect.objectContaining({
         definition: name,
@@ -85,7 +85,7 @@ function describeSet(setup: StoreSetup): void {
       payload: "{}",
     });
     expect(await setAll(store, name, [])).toMatchObject({ status: "set", changed: 1 });
-    expect(await store.listSchedules({ name, most: 10 })).toMatchObject({ schedules: [] });
+    expect(await store.listSchedules({ name, max: 10 })).toMatchObject({ schedules: [] });
   });
 
   test("each field that differs is a change", async () => {
@@ -214,7 +214,7 @@ function describeSetInput(setup: StoreSetup): void {
       const list = [schedule({ name: "first" }), schedule(change)];
       await expectError(setAll(store, name, list), { code: "TASKGATE_ARG_INVALID", field });
     }
-    expect(await store.listSchedules({ name, most: 10 })).toMatchObject({ schedules: [] });
+    expect(await store.listSchedules({ name, max: 10 })).toMatchObject({ schedules: [] });
   });
 
   test("the largest payload is taken", async () => {
@@ -262,7 +262,7 @@ function describePause(setup: StoreSetup): void {
       expect(await store.setSchedulePaused(pause)).toEqual({ status: "paused", nextDueMs: null });
       expect(await store.setSchedulePaused(pause)).toEqual({ status: "exists", nextDueMs: null });
       expect(await theOne(store, name)).toMatchObject({ paused: true });
-      expect(await store.sweep({ most: 10 })).toMatchObject({ nextDueMs: null, schedules: [] });
+      expect(await store.sweep({ max: 10 })).toMatchObject({ nextDueMs: null, schedules: [] });
       const resume = { ...change, paused: false, nextRunAt: later };
       expect(await store.setSchedulePaused(resume)).toEqual({
         status: "resumed",
@@ -282,7 +282,7 @@ function describePause(setup: StoreSetup): void {
       const change = { name, schedule: "nightly", changedBy: "me" };
       await store.setSchedulePaused({ ...change, paused: true, nextRunAt: null });
       await opened.advance(10 * minuteMs);
-      expect((await store.sweep({ most: 10 })).schedules).toEqual([]);
+      expect((await store.sweep({ max: 10 })).schedules).toEqual([]);
       const nextRunAt = minutesAfter(dueAt, 20);
       expect(await store.setSchedulePaused({ ...change, paused: false, nextRunAt })).toEqual({
         status: "resumed",
@@ -360,7 +360,7 @@ function describeReads(setup: StoreSetup): void {
     const one = await defineDue(store, 1, { missed: "skip" });
     const two = await defineDue(store, 2, { missed: "all", timeZone: "UTC" });
     await defineDue(store, 3);
-    expect(await store.sweep({ most: 10 })).toMatchObject({ nextDueMs: minuteMs, schedules: [] });
+    expect(await store.sweep({ max: 10 })).toMatchObject({ nextDueMs: minuteMs, schedules: [] });
     await opened.advance(2 * minuteMs);
     const common = { name: "nightly", cron: "0 2 * * *", id: expect.any(Number) };
     const found = [
@@ -381,8 +381,8 @@ function describeReads(setup: StoreSetup): void {
         inMs: 0,
       },
     ];
-    expect(await store.sweep({ most: 10 })).toMatchObject({ nextDueMs: 0, schedules: found });
-    expect((await store.sweep({ most: 1 })).schedules).toEqual(found.slice(0, 1));
+    expect(await store.sweep({ max: 10 })).toMatchObject({ nextDueMs: 0, schedules: found });
+    expect((await store.sweep({ max: 1 })).schedules).toEqual(found.slice(0, 1));
   });
 
   testWith(setup, "exact clock")("the earlier of schedule and scheduled task is next", async () => {
@@ -397,9 +397,9 @@ function describeReads(setup: StoreSetup): void {
         tasks: [{ payload: null, runInMs }],
       });
     await runIn(6 * minuteMs);
-    expect((await store.sweep({ most: 10 })).nextDueMs).toBe(5 * minuteMs);
+    expect((await store.sweep({ max: 10 })).nextDueMs).toBe(5 * minuteMs);
     await runIn(4 * minuteMs);
-    expect((await store.sweep({ most: 10 })).nextDueMs).toBe(4 * minuteMs);
+    expect((await store.sweep({ max: 10 })).nextDueMs).toBe(4 * minuteMs);
   });
 
   testWith(setup, "exact clock")(
@@ -411,32 +411,32 @@ function describeReads(setup: StoreSetup): void {
       const two = await define(store);
       await setAll(store, two, [schedule({ name: "b" }), schedule({ name: "B" })]);
       await setAll(store, one, [schedule({ name: "c" })]);
-      const listed = async (input: { name?: string; most: number }) =>
+      const listed = async (input: { name?: string; max: number }) =>
         (await store.listSchedules(input)).schedules.map((row) => [row.definition, row.name]);
-      expect(await listed({ most: 10 })).toEqual([
+      expect(await listed({ max: 10 })).toEqual([
         [one, "c"],
         [two, "B"],
         [two, "b"],
       ]);
-      expect(await listed({ most: 2 })).toEqual([
+      expect(await listed({ max: 2 })).toEqual([
         [one, "c"],
         [two, "B"],
       ]);
-      expect(await listed({ name: two, most: 1 })).toEqual([[two, "B"]]);
-      expect((await store.listSchedules({ most: 1 })).now).toEqual(await opened.now());
+      expect(await listed({ name: two, max: 1 })).toEqual([[two, "B"]]);
+      expect((await store.listSchedules({ max: 1 })).now).toEqual(await opened.now());
     },
   );
 
   test("bad input of a list is refused", async () => {
     const { store } = open();
-    for (const most of [0, 1_001]) {
-      await expectError(store.listSchedules({ most }), {
+    for (const max of [0, 1_001]) {
+      await expectError(store.listSchedules({ max }), {
         code: "TASKGATE_ARG_INVALID",
-        field: "most",
-        value: most,
+        field: "max",
+        value: max,
       });
     }
-    await expectError(store.listSchedules({ name: "x", most: 1 }), {
+    await expectError(store.listSchedules({ name: "x", max: 1 }), {
       code: "TASKGATE_ARG_UNKNOWN",
       value: "x",
     });
@@ -478,7 +478,7 @@ function describeFaults(setup: StoreSetup): void {
         code: "TASKGATE_ARG_INVALID",
         message: expect.stringMatching(says),
       });
-      expect(await store.listSchedules({ name, most: 1 })).toMatchObject({ schedules: [] });
+      expect(await store.listSchedules({ name, max: 1 })).toMatchObject({ schedules: [] });
     });
   }
 
@@ -540,7 +540,7 @@ function describeChanges(setup: StoreSetup): void {
       name,
       ["c", "a", "b"].map((of) => schedule({ name: of })),
     );
-    const { schedules } = await store.listSchedules({ name, most: 10 });
+    const { schedules } = await store.listSchedules({ name, max: 10 });
     expect([...schedules].sort((a, b) => a.id - b.id).map((row) => row.name)).toEqual([
       "c",
       "a",
@@ -578,7 +578,7 @@ function describeNames(setup: StoreSetup): void {
     const { store } = open();
     const longest = "n".repeat(200);
     await define(store, {}, longest);
-    const { now } = await store.listSchedules({ most: 1 });
+    const { now } = await store.listSchedules({ max: 1 });
     const nextRunAt = minutesAfter(now, 60);
     const list = [schedule({ name: longest, kind: longest, group: longest, nextRunAt })];
     expect(await setAll(store, longest, list)).toMatchObject({ status: "set", changed: 1 });
@@ -587,7 +587,7 @@ function describeNames(setup: StoreSetup): void {
     expect(await store.setSchedulePaused({ ...change, paused: true })).toMatchObject({
       status: "paused",
     });
-    expect((await store.listSchedules({ name: longest, most: 10 })).schedules).toMatchObject([
+    expect((await store.listSchedules({ name: longest, max: 10 })).schedules).toMatchObject([
       { definition: longest, name: longest, kind: longest, group: longest, paused: true },
     ]);
     const set = { name: longest, watermark: longest, value: "[]", changedBy: "me" };
@@ -597,7 +597,7 @@ function describeNames(setup: StoreSetup): void {
     const { watermarks } = await store.listWatermarks({
       name: longest,
       watermark: longest,
-      most: 10,
+      max: 10,
     });
     expect(watermarks).toMatchObject([{ definition: longest, name: longest }]);
     expect(await enqueueOne(store, longest)).toEqual(expect.any(String));
@@ -630,7 +630,7 @@ function describeNames(setup: StoreSetup): void {
       await store.setWatermark({ ...set, operationId: operationId() });
     }
     for (const watermark of ["one", "One"]) {
-      const { watermarks } = await store.listWatermarks({ watermark, most: 10 });
+      const { watermarks } = await store.listWatermarks({ watermark, max: 10 });
       expect(watermarks).toMatchObject([{ name: watermark }]);
     }
   });

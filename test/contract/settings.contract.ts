@@ -33,11 +33,11 @@ export function describeSettings(setup: StoreSetup): void {
 const first: Omit<DefinitionSettings, "rate"> = {
   limit: 11,
   leaseMs: 12_000,
-  maxAttempts: 13,
-  maxLost: 14,
+  retryAttempts: 13,
+  lostMax: 14,
   retryBaseMs: 15_000,
   retryCapMs: 16_000,
-  spareMax: 17,
+  prefetchMax: 17,
   groupSlots: 18,
   groupStrict: true,
   retainDoneMs: 19_000,
@@ -47,11 +47,11 @@ const first: Omit<DefinitionSettings, "rate"> = {
 const second: Omit<DefinitionSettings, "rate"> = {
   limit: 21,
   leaseMs: 22_000,
-  maxAttempts: 23,
-  maxLost: 24,
+  retryAttempts: 23,
+  lostMax: 24,
   retryBaseMs: 25_000,
   retryCapMs: 26_000,
-  spareMax: 27,
+  prefetchMax: 27,
   groupSlots: 28,
   groupStrict: false,
   retainDoneMs: 29_000,
@@ -78,8 +78,8 @@ function describeKept(setup: StoreSetup): void {
     ] as const) {
       const answer = await store.registerDefinition({ ...input, build, settings });
       expect(answer.status).toBe("updated");
-      const { limit, leaseMs, maxAttempts, maxLost, spareMax } = settings;
-      const kept = { limit, leaseMs, maxAttempts, maxLost, spareMax, build };
+      const { limit, leaseMs, retryAttempts, lostMax, prefetchMax } = settings;
+      const kept = { limit, leaseMs, retryAttempts, lostMax, prefetchMax, build };
       expect(await statusOf(store, name)).toMatchObject(kept);
     }
     // What the third found is what the second wrote, nothing of it the table's default.
@@ -125,14 +125,14 @@ function describeKept(setup: StoreSetup): void {
     expect(await statusOf(store, input.name)).toMatchObject({ build: 0, leaseMs: 12_000 });
     const id = await enqueueOne(store, input.name, { group: "g" });
     const { group } = await factsOf(store, id);
-    expect(group).toMatchObject({ slots: 18, isStrict: true });
+    expect(group).toMatchObject({ slots: 18, strict: true });
     const worker = await startWorker(store, input.name, { build: 0 });
     const [task] = await worker.claim(1);
     if (task === undefined) throw new Error("A task expected");
     // A back-off of at most 0.
     await worker.fail([task]);
     const facts = await factsOf(store, id);
-    expect(facts).toMatchObject({ state: "scheduled", maxAttempts: 13, maxLost: 14 });
+    expect(facts).toMatchObject({ state: "scheduled", retryAttempts: 13, lostMax: 14 });
     expect(facts.dueInMs).toBeLessThanOrEqual(0);
   });
 }
@@ -142,13 +142,13 @@ const namedCalls: Record<string, (store: TaskStore, name: string) => Promise<unk
   set_limit: (store, name) => setLimit(store, name, 1),
   pause_definition: (store, name) => store.pauseDefinition({ name, changedBy: "me" }),
   resume_definition: (store, name) => store.resumeDefinition({ name, changedBy: "me" }),
-  list_tasks: (store, name) => store.listTasks({ name, state: "ready", most: 1 }),
-  promote_scheduled: (store, name) => store.promoteScheduled({ name, most: 1 }),
+  list_tasks: (store, name) => store.listTasks({ name, state: "ready", max: 1 }),
+  promote_scheduled: (store, name) => store.promoteScheduled({ name, max: 1 }),
   enqueue_tasks: (store, name) => enqueueOne(store, name),
-  redrive_tasks: (store, name) => store.redriveTasks({ name, outcome: "dead", most: 1 }),
+  redrive_tasks: (store, name) => store.redriveTasks({ name, outcome: "dead", max: 1 }),
   set_group: (store, name) =>
     store.setGroup({ name, groupKey: "g", groupScope: "definition", changedBy: "me" }),
-  list_groups: (store, name) => store.listGroups({ name, most: 1 }),
+  list_groups: (store, name) => store.listGroups({ name, max: 1 }),
 };
 
 function describeNames(setup: StoreSetup): void {
@@ -177,7 +177,7 @@ function describeNames(setup: StoreSetup): void {
     expect((await store.listDefinitions({ name: longest })).definitions).toHaveLength(1);
     for (const isOpen of [true, false]) {
       const list = async (name: string) =>
-        (await store.listExecutions({ name, isOpen, most: 10 })).executions;
+        (await store.listExecutions({ name, isOpen, max: 10 })).executions;
       expect(await list(other)).toEqual([]);
       expect(await list(longest)).toHaveLength(1);
     }
@@ -198,7 +198,7 @@ function describeTakingOver(setup: StoreSetup): void {
       await startWorker(store, neighbour, { want: 2 });
       await startWorker(store, name, { want: 4 });
       await opened.advance(10_001);
-      await store.reclaimExpired({ most: 10 });
+      await store.reclaimExpired({ max: 10 });
       const one = await startWorker(store, name, { want: 2 });
       const ended = await startWorker(store, name, { want: 3 });
       const two = await startWorker(store, name, { want: 1 });
@@ -207,7 +207,7 @@ function describeTakingOver(setup: StoreSetup): void {
         oldLimit: null,
         newLimit: 5,
         held: 3,
-        surplus: 0,
+        overLimit: 0,
       });
       const grantees = (await opened.readTokens(name)).match(/S:[01],G:\d+/g);
       expect(grantees).toEqual([
@@ -229,9 +229,9 @@ function describeTakingOver(setup: StoreSetup): void {
     await startWorker(store, name, { want: 3 });
     await opened.advance(10_001);
     await startWorker(store, name, { want: 2 });
-    expect(await setLimit(store, name, null)).toMatchObject({ held: 2, surplus: 0 });
-    expect(await setLimit(store, name, 1)).toMatchObject({ held: 2, surplus: 1 });
-    expect(await setLimit(store, name, 2)).toMatchObject({ held: 2, surplus: 0 });
+    expect(await setLimit(store, name, null)).toMatchObject({ held: 2, overLimit: 0 });
+    expect(await setLimit(store, name, 1)).toMatchObject({ held: 2, overLimit: 1 });
+    expect(await setLimit(store, name, 2)).toMatchObject({ held: 2, overLimit: 0 });
   });
 
   test("the heartbeat tells the tokens held above the limit, none at it, below it or without one", async () => {
@@ -239,10 +239,10 @@ function describeTakingOver(setup: StoreSetup): void {
     const name = await define(store, { limit: 5 });
     const worker = await startWorker(store, name, { want: 3 });
     await startWorker(store, name);
-    const told: (number | null)[] = [(await worker.beat()).surplus];
+    const told: (number | null)[] = [(await worker.beat()).overLimit];
     for (const limit of [4, 3, 1, 0, null, 2]) {
       await setLimit(store, name, limit);
-      told.push((await worker.beat()).surplus);
+      told.push((await worker.beat()).overLimit);
     }
     expect(told).toEqual([0, 0, 1, 3, 4, 0, 2]);
   });

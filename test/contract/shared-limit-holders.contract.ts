@@ -48,7 +48,7 @@ async function setShared(store: TaskStore, name: string, limit: Limit) {
 
 /** Held tokens of a shared limit, of all definitions. */
 async function heldOf(store: TaskStore, name: string): Promise<number> {
-  return only((await store.listSharedLimits({ name, most: 2 })).sharedLimits).held;
+  return only((await store.listSharedLimits({ name, max: 2 })).sharedLimits).held;
 }
 
 /** Two definitions with room of their own that share one limit. */
@@ -149,7 +149,7 @@ function describeDead(setup: StoreSetup): void {
     await opened.advance(5_000);
     await alive.beat();
     await opened.advance(5_001);
-    expect(await setShared(store, shared, 2)).toMatchObject({ held: 2, surplus: 0 });
+    expect(await setShared(store, shared, 2)).toMatchObject({ held: 2, overLimit: 0 });
   });
 }
 
@@ -190,7 +190,7 @@ function describeLocked(setup: StoreSetup): void {
     const { a, b } = await twoOn(store, 2);
     const dead = await startWorker(store, a, { want: 2 });
     await opened.advance(10_001);
-    expect(await store.reclaimExpired({ most: 5 })).toMatchObject({ executions: 1 });
+    expect(await store.reclaimExpired({ max: 5 })).toMatchObject({ executions: 1 });
     const start = () => startWorker(store, b, { want: 2 });
     expect((await beside(opened, dead.executionId, start)).answer.tokens).toBe(2);
   });

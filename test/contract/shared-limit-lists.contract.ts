@@ -20,7 +20,7 @@ export function describeSharedLimitLists(setup: StoreSetup): void {
 async function listed(store: TaskStore, name?: string): Promise<unknown[]> {
   const { sharedLimits } = await store.listSharedLimits({
     ...(name === undefined ? {} : { name }),
-    most: 1_000,
+    max: 1_000,
   });
   return sharedLimits.map((one) => [one.name, one.held, one.definitions]);
 }

@@ -183,7 +183,7 @@ function describeGrants(setup: StoreSetup): void {
     const { a, b } = await twoOn(store, 3);
     await enqueue(store, b, 1);
     await startWorker(store, a, { want: 2 });
-    const { definitions } = await store.sweep({ most: 10 });
+    const { definitions } = await store.sweep({ max: 10 });
     expect(definitions).toEqual([{ name: b, ready: 1, free: 1, due: false, paused: false }]);
   });
 
@@ -227,7 +227,7 @@ function describeReturns(setup: StoreSetup): void {
       expect(next.answer).toMatchObject({ tokens: 2, deadHolders: 1 });
       expect(await heldOf(store, b, shared)).toBe(2);
       expect(await dead.beat()).toMatchObject({ status: "fenced" });
-      expect(await store.reclaimExpired({ most: 5 })).toMatchObject({ executions: 1 });
+      expect(await store.reclaimExpired({ max: 5 })).toMatchObject({ executions: 1 });
       // The dead one's definition has its own tokens back, too.
       await next.finish();
       expect((await startWorker(store, a, { want: 10 })).answer.tokens).toBe(2);
@@ -240,7 +240,7 @@ function describeReturns(setup: StoreSetup): void {
     const { a, b } = await twoOn(store, 1, 10_000);
     await startWorker(store, a);
     await opened.advance(10_001);
-    await store.reclaimExpired({ most: 5 });
+    await store.reclaimExpired({ max: 5 });
     expect(await tryStart(store, b)).toBe("started");
   });
 
@@ -266,16 +266,28 @@ function describeReturns(setup: StoreSetup): void {
     await enqueue(store, a, 3);
     const worker = await startWorker(store, a, { want: 3 });
     const other = await startWorker(store, b, { want: 3 });
-    expect(await setShared(store, shared, 2)).toMatchObject({ held: 6, surplus: 4 });
-    expect(await worker.work({ want: 1 })).toMatchObject({ surplus: 4 });
-    expect(await other.beat()).toMatchObject({ surplus: 4 });
+    expect(await setShared(store, shared, 2)).toMatchObject({ held: 6, overLimit: 4 });
+    expect(await worker.work({ want: 1 })).toMatchObject({ overLimit: 4 });
+    expect(await other.beat()).toMatchObject({ overLimit: 4 });
     const release = (executionId: typeof worker.executionId, keep: number) =>
       store.releaseSurplus({ executionId, keep });
-    expect(await release(worker.executionId, 1)).toMatchObject({ tokens: 1, freed: 2, surplus: 2 });
-    expect(await release(other.executionId, 0)).toMatchObject({ tokens: 1, freed: 2, surplus: 0 });
-    expect(await release(other.executionId, 0)).toMatchObject({ tokens: 1, freed: 0, surplus: 0 });
+    expect(await release(worker.executionId, 1)).toMatchObject({
+      tokens: 1,
+      freed: 2,
+      overLimit: 2,
+    });
+    expect(await release(other.executionId, 0)).toMatchObject({
+      tokens: 1,
+      freed: 2,
+      overLimit: 0,
+    });
+    expect(await release(other.executionId, 0)).toMatchObject({
+      tokens: 1,
+      freed: 0,
+      overLimit: 0,
+    });
     expect(await tryStart(store, a)).toBe("limited");
-    expect(await other.beat()).toMatchObject({ surplus: 0 });
+    expect(await other.beat()).toMatchObject({ overLimit: 0 });
   });
 }
 
@@ -290,7 +302,7 @@ function describeSetting(setup: StoreSetup): void {
       oldLimit: 3,
       newLimit: 5,
       held: 0,
-      surplus: 0,
+      overLimit: 0,
       definitions: [],
     });
     expect((await statusOf(store, a)).sharedLimits).toEqual([
@@ -332,12 +344,12 @@ function describeSetting(setup: StoreSetup): void {
       oldLimit: null,
       newLimit: 4,
       held: 5,
-      surplus: 1,
+      overLimit: 1,
     });
     expect(await tryStart(store, b)).toBe("limited");
     await worker.finish();
     expect((await startWorker(store, a, { want: 5 })).answer.tokens).toBe(2);
-    expect(await setShared(store, shared, null)).toMatchObject({ held: 4, surplus: 0 });
+    expect(await setShared(store, shared, null)).toMatchObject({ held: 4, overLimit: 0 });
   });
 
   test("a repeat answers what the first call did", async () => {
@@ -393,7 +405,7 @@ function describeLinks(setup: StoreSetup): void {
     const worker = await startWorker(store, name, { want: 3 });
     await change(store, input, { build: 2, sharedLimits: [{ name: one, limit: 2 }] });
     expect(await heldOf(store, name, one)).toBe(3);
-    expect(await worker.beat()).toMatchObject({ surplus: 1 });
+    expect(await worker.beat()).toMatchObject({ overLimit: 1 });
     expect(await tryStart(store, name)).toBe("limited");
     await change(store, input, { build: 3, sharedLimits: [{ name: two, limit: 5 }] });
     expect((await statusOf(store, name)).sharedLimits).toMatchObject([{ name: two, held: 3 }]);
@@ -458,7 +470,7 @@ function describeList(setup: StoreSetup): void {
   const open = useStore(setup);
 
   async function listed(store: TaskStore, name: string): Promise<SharedLimitReading | undefined> {
-    const { sharedLimits } = await store.listSharedLimits({ name, most: 2 });
+    const { sharedLimits } = await store.listSharedLimits({ name, max: 2 });
     expect(sharedLimits.length).toBeLessThan(2);
     return sharedLimits[0];
   }
@@ -537,7 +549,7 @@ function describeList(setup: StoreSetup): void {
       const { shared, a, b } = await twoOn(store, 2, 10_000);
       await startWorker(store, a, { want: 2 });
       await opened.advance(10_001);
-      await store.reclaimExpired({ most: 5 });
+      await store.reclaimExpired({ max: 5 });
       expect(await listed(store, shared)).toMatchObject({
         held: 2,
         definitions: expect.arrayContaining([{ name: a, held: 2 }]),
@@ -554,22 +566,22 @@ function describeList(setup: StoreSetup): void {
     const { store } = open();
     const names = [uniqueName("m"), uniqueName("M"), uniqueName("é"), uniqueName('"')];
     for (const name of names) await setShared(store, name, 0);
-    const { sharedLimits } = await store.listSharedLimits({ most: 1_000 });
+    const { sharedLimits } = await store.listSharedLimits({ max: 1_000 });
     const own = sharedLimits.map(({ name }) => name).filter((name) => names.includes(name));
     expect(own).toEqual([...names].sort());
-    expect((await store.listSharedLimits({ most: 2 })).sharedLimits).toEqual(
+    expect((await store.listSharedLimits({ max: 2 })).sharedLimits).toEqual(
       sharedLimits.slice(0, 2),
     );
     for (const name of ["nobody", `${String(names[0])} `, String(names[0]).toUpperCase()])
       expect(await listed(store, name)).toBeUndefined();
   });
 
-  test.each([0, 1_001])("refuses to list %d", async (most) => {
+  test.each([0, 1_001])("refuses to list %d", async (max) => {
     const { store } = open();
-    await expectError(store.listSharedLimits({ most }), {
+    await expectError(store.listSharedLimits({ max }), {
       code: "TASKGATE_ARG_INVALID",
-      field: "most",
-      value: most,
+      field: "max",
+      value: max,
     });
   });
 }

@@ -10,7 +10,7 @@ import {
 } from "../support/builders";
 import { testWith, useStore } from "../support/store-setup";
 import type { StoreSetup, TestStore } from "../support/store-setup";
-import { ask, give, hold, surplusOf } from "../support/token-parties";
+import { ask, give, hold, wantedBackOf } from "../support/token-parties";
 
 /** Tokens of limits that several definitions share move as a definition's own do. */
 export function describeSharedSpread(setup: StoreSetup): void {
@@ -41,7 +41,7 @@ async function two(store: TaskStore, limit: number, own: number | null = 20): Pr
 }
 
 async function heldOf(store: TaskStore, name: string): Promise<number | undefined> {
-  const { sharedLimits } = await store.listSharedLimits({ name, most: 1 });
+  const { sharedLimits } = await store.listSharedLimits({ name, max: 1 });
   return sharedLimits[0]?.held;
 }
 
@@ -55,11 +55,11 @@ function describeDenial(setup: StoreSetup): void {
       const { store } = open();
       const { a, b } = await two(store, 4, limit);
       const holder = await hold(store, a, "first");
-      expect(await surplusOf(holder)).toBe(0);
-      expect(await holder.beat()).toMatchObject({ surplus: 0 });
+      expect(await wantedBackOf(holder)).toBe(0);
+      expect(await holder.beat()).toMatchObject({ overLimit: 0, releaseRequested: false });
       expect(await ask(store, b, "second")).toMatchObject({ status: "limited", demand: "noted" });
-      expect(await surplusOf(holder)).toBe(1);
-      expect(await holder.beat()).toMatchObject({ surplus: 1 });
+      expect(await wantedBackOf(holder)).toBe(1);
+      expect(await holder.beat()).toMatchObject({ overLimit: 0, releaseRequested: true });
     });
 
   testWith(
@@ -102,9 +102,9 @@ function describeDenial(setup: StoreSetup): void {
     await hold(store, a, "first");
     expect((await ask(store, a, "second")).demand).toBe("noted");
     const other = await hold(store, b, "third");
-    expect(await other.beat()).toMatchObject({ surplus: 0 });
+    expect(await other.beat()).toMatchObject({ overLimit: 0, releaseRequested: false });
     expect((await ask(store, a, "fourth")).demand).toBe("noted");
-    expect(await other.beat()).toMatchObject({ surplus: 1 });
+    expect(await other.beat()).toMatchObject({ overLimit: 0, releaseRequested: true });
   });
 
   test("is not noted where no process could give, nor at limit 0", async () => {
@@ -118,7 +118,7 @@ function describeDenial(setup: StoreSetup): void {
     const change = { name: shared, operationId: operationId(), changedBy: "me" };
     await store.setSharedLimit({ ...change, limit: 0 });
     expect(await ask(store, a, "third")).toMatchObject({ status: "limited", demand: null });
-    expect(await rich.beat()).toMatchObject({ surplus: 2 });
+    expect(await rich.beat()).toMatchObject({ overLimit: 2, releaseRequested: false });
   });
 
   test("of a limit that an operator made first is noted, too", async () => {
@@ -150,7 +150,7 @@ function describeDenial(setup: StoreSetup): void {
     const { a } = await two(store, 4);
     const holder = await hold(store, a, "first");
     expect(await ask(store, a, "first")).toMatchObject({ status: "limited", demand: null });
-    expect(await surplusOf(holder)).toBe(0);
+    expect(await wantedBackOf(holder)).toBe(0);
   });
 
   test("is not noted where another limit of the denied one can't be helped", async () => {
@@ -170,10 +170,10 @@ function describeDenial(setup: StoreSetup): void {
       "second",
     );
     expect(await ask(store, c, "third")).toMatchObject({ status: "limited", demand: null });
-    expect(await surplusOf(holder)).toBe(0);
+    expect(await wantedBackOf(holder)).toBe(0);
     await blocker.finish();
     expect(await ask(store, c, "third")).toMatchObject({ status: "limited", demand: "noted" });
-    expect(await surplusOf(holder)).toBe(1);
+    expect(await wantedBackOf(holder)).toBe(1);
   });
 
   test("of a holder that asks for more is noted only while a process holds two more than it", async () => {
@@ -188,7 +188,7 @@ function describeDenial(setup: StoreSetup): void {
     expect(await store.acquireTokens(more)).toMatchObject({ tokens: 2, granted: 1, demand: null });
     await opened.advance(3_000);
     expect(await store.acquireTokens(more)).toMatchObject({ tokens: 2, granted: 0, demand: null });
-    expect(await surplusOf(rich)).toBe(0);
+    expect(await wantedBackOf(rich)).toBe(0);
   });
 
   testWith(setup, "exact clock")("is forgotten when the lease's time has passed", async () => {
@@ -199,9 +199,9 @@ function describeDenial(setup: StoreSetup): void {
     const holder = await hold(store, name, "first");
     await ask(store, name, "second");
     await opened.advance(9_999);
-    expect((await holder.beat()).surplus).toBe(1);
+    expect((await holder.beat()).releaseRequested).toBe(true);
     await opened.advance(1);
-    expect((await holder.beat()).surplus).toBe(0);
+    expect((await holder.beat()).releaseRequested).toBe(false);
     expect(await give(holder)).toMatchObject({ status: "released", tokens: 4, given: 0 });
   });
 }
@@ -210,30 +210,30 @@ function describeGiving(setup: StoreSetup): void {
   const open = useStore(setup);
 
   for (const limit of own)
-    for (const [most, tokens] of [
+    for (const [max, tokens] of [
       [2, 1],
       [3, 2],
       [4, 2],
       [7, 4],
     ] as const)
-      test(`the only holder of ${String(most)} keeps ${String(tokens)}; own limit ${String(limit)}`, async () => {
+      test(`the only holder of ${String(max)} keeps ${String(tokens)}; own limit ${String(limit)}`, async () => {
         const { store } = open();
-        const { a, b, shared } = await two(store, most, limit);
+        const { a, b, shared } = await two(store, max, limit);
         const holder = await hold(store, a, "first");
         await ask(store, b, "second");
-        const given = most - tokens;
+        const given = max - tokens;
         const woken = [b];
         expect(await give(holder)).toEqual({
           status: "released",
           tokens,
           freed: given,
-          surplus: 0,
+          overLimit: 0,
           given,
           woken,
         });
         expect((await ask(store, b, "second")).tokens).toBe(given);
-        expect(await heldOf(store, shared)).toBe(most);
-        expect(await surplusOf(holder)).toBe(0);
+        expect(await heldOf(store, shared)).toBe(max);
+        expect(await wantedBackOf(holder)).toBe(0);
       });
 
   test("two hosts of one definition share, and the hint is the giver's own", async () => {
@@ -251,9 +251,9 @@ function describeGiving(setup: StoreSetup): void {
     const holder = await hold(store, a, "first");
     await ask(store, b, "second");
     expect(await give(holder, 4)).toMatchObject({ tokens: 4, given: 0, woken: [] });
-    expect(await surplusOf(holder)).toBe(1);
+    expect(await wantedBackOf(holder)).toBe(1);
     expect(await give(holder, 3)).toMatchObject({ tokens: 3, given: 1, woken: [b] });
-    expect(await surplusOf(holder)).toBe(0);
+    expect(await wantedBackOf(holder)).toBe(0);
   });
 
   test("said again, as after a lost answer, it gives nothing more", async () => {
@@ -272,11 +272,11 @@ function describeGiving(setup: StoreSetup): void {
     const rich = await startWorker(store, a, { worker: "first", want: 6 });
     const poor = await startWorker(store, b, { worker: "second", want: 2 });
     await ask(store, b, "third");
-    expect(await surplusOf(poor)).toBe(0);
+    expect(await wantedBackOf(poor)).toBe(0);
     expect(await give(poor)).toMatchObject({ tokens: 2, given: 0 });
-    expect(await surplusOf(rich)).toBe(1);
+    expect(await wantedBackOf(rich)).toBe(1);
     await opened.advance(2_000);
-    expect(await surplusOf(poor)).toBe(1);
+    expect(await wantedBackOf(poor)).toBe(1);
     expect(await give(poor)).toMatchObject({ tokens: 1, given: 1, woken: [] });
     expect(await give(rich)).toMatchObject({ tokens: 6, given: 0 });
   });
@@ -288,15 +288,15 @@ function describeGiving(setup: StoreSetup): void {
     const poorer = await startWorker(store, b, { worker: "second", want: 2 });
     const poorest = await startWorker(store, b, { worker: "third", want: 1 });
     await ask(store, b, "fourth");
-    expect(await surplusOf(rich)).toBe(1);
-    expect(await surplusOf(poorer)).toBe(0);
-    expect(await surplusOf(poorest)).toBe(0);
+    expect(await wantedBackOf(rich)).toBe(1);
+    expect(await wantedBackOf(poorer)).toBe(0);
+    expect(await wantedBackOf(poorest)).toBe(0);
     const few = await two(store, 3);
     const more = await startWorker(store, few.a, { worker: "first", want: 2 });
     const one = await startWorker(store, few.b, { worker: "second", want: 1 });
     await ask(store, few.b, "third");
-    expect(await surplusOf(one)).toBe(0);
-    expect(await surplusOf(more)).toBe(1);
+    expect(await wantedBackOf(one)).toBe(0);
+    expect(await wantedBackOf(more)).toBe(1);
   });
 
   test("the richest holder of another shared limit isn't asked for this one", async () => {
@@ -310,9 +310,9 @@ function describeGiving(setup: StoreSetup): void {
     const few = await startWorker(store, both, { worker: "first", want: 2 });
     const many = await startWorker(store, a, { worker: "second", want: 6 });
     await ask(store, a, "third");
-    expect(await surplusOf(few)).toBe(0);
+    expect(await wantedBackOf(few)).toBe(0);
     expect(await give(few)).toMatchObject({ tokens: 2, given: 0 });
-    expect(await surplusOf(many)).toBe(1);
+    expect(await wantedBackOf(many)).toBe(1);
   });
 
   test("an execution denied by two shared limits gets of both; of the narrower one more is given", async () => {
@@ -339,7 +339,7 @@ function describeGiving(setup: StoreSetup): void {
     const holder = await hold(store, a, "first");
     expect((await ask(store, a, "second")).demand).toBe("noted");
     expect(await give(holder)).toMatchObject({ tokens: 2, given: 2, woken: [] });
-    expect(await surplusOf(holder)).toBe(0);
+    expect(await wantedBackOf(holder)).toBe(0);
     expect(await give(holder)).toMatchObject({ tokens: 2, given: 0 });
     expect((await ask(store, a, "second")).tokens).toBe(2);
     expect((await statusOf(store, a)).held).toBe(4);
@@ -362,9 +362,17 @@ function describeGiving(setup: StoreSetup): void {
     const { a, b } = await two(store, 4);
     const holder = await hold(store, a, "first");
     await ask(store, b, "second");
-    expect(await holder.work({ want: 4 })).toMatchObject({ status: "none", surplus: 0 });
+    expect(await holder.work({ want: 4 })).toMatchObject({
+      status: "none",
+      overLimit: 0,
+      releaseRequested: false,
+    });
     await enqueue(store, a, 1);
-    expect(await holder.work({ want: 4 })).toMatchObject({ status: "claimed", surplus: 1 });
+    expect(await holder.work({ want: 4 })).toMatchObject({
+      status: "claimed",
+      overLimit: 0,
+      releaseRequested: true,
+    });
   });
 }
 

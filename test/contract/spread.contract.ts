@@ -14,7 +14,8 @@ import {
 import type { Worker } from "../support/builders";
 import { testWith, useStore } from "../support/store-setup";
 import type { StoreSetup, TestStore } from "../support/store-setup";
-import { ask, give, hold, surplusOf } from "../support/token-parties";
+import { countWantedBack } from "../../shared/worker/run/held-tokens";
+import { ask, freeTokensOf, give, hold, wantedBackOf } from "../support/token-parties";
 
 /** Tokens move from processes that hold many to those that were denied. */
 export function describeSpread(setup: StoreSetup): void {
@@ -51,10 +52,10 @@ function describeDenial(setup: StoreSetup): void {
     const { store } = open();
     const name = await define(store, { limit: 4 });
     const holder = await hold(store, name, "first");
-    expect(await surplusOf(holder)).toBe(0);
+    expect(await wantedBackOf(holder)).toBe(0);
     expect(await ask(store, name, "second")).toMatchObject({ status: "limited", demand: "noted" });
-    expect(await surplusOf(holder)).toBe(1);
-    expect(await holder.beat()).toMatchObject({ surplus: 1 });
+    expect(await wantedBackOf(holder)).toBe(1);
+    expect(await holder.beat()).toMatchObject({ overLimit: 0, releaseRequested: true });
   });
 
   testWith(
@@ -85,7 +86,7 @@ function describeDenial(setup: StoreSetup): void {
       await startWorker(store, name, { worker: "second", want: 1 }),
     ] as const;
     expect(await ask(store, name, "third")).toMatchObject({ status: "limited", demand: null });
-    expect(await surplusOf(holders[0])).toBe(0);
+    expect(await wantedBackOf(holders[0])).toBe(0);
   });
 
   test("is not noted where it is the process itself that holds the tokens", async () => {
@@ -93,7 +94,7 @@ function describeDenial(setup: StoreSetup): void {
     const name = await define(store, { limit: 4 });
     const holder = await hold(store, name, "first");
     expect(await ask(store, name, "first")).toMatchObject({ status: "limited", demand: null });
-    expect(await surplusOf(holder)).toBe(0);
+    expect(await wantedBackOf(holder)).toBe(0);
   });
 
   test("is not noted at limit 0, nor while paused", async () => {
@@ -105,7 +106,7 @@ function describeDenial(setup: StoreSetup): void {
     await setLimit(store, name, 4);
     await store.pauseDefinition({ name, changedBy: "an operator" });
     expect(await ask(store, name, "second")).toMatchObject({ status: "paused", demand: null });
-    expect(await surplusOf(holder)).toBe(0);
+    expect(await wantedBackOf(holder)).toBe(0);
   });
 
   test("of a holder that asks for more is noted only while a process holds two more than it", async () => {
@@ -120,12 +121,12 @@ function describeDenial(setup: StoreSetup): void {
       granted: 0,
       demand: "noted",
     });
-    expect(await surplusOf(rich)).toBe(1);
+    expect(await wantedBackOf(rich)).toBe(1);
     expect(await give(rich)).toMatchObject({ tokens: 2, given: 1 });
     expect(await store.acquireTokens(more)).toMatchObject({ tokens: 2, granted: 1, demand: null });
     await opened.advance(3_000);
     expect(await store.acquireTokens(more)).toMatchObject({ tokens: 2, granted: 0, demand: null });
-    expect(await surplusOf(rich)).toBe(0);
+    expect(await wantedBackOf(rich)).toBe(0);
   });
 
   test("is told only of tokens within the limit: above it, all that is too much goes back", async () => {
@@ -134,8 +135,8 @@ function describeDenial(setup: StoreSetup): void {
     const holder = await hold(store, name, "first");
     await ask(store, name, "second");
     await setLimit(store, name, 3);
-    expect(await surplusOf(holder)).toBe(2);
-    expect(await holder.beat()).toMatchObject({ surplus: 2 });
+    expect(await wantedBackOf(holder)).toBe(2);
+    expect(await holder.beat()).toMatchObject({ overLimit: 2, releaseRequested: false });
   });
 
   test("of a holder that asks for what it holds already is none", async () => {
@@ -145,7 +146,7 @@ function describeDenial(setup: StoreSetup): void {
     const { executionId } = await startWorker(store, name, { worker: "second", want: 1 });
     const same = await store.acquireTokens({ executionId, want: 1 });
     expect(same).toMatchObject({ status: "granted", tokens: 1, granted: 0 });
-    expect(await surplusOf(rich)).toBe(0);
+    expect(await wantedBackOf(rich)).toBe(0);
   });
 
   test("of an execution is not noted while paused, nor once it has ended", async () => {
@@ -159,15 +160,15 @@ function describeDenial(setup: StoreSetup): void {
       store.acquireTokens({ executionId: asker.executionId, want: 8 });
     await store.pauseDefinition({ name, changedBy: "an operator" });
     expect(await more(some)).toMatchObject({ status: "granted", tokens: 1, granted: 0 });
-    expect(await surplusOf(rich)).toBe(0);
+    expect(await wantedBackOf(rich)).toBe(0);
     expect(await more(none)).toMatchObject({ status: "paused", tokens: 0 });
-    expect(await surplusOf(rich)).toBe(0);
+    expect(await wantedBackOf(rich)).toBe(0);
     await store.resumeDefinition({ name, changedBy: "an operator" });
     await none.finish();
     expect(await more(none)).toMatchObject({ status: "fenced", tokens: 0 });
-    expect(await surplusOf(rich)).toBe(0);
+    expect(await wantedBackOf(rich)).toBe(0);
     expect(await more(some)).toMatchObject({ status: "granted", granted: 0 });
-    expect(await surplusOf(rich)).toBe(1);
+    expect(await wantedBackOf(rich)).toBe(1);
   });
 
   test("is told to those executions of a process that hold several", async () => {
@@ -176,8 +177,8 @@ function describeDenial(setup: StoreSetup): void {
     const small = await startWorker(store, name, { worker: "first", want: 1 });
     const large = await startWorker(store, name, { worker: "first", want: 3 });
     await ask(store, name, "second");
-    expect(await small.beat()).toMatchObject({ surplus: 0 });
-    expect(await large.beat()).toMatchObject({ surplus: 1 });
+    expect(await small.beat()).toMatchObject({ overLimit: 0, releaseRequested: false });
+    expect(await large.beat()).toMatchObject({ overLimit: 0, releaseRequested: true });
   });
 
   test("is forgotten when the lease's time has passed", async () => {
@@ -187,9 +188,9 @@ function describeDenial(setup: StoreSetup): void {
     const holder = await hold(store, name, "first");
     await ask(store, name, "second");
     await opened.advance(9_000);
-    expect((await holder.beat()).surplus).toBe(1);
+    expect((await holder.beat()).releaseRequested).toBe(true);
     await opened.advance(2_000);
-    expect((await holder.beat()).surplus).toBe(0);
+    expect((await holder.beat()).releaseRequested).toBe(false);
     expect(await give(holder)).toMatchObject({ status: "released", tokens: 4, given: 0 });
   });
 }
@@ -205,7 +206,7 @@ function describeGiving(setup: StoreSetup): void {
       status: "released",
       tokens: 4,
       freed: 0,
-      surplus: 0,
+      overLimit: 0,
       given: 0,
       woken: [],
     });
@@ -223,7 +224,7 @@ function describeGiving(setup: StoreSetup): void {
       const holder = await startWorker(store, name, { worker: "first", want: 9 });
       await ask(store, name, "second");
       const given = limit - tokens;
-      expect(await give(holder)).toMatchObject({ tokens, freed: given, surplus: 0, given });
+      expect(await give(holder)).toMatchObject({ tokens, freed: given, overLimit: 0, given });
       expect((await ask(store, name, "second")).tokens).toBe(given);
       expect((await statusOf(store, name)).held).toBe(limit);
     });
@@ -234,9 +235,9 @@ function describeGiving(setup: StoreSetup): void {
     const holder = await hold(store, name, "first");
     await ask(store, name, "second");
     expect(await give(holder, 4)).toMatchObject({ tokens: 4, given: 0 });
-    expect(await surplusOf(holder)).toBe(1);
+    expect(await wantedBackOf(holder)).toBe(1);
     expect(await give(holder, 3)).toMatchObject({ tokens: 3, given: 1 });
-    expect(await surplusOf(holder)).toBe(0);
+    expect(await wantedBackOf(holder)).toBe(0);
   });
 
   test("said again, as after a lost answer, it gives nothing more", async () => {
@@ -297,9 +298,17 @@ function describeGiving(setup: StoreSetup): void {
     const name = await define(store, { limit: 4 });
     const holder = await hold(store, name, "first");
     await ask(store, name, "second");
-    expect(await holder.work({ want: 4 })).toMatchObject({ status: "none", surplus: 0 });
+    expect(await holder.work({ want: 4 })).toMatchObject({
+      status: "none",
+      overLimit: 0,
+      releaseRequested: false,
+    });
     await enqueue(store, name, 1);
-    expect(await holder.work({ want: 4 })).toMatchObject({ status: "claimed", surplus: 1 });
+    expect(await holder.work({ want: 4 })).toMatchObject({
+      status: "claimed",
+      overLimit: 0,
+      releaseRequested: true,
+    });
   });
 }
 
@@ -333,9 +342,9 @@ function describeReserved(setup: StoreSetup): void {
         await opened.advance(forMs - 1);
         expect(await ask(store, name, "first")).toMatchObject({ demand: "others", retryInMs: 1 });
         expect(await store.acquireTokens(more)).toMatchObject({ tokens: 2, granted: 0 });
-        expect(await surplusOf(holder)).toBe(0);
+        expect(await freeTokensOf(holder)).toBe(0);
         await opened.advance(1);
-        expect(await surplusOf(holder)).toBe(-2);
+        expect(await freeTokensOf(holder)).toBe(2);
         expect(await ask(store, name, "first")).toMatchObject({ status: "started", tokens: 2 });
       },
     );
@@ -355,13 +364,13 @@ function describeReserved(setup: StoreSetup): void {
     const shared = uniqueName("shared");
     const name = await define(store, { limit: 4, sharedLimits: [{ name: shared, limit: 4 }] });
     const holder = await startWorker(store, name, { want: 1 });
-    expect(await surplusOf(holder)).toBe(0);
+    expect(await freeTokensOf(holder)).toBe(0);
   });
 
   test("are told as none where there is no limit", async () => {
     const { store } = open();
     const holder = await startWorker(store, await define(store, { limit: null }), { want: 1 });
-    expect(await surplusOf(holder)).toBe(0);
+    expect(await freeTokensOf(holder)).toBe(0);
   });
 
   test("are for a while not for another execution of a process that holds some", async () => {
@@ -462,9 +471,9 @@ function describeAsked(setup: StoreSetup): void {
   const open = useStore(setup);
 
   /** What each of them is answered when it says that it still works. */
-  async function surplusOf(list: readonly Worker[]): Promise<number[]> {
+  async function wantedBackOf(list: readonly Worker[]): Promise<number[]> {
     const answers: number[] = [];
-    for (const worker of list) answers.push((await worker.work()).surplus);
+    for (const worker of list) answers.push(countWantedBack(await worker.work()));
     return answers;
   }
 
@@ -472,9 +481,9 @@ function describeAsked(setup: StoreSetup): void {
     const { store } = open();
     const name = await define(store, { limit: 3 });
     const list = await holders(store, name, [2, 1]);
-    expect(await surplusOf(list)).toEqual([0, 0]);
+    expect(await wantedBackOf(list)).toEqual([0, 0]);
     await deny(store, name);
-    expect(await surplusOf(list)).toEqual([1, 0]);
+    expect(await wantedBackOf(list)).toEqual([1, 0]);
   });
 
   testWith(setup, "exact clock")(
@@ -485,11 +494,11 @@ function describeAsked(setup: StoreSetup): void {
       const name = await define(store, { limit: 10 });
       const list = await holders(store, name, [4, 3, 2, 1]);
       await deny(store, name);
-      expect(await surplusOf(list)).toEqual([1, 1, 0, 0]);
+      expect(await wantedBackOf(list)).toEqual([1, 1, 0, 0]);
       await opened.advance(1_999);
-      expect(await surplusOf(list)).toEqual([1, 1, 0, 0]);
+      expect(await wantedBackOf(list)).toEqual([1, 1, 0, 0]);
       await opened.advance(1);
-      expect(await surplusOf(list)).toEqual([1, 1, 1, 0]);
+      expect(await wantedBackOf(list)).toEqual([1, 1, 1, 0]);
     },
   );
 }

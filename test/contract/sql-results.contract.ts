@@ -50,7 +50,7 @@ function describeWork(setup: StoreSetup): void {
   test("Started is never more than the claimed number, and never negative", async () => {
     const opened = open();
     const { store } = opened;
-    const name = await define(store, { limit: 3, spareMax: 3 });
+    const name = await define(store, { limit: 3, prefetchMax: 3 });
     await enqueue(store, name, 5);
     const { executionId } = await startWorker(store, name, { want: 3 });
     const claim = (call: number, want: number) =>

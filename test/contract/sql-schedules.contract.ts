@@ -89,8 +89,8 @@ function describeSchedules(setup: StoreSetup): void {
     const opened = open();
     await define(opened.store, {}, "demo");
     const call = { name: "set_schedules", of: "'demo', 1, {v}, 'me'" };
-    const most = { ...call, value: repeated(" ", 8_388_606, ["[", "]"]) };
-    expect(await answer(opened, setup, most)).toMatchObject({ status: "exists" });
+    const max = { ...call, value: repeated(" ", 8_388_606, ["[", "]"]) };
+    expect(await answer(opened, setup, max)).toMatchObject({ status: "exists" });
     const more = { ...call, value: repeated("x", 8_388_609) };
     expect(await refusal(opened, setup, more)).toBe(
       "schedules: expected at most 8388608 bytes (8388609)",
@@ -139,7 +139,7 @@ function describeSchedules(setup: StoreSetup): void {
       for (const name of ["s ", `${longest}n`]) {
         expect(await pause("demo", name)).toBe(`schedule: unknown (${name})`);
       }
-      const { schedules } = await store.listSchedules({ most: 10 });
+      const { schedules } = await store.listSchedules({ max: 10 });
       expect(schedules.map((row) => row.paused)).toEqual([false, false, false, false]);
     },
   );

@@ -47,7 +47,7 @@ function describeNames(setup: StoreSetup): void {
     const values = `${nameAndLimit}, ${id}, '${by}'`;
     const calls = { postgres: `set_shared_limit(${values})`, mssql: `SetSharedLimit ${values}` };
     const said = await refusal(opened, setup, calls);
-    expect((await opened.store.listSharedLimits({ most: 10 })).sharedLimits).toEqual([]);
+    expect((await opened.store.listSharedLimits({ max: 10 })).sharedLimits).toEqual([]);
     return said;
   }
 

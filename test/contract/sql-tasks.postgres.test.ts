@@ -157,7 +157,7 @@ describe("a stored procedure as a task", () => {
     const parameters = { scheduler: "long", part: 1, seconds: 60 };
     const payload = { procedure: "public.wait_for", parameters };
     const { taskId } = await bench.client.enqueue(kind, payload);
-    const working = bench.work("long", { mostMs: 30_000 });
+    const working = bench.work("long", { maxMs: 30_000 });
     const isSleeping = async (): Promise<boolean> => {
       const { rows } = await client.query(
         "select 1 from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'",
@@ -240,8 +240,7 @@ describe("the trials of the seeds, at 1/20 of the time", () => {
     );
     await bench.client.batches.start(batch.batchId);
     // One stay does it all, or several do, as hints would have them: which of both is not what the seed is about.
-    while ((await statusOf(bench.store, name)).done < 10)
-      await bench.work(name, { mostMs: 30_000 });
+    while ((await statusOf(bench.store, name)).done < 10) await bench.work(name, { maxMs: 30_000 });
     return logOf(name);
   }
 

@@ -142,7 +142,7 @@ async function round(store: TaskStore, name: string, label: string): Promise<voi
   // Due ones, in and outside of groups; then all ends.
   await add([{ runInMs: 1 }, { runInMs: 1, group: `${label}-p` }]);
   await scene.advance(1_000);
-  await store.promoteScheduled({ name, most: 10 });
+  await store.promoteScheduled({ name, max: 10 });
   await add([{ runInMs: 1 }, { runInMs: 1, group: `${label}-q` }]);
   await scene.advance(1_000);
   const worker = await startWorker(store, name, { want: 50 });
@@ -157,22 +157,22 @@ async function round(store: TaskStore, name: string, label: string): Promise<voi
   });
   await store.completeTask({ ...done(single), executionId: worker.executionId });
   await worker.complete(rest, 20);
-  for (const { batchId } of [batch, other]) await store.pumpBatch({ batchId, most: 10 });
+  for (const { batchId } of [batch, other]) await store.pumpBatch({ batchId, max: 10 });
   await worker.finish();
 
   // Lost, dead, tried anew, purged.
   const lost = await startWorker(store, name, { want: 50 });
   expect((await lost.claim(5)).length).toBeGreaterThan(0);
   await scene.advance(60_001);
-  await store.sweep({ most: 10 });
-  await store.reclaimExpired({ most: 10 });
+  await store.sweep({ max: 10 });
+  await store.reclaimExpired({ max: 10 });
   const late = await startWorker(store, name, { want: 1 });
   await store.acquireTokens({ executionId: late.executionId, want: 5 });
   await store.releaseSurplus({ executionId: late.executionId, keep: 2 });
   await store.releaseTokens({ executionId: late.executionId, keep: 1 });
   await late.finish();
   await store.redriveTasks({ taskIds: [dead.taskId] });
-  await store.purge({ most: 100 });
+  await store.purge({ max: 100 });
 
   await store.explainTask({ taskId: dead.taskId });
   await lookAround(store, name, label);
@@ -204,7 +204,7 @@ async function lookAround(store: TaskStore, name: string, label: string): Promis
       },
     ],
   });
-  const { schedules } = await store.listSchedules({ name, most: 5 });
+  const { schedules } = await store.listSchedules({ name, max: 5 });
   expect(schedules).toHaveLength(1);
   const task = { payload: null, dedupeKey: `${label}-key`, dedupeMs: 1_000 };
   const advance = { name, watermark: label, expectedVersion: "0", value: "{}", build: 1 };
@@ -215,18 +215,18 @@ async function lookAround(store: TaskStore, name: string, label: string): Promis
     value: null,
     operationId: operationId(),
   });
-  await store.listWatermarks({ name, watermark: label, most: 5 });
+  await store.listWatermarks({ name, watermark: label, max: 5 });
   for (const state of ["ready", "scheduled", "waiting", "claimed", "done", "dead"] as const)
-    await store.listTasks({ name, state, most: 5 });
-  await store.listGroups({ name, groupKey, most: 5 });
-  await store.listGroups({ name, most: 5 });
-  await store.listExecutions({ name, isOpen: true, most: 5 });
-  await store.listExecutions({ isOpen: false, most: 5 });
-  await store.listBatches({ most: 5 });
-  await store.listSharedLimits({ most: 5 });
-  await store.redriveTasks({ name, outcome: "dead", most: 5 });
+    await store.listTasks({ name, state, max: 5 });
+  await store.listGroups({ name, groupKey, max: 5 });
+  await store.listGroups({ name, max: 5 });
+  await store.listExecutions({ name, isOpen: true, max: 5 });
+  await store.listExecutions({ isOpen: false, max: 5 });
+  await store.listBatches({ max: 5 });
+  await store.listSharedLimits({ max: 5 });
+  await store.redriveTasks({ name, outcome: "dead", max: 5 });
   await scene.advance(60_001);
-  await store.purge({ most: 100 });
+  await store.purge({ max: 100 });
 }
 
 /** Rows beside, in every place; those of this definition come after all that the second round makes. */
@@ -241,7 +241,7 @@ function besides(): string[] {
     `insert into taskgate.group_kept (group_id) select group_id from taskgate.task_group where group_key like 'beside %'`,
     `insert into taskgate.group_slot (group_id, slot, task_id) select 3000000 + n, 1, 3000000 + n ${from}`,
     `insert into taskgate.group_waiting (group_id, priority, rank, task_id, task_definition_id) select 3000000 + n, 100, 0, 4000000 + n, $1 ${from}`,
-    `insert into taskgate.wave_held (wave_id, priority, rank, task_id, task_definition_id) select 3000000, 100, 0, 5000000 + n, $1 ${from}`,
+    `insert into taskgate.wave_blocked (wave_id, priority, rank, task_id, task_definition_id) select 3000000, 100, 0, 5000000 + n, $1 ${from}`,
     `insert into taskgate.wave_shard (wave_id, shard, remaining) select 3000000 + n, 1, 1 ${from}`,
     `insert into taskgate.wave (batch_id, ordinal, state, open_shards) select 3000000 + n, 1, 0, 0 ${from}`,
     `insert into taskgate.dedupe (task_definition_id, dedupe_key, task_id) select $1, 'beside ' || n, 6000000 + n ${from}`,
@@ -271,7 +271,7 @@ test("no plan that was made for empty tables reads through rows that come later"
   await explainPlans();
   const session = await scene.connect("app");
   const store = storeOn(session);
-  const name = await define(store, { limit: 100, maxLost: 1, retainDoneMs: 1_000 });
+  const name = await define(store, { limit: 100, lostMax: 1, retainDoneMs: 1_000 });
   await round(store, name, "a");
   const id = await definitionId(scene.client, name);
   for (const text of besides()) await scene.client.query(text, text.includes("$1") ? [id] : []);

@@ -139,9 +139,9 @@ describe("a hundred hosts at once", () => {
         turns += 1;
       }
     });
-    const most = (await scene.mostInUse()).get("held") ?? 0;
-    expect(most).toBeGreaterThan(1);
-    expect(most).toBeLessThanOrEqual(limit);
+    const max = (await scene.mostInUse()).get("held") ?? 0;
+    expect(max).toBeGreaterThan(1);
+    expect(max).toBeLessThanOrEqual(limit);
     await scene.client.query("select pg_stat_clear_snapshot()");
     expect(await scene.countDeadlocks()).toBe(0);
   }, 60_000);

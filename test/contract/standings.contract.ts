@@ -31,7 +31,7 @@ async function standingsOf(
   name: string,
   ids: readonly TaskId[],
 ): Promise<Record<string, number[]>> {
-  const { tasks } = await store.listTasks({ name, state: "claimed", most: 1_000 });
+  const { tasks } = await store.listTasks({ name, state: "claimed", max: 1_000 });
   const shown: Record<string, number[]> = { running: [], prefetched: [], lost: [] };
   for (const { task, state } of tasks) {
     expect((await factsOf(store, task)).claim?.standing).toBe(state);
@@ -42,7 +42,7 @@ async function standingsOf(
   expect([status.running, status.prefetched]).toEqual(counts);
   expect(status.claimed).toBe(tasks.length);
   expect(status.running).toBeLessThanOrEqual(status.held);
-  const { executions } = await store.listExecutions({ name, isOpen: true, most: 1_000 });
+  const { executions } = await store.listExecutions({ name, isOpen: true, max: 1_000 });
   const sum = (pick: "running" | "prefetched"): number =>
     executions.reduce((total, execution) => total + execution[pick], 0);
   expect([sum("running"), sum("prefetched")]).toEqual(counts);
@@ -56,7 +56,7 @@ function describeTellingApart(setup: StoreSetup): void {
   test("list_tasks, list_executions, list_definitions and explain_task tell the same of claims that were fetched ahead", async () => {
     const opened = open();
     const { store } = opened;
-    const name = await define(store, { limit: 3, spareMax: 2 });
+    const name = await define(store, { limit: 3, prefetchMax: 2 });
     const ids = await enqueue(store, name, 9);
     const first = await startWorker(store, name, { want: 2, worker: "first" });
     const second = await startWorker(store, name, { want: 1, worker: "second" });
@@ -67,7 +67,7 @@ function describeTellingApart(setup: StoreSetup): void {
       prefetched: [2, 3, 4, 6],
       lost: [],
     });
-    const { executions } = await store.listExecutions({ name, isOpen: true, most: 10 });
+    const { executions } = await store.listExecutions({ name, isOpen: true, max: 10 });
     expect(
       executions.map(({ worker, running, prefetched }) => [worker, running, prefetched]),
     ).toEqual([
@@ -78,14 +78,14 @@ function describeTellingApart(setup: StoreSetup): void {
 
   test("list_tasks puts running tasks first, however short the list is, and tells since when they are claimed", async () => {
     const { store } = open();
-    const name = await define(store, { limit: 2, spareMax: 1 });
+    const name = await define(store, { limit: 2, prefetchMax: 1 });
     const ids = await enqueue(store, name, 4);
     for (const worker of ["one", "two"])
       await (await startWorker(store, name, { worker })).claim(2);
     const expected = [ids[0], ids[2], ids[1], ids[3]];
-    for (const most of [1, 2, 3, 4, 5]) {
-      const { tasks } = await store.listTasks({ name, state: "claimed", most });
-      expect(tasks.map(({ task }) => task)).toEqual(expected.slice(0, most));
+    for (const max of [1, 2, 3, 4, 5]) {
+      const { tasks } = await store.listTasks({ name, state: "claimed", max });
+      expect(tasks.map(({ task }) => task)).toEqual(expected.slice(0, max));
       for (const { claimedAt, createdAt } of tasks)
         expect(Date.parse(claimedAt ?? "")).toBeGreaterThanOrEqual(Date.parse(createdAt));
     }
@@ -94,7 +94,7 @@ function describeTellingApart(setup: StoreSetup): void {
   test("a prefetched task runs when its start is told, by work as by a heartbeat", async () => {
     const opened = open();
     const { store } = opened;
-    const name = await define(store, { limit: 1, spareMax: 2 });
+    const name = await define(store, { limit: 1, prefetchMax: 2 });
     const ids = await enqueue(store, name, 3);
     const worker = await startWorker(store, name);
     const [one, two] = await worker.claim(3);
@@ -112,7 +112,7 @@ function describeTellingApart(setup: StoreSetup): void {
     async () => {
       const opened = open();
       const { store } = opened;
-      const name = await define(store, { limit: 2, spareMax: 1, leaseMs: 10_000 });
+      const name = await define(store, { limit: 2, prefetchMax: 1, leaseMs: 10_000 });
       const ids = await enqueue(store, name, 4);
       await (await startWorker(store, name, { worker: "dead" })).claim(2);
       await opened.advance(5_000);
@@ -138,7 +138,7 @@ function describeBound(setup: StoreSetup): void {
   test("when a heartbeat tells a start before the end that made room is told", async () => {
     const opened = open();
     const { store } = opened;
-    const name = await define(store, { limit: 2, spareMax: 2 });
+    const name = await define(store, { limit: 2, prefetchMax: 2 });
     const ids = await enqueue(store, name, 6);
     const worker = await startWorker(store, name, { want: 2 });
     const claimed = await worker.claim(6);
@@ -161,7 +161,7 @@ function describeBound(setup: StoreSetup): void {
   test("when claims of several calls are started in another order than they were claimed in", async () => {
     const opened = open();
     const { store } = opened;
-    const name = await define(store, { limit: 1, spareMax: 3 });
+    const name = await define(store, { limit: 1, prefetchMax: 3 });
     const ids = await enqueue(store, name, [{}, { priority: 50 }, { priority: 1 }, {}]);
     const worker = await startWorker(store, name);
     const [urgent] = await worker.claim(1);
@@ -181,7 +181,7 @@ function describeBound(setup: StoreSetup): void {
   test("when tokens are given back while claims stay", async () => {
     const opened = open();
     const { store } = opened;
-    const name = await define(store, { limit: 3, spareMax: 1 });
+    const name = await define(store, { limit: 3, prefetchMax: 1 });
     const ids = await enqueue(store, name, 4);
     const worker = await startWorker(store, name, { want: 3 });
     await worker.claim(4);
@@ -192,16 +192,14 @@ function describeBound(setup: StoreSetup): void {
       running: [0],
       prefetched: [1, 2, 3],
     });
-    const execution = only(
-      (await store.listExecutions({ name, isOpen: true, most: 2 })).executions,
-    );
+    const execution = only((await store.listExecutions({ name, isOpen: true, max: 2 })).executions);
     expect(execution).toMatchObject({ tokens: 1, claimed: 4, running: 1, prefetched: 3 });
   });
 
   testWith(setup, "execution log")("in the execution log as well", async () => {
     const opened = open();
     const { store } = opened;
-    const name = await define(store, { limit: 1, spareMax: 2 });
+    const name = await define(store, { limit: 1, prefetchMax: 2 });
     const ids = await enqueue(store, name, 3);
     const worker = await startWorker(store, name);
     const claimed = await worker.claim(3);

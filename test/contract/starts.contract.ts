@@ -50,7 +50,7 @@ function describeAnswers(setup: StoreSetup): void {
     expect(await start()).toMatchObject({ status: "started", retryInMs: null, nextDueMs: null });
     expect(await start()).toMatchObject({ status: "started", retryInMs: null });
     expect(await start()).toMatchObject({ status: "limited", tokenFence: null });
-    const nothing = { leaseMs: null, spareMax: null, tokenFence: null, executionId: null };
+    const nothing = { leaseMs: null, prefetchMax: null, tokenFence: null, executionId: null };
     for (const needsReady of [true, false]) {
       const outdated = await start({ build: 6, needsReady });
       expect(outdated).toMatchObject({ status: "outdated", ready: 0, ...nothing });
@@ -86,7 +86,7 @@ function describeRepeats(setup: StoreSetup): void {
     await store.startExecution(input);
     await store.registerDefinition(registration({ name, build: 2, settings: { leaseMs: 5_000 } }));
     await store.startExecution({ ...input, build: 2 });
-    const { executions } = await store.listExecutions({ name, isOpen: true, most: 1 });
+    const { executions } = await store.listExecutions({ name, isOpen: true, max: 1 });
     expect(executions[0]?.leaseLeftMs).toBeGreaterThan(20_000);
   });
 
@@ -235,7 +235,7 @@ function describeTokens(setup: StoreSetup): void {
         status: "released",
         tokens: 3,
         freed: 0,
-        surplus: 0,
+        overLimit: 0,
         given: 0,
         woken: [],
       });
@@ -339,7 +339,7 @@ function describeForeignIds(setup: StoreSetup): void {
     await opened.advance(5_000);
     const repeat = { ...first, name: other };
     await expectError(store.startExecution(repeat), { code: "TASKGATE_ARG_CONFLICT" });
-    const { executions } = await store.listExecutions({ name: own, isOpen: true, most: 1 });
+    const { executions } = await store.listExecutions({ name: own, isOpen: true, max: 1 });
     expect(executions).toMatchObject([{ leaseLeftMs: 55_000 }]);
   });
 }

@@ -53,7 +53,7 @@ function describeOvertaking(setup: StoreSetup): void {
       groupScope: "definition",
       changedBy: "an operator",
     } as const;
-    await opened.store.setGroup({ ...group, isStrict: true });
+    await opened.store.setGroup({ ...group, strict: true });
     const both = await enqueueBoth(opened, name, { group: "g" });
     expect(await claimInTurn(opened.store, name)).toEqual(both);
   });
@@ -110,7 +110,7 @@ function describeTurns(setup: StoreSetup): void {
       const worker = await startWorker(store, name);
       await opened.asOwner(async (transaction) => {
         await transaction.query(keepTurn[dialect]);
-        expect(await store.promoteScheduled({ name, most: 10 })).toMatchObject({
+        expect(await store.promoteScheduled({ name, max: 10 })).toMatchObject({
           status: "none",
           nextDueMs: 0,
         });

@@ -35,8 +35,8 @@ function describeSeveral(setup: StoreSetup): void {
     const worker = await startWorker(store, name, { want: 1 });
     await worker.fail([await worker.claimOne()], { as: "dead" });
     await worker.fail([await worker.claimOne()], { as: "dead" });
-    expect((await store.sweep({ most: 10 })).opening).toEqual(ids);
-    expect((await store.sweep({ most: 1 })).opening).toEqual(ids.slice(0, 1));
+    expect((await store.sweep({ max: 10 })).opening).toEqual(ids);
+    expect((await store.sweep({ max: 1 })).opening).toEqual(ids.slice(0, 1));
   });
 
   testWith(setup, "raw sql")(
@@ -45,11 +45,11 @@ function describeSeveral(setup: StoreSetup): void {
       const opened = open();
       const { store } = opened;
       const { batchId } = await makeBatch(store, 1);
-      expect((await store.sweep({ most: 10 })).opening).toEqual([]);
+      expect((await store.sweep({ max: 10 })).opening).toEqual([]);
       const sql = "UPDATE taskgate.batch SET state = 1, started_at = created_at";
       const dialect = setup.dialect === "mssql" ? "mssql" : "postgres";
       await opened.raw(inDialect(dialect, sql, new Map()));
-      expect((await store.sweep({ most: 10 })).opening).toEqual([batchId]);
+      expect((await store.sweep({ max: 10 })).opening).toEqual([batchId]);
     },
   );
 
@@ -66,8 +66,8 @@ function describeSeveral(setup: StoreSetup): void {
       await setAll(store, key, [schedule({ name: key, nextRunAt: minutesAfter(now, minutes) })]);
     }
     await opened.advance(2 * minuteMs);
-    const names = async (most: number) =>
-      (await store.sweep({ most })).schedules.map((one) => one.name);
+    const names = async (max: number) =>
+      (await store.sweep({ max })).schedules.map((one) => one.name);
     expect(await names(10)).toEqual(["first", "second", "late"]);
     expect(await names(1)).toEqual(["first"]);
     expect(await names(2)).toEqual(["first", "second"]);
@@ -84,9 +84,9 @@ function describeInstants(setup: StoreSetup): void {
     await enqueue(store, name, 1);
     await startWorker(store, name);
     await opened.advance(10_000);
-    expect((await store.sweep({ most: 1 })).definitions).toMatchObject([{ free: 1 }]);
+    expect((await store.sweep({ max: 1 })).definitions).toMatchObject([{ free: 1 }]);
     await opened.advance(1);
-    expect((await store.sweep({ most: 1 })).definitions).toMatchObject([{ free: 2 }]);
+    expect((await store.sweep({ max: 1 })).definitions).toMatchObject([{ free: 2 }]);
   });
 }
 
@@ -143,7 +143,7 @@ function describePurgeable(setup: StoreSetup): void {
     await startWorker(store, name);
     await opened.advance(100 * dayMs);
     expect(await isPurgeable(store)).toBe(false);
-    await store.reclaimExpired({ most: 10 });
+    await store.reclaimExpired({ max: 10 });
     await opened.advance(100 * dayMs);
     expect(await isPurgeable(store)).toBe(true);
   });
@@ -165,9 +165,9 @@ function describePurgeable(setup: StoreSetup): void {
     const { store } = open();
     const name = await define(store);
     await enqueue(store, name, [{ group: "a" }, { group: "b" }]);
-    await store.purge({ most: 10 });
+    await store.purge({ max: 10 });
     expect(await isPurgeable(store)).toBe(false);
-    await store.purge({ most: 1 });
+    await store.purge({ max: 1 });
     expect(await isPurgeable(store)).toBe(true);
   });
 }

@@ -113,12 +113,12 @@ function describeDead(setup: StoreSetup): void {
     await store.releaseTokens({ executionId: dead.executionId, keep: 2 });
     await opened.advance(leaseMs + 1);
     const live = await startWorker(store, name);
-    expect(await setLimit(store, name, 3)).toMatchObject({ held: 3, surplus: 0 });
-    expect(await setLimit(store, name, 2)).toMatchObject({ held: 1, surplus: 0 });
+    expect(await setLimit(store, name, 3)).toMatchObject({ held: 3, overLimit: 0 });
+    expect(await setLimit(store, name, 2)).toMatchObject({ held: 1, overLimit: 0 });
     expect((await dead.beat()).status).toBe("fenced");
     expect((await live.beat()).status).toBe("renewed");
     expect((await startWorker(store, name, { want: 5 })).answer.tokens).toBe(1);
-    const { executions } = await store.listExecutions({ name, isOpen: false, most: 10 });
+    const { executions } = await store.listExecutions({ name, isOpen: false, max: 10 });
     const { endedAt, ...entry } = only(executions.filter((row) => row.state !== "live"));
     expect(entry).toMatchObject({ state: "dead", tokens: 0 });
     expect(endedAt).not.toBeNull();

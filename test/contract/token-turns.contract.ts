@@ -40,12 +40,12 @@ function describeLast(setup: StoreSetup): void {
       const { store } = open();
       const names = await turns(store, 1);
       const holder = await hold(store, names.calls, "first");
-      expect(await holder.beat()).toMatchObject({ surplus: 0 });
+      expect(await holder.beat()).toMatchObject({ overLimit: 0, releaseRequested: false });
       expect(await ask(store, names[asker], "second")).toMatchObject({
         status: "limited",
         demand: "noted",
       });
-      expect(await holder.beat()).toMatchObject({ surplus: 1 });
+      expect(await holder.beat()).toMatchObject({ overLimit: 0, releaseRequested: true });
     }
   });
 
@@ -54,11 +54,11 @@ function describeLast(setup: StoreSetup): void {
     const { calls } = await turns(store, 1);
     const holder = await hold(store, calls, "first");
     await ask(store, calls, "second");
-    const gift = { status: "released", tokens: 0, freed: 1, surplus: 0, given: 1 };
+    const gift = { status: "released", tokens: 0, freed: 1, overLimit: 0, given: 1 };
     expect(await give(holder)).toMatchObject(gift);
     expect(await give(holder)).toMatchObject({ tokens: 0, freed: 0, given: 0 });
     expect(await ask(store, calls, "second")).toMatchObject({ status: "started", tokens: 1 });
-    expect(await holder.beat()).toMatchObject({ surplus: 0 });
+    expect(await holder.beat()).toMatchObject({ overLimit: 0, releaseRequested: false });
   });
 
   test("release_surplus keeps a last token that a body runs on, and gives it afterwards", async () => {
@@ -67,7 +67,7 @@ function describeLast(setup: StoreSetup): void {
     const holder = await hold(store, calls, "first");
     await ask(store, calls, "second");
     expect(await give(holder, 1)).toMatchObject({ tokens: 1, freed: 0, given: 0 });
-    expect(await holder.beat()).toMatchObject({ surplus: 1 });
+    expect(await holder.beat()).toMatchObject({ overLimit: 0, releaseRequested: true });
     expect(await give(holder)).toMatchObject({ tokens: 0, freed: 1, given: 1 });
   });
 
@@ -82,7 +82,7 @@ function describeLast(setup: StoreSetup): void {
     const [first, second] = holders;
     if (first === undefined || second === undefined) throw new Error("two holders");
     expect(await give(first)).toMatchObject({ freed: 1, given: 1 });
-    expect(await second.beat()).toMatchObject({ surplus: 0 });
+    expect(await second.beat()).toMatchObject({ overLimit: 0, releaseRequested: false });
     expect(await give(second)).toMatchObject({ tokens: 1, freed: 0, given: 0 });
   });
 
@@ -120,7 +120,7 @@ function describeKept(setup: StoreSetup): void {
     const { calls, tasks } = await turns(store, 1);
     const holder = await hold(store, tasks, "first");
     expect(await ask(store, calls, "second")).toMatchObject({ status: "limited", demand: null });
-    expect(await holder.beat()).toMatchObject({ surplus: 0 });
+    expect(await holder.beat()).toMatchObject({ overLimit: 0, releaseRequested: false });
     expect(await give(holder)).toMatchObject({ tokens: 1, given: 0 });
   });
 
@@ -130,7 +130,7 @@ function describeKept(setup: StoreSetup): void {
     const worker = await startWorker(store, tasks, { worker: "first", want: 1 });
     const caller = await startWorker(store, calls, { worker: "second", want: 1 });
     expect(await ask(store, tasks, "third")).toMatchObject({ demand: "noted" });
-    expect(await worker.beat()).toMatchObject({ surplus: 0 });
+    expect(await worker.beat()).toMatchObject({ overLimit: 0, releaseRequested: false });
     expect(await give(worker)).toMatchObject({ tokens: 1, given: 0 });
     expect(await give(caller)).toMatchObject({ tokens: 0, given: 1, woken: [tasks] });
   });

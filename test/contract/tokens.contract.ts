@@ -134,11 +134,11 @@ function describeChanges(setup: StoreSetup): void {
     const name = await define(store, { limit: 2 });
     const workers = await startMany(store, name, 2);
     expect(await tryStart(store, name)).toBe("limited");
-    expect(await setLimit(store, name, 5)).toMatchObject({ held: 2, surplus: 0 });
+    expect(await setLimit(store, name, 5)).toMatchObject({ held: 2, overLimit: 0 });
     await startMany(store, name, 3);
     expect(await tryStart(store, name)).toBe("limited");
     for (const worker of workers) {
-      expect(await worker.beat()).toMatchObject({ status: "renewed", surplus: 0 });
+      expect(await worker.beat()).toMatchObject({ status: "renewed", overLimit: 0 });
     }
   });
 
@@ -147,7 +147,7 @@ function describeChanges(setup: StoreSetup): void {
       const { store } = open();
       const name = await define(store, { limit: 3 });
       const workers = await startMany(store, name, 3);
-      expect(await setLimit(store, name, 1)).toMatchObject({ held: 3, surplus: 2 });
+      expect(await setLimit(store, name, 1)).toMatchObject({ held: 3, overLimit: 2 });
       for (const [ended, index] of order.entries()) {
         expect(await tryStart(store, name)).toBe("limited");
         expect((await statusOf(store, name)).held).toBe(3 - ended);
@@ -162,7 +162,7 @@ function describeChanges(setup: StoreSetup): void {
     const { store } = open();
     const name = await define(store, { limit: 5 });
     const workers = await startMany(store, name, 2);
-    expect(await setLimit(store, name, 2)).toMatchObject({ held: 2, surplus: 0 });
+    expect(await setLimit(store, name, 2)).toMatchObject({ held: 2, overLimit: 0 });
     expect(await tryStart(store, name)).toBe("limited");
     for (const worker of workers) expect((await worker.beat()).status).toBe("renewed");
   });
@@ -185,7 +185,7 @@ function describeChanges(setup: StoreSetup): void {
     const { store } = open();
     const name = await define(store, { limit: 2 });
     const worker = await startWorker(store, name);
-    expect(await setLimit(store, name, 0)).toMatchObject({ newLimit: 0, held: 1, surplus: 1 });
+    expect(await setLimit(store, name, 0)).toMatchObject({ newLimit: 0, held: 1, overLimit: 1 });
     expect(await tryStart(store, name)).toBe("limited");
     expect((await worker.beat()).status).toBe("renewed");
     await worker.finish();
@@ -214,7 +214,7 @@ function describeUnlimited(setup: StoreSetup): void {
       oldLimit: null,
       newLimit: 2,
       held: 3,
-      surplus: 1,
+      overLimit: 1,
     });
     expect(await tryStart(store, name)).toBe("limited");
     await at(workers, 0).finish();
@@ -228,9 +228,9 @@ function describeUnlimited(setup: StoreSetup): void {
     const { store } = open();
     const name = await define(store, { limit: 2 });
     const early = await startMany(store, name, 2);
-    expect(await setLimit(store, name, null)).toMatchObject({ held: 2, surplus: 0 });
+    expect(await setLimit(store, name, null)).toMatchObject({ held: 2, overLimit: 0 });
     const late = await startWorker(store, name, { want: 2 });
-    expect(await setLimit(store, name, 3)).toMatchObject({ held: 4, surplus: 1 });
+    expect(await setLimit(store, name, 3)).toMatchObject({ held: 4, overLimit: 1 });
     await at(early, 0).finish();
     expect(await tryStart(store, name)).toBe("limited");
     expect((await late.finish()).tokensFreed).toBe(2);
@@ -255,7 +255,7 @@ function describeUnlimited(setup: StoreSetup): void {
     expect(await store.releaseSurplus({ executionId, keep: 0 })).toMatchObject({
       tokens: 2,
       freed: 0,
-      surplus: 0,
+      overLimit: 0,
     });
     expect((await statusOf(store, name)).held).toBe(2);
   });
@@ -636,7 +636,7 @@ function describeSurplus(setup: StoreSetup): void {
       status: "released",
       tokens: 0,
       freed: 3,
-      surplus: 1,
+      overLimit: 1,
       given: 0,
       woken: [],
     });
@@ -644,14 +644,14 @@ function describeSurplus(setup: StoreSetup): void {
       status: "released",
       tokens: 2,
       freed: 1,
-      surplus: 0,
+      overLimit: 0,
       given: 0,
       woken: [],
     });
     expect(await store.releaseSurplus({ executionId: second.executionId, keep: 0 })).toMatchObject({
       tokens: 2,
       freed: 0,
-      surplus: 0,
+      overLimit: 0,
     });
     expect(await tryStart(store, name)).toBe("limited");
   });
@@ -661,7 +661,7 @@ function describeSurplus(setup: StoreSetup): void {
     const name = await define(store, { limit: 4 });
     const { executionId } = await startWorker(store, name, { want: 4 });
     await setLimit(store, name, 1);
-    const nothing = { status: "released", tokens: 3, freed: 0, surplus: 2, given: 0, woken: [] };
+    const nothing = { status: "released", tokens: 3, freed: 0, overLimit: 2, given: 0, woken: [] };
     const kept = await store.releaseSurplus({ executionId, keep: 3 });
     expect(kept).toEqual({ ...nothing, freed: 1 });
     expect(await store.releaseSurplus({ executionId, keep: 3 })).toEqual(nothing);
@@ -671,19 +671,19 @@ function describeSurplus(setup: StoreSetup): void {
     });
   });
 
-  test("surplus is told by the heartbeat and by work", async () => {
+  test("tokens over the limit are told by the heartbeat and by work", async () => {
     const { store } = open();
     const name = await define(store, { limit: 4 });
     const worker = await startWorker(store, name, { want: 4 });
-    expect((await worker.beat()).surplus).toBe(0);
+    expect((await worker.beat()).overLimit).toBe(0);
     await setLimit(store, name, 1);
-    expect((await worker.beat()).surplus).toBe(3);
-    expect((await worker.work({ want: 1 })).surplus).toBe(3);
+    expect((await worker.beat()).overLimit).toBe(3);
+    expect((await worker.work({ want: 1 })).overLimit).toBe(3);
     await enqueue(store, name, 1);
-    expect((await worker.work({ want: 1 })).surplus).toBe(3);
+    expect((await worker.work({ want: 1 })).overLimit).toBe(3);
   });
 
-  test("surplus of an unknown execution: fenced", async () => {
+  test("release_surplus of an unknown execution: fenced", async () => {
     const { store } = open();
     const executionId = asExecutionId("999999999");
     expect((await store.releaseSurplus({ executionId, keep: 1 })).status).toBe("fenced");
@@ -834,7 +834,7 @@ function describeText(setup: StoreSetup): void {
           value: text,
         });
         expect(await opened.readTokens(name)).toBe(text);
-        const { executions } = await store.listExecutions({ name, isOpen: false, most: 10 });
+        const { executions } = await store.listExecutions({ name, isOpen: false, max: 10 });
         expect(executions).toEqual([]);
         await opened.writeTokens(name, "");
       },

@@ -217,8 +217,8 @@ function describeEnqueue(setup: StoreSetup): void {
       );
       ids.push(at(answer.taskIds, 0));
     }
-    await store.promoteScheduled({ name: one, most: 10 });
-    await store.promoteScheduled({ name: two, most: 10 });
+    await store.promoteScheduled({ name: one, max: 10 });
+    await store.promoteScheduled({ name: two, max: 10 });
     expect(await stateOf(store, at(ids, 0))).toBe("ready");
     expect(await stateOf(store, at(ids, 1))).toBe("waiting");
   });
@@ -352,7 +352,7 @@ function describeOpen(setup: StoreSetup): void {
     if (other === undefined) throw new Error("nothing enqueued");
     expect(await stateOf(store, other)).toBe("ready");
     await pending.finish();
-    await store.promoteScheduled({ name, most: 10 });
+    await store.promoteScheduled({ name, max: 10 });
     expect(await stateOf(store, at(pending.result.taskIds, 0))).toBe("waiting");
   });
 
@@ -430,9 +430,9 @@ function describeOpen(setup: StoreSetup): void {
       expect(second).not.toBe(first);
       const states = await Promise.all(ids.map((id) => stateOf(store, id)));
       expect(states).toEqual(["ready", "scheduled", "ready"]);
-      await store.promoteScheduled({ name, most: 10 });
+      await store.promoteScheduled({ name, max: 10 });
       expect(await stateOf(store, second)).toBe("ready");
-      const { groups } = await store.listGroups({ name, most: 10 });
+      const { groups } = await store.listGroups({ name, max: 10 });
       expect(groups.map(({ key }) => key).sort()).toEqual(["g", "h"]);
     },
   );
@@ -486,7 +486,7 @@ function describeOpen(setup: StoreSetup): void {
       await untilSomebodyWaits(opened, userSqlOf(setup).waiting);
       await pending.finish();
       await refused;
-      expect((await store.listWatermarks({ most: 10 })).watermarks).toEqual([]);
+      expect((await store.listWatermarks({ max: 10 })).watermarks).toEqual([]);
       expect((await statusOf(store, name)).ready).toBe(1);
     },
   );
@@ -546,7 +546,7 @@ function describeOpen(setup: StoreSetup): void {
     async () => {
       const opened = open();
       const { store } = opened;
-      const name = await define(store, { spareMax: 0 });
+      const name = await define(store, { prefetchMax: 0 });
       await enqueue(store, name, 3);
       const worker = await startWorker(store, name, { want: 2 });
       const pending = await holdRow(opened, setup, "execution");
@@ -597,7 +597,7 @@ function describeOpen(setup: StoreSetup): void {
       const pending = await holdRow(opened, setup, "definition");
       const end = worker.finish();
       await untilSomebodyWaits(opened, userSqlOf(setup).waiting);
-      expect(await store.reclaimExpired({ most: 10 })).toMatchObject({
+      expect(await store.reclaimExpired({ max: 10 })).toMatchObject({
         executions: 1,
         tasksBack: 1,
       });
@@ -629,7 +629,7 @@ function describeOpen(setup: StoreSetup): void {
         const pending = await openAsOwner(opened, (transaction) =>
           transaction.query("UPDATE Taskgate.Task SET Kind = Kind;"),
         );
-        const reclaim = store.reclaimExpired({ most: 10 });
+        const reclaim = store.reclaimExpired({ max: 10 });
         await untilSomebodyWaits(opened, userSqlOf(setup).waiting);
         expect((await late.beat()).status).toBe("renewed");
         expect((await last.finish()).status).toBe("ended");
@@ -689,7 +689,7 @@ function describeOpen(setup: StoreSetup): void {
       expect(statuses.get(worker.executionId)).toBe("busy");
       expect(statuses.get(other.executionId)).toBe("renewed");
       await opened.advance(10_001);
-      expect(await within(500, store.reclaimExpired({ most: 10 }))).toMatchObject({
+      expect(await within(500, store.reclaimExpired({ max: 10 }))).toMatchObject({
         executions: 1,
       });
       await pending.finish();

@@ -69,7 +69,7 @@ function setTo(
 
 /** The only watermark of a definition. */
 async function read(store: TaskStore, name: string): Promise<WatermarkStatus | undefined> {
-  const { watermarks } = await store.listWatermarks({ name, watermark: "by-id", most: 2 });
+  const { watermarks } = await store.listWatermarks({ name, watermark: "by-id", max: 2 });
   expect(watermarks.length).toBeLessThan(2);
   return watermarks[0];
 }
@@ -576,7 +576,7 @@ function describeList(setup: StoreSetup): void {
     await opened.advance(60_000);
     await store.advanceWatermark(advance(name, { watermark: "a", expectedVersion: "1" }));
 
-    const { watermarks } = await store.listWatermarks({ most: 10 });
+    const { watermarks } = await store.listWatermarks({ max: 10 });
 
     expect(watermarks.map(({ definition, name: of }) => [definition, of])).toEqual([
       [name, "B"],
@@ -600,11 +600,11 @@ function describeList(setup: StoreSetup): void {
 
     const namesOf = async (input: Parameters<TaskStore["listWatermarks"]>[0]) =>
       (await store.listWatermarks(input)).watermarks.map((entry) => entry.name);
-    expect(await namesOf({ name, most: 10 })).toEqual([watermark, "by-id"]);
-    expect(await namesOf({ name, most: 1 })).toEqual([watermark]);
-    expect(await namesOf({ watermark, most: 10 })).toEqual([watermark, watermark]);
-    expect(await namesOf({ watermark: "none", most: 10 })).toEqual([]);
-    const { watermarks } = await store.listWatermarks({ name, watermark, most: 1 });
+    expect(await namesOf({ name, max: 10 })).toEqual([watermark, "by-id"]);
+    expect(await namesOf({ name, max: 1 })).toEqual([watermark]);
+    expect(await namesOf({ watermark, max: 10 })).toEqual([watermark, watermark]);
+    expect(await namesOf({ watermark: "none", max: 10 })).toEqual([]);
+    const { watermarks } = await store.listWatermarks({ name, watermark, max: 1 });
     expect(watermarks).toMatchObject([
       { definition: name, name: watermark, value: '{"a":"\\"é\\n"}', version: "1" },
     ]);
@@ -612,16 +612,16 @@ function describeList(setup: StoreSetup): void {
 
   test("an unknown definition and a bad number are refused", async () => {
     const { store } = open();
-    await expectError(store.listWatermarks({ name: "nobody", most: 1 }), {
+    await expectError(store.listWatermarks({ name: "nobody", max: 1 }), {
       code: "TASKGATE_ARG_UNKNOWN",
       field: "name",
       value: "nobody",
     });
-    for (const most of [0, 1_001]) {
-      await expectError(store.listWatermarks({ most }), {
+    for (const max of [0, 1_001]) {
+      await expectError(store.listWatermarks({ max }), {
         code: "TASKGATE_ARG_INVALID",
-        field: "most",
-        value: most,
+        field: "max",
+        value: max,
       });
     }
   });

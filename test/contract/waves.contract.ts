@@ -84,15 +84,15 @@ function describeEnds(setup: StoreSetup): void {
         ]),
       );
     expect(await seen()).toEqual([
-      ["running", "open 1 left 2 dead", "held 0 left 0 dead"],
+      ["running", "open 1 left 2 dead", "blocked 0 left 0 dead"],
       ["running", "done 0 left 3 dead", "open 1 left 0 dead"],
       ["cancelled", "done 0 left 1 dead", "opening 0 left 0 dead"],
-      ["running", "open 2 left 0 dead", "held 0 left 0 dead"],
-      ["halted", "done 0 left 3 dead", "held 0 left 0 dead"],
+      ["running", "open 2 left 0 dead", "blocked 0 left 0 dead"],
+      ["halted", "done 0 left 3 dead", "blocked 0 left 0 dead"],
     ]);
     await worker.complete([at(halts, 2), ...lives.slice(1)]);
     expect((await seen()).filter((_, index) => index % 3 === 0)).toEqual([
-      ["halted", "done 0 left 2 dead", "held 0 left 0 dead"],
+      ["halted", "done 0 left 2 dead", "blocked 0 left 0 dead"],
       ["running", "done 0 left 0 dead", "open 1 left 0 dead"],
     ]);
   });
@@ -145,14 +145,14 @@ function describeEnds(setup: StoreSetup): void {
     await worker.fail([d], { as: "dead" });
     expect(await countsOf(store, batch.batchId)).toEqual([
       "open 1 left 1 dead",
-      "held 0 left 0 dead",
+      "blocked 0 left 0 dead",
     ]);
     const { results } = await store.redriveTasks({ taskIds: [d.taskId] });
     expect(results).toMatchObject([{ outcome: "redriven" }]);
     await worker.complete([b]);
     expect(await countsOf(store, batch.batchId)).toEqual([
       "open 1 left 0 dead",
-      "held 0 left 0 dead",
+      "blocked 0 left 0 dead",
     ]);
     await worker.complete(await worker.claim(1));
     expect(await waveStates(store, batch.batchId)).toEqual(["done", "open"]);

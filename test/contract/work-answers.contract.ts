@@ -35,7 +35,7 @@ export function describeWorkAnswers(setup: StoreSetup): void {
   });
 }
 
-const spareOf = (tasks: readonly ClaimedTask[]) => tasks.map((task) => task.isSpare);
+const prefetchedOf = (tasks: readonly ClaimedTask[]) => tasks.map((task) => task.isPrefetched);
 const unknown = asTaskId("999999999");
 
 function describeTold(setup: StoreSetup): void {
@@ -46,11 +46,11 @@ function describeTold(setup: StoreSetup): void {
     const name = await define(store, { limit: 5 });
     await enqueue(store, name, 4);
     const worker = await startWorker(store, name, { want: 3 });
-    expect((await worker.work({ want: 1 })).surplus).toBe(-2);
+    expect((await worker.work({ want: 1 })).freeTokens).toBe(2);
     await setLimit(store, name, 3);
-    expect((await worker.work({ want: 1 })).surplus).toBe(0);
+    expect(await worker.work({ want: 1 })).toMatchObject({ overLimit: 0, freeTokens: 0 });
     await setLimit(store, name, 0);
-    expect((await worker.work({ want: 1 })).surplus).toBe(3);
+    expect(await worker.work({ want: 1 })).toMatchObject({ overLimit: 3, freeTokens: 0 });
   });
 
   test("ended and fenced also when nothing is ready, with nothing of earlier calls", async () => {
@@ -61,7 +61,9 @@ function describeTold(setup: StoreSetup): void {
       claimed: [],
       refused: [],
       leaseMs: null,
-      surplus: 0,
+      overLimit: 0,
+      releaseRequested: false,
+      freeTokens: 0,
       nextDueMs: null,
       retryInMs: null,
     };
@@ -76,7 +78,7 @@ function describeTold(setup: StoreSetup): void {
     const dead = await startWorker(store, name);
     expect((await dead.work({ done: [wrong] })).refused).toEqual([unknown]);
     await opened.advance(10_001);
-    await store.reclaimExpired({ most: 10 });
+    await store.reclaimExpired({ max: 10 });
     expect(await dead.work({ want: 1 })).toMatchObject({ ...empty, status: "fenced" });
   });
 
@@ -131,12 +133,12 @@ function describeRepeats(setup: StoreSetup): void {
 
   test("counts the started claims of that call only", async () => {
     const { store } = open();
-    const name = await define(store, { limit: 3, spareMax: 1 });
+    const name = await define(store, { limit: 3, prefetchMax: 1 });
     await enqueue(store, name, 6);
     const worker = await startWorker(store, name, { want: 3 });
     await worker.claim(2);
     const second = await worker.work({ want: 3 });
-    expect(spareOf(second.claimed)).toEqual([false, true, true]);
+    expect(prefetchedOf(second.claimed)).toEqual([false, true, true]);
     expect((await worker.again({ want: 3 })).claimed).toEqual(second.claimed);
   });
 
@@ -159,7 +161,7 @@ function describeStarted(setup: StoreSetup): void {
 
   test("it is kept also when nothing is ready", async () => {
     const { store } = open();
-    const name = await define(store, { limit: 1, spareMax: 2 });
+    const name = await define(store, { limit: 1, prefetchMax: 2 });
     const ids = await enqueue(store, name, 2);
     const worker = await startWorker(store, name);
     await worker.claim(2);
@@ -167,12 +169,12 @@ function describeStarted(setup: StoreSetup): void {
       status: "none",
       claimed: [],
     });
-    expect((await factsOf(store, at(ids, 1))).claim?.isSpare).toBe(false);
+    expect((await factsOf(store, at(ids, 1))).claim?.isPrefetched).toBe(false);
   });
 
   test("beside completions with results", async () => {
     const { store } = open();
-    const name = await define(store, { limit: 1, spareMax: 2 });
+    const name = await define(store, { limit: 1, prefetchMax: 2 });
     const ids = await enqueue(store, name, 3);
     const worker = await startWorker(store, name);
     const [first] = await worker.claim(3);
@@ -180,13 +182,13 @@ function describeStarted(setup: StoreSetup): void {
     const completed = [done(first, { result: '{"rows":7}' })];
     await worker.work({ done: completed, started: [at(ids, 1)] });
     expect((await factsOf(store, at(ids, 0))).result).toBe('{"rows":7}');
-    expect((await factsOf(store, at(ids, 1))).claim?.isSpare).toBe(false);
-    expect((await factsOf(store, at(ids, 2))).claim?.isSpare).toBe(true);
+    expect((await factsOf(store, at(ids, 1))).claim?.isPrefetched).toBe(false);
+    expect((await factsOf(store, at(ids, 2))).claim?.isPrefetched).toBe(true);
   });
 
   test("only they take tokens that the next claims of the same call would take", async () => {
     const { store } = open();
-    const name = await define(store, { limit: 3, spareMax: 1 });
+    const name = await define(store, { limit: 3, prefetchMax: 1 });
     const ids = await enqueue(store, name, 9);
     const worker = await startWorker(store, name, { want: 3 });
     const claimed = await worker.claim(6);
@@ -195,7 +197,7 @@ function describeStarted(setup: StoreSetup): void {
       started: [at(ids, 3)],
       want: 3,
     });
-    expect(spareOf(answer.claimed)).toEqual([false, false, true]);
+    expect(prefetchedOf(answer.claimed)).toEqual([false, false, true]);
   });
 }
 
@@ -208,14 +210,14 @@ async function poisonOf(opened: TestStore, name: string) {
     const worker = await startWorker(opened.store, name);
     await worker.claimOne();
     await opened.advance(leaseMs + 1);
-    await opened.store.reclaimExpired({ most: 10 });
+    await opened.store.reclaimExpired({ max: 10 });
   }
   return taskId;
 }
 
 function describeSolo(setup: StoreSetup): void {
   const open = useStore(setup);
-  const settings = { limit: 10, leaseMs, maxLost: 9, spareMax: 1 };
+  const settings = { limit: 10, leaseMs, lostMax: 9, prefetchMax: 1 };
 
   test("runs alone also when nothing else was ready when it was claimed", async () => {
     const opened = open();
@@ -287,7 +289,7 @@ function describeSolo(setup: StoreSetup): void {
         await worker.claimOne();
       }
       await opened.advance(leaseMs + 1);
-      await store.reclaimExpired({ most: 10 });
+      await store.reclaimExpired({ max: 10 });
     }
     const first = await startWorker(store, name, { want: 3 });
     const second = await startWorker(store, name, { want: 3 });

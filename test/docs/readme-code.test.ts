@@ -100,7 +100,7 @@ describe("the README's task", () => {
       ["done", { text: "Hello Ada" }],
     ]);
     const { definitions } = await store.listDefinitions({ name: "greet" });
-    expect(definitions).toMatchObject([{ limit: 2, maxAttempts: 3, limitSource: "code" }]);
+    expect(definitions).toMatchObject([{ limit: 2, retryAttempts: 3, limitSource: "code" }]);
   });
 });
 
@@ -176,7 +176,7 @@ describe("the README's limit around any function", () => {
     await until(() => ended() === 2);
     expect(messages()).toEqual([{ order: 1 }, { order: 2 }]);
     const held = async (): Promise<number | undefined> =>
-      (await store.listSharedLimits({ most: 10 })).sharedLimits[0]?.held;
+      (await store.listSharedLimits({ max: 10 })).sharedLimits[0]?.held;
     for (let tries = 0; (await held()) !== 0 && tries < 400; tries += 1) await wait(25);
     expect(await held()).toBe(0);
   }, 60_000);

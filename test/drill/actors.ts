@@ -36,7 +36,7 @@ function keep(ground: DrillGround, ids: readonly TaskId[]): void {
   ground.ids.splice(0, Math.max(0, ground.ids.length - idsKept));
 }
 
-function randomTask(dice: Dice, isHeld: boolean): NewTask {
+function randomTask(dice: Dice, isBlocked: boolean): NewTask {
   return {
     payload: null,
     priority: dice.below(3),
@@ -44,12 +44,12 @@ function randomTask(dice: Dice, isHeld: boolean): NewTask {
     ...(dice.oneIn(4) ? { groupScope: "global" } : {}),
     ...(dice.oneIn(3) ? { dedupeKey: `k${String(dice.below(20))}` } : {}),
     ...(dice.oneIn(9) ? { dedupeMs: 100 } : {}),
-    ...(!isHeld && dice.oneIn(4) ? { runInMs: dice.below(50) } : {}),
+    ...(!isBlocked && dice.oneIn(4) ? { runInMs: dice.below(50) } : {}),
   };
 }
 
-const randomTasks = (dice: Dice, most: number, isHeld = false): NewTask[] =>
-  Array.from({ length: 1 + dice.below(most) }, () => randomTask(dice, isHeld));
+const randomTasks = (dice: Dice, max: number, isBlocked = false): NewTask[] =>
+  Array.from({ length: 1 + dice.below(max) }, () => randomTask(dice, isBlocked));
 
 /** A worker's stay: claims, ends in every way, children in a transaction, and now and then death. */
 export const work: Turn = async (store, ground, dice) => {
@@ -82,7 +82,7 @@ export const work: Turn = async (store, ground, dice) => {
     const ended = claimed.filter((task) => !failing.includes(task));
     const next = await worker.complete(ended, 1 + dice.below(4));
     note(ground, "done", ended.length - next.refused.length);
-    for (const batchId of next.opening) await store.pumpBatch({ batchId, most: 20 });
+    for (const batchId of next.opening) await store.pumpBatch({ batchId, max: 20 });
     claimed = next.claimed;
   }
   await worker.finish();
@@ -128,7 +128,7 @@ export const operate: Turn = async (store, ground, dice) => {
   const taskIds = dice.few(ground.ids, 8);
   const by = { name, changedBy: "a drill" };
   const turns: (() => Promise<unknown>)[] = [
-    () => store.redriveTasks({ name, outcome: "dead", most: 5 }),
+    () => store.redriveTasks({ name, outcome: "dead", max: 5 }),
     () => store.setLimit({ ...by, operationId: operationId(), limit: dice.pick([2, 4, 6, null]) }),
     async () => {
       await store.pauseDefinition(by);
@@ -185,24 +185,24 @@ export const batch: Turn = async (store, ground, dice) => {
     const tasks = randomTasks(dice, 3, true);
     const late = { name, build: 1, operationId: operationId(), tasks, waveId };
     note(ground, (await store.enqueueTasks(late)).status);
-  } else if (turn === 2) await store.pumpBatch({ batchId, most: 5 });
+  } else if (turn === 2) await store.pumpBatch({ batchId, max: 5 });
   else if (turn === 3) await store.resumeBatch({ batchId });
   else if (dice.oneIn(3)) {
     const { tasks } = await store.cancelBatch({ batchId });
     if (tasks.length > 0) await store.cancelTasks({ taskIds: tasks.map(asTaskId) });
-    await store.pumpBatch({ batchId, most: 20 });
+    await store.pumpBatch({ batchId, max: 20 });
   }
 };
 
 /** What the timer does, and time itself. */
 export const keepHouse: Turn = async (store, ground, dice) => {
-  const swept = await store.sweep({ most: 10 });
+  const swept = await store.sweep({ max: 10 });
   note(ground, "swept");
-  for (const text of swept.opening) await store.pumpBatch({ batchId: asBatchId(text), most: 20 });
-  const { executions } = await store.reclaimExpired({ most: 10 });
+  for (const text of swept.opening) await store.pumpBatch({ batchId: asBatchId(text), max: 20 });
+  const { executions } = await store.reclaimExpired({ max: 10 });
   note(ground, "reclaimed", executions);
-  for (const name of ground.names) await store.promoteScheduled({ name, most: 20 });
-  note(ground, "purged", (await store.purge({ most: 50 })).purged);
+  for (const name of ground.names) await store.promoteScheduled({ name, max: 20 });
+  note(ground, "purged", (await store.purge({ max: 50 })).purged);
   if (dice.oneIn(3)) await ground.advance(400);
 };
 
@@ -211,9 +211,9 @@ export const look: Turn = async (store, ground, dice) => {
   const [taskId] = dice.few(ground.ids, 1);
   if (taskId !== undefined) await store.explainTask({ taskId });
   await store.listDefinitions({});
-  await store.listGroups({ most: 10 });
-  await store.listSharedLimits({ most: 5 });
+  await store.listGroups({ max: 10 });
+  await store.listSharedLimits({ max: 5 });
   await store.listApps();
-  await store.listBatches({ most: 5 });
-  await store.listTasks({ name: dice.pick(ground.names), state: "ready", most: 10 });
+  await store.listBatches({ max: 5 });
+  await store.listTasks({ name: dice.pick(ground.names), state: "ready", max: 10 });
 };

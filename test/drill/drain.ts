@@ -26,9 +26,9 @@ export async function drain(drained: Drained): Promise<readonly unknown[]> {
   }
   await advance(10 * leaseMs);
   for (let fruitless = 0; ;) {
-    await store.reclaimExpired({ most: 100 });
-    const { opening } = await store.sweep({ most: 100 });
-    for (const batchId of opening) await store.pumpBatch({ batchId, most: 500 });
+    await store.reclaimExpired({ max: 100 });
+    const { opening } = await store.sweep({ max: 100 });
+    for (const batchId of opening) await store.pumpBatch({ batchId, max: 500 });
     let ended = 0;
     for (const name of names) ended += await drainOne(store, name);
     if (ended > 0 || opening.length > 0) continue;
@@ -44,7 +44,7 @@ export async function drain(drained: Drained): Promise<readonly unknown[]> {
 async function unpause({ store, names }: Drained): Promise<void> {
   const by = { changedBy: "the drill's end" };
   for (const name of names) await store.resumeDefinition({ ...by, name });
-  const { groups } = await store.listGroups({ most: 1_000 });
+  const { groups } = await store.listGroups({ max: 1_000 });
   for (const { definition, key } of groups.filter((group) => group.paused)) {
     const groupScope = definition === null ? "global" : "definition";
     const name = definition ?? names[0] ?? "";
@@ -53,7 +53,7 @@ async function unpause({ store, names }: Drained): Promise<void> {
 }
 
 async function drainOne(store: TaskStore, name: string): Promise<number> {
-  await store.promoteScheduled({ name, most: 1_000 });
+  await store.promoteScheduled({ name, max: 1_000 });
   const answer = await store.startExecution(startInput(name, { want: 4 }));
   if (answer.executionId === null) return 0;
   const worker = new Worker(store, answer.executionId, answer);

@@ -60,7 +60,7 @@ const leaseMs = 1_000;
 /** Runs a drill to its end. Throws what an actor's call threw. */
 export async function runDrill(scene: Contention, options: DrillOptions): Promise<DrillReport> {
   const store = scene.openStore(4);
-  const settings = { limit: 4, leaseMs, groupSlots: 2, maxAttempts: 3, spareMax: 1 };
+  const settings = { limit: 4, leaseMs, groupSlots: 2, retryAttempts: 3, prefetchMax: 1 };
   const names = [await define(store, settings), await define(store, { ...settings, limit: null })];
   const ground: DrillGround = {
     names,
@@ -136,7 +136,7 @@ async function unfinished(scene: Contention, store: TaskStore): Promise<unknown[
   );
   const facts: unknown[] = [];
   for (const { id } of rows) facts.push((await store.explainTask({ taskId: asTaskId(id) })).facts);
-  const { batches } = await store.listBatches({ most: 100 });
+  const { batches } = await store.listBatches({ max: 100 });
   const open = batches.filter(({ state }) => state !== "done" && state !== "cancelled");
   return facts.length === 0 ? [] : [...facts, ...open.map((batch) => ({ batch }))];
 }

@@ -25,7 +25,7 @@ export async function expectResults(url: string): Promise<void> {
 /** Only the planted rows are dead, each once. */
 export async function expectDeadLetters(url: string): Promise<void> {
   const store = openStore({ url, connectionsMax: 1, random: realRandom, sleep });
-  const { tasks } = await store.listTasks({ name: "check-row", state: "dead", most: 100 });
+  const { tasks } = await store.listTasks({ name: "check-row", state: "dead", max: 100 });
   const { definitions } = await store.listDefinitions({});
   await store.close();
   const errors = tasks.map((task) => task.error ?? "");

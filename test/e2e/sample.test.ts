@@ -232,12 +232,12 @@ describe("a start that can't be", () => {
 });
 
 /** This time is for a machine that has little else to do: the run's own load is about 3. */
-function expectQuick(what: string, tookMs: number, mostMs: number): void {
+function expectQuick(what: string, tookMs: number, maxMs: number): void {
   const [load = 0] = loadavg();
   const isBusy = load > 4 + availableParallelism();
   if (isBusy)
     process.stdout.write(`not judged: the time of ${what}, with a load of ${load.toFixed(1)}\n`);
-  else expect(tookMs).toBeLessThan(mostMs);
+  else expect(tookMs).toBeLessThan(maxMs);
 }
 
 /** The database of a run that has ended, up again for a look. */
@@ -260,8 +260,8 @@ async function withKeptDatabase(home: string, look: (url: string) => Promise<voi
 async function mostAtOnce(url: string, definition: string): Promise<number> {
   const client = new Client({ connectionString: url });
   await client.connect();
-  const { rows } = await client.query<{ most: string }>(
-    `select max(running) as most from (
+  const { rows } = await client.query<{ max: string }>(
+    `select max(running) as max from (
        select sum(step) over (order by at, step) as running from (
          select started_at as at, 1 as step from taskgate.v_execution_log where definition = $1 and outcome <> 'lost'
          union all
@@ -269,7 +269,7 @@ async function mostAtOnce(url: string, definition: string): Promise<number> {
     [definition],
   );
   await client.end();
-  return Number(rows[0]?.most);
+  return Number(rows[0]?.max);
 }
 
 /** What the run started is gone soon after its end: the system may take a while to bury it. */

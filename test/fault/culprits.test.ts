@@ -42,7 +42,7 @@ beforeAll(async () => {
   store = openStore({ url, connectionsMax: 6, random: realRandom, sleep });
   const sweeping = (async () => {
     while (!isOver) {
-      await store.reclaimExpired({ most: 20 });
+      await store.reclaimExpired({ max: 20 });
       await sleep(200);
     }
   })();

@@ -25,10 +25,12 @@ export interface Violation {
   readonly who: readonly string[];
 }
 
-/** When a process was killed or frozen: it runs nothing after that (until it is thawed). */
+/** When a process was killed or frozen: it runs nothing after that, until it is thawed. */
 export interface Halt {
   readonly process: string;
   readonly atMs: number;
+  /** An instant just before it was thawed; infinity: it never was. */
+  readonly untilMs: number;
 }
 
 /** Database time, in milliseconds. */
@@ -39,7 +41,10 @@ export async function databaseMs(client: Client): Promise<number> {
   return Number(result.rows[0]?.ms);
 }
 
-/** Reads the overlap log. What a halted process left open ended when it was halted. */
+/**
+ * Reads the overlap log. What a halted process left open ended when it was halted. An entry whose instant lies in the halt was sent
+ * before it, and the database took its time.
+ */
 export async function readIntervals(client: Client, halts: readonly Halt[]): Promise<Interval[]> {
   const result = await client.query<{
     process: string;
@@ -55,7 +60,7 @@ export async function readIntervals(client: Client, halts: readonly Halt[]): Pro
   return result.rows.map((row) => {
     const fromMs = Number(row.from_ms);
     const halt = halts.find(
-      (candidate) => candidate.process === row.process && candidate.atMs >= fromMs,
+      (candidate) => candidate.process === row.process && candidate.untilMs >= fromMs,
     );
     const endedMs = row.until_ms === null ? Number.POSITIVE_INFINITY : Number(row.until_ms);
     return {

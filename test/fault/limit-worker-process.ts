@@ -144,7 +144,13 @@ function deafTo(store: TaskStore): TaskStore {
       }
       return async (input: Parameters<TaskStore["heartbeat"]>[0]) => {
         const { executions } = await target.heartbeat(input);
-        const kept = { status: "renewed", leaseMs: 86_400_000, surplus: 0, isPaused: false };
+        const kept = {
+          status: "renewed",
+          leaseMs: 86_400_000,
+          overLimit: 0,
+          releaseRequested: false,
+          isPaused: false,
+        };
         return { executions: executions.map((entry) => ({ ...entry, ...kept })) };
       };
     },

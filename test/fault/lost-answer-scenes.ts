@@ -132,7 +132,7 @@ export const scenes: Partial<Record<OperationName, Scene>> = {
   reclaimExpired: async (opened) => {
     await busy(opened.store);
     await opened.advance(60_001);
-    return () => opened.store.reclaimExpired({ most: 10 });
+    return () => opened.store.reclaimExpired({ max: 10 });
   },
   enqueueTasks: async ({ store }) => {
     await busy(store);
@@ -143,7 +143,7 @@ export const scenes: Partial<Record<OperationName, Scene>> = {
   promoteScheduled: async (opened) => {
     await busy(opened.store);
     await opened.advance(5_000);
-    return () => opened.store.promoteScheduled({ name, most: 10 });
+    return () => opened.store.promoteScheduled({ name, max: 10 });
   },
   createBatch: async ({ store }) => {
     await define(store, {}, name);
@@ -159,7 +159,7 @@ export const scenes: Partial<Record<OperationName, Scene>> = {
     const { batchId } = await batch(store);
     await store.startBatch({ batchId, seal: true });
     await store.cancelBatch({ batchId });
-    return () => store.pumpBatch({ batchId, most: 10 });
+    return () => store.pumpBatch({ batchId, max: 10 });
   },
   resumeBatch: async ({ store }) => {
     const { batchId } = await batch(store);
@@ -207,7 +207,7 @@ export const scenes: Partial<Record<OperationName, Scene>> = {
   fireSchedule: async ({ store }) => {
     await busy(store);
     await store.setSchedules({ name, build: 1, changedBy: "me", schedules: [schedule] });
-    const [found] = (await store.listSchedules({ name, most: 1 })).schedules;
+    const [found] = (await store.listSchedules({ name, max: 1 })).schedules;
     const input = { scheduleId: found?.id ?? 0, expectedRunAt: schedule.nextRunAt };
     return () =>
       store.fireSchedule({ ...input, runAts: [schedule.nextRunAt], nextRunAt: new Date() });
@@ -246,12 +246,12 @@ export const scenes: Partial<Record<OperationName, Scene>> = {
   sweep: async (opened) => {
     await busy(opened.store);
     await opened.advance(60_001);
-    return () => opened.store.sweep({ most: 10 });
+    return () => opened.store.sweep({ max: 10 });
   },
   purge: async (opened) => {
     const { worker, claimed } = await busy(opened.store);
     await worker.complete(claimed);
     await opened.advance(60 * 86_400_000);
-    return () => opened.store.purge({ most: 10 });
+    return () => opened.store.purge({ max: 10 });
   },
 };

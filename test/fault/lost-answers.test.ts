@@ -37,21 +37,21 @@ const states = ["ready", "scheduled", "waiting", "claimed", "done", "dead", "can
 /** Everything that people can see, with ids numbered as they come up, kind by kind. */
 async function everythingIn(opened: TestStore): Promise<string> {
   const { store } = opened;
-  const most = 100;
+  const max = 100;
   const tasks = [];
   for (const state of states) tasks.push(...(await tasksIn(store, state)));
   const seen = {
     definitions: (await store.listDefinitions({})).definitions,
-    executions: (await store.listExecutions({ isOpen: false, most })).executions,
+    executions: (await store.listExecutions({ isOpen: false, max })).executions,
     tasks,
     apps: (await store.listApps()).apps,
-    groups: (await store.listGroups({ most })).groups,
-    sharedLimits: (await store.listSharedLimits({ most })).sharedLimits,
-    batches: (await store.listBatches({ most })).batches,
-    watermarks: (await store.listWatermarks({ most })).watermarks,
+    groups: (await store.listGroups({ max })).groups,
+    sharedLimits: (await store.listSharedLimits({ max })).sharedLimits,
+    batches: (await store.listBatches({ max })).batches,
+    watermarks: (await store.listWatermarks({ max })).watermarks,
     audit: await opened.readAudit(name),
     // A repeated reschedule counts from its own moment and leaves an entry of its own. Batches have ids of no kind here.
-    calls: (await store.listAudit({ most })).entries
+    calls: (await store.listAudit({ max })).entries
       .filter(({ action }) => action !== "reschedule_tasks")
       .map((entry) => ({ ...entry, object: null })),
   };
@@ -76,7 +76,7 @@ async function everythingIn(opened: TestStore): Promise<string> {
 async function tasksIn(store: TaskStore, state: (typeof states)[number]): Promise<unknown[]> {
   const { definitions } = await store.listDefinitions({ name });
   if (definitions.length === 0) return [];
-  const { tasks } = await store.listTasks({ name, state, most: 100 });
+  const { tasks } = await store.listTasks({ name, state, max: 100 });
   return Promise.all(tasks.map(({ task }) => store.explainTask({ taskId: task })));
 }
 

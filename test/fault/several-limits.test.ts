@@ -50,14 +50,17 @@ async function runTwo(
                 extract(epoch from ended_at) * 1000 as until_ms from overlap order by begun_at`,
       )
     ).rows;
-  await until("enough bodies have run", async () => isEnough(await read()), 60_000);
-  const ended = children.map((child) => once(child, "exit"));
-  for (const child of children) child.kill("SIGTERM");
-  expect((await Promise.all(ended)).map(([code]) => code as unknown)).toEqual([0, 0]);
-  const rows = await read();
-  await client.end();
-  await database.drop();
-  return rows;
+  try {
+    await until("enough bodies have run", async () => isEnough(await read()), 60_000);
+    const ended = children.map((child) => once(child, "exit"));
+    for (const child of children) child.kill("SIGTERM");
+    expect((await Promise.all(ended)).map(([code]) => code as unknown)).toEqual([0, 0]);
+    return await read();
+  } finally {
+    for (const child of children) child.kill("SIGKILL");
+    await client.end();
+    await database.drop();
+  }
 }
 
 /** The bodies that drew from a limit. */

@@ -48,7 +48,7 @@ describe("tasks", () => {
     const listed = await api.call({
       route: "api-tasks",
       params: resize,
-      query: { state: "ready", most: "5" },
+      query: { state: "ready", max: "5" },
     });
     expect(listed.body).toMatchObject({ tasks: [{ task, state: "ready" }] });
   });
@@ -123,7 +123,7 @@ describe("tasks", () => {
   });
 
   test("tasks claimed ahead are prefetched in each answer, and a list that was cut says so", async () => {
-    await api.register("ahead", { limit: 1, spareMax: 2 });
+    await api.register("ahead", { limit: 1, prefetchMax: 2 });
     const ids = await enqueue(api.store, "ahead", 4);
     const worker = await startWorker(api.store, "ahead");
     await worker.claim(3);
@@ -139,8 +139,8 @@ describe("tasks", () => {
       executions: [{ tokens: 1, ...counts }],
       more: false,
     });
-    const states = async (most: string) =>
-      bodyOf("api-tasks", { name: "ahead" }, { state: "claimed", most });
+    const states = async (max: string) =>
+      bodyOf("api-tasks", { name: "ahead" }, { state: "claimed", max });
     expect(await states("3")).toMatchObject({
       tasks: [{ state: "running" }, { state: "prefetched" }, { state: "prefetched" }],
       more: false,

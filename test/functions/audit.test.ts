@@ -134,13 +134,13 @@ async function taskgate(...words: readonly string[]): Promise<{ code: number; ou
 
 /** The newest entry of an action, which must be newer than `since`. */
 async function newest(action: string, since: string) {
-  const query = { action, since, most: "1" };
+  const query = { action, since, max: "1" };
   const { body } = await api.call({ route: "api-audit", params: {}, query });
   return (body as { entries: unknown[] }).entries[0];
 }
 
 async function now(): Promise<string> {
-  return (await api.store.listSchedules({ most: 1 })).now.toISOString();
+  return (await api.store.listSchedules({ max: 1 })).now.toISOString();
 }
 
 describe("Every change has an actor", () => {

@@ -191,7 +191,7 @@ const answers: Readonly<Record<string, RegExp>> = {
   "taskgate doctor --latency": /^note +latency: Not measured: no app has the probe/m,
   "taskgate completion bash": /^complete -o default -F _taskgate taskgate$/m,
   "taskgate completion zsh": /^compdef _taskgate taskgate$/m,
-  "taskgate version": /^\d+\.\d+\.\d+$/,
+  "taskgate version": /^\d+\.\d+\.\d+(-pre)?$/,
 };
 
 /** On PostgreSQL an example of Azure SQL gets as far as this. */

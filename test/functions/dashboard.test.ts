@@ -130,7 +130,7 @@ describe("buttons", () => {
     }
     await page.press("Enter");
     await page.shows("Group customer-7 of fetch is paused.");
-    const groups = await api.admin.groups({ name: "fetch", most: 5 });
+    const groups = await api.admin.groups({ name: "fetch", max: 5 });
     expect(groups).toMatchObject([
       { key: "customer-5", paused: false },
       { key: "customer-7", paused: true },
@@ -168,7 +168,7 @@ describe("buttons", () => {
 
   testHere(`a halted batch is resumed${chromiumNote}`, async () => {
     const page = await open("batches");
-    const [, may] = await api.admin.batches({ most: 10 });
+    const [, may] = await api.admin.batches({ max: 10 });
     await page.click(`[aria-label="resume batch ${String(may?.batch)}, import of May"]`);
     await page.shows(`Batch ${String(may?.batch)} goes on with its next wave.`);
     await page.shows("0 of 3, open");
@@ -176,14 +176,14 @@ describe("buttons", () => {
 
   testHere(`a batch is cancelled by a second press only${chromiumNote}`, async () => {
     const page = await open("batches");
-    const [june] = await api.admin.batches({ most: 10 });
+    const [june] = await api.admin.batches({ max: 10 });
     const batch = String(june?.batch);
     await page.click(`[aria-label="cancel batch ${batch}, import of June"]`);
     await page.shows("really cancel?");
-    expect(await api.admin.batches({ most: 1 })).toMatchObject([{ state: "running" }]);
+    expect(await api.admin.batches({ max: 1 })).toMatchObject([{ state: "running" }]);
     await page.click(`[aria-label="really cancel batch ${batch}, import of June?"]`);
     await page.shows(`Batch ${batch} is cancelled`);
-    expect(await api.admin.batches({ most: 1 })).toMatchObject([{ state: "cancelled" }]);
+    expect(await api.admin.batches({ max: 1 })).toMatchObject([{ state: "cancelled" }]);
   });
 
   testHere(`what is refused is said${chromiumNote}`, async () => {

@@ -152,7 +152,7 @@ describe("on a schema that no worker and no sweep has seen", () => {
       ["beside", 1],
       ["known", 2],
     ]);
-    expect(await admin.schedules({ most: 10 })).toMatchObject([
+    expect(await admin.schedules({ max: 10 })).toMatchObject([
       { definition: "known", name: "nightly", cron: "0 2 * * *" },
     ]);
     expect(await bench.work("known")).toMatchObject({ status: "worked" });
@@ -160,7 +160,7 @@ describe("on a schema that no worker and no sweep has seen", () => {
 
   test("a schedule of a definition that a worker has registered alone is registered when it is named", async () => {
     await bench.client.enqueue(own, null);
-    expect(await admin.schedules({ most: 10 })).toEqual([]);
+    expect(await admin.schedules({ max: 10 })).toEqual([]);
     const body = { schedule: "nightly" };
     const response = await call({ route: "api-schedule-pause", params: { name: "known" }, body });
     expect(response).toMatchObject({ status: 200, body: { status: "paused" } });

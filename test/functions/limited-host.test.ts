@@ -58,13 +58,13 @@ const settings = { SLOW_QUEUE: "slow" };
 async function untilNotes(
   app: LimitedApp,
   isOver: (notes: ReturnType<LimitedApp["notes"]>) => boolean,
-  mostMs = 14_000,
+  maxMs = 14_000,
 ): Promise<void> {
   const look = async (): Promise<boolean> => {
     await sleep(25);
     return isOver(app.notes());
   };
-  await until("the notes are complete", look, mostMs);
+  await until("the notes are complete", look, maxMs);
 }
 
 const numbered = (count: number): { id: number }[] =>

@@ -225,7 +225,7 @@ describe("taskgate replay", () => {
     await send("taskgate-ingest-poison", { taskgate: { reason: "x" }, message: landed("r1") });
     await send("taskgate-ingest-poison", landed("r2"));
     await send("taskgate-ingest-poison", landed("r3"));
-    const first = await replay("ingest", "--most", "2", "--json");
+    const first = await replay("ingest", "--max", "2", "--json");
     expect({ code: first.code, ...(JSON.parse(first.out) as object) }).toEqual({
       code: 0,
       queue: "taskgate-ingest",

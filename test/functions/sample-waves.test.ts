@@ -74,10 +74,10 @@ const work = (definition: string) => bench.work(definition, { idleReads: 1, idle
 
 /** Of each wave the held, unfinished and dead tasks. */
 async function wavesOf(name: string): Promise<{ state: string; waves: string[] }> {
-  const { batches } = await store.listBatches({ most: 10 });
+  const { batches } = await store.listBatches({ max: 10 });
   const { state, waves } = only(batches.filter((batch) => batch.name === name));
   const describe = (wave: (typeof waves)[number]): string =>
-    `${wave.state}: ${[wave.held, wave.unfinished, wave.dead].join(" ")}`;
+    `${wave.state}: ${[wave.blocked, wave.unfinished, wave.dead].join(" ")}`;
   return { state, waves: waves.map(describe) };
 }
 
@@ -96,13 +96,13 @@ const filesImported = (): Promise<string[]> =>
 test("blocks, then totals, then the file's end; a bad row is dead and halts nothing", async () => {
   const bad = { ...row, origin: "lax" };
   await land("a.json", [row, bad, ...Array.from({ length: 250 }, () => row)]);
-  const before = { state: "running", waves: ["open: 0 2 0", "held: 0 0 0", "held: 1 0 0"] };
+  const before = { state: "running", waves: ["open: 0 2 0", "blocked: 0 0 0", "blocked: 1 0 0"] };
   expect(await wavesOf("a.json")).toEqual(before);
 
   await work("parse-block");
   // One task for the origin of both blocks, one for the bad row.
   expect(await wavesOf("a.json")).toMatchObject({
-    waves: ["done: 0 0 0", "open: 0 2 0", "held: 1 0 0"],
+    waves: ["done: 0 0 0", "open: 0 2 0", "blocked: 1 0 0"],
   });
   expect(await flightsOf("LAX")).toBe(0);
 

@@ -81,22 +81,9 @@ describe("migrate", () => {
       );
       expect(workers).toEqual([
         {
-          applied: [
-            "0001_baseline",
-            "0002_batches",
-            "0003_purge",
-            "0004_limits",
-            "0005_schedules",
-            "0006_keys",
-            "0007_spread",
-            "0008_groups",
-            "0009_lists",
-            "0010_shared_spread",
-            "0011_archive_packs",
-            "0012_kinds",
-            "0013_apps",
-            "0014_call_audit",
-          ],
+          applied: postgresScripts().migrations.map(
+            (script) => `${String(script.version).padStart(4, "0")}_${script.name}`,
+          ),
           isLogicRenewed: true,
         },
       ]);

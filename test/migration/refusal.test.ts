@@ -61,7 +61,7 @@ describe("a worker or command refuses to work", () => {
       await expect(checkStoreSchema({ url })).rejects.toMatchObject({
         code: "TASKGATE_SCHEMA_TOO_NEW",
         message: expect.stringMatching(
-          /^The schema \(baseline\) serves Taskgate 99\.0\.0 and later, this is \d+\.\d+\.\d+\. Deploy a newer version\.$/,
+          /^The schema \(baseline\) serves Taskgate 99\.0\.0 and later, this is \d+\.\d+\.\d+(-pre)?\. Deploy a newer version\.$/,
         ) as unknown,
       });
     });
@@ -181,6 +181,9 @@ describe("versions", () => {
     ["0.10.0", "0.9.0", 1],
     ["1.0.0", "0.99.99", 1],
     ["1.2.3", "1.2.10", -1],
+    ["0.2.0-pre", "0.2.0", 0],
+    ["0.2.0-pre", "0.2.1", -1],
+    ["0.2.1", "0.2.0-pre", 1],
   ])("%s against %s", (left, right, sign) => {
     expect(Math.sign(compareVersions(left, right))).toBe(sign);
   });

@@ -146,12 +146,12 @@ async function doAllWork(store: TaskStore, name: string): Promise<Record<string,
   });
   note("createBatch", { status: "created" });
   note("startBatch", await store.startBatch({ batchId, seal: true }));
-  note("pumpBatch", await store.pumpBatch({ batchId, most: 1 }));
+  note("pumpBatch", await store.pumpBatch({ batchId, max: 1 }));
   note("listAudit", {
-    status: String((await store.listAudit({ most: 1 })).entries.length),
+    status: String((await store.listAudit({ max: 1 })).entries.length),
   });
   note("listBatches", {
-    status: String((await store.listBatches({ most: 1 })).batches.length),
+    status: String((await store.listBatches({ max: 1 })).batches.length),
   });
   note(
     "advanceWatermark",
@@ -166,34 +166,34 @@ async function doAllWork(store: TaskStore, name: string): Promise<Record<string,
     }),
   );
   note("listWatermarks", {
-    status: String((await store.listWatermarks({ name, most: 5 })).watermarks.length),
+    status: String((await store.listWatermarks({ name, max: 5 })).watermarks.length),
   });
   note("finishExecution", await store.finishExecution({ executionId }));
-  note("promoteScheduled", await store.promoteScheduled({ name, most: 10 }));
-  note("reclaimExpired", await store.reclaimExpired({ most: 10 }));
-  note("sweep", { status: String((await store.sweep({ most: 10 })).expired) });
-  note("purge", await store.purge({ most: 10 }));
+  note("promoteScheduled", await store.promoteScheduled({ name, max: 10 }));
+  note("reclaimExpired", await store.reclaimExpired({ max: 10 }));
+  note("sweep", { status: String((await store.sweep({ max: 10 })).expired) });
+  note("purge", await store.purge({ max: 10 }));
   note("listDefinitions", {
     status: String((await store.listDefinitions({})).definitions.length > 0),
   });
   note("listExecutions", {
-    status: String((await store.listExecutions({ isOpen: false, most: 5 })).executions.length > 0),
+    status: String((await store.listExecutions({ isOpen: false, max: 5 })).executions.length > 0),
   });
   note("listTasks", {
-    status: String((await store.listTasks({ name, state: "done", most: 5 })).tasks.length),
+    status: String((await store.listTasks({ name, state: "done", max: 5 })).tasks.length),
   });
   note("listGroups", {
-    status: String((await store.listGroups({ name, most: 5 })).groups.length),
+    status: String((await store.listGroups({ name, max: 5 })).groups.length),
   });
   note("listSharedLimits", {
-    status: String((await store.listSharedLimits({ most: 5 })).sharedLimits.length),
+    status: String((await store.listSharedLimits({ max: 5 })).sharedLimits.length),
   });
   const dueAt = new Date("2020-01-01T00:00:00Z");
   const schedule = { kind: name, cron: "* * * * *", timeZone: "UTC", missed: "once" } as const;
   const rest = { name: "nightly", payload: null, group: null, nextRunAt: dueAt };
   const schedules = [{ ...schedule, ...rest }];
   note("setSchedules", await store.setSchedules({ name, build: 1, changedBy: "me", schedules }));
-  const [listed] = (await store.listSchedules({ name, most: 1 })).schedules;
+  const [listed] = (await store.listSchedules({ name, max: 1 })).schedules;
   note("listSchedules", { status: String(listed?.name) });
   const fire = { scheduleId: listed?.id ?? 0, expectedRunAt: dueAt, runAts: [], nextRunAt: null };
   note("fireSchedule", await store.fireSchedule(fire));

@@ -112,8 +112,8 @@ export class Holdings {
     }
     if (holding === undefined || claimed.length === 0 || !this.#isSure(holding)) return;
     const { definition, tokens, claims } = holding;
-    const most = tokens * (1 + (this.#settings.get(definition)?.spareMax ?? 0));
-    if (claims.size > most) {
+    const max = tokens * (1 + (this.#settings.get(definition)?.prefetchMax ?? 0));
+    if (claims.size > max) {
       throw new Broken(`${execution} holds ${claims.size} claims with ${tokens} tokens`);
     }
     this.#checkGroups();

@@ -9,7 +9,7 @@ import { Holdings } from "./holdings";
 const lease = 1_000;
 
 function holdings(): Holdings {
-  const settings = { ...defaultSettings, limit: 2, spareMax: 1 };
+  const settings = { ...defaultSettings, limit: 2, prefetchMax: 1 };
   const made = new Holdings(new Map([["alpha", settings]]));
   made.raiseSlots("blue of alpha", 1);
   return made;
@@ -78,7 +78,7 @@ describe("the holders of tasks", () => {
     }).toThrow("task t1 under 2 was claimed twice");
   });
 
-  test("more claims than tokens and their spare ones", () => {
+  test("more claims than tokens and their prefetched ones", () => {
     const made = holdings();
     start(made, "e1");
     const claimed = ["t1", "t2", "t3"].map((task) => ({ task, fence: "1" }));

@@ -38,8 +38,11 @@ const leaseMs = 1_000;
 
 /** Where all meet: few tokens, few slots, short leases. */
 const definitions: ReadonlyMap<string, DefinitionSettings> = new Map([
-  ["alpha", { ...defaultSettings, limit: 2, leaseMs, maxAttempts: 2, retryBaseMs: 0 }],
-  ["beta", { ...defaultSettings, limit: 3, leaseMs, spareMax: 0, groupSlots: 2, retryBaseMs: 0 }],
+  ["alpha", { ...defaultSettings, limit: 2, leaseMs, retryAttempts: 2, retryBaseMs: 0 }],
+  [
+    "beta",
+    { ...defaultSettings, limit: 3, leaseMs, prefetchMax: 0, groupSlots: 2, retryBaseMs: 0 },
+  ],
 ]);
 
 /** Each list is a party with a connection and executions of its own; all go on at the same time, and then comes the reckoning. */
@@ -212,7 +215,7 @@ class Ground {
     let ended = 0;
     for (const name of definitions.keys()) {
       for (const state of ["done", "dead", "cancelled"] as const) {
-        ended += (await store.listTasks({ name, state, most: 1_000 })).tasks.length;
+        ended += (await store.listTasks({ name, state, max: 1_000 })).tasks.length;
       }
     }
     const { size } = this.ledger.fates;

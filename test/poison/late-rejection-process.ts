@@ -42,7 +42,7 @@ async function main(how: string | undefined): Promise<void> {
   );
   await bench.work("forgetful");
   await sleep(100);
-  const { tasks } = await bench.store.listTasks({ name: "forgetful", state: "done", most: 10 });
+  const { tasks } = await bench.store.listTasks({ name: "forgetful", state: "done", max: 10 });
   const said = bench.lines.filter(({ level }) => level === "error");
   process.stdout.write(
     JSON.stringify({ ids: added.map(({ taskId }) => taskId), done: tasks.length, said }) + "\n",

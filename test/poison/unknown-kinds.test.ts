@@ -86,7 +86,7 @@ test("a handler's child of an unknown kind fails its task with the near name", a
   const bench = openWorkerBench([...kinds, parent]);
   await bench.client.enqueue(parent);
   await bench.work("parent");
-  const { tasks } = await bench.store.listTasks({ name: "parent", state: "dead", most: 1 });
+  const { tasks } = await bench.store.listTasks({ name: "parent", state: "dead", max: 1 });
   expect(tasks[0]?.error).toMatch(refusal);
 });
 

@@ -127,7 +127,7 @@ describe("the data model", () => {
   const left = readTables("postgres");
   const right = readTables("mssql");
   // SQL Server has no arrays: a claim is a row of its own there. Number stands for generate_series.
-  const arrays = ["inflight", "inflight_fence", "inflight_at", "spare"];
+  const arrays = ["inflight", "inflight_fence", "inflight_at", "prefetched"];
   // Nor has it a row of many done tasks: there each lies in Archive.
   const shared = [...left.keys()].filter((name) => name !== "archive_pack");
 

@@ -138,6 +138,8 @@ describe("code", () => {
 function linesMax(path: string): number {
   // Written by a test: what a migrated database holds.
   if (path === "test/migration/schema.postgres.sql") return 900;
+  // All tables in one place.
+  if (path.endsWith("/migrations/0001_baseline.sql")) return 550;
   if (path.endsWith(".sql")) return 400;
   if (/^test\/contract\/.*\.ts$|^test\/unit\/store\/memory-task-store\.test\.ts$/.test(path))
     return 900;

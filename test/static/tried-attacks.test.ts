@@ -104,7 +104,7 @@ const attacks: readonly Row[] = [
   ["numbers out of range", http, '"2^53 + 1"', '"NaN"', '"priority 32768"', '"runInMs 1e18"'],
   ["dates that don't exist", http, '"30 February"', '"the year 0"'],
   ["limits that are none", http, '"1001"', '"1e309"', '"{}"'],
-  ["`most` out of range", http, "executions?most=1&most=2", '"%00"'],
+  ["`max` out of range", http, "executions?max=1&max=2", '"%00"'],
   ["SQL in names", http, "'%20or%201=1--", "drop%20table"],
   ["bidirectional signs, emoji, HTML, ANSI", http, "bidirectional signs", "an ANSI escape"],
   ["ids", http, '"9223372036854775808"', '"0x10"', '"%EF%BC%91"'],

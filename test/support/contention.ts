@@ -78,12 +78,12 @@ export async function openContention(): Promise<Contention> {
       );
     },
     mostInUse: async () => {
-      const result = await client.query<{ key: string; most: string }>(
-        `select key, max(in_use) as most
+      const result = await client.query<{ key: string; max: string }>(
+        `select key, max(in_use) as max
            from (select key, sum(delta) over (partition by key order by event_id) as in_use from public.events) e
           group by key`,
       );
-      return new Map(result.rows.map((row) => [row.key, Number(row.most)]));
+      return new Map(result.rows.map((row) => [row.key, Number(row.max)]));
     },
     advance: async (ms) => {
       await client.query("update taskgate.test_clock set offset_ms = offset_ms + $1", [ms]);

@@ -9,13 +9,13 @@ export class Dice {
   }
 
   /** A whole number of the range, both ends in. */
-  int(least: number, most: number): number {
-    return least + Math.floor(this.#random() * (most - least + 1));
+  int(least: number, max: number): number {
+    return least + Math.floor(this.#random() * (max - least + 1));
   }
 
-  /** A whole number below `most`. */
-  below(most: number): number {
-    return this.int(0, most - 1);
+  /** A whole number below `max`. */
+  below(max: number): number {
+    return this.int(0, max - 1);
   }
 
   /** True once in so many throws. */
@@ -45,10 +45,10 @@ export class Dice {
     return list.filter(() => this.percent(share));
   }
 
-  /** 1..`most` different ones; none of an empty list. */
-  few<Entry>(list: readonly Entry[], most: number): Entry[] {
+  /** 1..`max` different ones; none of an empty list. */
+  few<Entry>(list: readonly Entry[], max: number): Entry[] {
     if (list.length === 0) return [];
-    return [...new Set(Array.from({ length: 1 + this.below(most) }, () => this.pick(list)))];
+    return [...new Set(Array.from({ length: 1 + this.below(max) }, () => this.pick(list)))];
   }
 
   /** One of the keys, as often as its weight says. */

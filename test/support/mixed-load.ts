@@ -65,7 +65,7 @@ async function disturb(mix: Mix, store: TaskStore, random: () => number): Promis
       const executions = [...mix.open].map(({ executionId }) => ({ executionId, started: [] }));
       return executions.length === 0 ? Promise.resolve() : store.heartbeat({ executions });
     },
-    () => store.reclaimExpired({ most: 10 }),
+    () => store.reclaimExpired({ max: 10 }),
     () => {
       const tasks = Array.from({ length: 12 }, (_, entry) => ({
         group: `g${String(pick(5))}`,
@@ -73,7 +73,7 @@ async function disturb(mix: Mix, store: TaskStore, random: () => number): Promis
       }));
       return enqueue(store, mix.name, tasks);
     },
-    () => store.promoteScheduled({ name: mix.name, most: 20 }),
+    () => store.promoteScheduled({ name: mix.name, max: 20 }),
     () => mix.advance(500),
   ];
   await at(disturbances, pick(disturbances.length))();

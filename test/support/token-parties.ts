@@ -3,6 +3,7 @@ import type {
   StartExecutionAnswer,
   TaskStore,
 } from "../../shared/ports/task-store";
+import { countWantedBack } from "../../shared/worker/run/held-tokens";
 import { startInput, startWorker } from "./builders";
 import type { Worker } from "./builders";
 
@@ -23,7 +24,12 @@ export function give(worker: Worker, keep = 0): Promise<ReleaseSurplusAnswer> {
   return worker.store.releaseSurplus({ executionId: worker.executionId, keep });
 }
 
-/** What a call of the hot path tells it. */
-export async function surplusOf(worker: Worker): Promise<number> {
-  return (await worker.work()).surplus;
+/** Tokens that are free for any worker, as a call of the hot path tells it. */
+export async function freeTokensOf(worker: Worker): Promise<number> {
+  return (await worker.work()).freeTokens;
+}
+
+/** Tokens that it should give back, as a call of the hot path tells it. */
+export async function wantedBackOf(worker: Worker): Promise<number> {
+  return countWantedBack(await worker.work());
 }

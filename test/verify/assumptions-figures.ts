@@ -53,7 +53,7 @@ async function ghosts(context: StepContext): Promise<Finding> {
 }
 
 async function drain(context: StepContext, store: TaskStore, name: string): Promise<number> {
-  await define(store, { limit: 1, spareMax: 100 }, name);
+  await define(store, { limit: 1, prefetchMax: 100 }, name);
   let count = 0;
   for (; count < drained && !isOver(context); count += block) {
     context.say(`ghosts: ${String(count)} enqueued`);
@@ -132,7 +132,7 @@ interface Passed {
 }
 
 async function passTokens(context: StepContext, store: TaskStore): Promise<Passed> {
-  const name = await define(store, { limit: callers, spareMax: 1 }, "verify, tokens");
+  const name = await define(store, { limit: callers, prefetchMax: 1 }, "verify, tokens");
   await enqueue(store, name, callers);
   const from = performance.now();
   const until = Math.min(from + loopMs, context.endsAtMs);

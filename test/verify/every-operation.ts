@@ -59,12 +59,12 @@ export async function callEveryOperation(
 }
 
 async function callAll(store: TaskStore, { backlog, label }: OperationRun): Promise<void> {
-  const name = await define(store, { limit: 8, spareMax: 2, groupSlots: 2 }, label);
+  const name = await define(store, { limit: 8, prefetchMax: 2, groupSlots: 2 }, label);
   await fill(store, name, backlog);
   const worker = await startWorker(store, name, { want: 8 });
   await workAWhile(worker, name);
   await loseOne(store, label);
-  await store.reclaimExpired({ most: 20 });
+  await store.reclaimExpired({ max: 20 });
   await operate(store, name);
   await lookAround(store, name);
   await worker.finish();
@@ -82,7 +82,7 @@ async function fill(store: TaskStore, name: string, backlog: number): Promise<vo
   for (let from = 0; from < tasks.length; from += 1_000) {
     await enqueue(store, name, tasks.slice(from, from + 1_000));
   }
-  await store.promoteScheduled({ name, most: 100 });
+  await store.promoteScheduled({ name, max: 100 });
 }
 
 async function workAWhile(worker: Worker, name: string): Promise<void> {
@@ -117,11 +117,11 @@ async function runBatch(store: TaskStore, name: string): Promise<void> {
     await store.enqueueTasks({ name, build: 1, operationId: operationId(), waveId, tasks });
   }
   await store.startBatch({ batchId, seal: true });
-  await store.pumpBatch({ batchId, most: 10 });
+  await store.pumpBatch({ batchId, max: 10 });
   await store.resumeBatch({ batchId });
-  await store.listBatches({ batchId, most: 1 });
+  await store.listBatches({ batchId, max: 1 });
   await store.cancelBatch({ batchId });
-  await store.pumpBatch({ batchId, most: 1_000 });
+  await store.pumpBatch({ batchId, max: 1_000 });
 }
 
 /** An execution dies with tasks claimed. */
@@ -142,7 +142,7 @@ async function moveWatermark(store: TaskStore, name: string): Promise<void> {
     await store.advanceWatermark({ ...block, expectedVersion, operationId: operationId() });
   const change = { changedBy: "verify", operationId: operationId() };
   await store.setWatermark({ name, watermark, value: null, ...change });
-  await store.listWatermarks({ name, most: 20 });
+  await store.listWatermarks({ name, max: 20 });
 }
 
 async function operate(store: TaskStore, name: string): Promise<void> {
@@ -150,10 +150,10 @@ async function operate(store: TaskStore, name: string): Promise<void> {
   await store.rescheduleTasks({ taskIds, to: { runInMs: 1_000 } });
   await store.cancelTasks({ taskIds });
   await store.redriveTasks({ taskIds });
-  await store.redriveTasks({ name, kind: name, outcome: "dead", most: 10 });
+  await store.redriveTasks({ name, kind: name, outcome: "dead", max: 10 });
   const group = { groupKey: "group 0", groupScope: "definition", changedBy: "verify" } as const;
   await store.setGroup({ name, ...group, slots: 2 });
-  await store.listGroups({ name, most: 20 });
+  await store.listGroups({ name, max: 20 });
   const changedBy = "verify";
   await store.setRate({ name, rate: { count: 1_000, periodMs: 1_000, burst: 1_000 }, changedBy });
   await store.setRate({ name, rate: "code", changedBy });
@@ -163,7 +163,7 @@ async function operate(store: TaskStore, name: string): Promise<void> {
   await store.setDefinitionOwner({ name, app: null, changedBy });
   const shared = { name: `shared by ${name}`, changedBy };
   await store.setSharedLimit({ ...shared, limit: 4, operationId: operationId() });
-  await store.listSharedLimits({ most: 20 });
+  await store.listSharedLimits({ max: 20 });
   await schedules(store, name);
   await moveWatermark(store, name);
 }
@@ -175,7 +175,7 @@ async function schedules(store: TaskStore, name: string): Promise<void> {
   const more = { missed: "once", payload: '{"a":1}', group: null, nextRunAt: dueAt } as const;
   const all = [{ ...schedule, ...more }];
   await store.setSchedules({ name, build: 1, changedBy: "verify", schedules: all });
-  const [found] = (await store.listSchedules({ name, most: 20 })).schedules;
+  const [found] = (await store.listSchedules({ name, max: 20 })).schedules;
   const fire = { scheduleId: found?.id ?? 0, expectedRunAt: dueAt, runAts: [dueAt], nextRunAt };
   await store.fireSchedule(fire);
   const change = { name, schedule: "verify", nextRunAt, changedBy: "verify" };
@@ -184,14 +184,14 @@ async function schedules(store: TaskStore, name: string): Promise<void> {
 }
 
 async function lookAround(store: TaskStore, name: string): Promise<void> {
-  await store.sweep({ most: 100 });
-  await store.purge({ most: 100 });
+  await store.sweep({ max: 100 });
+  await store.purge({ max: 100 });
   await statusOf(store, name);
   await store.listDefinitions({});
-  await store.listExecutions({ isOpen: true, most: 20 });
-  await store.listExecutions({ name, isOpen: false, most: 20 });
+  await store.listExecutions({ isOpen: true, max: 20 });
+  await store.listExecutions({ name, isOpen: false, max: 20 });
   for (const state of ["ready", "scheduled", "waiting", "claimed", "done", "dead"] as const) {
-    const { tasks } = await store.listTasks({ name, state, most: 20 });
+    const { tasks } = await store.listTasks({ name, state, max: 20 });
     const [task] = tasks;
     if (task !== undefined) await store.explainTask({ taskId: task.task });
   }

@@ -64,13 +64,13 @@ export function createKinds(options: {
   manners: () => Manners;
 }): AnyTaskKind[] {
   const { host, chance, definitions, observer, manners } = options;
-  const work = async (context: TaskContext, mostMs: number): Promise<void> => {
+  const work = async (context: TaskContext, maxMs: number): Promise<void> => {
     const run = observer.begin(host, context);
     try {
       const isDeaf = chance.is(manners().deafRate);
       if (isDeaf) await host.sleep(chance.between(1_000, 60_000));
       else {
-        const ms = chance.is(manners().longRate) ? 60_000 : chance.between(1, mostMs);
+        const ms = chance.is(manners().longRate) ? 60_000 : chance.between(1, maxMs);
         await host.sleep(ms, context.signal);
       }
       if (!isDeaf) context.signal.throwIfAborted();
@@ -79,13 +79,13 @@ export function createKinds(options: {
       observer.end(run);
     }
   };
-  const plain = (name: string, definition: Definition, mostMs: number): AnyTaskKind =>
+  const plain = (name: string, definition: Definition, maxMs: number): AnyTaskKind =>
     defineTask<JsonObject>({
       name,
       queue: definition,
       groupKey: (payload) => (typeof payload["group"] === "string" ? payload["group"] : null),
       run: async (_, context) => {
-        await work(context, mostMs);
+        await work(context, maxMs);
         if (chance.is(manners().partRate)) return context.checkpoint({ part: context.attempt });
         return { ok: true };
       },

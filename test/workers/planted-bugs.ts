@@ -215,7 +215,7 @@ export const plantedBugs: readonly Plant[] = [
         const { definitions } = await store.listDefinitions({});
         for (const { name, ready } of definitions)
           for (let looked = 0; looked < ready; looked += 1)
-            await store.listTasks({ name, state: "ready", most: 1 });
+            await store.listTasks({ name, state: "ready", max: 1 });
         return store.work(input);
       };
       return { ...environment, store: overriding(store, { work }) };

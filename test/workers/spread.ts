@@ -248,7 +248,7 @@ class Scene {
       return host.sleep(0);
     };
     const { limit, sharedLimits = [], definitions = 1 } = this.#options;
-    const shared = sharedLimits.map((most, at) => ({ name: `partner-${String(at)}`, limit: most }));
+    const shared = sharedLimits.map((max, at) => ({ name: `partner-${String(at)}`, limit: max }));
     const tasks = names
       .slice(0, definitions)
       .map((name) => defineTask({ name, limit, within: shared, run }));

@@ -113,7 +113,7 @@ export async function sweep(
 ): Promise<void> {
   if (isFirst)
     for (const definition of registry.definitions) await register(environment, definition);
-  const found = await environment.store.sweep({ most: 1_000 });
+  const found = await environment.store.sweep({ max: 1_000 });
   if (found.expired > 0) await reclaim(environment);
   for (const definition of found.definitions)
     if (!definition.paused && definition.free > 0) await environment.wakeUp.hint(definition.name);

@@ -20,7 +20,7 @@ export const parseBlock = defineTask({
   name: "parse-block",
   limit: 4,
   leaseMs: 15_000,
-  // A block takes a second: a spare claim would only keep it from another worker.
+  // A block takes a second: a prefetched claim would only keep it from another worker.
   prefetch: 0,
   input: rowBlockSchema,
   run: async (block: RowBlock, ctx) => {

@@ -6,6 +6,11 @@ import { limits } from "../../core/limits";
 
 /** Reads the body of a request, never more of it than its route takes. */
 
+/** Does the request hold a task per line? */
+export function isStream({ headers }: HttpRequest): boolean {
+  return /^application\/x-ndjson\s*(;|$)/i.test(headers.get("content-type") ?? "");
+}
+
 /**
  * The body as parsed JSON; undefined where there is none. UTF-8, at most `bytesMax` bytes: without another bound the size that an
  * operator's request needs. Throws InvalidArgumentError for a text that isn't JSON, is too deep or too large, and for numbers that

@@ -6,7 +6,7 @@ import type { ErrorCode } from "../../core/errors";
 import { SignInError } from "./sign-in";
 import { inTime, isLate } from "../in-time";
 import { PartlyDone } from "./partly-done";
-import { isStream } from "./task-stream";
+import { isStream } from "./read-body";
 
 /**
  * One way from a request to a response, for every route: JSON when it went well, problem+json (RFC 9457) when it didn't.

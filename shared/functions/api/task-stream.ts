@@ -21,11 +21,6 @@ export interface StreamReport {
   readonly nextDueMs: number | null;
 }
 
-/** Does the request hold a task per line? */
-export function isStream({ headers }: HttpRequest): boolean {
-  return /^application\/x-ndjson\s*(;|$)/i.test(headers.get("content-type") ?? "");
-}
-
 /**
  * Enqueues all lines in their order, at most 500 tasks and 1 MiB at a time. Where a slice fails none of its lines is taken:
  * throws PartlyDone with the part done before it, or the error itself where there is none.
@@ -148,18 +143,18 @@ class LineCutter {
 }
 
 function refuseMany(): never {
-  const most = String(limits.httpLinesMax);
+  const max = String(limits.httpLinesMax);
   const problem = {
     field: "body",
-    value: `more than ${most} lines`,
-    expected: `at most ${most} lines; send the rest as another request`,
+    value: `more than ${max} lines`,
+    expected: `at most ${max} lines; send the rest as another request`,
   };
   throw invalidInput([problem], "TASKGATE_ARG_TOO_LARGE");
 }
 
 function refuseLong(number: number): never {
-  const most = String(limits.httpTaskBytesMax);
+  const max = String(limits.httpTaskBytesMax);
   const field = `line ${String(number)}`;
-  const problem = { field, value: `more than ${most} bytes`, expected: `at most ${most} bytes` };
+  const problem = { field, value: `more than ${max} bytes`, expected: `at most ${max} bytes` };
   throw invalidInput([problem], "TASKGATE_ARG_TOO_LARGE");
 }

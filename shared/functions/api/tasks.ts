@@ -1,22 +1,13 @@
 import type { HttpRequest } from "@azure/functions";
-import { readListing } from "../../admin/listing";
 import { take } from "../../admin/object-reader";
 import { readEnqueueRequest } from "../../admin/enqueue-request";
 import type { EnqueueRequest } from "../../admin/enqueue-request";
-import { readListTasksQuery, readTaskId, traceParentForm } from "../../admin/requests";
+import { traceParentForm } from "../../admin/schemas";
 import { inTime } from "../in-time";
-import { taskBodyOf } from "./read-body";
-import { enqueueStream, isStream } from "./task-stream";
-import { callerOf, definitionOf, queryOf, refuseQuery } from "./read-request";
+import { isStream, taskBodyOf } from "./read-body";
+import { enqueueStream } from "./task-stream";
+import { callerOf, definitionOf, refuseQuery } from "./read-request";
 import type { Endpoint } from "./respond";
-
-/** `GET api/definitions/{name}/tasks?state=&most=`: tasks of one state, in the order they will be taken. */
-export const listTasks: Endpoint = async (request, admin) => {
-  const definition = definitionOf(request);
-  const query = take(readListTasksQuery(queryOf(request)));
-  const { rows: tasks, more } = await readListing({ ...query, definition }, admin.tasks);
-  return { body: { tasks, more } };
-};
 
 /**
  * `POST api/definitions/{name}/tasks`: one task or `{ tasks: [..] }`, or a task per line (`application/x-ndjson`); 201, or 200
@@ -37,12 +28,6 @@ export const enqueueTasks: Endpoint = async (request, admin) => {
   const tasks = withTrace(take(readEnqueueRequest(await taskBodyOf(request))), request);
   const report = await admin.enqueue({ ...tasks, definition, changedBy });
   return { status: report.enqueued > 0 ? 201 : 200, body: report };
-};
-
-/** `GET api/tasks/{id}`: where it stands and why. */
-export const getTask: Endpoint = async (request, admin) => {
-  refuseQuery(request);
-  return { body: await admin.explain(take(readTaskId(request.params["id"]))) };
 };
 
 /** The caller's trace goes on in each task that names none of its own. */

@@ -23,7 +23,7 @@ export interface ListAuditInput {
   /** Entries earlier than this instant. */
   before?: Date;
   /** 1..100 */
-  most: number;
+  max: number;
 }
 
 /** One change. A call that changes several settings leaves an entry for each. */
@@ -57,21 +57,21 @@ export const listAudit = operation("listAudit", {
     changedBy: "text",
     since: "text",
     before: "text",
-    most: "int",
+    max: "int",
   },
   check: (input) => {
-    checkInt("most", input.most);
+    checkInt("max", input.max);
     checkInstant("since", input.since ?? null);
     checkInstant("before", input.before ?? null);
     return input;
   },
-  bind: ({ object = null, action = null, changedBy = null, since, before, most }) => ({
+  bind: ({ object = null, action = null, changedBy = null, since, before, max }) => ({
     object,
     action,
     changedBy,
     since: since?.toISOString() ?? null,
     before: before?.toISOString() ?? null,
-    most,
+    max,
   }),
   decode: (row) => ({ entries: json<AuditEntry[]>(row, "entries") }),
 });

@@ -10,7 +10,7 @@ import type { ActorInput } from "./operator";
 /* ---- Batches: ordered waves of tasks ---- */
 
 /**
- * Ordered waves of tasks. The tasks of a wave are held until every task of the waves before has ended. The call that ends
+ * Ordered waves of tasks. The tasks of a wave are blocked until every task of the waves before has ended. The call that ends
  * the last of these tasks opens the next wave: no process polls.
  */
 export interface BatchOperations {
@@ -18,11 +18,11 @@ export interface BatchOperations {
   createBatch(input: CreateBatchInput): Promise<CreateBatchAnswer>;
   /** Opens the first wave that has tasks. Idempotent by state. */
   startBatch(input: { batchId: BatchId; seal: boolean }): Promise<StartBatchAnswer>;
-  /** Goes on opening a wave, at most `most` (1..1000) tasks a call: the next call after an answer with `opening`. */
-  pumpBatch(input: { batchId: BatchId; most: number }): Promise<PumpBatchAnswer>;
+  /** Goes on opening a wave, at most `max` (1..1000) tasks a call: the next call after an answer with `opening`. */
+  pumpBatch(input: { batchId: BatchId; max: number }): Promise<PumpBatchAnswer>;
   /** A halted batch goes on with its next wave. Idempotent by state. */
   resumeBatch(input: BatchChange): Promise<ResumeBatchAnswer>;
-  /** No further wave opens; held tasks end cancelled by `pumpBatch`. Idempotent by state. */
+  /** No further wave opens; blocked tasks end cancelled by `pumpBatch`. Idempotent by state. */
   cancelBatch(input: BatchChange): Promise<CancelBatchAnswer>;
   /** How far batches are, newest first. */
   listBatches(input: ListBatchesInput): Promise<{ batches: BatchStatus[] }>;
@@ -94,7 +94,7 @@ export interface ListBatchesInput {
   /** Only older ones. */
   before?: BatchId;
   /** 1..100 */
-  most: number;
+  max: number;
 }
 
 export interface BatchStatus {
@@ -114,11 +114,11 @@ export interface WaveStatus {
   wave: WaveId;
   /** From 1. */
   ordinal: number;
-  state: "held" | "opening" | "open" | "done";
+  state: "blocked" | "opening" | "open" | "done";
   /** Takes no tasks any more. */
   sealed: boolean;
   /** Not admitted yet; counted up to 100,000. */
-  held: number;
+  blocked: number;
   admitted: number;
   /** Of those admitted. */
   unfinished: number;
@@ -154,7 +154,7 @@ export const startBatch = operation("startBatch", {
 
 /** Procedure `pump_batch`. */
 export const pumpBatch = operation("pumpBatch", {
-  parameters: { batchId: "bigint", most: "int" },
+  parameters: { batchId: "bigint", max: "int" },
   decode: (row) => ({
     status: status(row, ["pumped", "busy", "done"]),
     moved: int(row, "moved"),
@@ -189,7 +189,7 @@ export const cancelBatch = operation("cancelBatch", {
 
 /** Procedure `list_batches`. */
 export const listBatches = operation("listBatches", {
-  parameters: { batchId: "bigint", before: "bigint", most: "int" },
+  parameters: { batchId: "bigint", before: "bigint", max: "int" },
   decode: (row) => ({ batches: json<BatchStatus[]>(row, "batches") }),
 });
 

@@ -51,7 +51,7 @@ export interface WorkInput {
   callNumber: number;
   /** In claim order where possible: faster. */
   done: readonly DoneTask[];
-  /** Spare claims that were started since the last report. */
+  /** Prefetched claims that were started since the last report. */
   started: readonly TaskId[];
   /** 0..1000 */
   want: number;
@@ -86,7 +86,7 @@ export interface ClaimedTask {
   /** Lost twice: it may have ended its processes, and runs without neighbours. */
   isSuspect: boolean;
   /** Doesn't count as started until it is reported. */
-  isSpare: boolean;
+  isPrefetched: boolean;
 }
 
 export interface WorkAnswer {
@@ -100,11 +100,12 @@ export interface WorkAnswer {
   /** Completions that changed nothing: lost to another holder. */
   refused: TaskId[];
   leaseMs: number | null;
-  /**
-   * Tokens held by all above the limit; 1 also where others were denied and this execution could give: `releaseSurplus`.
-   * Below 0: so many are free for any worker: `acquireTokens`.
-   */
-  surplus: number;
+  /** Tokens held by all above the limit: `releaseSurplus`. */
+  overLimit: number;
+  /** No token is above the limit, but another execution was denied one and this one could give it: `releaseSurplus`. */
+  releaseRequested: boolean;
+  /** Tokens that are free for any worker: `acquireTokens`. 0: none, or not known. */
+  freeTokens: number;
   nextDueMs: number | null;
   /** The rate let fewer be claimed than wanted: until it lets another one; null: it didn't. */
   retryInMs: number | null;
@@ -230,7 +231,9 @@ export const work = operation("work", {
       last: placeOfLast(row, claimed),
       refused: idList(textOrNull(row, "refusedTaskIds")),
       leaseMs: intOrNull(row, "leaseMs"),
-      surplus: intOrNull(row, "surplus") ?? 0,
+      overLimit: intOrNull(row, "overLimit") ?? 0,
+      releaseRequested: bool(row, "releaseRequested"),
+      freeTokens: intOrNull(row, "freeTokens") ?? 0,
       nextDueMs: intOrNull(row, "nextDueMs"),
       retryInMs: intOrNull(row, "retryInMs"),
       woken: names(row, "woken"),
@@ -243,7 +246,9 @@ export const work = operation("work", {
     last: null,
     refused: [],
     leaseMs: null,
-    surplus: 0,
+    overLimit: 0,
+    releaseRequested: false,
+    freeTokens: 0,
     nextDueMs: null,
     retryInMs: null,
     woken: [],
@@ -384,7 +389,7 @@ function claimedTasks(row: AnswerRow): ClaimedTask[] {
       isFromNewerBuild: extra?.newer ?? false,
       isInWave: extra?.wave ?? false,
       isSuspect: extra?.solo ?? false,
-      isSpare: index >= started,
+      isPrefetched: index >= started,
     };
   });
 }

@@ -36,15 +36,15 @@ export interface DefinitionSettings {
   /** How long claims and tokens stay an execution's own without a heartbeat; 1,000..86,400,000 ms. */
   leaseMs: number;
   /** Counted failures until a task is dead; 1..1000. */
-  maxAttempts: number;
+  retryAttempts: number;
   /** Lost attempts until a task is dead; 0..1000: dead when it is lost once more than that. */
-  maxLost: number;
+  lostMax: number;
   /** Back-off after the first failure; 0..86,400,000 ms. */
   retryBaseMs: number;
   /** Greatest back-off, at least `retryBaseMs`. */
   retryCapMs: number;
-  /** Spare claims per token; 0..1000: claims <= tokens * (1 + spareMax). */
-  spareMax: number;
+  /** Prefetched claims per token; 0..1000: claims <= tokens * (1 + prefetchMax). */
+  prefetchMax: number;
   /** Slots of the groups that this definition's tasks make; 1..1000. */
   groupSlots: number;
   /** A group's order holds over retries, too. */
@@ -114,7 +114,7 @@ export interface SetLimitAnswer {
   oldLimit: Limit;
   newLimit: Limit;
   held: number;
-  surplus: number;
+  overLimit: number;
   ready: boolean;
 }
 
@@ -133,9 +133,9 @@ export interface DefinitionStatus {
   sharedLimits: SharedLimitStatus[];
   paused: boolean;
   leaseMs: number;
-  maxAttempts: number;
-  maxLost: number;
-  spareMax: number;
+  retryAttempts: number;
+  lostMax: number;
+  prefetchMax: number;
   build: number;
   tokenFence: string;
   /** Tokens held. */
@@ -190,11 +190,11 @@ export const registerDefinition = operation("registerDefinition", {
     registeredBy: "text200",
     limit: "int",
     leaseMs: "int",
-    maxAttempts: "int",
-    maxLost: "int",
+    retryAttempts: "int",
+    lostMax: "int",
     retryBaseMs: "int",
     retryCapMs: "int",
-    spareMax: "int",
+    prefetchMax: "int",
     groupSlots: "int",
     groupStrict: "boolean",
     retainDoneMs: "bigint",
@@ -248,7 +248,7 @@ export const setLimit = operation("setLimit", {
     oldLimit: limitOf(int(row, "oldLimit")),
     newLimit: limitOf(int(row, "newLimit")),
     held: int(row, "held"),
-    surplus: int(row, "surplus"),
+    overLimit: int(row, "overLimit"),
     ready: bool(row, "ready"),
   }),
 });

@@ -13,7 +13,7 @@ export interface EnqueueOperations {
   /** Adds tasks; with `within`, inside the user's own transaction. Idempotent by operation id and by dedupe keys. */
   enqueueTasks(input: EnqueueTasksInput, within?: StoreTransaction): Promise<EnqueueTasksAnswer>;
   /** Makes due tasks claimable. */
-  promoteScheduled(input: { name: string; most: number }): Promise<PromoteScheduledAnswer>;
+  promoteScheduled(input: { name: string; max: number }): Promise<PromoteScheduledAnswer>;
 }
 
 export interface EnqueueTasksInput {
@@ -22,7 +22,7 @@ export interface EnqueueTasksInput {
   /** 1..10,000 tasks, at most 8 MiB. */
   tasks: readonly NewTask[];
   operationId: OperationId | null;
-  /** They are held until this wave of a batch opens; then none has `runAt` or `runInMs`. */
+  /** They are blocked until this wave of a batch opens; then none has `runAt` or `runInMs`. */
   waveId?: WaveId;
   /** The operator, for the audit; left out: the app itself, which leaves no entry there. */
   changedBy?: string;
@@ -72,7 +72,7 @@ export const enqueueTasks = operation("enqueueTasks", {
 
 /** Procedure `promote_scheduled`. */
 export const promoteScheduled = operation("promoteScheduled", {
-  parameters: { name: "text", most: "int" },
+  parameters: { name: "text", max: "int" },
   decode: (row) => ({
     status: status(row, ["promoted", "none"]),
     promoted: int(row, "promoted"),

@@ -28,7 +28,7 @@ export interface ExecutionOperations {
   /** Ends an execution: tokens back, unfinished claims back to ready, uncounted. Idempotent. */
   finishExecution(input: { executionId: ExecutionId }): Promise<FinishExecutionAnswer>;
   /** Takes back what dead executions held. */
-  reclaimExpired(input: { most: number }): Promise<ReclaimExpiredAnswer>;
+  reclaimExpired(input: { max: number }): Promise<ReclaimExpiredAnswer>;
   /** Workers with their tokens and claims. */
   listExecutions(input: ListExecutionsInput): Promise<{ executions: ExecutionStatus[] }>;
 }
@@ -54,7 +54,7 @@ export interface StartExecutionAnswer {
   leaseMs: number | null;
   tokens: number;
   tokenFence: Fence | null;
-  spareMax: number | null;
+  prefetchMax: number | null;
   /** Counted up to `want`. */
   ready: number;
   /** When limited: the longest wait that makes sense without a hint, or until the rate lets another start. */
@@ -71,7 +71,7 @@ export interface StartExecutionAnswer {
 
 export interface Beat {
   executionId: ExecutionId;
-  /** Spare claims that were started since the last report. */
+  /** Prefetched claims that were started since the last report. */
   started: readonly TaskId[];
 }
 
@@ -82,7 +82,9 @@ export interface HeartbeatAnswer {
     status: "renewed" | "fenced" | "ended" | "busy";
     leaseMs: number | null;
     cancel: TaskId[];
-    surplus: number;
+    overLimit: number;
+    /** As of `work`. */
+    releaseRequested: boolean;
     isPaused: boolean;
   }[];
 }
@@ -113,7 +115,7 @@ export interface ReclaimExpiredAnswer {
 export interface ListExecutionsInput {
   name?: string;
   isOpen: boolean;
-  most: number;
+  max: number;
 }
 
 export interface ExecutionStatus {
@@ -161,7 +163,7 @@ export const startExecution = operation("startExecution", {
       leaseMs: intOrNull(row, "leaseMs"),
       tokens: int(row, "tokens"),
       tokenFence: fenceOrNull(row, "tokenFence"),
-      spareMax: intOrNull(row, "spareMax"),
+      prefetchMax: intOrNull(row, "prefetchMax"),
       ready: int(row, "ready"),
       retryInMs: intOrNull(row, "retryInMs"),
       nextDueMs: intOrNull(row, "nextDueMs"),
@@ -189,7 +191,8 @@ export const heartbeat = operation("heartbeat", {
       status: beat.status,
       leaseMs: beat.leaseMs ?? null,
       cancel: (beat.cancel ?? []).map(asTaskId),
-      surplus: beat.surplus ?? 0,
+      overLimit: beat.overLimit ?? 0,
+      releaseRequested: beat.releaseRequested ?? false,
       isPaused: beat.paused ?? false,
     })),
   }),
@@ -201,7 +204,8 @@ interface BeatRow {
   status: HeartbeatAnswer["executions"][number]["status"];
   leaseMs?: number;
   cancel?: string[];
-  surplus?: number;
+  overLimit?: number;
+  releaseRequested?: boolean;
   paused?: boolean;
 }
 
@@ -222,7 +226,7 @@ export const finishExecution = operation("finishExecution", {
 
 /** Procedure `reclaim_expired`. */
 export const reclaimExpired = operation("reclaimExpired", {
-  parameters: { most: "int" },
+  parameters: { max: "int" },
   decode: (row) => ({
     status: status(row, ["reclaimed", "none"]),
     executions: int(row, "executions"),
@@ -237,7 +241,7 @@ export const reclaimExpired = operation("reclaimExpired", {
 
 /** Procedure `list_executions`. */
 export const listExecutions = operation("listExecutions", {
-  parameters: { name: "text", isOpen: "boolean", most: "int" },
+  parameters: { name: "text", isOpen: "boolean", max: "int" },
   decode: (row) => ({ executions: json<ExecutionStatus[]>(row, "executions") }),
 });
 

@@ -25,7 +25,7 @@ export interface TaskFacts {
   task: TaskId;
   definition: string;
   kind: string;
-  state: ListableState | "held";
+  state: ListableState | "blocked";
   priority: number;
   createdAt: string;
   failedCount: number;
@@ -34,8 +34,8 @@ export interface TaskFacts {
   dedupeKey: string | null;
   payload: string | null;
   attempts: TaskAttempt[];
-  maxAttempts?: number;
-  maxLost?: number;
+  retryAttempts?: number;
+  lostMax?: number;
   continuedCount?: number;
   cancelRequested?: boolean;
   progress?: { done: number | null; total: number | null; text: string | null } | null;
@@ -56,7 +56,7 @@ export interface TaskFacts {
     slots: number;
     used: number;
     paused: boolean;
-    isStrict: boolean;
+    strict: boolean;
     isGlobal: boolean;
     ahead: number;
     holders: string[];
@@ -68,7 +68,7 @@ export interface TaskFacts {
     claimedAt: string;
     leaseLeftMs: number;
     /** The worker hasn't told its start. */
-    isSpare: boolean;
+    isPrefetched: boolean;
     standing: Standing;
   };
   finishedAt?: string;

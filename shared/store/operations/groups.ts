@@ -26,7 +26,7 @@ export interface SetGroupInput {
   /** 1..1000; left out: as it is, in a new group as the definition has it. */
   slots?: number;
   paused?: boolean;
-  isStrict?: boolean;
+  strict?: boolean;
 }
 
 export interface SetGroupAnswer {
@@ -53,7 +53,7 @@ export interface ListGroupsInput {
   name?: string;
   groupKey?: string;
   /** 1..1000 */
-  most: number;
+  max: number;
 }
 
 export interface GroupStatus extends GroupSettings {
@@ -75,7 +75,7 @@ export const setGroup = operation("setGroup", {
     groupScope: "text",
     slots: "int",
     paused: "boolean",
-    isStrict: "boolean",
+    strict: "boolean",
     changedBy: "text",
     reason: "text",
   },
@@ -99,7 +99,7 @@ export const setGroup = operation("setGroup", {
 
 /** Procedure `list_groups`. */
 export const listGroups = operation("listGroups", {
-  parameters: { name: "text", groupKey: "text", most: "int" },
+  parameters: { name: "text", groupKey: "text", max: "int" },
   decode: (row) => ({ groups: json<GroupStatus[]>(row, "groups") }),
 });
 

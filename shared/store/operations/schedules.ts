@@ -101,7 +101,7 @@ export interface ListSchedulesInput {
   /** Left out: all definitions'. */
   name?: string;
   /** 1..1000 */
-  most: number;
+  max: number;
 }
 
 export interface ListSchedulesAnswer {
@@ -206,7 +206,7 @@ export const fireSchedule = operation("fireSchedule", {
 
 /** Procedure `list_schedules`. */
 export const listSchedules = operation("listSchedules", {
-  parameters: { name: "text", most: "int" },
+  parameters: { name: "text", max: "int" },
   decode: (row) => ({
     now: new Date(text(row, "nowAt")),
     schedules: json<ScheduleStatus[]>(row, "schedules"),

@@ -33,7 +33,7 @@ export interface SetSharedLimitAnswer {
   newLimit: Limit;
   /** Tokens held by all definitions together; of them above the new limit. */
   held: number;
-  surplus: number;
+  overLimit: number;
   /** Definitions that draw from it and have ready tasks. */
   definitions: string[];
 }
@@ -42,7 +42,7 @@ export interface ListSharedLimitsInput {
   /** Left out: all. */
   name?: string;
   /** 1..1000 */
-  most: number;
+  max: number;
 }
 
 /** A shared limit with those that draw from it. */
@@ -82,7 +82,7 @@ export const setSharedLimit = operation("setSharedLimit", {
       oldLimit: old === null ? undefined : limitOf(old),
       newLimit: limitOf(int(row, "newLimit")),
       held: int(row, "held"),
-      surplus: int(row, "surplus"),
+      overLimit: int(row, "overLimit"),
       definitions: names(row, "definitions"),
     };
   },
@@ -90,7 +90,7 @@ export const setSharedLimit = operation("setSharedLimit", {
 
 /** Procedure `list_shared_limits`. */
 export const listSharedLimits = operation("listSharedLimits", {
-  parameters: { name: "text", most: "int" },
+  parameters: { name: "text", max: "int" },
   decode: (row) => ({
     sharedLimits: json<ReadingRow[]>(row, "sharedLimits").map((shared) => ({
       ...shared,

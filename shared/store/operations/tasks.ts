@@ -53,7 +53,7 @@ export type RedriveTasksInput = ActorInput &
         kind?: string;
         outcome: "dead" | "cancelled";
         /** 1..1000 */
-        most: number;
+        max: number;
       }
   );
 
@@ -80,7 +80,7 @@ export interface RescheduleTasksAnswer {
   results: {
     taskId: TaskId;
     /** held: its wave isn't open. busy: on the move at this moment, ask again. */
-    outcome: "rescheduled" | "running" | "held" | "busy" | "gone";
+    outcome: "rescheduled" | "running" | "blocked" | "busy" | "gone";
     /** Of a task that is gone; null else. */
     state: "done" | "dead" | "cancelled" | "unknown" | null;
   }[];
@@ -96,7 +96,7 @@ export interface ListTasksInput {
   name: string;
   state: ListableState;
   /** 1..1000 */
-  most: number;
+  max: number;
 }
 
 /** States that `listTasks` can list. */
@@ -148,7 +148,7 @@ export const redriveTasks = operation("redriveTasks", {
     name: "text",
     kind: "text",
     outcome: "text",
-    most: "int",
+    max: "int",
     changedBy: "text",
     reason: "text",
   },
@@ -160,11 +160,11 @@ export const redriveTasks = operation("redriveTasks", {
     }
     checkName(input.name);
     if (input.kind !== undefined) checkKey("kind", input.kind);
-    checkInt("most", input.most);
+    checkInt("max", input.max);
     return { ...input, ...actor };
   },
   bind: (input) => ({
-    ...{ taskIds: null, name: null, kind: null, outcome: null, most: null },
+    ...{ taskIds: null, name: null, kind: null, outcome: null, max: null },
     ...{ changedBy: null, reason: null },
     ...input,
   }),
@@ -218,6 +218,6 @@ type ResultRow<Answer extends { results: { taskId: TaskId }[] }> = Omit<
 
 /** Procedure `list_tasks`. */
 export const listTasks = operation("listTasks", {
-  parameters: { name: "text", state: "text", most: "int" },
+  parameters: { name: "text", state: "text", max: "int" },
   decode: (row) => ({ tasks: json<TaskListEntry[]>(row, "tasks") }),
 });

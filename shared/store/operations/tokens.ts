@@ -39,7 +39,7 @@ export interface ReleaseSurplusAnswer {
   status: "released" | "fenced";
   tokens: number;
   freed: number;
-  surplus: number;
+  overLimit: number;
   /** Of the freed tokens those for a denied execution: leave a hint. */
   given: number;
   /** Other definitions that share a limit and have a denied execution that finds a token now: leave each a hint. */
@@ -83,7 +83,7 @@ export const releaseSurplus = operation("releaseSurplus", {
     status: status(row, ["released", "fenced"]),
     tokens: int(row, "tokens"),
     freed: int(row, "freed"),
-    surplus: int(row, "surplus"),
+    overLimit: int(row, "overLimit"),
     given: int(row, "given"),
     woken: names(row, "woken"),
   }),

@@ -8,9 +8,9 @@ import type { ScheduledInstant } from "./schedules";
 /** The sweep's calls. */
 export interface UpkeepOperations {
   /** One read that lists due work; changes nothing. */
-  sweep(input: { most: number }): Promise<SweepAnswer>;
+  sweep(input: { max: number }): Promise<SweepAnswer>;
   /** Deletes rows whose retention is over, at most so many of each kind. Idempotent by nature. */
-  purge(input: { most: number }): Promise<PurgeAnswer>;
+  purge(input: { max: number }): Promise<PurgeAnswer>;
   /** Checks every promise about limits, claims and fences that SQL can see. */
   checkInvariants(): Promise<{ status: "sound" | "broken"; findings: InvariantFinding[] }>;
 }
@@ -71,7 +71,7 @@ const operation = operationsOf<UpkeepOperations>();
 
 /** Procedure `sweep`. */
 export const sweep = operation("sweep", {
-  parameters: { most: "int" },
+  parameters: { max: "int" },
   decode: (row) => ({
     expired: int(row, "expired"),
     definitions: row["definitions"] == null ? [] : json<SweptDefinition[]>(row, "definitions"),
@@ -84,7 +84,7 @@ export const sweep = operation("sweep", {
 
 /** Procedure `purge`. */
 export const purge = operation("purge", {
-  parameters: { most: "int" },
+  parameters: { max: "int" },
   decode: (row) => ({
     status: status(row, ["purged", "none"]),
     purged: int(row, "purged"),

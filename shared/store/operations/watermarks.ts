@@ -80,7 +80,7 @@ export interface ListWatermarksInput {
   name?: string;
   watermark?: string;
   /** 1..1000 */
-  most: number;
+  max: number;
 }
 
 export interface WatermarkStatus {
@@ -147,7 +147,7 @@ export const setWatermark = operation("setWatermark", {
 
 /** Procedure `list_watermarks`. */
 export const listWatermarks = operation("listWatermarks", {
-  parameters: { name: "text", watermark: "text", most: "int" },
+  parameters: { name: "text", watermark: "text", max: "int" },
   decode: (row) => ({ watermarks: json<WatermarkStatus[]>(row, "watermarks") }),
 });
 

@@ -29,15 +29,15 @@ export function conflict(message: string): InvalidArgumentError {
 export function expectRange(
   field: string,
   value: number,
-  [least, most]: readonly [number, number],
+  [least, max]: readonly [number, number],
 ): void {
-  if (isWithin(value, least, most)) return;
-  throw invalidArgument(`${field}: expected ${String(least)}..${String(most)} (${String(value)})`);
+  if (isWithin(value, least, max)) return;
+  throw invalidArgument(`${field}: expected ${String(least)}..${String(max)} (${String(value)})`);
 }
 
 /** Is the value a whole number of the range? */
-export function isWithin(value: number, least: number, most: number): boolean {
-  return Number.isInteger(value) && value >= least && value <= most;
+export function isWithin(value: number, least: number, max: number): boolean {
+  return Number.isInteger(value) && value >= least && value <= max;
 }
 
 /** Length as people count it. */
@@ -45,7 +45,7 @@ export function characters(text: string): number {
   return Array.from(text).length;
 }
 
-/** The first `most` characters. */
-export function left(text: string, most: number): string {
-  return Array.from(text).slice(0, most).join("");
+/** The first `max` characters. */
+export function left(text: string, max: number): string {
+  return Array.from(text).slice(0, max).join("");
 }

@@ -5,23 +5,23 @@ import { expectRange, invalidArgument, left, unknownArgument } from "./arguments
 import { auditCall } from "./audit";
 import { endTasks } from "./endings";
 import { compareNumbers, definitionNames } from "./rows";
-import type { BatchRow, Memory, MemoryState, WaveHeldRow } from "./state";
+import type { BatchRow, Memory, MemoryState, WaveBlockedRow } from "./state";
 import {
   admit,
   batchOf,
   closeIfOver,
-  isHeld,
+  isBlocked,
   isOpen,
   nothingOpened,
   openNextWave,
-  takeHeld,
+  takeBlocked,
   unfinishedIn,
   wavesOf,
 } from "./waves";
 import type { Opened } from "./waves";
 
 /*
- * Batches of waves (seed 004): the tasks of a wave are held until those of the waves before have ended. A wave is opened in
+ * Batches of waves (seed 004): the tasks of a wave are blocked until those of the waves before have ended. A wave is opened in
  * slices, so that no call is long: the first by the call that ends the wave before, the rest by `pump_batch`.
  */
 
@@ -61,7 +61,7 @@ function addBatch(memory: Memory, input: port.CreateBatchInput): BatchRow {
       waveId,
       batchId: batch.batchId,
       ordinal,
-      state: "held",
+      state: "blocked",
       isSealed: false,
       admitted: 0,
       dead: 0,
@@ -115,7 +115,7 @@ export function cancelBatch(memory: Memory, input: port.BatchChange): port.Cance
   const tasks = [...state.tasks.values()].filter(
     (task) =>
       open.some((wave) => wave.waveId === task.waveId) &&
-      !isHeld(state, task) &&
+      !isBlocked(state, task) &&
       !task.isCancelRequested,
   );
   return {
@@ -131,14 +131,14 @@ export function cancelBatch(memory: Memory, input: port.BatchChange): port.Cance
 /** pump_batch */
 export function pumpBatch(
   memory: Memory,
-  input: { batchId: BatchId; most: number },
+  input: { batchId: BatchId; max: number },
 ): port.PumpBatchAnswer {
-  expectRange("most", input.most, [1, 1_000]);
+  expectRange("max", input.max, [1, 1_000]);
   const batch = batchOf(memory.state, input.batchId);
   const wave = wavesOf(memory.state, batch).find((row) => row.state === "opening");
   if (wave === undefined) return { status: "done", moved: 0, more: false, woken: [] };
-  const rows = takeHeld(memory.state, wave, input.most);
-  const admitted = batch.state === "cancelled" ? endHeld(memory, rows) : admit(memory, rows);
+  const rows = takeBlocked(memory.state, wave, input.max);
+  const admitted = batch.state === "cancelled" ? endBlocked(memory, rows) : admit(memory, rows);
   const after = closeIfOver(memory, wave);
   return {
     status: "pumped",
@@ -153,13 +153,13 @@ export function listBatches(
   memory: Memory,
   input: port.ListBatchesInput,
 ): { batches: port.BatchStatus[] } {
-  expectRange("most", input.most, [1, 100]);
+  expectRange("max", input.max, [1, 100]);
   const { batchId, before } = input;
   const batches = [...memory.state.batches.values()]
     .reverse()
     .filter((row) => batchId === undefined || row.batchId === batchId)
     .filter((row) => before === undefined || Number(row.batchId) < Number(before))
-    .slice(0, input.most);
+    .slice(0, input.max);
   return { batches: batches.map((row) => toStatus(memory, row)) };
 }
 
@@ -167,11 +167,11 @@ function opened(memory: Memory, { woken, opening }: Opened): port.OpenedWaves {
   return { woken: definitionNames(memory.state, woken), opening: [...opening] };
 }
 
-/** Held tasks of a cancelled batch end; no definition is woken. */
-function endHeld(memory: Memory, rows: readonly WaveHeldRow[]): number[] {
+/** Blocked tasks of a cancelled batch end; no definition is woken. */
+function endBlocked(memory: Memory, rows: readonly WaveBlockedRow[]): number[] {
   const nobody = { executionId: null, fence: null, durationMs: null, result: null };
   const endings = rows.map(({ taskId }) => ({ taskId, outcome: "cancelled" as const, ...nobody }));
-  endTasks(memory, endings, { areHeld: true });
+  endTasks(memory, endings, { areBlocked: true });
   return [];
 }
 
@@ -180,13 +180,13 @@ export function takesTasks(state: MemoryState, waveId: WaveId): boolean {
   const wave = state.waves.get(waveId);
   if (wave === undefined) throw unknownArgument(`wave_id: unknown (${waveId})`);
   const batch = batchOf(state, wave.batchId);
-  return wave.state === "held" && !wave.isSealed && batch.state !== "cancelled";
+  return wave.state === "blocked" && !wave.isSealed && batch.state !== "cancelled";
 }
 
 /** Will a wave be opened yet, though it takes no tasks? */
 export function isOnlySealed(state: MemoryState, waveId: WaveId): boolean {
   const wave = state.waves.get(waveId);
-  return wave?.state === "held" && wave.isSealed;
+  return wave?.state === "blocked" && wave.isSealed;
 }
 
 /** Batches with something to pump. */
@@ -216,7 +216,7 @@ function toStatus({ state, nowMs }: Memory, batch: BatchRow): port.BatchStatus {
       ordinal: wave.ordinal,
       state: wave.state,
       sealed: wave.isSealed,
-      held: state.waveHeld.filter((row) => row.waveId === wave.waveId).length,
+      blocked: state.waveBlocked.filter((row) => row.waveId === wave.waveId).length,
       admitted: wave.admitted,
       unfinished: unfinishedIn(state, wave),
       dead: wave.dead,

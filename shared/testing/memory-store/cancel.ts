@@ -16,7 +16,7 @@ export function cancelTasks(memory: Memory, input: CancelTasksInput): CancelTask
   const ids = [...new Set(input.taskIds)];
   const asked = claimedIds(memory.state);
   const ending = ids.filter((id) => memory.state.tasks.has(id) && !asked.has(id));
-  const held = new Set(memory.state.waveHeld.map((row) => row.taskId));
+  const blocked = new Set(memory.state.waveBlocked.map((row) => row.taskId));
   const results = ids.map((id) => outcomeOf(memory.state, id, asked));
   leaveContainers(memory.state, new Set(ending));
   const changed = ids
@@ -29,8 +29,11 @@ export function cancelTasks(memory: Memory, input: CancelTasksInput): CancelTask
     if (asked.has(taskId)) task.isCancelRequested = true;
     else task.lastError = input.reason ?? task.lastError;
   }
-  endTasks(memory, ending.filter((id) => held.has(id)).map(cancelled), { areHeld: true });
-  const { woken, opening } = endTasks(memory, ending.filter((id) => !held.has(id)).map(cancelled));
+  endTasks(memory, ending.filter((id) => blocked.has(id)).map(cancelled), { areBlocked: true });
+  const { woken, opening } = endTasks(
+    memory,
+    ending.filter((id) => !blocked.has(id)).map(cancelled),
+  );
   return { results, woken: definitionNames(memory.state, woken), opening: [...opening] };
 }
 
@@ -64,5 +67,5 @@ export function leaveContainers(state: MemoryState, ids: ReadonlySet<TaskId>): v
   state.ready = state.ready.filter(stays);
   state.scheduled = state.scheduled.filter(stays);
   state.groupWaiting = state.groupWaiting.filter(stays);
-  state.waveHeld = state.waveHeld.filter(stays);
+  state.waveBlocked = state.waveBlocked.filter(stays);
 }

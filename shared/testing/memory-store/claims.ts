@@ -21,7 +21,7 @@ import { permitsOf, usePermits } from "./rates";
 import { dueOf, nextDueMs, promoteDue } from "./schedule";
 import type { ClaimRow, DefinitionRow, ExecutionRow, Memory, TaskRow } from "./state";
 import { couldGive } from "./spread";
-import { freeForAll, surplusOf } from "./tokens";
+import { freeForAll, overLimitOf } from "./tokens";
 
 /** work: the hot path: completes some tasks and claims some. */
 export function work(memory: Memory, input: WorkInput): WorkAnswer {
@@ -37,8 +37,7 @@ export function work(memory: Memory, input: WorkInput): WorkAnswer {
   const { leaseMs } = definition.settings;
   const idle = answerIdle(memory, execution, input);
   if (idle !== null) return idle;
-  const surplus = surplusFor(memory, definition, execution);
-  const answer = { ...nothingClaimed, leaseMs, surplus };
+  const answer = { ...nothingClaimed, leaseMs, ...tokensFor(memory, definition, execution) };
 
   const { lastCall } = execution;
   if (input.callNumber < lastCall.callNumber) {
@@ -72,11 +71,15 @@ export function work(memory: Memory, input: WorkInput): WorkAnswer {
   };
 }
 
-/** Tokens above the limit; 1 where none are, but it should give one; below 0: so many are free. */
-function surplusFor(memory: Memory, definition: DefinitionRow, execution: ExecutionRow): number {
-  const surplus = surplusOf(memory.state, definition);
-  if (surplus > 0) return surplus;
-  return couldGive(memory, definition, execution.worker) ? 1 : 0 - freeForAll(memory, definition);
+function tokensFor(
+  memory: Memory,
+  definition: DefinitionRow,
+  execution: ExecutionRow,
+): Pick<WorkAnswer, "overLimit" | "releaseRequested" | "freeTokens"> {
+  const overLimit = overLimitOf(memory.state, definition);
+  const releaseRequested = overLimit === 0 && couldGive(memory, definition, execution.worker);
+  const isKnown = overLimit === 0 && !releaseRequested;
+  return { overLimit, releaseRequested, freeTokens: isKnown ? freeForAll(memory, definition) : 0 };
 }
 
 const nothingClaimed = {
@@ -84,7 +87,9 @@ const nothingClaimed = {
   last: null,
   refused: [],
   leaseMs: null,
-  surplus: 0,
+  overLimit: 0,
+  releaseRequested: false,
+  freeTokens: 0,
   nextDueMs: null,
   retryInMs: null,
   woken: [],
@@ -104,7 +109,7 @@ function answerIdle(memory: Memory, execution: ExecutionRow, input: WorkInput): 
   return {
     ...nothingClaimed,
     status: definition.isPaused ? "paused" : "none",
-    surplus: surplusOf(memory.state, definition),
+    overLimit: overLimitOf(memory.state, definition),
     nextDueMs: nextDueMs(memory, definition),
   };
 }
@@ -115,9 +120,9 @@ function answerIdle(memory: Memory, execution: ExecutionRow, input: WorkInput): 
  */
 function claimedAgain(memory: Memory, execution: ExecutionRow): ClaimedTask[] {
   const claims = execution.claims.filter((claim) => claim.fence === execution.lastCall.fence);
-  const started = claims.filter((claim) => !claim.isSpare).length;
+  const started = claims.filter((claim) => !claim.isPrefetched).length;
   return claims.map((claim, index) =>
-    describeClaim(memory, execution, { ...claim, isSpare: index >= started }),
+    describeClaim(memory, execution, { ...claim, isPrefetched: index >= started }),
   );
 }
 
@@ -160,14 +165,14 @@ export function dropClaims(execution: ExecutionRow, taskIds: readonly TaskId[]):
   if (execution.claims.length === 0) execution.isSolo = false;
 }
 
-/** Claims as many as wanted, as the tokens and their spare claims allow. */
+/** Claims as many as wanted, as the tokens and their prefetched claims allow. */
 function claimWanted(
   memory: Memory,
   execution: ExecutionRow,
   input: WorkInput & { readonly isDue: boolean },
 ): Pick<WorkAnswer, "status" | "claimed" | "retryInMs"> & { due: number | null } {
   const definition = definitionOf(memory.state, execution);
-  const claimsMax = execution.tokenCount * (1 + definition.settings.spareMax);
+  const claimsMax = execution.tokenCount * (1 + definition.settings.prefetchMax);
   const room = claimsMax - execution.claims.length;
   const nothing = { claimed: [], due: null, retryInMs: null };
   if (input.want === 0) return { ...nothing, status: "done" };
@@ -175,10 +180,10 @@ function claimWanted(
   if (room <= 0) return { ...nothing, status: "limited" };
   if (execution.isSolo) return { ...nothing, status: "none" };
 
-  const most = Math.min(input.want, room);
-  if (input.isDue) promoteDue(memory, definition, Math.max(2 * most, 64));
-  const permits = permitsOf(memory, definition, most);
-  const want = permits?.allowed ?? most;
+  const max = Math.min(input.want, room);
+  if (input.isDue) promoteDue(memory, definition, Math.max(2 * max, 64));
+  const permits = permitsOf(memory, definition, max);
+  const want = permits?.allowed ?? max;
   if (want === 0) return { ...nothing, status: "limited", retryInMs: permits?.retryInMs ?? null };
   const tasks = takeReady(memory, execution, { want, after: input.after });
   const claimed = addClaims(memory, execution, tasks);
@@ -222,7 +227,7 @@ function keepSolo(execution: ExecutionRow, tasks: readonly TaskRow[]): TaskRow[]
 }
 
 /**
- * The first claims take the tokens that are free; the rest is spare until it is reported as
+ * The first claims take the tokens that are free; the rest is prefetched until it is reported as
  * started.
  */
 function addClaims(
@@ -232,12 +237,12 @@ function addClaims(
 ): ClaimedTask[] {
   if (tasks.length === 0) return [];
   const fence = asFence(String(memory.sequences.next("fence")));
-  const running = execution.claims.filter((claim) => !claim.isSpare).length;
+  const running = execution.claims.filter((claim) => !claim.isPrefetched).length;
   const claims = tasks.map(({ taskId }, index) => ({
     taskId,
     fence,
     claimedAtMs: memory.nowMs,
-    isSpare: index >= execution.tokenCount - running,
+    isPrefetched: index >= execution.tokenCount - running,
   }));
   execution.claims.push(...claims);
   return claims.map((claim) => describeClaim(memory, execution, claim));
@@ -258,7 +263,7 @@ function describeClaim(memory: Memory, execution: ExecutionRow, claim: ClaimRow)
     isFromNewerBuild: task.build > execution.build,
     isInWave: task.waveId !== null,
     isSuspect: task.lostCount >= 2,
-    isSpare: claim.isSpare,
+    isPrefetched: claim.isPrefetched,
   };
 }
 

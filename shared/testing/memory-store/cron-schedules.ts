@@ -259,12 +259,12 @@ export function nextInstants(memory: Memory): ScheduledInstant[] {
 
 /** list_schedules: by definition and name. */
 export function listSchedules(memory: Memory, input: ListSchedulesInput): ListSchedulesAnswer {
-  expectRange("most", input.most, [1, 1_000]);
+  expectRange("max", input.max, [1, 1_000]);
   const only = input.name === undefined ? null : definitionNamed(memory.state, input.name);
   const schedules = [...memory.state.definitions.values()]
     .filter((definition) => only === null || definition === only)
     .flatMap((definition) => schedulesOf(memory.state, definition))
-    .slice(0, input.most)
+    .slice(0, input.max)
     .map((row) => describeSchedule(memory, row));
   return { now: new Date(memory.nowMs), schedules };
 }

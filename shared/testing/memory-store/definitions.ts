@@ -155,7 +155,7 @@ function changeLimit(
   memory: Memory,
   definition: DefinitionRow,
   to: { codeLimit: Limit; operatorLimit: Limit | "code" },
-): { oldLimit: Limit; newLimit: Limit; held: number; surplus: number } {
+): { oldLimit: Limit; newLimit: Limit; held: number; overLimit: number } {
   const oldLimit = limitOf(definition);
   const newLimit = to.operatorLimit === "code" ? to.codeLimit : to.operatorLimit;
   let tokens = definition.executionTokens;
@@ -170,9 +170,9 @@ function changeLimit(
   definition.executionTokens = tokens;
   const { held } = settleTokens(memory, definition, { execution: null });
   if (newLimit === null) {
-    return { oldLimit, newLimit, held: countTokens(memory, definition), surplus: 0 };
+    return { oldLimit, newLimit, held: countTokens(memory, definition), overLimit: 0 };
   }
-  return { oldLimit, newLimit, held, surplus: Math.max(held - newLimit, 0) };
+  return { oldLimit, newLimit, held, overLimit: Math.max(held - newLimit, 0) };
 }
 
 /** The string for the tokens that were granted while there was no limit. */
@@ -228,11 +228,11 @@ function describeSettings(settings: DefinitionSettings, build: number): Map<stri
   return new Map([
     ["limit", limitText(settings.limit)],
     ["lease_ms", String(settings.leaseMs)],
-    ["max_attempts", String(settings.maxAttempts)],
-    ["max_lost", String(settings.maxLost)],
+    ["retry_attempts", String(settings.retryAttempts)],
+    ["lost_max", String(settings.lostMax)],
     ["retry_base_ms", String(settings.retryBaseMs)],
     ["retry_cap_ms", String(settings.retryCapMs)],
-    ["spare_max", String(settings.spareMax)],
+    ["prefetch_max", String(settings.prefetchMax)],
     ["group_slots", String(settings.groupSlots)],
     ["group_strict", String(settings.groupStrict)],
     ["retain_done_ms", String(settings.retainDoneMs)],
@@ -262,19 +262,19 @@ function expectSettings(input: RegisterDefinitionInput): void {
   const ranges: [string, number, number, number][] = [
     ["limit", settings.limit ?? -1, -1, limits.tokensMax],
     ["lease_ms", settings.leaseMs, limits.leaseMsMin, limits.leaseMsMax],
-    ["max_attempts", settings.maxAttempts, 1, 1_000],
-    ["max_lost", settings.maxLost, 0, 1_000],
+    ["retry_attempts", settings.retryAttempts, 1, 1_000],
+    ["lost_max", settings.lostMax, 0, 1_000],
     ["retry_base_ms", settings.retryBaseMs, 0, 86_400_000],
     ["retry_cap_ms", settings.retryCapMs, settings.retryBaseMs, Infinity],
-    ["spare_max", settings.spareMax, 0, 1_000],
+    ["prefetch_max", settings.prefetchMax, 0, 1_000],
     ["group_slots", settings.groupSlots, 1, 1_000],
     ["retain_done_ms", settings.retainDoneMs, 0, limits.runInMsMax],
     ["retain_dead_ms", settings.retainDeadMs, 0, limits.runInMsMax],
   ];
-  for (const [field, value, least, most] of ranges) {
-    if (isWithin(value, least, most)) continue;
+  for (const [field, value, least, max] of ranges) {
+    if (isWithin(value, least, max)) continue;
     const range =
-      field === "retry_cap_ms" ? "retry_base_ms or more" : `${String(least)}..${String(most)}`;
+      field === "retry_cap_ms" ? "retry_base_ms or more" : `${String(least)}..${String(max)}`;
     throw invalidArgument(`${field}: expected ${range} (${String(value)})`);
   }
   expectRate(settings.rate ?? null);

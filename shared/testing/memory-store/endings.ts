@@ -21,7 +21,7 @@ interface Others {
   /** Tasks that don't end but leave their groups: retries that aren't strict. */
   leaving?: readonly TaskRow[];
   /** They were never admitted: they hold no slot and are counted in no wave. */
-  areHeld?: boolean;
+  areBlocked?: boolean;
 }
 
 /**
@@ -31,22 +31,22 @@ interface Others {
 export function endTasks(
   memory: Memory,
   endings: readonly Ending[],
-  { leaving = [], areHeld = false }: Others = {},
+  { leaving = [], areBlocked = false }: Others = {},
 ): Opened {
   const ended = endings.map((ending) => {
     const task = taskOf(memory.state, ending.taskId);
-    archive(memory, task, { ...ending, wasHeld: areHeld });
+    archive(memory, task, { ...ending, wasBlocked: areBlocked });
     freeDedupeKey(memory, task);
     memory.state.tasks.delete(task.taskId);
     return { task, outcome: ending.outcome };
   });
-  if (areHeld) return { woken: [], opening: [] };
+  if (areBlocked) return { woken: [], opening: [] };
   const handed = handOver(memory, [...ended.map(({ task }) => task), ...leaving]);
   const { woken, opening } = endInWaves(memory, ended);
   return { woken: [...handed, ...woken], opening };
 }
 
-function archive(memory: Memory, task: TaskRow, ending: Ending & { wasHeld: boolean }): void {
+function archive(memory: Memory, task: TaskRow, ending: Ending & { wasBlocked: boolean }): void {
   const { retainDoneMs, retainDeadMs } = definitionOf(memory.state, task).settings;
   // Retention 0: a done task leaves no trace; a dead or cancelled one always does.
   if (ending.outcome === "done" && retainDoneMs === 0) {
@@ -63,7 +63,7 @@ function archive(memory: Memory, task: TaskRow, ending: Ending & { wasHeld: bool
     fence: ending.fence,
     durationMs: ending.durationMs,
     result: ending.result,
-    wasHeld: ending.wasHeld,
+    wasBlocked: ending.wasBlocked,
   });
 }
 

@@ -11,7 +11,7 @@ import { allStandings } from "./places";
 import { applyKinds } from "./kinds";
 import { admit, findGroup, groupsOf, joinGroup, makeGroups } from "./groups";
 import {
-  addHeld,
+  addBlocked,
   addReady,
   addScheduled,
   dedupeId,
@@ -230,7 +230,7 @@ function place(
     const { pendingGroup } = entry.task;
     if (pendingGroup === null) continue;
     const passesSchedule =
-      joinsTransaction || (hasDue && isStrict(memory.state, definition, pendingGroup));
+      joinsTransaction || (hasDue && strict(memory.state, definition, pendingGroup));
     if (passesSchedule) entry.runAtMs ??= memory.nowMs;
   }
   const atOnce = entries.filter((entry) => entry.runAtMs === null).map((entry) => entry.task);
@@ -247,15 +247,15 @@ function place(
 }
 
 /** Does a group keep its order over everything? One that isn't made yet will be as its definition says. */
-function isStrict(state: MemoryState, definition: DefinitionRow, group: GroupName): boolean {
-  return findGroup(state, definition, group)?.isStrict ?? definition.settings.groupStrict;
+function strict(state: MemoryState, definition: DefinitionRow, group: GroupName): boolean {
+  return findGroup(state, definition, group)?.strict ?? definition.settings.groupStrict;
 }
 
 /** Until their wave opens; then grouped ones pass through the schedule, where their groups are joined. */
 function hold(memory: Memory, entries: readonly Entry[], waveId: WaveId): number {
   for (const { task } of entries) {
     memory.state.tasks.set(task.taskId, task);
-    addHeld(memory.state, task, waveId);
+    addBlocked(memory.state, task, waveId);
   }
   return 0;
 }
@@ -288,7 +288,7 @@ const groupScopes: readonly string[] = ["definition", "global"];
 
 function problemOf(
   { groupScope, runInMs, runAt, traceParent, onDuplicate }: NewTask,
-  isHeld: boolean,
+  isBlocked: boolean,
 ): string | null {
   if (groupScope !== undefined && !groupScopes.includes(groupScope)) {
     return `groupScope: expected definition or global (${left(groupScope, 220)})`;
@@ -299,7 +299,7 @@ function problemOf(
   if (onDuplicate !== undefined && !["keep", "replace"].includes(onDuplicate)) {
     return `onDuplicate: expected keep or replace (${left(onDuplicate, 220)})`;
   }
-  if (isHeld && (runInMs !== undefined || runAt !== undefined)) {
+  if (isBlocked && (runInMs !== undefined || runAt !== undefined)) {
     return "runAt: expected none for a task of a wave";
   }
   if (traceParent !== undefined && characters(traceParent) > 55) {

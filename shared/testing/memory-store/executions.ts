@@ -26,7 +26,7 @@ import { permitsOf, usePermits } from "./rates";
 import { dueOf, nextDueMs } from "./schedule";
 import type { DefinitionRow, ExecutionRow, Memory } from "./state";
 import { hasOpenDemand } from "./spread";
-import { deniedGrant, settleTokens, startDenial, surplusOf } from "./tokens";
+import { deniedGrant, settleTokens, startDenial, overLimitOf } from "./tokens";
 
 /** start_execution: opens a worker's stay with its first tokens. No token: no execution. */
 export function startExecution(memory: Memory, input: StartExecutionInput): StartExecutionAnswer {
@@ -37,8 +37,8 @@ export function startExecution(memory: Memory, input: StartExecutionInput): Star
   const definition = findDefinition(memory.state, input.name);
   if (definition === undefined) return { ...nothingStarted, status: "unknown" };
   if (isOutdated(definition, input)) return { ...nothingStarted, status: "outdated" };
-  const { leaseMs, spareMax } = definition.settings;
-  const answer = { ...nothingStarted, leaseMs, spareMax };
+  const { leaseMs, prefetchMax } = definition.settings;
+  const answer = { ...nothingStarted, leaseMs, prefetchMax };
 
   const earlier = findByOperation(memory, input);
   if (earlier !== undefined) return { ...answer, ...repeatedStart(memory, definition, earlier) };
@@ -97,7 +97,7 @@ const nothingStarted = {
   leaseMs: null,
   tokens: 0,
   tokenFence: null,
-  spareMax: null,
+  prefetchMax: null,
   ready: 0,
   retryInMs: null,
   nextDueMs: null,
@@ -185,13 +185,15 @@ function answerBeat(memory: Memory, beat: Beat): HeartbeatAnswer["executions"][n
   const execution = memory.state.executions.get(executionId);
   if (execution?.state !== "live") {
     const status = execution?.state === "ended" ? "ended" : "fenced";
-    return { executionId, status, leaseMs: null, cancel: [], surplus: 0, isPaused: false };
+    const nothing = { cancel: [], overLimit: 0, releaseRequested: false, isPaused: false };
+    return { executionId, status, leaseMs: null, ...nothing };
   }
   const definition = definitionOf(memory.state, execution);
   const { leaseMs } = definition.settings;
   execution.leaseUntilMs = Math.max(execution.leaseUntilMs, memory.nowMs + leaseMs);
   reportStarted(execution, beat.started);
   const kept = isCallsDefinition(definition.name) ? 0 : 1;
+  const overLimit = overLimitOf(memory.state, definition);
   const isWanted = execution.tokenCount > kept && hasOpenDemand(memory, definition);
   return {
     executionId,
@@ -201,15 +203,16 @@ function answerBeat(memory: Memory, beat: Beat): HeartbeatAnswer["executions"][n
       .map((claim) => claim.taskId)
       .filter((taskId) => taskOf(memory.state, taskId).isCancelRequested)
       .sort(compareNumbers),
-    surplus: Math.max(surplusOf(memory.state, definition), isWanted ? 1 : 0),
+    overLimit,
+    releaseRequested: overLimit === 0 && isWanted,
     isPaused: definition.isPaused,
   };
 }
 
-/** Spare claims that were started are spare no more: if they get lost, that counts. */
+/** Prefetched claims that were started are prefetched no more: if they get lost, that counts. */
 export function reportStarted(execution: ExecutionRow, started: readonly TaskId[]): void {
   for (const claim of execution.claims) {
-    if (started.includes(claim.taskId)) claim.isSpare = false;
+    if (started.includes(claim.taskId)) claim.isPrefetched = false;
   }
 }
 

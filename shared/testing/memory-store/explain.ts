@@ -73,8 +73,8 @@ function unfinishedFacts(memory: Memory, task: TaskRow) {
   const group = groupFacts(memory, task);
   return {
     ...commonFacts(memory, task),
-    maxAttempts: definition.settings.maxAttempts,
-    maxLost: definition.settings.maxLost,
+    retryAttempts: definition.settings.retryAttempts,
+    lostMax: definition.settings.lostMax,
     continuedCount: task.continuedCount,
     cancelRequested: task.isCancelRequested,
     progress: done === null && text === null ? null : { ...task.progress },
@@ -126,7 +126,7 @@ function standingFacts(memory: Memory, task: TaskRow): StandingFacts | null {
     return { state: "ready", readyAhead };
   }
   if (state.groupWaiting.some(isSame)) return { state: "waiting" };
-  if (state.waveHeld.some(isSame)) return { state: "held" };
+  if (state.waveBlocked.some(isSame)) return { state: "blocked" };
   const scheduled = state.scheduled.find(isSame);
   if (scheduled === undefined) return null;
   const dueInMs = Math.ceil(scheduled.runAtMs - memory.nowMs);
@@ -145,7 +145,7 @@ function claimFacts(
       fence: claim.fence,
       claimedAt: iso(claim.claimedAtMs),
       leaseLeftMs: leaseLeftMs(memory, holder),
-      isSpare: claim.isSpare,
+      isPrefetched: claim.isPrefetched,
       standing: standingOf(memory, holder, claim.taskId),
     },
   };
@@ -167,7 +167,7 @@ function groupFacts({ state }: Memory, task: TaskRow): TaskFacts["group"] {
     slots: group.slots,
     used: holders.length,
     paused: group.isPaused,
-    isStrict: group.isStrict,
+    strict: group.strict,
     isGlobal: group.scope === 0,
     ahead: Math.min(ahead.length, aheadMax),
     holders: holders.map((row) => row.taskId),

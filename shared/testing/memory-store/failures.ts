@@ -109,14 +109,14 @@ function recordAttempt(
   failure: Failure,
 ): "retry" | "dead" | "cancelled" | "continued" {
   const task = taskOf(memory.state, failure.taskId);
-  const { maxAttempts } = definitionOf(memory.state, execution).settings;
+  const { retryAttempts } = definitionOf(memory.state, execution).settings;
   const isCounted = failure.as === "failed" || failure.as === "dead";
   if (isCounted) task.failedCount += 1;
   if (failure.as === "continued") {
     takeShare(task, failure);
     task.checkpoint = failure.checkpoint ?? task.checkpoint;
   }
-  const outcome = decide(task, failure, maxAttempts);
+  const outcome = decide(task, failure, retryAttempts);
   const isOver = failure.as === "continued" && outcome === "dead";
   const text = isOver ? `${cameBackTooOften}${failure.error ?? sameCheckpoint}` : failure.error;
   const error = text === null ? null : left(text, limits.errorLengthMax);
@@ -148,13 +148,13 @@ function takeShare(task: TaskRow, { share, checkpoint }: Failure): void {
 function decide(
   task: TaskRow,
   failure: Failure,
-  maxAttempts: number,
+  retryAttempts: number,
 ): "retry" | "dead" | "cancelled" | "continued" {
   if (failure.as === "dead") return "dead";
   if (failure.as === "cancelled" || task.isCancelRequested) return "cancelled";
   if (failure.as === "continued")
     return task.continuedCount > limits.returnSharesMax ? "dead" : "continued";
-  return task.failedCount >= maxAttempts ? "dead" : "retry";
+  return task.failedCount >= retryAttempts ? "dead" : "retry";
 }
 
 /**
@@ -182,7 +182,7 @@ function comeBack(
   const delayMs = retry.retryInMs ?? backoff;
   addScheduled(memory.state, task, memory.nowMs + delayMs);
   const group = task.groupId === null ? undefined : memory.state.groups.get(task.groupId);
-  if (group !== undefined && !group.isStrict) retry.leaving.push(task);
+  if (group !== undefined && !group.strict) retry.leaving.push(task);
   return delayMs;
 }
 

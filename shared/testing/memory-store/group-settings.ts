@@ -29,7 +29,7 @@ export function setGroup(memory: Memory, input: SetGroupInput): SetGroupAnswer {
   group.isKept = true;
   group.slots = input.slots ?? group.slots;
   group.isPaused = input.paused ?? group.isPaused;
-  group.isStrict = input.isStrict ?? group.isStrict;
+  group.strict = input.strict ?? group.strict;
   const changed = settingsOf(group);
   const isChanged = auditChange(memory, definition, { input, old, changed });
   const woken = old !== null && isChanged ? fillSlots(memory.state, group) : [];
@@ -49,7 +49,7 @@ function makeGroup(memory: Memory, definition: DefinitionRow, input: SetGroupInp
     key: input.groupKey,
     slots: definition.settings.groupSlots,
     isPaused: false,
-    isStrict: definition.settings.groupStrict,
+    strict: definition.settings.groupStrict,
     isKept: true,
   };
   memory.state.groups.set(group.groupId, group);
@@ -57,7 +57,7 @@ function makeGroup(memory: Memory, definition: DefinitionRow, input: SetGroupInp
 }
 
 function settingsOf(group: GroupRow): GroupSettings {
-  return { slots: group.slots, paused: group.isPaused, strict: group.isStrict };
+  return { slots: group.slots, paused: group.isPaused, strict: group.strict };
 }
 
 /** Writes down what changed; was there anything? */
@@ -98,7 +98,7 @@ const firstMax = 1_000;
 
 /** list_groups: first the oldest ones with waiters, both by definition and key, global ones first. */
 export function listGroups(memory: Memory, input: ListGroupsInput): { groups: GroupStatus[] } {
-  expectRange("most", input.most, [1, 1_000]);
+  expectRange("max", input.max, [1, 1_000]);
   const only = input.name === undefined ? null : definitionNamed(memory.state, input.name);
   const waiting = new Set(memory.state.groupWaiting.map((row) => row.groupId));
   const first = new Set([...waiting].sort((a, b) => a - b).slice(0, firstMax));
@@ -111,7 +111,7 @@ export function listGroups(memory: Memory, input: ListGroupsInput): { groups: Gr
         a.scope - b.scope ||
         compareTexts(a.key, b.key),
     )
-    .slice(0, input.most)
+    .slice(0, input.max)
     .map((group) => ({
       definition: memory.state.definitions.get(group.scope)?.name ?? null,
       key: group.key,

@@ -38,7 +38,7 @@ export function makeGroups(
       key: name.key,
       slots: definition.settings.groupSlots,
       isPaused: false,
-      isStrict: definition.settings.groupStrict,
+      strict: definition.settings.groupStrict,
       isKept: false,
     });
   }

@@ -55,7 +55,7 @@ const rules: Readonly<Record<string, (state: MemoryState) => Finding[]>> = {
   // One object here.
   "P2 claims and their fences are of one length": () => [],
   // A flag of the claim here.
-  "P1 spare claims are claims": () => [],
+  "P1 prefetched claims are claims": () => [],
   "P1 the token string can be read": (state) =>
     [...state.definitions.values()]
       .filter((row) => readTokens(row) === null)
@@ -114,10 +114,10 @@ const rules: Readonly<Record<string, (state: MemoryState) => Finding[]>> = {
         ? [{ key: wave.waveId, detail: `${wave.state}, ${String(unfinished)} unfinished` }]
         : [];
     }),
-  "S4 only waves that are held or being opened hold tasks": (state) =>
-    state.waveHeld.flatMap((row) => {
+  "S4 only waves that are blocked or being opened hold tasks": (state) =>
+    state.waveBlocked.flatMap((row) => {
       const wave = state.waves.get(row.waveId);
-      const isRight = wave?.state === "held" || wave?.state === "opening";
+      const isRight = wave?.state === "blocked" || wave?.state === "opening";
       return isRight ? [] : [{ key: row.waveId, detail: `state ${wave?.state ?? "none"}` }];
     }),
   "S4 waves open one after the other": (state) =>
@@ -279,7 +279,7 @@ function outsiders(state: MemoryState): Finding[] {
     const task = state.tasks.get(taskId);
     if (task === undefined || task.groupId === null) return [];
     const isOutside =
-      (place === "scheduled" || place === "wave_held") && countSlots(state, task) === 0;
+      (place === "scheduled" || place === "wave_blocked") && countSlots(state, task) === 0;
     const detail = task.pendingGroup?.key ?? place;
     return isOutside || task.pendingGroup !== null ? [{ key: taskId, detail }] : [];
   });

@@ -66,7 +66,11 @@ export function applyKinds(definition: DefinitionRow, input: EnqueueTasksInput):
   return input.tasks.map((task, index) => {
     const rules = definition.kinds.get(task.kind ?? definition.name);
     if (rules === undefined) return task;
-    const call = { at: `tasks[${String(index)}].`, isStrict, isHeld: input.waveId !== undefined };
+    const call = {
+      at: `tasks[${String(index)}].`,
+      isStrict,
+      isBlocked: input.waveId !== undefined,
+    };
     return applyRules(task, rules, call);
   });
 }
@@ -74,7 +78,7 @@ export function applyKinds(definition: DefinitionRow, input: EnqueueTasksInput):
 interface Call {
   readonly at: string;
   readonly isStrict: boolean;
-  readonly isHeld: boolean;
+  readonly isBlocked: boolean;
 }
 
 function applyRules(task: NewTask, rules: KindRules, call: Call): NewTask {
@@ -91,7 +95,7 @@ function applyRules(task: NewTask, rules: KindRules, call: Call): NewTask {
   const isComputed = givenKey === undefined && dedupeKey !== null;
   const dedupeMs = task.dedupeMs ?? (isComputed ? rules.dedupeMs : null);
   const priority = task.priority ?? rules.priority;
-  const isTimed = task.runInMs !== undefined || task.runAt !== undefined || call.isHeld;
+  const isTimed = task.runInMs !== undefined || task.runAt !== undefined || call.isBlocked;
   return {
     ...rest,
     ...(group === null ? {} : { group }),

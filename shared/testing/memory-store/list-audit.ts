@@ -19,7 +19,7 @@ interface Placed {
 
 /** list_audit: newest first. */
 export function listAudit(memory: Memory, input: ListAuditInput): { entries: AuditEntry[] } {
-  expectRange("most", input.most, [1, 100]);
+  expectRange("max", input.max, [1, 100]);
   const { state } = memory;
   const names = new Map([...state.definitions.values()].map((row) => [row.definitionId, row.name]));
   const placed: Placed[] = [
@@ -40,7 +40,7 @@ export function listAudit(memory: Memory, input: ListAuditInput): { entries: Aud
     entries: placed
       .filter(({ entry, atMs }) => isAskedFor(entry, atMs, input))
       .sort((a, b) => b.atMs - a.atMs || Number(b.isCall) - Number(a.isCall) || b.id - a.id)
-      .slice(0, input.most)
+      .slice(0, input.max)
       .map(({ entry }) => entry),
   };
 }

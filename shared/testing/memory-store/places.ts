@@ -2,7 +2,7 @@ import type { TaskId } from "../../core/ids";
 import type { MemoryState } from "./state";
 
 /** Where an unfinished task stands, as check_invariants names it. */
-export type PlaceName = "ready" | "scheduled" | "group_waiting" | "wave_held" | "claimed";
+export type PlaceName = "ready" | "scheduled" | "group_waiting" | "wave_blocked" | "claimed";
 
 /** One task in one place: each unfinished task has exactly one. */
 export interface Standing {
@@ -22,7 +22,7 @@ export function allStandings(state: MemoryState): Standing[] {
     ...from("ready", state.ready),
     ...from("scheduled", state.scheduled),
     ...from("group_waiting", state.groupWaiting),
-    ...from("wave_held", state.waveHeld),
+    ...from("wave_blocked", state.waveBlocked),
     ...from("claimed", claims),
   ];
 }

@@ -22,18 +22,18 @@ interface PurgedBatches {
  */
 export function purgeBatches(
   memory: Memory,
-  { most, finishedBeforeMs }: { most: number; finishedBeforeMs: number },
+  { max, finishedBeforeMs }: { max: number; finishedBeforeMs: number },
 ): PurgedBatches {
   const { state } = memory;
-  const due = finishedBatches(memory, { finishedBeforeMs, lookAt: batchesMax }).slice(0, most);
+  const due = finishedBatches(memory, { finishedBeforeMs, lookAt: batchesMax }).slice(0, max);
   const found = due.flatMap((batch) => wavesOf(state, batch));
-  const gone = found.slice(0, most);
+  const gone = found.slice(0, max);
   for (const { waveId } of gone) state.waves.delete(waveId);
   const touched = due.filter((batch) => gone.some((wave) => wave.batchId === batch.batchId));
   const whole = touched.filter((batch) => wavesOf(state, batch).length === 0);
   for (const { batchId } of whole) state.batches.delete(batchId);
   for (const batch of touched) batch.operationId = asOperationId(memory.random.uuid());
-  return { batches: whole.length, waves: gone.length, isFull: found.length >= most };
+  return { batches: whole.length, waves: gone.length, isFull: found.length >= max };
 }
 
 /** Is there one? Of batches only the oldest are looked at. */

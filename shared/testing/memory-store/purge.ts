@@ -16,11 +16,11 @@ const executionsGlimpsed = 10;
 const attemptsMax = 10_000;
 
 /** purge: deletes rows whose retention is over, one slice of each kind. */
-export function purge(memory: Memory, input: { most: number }): PurgeAnswer {
-  expectRange("most", input.most, [1, 1_000]);
+export function purge(memory: Memory, input: { max: number }): PurgeAnswer {
+  expectRange("max", input.max, [1, 1_000]);
   const { state } = memory;
   // First: what goes below lets go of its group in the next round.
-  const groups = purgeGroups(memory, input.most);
+  const groups = purgeGroups(memory, input.max);
   const due = {
     tasks: finishedTasks(memory),
     executions: endedExecutions(memory, executionsMax),
@@ -30,7 +30,7 @@ export function purge(memory: Memory, input: { most: number }): PurgeAnswer {
     auditCalls: outdatedCalls(memory, false),
     auditEnqueues: outdatedCalls(memory, true),
   };
-  const slice = <Row>(rows: readonly Row[]): Row[] => rows.slice(0, input.most);
+  const slice = <Row>(rows: readonly Row[]): Row[] => rows.slice(0, input.max);
   const tasks = slice(due.tasks).map((row) => row.task.taskId);
   const { attempts, left } = purgeAttempts(memory, tasks);
   const gone = tasks.filter((taskId) => !left.has(taskId));
@@ -47,7 +47,7 @@ export function purge(memory: Memory, input: { most: number }): PurgeAnswer {
   state.callAudit = state.callAudit.filter((row) => !calls.has(row));
   const auditEntries = entries.size + calls.size;
   const { batches, waves, isFull } = purgeBatches(memory, {
-    most: input.most,
+    max: input.max,
     finishedBeforeMs: keptSinceMs(memory),
   });
   const others = executions.length + operations.length + keys.length + auditEntries;
@@ -66,7 +66,7 @@ export function purge(memory: Memory, input: { most: number }): PurgeAnswer {
       groups.more ||
       left.size > 0 ||
       isFull ||
-      Object.values(due).some((rows) => rows.length >= input.most),
+      Object.values(due).some((rows) => rows.length >= input.max),
   };
 }
 
@@ -77,11 +77,11 @@ function areGroupsDue({ state, nowMs }: Memory): boolean {
 }
 
 /** Removes the unused groups among the next so many. */
-function purgeGroups({ state, nowMs }: Memory, most: number): { purged: number; more: boolean } {
+function purgeGroups({ state, nowMs }: Memory, max: number): { purged: number; more: boolean } {
   const seen = [...state.groups.values()]
     .filter(({ groupId }) => groupId > state.groupRound.lastGroupId)
     .sort((a, b) => a.groupId - b.groupId)
-    .slice(0, most);
+    .slice(0, max);
   const needed = new Set([
     ...[...state.groupSlots, ...state.groupWaiting].map((row) => row.groupId),
     ...[...state.archive.values()].map((row) => row.task.groupId),
@@ -89,7 +89,7 @@ function purgeGroups({ state, nowMs }: Memory, most: number): { purged: number; 
   const idle = seen.filter((row) => !row.isKept && !row.isPaused && !needed.has(row.groupId));
   for (const { groupId } of idle) state.groups.delete(groupId);
   if (seen.length === 0 && state.groupRound.lastGroupId === 0) return { purged: 0, more: false };
-  const isOver = seen.length < most;
+  const isOver = seen.length < max;
   state.groupRound = isOver
     ? { lastGroupId: 0, endedAtMs: nowMs }
     : { ...state.groupRound, lastGroupId: seen.at(-1)?.groupId ?? 0 };
@@ -126,11 +126,11 @@ function keptSinceMs({ state, nowMs }: Memory): number {
   return nowMs - Math.max(dayMs, ...kept);
 }
 
-function endedExecutions(memory: Memory, most: number): ExecutionRow[] {
+function endedExecutions(memory: Memory, max: number): ExecutionRow[] {
   const endedBeforeMs = keptSinceMs(memory);
   return [...memory.state.executions.values()]
     .sort((a, b) => compareNumbers(a.executionId, b.executionId))
-    .slice(0, most)
+    .slice(0, max)
     .filter((row) => row.state === "ended" || row.state === "reclaimed")
     .filter((row) => row.endedAtMs !== null && row.endedAtMs < endedBeforeMs);
 }

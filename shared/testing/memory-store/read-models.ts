@@ -37,8 +37,8 @@ type ListTasksInput = Parameters<TaskStore["listTasks"]>[0];
 const countMax = 10_000;
 
 /** sweep: lists due work; changes nothing. */
-export function sweep(memory: Memory, input: { most: number }): SweepAnswer {
-  expectRange("most", input.most, [1, 1_000]);
+export function sweep(memory: Memory, input: { max: number }): SweepAnswer {
+  expectRange("max", input.max, [1, 1_000]);
   const definitions = byName(memory);
   const dues = [
     ...definitions.flatMap((definition) => nextDueMs(memory, definition) ?? []),
@@ -48,14 +48,14 @@ export function sweep(memory: Memory, input: { most: number }): SweepAnswer {
     expired: Math.min(expiredExecutions(memory).length, 1_000),
     definitions: definitions
       .filter((row) => hasReady(memory.state, row) || dueOf(memory, row).length > 0)
-      .slice(0, input.most)
+      .slice(0, input.max)
       .map((row) => sweepDefinition(memory, row)),
     nextDueMs: dues.length === 0 ? null : Math.min(...dues),
-    opening: batchesToPump(memory.state).slice(0, input.most),
+    opening: batchesToPump(memory.state).slice(0, input.max),
     isPurgeable: isPurgeable(memory),
     schedules: nextInstants(memory)
       .filter((schedule) => schedule.inMs <= 0)
-      .slice(0, input.most),
+      .slice(0, input.max),
   };
 }
 
@@ -111,9 +111,9 @@ function describeDefinition(memory: Memory, definition: DefinitionRow): Definiti
     sharedLimits: describeShared(state, definition),
     paused: definition.isPaused,
     leaseMs: settings.leaseMs,
-    maxAttempts: settings.maxAttempts,
-    maxLost: settings.maxLost,
-    spareMax: settings.spareMax,
+    retryAttempts: settings.retryAttempts,
+    lostMax: settings.lostMax,
+    prefetchMax: settings.prefetchMax,
     build: definition.build,
     tokenFence: String(definition.tokenFence),
     held: open.reduce((sum, row) => sum + row.tokenCount, 0),
@@ -146,7 +146,7 @@ export function standingOf(
   taskId: TaskId,
 ): "running" | "prefetched" | "lost" {
   if (execution.state !== "live" || execution.leaseUntilMs < memory.nowMs) return "lost";
-  const started = execution.claims.filter((claim) => !claim.isSpare);
+  const started = execution.claims.filter((claim) => !claim.isPrefetched);
   const place = started.findIndex((claim) => claim.taskId === taskId);
   return place !== -1 && place < execution.tokenCount ? "running" : "prefetched";
 }
@@ -170,13 +170,13 @@ export function listExecutions(
   memory: Memory,
   input: ListExecutionsInput,
 ): { executions: ExecutionStatus[] } {
-  expectRange("most", input.most, [1, 1_000]);
+  expectRange("max", input.max, [1, 1_000]);
   const executions = [...memory.state.executions.values()]
     .filter((row) => !input.isOpen || isOpen(row))
     .map((row) => ({ row, definition: definitionOf(memory.state, row) }))
     .filter(({ definition }) => input.name === undefined || definition.name === input.name)
     .sort((a, b) => compareNumbers(b.row.executionId, a.row.executionId))
-    .slice(0, input.most)
+    .slice(0, input.max)
     .map(({ row, definition }) => ({
       execution: row.executionId,
       definition: definition.name,
@@ -204,7 +204,7 @@ const listableStates = ["ready", "scheduled", "waiting", "claimed", "done", "dea
  * list_tasks: unfinished ones in the order in which they will be taken, finished ones newest first.
  */
 export function listTasks(memory: Memory, input: ListTasksInput): { tasks: TaskListEntry[] } {
-  expectRange("most", input.most, [1, 1_000]);
+  expectRange("max", input.max, [1, 1_000]);
   if (!listableStates.includes(input.state)) {
     throw invalidArgument(
       `state: expected ready, scheduled, waiting, claimed, done, dead or cancelled (${left(input.state, 220)})`,
@@ -216,7 +216,7 @@ export function listTasks(memory: Memory, input: ListTasksInput): { tasks: TaskL
     state === "done" || state === "dead" || state === "cancelled"
       ? listFinished(memory, definition, state)
       : listUnfinished(memory, definition, state);
-  return { tasks: tasks.slice(0, input.most) };
+  return { tasks: tasks.slice(0, input.max) };
 }
 
 function listFinished(

@@ -19,12 +19,12 @@ export function expiredExecutions(memory: Memory): ExecutionRow[] {
 
 /**
  * reclaim_expired: takes back what dead executions held. What they had started counts as lost; a
- * task lost more often than maxLost ends dead; the rest is ready again. Tokens stay where they are:
+ * task lost more often than lostMax ends dead; the rest is ready again. Tokens stay where they are:
  * the next asker finds the dead holder.
  */
-export function reclaimExpired(memory: Memory, input: { most: number }): ReclaimExpiredAnswer {
-  expectRange("most", input.most, [1, 1_000]);
-  const executions = expiredExecutions(memory).slice(0, input.most);
+export function reclaimExpired(memory: Memory, input: { max: number }): ReclaimExpiredAnswer {
+  expectRange("max", input.max, [1, 1_000]);
+  const executions = expiredExecutions(memory).slice(0, input.max);
   const endings: Ending[] = [];
   const woken: number[] = [];
   let claimed = 0;
@@ -32,7 +32,7 @@ export function reclaimExpired(memory: Memory, input: { most: number }): Reclaim
   for (const execution of executions) {
     const claims = close(memory, execution);
     if (claims.length > 0) woken.push(execution.definitionId);
-    const started = claims.filter((claim) => !claim.isSpare);
+    const started = claims.filter((claim) => !claim.isPrefetched);
     for (const claim of started) recordLoss(memory, execution, claim);
     for (const claim of claims) {
       if (isOver(memory, claim)) endings.push(endLost(memory, execution, claim));
@@ -50,7 +50,7 @@ export function reclaimExpired(memory: Memory, input: { most: number }): Reclaim
     tasksLost: lost,
     tasksDead: endings.length,
     definitions: definitionNames(memory.state, woken),
-    more: executions.length === input.most,
+    more: executions.length === input.max,
     opening: [...opening],
   };
 }
@@ -84,8 +84,8 @@ function recordLoss(memory: Memory, execution: ExecutionRow, claim: ClaimRow): v
 /** Does a task end here: on request, or because it was lost too often just now? */
 function isOver(memory: Memory, claim: ClaimRow): boolean {
   const task = taskOf(memory.state, claim.taskId);
-  const { maxLost } = definitionOf(memory.state, task).settings;
-  return task.isCancelRequested || (task.lostCount > maxLost && !claim.isSpare);
+  const { lostMax } = definitionOf(memory.state, task).settings;
+  return task.isCancelRequested || (task.lostCount > lostMax && !claim.isPrefetched);
 }
 
 function endLost(memory: Memory, execution: ExecutionRow, { taskId, fence }: ClaimRow): Ending {

@@ -4,7 +4,7 @@ import { auditCall } from "./audit";
 import { expectRange, invalidArgument, left } from "./arguments";
 import { admit, groupsOf, leaveGroup } from "./groups";
 import {
-  addHeld,
+  addBlocked,
   addReady,
   addScheduled,
   compareNumbers,
@@ -13,7 +13,7 @@ import {
   definitionNames,
 } from "./rows";
 import type { ArchiveRow, Memory, TaskRow, WaveRow } from "./state";
-import { batchOf, isHeld, isOpen } from "./waves";
+import { batchOf, isBlocked, isOpen } from "./waves";
 
 type Outcome = RedriveTasksAnswer["results"][number]["outcome"];
 
@@ -37,7 +37,7 @@ export function redriveTasks(memory: Memory, input: RedriveTasksInput): RedriveT
     enter(memory, task);
   }
   if (tasks.length > 0) auditCall(memory, "redrive_tasks", { ...input, tasks });
-  const admitted = tasks.filter((task) => !isHeld(state, task));
+  const admitted = tasks.filter((task) => !isBlocked(state, task));
   for (const group of groupsOf(state, admitted)) admit(state, group, admitted);
   const due = new Set([...state.ready, ...state.scheduled].map((row) => row.taskId));
   const woken = tasks.filter((task) => due.has(task.taskId)).map((task) => task.definitionId);
@@ -52,7 +52,7 @@ function findEnded(
   memory: Memory,
   input: Exclude<RedriveTasksInput, { taskIds: readonly TaskId[] }>,
 ): TaskId[] {
-  expectRange("most", input.most, [1, 1_000]);
+  expectRange("max", input.max, [1, 1_000]);
   if (!["dead", "cancelled"].includes(input.outcome)) {
     throw invalidArgument(`outcome: expected dead or cancelled (${left(input.outcome, 220)})`);
   }
@@ -61,7 +61,7 @@ function findEnded(
     .filter(({ task, outcome }) => task.definitionId === definitionId && outcome === input.outcome)
     .filter(({ task }) => input.kind === undefined || task.kind === input.kind)
     .sort((a, b) => a.finishedAtMs - b.finishedAtMs || compareNumbers(a.task.taskId, b.task.taskId))
-    .slice(0, input.most)
+    .slice(0, input.max)
     .map(({ task }) => task.taskId);
 }
 
@@ -85,9 +85,9 @@ function outcomeOf(memory: Memory, taskId: TaskId): Outcome {
 /** Into its container; grouped ones come in with their group. */
 function enter(memory: Memory, task: TaskRow): void {
   const wave = task.waveId === null ? undefined : memory.state.waves.get(task.waveId);
-  if (wave?.state === "held") {
+  if (wave?.state === "blocked") {
     leaveGroup(memory.state, task);
-    addHeld(memory.state, task, wave.waveId);
+    addBlocked(memory.state, task, wave.waveId);
   }
   // Promotion makes the group.
   else if (task.pendingGroup !== null) addScheduled(memory.state, task, memory.nowMs);
@@ -95,15 +95,15 @@ function enter(memory: Memory, task: TaskRow): void {
 }
 
 /** The wave in which a task counts again: null when it has ended, or its batch was cancelled before it opened. */
-function rejoin(memory: Memory, { task, outcome, wasHeld }: ArchiveRow): WaveRow | null {
+function rejoin(memory: Memory, { task, outcome, wasBlocked }: ArchiveRow): WaveRow | null {
   const wave = task.waveId === null ? undefined : memory.state.waves.get(task.waveId);
   if (wave === undefined) return null;
-  if (wave.state === "held") {
+  if (wave.state === "blocked") {
     return batchOf(memory.state, wave.batchId).state === "cancelled" ? null : wave;
   }
   if (!isOpen(wave)) return null;
   if (outcome === "dead") wave.dead -= 1;
-  if (wasHeld) wave.admitted += 1;
+  if (wasBlocked) wave.admitted += 1;
   return wave;
 }
 

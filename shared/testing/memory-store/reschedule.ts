@@ -22,8 +22,8 @@ export function rescheduleTasks(
   const runAtMs = Math.max(askedMs, nowMs);
   const ids = [...new Set(input.taskIds)];
   const claimed = claimedIds(state);
-  const held = new Set(state.waveHeld.map((row) => row.taskId));
-  const moving = ids.filter((id) => state.tasks.has(id) && !claimed.has(id) && !held.has(id));
+  const blocked = new Set(state.waveBlocked.map((row) => row.taskId));
+  const moving = ids.filter((id) => state.tasks.has(id) && !claimed.has(id) && !blocked.has(id));
   const scheduled = new Set(state.scheduled.map((row) => row.taskId));
   leaveContainers(state, new Set(moving));
   const tasks = moving.map((id) => taskOf(state, id));
@@ -32,13 +32,13 @@ export function rescheduleTasks(
   // A strict group's slot stays with its task, so that no other task overtakes it.
   const leaving = tasks.filter(
     ({ taskId, groupId }) =>
-      !scheduled.has(taskId) && groupId !== null && state.groups.get(groupId)?.isStrict === false,
+      !scheduled.has(taskId) && groupId !== null && state.groups.get(groupId)?.strict === false,
   );
   const woken = handOver(memory, leaving);
   for (const task of tasks) if (!hasSlot(state, task)) leaveGroup(state, task);
   const definitionIds = tasks.map((task) => task.definitionId);
   return {
-    results: ids.map((id) => outcomeOf(state, id, { claimed, held })),
+    results: ids.map((id) => outcomeOf(state, id, { claimed, blocked })),
     nextDueMs: tasks.length === 0 ? null : Math.ceil(runAtMs - nowMs),
     definitions: definitionNames(state, definitionIds),
     woken: definitionNames(state, woken),
@@ -48,9 +48,9 @@ export function rescheduleTasks(
 function outcomeOf(
   state: MemoryState,
   taskId: TaskId,
-  { claimed, held }: { claimed: ReadonlySet<TaskId>; held: ReadonlySet<TaskId> },
+  { claimed, blocked }: { claimed: ReadonlySet<TaskId>; blocked: ReadonlySet<TaskId> },
 ): Result {
-  if (held.has(taskId)) return { taskId, outcome: "held", state: null };
+  if (blocked.has(taskId)) return { taskId, outcome: "blocked", state: null };
   if (claimed.has(taskId)) return { taskId, outcome: "running", state: null };
   if (state.tasks.has(taskId)) return { taskId, outcome: "rescheduled", state: null };
   return { taskId, outcome: "gone", state: state.archive.get(taskId)?.outcome ?? "unknown" };

@@ -12,7 +12,7 @@ import type {
   ReadyRow,
   ScheduledRow,
   TaskRow,
-  WaveHeldRow,
+  WaveBlockedRow,
 } from "./state";
 
 /**
@@ -47,7 +47,7 @@ function compareWaiting(a: GroupWaitingRow, b: GroupWaitingRow): number {
   return a.groupId - b.groupId || comparePlaces(a, b);
 }
 
-function compareHeld(a: WaveHeldRow, b: WaveHeldRow): number {
+function compareBlocked(a: WaveBlockedRow, b: WaveBlockedRow): number {
   return compareNumbers(a.waveId, b.waveId) || comparePlaces(a, b);
 }
 
@@ -84,9 +84,9 @@ export function addWaiting(state: MemoryState, task: TaskRow, groupId: number): 
 }
 
 /** A task waits for its wave. */
-export function addHeld(state: MemoryState, task: TaskRow, waveId: WaveId): void {
+export function addBlocked(state: MemoryState, task: TaskRow, waveId: WaveId): void {
   const { definitionId, priority, rank, taskId } = task;
-  insert(state.waveHeld, { waveId, definitionId, priority, rank, taskId }, compareHeld);
+  insert(state.waveBlocked, { waveId, definitionId, priority, rank, taskId }, compareBlocked);
 }
 
 /** The definition of that name. Throws InvalidArgumentError (404). */

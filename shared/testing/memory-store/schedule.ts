@@ -25,11 +25,11 @@ export function nextDueMs(memory: Memory, definition: DefinitionRow): number | n
  */
 export function promoteScheduled(
   memory: Memory,
-  input: { name: string; most: number },
+  input: { name: string; max: number },
 ): PromoteScheduledAnswer {
-  expectRange("most", input.most, [1, 10_000]);
+  expectRange("max", input.max, [1, 10_000]);
   const definition = definitionNamed(memory.state, input.name);
-  const promoted = promoteDue(memory, definition, input.most);
+  const promoted = promoteDue(memory, definition, input.max);
   return {
     status: promoted > 0 ? "promoted" : "none",
     promoted,
@@ -39,10 +39,10 @@ export function promoteScheduled(
 }
 
 /**
- * Moves at most `most` due tasks to where they may be claimed; answers how many left the schedule.
+ * Moves at most `max` due tasks to where they may be claimed; answers how many left the schedule.
  */
-export function promoteDue(memory: Memory, definition: DefinitionRow, most: number): number {
-  const due = dueOf(memory, definition).slice(0, most);
+export function promoteDue(memory: Memory, definition: DefinitionRow, max: number): number {
+  const due = dueOf(memory, definition).slice(0, max);
   memory.state.scheduled = memory.state.scheduled.filter((row) => !due.includes(row));
   const tasks = due.map((row) => taskOf(memory.state, row.taskId));
   // Groups that a user's transaction left to be made.

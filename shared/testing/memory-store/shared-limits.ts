@@ -85,11 +85,11 @@ export function listSharedLimits(
   memory: Memory,
   input: ListSharedLimitsInput,
 ): { sharedLimits: SharedLimitReading[] } {
-  expectRange("most", input.most, [1, 1_000]);
+  expectRange("max", input.max, [1, 1_000]);
   const sharedLimits = [...memory.state.sharedLimits.values()]
     .filter((row) => input.name === undefined || row.name === input.name)
     .sort((a, b) => compareTexts(a.name, b.name))
-    .slice(0, input.most)
+    .slice(0, input.max)
     .map((row) => ({
       ...describeSharedLimit(memory.state, row),
       codeLimit: row.codeLimit,
@@ -204,7 +204,7 @@ function changeSharedLimit(
   memory: Memory,
   row: SharedLimitRow,
   to: Pick<SharedLimitRow, "codeLimit" | "operatorLimit">,
-): Pick<SetSharedLimitAnswer, "newLimit" | "held" | "surplus"> & {
+): Pick<SetSharedLimitAnswer, "newLimit" | "held" | "overLimit"> & {
   oldLimit: SharedLimitRow["codeLimit"];
 } {
   const oldLimit = sharedLimitOf(row);
@@ -225,7 +225,7 @@ function changeSharedLimit(
   }
   settleShared(memory, [row], { asker: "0", need: 0 });
   const held = newLimit === null ? countShared(memory.state, row) : countHeld(row);
-  return { oldLimit, newLimit, held, surplus: Math.max(held - (newLimit ?? held), 0) };
+  return { oldLimit, newLimit, held, overLimit: Math.max(held - (newLimit ?? held), 0) };
 }
 
 function findShared(memory: Memory, name: string): SharedLimitRow | undefined {

@@ -22,9 +22,9 @@ export function settleShared(
   memory: Memory,
   rows: readonly SharedLimitRow[],
   ask: { asker: string; need: number; own?: number },
-): { room: number; surplus: number; dead: number } {
+): { room: number; overLimit: number; dead: number } {
   let room = Infinity;
-  let surplus = 0;
+  let overLimit = 0;
   let dead = 0;
   for (const row of rows) {
     const limit = sharedLimitOf(row);
@@ -36,9 +36,9 @@ export function settleShared(
     if (ask.own !== undefined) pool.add(ask.asker, ask.own - pool.heldBy(ask.asker));
     row.executionTokens = pool.toString();
     room = Math.min(room, Math.max(limit - pool.held, 0));
-    surplus = Math.max(surplus, pool.held - limit);
+    overLimit = Math.max(overLimit, pool.held - limit);
   }
-  return { room, surplus, dead };
+  return { room, overLimit, dead };
 }
 
 function freeDead(memory: Memory, pool: TokenPool, asker: string): number {
@@ -75,7 +75,7 @@ export function sharedFree(memory: Memory, definition: DefinitionRow): number {
 }
 
 /** Tokens held above one of them, where that is most. */
-export function sharedSurplus(state: MemoryState, definition: DefinitionRow): number {
+export function sharedOverLimit(state: MemoryState, definition: DefinitionRow): number {
   const over = sharedLimitsOf(state, definition).map((row) => {
     const limit = sharedLimitOf(row);
     return limit === null ? 0 : countHeld(row) - limit;

@@ -16,7 +16,7 @@ const noteEveryMs = 1_000;
 const noteOfHolderEveryMs = 2_000;
 /** A noted execution asks again at the latest after half of the time that has passed since, and a little. */
 const lookMs = 100;
-const reservedMostMs = 2_000;
+const reservedMaxMs = 2_000;
 const richestFirstMs = 2_000;
 
 /** A limit of 0 or more that decides about a definition's tokens. */
@@ -69,7 +69,7 @@ function rowsOf(memory: Memory, definition: DefinitionRow): Bound["row"][] {
 function reservedFor(memory: Memory, { deniedAtMs, givenAtMs }: Bound["row"]): number | null {
   // Noted since: all were held then, so the gift was fetched.
   if (deniedAtMs > givenAtMs) return null;
-  const lastsMs = Math.min(lookMs + Math.floor((givenAtMs - deniedAtMs) / 2), reservedMostMs);
+  const lastsMs = Math.min(lookMs + Math.floor((givenAtMs - deniedAtMs) / 2), reservedMaxMs);
   const leftMs = Math.round(givenAtMs - memory.nowMs) + lastsMs;
   return leftMs > 0 ? leftMs : null;
 }
@@ -227,8 +227,8 @@ function roomAt(memory: Memory, bound: Bound, asker: Party): number {
   if (reservedFor(memory, bound.row) === null) return Infinity;
   const { mine, others } = sharesOf(memory, bound, asker);
   const part = Math.ceil(bound.limit / (others.length + 1));
-  const most = mine > 0 ? Math.min(part, Math.max(0, ...others)) : part;
-  return Math.max(0, most - mine);
+  const max = mine > 0 ? Math.min(part, Math.max(0, ...others)) : part;
+  return Math.max(0, max - mine);
 }
 
 /** By the definition's own limit. */

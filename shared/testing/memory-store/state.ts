@@ -57,7 +57,7 @@ export interface MemoryState {
   /** In the order of creation: by batch, then by ordinal. */
   waves: Map<WaveId, WaveRow>;
   /** By wave, then by place. */
-  waveHeld: WaveHeldRow[];
+  waveBlocked: WaveBlockedRow[];
   /** By `dedupeId`. */
   dedupe: Map<string, DedupeRow>;
   /** In the order in which they ended. */
@@ -153,7 +153,7 @@ export interface ClaimRow {
   readonly fence: Fence;
   readonly claimedAtMs: number;
   /** Not reported as started yet. */
-  isSpare: boolean;
+  isPrefetched: boolean;
 }
 
 /** A place in the order of claims: priority, rank, id; lower first. */
@@ -215,7 +215,7 @@ export interface GroupRow {
   slots: number;
   isPaused: boolean;
   /** Its order holds over retries, too. */
-  isStrict: boolean;
+  strict: boolean;
   /** group_kept: an operator has set it, so it stays. */
   isKept: boolean;
 }
@@ -262,8 +262,8 @@ export interface WaveRow {
   finishedAtMs: number | null;
 }
 
-/** wave_held: its wave isn't open, or hasn't let it in yet. */
-export interface WaveHeldRow extends Place {
+/** wave_blocked: its wave isn't open, or hasn't let it in yet. */
+export interface WaveBlockedRow extends Place {
   readonly waveId: WaveId;
   readonly definitionId: number;
 }
@@ -301,7 +301,7 @@ export interface ArchiveRow {
   readonly durationMs: number | null;
   readonly result: string | null;
   /** It was cancelled before its wave counted it. */
-  readonly wasHeld: boolean;
+  readonly wasBlocked: boolean;
 }
 
 /** operation: the answer of a call, for its repeats. */
@@ -383,7 +383,7 @@ export function emptyState(): MemoryState {
     groupWaiting: [],
     batches: new Map(),
     waves: new Map(),
-    waveHeld: [],
+    waveBlocked: [],
     dedupe: new Map(),
     attempts: [],
     archive: new Map(),

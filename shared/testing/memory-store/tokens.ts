@@ -9,7 +9,7 @@ import type {
 import { expectRange } from "./arguments";
 import { declareDead, isAlive, liveUse } from "./holders";
 import { definitionNames, definitionOf, hasReady, limitOf } from "./rows";
-import { settleShared, sharedDenial, sharedLimitsOf, sharedSurplus } from "./shared-tokens";
+import { settleShared, sharedDenial, sharedLimitsOf, sharedOverLimit } from "./shared-tokens";
 import {
   giftOf,
   heldByWorker,
@@ -66,7 +66,7 @@ export function settleTokens(
     asker: ask.execution?.executionId ?? "0",
     need: Math.max((ask.want ?? 0) - (ask.execution?.tokenCount ?? 0), 0),
   });
-  const gift = sharedGiftFor(memory, definition, { ...ask, sharedSurplus: shared.surplus });
+  const gift = sharedGiftFor(memory, definition, { ...ask, sharedOverLimit: shared.overLimit });
   const allowed = {
     ...allowShared(memory, definition, { ...ask, ...shared }),
     sharedGift: gift.count,
@@ -87,7 +87,7 @@ export function settleTokens(
 }
 
 /** What the shared limits make of it. */
-type SharedAsk = TokenAsk & { sharedSurplus: number; sharedGift: number };
+type SharedAsk = TokenAsk & { sharedOverLimit: number; sharedGift: number };
 
 /** No more than the shared limits have room for; tokens held above one of them go back, too. */
 function allowShared(
@@ -95,10 +95,10 @@ function allowShared(
   definition: DefinitionRow,
   {
     room: sharedLeft,
-    surplus: sharedSurplus,
+    overLimit: sharedOverLimit,
     ...ask
-  }: TokenAsk & { room: number; surplus: number },
-): TokenAsk & { sharedSurplus: number } {
+  }: TokenAsk & { room: number; overLimit: number },
+): TokenAsk & { sharedOverLimit: number } {
   const { execution } = ask;
   const had = execution?.tokenCount ?? 0;
   const room =
@@ -106,17 +106,17 @@ function allowShared(
       ? sharedLeft
       : Math.min(sharedLeft, sharedRoom(memory, definition, execution.worker));
   const want = ask.want === undefined ? {} : { want: Math.max(Math.min(ask.want, had + room), 0) };
-  return { ...ask, ...want, sharedSurplus };
+  return { ...ask, ...want, sharedOverLimit };
 }
 
 /** Nothing is given for others while more is held than a limit allows: that goes back first. */
 function sharedGiftFor(
   memory: Memory,
   definition: DefinitionRow,
-  { execution, surplusKeep, sharedSurplus }: TokenAsk & { sharedSurplus: number },
+  { execution, surplusKeep, sharedOverLimit }: TokenAsk & { sharedOverLimit: number },
 ): ReturnType<typeof sharedGift> {
   const limit = limitOf(definition) ?? Infinity;
-  const isAbove = sharedSurplus > 0 || countHeld(definition) > limit;
+  const isAbove = sharedOverLimit > 0 || countHeld(definition) > limit;
   return execution === null || surplusKeep === undefined || isAbove
     ? { count: 0, rows: [] }
     : sharedGift(memory, definition, execution.worker);
@@ -126,11 +126,11 @@ function sharedGiftFor(
 function settleCounter(definition: DefinitionRow, ask: SharedAsk): SettledTokens {
   const had = ask.execution?.tokenCount ?? 0;
   const isGranted = ask.want !== undefined && ask.want > had && !definition.isPaused;
-  const surplus = Math.max(ask.sharedSurplus, ask.sharedGift);
+  const overLimit = Math.max(ask.sharedOverLimit, ask.sharedGift);
   const keep =
-    ask.surplusKeep === undefined || surplus === 0
+    ask.surplusKeep === undefined || overLimit === 0
       ? (ask.keep ?? had)
-      : Math.max(had - surplus, ask.surplusKeep);
+      : Math.max(had - overLimit, ask.surplusKeep);
   const own = isGranted ? (ask.want ?? had) : Math.min(keep, had);
   return {
     own,
@@ -153,7 +153,7 @@ function settleString(
 
   // 1. What the asker no longer wants to hold.
   let keep = ask.keep ?? pool.heldBy(asker);
-  const above = Math.max(pool.held - ask.limit, ask.sharedSurplus);
+  const above = Math.max(pool.held - ask.limit, ask.sharedOverLimit);
   const gift =
     ask.surplusKeep !== undefined && above <= 0
       ? giftOf(memory, definition, {
@@ -162,9 +162,9 @@ function settleString(
           free: ask.limit - pool.held,
         })
       : null;
-  const surplus = Math.max(above, gift ?? 0, ask.sharedGift);
-  if (ask.surplusKeep !== undefined && surplus > 0) {
-    keep = Math.max(keep - surplus, ask.surplusKeep);
+  const overLimit = Math.max(above, gift ?? 0, ask.sharedGift);
+  if (ask.surplusKeep !== undefined && overLimit > 0) {
+    keep = Math.max(keep - overLimit, ask.surplusKeep);
   }
   const freed = pool.giveBack(asker, keep);
   const isGiven = gift !== null && pool.held < ask.limit;
@@ -222,10 +222,10 @@ function allowReserved(
 }
 
 /** Tokens held above the limit, or above a shared one, the greater number. */
-export function surplusOf(state: MemoryState, definition: DefinitionRow): number {
+export function overLimitOf(state: MemoryState, definition: DefinitionRow): number {
   const limit = limitOf(definition);
   const own = limit === null ? 0 : Math.max(countHeld(definition) - limit, 0);
-  return Math.max(own, sharedSurplus(state, definition));
+  return Math.max(own, sharedOverLimit(state, definition));
 }
 
 /** Free tokens that any worker may have; none are counted where a shared limit decides, too. */
@@ -363,11 +363,11 @@ export function releaseSurplus(
   expectRange("keep", input.keep, [0, limits.tokensMax]);
   const execution = memory.state.executions.get(input.executionId);
   if (execution?.state !== "live")
-    return { status: "fenced", tokens: 0, freed: 0, surplus: 0, given: 0, woken: [] };
+    return { status: "fenced", tokens: 0, freed: 0, overLimit: 0, given: 0, woken: [] };
   const definition = definitionOf(memory.state, execution);
   const settled = settleTokens(memory, definition, { execution, surplusKeep: input.keep });
-  const surplus = surplusOf(memory.state, definition);
+  const overLimit = overLimitOf(memory.state, definition);
   const { own, freed, given } = settled;
   const woken = definitionNames(memory.state, given > 0 ? settled.givenTo : [], definition);
-  return { status: "released", tokens: own, freed, surplus, given, woken };
+  return { status: "released", tokens: own, freed, overLimit, given, woken };
 }

@@ -94,13 +94,13 @@ export function listWatermarks(
   memory: Memory,
   input: port.ListWatermarksInput,
 ): { watermarks: port.WatermarkStatus[] } {
-  expectRange("most", input.most, [1, 1_000]);
+  expectRange("max", input.max, [1, 1_000]);
   const only = input.name === undefined ? null : definitionNamed(memory.state, input.name);
   const watermarks = memory.state.watermarks
     .filter((row) => only === null || row.definitionId === only.definitionId)
     .filter((row) => input.watermark === undefined || row.name === input.watermark)
     .sort((a, b) => a.definitionId - b.definitionId || compareTexts(a.name, b.name))
-    .slice(0, input.most)
+    .slice(0, input.max)
     .map((row) => ({
       definition: memory.state.definitions.get(row.definitionId)?.name ?? "",
       name: row.name,

@@ -1,7 +1,7 @@
 import type { BatchId } from "../../core/ids";
 import { unknownArgument } from "./arguments";
 import { addReady, addScheduled, taskOf } from "./rows";
-import type { BatchRow, Memory, MemoryState, TaskRow, WaveHeldRow, WaveRow } from "./state";
+import type { BatchRow, Memory, MemoryState, TaskRow, WaveBlockedRow, WaveRow } from "./state";
 
 /** Tasks that are admitted by the call that opens a wave. */
 const firstSlice = 200;
@@ -51,17 +51,17 @@ export function closeIfOver(memory: Memory, wave: WaveRow): Opened | null {
 /** Opens the next wave that has tasks; empty ones before it are done; after the last the batch is. */
 export function openNextWave(memory: Memory, batch: BatchRow): Opened {
   for (const wave of wavesOf(memory.state, batch)) {
-    if (wave.state !== "held") continue;
+    if (wave.state !== "blocked") continue;
     wave.openedAtMs = memory.nowMs;
-    if (!memory.state.waveHeld.some((row) => row.waveId === wave.waveId)) {
+    if (!memory.state.waveBlocked.some((row) => row.waveId === wave.waveId)) {
       wave.state = "done";
       wave.finishedAtMs = memory.nowMs;
       continue;
     }
     wave.state = "opening";
     if (batch.state === "cancelled") return { woken: [], opening: [batch.batchId] };
-    const rows = takeHeld(memory.state, wave, firstSlice);
-    const isOver = !memory.state.waveHeld.some((row) => row.waveId === wave.waveId);
+    const rows = takeBlocked(memory.state, wave, firstSlice);
+    const isOver = !memory.state.waveBlocked.some((row) => row.waveId === wave.waveId);
     return { woken: admit(memory, rows), opening: isOver ? [] : [batch.batchId] };
   }
   if (batch.state === "running") batch.state = "done";
@@ -69,17 +69,17 @@ export function openNextWave(memory: Memory, batch: BatchRow): Opened {
   return nothingOpened;
 }
 
-/** Takes the first held tasks of a wave, and marks it as open when none is left. */
-export function takeHeld(state: MemoryState, wave: WaveRow, most: number): WaveHeldRow[] {
-  const rows = state.waveHeld.filter((row) => row.waveId === wave.waveId).slice(0, most);
-  state.waveHeld = state.waveHeld.filter((row) => !rows.includes(row));
+/** Takes the first blocked tasks of a wave, and marks it as open when none is left. */
+export function takeBlocked(state: MemoryState, wave: WaveRow, max: number): WaveBlockedRow[] {
+  const rows = state.waveBlocked.filter((row) => row.waveId === wave.waveId).slice(0, max);
+  state.waveBlocked = state.waveBlocked.filter((row) => !rows.includes(row));
   wave.admitted += rows.length;
-  if (!state.waveHeld.some((row) => row.waveId === wave.waveId)) wave.state = "open";
+  if (!state.waveBlocked.some((row) => row.waveId === wave.waveId)) wave.state = "open";
   return rows;
 }
 
 /** Lets tasks in that were held; answers their definitions. */
-export function admit(memory: Memory, rows: readonly WaveHeldRow[]): number[] {
+export function admit(memory: Memory, rows: readonly WaveBlockedRow[]): number[] {
   const { state } = memory;
   for (const { taskId } of rows) {
     const task = taskOf(state, taskId);
@@ -95,14 +95,14 @@ export function isOpen(wave: WaveRow): boolean {
 }
 
 /** Does a task wait for its wave? */
-export function isHeld(state: MemoryState, task: TaskRow): boolean {
-  return state.waveHeld.some((row) => row.taskId === task.taskId);
+export function isBlocked(state: MemoryState, task: TaskRow): boolean {
+  return state.waveBlocked.some((row) => row.taskId === task.taskId);
 }
 
 /** Admitted tasks of a wave that haven't ended. */
 export function unfinishedIn(state: MemoryState, wave: WaveRow): number {
   return [...state.tasks.values()].filter(
-    (task) => task.waveId === wave.waveId && !isHeld(state, task),
+    (task) => task.waveId === wave.waveId && !isBlocked(state, task),
   ).length;
 }
 

@@ -26,7 +26,7 @@ export async function completeTasks(
     if (!allowsUnknownKind) checkKnownKind(registry, { definition, kind: stored, at });
     const current = kind === null ? task : currentTask(kind, { task, stored, at });
     if (kind !== null) await checkPayload(labelled(kind, stored), current.payload, at);
-    completed.push(completeTask(current, kind, { isHeld: false }));
+    completed.push(completeTask(current, kind, { isBlocked: false }));
   }
   return completed;
 }

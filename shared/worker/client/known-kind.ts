@@ -4,7 +4,7 @@ import { cleanText } from "../../core/text";
 import type { Registry } from "../define/registry";
 
 /** Kinds that a refusal lists; the others are counted. */
-const listedMost = 10;
+const listedMax = 10;
 
 /**
  * Refuses a kind that is named by its text and that this build doesn't have, in a definition that it does have: a typo would
@@ -20,8 +20,8 @@ export function checkKnownKind(
   if (registry.kind(kind) !== null) return;
   const names = known.kinds.map((rules) => rules.kind);
   const near = nearNames(kind, names, 1)[0];
-  const more = names.length - listedMost;
-  const list = `${names.slice(0, listedMost).join(", ")}${more > 0 ? ` and ${String(more)} more` : ""}`;
+  const more = names.length - listedMax;
+  const list = `${names.slice(0, listedMax).join(", ")}${more > 0 ? ` and ${String(more)} more` : ""}`;
   throw new InvalidArgumentError(
     `${at}kind: expected one of definition ${definition}'s kinds, which are ${list} (${cleanText(kind, 220)}).${near === undefined ? "" : ` Did you mean ${near}?`} For a kind of other code: --allow-unknown-kind, or onUnknownKind: "keep" in the definition`,
     { details: { field: `${at}kind` } },

@@ -39,7 +39,7 @@ export function prepareTask(
   return {
     definition: owner,
     ...(wave === undefined ? {} : { waveId: waveOf(wave) }),
-    task: completeTask(row, kind, { isHeld: wave !== undefined, payload }),
+    task: completeTask(row, kind, { isBlocked: wave !== undefined, payload }),
   };
 }
 

@@ -60,7 +60,7 @@ export class Watermarks implements WatermarkCalls {
 
   async #read({ definition, watermark }: Omit<BlockJob, "take">): Promise<WatermarkPosition> {
     const { store } = this.#environment;
-    const { watermarks } = await store.listWatermarks({ name: definition, watermark, most: 1 });
+    const { watermarks } = await store.listWatermarks({ name: definition, watermark, max: 1 });
     const [found] = watermarks;
     return found === undefined ? { value: null, version: "0" } : positionOf(found);
   }

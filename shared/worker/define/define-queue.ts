@@ -108,11 +108,11 @@ export function toDefinition(options: QueueOptions): Definition {
   const settings: DefinitionSettings = {
     limit: options.limit === undefined ? 1 : options.limit,
     leaseMs: options.leaseMs ?? defaultLeaseMs,
-    maxAttempts: retry.attempts ?? 5,
-    maxLost: options.lostMax ?? 3,
+    retryAttempts: retry.attempts ?? 5,
+    lostMax: options.lostMax ?? 3,
     retryBaseMs: retry.baseMs ?? 1_000,
     retryCapMs: retry.capMs ?? Math.max(300_000, retry.baseMs ?? 0),
-    spareMax: options.prefetch ?? 1,
+    prefetchMax: options.prefetch ?? 1,
     groupSlots: group.slots ?? 1,
     groupStrict: group.strict ?? false,
     retainDoneMs: retain.doneMs ?? 7 * 86_400_000,
@@ -147,14 +147,14 @@ function checkSettings(settings: DefinitionSettings): void {
   if (settings.limit !== null)
     checkInteger("limit", settings.limit, { min: 0, max: limits.tokensMax });
   checkInteger("leaseMs", settings.leaseMs, { min: limits.leaseMsMin, max: limits.leaseMsMax });
-  checkInteger("retry.attempts", settings.maxAttempts, { min: 1, max: 1_000 });
-  checkInteger("lostMax", settings.maxLost, thousand);
+  checkInteger("retry.attempts", settings.retryAttempts, { min: 1, max: 1_000 });
+  checkInteger("lostMax", settings.lostMax, thousand);
   checkInteger("retry.baseMs", settings.retryBaseMs, { min: 0, max: 86_400_000 });
   checkInteger("retry.capMs", settings.retryCapMs, {
     min: settings.retryBaseMs,
     max: 2_147_483_647,
   });
-  checkInteger("prefetch", settings.spareMax, thousand);
+  checkInteger("prefetch", settings.prefetchMax, thousand);
   checkInteger("group.slots", settings.groupSlots, { min: 1, max: 1_000 });
   checkInteger("retain.doneMs", settings.retainDoneMs, forYears);
   checkInteger("retain.deadMs", settings.retainDeadMs, forYears);

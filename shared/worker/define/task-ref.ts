@@ -85,7 +85,7 @@ export interface EnqueueOptions {
    * place of the other's, if that one is of the same kind and has not begun; else it is dropped.
    */
   onDuplicate?: "keep" | "replace";
-  /** Id of a batch's wave: the task is held until it opens; then without `runAt` and `runInMs`. */
+  /** Id of a batch's wave: the task is blocked until it opens; then without `runAt` and `runInMs`. */
   wave?: string;
 }
 

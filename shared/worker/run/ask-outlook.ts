@@ -1,5 +1,6 @@
 import type { AcquireTokensAnswer, StartExecutionAnswer } from "../../ports/task-store";
 import type { Clock } from "../../ports/clock";
+import type { Random } from "../../ports/random";
 import { TokenPollSchedule } from "./token-poll-schedule";
 
 /** Why a call got no tokens. `aborted`: its own signal was; `stopping`: the process ends. */
@@ -13,23 +14,29 @@ export interface Denial {
 }
 
 /** A denied call comes again within this time: tokens usually come back before a lease ends. */
-export const retryMostMs = 5_000;
+export const retryMaxMs = 5_000;
 /** A rate says when the next start may come. */
-const rateRetryMostMs = 30_000;
-const limited: Denial = { reason: "limited", retryInMs: retryMostMs };
+const rateRetryMaxMs = 30_000;
+const limited: Denial = { reason: "limited", retryInMs: retryMaxMs };
+/** Pauses after a part of the wanted tokens went back, one after the other, the last one again and again. */
+const partPausesMs = [50, 100, 200, 400] as const;
 
 /** When a process may ask for tokens of one limit again, and what its calls are told until then. */
 export class AskOutlook {
   /** What a call is told that gets no tokens. */
   denial: Denial = limited;
   readonly #clock: Clock;
-  readonly #retryMostMs: number;
+  readonly #retryMaxMs: number;
+  readonly #random: Random;
   readonly #polls: TokenPollSchedule;
   #askAtMs = Number.NEGATIVE_INFINITY;
+  /** Parts that went back since a waiting call was last served. */
+  #parts = 0;
 
-  constructor(clock: Clock, hasRate: boolean) {
+  constructor({ clock, random }: { clock: Clock; random: Random }, hasRate: boolean) {
     this.#clock = clock;
-    this.#retryMostMs = hasRate ? rateRetryMostMs : retryMostMs;
+    this.#random = random;
+    this.#retryMaxMs = hasRate ? rateRetryMaxMs : retryMaxMs;
     this.#polls = new TokenPollSchedule(clock.monotonicMs());
   }
 
@@ -61,7 +68,7 @@ export class AskOutlook {
     this.#askAtMs = this.#polls.nextPollMs;
     this.denial = {
       reason: answer.status === "paused" ? "paused" : "limited",
-      retryInMs: Math.min(answer.retryInMs ?? retryMostMs, this.#retryMostMs),
+      retryInMs: Math.min(answer.retryInMs ?? retryMaxMs, this.#retryMaxMs),
     };
   }
 
@@ -84,6 +91,21 @@ export class AskOutlook {
   noteGift(): void {
     this.#polls.pollSeldom(this.#now());
     this.#askAtMs = this.#polls.nextPollMs;
+  }
+
+  /**
+   * A part of the wanted tokens went back, so that another process can use it. The next ask comes soon, and later each time;
+   * the pauses vary, or processes that want the same number would take each other's part again and again.
+   */
+  notePart(): void {
+    const pauseMs = partPausesMs[this.#parts] ?? partPausesMs[3];
+    this.#parts += 1;
+    this.#askAtMs = this.#now() + pauseMs * (0.5 + this.#random.fraction());
+  }
+
+  /** A waiting call got its tokens. */
+  noteServed(): void {
+    this.#parts = 0;
   }
 
   /** A call failed. */

@@ -41,7 +41,7 @@ export class BatchPump {
     const { store, clock, wakeUp, logger } = this.#environment;
     try {
       while (clock.monotonicMs() < this.#untilMs) {
-        const answer = await store.pumpBatch({ batchId, most: sliceMax });
+        const answer = await store.pumpBatch({ batchId, max: sliceMax });
         for (const definition of answer.woken) void wakeUp.hint(definition);
         // busy: another worker opens it.
         if (answer.status === "busy" || !answer.more) return;

@@ -89,10 +89,10 @@ export class ExecutionLoop implements GateMember {
       {
         onLost,
         onRenewed: (answer) => {
-          this.#tokens.noteSurplus(answer.surplus);
+          this.#tokens.noteNeeds(answer);
           for (const taskId of answer.cancel) this.running.cancel(taskId);
           if (answer.isPaused) this.#stop("paused");
-          else if (answer.surplus > 0) this.#pump();
+          else if (this.#tokens.wantedBack > 0) this.#pump();
         },
         takeStarted: () => this.#work.takeStarted(),
         returnStarted: (ids) => {
@@ -182,7 +182,7 @@ export class ExecutionLoop implements GateMember {
       isLeaseTrusted: this.lease.holdsAt(now),
       mayClaim: this.#alone.mayClaim,
       tokensWanted,
-      prefetchMax: definition.settings.spareMax,
+      prefetchMax: definition.settings.prefetchMax,
       tokens: this.#tokens,
       tasks: {
         running: this.running.size,
@@ -231,7 +231,7 @@ export class ExecutionLoop implements GateMember {
         this.#failures.add(turn.failure);
         continue;
       }
-      if (task.isSpare) this.#work.addStarted(task.taskId);
+      if (task.isPrefetched) this.#work.addStarted(task.taskId);
       void this.running.start(task).then(this.#onEnded);
     }
   }
@@ -279,7 +279,7 @@ export class ExecutionLoop implements GateMember {
 
   #onWork(answer: WorkAnswer, call: AnsweredCall): void {
     if (answer.leaseMs !== null) this.lease.renew(call.sentAt, answer.leaseMs);
-    this.#tokens.noteSurplus(answer.surplus);
+    this.#tokens.noteNeeds(answer);
     this.#options.wake(answer.woken);
     this.#options.pump.open(answer.opening);
     this.#claimed.push(...answer.claimed);

@@ -13,7 +13,7 @@ export interface LeaseHolder {
   readonly timeoutMs: number | null;
   /** Milliseconds since something renewed the lease. */
   renewedAgoMs(): number;
-  /** Spare claims started since the last report; the beat takes them along. */
+  /** Prefetched claims started since the last report; the beat takes them along. */
   takeStarted(): TaskId[];
   /** They didn't arrive: report them again. */
   returnStarted(started: readonly TaskId[]): void;

@@ -8,13 +8,25 @@ export type TokensAnswer =
   | { readonly status: "fenced" }
   | { readonly status: "ok"; readonly given: readonly string[] | null };
 
+/** What an answer tells of tokens that are to be given back. */
+export interface TokenNeeds {
+  readonly overLimit: number;
+  readonly releaseRequested: boolean;
+}
+
+/** So many tokens are to be given back: those above the limit, or one for another execution. */
+export function countWantedBack({ overLimit, releaseRequested }: TokenNeeds): number {
+  return Math.max(overLimit, releaseRequested ? 1 : 0);
+}
+
 /** The tokens of one execution: how many it holds, whether others wait for one, and when it asks for more. */
 export class HeldTokens implements TokenFacts {
   readonly #environment: WorkerEnvironment;
   readonly #executionId: ExecutionId;
   readonly #polls: TokenPollSchedule;
   #count: number;
-  #surplus = 0;
+  #wantedBack = 0;
+  #freeTokens = 0;
   #isReleasing = false;
 
   constructor(
@@ -31,12 +43,12 @@ export class HeldTokens implements TokenFacts {
     return this.#count;
   }
 
-  get releaseRequested(): number {
-    return Math.max(this.#surplus, 0);
+  get wantedBack(): number {
+    return this.#wantedBack;
   }
 
   get freeTokens(): number {
-    return Math.max(-this.#surplus, 0);
+    return this.#freeTokens;
   }
 
   get isReleasing(): boolean {
@@ -47,10 +59,11 @@ export class HeldTokens implements TokenFacts {
     return this.#polls.nextPollMs;
   }
 
-  /** What an answer told. Above 0: so many are to be given back. Below 0: so many are free. */
-  noteSurplus(surplus: number): void {
-    this.#surplus = surplus;
-    if (surplus < 0) this.#polls.pollSoon();
+  /** What an answer told: of a heartbeat, or of `work`, which also knows how many are free. */
+  noteNeeds(answer: TokenNeeds & { readonly freeTokens?: number }): void {
+    this.#wantedBack = countWantedBack(answer);
+    this.#freeTokens = answer.freeTokens ?? 0;
+    if (this.#freeTokens > 0) this.#polls.pollSoon();
   }
 
   /** Gives back the requested tokens, but keeps `keep`, on which handlers run. */
@@ -69,7 +82,8 @@ export class HeldTokens implements TokenFacts {
       });
     if (answer.status === "fenced") return { status: "fenced" };
     this.#count = answer.tokens;
-    this.#surplus = answer.surplus;
+    this.#wantedBack = answer.overLimit;
+    this.#freeTokens = 0;
     // Fewer, and none freed by this call: it is a repeat of one whose answer was lost.
     const hasGiven = answer.given > 0 || (answer.freed === 0 && answer.tokens < held);
     if (!hasGiven) return { status: "ok", given: null };

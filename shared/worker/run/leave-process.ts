@@ -26,7 +26,7 @@ export interface LeaveOptions {
   readonly environment: Pick<WorkerEnvironment, "store" | "logger" | "timers">;
   readonly whenStuck: WhenStuck;
   /** Resolves when nothing but stuck handlers runs in this process, or after `mostMs`. */
-  readonly drained: (mostMs: number) => Promise<void>;
+  readonly drained: (maxMs: number) => Promise<void>;
   /** Tells what still runs to end, calls `last` while the store is open, and closes everything. Bounded. */
   readonly close: (last: () => Promise<void>) => Promise<void>;
   readonly exit: (code: number) => void;

@@ -2,7 +2,7 @@ import { messageOf } from "../../core/foreign-value";
 import { limits } from "../../core/limits";
 import type { WorkerEnvironment } from "../environment";
 import { instants } from "../environment";
-import { AskOutlook, retryMostMs } from "./ask-outlook";
+import { AskOutlook, retryMaxMs } from "./ask-outlook";
 import type { Denial } from "./ask-outlook";
 import { IdleTokens } from "./idle-tokens";
 import { register, startExecution } from "../client/register";
@@ -61,7 +61,7 @@ export class LimitPool implements TokenNews {
     this.#environment = surroundings.environment;
     const { clock, timers } = this.#environment;
     this.#waiting = new WaitingCalls(timers, clock);
-    this.#outlook = new AskOutlook(clock, definition.settings.rate !== null);
+    this.#outlook = new AskOutlook(this.#environment, definition.settings.rate !== null);
     this.#idle = new IdleTokens(timers, () => {
       this.#planCall();
     });
@@ -70,7 +70,7 @@ export class LimitPool implements TokenNews {
   /** Tokens for one call: at once where this process has some free and no other call waits. Never throws at once. */
   take(ask: TokenAsk): HeldCall | Denial | Promise<HeldCall | Denial> {
     if (ask.signal?.aborted === true) return { reason: "aborted", retryInMs: 0 };
-    if (this.#isStopping) return { reason: "stopping", retryInMs: retryMostMs };
+    if (this.#isStopping) return { reason: "stopping", retryInMs: retryMaxMs };
     const held = this.#waiting.size === 0 ? this.#begin(ask.want) : null;
     if (held !== null) return held;
     if (this.#isHopeless(ask.waitMs)) return this.#outlook.denial;
@@ -98,12 +98,12 @@ export class LimitPool implements TokenNews {
     if (this.#wantedBack > 0 || this.#isStopping || this.#isPaused) this.#planCall();
   }
 
-  onRenewed(lease: TokenLease, told: { overLimit: number; isPaused: boolean }): void {
+  onRenewed(lease: TokenLease, told: { wantedBack: number; isPaused: boolean }): void {
     if (lease !== this.#lease) return;
-    this.#wantedBack = Math.max(told.overLimit, 0);
+    this.#wantedBack = told.wantedBack;
     this.#isPaused = told.isPaused;
     if (told.isPaused) {
-      this.#denyAll({ reason: "paused", retryInMs: retryMostMs });
+      this.#denyAll({ reason: "paused", retryInMs: retryMaxMs });
       this.#idle.releaseAll();
     } else if (this.#wantedBack > 0) this.#denyImpatient();
     this.#serve();
@@ -123,7 +123,7 @@ export class LimitPool implements TokenNews {
   /** Denies waiting calls, begins no body any more, and gives back what no body runs on. Never throws. */
   async stop(): Promise<void> {
     this.#isStopping = true;
-    this.#denyAll({ reason: "stopping", retryInMs: retryMostMs });
+    this.#denyAll({ reason: "stopping", retryInMs: retryMaxMs });
     this.#planLook();
     this.#idle.releaseAll();
     await this.#calling;
@@ -157,6 +157,7 @@ export class LimitPool implements TokenNews {
       const held = this.#begin(first.want);
       if (held === null) break;
       this.#waiting.remove(first);
+      this.#outlook.noteServed();
       first.settle(held);
     }
     this.#planCall();
@@ -196,10 +197,19 @@ export class LimitPool implements TokenNews {
     if (lease.count === 0 && first === undefined) return "release";
     const idle = lease.count - lease.inUse;
     if (idle > 0 && this.#wantedBack > 0) return "surplus";
-    if (idle > 0 && this.#idle.due > 0) return "release";
+    if (idle > 0 && (this.#idle.due > 0 || this.#isPart(lease))) return "release";
     const isShort = first !== undefined && idle < first.want;
     if (!isShort || this.#wantedBack > 0 || this.#isPaused) return null;
     return this.#outlook.mayAsk ? "acquire" : null;
+  }
+
+  /**
+   * Are the tokens too few for the next call, also when all bodies end, and were more denied? Then the idle ones go back at once:
+   * processes that each kept a part would wait for each other.
+   */
+  #isPart({ count }: TokenLease): boolean {
+    const { first } = this.#waiting;
+    return first !== undefined && count < first.want && !this.#outlook.mayAsk;
   }
 
   /** In a turn of its own: calls that come in one turn are asked for together. */
@@ -316,8 +326,9 @@ export class LimitPool implements TokenNews {
   async #release(lease: TokenLease, next: "surplus" | "release"): Promise<void> {
     const { executionId, count } = lease;
     const { store } = this.#environment;
-    const idle = count - lease.inUse;
-    const keep = next === "surplus" ? this.#keepOf(lease) : count - Math.min(this.#idle.due, idle);
+    const isPart = next === "release" && this.#isPart(lease);
+    const keep = next === "surplus" ? this.#keepOf(lease) : this.#restOf(lease, isPart);
+    if (isPart) this.#outlook.notePart();
     if (next === "release" && keep === 0) {
       this.#closeLease();
       await store.finishExecution({ executionId });
@@ -343,15 +354,20 @@ export class LimitPool implements TokenNews {
       return;
     }
     lease.count = answer.tokens;
-    if (!("surplus" in answer)) {
+    if (!("overLimit" in answer)) {
       this.#idle.forget();
       return;
     }
-    this.#wantedBack = Math.max(answer.surplus, 0);
+    this.#wantedBack = answer.overLimit;
     for (const name of answer.woken) void this.#environment.wakeUp.hint(name);
     if (answer.freed > 0 || answer.tokens < count) this.#outlook.noteGift();
     // Others wait and no call here does: the remaining tokens are theirs, too.
     if (this.#waiting.size === 0) this.#idle.releaseAll();
+  }
+
+  /** What stays when idle tokens go back. */
+  #restOf({ count, inUse }: TokenLease, isPart: boolean): number {
+    return isPart ? inUse : count - Math.min(this.#idle.due, count - inUse);
   }
 
   /** What stays while the database decides how many go: it takes the tokens above the limit, or at most half for others. */

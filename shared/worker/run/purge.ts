@@ -20,7 +20,7 @@ export async function purge(environment: WorkerEnvironment, untilMs: number): Pr
   };
   try {
     for (let isOver = false; !isOver && clock.monotonicMs() < untilMs;) {
-      const answer = await store.purge({ most: sliceMax });
+      const answer = await store.purge({ max: sliceMax });
       total.tasks += answer.tasks;
       total.executions += answer.executions;
       total.operations += answer.operations;

@@ -103,7 +103,7 @@ export async function runWorker(
     stopAtMs,
     abortAtMs: session.deadlineMs - session.marginMs / 2,
     // The rest of the margin is for closing; on a stop the host itself waits 5 s and no longer.
-    abortGraceMs: Math.min(session.marginMs / 4, abortGraceMostMs),
+    abortGraceMs: Math.min(session.marginMs / 4, abortGraceMaxMs),
     idleReads: options.idleReads,
     idlePauseMs: options.idlePauseMs,
     signal: session.signal,
@@ -147,7 +147,7 @@ async function makeKnown(
 }
 
 /** A process that is told to end has less than 4 s for all of it. */
-const abortGraceMostMs = 2_500;
+const abortGraceMaxMs = 2_500;
 
 async function finish(
   environment: WorkerEnvironment,
@@ -203,7 +203,7 @@ async function finish(
 
 /** Takes back what dead workers held and leaves hints for it. Bounded: the rest, and waves that it opened, are the sweep's. */
 export async function reclaim(environment: WorkerEnvironment): Promise<void> {
-  const answer = await environment.store.reclaimExpired({ most: 20 });
+  const answer = await environment.store.reclaimExpired({ max: 20 });
   if (answer.status === "none") return;
   environment.telemetry.count("taskgate.task.lost", answer.tasksLost);
   environment.telemetry.count("taskgate.task.dead", answer.tasksDead);

@@ -27,7 +27,7 @@ export async function registerSchedules(
   registry: Registry,
 ): Promise<void> {
   const { store, build, workerName, logger, wakeUp } = environment;
-  const { now, schedules } = await store.listSchedules({ most: listedMax });
+  const { now, schedules } = await store.listSchedules({ max: listedMax });
   for (const { name } of await ownDefinitions(environment, registry)) {
     const wanted = registry.schedules(name);
     const known = schedules.filter((schedule) => schedule.definition === name);
@@ -68,7 +68,7 @@ export async function fireDueSchedules(
 ): Promise<void> {
   const { schedules } = await environment.store.listSchedules({
     name: definition,
-    most: listedMax,
+    max: listedMax,
   });
   const coming = schedules.flatMap(({ runAt, inMs, paused, ...schedule }) =>
     runAt === null || inMs === null || paused ? [] : [{ ...schedule, runAt, inMs }],

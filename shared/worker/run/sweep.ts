@@ -43,7 +43,7 @@ export async function sweepOnce(
   { serves = () => true, purges }: SweepOptions,
 ): Promise<Swept> {
   const { store, telemetry, clock, wakeUp } = environment;
-  const found = await store.sweep({ most: definitionsMax });
+  const found = await store.sweep({ max: definitionsMax });
   telemetry.count("taskgate.sweep.count", 1);
   if (found.expired > 0) await reclaim(environment);
   await fireSchedules(environment, found.schedules, clock.monotonicMs() + fireMs);

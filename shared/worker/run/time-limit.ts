@@ -18,7 +18,7 @@ export class TimedOut extends Error {
 }
 
 /** A timer that comes later than this waited for a handler that blocked the event loop. */
-const lateMostMs = 1_000;
+const lateMaxMs = 1_000;
 
 /** One handler that runs under a limit. */
 interface Limited {
@@ -114,7 +114,7 @@ export class TimeLimits {
 
   /** The time begins anew, once per task: one that blocks the event loop in slices must not live for ever. */
   #forgive(lateMs: number): void {
-    if (lateMs <= lateMostMs) return;
+    if (lateMs <= lateMaxMs) return;
     const nowMs = this.#options.environment.clock.monotonicMs();
     for (const limited of this.#limited.values())
       if (limited.blockedMs === 0) limited.blockedMs = nowMs - limited.held.startedAtMs;

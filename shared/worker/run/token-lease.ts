@@ -6,6 +6,7 @@ import type { HeartbeatAnswer } from "../../ports/task-store";
 import type { WorkerEnvironment } from "../environment";
 import { instants } from "../environment";
 import type { LeaseHolder } from "./heartbeat";
+import { countWantedBack } from "./held-tokens";
 import { renewByKeeper } from "./kept-lease";
 import { StopSignal } from "./stop-signal";
 
@@ -29,7 +30,7 @@ export interface HeldCall {
 
 /** What a beat told, and what became of the lease; the pool acts on it. */
 export interface TokenNews {
-  onRenewed(lease: TokenLease, told: { overLimit: number; isPaused: boolean }): void;
+  onRenewed(lease: TokenLease, told: { wantedBack: number; isPaused: boolean }): void;
   onLost(lease: TokenLease): void;
 }
 
@@ -124,7 +125,10 @@ export class TokenLease implements LeaseHolder {
     if (answer.leaseMs === null) return;
     this.#trust.renew(sentAt, answer.leaseMs);
     this.#renewedAtMs = Math.max(this.#renewedAtMs, sentAt.monotonicMs);
-    this.#news.onRenewed(this, { overLimit: answer.surplus, isPaused: answer.isPaused });
+    this.#news.onRenewed(this, {
+      wantedBack: countWantedBack(answer),
+      isPaused: answer.isPaused,
+    });
   }
 
   /** The lease is over, or another process has the tokens: the bodies are told to stop, once. */

@@ -52,8 +52,8 @@ async function main(): Promise<void> {
   const leave = new ProcessLeave({
     environment,
     whenStuck: "exit",
-    drained: async (mostMs) => {
-      await Promise.race([Promise.allSettled([...lives]), sleep(mostMs)]);
+    drained: async (maxMs) => {
+      await Promise.race([Promise.allSettled([...lives]), sleep(maxMs)]);
     },
     close: (last) => last(),
     exit: exitProcess,

@@ -80,7 +80,7 @@ async function play(kind: Break, place: number): Promise<Ending> {
     await until(
       "the token is somebody else's",
       async () => {
-        await direct.reclaimExpired({ most: 100 });
+        await direct.reclaimExpired({ max: 100 });
         return (await tryStart(direct, name)) === "started";
       },
       leaseMs + graceMs,
@@ -89,7 +89,7 @@ async function play(kind: Break, place: number): Promise<Ending> {
     await until(
       "the task is ready or done",
       async () => {
-        await direct.reclaimExpired({ most: 100 });
+        await direct.reclaimExpired({ max: 100 });
         return (await countsOf(name)) !== "claimed";
       },
       leaseMs + graceMs,

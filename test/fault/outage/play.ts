@@ -51,11 +51,11 @@ const drainTimeoutMs = 400_000;
 const settings: DefinitionSettings = {
   limit: 1,
   leaseMs: 60_000,
-  maxAttempts: 5,
-  maxLost: 3,
+  retryAttempts: 5,
+  lostMax: 3,
   retryBaseMs: 1_000,
   retryCapMs: 300_000,
-  spareMax: 1,
+  prefetchMax: 1,
   groupSlots: 1,
   groupStrict: false,
   retainDoneMs: 86_400_000,
@@ -183,10 +183,10 @@ async function openQueues(
 }
 
 /** Some at a time: the emulator serves the app as well. */
-async function sendEvents(queue: QueueClient, most: number): Promise<void> {
+async function sendEvents(queue: QueueClient, max: number): Promise<void> {
   const atOnce = 10;
-  for (let first = 0; first < most; first += atOnce) {
-    const few = numbers(Math.min(atOnce, most - first));
+  for (let first = 0; first < max; first += atOnce) {
+    const few = numbers(Math.min(atOnce, max - first));
     await Promise.all(few.map((n) => sendEvent(queue, `event-${String(first + n)}`)));
   }
 }
@@ -225,8 +225,8 @@ function longest(lines: readonly string[]): number {
   return Math.max(0, ...times);
 }
 
-function numbers(most: number): number[] {
-  return Array.from({ length: most }, (_, index) => index);
+function numbers(max: number): number[] {
+  return Array.from({ length: max }, (_, index) => index);
 }
 
 async function until(

@@ -208,7 +208,7 @@ const endFaults: readonly ContractFault[] = [
       registerDefinition: (input) =>
         store.registerDefinition({
           ...input,
-          settings: { ...input.settings, maxAttempts: 1_000 },
+          settings: { ...input.settings, retryAttempts: 1_000 },
         }),
     }),
   },

@@ -67,7 +67,7 @@ async function showOpenClaim(
   parts: readonly [readonly number[], readonly number[]],
 ): Promise<void> {
   const store = stage.openStore(2);
-  const name = await define(store, { limit: 12, spareMax: 0 });
+  const name = await define(store, { limit: 12, prefetchMax: 0 });
   const ids = await enqueue(store, name, tasks);
   const first = await startWorker(stage.openStore(1), name, { want: 6 });
   const second = await startWorker(store, name, { want: 6 });
@@ -121,7 +121,7 @@ export const claimScenes: readonly Scene[] = [
     title: "what a claim stepped over or gave up is there for the next one, in order",
     play: async (stage) => {
       const store = stage.openStore(2);
-      const name = await define(store, { limit: 12, spareMax: 0 });
+      const name = await define(store, { limit: 12, prefetchMax: 0 });
       const ids = await enqueue(store, name, 8);
       const first = await startWorker(stage.openStore(1), name, { want: 2 });
       const second = await startWorker(store, name, { want: 2 });
@@ -149,7 +149,7 @@ export const claimScenes: readonly Scene[] = [
       "with n rows taken by open claims the next ones come at once; all taken is an empty answer, not the end of the work",
     play: async (stage) => {
       const store = stage.openStore(2);
-      const name = await define(store, { limit: 12, spareMax: 0 });
+      const name = await define(store, { limit: 12, prefetchMax: 0 });
       const worker = await startWorker(store, name, { want: 6 });
       expect(await within(promptMs, worker.claim(2))).toEqual([]);
       const ids = await enqueue(store, name, 5);

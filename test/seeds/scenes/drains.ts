@@ -148,8 +148,8 @@ async function showMixedLoad(stage: Stage): Promise<void> {
   const name = await define(stage.plain, {
     limit: 6,
     leaseMs: 10_000,
-    maxAttempts: 4,
-    maxLost: 2,
+    retryAttempts: 4,
+    lostMax: 2,
   });
   const stores = Array.from({ length: 3 }, () => stage.openStore(5));
   const mix: Mix = {

@@ -123,7 +123,7 @@ async function showHeldToTheEnd(stage: PostgresStage): Promise<void> {
 
 async function showOneReference(stage: PostgresStage): Promise<void> {
   const store = stage.openStore(2);
-  const name = await define(store, { limit: 20, spareMax: 0 });
+  const name = await define(store, { limit: 20, prefetchMax: 0 });
   await enqueue(store, name, 50);
   const worker = await startWorker(store, name, { want: 10 });
   const tasks = await worker.claim(5);

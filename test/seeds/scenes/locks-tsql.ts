@@ -14,7 +14,7 @@ const migrations = join(__dirname, "../../../shared/store/mssql/sql/migrations")
 
 async function showOneReference(stage: TsqlStage): Promise<void> {
   const store = stage.openStore(1);
-  const name = await define(store, { limit: 20, spareMax: 0 });
+  const name = await define(store, { limit: 20, prefetchMax: 0 });
   await enqueue(store, name, 50);
   const worker = await startWorker(store, name, { want: 10 });
   const tasks = await worker.claim(5);
@@ -47,7 +47,7 @@ function keptApart(): string[] {
 }
 
 async function showNoEscalation(stage: TsqlStage): Promise<void> {
-  const name = await define(stage.plain, { limit: 1_000, spareMax: 0 });
+  const name = await define(stage.plain, { limit: 1_000, prefetchMax: 0 });
   const ids = await enqueue(stage.plain, name, 1_010);
   const first = await startWorker(stage.openStore(1), name, { want: 990 });
   const second = await startWorker(stage.openStore(1), name, { want: 10 });

@@ -154,7 +154,7 @@ function countVisits(call: () => Promise<unknown>): number {
 
 async function showFlatCost(stage: Stage): Promise<void> {
   const store = stage.openStore(1);
-  const name = await define(store, { limit: 10, spareMax: 0 });
+  const name = await define(store, { limit: 10, prefetchMax: 0 });
   const worker = await startWorker(store, name, { want: 10 });
   const visitsOf = async (finished: number): Promise<number> => {
     for (let count = 0; count < finished; count += 10) {
@@ -178,7 +178,7 @@ async function showFlatCost(stage: Stage): Promise<void> {
 const lookingAtAll = (): StoreChange => (store) =>
   changedStore(store, {
     work: (input) => {
-      void store.sweep({ most: 1 });
+      void store.sweep({ max: 1 });
       void store.checkInvariants();
       return store.work(input);
     },

@@ -28,13 +28,13 @@ interface Entry {
 /** A kind whose handlers last as long as the payload says, by the texts' clock; its log is kept outside the store. */
 function timedKind(
   log: Entry[],
-  options: { name: string; limit: number; perWorker: number; spareMax: number },
+  options: { name: string; limit: number; perWorker: number; prefetchMax: number },
 ): TaskKind<{ part: number; seconds: number }> {
-  const { name, limit, perWorker, spareMax } = options;
+  const { name, limit, perWorker, prefetchMax } = options;
   return defineTask<{ part: number; seconds: number }>({
     name,
     limit,
-    prefetch: spareMax,
+    prefetch: prefetchMax,
     concurrencyPerWorker: perWorker,
     run: async ({ part, seconds }) => {
       const entry = { part, beganMs: performance.now(), endedMs: Infinity };
@@ -62,7 +62,7 @@ async function showPairs(stage: Stage): Promise<void> {
   const seconds = 10;
   const logs: [Entry[], Entry[]] = [[], []];
   const workers = logs.map((log) => {
-    const kind = timedKind(log, { name: "pairs", limit: 2, perWorker: 1, spareMax: 0 });
+    const kind = timedKind(log, { name: "pairs", limit: 2, perWorker: 1, prefetchMax: 0 });
     return { kind, bench: openWorkerBench([kind], { store: stage.openStore(3) }) };
   });
   const { kind, bench } = at(workers, 0);
@@ -121,12 +121,12 @@ const orders = [
 /** By readers, 1 to 5. */
 const readerSeconds = [88.4, 51.6, 51.6, 41.5, 41.5];
 
-async function runOrders(stage: Stage, readers: number, most = orders.length): Promise<Entry[]> {
-  const own = orders.slice(0, most);
+async function runOrders(stage: Stage, readers: number, max = orders.length): Promise<Entry[]> {
+  const own = orders.slice(0, max);
   const count = own.reduce((sum, { tasks }) => sum + tasks, 0);
   const log: Entry[] = [];
   const name = `scheduler-${String(readers)}`;
-  const kind = timedKind(log, { name, limit: readers, perWorker: readers, spareMax: 1 });
+  const kind = timedKind(log, { name, limit: readers, perWorker: readers, prefetchMax: 1 });
   const bench = openWorkerBench([kind], { store: stage.openStore(4) });
   const batch = await bench.client.batches.create({ name, waves: own.length });
   await bench.client.enqueueAll(
@@ -139,12 +139,12 @@ async function runOrders(stage: Stage, readers: number, most = orders.length): P
   await bench.client.batches.start(batch.batchId);
   const endMs = performance.now() + 10_000;
   while ((await statusOf(stage.plain, name)).done < count && performance.now() < endMs)
-    await bench.work(name, { mostMs: 10_000 });
+    await bench.work(name, { maxMs: 10_000 });
   return log;
 }
 
-function expectOrder(log: readonly Entry[], most = orders.length): void {
-  const parts = orders.slice(0, most).flatMap(({ tasks }, part) => Array<number>(tasks).fill(part));
+function expectOrder(log: readonly Entry[], max = orders.length): void {
+  const parts = orders.slice(0, max).flatMap(({ tasks }, part) => Array<number>(tasks).fill(part));
   expect(log.map(({ part }) => part)).toEqual(parts);
   for (const { part, beganMs } of log) {
     const lower = log.filter((entry) => entry.part < part).map(({ endedMs }) => endedMs);
@@ -168,10 +168,10 @@ async function showOrders(stage: Stage): Promise<void> {
 }
 
 async function showPromptOpening(stage: Stage): Promise<void> {
-  const most = 2;
-  const log = await runOrders(stage, 4, most);
-  expectOrder(log, most);
-  for (let part = 1; part < most; part += 1) {
+  const max = 2;
+  const log = await runOrders(stage, 4, max);
+  expectOrder(log, max);
+  for (let part = 1; part < max; part += 1) {
     const lower = log.filter((entry) => entry.part < part).map(({ endedMs }) => endedMs);
     const began = Math.min(
       ...log.filter((entry) => entry.part === part).map(({ beganMs }) => beganMs),

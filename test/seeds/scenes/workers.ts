@@ -12,7 +12,7 @@ import { taskRequest } from "../../../shared/worker/define/task-ref";
 
 /** Counts handlers at work, and the most that ever were. Each waits a while for the others, so a slow start hides no handler. */
 class Crowd {
-  most = 0;
+  max = 0;
   #now = 0;
   readonly #wanted: number;
 
@@ -22,8 +22,8 @@ class Crowd {
 
   async during(ms: number): Promise<void> {
     this.#now += 1;
-    this.most = Math.max(this.most, this.#now);
-    for (let waited = 0; waited < 2_000 && this.most < this.#wanted; waited += ms) await sleep(ms);
+    this.max = Math.max(this.max, this.#now);
+    for (let waited = 0; waited < 2_000 && this.max < this.#wanted; waited += ms) await sleep(ms);
     await sleep(ms);
     this.#now -= 1;
   }
@@ -64,7 +64,7 @@ async function showParallelism(stage: Stage): Promise<void> {
       await Promise.all(
         workers.map(({ bench, concurrency }) => bench.work(name, { concurrency, idleReads: 2 })),
       );
-    expect({ workers: workers.length, atOnce: crowd.most }).toEqual({
+    expect({ workers: workers.length, atOnce: crowd.max }).toEqual({
       workers: workers.length,
       atOnce: first + second,
     });

@@ -17,7 +17,7 @@ const handOver = "procedures/_HandOver.sql";
 const denyEarly = "procedures/_DenyEarly.sql";
 const baseline = "migrations/0001_baseline.sql";
 const iso = "functions/_Iso.sql";
-const surplus = "functions/_Surplus.sql";
+const overLimit = "functions/_OverLimit.sql";
 const roles = "sql/roles.sql";
 
 /** At least one of every kind of mistake that was ever made here, or is easily made. */
@@ -28,7 +28,7 @@ export const brokenSamples: readonly BrokenSample[] = [
   { what: "a misspelt hint", file: progress, from: "READPAST", to: "READPASST" },
   {
     what: "a misspelt ORDER BY",
-    file: surplus.replace("_Surplus", "_NextDueMs"),
+    file: overLimit.replace("_OverLimit", "_NextDueMs"),
     from: "ORDER BY",
     to: "ORDER BYE",
   },
@@ -70,19 +70,19 @@ export const brokenSamples: readonly BrokenSample[] = [
   },
   // Structure.
   { what: "a missing END", file: iso, from: "END;", to: "" },
-  { what: "an END too many", file: surplus, from: "END;", to: "END; END;" },
+  { what: "an END too many", file: overLimit, from: "END;", to: "END; END;" },
   { what: "a missing END TRY", file: pause, from: "END TRY", to: "" },
   { what: "CATCH ended by END TRY", file: pause, from: "END CATCH", to: "END TRY" },
   {
     what: "a CASE without END",
-    file: surplus,
+    file: overLimit,
     from: "x.Held - x.TaskLimit END",
     to: "x.Held - x.TaskLimit",
   },
   { what: "a missing parenthesis", file: iso, from: "N'T')", to: "N'T'" },
   { what: "a parenthesis too many", file: iso, from: "N'T')", to: "N'T'))" },
   { what: "an open string", file: iso, from: "N'Z'", to: "N'Z" },
-  { what: "a missing THEN", file: surplus, from: "x.TaskLimit THEN 0", to: "x.TaskLimit 0" },
+  { what: "a missing THEN", file: overLimit, from: "x.TaskLimit THEN 0", to: "x.TaskLimit 0" },
   {
     what: "a missing comma in a column list of a table",
     file: baseline,
@@ -99,7 +99,7 @@ export const brokenSamples: readonly BrokenSample[] = [
   { what: "an operator too many", file: iso, from: "+ N'Z'", to: "+ * N'Z'" },
   {
     what: "a missing table",
-    file: surplus,
+    file: overLimit,
     from: "FROM Taskgate.TaskDefinition AS d",
     to: "FROM WHERE",
   },
@@ -145,13 +145,13 @@ export const brokenSamples: readonly BrokenSample[] = [
   },
   {
     what: "an alias of an inner query used outside",
-    file: surplus,
+    file: overLimit,
     from: "CASE WHEN x.TaskLimit",
     to: "CASE WHEN d.TaskLimit",
   },
   {
     what: "an unknown table",
-    file: surplus,
+    file: overLimit,
     from: "FROM Taskgate.TaskDefinition",
     to: "FROM Taskgate.TaskDefinitions",
   },

@@ -310,7 +310,7 @@ const groupBugs: readonly PlantedBug[] = [
   {
     name: "a strict group's task overtakes one that is due and not promoted yet",
     file: enqueue,
-    edits: [{ from: "WHERE v.IsStrict = 1)\n", to: "WHERE v.IsStrict = 2)\n" }],
+    edits: [{ from: "WHERE v.Strict = 1)\n", to: "WHERE v.Strict = 2)\n" }],
     foundBy: "promote-x-strict-enqueue-and-promote",
     engine: "azure",
     finding: /tasks are 2, expected 1|waits.*APP Taskgate:group:1:g/,

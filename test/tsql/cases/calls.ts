@@ -37,10 +37,10 @@ export interface Settings {
   readonly name?: string;
   readonly build?: number;
   readonly limit?: number;
-  readonly maxAttempts?: number;
-  readonly maxLost?: number;
+  readonly retryAttempts?: number;
+  readonly lostMax?: number;
   /** 0 unless said: as many claims as tokens. */
-  readonly spareMax?: number;
+  readonly prefetchMax?: number;
   readonly groupSlots?: number;
   readonly groupStrict?: boolean;
   readonly retainDoneMs?: number;
@@ -60,11 +60,11 @@ export function register(settings: Settings = {}): ProcedureCall {
     RegisteredBy: "deployment",
     Limit: settings.limit ?? 4,
     LeaseMs: leaseMs,
-    MaxAttempts: settings.maxAttempts ?? 5,
-    MaxLost: settings.maxLost ?? 3,
+    RetryAttempts: settings.retryAttempts ?? 5,
+    LostMax: settings.lostMax ?? 3,
     RetryBaseMs: 1_000,
     RetryCapMs: 300_000,
-    SpareMax: settings.spareMax ?? 0,
+    PrefetchMax: settings.prefetchMax ?? 0,
     GroupSlots: settings.groupSlots ?? 1,
     GroupStrict: settings.groupStrict === true ? 1 : 0,
     RetainDoneMs: settings.retainDoneMs ?? 604_800_000,
@@ -219,7 +219,7 @@ export function heartbeat(...executions: readonly number[]): ProcedureCall {
   return call("Heartbeat", { Executions: JSON.stringify(list) });
 }
 
-/** A heartbeat that also tells which spare claims were started. */
+/** A heartbeat that also tells which prefetched claims were started. */
 export function heartbeatStarted(execution: number, task: number): ProcedureCall {
   const list = [{ execution: String(execution), started: [String(task)] }];
   return call("Heartbeat", { Executions: JSON.stringify(list) });
@@ -240,13 +240,13 @@ export function finish(execution: number): ProcedureCall {
   return call("FinishExecution", { TaskExecutionId: execution });
 }
 
-export const reclaim = call("ReclaimExpired", { Most: 10 });
-export const sweep = call("Sweep", { Most: 10 });
-export function purge(most: number): ProcedureCall {
-  return call("Purge", { Most: most });
+export const reclaim = call("ReclaimExpired", { Max: 10 });
+export const sweep = call("Sweep", { Max: 10 });
+export function purge(max: number): ProcedureCall {
+  return call("Purge", { Max: max });
 }
 
-export const promote = call("PromoteScheduled", { Name: "a", Most: 10 });
+export const promote = call("PromoteScheduled", { Name: "a", Max: 10 });
 
 export interface NewTask {
   readonly priority?: number;
@@ -311,7 +311,7 @@ export function setWatermark(operation: number): ProcedureCall {
   });
 }
 
-export const listWatermarks = call("ListWatermarks", { Name: null, Watermark: null, Most: 10 });
+export const listWatermarks = call("ListWatermarks", { Name: null, Watermark: null, Max: 10 });
 
 /** The operation is named by a number. Waves count on from those of earlier batches. */
 export function createBatch(operation: number, waves: number): ProcedureCall {
@@ -327,8 +327,8 @@ export function startBatch(batch: number, more: { seal?: boolean } = {}): Proced
   return call("StartBatch", { BatchId: batch, Seal: more.seal === false ? 0 : 1 });
 }
 
-export function pumpBatch(batch: number, most: number): ProcedureCall {
-  return call("PumpBatch", { BatchId: batch, Most: most });
+export function pumpBatch(batch: number, max: number): ProcedureCall {
+  return call("PumpBatch", { BatchId: batch, Max: max });
 }
 
 export function resumeBatch(batch: number): ProcedureCall {
@@ -349,20 +349,20 @@ export function explain(task: number): ProcedureCall {
 }
 
 export const listDefinitions = call("ListDefinitions", { Name: null });
-export const listExecutions = call("ListExecutions", { Name: null, IsOpen: 1, Most: 10 });
+export const listExecutions = call("ListExecutions", { Name: null, IsOpen: 1, Max: 10 });
 export const listAudit = call("ListAudit", {
   Object: null,
   Action: null,
   ChangedBy: null,
   Since: null,
   Before: null,
-  Most: 10,
+  Max: 10,
 });
-export const listBatches = call("ListBatches", { BatchId: null, Before: null, Most: 10 });
+export const listBatches = call("ListBatches", { BatchId: null, Before: null, Max: 10 });
 export const checkInvariants = call("CheckInvariants", {});
 
 export function listTasks(state: string): ProcedureCall {
-  return call("ListTasks", { Name: "a", State: state, Most: 10 });
+  return call("ListTasks", { Name: "a", State: state, Max: 10 });
 }
 
 export const readLog: BatchCall = {
@@ -404,16 +404,16 @@ export function setGroup(
     GroupScope: null,
     Slots: changes.slots ?? null,
     Paused: changes.paused === undefined ? null : Number(changes.paused),
-    IsStrict: null,
+    Strict: null,
     ChangedBy: "operator",
   });
 }
 
-export const listGroups = call("ListGroups", { Name: null, GroupKey: null, Most: 10 });
+export const listGroups = call("ListGroups", { Name: null, GroupKey: null, Max: 10 });
 
 export const listApps = call("ListApps", {});
 
-export const listSharedLimits = call("ListSharedLimits", { Name: null, Most: 10 });
+export const listSharedLimits = call("ListSharedLimits", { Name: null, Max: 10 });
 
 /** An instant so many milliseconds after a setup's clock begins, as ISO-8601. */
 export function instantIn(ms: number): string {
@@ -471,7 +471,7 @@ export function setSchedulePaused(paused: boolean): ProcedureCall {
   });
 }
 
-export const listSchedules = call("ListSchedules", { Name: null, Most: 10 });
+export const listSchedules = call("ListSchedules", { Name: null, Max: 10 });
 
 /** A call as it is written in T-SQL. */
 export function textOf(one: Call): string {

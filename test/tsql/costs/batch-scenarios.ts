@@ -46,7 +46,7 @@ export const batching: readonly Scenario[] = [
     prepare: async ({ store, name, batch }) => {
       const batchId = await filled(store, name, 200 + batch);
       await store.startBatch({ batchId, seal: true });
-      return () => store.pumpBatch({ batchId, most: batch });
+      return () => store.pumpBatch({ batchId, max: batch });
     },
   },
   {
@@ -90,7 +90,7 @@ export const batching: readonly Scenario[] = [
     prepare: async ({ store, name }) => {
       const batchId = await filled(store, name, 10);
       await store.cancelBatch({ batchId });
-      return () => store.listAudit({ most: 1 });
+      return () => store.listAudit({ max: 1 });
     },
   },
   {
@@ -99,7 +99,7 @@ export const batching: readonly Scenario[] = [
     batches: once,
     prepare: async ({ store, name }) => {
       const batchId = await filled(store, name, 10);
-      return () => store.listBatches({ batchId, most: 1 });
+      return () => store.listBatches({ batchId, max: 1 });
     },
   },
 ];

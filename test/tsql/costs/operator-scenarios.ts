@@ -208,7 +208,7 @@ export const purging: readonly Scenario[] = [
       await worker.fail(await worker.claim(batch), { as: "dead" });
       await worker.finish();
       world.clock += 60 * 86_400_000;
-      return () => store.purge({ most: 500 });
+      return () => store.purge({ max: 500 });
     },
   },
   {
@@ -223,7 +223,7 @@ export const purging: readonly Scenario[] = [
       const keys = numbers.map((number) => ({ dedupeKey: String(number), dedupeMs: 1_000 }));
       await enqueue(store, name, keys);
       world.clock += 2 * 86_400_000;
-      return () => store.purge({ most: 500 });
+      return () => store.purge({ max: 500 });
     },
   },
   {
@@ -237,7 +237,7 @@ export const purging: readonly Scenario[] = [
         await store.startBatch({ batchId: made.batchId, seal: true });
       }
       world.clock += 60 * 86_400_000;
-      return () => store.purge({ most: 500 });
+      return () => store.purge({ max: 500 });
     },
   },
   {
@@ -245,12 +245,12 @@ export const purging: readonly Scenario[] = [
     what: "so many groups that nobody needs",
     batches: each,
     prepare: async ({ store, name, batch }) => {
-      await define(store, { limit: null, spareMax: 1_000 }, name);
+      await define(store, { limit: null, prefetchMax: 1_000 }, name);
       const keys = Array.from({ length: batch }, (_, index) => ({ group: String(index) }));
       await enqueue(store, name, keys);
       const worker = await startWorker(store, name);
       await worker.complete(await worker.claim(batch));
-      return () => store.purge({ most: 500 });
+      return () => store.purge({ max: 500 });
     },
   },
   {
@@ -260,7 +260,7 @@ export const purging: readonly Scenario[] = [
     prepare: async (scene) => {
       await readyTasks({ ...scene, batch: 1 });
       plantGroups(scene.world, scene.batch * 100);
-      return () => scene.store.purge({ most: 100 });
+      return () => scene.store.purge({ max: 100 });
     },
   },
   {
@@ -269,7 +269,7 @@ export const purging: readonly Scenario[] = [
     batches: [1],
     prepare: async (scene) => {
       await readyTasks(scene);
-      return () => scene.store.purge({ most: 500 });
+      return () => scene.store.purge({ max: 500 });
     },
   },
 ];
@@ -296,7 +296,7 @@ export const operatorsReading: readonly Scenario[] = [
     prepare: async (scene) => {
       const { store, name } = scene;
       await readyTasks(scene, "g");
-      return () => store.listGroups({ name, most: 100 });
+      return () => store.listGroups({ name, max: 100 });
     },
   },
   {
@@ -316,7 +316,7 @@ export const operatorsReading: readonly Scenario[] = [
     prepare: async ({ store, name }) => {
       await define(store, { sharedLimits: [{ name: "shared", limit: 4 }] }, name);
       await startWorker(store, name);
-      return () => store.listSharedLimits({ most: 100 });
+      return () => store.listSharedLimits({ max: 100 });
     },
   },
   {
@@ -325,7 +325,7 @@ export const operatorsReading: readonly Scenario[] = [
     batches: [1],
     prepare: async (scene) => {
       await marked(scene);
-      return () => scene.store.listWatermarks({ name: scene.name, most: 100 });
+      return () => scene.store.listWatermarks({ name: scene.name, max: 100 });
     },
   },
 ];

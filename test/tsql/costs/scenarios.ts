@@ -189,7 +189,7 @@ export const writing: readonly Scenario[] = [
     batches: each,
     prepare: async (scene) => {
       await pastDue(scene);
-      return () => scene.store.promoteScheduled({ name: scene.name, most: scene.batch });
+      return () => scene.store.promoteScheduled({ name: scene.name, max: scene.batch });
     },
   },
   {
@@ -311,7 +311,7 @@ export const writing: readonly Scenario[] = [
       const { worker } = await startedTasks(scene);
       await worker.claim(scene.batch);
       scene.world.clock += 1_000_000;
-      return () => scene.store.reclaimExpired({ most: 10 });
+      return () => scene.store.reclaimExpired({ max: 10 });
     },
   },
 ];
@@ -324,7 +324,7 @@ export const reading: readonly Scenario[] = [
     batches: once,
     prepare: async (scene) => {
       await startedTasks(scene);
-      return () => scene.store.sweep({ most: 100 });
+      return () => scene.store.sweep({ max: 100 });
     },
   },
   {
@@ -343,7 +343,7 @@ export const reading: readonly Scenario[] = [
     prepare: async (scene) => {
       await manyWorkers(scene);
       const { name, batch } = scene;
-      return () => scene.store.listExecutions({ name, isOpen: true, most: batch });
+      return () => scene.store.listExecutions({ name, isOpen: true, max: batch });
     },
   },
   {
@@ -353,7 +353,7 @@ export const reading: readonly Scenario[] = [
     prepare: async (scene) => {
       await startedTasks(scene);
       const { name, batch } = scene;
-      return () => scene.store.listTasks({ name, state: "ready", most: batch });
+      return () => scene.store.listTasks({ name, state: "ready", max: batch });
     },
   },
   {

@@ -13,7 +13,7 @@ export async function startedTasks({ store, name, batch }: Scene): Promise<{
   worker: Worker;
   taskIds: TaskId[];
 }> {
-  await define(store, { limit: null, spareMax: 1000 }, name);
+  await define(store, { limit: null, prefetchMax: 1000 }, name);
   const taskIds = batch === 0 ? [] : await enqueue(store, name, batch);
   return { worker: await startWorker(store, name), taskIds };
 }

@@ -83,7 +83,7 @@ export const scheduling: readonly Scenario[] = [
     batches: each,
     prepare: async (scene) => {
       await dueSchedules(scene);
-      return () => scene.store.sweep({ most: 1_000 });
+      return () => scene.store.sweep({ max: 1_000 });
     },
   },
   {
@@ -92,7 +92,7 @@ export const scheduling: readonly Scenario[] = [
     batches: each,
     prepare: async (scene) => {
       await dueSchedules(scene);
-      return () => scene.store.listSchedules({ most: 1_000 });
+      return () => scene.store.listSchedules({ max: 1_000 });
     },
   },
 ];

@@ -43,7 +43,7 @@ export interface EnqueueCall {
   readonly tasks: readonly EnqueuedTask[];
   /** Number of the operation id; null: none. */
   readonly operation: number | null;
-  /** They are held until it opens. */
+  /** They are blocked until it opens. */
   readonly wave?: WaveName;
 }
 
@@ -120,22 +120,22 @@ export type Action =
       readonly text: string | null;
     } & ClaimRef)
   | { readonly do: "finish"; readonly execution: ExecutionName }
-  | { readonly do: "reclaim"; readonly most: number }
+  | { readonly do: "reclaim"; readonly max: number }
   | EnqueueCall
-  | { readonly do: "promote"; readonly definition: string; readonly most: number }
-  | { readonly do: "sweep"; readonly most: number }
+  | { readonly do: "promote"; readonly definition: string; readonly max: number }
+  | { readonly do: "sweep"; readonly max: number }
   | { readonly do: "listDefinitions"; readonly definition?: string }
   | {
       readonly do: "listExecutions";
       readonly definition?: string;
       readonly isOpen: boolean;
-      readonly most: number;
+      readonly max: number;
     }
   | {
       readonly do: "listTasks";
       readonly definition: string;
       readonly state: ListedState;
-      readonly most: number;
+      readonly max: number;
     }
   | { readonly do: "explain"; readonly task: TaskName }
   | { readonly do: "check" }

@@ -15,9 +15,9 @@ function detailsOf(call: Call, outcome: Exclude<Outcome, { did: "nothing" }>): s
     case "acquire":
       return when({ "a dead holder was found": outcome.answer.deadHolders > 0 });
     case "work": {
-      const { claimed, refused, woken, surplus } = outcome.answer;
+      const { claimed, refused, woken } = outcome.answer;
       return when({
-        "a spare claim": claimed.some((task) => task.isSpare),
+        "a prefetched claim": claimed.some((task) => task.isPrefetched),
         "a grouped task": claimed.some((task) => task.isGrouped),
         "a task with a cancel request": claimed.some((task) => task.isCancelRequested),
         "a task of a newer build": claimed.some((task) => task.isFromNewerBuild),
@@ -26,7 +26,9 @@ function detailsOf(call: Call, outcome: Exclude<Outcome, { did: "nothing" }>): s
         "a third loss is awaited": claimed.some((task) => task.attempt > 2),
         "something refused": refused.length > 0,
         "another definition woken": woken.length > 0,
-        "a surplus of tokens": surplus > 0,
+        "tokens over the limit": outcome.answer.overLimit > 0,
+        "a release was requested": outcome.answer.releaseRequested,
+        "free tokens": outcome.answer.freeTokens > 0,
         "a wave is opening": outcome.answer.opening.length > 0,
         "the rate is over": outcome.answer.retryInMs !== null,
         "after a place": call.do === "work" && call.after !== undefined && claimed.length > 0,
@@ -70,7 +72,7 @@ function detailsOf(call: Call, outcome: Exclude<Outcome, { did: "nothing" }>): s
     case "fireSchedule":
       return when({ tasks: outcome.answer.taskIds.length > 0 });
     case "setSharedLimit":
-      return when({ "a surplus": outcome.answer.surplus > 0 });
+      return when({ "tokens over the limit": outcome.answer.overLimit > 0 });
     case "listSharedLimits": {
       const rows = outcome.answer.sharedLimits;
       return when({

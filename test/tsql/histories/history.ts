@@ -34,7 +34,7 @@ export interface HistoryResult {
   /** The calls that were made. */
   readonly calls: readonly Call[];
   readonly difference: Difference | undefined;
-  /** How often what happened: `work claimed`, `work: a spare claim`. */
+  /** How often what happened: `work claimed`, `work: a prefetched claim`. */
   readonly counts: ReadonlyMap<string, number>;
 }
 

@@ -23,7 +23,7 @@ export interface KnownExecution {
 }
 
 export interface KnownClaim extends ClaimRef {
-  isSpare: boolean;
+  isPrefetched: boolean;
 }
 
 /** A definition as the code that registers it knows it. */
@@ -202,11 +202,11 @@ export class Knowledge {
     execution.leaseUntilMs = this.nowMs + (answer.leaseMs ?? 0);
     this.#leave(call.execution, call.done);
     for (const claim of execution.claims) {
-      if (call.started.includes(claim.task)) claim.isSpare = false;
+      if (call.started.includes(claim.task)) claim.isPrefetched = false;
     }
-    for (const { taskId: task, fence, isSpare } of answer.claimed) {
+    for (const { taskId: task, fence, isPrefetched } of answer.claimed) {
       if (!execution.claims.some((claim) => claim.task === task)) {
-        execution.claims.push({ task, fence, isSpare });
+        execution.claims.push({ task, fence, isPrefetched });
       }
     }
     const { last } = answer;

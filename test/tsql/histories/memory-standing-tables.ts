@@ -9,7 +9,7 @@ import type { StoreRow, StoreTables } from "./tables";
 
 const batchStates = { draft: 0, running: 1, halted: 2, done: 3, cancelled: 4 } as const;
 const failurePolicies = { halt: 1, continue: 2, cancel: 3 } as const;
-const waveStates = { held: 0, opening: 1, open: 2, done: 3 } as const;
+const waveStates = { blocked: 0, opening: 1, open: 2, done: 3 } as const;
 const missedPolicies = { skip: 1, once: 2, all: 3 } as const;
 
 /** What SQL writes where nothing has happened yet. */
@@ -25,7 +25,7 @@ export function standingTables(state: MemoryState): StoreTables {
     waveShard: [...state.waves.values()]
       .map((row) => ({ waveId: row.waveId, remaining: unfinishedIn(state, row) }))
       .filter(({ remaining }) => remaining > 0),
-    waveHeld: state.waveHeld.map(({ definitionId, ...row }) => {
+    waveBlocked: state.waveBlocked.map(({ definitionId, ...row }) => {
       return { ...row, taskDefinitionId: definitionId };
     }),
     sharedLimit: sharedLimits.map(({ sharedLimitId, name, executionTokens, ...row }) => ({
@@ -122,12 +122,12 @@ function rateBuckets(state: MemoryState): StoreRow[] {
 /** Those that a redrive must tell from others. */
 function endedEarly(state: MemoryState): StoreRow[] {
   return [...state.archive.values()]
-    .filter(({ task, wasHeld }) => wasHeld || task.pendingGroup !== null)
-    .map(({ task, wasHeld }) => ({
+    .filter(({ task, wasBlocked }) => wasBlocked || task.pendingGroup !== null)
+    .map(({ task, wasBlocked }) => ({
       taskId: task.taskId,
       pendingGroupKey: task.pendingGroup?.key ?? null,
       pendingGroupIsGlobal: task.pendingGroup?.isGlobal ?? null,
-      wasHeld,
+      wasBlocked,
     }));
 }
 

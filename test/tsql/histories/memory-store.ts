@@ -68,13 +68,13 @@ function toTables(state: MemoryState): StoreTables {
       return { ...renamed(row), runAt: new Date(runAtMs) };
     }),
     taskGroup: [...state.groups.values()].map(
-      ({ groupId, scope, key, slots, isPaused, isStrict }) => ({
+      ({ groupId, scope, key, slots, isPaused, strict }) => ({
         groupId,
         taskDefinitionId: scope,
         groupKey: key,
         slots,
         paused: isPaused,
-        isStrict,
+        strict,
       }),
     ),
     groupKept: [...state.groups.values()]
@@ -150,13 +150,13 @@ function executions(state: MemoryState): StoreRow[] {
 
 function claims(state: MemoryState): StoreRow[] {
   return [...state.executions.values()].flatMap((row) =>
-    row.claims.map(({ taskId, fence, claimedAtMs, isSpare }, index) => ({
+    row.claims.map(({ taskId, fence, claimedAtMs, isPrefetched }, index) => ({
       taskExecutionId: row.executionId,
       position: index + 1,
       taskId,
       fence,
       claimedAt: new Date(claimedAtMs),
-      isSpare,
+      isPrefetched,
     })),
   );
 }

@@ -15,7 +15,7 @@ export type OperatorAction =
       readonly do: "redriveFound";
       readonly definition: string;
       readonly outcome: "dead" | "cancelled";
-      readonly most: number;
+      readonly max: number;
     }
   | { readonly do: "reschedule"; readonly tasks: readonly TaskName[]; readonly runInMs: number }
   | {
@@ -25,11 +25,11 @@ export type OperatorAction =
       readonly scope: "definition" | "global";
       readonly slots?: number;
       readonly paused?: boolean;
-      readonly isStrict?: boolean;
+      readonly strict?: boolean;
     }
   | { readonly do: "listGroups" }
   | { readonly do: "setRate"; readonly definition: string; readonly rate: Rate | null | "code" }
-  | { readonly do: "purge"; readonly most: number }
+  | { readonly do: "purge"; readonly max: number }
   | {
       readonly do: "createBatch";
       readonly operation: number;
@@ -37,6 +37,6 @@ export type OperatorAction =
       readonly failurePolicy: FailurePolicy;
     }
   | { readonly do: "startBatch"; readonly batch: BatchName; readonly seal: boolean }
-  | { readonly do: "pumpBatch"; readonly batch: BatchName; readonly most: number }
+  | { readonly do: "pumpBatch"; readonly batch: BatchName; readonly max: number }
   | { readonly do: "resumeBatch" | "cancelBatch"; readonly batch: BatchName }
-  | { readonly do: "listBatches"; readonly most: number };
+  | { readonly do: "listBatches"; readonly max: number };

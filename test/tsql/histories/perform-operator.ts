@@ -40,35 +40,28 @@ export async function performOperator(
     case "redrive":
       return store.redriveTasks({ taskIds: tasksOf(call.tasks) });
     case "redriveFound": {
-      const { definition: name, outcome, most } = call;
-      return store.redriveTasks({ name, outcome, most });
+      const { definition: name, outcome, max } = call;
+      return store.redriveTasks({ name, outcome, max });
     }
     case "reschedule": {
       const { runInMs } = call;
       return store.rescheduleTasks({ taskIds: tasksOf(call.tasks), to: { runInMs } });
     }
     case "setGroup": {
-      const {
-        definition: name,
-        group: groupKey,
-        scope: groupScope,
-        slots,
-        paused,
-        isStrict,
-      } = call;
+      const { definition: name, group: groupKey, scope: groupScope, slots, paused, strict } = call;
       return store.setGroup({
         ...{ name, groupKey, groupScope, changedBy },
         ...(slots === undefined ? {} : { slots }),
         ...(paused === undefined ? {} : { paused }),
-        ...(isStrict === undefined ? {} : { isStrict }),
+        ...(strict === undefined ? {} : { strict }),
       });
     }
     case "listGroups":
-      return store.listGroups({ most: 100 });
+      return store.listGroups({ max: 100 });
     case "setRate":
       return store.setRate({ name: call.definition, rate: call.rate, changedBy });
     case "purge":
-      return store.purge({ most: call.most });
+      return store.purge({ max: call.max });
     default:
       return performOnBatch(side, call);
   }
@@ -98,12 +91,12 @@ async function performOnBatch(
     case "startBatch":
       return store.startBatch({ batchId: side.batch(call.batch), seal: call.seal });
     case "pumpBatch":
-      return store.pumpBatch({ batchId: side.batch(call.batch), most: call.most });
+      return store.pumpBatch({ batchId: side.batch(call.batch), max: call.max });
     case "resumeBatch":
       return store.resumeBatch({ batchId: side.batch(call.batch) });
     case "cancelBatch":
       return store.cancelBatch({ batchId: side.batch(call.batch) });
     case "listBatches":
-      return store.listBatches({ most: call.most });
+      return store.listBatches({ max: call.max });
   }
 }

@@ -42,7 +42,7 @@ export async function performStanding(
     case "fireSchedule":
       return fireSchedule(side, call);
     case "listSchedules":
-      return store.listSchedules({ ...named(call.definition), most: call.most });
+      return store.listSchedules({ ...named(call.definition), max: call.max });
     case "advanceWatermark":
       return advanceWatermark(side, call);
     case "setWatermark": {
@@ -52,14 +52,14 @@ export async function performStanding(
       return store.setWatermark({ name, watermark, value, ...expected, operationId, changedBy });
     }
     case "listWatermarks":
-      return store.listWatermarks({ ...named(call.definition), most: call.most });
+      return store.listWatermarks({ ...named(call.definition), max: call.max });
     case "setSharedLimit": {
       const { shared: name, limit } = call;
       const operationId = operationIdOf(call.operation);
       return store.setSharedLimit({ name, limit, operationId, changedBy });
     }
     case "listSharedLimits":
-      return store.listSharedLimits({ most: call.most });
+      return store.listSharedLimits({ max: call.max });
   }
 }
 
@@ -79,7 +79,7 @@ async function setSchedules(
     changedBy: "the code",
     schedules: wanted,
   });
-  const { schedules: listed } = await store.listSchedules({ name, most: 100 });
+  const { schedules: listed } = await store.listSchedules({ name, max: 100 });
   for (const schedule of listed) {
     side.names.bind("schedule", `s${call.id} ${schedule.name}`, String(schedule.id));
   }

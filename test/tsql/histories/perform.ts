@@ -166,9 +166,9 @@ async function operate(
     case "resume":
       return store.resumeDefinition({ name: call.definition, changedBy: "an operator" });
     case "promote":
-      return store.promoteScheduled({ name: call.definition, most: call.most });
+      return store.promoteScheduled({ name: call.definition, max: call.max });
     case "sweep":
-      return store.sweep({ most: call.most });
+      return store.sweep({ max: call.max });
   }
 }
 
@@ -207,7 +207,7 @@ async function stay(
     case "finish":
       return store.finishExecution({ executionId: side.execution(call.execution) });
     case "reclaim":
-      return store.reclaimExpired({ most: call.most });
+      return store.reclaimExpired({ max: call.max });
   }
 }
 
@@ -278,12 +278,12 @@ async function read(
     case "listDefinitions":
       return store.listDefinitions(named(call.definition));
     case "listExecutions": {
-      const { isOpen, most } = call;
-      return store.listExecutions({ ...named(call.definition), isOpen, most });
+      const { isOpen, max } = call;
+      return store.listExecutions({ ...named(call.definition), isOpen, max });
     }
     case "listTasks": {
-      const { definition: name, state, most } = call;
-      return store.listTasks({ name, state, most });
+      const { definition: name, state, max } = call;
+      return store.listTasks({ name, state, max });
     }
     case "explain":
       return store.explainTask({ taskId: side.task(call.task) });

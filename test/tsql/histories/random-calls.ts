@@ -100,7 +100,7 @@ function react(dice: Dice, known: Knowledge): Action | undefined {
     return { do: "resume", definition: known.foundPaused };
   }
   if (known.lastAdvanceMs > 1_000 && dice.percent(isLossy ? 90 : 40)) {
-    return { do: "reclaim", most: dice.int(1, 3) };
+    return { do: "reclaim", max: dice.int(1, 3) };
   }
   if (isIdle && dice.percent(35)) {
     return start(dice, known, dice.pick([...known.definitions.values()]));
@@ -136,7 +136,7 @@ export function chooseOfKind(dice: Dice, known: Knowledge, kind: Action["do"]): 
       return heartbeat(dice, known);
     case "sweep":
     case "reclaim":
-      return { do: kind, most: dice.int(1, 3) };
+      return { do: kind, max: dice.int(1, 3) };
     case "listDefinitions":
     case "listExecutions":
     case "listTasks":
@@ -198,12 +198,12 @@ function settings(dice: Dice, { sharedLimits }: Taste): DefinitionSettings {
   return {
     limit: dice.pick([1, 2, 2, 3, null]),
     leaseMs: dice.pick([1_000, 2_000, 5_000]),
-    maxAttempts: dice.int(1, 3),
-    maxLost: dice.pick([0, 1, 3, 3]),
+    retryAttempts: dice.int(1, 3),
+    lostMax: dice.pick([0, 1, 3, 3]),
     // Without a base there is no back-off, and so no chance in it.
     retryBaseMs: 0,
     retryCapMs: dice.pick([0, 1_000]),
-    spareMax: dice.int(0, 2),
+    prefetchMax: dice.int(0, 2),
     groupSlots: dice.int(1, 2),
     groupStrict: dice.percent(40),
     retainDoneMs: dice.pick([0, 604_800_000]),
@@ -218,7 +218,7 @@ function operate(
   asked: { kind: "setLimit" | "pause" | "resume" | "promote"; definition: string },
 ): Action {
   const { kind, definition } = asked;
-  if (kind === "promote") return { do: kind, definition, most: dice.int(1, 5) };
+  if (kind === "promote") return { do: kind, definition, max: dice.int(1, 5) };
   if (kind !== "setLimit") return { do: kind, definition };
   const earlier = dice.percent(20) ? repeat(dice, known, "setLimit") : undefined;
   if (earlier !== undefined) return earlier;
@@ -278,8 +278,8 @@ function newEnqueue(dice: Dice, known: Knowledge, definition: KnownDefinition): 
 }
 
 /** Those of a wave begin when it opens. */
-function chooseTask(dice: Dice, { isShared }: Taste, isHeld: boolean): EnqueuedTask {
-  const runsLater = !isHeld && dice.percent(35);
+function chooseTask(dice: Dice, { isShared }: Taste, isBlocked: boolean): EnqueuedTask {
+  const runsLater = !isBlocked && dice.percent(35);
   const isByDelay = runsLater && dice.percent(60);
   const hasKey = dice.percent(30);
   return {
@@ -338,7 +338,7 @@ function heartbeat(dice: Dice, known: Knowledge): Action | undefined {
       execution: name,
       started: dice
         .some(
-          claims.filter((claim) => claim.isSpare),
+          claims.filter((claim) => claim.isPrefetched),
           40,
         )
         .map(({ task }) => task),
@@ -355,7 +355,7 @@ function list(
     case "check":
       return { do: kind };
     case "listTasks":
-      return { do: kind, definition, state: dice.pick(states), most: dice.pick([1, 3, 100]) };
+      return { do: kind, definition, state: dice.pick(states), max: dice.pick([1, 3, 100]) };
     case "listDefinitions":
       return { do: kind, ...(dice.percent(50) ? { definition } : {}) };
     case "listExecutions":
@@ -363,7 +363,7 @@ function list(
         do: kind,
         ...(dice.percent(50) ? { definition } : {}),
         isOpen: dice.percent(50),
-        most: dice.pick([1, 100]),
+        max: dice.pick([1, 100]),
       };
   }
 }
@@ -423,7 +423,7 @@ function work(dice: Dice, execution: KnownExecution): Action {
   const done = dice.some(refs(dice, execution), 50);
   const running = claims.filter(({ task }) => !done.some((ref) => ref.task === task));
   const started = dice.some(
-    running.filter((claim) => claim.isSpare),
+    running.filter((claim) => claim.isPrefetched),
     40,
   );
   const after = dice.percent(15) ? last : undefined;

@@ -41,7 +41,7 @@ export function chooseOperatorAction(
       return onTasks(dice, known, kind);
     case "redriveFound": {
       const outcome = dice.pick(["dead", "cancelled"] as const);
-      return { do: kind, definition: definition.name, outcome, most: dice.int(1, 3) };
+      return { do: kind, definition: definition.name, outcome, max: dice.int(1, 3) };
     }
     case "setGroup":
       return setGroup(dice, definition.name);
@@ -52,7 +52,7 @@ export function chooseOperatorAction(
     }
     case "purge":
       // All of it: the order of those due at one instant isn't promised.
-      return { do: kind, most: 1_000 };
+      return { do: kind, max: 1_000 };
     case "listGroups":
       return { do: kind };
     default:
@@ -83,7 +83,7 @@ function setGroup(dice: Dice, definition: string): OperatorAction {
     scope: dice.pick(["definition", "global"]),
     ...(dice.percent(50) ? { slots: dice.int(1, 3) } : {}),
     ...(dice.percent(50) ? { paused: dice.percent(35) } : {}),
-    ...(dice.percent(25) ? { isStrict: dice.percent(50) } : {}),
+    ...(dice.percent(25) ? { strict: dice.percent(50) } : {}),
   };
 }
 
@@ -93,11 +93,11 @@ function onBatch(
   kind: Extract<OperatorAction["do"], `${string}Batch` | "listBatches">,
 ): OperatorAction | undefined {
   if (kind === "createBatch") return createBatch(dice, known);
-  if (kind === "listBatches") return { do: kind, most: dice.int(1, 3) };
+  if (kind === "listBatches") return { do: kind, max: dice.int(1, 3) };
   const batch = dice.pickAny(known.batches.slice(-2));
   if (batch === undefined) return undefined;
   if (kind === "startBatch") return { do: kind, batch: batch.name, seal: dice.percent(60) };
-  if (kind === "pumpBatch") return { do: kind, batch: batch.name, most: dice.int(1, 3) };
+  if (kind === "pumpBatch") return { do: kind, batch: batch.name, max: dice.int(1, 3) };
   return { do: kind, batch: batch.name };
 }
 

@@ -58,9 +58,9 @@ export function chooseStandingAction(
       return setSharedLimit(dice, known);
     case "listSchedules":
     case "listWatermarks":
-      return { do: kind, ...only, most: dice.pick([1, 100]) };
+      return { do: kind, ...only, max: dice.pick([1, 100]) };
     case "listSharedLimits":
-      return { do: kind, most: dice.pick([1, 100]) };
+      return { do: kind, max: dice.pick([1, 100]) };
   }
 }
 

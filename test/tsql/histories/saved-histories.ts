@@ -32,12 +32,12 @@ export function saveRegression(added: Regression): void {
 
 /** For people: how to find it again, and what it is. */
 export function explainFound(
-  { seed, calls: most }: { seed: number; calls: number },
+  { seed, calls: max }: { seed: number; calls: number },
   { path, length, calls, difference }: Found,
 ): string {
   const lines = calls.map((call) => `  ${JSON.stringify(call)}`);
   return [
-    `npm run histories -- --seed ${String(seed)} --path ${path} --calls ${String(most)}`,
+    `npm run histories -- --seed ${String(seed)} --path ${path} --calls ${String(max)}`,
     `${String(calls.length)} of ${String(length)} calls:`,
     ...lines,
     explainDifference(difference),

@@ -95,7 +95,7 @@ async function readRows(
 function withClaims(tables: StoreTables): StoreTables {
   const claim: StoreRow[] = [];
   const taskExecution = (tables["taskExecution"] ?? []).map(
-    ({ inflight, inflightFence, inflightAt, spare, ...row }) => {
+    ({ inflight, inflightFence, inflightAt, prefetched, ...row }) => {
       for (const [index, taskId] of listOf(inflight).entries()) {
         claim.push({
           taskExecutionId: row["taskExecutionId"],
@@ -103,7 +103,7 @@ function withClaims(tables: StoreTables): StoreTables {
           taskId,
           fence: listOf(inflightFence)[index],
           claimedAt: listOf(inflightAt)[index],
-          isSpare: listOf(spare).includes(taskId),
+          isPrefetched: listOf(prefetched).includes(taskId),
         });
       }
       return row;

@@ -42,7 +42,7 @@ export type StandingAction =
       readonly runAtsMs: readonly number[];
       readonly nextRunAtMs: number | null;
     }
-  | { readonly do: "listSchedules"; readonly definition?: string; readonly most: number }
+  | { readonly do: "listSchedules"; readonly definition?: string; readonly max: number }
   | AdvanceWatermarkCall
   | {
       readonly do: "setWatermark";
@@ -52,11 +52,11 @@ export type StandingAction =
       readonly expectedVersion?: string;
       readonly operation: number;
     }
-  | { readonly do: "listWatermarks"; readonly definition?: string; readonly most: number }
+  | { readonly do: "listWatermarks"; readonly definition?: string; readonly max: number }
   | {
       readonly do: "setSharedLimit";
       readonly shared: string;
       readonly limit: Limit | "code";
       readonly operation: number;
     }
-  | { readonly do: "listSharedLimits"; readonly most: number };
+  | { readonly do: "listSharedLimits"; readonly max: number };

@@ -31,8 +31,8 @@ function makeDiff(source: Source, edits: readonly Edit[]): string[] {
   let first = 0;
   while (before[first] === after[first]) first += 1;
   let same = 0;
-  const most = Math.min(before.length, after.length) - first;
-  while (same < most && before.at(-1 - same) === after.at(-1 - same)) same += 1;
+  const max = Math.min(before.length, after.length) - first;
+  while (same < max && before.at(-1 - same) === after.at(-1 - same)) same += 1;
   const cut = (lines: readonly string[]): string[] =>
     lines.slice(first, lines.length - same).map((line) => line.trim());
   return [...cut(before).map((line) => `- ${line}`), ...cut(after).map((line) => `+ ${line}`)];

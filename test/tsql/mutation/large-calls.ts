@@ -26,7 +26,7 @@ interface LargeCall {
 
 const numbers = Array.from({ length: 1_001 }, (_, index) => String(index));
 
-const promoteMany: Call = { ...promote, arguments: { ...promote.arguments, Most: 10_000 } };
+const promoteMany: Call = { ...promote, arguments: { ...promote.arguments, Max: 10_000 } };
 
 const thousandMore: BatchCall = {
   kind: "batch",

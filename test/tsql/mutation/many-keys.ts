@@ -12,8 +12,8 @@ const claimed = [
 
 /** A worker of each definition has died once too often: the tasks and the keys of b come before those of a. */
 const lost = [
-  register({ maxLost: 0 }),
-  register({ name: "b", maxLost: 0 }),
+  register({ lostMax: 0 }),
+  register({ name: "b", lostMax: 0 }),
   enqueue([{ dedupeKey: "d" }, { dedupeKey: "c" }], { name: "b" }),
   enqueue([{ dedupeKey: "z" }, { dedupeKey: "y" }]),
   start(1, 2, { name: "b" }),

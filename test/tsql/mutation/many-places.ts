@@ -151,7 +151,7 @@ const ratedAndDue: readonly SetupStep[] = [
 
 /** Execution 1 has one token and three claims. */
 const withSpare: readonly SetupStep[] = [
-  register({ limit: 4, spareMax: 2 }),
+  register({ limit: 4, prefetchMax: 2 }),
   enqueue(plainTasks(3)),
   start(1, 1),
   work({ execution: 1, call: 1, want: 3 }),
@@ -159,7 +159,7 @@ const withSpare: readonly SetupStep[] = [
 
 /** What a dead execution has lost is lost once too often: one task has a key and a slot that another one waits for. */
 const lostForGood: readonly SetupStep[] = [
-  register({ limit: 4, maxLost: 0 }),
+  register({ limit: 4, lostMax: 0 }),
   enqueue([{ group: "g", dedupeKey: "k" }, { group: "g" }, {}]),
   start(1, 2),
   work({ execution: 1, call: 1, want: 2 }),

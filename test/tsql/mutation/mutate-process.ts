@@ -64,9 +64,9 @@ function chooseAll(
   const { file: files, kind: kinds, sample, seed } = options;
   const isAsked = files.length > 0 || kinds.length > 0 || sample !== undefined;
   if (options.try !== undefined && !isAsked) return [];
-  const most = sample === undefined ? undefined : Number(sample);
+  const max = sample === undefined ? undefined : Number(sample);
   const offered = options.from === undefined ? all : keepSurvivors(all, options.from);
-  return choose(offered, { files, kinds, sample: most, seed }, (edit) => isListed(edit, entries));
+  return choose(offered, { files, kinds, sample: max, seed }, (edit) => isListed(edit, entries));
 }
 
 async function tryAll(

@@ -153,7 +153,7 @@ function liveThrough(caller: Caller): void {
     caller.call("CompleteTask", { TaskExecutionId: execution, TaskId: 5, Fence: fence })["Status"],
   ).toBe("done");
   caller.world.clock += 10_000;
-  expect(caller.call("PromoteScheduled", { Name: "mail", Most: 100 })["Promoted"]).toBe(3);
+  expect(caller.call("PromoteScheduled", { Name: "mail", Max: 100 })["Promoted"]).toBe(3);
   caller.call("AcquireTokens", { TaskExecutionId: execution, Want: 3 });
   caller.call("SetLimit", {
     Name: "mail",
@@ -176,16 +176,16 @@ function liveThrough(caller: Caller): void {
   expect(ids(caller.work(execution, 4, { Want: 5 }))).toHaveLength(2);
   // The worker dies.
   caller.world.clock += 100_000;
-  expect(caller.call("Sweep", { Most: 10 })).toMatchObject({ Status: "swept", Expired: 1 });
-  expect(caller.call("ReclaimExpired", { Most: 10 })).toMatchObject({
+  expect(caller.call("Sweep", { Max: 10 })).toMatchObject({ Status: "swept", Expired: 1 });
+  expect(caller.call("ReclaimExpired", { Max: 10 })).toMatchObject({
     Status: "reclaimed",
     TasksBack: 2,
   });
   caller.expectSound();
   caller.call("ListDefinitions");
-  caller.call("ListExecutions", { Name: "mail", IsOpen: 0, Most: 10 });
+  caller.call("ListExecutions", { Name: "mail", IsOpen: 0, Max: 10 });
   for (const State of ["ready", "scheduled", "waiting", "claimed", "done", "dead", "cancelled"]) {
-    caller.call("ListTasks", { Name: "mail", State, Most: 10 });
+    caller.call("ListTasks", { Name: "mail", State, Max: 10 });
   }
   const last = caller.start(1);
   caller.work(last, 1, { Want: 1 });
@@ -217,7 +217,7 @@ function liveThroughBatches(caller: Caller): void {
   caller.expectSound();
   expect(caller.call("StartBatch", { BatchId: Batch, Seal: 1 })["Status"]).toBe("started");
   for (let wave = 1; wave <= 2; wave += 1) {
-    caller.call("PumpBatch", { BatchId: Batch, Most: 100 });
+    caller.call("PumpBatch", { BatchId: Batch, Max: 100 });
     // One more of this wave is cancelled, comes back to it, and is cancelled again.
     const TaskIds = `["${extra[wave - 1] ?? ""}"]`;
     caller.call("CancelTasks", { TaskIds });
@@ -238,12 +238,12 @@ function liveThroughBatches(caller: Caller): void {
   expect(caller.call("ResumeBatch", { BatchId: Batch })["Status"]).toBe("again");
   const cancelled = create(1)["Batch"] ?? null;
   expect(caller.call("CancelBatch", { BatchId: cancelled })["Status"]).toBe("cancelled");
-  caller.call("PumpBatch", { BatchId: cancelled, Most: 100 });
+  caller.call("PumpBatch", { BatchId: cancelled, Max: 100 });
   caller.call("ListAudit", {
     ...{ Object: null, Action: null, ChangedBy: null, Since: null, Before: null },
-    Most: 10,
+    Max: 10,
   });
-  caller.call("ListBatches", { BatchId: null, Before: null, Most: 10 });
+  caller.call("ListBatches", { BatchId: null, Before: null, Max: 10 });
   caller.expectSound();
 }
 
@@ -277,7 +277,7 @@ function operate(caller: Caller): void {
   expect(outcomes("RescheduleTasks", { RunInMs: 0, RunAt: null })).toMatchObject([
     { outcome: "rescheduled" },
   ]);
-  caller.call("PromoteScheduled", { Name: "mail", Most: 100 });
+  caller.call("PromoteScheduled", { Name: "mail", Max: 100 });
   expect(outcomes("CancelTasks")).toMatchObject([{ outcome: "cancelled" }]);
   expect(outcomes("RedriveTasks")).toMatchObject([{ outcome: "redriven" }]);
   const keyed = { payload: "[8]", dedupeKey: "replaced" };
@@ -288,13 +288,13 @@ function operate(caller: Caller): void {
   const replacing = caller.enqueue([{ ...keyed, payload: "[9]", onDuplicate: "replace" }]);
   expect(replacing["Outcomes"]).toBe('["replaced"]');
   caller.call("CancelTasks", { TaskIds: replacing["TaskIds"] ?? null });
-  const settings = { GroupScope: "definition", Slots: 2, Paused: null, IsStrict: null };
+  const settings = { GroupScope: "definition", Slots: 2, Paused: null, Strict: null };
   const group = { Name: "mail", GroupKey: "h" };
   expect(caller.call("SetGroup", { ...group, ...settings, ChangedBy: "me" })).toMatchObject({
     Status: "set",
     NewSlots: 2,
   });
-  caller.call("ListGroups", { ...group, Most: 10 });
+  caller.call("ListGroups", { ...group, Max: 10 });
   const rate = { Name: "mail", Count: 5, PeriodMs: 1_000, Burst: 5, ChangedBy: "me" };
   expect(caller.call("SetRate", rate)).toMatchObject({ Status: "set", OldRate: null });
   startUnderLimits(caller);
@@ -311,7 +311,7 @@ function operate(caller: Caller): void {
     ChangedBy: "me",
   };
   expect(caller.call("SetSharedLimit", shared)).toMatchObject({ Status: "created", NewLimit: 3 });
-  expect(caller.call("ListSharedLimits", { Name: "partner", Most: 10 })).toMatchObject({
+  expect(caller.call("ListSharedLimits", { Name: "partner", Max: 10 })).toMatchObject({
     SharedLimits: expect.stringContaining('"name":"partner","limit":3,"limitSource":"operator"'),
   });
   const mark = { Name: "mail", Watermark: "by-id", Value: "[1]", Build: 1, Tasks: "[{}]" };
@@ -323,18 +323,18 @@ function operate(caller: Caller): void {
   const back = { Name: "mail", Watermark: "by-id", Value: null, ExpectedVersion: 1 };
   const who = { ChangedBy: "me", OperationId: caller.connection.random.guid() };
   expect(caller.call("SetWatermark", { ...back, ...who })).toMatchObject({ Status: "set" });
-  caller.call("ListWatermarks", { Name: "mail", Watermark: null, Most: 10 });
+  caller.call("ListWatermarks", { Name: "mail", Watermark: null, Max: 10 });
   caller.expectSound();
 }
 
 /** Late enough for ended rows to go. */
 function forget(caller: Caller): void {
   caller.world.clock += 400 * 86_400_000;
-  expect(caller.call("Sweep", { Most: 10 })["Purgeable"]).toBe(1);
-  const { Tasks, Executions, Operations, More } = caller.call("Purge", { Most: 1_000 });
+  expect(caller.call("Sweep", { Max: 10 })["Purgeable"]).toBe(1);
+  const { Tasks, Executions, Operations, More } = caller.call("Purge", { Max: 1_000 });
   for (const count of [Tasks, Executions, Operations]) expect(Number(count)).toBeGreaterThan(0);
   expect(More).toBe(0);
-  expect(caller.call("Sweep", { Most: 10 })["Purgeable"]).toBe(0);
+  expect(caller.call("Sweep", { Max: 10 })["Purgeable"]).toBe(0);
   caller.expectSound();
 }
 
@@ -350,7 +350,7 @@ function keepSchedules(caller: Caller): void {
   expect(caller.call("FireSchedule", fire)["Status"]).toBe("fired");
   const pause = { ...own, Schedule: "s", Paused: 1, NextRunAt: null };
   expect(caller.call("SetSchedulePaused", pause)["Status"]).toBe("paused");
-  caller.call("ListSchedules", { Name: "mail", Most: 10 });
+  caller.call("ListSchedules", { Name: "mail", Max: 10 });
   caller.expectSound();
 }
 
@@ -396,7 +396,7 @@ describe.each(Object.keys(engines) as EngineName[])(
       ).toBe(50422);
       expect(caller.connection.transactionCount).toBe(0);
       runAlone(caller.connection, { kind: "batch", sql: "BEGIN TRANSACTION;" });
-      expect(caller.error("Sweep", { Most: 1 })).toBe(50490);
+      expect(caller.error("Sweep", { Max: 1 })).toBe(50490);
       expect(caller.connection.transactionCount).toBe(0); // XACT_ABORT in the procedure
       expect(caller.world.locks.describe()).toEqual([]);
     });

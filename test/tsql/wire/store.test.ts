@@ -8,6 +8,7 @@ import type { EnqueueTasksInput, TaskStore } from "../../../shared/ports/task-st
 import {
   checkStoreSchema,
   migrateStore,
+  mssqlScripts,
   openStore,
   readStoreSchema,
 } from "../../../shared/store/open-store";
@@ -70,22 +71,7 @@ describe("the migrator", () => {
       isLogicRenewed: false,
     });
     const { versions } = await readStoreSchema({ url: simulated.url });
-    const migrations = [
-      "baseline",
-      "batches",
-      "purge",
-      "limits",
-      "schedules",
-      "keys",
-      "spread",
-      "groups",
-      "lists",
-      "shared_spread",
-      "archive_packs",
-      "kinds",
-      "apps",
-      "call_audit",
-    ];
+    const migrations = mssqlScripts().migrations.map((script) => script.name);
     expect(versions.map(({ name }) => name)).toEqual(["logic", ...migrations]);
     await checkStoreSchema({ url: simulated.url });
   });

@@ -12,7 +12,7 @@ async function main(): Promise<void> {
   try {
     process.stdout.write(
       JSON.stringify(
-        await caller.call({ name: "sweep", parameters: [["most", "int"]] }, { most: 1 }),
+        await caller.call({ name: "sweep", parameters: [["max", "int"]] }, { max: 1 }),
       ),
     );
   } catch (error) {

@@ -55,7 +55,7 @@ describe("the product", () => {
       callTimeoutMs: 5_000,
       connectTimeoutMs: 5_000,
     });
-    await expectError(caller.call({ name: "sweep", parameters: [["most", "int"]] }, { most: 1 }), {
+    await expectError(caller.call({ name: "sweep", parameters: [["max", "int"]] }, { max: 1 }), {
       code: "TASKGATE_STORE_UNAVAILABLE",
       value: "doesn't offer encryption",
     });

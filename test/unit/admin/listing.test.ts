@@ -5,12 +5,12 @@ import { describeCut } from "../../../shared/terminal/output";
 /** A list of so many rows, read as the stores read one; and what it was asked for. */
 function listOf(count: number): {
   asked: number[];
-  read: (request: { most: number }) => Promise<number[]>;
+  read: (request: { max: number }) => Promise<number[]>;
 } {
   const asked: number[] = [];
-  const read = ({ most }: { most: number }): Promise<number[]> => {
-    asked.push(most);
-    return Promise.resolve(Array.from({ length: Math.min(count, most) }, (_, row) => row));
+  const read = ({ max }: { max: number }): Promise<number[]> => {
+    asked.push(max);
+    return Promise.resolve(Array.from({ length: Math.min(count, max) }, (_, row) => row));
   };
   return { asked, read };
 }
@@ -25,24 +25,24 @@ test.each([
   [1_000, 999, 999, true],
   [999, 999, 999, false],
 ] as const)("of %s rows a list of at most %s has %s, cut: %s", async (...row) => {
-  const [count, most, shown, isCut] = row;
+  const [count, max, shown, isCut] = row;
   const { asked, read } = listOf(count);
-  const { rows, more } = await readListing({ most }, read);
+  const { rows, more } = await readListing({ max }, read);
   expect([rows.length, more]).toEqual([shown, isCut]);
-  expect(asked).toEqual([Math.min(most + 1, listMax)]);
+  expect(asked).toEqual([Math.min(max + 1, listMax)]);
 });
 
 test("a list of batches is never asked for more than a hundred", async () => {
   const { asked, read } = listOf(500);
-  expect((await readListing({ most: 100 }, read, 100)).more).toBe(true);
-  expect((await readListing({ most: 20 }, read, 100)).more).toBe(true);
+  expect((await readListing({ max: 100 }, read, 100)).more).toBe(true);
+  expect((await readListing({ max: 20 }, read, 100)).more).toBe(true);
   expect(asked).toEqual([100, 21]);
 });
 
 test("behind a list that was cut stands how to see more, behind a whole one nothing", () => {
   expect(describeCut({ rows: [1, 2], more: false })).toBe("");
   expect(describeCut({ rows: [1, 2], more: true })).toBe(
-    "\n\nThe first 2; there are more: --most N shows up to 1000.",
+    "\n\nThe first 2; there are more: --max N shows up to 1000.",
   );
   const rows = Array.from({ length: 100 }, (_, row) => row);
   expect(describeCut({ rows, more: true }, 100)).toBe(

@@ -147,14 +147,12 @@ describe("other requests", () => {
   });
 
   test("queries have defaults", () => {
-    expect(valueOf(readListTasksQuery({}))).toEqual({ state: "ready", most: 100 });
-    expect(valueOf(readListExecutionsQuery({ open: "false", most: "7", definition: "a" }))).toEqual(
-      {
-        definition: "a",
-        isOpen: false,
-        most: 7,
-      },
-    );
+    expect(valueOf(readListTasksQuery({}))).toEqual({ state: "ready", max: 100 });
+    expect(valueOf(readListExecutionsQuery({ open: "false", max: "7", definition: "a" }))).toEqual({
+      definition: "a",
+      isOpen: false,
+      max: 7,
+    });
   });
 
   test("a near name is proposed for an unknown member and an unknown word", () => {

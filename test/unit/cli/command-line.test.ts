@@ -25,12 +25,12 @@ function messageOf(words: string[]): string {
 describe("the command line", () => {
   test("gives arguments, options and flags", () => {
     expect(
-      parseCommandLine(["tasks", "a", "--state=dead", "--json", "--most", "5"], commands),
+      parseCommandLine(["tasks", "a", "--state=dead", "--json", "--max", "5"], commands),
     ).toMatchObject({
       kind: "run",
       command: { name: "tasks" },
       args: ["a"],
-      options: { state: "dead", most: "5" },
+      options: { state: "dead", max: "5" },
       flags: new Set(["json"]),
     });
   });
@@ -54,7 +54,7 @@ describe("the command line", () => {
     const words = ["--json", "--timeout", "5s", "--db=x", "executions", "-an5"];
     expect(parseCommandLine(words, commands)).toMatchObject({
       command: { name: "executions" },
-      options: { timeout: "5s", db: "x", most: "5" },
+      options: { timeout: "5s", db: "x", max: "5" },
       flags: new Set(["json", "all"]),
     });
     expect(parseCommandLine(["--help", "limit"], commands)).toMatchObject({
@@ -114,7 +114,7 @@ describe("the command line", () => {
     [["status", "--db"], "--db: got nothing, expected a value: --db URL"],
     [["status", "--db", "--json"], "--db: got nothing, expected a value"],
     [["status", "--json=yes"], "--json: got `yes`, expected no value"],
-    [["tasks", "a", "--most", "1", "--most", "2"], "--most: got `2`, expected to be given once"],
+    [["tasks", "a", "--max", "1", "--max", "2"], "--max: got `2`, expected to be given once"],
     [["status", "--__proto__"], "option: got `--__proto__`"],
     [["constructor"], "command: got `constructor`"],
   ])("%j is refused", (words, message) => {

@@ -12,8 +12,8 @@ const base: ExplainableTask = {
   lastError: null,
   dedupeKey: null,
   attempts: [],
-  maxAttempts: 5,
-  maxLost: 3,
+  retryAttempts: 5,
+  lostMax: 3,
   limit: 4,
   limitSource: "code",
   held: 0,
@@ -26,7 +26,7 @@ const group = {
   slots: 1,
   used: 1,
   paused: false,
-  isStrict: false,
+  strict: false,
   isGlobal: false,
   ahead: 0,
   holders: ["16"],
@@ -133,8 +133,8 @@ describe("the sentence that decides", () => {
     ).toMatch(/whose lease is over for 1 s: the next worker or sweep takes the task back\.$/);
   });
 
-  test("of a held task is its wave", () => {
-    expect(deciding({ state: "held" })[0]).toMatch(/^Its wave isn't open/);
+  test("of a blocked task is its wave", () => {
+    expect(deciding({ state: "blocked" })[0]).toMatch(/^Its wave isn't open/);
   });
 });
 
@@ -196,7 +196,7 @@ test("history, cancel request, progress and dedupe key follow, without deciding"
 });
 
 test.each([
-  "held",
+  "blocked",
   "scheduled",
   "waiting",
   "ready",

@@ -37,7 +37,7 @@ function factsWith({ tokens, tasks, claims, ...rest }: Change = {}): ExecutionFa
     ...rest,
     tokens: {
       count: 2,
-      releaseRequested: 0,
+      wantedBack: 0,
       freeTokens: 0,
       isReleasing: false,
       nextRequestMs: 10_500,
@@ -101,17 +101,17 @@ const steps: readonly (readonly [string, Change, NextStep])[] = [
   ],
   [
     "An idle token goes back when a release is requested",
-    { tokens: { releaseRequested: 1 }, tasks: { running: 1 } },
+    { tokens: { wantedBack: 1 }, tasks: { running: 1 } },
     release,
   ],
   [
     "Completions are reported before a token goes back, without a claim",
-    { tokens: { releaseRequested: 1 }, tasks: { running: 1, done: 1 } },
+    { tokens: { wantedBack: 1 }, tasks: { running: 1, done: 1 } },
     work(0),
   ],
   [
     "A busy token stays although a release is requested",
-    { tokens: { releaseRequested: 1 }, tasks: { running: 2 } },
+    { tokens: { wantedBack: 1 }, tasks: { running: 2 } },
     wait(idleLookMs),
   ],
   [
@@ -225,7 +225,7 @@ const steps: readonly (readonly [string, Change, NextStep])[] = [
   ],
   [
     "A failed execution reports nothing, and waits for its handlers",
-    { end: "failed", tasks: { running: 1, done: 1, failed: 1 }, tokens: { releaseRequested: 1 } },
+    { end: "failed", tasks: { running: 1, done: 1, failed: 1 }, tokens: { wantedBack: 1 } },
     wait(idleLookMs),
   ],
 ];
@@ -237,12 +237,12 @@ const starts: readonly (readonly [string, Change, boolean])[] = [
   ["Nothing starts beyond the tokens", { tasks: { claimed: 1, running: 2 } }, false],
   [
     "The last idle token stays idle while a release is requested",
-    { ...claimed, tokens: { releaseRequested: 1 } },
+    { ...claimed, tokens: { wantedBack: 1 } },
     false,
   ],
   [
     "A second idle token is used while a release is requested",
-    { tasks: { claimed: 1 }, tokens: { releaseRequested: 3 } },
+    { tasks: { claimed: 1 }, tokens: { wantedBack: 3 } },
     true,
   ],
   [
@@ -298,7 +298,7 @@ const anyFacts: fc.Arbitrary<ExecutionFacts> = fc
     pace: fc.record({ taskMs: duration, callMs: duration }),
     tokens: fc.record({
       count: fc.oneof(count, fc.nat({ max: 1_000 })),
-      releaseRequested: fc.nat({ max: 2 }),
+      wantedBack: fc.nat({ max: 2 }),
       freeTokens: fc.nat({ max: 2 }),
       isReleasing: fc.boolean(),
       nextRequestMs: nearMs,
@@ -340,7 +340,7 @@ describe("in every state of an execution", () => {
       if (step.kind !== "call" || step.call.kind !== "acquire") return;
       expect(step.call.upTo).toBe(facts.tokensWanted);
       expect(facts.tokens.count).toBeLessThan(facts.tokensWanted);
-      expect(facts.tokens.releaseRequested).toBe(0);
+      expect(facts.tokens.wantedBack).toBe(0);
       expect(facts.end).toBeNull();
     });
   });

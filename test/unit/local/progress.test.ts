@@ -19,9 +19,9 @@ const coloured = chooseTheme({ isTTY: true }, { TERM: "xterm" });
 function definition(changes: Partial<DefinitionStatus>): DefinitionStatus {
   const settings = {
     leaseMs: 60_000,
-    maxAttempts: 5,
-    maxLost: 3,
-    spareMax: 1,
+    retryAttempts: 5,
+    lostMax: 3,
+    prefetchMax: 1,
     build: 1,
     tokenFence: "1",
   };
@@ -237,7 +237,7 @@ test("everything that isn't as expected is told", () => {
   });
 });
 
-test("a run isn't settled while a wave is still to open: held tasks are in no definition's counts", async () => {
+test("a run isn't settled while a wave is still to open: blocked tasks are in no definition's counts", async () => {
   const store = new MemoryTaskStore({ clock: { now: () => 0 }, random: realRandom });
   const name = await define(store, {}, "parse-block");
   const input = { operationId: operationId(), name: "f.json", failurePolicy: "halt" } as const;

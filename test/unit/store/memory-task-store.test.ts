@@ -64,7 +64,7 @@ async function lose(name: string, times: number): Promise<void> {
     const worker = await startWorker(store, name, { want: 4 });
     await worker.claim(4);
     nowMs += 60_001;
-    await store.reclaimExpired({ most: 10 });
+    await store.reclaimExpired({ max: 10 });
   }
 }
 
@@ -120,7 +120,7 @@ describe("Groups", () => {
     const next = await worker.claimOne();
     expect(next.taskId).toBe(second);
     nowMs += 1_000;
-    await store.promoteScheduled({ name, most: 10 });
+    await store.promoteScheduled({ name, max: 10 });
     expect(store.inspect().places).toEqual({
       1: ["group_waiting"],
       2: ["claimed"],
@@ -142,7 +142,7 @@ describe("Groups", () => {
   });
 
   test("S1.10: a reclaimed task keeps its slot, a dead one hands it over", async () => {
-    const name = await define(store, { maxLost: 1 });
+    const name = await define(store, { lostMax: 1 });
     const ids = await enqueue(store, name, [{ group: "g" }, { group: "g" }]);
     await lose(name, 1);
     expect(store.inspect().places).toMatchObject({ 1: ["ready"], 2: ["group_waiting"] });
@@ -227,7 +227,7 @@ describe("Transactions", () => {
     );
     expect(store.inspect().state.groups.size).toBe(0);
     expect(store.inspect().places).toEqual({ 1: ["scheduled"], 2: ["scheduled"], 3: ["ready"] });
-    expect(await store.promoteScheduled({ name, most: 10 })).toMatchObject({ promoted: 2 });
+    expect(await store.promoteScheduled({ name, max: 10 })).toMatchObject({ promoted: 2 });
     expect(store.inspect().places).toEqual({ 1: ["group_waiting"], 2: ["ready"], 3: ["ready"] });
     await expectSound();
   });
@@ -303,7 +303,7 @@ describe("Registration and invariants", () => {
   });
 
   test("planted faults are found under the names of the SQL's rules", async () => {
-    const name = await define(store, { limit: 1, spareMax: 0 });
+    const name = await define(store, { limit: 1, prefetchMax: 0 });
     const [first, second] = await enqueue(store, name, [{ group: "g", dedupeKey: "k" }, {}]);
     const worker = await startWorker(store, name);
     await worker.claimOne();

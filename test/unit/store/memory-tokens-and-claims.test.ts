@@ -66,7 +66,7 @@ async function lose(name: string, times: number): Promise<void> {
     const worker = await startWorker(store, name, { want: 4 });
     await worker.claim(4);
     nowMs += 60_001;
-    await store.reclaimExpired({ most: 10 });
+    await store.reclaimExpired({ max: 10 });
   }
 }
 
@@ -95,7 +95,7 @@ describe("Tokens", () => {
   test("dead holders are freed before the comparison with a limit that was lowered below their number", async () => {
     const name = await define(store, { limit: 3, leaseMs: 1_000 });
     await startWorker(store, name, { want: 3 });
-    expect(await setLimit(store, name, 1)).toMatchObject({ held: 3, surplus: 2 });
+    expect(await setLimit(store, name, 1)).toMatchObject({ held: 3, overLimit: 2 });
     nowMs += 1_001;
     await startWorker(store, name);
     expect(tokens(name)).toEqual(["4:held by 2"]);
@@ -129,7 +129,7 @@ describe("Tokens", () => {
     expect(await store.releaseSurplus({ executionId: one.executionId, keep })).toMatchObject({
       tokens: 1,
       freed: 1,
-      surplus: 0,
+      overLimit: 0,
     });
     expect(await store.releaseSurplus({ executionId: two.executionId, keep })).toMatchObject({
       tokens: 2,
@@ -141,7 +141,7 @@ describe("Tokens", () => {
     const name = await define(store, { limit: null });
     const worker = await startWorker(store, name, { want: 3 });
     expect(tokens(name)).toEqual([]);
-    expect(await setLimit(store, name, 2)).toMatchObject({ oldLimit: null, held: 3, surplus: 1 });
+    expect(await setLimit(store, name, 2)).toMatchObject({ oldLimit: null, held: 3, overLimit: 1 });
     expect(tokens(name)).toEqual(["1:held by 1", "2:held by 1", "3:held by 1"]);
     expect(await tryStart(store, name)).toBe("limited");
     await store.releaseTokens({ executionId: worker.executionId, keep: 1 });
@@ -180,7 +180,7 @@ describe("Tokens", () => {
 
 describe("Work", () => {
   test("a repeat with the last call number gets its claims again, less those that left meanwhile", async () => {
-    const name = await define(store, { limit: 2, spareMax: 0 });
+    const name = await define(store, { limit: 2, prefetchMax: 0 });
     await enqueue(store, name, 3);
     const worker = await startWorker(store, name, { want: 2 });
     const first = await worker.work({ want: 2 });
@@ -215,7 +215,7 @@ describe("Work", () => {
     const late = await startWorker(store, name);
     const task = await late.claimOne();
     nowMs += 1_001;
-    await store.reclaimExpired({ most: 1 });
+    await store.reclaimExpired({ max: 1 });
     const heir = await startWorker(store, name);
     await heir.claimOne();
     expect((await late.complete([task])).status).toBe("fenced");
@@ -223,12 +223,12 @@ describe("Work", () => {
     expect(await stateOf(store, taskId)).toBe("claimed");
   });
 
-  test("claims fill the tokens first, the rest is spare up to tokens * (1 + spareMax)", async () => {
-    const name = await define(store, { limit: 2, spareMax: 1 });
+  test("claims fill the tokens first, the rest is prefetched up to tokens * (1 + prefetchMax)", async () => {
+    const name = await define(store, { limit: 2, prefetchMax: 1 });
     await enqueue(store, name, 9);
     const worker = await startWorker(store, name, { want: 2 });
     const claimed = await worker.claim(9);
-    expect(claimed.map((task) => task.isSpare)).toEqual([false, false, true, true]);
+    expect(claimed.map((task) => task.isPrefetched)).toEqual([false, false, true, true]);
     expect((await worker.work({ want: 1 })).status).toBe("limited");
     // One is done, and a prefetched one took its token: new claims are prefetched.
     const next = await worker.work({
@@ -236,11 +236,11 @@ describe("Work", () => {
       started: [at(claimed, 2).taskId],
       want: 1,
     });
-    expect(next.claimed.map((task) => task.isSpare)).toEqual([true]);
+    expect(next.claimed.map((task) => task.isPrefetched)).toEqual([true]);
   });
 
   test("a task lost twice is claimed alone, by an execution that holds nothing else", async () => {
-    const name = await define(store, { limit: 8, maxLost: 9 });
+    const name = await define(store, { limit: 8, lostMax: 9 });
     const [poison] = await enqueue(store, name, 1);
     await lose(name, 2);
     await enqueue(store, name, [{}, { priority: 1 }]);
@@ -258,13 +258,13 @@ describe("Work", () => {
   });
 
   test("reclaim counts started tasks as lost, and gives prefetched ones back uncounted", async () => {
-    const name = await define(store, { limit: 1, spareMax: 2, maxLost: 0 });
+    const name = await define(store, { limit: 1, prefetchMax: 2, lostMax: 0 });
     const ids = await enqueue(store, name, 3);
     const worker = await startWorker(store, name);
     await worker.claim(3);
     await worker.beat([at(ids, 1)]);
     nowMs += 60_001;
-    expect(await store.reclaimExpired({ most: 1 })).toEqual({
+    expect(await store.reclaimExpired({ max: 1 })).toEqual({
       status: "reclaimed",
       executions: 1,
       tasksBack: 1,
@@ -306,7 +306,7 @@ describe("Work", () => {
   });
 
   test("back-off doubles up to its cap, half of it fixed and half by chance", async () => {
-    const name = await define(store, { retryBaseMs: 1_000, retryCapMs: 3_000, maxAttempts: 9 });
+    const name = await define(store, { retryBaseMs: 1_000, retryCapMs: 3_000, retryAttempts: 9 });
     await enqueue(store, name, 1);
     const worker = await startWorker(store, name);
     const delays: (number | null)[] = [];

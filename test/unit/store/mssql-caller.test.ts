@@ -49,7 +49,7 @@ function callerOf(port: number, options: CallerOptions = {}): MssqlCaller {
 }
 
 function sweep(caller: MssqlCaller): Promise<unknown> {
-  return caller.call(operations.sweep, { most: 1 });
+  return caller.call(operations.sweep, { max: 1 });
 }
 
 /** The server has no rows to give: this error shows that a whole answer came. */
@@ -400,14 +400,14 @@ describe("transactions", () => {
 
   test("of another store are refused", async () => {
     const foreign = { dialect: "postgres" as const, query: () => Promise.resolve([]) };
-    const call = callerOf(1).call(operations.sweep, { most: 1 }, foreign);
+    const call = callerOf(1).call(operations.sweep, { max: 1 }, foreign);
     await expectError(call, { code: "TASKGATE_ARG_INVALID" });
   });
 
   test("of the user's that haven't begun run nothing", async () => {
     const transaction = fromMssql(new sql.Transaction());
     await expect(transaction.query("insert")).rejects.toThrow(/not begun/);
-    const call = callerOf(1).call(operations.sweep, { most: 1 }, transaction);
+    const call = callerOf(1).call(operations.sweep, { max: 1 }, transaction);
     await expectError(call, { code: "TASKGATE_STORE_CONTEXT" });
   });
 });

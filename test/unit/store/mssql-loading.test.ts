@@ -34,7 +34,7 @@ test("opening a store of SQL Server loads none before the first call, and never 
   const packages = packagesAfter(`${open} openStore({ url: "${url}", ${options} });`);
   expect(packages.filter((name) => drivers.includes(name))).toEqual([]);
   const called = packagesAfter(
-    `${open} openStore({ url: "${url}", ${options} }).sweep({ most: 1 }).catch(() => {});`,
+    `${open} openStore({ url: "${url}", ${options} }).sweep({ max: 1 }).catch(() => {});`,
   );
   expect(called).toEqual(expect.arrayContaining(["mssql", "tedious"]));
   expect(called).not.toContain("pg");

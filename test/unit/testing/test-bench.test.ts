@@ -33,12 +33,12 @@ describe("drain", () => {
 
   test("within the limit as many at a time as asked for", async () => {
     let running = 0;
-    let most = 0;
+    let max = 0;
     const wide = defineTask({
       name: "wide",
       limit: 3,
       run: async () => {
-        most = Math.max(most, (running += 1));
+        max = Math.max(max, (running += 1));
         await sleep(2);
         running -= 1;
       },
@@ -46,7 +46,7 @@ describe("drain", () => {
     const bench = new TestBench([wide], { concurrency: 8 });
     await bench.enqueueAll(Array.from({ length: 12 }, () => taskRequest(wide)));
     await bench.drain();
-    expect(most).toBe(3);
+    expect(max).toBe(3);
   });
 
   test("children run in the same drain; those of other code wait", async () => {
@@ -73,13 +73,13 @@ describe("drain", () => {
     });
     const bench = new TestBench([endless]);
     await bench.enqueue(endless);
-    await expect(bench.drain({ mostRuns: 20 })).rejects.toThrow(
+    await expect(bench.drain({ maxRuns: 20 })).rejects.toThrow(
       "drain: more than 20 handlers were started, the last of kind `endless`",
     );
     const part = defineTask({ name: "part", run: async (_, ctx) => ctx.checkpoint(1) });
     const other = new TestBench([part]);
     await other.enqueue(part);
-    await expect(other.drain({ mostRuns: 20 })).rejects.toThrow("kind `part`");
+    await expect(other.drain({ maxRuns: 20 })).rejects.toThrow("kind `part`");
   });
 
   test("a runner's fake timers don't stop it", async () => {
@@ -130,7 +130,7 @@ describe("time", () => {
     await bench.enqueue(note, { name: "far" }, { runInMs: 48 * 3_600_000 });
     expect(await bench.settle()).toEqual({ ran: 0, movedMs: 0 });
     await bench.store.pauseDefinition({ name: "note", changedBy: "test" });
-    expect(await bench.settle({ mostMs: 72 * 3_600_000 })).toMatchObject({ ran: 0 });
+    expect(await bench.settle({ maxMs: 72 * 3_600_000 })).toMatchObject({ ran: 0 });
     await bench.store.resumeDefinition({ name: "note", changedBy: "test" });
     expect(await bench.settle()).toMatchObject({ ran: 1 });
   });

@@ -47,7 +47,7 @@ describe("batches through workers", () => {
     const waveOf = (line: string): number => Number(line.split(" ")[1]);
     expect(log).toHaveLength(2 * 3 * 450);
     expect(log.map(waveOf)).toEqual(log.map(waveOf).sort((a, b) => a - b));
-    const { batches: listed } = await bench.store.listBatches({ most: 1 });
+    const { batches: listed } = await bench.store.listBatches({ max: 1 });
     expect(listed).toMatchObject([{ state: "done", waves: waves.map(() => ({ admitted: 450 })) }]);
   });
 
@@ -113,15 +113,15 @@ describe("batches through workers", () => {
       await bench.client.enqueue(step, { wave: 2 }, { wave: batch.wave(2) });
       await bench.client.batches.start(batch.batchId, { seal: false });
       await bench.work("step");
-      const { batches: listed } = await bench.store.listBatches({ most: 1 });
+      const { batches: listed } = await bench.store.listBatches({ max: 1 });
       expect(listed).toMatchObject([{ state: "done" }]);
       const before = done.length;
 
       isBroken = false;
-      await bench.store.redriveTasks({ name: "step", outcome: "dead", most: 10 });
+      await bench.store.redriveTasks({ name: "step", outcome: "dead", max: 10 });
       await bench.work("step");
       expect(done.slice(before)).toEqual(expect.arrayContaining(["part", "begin 2", "end 2"]));
-      expect(await bench.store.listBatches({ most: 1 })).toMatchObject({ batches: listed });
+      expect(await bench.store.listBatches({ max: 1 })).toMatchObject({ batches: listed });
       expect(bench.lines.map(({ message }) => message)).toContain(
         "tasks of a wave that is over run outside their batch",
       );
@@ -186,7 +186,7 @@ describe("batches through workers", () => {
     expect(new Set(others).size).toBe(1);
     expect(others[0]).not.toBe(first);
     expect(log).toEqual(["begin 1", "end 1", "begin 1", "end 1"]);
-    const { batches } = await bench.store.listBatches({ most: 10 });
+    const { batches } = await bench.store.listBatches({ max: 10 });
     expect(batches.map(({ name, state }) => `${name} ${state}`).sort()).toEqual([
       "a.json done",
       "a.json done",

@@ -87,8 +87,12 @@ describe("an option that nothing knows", () => {
       () => loose({ name: "a", schedule: { cron: "@daily", zone: "UTC" }, run }),
       ["zone", "timeZone"],
     ],
-    ["defineQueue", () => defineQueue({ name: "a", ...{ spareMax: 1 } }), ["spareMax", "prefetch"]],
-    ["defineLimit", () => defineLimit({ name: "a", ...{ most: 1 } }), ["most", "limit"]],
+    [
+      "defineQueue",
+      () => defineQueue({ name: "a", ...{ prefetchMax: 1 } }),
+      ["prefetchMax", "prefetch"],
+    ],
+    ["defineLimit", () => defineLimit({ name: "a", ...{ max: 1 } }), ["max", "limit"]],
     ["taskRef", () => taskRef({ name: "a", ...{ definition: "b" } }), ["definition", "queue"]],
     [
       "taskRequest",

@@ -37,7 +37,7 @@ const hello = defineTask<Person>({
 });
 
 async function groupsOf(store: TaskStore, name: string): Promise<string[]> {
-  const { groups } = await store.listGroups({ name, most: 100 });
+  const { groups } = await store.listGroups({ name, max: 100 });
   return groups.map(({ key }) => key).sort();
 }
 
@@ -63,7 +63,7 @@ describe("more children than one call takes", () => {
     };
     const bench = openWorkerBench([parent, child], { wrap: (store) => noting(store, note) });
     await bench.client.enqueue(parent, {});
-    await bench.work("parent", { mostMs: 60_000 });
+    await bench.work("parent", { maxMs: 60_000 });
     const { definitions } = await bench.store.listDefinitions({});
     const of = (name: string) => definitions.find((definition) => definition.name === name);
     return { calls, ready: of("child")?.ready ?? 0, dead: of("parent")?.dead ?? 0 };
@@ -118,7 +118,7 @@ describe("a group of a kind", () => {
     const { client, store, work } = openWorkerBench([parent, hello]);
     await client.enqueue(parent, {});
     await work("parent");
-    await store.promoteScheduled({ name: "hello", most: 10 });
+    await store.promoteScheduled({ name: "hello", max: 10 });
     expect(await groupsOf(store, "hello")).toEqual(["Ada"]);
   });
 
@@ -197,7 +197,7 @@ describe("a kind's priority, delay and dedupe key", () => {
     const first = await client.enqueue(order, payload);
     const again = await client.enqueue(order, payload);
     expect(again).toMatchObject({ taskId: first.taskId, outcome: "duplicate" });
-    const { tasks } = await store.listTasks({ name: "order", state: "scheduled", most: 10 });
+    const { tasks } = await store.listTasks({ name: "order", state: "scheduled", max: 10 });
     expect(tasks).toMatchObject([{ priority: 5 }]);
   });
 

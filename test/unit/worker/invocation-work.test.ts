@@ -22,7 +22,7 @@ function openScene(
   kinds: readonly AnyTaskKind[],
   parts: {
     concurrency?: number;
-    mostMs?: number;
+    maxMs?: number;
     servesOthers?: boolean;
     wrap?: Parameters<typeof openWorkerBench>[1];
     draining?: AbortSignal;
@@ -49,7 +49,7 @@ function openScene(
       idlePauseMs: 1,
     },
     session: {
-      deadlineMs: environment.clock.monotonicMs() + (parts.mostMs ?? 10_000),
+      deadlineMs: environment.clock.monotonicMs() + (parts.maxMs ?? 10_000),
       marginMs: 100,
       signal: new AbortController().signal,
       ...(parts.draining === undefined ? {} : { draining: parts.draining }),
@@ -93,7 +93,7 @@ test("sessions of one invocation ask for no more tokens than a worker; a hint go
   expect(hinted).toContain("three");
   expect(hinted).not.toContain("one");
   for (let held = 0; held < 3;) {
-    const { executions } = await bench.store.listExecutions({ isOpen: true, most: 10 });
+    const { executions } = await bench.store.listExecutions({ isOpen: true, max: 10 });
     held = executions.reduce((sum, { tokens }) => sum + tokens, 0);
     expect(held).toBeLessThanOrEqual(3);
     await new Promise((resolve) => setTimeout(resolve, 5));
@@ -116,7 +116,7 @@ test("a task that comes while the session looks for the last time is not left be
 
 test("without time, after the drain has begun, and where the setting is off, hints go out", async () => {
   for (const parts of [
-    { mostMs: 1_000 },
+    { maxMs: 1_000 },
     { draining: AbortSignal.abort() },
     { servesOthers: false },
   ]) {

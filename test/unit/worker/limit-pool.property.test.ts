@@ -134,9 +134,9 @@ async function judge(given: Scenario, wrap?: (store: TaskStore) => TaskStore): P
   expect(open).toEqual([]);
   const starved = made.filter((each) => mustRun(each, given) && each.call.answer?.ran !== true);
   expect(starved).toEqual([]);
-  const { sharedLimits } = await scene.store.listSharedLimits({ most: 10 });
+  const { sharedLimits } = await scene.store.listSharedLimits({ max: 10 });
   expect(sharedLimits.filter(({ held }) => held > 0)).toEqual([]);
-  const { executions } = await scene.store.listExecutions({ isOpen: true, most: 10 });
+  const { executions } = await scene.store.listExecutions({ isOpen: true, max: 10 });
   expect(executions).toEqual([]);
   expect(await scene.store.checkInvariants()).toEqual({ status: "sound", findings: [] });
   runs.scenes += 1;

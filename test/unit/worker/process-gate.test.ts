@@ -155,7 +155,7 @@ test("a task that was lost twice runs beside no task of another definition in it
     if (executionId === null) throw new Error("no token");
     await store.work({ executionId, callNumber: 1, done: [], started: [], want: 1 });
     aheadMs += 2_000;
-    await store.reclaimExpired({ most: 10 });
+    await store.reclaimExpired({ max: 10 });
   }
   const gate = new ProcessGate({ clock: realClock, timers: nodeTimers });
   const heartbeat = new Heartbeat(bench.environment);
@@ -179,6 +179,6 @@ test("a task that was lost twice runs beside no task of another definition in it
   expect(seen).toEqual([0, 0]);
   // They made room for it long before they had nothing left to do.
   expect(endedBefore).toBeLessThan(30);
-  const left = await store.listTasks({ name: "neighbour", state: "ready", most: 10 });
+  const left = await store.listTasks({ name: "neighbour", state: "ready", max: 10 });
   expect(left.tasks).toEqual([]);
 });

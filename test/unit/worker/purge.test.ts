@@ -30,15 +30,15 @@ const last: PurgeAnswer = {
 const none: PurgeAnswer = { ...last, status: "none", purged: 0, tasks: 0 };
 
 /** A purge over a store that answers so, slice after slice; a slice takes 100 ms. */
-async function purgeWith(answers: readonly (PurgeAnswer | Error)[], mostMs: number) {
+async function purgeWith(answers: readonly (PurgeAnswer | Error)[], maxMs: number) {
   let calls = 0;
   let nowMs = 0;
   const counts = new Map<TelemetryCounter, number>();
   const { environment, lines } = openWorkerBench([], {
     wrap: (store) =>
       overriding(store, {
-        purge: ({ most }) => {
-          expect(most).toBe(500);
+        purge: ({ max }) => {
+          expect(max).toBe(500);
           const answer = answers[Math.min(calls, answers.length - 1)] ?? none;
           calls += 1;
           nowMs += 100;
@@ -51,7 +51,7 @@ async function purgeWith(answers: readonly (PurgeAnswer | Error)[], mostMs: numb
     ...noTelemetry,
     count: (name: TelemetryCounter, value: number) => void counts.set(name, value),
   };
-  await purge({ ...environment, clock, telemetry }, mostMs);
+  await purge({ ...environment, clock, telemetry }, maxMs);
   return { calls, lines, purged: counts.get("taskgate.task.purged") };
 }
 

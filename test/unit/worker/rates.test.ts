@@ -65,7 +65,7 @@ describe("a worker under a rate", () => {
     expect(definition).toMatchObject({ held: 0, claimed: 0, done: 2, ready: 3 });
   });
 
-  test("asks for no spare claims: one that is given back has used up its start", async () => {
+  test("asks for no prefetched claims: one that is given back has used up its start", async () => {
     const wanted: number[] = [];
     const task = defineTask({
       name: "spared",

@@ -61,12 +61,12 @@ class Scene {
   }
 
   async sweep(): Promise<void> {
-    const { schedules } = await this.store.sweep({ most: 100 });
+    const { schedules } = await this.store.sweep({ max: 100 });
     await fireSchedules(this.environment(), schedules, Infinity);
   }
 
   async listed() {
-    return (await this.store.listSchedules({ most: 100 })).schedules;
+    return (await this.store.listSchedules({ max: 100 })).schedules;
   }
 
   /** Instants that tasks carry, oldest first. */

@@ -7,7 +7,7 @@ const database: CallLimit = { name: "database", limit: 1 };
 const both = [partner, database];
 
 async function heldOf(scene: TokenScene): Promise<Record<string, number>> {
-  const { sharedLimits } = await scene.store.listSharedLimits({ most: 10 });
+  const { sharedLimits } = await scene.store.listSharedLimits({ max: 10 });
   return Object.fromEntries(sharedLimits.map(({ name, held }) => [name, held]));
 }
 

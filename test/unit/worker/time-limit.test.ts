@@ -217,7 +217,7 @@ describe("a process with a stuck handler", () => {
         },
       },
       whenStuck,
-      drained: async (mostMs) => void steps.push(`drained ${String(mostMs)}`),
+      drained: async (maxMs) => void steps.push(`drained ${String(maxMs)}`),
       close: async (last) => {
         await last();
         steps.push("closed");

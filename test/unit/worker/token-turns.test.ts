@@ -30,6 +30,26 @@ function keepCalling(
   return calls;
 }
 
+/** One caller that wants two tokens each time, and tries again soon after a denial. */
+function keepCallingForTwo(
+  scene: TokenScene,
+  of: { process: CallingProcess; limits: CallLimits; untilMs: number },
+): Call[] {
+  const calls: Call[] = [];
+  const next = (): void => {
+    if (scene.time.nowMs >= of.untilMs) return;
+    const call = of.process.call(of.limits, { want: 2, waitMs: 300, bodyMs: 60 });
+    calls.push(call);
+    const look = (): void => {
+      if (call.answer === null) scene.time.after(4, look);
+      else scene.time.after(12, next);
+    };
+    look();
+  };
+  next();
+  return calls;
+}
+
 function countRan(calls: readonly Call[]): number {
   return calls.filter(({ answer }) => answer?.ran).length;
 }
@@ -97,7 +117,7 @@ describe("the last token of a limit", () => {
     await scene.until(1_600);
     expect(second.beganMs).toBeLessThan(1_600);
     expect(first.asked.at(-1)).toBe("finishExecution");
-    const { executions } = await scene.store.listExecutions({ isOpen: true, most: 10 });
+    const { executions } = await scene.store.listExecutions({ isOpen: true, max: 10 });
     expect(executions.map(({ worker }) => worker)).toEqual(["second"]);
   });
 
@@ -118,4 +138,32 @@ describe("the last token of a limit", () => {
     await scene.until(10_000);
     expect(asked).toHaveLength(beats);
   });
+});
+
+describe("calls that want two tokens", () => {
+  test.each([
+    [2, 3],
+    [4, 3],
+  ])(
+    "withTokens under a limit of %i lets none of %i processes sit on one token while it waits for the other",
+    async (limit, count) => {
+      const scene = new TokenScene();
+      const untilMs = 60_000;
+      const all = Array.from({ length: count }, (_, index) =>
+        keepCallingForTwo(scene, {
+          process: scene.process(`process ${String(index)}`),
+          limits: { name: "pairs", limit },
+          untilMs,
+        }),
+      );
+      await scene.until(untilMs + 10_000);
+      const ran = all.map(countRan);
+      const sum = ran.reduce((total, each) => total + each, 0);
+      expect(scene.runningMost).toBe(Math.floor(limit / 2));
+      // Where each kept its part: 392 under a limit of 2, and under one of 4 most calls were one process's.
+      expect(sum).toBeGreaterThan(300 * limit);
+      for (const each of ran) expect(each / sum).toBeGreaterThan(0.2 / count);
+      for (const calls of all) expect(longestPauseMs(calls)).toBeLessThan(30_000);
+    },
+  );
 });

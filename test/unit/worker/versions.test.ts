@@ -119,7 +119,7 @@ const third = defineTask({
 async function tasks() {
   const states = ["ready", "scheduled"] as const;
   const lists = await Promise.all(
-    states.map(async (state) => (await store.listTasks({ name: "greet", state, most: 100 })).tasks),
+    states.map(async (state) => (await store.listTasks({ name: "greet", state, max: 100 })).tasks),
   );
   return lists.flatMap((list, index) => list.map(({ kind }) => `${kind} ${states[index] ?? ""}`));
 }

@@ -20,7 +20,7 @@ function importing(log: JsonObject[] = []) {
 const byId = { watermark: "by-id" };
 
 async function payloads({ store }: WorkerBench): Promise<string[]> {
-  const { tasks } = await store.listTasks({ name: "import", state: "ready", most: 100 });
+  const { tasks } = await store.listTasks({ name: "import", state: "ready", max: 100 });
   const facts = await Promise.all(tasks.map(({ task }) => store.explainTask({ taskId: task })));
   return facts.map((answer) => String(answer.facts?.payload));
 }
@@ -109,7 +109,7 @@ describe("blocks through the client", () => {
         spanMs: 3_600_000,
       },
     });
-    const { tasks } = await bench.store.listTasks({ name: "import", state: "scheduled", most: 9 });
+    const { tasks } = await bench.store.listTasks({ name: "import", state: "scheduled", max: 9 });
     expect(tasks).toMatchObject([{ priority: 7 }]);
     const [task] = tasks;
     const { facts } = await bench.store.explainTask({ taskId: task?.task ?? ("0" as never) });

@@ -19,7 +19,7 @@ async function setLimit(scene: TokenScene, limit: number): Promise<void> {
 }
 
 async function heldOf(scene: TokenScene): Promise<number | undefined> {
-  const { sharedLimits } = await scene.store.listSharedLimits({ most: 10 });
+  const { sharedLimits } = await scene.store.listSharedLimits({ max: 10 });
   return sharedLimits.find(({ name }) => name === partner.name)?.held;
 }
 
@@ -122,7 +122,7 @@ describe("withTokens in one process", () => {
     await scene.until((calls[1]?.endedMs ?? 0) + 500 + 3 * callMs);
     expect(await heldOf(scene)).toBe(0);
     expect(asked.filter((name) => name === "finishExecution")).toHaveLength(1);
-    expect((await scene.store.listExecutions({ isOpen: true, most: 10 })).executions).toEqual([]);
+    expect((await scene.store.listExecutions({ isOpen: true, max: 10 })).executions).toEqual([]);
   });
 
   test("withTokens takes all tokens that a call wants, or none; a call behind it doesn't overtake", async () => {
@@ -183,7 +183,7 @@ describe("withTokens in one process", () => {
     // More calls wait than there are tokens. If each waited for a timer of 1 ms, there would be 20 in a turn at most.
     expect(calls / turns).toBeGreaterThan(40);
     await pools.stop();
-    expect((await bench.store.listExecutions({ isOpen: true, most: 10 })).executions).toEqual([]);
+    expect((await bench.store.listExecutions({ isOpen: true, max: 10 })).executions).toEqual([]);
   });
 });
 

@@ -24,7 +24,7 @@ export interface WorkerBench {
   work(
     name: string,
     options?: {
-      mostMs?: number;
+      maxMs?: number;
       marginMs?: number;
       signal?: AbortSignal;
       concurrency?: number;
@@ -85,7 +85,7 @@ export function openWorkerBench(
         },
         name,
         {
-          deadlineMs: realClock.monotonicMs() + (stay.mostMs ?? 10_000),
+          deadlineMs: realClock.monotonicMs() + (stay.maxMs ?? 10_000),
           marginMs: stay.marginMs ?? 100,
           signal: stay.signal ?? new AbortController().signal,
         },

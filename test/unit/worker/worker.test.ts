@@ -140,7 +140,7 @@ describe("what a worker may run", () => {
     expect(await factsOf(older, id)).toMatchObject({ state: "scheduled", failedCount: 0 });
     await bench.store.enqueueTasks({ ...given, tasks: [{ payload: '{"subject":"again"}' }] });
     await bench.work("mail");
-    const dead = await bench.store.listTasks({ name: "mail", state: "dead", most: 10 });
+    const dead = await bench.store.listTasks({ name: "mail", state: "dead", max: 10 });
     expect(dead.tasks.map((task) => task.error)).toEqual([
       "the payload is invalid: to: is missing; payload: no subject",
     ]);
@@ -154,13 +154,13 @@ describe("what a worker may run", () => {
 
   test("S3.1: as many handlers as tokens, however many are claimed", async () => {
     let running = 0;
-    let most = 0;
+    let max = 0;
     const task = defineTask({
       name: "crowd",
       limit: 3,
       prefetch: 10,
       run: async () => {
-        most = Math.max(most, (running += 1));
+        max = Math.max(max, (running += 1));
         await sleep(3);
         running -= 1;
       },
@@ -168,7 +168,7 @@ describe("what a worker may run", () => {
     const bench = openWorkerBench([task]);
     await bench.client.enqueueAll(Array.from({ length: 60 }, () => taskRequest(task, {})));
     await bench.work("crowd");
-    expect(most).toBe(3);
+    expect(max).toBe(3);
     expect((await bench.store.listDefinitions({})).definitions[0]).toMatchObject({
       done: 60,
       held: 0,
@@ -247,7 +247,7 @@ describe("children and transactions", () => {
       name: "slow",
       leaseMs: 1_000,
       run: async (_, ctx) => {
-        const { executions } = await bench.store.listExecutions({ isOpen: true, most: 10 });
+        const { executions } = await bench.store.listExecutions({ isOpen: true, max: 10 });
         const executionId = executions[0]?.execution;
         if (executionId === undefined) throw new Error("no execution");
         await bench.store.finishExecution({ executionId });
@@ -282,7 +282,7 @@ describe("ends", () => {
     const bench = openWorkerBench([slow]);
     await bench.client.enqueueAll(Array.from({ length: 5 }, () => taskRequest(slow, {})));
     const startedMs = performance.now();
-    expect(await bench.work("slow", { mostMs: 5_000, marginMs: 4_600 })).toMatchObject({
+    expect(await bench.work("slow", { maxMs: 5_000, marginMs: 4_600 })).toMatchObject({
       end: "deadline",
     });
     expect(performance.now() - startedMs).toBeLessThan(5_000);
@@ -394,7 +394,7 @@ describe("ends", () => {
     });
     const bench = openWorkerBench([deaf]);
     await enqueueOne(bench, deaf);
-    await bench.work("deaf", { mostMs: 1_000, marginMs: 800 });
+    await bench.work("deaf", { maxMs: 1_000, marginMs: 800 });
     expect((await bench.store.listDefinitions({})).definitions[0]).toMatchObject({
       held: 1,
       claimed: 1,
@@ -541,7 +541,7 @@ describe("ends", () => {
 describe("calls", () => {
   test("riding calls: while one is away the next gathers; no two at once", async () => {
     let inFlight = 0;
-    let most = 0;
+    let max = 0;
     let calls = 0;
     const noop = defineTask({ name: "noop", limit: 8, prefetch: 20, run: async () => undefined });
     const bench = openWorkerBench([noop], {
@@ -549,7 +549,7 @@ describe("calls", () => {
         overriding(store, {
           work: async (input: WorkInput) => {
             calls += 1;
-            most = Math.max(most, (inFlight += 1));
+            max = Math.max(max, (inFlight += 1));
             await sleep(2);
             const answer = await store.work(input);
             inFlight -= 1;
@@ -559,7 +559,7 @@ describe("calls", () => {
     });
     await bench.client.enqueueAll(Array.from({ length: 1_000 }, () => taskRequest(noop, {})));
     await bench.work("noop");
-    expect(most).toBe(1);
+    expect(max).toBe(1);
     expect(calls).toBeLessThan(60);
     expect((await bench.store.listDefinitions({})).definitions[0]).toMatchObject({ done: 1_000 });
   });

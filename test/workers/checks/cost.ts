@@ -19,11 +19,11 @@ export function checkCost(world: World): Check {
         0,
       );
       // Per stay its ask and its end, per task its claim, its end and its children; a few looks a second while tokens idle.
-      const most = 100 + 2 * world.stays.length + 4 * world.begun + stayMs / 400;
-      if (all > most)
+      const max = 100 + 2 * world.stays.length + 4 * world.begun + stayMs / 400;
+      if (all > max)
         world.violate(
           "flat cost",
-          `${String(all)} statements for ${String(world.begun)} tasks in ${String(world.stays.length)} stays, expected at most ${most.toFixed(0)}: ${JSON.stringify(Object.fromEntries(counts))}`,
+          `${String(all)} statements for ${String(world.begun)} tasks in ${String(world.stays.length)} stays, expected at most ${max.toFixed(0)}: ${JSON.stringify(Object.fromEntries(counts))}`,
         );
     },
     idle: (statements, ticks) => {

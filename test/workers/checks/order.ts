@@ -55,7 +55,7 @@ function checkStrictGroup(world: World, run: Run): void {
   const { tasks, groups } = world.database.rows;
   const task = tasks.get(run.taskId);
   const group = groups.get(task?.groupId ?? -1);
-  if (task === undefined || group?.isStrict !== true) return;
+  if (task === undefined || group?.strict !== true) return;
   for (const other of tasks.values()) {
     const isEarlier =
       other.groupId === task.groupId &&

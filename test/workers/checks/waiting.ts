@@ -21,7 +21,7 @@ export function checkWaiting(world: World): Check {
 
 /** For this time, and half of the time since the denial, given tokens are not for a process that holds some. */
 const reservedLeastMs = 100;
-const reservedMostMs = 2_000;
+const reservedMaxMs = 2_000;
 
 /**
  * First come, first served: an asker gets a free token, also after denials of others and before their next call. The
@@ -52,7 +52,7 @@ export function checkFairness(world: World): Check {
     );
     if (!holds || definition === undefined) return false;
     const { deniedAtMs, givenAtMs } = definition;
-    const reservedMs = Math.min(reservedLeastMs + (givenAtMs - deniedAtMs) / 2, reservedMostMs);
+    const reservedMs = Math.min(reservedLeastMs + (givenAtMs - deniedAtMs) / 2, reservedMaxMs);
     return deniedAtMs <= givenAtMs && givenAtMs > nowMs - reservedMs;
   };
   return {

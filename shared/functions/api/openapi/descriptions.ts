@@ -1,21 +1,42 @@
-import { auditActions } from "../../../core/audit-actions";
-import { auditListMax, batchListMax, listMax } from "../../../admin/listing";
-import { listableStates } from "../../../admin/requests";
-import { limits } from "../../../core/limits";
+import { readOwnerRequest } from "../../../admin/app-requests";
+import { readListAuditQuery } from "../../../admin/audit-requests";
+import { readListBatchesQuery } from "../../../admin/batch-requests";
+import { taskRequest, tasksRequest } from "../../../admin/enqueue-request";
+import { readListSharedLimitsQuery, rateRequest } from "../../../admin/limit-requests";
+import type { ObjectSchema } from "../../../admin/object-schema";
+import {
+  readLimitRequest,
+  readListExecutionsQuery,
+  readListTasksQuery,
+  readOperatorRequest,
+} from "../../../admin/requests";
+import { readListSchedulesQuery, readScheduleRequest } from "../../../admin/schedule-requests";
+import * as tasks from "../../../admin/task-requests";
+import { readListWatermarksQuery, readWatermarkRequest } from "../../../admin/watermark-requests";
 import * as answers from "./answers";
-import * as bodies from "./bodies";
-import type { RouteDescription } from "./document";
-import { id, instant, key, most, named, oneOf, words } from "./schema";
+import { named } from "./schema";
 import type { Schema } from "./schema";
 
 /* What each route takes and answers, by the name of its function. */
 
-const ofMost = { most: most(listMax, 100) };
-const ofDefinition = { definition: key, ...ofMost };
+/** What a route takes and answers. */
+export interface RouteDescription {
+  /** A sentence without a full stop. */
+  readonly summary: string;
+  /** Its members are the parameters of the query. */
+  readonly query?: ObjectSchema<unknown>;
+  /** What the body may be: one of these. */
+  readonly body?: readonly ObjectSchema<unknown>[];
+  /** Tasks may come as a line of JSON each, as `application/x-ndjson`. */
+  readonly takesLines?: true;
+  /** Statuses when it went well; default 200. */
+  readonly statuses?: readonly number[];
+  readonly answer: Schema;
+}
 
 const list = (
   summary: string,
-  query: Readonly<Record<string, Schema>>,
+  query: ObjectSchema<unknown>,
   [member, component]: readonly [member: string, component: string],
 ): RouteDescription => ({ summary, query, answer: answers.listAnswer(member, component) });
 
@@ -30,48 +51,33 @@ const reads = {
     answer: answers.definitionsAnswer,
   },
   "api-definition": { summary: "One definition", answer: named("Definition") },
-  "api-shared-limits": list("Limits that definitions share", { name: key, ...ofMost }, [
+  "api-shared-limits": list("Limits that definitions share", readListSharedLimitsQuery, [
     "sharedLimits",
     "SharedLimit",
   ]),
-  "api-tasks": list(
-    "Tasks of one state",
-    { state: { ...oneOf(...listableStates), default: "ready" }, ...ofMost },
-    ["tasks", "Task"],
-  ),
-  "api-groups": list("Slots of groups", { definition: key, key, ...ofMost }, ["groups", "Group"]),
-  "api-schedules": list("Schedules with their next and last instants", ofDefinition, [
+  "api-tasks": list("Tasks of one state", readListTasksQuery, ["tasks", "Task"]),
+  "api-groups": list("Slots of groups", tasks.readListGroupsQuery, ["groups", "Group"]),
+  "api-schedules": list("Schedules with their next and last instants", readListSchedulesQuery, [
     "schedules",
     "Schedule",
   ]),
-  "api-watermarks": list(
-    "How far blocks have been made",
-    { definition: key, watermark: key, ...ofMost },
-    ["watermarks", "Watermark"],
-  ),
-  "api-audit": list(
-    "Changes with their actors and reasons, newest first",
-    {
-      object: key,
-      action: oneOf(...auditActions),
-      actor: words(limits.nameLengthMax),
-      since: instant,
-      before: instant,
-      most: most(auditListMax, 20),
-    },
-    ["entries", "AuditEntry"],
-  ),
-  "api-executions": list(
-    "Executions with their tokens, newest first",
-    { definition: key, open: { ...oneOf("true", "false"), default: "true" }, ...ofMost },
-    ["executions", "Execution"],
-  ),
+  "api-watermarks": list("How far blocks have been made", readListWatermarksQuery, [
+    "watermarks",
+    "Watermark",
+  ]),
+  "api-audit": list("Changes with their actors and reasons, newest first", readListAuditQuery, [
+    "entries",
+    "AuditEntry",
+  ]),
+  "api-executions": list("Executions with their tokens, newest first", readListExecutionsQuery, [
+    "executions",
+    "Execution",
+  ]),
   "api-task": { summary: "Where a task stands and why", answer: answers.explainAnswer },
-  "api-batches": list(
-    "Batches and how far they are, newest first",
-    { before: id, most: most(batchListMax, 20) },
-    ["batches", "Batch"],
-  ),
+  "api-batches": list("Batches and how far they are, newest first", readListBatchesQuery, [
+    "batches",
+    "Batch",
+  ]),
   "api-batch": { summary: "One batch with its waves", answer: named("Batch") },
 } as const satisfies Record<string, RouteDescription>;
 
@@ -79,90 +85,86 @@ const reads = {
 const changes = {
   "api-limit": {
     summary: "Sets an operator's limit, live",
-    body: bodies.limitBody,
+    body: [readLimitRequest],
     answer: answers.limitAnswer,
   },
   "api-owner": {
     summary: "Hands a definition over to another app, or releases it",
-    body: bodies.ownerBody,
+    body: [readOwnerRequest],
     answer: answers.ownerAnswer,
   },
   "api-rate": {
     summary: "Sets an operator's rate, live",
-    body: bodies.rateBody,
+    body: [rateRequest],
     answer: answers.rateAnswer,
   },
   "api-shared-limit": {
     summary: "Sets a limit that several definitions draw from, live",
-    body: bodies.limitBody,
+    body: [readLimitRequest],
     answer: answers.sharedLimitAnswer,
   },
   "api-pause": {
     summary: "Starts nothing new; what runs goes on",
-    body: bodies.reasonBody,
-    isBodyOptional: true,
+    body: [readOperatorRequest],
     answer: answers.pauseAnswer,
   },
   "api-resume": {
     summary: "Takes a pause away",
-    body: bodies.reasonBody,
-    isBodyOptional: true,
+    body: [readOperatorRequest],
     answer: answers.pauseAnswer,
   },
   "api-enqueue": {
     summary: "Adds tasks; 200: all of them were there already",
-    body: bodies.enqueueBody,
+    body: [taskRequest, tasksRequest],
     takesLines: true,
     statuses: [200, 201],
     answer: answers.enqueueAnswer,
   },
   "api-group": {
     summary: "Sets a group's slots, pauses or resumes it",
-    body: bodies.groupBody,
+    body: [tasks.readGroupRequest],
     answer: answers.groupAnswer,
   },
   "api-schedule-pause": {
     summary: "A schedule enqueues nothing until resumed",
-    body: bodies.scheduleBody,
+    body: [readScheduleRequest],
     answer: answers.schedulePauseAnswer,
   },
   "api-schedule-resume": {
     summary: "A schedule goes on with its next instant from now",
-    body: bodies.scheduleBody,
+    body: [readScheduleRequest],
     answer: answers.schedulePauseAnswer,
   },
   "api-watermark": {
     summary: "Sets how far blocks have been made",
-    body: bodies.watermarkBody,
+    body: [readWatermarkRequest],
     answer: answers.watermarkAnswer,
   },
   "api-cancel": {
     summary: "Ends tasks that wait, asks those that run to end",
-    body: bodies.cancelBody,
+    body: [tasks.readCancelRequest],
     answer: answers.outcomesAnswer("cancelled", "requested", "busy", "gone"),
   },
   "api-redrive": {
     summary: "Dead letters and cancelled tasks become tasks again",
-    body: bodies.redriveBody,
+    body: [tasks.redriveRequest],
     answer: answers.outcomesAnswer(
       ...["redriven", "duplicate", "busy", "unfinished", "done", "unknown"],
     ),
   },
   "api-reschedule": {
     summary: "Gives tasks that wait another instant",
-    body: bodies.rescheduleBody,
-    answer: answers.outcomesAnswer("rescheduled", "running", "held", "busy", "gone"),
+    body: [tasks.rescheduleRequest],
+    answer: answers.outcomesAnswer("rescheduled", "running", "blocked", "busy", "gone"),
   },
   "api-batch-resume": {
     summary: "A halted batch goes on",
-    body: bodies.reasonBody,
-    isBodyOptional: true,
+    body: [readOperatorRequest],
     answer: answers.resumedAnswer,
   },
   "api-batch-cancel": {
     summary: "Opens no further wave, ends the batch's tasks",
-    body: bodies.reasonBody,
-    isBodyOptional: true,
+    body: [readOperatorRequest],
     answer: answers.cancelledAnswer,
   },
 } as const satisfies Record<string, RouteDescription>;

@@ -1,29 +1,16 @@
+import { jsonOf, jsonOfObject } from "../../../admin/object-schema";
+import { batchId, key } from "../../../admin/schemas";
 import { components } from "./answers";
-import { id, key, named } from "./schema";
+import { descriptions } from "./descriptions";
+import type { RouteDescription, RouteName } from "./descriptions";
+import { named } from "./schema";
 import type { Schema } from "./schema";
-
-/** What a route takes and answers. */
-export interface RouteDescription {
-  /** A sentence without a full stop. */
-  readonly summary: string;
-  /** Parameters of the query. */
-  readonly query?: Readonly<Record<string, Schema>>;
-  readonly body?: Schema;
-  /** The body may be left out. */
-  readonly isBodyOptional?: true;
-  /** Tasks may come as a line of JSON each, as `application/x-ndjson`. */
-  readonly takesLines?: true;
-  /** Statuses when it went well; default 200. */
-  readonly statuses?: readonly number[];
-  readonly answer: Schema;
-}
 
 /** A route as the document describes it. */
 export interface DescribedRoute {
-  readonly name: string;
+  readonly name: RouteName;
   readonly method: string;
   readonly route: string;
-  readonly description: RouteDescription;
 }
 
 /** How callers are let in. */
@@ -67,25 +54,26 @@ const keyScheme: Schema = {
   description: "A function key; the local host wants none.",
 };
 
-function operationOf({ name, route, description }: DescribedRoute): Schema {
-  const { summary, query = {}, body, statuses = [200] } = description;
+function operationOf({ name, route }: DescribedRoute): Schema {
+  const description: RouteDescription = descriptions[name];
+  const { summary, query, body = [], statuses = [200] } = description;
   const inPath = [...route.matchAll(/\{(\w+)\}/g)].map(([, parameter = ""]) => ({
     name: parameter,
     in: "path",
     required: true,
-    schema: parameter === "id" ? id : key,
+    schema: jsonOf(parameter === "id" ? batchId : key),
   }));
-  const inQuery = Object.entries(query).map(([parameter, schema]) => ({
+  const inQuery = Object.entries(query?.schema.shape ?? {}).map(([parameter, schema]) => ({
     name: parameter,
     in: "query",
-    schema,
+    schema: jsonOf(schema),
   }));
   const answered = { content: { "application/json": { schema: description.answer } } };
   return {
     operationId: name,
     summary,
     parameters: [...inPath, ...inQuery],
-    ...(body === undefined ? {} : { requestBody: bodyOf(description, body) }),
+    ...(body.length === 0 ? {} : { requestBody: bodyOf(description) }),
     responses: {
       ...Object.fromEntries(
         statuses.map((status) => [String(status), { description: "Done.", ...answered }]),
@@ -98,10 +86,12 @@ function operationOf({ name, route, description }: DescribedRoute): Schema {
   };
 }
 
-function bodyOf({ isBodyOptional, takesLines }: RouteDescription, schema: Schema): Schema {
+function bodyOf({ body = [], takesLines }: RouteDescription): Schema {
+  const forms = body.map(jsonOfObject);
+  const [schema] = forms.length === 1 ? forms : [{ oneOf: forms }];
   const lines = { schema: { type: "string", description: "A task on each line." } };
   return {
-    required: isBodyOptional !== true,
+    required: !body.some(({ options }) => options.isOptional === true),
     content: {
       "application/json": { schema },
       ...(takesLines === true ? { "application/x-ndjson": lines } : {}),

@@ -1,8 +1,6 @@
-import { limits } from "../../../core/limits";
-
 /*
- * JSON Schemas (draft 2020-12, as OpenAPI 3.1 takes them) for what the readers of shared/admin accept and the admin
- * answers. Bounds come from the readers' own constants.
+ * JSON Schemas (draft 2020-12, as OpenAPI 3.1 takes them) of what the admin answers. Those of requests come from the schemas
+ * that read them (shared/admin/object-schema.ts).
  */
 
 /** A JSON Schema. */
@@ -29,69 +27,6 @@ export const text: Schema = { type: "string" };
 
 /** True or false. */
 export const flag: Schema = { type: "boolean" };
-
-/** A name or key: no blank at either end, no U+0000. */
-export const key: Schema = {
-  type: "string",
-  minLength: 1,
-  maxLength: limits.nameLengthMax,
-  pattern: "^[^\\s\\u0000]([^\\u0000]*[^\\s\\u0000])?$",
-};
-
-/** A text for people. */
-export const words = (maxLength: number): Schema => ({
-  type: "string",
-  minLength: 1,
-  maxLength,
-  pattern: "^[^\\u0000]+$",
-});
-
-/** Why, for the audit. */
-export const reason: Schema = {
-  ...words(limits.reasonLengthMax),
-  description: "Why, for the audit.",
-};
-
-/** A 64-bit id as a text of digits. */
-export const id: Schema = {
-  type: "string",
-  pattern: "^[0-9]{1,19}$",
-  description: "Below 2^63.",
-};
-
-/** ISO-8601 with seconds and its zone. */
-export const instant: Schema = { type: "string", format: "date-time" };
-
-/** What a caller keeps for repeats. */
-export const operationId: Schema = {
-  type: "string",
-  format: "uuid",
-  description: "Made for this call: a repeat with it answers what the first call did.",
-};
-
-/** A JSON object or array of at most 64 KiB. */
-export const container: Schema = {
-  anyOf: [{ type: "object" }, { type: "array" }],
-  description: `At most ${String(limits.payloadBytesMax)} bytes as UTF-8.`,
-};
-
-/** null no limit, 0 nothing starts. */
-export const limit: Schema = { type: ["integer", "null"], minimum: 0, maximum: limits.tokensMax };
-
-/** At most so many entries of a list, as a query has it. */
-export const most = (maximum: number, fallback: number): Schema => ({
-  ...whole(1, maximum),
-  default: fallback,
-});
-
-/** What a client sends: no other members than these. */
-export function input(
-  properties: Readonly<Record<string, Schema>>,
-  required: readonly string[] = [],
-  more: Schema = {},
-): Schema {
-  return { type: "object", properties, required, additionalProperties: false, ...more };
-}
 
 /** What an answer has: all of these members, but for the optional ones. */
 export function answer(

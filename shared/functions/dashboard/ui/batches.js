@@ -28,7 +28,7 @@ const moods = { running: "good", done: "calm", draft: "calm", halted: "bad", can
 
 /** Asks and draws. */
 export async function lookAtBatches() {
-  const { batches, more } = await call(`batches?most=${batchesAsked}`);
+  const { batches, more } = await call(`batches?max=${batchesAsked}`);
   const place = ({ state }) => (places.includes(state) ? places.indexOf(state) : places.length);
   const items = batches.toSorted((left, right) => place(left) - place(right)).slice(0, batchesMax);
   drawCut("batches-cut", { shown: items.length, more: more || batches.length > items.length });
@@ -127,7 +127,7 @@ function makeWave({ ordinal }) {
 }
 
 function fillWave({ line, meter, far }, wave) {
-  const tasks = wave.held + wave.admitted;
+  const tasks = wave.blocked + wave.admitted;
   const ended = wave.admitted - wave.unfinished;
   line.className = wave.state;
   meter.max = Math.max(1, tasks);

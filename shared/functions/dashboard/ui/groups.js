@@ -19,7 +19,7 @@ const groupsMax = 500;
 
 /** Asks and draws: those that wait first. */
 export async function lookAtGroups() {
-  const { groups, more } = await call(`groups?most=${groupsMax}`);
+  const { groups, more } = await call(`groups?max=${groupsMax}`);
   const table = byId("group-table");
   // A stable sort: among equals the API's order, by definition and key. It lists those with waiters before all others.
   const items = groups.toSorted(

@@ -19,7 +19,7 @@ const sharedMax = 1_000;
 export async function lookAtLimits() {
   const [{ definitions }, { sharedLimits }] = await Promise.all([
     call("definitions"),
-    call(`shared-limits?most=${sharedMax}`),
+    call(`shared-limits?max=${sharedMax}`),
   ]);
   const own = byId("own-limits");
   keepLines(own.tBodies[0], {

@@ -143,7 +143,7 @@ const dead = new Map();
 async function drawDead(definitions) {
   for (const { name, dead: count } of definitions) {
     if ((dead.get(name)?.count ?? 0) === count) continue;
-    const path = `definitions/${inPath(name)}/tasks?state=dead&most=${deadLettersMax}`;
+    const path = `definitions/${inPath(name)}/tasks?state=dead&max=${deadLettersMax}`;
     const { tasks } = await call(path);
     dead.set(name, { count, tasks: tasks.map((task) => ({ ...task, definition: name })) });
   }
@@ -201,7 +201,7 @@ function chartColumn(columns) {
 
 function drawResult({ title, columns, rows: lines }) {
   const charted = chartColumn(columns);
-  const most = Math.max(1, ...lines.map((line) => Math.abs(Number(line[charted] ?? 0))));
+  const max = Math.max(1, ...lines.map((line) => Math.abs(Number(line[charted] ?? 0))));
   const head = element("tr");
   for (const column of columns) {
     head.append(element("th", { class: column.isNumber ? "number" : "" }, column.title));
@@ -220,7 +220,7 @@ function drawResult({ title, columns, rows: lines }) {
         ),
       );
     });
-    if (charted !== -1) row.append(drawChartCell(Number(line[charted]), most));
+    if (charted !== -1) row.append(drawChartCell(Number(line[charted]), max));
     body.append(row);
   }
   const table = element("table");
@@ -243,10 +243,10 @@ function formatNumber(value, at, lines) {
   });
 }
 
-function drawChartCell(value, most) {
+function drawChartCell(value, max) {
   const bar = element("i", { class: value < 0 ? "early" : "late" });
   // Set through the object model: the page's policy forbids styles in attributes.
-  bar.style.width = `${(Math.abs(value) / most) * 100}%`;
+  bar.style.width = `${(Math.abs(value) / max) * 100}%`;
   const cell = element("td", { class: "chart" });
   cell.append(bar);
   return cell;
@@ -265,7 +265,7 @@ let resultsText = "";
 
 /** Asks and draws. */
 export async function lookAtOverview() {
-  const [status, executions] = await Promise.all([call("status"), call("executions?most=50")]);
+  const [status, executions] = await Promise.all([call("status"), call("executions?max=50")]);
   drawTotals(status);
   drawDefinitions(status.definitions);
   drawExecutions(executions);

@@ -17,7 +17,7 @@ const schedulesMax = 1_000;
 
 /** Asks and draws. */
 export async function lookAtSchedules() {
-  const { schedules } = await call(`schedules?most=${schedulesMax}`);
+  const { schedules } = await call(`schedules?max=${schedulesMax}`);
   const table = byId("schedule-table");
   keepLines(table.tBodies[0], {
     items: schedules,

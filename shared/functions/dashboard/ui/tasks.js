@@ -44,8 +44,8 @@ async function findWaiting(query, definitions) {
   const states = asked === null ? waitingStates.filter((state) => counts[state] > 0) : [asked];
   const [state = "ready"] = states;
   const group = query.get("group");
-  const most = group === null ? 1 : groupTasksMax;
-  const path = `definitions/${inPath(name)}/tasks?state=${inPath(state)}&most=${most}`;
+  const max = group === null ? 1 : groupTasksMax;
+  const path = `definitions/${inPath(name)}/tasks?state=${inPath(state)}&max=${max}`;
   const { tasks } = await call(path);
   const found = group === null ? tasks[0] : await findInGroup(tasks, group);
   const task = found === undefined ? "" : `&task=${inPath(found.task)}`;
@@ -63,7 +63,7 @@ async function findInGroup(tasks, group) {
 
 async function drawTasks(definition, state) {
   const table = byId("task-table");
-  const path = `definitions/${inPath(definition)}/tasks?state=${inPath(state)}&most=${tasksMax}`;
+  const path = `definitions/${inPath(definition)}/tasks?state=${inPath(state)}&max=${tasksMax}`;
   const { tasks, more } = definition === undefined ? { tasks: [] } : await call(path);
   drawCut("tasks-cut", { shown: tasks.length, more });
   keepLines(table.tBodies[0], {

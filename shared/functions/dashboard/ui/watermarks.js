@@ -7,7 +7,7 @@ const watermarksMax = 1_000;
 
 /** Asks and draws. */
 export async function lookAtWatermarks() {
-  const { watermarks } = await call(`watermarks?most=${watermarksMax}`);
+  const { watermarks } = await call(`watermarks?max=${watermarksMax}`);
   const table = byId("watermark-table");
   keepLines(table.tBodies[0], {
     items: watermarks,

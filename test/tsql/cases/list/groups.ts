@@ -272,7 +272,7 @@ export const groupCases: readonly ModelCase[] = [
       "a dead worker's last task of a group ends while a live one ends another of its tasks: groups ascending",
     isLong: ["locking", "versioned"],
     setup: [
-      register({ limit: 4, maxLost: 0, groupSlots: 2 }),
+      register({ limit: 4, lostMax: 0, groupSlots: 2 }),
       enqueue([g, h, g, h, g]),
       start(1, 2),
       work({ execution: 1, call: 1, want: 2 }),

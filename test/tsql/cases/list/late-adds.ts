@@ -45,7 +45,7 @@ export const lateAddCases: readonly ModelCase[] = [
       allOf(
         waveStates(end, 3, 0),
         batchState(end, 2),
-        expectTasks(taskIds(end, "WaveHeld"), 2, 3),
+        expectTasks(taskIds(end, "WaveBlocked"), 2, 3),
         isAny(end.answers[1]?.[0], "enqueued"),
       ),
   },

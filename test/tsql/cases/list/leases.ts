@@ -209,10 +209,10 @@ export const leaseCases: readonly ModelCase[] = [
     readersWait: true,
   },
   {
-    name: "heartbeat-of-a-spare-x-work",
-    about: "a spare claim is told started by both: it counts once",
+    name: "heartbeat-of-a-prefetched-x-work",
+    about: "a prefetched claim is told started by both: it counts once",
     setup: [
-      register({ limit: 1, spareMax: 2 }),
+      register({ limit: 1, prefetchMax: 2 }),
       enqueue(plainTasks(3)),
       start(1, 1),
       work({ execution: 1, call: 1, want: 3 }),
@@ -227,7 +227,7 @@ export const leaseCases: readonly ModelCase[] = [
       expectTasks(
         end
           .rows("Claim")
-          .filter((row) => row["IsSpare"] === 1)
+          .filter((row) => row["IsPrefetched"] === 1)
           .map((row) => Number(row["TaskId"])),
         3,
       ),

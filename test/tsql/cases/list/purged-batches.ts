@@ -95,23 +95,23 @@ export const purgedBatchCases: readonly ModelCase[] = [
         : allOf(standing(end, [1], [2]), counted(end, 0));
     },
   },
-  ...[10, 1].map((most): ModelCase => ({
-    name: `purge-of-batches-x-repeat-of-a-creation-${most === 1 ? "in-slices" : "whole"}`,
+  ...[10, 1].map((max): ModelCase => ({
+    name: `purge-of-batches-x-repeat-of-a-creation-${max === 1 ? "in-slices" : "whole"}`,
     about:
       "a creation is repeated after its batch has ended long ago: the old one with all of its waves, or a new one",
     setup: inAMonth(createBatch(1, 2), startBatch(1)),
     readersWait: true,
     waits: [only(1, { ...batchRow, why: "a repeat waits for the end of the purge" })],
-    callers: [[purge(most)], [createBatch(1, 2)]],
+    callers: [[purge(max)], [createBatch(1, 2)]],
     ends: (end) => {
       const waves = wavesIn(end.answers[1]?.[0]);
       // It was told of the old one, which goes behind it or stays for now.
       if (waves === '["1","2"]') {
         if (end.rows("Wave").length === 2) return standing(end, [1], [1, 2]);
-        return most === 1 ? standing(end, [1], [2]) : standing(end, [], []);
+        return max === 1 ? standing(end, [1], [2]) : standing(end, [], []);
       }
       if (waves !== '["3","4"]') return `the repeat was told of ${waves}`;
-      return most === 1 ? standing(end, [1, 2], [2, 3, 4]) : standing(end, [2], [3, 4]);
+      return max === 1 ? standing(end, [1, 2], [2, 3, 4]) : standing(end, [2], [3, 4]);
     },
   })),
   {

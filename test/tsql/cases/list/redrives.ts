@@ -30,7 +30,7 @@ function died(task: NewTask, ...others: readonly NewTask[]) {
   ];
 }
 
-/** A batch of two waves: of the first, which is open, task 1 has died and another worker has task 2; task 3 is held. */
+/** A batch of two waves: of the first, which is open, task 1 has died and another worker has task 2; task 3 is blocked. */
 const openWave = [
   register({ limit: 4 }),
   createBatch(1, 2),
@@ -43,8 +43,8 @@ const openWave = [
   work({ execution: 1, call: 2, want: 1 }),
 ];
 
-/** Task 1 was cancelled while its wave was held; task 2 is there. */
-const heldWave = [
+/** Task 1 was cancelled while its wave was blocked; task 2 is there. */
+const blockedWave = [
   register({ limit: 4 }),
   createBatch(1, 1),
   enqueue(plainTasks(2), { wave: 1 }),
@@ -83,7 +83,7 @@ export const redriveCases: readonly ModelCase[] = [
       const isOver = wave?.["State"] === 3 && wave["DeadCount"] === 1 && task?.["WaveId"] === null;
       return allOf(
         isOpen || isOver ? undefined : "the wave and the task disagree",
-        expectTasks(taskIds(end, "WaveHeld"), 3),
+        expectTasks(taskIds(end, "WaveBlocked"), 3),
         expectTasks(taskIds(end, "Ready"), 1),
       );
     },
@@ -91,16 +91,16 @@ export const redriveCases: readonly ModelCase[] = [
   {
     name: "redrive-x-start-of-its-batch",
     about:
-      "a task that was cancelled while it was held comes back while its wave is opened: held for the next slice, or counted",
-    setup: heldWave,
+      "a task that was cancelled while it was blocked comes back while its wave is opened: blocked for the next slice, or counted",
+    setup: blockedWave,
     readersWait: true,
     waits: [shardRow, waveRow],
     callers: [[redrive(1)], [startBatch(1)]],
     ends: (end) => {
       const [wave] = end.rows("Wave");
-      const held = taskIds(end, "WaveHeld").length;
+      const blocked = taskIds(end, "WaveBlocked").length;
       return allOf(
-        held + Number(wave?.["Total"]) === 2 ? undefined : "a task is counted nowhere",
+        blocked + Number(wave?.["Total"]) === 2 ? undefined : "a task is counted nowhere",
         end.rows("Task").every((row) => row["WaveId"] === 1) ? undefined : "a task left its wave",
       );
     },
@@ -108,8 +108,8 @@ export const redriveCases: readonly ModelCase[] = [
   {
     name: "redrive-x-cancel-of-its-batch",
     about:
-      "a task that was cancelled while it was held comes back while its batch is cancelled: no wave ends without it",
-    setup: heldWave,
+      "a task that was cancelled while it was blocked comes back while its batch is cancelled: no wave ends without it",
+    setup: blockedWave,
     readersWait: true,
     waits: [shardRow, waveRow],
     callers: [[redrive(1)], [cancelBatch(1), pumpBatch(1, 10)]],

@@ -42,7 +42,7 @@ export const sharedSpreadCases: readonly ModelCase[] = [
     waits: [sharedDemandRow],
     readersWait: true,
     ends: (end) =>
-      numberOf(end.answers[1]?.[0], "Surplus") <= 1
+      numberOf(end.answers[1]?.[0], "OverLimit") === 0
         ? allOf(notedOnce(end), held(end, 2))
         : "more than a wish was told",
   },

@@ -41,7 +41,7 @@ export const spreadCases: readonly ModelCase[] = [
     waits: [demandRow],
     readersWait: true,
     ends: (end) =>
-      numberOf(end.answers[1]?.[0], "Surplus") <= 1 && isNoted(end.answers[0]?.[0])
+      numberOf(end.answers[1]?.[0], "OverLimit") === 0 && isNoted(end.answers[0]?.[0])
         ? heldTokens(end, 2)
         : "the denial wasn't noted",
   },

@@ -55,7 +55,7 @@ export const lastOne = [
   work({ execution: 1, call: 1, want: 1 }),
 ];
 
-/** Wave 1 of batch 1 is being opened: task 1 is admitted and claimed, 2 and 3 are still held; 4 stands in wave 2. */
+/** Wave 1 of batch 1 is being opened: task 1 is admitted and claimed, 2 and 3 are still blocked; 4 stands in wave 2. */
 const half: BatchCall = {
   kind: "batch",
   calls: [],
@@ -64,7 +64,7 @@ UPDATE w SET State = 1, OpenShards = w.OpenShards + 1 FROM Taskgate.Wave AS w WH
 DELETE FROM Taskgate.Ready WHERE TaskDefinitionId = 1 AND Priority = 100 AND Rank = 0 AND TaskId IN (2, 3);
 UPDATE s SET Remaining = 1 FROM Taskgate.WaveShard AS s WHERE s.WaveId = 1 AND s.Shard = 0;
 UPDATE w SET Total = 1 FROM Taskgate.Wave AS w WHERE w.WaveId = 1;
-INSERT INTO Taskgate.WaveHeld (WaveId, Priority, Rank, TaskId, TaskDefinitionId) VALUES (1, 100, 0, 2, 1), (1, 100, 0, 3, 1);`,
+INSERT INTO Taskgate.WaveBlocked (WaveId, Priority, Rank, TaskId, TaskDefinitionId) VALUES (1, 100, 0, 2, 1), (1, 100, 0, 3, 1);`,
 };
 export const halfOpen = [
   register({ limit: 4 }),
@@ -201,7 +201,7 @@ export const waveCases: readonly ModelCase[] = [
       [enqueue(plainTasks(1), { wave: 2 })],
       [together(enqueue(plainTasks(1), { wave: 2 }))],
     ],
-    ends: (end) => expectTasks(taskIds(end, "WaveHeld"), 2, 3, 4),
+    ends: (end) => expectTasks(taskIds(end, "WaveBlocked"), 2, 3, 4),
   },
   {
     name: "add-x-start-of-a-batch",
@@ -339,9 +339,9 @@ export function waveStatesAny(end: Ending, ...wanted: readonly string[]): string
 /** The task was added before the wave was opened, or not at all; no addition keeps the wave shut for good. */
 function addedOrLate(end: Ending): string | undefined {
   const isLate = end.rows("Task").length === (end.rows("Archive").length === 1 ? 1 : 2);
-  const held = taskIds(end, "WaveHeld");
+  const blocked = taskIds(end, "WaveBlocked");
   const ready = taskIds(end, "Ready");
   const isShut = end.rows("OpenWave").length === 0;
-  if (isShut) return expectTasks(held, 2, 3);
+  if (isShut) return expectTasks(blocked, 2, 3);
   return isLate ? expectTasks(ready, 2) : expectTasks(ready, 2, 3);
 }

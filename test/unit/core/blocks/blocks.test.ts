@@ -13,10 +13,10 @@ const seed = testSeed();
 const day = 86_400_000;
 
 /** Rounds of chance, each with draws of its own that come again with the seed. */
-function rounds(body: (upTo: (most: number) => number) => void): void {
+function rounds(body: (upTo: (max: number) => number) => void): void {
   for (let round = 0; round < 300; round += 1) {
     const next = seededRandom(seed * 1_000 + round);
-    body((most) => Math.floor(next() * (most + 1)));
+    body((max) => Math.floor(next() * (max + 1)));
   }
 }
 

@@ -1,8 +1,8 @@
--- 0001_baseline: every table of the core, empty.
+-- 0001_baseline: every table, empty, as of 0.2.0-pre. A later change of a table is a migration of its own, which adds.
 -- Duration: milliseconds on an empty database. Locks: none that anybody else can hold. Old code beside it: there is none.
 -- Twin: postgres/sql/migrations/0001_baseline.sql
 --
--- A task's state is the table its id stands in, not a column: exactly one of Ready, Scheduled, GroupWaiting, WaveHeld,
+-- A task's state is the table its id stands in, not a column: exactly one of Ready, Scheduled, GroupWaiting, WaveBlocked,
 -- Claim; at the end, Archive. Each container is narrow, is clustered in the order it is taken in, and holds nothing that
 -- its takers would have to step over.
 -- Settings: ALLOW_PAGE_LOCKS = OFF where rows are locked, because READPAST steps over row locks only;
@@ -45,12 +45,12 @@ CREATE TABLE Taskgate.TaskDefinition (
     CONSTRAINT CK_TaskDefinition_ConcurrencyLimitOverride CHECK (ConcurrencyLimitOverride BETWEEN -1 AND 1000),
   Paused bit NOT NULL CONSTRAINT DF_TaskDefinition_Paused DEFAULT (0),
   LeaseMs int NOT NULL CONSTRAINT DF_TaskDefinition_LeaseMs DEFAULT (60000),
-  MaxAttempts smallint NOT NULL CONSTRAINT DF_TaskDefinition_MaxAttempts DEFAULT (5),
-  MaxLost smallint NOT NULL CONSTRAINT DF_TaskDefinition_MaxLost DEFAULT (3),
+  RetryAttempts smallint NOT NULL CONSTRAINT DF_TaskDefinition_RetryAttempts DEFAULT (5),
+  LostMax smallint NOT NULL CONSTRAINT DF_TaskDefinition_LostMax DEFAULT (3),
   RetryBaseMs int NOT NULL CONSTRAINT DF_TaskDefinition_RetryBaseMs DEFAULT (1000),
   RetryCapMs int NOT NULL CONSTRAINT DF_TaskDefinition_RetryCapMs DEFAULT (300000),
-  SpareMax smallint NOT NULL                        -- claims <= tokens * (1 + SpareMax)
-    CONSTRAINT DF_TaskDefinition_SpareMax DEFAULT (1),
+  PrefetchMax smallint NOT NULL                     -- claims <= tokens * (1 + PrefetchMax)
+    CONSTRAINT DF_TaskDefinition_PrefetchMax DEFAULT (1),
   GroupSlots smallint NOT NULL                      -- of groups made by this definition's tasks
     CONSTRAINT DF_TaskDefinition_GroupSlots DEFAULT (1),
   GroupStrict bit NOT NULL CONSTRAINT DF_TaskDefinition_GroupStrict DEFAULT (0),
@@ -65,6 +65,32 @@ CREATE TABLE Taskgate.TaskDefinition (
   CONSTRAINT PK_TaskDefinition PRIMARY KEY CLUSTERED (TaskDefinitionId) WITH (ALLOW_PAGE_LOCKS = OFF),
   CONSTRAINT UQ_TaskDefinition_Name UNIQUE NONCLUSTERED (Name) WITH (ALLOW_PAGE_LOCKS = OFF));
 GO
+-- A kind without rules has no row. Either a path into the payload gives the group's key, or a function in the code does: then callers
+-- without the code must say the group.
+CREATE TABLE Taskgate.TaskKind (
+  TaskDefinitionId int NOT NULL,
+  Kind nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL,
+  GroupBy nvarchar(200) COLLATE Latin1_General_100_BIN2 NULL,
+  IsGroupComputed bit NOT NULL,
+  Priority smallint NULL,
+  RunInMs bigint NULL,
+  DedupeBy nvarchar(200) COLLATE Latin1_General_100_BIN2 NULL,
+  DedupeMs bigint NULL,
+  CONSTRAINT PK_TaskKind PRIMARY KEY CLUSTERED (TaskDefinitionId, Kind));
+GO
+-- Which app runs the tasks of a definition, and where its hints go.
+CREATE TABLE Taskgate.App (
+  Name nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL,
+  Address nvarchar(2000) COLLATE Latin1_General_100_BIN2 NULL, -- JSON object: queue of its hints, schedule of its sweep; no secret; null: not known
+  RegisteredAt datetime2(3) NOT NULL,
+  CONSTRAINT PK_App PRIMARY KEY CLUSTERED (Name));
+GO
+-- By name: an app names its definitions before it registers them. A definition without a row belongs to no app.
+CREATE TABLE Taskgate.DefinitionOwner (
+  Name nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL,
+  App nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL,
+  CONSTRAINT PK_DefinitionOwner PRIMARY KEY CLUSTERED (Name));
+GO
 CREATE TABLE Taskgate.SettingAudit (
   SettingAuditId bigint IDENTITY(1,1) NOT NULL CONSTRAINT PK_SettingAudit PRIMARY KEY CLUSTERED,
   TaskDefinitionId int NOT NULL,
@@ -77,6 +103,21 @@ CREATE TABLE Taskgate.SettingAudit (
   ChangedAt datetime2(3) NOT NULL);
 GO
 CREATE NONCLUSTERED INDEX IX_SettingAudit_Definition ON Taskgate.SettingAudit (TaskDefinitionId, SettingAuditId);
+GO
+-- Calls that change no setting: cancel, redrive, reschedule, batches, and tasks added by HTTP or the command line.
+-- Entries of one retention stand together, so that a purge and a list read from an end.
+CREATE TABLE Taskgate.CallAudit (
+  IsEnqueue bit NOT NULL,                           -- kept for 30 days; the others for 400
+  ChangedAt datetime2(3) NOT NULL,
+  CallAuditId bigint IDENTITY(1,1) NOT NULL,
+  Action nvarchar(100) NOT NULL,                    -- name of the operation
+  TaskDefinitionId int NOT NULL,                    -- 0: tasks of several definitions, or a batch
+  BatchId bigint NULL,
+  TaskCount int NOT NULL,
+  TaskIds nvarchar(max) NULL,                       -- JSON array of strings: the first 1000 of them
+  ChangedBy nvarchar(200) NOT NULL,
+  Reason nvarchar(400) NULL,
+  CONSTRAINT PK_CallAudit PRIMARY KEY CLUSTERED (IsEnqueue, ChangedAt, CallAuditId));
 GO
 CREATE TABLE Taskgate.SharedLimit (
   SharedLimitId int IDENTITY(1,1) NOT NULL,
@@ -94,6 +135,9 @@ CREATE TABLE Taskgate.TaskDefinitionSharedLimit (
   SharedLimitId int NOT NULL,
   CONSTRAINT PK_TaskDefinitionSharedLimit PRIMARY KEY CLUSTERED (TaskDefinitionId, SharedLimitId));
 GO
+CREATE NONCLUSTERED INDEX IX_TaskDefinitionSharedLimit_SharedLimit ON Taskgate.TaskDefinitionSharedLimit (SharedLimitId, TaskDefinitionId)
+  WITH (ALLOW_PAGE_LOCKS = OFF);
+GO
 CREATE TABLE Taskgate.RateBucket (
   TaskDefinitionId int NOT NULL,
   RateCount int NOT NULL,                           -- tasks per period, by the code
@@ -105,10 +149,29 @@ CREATE TABLE Taskgate.RateBucket (
   NextFreeAt datetime2(7) NOT NULL,                 -- the one instant of the generic cell rate algorithm; finer than ms
   CONSTRAINT PK_RateBucket PRIMARY KEY CLUSTERED (TaskDefinitionId) WITH (ALLOW_PAGE_LOCKS = OFF));
 GO
+-- Says which definitions have a rate without the rows that claims hold: no claim changes this key.
+CREATE NONCLUSTERED INDEX IX_RateBucket_Definition ON Taskgate.RateBucket (TaskDefinitionId) WITH (ALLOW_PAGE_LOCKS = OFF);
+GO
+-- A definition has a row here and in TokenGift from its registration on, a shared limit its row of SharedTokenDemand: a denial
+-- changes a row, and never waits for one that is being made.
 CREATE TABLE Taskgate.TokenDemand (
   TaskDefinitionId int NOT NULL,
   DeniedAt datetime2(3) NOT NULL,                   -- somebody was denied then; written at most once a second
   CONSTRAINT PK_TokenDemand PRIMARY KEY CLUSTERED (TaskDefinitionId) WITH (ALLOW_PAGE_LOCKS = OFF));
+GO
+-- When a holder gave tokens for somebody who was denied; written under the definition's row lock only.
+CREATE TABLE Taskgate.TokenGift (
+  TaskDefinitionId int NOT NULL,
+  GivenAt datetime2(3) NOT NULL,
+  CONSTRAINT PK_TokenGift PRIMARY KEY CLUSTERED (TaskDefinitionId) WITH (ALLOW_PAGE_LOCKS = OFF));
+GO
+-- When somebody was denied by a shared limit, and of which definition; when a holder gave for that one, written under the limit's row lock only.
+CREATE TABLE Taskgate.SharedTokenDemand (
+  SharedLimitId int NOT NULL,
+  DeniedAt datetime2(3) NOT NULL,
+  TaskDefinitionId int NULL,
+  GivenAt datetime2(3) NOT NULL,
+  CONSTRAINT PK_SharedTokenDemand PRIMARY KEY CLUSTERED (SharedLimitId) WITH (ALLOW_PAGE_LOCKS = OFF));
 GO
 CREATE TABLE Taskgate.TaskExecution (
   TaskExecutionId bigint IDENTITY(1,1) NOT NULL,
@@ -142,8 +205,8 @@ CREATE TABLE Taskgate.Claim (
   Ordinal int NOT NULL,                             -- within the call that claimed it
   TaskId bigint NOT NULL,
   ClaimedAt datetime2(3) NOT NULL,
-  IsSpare bit NOT NULL                              -- hasn't been started
-    CONSTRAINT DF_Claim_IsSpare DEFAULT (0),
+  IsPrefetched bit NOT NULL                         -- hasn't been started
+    CONSTRAINT DF_Claim_IsPrefetched DEFAULT (0),
   CONSTRAINT PK_Claim PRIMARY KEY CLUSTERED (TaskExecutionId, Fence, Ordinal) WITH (ALLOW_PAGE_LOCKS = OFF),
   CONSTRAINT UQ_Claim_Task UNIQUE NONCLUSTERED (TaskId) WITH (ALLOW_PAGE_LOCKS = OFF));
 GO
@@ -156,7 +219,7 @@ CREATE TABLE Taskgate.Task (
   Priority smallint NOT NULL,
   Rank bigint NOT NULL CONSTRAINT DF_Task_Rank DEFAULT (0),
   CreatedAt datetime2(3) NOT NULL,
-  GroupId int NULL,
+  GroupId int NULL,                                 -- while it holds a slot or waits for one
   -- Enqueued inside a user's transaction before the group existed: promotion makes it, so that no new key keeps others waiting.
   PendingGroupKey nvarchar(200) COLLATE Latin1_General_100_BIN2 NULL,
   PendingGroupIsGlobal bit NULL,
@@ -178,6 +241,8 @@ CREATE TABLE Taskgate.Task (
   CONSTRAINT PK_Task PRIMARY KEY CLUSTERED (TaskId) WITH (ALLOW_PAGE_LOCKS = OFF));
 GO
 ALTER TABLE Taskgate.Task SET (LOCK_ESCALATION = DISABLE);
+GO
+CREATE NONCLUSTERED INDEX IX_Task_Wave ON Taskgate.Task (WaveId, TaskId) WHERE WaveId IS NOT NULL WITH (ALLOW_PAGE_LOCKS = OFF);
 GO
 CREATE TABLE Taskgate.Ready (
   TaskDefinitionId int NOT NULL,
@@ -204,7 +269,7 @@ CREATE TABLE Taskgate.TaskGroup (
   GroupKey nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL,
   Slots smallint NOT NULL,
   Paused bit NOT NULL CONSTRAINT DF_TaskGroup_Paused DEFAULT (0),
-  IsStrict bit NOT NULL CONSTRAINT DF_TaskGroup_IsStrict DEFAULT (0),
+  Strict bit NOT NULL CONSTRAINT DF_TaskGroup_Strict DEFAULT (0),
   CONSTRAINT PK_TaskGroup PRIMARY KEY CLUSTERED (GroupId) WITH (ALLOW_PAGE_LOCKS = OFF, FILLFACTOR = 80),
   CONSTRAINT UQ_TaskGroup_Key UNIQUE NONCLUSTERED (TaskDefinitionId, GroupKey) WITH (ALLOW_PAGE_LOCKS = OFF));
 GO
@@ -226,6 +291,20 @@ CREATE TABLE Taskgate.GroupWaiting (
 GO
 ALTER TABLE Taskgate.GroupWaiting SET (LOCK_ESCALATION = DISABLE);
 GO
+-- Groups that an operator has set stay. Written under the group's row lock only.
+CREATE TABLE Taskgate.GroupKept (
+  GroupId int NOT NULL,
+  CONSTRAINT PK_GroupKept PRIMARY KEY CLUSTERED (GroupId) WITH (ALLOW_PAGE_LOCKS = OFF));
+GO
+-- How far a purge has looked through the groups: one row, and one purge at a time.
+CREATE TABLE Taskgate.GroupRound (
+  RoundId tinyint NOT NULL,                         -- always 1
+  LastGroupId int NOT NULL,                         -- 0: a round begins
+  EndedAt datetime2(3) NOT NULL,                    -- of the last round
+  CONSTRAINT PK_GroupRound PRIMARY KEY CLUSTERED (RoundId) WITH (ALLOW_PAGE_LOCKS = OFF));
+GO
+INSERT INTO Taskgate.GroupRound (RoundId, LastGroupId, EndedAt) VALUES (1, 0, '2000-01-01');
+GO
 CREATE TABLE Taskgate.Batch (
   BatchId bigint IDENTITY(1,1) NOT NULL,
   OperationId uniqueidentifier NOT NULL,
@@ -240,11 +319,14 @@ CREATE TABLE Taskgate.Batch (
   CONSTRAINT PK_Batch PRIMARY KEY CLUSTERED (BatchId) WITH (ALLOW_PAGE_LOCKS = OFF),
   CONSTRAINT UQ_Batch_OperationId UNIQUE NONCLUSTERED (OperationId) WITH (ALLOW_PAGE_LOCKS = OFF));
 GO
+CREATE NONCLUSTERED INDEX IX_Batch_Unfinished ON Taskgate.Batch (BatchId) INCLUDE (State, FinishedAt)
+  WHERE State IN (1, 4) AND FinishedAt IS NULL WITH (ALLOW_PAGE_LOCKS = OFF);
+GO
 CREATE TABLE Taskgate.Wave (
   WaveId bigint IDENTITY(1,1) NOT NULL,
   BatchId bigint NOT NULL,
   Ordinal int NOT NULL,
-  State tinyint NOT NULL                            -- 0 held, 1 opening, 2 open, 3 done
+  State tinyint NOT NULL                            -- 0 blocked, 1 opening, 2 open, 3 done
     CONSTRAINT DF_Wave_State DEFAULT (0),
   IsSealed bit NOT NULL CONSTRAINT DF_Wave_IsSealed DEFAULT (0),
   OpenShards int NOT NULL CONSTRAINT DF_Wave_OpenShards DEFAULT (0),
@@ -258,21 +340,27 @@ GO
 CREATE NONCLUSTERED INDEX IX_Wave_Opening ON Taskgate.Wave (WaveId) INCLUDE (State) WHERE State = 1
   WITH (ALLOW_PAGE_LOCKS = OFF);
 GO
+-- Written under the batch's row lock only, so that who holds it needn't read waves that others may hold.
+CREATE TABLE Taskgate.OpenWave (
+  BatchId bigint NOT NULL,
+  WaveId bigint NOT NULL,                           -- is being opened, or open
+  CONSTRAINT PK_OpenWave PRIMARY KEY CLUSTERED (BatchId) WITH (ALLOW_PAGE_LOCKS = OFF));
+GO
 CREATE TABLE Taskgate.WaveShard (
   WaveId bigint NOT NULL,
   Shard smallint NOT NULL,                          -- (TaskId / 512) % 16
   Remaining int NOT NULL,
   CONSTRAINT PK_WaveShard PRIMARY KEY CLUSTERED (WaveId, Shard) WITH (ALLOW_PAGE_LOCKS = OFF));
 GO
-CREATE TABLE Taskgate.WaveHeld (
+CREATE TABLE Taskgate.WaveBlocked (
   WaveId bigint NOT NULL,
   Priority smallint NOT NULL,
   Rank bigint NOT NULL,
   TaskId bigint NOT NULL,
   TaskDefinitionId int NOT NULL,
-  CONSTRAINT PK_WaveHeld PRIMARY KEY CLUSTERED (WaveId, Priority, Rank, TaskId) WITH (ALLOW_PAGE_LOCKS = OFF));
+  CONSTRAINT PK_WaveBlocked PRIMARY KEY CLUSTERED (WaveId, Priority, Rank, TaskId) WITH (ALLOW_PAGE_LOCKS = OFF));
 GO
-ALTER TABLE Taskgate.WaveHeld SET (LOCK_ESCALATION = DISABLE);
+ALTER TABLE Taskgate.WaveBlocked SET (LOCK_ESCALATION = DISABLE);
 GO
 CREATE TABLE Taskgate.Dedupe (
   TaskDefinitionId int NOT NULL,
@@ -282,6 +370,8 @@ CREATE TABLE Taskgate.Dedupe (
   CONSTRAINT PK_Dedupe PRIMARY KEY CLUSTERED (TaskDefinitionId, DedupeKey) WITH (ALLOW_PAGE_LOCKS = OFF));
 GO
 ALTER TABLE Taskgate.Dedupe SET (LOCK_ESCALATION = DISABLE);
+GO
+CREATE NONCLUSTERED INDEX IX_Dedupe_Expires ON Taskgate.Dedupe (ExpiresAt) WHERE ExpiresAt IS NOT NULL WITH (ALLOW_PAGE_LOCKS = OFF);
 GO
 CREATE TABLE Taskgate.Attempt (
   TaskId bigint NOT NULL,
@@ -327,6 +417,19 @@ CREATE NONCLUSTERED INDEX IX_Archive_Finished ON Taskgate.Archive (TaskDefinitio
 GO
 CREATE NONCLUSTERED INDEX IX_Archive_Purge ON Taskgate.Archive (PurgeAfter) WITH (ALLOW_PAGE_LOCKS = OFF);
 GO
+-- A task that may be redriven needs its group. One that is done names none.
+CREATE NONCLUSTERED INDEX IX_Archive_Group ON Taskgate.Archive (GroupId) WHERE GroupId IS NOT NULL WITH (ALLOW_PAGE_LOCKS = OFF);
+GO
+-- Of archived tasks that ended before they came into their group or wave. Who holds the archive's row may write it.
+CREATE TABLE Taskgate.EndedEarly (
+  TaskId bigint NOT NULL,
+  PendingGroupKey nvarchar(200) COLLATE Latin1_General_100_BIN2 NULL, -- the group wasn't made yet
+  PendingGroupIsGlobal bit NULL,
+  WasBlocked bit NOT NULL,                          -- its wave didn't count it yet
+  CONSTRAINT PK_EndedEarly PRIMARY KEY CLUSTERED (TaskId) WITH (ALLOW_PAGE_LOCKS = OFF));
+GO
+ALTER TABLE Taskgate.EndedEarly SET (LOCK_ESCALATION = DISABLE);
+GO
 -- Clustered by time, found by id: random ids as the clustered key would split pages for ever.
 CREATE TABLE Taskgate.Operation (
   OperationId uniqueidentifier NOT NULL,
@@ -351,6 +454,12 @@ CREATE TABLE Taskgate.Schedule (
   Payload nvarchar(max) NULL,
   CONSTRAINT PK_Schedule PRIMARY KEY CLUSTERED (ScheduleId) WITH (ALLOW_PAGE_LOCKS = OFF),
   CONSTRAINT UQ_Schedule_Name UNIQUE NONCLUSTERED (TaskDefinitionId, Name) WITH (ALLOW_PAGE_LOCKS = OFF));
+GO
+-- The group that a schedule's tasks join; no row: none. Written under the schedule's row lock only.
+CREATE TABLE Taskgate.ScheduleGroup (
+  ScheduleId int NOT NULL,
+  GroupKey nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL,
+  CONSTRAINT PK_ScheduleGroup PRIMARY KEY CLUSTERED (ScheduleId) WITH (ALLOW_PAGE_LOCKS = OFF));
 GO
 CREATE TABLE Taskgate.BlockWatermark (
   TaskDefinitionId int NOT NULL,
@@ -390,4 +499,22 @@ CREATE TYPE Taskgate.TaskIdList AS TABLE (
   Ord int NOT NULL,
   TaskId bigint NOT NULL,
   PRIMARY KEY CLUSTERED (Ord));
+GO
+CREATE TYPE Taskgate.WaveTaskList AS TABLE (
+  TaskId bigint NOT NULL,
+  WaveId bigint NOT NULL,
+  Outcome tinyint NOT NULL,                         -- 10 done, 11 dead, 12 cancelled
+  PRIMARY KEY CLUSTERED (TaskId));
+GO
+CREATE TYPE Taskgate.ReplacementList AS TABLE (
+  TaskId bigint NOT NULL,
+  Kind nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL,
+  TraceParent nvarchar(55) NULL,
+  Payload nvarchar(max) NULL,
+  PRIMARY KEY CLUSTERED (TaskId));
+GO
+-- Names of locks on keys, taken in this order.
+CREATE TYPE Taskgate.KeyLockList AS TABLE (
+  Name nvarchar(255) COLLATE Latin1_General_100_BIN2 NOT NULL,
+  PRIMARY KEY CLUSTERED (Name));
 GO

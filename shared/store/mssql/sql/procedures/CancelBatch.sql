@@ -1,8 +1,8 @@
--- Taskgate.CancelBatch: no further wave is opened; PumpBatch cancels the tasks of held waves. Tasks that were admitted already are
+-- Taskgate.CancelBatch: no further wave is opened; PumpBatch cancels the tasks of blocked waves. Tasks that were admitted already are
 --         named, for cancel_tasks.
 -- In:     @BatchId bigint; @ChangedBy, @Reason for the audit
 -- Out:    Status: cancelled | again | done (it had ended before); Tasks: JSON array of ids of admitted unfinished tasks, at most 1000, or
---         null; Opening: JSON array of the batch's id when held tasks are to be ended (call PumpBatch), or null
+--         null; Opening: JSON array of the batch's id when blocked tasks are to be ended (call PumpBatch), or null
 -- Raises: 50404 unknown batch; 50422 a reason or an actor that is too long; 50490 inside a transaction; 1222 locked for longer than 2 s
 -- Locks:  Batch, then as _OpenNextWave, _AuditCall
 -- Isolation: who closes a wave holds the batch's row, too: it goes on before the cancel, or finds it
@@ -63,7 +63,7 @@ BEGIN
       FROM Taskgate.Task AS t WITH (FORCESEEK) -- the wave's entries, in order; nothing is locked any more
       WHERE t.WaveId = @vWaveId AND t.CancelRequested = 0
         AND NOT EXISTS (
-          SELECT 1 FROM Taskgate.WaveHeld AS h
+          SELECT 1 FROM Taskgate.WaveBlocked AS h
           WHERE h.WaveId = t.WaveId AND h.Priority = t.Priority AND h.Rank = t.Rank AND h.TaskId = t.TaskId)
       ORDER BY t.TaskId) AS x;
   END;

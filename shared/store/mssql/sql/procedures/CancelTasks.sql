@@ -5,7 +5,7 @@
 --           requested (it runs or is on the move: its worker is told, and the call that ends or moves the task cancels it) | busy (locked at this moment: ask again) | gone, with its state: done | dead | cancelled | unknown
 --         Woken: JSON array of definitions that got ready tasks, or null; Opening: JSON array of batches to be pumped (PumpBatch), or null
 -- Raises: 50422 not such a list, a reason or an actor that is too long; 50490 inside a transaction; 1222 locked for longer than 2 s
--- Locks:  Scheduled, Ready, WaveHeld by skip; Dedupe in key order, TaskGroup ascending, of tasks that wait there; GroupWaiting under its
+-- Locks:  Scheduled, Ready, WaveBlocked by skip; Dedupe in key order, TaskGroup ascending, of tasks that wait there; GroupWaiting under its
 --         group, Ready by skip; then as _EndTasks; last, Task by skip: this call waits for nothing more once it holds these rows;
 --         as _AuditCall
 -- Isolation: the call that holds a task's row in its container decides where it goes: of a cancel and a claim, a promotion or another
@@ -32,14 +32,14 @@ BEGIN
     TaskId bigint NOT NULL PRIMARY KEY CLUSTERED, TaskDefinitionId int NOT NULL, Priority smallint NOT NULL, Rank bigint NOT NULL,
     DedupeKey nvarchar(200) COLLATE Latin1_General_100_BIN2 NULL, GroupId int NULL, WaveId bigint NULL,
     IsWaiting bit NOT NULL, IsElsewhere bit NOT NULL, RunAt datetime2(3) NULL,
-    Place tinyint NOT NULL); -- place 0 not ours, 1 ready, 2 scheduled, 3 waiting, 4 held
+    Place tinyint NOT NULL); -- place 0 not ours, 1 ready, 2 scheduled, 3 waiting, 4 blocked
   DECLARE @vFound TABLE (TaskId bigint NOT NULL PRIMARY KEY CLUSTERED);
   DECLARE @vKey TABLE (
     TaskDefinitionId int NOT NULL, DedupeKey nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL,
     PRIMARY KEY CLUSTERED (TaskDefinitionId, DedupeKey));
   DECLARE @vGate TABLE (GroupId int NOT NULL PRIMARY KEY CLUSTERED);
   DECLARE @vRequested TABLE (TaskId bigint NOT NULL PRIMARY KEY CLUSTERED, WasRequested bit NOT NULL);
-  DECLARE @vEnded Taskgate.EndedTaskList, @vHeld Taskgate.EndedTaskList, @vReleased Taskgate.GroupedTaskList;
+  DECLARE @vEnded Taskgate.EndedTaskList, @vBlocked Taskgate.EndedTaskList, @vReleased Taskgate.GroupedTaskList;
 
   SET @vMessage = Taskgate._AuditProblem(@ChangedBy, @Reason);
   IF @vMessage IS NOT NULL THROW 50422, @vMessage, 1;
@@ -77,7 +77,7 @@ BEGIN
     UPDATE t
     SET IsElsewhere = 1
     FROM @vTask AS t
-    INNER JOIN Taskgate.WaveHeld AS h
+    INNER JOIN Taskgate.WaveBlocked AS h
       ON h.WaveId = t.WaveId AND h.Priority = t.Priority AND h.Rank = t.Rank AND h.TaskId = t.TaskId
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
     IF EXISTS (SELECT 1 FROM @vTask AS t WHERE t.IsElsewhere = 0)
@@ -118,7 +118,7 @@ BEGIN
     INSERT INTO @vFound (TaskId)
     SELECT h.TaskId
     FROM @vTask AS t
-    INNER JOIN Taskgate.WaveHeld AS h WITH (ROWLOCK, UPDLOCK, READPAST) -- by the whole key; skip, don't wait
+    INNER JOIN Taskgate.WaveBlocked AS h WITH (ROWLOCK, UPDLOCK, READPAST) -- by the whole key; skip, don't wait
       ON h.WaveId = t.WaveId AND h.Priority = t.Priority AND h.Rank = t.Rank AND h.TaskId = t.TaskId
     WHERE t.Place = 0
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
@@ -200,7 +200,7 @@ BEGIN
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
     DELETE h
     FROM @vTask AS t
-    INNER JOIN Taskgate.WaveHeld AS h WITH (ROWLOCK, UPDLOCK) -- ours already
+    INNER JOIN Taskgate.WaveBlocked AS h WITH (ROWLOCK, UPDLOCK) -- ours already
       ON h.WaveId = t.WaveId AND h.Priority = t.Priority AND h.Rank = t.Rank AND h.TaskId = t.TaskId
     WHERE t.Place = 4
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
@@ -211,10 +211,10 @@ BEGIN
       INNER JOIN Taskgate.Task AS x WITH (ROWLOCK, UPDLOCK) ON x.TaskId = t.TaskId -- ours by the container's row
       WHERE t.Place > 0
       OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task, ascending
-    INSERT INTO @vHeld (TaskId, Outcome) SELECT t.TaskId, 12 FROM @vTask AS t WHERE t.Place = 4;
-    IF EXISTS (SELECT 1 FROM @vHeld AS h)
-      EXEC Taskgate._EndTasks @Ended = @vHeld, @TaskExecutionId = NULL, @Now = @vNow, @Released = @vReleased,
-        @oWoken = @vIgnoredIds OUTPUT, @oOpening = @vIgnored OUTPUT, @Retention = @vRetention, @AreHeld = 1;
+    INSERT INTO @vBlocked (TaskId, Outcome) SELECT t.TaskId, 12 FROM @vTask AS t WHERE t.Place = 4;
+    IF EXISTS (SELECT 1 FROM @vBlocked AS h)
+      EXEC Taskgate._EndTasks @Ended = @vBlocked, @TaskExecutionId = NULL, @Now = @vNow, @Released = @vReleased,
+        @oWoken = @vIgnoredIds OUTPUT, @oOpening = @vIgnored OUTPUT, @Retention = @vRetention, @AreBlocked = 1;
     INSERT INTO @vEnded (TaskId, Outcome) SELECT t.TaskId, 12 FROM @vTask AS t WHERE t.Place IN (1, 2, 3);
     IF EXISTS (SELECT 1 FROM @vEnded AS e)
       EXEC Taskgate._EndTasks @Ended = @vEnded, @TaskExecutionId = NULL, @Now = @vNow, @Released = @vReleased,

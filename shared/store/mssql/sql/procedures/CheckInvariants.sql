@@ -31,7 +31,7 @@ BEGIN
     UNION ALL
     SELECT w.TaskId, N'group_waiting', w.TaskDefinitionId FROM Taskgate.GroupWaiting AS w WITH (INDEX (PK_GroupWaiting)) -- all
     UNION ALL
-    SELECT h.TaskId, N'wave_held', h.TaskDefinitionId FROM Taskgate.WaveHeld AS h WITH (INDEX (PK_WaveHeld)) -- all
+    SELECT h.TaskId, N'wave_blocked', h.TaskDefinitionId FROM Taskgate.WaveBlocked AS h WITH (INDEX (PK_WaveBlocked)) -- all
     UNION ALL
     SELECT c.TaskId, N'claimed', c.TaskDefinitionId FROM Claimed AS c),
   Tokens AS (
@@ -220,7 +220,7 @@ BEGIN
           FROM Standings AS p
           INNER JOIN Taskgate.Task AS t ON t.TaskId = p.TaskId
           WHERE t.GroupId IS NOT NULL AND (t.PendingGroupKey IS NOT NULL OR (
-            p.Place IN (N'scheduled', N'wave_held') AND NOT EXISTS (
+            p.Place IN (N'scheduled', N'wave_blocked') AND NOT EXISTS (
               SELECT 1 FROM Taskgate.GroupSlot AS s WITH (INDEX (PK_GroupSlot)) -- the group's range
               WHERE s.GroupId = t.GroupId AND s.TaskId = t.TaskId)))) AS x
     UNION ALL
@@ -264,7 +264,7 @@ BEGIN
           LEFT JOIN (
             SELECT t.WaveId, (t.TaskId / 512) % 16 AS Shard, COUNT(*) AS Tasks
             FROM Taskgate.Task AS t WITH (INDEX (PK_Task)) -- all
-            WHERE NOT EXISTS (SELECT 1 FROM Standings AS p WHERE p.TaskId = t.TaskId AND p.Place = N'wave_held')
+            WHERE NOT EXISTS (SELECT 1 FROM Standings AS p WHERE p.TaskId = t.TaskId AND p.Place = N'wave_blocked')
             GROUP BY t.WaveId, (t.TaskId / 512) % 16) AS n ON n.WaveId = w.WaveId AND n.Shard = k.N - 1
           WHERE COALESCE(s.Remaining, 0) <> COALESCE(n.Tasks, 0)) AS x
     UNION ALL
@@ -284,10 +284,10 @@ BEGIN
           FROM Taskgate.Wave AS w WITH (INDEX (PK_Wave)) -- all
           WHERE (w.State IN (0, 3) AND w.OpenShards > 0) OR (w.State = 2 AND w.OpenShards = 0)) AS x
     UNION ALL
-    SELECT N'S4 only waves that are held or being opened hold tasks', x.Item COLLATE Latin1_General_100_BIN2, x.Detail COLLATE Latin1_General_100_BIN2
+    SELECT N'S4 only waves that are blocked or being opened hold tasks', x.Item COLLATE Latin1_General_100_BIN2, x.Detail COLLATE Latin1_General_100_BIN2
     FROM (SELECT TOP (100) CONVERT(nvarchar(20), h.WaveId) AS Item,
                  N'state ' + COALESCE(CONVERT(nvarchar(20), w.State), N'none') AS Detail
-          FROM (SELECT DISTINCT y.WaveId FROM Taskgate.WaveHeld AS y WITH (INDEX (PK_WaveHeld))) AS h -- all
+          FROM (SELECT DISTINCT y.WaveId FROM Taskgate.WaveBlocked AS y WITH (INDEX (PK_WaveBlocked))) AS h -- all
           LEFT JOIN Taskgate.Wave AS w ON w.WaveId = h.WaveId
           WHERE w.State IS NULL OR w.State NOT IN (0, 1)) AS x
     UNION ALL

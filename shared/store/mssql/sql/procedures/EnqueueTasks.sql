@@ -10,7 +10,7 @@
 --         @JoinsTransaction bit: 1 when other work of the caller may follow before its commit: then grouped tasks enter Scheduled
 --           as due now, so that no group stays locked for as long as the caller likes. Default 0: inside an open transaction,
 --           which the server sees by itself, it counts as 1
---         @WaveId bigint: they are held until this wave of a batch opens, or null; runInMs and runAt are refused then;
+--         @WaveId bigint: they are blocked until this wave of a batch opens, or null; runInMs and runAt are refused then;
 --           @ChangedBy: the operator, for the audit; null: the app itself, which leaves no entry there
 -- Out:    Status: enqueued | sealed | late (the wave takes no tasks, as it is sealed, or any more: nothing was written); TaskIds: JSON array of strings in input order (of a duplicate: the first task's);
 --         Outcomes: JSON array of enqueued | duplicate | replaced in input order, or null when all are enqueued
@@ -50,14 +50,14 @@ BEGIN
     GroupKey nvarchar(200) COLLATE Latin1_General_100_BIN2 NULL, Scope int NOT NULL, RunAt datetime2(3) NULL,
     DedupeKey nvarchar(200) COLLATE Latin1_General_100_BIN2 NULL, DedupeMs bigint NULL, TraceParent nvarchar(55) NULL, IsReplacing bit NOT NULL,
     Unreadable nvarchar(400) NULL, Problem nvarchar(1000) NULL, IsNew bit NOT NULL, GroupId int NULL,
-    Place tinyint NOT NULL, Slot smallint NULL); -- place 1 ready, 2 ready with a slot, 3 waiting, 4 scheduled, 5 held
+    Place tinyint NOT NULL, Slot smallint NULL); -- place 1 ready, 2 ready with a slot, 3 waiting, 4 scheduled, 5 blocked
   DECLARE @vId TABLE (Ord int NOT NULL PRIMARY KEY CLUSTERED, TaskId bigint NOT NULL);
   DECLARE @vKey TABLE (
     K int NOT NULL PRIMARY KEY CLUSTERED, DedupeKey nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL UNIQUE,
     Ord int NOT NULL, TaskId bigint NULL, ExpiresAt datetime2(3) NULL, OwnerId bigint NULL, IsExpired bit NOT NULL);
   DECLARE @vGroup TABLE (
     K int NOT NULL PRIMARY KEY CLUSTERED, Scope int NOT NULL, GroupKey nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL,
-    GroupId int NULL, IsNeeded bit NOT NULL, IsStrict bit NOT NULL, UNIQUE (Scope, GroupKey));
+    GroupId int NULL, IsNeeded bit NOT NULL, Strict bit NOT NULL, UNIQUE (Scope, GroupKey));
   DECLARE @vReplacement Taskgate.ReplacementList;
   DECLARE @vLock Taskgate.KeyLockList;
   DECLARE @vGate TABLE (GroupId int NOT NULL PRIMARY KEY CLUSTERED, Slots smallint NULL, Free int NULL);
@@ -185,20 +185,20 @@ BEGIN
       WHERE f.K = 1;
     IF @vHasGroups = 1
     BEGIN
-      INSERT INTO @vGroup (K, Scope, GroupKey, IsNeeded, IsStrict)
+      INSERT INTO @vGroup (K, Scope, GroupKey, IsNeeded, Strict)
       SELECT ROW_NUMBER() OVER (ORDER BY f.Scope, f.GroupKey), f.Scope, f.GroupKey, 0, @vGroupStrict
       FROM (SELECT DISTINCT t.Scope, t.GroupKey FROM @vTask AS t WHERE t.GroupKey IS NOT NULL AND t.Place = 1) AS f;
-      UPDATE v SET GroupId = g.GroupId, IsStrict = g.IsStrict
+      UPDATE v SET GroupId = g.GroupId, Strict = g.Strict
       FROM @vGroup AS v
       INNER JOIN Taskgate.TaskGroup AS g ON g.TaskDefinitionId = v.Scope AND g.GroupKey = v.GroupKey
       OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per group
       -- A strict group's task doesn't overtake one that is due and not promoted yet: it is due now, too. Nothing is locked so far.
-      IF EXISTS (SELECT 1 FROM @vGroup AS v WHERE v.IsStrict = 1)
+      IF EXISTS (SELECT 1 FROM @vGroup AS v WHERE v.Strict = 1)
         IF EXISTS (SELECT 1 FROM Taskgate.Scheduled AS s WITH (FORCESEEK) WHERE s.TaskDefinitionId = @vDefinition AND s.RunAt <= @vNow) -- one probe
         BEGIN
           UPDATE t SET RunAt = @vNow, Place = 4
-          FROM @vTask AS t INNER JOIN @vGroup AS v ON v.Scope = t.Scope AND v.GroupKey = t.GroupKey WHERE t.Place = 1 AND v.IsStrict = 1;
-          DELETE v FROM @vGroup AS v WHERE v.IsStrict = 1;
+          FROM @vTask AS t INNER JOIN @vGroup AS v ON v.Scope = t.Scope AND v.GroupKey = t.GroupKey WHERE t.Place = 1 AND v.Strict = 1;
+          DELETE v FROM @vGroup AS v WHERE v.Strict = 1;
         END;
     END;
     INSERT INTO @vLock (Name)
@@ -282,7 +282,7 @@ BEGIN
           SET @vFrom = 1;
           WHILE @vFrom <= @vCount
           BEGIN
-            INSERT INTO Taskgate.TaskGroup (TaskDefinitionId, GroupKey, Slots, IsStrict)
+            INSERT INTO Taskgate.TaskGroup (TaskDefinitionId, GroupKey, Slots, Strict)
             SELECT v.Scope, v.GroupKey, @vGroupSlots, @vGroupStrict
             FROM @vGroup AS v
             WHERE v.K BETWEEN @vFrom AND @vFrom + 999 AND v.GroupId IS NULL AND v.IsNeeded = 1
@@ -353,7 +353,7 @@ BEGIN
         SELECT t.GroupId, t.Priority, 0, t.TaskId, @vDefinition FROM @vTask AS t WHERE t.Ord BETWEEN @vFrom AND @vFrom + 999 AND t.Place = 3;
         INSERT INTO Taskgate.Scheduled (TaskDefinitionId, RunAt, TaskId)
         SELECT @vDefinition, t.RunAt, t.TaskId FROM @vTask AS t WHERE t.Ord BETWEEN @vFrom AND @vFrom + 999 AND t.IsNew = 1 AND t.Place = 4;
-        INSERT INTO Taskgate.WaveHeld (WaveId, Priority, Rank, TaskId, TaskDefinitionId)
+        INSERT INTO Taskgate.WaveBlocked (WaveId, Priority, Rank, TaskId, TaskDefinitionId)
         SELECT @WaveId, t.Priority, 0, t.TaskId, @vDefinition
         FROM @vTask AS t WHERE t.Ord BETWEEN @vFrom AND @vFrom + 999 AND t.IsNew = 1 AND t.Place = 5;
         INSERT INTO Taskgate.Ready (TaskDefinitionId, Priority, Rank, TaskId)

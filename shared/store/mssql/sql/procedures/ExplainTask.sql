@@ -1,11 +1,11 @@
 -- Taskgate.ExplainTask: where a task stands and everything that decides when it runs, in one read.
 -- In:     @TaskId bigint
 -- Out:    Status: found | moving (between two containers at this instant: ask again) | unknown;
---         Facts: JSON object: task, definition, kind, state: scheduled | waiting | held | ready | claimed | done | dead | cancelled,
---           priority, createdAt, failedCount, maxAttempts, lostCount, maxLost, continuedCount, cancelRequested, lastError, dedupeKey,
+--         Facts: JSON object: task, definition, kind, state: scheduled | waiting | blocked | ready | claimed | done | dead | cancelled,
+--           priority, createdAt, failedCount, retryAttempts, lostCount, lostMax, continuedCount, cancelRequested, lastError, dedupeKey,
 --           progress {done, total, text}, limit, limitSource, held, paused, holders [{execution, worker, tokens, leaseLeftMs}],
---           and by state: dueInMs; group {key, slots, used, paused, isStrict, ahead, holders [task ids]}; readyAhead (counted up to 1000);
---           claim {execution, worker, fence, claimedAt, leaseLeftMs, isSpare: not told as started, standing: as ListTasks}; finishedAt, result, payload, worker;
+--           and by state: dueInMs; group {key, slots, used, paused, strict, ahead, holders [task ids]}; readyAhead (counted up to 1000);
+--           claim {execution, worker, fence, claimedAt, leaseLeftMs, isPrefetched: not told as started, standing: as ListTasks}; finishedAt, result, payload, worker;
 --           attempts [{fence, worker, claimedAt, finishedAt, durationMs, outcome, error}], newest 50
 -- Raises: 50490 inside a transaction
 -- Locks:  none
@@ -24,7 +24,7 @@ BEGIN
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vStatus nvarchar(20), @vFacts nvarchar(max), @vAttempts nvarchar(max),
           @vDefinition int, @vCommon nvarchar(max), @vPriority smallint, @vRank bigint, @vGroupId int,
           @vPendingKey nvarchar(200), @vScope int, @vRunAt datetime2(3),
-          @vIsReady bit, @vIsWaiting bit, @vIsHeld bit, @vExecution bigint, @vFence bigint, @vOrdinal int,
+          @vIsReady bit, @vIsWaiting bit, @vIsBlocked bit, @vExecution bigint, @vFence bigint, @vOrdinal int,
           @vClaim nvarchar(max), @vCount int, @vHeld int, @vHolders nvarchar(max), @vSlots int, @vSlotHolders nvarchar(max),
           @vGroup nvarchar(max), @vShared nvarchar(max), @vRate nvarchar(100), @vRateInMs bigint;
   DECLARE @vOpen TABLE (
@@ -76,7 +76,7 @@ BEGIN
     SELECT @vDefinition = t.TaskDefinitionId, @vPriority = t.Priority, @vRank = t.Rank, @vGroupId = t.GroupId, @vRunAt = s.RunAt,
            @vPendingKey = t.PendingGroupKey, @vScope = CASE t.PendingGroupIsGlobal WHEN 1 THEN 0 ELSE t.TaskDefinitionId END,
            @vIsReady = CASE WHEN r.TaskId IS NULL THEN 0 ELSE 1 END, @vIsWaiting = CASE WHEN w.TaskId IS NULL THEN 0 ELSE 1 END,
-           @vIsHeld = CASE WHEN h.TaskId IS NULL THEN 0 ELSE 1 END,
+           @vIsBlocked = CASE WHEN h.TaskId IS NULL THEN 0 ELSE 1 END,
            @vExecution = c.TaskExecutionId, @vFence = c.Fence, @vOrdinal = c.Ordinal,
            @vCommon = CONVERT(nvarchar(max), N'{"task":"' + CONVERT(nvarchar(20), t.TaskId)) COLLATE Latin1_General_100_BIN2 -- keys and texts differ in it
              + N'","kind":"' + STRING_ESCAPE(t.Kind, 'json')
@@ -100,7 +100,7 @@ BEGIN
       ON r.TaskDefinitionId = t.TaskDefinitionId AND r.Priority = t.Priority AND r.Rank = t.Rank AND r.TaskId = t.TaskId
     LEFT JOIN Taskgate.GroupWaiting AS w
       ON w.GroupId = t.GroupId AND w.Priority = t.Priority AND w.Rank = t.Rank AND w.TaskId = t.TaskId
-    LEFT JOIN Taskgate.WaveHeld AS h
+    LEFT JOIN Taskgate.WaveBlocked AS h
       ON h.WaveId = t.WaveId AND h.Priority = t.Priority AND h.Rank = t.Rank AND h.TaskId = t.TaskId
     LEFT JOIN Taskgate.Claim AS c WITH (INDEX (UQ_Claim_Task)) ON c.TaskId = t.TaskId -- covers this read: its row is read by key below
     WHERE t.TaskId = @TaskId
@@ -118,12 +118,12 @@ BEGIN
              + N'","fence":"' + CONVERT(nvarchar(20), c.Fence)
              + N'","claimedAt":"' + Taskgate._Iso(c.ClaimedAt)
              + N'","leaseLeftMs":' + CONVERT(nvarchar(20), DATEDIFF_BIG(MILLISECOND, @vNow, e.LeaseUntil))
-             + N',"isSpare":' + CASE c.IsSpare WHEN 1 THEN N'true' ELSE N'false' END
+             + N',"isPrefetched":' + CASE c.IsPrefetched WHEN 1 THEN N'true' ELSE N'false' END
              + N',"standing":"' + CASE WHEN e.State <> 1 OR e.LeaseUntil < @vNow THEN N'lost' -- as ListTasks
-                 WHEN c.IsSpare = 0 AND e.TokenCount > (
+                 WHEN c.IsPrefetched = 0 AND e.TokenCount > (
                    SELECT COUNT(*)
                    FROM Taskgate.Claim AS b WITH (INDEX (PK_Claim)) -- the execution's range
-                   WHERE b.TaskExecutionId = c.TaskExecutionId AND b.IsSpare = 0
+                   WHERE b.TaskExecutionId = c.TaskExecutionId AND b.IsPrefetched = 0
                      AND (b.Fence < c.Fence OR (b.Fence = c.Fence AND b.Ordinal < c.Ordinal))) THEN N'running'
                  ELSE N'prefetched' END + N'"}'
     FROM Taskgate.Claim AS c
@@ -144,8 +144,8 @@ BEGIN
   END;
   ELSE IF @vIsWaiting = 1
     SET @vClaim = N',"state":"waiting"';
-  ELSE IF @vIsHeld = 1
-    SET @vClaim = N',"state":"held"';
+  ELSE IF @vIsBlocked = 1
+    SET @vClaim = N',"state":"blocked"';
   ELSE IF @vRunAt IS NOT NULL
     SET @vClaim = N',"state":"scheduled","dueInMs":' + CONVERT(nvarchar(20), DATEDIFF_BIG(MILLISECOND, @vNow, @vRunAt));
   ELSE IF @vStatus IS NULL
@@ -189,7 +189,7 @@ BEGIN
       SELECT @vGroup = CONVERT(nvarchar(max), N'{"key":"' + STRING_ESCAPE(g.GroupKey, 'json'))
                + N'","slots":' + CONVERT(nvarchar(11), g.Slots)
                + N',"paused":' + CASE g.Paused WHEN 1 THEN N'true' ELSE N'false' END
-               + N',"isStrict":' + CASE g.IsStrict WHEN 1 THEN N'true' ELSE N'false' END
+               + N',"strict":' + CASE g.Strict WHEN 1 THEN N'true' ELSE N'false' END
                + N',"isGlobal":' + CASE g.TaskDefinitionId WHEN 0 THEN N'true' ELSE N'false' END
                + N',"used":' + CONVERT(nvarchar(11), @vSlots)
                + N',"holders":[' + COALESCE(@vSlotHolders, N'') + N']'
@@ -210,8 +210,8 @@ BEGIN
     SELECT @vStatus = N'found',
            @vFacts = @vCommon + @vClaim
              + N',"definition":"' + STRING_ESCAPE(d.Name, 'json')
-             + N'","maxAttempts":' + CONVERT(nvarchar(11), d.MaxAttempts)
-             + N',"maxLost":' + CONVERT(nvarchar(11), d.MaxLost)
+             + N'","retryAttempts":' + CONVERT(nvarchar(11), d.RetryAttempts)
+             + N',"lostMax":' + CONVERT(nvarchar(11), d.LostMax)
              + N',"limit":' + CONVERT(nvarchar(11), COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit))
              + N',"limitSource":"' + CASE WHEN d.ConcurrencyLimitOverride IS NULL THEN N'code' ELSE N'operator' END
              + N'","paused":' + CASE d.Paused WHEN 1 THEN N'true' ELSE N'false' END

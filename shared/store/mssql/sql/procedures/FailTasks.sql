@@ -1,7 +1,7 @@
 -- Taskgate.FailTasks: tasks that did not end well: retry later, end as dead letters, end cancelled, or go on later uncounted.
 -- In:     @TaskExecutionId bigint
 --         @Failures: JSON array of 1..1000 {task, fence, as, error, retryInMs, durationMs, checkpoint, share}:
---           as: failed (counted; retried until MaxAttempts, then dead) | dead (gave up) | cancelled | continued (uncounted:
+--           as: failed (counted; retried until RetryAttempts, then dead) | dead (gave up) | cancelled | continued (uncounted:
 --           comes back after retryInMs, with the checkpoint if one is given)
 --           retryInMs: 0..2592000000, null: the definition's back-off (continued: at once, with a share: 5 s doubled up to 5 min); error: cut to 4000 characters
 --           share: of continued, 1..1000: what this return takes of the task's 1000; null: 1, and with a checkpoint that differs from the
@@ -27,7 +27,7 @@ BEGIN
   SET LOCK_TIMEOUT 2000;
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vNumber int, @vDefinition int, @vState tinyint,
-          @vIsSolo bit, @vMaxAttempts smallint, @vBaseMs int, @vCapMs int, @vRetention nvarchar(max),
+          @vIsSolo bit, @vRetryAttempts smallint, @vBaseMs int, @vCapMs int, @vRetention nvarchar(max),
           @vWokenIds nvarchar(max) = N'[]', @vOpening nvarchar(max), @vStatus nvarchar(20), @vResults nvarchar(max), @vNextDueMs bigint;
   DECLARE @vFailure TABLE (
     Ord int NOT NULL PRIMARY KEY CLUSTERED, TaskId bigint NULL, Fence bigint NULL,
@@ -75,7 +75,7 @@ BEGIN
     SELECT @vDefinition = x.TaskDefinitionId
     FROM Taskgate.TaskExecution AS x
     WHERE x.TaskExecutionId = @TaskExecutionId;
-    SELECT @vMaxAttempts = d.MaxAttempts, @vBaseMs = d.RetryBaseMs, @vCapMs = d.RetryCapMs,
+    SELECT @vRetryAttempts = d.RetryAttempts, @vBaseMs = d.RetryBaseMs, @vCapMs = d.RetryCapMs,
            @vRetention = N'[{"id":' + CONVERT(nvarchar(11), d.TaskDefinitionId)
              + N',"done":' + CONVERT(nvarchar(20), d.RetainDoneMs) + N',"dead":' + CONVERT(nvarchar(20), d.RetainDeadMs) + N'}]'
     FROM Taskgate.TaskDefinition AS d
@@ -133,7 +133,7 @@ BEGIN
       SET GroupId = t.GroupId,
           Outcome = CASE WHEN f.How = N'dead' THEN N'dead' WHEN f.How = N'cancelled' OR t.CancelRequested = 1 THEN N'cancelled'
                          WHEN f.How = N'continued' AND t.ContinuedCount > 1000 THEN N'dead'
-                         WHEN f.How = N'continued' THEN N'continued' WHEN t.FailedCount >= @vMaxAttempts THEN N'dead'
+                         WHEN f.How = N'continued' THEN N'continued' WHEN t.FailedCount >= @vRetryAttempts THEN N'dead'
                          ELSE N'retry' END,
           -- Exponential back-off: base * 2^(n-1) up to the cap, n up to 31.
           WaitMs = CASE WHEN f.RetryInMs IS NOT NULL THEN f.RetryInMs WHEN f.How = N'continued' AND f.Share IS NULL THEN 0
@@ -197,7 +197,7 @@ BEGIN
       SELECT f.TaskId, f.GroupId
       FROM @vFailure AS f
       INNER JOIN Taskgate.TaskGroup AS g ON g.GroupId = f.GroupId
-      WHERE f.WaitMs IS NOT NULL AND g.IsStrict = 0
+      WHERE f.WaitMs IS NOT NULL AND g.Strict = 0
       OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
       UPDATE t
       SET GroupId = NULL, PendingGroupKey = g.GroupKey, PendingGroupIsGlobal = CASE g.TaskDefinitionId WHEN 0 THEN 1 ELSE 0 END

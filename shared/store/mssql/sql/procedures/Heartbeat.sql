@@ -1,8 +1,8 @@
 -- Taskgate.Heartbeat: renews the leases of all executions of one process, and tells what they should know.
--- In:     @Executions: JSON array of 1..1000 {execution, started: [task ids]}: spare claims started since the last report
+-- In:     @Executions: JSON array of 1..1000 {execution, started: [task ids]}: prefetched claims started since the last report
 -- Out:    Status: done; Executions: JSON array, by execution id, of {execution, status: renewed | fenced | ended | busy (its row
---         was locked by its own call, which renews it), leaseMs, cancel: [task ids], surplus (as of Work; for an execution that
---         was denied only where the execution itself holds several, or one for calls of functions without tasks), paused}
+--         was locked by its own call, which renews it), leaseMs, cancel: [task ids], overLimit, releaseRequested (as of Work; for an
+--         execution that was denied only where this one holds several, or one for calls of functions without tasks), paused}
 -- Raises: 50422 not such a list, or an id that is no number; 50490 inside a transaction; 1222 locked for longer than 2 s
 -- Locks:  TaskExecution ascending, by skip; Claim (of those)
 -- Isolation: against a reclaim or an acquire of the same execution: the call that locks its row first decides, the other skips.
@@ -24,7 +24,7 @@ BEGIN
     TaskExecutionId bigint NOT NULL PRIMARY KEY CLUSTERED, TaskDefinitionId int NULL, HasStarted bit NOT NULL, IsRenewed bit NOT NULL);
   DECLARE @vStarted TABLE (TaskExecutionId bigint NOT NULL, TaskId bigint NOT NULL, PRIMARY KEY CLUSTERED (TaskExecutionId, TaskId));
   DECLARE @vDefinition TABLE (
-    TaskDefinitionId int NOT NULL PRIMARY KEY CLUSTERED, LeaseMs int NOT NULL, Paused bit NOT NULL, Surplus int NOT NULL,
+    TaskDefinitionId int NOT NULL PRIMARY KEY CLUSTERED, LeaseMs int NOT NULL, Paused bit NOT NULL, OverLimit int NOT NULL,
     IsWanted bit NOT NULL, -- a token was denied lately
     Kept int NOT NULL); -- tokens that an execution doesn't give for somebody
   DECLARE @vRenewed TABLE (TaskExecutionId bigint NOT NULL PRIMARY KEY CLUSTERED, TokenCount int NOT NULL);
@@ -65,8 +65,8 @@ BEGIN
     INNER JOIN Taskgate.TaskExecution AS e WITH (READCOMMITTEDLOCK, READPAST) -- steps over locked rows: they are busy
       ON e.TaskExecutionId = b.TaskExecutionId
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per execution
-    INSERT INTO @vDefinition (TaskDefinitionId, LeaseMs, Paused, Surplus, IsWanted, Kept)
-    SELECT d.TaskDefinitionId, d.LeaseMs, d.Paused, Taskgate._Surplus(d.TaskDefinitionId),
+    INSERT INTO @vDefinition (TaskDefinitionId, LeaseMs, Paused, OverLimit, IsWanted, Kept)
+    SELECT d.TaskDefinitionId, d.LeaseMs, d.Paused, Taskgate._OverLimit(d.TaskDefinitionId),
            CASE WHEN EXISTS (SELECT 1 FROM Taskgate._OpenDemand(d.TaskDefinitionId, d.LeaseMs, @vNow) AS q)
              OR EXISTS (SELECT 1 FROM Taskgate._SharedDemand(d.TaskDefinitionId, d.LeaseMs, @vNow) AS q WHERE q.OpenSince IS NOT NULL)
              THEN 1 ELSE 0 END,
@@ -88,12 +88,12 @@ BEGIN
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per execution, ascending
     IF EXISTS (SELECT 1 FROM @vStarted AS s)
       UPDATE c
-      SET IsSpare = 0
+      SET IsPrefetched = 0
       FROM @vBeat AS b
       INNER JOIN @vRenewed AS r ON r.TaskExecutionId = b.TaskExecutionId
       INNER JOIN Taskgate.Claim AS c WITH (ROWLOCK, UPDLOCK, INDEX (PK_Claim)) -- own claims only: by task it could be another's
         ON c.TaskExecutionId = r.TaskExecutionId
-      WHERE b.HasStarted = 1 AND c.IsSpare = 1
+      WHERE b.HasStarted = 1 AND c.IsPrefetched = 1
         AND EXISTS (SELECT 1 FROM @vStarted AS s WHERE s.TaskExecutionId = c.TaskExecutionId AND s.TaskId = c.TaskId)
       OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one range per execution
     COMMIT TRANSACTION;
@@ -112,7 +112,8 @@ BEGIN
              + CASE WHEN b.IsRenewed = 1
                  THEN N',"status":"renewed","leaseMs":' + CONVERT(nvarchar(11), d.LeaseMs)
                    + N',"paused":' + CASE d.Paused WHEN 1 THEN N'true' ELSE N'false' END
-                   + N',"surplus":' + CONVERT(nvarchar(11), CASE WHEN d.Surplus = 0 AND d.IsWanted = 1 AND r.TokenCount > d.Kept THEN 1 ELSE d.Surplus END)
+                   + N',"overLimit":' + CONVERT(nvarchar(11), d.OverLimit) + N',"releaseRequested":'
+                   + CASE WHEN d.OverLimit = 0 AND d.IsWanted = 1 AND r.TokenCount > d.Kept THEN N'true' ELSE N'false' END
                    + N',"cancel":[' + COALESCE(x.TaskIds, N'') + N']}'
                  ELSE N',"status":"' + CASE e.State WHEN 1 THEN N'busy' WHEN 2 THEN N'ended' ELSE N'fenced' END + N'"}' END, N',')
              WITHIN GROUP (ORDER BY b.TaskExecutionId) + N']'

@@ -1,10 +1,10 @@
 -- Taskgate.ListAudit: who changed what and why, newest first: settings, and the calls that _AuditCall writes.
 -- In:     @Object: a definition, group, shared limit, schedule, watermark, `batch ID`, or the id of a task, or null; @Action: name of
---         an operation, or null; @ChangedBy: the actor, or null; @Since, @Before: ISO-8601 instants, or null; @Most int 1..100
+--         an operation, or null; @ChangedBy: the actor, or null; @Since, @Before: ISO-8601 instants, or null; @Max int 1..100
 -- Out:    Status: listed; Entries: JSON array of {at, action: the operation, setting: its name or null, definition: or null, object: name
 --         of what isn't a definition, or null, tasks: the first 1000 ids or null, taskCount: or null, old, new: values of a setting,
 --         source: code | operator, actor, reason}
--- Raises: 50422 @Most out of range, an instant that can't be read; 50490 inside a transaction
+-- Raises: 50422 @Max out of range, an instant that can't be read; 50490 inside a transaction
 -- Locks:  none
 -- Isolation: several reads, each as of its own moment
 -- Plan:   PK_SettingAudit and PK_CallAudit from their new ends, calls between the two instants: a filter that few entries meet reads
@@ -12,7 +12,7 @@
 -- Once:   a read
 -- Twin:   postgres/sql/functions/list_audit.sql
 CREATE OR ALTER PROCEDURE Taskgate.ListAudit
-  @Object nvarchar(max), @Action nvarchar(max), @ChangedBy nvarchar(max), @Since nvarchar(max), @Before nvarchar(max), @Most int
+  @Object nvarchar(max), @Action nvarchar(max), @ChangedBy nvarchar(max), @Since nvarchar(max), @Before nvarchar(max), @Max int
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
@@ -28,8 +28,8 @@ BEGIN
     NewValue nvarchar(400) NULL, Source nvarchar(20) NOT NULL, ChangedBy nvarchar(200) NOT NULL, Reason nvarchar(400) NULL,
     PRIMARY KEY CLUSTERED (IsCall, Id));
 
-  IF @Most IS NULL OR @Most NOT BETWEEN 1 AND 100
-    SET @vMessage = N'most: expected 1..100 (' + COALESCE(CONVERT(nvarchar(11), @Most), N'<NULL>') + N')';
+  IF @Max IS NULL OR @Max NOT BETWEEN 1 AND 100
+    SET @vMessage = N'max: expected 1..100 (' + COALESCE(CONVERT(nvarchar(11), @Max), N'<NULL>') + N')';
   ELSE IF @Since IS NOT NULL AND Taskgate._Instant(@Since) IS NULL
     SET @vMessage = N'since: expected an ISO-8601 instant with its zone (' + REPLACE(LEFT(@Since, 100), N'%', N'%%') + N')';
   ELSE IF @Before IS NOT NULL AND Taskgate._Instant(@Before) IS NULL
@@ -42,7 +42,7 @@ BEGIN
 
   -- 1. Settings.
   INSERT INTO @vEntry (IsCall, Id, ChangedAt, Action, Setting, Definition, Object, OldValue, NewValue, Source, ChangedBy, Reason)
-  SELECT TOP (@Most) 0, a.SettingAuditId, a.ChangedAt, n.Action, a.Setting, d.Name, o.Object,
+  SELECT TOP (@Max) 0, a.SettingAuditId, a.ChangedAt, n.Action, a.Setting, d.Name, o.Object,
          CASE WHEN n.IsNamed = 1 THEN LEFT(a.OldValue, COALESCE(NULLIF(CHARINDEX(N' of ', a.OldValue), 0) - 1, 400)) ELSE a.OldValue END,
          CASE WHEN n.IsNamed = 1 THEN LEFT(a.NewValue, COALESCE(NULLIF(CHARINDEX(N' of ', a.NewValue), 0) - 1, 400)) ELSE a.NewValue END,
          a.Source, a.ChangedBy, a.Reason
@@ -74,7 +74,7 @@ BEGIN
          CASE WHEN x.BatchId IS NULL THEN x.TaskCount END, N'operator', x.ChangedBy, x.Reason
   FROM (VALUES (CONVERT(bit, 0)), (CONVERT(bit, 1))) AS e (IsEnqueue)
   CROSS APPLY (
-    SELECT TOP (@Most) c.CallAuditId, c.ChangedAt, c.Action, d.Name, c.BatchId, c.TaskIds, c.TaskCount, c.ChangedBy, c.Reason
+    SELECT TOP (@Max) c.CallAuditId, c.ChangedAt, c.Action, d.Name, c.BatchId, c.TaskIds, c.TaskCount, c.ChangedBy, c.Reason
     FROM Taskgate.CallAudit AS c WITH (FORCESEEK) -- between the two instants
     LEFT JOIN Taskgate.TaskDefinition AS d ON d.TaskDefinitionId = c.TaskDefinitionId
     WHERE c.IsEnqueue = e.IsEnqueue AND c.ChangedAt >= @vSince AND c.ChangedAt < @vBefore
@@ -97,7 +97,7 @@ BEGIN
            + N',"source":"' + STRING_ESCAPE(x.Source, 'json') + N'","actor":"' + STRING_ESCAPE(x.ChangedBy, 'json')
            + N'","reason":' + COALESCE(N'"' + STRING_ESCAPE(x.Reason, 'json') + N'"', N'null') + N'}'), N',')
            WITHIN GROUP (ORDER BY x.ChangedAt DESC, x.IsCall DESC, x.Id DESC), N'') + N']'
-  FROM (SELECT TOP (@Most) y.IsCall, y.Id, y.ChangedAt, y.Action, y.Setting, y.Definition, y.Object, y.TaskIds, y.TaskCount, y.OldValue,
+  FROM (SELECT TOP (@Max) y.IsCall, y.Id, y.ChangedAt, y.Action, y.Setting, y.Definition, y.Object, y.TaskIds, y.TaskCount, y.OldValue,
                y.NewValue, y.Source, y.ChangedBy, y.Reason
         FROM @vEntry AS y
         ORDER BY y.ChangedAt DESC, y.IsCall DESC, y.Id DESC) AS x;

@@ -1,16 +1,16 @@
 -- Taskgate.ListBatches: batches with their waves and how far they are, newest first.
--- In:     @BatchId bigint: only this one, or null; @Before bigint: only older ones, or null; @Most int 1..100
+-- In:     @BatchId bigint: only this one, or null; @Before bigint: only older ones, or null; @Max int 1..100
 -- Out:    Status: listed; Batches: JSON array of {batch, name, state: draft | running | halted | done | cancelled, failurePolicy,
---         createdAt, startedAt, finishedAt, runningMs: since its start while it runs, or null, waves: [{wave, ordinal, state: held | opening | open | done, sealed, held: not admitted yet
+--         createdAt, startedAt, finishedAt, runningMs: since its start while it runs, or null, waves: [{wave, ordinal, state: blocked | opening | open | done, sealed, blocked: not admitted yet
 --         (counted up to 100000), admitted, unfinished: of those admitted, dead, openedAt, finishedAt}]}
--- Raises: 50422 @Most out of range; 50490 inside a transaction
+-- Raises: 50422 @Max out of range; 50490 inside a transaction
 -- Locks:  none
 -- Isolation: several reads, each as of its own moment
--- Plan:   primary keys; held tasks are counted in PK_WaveHeld
+-- Plan:   primary keys; blocked tasks are counted in PK_WaveBlocked
 -- Once:   a read
 -- Twin:   postgres/sql/functions/list_batches.sql
 CREATE OR ALTER PROCEDURE Taskgate.ListBatches
-  @BatchId bigint, @Before bigint, @Most int
+  @BatchId bigint, @Before bigint, @Max int
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
@@ -24,11 +24,11 @@ BEGIN
   DECLARE @vWave TABLE (
     WaveId bigint NOT NULL PRIMARY KEY CLUSTERED, BatchId bigint NOT NULL, Ordinal int NOT NULL, State tinyint NOT NULL,
     IsSealed bit NOT NULL, Total int NOT NULL, DeadCount int NOT NULL, OpenedAt datetime2(3) NULL, FinishedAt datetime2(3) NULL,
-    Held int NOT NULL, Unfinished int NOT NULL);
+    Blocked int NOT NULL, Unfinished int NOT NULL);
 
-  IF @Most IS NULL OR @Most NOT BETWEEN 1 AND 100
+  IF @Max IS NULL OR @Max NOT BETWEEN 1 AND 100
   BEGIN
-    SET @vMessage = N'most: expected 1..100 (' + COALESCE(CONVERT(nvarchar(11), @Most), N'<NULL>') + N')';
+    SET @vMessage = N'max: expected 1..100 (' + COALESCE(CONVERT(nvarchar(11), @Max), N'<NULL>') + N')';
     THROW 50422, @vMessage, 1;
   END;
   IF @BatchId IS NOT NULL
@@ -38,22 +38,22 @@ BEGIN
     WHERE b.BatchId = @BatchId AND b.BatchId < @vBefore;
   ELSE
     INSERT INTO @vBatch (BatchId, Name, State, FailurePolicy, CreatedAt, StartedAt, FinishedAt)
-    SELECT TOP (@Most) b.BatchId, b.Name, b.State, b.FailurePolicy, b.CreatedAt, b.StartedAt, b.FinishedAt
+    SELECT TOP (@Max) b.BatchId, b.Name, b.State, b.FailurePolicy, b.CreatedAt, b.StartedAt, b.FinishedAt
     FROM Taskgate.Batch AS b WITH (FORCESEEK) -- the last entries
     WHERE b.BatchId < @vBefore
     ORDER BY b.BatchId DESC;
-  INSERT INTO @vWave (WaveId, BatchId, Ordinal, State, IsSealed, Total, DeadCount, OpenedAt, FinishedAt, Held, Unfinished)
+  INSERT INTO @vWave (WaveId, BatchId, Ordinal, State, IsSealed, Total, DeadCount, OpenedAt, FinishedAt, Blocked, Unfinished)
   SELECT w.WaveId, w.BatchId, w.Ordinal, w.State, w.IsSealed, w.Total, w.DeadCount, w.OpenedAt, w.FinishedAt, 0, 0
   FROM @vBatch AS b
   INNER JOIN Taskgate.Wave AS w WITH (FORCESEEK) ON w.BatchId = b.BatchId -- a batch's waves
   OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1);
   UPDATE w
-  SET Held = h.Held
+  SET Blocked = h.Blocked
   FROM @vWave AS w
   CROSS APPLY (
-    SELECT COUNT(*) AS Held
+    SELECT COUNT(*) AS Blocked
     FROM (SELECT TOP (100000) x.TaskId
-          FROM Taskgate.WaveHeld AS x WITH (FORCESEEK) -- the wave's entries
+          FROM Taskgate.WaveBlocked AS x WITH (FORCESEEK) -- the wave's entries
           WHERE x.WaveId = w.WaveId) AS c) AS h;
   UPDATE w
   SET Unfinished = s.Unfinished
@@ -68,9 +68,9 @@ BEGIN
   INNER JOIN (
     SELECT w.BatchId, STRING_AGG(CONVERT(nvarchar(max), N'{"wave":"' + CONVERT(nvarchar(20), w.WaveId)
              + N'","ordinal":' + CONVERT(nvarchar(11), w.Ordinal)
-             + N',"state":"' + CASE w.State WHEN 0 THEN N'held' WHEN 1 THEN N'opening' WHEN 2 THEN N'open' ELSE N'done' END
+             + N',"state":"' + CASE w.State WHEN 0 THEN N'blocked' WHEN 1 THEN N'opening' WHEN 2 THEN N'open' ELSE N'done' END
              + N'","sealed":' + CASE w.IsSealed WHEN 1 THEN N'true' ELSE N'false' END
-             + N',"held":' + CONVERT(nvarchar(11), w.Held) + N',"admitted":' + CONVERT(nvarchar(11), w.Total)
+             + N',"blocked":' + CONVERT(nvarchar(11), w.Blocked) + N',"admitted":' + CONVERT(nvarchar(11), w.Total)
              + N',"unfinished":' + CONVERT(nvarchar(11), w.Unfinished) + N',"dead":' + CONVERT(nvarchar(11), w.DeadCount)
              + N',"openedAt":' + COALESCE(N'"' + Taskgate._Iso(w.OpenedAt) + N'"', N'null')
              + N',"finishedAt":' + COALESCE(N'"' + Taskgate._Iso(w.FinishedAt) + N'"', N'null') + N'}'), N',')

@@ -2,7 +2,7 @@
 -- In:     @Name: only this one, or null
 -- Out:    Status: listed; Definitions: JSON array, by name, of {name, limit (-1 none), limitSource: code | operator, codeLimit,
 --           rate: in force, {count, periodMs, burst} or null, rateSource, codeRate, rateInMs: until it lets another task start, 0: now,
---           sharedLimits: [{name, limit, limitSource, held: by all definitions}], by name, paused, leaseMs, maxAttempts, maxLost, spareMax, build, tokenFence, held, executions, ready, scheduled, waiting, claimed,
+--           sharedLimits: [{name, limit, limitSource, held: by all definitions}], by name, paused, leaseMs, retryAttempts, lostMax, prefetchMax, build, tokenFence, held, executions, ready, scheduled, waiting, claimed,
 --           running: of the claimed, as ListExecutions counts them: never more than held, prefetched: of the claimed, likewise,
 --           done, dead, cancelled: counted up to 10000 each, nextDueMs}, or []
 -- Raises: 50490 inside a transaction
@@ -55,7 +55,7 @@ BEGIN
   SET Claimed = c.Claimed, Started = c.Started
   FROM @vOpen AS o
   CROSS APPLY (
-    SELECT COUNT(*) AS Claimed, COALESCE(SUM(CASE y.IsSpare WHEN 0 THEN 1 ELSE 0 END), 0) AS Started
+    SELECT COUNT(*) AS Claimed, COALESCE(SUM(CASE y.IsPrefetched WHEN 0 THEN 1 ELSE 0 END), 0) AS Started
     FROM Taskgate.Claim AS y WITH (INDEX (PK_Claim)) -- the execution's range
     WHERE y.TaskExecutionId = o.TaskExecutionId) AS c;
   INSERT INTO @vWaiting (TaskDefinitionId, Waiting)
@@ -86,9 +86,9 @@ BEGIN
            + N',"sharedLimits":[' + COALESCE(z.SharedLimits, N'') + N']'
            + N',"paused":' + CASE d.Paused WHEN 1 THEN N'true' ELSE N'false' END
            + N',"leaseMs":' + CONVERT(nvarchar(11), d.LeaseMs)
-           + N',"maxAttempts":' + CONVERT(nvarchar(11), d.MaxAttempts)
-           + N',"maxLost":' + CONVERT(nvarchar(11), d.MaxLost)
-           + N',"spareMax":' + CONVERT(nvarchar(11), d.SpareMax)
+           + N',"retryAttempts":' + CONVERT(nvarchar(11), d.RetryAttempts)
+           + N',"lostMax":' + CONVERT(nvarchar(11), d.LostMax)
+           + N',"prefetchMax":' + CONVERT(nvarchar(11), d.PrefetchMax)
            + N',"build":' + CONVERT(nvarchar(20), d.Build)
            + N',"tokenFence":"' + CONVERT(nvarchar(20), d.TokenFence)
            + N'","held":' + CONVERT(nvarchar(11), o.Held)

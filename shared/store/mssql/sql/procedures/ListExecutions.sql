@@ -1,15 +1,15 @@
 -- Taskgate.ListExecutions: who works, with how many tokens, since when.
--- In:     @Name: of one definition, or null; @IsOpen: only live or dead and not yet reclaimed; @Most int 1..1000
+-- In:     @Name: of one definition, or null; @IsOpen: only live or dead and not yet reclaimed; @Max int 1..1000
 -- Out:    Status: listed; Executions: JSON array, newest first, of {execution, definition, state: live | ended | dead | reclaimed,
 --           worker, startedAt, endedAt, leaseLeftMs (may be negative), tokens, claimed,
 --           running: claims that count as started, never more than tokens, prefetched: the others; both 0 once the lease is over}
--- Raises: 50422 @Most out of range; 50490 inside a transaction
+-- Raises: 50422 @Max out of range; 50490 inside a transaction
 -- Locks:  none
 -- Plan:   IX_TaskExecution_Open, or the primary key backwards; then one seek per execution
 -- Once:   a read
 -- Twin:   postgres/sql/functions/list_executions.sql
 CREATE OR ALTER PROCEDURE Taskgate.ListExecutions
-  @Name nvarchar(max), @IsOpen bit, @Most int
+  @Name nvarchar(max), @IsOpen bit, @Max int
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
@@ -20,9 +20,9 @@ BEGIN
           @vExecutions nvarchar(max);
   DECLARE @vListed TABLE (TaskExecutionId bigint NOT NULL PRIMARY KEY CLUSTERED);
 
-  IF @Most IS NULL OR @Most NOT BETWEEN 1 AND 1000
+  IF @Max IS NULL OR @Max NOT BETWEEN 1 AND 1000
   BEGIN
-    SET @vMessage = N'most: expected 1..1000 (' + COALESCE(CONVERT(nvarchar(11), @Most), N'<NULL>') + N')';
+    SET @vMessage = N'max: expected 1..1000 (' + COALESCE(CONVERT(nvarchar(11), @Max), N'<NULL>') + N')';
     THROW 50422, @vMessage, 1;
   END;
   -- A name that is too long or ends in blanks matches no row; a comparison would truncate it.
@@ -31,13 +31,13 @@ BEGIN
   -- First the index entries, then the rows by key: no other call waits between index and row.
   IF @IsOpen = 0
     INSERT INTO @vListed (TaskExecutionId)
-    SELECT TOP (@Most) e.TaskExecutionId
+    SELECT TOP (@Max) e.TaskExecutionId
     FROM Taskgate.TaskExecution AS e WITH (INDEX (PK_TaskExecution)) -- newest first, without a sort
     WHERE @Name IS NULL OR e.TaskDefinitionId = @vDefinition
     ORDER BY e.TaskExecutionId DESC;
   ELSE
     INSERT INTO @vListed (TaskExecutionId)
-    SELECT TOP (@Most) e.TaskExecutionId
+    SELECT TOP (@Max) e.TaskExecutionId
     FROM Taskgate.TaskExecution AS e WITH (INDEX (IX_TaskExecution_Open)) -- only the open ones; covers this read
     WHERE e.State IN (1, 3) AND (@Name IS NULL OR e.TaskDefinitionId = @vDefinition)
     ORDER BY e.TaskExecutionId DESC;
@@ -59,7 +59,7 @@ BEGIN
   INNER JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = x.TaskExecutionId
   INNER JOIN Taskgate.TaskDefinition AS d ON d.TaskDefinitionId = e.TaskDefinitionId
   CROSS APPLY (
-    SELECT COUNT(*) AS Claimed, COALESCE(SUM(CASE y.IsSpare WHEN 0 THEN 1 ELSE 0 END), 0) AS Started
+    SELECT COUNT(*) AS Claimed, COALESCE(SUM(CASE y.IsPrefetched WHEN 0 THEN 1 ELSE 0 END), 0) AS Started
     FROM Taskgate.Claim AS y WITH (INDEX (PK_Claim)) -- the execution's range
     WHERE y.TaskExecutionId = x.TaskExecutionId) AS c
   CROSS APPLY (

@@ -1,8 +1,8 @@
 -- Taskgate.ListGroups: groups with their slots and the tasks that wait: first groups with waiting tasks, as far as they are among the 1000 oldest of these, both by definition and key, global ones first.
--- In:     @Name: the definition, or null for all and the global ones; @GroupKey: only this key, or null; @Most int 1..1000
+-- In:     @Name: the definition, or null for all and the global ones; @GroupKey: only this key, or null; @Max int 1..1000
 -- Out:    Status: listed; Groups: JSON array of {definition: null of a global group, key, slots, used, waiting (counted up to 1000),
 --           paused, strict}
--- Raises: 50404 unknown definition; 50422 @Most out of range; 50490 inside a transaction
+-- Raises: 50404 unknown definition; 50422 @Max out of range; 50490 inside a transaction
 -- Locks:  none
 -- Isolation: each group's numbers are as of one moment, of different groups maybe of different ones
 -- Plan:   GroupWaiting as far as the 1000th group; UQ_TaskGroup_Key in its order, with a definition only its part; the slots and the first waiters
@@ -10,7 +10,7 @@
 -- Once:   a read
 -- Twin:   postgres/sql/functions/list_groups.sql
 CREATE OR ALTER PROCEDURE Taskgate.ListGroups
-  @Name nvarchar(max), @GroupKey nvarchar(max), @Most int
+  @Name nvarchar(max), @GroupKey nvarchar(max), @Max int
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
@@ -22,9 +22,9 @@ BEGIN
   DECLARE @vWaiting TABLE (GroupId int NOT NULL PRIMARY KEY CLUSTERED);
   DECLARE @vListed TABLE (N int NOT NULL PRIMARY KEY CLUSTERED, GroupId int NOT NULL);
 
-  IF @Most IS NULL OR @Most NOT BETWEEN 1 AND 1000
+  IF @Max IS NULL OR @Max NOT BETWEEN 1 AND 1000
   BEGIN
-    SET @vMessage = N'most: expected 1..1000 (' + COALESCE(CONVERT(nvarchar(11), @Most), N'<NULL>') + N')';
+    SET @vMessage = N'max: expected 1..1000 (' + COALESCE(CONVERT(nvarchar(11), @Max), N'<NULL>') + N')';
     THROW 50422, @vMessage, 1;
   END;
   -- A name that is too long or ends in blanks matches no row; a comparison would truncate it.
@@ -43,7 +43,7 @@ BEGIN
   GROUP BY w.GroupId
   ORDER BY w.GroupId;
   INSERT INTO @vListed (N, GroupId)
-  SELECT TOP (@Most) ROW_NUMBER() OVER (ORDER BY g.TaskDefinitionId, g.GroupKey), g.GroupId
+  SELECT TOP (@Max) ROW_NUMBER() OVER (ORDER BY g.TaskDefinitionId, g.GroupKey), g.GroupId
   FROM @vWaiting AS w
   INNER JOIN Taskgate.TaskGroup AS g WITH (INDEX (PK_TaskGroup)) ON g.GroupId = w.GroupId
   WHERE (@Name IS NULL OR g.TaskDefinitionId = @vDefinition)
@@ -60,13 +60,13 @@ BEGIN
       AND NOT EXISTS (SELECT 1 FROM @vWaiting AS w WHERE w.GroupId = g.GroupId);
   ELSE IF @Name IS NOT NULL
     INSERT INTO @vListed (N, GroupId)
-    SELECT TOP (@Most - @vFirst) @vFirst + ROW_NUMBER() OVER (ORDER BY g.GroupKey), g.GroupId
+    SELECT TOP (@Max - @vFirst) @vFirst + ROW_NUMBER() OVER (ORDER BY g.GroupKey), g.GroupId
     FROM Taskgate.TaskGroup AS g WITH (INDEX (UQ_TaskGroup_Key), FORCESEEK) -- the definition's, in its order; covers this read
     WHERE g.TaskDefinitionId = @vDefinition AND NOT EXISTS (SELECT 1 FROM @vWaiting AS w WHERE w.GroupId = g.GroupId)
     ORDER BY g.GroupKey;
   ELSE
     INSERT INTO @vListed (N, GroupId)
-    SELECT TOP (@Most - @vFirst) @vFirst + ROW_NUMBER() OVER (ORDER BY g.TaskDefinitionId, g.GroupKey), g.GroupId
+    SELECT TOP (@Max - @vFirst) @vFirst + ROW_NUMBER() OVER (ORDER BY g.TaskDefinitionId, g.GroupKey), g.GroupId
     FROM Taskgate.TaskGroup AS g WITH (INDEX (UQ_TaskGroup_Key)) -- in its order; covers this read
     WHERE (@GroupKey IS NULL
         OR (g.GroupKey = @GroupKey COLLATE Latin1_General_100_BIN2 AND DATALENGTH(g.GroupKey) = DATALENGTH(@GroupKey)))
@@ -79,7 +79,7 @@ BEGIN
            + N',"used":' + CONVERT(nvarchar(11), u.Used)
            + N',"waiting":' + CONVERT(nvarchar(11), w.Waiting)
            + N',"paused":' + CASE g.Paused WHEN 1 THEN N'true' ELSE N'false' END
-           + N',"strict":' + CASE g.IsStrict WHEN 1 THEN N'true' ELSE N'false' END + N'}', N',') WITHIN GROUP (ORDER BY x.N) + N']'
+           + N',"strict":' + CASE g.Strict WHEN 1 THEN N'true' ELSE N'false' END + N'}', N',') WITHIN GROUP (ORDER BY x.N) + N']'
   FROM @vListed AS x
   INNER JOIN Taskgate.TaskGroup AS g WITH (INDEX (PK_TaskGroup)) ON g.GroupId = x.GroupId
   LEFT JOIN Taskgate.TaskDefinition AS d ON d.TaskDefinitionId = g.TaskDefinitionId

@@ -1,16 +1,16 @@
 -- Taskgate.ListSchedules: schedules with their next instants, by definition and name.
--- In:     @Name: the definition, or null for all; @Most int 1..1000
+-- In:     @Name: the definition, or null for all; @Max int 1..1000
 -- Out:    Status: listed; NowAt ISO-8601: the database's clock, from which callers compute next instants; Schedules: JSON array of
 --           {id, definition, name, kind, cron, timeZone, missed: skip | once | all, paused, runAt: the next instant or null: never, inMs:
 --           until then, negative when it is late, lastRunAt: the last instant that was fired, group, payload: JSON text or null}
--- Raises: 50404 unknown definition; 50422 @Most out of range; 50490 inside a transaction
+-- Raises: 50404 unknown definition; 50422 @Max out of range; 50490 inside a transaction
 -- Locks:  none
 -- Isolation: each schedule is as of one moment, different ones maybe of different ones
 -- Plan:   UQ_Schedule_Name in its order; primary keys
 -- Once:   a read
 -- Twin:   postgres/sql/functions/list_schedules.sql
 CREATE OR ALTER PROCEDURE Taskgate.ListSchedules
-  @Name nvarchar(max), @Most int
+  @Name nvarchar(max), @Max int
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
@@ -21,9 +21,9 @@ BEGIN
           @vSchedules nvarchar(max);
   DECLARE @vListed TABLE (N int NOT NULL PRIMARY KEY CLUSTERED, ScheduleId int NOT NULL);
 
-  IF @Most IS NULL OR @Most NOT BETWEEN 1 AND 1000
+  IF @Max IS NULL OR @Max NOT BETWEEN 1 AND 1000
   BEGIN
-    SET @vMessage = N'most: expected 1..1000 (' + COALESCE(CONVERT(nvarchar(11), @Most), N'<NULL>') + N')';
+    SET @vMessage = N'max: expected 1..1000 (' + COALESCE(CONVERT(nvarchar(11), @Max), N'<NULL>') + N')';
     THROW 50422, @vMessage, 1;
   END;
   -- A name that is too long or ends in blanks matches no row; a comparison would truncate it.
@@ -36,7 +36,7 @@ BEGIN
   END;
   -- First the index entries, then the rows by key: no other call waits between index and row.
   INSERT INTO @vListed (N, ScheduleId)
-  SELECT TOP (@Most) ROW_NUMBER() OVER (ORDER BY s.TaskDefinitionId, s.Name), s.ScheduleId
+  SELECT TOP (@Max) ROW_NUMBER() OVER (ORDER BY s.TaskDefinitionId, s.Name), s.ScheduleId
   FROM Taskgate.Schedule AS s WITH (INDEX (UQ_Schedule_Name)) -- in its order; covers this read
   WHERE @Name IS NULL OR s.TaskDefinitionId = @vDefinition
   ORDER BY s.TaskDefinitionId, s.Name;

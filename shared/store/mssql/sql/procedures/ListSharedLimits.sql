@@ -1,16 +1,16 @@
 -- Taskgate.ListSharedLimits: limits that definitions share, how many tokens are held of each and by whom, by name.
--- In:     @Name: only this one, or null; @Most int 1..1000
+-- In:     @Name: only this one, or null; @Max int 1..1000
 -- Out:    Status: listed; SharedLimits: JSON array of {name, limit (-1 none), limitSource: code | operator, codeLimit,
 --           held: by all definitions, also by the dead until the next call that asks for a token,
 --           definitions: [{name, held}], by name: those that draw from it}
--- Raises: 50422 @Most out of range; 50490 inside a transaction
+-- Raises: 50422 @Max out of range; 50490 inside a transaction
 -- Locks:  none
 -- Isolation: each limit's tokens are as of one moment, without a limit each execution's
 -- Plan:   UQ_SharedLimit_Name in its order, then primary keys; without a limit the open executions of the definitions that draw from it
 -- Once:   a read
 -- Twin:   postgres/sql/functions/list_shared_limits.sql
 CREATE OR ALTER PROCEDURE Taskgate.ListSharedLimits
-  @Name nvarchar(max), @Most int
+  @Name nvarchar(max), @Max int
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
@@ -27,16 +27,16 @@ BEGIN
   DECLARE @vUser TABLE (
     SharedLimitId int NOT NULL PRIMARY KEY CLUSTERED, Definitions nvarchar(max) COLLATE Latin1_General_100_BIN2 NOT NULL);
 
-  IF @Most IS NULL OR @Most NOT BETWEEN 1 AND 1000
+  IF @Max IS NULL OR @Max NOT BETWEEN 1 AND 1000
   BEGIN
-    SET @vMessage = N'most: expected 1..1000 (' + COALESCE(CONVERT(nvarchar(11), @Most), N'<NULL>') + N')';
+    SET @vMessage = N'max: expected 1..1000 (' + COALESCE(CONVERT(nvarchar(11), @Max), N'<NULL>') + N')';
     THROW 50422, @vMessage, 1;
   END;
   -- A name that is too long or ends in blanks matches no row; a comparison would truncate it.
   IF DATALENGTH(@Name) <= 400 AND DATALENGTH(@Name) = DATALENGTH(RTRIM(@Name)) SET @vName = @Name;
   -- First the index entries, then the rows by key: no other call waits between index and row.
   INSERT INTO @vListed (SharedLimitId, Name)
-  SELECT TOP (@Most) s.SharedLimitId, s.Name
+  SELECT TOP (@Max) s.SharedLimitId, s.Name
   FROM Taskgate.SharedLimit AS s WITH (INDEX (UQ_SharedLimit_Name)) -- in its order; covers this read
   WHERE @Name IS NULL OR s.Name = @vName
   ORDER BY s.Name;

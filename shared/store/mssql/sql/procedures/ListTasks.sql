@@ -1,16 +1,16 @@
 -- Taskgate.ListTasks: tasks of a definition in one state.
--- In:     @Name; @State: ready | scheduled | waiting | claimed | done | dead | cancelled; @Most int 1..1000
+-- In:     @Name; @State: ready | scheduled | waiting | claimed | done | dead | cancelled; @Max int 1..1000
 -- Out:    Status: listed; Tasks: JSON array of {task, kind, priority, state: @State, or of a claimed one running | prefetched | lost (its worker's
 --           lease is over), createdAt, dueAt, claimedAt, finishedAt, failedCount, lostCount, error, worker}: unfinished ones in the order
 --           they will be taken, claimed ones in that of the states above, finished ones newest first
--- Raises: 50404 unknown definition; 50422 unknown state, @Most out of range; 50490 inside a transaction
+-- Raises: 50404 unknown definition; 50422 unknown state, @Max out of range; 50490 inside a transaction
 -- Locks:  none
 -- Isolation: a task that moves on between the two reads is left out
 -- Plan:   the container's key under the definition; IX_Archive_Finished backwards; then one seek per task
 -- Once:   a read
 -- Twin:   postgres/sql/functions/list_tasks.sql
 CREATE OR ALTER PROCEDURE Taskgate.ListTasks
-  @Name nvarchar(max), @State nvarchar(max), @Most int
+  @Name nvarchar(max), @State nvarchar(max), @Max int
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
@@ -23,9 +23,9 @@ BEGIN
     N int NOT NULL PRIMARY KEY CLUSTERED, TaskId bigint NOT NULL, DueAt datetime2(3) NULL, TaskExecutionId bigint NULL,
     ClaimedAt datetime2(3) NULL, Standing tinyint NULL);
 
-  IF @Most IS NULL OR @Most NOT BETWEEN 1 AND 1000
+  IF @Max IS NULL OR @Max NOT BETWEEN 1 AND 1000
   BEGIN
-    SET @vMessage = N'most: expected 1..1000 (' + COALESCE(CONVERT(nvarchar(11), @Most), N'<NULL>') + N')';
+    SET @vMessage = N'max: expected 1..1000 (' + COALESCE(CONVERT(nvarchar(11), @Max), N'<NULL>') + N')';
     THROW 50422, @vMessage, 1;
   END;
   SELECT @vState = s.Name, @vOutcome = s.Outcome
@@ -50,25 +50,25 @@ BEGIN
   -- 1. The entries, in order.
   IF @vOutcome IS NOT NULL
     INSERT INTO @vListed (N, TaskId)
-    SELECT TOP (@Most) ROW_NUMBER() OVER (ORDER BY a.FinishedAt DESC, a.TaskId DESC), a.TaskId
+    SELECT TOP (@Max) ROW_NUMBER() OVER (ORDER BY a.FinishedAt DESC, a.TaskId DESC), a.TaskId
     FROM Taskgate.Archive AS a WITH (INDEX (IX_Archive_Finished)) -- backwards; covers this read
     WHERE a.TaskDefinitionId = @vDefinition AND a.Outcome = @vOutcome
     ORDER BY a.FinishedAt DESC, a.TaskId DESC;
   ELSE IF @vState = N'ready'
     INSERT INTO @vListed (N, TaskId)
-    SELECT TOP (@Most) ROW_NUMBER() OVER (ORDER BY r.Priority, r.Rank, r.TaskId), r.TaskId
+    SELECT TOP (@Max) ROW_NUMBER() OVER (ORDER BY r.Priority, r.Rank, r.TaskId), r.TaskId
     FROM Taskgate.Ready AS r WITH (FORCESEEK) -- the first entries, regardless of statistics
     WHERE r.TaskDefinitionId = @vDefinition
     ORDER BY r.Priority, r.Rank, r.TaskId;
   ELSE IF @vState = N'scheduled'
     INSERT INTO @vListed (N, TaskId, DueAt)
-    SELECT TOP (@Most) ROW_NUMBER() OVER (ORDER BY s.RunAt, s.TaskId), s.TaskId, s.RunAt
+    SELECT TOP (@Max) ROW_NUMBER() OVER (ORDER BY s.RunAt, s.TaskId), s.TaskId, s.RunAt
     FROM Taskgate.Scheduled AS s WITH (FORCESEEK) -- the first entries, regardless of statistics
     WHERE s.TaskDefinitionId = @vDefinition
     ORDER BY s.RunAt, s.TaskId;
   ELSE IF @vState = N'waiting'
     INSERT INTO @vListed (N, TaskId)
-    SELECT TOP (@Most) ROW_NUMBER() OVER (ORDER BY w.GroupId, w.Priority, w.Rank, w.TaskId), w.TaskId
+    SELECT TOP (@Max) ROW_NUMBER() OVER (ORDER BY w.GroupId, w.Priority, w.Rank, w.TaskId), w.TaskId
     FROM Taskgate.GroupWaiting AS w WITH (INDEX (PK_GroupWaiting)) -- over all groups, in their order
     WHERE w.TaskDefinitionId = @vDefinition
     ORDER BY w.GroupId, w.Priority, w.Rank, w.TaskId;
@@ -84,11 +84,11 @@ BEGIN
     INNER JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = o.TaskExecutionId
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per execution
     INSERT INTO @vListed (N, TaskId, TaskExecutionId, ClaimedAt, Standing)
-    SELECT TOP (@Most) ROW_NUMBER() OVER (ORDER BY x.Standing, x.TaskExecutionId, x.TaskId), x.TaskId, x.TaskExecutionId, x.ClaimedAt, x.Standing
+    SELECT TOP (@Max) ROW_NUMBER() OVER (ORDER BY x.Standing, x.TaskExecutionId, x.TaskId), x.TaskId, x.TaskExecutionId, x.ClaimedAt, x.Standing
     FROM (
       SELECT c.TaskId, c.TaskExecutionId, c.ClaimedAt,
              CASE WHEN o.IsLive = 0 THEN 3 -- else the first ones that count as started, one per token
-                  WHEN c.IsSpare = 0 AND ROW_NUMBER() OVER (PARTITION BY c.TaskExecutionId, c.IsSpare ORDER BY c.Fence, c.Ordinal) <= o.TokenCount THEN 1
+                  WHEN c.IsPrefetched = 0 AND ROW_NUMBER() OVER (PARTITION BY c.TaskExecutionId, c.IsPrefetched ORDER BY c.Fence, c.Ordinal) <= o.TokenCount THEN 1
                   ELSE 2 END AS Standing
       FROM @vOpen AS o
       INNER JOIN Taskgate.Claim AS c WITH (INDEX (PK_Claim)) ON c.TaskExecutionId = o.TaskExecutionId) AS x -- the execution's range

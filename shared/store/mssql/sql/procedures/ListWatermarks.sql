@@ -1,14 +1,14 @@
 -- Taskgate.ListWatermarks: watermarks of blocks with their versions, by definition and name.
--- In:     @Name: the definition, or null for all; @Watermark: only this one, or null; @Most int 1..1000
+-- In:     @Name: the definition, or null for all; @Watermark: only this one, or null; @Max int 1..1000
 -- Out:    Status: listed; Watermarks: JSON array of {definition, name, value: JSON text or null: none, version: text, changedAt}
--- Raises: 50404 unknown definition; 50422 @Most out of range; 50490 inside a transaction
+-- Raises: 50404 unknown definition; 50422 @Max out of range; 50490 inside a transaction
 -- Locks:  none
 -- Isolation: each watermark is as of one moment
 -- Plan:   PK_BlockWatermark in its order
 -- Once:   a read
 -- Twin:   postgres/sql/functions/list_watermarks.sql
 CREATE OR ALTER PROCEDURE Taskgate.ListWatermarks
-  @Name nvarchar(max), @Watermark nvarchar(max), @Most int
+  @Name nvarchar(max), @Watermark nvarchar(max), @Max int
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
@@ -20,9 +20,9 @@ BEGIN
     TaskDefinitionId int NOT NULL, Name nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL, WatermarkValue nvarchar(max) NOT NULL,
     Version bigint NOT NULL, ChangedAt datetime2(3) NOT NULL, PRIMARY KEY CLUSTERED (TaskDefinitionId, Name));
 
-  IF @Most IS NULL OR @Most NOT BETWEEN 1 AND 1000
+  IF @Max IS NULL OR @Max NOT BETWEEN 1 AND 1000
   BEGIN
-    SET @vMessage = N'most: expected 1..1000 (' + COALESCE(CONVERT(nvarchar(11), @Most), N'<NULL>') + N')';
+    SET @vMessage = N'max: expected 1..1000 (' + COALESCE(CONVERT(nvarchar(11), @Max), N'<NULL>') + N')';
     THROW 50422, @vMessage, 1;
   END;
   -- A name that is too long or ends in blanks matches no row; a comparison would truncate it.
@@ -34,7 +34,7 @@ BEGIN
     THROW 50404, @vMessage, 1;
   END;
   INSERT INTO @vListed (TaskDefinitionId, Name, WatermarkValue, Version, ChangedAt)
-  SELECT TOP (@Most) w.TaskDefinitionId, w.Name, w.WatermarkValue, w.Version, w.ChangedAt
+  SELECT TOP (@Max) w.TaskDefinitionId, w.Name, w.WatermarkValue, w.Version, w.ChangedAt
   FROM Taskgate.BlockWatermark AS w WITH (INDEX (PK_BlockWatermark)) -- in its order
   WHERE (@Name IS NULL OR w.TaskDefinitionId = @vDefinition)
     AND (@Watermark IS NULL

@@ -1,8 +1,8 @@
 -- Taskgate.PromoteScheduled: makes due tasks of a definition claimable: ready, or waiting for their group.
--- In:     @Name; @Most int 1..10000
+-- In:     @Name; @Max int 1..10000
 -- Out:    Status: promoted | none; Promoted: how many; NextDueMs bigint: until the next one, 0 when more are due;
 --         Ready: tasks may be claimed
--- Raises: 50404 unknown definition; 50422 most out of range; 50490 inside a transaction; 1222 locked for longer than 2 s
+-- Raises: 50404 unknown definition; 50422 max out of range; 50490 inside a transaction; 1222 locked for longer than 2 s
 -- Locks:  as _Promote, all by skip; of a task whose group it finds or makes the row of Task, behind a cancel that asks for its end:
 --         that is the last thing which that one does. Else it never waits
 -- Isolation: two callers take different rows; what one leaves because its group is locked stays due, and its NextDueMs says so
@@ -10,7 +10,7 @@
 -- Once:   naturally: a promoted task isn't scheduled any more
 -- Twin:   postgres/sql/functions/promote_scheduled.sql
 CREATE OR ALTER PROCEDURE Taskgate.PromoteScheduled
-  @Name nvarchar(max), @Most int
+  @Name nvarchar(max), @Max int
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
@@ -21,9 +21,9 @@ BEGIN
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vName nvarchar(200), @vDefinition int,
           @vPromoted int, @vReady bit;
 
-  IF @Most IS NULL OR @Most NOT BETWEEN 1 AND 10000
+  IF @Max IS NULL OR @Max NOT BETWEEN 1 AND 10000
   BEGIN
-    SET @vMessage = N'most: expected 1..10000 (' + COALESCE(CONVERT(nvarchar(11), @Most), N'<NULL>') + N')';
+    SET @vMessage = N'max: expected 1..10000 (' + COALESCE(CONVERT(nvarchar(11), @Max), N'<NULL>') + N')';
     THROW 50422, @vMessage, 1;
   END;
   -- A name that is too long or ends in blanks matches no row; a comparison would truncate it.
@@ -37,7 +37,7 @@ BEGIN
 
   BEGIN TRY
     BEGIN TRANSACTION;
-    EXEC Taskgate._Promote @TaskDefinitionId = @vDefinition, @Most = @Most, @Now = @vNow, @oPromoted = @vPromoted OUTPUT;
+    EXEC Taskgate._Promote @TaskDefinitionId = @vDefinition, @Max = @Max, @Now = @vNow, @oPromoted = @vPromoted OUTPUT;
     COMMIT TRANSACTION;
   END TRY
   BEGIN CATCH

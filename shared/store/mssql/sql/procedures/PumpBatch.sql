@@ -1,15 +1,15 @@
 -- Taskgate.PumpBatch: goes on opening a batch's wave in slices, so that no call is long. Called by the caller that was told `Opening`, and by the sweep.
--- In:     @BatchId bigint; @Most int 1..1000 tasks
+-- In:     @BatchId bigint; @Max int 1..1000 tasks
 -- Out:    Status: pumped | busy (another call does it now) | done (nothing is left to open); Moved: tasks admitted, or ended
 --         cancelled when the batch was cancelled; More: call again; Woken: JSON array of names of definitions that got ready tasks, or null
--- Raises: 50404 unknown batch; 50422 @Most out of range; 50490 inside a transaction; 1222 locked for longer than 2 s
--- Locks:  as _AdmitHeld, then as _CloseWave; or Batch, then as _OpenNextWave
+-- Raises: 50404 unknown batch; 50422 @Max out of range; 50490 inside a transaction; 1222 locked for longer than 2 s
+-- Locks:  as _AdmitBlocked, then as _CloseWave; or Batch, then as _OpenNextWave
 -- Isolation: of two callers one has the wave's latch, the other is told busy
 -- Plan:   primary keys
 -- Once:   naturally
 -- Twin:   postgres/sql/functions/pump_batch.sql
 CREATE OR ALTER PROCEDURE Taskgate.PumpBatch
-  @BatchId bigint, @Most int
+  @BatchId bigint, @Max int
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
@@ -21,9 +21,9 @@ BEGIN
           @vFinishedAt datetime2(3), @vMoved int, @vMore bit = 0, @vIsOver bit, @vIsClosed bit, @vStatus nvarchar(20) = N'done',
           @vWokenIds nvarchar(max);
 
-  IF @Most IS NULL OR @Most NOT BETWEEN 1 AND 1000
+  IF @Max IS NULL OR @Max NOT BETWEEN 1 AND 1000
   BEGIN
-    SET @vMessage = N'most: expected 1..1000 (' + COALESCE(CONVERT(nvarchar(11), @Most), N'<NULL>') + N')';
+    SET @vMessage = N'max: expected 1..1000 (' + COALESCE(CONVERT(nvarchar(11), @Max), N'<NULL>') + N')';
     THROW 50422, @vMessage, 1;
   END;
   BEGIN TRY
@@ -38,7 +38,7 @@ BEGIN
     IF @vWaveState = 1
     BEGIN
       BEGIN TRANSACTION;
-      EXEC Taskgate._AdmitHeld @WaveId = @vWaveId, @Most = @Most, @Now = @vNow, @oMoved = @vMoved OUTPUT,
+      EXEC Taskgate._AdmitBlocked @WaveId = @vWaveId, @Max = @Max, @Now = @vNow, @oMoved = @vMoved OUTPUT,
         @oWoken = @vWokenIds OUTPUT, @oIsOver = @vIsOver OUTPUT, @oIsClosed = @vIsClosed OUTPUT;
       IF @vIsOver = 0 SET @vMore = 1;
       IF @vIsClosed = 1 -- then no task was admitted, and no definition woken

@@ -1,21 +1,21 @@
 -- Taskgate.Purge: deletes rows whose retention is over, one slice of each kind. The sweep calls it until nothing is left.
--- In:     @Most int 1..1000: rows of each kind
+-- In:     @Max int 1..1000: rows of each kind
 -- Out:    Status: purged | none; Tasks: finished ones whose retention is over, with their attempts; Executions: those that ended a day
 --           ago and longer ago than the longest retention of any definition, of the 1000 oldest; Operations: answers kept for
 --           repeats for a day; Keys: dedupe keys whose window is over; Groups: as _PurgeGroups; Batches: those that finished as long ago as
 --           executions that go, with their waves, of the 1000 oldest; AuditEntries: as _PurgeAudit; Purged: all these together
 --         More: one kind filled its share: call again, unless this call purged nothing
--- Raises: 50422 @Most out of range; 50490 inside a transaction; 1222 locked for longer than 2 s
+-- Raises: 50422 @Max out of range; 50490 inside a transaction; 1222 locked for longer than 2 s
 -- Locks:  as _PurgeGroups; Archive, then Attempt and EndedEarly of these tasks; TaskExecution, Operation and Dedupe by skip; after the
 --         commit, as _PurgeBatches, then as _PurgeAudit
 -- Isolation: found by plain reads, locked by key, tested again. A row that another call holds is left to the next purge, so this one
 --         never waits. A repeated operation goes from its id to its row, so ids are locked before rows
 -- Plan:   IX_Archive_Purge, IX_Operation_DoneAt, IX_Dedupe_Expires, PK_TaskExecution from their old ends; then whole keys. At most 10000
---         attempts: a task that has more loses them call by call, and goes with the last; so does a batch with more than @Most waves
+--         attempts: a task that has more loses them call by call, and goes with the last; so does a batch with more than @Max waves
 -- Once:   naturally
 -- Twin:   postgres/sql/functions/purge.sql
 CREATE OR ALTER PROCEDURE Taskgate.Purge
-  @Most int
+  @Max int
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
@@ -37,46 +37,46 @@ BEGIN
     TaskDefinitionId int NOT NULL, DedupeKey nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL,
     PRIMARY KEY CLUSTERED (TaskDefinitionId, DedupeKey));
 
-  IF @Most IS NULL OR @Most NOT BETWEEN 1 AND 1000
+  IF @Max IS NULL OR @Max NOT BETWEEN 1 AND 1000
   BEGIN
-    SET @vMessage = N'most: expected 1..1000 (' + COALESCE(CONVERT(nvarchar(11), @Most), N'<NULL>') + N')';
+    SET @vMessage = N'max: expected 1..1000 (' + COALESCE(CONVERT(nvarchar(11), @Max), N'<NULL>') + N')';
     THROW 50422, @vMessage, 1;
   END;
   -- 1. Due rows, oldest first, with nothing locked.
   SET @vEndedBefore = Taskgate._PurgeExecutionsBefore(@vNow);
   SET @vDoneBefore = DATEADD(DAY, -1, @vNow);
   INSERT INTO @vTask (TaskId)
-  SELECT TOP (@Most) a.TaskId
+  SELECT TOP (@Max) a.TaskId
   FROM Taskgate.Archive AS a WITH (INDEX (IX_Archive_Purge)) -- from the old end; covers this read
   WHERE a.PurgeAfter < @vNow
   ORDER BY a.PurgeAfter;
-  IF @@ROWCOUNT = @Most SET @vMore = 1;
+  IF @@ROWCOUNT = @Max SET @vMore = 1;
   INSERT INTO @vExecution (TaskExecutionId, OperationId)
-  SELECT TOP (@Most) x.TaskExecutionId, x.OperationId
+  SELECT TOP (@Max) x.TaskExecutionId, x.OperationId
   FROM (
     SELECT TOP (1000) e.TaskExecutionId, e.OperationId, e.State, e.EndedAt
     FROM Taskgate.TaskExecution AS e WITH (INDEX (PK_TaskExecution)) -- the oldest: ids grow with time
     ORDER BY e.TaskExecutionId) AS x
   WHERE x.State IN (2, 4) AND x.EndedAt < @vEndedBefore
   ORDER BY x.TaskExecutionId;
-  IF @@ROWCOUNT = @Most SET @vMore = 1;
+  IF @@ROWCOUNT = @Max SET @vMore = 1;
   INSERT INTO @vOperation (OperationId, DoneAt)
-  SELECT TOP (@Most) o.OperationId, o.DoneAt
+  SELECT TOP (@Max) o.OperationId, o.DoneAt
   FROM Taskgate.Operation AS o WITH (INDEX (IX_Operation_DoneAt)) -- from the old end
   WHERE o.DoneAt < @vDoneBefore
   ORDER BY o.DoneAt;
-  IF @@ROWCOUNT = @Most SET @vMore = 1;
+  IF @@ROWCOUNT = @Max SET @vMore = 1;
   INSERT INTO @vKey (TaskDefinitionId, DedupeKey)
-  SELECT TOP (@Most) k.TaskDefinitionId, k.DedupeKey
+  SELECT TOP (@Max) k.TaskDefinitionId, k.DedupeKey
   FROM Taskgate.Dedupe AS k WITH (INDEX (IX_Dedupe_Expires)) -- from the old end; covers this read
   WHERE k.ExpiresAt IS NOT NULL AND k.ExpiresAt < @vNow
   ORDER BY k.ExpiresAt;
-  IF @@ROWCOUNT = @Most SET @vMore = 1;
+  IF @@ROWCOUNT = @Max SET @vMore = 1;
 
   BEGIN TRY
     BEGIN TRANSACTION;
     -- 2. Groups first: nothing is locked yet. What goes below lets go of its group in the next round.
-    EXEC Taskgate._PurgeGroups @Most = @Most, @Now = @vNow, @oGroups = @vGroups OUTPUT, @oMore = @vMoreGroups OUTPUT;
+    EXEC Taskgate._PurgeGroups @Max = @Max, @Now = @vNow, @oGroups = @vGroups OUTPUT, @oMore = @vMoreGroups OUTPUT;
     IF @vMoreGroups = 1 SET @vMore = 1;
 
     -- 3. Tasks. The holder of the archive's row also owns the task's attempts; a redrive may hold it, or may have moved it.
@@ -161,9 +161,9 @@ BEGIN
 
     -- 7. Batches and the audit, looked for when nothing is held any more.
     BEGIN TRANSACTION;
-    EXEC Taskgate._PurgeBatches @Most = @Most, @Now = @vNow, @oBatches = @vBatches OUTPUT, @oWaves = @vWaves OUTPUT,
+    EXEC Taskgate._PurgeBatches @Max = @Max, @Now = @vNow, @oBatches = @vBatches OUTPUT, @oWaves = @vWaves OUTPUT,
       @oMore = @vMoreWaves OUTPUT;
-    EXEC Taskgate._PurgeAudit @Most = @Most, @Now = @vNow, @oEntries = @vEntries OUTPUT, @oMore = @vMoreEntries OUTPUT;
+    EXEC Taskgate._PurgeAudit @Max = @Max, @Now = @vNow, @oEntries = @vEntries OUTPUT, @oMore = @vMoreEntries OUTPUT;
     COMMIT TRANSACTION;
     IF @vMoreWaves = 1 OR @vMoreEntries = 1 SET @vMore = 1;
   END TRY

@@ -1,10 +1,10 @@
 -- Taskgate.ReclaimExpired: takes back what dead executions held. What they had started counts as lost; a task lost more
---         often than MaxLost ends dead; the rest is ready again, first within its priority because its id is old.
--- In:     @Most int 1..1000 executions
+--         often than LostMax ends dead; the rest is ready again, first within its priority because its id is old.
+-- In:     @Max int 1..1000 executions
 -- Out:    Status: reclaimed | none; Executions: how many; TasksBack; TasksLost: of them counted; TasksDead: ended, dead or
 --         on request; Definitions: JSON array of names of the reclaimed executions' and of those that got ready tasks, or null;
 --         More: others are left for the next call; Opening: JSON array of batches to be pumped (PumpBatch), or null
--- Raises: 50422 most out of range; 50490 inside a transaction; 1222 locked for longer than 2 s
+-- Raises: 50422 max out of range; 50490 inside a transaction; 1222 locked for longer than 2 s
 -- Locks:  TaskExecution ascending by skip (a row locked by its own worker is alive), its Claim rows, Task, new rows of Attempt
 --         and Ready, then all ends as in _EndTasks: Dedupe, TaskGroup ascending, waves as _EndInWaves;
 --         never a token row: the next asker finds the dead holder by itself
@@ -14,7 +14,7 @@
 -- Once:   by state
 -- Twin:   postgres/sql/functions/reclaim_expired.sql
 CREATE OR ALTER PROCEDURE Taskgate.ReclaimExpired
-  @Most int
+  @Max int
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
@@ -22,13 +22,13 @@ BEGIN
   SET LOCK_TIMEOUT 2000;
   SET DEADLOCK_PRIORITY LOW; -- should it ever come to that, workers survive
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
-  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vExecution bigint, @vDefinition int, @vMaxLost smallint,
+  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vExecution bigint, @vDefinition int, @vLostMax smallint,
           @vCount int, @vExecutions int = 0, @vBack int = 0, @vLost int = 0, @vDead int = 0, @vRetention nvarchar(max),
           @vWokenIds nvarchar(max) = N'[]', @vOpening nvarchar(max);
   DECLARE @vCandidate TABLE (
-    TaskExecutionId bigint NOT NULL PRIMARY KEY CLUSTERED, TaskDefinitionId int NOT NULL, MaxLost smallint NULL);
+    TaskExecutionId bigint NOT NULL PRIMARY KEY CLUSTERED, TaskDefinitionId int NOT NULL, LostMax smallint NULL);
   DECLARE @vClaim TABLE (
-    TaskId bigint NOT NULL PRIMARY KEY CLUSTERED, Fence bigint NOT NULL, ClaimedAt datetime2(3) NOT NULL, IsSpare bit NOT NULL);
+    TaskId bigint NOT NULL PRIMARY KEY CLUSTERED, Fence bigint NOT NULL, ClaimedAt datetime2(3) NOT NULL, IsPrefetched bit NOT NULL);
   DECLARE @vTask TABLE (
     TaskId bigint NOT NULL PRIMARY KEY CLUSTERED, TaskDefinitionId int NOT NULL, Priority smallint NOT NULL, Rank bigint NOT NULL,
     LostCount smallint NOT NULL, IsCancelled bit NOT NULL, IsOver bit NOT NULL);
@@ -36,20 +36,20 @@ BEGIN
   DECLARE @vWoken TABLE (TaskDefinitionId int NOT NULL PRIMARY KEY CLUSTERED);
   DECLARE @vEnded Taskgate.EndedTaskList, @vReleased Taskgate.GroupedTaskList;
 
-  IF @Most IS NULL OR @Most NOT BETWEEN 1 AND 1000
+  IF @Max IS NULL OR @Max NOT BETWEEN 1 AND 1000
   BEGIN
-    SET @vMessage = N'most: expected 1..1000 (' + COALESCE(CONVERT(nvarchar(11), @Most), N'<NULL>') + N')';
+    SET @vMessage = N'max: expected 1..1000 (' + COALESCE(CONVERT(nvarchar(11), @Max), N'<NULL>') + N')';
     THROW 50422, @vMessage, 1;
   END;
   BEGIN TRY
     INSERT INTO @vCandidate (TaskExecutionId, TaskDefinitionId)
-    SELECT TOP (@Most) x.TaskExecutionId, x.TaskDefinitionId
+    SELECT TOP (@Max) x.TaskExecutionId, x.TaskDefinitionId
     FROM Taskgate.TaskExecution AS x WITH (READCOMMITTEDLOCK, READPAST, INDEX (IX_TaskExecution_Open)) -- locked: alive; no wait
     WHERE x.State IN (1, 3) AND (x.State = 3 OR x.LeaseUntil < @vNow)
     ORDER BY x.TaskExecutionId
     OPTION (MAXDOP 1);
     UPDATE c
-    SET MaxLost = d.MaxLost
+    SET LostMax = d.LostMax
     FROM @vCandidate AS c
     INNER JOIN Taskgate.TaskDefinition AS d ON d.TaskDefinitionId = c.TaskDefinitionId
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per execution, with nothing locked
@@ -64,7 +64,7 @@ BEGIN
     SELECT @vExecution = MIN(c.TaskExecutionId) FROM @vCandidate AS c;
     WHILE @vExecution IS NOT NULL
     BEGIN
-      SELECT @vDefinition = c.TaskDefinitionId, @vMaxLost = c.MaxLost FROM @vCandidate AS c WHERE c.TaskExecutionId = @vExecution;
+      SELECT @vDefinition = c.TaskDefinitionId, @vLostMax = c.LostMax FROM @vCandidate AS c WHERE c.TaskExecutionId = @vExecution;
       UPDATE x
       SET State = 4, EndedAt = COALESCE(x.EndedAt, @vNow), TokenCount = 0
       FROM Taskgate.TaskExecution AS x WITH (ROWLOCK, UPDLOCK, READPAST, INDEX (PK_TaskExecution)) -- by key, tested again; skip
@@ -75,7 +75,7 @@ BEGIN
         DELETE FROM @vClaim;
         DELETE FROM @vTask;
         DELETE c
-        OUTPUT deleted.TaskId, deleted.Fence, deleted.ClaimedAt, deleted.IsSpare INTO @vClaim (TaskId, Fence, ClaimedAt, IsSpare)
+        OUTPUT deleted.TaskId, deleted.Fence, deleted.ClaimedAt, deleted.IsPrefetched INTO @vClaim (TaskId, Fence, ClaimedAt, IsPrefetched)
         FROM Taskgate.Claim AS c WITH (ROWLOCK, UPDLOCK, FORCESEEK) -- the execution's few rows; ours by the execution's row
         WHERE c.TaskExecutionId = @vExecution;
         IF @@ROWCOUNT > 0
@@ -84,17 +84,17 @@ BEGIN
           SELECT @vDefinition WHERE NOT EXISTS (SELECT 1 FROM @vWoken AS w WHERE w.TaskDefinitionId = @vDefinition);
           INSERT INTO Taskgate.Attempt (TaskId, Fence, TaskExecutionId, ClaimedAt, FinishedAt, Outcome, Error)
           SELECT c.TaskId, c.Fence, @vExecution, c.ClaimedAt, @vNow, 13, N'the worker lost its lease'
-          FROM @vClaim AS c WHERE c.IsSpare = 0;
+          FROM @vClaim AS c WHERE c.IsPrefetched = 0;
           UPDATE t
           SET LostCount = t.LostCount + 1, LastError = N'the worker lost its lease'
           FROM @vClaim AS c
           INNER JOIN Taskgate.Task AS t WITH (ROWLOCK, UPDLOCK) ON t.TaskId = c.TaskId -- each row as it is now
-          WHERE c.IsSpare = 0
+          WHERE c.IsPrefetched = 0
           OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task, ascending
           SET @vLost = @vLost + @@ROWCOUNT;
           INSERT INTO @vTask (TaskId, TaskDefinitionId, Priority, Rank, LostCount, IsCancelled, IsOver)
           SELECT t.TaskId, t.TaskDefinitionId, t.Priority, t.Rank, t.LostCount, t.CancelRequested,
-                 CASE WHEN t.CancelRequested = 1 OR (t.LostCount > @vMaxLost AND c.IsSpare = 0) THEN 1 ELSE 0 END
+                 CASE WHEN t.CancelRequested = 1 OR (t.LostCount > @vLostMax AND c.IsPrefetched = 0) THEN 1 ELSE 0 END
           FROM @vClaim AS c
           INNER JOIN Taskgate.Task AS t ON t.TaskId = c.TaskId
           OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
@@ -136,5 +136,5 @@ BEGIN
   SELECT CASE WHEN @vExecutions > 0 THEN N'reclaimed' ELSE N'none' END AS [Status], @vExecutions AS [Executions],
          @vBack AS [TasksBack], @vLost AS [TasksLost], @vDead AS [TasksDead],
          Taskgate._DefinitionNames(@vWokenIds, 0) AS [Definitions],
-         CONVERT(bit, CASE WHEN @vExecutions = @Most THEN 1 ELSE 0 END) AS [More], @vOpening AS [Opening];
+         CONVERT(bit, CASE WHEN @vExecutions = @Max THEN 1 ELSE 0 END) AS [More], @vOpening AS [Opening];
 END;

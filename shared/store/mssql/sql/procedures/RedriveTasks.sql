@@ -1,8 +1,8 @@
 -- Taskgate.RedriveTasks: dead or cancelled tasks become tasks again, with the same ids: counters at 0, attempts kept. In a wave that
---         hasn't ended they count again: held until it opens, or open as the others; when it has ended they come back on their own.
+--         hasn't ended they count again: blocked until it opens, or open as the others; when it has ended they come back on their own.
 --         What they do then is a trace of its own: the archive doesn't keep the one that they were enqueued in.
 -- In:     @TaskIds: JSON array of 1..1000 ids; or null and a filter: @Name: the definition; @Kind: or null for all;
---         @Outcome: dead (null: so) | cancelled; @Most int 1..1000: the oldest so many; @ChangedBy, @Reason for the audit
+--         @Outcome: dead (null: so) | cancelled; @Max int 1..1000: the oldest so many; @ChangedBy, @Reason for the audit
 -- Out:    Status: done; Results: JSON array of {task, outcome}, each task once, ids in input order, found ones oldest first.
 --           Outcome: redriven | duplicate (another task holds its dedupe key: it stays) | busy (locked at this moment: ask again) |
 --           unfinished (it is a task already) | done (it ended well) | unknown
@@ -18,7 +18,7 @@
 -- Once:   naturally: a repeat finds the task unfinished, and leaves no entry in the audit
 -- Twin:   postgres/sql/functions/redrive_tasks.sql
 CREATE OR ALTER PROCEDURE Taskgate.RedriveTasks
-  @TaskIds nvarchar(max), @Name nvarchar(max) = NULL, @Kind nvarchar(max) = NULL, @Outcome nvarchar(max) = NULL, @Most int = NULL,
+  @TaskIds nvarchar(max), @Name nvarchar(max) = NULL, @Kind nvarchar(max) = NULL, @Outcome nvarchar(max) = NULL, @Max int = NULL,
   @ChangedBy nvarchar(max) = NULL, @Reason nvarchar(max) = NULL
 AS
 BEGIN
@@ -34,9 +34,9 @@ BEGIN
   DECLARE @vTask TABLE (
     TaskId bigint NOT NULL PRIMARY KEY CLUSTERED, TaskDefinitionId int NOT NULL, Priority smallint NOT NULL, Rank bigint NOT NULL,
     DedupeKey nvarchar(200) COLLATE Latin1_General_100_BIN2 NULL, GroupId int NULL, Outcome nvarchar(20) NOT NULL,
-    Place tinyint NOT NULL, Slot smallint NULL, -- place 1 ready, 2 ready with a slot, 3 waiting, 4 scheduled, 5 held
+    Place tinyint NOT NULL, Slot smallint NULL, -- place 1 ready, 2 ready with a slot, 3 waiting, 4 scheduled, 5 blocked
     Ended tinyint NOT NULL, WaveId bigint NULL, PendingGroupKey nvarchar(200) COLLATE Latin1_General_100_BIN2 NULL,
-    PendingGroupIsGlobal bit NULL, WasHeld bit NOT NULL);
+    PendingGroupIsGlobal bit NULL, WasBlocked bit NOT NULL);
   DECLARE @vKey TABLE (
     TaskDefinitionId int NOT NULL, DedupeKey nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL, TaskId bigint NOT NULL,
     OwnerId bigint NULL, IsExpired bit NOT NULL, PRIMARY KEY CLUSTERED (TaskDefinitionId, DedupeKey));
@@ -58,9 +58,9 @@ BEGIN
   END;
   ELSE
   BEGIN
-    IF @Most IS NULL OR @Most NOT BETWEEN 1 AND 1000
+    IF @Max IS NULL OR @Max NOT BETWEEN 1 AND 1000
     BEGIN
-      SET @vMessage = N'most: expected 1..1000 (' + COALESCE(CONVERT(nvarchar(11), @Most), N'<NULL>') + N')';
+      SET @vMessage = N'max: expected 1..1000 (' + COALESCE(CONVERT(nvarchar(11), @Max), N'<NULL>') + N')';
       THROW 50422, @vMessage, 1;
     END;
     SELECT @vOutcome = o.Number
@@ -82,13 +82,13 @@ BEGIN
     END;
     IF @Kind IS NULL
       INSERT INTO @vAsked (TaskId, Ord)
-      SELECT TOP (@Most) a.TaskId, ROW_NUMBER() OVER (ORDER BY a.FinishedAt, a.TaskId)
+      SELECT TOP (@Max) a.TaskId, ROW_NUMBER() OVER (ORDER BY a.FinishedAt, a.TaskId)
       FROM Taskgate.Archive AS a WITH (INDEX (IX_Archive_Finished)) -- from the old end; covers this read
       WHERE a.TaskDefinitionId = @vDefinition AND a.Outcome = @vOutcome
       ORDER BY a.FinishedAt, a.TaskId;
     ELSE
       INSERT INTO @vAsked (TaskId, Ord)
-      SELECT TOP (@Most) a.TaskId, ROW_NUMBER() OVER (ORDER BY a.FinishedAt, a.TaskId)
+      SELECT TOP (@Max) a.TaskId, ROW_NUMBER() OVER (ORDER BY a.FinishedAt, a.TaskId)
       FROM Taskgate.Archive AS a WITH (INDEX (IX_Archive_Finished)) -- from the old end
       INNER JOIN Taskgate.Archive AS b ON b.TaskId = a.TaskId
       WHERE a.TaskDefinitionId = @vDefinition AND a.Outcome = @vOutcome
@@ -100,7 +100,7 @@ BEGIN
   BEGIN TRY
     BEGIN TRANSACTION;
     -- 2. Tasks that no other call redrives or purges at this moment.
-    INSERT INTO @vTask (TaskId, TaskDefinitionId, Priority, Rank, DedupeKey, GroupId, Outcome, Place, Ended, WaveId, WasHeld)
+    INSERT INTO @vTask (TaskId, TaskDefinitionId, Priority, Rank, DedupeKey, GroupId, Outcome, Place, Ended, WaveId, WasBlocked)
     SELECT a.TaskId, a.TaskDefinitionId, a.Priority, a.Rank, a.DedupeKey, a.GroupId,
            CASE a.Outcome WHEN 10 THEN N'done' ELSE N'redriven' END, 1, a.Outcome, a.WaveId, 0
     FROM @vAsked AS q
@@ -108,7 +108,7 @@ BEGIN
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
     UPDATE t
     SET Place = CASE WHEN e.PendingGroupKey IS NULL THEN 1 ELSE 4 END, PendingGroupKey = e.PendingGroupKey,
-        PendingGroupIsGlobal = e.PendingGroupIsGlobal, WasHeld = e.WasHeld
+        PendingGroupIsGlobal = e.PendingGroupIsGlobal, WasBlocked = e.WasBlocked
     FROM @vTask AS t
     INNER JOIN Taskgate.EndedEarly AS e ON e.TaskId = t.TaskId
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
@@ -202,7 +202,7 @@ BEGIN
 
     -- 6. Waves that are open count them again, those of waves that have ended meanwhile come back on their own.
     INSERT INTO @vRejoining (TaskId, WaveId, Outcome)
-    SELECT t.TaskId, t.WaveId, CASE t.WasHeld WHEN 1 THEN 0 ELSE t.Ended END
+    SELECT t.TaskId, t.WaveId, CASE t.WasBlocked WHEN 1 THEN 0 ELSE t.Ended END
     FROM @vTask AS t WHERE t.Outcome = N'redriven' AND t.WaveId IS NOT NULL AND t.Place <> 5;
     IF @@ROWCOUNT > 0
     BEGIN
@@ -213,8 +213,8 @@ BEGIN
       INNER JOIN OPENJSON(@vEnded) AS j ON CONVERT(bigint, j.[value]) = t.WaveId;
     END;
 
-    -- 7. Straight from table to table: payloads don't pass through a variable. Outside a group a task has its key only: a task
-    -- cancelled in a held wave before 0008_groups is archived with its group.
+    -- 7. Straight from table to table: payloads don't pass through a variable. Outside a group a task has its key only; the archive
+    -- may name the group instead.
     UPDATE t
     SET PendingGroupKey = g.GroupKey, PendingGroupIsGlobal = CASE g.TaskDefinitionId WHEN 0 THEN 1 ELSE 0 END
     FROM @vTask AS t
@@ -247,7 +247,7 @@ BEGIN
     FROM @vTask AS t WHERE t.Outcome = N'redriven' AND t.Place = 3;
     INSERT INTO Taskgate.Scheduled (TaskDefinitionId, RunAt, TaskId)
     SELECT t.TaskDefinitionId, @vNow, t.TaskId FROM @vTask AS t WHERE t.Outcome = N'redriven' AND t.Place = 4; -- promotion makes the group
-    INSERT INTO Taskgate.WaveHeld (WaveId, Priority, Rank, TaskId, TaskDefinitionId)
+    INSERT INTO Taskgate.WaveBlocked (WaveId, Priority, Rank, TaskId, TaskDefinitionId)
     SELECT t.WaveId, t.Priority, t.Rank, t.TaskId, t.TaskDefinitionId
     FROM @vTask AS t WHERE t.Outcome = N'redriven' AND t.Place = 5;
     INSERT INTO Taskgate.Ready (TaskDefinitionId, Priority, Rank, TaskId)

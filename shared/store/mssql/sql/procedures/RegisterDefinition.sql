@@ -1,8 +1,8 @@
 -- Taskgate.RegisterDefinition: writes what the code says of a definition; an operator's overrides stay.
 -- In:     @Name 1..200 characters without leading or trailing blanks; @Build bigint: an older one changes nothing;
 --         @SettingsHash: of all settings below; @RegisteredBy: who, for the audit
---         @Limit -1 none | 0 nothing starts | 1..1000; @LeaseMs 1000..86400000; @MaxAttempts 1..1000; @MaxLost 0..1000;
---         @RetryBaseMs 0..86400000; @RetryCapMs @RetryBaseMs..2147483647; @SpareMax 0..1000;
+--         @Limit -1 none | 0 nothing starts | 1..1000; @LeaseMs 1000..86400000; @RetryAttempts 1..1000; @LostMax 0..1000;
+--         @RetryBaseMs 0..86400000; @RetryCapMs @RetryBaseMs..2147483647; @PrefetchMax 0..1000;
 --         @GroupSlots 1..1000; @GroupStrict; @RetainDoneMs, @RetainDeadMs 0..3153600000000
 --         @RateCount 1..1000000 tasks per @RatePeriodMs 1000..86400000, @RateBurst 1..@RateCount at once; null: no rate
 --         @SharedLimits: JSON array of at most 8 {name, limit: -1..1000, null leaves it, 1 at first}, or null: none
@@ -20,8 +20,8 @@
 -- Twin:   postgres/sql/functions/register_definition.sql
 CREATE OR ALTER PROCEDURE Taskgate.RegisterDefinition
   @Name nvarchar(max), @Build bigint, @SettingsHash nvarchar(max), @RegisteredBy nvarchar(200),
-  @Limit int, @LeaseMs int, @MaxAttempts int, @MaxLost int, @RetryBaseMs int, @RetryCapMs int,
-  @SpareMax int, @GroupSlots int, @GroupStrict bit, @RetainDoneMs bigint, @RetainDeadMs bigint,
+  @Limit int, @LeaseMs int, @RetryAttempts int, @LostMax int, @RetryBaseMs int, @RetryCapMs int,
+  @PrefetchMax int, @GroupSlots int, @GroupStrict bit, @RetainDoneMs bigint, @RetainDeadMs bigint,
   @RateCount int = NULL, @RatePeriodMs int = NULL, @RateBurst int = NULL,
   @SharedLimits nvarchar(max) = NULL, @Kinds nvarchar(max) = NULL
 AS
@@ -31,14 +31,14 @@ BEGIN
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vName nvarchar(200), @vHash nvarchar(64),
           @vStatus nvarchar(20), @vDefinition int, @vBuild bigint, @vIsSame bit, @vOverride int,
-          @vOld int, @vNew int, @vHeld int, @vSurplus int,
+          @vOld int, @vNew int, @vHeld int, @vOverLimit int,
           @vShared nvarchar(max), @vNames nvarchar(max), @vMade int, @vOldShared nvarchar(max), @vNewShared nvarchar(max),
           @vOldKinds nvarchar(400), @vNewKinds nvarchar(400), @vOldCodeRate nvarchar(100), @vNewCodeRate nvarchar(100), @vOldRate nvarchar(100), @vNewRate nvarchar(100);
   DECLARE @vCreated TABLE (TaskDefinitionId int NOT NULL PRIMARY KEY CLUSTERED);
   DECLARE @vBefore TABLE (
     TaskDefinitionId int NOT NULL PRIMARY KEY CLUSTERED, ConcurrencyLimit int NOT NULL, LeaseMs int NOT NULL,
-    MaxAttempts smallint NOT NULL, MaxLost smallint NOT NULL, RetryBaseMs int NOT NULL, RetryCapMs int NOT NULL,
-    SpareMax smallint NOT NULL, GroupSlots smallint NOT NULL, GroupStrict bit NOT NULL, RetainDoneMs bigint NOT NULL,
+    RetryAttempts smallint NOT NULL, LostMax smallint NOT NULL, RetryBaseMs int NOT NULL, RetryCapMs int NOT NULL,
+    PrefetchMax smallint NOT NULL, GroupSlots smallint NOT NULL, GroupStrict bit NOT NULL, RetainDoneMs bigint NOT NULL,
     RetainDeadMs bigint NOT NULL, Build bigint NOT NULL);
 
   SET @vMessage = CASE
@@ -53,16 +53,16 @@ BEGIN
       THEN N'limit: expected -1..1000 (' + COALESCE(CONVERT(nvarchar(20), @Limit), N'null') + N')'
     WHEN @LeaseMs IS NULL OR @LeaseMs NOT BETWEEN 1000 AND 86400000
       THEN N'lease_ms: expected 1000..86400000 (' + COALESCE(CONVERT(nvarchar(20), @LeaseMs), N'null') + N')'
-    WHEN @MaxAttempts IS NULL OR @MaxAttempts NOT BETWEEN 1 AND 1000
-      THEN N'max_attempts: expected 1..1000 (' + COALESCE(CONVERT(nvarchar(20), @MaxAttempts), N'null') + N')'
-    WHEN @MaxLost IS NULL OR @MaxLost NOT BETWEEN 0 AND 1000
-      THEN N'max_lost: expected 0..1000 (' + COALESCE(CONVERT(nvarchar(20), @MaxLost), N'null') + N')'
+    WHEN @RetryAttempts IS NULL OR @RetryAttempts NOT BETWEEN 1 AND 1000
+      THEN N'retry_attempts: expected 1..1000 (' + COALESCE(CONVERT(nvarchar(20), @RetryAttempts), N'null') + N')'
+    WHEN @LostMax IS NULL OR @LostMax NOT BETWEEN 0 AND 1000
+      THEN N'lost_max: expected 0..1000 (' + COALESCE(CONVERT(nvarchar(20), @LostMax), N'null') + N')'
     WHEN @RetryBaseMs IS NULL OR @RetryBaseMs NOT BETWEEN 0 AND 86400000
       THEN N'retry_base_ms: expected 0..86400000 (' + COALESCE(CONVERT(nvarchar(20), @RetryBaseMs), N'null') + N')'
     WHEN @RetryCapMs IS NULL OR @RetryCapMs < @RetryBaseMs
       THEN N'retry_cap_ms: expected retry_base_ms or more (' + COALESCE(CONVERT(nvarchar(20), @RetryCapMs), N'null') + N')'
-    WHEN @SpareMax IS NULL OR @SpareMax NOT BETWEEN 0 AND 1000
-      THEN N'spare_max: expected 0..1000 (' + COALESCE(CONVERT(nvarchar(20), @SpareMax), N'null') + N')'
+    WHEN @PrefetchMax IS NULL OR @PrefetchMax NOT BETWEEN 0 AND 1000
+      THEN N'prefetch_max: expected 0..1000 (' + COALESCE(CONVERT(nvarchar(20), @PrefetchMax), N'null') + N')'
     WHEN @GroupSlots IS NULL OR @GroupSlots NOT BETWEEN 1 AND 1000
       THEN N'group_slots: expected 1..1000 (' + COALESCE(CONVERT(nvarchar(20), @GroupSlots), N'null') + N')'
     WHEN @GroupStrict IS NULL THEN N'group_strict: expected true or false (null)'
@@ -112,9 +112,9 @@ BEGIN
     IF @vStatus IN (N'created', N'updated')
     BEGIN
       INSERT INTO @vBefore (
-        TaskDefinitionId, ConcurrencyLimit, LeaseMs, MaxAttempts, MaxLost, RetryBaseMs, RetryCapMs, SpareMax, GroupSlots, GroupStrict,
+        TaskDefinitionId, ConcurrencyLimit, LeaseMs, RetryAttempts, LostMax, RetryBaseMs, RetryCapMs, PrefetchMax, GroupSlots, GroupStrict,
         RetainDoneMs, RetainDeadMs, Build)
-      SELECT d.TaskDefinitionId, d.ConcurrencyLimit, d.LeaseMs, d.MaxAttempts, d.MaxLost, d.RetryBaseMs, d.RetryCapMs, d.SpareMax,
+      SELECT d.TaskDefinitionId, d.ConcurrencyLimit, d.LeaseMs, d.RetryAttempts, d.LostMax, d.RetryBaseMs, d.RetryCapMs, d.PrefetchMax,
              d.GroupSlots, d.GroupStrict, d.RetainDoneMs, d.RetainDeadMs, d.Build
       FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- one key, kept to the end; waiters in order of arrival
       WHERE d.TaskDefinitionId = @vDefinition;
@@ -128,7 +128,7 @@ BEGIN
     IF @vStatus IN (N'created', N'updated')
     BEGIN
       EXEC Taskgate._ChangeLimit @TaskDefinitionId = @vDefinition, @Limit = @Limit, @Override = @vOverride,
-        @oOld = @vOld OUTPUT, @oNew = @vNew OUTPUT, @oHeld = @vHeld OUTPUT, @oSurplus = @vSurplus OUTPUT;
+        @oOld = @vOld OUTPUT, @oNew = @vNew OUTPUT, @oHeld = @vHeld OUTPUT, @oOverLimit = @vOverLimit OUTPUT;
       EXEC Taskgate._ChangeRate @TaskDefinitionId = @vDefinition, @IsOverride = 0, @Count = @RateCount, @PeriodMs = @RatePeriodMs,
         @Burst = @RateBurst, @oOld = @vOldCodeRate OUTPUT, @oNew = @vNewCodeRate OUTPUT, @oOldRate = @vOldRate OUTPUT,
         @oNewRate = @vNewRate OUTPUT;
@@ -137,8 +137,8 @@ BEGIN
           @Now = @vNow, @oOld = @vOldShared OUTPUT, @oNew = @vNewShared OUTPUT;
       EXEC Taskgate._WriteKinds @TaskDefinitionId = @vDefinition, @Kinds = @Kinds, @oOld = @vOldKinds OUTPUT, @oNew = @vNewKinds OUTPUT;
       UPDATE d
-      SET LeaseMs = @LeaseMs, MaxAttempts = @MaxAttempts, MaxLost = @MaxLost, RetryBaseMs = @RetryBaseMs, RetryCapMs = @RetryCapMs,
-          SpareMax = @SpareMax, GroupSlots = @GroupSlots, GroupStrict = @GroupStrict, RetainDoneMs = @RetainDoneMs,
+      SET LeaseMs = @LeaseMs, RetryAttempts = @RetryAttempts, LostMax = @LostMax, RetryBaseMs = @RetryBaseMs, RetryCapMs = @RetryCapMs,
+          PrefetchMax = @PrefetchMax, GroupSlots = @GroupSlots, GroupStrict = @GroupStrict, RetainDoneMs = @RetainDoneMs,
           RetainDeadMs = @RetainDeadMs, Build = @Build, SettingsHash = @vHash
       FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- the key is ours already
       WHERE d.TaskDefinitionId = @vDefinition;
@@ -152,11 +152,11 @@ BEGIN
         CROSS APPLY (VALUES
           (N'limit', CONVERT(nvarchar(20), b.ConcurrencyLimit), CONVERT(nvarchar(20), @Limit)),
           (N'lease_ms', CONVERT(nvarchar(20), b.LeaseMs), CONVERT(nvarchar(20), @LeaseMs)),
-          (N'max_attempts', CONVERT(nvarchar(20), b.MaxAttempts), CONVERT(nvarchar(20), @MaxAttempts)),
-          (N'max_lost', CONVERT(nvarchar(20), b.MaxLost), CONVERT(nvarchar(20), @MaxLost)),
+          (N'retry_attempts', CONVERT(nvarchar(20), b.RetryAttempts), CONVERT(nvarchar(20), @RetryAttempts)),
+          (N'lost_max', CONVERT(nvarchar(20), b.LostMax), CONVERT(nvarchar(20), @LostMax)),
           (N'retry_base_ms', CONVERT(nvarchar(20), b.RetryBaseMs), CONVERT(nvarchar(20), @RetryBaseMs)),
           (N'retry_cap_ms', CONVERT(nvarchar(20), b.RetryCapMs), CONVERT(nvarchar(20), @RetryCapMs)),
-          (N'spare_max', CONVERT(nvarchar(20), b.SpareMax), CONVERT(nvarchar(20), @SpareMax)),
+          (N'prefetch_max', CONVERT(nvarchar(20), b.PrefetchMax), CONVERT(nvarchar(20), @PrefetchMax)),
           (N'group_slots', CONVERT(nvarchar(20), b.GroupSlots), CONVERT(nvarchar(20), @GroupSlots)),
           (N'group_strict', CASE b.GroupStrict WHEN 1 THEN N'true' ELSE N'false' END,
            CASE @GroupStrict WHEN 1 THEN N'true' ELSE N'false' END),

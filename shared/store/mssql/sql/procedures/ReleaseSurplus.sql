@@ -1,7 +1,7 @@
 -- Taskgate.ReleaseSurplus: gives back idle tokens: after a limit was lowered, as many as are held above it, or above a
 --         shared limit; else, when a token was denied lately by one of these limits, a part of what this execution holds more than others.
 -- In:     @TaskExecutionId bigint; @Keep int 0..1000: tokens that this execution's tasks are using
--- Out:    Status: released | fenced; Tokens: still held; Freed: given back; Surplus: still held above the limit by all, or above a shared one;
+-- Out:    Status: released | fenced; Tokens: still held; Freed: given back; OverLimit: still held above the limit by all, or above a shared one;
 --         Given: of the freed tokens those for a denied execution: leave a hint; Woken: JSON array of other definitions with an execution that
 --         was denied by a limit that is shared with them: leave each a hint, or null
 -- Raises: 50422 @Keep out of range; 50490 inside a transaction; 1222 locked for longer than 2 s
@@ -20,7 +20,7 @@ BEGIN
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   SET LOCK_TIMEOUT 2000;
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
-  DECLARE @vMessage nvarchar(2048), @vStatus nvarchar(20), @vDefinition int, @vShared nvarchar(max), @vTokens int = 0, @vFreed int = 0, @vSurplus int = 0,
+  DECLARE @vMessage nvarchar(2048), @vStatus nvarchar(20), @vDefinition int, @vShared nvarchar(max), @vTokens int = 0, @vFreed int = 0, @vOverLimit int = 0,
           @vGranted int, @vHeld int, @vLimit int, @vTokenFence bigint, @vPaused bit, @vDead int, @vIsLive bit,
           @vGiven int = 0, @vGivenTo nvarchar(max), @vWoken nvarchar(max);
 
@@ -49,7 +49,7 @@ BEGIN
         SELECT @vStatus = N'fenced', @vTokens = 0, @vFreed = 0; -- declared dead meanwhile: its tokens may be granted to others
       ELSE
       BEGIN
-        SET @vSurplus = CASE WHEN @vShared <> N'' THEN Taskgate._Surplus(@vDefinition)
+        SET @vOverLimit = CASE WHEN @vShared <> N'' THEN Taskgate._OverLimit(@vDefinition)
                              WHEN @vLimit = -1 OR @vHeld <= @vLimit THEN 0 ELSE @vHeld - @vLimit END;
         IF @vGiven > 0 SET @vWoken = Taskgate._DefinitionNames(@vGivenTo, @vDefinition);
       END;
@@ -59,5 +59,5 @@ BEGIN
     IF XACT_STATE() <> 0 ROLLBACK TRANSACTION;
     THROW;
   END CATCH;
-  SELECT @vStatus AS [Status], @vTokens AS [Tokens], @vFreed AS [Freed], @vSurplus AS [Surplus], @vGiven AS [Given], @vWoken AS [Woken];
+  SELECT @vStatus AS [Status], @vTokens AS [Tokens], @vFreed AS [Freed], @vOverLimit AS [OverLimit], @vGiven AS [Given], @vWoken AS [Woken];
 END;

@@ -2,7 +2,7 @@
 -- In:     @TaskIds: JSON array of 1..1000 ids; either @RunInMs bigint 0..3153600000000 or @RunAt ISO-8601 (past: due at once);
 --         @ChangedBy, @Reason for the audit
 -- Out:    Status: done; Results: JSON array of {task, outcome, state}, each task once, in input order. Outcome: rescheduled |
---           running | held (its wave isn't open) | busy (on the move at this moment: ask again) | gone, with its state: done | dead |
+--           running | blocked (its wave isn't open) | busy (on the move at this moment: ask again) | gone, with its state: done | dead |
 --           cancelled | unknown
 --         NextDueMs bigint: until the new instant, null when nothing was rescheduled; Definitions: JSON array of names of those that
 --         got scheduled tasks, or null; Woken: of those that got ready tasks by hand-over, or null
@@ -30,7 +30,7 @@ BEGIN
   DECLARE @vTask TABLE (
     TaskId bigint NOT NULL PRIMARY KEY CLUSTERED, TaskDefinitionId int NOT NULL, Priority smallint NOT NULL, Rank bigint NOT NULL,
     GroupId int NULL, WaveId bigint NULL, IsWaiting bit NOT NULL, IsElsewhere bit NOT NULL, IsRunning bit NOT NULL,
-    IsHeld bit NOT NULL, RunAt datetime2(3) NULL, Place tinyint NOT NULL); -- place 0 not ours, 1 ready, 2 scheduled, 3 waiting
+    IsBlocked bit NOT NULL, RunAt datetime2(3) NULL, Place tinyint NOT NULL); -- place 0 not ours, 1 ready, 2 scheduled, 3 waiting
   DECLARE @vFound TABLE (TaskId bigint NOT NULL PRIMARY KEY CLUSTERED);
   DECLARE @vGate TABLE (GroupId int NOT NULL PRIMARY KEY CLUSTERED);
   DECLARE @vLeaving Taskgate.GroupedTaskList;
@@ -62,7 +62,7 @@ BEGIN
     -- 1. Where they seem to be, with nothing locked. One table a statement: a reader that holds one row must not wait for another.
     INSERT INTO @vAsked (TaskId, Ord)
     SELECT TRY_CONVERT(bigint, j.[value]), MIN(CONVERT(int, j.[key])) FROM OPENJSON(@TaskIds) AS j GROUP BY TRY_CONVERT(bigint, j.[value]);
-    INSERT INTO @vTask (TaskId, TaskDefinitionId, Priority, Rank, GroupId, WaveId, IsWaiting, IsElsewhere, IsRunning, IsHeld, Place)
+    INSERT INTO @vTask (TaskId, TaskDefinitionId, Priority, Rank, GroupId, WaveId, IsWaiting, IsElsewhere, IsRunning, IsBlocked, Place)
     SELECT t.TaskId, t.TaskDefinitionId, t.Priority, t.Rank, t.GroupId, t.WaveId, 0, 0, 0, 0, 0
     FROM @vAsked AS a
     INNER JOIN Taskgate.Task AS t ON t.TaskId = a.TaskId
@@ -85,9 +85,9 @@ BEGIN
     INNER JOIN Taskgate.Claim AS c WITH (INDEX (UQ_Claim_Task)) ON c.TaskId = t.TaskId -- covers this read
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
     UPDATE t
-    SET IsElsewhere = 1, IsHeld = 1
+    SET IsElsewhere = 1, IsBlocked = 1
     FROM @vTask AS t
-    INNER JOIN Taskgate.WaveHeld AS h
+    INNER JOIN Taskgate.WaveBlocked AS h
       ON h.WaveId = t.WaveId AND h.Priority = t.Priority AND h.Rank = t.Rank AND h.TaskId = t.TaskId
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
     IF EXISTS (SELECT 1 FROM @vTask AS t WHERE t.IsElsewhere = 0)
@@ -188,14 +188,14 @@ BEGIN
     SELECT t.TaskId, t.GroupId
     FROM @vTask AS t
     INNER JOIN Taskgate.TaskGroup AS g WITH (INDEX (PK_TaskGroup)) ON g.GroupId = t.GroupId
-    WHERE t.Place IN (1, 3) AND g.IsStrict = 0
+    WHERE t.Place IN (1, 3) AND g.Strict = 0
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
     UPDATE x
     SET GroupId = NULL, PendingGroupKey = g.GroupKey, PendingGroupIsGlobal = CASE g.TaskDefinitionId WHEN 0 THEN 1 ELSE 0 END
     FROM @vTask AS t
     INNER JOIN Taskgate.TaskGroup AS g WITH (INDEX (PK_TaskGroup)) ON g.GroupId = t.GroupId
     INNER JOIN Taskgate.Task AS x WITH (ROWLOCK, UPDLOCK) ON x.TaskId = t.TaskId -- ours by the container's row; outside a group its key only
-    WHERE t.Place = 3 OR (t.Place = 1 AND g.IsStrict = 0)
+    WHERE t.Place = 3 OR (t.Place = 1 AND g.Strict = 0)
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek each per task
     IF EXISTS (SELECT 1 FROM @vLeaving AS l)
       EXEC Taskgate._HandOver @Leaving = @vLeaving, @oWoken = @vWokenIds OUTPUT;
@@ -208,7 +208,7 @@ BEGIN
     COMMIT TRANSACTION;
 
     UPDATE a
-    SET Outcome = CASE WHEN t.Place > 0 THEN N'rescheduled' WHEN t.IsHeld = 1 THEN N'held' WHEN t.IsRunning = 1 THEN N'running'
+    SET Outcome = CASE WHEN t.Place > 0 THEN N'rescheduled' WHEN t.IsBlocked = 1 THEN N'blocked' WHEN t.IsRunning = 1 THEN N'running'
                        ELSE N'busy' END
     FROM @vAsked AS a
     INNER JOIN @vTask AS t ON t.TaskId = a.TaskId;

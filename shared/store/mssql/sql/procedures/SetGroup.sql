@@ -1,6 +1,6 @@
 -- Taskgate.SetGroup: an operator's settings of a group; one that doesn't exist yet is made. Acts at once; such a group is never purged.
 -- In:     @Name: the definition; @GroupKey 1..200 characters; @GroupScope: definition (null: so) | global;
---         @Slots int 1..1000, @Paused bit, @IsStrict bit: null leaves them, in a new group as the definition has them;
+--         @Slots int 1..1000, @Paused bit, @Strict bit: null leaves them, in a new group as the definition has them;
 --         @ChangedBy, @Reason for the audit, whose entries name the scope: own_group_slots, global_group_slots
 -- Out:    Status: created | set | exists (they were so already); OldSlots, NewSlots int, OldPaused, NewPaused, OldStrict, NewStrict
 --           bit: old ones null in a new group; Used int: slots in use, which may be more than the new ones: no running task is stopped, and
@@ -15,7 +15,7 @@
 -- Once:   by value
 -- Twin:   postgres/sql/functions/set_group.sql
 CREATE OR ALTER PROCEDURE Taskgate.SetGroup
-  @Name nvarchar(max), @GroupKey nvarchar(max), @GroupScope nvarchar(max), @Slots int, @Paused bit, @IsStrict bit,
+  @Name nvarchar(max), @GroupKey nvarchar(max), @GroupScope nvarchar(max), @Slots int, @Paused bit, @Strict bit,
   @ChangedBy nvarchar(max), @Reason nvarchar(max) = NULL
 AS
 BEGIN
@@ -66,14 +66,14 @@ BEGIN
     INSERT INTO @vLock (Name) VALUES (Taskgate._KeyLock(N'group', @vScope, @vKey));
     EXEC Taskgate._LockKeys @Keys = @vLock, @Waits = 1, @oMissed = @vMissed OUTPUT; -- lock, then look: kept to the end
     SELECT @vGroupId = g.GroupId FROM Taskgate.TaskGroup AS g WHERE g.TaskDefinitionId = @vScope AND g.GroupKey = @vKey;
-    SELECT @vOldSlots = g.Slots, @vOldPaused = g.Paused, @vOldStrict = g.IsStrict
+    SELECT @vOldSlots = g.Slots, @vOldPaused = g.Paused, @vOldStrict = g.Strict
     FROM Taskgate.TaskGroup AS g WITH (ROWLOCK, UPDLOCK, INDEX (PK_TaskGroup)) -- the same
     WHERE g.GroupId = @vGroupId;
     IF @@ROWCOUNT = 0
     BEGIN
-      INSERT INTO Taskgate.TaskGroup (TaskDefinitionId, GroupKey, Slots, Paused, IsStrict)
-      VALUES (@vScope, @vKey, COALESCE(@Slots, @vGroupSlots), COALESCE(@Paused, 0), COALESCE(@IsStrict, @vGroupStrict));
-      SELECT @vGroupId = g.GroupId, @vOldSlots = g.Slots, @vOldPaused = g.Paused, @vOldStrict = g.IsStrict
+      INSERT INTO Taskgate.TaskGroup (TaskDefinitionId, GroupKey, Slots, Paused, Strict)
+      VALUES (@vScope, @vKey, COALESCE(@Slots, @vGroupSlots), COALESCE(@Paused, 0), COALESCE(@Strict, @vGroupStrict));
+      SELECT @vGroupId = g.GroupId, @vOldSlots = g.Slots, @vOldPaused = g.Paused, @vOldStrict = g.Strict
       FROM Taskgate.TaskGroup AS g WHERE g.TaskDefinitionId = @vScope AND g.GroupKey = @vKey;
       SET @vStatus = N'created';
     END;
@@ -81,14 +81,14 @@ BEGIN
     SELECT @vGroupId WHERE NOT EXISTS (SELECT 1 FROM Taskgate.GroupKept AS k WHERE k.GroupId = @vGroupId);
     SET @vNewSlots = COALESCE(@Slots, @vOldSlots);
     SET @vNewPaused = COALESCE(@Paused, @vOldPaused);
-    SET @vNewStrict = COALESCE(@IsStrict, @vOldStrict);
+    SET @vNewStrict = COALESCE(@Strict, @vOldStrict);
     IF @vStatus IS NULL
       SET @vStatus = CASE WHEN @vNewSlots = @vOldSlots AND @vNewPaused = @vOldPaused AND @vNewStrict = @vOldStrict THEN N'exists'
                           ELSE N'set' END;
     ELSE SELECT @vOldSlots = NULL, @vOldPaused = NULL, @vOldStrict = NULL;
     IF @vStatus = N'set'
       UPDATE g
-      SET Slots = @vNewSlots, Paused = @vNewPaused, IsStrict = @vNewStrict
+      SET Slots = @vNewSlots, Paused = @vNewPaused, Strict = @vNewStrict
       FROM Taskgate.TaskGroup AS g WITH (ROWLOCK, UPDLOCK, INDEX (PK_TaskGroup)) -- the row is ours already
       WHERE g.GroupId = @vGroupId;
     INSERT INTO Taskgate.SettingAudit (TaskDefinitionId, Setting, OldValue, NewValue, Source, ChangedBy, Reason, ChangedAt)

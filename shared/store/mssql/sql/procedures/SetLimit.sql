@@ -1,7 +1,7 @@
 -- Taskgate.SetLimit: an operator's limit, over the code's, or no override any more. Acts at the next grant.
 -- In:     @Name; @Limit -1 none | 0 nothing starts | 1..1000 | null: the code's limit again;
 --         @OperationId uniqueidentifier: a repeat with it answers what the first call did; @ChangedBy, @Reason for the audit
--- Out:    Status: set; OldLimit, NewLimit: effective, -1 none; Held: tokens held now; Surplus: of them above the new
+-- Out:    Status: set; OldLimit, NewLimit: effective, -1 none; Held: tokens held now; OverLimit: of them above the new
 --         limit: they come back as their tasks end, no task is stopped; Ready: tasks wait (a hint is due when raised)
 -- Raises: 50404 unknown definition; 50409 the operation id was used by another operation; 50422 limit out of range or
 --         no operation id; 50423 that id is in use for longer than 2 s; 50490 inside a transaction; 1222 a row is locked for that long
@@ -21,7 +21,7 @@ BEGIN
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vName nvarchar(200), @vDefinition int,
           @vLimit int, @vOverride int, @vOperation nvarchar(200), @vAnswer nvarchar(max),
-          @vOld int, @vNew int, @vHeld int, @vSurplus int, @vReady bit, @vMissed nvarchar(max);
+          @vOld int, @vNew int, @vHeld int, @vOverLimit int, @vReady bit, @vMissed nvarchar(max);
   DECLARE @vLock Taskgate.KeyLockList;
 
   SET @vMessage = Taskgate._AuditProblem(@ChangedBy, @Reason);
@@ -66,12 +66,12 @@ BEGIN
     ELSE
     BEGIN
       EXEC Taskgate._ChangeLimit @TaskDefinitionId = @vDefinition, @Limit = @vLimit, @Override = @Limit,
-        @oOld = @vOld OUTPUT, @oNew = @vNew OUTPUT, @oHeld = @vHeld OUTPUT, @oSurplus = @vSurplus OUTPUT;
+        @oOld = @vOld OUTPUT, @oNew = @vNew OUTPUT, @oHeld = @vHeld OUTPUT, @oOverLimit = @vOverLimit OUTPUT;
       INSERT INTO Taskgate.SettingAudit (TaskDefinitionId, Setting, OldValue, NewValue, Source, ChangedBy, Reason, ChangedAt)
       VALUES (@vDefinition, N'limit_override', CONVERT(nvarchar(20), @vOverride), CONVERT(nvarchar(20), @Limit), N'operator',
               @ChangedBy, @Reason, @vNow);
       SET @vAnswer = N'{"oldLimit":' + CONVERT(nvarchar(11), @vOld) + N',"newLimit":' + CONVERT(nvarchar(11), @vNew)
-        + N',"held":' + CONVERT(nvarchar(11), @vHeld) + N',"surplus":' + CONVERT(nvarchar(11), @vSurplus)
+        + N',"held":' + CONVERT(nvarchar(11), @vHeld) + N',"overLimit":' + CONVERT(nvarchar(11), @vOverLimit)
         + N',"ready":' + CASE @vReady WHEN 1 THEN N'true' ELSE N'false' END + N'}';
       INSERT INTO Taskgate.Operation (OperationId, Name, DoneAt, Answer)
       VALUES (@OperationId, N'set_limit', @vNow, @vAnswer);
@@ -86,6 +86,6 @@ BEGIN
          CONVERT(int, JSON_VALUE(@vAnswer, N'$.oldLimit')) AS [OldLimit],
          CONVERT(int, JSON_VALUE(@vAnswer, N'$.newLimit')) AS [NewLimit],
          CONVERT(int, JSON_VALUE(@vAnswer, N'$.held')) AS [Held],
-         CONVERT(int, JSON_VALUE(@vAnswer, N'$.surplus')) AS [Surplus],
+         CONVERT(int, JSON_VALUE(@vAnswer, N'$.overLimit')) AS [OverLimit],
          CONVERT(bit, CASE JSON_VALUE(@vAnswer, N'$.ready') WHEN N'true' THEN 1 ELSE 0 END) AS [Ready];
 END;

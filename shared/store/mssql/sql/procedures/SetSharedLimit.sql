@@ -3,7 +3,7 @@
 -- In:     @Name 1..200 characters; @Limit -1 none | 0 nothing starts | 1..1000 | null: the code's limit again;
 --         @OperationId uniqueidentifier: a repeat with it answers what the first call did; @ChangedBy, @Reason for the audit
 -- Out:    Status: set | created; OldLimit (null: it was made), NewLimit: effective, -1 none; Held: tokens held now by all definitions
---         together; Surplus: of them above the new limit: they come back as their tasks end, no task is stopped
+--         together; OverLimit: of them above the new limit: they come back as their tasks end, no task is stopped
 --         Definitions: JSON array of names of those that draw from it and have ready tasks (hints are due when raised), or null
 -- Raises: 50404 null for a name that doesn't exist; 50409 the operation id was used by another operation; 50422 name or limit
 --         out of range or no operation id; 50423 that id is in use for longer than 2 s; 50490 inside a transaction; 1222 a row is locked
@@ -25,7 +25,7 @@ BEGIN
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vName nvarchar(200), @vId int, @vShared nvarchar(max),
           @vNames nvarchar(max), @vMade int, @vLimit int, @vOverride int, @vOperation nvarchar(200), @vAnswer nvarchar(max),
-          @vReadyIds nvarchar(max), @vDefinitions nvarchar(max), @vOld int, @vNew int, @vHeld int, @vSurplus int,
+          @vReadyIds nvarchar(max), @vDefinitions nvarchar(max), @vOld int, @vNew int, @vHeld int, @vOverLimit int,
           @vMissed nvarchar(max);
   DECLARE @vLock Taskgate.KeyLockList;
 
@@ -82,14 +82,14 @@ BEGIN
     ELSE
     BEGIN
       EXEC Taskgate._ChangeSharedLimit @SharedLimitId = @vId, @Limit = @vLimit, @Override = @Limit,
-        @oOld = @vOld OUTPUT, @oNew = @vNew OUTPUT, @oHeld = @vHeld OUTPUT, @oSurplus = @vSurplus OUTPUT;
+        @oOld = @vOld OUTPUT, @oNew = @vNew OUTPUT, @oHeld = @vHeld OUTPUT, @oOverLimit = @vOverLimit OUTPUT;
       INSERT INTO Taskgate.SettingAudit (TaskDefinitionId, Setting, OldValue, NewValue, Source, ChangedBy, Reason, ChangedAt)
       VALUES (0, N'shared_limit_override', CONVERT(nvarchar(20), @vOverride) + N' of ' + @vName,
               CONVERT(nvarchar(20), @Limit) + N' of ' + @vName, N'operator', @ChangedBy, @Reason, @vNow);
       SET @vAnswer = N'{"status":"' + CASE @vMade WHEN 1 THEN N'created' ELSE N'set' END
         + N'","oldLimit":' + CASE @vMade WHEN 1 THEN N'null' ELSE CONVERT(nvarchar(11), @vOld) END
         + N',"newLimit":' + CONVERT(nvarchar(11), @vNew) + N',"held":' + CONVERT(nvarchar(11), @vHeld)
-        + N',"surplus":' + CONVERT(nvarchar(11), @vSurplus) + N',"definitions":' + COALESCE(@vDefinitions, N'null') + N'}';
+        + N',"overLimit":' + CONVERT(nvarchar(11), @vOverLimit) + N',"definitions":' + COALESCE(@vDefinitions, N'null') + N'}';
       INSERT INTO Taskgate.Operation (OperationId, Name, DoneAt, Answer)
       VALUES (@OperationId, N'set_shared_limit', @vNow, @vAnswer);
       COMMIT TRANSACTION;
@@ -99,9 +99,9 @@ BEGIN
     IF XACT_STATE() <> 0 ROLLBACK TRANSACTION;
     THROW;
   END CATCH;
-  SELECT j.Status AS [Status], j.OldLimit AS [OldLimit], j.NewLimit AS [NewLimit], j.Held AS [Held], j.Surplus AS [Surplus],
+  SELECT j.Status AS [Status], j.OldLimit AS [OldLimit], j.NewLimit AS [NewLimit], j.Held AS [Held], j.OverLimit AS [OverLimit],
          j.Definitions AS [Definitions]
   FROM OPENJSON(@vAnswer) WITH (
     Status nvarchar(20) N'$.status', OldLimit int N'$.oldLimit', NewLimit int N'$.newLimit', Held int N'$.held',
-    Surplus int N'$.surplus', Definitions nvarchar(max) N'$.definitions' AS JSON) AS j;
+    OverLimit int N'$.overLimit', Definitions nvarchar(max) N'$.definitions' AS JSON) AS j;
 END;

@@ -4,7 +4,7 @@
 --         @NeedsReady: answer `none` at once when no task is ready or due, and ask for no more tokens than tasks wait.
 --           0: the grant is the start itself, so it takes a permit of the rate, too (with_tokens); claims take theirs in Work
 -- Out:    Status: started | limited | paused | none | unknown (register first) | outdated (register, then ask again);
---         TaskExecutionId; LeaseMs: how long from now; Tokens: granted; TokenFence; SpareMax; Ready: tasks ready,
+--         TaskExecutionId; LeaseMs: how long from now; Tokens: granted; TokenFence; PrefetchMax; Ready: tasks ready,
 --         counted up to @Want; RetryInMs: when limited, by tokens or by the rate; NextDueMs: until the next scheduled task, when none;
 --         DeadHolders: call ReclaimExpired when > 0; Demand: noted: holders were asked for a token: retry soon
 --           | others: the free tokens were given for others, and this worker holds some: hand the hint on | null
@@ -28,7 +28,7 @@ BEGIN
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
   -- The clock before any wait: a late grant has a shorter lease, never a longer one.
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vName nvarchar(200), @vStatus nvarchar(20),
-          @vDefinition int, @vIsOutdated bit, @vLeaseMs int, @vSpareMax smallint, @vTokenFence bigint,
+          @vDefinition int, @vIsOutdated bit, @vLeaseMs int, @vPrefetchMax smallint, @vTokenFence bigint,
           @vExecution bigint, @vOther int, @vTokens int = 0, @vReady int = 0, @vDue int, @vWish int,
           @vRetryInMs bigint, @vNextDueMs bigint, @vDead int = 0, @vIsRepeat bit = 0,
           @vGranted int, @vFreed int, @vHeld int, @vLimit int, @vPaused bit, @vIsLive bit, @vIgnored nvarchar(20),
@@ -51,7 +51,7 @@ BEGIN
   IF DATALENGTH(@Name) <= 400 AND DATALENGTH(@Name) = DATALENGTH(RTRIM(@Name)) SET @vName = @Name;
 
   BEGIN TRY
-    SELECT @vDefinition = d.TaskDefinitionId, @vLeaseMs = d.LeaseMs, @vSpareMax = d.SpareMax,
+    SELECT @vDefinition = d.TaskDefinitionId, @vLeaseMs = d.LeaseMs, @vPrefetchMax = d.PrefetchMax,
            @vShared = Taskgate._SharedIds(d.TaskDefinitionId),
            @vHasRate = CASE WHEN @NeedsReady = 0 AND EXISTS (
              SELECT 1 FROM Taskgate.RateBucket AS b WITH (INDEX (IX_RateBucket_Definition)) -- not the row: a claim may hold it
@@ -65,7 +65,7 @@ BEGIN
     IF @vStatus IS NOT NULL
     BEGIN
       SET @vLeaseMs = NULL;
-      SET @vSpareMax = NULL;
+      SET @vPrefetchMax = NULL;
     END;
 
     -- 1. Without a lock: a repeat, nothing to do, no token to be had.
@@ -199,6 +199,6 @@ BEGIN
     THROW;
   END CATCH;
   SELECT @vStatus AS [Status], @vExecution AS [TaskExecutionId], @vLeaseMs AS [LeaseMs], @vTokens AS [Tokens],
-         @vTokenFence AS [TokenFence], @vSpareMax AS [SpareMax], @vReady AS [Ready], @vRetryInMs AS [RetryInMs],
+         @vTokenFence AS [TokenFence], @vPrefetchMax AS [PrefetchMax], @vReady AS [Ready], @vRetryInMs AS [RetryInMs],
          @vNextDueMs AS [NextDueMs], @vDead AS [DeadHolders], CASE @vStatus WHEN N'limited' THEN @vDemand END AS [Demand];
 END;

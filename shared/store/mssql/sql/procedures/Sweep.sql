@@ -1,22 +1,22 @@
 -- Taskgate.Sweep: one read that lists due work, as the safety net behind the hints. Changes nothing.
--- In:     @Most int 1..1000: definitions with something to do, at most
+-- In:     @Max int 1..1000: definitions with something to do, at most
 -- Out:    Status: swept; Expired: executions past their lease or declared dead (call ReclaimExpired), counted up to 1000
 --         Definitions: JSON array, by name, of those with ready or due tasks, {name, ready (counted up to 1000), free: tokens
 --           that may be granted, by the shared limits, too, up to 1000, due: tasks wait for promotion, paused}, or null
 --         NextDueMs: until the next scheduled task of any definition or the next instant of a schedule, 0 when some are due, or null
---         Opening: JSON array of ids of batches to be pumped (PumpBatch), at most @Most, or null
---         Schedules: JSON array of those that are due (FireSchedule), the longest due first, at most @Most, of {id, definition, name, cron,
+--         Opening: JSON array of ids of batches to be pumped (PumpBatch), at most @Max, or null
+--         Schedules: JSON array of those that are due (FireSchedule), the longest due first, at most @Max, of {id, definition, name, cron,
 --           timeZone, missed, runAt, inMs: 0 or less}, as ListSchedules has them, or null
 --         Purgeable: something may be deleted (call Purge); of executions, the ten oldest are looked at, of batches the hundred oldest;
 --           groups are looked through to their end an hour after the last time
--- Raises: 50422 @Most out of range; 50490 inside a transaction
+-- Raises: 50422 @Max out of range; 50490 inside a transaction
 -- Locks:  none
 -- Isolation: several reads, each as of its own moment: a task that moves between them is found by the next tick
 -- Plan:   a few index probes per definition; the rows of all schedules
 -- Once:   naturally
 -- Twin:   postgres/sql/functions/sweep.sql
 CREATE OR ALTER PROCEDURE Taskgate.Sweep
-  @Most int
+  @Max int
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
@@ -39,9 +39,9 @@ BEGIN
     TaskDefinitionId int NOT NULL, Ord int NOT NULL, TokenId uniqueidentifier NULL, IsHeld bit NULL, Grantee bigint NULL,
     PRIMARY KEY CLUSTERED (TaskDefinitionId, Ord));
 
-  IF @Most IS NULL OR @Most NOT BETWEEN 1 AND 1000
+  IF @Max IS NULL OR @Max NOT BETWEEN 1 AND 1000
   BEGIN
-    SET @vMessage = N'most: expected 1..1000 (' + COALESCE(CONVERT(nvarchar(11), @Most), N'<NULL>') + N')';
+    SET @vMessage = N'max: expected 1..1000 (' + COALESCE(CONVERT(nvarchar(11), @Max), N'<NULL>') + N')';
     THROW 50422, @vMessage, 1;
   END;
   -- First the index entries, then the rows by key: no other call waits between index and row.
@@ -58,7 +58,7 @@ BEGIN
   OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per execution
 
   INSERT INTO @vDefinition (TaskDefinitionId, Name, Paused, TaskLimit, ExecutionTokens, Ready, IsDue, Held)
-  SELECT TOP (@Most) d.TaskDefinitionId, d.Name, d.Paused, COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit), d.ExecutionTokens,
+  SELECT TOP (@Max) d.TaskDefinitionId, d.Name, d.Paused, COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit), d.ExecutionTokens,
          r.Ready, s.IsDue, 0
   FROM Taskgate.TaskDefinition AS d WITH (INDEX (PK_TaskDefinition)) -- all of them: there are few
   CROSS APPLY (
@@ -125,7 +125,7 @@ BEGIN
   SELECT @vOpening = N'[' + STRING_AGG(CONVERT(nvarchar(max), N'"' + CONVERT(nvarchar(20), x.BatchId) + N'"'), N',')
            WITHIN GROUP (ORDER BY x.BatchId) + N']'
   FROM (
-    SELECT TOP (@Most) b.BatchId
+    SELECT TOP (@Max) b.BatchId
     FROM @vBatch AS b
     LEFT JOIN Taskgate.OpenWave AS o ON o.BatchId = b.BatchId
     LEFT JOIN Taskgate.Wave AS w ON w.WaveId = o.WaveId
@@ -151,7 +151,7 @@ BEGIN
              + N'","inMs":' + CONVERT(nvarchar(20), DATEDIFF_BIG(MILLISECOND, @vNow, x.NextRunAt)) + N'}', N',')
              WITHIN GROUP (ORDER BY x.NextRunAt, x.ScheduleId) + N']'
     FROM (
-      SELECT TOP (@Most) s.ScheduleId, s.TaskDefinitionId, s.Name, s.Cron, s.TimeZone, s.MissedPolicy, s.NextRunAt
+      SELECT TOP (@Max) s.ScheduleId, s.TaskDefinitionId, s.Name, s.Cron, s.TimeZone, s.MissedPolicy, s.NextRunAt
       FROM @vDue AS s WHERE s.NextRunAt <= @vNow
       ORDER BY s.NextRunAt, s.ScheduleId) AS x
     INNER JOIN Taskgate.TaskDefinition AS d ON d.TaskDefinitionId = x.TaskDefinitionId

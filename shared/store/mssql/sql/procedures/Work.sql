@@ -2,19 +2,18 @@
 -- In:     @TaskExecutionId bigint; @CallNumber bigint: 1, 2, 3 .. per execution: a repeat gets the first answer
 --         @DoneTaskIds, @DoneFences: JSON arrays of ids of tasks that ended well, same length;
 --         @DoneDurationsMs: JSON array of numbers or nulls, @DoneResults: JSON array of JSON texts or nulls: same length, or null
---         @StartedTaskIds: JSON array of ids of spare claims that were started meanwhile, or null
+--         @StartedTaskIds: JSON array of ids of prefetched claims that were started meanwhile, or null
 --         @Want int 0..1000; @After..: scan hint: look only at or after this place first (the last one claimed), or null
--- Out:    Status: claimed | none | limited (no token, no room for another spare claim, or the rate: RetryInMs)
+-- Out:    Status: claimed | none | limited (no token, no room for another prefetched claim, or the rate: RetryInMs)
 --                 | done (nothing was wanted) | paused | again (the answer of a call that was made before) | fenced | ended
 --         Fence bigint: of all tasks claimed by this call
 --         TaskIds, Attempts: joined by commas; Kinds, Payloads: JSON arrays; Extras: JSON array of null or
 --           {checkpoint, trace, grouped, cancel, newer: enqueued by a newer build than this execution's, wave: it counts in one, solo: lost twice},
 --           or null when all are null: all of the same length, in claim order
---         Started: the first so many count as started; the rest is spare until reported
---         LastPriority, LastRank: of the last task claimed
+--         Started: the first so many count as started; the rest is prefetched until reported; LastPriority, LastRank: of the last task
 --         RefusedTaskIds: completions that changed nothing, joined by commas, or null; LeaseMs: from now, null: not renewed
---         Surplus: tokens held by all above the limit, or above a shared one; 1: none are, but this process should give for one
---           that was denied (_IsAsked, _IsAskedShared): call ReleaseSurplus when some are idle. Below 0: so many are free, if no limit is shared
+--         OverLimit: tokens held by all above the limit or a shared one; ReleaseRequested: none are, but one is wanted for a denied
+--           execution (_IsAsked, _IsAskedShared): call ReleaseSurplus when some are idle; FreeTokens: for any worker, if no limit is shared
 --         NextDueMs bigint: until the next scheduled task, when fewer were claimed than wanted
 --         RetryInMs bigint: the rate let fewer be claimed than wanted: until it lets another one; null: it didn't
 --         Woken: JSON array of other definitions that got ready tasks; Opening: of batches to be pumped (PumpBatch); or null
@@ -41,17 +40,17 @@ BEGIN
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vWant int = COALESCE(@Want, 0), @vDoneCount int,
           @vDefinition int, @vState tinyint, @vCallNumber bigint, @vCallFence bigint, @vTokenCount int, @vIsSolo bit,
-          @vBuild bigint, @vLeaseMs int, @vSpareMax smallint, @vPaused bit, @vIsDue bit = 0, @vIsReady bit = 0, @vIsIdle bit = 0,
-          @vHeldCount int, @vSpareCount int, @vRest int, @vFirstSolo int, @vKeep int, @vCount int, @vPromoted int,
+          @vBuild bigint, @vLeaseMs int, @vPrefetchMax smallint, @vPaused bit, @vIsDue bit = 0, @vIsReady bit = 0, @vIsIdle bit = 0,
+          @vHeldCount int, @vPrefetchedCount int, @vRest int, @vFirstSolo int, @vKeep int, @vCount int, @vPromoted int,
           @vHasRate bit = 0, @vHasShared bit, @vFrom datetime2(6), @vIntervalUs bigint, @vPermitInMs bigint, @vRetryInMs bigint,
           @vAsksNextDue bit = 0, @vRetention nvarchar(max), @vWokenIds nvarchar(max) = N'[]', @vOpening nvarchar(max);
   DECLARE @vStatus nvarchar(20), @vFence bigint, @vTaskIds nvarchar(max), @vKinds nvarchar(max), @vAttempts nvarchar(max),
           @vPayloads nvarchar(max), @vExtras nvarchar(max), @vStarted int = 0, @vLastPriority smallint, @vLastRank bigint,
-          @vRefused nvarchar(max), @vAnswerLeaseMs int, @vSurplus int = 0, @vWorker nvarchar(200), @vLeaseUntil datetime2(3);
+          @vRefused nvarchar(max), @vAnswerLeaseMs int, @vWorker nvarchar(200), @vLeaseUntil datetime2(3), @vOverLimit int, @vFreeTokens int, @vReleaseRequested bit = 0;
   DECLARE @vPart TABLE ( -- the lists by position: 1 task, 2 fence, 3 duration, 4 result, 5 started
     Part tinyint NOT NULL, Ord int NOT NULL, Item nvarchar(max) NULL, PRIMARY KEY CLUSTERED (Part, Ord));
   DECLARE @vHeld TABLE (
-    TaskId bigint NOT NULL PRIMARY KEY CLUSTERED, Fence bigint NOT NULL, Ordinal int NOT NULL, IsSpare bit NOT NULL);
+    TaskId bigint NOT NULL PRIMARY KEY CLUSTERED, Fence bigint NOT NULL, Ordinal int NOT NULL, IsPrefetched bit NOT NULL);
   DECLARE @vStartedTask TABLE (TaskId bigint NOT NULL PRIMARY KEY CLUSTERED);
   DECLARE @vTaken TABLE (
     Priority smallint NOT NULL, Rank bigint NOT NULL, TaskId bigint NOT NULL, IsSolo bit NOT NULL,
@@ -93,20 +92,21 @@ BEGIN
     SELECT @vDefinition = x.TaskDefinitionId, @vState = x.State, @vCallNumber = x.CallNumber, @vWorker = x.Worker
     FROM Taskgate.TaskExecution AS x
     WHERE x.TaskExecutionId = @TaskExecutionId;
-    SELECT @vLeaseMs = d.LeaseMs, @vSpareMax = d.SpareMax, @vPaused = d.Paused,
+    SELECT @vLeaseMs = d.LeaseMs, @vPrefetchMax = d.PrefetchMax, @vPaused = d.Paused,
            @vRetention = N'[{"id":' + CONVERT(nvarchar(11), d.TaskDefinitionId)
              + N',"done":' + CONVERT(nvarchar(20), d.RetainDoneMs) + N',"dead":' + CONVERT(nvarchar(20), d.RetainDeadMs) + N'}]',
            @vHasRate = CASE WHEN @vWant > 0 AND EXISTS (
              SELECT 1 FROM Taskgate.RateBucket AS b WITH (INDEX (IX_RateBucket_Definition)) -- not the row: a claim may hold it
              WHERE b.TaskDefinitionId = d.TaskDefinitionId) THEN 1 ELSE 0 END,
            @vHasShared = CASE WHEN EXISTS (SELECT 1 FROM Taskgate.TaskDefinitionSharedLimit AS s WITH (FORCESEEK) -- one probe
-             WHERE s.TaskDefinitionId = d.TaskDefinitionId) THEN 1 ELSE 0 END, @vSurplus = CASE WHEN l.TaskLimit < 0 THEN 0 ELSE h.Held - l.TaskLimit END
+             WHERE s.TaskDefinitionId = d.TaskDefinitionId) THEN 1 ELSE 0 END,
+           @vOverLimit = CASE WHEN l.TaskLimit >= 0 AND h.Held > l.TaskLimit THEN h.Held - l.TaskLimit ELSE 0 END, @vFreeTokens = CASE WHEN h.Held < l.TaskLimit THEN l.TaskLimit - h.Held ELSE 0 END
     FROM Taskgate.TaskDefinition AS d
     CROSS APPLY (SELECT COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit) AS TaskLimit) AS l
     CROSS APPLY (
       SELECT CONVERT(int, (DATALENGTH(d.ExecutionTokens) - DATALENGTH(REPLACE(d.ExecutionTokens, N'S:0', N''))) / 6) AS Held) AS h
     WHERE d.TaskDefinitionId = @vDefinition;
-    IF @vHasShared = 1 SET @vSurplus = Taskgate._Surplus(@vDefinition);
+    IF @vHasShared = 1 SELECT @vOverLimit = Taskgate._OverLimit(@vDefinition), @vFreeTokens = 0;
     IF @vWant > 0
     BEGIN
       IF EXISTS (
@@ -130,12 +130,12 @@ BEGIN
       END;
     END;
 
-    IF @vSurplus < 0 AND (@vIsIdle = 1 OR EXISTS (SELECT 1 FROM Taskgate._Reserved(@vDefinition, @vNow) AS g)) SET @vSurplus = 0;
+    IF @vFreeTokens > 0 AND (@vIsIdle = 1 OR EXISTS (SELECT 1 FROM Taskgate._Reserved(@vDefinition, @vNow) AS g)) SET @vFreeTokens = 0;
     IF @vIsIdle = 0
     BEGIN
-      IF @vSurplus <= 0 AND EXISTS (SELECT 1 FROM Taskgate._IsAsked(@vDefinition, @vLeaseMs, @vWorker, @vNow) AS q) SET @vSurplus = 1;
-      IF @vHasShared = 1 AND @vSurplus <= 0 AND EXISTS (SELECT 1 FROM Taskgate._SharedDemand(@vDefinition, @vLeaseMs, @vNow) AS q WHERE q.OpenSince IS NOT NULL)
-        IF EXISTS (SELECT 1 FROM Taskgate._IsAskedShared(@vDefinition, @vLeaseMs, @vWorker, @vNow) AS q) SET @vSurplus = 1; -- counted only then
+      IF @vOverLimit = 0 AND EXISTS (SELECT 1 FROM Taskgate._IsAsked(@vDefinition, @vLeaseMs, @vWorker, @vNow) AS q) SET @vReleaseRequested = 1;
+      IF @vHasShared = 1 AND @vOverLimit = 0 AND @vReleaseRequested = 0 AND EXISTS (SELECT 1 FROM Taskgate._SharedDemand(@vDefinition, @vLeaseMs, @vNow) AS q WHERE q.OpenSince IS NOT NULL)
+        IF EXISTS (SELECT 1 FROM Taskgate._IsAskedShared(@vDefinition, @vLeaseMs, @vWorker, @vNow) AS q) SET @vReleaseRequested = 1; -- counted only then
       BEGIN TRANSACTION;
       -- 1. The execution's own row: only its holder may change its claims.
       SET @vState = NULL;
@@ -147,7 +147,7 @@ BEGIN
       BEGIN
         SET @vStatus = CASE @vState WHEN 2 THEN N'ended' ELSE N'fenced' END;
         SET @vRefused = NULL;
-        SET @vSurplus = 0;
+        SELECT @vOverLimit = 0, @vReleaseRequested = 0, @vFreeTokens = 0;
       END;
       ELSE
       BEGIN
@@ -157,8 +157,8 @@ BEGIN
           SET @vMessage = N'call_number: older than the last one (' + CONVERT(nvarchar(20), @CallNumber) + N')';
           THROW 50409, @vMessage, 1;
         END;
-        INSERT INTO @vHeld (TaskId, Fence, Ordinal, IsSpare)
-        SELECT c.TaskId, c.Fence, c.Ordinal, c.IsSpare
+        INSERT INTO @vHeld (TaskId, Fence, Ordinal, IsPrefetched)
+        SELECT c.TaskId, c.Fence, c.Ordinal, c.IsPrefetched
         FROM Taskgate.Claim AS c WITH (FORCESEEK) -- the execution's few rows
         WHERE c.TaskExecutionId = @TaskExecutionId;
         IF @CallNumber = @vCallNumber
@@ -166,7 +166,7 @@ BEGIN
           SELECT @vStatus = N'again', @vFence = @vCallFence;
           INSERT INTO @vClaimed (Ordinal, TaskId)
           SELECT h.Ordinal, h.TaskId FROM @vHeld AS h WHERE h.Fence = @vCallFence;
-          SELECT @vStarted = COUNT(*) FROM @vHeld AS h WHERE h.Fence = @vCallFence AND h.IsSpare = 0;
+          SELECT @vStarted = COUNT(*) FROM @vHeld AS h WHERE h.Fence = @vCallFence AND h.IsPrefetched = 0;
           UPDATE x
           SET LeaseUntil = CASE WHEN x.LeaseUntil > @vLeaseUntil THEN x.LeaseUntil ELSE @vLeaseUntil END
           FROM Taskgate.TaskExecution AS x WITH (ROWLOCK, UPDLOCK) -- the row is ours already
@@ -217,21 +217,21 @@ BEGIN
             INSERT INTO @vStartedTask (TaskId)
             SELECT h.TaskId
             FROM @vHeld AS h
-            WHERE h.IsSpare = 1 AND h.TaskId IN (SELECT TRY_CONVERT(bigint, p.Item) FROM @vPart AS p WHERE p.Part = 5);
+            WHERE h.IsPrefetched = 1 AND h.TaskId IN (SELECT TRY_CONVERT(bigint, p.Item) FROM @vPart AS p WHERE p.Part = 5);
             UPDATE c
-            SET IsSpare = 0
+            SET IsPrefetched = 0
             FROM @vStartedTask AS s
             INNER JOIN @vHeld AS h ON h.TaskId = s.TaskId
             INNER JOIN Taskgate.Claim AS c WITH (ROWLOCK, UPDLOCK) -- by the whole key; ours by the execution's row
               ON c.TaskExecutionId = @TaskExecutionId AND c.Fence = h.Fence AND c.Ordinal = h.Ordinal
             OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per claim
-            UPDATE h SET IsSpare = 0 FROM @vHeld AS h INNER JOIN @vStartedTask AS s ON s.TaskId = h.TaskId;
+            UPDATE h SET IsPrefetched = 0 FROM @vHeld AS h INNER JOIN @vStartedTask AS s ON s.TaskId = h.TaskId;
           END;
 
-          -- 3. Claim: as many as wanted, as the tokens and their spare claims allow.
-          SELECT @vHeldCount = COUNT(*), @vSpareCount = COALESCE(SUM(CASE h.IsSpare WHEN 1 THEN 1 ELSE 0 END), 0)
+          -- 3. Claim: as many as wanted, as the tokens and their prefetched claims allow.
+          SELECT @vHeldCount = COUNT(*), @vPrefetchedCount = COALESCE(SUM(CASE h.IsPrefetched WHEN 1 THEN 1 ELSE 0 END), 0)
           FROM @vHeld AS h;
-          SET @vRest = @vTokenCount * (1 + @vSpareMax) - @vHeldCount;
+          SET @vRest = @vTokenCount * (1 + @vPrefetchMax) - @vHeldCount;
           SET @vStatus = CASE WHEN @vWant = 0 THEN N'done' WHEN @vPaused = 1 THEN N'paused'
                               WHEN @vRest <= 0 THEN N'limited' ELSE N'none' END;
           IF @vStatus = N'none' AND @vIsSolo = 0
@@ -240,7 +240,7 @@ BEGIN
             IF @vIsDue = 1
             BEGIN
               SET @vCount = CASE WHEN @vWant > 32 THEN 2 * @vWant ELSE 64 END;
-              EXEC Taskgate._Promote @TaskDefinitionId = @vDefinition, @Most = @vCount, @Now = @vNow,
+              EXEC Taskgate._Promote @TaskDefinitionId = @vDefinition, @Max = @vCount, @Now = @vNow,
                 @oPromoted = @vPromoted OUTPUT;
             END;
             IF @vHasRate = 1 -- last of all that is locked: others skip it, and nothing is waited for while it is held
@@ -332,9 +332,9 @@ BEGIN
             BEGIN
               SET @vStatus = N'claimed';
               SET @vFence = NEXT VALUE FOR Taskgate.FenceSequence;
-              SET @vStarted = @vTokenCount - (@vHeldCount - @vSpareCount);
+              SET @vStarted = @vTokenCount - (@vHeldCount - @vPrefetchedCount);
               SET @vStarted = CASE WHEN @vStarted < 0 THEN 0 WHEN @vStarted > @vCount THEN @vCount ELSE @vStarted END;
-              INSERT INTO Taskgate.Claim (TaskExecutionId, Fence, Ordinal, TaskId, ClaimedAt, IsSpare)
+              INSERT INTO Taskgate.Claim (TaskExecutionId, Fence, Ordinal, TaskId, ClaimedAt, IsPrefetched)
               SELECT @TaskExecutionId, @vFence, c.Ordinal, c.TaskId, @vNow, CASE WHEN c.Ordinal > @vStarted THEN 1 ELSE 0 END
               FROM @vClaimed AS c;
               IF @vHasRate = 1
@@ -393,8 +393,8 @@ BEGIN
 
   SELECT @vStatus AS [Status], @vFence AS [Fence], @vTaskIds AS [TaskIds], @vKinds AS [Kinds], @vAttempts AS [Attempts],
          @vPayloads AS [Payloads], @vExtras AS [Extras], @vStarted AS [Started], @vLastPriority AS [LastPriority],
-         @vLastRank AS [LastRank], @vRefused AS [RefusedTaskIds], @vAnswerLeaseMs AS [LeaseMs], @vSurplus AS [Surplus],
+         @vLastRank AS [LastRank], @vRefused AS [RefusedTaskIds], @vAnswerLeaseMs AS [LeaseMs], @vOverLimit AS [OverLimit],
+         @vReleaseRequested AS [ReleaseRequested], CASE @vReleaseRequested WHEN 1 THEN 0 ELSE @vFreeTokens END AS [FreeTokens],
          CASE @vAsksNextDue WHEN 1 THEN Taskgate._NextDueMs(@vDefinition) END AS [NextDueMs], @vRetryInMs AS [RetryInMs],
-         CASE WHEN @vWokenIds <> N'[]' THEN Taskgate._DefinitionNames(@vWokenIds, @vDefinition) END AS [Woken],
-         @vOpening AS [Opening];
+         CASE WHEN @vWokenIds <> N'[]' THEN Taskgate._DefinitionNames(@vWokenIds, @vDefinition) END AS [Woken], @vOpening AS [Opening];
 END;

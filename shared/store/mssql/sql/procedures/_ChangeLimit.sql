@@ -1,6 +1,6 @@
 -- Taskgate._ChangeLimit: writes a definition's limit (by the code or by an operator) and brings its tokens in line.
 -- In:     @TaskDefinitionId int; @Limit int: the code's; @Override int: the operator's, null: none
--- Out:    @oOld, @oNew: effective limits, -1 none; @oHeld: tokens held now; @oSurplus: of them above the new limit
+-- Out:    @oOld, @oNew: effective limits, -1 none; @oHeld: tokens held now; @oOverLimit: of them above the new limit
 -- Raises: 50404 unknown definition; 50499 damaged token string
 -- Locks:  TaskDefinition. Joins the caller's transaction
 -- Isolation: an execution's token count changes only under the definition's lock, so reading it after the lock is exact
@@ -8,7 +8,7 @@
 -- Twin:   postgres/sql/functions/_change_limit.sql
 CREATE OR ALTER PROCEDURE Taskgate._ChangeLimit
   @TaskDefinitionId int, @Limit int, @Override int,
-  @oOld int OUTPUT, @oNew int OUTPUT, @oHeld int OUTPUT, @oSurplus int OUTPUT
+  @oOld int OUTPUT, @oNew int OUTPUT, @oHeld int OUTPUT, @oOverLimit int OUTPUT
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
@@ -58,5 +58,5 @@ BEGIN
     @oLimit = @vEffective OUTPUT, @oTokenFence = @vFence OUTPUT, @oPaused = @vPaused OUTPUT, @oDead = @vDead OUTPUT,
     @oIsLive = @vIsLive OUTPUT;
   IF @oNew = -1 SELECT @oHeld = COALESCE(SUM(o.TokenCount), 0) FROM @vOpen AS o;
-  SET @oSurplus = CASE WHEN @oNew = -1 OR @oHeld <= @oNew THEN 0 ELSE @oHeld - @oNew END;
+  SET @oOverLimit = CASE WHEN @oNew = -1 OR @oHeld <= @oNew THEN 0 ELSE @oHeld - @oNew END;
 END;

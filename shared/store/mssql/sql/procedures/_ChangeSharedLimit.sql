@@ -1,6 +1,6 @@
 -- Taskgate._ChangeSharedLimit: writes a shared limit (by the code or by an operator) and brings its tokens in line.
 -- In:     @SharedLimitId int: the caller holds the row; @Limit int: the code's; @Override int: the operator's, null: none
--- Out:    @oOld, @oNew: effective limits, -1 none; @oHeld: tokens held now; @oSurplus: of them above the new limit
+-- Out:    @oOld, @oNew: effective limits, -1 none; @oHeld: tokens held now; @oOverLimit: of them above the new limit
 -- Raises: 50499 damaged token string
 -- Locks:  TaskExecution of dead holders by skip. Joins the caller's transaction
 -- Isolation: tokens of the executions that draw from it change only under its row, so reading them after the lock is exact
@@ -8,12 +8,12 @@
 -- Twin:   postgres/sql/functions/_change_shared_limit.sql
 CREATE OR ALTER PROCEDURE Taskgate._ChangeSharedLimit
   @SharedLimitId int, @Limit int, @Override int,
-  @oOld int OUTPUT, @oNew int OUTPUT, @oHeld int OUTPUT, @oSurplus int OUTPUT
+  @oOld int OUTPUT, @oNew int OUTPUT, @oHeld int OUTPUT, @oOverLimit int OUTPUT
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-  DECLARE @vId nvarchar(20) = CONVERT(nvarchar(20), @SharedLimitId), @vExecution bigint, @vTokenCount int, @vRoom int, @vSurplus int,
+  DECLARE @vId nvarchar(20) = CONVERT(nvarchar(20), @SharedLimitId), @vExecution bigint, @vTokenCount int, @vRoom int, @vOverLimit int,
           @vDead int;
   DECLARE @vOpen TABLE (TaskExecutionId bigint NOT NULL PRIMARY KEY CLUSTERED, TokenCount int NOT NULL);
 
@@ -49,17 +49,17 @@ BEGIN
     BEGIN
       SELECT @vTokenCount = o.TokenCount FROM @vOpen AS o WHERE o.TaskExecutionId = @vExecution;
       EXEC Taskgate._SettleShared @Shared = @vId, @TaskExecutionId = @vExecution, @Need = 0, @Own = @vTokenCount,
-        @oRoom = @vRoom OUTPUT, @oSurplus = @vSurplus OUTPUT, @oDead = @vDead OUTPUT;
+        @oRoom = @vRoom OUTPUT, @oOverLimit = @vOverLimit OUTPUT, @oDead = @vDead OUTPUT;
       SELECT @vExecution = MIN(o.TaskExecutionId) FROM @vOpen AS o WHERE o.TokenCount > 0 AND o.TaskExecutionId > @vExecution;
     END;
   END;
   EXEC Taskgate._SettleShared @Shared = @vId, @TaskExecutionId = 0, @Need = 0, @Own = NULL,
-    @oRoom = @vRoom OUTPUT, @oSurplus = @vSurplus OUTPUT, @oDead = @vDead OUTPUT;
+    @oRoom = @vRoom OUTPUT, @oOverLimit = @vOverLimit OUTPUT, @oDead = @vDead OUTPUT;
   IF @oNew = -1
     SELECT @oHeld = COALESCE(SUM(o.TokenCount), 0) FROM @vOpen AS o;
   ELSE
     SELECT @oHeld = CONVERT(int, (DATALENGTH(s.ExecutionTokens) - DATALENGTH(REPLACE(s.ExecutionTokens, N'S:0', N''))) / 6)
     FROM Taskgate.SharedLimit AS s WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- the key is ours already
     WHERE s.SharedLimitId = @SharedLimitId;
-  SET @oSurplus = CASE WHEN @oNew = -1 OR @oHeld <= @oNew THEN 0 ELSE @oHeld - @oNew END;
+  SET @oOverLimit = CASE WHEN @oNew = -1 OR @oHeld <= @oNew THEN 0 ELSE @oHeld - @oNew END;
 END;

@@ -15,7 +15,7 @@ BEGIN
   SET NOCOUNT, XACT_ABORT ON;
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   DECLARE @vId int, @vShared nvarchar(20), @vName nvarchar(200), @vWanted int, @vLimit int, @vOverride int, @vIsWanted bit, @vIsLinked bit,
-          @vExecution bigint, @vOwn int, @vOld int, @vNew int, @vHeld int, @vSurplus int, @vRoom int, @vDead int;
+          @vExecution bigint, @vOwn int, @vOld int, @vNew int, @vHeld int, @vOverLimit int, @vRoom int, @vDead int;
   DECLARE @vRow TABLE (
     SharedLimitId int NOT NULL PRIMARY KEY CLUSTERED, Name nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL,
     IsWanted bit NOT NULL, TaskLimit int NULL, IsLinked bit NOT NULL);
@@ -69,7 +69,7 @@ BEGIN
     IF @vWanted <> @vLimit
     BEGIN
       EXEC Taskgate._ChangeSharedLimit @SharedLimitId = @vId, @Limit = @vWanted, @Override = @vOverride,
-        @oOld = @vOld OUTPUT, @oNew = @vNew OUTPUT, @oHeld = @vHeld OUTPUT, @oSurplus = @vSurplus OUTPUT;
+        @oOld = @vOld OUTPUT, @oNew = @vNew OUTPUT, @oHeld = @vHeld OUTPUT, @oOverLimit = @vOverLimit OUTPUT;
       INSERT INTO Taskgate.SettingAudit (TaskDefinitionId, Setting, OldValue, NewValue, Source, ChangedBy, ChangedAt)
       VALUES (@TaskDefinitionId, N'shared_limit', CONVERT(nvarchar(20), @vLimit) + N' of ' + @vName,
               CONVERT(nvarchar(20), @vWanted) + N' of ' + @vName, N'code', @RegisteredBy, @Now);
@@ -87,11 +87,11 @@ BEGIN
       BEGIN
         SELECT @vOwn = CASE @vIsWanted WHEN 1 THEN o.TokenCount ELSE 0 END FROM @vOpen AS o WHERE o.TaskExecutionId = @vExecution;
         EXEC Taskgate._SettleShared @Shared = @vShared, @TaskExecutionId = @vExecution, @Need = 0, @Own = @vOwn,
-          @oRoom = @vRoom OUTPUT, @oSurplus = @vSurplus OUTPUT, @oDead = @vDead OUTPUT;
+          @oRoom = @vRoom OUTPUT, @oOverLimit = @vOverLimit OUTPUT, @oDead = @vDead OUTPUT;
         SELECT @vExecution = MIN(o.TaskExecutionId) FROM @vOpen AS o WHERE o.TokenCount > 0 AND o.TaskExecutionId > @vExecution;
       END;
       EXEC Taskgate._SettleShared @Shared = @vShared, @TaskExecutionId = 0, @Need = 0, @Own = NULL,
-        @oRoom = @vRoom OUTPUT, @oSurplus = @vSurplus OUTPUT, @oDead = @vDead OUTPUT;
+        @oRoom = @vRoom OUTPUT, @oOverLimit = @vOverLimit OUTPUT, @oDead = @vDead OUTPUT;
     END;
     SELECT @vId = MIN(r.SharedLimitId) FROM @vRow AS r WHERE r.SharedLimitId > @vId;
   END;

@@ -5,7 +5,7 @@
 --         @Released Taskgate.GroupedTaskList: tasks that only leave their groups (a retry that isn't strict)
 --         @Retention: JSON array of {id, done, dead}: RetainDoneMs and RetainDeadMs of the definitions, read before an execution's
 --         row was locked; null: read here, for a caller with the definition's row locked, or with no execution's
---         @AreHeld: 1: these tasks were never admitted: they hold no slot and are counted in no wave
+--         @AreBlocked: 1: these tasks were never admitted: they hold no slot and are counted in no wave
 -- Out:    @oWoken: JSON array of ids of definitions that got ready tasks, '[]' when none did; @oOpening: JSON array of ids of
 --         batches whose next wave is still being opened, or null
 -- Raises: 50413, 50422 a result that is too large or isn't the text of a JSON object or array
@@ -18,7 +18,7 @@
 CREATE OR ALTER PROCEDURE Taskgate._EndTasks
   @Ended Taskgate.EndedTaskList READONLY, @TaskExecutionId bigint, @Now datetime2(3),
   @Released Taskgate.GroupedTaskList READONLY, @oWoken nvarchar(max) OUTPUT, @oOpening nvarchar(max) OUTPUT,
-  @Retention nvarchar(max) = NULL, @AreHeld bit = 0
+  @Retention nvarchar(max) = NULL, @AreBlocked bit = 0
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
@@ -94,10 +94,10 @@ BEGIN
   INNER JOIN Taskgate.Task AS t WITH (ROWLOCK, UPDLOCK) ON t.TaskId = e.TaskId -- each row as it is now
   OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task, ascending
   -- For a redrive: what the archive's columns don't say. Such a task was never claimed, so it is in the archive.
-  IF EXISTS (SELECT 1 FROM @vGone AS g WHERE g.PendingGroupKey IS NOT NULL OR @AreHeld = 1)
-    INSERT INTO Taskgate.EndedEarly (TaskId, PendingGroupKey, PendingGroupIsGlobal, WasHeld)
-    SELECT g.TaskId, g.PendingGroupKey, g.PendingGroupIsGlobal, @AreHeld
-    FROM @vGone AS g WHERE g.PendingGroupKey IS NOT NULL OR @AreHeld = 1;
+  IF EXISTS (SELECT 1 FROM @vGone AS g WHERE g.PendingGroupKey IS NOT NULL OR @AreBlocked = 1)
+    INSERT INTO Taskgate.EndedEarly (TaskId, PendingGroupKey, PendingGroupIsGlobal, WasBlocked)
+    SELECT g.TaskId, g.PendingGroupKey, g.PendingGroupIsGlobal, @AreBlocked
+    FROM @vGone AS g WHERE g.PendingGroupKey IS NOT NULL OR @AreBlocked = 1;
 
   IF EXISTS (SELECT 1 FROM @vGone AS g WHERE g.DedupeKey IS NOT NULL)
   BEGIN
@@ -114,7 +114,7 @@ BEGIN
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per key, ascending
   END;
 
-  IF @AreHeld = 1 RETURN;
+  IF @AreBlocked = 1 RETURN;
   INSERT INTO @vLeaving (TaskId, GroupId)
   SELECT g.TaskId, g.GroupId FROM @vGone AS g WHERE g.GroupId IS NOT NULL
   UNION ALL

@@ -4,7 +4,7 @@
 --         still to be admitted, or another call adds tasks to it now: call PumpBatch
 -- Raises: -
 -- Locks:  the gate of the next wave by skip, then its row. Joins the caller's transaction
--- Isolation: no other call wants a held wave's row, so this one never waits; the gate (shard 16) is had alone only when no call is
+-- Isolation: no other call wants a blocked wave's row, so this one never waits; the gate (shard 16) is had alone only when no call is
 --         adding tasks: what they added is visible to the next statement
 -- Plan:   UQ_Wave_Ordinal; primary keys
 -- Twin:   postgres/sql/functions/_open_next_wave.sql
@@ -37,7 +37,7 @@ BEGIN
         SET @oIsOpening = 1;
         RETURN;
       END;
-      IF EXISTS (SELECT 1 FROM Taskgate.WaveHeld AS h WITH (FORCESEEK) WHERE h.WaveId = @vWaveId) -- a probe
+      IF EXISTS (SELECT 1 FROM Taskgate.WaveBlocked AS h WITH (FORCESEEK) WHERE h.WaveId = @vWaveId) -- a probe
       BEGIN
         UPDATE w
         SET State = 1, OpenShards = 1, OpenedAt = @Now -- the 1 stands for those to be admitted
@@ -51,7 +51,7 @@ BEGIN
           SET @oIsOpening = 1;
           RETURN;
         END;
-        EXEC Taskgate._AdmitHeld @WaveId = @vWaveId, @Most = 200, @Now = @Now, @oMoved = @vMoved OUTPUT, @oWoken = @oWoken OUTPUT,
+        EXEC Taskgate._AdmitBlocked @WaveId = @vWaveId, @Max = 200, @Now = @Now, @oMoved = @vMoved OUTPUT, @oWoken = @oWoken OUTPUT,
           @oIsOver = @vIsOver OUTPUT, @oIsClosed = @vIsClosed OUTPUT;
         IF @vIsOver = 0 SET @oIsOpening = 1;
         IF @vIsClosed = 0 RETURN;

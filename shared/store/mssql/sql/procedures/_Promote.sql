@@ -1,5 +1,5 @@
 -- Taskgate._Promote: moves due tasks of one definition from Scheduled to where they may be claimed, without waiting for another call.
--- In:     @TaskDefinitionId int; @Most int 1..10000; @Now
+-- In:     @TaskDefinitionId int; @Max int 1..10000; @Now
 -- Out:    @oPromoted: how many left Scheduled; grouped ones whose group is locked, being made or being removed just now stay for the next call
 -- Raises: -
 -- Locks:  an application lock of the definition, by skip: one promotes a definition's tasks at a time, the others go on (0). Two at a
@@ -12,7 +12,7 @@
 -- Plan:   at most 1000 new groups; first entries of PK_Scheduled; primary keys, UQ_TaskGroup_Key; at most 1000 rows per write
 -- Twin:   postgres/sql/functions/_promote.sql, _make_pending_groups.sql
 CREATE OR ALTER PROCEDURE Taskgate._Promote
-  @TaskDefinitionId int, @Most int, @Now datetime2(3), @oPromoted int OUTPUT
+  @TaskDefinitionId int, @Max int, @Now datetime2(3), @oPromoted int OUTPUT
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
@@ -38,11 +38,11 @@ BEGIN
   IF @vMissed <> N'[]' RETURN;
   -- 1. Due rows that no other call is taking. Own statement, so that the next one sees the tasks of rows committed meanwhile.
   INSERT INTO @vDue (RunAt, TaskId)
-  SELECT TOP (@Most) s.RunAt, s.TaskId
+  SELECT TOP (@Max) s.RunAt, s.TaskId
   FROM Taskgate.Scheduled AS s WITH (ROWLOCK, UPDLOCK, READPAST, FORCESEEK) -- keep them, skip others', in key order
   WHERE s.TaskDefinitionId = @TaskDefinitionId AND s.RunAt <= @Now
   ORDER BY s.RunAt, s.TaskId
-  OPTION (MAXDOP 1, OPTIMIZE FOR (@Most = 100)); -- a seek without a sort
+  OPTION (MAXDOP 1, OPTIMIZE FOR (@Max = 100)); -- a seek without a sort
   IF @@ROWCOUNT = 0 RETURN;
   INSERT INTO @vTask (Ord, TaskId, RunAt, Priority, Rank, IsSolo, GroupId, Scope, PendingGroupKey, Place)
   SELECT ROW_NUMBER() OVER (ORDER BY d.RunAt, d.TaskId), t.TaskId, d.RunAt, t.Priority, t.Rank,
@@ -75,7 +75,7 @@ BEGIN
     WHERE m.GroupId IS NULL
       AND (NOT EXISTS (SELECT 1 FROM @vLock AS l WHERE l.Name = m.LockName)
         OR EXISTS (SELECT 1 FROM OPENJSON(@vMissed) AS j WHERE j.[value] COLLATE Latin1_General_100_BIN2 = m.LockName));
-    INSERT INTO Taskgate.TaskGroup (TaskDefinitionId, GroupKey, Slots, IsStrict)
+    INSERT INTO Taskgate.TaskGroup (TaskDefinitionId, GroupKey, Slots, Strict)
     SELECT m.Scope, m.GroupKey, d.GroupSlots, d.GroupStrict
     FROM @vMissing AS m
     INNER JOIN Taskgate.TaskDefinition AS d WITH (READCOMMITTEDLOCK, READPAST) -- no wait: is it locked, then the next call

@@ -1,7 +1,7 @@
 -- Taskgate._PurgeAudit: deletes entries of the audit of settings that are older than 400 days and were followed by another one of the
 --         same: the last word on each setting of each definition, group, shared limit, schedule and watermark stays, however old. Entries of
 --         calls go after 400 days, those of enqueues after 30.
--- In:     @Most int: entries of each kind; @Now
+-- In:     @Max int: entries of each kind; @Now
 -- Out:    @oEntries int: rows deleted; @oMore bit: one kind fills its share
 -- Raises: -
 -- Locks:  SettingAudit, CallAudit by skip. Joins the caller's transaction, which holds nothing that others wait for behind an audit
@@ -10,7 +10,7 @@
 --         them, too. Both kinds of calls from their old ends
 -- Twin:   postgres/sql/functions/_purge_audit.sql
 CREATE OR ALTER PROCEDURE Taskgate._PurgeAudit
-  @Most int, @Now datetime2(3), @oEntries int OUTPUT, @oMore bit OUTPUT
+  @Max int, @Now datetime2(3), @oEntries int OUTPUT, @oMore bit OUTPUT
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
@@ -25,19 +25,19 @@ BEGIN
   SELECT @oEntries = 0, @oMore = 0;
   -- 1. Calls. A slice of each kind, oldest first.
   DELETE a
-  FROM (SELECT TOP (@Most) c.IsEnqueue, c.ChangedAt, c.CallAuditId
+  FROM (SELECT TOP (@Max) c.IsEnqueue, c.ChangedAt, c.CallAuditId
         FROM Taskgate.CallAudit AS c WITH (ROWLOCK, UPDLOCK, READPAST, FORCESEEK) -- from the old end; skip, don't wait
         WHERE c.IsEnqueue = 0 AND c.ChangedAt < @vBefore
         ORDER BY c.ChangedAt, c.CallAuditId) AS a;
   SET @oEntries = @@ROWCOUNT;
-  IF @oEntries = @Most SET @oMore = 1;
+  IF @oEntries = @Max SET @oMore = 1;
   DELETE a
-  FROM (SELECT TOP (@Most) c.IsEnqueue, c.ChangedAt, c.CallAuditId
+  FROM (SELECT TOP (@Max) c.IsEnqueue, c.ChangedAt, c.CallAuditId
         FROM Taskgate.CallAudit AS c WITH (ROWLOCK, UPDLOCK, READPAST, FORCESEEK) -- from the old end; skip, don't wait
         WHERE c.IsEnqueue = 1 AND c.ChangedAt < DATEADD(DAY, -30, @Now)
         ORDER BY c.ChangedAt, c.CallAuditId) AS a;
   SET @vCount = @@ROWCOUNT;
-  IF @vCount = @Most SET @oMore = 1;
+  IF @vCount = @Max SET @oMore = 1;
   SET @oEntries = @oEntries + @vCount;
 
   -- 2. Settings.
@@ -60,11 +60,11 @@ BEGIN
   INSERT INTO @vLast (SettingAuditId)
   SELECT MAX(e.SettingAuditId) FROM @vEntry AS e GROUP BY e.TaskDefinitionId, e.Setting, e.Subject;
   INSERT INTO @vDue (SettingAuditId)
-  SELECT TOP (@Most) e.SettingAuditId
+  SELECT TOP (@Max) e.SettingAuditId
   FROM @vEntry AS e
   WHERE e.ChangedAt < @vBefore AND NOT EXISTS (SELECT 1 FROM @vLast AS l WHERE l.SettingAuditId = e.SettingAuditId)
   ORDER BY e.SettingAuditId;
-  IF @@ROWCOUNT = @Most SET @oMore = 1;
+  IF @@ROWCOUNT = @Max SET @oMore = 1;
   DELETE a
   FROM @vDue AS d
   INNER JOIN Taskgate.SettingAudit AS a WITH (ROWLOCK, UPDLOCK, READPAST, INDEX (PK_SettingAudit)) -- skip, don't wait

@@ -1,5 +1,5 @@
 -- Taskgate._PurgeBatches: deletes batches that finished long ago, with their waves, the oldest first.
--- In:     @Most int: waves; @Now
+-- In:     @Max int: waves; @Now
 -- Out:    @oBatches, @oWaves int: rows deleted; @oMore bit: waves filled their share
 -- Raises: -
 -- Locks:  Batch, Wave and WaveShard, all by skip. Joins the caller's transaction, which holds nothing yet
@@ -10,7 +10,7 @@
 --         call by call, and goes with the last; from the first on a repeat of its CreateBatch makes a new one
 -- Twin:   postgres/sql/functions/_purge_batches.sql
 CREATE OR ALTER PROCEDURE Taskgate._PurgeBatches
-  @Most int, @Now datetime2(3), @oBatches int OUTPUT, @oWaves int OUTPUT, @oMore bit OUTPUT
+  @Max int, @Now datetime2(3), @oBatches int OUTPUT, @oWaves int OUTPUT, @oMore bit OUTPUT
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
@@ -29,7 +29,7 @@ BEGIN
   SELECT @oBatches = 0, @oWaves = 0, @oMore = 0;
   -- 1. Due rows, oldest first, with nothing locked.
   INSERT INTO @vBatch (BatchId, OperationId)
-  SELECT TOP (@Most) x.BatchId, x.OperationId
+  SELECT TOP (@Max) x.BatchId, x.OperationId
   FROM (
     SELECT TOP (1000) b.BatchId, b.OperationId, b.FinishedAt
     FROM Taskgate.Batch AS b WITH (INDEX (PK_Batch)) -- the oldest: ids grow with time
@@ -38,16 +38,16 @@ BEGIN
   ORDER BY x.BatchId;
   IF @@ROWCOUNT = 0 RETURN;
   INSERT INTO @vWave (K, BatchId, Ordinal, WaveId, Shards, IsMine)
-  SELECT TOP (@Most + 1) ROW_NUMBER() OVER (ORDER BY w.BatchId, w.Ordinal), w.BatchId, w.Ordinal, w.WaveId, 0, 0
+  SELECT TOP (@Max + 1) ROW_NUMBER() OVER (ORDER BY w.BatchId, w.Ordinal), w.BatchId, w.Ordinal, w.WaveId, 0, 0
   FROM @vBatch AS b
   INNER JOIN Taskgate.Wave AS w WITH (INDEX (UQ_Wave_Ordinal)) ON w.BatchId = b.BatchId -- a batch's waves; covers this read
   ORDER BY w.BatchId, w.Ordinal
   OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per batch
   SET @vFound = @@ROWCOUNT;
-  IF @vFound >= @Most SET @oMore = 1;
+  IF @vFound >= @Max SET @oMore = 1;
   -- Of the batch that the cut goes through some waves stay, of those behind it all.
-  SELECT @vCut = w.BatchId FROM @vWave AS w WHERE w.K = @Most + 1;
-  DELETE w FROM @vWave AS w WHERE w.K = @Most + 1;
+  SELECT @vCut = w.BatchId FROM @vWave AS w WHERE w.K = @Max + 1;
+  DELETE w FROM @vWave AS w WHERE w.K = @Max + 1;
   DELETE b FROM @vBatch AS b WHERE NOT EXISTS (SELECT 1 FROM @vWave AS w WHERE w.BatchId = b.BatchId);
   UPDATE v
   SET Shards = n.Shards

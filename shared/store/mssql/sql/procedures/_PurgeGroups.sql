@@ -1,6 +1,6 @@
 -- Taskgate._PurgeGroups: removes unused groups: no task holds a slot or waits, none that may be redriven names it, no operator
 --         has set it. A key that comes back makes a new group, with the definition's settings.
--- In:     @Most int: groups to look at, behind those of the call before; @Now
+-- In:     @Max int: groups to look at, behind those of the call before; @Now
 -- Out:    @oGroups int: how many went; @oMore: as many as asked for were looked at, and some of them went
 -- Raises: -
 -- Locks:  GroupRound by skip (one purge at a time looks at groups), TaskGroup by skip, row and key, only of those that seem idle. Joins
@@ -12,7 +12,7 @@
 -- Plan:   PK_TaskGroup behind the remembered place; one probe of each kind per group
 -- Twin:   postgres/sql/functions/_purge_groups.sql, _idle_groups.sql
 CREATE OR ALTER PROCEDURE Taskgate._PurgeGroups
-  @Most int, @Now datetime2(3), @oGroups int OUTPUT, @oMore bit OUTPUT
+  @Max int, @Now datetime2(3), @oGroups int OUTPUT, @oMore bit OUTPUT
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
@@ -32,11 +32,11 @@ BEGIN
   IF @vAfter IS NULL RETURN;
   -- 1. The next ones; then which of them seem idle. Plain reads: no call in a group waits for them.
   INSERT INTO @vSeenGroup (GroupId)
-  SELECT TOP (@Most) g.GroupId
+  SELECT TOP (@Max) g.GroupId
   FROM Taskgate.TaskGroup AS g WITH (INDEX (PK_TaskGroup), FORCESEEK) -- in key order
   WHERE g.GroupId > @vAfter
   ORDER BY g.GroupId
-  OPTION (MAXDOP 1, OPTIMIZE FOR (@Most = 100)); -- a seek without a sort
+  OPTION (MAXDOP 1, OPTIMIZE FOR (@Max = 100)); -- a seek without a sort
   SET @vSeen = @@ROWCOUNT;
   SELECT @vLast = MAX(s.GroupId) FROM @vSeenGroup AS s;
   DELETE s
@@ -81,8 +81,8 @@ BEGIN
   -- 4. Where the next call goes on; of no group at all nothing is written.
   IF @vSeen > 0 OR @vAfter > 0
     UPDATE r
-    SET LastGroupId = CASE WHEN @vSeen = @Most THEN @vLast ELSE 0 END, EndedAt = CASE WHEN @vSeen = @Most THEN r.EndedAt ELSE @Now END
+    SET LastGroupId = CASE WHEN @vSeen = @Max THEN @vLast ELSE 0 END, EndedAt = CASE WHEN @vSeen = @Max THEN r.EndedAt ELSE @Now END
     FROM Taskgate.GroupRound AS r WITH (ROWLOCK, UPDLOCK) -- ours already
     WHERE r.RoundId = 1;
-  IF @vSeen = @Most AND @oGroups > 0 SET @oMore = 1;
+  IF @vSeen = @Max AND @oGroups > 0 SET @oMore = 1;
 END;

@@ -4,10 +4,10 @@
 -- Out:    @oReplaced: JSON array of ids of those that carry it now. The others run or have run, are over, have another kind, are to
 --         be cancelled, or would leave the group that their payload names; or another call is moving them at this moment; or, when joining, they wait for their group or wave
 -- Raises: -
--- Locks:  Ready, Scheduled by skip; when not joining: WaveHeld by skip, TaskGroup by skip and GroupWaiting under it; Task
+-- Locks:  Ready, Scheduled by skip; when not joining: WaveBlocked by skip, TaskGroup by skip and GroupWaiting under it; Task
 -- Isolation: runs in the caller's transaction, after its last wait. The holder of a task's row in its container keeps others from
 --         claiming it; then the task is looked at. A claim reads payloads in a statement of its own, after it has the row
--- Plan:   primary keys; the scheduled tasks of a definition once, when one of the tasks isn't ready, held or waiting
+-- Plan:   primary keys; the scheduled tasks of a definition once, when one of the tasks isn't ready, blocked or waiting
 -- Twin:   postgres/sql/functions/_replace_payloads.sql
 CREATE OR ALTER PROCEDURE Taskgate._ReplacePayloads
   @Replacements Taskgate.ReplacementList READONLY, @Build bigint, @JoinsTransaction bit, @oReplaced nvarchar(max) OUTPUT
@@ -57,7 +57,7 @@ BEGIN
     INSERT INTO @vFound (TaskId)
     SELECT h.TaskId
     FROM @vTask AS t
-    INNER JOIN Taskgate.WaveHeld AS h WITH (ROWLOCK, UPDLOCK, READPAST) -- by the whole key; skip, don't wait
+    INNER JOIN Taskgate.WaveBlocked AS h WITH (ROWLOCK, UPDLOCK, READPAST) -- by the whole key; skip, don't wait
       ON h.WaveId = t.WaveId AND h.Priority = t.Priority AND h.Rank = t.Rank AND h.TaskId = t.TaskId
     WHERE t.IsElsewhere = 0
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task

@@ -3,7 +3,7 @@
 --         @TaskExecutionId bigint: the asker, 0: none
 --         @Need int, 0 or more: so many more are wanted: dead holders are looked for where they aren't free, or where too many are held
 --         @Own int: hold exactly so many in each row afterwards, even above the limit; null: change nothing of the asker's
--- Out:    @oRoom int: so many more may be granted by each of them, null: any number; @oSurplus: held above the limit, of the row
+-- Out:    @oRoom int: so many more may be granted by each of them, null: any number; @oOverLimit: held above the limit, of the row
 --           where that is most; @oDead: dead holders found, once per row
 -- Raises: 50499 damaged token string
 -- Locks:  TaskExecution of dead holders by skip. Joins the caller's transaction
@@ -12,7 +12,7 @@
 -- Twin:   postgres/sql/functions/_settle_shared.sql
 CREATE OR ALTER PROCEDURE Taskgate._SettleShared
   @Shared nvarchar(max), @TaskExecutionId bigint, @Need int, @Own int,
-  @oRoom int OUTPUT, @oSurplus int OUTPUT, @oDead int OUTPUT
+  @oRoom int OUTPUT, @oOverLimit int OUTPUT, @oDead int OUTPUT
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
@@ -26,7 +26,7 @@ BEGIN
   DECLARE @vDead TABLE (TaskExecutionId bigint NOT NULL PRIMARY KEY CLUSTERED);
 
   SET @oRoom = NULL;
-  SET @oSurplus = 0;
+  SET @oOverLimit = 0;
   SET @oDead = 0;
   SELECT @vId = MIN(CONVERT(int, j.[value])) FROM OPENJSON(N'[' + @Shared + N']') AS j;
   WHILE @vId IS NOT NULL
@@ -141,7 +141,7 @@ BEGIN
       WHERE s.SharedLimitId = @vId;
       IF @oRoom IS NULL OR @vLimit - @vHeld < @oRoom
         SET @oRoom = CASE WHEN @vHeld > @vLimit THEN 0 ELSE @vLimit - @vHeld END;
-      IF @vHeld - @vLimit > @oSurplus SET @oSurplus = @vHeld - @vLimit;
+      IF @vHeld - @vLimit > @oOverLimit SET @oOverLimit = @vHeld - @vLimit;
     END;
     SELECT @vId = MIN(CONVERT(int, j.[value])) FROM OPENJSON(N'[' + @Shared + N']') AS j WHERE CONVERT(int, j.[value]) > @vId;
   END;

@@ -33,7 +33,7 @@ BEGIN
   SET NOCOUNT, XACT_ABORT ON;
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   DECLARE @vNow datetime2(3), @vName nvarchar(200), @vTokens nvarchar(max), @vCount int, @vFence bigint, @vMessage nvarchar(2048),
-          @vShared nvarchar(max), @vRoom int, @vSurplus int = 0, @vSharedDead int = 0, @vNeed int,
+          @vShared nvarchar(max), @vRoom int, @vOverLimit int = 0, @vSharedDead int = 0, @vNeed int,
           @vLeaseMs int, @vWorker nvarchar(200), @vDeniedAt datetime2(3), @vMine int, @vOthers int, @vPoorest int, @vRichest int,
           @vPart int, @vGift int, @vSharedGift int = 0, @vAsking nvarchar(max);
   DECLARE @vToken TABLE (
@@ -79,14 +79,14 @@ BEGIN
     BEGIN
       SET @vNeed = CASE WHEN @Want > @oOwn THEN @Want - @oOwn ELSE 0 END;
       EXEC Taskgate._SettleShared @Shared = @Shared, @TaskExecutionId = @TaskExecutionId, @Need = @vNeed, @Own = NULL,
-        @oRoom = @vRoom OUTPUT, @oSurplus = @vSurplus OUTPUT, @oDead = @oDead OUTPUT;
+        @oRoom = @vRoom OUTPUT, @oOverLimit = @vOverLimit OUTPUT, @oDead = @oDead OUTPUT;
       IF @Want > @oOwn + @vRoom SET @Want = @oOwn + @vRoom; -- a null room is any number
       IF @Want > @oOwn
       BEGIN
         SELECT @vRoom = r.Room FROM Taskgate._SharedRoom(@TaskDefinitionId, @vWorker, @vNow) AS r;
         IF @Want > @oOwn + @vRoom SET @Want = @oOwn + @vRoom;
       END;
-      IF @oIsLive = 1 AND @SurplusKeep IS NOT NULL AND @vSurplus = 0 AND Taskgate._Surplus(@TaskDefinitionId) = 0
+      IF @oIsLive = 1 AND @SurplusKeep IS NOT NULL AND @vOverLimit = 0 AND Taskgate._OverLimit(@TaskDefinitionId) = 0
       BEGIN
         SELECT @vSharedGift = COALESCE(g.Gift, 0), @vAsking = g.Shared
         FROM Taskgate._SharedGift(@TaskDefinitionId, @vLeaseMs, @vWorker, @vNow) AS g;
@@ -96,9 +96,9 @@ BEGIN
 
   IF @oLimit = -1 -- no limit: a counter stands in for the string
   BEGIN
-    IF @vSharedGift > @vSurplus SET @vSurplus = @vSharedGift;
-    IF @SurplusKeep IS NOT NULL AND @vSurplus > 0
-      SET @Keep = CASE WHEN @oOwn - @vSurplus > @SurplusKeep THEN @oOwn - @vSurplus ELSE @SurplusKeep END;
+    IF @vSharedGift > @vOverLimit SET @vOverLimit = @vSharedGift;
+    IF @SurplusKeep IS NOT NULL AND @vOverLimit > 0
+      SET @Keep = CASE WHEN @oOwn - @vOverLimit > @SurplusKeep THEN @oOwn - @vOverLimit ELSE @SurplusKeep END;
     IF @oIsLive = 1 AND @Want > @oOwn AND @oPaused = 0
     BEGIN
       SET @oGranted = @Want - @oOwn;
@@ -130,8 +130,8 @@ BEGIN
     SELECT @oHeld = COUNT(*) FROM @vToken AS t WHERE t.IsHeld = 1;
 
     -- 1. Give back what the asker no longer wants to hold, last granted first.
-    IF @oHeld - @oLimit > @vSurplus SET @vSurplus = @oHeld - @oLimit;
-    IF @SurplusKeep IS NOT NULL AND @vSurplus <= 0
+    IF @oHeld - @oLimit > @vOverLimit SET @vOverLimit = @oHeld - @oLimit;
+    IF @SurplusKeep IS NOT NULL AND @vOverLimit <= 0
       SELECT @vDeniedAt = q.DeniedAt FROM Taskgate._OpenDemand(@TaskDefinitionId, @vLeaseMs, @vNow) AS q;
     IF @vDeniedAt IS NOT NULL
     BEGIN
@@ -145,11 +145,11 @@ BEGIN
         SET @vGift = CASE WHEN (@vMine - @vPoorest) / 2 < @vPart - @vPoorest THEN (@vMine - @vPoorest) / 2
                           ELSE @vPart - @vPoorest END - (@oLimit - @oHeld);
       END;
-      IF @vGift > 0 SET @vSurplus = @vGift;
+      IF @vGift > 0 SET @vOverLimit = @vGift;
     END;
-    IF @vSharedGift > @vSurplus SET @vSurplus = @vSharedGift;
+    IF @vSharedGift > @vOverLimit SET @vOverLimit = @vSharedGift;
     IF @SurplusKeep IS NOT NULL -- without a surplus: all that it has
-      SET @Keep = CASE WHEN @oOwn - @vSurplus > @SurplusKeep THEN @oOwn - @vSurplus ELSE @SurplusKeep END;
+      SET @Keep = CASE WHEN @oOwn - @vOverLimit > @SurplusKeep THEN @oOwn - @vOverLimit ELSE @SurplusKeep END;
     IF @Keep < @oOwn
     BEGIN
       SET @vCount = @oOwn - @Keep;
@@ -261,7 +261,7 @@ BEGIN
     WHERE e.TaskExecutionId = @TaskExecutionId;
     IF @Shared <> N''
       EXEC Taskgate._SettleShared @Shared = @Shared, @TaskExecutionId = @TaskExecutionId, @Need = 0, @Own = @oOwn,
-        @oRoom = @vRoom OUTPUT, @oSurplus = @vSurplus OUTPUT, @oDead = @vSharedDead OUTPUT;
+        @oRoom = @vRoom OUTPUT, @oOverLimit = @vOverLimit OUTPUT, @oDead = @vSharedDead OUTPUT;
   END;
   IF @vAsking IS NOT NULL -- a denied execution finds some now
   BEGIN

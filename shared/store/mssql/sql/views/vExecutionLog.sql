@@ -7,10 +7,10 @@ AS
 SELECT t.TaskId AS TaskId, d.Name AS Definition, t.Kind AS Kind, t.Payload AS Payload, e.Worker AS Worker, c.ClaimedAt AS StartedAt,
        CONVERT(datetime2(3), NULL) AS EndedAt, CONVERT(int, NULL) AS DurationMs,
        CASE WHEN e.State <> 1 THEN N'lost' -- declared dead; else as ListTasks
-            WHEN c.IsSpare = 0 AND e.TokenCount > (
+            WHEN c.IsPrefetched = 0 AND e.TokenCount > (
               SELECT COUNT(*)
               FROM Taskgate.Claim AS b
-              WHERE b.TaskExecutionId = c.TaskExecutionId AND b.IsSpare = 0
+              WHERE b.TaskExecutionId = c.TaskExecutionId AND b.IsPrefetched = 0
                 AND (b.Fence < c.Fence OR (b.Fence = c.Fence AND b.Ordinal < c.Ordinal))) THEN N'running'
             ELSE N'prefetched' END AS Outcome, CONVERT(nvarchar(4000), NULL) AS Error,
        c.TaskExecutionId AS TaskExecutionId, c.Fence AS Fence

@@ -1,6 +1,6 @@
 -- taskgate._apply_kinds: what the code says of the kinds of a call's entries, where the caller said nothing.
 -- In:     p_task_definition_id int; p_build bigint: of the caller's code, 0: it has none; p_tasks text: the entries, sound ones;
---         p_is_held: of a wave: no delay; p_now; p_kinds, p_payloads: of the entries
+--         p_is_blocked: of a wave: no delay; p_now; p_kinds, p_payloads: of the entries
 --         p_priorities, p_group_keys, p_run_ats, p_dedupe_keys, p_dedupe_ms: as the caller said them
 -- Out:    o_priorities, o_group_keys, o_run_ats, o_dedupe_keys, o_dedupe_ms: the same, completed
 -- Raises: TG422 a payload has no key at a path, naming entry and member; TG424 the group is a function in the code and the caller
@@ -9,7 +9,7 @@
 -- Plan:   primary key, one probe per entry
 -- Twin:   mssql/sql/procedures/_ApplyKinds.sql
 create or replace function taskgate._apply_kinds(
-  p_task_definition_id int, p_build bigint, p_tasks text, p_is_held boolean, p_now timestamptz, p_kinds text[], p_payloads text[],
+  p_task_definition_id int, p_build bigint, p_tasks text, p_is_blocked boolean, p_now timestamptz, p_kinds text[], p_payloads text[],
   p_priorities int[], p_group_keys text[], p_run_ats timestamptz[], p_dedupe_keys text[], p_dedupe_ms bigint[],
   out o_priorities int[], out o_group_keys text[], out o_run_ats timestamptz[], out o_dedupe_keys text[], out o_dedupe_ms bigint[])
 language plpgsql as $$
@@ -22,7 +22,7 @@ begin
          array_agg(coalesce(x.dedupe_key, substr(x.dedupe_is, 2)) order by x.n) as dedupe_keys,
          array_agg(case when x.dedupe_key is null and x.dedupe_is is not null then coalesce(x.dedupe_ms, x.kind_dedupe_ms) else x.dedupe_ms end order by x.n) as dedupe_ms,
          array_agg(case when x.says_priority then x.priority else coalesce(x.kind_priority, x.priority) end order by x.n) as priorities,
-         array_agg(case when p_is_held or x.says_instant or coalesce(x.kind_run_in_ms, 0) = 0 then x.run_at else p_now + x.kind_run_in_ms * interval '1 ms' end order by x.n) as run_ats
+         array_agg(case when p_is_blocked or x.says_instant or coalesce(x.kind_run_in_ms, 0) = 0 then x.run_at else p_now + x.kind_run_in_ms * interval '1 ms' end order by x.n) as run_ats
     into v
     from (
       select u.n, u.group_key, u.dedupe_key, u.dedupe_ms, u.priority, u.run_at, g.group_is, g.dedupe_is, k.priority as kind_priority, k.run_in_ms as kind_run_in_ms,

@@ -1,13 +1,13 @@
 -- taskgate._change_limit: writes a definition's limit (by the code or by an operator) and brings its tokens in line.
 -- In:     p_task_definition_id int; p_limit int: the code's; p_override int: the operator's, null: none
--- Out:    o_old, o_new: effective limits, -1 none; o_held: tokens held now; o_surplus: of them above the new limit
+-- Out:    o_old, o_new: effective limits, -1 none; o_held: tokens held now; o_over_limit: of them above the new limit
 -- Raises: TG404 unknown definition; TG499 damaged token string
 -- Locks:  task_definition
 -- Plan:   primary key; the open executions of one definition when a limit takes the place of none
 -- Twin:   mssql/sql/procedures/_ChangeLimit.sql
 create or replace function taskgate._change_limit(
   p_task_definition_id int, p_limit int, p_override int,
-  out o_old int, out o_new int, out o_held int, out o_surplus int)
+  out o_old int, out o_new int, out o_held int, out o_over_limit int)
 language plpgsql as $$
 declare
   s record;
@@ -33,5 +33,5 @@ begin
     select coalesce(sum(e.token_count), 0) into o_held from task_execution e
      where e.task_definition_id = p_task_definition_id and e.state in (1, 3) and e.state = 1 /* the index's own filter, then the test */;
   end if;
-  o_surplus := case when o_new = -1 then 0 else greatest(o_held - o_new, 0) end;
+  o_over_limit := case when o_new = -1 then 0 else greatest(o_held - o_new, 0) end;
 end $$;

@@ -1,12 +1,12 @@
 -- taskgate._change_shared_limit: writes a shared limit (by the code or by an operator) and brings its tokens in line.
 -- In:     p_shared_limit_id int: the caller holds the row; p_limit int: the code's; p_override int: the operator's, null: none
--- Out:    o_old, o_new: effective limits, -1 none; o_held: tokens held now; o_surplus: of them above the new limit
+-- Out:    o_old, o_new: effective limits, -1 none; o_held: tokens held now; o_over_limit: of them above the new limit
 -- Raises: TG499 damaged token string
 -- Locks:  task_execution of dead holders by skip
 -- Plan:   primary keys; the open executions of the definitions that draw from it when a limit takes the place of none
 -- Twin:   mssql/sql/procedures/_ChangeSharedLimit.sql
 create or replace function taskgate._change_shared_limit(
-  p_shared_limit_id int, p_limit int, p_override int, out o_old int, out o_new int, out o_held int, out o_surplus int)
+  p_shared_limit_id int, p_limit int, p_override int, out o_old int, out o_new int, out o_held int, out o_over_limit int)
 language plpgsql as $$
 declare
   e record;
@@ -32,5 +32,5 @@ begin
     select (length(s.execution_tokens) - length(replace(s.execution_tokens, 'S:0', ''))) / 3 into o_held
       from shared_limit s where s.shared_limit_id = p_shared_limit_id;
   end if;
-  o_surplus := case when o_new = -1 then 0 else greatest(o_held - o_new, 0) end;
+  o_over_limit := case when o_new = -1 then 0 else greatest(o_held - o_new, 0) end;
 end $$;

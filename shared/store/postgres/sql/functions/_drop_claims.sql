@@ -11,7 +11,7 @@ language sql as $$
      set inflight = array(select u.id from unnest(e.inflight) with ordinality u(id, n) where u.id <> all (p_task_ids) order by u.n),
          inflight_fence = array(select u.f from unnest(e.inflight, e.inflight_fence) with ordinality u(id, f, n) where u.id <> all (p_task_ids) order by u.n),
          inflight_at = array(select u.at from unnest(e.inflight, e.inflight_at) with ordinality u(id, at, n) where u.id <> all (p_task_ids) order by u.n),
-         spare = array(select u.id from unnest(e.spare) with ordinality u(id, n) where u.id <> all (p_task_ids) order by u.n),
+         prefetched = array(select u.id from unnest(e.prefetched) with ordinality u(id, n) where u.id <> all (p_task_ids) order by u.n),
          is_solo = e.is_solo and not e.inflight <@ p_task_ids
    where e.task_execution_id = p_task_execution_id
 $$;

@@ -4,7 +4,7 @@
 -- In:     p_task_ids bigint[]; p_fences bigint[], p_outcomes smallint[] (10 done, 11 dead, 12 cancelled), p_durations_ms int[],
 --         p_results text[]: same length; p_task_execution_id: of the last attempt, null: none; p_now
 --         p_released_task_ids, p_released_group_ids: tasks that only leave their groups (a retry that isn't strict)
---         p_are_held: true: these tasks were never admitted: they hold no slot and are counted in no wave
+--         p_are_blocked: true: these tasks were never admitted: they hold no slot and are counted in no wave
 -- Out:    o_woken int[]: definitions that got ready tasks; o_opening bigint[]: batches whose next wave is still being opened
 -- Raises: TG413, TG422 a result that is too large or isn't the text of a JSON object or array
 -- Locks:  task (only the claim's owner gets here), dedupe in key order, then groups ascending, then waves as _end_in_waves,
@@ -13,7 +13,7 @@
 -- Twin:   mssql/sql/procedures/_EndTasks.sql: there each task has a row of its own
 create or replace function taskgate._end_tasks(
   p_task_ids bigint[], p_fences bigint[], p_outcomes smallint[], p_durations_ms int[], p_results text[],
-  p_task_execution_id bigint, p_now timestamptz, p_released_task_ids bigint[], p_released_group_ids int[], p_are_held boolean default false,
+  p_task_execution_id bigint, p_now timestamptz, p_released_task_ids bigint[], p_released_group_ids int[], p_are_blocked boolean default false,
   out o_woken int[], out o_opening bigint[])
 language plpgsql as $$
 declare
@@ -75,7 +75,7 @@ begin
   rest as materialized (                             -- most often nothing: the looks below are spared
     select * from gone g
      where not g.is_packed or g.dedupe_key is not null or g.group_id is not null or g.wave_id is not null or g.pending_group_key is not null
-        or p_are_held),
+        or p_are_blocked),
   archived as (
     insert into archive (task_id, task_definition_id, kind, priority, rank, created_at, finished_at, purge_after, task_execution_id, fence,
                          duration_ms, group_id, wave_id, dedupe_key, build, outcome, failed_count, lost_count, error, result, payload)
@@ -89,9 +89,9 @@ begin
            case when p_results is not null then v_results[g.n] end, g.payload
       from rest g where not g.is_packed and (v_outcomes[g.n] <> 10 or v_retain_done_ms > 0)),
   early as (                                         -- for a redrive: what the archive's columns don't say
-    insert into ended_early (task_id, pending_group_key, pending_group_is_global, was_held)
-    select g.task_id, g.pending_group_key, g.pending_group_is_global, p_are_held
-      from rest g where g.pending_group_key is not null or p_are_held),
+    insert into ended_early (task_id, pending_group_key, pending_group_is_global, was_blocked)
+    select g.task_id, g.pending_group_key, g.pending_group_is_global, p_are_blocked
+      from rest g where g.pending_group_key is not null or p_are_blocked),
   forgotten as (                                     -- kept nowhere: its earlier attempts go, too
     delete from attempt p                            -- a join would be free to read all attempts
      where p.task_id = any (array(select g.task_id from gone g where v_retain_done_ms = 0 and v_outcomes[g.n] = 10)))
@@ -114,7 +114,7 @@ begin
                  and x.expires_at is null for update)
         from unnest(v_key_definitions, v_keys, v_key_tasks) u(task_definition_id, dedupe_key, task_id)));
   end if;
-  if p_are_held then return; end if;
+  if p_are_blocked then return; end if;
   if v_groups is not null or p_released_group_ids is not null then
     o_woken := _hand_over(v_grouped || p_released_task_ids, v_groups || p_released_group_ids);
   end if;

@@ -26,7 +26,7 @@ begin
   -- A strict group's task doesn't overtake one that is due and not promoted yet: it is due now, too, and promotion keeps the order.
   if true = any (v_is_in) and exists (
        select 1 from scheduled s where s.task_definition_id = p_task_definition_id and s.run_at <= p_now) then
-    v_is_in := array(select u.is_in and not coalesce((select g.is_strict from task_group g where g.task_definition_id = u.scope and g.group_key = u.key), p_group_strict)
+    v_is_in := array(select u.is_in and not coalesce((select g.strict from task_group g where g.task_definition_id = u.scope and g.group_key = u.key), p_group_strict)
                        from unnest(v_is_in, v_scopes, p_group_keys) with ordinality u(is_in, scope, key, n) order by u.n);
   end if;
   v_groups := array(select case when u.is_in then (select g.group_id from task_group g where g.task_definition_id = u.scope and g.group_key = u.key) end
@@ -37,7 +37,7 @@ begin
     perform pg_advisory_xact_lock(43, m.latch)
        from (select distinct _group_latch(u.scope, u.key) as latch from unnest(v_groups, v_scopes, p_group_keys, v_is_in) u(id, scope, key, is_in)
               where u.id is null and u.is_in order by 1) m;
-    insert into task_group (task_definition_id, group_key, slots, is_strict)
+    insert into task_group (task_definition_id, group_key, slots, strict)
     select u.scope, u.key, p_group_slots, p_group_strict
       from (select distinct x.scope, x.key from unnest(v_groups, v_scopes, p_group_keys, v_is_in) x(id, scope, key, is_in)
              where x.id is null and x.is_in) u

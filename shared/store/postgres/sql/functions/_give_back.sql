@@ -22,7 +22,7 @@ begin
   insert into ready (task_definition_id, priority, rank, task_id, is_solo)
   select t.task_definition_id, t.priority, t.rank, t.task_id, t.lost_count >= 2
     from unnest(v_kept) u(id) join task t on t.task_id = u.id;
-  update task_execution set inflight = '{}', inflight_fence = '{}', inflight_at = '{}', spare = '{}' where task_execution_id = p_task_execution_id;
+  update task_execution set inflight = '{}', inflight_fence = '{}', inflight_at = '{}', prefetched = '{}' where task_execution_id = p_task_execution_id;
   if v_cancelled is null then return; end if;
   select * into c from _end_tasks(v_cancelled, v_fences, array_fill(12::smallint, array[cardinality(v_cancelled)]), null, null, p_task_execution_id, p_now, null, null);
   o_woken := _definition_names(c.o_woken, e.task_definition_id);

@@ -22,7 +22,7 @@ begin
   select array_agg(m.scope order by m.scope, m.key), array_agg(m.key order by m.scope, m.key) into v_scopes, v_keys
     from missing m join tried l on l.latch = m.latch where l.is_held;
   if v_keys is not null then                         -- own statement: it sees what the last holder committed
-    insert into task_group (task_definition_id, group_key, slots, is_strict)
+    insert into task_group (task_definition_id, group_key, slots, strict)
     select u.scope, u.key, d.group_slots, d.group_strict
       from unnest(v_scopes, v_keys) u(scope, key) join task_definition d on d.task_definition_id = p_task_definition_id
      where not exists (select 1 from task_group g where g.task_definition_id = u.scope and g.group_key = u.key)

@@ -1,12 +1,12 @@
 -- taskgate._promote: moves due tasks of one definition from scheduled to where they may be claimed, without waiting for another call.
--- In:     p_task_definition_id int; p_most int; p_now
+-- In:     p_task_definition_id int; p_max int; p_now
 -- Out:    int: how many left scheduled; grouped ones whose group is locked, being made or being removed just now stay for the next call
 -- Raises: -
 -- Locks:  advisory 44 of the definition, only tried: one promotes a definition's tasks at a time, the others go on (0). Two at a time could
 --         put a later task of a strict group before an earlier one; scheduled by skip, in (run_at, task_id) order; task_group by skip, missing ones as _make_pending_groups
 -- Plan:   first entries of pk_scheduled; primary keys; each group's slots with its first task, as in _enqueue_grouped
 -- Twin:   mssql/sql/procedures/_Promote.sql
-create or replace function taskgate._promote(p_task_definition_id int, p_most int, p_now timestamptz) returns int
+create or replace function taskgate._promote(p_task_definition_id int, p_max int, p_now timestamptz) returns int
 language plpgsql as $$
 declare
   v_ids bigint[];
@@ -20,7 +20,7 @@ begin
   with due as materialized (
     select s.task_id, s.run_at from scheduled s
      where s.task_definition_id = p_task_definition_id and s.run_at <= p_now
-     order by s.run_at, s.task_id limit p_most for update skip locked)
+     order by s.run_at, s.task_id limit p_max for update skip locked)
   select array_agg(due.task_id), array_agg(due.run_at), array_agg(distinct t.group_id) filter (where t.group_id is not null) into v_ids, v_run_ats, v_groups
     from due join task t on t.task_id = due.task_id;
   if v_ids is null then return 0; end if;

@@ -1,11 +1,11 @@
 -- taskgate._purge_tasks: deletes finished tasks whose retention is over, with their attempts.
--- In:     p_most int; p_now
+-- In:     p_max int; p_now
 -- Out:    o_tasks: how many went; o_attempts: of them, and of tasks that had too many to go; o_more: as many as asked for were due, or some have attempts left
 -- Raises: -
 -- Locks:  archive, then archive_pack, by skip; then attempt and ended_early of these tasks: it never waits
 -- Plan:   ix_archive_purge, ix_archive_pack_purge from their old ends; then whole keys
 -- Twin:   inside mssql/sql/procedures/Purge.sql
-create or replace function taskgate._purge_tasks(p_most int, p_now timestamptz, out o_tasks int, out o_attempts int, out o_more boolean)
+create or replace function taskgate._purge_tasks(p_max int, p_now timestamptz, out o_tasks int, out o_attempts int, out o_more boolean)
 language plpgsql as $$
 declare
   v_due bigint[];
@@ -16,12 +16,12 @@ begin
   -- 1. The oldest ones. The holder of an archive's row or pack owns its tasks' attempts.
   select array_agg(x.task_id), array_agg(distinct x.pack) filter (where x.pack is not null) into v_due, v_packs
     from (select * from (
-            (select a.task_id, a.purge_after, null::bigint as pack from archive a where a.purge_after < p_now order by a.purge_after limit p_most)
+            (select a.task_id, a.purge_after, null::bigint as pack from archive a where a.purge_after < p_now order by a.purge_after limit p_max)
             union all
             (select u.task_id, k.purge_after, k.first_task_id from archive_pack k cross join lateral unnest(k.task_ids) u(task_id)
-              where k.purge_after < p_now order by k.purge_after limit p_most)) y
-           order by y.purge_after, y.task_id limit p_most) x;
-  o_more := coalesce(cardinality(v_due), 0) = p_most;
+              where k.purge_after < p_now order by k.purge_after limit p_max)) y
+           order by y.purge_after, y.task_id limit p_max) x;
+  o_more := coalesce(cardinality(v_due), 0) = p_max;
   v_rows := array(select a.task_id from archive a where a.task_id = any (v_due) and a.purge_after < p_now
                    order by a.task_id for update skip locked);
   v_packs := array(select k.first_task_id from archive_pack k where k.first_task_id = any (v_packs) and k.purge_after < p_now

@@ -4,8 +4,8 @@
 -- Out:    bigint[]: those that carry it now. The others run or have run, are over, have another kind or are to be cancelled; or
 --         another call is moving them at this moment; or, when joining, they wait for their group or wave
 -- Raises: -
--- Locks:  ready, scheduled by skip; when not joining: wave_held by skip, task_group by skip and group_waiting under it; task
--- Plan:   primary keys; the scheduled tasks of a definition once, when one of the tasks isn't ready, held or waiting
+-- Locks:  ready, scheduled by skip; when not joining: wave_blocked by skip, task_group by skip and group_waiting under it; task
+-- Plan:   primary keys; the scheduled tasks of a definition once, when one of the tasks isn't ready, blocked or waiting
 -- Twin:   mssql/sql/procedures/_ReplacePayloads.sql
 create or replace function taskgate._replace_payloads(
   p_ids bigint[], p_kinds text[], p_payloads text[], p_traces text[], p_build bigint, p_joins_transaction boolean) returns bigint[]
@@ -24,7 +24,7 @@ begin
   if not p_joins_transaction then
     v_ours := v_ours || array(
       select h.task_id from unnest(p_ids) u(id) join task t on t.task_id = u.id
-        join wave_held h on h.wave_id = t.wave_id and h.priority = t.priority and h.rank = t.rank and h.task_id = t.task_id
+        join wave_blocked h on h.wave_id = t.wave_id and h.priority = t.priority and h.rank = t.rank and h.task_id = t.task_id
          for update of h skip locked);
     v_groups := array(
       select w.group_id from unnest(p_ids) u(id) join task t on t.task_id = u.id

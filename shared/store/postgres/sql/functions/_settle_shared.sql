@@ -3,14 +3,14 @@
 --         p_task_execution_id bigint: the asker, 0: none
 --         p_need int, 0 or more: so many more are wanted: dead holders are looked for where they aren't free, or where too many are held
 --         p_own int: hold exactly so many in each row afterwards, even above the limit; null: change nothing of the asker's
--- Out:    o_room int: so many more may be granted by each of them, null: any number; o_surplus: held above the limit, of the row
+-- Out:    o_room int: so many more may be granted by each of them, null: any number; o_over_limit: held above the limit, of the row
 --           where that is most; o_dead: dead holders found, once per row
 -- Raises: TG499 damaged token string
 -- Locks:  task_execution of dead holders by skip
 -- Plan:   primary keys only
 -- Twin:   mssql/sql/procedures/_SettleShared.sql
 create or replace function taskgate._settle_shared(
-  p_shared int[], p_task_execution_id bigint, p_need int, p_own int, out o_room int, out o_surplus int, out o_dead int)
+  p_shared int[], p_task_execution_id bigint, p_need int, p_own int, out o_room int, out o_over_limit int, out o_dead int)
 language plpgsql as $$
 declare
   v_now timestamptz := _now();
@@ -24,7 +24,7 @@ declare
   v_sum int;
   v_granted int;
 begin
-  o_surplus := 0; o_dead := 0;
+  o_over_limit := 0; o_dead := 0;
   for v_shared in select u.id from unnest(p_shared) u(id) order by u.id loop
     select x.name, x.execution_tokens, coalesce(x.concurrency_limit_override, x.concurrency_limit) as task_limit into s
       from shared_limit x where x.shared_limit_id = v_shared;
@@ -98,6 +98,6 @@ begin
                                           from unnest(v_id, v_held, v_grantee) with ordinality u(id, h, g, n)), '')
      where x.shared_limit_id = v_shared;
     o_room := least(o_room, greatest(s.task_limit - v_sum, 0));
-    o_surplus := greatest(o_surplus, v_sum - s.task_limit);
+    o_over_limit := greatest(o_over_limit, v_sum - s.task_limit);
   end loop;
 end $$;

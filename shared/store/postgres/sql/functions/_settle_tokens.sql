@@ -35,7 +35,7 @@ declare
   v_dead bigint[];
   v_count int;
   v_shared int[];
-  v_shared_surplus int := 0;
+  v_shared_over_limit int := 0;
   v_worker text;
   v_denied timestamptz;
   v_part int;
@@ -64,16 +64,16 @@ begin
     if v_shared <> p_shared then return; end if;      -- a registration came between: these rows aren't the ones to decide by
     if p_shared <> '{}' then
       select * into s from _settle_shared(p_shared, p_task_execution_id, greatest(coalesce(p_want, 0) - o_own, 0), null);
-      o_dead := s.o_dead; v_shared_surplus := s.o_surplus;
+      o_dead := s.o_dead; v_shared_over_limit := s.o_over_limit;
       if p_want > o_own then p_want := least(p_want, o_own + s.o_room, o_own + _shared_room(p_task_definition_id, v_worker, v_now)); end if;   -- a null room is any number
-      if o_is_live and p_surplus_keep is not null and greatest(v_shared_surplus, _surplus(p_task_definition_id)) = 0 then
+      if o_is_live and p_surplus_keep is not null and greatest(v_shared_over_limit, _over_limit(p_task_definition_id)) = 0 then
         select coalesce(g.o_gift, 0), g.o_shared into v_shared_gift, v_asking from _shared_gift(p_task_definition_id, d.lease_ms, v_worker, v_now) g;
       end if;
     end if;
   end if;
 
   if d.task_limit = -1 then                          -- no limit: a counter stands in for the string
-    v_count := greatest(v_shared_surplus, v_shared_gift);
+    v_count := greatest(v_shared_over_limit, v_shared_gift);
     if p_surplus_keep is not null and v_count > 0 then p_keep := greatest(o_own - v_count, p_surplus_keep); end if;
     if o_is_live and p_want > o_own and not d.paused then
       o_granted := p_want - o_own; o_own := p_want; o_token_fence := d.token_fence + 1;
@@ -91,7 +91,7 @@ begin
     o_held := cardinality(array(select 1 from unnest(v_held) u(h) where u.h));
 
     -- 1. Give back what the asker no longer wants to hold, last granted first.
-    v_count := greatest(o_held - d.task_limit, v_shared_surplus);
+    v_count := greatest(o_held - d.task_limit, v_shared_over_limit);
     if p_surplus_keep is not null and v_count <= 0 then
       v_denied := _open_demand(p_task_definition_id, d.lease_ms, v_now);
       if v_denied is not null then

@@ -1,8 +1,8 @@
--- taskgate.cancel_batch: no further wave is opened; pump_batch cancels the tasks of held waves. Tasks that were admitted already are
+-- taskgate.cancel_batch: no further wave is opened; pump_batch cancels the tasks of blocked waves. Tasks that were admitted already are
 --         named, for cancel_tasks.
 -- In:     p_batch_id bigint; p_changed_by, p_reason for the audit
 -- Out:    status: cancelled | again | done (it had ended before); tasks: JSON array of ids of admitted unfinished tasks, at most 1000, or
---         null; opening: JSON array of the batch's id when held tasks are to be ended (call pump_batch), or null
+--         null; opening: JSON array of the batch's id when blocked tasks are to be ended (call pump_batch), or null
 -- Raises: TG404 unknown batch; TG422 a reason or an actor that is too long
 -- Locks:  batch, then as _open_next_wave, _audit_call
 -- Plan:   ix_task_wave; primary keys
@@ -36,6 +36,6 @@ begin
   select '[' || string_agg('"' || x.task_id || '"', ',' order by x.task_id) || ']' into tasks
     from (select t.task_id from task t
            where t.wave_id = v_wave and not t.cancel_requested
-             and not exists (select 1 from wave_held h where h.wave_id = t.wave_id and h.priority = t.priority and h.rank = t.rank and h.task_id = t.task_id)
+             and not exists (select 1 from wave_blocked h where h.wave_id = t.wave_id and h.priority = t.priority and h.rank = t.rank and h.task_id = t.task_id)
            order by t.task_id limit 1000) x;
 end $$;

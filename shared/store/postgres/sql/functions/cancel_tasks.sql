@@ -5,7 +5,7 @@
 --           requested (it runs or is on the move: its worker is told, and the call that ends or moves the task cancels it) | busy (locked at this moment: ask again) | gone, with its state: done | dead | cancelled | unknown
 --         woken: JSON array of definitions that got ready tasks, or null; opening: JSON array of batches to be pumped (pump_batch), or null
 -- Raises: TG422 not such a list, a reason or an actor that is too long
--- Locks:  scheduled, ready, wave_held by skip; dedupe in key order, task_group ascending, of tasks that wait there; group_waiting under its
+-- Locks:  scheduled, ready, wave_blocked by skip; dedupe in key order, task_group ascending, of tasks that wait there; group_waiting under its
 --         group, ready by skip; then as _end_tasks; last, task by skip: this call waits for nothing more once it holds these rows;
 --         as _audit_call
 -- Plan:   primary keys, packs as _is_packed; the scheduled tasks of a definition once, when one of its tasks stands nowhere else
@@ -25,7 +25,7 @@ declare
   v_scheduled bigint[] := '{}';
   v_ready bigint[] := '{}';
   v_waited bigint[] := '{}';
-  v_held bigint[] := '{}';
+  v_blocked bigint[] := '{}';
   v_locked int[];
   c record;
   v_mine bigint[];
@@ -41,7 +41,7 @@ begin
 
   -- 1. Where they seem to be, with nothing locked.
   select array_agg(t.task_id), array_agg(t.task_id) filter (where p.is_waiting),
-         array_agg(distinct t.task_definition_id) filter (where not p.is_waiting and not p.is_ready and not p.is_held),
+         array_agg(distinct t.task_definition_id) filter (where not p.is_waiting and not p.is_ready and not p.is_blocked),
          case when min(t.task_definition_id) = max(t.task_definition_id) then min(t.task_definition_id) else 0 end
     into v_seen, v_waiting, v_elsewhere, v_definition
     from (select distinct u.id from unnest(p_task_ids) u(id)) a
@@ -51,8 +51,8 @@ begin
                      where w.group_id = t.group_id and w.priority = t.priority and w.rank = t.rank and w.task_id = t.task_id) as is_waiting,
             exists (select 1 from ready r where r.task_definition_id = t.task_definition_id and r.priority = t.priority
                        and r.rank = t.rank and r.task_id = t.task_id) as is_ready,
-            exists (select 1 from wave_held h where h.wave_id = t.wave_id and h.priority = t.priority
-                       and h.rank = t.rank and h.task_id = t.task_id) as is_held) p;
+            exists (select 1 from wave_blocked h where h.wave_id = t.wave_id and h.priority = t.priority
+                       and h.rank = t.rank and h.task_id = t.task_id) as is_blocked) p;
 
   -- 2. Tasks that no other call is taking: first the scheduled ones, as they become ready and not the other way round.
   if v_elsewhere is not null then
@@ -65,12 +65,12 @@ begin
       from unnest(v_seen) u(id) join task t on t.task_id = u.id
       join ready r on r.task_definition_id = t.task_definition_id and r.priority = t.priority and r.rank = t.rank and r.task_id = t.task_id
      where u.id <> all (v_scheduled) for update of r skip locked);
-  v_held := array(
+  v_blocked := array(
     select h.task_id
       from unnest(v_seen) u(id) join task t on t.task_id = u.id
-      join wave_held h on h.wave_id = t.wave_id and h.priority = t.priority and h.rank = t.rank and h.task_id = t.task_id
+      join wave_blocked h on h.wave_id = t.wave_id and h.priority = t.priority and h.rank = t.rank and h.task_id = t.task_id
      where u.id <> all (v_scheduled || v_ready) for update of h skip locked);
-  v_mine := v_scheduled || v_ready || v_held;
+  v_mine := v_scheduled || v_ready || v_blocked;
 
   -- 3. Their keys, then their groups: each level once, ascending.
   perform (select k.task_id from dedupe k
@@ -96,7 +96,7 @@ begin
         join ready r on r.task_definition_id = t.task_definition_id and r.priority = t.priority and r.rank = t.rank and r.task_id = t.task_id
        where u.id <> all (v_mine || v_waited) and t.group_id = any (v_locked) for update of r skip locked);
   end if;
-  v_mine := v_scheduled || v_ready || v_waited;   -- but for the held ones, which are counted nowhere
+  v_mine := v_scheduled || v_ready || v_waited;   -- but for the blocked ones, which are counted nowhere
 
   -- 5. The end of the tasks that this call has taken.
   delete from scheduled s where s.task_definition_id = any (v_elsewhere) and s.task_id = any (v_scheduled);
@@ -108,22 +108,22 @@ begin
     select (select w.ctid from group_waiting w where w.group_id = t.group_id and w.priority = t.priority and w.rank = t.rank
                and w.task_id = t.task_id)
       from task t where t.task_id = any (v_waited)));
-  delete from wave_held d where d.ctid = any (array(
-    select (select h.ctid from wave_held h where h.wave_id = t.wave_id and h.priority = t.priority and h.rank = t.rank
+  delete from wave_blocked d where d.ctid = any (array(
+    select (select h.ctid from wave_blocked h where h.wave_id = t.wave_id and h.priority = t.priority and h.rank = t.rank
                and h.task_id = t.task_id)
-      from task t where t.task_id = any (v_held)));
-  if p_reason is not null and cardinality(v_mine || v_held) > 0 then
-    update task t set last_error = left(p_reason, 400) where t.task_id = any (v_mine || v_held);
+      from task t where t.task_id = any (v_blocked)));
+  if p_reason is not null and cardinality(v_mine || v_blocked) > 0 then
+    update task t set last_error = left(p_reason, 400) where t.task_id = any (v_mine || v_blocked);
   end if;
-  if cardinality(v_held) > 0 then
-    perform _end_tasks(v_held, null, array_fill(12::smallint, array[cardinality(v_held)]), null, null, null, v_now, null, null, true);
+  if cardinality(v_blocked) > 0 then
+    perform _end_tasks(v_blocked, null, array_fill(12::smallint, array[cardinality(v_blocked)]), null, null, null, v_now, null, null, true);
   end if;
   if cardinality(v_mine) > 0 then
     select * into c from _end_tasks(v_mine, null, array_fill(12::smallint, array[cardinality(v_mine)]), null, null, null, v_now, null, null);
     woken := _definition_names(c.o_woken, 0);
     opening := _id_list(c.o_opening);
   end if;
-  v_mine := v_mine || v_held;
+  v_mine := v_mine || v_blocked;
 
   -- 6. The rest runs or is on the move. Last: the call that ends such a task waits for this row while it holds others.
   select array_agg(r.task_id), array_agg(r.task_id) filter (where not r.cancel_requested) into v_requested, v_newly

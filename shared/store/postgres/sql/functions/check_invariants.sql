@@ -16,7 +16,7 @@ begin
     select task_id, 'ready' as place, task_definition_id from ready
     union all select task_id, 'scheduled', task_definition_id from scheduled
     union all select task_id, 'group_waiting', task_definition_id from group_waiting
-    union all select task_id, 'wave_held', task_definition_id from wave_held
+    union all select task_id, 'wave_blocked', task_definition_id from wave_blocked
     union all select task_id, 'claimed', task_definition_id from claimed),
   tokens as materialized (
     select d.task_definition_id, d.name, t.is_held, t.grantee from task_definition d cross join lateral _read_tokens(case when _tokens_are_sound(d.execution_tokens) then d.execution_tokens else '' end) t),
@@ -49,7 +49,7 @@ begin
     (select 'P2 claims and their fences are of one length', e.task_execution_id::text, cardinality(e.inflight) || ' and ' || cardinality(e.inflight_fence)
        from task_execution e where cardinality(e.inflight) <> cardinality(e.inflight_fence) or cardinality(e.inflight) <> cardinality(e.inflight_at) limit 100)
     union all
-    (select 'P1 spare claims are claims', e.task_execution_id::text, array_to_string(e.spare, ',') from task_execution e where not e.spare <@ e.inflight limit 100)
+    (select 'P1 prefetched claims are claims', e.task_execution_id::text, array_to_string(e.prefetched, ',') from task_execution e where not e.prefetched <@ e.inflight limit 100)
     union all
     (select 'P1 the token string can be read', d.name, left(d.execution_tokens, 100) from task_definition d where not _tokens_are_sound(d.execution_tokens) limit 100)
     union all
@@ -109,7 +109,7 @@ begin
     union all
     (select 'P1 a task names its group while it holds a slot or waits for one', t.task_id::text, coalesce(t.pending_group_key, p.place)
        from task t join places p on p.task_id = t.task_id
-      where t.group_id is not null and (t.pending_group_key is not null or p.place in ('scheduled', 'wave_held')
+      where t.group_id is not null and (t.pending_group_key is not null or p.place in ('scheduled', 'wave_blocked')
         and not exists (select 1 from group_slot s where s.group_id = t.group_id and s.task_id = t.task_id)) limit 100)
     union all
     (select 'P1 who needs a group finds it', n.group_id::text, min(n.who)
@@ -129,7 +129,7 @@ begin
     (select 'S4 a wave counts its unfinished tasks', w.wave_id || '/' || n, coalesce(s.remaining, 0) || ' counted, ' || count(t.task_id) || ' there'
        from wave w cross join generate_series(0, 15) n
        left join wave_shard s on s.wave_id = w.wave_id and s.shard = n
-       left join task t on t.wave_id = w.wave_id and (t.task_id / 512) % 16 = n and not exists (select 1 from places p where p.task_id = t.task_id and p.place = 'wave_held')
+       left join task t on t.wave_id = w.wave_id and (t.task_id / 512) % 16 = n and not exists (select 1 from places p where p.task_id = t.task_id and p.place = 'wave_blocked')
       group by w.wave_id, n, s.remaining having coalesce(s.remaining, 0) <> count(t.task_id) limit 100)
     union all
     (select 'S4 a wave counts its open shards', w.wave_id::text, w.open_shards || ' counted, ' || count(s.shard) + case w.state when 1 then 1 else 0 end || ' there'
@@ -139,8 +139,8 @@ begin
     (select 'S4 a wave is open while it has unfinished tasks', w.wave_id::text, 'state ' || w.state || ', ' || w.open_shards || ' open shards'
        from wave w where (w.state in (0, 3) and w.open_shards > 0) or (w.state = 2 and w.open_shards = 0) limit 100)
     union all
-    (select 'S4 only waves that are held or being opened hold tasks', h.wave_id::text, 'state ' || coalesce(w.state::text, 'none')
-       from (select distinct x.wave_id from wave_held x) h left join wave w on w.wave_id = h.wave_id where w.state is null or w.state not in (0, 1) limit 100)
+    (select 'S4 only waves that are blocked or being opened hold tasks', h.wave_id::text, 'state ' || coalesce(w.state::text, 'none')
+       from (select distinct x.wave_id from wave_blocked x) h left join wave w on w.wave_id = h.wave_id where w.state is null or w.state not in (0, 1) limit 100)
     union all
     (select 'S4 waves open one after the other', w.batch_id::text, count(*) || ' open'
        from wave w where w.state in (1, 2) group by w.batch_id having count(*) > 1 limit 100))

@@ -10,7 +10,7 @@
 --         p_operation_id uuid: a repeat with it answers the first call's ids; null: only dedupe keys protect
 --         p_joins_transaction: true when other work of the caller may follow before its commit: then grouped tasks enter
 --           scheduled as due now, so that no group stays locked for as long as the caller likes
---         p_wave_id bigint: they are held until this wave of a batch opens, or null; runInMs and runAt are refused then
+--         p_wave_id bigint: they are blocked until this wave of a batch opens, or null; runInMs and runAt are refused then
 --         p_changed_by: the operator, for the audit; null: the app itself, which leaves no entry there
 -- Out:    status: enqueued | sealed | late (the wave takes no tasks, as it is sealed, or any more: nothing was written); task_ids: JSON array of strings in input order (of a duplicate: the first task's);
 --         outcomes: JSON array of enqueued | duplicate | replaced in input order, or null when all are enqueued
@@ -134,7 +134,7 @@ begin
     added as (insert into task (task_id, task_definition_id, kind, priority, created_at, pending_group_key, pending_group_is_global, wave_id, dedupe_key, build, trace_parent, payload)
               select n.id, d.task_definition_id, n.kind, n.priority::smallint, v_now, n.group_key, case when n.group_key is not null then coalesce(n.is_global, false) end,
                      p_wave_id, n.dedupe_key, p_build, n.trace, n.payload from new n)
-    insert into wave_held (wave_id, priority, rank, task_id, task_definition_id)
+    insert into wave_blocked (wave_id, priority, rank, task_id, task_definition_id)
     select p_wave_id, n.priority::smallint, 0, n.id, d.task_definition_id from new n;
   elsif not v.has_groups then
     with new as materialized (

@@ -1,11 +1,11 @@
 -- taskgate.explain_task: where a task stands and everything that decides when it runs, in one read.
 -- In:     p_task_id bigint
 -- Out:    status: found | moving (between two containers at this instant: ask again) | unknown;
---         facts: JSON object: task, definition, kind, state: scheduled | waiting | held | ready | claimed | done | dead | cancelled,
---           priority, createdAt, failedCount, maxAttempts, lostCount, maxLost, continuedCount, cancelRequested, lastError, dedupeKey,
+--         facts: JSON object: task, definition, kind, state: scheduled | waiting | blocked | ready | claimed | done | dead | cancelled,
+--           priority, createdAt, failedCount, retryAttempts, lostCount, lostMax, continuedCount, cancelRequested, lastError, dedupeKey,
 --           progress {done, total, text}, limit, limitSource, held, paused, holders [{execution, worker, tokens, leaseLeftMs}],
---           and by state: dueInMs; group {key, slots, used, paused, isStrict, ahead, holders [task ids]}; readyAhead (counted up to 1000);
---           claim {execution, worker, fence, claimedAt, leaseLeftMs, isSpare: not told as started, standing: as list_tasks}; finishedAt, result, payload, worker;
+--           and by state: dueInMs; group {key, slots, used, paused, strict, ahead, holders [task ids]}; readyAhead (counted up to 1000);
+--           claim {execution, worker, fence, claimedAt, leaseLeftMs, isPrefetched: not told as started, standing: as list_tasks}; finishedAt, result, payload, worker;
 --           attempts [{fence, worker, claimedAt, finishedAt, durationMs, outcome, error}], newest 50
 -- Raises: -
 -- Locks:  none
@@ -41,19 +41,19 @@ begin
     return;
   end if;
   -- One statement: task and container as of one snapshot.
-  select x.*, s.run_at, r.task_id is not null as is_ready, w.group_id is not null as is_waiting, h.wave_id is not null as is_held,
-         c.task_execution_id, c.worker, c.lease_until, c.fence, c.at as claimed_at, c.is_spare, c.standing
+  select x.*, s.run_at, r.task_id is not null as is_ready, w.group_id is not null as is_waiting, h.wave_id is not null as is_blocked,
+         c.task_execution_id, c.worker, c.lease_until, c.fence, c.at as claimed_at, c.is_prefetched, c.standing
     into t
     from task x
     left join lateral (select y.run_at from scheduled y where y.task_definition_id = x.task_definition_id and y.task_id = x.task_id limit 1) s on true
     left join ready r on r.task_definition_id = x.task_definition_id and r.priority = x.priority and r.rank = x.rank and r.task_id = x.task_id
     left join group_waiting w on w.group_id = x.group_id and w.priority = x.priority and w.rank = x.rank and w.task_id = x.task_id
-    left join wave_held h on h.wave_id = x.wave_id and h.priority = x.priority and h.rank = x.rank and h.task_id = x.task_id
+    left join wave_blocked h on h.wave_id = x.wave_id and h.priority = x.priority and h.rank = x.rank and h.task_id = x.task_id
     left join lateral (
-      select e.task_execution_id, e.worker, e.lease_until, u.f as fence, u.at, u.id = any (e.spare) as is_spare,
+      select e.task_execution_id, e.worker, e.lease_until, u.f as fence, u.at, u.id = any (e.prefetched) as is_prefetched,
              case when e.state <> 1 or e.lease_until < v_now then 'lost'   -- as list_tasks
-                  when u.id <> all (e.spare) and (select count(*) from unnest(e.inflight) with ordinality y(id, n)
-                                                   where y.n < u.n and y.id <> all (e.spare)) < e.token_count then 'running'
+                  when u.id <> all (e.prefetched) and (select count(*) from unnest(e.inflight) with ordinality y(id, n)
+                                                   where y.n < u.n and y.id <> all (e.prefetched)) < e.token_count then 'running'
                   else 'prefetched' end as standing
         from task_execution e cross join lateral unnest(e.inflight, e.inflight_fence, e.inflight_at) with ordinality u(id, f, at, n)
        where e.task_definition_id = x.task_definition_id and e.state in (1, 3) and e.inflight @> array[x.task_id] and u.id = x.task_id limit 1) c on true
@@ -64,8 +64,8 @@ begin
   end if;
   select x.*, coalesce(x.concurrency_limit_override, x.concurrency_limit) as task_limit into d from task_definition x where x.task_definition_id = t.task_definition_id;
   v_json := jsonb_build_object('task', p_task_id::text, 'definition', d.name, 'kind', t.kind, 'priority', t.priority, 'createdAt', _iso(t.created_at),
-    'state', case when t.task_execution_id is not null then 'claimed' when t.is_ready then 'ready' when t.is_waiting then 'waiting' when t.is_held then 'held' when t.run_at is not null then 'scheduled' end,
-    'failedCount', t.failed_count, 'maxAttempts', d.max_attempts, 'lostCount', t.lost_count, 'maxLost', d.max_lost, 'continuedCount', t.continued_count,
+    'state', case when t.task_execution_id is not null then 'claimed' when t.is_ready then 'ready' when t.is_waiting then 'waiting' when t.is_blocked then 'blocked' when t.run_at is not null then 'scheduled' end,
+    'failedCount', t.failed_count, 'retryAttempts', d.retry_attempts, 'lostCount', t.lost_count, 'lostMax', d.lost_max, 'continuedCount', t.continued_count,
     'cancelRequested', t.cancel_requested, 'lastError', t.last_error, 'dedupeKey', t.dedupe_key, 'payload', t.payload,
     'progress', case when t.progress_done is not null or t.progress_text is not null then jsonb_build_object('done', t.progress_done, 'total', t.progress_total, 'text', t.progress_text) end,
     'limit', d.task_limit, 'limitSource', case when d.concurrency_limit_override is null then 'code' else 'operator' end, 'paused', d.paused, 'attempts', v_attempts,
@@ -82,13 +82,13 @@ begin
     'rateInMs', _permit_in_ms(d.task_definition_id, v_now));
   if t.task_execution_id is not null then
     v_json := v_json || jsonb_build_object('claim', jsonb_build_object('execution', t.task_execution_id::text, 'worker', t.worker, 'fence', t.fence::text,
-      'claimedAt', _iso(t.claimed_at), 'leaseLeftMs', floor(extract(epoch from t.lease_until - v_now) * 1000)::bigint, 'isSpare', t.is_spare, 'standing', t.standing));
+      'claimedAt', _iso(t.claimed_at), 'leaseLeftMs', floor(extract(epoch from t.lease_until - v_now) * 1000)::bigint, 'isPrefetched', t.is_prefetched, 'standing', t.standing));
   elsif t.is_ready then
     v_json := v_json || jsonb_build_object('readyAhead', (select count(*) from (
       select 1 from ready r where r.task_definition_id = t.task_definition_id and (r.priority, r.rank, r.task_id) < (t.priority, t.rank, t.task_id) limit 1000) c));
-  elsif t.run_at is not null and not t.is_waiting and not t.is_held then
+  elsif t.run_at is not null and not t.is_waiting and not t.is_blocked then
     v_json := v_json || jsonb_build_object('dueInMs', ceil(extract(epoch from t.run_at - v_now) * 1000)::bigint);
-  elsif not t.is_waiting and not t.is_held then
+  elsif not t.is_waiting and not t.is_blocked then
     status := 'moving'; return;
   end if;
   if t.pending_group_key is not null then            -- on its way into a group, which may be there already
@@ -97,7 +97,7 @@ begin
   end if;
   if t.group_id is not null then
     v_json := v_json || jsonb_build_object('group', (
-      select jsonb_build_object('key', g.group_key, 'slots', g.slots, 'paused', g.paused, 'isStrict', g.is_strict, 'isGlobal', g.task_definition_id = 0,
+      select jsonb_build_object('key', g.group_key, 'slots', g.slots, 'paused', g.paused, 'strict', g.strict, 'isGlobal', g.task_definition_id = 0,
                'used', (select count(*) from group_slot s where s.group_id = g.group_id),
                'holders', (select coalesce(jsonb_agg(s.task_id::text order by s.slot), '[]') from group_slot s where s.group_id = g.group_id),
                'ahead', (select count(*) from (select 1 from group_waiting w where w.group_id = g.group_id and (w.priority, w.rank, w.task_id) < (t.priority, t.rank, t.task_id) limit 1000) c))

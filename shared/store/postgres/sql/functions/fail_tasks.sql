@@ -1,7 +1,7 @@
 -- taskgate.fail_tasks: tasks that did not end well: retry later, end as dead letters, end cancelled, or go on later uncounted.
 -- In:     p_task_execution_id bigint
 --         p_failures text: JSON array of 1..1000 {task, fence, as, error, retryInMs, durationMs, checkpoint, share}:
---           as: failed (counted; retried until max_attempts, then dead) | dead (gave up) | cancelled | continued (uncounted:
+--           as: failed (counted; retried until retry_attempts, then dead) | dead (gave up) | cancelled | continued (uncounted:
 --           comes back after retryInMs, with the checkpoint if one is given)
 --           retryInMs: 0..2592000000, null: the definition's back-off (continued: at once, with a share: 5 s doubled up to 5 min); error: cut to 4000 characters
 --           share: of continued, 1..1000: what this return takes of the task's 1000; null: 1, and with a checkpoint that differs from the
@@ -78,7 +78,7 @@ begin
     returning x.failed_count, x.continued_count, x.group_id, x.cancel_requested into t;
     -- A cancel request that arrived meanwhile wins over every way of going on.
     v_outcome := case when v_as = 'dead' then 'dead' when v_as = 'cancelled' or t.cancel_requested then 'cancelled'
-                      when v_as = 'continued' and t.continued_count > 1000 then 'dead' when v_as = 'continued' then 'continued' when t.failed_count >= d.max_attempts then 'dead' else 'retry' end;
+                      when v_as = 'continued' and t.continued_count > 1000 then 'dead' when v_as = 'continued' then 'continued' when t.failed_count >= d.retry_attempts then 'dead' else 'retry' end;
     if v_as = 'continued' and v_outcome = 'dead' then
       f.error := left('came back uncounted too often, the last time: ' || coalesce(f.error, 'its checkpoint was the one before'), 4000);
       update task x set last_error = f.error where x.task_id = f.task_id;
@@ -97,7 +97,7 @@ begin
                                         when v_outcome = 'continued' then _backoff_ms(5000, 300000, (t.continued_count / f.share)::smallint) else _backoff_ms(d.retry_base_ms, d.retry_cap_ms, t.failed_count) end);
       insert into scheduled (task_definition_id, run_at, task_id) values (e.task_definition_id, v_now + v_ms * interval '1 ms', f.task_id);
       next_due_ms := least(next_due_ms, v_ms);
-      if t.group_id is not null and not (select g.is_strict from task_group g where g.group_id = t.group_id) then
+      if t.group_id is not null and not (select g.strict from task_group g where g.group_id = t.group_id) then
         v_left := v_left || f.task_id; v_left_groups := v_left_groups || t.group_id;
         update task x set group_id = null, pending_group_key = g.group_key, pending_group_is_global = g.task_definition_id = 0
           from task_group g where x.task_id = f.task_id and g.group_id = t.group_id;

@@ -1,8 +1,8 @@
 -- taskgate.heartbeat: renews the leases of all executions of one process, and tells what they should know.
--- In:     p_executions text: JSON array of 1..1000 {execution, started: [task ids]}: spare claims started since the last report
+-- In:     p_executions text: JSON array of 1..1000 {execution, started: [task ids]}: prefetched claims started since the last report
 -- Out:    status: done; executions: JSON array, by execution id, of {execution, status: renewed | fenced | ended | busy (its row
---         was locked by its own call, which renews it), leaseMs, cancel: [task ids], surplus (as of work; for an execution that
---         was denied only where the execution itself holds several, or one for calls of functions without tasks), paused}
+--         was locked by its own call, which renews it), leaseMs, cancel: [task ids], overLimit, releaseRequested (as of work; for an
+--         execution that was denied only where this one holds several, or one for calls of functions without tasks), paused}
 -- Raises: TG422 not such a list, or an id that is no number
 -- Locks:  task_execution ascending, by skip
 -- Plan:   primary keys
@@ -46,18 +46,18 @@ begin
   renewed as (
     update task_execution e
        set lease_until = greatest(e.lease_until, v_now + d.lease_ms * interval '1 ms'),
-           spare = case when cardinality(a.started) = 0 then e.spare
-                        else array(select u.id from unnest(e.spare) with ordinality u(id, n) where u.id <> all (a.started) order by u.n) end
+           prefetched = case when cardinality(a.started) = 0 then e.prefetched
+                        else array(select u.id from unnest(e.prefetched) with ordinality u(id, n) where u.id <> all (a.started) order by u.n) end
       from held h, asked a, task_definition d
      where e.task_execution_id = h.id and a.id = h.id and d.task_definition_id = e.task_definition_id
-    returning e.task_execution_id as id, e.inflight, d.lease_ms, d.paused, d.task_definition_id, e.token_count, starts_with(d.name, 'calls:') as is_calls)
+    returning e.task_execution_id as id, e.inflight, d.lease_ms, d.paused, d.task_definition_id, e.token_count, starts_with(d.name, 'calls:') as is_calls,
+              _over_limit(d.task_definition_id) as over_limit)
   select '[' || string_agg(
            case when r.id is not null then
-             json_build_object('execution', a.id::text, 'status', 'renewed', 'leaseMs', r.lease_ms, 'paused', r.paused, 'surplus',
-               greatest(_surplus(r.task_definition_id),
-                        case when r.token_count > case when r.is_calls then 0 else 1 end and (_open_demand(r.task_definition_id, r.lease_ms, v_now) is not null
-                                    or exists (select 1 from _shared_demand(r.task_definition_id, r.lease_ms, v_now) q where q.open_since is not null))
-                                  then 1 else 0 end),
+             json_build_object('execution', a.id::text, 'status', 'renewed', 'leaseMs', r.lease_ms, 'paused', r.paused, 'overLimit', r.over_limit,
+               'releaseRequested', r.over_limit = 0 and r.token_count > case when r.is_calls then 0 else 1 end
+                                   and (_open_demand(r.task_definition_id, r.lease_ms, v_now) is not null
+                                        or exists (select 1 from _shared_demand(r.task_definition_id, r.lease_ms, v_now) q where q.open_since is not null)),
                'cancel', array(select t.task_id::text from unnest(r.inflight) u(id) join task t on t.task_id = u.id where t.cancel_requested order by t.task_id))
            else
              json_build_object('execution', a.id::text, 'status', coalesce((

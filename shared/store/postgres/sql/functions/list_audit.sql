@@ -1,17 +1,17 @@
 -- taskgate.list_audit: who changed what and why, newest first: settings, and the calls that _audit_call writes.
 -- In:     p_object: a definition, group, shared limit, schedule, watermark, `batch ID`, or the id of a task, or null; p_action: name of
---         an operation, or null; p_changed_by: the actor, or null; p_since, p_before: ISO-8601 instants, or null; p_most int 1..100
+--         an operation, or null; p_changed_by: the actor, or null; p_since, p_before: ISO-8601 instants, or null; p_max int 1..100
 -- Out:    status: listed; entries: JSON array of {at, action: the operation, setting: its name or null, definition: or null, object: name
 --         of what isn't a definition, or null, tasks: the first 1000 ids or null, taskCount: or null, old, new: values of a setting,
 --         source: code | operator, actor, reason}
--- Raises: TG422 most out of range, an instant that can't be read
+-- Raises: TG422 max out of range, an instant that can't be read
 -- Locks:  none
 -- Plan:   pk_setting_audit and pk_call_audit from their new ends, calls between the two instants: a filter that few entries meet reads
 --         all of them
 -- Once:   a read
 -- Twin:   mssql/sql/procedures/ListAudit.sql
 create or replace function taskgate.list_audit(
-  p_object text, p_action text, p_changed_by text, p_since text, p_before text, p_most int, out status text, out entries text)
+  p_object text, p_action text, p_changed_by text, p_since text, p_before text, p_max int, out status text, out entries text)
 language plpgsql security definer
 set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -19,7 +19,7 @@ declare
   v_since timestamptz := coalesce(_instant(p_since), '0001-01-01T00:00:00Z');
   v_before timestamptz := coalesce(_instant(p_before), '9999-12-31T00:00:00Z');
 begin
-  if p_most is null or p_most not between 1 and 100 then raise exception 'most: expected 1..100 (%)', p_most using errcode = 'TG422'; end if;
+  if p_max is null or p_max not between 1 and 100 then raise exception 'max: expected 1..100 (%)', p_max using errcode = 'TG422'; end if;
   if p_since is not null and _instant(p_since) is null then
     raise exception 'since: expected an ISO-8601 instant with its zone (%)', left(p_since, 100) using errcode = 'TG422';
   end if;
@@ -56,7 +56,7 @@ begin
           where a.changed_at >= v_since and a.changed_at < v_before
             and (p_action is null or n.action = p_action) and (p_changed_by is null or a.changed_by = p_changed_by)
             and (p_object is null or d.name = p_object or n.is_named and substr(n.value, nullif(strpos(n.value, ' of '), 0) + 4) = p_object)
-          order by a.setting_audit_id desc limit p_most)
+          order by a.setting_audit_id desc limit p_max)
         union all
         (select c.changed_at, 1, c.call_audit_id, c.action, null, c.name, 'batch ' || c.batch_id, c.task_ids,
                 case when c.batch_id is null then c.task_count end, null, null, 'operator', c.changed_by, c.reason
@@ -67,6 +67,6 @@ begin
              where y.is_enqueue = e.is_enqueue and y.changed_at >= v_since and y.changed_at < v_before
                and (p_action is null or y.action = p_action) and (p_changed_by is null or y.changed_by = p_changed_by)
                and (p_object is null or z.name = p_object or 'batch ' || y.batch_id = p_object or strpos(y.task_ids, '"' || p_object || '"') > 0)
-             order by y.changed_at desc, y.call_audit_id desc limit p_most) c)) u
-       order by u.changed_at desc, u.is_call desc, u.id desc limit p_most) x;
+             order by y.changed_at desc, y.call_audit_id desc limit p_max) c)) u
+       order by u.changed_at desc, u.is_call desc, u.id desc limit p_max) x;
 end $$;

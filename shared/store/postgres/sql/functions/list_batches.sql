@@ -1,21 +1,21 @@
 -- taskgate.list_batches: batches with their waves and how far they are, newest first.
--- In:     p_batch_id bigint: only this one, or null; p_before bigint: only older ones, or null; p_most int 1..100
+-- In:     p_batch_id bigint: only this one, or null; p_before bigint: only older ones, or null; p_max int 1..100
 -- Out:    status: listed; batches: JSON array of {batch, name, state: draft | running | halted | done | cancelled, failurePolicy,
---         createdAt, startedAt, finishedAt, runningMs: since its start while it runs, or null, waves: [{wave, ordinal, state: held | opening | open | done, sealed, held: not admitted yet
+--         createdAt, startedAt, finishedAt, runningMs: since its start while it runs, or null, waves: [{wave, ordinal, state: blocked | opening | open | done, sealed, blocked: not admitted yet
 --         (counted up to 100000), admitted, unfinished: of those admitted, dead, openedAt, finishedAt}]}
--- Raises: TG422 most out of range
+-- Raises: TG422 max out of range
 -- Locks:  none
--- Plan:   primary keys; held tasks are counted in pk_wave_held
+-- Plan:   primary keys; blocked tasks are counted in pk_wave_blocked
 -- Once:   a read
 -- Twin:   mssql/sql/procedures/ListBatches.sql
-create or replace function taskgate.list_batches(p_batch_id bigint, p_before bigint, p_most int, out status text, out batches text)
+create or replace function taskgate.list_batches(p_batch_id bigint, p_before bigint, p_max int, out status text, out batches text)
 language plpgsql security definer
 set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
   v_now timestamptz := _now();
 begin
-  if p_most is null or p_most not between 1 and 100 then raise exception 'most: expected 1..100 (%)', p_most using errcode = 'TG422'; end if;
+  if p_max is null or p_max not between 1 and 100 then raise exception 'max: expected 1..100 (%)', p_max using errcode = 'TG422'; end if;
   status := 'listed';
   select coalesce('[' || string_agg(json_build_object('batch', b.batch_id::text, 'name', b.name,
            'state', (array['draft', 'running', 'halted', 'done', 'cancelled'])[b.state + 1],
@@ -24,8 +24,8 @@ begin
            'runningMs', case when b.state = 1 then floor(extract(epoch from v_now - b.started_at) * 1000)::bigint end,
            'waves', (
              select json_agg(json_build_object('wave', w.wave_id::text, 'ordinal', w.ordinal,
-                      'state', (array['held', 'opening', 'open', 'done'])[w.state + 1], 'sealed', w.is_sealed,
-                      'held', (select count(*) from (select 1 from wave_held h where h.wave_id = w.wave_id limit 100000) c),
+                      'state', (array['blocked', 'opening', 'open', 'done'])[w.state + 1], 'sealed', w.is_sealed,
+                      'blocked', (select count(*) from (select 1 from wave_blocked h where h.wave_id = w.wave_id limit 100000) c),
                       'admitted', w.total, 'dead', w.dead_count,
                       'unfinished', (select coalesce(sum(s.remaining), 0) from wave_shard s where s.wave_id = w.wave_id),
                       'openedAt', _iso(w.opened_at), 'finishedAt', _iso(w.finished_at)) order by w.ordinal)
@@ -33,5 +33,5 @@ begin
     into batches
     from (select x.* from batch x
            where x.batch_id = coalesce(p_batch_id, x.batch_id) and (p_before is null or x.batch_id < p_before)
-           order by x.batch_id desc limit p_most) b;
+           order by x.batch_id desc limit p_max) b;
 end $$;

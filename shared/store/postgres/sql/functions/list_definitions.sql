@@ -2,7 +2,7 @@
 -- In:     p_name: only this one, or null
 -- Out:    status: listed; definitions: JSON array, by name, of {name, limit (-1 none), limitSource: code | operator, codeLimit,
 --           rate: in force, {count, periodMs, burst} or null, rateSource, codeRate, rateInMs: until it lets another task start, 0: now,
---           sharedLimits: [{name, limit, limitSource, held: by all definitions}], by name, paused, leaseMs, maxAttempts, maxLost, spareMax, build, tokenFence, held, executions, ready, scheduled, waiting, claimed,
+--           sharedLimits: [{name, limit, limitSource, held: by all definitions}], by name, paused, leaseMs, retryAttempts, lostMax, prefetchMax, build, tokenFence, held, executions, ready, scheduled, waiting, claimed,
 --           running: of the claimed, as list_executions counts them: never more than held, prefetched: of the claimed, likewise,
 --           done, dead, cancelled: counted up to 10000 each, nextDueMs}, or []
 -- Raises: -
@@ -28,7 +28,7 @@ begin
            'sharedLimits', coalesce((select json_agg(json_build_object('name', u.name, 'limit', u.task_limit, 'limitSource', u.source, 'held',
                              case when u.task_limit = -1 then _shared_count(u.shared_limit_id) else u.held end) order by u.name)
                               from _shared_use(d.task_definition_id, v_now) u), '[]'),
-           'paused', d.paused, 'leaseMs', d.lease_ms, 'maxAttempts', d.max_attempts, 'maxLost', d.max_lost, 'spareMax', d.spare_max,
+           'paused', d.paused, 'leaseMs', d.lease_ms, 'retryAttempts', d.retry_attempts, 'lostMax', d.lost_max, 'prefetchMax', d.prefetch_max,
            'build', d.build, 'tokenFence', d.token_fence::text, 'held', e.held, 'executions', e.executions,
            'ready', (select count(*) from (select 1 from ready x where x.task_definition_id = d.task_definition_id limit 10000) c),
            'scheduled', (select count(*) from (select 1 from scheduled x where x.task_definition_id = d.task_definition_id limit 10000) c),
@@ -47,7 +47,7 @@ begin
             coalesce(sum(cardinality(x.inflight)), 0)::int as claimed, coalesce(sum(r.running), 0)::int as running,
             coalesce(sum(cardinality(x.inflight) - r.running), 0)::int as prefetched   -- of the dead there is no r
        from task_execution x
-       left join lateral (select least(x.token_count, cardinality(x.inflight) - cardinality(x.spare)) as running
+       left join lateral (select least(x.token_count, cardinality(x.inflight) - cardinality(x.prefetched)) as running
                            where x.state = 1 and x.lease_until >= v_now) r on true
       where x.task_definition_id = d.task_definition_id and x.state in (1, 3)) e
    where p_name is null or d.name = p_name;

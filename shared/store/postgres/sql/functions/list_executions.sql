@@ -1,14 +1,14 @@
 -- taskgate.list_executions: who works, with how many tokens, since when.
--- In:     p_name: of one definition, or null; p_is_open: only live or dead and not yet reclaimed; p_most int 1..1000
+-- In:     p_name: of one definition, or null; p_is_open: only live or dead and not yet reclaimed; p_max int 1..1000
 -- Out:    status: listed; executions: JSON array, newest first, of {execution, definition, state: live | ended | dead | reclaimed,
 --           worker, startedAt, endedAt, leaseLeftMs (may be negative), tokens, claimed,
 --           running: claims that count as started, never more than tokens, prefetched: the others; both 0 once the lease is over}
--- Raises: TG422 most out of range
+-- Raises: TG422 max out of range
 -- Locks:  none
 -- Plan:   ix_task_execution_open, or the primary key backwards
 -- Once:   a read
 -- Twin:   mssql/sql/procedures/ListExecutions.sql
-create or replace function taskgate.list_executions(p_name text, p_is_open boolean, p_most int, out status text, out executions text)
+create or replace function taskgate.list_executions(p_name text, p_is_open boolean, p_max int, out status text, out executions text)
 language plpgsql security definer
 set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -16,7 +16,7 @@ declare
   v_now timestamptz := _now();
   v_definition int;
 begin
-  if p_most is null or p_most not between 1 and 1000 then raise exception 'most: expected 1..1000 (%)', p_most using errcode = 'TG422'; end if;
+  if p_max is null or p_max not between 1 and 1000 then raise exception 'max: expected 1..1000 (%)', p_max using errcode = 'TG422'; end if;
   select d.task_definition_id into v_definition from task_definition d where d.name = p_name;
   status := 'listed';
   select coalesce('[' || string_agg(json_build_object(
@@ -28,12 +28,12 @@ begin
     into executions
     from (select e.*, (select d.name from task_definition d where d.task_definition_id = e.task_definition_id) as name,
                  case when e.state = 1 and e.lease_until >= v_now
-                   then least(e.token_count, cardinality(e.inflight) - cardinality(e.spare)) end as running
+                   then least(e.token_count, cardinality(e.inflight) - cardinality(e.prefetched)) end as running
             from task_execution e
            where e.task_execution_id = any (case when p_is_open
              then array(select o.task_execution_id from task_execution o       -- by ix_task_execution_open
                          where o.state in (1, 3) and (p_name is null or o.task_definition_id = v_definition)
-                         order by o.task_execution_id desc limit p_most)
+                         order by o.task_execution_id desc limit p_max)
              else array(select a.task_execution_id from task_execution a
-                         where p_name is null or a.task_definition_id = v_definition order by a.task_execution_id desc limit p_most) end)) x;
+                         where p_name is null or a.task_definition_id = v_definition order by a.task_execution_id desc limit p_max) end)) x;
 end $$;

@@ -1,14 +1,14 @@
 -- taskgate.list_groups: groups with their slots and the tasks that wait: first groups with waiting tasks, as far as they are among the 1000 oldest of these, both by definition and key, global ones first.
--- In:     p_name: the definition, or null for all and the global ones; p_group_key: only this key, or null; p_most int 1..1000
+-- In:     p_name: the definition, or null for all and the global ones; p_group_key: only this key, or null; p_max int 1..1000
 -- Out:    status: listed; groups: JSON array of {definition: null of a global group, key, slots, used, waiting (counted up to 1000),
 --           paused, strict}
--- Raises: TG404 unknown definition; TG422 most out of range
+-- Raises: TG404 unknown definition; TG422 max out of range
 -- Locks:  none
 -- Plan:   one probe of pk_group_waiting per group with waiting tasks, at most 1000; uq_task_group_key in its order, with a definition only its part;
 --         the slots and the first waiters of each group
 -- Once:   a read
 -- Twin:   mssql/sql/procedures/ListGroups.sql
-create or replace function taskgate.list_groups(p_name text, p_group_key text, p_most int, out status text, out groups text)
+create or replace function taskgate.list_groups(p_name text, p_group_key text, p_max int, out status text, out groups text)
 language plpgsql security definer
 set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -16,7 +16,7 @@ declare
   v_definition int;
   v_first int[];
 begin
-  if p_most is null or p_most not between 1 and 1000 then raise exception 'most: expected 1..1000 (%)', p_most using errcode = 'TG422'; end if;
+  if p_max is null or p_max not between 1 and 1000 then raise exception 'max: expected 1..1000 (%)', p_max using errcode = 'TG422'; end if;
   select x.task_definition_id into v_definition from task_definition x where x.name = p_name;
   if p_name is not null and not found then raise exception 'name: unknown definition (%)', p_name using errcode = 'TG404'; end if;
   status := 'listed';
@@ -31,14 +31,14 @@ begin
            'definition', (select d.name from task_definition d where d.task_definition_id = g.task_definition_id), 'key', g.group_key,
            'slots', g.slots, 'used', (select count(*) from group_slot s where s.group_id = g.group_id),
            'waiting', (select count(*) from (select 1 from group_waiting w where w.group_id = g.group_id limit 1000) x),
-           'paused', g.paused, 'strict', g.is_strict)::text, ',' order by g.is_idle, g.task_definition_id, g.group_key) || ']', '[]')
+           'paused', g.paused, 'strict', g.strict)::text, ',' order by g.is_idle, g.task_definition_id, g.group_key) || ']', '[]')
     into groups
     from (
       select y.* from (
         (select x.*, false as is_idle from unnest(v_first) u(id)
           cross join lateral (select y.* from task_group y where y.group_id = u.id order by y.group_id limit 1) x
           where (p_name is null or x.task_definition_id = v_definition) and (p_group_key is null or x.group_key = p_group_key)
-          order by x.task_definition_id, x.group_key limit p_most)
+          order by x.task_definition_id, x.group_key limit p_max)
         union all                                     -- the rest: one of the three, each by as much of the key as is given
         (select x.*, true from task_group x
           where p_name is not null and p_group_key is not null and x.task_definition_id = v_definition and x.group_key = p_group_key
@@ -46,11 +46,11 @@ begin
         union all
         (select x.*, true from task_group x
           where p_name is not null and p_group_key is null and x.task_definition_id = v_definition
-            and x.group_id <> all (v_first) order by x.group_key limit p_most)
+            and x.group_id <> all (v_first) order by x.group_key limit p_max)
         union all
         (select x.*, true from task_group x
           where p_name is null and (p_group_key is null or x.group_key = p_group_key)
             and x.group_id <> all (v_first)
-          order by x.task_definition_id, x.group_key limit p_most)) y
-       order by y.is_idle, y.task_definition_id, y.group_key limit p_most) g;
+          order by x.task_definition_id, x.group_key limit p_max)) y
+       order by y.is_idle, y.task_definition_id, y.group_key limit p_max) g;
 end $$;

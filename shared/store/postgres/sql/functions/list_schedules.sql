@@ -1,14 +1,14 @@
 -- taskgate.list_schedules: schedules with their next instants, by definition and name.
--- In:     p_name: the definition, or null for all; p_most int 1..1000
+-- In:     p_name: the definition, or null for all; p_max int 1..1000
 -- Out:    status: listed; now_at ISO-8601: the database's clock, from which callers compute next instants; schedules: JSON array of
 --           {id, definition, name, kind, cron, timeZone, missed: skip | once | all, paused, runAt: the next instant or null: never, inMs:
 --           until then, negative when it is late, lastRunAt: the last instant that was fired, group, payload: JSON text or null}
--- Raises: TG404 unknown definition; TG422 most out of range
+-- Raises: TG404 unknown definition; TG422 max out of range
 -- Locks:  none
 -- Plan:   uq_schedule_name in its order; primary keys
 -- Once:   a read
 -- Twin:   mssql/sql/procedures/ListSchedules.sql
-create or replace function taskgate.list_schedules(p_name text, p_most int, out status text, out now_at text, out schedules text)
+create or replace function taskgate.list_schedules(p_name text, p_max int, out status text, out now_at text, out schedules text)
 language plpgsql security definer
 set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -16,7 +16,7 @@ declare
   v_now timestamptz := _now();
   v_definition int;
 begin
-  if p_most is null or p_most not between 1 and 1000 then raise exception 'most: expected 1..1000 (%)', p_most using errcode = 'TG422'; end if;
+  if p_max is null or p_max not between 1 and 1000 then raise exception 'max: expected 1..1000 (%)', p_max using errcode = 'TG422'; end if;
   select x.task_definition_id into v_definition from task_definition x where x.name = p_name;
   if p_name is not null and not found then raise exception 'name: unknown definition (%)', p_name using errcode = 'TG404'; end if;
   status := 'listed';
@@ -31,5 +31,5 @@ begin
            'payload', s.payload)::text, ',' order by s.task_definition_id, s.name) || ']', '[]')
     into schedules
     from (select x.* from schedule x where p_name is null or x.task_definition_id = v_definition
-           order by x.task_definition_id, x.name limit p_most) s;
+           order by x.task_definition_id, x.name limit p_max) s;
 end $$;

@@ -1,19 +1,19 @@
 -- taskgate.list_shared_limits: limits that definitions share, how many tokens are held of each and by whom, by name.
--- In:     p_name: only this one, or null; p_most int 1..1000
+-- In:     p_name: only this one, or null; p_max int 1..1000
 -- Out:    status: listed; shared_limits: JSON array of {name, limit (-1 none), limitSource: code | operator, codeLimit,
 --           held: by all definitions, also by the dead until the next call that asks for a token,
 --           definitions: [{name, held}], by name: those that draw from it}
--- Raises: TG422 most out of range
+-- Raises: TG422 max out of range
 -- Locks:  none
 -- Plan:   uq_shared_limit_name in its order, then primary keys; without a limit the open executions of the definitions that draw from it
 -- Once:   a read
 -- Twin:   mssql/sql/procedures/ListSharedLimits.sql
-create or replace function taskgate.list_shared_limits(p_name text, p_most int, out status text, out shared_limits text)
+create or replace function taskgate.list_shared_limits(p_name text, p_max int, out status text, out shared_limits text)
 language plpgsql security definer
 set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 begin
-  if p_most is null or p_most not between 1 and 1000 then raise exception 'most: expected 1..1000 (%)', p_most using errcode = 'TG422'; end if;
+  if p_max is null or p_max not between 1 and 1000 then raise exception 'max: expected 1..1000 (%)', p_max using errcode = 'TG422'; end if;
   status := 'listed';
   select coalesce('[' || string_agg(json_build_object(
            'name', s.name, 'limit', s.task_limit, 'limitSource', s.source, 'codeLimit', s.code_limit,
@@ -37,5 +37,5 @@ begin
                  x.concurrency_limit as code_limit, x.execution_tokens
             from shared_limit x
            where p_name is null or x.name = p_name
-           order by x.name limit p_most) s;
+           order by x.name limit p_max) s;
 end $$;

@@ -1,19 +1,19 @@
 -- taskgate.list_watermarks: watermarks of blocks with their versions, by definition and name.
--- In:     p_name: the definition, or null for all; p_watermark: only this one, or null; p_most int 1..1000
+-- In:     p_name: the definition, or null for all; p_watermark: only this one, or null; p_max int 1..1000
 -- Out:    status: listed; watermarks: JSON array of {definition, name, value: JSON text or null: none, version: text, changedAt}
--- Raises: TG404 unknown definition; TG422 most out of range
+-- Raises: TG404 unknown definition; TG422 max out of range
 -- Locks:  none
 -- Plan:   pk_block_watermark in its order
 -- Once:   a read
 -- Twin:   mssql/sql/procedures/ListWatermarks.sql
-create or replace function taskgate.list_watermarks(p_name text, p_watermark text, p_most int, out status text, out watermarks text)
+create or replace function taskgate.list_watermarks(p_name text, p_watermark text, p_max int, out status text, out watermarks text)
 language plpgsql security definer
 set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
   v_definition int;
 begin
-  if p_most is null or p_most not between 1 and 1000 then raise exception 'most: expected 1..1000 (%)', p_most using errcode = 'TG422'; end if;
+  if p_max is null or p_max not between 1 and 1000 then raise exception 'max: expected 1..1000 (%)', p_max using errcode = 'TG422'; end if;
   select x.task_definition_id into v_definition from task_definition x where x.name = p_name;
   if p_name is not null and not found then raise exception 'name: unknown definition (%)', p_name using errcode = 'TG404'; end if;
   status := 'listed';
@@ -24,5 +24,5 @@ begin
     into watermarks
     from (select x.* from block_watermark x
            where (p_name is null or x.task_definition_id = v_definition) and (p_watermark is null or x.name = p_watermark)
-           order by x.task_definition_id, x.name limit p_most) w;
+           order by x.task_definition_id, x.name limit p_max) w;
 end $$;

@@ -1,24 +1,24 @@
 -- taskgate.promote_scheduled: makes due tasks of a definition claimable: ready, or waiting for their group.
--- In:     p_name; p_most int 1..10000
+-- In:     p_name; p_max int 1..10000
 -- Out:    status: promoted | none; promoted: how many; next_due_ms: until the next one, 0 when more are due; ready: tasks may be claimed
--- Raises: TG404 unknown definition; TG422 most out of range
+-- Raises: TG404 unknown definition; TG422 max out of range
 -- Locks:  scheduled by skip, task_group by skip; of a task whose group it finds or makes the row of task, behind a cancel that asks for
 --         its end: that is the last thing which that one does. Else it never waits
 -- Plan:   first entries of pk_scheduled under the definition
 -- Once:   naturally: a promoted task isn't scheduled any more
 -- Twin:   mssql/sql/procedures/PromoteScheduled.sql
 create or replace function taskgate.promote_scheduled(
-  p_name text, p_most int, out status text, out promoted int, out next_due_ms bigint, out ready boolean)
+  p_name text, p_max int, out status text, out promoted int, out next_due_ms bigint, out ready boolean)
 language plpgsql security definer
 set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
   v_definition int;
 begin
-  if p_most is null or p_most not between 1 and 10000 then raise exception 'most: expected 1..10000 (%)', p_most using errcode = 'TG422'; end if;
+  if p_max is null or p_max not between 1 and 10000 then raise exception 'max: expected 1..10000 (%)', p_max using errcode = 'TG422'; end if;
   select x.task_definition_id into v_definition from task_definition x where x.name = p_name;
   if not found then raise exception 'name: unknown definition (%)', p_name using errcode = 'TG404'; end if;
-  promoted := _promote(v_definition, p_most, _now());
+  promoted := _promote(v_definition, p_max, _now());
   status := case when promoted > 0 then 'promoted' else 'none' end;
   next_due_ms := _next_due_ms(v_definition);
   ready := exists (select 1 from taskgate.ready r where r.task_definition_id = v_definition);

@@ -1,13 +1,13 @@
 -- taskgate.pump_batch: goes on opening a batch's wave in slices, so that no call is long. Called by the caller that was told `opening`, and by the sweep.
--- In:     p_batch_id bigint; p_most int 1..1000 tasks
+-- In:     p_batch_id bigint; p_max int 1..1000 tasks
 -- Out:    status: pumped | busy (another call does it now) | done (nothing is left to open); moved: tasks admitted, or ended
 --         cancelled when the batch was cancelled; more: call again; woken: JSON array of names of definitions that got ready tasks, or null
--- Raises: TG404 unknown batch; TG422 most out of range
--- Locks:  as _admit_held, then as _close_wave; or batch, then as _open_next_wave
+-- Raises: TG404 unknown batch; TG422 max out of range
+-- Locks:  as _admit_blocked, then as _close_wave; or batch, then as _open_next_wave
 -- Plan:   primary keys
 -- Once:   naturally
 -- Twin:   mssql/sql/procedures/PumpBatch.sql
-create or replace function taskgate.pump_batch(p_batch_id bigint, p_most int, out status text, out moved int, out more boolean, out woken text)
+create or replace function taskgate.pump_batch(p_batch_id bigint, p_max int, out status text, out moved int, out more boolean, out woken text)
 language plpgsql security definer
 set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -17,13 +17,13 @@ declare
   v_woken int[] := '{}';
   r record;
 begin
-  if p_most is null or p_most not between 1 and 1000 then raise exception 'most: expected 1..1000 (%)', p_most using errcode = 'TG422'; end if;
+  if p_max is null or p_max not between 1 and 1000 then raise exception 'max: expected 1..1000 (%)', p_max using errcode = 'TG422'; end if;
   select x.state, o.wave_id, x.finished_at, w.state as wave_state into b
     from batch x left join open_wave o on o.batch_id = x.batch_id left join wave w on w.wave_id = o.wave_id where x.batch_id = p_batch_id;
   if not found then raise exception 'batch_id: unknown (%)', p_batch_id using errcode = 'TG404'; end if;
   moved := 0; more := false; status := 'done';
   if b.wave_state = 1 then
-    select * into r from _admit_held(b.wave_id, p_most, v_now);
+    select * into r from _admit_blocked(b.wave_id, p_max, v_now);
     if r.o_moved is null then status := 'busy'; more := true; return; end if;
     status := 'pumped'; moved := r.o_moved; more := not r.o_is_over; v_woken := r.o_woken;
     if r.o_is_closed then

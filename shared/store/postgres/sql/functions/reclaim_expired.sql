@@ -1,17 +1,17 @@
 -- taskgate.reclaim_expired: takes back what dead executions held. What they had started counts as lost; a task lost more
---         often than max_lost ends dead; the rest is ready again, first within its priority because its id is old.
--- In:     p_most int 1..1000 executions
+--         often than lost_max ends dead; the rest is ready again, first within its priority because its id is old.
+-- In:     p_max int 1..1000 executions
 -- Out:    status: reclaimed | none; executions: how many; tasks_back; tasks_lost: of them counted; tasks_dead: ended, dead or on request;
 --         definitions: JSON array of names of the reclaimed executions' and of those that got ready tasks, or null; more: others are left for the next call
 --         opening: JSON array of batches to be pumped (pump_batch), or null
--- Raises: TG422 most out of range
+-- Raises: TG422 max out of range
 -- Locks:  task_execution ascending by skip (a row locked by its own worker is alive), task, then all ends as in _end_tasks;
 --         never a token row: the next asker finds the dead holder by itself
 -- Plan:   ix_task_execution_open of each definition
 -- Once:   by state
 -- Twin:   mssql/sql/procedures/ReclaimExpired.sql
 create or replace function taskgate.reclaim_expired(
-  p_most int, out status text, out executions int, out tasks_back int, out tasks_lost int, out tasks_dead int, out definitions text, out more boolean, out opening text)
+  p_max int, out status text, out executions int, out tasks_back int, out tasks_lost int, out tasks_dead int, out definitions text, out more boolean, out opening text)
 language plpgsql security definer
 set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -27,30 +27,30 @@ declare
   v_woken int[] := '{}';
   c record;
 begin
-  if p_most is null or p_most not between 1 and 1000 then raise exception 'most: expected 1..1000 (%)', p_most using errcode = 'TG422'; end if;
+  if p_max is null or p_max not between 1 and 1000 then raise exception 'max: expected 1..1000 (%)', p_max using errcode = 'TG422'; end if;
   executions := 0; tasks_back := 0; tasks_lost := 0; tasks_dead := 0;
   for e in
     select x.* from task_execution x
      where x.state in (1, 3) and (x.state = 3 or x.lease_until < v_now)
-     order by x.task_execution_id limit p_most for no key update skip locked
+     order by x.task_execution_id limit p_max for no key update skip locked
   loop
     executions := executions + 1;
     update task_execution x
        set state = 4, ended_at = coalesce(x.ended_at, v_now), token_count = 0,
-           inflight = '{}', inflight_fence = '{}', inflight_at = '{}', spare = '{}'
+           inflight = '{}', inflight_fence = '{}', inflight_at = '{}', prefetched = '{}'
      where x.task_execution_id = e.task_execution_id;
     continue when cardinality(e.inflight) = 0;
     v_woken := v_woken || e.task_definition_id;
     insert into attempt (task_id, fence, task_execution_id, claimed_at, finished_at, outcome, error)
     select u.id, u.f, e.task_execution_id, u.at, v_now, 13, 'the worker lost its lease'
-      from unnest(e.inflight, e.inflight_fence, e.inflight_at) u(id, f, at) where u.id <> all (e.spare);
+      from unnest(e.inflight, e.inflight_fence, e.inflight_at) u(id, f, at) where u.id <> all (e.prefetched);
     update task t set lost_count = t.lost_count + 1, last_error = 'the worker lost its lease'
-     where t.task_id = any (e.inflight) and t.task_id <> all (e.spare);
+     where t.task_id = any (e.inflight) and t.task_id <> all (e.prefetched);
     get diagnostics v_lost = row_count;
     tasks_lost := tasks_lost + v_lost;
     select array_agg(t.task_id), array_agg(u.f) into v_some, v_some_fences
       from unnest(e.inflight, e.inflight_fence) u(id, f) join task t on t.task_id = u.id join task_definition d on d.task_definition_id = t.task_definition_id
-     where t.cancel_requested or (t.lost_count > d.max_lost and t.task_id <> all (e.spare));
+     where t.cancel_requested or (t.lost_count > d.lost_max and t.task_id <> all (e.prefetched));
     insert into ready (task_definition_id, priority, rank, task_id, is_solo)
     select t.task_definition_id, t.priority, t.rank, t.task_id, t.lost_count >= 2
       from unnest(e.inflight) u(id) join task t on t.task_id = u.id where v_some is null or t.task_id <> all (v_some);
@@ -71,6 +71,6 @@ begin
     tasks_dead := cardinality(v_dead);
   end if;
   status := case when executions > 0 then 'reclaimed' else 'none' end;
-  more := executions = p_most;
+  more := executions = p_max;
   definitions := _definition_names(v_woken, 0);
 end $$;

@@ -1,8 +1,8 @@
 -- taskgate.redrive_tasks: dead or cancelled tasks become tasks again, with the same ids: counters at 0, attempts kept. In a wave that
---         hasn't ended they count again: held until it opens, or open as the others; when it has ended they come back on their own.
+--         hasn't ended they count again: blocked until it opens, or open as the others; when it has ended they come back on their own.
 --         What they do then is a trace of its own: the archive doesn't keep the one that they were enqueued in.
 -- In:     p_task_ids bigint[] 1..1000; or null and a filter: p_name: the definition; p_kind: or null for all;
---         p_outcome: dead (null: so) | cancelled; p_most int 1..1000: the oldest so many; p_changed_by, p_reason for the audit
+--         p_outcome: dead (null: so) | cancelled; p_max int 1..1000: the oldest so many; p_changed_by, p_reason for the audit
 -- Out:    status: done; results: JSON array of {task, outcome}, each task once, ids in input order, found ones oldest first.
 --           outcome: redriven | duplicate (another task holds its dedupe key: it stays) | busy (locked at this moment: ask again) |
 --           unfinished (it is a task already) | done (it ended well) | unknown
@@ -14,7 +14,7 @@
 -- Once:   naturally: a repeat finds the task unfinished, and leaves no entry in the audit
 -- Twin:   mssql/sql/procedures/RedriveTasks.sql
 create or replace function taskgate.redrive_tasks(
-  p_task_ids bigint[], p_name text default null, p_kind text default null, p_outcome text default null, p_most int default null,
+  p_task_ids bigint[], p_name text default null, p_kind text default null, p_outcome text default null, p_max int default null,
   p_changed_by text default null, p_reason text default null, out status text, out results text, out woken text)
 language plpgsql security definer
 set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
@@ -27,7 +27,7 @@ declare
   v_done bigint[];
   v_duplicates bigint[] := '{}';
   v_woken int[];
-  v_held bigint[] := '{}';                           -- waves that aren't open yet
+  v_blocked bigint[] := '{}';                           -- waves that aren't open yet
   v_open bigint[] := '{}';
   v_ended bigint[];
   v_state smallint;
@@ -45,7 +45,7 @@ begin
     if p_name is not null then raise exception 'name: expected either task_ids or a filter, not both' using errcode = 'TG422'; end if;
     v_asked := array(select u.id from unnest(p_task_ids) with ordinality u(id, n) group by u.id order by min(u.n));
   else
-    if p_most is null or p_most not between 1 and 1000 then raise exception 'most: expected 1..1000 (%)', p_most using errcode = 'TG422'; end if;
+    if p_max is null or p_max not between 1 and 1000 then raise exception 'max: expected 1..1000 (%)', p_max using errcode = 'TG422'; end if;
     if p_outcome not in ('dead', 'cancelled') then
       raise exception 'outcome: expected dead or cancelled (%)', left(p_outcome, 220) using errcode = 'TG422';
     end if;
@@ -55,7 +55,7 @@ begin
       select a.task_id from archive a
        where a.task_definition_id = v_definition and a.outcome = case p_outcome when 'cancelled' then 12 else 11 end
          and (p_kind is null or a.kind = p_kind)
-       order by a.finished_at, a.task_id limit p_most);
+       order by a.finished_at, a.task_id limit p_max);
   end if;
 
   -- 2. Tasks that no other call redrives or purges at this moment.
@@ -66,7 +66,7 @@ begin
   for v_wave in select distinct a.wave_id from archive a where a.task_id = any (v_mine) and a.wave_id is not null order by 1 loop
     select x.state into v_state from wave x where x.wave_id = v_wave;
     if v_state = 0 then
-      if _enter_wave(v_wave, true) then v_held := v_held || v_wave; end if;
+      if _enter_wave(v_wave, true) then v_blocked := v_blocked || v_wave; end if;
       select x.state into v_state from wave x where x.wave_id = v_wave;  -- it may have been opened meanwhile
     end if;
     if v_state in (1, 2) then v_open := v_open || v_wave; end if;
@@ -87,7 +87,7 @@ begin
 
   -- 6. Waves that are open count them again.
   if cardinality(v_open) > 0 then
-    select _rejoin_waves(array_agg(a.task_id), array_agg(a.wave_id), array_agg(case when e.was_held then 0::smallint else a.outcome end)) into v_ended
+    select _rejoin_waves(array_agg(a.task_id), array_agg(a.wave_id), array_agg(case when e.was_blocked then 0::smallint else a.outcome end)) into v_ended
       from archive a left join ended_early e on e.task_id = a.task_id
      where a.task_id = any (v_mine) and a.wave_id = any (v_open);
     v_open := array(select u.id from unnest(v_open) u(id) where u.id <> all (coalesce(v_ended, '{}')));
@@ -103,21 +103,21 @@ begin
                       dedupe_key, build, payload, last_error)
     select g.task_id, g.task_definition_id, g.kind, g.priority, g.rank, g.created_at, case when h.group_id is null then g.group_id end,
            coalesce(e.pending_group_key, h.group_key), coalesce(e.pending_group_is_global, h.task_definition_id = 0),
-           case when g.wave_id = any (v_held || v_open) then g.wave_id end, g.dedupe_key, g.build, g.payload, g.error
+           case when g.wave_id = any (v_blocked || v_open) then g.wave_id end, g.dedupe_key, g.build, g.payload, g.error
       from gone g left join early e on e.task_id = g.task_id
-      left join task_group h on h.group_id = g.group_id and g.wave_id = any (v_held)),   -- outside a group a task has its key only; 0008_groups left the archive as it was
-  held as (insert into wave_held (wave_id, priority, rank, task_id, task_definition_id)
-           select g.wave_id, g.priority, g.rank, g.task_id, g.task_definition_id from gone g where g.wave_id = any (v_held)),
+      left join task_group h on h.group_id = g.group_id and g.wave_id = any (v_blocked)),   -- outside a group a task has its key only; the archive may name the group instead
+  blocked as (insert into wave_blocked (wave_id, priority, rank, task_id, task_definition_id)
+           select g.wave_id, g.priority, g.rank, g.task_id, g.task_definition_id from gone g where g.wave_id = any (v_blocked)),
   later as (                                         -- promotion makes the group
     insert into scheduled (task_definition_id, run_at, task_id)
     select g.task_definition_id, v_now, g.task_id from gone g join early e on e.task_id = g.task_id
-     where e.pending_group_key is not null and (g.wave_id = any (v_held)) is not true
+     where e.pending_group_key is not null and (g.wave_id = any (v_blocked)) is not true
     returning task_definition_id),
   ranked as materialized (
     select g.task_id, g.task_definition_id, g.priority, g.rank, g.group_id,
            row_number() over (partition by g.group_id order by g.priority, g.rank, g.task_id) as n
       from gone g left join early e on e.task_id = g.task_id
-     where e.pending_group_key is null and (g.wave_id = any (v_held)) is not true),
+     where e.pending_group_key is null and (g.wave_id = any (v_blocked)) is not true),
   gate as materialized (                             -- with each group's first task: the slots that may be filled
     select r.*, case when r.n = 1 then (
              select case when g.paused or exists (select 1 from group_waiting w where w.group_id = g.group_id) then '{}'

@@ -1,8 +1,8 @@
 -- taskgate.register_definition: writes what the code says of a definition; an operator's overrides stay.
 -- In:     p_name 1..200 characters without leading or trailing blanks; p_build bigint: an older one changes nothing;
 --         p_settings_hash: of all settings below; p_registered_by: who, for the audit
---         p_limit -1 none | 0 nothing starts | 1..1000; p_lease_ms 1000..86400000; p_max_attempts 1..1000; p_max_lost 0..1000;
---         p_retry_base_ms 0..86400000; p_retry_cap_ms p_retry_base_ms..2147483647; p_spare_max 0..1000;
+--         p_limit -1 none | 0 nothing starts | 1..1000; p_lease_ms 1000..86400000; p_retry_attempts 1..1000; p_lost_max 0..1000;
+--         p_retry_base_ms 0..86400000; p_retry_cap_ms p_retry_base_ms..2147483647; p_prefetch_max 0..1000;
 --         p_group_slots 1..1000; p_group_strict; p_retain_done_ms, p_retain_dead_ms 0..3153600000000
 --         p_rate_count 1..1000000 tasks per p_rate_period_ms 1000..86400000, p_rate_burst 1..p_rate_count at once; null: no rate
 --         p_shared_limits: JSON array of at most 8 {name, limit: -1..1000, null leaves it, 1 at first}, or null: none
@@ -18,8 +18,8 @@
 -- Twin:   mssql/sql/procedures/RegisterDefinition.sql
 create or replace function taskgate.register_definition(
   p_name text, p_build bigint, p_settings_hash text, p_registered_by text,
-  p_limit int, p_lease_ms int, p_max_attempts int, p_max_lost int, p_retry_base_ms int, p_retry_cap_ms int,
-  p_spare_max int, p_group_slots int, p_group_strict boolean, p_retain_done_ms bigint, p_retain_dead_ms bigint,
+  p_limit int, p_lease_ms int, p_retry_attempts int, p_lost_max int, p_retry_base_ms int, p_retry_cap_ms int,
+  p_prefetch_max int, p_group_slots int, p_group_strict boolean, p_retain_done_ms bigint, p_retain_dead_ms bigint,
   p_rate_count int default null, p_rate_period_ms int default null, p_rate_burst int default null, p_shared_limits text default null,
   p_kinds text default null,
   out status text, out task_definition_id int)
@@ -41,11 +41,11 @@ begin
     when p_settings_hash is null or char_length(p_settings_hash) not between 1 and 64 then 'settings_hash: expected 1..64 characters (' || coalesce(left(p_settings_hash, 80), 'null') || ')'
     when p_limit is null or p_limit not between -1 and 1000 then 'limit: expected -1..1000 (' || coalesce(p_limit::text, 'null') || ')'
     when p_lease_ms is null or p_lease_ms not between 1000 and 86400000 then 'lease_ms: expected 1000..86400000 (' || coalesce(p_lease_ms::text, 'null') || ')'
-    when p_max_attempts is null or p_max_attempts not between 1 and 1000 then 'max_attempts: expected 1..1000 (' || coalesce(p_max_attempts::text, 'null') || ')'
-    when p_max_lost is null or p_max_lost not between 0 and 1000 then 'max_lost: expected 0..1000 (' || coalesce(p_max_lost::text, 'null') || ')'
+    when p_retry_attempts is null or p_retry_attempts not between 1 and 1000 then 'retry_attempts: expected 1..1000 (' || coalesce(p_retry_attempts::text, 'null') || ')'
+    when p_lost_max is null or p_lost_max not between 0 and 1000 then 'lost_max: expected 0..1000 (' || coalesce(p_lost_max::text, 'null') || ')'
     when p_retry_base_ms is null or p_retry_base_ms not between 0 and 86400000 then 'retry_base_ms: expected 0..86400000 (' || coalesce(p_retry_base_ms::text, 'null') || ')'
     when p_retry_cap_ms is null or p_retry_cap_ms < p_retry_base_ms then 'retry_cap_ms: expected retry_base_ms or more (' || coalesce(p_retry_cap_ms::text, 'null') || ')'
-    when p_spare_max is null or p_spare_max not between 0 and 1000 then 'spare_max: expected 0..1000 (' || coalesce(p_spare_max::text, 'null') || ')'
+    when p_prefetch_max is null or p_prefetch_max not between 0 and 1000 then 'prefetch_max: expected 0..1000 (' || coalesce(p_prefetch_max::text, 'null') || ')'
     when p_group_slots is null or p_group_slots not between 1 and 1000 then 'group_slots: expected 1..1000 (' || coalesce(p_group_slots::text, 'null') || ')'
     when p_group_strict is null then 'group_strict: expected true or false (null)'
     when p_retain_done_ms is null or p_retain_done_ms not between 0 and 3153600000000 then 'retain_done_ms: expected 0..3153600000000 (' || coalesce(p_retain_done_ms::text, 'null') || ')'
@@ -86,8 +86,8 @@ begin
   select * into l from _change_shared_links(d.task_definition_id, p_shared_limits, p_registered_by);
   select * into w from _write_kinds(d.task_definition_id, p_kinds);
   update task_definition x
-     set lease_ms = p_lease_ms, max_attempts = p_max_attempts, max_lost = p_max_lost, retry_base_ms = p_retry_base_ms,
-         retry_cap_ms = p_retry_cap_ms, spare_max = p_spare_max, group_slots = p_group_slots, group_strict = p_group_strict,
+     set lease_ms = p_lease_ms, retry_attempts = p_retry_attempts, lost_max = p_lost_max, retry_base_ms = p_retry_base_ms,
+         retry_cap_ms = p_retry_cap_ms, prefetch_max = p_prefetch_max, group_slots = p_group_slots, group_strict = p_group_strict,
          retain_done_ms = p_retain_done_ms, retain_dead_ms = p_retain_dead_ms, build = p_build, settings_hash = p_settings_hash
    where x.task_definition_id = d.task_definition_id;
   if status = 'created' then
@@ -97,9 +97,9 @@ begin
     insert into setting_audit (task_definition_id, setting, old_value, new_value, source, changed_by, changed_at)
     select d.task_definition_id, v.setting, v.old_value, v.new_value, 'code', p_registered_by, v_now
       from (values ('limit', d.concurrency_limit::text, p_limit::text), ('lease_ms', d.lease_ms::text, p_lease_ms::text),
-                   ('max_attempts', d.max_attempts::text, p_max_attempts::text), ('max_lost', d.max_lost::text, p_max_lost::text),
+                   ('retry_attempts', d.retry_attempts::text, p_retry_attempts::text), ('lost_max', d.lost_max::text, p_lost_max::text),
                    ('retry_base_ms', d.retry_base_ms::text, p_retry_base_ms::text), ('retry_cap_ms', d.retry_cap_ms::text, p_retry_cap_ms::text),
-                   ('spare_max', d.spare_max::text, p_spare_max::text), ('group_slots', d.group_slots::text, p_group_slots::text),
+                   ('prefetch_max', d.prefetch_max::text, p_prefetch_max::text), ('group_slots', d.group_slots::text, p_group_slots::text),
                    ('group_strict', d.group_strict::text, p_group_strict::text), ('retain_done_ms', d.retain_done_ms::text, p_retain_done_ms::text),
                    ('retain_dead_ms', d.retain_dead_ms::text, p_retain_dead_ms::text), ('rate', coalesce(r.o_old, 'none'), coalesce(r.o_new, 'none')), ('shared_limits', left(coalesce(l.o_old, 'none'), 400), left(coalesce(l.o_new, 'none'), 400)),
                    ('kinds', coalesce(w.o_old, 'none'), coalesce(w.o_new, 'none')),

@@ -1,7 +1,7 @@
 -- taskgate.release_surplus: gives back idle tokens: after a limit was lowered, as many as are held above it, or above a
 -- shared limit; else, when a token was denied lately by one of these limits, a part of what this execution holds more than others.
 -- In:     p_task_execution_id bigint; p_keep int 0..1000: tokens that this execution's tasks are using
--- Out:    status: released | fenced; tokens: still held; freed: given back; surplus: still held above the limit by all, or above a shared one;
+-- Out:    status: released | fenced; tokens: still held; freed: given back; over_limit: still held above the limit by all, or above a shared one;
 --         given: of the freed tokens those for a denied execution: leave a hint; woken: JSON array of other definitions with an execution that
 --         was denied by a limit that is shared with them: leave each a hint, or null
 -- Raises: TG422 p_keep out of range
@@ -13,7 +13,7 @@
 -- Twin:   mssql/sql/procedures/ReleaseSurplus.sql
 create or replace function taskgate.release_surplus(
   p_task_execution_id bigint, p_keep int,
-  out status text, out tokens int, out freed int, out surplus int, out given int, out woken text)
+  out status text, out tokens int, out freed int, out over_limit int, out given int, out woken text)
 language plpgsql security definer
 set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -25,7 +25,7 @@ begin
   if p_keep is null or p_keep not between 0 and 1000 then
     raise exception 'keep: expected 0..1000 (%)', p_keep using errcode = 'TG422';
   end if;
-  tokens := 0; freed := 0; surplus := 0; given := 0;
+  tokens := 0; freed := 0; over_limit := 0; given := 0;
   select x.task_definition_id, _shared_ids(x.task_definition_id) into v_definition, v_shared from task_execution x where x.task_execution_id = p_task_execution_id and x.state = 1;
   if not found then status := 'fenced'; return; end if;
   if v_shared <> '{}' then perform _lock_shared(v_shared); end if;
@@ -34,5 +34,5 @@ begin
   status := 'released';
   tokens := s.o_own; freed := s.o_freed; given := s.o_given;
   if given > 0 and s.o_given_to <> '{}' then woken := _definition_names(s.o_given_to, v_definition); end if;
-  surplus := case when v_shared <> '{}' then _surplus(v_definition) when s.o_limit = -1 then 0 else greatest(s.o_held - s.o_limit, 0) end;
+  over_limit := case when v_shared <> '{}' then _over_limit(v_definition) when s.o_limit = -1 then 0 else greatest(s.o_held - s.o_limit, 0) end;
 end $$;

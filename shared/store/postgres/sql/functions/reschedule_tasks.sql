@@ -2,7 +2,7 @@
 -- In:     p_task_ids bigint[] 1..1000; either p_run_in_ms bigint 0..3153600000000 or p_run_at ISO-8601 (past: due at once);
 --         p_changed_by, p_reason for the audit
 -- Out:    status: done; results: JSON array of {task, outcome, state}, each task once, in input order. outcome: rescheduled |
---           running | held (its wave isn't open) | busy (on the move at this moment: ask again) | gone, with its state: done | dead |
+--           running | blocked (its wave isn't open) | busy (on the move at this moment: ask again) | gone, with its state: done | dead |
 --           cancelled | unknown
 --         next_due_ms bigint: until the new instant, null when nothing was rescheduled; definitions: JSON array of names of those that
 --         got scheduled tasks, or null; woken: of those that got ready tasks by hand-over, or null
@@ -112,10 +112,10 @@ begin
                         array(select u.id from unnest(v_mine) u(id) order by u.id), p_changed_by, p_reason, v_now);
   end if;
   select array_agg(t.task_id), array_agg(t.group_id) into v_left, v_left_groups
-    from task t join task_group g on g.group_id = t.group_id where t.task_id = any (v_ready || v_waited) and not g.is_strict;
+    from task t join task_group g on g.group_id = t.group_id where t.task_id = any (v_ready || v_waited) and not g.strict;
   update task t set group_id = null, pending_group_key = g.group_key, pending_group_is_global = g.task_definition_id = 0
     from task_group g                                -- outside a group a task has its key only
-   where t.task_id = any (v_waited || v_ready) and g.group_id = t.group_id and (not g.is_strict or t.task_id = any (v_waited));
+   where t.task_id = any (v_waited || v_ready) and g.group_id = t.group_id and (not g.strict or t.task_id = any (v_waited));
   if v_left is not null then woken := _definition_names(_hand_over(v_left, v_left_groups), 0); end if;
 
   select '[' || string_agg(json_build_object('task', x.id::text, 'outcome', x.outcome,
@@ -125,7 +125,7 @@ begin
     from (
       select a.id, a.n, h.outcome as ended,
              case when a.id = any (v_mine) then 'rescheduled' when h.outcome is not null or t.task_id is null then 'gone'
-                  when exists (select 1 from wave_held w where w.wave_id = t.wave_id and w.priority = t.priority and w.rank = t.rank and w.task_id = t.task_id) then 'held'
+                  when exists (select 1 from wave_blocked w where w.wave_id = t.wave_id and w.priority = t.priority and w.rank = t.rank and w.task_id = t.task_id) then 'blocked'
                   when exists (select 1 from task_execution e where e.task_definition_id = t.task_definition_id and e.state in (1, 3) and a.id = any (e.inflight)) then 'running'
                   else 'busy' end as outcome
         from (select u.id, min(u.n) as n from unnest(p_task_ids) with ordinality u(id, n) group by u.id) a

@@ -1,6 +1,6 @@
 -- taskgate.set_group: an operator's settings of a group; one that doesn't exist yet is made. Acts at once; such a group is never purged.
 -- In:     p_name: the definition; p_group_key 1..200 characters; p_group_scope: definition (null: so) | global;
---         p_slots int 1..1000, p_paused, p_is_strict: null leaves them, in a new group as the definition has them;
+--         p_slots int 1..1000, p_paused, p_strict: null leaves them, in a new group as the definition has them;
 --         p_changed_by, p_reason for the audit, whose entries name the scope: own_group_slots, global_group_slots
 -- Out:    status: created | set | exists (they were so already); old_slots, new_slots int, old_paused, new_paused, old_strict, new_strict
 --           boolean: old ones null in a new group; used int: slots in use, which may be more than the new ones: no running task is stopped, and
@@ -12,7 +12,7 @@
 -- Once:   by value
 -- Twin:   mssql/sql/procedures/SetGroup.sql
 create or replace function taskgate.set_group(
-  p_name text, p_group_key text, p_group_scope text, p_slots int, p_paused boolean, p_is_strict boolean, p_changed_by text, p_reason text default null,
+  p_name text, p_group_key text, p_group_scope text, p_slots int, p_paused boolean, p_strict boolean, p_changed_by text, p_reason text default null,
   out status text, out old_slots int, out new_slots int, out old_paused boolean, out new_paused boolean, out old_strict boolean, out new_strict boolean,
   out used int, out waiting int, out woken text)
 language plpgsql security definer
@@ -38,19 +38,19 @@ begin
   v_scope := case p_group_scope when 'global' then 0 else d.task_definition_id end;
 
   perform pg_advisory_xact_lock(43, _group_latch(v_scope, p_group_key));   -- no other call makes it from here on
-  select x.group_id, x.slots, x.paused, x.is_strict into g from task_group x
+  select x.group_id, x.slots, x.paused, x.strict as group_strict into g from task_group x
    where x.task_definition_id = v_scope and x.group_key = p_group_key for no key update;   -- lock, then look
   if not found then                                  -- also when a purge has just removed it
-    insert into task_group (task_definition_id, group_key, slots, paused, is_strict)
-    values (v_scope, p_group_key, coalesce(p_slots, d.group_slots), coalesce(p_paused, false), coalesce(p_is_strict, d.group_strict))
-    returning group_id, slots, paused, is_strict into g;
+    insert into task_group (task_definition_id, group_key, slots, paused, strict)
+    values (v_scope, p_group_key, coalesce(p_slots, d.group_slots), coalesce(p_paused, false), coalesce(p_strict, d.group_strict))
+    returning group_id, slots, paused, strict as group_strict into g;
     status := 'created';
   end if;
   v_group := g.group_id;
   insert into group_kept (group_id) values (v_group) on conflict do nothing;
-  new_slots := coalesce(p_slots, g.slots); new_paused := coalesce(p_paused, g.paused); new_strict := coalesce(p_is_strict, g.is_strict);
+  new_slots := coalesce(p_slots, g.slots); new_paused := coalesce(p_paused, g.paused); new_strict := coalesce(p_strict, g.group_strict);
   if status is null then
-    old_slots := g.slots; old_paused := g.paused; old_strict := g.is_strict;
+    old_slots := g.slots; old_paused := g.paused; old_strict := g.group_strict;
     status := case when new_slots = old_slots and new_paused = old_paused and new_strict = old_strict then 'exists' else 'set' end;
   end if;
   insert into setting_audit (task_definition_id, setting, old_value, new_value, source, changed_by, reason, changed_at)
@@ -59,7 +59,7 @@ begin
                  ('group_strict', old_strict::text, new_strict::text, 3)) c(setting, old_value, new_value, n)
    where c.old_value is distinct from c.new_value order by c.n;
   if status = 'set' then
-    update task_group x set slots = new_slots, paused = new_paused, is_strict = new_strict where x.group_id = v_group;
+    update task_group x set slots = new_slots, paused = new_paused, strict = new_strict where x.group_id = v_group;
     woken := _definition_names(_hand_over(array[0::bigint], array[v_group]), 0);   -- no task leaves: free slots are filled
   end if;
   select count(*) into used from group_slot s where s.group_id = v_group;

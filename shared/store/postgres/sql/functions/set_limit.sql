@@ -1,7 +1,7 @@
 -- taskgate.set_limit: an operator's limit, over the code's, or no override any more. Acts at the next grant.
 -- In:     p_name; p_limit -1 none | 0 nothing starts | 1..1000 | null: the code's limit again;
 --         p_operation_id uuid: a repeat with it answers what the first call did; p_changed_by, p_reason for the audit
--- Out:    status: set; old_limit, new_limit: effective, -1 none; held: tokens held now; surplus: of them above the new
+-- Out:    status: set; old_limit, new_limit: effective, -1 none; held: tokens held now; over_limit: of them above the new
 --         limit: they come back as their tasks end, no task is stopped; ready: tasks wait (a hint is due when raised)
 -- Raises: TG404 unknown definition; TG409 the operation id was used by another operation; TG422 limit out of range or no operation id
 -- Locks:  operation, task_definition
@@ -10,7 +10,7 @@
 -- Twin:   mssql/sql/procedures/SetLimit.sql
 create or replace function taskgate.set_limit(
   p_name text, p_limit int, p_operation_id uuid, p_changed_by text, p_reason text default null,
-  out status text, out old_limit int, out new_limit int, out held int, out surplus int, out ready boolean)
+  out status text, out old_limit int, out new_limit int, out held int, out over_limit int, out ready boolean)
 language plpgsql security definer
 set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -33,17 +33,17 @@ begin
     select o.answer::json into v_answer from operation o where o.operation_id = p_operation_id and o.name = 'set_limit';
     if not found then raise exception 'operation_id: was used by another operation (%)', p_operation_id using errcode = 'TG409'; end if;
     old_limit := v_answer ->> 'oldLimit'; new_limit := v_answer ->> 'newLimit'; held := v_answer ->> 'held';
-    surplus := v_answer ->> 'surplus'; ready := v_answer ->> 'ready';
+    over_limit := v_answer ->> 'overLimit'; ready := v_answer ->> 'ready';
     return;
   end if;
   perform pg_advisory_xact_lock(42, d.task_definition_id);
   select x.task_definition_id, x.concurrency_limit, x.concurrency_limit_override into d
     from task_definition x where x.task_definition_id = d.task_definition_id for no key update;
   select * into c from _change_limit(d.task_definition_id, d.concurrency_limit, p_limit);
-  old_limit := c.o_old; new_limit := c.o_new; held := c.o_held; surplus := c.o_surplus;
+  old_limit := c.o_old; new_limit := c.o_new; held := c.o_held; over_limit := c.o_over_limit;
   ready := exists (select 1 from taskgate.ready r where r.task_definition_id = d.task_definition_id);
   insert into setting_audit (task_definition_id, setting, old_value, new_value, source, changed_by, reason, changed_at)
   values (d.task_definition_id, 'limit_override', d.concurrency_limit_override::text, p_limit::text, 'operator', p_changed_by, p_reason, v_now);
-  update operation o set answer = json_build_object('oldLimit', old_limit, 'newLimit', new_limit, 'held', held, 'surplus', surplus, 'ready', ready)::text
+  update operation o set answer = json_build_object('oldLimit', old_limit, 'newLimit', new_limit, 'held', held, 'overLimit', over_limit, 'ready', ready)::text
    where o.operation_id = p_operation_id;
 end $$;

@@ -3,7 +3,7 @@
 -- In:     p_name 1..200 characters; p_limit -1 none | 0 nothing starts | 1..1000 | null: the code's limit again;
 --         p_operation_id uuid: a repeat with it answers what the first call did; p_changed_by, p_reason for the audit
 -- Out:    status: set | created; old_limit (null: it was made), new_limit: effective, -1 none; held: tokens held now by all definitions
---         together; surplus: of them above the new limit: they come back as their tasks end, no task is stopped
+--         together; over_limit: of them above the new limit: they come back as their tasks end, no task is stopped
 --         definitions: JSON array of names of those that draw from it and have ready tasks (hints are due when raised), or null
 -- Raises: TG404 null for a name that doesn't exist; TG409 the operation id was used by another operation; TG422 name or limit
 --         out of range or no operation id
@@ -13,7 +13,7 @@
 -- Twin:   mssql/sql/procedures/SetSharedLimit.sql
 create or replace function taskgate.set_shared_limit(
   p_name text, p_limit int, p_operation_id uuid, p_changed_by text, p_reason text default null,
-  out status text, out old_limit int, out new_limit int, out held int, out surplus int, out definitions text)
+  out status text, out old_limit int, out new_limit int, out held int, out over_limit int, out definitions text)
 language plpgsql security definer
 set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -40,7 +40,7 @@ begin
     select o.answer::json into v_answer from operation o where o.operation_id = p_operation_id and o.name = 'set_shared_limit';
     if not found then raise exception 'operation_id: was used by another operation (%)', p_operation_id using errcode = 'TG409'; end if;
     status := v_answer ->> 'status'; old_limit := v_answer ->> 'oldLimit'; new_limit := v_answer ->> 'newLimit'; held := v_answer ->> 'held';
-    surplus := v_answer ->> 'surplus'; definitions := v_answer ->> 'definitions';
+    over_limit := v_answer ->> 'overLimit'; definitions := v_answer ->> 'definitions';
     return;
   end if;
   if v_id is null then
@@ -56,14 +56,14 @@ begin
   select x.concurrency_limit, x.concurrency_limit_override into s from shared_limit x where x.shared_limit_id = v_id;
   select * into c from _change_shared_limit(v_id, s.concurrency_limit, p_limit);
   old_limit := case when v_is_new then null else c.o_old end;
-  new_limit := c.o_new; held := c.o_held; surplus := c.o_surplus;
+  new_limit := c.o_new; held := c.o_held; over_limit := c.o_over_limit;
   definitions := (
     select json_agg(d.name order by d.name)::text from task_definition_shared_limit l join task_definition d on d.task_definition_id = l.task_definition_id
      where l.shared_limit_id = v_id and exists (select 1 from taskgate.ready r where r.task_definition_id = d.task_definition_id));
   insert into setting_audit (task_definition_id, setting, old_value, new_value, source, changed_by, reason, changed_at)
   values (0, 'shared_limit_override', s.concurrency_limit_override || ' of ' || p_name, p_limit || ' of ' || p_name, 'operator',
           p_changed_by, p_reason, v_now);
-  update operation o set answer = json_build_object('status', status, 'oldLimit', old_limit, 'newLimit', new_limit, 'held', held, 'surplus', surplus,
+  update operation o set answer = json_build_object('status', status, 'oldLimit', old_limit, 'newLimit', new_limit, 'held', held, 'overLimit', over_limit,
                                                     'definitions', definitions)::text
    where o.operation_id = p_operation_id;
 end $$;

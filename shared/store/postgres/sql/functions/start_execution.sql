@@ -4,7 +4,7 @@
 --         p_needs_ready: answer `none` at once when no task is ready or due, and ask for no more tokens than tasks wait.
 --           false: the grant is the start itself, so it takes a permit of the rate, too (with_tokens); claims take theirs in work
 -- Out:    status: started | limited | paused | none | unknown (register first) | outdated (register, then ask again);
---         task_execution_id; lease_ms: how long from now; tokens: granted; token_fence; spare_max; ready: tasks ready,
+--         task_execution_id; lease_ms: how long from now; tokens: granted; token_fence; prefetch_max; ready: tasks ready,
 --         counted up to p_want; retry_in_ms: when limited, by tokens or by the rate; next_due_ms: until the next scheduled task, when none;
 --         dead_holders: call reclaim_expired when > 0; demand: noted: holders were asked for a token: retry soon
 --           | others: the free tokens were given for others, and this worker holds some: hand the hint on | null
@@ -16,7 +16,7 @@
 -- Twin:   mssql/sql/procedures/StartExecution.sql
 create or replace function taskgate.start_execution(
   p_name text, p_operation_id uuid, p_worker text, p_build bigint, p_settings_hash text, p_want int, p_needs_ready boolean,
-  out status text, out task_execution_id bigint, out lease_ms int, out tokens int, out token_fence bigint, out spare_max smallint,
+  out status text, out task_execution_id bigint, out lease_ms int, out tokens int, out token_fence bigint, out prefetch_max smallint,
   out ready int, out retry_in_ms bigint, out next_due_ms bigint, out dead_holders int, out demand text)
 language plpgsql security definer
 set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
@@ -36,7 +36,7 @@ begin
     raise exception 'worker: expected 1..200 characters (%)', left(p_worker, 220) using errcode = 'TG422';
   end if;
   tokens := 0; ready := 0; dead_holders := 0;
-  select x.task_definition_id, x.build, x.settings_hash, x.lease_ms, x.spare_max, x.token_fence,
+  select x.task_definition_id, x.build, x.settings_hash, x.lease_ms, x.prefetch_max, x.token_fence,
          _shared_ids(x.task_definition_id) as shared,
          not p_needs_ready and exists (select 1 from rate_bucket b where b.task_definition_id = x.task_definition_id) as has_rate
     into d from task_definition x where x.name = p_name;
@@ -44,7 +44,7 @@ begin
   if d.build < p_build or (d.build = p_build and d.settings_hash <> p_settings_hash) then
     if p_settings_hash is not null then status := 'outdated'; return; end if;
   end if;
-  lease_ms := d.lease_ms; spare_max := d.spare_max;
+  lease_ms := d.lease_ms; prefetch_max := d.prefetch_max;
 
   select x.task_execution_id, x.task_definition_id, x.token_count into e from task_execution x where x.operation_id = p_operation_id;
   if not found then

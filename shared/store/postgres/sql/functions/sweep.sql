@@ -1,21 +1,21 @@
 -- taskgate.sweep: one read that lists due work, as the safety net behind the hints. Changes nothing.
--- In:     p_most int 1..1000: definitions with something to do, at most
+-- In:     p_max int 1..1000: definitions with something to do, at most
 -- Out:    status: swept; expired: executions past their lease or declared dead (call reclaim_expired), counted up to 1000
 --         definitions: JSON array, by name, of those with ready or due tasks, {name, ready (counted up to 1000), free: tokens
 --           that may be granted, by the shared limits, too, up to 1000, due: tasks wait for promotion, paused}, or null
 --         next_due_ms: until the next scheduled task of any definition or the next instant of a schedule, 0 when some are due, or null
---         opening: JSON array of ids of batches to be pumped (pump_batch), at most p_most, or null
---         schedules: JSON array of those that are due (fire_schedule), the longest due first, at most p_most, of {id, definition, name, cron,
+--         opening: JSON array of ids of batches to be pumped (pump_batch), at most p_max, or null
+--         schedules: JSON array of those that are due (fire_schedule), the longest due first, at most p_max, of {id, definition, name, cron,
 --           timeZone, missed, runAt, inMs: 0 or less}, as list_schedules has them, or null
 --         purgeable: something may be deleted (call purge); of executions, the ten oldest are looked at, of batches the hundred oldest;
 --           groups are looked through to their end an hour after the last time
--- Raises: TG422 most out of range
+-- Raises: TG422 max out of range
 -- Locks:  none
 -- Plan:   a few index probes per definition; the rows of all schedules
 -- Once:   naturally
 -- Twin:   mssql/sql/procedures/Sweep.sql
 create or replace function taskgate.sweep(
-  p_most int, out status text, out expired int, out definitions text, out next_due_ms bigint, out opening text, out schedules text,
+  p_max int, out status text, out expired int, out definitions text, out next_due_ms bigint, out opening text, out schedules text,
   out purgeable boolean)
 language plpgsql security definer
 set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan
@@ -23,7 +23,7 @@ set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as
 declare
   v_now timestamptz := _now();
 begin
-  if p_most is null or p_most not between 1 and 1000 then raise exception 'most: expected 1..1000 (%)', p_most using errcode = 'TG422'; end if;
+  if p_max is null or p_max not between 1 and 1000 then raise exception 'max: expected 1..1000 (%)', p_max using errcode = 'TG422'; end if;
   status := 'swept';
   select count(*) into expired from (
     select 1 from task_execution e where e.state in (1, 3) and (e.state = 3 or e.lease_until < v_now) limit 1000) x;
@@ -42,7 +42,7 @@ begin
        cross join lateral (select count(*)::int as ready from (select 1 from ready x where x.task_definition_id = d.task_definition_id limit 1000) c) r
        cross join lateral (select exists (select 1 from scheduled x where x.task_definition_id = d.task_definition_id and x.run_at <= v_now) as is_due) s
        where r.ready > 0 or s.is_due
-       order by d.name limit p_most) f;
+       order by d.name limit p_max) f;
   select case when min(n.run_at) is not null then greatest(ceil(extract(epoch from min(n.run_at) - v_now) * 1000), 0)::bigint end into next_due_ms
     from task_definition d
    cross join lateral (select x.run_at from scheduled x where x.task_definition_id = d.task_definition_id order by x.run_at, x.task_id limit 1) n;
@@ -52,14 +52,14 @@ begin
   opening := _id_list(array(
     select b.batch_id from batch b left join open_wave o on o.batch_id = b.batch_id left join wave w on w.wave_id = o.wave_id
      where b.state in (1, 4) and b.finished_at is null and (o.wave_id is null or w.state = 1)
-     order by b.batch_id limit p_most));
+     order by b.batch_id limit p_max));
   select '[' || string_agg(json_build_object(
            'id', s.schedule_id, 'definition', (select d.name from task_definition d where d.task_definition_id = s.task_definition_id),
            'name', s.name, 'cron', s.cron, 'timeZone', s.time_zone,
            'missed', case s.missed_policy when 1 then 'skip' when 2 then 'once' else 'all' end, 'runAt', _iso(s.next_run_at),
            'inMs', ceil(extract(epoch from s.next_run_at - v_now) * 1000)::bigint)::text, ',' order by s.next_run_at, s.schedule_id) || ']'
     into schedules
-    from (select x.* from schedule x where not x.paused and x.next_run_at <= v_now order by x.next_run_at, x.schedule_id limit p_most) s;
+    from (select x.* from schedule x where not x.paused and x.next_run_at <= v_now order by x.next_run_at, x.schedule_id limit p_max) s;
   purgeable := exists (select 1 from archive a where a.purge_after < v_now) or exists (select 1 from archive_pack k where k.purge_after < v_now)
     or exists (select 1 from operation o where o.done_at < v_now - interval '1 day')
     or exists (select 1 from dedupe k where k.expires_at < v_now)

@@ -2,18 +2,18 @@
 -- In:     p_task_execution_id bigint; p_call_number bigint: 1, 2, 3 .. per execution: a repeat gets the first answer
 --         p_done_task_ids, p_done_fences bigint[]: tasks that ended well, same length, in claim order where possible (faster);
 --         p_done_durations_ms int[], p_done_results text (JSON array of JSON texts or nulls): same length, or null
---         p_started_task_ids bigint[]: spare claims that were started meanwhile, or null
+--         p_started_task_ids bigint[]: prefetched claims that were started meanwhile, or null
 --         p_want int 0..1000; p_after_*: scan hint: look only at or after this place first (the last one claimed), or null
--- Out:    status: claimed | none | limited (no token, no room for another spare claim, or the rate: retry_in_ms) | done (nothing was wanted) | paused
+-- Out:    status: claimed | none | limited (no token, no room for another prefetched claim, or the rate: retry_in_ms) | done (nothing was wanted) | paused
 --                 | again (the answer of a call that was made before) | fenced | ended
 --         fence bigint: of all tasks claimed by this call
 --         task_ids, attempts: joined by commas; kinds, payloads: JSON arrays; extras: JSON array of null or
 --           {checkpoint, trace, grouped, cancel, newer: enqueued by a newer build than this execution's, solo: lost twice}, or null when all are null: all of the same length, in claim order
---         started: the first so many count as started; the rest is spare until reported
+--         started: the first so many count as started; the rest is prefetched until reported
 --         last_priority, last_rank: of the last task claimed
 --         refused_task_ids: completions that changed nothing, joined by commas, or null; lease_ms: how long from now, null: nothing was renewed
---         surplus: tokens held by all above the limit, or above a shared one; 1: none are, but this process should give
---           for a denied execution (_is_asked, _is_asked_shared). Call release_surplus when some are idle. Below 0: so
+--         over_limit: tokens held by all above the limit, or above a shared one; release_requested: none are, but this process
+--           should give one to a denied execution (_is_asked, _is_asked_shared). Call release_surplus when some are idle; free_tokens: so
 --           many are free for any process; not said where a limit is shared, nor before a reservation ends (_reserved_ms)
 --         next_due_ms: until the next scheduled task, when fewer were claimed than wanted
 --         retry_in_ms: the rate let fewer be claimed than wanted: until it lets another one; null: it didn't
@@ -32,8 +32,8 @@ create or replace function taskgate.work(
   p_started_task_ids bigint[] default null, p_want int default 0,
   p_after_priority smallint default null, p_after_rank bigint default null, p_after_task_id bigint default null,
   out status text, out fence bigint, out task_ids text, out kinds text, out attempts text, out payloads text, out extras text,
-  out started int, out last_priority smallint, out last_rank bigint, out refused_task_ids text, out lease_ms int, out surplus int,
-  out next_due_ms bigint, out retry_in_ms bigint, out woken text, out opening text)
+  out started int, out last_priority smallint, out last_rank bigint, out refused_task_ids text, out lease_ms int, out over_limit int,
+  out release_requested boolean, out free_tokens int, out next_due_ms bigint, out retry_in_ms bigint, out woken text, out opening text)
 language plpgsql security definer
 set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -45,7 +45,7 @@ declare
   v_in bigint[];
   v_in_fence bigint[];
   v_in_at timestamptz[];
-  v_spare bigint[];
+  v_prefetched bigint[];
   v_ok bigint[];
   v_ok_fence bigint[];
   v_want int := coalesce(p_want, 0);
@@ -61,7 +61,7 @@ begin
     raise exception 'done_fences: expected as many as done_task_ids (%)', v_done_count using errcode = 'TG422';
   end if;
   if p_call_number is null or p_call_number < 1 then raise exception 'call_number: expected 1 or more (%)', p_call_number using errcode = 'TG422'; end if;
-  started := 0; surplus := 0;
+  started := 0; over_limit := 0; release_requested := false; free_tokens := 0;
 
   -- An empty call that finds nothing writes nothing and takes no lock; the heartbeat renews the lease.
   if v_want > 0 and v_done_count = 0 and p_started_task_ids is null then
@@ -72,14 +72,14 @@ begin
       from task_execution x join task_definition d on d.task_definition_id = x.task_definition_id
      where x.task_execution_id = p_task_execution_id and x.state = 1 and x.call_number < p_call_number;
     if found and (e.paused or not e.has_some) then
-      status := case when e.paused then 'paused' else 'none' end; surplus := _surplus(e.task_definition_id);
+      status := case when e.paused then 'paused' else 'none' end; over_limit := _over_limit(e.task_definition_id);
       next_due_ms := _next_due_ms(e.task_definition_id);
       return;
     end if;
   end if;
 
   -- 1. The execution's own row: only its holder may change its claims.
-  select x.*, d.paused, d.lease_ms, d.spare_max, d.execution_tokens, coalesce(d.concurrency_limit_override, d.concurrency_limit) as task_limit,
+  select x.*, d.paused, d.lease_ms, d.prefetch_max, d.execution_tokens, coalesce(d.concurrency_limit_override, d.concurrency_limit) as task_limit,
          v_want > 0 and exists (select 1 from scheduled s where s.task_definition_id = x.task_definition_id and s.run_at <= v_now) as is_due,
          v_want > 0 and exists (select 1 from rate_bucket b where b.task_definition_id = x.task_definition_id) as has_rate,
          exists (select 1 from task_definition_shared_limit l where l.task_definition_id = x.task_definition_id) as has_shared
@@ -89,26 +89,29 @@ begin
   if e.state is distinct from 1 then status := case when e.state = 2 then 'ended' else 'fenced' end; return; end if;
   lease_ms := e.lease_ms;
   if e.has_shared then
-    surplus := _surplus(e.task_definition_id);
+    over_limit := _over_limit(e.task_definition_id);
   elsif e.task_limit >= 0 then
-    surplus := (length(e.execution_tokens) - length(replace(e.execution_tokens, 'S:0', ''))) / 3 - e.task_limit;
+    v_free := e.task_limit - (length(e.execution_tokens) - length(replace(e.execution_tokens, 'S:0', ''))) / 3;
+    if v_free < 0 then over_limit := -v_free; else free_tokens := v_free; end if;
   end if;
-  if surplus < 0 and _reserved_ms(e.task_definition_id, v_now) is not null then surplus := 0; end if;
-  if surplus <= 0 and _is_asked(e.task_definition_id, e.lease_ms, e.execution_tokens, e.worker, v_now) then surplus := 1; end if;
-  if surplus <= 0 and e.has_shared and _is_asked_shared(e.task_definition_id, e.lease_ms, e.worker, v_now) then surplus := 1; end if;
+  if free_tokens > 0 and _reserved_ms(e.task_definition_id, v_now) is not null then free_tokens := 0; end if;
+  if over_limit = 0 and (_is_asked(e.task_definition_id, e.lease_ms, e.execution_tokens, e.worker, v_now)
+                         or e.has_shared and _is_asked_shared(e.task_definition_id, e.lease_ms, e.worker, v_now)) then
+    release_requested := true; free_tokens := 0;
+  end if;
   if p_call_number <= e.call_number then
     if p_call_number < e.call_number then
       raise exception 'call_number: older than the last one (%)', p_call_number using errcode = 'TG409';
     end if;
     status := 'again'; fence := e.call_fence; refused_task_ids := e.call_refused;
     v_ids := array(select u.id from unnest(e.inflight, e.inflight_fence) with ordinality u(id, f, n) where u.f = e.call_fence order by u.n);
-    started := cardinality(v_ids) - cardinality(array(select 1 from unnest(v_ids) u(id) where u.id = any (e.spare)));
+    started := cardinality(v_ids) - cardinality(array(select 1 from unnest(v_ids) u(id) where u.id = any (e.prefetched)));
     select x.o_ids, x.o_kinds, x.o_attempts, x.o_payloads, x.o_extras, x.o_last_priority, x.o_last_rank
       into task_ids, kinds, attempts, payloads, extras, last_priority, last_rank from _claimed(v_ids, e.build) x;
     update task_execution set lease_until = greatest(lease_until, v_now + e.lease_ms * interval '1 ms') where task_execution_id = p_task_execution_id;
     return;
   end if;
-  v_in := e.inflight; v_in_fence := e.inflight_fence; v_in_at := e.inflight_at; v_spare := e.spare;
+  v_in := e.inflight; v_in_fence := e.inflight_fence; v_in_at := e.inflight_at; v_prefetched := e.prefetched;
 
   -- 2. Completed tasks leave. Two short ways first: all that is held, or the oldest part of it.
   if v_done_count > 0 then
@@ -129,9 +132,9 @@ begin
         from unnest(v_in, v_in_fence, v_in_at) with ordinality b(id, f, at, n) where b.id <> all (v_ok);
     end if;
     if cardinality(v_in) = 0 then
-      v_spare := '{}';
-    elsif cardinality(v_spare) > 0 then
-      v_spare := array(select u.id from unnest(v_spare) with ordinality u(id, n) where u.id = any (v_in) order by u.n);
+      v_prefetched := '{}';
+    elsif cardinality(v_prefetched) > 0 then
+      v_prefetched := array(select u.id from unnest(v_prefetched) with ordinality u(id, n) where u.id = any (v_in) order by u.n);
     end if;
     select * into c from _end_tasks(
       v_ok, v_ok_fence, array_fill(10::smallint, array[cardinality(v_ok)]),
@@ -145,12 +148,12 @@ begin
     v_woken := c.o_woken; opening := _id_list(c.o_opening);
     if cardinality(v_in) = 0 then e.is_solo := false; end if;
   end if;
-  if p_started_task_ids is not null and cardinality(v_spare) > 0 then
-    v_spare := array(select u.id from unnest(v_spare) with ordinality u(id, n) where u.id <> all (p_started_task_ids) order by u.n);
+  if p_started_task_ids is not null and cardinality(v_prefetched) > 0 then
+    v_prefetched := array(select u.id from unnest(v_prefetched) with ordinality u(id, n) where u.id <> all (p_started_task_ids) order by u.n);
   end if;
 
-  -- 3. Claim: as many as wanted, as the tokens and their spare claims allow.
-  v_free := e.token_count * (1 + e.spare_max) - cardinality(v_in);
+  -- 3. Claim: as many as wanted, as the tokens and their prefetched claims allow.
+  v_free := e.token_count * (1 + e.prefetch_max) - cardinality(v_in);
   status := case when v_want = 0 then 'done' when e.paused then 'paused' when v_free <= 0 then 'limited' else 'none' end;
   if status = 'none' and not e.is_solo then
     v_want := least(v_want, v_free);
@@ -177,8 +180,8 @@ begin
       status := 'claimed'; fence := nextval('fence_sequence');
       select x.o_ids, x.o_kinds, x.o_attempts, x.o_payloads, x.o_extras, x.o_last_priority, x.o_last_rank
         into task_ids, kinds, attempts, payloads, extras, last_priority, last_rank from _claimed(v_ids, e.build) x;
-      started := greatest(least(e.token_count - (cardinality(v_in) - cardinality(v_spare)), cardinality(v_ids)), 0);
-      v_spare := v_spare || v_ids[started + 1:];
+      started := greatest(least(e.token_count - (cardinality(v_in) - cardinality(v_prefetched)), cardinality(v_ids)), 0);
+      v_prefetched := v_prefetched || v_ids[started + 1:];
       v_in := v_in || v_ids;
       v_in_fence := v_in_fence || array_fill(fence, array[cardinality(v_ids)]);
       v_in_at := v_in_at || array_fill(v_now, array[cardinality(v_ids)]);
@@ -191,7 +194,7 @@ begin
   end if;
 
   update task_execution
-     set inflight = v_in, inflight_fence = v_in_fence, inflight_at = v_in_at, spare = v_spare, is_solo = e.is_solo,
+     set inflight = v_in, inflight_fence = v_in_fence, inflight_at = v_in_at, prefetched = v_prefetched, is_solo = e.is_solo,
          lease_until = greatest(lease_until, v_now + e.lease_ms * interval '1 ms'),   -- a heartbeat may have come between
          call_number = p_call_number, call_fence = work.fence, call_refused = work.refused_task_ids
    where task_execution_id = p_task_execution_id;

@@ -6,8 +6,8 @@
 create or replace view taskgate.v_execution_log as
 select t.task_id, d.name as definition, t.kind, t.payload, e.worker, c.at as started_at, null::timestamptz as ended_at, null::int as duration_ms,
        case when e.state <> 1 then 'lost'             -- declared dead; else as list_tasks
-            when c.id <> all (e.spare) and (select count(*) from unnest(e.inflight) with ordinality y(id, n)
-                                             where y.n < c.n and y.id <> all (e.spare)) < e.token_count then 'running'
+            when c.id <> all (e.prefetched) and (select count(*) from unnest(e.inflight) with ordinality y(id, n)
+                                             where y.n < c.n and y.id <> all (e.prefetched)) < e.token_count then 'running'
             else 'prefetched' end as outcome, null::text as error, e.task_execution_id, c.f as fence
   from taskgate.task_execution e
  cross join lateral unnest(e.inflight, e.inflight_fence, e.inflight_at) with ordinality c(id, f, at, n)

@@ -1,14 +1,14 @@
--- taskgate._admit_held: lets tasks of a wave that is being opened in, in order: to ready, grouped ones to scheduled as due now. Those
+-- taskgate._admit_blocked: lets tasks of a wave that is being opened in, in order: to ready, grouped ones to scheduled as due now. Those
 --         of a cancelled batch end cancelled instead.
--- In:     p_wave_id bigint; p_most int; p_now
+-- In:     p_wave_id bigint; p_max int; p_now
 -- Out:    o_moved int: null: another call does it now; o_woken int[]: definitions that got ready tasks; o_is_over: none is left
 --         to be admitted; o_is_closed: and none is unfinished: the caller closes the wave
 -- Raises: -
--- Locks:  the wave's latch (shard 17) by skip, its held rows by skip; then shards ascending, then the wave's row: brief waits for completions
--- Plan:   first entries of pk_wave_held under the wave; primary keys
--- Twin:   mssql/sql/procedures/_AdmitHeld.sql
-create or replace function taskgate._admit_held(
-  p_wave_id bigint, p_most int, p_now timestamptz, out o_moved int, out o_woken int[], out o_is_over boolean, out o_is_closed boolean)
+-- Locks:  the wave's latch (shard 17) by skip, its blocked rows by skip; then shards ascending, then the wave's row: brief waits for completions
+-- Plan:   first entries of pk_wave_blocked under the wave; primary keys
+-- Twin:   mssql/sql/procedures/_AdmitBlocked.sql
+create or replace function taskgate._admit_blocked(
+  p_wave_id bigint, p_max int, p_now timestamptz, out o_moved int, out o_woken int[], out o_is_over boolean, out o_is_closed boolean)
 language plpgsql as $$
 declare
   w record;
@@ -24,8 +24,8 @@ begin
   select x.state, b.state = 4 as is_cancelled into w from wave x join batch b on b.batch_id = x.batch_id where x.wave_id = p_wave_id;
   if w.state <> 1 then o_is_over := true; return; end if;
   with taken as (
-    delete from wave_held h where h.ctid = any (array(
-      select x.ctid from wave_held x where x.wave_id = p_wave_id order by x.priority, x.rank, x.task_id limit p_most for update skip locked))
+    delete from wave_blocked h where h.ctid = any (array(
+      select x.ctid from wave_blocked x where x.wave_id = p_wave_id order by x.priority, x.rank, x.task_id limit p_max for update skip locked))
     returning h.task_id, h.priority, h.rank)
   select array_agg(t.task_id order by t.priority, t.rank, t.task_id) into v_ids from taken t;
   if v_ids is not null then
@@ -47,7 +47,7 @@ begin
       end loop;
     end if;
   end if;
-  o_is_over := not exists (select 1 from wave_held h where h.wave_id = p_wave_id);
+  o_is_over := not exists (select 1 from wave_blocked h where h.wave_id = p_wave_id);
   update wave x set total = x.total + o_moved, open_shards = x.open_shards + v_shards - case when o_is_over then 1 else 0 end,
                     state = case when o_is_over then 2 else 1 end
    where x.wave_id = p_wave_id returning x.open_shards into v_left;

@@ -1,17 +1,17 @@
--- Taskgate._AdmitHeld: lets tasks of a wave that is being opened in, in order: to Ready, grouped ones to Scheduled as due now. Those
+-- Taskgate._AdmitBlocked: lets tasks of a wave that is being opened in, in order: to Ready, grouped ones to Scheduled as due now. Those
 --         of a cancelled batch end cancelled instead.
--- In:     @WaveId bigint; @Most int; @Now
+-- In:     @WaveId bigint; @Max int; @Now
 -- Out:    @oMoved int: null: another call does it now; @oWoken: JSON array of ids of definitions that got ready tasks;
 --         @oIsOver: none is left to be admitted; @oIsClosed: and none is unfinished: the caller closes the wave
 -- Raises: -
--- Locks:  the wave's latch (shard 17) by skip, its held rows by skip; new rows of Ready and Scheduled, or, of a cancelled batch, Task and
+-- Locks:  the wave's latch (shard 17) by skip, its blocked rows by skip; new rows of Ready and Scheduled, or, of a cancelled batch, Task and
 --         Dedupe as _EndTasks; then shards ascending, then the wave's row: brief waits for completions. Joins the caller's transaction
--- Isolation: only the holder of the latch takes held rows, besides a cancel of single tasks; the last read finds such a row
+-- Isolation: only the holder of the latch takes blocked rows, besides a cancel of single tasks; the last read finds such a row
 --         gone, or still there: then the next call reads it again
--- Plan:   first entries of PK_WaveHeld under the wave; primary keys
--- Twin:   postgres/sql/functions/_admit_held.sql
-CREATE OR ALTER PROCEDURE Taskgate._AdmitHeld
-  @WaveId bigint, @Most int, @Now datetime2(3), @oMoved int OUTPUT, @oWoken nvarchar(max) OUTPUT, @oIsOver bit OUTPUT,
+-- Plan:   first entries of PK_WaveBlocked under the wave; primary keys
+-- Twin:   postgres/sql/functions/_admit_blocked.sql
+CREATE OR ALTER PROCEDURE Taskgate._AdmitBlocked
+  @WaveId bigint, @Max int, @Now datetime2(3), @oMoved int OUTPUT, @oWoken nvarchar(max) OUTPUT, @oIsOver bit OUTPUT,
   @oIsClosed bit OUTPUT
 AS
 BEGIN
@@ -41,21 +41,21 @@ BEGIN
     SET @oIsOver = 1;
     RETURN;
   END;
-  WITH NextHeld AS (
-    SELECT TOP (@Most) h.Priority, h.Rank, h.TaskId, h.TaskDefinitionId
-    FROM Taskgate.WaveHeld AS h WITH (ROWLOCK, UPDLOCK, READPAST, FORCESEEK) -- in key order; tasks that are being cancelled are skipped
+  WITH NextBlocked AS (
+    SELECT TOP (@Max) h.Priority, h.Rank, h.TaskId, h.TaskDefinitionId
+    FROM Taskgate.WaveBlocked AS h WITH (ROWLOCK, UPDLOCK, READPAST, FORCESEEK) -- in key order; tasks that are being cancelled are skipped
     WHERE h.WaveId = @WaveId
     ORDER BY h.Priority, h.Rank, h.TaskId)
-  DELETE FROM NextHeld
+  DELETE FROM NextBlocked
   OUTPUT deleted.TaskId, deleted.Priority, deleted.Rank, deleted.TaskDefinitionId
   INTO @vMoved (TaskId, Priority, Rank, TaskDefinitionId)
-  OPTION (MAXDOP 1, OPTIMIZE FOR (@Most = 100)); -- a seek, regardless of statistics
+  OPTION (MAXDOP 1, OPTIMIZE FOR (@Max = 100)); -- a seek, regardless of statistics
   SET @oMoved = @@ROWCOUNT;
   IF @oMoved > 0 AND @vBatchState = 4 -- never counted, so nothing is counted down
   BEGIN
     INSERT INTO @vEnded (TaskId, Fence, Outcome) SELECT m.TaskId, NULL, 12 FROM @vMoved AS m;
     EXEC Taskgate._EndTasks @Ended = @vEnded, @TaskExecutionId = NULL, @Now = @Now, @Released = @vReleased,
-      @oWoken = @vIgnored OUTPUT, @oOpening = @vOpening OUTPUT, @AreHeld = 1;
+      @oWoken = @vIgnored OUTPUT, @oOpening = @vOpening OUTPUT, @AreBlocked = 1;
   END;
   ELSE IF @oMoved > 0
   BEGIN
@@ -87,7 +87,7 @@ BEGIN
       SELECT @vShard = MIN(c.Shard) FROM @vByShard AS c WHERE c.Shard > @vShard;
     END;
   END;
-  IF NOT EXISTS (SELECT 1 FROM Taskgate.WaveHeld AS h WITH (FORCESEEK) WHERE h.WaveId = @WaveId) SET @oIsOver = 1; -- a probe
+  IF NOT EXISTS (SELECT 1 FROM Taskgate.WaveBlocked AS h WITH (FORCESEEK) WHERE h.WaveId = @WaveId) SET @oIsOver = 1; -- a probe
   UPDATE w
   SET Total = w.Total + @oMoved, OpenShards = w.OpenShards + @vShards - @oIsOver, State = CASE @oIsOver WHEN 1 THEN 2 ELSE 1 END
   FROM Taskgate.Wave AS w WITH (ROWLOCK, UPDLOCK) -- after its shards, as completions do

@@ -1,12 +1,12 @@
--- taskgate._surplus: tokens of a definition held above its limit, or above one that it shares, the greater number, as of
+-- taskgate._over_limit: tokens of a definition held above its limit, or above one that it shares, the greater number, as of
 -- the last commit; 0 without a limit.
 -- In:     p_task_definition_id int
 -- Out:    int, 0 or more
 -- Raises: -
 -- Locks:  none
 -- Plan:   primary key; counts S:0 in the text, which a token id can't contain
--- Twin:   mssql/sql/functions/_Surplus.sql
-create or replace function taskgate._surplus(p_task_definition_id int) returns int
+-- Twin:   mssql/sql/functions/_OverLimit.sql
+create or replace function taskgate._over_limit(p_task_definition_id int) returns int
 language sql stable as $$
   select greatest(
          case when coalesce(d.concurrency_limit_override, d.concurrency_limit) < 0 then 0

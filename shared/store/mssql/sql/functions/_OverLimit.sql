@@ -1,12 +1,12 @@
--- Taskgate._Surplus: tokens of a definition held above its limit, or above one that it shares, the greater number, as of
+-- Taskgate._OverLimit: tokens of a definition held above its limit, or above one that it shares, the greater number, as of
 -- the last commit; 0 without a limit.
 -- In:     @TaskDefinitionId int
 -- Out:    int, 0 or more
 -- Raises: -
 -- Locks:  none
 -- Plan:   primary key; counts S:0 in the text, which a token id can't contain
--- Twin:   postgres/sql/functions/_surplus.sql
-CREATE OR ALTER FUNCTION Taskgate._Surplus (@TaskDefinitionId int)
+-- Twin:   postgres/sql/functions/_over_limit.sql
+CREATE OR ALTER FUNCTION Taskgate._OverLimit (@TaskDefinitionId int)
 RETURNS int
 AS
 BEGIN

@@ -1,3 +1,0 @@
--- 0009_lists: nothing to do: here a claim is a row of its own, and no list is stored.
--- Duration: none. Locks: none. Old code beside it: runs on.
--- Twin: postgres/sql/migrations/0009_lists.sql

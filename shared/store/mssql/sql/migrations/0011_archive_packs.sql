@@ -1,3 +1,0 @@
--- 0011_archive_packs: nothing changes here: PostgreSQL puts done tasks that one call ends into one row; T-SQL has no arrays and keeps a row per task.
--- Duration: none. Locks: none. Old code beside it: runs on.
--- Twin: postgres/sql/migrations/0011_archive_packs.sql

@@ -1,0 +1,113 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { expect, test } from "@jest/globals";
+import "../support/node-errors";
+import { realRandom, sleep } from "../../shared/platform/real-clock";
+import type { ClaimedTask, TaskStore } from "../../shared/ports/task-store";
+import { migrate } from "../../shared/store/migrator";
+import type { SchemaScripts } from "../../shared/store/migrator";
+import { openStore, postgresScripts } from "../../shared/store/open-store";
+import { withPostgresMigrations } from "../../shared/store/postgres/postgres-migrations";
+import { filled } from "../contract/batch-builders";
+import { at, define, enqueue, setLimit, startWorker, statusOf } from "../support/builders";
+import type { Worker } from "../support/builders";
+import { inEmptyDatabase, rowsOf } from "./empty-database";
+
+/*
+ * Goal: a database that 0.2.0-pre made and filled is migrated while a worker of that build works, and the newest build goes
+ * on beside it with every task. While there is no later migration, both builds are this one.
+ */
+const releaseLogic = join(__dirname, "fixtures/logic-0.2.0-pre.postgres.sql");
+
+/** The scripts of 0.2.0-pre. The migration is frozen; the functions have to be kept once they may name later columns. */
+function releasedScripts(newest: SchemaScripts): SchemaScripts {
+  const migrations = newest.migrations.slice(0, 1);
+  if (newest.migrations.length === 1) return newest;
+  if (!existsSync(releaseLogic)) {
+    throw new Error(
+      `Expected ${releaseLogic}, as there is a migration after 0.2.0-pre: write the functions and views of that release into it, in the order of the migrator`,
+    );
+  }
+  return {
+    migrations,
+    logic: { ...newest.logic, checksum: "0.2.0-pre", text: readFileSync(releaseLogic, "utf8") },
+  };
+}
+
+const apply = (url: string, scripts: SchemaScripts) =>
+  withPostgresMigrations({ url }, (target) => migrate(target, scripts));
+
+const open = (url: string): TaskStore =>
+  openStore({ url, connectionsMax: 4, random: realRandom, sleep });
+
+/** Tasks in every container: ready, claimed, due later, behind a group's only slot, in an open wave and in a blocked one, done, dead. */
+async function fill(store: TaskStore): Promise<{ name: string; worker: Worker; tasks: number }> {
+  const name = await define(store, { limit: 8, retryBaseMs: 0, retryCapMs: 0 });
+  await enqueue(store, name, 12);
+  await enqueue(store, name, [{ group: "g" }, { group: "g" }, { group: "h" }]);
+  await enqueue(store, name, [{ runInMs: 300 }, { runInMs: 300, dedupeKey: "k" }]);
+  const batch = await filled(store, name, { counts: [2, 3] });
+  await store.startBatch({ batchId: batch.batchId, seal: true });
+  const worker = await startWorker(store, name, { want: 4 });
+  const claimed = await worker.claim(4);
+  await worker.fail([at(claimed, 0)], { as: "dead" });
+  await worker.fail([at(claimed, 1)]);
+  await worker.complete(claimed.slice(2), 2);
+  await setLimit(store, name, 6);
+  return { name, worker, tasks: 12 + 3 + 2 + 5 };
+}
+
+/** Completes and claims until `isOver`. */
+async function workOn(worker: Worker, first: ClaimedTask[], isOver: () => boolean): Promise<void> {
+  let claimed = first;
+  while (claimed.length > 0 || !isOver()) {
+    claimed = (await worker.complete(claimed, isOver() ? 0 : 3)).claimed;
+    await wait(2);
+  }
+}
+
+test("a database that 0.2.0-pre filled is migrated under its worker, and both builds end all tasks", async () => {
+  await inEmptyDatabase(async (url) => {
+    const newest = postgresScripts();
+    await apply(url, releasedScripts(newest));
+    const oldStore = open(url);
+    const { name, worker, tasks } = await fill(oldStore);
+    let isOver = false;
+    const again = await worker.again({ want: 2 });
+    const oldWork = workOn(worker, again.claimed, () => isOver);
+
+    const logic = { ...newest.logic, checksum: "renewed in any case" };
+    const result = await apply(url, { ...newest, logic });
+    const later = newest.migrations.slice(1);
+    expect(result).toEqual({
+      applied: later.map(
+        ({ version, name: what }) => `${String(version).padStart(4, "0")}_${what}`,
+      ),
+      isLogicRenewed: true,
+    });
+
+    const newStore = open(url);
+    const newWorker = await startWorker(newStore, name, { want: 2, worker: "newest" });
+    const newWork = workOn(newWorker, [], () => isOver);
+    for (let tries = 0; tries < 500; tries += 1) {
+      const { done, dead } = await statusOf(newStore, name);
+      if (done + dead === tasks) break;
+      await wait(20);
+    }
+    isOver = true;
+    await Promise.all([oldWork, newWork]);
+    await worker.finish();
+    await newWorker.finish();
+
+    expect(await statusOf(newStore, name)).toMatchObject({ done: tasks - 1, dead: 1, held: 0 });
+    expect((await newStore.checkInvariants()).findings).toEqual([]);
+    expect(
+      await rowsOf(url, "select version from taskgate.schema_version order by version"),
+    ).toEqual(
+      [0, ...newest.migrations.map(({ version }) => version)].map((version) => ({ version })),
+    );
+    await oldStore.close();
+    await newStore.close();
+  });
+}, 60_000);
