@@ -33,6 +33,7 @@ import { versionCommand } from "./version";
 import { watchable } from "./watch";
 import { watermarkCommand } from "./watermark";
 import { watermarksCommand } from "./watermarks";
+import { workCommand } from "./work";
 
 /** All commands, in the order of the help text. */
 export const commands: readonly Command[] = [
@@ -64,6 +65,7 @@ export const commands: readonly Command[] = [
   migrateCommand,
   stampCommand,
   doctorCommand,
+  workCommand,
   initCommand,
   devCommand,
   ejectCommand,

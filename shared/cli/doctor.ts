@@ -1,6 +1,8 @@
+import type { DoctorReport } from "../admin/doctor";
 import { report } from "./command";
 import type { Command } from "./command";
 import { exitCodes } from "./exit-codes";
+import { measureLatency } from "./latency";
 import { oneLine } from "../terminal/output";
 import { plainTheme } from "../terminal/theme";
 
@@ -14,16 +16,31 @@ export const doctorCommand: Command = {
       type: "boolean",
       sentence: "Checks every promise that SQL can see, over the whole database.",
     },
+    latency: {
+      type: "boolean",
+      sentence:
+        "Measures the time from an enqueue to its handler (TASKGATE_PROBE): adds five tasks.",
+    },
   },
   sentence: "Checks database, schema, queue, leases and definitions.",
-  details: "Changes nothing. Exit code 1: at least one check is BROKEN; notes alone are 0.",
+  details:
+    "Changes nothing without --latency. Exit code 1: at least one check is BROKEN; notes alone are 0.",
   examples: [
     { line: "taskgate doctor", sentence: "Seconds." },
     { line: "taskgate doctor --deep", sentence: "Reads the whole database." },
+    { line: "taskgate doctor --latency", sentence: "From an enqueue to its handler, in seconds." },
   ],
   run: async (context) => {
     const admin = await context.admin();
-    const diagnosis = await admin.doctor({ deep: context.flags.has("deep") });
+    const found = await admin.doctor({ deep: context.flags.has("deep") });
+    const measured = context.flags.has("latency")
+      ? await measureLatency(admin, context.changedBy)
+      : [];
+    const isLate = measured.some(({ status }) => status === "broken");
+    const diagnosis: DoctorReport = {
+      status: isLate ? "broken" : found.status,
+      findings: [...found.findings, ...measured],
+    };
     const { theme = plainTheme } = context.output;
     const marks = {
       ok: theme.good("ok    "),

@@ -5,6 +5,7 @@ import { AppHints } from "../platform/app-hints";
 import { resolveBuild } from "../platform/build-info";
 import { createConsoleLogger } from "../platform/console-logger";
 import { nodeTimers } from "../platform/node-timers";
+import { NotifyingWakeUp } from "../platform/notifying-wake-up";
 import { realClock, realRandom, sleep } from "../platform/real-clock";
 import { readMessageEncoding } from "../settings/queue-address";
 import { checkHintQueue, createHintQueue } from "../platform/storage-hint-queue";
@@ -103,8 +104,18 @@ export function openServices(settings: Settings, output: Output, waiting: Waitin
   return { admin, close, hasGivenUp: () => calls.hasGivenUp };
 }
 
-/** To the queue of the app that a definition belongs to, else to the one of the settings. */
-function openWakeUp(
+/** To resident processes, and to the queue of the app that a definition belongs to, else to the one of the settings. */
+function openWakeUp(settings: Settings, services: { store: TaskStore; logger: Logger }): WakeUp {
+  const { store } = services;
+  return new NotifyingWakeUp({
+    hints: openHints(settings, services),
+    notify: async (definition, tasks) => (await store.notifyWaiting?.(definition, tasks)) ?? 0,
+    clock: realClock,
+    timers: nodeTimers,
+  });
+}
+
+function openHints(
   { storage, hintQueue, sweepSchedule }: Settings,
   { store, logger }: { store: TaskStore; logger: Logger },
 ): WakeUp {

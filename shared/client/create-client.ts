@@ -3,6 +3,7 @@ import { createConsoleLogger } from "../platform/console-logger";
 import { nodeTimers } from "../platform/node-timers";
 import { realClock, realRandom, sleep } from "../platform/real-clock";
 import { AppHints } from "../platform/app-hints";
+import { NotifyingWakeUp } from "../platform/notifying-wake-up";
 import { createHintQueue } from "../platform/storage-hint-queue";
 import { createStorageQueueWakeUp, noWakeUp } from "../platform/storage-queue-wake-up";
 import type { Logger } from "../ports/logger";
@@ -126,6 +127,7 @@ class LazyStore {
 /** The way to workers: through the queue of the app that a definition belongs to, else the given one, or by waiting for the sweep. */
 class Hints implements WakeUp {
   readonly #apps: AppHints;
+  readonly #all: WakeUp;
   readonly #underWay = new Set<Promise<void>>();
   /** Has the last message reached the queue? Before the first one it is taken for granted. */
   #isReached: boolean;
@@ -147,6 +149,13 @@ class Hints implements WakeUp {
       isOwn: () => false,
       storage: hints?.storage ?? null,
       store: { listApps: () => store.get().listApps() },
+    });
+    this.#all = new NotifyingWakeUp({
+      hints: this.#apps,
+      notify: async (definition, tasks) =>
+        (await store.get().notifyWaiting?.(definition, tasks)) ?? 0,
+      clock: realClock,
+      timers: nodeTimers,
     });
   }
 
@@ -170,7 +179,7 @@ class Hints implements WakeUp {
   }
 
   hint(...parameters: Parameters<WakeUp["hint"]>): Promise<void> {
-    const hint = this.#apps.hint(...parameters);
+    const hint = this.#all.hint(...parameters);
     this.#underWay.add(hint);
     return hint.finally(() => this.#underWay.delete(hint));
   }

@@ -13,10 +13,18 @@ export interface AddedTasks {
   readonly ready: boolean;
   /** When the first of the others is due, ms from now; null: none is. */
   readonly nextDueMs: number | null;
+  /** One per task, of those that were there already as well. */
+  readonly taskIds: readonly unknown[];
 }
 
-/** By transaction and way to workers: definitions with the instant (monotonic) at which the first task is due. */
-const uncommitted = new WeakMap<StoreTransaction, Map<HintServices, Map<string, number>>>();
+/** Tasks of a transaction: the instant (monotonic) at which the first one is due, and how many there are. */
+interface Uncommitted {
+  readonly atMs: number;
+  readonly tasks: number;
+}
+
+/** By transaction, way to workers and definition. */
+const uncommitted = new WeakMap<StoreTransaction, Map<HintServices, Map<string, Uncommitted>>>();
 
 /**
  * Tells workers of new tasks. Not waited for: hints of one moment are sent as one, and losing one costs time only.
@@ -25,20 +33,29 @@ const uncommitted = new WeakMap<StoreTransaction, Map<HintServices, Map<string, 
 export function hintEnqueued(
   services: HintServices,
   definition: string,
-  { ready, nextDueMs, within }: AddedTasks & { readonly within?: StoreTransaction | undefined },
+  {
+    ready,
+    nextDueMs,
+    taskIds,
+    within,
+  }: AddedTasks & { readonly within?: StoreTransaction | undefined },
 ): void {
   const inMs = ready ? 0 : nextDueMs;
   if (inMs === null) return;
   if (within === undefined) {
-    void leaveHint(services.wakeUp, definition, inMs);
+    void leaveHint(services.wakeUp, definition, { inMs, tasks: taskIds.length });
     return;
   }
-  const byServices = uncommitted.get(within) ?? new Map<HintServices, Map<string, number>>();
+  const byServices = uncommitted.get(within) ?? new Map<HintServices, Map<string, Uncommitted>>();
   uncommitted.set(within, byServices);
-  const dueAtMs = byServices.get(services) ?? new Map<string, number>();
-  byServices.set(services, dueAtMs);
+  const added = byServices.get(services) ?? new Map<string, Uncommitted>();
+  byServices.set(services, added);
   const atMs = services.clock.monotonicMs() + inMs;
-  dueAtMs.set(definition, Math.min(atMs, dueAtMs.get(definition) ?? atMs));
+  const before = added.get(definition);
+  added.set(definition, {
+    atMs: Math.min(atMs, before?.atMs ?? atMs),
+    tasks: taskIds.length + (before?.tasks ?? 0),
+  });
 }
 
 /**
@@ -48,15 +65,21 @@ export function hintEnqueued(
 export async function sendHintsOf(transaction: StoreTransaction): Promise<string[]> {
   const byServices = uncommitted.get(transaction);
   uncommitted.delete(transaction);
-  const hints = [...(byServices ?? [])].flatMap(([{ wakeUp, clock }, dueAtMs]) => {
+  const hints = [...(byServices ?? [])].flatMap(([{ wakeUp, clock }, added]) => {
     const nowMs = clock.monotonicMs();
-    return [...dueAtMs].map(([definition, atMs]) => leaveHint(wakeUp, definition, atMs - nowMs));
+    return [...added].map(([definition, { atMs, tasks }]) =>
+      leaveHint(wakeUp, definition, { inMs: atMs - nowMs, tasks }),
+    );
   });
   await Promise.all(hints);
-  return [...(byServices ?? [])].flatMap(([, dueAtMs]) => [...dueAtMs.keys()]);
+  return [...(byServices ?? [])].flatMap(([, added]) => [...added.keys()]);
 }
 
 /** At once for tasks that are due, else `inMs` from now. */
-function leaveHint(wakeUp: WakeUp, definition: string, inMs: number): Promise<void> {
-  return inMs <= 0 ? wakeUp.hint(definition) : wakeUp.hint(definition, { inMs });
+function leaveHint(
+  wakeUp: WakeUp,
+  definition: string,
+  { inMs, tasks }: { readonly inMs: number; readonly tasks: number },
+): Promise<void> {
+  return wakeUp.hint(definition, inMs <= 0 ? { tasks } : { inMs, tasks });
 }

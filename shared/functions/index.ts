@@ -2,6 +2,7 @@
  * Taskgate in an Azure Functions app: the package's door `taskgate/functions`. `taskgate({ tasks, events })` makes the
  * functions to register with `app`, and what the app's own functions use.
  */
+export type { WorkOptions } from "./resident";
 export { taskgate } from "./taskgate";
 export type { FunctionApp, Gate, QueueFunction, RegisterOptions, TimerFunction } from "./taskgate";
 export type { ApiPlace } from "./api/prefix";

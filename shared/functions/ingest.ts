@@ -6,6 +6,7 @@ import type { Problems } from "../admin/problem-list";
 import { InvalidArgumentError, isForLater } from "../core/errors";
 import type { EventRoute, IngestEvent } from "../worker/define/ingest-event";
 import type { TaskRequest } from "../worker/define/task-ref";
+import { IngestWork } from "./ingest-work";
 import { counted } from "./invocations";
 import { putBack, refuse } from "./messages";
 import type { AppProcess } from "./runtime";
@@ -35,6 +36,7 @@ interface Outcome {
 /**
  * Queue `taskgate-ingest`: an event becomes tasks, once, however often it is delivered: the dedupe key is made of the
  * event's source and id, never of the message's. While the database is away events are put back, with a growing delay.
+ * The tasks begin in the same invocation, for a few seconds; a hint is left for the rest.
  * What can't be read, and what no route takes, goes to the poison queue at once, with the reason; the other events of the
  * same message don't go with it.
  */
@@ -43,11 +45,17 @@ export function ingest(app: AppProcess, message: unknown): Promise<void> {
     const services = await app.services();
     const delivery = readDelivery(message);
     const { routed, refused } = sort(app.app.events ?? [], delivery.message);
-    const outcome = await enqueue(app, routed);
-    for (const message of bundles(outcome.later, delivery.tries + 1))
-      await putBack(services, "ingest", { message, tries: delivery.tries });
-    for (const { given, reason } of [...refused, ...outcome.refused])
-      await refuse(services, "ingest", { message: given, reason });
+    const work = new IngestWork(app);
+    try {
+      const outcome = await enqueue(work, routed);
+      for (const message of bundles(outcome.later, delivery.tries + 1))
+        await putBack(services, "ingest", { message, tries: delivery.tries });
+      for (const { given, reason } of [...refused, ...outcome.refused])
+        await refuse(services, "ingest", { message: given, reason });
+    } finally {
+      // The events are tasks by now: whatever happens to these, the message ends well.
+      await work.settled();
+    }
   });
 }
 
@@ -89,10 +97,10 @@ function toRequests(routes: readonly EventRoute[], event: IngestEvent): TaskRequ
 }
 
 /** All at once; where the store refuses a value, one event after the other, so that it keeps out that one only. */
-async function enqueue(app: AppProcess, events: readonly RoutedEvent[]): Promise<Outcome> {
+async function enqueue(work: IngestWork, events: readonly RoutedEvent[]): Promise<Outcome> {
   try {
     const requests = events.flatMap((event) => event.requests);
-    if (requests.length > 0) await app.tracked(({ client }) => client.enqueueAll(requests));
+    if (requests.length > 0) await work.enqueue(requests);
     return { refused: [], later: [] };
   } catch (error) {
     if (isForLater(error)) return { refused: [], later: events };
@@ -100,14 +108,14 @@ async function enqueue(app: AppProcess, events: readonly RoutedEvent[]): Promise
     const [first] = events;
     if (events.length === 1 && first !== undefined)
       return { refused: [{ given: first.given, reason: messageOf(error) }], later: [] };
-    return enqueueEach(app, events);
+    return enqueueEach(work, events);
   }
 }
 
-async function enqueueEach(app: AppProcess, events: readonly RoutedEvent[]): Promise<Outcome> {
+async function enqueueEach(work: IngestWork, events: readonly RoutedEvent[]): Promise<Outcome> {
   const refused: RefusedEvent[] = [];
   for (const [index, event] of events.entries()) {
-    const outcome = await enqueue(app, [event]);
+    const outcome = await enqueue(work, [event]);
     refused.push(...outcome.refused);
     if (outcome.later.length > 0) return { refused, later: events.slice(index) };
   }

@@ -6,7 +6,6 @@ import type * as Requests from "../admin/requests";
 import type { HintMessage } from "../admin/requests";
 import { isForLater } from "../core/errors";
 import type { LoopEnd } from "../core/next-call";
-import { runWorker } from "../worker/run/run-worker";
 import type { WorkerResult } from "../worker/run/run-worker";
 import { fireDueSchedules } from "../worker/run/schedules";
 import { counted } from "./invocations";
@@ -77,15 +76,19 @@ async function isFollowed(
   }
 }
 
-/** Schedules first, where the hint is theirs: what they enqueue may run in the same stay. */
+/**
+ * Schedules first, where the hint is theirs: what they enqueue may run in the same stay. Tasks of other definitions that these
+ * tasks make ready run in this invocation, too, as far as it has tokens and time.
+ */
 async function live(runtime: Runtime, hint: HintMessage): Promise<WorkerResult> {
   const stay = runtime.stay();
+  const work = runtime.work(stay);
   const definition = hint.taskDefinition;
   if (hint.schedule === true) {
     const untilMs = stay.deadlineMs - stay.marginMs;
-    await fireDueSchedules(runtime.environment, { definition, untilMs });
+    await fireDueSchedules(work.environment, { definition, untilMs });
   }
-  const result = await runWorker(runtime.worker, definition, stay);
+  const result = await work.run(definition).finally(() => work.settled());
   const { status, end } = result;
   runtime.environment.logger.debug("worker ended", { definition, status, end });
   return result;

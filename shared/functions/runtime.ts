@@ -4,6 +4,7 @@ import { AppHints } from "../platform/app-hints";
 import { resolveBuild } from "../platform/build-info";
 import { exitProcess } from "../platform/exit-process";
 import { nodeTimers } from "../platform/node-timers";
+import { NotifyingWakeUp } from "../platform/notifying-wake-up";
 import { processRejections } from "../platform/process-rejections";
 import { realClock, realRandom, sleep } from "../platform/real-clock";
 import { ThreadLeaseKeeper } from "../platform/thread-lease-keeper";
@@ -14,6 +15,7 @@ import type { DatabaseAddress } from "../store/open-store";
 import { TaskClient } from "../worker/client/client";
 import type { WorkerEnvironment } from "../worker/environment";
 import { Heartbeat } from "../worker/run/heartbeat";
+import { InvocationWork } from "../worker/run/invocation-work";
 import { OwnApp } from "../worker/client/own-app";
 import { LimitPools } from "../worker/run/limit-pools";
 import { watchLateRejections } from "../worker/run/late-rejections";
@@ -47,6 +49,8 @@ export interface Runtime {
   readonly worker: WorkerOptions;
   /** Ends this process when a handler is stuck, if the settings say so. */
   readonly leave: ProcessLeave;
+  /** What an invocation makes ready and works on itself, as long as that session may be. */
+  work(session: WorkerSession): InvocationWork;
   /** One invocation's stay: until shortly before the host would kill the whole process. */
   stay(): WorkerSession;
 }
@@ -151,6 +155,22 @@ function open(services: Services, end: (last?: () => Promise<void>) => Promise<v
     close: end,
     exit: exitProcess,
   });
+  const onTrouble = (definition: string, reason: string): void => {
+    logger.warn("tasks could not be run in the invocation that made them ready", {
+      definition,
+      reason,
+    });
+  };
+  const worker: WorkerOptions = {
+    environment,
+    registry,
+    heartbeat,
+    concurrencyPerWorker: settings.concurrencyPerWorker,
+    idleReads: settings.idleReads,
+    idlePauseMs: settings.idlePauseMs,
+    stuck: leave,
+    gate: new ProcessGate(environment),
+  };
   const runtime: Runtime = {
     settings,
     environment,
@@ -159,16 +179,9 @@ function open(services: Services, end: (last?: () => Promise<void>) => Promise<v
     client: new TaskClient(environment, registry),
     tokens: new LimitPools(environment, heartbeat),
     admin: createAppAdmin(environment, registry),
-    worker: {
-      environment,
-      registry,
-      heartbeat,
-      concurrencyPerWorker: settings.concurrencyPerWorker,
-      idleReads: settings.idleReads,
-      idlePauseMs: settings.idlePauseMs,
-      stuck: leave,
-      gate: new ProcessGate(environment),
-    },
+    worker,
+    work: (session) =>
+      new InvocationWork({ worker, session, servesOthers: settings.worksAtOnce, onTrouble }),
     leave,
     stay: () => ({
       deadlineMs: realClock.monotonicMs() + settings.functionTimeoutMs,
@@ -211,7 +224,12 @@ function environmentOf(services: Services, store: TaskStore): WorkerEnvironment 
     clock: realClock,
     timers: nodeTimers,
     random: realRandom,
-    wakeUp: hints,
+    wakeUp: new NotifyingWakeUp({
+      hints,
+      notify: async (definition, tasks) => (await store.notifyWaiting?.(definition, tasks)) ?? 0,
+      clock: realClock,
+      timers: nodeTimers,
+    }),
     startsWithinMs: (definition) => hints.startsWithinMs(definition),
     ...(app === null ? {} : { app: new OwnApp(app, { store, clock: realClock }) }),
     workerName: settings.workerName,
@@ -224,7 +242,8 @@ function ownConnections({ connectionsMax }: Settings): number {
   return Math.max(connectionsMax - 1, 1);
 }
 
-function addressOf({ database, schema }: Settings): DatabaseAddress {
+/** The database that the settings name. */
+export function addressOf({ database, schema }: Settings): DatabaseAddress {
   return {
     ...(database.kind === "url" ? { url: database.url } : { identity: database }),
     schema,

@@ -70,7 +70,11 @@ async function build(app: AppParts, limited: LimitedTasks): Promise<Services> {
   telemetryOfProcess ??= loadTelemetry(settings.telemetry, logger);
   const telemetry = await telemetryOfProcess;
   const queue = queuesOf(settings);
-  const registry = createRegistry([...app.tasks, ...builtInTasks(settings), ...limited.read()]);
+  const registry = createRegistry([
+    ...app.tasks,
+    ...builtInTasks(settings, app.app),
+    ...limited.read(),
+  ]);
   const address: AppAddress = {
     queueUri: settings.storage === null ? null : queueUriOf(settings.storage),
     queue: settings.hintQueue,

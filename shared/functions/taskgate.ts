@@ -22,6 +22,9 @@ import { counted } from "./invocations";
 import { limited } from "./limited";
 import type { LimitedCall, WrappedHandler } from "./limited";
 import { run } from "./run";
+import { noteGate } from "./gates";
+import { workResident } from "./resident";
+import type { WorkOptions } from "./resident";
 import { AppProcess } from "./runtime";
 import { sweep } from "./sweep";
 import { createTraceHook } from "./telemetry-hooks";
@@ -93,6 +96,12 @@ export interface Gate extends AppEnqueueCalls {
    * try. A crash in between delivers it twice.
    */
   defer(message: unknown, context: InvocationContext, inMs: number): Promise<void>;
+  /**
+   * Works in this process until `signal` is aborted, as `taskgate work` does: for a container or a server that stays. Running
+   * handlers then may finish within `graceMs`; the rest is given back. Waits for a database that is away. Throws SettingsError,
+   * SchemaError, and InvalidArgumentError for a definition that the app doesn't have. `end` is to be called afterwards.
+   */
+  work(options: WorkOptions): Promise<void>;
   /** Ends the app in this process: waits for invocations, gives back held tokens and tasks, closes connections; 3.6 s at most. */
   end(): Promise<void>;
 }
@@ -153,7 +162,9 @@ export function taskgate(parts: AppParts): Gate {
     withTokens: (limit, ...call) => withTokens(process, limit, call),
     limited: (limit, ...call) => limited(process, limit, call),
     defer,
+    work: (options) => workResident(process, options),
     end: () => process.end(),
   };
+  noteGate(gate);
   return gate;
 }

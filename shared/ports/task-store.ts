@@ -45,6 +45,12 @@ export interface TaskStore extends StoreOperations {
     body: (transaction: StoreTransaction) => Promise<Result>,
     bounds?: TransactionBounds,
   ): Promise<Result>;
+  /**
+   * Notifies at most `tasks` of the processes that wait for tasks of a definition; answers how many. Left out where the
+   * database has no notifications. Called after the commit: within a transaction of a caller's it would hold up the
+   * commits of others.
+   */
+  readonly notifyWaiting?: (definition: string, tasks: number) => Promise<number>;
   /** Ends all connections; waits for calls in flight, at most 5 s. */
   close(): Promise<void>;
 }

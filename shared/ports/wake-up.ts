@@ -12,4 +12,10 @@ export interface HintOptions {
   traceParent?: string;
   /** An instant of one of the definition's schedules: a woken worker fires those first. */
   forSchedule?: boolean;
+  /** At most so many tasks became ready. Left out: not known. */
+  tasks?: number;
+  /** A worker of the definition has ended, and left tasks that are ready. */
+  isRest?: boolean;
+  /** For another worker: the one that leaves the hint has all the tasks that it can take, and there may be more. */
+  isForMore?: boolean;
 }

@@ -54,6 +54,8 @@ export function loadSettings(environment: Environment = currentEnvironment()): S
     ...readQueues(reader),
     operatorApi: reader.text("TASKGATE_OPERATOR_API") === "on",
     signIn: readSignIn(reader, environment),
+    hasProbe: reader.text("TASKGATE_PROBE") === "on",
+    worksAtOnce: reader.text("TASKGATE_WORK_AT_ONCE") === "on",
     whenStuck: reader.text("TASKGATE_WHEN_STUCK") === "stay" ? "stay" : "exit",
     storage: readStorage(reader),
     telemetry: readTelemetry(reader),

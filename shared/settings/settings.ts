@@ -108,7 +108,7 @@ export const settingsTable = [
     max: 100,
     unit: "connections",
     sentence:
-      "Most connections of one process to the database; where there are two or more, one of them is for renewing leases while a handler blocks the event loop.",
+      "Most connections of one process to the database; where there are two or more, one of them is for renewing leases while a handler blocks the event loop. `taskgate work` has one more on PostgreSQL, for notifications.",
   },
   {
     ...integer,
@@ -166,6 +166,16 @@ export const settingsTable = [
     max: 60_000,
     unit: "ms",
     sentence: "How long a worker waits between two reads that find no task.",
+  },
+  {
+    ...text,
+    name: "TASKGATE_WORK_AT_ONCE",
+    type: "choice",
+    default: "on",
+    max: 3,
+    choices: ["on", "off"],
+    sentence:
+      "Whether an invocation of `run` or `ingest` runs tasks that it has made ready itself, as far as it has tokens and time; off: a hint wakes another invocation for them.",
   },
   {
     ...integer,
@@ -251,6 +261,16 @@ export const settingsTable = [
     max: 4_000,
     sentence:
       "Stored procedures that tasks of the built-in kind `sql` may call, each as schema.name, joined by commas; without it there is no such kind.",
+  },
+  {
+    ...text,
+    name: "TASKGATE_PROBE",
+    type: "choice",
+    default: "off",
+    max: 3,
+    choices: ["on", "off"],
+    sentence:
+      "Whether the app has the built-in kind taskgate-probe, which does nothing: `taskgate doctor --latency` measures with it.",
   },
   {
     ...text,
@@ -382,6 +402,10 @@ export interface Settings {
   readonly deadlineMarginMs: number;
   readonly idleReads: number;
   readonly idlePauseMs: number;
+  /** Does an invocation run tasks that it has made ready? */
+  readonly worksAtOnce: boolean;
+  /** Does the app have the kind that `doctor --latency` measures with? */
+  readonly hasProbe: boolean;
   /** null: not set; shared/platform/build-info.ts knows the build then. */
   readonly build: number | null;
   readonly workerName: string;

@@ -165,6 +165,8 @@ export function behindBreaker(caller: ProcedureCaller, breaker: Breaker): Proced
           return body(transaction);
         }, bounds),
       ),
+    // It comes behind a call that was answered, and tells nothing that the next call doesn't.
+    ...(caller.notifyWaiting === undefined ? {} : { notifyWaiting: caller.notifyWaiting }),
     close: () => caller.close(),
   };
 }

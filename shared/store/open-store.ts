@@ -4,7 +4,9 @@ import { dirname, join } from "node:path";
 import { InvalidArgumentError } from "../core/errors";
 import { isSchemaName, schemaNameRule } from "../core/schema-name";
 import type { Random } from "../ports/random";
+import type { TaskListener, TaskListenerEvents } from "../ports/task-listener";
 import type { TaskStore } from "../ports/task-store";
+import type { Timers } from "../ports/timers";
 import { behindBreaker } from "./breaker";
 import type { Breaker } from "./breaker";
 import { checkSchema, migrate, readMigrations, readScripts } from "./migrator";
@@ -19,6 +21,7 @@ import type { DatabaseIdentity, MssqlAddress } from "./mssql/mssql-options";
 import type { Patience } from "./patience";
 import type * as PostgresCallerFile from "./postgres/postgres-caller";
 import type * as PostgresHoldersFile from "./postgres/postgres-holders";
+import type * as PostgresListenerFile from "./postgres/postgres-listener";
 import type * as PostgresMigrationsFile from "./postgres/postgres-migrations";
 import type { ProcedureCaller } from "./procedure-caller";
 import { createRepeat } from "./repeat";
@@ -100,6 +103,24 @@ export function openStore(options: StoreOptions): TaskStore {
   }
   const { MssqlCaller } = load("./mssql/mssql-caller") as typeof MssqlCallerFile;
   return open(new MssqlCaller({ ...limits, ...address.address }));
+}
+
+/** What a listener needs besides the address. */
+export interface ListenerOptions extends DatabaseAddress {
+  readonly timers: Timers;
+  readonly events: TaskListenerEvents;
+}
+
+/**
+ * Listens for notifications of new tasks, on a connection of its own that is opened behind and again after each break. null:
+ * the database has none (SQL Server). Throws InvalidArgumentError for an address that can't be used.
+ */
+export function openListener({ timers, events, ...given }: ListenerOptions): TaskListener | null {
+  const address = readAddress(given);
+  if (address.kind !== "postgres") return null;
+  const { PostgresListener } = load("./postgres/postgres-listener") as typeof PostgresListenerFile;
+  const { url, schema } = address;
+  return new PostgresListener({ url, schema, connectTimeoutMs: 15_000, timers, events });
 }
 
 /** Throws InvalidArgumentError for an address that `openStore` would refuse by its form; loads no driver, sends nothing. */

@@ -23,6 +23,8 @@ export interface ProcedureCaller {
     body: (transaction: StoreTransaction) => Promise<Result>,
     bounds?: TransactionBounds,
   ): Promise<Result>;
+  /** As `TaskStore` has it; left out where the database has no notifications. */
+  readonly notifyWaiting?: (definition: string, tasks: number) => Promise<number>;
   /** Ends all connections. */
   close(): Promise<void>;
 }

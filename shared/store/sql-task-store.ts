@@ -15,6 +15,7 @@ import type { Repeat } from "./repeat";
  * operation survives a repeat (docs/reference/sql.md, "Once"); what happens inside a user's transaction is not.
  */
 export class SqlTaskStore extends OperationStore implements TaskStore {
+  readonly notifyWaiting?: NonNullable<TaskStore["notifyWaiting"]>;
   readonly #caller: ProcedureCaller;
   readonly #repeat: Repeat;
 
@@ -22,6 +23,8 @@ export class SqlTaskStore extends OperationStore implements TaskStore {
     super();
     this.#caller = caller;
     this.#repeat = repeat;
+    // Not repeated: a notification that is lost costs time only.
+    if (caller.notifyWaiting !== undefined) this.notifyWaiting = caller.notifyWaiting;
   }
 
   get dialect(): TaskStore["dialect"] {

@@ -5,6 +5,7 @@ import { quantile, timed } from "./measurement";
 import type { BenchScenario, Measurement, Scale } from "./measurement";
 import { limitedCalls } from "./limited-calls";
 import { spreadOverHosts } from "./spread";
+import { notifyingEnqueue, residentLatency, sameInvocationLatency } from "./wake-up-latency";
 import { taskRequest } from "../../shared/worker/define/task-ref";
 
 /** What work costs; each has a database of its own. */
@@ -12,6 +13,9 @@ export const scenarios: readonly BenchScenario[] = [
   bulkEnqueueAndDrain,
   eightInFlight,
   latency,
+  residentLatency,
+  sameInvocationLatency,
+  notifyingEnqueue,
   limitOverProcesses,
   limitedCalls,
   spreadOverHosts,

@@ -108,7 +108,7 @@ describe.each([
 
   test("tasks are added, run by the built-in kind, watched, and the limit is changed", async () => {
     const { store, paste } = database;
-    const kinds = builtInTasks({ sqlProcedures: [procedure], connectionsMax: 3 });
+    const kinds = builtInTasks({ sqlProcedures: [procedure], connectionsMax: 3, hasProbe: false });
     const bench = openWorkerBench(kinds, { store });
     // What the first tick after a deployment does.
     await bench.work("sql");
@@ -127,5 +127,5 @@ describe.each([
 });
 
 test("without allowed procedures there is no such kind", () => {
-  expect(builtInTasks({ sqlProcedures: [], connectionsMax: 3 })).toEqual([]);
+  expect(builtInTasks({ sqlProcedures: [], connectionsMax: 3, hasProbe: false })).toEqual([]);
 });

@@ -188,6 +188,7 @@ const answers: Readonly<Record<string, RegExp>> = {
   "taskgate stamp": /^Build \d{13} is written to taskgate-build\.json\.$/,
   "taskgate doctor": /^ok +hint queue: Queue taskgate-hints answers/m,
   "taskgate doctor --deep": /^ok +promises: /m,
+  "taskgate doctor --latency": /^note +latency: Not measured: no app has the probe/m,
   "taskgate completion bash": /^complete -o default -F _taskgate taskgate$/m,
   "taskgate completion zsh": /^compdef _taskgate taskgate$/m,
   "taskgate version": /^\d+\.\d+\.\d+(-pre)?$/,
@@ -196,8 +197,8 @@ const answers: Readonly<Record<string, RegExp>> = {
 /** On PostgreSQL an example of Azure SQL gets as far as this. */
 const azureExample = "taskgate migrate --wait 10m --grant app:6f1c2f6e-3f0d-4d6b-9a51-0d0f6b2f3c11";
 
-/** They change an app or run it until it is ended: test/init and test/package call them in apps of their own. */
-const appCommands = ["init", "dev", "eject"];
+/** They change an app or run it until it is ended: test/init, test/package and resident.test.ts call them in apps of their own. */
+const appCommands = ["init", "dev", "eject", "work"];
 
 const examples = commands.flatMap(({ name, examples: of }) =>
   of.map(({ line }) => ({ name, line })),

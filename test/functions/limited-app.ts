@@ -20,6 +20,8 @@ export interface Note {
 
 /** An app with limited functions in local hosts, on a real PostgreSQL and a real storage emulator. */
 export interface LimitedApp {
+  /** The database, as its owner. */
+  readonly url: string;
   readonly lines: string[];
   notes(): Note[];
   start(env?: Readonly<Record<string, string>>): Promise<HostChild>;
@@ -29,10 +31,14 @@ export interface LimitedApp {
   close(): Promise<void>;
 }
 
-/** Writes the app: `source` is a module in which `app`, `gate`, `note` and `sleep` are known. */
+/**
+ * Writes the app: `source` is a module in which `app`, `gate`, `note` and `sleep` are known. `parts`: the source of what the gate
+ * is made of, in which `defineTask` and `taskRef` are known, too.
+ */
 export async function openLimitedApp(
   source: string,
   messageEncoding: "base64" | "none",
+  parts = "{ tasks: [] }",
 ): Promise<LimitedApp> {
   ensureBuilt();
   const [azurite, database] = await Promise.all([startAzurite(), createTestDatabase()]);
@@ -47,12 +53,13 @@ export async function openLimitedApp(
     JSON.stringify({ version: "2.0", extensions: { queues } }),
   );
   writeFileSync(join(folder, "package.json"), JSON.stringify({ main: "dist/index.js" }));
-  writeFileSync(join(folder, "dist/index.js"), `${head(noteFile)}\n${source}`);
+  writeFileSync(join(folder, "dist/index.js"), `${head(noteFile, parts)}\n${source}`);
   const hosts: HostChild[] = [];
   const lines: string[] = [];
   const service = QueueServiceClient.fromConnectionString(azurite.connectionString);
   const queue = (name: string): QueueClient => service.getQueueClient(name);
   return {
+    url: database.url,
     lines,
     notes: () => readFileSync(noteFile, "utf8").split("\n").slice(0, -1).map(readNote),
     start: async (env = {}) => {
@@ -94,16 +101,17 @@ export async function openLimitedApp(
   };
 }
 
-function head(noteFile: string): string {
+function head(noteFile: string, parts: string): string {
   const door = join(root, "dist/shared/functions");
   return `
 const { appendFileSync } = require("node:fs");
 const { setTimeout: sleep } = require("node:timers/promises");
 const { app } = require("@azure/functions");
-const gate = require(${JSON.stringify(door)}).taskgate({ tasks: [] });
-gate.register(app, { api: false });
+const { defineTask, taskRef, taskRequest } = require(${JSON.stringify(join(root, "dist/shared"))});
 const note = (what, id) =>
   appendFileSync(${JSON.stringify(noteFile)}, [what, id, performance.timeOrigin + performance.now()].join(" ") + "\\n");
+const gate = require(${JSON.stringify(door)}).taskgate(${parts});
+gate.register(app, { api: false });
 `;
 }
 

@@ -7,7 +7,10 @@ import { epochMs } from "./host";
 import type { VirtualTime } from "./virtual-time";
 
 /** The port's methods that are one call each. */
-export type OperationName = Exclude<keyof TaskStore, "dialect" | "transaction" | "close">;
+export type OperationName = Exclude<
+  keyof TaskStore,
+  "dialect" | "transaction" | "close" | "notifyWaiting"
+>;
 
 /** One statement as it reaches the database. */
 export interface StatementCall {

@@ -25,6 +25,7 @@ import { readPostgresTarget } from "./postgres-tls";
 import type { PostgresTarget } from "./postgres-tls";
 import { beginText, PostgresTransaction } from "./postgres-transaction";
 import type { QueryResult, Statement } from "./postgres-transaction";
+import { notifyStatement } from "./postgres-waiting";
 
 /** How to reach PostgreSQL and how much of it to use. */
 export interface PostgresOptions {
@@ -100,6 +101,16 @@ export class PostgresCaller implements ProcedureCaller {
     const statement = this.#statement(procedure, values);
     return toAnswer(procedure.name, await ours(within).complete(statement));
   }
+
+  readonly notifyWaiting = async (definition: string, tasks: number): Promise<number> => {
+    const { schema = "taskgate" } = this.#options;
+    const { name, ...statement } = notifyStatement({ schema, definition }, tasks);
+    const named = this.#preparesStatements ? { name, ...statement } : statement;
+    return this.#withClient(async (client) => {
+      const { rows } = await this.#bounded(client.query(named));
+      return rows.length;
+    });
+  };
 
   async transaction<Result>(
     body: (transaction: StoreTransaction) => Promise<Result>,

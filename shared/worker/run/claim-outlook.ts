@@ -13,6 +13,8 @@ export class ClaimOutlook implements ClaimFacts {
   #isRated: boolean;
   #emptyReads = 0;
   #workersRequestedAtMs = Number.NEGATIVE_INFINITY;
+  /** Tasks may have become ready then. */
+  #arrivedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: LoopOptions) {
     this.#options = options;
@@ -37,6 +39,15 @@ export class ClaimOutlook implements ClaimFacts {
     return this.#isRated;
   }
 
+  /** Tasks may have become ready: the next claim makes sense now, unless the rate holds it up. */
+  noteArrival(): void {
+    const nowMs = this.#options.environment.clock.monotonicMs();
+    this.#arrivedAtMs = nowMs;
+    this.#emptyReads = 0;
+    if (this.#permitAtMs === null || this.#permitAtMs <= nowMs)
+      this.#idleUntilMs = Number.NEGATIVE_INFINITY;
+  }
+
   /**
    * Notes the answer to a claim. Returns why the execution should end, or null: `paused`, or `idle` after so many empty
    * answers in a row, should nothing be at work.
@@ -58,16 +69,28 @@ export class ClaimOutlook implements ClaimFacts {
 
   #noteEmpty(answer: WorkAnswer, call: AnsweredCall, nowMs: number): "paused" | "idle" | null {
     if (answer.status === "paused") return "paused";
-    this.#idleUntilMs = nowMs + this.#options.idlePauseMs;
+    const { standby, idlePauseMs, idleReads } = this.#options;
+    // The call had been sent before: its answer may not know of them.
+    if (this.#arrivedAtMs >= call.sentAt.monotonicMs) {
+      this.#idleUntilMs = nowMs;
+      return null;
+    }
     // A handler that ran when the call was sent, or a wave that is being opened here, may have brought tasks since.
     const maySucceed = call.wasBusy || this.#options.pump.isOpening;
     this.#emptyReads = maySucceed ? 0 : this.#emptyReads + 1;
-    return this.#emptyReads > this.#options.idleReads ? "idle" : null;
+    const pauseMs =
+      standby === undefined
+        ? this.#emptyReads > idleReads
+          ? null
+          : idlePauseMs
+        : standby.pauseMs(this.#emptyReads);
+    this.#idleUntilMs = nowMs + (pauseMs ?? idlePauseMs);
+    return pauseMs === null ? "idle" : null;
   }
 
   #requestMoreWorkers(nowMs: number): void {
     if (nowMs - this.#workersRequestedAtMs < moreWorkersPauseMs) return;
     this.#workersRequestedAtMs = nowMs;
-    this.#options.wake([this.#options.definition.name]);
+    this.#options.wakeMore();
   }
 }

@@ -114,7 +114,7 @@ export class ExecutionLoop implements GateMember {
 
   /** Works until there is nothing to do, the time is up, or the lease is lost. Never throws. */
   async run(): Promise<LoopEnd> {
-    const { environment, signal, draining, abortAtMs, stopAtMs } = this.#options;
+    const { environment, signal, draining, standby, abortAtMs, stopAtMs } = this.#options;
     const now = environment.clock.monotonicMs();
     const onDrain = (): void => {
       this.#stop("stopped");
@@ -132,6 +132,10 @@ export class ExecutionLoop implements GateMember {
       this.#abort("deadline");
     });
     this.lease.watch(this.#timers);
+    const endStandby = standby?.onArrival(() => {
+      this.outlook.noteArrival();
+      this.#pump();
+    });
     await new Promise<void>((resolve) => {
       this.#finish = resolve;
       if (signal.aborted || draining?.aborted === true) this.#stop("stopped");
@@ -139,6 +143,7 @@ export class ExecutionLoop implements GateMember {
     });
     signal.removeEventListener("abort", onStop);
     draining?.removeEventListener("abort", onDrain);
+    endStandby?.();
     this.running.close();
     this.#alone.leave();
     this.#timers.cancelAll();
@@ -195,6 +200,7 @@ export class ExecutionLoop implements GateMember {
   #pump(): void {
     this.#startReady();
     this.#alone.note();
+    this.#options.standby?.noteBusy(this.running.size + this.#claimed.length > 0);
     if (this.#isCalling) return;
     const step = nextStep(this.#facts());
     if (step.kind === "finish") {

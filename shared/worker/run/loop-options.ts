@@ -6,6 +6,7 @@ import type { Definition } from "../define/task-kind";
 import type { WorkerEnvironment } from "../environment";
 import type { ProcessGate } from "./process-gate";
 import type { Registry } from "../define/registry";
+import type { Standby } from "./standby";
 
 /** What the loop is made of. */
 export interface LoopOptions {
@@ -30,8 +31,12 @@ export interface LoopOptions {
   readonly draining?: AbortSignal | undefined;
   /** Shared by all executions of the process: a suspect runs beside none of them. */
   readonly gate?: ProcessGate | undefined;
+  /** Of a session that stays for tasks to come; its pauses replace those above. */
+  readonly standby?: Standby | undefined;
   /** Leaves hints for definitions that got ready tasks. */
   readonly wake: (definitions: readonly string[]) => void;
+  /** Leaves a hint for another worker of the definition: there may be more tasks than this one can take. */
+  readonly wakeMore: () => void;
   /** Goes on opening waves. */
   readonly pump: Pick<BatchPump, "open" | "isOpening">;
 }

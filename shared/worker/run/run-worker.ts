@@ -3,8 +3,10 @@ import { BatchPump } from "./batch-pump";
 import type { Definition } from "../define/task-kind";
 import type { WorkerEnvironment } from "../environment";
 import { ExecutionLoop } from "./execution-loop";
+import { limits } from "../../core/limits";
 import { permitInMs } from "../../core/next-call";
 import type { LoopEnd } from "../../core/next-call";
+import type { StartExecutionAnswer } from "../../ports/task-store";
 import type { Heartbeat } from "./heartbeat";
 import { stayWithStuck } from "./leave-process";
 import type { StuckKeeper } from "./leave-process";
@@ -12,6 +14,7 @@ import type { ProcessGate } from "./process-gate";
 import { registerAll, startExecution } from "../client/register";
 import type { Registry } from "../define/registry";
 import { registerSchedules } from "./schedules";
+import type { Standby } from "./standby";
 
 /** How a worker works; the composition root takes it from the settings. */
 export interface WorkerOptions {
@@ -20,6 +23,8 @@ export interface WorkerOptions {
   readonly heartbeat: Heartbeat;
   /** Most tokens to ask for, where the definition doesn't say. */
   readonly concurrencyPerWorker: number;
+  /** Most tokens to ask for in any case. Default: as many as the definition may have. */
+  readonly tokensMax?: number;
   readonly idleReads: number;
   readonly idlePauseMs: number;
   /** Told of handlers that ran on after their time-out; default: the process stays. */
@@ -37,6 +42,8 @@ export interface WorkerSession {
   readonly signal: AbortSignal;
   /** Aborted when this process claims nothing more; running handlers may finish. */
   readonly draining?: AbortSignal;
+  /** Of a session that stays for tasks to come. */
+  readonly standby?: Standby;
 }
 
 /** How a worker session went. All of them are success for a queue message: `limited` is what the limit is for. */
@@ -69,7 +76,8 @@ export async function runWorker(
   }
   if (session.draining?.aborted === true) return { status: "none", end: "stopped", tokens: 0 };
   await environment.app?.require(name);
-  const want = definition.concurrencyPerWorker ?? options.concurrencyPerWorker;
+  const { tokensMax = limits.tokensMax } = options;
+  const want = Math.min(definition.concurrencyPerWorker ?? options.concurrencyPerWorker, tokensMax);
   const stopAtMs = session.deadlineMs - session.marginMs;
   const { sentAt, started } = await askForTokens(
     environment,
@@ -81,19 +89,8 @@ export async function runWorker(
   );
   if (started.deadHolders > 0) await reclaim(environment);
   const { executionId } = started;
-  if (started.status !== "started" || executionId === null) {
-    environment.telemetry.count(
-      "taskgate.execution.limited",
-      started.status === "limited" ? 1 : 0,
-      { definition: name },
-    );
-    if (started.nextDueMs !== null)
-      await environment.wakeUp.hint(name, { inMs: started.nextDueMs });
-    // The hint woke a process that holds tokens; the next hint may wake the one that the free tokens are reserved for.
-    if (started.demand === "others") await environment.wakeUp.hint(name);
-    const { status } = started;
-    return { status: status === "limited" || status === "paused" ? status : "none", ...noStay };
-  }
+  if (started.status !== "started" || executionId === null)
+    return endDenied(environment, name, started);
   environment.telemetry.count("taskgate.execution.started", 1, { definition: name });
   const pump = new BatchPump(environment, stopAtMs);
   const loop = new ExecutionLoop({
@@ -111,11 +108,12 @@ export async function runWorker(
     idlePauseMs: options.idlePauseMs,
     signal: session.signal,
     draining: session.draining,
+    standby: session.standby,
     gate: options.gate,
     wake: (definitions) => {
-      if (definitions.length === 0) return;
       for (const other of new Set(definitions)) void environment.wakeUp.hint(other);
     },
+    wakeMore: () => void environment.wakeUp.hint(name, { isForMore: true }),
     pump,
   });
   const stopRenewing = options.heartbeat.add(loop.lease);
@@ -124,6 +122,20 @@ export async function runWorker(
   await finish(environment, loop, { name, end, pump, stuck: options.stuck });
   await pump.settled();
   return { status: "worked", end, tokens: started.tokens };
+}
+
+/** No token: what is known of a better moment goes into a hint. */
+async function endDenied(
+  environment: WorkerEnvironment,
+  name: string,
+  { status, nextDueMs, demand }: StartExecutionAnswer,
+): Promise<WorkerResult> {
+  const denials = status === "limited" ? 1 : 0;
+  environment.telemetry.count("taskgate.execution.limited", denials, { definition: name });
+  if (nextDueMs !== null) await environment.wakeUp.hint(name, { inMs: nextDueMs });
+  // The hint woke a process that holds tokens; the next hint may wake the one that the free tokens are reserved for.
+  if (demand === "others") await environment.wakeUp.hint(name);
+  return { status: status === "limited" || status === "paused" ? status : "none", ...noStay };
 }
 
 async function makeKnown(
@@ -175,7 +187,9 @@ async function finish(
     const hints: Promise<void>[] = answer.woken.map((other) => wakeUp.hint(other));
     const inMs = permitInMs({ claims: loop.outlook, nowMs: environment.clock.monotonicMs() });
     if (answer.ready && last.end !== "paused")
-      hints.push(wakeUp.hint(last.name, inMs === 0 ? {} : { inMs: Math.ceil(inMs) }));
+      hints.push(
+        wakeUp.hint(last.name, { isRest: true, ...(inMs === 0 ? {} : { inMs: Math.ceil(inMs) }) }),
+      );
     else if (answer.nextDueMs !== null)
       hints.push(wakeUp.hint(last.name, { inMs: answer.nextDueMs }));
     await Promise.all(hints);

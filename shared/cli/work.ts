@@ -1,0 +1,100 @@
+import { createRequire } from "node:module";
+import { resolve } from "node:path";
+import type * as ResidentRun from "../local/resident-run";
+import type { ResidentAddress } from "../local/resident-run";
+import type { Command } from "./command";
+import { exitCodes } from "./exit-codes";
+import { readTime, refusal } from "./read-values";
+import type { Target } from "./target";
+
+const requireLater = createRequire(__filename);
+
+/** `taskgate work` */
+export const workCommand: Command = {
+  name: "work",
+  group: "deploy",
+  parameters: [],
+  options: {
+    definitions: {
+      type: "string",
+      short: "d",
+      valueName: "LIST",
+      isList: true,
+      values: "definitions",
+      sentence: "Names, joined by commas; default: all definitions of the app.",
+    },
+    concurrency: {
+      type: "string",
+      valueName: "N",
+      sentence:
+        "Most tasks that run at once per definition, 1..1000; default TASKGATE_CONCURRENCY_PER_WORKER.",
+    },
+    poll: {
+      type: "string",
+      valueName: "TIME",
+      sentence: "The longest pause between two looks for tasks, 100ms..10m; default 2s.",
+    },
+    grace: {
+      type: "string",
+      valueName: "TIME",
+      sentence: "How long running tasks may go on after SIGTERM or SIGINT, up to 1h; default 5s.",
+    },
+    app: {
+      type: "string",
+      valueName: "DIR",
+      sentence: "The folder with package.json; default: the current folder.",
+    },
+  },
+  sentence: "Runs the tasks of an app in a process that stays, without Azure Functions.",
+  details:
+    "Build the app before. The settings are those of the environment. On PostgreSQL new tasks are notified; polls find the others, and do what the sweep of a function app does. SIGTERM and SIGINT end it: nothing more is claimed, running tasks may finish, and the rest is given back uncounted; within --grace and 3.6 s, a second signal within 3.6 s. Exit code 0 then. Exit code 75: a handler was stuck (TASKGATE_WHEN_STUCK); start the process again.",
+  examples: [
+    { line: "taskgate work", sentence: "All definitions of the app in this folder." },
+    {
+      line: "taskgate work --definitions resize,mail --concurrency 20",
+      sentence: "Two definitions, 20 tasks of each at once.",
+    },
+  ],
+  run: async (context) => {
+    const { options, lists, folder, output } = context;
+    const target = context.target();
+    const read = {
+      appRoot: resolve(folder, options["app"] ?? "."),
+      definitions: readNames(lists["definitions"]),
+      concurrency: readConcurrency(options["concurrency"]),
+      pollMs: Math.max(readTime("--poll", options["poll"] ?? "2s", "10m"), 100),
+      graceMs: readTime("--grace", options["grace"] ?? "5s", "1h"),
+    };
+    const { runResident } = requireLater("../local/resident-run") as typeof ResidentRun;
+    try {
+      await runResident({ ...read, address: addressOf(target), say: output.error });
+    } finally {
+      // Handlers that ignore their signal, and what else the app has opened.
+      context.endSoon();
+    }
+    return exitCodes.ok;
+  },
+};
+
+function readNames(lists: readonly string[] | undefined): string[] | null {
+  if (lists === undefined) return null;
+  return lists.flatMap((list) => list.split(",")).filter((name) => name !== "");
+}
+
+function readConcurrency(text: string | undefined): number | null {
+  if (text === undefined) return null;
+  const value = /^\d{1,4}$/.test(text) ? Number(text) : 0;
+  if (value >= 1 && value <= 1_000) return value;
+  throw refusal("--concurrency", text, "a whole number in 1..1000");
+}
+
+/** What the command line or the local run says in place of the environment; null: nothing. */
+function addressOf({ settings, origin }: Target): ResidentAddress | null {
+  const { database, storage } = settings;
+  if (origin !== "--db" && origin !== ".taskgate/local.json") return null;
+  if (database.kind !== "url") return null;
+  return {
+    databaseUrl: database.url,
+    storage: storage?.kind === "connection-string" ? storage.connectionString : null,
+  };
+}

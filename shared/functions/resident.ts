@@ -1,0 +1,177 @@
+import { setMaxListeners } from "node:events";
+import { InvalidArgumentError, isForLater, SchemaError } from "../core/errors";
+import { didYouMean } from "../core/near-name";
+import { nodeTimers } from "../platform/node-timers";
+import { NotifyingWakeUp } from "../platform/notifying-wake-up";
+import { realClock, sleep } from "../platform/real-clock";
+import { noWakeUp } from "../platform/storage-queue-wake-up";
+import type { TaskListener } from "../ports/task-listener";
+import { openListener } from "../store/open-store";
+import type { Registry } from "../worker/define/registry";
+import { ResidentProcess } from "../worker/resident/resident-process";
+import { ResidentWakeUp } from "../worker/resident/resident-wake-up";
+import type { WorkerSession } from "../worker/run/run-worker";
+import { counted, endingSignal } from "./invocations";
+import { addressOf } from "./runtime";
+import type { AppProcess, Runtime } from "./runtime";
+
+/** How a resident process works. */
+export interface WorkOptions {
+  /** Ends the work. */
+  readonly signal: AbortSignal;
+  /** Names of the definitions to work for. Default: all of the app. */
+  readonly definitions?: readonly string[];
+  /** Most tasks that run at the same time per definition, 1..1000. Default: TASKGATE_CONCURRENCY_PER_WORKER. */
+  readonly concurrency?: number;
+  /** The longest pause between two polls, ms: they find what no notification told of. Default 2,000. */
+  readonly pollMs?: number;
+  /** How long running handlers may go on once `signal` is aborted, ms. Default 5,000. */
+  readonly graceMs?: number;
+}
+
+/** A session ends when it runs out of tasks; no host ends it by a deadline. */
+const sessionMs = 365 * 86_400_000;
+/** Between two looks for a database that is away at the start. */
+const awayMs = 2_000;
+
+/** The two ends of a resident process: nothing more begins; what runs is told to stop. */
+interface Ends {
+  readonly draining: AbortSignal;
+  readonly stopping: AbortSignal;
+}
+
+/** As `Gate.work` says. */
+export async function workResident(app: AppProcess, options: WorkOptions): Promise<void> {
+  const runtime = await openWhenThere(app, options.signal);
+  if (runtime === null) return;
+  const definitions = readDefinitions(runtime.registry, options.definitions);
+  const drain = new AbortController();
+  const stop = new AbortController();
+  const ends: Ends = {
+    draining: AbortSignal.any([drain.signal, runtime.leave.draining, endingSignal]),
+    stopping: AbortSignal.any([stop.signal, endingSignal]),
+  };
+  // Each session listens.
+  for (const signal of Object.values(ends)) setMaxListeners(0, signal as AbortSignal);
+  let cancelStop = (): void => undefined;
+  const onSignal = (): void => {
+    runtime.environment.logger.info("ending: running tasks may finish, the rest is given back");
+    drain.abort();
+    cancelStop = nodeTimers.after(options.graceMs ?? 5_000, () => {
+      stop.abort();
+    });
+  };
+  options.signal.addEventListener("abort", onSignal, { once: true });
+  if (options.signal.aborted) onSignal();
+  try {
+    await counted(() => workUntilDrained(runtime, { ...options, definitions }, ends));
+  } finally {
+    options.signal.removeEventListener("abort", onSignal);
+    cancelStop();
+  }
+}
+
+async function workUntilDrained(
+  runtime: Runtime,
+  options: WorkOptions & { readonly definitions: readonly string[] },
+  { draining, stopping }: Ends,
+): Promise<void> {
+  const { environment, settings } = runtime;
+  const { definitions, pollMs = 2_000 } = options;
+  const wakeUp = new ResidentWakeUp({
+    others: environment.wakeUp,
+    residents: new NotifyingWakeUp({
+      hints: noWakeUp,
+      notify: async (definition, tasks) =>
+        (await environment.store.notifyWaiting?.(definition, tasks)) ?? 0,
+      clock: realClock,
+      timers: nodeTimers,
+    }),
+  });
+  let wake: (definition: string | null) => void = () => undefined;
+  const listener = listen(runtime, (definition) => {
+    wake(definition);
+  });
+  const resident = new ResidentProcess({
+    worker: {
+      ...runtime.worker,
+      environment: { ...environment, wakeUp },
+      concurrencyPerWorker: options.concurrency ?? settings.concurrencyPerWorker,
+    },
+    wakeUp,
+    definitions,
+    pollMs,
+    listener,
+    draining,
+    session: (): WorkerSession => ({
+      deadlineMs: realClock.monotonicMs() + sessionMs,
+      marginMs: settings.deadlineMarginMs,
+      signal: stopping,
+      draining,
+    }),
+  });
+  wake = resident.wake.bind(resident);
+  await resident.run(() => {
+    environment.logger.info("working", {
+      definitions: definitions.join(", "),
+      worker: environment.workerName,
+      build: environment.build,
+    });
+  });
+  await listener?.close();
+}
+
+function listen(runtime: Runtime, wake: (definition: string | null) => void): TaskListener | null {
+  const { settings, environment } = runtime;
+  const { logger } = environment;
+  return openListener({
+    ...addressOf(settings),
+    timers: nodeTimers,
+    events: {
+      onNews: wake,
+      onListening: () => {
+        logger.debug("new tasks are notified");
+        wake(null);
+      },
+      onTrouble: (reason) => {
+        logger.warn("new tasks aren't notified now; polls find them", { reason });
+      },
+    },
+  });
+}
+
+/** Waits for a database that is away; null: the signal came first. */
+async function openWhenThere(app: AppProcess, signal: AbortSignal): Promise<Runtime | null> {
+  let hasTold = false;
+  while (!signal.aborted) {
+    try {
+      return await app.runtime();
+    } catch (error) {
+      // A schema that doesn't fit is mended by a person, who reads it here.
+      if (!isForLater(error) || error instanceof SchemaError) throw error;
+      const { logger } = await app.services();
+      const reason = error instanceof Error ? error.message : String(error);
+      if (!hasTold) logger.warn("waiting for the database", { reason });
+      hasTold = true;
+      await sleep(awayMs, signal);
+    }
+  }
+  return null;
+}
+
+/** Throws InvalidArgumentError, naming the near name. */
+function readDefinitions(registry: Registry, asked: readonly string[] | undefined): string[] {
+  const known = registry.definitions.map(({ name }) => name);
+  const names = [...new Set(asked ?? known)];
+  const unknown = names.find((name) => !known.includes(name));
+  if (unknown === undefined && names.length > 0) return names;
+  if (unknown === undefined)
+    throw new InvalidArgumentError(
+      "definitions: expected at least one, got none: the app has no tasks",
+      { details: { field: "definitions" } },
+    );
+  throw new InvalidArgumentError(
+    `definitions: expected names of this app's definitions, got \`${unknown.slice(0, 200)}\`.${didYouMean(unknown, known)} It has ${known.join(", ")}`,
+    { code: "TASKGATE_ARG_UNKNOWN", details: { field: "definitions" } },
+  );
+}

@@ -1,0 +1,24 @@
+import { join } from "node:path";
+import type { Gate } from "../functions/taskgate";
+import { keepGates } from "../functions/gates";
+import { CoreRegistry, installCoreApi } from "./functions-host/core-api";
+import { loadApp } from "./functions-host/load-app";
+
+/**
+ * Loads an app's functions, as the Functions host does, and answers the gate that it made with `taskgate({ .. })`. No
+ * function is called. Once per process. Throws an Error with a sentence for people where the app can't be loaded, or
+ * has no gate or several.
+ */
+export async function loadGate(appRoot: string, say: (line: string) => void): Promise<Gate> {
+  const gates = keepGates();
+  const registry = new CoreRegistry((_, text) => {
+    say(text);
+  });
+  installCoreApi(registry);
+  await loadApp(appRoot, registry);
+  const [gate] = gates;
+  if (gate !== undefined && gates.length === 1) return gate as Gate;
+  throw new Error(
+    `${join(appRoot, "package.json")}: expected functions that call \`taskgate({ .. })\` once, got ${gates.length === 0 ? "none that do" : `${String(gates.length)} calls`}.`,
+  );
+}

@@ -1,0 +1,73 @@
+import { createHash } from "node:crypto";
+
+/*
+ * How processes that wait for tasks are found and notified, without a table. A process that waits for tasks of a
+ * definition holds two advisory locks of its session: one of 64 places of the definition, alone, and place 0, shared. Who
+ * has added tasks tries place 0 for the length of one statement: where it is free nobody waits, and that was all. Else
+ * the places that are taken are notified, as many as there are tasks. Locks end with their session, whatever ends it.
+ * NOTIFY takes a lock of the whole server until its commit, so it is a statement of its own, never part of a caller's
+ * transaction.
+ */
+
+/** Everybody listens to one channel: the server wakes all that listen in a database anyhow. */
+export const waitingChannel = "taskgate_waiting";
+
+/** Processes that can wait for one definition; further ones poll. */
+const placesMax = 64;
+
+/** Which tasks are waited for. */
+export interface Waited {
+  readonly schema: string;
+  readonly definition: string;
+}
+
+/** A statement with its values; `name` is for connections that keep prepared statements. */
+interface WaitingStatement {
+  readonly name: string;
+  readonly text: string;
+  readonly values: (string | number)[];
+}
+
+/** The first number of the locks; definitions that share one by chance notify each other's processes, in vain. */
+export function waitingKey({ schema, definition }: Waited): number {
+  const hash = createHash("sha256").update(`${schema}\0${definition}`).digest();
+  // Small numbers are what people and other programs take.
+  return hash.readInt32BE(0) | 0x4000_0000;
+}
+
+const notifyText = `
+  with waited as materialized (select not pg_try_advisory_xact_lock($1::int, 0) as is_so),
+  places as (
+    select n % ${String(placesMax)} + 1 as place
+      from waited cross join lateral generate_series($2::int, $2::int + ${String(placesMax - 1)}) n
+     where waited.is_so and not pg_try_advisory_xact_lock($1::int, n % ${String(placesMax)} + 1)
+     limit $3::int)
+  select pg_notify('${waitingChannel}', $1::text || '/' || place::text) from places`;
+
+/** Notifies at most so many processes; one row each. Begins at a place by chance, so that all are woken equally often. */
+export function notifyStatement(waited: Waited, tasks: number): WaitingStatement {
+  const first = Math.floor(Math.random() * placesMax);
+  const values = [String(waitingKey(waited)), first, Math.min(Math.max(tasks, 1), placesMax)];
+  return { name: "taskgate_notify_waiting", text: notifyText, values };
+}
+
+/** Takes a place: one row with its number, or none when all are taken. */
+export function takePlaceStatement(waited: Waited): Omit<WaitingStatement, "name"> {
+  const text = `
+    with free as materialized (
+      select place from generate_series(1, ${String(placesMax)}) place where pg_try_advisory_lock($1::int, place) limit 1)
+    select place, pg_advisory_lock_shared($1::int, 0) from free`;
+  return { text, values: [waitingKey(waited)] };
+}
+
+/** Gives a place back. */
+export function leavePlaceStatement(waited: Waited, place: number): Omit<WaitingStatement, "name"> {
+  const text = "select pg_advisory_unlock_shared($1::int, 0), pg_advisory_unlock($1::int, $2::int)";
+  return { text, values: [waitingKey(waited), place] };
+}
+
+/** What a notification's payload names; null: it isn't one of ours. */
+export function readNotification(payload: string): { key: number; place: number } | null {
+  const [, key, place] = /^(-?\d{1,10})\/(\d{1,2})$/.exec(payload) ?? [];
+  return key === undefined ? null : { key: Number(key), place: Number(place) };
+}

@@ -1,0 +1,186 @@
+import { isForLater } from "../../core/errors";
+import { lingerPauseMs } from "../../core/look-times";
+import type { TaskListener } from "../../ports/task-listener";
+import { runWorker } from "../run/run-worker";
+import type { WorkerOptions, WorkerResult, WorkerSession } from "../run/run-worker";
+import type { Standby } from "../run/standby";
+
+/** What a resident worker is made of. */
+export interface ResidentWorkerOptions {
+  readonly worker: WorkerOptions;
+  readonly definition: string;
+  /** null: nothing notifies, polls find the tasks. */
+  readonly listener: TaskListener | null;
+  /** How long each session may be, and which signals end it. */
+  readonly session: () => WorkerSession;
+  /** Aborted when no further session begins. */
+  readonly draining: AbortSignal;
+}
+
+/** A process that has tasks for so long is no longer notified of others. */
+const busyAfterMs = 50;
+/** The pause after a session that failed: the database is away, or refuses. */
+const troubleMs = 1_000;
+
+/**
+ * Works for one definition for as long as its process lives: one session after another, and between them it waits. A
+ * session stays for about two seconds after its last task, with its tokens; it hands them on within 250 ms when another
+ * process needs them. Between sessions it holds no tokens.
+ */
+export class ResidentWorker implements Standby {
+  readonly #options: ResidentWorkerOptions;
+  /** Tasks may have become ready since the session began. */
+  #isPending = true;
+  /** Of the session at work. */
+  #look: (() => void) | null = null;
+  /** Ends the wait between two sessions. */
+  #resume: (() => void) | null = null;
+  #isBusy = false;
+  #isListed = false;
+  #cancelUnlisting: (() => void) | null = null;
+  #due: { readonly atMs: number; readonly cancel: () => void } | null = null;
+
+  constructor(options: ResidentWorkerOptions) {
+    this.#options = options;
+  }
+
+  /** It has tasks just now. */
+  get isBusy(): boolean {
+    return this.#isBusy;
+  }
+
+  /** Tasks may have become ready. */
+  wake(): void {
+    this.#isPending = true;
+    this.#look?.();
+    this.#resume?.();
+  }
+
+  /** A task is due after this time; only the earliest instant is kept. */
+  wakeIn(ms: number): void {
+    const { clock, timers } = this.#options.worker.environment;
+    const atMs = clock.monotonicMs() + ms;
+    if (this.#due !== null && this.#due.atMs <= atMs) return;
+    this.#due?.cancel();
+    const cancel = timers.after(ms, () => {
+      this.#due = null;
+      this.wake();
+    });
+    this.#due = { atMs, cancel };
+  }
+
+  /** Works until `draining` is aborted and the last session has ended. Never rejects. */
+  async run(): Promise<void> {
+    const { draining } = this.#options;
+    const onDrain = (): void => this.#resume?.();
+    draining.addEventListener("abort", onDrain, { once: true });
+    this.#list();
+    while (!this.#isEnding) {
+      this.#isPending = false;
+      const isGood = await this.#session();
+      if (!isGood) await this.#pause(troubleMs);
+      else await this.#untilWoken();
+    }
+    draining.removeEventListener("abort", onDrain);
+    this.#due?.cancel();
+    this.#unlist();
+  }
+
+  onArrival(look: () => void): () => void {
+    this.#look = look;
+    return () => {
+      this.#look = null;
+      this.noteBusy(false);
+    };
+  }
+
+  noteBusy(isBusy: boolean): void {
+    if (isBusy === this.#isBusy) return;
+    this.#isBusy = isBusy;
+    this.#cancelUnlisting?.();
+    this.#cancelUnlisting = null;
+    if (!isBusy) this.#list();
+    else
+      this.#cancelUnlisting = this.#options.worker.environment.timers.after(busyAfterMs, () => {
+        this.#cancelUnlisting = null;
+        this.#unlist();
+      });
+  }
+
+  pauseMs(emptyReads: number): number | null {
+    return lingerPauseMs(emptyReads);
+  }
+
+  /** One session. Answers false after a failure: another one makes no sense at once. */
+  async #session(): Promise<boolean> {
+    const { worker, definition, session } = this.#options;
+    const { logger } = worker.environment;
+    try {
+      const result = await runWorker(worker, definition, { ...session(), standby: this });
+      logger.debug("session ended", { definition, status: result.status, end: result.end });
+      // Without a token it can't take what it would be notified of; the poll that finds a free one wakes it.
+      if (result.status === "limited" || result.status === "paused") this.#unlist();
+      else this.#list();
+      return !hasFailed(result);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      if (!isForLater(error)) logger.error("a session could not begin", { definition, reason });
+      return false;
+    }
+  }
+
+  /** What came before the database knew that this process waits, nobody has told: hence a look. */
+  #list(): void {
+    const { listener, definition, draining } = this.#options;
+    if (listener === null || this.#isListed || draining.aborted) return;
+    this.#isListed = true;
+    void listener.wait(definition).then(() => {
+      if (this.#isListed && listener.isListening) this.wake();
+    });
+  }
+
+  #unlist(): void {
+    this.#cancelUnlisting?.();
+    this.#cancelUnlisting = null;
+    if (!this.#isListed) return;
+    this.#isListed = false;
+    this.#options.listener?.stopWaiting(this.#options.definition);
+  }
+
+  get #isEnding(): boolean {
+    return this.#options.draining.aborted;
+  }
+
+  #untilWoken(): Promise<void> {
+    if (this.#isPending || this.#isEnding) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#resume = () => {
+        this.#resume = null;
+        resolve();
+      };
+    });
+  }
+
+  async #pause(ms: number): Promise<void> {
+    if (this.#isEnding) return;
+    const { timers } = this.#options.worker.environment;
+    let cancel = (): void => undefined;
+    await new Promise<void>((resolve) => {
+      cancel = timers.after(ms, resolve);
+      this.#options.draining.addEventListener(
+        "abort",
+        () => {
+          resolve();
+        },
+        { once: true },
+      );
+    });
+    cancel();
+    this.#isPending = true;
+  }
+}
+
+/** The store went away, or a handler is stuck. */
+function hasFailed({ end }: WorkerResult): boolean {
+  return end === "failed" || end === "lost" || end === "stuck";
+}

@@ -1,0 +1,191 @@
+import type { HintOptions, WakeUp } from "../../ports/wake-up";
+import { runWorker } from "./run-worker";
+import type { WorkerOptions, WorkerResult, WorkerSession } from "./run-worker";
+import type { Standby } from "./standby";
+
+/** What an invocation works with. */
+export interface InvocationWorkOptions {
+  /** Its environment's way to workers takes the rest. */
+  readonly worker: WorkerOptions;
+  /** Ends with the invocation, or earlier. */
+  readonly session: WorkerSession;
+  /** Are tasks run that this invocation makes ready? Else all hints go out. */
+  readonly servesOthers: boolean;
+  /** Tells of a session that failed; the invocation goes on. */
+  readonly onTrouble: (definition: string, reason: string) => void;
+}
+
+/** A session of this invocation. */
+interface OwnSession {
+  readonly ended: Promise<WorkerResult>;
+  /** It asked for a token per task. */
+  readonly takesAll: boolean;
+  /** Tasks became ready since it looked last. */
+  isPending: boolean;
+  /** Ends its pause between two looks. */
+  look: (() => void) | null;
+}
+
+/** What a session is begun for by a hint. */
+interface Wanted {
+  readonly tokens: number;
+  /** Left out: not known how many. */
+  readonly tasks: number | undefined;
+}
+
+/** A session that begins later than this before the end would hardly start a task. */
+const leastMs = 2_000;
+/** The work of a session that failed is looked for again after this time. */
+const troubleMs = 15_000;
+
+/**
+ * What an invocation makes ready, it works on itself: a hint for a definition of this app begins a session here, instead of
+ * another invocation. Together the sessions ask for no more tokens than one worker does. A hint goes out only for the
+ * rest: other apps' definitions, tasks that are due later, and what this invocation has no token or no time for.
+ */
+export class InvocationWork implements WakeUp {
+  readonly #options: InvocationWorkOptions;
+  readonly #worker: WorkerOptions;
+  readonly #sessions = new Map<string, OwnSession>();
+  #freeTokens: number;
+
+  constructor(options: InvocationWorkOptions) {
+    const { worker } = options;
+    this.#options = options;
+    this.#freeTokens = worker.concurrencyPerWorker;
+    this.#worker = { ...worker, environment: { ...worker.environment, wakeUp: this } };
+  }
+
+  /** The same environment, whose hints come here. */
+  get environment(): WorkerOptions["environment"] {
+    return this.#worker.environment;
+  }
+
+  /** As `WakeUp` says; a session that begins here isn't waited for. */
+  hint(definition: string, options: HintOptions = {}): Promise<void> {
+    const { inMs = 0, forSchedule = false, tasks } = options;
+    const session = this.#sessions.get(definition);
+    const isOwn = this.#worker.registry.definition(definition) !== null;
+    const isForHere = isOwn && this.#options.servesOthers && inMs <= 0 && !forSchedule;
+    if (!isForHere || !this.#hasTime()) return this.#passOn(definition, options);
+    if (session !== undefined) return this.#hintTo(session, definition, options);
+    const want = Math.min(this.#wantOf(definition), tasks ?? Infinity, this.#freeTokens);
+    if (want < 1) return this.#passOn(definition, options);
+    this.#freeTokens -= want;
+    void this.#begin(definition, { tokens: want, tasks }).ended.catch(() => undefined);
+    return Promise.resolve();
+  }
+
+  /** A hint for a definition that a session of this invocation works for. */
+  #hintTo(session: OwnSession, definition: string, options: HintOptions): Promise<void> {
+    const { tasks, isRest = false, isForMore = false } = options;
+    if (tasks !== undefined || isRest) {
+      session.isPending = true;
+      session.look?.();
+    }
+    // What the session was begun for, it can take.
+    else if (!isForMore || !session.takesAll) return this.#passOn(definition, options);
+    return Promise.resolve();
+  }
+
+  /** One session for `definition`; when a hint has begun one here, that one. Rejects where it can't reach the store at its start. */
+  run(definition: string): Promise<WorkerResult> {
+    const begun = this.#sessions.get(definition);
+    // The invocation is there for this definition: it has its tokens besides.
+    return (begun ?? this.#begin(definition, null)).ended;
+  }
+
+  /** Resolves when no session of this invocation is at work any more. Never rejects. */
+  async settled(): Promise<void> {
+    while (this.#sessions.size > 0)
+      await Promise.allSettled([...this.#sessions.values()].map(({ ended }) => ended));
+  }
+
+  /** `wanted` null: as many tokens as the definition's workers ask for. */
+  #begin(definition: string, wanted: Wanted | null): OwnSession {
+    const takesAll = wanted?.tasks !== undefined && wanted.tasks <= wanted.tokens;
+    const ended = this.#work(definition, wanted?.tokens ?? null);
+    const session = { ended, takesAll, isPending: false, look: null };
+    this.#sessions.set(definition, session);
+    return session;
+  }
+
+  async #work(definition: string, want: number | null): Promise<WorkerResult> {
+    // In a turn of its own: the caller notes the session first.
+    await Promise.resolve();
+    // At the end in the same turn as the last look at what is pending: a hint that comes later begins another session.
+    const end = (): void => {
+      this.#sessions.delete(definition);
+      this.#freeTokens += want ?? 0;
+    };
+    try {
+      const result = await this.#runUntilDone(definition, want);
+      const isLeft = this.#isPending(definition) && result.status === "worked";
+      end();
+      if (isBroken(result)) await this.#passOn(definition, { inMs: troubleMs });
+      else if (isLeft) await this.#passOn(definition, {});
+      return result;
+    } catch (error) {
+      end();
+      this.#options.onTrouble(definition, error instanceof Error ? error.message : String(error));
+      // The invocation itself hears of the session that it was there for.
+      if (want !== null) await this.#passOn(definition, { inMs: troubleMs });
+      throw error;
+    }
+  }
+
+  /** Again while there is time and tasks became ready that the last session may not have seen. */
+  async #runUntilDone(definition: string, want: number | null): Promise<WorkerResult> {
+    const worker = want === null ? this.#worker : { ...this.#worker, tokensMax: want };
+    for (;;) {
+      const session = this.#sessions.get(definition);
+      if (session !== undefined) session.isPending = false;
+      const standby = this.#standbyOf(session);
+      const result = await runWorker(worker, definition, { ...this.#options.session, standby });
+      // Denied: who holds the tokens takes the tasks.
+      const mayGoOn = result.status === "worked" || result.status === "none";
+      if (!mayGoOn || isBroken(result) || !this.#hasTime()) return result;
+      if (!this.#isPending(definition)) return result;
+    }
+  }
+
+  /** It ends as every invocation's session does, and hears of tasks that this invocation makes ready. */
+  #standbyOf(session: OwnSession | undefined): Standby {
+    const { idleReads, idlePauseMs } = this.#worker;
+    return {
+      onArrival: (look) => {
+        if (session !== undefined) session.look = look;
+        return () => {
+          if (session !== undefined) session.look = null;
+        };
+      },
+      noteBusy: () => undefined,
+      pauseMs: (emptyReads) => (emptyReads > idleReads ? null : idlePauseMs),
+    };
+  }
+
+  #isPending(definition: string): boolean {
+    return this.#sessions.get(definition)?.isPending === true;
+  }
+
+  #wantOf(definition: string): number {
+    const own = this.#worker.registry.definition(definition)?.concurrencyPerWorker;
+    return own ?? this.#worker.concurrencyPerWorker;
+  }
+
+  #hasTime(): boolean {
+    const { session, worker } = this.#options;
+    if (session.signal.aborted || session.draining?.aborted === true) return false;
+    const nowMs = worker.environment.clock.monotonicMs();
+    return nowMs + leastMs < session.deadlineMs - session.marginMs;
+  }
+
+  #passOn(definition: string, options: HintOptions): Promise<void> {
+    return this.#options.worker.environment.wakeUp.hint(definition, options);
+  }
+}
+
+/** The store went away, or a handler is stuck. */
+function isBroken({ end }: WorkerResult): boolean {
+  return end === "failed" || end === "lost" || end === "stuck";
+}

@@ -1,0 +1,66 @@
+import type { WorkerEnvironment } from "../environment";
+import type { Registry } from "../define/registry";
+import { BatchPump } from "./batch-pump";
+import { purge } from "./purge";
+import { reclaim } from "./run-worker";
+import { fireSchedules } from "./schedules";
+
+/** Definitions that one sweep looks after. */
+const definitionsMax = 1_000;
+/** For opening waves that no other call goes on opening; the rest is for the next sweep. */
+const pumpMs = 10_000;
+/** For deleting rows whose retention is over, likewise. */
+const purgeMs = 5_000;
+/** For schedules that are due, likewise. */
+const fireMs = 10_000;
+
+/** How one sweep is made. */
+export interface SweepOptions {
+  /** Definitions that get a hint; left out: all of this build. */
+  readonly serves?: (definition: string) => boolean;
+  /** Rows whose retention is over are deleted. */
+  readonly purges: boolean;
+}
+
+/** What a sweep found. */
+export interface Swept {
+  /** Definitions that got a hint. */
+  readonly hinted: number;
+  /** Until the next delayed task or instant of a schedule, ms; null: none. */
+  readonly nextDueMs: number | null;
+  /** Definitions of this build that belong to other apps, with the app's name. */
+  readonly refused: ReadonlyMap<string, string>;
+}
+
+/**
+ * Finds again the work whose hint was lost, in one read; takes back what dead workers held; fires schedules that are due;
+ * goes on opening waves; leaves one hint per definition that may run. Rows whose retention is over are deleted last, in
+ * slices. Bounded: a few calls for any backlog.
+ */
+export async function sweepOnce(
+  environment: WorkerEnvironment,
+  registry: Registry,
+  { serves = () => true, purges }: SweepOptions,
+): Promise<Swept> {
+  const { store, telemetry, clock, wakeUp } = environment;
+  const found = await store.sweep({ max: definitionsMax });
+  telemetry.count("taskgate.sweep.count", 1);
+  if (found.expired > 0) await reclaim(environment);
+  await fireSchedules(environment, found.schedules, clock.monotonicMs() + fireMs);
+  const pump = new BatchPump(environment, clock.monotonicMs() + pumpMs);
+  pump.open(found.opening);
+  await pump.settled();
+  const refused = (await environment.app?.refused()) ?? new Map<string, string>();
+  const own = new Set(
+    registry.definitions.map(({ name }) => name).filter((name) => !refused.has(name)),
+  );
+  let hinted = 0;
+  for (const { name, paused, free } of found.definitions) {
+    if (paused || free === 0 || !own.has(name) || !serves(name)) continue;
+    hinted += 1;
+    await wakeUp.hint(name);
+  }
+  // Last: no caller waits for it.
+  if (purges && found.isPurgeable) await purge(environment, clock.monotonicMs() + purgeMs);
+  return { hinted, nextDueMs: found.nextDueMs, refused };
+}

@@ -1,0 +1,197 @@
+import { expect, test } from "@jest/globals";
+import { StoreUnavailableError } from "../../../shared/core/errors";
+import type { HintOptions } from "../../../shared/ports/wake-up";
+import { TaskClient } from "../../../shared/worker/client/client";
+import { defineTask } from "../../../shared/worker/define/define-task";
+import { createRegistry } from "../../../shared/worker/define/registry";
+import type { AnyTaskKind } from "../../../shared/worker/define/task-kind";
+import { InvocationWork } from "../../../shared/worker/run/invocation-work";
+import { openWorkerBench } from "./worker-bench";
+import type { WorkerBench } from "./worker-bench";
+
+interface Scene {
+  readonly bench: WorkerBench;
+  readonly work: InvocationWork;
+  readonly client: TaskClient;
+  /** Hints that left the invocation. */
+  readonly out: { definition: string; options: HintOptions | undefined }[];
+  readonly troubles: string[];
+}
+
+function openScene(
+  kinds: readonly AnyTaskKind[],
+  parts: {
+    concurrency?: number;
+    maxMs?: number;
+    servesOthers?: boolean;
+    wrap?: Parameters<typeof openWorkerBench>[1];
+    draining?: AbortSignal;
+  } = {},
+): Scene {
+  const bench = openWorkerBench(kinds, parts.wrap);
+  const registry = createRegistry(kinds);
+  const out: Scene["out"] = [];
+  const troubles: string[] = [];
+  const environment = {
+    ...bench.environment,
+    wakeUp: {
+      hint: async (definition: string, options?: HintOptions) =>
+        void out.push({ definition, options }),
+    },
+  };
+  const work = new InvocationWork({
+    worker: {
+      environment,
+      registry,
+      heartbeat: bench.heartbeat,
+      concurrencyPerWorker: parts.concurrency ?? 4,
+      idleReads: 0,
+      idlePauseMs: 1,
+    },
+    session: {
+      deadlineMs: environment.clock.monotonicMs() + (parts.maxMs ?? 10_000),
+      marginMs: 100,
+      signal: new AbortController().signal,
+      ...(parts.draining === undefined ? {} : { draining: parts.draining }),
+    },
+    servesOthers: parts.servesOthers ?? true,
+    onTrouble: (definition, reason) => void troubles.push(`${definition}: ${reason}`),
+  });
+  return { bench, work, client: new TaskClient(work.environment, registry), out, troubles };
+}
+
+const ran: string[] = [];
+const child = defineTask({ name: "child", run: async () => void ran.push("child") });
+const parent = defineTask({
+  name: "parent",
+  run: async (_, context) => {
+    ran.push("parent");
+    await context.enqueue(child, {});
+  },
+});
+
+test("tasks that an invocation enqueues run in it, and so do their children; no hint goes out", async () => {
+  ran.length = 0;
+  const { client, work, out } = openScene([parent, child]);
+  await client.enqueue(parent, {});
+  await work.settled();
+  expect(ran).toEqual(["parent", "child"]);
+  expect(out).toEqual([]);
+});
+
+test("sessions of one invocation ask for no more tokens than a worker; a hint goes out for the rest", async () => {
+  let open = (): void => undefined;
+  const gate = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  const kinds = ["one", "two", "three"].map((name) =>
+    defineTask({ name, limit: 4, run: () => gate }),
+  );
+  const { client, work, out, bench } = openScene(kinds, { concurrency: 3 });
+  for (const kind of kinds) await client.enqueueMany(kind, [{}, {}]);
+  const hinted = out.map(({ definition }) => definition);
+  expect(hinted).toContain("three");
+  expect(hinted).not.toContain("one");
+  for (let held = 0; held < 3;) {
+    const { executions } = await bench.store.listExecutions({ isOpen: true, max: 10 });
+    held = executions.reduce((sum, { tokens }) => sum + tokens, 0);
+    expect(held).toBeLessThanOrEqual(3);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  open();
+  await work.settled();
+});
+
+test("a task that comes while the session looks for the last time is not left behind", async () => {
+  ran.length = 0;
+  const { client, work } = openScene([parent, child]);
+  const enqueues = Array.from({ length: 40 }, async (_, index) => {
+    await new Promise((resolve) => setTimeout(resolve, index * 3));
+    await client.enqueue(child, {});
+  });
+  await Promise.all(enqueues);
+  await work.settled();
+  expect(ran).toHaveLength(40);
+});
+
+test("without time, after the drain has begun, and where the setting is off, hints go out", async () => {
+  for (const parts of [
+    { maxMs: 1_000 },
+    { draining: AbortSignal.abort() },
+    { servesOthers: false },
+  ]) {
+    ran.length = 0;
+    const { client, work, out } = openScene([child], parts);
+    await client.enqueue(child, {});
+    await work.settled();
+    expect(out.map(({ definition }) => definition)).toEqual(["child"]);
+    expect(ran).toEqual([]);
+  }
+});
+
+test("delayed tasks, schedules and other apps' definitions are for hints", async () => {
+  const { client, work, out } = openScene([child]);
+  await client.enqueue(child, {}, { runInMs: 60_000 });
+  await work.hint("child", { inMs: 5_000, forSchedule: true });
+  await work.hint("elsewhere");
+  await work.settled();
+  expect(out).toEqual([
+    { definition: "child", options: expect.objectContaining({ tasks: 1 }) },
+    { definition: "child", options: { inMs: 5_000, forSchedule: true } },
+    { definition: "elsewhere", options: {} },
+  ]);
+});
+
+test("a store that goes away after the enqueue ends the invocation well, with a delayed hint", async () => {
+  const { client, work, out, troubles } = openScene([child], {
+    wrap: {
+      wrap: (store) =>
+        new Proxy(store, {
+          get: (target, name) => {
+            const value: unknown = Reflect.get(target, name, target);
+            if (name === "startExecution")
+              return () => Promise.reject(new StoreUnavailableError("away"));
+            return typeof value === "function" ? (value.bind(target) as unknown) : value;
+          },
+        }),
+    },
+  });
+  await client.enqueue(child, {});
+  await work.settled();
+  expect(out).toEqual([{ definition: "child", options: { inMs: 15_000 } }]);
+  expect(troubles).toEqual(["child: away"]);
+});
+
+test("a session whose calls fail later leaves a delayed hint, too", async () => {
+  const { client, work, out } = openScene([child], {
+    wrap: {
+      wrap: (store) =>
+        new Proxy(store, {
+          get: (target, name) => {
+            const value: unknown = Reflect.get(target, name, target);
+            if (name === "work") return () => Promise.reject(new StoreUnavailableError("away"));
+            return typeof value === "function" ? (value.bind(target) as unknown) : value;
+          },
+        }),
+    },
+  });
+  await client.enqueue(child, {});
+  await work.settled();
+  expect(out.at(-1)).toEqual({ definition: "child", options: { inMs: 15_000 } });
+});
+
+test("a session asks for its definition's tokens where the invocation was there for it", async () => {
+  const many = defineTask({ name: "many", limit: 10, run: async () => undefined });
+  const { client, work, bench, out } = openScene([many], { concurrency: 4, servesOthers: false });
+  await client.enqueueMany(
+    many,
+    Array.from({ length: 20 }, () => ({})),
+  );
+  const result = await work.run("many");
+  await work.settled();
+  expect(result).toMatchObject({ status: "worked", tokens: 4 });
+  expect((await bench.store.listDefinitions({ name: "many" })).definitions[0]).toMatchObject({
+    done: 20,
+  });
+  expect(out.length).toBeGreaterThan(0);
+});
