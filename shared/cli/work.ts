@@ -2,12 +2,15 @@ import { createRequire } from "node:module";
 import { resolve } from "node:path";
 import type * as ResidentRun from "../local/resident-run";
 import type { ResidentAddress } from "../local/resident-run";
+import { readDefinitionName } from "../admin/requests";
 import type { Command } from "./command";
 import { exitCodes } from "./exit-codes";
 import { readTime, refusal } from "./read-values";
 import type { Target } from "./target";
 
 const requireLater = createRequire(__filename);
+/** A poll is a sweep: more of them would only burden the database. */
+const pollMinMs = 100;
 
 /** `taskgate work` */
 export const workCommand: Command = {
@@ -62,7 +65,7 @@ export const workCommand: Command = {
       appRoot: resolve(folder, options["app"] ?? "."),
       definitions: readNames(lists["definitions"]),
       concurrency: readConcurrency(options["concurrency"]),
-      pollMs: Math.max(readTime("--poll", options["poll"] ?? "2s", "10m"), 100),
+      pollMs: readPoll(options["poll"] ?? "2s"),
       graceMs: readTime("--grace", options["grace"] ?? "5s", "1h"),
     };
     const { runResident } = requireLater("../local/resident-run") as typeof ResidentRun;
@@ -78,7 +81,16 @@ export const workCommand: Command = {
 
 function readNames(lists: readonly string[] | undefined): string[] | null {
   if (lists === undefined) return null;
-  return lists.flatMap((list) => list.split(",")).filter((name) => name !== "");
+  const names = lists.flatMap((list) => list.split(","));
+  const wrong = names.find((name) => !readDefinitionName(name).ok);
+  if (wrong === undefined) return names;
+  throw refusal("--definitions", wrong, "names of definitions, joined by commas");
+}
+
+function readPoll(text: string): number {
+  const ms = readTime("--poll", text, "10m");
+  if (ms >= pollMinMs) return ms;
+  throw refusal("--poll", text, "a time of 100ms to 10m, such as 500ms or 2s");
 }
 
 function readConcurrency(text: string | undefined): number | null {

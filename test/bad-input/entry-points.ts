@@ -473,6 +473,21 @@ const ownEntries: Readonly<Record<string, CliEntry>> = {
       { words: ["known", "w", "--clear", "--reason", "x".repeat(401)], field: "reason" },
     ],
   },
+  work: {
+    args: [],
+    bad: [
+      ...["", ",", "known,", " a"].map((word) => ({
+        words: ["--definitions", word],
+        field: "--definitions",
+      })),
+      ...["0", "1001", "1.5", "x", ""].map((word) => ({
+        words: ["--concurrency", word],
+        field: "--concurrency",
+      })),
+      ...["soon", "50ms", "11m", ""].map((word) => ({ words: ["--poll", word], field: "--poll" })),
+      ...["soon", "2h", "0s"].map((word) => ({ words: ["--grace", word], field: "--grace" })),
+    ],
+  },
   batches: {
     args: [],
     bad: [
