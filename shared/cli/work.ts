@@ -49,8 +49,13 @@ export const workCommand: Command = {
     },
   },
   sentence: "Runs the tasks of an app in a process that stays, without Azure Functions.",
-  details:
-    "Build the app before. The settings are those of the environment. On PostgreSQL new tasks are notified; polls find the others, and do what the sweep of a function app does. SIGTERM and SIGINT end it: nothing more is claimed, running tasks may finish, and the rest is given back uncounted; within --grace and 3.6 s, a second signal within 3.6 s. Exit code 0 then. Exit code 75: a handler was stuck (TASKGATE_WHEN_STUCK); start the process again.",
+  details: [
+    "Build the app before. The settings are those of the environment.",
+    "PostgreSQL notifies of new tasks. Polls find the others, and do what the sweep of a function app does.",
+    "SIGTERM or SIGINT: nothing more is claimed, and running tasks may finish within --grace. The others are given back",
+    "uncounted within 3.6 s; a second signal doesn't wait for --grace. Exit code 0 then.",
+    "Exit code 75: a handler was stuck (TASKGATE_WHEN_STUCK); start the process again.",
+  ].join("\n"),
   examples: [
     { line: "taskgate work", sentence: "All definitions of the app in this folder." },
     {
