@@ -1,6 +1,6 @@
 /** What operators ask of apps, as requests.ts has it. */
 import { z } from "zod";
-import { describeTextRule } from "./object-reader";
+import { describeTextRule } from "./text-rule";
 import { objectOf } from "./object-schema";
 import type { ValueOf } from "./object-schema";
 import { key, keyRule, reason } from "./schemas";

@@ -1,6 +1,6 @@
 /** What operators ask of batches, as requests.ts has it. */
 import type { BatchId } from "../core/ids";
-import type { ReadResult } from "./object-reader";
+import type { ReadResult } from "./read-result";
 import { queryOf, readValue } from "./object-schema";
 import { batchListMax } from "./listing";
 import { batchId, maxEntries } from "./schemas";

@@ -34,7 +34,7 @@ import type { BatchReport, CancelledBatch, ResumedBatch } from "./batch-actions"
 import type { BatchRequest } from "./batch-requests";
 import { runDoctor } from "./doctor";
 import type { DoctorProbe, DoctorReport } from "./doctor";
-import { invalidInput, showValue } from "./object-reader";
+import { invalidInput, showValue } from "./read-result";
 import type { EnqueueRequest } from "./enqueue-request";
 import type {
   LimitRequest,

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { JsonObject } from "../core/json";
-import { refused, showValue } from "./object-reader";
-import type { ReadResult } from "./object-reader";
+import { refused, showValue } from "./read-result";
+import type { ReadResult } from "./read-result";
 import { objectOf, resultOf } from "./object-schema";
 import { parseJson, parseMessage } from "./parse-json";
 import { findUnstorable, isUncertain } from "./payload";

@@ -4,7 +4,7 @@ import { limits } from "../core/limits";
 import { defaultBurst } from "../core/rate";
 import type { Rate } from "../core/rate";
 import { ProblemList } from "./problem-list";
-import type { ReadResult } from "./object-reader";
+import type { ReadResult } from "./read-result";
 import { nested, objectOf, queryOf, readValue, resultOf } from "./object-schema";
 import type { ValueOf } from "./object-schema";
 import { key, keyRule, maxEntries, reason, text, whole } from "./schemas";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { ProblemList } from "./problem-list";
-import { shownLengthMax, showValue } from "./object-reader";
-import type { ReadResult } from "./object-reader";
+import { shownLengthMax, showValue } from "./read-result";
+import type { ReadResult } from "./read-result";
 
 /**
  * Reads objects from outside by schemas of zod, and turns every issue into a problem of ours. The schema says what a member

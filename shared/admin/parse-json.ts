@@ -1,5 +1,5 @@
 import { scanJson } from "../core/json-scan";
-import type { ReadResult } from "./object-reader";
+import type { ReadResult } from "./read-result";
 
 /**
  * The value of a JSON text from outside, which is scanned before it is parsed (json-scan.ts): too deep, too many values and

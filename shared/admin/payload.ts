@@ -1,5 +1,5 @@
 import { limits } from "../core/limits";
-import { isStorable } from "./object-reader";
+import { isStorable } from "./text-rule";
 
 /** From here on JSON.stringify writes an exponent: what the text was written as has been compared (json-scan.ts). */
 const exponentFrom = 1e21;

@@ -6,7 +6,7 @@ import type {
   SetSchedulePausedAnswer,
 } from "../ports/task-store";
 import type { AdminTools } from "./admin-tools";
-import { invalidInput, showValue } from "./object-reader";
+import { invalidInput, showValue } from "./read-result";
 import type { ScheduleRequest } from "./schedule-requests";
 
 /** What operators do with schedules. */

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { asBatchId, asOperationId, asTaskId, isId } from "../core/ids";
 import { limits } from "../core/limits";
-import { describeTextRule, isTextOf } from "./object-reader";
-import type { TextRule } from "./object-reader";
+import { describeTextRule, isTextOf } from "./text-rule";
+import type { TextRule } from "./text-rule";
 import { payloadText } from "./payload";
 
 /** Schemas of the members that several requests have. Each says in its error what is expected. */

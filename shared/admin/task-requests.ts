@@ -1,7 +1,7 @@
 /** What operators ask of tasks and groups, as requests.ts has it. */
 import { limits } from "../core/limits";
 import type { RedriveTasksInput, RescheduleTasksInput } from "../ports/task-store";
-import type { ReadResult } from "./object-reader";
+import type { ReadResult } from "./read-result";
 import { alone, needsOne, notBoth, objectOf, onlyWith, queryOf } from "./object-schema";
 import type { ValueOf } from "./object-schema";
 import {

@@ -1,6 +1,6 @@
 import { readListAuditQuery } from "../admin/audit-requests";
 import { auditListMax, readListing } from "../admin/listing";
-import { take } from "../admin/object-reader";
+import { take } from "../admin/read-result";
 import { auditActions } from "../core/audit-actions";
 import { readDuration } from "../core/duration";
 import { realClock } from "../platform/real-clock";

@@ -1,6 +1,6 @@
 import type { BatchReport } from "../admin/batch-actions";
 import { readBatchId } from "../admin/batch-requests";
-import { take } from "../admin/object-reader";
+import { take } from "../admin/read-result";
 import { readOperatorRequest } from "../admin/requests";
 import { reasonOption, report, yesOption } from "./command";
 import type { Command } from "./command";

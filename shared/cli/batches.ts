@@ -1,7 +1,7 @@
 import type { BatchReport } from "../admin/batch-actions";
 import { readListBatchesQuery } from "../admin/batch-requests";
 import { batchListMax, readListing } from "../admin/listing";
-import { take } from "../admin/object-reader";
+import { take } from "../admin/read-result";
 import { maxOption, report } from "./command";
 import type { Command } from "./command";
 import { exitCodes } from "./exit-codes";

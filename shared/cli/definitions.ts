@@ -1,4 +1,4 @@
-import { take } from "../admin/object-reader";
+import { take } from "../admin/read-result";
 import { readDefinitionName } from "../admin/requests";
 import type { DefinitionReport } from "../admin/app-actions";
 import { optionalNameParameter, report } from "./command";

@@ -1,7 +1,7 @@
 import { createRequire } from "node:module";
 import { resolve } from "node:path";
-import { invalidInput } from "../admin/object-reader";
-import type { Problem } from "../admin/object-reader";
+import { invalidInput } from "../admin/read-result";
+import type { Problem } from "../admin/read-result";
 import { isDatabaseUrl } from "../settings/setting-formats";
 import type * as DevRun from "../local/dev-run";
 import type { StartOptions } from "../local/start-options";

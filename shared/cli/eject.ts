@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { promisify } from "node:util";
-import { invalidInput } from "../admin/object-reader";
+import { invalidInput } from "../admin/read-result";
 import { applyEject, planEject } from "../init/eject";
 import type { EjectPlan } from "../init/eject";
 import { readVersion } from "../platform/own-manifest";

@@ -1,5 +1,5 @@
 import { readEnqueueRequest } from "../admin/enqueue-request";
-import { invalidInput, take } from "../admin/object-reader";
+import { invalidInput, take } from "../admin/read-result";
 import { parseJson } from "../admin/parse-json";
 import { readDefinitionName } from "../admin/requests";
 import type { EnqueueReport } from "../admin/create-admin";

@@ -1,5 +1,5 @@
 import { readListing } from "../admin/listing";
-import { take } from "../admin/object-reader";
+import { take } from "../admin/read-result";
 import { readListExecutionsQuery } from "../admin/requests";
 import type { ExecutionStatus } from "../ports/task-store";
 import { maxOption, optionalNameParameter, report } from "./command";

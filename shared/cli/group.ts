@@ -1,4 +1,4 @@
-import { take } from "../admin/object-reader";
+import { take } from "../admin/read-result";
 import { readDefinitionName } from "../admin/requests";
 import { readGroupRequest, readListGroupsQuery } from "../admin/task-requests";
 import type { ListGroupsRequest } from "../admin/task-requests";

@@ -1,5 +1,5 @@
 import { readListing } from "../admin/listing";
-import { take } from "../admin/object-reader";
+import { take } from "../admin/read-result";
 import { readListGroupsQuery } from "../admin/task-requests";
 import type { GroupStatus } from "../ports/task-store";
 import { maxOption, optionalNameParameter, report } from "./command";

@@ -1,5 +1,5 @@
 import { basename, resolve } from "node:path";
-import { invalidInput } from "../admin/object-reader";
+import { invalidInput } from "../admin/read-result";
 import { applyPlan } from "../init/apply-plan";
 import { readExistingApp } from "../init/existing-app";
 import { planInit } from "../init/plan";

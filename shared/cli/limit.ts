@@ -1,5 +1,5 @@
 import { readListSharedLimitsQuery, readSharedLimitName } from "../admin/limit-requests";
-import { take } from "../admin/object-reader";
+import { take } from "../admin/read-result";
 import { readDefinitionName, readLimitRequest } from "../admin/requests";
 import { limits } from "../core/limits";
 import { nameParameter, reasonOption, report, yesOption } from "./command";

@@ -3,7 +3,7 @@ import { readListSharedLimitsQuery } from "../admin/limit-requests";
 import type { ListSharedLimitsRequest } from "../admin/limit-requests";
 import { readListing } from "../admin/listing";
 import type { Listing } from "../admin/listing";
-import { take } from "../admin/object-reader";
+import { take } from "../admin/read-result";
 import type { Limit } from "../ports/task-store";
 import { maxOption, optionalNameParameter, report } from "./command";
 import type { Command } from "./command";

@@ -5,7 +5,7 @@
  */
 import { readFileSync } from "node:fs";
 import { userInfo } from "node:os";
-import { invalidInput, moreProblemsOf, problemsOf } from "../admin/object-reader";
+import { invalidInput, moreProblemsOf, problemsOf } from "../admin/read-result";
 import { describeMore, describeProblem } from "../admin/problem-list";
 import { TaskgateError } from "../core/errors";
 import { limits } from "../core/limits";

@@ -1,4 +1,5 @@
-import { invalidInput, isTextOf } from "../admin/object-reader";
+import { invalidInput } from "../admin/read-result";
+import { isTextOf } from "../admin/text-rule";
 import { keyRule } from "../admin/schemas";
 import { formatDuration } from "../core/duration";
 import { SchemaError } from "../core/errors";

@@ -1,5 +1,5 @@
 import { readOwnerRequest } from "../admin/app-requests";
-import { take } from "../admin/object-reader";
+import { take } from "../admin/read-result";
 import { readDefinitionName } from "../admin/requests";
 import { nameParameter, reasonOption, report } from "./command";
 import type { Command, CommandContext } from "./command";

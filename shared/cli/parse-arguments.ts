@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { invalidInput } from "../admin/object-reader";
+import { invalidInput } from "../admin/read-result";
 import { didYouMean } from "../core/near-name";
 import { showParameter } from "./command";
 import type { Command, CommandOption } from "./command";

@@ -1,4 +1,4 @@
-import { take } from "../admin/object-reader";
+import { take } from "../admin/read-result";
 import { readDefinitionName, readOperatorRequest } from "../admin/requests";
 import { nameParameter, reasonOption, report } from "./command";
 import type { Command } from "./command";

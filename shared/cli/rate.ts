@@ -1,5 +1,5 @@
 import { readRateRequest } from "../admin/limit-requests";
-import { take } from "../admin/object-reader";
+import { take } from "../admin/read-result";
 import { readDefinitionName } from "../admin/requests";
 import { readDuration } from "../core/duration";
 import { nameParameter, reasonOption, report } from "./command";

@@ -1,4 +1,4 @@
-import { invalidInput } from "../admin/object-reader";
+import { invalidInput } from "../admin/read-result";
 import { readDuration } from "../core/duration";
 import { limits } from "../core/limits";
 

@@ -1,4 +1,4 @@
-import { take } from "../admin/object-reader";
+import { take } from "../admin/read-result";
 import { readTaskId } from "../admin/requests";
 import { readRedriveRequest } from "../admin/task-requests";
 import { maxOption, reasonOption, report, yesOption } from "./command";

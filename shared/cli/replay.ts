@@ -1,4 +1,4 @@
-import { invalidInput } from "../admin/object-reader";
+import { invalidInput } from "../admin/read-result";
 import { SettingsError } from "../core/errors";
 import { replayPoison } from "../platform/poison-queue";
 import { showNumber } from "../terminal/output";

@@ -1,4 +1,4 @@
-import { take } from "../admin/object-reader";
+import { take } from "../admin/read-result";
 import { readDefinitionName } from "../admin/requests";
 import { readScheduleRequest } from "../admin/schedule-requests";
 import { nameParameter, reasonOption, report } from "./command";

@@ -1,5 +1,5 @@
 import { readListing } from "../admin/listing";
-import { take } from "../admin/object-reader";
+import { take } from "../admin/read-result";
 import { readListSchedulesQuery } from "../admin/schedule-requests";
 import type { ScheduleStatus } from "../ports/task-store";
 import { maxOption, optionalNameParameter, report } from "./command";

@@ -1,5 +1,5 @@
 import { readListing } from "../admin/listing";
-import { take } from "../admin/object-reader";
+import { take } from "../admin/read-result";
 import { listableStates, readDefinitionName, readListTasksQuery } from "../admin/requests";
 import type { ListableState, TaskListEntry } from "../ports/task-store";
 import { maxOption, nameParameter, report } from "./command";

@@ -1,4 +1,4 @@
-import { invalidInput, take } from "../admin/object-reader";
+import { invalidInput, take } from "../admin/read-result";
 import { parseJson } from "../admin/parse-json";
 import { readDefinitionName } from "../admin/requests";
 import { InvalidArgumentError } from "../core/errors";

@@ -1,5 +1,5 @@
 import { readListing } from "../admin/listing";
-import { take } from "../admin/object-reader";
+import { take } from "../admin/read-result";
 import type { WatermarkReport } from "../admin/watermark-actions";
 import { readListWatermarksQuery } from "../admin/watermark-requests";
 import { maxOption, optionalNameParameter, report } from "./command";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { createApiRoutes } from "../../shared/functions/api/routes";
-import type { Problem } from "../../shared/admin/object-reader";
+import type { Problem } from "../../shared/admin/read-result";
 import { queueReaders } from "../../shared/admin/event-requests";
 import { showParameter } from "../../shared/cli/command";
 import { commands } from "../../shared/cli/commands";

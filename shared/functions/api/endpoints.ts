@@ -9,8 +9,8 @@ import {
   readSharedLimitName,
 } from "../../admin/limit-requests";
 import { auditListMax, batchListMax, readListing } from "../../admin/listing";
-import { take } from "../../admin/object-reader";
-import type { ReadResult } from "../../admin/object-reader";
+import { take } from "../../admin/read-result";
+import type { ReadResult } from "../../admin/read-result";
 import {
   readLimitRequest,
   readListExecutionsQuery,

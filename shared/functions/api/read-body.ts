@@ -1,5 +1,5 @@
 import type { HttpRequest } from "@azure/functions";
-import { invalidInput, take } from "../../admin/object-reader";
+import { invalidInput, take } from "../../admin/read-result";
 import { parseJson } from "../../admin/parse-json";
 import { InvalidArgumentError } from "../../core/errors";
 import { limits } from "../../core/limits";

@@ -1,5 +1,5 @@
 import type { HttpRequest } from "@azure/functions";
-import { invalidInput, take } from "../../admin/object-reader";
+import { invalidInput, take } from "../../admin/read-result";
 import { readDefinitionName, readNothing } from "../../admin/requests";
 import { callerName } from "./sign-in";
 

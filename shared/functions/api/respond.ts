@@ -1,6 +1,6 @@
 import type { HttpRequest, HttpResponseInit, InvocationContext } from "@azure/functions";
 import type { Admin } from "../../admin/create-admin";
-import { moreProblemsOf, problemsOf } from "../../admin/object-reader";
+import { moreProblemsOf, problemsOf } from "../../admin/read-result";
 import { TaskgateError } from "../../core/errors";
 import type { ErrorCode } from "../../core/errors";
 import { SignInError } from "./sign-in";

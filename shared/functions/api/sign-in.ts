@@ -1,5 +1,5 @@
 import type { HttpRequest } from "@azure/functions";
-import { isStorable } from "../../admin/object-reader";
+import { isStorable } from "../../admin/text-rule";
 import type { SignInSettings } from "../../settings/settings";
 
 /**

@@ -3,7 +3,7 @@ import type { HttpRequest } from "@azure/functions";
 import type { EnqueueReport } from "../../admin/create-admin";
 import { readTaskLines } from "../../admin/enqueue-request";
 import type { TaskLine } from "../../admin/enqueue-request";
-import { invalidInput, take } from "../../admin/object-reader";
+import { invalidInput, take } from "../../admin/read-result";
 import { limits } from "../../core/limits";
 import type { NewTask } from "../../ports/task-store";
 import { PartlyDone } from "./partly-done";

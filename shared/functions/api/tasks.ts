@@ -1,5 +1,5 @@
 import type { HttpRequest } from "@azure/functions";
-import { take } from "../../admin/object-reader";
+import { take } from "../../admin/read-result";
 import { readEnqueueRequest } from "../../admin/enqueue-request";
 import type { EnqueueRequest } from "../../admin/enqueue-request";
 import { traceParentForm } from "../../admin/schemas";

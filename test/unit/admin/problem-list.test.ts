@@ -1,7 +1,7 @@
 import { expect, jest, test } from "@jest/globals";
 import { readEnqueueRequest } from "../../../shared/admin/enqueue-request";
-import { moreProblemsOf, problemsOf, take } from "../../../shared/admin/object-reader";
-import type { ReadResult } from "../../../shared/admin/object-reader";
+import { moreProblemsOf, problemsOf, take } from "../../../shared/admin/read-result";
+import type { ReadResult } from "../../../shared/admin/read-result";
 import { ProblemList, SearchBudget } from "../../../shared/admin/problem-list";
 import { limits } from "../../../shared/core/limits";
 

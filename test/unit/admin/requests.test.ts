@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { readEnqueueRequest } from "../../../shared/admin/enqueue-request";
 import { readEvents } from "../../../shared/admin/event-requests";
-import type { ReadResult } from "../../../shared/admin/object-reader";
+import type { ReadResult } from "../../../shared/admin/read-result";
 import {
   readDefinitionName,
   readHint,
