@@ -1,3 +1,4 @@
+import { messageOf } from "../core/foreign-value";
 import type { DefinitionStatus, InvariantFinding, TaskStore } from "../ports/task-store";
 
 /** Looks for faults. Changes nothing. */
@@ -116,7 +117,7 @@ async function runProbe(probe: DoctorProbe): Promise<DoctorFinding> {
       ? finding(probe.check, "ok", seen)
       : finding(probe.check, seen.status, seen.text);
   } catch (error) {
-    return finding(probe.check, "broken", error instanceof Error ? error.message : String(error));
+    return finding(probe.check, "broken", messageOf(error));
   }
 }
 

@@ -3,6 +3,7 @@
  * The command line `taskgate`: a composition root. Commands are thin: read arguments, ask the admin, print. Results go
  * to standard output, everything else to standard error; exit-codes.ts says what the exit code means.
  */
+import { messageOf } from "../core/foreign-value";
 import { readFileSync } from "node:fs";
 import { userInfo } from "node:os";
 import { invalidInput, moreProblemsOf, problemsOf } from "../admin/read-result";
@@ -137,7 +138,7 @@ async function confirm(
 }
 
 function reportError(error: unknown, { words, output }: CliOptions): void {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   if (!asksForJson(words)) {
     const problems = problemsOf(error).map(describeProblem);
     const lines = [...problems, ...describeMore(moreProblemsOf(error))];
@@ -163,7 +164,7 @@ function readFile(path: string): string {
     throw invalidInput([{ field, value: `${String(bytes.length)} bytes`, expected }]);
   } catch (error) {
     if (error instanceof TaskgateError) throw error;
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     throw invalidInput([
       { field, value: `\`${path}\` (${reason})`, expected: "a file that can be read, in UTF-8" },
     ]);

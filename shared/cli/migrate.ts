@@ -1,3 +1,4 @@
+import { messageOf } from "../core/foreign-value";
 import { invalidInput } from "../admin/read-result";
 import { isTextOf } from "../admin/text-rule";
 import { keyRule } from "../admin/schemas";
@@ -226,7 +227,7 @@ async function patiently(
     progress.end();
     // The migration's own failure is the one to tell last.
     await close?.().catch((left: unknown) => {
-      const message = left instanceof Error ? left.message : String(left);
+      const message = messageOf(left);
       output.error(isJson ? JSON.stringify({ progress: message }) : `taskgate: ${message}`);
     });
     throw error;

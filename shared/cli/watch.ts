@@ -1,3 +1,4 @@
+import { messageOf } from "../core/foreign-value";
 import { TaskgateError } from "../core/errors";
 import type { Command, CommandContext, CommandOption } from "./command";
 import { exitCodeOf, exitCodes } from "./exit-codes";
@@ -68,7 +69,7 @@ function titleOf({ name }: Command, { args, output }: CommandContext, every: str
 }
 
 function unreachable(error: unknown, isJson: boolean): string {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   if (!isJson) return `taskgate: ${message}`;
   const code = error instanceof TaskgateError ? error.code : null;
   return JSON.stringify({ error: { code, message } });

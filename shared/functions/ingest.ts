@@ -1,3 +1,4 @@
+import { messageOf } from "../core/foreign-value";
 import { createRequire } from "node:module";
 import { fitsWithNote, readDelivery } from "../admin/delivery";
 import type * as EventRequests from "../admin/event-requests";
@@ -140,8 +141,4 @@ function eventKey(event: IngestEvent, index: number): string {
 
 function sayOf(found: Problems): string {
   return `Not an event: ${describeProblems(found)}`;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,3 +1,4 @@
+import { messageOf } from "../core/foreign-value";
 import { setMaxListeners } from "node:events";
 import { InvalidArgumentError, isForLater, SchemaError } from "../core/errors";
 import { didYouMean } from "../core/near-name";
@@ -150,7 +151,7 @@ async function openWhenThere(app: AppProcess, signal: AbortSignal): Promise<Runt
       // A schema that doesn't fit is mended by a person, who reads it here.
       if (!isForLater(error) || error instanceof SchemaError) throw error;
       const { logger } = await app.services();
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = messageOf(error);
       if (!hasTold) logger.warn("waiting for the database", { reason });
       hasTold = true;
       await sleep(awayMs, signal);

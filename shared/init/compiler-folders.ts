@@ -1,3 +1,4 @@
+import { messageOf } from "../core/foreign-value";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, posix, relative, resolve } from "node:path";
 import { parseJsonWithComments } from "../core/json-comments";
@@ -41,7 +42,7 @@ function readConfig(path: string): {
   try {
     value = parseJsonWithComments(readFileSync(path, "utf8"));
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     throw new Error(`${path} can't be read: ${reason}`, { cause: error });
   }
   const config = asObject(value);

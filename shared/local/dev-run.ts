@@ -2,6 +2,7 @@
  * The local run from its options to its exit code: the composition root of `taskgate dev`. Its services are started in
  * local-run.ts; live-view.ts and plain-view.ts draw it.
  */
+import { messageOf } from "../core/foreign-value";
 import { realClock } from "../platform/real-clock";
 import { followRun } from "./follow-run";
 import { loadSample } from "./load-sample";
@@ -39,7 +40,7 @@ export async function runDev(options: StartOptions): Promise<DevExitCode> {
     code = end === "interrupted" ? interruption.exitCode(options.isOnce) : end === "good" ? 0 : 1;
   } catch (error) {
     code = interruption.signal.aborted ? interruption.exitCode(true) : 1;
-    if (!interruption.signal.aborted) process.stderr.write(`${describe(error)}\n`);
+    if (!interruption.signal.aborted) process.stderr.write(`${messageOf(error)}\n`);
   }
   if (interruption.signal.aborted) say("Ending: what runs is given back ..");
   for (const problem of await teardown.run()) process.stderr.write(`${problem}\n`);
@@ -113,7 +114,3 @@ const rewrite =
         process.stdout.write(`\r\u001b[2K${text}`);
       }
     : null;
-
-function describe(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}

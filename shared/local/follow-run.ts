@@ -1,3 +1,4 @@
+import { messageOf } from "../core/foreign-value";
 import { formatDuration } from "../core/duration";
 import type { Limit } from "../ports/task-store";
 import { realClock, sleep } from "../platform/real-clock";
@@ -230,7 +231,7 @@ class Follower {
       await run.admin.setLimit({ definition, limit, changedBy: "taskgate dev" });
       this.#notice = { text: `the limit of ${definition} is ${String(limit)} now`, untilMs };
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = messageOf(error);
       this.#notice = { text: `the limit could not be changed: ${reason}`, untilMs };
     }
   }

@@ -2,6 +2,7 @@
  * A process with one local Functions host in it, started by host-children.ts. The IPC channel is its lifeline: when the
  * starting process is gone, however it went, this one ends at once; what it held comes back when the leases end.
  */
+import { messageOf } from "../core/foreign-value";
 import type { HostOrder, HostReport } from "./host-children";
 import { startFunctionsHost } from "./functions-host/host";
 import type { FunctionsHost } from "./functions-host/host";
@@ -31,7 +32,7 @@ async function start(order: Extract<HostOrder, { kind: "start" }>): Promise<void
     });
     report({ kind: "started", url: host.url, routes: [...host.routes] });
   } catch (error) {
-    report({ kind: "failed", message: error instanceof Error ? error.message : String(error) });
+    report({ kind: "failed", message: messageOf(error) });
   }
 }
 

@@ -2,6 +2,7 @@
  * The folder where files land, as a storage container would be on Azure: a new or changed file becomes an event. Its id
  * is made of name and content, so that the same file announced twice, by two runs say, is imported once.
  */
+import { messageOf } from "../core/foreign-value";
 import { createHash } from "node:crypto";
 import { mkdir, readdir, readFile, rename, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -99,7 +100,7 @@ export class LandingFolder {
         else this.#refuse(name, "not a kind of file that the sample imports; left alone");
       }
     } catch (error) {
-      onProblem(`${folder}: ${error instanceof Error ? error.message : String(error)}`);
+      onProblem(`${folder}: ${messageOf(error)}`);
     }
   }
 

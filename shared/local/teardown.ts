@@ -1,3 +1,4 @@
+import { messageOf } from "../core/foreign-value";
 /** Started services that must be ended, last started first. */
 export class Teardown {
   readonly #steps: { readonly name: string; readonly end: () => Promise<void> | void }[] = [];
@@ -21,7 +22,7 @@ export class Teardown {
       try {
         await step.end();
       } catch (error) {
-        const reason = error instanceof Error ? error.message : String(error);
+        const reason = messageOf(error);
         problems.push(`${step.name} could not be ended: ${reason}`);
       }
     }

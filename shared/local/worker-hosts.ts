@@ -1,3 +1,4 @@
+import { messageOf } from "../core/foreign-value";
 import { workerExitCodes } from "../core/exit-codes";
 import { sleep } from "../platform/real-clock";
 import type { HostChild } from "./host-children";
@@ -146,7 +147,7 @@ export class WorkerHosts {
       if (this.#stopping.signal.aborted || worker.isRestarting) await worker.child.stop();
       return { lastWords: await worker.child.exited, livedMs: nowMs() - startedAtMs };
     } catch (error) {
-      return { lastWords: error instanceof Error ? error.message : String(error), livedMs: 0 };
+      return { lastWords: messageOf(error), livedMs: 0 };
     } finally {
       worker.child = null;
     }

@@ -1,3 +1,4 @@
+import { messageOf } from "../core/foreign-value";
 import { isCallsDefinition } from "../core/calls-definition";
 import { nextTimerRun } from "../core/cron";
 import type { Clock } from "../ports/clock";
@@ -116,7 +117,7 @@ export class AppHints implements WakeUp {
     try {
       return (await this.#reading).get(definition) ?? null;
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = messageOf(error);
       logger.warn("The apps could not be read; hints go where they went before", { reason });
       // A login that may not read them isn't told so again with each hint.
       const owners = apps?.owners ?? new Map<string, AppStatus>();

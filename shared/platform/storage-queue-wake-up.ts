@@ -1,3 +1,4 @@
+import { messageOf } from "../core/foreign-value";
 import { isCallsDefinition } from "../core/calls-definition";
 import type { Clock } from "../ports/clock";
 import type { Logger } from "../ports/logger";
@@ -115,7 +116,7 @@ class StorageQueueWakeUp implements WakeUp {
       telemetry?.count("taskgate.hint.sent", 1, { definition });
       return true;
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = messageOf(error);
       logger.warn("A hint could not be sent; the sweep will find the work", { definition, reason });
       return false;
     }

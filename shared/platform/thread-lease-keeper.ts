@@ -1,3 +1,4 @@
+import { messageOf } from "../core/foreign-value";
 import { MessageChannel, receiveMessageOnPort, Worker } from "node:worker_threads";
 import type { ExecutionId } from "../core/ids";
 import type { Clock } from "../ports/clock";
@@ -114,7 +115,7 @@ export class ThreadLeaseKeeper implements LeaseKeeper {
     this.#worker = null;
     this.#options.logger.warn(
       "the thread that renews leases failed: a task that blocks the event loop may lose its lease",
-      { error: error instanceof Error ? error.message : String(error) },
+      { error: messageOf(error) },
     );
   }
 }

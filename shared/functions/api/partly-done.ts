@@ -1,3 +1,4 @@
+import { messageOf } from "../../core/foreign-value";
 /** A request that ended with an error after a part of it was done: the answer tells both. */
 export class PartlyDone extends Error {
   override readonly cause: unknown;
@@ -5,7 +6,7 @@ export class PartlyDone extends Error {
   readonly done: object;
 
   constructor(cause: unknown, done: object) {
-    super(cause instanceof Error ? cause.message : String(cause));
+    super(messageOf(cause));
     this.cause = cause;
     this.done = done;
   }

@@ -1,3 +1,4 @@
+import { messageOf } from "../../core/foreign-value";
 import type { HttpRequest, HttpResponseInit, InvocationContext } from "@azure/functions";
 import type { Admin } from "../../admin/create-admin";
 import { moreProblemsOf, problemsOf } from "../../admin/read-result";
@@ -161,8 +162,4 @@ function respondToError(thrown: unknown, context: InvocationContext): HttpRespon
 function kindOf(error: unknown, code: ErrorCode | null): ProblemKind {
   if (error instanceof SignInError) return notLetIn[error.status];
   return code === null ? internal : problemKinds[code];
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -5,6 +5,7 @@
  * What it does not have: blob leases (several hosts run the same timer several times), scaling,
  * retry policies, and triggers other than these three, whose functions are skipped with a warning.
  */
+import { messageOf } from "../../core/foreign-value";
 import { resolve } from "node:path";
 import type { AppSettings } from "./app-settings";
 import { CoreRegistry, installCoreApi, type HostLog, type RegisteredFunction } from "./core-api";
@@ -188,7 +189,7 @@ class LocalHost implements FunctionsHost {
     try {
       this.#listen(target, binding.type.toLowerCase(), web);
     } catch (error) {
-      const text = error instanceof Error ? error.message : String(error);
+      const text = messageOf(error);
       throw new Error(`Function ${name} cannot start. ${text}`, { cause: error });
     }
     this.functions.push(name);
@@ -219,9 +220,7 @@ class LocalHost implements FunctionsHost {
       appHookData: this.#registry.appHookData,
     });
     const reported = hooks.catch((error: unknown) => {
-      this.#warn(
-        `An appTerminate hook failed: ${error instanceof Error ? error.message : String(error)}`,
-      );
+      this.#warn(`An appTerminate hook failed: ${messageOf(error)}`);
     });
     if (!(await within(reported, this.#limits.terminateMs))) {
       this.#warn(`The appTerminate hooks took longer than ${String(this.#limits.terminateMs)} ms.`);

@@ -3,6 +3,7 @@
  * extension on Azure: fetched messages are invisible for 10 min and renewed at half of it, failed
  * ones come back after `visibilityTimeout`, used-up ones move to `<queue>-poison`.
  */
+import { messageOf } from "../../core/foreign-value";
 import {
   QueueServiceClient,
   type DequeuedMessageItem,
@@ -263,8 +264,4 @@ function seconds(durationMs: number): number {
 
 function statusOf(error: unknown): unknown {
   return error instanceof Error && "statusCode" in error ? error.statusCode : undefined;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

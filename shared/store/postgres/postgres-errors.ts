@@ -1,3 +1,4 @@
+import { messageOf } from "../../core/foreign-value";
 import {
   InvalidArgumentError,
   SchemaError,
@@ -44,7 +45,7 @@ const badData = /^22/;
 export function mapPostgresError(error: unknown, sent: Sent): TaskgateError {
   if (error instanceof TaskgateError) return error;
   const code = codeOf(error);
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   const own = ownErrors[code];
   if (own !== undefined) return own(message, error);
   // A lock that stays taken is an answer of its own (`busy`): repeating at once would only wait again.

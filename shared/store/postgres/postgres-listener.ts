@@ -1,3 +1,4 @@
+import { messageOf } from "../../core/foreign-value";
 import type * as Pg from "pg";
 import type { Client, Notification } from "pg";
 import { loadPackage } from "../../core/load-package";
@@ -138,7 +139,7 @@ export class PostgresListener implements TaskListener {
       events.onListening();
     } catch (error) {
       await client.end().catch(() => undefined);
-      this.#retry(error instanceof Error ? error.message : String(error));
+      this.#retry(messageOf(error));
     }
   }
 

@@ -1,3 +1,4 @@
+import { messageOf } from "../../core/foreign-value";
 import { StoreContractError } from "../../core/errors";
 import { formatTokens, parseTokens } from "../../core/token";
 import type { Token } from "../../core/token";
@@ -114,7 +115,7 @@ export function tokensOf(row: TokenRow): Token[] {
   try {
     return parseTokens(row.executionTokens);
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = messageOf(error);
     const kind = row.sharedLimitId === undefined ? "definition" : "shared limit";
     throw new StoreContractError(`${message} in ${kind} ${row.name}`);
   }

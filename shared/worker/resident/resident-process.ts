@@ -1,3 +1,4 @@
+import { messageOf } from "../../core/foreign-value";
 import { pollPauseMs } from "../../core/look-times";
 import type { TaskListener } from "../../ports/task-listener";
 import type { WorkerOptions, WorkerSession } from "../run/run-worker";
@@ -110,7 +111,7 @@ export class ResidentProcess {
       this.#troubles = 0;
       return true;
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = messageOf(error);
       this.#troubles += 1;
       if (this.#troubles === 1) logger.warn("a poll failed; polls go on", { reason });
       return false;

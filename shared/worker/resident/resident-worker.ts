@@ -1,3 +1,4 @@
+import { messageOf } from "../../core/foreign-value";
 import { isForLater } from "../../core/errors";
 import { lingerPauseMs } from "../../core/look-times";
 import type { TaskListener } from "../../ports/task-listener";
@@ -123,7 +124,7 @@ export class ResidentWorker implements Standby {
       else this.#list();
       return !hasFailed(result);
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = messageOf(error);
       if (!isForLater(error)) logger.error("a session could not begin", { definition, reason });
       return false;
     }

@@ -1,3 +1,4 @@
+import { messageOf } from "../../core/foreign-value";
 import type { BatchId } from "../../core/ids";
 import type { WorkerEnvironment } from "../environment";
 
@@ -49,7 +50,7 @@ export class BatchPump {
     } catch (error) {
       logger.warn("a wave could not be opened further; the sweep goes on", {
         batch: batchId,
-        error: error instanceof Error ? error.message : String(error),
+        error: messageOf(error),
       });
     }
   }

@@ -1,3 +1,4 @@
+import { messageOf } from "../../core/foreign-value";
 import { isForLater, TaskgateError } from "../../core/errors";
 import { isEmpty, mayStart, nextStep } from "../../core/next-call";
 import type { ExecutionFacts, LoopEnd, NextCall } from "../../core/next-call";
@@ -299,7 +300,7 @@ export class ExecutionLoop implements GateMember {
   }
 
   #onCallError(error: unknown): void {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = messageOf(error);
     const code = error instanceof TaskgateError ? error.code : undefined;
     const text = "a call to the store failed after its repeats; this execution ends";
     const { executionId } = this.lease;

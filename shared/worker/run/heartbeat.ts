@@ -1,3 +1,4 @@
+import { messageOf } from "../../core/foreign-value";
 import type { ExecutionId, TaskId } from "../../core/ids";
 import type { HeartbeatAnswer } from "../../ports/task-store";
 import type { WorkerEnvironment } from "../environment";
@@ -93,7 +94,7 @@ export class Heartbeat {
       this.#environment.logger.warn(
         "a heartbeat failed; it is tried again while the lease is trusted",
         {
-          error: error instanceof Error ? error.message : String(error),
+          error: messageOf(error),
           executions: renewals.length,
         },
       );

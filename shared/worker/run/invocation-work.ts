@@ -1,3 +1,4 @@
+import { messageOf } from "../../core/foreign-value";
 import type { HintOptions, WakeUp } from "../../ports/wake-up";
 import { runWorker } from "./run-worker";
 import type { WorkerOptions, WorkerResult, WorkerSession } from "./run-worker";
@@ -127,7 +128,7 @@ export class InvocationWork implements WakeUp {
       return result;
     } catch (error) {
       end();
-      this.#options.onTrouble(definition, error instanceof Error ? error.message : String(error));
+      this.#options.onTrouble(definition, messageOf(error));
       // The invocation itself hears of the session that it was there for.
       if (want !== null) await this.#passOn(definition, { inMs: troubleMs });
       throw error;

@@ -1,3 +1,4 @@
+import { messageOf } from "../../core/foreign-value";
 import type { ExecutionId } from "../../core/ids";
 import { workerExitCodes } from "../../core/exit-codes";
 import type { Failure } from "../../ports/task-store";
@@ -108,7 +109,7 @@ async function tellStuck(
       {
         definition,
         execution: executionId,
-        error: error instanceof Error ? error.message : String(error),
+        error: messageOf(error),
       },
     );
   }

@@ -1,3 +1,4 @@
+import { messageOf } from "../../core/foreign-value";
 import type { WorkerEnvironment } from "../environment";
 
 /** Rows of each kind that one call deletes: short enough for those who repeat or redrive meanwhile. */
@@ -32,7 +33,7 @@ export async function purge(environment: WorkerEnvironment, untilMs: number): Pr
     }
   } catch (error) {
     logger.warn("a purge failed; the next sweep goes on", {
-      error: error instanceof Error ? error.message : String(error),
+      error: messageOf(error),
     });
   }
   telemetry.count("taskgate.task.purged", total.tasks);

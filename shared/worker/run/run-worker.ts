@@ -1,3 +1,4 @@
+import { messageOf } from "../../core/foreign-value";
 import { askForTokens } from "./ask-for-tokens";
 import { BatchPump } from "./batch-pump";
 import type { Definition } from "../define/task-kind";
@@ -196,7 +197,7 @@ async function finish(
   } catch (error) {
     logger.error("an execution could not be closed; its tokens come back when the lease ends", {
       execution: executionId,
-      error: error instanceof Error ? error.message : String(error),
+      error: messageOf(error),
     });
   }
 }

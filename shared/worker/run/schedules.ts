@@ -1,3 +1,4 @@
+import { messageOf } from "../../core/foreign-value";
 import { dueRuns, nextRun } from "../../core/cron";
 import type { ScheduledInstant, ScheduleStatus } from "../../ports/task-store";
 import type { KindSchedule } from "../define/task-kind";
@@ -103,7 +104,7 @@ export async function fireSchedules(
       logger.error("a schedule could not be fired; the next sweep tries again", {
         definition: schedule.definition,
         schedule: schedule.name,
-        error: error instanceof Error ? error.message : String(error),
+        error: messageOf(error),
       });
     }
   }
