@@ -15,6 +15,7 @@ import type { DatabaseAddress } from "../store/open-store";
 import { TaskClient } from "../worker/client/client";
 import type { WorkerEnvironment } from "../worker/environment";
 import { Heartbeat } from "../worker/run/heartbeat";
+import { IdleSessions } from "../worker/run/idle-sessions";
 import { InvocationWork } from "../worker/run/invocation-work";
 import { OwnApp } from "../worker/client/own-app";
 import { LimitPools } from "../worker/run/limit-pools";
@@ -171,6 +172,7 @@ function open(services: Services, end: (last?: () => Promise<void>) => Promise<v
     stuck: leave,
     gate: new ProcessGate(environment),
   };
+  const idle = new IdleSessions();
   const runtime: Runtime = {
     settings,
     environment,
@@ -181,7 +183,7 @@ function open(services: Services, end: (last?: () => Promise<void>) => Promise<v
     admin: createAppAdmin(environment, registry),
     worker,
     work: (session) =>
-      new InvocationWork({ worker, session, servesOthers: settings.worksAtOnce, onTrouble }),
+      new InvocationWork({ worker, session, idle, servesOthers: settings.worksAtOnce, onTrouble }),
     leave,
     stay: () => ({
       deadlineMs: realClock.monotonicMs() + settings.functionTimeoutMs,

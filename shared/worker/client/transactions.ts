@@ -3,7 +3,7 @@ import { isOf } from "../../core/foreign-value";
 import type { ExecutionId } from "../../core/ids";
 import { enqueuePrepared } from "../../enqueue/enqueue-prepared";
 import type { PreparedTask } from "../../enqueue/enqueue-prepared";
-import { sendHintsOf } from "../../enqueue/hint-enqueued";
+import { hintEnqueued, sendHintsOf } from "../../enqueue/hint-enqueued";
 import type { OpenedWaves } from "../../ports/task-store";
 import type { ClaimedTask, StoreTransaction } from "../../ports/task-store";
 import type { WorkerEnvironment } from "../environment";
@@ -28,7 +28,8 @@ export interface Completion<Returned> {
 
 /**
  * Writes of the user's, children and the fenced completion, in one transaction: all of it, once, or nothing.
- * Returns what the body returned, definitions that got ready tasks, and batches with more to admit. Throws LeaseLostError, rolled back, when another holds the task.
+ * Returns what the body returned, definitions that got ready tasks by the completion, and batches with more to admit; leaves
+ * the children's hints. Throws LeaseLostError, rolled back, when another holds the task.
  */
 export async function completeInTransaction<Returned>(
   environment: WorkerEnvironment,
@@ -39,10 +40,7 @@ export async function completeInTransaction<Returned>(
   const committed = await environment.store.transaction(async (transaction) => {
     const returned = await completion.body(transaction);
     const result = completion.toResult(returned);
-    const ready = await enqueueAll(environment, completion.children, {
-      by: held.task,
-      transaction,
-    });
+    await enqueueAll(environment, completion.children, { by: held.task, transaction });
     // With its commit in one message: from here on the group's gate is held.
     const answer = await environment.store.completeTask(
       {
@@ -62,18 +60,13 @@ export async function completeInTransaction<Returned>(
       fenced.add(lost);
       throw lost;
     }
-    return {
-      returned,
-      within: transaction,
-      woken: [...ready, ...answer.woken],
-      opening: answer.opening,
-    };
+    return { returned, within: transaction, woken: answer.woken, opening: answer.opening };
   }, bounds);
   const { returned, within, woken, opening } = committed;
-  // Of what the body has enqueued by itself. Not waited for, like other hints.
+  // Of the children, and of what the body has enqueued by itself. Not waited for, like other hints.
   void sendHintsOf(within);
   environment.telemetry.count("taskgate.task.enqueued", completion.children.length);
-  return { returned, woken: [...new Set(woken)], opening };
+  return { returned, woken, opening };
 }
 
 /** A duration as the store takes it: whole, at most 2^31 - 1 ms, which are 24 days. */
@@ -95,19 +88,16 @@ export async function enqueueNow(
   tasks: readonly PreparedTask[],
   by: ClaimedTask,
 ): Promise<void> {
-  const ready = await enqueueAll(environment, tasks, { by });
+  await enqueueAll(environment, tasks, { by });
   environment.telemetry.count("taskgate.task.enqueued", tasks.length);
-  await Promise.all(ready.map((definition) => environment.wakeUp.hint(definition)));
 }
 
-/** Returns definitions with tasks that are ready, or due once the transaction is committed; leaves hints for later ones. */
+/** Adds tasks and leaves their hints, within a transaction those that `sendHintsOf` sends. */
 async function enqueueAll(
   environment: WorkerEnvironment,
   tasks: readonly PreparedTask[],
   { by, transaction }: { by: ClaimedTask; transaction?: StoreTransaction },
-): Promise<string[]> {
-  const ready: string[] = [];
-  const hints: Promise<void>[] = [];
+): Promise<void> {
   await enqueuePrepared(environment, tasks, {
     within: transaction,
     // A task that was redriven after its wave had ended goes on outside the batch, and so does what it enqueues.
@@ -117,12 +107,8 @@ async function enqueueAll(
       environment.logger.warn("tasks of a wave that is over run outside their batch", facts);
       return "enqueue outside";
     },
-    onAdded: (definition, { ready: isReady, nextDueMs }) => {
-      if (isReady || nextDueMs === 0) ready.push(definition);
-      else if (nextDueMs !== null)
-        hints.push(environment.wakeUp.hint(definition, { inMs: nextDueMs }));
+    onAdded: (definition, answer) => {
+      hintEnqueued(environment, definition, { ...answer, within: transaction });
     },
   });
-  await Promise.all(hints);
-  return ready;
 }

@@ -33,7 +33,7 @@ export class ResidentWorker implements Standby {
   /** Tasks may have become ready since the session began. */
   #isPending = true;
   /** Of the session at work. */
-  #look: (() => void) | null = null;
+  #look: (() => number) | null = null;
   /** Ends the wait between two sessions. */
   #resume: (() => void) | null = null;
   #isBusy = false;
@@ -87,7 +87,7 @@ export class ResidentWorker implements Standby {
     this.#unlist();
   }
 
-  onArrival(look: () => void): () => void {
+  onArrival(look: () => number): () => void {
     this.#look = look;
     return () => {
       this.#look = null;

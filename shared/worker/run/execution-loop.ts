@@ -136,6 +136,7 @@ export class ExecutionLoop implements GateMember {
     const endStandby = standby?.onArrival(() => {
       this.outlook.noteArrival();
       this.#pump();
+      return this.#end === null ? this.#freeTokens : 0;
     });
     await new Promise<void>((resolve) => {
       this.#finish = resolve;
@@ -149,6 +150,11 @@ export class ExecutionLoop implements GateMember {
     this.#alone.leave();
     this.#timers.cancelAll();
     return this.#end ?? "idle";
+  }
+
+  /** Held tokens that no task runs or waits on. */
+  get #freeTokens(): number {
+    return Math.max(this.#tokens.count - this.running.size - this.#claimed.length, 0);
   }
 
   get isQuiet(): boolean {

@@ -1,5 +1,6 @@
 import { messageOf } from "../../core/foreign-value";
 import type { HintOptions, WakeUp } from "../../ports/wake-up";
+import type { IdleSessions } from "./idle-sessions";
 import { runWorker } from "./run-worker";
 import type { WorkerOptions, WorkerResult, WorkerSession } from "./run-worker";
 import type { Standby } from "./standby";
@@ -10,6 +11,8 @@ export interface InvocationWorkOptions {
   readonly worker: WorkerOptions;
   /** Ends with the invocation, or earlier. */
   readonly session: WorkerSession;
+  /** Of the process. */
+  readonly idle: IdleSessions;
   /** Are tasks run that this invocation makes ready? Else all hints go out. */
   readonly servesOthers: boolean;
   /** Tells of a session that failed; the invocation goes on. */
@@ -24,7 +27,7 @@ interface OwnSession {
   /** Tasks became ready since it looked last. */
   isPending: boolean;
   /** Ends its pause between two looks. */
-  look: (() => void) | null;
+  look: (() => number) | null;
 }
 
 /** What a session is begun for by a hint. */
@@ -69,11 +72,14 @@ export class InvocationWork implements WakeUp {
     const isOwn = this.#worker.registry.definition(definition) !== null;
     const isForHere = isOwn && this.#options.servesOthers && inMs <= 0 && !forSchedule;
     if (!isForHere || !this.#hasTime()) return this.#passOn(definition, options);
+    const begun = this.#options.idle.wake(definition, tasks ?? 1);
+    const left = tasks === undefined ? tasks : tasks - begun;
+    if (left === 0) return Promise.resolve();
     if (session !== undefined) return this.#hintTo(session, definition, options);
-    const want = Math.min(this.#wantOf(definition), tasks ?? Infinity, this.#freeTokens);
+    const want = Math.min(this.#wantOf(definition), left ?? Infinity, this.#freeTokens);
     if (want < 1) return this.#passOn(definition, options);
     this.#freeTokens -= want;
-    void this.#begin(definition, { tokens: want, tasks }).ended.catch(() => undefined);
+    void this.#begin(definition, { tokens: want, tasks: left }).ended.catch(() => undefined);
     return Promise.resolve();
   }
 
@@ -141,7 +147,7 @@ export class InvocationWork implements WakeUp {
     for (;;) {
       const session = this.#sessions.get(definition);
       if (session !== undefined) session.isPending = false;
-      const standby = this.#standbyOf(session);
+      const standby = this.#standbyOf(definition, session);
       const result = await runWorker(worker, definition, { ...this.#options.session, standby });
       // Denied: who holds the tokens takes the tasks.
       const mayGoOn = result.status === "worked" || result.status === "none";
@@ -151,16 +157,23 @@ export class InvocationWork implements WakeUp {
   }
 
   /** It ends as every invocation's session does, and hears of tasks that this invocation makes ready. */
-  #standbyOf(session: OwnSession | undefined): Standby {
+  #standbyOf(definition: string, session: OwnSession | undefined): Standby {
     const { idleReads, idlePauseMs } = this.#worker;
+    let listed: ReturnType<IdleSessions["add"]> | null = null;
     return {
       onArrival: (look) => {
-        if (session !== undefined) session.look = look;
+        if (session === undefined) return () => undefined;
+        session.look = look;
+        const notePending = (): void => void (session.isPending = true);
+        listed = this.#options.idle.add(definition, { look, notePending });
         return () => {
-          if (session !== undefined) session.look = null;
+          session.look = null;
+          listed?.remove();
         };
       },
-      noteBusy: () => undefined,
+      noteBusy: (isBusy) => {
+        if (isBusy) listed?.noteBusy();
+      },
       pauseMs: (emptyReads) => (emptyReads > idleReads ? null : idlePauseMs),
     };
   }

@@ -5,6 +5,7 @@ import { TaskClient } from "../../../shared/worker/client/client";
 import { defineTask } from "../../../shared/worker/define/define-task";
 import { createRegistry } from "../../../shared/worker/define/registry";
 import type { AnyTaskKind } from "../../../shared/worker/define/task-kind";
+import { IdleSessions } from "../../../shared/worker/run/idle-sessions";
 import { InvocationWork } from "../../../shared/worker/run/invocation-work";
 import { openWorkerBench } from "./worker-bench";
 import type { WorkerBench } from "./worker-bench";
@@ -16,6 +17,7 @@ interface Scene {
   /** Hints that left the invocation. */
   readonly out: { definition: string; options: HintOptions | undefined }[];
   readonly troubles: string[];
+  readonly idle: IdleSessions;
 }
 
 function openScene(
@@ -26,9 +28,13 @@ function openScene(
     servesOthers?: boolean;
     wrap?: Parameters<typeof openWorkerBench>[1];
     draining?: AbortSignal;
+    idlePauseMs?: number;
+    /** Of the same process. */
+    beside?: Scene;
   } = {},
 ): Scene {
-  const bench = openWorkerBench(kinds, parts.wrap);
+  const bench = parts.beside?.bench ?? openWorkerBench(kinds, parts.wrap);
+  const idle = parts.beside?.idle ?? new IdleSessions();
   const registry = createRegistry(kinds);
   const out: Scene["out"] = [];
   const troubles: string[] = [];
@@ -45,8 +51,8 @@ function openScene(
       registry,
       heartbeat: bench.heartbeat,
       concurrencyPerWorker: parts.concurrency ?? 4,
-      idleReads: 0,
-      idlePauseMs: 1,
+      idleReads: parts.idlePauseMs === undefined ? 0 : 1,
+      idlePauseMs: parts.idlePauseMs ?? 1,
     },
     session: {
       deadlineMs: environment.clock.monotonicMs() + (parts.maxMs ?? 10_000),
@@ -54,12 +60,14 @@ function openScene(
       signal: new AbortController().signal,
       ...(parts.draining === undefined ? {} : { draining: parts.draining }),
     },
+    idle,
     servesOthers: parts.servesOthers ?? true,
     onTrouble: (definition, reason) => void troubles.push(`${definition}: ${reason}`),
   });
-  return { bench, work, client: new TaskClient(work.environment, registry), out, troubles };
+  return { bench, work, client: new TaskClient(work.environment, registry), out, troubles, idle };
 }
 
+const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 const ran: string[] = [];
 const child = defineTask({ name: "child", run: async () => void ran.push("child") });
 const parent = defineTask({
@@ -112,6 +120,63 @@ test("a task that comes while the session looks for the last time is not left be
   await Promise.all(enqueues);
   await work.settled();
   expect(ran).toHaveLength(40);
+});
+
+test("a task begins on the token of another invocation's session that waits, where the limit is 1", async () => {
+  ran.length = 0;
+  const first = openScene([child], { idlePauseMs: 1_500 });
+  await first.client.enqueue(child, {});
+  while (ran.length < 1) await sleep(2);
+  await sleep(50);
+  const second = openScene([child], { beside: first });
+  const startedAtMs = performance.now();
+  await second.client.enqueue(child, {});
+  while (ran.length < 2) await sleep(2);
+  expect(performance.now() - startedAtMs).toBeLessThan(700);
+  const { executions } = await first.bench.store.listExecutions({ isOpen: false, max: 10 });
+  expect(executions).toHaveLength(1);
+  await Promise.all([first.work.settled(), second.work.settled()]);
+  expect([...first.out, ...second.out]).toEqual([]);
+});
+
+test("a child begins on the token of a session that waits, whichever invocation runs its parent", async () => {
+  ran.length = 0;
+  const first = openScene([parent, child], { idlePauseMs: 1_500 });
+  await first.client.enqueue(parent, {});
+  while (ran.length < 2) await sleep(2);
+  await sleep(50);
+  const second = openScene([parent, child], { beside: first });
+  const startedAtMs = performance.now();
+  await second.client.enqueue(parent, {});
+  while (ran.length < 4) await sleep(2);
+  expect(performance.now() - startedAtMs).toBeLessThan(700);
+  await Promise.all([first.work.settled(), second.work.settled()]);
+  expect([...first.out, ...second.out]).toEqual([]);
+});
+
+test("a session whose tokens are all in use leaves the tasks of another invocation to that invocation", async () => {
+  let open = (): void => undefined;
+  const gate = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  let running = 0;
+  const slow = defineTask({
+    name: "slow",
+    limit: 8,
+    run: async () => {
+      running += 1;
+      await gate;
+    },
+  });
+  const first = openScene([slow], { idlePauseMs: 1_500, concurrency: 2 });
+  const second = openScene([slow], { beside: first });
+  await first.client.enqueueMany(slow, [{}, {}]);
+  while (running < 2) await sleep(2);
+  await second.client.enqueueMany(slow, [{}, {}, {}]);
+  while (running < 5) await sleep(2);
+  open();
+  await Promise.all([first.work.settled(), second.work.settled()]);
+  expect([...first.out, ...second.out]).toEqual([]);
 });
 
 test("without time, after the drain has begun, and where the setting is off, hints go out", async () => {
