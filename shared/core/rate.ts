@@ -19,8 +19,10 @@ export interface Permits {
   /** The instant that starts move on, and by how much each; microseconds. */
   fromUs: number;
   intervalUs: number;
-  /** Until another one may start when all allowed ones have; null: none is missing. */
+  /** When to ask again for those that may not start now; null: none is missing. */
   retryInMs: number | null;
+  /** The last turn given to an execution that was allowed nothing; microseconds, null: none was. */
+  turnAtUs: number | null;
 }
 
 /** Microseconds between two starts, rounded up: never faster than asked for. */
@@ -33,10 +35,18 @@ export function defaultBurst(rate: { count: number; periodMs: number }): number 
   return Math.max(1, Math.ceil((rate.count * 100) / rate.periodMs));
 }
 
-/** How many of `want` tasks may start at `nowUs`. */
+/** Executions that are told the same instant: one of them gets the permit, also when some have ended by then. */
+const turnsPerPermit = 4;
+/** Turns lie within this time, ms: a worker that is told a later instant gives its tokens up. */
+const turnsWithinMs = 1_000;
+
+/**
+ * How many of `want` tasks may start at `nowUs`. A crowd doesn't ask all at once for the next permit: whom nothing is allowed
+ * gets a turn behind those that were denied before, four for each permit.
+ */
 export function countPermits(
   rate: Rate,
-  at: { nextFreeAtUs: number; nowUs: number },
+  at: { nextFreeAtUs: number; nowUs: number; turnAtUs: number | null },
   want: number,
 ): Permits {
   const interval = intervalUs(rate);
@@ -45,8 +55,18 @@ export function countPermits(
   const left = Math.max(rate.burst - Math.ceil(leadUs / interval), 0);
   const allowed = Math.min(left, want);
   const waitUs = leadUs - (rate.burst - 1 - allowed) * interval;
-  const retryInMs = allowed < want ? Math.ceil(waitUs / 1_000) : null;
-  return { allowed, fromUs, intervalUs: interval, retryInMs };
+  const permits = { allowed, fromUs, intervalUs: interval, turnAtUs: at.turnAtUs };
+  if (allowed === want) return { ...permits, retryInMs: null };
+  const permitInMs = Math.ceil(waitUs / 1_000);
+  if (allowed > 0) return { ...permits, retryInMs: permitInMs };
+  const permitAtUs = at.nowUs + waitUs;
+  const turnAtUs = Math.max(at.turnAtUs ?? permitAtUs, permitAtUs);
+  const passed = Math.floor((turnAtUs - permitAtUs) / interval) * interval;
+  const turnInMs = Math.ceil((waitUs + passed) / 1_000);
+  const latestMs = Math.max(permitInMs, turnsWithinMs);
+  if (turnInMs > latestMs) return { ...permits, retryInMs: latestMs };
+  const step = Math.max(Math.floor(interval / turnsPerPermit), 1);
+  return { ...permits, retryInMs: turnInMs, turnAtUs: turnAtUs + step };
 }
 
 /** The instant when a rate takes another's place: the used part of the old burst is used of the new one. */

@@ -96,6 +96,37 @@ function describeCounting(setup: StoreSetup): void {
     expect(next.claimed).toHaveLength(1);
   });
 
+  exact(
+    "gives the executions of a crowd turns: four ask for each permit, one gets it, and none is passed over",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store, { ...plenty, rate: tenPerSecond(1) });
+      await enqueue(store, name, 60);
+      const workers: Worker[] = [];
+      for (let count = 0; count < 24; count += 1) workers.push(await startForTasks(store, name, 1));
+      const nextAtMs = workers.map(() => 0);
+      let calls = 0;
+      let claims = 0;
+      for (let nowMs = 0; nowMs <= 2_300; nowMs += 50) {
+        if (nowMs > 0) await opened.advance(50);
+        for (const [index, worker] of workers.entries()) {
+          if ((nextAtMs[index] ?? 0) > nowMs) continue;
+          const { claimed, retryInMs } = await worker.work({ want: 1 });
+          calls += 1;
+          claims += claimed.length;
+          expect(retryInMs ?? 0).toBeLessThanOrEqual(1_000);
+          // Each takes one task here.
+          nextAtMs[index] =
+            claimed.length === 1 ? Number.POSITIVE_INFINITY : nowMs + (retryInMs ?? 0);
+        }
+      }
+      expect(claims).toBe(24);
+      // Each asks at the start; then four ask for each of the other permits, and the one that got it asks again.
+      expect(calls).toBeLessThanOrEqual(24 + 5 * 24);
+    },
+  );
+
   exact("saves up a burst in a pause and no more", async () => {
     const opened = open();
     const { store } = opened;
@@ -500,13 +531,18 @@ function describeCounted(setup: StoreSetup): void {
   }
 
   const held = testWith(setup, "row locks", "raw sql");
-  const soon = { status: "limited", retryInMs: 5 };
+  function expectSoon({ status, retryInMs }: { status: string; retryInMs: number | null }): void {
+    expect(status).toBe("limited");
+    expect(retryInMs).toBeGreaterThanOrEqual(5);
+    expect(retryInMs).toBeLessThanOrEqual(20);
+  }
 
   held("lets a claim have nothing, and ask again at once", async () => {
     const opened = open();
     const { worker } = await busyWithNine(opened.store, tenPerSecond(9));
     const answer = await besideCount(opened, () => worker.work({ want: 5 }));
-    expect(answer).toMatchObject({ ...soon, claimed: [] });
+    expectSoon(answer);
+    expect(answer.claimed).toEqual([]);
     expect(await worker.claim(5)).toHaveLength(5);
   });
 
@@ -515,7 +551,8 @@ function describeCounted(setup: StoreSetup): void {
     const { store } = opened;
     const name = await define(store, { rate: slow });
     const answer = await besideCount(opened, () => store.startExecution(startInput(name)));
-    expect(answer).toMatchObject({ ...soon, executionId: null, tokens: 0, demand: null });
+    expectSoon(answer);
+    expect(answer).toMatchObject({ executionId: null, tokens: 0, demand: null });
     expect(await statusOf(store, name)).toMatchObject({ held: 0, executions: 0 });
     await startWorker(store, name);
   });

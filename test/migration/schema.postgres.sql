@@ -167,6 +167,7 @@ create table taskgate.rate_bucket (
   rate_period_ms_override integer,
   rate_burst_override integer,
   next_free_at timestamp with time zone not null,
+  turn_at timestamp with time zone,
   constraint pk_rate_bucket PRIMARY KEY (task_definition_id)
 ) with (fillfactor=20);
 create table taskgate.ready (

@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
  * has added tasks tries place 0 for the length of one statement: where it is free nobody waits, and that was all. Else
  * the places that are taken are notified, as many as there are tasks. Locks end with their session, whatever ends it.
  * NOTIFY takes a lock of the whole server until its commit, so it is a statement of its own, never part of a caller's
- * transaction.
+ * transaction. Its commit has a transaction id, so that it would wait for the disk: of a notification nothing need be kept.
  */
 
 /** Everybody listens to one channel: the server wakes all that listen in a database anyhow. */
@@ -42,7 +42,8 @@ const notifyText = `
       from waited cross join lateral generate_series($2::int, $2::int + ${String(placesMax - 1)}) n
      where waited.is_so and not pg_try_advisory_xact_lock($1::int, n % ${String(placesMax)} + 1)
      limit $3::int)
-  select pg_notify('${waitingChannel}', $1::text || '/' || place::text) from places`;
+  select pg_notify('${waitingChannel}', $1::text || '/' || place::text), set_config('synchronous_commit', 'off', true)
+    from places`;
 
 /** Notifies at most so many processes; one row each. Begins at a place by chance, so that all are woken equally often. */
 export function notifyStatement(waited: Waited, tasks: number): WaitingStatement {

@@ -184,7 +184,10 @@ function claimWanted(
   if (input.isDue) promoteDue(memory, definition, Math.max(2 * max, 64));
   const permits = permitsOf(memory, definition, max);
   const want = permits?.allowed ?? max;
-  if (want === 0) return { ...nothing, status: "limited", retryInMs: permits?.retryInMs ?? null };
+  if (permits !== null && want === 0) {
+    usePermits(definition, permits, 0);
+    return { ...nothing, status: "limited", retryInMs: permits.retryInMs };
+  }
   const tasks = takeReady(memory, execution, { want, after: input.after });
   const claimed = addClaims(memory, execution, tasks);
   if (permits !== null) usePermits(definition, permits, claimed.length);

@@ -88,6 +88,7 @@ function createDefinition(memory: Memory, input: RegisterDefinitionInput): Defin
     operatorRate: "code",
     sharedLimitIds: [],
     nextFreeAtUs: null,
+    turnAtUs: null,
     deniedAtMs: Number.NEGATIVE_INFINITY,
     givenAtMs: Number.NEGATIVE_INFINITY,
     isPaused: false,

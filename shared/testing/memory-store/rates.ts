@@ -29,8 +29,9 @@ export function permitInMs(memory: Memory, definition: DefinitionRow): number | 
   return permits === null ? null : (permits.retryInMs ?? 0);
 }
 
-/** So many have started. */
+/** So many have started; of none a turn may have been given. */
 export function usePermits(definition: DefinitionRow, permits: Permits, count: number): void {
+  definition.turnAtUs = permits.turnAtUs;
   if (count > 0) definition.nextFreeAtUs = permits.fromUs + count * permits.intervalUs;
 }
 
@@ -92,9 +93,10 @@ function operatorText(rate: Rate | null | "code"): string | null {
 function instantsOf(
   memory: Memory,
   definition: DefinitionRow,
-): { nextFreeAtUs: number; nowUs: number } {
+): { nextFreeAtUs: number; nowUs: number; turnAtUs: number | null } {
   const nowUs = Math.round(memory.nowMs * 1_000);
-  return { nextFreeAtUs: definition.nextFreeAtUs ?? nowUs, nowUs };
+  const { nextFreeAtUs, turnAtUs } = definition;
+  return { nextFreeAtUs: nextFreeAtUs ?? nowUs, nowUs, turnAtUs };
 }
 
 /** Throws InvalidArgumentError with the first problem. */

@@ -88,6 +88,8 @@ export interface DefinitionRow {
   operatorRate: Rate | null | "code";
   /** The one instant of the rate, epoch microseconds; null: nothing was said of a rate. */
   nextFreeAtUs: number | null;
+  /** The last turn given to an execution that the rate denied; microseconds, null: none was. */
+  turnAtUs: number | null;
   /** What it draws from besides, ascending. */
   sharedLimitIds: number[];
   /** token_demand: the last denial, epoch milliseconds; -Infinity: never. */

@@ -3,8 +3,10 @@
 -- So in any window at most burst + window / interval tasks start.
 -- In:     @TaskDefinitionId int; @Want int
 -- Out:    @oAllowed: 0..@Want: start so many, then call _UsePermits; @oFrom datetime2(6), @oIntervalUs bigint: for that, null when
---           no rate is in force; @oRetryInMs: until there is another permit when all of these are used; null: none is missing.
---           When another call holds the row nothing is allowed, and it is time to ask again in 5 ms
+--           no rate is in force; @oRetryInMs: when to ask again; null: no permit is missing. A crowd doesn't ask all at once for
+--           the next permit: whom nothing is allowed gets a turn behind those that were denied before, four for each permit, at
+--           most 1 s from now, as a worker that is told a later instant gives its tokens up. When another call holds the row
+--           nothing is allowed, and it is time to ask again in 5..20 ms
 -- Raises: -
 -- Locks:  RateBucket by skip, kept to the end: no other call counts between this and _UsePermits. Joins the caller's transaction
 -- Isolation: the clock is read with the row held, so an earlier count read an earlier time
@@ -17,13 +19,14 @@ AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-  DECLARE @vNow datetime2(6), @vNextFreeAt datetime2(7), @vCount int, @vPeriodMs int, @vBurst int, @vLeadUs bigint, @vLeft bigint;
+  DECLARE @vNow datetime2(6), @vNextFreeAt datetime2(7), @vCount int, @vPeriodMs int, @vBurst int, @vLeadUs bigint, @vLeft bigint,
+          @vTurnAt datetime2(6), @vPassedUs bigint, @vTurnInMs bigint, @vStepUs bigint;
 
   SET @oAllowed = @Want;
   SET @oFrom = NULL;
   SET @oIntervalUs = NULL;
   SET @oRetryInMs = NULL;
-  SELECT @vNextFreeAt = b.NextFreeAt, @vCount = COALESCE(b.RateCountOverride, b.RateCount),
+  SELECT @vNextFreeAt = b.NextFreeAt, @vTurnAt = b.TurnAt, @vCount = COALESCE(b.RateCountOverride, b.RateCount),
          @vPeriodMs = CASE WHEN b.RateCountOverride IS NULL THEN b.RatePeriodMs ELSE b.RatePeriodMsOverride END,
          @vBurst = CASE WHEN b.RateCountOverride IS NULL THEN b.RateBurst ELSE b.RateBurstOverride END
   FROM Taskgate.RateBucket AS b WITH (ROWLOCK, UPDLOCK, READPAST, INDEX (PK_RateBucket)) -- keep it, skip another's; the row itself
@@ -35,7 +38,7 @@ BEGIN
       WHERE b.TaskDefinitionId = @TaskDefinitionId)
     BEGIN
       SET @oAllowed = 0;
-      SET @oRetryInMs = 5;
+      SET @oRetryInMs = 5 + ABS(CONVERT(bigint, CHECKSUM(NEWID()))) % 16;
     END;
     RETURN; -- else it was taken away meanwhile
   END;
@@ -46,6 +49,22 @@ BEGIN
   SET @vLeadUs = DATEDIFF_BIG(MICROSECOND, @vNow, @oFrom);
   SET @vLeft = @vBurst - (@vLeadUs + @oIntervalUs - 1) / @oIntervalUs;
   SET @oAllowed = CASE WHEN @vLeft < 0 THEN 0 WHEN @vLeft < @Want THEN @vLeft ELSE @Want END;
-  IF @oAllowed < @Want
-    SET @oRetryInMs = (@vLeadUs - (@vBurst - 1 - @oAllowed) * @oIntervalUs + 999) / 1000;
+  IF @oAllowed = @Want RETURN;
+  SET @vLeadUs = @vLeadUs - (@vBurst - 1 - @oAllowed) * @oIntervalUs; -- until the next permit
+  SET @oRetryInMs = (@vLeadUs + 999) / 1000;
+  IF @oAllowed > 0 RETURN;
+  -- Turns that are given already, from the next permit on. In two steps: as a number of microseconds it may be too great for an int.
+  SET @vPassedUs = CASE WHEN DATEDIFF_BIG(MICROSECOND, @vNow, @vTurnAt) > @vLeadUs THEN DATEDIFF_BIG(MICROSECOND, @vNow, @vTurnAt) - @vLeadUs ELSE 0 END;
+  SET @vTurnInMs = (@vLeadUs + @vPassedUs / @oIntervalUs * @oIntervalUs + 999) / 1000;
+  IF @vTurnInMs > 1000 AND @vTurnInMs > @oRetryInMs
+  BEGIN
+    IF @oRetryInMs < 1000 SET @oRetryInMs = 1000;
+    RETURN;
+  END;
+  SET @oRetryInMs = @vTurnInMs;
+  SET @vStepUs = @vLeadUs + @vPassedUs + CASE WHEN @oIntervalUs < 4 THEN 1 ELSE @oIntervalUs / 4 END;
+  UPDATE b
+  SET TurnAt = DATEADD(MICROSECOND, CONVERT(int, @vStepUs % 1000000), DATEADD(SECOND, CONVERT(int, @vStepUs / 1000000), @vNow))
+  FROM Taskgate.RateBucket AS b WITH (ROWLOCK, UPDLOCK, INDEX (PK_RateBucket)) -- the row is ours already
+  WHERE b.TaskDefinitionId = @TaskDefinitionId;
 END;

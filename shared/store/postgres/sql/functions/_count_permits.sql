@@ -3,8 +3,10 @@
 -- So in any window at most burst + window / interval tasks start.
 -- In:     p_task_definition_id int; p_want int
 -- Out:    o_allowed int: 0..p_want: start so many, then call _use_permits; o_from timestamptz, o_interval_us bigint: for that, null
---           when no rate is in force; o_retry_in_ms bigint: until there is another permit when all of these are used; null: none is
---           missing. When another call holds the row nothing is allowed, and it is time to ask again in 5 ms
+--           when no rate is in force; o_retry_in_ms bigint: when to ask again; null: no permit is missing. A crowd doesn't ask all at
+--           once for the next permit: whom nothing is allowed gets a turn behind those that were denied before, four for each
+--           permit, at most 1 s from now, as a worker that is told a later instant gives its tokens up. When another call holds the
+--           row nothing is allowed, and it is time to ask again in 5..20 ms
 -- Raises: -
 -- Locks:  rate_bucket by skip, kept to the end: no other call counts between this and _use_permits
 -- Plan:   primary key
@@ -16,15 +18,18 @@ language plpgsql as $$
 declare
   v_now timestamptz;
   v_lead_us bigint;
+  v_permit_at timestamptz;
+  v_turn_at timestamptz;
+  v_turn_in_ms bigint;
   b record;
 begin
-  select x.next_free_at, coalesce(x.rate_count_override, x.rate_count) as rate_count,
+  select x.next_free_at, x.turn_at, coalesce(x.rate_count_override, x.rate_count) as rate_count,
          case when x.rate_count_override is null then x.rate_period_ms else x.rate_period_ms_override end as period_ms,
          case when x.rate_count_override is null then x.rate_burst else x.rate_burst_override end as burst
     into b from rate_bucket x where x.task_definition_id = p_task_definition_id for no key update skip locked;
   if not found then
     if exists (select 1 from rate_bucket x where x.task_definition_id = p_task_definition_id) then
-      o_allowed := 0; o_retry_in_ms := 5;
+      o_allowed := 0; o_retry_in_ms := 5 + floor(random() * 16);
     else
       o_allowed := p_want;                           -- it was taken away meanwhile
     end if;
@@ -37,6 +42,14 @@ begin
   v_lead_us := round(extract(epoch from o_from - v_now) * 1000000);
   o_allowed := least(greatest(b.burst - (v_lead_us + o_interval_us - 1) / o_interval_us, 0), p_want);
   if o_allowed < p_want then
-    o_retry_in_ms := (v_lead_us - (b.burst - 1 - o_allowed) * o_interval_us + 999) / 1000;
+    v_lead_us := v_lead_us - (b.burst - 1 - o_allowed) * o_interval_us;   -- until the next permit
+    o_retry_in_ms := (v_lead_us + 999) / 1000;
   end if;
+  if o_allowed > 0 then return; end if;
+  v_permit_at := v_now + v_lead_us * interval '1 us';
+  v_turn_at := greatest(b.turn_at, v_permit_at);
+  v_turn_in_ms := (v_lead_us + round(extract(epoch from v_turn_at - v_permit_at) * 1000000)::bigint / o_interval_us * o_interval_us + 999) / 1000;
+  if v_turn_in_ms > greatest(o_retry_in_ms, 1000) then o_retry_in_ms := greatest(o_retry_in_ms, 1000); return; end if;
+  o_retry_in_ms := v_turn_in_ms;
+  update rate_bucket x set turn_at = v_turn_at + greatest(o_interval_us / 4, 1) * interval '1 us' where x.task_definition_id = p_task_definition_id;
 end $$;
