@@ -207,6 +207,7 @@ export class LockingScan {
   /** L4: after the index key the row itself, unless the index has all that is read. Undefined: there is no row to read. */
   *#lockBase(row: Row): Steps<Reply | undefined> {
     const { clustered } = this.#data;
+    this.#connection.meter?.seek();
     const got = yield* lockKey(
       this.#connection,
       () => {

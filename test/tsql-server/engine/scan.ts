@@ -21,7 +21,9 @@ export function* scanRows(scan: TableScan, frame: Frame, emit: Emit): Steps<bool
   // A dirty read sees the current state: others may come before.
   if (access.kind === "dirty" && !scan.schema.isLocal)
     yield { kind: "pause", reason: "dirty read" };
+  const meter = scan.schema.isLocal ? undefined : connection.meter;
   for (const range of scan.ranges(frame)) {
+    meter?.seek();
     if (access.kind === "versioned") range.sight = "committed";
     // Through another index the row is seen before it is locked.
     else if (access.kind === "locking" && range.index === scan.data(frame).clustered) {
@@ -82,6 +84,7 @@ function* walk(
     frame.hits[scan.slot] = row;
     if (!scan.schema.isLocal) {
       metrics.rowsRead += 1;
+      if (!scan.plan.path.isCovering) frame.connection.meter?.seek();
       if (world.isObserved) frame.connection.observe(`v${imageText(image)}`);
     }
     if (yield* emitted(emit())) return true;

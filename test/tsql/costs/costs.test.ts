@@ -120,7 +120,7 @@ describe("costs of the T-SQL", () => {
       const one = costs[key.replace(/100$/, "1")];
       const perTask = (of: (cost: Cost) => number): boolean =>
         many !== undefined && one !== undefined && of(many) <= 100 * of(one);
-      expect({ key, log: perTask((cost) => cost.logBytes) }).toEqual({ key, log: true });
+      expect({ key, log: perTask((cost) => cost.tally.logBytes) }).toEqual({ key, log: true });
       expect({ key, read: perTask((cost) => cost.rowsRead) }).toEqual({ key, read: true });
     }
   });

@@ -1,5 +1,7 @@
 import { SqlTaskStore } from "../../../shared/store/sql-task-store";
 import { shippedWorld } from "../shipped/shipped-world";
+import type { Tally } from "../../tsql-server/engine/meter";
+import { addTally, newTally } from "../../tsql-server/engine/meter";
 import type { Metrics } from "../../tsql-server/engine/metrics";
 import { engines } from "../shipped/engines";
 import type { EngineName } from "../../tsql-server/engine/options";
@@ -18,8 +20,8 @@ export interface Cost {
   readonly rowsWritten: number;
   /** Deleted entries that were stepped over. */
   readonly ghosts: number;
-  /** Keys and images written: an estimate. */
-  readonly logBytes: number;
+  /** Statements, index writes, seeks, bytes, how long rows stay locked: what the engine's meter counts. */
+  readonly tally: Tally;
 }
 
 /** A world in which deleted entries stay until they are cleaned away, so that they can be counted. */
@@ -34,11 +36,12 @@ export async function measure(
   prepare: (scene: Scene) => ReturnType<Scenario["prepare"]>,
 ): Promise<Cost> {
   const world = template.fork();
-  let answered: Metrics[] = [];
+  world.isMetered = true;
+  let answered: Answered[] = [];
   const server = new LocalServer(world, {
     stepsMost: Number.POSITIVE_INFINITY,
     statementsMost: Number.POSITIVE_INFINITY,
-    onAnswered: ({ metrics }) => void answered.push(metrics),
+    onAnswered: ({ metrics, meter }) => void answered.push({ metrics, tally: meter?.call }),
   });
   const store = new SqlTaskStore(new EngineCaller(server), (call) => call());
   const call = await prepare({ store, world, name: "costs", batch });
@@ -48,10 +51,17 @@ export async function measure(
   return sumOf(answered);
 }
 
-function sumOf(answered: readonly Metrics[]): Cost {
+interface Answered {
+  readonly metrics: Metrics;
+  readonly tally: Tally | undefined;
+}
+
+function sumOf(answered: readonly Answered[]): Cost {
   const sum = (count: (metrics: Metrics) => number): number =>
-    answered.reduce((total, metrics) => total + count(metrics), 0);
-  const modes = [...new Set(answered.flatMap(({ locks }) => [...locks.keys()]))].sort();
+    answered.reduce((total, { metrics }) => total + count(metrics), 0);
+  const modes = [...new Set(answered.flatMap(({ metrics }) => [...metrics.locks.keys()]))].sort();
+  const tally = newTally();
+  for (const one of answered) if (one.tally !== undefined) addTally(tally, one.tally);
   return {
     roundTrips: answered.length,
     locks: Object.fromEntries(
@@ -60,6 +70,6 @@ function sumOf(answered: readonly Metrics[]): Cost {
     rowsRead: sum(({ rowsRead }) => rowsRead),
     rowsWritten: sum(({ rowsWritten }) => rowsWritten),
     ghosts: sum(({ ghostsPassed }) => ghostsPassed),
-    logBytes: sum(({ logBytes }) => logBytes),
+    tally,
   };
 }
