@@ -19,6 +19,8 @@ export interface Tally {
   indexWrites: number;
   /** Searches of an index to read: one per access and value of an IN, and one per row that is looked up by another index's entry. */
   seeks: number;
+  /** Rows that searches gave, also those that a condition then rejects. Deleted entries aren't among them. */
+  rowsExamined: number;
   logBytes: number;
   /** With row versions: copies of what was there, and the tags of rows. Part of the log where versions persist (Azure SQL). */
   versionBytes: number;
@@ -43,6 +45,7 @@ export function newTally(): Tally {
     functionStatements: 0,
     indexWrites: 0,
     seeks: 0,
+    rowsExamined: 0,
     logBytes: 0,
     versionBytes: 0,
     storedBytes: 0,
@@ -61,6 +64,7 @@ export function addTally(sum: Tally, part: Tally): void {
   sum.functionStatements += part.functionStatements;
   sum.indexWrites += part.indexWrites;
   sum.seeks += part.seeks;
+  sum.rowsExamined += part.rowsExamined;
   sum.logBytes += part.logBytes;
   sum.versionBytes += part.versionBytes;
   sum.storedBytes += part.storedBytes;
@@ -152,6 +156,10 @@ export class Meter {
 
   seek(): void {
     this.call.seeks += 1;
+  }
+
+  examined(): void {
+    this.call.rowsExamined += 1;
   }
 
   inserted(index: Index, image: Image): void {

@@ -70,6 +70,7 @@ function* walk(
   const { range, emit, read } = way;
   const { index } = range;
   const { metrics, world } = frame.connection;
+  const meter = scan.schema.isLocal ? undefined : frame.connection.meter;
   const { filters } = scan.plan;
   for (let entry = range.peek(); entry !== undefined; entry = range.peek()) {
     range.pass(entry);
@@ -77,6 +78,7 @@ function* walk(
     const image = read(row);
     if (entry.isGhost) metrics.ghostsPassed += 1;
     if (image === undefined) continue;
+    meter?.examined();
     const isPlain = !entry.isGhost && image === row.image && row.writer === undefined;
     if (!isPlain && !isEntryOf(scan, { key: entry.key, index, image }, frame)) continue;
     frame.rows[scan.slot] = image;
@@ -84,7 +86,7 @@ function* walk(
     frame.hits[scan.slot] = row;
     if (!scan.schema.isLocal) {
       metrics.rowsRead += 1;
-      if (!scan.plan.path.isCovering) frame.connection.meter?.seek();
+      if (!scan.plan.path.isCovering) meter?.seek();
       if (world.isObserved) frame.connection.observe(`v${imageText(image)}`);
     }
     if (yield* emitted(emit())) return true;

@@ -1,5 +1,6 @@
 import { SqlTaskStore } from "../../../shared/store/sql-task-store";
 import { shippedWorld } from "../shipped/shipped-world";
+import type { Connection } from "../../tsql-server/engine/connection";
 import type { Tally } from "../../tsql-server/engine/meter";
 import { addTally, newTally } from "../../tsql-server/engine/meter";
 import type { Metrics } from "../../tsql-server/engine/metrics";
@@ -29,6 +30,18 @@ export function worldWithGhosts(engine: EngineName): World {
   return shippedWorld({ ...engines[engine], keepsGhosts: true });
 }
 
+/** A copy of a world in which something was done; not counted. */
+export async function filled(
+  template: World,
+  fill: (scene: Scene) => Promise<unknown>,
+): Promise<World> {
+  const world = template.fork();
+  const store = storeOf(world, () => undefined);
+  await fill({ store, world, name: "costs", batch: 0 });
+  await store.close();
+  return world;
+}
+
 /** Sets the scene on a copy of a world, then counts what the one call costs. */
 export async function measure(
   template: World,
@@ -38,17 +51,24 @@ export async function measure(
   const world = template.fork();
   world.isMetered = true;
   let answered: Answered[] = [];
-  const server = new LocalServer(world, {
-    stepsMost: Number.POSITIVE_INFINITY,
-    statementsMost: Number.POSITIVE_INFINITY,
-    onAnswered: ({ metrics, meter }) => void answered.push({ metrics, tally: meter?.call }),
-  });
-  const store = new SqlTaskStore(new EngineCaller(server), (call) => call());
+  const store = storeOf(
+    world,
+    ({ metrics, meter }) => void answered.push({ metrics, tally: meter?.call }),
+  );
   const call = await prepare({ store, world, name: "costs", batch });
   answered = [];
   await call();
   await store.close();
   return sumOf(answered);
+}
+
+function storeOf(world: World, onAnswered: (connection: Connection) => void): SqlTaskStore {
+  const server = new LocalServer(world, {
+    stepsMost: Number.POSITIVE_INFINITY,
+    statementsMost: Number.POSITIVE_INFINITY,
+    onAnswered,
+  });
+  return new SqlTaskStore(new EngineCaller(server), (call) => call());
 }
 
 interface Answered {
