@@ -30,10 +30,13 @@ const calls: Readonly<Record<string, TokenCall>> = {
 const table = "Taskgate.TaskDefinition";
 
 /** Four tokens are free before each call; another process holds the rest. */
-export async function tokenFigures(template: World): Promise<Situation[]> {
+export async function tokenFigures(
+  template: World,
+  limits: readonly number[] = [4, 100, 1_000],
+): Promise<Situation[]> {
   const found: Situation[] = [];
   for (const [call, prepare] of Object.entries(calls)) {
-    for (const limit of [4, 100, 1_000]) {
+    for (const limit of limits) {
       const { tally } = await measure(template, 1, async ({ store, name }) => {
         await define(store, { limit }, name);
         if (limit > 4) await startWorker(store, name, { want: limit - 4, worker: "another" });
