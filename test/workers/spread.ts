@@ -37,6 +37,8 @@ export interface SpreadOptions {
   readonly fateOfNoted?: "crash" | "stop";
   /** Limits that all definitions share, besides their own; default: none. */
   readonly sharedLimits?: readonly number[];
+  /** So many tasks a second may begin; default: any number. */
+  readonly perSecond?: number;
   /** Hosts work for one of them each, in turn; default: for one. */
   readonly definitions?: number;
 }
@@ -55,6 +57,8 @@ export interface Spread {
   /** Instants at which a denial was noted. */
   readonly notedAtMs: readonly number[];
   readonly statements: number;
+  /** Those that changed the first definition's tokens: on a database each is a commit on the definition's row. */
+  readonly tokenCommits: number;
 }
 
 const quiet = (): void => undefined;
@@ -98,6 +102,8 @@ class Scene {
   #heldMost = 0;
   readonly #sharedMost: number[] = [];
   #statements = 0;
+  #tokenCommits = 0;
+  #tokens = "";
 
   constructor(options: SpreadOptions) {
     this.#options = options;
@@ -175,6 +181,7 @@ class Scene {
       idleMostMs: this.#idle.longestMs,
       notedAtMs: this.#noted.map((atMs) => atMs - startMs),
       statements: this.#statements,
+      tokenCommits: this.#tokenCommits,
     };
   }
 
@@ -187,6 +194,8 @@ class Scene {
     this.#statements += 1;
     const row = this.#row;
     if (row === undefined) return;
+    if (row.executionTokens !== this.#tokens) this.#tokenCommits += 1;
+    this.#tokens = row.executionTokens;
     const held = countHeld(row);
     this.#heldMost = Math.max(this.#heldMost, held);
     [...this.#database.rows.sharedLimits.values()].forEach((shared, at) => {
@@ -247,11 +256,12 @@ class Scene {
       host.freeze(busyUntilMs - this.time.nowMs);
       return host.sleep(0);
     };
-    const { limit, sharedLimits = [], definitions = 1 } = this.#options;
+    const { limit, sharedLimits = [], definitions = 1, perSecond } = this.#options;
+    const rate = perSecond === undefined ? {} : { rate: { count: perSecond, periodMs: 1_000 } };
     const shared = sharedLimits.map((max, at) => ({ name: `partner-${String(at)}`, limit: max }));
     const tasks = names
       .slice(0, definitions)
-      .map((name) => defineTask({ name, limit, within: shared, run }));
+      .map((name) => defineTask({ name, limit, within: shared, ...rate, run }));
     const environment: WorkerEnvironment = {
       store: connect({
         host,

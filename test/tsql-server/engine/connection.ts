@@ -3,6 +3,7 @@ import { combineModes, isCovered } from "../locks/modes";
 import type { IsolationLevel } from "../syntax/ast-statements";
 import type { SqlValue } from "../values";
 import type { Answer } from "./answer";
+import { Meter } from "./meter";
 import { newMetrics } from "./metrics";
 import { SeededRandom } from "./random";
 import type { SqlError } from "./sql-error";
@@ -60,6 +61,8 @@ export class Connection {
   waits = 0;
   answer: Answer | undefined;
   metrics = newMetrics();
+  /** Where the world is metered. */
+  readonly meter: Meter | undefined;
   /** Where the request is: for traces. */
   place = { moduleName: "", line: 0 };
 
@@ -92,6 +95,7 @@ export class Connection {
   constructor(world: World, id: number) {
     this.world = world;
     this.id = id;
+    this.meter = world.isMetered ? new Meter(() => world.isVersioned) : undefined;
     this.random = new SeededRandom(world.options.seed * 7919 + id);
   }
 
@@ -119,6 +123,7 @@ export class Connection {
 
   /** The end of a transaction: application locks of the session stay. */
   releaseLocks(): void {
+    this.meter?.released();
     const kept = new Set<string>();
     for (const [resource, owners] of this.appLocks) {
       owners.transaction = 0;
@@ -173,6 +178,7 @@ export class Connection {
   noteLock(ask: Ask): void {
     const { locks } = this.metrics;
     locks.set(ask.mode, (locks.get(ask.mode) ?? 0) + 1);
+    this.meter?.locked(ask.resource, ask.mode);
     this.observe(ask.resource);
   }
 
@@ -184,6 +190,7 @@ export class Connection {
     if (held === undefined || held === before) return;
     if (!isCovered(combineModes(before, ask.mode), held)) return;
     this.world.locks.restore(this.id, ask.resource, before);
+    if (before === undefined) this.meter?.unlocked(ask.resource);
   }
 
   onLockGranted(): void {

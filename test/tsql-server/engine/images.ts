@@ -18,14 +18,3 @@ export function isSameValue(
     return Buffer.compare(left, right) === 0;
   return left === right;
 }
-
-/** A rough size in a log record. */
-export function sizeOf(values: readonly Image[number][] | undefined): number {
-  let size = 0;
-  for (const value of values ?? []) {
-    if (typeof value === "string") size += 2 * value.length;
-    else if (value instanceof Uint8Array) size += value.length;
-    else if (value !== null) size += 8;
-  }
-  return size;
-}

@@ -207,6 +207,7 @@ export class LockingScan {
   /** L4: after the index key the row itself, unless the index has all that is read. Undefined: there is no row to read. */
   *#lockBase(row: Row): Steps<Reply | undefined> {
     const { clustered } = this.#data;
+    this.#connection.meter?.seek();
     const got = yield* lockKey(
       this.#connection,
       () => {
@@ -243,6 +244,7 @@ export class LockingScan {
     this.#refuseConflict(row);
     this.#frame.rows[this.#scan.slot] = image;
     metrics.rowsRead += 1;
+    this.#connection.meter?.examined();
     if (world.isObserved) this.#connection.observe(`r${imageText(image)}`);
     if (!passes(this.#scan.plan.filters, this.#frame)) {
       // L11: dropped again where it doesn't qualify; L12: what a hint or a level keeps stays.

@@ -11,8 +11,6 @@ export interface Metrics {
   rowsSkipped: number;
   /** Deleted entries that a scan went over. */
   ghostsPassed: number;
-  /** A rough measure: keys and images written. */
-  logBytes: number;
 }
 
 export function newMetrics(): Metrics {
@@ -23,7 +21,6 @@ export function newMetrics(): Metrics {
     rowsWritten: 0,
     rowsSkipped: 0,
     ghostsPassed: 0,
-    logBytes: 0,
   };
 }
 

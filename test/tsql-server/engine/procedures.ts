@@ -235,10 +235,12 @@ export function* callFunction(
     frame.variables[place] = value;
   });
   enter(connection);
+  connection.meter?.enterFunction();
   try {
     yield* program.run(frame);
   } finally {
     connection.procedureDepth -= 1;
+    connection.meter?.leaveFunction();
   }
   return frame.returnValue ?? null;
 }

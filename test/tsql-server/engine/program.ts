@@ -72,6 +72,7 @@ export class Program {
     connection.place.moduleName = frame.moduleName;
     connection.place.line = statement.line;
     noteRun(frame, statement);
+    connection.meter?.statement(statement);
     try {
       const result = this.#present(connection.world).#runnerOf(statement)(frame);
       if (isSteps(result)) return this.#runInSteps(result, statement, frame);
@@ -134,7 +135,10 @@ export class Program {
   #condition(node: Predicate): (frame: Frame) => boolean | Steps<boolean> {
     const { result: condition, scans } = this.#bind((scope) => bindPredicate(node, scope));
     if (condition.run === undefined) return (frame) => condition.test(frame) === true;
-    return (frame) => runStatement(frame, scans, () => isTrue(condition, frame));
+    return (frame) => {
+      frame.connection.meter?.condition();
+      return runStatement(frame, scans, () => isTrue(condition, frame));
+    };
   }
 
   #bind<Result>(bind: (scope: Scope) => Result): { result: Result; scans: Binder["scans"] } {

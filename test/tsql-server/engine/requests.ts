@@ -46,6 +46,7 @@ export function* runRequest(
 ): Steps<void> {
   const result: RequestResult = { returnStatus: undefined, outputs: [], isCancelled: false };
   connection.metrics = newMetrics();
+  connection.meter?.beginCall();
   connection.tryDepth = 0;
   connection.procedureDepth = 0;
   connection.caught.length = 0;

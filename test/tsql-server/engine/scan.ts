@@ -21,7 +21,9 @@ export function* scanRows(scan: TableScan, frame: Frame, emit: Emit): Steps<bool
   // A dirty read sees the current state: others may come before.
   if (access.kind === "dirty" && !scan.schema.isLocal)
     yield { kind: "pause", reason: "dirty read" };
+  const meter = scan.schema.isLocal ? undefined : connection.meter;
   for (const range of scan.ranges(frame)) {
+    meter?.seek();
     if (access.kind === "versioned") range.sight = "committed";
     // Through another index the row is seen before it is locked.
     else if (access.kind === "locking" && range.index === scan.data(frame).clustered) {
@@ -68,6 +70,7 @@ function* walk(
   const { range, emit, read } = way;
   const { index } = range;
   const { metrics, world } = frame.connection;
+  const meter = scan.schema.isLocal ? undefined : frame.connection.meter;
   const { filters } = scan.plan;
   for (let entry = range.peek(); entry !== undefined; entry = range.peek()) {
     range.pass(entry);
@@ -75,6 +78,7 @@ function* walk(
     const image = read(row);
     if (entry.isGhost) metrics.ghostsPassed += 1;
     if (image === undefined) continue;
+    meter?.examined();
     const isPlain = !entry.isGhost && image === row.image && row.writer === undefined;
     if (!isPlain && !isEntryOf(scan, { key: entry.key, index, image }, frame)) continue;
     frame.rows[scan.slot] = image;
@@ -82,6 +86,7 @@ function* walk(
     frame.hits[scan.slot] = row;
     if (!scan.schema.isLocal) {
       metrics.rowsRead += 1;
+      if (!scan.plan.path.isCovering) meter?.seek();
       if (world.isObserved) frame.connection.observe(`v${imageText(image)}`);
     }
     if (yield* emitted(emit())) return true;

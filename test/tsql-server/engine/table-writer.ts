@@ -5,7 +5,7 @@ import type { TableData } from "../storage/table";
 import { newEntry } from "../storage/table";
 import type { Connection } from "./connection";
 import { duplicateKey } from "./duplicate-key";
-import { isSameValue, mergeColumns, sizeOf } from "./images";
+import { isSameValue, mergeColumns } from "./images";
 import { lockKey } from "./key-lock";
 import { tableResource } from "./locking-scan";
 import { SimulationError } from "./sql-error";
@@ -32,6 +32,7 @@ interface IndexChange {
   readonly index: Index;
   readonly row: Row;
   readonly oldKey: readonly Image[number][] | undefined;
+  readonly oldImage: Image;
   readonly newImage: Image | undefined;
 }
 
@@ -95,12 +96,18 @@ export class TableWriter {
         release();
         continue;
       }
-      this.#makeGhost(clustered, key, row);
+      this.#makeGhost(clustered, key, { row, old });
       this.#setImage(row, undefined);
       release();
       for (const index of this.#data.indexes.slice(1)) {
         if (this.#belongs(index, old))
-          pending.push({ index, row, oldKey: index.keyOf(old), newImage: undefined });
+          pending.push({
+            index,
+            row,
+            oldKey: index.keyOf(old),
+            oldImage: old,
+            newImage: undefined,
+          });
       }
       if (!isWide) yield* this.#maintain(pending.splice(0));
     }
@@ -124,7 +131,7 @@ export class TableWriter {
     const image = old === change.found ? change.image : mergeColumns(old, change);
     const newKey = clustered.keyOf(image);
     if (clustered.compareKeys(oldKey, newKey, newKey.length) !== 0) {
-      this.#makeGhost(clustered, oldKey, row);
+      this.#makeGhost(clustered, oldKey, { row, old });
       const releaseNew = yield* this.#insertKey(clustered, image, row);
       this.#setImage(row, image);
       releaseNew();
@@ -132,6 +139,7 @@ export class TableWriter {
       this.#setImage(row, image);
       const entry = clustered.find(oldKey, row);
       if (entry !== undefined) this.#markEntry(clustered, entry);
+      this.#connection.meter?.updated(clustered, old, image);
     }
     release();
     return { old, image };
@@ -161,7 +169,6 @@ export class TableWriter {
     }
     metrics.rowsWritten += 1;
     this.#data.writeCount += 1;
-    metrics.logBytes += 60 + sizeOf(before.image) + sizeOf(image);
     writer.undo.push(() => {
       row.image = before.image;
       row.writer = before.writer;
@@ -190,6 +197,7 @@ export class TableWriter {
           index,
           row,
           oldKey: was ? index.keyOf(old) : undefined,
+          oldImage: old,
           newImage: is ? image : undefined,
         },
       ];
@@ -209,21 +217,22 @@ export class TableWriter {
       oldKey !== undefined &&
       newImage !== undefined &&
       index.compareKeys(oldKey, index.keyOf(newImage), count) === 0;
-    for (const { oldKey, row } of changes.filter(stays)) {
-      if (oldKey === undefined) continue;
+    for (const { oldKey, oldImage, newImage, row } of changes.filter(stays)) {
+      if (oldKey === undefined || newImage === undefined) continue;
       const release = yield* this.#lockKey(index, oldKey, row);
       const entry = index.find(oldKey, row);
       if (entry !== undefined) this.#markEntry(index, entry);
+      this.#connection.meter?.updated(index, oldImage, newImage);
       release();
     }
     const moved = changes.filter((change) => !stays(change));
-    const deletes = moved.flatMap(({ oldKey, row }) =>
-      oldKey === undefined ? [] : [{ key: oldKey, row }],
+    const deletes = moved.flatMap(({ oldKey, oldImage, row }) =>
+      oldKey === undefined ? [] : [{ key: oldKey, row, old: oldImage }],
     );
     deletes.sort((left, right) => index.compareKeys(left.key, right.key, count));
-    for (const { key, row } of deletes) {
+    for (const { key, row, old } of deletes) {
       const release = yield* this.#lockKey(index, key, row);
-      this.#makeGhost(index, key, row);
+      this.#makeGhost(index, key, { row, old });
       release();
     }
     const inserts = moved.flatMap(({ newImage, row }) =>
@@ -235,7 +244,12 @@ export class TableWriter {
     for (const { image, row } of inserts) (yield* this.#insertKey(index, image, row))();
   }
 
-  #makeGhost(index: Index, key: readonly Image[number][], row: Row): void {
+  #makeGhost(
+    index: Index,
+    key: readonly Image[number][],
+    { row, old }: { readonly row: Row; readonly old: Image },
+  ): void {
+    this.#connection.meter?.deleted(index, old);
     const entry = index.find(key, row);
     if (entry === undefined)
       throw new Error(`${index.schema.name} lost the entry of row ${row.id}`);
@@ -285,7 +299,8 @@ export class TableWriter {
   }
 
   #dropAfterWrite(reply: Parameters<Connection["restore"]>[0]): void {
-    const { world, settings } = this.#connection;
+    const { world, settings, meter } = this.#connection;
+    if (reply.ask !== undefined) meter?.written(reply.ask.resource);
     const isKept =
       settings.isolation === "REPEATABLE READ" || settings.isolation === "SERIALIZABLE";
     if (world.options.hasOptimizedLocking && !isKept && reply.before === undefined)
@@ -342,8 +357,8 @@ export class TableWriter {
   }
 
   #addEntry(index: Index, image: Image, row: Row): void {
-    const { writer, metrics } = this.#connection;
-    metrics.logBytes += 40 + sizeOf(index.keyOf(image));
+    const { writer, meter } = this.#connection;
+    meter?.inserted(index, image);
     const old = index.find(index.keyOf(image), row);
     if (old !== undefined) {
       // The row comes back to a key that it has just left.

@@ -49,6 +49,7 @@ export function commitTransaction(connection: Connection): void {
     }
   }
   settleEntries(connection, transaction);
+  connection.meter?.committed(transaction.rows.size > 0);
   finish(connection);
 }
 

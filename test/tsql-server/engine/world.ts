@@ -36,6 +36,8 @@ export class World {
   statementsLeft = Number.POSITIVE_INFINITY;
   /** Cycles of waiters that were broken. */
   deadlocks = 0;
+  /** Connections that come from now on count what they cost. */
+  isMetered = false;
   /** Connections keep a hash of what they see: for searches that compare states. */
   isObserved = false;
   #recorder: AccessRecorder | undefined;

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { engines } from "../shipped/engines";
 import type { EngineName } from "../../tsql-server/engine/options";
+import { measureLife, recordOfLife } from "./life";
 import { formatCosts, measureAll, recordOf } from "./table";
 
 /*
@@ -21,10 +22,14 @@ async function main(): Promise<void> {
   const { engine } = options;
   if (!isEngine(engine)) throw new Error(`Expected azure, versioned or locking, got \`${engine}\``);
   const table = await measureAll(engine);
-  console.log(formatCosts(table, process.stdout.isTTY ? process.stdout.columns : 200).join("\n"));
+  console.log(formatCosts(table, process.stdout.isTTY ? process.stdout.columns : 260).join("\n"));
+  const life = recordOfLife(await measureLife(engine));
+  console.log(["", "Life of a task, and what much around it costs", ...life].join("\n"));
   if (options.update) {
     const recorded = engine === "azure" ? table : await measureAll("azure");
     writeFileSync(join(__dirname, "expected-costs.txt"), `${recordOf(recorded).join("\n")}\n`);
+    const lived = engine === "azure" ? life : recordOfLife(await measureLife("azure"));
+    writeFileSync(join(__dirname, "expected-life.txt"), `${lived.join("\n")}\n`);
   }
 }
 

@@ -1,5 +1,8 @@
 import { SqlTaskStore } from "../../../shared/store/sql-task-store";
 import { shippedWorld } from "../shipped/shipped-world";
+import type { Connection } from "../../tsql-server/engine/connection";
+import type { Tally } from "../../tsql-server/engine/meter";
+import { addTally, newTally } from "../../tsql-server/engine/meter";
 import type { Metrics } from "../../tsql-server/engine/metrics";
 import { engines } from "../shipped/engines";
 import type { EngineName } from "../../tsql-server/engine/options";
@@ -18,13 +21,25 @@ export interface Cost {
   readonly rowsWritten: number;
   /** Deleted entries that were stepped over. */
   readonly ghosts: number;
-  /** Keys and images written: an estimate. */
-  readonly logBytes: number;
+  /** Statements, index writes, seeks, bytes, how long rows stay locked: what the engine's meter counts. */
+  readonly tally: Tally;
 }
 
 /** A world in which deleted entries stay until they are cleaned away, so that they can be counted. */
 export function worldWithGhosts(engine: EngineName): World {
   return shippedWorld({ ...engines[engine], keepsGhosts: true });
+}
+
+/** A copy of a world in which something was done; not counted. */
+export async function filled(
+  template: World,
+  fill: (scene: Scene) => Promise<unknown>,
+): Promise<World> {
+  const world = template.fork();
+  const store = storeOf(world, () => undefined);
+  await fill({ store, world, name: "costs", batch: 0 });
+  await store.close();
+  return world;
 }
 
 /** Sets the scene on a copy of a world, then counts what the one call costs. */
@@ -34,13 +49,12 @@ export async function measure(
   prepare: (scene: Scene) => ReturnType<Scenario["prepare"]>,
 ): Promise<Cost> {
   const world = template.fork();
-  let answered: Metrics[] = [];
-  const server = new LocalServer(world, {
-    stepsMost: Number.POSITIVE_INFINITY,
-    statementsMost: Number.POSITIVE_INFINITY,
-    onAnswered: ({ metrics }) => void answered.push(metrics),
-  });
-  const store = new SqlTaskStore(new EngineCaller(server), (call) => call());
+  world.isMetered = true;
+  let answered: Answered[] = [];
+  const store = storeOf(
+    world,
+    ({ metrics, meter }) => void answered.push({ metrics, tally: meter?.call }),
+  );
   const call = await prepare({ store, world, name: "costs", batch });
   answered = [];
   await call();
@@ -48,10 +62,26 @@ export async function measure(
   return sumOf(answered);
 }
 
-function sumOf(answered: readonly Metrics[]): Cost {
+function storeOf(world: World, onAnswered: (connection: Connection) => void): SqlTaskStore {
+  const server = new LocalServer(world, {
+    stepsMost: Number.POSITIVE_INFINITY,
+    statementsMost: Number.POSITIVE_INFINITY,
+    onAnswered,
+  });
+  return new SqlTaskStore(new EngineCaller(server), (call) => call());
+}
+
+interface Answered {
+  readonly metrics: Metrics;
+  readonly tally: Tally | undefined;
+}
+
+function sumOf(answered: readonly Answered[]): Cost {
   const sum = (count: (metrics: Metrics) => number): number =>
-    answered.reduce((total, metrics) => total + count(metrics), 0);
-  const modes = [...new Set(answered.flatMap(({ locks }) => [...locks.keys()]))].sort();
+    answered.reduce((total, { metrics }) => total + count(metrics), 0);
+  const modes = [...new Set(answered.flatMap(({ metrics }) => [...metrics.locks.keys()]))].sort();
+  const tally = newTally();
+  for (const one of answered) if (one.tally !== undefined) addTally(tally, one.tally);
   return {
     roundTrips: answered.length,
     locks: Object.fromEntries(
@@ -60,6 +90,6 @@ function sumOf(answered: readonly Metrics[]): Cost {
     rowsRead: sum(({ rowsRead }) => rowsRead),
     rowsWritten: sum(({ rowsWritten }) => rowsWritten),
     ghosts: sum(({ ghostsPassed }) => ghostsPassed),
-    logBytes: sum(({ logBytes }) => logBytes),
+    tally,
   };
 }

@@ -1,4 +1,5 @@
 import { formatTable } from "../../../shared/terminal/text-table";
+import type { Tally } from "../../tsql-server/engine/meter";
 import type { EngineName } from "../../tsql-server/engine/options";
 import { describeSituation, measureClaims } from "./claims";
 import { measure, worldWithGhosts } from "./measure";
@@ -55,18 +56,42 @@ export function recordOf(table: CostTable): string[] {
       `read ${cost.rowsRead}`,
       `written ${cost.rowsWritten}`,
       `ghosts ${cost.ghosts}`,
-      `log bytes ${cost.logBytes}`,
+      ...tallyOf(cost.tally),
     ];
     return `${key}: ${counts.join(", ")}`;
   });
 }
 
+/** What isn't 0 of it; the rows that others may wait for are those of a definition, a shared limit and a rate. */
+function tallyOf(tally: Tally): string[] {
+  const counts: [string, number][] = [
+    ["log bytes", tally.logBytes],
+    ["version bytes", tally.versionBytes],
+    ["statements", tally.statements],
+    ["in functions", tally.functionStatements],
+    ["index writes", tally.indexWrites],
+    ["seeks", tally.seeks],
+    ["commits", tally.commits],
+    ["passes", tally.passes],
+    ...gates.map((table): [string, number] => [
+      `${table} held`,
+      tally.heldMost.get(`Taskgate.${table}`) ?? 0,
+    ]),
+  ];
+  return counts.filter(([, count]) => count > 0).map(([name, count]) => `${name} ${count}`);
+}
+
+const gates = ["TaskDefinition", "SharedLimit", "RateBucket"] as const;
+
 /** Modes of locks in the order of their strength, as columns. */
 const modes = ["IS", "IX", "S", "U", "X"] as const;
 
-/** Lines for people: what a call costs, and rows and bytes per task. */
+/** Lines for people: what a call costs, and bytes of log per task. */
 export function formatCosts(table: CostTable, width: number): string[] {
-  const titles = ["trips", ...modes, "other", "read", "written", "ghosts", "log bytes", "per task"];
+  const titles = [
+    ...["trips", ...modes, "other", "read", "written", "ghosts", "stmts", "in fns", "index"],
+    ...["seeks", "held", "passes", "versions", "log bytes", "per task"],
+  ];
   const columns = [
     { title: "call", isNumber: false },
     { title: "batch", isNumber: true },
@@ -75,7 +100,7 @@ export function formatCosts(table: CostTable, width: number): string[] {
   const rows = Object.entries(table).map(([key, cost]) => {
     const parts = key.split(" | ");
     const batch = Number(parts.pop());
-    return [parts.join(": "), batch, ...cellsOf(cost), Math.round(cost.logBytes / batch)];
+    return [parts.join(": "), batch, ...cellsOf(cost), Math.round(cost.tally.logBytes / batch)];
   });
   return formatTable({ title: "Costs of a call in the model", columns, rows }, width);
 }
@@ -90,6 +115,13 @@ function cellsOf(cost: Cost): number[] {
     cost.rowsRead,
     cost.rowsWritten,
     cost.ghosts,
-    cost.logBytes,
+    cost.tally.statements,
+    cost.tally.functionStatements,
+    cost.tally.indexWrites,
+    cost.tally.seeks,
+    Math.max(0, ...gates.map((table) => cost.tally.heldMost.get(`Taskgate.${table}`) ?? 0)),
+    cost.tally.passes,
+    cost.tally.versionBytes,
+    cost.tally.logBytes,
   ];
 }

@@ -4,6 +4,7 @@ import type { SqlValue } from "../../values";
 import { converterOf } from "../convert";
 import type { Scalar } from "../expression";
 import type { Frame } from "../frame";
+import { meteredText } from "../metered-text";
 import { RowsSource } from "../row-sources";
 import type { JsonPath, JsonValue } from "../json";
 import { follow, fragmentText, parseJson, parsePath, scalarText, typeNumber } from "../json";
@@ -17,7 +18,7 @@ import { SourceBinding } from "./scope";
 
 /** OPENJSON: [doc: OPENJSON]. Its argument may be a column of the source left of it under APPLY. */
 export function bindOpenJson(node: OpenJsonSource, scope: Scope): Source {
-  const json = convertTo(bindExpression(node.json, scope), textMax);
+  const json = convertTo(meteredText(bindExpression(node.json, scope)), textMax);
   const path = node.path === undefined ? parsePath("$") : constantPath(node, scope);
   if (json.run !== undefined) {
     throw new SimulationError(

@@ -2,6 +2,7 @@ import type { BuiltinCall, BuiltinName } from "../../syntax/ast";
 import { bindExpression } from "../bind/expressions";
 import type { Scope } from "../bind/scope";
 import type { Scalar } from "../expression";
+import { meteredText } from "../metered-text";
 import { instantFunctions } from "./dates";
 import { jsonFunctions } from "./json-functions";
 import { numberFunctions } from "./number-functions";
@@ -21,13 +22,27 @@ const functions: Readonly<Partial<Record<BuiltinName, BindFunction>>> = {
   ...valueFunctions,
 };
 
+/** They read their text from end to end; the others take a part, write one, or know its length. */
+const readingAll: ReadonlySet<BuiltinName> = new Set<BuiltinName>([
+  "CHARINDEX",
+  "ISJSON",
+  "JSON_QUERY",
+  "JSON_VALUE",
+  "LEN",
+  "LOWER",
+  "LTRIM",
+  "REPLACE",
+  "RTRIM",
+  "STRING_ESCAPE",
+  "TRIM",
+  "UPPER",
+]);
+
 export function bindBuiltin(node: BuiltinCall, scope: Scope): Scalar {
   const bind = functions[node.name];
   if (bind === undefined) throw new Error(`The function ${node.name} isn't modelled`);
-  return bind(
-    node.arguments.map((argument) => bindExpression(argument, scope)),
-    scope,
-  );
+  const parts = node.arguments.map((argument) => bindExpression(argument, scope));
+  return bind(readingAll.has(node.name) ? parts.map(meteredText) : parts, scope);
 }
 
 /** The argument at a place; the parser has counted them. */

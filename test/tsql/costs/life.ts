@@ -1,0 +1,104 @@
+import type { EngineName } from "../../tsql-server/engine/options";
+import { define, enqueue } from "../../support/builders";
+import { measure, worldWithGhosts } from "./measure";
+import type { Cost } from "./measure";
+import { startedTasks } from "./scene";
+import { spreadFigures } from "./spread-figures";
+import { scheduleFigures, waitingFigures } from "./scheduled-figures";
+import { tokenFigures } from "./token-figures";
+
+/*
+ * The figures by which the T-SQL is to become cheaper: what a task's life costs, what tokens cost when there are many, what
+ * calls read when much waits. Each line of `expected-life.txt` is one situation.
+ */
+
+/** Named numbers of one situation. */
+export interface Situation {
+  readonly name: string;
+  readonly figures: Readonly<Record<string, number>>;
+}
+
+/** All of them; the same numbers each time. */
+export async function measureLife(engine: EngineName): Promise<Situation[]> {
+  const template = worldWithGhosts(engine);
+  return [
+    ...(await lifeFigures(template)),
+    ...(await tokenFigures(template)),
+    ...(await enqueueFigures(template)),
+    ...(await scheduleFigures(template)),
+    ...(await waitingFigures(template)),
+    ...(await spreadFigures()),
+  ];
+}
+
+/** `a task of 300 bytes, ..: log bytes 2412, ..`. */
+export function recordOfLife(situations: readonly Situation[]): string[] {
+  return situations.map(({ name, figures }) => {
+    const counts = Object.entries(figures).map(([what, count]) => `${what} ${String(count)}`);
+    return `${name}: ${counts.join(", ")}`;
+  });
+}
+
+const batch = 100;
+
+/** JSON of exactly 300 bytes, all of them ASCII. */
+const payload = JSON.stringify({ text: "x".repeat(300 - '{"text":""}'.length) });
+
+type Template = Parameters<typeof measure>[0];
+
+/** A worker in full swing: each call of `Work` completes a hundred tasks and claims as many. */
+export async function lifeFigures(template: Template): Promise<Situation[]> {
+  const tasks = Array.from({ length: batch }, () => ({ payload }));
+  const enqueued = await measure(template, batch, async ({ store, name }) => {
+    await define(store, { limit: null, prefetchMax: 1000 }, name);
+    return () => enqueue(store, name, tasks);
+  });
+  const worked = await measure(template, batch, async (scene) => {
+    const { worker } = await startedTasks({ ...scene, batch: 0 });
+    await enqueue(scene.store, scene.name, [...tasks, ...tasks]);
+    const claimed = await worker.claim(batch);
+    return () => worker.complete(claimed, batch);
+  });
+  const perTask = (count: (cost: Cost) => number): number =>
+    Number(((count(enqueued) + count(worked)) / batch).toFixed(1));
+  return [
+    {
+      name: "a task of 300 bytes, enqueued, claimed and completed by 100",
+      figures: {
+        "log bytes": perTask(({ tally }) => tally.logBytes),
+        "version bytes": perTask(({ tally }) => tally.versionBytes),
+        "stored bytes": perTask(({ tally }) => tally.storedBytes),
+        "index writes": perTask(({ tally }) => tally.indexWrites),
+        seeks: perTask(({ tally }) => tally.seeks),
+      },
+    },
+    {
+      name: "Work, completes 100 and claims 100",
+      figures: {
+        statements: worked.tally.statements,
+        "in functions": worked.tally.functionStatements,
+        passes: worked.tally.passes,
+      },
+    },
+  ];
+}
+
+/** One call with as many tasks as a call may have. */
+async function enqueueFigures(template: Template): Promise<Situation[]> {
+  const found: Situation[] = [];
+  for (const [kind, group] of [
+    ["plain", () => ({})],
+    ["in as many groups", (at: number) => ({ group: `g${String(at)}` })],
+  ] as const) {
+    const { tally } = await measure(template, 1, async ({ store, name }) => {
+      await define(store, {}, name);
+      const tasks = Array.from({ length: 10_000 }, (_, at) => group(at));
+      return () => enqueue(store, name, tasks);
+    });
+    found.push({
+      name: `EnqueueTasks, 10,000 tasks ${kind}`,
+      figures: { statements: tally.statements, "in functions": tally.functionStatements },
+    });
+  }
+  return found;
+}

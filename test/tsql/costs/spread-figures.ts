@@ -1,0 +1,61 @@
+import { spread } from "../../workers/spread";
+import type { SpreadOptions } from "../../workers/spread";
+import type { Situation } from "./life";
+
+/*
+ * What many workers do together: the shipped worker in virtual time over the memory store, so that what is counted is calls.
+ * What a database adds by waiting and skipping isn't in it: a call takes no time there, and nobody meets a locked row.
+ */
+
+const seconds = 10;
+const shared = { arriveEveryMs: 20, isBlocking: false, taskMs: 50, stayMs: 600_000, seed: 1 };
+
+export async function spreadFigures(): Promise<Situation[]> {
+  const limited = await tokenFigure("three processes at limit 16", {});
+  const changing = await tokenFigure("three processes at limit 16, stays of 6 s", {
+    stayMs: 6_000,
+    arriveEveryMs: 2_000,
+  });
+  const rated = await spread({
+    ...shared,
+    hosts: 50,
+    limit: null,
+    perSecond: 10,
+    tasks: 1_000,
+    lastsMs: seconds * 1_000,
+  });
+  return [
+    limited,
+    changing,
+    {
+      name: "50 workers on a rate of 10/s",
+      figures: {
+        "calls a second": round(rated.statements / seconds),
+        tasks: rated.begun.flat().length,
+      },
+    },
+  ];
+}
+
+async function tokenFigure(name: string, change: Partial<SpreadOptions>): Promise<Situation> {
+  const { begun, tokenCommits } = await spread({
+    ...shared,
+    hosts: 3,
+    limit: 16,
+    tasks: 10_000,
+    lastsMs: seconds * 1_000,
+    ...change,
+  });
+  const tasks = begun.flat().length;
+  return {
+    name,
+    figures: {
+      tasks,
+      "commits on the definition's row per 20": round((20 * tokenCommits) / tasks),
+    },
+  };
+}
+
+function round(value: number): number {
+  return Number(value.toFixed(2));
+}
