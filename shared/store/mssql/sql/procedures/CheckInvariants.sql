@@ -51,17 +51,17 @@ BEGIN
     SELECT t.IsShared, CASE t.IsShared WHEN 1 THEN t.Name + N'/' ELSE N'' END AS Part, t.Grantee AS TaskExecutionId, 1 AS InString, 0 AS InCount
     FROM Tokens AS t WHERE t.IsHeld = 1
     UNION ALL
-    SELECT l.IsShared, N'', e.TaskExecutionId, 0, e.TokenCount
-    FROM Limits AS l
-    INNER JOIN Taskgate.TaskExecution AS e WITH (INDEX (PK_TaskExecution)) ON e.TaskDefinitionId = l.LimitId -- all
-    WHERE l.IsShared = 0 AND l.TaskLimit <> -1
+    SELECT 0, N'', e.TaskExecutionId, 0, e.TokenCount
+    FROM Taskgate.TaskExecution AS e WITH (INDEX (PK_TaskExecution)) -- all
+    INNER JOIN Taskgate.TaskDefinition AS d ON d.TaskDefinitionId = e.TaskDefinitionId
+    WHERE COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit) <> -1
     UNION ALL
-    SELECT l.IsShared, l.Name + N'/', e.TaskExecutionId, 0, e.TokenCount
-    FROM Limits AS l
-    INNER JOIN Taskgate.TaskDefinitionSharedLimit AS u WITH (INDEX (IX_TaskDefinitionSharedLimit_SharedLimit)) -- covers this read
-      ON u.SharedLimitId = l.LimitId
-    INNER JOIN Taskgate.TaskExecution AS e WITH (INDEX (PK_TaskExecution)) ON e.TaskDefinitionId = u.TaskDefinitionId -- all
-    WHERE l.IsShared = 1 AND l.TaskLimit <> -1),
+    SELECT 1, s.Name + N'/', e.TaskExecutionId, 0, e.TokenCount
+    FROM Taskgate.SharedLimit AS s WITH (INDEX (PK_SharedLimit)) -- all
+    INNER JOIN Taskgate.TaskDefinitionSharedLimit AS l WITH (INDEX (IX_TaskDefinitionSharedLimit_SharedLimit)) -- covers this read
+      ON l.SharedLimitId = s.SharedLimitId
+    INNER JOIN Taskgate.TaskExecution AS e WITH (INDEX (PK_TaskExecution)) ON e.TaskDefinitionId = l.TaskDefinitionId -- all
+    WHERE COALESCE(s.ConcurrencyLimitOverride, s.ConcurrencyLimit) <> -1),
   Slots AS (
     SELECT s.GroupId, COUNT(*) AS Used
     FROM Taskgate.GroupSlot AS s WITH (INDEX (PK_GroupSlot)) -- all
