@@ -12,9 +12,8 @@ import {
   startWorker,
   stateOf,
 } from "../support/builders";
-import { testWith, useStore } from "../support/store-setup";
+import { useStore } from "../support/store-setup";
 import type { StoreSetup } from "../support/store-setup";
-import { inDialect } from "./two-dialects";
 
 /** A redriven task belongs where it did: to its wave, as long as that hasn't ended, and to its group, made or not. */
 export function describeRedriveWaves(setup: StoreSetup): void {
@@ -207,47 +206,8 @@ function describeWaves(setup: StoreSetup): void {
   });
 }
 
-/** The archive of a blocked task that names the group, and not the key. */
-const archivedWithGroup = [
-  "UPDATE taskgate.ended_early SET pending_group_key = NULL, pending_group_is_global = NULL",
-  `UPDATE taskgate.archive SET group_id =
-     (SELECT MIN(group_id) FROM taskgate.task_group WHERE task_definition_id = {scope})`,
-];
-
 function describePending(setup: StoreSetup): void {
   const open = useStore(setup);
-
-  for (const groupScope of ["definition", "global"] as const) {
-    const title = `one that was archived with its group while its wave was blocked has its key again: ${groupScope}`;
-    testWith(setup, "raw sql")(title, async () => {
-      const { dialect } = setup;
-      if (dialect === "memory") throw new Error("The memory store takes no statements");
-      const opened = open();
-      const { store } = opened;
-      const name = await define(store, { groupSlots: 1 });
-      const group = { name, groupKey: "g", groupScope, changedBy: "an operator" };
-      await store.setGroup(group);
-      const batch = await fill(store, name, [[{ group: "g", groupScope }, { group: "h" }]]);
-      const id = at(at(batch.tasks, 0), 0);
-      await store.cancelTasks({ taskIds: [id] });
-      const [known] = await opened.raw(
-        inDialect(dialect, "SELECT MAX(task_definition_id) AS id FROM taskgate.task", new Map()),
-      );
-      const own = String(Object.values(known ?? {})[0]);
-      const values = new Map([["scope", groupScope === "global" ? "0" : own]]);
-      for (const sql of archivedWithGroup) await opened.raw(inDialect(dialect, sql, values));
-
-      expect(await redriven(store, id)).toEqual([]);
-      expect(await stateOf(store, id)).toBe("blocked");
-      expect((await store.checkInvariants()).findings).toEqual([]);
-      await start(store, batch);
-      const worker = await startWorker(store, name, { want: 2 });
-      await worker.claim(2);
-      expect((await factsOf(store, id)).group).toMatchObject({ key: "g", slots: 1, used: 1 });
-      const { groups } = await store.listGroups({ groupKey: "g", max: 10 });
-      expect(groups.map(({ used }) => used)).toEqual([1]);
-    });
-  }
 
   test("a cancelled task of a wave comes back into its group", async () => {
     const { store } = open();

@@ -407,13 +407,15 @@ create function taskgate._admit_blocked(p_wave_id bigint, p_max integer, p_now t
 create function taskgate._app_problem(p_app text) returns text language sql immutable;
 create function taskgate._apply_kinds(p_task_definition_id integer, p_build bigint, p_tasks text, p_is_blocked boolean, p_now timestamp with time zone, p_kinds text[], p_payloads text[], p_priorities integer[], p_group_keys text[], p_run_ats timestamp with time zone[], p_dedupe_keys text[], p_dedupe_ms bigint[], OUT o_priorities integer[], OUT o_group_keys text[], OUT o_run_ats timestamp with time zone[], OUT o_dedupe_keys text[], OUT o_dedupe_ms bigint[]) language plpgsql;
 create function taskgate._audit_call(p_action text, p_task_definition_id integer, p_batch_id bigint, p_task_ids bigint[], p_changed_by text, p_reason text, p_now timestamp with time zone) returns void language sql;
-create function taskgate._audit_problem(p_changed_by text, p_reason text) returns text language sql immutable;
 create function taskgate._backoff_ms(p_base_ms integer, p_cap_ms integer, p_failed_count smallint) returns bigint language sql;
 create function taskgate._change_limit(p_task_definition_id integer, p_limit integer, p_override integer, OUT o_old integer, OUT o_new integer, OUT o_held integer, OUT o_over_limit integer) language plpgsql;
 create function taskgate._change_rate(p_task_definition_id integer, p_is_override boolean, p_count integer, p_period_ms integer, p_burst integer, OUT o_old text, OUT o_new text, OUT o_old_rate text, OUT o_new_rate text) language plpgsql;
 create function taskgate._change_shared_limit(p_shared_limit_id integer, p_limit integer, p_override integer, OUT o_old integer, OUT o_new integer, OUT o_held integer, OUT o_over_limit integer) language plpgsql;
 create function taskgate._change_shared_links(p_task_definition_id integer, p_shared_limits text, p_registered_by text, OUT o_old text, OUT o_new text) language plpgsql;
+create function taskgate._check_actor(p_changed_by text, p_reason text) returns void language plpgsql immutable;
+create function taskgate._check_range(p_what text, p_value bigint, p_least bigint, p_most bigint) returns void language plpgsql immutable;
 create function taskgate._check_results(p_results text[]) returns void language plpgsql;
+create function taskgate._check_text(p_what text, p_text text) returns void language plpgsql immutable;
 create function taskgate._claimed(p_task_ids bigint[], p_build bigint, OUT o_ids text, OUT o_kinds text, OUT o_attempts text, OUT o_payloads text, OUT o_extras text, OUT o_last_priority smallint, OUT o_last_rank bigint) language plpgsql;
 create function taskgate._close_wave(p_wave_id bigint, p_now timestamp with time zone, OUT o_woken integer[], OUT o_is_opening boolean) language plpgsql;
 create function taskgate._count_permits(p_task_definition_id integer, p_want integer, OUT o_allowed integer, OUT o_from timestamp with time zone, OUT o_interval_us bigint, OUT o_retry_in_ms bigint) language plpgsql;
@@ -426,6 +428,7 @@ create function taskgate._end_tasks(p_task_ids bigint[], p_fences bigint[], p_ou
 create function taskgate._enqueue_grouped(p_task_definition_id integer, p_group_slots smallint, p_group_strict boolean, p_build bigint, p_joins_transaction boolean, p_now timestamp with time zone, p_ids bigint[], p_payloads text[], p_kinds text[], p_priorities smallint[], p_group_keys text[], p_globals boolean[], p_run_ats timestamp with time zone[], p_dedupe_keys text[], p_traces text[], p_is_new boolean[], OUT o_ready boolean, OUT o_next_due_ms bigint) language plpgsql;
 create function taskgate._enter_wave(p_wave_id bigint, p_may_be_sealed boolean DEFAULT false) returns boolean language plpgsql;
 create function taskgate._find_bad_entry(p_tasks text) returns text language plpgsql;
+create function taskgate._find_definition(p_name text) returns integer language plpgsql stable;
 create function taskgate._give_back(p_task_execution_id bigint, p_now timestamp with time zone, OUT o_woken text, OUT o_opening text) language plpgsql;
 create function taskgate._group_latch(p_scope integer, p_group_key text) returns integer language sql immutable;
 create function taskgate._hand_over(p_task_ids bigint[], p_group_ids integer[]) returns integer[] language plpgsql;

@@ -30,7 +30,7 @@ BEGIN
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   SET LOCK_TIMEOUT 2000;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vIsOwn bit = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END,
-          @vMessage nvarchar(2048), @vBytes bigint, @vName nvarchar(200), @vDefinition int, @vWatermark nvarchar(200),
+          @vMessage nvarchar(2048), @vBytes bigint, @vDefinition int, @vWatermark nvarchar(200),
           @vExpected bigint = COALESCE(@ExpectedVersion, 0), @vIsEmpty bit = 0, @vOperation nvarchar(200), @vAnswer nvarchar(max),
           @vStatus nvarchar(20) = N'advanced', @vVersion bigint = 0, @vCurrent nvarchar(max), @vTaskIds nvarchar(max),
           @vOutcomes nvarchar(max), @vReady bit = 0, @vNextDueMs bigint, @vMissed nvarchar(max);
@@ -38,13 +38,7 @@ BEGIN
   DECLARE @vEnqueued TABLE (
     [Status] nvarchar(20) NOT NULL, TaskIds nvarchar(max) NULL, Outcomes nvarchar(max) NULL, Ready bit NULL, NextDueMs bigint NULL);
 
-  IF @Watermark IS NULL OR DATALENGTH(@Watermark) NOT BETWEEN 2 AND 400
-    OR DATALENGTH(@Watermark) <> DATALENGTH(LTRIM(RTRIM(@Watermark)))
-  BEGIN
-    SET @vMessage = N'watermark: expected 1..200 characters without blanks at either end ('
-      + COALESCE(REPLACE(LEFT(@Watermark, 220), N'%', N'%%'), N'<NULL>') + N')';
-    THROW 50422, @vMessage, 1;
-  END;
+  EXEC Taskgate._CheckText @What = N'watermark', @Text = @Watermark;
   IF @vExpected < 0
   BEGIN
     SET @vMessage = N'expected_version: expected 0 or more (' + CONVERT(nvarchar(20), @vExpected) + N')';
@@ -62,14 +56,7 @@ BEGIN
       + COALESCE(REPLACE(LEFT(@Value, 100), N'%', N'%%'), N'<NULL>') + N')';
     THROW 50422, @vMessage, 1;
   END;
-  -- A name that is too long or ends in blanks matches no row; a comparison would truncate it.
-  IF DATALENGTH(@Name) <= 400 AND DATALENGTH(@Name) = DATALENGTH(RTRIM(@Name)) SET @vName = @Name;
-  SELECT @vDefinition = d.TaskDefinitionId FROM Taskgate.TaskDefinition AS d WHERE d.Name = @vName;
-  IF @vDefinition IS NULL
-  BEGIN
-    SET @vMessage = N'name: unknown definition (' + COALESCE(REPLACE(LEFT(@Name, 900), N'%', N'%%'), N'<NULL>') + N')';
-    THROW 50404, @vMessage, 1;
-  END;
+  EXEC Taskgate._FindDefinition @Name = @Name, @oDefinition = @vDefinition OUTPUT;
   SET @vWatermark = @Watermark;
   -- What isn't an array is for EnqueueTasks to refuse.
   IF Taskgate._JsonKind(@Tasks) = N'['

@@ -25,12 +25,7 @@ BEGIN
   DECLARE @vLock Taskgate.KeyLockList;
   DECLARE @vNew TABLE (BatchId bigint NOT NULL PRIMARY KEY CLUSTERED);
 
-  IF @Name IS NULL OR DATALENGTH(@Name) NOT BETWEEN 2 AND 400 OR DATALENGTH(@Name) <> DATALENGTH(LTRIM(RTRIM(@Name)))
-  BEGIN
-    SET @vMessage = N'name: expected 1..200 characters without blanks at either end ('
-      + COALESCE(REPLACE(LEFT(@Name, 220), N'%', N'%%'), N'<NULL>') + N')';
-    THROW 50422, @vMessage, 1;
-  END;
+  EXEC Taskgate._CheckText @What = N'name', @Text = @Name;
   SET @vPolicy = LEFT(@FailurePolicy, 100);
   IF @vPolicy IS NULL OR @vPolicy COLLATE Latin1_General_100_BIN2 NOT IN (N'halt', N'continue', N'cancel')
     OR DATALENGTH(@FailurePolicy) <> DATALENGTH(RTRIM(@FailurePolicy))
@@ -38,11 +33,7 @@ BEGIN
     SET @vMessage = N'failure_policy: expected halt, continue or cancel (' + COALESCE(REPLACE(@vPolicy, N'%', N'%%'), N'<NULL>') + N')';
     THROW 50422, @vMessage, 1;
   END;
-  IF @Waves IS NULL OR @Waves NOT BETWEEN 1 AND 1000
-  BEGIN
-    SET @vMessage = N'waves: expected 1..1000 (' + COALESCE(CONVERT(nvarchar(11), @Waves), N'<NULL>') + N')';
-    THROW 50422, @vMessage, 1;
-  END;
+  EXEC Taskgate._CheckRange @What = N'waves', @Value = @Waves, @Least = 1, @Most = 1000;
   IF @OperationId IS NULL THROW 50422, N'operation_id: expected a uuid (<NULL>)', 1;
   INSERT INTO @vLock (Name) VALUES (Taskgate._KeyLock(N'operation', NULL, CONVERT(nvarchar(36), @OperationId)));
   BEGIN TRY

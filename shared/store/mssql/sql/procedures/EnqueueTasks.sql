@@ -67,8 +67,8 @@ BEGIN
   SET @vBytes = DATALENGTH(CONVERT(varchar(max), @Tasks COLLATE Latin1_General_100_BIN2_UTF8));
   IF @vBytes > 8388608 SET @vMessage = N'tasks: expected at most 8388608 bytes (' + CONVERT(nvarchar(20), @vBytes) + N')';
   IF @vMessage IS NOT NULL THROW 50413, @vMessage, 1;
-  SET @vMessage = Taskgate._AuditProblem(@ChangedBy, NULL);
-  IF @vMessage IS NULL AND Taskgate._JsonKind(@Tasks) <> N'['
+  IF @ChangedBy IS NOT NULL EXEC Taskgate._CheckActor @ChangedBy = @ChangedBy, @Reason = NULL;
+  IF Taskgate._JsonKind(@Tasks) <> N'['
     SET @vMessage = N'tasks: expected a JSON array (' + COALESCE(REPLACE(LEFT(@Tasks, 100), N'%', N'%%'), N'<NULL>') + N')';
   IF @vMessage IS NOT NULL THROW 50422, @vMessage, 1;
   SELECT @vCount = COUNT(*) FROM OPENJSON(@Tasks) AS j;

@@ -17,7 +17,7 @@ BEGIN
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   SET DEADLOCK_PRIORITY LOW; -- without row versions a reader of several tables may be in a circle of waiters: workers survive
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
-  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vBatches nvarchar(max), @vBefore bigint = COALESCE(@Before, 9223372036854775807);
+  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vBatches nvarchar(max), @vBefore bigint = COALESCE(@Before, 9223372036854775807);
   DECLARE @vBatch TABLE (
     BatchId bigint NOT NULL PRIMARY KEY CLUSTERED, Name nvarchar(200) NOT NULL, State tinyint NOT NULL, FailurePolicy tinyint NOT NULL,
     CreatedAt datetime2(3) NOT NULL, StartedAt datetime2(3) NULL, FinishedAt datetime2(3) NULL, Waves nvarchar(max) NULL);
@@ -26,11 +26,7 @@ BEGIN
     IsSealed bit NOT NULL, Total int NOT NULL, DeadCount int NOT NULL, OpenedAt datetime2(3) NULL, FinishedAt datetime2(3) NULL,
     Blocked int NOT NULL, Unfinished int NOT NULL);
 
-  IF @Max IS NULL OR @Max NOT BETWEEN 1 AND 100
-  BEGIN
-    SET @vMessage = N'max: expected 1..100 (' + COALESCE(CONVERT(nvarchar(11), @Max), N'<NULL>') + N')';
-    THROW 50422, @vMessage, 1;
-  END;
+  EXEC Taskgate._CheckRange @What = N'max', @Value = @Max, @Least = 1, @Most = 100;
   IF @BatchId IS NOT NULL
     INSERT INTO @vBatch (BatchId, Name, State, FailurePolicy, CreatedAt, StartedAt, FinishedAt)
     SELECT b.BatchId, b.Name, b.State, b.FailurePolicy, b.CreatedAt, b.StartedAt, b.FinishedAt

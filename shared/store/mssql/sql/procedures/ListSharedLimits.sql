@@ -17,7 +17,7 @@ BEGIN
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   SET DEADLOCK_PRIORITY LOW; -- without row versions a reader of several tables may be in a circle of waiters: workers survive
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
-  DECLARE @vMessage nvarchar(2048), @vName nvarchar(200), @vSharedLimits nvarchar(max);
+  DECLARE @vName nvarchar(200), @vSharedLimits nvarchar(max);
   DECLARE @vListed TABLE (
     SharedLimitId int NOT NULL PRIMARY KEY CLUSTERED, Name nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL,
     CodeLimit int NULL, OperatorLimit int NULL, ExecutionTokens nvarchar(max) COLLATE Latin1_General_100_BIN2 NULL);
@@ -27,11 +27,7 @@ BEGIN
   DECLARE @vUser TABLE (
     SharedLimitId int NOT NULL PRIMARY KEY CLUSTERED, Definitions nvarchar(max) COLLATE Latin1_General_100_BIN2 NOT NULL);
 
-  IF @Max IS NULL OR @Max NOT BETWEEN 1 AND 1000
-  BEGIN
-    SET @vMessage = N'max: expected 1..1000 (' + COALESCE(CONVERT(nvarchar(11), @Max), N'<NULL>') + N')';
-    THROW 50422, @vMessage, 1;
-  END;
+  EXEC Taskgate._CheckRange @What = N'max', @Value = @Max, @Least = 1, @Most = 1000;
   -- A name that is too long or ends in blanks matches no row; a comparison would truncate it.
   IF DATALENGTH(@Name) <= 400 AND DATALENGTH(@Name) = DATALENGTH(RTRIM(@Name)) SET @vName = @Name;
   -- First the index entries, then the rows by key: no other call waits between index and row.

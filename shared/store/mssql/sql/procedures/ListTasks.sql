@@ -17,17 +17,13 @@ BEGIN
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   SET DEADLOCK_PRIORITY LOW; -- without row versions a reader of several tables may be in a circle of waiters: workers survive
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
-  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vName nvarchar(200), @vDefinition int, @vState nvarchar(20), @vOutcome tinyint, @vTasks nvarchar(max);
+  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vDefinition int, @vState nvarchar(20), @vOutcome tinyint, @vTasks nvarchar(max);
   DECLARE @vOpen TABLE (TaskExecutionId bigint NOT NULL PRIMARY KEY CLUSTERED, TokenCount int NOT NULL, IsLive bit NOT NULL);
   DECLARE @vListed TABLE (
     N int NOT NULL PRIMARY KEY CLUSTERED, TaskId bigint NOT NULL, DueAt datetime2(3) NULL, TaskExecutionId bigint NULL,
     ClaimedAt datetime2(3) NULL, Standing tinyint NULL);
 
-  IF @Max IS NULL OR @Max NOT BETWEEN 1 AND 1000
-  BEGIN
-    SET @vMessage = N'max: expected 1..1000 (' + COALESCE(CONVERT(nvarchar(11), @Max), N'<NULL>') + N')';
-    THROW 50422, @vMessage, 1;
-  END;
+  EXEC Taskgate._CheckRange @What = N'max', @Value = @Max, @Least = 1, @Most = 1000;
   SELECT @vState = s.Name, @vOutcome = s.Outcome
   FROM (VALUES (N'ready', NULL), (N'scheduled', NULL), (N'waiting', NULL), (N'claimed', NULL), (N'done', 10), (N'dead', 11),
                (N'cancelled', 12)) AS s (Name, Outcome)
@@ -38,14 +34,7 @@ BEGIN
       + COALESCE(REPLACE(LEFT(@State, 220), N'%', N'%%'), N'<NULL>') + N')';
     THROW 50422, @vMessage, 1;
   END;
-  -- A name that is too long or ends in blanks matches no row; a comparison would truncate it.
-  IF DATALENGTH(@Name) <= 400 AND DATALENGTH(@Name) = DATALENGTH(RTRIM(@Name)) SET @vName = @Name;
-  SELECT @vDefinition = d.TaskDefinitionId FROM Taskgate.TaskDefinition AS d WHERE d.Name = @vName;
-  IF @vDefinition IS NULL
-  BEGIN
-    SET @vMessage = N'name: unknown definition (' + COALESCE(REPLACE(LEFT(@Name, 900), N'%', N'%%'), N'<NULL>') + N')';
-    THROW 50404, @vMessage, 1;
-  END;
+  EXEC Taskgate._FindDefinition @Name = @Name, @oDefinition = @vDefinition OUTPUT;
 
   -- 1. The entries, in order.
   IF @vOutcome IS NOT NULL

@@ -18,22 +18,11 @@ BEGIN
   SET LOCK_TIMEOUT 2000;
   SET DEADLOCK_PRIORITY LOW; -- should it ever come to that, workers survive
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
-  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vName nvarchar(200), @vDefinition int,
+  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vDefinition int,
           @vPromoted int, @vReady bit;
 
-  IF @Max IS NULL OR @Max NOT BETWEEN 1 AND 10000
-  BEGIN
-    SET @vMessage = N'max: expected 1..10000 (' + COALESCE(CONVERT(nvarchar(11), @Max), N'<NULL>') + N')';
-    THROW 50422, @vMessage, 1;
-  END;
-  -- A name that is too long or ends in blanks matches no row; a comparison would truncate it.
-  IF DATALENGTH(@Name) <= 400 AND DATALENGTH(@Name) = DATALENGTH(RTRIM(@Name)) SET @vName = @Name;
-  SELECT @vDefinition = d.TaskDefinitionId FROM Taskgate.TaskDefinition AS d WHERE d.Name = @vName;
-  IF @vDefinition IS NULL
-  BEGIN
-    SET @vMessage = N'name: unknown definition (' + COALESCE(REPLACE(LEFT(@Name, 900), N'%', N'%%'), N'<NULL>') + N')';
-    THROW 50404, @vMessage, 1;
-  END;
+  EXEC Taskgate._CheckRange @What = N'max', @Value = @Max, @Least = 1, @Most = 10000;
+  EXEC Taskgate._FindDefinition @Name = @Name, @oDefinition = @vDefinition OUTPUT;
 
   BEGIN TRY
     BEGIN TRANSACTION;

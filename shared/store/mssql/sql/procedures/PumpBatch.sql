@@ -21,11 +21,7 @@ BEGIN
           @vFinishedAt datetime2(3), @vMoved int, @vMore bit = 0, @vIsOver bit, @vIsClosed bit, @vStatus nvarchar(20) = N'done',
           @vWokenIds nvarchar(max);
 
-  IF @Max IS NULL OR @Max NOT BETWEEN 1 AND 1000
-  BEGIN
-    SET @vMessage = N'max: expected 1..1000 (' + COALESCE(CONVERT(nvarchar(11), @Max), N'<NULL>') + N')';
-    THROW 50422, @vMessage, 1;
-  END;
+  EXEC Taskgate._CheckRange @What = N'max', @Value = @Max, @Least = 1, @Most = 1000;
   BEGIN TRY
     SELECT @vState = b.State, @vFinishedAt = b.FinishedAt FROM Taskgate.Batch AS b WHERE b.BatchId = @BatchId;
     IF @vState IS NULL

@@ -23,7 +23,7 @@ BEGIN
   SET LOCK_TIMEOUT 2000;
   SET DEADLOCK_PRIORITY LOW; -- should it ever come to that, workers survive
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
-  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vEndedBefore datetime2(3), @vDoneBefore datetime2(3),
+  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vEndedBefore datetime2(3), @vDoneBefore datetime2(3),
           @vGroups int, @vMoreGroups bit, @vMore bit = 0, @vFrom int = 1, @vAttempts int, @vTasks int, @vExecutions int, @vOperations int,
           @vKeys int, @vBatches int, @vWaves int, @vMoreWaves bit, @vEntries int, @vMoreEntries bit;
   DECLARE @vTask TABLE (TaskId bigint NOT NULL PRIMARY KEY CLUSTERED);
@@ -37,11 +37,7 @@ BEGIN
     TaskDefinitionId int NOT NULL, DedupeKey nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL,
     PRIMARY KEY CLUSTERED (TaskDefinitionId, DedupeKey));
 
-  IF @Max IS NULL OR @Max NOT BETWEEN 1 AND 1000
-  BEGIN
-    SET @vMessage = N'max: expected 1..1000 (' + COALESCE(CONVERT(nvarchar(11), @Max), N'<NULL>') + N')';
-    THROW 50422, @vMessage, 1;
-  END;
+  EXEC Taskgate._CheckRange @What = N'max', @Value = @Max, @Least = 1, @Most = 1000;
   -- 1. Due rows, oldest first, with nothing locked.
   SET @vEndedBefore = Taskgate._PurgeExecutionsBefore(@vNow);
   SET @vDoneBefore = DATEADD(DAY, -1, @vNow);

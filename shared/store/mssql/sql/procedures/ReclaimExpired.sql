@@ -22,7 +22,7 @@ BEGIN
   SET LOCK_TIMEOUT 2000;
   SET DEADLOCK_PRIORITY LOW; -- should it ever come to that, workers survive
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
-  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vExecution bigint, @vDefinition int, @vLostMax smallint,
+  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vExecution bigint, @vDefinition int, @vLostMax smallint,
           @vCount int, @vExecutions int = 0, @vBack int = 0, @vLost int = 0, @vDead int = 0, @vRetention nvarchar(max),
           @vWokenIds nvarchar(max) = N'[]', @vOpening nvarchar(max);
   DECLARE @vCandidate TABLE (
@@ -36,11 +36,7 @@ BEGIN
   DECLARE @vWoken TABLE (TaskDefinitionId int NOT NULL PRIMARY KEY CLUSTERED);
   DECLARE @vEnded Taskgate.EndedTaskList, @vReleased Taskgate.GroupedTaskList;
 
-  IF @Max IS NULL OR @Max NOT BETWEEN 1 AND 1000
-  BEGIN
-    SET @vMessage = N'max: expected 1..1000 (' + COALESCE(CONVERT(nvarchar(11), @Max), N'<NULL>') + N')';
-    THROW 50422, @vMessage, 1;
-  END;
+  EXEC Taskgate._CheckRange @What = N'max', @Value = @Max, @Least = 1, @Most = 1000;
   BEGIN TRY
     INSERT INTO @vCandidate (TaskExecutionId, TaskDefinitionId)
     SELECT TOP (@Max) x.TaskExecutionId, x.TaskDefinitionId

@@ -27,7 +27,7 @@ BEGIN
   SET LOCK_TIMEOUT 2000;
   SET DEADLOCK_PRIORITY LOW; -- should it ever come to that, workers survive
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
-  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vCount int = 0, @vName nvarchar(200), @vDefinition int,
+  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vCount int = 0, @vDefinition int,
           @vOutcome tinyint, @vWokenIds nvarchar(max), @vResults nvarchar(max), @vMissed nvarchar(max), @vChanged nvarchar(max),
           @vWaveId bigint, @vWaveState tinyint, @vTakes bit, @vEnded nvarchar(max);
   DECLARE @vAsked TABLE (TaskId bigint NOT NULL PRIMARY KEY CLUSTERED, Ord int NOT NULL, Outcome nvarchar(20) NULL);
@@ -44,8 +44,7 @@ BEGIN
   DECLARE @vGate TABLE (GroupId int NOT NULL PRIMARY KEY CLUSTERED, Slots smallint NULL, Free int NULL);
   DECLARE @vSlot TABLE (GroupId int NOT NULL, K int NOT NULL, Slot smallint NOT NULL, PRIMARY KEY CLUSTERED (GroupId, K));
 
-  SET @vMessage = Taskgate._AuditProblem(@ChangedBy, @Reason);
-  IF @vMessage IS NOT NULL THROW 50422, @vMessage, 1;
+  EXEC Taskgate._CheckActor @ChangedBy = @ChangedBy, @Reason = @Reason;
   -- 1. Which ones, with nothing locked.
   IF @TaskIds IS NOT NULL
   BEGIN
@@ -58,11 +57,7 @@ BEGIN
   END;
   ELSE
   BEGIN
-    IF @Max IS NULL OR @Max NOT BETWEEN 1 AND 1000
-    BEGIN
-      SET @vMessage = N'max: expected 1..1000 (' + COALESCE(CONVERT(nvarchar(11), @Max), N'<NULL>') + N')';
-      THROW 50422, @vMessage, 1;
-    END;
+    EXEC Taskgate._CheckRange @What = N'max', @Value = @Max, @Least = 1, @Most = 1000;
     SELECT @vOutcome = o.Number
     FROM (VALUES (N'dead', 11), (N'cancelled', 12)) AS o (Name, Number)
     WHERE o.Name = COALESCE(@Outcome, N'dead') COLLATE Latin1_General_100_BIN2
@@ -72,14 +67,7 @@ BEGIN
       SET @vMessage = N'outcome: expected dead or cancelled (' + REPLACE(LEFT(@Outcome, 220), N'%', N'%%') + N')';
       THROW 50422, @vMessage, 1;
     END;
-    -- A name that is too long or ends in blanks matches no row; a comparison would truncate it.
-    IF DATALENGTH(@Name) <= 400 AND DATALENGTH(@Name) = DATALENGTH(RTRIM(@Name)) SET @vName = @Name;
-    SELECT @vDefinition = d.TaskDefinitionId FROM Taskgate.TaskDefinition AS d WHERE d.Name = @vName;
-    IF @vDefinition IS NULL
-    BEGIN
-      SET @vMessage = N'name: unknown definition (' + COALESCE(REPLACE(LEFT(@Name, 900), N'%', N'%%'), N'<NULL>') + N')';
-      THROW 50404, @vMessage, 1;
-    END;
+    EXEC Taskgate._FindDefinition @Name = @Name, @oDefinition = @vDefinition OUTPUT;
     IF @Kind IS NULL
       INSERT INTO @vAsked (TaskId, Ord)
       SELECT TOP (@Max) a.TaskId, ROW_NUMBER() OVER (ORDER BY a.FinishedAt, a.TaskId)
@@ -213,18 +201,11 @@ BEGIN
       INNER JOIN OPENJSON(@vEnded) AS j ON CONVERT(bigint, j.[value]) = t.WaveId;
     END;
 
-    -- 7. Straight from table to table: payloads don't pass through a variable. Outside a group a task has its key only; the archive
-    -- may name the group instead.
-    UPDATE t
-    SET PendingGroupKey = g.GroupKey, PendingGroupIsGlobal = CASE g.TaskDefinitionId WHEN 0 THEN 1 ELSE 0 END
-    FROM @vTask AS t
-    INNER JOIN Taskgate.TaskGroup AS g WITH (INDEX (PK_TaskGroup)) ON g.GroupId = t.GroupId -- kept by the archive's row
-    WHERE t.Outcome = N'redriven' AND t.Place = 5
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+    -- 7. Straight from table to table: payloads don't pass through a variable. Outside a group a task has its key only.
     INSERT INTO Taskgate.Task (
       TaskId, TaskDefinitionId, Kind, Priority, Rank, CreatedAt, GroupId, PendingGroupKey, PendingGroupIsGlobal, WaveId, DedupeKey,
       Build, Payload, LastError)
-    SELECT a.TaskId, a.TaskDefinitionId, a.Kind, a.Priority, a.Rank, a.CreatedAt, CASE WHEN t.PendingGroupKey IS NULL THEN a.GroupId END,
+    SELECT a.TaskId, a.TaskDefinitionId, a.Kind, a.Priority, a.Rank, a.CreatedAt, a.GroupId,
            t.PendingGroupKey, t.PendingGroupIsGlobal, t.WaveId, a.DedupeKey, a.Build, a.Payload, a.Error
     FROM @vTask AS t
     INNER JOIN Taskgate.Archive AS a ON a.TaskId = t.TaskId

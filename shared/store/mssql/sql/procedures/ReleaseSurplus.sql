@@ -20,15 +20,11 @@ BEGIN
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   SET LOCK_TIMEOUT 2000;
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
-  DECLARE @vMessage nvarchar(2048), @vStatus nvarchar(20), @vDefinition int, @vShared nvarchar(max), @vTokens int = 0, @vFreed int = 0, @vOverLimit int = 0,
+  DECLARE @vStatus nvarchar(20), @vDefinition int, @vShared nvarchar(max), @vTokens int = 0, @vFreed int = 0, @vOverLimit int = 0,
           @vGranted int, @vHeld int, @vLimit int, @vTokenFence bigint, @vPaused bit, @vDead int, @vIsLive bit,
           @vGiven int = 0, @vGivenTo nvarchar(max), @vWoken nvarchar(max);
 
-  IF @Keep IS NULL OR @Keep NOT BETWEEN 0 AND 1000
-  BEGIN
-    SET @vMessage = N'keep: expected 0..1000 (' + COALESCE(CONVERT(nvarchar(11), @Keep), N'<NULL>') + N')';
-    THROW 50422, @vMessage, 1;
-  END;
+  EXEC Taskgate._CheckRange @What = N'keep', @Value = @Keep, @Least = 0, @Most = 1000;
   BEGIN TRY
     SELECT @vDefinition = e.TaskDefinitionId, @vShared = Taskgate._SharedIds(e.TaskDefinitionId)
     FROM Taskgate.TaskExecution AS e

@@ -18,8 +18,7 @@ BEGIN
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vState tinyint, @vWokenIds nvarchar(max),
           @vIsOpening bit;
 
-  SET @vMessage = Taskgate._AuditProblem(@ChangedBy, @Reason);
-  IF @vMessage IS NOT NULL THROW 50422, @vMessage, 1;
+  EXEC Taskgate._CheckActor @ChangedBy = @ChangedBy, @Reason = @Reason;
   BEGIN TRY
     BEGIN TRANSACTION;
     SELECT @vState = b.State

@@ -21,18 +21,12 @@ BEGIN
           @vStatus nvarchar(20) = N'exists', @vOld nvarchar(200), @vNew nvarchar(200), @vMissed nvarchar(max);
   DECLARE @vLock Taskgate.KeyLockList;
 
-  SET @vMessage = Taskgate._AuditProblem(@ChangedBy, @Reason);
-  IF @vMessage IS NULL AND @App IS NOT NULL SET @vMessage = Taskgate._AppProblem(@App);
+  EXEC Taskgate._CheckActor @ChangedBy = @ChangedBy, @Reason = @Reason;
+  IF @App IS NOT NULL SET @vMessage = Taskgate._AppProblem(@App);
   IF @vMessage IS NOT NULL THROW 50422, @vMessage, 1;
   SET @vNew = @App;
-  -- A name that is too long or ends in blanks matches no row; a comparison would truncate it.
-  IF DATALENGTH(@Name) <= 400 AND DATALENGTH(@Name) = DATALENGTH(RTRIM(@Name)) SET @vName = @Name;
-  SELECT @vDefinition = d.TaskDefinitionId FROM Taskgate.TaskDefinition AS d WHERE d.Name = @vName;
-  IF @vDefinition IS NULL
-  BEGIN
-    SET @vMessage = N'name: unknown definition (' + COALESCE(REPLACE(LEFT(@Name, 900), N'%', N'%%'), N'<NULL>') + N')';
-    THROW 50404, @vMessage, 1;
-  END;
+  EXEC Taskgate._FindDefinition @Name = @Name, @oDefinition = @vDefinition OUTPUT;
+  SET @vName = @Name;
   BEGIN TRY
     BEGIN TRANSACTION;
     INSERT INTO @vLock (Name) VALUES (Taskgate._KeyLock(N'app', NULL, N''));

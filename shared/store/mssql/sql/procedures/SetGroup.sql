@@ -30,24 +30,14 @@ BEGIN
   DECLARE @vLock Taskgate.KeyLockList;
   DECLARE @vLeaving Taskgate.GroupedTaskList;
 
-  SET @vMessage = Taskgate._AuditProblem(@ChangedBy, @Reason);
-  IF @vMessage IS NOT NULL THROW 50422, @vMessage, 1;
-  IF @GroupKey IS NULL OR DATALENGTH(@GroupKey) NOT BETWEEN 2 AND 400 OR DATALENGTH(@GroupKey) <> DATALENGTH(LTRIM(RTRIM(@GroupKey)))
-  BEGIN
-    SET @vMessage = N'group_key: expected 1..200 characters without blanks at either end ('
-      + COALESCE(REPLACE(LEFT(@GroupKey, 220), N'%', N'%%'), N'<NULL>') + N')';
-    THROW 50422, @vMessage, 1;
-  END;
+  EXEC Taskgate._CheckActor @ChangedBy = @ChangedBy, @Reason = @Reason;
+  EXEC Taskgate._CheckText @What = N'group_key', @Text = @GroupKey;
   IF @GroupScope COLLATE Latin1_General_100_BIN2 NOT IN (N'definition', N'global') OR DATALENGTH(@GroupScope) NOT IN (20, 12)
   BEGIN
     SET @vMessage = N'group_scope: expected definition or global (' + REPLACE(LEFT(@GroupScope, 220), N'%', N'%%') + N')';
     THROW 50422, @vMessage, 1;
   END;
-  IF @Slots NOT BETWEEN 1 AND 1000
-  BEGIN
-    SET @vMessage = N'slots: expected 1..1000 (' + CONVERT(nvarchar(11), @Slots) + N')';
-    THROW 50422, @vMessage, 1;
-  END;
+  IF @Slots IS NOT NULL EXEC Taskgate._CheckRange @What = N'slots', @Value = @Slots, @Least = 1, @Most = 1000;
   -- A name that is too long or ends in blanks matches no row; a comparison would truncate it.
   IF DATALENGTH(@Name) <= 400 AND DATALENGTH(@Name) = DATALENGTH(RTRIM(@Name)) SET @vName = @Name;
   SELECT @vDefinition = d.TaskDefinitionId, @vGroupSlots = d.GroupSlots, @vGroupStrict = d.GroupStrict

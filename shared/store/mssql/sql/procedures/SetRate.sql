@@ -17,24 +17,16 @@ BEGIN
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   SET LOCK_TIMEOUT 2000;
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
-  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vName nvarchar(200), @vDefinition int,
+  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vDefinition int,
           @vStatus nvarchar(20), @vOld nvarchar(100), @vNew nvarchar(100), @vOldRate nvarchar(100), @vNewRate nvarchar(100), @vReady bit;
 
-  SET @vMessage = Taskgate._AuditProblem(@ChangedBy, @Reason);
-  IF @vMessage IS NOT NULL THROW 50422, @vMessage, 1;
+  EXEC Taskgate._CheckActor @ChangedBy = @ChangedBy, @Reason = @Reason;
   SET @vMessage = CASE
     WHEN COALESCE(@Count, -1) <> -1 THEN Taskgate._RateProblem(@Count, @PeriodMs, @Burst)
     WHEN @PeriodMs IS NOT NULL THEN N'rate_period_ms: expected null without a rate (' + CONVERT(nvarchar(20), @PeriodMs) + N')'
     WHEN @Burst IS NOT NULL THEN N'rate_burst: expected null without a rate (' + CONVERT(nvarchar(20), @Burst) + N')' END;
   IF @vMessage IS NOT NULL THROW 50422, @vMessage, 1;
-  -- A name that is too long or ends in blanks matches no row; a comparison would truncate it.
-  IF DATALENGTH(@Name) <= 400 AND DATALENGTH(@Name) = DATALENGTH(RTRIM(@Name)) SET @vName = @Name;
-  SELECT @vDefinition = d.TaskDefinitionId FROM Taskgate.TaskDefinition AS d WHERE d.Name = @vName;
-  IF @vDefinition IS NULL
-  BEGIN
-    SET @vMessage = N'name: unknown definition (' + COALESCE(REPLACE(LEFT(@Name, 900), N'%', N'%%'), N'<NULL>') + N')';
-    THROW 50404, @vMessage, 1;
-  END;
+  EXEC Taskgate._FindDefinition @Name = @Name, @oDefinition = @vDefinition OUTPUT;
   -- Before anything is locked: without row versions this read may wait for a claim.
   SET @vReady = CASE WHEN EXISTS (
     SELECT 1 FROM Taskgate.Ready AS r WITH (FORCESEEK) WHERE r.TaskDefinitionId = @vDefinition) -- one probe

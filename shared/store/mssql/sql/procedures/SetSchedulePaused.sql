@@ -18,11 +18,10 @@ BEGIN
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   SET LOCK_TIMEOUT 2000;
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
-  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vName nvarchar(200), @vSchedule nvarchar(200),
+  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vSchedule nvarchar(200),
           @vDefinition int, @vScheduleId int, @vWasPaused bit, @vAt datetime2(3), @vNextRunAt datetime2(3), @vStatus nvarchar(20);
 
-  SET @vMessage = Taskgate._AuditProblem(@ChangedBy, @Reason);
-  IF @vMessage IS NOT NULL THROW 50422, @vMessage, 1;
+  EXEC Taskgate._CheckActor @ChangedBy = @ChangedBy, @Reason = @Reason;
   IF @Paused IS NULL THROW 50422, N'paused: expected true or false (<NULL>)', 1;
   SET @vAt = Taskgate._Instant(@NextRunAt);
   IF @NextRunAt IS NOT NULL AND @vAt IS NULL
@@ -30,14 +29,7 @@ BEGIN
     SET @vMessage = N'next_run_at: expected an ISO-8601 instant with its zone (' + REPLACE(LEFT(@NextRunAt, 100), N'%', N'%%') + N')';
     THROW 50422, @vMessage, 1;
   END;
-  -- A name that is too long or ends in blanks matches no row; a comparison would truncate it.
-  IF DATALENGTH(@Name) <= 400 AND DATALENGTH(@Name) = DATALENGTH(RTRIM(@Name)) SET @vName = @Name;
-  SELECT @vDefinition = d.TaskDefinitionId FROM Taskgate.TaskDefinition AS d WHERE d.Name = @vName;
-  IF @vDefinition IS NULL
-  BEGIN
-    SET @vMessage = N'name: unknown definition (' + COALESCE(REPLACE(LEFT(@Name, 900), N'%', N'%%'), N'<NULL>') + N')';
-    THROW 50404, @vMessage, 1;
-  END;
+  EXEC Taskgate._FindDefinition @Name = @Name, @oDefinition = @vDefinition OUTPUT;
   IF DATALENGTH(@Schedule) <= 400 AND DATALENGTH(@Schedule) = DATALENGTH(RTRIM(@Schedule)) SET @vSchedule = @Schedule;
 
   BEGIN TRY

@@ -25,7 +25,7 @@ BEGIN
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   SET LOCK_TIMEOUT 2000;
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
-  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vName nvarchar(200), @vDefinition int, @vBuild bigint,
+  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vDefinition int, @vBuild bigint,
           @vBytes bigint, @vCount int, @vStatus nvarchar(20), @vChanged int = 0, @vNextRunAt datetime2(3);
   DECLARE @vWanted TABLE (
     Ord int NOT NULL PRIMARY KEY CLUSTERED, Name nvarchar(200) COLLATE Latin1_General_100_BIN2 NULL,
@@ -39,8 +39,7 @@ BEGIN
     IsChanged bit NOT NULL);
   DECLARE @vNew TABLE (ScheduleId int NOT NULL PRIMARY KEY CLUSTERED, Name nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL);
 
-  SET @vMessage = Taskgate._AuditProblem(@ChangedBy, NULL);
-  IF @vMessage IS NOT NULL THROW 50422, @vMessage, 1;
+  EXEC Taskgate._CheckActor @ChangedBy = @ChangedBy, @Reason = NULL;
   SET @vBytes = DATALENGTH(CONVERT(varchar(max), @Schedules COLLATE Latin1_General_100_BIN2_UTF8));
   IF @vBytes > 8388608
   BEGIN
@@ -102,14 +101,7 @@ BEGIN
     WHERE EXISTS (SELECT 1 FROM @vWanted AS o WHERE o.Name = w.Name AND o.Ord < w.Ord)
     ORDER BY w.Ord;
   IF @vMessage IS NOT NULL THROW 50422, @vMessage, 1;
-  -- A name that is too long or ends in blanks matches no row; a comparison would truncate it.
-  IF DATALENGTH(@Name) <= 400 AND DATALENGTH(@Name) = DATALENGTH(RTRIM(@Name)) SET @vName = @Name;
-  SELECT @vDefinition = d.TaskDefinitionId FROM Taskgate.TaskDefinition AS d WHERE d.Name = @vName;
-  IF @vDefinition IS NULL
-  BEGIN
-    SET @vMessage = N'name: unknown definition (' + COALESCE(REPLACE(LEFT(@Name, 900), N'%', N'%%'), N'<NULL>') + N')';
-    THROW 50404, @vMessage, 1;
-  END;
+  EXEC Taskgate._FindDefinition @Name = @Name, @oDefinition = @vDefinition OUTPUT;
 
   BEGIN TRY
     BEGIN TRANSACTION;

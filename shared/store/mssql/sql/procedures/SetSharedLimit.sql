@@ -29,14 +29,8 @@ BEGIN
           @vMissed nvarchar(max);
   DECLARE @vLock Taskgate.KeyLockList;
 
-  SET @vMessage = Taskgate._AuditProblem(@ChangedBy, @Reason);
-  IF @vMessage IS NOT NULL THROW 50422, @vMessage, 1;
-  IF @Name IS NULL OR DATALENGTH(@Name) NOT BETWEEN 2 AND 400 OR DATALENGTH(@Name) <> DATALENGTH(LTRIM(RTRIM(@Name)))
-  BEGIN
-    SET @vMessage = N'name: expected 1..200 characters without blanks at either end ('
-      + COALESCE(REPLACE(LEFT(@Name, 220), N'%', N'%%'), N'<NULL>') + N')';
-    THROW 50422, @vMessage, 1;
-  END;
+  EXEC Taskgate._CheckActor @ChangedBy = @ChangedBy, @Reason = @Reason;
+  EXEC Taskgate._CheckText @What = N'name', @Text = @Name;
   IF @Limit NOT BETWEEN -1 AND 1000
   BEGIN
     SET @vMessage = N'limit: expected -1 (none), 0 (nothing starts) or 1..1000 (' + CONVERT(nvarchar(11), @Limit) + N')';

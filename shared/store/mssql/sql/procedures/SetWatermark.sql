@@ -24,20 +24,13 @@ BEGIN
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   SET LOCK_TIMEOUT 2000;
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
-  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vBytes bigint, @vName nvarchar(200), @vDefinition int,
+  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vBytes bigint, @vDefinition int,
           @vWatermark nvarchar(200), @vOperation nvarchar(200), @vAnswer nvarchar(max), @vStatus nvarchar(20) = N'set',
           @vVersion bigint = 0, @vOldValue nvarchar(max), @vMissed nvarchar(max);
   DECLARE @vLock Taskgate.KeyLockList;
 
-  SET @vMessage = Taskgate._AuditProblem(@ChangedBy, @Reason);
-  IF @vMessage IS NOT NULL THROW 50422, @vMessage, 1;
-  IF @Watermark IS NULL OR DATALENGTH(@Watermark) NOT BETWEEN 2 AND 400
-    OR DATALENGTH(@Watermark) <> DATALENGTH(LTRIM(RTRIM(@Watermark)))
-  BEGIN
-    SET @vMessage = N'watermark: expected 1..200 characters without blanks at either end ('
-      + COALESCE(REPLACE(LEFT(@Watermark, 220), N'%', N'%%'), N'<NULL>') + N')';
-    THROW 50422, @vMessage, 1;
-  END;
+  EXEC Taskgate._CheckActor @ChangedBy = @ChangedBy, @Reason = @Reason;
+  EXEC Taskgate._CheckText @What = N'watermark', @Text = @Watermark;
   IF @ExpectedVersion < 0
   BEGIN
     SET @vMessage = N'expected_version: expected 0 or more (' + CONVERT(nvarchar(20), @ExpectedVersion) + N')';
@@ -55,14 +48,7 @@ BEGIN
     THROW 50422, @vMessage, 1;
   END;
   IF @OperationId IS NULL THROW 50422, N'operation_id: expected a uuid (<NULL>)', 1;
-  -- A name that is too long or ends in blanks matches no row; a comparison would truncate it.
-  IF DATALENGTH(@Name) <= 400 AND DATALENGTH(@Name) = DATALENGTH(RTRIM(@Name)) SET @vName = @Name;
-  SELECT @vDefinition = d.TaskDefinitionId FROM Taskgate.TaskDefinition AS d WHERE d.Name = @vName;
-  IF @vDefinition IS NULL
-  BEGIN
-    SET @vMessage = N'name: unknown definition (' + COALESCE(REPLACE(LEFT(@Name, 900), N'%', N'%%'), N'<NULL>') + N')';
-    THROW 50404, @vMessage, 1;
-  END;
+  EXEC Taskgate._FindDefinition @Name = @Name, @oDefinition = @vDefinition OUTPUT;
   SET @vWatermark = @Watermark;
 
   BEGIN TRY

@@ -23,7 +23,7 @@ BEGIN
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   SET DEADLOCK_PRIORITY LOW; -- without row versions a reader of several tables may be in a circle of waiters: workers survive
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
-  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vExpired int,
+  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vExpired int,
           @vDefinitions nvarchar(max), @vNextRunAt datetime2(3), @vOpening nvarchar(max), @vSchedules nvarchar(max), @vPurgeable bit = 0,
           @vEndedBefore datetime2(3);
   DECLARE @vOpen TABLE (TaskExecutionId bigint NOT NULL PRIMARY KEY CLUSTERED);
@@ -39,11 +39,7 @@ BEGIN
     TaskDefinitionId int NOT NULL, Ord int NOT NULL, TokenId uniqueidentifier NULL, IsHeld bit NULL, Grantee bigint NULL,
     PRIMARY KEY CLUSTERED (TaskDefinitionId, Ord));
 
-  IF @Max IS NULL OR @Max NOT BETWEEN 1 AND 1000
-  BEGIN
-    SET @vMessage = N'max: expected 1..1000 (' + COALESCE(CONVERT(nvarchar(11), @Max), N'<NULL>') + N')';
-    THROW 50422, @vMessage, 1;
-  END;
+  EXEC Taskgate._CheckRange @What = N'max', @Value = @Max, @Least = 1, @Most = 1000;
   -- First the index entries, then the rows by key: no other call waits between index and row.
   INSERT INTO @vOpen (TaskExecutionId)
   SELECT e.TaskExecutionId

@@ -11,9 +11,8 @@ language plpgsql as $$
 declare
   v_definition int;
 begin
-  if _audit_problem(p_changed_by, p_reason) is not null then raise exception '%', _audit_problem(p_changed_by, p_reason) using errcode = 'TG422'; end if;
-  select x.task_definition_id into v_definition from task_definition x where x.name = p_name;
-  if not found then raise exception 'name: unknown definition (%)', p_name using errcode = 'TG404'; end if;
+  perform _check_actor(p_changed_by, p_reason);
+  v_definition := _find_definition(p_name);
   perform pg_advisory_xact_lock(42, v_definition);
   update task_definition set paused = p_paused where task_definition_id = v_definition and paused <> p_paused;
   o_did_change := found;

@@ -7,7 +7,7 @@
 -- Locks:  scheduled, ready by skip; to their end: wave_blocked by skip, dedupe in key order; task_group ascending, of tasks that wait there;
 --         group_waiting under its group, ready by skip
 -- Plan:   primary keys; the scheduled tasks of a definition once, when one of its tasks stands nowhere else
--- Twin:   inside CancelTasks and RescheduleTasks, whose first look comes before their transaction
+-- Twin:   mssql/sql/procedures/_TakeTasks.sql, whose first look is _FindTasks, before the transaction
 create or replace function taskgate._take_tasks(
   p_task_ids bigint[], p_to_end boolean,
   out o_seen bigint[], out o_scheduled bigint[], out o_ready bigint[], out o_waited bigint[], out o_blocked bigint[], out o_definition int)

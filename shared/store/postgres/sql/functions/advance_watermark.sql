@@ -32,9 +32,7 @@ begin
   if current_setting('transaction_isolation') <> 'read committed' then
     raise exception 'transaction: expected isolation level read committed (%)', current_setting('transaction_isolation') using errcode = 'TG490';
   end if;
-  if p_watermark is null or char_length(p_watermark) not between 1 and 200 or p_watermark <> btrim(p_watermark) then
-    raise exception 'watermark: expected 1..200 characters without blanks at either end (%)', left(p_watermark, 220) using errcode = 'TG422';
-  end if;
+  perform _check_text('watermark', p_watermark);
   if v_expected < 0 then raise exception 'expected_version: expected 0 or more (%)', v_expected using errcode = 'TG422'; end if;
   if octet_length(p_value) > 65536 then
     raise exception 'value: expected at most 65536 bytes (%)', octet_length(p_value) using errcode = 'TG413';
@@ -42,8 +40,7 @@ begin
   if p_value is null or not _is_json_container(p_value) then
     raise exception 'value: expected the text of a JSON object or array (%)', left(p_value, 100) using errcode = 'TG422';
   end if;
-  select x.task_definition_id into v_definition from task_definition x where x.name = p_name;
-  if not found then raise exception 'name: unknown definition (%)', p_name using errcode = 'TG404'; end if;
+  v_definition := _find_definition(p_name);
   if p_operation_id is not null then
     insert into operation (operation_id, name, done_at) values (p_operation_id, 'advance_watermark', v_now) on conflict do nothing;
     if not found then

@@ -18,7 +18,7 @@ declare
   v_wave bigint;
   r record;
 begin
-  if _audit_problem(p_changed_by, p_reason) is not null then raise exception '%', _audit_problem(p_changed_by, p_reason) using errcode = 'TG422'; end if;
+  perform _check_actor(p_changed_by, p_reason);
   select x.state, x.finished_at into b from batch x where x.batch_id = p_batch_id for no key update;
   if not found then raise exception 'batch_id: unknown (%)', p_batch_id using errcode = 'TG404'; end if;
   status := case b.state when 3 then 'done' when 4 then 'again' else 'cancelled' end;

@@ -14,13 +14,11 @@ language plpgsql security definer
 set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 begin
-  if p_name is null or char_length(p_name) not between 1 and 200 or p_name <> btrim(p_name) then
-    raise exception 'name: expected 1..200 characters without blanks at either end (%)', left(p_name, 220) using errcode = 'TG422';
-  end if;
+  perform _check_text('name', p_name);
   if p_failure_policy is null or p_failure_policy not in ('halt', 'continue', 'cancel') then
     raise exception 'failure_policy: expected halt, continue or cancel (%)', p_failure_policy using errcode = 'TG422';
   end if;
-  if p_waves is null or p_waves not between 1 and 1000 then raise exception 'waves: expected 1..1000 (%)', p_waves using errcode = 'TG422'; end if;
+  perform _check_range('waves', p_waves, 1, 1000);
   if p_operation_id is null then raise exception 'operation_id: expected a uuid (%)', p_operation_id using errcode = 'TG422'; end if;
   status := 'created';
   loop

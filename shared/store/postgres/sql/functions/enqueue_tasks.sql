@@ -48,7 +48,7 @@ begin
   if octet_length(p_tasks) > 8388608 then
     raise exception 'tasks: expected at most 8388608 bytes (%)', octet_length(p_tasks) using errcode = 'TG413';
   end if;
-  if _audit_problem(p_changed_by, null) is not null then raise exception '%', _audit_problem(p_changed_by, null) using errcode = 'TG422'; end if;
+  perform _check_actor(p_changed_by, null);
   if p_tasks is null or json_typeof(p_tasks::json) <> 'array' then
     raise exception 'tasks: expected a JSON array (%)', left(p_tasks, 100) using errcode = 'TG422';
   end if;

@@ -19,7 +19,7 @@ declare
   v_since timestamptz := coalesce(_instant(p_since), '0001-01-01T00:00:00Z');
   v_before timestamptz := coalesce(_instant(p_before), '9999-12-31T00:00:00Z');
 begin
-  if p_max is null or p_max not between 1 and 100 then raise exception 'max: expected 1..100 (%)', p_max using errcode = 'TG422'; end if;
+  perform _check_range('max', p_max, 1, 100);
   if p_since is not null and _instant(p_since) is null then
     raise exception 'since: expected an ISO-8601 instant with its zone (%)', left(p_since, 100) using errcode = 'TG422';
   end if;

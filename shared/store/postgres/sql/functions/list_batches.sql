@@ -15,7 +15,7 @@ set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as
 declare
   v_now timestamptz := _now();
 begin
-  if p_max is null or p_max not between 1 and 100 then raise exception 'max: expected 1..100 (%)', p_max using errcode = 'TG422'; end if;
+  perform _check_range('max', p_max, 1, 100);
   status := 'listed';
   select coalesce('[' || string_agg(json_build_object('batch', b.batch_id::text, 'name', b.name,
            'state', (array['draft', 'running', 'halted', 'done', 'cancelled'])[b.state + 1],

@@ -16,7 +16,7 @@ declare
   v_now timestamptz := _now();
   v_definition int;
 begin
-  if p_max is null or p_max not between 1 and 1000 then raise exception 'max: expected 1..1000 (%)', p_max using errcode = 'TG422'; end if;
+  perform _check_range('max', p_max, 1, 1000);
   select d.task_definition_id into v_definition from task_definition d where d.name = p_name;
   status := 'listed';
   select coalesce('[' || string_agg(json_build_object(

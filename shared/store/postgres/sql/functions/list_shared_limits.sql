@@ -13,7 +13,7 @@ language plpgsql security definer
 set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 begin
-  if p_max is null or p_max not between 1 and 1000 then raise exception 'max: expected 1..1000 (%)', p_max using errcode = 'TG422'; end if;
+  perform _check_range('max', p_max, 1, 1000);
   status := 'listed';
   select coalesce('[' || string_agg(json_build_object(
            'name', s.name, 'limit', s.task_limit, 'limitSource', s.source, 'codeLimit', s.code_limit,

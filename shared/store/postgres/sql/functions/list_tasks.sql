@@ -17,12 +17,11 @@ declare
   v_definition int;
   v_outcome smallint;
 begin
-  if p_max is null or p_max not between 1 and 1000 then raise exception 'max: expected 1..1000 (%)', p_max using errcode = 'TG422'; end if;
+  perform _check_range('max', p_max, 1, 1000);
   if p_state is null or p_state not in ('ready', 'scheduled', 'waiting', 'claimed', 'done', 'dead', 'cancelled') then
     raise exception 'state: expected ready, scheduled, waiting, claimed, done, dead or cancelled (%)', left(p_state, 220) using errcode = 'TG422';
   end if;
-  select x.task_definition_id into v_definition from task_definition x where x.name = p_name;
-  if not found then raise exception 'name: unknown definition (%)', p_name using errcode = 'TG404'; end if;
+  v_definition := _find_definition(p_name);
   status := 'listed';
   v_outcome := case p_state when 'done' then 10 when 'dead' then 11 when 'cancelled' then 12 end;
   if v_outcome is not null then

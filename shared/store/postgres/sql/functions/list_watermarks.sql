@@ -13,9 +13,8 @@ set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as
 declare
   v_definition int;
 begin
-  if p_max is null or p_max not between 1 and 1000 then raise exception 'max: expected 1..1000 (%)', p_max using errcode = 'TG422'; end if;
-  select x.task_definition_id into v_definition from task_definition x where x.name = p_name;
-  if p_name is not null and not found then raise exception 'name: unknown definition (%)', p_name using errcode = 'TG404'; end if;
+  perform _check_range('max', p_max, 1, 1000);
+  if p_name is not null then v_definition := _find_definition(p_name); end if;
   status := 'listed';
   select coalesce('[' || string_agg(json_build_object(
            'definition', (select d.name from task_definition d where d.task_definition_id = w.task_definition_id), 'name', w.name,

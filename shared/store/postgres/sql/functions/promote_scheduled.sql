@@ -15,9 +15,8 @@ set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as
 declare
   v_definition int;
 begin
-  if p_max is null or p_max not between 1 and 10000 then raise exception 'max: expected 1..10000 (%)', p_max using errcode = 'TG422'; end if;
-  select x.task_definition_id into v_definition from task_definition x where x.name = p_name;
-  if not found then raise exception 'name: unknown definition (%)', p_name using errcode = 'TG404'; end if;
+  perform _check_range('max', p_max, 1, 10000);
+  v_definition := _find_definition(p_name);
   promoted := _promote(v_definition, p_max, _now());
   status := case when promoted > 0 then 'promoted' else 'none' end;
   next_due_ms := _next_due_ms(v_definition);

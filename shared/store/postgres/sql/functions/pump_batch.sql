@@ -17,7 +17,7 @@ declare
   v_woken int[] := '{}';
   r record;
 begin
-  if p_max is null or p_max not between 1 and 1000 then raise exception 'max: expected 1..1000 (%)', p_max using errcode = 'TG422'; end if;
+  perform _check_range('max', p_max, 1, 1000);
   select x.state, o.wave_id, x.finished_at, w.state as wave_state into b
     from batch x left join open_wave o on o.batch_id = x.batch_id left join wave w on w.wave_id = o.wave_id where x.batch_id = p_batch_id;
   if not found then raise exception 'batch_id: unknown (%)', p_batch_id using errcode = 'TG404'; end if;

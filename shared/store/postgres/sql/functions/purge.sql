@@ -31,7 +31,7 @@ declare
   v_more_waves boolean;
   v_more_entries boolean;
 begin
-  if p_max is null or p_max not between 1 and 1000 then raise exception 'max: expected 1..1000 (%)', p_max using errcode = 'TG422'; end if;
+  perform _check_range('max', p_max, 1, 1000);
   -- 1. Groups. What goes below lets go of its group in the next round.
   select * into g from _purge_groups(p_max, v_now);
   groups := g.o_groups;

@@ -27,7 +27,7 @@ declare
   v_woken int[] := '{}';
   c record;
 begin
-  if p_max is null or p_max not between 1 and 1000 then raise exception 'max: expected 1..1000 (%)', p_max using errcode = 'TG422'; end if;
+  perform _check_range('max', p_max, 1, 1000);
   executions := 0; tasks_back := 0; tasks_lost := 0; tasks_dead := 0;
   for e in
     select x.* from task_execution x

@@ -35,7 +35,7 @@ declare
   v_part record;
   v_taken record;
 begin
-  if _audit_problem(p_changed_by, p_reason) is not null then raise exception '%', _audit_problem(p_changed_by, p_reason) using errcode = 'TG422'; end if;
+  perform _check_actor(p_changed_by, p_reason);
   status := 'done';
   -- 1. Which ones, with nothing locked.
   if p_task_ids is not null then
@@ -45,12 +45,11 @@ begin
     if p_name is not null then raise exception 'name: expected either task_ids or a filter, not both' using errcode = 'TG422'; end if;
     v_asked := array(select u.id from unnest(p_task_ids) with ordinality u(id, n) group by u.id order by min(u.n));
   else
-    if p_max is null or p_max not between 1 and 1000 then raise exception 'max: expected 1..1000 (%)', p_max using errcode = 'TG422'; end if;
+    perform _check_range('max', p_max, 1, 1000);
     if p_outcome not in ('dead', 'cancelled') then
       raise exception 'outcome: expected dead or cancelled (%)', left(p_outcome, 220) using errcode = 'TG422';
     end if;
-    select x.task_definition_id into v_definition from task_definition x where x.name = p_name;
-    if not found then raise exception 'name: unknown definition (%)', p_name using errcode = 'TG404'; end if;
+    v_definition := _find_definition(p_name);
     v_asked := array(
       select a.task_id from archive a
        where a.task_definition_id = v_definition and a.outcome = case p_outcome when 'cancelled' then 12 else 11 end
@@ -101,11 +100,9 @@ begin
   added as (
     insert into task (task_id, task_definition_id, kind, priority, rank, created_at, group_id, pending_group_key, pending_group_is_global, wave_id,
                       dedupe_key, build, payload, last_error)
-    select g.task_id, g.task_definition_id, g.kind, g.priority, g.rank, g.created_at, case when h.group_id is null then g.group_id end,
-           coalesce(e.pending_group_key, h.group_key), coalesce(e.pending_group_is_global, h.task_definition_id = 0),
+    select g.task_id, g.task_definition_id, g.kind, g.priority, g.rank, g.created_at, g.group_id, e.pending_group_key, e.pending_group_is_global,
            case when g.wave_id = any (v_blocked || v_open) then g.wave_id end, g.dedupe_key, g.build, g.payload, g.error
-      from gone g left join early e on e.task_id = g.task_id
-      left join task_group h on h.group_id = g.group_id and g.wave_id = any (v_blocked)),   -- outside a group a task has its key only; the archive may name the group instead
+      from gone g left join early e on e.task_id = g.task_id),   -- outside a group a task has its key only
   blocked as (insert into wave_blocked (wave_id, priority, rank, task_id, task_definition_id)
            select g.wave_id, g.priority, g.rank, g.task_id, g.task_definition_id from gone g where g.wave_id = any (v_blocked)),
   later as (                                         -- promotion makes the group

@@ -17,9 +17,7 @@ declare
   v_shared int[];
   s record;
 begin
-  if p_keep is null or p_keep not between 0 and 1000 then
-    raise exception 'keep: expected 0..1000 (%)', p_keep using errcode = 'TG422';
-  end if;
+  perform _check_range('keep', p_keep, 0, 1000);
   tokens := 0; freed := 0; ready := false;
   select x.task_definition_id, _shared_ids(x.task_definition_id) into v_definition, v_shared from task_execution x where x.task_execution_id = p_task_execution_id and x.state = 1;
   if not found then status := 'fenced'; return; end if;

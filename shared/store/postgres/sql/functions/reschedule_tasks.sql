@@ -26,14 +26,12 @@ declare
   v_left bigint[];
   v_left_groups int[];
 begin
-  if _audit_problem(p_changed_by, p_reason) is not null then raise exception '%', _audit_problem(p_changed_by, p_reason) using errcode = 'TG422'; end if;
+  perform _check_actor(p_changed_by, p_reason);
   if coalesce(cardinality(p_task_ids), 0) not between 1 and 1000 or array_position(p_task_ids, null) is not null then
     raise exception 'task_ids: expected 1..1000 ids (%)', coalesce(cardinality(p_task_ids), 0) using errcode = 'TG422';
   end if;
   if (p_run_in_ms is null) = (p_run_at is null) then raise exception 'run_at: expected either run_at or run_in_ms' using errcode = 'TG422'; end if;
-  if p_run_in_ms not between 0 and 3153600000000 then
-    raise exception 'run_in_ms: expected 0..3153600000000 (%)', p_run_in_ms using errcode = 'TG422';
-  end if;
+  if p_run_in_ms is not null then perform _check_range('run_in_ms', p_run_in_ms, 0, 3153600000000); end if;
   if p_run_at is not null and _instant(p_run_at) is null then
     raise exception 'run_at: expected an ISO-8601 instant with its zone (%)', left(p_run_at, 100) using errcode = 'TG422';
   end if;

@@ -15,7 +15,7 @@ declare
   v_state smallint;
   r record;
 begin
-  if _audit_problem(p_changed_by, p_reason) is not null then raise exception '%', _audit_problem(p_changed_by, p_reason) using errcode = 'TG422'; end if;
+  perform _check_actor(p_changed_by, p_reason);
   select b.state into v_state from batch b where b.batch_id = p_batch_id for no key update;
   if not found then raise exception 'batch_id: unknown (%)', p_batch_id using errcode = 'TG404'; end if;
   status := case v_state when 0 then 'draft' when 2 then 'resumed' when 4 then 'ended' else 'again' end;

@@ -16,10 +16,9 @@ declare
   v_now timestamptz := _now();
   v_definition int;
 begin
-  if _audit_problem(p_changed_by, p_reason) is not null then raise exception '%', _audit_problem(p_changed_by, p_reason) using errcode = 'TG422'; end if;
+  perform _check_actor(p_changed_by, p_reason);
   if p_app is not null and _app_problem(p_app) is not null then raise exception '%', _app_problem(p_app) using errcode = 'TG422'; end if;
-  select x.task_definition_id into v_definition from task_definition x where x.name = p_name;
-  if not found then raise exception 'name: unknown definition (%)', p_name using errcode = 'TG404'; end if;
+  v_definition := _find_definition(p_name);
   select o.app into old_app from definition_owner o where o.name = p_name for no key update;   -- lock, then look
   new_app := p_app;
   status := case when old_app is distinct from new_app then 'set' else 'exists' end;

@@ -25,14 +25,12 @@ declare
   d record;
   g record;
 begin
-  if _audit_problem(p_changed_by, p_reason) is not null then raise exception '%', _audit_problem(p_changed_by, p_reason) using errcode = 'TG422'; end if;
-  if p_group_key is null or char_length(p_group_key) not between 1 and 200 or p_group_key <> btrim(p_group_key) then
-    raise exception 'group_key: expected 1..200 characters without blanks at either end (%)', left(p_group_key, 220) using errcode = 'TG422';
-  end if;
+  perform _check_actor(p_changed_by, p_reason);
+  perform _check_text('group_key', p_group_key);
   if p_group_scope not in ('definition', 'global') then
     raise exception 'group_scope: expected definition or global (%)', left(p_group_scope, 220) using errcode = 'TG422';
   end if;
-  if p_slots not between 1 and 1000 then raise exception 'slots: expected 1..1000 (%)', p_slots using errcode = 'TG422'; end if;
+  if p_slots is not null then perform _check_range('slots', p_slots, 1, 1000); end if;
   select x.task_definition_id, x.group_slots, x.group_strict into d from task_definition x where x.name = p_name;
   if not found then raise exception 'name: unknown definition (%)', p_name using errcode = 'TG404'; end if;
   v_scope := case p_group_scope when 'global' then 0 else d.task_definition_id end;

@@ -17,16 +17,16 @@ set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as
 declare
   v_now timestamptz := _now();
   v_answer json;
+  v_definition int;
   d record;
   c record;
 begin
-  if _audit_problem(p_changed_by, p_reason) is not null then raise exception '%', _audit_problem(p_changed_by, p_reason) using errcode = 'TG422'; end if;
+  perform _check_actor(p_changed_by, p_reason);
   if p_limit not between -1 and 1000 then
     raise exception 'limit: expected -1 (none), 0 (nothing starts) or 1..1000 (%)', p_limit using errcode = 'TG422';
   end if;
   if p_operation_id is null then raise exception 'operation_id: expected a uuid (%)', p_operation_id using errcode = 'TG422'; end if;
-  select x.task_definition_id into d from task_definition x where x.name = p_name;
-  if not found then raise exception 'name: unknown definition (%)', p_name using errcode = 'TG404'; end if;
+  v_definition := _find_definition(p_name);
   status := 'set';
   insert into operation (operation_id, name, done_at) values (p_operation_id, 'set_limit', v_now) on conflict do nothing;
   if not found then
@@ -36,14 +36,13 @@ begin
     over_limit := v_answer ->> 'overLimit'; ready := v_answer ->> 'ready';
     return;
   end if;
-  perform pg_advisory_xact_lock(42, d.task_definition_id);
-  select x.task_definition_id, x.concurrency_limit, x.concurrency_limit_override into d
-    from task_definition x where x.task_definition_id = d.task_definition_id for no key update;
-  select * into c from _change_limit(d.task_definition_id, d.concurrency_limit, p_limit);
+  perform pg_advisory_xact_lock(42, v_definition);
+  select x.concurrency_limit, x.concurrency_limit_override into d from task_definition x where x.task_definition_id = v_definition for no key update;
+  select * into c from _change_limit(v_definition, d.concurrency_limit, p_limit);
   old_limit := c.o_old; new_limit := c.o_new; held := c.o_held; over_limit := c.o_over_limit;
-  ready := exists (select 1 from taskgate.ready r where r.task_definition_id = d.task_definition_id);
+  ready := exists (select 1 from taskgate.ready r where r.task_definition_id = v_definition);
   insert into setting_audit (task_definition_id, setting, old_value, new_value, source, changed_by, reason, changed_at)
-  values (d.task_definition_id, 'limit_override', d.concurrency_limit_override::text, p_limit::text, 'operator', p_changed_by, p_reason, v_now);
+  values (v_definition, 'limit_override', d.concurrency_limit_override::text, p_limit::text, 'operator', p_changed_by, p_reason, v_now);
   update operation o set answer = json_build_object('oldLimit', old_limit, 'newLimit', new_limit, 'held', held, 'overLimit', over_limit, 'ready', ready)::text
    where o.operation_id = p_operation_id;
 end $$;

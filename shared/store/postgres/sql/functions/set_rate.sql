@@ -20,7 +20,7 @@ declare
   v_problem text;
   c record;
 begin
-  if _audit_problem(p_changed_by, p_reason) is not null then raise exception '%', _audit_problem(p_changed_by, p_reason) using errcode = 'TG422'; end if;
+  perform _check_actor(p_changed_by, p_reason);
   if p_count is null or p_count = -1 then
     v_problem := case when p_period_ms is not null then 'rate_period_ms: expected null without a rate (' || p_period_ms || ')'
                       when p_burst is not null then 'rate_burst: expected null without a rate (' || p_burst || ')' end;
@@ -28,8 +28,7 @@ begin
     v_problem := _rate_problem(p_count, p_period_ms, p_burst);
   end if;
   if v_problem is not null then raise exception '%', v_problem using errcode = 'TG422'; end if;
-  select x.task_definition_id into v_definition from task_definition x where x.name = p_name;
-  if not found then raise exception 'name: unknown definition (%)', p_name using errcode = 'TG404'; end if;
+  v_definition := _find_definition(p_name);
   perform pg_advisory_xact_lock(42, v_definition);
   perform 1 from task_definition x where x.task_definition_id = v_definition for no key update;
   select * into c from _change_rate(v_definition, true, p_count, p_period_ms, p_burst);

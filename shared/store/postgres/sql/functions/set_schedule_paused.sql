@@ -20,13 +20,12 @@ declare
   v_next timestamptz;
   s record;
 begin
-  if _audit_problem(p_changed_by, p_reason) is not null then raise exception '%', _audit_problem(p_changed_by, p_reason) using errcode = 'TG422'; end if;
+  perform _check_actor(p_changed_by, p_reason);
   if p_paused is null then raise exception 'paused: expected true or false (<NULL>)' using errcode = 'TG422'; end if;
   if p_next_run_at is not null and _instant(p_next_run_at) is null then
     raise exception 'next_run_at: expected an ISO-8601 instant with its zone (%)', left(p_next_run_at, 100) using errcode = 'TG422';
   end if;
-  select x.task_definition_id into v_definition from task_definition x where x.name = p_name;
-  if not found then raise exception 'name: unknown definition (%)', p_name using errcode = 'TG404'; end if;
+  v_definition := _find_definition(p_name);
   select x.schedule_id, x.paused, x.next_run_at into s
     from schedule x where x.task_definition_id = v_definition and x.name = p_schedule for update;
   if not found then raise exception 'schedule: unknown (%)', p_schedule using errcode = 'TG404'; end if;

@@ -29,7 +29,7 @@ declare
   w record;
   o record;
 begin
-  if _audit_problem(p_changed_by, null) is not null then raise exception '%', _audit_problem(p_changed_by, null) using errcode = 'TG422'; end if;
+  perform _check_actor(p_changed_by, null);
   changed := 0;
   if octet_length(p_schedules) > 8388608 then
     raise exception 'schedules: expected at most 8388608 bytes (%)', octet_length(p_schedules) using errcode = 'TG413';
@@ -73,8 +73,7 @@ begin
      where x.k > 1 order by x.n limit 1;
   end if;
   if v_problem is not null then raise exception '%', v_problem using errcode = 'TG422'; end if;
-  select x.task_definition_id into v_definition from task_definition x where x.name = p_name;
-  if not found then raise exception 'name: unknown definition (%)', p_name using errcode = 'TG404'; end if;
+  v_definition := _find_definition(p_name);
 
   perform pg_advisory_xact_lock(42, v_definition);
   select x.build into v_build from task_definition x where x.task_definition_id = v_definition for no key update;

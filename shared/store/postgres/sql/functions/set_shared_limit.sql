@@ -25,10 +25,8 @@ declare
   s record;
   c record;
 begin
-  if _audit_problem(p_changed_by, p_reason) is not null then raise exception '%', _audit_problem(p_changed_by, p_reason) using errcode = 'TG422'; end if;
-  if p_name is null or char_length(p_name) not between 1 and 200 or p_name <> btrim(p_name) then
-    raise exception 'name: expected 1..200 characters without blanks at either end (%)', left(p_name, 220) using errcode = 'TG422';
-  end if;
+  perform _check_actor(p_changed_by, p_reason);
+  perform _check_text('name', p_name);
   if p_limit not between -1 and 1000 then
     raise exception 'limit: expected -1 (none), 0 (nothing starts) or 1..1000 (%)', p_limit using errcode = 'TG422';
   end if;

@@ -22,10 +22,8 @@ declare
   v_definition int;
   v_answer json;
 begin
-  if _audit_problem(p_changed_by, p_reason) is not null then raise exception '%', _audit_problem(p_changed_by, p_reason) using errcode = 'TG422'; end if;
-  if p_watermark is null or char_length(p_watermark) not between 1 and 200 or p_watermark <> btrim(p_watermark) then
-    raise exception 'watermark: expected 1..200 characters without blanks at either end (%)', left(p_watermark, 220) using errcode = 'TG422';
-  end if;
+  perform _check_actor(p_changed_by, p_reason);
+  perform _check_text('watermark', p_watermark);
   if p_expected_version < 0 then raise exception 'expected_version: expected 0 or more (%)', p_expected_version using errcode = 'TG422'; end if;
   if octet_length(p_value) > 65536 then
     raise exception 'value: expected at most 65536 bytes (%)', octet_length(p_value) using errcode = 'TG413';
@@ -34,8 +32,7 @@ begin
     raise exception 'value: expected the text of a JSON object or array (%)', left(p_value, 100) using errcode = 'TG422';
   end if;
   if p_operation_id is null then raise exception 'operation_id: expected a uuid (%)', p_operation_id using errcode = 'TG422'; end if;
-  select x.task_definition_id into v_definition from task_definition x where x.name = p_name;
-  if not found then raise exception 'name: unknown definition (%)', p_name using errcode = 'TG404'; end if;
+  v_definition := _find_definition(p_name);
   status := 'set';
   insert into operation (operation_id, name, done_at) values (p_operation_id, 'set_watermark', v_now) on conflict do nothing;
   if not found then

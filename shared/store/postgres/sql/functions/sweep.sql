@@ -23,7 +23,7 @@ set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as
 declare
   v_now timestamptz := _now();
 begin
-  if p_max is null or p_max not between 1 and 1000 then raise exception 'max: expected 1..1000 (%)', p_max using errcode = 'TG422'; end if;
+  perform _check_range('max', p_max, 1, 1000);
   status := 'swept';
   select count(*) into expired from (
     select 1 from task_execution e where e.state in (1, 3) and (e.state = 3 or e.lease_until < v_now) limit 1000) x;
