@@ -383,6 +383,13 @@ export const longCalls: readonly (BadCall & { readonly value: string })[] = [
     says: /^worker: .*\(w{201}\)$/,
   },
   {
+    title: "a reason of 401 characters, before the ids",
+    value: "REPLICATE(CONVERT(nvarchar(max), N'r'), 401)",
+    call: "RescheduleTasks N'[]', 1, NULL, N'me', @v",
+    number: 50422,
+    says: /^reason: .*\(r{401}\)$/,
+  },
+  {
     title: "a long unknown name, cut",
     value: "REPLICATE(CONVERT(nvarchar(max), N'n'), 2000)",
     call: "PauseDefinition @v, N'me'",
