@@ -167,9 +167,13 @@ create table taskgate.rate_bucket (
   rate_period_ms_override integer,
   rate_burst_override integer,
   next_free_at timestamp with time zone not null,
-  turn_at timestamp with time zone,
   constraint pk_rate_bucket PRIMARY KEY (task_definition_id)
 ) with (fillfactor=20);
+create table taskgate.rate_turn (
+  task_definition_id integer not null,
+  turn_at timestamp with time zone not null,
+  constraint pk_rate_turn PRIMARY KEY (task_definition_id)
+) with (fillfactor=50);
 create table taskgate.ready (
   task_definition_id integer not null,
   priority smallint not null,

@@ -1,7 +1,11 @@
--- 0002_rate_turns: a rate's bucket knows until when it has given turns to executions that it denied.
--- Duration: milliseconds, whatever the size: a column that may be null. Locks: RateBucket (Sch-M) for an instant. Old code beside it:
--- the procedures alone know the column.
+-- 0002_rate_turns: until when a rate has given turns to executions that it denied.
+-- Duration: milliseconds: an empty table. Locks: none that anybody else can hold. Old code beside it: the procedures alone know it.
 -- Twin: postgres/sql/migrations/0002_rate_turns.sql
-ALTER TABLE Taskgate.RateBucket ADD
-  TurnAt datetime2(6) NULL;                         -- the last turn given; null: none was
+SET ANSI_NULLS, QUOTED_IDENTIFIER ON;
+GO
+-- Written by who holds the definition's RateBucket row only; made by the first denial.
+CREATE TABLE Taskgate.RateTurn (
+  TaskDefinitionId int NOT NULL,
+  TurnAt datetime2(6) NOT NULL,                     -- the last turn given
+  CONSTRAINT PK_RateTurn PRIMARY KEY CLUSTERED (TaskDefinitionId) WITH (ALLOW_PAGE_LOCKS = OFF));
 GO

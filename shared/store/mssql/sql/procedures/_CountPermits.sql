@@ -8,9 +8,10 @@
 --           most 1 s from now, as a worker that is told a later instant gives its tokens up. When another call holds the row
 --           nothing is allowed, and it is time to ask again in 5..20 ms
 -- Raises: -
--- Locks:  RateBucket by skip, kept to the end: no other call counts between this and _UsePermits. Joins the caller's transaction
+-- Locks:  RateBucket by skip, kept to the end: no other call counts between this and _UsePermits; RateTurn, under it. Joins the
+--         caller's transaction
 -- Isolation: the clock is read with the row held, so an earlier count read an earlier time
--- Plan:   primary key
+-- Plan:   primary keys
 -- Twin:   postgres/sql/functions/_count_permits.sql
 CREATE OR ALTER PROCEDURE Taskgate._CountPermits
   @TaskDefinitionId int, @Want int,
@@ -26,7 +27,7 @@ BEGIN
   SET @oFrom = NULL;
   SET @oIntervalUs = NULL;
   SET @oRetryInMs = NULL;
-  SELECT @vNextFreeAt = b.NextFreeAt, @vTurnAt = b.TurnAt, @vCount = COALESCE(b.RateCountOverride, b.RateCount),
+  SELECT @vNextFreeAt = b.NextFreeAt, @vCount = COALESCE(b.RateCountOverride, b.RateCount),
          @vPeriodMs = CASE WHEN b.RateCountOverride IS NULL THEN b.RatePeriodMs ELSE b.RatePeriodMsOverride END,
          @vBurst = CASE WHEN b.RateCountOverride IS NULL THEN b.RateBurst ELSE b.RateBurstOverride END
   FROM Taskgate.RateBucket AS b WITH (ROWLOCK, UPDLOCK, READPAST, INDEX (PK_RateBucket)) -- keep it, skip another's; the row itself
@@ -53,6 +54,9 @@ BEGIN
   SET @vLeadUs = @vLeadUs - (@vBurst - 1 - @oAllowed) * @oIntervalUs; -- until the next permit
   SET @oRetryInMs = (@vLeadUs + 999) / 1000;
   IF @oAllowed > 0 RETURN;
+  SELECT @vTurnAt = t.TurnAt
+  FROM Taskgate.RateTurn AS t WITH (ROWLOCK, UPDLOCK) -- one key, under the bucket's row
+  WHERE t.TaskDefinitionId = @TaskDefinitionId;
   -- Turns that are given already, from the next permit on. In two steps: as a number of microseconds it may be too great for an int.
   SET @vPassedUs = CASE WHEN DATEDIFF_BIG(MICROSECOND, @vNow, @vTurnAt) > @vLeadUs THEN DATEDIFF_BIG(MICROSECOND, @vNow, @vTurnAt) - @vLeadUs ELSE 0 END;
   SET @vTurnInMs = (@vLeadUs + @vPassedUs / @oIntervalUs * @oIntervalUs + 999) / 1000;
@@ -63,8 +67,12 @@ BEGIN
   END;
   SET @oRetryInMs = @vTurnInMs;
   SET @vStepUs = @vLeadUs + @vPassedUs + CASE WHEN @oIntervalUs < 4 THEN 1 ELSE @oIntervalUs / 4 END;
-  UPDATE b
-  SET TurnAt = DATEADD(MICROSECOND, CONVERT(int, @vStepUs % 1000000), DATEADD(SECOND, CONVERT(int, @vStepUs / 1000000), @vNow))
-  FROM Taskgate.RateBucket AS b WITH (ROWLOCK, UPDLOCK, INDEX (PK_RateBucket)) -- the row is ours already
-  WHERE b.TaskDefinitionId = @TaskDefinitionId;
+  SET @vNow = DATEADD(MICROSECOND, CONVERT(int, @vStepUs % 1000000), DATEADD(SECOND, CONVERT(int, @vStepUs / 1000000), @vNow));
+  IF @vTurnAt IS NULL
+    INSERT INTO Taskgate.RateTurn WITH (ROWLOCK) (TaskDefinitionId, TurnAt) VALUES (@TaskDefinitionId, @vNow);
+  ELSE
+    UPDATE t
+    SET TurnAt = @vNow
+    FROM Taskgate.RateTurn AS t WITH (ROWLOCK, UPDLOCK) -- the row is ours already
+    WHERE t.TaskDefinitionId = @TaskDefinitionId;
 END;

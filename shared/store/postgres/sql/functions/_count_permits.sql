@@ -8,8 +8,8 @@
 --           permit, at most 1 s from now, as a worker that is told a later instant gives its tokens up. When another call holds the
 --           row nothing is allowed, and it is time to ask again in 5..20 ms
 -- Raises: -
--- Locks:  rate_bucket by skip, kept to the end: no other call counts between this and _use_permits
--- Plan:   primary key
+-- Locks:  rate_bucket by skip, kept to the end: no other call counts between this and _use_permits; rate_turn, under it
+-- Plan:   primary keys
 -- Twin:   mssql/sql/procedures/_CountPermits.sql
 create or replace function taskgate._count_permits(
   p_task_definition_id int, p_want int,
@@ -23,7 +23,7 @@ declare
   v_turn_in_ms bigint;
   b record;
 begin
-  select x.next_free_at, x.turn_at, coalesce(x.rate_count_override, x.rate_count) as rate_count,
+  select x.next_free_at, coalesce(x.rate_count_override, x.rate_count) as rate_count,
          case when x.rate_count_override is null then x.rate_period_ms else x.rate_period_ms_override end as period_ms,
          case when x.rate_count_override is null then x.rate_burst else x.rate_burst_override end as burst
     into b from rate_bucket x where x.task_definition_id = p_task_definition_id for no key update skip locked;
@@ -47,9 +47,11 @@ begin
   end if;
   if o_allowed > 0 then return; end if;
   v_permit_at := v_now + v_lead_us * interval '1 us';
-  v_turn_at := greatest(b.turn_at, v_permit_at);
+  select greatest(max(x.turn_at), v_permit_at) into v_turn_at from rate_turn x where x.task_definition_id = p_task_definition_id;
   v_turn_in_ms := (v_lead_us + round(extract(epoch from v_turn_at - v_permit_at) * 1000000)::bigint / o_interval_us * o_interval_us + 999) / 1000;
   if v_turn_in_ms > greatest(o_retry_in_ms, 1000) then o_retry_in_ms := greatest(o_retry_in_ms, 1000); return; end if;
   o_retry_in_ms := v_turn_in_ms;
-  update rate_bucket x set turn_at = v_turn_at + greatest(o_interval_us / 4, 1) * interval '1 us' where x.task_definition_id = p_task_definition_id;
+  insert into rate_turn as x (task_definition_id, turn_at)
+  values (p_task_definition_id, v_turn_at + greatest(o_interval_us / 4, 1) * interval '1 us')
+  on conflict (task_definition_id) do update set turn_at = excluded.turn_at;
 end $$;

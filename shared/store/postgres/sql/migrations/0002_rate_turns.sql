@@ -1,6 +1,9 @@
--- 0002_rate_turns: a rate's bucket knows until when it has given turns to executions that it denied.
--- Duration: milliseconds, whatever the size: a column without a default. Locks: rate_bucket for an instant. Old code beside it: the
--- functions alone know the column.
+-- 0002_rate_turns: until when a rate has given turns to executions that it denied.
+-- Duration: milliseconds: an empty table. Locks: none that anybody else can hold. Old code beside it: the functions alone know it.
 -- Twin: mssql/sql/migrations/0002_rate_turns.sql
 
-alter table taskgate.rate_bucket add column turn_at timestamptz;   -- the last turn given; null: none was
+-- Written by who holds the definition's rate_bucket row only; made by the first denial.
+create table taskgate.rate_turn (
+  task_definition_id int not null constraint pk_rate_turn primary key,
+  turn_at timestamptz not null                      -- the last turn given
+) with (fillfactor = 50);
