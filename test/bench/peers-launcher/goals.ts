@@ -15,7 +15,9 @@ export interface Goal {
 type Rivals = (entry: Entry) => boolean;
 
 const own = "taskgate";
-const isPeer: Rivals = ({ system }) => system !== own && system !== "bare";
+/** One that breaks the limit does another thing. */
+const holds = (entry: Entry): boolean => (figureOf(entry, "violations")?.max ?? 0) === 0;
+const isPeer: Rivals = (entry) => entry.system !== own && entry.system !== "bare" && holds(entry);
 const isOnPostgres: Rivals = (entry) => isPeer(entry) && entry.system !== "bullmq";
 const isGraphile: Rivals = ({ system }) => system === "graphile-worker";
 /** As many connections as ours: one that works, one that listens. */

@@ -117,7 +117,7 @@ function print(scenario: ScenarioResult): void {
 
 /** A system that should have been measured wasn't. */
 function isBroken({ entries }: ScenarioResult): boolean {
-  return entries.some(({ problem }) => problem.includes("\n") || problem.includes("Error"));
+  return entries.some(({ outcome }) => outcome === "failed");
 }
 
 function openProgress(): ProgressLine {

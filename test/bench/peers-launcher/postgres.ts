@@ -20,6 +20,8 @@ const settings: Readonly<Record<string, string>> = {
 /** What a database's clients have sent so far. */
 export interface StatementCounts {
   readonly calls: number;
+  /** How long all of them took. */
+  readonly allMs: number;
   /** Of the statement that has taken longest in all: a claim, in a drain. */
   readonly claimCalls: number;
   readonly claimMs: number;
@@ -106,8 +108,13 @@ export class BenchPostgres {
         where d.datname = $1 order by s.total_exec_time desc`,
       [this.#name],
     );
-    const calls = rows.reduce((sum, row) => sum + Number(row.calls), 0);
-    return { calls, claimCalls: Number(rows[0]?.calls ?? 0), claimMs: rows[0]?.ms ?? 0 };
+    const [first] = rows;
+    return {
+      calls: rows.reduce((sum, row) => sum + Number(row.calls), 0),
+      allMs: rows.reduce((sum, row) => sum + row.ms, 0),
+      claimCalls: Number(first?.calls ?? 0),
+      claimMs: first?.ms ?? 0,
+    };
   }
 
   async forgetStatements(): Promise<void> {

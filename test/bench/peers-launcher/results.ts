@@ -14,6 +14,8 @@ export interface Reading {
   readonly figures: Readonly<Record<string, number>>;
   readonly serverCpuS: number | null;
   readonly clientsCpuS: number | null;
+  /** What that time was spent on; null: on no tasks. */
+  readonly tasks: number | null;
   /** Why it isn't what was asked for, such as a run that was cut off; empty: nothing. */
   readonly note: string;
 }
@@ -24,9 +26,11 @@ export interface Entry {
   /** Unique in the scenario. */
   readonly label: string;
   readonly settings: string;
-  readonly readings: readonly Reading[];
-  /** Why there is no reading; empty: there is one. */
+  /** skipped: the system or this computer has nothing to measure. */
+  readonly outcome: "measured" | "skipped" | "failed";
+  /** Why it isn't measured. */
   readonly problem: string;
+  readonly readings: readonly Reading[];
 }
 
 /** A scenario's figures, the first of which is compared. */

@@ -9,6 +9,7 @@ interface Measured {
   readonly variant: Variant;
   readings: Reading[];
   settings: string;
+  outcome: Entry["outcome"];
   problem: string;
 }
 
@@ -22,16 +23,15 @@ export async function measureScenario(
   how: { readonly rounds: number; readonly progress: ProgressLine },
 ): Promise<ScenarioResult> {
   const rounds = Math.min(how.rounds, scenario.roundsMax ?? how.rounds);
-  const measured = scenario.variants.map((variant): Measured => ({
-    variant,
-    readings: [],
-    settings: "",
-    problem: variant.lacks ?? (needsRedis(variant, lab) ? "no redis-server here" : ""),
-  }));
+  const measured = scenario.variants.map((variant): Measured => {
+    const problem = variant.lacks ?? (needsRedis(variant, lab) ? "no redis-server here" : "");
+    const outcome = problem === "" ? "measured" : "skipped";
+    return { variant, readings: [], settings: "", outcome, problem };
+  });
   for (let round = 0; round < rounds; round += 1) {
     const turn = round % 2 === 0 ? measured : measured.toReversed();
     for (const each of turn) {
-      if (each.problem !== "") continue;
+      if (each.outcome !== "measured") continue;
       const label = labelOf(each.variant);
       how.progress.show(
         `${scenario.name} ${label}`,
@@ -52,6 +52,7 @@ async function measureOnce(lab: Lab, scenario: Scenario, each: Measured): Promis
     each.settings = run.settings;
     each.readings.push(await scenario.measure(run));
   } catch (error) {
+    each.outcome = "failed";
     each.problem = error instanceof Error ? error.message : String(error);
   }
   await run?.close();
@@ -61,13 +62,14 @@ function needsRedis(variant: Variant, lab: Lab): boolean {
   return variant.system === "bullmq" && lab.redis === null;
 }
 
-function toEntry({ variant, readings, settings, problem }: Measured): Entry {
-  const isFailed = problem !== "";
+function toEntry({ variant, readings, settings, outcome, problem }: Measured): Entry {
+  const kept = outcome === "measured" ? readings : [];
   return {
     system: variant.system,
     label: labelOf(variant),
     settings,
-    readings: isFailed ? [] : readings,
+    outcome,
     problem,
+    readings: kept,
   };
 }

@@ -4,6 +4,7 @@ export const scenarioNames = [
   "drain-4",
   "in-flight-8",
   "in-flight-1",
+  "ahead-8",
   "bulk-enqueue",
   "single-enqueue",
   "limit-4",

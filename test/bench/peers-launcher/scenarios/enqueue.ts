@@ -27,6 +27,7 @@ async function measureEnqueue(run: Run, name: "enqueueBulk" | "enqueueSingly"): 
     figures: { rate: (tasks / ms) * 1_000 },
     serverCpuS: before === null || after === null ? null : after - before,
     clientsCpuS: cpuMs / 1_000,
+    tasks,
     note: "",
   };
 }

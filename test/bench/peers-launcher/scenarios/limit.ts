@@ -47,9 +47,15 @@ async function measureLimit(run: Run): Promise<Reading> {
     idleP50: quantile(inWindow.idleMs, 0.5),
     idleP99: quantile(inWindow.idleMs, 0.99),
   };
-  if (variant.system !== "bare") return { figures, ...cpu, note: "" };
+  if (variant.system !== "bare") return { figures, ...cpu, tasks: within, note: "" };
   const commits = await lab.postgres.commitTimesMs(300);
-  return { figures: { ...figures, commit: quantile(commits, 0.5) }, ...cpu, note: "" };
+  return {
+    figures: { ...figures, commit: quantile(commits, 0.5) },
+    serverCpuS: null,
+    clientsCpuS: cpu.clientsCpuS,
+    tasks: within,
+    note: "",
+  };
 }
 
 function limited(name: "limit-4" | "limit-16", limit: number): Scenario {

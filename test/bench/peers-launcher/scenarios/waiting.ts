@@ -36,7 +36,7 @@ async function measureLatency(run: Run): Promise<Reading> {
     p99: quantile(waits, 0.99),
     max: Math.max(...waits),
   };
-  return { figures, ...cpu, note: "" };
+  return { figures, ...cpu, tasks: run.tasks, note: "" };
 }
 
 /** What an idle process costs: statements of a shorter time, as many times as it fits into an hour. */
@@ -67,6 +67,7 @@ async function measureIdle(run: Run): Promise<Reading> {
       serverCpu: (cpu.serverCpuS ?? Number.NaN) * (3_600_000 / idleMs),
     },
     ...cpu,
+    tasks: null,
     note: "",
   };
 }

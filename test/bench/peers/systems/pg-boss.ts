@@ -18,9 +18,11 @@ const batches: WorkOptions = {
 const wakeEveryMs = 20;
 
 export async function openSystem(setup: Setup): Promise<QueueSystem> {
-  const { url, work, inFlight, limit, callers } = setup;
+  const { url, work, style, inFlight, limit, callers } = setup;
+  /** One to spare per process. Polls of more workers would only burden the database. */
+  const workers = Math.ceil(limit / setup.processes) + 1;
   const notifies = work === "wait";
-  const max = work === "strict" ? inFlight : work === "limit" ? limit : Math.max(10, callers);
+  const max = work === "strict" ? inFlight : work === "limit" ? workers : Math.max(10, callers);
   const boss = new PgBoss({ connectionString: url, max, useListenNotify: notifies });
   boss.on("error", (error) => console.error(`pg-boss: ${error.message}`));
   let ends = false;
@@ -52,7 +54,7 @@ export async function openSystem(setup: Setup): Promise<QueueSystem> {
   };
   const workWithin = async (handle: Handle): Promise<void> => {
     const ids: string[] = [];
-    for (let worker = 0; worker < limit; worker += 1)
+    for (let worker = 0; worker < workers; worker += 1)
       ids.push(
         await boss.work<Payload>(
           queue,
@@ -82,7 +84,13 @@ export async function openSystem(setup: Setup): Promise<QueueSystem> {
     },
     work: async (handle) => {
       await boss.start();
-      if (work === "strict") for (let n = 0; n < inFlight; n += 1) loops.push(loop(handle));
+      if (work === "strict" && style === "batching")
+        await boss.work<Payload>(
+          queue,
+          { ...batches, batchSize: inFlight, localConcurrency: 1 },
+          each(handle),
+        );
+      else if (work === "strict") for (let n = 0; n < inFlight; n += 1) loops.push(loop(handle));
       else if (work === "limit") await workWithin(handle);
       else if (work === "wait")
         await boss.work<Payload>(queue, { localConcurrency: inFlight }, each(handle));
@@ -101,12 +109,14 @@ export async function openSystem(setup: Setup): Promise<QueueSystem> {
   };
 }
 
-function describe({ work, inFlight, limit }: Setup): string {
+function describe({ work, style, inFlight, limit, processes }: Setup): string {
   switch (work) {
     case "strict":
+      if (style === "batching")
+        return `batchSize ${inFlight}, localConcurrency 1, burstWhenBatchFull`;
       return `${inFlight} loops of fetch and complete`;
     case "limit":
-      return `groupConcurrency ${limit} on one group, ${limit} workers per process, woken every ${wakeEveryMs} ms by notifyWorker`;
+      return `groupConcurrency ${limit} on one group, ${Math.ceil(limit / processes) + 1} workers per process, woken every ${wakeEveryMs} ms by notifyWorker`;
     case "wait":
       return `localConcurrency ${inFlight}, useListenNotify`;
     case "groups":

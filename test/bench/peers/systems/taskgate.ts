@@ -19,10 +19,10 @@ interface Shape {
 /** 8 tokens with 62 tasks beyond each are about 500 tasks a call. */
 const drains: Shape = { tokens: 8, prefetch: 62, connections: 3 };
 
-function shapeOf({ work, inFlight, limit }: Setup): Shape {
+function shapeOf({ work, style, inFlight, limit }: Setup): Shape {
   switch (work) {
     case "strict":
-      return { tokens: inFlight, prefetch: 0, connections: 1 };
+      return { tokens: inFlight, prefetch: style === "batching" ? 1 : 0, connections: 1 };
     case "limit":
       return { tokens: limit, prefetch: 1, connections: 3 };
     case "wait":
