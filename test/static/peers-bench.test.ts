@@ -1,4 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { goalsOf, ratiosToBest } from "../bench/peers-launcher/goals";
@@ -180,7 +181,7 @@ describe("the package of the processes", () => {
   });
 
   test("has in its lock what the packed project asks for today", () => {
-    const { createManifest } = jestRequire(".ci/pack-package/manifest.cjs") as {
+    const { createManifest } = requireFile(".ci/pack-package/manifest.cjs") as {
       createManifest: () => { version: string; dependencies: object; peerDependencies: object };
     };
     const { version, dependencies, peerDependencies } = createManifest();
@@ -227,6 +228,6 @@ test("an install without a network says so, and what to do", () => {
   );
 });
 
-function jestRequire(path: string): unknown {
-  return require(join(root, path)) as unknown;
+function requireFile(path: string): unknown {
+  return createRequire(__filename)(join(root, path)) as unknown;
 }

@@ -56,6 +56,12 @@ const ratios: readonly Ratio[] = [
     rivals: isGraphile,
     times: 3,
   },
+  {
+    scenario: "ahead-8",
+    text: "8 at once, claiming ahead, to graphile-worker at its best",
+    rivals: isGraphile,
+    times: 3,
+  },
   { scenario: "in-flight-8", text: "8 in flight, to pg-boss", rivals: isPgBoss, times: 6 },
   { scenario: "in-flight-1", text: "one in flight, to the best peer", rivals: isPeer, times: 1.5 },
   { scenario: "bulk-enqueue", text: "bulk enqueue, to the best peer", rivals: isPeer, times: 2 },

@@ -1,5 +1,5 @@
 import { writeFileSync } from "node:fs";
-import { cpus } from "node:os";
+import { cpus, loadavg } from "node:os";
 import { join } from "node:path";
 import { createProgressLine } from "../../../shared/terminal/progress-line";
 import type { ProgressLine } from "../../../shared/terminal/progress-line";
@@ -35,6 +35,7 @@ async function main(): Promise<number> {
     return 2;
   }
   const progress = openProgress();
+  const [loadBefore = Number.NaN] = loadavg();
   if (!options.isInstalled) {
     progress.show("install", "packing Taskgate and installing its peers");
     packAndInstall(root, peersFolder);
@@ -54,6 +55,7 @@ async function main(): Promise<number> {
         typeof redis === "string"
           ? `BullMQ is skipped: ${redis}`
           : `${redis.version}: ${redis.settings}`,
+      loadBefore,
       progress,
     });
     write(results, options);
@@ -67,7 +69,7 @@ async function main(): Promise<number> {
 async function measure(
   lab: Lab,
   options: Options,
-  told: { readonly redis: string; readonly progress: ProgressLine },
+  told: { readonly redis: string; readonly loadBefore: number; readonly progress: ProgressLine },
 ): Promise<Results> {
   const { version, settings } = await lab.postgres.describe();
   const scenarios: ScenarioResult[] = [];
@@ -86,6 +88,7 @@ async function measure(
     isQuick: options.isQuick,
     rounds: options.rounds,
     computer: `${processors.length} cores, ${processors[0]?.model.trim() ?? "unknown"}, ${process.platform}`,
+    loadBefore: told.loadBefore,
     node: lab.installed.nodeVersion,
     postgres: version,
     postgresSettings: settings,
@@ -133,6 +136,10 @@ function openProgress(): ProgressLine {
     monotonicMs: () => performance.now(),
   });
 }
+
+// What the end of this process removes and ends stands in `exit` handlers; a signal alone calls none of them.
+process.once("SIGINT", () => process.exit(130));
+process.once("SIGTERM", () => process.exit(143));
 
 main().then(
   (code) => process.exit(code),

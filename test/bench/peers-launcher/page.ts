@@ -36,6 +36,7 @@ function facts(results: Results): string[][] {
   return [
     ["date", results.date],
     ["computer", results.computer],
+    ["load average before", results.loadBefore.toFixed(2)],
     ["rounds", String(results.rounds)],
     ["Node", results.node],
     ["PostgreSQL", `${results.postgres}: ${results.postgresSettings}`],

@@ -42,6 +42,10 @@ export class BenchPostgres {
 
   static async start(): Promise<BenchPostgres> {
     const folder = mkdtempSync(join(tmpdir(), "taskgate-bench-peers-"));
+    // Its supervisor ends the server soon after this process, however that ends.
+    process.once("exit", () => {
+      rmSync(folder, { recursive: true, force: true });
+    });
     const options = { dataDir: join(folder, "data"), keep: true, isSuperuser: true };
     // Some settings are read at the start only.
     const first = await startEmbeddedPostgres(options);

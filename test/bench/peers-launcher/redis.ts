@@ -45,6 +45,10 @@ export class BenchRedis {
     const place = ["--bind", "127.0.0.1", "--port", String(port), "--dir", folder];
     const child = spawn("redis-server", [...place, ...persistence], { stdio: "ignore" });
     const redis = new BenchRedis(child, folder, { port, version });
+    process.once("exit", () => {
+      child.kill("SIGKILL");
+      rmSync(folder, { recursive: true, force: true });
+    });
     for (let tries = 0; tries < 100; tries += 1) {
       if ((await redis.ask("PING").catch(() => "")).startsWith("+PONG")) return redis;
       await sleep(50);

@@ -48,6 +48,8 @@ export interface Results {
   readonly isQuick: boolean;
   readonly rounds: number;
   readonly computer: string;
+  /** Load average of a minute before the run: of others, as nothing of it has begun. */
+  readonly loadBefore: number;
   readonly node: string;
   readonly postgres: string;
   readonly postgresSettings: string;
