@@ -6,7 +6,7 @@ import { usual } from "../scenario";
 import type { Scenario } from "../scenario";
 
 /** Loading goes on at no less than so many tasks a second; the rest is for workers to start. */
-const loadPerS = 8_000;
+const loadPerS = 6_000;
 const startMs = 6_000;
 
 async function measureScheduled(run: Run): Promise<Reading> {

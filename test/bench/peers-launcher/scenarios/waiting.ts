@@ -100,8 +100,13 @@ export const idle: Scenario = {
   counts: true,
   roundsMax: 1,
   figures: [
-    { name: "statements", title: "statements per hour", unit: "statements", better: "less" },
-    { name: "serverCpu", title: "server's CPU per hour", unit: "s", better: "less" },
+    {
+      name: "statements",
+      title: "statements per hour",
+      unit: "statements per hour",
+      better: "less",
+    },
+    { name: "serverCpu", title: "server's CPU", unit: "s per hour", better: "less" },
   ],
   variants,
   measure: measureIdle,
