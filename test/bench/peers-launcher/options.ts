@@ -1,0 +1,68 @@
+import { parseArgs } from "node:util";
+import { nearName } from "../../../shared/core/near-name";
+import { scenarioNames } from "./scenario-names";
+import type { ScenarioName } from "./scenario-names";
+
+/** What a command line asks for. */
+export interface Options {
+  /** Shows that everything runs; its figures are no measurement. */
+  readonly isQuick: boolean;
+  readonly only: readonly ScenarioName[];
+  readonly rounds: number;
+  readonly json: string | null;
+  readonly page: string | null;
+  /** Takes what the last run has installed. */
+  readonly isInstalled: boolean;
+}
+
+export const usage = `npm run bench:peers -- [--quick] [--only NAME[,NAME]] [--rounds N] [--json FILE] [--page FILE] [--installed]
+
+  --quick      few tasks, one round: shows that everything runs
+  --only       some scenarios: ${scenarioNames.join(", ")}
+  --rounds     how often each is measured, in turn; default 5
+  --json       writes all figures
+  --page       writes the page of results; default docs/benchmarks/peers.md after a full run
+  --installed  takes the packages of the last run instead of packing and installing anew
+`;
+
+/** Throws an Error that names the option, what it got and what it takes. */
+export function parseOptions(words: readonly string[], pageOfFullRuns: string): Options {
+  const { values } = parseArgs({
+    args: [...words],
+    options: {
+      quick: { type: "boolean", default: false },
+      only: { type: "string" },
+      rounds: { type: "string" },
+      json: { type: "string" },
+      page: { type: "string" },
+      installed: { type: "boolean", default: false },
+    },
+  });
+  const isQuick = values.quick;
+  const only = values.only === undefined ? scenarioNames : values.only.split(",").map(readName);
+  const isFull = !isQuick && values.only === undefined;
+  return {
+    isQuick,
+    only,
+    rounds: readRounds(values.rounds ?? (isQuick ? "1" : "5")),
+    json: values.json ?? null,
+    page: values.page ?? (isFull ? pageOfFullRuns : null),
+    isInstalled: values.installed,
+  };
+}
+
+function readName(name: string): ScenarioName {
+  const known = scenarioNames.find((each) => each === name);
+  if (known !== undefined) return known;
+  const near = nearName(name, scenarioNames);
+  const hint = near === null ? "" : ` Did you mean ${near}?`;
+  throw new Error(
+    `--only: expected names of scenarios, got \`${name}\`.${hint} There are ${scenarioNames.join(", ")}`,
+  );
+}
+
+function readRounds(text: string): number {
+  const rounds = /^\d{1,2}$/.test(text) ? Number(text) : 0;
+  if (rounds >= 1) return rounds;
+  throw new Error(`--rounds: expected a whole number in 1..99, got \`${text}\``);
+}

@@ -1,0 +1,113 @@
+import { sleep } from "../../../../shared/platform/real-clock";
+import { quantile } from "../results";
+import type { Reading } from "../results";
+import { nowMs } from "../run";
+import type { Run } from "../run";
+import { usual } from "../scenario";
+import type { Scenario, Variant } from "../scenario";
+
+/** The first ones load and compile code. */
+const warmCount = 20;
+
+const variants: readonly Variant[] = [
+  { system: "taskgate", tasks: 400 },
+  { system: "graphile-worker", tasks: 400 },
+  { system: "pg-boss", tasks: 400 },
+  { system: "bullmq", tasks: 400 },
+];
+
+async function measureLatency(run: Run): Promise<Reading> {
+  await run.loadWorkers();
+  await run.work();
+  // Start-up is over, and the last look for old tasks.
+  await sleep(3_000);
+  await run.client.call("trickle", { count: warmCount });
+  if (!(await run.untilHandled(warmCount, 20_000))) throw new Error("the first tasks didn't run");
+  const warm = (await run.seen()).map(({ waitsMs }) => waitsMs.length);
+  const endCpu = run.startCpu();
+  await run.client.call("trickle", { count: run.tasks });
+  if (!(await run.untilHandled(warmCount + run.tasks, 20_000)))
+    throw new Error(`${run.handled().count - warmCount} of ${run.tasks} tasks ran`);
+  const cpu = endCpu();
+  const seen = await run.seen();
+  const waits = seen.flatMap(({ waitsMs }, index) => waitsMs.slice(warm[index]));
+  const figures = {
+    p50: quantile(waits, 0.5),
+    p99: quantile(waits, 0.99),
+    max: Math.max(...waits),
+  };
+  return { figures, ...cpu, tasks: run.tasks, note: "" };
+}
+
+/** What an idle process costs: statements of a shorter time, as many times as it fits into an hour. */
+async function measureIdle(run: Run): Promise<Reading> {
+  const { lab, variant } = run;
+  const idleMs = lab.isQuick ? 5_000 : 120_000;
+  const read = async (): Promise<number> =>
+    variant.system === "bullmq"
+      ? ((await lab.redis?.commands()) ?? 0)
+      : (await lab.postgres.statements()).calls;
+  await run.loadWorkers();
+  await run.work();
+  await run.client.call("trickle", { count: warmCount });
+  if (!(await run.untilHandled(warmCount, 20_000))) throw new Error("the first tasks didn't run");
+  await run.endClient();
+  await sleep(lab.isQuick ? 3_000 : 15_000);
+  const before = await read();
+  const startedMs = nowMs();
+  const endCpu = run.startCpu();
+  await sleep(idleMs);
+  const cpu = endCpu();
+  // The question itself is a command of Redis.
+  const own = variant.system === "bullmq" ? 1 : 0;
+  const perHour = ((await read()) - before - own) * (3_600_000 / (nowMs() - startedMs));
+  return {
+    figures: {
+      statements: perHour,
+      serverCpu: (cpu.serverCpuS ?? Number.NaN) * (3_600_000 / idleMs),
+    },
+    ...cpu,
+    tasks: null,
+    note: "",
+  };
+}
+
+export const latency: Scenario = {
+  ...usual,
+  name: "latency",
+  title: "Latency with 8 waiting workers",
+  about:
+    "Eight processes wait, each for one task at a time. A task comes every 10 to 30 ms; from before its enqueue to its handler. pg-boss with LISTEN and NOTIFY.",
+  work: "wait",
+  processes: 8,
+  limit: 8,
+  figures: [
+    { name: "p50", title: "p50", unit: "ms", better: "less" },
+    { name: "p99", title: "p99", unit: "ms", better: "less" },
+    { name: "max", title: "longest", unit: "ms", better: "less" },
+  ],
+  variants,
+  measure: measureLatency,
+};
+
+export const idle: Scenario = {
+  ...usual,
+  name: "idle",
+  title: "An idle hour",
+  about:
+    "One process as in the scenario of latency, with nothing to do: statements that its connections send in 120 s, times 30. For BullMQ commands of Redis; a blocking one counts once.",
+  work: "wait",
+  counts: true,
+  roundsMax: 1,
+  figures: [
+    {
+      name: "statements",
+      title: "statements per hour",
+      unit: "statements per hour",
+      better: "less",
+    },
+    { name: "serverCpu", title: "server's CPU", unit: "s per hour", better: "less" },
+  ],
+  variants,
+  measure: measureIdle,
+};

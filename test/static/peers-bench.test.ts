@@ -1,0 +1,233 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { describe, expect, test } from "@jest/globals";
+import { goalsOf, ratiosToBest } from "../bench/peers-launcher/goals";
+import { installProblem } from "../bench/peers-launcher/install";
+import { parseOptions } from "../bench/peers-launcher/options";
+import { overlap } from "../bench/peers-launcher/overlap";
+import { renderPage } from "../bench/peers-launcher/page";
+import { summarize } from "../bench/peers-launcher/results";
+import type { Results } from "../bench/peers-launcher/results";
+import { scenarioNames } from "../bench/peers-launcher/scenario-names";
+import { scenariosOf } from "../bench/peers-launcher/scenarios";
+
+/*
+ * Nothing is installed or measured here: what `npm run bench:peers` reads, decides and writes, from a stored sample of
+ * results, and that its package stands by itself.
+ */
+
+const root = join(__dirname, "../..");
+const peers = join(root, "test/bench/peers");
+const read = (path: string): string => readFileSync(join(root, path), "utf8");
+const sample = JSON.parse(read("test/static/fixtures/peers-results.json")) as Results;
+
+describe("options", () => {
+  test("a full run writes the page; quick or partial ones write none unless asked", () => {
+    expect(parseOptions([], "peers.md")).toEqual({
+      isQuick: false,
+      only: scenarioNames,
+      rounds: 5,
+      json: null,
+      page: "peers.md",
+      isInstalled: false,
+    });
+    expect(parseOptions(["--quick"], "peers.md")).toMatchObject({ page: null, rounds: 1 });
+    const some = ["--only", "idle,drain-1", "--page", "a.md", "--json", "a.json", "--rounds", "2"];
+    expect(parseOptions(some, "peers.md")).toMatchObject({
+      only: ["idle", "drain-1"],
+      page: "a.md",
+      json: "a.json",
+      rounds: 2,
+    });
+  });
+
+  test.each([
+    [
+      ["--only", "drain-2"],
+      "--only: expected names of scenarios, got `drain-2`. Did you mean drain-1?",
+    ],
+    [["--rounds", "0"], "--rounds: expected a whole number in 1..99, got `0`"],
+    [["--fast"], "Unknown option '--fast'"],
+  ])("%j is refused", (words, message) => {
+    expect(() => parseOptions(words, "peers.md")).toThrow(message);
+  });
+
+  test("each name is a scenario, and Taskgate stands once in each", () => {
+    const scenarios = scenariosOf(scenarioNames);
+    expect(scenarios.map(({ name }) => name)).toEqual(scenarioNames);
+    for (const { name, variants } of scenarios) {
+      const own = variants.filter(({ system }) => system === "taskgate");
+      expect([name, own.length]).toEqual([name, 1]);
+    }
+  });
+});
+
+describe("figures", () => {
+  test("median, lowest and highest; rounds without the figure don't count", () => {
+    expect(summarize([3, Number.NaN, 1, 2])).toEqual({ median: 2, min: 1, max: 3 });
+    expect(summarize([4, 1])).toEqual({ median: 2.5, min: 1, max: 4 });
+    expect(summarize([Number.NaN])).toBeNull();
+  });
+
+  test("tasks that began beyond the limit are counted, and how long tokens idled", () => {
+    const fine = overlap({ begins: [0, 0, 10.5, 12], ends: [10, 11, 20, 21] }, 2);
+    expect(fine).toEqual({ violations: 0, atMost: 2, idleMs: [0.5, 1] });
+    // The third begins while two run; the last of them never ended.
+    const broken = overlap({ begins: [0, 1, 2, 30], ends: [10, 11, 12] }, 2);
+    expect(broken).toEqual({ violations: 1, atMost: 3, idleMs: [20] });
+  });
+
+  test("ratios are those of medians, to peers that were measured and kept the limit", () => {
+    const [drain, , limit, latency] = sample.scenarios.map(ratiosToBest);
+    expect(drain?.all).toBeCloseTo(84_000 / 24_700);
+    expect(limit?.all).toBeCloseTo(196 / 188);
+    expect(limit?.sql).toBeNull();
+    expect(latency?.all).toBeCloseTo(1.5);
+  });
+});
+
+describe("goals", () => {
+  const goals = new Map(goalsOf(sample).map((goal) => [goal.text, goal]));
+
+  test.each([
+    ["batched drain, one process, to the best peer", "3.40 times", false],
+    ["batched drain, four processes, to the best peer", null, null],
+    ["8 in flight, to graphile-worker on as many connections", "5.15 times", true],
+    ["8 in flight, to graphile-worker at its best", "2.24 times", false],
+    ["8 in flight, to pg-boss", null, null],
+    ["limit 4 over three processes: share of the ideal, by tasks", "99.0 %", true],
+    ["limit 4 over three processes: violations", "0", true],
+    ["limit 4 over three processes: a token idles, p50", "0.07 ms", true],
+    ["limit 4 over three processes: a token idles, p99", "1.85 ms", false],
+    ["limit 16 over three processes: violations", null, null],
+  ])("%s: %j, met: %j", (text, got, isMet) => {
+    expect(goals.get(text)).toMatchObject({ got, isMet });
+  });
+});
+
+describe("the page", () => {
+  const page = renderPage(sample);
+  const cells = page
+    .split("\n")
+    .filter((line) => line.startsWith("|"))
+    .map((line) =>
+      line
+        .split("|")
+        .map((cell) => cell.trim())
+        .slice(1, -1),
+    );
+
+  test.each([
+    ["taskgate", "84,000 (80,000..90,000)", "1", "0.500"],
+    ["pg-boss", "23,700 (23,000..24,000)", "1", "0.500"],
+    ["bare, the ideal", "198", "0", "", "", "0.300", "", "0.500"],
+    ["8 in flight, to pg-boss", "6 times", "not measured", ""],
+    ["limit 4 over three processes: a token idles, p99", "0.60 ms", "1.85 ms", "**missed**"],
+    ["Latency with 8 waiting workers", "1.50", "1.50"],
+    ["date", "2026-11-25"],
+  ])("has the row of %s: %s", (...row) => {
+    expect(cells).toContainEqual(row);
+  });
+
+  test("says what wasn't measured, and why, in a line", () => {
+    expect(page).toContain("- bullmq: not measured: no redis-server here\n");
+    expect(page).toContain("- pg-boss: not measured: open: Error: no such table\n");
+    expect(page).toContain("- pg-boss: as it is; stopped with 1 of 2 done\n");
+    expect(page).not.toContain("quick run");
+    expect(renderPage({ ...sample, isQuick: true })).toContain("A quick run");
+  });
+
+  test("has tables whose rows have as many cells as their heads", () => {
+    const tables = page.split("\n\n").filter((part) => part.startsWith("|"));
+    expect(tables).toHaveLength(3 + sample.scenarios.length);
+    for (const text of tables) {
+      const widths = new Set(
+        text
+          .trimEnd()
+          .split("\n")
+          .map((line) => line.split("|").length),
+      );
+      expect([...widths]).toHaveLength(1);
+    }
+  });
+});
+
+describe("the package of the processes", () => {
+  const manifest = JSON.parse(read("test/bench/peers/package.json")) as {
+    dependencies: Record<string, string>;
+    optionalDependencies: Record<string, string>;
+    devDependencies: Record<string, string>;
+  };
+  const lock = JSON.parse(read("test/bench/peers/package-lock.json")) as {
+    packages: Record<
+      string,
+      { version?: string; integrity?: string; dependencies?: object; peerDependencies?: object }
+    >;
+  };
+
+  test("pins exact versions, each locked with its checksum; the tarball of this project has none", () => {
+    const { taskgate, ...others } = manifest.dependencies;
+    expect(taskgate).toBe("file:taskgate.tgz");
+    const named = { ...others, ...manifest.optionalDependencies, ...manifest.devDependencies };
+    for (const [name, version] of Object.entries(named)) {
+      expect([name, version]).toEqual([name, expect.stringMatching(/^\d+\.\d+\.\d+$/)]);
+      expect([name, lock.packages[`node_modules/${name}`]?.version]).toEqual([name, version]);
+    }
+    const unlocked = Object.entries(lock.packages)
+      .filter(([path, { integrity = "" }]) => path !== "" && !integrity.startsWith("sha512-"))
+      .map(([path]) => path);
+    expect(unlocked).toEqual(["node_modules/taskgate"]);
+  });
+
+  test("has in its lock what the packed project asks for today", () => {
+    const { createManifest } = requireFile(".ci/pack-package/manifest.cjs") as {
+      createManifest: () => { version: string; dependencies: object; peerDependencies: object };
+    };
+    const { version, dependencies, peerDependencies } = createManifest();
+    expect(lock.packages["node_modules/taskgate"]).toMatchObject({
+      version,
+      dependencies,
+      peerDependencies,
+    });
+  });
+
+  test("imports its own files and what it depends on, and types only from the launcher", () => {
+    // Not into node_modules, where there is one.
+    const files = ["", "systems/"]
+      .flatMap((folder) => readdirSync(join(peers, folder)).map((name) => `${folder}${name}`))
+      .filter((path) => path.endsWith(".ts"));
+    expect(files.length).toBeGreaterThan(8);
+    const known = [...Object.keys(manifest.dependencies), "taskgate/functions"];
+    for (const file of files) {
+      const text = readFileSync(join(peers, file), "utf8");
+      for (const [, kind = "", names = ""] of text.matchAll(
+        /^(import type|import) [^;]*? from "([^"]+)";/gm,
+      )) {
+        if (names.startsWith("node:")) continue;
+        if (!names.startsWith("."))
+          expect([file, known]).toEqual([file, expect.arrayContaining([names])]);
+        else
+          expect([file, names, existsSync(join(peers, dirname(file), names))]).toEqual([
+            file,
+            names,
+            true,
+          ]);
+        if (names.includes("peers-launcher")) expect([file, kind]).toEqual([file, "import type"]);
+      }
+    }
+  });
+});
+
+test("an install without a network says so, and what to do", () => {
+  const offline =
+    "npm error code ENOTFOUND\nnpm error request to https://registry.npmjs.org failed";
+  expect(installProblem(offline)).toMatch(/can't reach its registry \(ENOTFOUND\).*--installed/);
+  expect(installProblem("npm error code E404")).toBe(
+    "npm could not install the peers: npm error code E404",
+  );
+});
+
+function requireFile(path: string): unknown {
+  return createRequire(__filename)(join(root, path)) as unknown;
+}
