@@ -36,13 +36,13 @@ export function defaultBurst(rate: { count: number; periodMs: number }): number 
 }
 
 /** Executions that are told the same instant: one of them gets the permit, also when some have ended by then. */
-const turnsPerPermit = 4;
+const turnsPerPermit = 3;
 /** Turns lie within this time, ms: a worker that is told a later instant gives its tokens up. */
 const turnsWithinMs = 1_000;
 
 /**
  * How many of `want` tasks may start at `nowUs`. A crowd doesn't ask all at once for the next permit: whom nothing is allowed
- * gets a turn behind those that were denied before, four for each permit.
+ * gets a turn behind those that were denied before, three for each permit.
  */
 export function countPermits(
   rate: Rate,
@@ -58,7 +58,8 @@ export function countPermits(
   const permits = { allowed, fromUs, intervalUs: interval, turnAtUs: at.turnAtUs };
   if (allowed === want) return { ...permits, retryInMs: null };
   const permitInMs = Math.ceil(waitUs / 1_000);
-  if (allowed > 0) return { ...permits, retryInMs: permitInMs };
+  // Who comes shortly before a permit has its turn: the permit before was taken late, and moved this one.
+  if (allowed > 0 || 6 * waitUs <= interval) return { ...permits, retryInMs: permitInMs };
   const permitAtUs = at.nowUs + waitUs;
   const turnAtUs = Math.max(at.turnAtUs ?? permitAtUs, permitAtUs);
   const passed = Math.floor((turnAtUs - permitAtUs) / interval) * interval;

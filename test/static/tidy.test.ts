@@ -138,6 +138,8 @@ describe("code", () => {
 function linesMax(path: string): number {
   // Written by a test: what a migrated database holds.
   if (path === "test/migration/schema.postgres.sql") return 900;
+  // The logic of a release, joined as its migrator ran it.
+  if (/^test\/migration\/fixtures\/logic-.*\.sql$/.test(path)) return Infinity;
   // All tables in one place.
   if (path.endsWith("/migrations/0001_baseline.sql")) return 550;
   if (path.endsWith(".sql")) return 400;

@@ -4,7 +4,7 @@
 -- In:     @TaskDefinitionId int; @Want int
 -- Out:    @oAllowed: 0..@Want: start so many, then call _UsePermits; @oFrom datetime2(6), @oIntervalUs bigint: for that, null when
 --           no rate is in force; @oRetryInMs: when to ask again; null: no permit is missing. A crowd doesn't ask all at once for
---           the next permit: whom nothing is allowed gets a turn behind those that were denied before, four for each permit, at
+--           the next permit: whom nothing is allowed gets a turn behind those that were denied before, three for each permit, at
 --           most 1 s from now, as a worker that is told a later instant gives its tokens up. When another call holds the row
 --           nothing is allowed, and it is time to ask again in 5..20 ms
 -- Raises: -
@@ -53,7 +53,8 @@ BEGIN
   IF @oAllowed = @Want RETURN;
   SET @vLeadUs = @vLeadUs - (@vBurst - 1 - @oAllowed) * @oIntervalUs; -- until the next permit
   SET @oRetryInMs = (@vLeadUs + 999) / 1000;
-  IF @oAllowed > 0 RETURN;
+  -- Who comes shortly before a permit has its turn: the permit before was taken late, and moved this one.
+  IF @oAllowed > 0 OR 6 * @vLeadUs <= @oIntervalUs RETURN;
   SELECT @vTurnAt = t.TurnAt
   FROM Taskgate.RateTurn AS t WITH (ROWLOCK, UPDLOCK) -- one key, under the bucket's row
   WHERE t.TaskDefinitionId = @TaskDefinitionId;
@@ -66,10 +67,10 @@ BEGIN
     RETURN;
   END;
   SET @oRetryInMs = @vTurnInMs;
-  SET @vStepUs = @vLeadUs + @vPassedUs + CASE WHEN @oIntervalUs < 4 THEN 1 ELSE @oIntervalUs / 4 END;
+  SET @vStepUs = @vLeadUs + @vPassedUs + CASE WHEN @oIntervalUs < 3 THEN 1 ELSE @oIntervalUs / 3 END;
   SET @vNow = DATEADD(MICROSECOND, CONVERT(int, @vStepUs % 1000000), DATEADD(SECOND, CONVERT(int, @vStepUs / 1000000), @vNow));
   IF @vTurnAt IS NULL
-    INSERT INTO Taskgate.RateTurn WITH (ROWLOCK) (TaskDefinitionId, TurnAt) VALUES (@TaskDefinitionId, @vNow);
+    INSERT INTO Taskgate.RateTurn (TaskDefinitionId, TurnAt) VALUES (@TaskDefinitionId, @vNow);
   ELSE
     UPDATE t
     SET TurnAt = @vNow

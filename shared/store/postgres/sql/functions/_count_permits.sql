@@ -4,7 +4,7 @@
 -- In:     p_task_definition_id int; p_want int
 -- Out:    o_allowed int: 0..p_want: start so many, then call _use_permits; o_from timestamptz, o_interval_us bigint: for that, null
 --           when no rate is in force; o_retry_in_ms bigint: when to ask again; null: no permit is missing. A crowd doesn't ask all at
---           once for the next permit: whom nothing is allowed gets a turn behind those that were denied before, four for each
+--           once for the next permit: whom nothing is allowed gets a turn behind those that were denied before, three for each
 --           permit, at most 1 s from now, as a worker that is told a later instant gives its tokens up. When another call holds the
 --           row nothing is allowed, and it is time to ask again in 5..20 ms
 -- Raises: -
@@ -45,13 +45,14 @@ begin
     v_lead_us := v_lead_us - (b.burst - 1 - o_allowed) * o_interval_us;   -- until the next permit
     o_retry_in_ms := (v_lead_us + 999) / 1000;
   end if;
-  if o_allowed > 0 then return; end if;
+  -- Who comes shortly before a permit has its turn: the permit before was taken late, and moved this one.
+  if o_allowed > 0 or 6 * v_lead_us <= o_interval_us then return; end if;
   v_permit_at := v_now + v_lead_us * interval '1 us';
   select greatest(max(x.turn_at), v_permit_at) into v_turn_at from rate_turn x where x.task_definition_id = p_task_definition_id;
   v_turn_in_ms := (v_lead_us + round(extract(epoch from v_turn_at - v_permit_at) * 1000000)::bigint / o_interval_us * o_interval_us + 999) / 1000;
   if v_turn_in_ms > greatest(o_retry_in_ms, 1000) then o_retry_in_ms := greatest(o_retry_in_ms, 1000); return; end if;
   o_retry_in_ms := v_turn_in_ms;
   insert into rate_turn as x (task_definition_id, turn_at)
-  values (p_task_definition_id, v_turn_at + greatest(o_interval_us / 4, 1) * interval '1 us')
+  values (p_task_definition_id, v_turn_at + greatest(o_interval_us / 3, 1) * interval '1 us')
   on conflict (task_definition_id) do update set turn_at = excluded.turn_at;
 end $$;
