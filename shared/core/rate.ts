@@ -66,7 +66,7 @@ export function countPermits(
   const turnInMs = Math.ceil((waitUs + passed) / 1_000);
   const latestMs = Math.max(permitInMs, turnsWithinMs);
   if (turnInMs > latestMs) return { ...permits, retryInMs: latestMs };
-  const step = Math.max(Math.floor(interval / turnsPerPermit), 1);
+  const step = Math.ceil(interval / turnsPerPermit);
   return { ...permits, retryInMs: turnInMs, turnAtUs: turnAtUs + step };
 }
 

@@ -127,6 +127,35 @@ function describeCounting(setup: StoreSetup): void {
     },
   );
 
+  exact(
+    "tells a crowd no instant beyond a second, unless the permit itself comes later",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const denials = async (rate: Rate, workers: number): Promise<(number | null)[]> => {
+        const name = await define(store, { ...plenty, rate });
+        await enqueue(store, name, 60);
+        const told: (number | null)[] = [];
+        for (let count = 0; count <= workers; count += 1) {
+          const worker = await startForTasks(store, name, 1);
+          told.push((await worker.work({ want: 1 })).retryInMs);
+        }
+        return told.slice(1);
+      };
+      const turns = Array.from({ length: 30 }, (_, index) => 100 * (1 + Math.floor(index / 3)));
+      expect(await denials(tenPerSecond(1), 35)).toEqual([
+        ...turns,
+        1_000,
+        1_000,
+        1_000,
+        1_000,
+        1_000,
+      ]);
+      const everyTwoSeconds = { count: 1, periodMs: 2_000, burst: 1 };
+      expect(await denials(everyTwoSeconds, 5)).toEqual([2_000, 2_000, 2_000, 2_000, 2_000]);
+    },
+  );
+
   exact("saves up a burst in a pause and no more", async () => {
     const opened = open();
     const { store } = opened;

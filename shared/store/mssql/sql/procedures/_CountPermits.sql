@@ -67,7 +67,7 @@ BEGIN
     RETURN;
   END;
   SET @oRetryInMs = @vTurnInMs;
-  SET @vStepUs = @vLeadUs + @vPassedUs + CASE WHEN @oIntervalUs < 3 THEN 1 ELSE @oIntervalUs / 3 END;
+  SET @vStepUs = @vLeadUs + @vPassedUs + (@oIntervalUs + 2) / 3;
   SET @vNow = DATEADD(MICROSECOND, CONVERT(int, @vStepUs % 1000000), DATEADD(SECOND, CONVERT(int, @vStepUs / 1000000), @vNow));
   IF @vTurnAt IS NULL
     INSERT INTO Taskgate.RateTurn (TaskDefinitionId, TurnAt) VALUES (@TaskDefinitionId, @vNow);

@@ -53,6 +53,6 @@ begin
   if v_turn_in_ms > greatest(o_retry_in_ms, 1000) then o_retry_in_ms := greatest(o_retry_in_ms, 1000); return; end if;
   o_retry_in_ms := v_turn_in_ms;
   insert into rate_turn as x (task_definition_id, turn_at)
-  values (p_task_definition_id, v_turn_at + greatest(o_interval_us / 3, 1) * interval '1 us')
+  values (p_task_definition_id, v_turn_at + (o_interval_us + 2) / 3 * interval '1 us')
   on conflict (task_definition_id) do update set turn_at = excluded.turn_at;
 end $$;
