@@ -156,6 +156,30 @@ function describeCounting(setup: StoreSetup): void {
     },
   );
 
+  exact(
+    "lets who comes within a sixth of an interval before a permit wait for it, without a turn",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store, {
+        ...plenty,
+        rate: { count: 25, periodMs: 3_000, burst: 1 },
+      });
+      await enqueue(store, name, 60);
+      const told = async (workers: number): Promise<(number | null)[]> => {
+        const answers: (number | null)[] = [];
+        for (let count = 0; count < workers; count += 1)
+          answers.push((await (await startForTasks(store, name, 1)).work({ want: 1 })).retryInMs);
+        return answers;
+      };
+      await told(1);
+      await opened.advance(99);
+      expect(await told(4)).toEqual([21, 21, 21, 141]);
+      await opened.advance(1);
+      expect(await told(4)).toEqual([20, 20, 20, 20]);
+    },
+  );
+
   exact("saves up a burst in a pause and no more", async () => {
     const opened = open();
     const { store } = opened;

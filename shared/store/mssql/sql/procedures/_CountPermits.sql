@@ -56,7 +56,7 @@ BEGIN
   -- Who comes shortly before a permit has its turn: the permit before was taken late, and moved this one.
   IF @oAllowed > 0 OR 6 * @vLeadUs <= @oIntervalUs RETURN;
   SELECT @vTurnAt = t.TurnAt
-  FROM Taskgate.RateTurn AS t WITH (ROWLOCK, UPDLOCK) -- one key, under the bucket's row
+  FROM Taskgate.RateTurn AS t -- the bucket's row keeps others away
   WHERE t.TaskDefinitionId = @TaskDefinitionId;
   -- Turns that are given already, from the next permit on. In two steps: as a number of microseconds it may be too great for an int.
   SET @vPassedUs = CASE WHEN DATEDIFF_BIG(MICROSECOND, @vNow, @vTurnAt) > @vLeadUs THEN DATEDIFF_BIG(MICROSECOND, @vNow, @vTurnAt) - @vLeadUs ELSE 0 END;
