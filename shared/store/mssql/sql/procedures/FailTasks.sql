@@ -166,11 +166,11 @@ BEGIN
         OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
 
       -- 3. Log the attempt, drop the claim, leave the tasks that come back for later.
-      INSERT INTO Taskgate.Attempt (TaskId, Fence, TaskExecutionId, ClaimedAt, FinishedAt, DurationMs, Outcome, Error)
+      INSERT INTO Taskgate.Attempt WITH (ROWLOCK) (TaskId, Fence, TaskExecutionId, ClaimedAt, FinishedAt, DurationMs, Outcome, Error)
       SELECT f.TaskId, f.Fence, @TaskExecutionId, f.ClaimedAt, @vNow, f.DurationMs,
              CASE WHEN f.How IN (N'failed', N'dead') OR f.Outcome = N'dead' THEN 11 WHEN f.Outcome = N'cancelled' THEN 12 ELSE 14 END, f.Error
       FROM @vFailure AS f WHERE f.IsHeld = 1;
-      INSERT INTO Taskgate.Scheduled (TaskDefinitionId, RunAt, TaskId)
+      INSERT INTO Taskgate.Scheduled WITH (ROWLOCK) (TaskDefinitionId, RunAt, TaskId)
       SELECT @vDefinition,
              DATEADD(MILLISECOND, CONVERT(int, f.WaitMs % 86400000), DATEADD(DAY, CONVERT(int, f.WaitMs / 86400000), @vNow)),
              f.TaskId

@@ -24,7 +24,8 @@
 -- Isolation: of two calls of one execution the second waits for the row, then answers `again` or goes on with the next number.
 --         Two executions delete different Ready rows, as each skips what the other holds. The definition is read before
 --         anything is locked: without row versions that read may wait for a call that changes its tokens
--- Plan:   primary keys; claims the first @Want unlocked entries of PK_Ready: the cost doesn't depend on the backlog
+-- Plan:   primary keys; claims the first @Want unlocked entries of PK_Ready: the cost doesn't depend on the backlog. Is there a ready or
+--         due task: the last entry tells. Statements are counted: most of the time of a small call goes there
 -- Once:   completions by (task, fence); claims by call number
 -- Twin:   postgres/sql/functions/work.sql, _claimed.sql, _keep_solo.sql
 CREATE OR ALTER PROCEDURE Taskgate.Work
