@@ -61,13 +61,13 @@ BEGIN
   CROSS APPLY (
     SELECT COUNT(*) AS Ready
     FROM (SELECT TOP (1000) x.TaskId
-          FROM Taskgate.Ready AS x WITH (READCOMMITTEDLOCK, READPAST, FORCESEEK) -- the last entries; versions or not, no wait
+          FROM Taskgate.Ready AS x WITH (FORCESEEK) -- the last entries, regardless of statistics
           WHERE x.TaskDefinitionId = d.TaskDefinitionId
           ORDER BY x.Priority DESC, x.Rank DESC, x.TaskId DESC) AS c) AS r
   CROSS APPLY (
     SELECT COUNT(*) AS IsDue
     FROM (SELECT TOP (1) x.TaskId
-          FROM Taskgate.Scheduled AS x WITH (READCOMMITTEDLOCK, READPAST, FORCESEEK) -- the last one that is due; as above
+          FROM Taskgate.Scheduled AS x WITH (FORCESEEK) -- the last one that is due, regardless of statistics
           WHERE x.TaskDefinitionId = d.TaskDefinitionId AND x.RunAt <= @vNow
           ORDER BY x.RunAt DESC) AS c) AS s
   WHERE r.Ready > 0 OR s.IsDue > 0
