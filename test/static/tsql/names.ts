@@ -188,9 +188,10 @@ export class NameCheck {
         this.#checkAssignments(nodes.slice(target.end + 1), columns);
       }
       if (isWord(node, "INSERT", "INTO")) {
-        const count = this.#checkInsert(nodes[target.end], columns);
+        const list = isWord(nodes[target.end], "WITH") ? target.end + 2 : target.end; // behind its hints
+        const count = this.#checkInsert(nodes[list], columns);
         if (isWord(node, "INTO")) this.#checkOutput(nodes.slice(0, index), count);
-        else this.#checkCounts(nodes.slice(target.end + 1), count);
+        else this.#checkCounts(nodes.slice(list + 1), count);
       }
       if (!isWord(node, "INTO")) {
         for (const row of ["inserted", "deleted"]) scope.aliases.set(row, { columns, table: null });

@@ -219,8 +219,8 @@ const claimBugs: readonly PlantedBug[] = [
     file: work,
     edits: [
       {
-        from: "INNER JOIN @vHeld AS h ON h.TaskId = TRY_CONVERT(bigint, i.Item) AND h.Fence = TRY_CONVERT(bigint, f.Item)",
-        to: "INNER JOIN @vHeld AS h ON h.TaskId = TRY_CONVERT(bigint, i.Item)",
+        from: "INNER JOIN @vHeld AS h ON h.TaskId = l.TaskId AND h.Fence = l.Fence",
+        to: "INNER JOIN @vHeld AS h ON h.TaskId = l.TaskId",
       },
     ],
     foundBy: "stale-complete-x-work",
@@ -245,8 +245,8 @@ const claimBugs: readonly PlantedBug[] = [
     file: work,
     edits: [
       {
-        from: "        SELECT @vAnswerLeaseMs = @vLeaseMs, @vLeaseUntil = DATEADD(MILLISECOND, @vLeaseMs, @vNow);\n        IF @CallNumber < @vCallNumber",
-        to: `        SELECT @vAnswerLeaseMs = d.LeaseMs, @vLeaseUntil = DATEADD(MILLISECOND, @vLeaseMs, @vNow)
+        from: "        IF @CallNumber < @vCallNumber",
+        to: `        SELECT @vAnswerLeaseMs = d.LeaseMs
         FROM Taskgate.TaskDefinition AS d WHERE d.TaskDefinitionId = @vDefinition;
         IF @CallNumber < @vCallNumber`,
       },

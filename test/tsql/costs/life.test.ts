@@ -42,7 +42,7 @@ describe("the life of a task in T-SQL", () => {
   });
 
   test("planted: one statement more in Work is found", async () => {
-    const from = "SELECT @vHeldCount = COUNT(*), @vPrefetchedCount";
+    const from = "SELECT @vHeldCount = n.Held, @vRunningCount";
     const world = plantedWorld("Work", { from, to: `SET @vCount = 0; ${from}` });
     const what = ["Work, completes 100 and claims 100", "statements"] as const;
     expect(figureOf(await lifeFigures(world), ...what)).toBe(figureOf(measured, ...what) + 1);

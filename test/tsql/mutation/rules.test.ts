@@ -143,7 +143,7 @@ describe("rules", () => {
 
   test("no operation gives a task another rank than the column's default, 0: a redrive copies it", () => {
     const naming = readSources().filter(({ text }) =>
-      /INSERT INTO Taskgate\.Task \([^)]*\bRank\b/.test(text),
+      /INSERT INTO Taskgate\.Task WITH \(ROWLOCK\) \([^)]*\bRank\b/.test(text),
     );
     const setting = readSources().filter(({ text }) =>
       /\bSET (?:(?!\bFROM\b)[^;])*\bRank = /.test(text),

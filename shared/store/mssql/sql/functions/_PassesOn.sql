@@ -3,16 +3,20 @@
 -- Rows:   one: HeldCount int: tokens that they hold
 -- Raises: -; tokens of a damaged string may be missing
 -- Locks:  none; steps over rows of executions, as _Shares
--- Plan:   primary keys, of TaskExecution and TaskDefinition once per token that is held
+-- Plan:   primary keys, of TaskExecution and TaskDefinition once per holder
 -- Twin:   postgres/sql/functions/_passes_on.sql
 CREATE OR ALTER FUNCTION Taskgate._PassesOn (@SharedLimitId int)
 RETURNS TABLE
 AS
 RETURN
-  SELECT COUNT(*) AS HeldCount
+  SELECT COALESCE(SUM(h.HeldCount), 0) AS HeldCount
   FROM Taskgate.SharedLimit AS s WITH (FORCESEEK) -- one row
-  CROSS APPLY Taskgate._ReadTokens(s.ExecutionTokens) AS t
-  INNER JOIN Taskgate.TaskExecution AS e WITH (READCOMMITTEDLOCK, READPAST, FORCESEEK) -- once per token; versions or not, no wait
-    ON e.TaskExecutionId = t.Grantee
-  INNER JOIN Taskgate.TaskDefinition AS d WITH (FORCESEEK) ON d.TaskDefinitionId = e.TaskDefinitionId -- once per token
-  WHERE s.SharedLimitId = @SharedLimitId AND t.IsHeld = 1 AND LEFT(d.Name, 6) = N'calls:';
+  CROSS APPLY (
+    SELECT t.Grantee AS Grantee, COUNT(*) AS HeldCount
+    FROM Taskgate._ReadTokens(s.ExecutionTokens) AS t
+    WHERE t.IsHeld = 1
+    GROUP BY t.Grantee) AS h
+  INNER JOIN Taskgate.TaskExecution AS e WITH (READCOMMITTEDLOCK, READPAST, FORCESEEK) -- once per holder; versions or not, no wait
+    ON e.TaskExecutionId = h.Grantee
+  INNER JOIN Taskgate.TaskDefinition AS d WITH (FORCESEEK) ON d.TaskDefinitionId = e.TaskDefinitionId -- once per holder
+  WHERE s.SharedLimitId = @SharedLimitId AND LEFT(d.Name, 6) = N'calls:';

@@ -22,6 +22,6 @@ RETURN
            THEN SUBSTRING(p.Part, 3, 18) END)) AS Grantee
   FROM (
     SELECT CONVERT(int, j.[key]) / 3 AS Ord, j.[value] COLLATE Latin1_General_100_BIN2 AS Part
-    FROM OPENJSON(N'["' + REPLACE(REPLACE(STRING_ESCAPE(@Tokens, 'json'), N'|', N','), N',', N'","') + N'"]') AS j
+    FROM OPENJSON(N'["' + REPLACE(REPLACE(STRING_ESCAPE(@Tokens COLLATE Latin1_General_100_BIN2, 'json'), N'|', N','), N',', N'","') + N'"]') AS j
     WHERE DATALENGTH(@Tokens) > 0) AS p
   GROUP BY p.Ord;

@@ -12,13 +12,16 @@ AS
 RETURN
   SELECT s.SharedLimitId AS SharedLimitId, s.Name AS Name, COALESCE(s.ConcurrencyLimitOverride, s.ConcurrencyLimit) AS TaskLimit,
          CASE WHEN s.ConcurrencyLimitOverride IS NULL THEN N'code' ELSE N'operator' END COLLATE Latin1_General_100_BIN2 AS Source,
-         CONVERT(int, (DATALENGTH(s.ExecutionTokens) - DATALENGTH(REPLACE(s.ExecutionTokens, N'S:0', N''))) / 6) AS Held,
+         CONVERT(int, (DATALENGTH(s.ExecutionTokens) - DATALENGTH(REPLACE(s.ExecutionTokens COLLATE Latin1_General_100_BIN2, N'S:0', N''))) / 6) AS Held,
          u.Live AS Live, u.RetryInMs AS RetryInMs
   FROM Taskgate.TaskDefinitionSharedLimit AS l WITH (FORCESEEK) -- the definition's few rows
   INNER JOIN Taskgate.SharedLimit AS s ON s.SharedLimitId = l.SharedLimitId
   CROSS APPLY (
-    SELECT COUNT(*) AS Live, MIN(DATEDIFF_BIG(MILLISECOND, @Now, e.LeaseUntil)) + 1 AS RetryInMs
-    FROM Taskgate._ReadTokens(s.ExecutionTokens) AS t
-    INNER JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = t.Grantee
-    WHERE t.IsHeld = 1 AND e.State = 1 AND e.LeaseUntil >= @Now) AS u
+    SELECT COALESCE(SUM(h.HeldCount), 0) AS Live, MIN(DATEDIFF_BIG(MILLISECOND, @Now, e.LeaseUntil)) + 1 AS RetryInMs
+    FROM (SELECT t.Grantee AS Grantee, COUNT(*) AS HeldCount
+          FROM Taskgate._ReadTokens(s.ExecutionTokens) AS t
+          WHERE t.IsHeld = 1
+          GROUP BY t.Grantee) AS h
+    INNER JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = h.Grantee -- once per holder
+    WHERE e.State = 1 AND e.LeaseUntil >= @Now) AS u
   WHERE l.TaskDefinitionId = @TaskDefinitionId;

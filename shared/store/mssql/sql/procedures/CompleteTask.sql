@@ -22,7 +22,7 @@ BEGIN
   SET LOCK_TIMEOUT 2000;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vIsOwn bit = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END,
           @vMessage nvarchar(2048), @vBytes bigint, @vDefinition int, @vState tinyint, @vIsSolo bit, @vOrdinal int,
-          @vRetention nvarchar(max), @vWokenIds nvarchar(max) = N'[]', @vOpening nvarchar(max), @vStatus nvarchar(20);
+          @vRetainDoneMs bigint, @vRetainDeadMs bigint, @vWokenIds nvarchar(max) = N'[]', @vOpening nvarchar(max), @vStatus nvarchar(20);
   DECLARE @vEnded Taskgate.EndedTaskList, @vReleased Taskgate.GroupedTaskList;
 
   SET @vBytes = DATALENGTH(CONVERT(varchar(max), @Result COLLATE Latin1_General_100_BIN2_UTF8));
@@ -41,8 +41,7 @@ BEGIN
     SELECT @vDefinition = e.TaskDefinitionId
     FROM Taskgate.TaskExecution AS e
     WHERE e.TaskExecutionId = @TaskExecutionId;
-    SELECT @vRetention = N'[{"id":' + CONVERT(nvarchar(11), d.TaskDefinitionId)
-             + N',"done":' + CONVERT(nvarchar(20), d.RetainDoneMs) + N',"dead":' + CONVERT(nvarchar(20), d.RetainDeadMs) + N'}]'
+    SELECT @vRetainDoneMs = d.RetainDoneMs, @vRetainDeadMs = d.RetainDeadMs
     FROM Taskgate.TaskDefinition AS d
     WHERE d.TaskDefinitionId = @vDefinition;
     IF @vIsOwn = 1 BEGIN TRANSACTION;
@@ -70,7 +69,7 @@ BEGIN
         WHERE e.TaskExecutionId = @TaskExecutionId; -- a task that ran alone was the only claim
       INSERT INTO @vEnded (TaskId, Fence, Outcome, DurationMs, Result) VALUES (@TaskId, @Fence, 10, @DurationMs, @Result);
       EXEC Taskgate._EndTasks @Ended = @vEnded, @TaskExecutionId = @TaskExecutionId, @Now = @vNow, @Released = @vReleased,
-        @oWoken = @vWokenIds OUTPUT, @oOpening = @vOpening OUTPUT, @Retention = @vRetention;
+        @oWoken = @vWokenIds OUTPUT, @oOpening = @vOpening OUTPUT, @RetainDoneMs = @vRetainDoneMs, @RetainDeadMs = @vRetainDeadMs;
       SET @vStatus = N'done';
     END;
     IF @vIsOwn = 1 COMMIT TRANSACTION;

@@ -27,7 +27,7 @@ BEGIN
   SET LOCK_TIMEOUT 2000;
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vNumber int, @vDefinition int, @vState tinyint,
-          @vIsSolo bit, @vRetryAttempts smallint, @vBaseMs int, @vCapMs int, @vRetention nvarchar(max),
+          @vIsSolo bit, @vRetryAttempts smallint, @vBaseMs int, @vCapMs int, @vRetainDoneMs bigint, @vRetainDeadMs bigint,
           @vWokenIds nvarchar(max) = N'[]', @vOpening nvarchar(max), @vStatus nvarchar(20), @vResults nvarchar(max), @vNextDueMs bigint;
   DECLARE @vFailure TABLE (
     Ord int NOT NULL PRIMARY KEY CLUSTERED, TaskId bigint NULL, Fence bigint NULL,
@@ -76,8 +76,7 @@ BEGIN
     FROM Taskgate.TaskExecution AS x
     WHERE x.TaskExecutionId = @TaskExecutionId;
     SELECT @vRetryAttempts = d.RetryAttempts, @vBaseMs = d.RetryBaseMs, @vCapMs = d.RetryCapMs,
-           @vRetention = N'[{"id":' + CONVERT(nvarchar(11), d.TaskDefinitionId)
-             + N',"done":' + CONVERT(nvarchar(20), d.RetainDoneMs) + N',"dead":' + CONVERT(nvarchar(20), d.RetainDeadMs) + N'}]'
+           @vRetainDoneMs = d.RetainDoneMs, @vRetainDeadMs = d.RetainDeadMs
     FROM Taskgate.TaskDefinition AS d
     WHERE d.TaskDefinitionId = @vDefinition;
 
@@ -167,11 +166,11 @@ BEGIN
         OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
 
       -- 3. Log the attempt, drop the claim, leave the tasks that come back for later.
-      INSERT INTO Taskgate.Attempt (TaskId, Fence, TaskExecutionId, ClaimedAt, FinishedAt, DurationMs, Outcome, Error)
+      INSERT INTO Taskgate.Attempt WITH (ROWLOCK) (TaskId, Fence, TaskExecutionId, ClaimedAt, FinishedAt, DurationMs, Outcome, Error)
       SELECT f.TaskId, f.Fence, @TaskExecutionId, f.ClaimedAt, @vNow, f.DurationMs,
              CASE WHEN f.How IN (N'failed', N'dead') OR f.Outcome = N'dead' THEN 11 WHEN f.Outcome = N'cancelled' THEN 12 ELSE 14 END, f.Error
       FROM @vFailure AS f WHERE f.IsHeld = 1;
-      INSERT INTO Taskgate.Scheduled (TaskDefinitionId, RunAt, TaskId)
+      INSERT INTO Taskgate.Scheduled WITH (ROWLOCK) (TaskDefinitionId, RunAt, TaskId)
       SELECT @vDefinition,
              DATEADD(MILLISECOND, CONVERT(int, f.WaitMs % 86400000), DATEADD(DAY, CONVERT(int, f.WaitMs / 86400000), @vNow)),
              f.TaskId
@@ -207,7 +206,8 @@ BEGIN
       OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek each per task
       IF EXISTS (SELECT 1 FROM @vEnded AS e) OR EXISTS (SELECT 1 FROM @vReleased AS r)
         EXEC Taskgate._EndTasks @Ended = @vEnded, @TaskExecutionId = @TaskExecutionId, @Now = @vNow, @Released = @vReleased,
-          @oWoken = @vWokenIds OUTPUT, @oOpening = @vOpening OUTPUT, @Retention = @vRetention;
+          @oWoken = @vWokenIds OUTPUT, @oOpening = @vOpening OUTPUT, @RetainDoneMs = @vRetainDoneMs,
+          @RetainDeadMs = @vRetainDeadMs;
 
       -- 5. The rest: told before, or never ours.
       UPDATE f

@@ -7,7 +7,7 @@
 -- Locks:  SharedLimit, TaskDefinition, TaskExecution, then tasks that were cancelled meanwhile as in _EndTasks
 -- Isolation: of two callers, or a finish and a reclaim, one changes the state under the row's lock, and the other finds it
 --         changed; each task is looked at once, so that a cancel request at this moment can't lose it between two looks
--- Plan:   primary keys
+-- Plan:   primary keys; the last entry of PK_Ready: at the first ones claims leave deleted entries
 -- Once:   by state: a repeat is `ended` with zeros
 -- Twin:   postgres/sql/functions/finish_execution.sql, _give_back.sql
 CREATE OR ALTER PROCEDURE Taskgate.FinishExecution
@@ -59,7 +59,7 @@ BEGIN
         FROM @vClaim AS c
         INNER JOIN Taskgate.Task AS t ON t.TaskId = c.TaskId
         OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
-        INSERT INTO Taskgate.Ready (TaskDefinitionId, Priority, Rank, TaskId, IsSolo)
+        INSERT INTO Taskgate.Ready WITH (ROWLOCK) (TaskDefinitionId, Priority, Rank, TaskId, IsSolo)
         SELECT t.TaskDefinitionId, t.Priority, t.Rank, t.TaskId, t.IsSolo FROM @vTask AS t WHERE t.CancelRequested = 0;
         INSERT INTO @vEnded (TaskId, Fence, Outcome)
         SELECT t.TaskId, t.Fence, 12 FROM @vTask AS t WHERE t.CancelRequested = 1;
@@ -80,9 +80,11 @@ BEGIN
     SET @vStatus = CASE @vState WHEN 2 THEN N'ended' ELSE N'fenced' END;
   ELSE
   BEGIN
-    IF EXISTS (
-      SELECT 1 FROM Taskgate.Ready AS r WITH (READCOMMITTEDLOCK, READPAST, FORCESEEK) -- one probe; a locked entry is being claimed
-      WHERE r.TaskDefinitionId = @vDefinition)
+    IF (
+      SELECT TOP (1) r.TaskId
+      FROM Taskgate.Ready AS r WITH (READCOMMITTEDLOCK, READPAST, FORCESEEK) -- one probe, from the far end; a locked entry is being claimed
+      WHERE r.TaskDefinitionId = @vDefinition
+      ORDER BY r.Priority DESC, r.Rank DESC, r.TaskId DESC) IS NOT NULL
       SET @vReady = 1;
     SET @vNextDueMs = Taskgate._NextDueMs(@vDefinition);
     SET @vWoken = Taskgate._DefinitionNames(@vWokenIds, @vDefinition);

@@ -100,16 +100,16 @@ BEGIN
       UPDATE r SET GroupKey = COALESCE(N'=' + @vGroupKey, Taskgate._PayloadKey(r.Payload, @vGroupBy)) FROM @vRun AS r;
       SELECT TOP (1) @vMessage = REPLACE(SUBSTRING(r.GroupKey, 2, 1800), N'%', N'%%') FROM @vRun AS r WHERE r.GroupKey LIKE N'!%';
       IF @vMessage IS NOT NULL THROW 50422, @vMessage, 1;
-      INSERT INTO Taskgate.Task (
+      INSERT INTO Taskgate.Task WITH (ROWLOCK) (
         TaskId, TaskDefinitionId, Kind, Priority, CreatedAt, PendingGroupKey, PendingGroupIsGlobal, Build, Payload)
       SELECT r.TaskId, @vDefinition, @vKind, @vPriority, @vNow, SUBSTRING(r.GroupKey, 2, 200), CASE WHEN r.GroupKey IS NOT NULL THEN 0 END, @vBuild,
              r.Payload
       FROM @vRun AS r;
       -- No group is waited for: promotion lets the task into it, as after a user's own transaction.
-      INSERT INTO Taskgate.Scheduled (TaskDefinitionId, RunAt, TaskId)
+      INSERT INTO Taskgate.Scheduled WITH (ROWLOCK) (TaskDefinitionId, RunAt, TaskId)
       SELECT @vDefinition, DATEADD(MILLISECOND, CONVERT(int, @vRunInMs % 86400000), DATEADD(DAY, CONVERT(int, @vRunInMs / 86400000), @vNow)), r.TaskId
       FROM @vRun AS r WHERE r.GroupKey IS NOT NULL OR @vRunInMs > 0;
-      INSERT INTO Taskgate.Ready (TaskDefinitionId, Priority, Rank, TaskId)
+      INSERT INTO Taskgate.Ready WITH (ROWLOCK) (TaskDefinitionId, Priority, Rank, TaskId)
       SELECT @vDefinition, @vPriority, 0, r.TaskId FROM @vRun AS r WHERE r.GroupKey IS NULL AND @vRunInMs = 0;
       SELECT @vTaskIds = N'[' + STRING_AGG(CONVERT(nvarchar(max), N'"' + CONVERT(nvarchar(20), r.TaskId) + N'"'), N',')
                WITHIN GROUP (ORDER BY r.Ord) + N']'

@@ -82,7 +82,7 @@ BEGIN
            + N',"limitSource":"' + CASE WHEN x.OperatorLimit IS NULL THEN N'code' ELSE N'operator' END
            + N'","codeLimit":' + CONVERT(nvarchar(11), x.CodeLimit)
            + N',"held":' + CONVERT(nvarchar(11), CASE COALESCE(x.OperatorLimit, x.CodeLimit) WHEN -1 THEN u.Held
-               ELSE (DATALENGTH(x.ExecutionTokens) - DATALENGTH(REPLACE(x.ExecutionTokens, N'S:0', N''))) / 6 END)
+               ELSE (DATALENGTH(x.ExecutionTokens) - DATALENGTH(REPLACE(x.ExecutionTokens COLLATE Latin1_General_100_BIN2, N'S:0', N''))) / 6 END)
            + N',"definitions":[' + COALESCE(z.Definitions, N'') + N']}', N',') WITHIN GROUP (ORDER BY x.Name) + N']'
   FROM @vListed AS x
   LEFT JOIN @vUser AS z ON z.SharedLimitId = x.SharedLimitId

@@ -6,7 +6,7 @@
 -- Locks:  as _Promote, all by skip; of a task whose group it finds or makes the row of Task, behind a cancel that asks for its end:
 --         that is the last thing which that one does. Else it never waits
 -- Isolation: two callers take different rows; what one leaves because its group is locked stays due, and its NextDueMs says so
--- Plan:   first entries of PK_Scheduled under the definition
+-- Plan:   first entries of PK_Scheduled under the definition; the last one of PK_Ready: at the first ones claims leave deleted entries
 -- Once:   naturally: a promoted task isn't scheduled any more
 -- Twin:   postgres/sql/functions/promote_scheduled.sql
 CREATE OR ALTER PROCEDURE Taskgate.PromoteScheduled
@@ -34,9 +34,11 @@ BEGIN
     THROW;
   END CATCH;
 
-  SET @vReady = CASE WHEN EXISTS (
-    SELECT 1 FROM Taskgate.Ready AS r WITH (READCOMMITTEDLOCK, READPAST, FORCESEEK) -- one probe; a locked entry is being claimed
-    WHERE r.TaskDefinitionId = @vDefinition) THEN 1 ELSE 0 END;
+  SET @vReady = CASE WHEN (
+    SELECT TOP (1) r.TaskId
+    FROM Taskgate.Ready AS r WITH (READCOMMITTEDLOCK, READPAST, FORCESEEK) -- one probe, from the far end; a locked entry is being claimed
+    WHERE r.TaskDefinitionId = @vDefinition
+    ORDER BY r.Priority DESC, r.Rank DESC, r.TaskId DESC) IS NOT NULL THEN 1 ELSE 0 END;
   SELECT CASE WHEN @vPromoted > 0 THEN N'promoted' ELSE N'none' END AS [Status], @vPromoted AS [Promoted],
          Taskgate._NextDueMs(@vDefinition) AS [NextDueMs], @vReady AS [Ready];
 END;

@@ -78,7 +78,7 @@ BEGIN
         BEGIN
           INSERT INTO @vWoken (TaskDefinitionId)
           SELECT @vDefinition WHERE NOT EXISTS (SELECT 1 FROM @vWoken AS w WHERE w.TaskDefinitionId = @vDefinition);
-          INSERT INTO Taskgate.Attempt (TaskId, Fence, TaskExecutionId, ClaimedAt, FinishedAt, Outcome, Error)
+          INSERT INTO Taskgate.Attempt WITH (ROWLOCK) (TaskId, Fence, TaskExecutionId, ClaimedAt, FinishedAt, Outcome, Error)
           SELECT c.TaskId, c.Fence, @vExecution, c.ClaimedAt, @vNow, 13, N'the worker lost its lease'
           FROM @vClaim AS c WHERE c.IsPrefetched = 0;
           UPDATE t
@@ -94,7 +94,7 @@ BEGIN
           FROM @vClaim AS c
           INNER JOIN Taskgate.Task AS t ON t.TaskId = c.TaskId
           OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
-          INSERT INTO Taskgate.Ready (TaskDefinitionId, Priority, Rank, TaskId, IsSolo)
+          INSERT INTO Taskgate.Ready WITH (ROWLOCK) (TaskDefinitionId, Priority, Rank, TaskId, IsSolo)
           SELECT t.TaskDefinitionId, t.Priority, t.Rank, t.TaskId, CASE WHEN t.LostCount >= 2 THEN 1 ELSE 0 END
           FROM @vTask AS t WHERE t.IsOver = 0;
           SET @vBack = @vBack + @@ROWCOUNT;

@@ -142,7 +142,7 @@ BEGIN
         ON d.TaskDefinitionId = k.TaskDefinitionId AND d.DedupeKey = k.DedupeKey
       WHERE k.IsExpired = 1
       OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per key
-      INSERT INTO Taskgate.Dedupe (TaskDefinitionId, DedupeKey, TaskId)
+      INSERT INTO Taskgate.Dedupe WITH (ROWLOCK) (TaskDefinitionId, DedupeKey, TaskId)
       SELECT k.TaskDefinitionId, k.DedupeKey, k.TaskId FROM @vKey AS k WHERE k.OwnerId IS NULL;
       UPDATE t
       SET Outcome = N'duplicate'
@@ -202,7 +202,7 @@ BEGIN
     END;
 
     -- 7. Straight from table to table: payloads don't pass through a variable. Outside a group a task has its key only.
-    INSERT INTO Taskgate.Task (
+    INSERT INTO Taskgate.Task WITH (ROWLOCK) (
       TaskId, TaskDefinitionId, Kind, Priority, Rank, CreatedAt, GroupId, PendingGroupKey, PendingGroupIsGlobal, WaveId, DedupeKey,
       Build, Payload, LastError)
     SELECT a.TaskId, a.TaskDefinitionId, a.Kind, a.Priority, a.Rank, a.CreatedAt, a.GroupId,
@@ -221,17 +221,17 @@ BEGIN
     INNER JOIN Taskgate.EndedEarly AS e WITH (ROWLOCK, UPDLOCK) ON e.TaskId = t.TaskId -- the holder of the archive's row owns this one
     WHERE t.Outcome = N'redriven'
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
-    INSERT INTO Taskgate.GroupSlot (GroupId, Slot, TaskId)
+    INSERT INTO Taskgate.GroupSlot WITH (ROWLOCK) (GroupId, Slot, TaskId)
     SELECT t.GroupId, t.Slot, t.TaskId FROM @vTask AS t WHERE t.Outcome = N'redriven' AND t.Place = 2;
-    INSERT INTO Taskgate.GroupWaiting (GroupId, Priority, Rank, TaskId, TaskDefinitionId)
+    INSERT INTO Taskgate.GroupWaiting WITH (ROWLOCK) (GroupId, Priority, Rank, TaskId, TaskDefinitionId)
     SELECT t.GroupId, t.Priority, t.Rank, t.TaskId, t.TaskDefinitionId
     FROM @vTask AS t WHERE t.Outcome = N'redriven' AND t.Place = 3;
-    INSERT INTO Taskgate.Scheduled (TaskDefinitionId, RunAt, TaskId)
+    INSERT INTO Taskgate.Scheduled WITH (ROWLOCK) (TaskDefinitionId, RunAt, TaskId)
     SELECT t.TaskDefinitionId, @vNow, t.TaskId FROM @vTask AS t WHERE t.Outcome = N'redriven' AND t.Place = 4; -- promotion makes the group
-    INSERT INTO Taskgate.WaveBlocked (WaveId, Priority, Rank, TaskId, TaskDefinitionId)
+    INSERT INTO Taskgate.WaveBlocked WITH (ROWLOCK) (WaveId, Priority, Rank, TaskId, TaskDefinitionId)
     SELECT t.WaveId, t.Priority, t.Rank, t.TaskId, t.TaskDefinitionId
     FROM @vTask AS t WHERE t.Outcome = N'redriven' AND t.Place = 5;
-    INSERT INTO Taskgate.Ready (TaskDefinitionId, Priority, Rank, TaskId)
+    INSERT INTO Taskgate.Ready WITH (ROWLOCK) (TaskDefinitionId, Priority, Rank, TaskId)
     SELECT t.TaskDefinitionId, t.Priority, t.Rank, t.TaskId
     FROM @vTask AS t WHERE t.Outcome = N'redriven' AND t.Place IN (1, 2);
     SELECT @vChanged = N'[' + STRING_AGG(CONVERT(nvarchar(max), t.TaskId), N',') WITHIN GROUP (ORDER BY t.TaskId) + N']',

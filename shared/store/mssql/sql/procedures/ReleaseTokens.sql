@@ -4,7 +4,7 @@
 -- Raises: 50422 @Keep out of range; 50490 inside a transaction; 1222 locked for longer than 2 s
 -- Locks:  SharedLimit, TaskDefinition, TaskExecution
 -- Isolation: an acquire that comes second waits for the row and finds the tokens free
--- Plan:   primary keys only
+-- Plan:   primary keys only; the last entry of PK_Ready: at the first ones claims leave deleted entries
 -- Once:   by the number that is kept, not the number given back: a repeat, another execution or a dead holder frees 0 (S0.10)
 -- Twin:   postgres/sql/functions/release_tokens.sql
 CREATE OR ALTER PROCEDURE Taskgate.ReleaseTokens
@@ -36,8 +36,11 @@ BEGIN
       COMMIT TRANSACTION;
       SET @vStatus = N'released';
       IF @vIsLive = 0 SELECT @vStatus = N'fenced', @vTokens = 0, @vFreed = 0; -- declared dead meanwhile: its tokens may be granted to others
-      IF @vFreed > 0 AND EXISTS (
-        SELECT 1 FROM Taskgate.Ready AS r WITH (FORCESEEK) WHERE r.TaskDefinitionId = @vDefinition) -- one probe
+      IF @vFreed > 0 AND (
+        SELECT TOP (1) r.TaskId
+        FROM Taskgate.Ready AS r WITH (READCOMMITTEDLOCK, READPAST, FORCESEEK) -- one probe, from the far end; versions or not, no wait
+        WHERE r.TaskDefinitionId = @vDefinition
+        ORDER BY r.Priority DESC, r.Rank DESC, r.TaskId DESC) IS NOT NULL
         SET @vReady = 1;
     END;
   END TRY

@@ -4,7 +4,7 @@
 -- Raises: 50404 unknown definition; 50422 a text too long; 50490 inside a transaction; 1222 locked for longer than 2 s
 -- Locks:  TaskDefinition
 -- Isolation: of two callers the second waits for the row and finds it resumed
--- Plan:   unique name, primary key
+-- Plan:   unique name, primary key; the last entry of PK_Ready: at the first ones claims leave deleted entries
 -- Once:   by value
 -- Twin:   postgres/sql/functions/resume_definition.sql
 CREATE OR ALTER PROCEDURE Taskgate.ResumeDefinition
@@ -35,8 +35,10 @@ BEGIN
     IF XACT_STATE() <> 0 ROLLBACK TRANSACTION;
     THROW;
   END CATCH;
-  SET @vReady = CASE WHEN EXISTS (
-    SELECT 1 FROM Taskgate.Ready AS r WITH (FORCESEEK) WHERE r.TaskDefinitionId = @vDefinition) -- one probe
-    THEN 1 ELSE 0 END;
+  SET @vReady = CASE WHEN (
+    SELECT TOP (1) r.TaskId
+    FROM Taskgate.Ready AS r WITH (READCOMMITTEDLOCK, READPAST, FORCESEEK) -- one probe, from the far end; versions or not, no wait
+    WHERE r.TaskDefinitionId = @vDefinition
+    ORDER BY r.Priority DESC, r.Rank DESC, r.TaskId DESC) IS NOT NULL THEN 1 ELSE 0 END;
   SELECT @vStatus AS [Status], @vReady AS [Ready];
 END;

@@ -8,7 +8,7 @@
 -- Locks:  its operation id as _LockKeys; TaskDefinition, Operation (own new row)
 -- Isolation: calls with equal operation ids exclude each other by a lock on the id, kept to the end; the row of that id is read
 --         in a later statement. It is locked before the definition: its holder may be a user's open transaction, and no grant waits for that
--- Plan:   unique name, primary keys
+-- Plan:   unique name, primary keys; the last entry of PK_Ready: at the first ones claims leave deleted entries
 -- Once:   by operation id, and by value
 -- Twin:   postgres/sql/functions/set_limit.sql
 CREATE OR ALTER PROCEDURE Taskgate.SetLimit
@@ -32,10 +32,12 @@ BEGIN
   END;
   IF @OperationId IS NULL THROW 50422, N'operation_id: expected a uuid (<NULL>)', 1;
   EXEC Taskgate._FindDefinition @Name = @Name, @oDefinition = @vDefinition OUTPUT;
-  -- Before anything is locked: without row versions this read may wait for a claim.
-  SET @vReady = CASE WHEN EXISTS (
-    SELECT 1 FROM Taskgate.Ready AS r WITH (FORCESEEK) WHERE r.TaskDefinitionId = @vDefinition) -- one probe
-    THEN 1 ELSE 0 END;
+  -- An enqueue that is open at that end isn't waited for: it leaves its own hint.
+  SET @vReady = CASE WHEN (
+    SELECT TOP (1) r.TaskId
+    FROM Taskgate.Ready AS r WITH (READCOMMITTEDLOCK, READPAST, FORCESEEK) -- one probe, from the far end; versions or not, no wait
+    WHERE r.TaskDefinitionId = @vDefinition
+    ORDER BY r.Priority DESC, r.Rank DESC, r.TaskId DESC) IS NOT NULL THEN 1 ELSE 0 END;
   BEGIN TRY
     BEGIN TRANSACTION;
     INSERT INTO @vLock (Name) VALUES (Taskgate._KeyLock(N'operation', NULL, CONVERT(nvarchar(36), @OperationId)));

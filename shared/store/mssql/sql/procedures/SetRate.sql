@@ -6,7 +6,7 @@
 -- Raises: 50404 unknown definition; 50422 a value out of range; 50490 inside a transaction; 1222 locked for longer than 2 s
 -- Locks:  TaskDefinition, RateBucket: waits for the claim that holds it
 -- Isolation: rates change under the definition's row; a claim that holds the bucket's row counts by the old rate and comes first
--- Plan:   unique name, primary keys
+-- Plan:   unique name, primary keys; the last entry of PK_Ready: at the first ones claims leave deleted entries
 -- Once:   by value
 -- Twin:   postgres/sql/functions/set_rate.sql
 CREATE OR ALTER PROCEDURE Taskgate.SetRate
@@ -27,10 +27,12 @@ BEGIN
     WHEN @Burst IS NOT NULL THEN N'rate_burst: expected null without a rate (' + CONVERT(nvarchar(20), @Burst) + N')' END;
   IF @vMessage IS NOT NULL THROW 50422, @vMessage, 1;
   EXEC Taskgate._FindDefinition @Name = @Name, @oDefinition = @vDefinition OUTPUT;
-  -- Before anything is locked: without row versions this read may wait for a claim.
-  SET @vReady = CASE WHEN EXISTS (
-    SELECT 1 FROM Taskgate.Ready AS r WITH (FORCESEEK) WHERE r.TaskDefinitionId = @vDefinition) -- one probe
-    THEN 1 ELSE 0 END;
+  -- An enqueue that is open at that end isn't waited for: it leaves its own hint.
+  SET @vReady = CASE WHEN (
+    SELECT TOP (1) r.TaskId
+    FROM Taskgate.Ready AS r WITH (READCOMMITTEDLOCK, READPAST, FORCESEEK) -- one probe, from the far end; versions or not, no wait
+    WHERE r.TaskDefinitionId = @vDefinition
+    ORDER BY r.Priority DESC, r.Rank DESC, r.TaskId DESC) IS NOT NULL THEN 1 ELSE 0 END;
   BEGIN TRY
     BEGIN TRANSACTION;
     UPDATE d

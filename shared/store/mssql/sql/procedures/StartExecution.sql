@@ -14,7 +14,8 @@
 -- Isolation: a repeat names the same definition, so it waits for the first call at that row and then finds its execution:
 --         no lock on the place of a missing operation id, which would hold up starts of other definitions. A start of another one
 --         with the same id, not yet committed, is met by the insert, which waits for its end
--- Plan:   unique name, primary keys; a denial is one read without lock; it writes at most once a second per limit
+-- Plan:   unique name, primary keys; a denial is one read without lock; it writes at most once a second per limit.
+--         Ready and due tasks are counted from the last entries on: claims and promotions leave deleted ones at the first
 -- Once:   by operation id
 -- Twin:   postgres/sql/functions/start_execution.sql
 CREATE OR ALTER PROCEDURE Taskgate.StartExecution
@@ -74,14 +75,16 @@ BEGIN
     BEGIN
       SELECT @vReady = COUNT(*)
       FROM (SELECT TOP (@Want) r.TaskId
-            FROM Taskgate.Ready AS r WITH (READCOMMITTEDLOCK, READPAST, FORCESEEK) -- the first entries; versions or not, no wait
-            WHERE r.TaskDefinitionId = @vDefinition) AS c;
+            FROM Taskgate.Ready AS r WITH (READCOMMITTEDLOCK, READPAST, FORCESEEK) -- the last entries; versions or not, no wait
+            WHERE r.TaskDefinitionId = @vDefinition
+            ORDER BY r.Priority DESC, r.Rank DESC, r.TaskId DESC) AS c;
       IF @NeedsReady = 1 AND @vReady < @Want
       BEGIN
         SELECT @vDue = COUNT(*)
         FROM (SELECT TOP (@Want - @vReady) s.TaskId
               FROM Taskgate.Scheduled AS s WITH (READCOMMITTEDLOCK, READPAST, FORCESEEK) -- as above
-              WHERE s.TaskDefinitionId = @vDefinition AND s.RunAt <= @vNow) AS c;
+              WHERE s.TaskDefinitionId = @vDefinition AND s.RunAt <= @vNow
+              ORDER BY s.RunAt DESC) AS c;
         SET @vReady = @vReady + @vDue;
         IF @vReady = 0
         BEGIN

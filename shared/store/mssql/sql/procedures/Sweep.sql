@@ -12,7 +12,8 @@
 -- Raises: 50422 @Max out of range; 50490 inside a transaction
 -- Locks:  none
 -- Isolation: several reads, each as of its own moment: a task that moves between them is found by the next tick
--- Plan:   a few index probes per definition; the rows of all schedules
+-- Plan:   a few index probes per definition, of ready and due tasks the last entries: claims and promotions leave deleted ones at the
+--         first; the rows of all schedules
 -- Once:   naturally
 -- Twin:   postgres/sql/functions/sweep.sql
 CREATE OR ALTER PROCEDURE Taskgate.Sweep
@@ -60,13 +61,15 @@ BEGIN
   CROSS APPLY (
     SELECT COUNT(*) AS Ready
     FROM (SELECT TOP (1000) x.TaskId
-          FROM Taskgate.Ready AS x WITH (FORCESEEK) -- the first entries, regardless of statistics
-          WHERE x.TaskDefinitionId = d.TaskDefinitionId) AS c) AS r
+          FROM Taskgate.Ready AS x WITH (FORCESEEK) -- the last entries, regardless of statistics
+          WHERE x.TaskDefinitionId = d.TaskDefinitionId
+          ORDER BY x.Priority DESC, x.Rank DESC, x.TaskId DESC) AS c) AS r
   CROSS APPLY (
     SELECT COUNT(*) AS IsDue
     FROM (SELECT TOP (1) x.TaskId
-          FROM Taskgate.Scheduled AS x WITH (FORCESEEK) -- the first entry, regardless of statistics
-          WHERE x.TaskDefinitionId = d.TaskDefinitionId AND x.RunAt <= @vNow) AS c) AS s
+          FROM Taskgate.Scheduled AS x WITH (FORCESEEK) -- the last one that is due, regardless of statistics
+          WHERE x.TaskDefinitionId = d.TaskDefinitionId AND x.RunAt <= @vNow
+          ORDER BY x.RunAt DESC) AS c) AS s
   WHERE r.Ready > 0 OR s.IsDue > 0
   ORDER BY d.Name;
   INSERT INTO @vToken (TaskDefinitionId, Ord, TokenId, IsHeld, Grantee)
@@ -77,12 +80,13 @@ BEGIN
   SET Held = h.Held
   FROM @vDefinition AS d
   INNER JOIN (
-    SELECT t.TaskDefinitionId, COUNT(*) AS Held
-    FROM @vToken AS t
-    INNER JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = t.Grantee
-    WHERE t.IsHeld = 1 AND e.State = 1 AND e.LeaseUntil >= @vNow
-    GROUP BY t.TaskDefinitionId) AS h ON h.TaskDefinitionId = d.TaskDefinitionId
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per token
+    SELECT g.TaskDefinitionId, SUM(g.HeldCount) AS Held
+    FROM (SELECT t.TaskDefinitionId, t.Grantee, COUNT(*) AS HeldCount
+          FROM @vToken AS t WHERE t.IsHeld = 1 GROUP BY t.TaskDefinitionId, t.Grantee) AS g
+    INNER JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = g.Grantee
+    WHERE e.State = 1 AND e.LeaseUntil >= @vNow
+    GROUP BY g.TaskDefinitionId) AS h ON h.TaskDefinitionId = d.TaskDefinitionId
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per holder
   UPDATE d
   SET Held = d.TaskLimit -- none is free; one damaged row must not stop the safety net
   FROM @vDefinition AS d

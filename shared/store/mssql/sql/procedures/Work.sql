@@ -24,7 +24,8 @@
 -- Isolation: of two calls of one execution the second waits for the row, then answers `again` or goes on with the next number.
 --         Two executions delete different Ready rows, as each skips what the other holds. The definition is read before
 --         anything is locked: without row versions that read may wait for a call that changes its tokens
--- Plan:   primary keys; claims the first @Want unlocked entries of PK_Ready: the cost doesn't depend on the backlog
+-- Plan:   primary keys; claims the first @Want unlocked entries of PK_Ready: the cost doesn't depend on the backlog. Is there a ready or
+--         due task: the last entry tells. Statements are counted: most of the time of a small call goes there
 -- Once:   completions by (task, fence); claims by call number
 -- Twin:   postgres/sql/functions/work.sql, _claimed.sql, _keep_solo.sql
 CREATE OR ALTER PROCEDURE Taskgate.Work
@@ -38,25 +39,25 @@ BEGIN
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   SET LOCK_TIMEOUT 2000;
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
-  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vWant int = COALESCE(@Want, 0), @vDoneCount int,
-          @vDefinition int, @vState tinyint, @vCallNumber bigint, @vCallFence bigint, @vTokenCount int, @vIsSolo bit,
-          @vBuild bigint, @vLeaseMs int, @vPrefetchMax smallint, @vPaused bit, @vIsDue bit = 0, @vIsReady bit = 0, @vIsIdle bit = 0,
-          @vHeldCount int, @vPrefetchedCount int, @vRest int, @vFirstSolo int, @vKeep int, @vCount int, @vPromoted int,
-          @vHasRate bit = 0, @vHasShared bit, @vFrom datetime2(6), @vIntervalUs bigint, @vPermitInMs bigint, @vRetryInMs bigint,
-          @vAsksNextDue bit = 0, @vRetention nvarchar(max), @vWokenIds nvarchar(max) = N'[]', @vOpening nvarchar(max);
-  DECLARE @vStatus nvarchar(20), @vFence bigint, @vTaskIds nvarchar(max), @vKinds nvarchar(max), @vAttempts nvarchar(max),
-          @vPayloads nvarchar(max), @vExtras nvarchar(max), @vStarted int = 0, @vLastPriority smallint, @vLastRank bigint,
-          @vRefused nvarchar(max), @vAnswerLeaseMs int, @vWorker nvarchar(200), @vLeaseUntil datetime2(3), @vOverLimit int, @vFreeTokens int, @vReleaseRequested bit = 0;
-  DECLARE @vPart TABLE ( -- the lists by position: 1 task, 2 fence, 3 duration, 4 result, 5 started
-    Part tinyint NOT NULL, Ord int NOT NULL, Item nvarchar(max) NULL, PRIMARY KEY CLUSTERED (Part, Ord));
+  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vWant int = COALESCE(@Want, 0),
+          @vDoneCount int = 0, @vFenceCount int = 0, @vDurationCount int = 0, @vTaskCount int = 0, @vIsEmpty bit,
+          @vDefinition int, @vState tinyint, @vOpenState tinyint, @vCallNumber bigint, @vTokenCount int, @vIsSolo bit, @vBuild bigint,
+          @vLeaseMs int, @vPrefetchMax smallint, @vPaused bit, @vIsDue bit = 0, @vIsReady bit = 0, @vIsIdle bit = 0,
+          @vHeldCount int, @vRunningCount int, @vEndedCount int, @vMost int, @vRest int, @vFirstSolo int, @vCount int, @vHasSolo bit,
+          @vPromoted int, @vHasRate bit = 0, @vHasShared bit, @vFrom datetime2(6), @vIntervalUs bigint, @vPermitInMs bigint,
+          @vRetryInMs bigint, @vAsksNextDue bit = 0, @vRetainDoneMs bigint, @vRetainDeadMs bigint, @vWokenIds nvarchar(max) = N'[]',
+          @vOpening nvarchar(max), @vStatus nvarchar(20), @vFence bigint, @vTaskIds nvarchar(max), @vKinds nvarchar(max),
+          @vAttempts nvarchar(max), @vPayloads nvarchar(max), @vExtras nvarchar(max), @vStarted int = 0, @vLast int,
+          @vLastPriority smallint, @vLastRank bigint, @vRefused nvarchar(max), @vAnswerLeaseMs int, @vWorker nvarchar(200),
+          @vLeaseUntil datetime2(3), @vOverLimit int, @vFreeTokens int, @vReleaseRequested bit = 0;
+  DECLARE @vList TABLE ( -- the lists side by side, by position; Lists: 1 a task stands there, 2 a fence, 4 a duration
+    Ord int NOT NULL PRIMARY KEY CLUSTERED, Lists tinyint NOT NULL, Item nvarchar(max) NULL, TaskId bigint NULL, Fence bigint NULL,
+    DurationMs int NULL, Result nvarchar(max) NULL, StartedTaskId bigint NULL);
   DECLARE @vHeld TABLE (
     TaskId bigint NOT NULL PRIMARY KEY CLUSTERED, Fence bigint NOT NULL, Ordinal int NOT NULL, IsPrefetched bit NOT NULL);
-  DECLARE @vStartedTask TABLE (TaskId bigint NOT NULL PRIMARY KEY CLUSTERED);
   DECLARE @vTaken TABLE (
     Priority smallint NOT NULL, Rank bigint NOT NULL, TaskId bigint NOT NULL, IsSolo bit NOT NULL,
     PRIMARY KEY CLUSTERED (Priority, Rank, TaskId));
-  DECLARE @vClaimed TABLE (
-    Ordinal int NOT NULL PRIMARY KEY CLUSTERED, TaskId bigint NOT NULL, Priority smallint NULL, Rank bigint NULL);
   DECLARE @vEnded Taskgate.EndedTaskList, @vReleased Taskgate.GroupedTaskList;
 
   IF @vWant NOT BETWEEN 0 AND 1000
@@ -65,19 +66,31 @@ BEGIN
     THROW 50422, @vMessage, 1;
   END;
   BEGIN TRY
-    INSERT INTO @vPart (Part, Ord, Item)
-    SELECT 1, CONVERT(int, j.[key]), j.[value] FROM OPENJSON(@DoneTaskIds) AS j
-    UNION ALL
-    SELECT 2, CONVERT(int, j.[key]), j.[value] FROM OPENJSON(@DoneFences) AS j
-    UNION ALL
-    SELECT 3, CONVERT(int, j.[key]), j.[value] FROM OPENJSON(@DoneDurationsMs) AS j
-    UNION ALL
-    SELECT 4, CONVERT(int, j.[key]), j.[value] FROM OPENJSON(@DoneResults) AS j
-    UNION ALL
-    SELECT 5, CONVERT(int, j.[key]), j.[value] FROM OPENJSON(@StartedTaskIds) AS j;
-    SELECT @vDoneCount = COUNT(*) FROM @vPart AS p WHERE p.Part = 1;
-    IF @vDoneCount <> (SELECT COUNT(*) FROM @vPart AS p WHERE p.Part = 2)
-      OR (@DoneDurationsMs IS NOT NULL AND @vDoneCount <> (SELECT COUNT(*) FROM @vPart AS p WHERE p.Part = 3))
+    IF @DoneTaskIds IS NOT NULL OR @DoneFences IS NOT NULL OR @DoneDurationsMs IS NOT NULL OR @StartedTaskIds IS NOT NULL
+    BEGIN
+      -- Each list is read once; a join of them by key might read one again for every entry of another.
+      INSERT INTO @vList (Ord, Lists, Item, TaskId, Fence, DurationMs, Result, StartedTaskId)
+      SELECT p.Ord, SUM(CASE p.Part WHEN 1 THEN 1 WHEN 2 THEN 2 WHEN 3 THEN 4 ELSE 0 END), MAX(CASE p.Part WHEN 1 THEN p.Item END),
+             MAX(CASE p.Part WHEN 1 THEN TRY_CONVERT(bigint, p.Item) END), MAX(CASE p.Part WHEN 2 THEN TRY_CONVERT(bigint, p.Item) END),
+             MAX(CASE p.Part WHEN 3 THEN TRY_CONVERT(int, p.Item) END), MAX(CASE p.Part WHEN 4 THEN p.Item END),
+             MAX(CASE p.Part WHEN 5 THEN TRY_CONVERT(bigint, p.Item) END)
+      FROM (
+        SELECT 1 AS Part, CONVERT(int, j.[key]) AS Ord, j.[value] AS Item FROM OPENJSON(@DoneTaskIds) AS j
+        UNION ALL
+        SELECT 2, CONVERT(int, j.[key]), j.[value] FROM OPENJSON(@DoneFences) AS j
+        UNION ALL
+        SELECT 3, CONVERT(int, j.[key]), j.[value] FROM OPENJSON(@DoneDurationsMs) AS j
+        UNION ALL
+        SELECT 4, CONVERT(int, j.[key]), j.[value] FROM OPENJSON(@DoneResults) AS j
+        UNION ALL
+        SELECT 5, CONVERT(int, j.[key]), j.[value] FROM OPENJSON(@StartedTaskIds) AS j) AS p
+      GROUP BY p.Ord;
+      SELECT @vDoneCount = COALESCE(SUM(l.Lists & 1), 0), @vFenceCount = COALESCE(SUM(l.Lists & 2) / 2, 0),
+             @vDurationCount = COALESCE(SUM(l.Lists & 4) / 4, 0),
+             @vTaskCount = COUNT(DISTINCT l.TaskId) + COALESCE(MAX(CASE WHEN l.TaskId IS NULL THEN l.Lists & 1 ELSE 0 END), 0)
+      FROM @vList AS l;
+    END;
+    IF @vDoneCount <> @vFenceCount OR (@DoneDurationsMs IS NOT NULL AND @vDoneCount <> @vDurationCount)
     BEGIN
       SET @vMessage = N'done_fences: expected as many as done_task_ids (' + CONVERT(nvarchar(11), @vDoneCount) + N')';
       THROW 50422, @vMessage, 1;
@@ -89,84 +102,74 @@ BEGIN
     END;
 
     -- Settings first, with nothing locked, in two statements: a reader that holds one row must not wait for the other.
-    SELECT @vDefinition = x.TaskDefinitionId, @vState = x.State, @vCallNumber = x.CallNumber, @vWorker = x.Worker
+    SELECT @vDefinition = x.TaskDefinitionId, @vState = x.State, @vWorker = x.Worker,
+           @vIsEmpty = CASE WHEN @vWant > 0 AND x.State = 1 AND x.CallNumber < @CallNumber AND @vDoneCount = 0
+                              AND @StartedTaskIds IS NULL THEN 1 ELSE 0 END
     FROM Taskgate.TaskExecution AS x
     WHERE x.TaskExecutionId = @TaskExecutionId;
-    SELECT @vLeaseMs = d.LeaseMs, @vPrefetchMax = d.PrefetchMax, @vPaused = d.Paused,
-           @vRetention = N'[{"id":' + CONVERT(nvarchar(11), d.TaskDefinitionId)
-             + N',"done":' + CONVERT(nvarchar(20), d.RetainDoneMs) + N',"dead":' + CONVERT(nvarchar(20), d.RetainDeadMs) + N'}]',
+    -- The probes of the queues never wait, so that this reader keeps nobody from the definition's row. From the far end: claims
+    -- and promotions leave deleted entries at the near one, and a probe would step over all of them.
+    SELECT @vLeaseMs = d.LeaseMs, @vLeaseUntil = DATEADD(MILLISECOND, d.LeaseMs, @vNow), @vPrefetchMax = d.PrefetchMax,
+           @vPaused = d.Paused, @vRetainDoneMs = d.RetainDoneMs, @vRetainDeadMs = d.RetainDeadMs,
            @vHasRate = CASE WHEN @vWant > 0 AND EXISTS (
              SELECT 1 FROM Taskgate.RateBucket AS b WITH (INDEX (IX_RateBucket_Definition)) -- not the row: a claim may hold it
              WHERE b.TaskDefinitionId = d.TaskDefinitionId) THEN 1 ELSE 0 END,
            @vHasShared = CASE WHEN EXISTS (SELECT 1 FROM Taskgate.TaskDefinitionSharedLimit AS s WITH (FORCESEEK) -- one probe
              WHERE s.TaskDefinitionId = d.TaskDefinitionId) THEN 1 ELSE 0 END,
-           @vOverLimit = CASE WHEN l.TaskLimit >= 0 AND h.Held > l.TaskLimit THEN h.Held - l.TaskLimit ELSE 0 END, @vFreeTokens = CASE WHEN h.Held < l.TaskLimit THEN l.TaskLimit - h.Held ELSE 0 END
+           @vOverLimit = CASE WHEN l.TaskLimit >= 0 AND h.Held > l.TaskLimit THEN h.Held - l.TaskLimit ELSE 0 END,
+           @vFreeTokens = CASE WHEN h.Held < l.TaskLimit THEN l.TaskLimit - h.Held ELSE 0 END,
+           @vIsDue = CASE WHEN @vWant > 0 AND (
+             SELECT TOP (1) s.TaskId
+             FROM Taskgate.Scheduled AS s WITH (READCOMMITTEDLOCK, READPAST, FORCESEEK) -- one probe; versions or not, no wait
+             WHERE s.TaskDefinitionId = d.TaskDefinitionId AND s.RunAt <= @vNow
+             ORDER BY s.RunAt DESC) IS NOT NULL THEN 1 ELSE 0 END,
+           @vIsReady = CASE WHEN @vIsEmpty = 1 AND (
+             SELECT TOP (1) r.TaskId
+             FROM Taskgate.Ready AS r WITH (READCOMMITTEDLOCK, READPAST, FORCESEEK) -- one probe; versions or not, no wait
+             WHERE r.TaskDefinitionId = d.TaskDefinitionId
+             ORDER BY r.Priority DESC, r.Rank DESC, r.TaskId DESC) IS NOT NULL THEN 1 ELSE 0 END
     FROM Taskgate.TaskDefinition AS d
     CROSS APPLY (SELECT COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit) AS TaskLimit) AS l
     CROSS APPLY (
-      SELECT CONVERT(int, (DATALENGTH(d.ExecutionTokens) - DATALENGTH(REPLACE(d.ExecutionTokens, N'S:0', N''))) / 6) AS Held) AS h
+      SELECT CONVERT(int, (DATALENGTH(d.ExecutionTokens)
+               - DATALENGTH(REPLACE(d.ExecutionTokens COLLATE Latin1_General_100_BIN2, N'S:0', N''))) / 6) AS Held) AS h
     WHERE d.TaskDefinitionId = @vDefinition;
     IF @vHasShared = 1 SELECT @vOverLimit = Taskgate._OverLimit(@vDefinition), @vFreeTokens = 0;
-    IF @vWant > 0
-    BEGIN
-      IF EXISTS (
-        SELECT 1 FROM Taskgate.Scheduled AS s WITH (READCOMMITTEDLOCK, READPAST, FORCESEEK) -- one probe; versions or not, no wait
-        WHERE s.TaskDefinitionId = @vDefinition AND s.RunAt <= @vNow)
-        SET @vIsDue = 1;
-      -- An empty call that finds nothing writes nothing and takes no lock; the heartbeat renews the lease.
-      IF @vState = 1 AND @vCallNumber < @CallNumber AND @vDoneCount = 0 AND @StartedTaskIds IS NULL
-      BEGIN
-        -- From the far end: claims leave deleted entries at the near one, and the probe would step over all of them.
-        SELECT TOP (1) @vIsReady = 1
-        FROM Taskgate.Ready AS r WITH (READCOMMITTEDLOCK, READPAST, FORCESEEK) -- one probe; versions or not, no wait
-        WHERE r.TaskDefinitionId = @vDefinition
-        ORDER BY r.Priority DESC, r.Rank DESC, r.TaskId DESC;
-        IF @vPaused = 1 OR (@vIsDue = 0 AND @vIsReady = 0)
-        BEGIN
-          SET @vStatus = CASE @vPaused WHEN 1 THEN N'paused' ELSE N'none' END;
-          SET @vAsksNextDue = 1;
-          SET @vIsIdle = 1;
-        END;
-      END;
-    END;
-
-    IF @vFreeTokens > 0 AND (@vIsIdle = 1 OR EXISTS (SELECT 1 FROM Taskgate._Reserved(@vDefinition, @vNow) AS g)) SET @vFreeTokens = 0;
+    -- An empty call that finds nothing writes nothing and takes no lock; the heartbeat renews the lease.
+    IF @vIsEmpty = 1 AND (@vPaused = 1 OR (@vIsDue = 0 AND @vIsReady = 0))
+      SELECT @vStatus = CASE @vPaused WHEN 1 THEN N'paused' ELSE N'none' END, @vAsksNextDue = 1, @vIsIdle = 1, @vFreeTokens = 0;
     IF @vIsIdle = 0
     BEGIN
-      IF @vOverLimit = 0 AND EXISTS (SELECT 1 FROM Taskgate._IsAsked(@vDefinition, @vLeaseMs, @vWorker, @vNow) AS q) SET @vReleaseRequested = 1;
-      IF @vHasShared = 1 AND @vOverLimit = 0 AND @vReleaseRequested = 0 AND EXISTS (SELECT 1 FROM Taskgate._SharedDemand(@vDefinition, @vLeaseMs, @vNow) AS q WHERE q.OpenSince IS NOT NULL)
-        IF EXISTS (SELECT 1 FROM Taskgate._IsAskedShared(@vDefinition, @vLeaseMs, @vWorker, @vNow) AS q) SET @vReleaseRequested = 1; -- counted only then
+      SELECT @vReleaseRequested = CASE WHEN @vOverLimit = 0 AND EXISTS (
+               SELECT 1 FROM Taskgate._IsAsked(@vDefinition, @vLeaseMs, @vWorker, @vNow) AS q) THEN 1 ELSE 0 END,
+             @vFreeTokens = CASE WHEN @vFreeTokens > 0 AND EXISTS (
+               SELECT 1 FROM Taskgate._Reserved(@vDefinition, @vNow) AS g) THEN 0 ELSE @vFreeTokens END;
+      IF @vHasShared = 1 AND @vOverLimit = 0 AND @vReleaseRequested = 0
+        IF EXISTS (SELECT 1 FROM Taskgate._SharedDemand(@vDefinition, @vLeaseMs, @vNow) AS q WHERE q.OpenSince IS NOT NULL)
+          IF EXISTS (SELECT 1 FROM Taskgate._IsAskedShared(@vDefinition, @vLeaseMs, @vWorker, @vNow) AS q) SET @vReleaseRequested = 1; -- counted only then
       BEGIN TRANSACTION;
       -- 1. The execution's own row: only its holder may change its claims.
-      SET @vState = NULL;
-      SELECT @vState = x.State, @vCallNumber = x.CallNumber, @vCallFence = x.CallFence, @vRefused = x.CallRefused,
-             @vTokenCount = x.TokenCount, @vIsSolo = x.IsSolo, @vBuild = x.Build
+      SELECT @vOpenState = x.State, @vCallNumber = x.CallNumber, @vTokenCount = x.TokenCount, @vIsSolo = x.IsSolo, @vBuild = x.Build,
+             @vFence = CASE x.CallNumber WHEN @CallNumber THEN x.CallFence END,
+             @vRefused = CASE x.CallNumber WHEN @CallNumber THEN x.CallRefused END,
+             @vAnswerLeaseMs = CASE x.State WHEN 1 THEN @vLeaseMs END
       FROM Taskgate.TaskExecution AS x WITH (ROWLOCK, UPDLOCK) -- the row as it is now, kept to the end
       WHERE x.TaskExecutionId = @TaskExecutionId;
-      IF @vState IS NULL OR @vState <> 1
-      BEGIN
-        SET @vStatus = CASE @vState WHEN 2 THEN N'ended' ELSE N'fenced' END;
-        SET @vRefused = NULL;
-        SELECT @vOverLimit = 0, @vReleaseRequested = 0, @vFreeTokens = 0;
-      END;
+      IF @vOpenState IS NULL OR @vOpenState <> 1
+        SELECT @vStatus = CASE @vOpenState WHEN 2 THEN N'ended' ELSE N'fenced' END, @vFence = NULL, @vRefused = NULL,
+               @vOverLimit = 0, @vReleaseRequested = 0, @vFreeTokens = 0;
       ELSE
       BEGIN
-        SELECT @vAnswerLeaseMs = @vLeaseMs, @vLeaseUntil = DATEADD(MILLISECOND, @vLeaseMs, @vNow);
         IF @CallNumber < @vCallNumber
         BEGIN
           SET @vMessage = N'call_number: older than the last one (' + CONVERT(nvarchar(20), @CallNumber) + N')';
           THROW 50409, @vMessage, 1;
         END;
-        INSERT INTO @vHeld (TaskId, Fence, Ordinal, IsPrefetched)
-        SELECT c.TaskId, c.Fence, c.Ordinal, c.IsPrefetched
-        FROM Taskgate.Claim AS c WITH (FORCESEEK) -- the execution's few rows
-        WHERE c.TaskExecutionId = @TaskExecutionId;
         IF @CallNumber = @vCallNumber
         BEGIN
-          SELECT @vStatus = N'again', @vFence = @vCallFence;
-          INSERT INTO @vClaimed (Ordinal, TaskId)
-          SELECT h.Ordinal, h.TaskId FROM @vHeld AS h WHERE h.Fence = @vCallFence;
-          SELECT @vStarted = COUNT(*) FROM @vHeld AS h WHERE h.Fence = @vCallFence AND h.IsPrefetched = 0;
+          SELECT @vStatus = N'again', @vStarted = COALESCE(SUM(CASE c.IsPrefetched WHEN 0 THEN 1 ELSE 0 END), 0), @vLast = MAX(c.Ordinal)
+          FROM Taskgate.Claim AS c WITH (FORCESEEK) -- the call's few rows
+          WHERE c.TaskExecutionId = @TaskExecutionId AND c.Fence = @vFence;
           UPDATE x
           SET LeaseUntil = CASE WHEN x.LeaseUntil > @vLeaseUntil THEN x.LeaseUntil ELSE @vLeaseUntil END
           FROM Taskgate.TaskExecution AS x WITH (ROWLOCK, UPDLOCK) -- the row is ours already
@@ -174,31 +177,25 @@ BEGIN
         END;
         ELSE
         BEGIN
-          SET @vRefused = NULL;
+          IF @vDoneCount > @vTaskCount
+          BEGIN
+            SELECT @vMessage = N'done_task_ids: expected each task once ('
+                     + LEFT(STRING_AGG(l.Item, N',') WITHIN GROUP (ORDER BY l.Ord), 200) + N')'
+            FROM @vList AS l;
+            THROW 50422, @vMessage, 1;
+          END;
+          INSERT INTO @vHeld (TaskId, Fence, Ordinal, IsPrefetched)
+          SELECT c.TaskId, c.Fence, c.Ordinal, c.IsPrefetched
+          FROM Taskgate.Claim AS c WITH (FORCESEEK) -- the execution's few rows
+          WHERE c.TaskExecutionId = @TaskExecutionId;
           -- 2. Completed tasks leave.
           IF @vDoneCount > 0
           BEGIN
-            IF @vDoneCount > (
-              SELECT COUNT(*) FROM (SELECT DISTINCT TRY_CONVERT(bigint, i.Item) AS TaskId FROM @vPart AS i WHERE i.Part = 1) AS d)
-            BEGIN
-              SELECT @vMessage = N'done_task_ids: expected each task once ('
-                       + LEFT(STRING_AGG(i.Item, N',') WITHIN GROUP (ORDER BY i.Ord), 200) + N')'
-              FROM @vPart AS i WHERE i.Part = 1;
-              THROW 50422, @vMessage, 1;
-            END;
-            -- TRY_CONVERT: results stand in the same column, and a plan may convert before it looks at Part.
             INSERT INTO @vEnded (TaskId, Fence, Outcome, DurationMs, Result)
-            SELECT h.TaskId, h.Fence, 10, TRY_CONVERT(int, m.Item), r.Item
-            FROM @vPart AS i
-            INNER JOIN @vPart AS f ON f.Part = 2 AND f.Ord = i.Ord
-            INNER JOIN @vHeld AS h ON h.TaskId = TRY_CONVERT(bigint, i.Item) AND h.Fence = TRY_CONVERT(bigint, f.Item)
-            LEFT JOIN @vPart AS m ON m.Part = 3 AND m.Ord = i.Ord
-            LEFT JOIN @vPart AS r ON r.Part = 4 AND r.Ord = i.Ord
-            WHERE i.Part = 1;
-            SELECT @vRefused = STRING_AGG(i.Item, N',') WITHIN GROUP (ORDER BY i.Ord)
-            FROM @vPart AS i
-            WHERE i.Part = 1 AND NOT EXISTS (SELECT 1 FROM @vEnded AS e WHERE e.TaskId = TRY_CONVERT(bigint, i.Item));
-            IF EXISTS (SELECT 1 FROM @vEnded AS e)
+            SELECT h.TaskId, h.Fence, 10, l.DurationMs, l.Result
+            FROM @vList AS l
+            INNER JOIN @vHeld AS h ON h.TaskId = l.TaskId AND h.Fence = l.Fence;
+            IF @@ROWCOUNT > 0
             BEGIN
               DELETE c
               FROM @vEnded AS e
@@ -206,80 +203,81 @@ BEGIN
               INNER JOIN Taskgate.Claim AS c WITH (ROWLOCK, UPDLOCK) -- by the whole key; ours by the execution's row
                 ON c.TaskExecutionId = @TaskExecutionId AND c.Fence = h.Fence AND c.Ordinal = h.Ordinal
               OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per claim
-              DELETE h FROM @vHeld AS h WHERE EXISTS (SELECT 1 FROM @vEnded AS e WHERE e.TaskId = h.TaskId);
-              EXEC Taskgate._EndTasks @Ended = @vEnded, @TaskExecutionId = @TaskExecutionId, @Now = @vNow,
-                @Released = @vReleased, @oWoken = @vWokenIds OUTPUT, @oOpening = @vOpening OUTPUT, @Retention = @vRetention;
+              EXEC Taskgate._EndTasks @Ended = @vEnded, @TaskExecutionId = @TaskExecutionId, @Now = @vNow, @Released = @vReleased,
+                @oWoken = @vWokenIds OUTPUT, @oOpening = @vOpening OUTPUT, @RetainDoneMs = @vRetainDoneMs,
+                @RetainDeadMs = @vRetainDeadMs;
             END;
-            IF NOT EXISTS (SELECT 1 FROM @vHeld AS h) SET @vIsSolo = 0;
           END;
-          IF EXISTS (SELECT 1 FROM @vPart AS p WHERE p.Part = 5)
+          IF @StartedTaskIds IS NOT NULL
           BEGIN
-            INSERT INTO @vStartedTask (TaskId)
-            SELECT h.TaskId
-            FROM @vHeld AS h
-            WHERE h.IsPrefetched = 1 AND h.TaskId IN (SELECT TRY_CONVERT(bigint, p.Item) FROM @vPart AS p WHERE p.Part = 5);
             UPDATE c
             SET IsPrefetched = 0
-            FROM @vStartedTask AS s
-            INNER JOIN @vHeld AS h ON h.TaskId = s.TaskId
+            FROM @vList AS l
+            INNER JOIN @vHeld AS h ON h.TaskId = l.StartedTaskId AND h.IsPrefetched = 1
             INNER JOIN Taskgate.Claim AS c WITH (ROWLOCK, UPDLOCK) -- by the whole key; ours by the execution's row
               ON c.TaskExecutionId = @TaskExecutionId AND c.Fence = h.Fence AND c.Ordinal = h.Ordinal
             OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per claim
-            UPDATE h SET IsPrefetched = 0 FROM @vHeld AS h INNER JOIN @vStartedTask AS s ON s.TaskId = h.TaskId;
+            UPDATE h SET IsPrefetched = 0 FROM @vHeld AS h INNER JOIN @vList AS l ON l.StartedTaskId = h.TaskId;
           END;
 
           -- 3. Claim: as many as wanted, as the tokens and their prefetched claims allow.
-          SELECT @vHeldCount = COUNT(*), @vPrefetchedCount = COALESCE(SUM(CASE h.IsPrefetched WHEN 1 THEN 1 ELSE 0 END), 0)
-          FROM @vHeld AS h;
-          SET @vRest = @vTokenCount * (1 + @vPrefetchMax) - @vHeldCount;
-          SET @vStatus = CASE WHEN @vWant = 0 THEN N'done' WHEN @vPaused = 1 THEN N'paused'
-                              WHEN @vRest <= 0 THEN N'limited' ELSE N'none' END;
+          SELECT @vHeldCount = n.Held, @vRunningCount = n.Running, @vEndedCount = n.Ended,
+                 @vIsSolo = CASE n.Held WHEN 0 THEN 0 ELSE @vIsSolo END,
+                 @vMost = CASE WHEN @vWant > m.Rest THEN m.Rest ELSE @vWant END,
+                 @vStatus = CASE WHEN @vWant = 0 THEN N'done' WHEN @vPaused = 1 THEN N'paused'
+                                 WHEN m.Rest <= 0 THEN N'limited' ELSE N'none' END
+          FROM (
+            SELECT COUNT(*) - COUNT(e.TaskId) AS Held, COUNT(e.TaskId) AS Ended,
+                   COALESCE(SUM(CASE WHEN e.TaskId IS NULL AND h.IsPrefetched = 0 THEN 1 ELSE 0 END), 0) AS Running
+            FROM @vHeld AS h
+            LEFT JOIN @vEnded AS e ON e.TaskId = h.TaskId) AS n
+          CROSS APPLY (SELECT @vTokenCount * (1 + @vPrefetchMax) - n.Held AS Rest) AS m
+          OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per claim
+          IF @vEndedCount < @vDoneCount
+            SELECT @vRefused = STRING_AGG(l.Item, N',') WITHIN GROUP (ORDER BY l.Ord)
+            FROM @vList AS l
+            WHERE NOT EXISTS (SELECT 1 FROM @vEnded AS e WHERE e.TaskId = l.TaskId);
           IF @vStatus = N'none' AND @vIsSolo = 0
           BEGIN
-            IF @vWant > @vRest SET @vWant = @vRest;
             IF @vIsDue = 1
             BEGIN
-              SET @vCount = CASE WHEN @vWant > 32 THEN 2 * @vWant ELSE 64 END;
+              SET @vCount = CASE WHEN @vMost > 32 THEN 2 * @vMost ELSE 64 END;
               EXEC Taskgate._Promote @TaskDefinitionId = @vDefinition, @Max = @vCount, @Now = @vNow,
                 @oPromoted = @vPromoted OUTPUT;
             END;
             IF @vHasRate = 1 -- last of all that is locked: others skip it, and nothing is waited for while it is held
             BEGIN
-              EXEC Taskgate._CountPermits @TaskDefinitionId = @vDefinition, @Want = @vWant, @oAllowed = @vCount OUTPUT,
+              SET @vCount = @vMost;
+              EXEC Taskgate._CountPermits @TaskDefinitionId = @vDefinition, @Want = @vCount, @oAllowed = @vMost OUTPUT,
                 @oFrom = @vFrom OUTPUT, @oIntervalUs = @vIntervalUs OUTPUT, @oRetryInMs = @vPermitInMs OUTPUT;
-              SET @vWant = @vCount;
             END;
-            IF @vWant = 0
-            BEGIN
-              SET @vStatus = N'limited';
-              SET @vRetryInMs = @vPermitInMs;
-            END;
+            IF @vMost = 0
+              SELECT @vStatus = N'limited', @vRetryInMs = @vPermitInMs;
             ELSE IF @AfterTaskId IS NULL
             BEGIN
               WITH NextReady AS (
-                SELECT TOP (@vWant) r.Priority, r.Rank, r.TaskId, r.IsSolo
+                SELECT TOP (@vMost) r.Priority, r.Rank, r.TaskId, r.IsSolo
                 FROM Taskgate.Ready AS r WITH (ROWLOCK, UPDLOCK, READPAST, FORCESEEK) -- keep them, skip others', in key order
                 WHERE r.TaskDefinitionId = @vDefinition
                 ORDER BY r.Priority, r.Rank, r.TaskId)
               DELETE FROM NextReady
               OUTPUT deleted.Priority, deleted.Rank, deleted.TaskId, deleted.IsSolo INTO @vTaken (Priority, Rank, TaskId, IsSolo)
-              OPTION (MAXDOP 1, OPTIMIZE FOR (@vWant = 100)); -- a seek without a sort
+              OPTION (MAXDOP 1, OPTIMIZE FOR (@vMost = 100)); -- a seek without a sort
             END;
             ELSE
             BEGIN
               -- At or after a place: three ranges of the key in order, each an exact seek. One range with a test behind it would
               -- step over every deleted entry of that priority, and might keep locks on rows it doesn't take.
-              SET @vRest = @vWant;
               WITH NextReady AS (
-                SELECT TOP (@vRest) r.Priority, r.Rank, r.TaskId, r.IsSolo
+                SELECT TOP (@vMost) r.Priority, r.Rank, r.TaskId, r.IsSolo
                 FROM Taskgate.Ready AS r WITH (ROWLOCK, UPDLOCK, READPAST, FORCESEEK) -- keep them, skip others', in key order
                 WHERE r.TaskDefinitionId = @vDefinition AND r.Priority = @AfterPriority AND r.Rank = @AfterRank
                   AND r.TaskId >= @AfterTaskId
                 ORDER BY r.Priority, r.Rank, r.TaskId)
               DELETE FROM NextReady
               OUTPUT deleted.Priority, deleted.Rank, deleted.TaskId, deleted.IsSolo INTO @vTaken (Priority, Rank, TaskId, IsSolo)
-              OPTION (MAXDOP 1, OPTIMIZE FOR (@vRest = 100)); -- a seek without a sort
-              SET @vRest = @vWant - (SELECT COUNT(*) FROM @vTaken AS t);
+              OPTION (MAXDOP 1, OPTIMIZE FOR (@vMost = 100)); -- a seek without a sort
+              SET @vRest = @vMost - @@ROWCOUNT;
               IF @vRest > 0
               BEGIN
                 WITH NextReady AS (
@@ -290,7 +288,7 @@ BEGIN
                 DELETE FROM NextReady
                 OUTPUT deleted.Priority, deleted.Rank, deleted.TaskId, deleted.IsSolo INTO @vTaken (Priority, Rank, TaskId, IsSolo)
                 OPTION (MAXDOP 1, OPTIMIZE FOR (@vRest = 100)); -- a seek without a sort
-                SET @vRest = @vWant - (SELECT COUNT(*) FROM @vTaken AS t);
+                SET @vRest = @vRest - @@ROWCOUNT;
               END;
               IF @vRest > 0
               BEGIN
@@ -304,46 +302,43 @@ BEGIN
                 OPTION (MAXDOP 1, OPTIMIZE FOR (@vRest = 100)); -- a seek without a sort
               END;
             END;
-            INSERT INTO @vClaimed (Ordinal, TaskId, Priority, Rank)
-            SELECT ROW_NUMBER() OVER (ORDER BY t.Priority, t.Rank, t.TaskId), t.TaskId, t.Priority, t.Rank FROM @vTaken AS t;
+            SELECT @vCount = COUNT(*), @vHasSolo = MAX(CASE t.IsSolo WHEN 1 THEN 1 ELSE 0 END) FROM @vTaken AS t;
 
             -- A task that was lost twice runs alone, so that it can't take its neighbours along a third time: the claim keeps the
             -- tasks before the first such one, or only it when it comes first and nothing else is held.
-            IF EXISTS (SELECT 1 FROM @vTaken AS t WHERE t.IsSolo = 1)
+            IF @vHasSolo = 1
             BEGIN
               SELECT @vFirstSolo = MIN(c.Ordinal)
-              FROM @vClaimed AS c
+              FROM (SELECT x.TaskId, ROW_NUMBER() OVER (ORDER BY x.Priority, x.Rank, x.TaskId) AS Ordinal FROM @vTaken AS x) AS c
               INNER JOIN Taskgate.Task AS t ON t.TaskId = c.TaskId
               WHERE t.LostCount >= 2
               OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
               SET @vIsSolo = CASE WHEN @vFirstSolo = 1 AND @vHeldCount = 0 THEN 1 ELSE 0 END;
-              SET @vKeep = CASE WHEN @vIsSolo = 1 THEN 1 ELSE COALESCE(@vFirstSolo - 1, @vWant) END;
-              INSERT INTO Taskgate.Ready (TaskDefinitionId, Priority, Rank, TaskId, IsSolo)
+              SET @vCount = CASE WHEN @vIsSolo = 1 THEN 1 ELSE COALESCE(@vFirstSolo - 1, @vCount) END;
+              INSERT INTO Taskgate.Ready WITH (ROWLOCK) (TaskDefinitionId, Priority, Rank, TaskId, IsSolo)
               SELECT @vDefinition, c.Priority, c.Rank, c.TaskId, CASE WHEN t.LostCount >= 2 THEN 1 ELSE 0 END
-              FROM @vClaimed AS c
+              FROM (SELECT x.Priority, x.Rank, x.TaskId, ROW_NUMBER() OVER (ORDER BY x.Priority, x.Rank, x.TaskId) AS Ordinal
+                    FROM @vTaken AS x) AS c
               INNER JOIN Taskgate.Task AS t ON t.TaskId = c.TaskId
-              WHERE c.Ordinal > @vKeep
+              WHERE c.Ordinal > @vCount
               OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
-              DELETE c FROM @vClaimed AS c WHERE c.Ordinal > @vKeep;
             END;
-
-            SELECT @vCount = COUNT(*) FROM @vClaimed AS c;
             IF @vCount > 0
             BEGIN
-              SET @vStatus = N'claimed';
-              SET @vFence = NEXT VALUE FOR Taskgate.FenceSequence;
-              SET @vStarted = @vTokenCount - (@vHeldCount - @vPrefetchedCount);
-              SET @vStarted = CASE WHEN @vStarted < 0 THEN 0 WHEN @vStarted > @vCount THEN @vCount ELSE @vStarted END;
-              INSERT INTO Taskgate.Claim (TaskExecutionId, Fence, Ordinal, TaskId, ClaimedAt, IsPrefetched)
+              SELECT @vStatus = N'claimed', @vLast = @vCount, @vFence = NEXT VALUE FOR Taskgate.FenceSequence,
+                     @vStarted = CASE WHEN @vTokenCount < @vRunningCount THEN 0
+                                      WHEN @vTokenCount - @vRunningCount > @vCount THEN @vCount ELSE @vTokenCount - @vRunningCount END;
+              INSERT INTO Taskgate.Claim WITH (ROWLOCK) (TaskExecutionId, Fence, Ordinal, TaskId, ClaimedAt, IsPrefetched)
               SELECT @TaskExecutionId, @vFence, c.Ordinal, c.TaskId, @vNow, CASE WHEN c.Ordinal > @vStarted THEN 1 ELSE 0 END
-              FROM @vClaimed AS c;
+              FROM (SELECT x.TaskId, ROW_NUMBER() OVER (ORDER BY x.Priority, x.Rank, x.TaskId) AS Ordinal FROM @vTaken AS x) AS c
+              WHERE c.Ordinal <= @vCount;
               IF @vHasRate = 1
               BEGIN
                 EXEC Taskgate._UsePermits @TaskDefinitionId = @vDefinition, @Count = @vCount, @From = @vFrom, @IntervalUs = @vIntervalUs;
-                IF @vCount = @vWant SET @vRetryInMs = @vPermitInMs;
+                IF @vCount = @vMost SET @vRetryInMs = @vPermitInMs;
               END;
             END;
-            IF @vCount < @vWant SET @vAsksNextDue = 1;
+            IF @vCount < @vMost SET @vAsksNextDue = 1;
           END;
 
           UPDATE x
@@ -354,8 +349,7 @@ BEGIN
         END;
 
         -- 4. What the worker needs of its tasks. Own statement: it sees all that was committed before they were taken.
-        IF EXISTS (SELECT 1 FROM @vClaimed AS c)
-        BEGIN
+        IF @vLast IS NOT NULL
           SELECT @vTaskIds = STRING_AGG(CONVERT(nvarchar(max), t.TaskId), N',') WITHIN GROUP (ORDER BY c.Ordinal),
                  @vKinds = N'[' + STRING_AGG(CONVERT(nvarchar(max), N'"' + STRING_ESCAPE(t.Kind, 'json') + N'"'), N',')
                    WITHIN GROUP (ORDER BY c.Ordinal) + N']',
@@ -369,19 +363,16 @@ BEGIN
                        + N',"cancel":' + CASE t.CancelRequested WHEN 1 THEN N'true' ELSE N'false' END
                        + N',"newer":' + CASE WHEN t.Build > @vBuild THEN N'true' ELSE N'false' END
                        + N',"wave":' + CASE WHEN t.WaveId IS NULL THEN N'false' ELSE N'true' END + N',"solo":' + CASE WHEN t.LostCount >= 2 THEN N'true' ELSE N'false' END + N'}' END, N',')
-                     WITHIN GROUP (ORDER BY c.Ordinal) + N']'
-          FROM @vClaimed AS c
+                     WITHIN GROUP (ORDER BY c.Ordinal) + N']',
+                 @vLastPriority = MAX(CASE c.Ordinal WHEN @vLast THEN t.Priority END),
+                 @vLastRank = MAX(CASE c.Ordinal WHEN @vLast THEN t.Rank END)
+          FROM Taskgate.Claim AS c WITH (FORCESEEK) -- the call's few rows, ours by the execution's row
           INNER JOIN Taskgate.Task AS t ON t.TaskId = c.TaskId
           CROSS APPLY (
             SELECT CASE WHEN t.[Checkpoint] IS NOT NULL OR t.TraceParent IS NOT NULL OR t.GroupId IS NOT NULL
                           OR t.CancelRequested = 1 OR t.Build > @vBuild OR t.WaveId IS NOT NULL OR t.LostCount >= 2 THEN 1 ELSE 0 END AS HasExtras) AS n
+          WHERE c.TaskExecutionId = @TaskExecutionId AND c.Fence = @vFence
           OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
-          SELECT TOP (1) @vLastPriority = t.Priority, @vLastRank = t.Rank
-          FROM @vClaimed AS c
-          INNER JOIN Taskgate.Task AS t ON t.TaskId = c.TaskId
-          ORDER BY c.Ordinal DESC
-          OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek
-        END;
       END;
       COMMIT TRANSACTION;
     END;

@@ -64,9 +64,9 @@ BEGIN
     FROM @vMoved AS m
     INNER JOIN Taskgate.Task AS t ON t.TaskId = m.TaskId
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
-    INSERT INTO Taskgate.Ready (TaskDefinitionId, Priority, Rank, TaskId)
+    INSERT INTO Taskgate.Ready WITH (ROWLOCK) (TaskDefinitionId, Priority, Rank, TaskId)
     SELECT m.TaskDefinitionId, m.Priority, m.Rank, m.TaskId FROM @vMoved AS m WHERE m.IsGrouped = 0;
-    INSERT INTO Taskgate.Scheduled (TaskDefinitionId, RunAt, TaskId)
+    INSERT INTO Taskgate.Scheduled WITH (ROWLOCK) (TaskDefinitionId, RunAt, TaskId)
     SELECT m.TaskDefinitionId, @Now, m.TaskId FROM @vMoved AS m WHERE m.IsGrouped = 1;
     SELECT @oWoken = N'[' + STRING_AGG(CONVERT(nvarchar(max), d.TaskDefinitionId), N',') + N']'
     FROM (SELECT DISTINCT m.TaskDefinitionId FROM @vMoved AS m) AS d;

@@ -58,7 +58,7 @@ BEGIN
   IF @oNew = -1
     SELECT @oHeld = COALESCE(SUM(o.TokenCount), 0) FROM @vOpen AS o;
   ELSE
-    SELECT @oHeld = CONVERT(int, (DATALENGTH(s.ExecutionTokens) - DATALENGTH(REPLACE(s.ExecutionTokens, N'S:0', N''))) / 6)
+    SELECT @oHeld = CONVERT(int, (DATALENGTH(s.ExecutionTokens) - DATALENGTH(REPLACE(s.ExecutionTokens COLLATE Latin1_General_100_BIN2, N'S:0', N''))) / 6)
     FROM Taskgate.SharedLimit AS s WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- the key is ours already
     WHERE s.SharedLimitId = @SharedLimitId;
   SET @oOverLimit = CASE WHEN @oNew = -1 OR @oHeld <= @oNew THEN 0 ELSE @oHeld - @oNew END;

@@ -8,7 +8,7 @@
 -- Raises: -; damage is said under the lock
 -- Locks:  none: a token freed at this moment would have been missed by asking a microsecond earlier.
 --         Call it with nothing locked: without row versions its reads wait for those who write
--- Plan:   primary key of TaskDefinition, then of its holders' executions; the same for its shared limits; of TokenGift
+-- Plan:   primary key of TaskDefinition, then of its holders' executions, once each; the same for its shared limits; of TokenGift
 --         TokenDemand and SharedTokenDemand for a worker that holds some
 -- Twin:   postgres/sql/functions/_deny_early.sql, _retry_in_ms.sql
 CREATE OR ALTER PROCEDURE Taskgate._DenyEarly
@@ -23,10 +23,7 @@ BEGIN
   DECLARE @vToken TABLE (
     Ord int NOT NULL PRIMARY KEY CLUSTERED, TokenId uniqueidentifier NULL, IsHeld bit NULL, Grantee bigint NULL);
 
-  SET @oStatus = NULL;
-  SET @oRetryInMs = NULL;
-  SET @oDemand = NULL;
-  SET @oMine = 0;
+  SELECT @oStatus = NULL, @oRetryInMs = NULL, @oDemand = NULL, @oMine = 0;
   SELECT @vPaused = d.Paused, @vTokens = d.ExecutionTokens, @vLimit = COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit),
          @vShared = Taskgate._SharedIds(d.TaskDefinitionId)
   FROM Taskgate.TaskDefinition AS d
@@ -41,12 +38,12 @@ BEGIN
   SELECT t.Ord, t.TokenId, t.IsHeld, t.Grantee FROM Taskgate._ReadTokens(@vTokens) AS t;
   IF EXISTS (SELECT 1 FROM @vToken AS t WHERE t.TokenId IS NULL OR t.IsHeld IS NULL OR t.Grantee IS NULL)
     RETURN;
-  SELECT @vLive = COUNT(*), @oRetryInMs = MIN(DATEDIFF_BIG(MILLISECOND, @vNow, e.LeaseUntil)) + 1,
-         @oMine = COALESCE(SUM(CASE WHEN e.Worker = @Worker THEN 1 ELSE 0 END), 0)
-  FROM @vToken AS t
-  INNER JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = t.Grantee
-  WHERE t.IsHeld = 1 AND e.State = 1 AND e.LeaseUntil >= @vNow
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per token
+  SELECT @vLive = COALESCE(SUM(h.HeldCount), 0), @oRetryInMs = MIN(DATEDIFF_BIG(MILLISECOND, @vNow, e.LeaseUntil)) + 1,
+         @oMine = COALESCE(SUM(CASE WHEN e.Worker = @Worker THEN h.HeldCount ELSE 0 END), 0)
+  FROM (SELECT t.Grantee, COUNT(*) AS HeldCount FROM @vToken AS t WHERE t.IsHeld = 1 GROUP BY t.Grantee) AS h
+  INNER JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = h.Grantee
+  WHERE e.State = 1 AND e.LeaseUntil >= @vNow
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per holder
   IF @vLimit = -1 AND @Worker IS NOT NULL -- the shared ones count what its own string doesn't
     SELECT @oMine = COALESCE(MAX(h.Mine), 0) FROM Taskgate._SharedShares(@TaskDefinitionId, @Worker) AS h;
   IF @vLimit <> -1 AND @vLive >= @vLimit SET @oStatus = N'limited';

@@ -3,11 +3,13 @@
 -- In:     @Ended Taskgate.EndedTaskList: outcome 10 done, 11 dead, 12 cancelled
 --         @TaskExecutionId: of the last attempt, null: none; @Now
 --         @Released Taskgate.GroupedTaskList: tasks that only leave their groups (a retry that isn't strict)
---         @Retention: JSON array of {id, done, dead}: RetainDoneMs and RetainDeadMs of the definitions, read before an execution's
---         row was locked; null: read here, for a caller with the definition's row locked, or with no execution's
+--         @RetainDoneMs, @RetainDeadMs bigint: of the one definition of all these tasks, read before an execution's row was locked;
+--         null: @Retention says it. Who ends tasks as done names them
+--         @Retention: for tasks of several definitions: JSON array of {id, done, dead}, read likewise; null: read here, for a caller
+--         with the definition's row locked, or with no execution's
 --         @AreBlocked: 1: these tasks were never admitted: they hold no slot and are counted in no wave
--- Out:    @oWoken: JSON array of ids of definitions that got ready tasks, '[]' when none did; @oOpening: JSON array of ids of
---         batches whose next wave is still being opened, or null
+-- Out:    @oWoken: JSON array of ids of definitions that got ready tasks; @oOpening: JSON array of ids of batches whose next wave is
+--         still being opened; both stay what the caller hands over, '[]' and null, when there are none
 -- Raises: 50413, 50422 a result that is too large or isn't the text of a JSON object or array
 -- Locks:  Task (only the claim's owner gets here), new rows of Archive and EndedEarly, Attempt of tasks without retention. Then Dedupe in key order; groups ascending; waves as _EndInWaves; each
 --         level once. Joins the caller's transaction
@@ -18,12 +20,13 @@
 CREATE OR ALTER PROCEDURE Taskgate._EndTasks
   @Ended Taskgate.EndedTaskList READONLY, @TaskExecutionId bigint, @Now datetime2(3),
   @Released Taskgate.GroupedTaskList READONLY, @oWoken nvarchar(max) OUTPUT, @oOpening nvarchar(max) OUTPUT,
-  @Retention nvarchar(max) = NULL, @AreBlocked bit = 0
+  @RetainDoneMs bigint = NULL, @RetainDeadMs bigint = NULL, @Retention nvarchar(max) = NULL, @AreBlocked bit = 0
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-  DECLARE @vMessage nvarchar(2048), @vNumber int, @vMore nvarchar(max);
+  DECLARE @vMessage nvarchar(2048), @vNumber int, @vMore nvarchar(max),
+          @vHasEarly bit, @vHasKeys bit, @vHasGroups bit, @vHasWaves bit;
   DECLARE @vRetention TABLE (
     TaskDefinitionId int NOT NULL PRIMARY KEY CLUSTERED, DoneMs bigint NOT NULL, DeadMs bigint NOT NULL);
   DECLARE @vGone TABLE (
@@ -35,8 +38,6 @@ BEGIN
     PRIMARY KEY CLUSTERED (TaskDefinitionId, DedupeKey));
   DECLARE @vLeaving Taskgate.GroupedTaskList, @vInWaves Taskgate.WaveTaskList;
 
-  SET @oWoken = N'[]';
-  SET @oOpening = NULL;
   -- Readers join and parse results.
   SELECT TOP (1)
          @vNumber = CASE WHEN x.Bytes > 65536 THEN 50413 ELSE 50422 END,
@@ -54,7 +55,7 @@ BEGIN
     INSERT INTO @vRetention (TaskDefinitionId, DoneMs, DeadMs)
     SELECT v.TaskDefinitionId, v.DoneMs, v.DeadMs
     FROM OPENJSON(@Retention) WITH (TaskDefinitionId int N'$.id', DoneMs bigint N'$.done', DeadMs bigint N'$.dead') AS v;
-  ELSE
+  ELSE IF @RetainDoneMs IS NULL
     INSERT INTO @vRetention (TaskDefinitionId, DoneMs, DeadMs)
     SELECT d.TaskDefinitionId, d.RetainDoneMs, d.RetainDeadMs
     FROM (
@@ -64,7 +65,7 @@ BEGIN
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
   -- Straight from table to table: payloads don't pass through a variable. The rows are the caller's own. A done task is never
   -- redriven: it names no group.
-  INSERT INTO Taskgate.Archive (
+  INSERT INTO Taskgate.Archive WITH (ROWLOCK) (
     TaskId, TaskDefinitionId, Kind, Priority, Rank, CreatedAt, FinishedAt, PurgeAfter, TaskExecutionId, Fence, DurationMs, GroupId,
     WaveId, DedupeKey, Build, Outcome, FailedCount, LostCount, Error, Result, Payload)
   SELECT t.TaskId, t.TaskDefinitionId, t.Kind, t.Priority, t.Rank, t.CreatedAt, @Now,
@@ -73,18 +74,17 @@ BEGIN
          e.Outcome, t.FailedCount, t.LostCount, t.LastError, e.Result, t.Payload
   FROM @Ended AS e
   INNER JOIN Taskgate.Task AS t ON t.TaskId = e.TaskId
-  INNER JOIN @vRetention AS d ON d.TaskDefinitionId = t.TaskDefinitionId
-  CROSS APPLY (SELECT CASE e.Outcome WHEN 11 THEN d.DeadMs ELSE d.DoneMs END AS Ms) AS r
-  WHERE e.Outcome <> 10 OR d.DoneMs > 0
+  LEFT JOIN @vRetention AS d ON d.TaskDefinitionId = t.TaskDefinitionId -- empty where the settings are handed over
+  CROSS APPLY (
+    SELECT CASE e.Outcome WHEN 11 THEN COALESCE(@RetainDeadMs, d.DeadMs) ELSE COALESCE(@RetainDoneMs, d.DoneMs) END AS Ms) AS r
+  WHERE e.Outcome <> 10 OR r.Ms > 0
   OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
   -- Kept nowhere: its earlier attempts go, too.
-  IF EXISTS (SELECT 1 FROM @vRetention AS d WHERE d.DoneMs = 0)
+  IF @RetainDoneMs = 0
     DELETE p
     FROM @Ended AS e
-    INNER JOIN Taskgate.Task AS t ON t.TaskId = e.TaskId
-    INNER JOIN @vRetention AS d ON d.TaskDefinitionId = t.TaskDefinitionId
     INNER JOIN Taskgate.Attempt AS p WITH (ROWLOCK, UPDLOCK, FORCESEEK) ON p.TaskId = e.TaskId -- these tasks' own rows
-    WHERE e.Outcome = 10 AND d.DoneMs = 0
+    WHERE e.Outcome = 10
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
   DELETE t
   OUTPUT deleted.TaskId, deleted.TaskDefinitionId, deleted.GroupId, deleted.WaveId, deleted.DedupeKey, deleted.PendingGroupKey,
@@ -93,13 +93,18 @@ BEGIN
   FROM @Ended AS e
   INNER JOIN Taskgate.Task AS t WITH (ROWLOCK, UPDLOCK) ON t.TaskId = e.TaskId -- each row as it is now
   OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task, ascending
+  SELECT @vHasEarly = CASE WHEN @AreBlocked = 1 OR COUNT(g.PendingGroupKey) > 0 THEN 1 ELSE 0 END,
+         @vHasKeys = CASE WHEN COUNT(g.DedupeKey) > 0 THEN 1 ELSE 0 END,
+         @vHasGroups = CASE WHEN COUNT(g.GroupId) > 0 OR EXISTS (SELECT 1 FROM @Released AS r) THEN 1 ELSE 0 END,
+         @vHasWaves = CASE WHEN COUNT(g.WaveId) > 0 THEN 1 ELSE 0 END
+  FROM @vGone AS g;
   -- For a redrive: what the archive's columns don't say. Such a task was never claimed, so it is in the archive.
-  IF EXISTS (SELECT 1 FROM @vGone AS g WHERE g.PendingGroupKey IS NOT NULL OR @AreBlocked = 1)
-    INSERT INTO Taskgate.EndedEarly (TaskId, PendingGroupKey, PendingGroupIsGlobal, WasBlocked)
+  IF @vHasEarly = 1
+    INSERT INTO Taskgate.EndedEarly WITH (ROWLOCK) (TaskId, PendingGroupKey, PendingGroupIsGlobal, WasBlocked)
     SELECT g.TaskId, g.PendingGroupKey, g.PendingGroupIsGlobal, @AreBlocked
     FROM @vGone AS g WHERE g.PendingGroupKey IS NOT NULL OR @AreBlocked = 1;
 
-  IF EXISTS (SELECT 1 FROM @vGone AS g WHERE g.DedupeKey IS NOT NULL)
+  IF @vHasKeys = 1
   BEGIN
     INSERT INTO @vKey (TaskDefinitionId, DedupeKey)
     SELECT k.TaskDefinitionId, k.DedupeKey
@@ -115,16 +120,18 @@ BEGIN
   END;
 
   IF @AreBlocked = 1 RETURN;
-  INSERT INTO @vLeaving (TaskId, GroupId)
-  SELECT g.TaskId, g.GroupId FROM @vGone AS g WHERE g.GroupId IS NOT NULL
-  UNION ALL
-  SELECT r.TaskId, r.GroupId FROM @Released AS r;
-  IF EXISTS (SELECT 1 FROM @vLeaving AS l)
-    EXEC Taskgate._HandOver @Leaving = @vLeaving, @oWoken = @oWoken OUTPUT;
-  INSERT INTO @vInWaves (TaskId, WaveId, Outcome)
-  SELECT g.TaskId, g.WaveId, e.Outcome FROM @vGone AS g INNER JOIN @Ended AS e ON e.TaskId = g.TaskId WHERE g.WaveId IS NOT NULL;
-  IF EXISTS (SELECT 1 FROM @vInWaves AS w)
+  IF @vHasGroups = 1
   BEGIN
+    INSERT INTO @vLeaving (TaskId, GroupId)
+    SELECT g.TaskId, g.GroupId FROM @vGone AS g WHERE g.GroupId IS NOT NULL
+    UNION ALL
+    SELECT r.TaskId, r.GroupId FROM @Released AS r;
+    EXEC Taskgate._HandOver @Leaving = @vLeaving, @oWoken = @oWoken OUTPUT;
+  END;
+  IF @vHasWaves = 1
+  BEGIN
+    INSERT INTO @vInWaves (TaskId, WaveId, Outcome)
+    SELECT g.TaskId, g.WaveId, e.Outcome FROM @vGone AS g INNER JOIN @Ended AS e ON e.TaskId = g.TaskId WHERE g.WaveId IS NOT NULL;
     EXEC Taskgate._EndInWaves @Ended = @vInWaves, @Now = @Now, @oWoken = @vMore OUTPUT, @oOpening = @oOpening OUTPUT;
     SET @oWoken = CASE N'[]' WHEN @vMore THEN @oWoken WHEN @oWoken THEN @vMore ELSE REPLACE(@oWoken + @vMore, N'][', N',') END;
   END;

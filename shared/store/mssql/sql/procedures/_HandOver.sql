@@ -50,7 +50,7 @@ BEGIN
       OUTPUT deleted.Priority, deleted.Rank, deleted.TaskId, deleted.TaskDefinitionId
       INTO @vChosen (Priority, Rank, TaskId, TaskDefinitionId)
       OPTION (MAXDOP 1, OPTIMIZE FOR (@vFree = 1)); -- a seek, regardless of statistics
-      INSERT INTO Taskgate.GroupSlot (GroupId, Slot, TaskId)
+      INSERT INTO Taskgate.GroupSlot WITH (ROWLOCK) (GroupId, Slot, TaskId)
       SELECT @vGroupId, f.Slot, c.TaskId
       FROM (
         SELECT n.N AS Slot, ROW_NUMBER() OVER (ORDER BY n.N) AS K
@@ -59,7 +59,7 @@ BEGIN
           AND NOT EXISTS (SELECT 1 FROM Taskgate.GroupSlot AS s WHERE s.GroupId = @vGroupId AND s.Slot = n.N)) AS f
       INNER JOIN (
         SELECT x.TaskId, ROW_NUMBER() OVER (ORDER BY x.Priority, x.Rank, x.TaskId) AS K FROM @vChosen AS x) AS c ON c.K = f.K;
-      INSERT INTO Taskgate.Ready (TaskDefinitionId, Priority, Rank, TaskId, IsSolo)
+      INSERT INTO Taskgate.Ready WITH (ROWLOCK) (TaskDefinitionId, Priority, Rank, TaskId, IsSolo)
       SELECT c.TaskDefinitionId, c.Priority, c.Rank, c.TaskId, CASE WHEN t.LostCount >= 2 THEN 1 ELSE 0 END
       FROM @vChosen AS c
       INNER JOIN Taskgate.Task AS t ON t.TaskId = c.TaskId

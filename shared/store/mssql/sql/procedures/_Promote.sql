@@ -75,7 +75,7 @@ BEGIN
     WHERE m.GroupId IS NULL
       AND (NOT EXISTS (SELECT 1 FROM @vLock AS l WHERE l.Name = m.LockName)
         OR EXISTS (SELECT 1 FROM OPENJSON(@vMissed) AS j WHERE j.[value] COLLATE Latin1_General_100_BIN2 = m.LockName));
-    INSERT INTO Taskgate.TaskGroup (TaskDefinitionId, GroupKey, Slots, Strict)
+    INSERT INTO Taskgate.TaskGroup WITH (ROWLOCK) (TaskDefinitionId, GroupKey, Slots, Strict)
     SELECT m.Scope, m.GroupKey, d.GroupSlots, d.GroupStrict
     FROM @vMissing AS m
     INNER JOIN Taskgate.TaskDefinition AS d WITH (READCOMMITTEDLOCK, READPAST) -- no wait: is it locked, then the next call
@@ -166,12 +166,12 @@ BEGIN
     INNER JOIN Taskgate.Task AS t WITH (ROWLOCK, UPDLOCK) ON t.TaskId = x.TaskId -- the holder of the Scheduled row may write it
     WHERE x.Ord BETWEEN @vFrom AND @vFrom + 999 AND x.PendingGroupKey IS NOT NULL AND x.Place > 0
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
-    INSERT INTO Taskgate.GroupSlot (GroupId, Slot, TaskId)
+    INSERT INTO Taskgate.GroupSlot WITH (ROWLOCK) (GroupId, Slot, TaskId)
     SELECT x.GroupId, x.Slot, x.TaskId FROM @vTask AS x WHERE x.Ord BETWEEN @vFrom AND @vFrom + 999 AND x.Place = 2;
-    INSERT INTO Taskgate.GroupWaiting (GroupId, Priority, Rank, TaskId, TaskDefinitionId)
+    INSERT INTO Taskgate.GroupWaiting WITH (ROWLOCK) (GroupId, Priority, Rank, TaskId, TaskDefinitionId)
     SELECT x.GroupId, x.Priority, x.Rank, x.TaskId, @TaskDefinitionId
     FROM @vTask AS x WHERE x.Ord BETWEEN @vFrom AND @vFrom + 999 AND x.Place = 3;
-    INSERT INTO Taskgate.Ready (TaskDefinitionId, Priority, Rank, TaskId, IsSolo)
+    INSERT INTO Taskgate.Ready WITH (ROWLOCK) (TaskDefinitionId, Priority, Rank, TaskId, IsSolo)
     SELECT @TaskDefinitionId, x.Priority, x.Rank, x.TaskId, x.IsSolo
     FROM @vTask AS x WHERE x.Ord BETWEEN @vFrom AND @vFrom + 999 AND x.Place IN (1, 2);
     SET @vFrom = @vFrom + 1000;

@@ -35,20 +35,14 @@ BEGIN
   DECLARE @vNow datetime2(3), @vName nvarchar(200), @vTokens nvarchar(max), @vCount int, @vFence bigint, @vMessage nvarchar(2048),
           @vShared nvarchar(max), @vRoom int, @vOverLimit int = 0, @vSharedDead int = 0, @vNeed int,
           @vLeaseMs int, @vWorker nvarchar(200), @vDeniedAt datetime2(3), @vMine int, @vOthers int, @vPoorest int, @vRichest int,
-          @vPart int, @vGift int, @vSharedGift int = 0, @vAsking nvarchar(max), @vHolders nvarchar(max), @vDead nvarchar(max);
+          @vPart int, @vGift int, @vSharedGift int = 0, @vAsking nvarchar(max), @vHolders nvarchar(max), @vDead nvarchar(max),
+          @vIsDamaged bit, @vMissing int;
   DECLARE @vToken TABLE (
     Ord int NOT NULL PRIMARY KEY CLUSTERED, TokenId uniqueidentifier NULL, IsHeld bit NULL, Grantee bigint NULL);
   DECLARE @vFree TABLE (SharedLimitId int NOT NULL PRIMARY KEY CLUSTERED);
   DECLARE @vGivenTo TABLE (TaskDefinitionId int NULL);
 
-  SET @oOwn = 0;
-  SET @oGranted = 0;
-  SET @oFreed = 0;
-  SET @oHeld = 0;
-  SET @oDead = 0;
-  SET @oIsLive = 1;
-  SET @oGiven = 0;
-  SET @oGivenTo = NULL;
+  SELECT @oOwn = 0, @oGranted = 0, @oFreed = 0, @oHeld = 0, @oDead = 0, @oIsLive = 1, @oGiven = 0, @oGivenTo = NULL;
   UPDATE d
   SET HoldLockTaskExecutionId = @TaskExecutionId
   FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- one key, kept to the end; waiters in order of arrival
@@ -62,15 +56,13 @@ BEGIN
          @oLimit = COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit), @vShared = Taskgate._SharedIds(d.TaskDefinitionId)
   FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- the row as it is now, not a version of it
   WHERE d.TaskDefinitionId = @TaskDefinitionId;
-  SET @oTokenFence = @vFence;
-  SET @vNow = SYSUTCDATETIME(); -- after the wait: a holder's lease may have ended meanwhile
+  SELECT @oTokenFence = @vFence, @vNow = SYSUTCDATETIME(); -- after the wait: a holder's lease may have ended meanwhile
   IF @TaskExecutionId <> 0
   BEGIN
     SELECT @vCount = e.TokenCount, @vWorker = e.Worker
     FROM Taskgate.TaskExecution AS e WITH (ROWLOCK, UPDLOCK) -- no call declares it dead until commit
     WHERE e.TaskExecutionId = @TaskExecutionId AND e.State = 1;
-    SET @oIsLive = CASE WHEN @vCount IS NULL THEN 0 ELSE 1 END;
-    SET @oOwn = COALESCE(@vCount, 0);
+    SELECT @oIsLive = CASE WHEN @vCount IS NULL THEN 0 ELSE 1 END, @oOwn = COALESCE(@vCount, 0);
     IF @vShared <> @Shared RETURN; -- a registration came between: these rows aren't the ones to decide by
     IF @Shared <> N''
     BEGIN
@@ -99,8 +91,7 @@ BEGIN
     IF @oIsLive = 1 AND @Want > @oOwn AND @oPaused = 0
     BEGIN
       SET @oGranted = @Want - @oOwn;
-      SET @oOwn = @Want;
-      SET @oTokenFence = @vFence + 1;
+      SELECT @oOwn = @Want, @oTokenFence = @vFence + 1;
     END;
     ELSE IF @Keep < @oOwn
     BEGIN
@@ -117,14 +108,16 @@ BEGIN
   BEGIN
     INSERT INTO @vToken (Ord, TokenId, IsHeld, Grantee)
     SELECT t.Ord, t.TokenId, t.IsHeld, t.Grantee FROM Taskgate._ReadTokens(@vTokens) AS t;
-    IF EXISTS (SELECT 1 FROM @vToken AS t WHERE t.TokenId IS NULL OR t.IsHeld IS NULL OR t.Grantee IS NULL)
+    SELECT @oOwn = COALESCE(SUM(CASE WHEN t.IsHeld = 1 AND t.Grantee = @TaskExecutionId THEN 1 ELSE 0 END), 0),
+           @oHeld = COALESCE(SUM(CASE t.IsHeld WHEN 1 THEN 1 ELSE 0 END), 0),
+           @vIsDamaged = MAX(CASE WHEN t.TokenId IS NULL OR t.IsHeld IS NULL OR t.Grantee IS NULL THEN 1 ELSE 0 END)
+    FROM @vToken AS t;
+    IF @vIsDamaged = 1
     BEGIN
       SET @vMessage = N'execution_tokens: not a list of I:,S:,G: triples (' + REPLACE(LEFT(@vTokens, 200), N'%', N'%%')
         + N') in definition ' + REPLACE(@vName, N'%', N'%%');
       THROW 50499, @vMessage, 1;
     END;
-    SELECT @oOwn = COUNT(*) FROM @vToken AS t WHERE t.IsHeld = 1 AND t.Grantee = @TaskExecutionId;
-    SELECT @oHeld = COUNT(*) FROM @vToken AS t WHERE t.IsHeld = 1;
 
     -- 1. Give back what the asker no longer wants to hold, last granted first.
     IF @oHeld - @oLimit > @vOverLimit SET @vOverLimit = @oHeld - @oLimit;
@@ -154,9 +147,7 @@ BEGIN
         SELECT TOP (@vCount) t.IsHeld FROM @vToken AS t
         WHERE t.IsHeld = 1 AND t.Grantee = @TaskExecutionId ORDER BY t.Ord DESC)
       UPDATE LastHeld SET IsHeld = 0;
-      SET @oFreed = @@ROWCOUNT;
-      SET @oOwn = @oOwn - @oFreed;
-      SET @oHeld = @oHeld - @oFreed;
+      SELECT @oFreed = @@ROWCOUNT, @oOwn = @oOwn - @@ROWCOUNT, @oHeld = @oHeld - @@ROWCOUNT;
     END;
     IF @vGift IS NOT NULL AND @oHeld < @oLimit -- a denied execution finds some now
     BEGIN
@@ -183,19 +174,19 @@ BEGIN
     END;
 
     -- 3. Fit the free ones to the limit: drop those that are too many, make those that are missing.
-    SELECT @vCount = COUNT(*) - CASE WHEN @oHeld > @oLimit THEN @oHeld ELSE @oLimit END FROM @vToken AS t;
+    SELECT @vCount = COUNT(*) - CASE WHEN @oHeld > @oLimit THEN @oHeld ELSE @oLimit END, @vMissing = @oLimit - COUNT(*)
+    FROM @vToken AS t;
     IF @vCount > 0
     BEGIN
       WITH LastFree AS (SELECT TOP (@vCount) t.Ord FROM @vToken AS t WHERE t.IsHeld = 0 ORDER BY t.Ord DESC)
       DELETE FROM LastFree;
     END;
-    SELECT @vCount = @oLimit - COUNT(*) FROM @vToken AS t;
-    IF @vCount > 0
+    IF @vMissing > 0
       INSERT INTO @vToken (Ord, TokenId, IsHeld, Grantee)
       SELECT m.LastOrd + n.N, NEWID(), 0, 0
       FROM (SELECT COALESCE(MAX(t.Ord), -1) AS LastOrd FROM @vToken AS t) AS m
       CROSS JOIN Taskgate.Number AS n WITH (FORCESEEK) -- the first so many numbers
-      WHERE n.N <= CONVERT(smallint, @vCount);
+      WHERE n.N <= CONVERT(smallint, @vMissing);
 
     -- 4. Grant in list order; a part of the wish is a grant, too.
     IF @Want > @oOwn AND EXISTS (SELECT 1 FROM Taskgate._Reserved(@TaskDefinitionId, @vNow) AS g)
@@ -213,10 +204,7 @@ BEGIN
       BEGIN
         WITH NextFree AS (SELECT TOP (@vCount) t.IsHeld, t.Grantee FROM @vToken AS t WHERE t.IsHeld = 0 ORDER BY t.Ord)
         UPDATE NextFree SET IsHeld = 1, Grantee = @TaskExecutionId;
-        SET @oGranted = @@ROWCOUNT;
-        SET @oOwn = @oOwn + @oGranted;
-        SET @oHeld = @oHeld + @oGranted;
-        SET @oTokenFence = @vFence + 1;
+        SELECT @oGranted = @@ROWCOUNT, @oOwn = @oOwn + @@ROWCOUNT, @oHeld = @oHeld + @@ROWCOUNT, @oTokenFence = @vFence + 1;
       END;
     END;
 
@@ -245,7 +233,7 @@ BEGIN
     SELECT s.SharedLimitId
     FROM OPENJSON(N'[' + @vAsking + N']') AS j
     INNER JOIN Taskgate.SharedLimit AS s ON s.SharedLimitId = CONVERT(int, j.[value])
-    WHERE (DATALENGTH(s.ExecutionTokens) - DATALENGTH(REPLACE(s.ExecutionTokens, N'S:0', N''))) / 6
+    WHERE (DATALENGTH(s.ExecutionTokens) - DATALENGTH(REPLACE(s.ExecutionTokens COLLATE Latin1_General_100_BIN2, N'S:0', N''))) / 6
       < COALESCE(s.ConcurrencyLimitOverride, s.ConcurrencyLimit)
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per limit
     UPDATE q
