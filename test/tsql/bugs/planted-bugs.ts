@@ -83,8 +83,8 @@ const tokenBugs: readonly PlantedBug[] = [
         to: "SET @vCount = @Want - @oOwn;",
       },
       {
-        from: "SELECT @vCount = @oLimit - COUNT(*) FROM @vToken AS t;",
-        to: "SELECT @vCount = 3 - COUNT(*) FROM @vToken AS t;",
+        from: "@vMissing = @oLimit - COUNT(*)",
+        to: "@vMissing = 3 - COUNT(*)",
       },
     ],
     foundBy: "acquire-x-lower",
