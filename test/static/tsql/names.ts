@@ -188,9 +188,10 @@ export class NameCheck {
         this.#checkAssignments(nodes.slice(target.end + 1), columns);
       }
       if (isWord(node, "INSERT", "INTO")) {
-        const count = this.#checkInsert(nodes[target.end], columns);
+        const hints = isWord(nodes[target.end], "WITH") ? 2 : 0;
+        const count = this.#checkInsert(nodes[target.end + hints], columns);
         if (isWord(node, "INTO")) this.#checkOutput(nodes.slice(0, index), count);
-        else this.#checkCounts(nodes.slice(target.end + 1), count);
+        else this.#checkCounts(nodes.slice(target.end + hints + 1), count);
       }
       if (!isWord(node, "INTO")) {
         for (const row of ["inserted", "deleted"]) scope.aliases.set(row, { columns, table: null });
