@@ -10,5 +10,5 @@ CREATE OR ALTER FUNCTION Taskgate._KeyLock (@Kind nvarchar(20), @Scope int, @Key
 RETURNS nvarchar(255)
 AS
 BEGIN
-  RETURN N'Taskgate:' + @Kind + N':' + COALESCE(CONVERT(nvarchar(11), @Scope) + N':', N'') + @Key;
+  RETURN (SELECT n.Name FROM Taskgate._KeyLockOf(@Kind, @Scope, @Key) AS n);
 END;

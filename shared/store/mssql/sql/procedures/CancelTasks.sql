@@ -10,7 +10,7 @@
 -- Isolation: as _TakeTasks: of a cancel and a claim, a promotion or another cancel one has the task's row and the others step over it.
 --         A request is written on the task's own row, where an end or a failure finds it; a move that has read the row already carries
 --         the request to the next claim
--- Plan:   primary keys; the scheduled tasks of a definition once, when one of its tasks stands nowhere else
+-- Plan:   primary keys; as _FindTasks
 -- Once:   naturally: a repeat finds the task gone or asked already, and leaves no entry in the audit
 -- Twin:   postgres/sql/functions/cancel_tasks.sql
 CREATE OR ALTER PROCEDURE Taskgate.CancelTasks

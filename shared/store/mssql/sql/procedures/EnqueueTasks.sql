@@ -27,7 +27,9 @@
 --         completions of their tasks. Two transactions that take the same keys in several calls, in opposite order, wait for each
 --         other (50425, 1205): prefer one call with many tasks. The call that opens a wave wants its gate alone and skips a taken one:
 --         no call waits for those that share it
--- Plan:   primary keys and unique names; at most 1000 rows per write
+-- Plan:   primary keys and unique names; the text of @Tasks is read twice, to see that it is JSON and for its entries. As many
+--         statements for one task as for 10000, but for one lock per key that may not exist yet, and one for each 1000 groups.
+--         Joins are loops in the written order: the plan of the first call, whatever its size, serves all
 -- Once:   by operation id, and by dedupe key
 -- Twin:   postgres/sql/functions/enqueue_tasks.sql, _enqueue_grouped.sql
 CREATE OR ALTER PROCEDURE Taskgate.EnqueueTasks
@@ -41,8 +43,8 @@ BEGIN
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vIsOwn bit = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END,
           @vJoins bit = CASE WHEN @@TRANCOUNT > 0 OR @JoinsTransaction = 1 THEN 1 ELSE 0 END, @vMessage nvarchar(2048),
           @vNumber int, @vBytes bigint, @vCount int, @vName nvarchar(200), @vDefinition int, @vGroupSlots smallint, @vGroupStrict bit,
-          @vIsRepeat bit = 0, @vOperation nvarchar(200), @vAnswer nvarchar(max), @vHasGroups bit = 0, @vHasKeys bit = 0,
-          @vGroupId int, @vSlots smallint, @vFrom int, @vTakes bit, @vStatus nvarchar(20) = N'enqueued', @vKinds nvarchar(max), @vChanged nvarchar(max);
+          @vIsRepeat bit = 0, @vOperation nvarchar(200), @vAnswer nvarchar(max), @vHasGroups bit = 0, @vHasKeys bit = 0, @vHasTimes bit = 0, @vReplaces bit = 0,
+          @vFrom int, @vTakes bit, @vStatus nvarchar(20) = N'enqueued', @vKinds nvarchar(max), @vChanged nvarchar(max);
   DECLARE @vTaskIds nvarchar(max), @vOutcomes nvarchar(max), @vReplaced nvarchar(max), @vMissed nvarchar(max), @vReady bit = 0, @vNextDueMs bigint;
   DECLARE @vTask TABLE (
     Ord int NOT NULL PRIMARY KEY CLUSTERED, TaskId bigint NULL, Payload nvarchar(max) NULL,
@@ -60,6 +62,7 @@ BEGIN
     GroupId int NULL, IsNeeded bit NOT NULL, Strict bit NOT NULL, UNIQUE (Scope, GroupKey));
   DECLARE @vReplacement Taskgate.ReplacementList;
   DECLARE @vLock Taskgate.KeyLockList;
+  DECLARE @vWanted TABLE (K int NOT NULL PRIMARY KEY CLUSTERED, GroupId int NOT NULL);
   DECLARE @vGate TABLE (GroupId int NOT NULL PRIMARY KEY CLUSTERED, Slots smallint NULL, Free int NULL);
   DECLARE @vSlot TABLE (GroupId int NOT NULL, K int NOT NULL, Slot smallint NOT NULL, PRIMARY KEY CLUSTERED (GroupId, K));
 
@@ -68,20 +71,15 @@ BEGIN
   IF @vBytes > 8388608 SET @vMessage = N'tasks: expected at most 8388608 bytes (' + CONVERT(nvarchar(20), @vBytes) + N')';
   IF @vMessage IS NOT NULL THROW 50413, @vMessage, 1;
   IF @ChangedBy IS NOT NULL EXEC Taskgate._CheckActor @ChangedBy = @ChangedBy, @Reason = NULL;
-  IF Taskgate._JsonKind(@Tasks) <> N'['
+  IF COALESCE(ISJSON(@Tasks), 0) = 0 OR CHARINDEX(N'[', @Tasks COLLATE Latin1_General_100_BIN2) = 0
+    OR CHARINDEX(N'{', LEFT(@Tasks, CHARINDEX(N'[', @Tasks COLLATE Latin1_General_100_BIN2)) COLLATE Latin1_General_100_BIN2) > 0 -- as _JsonKind
     SET @vMessage = N'tasks: expected a JSON array (' + COALESCE(REPLACE(LEFT(@Tasks, 100), N'%', N'%%'), N'<NULL>') + N')';
   IF @vMessage IS NOT NULL THROW 50422, @vMessage, 1;
-  SELECT @vCount = COUNT(*) FROM OPENJSON(@Tasks) AS j;
-  IF @vCount NOT BETWEEN 1 AND 10000 SET @vMessage = N'tasks: expected 1..10000 entries (' + CONVERT(nvarchar(11), @vCount) + N')';
-  IF @vMessage IS NOT NULL THROW 50413, @vMessage, 1;
   -- A name that is too long or ends in blanks matches no row; a comparison would truncate it.
   IF DATALENGTH(@Name) <= 400 AND DATALENGTH(@Name) = DATALENGTH(RTRIM(@Name)) SET @vName = @Name;
   SELECT @vDefinition = d.TaskDefinitionId, @vGroupSlots = d.GroupSlots, @vGroupStrict = d.GroupStrict
   FROM Taskgate.TaskDefinition AS d
   WHERE d.Name = @vName;
-  IF @vDefinition IS NULL
-    SET @vMessage = N'name: unknown definition (' + COALESCE(REPLACE(LEFT(@Name, 900), N'%', N'%%'), N'<NULL>') + N')';
-  IF @vMessage IS NOT NULL THROW 50404, @vMessage, 1;
 
   BEGIN TRY
     -- 2. The entries, with the first problem found; those that can't even be read come first. Nothing is locked yet, and a
@@ -89,67 +87,17 @@ BEGIN
     INSERT INTO @vTask (
       Ord, Payload, Kind, Priority, GroupKey, Scope, RunAt, DedupeKey, DedupeMs, TraceParent, IsReplacing, Unreadable, Problem, IsNew,
       Place)
-    SELECT CONVERT(int, j.[key]), x.Payload, COALESCE(LEFT(v.Kind, 200), @vName),
-           CASE WHEN x.Priority BETWEEN -32768 AND 32767 THEN x.Priority ELSE 100 END, LEFT(v.GroupKey, 200),
-           CASE WHEN v.GroupScope COLLATE Latin1_General_100_BIN2 = N'global' THEN 0 ELSE @vDefinition END,
-           CASE WHEN x.RunAt > @vNow THEN x.RunAt END, LEFT(v.DedupeKey, 200), x.DedupeMs, LEFT(v.Trace, 55),
-           CASE WHEN v.OnDuplicate COLLATE Latin1_General_100_BIN2 = N'replace' THEN 1 ELSE 0 END,
-           CASE
-             WHEN j.[type] <> 5 THEN N''
-             WHEN x.Bytes <= 65536 AND ISJSON(N'[' + x.Payload + N']') <> 1
-               THEN N'payload: expected the text of a JSON object or array (' + LEFT(x.Payload, 100) + N')'
-             WHEN v.Priority IS NOT NULL AND x.Priority IS NULL
-               THEN N'priority: expected a whole number (' + LEFT(v.Priority, 100) + N')'
-             WHEN v.RunInMs IS NOT NULL AND x.RunInMs IS NULL
-               THEN N'runInMs: expected a whole number (' + LEFT(v.RunInMs, 100) + N')'
-             WHEN v.DedupeMs IS NOT NULL AND x.DedupeMs IS NULL
-               THEN N'dedupeMs: expected a whole number (' + LEFT(v.DedupeMs, 100) + N')'
-             WHEN v.RunAt IS NOT NULL AND x.At IS NULL
-               THEN N'runAt: expected an ISO-8601 instant with its zone (' + LEFT(v.RunAt, 100) + N')' END,
-           CASE
-             WHEN x.Bytes > 65536 THEN N'payload: expected at most 65536 bytes (' + CONVERT(nvarchar(20), x.Bytes) + N')'
-             WHEN x.Payload IS NOT NULL AND Taskgate._JsonKind(x.Payload) = N''
-               THEN N'payload: expected the text of a JSON object or array (' + LEFT(x.Payload, 100) + N')'
-             WHEN DATALENGTH(v.Kind) NOT BETWEEN 2 AND 400 OR DATALENGTH(v.Kind) <> DATALENGTH(LTRIM(RTRIM(v.Kind)))
-               THEN N'kind: expected 1..200 characters without blanks at either end (' + LEFT(v.Kind, 220) + N')'
-             WHEN x.Priority NOT BETWEEN -32768 AND 32767
-               THEN N'priority: expected -32768..32767 (' + CONVERT(nvarchar(11), x.Priority) + N')'
-             WHEN DATALENGTH(v.GroupKey) NOT BETWEEN 2 AND 400 OR DATALENGTH(v.GroupKey) <> DATALENGTH(LTRIM(RTRIM(v.GroupKey)))
-               THEN N'group: expected 1..200 characters without blanks at either end (' + LEFT(v.GroupKey, 220) + N')'
-             WHEN v.GroupScope COLLATE Latin1_General_100_BIN2 NOT IN (N'definition', N'global')
-               THEN N'groupScope: expected definition or global (' + LEFT(v.GroupScope, 220) + N')'
-             WHEN x.RunInMs NOT BETWEEN 0 AND 3153600000000
-               THEN N'runInMs: expected 0..3153600000000 (' + CONVERT(nvarchar(20), x.RunInMs) + N')'
-             WHEN v.RunInMs IS NOT NULL AND v.RunAt IS NOT NULL THEN N'runAt: expected either runAt or runInMs, not both'
-             WHEN DATALENGTH(v.DedupeKey) NOT BETWEEN 2 AND 400 OR DATALENGTH(v.DedupeKey) <> DATALENGTH(LTRIM(RTRIM(v.DedupeKey)))
-               THEN N'dedupeKey: expected 1..200 characters without blanks at either end (' + LEFT(v.DedupeKey, 220) + N')'
-             WHEN x.DedupeMs NOT BETWEEN 1 AND 3153600000000
-               THEN N'dedupeMs: expected 1..3153600000000 (' + CONVERT(nvarchar(20), x.DedupeMs) + N')'
-             WHEN v.OnDuplicate COLLATE Latin1_General_100_BIN2 NOT IN (N'keep', N'replace') OR DATALENGTH(v.OnDuplicate) NOT IN (8, 14)
-               THEN N'onDuplicate: expected keep or replace (' + LEFT(v.OnDuplicate, 220) + N')'
-             WHEN @WaveId IS NOT NULL AND (v.RunInMs IS NOT NULL OR v.RunAt IS NOT NULL) THEN N'runAt: expected none for a task of a wave'
-             WHEN DATALENGTH(v.Trace) > 110 THEN N'trace: expected at most 55 characters (' + LEFT(v.Trace, 100) + N')'
-           END, 1, 1
-    FROM OPENJSON(@Tasks) AS j
-    OUTER APPLY OPENJSON(CASE j.[type] WHEN 5 THEN j.[value] END) WITH (
-      PayloadText nvarchar(max) N'$.payload', PayloadJson nvarchar(max) N'$.payload' AS JSON, Kind nvarchar(max) N'$.kind',
-      Priority nvarchar(max) N'$.priority', GroupKey nvarchar(max) N'$.group', GroupScope nvarchar(max) N'$.groupScope',
-      RunInMs nvarchar(max) N'$.runInMs', RunAt nvarchar(max) N'$.runAt', DedupeKey nvarchar(max) N'$.dedupeKey',
-      DedupeMs nvarchar(max) N'$.dedupeMs', Trace nvarchar(max) N'$.trace', OnDuplicate nvarchar(max) N'$.onDuplicate') AS v
-    CROSS APPLY (
-      SELECT COALESCE(v.PayloadText, v.PayloadJson) AS Payload,
-             DATALENGTH(CONVERT(varchar(max), COALESCE(v.PayloadText, v.PayloadJson) COLLATE Latin1_General_100_BIN2_UTF8)) AS Bytes,
-             n.Priority, n.RunInMs, n.DedupeMs, n.At,
-             CASE
-               WHEN v.RunAt IS NOT NULL THEN n.At
-               WHEN n.RunInMs BETWEEN 0 AND 3153600000000
-                 THEN DATEADD(MILLISECOND, CONVERT(int, n.RunInMs % 86400000),
-                              DATEADD(DAY, CONVERT(int, n.RunInMs / 86400000), @vNow)) END AS RunAt
-      FROM (
-        -- An empty text would convert to 0; what can't be converted is null, and found out above.
-        SELECT TRY_CONVERT(int, NULLIF(v.Priority, N'')) AS Priority, TRY_CONVERT(bigint, NULLIF(v.RunInMs, N'')) AS RunInMs,
-               TRY_CONVERT(bigint, NULLIF(v.DedupeMs, N'')) AS DedupeMs,
-               Taskgate._Instant(v.RunAt) AS At) AS n) AS x;
+    SELECT TOP (10001) e.Ord, e.Payload, COALESCE(e.Kind, @vName), e.Priority, e.GroupKey,
+           CASE e.IsGlobal WHEN 1 THEN 0 ELSE COALESCE(@vDefinition, -1) END, e.RunAt, e.DedupeKey, e.DedupeMs, e.TraceParent, e.IsReplacing,
+           e.Unreadable, e.Problem, 1, 1
+    FROM Taskgate._ReadTasks(@Tasks, @WaveId, @vNow) AS e;
+    SET @vCount = @@ROWCOUNT;
+    IF @vCount NOT BETWEEN 1 AND 10000
+      SELECT @vMessage = N'tasks: expected 1..10000 entries (' + CONVERT(nvarchar(11), COUNT(*)) + N')' FROM OPENJSON(@Tasks) AS j;
+    IF @vMessage IS NOT NULL THROW 50413, @vMessage, 1;
+    IF @vDefinition IS NULL
+      SET @vMessage = N'name: unknown definition (' + COALESCE(REPLACE(LEFT(@Name, 900), N'%', N'%%'), N'<NULL>') + N')';
+    IF @vMessage IS NOT NULL THROW 50404, @vMessage, 1;
     SELECT TOP (1) @vMessage = CASE DATALENGTH(t.Unreadable)
              WHEN 0 THEN N'tasks: expected a JSON array of objects (' + REPLACE(LEFT(@Tasks, 100), N'%', N'%%') + N')'
              ELSE N'tasks[' + CONVERT(nvarchar(11), t.Ord) + N'].' + REPLACE(t.Unreadable, N'%', N'%%') END
@@ -165,14 +113,23 @@ BEGIN
       UPDATE t SET GroupKey = COALESCE(t.GroupKey, s.GroupKey COLLATE Latin1_General_100_BIN2),
           DedupeKey = COALESCE(t.DedupeKey, s.DedupeKey COLLATE Latin1_General_100_BIN2), DedupeMs = COALESCE(s.DedupeMs, t.DedupeMs),
           Priority = COALESCE(s.Priority, t.Priority), RunAt = COALESCE(s.RunAt, t.RunAt) -- what the caller said isn't among them
-      FROM @vTask AS t INNER JOIN OPENJSON(@vKinds) WITH (Ord int N'$.o', GroupKey nvarchar(200) N'$.group', DedupeKey nvarchar(200) N'$.dedupeKey',
-        DedupeMs bigint N'$.dedupeMs', Priority smallint N'$.priority', RunAt datetime2(3) N'$.runAt') AS s ON s.Ord = t.Ord;
+      FROM OPENJSON(@vKinds) WITH (Ord int N'$.o', GroupKey nvarchar(200) N'$.group', DedupeKey nvarchar(200) N'$.dedupeKey',
+        DedupeMs bigint N'$.dedupeMs', Priority smallint N'$.priority', RunAt datetime2(3) N'$.runAt') AS s
+      INNER JOIN @vTask AS t ON t.Ord = s.Ord
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
     END;
-    IF @vJoins = 1 AND @WaveId IS NULL UPDATE t SET RunAt = @vNow FROM @vTask AS t WHERE t.GroupKey IS NOT NULL AND t.RunAt IS NULL;
-    UPDATE t SET Place = CASE WHEN @WaveId IS NULL THEN 4 ELSE 5 END FROM @vTask AS t WHERE @WaveId IS NOT NULL OR t.RunAt IS NOT NULL;
-    IF EXISTS (SELECT 1 FROM @vTask AS t WHERE t.DedupeKey IS NOT NULL) SET @vHasKeys = 1;
+    SELECT @vHasKeys = COALESCE(MAX(CASE WHEN t.DedupeKey IS NOT NULL THEN 1 END), 0), @vHasGroups = COALESCE(MAX(CASE WHEN t.GroupKey IS NOT NULL AND t.RunAt IS NULL THEN 1 END), 0),
+           @vHasTimes = COALESCE(MAX(CASE WHEN t.RunAt IS NOT NULL THEN 1 END), 0)
+    FROM @vTask AS t;
+    IF @vJoins = 1 AND @vHasGroups = 1 AND @WaveId IS NULL
+    BEGIN
+      UPDATE t SET RunAt = @vNow FROM @vTask AS t WHERE t.GroupKey IS NOT NULL AND t.RunAt IS NULL;
+      SELECT @vHasTimes = 1, @vHasGroups = 0;
+    END;
     -- Scheduled ones join their groups when they are promoted, those of a wave when they are admitted.
-    IF EXISTS (SELECT 1 FROM @vTask AS t WHERE t.GroupKey IS NOT NULL AND t.Place = 1) SET @vHasGroups = 1;
+    IF @WaveId IS NOT NULL OR @vHasTimes = 1
+      UPDATE t SET Place = CASE WHEN @WaveId IS NULL THEN 4 ELSE 5 END FROM @vTask AS t WHERE @WaveId IS NOT NULL OR t.RunAt IS NOT NULL;
+    IF @WaveId IS NOT NULL SET @vHasGroups = 0;
 
     -- 3. Locks against calls that may be making the same keys, groups or operation at this moment.
     IF @vHasKeys = 1
@@ -197,17 +154,19 @@ BEGIN
         IF EXISTS (SELECT 1 FROM Taskgate.Scheduled AS s WITH (FORCESEEK) WHERE s.TaskDefinitionId = @vDefinition AND s.RunAt <= @vNow) -- one probe
         BEGIN
           UPDATE t SET RunAt = @vNow, Place = 4
-          FROM @vTask AS t INNER JOIN @vGroup AS v ON v.Scope = t.Scope AND v.GroupKey = t.GroupKey WHERE t.Place = 1 AND v.Strict = 1;
+          FROM @vTask AS t INNER JOIN @vGroup AS v ON v.Scope = t.Scope AND v.GroupKey = t.GroupKey WHERE t.Place = 1 AND v.Strict = 1
+          OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
           DELETE v FROM @vGroup AS v WHERE v.Strict = 1;
         END;
     END;
     INSERT INTO @vLock (Name)
-    SELECT Taskgate._KeyLock(N'operation', NULL, CONVERT(nvarchar(36), @OperationId)) WHERE @OperationId IS NOT NULL
-    UNION ALL SELECT Taskgate._KeyLock(N'dedupe', @vDefinition, k.DedupeKey) FROM @vKey AS k
-    UNION ALL SELECT Taskgate._KeyLock(N'group', v.Scope, v.GroupKey) FROM @vGroup AS v WHERE v.GroupId IS NULL;
+    SELECT n.Name FROM Taskgate._KeyLockOf(N'operation', NULL, CONVERT(nvarchar(36), @OperationId)) AS n WHERE @OperationId IS NOT NULL
+    UNION ALL SELECT n.Name FROM @vKey AS k CROSS APPLY Taskgate._KeyLockOf(N'dedupe', @vDefinition, k.DedupeKey) AS n
+    UNION ALL SELECT n.Name FROM @vGroup AS v CROSS APPLY Taskgate._KeyLockOf(N'group', v.Scope, v.GroupKey) AS n WHERE v.GroupId IS NULL;
+    SET @vCount = @@ROWCOUNT;
 
     IF @vIsOwn = 1 BEGIN TRANSACTION;
-    IF EXISTS (SELECT 1 FROM @vLock AS l) EXEC Taskgate._LockKeys @Keys = @vLock, @Waits = 1, @oMissed = @vMissed OUTPUT; -- lock, then look: kept to the end
+    IF @vCount > 0 EXEC Taskgate._LockKeys @Keys = @vLock, @Waits = 1, @oMissed = @vMissed OUTPUT; -- lock, then look: kept to the end
     IF @OperationId IS NOT NULL
     BEGIN
       SELECT @vIsRepeat = 1, @vOperation = o.Name, @vAnswer = o.Answer
@@ -235,38 +194,37 @@ BEGIN
     BEGIN
       INSERT INTO @vId (Ord, TaskId)
       SELECT t.Ord, NEXT VALUE FOR Taskgate.TaskSequence OVER (ORDER BY t.Ord) FROM @vTask AS t; -- ids in input order
-      UPDATE t SET TaskId = i.TaskId FROM @vTask AS t INNER JOIN @vId AS i ON i.Ord = t.Ord;
+      UPDATE t SET TaskId = i.TaskId FROM @vTask AS t INNER JOIN @vId AS i ON i.Ord = t.Ord
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
       -- 4. Keys: expired ones go, new ones are taken; who finds a key taken is a duplicate.
       IF @vHasKeys = 1
       BEGIN
-        UPDATE k SET TaskId = i.TaskId FROM @vKey AS k INNER JOIN @vId AS i ON i.Ord = k.Ord;
+        UPDATE k SET TaskId = i.TaskId FROM @vKey AS k INNER JOIN @vId AS i ON i.Ord = k.Ord
+        OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per key
         UPDATE k SET OwnerId = CASE WHEN d.ExpiresAt < @vNow THEN NULL ELSE d.TaskId END,
             IsExpired = CASE WHEN d.ExpiresAt < @vNow THEN 1 ELSE 0 END
         FROM @vKey AS k
         INNER JOIN Taskgate.Dedupe AS d WITH (READCOMMITTEDLOCK) -- behind the end of the key's task, then keeps nothing
           ON d.TaskDefinitionId = @vDefinition AND d.DedupeKey = k.DedupeKey
         OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per key
-        SELECT @vCount = COUNT(*) FROM @vKey AS k;
-        SET @vFrom = 1;
-        WHILE @vFrom <= @vCount
-        BEGIN
-          DELETE d
-          FROM @vKey AS k
-          INNER JOIN Taskgate.Dedupe AS d WITH (ROWLOCK, UPDLOCK) -- no other call writes a key with a window
-            ON d.TaskDefinitionId = @vDefinition AND d.DedupeKey = k.DedupeKey
-          WHERE k.K BETWEEN @vFrom AND @vFrom + 999 AND k.IsExpired = 1
-          OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per key
-          INSERT INTO Taskgate.Dedupe (TaskDefinitionId, DedupeKey, TaskId, ExpiresAt)
-          SELECT @vDefinition, k.DedupeKey, k.TaskId, k.ExpiresAt
-          FROM @vKey AS k WHERE k.K BETWEEN @vFrom AND @vFrom + 999 AND k.OwnerId IS NULL;
-          SET @vFrom = @vFrom + 1000;
-        END;
+        DELETE d
+        FROM @vKey AS k
+        INNER JOIN Taskgate.Dedupe AS d WITH (ROWLOCK, UPDLOCK) -- no other call writes a key with a window
+          ON d.TaskDefinitionId = @vDefinition AND d.DedupeKey = k.DedupeKey
+        WHERE k.IsExpired = 1
+        OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per key
+        INSERT INTO Taskgate.Dedupe WITH (ROWLOCK) (TaskDefinitionId, DedupeKey, TaskId, ExpiresAt)
+        SELECT @vDefinition, k.DedupeKey, k.TaskId, k.ExpiresAt
+        FROM @vKey AS k WHERE k.OwnerId IS NULL;
         UPDATE t SET TaskId = COALESCE(k.OwnerId, k.TaskId), IsNew = CASE WHEN k.OwnerId IS NULL AND k.TaskId = t.TaskId THEN 1 ELSE 0 END
-        FROM @vTask AS t INNER JOIN @vKey AS k ON k.DedupeKey = t.DedupeKey;
+        FROM @vTask AS t INNER JOIN @vKey AS k ON k.DedupeKey = t.DedupeKey
+        OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
         INSERT INTO @vReplacement (TaskId, Kind, TraceParent, Payload)
         SELECT k.OwnerId, t.Kind, t.TraceParent, t.Payload
         FROM @vKey AS k INNER JOIN @vTask AS t ON t.Ord = k.Ord
-        WHERE k.OwnerId IS NOT NULL AND t.IsReplacing = 1;
+        WHERE k.OwnerId IS NOT NULL AND t.IsReplacing = 1
+        OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per key
+        IF @@ROWCOUNT > 0 SET @vReplaces = 1;
       END;
 
       -- 5. Groups: made where they are missing, locked ascending, looked at, filled. Inside a user's transaction none of that:
@@ -277,12 +235,13 @@ BEGIN
         BEGIN
           UPDATE v SET IsNeeded = 1
           FROM (SELECT DISTINCT t.Scope, t.GroupKey FROM @vTask AS t WHERE t.IsNew = 1 AND t.Place = 1) AS f
-          INNER JOIN @vGroup AS v ON v.Scope = f.Scope AND v.GroupKey = f.GroupKey;
+          INNER JOIN @vGroup AS v ON v.Scope = f.Scope AND v.GroupKey = f.GroupKey
+          OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per group
           SELECT @vCount = MAX(v.K) FROM @vGroup AS v;
           SET @vFrom = 1;
           WHILE @vFrom <= @vCount
           BEGIN
-            INSERT INTO Taskgate.TaskGroup (TaskDefinitionId, GroupKey, Slots, Strict)
+            INSERT INTO Taskgate.TaskGroup WITH (ROWLOCK) (TaskDefinitionId, GroupKey, Slots, Strict)
             SELECT v.Scope, v.GroupKey, @vGroupSlots, @vGroupStrict
             FROM @vGroup AS v
             WHERE v.K BETWEEN @vFrom AND @vFrom + 999 AND v.GroupId IS NULL AND v.IsNeeded = 1
@@ -298,20 +257,30 @@ BEGIN
         END;
         UPDATE t SET GroupId = v.GroupId
         FROM @vTask AS t INNER JOIN @vGroup AS v ON v.Scope = t.Scope AND v.GroupKey = t.GroupKey
-        WHERE t.IsNew = 1 AND t.Place = 1;
-        INSERT INTO @vGate (GroupId) SELECT DISTINCT t.GroupId FROM @vTask AS t WHERE t.GroupId IS NOT NULL;
-        SELECT @vGroupId = MIN(a.GroupId) FROM @vGate AS a;
-        WHILE @vGroupId IS NOT NULL
+        WHERE t.IsNew = 1 AND t.Place = 1
+        OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+        INSERT INTO @vWanted (K, GroupId)
+        SELECT ROW_NUMBER() OVER (ORDER BY f.GroupId), f.GroupId
+        FROM (SELECT DISTINCT t.GroupId FROM @vTask AS t WHERE t.GroupId IS NOT NULL) AS f;
+        SET @vCount = @@ROWCOUNT;
+        SET @vFrom = 1;
+        WHILE @vFrom <= @vCount -- a thousand at a time: far below lock escalation
         BEGIN
-          SELECT @vSlots = g.Slots
-          FROM Taskgate.TaskGroup AS g WITH (ROWLOCK, UPDLOCK) -- lock, then look: kept to the end
-          WHERE g.GroupId = @vGroupId;
-          IF @@ROWCOUNT = 0 -- removed meanwhile: promotion makes it again; its gate stays shut
-            UPDATE t SET GroupId = NULL, RunAt = @vNow, Place = 4 FROM @vTask AS t WHERE t.GroupId = @vGroupId;
-          ELSE UPDATE a SET Slots = @vSlots FROM @vGate AS a WHERE a.GroupId = @vGroupId;
-          SELECT @vGroupId = MIN(a.GroupId) FROM @vGate AS a WHERE a.GroupId > @vGroupId;
+          INSERT INTO @vGate (GroupId)
+          SELECT g.GroupId
+          FROM @vWanted AS w
+          INNER JOIN Taskgate.TaskGroup AS g WITH (ROWLOCK, UPDLOCK, INDEX (PK_TaskGroup)) -- lock, then look: kept to the end
+            ON g.GroupId = w.GroupId
+          WHERE w.K BETWEEN @vFrom AND @vFrom + 999
+          ORDER BY w.K
+          OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per group, ascending
+          SET @vFrom = @vFrom + 1000;
         END;
-        UPDATE a SET Free = CASE
+        -- Removed meanwhile: promotion makes it again.
+        UPDATE t SET GroupId = NULL, RunAt = @vNow, Place = 4
+        FROM @vTask AS t WHERE t.GroupId IS NOT NULL AND NOT EXISTS (SELECT 1 FROM @vGate AS a WHERE a.GroupId = t.GroupId)
+        OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+        UPDATE a SET Slots = g.Slots, Free = CASE
               WHEN g.Paused = 1 OR EXISTS (
                 SELECT 1 FROM Taskgate.GroupWaiting AS w WITH (FORCESEEK) WHERE w.GroupId = a.GroupId) THEN 0 -- one probe
               ELSE g.Slots - (
@@ -327,53 +296,57 @@ BEGIN
           AND NOT EXISTS (SELECT 1 FROM Taskgate.GroupSlot AS s WHERE s.GroupId = a.GroupId AND s.Slot = n.N)
         OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per slot
         UPDATE t SET Place = CASE WHEN r.K <= a.Free THEN 2 ELSE 3 END, Slot = f.Slot
-        FROM @vTask AS t
-        INNER JOIN (
+        FROM (
           SELECT x.Ord, ROW_NUMBER() OVER (PARTITION BY x.GroupId ORDER BY x.Priority, x.TaskId) AS K
-          FROM @vTask AS x WHERE x.GroupId IS NOT NULL) AS r ON r.Ord = t.Ord
+          FROM @vTask AS x WHERE x.GroupId IS NOT NULL) AS r
+        INNER JOIN @vTask AS t ON t.Ord = r.Ord
         INNER JOIN @vGate AS a ON a.GroupId = t.GroupId
-        LEFT JOIN @vSlot AS f ON f.GroupId = t.GroupId AND f.K = r.K;
+        LEFT JOIN @vSlot AS f ON f.GroupId = t.GroupId AND f.K = r.K
+        OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek each per task
       END;
 
-      -- 6. The tasks, and each into its container, a thousand at a time: far below lock escalation.
-      SELECT @vCount = COUNT(*) FROM @vTask AS t;
-      SET @vFrom = 0;
-      WHILE @vFrom < @vCount
+      -- 6. The tasks, and each into its container. These tables have no lock escalation, so one statement each does.
+      INSERT INTO Taskgate.Task WITH (ROWLOCK) (
+        TaskId, TaskDefinitionId, Kind, Priority, CreatedAt, GroupId, PendingGroupKey, PendingGroupIsGlobal, WaveId, DedupeKey,
+        Build, TraceParent, Payload)
+      SELECT t.TaskId, @vDefinition, t.Kind, t.Priority, @vNow, t.GroupId, CASE WHEN t.GroupId IS NULL THEN t.GroupKey END,
+             CASE WHEN t.GroupId IS NULL AND t.GroupKey IS NOT NULL THEN CASE t.Scope WHEN 0 THEN 1 ELSE 0 END END,
+             @WaveId, t.DedupeKey, COALESCE(@Build, 0), t.TraceParent, t.Payload
+      FROM @vTask AS t WHERE t.IsNew = 1;
+      IF @vHasGroups = 1
       BEGIN
-        INSERT INTO Taskgate.Task (
-          TaskId, TaskDefinitionId, Kind, Priority, CreatedAt, GroupId, PendingGroupKey, PendingGroupIsGlobal, WaveId, DedupeKey,
-          Build, TraceParent, Payload)
-        SELECT t.TaskId, @vDefinition, t.Kind, t.Priority, @vNow, t.GroupId, CASE WHEN t.GroupId IS NULL THEN t.GroupKey END,
-               CASE WHEN t.GroupId IS NULL AND t.GroupKey IS NOT NULL THEN CASE t.Scope WHEN 0 THEN 1 ELSE 0 END END,
-               @WaveId, t.DedupeKey, COALESCE(@Build, 0), t.TraceParent, t.Payload
-        FROM @vTask AS t WHERE t.Ord BETWEEN @vFrom AND @vFrom + 999 AND t.IsNew = 1;
-        INSERT INTO Taskgate.GroupSlot (GroupId, Slot, TaskId)
-        SELECT t.GroupId, t.Slot, t.TaskId FROM @vTask AS t WHERE t.Ord BETWEEN @vFrom AND @vFrom + 999 AND t.Place = 2;
-        INSERT INTO Taskgate.GroupWaiting (GroupId, Priority, Rank, TaskId, TaskDefinitionId)
-        SELECT t.GroupId, t.Priority, 0, t.TaskId, @vDefinition FROM @vTask AS t WHERE t.Ord BETWEEN @vFrom AND @vFrom + 999 AND t.Place = 3;
-        INSERT INTO Taskgate.Scheduled (TaskDefinitionId, RunAt, TaskId)
-        SELECT @vDefinition, t.RunAt, t.TaskId FROM @vTask AS t WHERE t.Ord BETWEEN @vFrom AND @vFrom + 999 AND t.IsNew = 1 AND t.Place = 4;
-        INSERT INTO Taskgate.WaveBlocked (WaveId, Priority, Rank, TaskId, TaskDefinitionId)
+        INSERT INTO Taskgate.GroupSlot WITH (ROWLOCK) (GroupId, Slot, TaskId)
+        SELECT t.GroupId, t.Slot, t.TaskId FROM @vTask AS t WHERE t.Place = 2;
+        INSERT INTO Taskgate.GroupWaiting WITH (ROWLOCK) (GroupId, Priority, Rank, TaskId, TaskDefinitionId)
+        SELECT t.GroupId, t.Priority, 0, t.TaskId, @vDefinition FROM @vTask AS t WHERE t.Place = 3;
+      END;
+      IF @vHasTimes = 1 OR @vHasGroups = 1
+        INSERT INTO Taskgate.Scheduled WITH (ROWLOCK) (TaskDefinitionId, RunAt, TaskId)
+        SELECT @vDefinition, t.RunAt, t.TaskId FROM @vTask AS t WHERE t.IsNew = 1 AND t.Place = 4;
+      IF @WaveId IS NOT NULL
+        INSERT INTO Taskgate.WaveBlocked WITH (ROWLOCK) (WaveId, Priority, Rank, TaskId, TaskDefinitionId)
         SELECT @WaveId, t.Priority, 0, t.TaskId, @vDefinition
-        FROM @vTask AS t WHERE t.Ord BETWEEN @vFrom AND @vFrom + 999 AND t.IsNew = 1 AND t.Place = 5;
-        INSERT INTO Taskgate.Ready (TaskDefinitionId, Priority, Rank, TaskId)
+        FROM @vTask AS t WHERE t.IsNew = 1 AND t.Place = 5;
+      ELSE
+      BEGIN
+        INSERT INTO Taskgate.Ready WITH (ROWLOCK) (TaskDefinitionId, Priority, Rank, TaskId)
         SELECT @vDefinition, t.Priority, 0, t.TaskId
-        FROM @vTask AS t WHERE t.Ord BETWEEN @vFrom AND @vFrom + 999 AND t.IsNew = 1 AND t.Place IN (1, 2);
-        SET @vFrom = @vFrom + 1000;
+        FROM @vTask AS t WHERE t.IsNew = 1 AND t.Place IN (1, 2);
+        IF @@ROWCOUNT > 0 SET @vReady = 1;
       END;
 
       -- 7. What replaces: nothing is waited for any more. Of several entries with one key the first decides.
-      IF EXISTS (SELECT 1 FROM @vReplacement AS r)
+      IF @vReplaces = 1
         EXEC Taskgate._ReplacePayloads @Replacements = @vReplacement, @Build = @Build, @JoinsTransaction = @vJoins,
           @oReplaced = @vReplaced OUTPUT;
-      IF EXISTS (SELECT 1 FROM @vTask AS t WHERE t.IsNew = 0)
+      IF @vHasKeys = 1 AND EXISTS (SELECT 1 FROM @vTask AS t WHERE t.IsNew = 0)
         SELECT @vOutcomes = N'[' + STRING_AGG(CONVERT(nvarchar(max), CASE WHEN t.IsNew = 1 THEN N'"enqueued"'
                  WHEN r.[value] IS NOT NULL THEN N'"replaced"' ELSE N'"duplicate"' END), N',') WITHIN GROUP (ORDER BY t.Ord) + N']'
         FROM @vTask AS t
         LEFT JOIN @vKey AS k ON k.Ord = t.Ord
         LEFT JOIN OPENJSON(@vReplaced) AS r ON CONVERT(bigint, r.[value]) = k.OwnerId;
-      IF EXISTS (SELECT 1 FROM @vTask AS t WHERE t.IsNew = 1 AND t.Place IN (1, 2)) SET @vReady = 1;
-      SELECT @vNextDueMs = DATEDIFF_BIG(MILLISECOND, @vNow, MIN(t.RunAt)) FROM @vTask AS t WHERE t.IsNew = 1;
+      IF @vHasTimes = 1 OR @vHasGroups = 1
+        SELECT @vNextDueMs = DATEDIFF_BIG(MILLISECOND, @vNow, MIN(t.RunAt)) FROM @vTask AS t WHERE t.IsNew = 1;
       SELECT @vTaskIds = N'[' + STRING_AGG(CONVERT(nvarchar(max), N'"' + CONVERT(nvarchar(20), t.TaskId) + N'"'), N',')
                WITHIN GROUP (ORDER BY t.Ord) + N']'
       FROM @vTask AS t;

@@ -94,8 +94,7 @@ BEGIN
                  + N',"total":' + COALESCE(CONVERT(nvarchar(20), t.ProgressTotal), N'null')
                  + N',"text":' + COALESCE(N'"' + STRING_ESCAPE(t.ProgressText, 'json') + N'"', N'null') + N'}' END
     FROM Taskgate.Task AS t
-    LEFT JOIN Taskgate.Scheduled AS s WITH (FORCESEEK) -- the definition's range
-      ON s.TaskDefinitionId = t.TaskDefinitionId AND s.TaskId = t.TaskId
+    LEFT JOIN Taskgate.Scheduled AS s WITH (INDEX (IX_Scheduled_Task)) ON s.TaskId = t.TaskId -- covers this read
     LEFT JOIN Taskgate.Ready AS r
       ON r.TaskDefinitionId = t.TaskDefinitionId AND r.Priority = t.Priority AND r.Rank = t.Rank AND r.TaskId = t.TaskId
     LEFT JOIN Taskgate.GroupWaiting AS w

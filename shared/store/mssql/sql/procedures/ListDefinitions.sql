@@ -8,7 +8,7 @@
 -- Raises: 50490 inside a transaction
 -- Locks:  none
 -- Isolation: several reads, each as of its own moment
--- Plan:   capped index ranges per definition
+-- Plan:   capped index ranges per definition: at most 60000 entries of each, whatever waits; and its open executions
 -- Once:   a read
 -- Twin:   postgres/sql/functions/list_definitions.sql
 CREATE OR ALTER PROCEDURE Taskgate.ListDefinitions
@@ -30,7 +30,6 @@ BEGIN
     CodeRate nvarchar(100) COLLATE Latin1_General_100_BIN2 NULL, PermitInMs bigint NULL);
   DECLARE @vShared TABLE (
     TaskDefinitionId int NOT NULL PRIMARY KEY CLUSTERED, SharedLimits nvarchar(max) COLLATE Latin1_General_100_BIN2 NOT NULL);
-  DECLARE @vWaiting TABLE (TaskDefinitionId int NOT NULL PRIMARY KEY CLUSTERED, Waiting int NOT NULL);
 
   -- A name that is too long or ends in blanks matches no row; a comparison would truncate it.
   IF DATALENGTH(@Name) <= 400 AND DATALENGTH(@Name) = DATALENGTH(RTRIM(@Name)) SET @vName = @Name;
@@ -58,10 +57,6 @@ BEGIN
     SELECT COUNT(*) AS Claimed, COALESCE(SUM(CASE y.IsPrefetched WHEN 0 THEN 1 ELSE 0 END), 0) AS Started
     FROM Taskgate.Claim AS y WITH (INDEX (PK_Claim)) -- the execution's range
     WHERE y.TaskExecutionId = o.TaskExecutionId) AS c;
-  INSERT INTO @vWaiting (TaskDefinitionId, Waiting)
-  SELECT w.TaskDefinitionId, COUNT(*)
-  FROM Taskgate.GroupWaiting AS w WITH (INDEX (PK_GroupWaiting)) -- one pass over all groups
-  GROUP BY w.TaskDefinitionId;
   INSERT INTO @vRate (TaskDefinitionId, OperatorRate, CodeRate, PermitInMs)
   SELECT b.TaskDefinitionId, Taskgate._RateText(b.RateCountOverride, b.RatePeriodMsOverride, b.RateBurstOverride),
          Taskgate._RateText(b.RateCount, b.RatePeriodMs, b.RateBurst), Taskgate._PermitInMs(b.TaskDefinitionId, @vNow)
@@ -95,7 +90,7 @@ BEGIN
            + N',"executions":' + CONVERT(nvarchar(11), o.Executions)
            + N',"ready":' + CONVERT(nvarchar(11), r.Ready)
            + N',"scheduled":' + CONVERT(nvarchar(11), s.Scheduled)
-           + N',"waiting":' + CONVERT(nvarchar(11), CASE WHEN w.Waiting > 10000 THEN 10000 ELSE COALESCE(w.Waiting, 0) END)
+           + N',"waiting":' + CONVERT(nvarchar(11), w.Waiting)
            + N',"claimed":' + CONVERT(nvarchar(11), o.Claimed)
            + N',"running":' + CONVERT(nvarchar(11), o.Running)
            + N',"prefetched":' + CONVERT(nvarchar(11), o.ClaimedLive - o.Running)
@@ -108,7 +103,6 @@ BEGIN
   INNER JOIN Taskgate.TaskDefinition AS d ON d.TaskDefinitionId = x.TaskDefinitionId
   LEFT JOIN @vShared AS z ON z.TaskDefinitionId = x.TaskDefinitionId
   LEFT JOIN @vRate AS b ON b.TaskDefinitionId = x.TaskDefinitionId
-  LEFT JOIN @vWaiting AS w ON w.TaskDefinitionId = x.TaskDefinitionId
   CROSS APPLY (
     SELECT COALESCE(SUM(y.TokenCount), 0) AS Held, COALESCE(SUM(CASE y.IsLive WHEN 1 THEN 1 ELSE 0 END), 0) AS Executions,
            COALESCE(SUM(y.Claimed), 0) AS Claimed, COALESCE(SUM(CASE y.IsLive WHEN 1 THEN y.Claimed ELSE 0 END), 0) AS ClaimedLive,
@@ -124,6 +118,11 @@ BEGIN
     FROM (SELECT TOP (10000) y.TaskId
           FROM Taskgate.Scheduled AS y WITH (FORCESEEK) -- the first entries, regardless of statistics
           WHERE y.TaskDefinitionId = x.TaskDefinitionId) AS c) AS s
+  CROSS APPLY (
+    SELECT COUNT(*) AS Waiting
+    FROM (SELECT TOP (10000) y.TaskId
+          FROM Taskgate.GroupWaiting AS y WITH (INDEX (IX_GroupWaiting_Definition)) -- covers this read
+          WHERE y.TaskDefinitionId = x.TaskDefinitionId) AS c) AS w
   CROSS APPLY (
     SELECT COUNT(*) AS Done
     FROM (SELECT TOP (10000) y.TaskId

@@ -12,8 +12,8 @@
 -- Raises: 50422 @Max out of range; 50490 inside a transaction
 -- Locks:  none
 -- Isolation: several reads, each as of its own moment: a task that moves between them is found by the next tick
--- Plan:   a few index probes per definition, of ready and due tasks the last entries: claims and promotions leave deleted ones at the
---         first; the rows of all schedules
+-- Plan:   per definition at most 1000 ready entries, the last ones, as claims leave deleted entries at the first; two scheduled ones,
+--         whatever waits; open executions; the rows of all schedules
 -- Once:   naturally
 -- Twin:   postgres/sql/functions/sweep.sql
 CREATE OR ALTER PROCEDURE Taskgate.Sweep

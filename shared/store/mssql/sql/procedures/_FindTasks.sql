@@ -5,7 +5,7 @@
 -- Raises: 50422 not such a list; 1222 locked for longer than 2 s
 -- Locks:  none. Called before its caller's transaction: inside one, without row versions, its lock on UQ_Claim_Task would stay, and close a
 --         circle with FailTasks
--- Plan:   primary keys; the scheduled tasks of a definition once, when one of its tasks stands nowhere else
+-- Plan:   primary keys; UQ_Claim_Task, IX_Scheduled_Task
 -- Twin:   inside postgres/sql/functions/_take_tasks.sql, where a read keeps no lock
 CREATE OR ALTER PROCEDURE Taskgate._FindTasks
   @TaskIds nvarchar(max), @oTasks nvarchar(max) OUTPUT
@@ -54,12 +54,10 @@ BEGIN
   IF EXISTS (SELECT 1 FROM @vTask AS t WHERE t.IsElsewhere = 0)
     UPDATE t
     SET RunAt = s.RunAt
-    FROM (SELECT DISTINCT x.TaskDefinitionId FROM @vTask AS x WHERE x.IsElsewhere = 0) AS d
-    INNER JOIN Taskgate.Scheduled AS s WITH (FORCESEEK) -- the definition's range, once
-      ON s.TaskDefinitionId = d.TaskDefinitionId
-    INNER JOIN @vTask AS t ON t.TaskId = s.TaskId
+    FROM @vTask AS t
+    INNER JOIN Taskgate.Scheduled AS s WITH (INDEX (IX_Scheduled_Task)) ON s.TaskId = t.TaskId -- covers this read
     WHERE t.IsElsewhere = 0
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one probe per entry
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
   SELECT @oTasks = N'[' + COALESCE(STRING_AGG(CONVERT(nvarchar(max), N'{"id":') COLLATE Latin1_General_100_BIN2 + CONVERT(nvarchar(20), t.TaskId)
            + N',"definition":' + CONVERT(nvarchar(11), t.TaskDefinitionId)
            + N',"priority":' + CONVERT(nvarchar(11), t.Priority) + N',"rank":' + CONVERT(nvarchar(20), t.Rank)

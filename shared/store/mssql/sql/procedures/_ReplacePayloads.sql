@@ -7,7 +7,7 @@
 -- Locks:  Ready, Scheduled by skip; when not joining: WaveBlocked by skip, TaskGroup by skip and GroupWaiting under it; Task
 -- Isolation: runs in the caller's transaction, after its last wait. The holder of a task's row in its container keeps others from
 --         claiming it; then the task is looked at. A claim reads payloads in a statement of its own, after it has the row
--- Plan:   primary keys; the scheduled tasks of a definition once, when one of the tasks isn't ready, blocked or waiting
+-- Plan:   primary keys; IX_Scheduled_Task
 -- Twin:   postgres/sql/functions/_replace_payloads.sql
 CREATE OR ALTER PROCEDURE Taskgate._ReplacePayloads
   @Replacements Taskgate.ReplacementList READONLY, @Build bigint, @JoinsTransaction bit, @oReplaced nvarchar(max) OUTPUT
@@ -89,17 +89,15 @@ BEGIN
   BEGIN
     UPDATE t
     SET RunAt = s.RunAt
-    FROM (SELECT DISTINCT x.TaskDefinitionId FROM @vTask AS x WHERE x.IsElsewhere = 0) AS d
-    INNER JOIN Taskgate.Scheduled AS s WITH (FORCESEEK) -- the definition's range, once
-      ON s.TaskDefinitionId = d.TaskDefinitionId
-    INNER JOIN @vTask AS t ON t.TaskId = s.TaskId
+    FROM @vTask AS t
+    INNER JOIN Taskgate.Scheduled AS s WITH (INDEX (IX_Scheduled_Task)) ON s.TaskId = t.TaskId -- covers this read
     WHERE t.IsElsewhere = 0
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one probe per entry
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
     DELETE FROM @vFound;
     INSERT INTO @vFound (TaskId)
     SELECT s.TaskId
     FROM @vTask AS t
-    INNER JOIN Taskgate.Scheduled AS s WITH (ROWLOCK, UPDLOCK, READPAST) -- by the whole key; skip, don't wait
+    INNER JOIN Taskgate.Scheduled AS s WITH (ROWLOCK, UPDLOCK, READPAST, INDEX (PK_Scheduled)) -- the row itself; skip, don't wait
       ON s.TaskDefinitionId = t.TaskDefinitionId AND s.RunAt = t.RunAt AND s.TaskId = t.TaskId
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
     UPDATE t SET IsOurs = 1 FROM @vTask AS t INNER JOIN @vFound AS f ON f.TaskId = t.TaskId;

@@ -38,7 +38,7 @@ BEGIN
   INSERT INTO @vFound (TaskId)
   SELECT s.TaskId
   FROM @vTask AS t
-  INNER JOIN Taskgate.Scheduled AS s WITH (ROWLOCK, UPDLOCK, READPAST) -- by the whole key; skip, don't wait
+  INNER JOIN Taskgate.Scheduled AS s WITH (ROWLOCK, UPDLOCK, READPAST, INDEX (PK_Scheduled)) -- the row itself; skip, don't wait
     ON s.TaskDefinitionId = t.TaskDefinitionId AND s.RunAt = t.RunAt AND s.TaskId = t.TaskId
   OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
   UPDATE t SET Place = 2 FROM @vTask AS t INNER JOIN @vFound AS f ON f.TaskId = t.TaskId;
@@ -131,7 +131,7 @@ BEGIN
   OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
   DELETE s
   FROM @vTask AS t
-  INNER JOIN Taskgate.Scheduled AS s WITH (ROWLOCK, UPDLOCK) -- ours already
+  INNER JOIN Taskgate.Scheduled AS s WITH (ROWLOCK, UPDLOCK, INDEX (PK_Scheduled)) -- ours already
     ON s.TaskDefinitionId = t.TaskDefinitionId AND s.RunAt = t.RunAt AND s.TaskId = t.TaskId
   WHERE t.Place = 2
   OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task

@@ -5,7 +5,7 @@
 --         another call is moving them at this moment; or, when joining, they wait for their group or wave
 -- Raises: -
 -- Locks:  ready, scheduled by skip; when not joining: wave_blocked by skip, task_group by skip and group_waiting under it; task
--- Plan:   primary keys; the scheduled tasks of a definition once, when one of the tasks isn't ready, blocked or waiting
+-- Plan:   primary keys; ix_scheduled_task
 -- Twin:   mssql/sql/procedures/_ReplacePayloads.sql
 create or replace function taskgate._replace_payloads(
   p_ids bigint[], p_kinds text[], p_payloads text[], p_traces text[], p_build bigint, p_joins_transaction boolean) returns bigint[]
@@ -44,10 +44,7 @@ begin
                           and w.rank = t.rank and w.task_id = t.task_id));
   if cardinality(v_rest) > 0 then
     v_ours := v_ours || array(
-      select s.task_id from scheduled s
-       where s.task_definition_id = any (array(select t.task_definition_id from task t where t.task_id = any (v_rest)))
-         and s.task_id = any (v_rest)
-         for update skip locked);
+      select s.task_id from scheduled s where s.task_id = any (v_rest) for update skip locked);
   end if;
   -- As it is now, with its place kept: has it been started?
   v_rest := array(

@@ -6,7 +6,7 @@
 -- Raises: -
 -- Locks:  scheduled, ready by skip; to their end: wave_blocked by skip, dedupe in key order; task_group ascending, of tasks that wait there;
 --         group_waiting under its group, ready by skip
--- Plan:   primary keys; the scheduled tasks of a definition once, when one of its tasks stands nowhere else
+-- Plan:   primary keys; ix_scheduled_task
 -- Twin:   mssql/sql/procedures/_TakeTasks.sql, whose first look is _FindTasks, before the transaction
 create or replace function taskgate._take_tasks(
   p_task_ids bigint[], p_to_end boolean,
@@ -14,7 +14,7 @@ create or replace function taskgate._take_tasks(
 language plpgsql as $$
 declare
   v_waiting bigint[];
-  v_elsewhere int[];                                 -- definitions of those that stand neither here nor there
+  v_elsewhere bigint[];                              -- those that stand neither here nor there
   v_mine bigint[];
   v_locked int[];
 begin
@@ -22,7 +22,7 @@ begin
 
   -- 1. Where they seem to be, with nothing locked.
   select array_agg(t.task_id), array_agg(t.task_id) filter (where p.is_waiting),
-         array_agg(distinct t.task_definition_id) filter (where not p.is_waiting and not p.is_ready and not p.is_blocked),
+         array_agg(t.task_id) filter (where not p.is_waiting and not p.is_ready and not p.is_blocked),
          case when min(t.task_definition_id) = max(t.task_definition_id) then min(t.task_definition_id) else 0 end
     into o_seen, v_waiting, v_elsewhere, o_definition
     from (select distinct u.id from unnest(p_task_ids) u(id)) a
@@ -38,8 +38,7 @@ begin
   -- 2. Tasks that no other call is taking: first the scheduled ones, as they become ready and not the other way round.
   if v_elsewhere is not null then
     o_scheduled := array(
-      select s.task_id from scheduled s
-       where s.task_definition_id = any (v_elsewhere) and s.task_id = any (o_seen) for update skip locked);
+      select s.task_id from scheduled s where s.task_id = any (v_elsewhere) for update skip locked);
   end if;
   o_ready := array(
     select r.task_id
@@ -84,7 +83,7 @@ begin
   end if;
 
   -- 5. What this call has taken leaves its place.
-  delete from scheduled s where s.task_definition_id = any (v_elsewhere) and s.task_id = any (o_scheduled);
+  delete from scheduled s where s.task_id = any (o_scheduled);
   delete from ready d where d.ctid = any (array(     -- one probe per task, here and below: a join would be free to read all entries
     select (select r.ctid from ready r where r.task_definition_id = t.task_definition_id and r.priority = t.priority and r.rank = t.rank
                and r.task_id = t.task_id)

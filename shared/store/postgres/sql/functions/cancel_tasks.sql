@@ -8,7 +8,7 @@
 -- Locks:  scheduled, ready, wave_blocked by skip; dedupe in key order, task_group ascending, of tasks that wait there; group_waiting under its
 --         group, ready by skip; then as _end_tasks; last, task by skip: this call waits for nothing more once it holds these rows;
 --         as _audit_call
--- Plan:   primary keys, packs as _is_packed; the scheduled tasks of a definition once, when one of its tasks stands nowhere else
+-- Plan:   primary keys, packs as _is_packed; as _take_tasks
 -- Once:   naturally: a repeat finds the task gone or asked already, and leaves no entry in the audit
 -- Twin:   mssql/sql/procedures/CancelTasks.sql
 create or replace function taskgate.cancel_tasks(

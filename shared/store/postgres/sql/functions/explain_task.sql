@@ -45,7 +45,7 @@ begin
          c.task_execution_id, c.worker, c.lease_until, c.fence, c.at as claimed_at, c.is_prefetched, c.standing
     into t
     from task x
-    left join lateral (select y.run_at from scheduled y where y.task_definition_id = x.task_definition_id and y.task_id = x.task_id limit 1) s on true
+    left join lateral (select y.run_at from scheduled y where y.task_id = x.task_id limit 1) s on true
     left join ready r on r.task_definition_id = x.task_definition_id and r.priority = x.priority and r.rank = x.rank and r.task_id = x.task_id
     left join group_waiting w on w.group_id = x.group_id and w.priority = x.priority and w.rank = x.rank and w.task_id = x.task_id
     left join wave_blocked h on h.wave_id = x.wave_id and h.priority = x.priority and h.rank = x.rank and h.task_id = x.task_id

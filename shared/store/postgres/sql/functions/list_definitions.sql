@@ -7,7 +7,7 @@
 --           done, dead, cancelled: counted up to 10000 each, nextDueMs}, or []
 -- Raises: -
 -- Locks:  none
--- Plan:   capped index ranges per definition
+-- Plan:   capped index ranges per definition: at most 60000 entries of each, whatever waits; and its open executions
 -- Once:   a read
 -- Twin:   mssql/sql/procedures/ListDefinitions.sql
 create or replace function taskgate.list_definitions(p_name text default null, out status text, out definitions text)

@@ -9,7 +9,7 @@
 -- Raises: TG422 a bad value
 -- Locks:  scheduled, ready by skip; task_group ascending, of tasks that wait there; group_waiting under its group, ready by skip; then as
 --         _hand_over, _audit_call. A strict group's slot stays with its task, so that no other task overtakes it
--- Plan:   primary keys, packs as _is_packed; the scheduled tasks of a definition once, when one of its tasks stands nowhere else
+-- Plan:   primary keys, packs as _is_packed; as _take_tasks
 -- Once:   by value with p_run_at; with p_run_in_ms a repeat counts from then; each that moves a task leaves an entry in the audit
 -- Twin:   mssql/sql/procedures/RescheduleTasks.sql
 create or replace function taskgate.reschedule_tasks(

@@ -11,7 +11,7 @@
 --           groups are looked through to their end an hour after the last time
 -- Raises: TG422 max out of range
 -- Locks:  none
--- Plan:   a few index probes per definition; the rows of all schedules
+-- Plan:   per definition at most 1000 ready entries and two scheduled ones, whatever waits; open executions; the rows of all schedules
 -- Once:   naturally
 -- Twin:   mssql/sql/procedures/Sweep.sql
 create or replace function taskgate.sweep(
