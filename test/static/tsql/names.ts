@@ -21,7 +21,22 @@ export class NameCheck {
 
   /** One statement, or the text between two semicolons. */
   checkStatement(nodes: readonly Node[]): void {
+    this.#checkIndexed(nodes);
     this.#checkQuery(nodes, { aliases: new Map(), tables: new Map(), parent: null });
+  }
+
+  /** The columns of CREATE INDEX are those of its table, which may stand in another file. */
+  #checkIndexed(nodes: readonly Node[]): void {
+    nodes.forEach((node, at) => {
+      const list = nodes[at + 6];
+      if (!isWord(node, "INDEX") || !isWord(nodes[at + 2], "ON") || !isGroup(list)) return;
+      const relation = this.#schema.relations.get(qualifiedAt(nodes, at + 3) ?? "");
+      for (const name of list.nodes.filter(isName)) {
+        if (relation?.columns?.has(name.text) !== true) {
+          this.#fault(name, "an index has columns of its table", name.text);
+        }
+      }
+    });
   }
 
   /** A query or statement; answers the columns of its first SELECT, when they all have names. */

@@ -281,8 +281,8 @@ const groupBugs: readonly PlantedBug[] = [
     file: enqueue,
     edits: [
       {
-        from: "WITH (ROWLOCK, UPDLOCK) -- lock, then look: kept to the end\n          WHERE",
-        to: "WITH (ROWLOCK)\n          WHERE",
+        from: "WITH (ROWLOCK, UPDLOCK, INDEX (PK_TaskGroup)) -- lock, then look: kept to the end",
+        to: "WITH (ROWLOCK, INDEX (PK_TaskGroup))",
       },
     ],
     foundBy: "enqueue-x-hand-over",
@@ -360,8 +360,8 @@ const groupBugs: readonly PlantedBug[] = [
     file: enqueue,
     edits: [
       {
-        from: "FROM @vGroup AS v WHERE v.GroupId IS NULL;",
-        to: "FROM @vGroup AS v WHERE 1 = 0;",
+        from: "v.Scope, v.GroupKey) AS n WHERE v.GroupId IS NULL;",
+        to: "v.Scope, v.GroupKey) AS n WHERE 1 = 0;",
       },
     ],
     foundBy: "enqueue-x-enqueue-of-a-new-group",
@@ -398,7 +398,10 @@ const removalBugs: readonly PlantedBug[] = [
     name: "an enqueue fills a group that has been removed meanwhile",
     file: enqueue,
     edits: [
-      { from: "IF @@ROWCOUNT = 0 -- removed meanwhile", to: "IF 1 = 0 -- removed meanwhile" },
+      {
+        from: "t.GroupId IS NOT NULL AND NOT EXISTS (SELECT 1 FROM @vGate",
+        to: "1 = 0 AND NOT EXISTS (SELECT 1 FROM @vGate",
+      },
     ],
     foundBy: "purge-of-groups-x-enqueue",
     engine: "azure",
@@ -438,8 +441,8 @@ const otherBugs: readonly PlantedBug[] = [
     file: enqueue,
     edits: [
       {
-        from: "SELECT Taskgate._KeyLock(N'dedupe', @vDefinition, k.DedupeKey) FROM @vKey AS k",
-        to: "SELECT Taskgate._KeyLock(N'dedupe', @vDefinition, k.DedupeKey) FROM @vKey AS k WHERE 1 = 0",
+        from: "Taskgate._KeyLockOf(N'dedupe', @vDefinition, k.DedupeKey) AS n",
+        to: "Taskgate._KeyLockOf(N'dedupe', @vDefinition, k.DedupeKey) AS n WHERE 1 = 0",
       },
     ],
     foundBy: "enqueue-x-same-key",
@@ -451,8 +454,8 @@ const otherBugs: readonly PlantedBug[] = [
     file: enqueue,
     edits: [
       {
-        from: "CONVERT(nvarchar(36), @OperationId)) WHERE @OperationId IS NOT NULL",
-        to: "CONVERT(nvarchar(36), @OperationId)) WHERE 1 = 0",
+        from: "CONVERT(nvarchar(36), @OperationId)) AS n WHERE @OperationId IS NOT NULL",
+        to: "CONVERT(nvarchar(36), @OperationId)) AS n WHERE 1 = 0",
       },
     ],
     foundBy: "enqueue-x-same-operation",

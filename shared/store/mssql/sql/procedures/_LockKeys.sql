@@ -14,15 +14,15 @@ BEGIN
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   -- By a variable: the schema model that checks these files has none of the server's own procedures.
   DECLARE @vGetLock nvarchar(100) = N'sys.sp_getapplock', @vPatienceMs int = CASE WHEN @Waits = 1 THEN 2000 ELSE 0 END,
-          @vK int = 1, @vCount int, @vName nvarchar(255), @vResult int, @vNumber int, @vMessage nvarchar(2048);
+          @vK int = 0, @vCount int, @vName nvarchar(255), @vResult int, @vNumber int, @vMessage nvarchar(2048);
   DECLARE @vKey TABLE (K int NOT NULL PRIMARY KEY CLUSTERED, Name nvarchar(255) COLLATE Latin1_General_100_BIN2 NOT NULL);
   DECLARE @vMissed TABLE (Name nvarchar(255) COLLATE Latin1_General_100_BIN2 NOT NULL PRIMARY KEY CLUSTERED);
 
   INSERT INTO @vKey (K, Name) SELECT ROW_NUMBER() OVER (ORDER BY k.Name), k.Name FROM @Keys AS k;
   SET @vCount = @@ROWCOUNT;
-  WHILE @vK <= @vCount
+  WHILE @vK < @vCount
   BEGIN
-    SELECT @vName = k.Name FROM @vKey AS k WHERE k.K = @vK;
+    SELECT @vK = k.K, @vName = k.Name FROM @vKey AS k WHERE k.K = @vK + 1;
     EXEC @vResult = @vGetLock @Resource = @vName, @LockMode = N'Exclusive', @LockOwner = N'Transaction', @LockTimeout = @vPatienceMs;
     IF @vResult = -1 AND @Waits = 0 INSERT INTO @vMissed (Name) VALUES (@vName);
     ELSE IF @vResult < 0
@@ -33,7 +33,6 @@ BEGIN
           ELSE N'sp_getapplock answered ' + CONVERT(nvarchar(11), @vResult) END + N' (' + REPLACE(@vName, N'%', N'%%') + N')';
       THROW @vNumber, @vMessage, 1;
     END;
-    SET @vK = @vK + 1;
   END;
   SELECT @oMissed = N'[' + COALESCE(STRING_AGG(N'"' + STRING_ESCAPE(CONVERT(nvarchar(max), m.Name), 'json') + N'"', N','), N'') + N']'
   FROM @vMissed AS m;
