@@ -32,7 +32,7 @@ export class NameCheck {
       if (!isWord(node, "INDEX") || !isWord(nodes[at + 2], "ON") || !isGroup(list)) return;
       const relation = this.#schema.relations.get(qualifiedAt(nodes, at + 3) ?? "");
       for (const name of list.nodes.filter(isName)) {
-        if (relation?.columns?.has(name.text) !== true) {
+        if (relation?.columns.has(name.text) !== true) {
           this.#fault(name, "an index has columns of its table", name.text);
         }
       }
