@@ -83,8 +83,14 @@ export function isOf<Kind extends object>(
   }
 }
 
+/** Also one of another realm, such as that of a test runner's or a sandbox's outside. */
 function isError(value: unknown): value is Error {
-  return isOf(value, Error);
+  if (isOf(value, Error)) return true;
+  try {
+    return Object.prototype.toString.call(value) === "[object Error]";
+  } catch {
+    return false;
+  }
 }
 
 function textOf(error: Error, member: "name" | "message" | "stack"): string {

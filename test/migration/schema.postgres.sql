@@ -395,7 +395,7 @@ CREATE INDEX ix_archive_pack_purge ON taskgate.archive_pack USING btree (purge_a
 CREATE INDEX ix_archive_purge ON taskgate.archive USING btree (purge_after);
 CREATE INDEX ix_batch_unfinished ON taskgate.batch USING btree (batch_id) WHERE ((state = ANY (ARRAY[1, 4])) AND (finished_at IS NULL));
 CREATE INDEX ix_dedupe_expires ON taskgate.dedupe USING btree (expires_at) WHERE (expires_at IS NOT NULL);
-CREATE INDEX ix_group_waiting_definition ON taskgate.group_waiting USING btree (task_definition_id);
+CREATE INDEX ix_group_waiting_definition ON taskgate.group_waiting USING btree (task_definition_id, group_id, priority, rank, task_id);
 CREATE INDEX ix_operation_done_at ON taskgate.operation USING btree (done_at);
 CREATE INDEX ix_scheduled_task ON taskgate.scheduled USING btree (task_id);
 CREATE INDEX ix_setting_audit_definition ON taskgate.setting_audit USING btree (task_definition_id, setting_audit_id);
