@@ -24,7 +24,7 @@ import {
   workerAmong,
 } from "./local-process";
 
-const runTimeoutMs = 180_000;
+const runTimeoutMs = 300_000;
 
 beforeAll(ensureBuilt, 120_000);
 
