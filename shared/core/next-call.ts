@@ -4,7 +4,7 @@ import type { Durations } from "./pace";
 
 /*
  * The next step of an execution, decided from facts of one instant. Nothing here waits, calls or keeps anything:
- * shared/worker/execution-loop.ts collects the facts and carries the decision out.
+ * shared/worker/run/execution-loop.ts collects the facts and carries the decision out.
  */
 
 /**
