@@ -4,7 +4,13 @@ import { expectError } from "../support/expect-error";
 import { useStore } from "../support/store-setup";
 import type { StoreSetup } from "../support/store-setup";
 
-const none = { oldestReady: null, finished: 0, overMs: null, kinds: [] };
+const none = {
+  now: expect.any(Date),
+  oldestReady: null,
+  finished: 0,
+  overMs: null,
+  kinds: [],
+};
 
 /** How fast tasks of a definition end, how long they run, and how old the oldest ready one is. */
 export function describePace(setup: StoreSetup): void {

@@ -1,7 +1,7 @@
 import { asTaskId } from "../../core/ids";
 import type { TaskId } from "../../core/ids";
 import { checkInt, checkName } from "./checks";
-import { int, intOrNull, json, textOrNull } from "./columns";
+import { int, intOrNull, json, text, textOrNull } from "./columns";
 import { operationsOf } from "./operation";
 
 /* ---- Pace: how fast tasks of a definition end, how long they run, how old the oldest one is ---- */
@@ -19,6 +19,8 @@ export interface ReadPaceInput {
 }
 
 export interface ReadPaceAnswer {
+  /** The database's clock. */
+  now: Date;
   /** Of the ready tasks that come next of their priorities, the oldest, of at most 50 priorities; null: none is ready. */
   oldestReady: { taskId: TaskId; createdAt: string } | null;
   /** Tasks looked at. */
@@ -53,6 +55,7 @@ export const readPace = operation("readPace", {
     const taskId = textOrNull(row, "oldestTaskId");
     const createdAt = textOrNull(row, "oldestCreatedAt");
     return {
+      now: new Date(text(row, "nowAt")),
       oldestReady:
         taskId === null || createdAt === null ? null : { taskId: asTaskId(taskId), createdAt },
       finished: int(row, "finished"),

@@ -16,6 +16,7 @@ export function readPace(memory: Memory, input: ReadPaceInput): ReadPaceAnswer {
   const firstAtMs = rows.at(-1)?.finishedAtMs;
   const kinds = [...new Set(rows.map((row) => row.task.kind))].sort(compareTexts);
   return {
+    now: new Date(memory.nowMs),
     oldestReady:
       oldest === null ? null : { taskId: oldest.taskId, createdAt: iso(oldest.createdAtMs) },
     finished: rows.length,

@@ -1,6 +1,6 @@
 -- Taskgate.ReadPace: how fast a definition's tasks end, how long they run, and which ready one is the oldest.
 -- In:     @Name; @Max int 1..1000: so many of the tasks that ended well within the last hour are looked at, the newest ones
--- Out:    Status: read; OldestTaskId, OldestCreatedAt: of the ready tasks that come next of their priorities, the oldest, at most 50
+-- Out:    Status: read; NowAt ISO-8601: the database's clock; OldestTaskId, OldestCreatedAt: of the ready tasks that come next of their priorities, the oldest, at most 50
 --           priorities; null: none is ready
 --         Finished int: tasks looked at; OverMs bigint: from the end of the earliest of them until now; null: there is none
 --         Kinds: JSON array, by kind, of {kind, finished, p50Ms, p99Ms: the durations that half and 99 of 100 of the measured ones reach
@@ -77,6 +77,6 @@ BEGIN
            MIN(CASE WHEN d.Place * 2 >= d.Measured THEN d.DurationMs END) AS P50,
            MIN(CASE WHEN d.Place * 100 >= d.Measured * 99 THEN d.DurationMs END) AS P99
     FROM @vDone AS d GROUP BY d.Kind) AS g;
-  SELECT N'read' AS [Status], @vOldestTaskId AS [OldestTaskId], Taskgate._Iso(@vOldestCreatedAt) AS [OldestCreatedAt],
-         @vFinished AS [Finished], DATEDIFF_BIG(MILLISECOND, @vFirstAt, @vNow) AS [OverMs], COALESCE(@vKinds, N'[]') AS [Kinds];
+  SELECT N'read' AS [Status], Taskgate._Iso(@vNow) AS [NowAt], @vOldestTaskId AS [OldestTaskId],
+         Taskgate._Iso(@vOldestCreatedAt) AS [OldestCreatedAt], @vFinished AS [Finished], DATEDIFF_BIG(MILLISECOND, @vFirstAt, @vNow) AS [OverMs], COALESCE(@vKinds, N'[]') AS [Kinds];
 END;

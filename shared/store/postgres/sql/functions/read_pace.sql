@@ -1,6 +1,6 @@
 -- taskgate.read_pace: how fast a definition's tasks end, how long they run, and which ready one is the oldest.
 -- In:     p_name; p_max int 1..1000: so many of the tasks that ended well within the last hour are looked at, the newest ones
--- Out:    status: read; oldest_task_id, oldest_created_at: of the ready tasks that come next of their priorities, the oldest, at most 50
+-- Out:    status: read; now_at ISO-8601: the database's clock; oldest_task_id, oldest_created_at: of the ready tasks that come next of their priorities, the oldest, at most 50
 --           priorities; null: none is ready
 --         finished int: tasks looked at; over_ms bigint: from the end of the earliest of them until now; null: there is none
 --         kinds: JSON array, by kind, of {kind, finished, p50Ms, p99Ms: the durations that half and 99 of 100 of the measured ones reach
@@ -11,7 +11,8 @@
 -- Once:   a read
 -- Twin:   mssql/sql/procedures/ReadPace.sql
 create or replace function taskgate.read_pace(
-  p_name text, p_max int, out status text, out oldest_task_id bigint, out oldest_created_at text, out finished int, out over_ms bigint, out kinds text)
+  p_name text, p_max int, out status text, out now_at text, out oldest_task_id bigint, out oldest_created_at text, out finished int,
+  out over_ms bigint, out kinds text)
 language plpgsql security definer
 set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -22,6 +23,7 @@ begin
   perform _check_range('max', p_max, 1, 1000);
   v_definition := _find_definition(p_name);
   status := 'read';
+  now_at := _iso(v_now);
   with recursive head as (
     (select r.priority, r.rank, r.task_id, 1 as n from ready r
       where r.task_definition_id = v_definition order by r.priority, r.rank, r.task_id limit 1)
