@@ -1,6 +1,5 @@
 import type { ListStoppedAnswer, StoppedDefinition } from "../../ports/task-store";
 import { expectRange } from "./arguments";
-import { iso } from "./read-models";
 import { compareTexts } from "./rows";
 import type { Memory, StopRow } from "./state";
 
@@ -45,5 +44,10 @@ export function listStopped(memory: Memory, input: { max: number }): ListStopped
 }
 
 function describe(definition: string, row: StopRow): StoppedDefinition {
-  return { definition, at: iso(row.stoppedAtMs), by: row.stoppedBy, reason: row.reason };
+  return {
+    definition,
+    at: new Date(row.stoppedAtMs).toISOString(),
+    by: row.stoppedBy,
+    reason: row.reason,
+  };
 }
