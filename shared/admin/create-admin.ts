@@ -233,13 +233,13 @@ export interface Admin {
   failures(request: FailuresRequest): Promise<FailuresReport>;
   /** Retries the dead tasks of one error. */
   redriveFailures(request: RedriveFailuresRequest & Actor): Promise<RedriveFailuresReport>;
-  /** How a definition gets on: age of its oldest ready task, pace, time left, what runs. */
+  /** How a definition gets on: age of its oldest ready task, pace, time left, running tasks. */
   pace(definition: string): Promise<PaceReport>;
   /** The stop that is in force; null: none is. */
   stopState(): Promise<StopState | null>;
   /** Pauses all definitions and schedules that aren't paused. */
   stopAll(request: OperatorRequest & Actor): Promise<StopReport>;
-  /** Resumes what a stop has paused, and nothing else. */
+  /** Resumes the definitions and schedules that a stop has paused, and no others. */
   resumeAll(request: OperatorRequest & Actor): Promise<StopReport>;
   /** Looks for faults; `deep` checks every promise that SQL can see, over the whole database. */
   doctor(options: { deep: boolean }): Promise<DoctorReport>;
@@ -340,7 +340,7 @@ function limitActions(
   };
 }
 
-/** The admin's part about what goes wrong: failures, pace, a stop of everything. */
+/** The admin's part about incidents: failures, pace, a stop of everything. */
 function incidentActions(
   options: AdminOptions,
 ): Pick<Admin, "failures" | "redriveFailures" | "pace" | "stopState" | "stopAll" | "resumeAll"> {

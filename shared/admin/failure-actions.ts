@@ -7,7 +7,7 @@ import { groupFailures } from "./failure-groups";
 import type { FailureGroup } from "./failure-groups";
 import type { FailuresRequest, RedriveFailuresRequest } from "./failure-requests";
 
-/** What operators ask of dead tasks, and what they do with those of one error. */
+/** Dead tasks by error, for operators: the list, and a redrive of one error's tasks. */
 
 /** Dead tasks by error. */
 export interface FailuresReport {
@@ -21,7 +21,7 @@ export interface FailuresReport {
   readonly isWhole: boolean;
 }
 
-/** What a redrive of a group did. */
+/** The counts of a group's redrive. */
 export interface RedriveFailuresReport {
   /** Dead tasks of the group. */
   readonly found: number;

@@ -2,8 +2,8 @@ import type { TaskId } from "../core/ids";
 import type { EqualFailures } from "../ports/task-store";
 
 /**
- * Failures put together although their errors name different ids: what differs from task to task, such as numbers, UUIDs
- * and long hexadecimal texts, counts as equal.
+ * Failures put together although their errors name different ids: numbers, UUIDs and long hexadecimal texts differ from task
+ * to task, and count as equal.
  */
 
 /** Dead tasks of one definition and kind whose errors are alike. */
@@ -38,7 +38,7 @@ const varying: readonly RegExp[] = [
   /\d+(?:[.,:]\d+)*/g,
 ];
 
-/** The error's first line with `#` for what differs from task to task. */
+/** The error's first line with `#` in place of numbers and ids. */
 export function likeOf(error: string | null): string {
   const [line = ""] = (error ?? noError).trim().split("\n", 1);
   return varying.reduce((text, form) => text.replace(form, "#"), line).trim();

@@ -1,4 +1,4 @@
-/** What operators ask of failures, as requests.ts has it. */
+/** Requests about failures, as requests.ts has them. */
 import { objectOf, queryOf } from "./object-schema";
 import type { ValueOf } from "./object-schema";
 import { flag, key, maxEntries, reason, text } from "./schemas";

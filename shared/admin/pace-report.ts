@@ -2,7 +2,7 @@ import { isCallsDefinition } from "../core/calls-definition";
 import type { TaskId } from "../core/ids";
 import type { DefinitionStatus, KindPace, TaskListEntry, TaskStore } from "../ports/task-store";
 
-/** How a definition gets on: how old its oldest ready task is, how fast tasks end, when all are done, what runs for too long. */
+/** How a definition gets on: how old its oldest ready task is, how fast tasks end, when all are done, which tasks run for too long. */
 
 /** A task that is claimed. */
 export interface RunningTask {

@@ -1,20 +1,20 @@
-import { isForLater } from "../core/errors";
+import { TaskgateError } from "../core/errors";
 import type { ListStoppedAnswer } from "../ports/task-store";
 import type { AdminTools } from "./admin-tools";
 import type { OperatorRequest } from "./requests";
 import { setSchedulePaused } from "./schedule-actions";
 
 /**
- * Stops everything, and resumes exactly what was stopped. Each definition and each schedule is paused in a call of its own,
- * so that one that is locked holds up no other; what is paused already stays its operator's. The database notes what belongs
- * to the stop, so a resume by anybody else, or after a crash, finds it.
+ * Stops everything, and resumes exactly the stopped definitions and schedules. Each is paused in a call of its own, so that a
+ * locked one holds up no other. A definition that is paused already stays its operator's. The database notes the parts of the
+ * stop, so a resume by another person, or after a crash, finds them.
  */
 
-/** What a stop or a resume has changed, or could not change. */
+/** The changes of a stop or a resume. */
 export interface StopReport {
   readonly definitions: readonly string[];
   readonly schedules: readonly { readonly definition: string; readonly name: string }[];
-  /** Names of what was locked for too long, or whose call failed: the same call again takes them up. */
+  /** Names of those that were locked for too long, or whose call failed: the same call again takes them up. */
   readonly left: readonly string[];
 }
 
@@ -35,7 +35,7 @@ const stoppedMax = 1_000;
 /** Calls at the same time. */
 const callsMax = 4;
 
-/** What is stopped; null: nothing is. The first of its parts tells time, actor and reason. */
+/** The stop in force; null: none is. The first of its parts tells time, actor and reason. */
 export async function readStop({ store }: AdminTools): Promise<StopState | null> {
   const { definitions, schedules } = await store.listStopped({ max: stoppedMax });
   const [first] = [...definitions, ...schedules].sort((a, b) => (a.at < b.at ? -1 : 1));
@@ -70,7 +70,7 @@ export async function stopAll(tools: AdminTools, change: StopChange): Promise<St
   return toReport(paused, stopped);
 }
 
-/** Resumes what the stop has paused: definitions first, with hints for those whose tasks wait. */
+/** Resumes all parts of the stop: definitions first, with hints for those whose tasks wait. */
 export async function resumeAll(tools: AdminTools, change: StopChange): Promise<StopReport> {
   const { store, wakeUp } = tools;
   const stopped: ListStoppedAnswer = await store.listStopped({ max: stoppedMax });
@@ -94,7 +94,7 @@ interface Changed<Item> {
   readonly failed: readonly Item[];
 }
 
-/** Some at a time. One that is locked or away is left; any other error is thrown when all have been tried. */
+/** Some at a time. A locked one is left; any other error is thrown when all have been tried. */
 async function changeEach<Item>(
   items: readonly Item[],
   change: (item: Item) => Promise<boolean>,
@@ -108,7 +108,7 @@ async function changeEach<Item>(
       try {
         if (await change(item)) changed.push(item);
       } catch (error) {
-        if (!isForLater(error)) fault ??= error;
+        if (!isLocked(error)) fault ??= error;
         failed.push(item);
       }
     }
@@ -116,6 +116,11 @@ async function changeEach<Item>(
   await Promise.all(Array.from({ length: callsMax }, work));
   if (fault !== null) throw fault as Error;
   return { changed, failed };
+}
+
+/** It was locked for longer than its call waits. */
+function isLocked(error: unknown): boolean {
+  return error instanceof TaskgateError && error.isRetryable;
 }
 
 function toReport(

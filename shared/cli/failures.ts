@@ -19,7 +19,7 @@ export const failuresCommand: Command = {
     "The newest 5,000 dead tasks are read. `taskgate redrive NAME --all --like TEXT` retries those of one line.",
   ].join("\n"),
   examples: [
-    { line: "taskgate failures", sentence: "What has failed, in all definitions." },
+    { line: "taskgate failures", sentence: "The failures of all definitions." },
     { line: "taskgate failures greet -n 5", sentence: "The five most frequent errors of one." },
   ],
   run: async (context) => {

@@ -45,11 +45,11 @@ export const redriveCommand: Command = {
   ].join("\n"),
   examples: [
     { line: "taskgate redrive 17", sentence: "One task." },
-    { line: "taskgate redrive greet --all", sentence: "All dead tasks of a definition." },
     {
-      line: `taskgate redrive greet --all --like "Partner answered #"`,
+      line: `taskgate redrive greet --all --like "it broke"`,
       sentence: "The dead tasks of one error.",
     },
+    { line: "taskgate redrive greet --all", sentence: "All dead tasks of a definition." },
     {
       line: "taskgate redrive greet --all --outcome cancelled -n 50",
       sentence: "The 50 oldest cancelled ones.",

@@ -19,7 +19,7 @@ export const stopCommand: Command = {
   },
   sentence: "Pauses all definitions and schedules; running tasks finish.",
   details: [
-    "`taskgate resume --all` resumes exactly what was stopped: what an operator had paused before stays paused.",
+    "`taskgate resume --all` resumes exactly these; a definition that was paused before stays paused.",
     "A definition that is registered later isn't stopped. Exit code 1: one was locked for too long, repeat the command.",
   ].join("\n"),
   examples: [
@@ -55,7 +55,7 @@ export const stopCommand: Command = {
   },
 };
 
-/** What was stopped or resumed, and what wasn't. */
+/** Stopped or resumed definitions and schedules, and those that were locked. */
 export function describeStop(
   { definitions, schedules, left }: StopReport,
   words: { readonly done: string; readonly none: string; readonly next: string },

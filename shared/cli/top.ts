@@ -16,14 +16,17 @@ export const topCommand: Command = {
   group: "look",
   parameters: [optionalNameParameter],
   options: {},
-  sentence: "Shows what is in trouble or busy: age, pace, time left, slow tasks.",
+  sentence: "Shows definitions in trouble or busy: age, pace, time left, slow tasks.",
   details: [
     "OLDEST is the age of the oldest ready task. /MIN counts tasks that ended well within the last hour, the newest thousand.",
     "SLOW counts tasks that run longer than 99 of 100 of their kind did. Definitions without tasks are left out.",
   ].join("\n"),
   examples: [
     { line: "taskgate top --watch", sentence: "The busy definitions, again every 2 s." },
-    { line: "taskgate top greet", sentence: "What runs in one definition, since when and where." },
+    {
+      line: "taskgate top greet",
+      sentence: "Running tasks of one definition, since when and where.",
+    },
   ],
   run: async (context) => {
     const [given] = context.args;
@@ -38,7 +41,7 @@ interface Busy {
   readonly pace: PaceReport;
 }
 
-/** Definitions whose pace is read: more lines nobody reads. */
+/** Definitions whose pace is read: as many lines as a screen has. */
 const shownMax = 40;
 
 async function showAll(context: CommandContext): Promise<void> {
@@ -74,7 +77,7 @@ function isBusy({ ready, scheduled, waiting, claimed, dead, paused }: Definition
   return ready + scheduled + waiting + claimed + dead > 0 || paused;
 }
 
-/** Dead tasks and held-up ones first, then what runs, then what waits. */
+/** Dead tasks and held-up ones first, then running, then waiting ones. */
 function trouble(definition: DefinitionReport): number {
   const { dead, ready, waiting, claimed, running, prefetched, paused, limit } = definition;
   const left = ready + waiting;

@@ -324,7 +324,7 @@ export const failuresAnswer = answer({
       definition: text,
       kind: text,
       error: text,
-      like: { ...text, description: "The error with # for what differs from task to task." },
+      like: { ...text, description: "The error with # in place of numbers and ids." },
       count,
       firstAt: text,
       lastAt: text,
@@ -336,7 +336,7 @@ export const failuresAnswer = answer({
   isWhole: flag,
 });
 
-/** What became of the dead tasks of one error. */
+/** The counts of a redrive of one error's tasks. */
 export const redriveFailuresAnswer = answer({ found: count, redriven: count, left: count });
 
 /** How a definition gets on. */
@@ -365,7 +365,7 @@ export const stopStateAnswer = answer({
   ),
 });
 
-/** What a stop or its end has changed, and what it could not change. */
+/** The changes of a stop or of its end. */
 export const stopAnswer = answer({
   definitions: listOf(text),
   schedules: listOf(scheduleName),

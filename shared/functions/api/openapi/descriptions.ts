@@ -86,11 +86,11 @@ const reads = {
     answer: answers.failuresAnswer,
   },
   "api-pace": {
-    summary: "How a definition gets on: oldest task, pace, time left, what runs",
+    summary: "How a definition gets on: oldest task, pace, time left, running tasks",
     answer: answers.paceAnswer,
   },
   "api-stop-state": {
-    summary: "The stop that is in force, and what it has paused",
+    summary: "The stop that is in force, with the paused definitions and schedules",
     answer: answers.stopStateAnswer,
   },
 } as const satisfies Record<string, RouteDescription>;
@@ -182,7 +182,7 @@ const changes = {
     answer: answers.stopAnswer,
   },
   "api-resume-all": {
-    summary: "Resumes what a stop has paused, and nothing else",
+    summary: "Resumes the definitions and schedules that a stop has paused, and no others",
     body: [readOperatorRequest],
     answer: answers.stopAnswer,
   },

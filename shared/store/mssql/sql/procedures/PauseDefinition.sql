@@ -30,13 +30,13 @@ BEGIN
     IF @vStatus <> N'exists'
       INSERT INTO Taskgate.SettingAudit (TaskDefinitionId, Setting, OldValue, NewValue, Source, ChangedBy, Reason, ChangedAt)
       VALUES (@vDefinition, N'paused', N'false', N'true', N'operator', @ChangedBy, @Reason, SYSUTCDATETIME());
-    IF @IsStop = 1
-      INSERT INTO Taskgate.StoppedDefinition WITH (ROWLOCK) (TaskDefinitionId, StoppedAt, StoppedBy, Reason)
-      SELECT @vDefinition, SYSUTCDATETIME(), @ChangedBy, @Reason WHERE @vStatus = N'paused';
-    ELSE
+    IF @vStatus = N'paused' OR COALESCE(@IsStop, 0) = 0
       DELETE s
       FROM Taskgate.StoppedDefinition AS s WITH (ROWLOCK, UPDLOCK) -- the holder of the definition's row owns this one
       WHERE s.TaskDefinitionId = @vDefinition;
+    IF @vStatus = N'paused' AND @IsStop = 1
+      INSERT INTO Taskgate.StoppedDefinition WITH (ROWLOCK) (TaskDefinitionId, StoppedAt, StoppedBy, Reason)
+      VALUES (@vDefinition, SYSUTCDATETIME(), @ChangedBy, @Reason);
     COMMIT TRANSACTION;
   END TRY
   BEGIN CATCH

@@ -52,7 +52,7 @@ BEGIN
   INSERT INTO @vSeen (TaskId, FinishedAt)
   SELECT TOP (@Max) a.TaskId, a.FinishedAt
   FROM Taskgate.Archive AS a WITH (INDEX (IX_Archive_Finished)) -- backwards; covers this read
-  WHERE a.TaskDefinitionId = @vDefinition AND a.Outcome = 10 AND a.FinishedAt > DATEADD(HOUR, -1, @vNow)
+  WHERE a.TaskDefinitionId = @vDefinition AND a.Outcome = 10 AND a.FinishedAt > DATEADD(MILLISECOND, -3600000, @vNow)
   ORDER BY a.FinishedAt DESC, a.TaskId DESC;
   SELECT @vFinished = COUNT(*), @vFirstAt = MIN(s.FinishedAt) FROM @vSeen AS s;
   INSERT INTO @vDone (TaskId, Kind, DurationMs)

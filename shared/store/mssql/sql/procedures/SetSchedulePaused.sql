@@ -53,13 +53,13 @@ BEGIN
       VALUES (@vDefinition, N'schedule_paused', CASE @Paused WHEN 1 THEN N'false' ELSE N'true' END + N' of ' + @vSchedule,
               CASE @Paused WHEN 1 THEN N'true' ELSE N'false' END + N' of ' + @vSchedule, N'operator', @ChangedBy, @Reason, @vNow);
     END;
-    IF @IsStop = 1
-      INSERT INTO Taskgate.StoppedSchedule WITH (ROWLOCK) (ScheduleId, StoppedAt, StoppedBy, Reason)
-      SELECT @vScheduleId, @vNow, @ChangedBy, @Reason WHERE @vStatus = N'paused' AND @vWasPaused IS NOT NULL;
-    ELSE
+    IF @vStatus <> N'exists' OR COALESCE(@IsStop, 0) = 0
       DELETE x
       FROM Taskgate.StoppedSchedule AS x WITH (ROWLOCK, UPDLOCK) -- the holder of the schedule's row owns this one
       WHERE x.ScheduleId = @vScheduleId;
+    IF @vWasPaused = 0 AND @vStatus = N'paused' AND @IsStop = 1
+      INSERT INTO Taskgate.StoppedSchedule WITH (ROWLOCK) (ScheduleId, StoppedAt, StoppedBy, Reason)
+      VALUES (@vScheduleId, @vNow, @ChangedBy, @Reason);
     COMMIT TRANSACTION;
     IF @vWasPaused IS NULL
     BEGIN

@@ -20,9 +20,10 @@ begin
     insert into setting_audit (task_definition_id, setting, old_value, new_value, source, changed_by, reason, changed_at)
     values (v_definition, 'paused', (not p_paused)::text, p_paused::text, 'operator', p_changed_by, p_reason, _now());
   end if;
-  if not p_is_stop then
+  if o_did_change or not p_is_stop then
     delete from stopped_definition s where s.task_definition_id = v_definition;
-  elsif o_did_change then
+  end if;
+  if o_did_change and p_is_stop then
     insert into stopped_definition (task_definition_id, stopped_at, stopped_by, reason) values (v_definition, _now(), p_changed_by, p_reason);
   end if;
   o_ready := exists (select 1 from ready r where r.task_definition_id = v_definition);

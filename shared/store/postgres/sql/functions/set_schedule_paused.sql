@@ -38,9 +38,10 @@ begin
     insert into setting_audit (task_definition_id, setting, old_value, new_value, source, changed_by, reason, changed_at)
     values (v_definition, 'schedule_paused', (not p_paused)::text || ' of ' || p_schedule, p_paused::text || ' of ' || p_schedule, 'operator', p_changed_by, p_reason, v_now);
   end if;
-  if p_is_stop is not true then
+  if status <> 'exists' or p_is_stop is not true then
     delete from stopped_schedule x where x.schedule_id = s.schedule_id;
-  elsif status = 'paused' then
+  end if;
+  if status = 'paused' and p_is_stop then
     insert into stopped_schedule (schedule_id, stopped_at, stopped_by, reason) values (s.schedule_id, v_now, p_changed_by, p_reason);
   end if;
   if not p_paused and v_next is not null then next_due_ms := greatest(ceil(extract(epoch from v_next - v_now) * 1000), 0)::bigint; end if;
