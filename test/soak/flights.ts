@@ -85,10 +85,14 @@ export class Flights {
       this.#frozenMs.set(worker, atMs);
       return { uncovered: own.filter((flight) => setCovered(flight, false)), covered: [] };
     }
-    const frozenMs = this.#frozenMs.get(worker) ?? atMs;
+    if (what === "late")
+      return { uncovered: own.filter((flight) => setCovered(flight, false)), covered: [] };
+    const frozenMs = this.#frozenMs.get(worker);
     this.#frozenMs.delete(worker);
     if (what === "thawed") {
-      if (atMs - frozenMs > coveredFreezeMs) return { uncovered: [], covered: [] };
+      // A worker notices its own freeze, too: the second to tell of its end tells nothing new.
+      const isShort = frozenMs !== undefined && atMs - frozenMs <= coveredFreezeMs;
+      if (!isShort) return { uncovered: [], covered: [] };
       return { uncovered: [], covered: own.filter((flight) => setCovered(flight, true)) };
     }
     this.#gone.add(worker);

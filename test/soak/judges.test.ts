@@ -130,6 +130,14 @@ test("the judge of the ledger does not count the run of a frozen worker whose le
   ];
   expect(brokenRules([...held, ...other])).toEqual(["limits"]);
   expect(brokenRules([...held, ...other, ...freeze])).toEqual([]);
+  // The worker tells of it, too, somewhat later.
+  const own: Entry = { is: "worker", atMs: 391 + 2 * leaseMs, worker: "frozen", what: "thawed" };
+  expect(brokenRules([...held, ...other, ...freeze, own])).toEqual([]);
+  const short: Entry[] = [
+    { is: "worker", atMs: 310, worker: "frozen", what: "frozen" },
+    { is: "worker", atMs: 320, worker: "frozen", what: "thawed" },
+  ];
+  expect(brokenRules([...held, ...other, ...short])).toEqual(["limits"]);
 });
 
 test("the judge of the ledger finds a run after the end, and one without a reason", () => {

@@ -12,6 +12,9 @@ export type RunEnd = "returned" | "threw" | "gaveup" | "continued" | "gone";
 /** How a task ended, as its row in the database says. */
 export type Outcome = "done" | "dead" | "cancelled";
 
+/** `late`: it has said itself that it could not renew a lease in time. */
+export type WorkerNews = "killed" | "frozen" | "thawed" | "late" | "ended";
+
 export type Entry = { readonly atMs: number } & (
   | {
       /** A handler begins. `waitMs`: since its task was enqueued, where that says something. */
@@ -36,11 +39,7 @@ export type Entry = { readonly atMs: number } & (
     }
   /** A dead task was made a task again; the call was sent at `atMs`. */
   | { readonly is: "redriven"; readonly task: string }
-  | {
-      readonly is: "worker";
-      readonly worker: string;
-      readonly what: "killed" | "frozen" | "thawed" | "ended";
-    }
+  | { readonly is: "worker"; readonly worker: string; readonly what: WorkerNews }
   | { readonly is: "leg"; readonly what: "started" | "stopped" }
   /** All ends before `atMs` are in the ledger. */
   | { readonly is: "read" }
@@ -112,7 +111,7 @@ export function parseEntry(line: string): Entry {
     case "redriven":
       return { is, atMs, task: first };
     case "worker":
-      return { is, atMs, worker: first, what: second as "killed" };
+      return { is, atMs, worker: first, what: second as WorkerNews };
     case "leg":
       return { is, atMs, what: first as "started" };
     case "read":

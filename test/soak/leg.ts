@@ -14,6 +14,7 @@ import { LedgerReader } from "./ledger-reader";
 import type { SoakOptions } from "./options";
 import type { Leg, RunFolder } from "./run-folder";
 import type { RunTogether } from "./run-soak";
+import { watchStandstill } from "./standstill";
 import { Sampler } from "./sampler";
 import { SoakServer } from "./soak-server";
 import { makeTroubles } from "./troubles";
@@ -21,6 +22,8 @@ import { endLeftWorkers, Workers } from "./workers";
 
 /** Entries of so long ago are in the ledger: a frozen process writes late. */
 const judgeBackMs = 45_000;
+/** Nothing ran on the computer for a second or longer, this program neither. */
+const standstill = "at a standstill with the whole computer";
 const readEveryMs = 5_000;
 /** No task comes to its end for so long: the rest is lost. */
 const drainStuckMs = 180_000;
@@ -83,7 +86,7 @@ async function openScene(folder: RunFolder, server: SoakServer): Promise<Scene> 
     random: realRandom,
     sleep,
   });
-  const places = { url, ledgerFolder: folder.ledger, pidFolder: folder.pids };
+  const places = { url, ledgerFolder: folder.ledger, pidFolder: folder.pids, logFile: folder.log };
   const workers = new Workers({ ...places, scale: state.scale, write, leg: number });
   const dice = new Dice(newSeed());
   const feeder = new Feeder({ url, operator, scale: state.scale, build: state.build, dice, write });
@@ -96,6 +99,9 @@ async function openScene(folder: RunFolder, server: SoakServer): Promise<Scene> 
   const judge = new LedgerJudge(state.scale);
   const reader = new LedgerReader(folder.ledger);
   const sampler = new Sampler({ client, serverPid: server.pid, workers, judge, leg: number });
+  watchStandstill(() => {
+    folder.count(standstill);
+  });
   const leg: Leg = { startedAtMs: Date.now(), lastSeenMs: Date.now(), isStopped: false };
   // What ended at the end of the last leg is read before anything runs.
   await ended.read();

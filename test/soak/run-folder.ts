@@ -73,6 +73,11 @@ export class RunFolder {
     return join(this.path, "workers");
   }
 
+  /** What the workers log. */
+  get log(): string {
+    return join(this.path, "workers.log");
+  }
+
   /** How long the load has lasted so far. */
   get ranMs(): number {
     return this.state.legs.reduce((sum, leg) => sum + leg.lastSeenMs - leg.startedAtMs, 0);

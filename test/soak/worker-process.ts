@@ -3,6 +3,7 @@ import { AppProcess } from "../../shared/functions/runtime";
 import { workResident } from "../../shared/functions/resident";
 import { soakHandler } from "./handler";
 import { openLedger } from "./ledger";
+import { watchStandstill } from "./standstill";
 import { kindsOf } from "./plan";
 import type { Scale } from "./plan";
 
@@ -31,10 +32,15 @@ export interface WorkerMemory {
 
 const order = JSON.parse(process.argv[2] ?? "{}") as WorkerOrder;
 writeFileSync(order.pidFile, String(process.pid));
-const handler = soakHandler(order.name, openLedger(order.ledger, order.name));
+const write = openLedger(order.ledger, order.name);
+const handler = soakHandler(order.name, write);
 const app = new AppProcess({ tasks: kindsOf(order.scale, order.build, handler) });
 const ending = new AbortController();
 
+watchStandstill(({ fromMs, untilMs }) => {
+  write({ is: "worker", atMs: fromMs, worker: order.name, what: "frozen" });
+  write({ is: "worker", atMs: untilMs, worker: order.name, what: "thawed" });
+});
 process.on("disconnect", () => process.exit(0));
 process.on("message", (message: "memory" | "stop") => {
   if (message === "stop") ending.abort();

@@ -1,9 +1,9 @@
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
-import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { sleep } from "../../shared/platform/real-clock";
-import type { WriteEntry } from "./ledger";
+import type { WorkerNews, WriteEntry } from "./ledger";
 import type { Scale } from "./plan";
 import type { WorkerMemory, WorkerOrder } from "./worker-process";
 
@@ -22,6 +22,7 @@ export interface WorkersPlace {
   readonly url: string;
   readonly ledgerFolder: string;
   readonly pidFolder: string;
+  readonly logFile: string;
   readonly scale: Scale;
   readonly write: WriteEntry;
   /** Names of the workers of this leg begin with it. */
@@ -29,6 +30,8 @@ export interface WorkersPlace {
 }
 
 const answerMs = 1_500;
+/** In a worker's log, when its lease is lost: another worker may have its tasks from then on. */
+const lateText = "the lease could not be renewed in time";
 const graceMs = 15_000;
 
 /** The workers of a leg, and what is done to them. */
@@ -68,6 +71,10 @@ export class Workers {
     };
     this.#live.set(name, worker);
     worker.child.on("error", () => undefined);
+    for (const stream of [worker.child.stdout, worker.child.stderr])
+      stream?.on("data", (chunk: Buffer) => {
+        this.#hear(worker, chunk.toString());
+      });
     worker.child.on("exit", (code, signal) => {
       rmSync(pidFile, { force: true });
       // Not one that was killed here.
@@ -142,7 +149,13 @@ export class Workers {
     return memory;
   }
 
-  #note({ name }: Worker, what: "killed" | "frozen" | "thawed"): void {
+  /** Its log goes into a file. */
+  #hear(worker: Worker, text: string): void {
+    appendFileSync(this.#place.logFile, text);
+    if (text.includes(lateText)) this.#note(worker, "late");
+  }
+
+  #note({ name }: Worker, what: WorkerNews): void {
     this.#place.write({ is: "worker", atMs: Date.now(), worker: name, what });
   }
 }
@@ -159,7 +172,7 @@ function spawnWorker(order: WorkerOrder, url: string): ChildProcess {
       TASKGATE_BUILD: String(order.build),
       TASKGATE_WORKER_NAME: `soak ${order.name}`,
       TASKGATE_CONNECTIONS_MAX: "3",
-      TASKGATE_LOG_LEVEL: "error",
+      TASKGATE_LOG_LEVEL: "warn",
     },
   });
 }
