@@ -1,4 +1,4 @@
-import { Client } from "pg";
+import type { Client } from "pg";
 import type { Outcome, WriteEntry } from "./ledger";
 
 interface EndedRow {

@@ -4,11 +4,11 @@ import { asTaskId } from "../../shared/core/ids";
 import { messageOf } from "../../shared/core/foreign-value";
 import { realRandom, sleep } from "../../shared/platform/real-clock";
 import type { TaskStore } from "../../shared/ports/task-store";
-import type { AnyTaskKind, TaskKind } from "../../shared/worker/define/task-kind";
+import type { TaskKind } from "../../shared/worker/define/task-kind";
 import type { Dice } from "../support/dice";
 import { waveTag } from "./judge-order";
 import type { WriteEntry } from "./ledger";
-import { doomedMs, groups, kinds, kindsOf, waves } from "./plan";
+import { groups, kinds, kindsOf, waves } from "./plan";
 import type { KindName, Scale, SoakPayload } from "./plan";
 
 const tickMs = 200;
@@ -44,7 +44,7 @@ export class Feeder {
     this.#place = place;
     const list = kindsOf(place.scale, place.build, async () => undefined);
     this.#kinds = new Map(list.map((kind) => [kind.kind, kind]));
-    this.#client = createClient({ store: place.url, tasks: list as unknown as AnyTaskKind[] });
+    this.#client = createClient({ store: place.url, tasks: list });
     this.#shares = Object.fromEntries(
       Object.entries(kinds).map(([name, { share }]) => [name, share]),
     ) as Record<KindName, number>;
@@ -56,7 +56,7 @@ export class Feeder {
 
   /** A dead letter, which is redriven when its time has come. */
   noteDead(task: string): void {
-    this.#dead.set(task, Date.now() + doomedMs + 2_000);
+    this.#dead.set(task, Date.now() + this.#place.scale.doomedMs + 500);
   }
 
   /** Feeds until `signal` is aborted, then ends what is under way. */
@@ -120,11 +120,13 @@ export class Feeder {
   }
 
   #payload(name: KindName, tag: string | null = null): SoakPayload {
-    const { dice } = this.#place;
+    const { dice, scale } = this.#place;
     const [least, most] = kinds[name].ms;
     const group = name === "grouped" ? `g${String(dice.int(1, groups.count))}` : null;
     const fails = name === "flaky" ? dice.int(1, 2) : 0;
-    return { at: Date.now(), ms: dice.int(least, most), tag: tag ?? group, fails };
+    const at = Date.now();
+    const until = name === "doomed" ? at + scale.doomedMs : 0;
+    return { at, ms: dice.int(least, most), tag: tag ?? group, fails, until };
   }
 
   async #add(name: KindName, count: number): Promise<void> {

@@ -4,7 +4,6 @@ import { sleep } from "../../shared/platform/real-clock";
 import type { Continuation, TaskContext } from "../../shared/worker/define/task-context";
 import { taskRef } from "../../shared/worker/define/task-ref";
 import type { RunEnd, WriteEntry } from "./ledger";
-import { doomedMs } from "./plan";
 import type { SoakHandler, SoakPayload } from "./plan";
 
 /** Writes when it begins and ends, and between does what its kind does. */
@@ -43,7 +42,7 @@ async function finish(
 ): Promise<undefined | Continuation> {
   switch (context.kind) {
     case "parent": {
-      const child = { at: Date.now(), ms: payload.ms, tag: context.taskId, fails: 0 };
+      const child = { at: Date.now(), ms: payload.ms, tag: context.taskId, fails: 0, until: 0 };
       await context.enqueue(taskRef<SoakPayload>({ name: "child" }), child);
       return undefined;
     }
@@ -51,7 +50,7 @@ async function finish(
       if (context.attempt <= payload.fails) throw new Error("as its payload says");
       return undefined;
     case "doomed":
-      if (Date.now() < payload.at + doomedMs) throw new GiveUp("until it is redriven");
+      if (Date.now() < payload.until) throw new GiveUp("until it is redriven");
       return undefined;
     case "parts":
       return context.restored === null ? context.checkpoint({ part: 1 }) : undefined;

@@ -17,7 +17,7 @@ import type { Sample } from "./sample";
 import { svgPlot } from "./svg-plot";
 import { claimVerdict, growthVerdicts, ledgerVerdict, verdictsOf } from "./verdicts";
 
-const scale = { rate: 150, retainMs: 60_000, delayMs: 1_000 };
+const scale = { rate: 150, retainMs: 60_000, delayMs: 1_000, doomedMs: 1_000 };
 const minuteMs = 60_000;
 
 interface Run {
@@ -258,7 +258,10 @@ function samplesOf(minutes: number, change: (minute: number) => Partial<Sample>)
     connections: 20,
     databaseBytes: 1e8,
     tables: tablesAt(index),
-    indexes: { pk_task: 5e6, pk_operation: 1e6 + index * 5e5 },
+    indexes: {
+      pk_task: { table: "task", bytes: 5e6 },
+      pk_operation: { table: "operation", bytes: 1e6 + index * 5e5 },
+    },
     latency: { p50: 5, p99: 50, count: 5_000 },
     claim: {
       ...{ calls: 2_000, blocksPerCall: 50, blocksPerTask: 25 },
@@ -299,7 +302,9 @@ test("the verdict on growth finds a table, an index, rows and memory that grow",
     tables: { ...tablesAt(minute), dedupe: { bytes: 5e6 + minute * 1e5, live: 3_000, dead: 100 } },
   }));
   expect(brokenGrowth(table).join()).toMatch(/table dedupe from [\d,]+ to [\d,]+/u);
-  const index = samplesOf(120, (minute) => ({ indexes: { pk_task: 5e6 + minute * 1e5 } }));
+  const index = samplesOf(120, (minute) => ({
+    indexes: { pk_task: { table: "task", bytes: 5e6 + minute * 1e5 } },
+  }));
   expect(brokenGrowth(index).join()).toContain("index pk_task");
   const bloat = samplesOf(120, (minute) => ({
     tables: { ...tablesAt(minute), operation: { bytes: 1e6 + minute * 1e5, live: 1_000, dead: 0 } },

@@ -17,7 +17,7 @@ import type { RunTogether } from "./run-soak";
 import { watchStandstill } from "./standstill";
 import { Sampler } from "./sampler";
 import { SoakServer } from "./soak-server";
-import { makeTroubles } from "./troubles";
+import { makeTroubles, pause } from "./troubles";
 import { endLeftWorkers, Workers } from "./workers";
 
 /** Entries of so long ago are in the ledger: a frozen process writes late. */
@@ -141,6 +141,8 @@ async function load(scene: Scene, options: SoakOptions, together: RunTogether): 
     repeat({ ms: readEveryMs, signal }, () => look(scene)),
     repeat({ ms: options.sampleMs, signal }, () => sample(scene)),
     repeat({ ms: 1_000, signal }, async () => {
+      leg.lastSeenMs = Date.now();
+      folder.save();
       together.onProgress(folder.ranMs / runMs, progressText(scene));
     }),
   ]);
@@ -164,17 +166,11 @@ async function repeat(
   { ms, signal }: { ms: number; signal: AbortSignal },
   act: () => Promise<void>,
 ): Promise<void> {
-  while (!signal.aborted) {
-    await sleep(ms, signal).catch(() => undefined);
-    if (!signal.aborted) await act();
-  }
+  while (await pause(ms, signal)) await act();
 }
 
 async function look(scene: Scene): Promise<void> {
-  const { ended, leg, folder } = scene;
-  await ended.read();
-  leg.lastSeenMs = Date.now();
-  folder.save();
+  await scene.ended.read();
   judgeSoFar(scene);
 }
 
@@ -185,7 +181,9 @@ function judgeSoFar({ reader, judge }: Scene): void {
   }
 }
 
-async function sample({ sampler, folder }: Scene): Promise<void> {
+async function sample(scene: Scene): Promise<void> {
+  const { sampler, folder } = scene;
+  judgeSoFar(scene);
   folder.addSample(await sampler.take(folder.ranMs));
 }
 

@@ -39,8 +39,6 @@ export const kindNames = Object.keys(kinds) as KindName[];
 export const groups = { count: 20, slots: 2 } as const;
 /** Waves of a batch of `waved`, and tasks in each. */
 export const waves = { count: 3, tasks: 10 } as const;
-/** `doomed` gives up until so long after its enqueue; only then it is redriven. */
-export const doomedMs = 10_000;
 
 /** How large a run is; it stays the same when the run goes on in another leg. */
 export interface Scale {
@@ -50,6 +48,8 @@ export interface Scale {
   readonly retainMs: number;
   /** The longest delay of `delayed`. */
   readonly delayMs: number;
+  /** `doomed` gives up until so long after its enqueue; only then it is redriven. */
+  readonly doomedMs: number;
 }
 
 /** Starts per second that `rated` may have: a third more than what comes. */
@@ -64,6 +64,8 @@ export interface SoakPayload extends JsonObject {
   tag: string | null;
   /** `flaky`: attempts that fail. */
   fails: number;
+  /** `doomed`: gives up before this instant, ms. */
+  until: number;
 }
 
 export type SoakHandler = (
@@ -94,7 +96,12 @@ export function kindsOf(
       queue,
       ...(name === "grouped" ? { group: { by: "tag" as const } } : {}),
       ...(name === "scheduled"
-        ? { schedule: { cron: "* * * * *", payload: { at: 0, ms: 5, tag: null, fails: 0 } } }
+        ? {
+            schedule: {
+              cron: "* * * * *",
+              payload: { at: 0, ms: 5, tag: null, fails: 0, until: 0 },
+            },
+          }
         : {}),
       run,
     });

@@ -45,9 +45,9 @@ function largest(
 ): Series[] {
   const bytesOf = (sample: Sample, table: string): number =>
     (sample.tables[table]?.bytes ?? 0) +
-    Object.entries(sample.indexes)
-      .filter(([index]) => new RegExp(`^(?:pk|ix|uq)_${table}(?:_|$)`, "u").test(index))
-      .reduce((sum, [, bytes]) => sum + bytes, 0);
+    Object.values(sample.indexes)
+      .filter((index) => index.table === table)
+      .reduce((sum, { bytes }) => sum + bytes, 0);
   const newest = samples.at(-1);
   if (newest === undefined) return [];
   return Object.keys(newest.tables)

@@ -165,7 +165,7 @@ function sizeTable(samples: readonly Sample[]): string[] {
     return `| ${name} | ${kib(before?.bytes)} | ${kib(now.bytes)} | ${thousands(before?.live ?? 0)} | ${thousands(now.live)} | ${thousands(now.dead)} |`;
   });
   const indexes = Object.entries(last.indexes).map(
-    ([name, bytes]) => `| ${name} | ${kib(first.indexes[name])} | ${kib(bytes)} | | | |`,
+    ([name, { bytes }]) => `| ${name} | ${kib(first.indexes[name]?.bytes)} | ${kib(bytes)} | | | |`,
   );
   return [
     "After a quarter of the run, and at its end.",

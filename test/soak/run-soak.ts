@@ -49,6 +49,7 @@ export function scaleOf({ hours, rate }: Pick<SoakOptions, "hours" | "rate">): S
     rate,
     retainMs: Math.round(Math.min(300_000, Math.max(60_000, runMs / 20))),
     delayMs: Math.round(Math.min(60_000, Math.max(1_000, runMs / 20))),
+    doomedMs: Math.round(Math.min(10_000, Math.max(1_000, runMs / 20))),
   };
 }
 

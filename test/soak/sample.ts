@@ -5,6 +5,11 @@ export interface TableSize {
   readonly dead: number;
 }
 
+export interface IndexSize {
+  readonly table: string;
+  readonly bytes: number;
+}
+
 /** What the workers' calls of `work` have cost since the sample before, counted by the server. */
 export interface ClaimCost {
   readonly calls: number;
@@ -37,8 +42,7 @@ export interface Sample {
   readonly connections: number;
   readonly databaseBytes: number;
   readonly tables: Readonly<Record<string, TableSize>>;
-  /** Bytes by index. */
-  readonly indexes: Readonly<Record<string, number>>;
+  readonly indexes: Readonly<Record<string, IndexSize>>;
   readonly latency: { readonly p50: number; readonly p99: number; readonly count: number } | null;
   readonly claim: ClaimCost | null;
   /** Since the enqueue of the oldest ready task, of kinds that are ready from then on. */

@@ -2,7 +2,7 @@ import type { Client } from "pg";
 import { quantile } from "../bench/measurement";
 import type { LedgerJudge } from "./judge";
 import { memoryOfTree } from "./process-memory";
-import type { ClaimCost, Sample, TableSize } from "./sample";
+import type { ClaimCost, IndexSize, Sample, TableSize } from "./sample";
 import type { Workers } from "./workers";
 
 /** The server's counters of all `work` calls so far, and of rows that were read. */
@@ -17,7 +17,8 @@ interface Counters {
 
 interface RelationRow {
   readonly name: string;
-  readonly kind: "table" | "index";
+  /** Of an index; null: it is a table. */
+  readonly owner: string | null;
   readonly bytes: string;
   readonly live: string;
   readonly dead: string;
@@ -119,19 +120,20 @@ export class Sampler {
 
   async #relations(): Promise<Pick<Sample, "tables" | "indexes">> {
     const { rows } = await this.#place.client.query<RelationRow>(
-      `select c.relname as name, 'table' as kind, pg_table_size(c.oid) as bytes,
+      `select c.relname as name, null as owner, pg_table_size(c.oid) as bytes,
               coalesce(s.n_live_tup, 0) as live, coalesce(s.n_dead_tup, 0) as dead
          from pg_class c join pg_namespace n on n.oid = c.relnamespace and n.nspname = 'taskgate'
          left join pg_stat_user_tables s on s.relid = c.oid where c.relkind = 'r'
        union all
-       select c.relname, 'index', pg_relation_size(c.oid), 0, 0
+       select c.relname, t.relname, pg_relation_size(c.oid), 0, 0
          from pg_class c join pg_namespace n on n.oid = c.relnamespace and n.nspname = 'taskgate'
+         join pg_index i on i.indexrelid = c.oid join pg_class t on t.oid = i.indrelid
         where c.relkind = 'i' order by 1`,
     );
     const tables: Record<string, TableSize> = {};
-    const indexes: Record<string, number> = {};
-    for (const { name, kind, bytes, live, dead } of rows) {
-      if (kind === "index") indexes[name] = Number(bytes);
+    const indexes: Record<string, IndexSize> = {};
+    for (const { name, owner, bytes, live, dead } of rows) {
+      if (owner !== null) indexes[name] = { table: owner, bytes: Number(bytes) };
       else tables[name] = { bytes: Number(bytes), live: Number(live), dead: Number(dead) };
     }
     return { tables, indexes };

@@ -37,10 +37,13 @@ async function often(
   { ms, signal }: { ms: number; signal: AbortSignal },
   act: () => Promise<void>,
 ): Promise<void> {
-  while (!signal.aborted) {
-    await sleep(Math.ceil((ms * dice.int(50, 150)) / 100), signal).catch(() => undefined);
-    if (!signal.aborted) await act();
-  }
+  while (await pause(Math.ceil((ms * dice.int(50, 150)) / 100), signal)) await act();
+}
+
+/** False: `signal` ended it. */
+export async function pause(ms: number, signal: AbortSignal): Promise<boolean> {
+  await sleep(ms, signal).catch(() => undefined);
+  return !signal.aborted;
 }
 
 async function killOne({ workers, dice, folder }: TroublesPlace): Promise<void> {
@@ -69,15 +72,13 @@ async function deploy({ workers, folder }: TroublesPlace, signal: AbortSignal): 
     if (signal.aborted) return;
     await workers.stop(worker);
     workers.start(folder.state.build);
-    await sleep(replaceMs, signal).catch(() => undefined);
+    await pause(replaceMs, signal);
   }
 }
 
 /** A killed worker is replaced after a while. */
 async function keepCount(place: TroublesPlace, signal: AbortSignal): Promise<void> {
   const { workers, folder, count } = place;
-  while (!signal.aborted) {
-    await sleep(1_000, signal).catch(() => undefined);
-    if (!signal.aborted && workers.all.length < count) workers.start(folder.state.build);
-  }
+  while (await pause(1_000, signal))
+    if (workers.all.length < count) workers.start(folder.state.build);
 }

@@ -148,29 +148,30 @@ function grownText(
 function sizesVerdict(parts: Parts, load: Load): Verdict {
   const spare = bytesSpare + load.moreWaiting * waitingBytes;
   const newest = parts.last.at(-1);
-  const grown: (string | null)[] = [];
-  for (const table of Object.keys(newest?.tables ?? {})) {
-    const mayGrow = isKept(table)
+  const mayGrowOf = (table: string): number =>
+    isKept(table)
       ? Math.max(
           1,
           ratio(parts, ({ tables }) => tables[table]?.live ?? 0),
         )
       : load.ratio;
-    const figure: Figure = ({ tables }) => tables[table]?.bytes ?? Number.NaN;
-    grown.push(grownText(parts, { name: `table ${table}`, figure, mayGrow, spare }));
-  }
-  for (const index of Object.keys(newest?.indexes ?? {})) {
-    const table = keptForDays.find((name) => isIndexOf(index, name));
-    const mayGrow =
-      table === undefined
-        ? load.ratio
-        : Math.max(
-            1,
-            ratio(parts, ({ tables }) => tables[table]?.live ?? 0),
-          );
-    const figure: Figure = ({ indexes }) => indexes[index] ?? Number.NaN;
-    grown.push(grownText(parts, { name: `index ${index}`, figure, mayGrow, spare }));
-  }
+  const tables = Object.keys(newest?.tables ?? {}).map((table) =>
+    grownText(parts, {
+      name: `table ${table}`,
+      figure: (sample) => sample.tables[table]?.bytes ?? Number.NaN,
+      mayGrow: mayGrowOf(table),
+      spare,
+    }),
+  );
+  const indexes = Object.entries(newest?.indexes ?? {}).map(([index, { table }]) =>
+    grownText(parts, {
+      name: `index ${index}`,
+      figure: (sample) => sample.indexes[index]?.bytes ?? Number.NaN,
+      mayGrow: mayGrowOf(table),
+      spare,
+    }),
+  );
+  const grown = [...tables, ...indexes];
   return growthOf("sizes of tables and indexes", grown, load.ratio);
 }
 
@@ -225,11 +226,6 @@ function growthOf(what: string, texts: readonly (string | null)[], load: number)
 
 function isKept(table: string): boolean {
   return (keptForDays as readonly string[]).includes(table);
-}
-
-/** Names of indexes are made of `pk`, `ix` or `uq`, their table and their columns. */
-function isIndexOf(index: string, table: string): boolean {
-  return new RegExp(`^(?:pk|ix|uq)_${table}(?:_|$)`, "u").test(index);
 }
 
 function rounded(value: number): string {

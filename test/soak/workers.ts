@@ -165,7 +165,7 @@ function spawnWorker(order: WorkerOrder, url: string): ChildProcess {
   const program = join(__dirname, "worker-process.ts");
   const { PATH, HOME, TMPDIR } = process.env;
   return spawn(process.execPath, ["--expose-gc", "-r", register, program, JSON.stringify(order)], {
-    stdio: ["ignore", "inherit", "inherit", "ipc"],
+    stdio: ["ignore", "pipe", "pipe", "ipc"],
     env: {
       ...{ PATH, HOME, TMPDIR },
       TASKGATE_DATABASE_URL: url,
