@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { cpus, totalmem } from "node:os";
 import { join } from "node:path";
+import { format } from "prettier";
 import { quantile } from "../bench/measurement";
 import { ruleNames, rules } from "./findings";
 import type { LedgerJudge } from "./judge";
@@ -26,12 +27,13 @@ export interface SoakResult {
 const mebibyte = 2 ** 20;
 
 /** Writes `soak.md` and its plots below `folder`. */
-export function writeReport(folder: string, result: SoakResult): void {
+export async function writeReport(folder: string, result: SoakResult): Promise<void> {
   mkdirSync(folder, { recursive: true });
   const plots = plotsOf(result.samples);
   for (const [name, plot] of plots) writeFileSync(join(folder, `soak-${name}.svg`), svgPlot(plot));
   const pictures = [...plots].map(([name, { title }]) => `![${title}](soak-${name}.svg)`);
-  writeFileSync(join(folder, "soak.md"), reportText(result, pictures));
+  const text = await format(reportText(result, pictures), { parser: "markdown" });
+  writeFileSync(join(folder, "soak.md"), text);
 }
 
 /** All verdicts are good, or the run was too short for them. */

@@ -35,7 +35,7 @@ export async function runSoak(options: SoakOptions, together: RunTogether): Prom
       if (!folder.state.isDrained) return { is: "stopped", ranMs: folder.ranMs };
     }
     const result = judgeAll(folder, options);
-    writeReport(options.report, result);
+    await writeReport(options.report, result);
     return { is: "judged", isGood: isGood(result), verdicts: result.verdicts };
   } finally {
     if (options.folder === null) rmSync(path, { recursive: true, force: true });
