@@ -2,18 +2,21 @@ import type { Sample } from "./sample";
 import type { Plot, Series } from "./svg-plot";
 
 const hourMs = 3_600_000;
+const minuteMs = 60_000;
 const mebibyte = 2 ** 20;
 const shownTables = 5;
 
 /** The plots of a report, by the end of their file's name. */
 export function plotsOf(samples: readonly Sample[]): ReadonlyMap<string, Plot> {
-  const xUnit = "hours of load";
+  const isShort = (samples.at(-1)?.ranMs ?? 0) < 2 * hourMs;
+  const xUnit = isShort ? "minutes of load" : "hours of load";
+  const unitMs = isShort ? minuteMs : hourMs;
   const plot = (title: string, yUnit: string, series: readonly Series[]): Plot => ({
     ...{ title, xUnit, yUnit, series },
   });
   const of = (name: string, figure: (sample: Sample) => number | null): Series => ({
     name,
-    points: samples.map((sample) => [sample.ranMs / hourMs, figure(sample)] as const),
+    points: samples.map((sample) => [sample.ranMs / unitMs, figure(sample)] as const),
   });
   const memory = plot("Memory", "MiB", [
     of("server", ({ memory: { server } }) => inMiB(server)),

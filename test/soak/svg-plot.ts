@@ -19,7 +19,7 @@ const ticks = 5;
 /** A picture of lines, y from 0 on, that is readable on light and dark pages. */
 export function svgPlot({ title, xUnit, yUnit, series }: Plot): string {
   const points = series.flatMap((each) => each.points);
-  const xMost = Math.max(1e-9, ...points.map(([x]) => x));
+  const xMost = roundUp(Math.max(1e-9, ...points.map(([x]) => x)));
   const yMost = roundUp(Math.max(1e-9, ...points.map(([, y]) => y ?? 0)));
   const place = {
     x: (x: number): number => size.left + (x / xMost) * (size.width - size.left - size.right),
