@@ -12,10 +12,9 @@ import { LedgerReader } from "./ledger-reader";
 import { readOptions } from "./options";
 import { kinds, leaseMs, waves } from "./plan";
 import type { KindName } from "./plan";
-import { isGood } from "./report";
 import type { Sample } from "./sample";
 import { svgPlot } from "./svg-plot";
-import { claimVerdict, growthVerdicts, ledgerVerdict, verdictsOf } from "./verdicts";
+import { claimVerdict, growthVerdicts, isGood, ledgerVerdict, verdictsOf } from "./verdicts";
 
 const scale = { rate: 150, retainMs: 60_000, delayMs: 1_000, doomedMs: 1_000 };
 const minuteMs = 60_000;
@@ -80,7 +79,7 @@ test("the judge of the ledger finds a lost task", () => {
   expect(brokenRules([...good, lost])).toEqual(["nothing lost"]);
   const verdict = ledgerVerdict(judged([...good, lost]).findings);
   expect(verdict).toMatchObject({ isGood: false });
-  expect(isGood({ verdicts: [verdict] })).toBe(false);
+  expect(isGood([verdict])).toBe(false);
 });
 
 test("the judge of the ledger finds a lost child", () => {

@@ -11,7 +11,7 @@ import { plotsOf } from "./plots";
 import type { RunState } from "./run-folder";
 import type { Sample } from "./sample";
 import { svgPlot } from "./svg-plot";
-import { growthRule } from "./verdicts";
+import { growthRule, isGood } from "./verdicts";
 import type { Verdict } from "./verdicts";
 
 /** What a report tells. */
@@ -36,16 +36,11 @@ export async function writeReport(folder: string, result: SoakResult): Promise<v
   writeFileSync(join(folder, "soak.md"), text);
 }
 
-/** All verdicts are good, or the run was too short for them. */
-export function isGood({ verdicts }: Pick<SoakResult, "verdicts">): boolean {
-  return verdicts.every((verdict) => verdict.isGood !== false);
-}
-
 function reportText(result: SoakResult, pictures: readonly string[]): string {
   const lines = [
     "# Soak",
     "",
-    `${isGood(result) ? "Nothing broken" : "BROKEN"}: ${durationOf(result.ranMs)} of load, ${legsText(result)}, ended ${dateOf(result)}.`,
+    `${isGood(result.verdicts) ? "Nothing broken" : "BROKEN"}: ${durationOf(result.ranMs)} of load, ${legsText(result)}, ended ${dateOf(result)}.`,
     "",
     ...aboutRun(result),
     "",

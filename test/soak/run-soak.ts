@@ -6,11 +6,11 @@ import { runLeg } from "./leg";
 import { LedgerReader } from "./ledger-reader";
 import type { SoakOptions } from "./options";
 import type { Scale } from "./plan";
-import { isGood, writeReport } from "./report";
+import { writeReport } from "./report";
 import type { SoakResult } from "./report";
 import { RunFolder } from "./run-folder";
 import type { RunState } from "./run-folder";
-import { verdictsOf } from "./verdicts";
+import { isGood, verdictsOf } from "./verdicts";
 import type { Verdict } from "./verdicts";
 
 /** What people see, and how they end a run. */
@@ -36,7 +36,7 @@ export async function runSoak(options: SoakOptions, together: RunTogether): Prom
     }
     const result = judgeAll(folder, options);
     await writeReport(options.report, result);
-    return { is: "judged", isGood: isGood(result), verdicts: result.verdicts };
+    return { is: "judged", isGood: isGood(result.verdicts), verdicts: result.verdicts };
   } finally {
     if (options.folder === null) rmSync(path, { recursive: true, force: true });
   }

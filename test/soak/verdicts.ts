@@ -48,6 +48,11 @@ export function verdictsOf(samples: readonly Sample[], findings: Findings): Verd
   return [ledgerVerdict(findings), ...growthVerdicts(samples), claimVerdict(samples)];
 }
 
+/** All are good, or the run was too short for them. */
+export function isGood(verdicts: readonly Verdict[]): boolean {
+  return verdicts.every((verdict) => verdict.isGood !== false);
+}
+
 /** Nothing that must not be. */
 export function ledgerVerdict(findings: Findings): Verdict {
   const broken = ruleNames.filter((rule) => findings.count(rule) > 0);
