@@ -364,7 +364,7 @@ test("the options name what is wrong", () => {
   expect(() => readOptions(["--hours", "1", "--fast"])).toThrow("--fast");
 });
 
-test("the package's scripts and the removal of our own know the program", () => {
+test("the package has a script for the program", () => {
   const root = join(__dirname, "../..");
   const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
     scripts: Record<string, string>;
