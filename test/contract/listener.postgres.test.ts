@@ -1,33 +1,20 @@
-import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { nodeTimers } from "../../shared/platform/node-timers";
-import { sleep } from "../../shared/platform/real-clock";
-import { openListener } from "../../shared/store/open-store";
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { expect, test } from "@jest/globals";
 import { urlAs } from "../support/roles";
 import { createTestDatabase } from "../support/test-postgres";
-import type { TestDatabase } from "../support/test-postgres";
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createTestDatabase();
-});
-afterAll(() => database.drop());
-
-test("a process that waits for several definitions sends one query at a time", async () => {
-  const warnings: string[] = [];
-  const note = (warning: Error): void => void warnings.push(warning.message);
-  process.on("warning", note);
-  const listener = openListener({
-    url: urlAs(database.url, "worker"),
-    timers: nodeTimers,
-    events: { onNews: () => undefined, onListening: () => undefined, onTrouble: () => undefined },
-  });
-  while (listener?.isListening === false) await sleep(10);
-  const names = ["a", "b", "c", "d"];
-  await Promise.all(names.map((name) => listener?.wait(name)));
-  for (const name of names) listener?.stopWaiting(name);
-  await Promise.all(names.map((name) => listener?.wait(name)));
-  await listener?.close();
-  await sleep(10);
-  process.off("warning", note);
-  expect(warnings).toEqual([]);
+test("a process that waits for several definitions sends one query at a time over a connection", async () => {
+  const database = await createTestDatabase();
+  const register = join(__dirname, "../support/register-swc.cjs");
+  const { PATH, HOME } = process.env;
+  // The driver says so where a second query is sent before the first is answered.
+  const { stderr } = await promisify(execFile)(
+    process.execPath,
+    ["-r", register, join(__dirname, "listener-process.ts")],
+    { env: { PATH, HOME, TASKGATE_DATABASE_URL: urlAs(database.url, "worker") } },
+  );
+  await database.drop();
+  expect(stderr).toBe("");
 });
