@@ -12,11 +12,12 @@ async function waitTwice(url: string): Promise<void> {
     timers: nodeTimers,
     events: { onNews: () => undefined, onListening: () => undefined, onTrouble: () => undefined },
   });
-  while (listener?.isListening === false) await sleep(10);
-  await Promise.all(names.map((name) => listener?.wait(name)));
-  for (const name of names) listener?.stopWaiting(name);
-  await Promise.all(names.map((name) => listener?.wait(name)));
-  await listener?.close();
+  if (listener === null) throw new Error("the database has no notifications");
+  while (!listener.isListening) await sleep(10);
+  await Promise.all(names.map((name) => listener.wait(name)));
+  for (const name of names) listener.stopWaiting(name);
+  await Promise.all(names.map((name) => listener.wait(name)));
+  await listener.close();
 }
 
 void waitTwice(process.env["TASKGATE_DATABASE_URL"] ?? "");

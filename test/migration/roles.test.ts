@@ -150,6 +150,15 @@ async function doAllWork(store: TaskStore, name: string): Promise<Record<string,
   note("listAudit", {
     status: String((await store.listAudit({ max: 1 })).entries.length),
   });
+  note("listFailures", {
+    status: String((await store.listFailures({ max: 1 })).lookedAt),
+  });
+  note("listStopped", {
+    status: String((await store.listStopped({ max: 1 })).definitions.length),
+  });
+  note("readPace", {
+    status: String((await store.readPace({ name, max: 1 })).finished),
+  });
   note("listBatches", {
     status: String((await store.listBatches({ max: 1 })).batches.length),
   });

@@ -103,12 +103,15 @@ async function refuseForeignSchema(connection: PostgresConnection, schema: strin
   );
 }
 
-/** `create or replace` refuses to change the columns of an answer or a view. */
-const cannotReplace = new Set(["42P13", "42P16"]);
+/**
+ * `create or replace` refuses to change the columns of an answer or a view. Of a function that takes other parameters it makes
+ * a second one beside the old: then the name alone, as rights are granted to it, is ambiguous.
+ */
+const cannotReplace = new Set(["42P13", "42P16", "42725"]);
 
 /**
  * Logic is replaced in place where it can be: a function that is being called stays in existence. Only when an answer changed
- * its columns is all of it dropped and made again; callers may then fail once and repeat.
+ * its columns, or a function its parameters, is all of it dropped and made again; callers may then fail once and repeat.
  */
 async function apply(
   connection: PostgresConnection,

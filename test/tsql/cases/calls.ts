@@ -358,6 +358,9 @@ export const listAudit = call("ListAudit", {
   Before: null,
   Max: 10,
 });
+export const listFailures = call("ListFailures", { Name: null, Max: 10 });
+export const listStopped = call("ListStopped", { Max: 10 });
+export const readPace = call("ReadPace", { Name: "a", Max: 10 });
 export const listBatches = call("ListBatches", { BatchId: null, Before: null, Max: 10 });
 export const checkInvariants = call("CheckInvariants", {});
 

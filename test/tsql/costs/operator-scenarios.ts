@@ -328,4 +328,39 @@ export const operatorsReading: readonly Scenario[] = [
       return () => scene.store.listWatermarks({ name: scene.name, max: 100 });
     },
   },
+  {
+    operation: "listFailures",
+    what: "of one definition",
+    batches: [1, 100],
+    prepare: async ({ store, name, batch: count }) => {
+      await define(store, { limit: null }, name);
+      await enqueue(store, name, count);
+      const worker = await startWorker(store, name, { want: 1 });
+      for (let left = count; left > 0; left -= 1)
+        await worker.fail([await worker.claimOne()], { as: "dead", error: "no use" });
+      return () => store.listFailures({ name, max: 100 });
+    },
+  },
+  {
+    operation: "listStopped",
+    what: "one definition",
+    batches: [1],
+    prepare: async ({ store, name }) => {
+      await define(store, {}, name);
+      await store.pauseDefinition({ name, changedBy: "ada", isStop: true });
+      return () => store.listStopped({ max: 100 });
+    },
+  },
+  {
+    operation: "readPace",
+    what: "ready tasks of one priority, as many finished ones",
+    batches: [1, 100],
+    prepare: async ({ store, name, batch: count }) => {
+      await define(store, { limit: null }, name);
+      await enqueue(store, name, 2 * count);
+      const worker = await startWorker(store, name, { want: 1 });
+      for (let left = count; left > 0; left -= 1) await worker.complete([await worker.claimOne()]);
+      return () => store.readPace({ name, max: 100 });
+    },
+  },
 ];

@@ -244,6 +244,9 @@ function liveThroughBatches(caller: Caller): void {
     Max: 10,
   });
   caller.call("ListBatches", { BatchId: null, Before: null, Max: 10 });
+  caller.call("ListFailures", { Name: null, Max: 10 });
+  caller.call("ListStopped", { Max: 10 });
+  caller.call("ReadPace", { Name: "mail", Max: 10 });
   caller.expectSound();
 }
 
