@@ -1,7 +1,8 @@
 import { describe, expect, test } from "@jest/globals";
 import type { AuditAction } from "../../shared/core/audit-actions";
+import type { TaskId } from "../../shared/core/ids";
 import type { AuditEntry, TaskStore } from "../../shared/ports/task-store";
-import { define, enqueue, enqueueOne, operationId, startWorker } from "../support/builders";
+import { define, enqueue, enqueueOne, only, operationId, startWorker } from "../support/builders";
 import { expectError } from "../support/expect-error";
 import { testWith, useStore } from "../support/store-setup";
 import type { StoreSetup } from "../support/store-setup";
@@ -387,4 +388,51 @@ function describePurge(setup: StoreSetup): void {
     await opened.advance(2 * dayMs);
     expect(await store.purge({ max: 1_000 })).toMatchObject({ auditEntries: 1 });
   });
+
+  testWith(setup, "exact clock")("an entry goes a millisecond after its time", async () => {
+    const opened = open();
+    const { store } = opened;
+    const taskId = await enqueueBy(store, await define(store), "ada");
+    await store.cancelTasks({ taskIds: [taskId], ...ada });
+    await opened.advance(30 * dayMs);
+    expect(await store.purge({ max: 10 })).toMatchObject({ auditEntries: 0 });
+    await opened.advance(1);
+    expect(await store.purge({ max: 10 })).toMatchObject({ auditEntries: 1 });
+    await opened.advance(370 * dayMs - 1);
+    expect(await store.purge({ max: 10 })).toMatchObject({ auditEntries: 0 });
+    await opened.advance(1);
+    expect(await store.purge({ max: 10 })).toMatchObject({ auditEntries: 1 });
+  });
+
+  test("the oldest go first, and more while those of one kind fill a share", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store);
+    for (const changedBy of ["first", "second", "third"]) {
+      const taskId = await enqueueBy(store, name, changedBy);
+      await store.cancelTasks({ taskIds: [taskId], changedBy });
+      await opened.advance(1_000);
+    }
+    await opened.advance(31 * dayMs);
+    expect(await store.purge({ max: 2 })).toMatchObject({ auditEntries: 2, more: true });
+    expect(await actorsOf(store, "enqueue_tasks")).toEqual(["third"]);
+    await store.purge({ max: 10 });
+    await opened.advance(400 * dayMs);
+    expect(await store.purge({ max: 2 })).toMatchObject({ auditEntries: 2, more: true });
+    expect(await actorsOf(store, "cancel_tasks")).toEqual(["third"]);
+    expect(await store.purge({ max: 2 })).toMatchObject({ auditEntries: 1, more: false });
+  });
+}
+
+/** The id of a task that somebody enqueued: an entry of the audit. */
+async function enqueueBy(store: TaskStore, name: string, changedBy: string): Promise<TaskId> {
+  const tasks = [{ payload: null }];
+  const answer = await store.enqueueTasks({ name, build: 1, operationId: null, tasks, changedBy });
+  return only([...answer.taskIds]);
+}
+
+/** Who called an operation, as far as the audit still knows. */
+async function actorsOf(store: TaskStore, action: AuditAction): Promise<string[]> {
+  const { entries } = await store.listAudit({ action, max: 10 });
+  return entries.map(({ actor }) => actor);
 }
