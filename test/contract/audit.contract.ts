@@ -74,7 +74,7 @@ const changes: Readonly<
     await store.setGroup({ name, ...group, slots: 5, changedBy: "somebody else" });
     return {
       call: () => store.setGroup({ name, ...group, ...ada }),
-      tells: { setting: "own_group_slots", definition: name, object: "k of k", new: "2" },
+      tells: { setting: "own_group_slots", definition: name, object: "k of k", old: "5", new: "2" },
     };
   },
   set_schedule_paused: async (store, name) => {
@@ -185,6 +185,17 @@ function describeEntries(setup: StoreSetup): void {
       expect(results).toEqual([{ taskId: task, outcome: "requested", state: null }]);
     }
     expect(await tasksOf(store, "cancel_tasks")).toEqual([[task]]);
+  });
+
+  test("cancel_tasks of running tasks names those that weren't asked to end before", async () => {
+    const { store } = open();
+    const name = await define(store);
+    const taskIds = await enqueue(store, name, 2);
+    await (await startWorker(store, name, { want: 2 })).claim(2);
+    await store.cancelTasks({ taskIds: taskIds.slice(1), changedBy: "somebody else" });
+    await store.cancelTasks({ taskIds, changedBy: "ada" });
+    const { entries } = await store.listAudit({ changedBy: "ada", max: 10 });
+    expect(entries).toMatchObject([{ tasks: taskIds.slice(0, 1), taskCount: 1 }]);
   });
 
   test("a call names the tasks that it changed, and no definition where they have several", async () => {
@@ -311,6 +322,88 @@ function describeList(setup: StoreSetup): void {
       "resume_definition",
       "cancel_tasks",
     ]);
+  });
+
+  testWith(setup, "exact clock")(
+    "at one instant tells calls before settings, the later first, and cuts the older ones",
+    async () => {
+      const { store } = open();
+      const name = await define(store);
+      const [first, second] = await enqueue(store, name, 2);
+      const cancel = (taskId = first) =>
+        store.cancelTasks({ taskIds: [String(taskId)] as never, ...ada });
+      await store.pauseDefinition({ name, ...ada });
+      await cancel();
+      await store.resumeDefinition({ name, ...ada });
+      await cancel(second);
+      for (let max = 5; max > 0; max -= 1) {
+        const { entries } = await store.listAudit({ changedBy: "ada", max });
+        const told = entries.map(({ action, tasks }) => [action, tasks]);
+        expect(told).toEqual(
+          [
+            ["cancel_tasks", [second]],
+            ["cancel_tasks", [first]],
+            ["resume_definition", null],
+            ["pause_definition", null],
+          ].slice(0, max),
+        );
+      }
+    },
+  );
+
+  testWith(setup, "exact clock")("counts `since` in and `before` out", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store);
+    const taskIds = await enqueue(store, name, 1);
+    await opened.advance(1_000);
+    await store.pauseDefinition({ name, ...ada });
+    await store.cancelTasks({ taskIds, ...ada });
+    const at = (await opened.now()).getTime();
+    const told = async (bounds: { since?: Date; before?: Date }) =>
+      (await store.listAudit({ ...bounds, changedBy: "ada", max: 10 })).entries.length;
+    expect(await told({ since: new Date(at) })).toBe(2);
+    expect(await told({ since: new Date(at + 1) })).toBe(0);
+    expect(await told({ before: new Date(at) })).toBe(0);
+    expect(await told({ before: new Date(at + 1) })).toBe(2);
+  });
+
+  test("tells a value with ` of ` in it whole where it isn't of a named object", async () => {
+    const { store } = open();
+    const name = await define(store);
+    for (const app of ["part of one", "part of two"])
+      await store.setDefinitionOwner({ name, app, ...ada });
+    const group = { groupKey: "k", groupScope: "global", slots: 2 } as const;
+    await store.setGroup({ name, ...group, ...ada });
+    const told = async (action: AuditAction) =>
+      (await store.listAudit({ action, changedBy: "ada", max: 10 })).entries;
+    expect(await told("set_definition_owner")).toMatchObject([
+      { object: null, old: "part of one", new: "part of two" },
+      { object: null, old: null, new: "part of one" },
+    ]);
+    expect(await told("set_group")).toMatchObject(
+      ["strict", "paused", "slots"].map((what) => ({
+        setting: `global_group_${what}`,
+        object: "k",
+      })),
+    );
+  });
+
+  test("a text that goes on, or ends in a blank, isn't the one that it begins with", async () => {
+    const { store } = open();
+    const name = await define(store);
+    const longest = "n".repeat(200);
+    await store.pauseDefinition({ name, changedBy: longest });
+    const told = async (filter: { object?: string; action?: string; changedBy?: string }) =>
+      (await store.listAudit({ ...(filter as object), max: 10 })).entries.length;
+    expect(await told({ changedBy: longest })).toBe(1);
+    expect(await told({ changedBy: `${longest}n` })).toBe(0);
+    await store.resumeDefinition({ name, changedBy: "ada" });
+    for (const found of [{ changedBy: "ada" }, { object: name }, { action: "pause_definition" }]) {
+      expect(await told(found)).toBeGreaterThan(0);
+      const [[key = "", value = ""] = []] = Object.entries(found);
+      expect(await told({ [key]: `${value} ` })).toBe(0);
+    }
   });
 
   test("finds an object by definition, group, batch or task, and an action", async () => {

@@ -34,14 +34,6 @@ export const badOperatorCalls: readonly BadCall[] = [
     number: 50422,
     says: "run_at: expected either run_at or run_in_ms",
   },
-  // Of two faults the first argument's is told.
-  { call: "RedriveTasks N'[]', N'demo'", ...notIds },
-  { call: "RescheduleTasks N'[]', NULL, NULL", ...notIds },
-  {
-    call: "RescheduleTasks N'[1]', -1, N'2026-01-31T08:30:00Z'",
-    number: 50422,
-    says: "run_at: expected either run_at or run_in_ms",
-  },
   { call: "RescheduleTasks N'[]', 1, NULL", ...notIds },
   { call: "RescheduleTasks N'{\"a\":1}', 1, NULL", ...notIds },
   { call: "RescheduleTasks N'[\"x\"]', 1, NULL", ...notIds },
@@ -152,6 +144,23 @@ export const badOperatorCalls: readonly BadCall[] = [
     call: `ListSharedLimits NULL, ${max}`,
     number: 50422,
     says: `max: expected 1..1000 (${shown})`,
+  })),
+  ...[
+    ["NULL", "<NULL>"],
+    ["0", "0"],
+    ["101", "101"],
+  ].map(([max = "", shown = ""]) => ({
+    call: `ListAudit NULL, NULL, NULL, NULL, NULL, ${max}`,
+    number: 50422,
+    says: `max: expected 1..100 (${shown})`,
+  })),
+  ...[
+    ["since", "N'5%', N'tomorrow', 1", "5%"],
+    ["before", "NULL, N'tomorrow', 1", "tomorrow"],
+  ].map(([what = "", rest = "", shown = ""]) => ({
+    call: `ListAudit NULL, NULL, NULL, ${rest}`,
+    number: 50422,
+    says: `${what}: expected an ISO-8601 instant with its zone (${shown})`,
   })),
   ...badAppCalls(),
   { call: "ListGroups N'x', NULL, 1", ...unknownName },
