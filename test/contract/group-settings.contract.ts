@@ -275,7 +275,8 @@ function describeList(setup: StoreSetup): void {
     const { store } = open();
     const [one, two] = [await define(store), await define(store)];
     const longest = "x".repeat(200);
-    await enqueue(store, one, [...grouped(1, "g"), ...grouped(1, "h"), ...grouped(1, longest)]);
+    // The first has a task that waits, the others have none.
+    await enqueue(store, one, [...grouped(2, "g"), ...grouped(1, "h"), ...grouped(1, longest)]);
     await enqueue(store, two, grouped(1, "g"));
     const keysOf = async (groupKey: string): Promise<(string | null)[][]> =>
       (await store.listGroups({ name: one, groupKey, max: 10 })).groups.map(
@@ -283,7 +284,8 @@ function describeList(setup: StoreSetup): void {
       );
     expect(await keysOf("g")).toEqual([[one, "g"]]);
     expect(await keysOf(longest)).toEqual([[one, longest]]);
-    for (const other of ["G", "g ", `${longest}x`]) expect(await keysOf(other)).toEqual([]);
+    for (const other of ["G", "g ", "H", "h ", `${longest}x`])
+      expect(await keysOf(other)).toEqual([]);
   });
 
   test("an unknown definition and a number out of range are refused", async () => {
