@@ -301,8 +301,9 @@ function describeList(setup: StoreSetup): void {
     const at: string[] = [];
     const acts = [
       () => store.pauseDefinition({ name, ...ada }),
-      () => store.cancelTasks({ taskIds, ...ada }),
       () => store.resumeDefinition({ name, ...ada }),
+      () => store.cancelTasks({ taskIds, ...ada }),
+      () => store.pauseDefinition({ name, ...ada }),
       () => store.redriveTasks({ taskIds, ...ada }),
     ];
     for (const act of acts) {
@@ -310,17 +311,23 @@ function describeList(setup: StoreSetup): void {
       await act();
       at.push((await store.listSchedules({ max: 1 })).now.toISOString());
     }
-    const { entries } = await store.listAudit({ changedBy: "ada", max: 3 });
-    expect(entries.map(({ action, at: when }) => [action, when])).toEqual([
-      ["redrive_tasks", at[3]],
-      ["resume_definition", at[2]],
-      ["cancel_tasks", at[1]],
-    ]);
+    for (let max = 6; max > 0; max -= 1) {
+      const { entries } = await store.listAudit({ changedBy: "ada", max });
+      expect(entries.map(({ action, at: when }) => [action, when])).toEqual(
+        [
+          ["redrive_tasks", at[4]],
+          ["pause_definition", at[3]],
+          ["cancel_tasks", at[2]],
+          ["resume_definition", at[1]],
+          ["pause_definition", at[0]],
+        ].slice(0, max),
+      );
+    }
     const [since, before] = [new Date(at[1] ?? ""), new Date(at[3] ?? "")];
     const between = await store.listAudit({ since, before, max: 10 });
     expect(between.entries.map(({ action }) => action)).toEqual([
-      "resume_definition",
       "cancel_tasks",
+      "resume_definition",
     ]);
   });
 

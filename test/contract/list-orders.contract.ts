@@ -159,8 +159,8 @@ function describeTasks(setup: StoreSetup): void {
     const priorities = [30, 20, 10].map((priority) => ({ priority }));
     const [last, second, first] = await enqueue(store, name, priorities);
     const worker = await startWorker(store, name, { want: 3 });
-    await worker.claim(1);
     await worker.claim(2);
+    await worker.claim(1);
     for (const [keep, running] of [
       [3, [last, second, first]],
       [2, [second, first]],
