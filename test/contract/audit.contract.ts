@@ -1,7 +1,8 @@
 import { describe, expect, test } from "@jest/globals";
 import type { AuditAction } from "../../shared/core/audit-actions";
+import type { TaskId } from "../../shared/core/ids";
 import type { AuditEntry, TaskStore } from "../../shared/ports/task-store";
-import { define, enqueue, enqueueOne, operationId, startWorker } from "../support/builders";
+import { define, enqueue, enqueueOne, only, operationId, startWorker } from "../support/builders";
 import { expectError } from "../support/expect-error";
 import { testWith, useStore } from "../support/store-setup";
 import type { StoreSetup } from "../support/store-setup";
@@ -73,7 +74,7 @@ const changes: Readonly<
     await store.setGroup({ name, ...group, slots: 5, changedBy: "somebody else" });
     return {
       call: () => store.setGroup({ name, ...group, ...ada }),
-      tells: { setting: "own_group_slots", definition: name, object: "k of k", new: "2" },
+      tells: { setting: "own_group_slots", definition: name, object: "k of k", old: "5", new: "2" },
     };
   },
   set_schedule_paused: async (store, name) => {
@@ -186,6 +187,17 @@ function describeEntries(setup: StoreSetup): void {
     expect(await tasksOf(store, "cancel_tasks")).toEqual([[task]]);
   });
 
+  test("cancel_tasks of running tasks names those that weren't asked to end before", async () => {
+    const { store } = open();
+    const name = await define(store);
+    const taskIds = await enqueue(store, name, 2);
+    await (await startWorker(store, name, { want: 2 })).claim(2);
+    await store.cancelTasks({ taskIds: taskIds.slice(1), changedBy: "somebody else" });
+    await store.cancelTasks({ taskIds, changedBy: "ada" });
+    const { entries } = await store.listAudit({ changedBy: "ada", max: 10 });
+    expect(entries).toMatchObject([{ tasks: taskIds.slice(0, 1), taskCount: 1 }]);
+  });
+
   test("a call names the tasks that it changed, and no definition where they have several", async () => {
     const { store } = open();
     const [one, two] = [await define(store), await define(store)];
@@ -289,8 +301,9 @@ function describeList(setup: StoreSetup): void {
     const at: string[] = [];
     const acts = [
       () => store.pauseDefinition({ name, ...ada }),
-      () => store.cancelTasks({ taskIds, ...ada }),
       () => store.resumeDefinition({ name, ...ada }),
+      () => store.cancelTasks({ taskIds, ...ada }),
+      () => store.pauseDefinition({ name, ...ada }),
       () => store.redriveTasks({ taskIds, ...ada }),
     ];
     for (const act of acts) {
@@ -298,18 +311,106 @@ function describeList(setup: StoreSetup): void {
       await act();
       at.push((await store.listSchedules({ max: 1 })).now.toISOString());
     }
-    const { entries } = await store.listAudit({ changedBy: "ada", max: 3 });
-    expect(entries.map(({ action, at: when }) => [action, when])).toEqual([
-      ["redrive_tasks", at[3]],
-      ["resume_definition", at[2]],
-      ["cancel_tasks", at[1]],
-    ]);
+    for (let max = 6; max > 0; max -= 1) {
+      const { entries } = await store.listAudit({ changedBy: "ada", max });
+      expect(entries.map(({ action, at: when }) => [action, when])).toEqual(
+        [
+          ["redrive_tasks", at[4]],
+          ["pause_definition", at[3]],
+          ["cancel_tasks", at[2]],
+          ["resume_definition", at[1]],
+          ["pause_definition", at[0]],
+        ].slice(0, max),
+      );
+    }
     const [since, before] = [new Date(at[1] ?? ""), new Date(at[3] ?? "")];
     const between = await store.listAudit({ since, before, max: 10 });
     expect(between.entries.map(({ action }) => action)).toEqual([
-      "resume_definition",
       "cancel_tasks",
+      "resume_definition",
     ]);
+  });
+
+  testWith(setup, "exact clock")(
+    "at one instant tells calls before settings, the later first, and cuts the older ones",
+    async () => {
+      const { store } = open();
+      const name = await define(store);
+      const [first, second] = await enqueue(store, name, 2);
+      const cancel = (taskId = first) =>
+        store.cancelTasks({ taskIds: [String(taskId)] as never, ...ada });
+      await store.pauseDefinition({ name, ...ada });
+      await cancel();
+      await store.resumeDefinition({ name, ...ada });
+      await cancel(second);
+      for (let max = 5; max > 0; max -= 1) {
+        const { entries } = await store.listAudit({ changedBy: "ada", max });
+        const told = entries.map(({ action, tasks }) => [action, tasks]);
+        expect(told).toEqual(
+          [
+            ["cancel_tasks", [second]],
+            ["cancel_tasks", [first]],
+            ["resume_definition", null],
+            ["pause_definition", null],
+          ].slice(0, max),
+        );
+      }
+    },
+  );
+
+  testWith(setup, "exact clock")("counts `since` in and `before` out", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store);
+    const taskIds = await enqueue(store, name, 1);
+    await opened.advance(1_000);
+    await store.pauseDefinition({ name, ...ada });
+    await store.cancelTasks({ taskIds, ...ada });
+    const at = (await opened.now()).getTime();
+    const told = async (bounds: { since?: Date; before?: Date }) =>
+      (await store.listAudit({ ...bounds, changedBy: "ada", max: 10 })).entries.length;
+    expect(await told({ since: new Date(at) })).toBe(2);
+    expect(await told({ since: new Date(at + 1) })).toBe(0);
+    expect(await told({ before: new Date(at) })).toBe(0);
+    expect(await told({ before: new Date(at + 1) })).toBe(2);
+  });
+
+  test("tells a value with ` of ` in it whole where it isn't of a named object", async () => {
+    const { store } = open();
+    const name = await define(store);
+    for (const app of ["part of one", "part of two"])
+      await store.setDefinitionOwner({ name, app, ...ada });
+    const group = { groupKey: "k", groupScope: "global", slots: 2 } as const;
+    await store.setGroup({ name, ...group, ...ada });
+    const told = async (action: AuditAction) =>
+      (await store.listAudit({ action, changedBy: "ada", max: 10 })).entries;
+    expect(await told("set_definition_owner")).toMatchObject([
+      { object: null, old: "part of one", new: "part of two" },
+      { object: null, old: null, new: "part of one" },
+    ]);
+    expect(await told("set_group")).toMatchObject(
+      ["strict", "paused", "slots"].map((what) => ({
+        setting: `global_group_${what}`,
+        object: "k",
+      })),
+    );
+  });
+
+  test("a text that goes on, or ends in a blank, isn't the one that it begins with", async () => {
+    const { store } = open();
+    const name = await define(store);
+    const longest = "n".repeat(200);
+    await store.pauseDefinition({ name, changedBy: longest });
+    const told = async (filter: { object?: string; action?: string; changedBy?: string }) =>
+      (await store.listAudit({ ...(filter as object), max: 10 })).entries.length;
+    expect(await told({ changedBy: longest })).toBe(1);
+    expect(await told({ changedBy: `${longest}n` })).toBe(0);
+    await store.resumeDefinition({ name, changedBy: "ada" });
+    for (const found of [{ changedBy: "ada" }, { object: name }, { action: "pause_definition" }]) {
+      expect(await told(found)).toBeGreaterThan(0);
+      const longer = Object.entries(found).map(([key, value]) => [key, `${value} `]);
+      expect(await told(Object.fromEntries(longer) as typeof found)).toBe(0);
+    }
   });
 
   test("finds an object by definition, group, batch or task, and an action", async () => {
@@ -387,4 +488,51 @@ function describePurge(setup: StoreSetup): void {
     await opened.advance(2 * dayMs);
     expect(await store.purge({ max: 1_000 })).toMatchObject({ auditEntries: 1 });
   });
+
+  testWith(setup, "exact clock")("an entry goes a millisecond after its time", async () => {
+    const opened = open();
+    const { store } = opened;
+    const taskId = await enqueueBy(store, await define(store), "ada");
+    await store.cancelTasks({ taskIds: [taskId], ...ada });
+    await opened.advance(30 * dayMs);
+    expect(await store.purge({ max: 10 })).toMatchObject({ auditEntries: 0 });
+    await opened.advance(1);
+    expect(await store.purge({ max: 10 })).toMatchObject({ auditEntries: 1 });
+    await opened.advance(370 * dayMs - 1);
+    expect(await store.purge({ max: 10 })).toMatchObject({ auditEntries: 0 });
+    await opened.advance(1);
+    expect(await store.purge({ max: 10 })).toMatchObject({ auditEntries: 1 });
+  });
+
+  test("the oldest go first, and more while those of one kind fill a share", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store);
+    for (const changedBy of ["first", "second", "third"]) {
+      const taskId = await enqueueBy(store, name, changedBy);
+      await store.cancelTasks({ taskIds: [taskId], changedBy });
+      await opened.advance(1_000);
+    }
+    await opened.advance(31 * dayMs);
+    expect(await store.purge({ max: 2 })).toMatchObject({ auditEntries: 2, more: true });
+    expect(await actorsOf(store, "enqueue_tasks")).toEqual(["third"]);
+    await store.purge({ max: 10 });
+    await opened.advance(400 * dayMs);
+    expect(await store.purge({ max: 2 })).toMatchObject({ auditEntries: 2, more: true });
+    expect(await actorsOf(store, "cancel_tasks")).toEqual(["third"]);
+    expect(await store.purge({ max: 2 })).toMatchObject({ auditEntries: 1, more: false });
+  });
+}
+
+/** The id of a task that somebody enqueued: an entry of the audit. */
+async function enqueueBy(store: TaskStore, name: string, changedBy: string): Promise<TaskId> {
+  const tasks = [{ payload: null }];
+  const answer = await store.enqueueTasks({ name, build: 1, operationId: null, tasks, changedBy });
+  return only([...answer.taskIds]);
+}
+
+/** Who called an operation, as far as the audit still knows. */
+async function actorsOf(store: TaskStore, action: AuditAction): Promise<string[]> {
+  const { entries } = await store.listAudit({ action, max: 10 });
+  return entries.map(({ actor }) => actor);
 }

@@ -5,6 +5,7 @@ import type { BadCall } from "./bad-sql-calls";
 
 const unknownName = { number: 50404, says: "name: unknown definition (x)" } as const;
 const notIds = { number: 50422, says: "task_ids: expected a JSON array of 1..1000 ids" } as const;
+const states = "ready, scheduled, waiting, claimed, done, dead or cancelled";
 const thousandAndOne = "N'[' + REPLICATE(CONVERT(nvarchar(max), N'1,'), 1000) + N'1]'";
 
 /** Calls of operators' procedures in plain T-SQL, each bad in one way. */
@@ -26,14 +27,6 @@ export const badOperatorCalls: readonly BadCall[] = [
     })),
   ),
   { call: "CancelTasks NULL", ...notIds },
-  // Of two faults the first argument's is told.
-  { call: "RedriveTasks N'[]', N'demo'", ...notIds },
-  { call: "RescheduleTasks N'[]', NULL, NULL", ...notIds },
-  {
-    call: "RescheduleTasks N'[1]', -1, N'2026-01-31T08:30:00Z'",
-    number: 50422,
-    says: "run_at: expected either run_at or run_in_ms",
-  },
   // Of two faults the first argument's is told.
   { call: "RedriveTasks N'[]', N'demo'", ...notIds },
   { call: "RescheduleTasks N'[]', NULL, NULL", ...notIds },
@@ -135,6 +128,7 @@ export const badOperatorCalls: readonly BadCall[] = [
   },
   ...badBatchCalls,
   ...badScheduleCalls,
+  ...twoFaults(),
   ...[
     ["NULL", "<NULL>"],
     ["0", "0"],
@@ -152,6 +146,23 @@ export const badOperatorCalls: readonly BadCall[] = [
     call: `ListSharedLimits NULL, ${max}`,
     number: 50422,
     says: `max: expected 1..1000 (${shown})`,
+  })),
+  ...[
+    ["NULL", "<NULL>"],
+    ["0", "0"],
+    ["101", "101"],
+  ].map(([max = "", shown = ""]) => ({
+    call: `ListAudit NULL, NULL, NULL, NULL, NULL, ${max}`,
+    number: 50422,
+    says: `max: expected 1..100 (${shown})`,
+  })),
+  ...[
+    ["since", "N'5%', N'tomorrow', 1", "5%"],
+    ["before", "NULL, N'tomorrow', 1", "tomorrow"],
+  ].map(([what = "", rest = "", shown = ""]) => ({
+    call: `ListAudit NULL, NULL, NULL, ${rest}`,
+    number: 50422,
+    says: `${what}: expected an ISO-8601 instant with its zone (${shown})`,
   })),
   ...badAppCalls(),
   { call: "ListGroups N'x', NULL, 1", ...unknownName },
@@ -184,6 +195,32 @@ export const longOperatorCalls: readonly (BadCall & { readonly value: string })[
     says: "value: expected at most 65536 bytes (65538)",
   })),
 ];
+
+/** Of several faults the auditor's is told, then the first argument's, then the name. */
+function twoFaults(): BadCall[] {
+  const who = "w".repeat(201);
+  const ofWho = [
+    `RedriveTasks N'[]', NULL, NULL, NULL, NULL, N'${who}'`,
+    `CancelTasks N'[]', NULL, N'${who}'`,
+    `CancelBatch 9999, N'${who}'`,
+    `ResumeBatch 9999, N'${who}'`,
+    `PauseDefinition N'x', N'${who}'`,
+    `ResumeDefinition N'x', N'${who}'`,
+  ].map((call) => [call, `changed_by: expected at most 200 characters (${who})`] as const);
+  const ofOthers = [
+    ["RedriveTasks NULL, N'x', NULL, N'done', 1", "outcome: expected dead or cancelled (done)"],
+    ["SetLimit N'x', 1, NULL, N'me'", "operation_id: expected a uuid (<NULL>)"],
+    ["SetRate N'x', 5, NULL, 1, N'me'", "rate_period_ms: expected 1000..86400000 (null)"],
+    [
+      "SetSchedulePaused N'x', N's', 1, N'tomorrow', N'me'",
+      "next_run_at: expected an ISO-8601 instant with its zone (tomorrow)",
+    ],
+    ["ListTasks N'x', N'ready ', 1", `state: expected ${states} (ready )`],
+    ["ListSchedules N'x', 0", "max: expected 1..1000 (0)"],
+    ["ListWatermarks N'x', NULL, 0", "max: expected 1..1000 (0)"],
+  ] as const;
+  return [...ofWho, ...ofOthers].map(([call, says]) => ({ call, number: 50422, says }));
+}
 
 /** Apps, and whose a definition is. */
 function badAppCalls(): BadCall[] {

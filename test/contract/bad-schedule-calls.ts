@@ -29,6 +29,12 @@ export const badScheduleCalls: readonly BadCall[] = [
     badEntry({ [field]: " s" }, `${field}: ${blanks} ( s)`),
     badEntry({ [field]: "x".repeat(201) }, `${field}: ${blanks} (${"x".repeat(201)})`),
   ]),
+  // Of two faults the list's is told.
+  {
+    call: `SetSchedules N'x', 1, N'${oneWith({ group: " " })}', N'me'`,
+    number: 50422,
+    says: `schedules[0].group: ${blanks} ( )`,
+  },
   badEntry({ group: "" }, `group: ${blanks} ()`),
   badEntry({ group: "g " }, `group: ${blanks} (g )`),
   badEntry({ cron: undefined }, "cron: expected 1..200 characters (<NULL>)"),

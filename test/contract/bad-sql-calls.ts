@@ -304,6 +304,15 @@ export const badCalls: readonly BadCall[] = [
     number: 50422,
     says: /^tasks\[1\]\.dedupeKey: .*\(k \)$/,
   },
+  // What can't be read is told first, then what can but isn't a payload, in the order of the entries.
+  ...[
+    ["{", "tasks[1].payload: expected the text of a JSON object or array ({)"],
+    ["7", "tasks[0].kind: expected 1..200 characters without blanks at either end ()"],
+  ].map(([payload = "", says = ""]) => ({
+    call: `EnqueueTasks N'demo', 1, N'[{"kind":""},{"payload":"${payload}"}]'`,
+    number: 50422,
+    says,
+  })),
   {
     call: enqueueWith('{"dedupeKey":"k","onDuplicate":"Replace"}'),
     number: 50422,

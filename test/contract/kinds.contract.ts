@@ -305,10 +305,27 @@ function describeOthers(setup: StoreSetup): void {
 function describeSchedules(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("a schedule's tasks have the group by their payload, the priority and the delay", async () => {
+  test("in a wave a kind's delay doesn't count", async () => {
+    const { store } = open();
+    const name = await defineKind(store, { runInMs: 5_000 });
+    const batch = {
+      operationId: operationId(),
+      name: "b",
+      failurePolicy: "halt",
+      waves: 1,
+    } as const;
+    const { batchId, waveIds } = await store.createBatch(batch);
+    const answer = await store.enqueueTasks({ ...call(name, [{}]), waveId: at(waveIds, 0) });
+    expect(answer.nextDueMs).toBeNull();
+    await store.startBatch({ batchId, seal: true });
+    expect(await statusOf(store, name)).toMatchObject({ ready: 1, scheduled: 0 });
+  });
+
+  test("a schedule's tasks have the group by their payload, the priority and the delay of their own kind", async () => {
     const { store } = open();
     const { name } = await defineDue(store, -1, { payload: ada });
-    const kinds = [rules({ groupBy: "name", priority: 3, runInMs: 5_000 })];
+    const own = rules({ groupBy: "name", priority: 3, runInMs: 5_000 });
+    const kinds = [own, rules({ kind: "z", priority: 9 })];
     await store.registerDefinition(registration({ name, settingsHash: "hash-2", kinds }));
     const { taskIds } = await fire(store, name);
     expect(await factsOf(store, at(taskIds, 0))).toMatchObject({ state: "scheduled", priority: 3 });

@@ -153,6 +153,26 @@ function describeTasks(setup: StoreSetup): void {
     },
   );
 
+  test("claimed, more than there are tokens: the first ones claimed are running", async () => {
+    const { store } = open();
+    const name = await define(store, settings);
+    const priorities = [30, 20, 10].map((priority) => ({ priority }));
+    const [last, second, first] = await enqueue(store, name, priorities);
+    const worker = await startWorker(store, name, { want: 3 });
+    await worker.claim(2);
+    await worker.claim(1);
+    for (const [keep, running] of [
+      [3, [last, second, first]],
+      [2, [second, first]],
+      [1, [first]],
+    ] as const) {
+      await store.releaseTokens({ executionId: worker.executionId, keep });
+      const { tasks } = await store.listTasks({ name, state: "claimed", max: 10 });
+      const told = tasks.filter(({ state }) => state === "running");
+      expect(told.map(({ task }) => task)).toEqual(running);
+    }
+  });
+
   test("who works on a task, or finished it, is told of each by itself", async () => {
     const { store } = open();
     const name = await define(store, settings);

@@ -96,6 +96,18 @@ function describeKinds(setup: StoreSetup): void {
         expect((await opened.store.purge({ max: 10 })).status).toBe("none");
       },
     );
+
+  testWith(setup, ...missing)("entries of calls stay, also those of enqueues", async () => {
+    const opened = open();
+    const { store } = opened;
+    const call = { name: await define(store), build: 1, operationId: null, changedBy: "me" };
+    const { taskIds } = await store.enqueueTasks({ ...call, tasks: [{ payload: null }] });
+    await store.cancelTasks({ taskIds, changedBy: "me" });
+    await opened.advance(500 * dayMs);
+    const held = "call_audit SET reason = reason";
+    expect(await purgeBeside(opened, setup, held)).toMatchObject({ auditEntries: 0 });
+    expect(await store.purge({ max: 10 })).toMatchObject({ auditEntries: 2 });
+  });
 }
 
 function describeBatches(setup: StoreSetup): void {

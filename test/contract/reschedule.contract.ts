@@ -122,6 +122,27 @@ function describeMoves(setup: StoreSetup): void {
     const next = await worker.complete([first], 1);
     expect([first.taskId, ...idsOf(next.claimed)]).toEqual(ids);
   });
+
+  test("a retry keeps the slot that it has, also where its group isn't strict any more", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { groupStrict: true });
+    const ids = await enqueue(store, name, [{ group: "g" }, { group: "g" }]);
+    const worker = await startWorker(store, name);
+    await worker.fail([await worker.claimOne()], { retryInMs: 10_000 });
+    const group = { name, groupKey: "g", groupScope: "definition", strict: false } as const;
+    await store.setGroup({ ...group, changedBy: "operator" });
+    expect((await putOff(store, 30_000, at(ids, 0))).woken).toEqual([]);
+    expect(await Promise.all(ids.map((id) => stateOf(store, id)))).toEqual([
+      "scheduled",
+      "waiting",
+    ]);
+    expect((await store.checkInvariants()).findings).toEqual([]);
+    await opened.advance(30_001);
+    await store.promoteScheduled({ name, max: 10 });
+    const next = await worker.complete([await worker.claimOne()], 1);
+    expect(idsOf(next.claimed)).toEqual(ids.slice(1));
+  });
 }
 
 function describeAnswer(setup: StoreSetup): void {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import type { TaskId } from "../../shared/core/ids";
 import type { NewTask, TaskStore } from "../../shared/ports/task-store";
-import { define, enqueueOne, idsOf, startWorker, stateOf } from "../support/builders";
+import { define, enqueue, enqueueOne, idsOf, startWorker, stateOf } from "../support/builders";
 import { testWith, useStore } from "../support/store-setup";
 import type { StoreSetup } from "../support/store-setup";
 
@@ -73,6 +73,18 @@ function describeOvertaking(setup: StoreSetup): void {
     const strict = await define(opened.store, { groupStrict: true });
     const [, alone] = await enqueueBoth(opened, strict, {});
     expect(await stateOf(opened.store, alone)).toBe("ready");
+  });
+
+  test("is ready at once in a group of all definitions that has a strict group's key", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store);
+    const group = { name, groupKey: "g", groupScope: "definition", strict: true } as const;
+    await store.setGroup({ ...group, changedBy: "an operator" });
+    await enqueueOne(store, name, { runInMs: 1_000 });
+    await opened.advance(1_001);
+    const ids = await enqueue(store, name, [{ group: "g" }, { group: "g", groupScope: "global" }]);
+    expect(await Promise.all(ids.map((id) => stateOf(store, id)))).toEqual(["scheduled", "ready"]);
   });
 
   test("is ready at once when the scheduled tasks aren't due yet", async () => {

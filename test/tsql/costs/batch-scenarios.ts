@@ -1,6 +1,6 @@
 import type { BatchId } from "../../../shared/core/ids";
 import type { TaskStore } from "../../../shared/ports/task-store";
-import { define, operationId, startWorker } from "../../support/builders";
+import { define, enqueue, operationId, startWorker } from "../../support/builders";
 import type { Scenario } from "./scenarios";
 
 const each = [1, 10, 100] as const;
@@ -85,10 +85,12 @@ export const batching: readonly Scenario[] = [
   },
   {
     operation: "listAudit",
-    what: "one entry of a call, and the registration's",
+    what: "the newest of two settings and two calls",
     batches: once,
     prepare: async ({ store, name }) => {
       const batchId = await filled(store, name, 10);
+      await store.pauseDefinition({ name, changedBy: "operator" });
+      await store.cancelTasks({ taskIds: await enqueue(store, name, 1) });
       await store.cancelBatch({ batchId });
       return () => store.listAudit({ max: 1 });
     },

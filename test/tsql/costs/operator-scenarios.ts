@@ -12,7 +12,7 @@ async function readyTasks({ store, name, batch }: Scene, group?: string): Promis
   return enqueue(store, name, tasks);
 }
 
-/** One task that runs, one that waits for it, one ready and one held by a wave; beside them so many scheduled ones. */
+/** One task that runs, one that waits for it, one ready, one held by a wave and one scheduled; beside them so many scheduled ones. */
 async function tasksBesideScheduled({ store, name, batch }: Scene): Promise<TaskId[]> {
   await define(store, { limit: null }, name);
   const tasks = await enqueue(store, name, [{ group: "g", priority: 0 }, { group: "g" }]);
@@ -32,7 +32,8 @@ async function tasksBesideScheduled({ store, name, batch }: Scene): Promise<Task
     name,
     Array.from({ length: batch }, () => ({ runInMs: 60_000 })),
   );
-  return [...tasks, ...(await enqueue(store, name, 1)), ...wave.taskIds];
+  const alone = await enqueue(store, name, [{}, { runInMs: 120_000 }]);
+  return [...tasks, ...alone, ...wave.taskIds];
 }
 
 const each = [1, 10, 100] as const;

@@ -215,6 +215,15 @@ const madeMeanwhile: readonly SetupStep[] = [
   later(1),
 ];
 
+/** Task 1 waits for its retry and keeps the slot of its strict group, for which 2 waits. */
+const strictRetry: readonly SetupStep[] = [
+  register({ groupStrict: true }),
+  enqueue([{ group: "g" }, { group: "g" }]),
+  start(1, 1),
+  work({ execution: 1, call: 1, want: 1 }),
+  fail(1, { task: 1, fence: 1, retryInMs: 60_000 }),
+];
+
 export const manyPlaces: readonly KillCase[] = [
   { name: "replace-everywhere", setup: keyed, call: replacing(...keys) },
   { name: "replace-of-ready-and-held-ones", setup: keyed, call: replacing("ready", "held") },
@@ -302,11 +311,13 @@ export const manyPlaces: readonly KillCase[] = [
 ];
 
 /**
- * Claims of a call that reports nothing, and a promotion that makes groups. They have no list to be refused, and promotion has settings
- * of its own on the way, so these are about rows only.
+ * Claims of a call that reports nothing, a promotion that makes groups, a strict group's retry. The first have no list to be refused, promotion
+ * has settings of its own on the way, and the rest is in other situations, too, so these are about rows only.
  */
 export const claimsAlone: readonly KillCase[] = [
   { name: "promote-of-groups-made-meanwhile", setup: madeMeanwhile, call: promote },
+  { name: "cancel-of-a-strict-retry", setup: strictRetry, call: cancel(1) },
+  { name: "reschedule-of-a-strict-retry", setup: strictRetry, call: reschedule(60_000, 1) },
   {
     name: "work-with-nothing-done",
     setup: everywhere,

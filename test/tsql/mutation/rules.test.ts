@@ -83,7 +83,11 @@ describe("rules", () => {
       "WHERE r.A = 1;",
       "SELECT @Id = s.A FROM T.S AS s;",
     ];
-    const said = ["ours by the group's row", "who has the Scheduled row may write it"];
+    const said = [
+      "ours by the group's row",
+      "who has the Scheduled row may write it",
+      "the holder of the archive's row owns this one",
+    ];
     const other = ["who has the row is quicker", "yours already", "the group's row"];
 
     for (const comment of said) {

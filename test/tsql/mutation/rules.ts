@@ -89,7 +89,7 @@ const rules: readonly Rule[] = [
 
 /** The sign of a lock that is held already. */
 function isSaidToBeOurs(line: string): boolean {
-  return /-- .*\b(?:ours (?:already|by the [\w']+ row)|who has the \w+(?:'s)? row (?:has this one|may write it))/.test(
+  return /-- .*\b(?:ours (?:already|by the [\w']+ row)|(?:who has|the holder of) the \w+(?:'s)? row (?:has this one|owns this one|may write it))/.test(
     line,
   );
 }

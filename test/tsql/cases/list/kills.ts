@@ -56,6 +56,9 @@ const busy: readonly SetupStep[] = [
 ];
 const first = { task: 1, fence: 1 };
 
+/** The same with more ready tasks, of which one end is the first one. */
+const manyReady = [...busy, enqueue([{ priority: 1 }, {}])];
+
 /** Two stays with tokens of a limit that their definition shares. */
 const shared = [
   register({ limit: 4, shared: [{ name: "s", limit: 4 }] }),
@@ -88,7 +91,7 @@ const due = [register(), setSchedules([{ group: "g" }, { name: "t" }]), later(11
 export const killCases: readonly KillCase[] = [
   { name: "register-new", setup: [], call: register() },
   { name: "register-changed", setup: busy, call: register({ build: 2, limit: 2 }) },
-  { name: "set-limit", setup: busy, call: setLimit(-1, 1) },
+  { name: "set-limit", setup: manyReady, call: setLimit(-1, 1) },
   { name: "set-rate", setup: rated, call: setRate(5) },
   { name: "register-app", setup: [], call: registerApp("x", ["a", "b"]) },
   {
@@ -120,8 +123,8 @@ export const killCases: readonly KillCase[] = [
     setup: [...rated, work({ execution: 1, call: 1, want: 1 })],
     call: work({ execution: 1, call: 2, want: 2, done: [first] }),
   },
-  { name: "pause", setup: busy, call: pause },
-  { name: "resume", setup: [...busy, pause], call: resume },
+  { name: "pause", setup: manyReady, call: pause },
+  { name: "resume", setup: [...manyReady, pause], call: resume },
   { name: "start", setup: busy, call: start(3, 1) },
   { name: "start-after-dead-holders", setup: [...busy, leaseOver], call: start(3, 4) },
   { name: "acquire", setup: busy, call: acquire(2, 2) },

@@ -28,9 +28,8 @@ BEGIN
     NewValue nvarchar(400) NULL, Source nvarchar(20) NOT NULL, ChangedBy nvarchar(200) NOT NULL, Reason nvarchar(400) NULL,
     PRIMARY KEY CLUSTERED (IsCall, Id));
 
-  IF @Max IS NULL OR @Max NOT BETWEEN 1 AND 100
-    SET @vMessage = N'max: expected 1..100 (' + COALESCE(CONVERT(nvarchar(11), @Max), N'<NULL>') + N')';
-  ELSE IF @Since IS NOT NULL AND Taskgate._Instant(@Since) IS NULL
+  EXEC Taskgate._CheckRange @What = N'max', @Value = @Max, @Least = 1, @Most = 100;
+  IF @Since IS NOT NULL AND Taskgate._Instant(@Since) IS NULL
     SET @vMessage = N'since: expected an ISO-8601 instant with its zone (' + REPLACE(LEFT(@Since, 100), N'%', N'%%') + N')';
   ELSE IF @Before IS NOT NULL AND Taskgate._Instant(@Before) IS NULL
     SET @vMessage = N'before: expected an ISO-8601 instant with its zone (' + REPLACE(LEFT(@Before, 100), N'%', N'%%') + N')';

@@ -22,7 +22,7 @@ BEGIN
   DECLARE @vLast TABLE (SettingAuditId bigint NOT NULL PRIMARY KEY CLUSTERED);
   DECLARE @vDue TABLE (SettingAuditId bigint NOT NULL PRIMARY KEY CLUSTERED);
 
-  SELECT @oEntries = 0, @oMore = 0;
+  SET @oMore = 0;
   -- 1. Calls. A slice of each kind, oldest first.
   DELETE a
   FROM (SELECT TOP (@Max) c.IsEnqueue, c.ChangedAt, c.CallAuditId
