@@ -1,6 +1,6 @@
--- 0005_stops: what an operator's stop of everything has paused, so that its end resumes exactly that.
+-- 0008_stops: what an operator's stop of everything has paused, so that its end resumes exactly that.
 -- Duration: milliseconds: empty tables. Locks: none that anybody else can hold. Old code beside it: the functions alone know them.
--- Twin: mssql/sql/migrations/0005_stops.sql
+-- Twin: mssql/sql/migrations/0008_stops.sql
 
 -- Written by who holds the definition's row only. An operator's own pause or resume takes the definition out.
 create table taskgate.stopped_definition (
