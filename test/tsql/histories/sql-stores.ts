@@ -1,6 +1,7 @@
 import { toCamelCase } from "../../../shared/store/operations/operation";
 import type { StoreSetup, TestStore } from "../../support/store-setup";
 import type { HistoryStore } from "./side";
+import { unpadded } from "../../support/mssql-setup";
 import type { StoreRow, StoreTables } from "./tables";
 
 /** Calls of one history take turns on so many. */
@@ -28,7 +29,7 @@ export async function openSqlStore(
       const columns = knownColumns.get(setup) ?? (await readColumns(opened, dialect));
       knownColumns.set(setup, columns);
       const tables = await readRows(opened, dialect, columns);
-      return withRemaining(isPostgres ? withClaims(tables) : withPositions(tables));
+      return withRemaining(isPostgres ? withClaims(tables) : withOneText(withPositions(tables)));
     },
   };
 }
@@ -133,6 +134,22 @@ function withPositions(tables: StoreTables): StoreTables {
       return { ...Object.fromEntries(others), position };
     });
   return { ...tables, claim };
+}
+
+/** T-SQL: a text is in its new column, or, in a row of before, in the old one; the tokens' count and stamp are its own. */
+function withOneText(tables: StoreTables): StoreTables {
+  const taskDefinition = (tables["taskDefinition"] ?? []).map((row) => {
+    const { tokenList, heldCount, tokenStamp, ...rest } = row;
+    if (rest["executionTokens"] !== "" || typeof tokenList !== "string") return rest;
+    const isCount = typeof heldCount === "number" && tokenStamp !== undefined;
+    if (!isCount || tokenList.split("S:0").length - 1 !== heldCount)
+      throw new Error(`${String(heldCount)} tokens are counted in ${tokenList}`);
+    return {
+      ...rest,
+      executionTokens: unpadded(tokenList.replaceAll(/[[\]"]/g, "")),
+    };
+  });
+  return { ...tables, taskDefinition };
 }
 
 /** A wave's count is spread over rows by task id: what they say together counts. */

@@ -131,8 +131,9 @@ BEGIN
     FROM Taskgate.TaskDefinition AS d
     CROSS APPLY (SELECT COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit) AS TaskLimit) AS l
     CROSS APPLY (
-      SELECT CONVERT(int, (DATALENGTH(d.ExecutionTokens)
-               - DATALENGTH(REPLACE(d.ExecutionTokens COLLATE Latin1_General_100_BIN2, N'S:0', N''))) / 6) AS Held) AS h
+      SELECT CASE WHEN DATALENGTH(d.ExecutionTokens) = 0 THEN d.HeldCount -- else a string of before
+                  ELSE CONVERT(int, (DATALENGTH(d.ExecutionTokens)
+                    - DATALENGTH(REPLACE(d.ExecutionTokens COLLATE Latin1_General_100_BIN2, N'S:0', N''))) / 6) END AS Held) AS h
     WHERE d.TaskDefinitionId = @vDefinition;
     IF @vHasShared = 1 SELECT @vOverLimit = Taskgate._OverLimit(@vDefinition), @vFreeTokens = 0;
     -- An empty call that finds nothing writes nothing and takes no lock; the heartbeat renews the lease.
