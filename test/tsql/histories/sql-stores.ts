@@ -149,7 +149,20 @@ function withOneText(tables: StoreTables): StoreTables {
       executionTokens: unpadded(tokenList.replaceAll(/[[\]"]/g, "")),
     };
   });
-  return { ...tables, taskDefinition };
+  const merged = Object.entries(tables).map(([name, rows]) => [name, rows.map(withOwnText)]);
+  return { ...(Object.fromEntries(merged) as StoreTables), taskDefinition };
+}
+
+/** `payload` and its like from `payloadUtf8`: only rows of before have one in the old column. */
+function withOwnText(row: StoreRow): StoreRow {
+  const texts = Object.entries(row).filter(([column]) => column.endsWith("Utf8"));
+  const rest = Object.entries(row).filter(([column]) => !column.endsWith("Utf8"));
+  const own = texts.map(([column, text]) => {
+    const old = column.slice(0, -"Utf8".length);
+    if (row[old] !== null) throw new Error(`${old} of ${JSON.stringify(row)} was written`);
+    return [old, text];
+  });
+  return { ...Object.fromEntries(rest), ...Object.fromEntries(own) };
 }
 
 /** A wave's count is spread over rows by task id: what they say together counts. */

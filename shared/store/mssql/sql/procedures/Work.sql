@@ -355,10 +355,10 @@ BEGIN
                  @vKinds = N'[' + STRING_AGG(CONVERT(nvarchar(max), N'"' + STRING_ESCAPE(t.Kind, 'json') + N'"'), N',')
                    WITHIN GROUP (ORDER BY c.Ordinal) + N']',
                  @vAttempts = STRING_AGG(CONVERT(nvarchar(max), t.FailedCount + t.LostCount + 1), N',') WITHIN GROUP (ORDER BY c.Ordinal),
-                 @vPayloads = N'[' + STRING_AGG(COALESCE(t.Payload, N'null'), N',') WITHIN GROUP (ORDER BY c.Ordinal) + N']',
+                 @vPayloads = N'[' + STRING_AGG(COALESCE(CONVERT(nvarchar(max), t.PayloadUtf8) COLLATE Latin1_General_100_BIN2, t.Payload, N'null'), N',') WITHIN GROUP (ORDER BY c.Ordinal) + N']',
                  @vExtras = CASE MAX(n.HasExtras) WHEN 1 THEN N'[' END
                    + STRING_AGG(CASE n.HasExtras WHEN 0 THEN CONVERT(nvarchar(max), N'null') ELSE
-                       N'{"checkpoint":' + COALESCE(N'"' + STRING_ESCAPE(t.[Checkpoint], 'json') + N'"', N'null')
+                       N'{"checkpoint":' COLLATE Latin1_General_100_BIN2 + COALESCE(N'"' + STRING_ESCAPE(n.[Checkpoint], 'json') + N'"', N'null')
                        + N',"trace":' + COALESCE(N'"' + STRING_ESCAPE(t.TraceParent, 'json') + N'"', N'null')
                        + N',"grouped":' + CASE WHEN t.GroupId IS NULL THEN N'false' ELSE N'true' END
                        + N',"cancel":' + CASE t.CancelRequested WHEN 1 THEN N'true' ELSE N'false' END
@@ -370,8 +370,9 @@ BEGIN
           FROM Taskgate.Claim AS c WITH (FORCESEEK) -- the call's few rows, ours by the execution's row
           INNER JOIN Taskgate.Task AS t ON t.TaskId = c.TaskId
           CROSS APPLY (
-            SELECT CASE WHEN t.[Checkpoint] IS NOT NULL OR t.TraceParent IS NOT NULL OR t.GroupId IS NOT NULL
-                          OR t.CancelRequested = 1 OR t.Build > @vBuild OR t.WaveId IS NOT NULL OR t.LostCount >= 2 THEN 1 ELSE 0 END AS HasExtras) AS n
+            SELECT p.[Checkpoint], CASE WHEN p.[Checkpoint] IS NOT NULL OR t.TraceParent IS NOT NULL OR t.GroupId IS NOT NULL
+                          OR t.CancelRequested = 1 OR t.Build > @vBuild OR t.WaveId IS NOT NULL OR t.LostCount >= 2 THEN 1 ELSE 0 END AS HasExtras
+            FROM (SELECT COALESCE(CONVERT(nvarchar(max), t.CheckpointUtf8) COLLATE Latin1_General_100_BIN2, t.[Checkpoint]) AS [Checkpoint]) AS p) AS n
           WHERE c.TaskExecutionId = @TaskExecutionId AND c.Fence = @vFence
           OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
       END;
