@@ -58,8 +58,15 @@ const mssqlDialect: Dialect = {
              WHERE c.TABLE_SCHEMA = N'Taskgate' AND t.TABLE_TYPE = N'BASE TABLE'
              ORDER BY c.TABLE_NAME, c.ORDINAL_POSITION`,
   select: (table, columns) =>
-    `SELECT ${columns.map((column) => `[${column}]`).join(", ")} FROM Taskgate.[${table}]`,
+    `SELECT ${columns.map(mssqlColumn).join(", ")} FROM Taskgate.[${table}]`,
 };
+
+/** The endpoint sends varchar in a code page, as the driver reads it. */
+function mssqlColumn(column: string): string {
+  return column.endsWith("Utf8")
+    ? `CONVERT(nvarchar(max), [${column}]) AS [${column}]`
+    : `[${column}]`;
+}
 
 /** Names of columns by table. */
 type Columns = ReadonlyMap<string, readonly string[]>;
