@@ -82,7 +82,7 @@ describe("a task of before", () => {
     expect(await factsOf(store, taskId)).toMatchObject({ state: "dead", payload, lastError: text });
     const [listed] = (await store.listTasks({ name, state: "dead", max: 10 })).tasks;
     expect(listed).toMatchObject({ error: text });
-    await store.redriveTasks({ taskIds: [taskId], actor: "test", reason: "test" });
+    await store.redriveTasks({ taskIds: [taskId], changedBy: "test", reason: "test" });
     expect(await worker.claimOne()).toMatchObject({ taskId, payload: { text } });
     expect(await factsOf(store, taskId)).toMatchObject({ lastError: text });
   });

@@ -20,7 +20,8 @@
 CREATE OR ALTER PROCEDURE Taskgate._EndTasks
   @Ended Taskgate.EndedTaskList READONLY, @TaskExecutionId bigint, @Now datetime2(3),
   @Released Taskgate.GroupedTaskList READONLY, @oWoken nvarchar(max) OUTPUT, @oOpening nvarchar(max) OUTPUT,
-  @RetainDoneMs bigint = NULL, @RetainDeadMs bigint = NULL, @Retention nvarchar(max) = NULL, @AreBlocked bit = 0
+  @RetainDoneMs bigint = NULL, @RetainDeadMs bigint = NULL, @Retention nvarchar(max) = NULL, @AreBlocked bit = 0,
+  @KeepPayload bit = 1
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
@@ -72,7 +73,8 @@ BEGIN
          DATEADD(MILLISECOND, CONVERT(int, r.Ms % 86400000), DATEADD(DAY, CONVERT(int, r.Ms / 86400000), @Now)),
          @TaskExecutionId, e.Fence, e.DurationMs, CASE WHEN e.Outcome <> 10 THEN t.GroupId END, t.WaveId, t.DedupeKey, t.Build,
          e.Outcome, t.FailedCount, t.LostCount, COALESCE(t.LastErrorUtf8, CONVERT(varchar(max), t.LastError COLLATE Latin1_General_100_BIN2_UTF8)),
-         CONVERT(varchar(max), e.Result COLLATE Latin1_General_100_BIN2_UTF8), COALESCE(t.PayloadUtf8, CONVERT(varchar(max), t.Payload COLLATE Latin1_General_100_BIN2_UTF8)) -- else a task of before
+         CONVERT(varchar(max), e.Result COLLATE Latin1_General_100_BIN2_UTF8), CASE WHEN e.Outcome <> 10 OR @KeepPayload = 1
+           THEN COALESCE(t.PayloadUtf8, CONVERT(varchar(max), t.Payload COLLATE Latin1_General_100_BIN2_UTF8)) END -- else a task of before
   FROM @Ended AS e
   INNER JOIN Taskgate.Task AS t ON t.TaskId = e.TaskId
   LEFT JOIN @vRetention AS d ON d.TaskDefinitionId = t.TaskDefinitionId -- empty where the settings are handed over
