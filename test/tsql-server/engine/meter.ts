@@ -174,10 +174,9 @@ export class Meter {
   updated(
     index: Index,
     old: Image,
-    image: Image,
-    parts: ReadonlyMap<number, WrittenPart> = new Map(),
+    after: { readonly image: Image; readonly parts?: ReadonlyMap<number, WrittenPart> },
   ): void {
-    this.#wrote(updateCost(index, { old, image, parts }));
+    this.#wrote(updateCost(index, { old, image: after.image, parts: after.parts ?? new Map() }));
   }
 
   #wrote(cost: RowCost): void {

@@ -142,7 +142,7 @@ export class TableWriter {
       this.#setImage(row, image);
       const entry = clustered.find(oldKey, row);
       if (entry !== undefined) this.#markEntry(clustered, entry);
-      this.#connection.meter?.updated(clustered, old, image, change.parts);
+      this.#connection.meter?.updated(clustered, old, { image, parts: change.parts });
     }
     release();
     return { old, image };
@@ -225,7 +225,7 @@ export class TableWriter {
       const release = yield* this.#lockKey(index, oldKey, row);
       const entry = index.find(oldKey, row);
       if (entry !== undefined) this.#markEntry(index, entry);
-      this.#connection.meter?.updated(index, oldImage, newImage);
+      this.#connection.meter?.updated(index, oldImage, { image: newImage });
       release();
     }
     const moved = changes.filter((change) => !stays(change));

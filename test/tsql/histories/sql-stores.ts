@@ -164,12 +164,12 @@ function withOneText(tables: StoreTables): StoreTables {
 function withOwnText(row: StoreRow): StoreRow {
   const texts = Object.entries(row).filter(([column]) => column.endsWith("Utf8"));
   const rest = Object.entries(row).filter(([column]) => !column.endsWith("Utf8"));
-  const own = texts.map(([column, text]) => {
+  const own = texts.map(([column, text]): readonly [string, unknown] => {
     const old = column.slice(0, -"Utf8".length);
     if (row[old] !== null) throw new Error(`${old} of ${JSON.stringify(row)} was written`);
     return [old, text];
   });
-  return { ...Object.fromEntries(rest), ...Object.fromEntries(own) };
+  return Object.fromEntries<unknown>([...rest, ...own]);
 }
 
 /** A wave's count is spread over rows by task id: what they say together counts. */
