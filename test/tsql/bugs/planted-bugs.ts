@@ -132,7 +132,7 @@ const tokenBugs: readonly PlantedBug[] = [
     finding: /invariants|tokens are held/,
   },
   {
-    name: "a plan counts, whatever has changed since",
+    name: "a plan counts, though tokens have changed since",
     file: settle,
     edits: [
       {

@@ -1,5 +1,5 @@
 -- 0005_token_list: a definition's tokens as entries of one width, their count, and a number that grows with each change.
--- Duration: milliseconds: a row per definition. Locks: while that lasts nobody reads definitions. Old code beside it: the procedures alone
+-- Duration: milliseconds: a row per definition. Locks: for that time definitions can't be read. Old code beside it: the procedures alone
 -- know it. Rows of before keep their string in ExecutionTokens until their tokens change; a later version drops that column.
 -- Twin: postgres/sql/migrations/0005_token_list.sql
 SET ANSI_NULLS, QUOTED_IDENTIFIER ON;

@@ -1,5 +1,5 @@
 -- 0007_keep_payload: whether a definition's done tasks keep their payloads.
--- Duration: milliseconds: a row per definition. Locks: while that lasts nobody reads definitions. Old code beside it: registers without it,
+-- Duration: milliseconds: a row per definition. Locks: for that time definitions can't be read. Old code beside it: registers without it,
 -- which is as before: they are kept.
 -- Twin: postgres/sql/migrations/0007_keep_payload.sql
 SET ANSI_NULLS, QUOTED_IDENTIFIER ON;

@@ -7,6 +7,7 @@
 --         null: @Retention says it. Who ends tasks as done names them
 --         @Retention: for tasks of several definitions: JSON array of {id, done, dead}, read likewise; null: read here, for a caller
 --         with the definition's row locked, or with no execution's
+--         @KeepPayload: of the definition of tasks that are done: 0: their rows keep no payload
 --         @AreBlocked: 1: these tasks were never admitted: they hold no slot and are counted in no wave
 -- Out:    @oWoken: JSON array of ids of definitions that got ready tasks; @oOpening: JSON array of ids of batches whose next wave is
 --         still being opened; both stay what the caller hands over, '[]' and null, when there are none

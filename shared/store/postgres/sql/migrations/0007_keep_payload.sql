@@ -1,5 +1,5 @@
 -- 0007_keep_payload: whether a definition's done tasks keep their payloads.
--- Duration: milliseconds. Locks: while that lasts nobody reads definitions. Old code beside it: registers without it, which is as
+-- Duration: milliseconds. Locks: for that time definitions can't be read. Old code beside it: registers without it, which is as
 -- before: they are kept.
 -- Twin: mssql/sql/migrations/0007_keep_payload.sql
 
