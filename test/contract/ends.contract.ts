@@ -44,6 +44,33 @@ const leaseMs = 10_000;
 function describeKept(setup: StoreSetup): void {
   const open = useStore(setup);
 
+  test("keepPayload false: only done tasks lose their payloads, by both ways of completing", async () => {
+    const { store } = open();
+    const payload = '{"a":1}';
+    for (const keepPayload of [false, true]) {
+      const name = await define(store, { limit: 10, keepPayload });
+      const ids = await enqueue(
+        store,
+        name,
+        Array.from({ length: 6 }, () => ({ payload })),
+      );
+      const worker = await startWorker(store, name, { want: 10 });
+      const [first, second, third, fourth, fifth, sixth] = await worker.claim(6);
+      if (!first || !second || !third || !fourth || !fifth || !sixth)
+        throw new Error("six tasks expected");
+      await worker.complete([first, second]);
+      await worker.complete([third]);
+      await store.completeTask({ executionId: worker.executionId, ...done(fourth) });
+      await worker.fail([fifth], { as: "dead" });
+      await worker.fail([sixth], { as: "cancelled" });
+      const left = await Promise.all(
+        ids.map(async (taskId) => (await factsOf(store, taskId)).payload),
+      );
+      const gone = keepPayload ? payload : null;
+      expect(left).toEqual([gone, gone, gone, gone, payload, payload]);
+    }
+  });
+
   test("retainDoneMs 0: done tasks and their attempts leave no trace, dead and cancelled ones do", async () => {
     const { store } = open();
     const name = await define(store, { limit: 5, retainDoneMs: 0 });

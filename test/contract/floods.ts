@@ -104,6 +104,9 @@ export const ownFloods: Record<SqlDialect, string> = {
      where task_execution_id = {ended};
     update taskgate.task_execution set inflight_fence = array[1], prefetched = array[1] where worker = 'flood'`,
   mssql: `
+    -- Tokens are counted that no list has.
+    INSERT INTO Taskgate.TaskDefinition (Name, ConcurrencyLimit, HeldCount, CreatedAt)
+    SELECT CONCAT(N'counted ', n.N), 0, 1, SYSUTCDATETIME() FROM Taskgate.Number AS n WHERE n.N <= 101;
     INSERT INTO Taskgate.Claim (TaskExecutionId, Fence, Ordinal, TaskId, ClaimedAt)
     SELECT {ended}, 1, n.N, 1000000 + n.N, SYSUTCDATETIME() FROM Taskgate.Number AS n WHERE n.N <= 101;`,
 };

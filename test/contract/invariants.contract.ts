@@ -125,6 +125,9 @@ function describeFaults(setup: StoreSetup): void {
       const opened = open();
       const scene = await buildFaultScene(opened, dialect);
       opened.expectDamage();
+      // Faults are planted in the text of the seed; where the store keeps a list of its own, a text that is written wins.
+      if (!statements.includes("HeldCount"))
+        await opened.writeTokens("one", await opened.readTokens("one"));
       await opened.raw(
         typeof sql === "string" ? inDialect(dialect, sql, scene) : fill(statements, scene),
       );
@@ -194,7 +197,8 @@ function describeFaults(setup: StoreSetup): void {
     const counts = Object.values(rules).map((rule) => {
       return [rule, findings.filter((finding) => finding.rule === rule).length];
     });
-    const missing: readonly string[] = dialect === "mssql" ? [rules.lengths, rules.prefetched] : [];
+    const missing: readonly string[] =
+      dialect === "mssql" ? [rules.lengths, rules.prefetched] : [rules.heldCount];
     expect(counts).toEqual(
       Object.values(rules).map((rule) => [rule, missing.includes(rule) ? 0 : 100]),
     );

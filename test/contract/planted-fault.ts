@@ -22,6 +22,7 @@ export const rules = {
   readable: "P1 the token string can be read",
   grantee: "P1 a held token has a grantee",
   counted: "P1 tokens held equal tokens counted",
+  heldCount: "P1 the count of held tokens is that of the token string",
   unlimited: "P1 without a limit there is no token string",
   free: "P1 free tokens do not exceed the limit",
   sharedReadable: "P1 the token string of a shared limit can be read",

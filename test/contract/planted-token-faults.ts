@@ -40,6 +40,11 @@ export const tokenFaults: readonly PlantedFault[] = [
     found: [[rules.counted, "{worker}", "3 in the string, 2 counted"]],
   },
   {
+    title: "a count of held tokens that isn't that of the text",
+    sql: { mssql: "UPDATE Taskgate.TaskDefinition SET HeldCount = 1 WHERE Name = N'one'" },
+    found: [[rules.heldCount, "one", "1 counted, 2 in the string"]],
+  },
+  {
     title: "a counted token that isn't in the text",
     sql: "UPDATE taskgate.task_execution SET token_count = 3 WHERE task_execution_id = {worker}",
     found: [[rules.counted, "{worker}", "2 in the string, 3 counted"]],

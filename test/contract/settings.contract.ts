@@ -42,6 +42,7 @@ const first: Omit<DefinitionSettings, "rate"> = {
   groupStrict: true,
   retainDoneMs: 19_000,
   retainDeadMs: 20_000,
+  keepPayload: true,
 };
 
 const second: Omit<DefinitionSettings, "rate"> = {
@@ -56,6 +57,7 @@ const second: Omit<DefinitionSettings, "rate"> = {
   groupStrict: false,
   retainDoneMs: 29_000,
   retainDeadMs: 30_000,
+  keepPayload: false,
 };
 
 /** The audit's name of a setting. */

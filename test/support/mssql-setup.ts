@@ -154,11 +154,12 @@ export class MssqlTestStore implements TestStore {
 
   async readTokens(name: string): Promise<string> {
     const [row] = await this.query(
-      "SELECT ExecutionTokens AS [tokens] FROM Taskgate.TaskDefinition WHERE Name = @p1",
+      `SELECT x.Tokens AS [tokens] FROM Taskgate.TaskDefinition AS d
+        CROSS APPLY Taskgate._TokenText(d.ExecutionTokens, d.TokenList) AS x WHERE d.Name = @p1`,
       [name],
     );
     const tokens = row?.["tokens"];
-    return typeof tokens === "string" ? tokens : "";
+    return typeof tokens === "string" ? unpadded(tokens) : "";
   }
 
   async writeTokens(name: string, text: string): Promise<void> {
@@ -236,4 +237,9 @@ export class MssqlTestStore implements TestStore {
 
 function textOrNull(value: unknown): string | null {
   return typeof value === "string" ? value : null;
+}
+
+/** Tokens without the zeros that give every entry one width. */
+export function unpadded(tokens: string): string {
+  return tokens.replaceAll(/G:0+(?=\d)/g, "G:");
 }

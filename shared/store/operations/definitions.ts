@@ -58,6 +58,8 @@ export interface DefinitionSettings {
   retainDoneMs: number;
   /** How long dead letters are kept. */
   retainDeadMs: number;
+  /** Done tasks keep their payloads; false: only dead letters and cancelled ones do. Left out: true. */
+  keepPayload?: boolean;
   /** How many tasks may start per period; null or left out: as many as the limit lets. */
   rate?: Rate | null;
   /** Limits that other definitions draw from, too; at most 8. null or left out: none. */
@@ -209,6 +211,7 @@ export const registerDefinition = operation("registerDefinition", {
     rateBurst: "int",
     sharedLimits: "text",
     kinds: "text",
+    keepPayload: "boolean",
   },
   check: (input) => {
     checkRegistration(input);
@@ -223,6 +226,7 @@ export const registerDefinition = operation("registerDefinition", {
     rateBurst: settings.rate?.burst ?? null,
     sharedLimits: sharedToSql(settings.sharedLimits ?? []),
     kinds: kinds === undefined ? null : JSON.stringify(kinds),
+    keepPayload: settings.keepPayload ?? true,
   }),
   decode: (row) => ({
     status: status(row, ["created", "updated", "exists", "outdated"]),

@@ -243,6 +243,7 @@ function describeSettings(settings: DefinitionSettings, build: number): Map<stri
     ["group_strict", String(settings.groupStrict)],
     ["retain_done_ms", String(settings.retainDoneMs)],
     ["retain_dead_ms", String(settings.retainDeadMs)],
+    ["keep_payload", String(settings.keepPayload ?? true)],
     ["rate", rateText(settings.rate ?? null)],
     ["build", String(build)],
   ]);

@@ -47,7 +47,7 @@ export function endTasks(
 }
 
 function archive(memory: Memory, task: TaskRow, ending: Ending & { wasBlocked: boolean }): void {
-  const { retainDoneMs, retainDeadMs } = definitionOf(memory.state, task).settings;
+  const { retainDoneMs, retainDeadMs, keepPayload } = definitionOf(memory.state, task).settings;
   // Retention 0: a done task leaves no trace; a dead or cancelled one always does.
   if (ending.outcome === "done" && retainDoneMs === 0) {
     memory.state.attempts = memory.state.attempts.filter((row) => row.taskId !== task.taskId);
@@ -55,7 +55,7 @@ function archive(memory: Memory, task: TaskRow, ending: Ending & { wasBlocked: b
   }
   memory.state.archive.set(task.taskId, {
     // A done task is never redriven.
-    task: ending.outcome === "done" ? { ...task, groupId: null } : task,
+    task: ending.outcome === "done" ? doneTask(task, keepPayload ?? true) : task,
     outcome: ending.outcome,
     finishedAtMs: memory.nowMs,
     purgeAfterMs: memory.nowMs + (ending.outcome === "dead" ? retainDeadMs : retainDoneMs),
@@ -65,6 +65,10 @@ function archive(memory: Memory, task: TaskRow, ending: Ending & { wasBlocked: b
     result: ending.result,
     wasBlocked: ending.wasBlocked,
   });
+}
+
+function doneTask(task: TaskRow, keepsPayload: boolean): TaskRow {
+  return { ...task, groupId: null, payload: keepsPayload ? task.payload : null };
 }
 
 /** A key with a window outlives its task; so does one that another task has taken since. */

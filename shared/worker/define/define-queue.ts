@@ -45,6 +45,11 @@ export interface QueueSettings {
   group?: { slots?: number; strict?: boolean };
   /** How long finished tasks are kept; default 7 days and, for dead letters, 30 days. */
   retain?: { doneMs?: number; deadMs?: number };
+  /**
+   * Done tasks keep their payloads as long as `retain` says; default true. false: a payload goes when its task is done, which saves
+   * its space and, on SQL Server, a third of what it costs in the log. Dead letters and cancelled tasks always keep theirs: a redrive needs it.
+   */
+  keepPayload?: boolean;
   /** Most tokens one worker asks for, 1..1000; default: the setting TASKGATE_CONCURRENCY_PER_WORKER. */
   concurrencyPerWorker?: number;
   /**
@@ -71,6 +76,7 @@ export const settingNames = [
   "prefetch",
   "group",
   "retain",
+  "keepPayload",
   "concurrencyPerWorker",
   "onUnknownKind",
 ] as const satisfies readonly (keyof QueueSettings)[];
@@ -117,6 +123,8 @@ export function toDefinition(options: QueueOptions): Definition {
     groupStrict: group.strict ?? false,
     retainDoneMs: retain.doneMs ?? 7 * 86_400_000,
     retainDeadMs: retain.deadMs ?? 30 * 86_400_000,
+    // Left out where it is the default: the hash of all other definitions stays.
+    ...(keepsPayload(options.keepPayload) ? {} : { keepPayload: false }),
     rate: options.rate == null ? null : completeRate(options.rate),
     sharedLimits: completeShared(options.within ?? []),
   };
@@ -131,6 +139,13 @@ export function toDefinition(options: QueueOptions): Definition {
     concurrencyPerWorker,
     onUnknownKind: checkUnknownKind(options.onUnknownKind ?? "refuse"),
     settingsHash,
+  });
+}
+
+function keepsPayload(choice: boolean | undefined): boolean {
+  if (choice === undefined || typeof choice === "boolean") return choice ?? true;
+  throw new InvalidArgumentError(`keepPayload: expected true or false (${String(choice)})`, {
+    details: { field: "keepPayload" },
   });
 }
 

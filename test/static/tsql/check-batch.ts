@@ -1,11 +1,12 @@
 import type { Batch, TsqlFile } from "./files";
 import { NameCheck } from "./names";
-import { readColumns } from "./schema";
+import { addedTo, readColumns } from "./schema";
 import type { Parameter, Relation, Schema } from "./schema";
 import {
   LexicalFault,
   isGroup,
   isName,
+  isPartWrite,
   isSymbol,
   isWord,
   qualifiedAt,
@@ -79,6 +80,8 @@ function checkDeclarations(
     if (isWord(node, "TABLE") && qualifiedAt(nodes, index + 1) !== null) {
       const columns = nodes[index + 4];
       if (isGroup(columns)) faults.push(...readColumns(columns.nodes).faults);
+      if (isWord(nodes[index - 1], "ALTER"))
+        faults.push(...readColumns(addedTo(nodes, index + 1)?.items ?? []).faults);
     }
     if (isWord(node, "AS") && isWord(next, "TABLE") && isGroup(list)) {
       faults.push(...readColumns(list.nodes).faults);
@@ -144,6 +147,7 @@ function checkQualified(
   const token = tokens[index];
   const name = qualifiedAt(tokens, index);
   if (token === undefined || name === null) return;
+  if (isPartWrite(tokens, index) && schemaNames(schema).has(token.text)) return;
   const isOurs = schema.others.has(token.text) || token.text === "sys";
   if (isOurs ? isObject(schema, name) : own.has(token.text) || otherNames.has(token.text)) return;
   faults.push({ line: token.line, rule: "every object exists", message: name });

@@ -1,4 +1,13 @@
-import { isGroup, isName, isSymbol, isWord, qualifiedAt, splitAt, splitList } from "./tokens";
+import {
+  isGroup,
+  isName,
+  isPartWrite,
+  isSymbol,
+  isWord,
+  qualifiedAt,
+  splitAt,
+  splitList,
+} from "./tokens";
 import type { Fault, Node } from "./tokens";
 import { namedColumns, readColumns, selectItems, selectNames } from "./schema";
 import type { Columns, Relation, Schema } from "./schema";
@@ -294,7 +303,7 @@ export class NameCheck {
       const name = nodes[index + 2];
       if (!isName(node) || !isSymbol(nodes[index + 1], ".") || isSymbol(nodes[index - 1], "."))
         return;
-      if (!isName(name) || this.#isSchema(node.text)) return;
+      if (!isName(name) || this.#isSchema(node.text) || isPartWrite(nodes, index)) return;
       const alias = findAlias(scope, node.text);
       if (alias === undefined) this.#fault(node, "every alias is declared", node.text);
       else if (alias.columns !== null && !alias.columns.has(name.text)) {

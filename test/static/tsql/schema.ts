@@ -82,6 +82,8 @@ export function readSchema(files: readonly TsqlFile[]): Schema {
 
 function readBatch(schema: Schema, nodes: readonly Node[]): void {
   nodes.forEach((node, index) => {
+    if (isWord(node, "ALTER") && isWord(nodes[index + 1], "TABLE"))
+      addColumns(schema, addedTo(nodes, index + 2));
     if (!isWord(node, "CREATE")) return;
     const at = isWord(nodes[index + 1], "OR") ? index + 3 : index + 1;
     readObject(schema, nodes, at);
@@ -119,6 +121,25 @@ function addTable(schema: Schema, name: string, list: Node | undefined): void {
   const read = readColumns(list.nodes);
   schema.relations.set(name, read);
   for (const index of read.indexes) schema.indexes.set(index, name);
+}
+
+/** ALTER TABLE .. ADD: the table, and what stands behind ADD. */
+export function addedTo(
+  nodes: readonly Node[],
+  at: number,
+): { readonly name: string; readonly items: readonly Node[] } | undefined {
+  const name = qualifiedAt(nodes, at);
+  if (name === null || !isWord(nodes[at + 3], "ADD")) return undefined;
+  const end = nodes.findIndex((node, index) => index > at && isSymbol(node, ";"));
+  return { name, items: nodes.slice(at + 4, end < 0 ? undefined : end) };
+}
+
+function addColumns(schema: Schema, added: ReturnType<typeof addedTo>): void {
+  const table = schema.relations.get(added?.name ?? "");
+  if (added === undefined || table === undefined) return;
+  const read = readColumns(added.items);
+  schema.relations.set(added.name, { columns: new Map([...table.columns, ...read.columns]) });
+  for (const index of read.indexes) schema.indexes.set(index, added.name);
 }
 
 function addFunction(schema: Schema, name: string, rest: readonly Node[]): void {

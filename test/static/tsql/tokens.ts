@@ -137,6 +137,13 @@ export function splitList(nodes: readonly Node[]): Node[][] {
   return splitAt(nodes, (node) => isSymbol(node, ","));
 }
 
+/** `Column.WRITE (`: a part of a value is set. */
+export function isPartWrite(nodes: readonly Node[], index: number): boolean {
+  const list = nodes[index + 3];
+  const isCalled = isSymbol(list, "(") || isGroup(list);
+  return isSymbol(nodes[index + 1], ".") && isWord(nodes[index + 2], "WRITE") && isCalled;
+}
+
 /** Reads `Taskgate.Task` at `index`; null when no two-part name stands there. */
 export function qualifiedAt(nodes: readonly Node[], index: number): string | null {
   const [schema, dot, name] = [nodes[index], nodes[index + 1], nodes[index + 2]];

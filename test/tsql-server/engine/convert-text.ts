@@ -33,13 +33,17 @@ export function toText(
   return (value) => fill(print(value), from, to);
 }
 
-/** A varchar that isn't UTF-8 holds code page 1252; what that lacks becomes a question mark. */
+/**
+ * A varchar that isn't UTF-8 holds code page 1252; what that lacks becomes a question mark. UTF-8 has no half of a surrogate pair:
+ * the replacement character stands there (a model: the documents don't say which character it is).
+ */
 function encoderOf(
   from: TextType,
   to: TextType,
   collation: string | undefined,
 ): ((value: Present) => string) | undefined {
-  if (!isUnicode(from) || isUnicode(to) || isUtf8(collation ?? "")) return undefined;
+  if (!isUnicode(from) || isUnicode(to)) return undefined;
+  if (isUtf8(collation ?? "")) return (value) => String(value).replace(/\p{Surrogate}/gu, "\ufffd");
   return (value) =>
     String(value).replace(/[^\p{ASCII}\u00a0-\u00ff€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]/gu, "?");
 }

@@ -2,9 +2,18 @@ import type { Index } from "../storage/index";
 import type { Image } from "../storage/row";
 import type { ColumnSchema } from "../storage/schema";
 import type { StoredRow } from "../storage/stored-size";
-import { columnAt, storedBytes, storedRow, wholeSize, widthOf } from "../storage/stored-size";
+import {
+  columnAt,
+  pieceHeaderBytes,
+  pieceMost,
+  storedBytes,
+  storedRow,
+  wholeSize,
+  widthOf,
+} from "../storage/stored-size";
 import type { SqlValue } from "../values";
 import { isSameValue } from "./images";
+import type { WrittenPart } from "./written-part";
 
 /*
  * A model of what a change costs in the transaction log. Which images are logged is known [Paul Randal, sqlperformance.com,
@@ -48,7 +57,15 @@ export function deleteCost(index: Index, old: Image): RowCost {
 }
 
 /** A key that stays: one record with what has changed, before and after. */
-export function updateCost(index: Index, old: Image, image: Image): RowCost {
+export function updateCost(
+  index: Index,
+  change: {
+    readonly old: Image;
+    readonly image: Image;
+    readonly parts: ReadonlyMap<number, WrittenPart>;
+  },
+): RowCost {
+  const { old, image, parts } = change;
   const { table, schema } = index;
   const before = storedRow(table, schema, old);
   const after = storedRow(table, schema, image);
@@ -57,12 +74,36 @@ export function updateCost(index: Index, old: Image, image: Image): RowCost {
   for (const place of schema.covered) {
     const [was, is] = [old[place] ?? null, image[place] ?? null];
     if (isSameValue(was, is)) continue;
+    const part = parts.get(place);
+    if (part !== undefined) {
+      const cost = partCost(part, after.outside.has(place));
+      log += cost.log;
+      copied += cost.copied;
+      continue;
+    }
     log += changedBytes(columnAt(table, place), was, is);
     for (const { outside } of [before, after])
       log += (outside.get(place)?.pieces ?? 0) * recordBytes;
     copied += before.outside.get(place)?.bytes ?? 0;
   }
   return { log, version: versionTagBytes + copied, stored: wholeSize(after) };
+}
+
+/**
+ * A `max` value that .WRITE changes: what is taken out and put in, with a record for each piece outside the row that it touches,
+ * and a version of these pieces [doc: UPDATE, .WRITE, "partial updates"; Row versioning resource usage: "the data fragments that are
+ * modified"]. What stands behind a part of another length moves, too (writePart).
+ */
+function partCost(
+  { offset, was, is }: WrittenPart,
+  isOutside: boolean,
+): { readonly log: number; readonly copied: number } {
+  const log = was.length + is.length;
+  if (!isOutside) return { log, copied: 0 };
+  const first = Math.floor(offset / pieceMost);
+  const last = Math.floor((offset + Math.max(was.length, is.length, 1) - 1) / pieceMost);
+  const pieces = last - first + 1;
+  return { log: log + pieces * recordBytes, copied: pieces * (pieceMost + pieceHeaderBytes) };
 }
 
 /** A record for the row, and one for each piece outside. */

@@ -220,3 +220,46 @@ test("a world that isn't metered counts none of this", () => {
   const { world } = new Bench(setup);
   expect(world.connect().meter).toBeUndefined();
 });
+
+describe("a part of a value", () => {
+  const wide = (n: number): string => `REPLICATE(CONVERT(varchar(max), 'abcdefgh'), ${String(n)})`;
+  const write = (what: string): Tally =>
+    costOf(`UPDATE d SET Body.WRITE(${what}) FROM dbo.V AS d WHERE d.Id = 1;`);
+
+  beforeEach(() => {
+    costOf(
+      "CREATE TABLE dbo.V (Id int NOT NULL CONSTRAINT PK_V PRIMARY KEY CLUSTERED, Body varchar(max) NULL);",
+    );
+  });
+
+  test("in its row costs what changes", () => {
+    costOf("INSERT INTO dbo.V (Id, Body) VALUES (1, 'abcdefgh');");
+    expect(write("'XY', 2, 2").logBytes).toBe(recordBytes + transactionBytes + 2 + 2);
+    // another length: what stands behind it moves
+    expect(write("'Z', 2, 2").logBytes).toBe(recordBytes + transactionBytes + 6 + 5);
+    expect(bench.ask("SELECT Body FROM dbo.V;").objects()).toEqual([{ Body: "abZefgh" }]);
+  });
+
+  test("outside of it costs the pieces that it touches", () => {
+    costOf(`INSERT INTO dbo.V (Id, Body) VALUES (1, ${wide(3_000)});`);
+    const one = write("'XY', 8000, 2");
+    expect(one.logBytes).toBe(2 * recordBytes + transactionBytes + 2 + 2);
+    expect(write("'XY', 8039, 2").logBytes).toBe(3 * recordBytes + transactionBytes + 2 + 2);
+    expect(one.versionBytes).toBeLessThan(write(`${wide(3_000)}, 0, 24000`).versionBytes);
+  });
+
+  test.each([
+    ["behind its end", "'abcdefgh'", "Body.WRITE('X', 9, 1)"],
+    ["before its beginning", "'abcdefgh'", "Body.WRITE('X', -1, 1)"],
+    ["that is NULL", "NULL", "Body.WRITE('X', 0, 0)"],
+    [
+      "beyond ASCII",
+      "'abcdefgh'",
+      "Body.WRITE(CONVERT(varchar(9), N'é' COLLATE Latin1_General_100_BIN2_UTF8), 0, 1)",
+    ],
+    ["without max", "NULL", "Id.WRITE('X', 0, 0)"],
+  ])("%s stops the model", (_, value, what) => {
+    costOf(`INSERT INTO dbo.V (Id, Body) VALUES (1, ${value});`);
+    expect(() => bench.ask(`UPDATE dbo.V SET ${what} WHERE Id = 1;`)).toThrow(/\.WRITE/);
+  });
+});

@@ -3,6 +3,7 @@ import type { Index } from "../storage/index";
 import type { Image } from "../storage/row";
 import type { Statement } from "../syntax/ast-statements";
 import type { RowCost } from "./log-bytes";
+import type { WrittenPart } from "./written-part";
 import { deleteCost, insertCost, transactionBytes, updateCost } from "./log-bytes";
 
 /** What one call, or one session, has cost. Table variables cost nothing here: they don't stand in the database's log. */
@@ -170,8 +171,12 @@ export class Meter {
     this.#wrote(deleteCost(index, old));
   }
 
-  updated(index: Index, old: Image, image: Image): void {
-    this.#wrote(updateCost(index, old, image));
+  updated(
+    index: Index,
+    old: Image,
+    after: { readonly image: Image; readonly parts?: ReadonlyMap<number, WrittenPart> },
+  ): void {
+    this.#wrote(updateCost(index, { old, image: after.image, parts: after.parts ?? new Map() }));
   }
 
   #wrote(cost: RowCost): void {

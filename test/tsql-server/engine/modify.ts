@@ -17,12 +17,14 @@ import type { ModifyTarget } from "./modify-target";
 import { bindModifyTarget, shownImage } from "./modify-target";
 import { OutputPlan } from "./output";
 import type { Flow, Runner } from "./program";
-import { SqlError, sqlErrors } from "./sql-error";
+import { SimulationError, SqlError, sqlErrors } from "./sql-error";
 import { requireWritable, runStatement } from "./statement-run";
 import type { Steps } from "./steps";
 import { rulesOf } from "./table-rules";
 import type { Change } from "./table-writer";
 import { TableWriter } from "./table-writer";
+import type { WrittenPart } from "./written-part";
+import { isPartial, writePart } from "./written-part";
 import { bigintType } from "./types";
 
 interface Hit {
@@ -31,6 +33,7 @@ interface Hit {
   readonly found: Image;
   /** undefined: it goes. */
   readonly image: Image | undefined;
+  readonly parts: ReadonlyMap<number, WrittenPart>;
   readonly shown: SqlValue[];
 }
 
@@ -38,8 +41,12 @@ interface ModifyPlan {
   readonly target: ModifyTarget;
   readonly top: Scalar | undefined;
   readonly output: OutputPlan | undefined;
-  /** The row's new image; undefined to delete it. */
-  readonly change: (frame: Frame, old: Image) => Steps<Image | undefined>;
+  /** The row's new image; undefined to delete it. Notes what is written of a value in part. */
+  readonly change: (
+    frame: Frame,
+    old: Image,
+    parts: Map<number, WrittenPart>,
+  ) => Steps<Image | undefined>;
   /** Columns that SET names, by place. */
   readonly columns: readonly number[];
 }
@@ -97,12 +104,13 @@ function* modify(plan: ModifyPlan, frame: Frame): Steps<Flow> {
       const old = row?.image;
       if (row === undefined || old === undefined || seen.has(row)) return false;
       seen.add(row);
-      const image = yield* plan.change(frame, old);
+      const parts = new Map<number, WrittenPart>();
+      const image = yield* plan.change(frame, old, parts);
       const shown = plan.output?.gather(frame, {
         deleted: shownImage(plan.target, old),
         inserted: image === undefined ? [] : shownImage(plan.target, image),
       });
-      const hit = { row, found: old, image, shown: shown ?? [] };
+      const hit = { row, found: old, image, parts, shown: shown ?? [] };
       hits.push(hit);
       frame.take(row);
       if (pipelines) yield* write(plan, [hit], frame);
@@ -126,8 +134,8 @@ function* write(plan: ModifyPlan, hits: readonly Hit[], frame: Frame): Steps<voi
   const { scan } = plan.target;
   if (hits.length === 0) return;
   const { columns } = plan;
-  const changes: Change[] = hits.flatMap(({ row, found, image }) =>
-    image === undefined ? [] : [{ row, found, image, columns }],
+  const changes: Change[] = hits.flatMap(({ row, found, image, parts }) =>
+    image === undefined ? [] : [{ row, found, image, columns, parts }],
   );
   const gone = hits.flatMap(({ row, image }) => (image === undefined ? [row] : []));
   if (scan.schema.isLocal) {
@@ -146,6 +154,7 @@ function* write(plan: ModifyPlan, hits: readonly Hit[], frame: Frame): Steps<voi
 
 interface BoundAssignment {
   readonly scalar: Scalar;
+  readonly part: { readonly offset: Scalar; readonly length: Scalar } | undefined;
   readonly variable:
     { readonly place: number; readonly convert: (value: SqlValue) => SqlValue } | undefined;
   readonly column:
@@ -162,12 +171,19 @@ function bindAssignments(
   const bound = nodes.map((node) => bindAssignment(node, target, scope));
   const rules = rulesOf(scan.schema, scope.binder.catalog);
   const columns = bound.flatMap(({ column }) => column?.place ?? []);
-  const change: ModifyPlan["change"] = function* (frame, old) {
+  const change: ModifyPlan["change"] = function* (frame, old, parts) {
     const image = [...old];
-    for (const { scalar, variable, column } of bound) {
+    for (const { scalar, part, variable, column } of bound) {
       let value = yield* valueOf(scalar, frame);
       if (column !== undefined) {
         value = column.convert(value);
+        if (part !== undefined) {
+          const offset = Number(yield* valueOf(part.offset, frame));
+          const length = Number(yield* valueOf(part.length, frame));
+          const written = writePart(old[column.place] ?? null, { offset, length, value });
+          parts.set(column.place, written.part);
+          value = written.value;
+        }
         image[column.place] = value;
       }
       if (variable !== undefined) frame.variables[variable.place] = variable.convert(value);
@@ -185,8 +201,18 @@ function bindAssignment(node: Assignment, target: ModifyTarget, scope: Scope): B
   const schema = column === undefined ? undefined : scan.schema.columns[column.place];
   const variable = node.variable === undefined ? undefined : scope.binder.variable(node.variable);
   const stored = schema?.type ?? scalar.type;
+  const { part } = node;
+  if (part !== undefined && (schema === undefined || !isPartial(schema.type)))
+    throw new SimulationError(`.WRITE of ${node.column ?? ""}: its type isn't max`);
   return {
     scalar,
+    part:
+      part === undefined
+        ? undefined
+        : {
+            offset: convertTo(bindExpression(part.offset, scope), bigintType),
+            length: convertTo(bindExpression(part.length, scope), bigintType),
+          },
     column:
       column === undefined || schema === undefined
         ? undefined

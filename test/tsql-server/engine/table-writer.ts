@@ -12,6 +12,7 @@ import { SimulationError } from "./sql-error";
 import type { Steps } from "./steps";
 import type { TableRules } from "./table-rules";
 import { rulesOf } from "./table-rules";
+import type { WrittenPart } from "./written-part";
 
 export interface Change {
   readonly row: Row;
@@ -20,6 +21,8 @@ export interface Change {
   readonly image: Image;
   /** Which columns are set; the others stay as they are when the row is written. */
   readonly columns: readonly number[];
+  /** Of them those that are written in part (.WRITE). */
+  readonly parts: ReadonlyMap<number, WrittenPart>;
 }
 
 /** A row that was written: before and after. */
@@ -139,7 +142,7 @@ export class TableWriter {
       this.#setImage(row, image);
       const entry = clustered.find(oldKey, row);
       if (entry !== undefined) this.#markEntry(clustered, entry);
-      this.#connection.meter?.updated(clustered, old, image);
+      this.#connection.meter?.updated(clustered, old, { image, parts: change.parts });
     }
     release();
     return { old, image };
@@ -222,7 +225,7 @@ export class TableWriter {
       const release = yield* this.#lockKey(index, oldKey, row);
       const entry = index.find(oldKey, row);
       if (entry !== undefined) this.#markEntry(index, entry);
-      this.#connection.meter?.updated(index, oldImage, newImage);
+      this.#connection.meter?.updated(index, oldImage, { image: newImage });
       release();
     }
     const moved = changes.filter((change) => !stays(change));

@@ -15,6 +15,14 @@ const texts: [string, SqlValue][] = [
   ["DATALENGTH(N'a b ')", 8],
   ["DATALENGTH(CONVERT(nvarchar(max), N'ab'))", 4n],
   ["DATALENGTH(CONVERT(varchar(max), N'añ€' COLLATE Latin1_General_100_BIN2_UTF8))", 6n],
+  [
+    `CONVERT(nvarchar(9), CONVERT(varchar(max), JSON_VALUE(N'["a\\ud83d\\ude00"]', '$[0]') COLLATE Latin1_General_100_BIN2_UTF8))`,
+    "a\ud83d\ude00",
+  ],
+  [
+    `CONVERT(nvarchar(9), CONVERT(varchar(max), JSON_VALUE(N'["a\\ud83db"]', '$[0]') COLLATE Latin1_General_100_BIN2_UTF8))`,
+    "a\ufffdb",
+  ],
   ["DATALENGTH(CONVERT(varchar(10), N'añ€'))", 3],
   ["CONVERT(varchar(10), N'aЖ')", "a?"],
   ["CONVERT(nvarchar(3), N'abcdef')", "abc"],

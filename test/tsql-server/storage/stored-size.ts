@@ -15,8 +15,8 @@ const inRowMost = 8_000;
 /** What stands in the row for a value that doesn't. */
 const pointerBytes = 24;
 /** A page takes so much of such a value, behind the header of its piece. */
-const pieceMost = 8_040;
-const pieceHeaderBytes = 14;
+export const pieceMost = 8_040;
+export const pieceHeaderBytes = 14;
 
 /** An index's row as it is stored. */
 export interface StoredRow {

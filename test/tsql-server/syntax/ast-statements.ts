@@ -269,13 +269,15 @@ export interface Update extends StatementNode {
   readonly options: readonly QueryHint[];
 }
 
-/** `SET column = value`, `SET @v = value`, or both in one: `SET @v = column = value`. */
+/** `SET column = value`, `SET @v = value`, both in one: `SET @v = column = value`, or `SET column.WRITE (value, offset, length)`. */
 export interface Assignment extends Node {
   readonly variable: string | undefined;
   readonly column: string | undefined;
   readonly operator: AssignmentOperator;
   /** undefined: DEFAULT. */
   readonly value: Expression | undefined;
+  /** Of a `max` value: which part of it becomes `value`. */
+  readonly part: { readonly offset: Expression; readonly length: Expression } | undefined;
 }
 
 export interface Delete extends StatementNode {

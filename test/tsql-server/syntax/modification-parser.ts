@@ -73,23 +73,38 @@ export abstract class ModificationParser extends QueryParser {
     };
   }
 
-  /** column = value, @v = value, @v = column = value. */
+  /** column = value, column.WRITE (value, offset, length), @v = value, @v = column = value. */
   #assignment(): Assignment {
     const line = this.line;
     if (this.next.kind !== "variable") {
       const column = this.name("a column");
+      if (this.is(".", "WRITE", "(")) return this.#partAssignment(column, line);
       const operator = this.assignmentOperator();
-      return { variable: undefined, column, operator, value: this.#valueOrDefault(), line };
+      const value = this.#valueOrDefault();
+      return { variable: undefined, column, operator, value, part: undefined, line };
     }
     const variable = this.variable();
     if (this.is("=") && this.isName(1) && this.isAssignment(2)) {
       this.need("=");
       const column = this.name();
       const operator = this.assignmentOperator();
-      return { variable, column, operator, value: this.expression(), line };
+      return { variable, column, operator, value: this.expression(), part: undefined, line };
     }
     const operator = this.assignmentOperator();
-    return { variable, column: undefined, operator, value: this.expression(), line };
+    const value = this.expression();
+    return { variable, column: undefined, operator, value, part: undefined, line };
+  }
+
+  /** `.WRITE` names its column alone, not by the table or its alias [doc: UPDATE, .WRITE clause]. */
+  #partAssignment(column: string, line: number): Assignment {
+    this.need(".", "WRITE", "(");
+    const value = this.expression();
+    this.need(",");
+    const offset = this.expression();
+    this.need(",");
+    const length = this.expression();
+    this.need(")");
+    return { variable: undefined, column, operator: "=", value, part: { offset, length }, line };
   }
 
   protected delete(ctes: readonly Cte[]): Delete {

@@ -263,6 +263,19 @@ const writes: readonly FormCase[] = [
     error: "expected =, found `.`",
   },
   {
+    form: "UPDATE of a part of a value",
+    good: "UPDATE t SET A = 1, B.WRITE(@v, 2, DATALENGTH(@v)) FROM dbo.T AS t WHERE t.A = 0;",
+    tree: {
+      kind: "update",
+      assignments: [
+        { column: "A", part: undefined },
+        { column: "B", operator: "=", part: { offset: {}, length: {} } },
+      ],
+    },
+    bad: "UPDATE t SET t.B.WRITE(@v, 2, 3) FROM dbo.T AS t;",
+    error: "expected =, found `.`",
+  },
+  {
     form: "UPDATE that keeps a value",
     good: "UPDATE dbo.T SET @a = A = @b, @c = B, C = @d;",
     tree: {

@@ -31,6 +31,7 @@ export function plant(bug: PlantedBug): (file: ShippedFile) => string {
 }
 
 const settle = "procedures/_SettleTokens.sql";
+const plan = "procedures/_PlanTokens.sql";
 const deadHolders = "procedures/_DeadHolders.sql";
 const work = "procedures/Work.sql";
 const handOver = "procedures/_HandOver.sql";
@@ -113,9 +114,43 @@ const tokenBugs: readonly PlantedBug[] = [
         to: "WHERE t.IsHeld = 1 ORDER BY t.Ord DESC)",
       },
     ],
+    foundBy: "surplus-x-surplus",
+    engine: "azure",
+    finding: /invariants|tokens are held/,
+  },
+  {
+    name: "a plan gives back tokens of somebody else",
+    file: plan,
+    edits: [
+      {
+        from: "SUBSTRING(t.Entry, 42, 1) = N'0' AND SUBSTRING(t.Entry, 46, 18) = @vMine ORDER BY t.Ord DESC)",
+        to: "SUBSTRING(t.Entry, 42, 1) = N'0' ORDER BY t.Ord DESC)",
+      },
+    ],
     foundBy: "release-x-release",
     engine: "azure",
     finding: /invariants|tokens are held/,
+  },
+  {
+    name: "a plan counts, though tokens have changed since",
+    file: settle,
+    edits: [
+      {
+        from: "CASE WHEN d.TokenStamp = @PlanStamp AND",
+        to: "CASE WHEN @PlanStamp IS NOT NULL AND",
+      },
+    ],
+    foundBy: "acquire-x-acquire",
+    engine: "azure",
+    finding: /invariants|tokens are held/,
+  },
+  {
+    name: "a new limit leaves the stamp of the tokens as it was",
+    file: "procedures/_ChangeLimit.sql",
+    edits: [{ from: "TokenStamp = d.TokenStamp + 1", to: "TokenStamp = d.TokenStamp" }],
+    foundBy: "release-x-lower-below-what-is-held",
+    engine: "azure",
+    finding: /invariants/,
   },
   {
     name: "a heartbeat waits for rows instead of stepping over them",

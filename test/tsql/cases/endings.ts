@@ -31,9 +31,7 @@ export function isAny(
 
 /** Tokens held in the strings of all definitions. */
 export function heldTokens(end: Ending, expected: number): string | undefined {
-  const held = end
-    .rows("TaskDefinition")
-    .reduce((sum, row) => sum + countHeld(String(row["ExecutionTokens"])), 0);
+  const held = end.rows("TaskDefinition").reduce((sum, row) => sum + countHeld(tokenText(row)), 0);
   return held === expected
     ? undefined
     : `${String(held)} tokens are held, expected ${String(expected)}`;
@@ -47,6 +45,13 @@ export function sharedTokens(end: Ending, expected: number): string | undefined 
   return held === expected
     ? undefined
     : `${String(held)} tokens of shared limits are held, expected ${String(expected)}`;
+}
+
+/** The tokens of a row of TaskDefinition or SharedLimit: a string of before wins over the list. */
+export function tokenText(row: Readonly<Record<string, unknown>>): string {
+  const { ExecutionTokens: text, TokenList: list } = row;
+  if (typeof text === "string" && text !== "") return text;
+  return typeof list === "string" ? list : "";
 }
 
 export function countHeld(tokens: string): number {

@@ -59,7 +59,7 @@ function brokenRepeat(
 
 /** The rows of the tables but that one, without numbers that are drawn anew. */
 function shapeOf(world: World, without: string | undefined): string {
-  const drawn = /Id$|Fence|^Answer$/;
+  const drawn = /Id$|Fence|^Answer$|^TokenStamp$/;
   return sharedTables(world)
     .filter((name) => name !== without)
     .map((name) => {
@@ -67,7 +67,9 @@ function shapeOf(world: World, without: string | undefined): string {
         Object.entries(row)
           .filter(([column]) => !drawn.test(column))
           .map(([column, value]) =>
-            column === "ExecutionTokens" ? tokensOnly(String(value)) : String(value),
+            column === "ExecutionTokens" || column === "TokenList"
+              ? tokensOnly(String(value))
+              : String(value),
           )
           .join(","),
       );

@@ -2,7 +2,7 @@ import { runAlone } from "../../tsql-server/schedule/step";
 import type { Run, StepReport } from "../../tsql-server/schedule/run";
 import type { Call } from "./calls";
 import { checkInvariants, namesOf } from "./calls";
-import { countHeld, statusOf } from "./endings";
+import { countHeld, statusOf, tokenText } from "./endings";
 import { proceduresOf } from "./model-case";
 import type { CaseAnswer, CaseOptions, Ending, ModelCase } from "./model-case";
 import { answersOfRun, requestOf } from "./requests";
@@ -99,8 +99,8 @@ function brokenGrant(model: ModelCase, run: Run): string | undefined {
   for (const { before, after } of changes) {
     if (after === undefined) continue;
     const limit = Number(after["ConcurrencyLimitOverride"] ?? after["ConcurrencyLimit"]);
-    const held = countHeld(String(after["ExecutionTokens"]));
-    const was = countHeld(String(before?.["ExecutionTokens"] ?? ""));
+    const held = countHeld(tokenText(after));
+    const was = countHeld(tokenText(before ?? {}));
     // An execution that ran without a limit is counted when there is one: that is no grant.
     const isCounted =
       before !== undefined &&

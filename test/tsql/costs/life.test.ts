@@ -51,7 +51,7 @@ describe("the life of a task in T-SQL", () => {
   test("planted: a pass over the tokens under the definition's lock is found", async () => {
     const from = "      COMMIT TRANSACTION;\n      SET @vStatus = N'released';";
     const pass =
-      "SELECT @vDead = LEN(d.ExecutionTokens) FROM Taskgate.TaskDefinition AS d WHERE d.TaskDefinitionId = @vDefinition;";
+      "SELECT @vDead = LEN(d.TokenList) FROM Taskgate.TaskDefinition AS d WHERE d.TaskDefinitionId = @vDefinition;";
     const world = plantedWorld("ReleaseTokens", { from, to: `      ${pass}\n${from}` });
     const what = ["ReleaseTokens, 1,000 tokens", "under the lock"] as const;
     const planted = await tokenFigures(world, [1_000]);

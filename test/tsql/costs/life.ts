@@ -23,6 +23,7 @@ export async function measureLife(engine: EngineName): Promise<Situation[]> {
   const template = worldWithGhosts(engine);
   return [
     ...(await lifeFigures(template)),
+    ...(await lifeFigures(template, chinese)).slice(0, 1),
     ...(await tokenFigures(template)),
     ...(await enqueueFigures(template)),
     ...(await scheduleFigures(template)),
@@ -41,14 +42,15 @@ export function recordOfLife(situations: readonly Situation[]): string[] {
 
 const batch = 100;
 
-/** JSON of exactly 300 bytes, all of them ASCII. */
+/** JSON of exactly 300 bytes of UTF-8: all of them ASCII; the text Chinese, three bytes a character. */
 const payload = JSON.stringify({ text: "x".repeat(300 - '{"text":""}'.length) });
+const chinese = JSON.stringify({ text: `x${"\u4e2d".repeat(96)}` });
 
 type Template = Parameters<typeof measure>[0];
 
 /** A worker in full swing: each call of `Work` completes a hundred tasks and claims as many. */
-export async function lifeFigures(template: Template): Promise<Situation[]> {
-  const tasks = Array.from({ length: batch }, () => ({ payload }));
+export async function lifeFigures(template: Template, text = payload): Promise<Situation[]> {
+  const tasks = Array.from({ length: batch }, () => ({ payload: text }));
   const enqueued = await measure(template, batch, async ({ store, name }) => {
     await define(store, { limit: null, prefetchMax: 1000 }, name);
     return () => enqueue(store, name, tasks);
@@ -63,7 +65,7 @@ export async function lifeFigures(template: Template): Promise<Situation[]> {
     Number(((count(enqueued) + count(worked)) / batch).toFixed(1));
   return [
     {
-      name: "a task of 300 bytes, enqueued, claimed and completed by 100",
+      name: `a task of 300 bytes${text === payload ? "" : ", Chinese"}, enqueued, claimed and completed by 100`,
       figures: {
         "log bytes": perTask(({ tally }) => tally.logBytes),
         "version bytes": perTask(({ tally }) => tally.versionBytes),

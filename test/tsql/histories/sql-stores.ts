@@ -1,6 +1,7 @@
 import { toCamelCase } from "../../../shared/store/operations/operation";
 import type { StoreSetup, TestStore } from "../../support/store-setup";
 import type { HistoryStore } from "./side";
+import { unpadded } from "../../support/mssql-setup";
 import type { StoreRow, StoreTables } from "./tables";
 
 /** Calls of one history take turns on so many. */
@@ -28,7 +29,7 @@ export async function openSqlStore(
       const columns = knownColumns.get(setup) ?? (await readColumns(opened, dialect));
       knownColumns.set(setup, columns);
       const tables = await readRows(opened, dialect, columns);
-      return withRemaining(isPostgres ? withClaims(tables) : withPositions(tables));
+      return withRemaining(isPostgres ? withClaims(tables) : withOneText(withPositions(tables)));
     },
   };
 }
@@ -57,8 +58,15 @@ const mssqlDialect: Dialect = {
              WHERE c.TABLE_SCHEMA = N'Taskgate' AND t.TABLE_TYPE = N'BASE TABLE'
              ORDER BY c.TABLE_NAME, c.ORDINAL_POSITION`,
   select: (table, columns) =>
-    `SELECT ${columns.map((column) => `[${column}]`).join(", ")} FROM Taskgate.[${table}]`,
+    `SELECT ${columns.map(mssqlColumn).join(", ")} FROM Taskgate.[${table}]`,
 };
+
+/** The endpoint sends varchar in a code page, as the driver reads it. */
+function mssqlColumn(column: string): string {
+  return column.endsWith("Utf8")
+    ? `CONVERT(nvarchar(max), [${column}]) AS [${column}]`
+    : `[${column}]`;
+}
 
 /** Names of columns by table. */
 type Columns = ReadonlyMap<string, readonly string[]>;
@@ -133,6 +141,35 @@ function withPositions(tables: StoreTables): StoreTables {
       return { ...Object.fromEntries(others), position };
     });
   return { ...tables, claim };
+}
+
+/** T-SQL: a text is in its new column, or, in a row of before, in the old one; the tokens' count and stamp are its own. */
+function withOneText(tables: StoreTables): StoreTables {
+  const taskDefinition = (tables["taskDefinition"] ?? []).map((row) => {
+    const { tokenList, heldCount, tokenStamp, ...rest } = row;
+    if (rest["executionTokens"] !== "" || typeof tokenList !== "string") return rest;
+    const isCount = typeof heldCount === "number" && tokenStamp !== undefined;
+    if (!isCount || tokenList.split("S:0").length - 1 !== heldCount)
+      throw new Error(`${String(heldCount)} tokens are counted in ${tokenList}`);
+    return {
+      ...rest,
+      executionTokens: unpadded(tokenList.replaceAll(/[[\]"]/g, "")),
+    };
+  });
+  const merged = Object.entries(tables).map(([name, rows]) => [name, rows.map(withOwnText)]);
+  return { ...(Object.fromEntries(merged) as StoreTables), taskDefinition };
+}
+
+/** `payload` and its like from `payloadUtf8`: only rows of before have one in the old column. */
+function withOwnText(row: StoreRow): StoreRow {
+  const texts = Object.entries(row).filter(([column]) => column.endsWith("Utf8"));
+  const rest = Object.entries(row).filter(([column]) => !column.endsWith("Utf8"));
+  const own = texts.map(([column, text]): readonly [string, unknown] => {
+    const old = column.slice(0, -"Utf8".length);
+    if (row[old] !== null) throw new Error(`${old} of ${JSON.stringify(row)} was written`);
+    return [old, text];
+  });
+  return Object.fromEntries<unknown>([...rest, ...own]);
 }
 
 /** A wave's count is spread over rows by task id: what they say together counts. */

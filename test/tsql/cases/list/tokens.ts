@@ -137,6 +137,35 @@ export const tokenCases: readonly ModelCase[] = [
     ends: (end) => heldTokens(end, 1 + tokensOf(end.answers[0]?.[0])),
   },
   {
+    name: "release-x-lower-below-what-is-held",
+    about:
+      "the limit is lowered below what is held while a holder has planned to give a token back: no free token is left over",
+    setup: [register({ limit: 3 }), start(1, 2), start(2, 1)],
+    callers: [[release(1, 1)], [setLimit(2, 1)]],
+    waits,
+    ends: (end) => heldTokens(end, 2),
+  },
+  {
+    name: "finish-x-acquire",
+    about:
+      "a stay ends while another execution takes more: both planned by the same list, none is lost or held twice",
+    setup: [register({ limit: 4 }), start(1, 2), start(2, 1)],
+    callers: [[finish(1)], [acquire(2, 2)]],
+    waits,
+    readersWait: true,
+    ends: (end) => heldTokens(end, 2),
+  },
+  {
+    name: "three-take-the-last",
+    about:
+      "limit 4, three executions hold one token each and all want a second one: one gets it, by the lock's order",
+    isLong: true,
+    setup: [register({ limit: 4 }), start(1, 1), start(2, 1), start(3, 1)],
+    callers: [[acquire(1, 2)], [acquire(2, 2)], [acquire(3, 2)]],
+    waits,
+    ends: (end) => heldTokens(end, 4),
+  },
+  {
     name: "acquire-x-first-limit",
     about: "a limit takes the place of none while somebody asks: who runs is counted",
     setup: [register({ limit: -1 }), start(1, 2), start(2, 1)],

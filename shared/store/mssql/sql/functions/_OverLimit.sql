@@ -14,7 +14,8 @@ BEGIN
     SELECT COALESCE(MAX(CASE WHEN x.TaskLimit < 0 OR x.Held <= x.TaskLimit THEN 0 ELSE x.Held - x.TaskLimit END), 0)
     FROM (
       SELECT COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit) AS TaskLimit,
-             CONVERT(int, (DATALENGTH(d.ExecutionTokens) - DATALENGTH(REPLACE(d.ExecutionTokens COLLATE Latin1_General_100_BIN2, N'S:0', N''))) / 6) AS Held
+             CASE WHEN DATALENGTH(d.ExecutionTokens) = 0 THEN d.HeldCount
+                  ELSE CONVERT(int, (DATALENGTH(d.ExecutionTokens) - DATALENGTH(REPLACE(d.ExecutionTokens COLLATE Latin1_General_100_BIN2, N'S:0', N''))) / 6) END AS Held
       FROM Taskgate.TaskDefinition AS d
       WHERE d.TaskDefinitionId = @TaskDefinitionId
       UNION ALL

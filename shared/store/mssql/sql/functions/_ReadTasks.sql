@@ -31,6 +31,8 @@ RETURN
            WHEN x.Bytes > 65536 THEN N'payload: expected at most 65536 bytes (' + CONVERT(nvarchar(20), x.Bytes) + N')'
            WHEN x.IsWhole = 0
              THEN N'payload: expected the text of a JSON object or array (' + LEFT(x.Payload, 100) + N')'
+           WHEN CONVERT(nvarchar(max), x.Utf8) <> x.Payload COLLATE Latin1_General_100_BIN2_UTF8
+             THEN N'payload: expected whole characters, found half of a surrogate pair (' + LEFT(x.Payload, 100) + N')'
            WHEN DATALENGTH(v.Kind) NOT BETWEEN 2 AND 400 OR DATALENGTH(v.Kind) <> DATALENGTH(LTRIM(RTRIM(v.Kind)))
              THEN N'kind: expected 1..200 characters without blanks at either end (' + LEFT(v.Kind, 220) + N')'
            WHEN x.Priority NOT BETWEEN -32768 AND 32767
@@ -58,9 +60,7 @@ RETURN
     RunInMs nvarchar(max) N'$.runInMs', RunAt nvarchar(max) N'$.runAt', DedupeKey nvarchar(max) N'$.dedupeKey',
     DedupeMs nvarchar(max) N'$.dedupeMs', Trace nvarchar(max) N'$.trace', OnDuplicate nvarchar(max) N'$.onDuplicate') AS v
   CROSS APPLY (
-    SELECT COALESCE(v.PayloadText, v.PayloadJson) AS Payload,
-           DATALENGTH(CONVERT(varchar(max), COALESCE(v.PayloadText, v.PayloadJson) COLLATE Latin1_General_100_BIN2_UTF8)) AS Bytes,
-           ISJSON(COALESCE(v.PayloadText, v.PayloadJson)) AS IsWhole, n.Priority, n.RunInMs, n.DedupeMs, n.At,
+    SELECT n.Payload, n.Utf8, DATALENGTH(n.Utf8) AS Bytes, ISJSON(n.Payload) AS IsWhole, n.Priority, n.RunInMs, n.DedupeMs, n.At,
            CASE
              WHEN v.RunAt IS NOT NULL THEN n.At
              WHEN n.RunInMs BETWEEN 0 AND 3153600000000
@@ -69,5 +69,7 @@ RETURN
     FROM (
       -- An empty text would convert to 0; what can't be converted is null, and found out above.
       SELECT TRY_CONVERT(int, NULLIF(v.Priority, N'')) AS Priority, TRY_CONVERT(bigint, NULLIF(v.RunInMs, N'')) AS RunInMs,
-             TRY_CONVERT(bigint, NULLIF(v.DedupeMs, N'')) AS DedupeMs, i.At
+             TRY_CONVERT(bigint, NULLIF(v.DedupeMs, N'')) AS DedupeMs, i.At, COALESCE(v.PayloadText, v.PayloadJson) AS Payload,
+             -- Half of a surrogate pair has no UTF-8: another character takes its place.
+             CONVERT(varchar(max), COALESCE(v.PayloadText, v.PayloadJson) COLLATE Latin1_General_100_BIN2_UTF8) AS Utf8
       FROM Taskgate._InstantOf(v.RunAt) AS i) AS n) AS x;

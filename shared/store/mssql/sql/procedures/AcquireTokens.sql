@@ -22,7 +22,8 @@ BEGIN
   DECLARE @vMessage nvarchar(2048), @vStatus nvarchar(20), @vDefinition int, @vShared nvarchar(max), @vState tinyint, @vTokenCount int, @vTokens int = 0,
           @vGranted int = 0, @vTokenFence bigint, @vRetryInMs bigint, @vDead int = 0,
           @vFreed int, @vHeld int, @vLimit int, @vPaused bit, @vIsLive bit, @vIgnored nvarchar(20),
-          @vDemand nvarchar(20), @vMine int, @vNoted bit, @vWorker nvarchar(200);
+          @vDemand nvarchar(20), @vMine int, @vNoted bit, @vWorker nvarchar(200),
+          @vPlanStamp bigint, @vPlanCount int, @vPlanOffset int, @vPlanPiece varchar(max);
 
   IF @Want IS NULL OR @Want NOT BETWEEN 1 AND 1000
   BEGIN
@@ -38,15 +39,19 @@ BEGIN
       SET @vStatus = N'fenced';
     ELSE IF @vTokenCount = 0
       EXEC Taskgate._DenyEarly @TaskDefinitionId = @vDefinition, @Worker = NULL, @oStatus = @vStatus OUTPUT, @oRetryInMs = @vRetryInMs OUTPUT,
-        @oDemand = @vDemand OUTPUT, @oMine = @vMine OUTPUT;
+        @oDemand = @vDemand OUTPUT, @oMine = @vMine OUTPUT, @IsFirst = 1;
     IF @vStatus IS NULL
     BEGIN
+      IF @vShared = N'' -- these are decided under the locks of all
+        EXEC Taskgate._PlanTokens @TaskDefinitionId = @vDefinition, @TaskExecutionId = @TaskExecutionId, @Want = @Want, @Keep = NULL,
+          @oStamp = @vPlanStamp OUTPUT, @oCount = @vPlanCount OUTPUT, @oOffset = @vPlanOffset OUTPUT, @oPiece = @vPlanPiece OUTPUT;
       BEGIN TRANSACTION;
       IF @vShared <> N'' EXEC Taskgate._LockShared @Shared = @vShared;
       EXEC Taskgate._SettleTokens @TaskDefinitionId = @vDefinition, @TaskExecutionId = @TaskExecutionId, @Want = @Want, @Keep = NULL,
         @SurplusKeep = NULL, @Shared = @vShared, @oOwn = @vTokens OUTPUT, @oGranted = @vGranted OUTPUT, @oFreed = @vFreed OUTPUT,
         @oHeld = @vHeld OUTPUT, @oLimit = @vLimit OUTPUT, @oTokenFence = @vTokenFence OUTPUT, @oPaused = @vPaused OUTPUT,
-        @oDead = @vDead OUTPUT, @oIsLive = @vIsLive OUTPUT;
+        @oDead = @vDead OUTPUT, @oIsLive = @vIsLive OUTPUT,
+        @PlanStamp = @vPlanStamp, @PlanCount = @vPlanCount, @PlanOffset = @vPlanOffset, @PlanPiece = @vPlanPiece;
       COMMIT TRANSACTION;
       SET @vStatus = CASE WHEN @vIsLive = 0 THEN N'fenced' WHEN @vTokens > 0 THEN N'granted' WHEN @vPaused = 1 THEN N'paused'
                           ELSE N'limited' END;

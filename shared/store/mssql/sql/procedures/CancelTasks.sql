@@ -56,7 +56,7 @@ BEGIN
     -- 1. The end of the tasks that this call has taken.
     IF @Reason IS NOT NULL
       UPDATE x
-      SET LastError = @Reason
+      SET LastErrorUtf8 = CONVERT(varchar(max), @Reason COLLATE Latin1_General_100_BIN2_UTF8)
       FROM @vTask AS t
       INNER JOIN Taskgate.Task AS x WITH (ROWLOCK, UPDLOCK) ON x.TaskId = t.TaskId -- ours by the container's row
       WHERE t.Place > 0

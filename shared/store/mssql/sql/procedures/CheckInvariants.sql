@@ -35,11 +35,13 @@ BEGIN
     UNION ALL
     SELECT c.TaskId, N'claimed', c.TaskDefinitionId FROM Claimed AS c),
   Limits AS ( -- of definitions, and those that definitions share
-    SELECT CONVERT(bit, 0) AS IsShared, d.TaskDefinitionId AS LimitId, d.Name, d.ExecutionTokens,
-           COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit) AS TaskLimit
+    SELECT CONVERT(bit, 0) AS IsShared, d.TaskDefinitionId AS LimitId, d.Name, x.Tokens AS ExecutionTokens,
+           COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit) AS TaskLimit,
+           CASE WHEN DATALENGTH(d.ExecutionTokens) = 0 THEN d.HeldCount END AS HeldCount -- null: a string of before
     FROM Taskgate.TaskDefinition AS d WITH (INDEX (PK_TaskDefinition)) -- all
+    CROSS APPLY Taskgate._TokenText(d.ExecutionTokens, d.TokenList) AS x
     UNION ALL
-    SELECT CONVERT(bit, 1), s.SharedLimitId, s.Name, s.ExecutionTokens, COALESCE(s.ConcurrencyLimitOverride, s.ConcurrencyLimit)
+    SELECT CONVERT(bit, 1), s.SharedLimitId, s.Name, s.ExecutionTokens COLLATE Latin1_General_100_BIN2, COALESCE(s.ConcurrencyLimitOverride, s.ConcurrencyLimit), NULL
     FROM Taskgate.SharedLimit AS s WITH (INDEX (PK_SharedLimit))), -- all
   Tokens AS (
     SELECT l.IsShared, l.LimitId, l.Name, l.TaskLimit, t.IsHeld, t.Grantee
@@ -129,6 +131,12 @@ BEGIN
             GROUP BY c.IsShared, c.Part, c.TaskExecutionId) AS l
       INNER JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = l.TaskExecutionId
       WHERE l.InString <> l.InCount AND e.State = 1 -- what the dead held stays until the next asker comes
+      UNION ALL
+      SELECT N'P1 the count of held tokens is that of the token string', l.Name COLLATE Latin1_General_100_BIN2,
+             CONVERT(nvarchar(20), l.HeldCount) + N' counted, ' + CONVERT(nvarchar(20), h.Held) + N' in the string' COLLATE Latin1_General_100_BIN2
+      FROM Limits AS l
+      CROSS APPLY (SELECT COUNT(*) AS Held FROM Taskgate._ReadTokens(l.ExecutionTokens) AS t WHERE t.IsHeld = 1) AS h
+      WHERE l.HeldCount <> h.Held
       UNION ALL
       SELECT CASE l.IsShared WHEN 1 THEN N'P1 without a limit a shared limit has no token string'
                ELSE N'P1 without a limit there is no token string' END,

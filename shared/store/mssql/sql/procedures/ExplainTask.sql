@@ -31,7 +31,7 @@ BEGIN
     TaskExecutionId bigint NOT NULL PRIMARY KEY CLUSTERED, Worker nvarchar(200) NULL, TokenCount int NOT NULL,
     LeaseUntil datetime2(3) NULL);
 
-  SELECT @vAttempts = N'[' + STRING_AGG(CONVERT(nvarchar(max), N'{"fence":"' + CONVERT(nvarchar(20), x.Fence))
+  SELECT @vAttempts = N'[' + STRING_AGG(CONVERT(nvarchar(max), N'{"fence":"' + CONVERT(nvarchar(20), x.Fence)) COLLATE Latin1_General_100_BIN2 -- texts of columns differ in it
            + N'","worker":' + COALESCE(N'"' + STRING_ESCAPE(x.Worker, 'json') + N'"', N'null')
            + N',"claimedAt":"' + Taskgate._Iso(x.ClaimedAt)
            + N'","finishedAt":"' + Taskgate._Iso(x.FinishedAt)
@@ -40,7 +40,8 @@ BEGIN
            + N'","error":' + COALESCE(N'"' + STRING_ESCAPE(x.Error, 'json') + N'"', N'null') + N'}', N',')
            WITHIN GROUP (ORDER BY x.FinishedAt DESC, x.Fence DESC) + N']'
   FROM (
-    SELECT TOP (50) p.Fence, e.Worker, p.ClaimedAt, p.FinishedAt, p.DurationMs, p.Outcome, p.Error
+    SELECT TOP (50) p.Fence, e.Worker, p.ClaimedAt, p.FinishedAt, p.DurationMs, p.Outcome,
+           COALESCE(CONVERT(nvarchar(max), p.ErrorUtf8) COLLATE Latin1_General_100_BIN2, p.Error) AS Error
     FROM Taskgate.Attempt AS p WITH (FORCESEEK) -- the task's range
     LEFT JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = p.TaskExecutionId
     WHERE p.TaskId = @TaskId
@@ -57,12 +58,12 @@ BEGIN
            + N'","finishedAt":"' + Taskgate._Iso(a.FinishedAt)
            + N'","failedCount":' + CONVERT(nvarchar(11), a.FailedCount)
            + N',"lostCount":' + CONVERT(nvarchar(11), a.LostCount)
-           + N',"lastError":' + COALESCE(N'"' + STRING_ESCAPE(a.Error, 'json') + N'"', N'null')
+           + N',"lastError":' + COALESCE(N'"' + STRING_ESCAPE(COALESCE(CONVERT(nvarchar(max), a.ErrorUtf8) COLLATE Latin1_General_100_BIN2, a.Error), 'json') + N'"', N'null')
            + N',"worker":' + COALESCE(N'"' + STRING_ESCAPE(e.Worker, 'json') + N'"', N'null')
            + N',"durationMs":' + COALESCE(CONVERT(nvarchar(11), a.DurationMs), N'null')
            + N',"dedupeKey":' + COALESCE(N'"' + STRING_ESCAPE(a.DedupeKey, 'json') + N'"', N'null')
-           + N',"result":' + COALESCE(N'"' + STRING_ESCAPE(a.Result, 'json') + N'"', N'null')
-           + N',"payload":' + COALESCE(N'"' + STRING_ESCAPE(a.Payload, 'json') + N'"', N'null')
+           + N',"result":' + COALESCE(N'"' + STRING_ESCAPE(COALESCE(CONVERT(nvarchar(max), a.ResultUtf8) COLLATE Latin1_General_100_BIN2, a.Result), 'json') + N'"', N'null')
+           + N',"payload":' + COALESCE(N'"' + STRING_ESCAPE(COALESCE(CONVERT(nvarchar(max), a.PayloadUtf8) COLLATE Latin1_General_100_BIN2, a.Payload), 'json') + N'"', N'null')
            + N',"attempts":' + COALESCE(@vAttempts, N'[]') + N'}'
   FROM Taskgate.Archive AS a
   INNER JOIN Taskgate.TaskDefinition AS d ON d.TaskDefinitionId = a.TaskDefinitionId
@@ -86,9 +87,9 @@ BEGIN
              + N',"lostCount":' + CONVERT(nvarchar(11), t.LostCount)
              + N',"continuedCount":' + CONVERT(nvarchar(11), t.ContinuedCount)
              + N',"cancelRequested":' + CASE t.CancelRequested WHEN 1 THEN N'true' ELSE N'false' END
-             + N',"lastError":' + COALESCE(N'"' + STRING_ESCAPE(t.LastError, 'json') + N'"', N'null')
+             + N',"lastError":' + COALESCE(N'"' + STRING_ESCAPE(COALESCE(CONVERT(nvarchar(max), t.LastErrorUtf8) COLLATE Latin1_General_100_BIN2, t.LastError), 'json') + N'"', N'null')
              + N',"dedupeKey":' + COALESCE(N'"' + STRING_ESCAPE(t.DedupeKey, 'json') + N'"', N'null')
-             + N',"payload":' + COALESCE(N'"' + STRING_ESCAPE(t.Payload, 'json') + N'"', N'null')
+             + N',"payload":' + COALESCE(N'"' + STRING_ESCAPE(COALESCE(CONVERT(nvarchar(max), t.PayloadUtf8) COLLATE Latin1_General_100_BIN2, t.Payload), 'json') + N'"', N'null')
              + N',"progress":' + CASE WHEN t.ProgressDone IS NULL AND t.ProgressText IS NULL THEN N'null' ELSE
                  N'{"done":' + COALESCE(CONVERT(nvarchar(20), t.ProgressDone), N'null')
                  + N',"total":' + COALESCE(CONVERT(nvarchar(20), t.ProgressTotal), N'null')

@@ -116,16 +116,18 @@ BEGIN
       SET FailedCount = t.FailedCount + CASE WHEN f.How IN (N'failed', N'dead') THEN 1 ELSE 0 END,
           ContinuedCount = CASE WHEN f.How <> N'continued' THEN t.ContinuedCount
                               WHEN f.Share IS NULL AND f.[Checkpoint] IS NOT NULL
-                                AND (t.[Checkpoint] IS NULL OR f.[Checkpoint] COLLATE Latin1_General_100_BIN2 <> t.[Checkpoint] COLLATE Latin1_General_100_BIN2
-                                     OR DATALENGTH(f.[Checkpoint]) <> DATALENGTH(t.[Checkpoint])) -- a comparison ignores blanks at the end
+                                AND (c.Known IS NULL OR f.[Checkpoint] COLLATE Latin1_General_100_BIN2 <> c.Known
+                                     OR DATALENGTH(f.[Checkpoint]) <> DATALENGTH(c.Known)) -- a comparison ignores blanks at the end
                                 THEN 1
                               ELSE t.ContinuedCount + COALESCE(f.Share, 1) END,
-          [Checkpoint] = CASE f.How WHEN N'continued' THEN COALESCE(f.[Checkpoint], t.[Checkpoint]) ELSE t.[Checkpoint] END,
-          LastError = COALESCE(f.Error, t.LastError)
+          CheckpointUtf8 = CASE WHEN f.How = N'continued' AND f.[Checkpoint] IS NOT NULL THEN CONVERT(varchar(max), f.[Checkpoint] COLLATE Latin1_General_100_BIN2_UTF8)
+                              ELSE t.CheckpointUtf8 END,
+          LastErrorUtf8 = COALESCE(CONVERT(varchar(max), f.Error COLLATE Latin1_General_100_BIN2_UTF8), t.LastErrorUtf8)
       OUTPUT inserted.TaskId, inserted.FailedCount, inserted.ContinuedCount, inserted.GroupId, inserted.CancelRequested
       INTO @vTask (TaskId, FailedCount, ContinuedCount, GroupId, CancelRequested)
       FROM @vFailure AS f
       INNER JOIN Taskgate.Task AS t WITH (ROWLOCK, UPDLOCK) ON t.TaskId = f.TaskId -- each row as it is now
+      CROSS APPLY (SELECT COALESCE(CONVERT(nvarchar(max), t.CheckpointUtf8) COLLATE Latin1_General_100_BIN2, t.[Checkpoint]) AS Known) AS c
       WHERE f.IsHeld = 1
       OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
       UPDATE f
@@ -159,16 +161,17 @@ BEGIN
       WHERE f.How = N'continued' AND f.Outcome = N'dead';
       IF @@ROWCOUNT > 0
         UPDATE t
-        SET LastError = f.Error
+        SET LastErrorUtf8 = CONVERT(varchar(max), f.Error COLLATE Latin1_General_100_BIN2_UTF8)
         FROM @vFailure AS f
         INNER JOIN Taskgate.Task AS t WITH (ROWLOCK, UPDLOCK) ON t.TaskId = f.TaskId -- ours already
         WHERE f.How = N'continued' AND f.Outcome = N'dead'
         OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
 
       -- 3. Log the attempt, drop the claim, leave the tasks that come back for later.
-      INSERT INTO Taskgate.Attempt WITH (ROWLOCK) (TaskId, Fence, TaskExecutionId, ClaimedAt, FinishedAt, DurationMs, Outcome, Error)
+      INSERT INTO Taskgate.Attempt WITH (ROWLOCK) (TaskId, Fence, TaskExecutionId, ClaimedAt, FinishedAt, DurationMs, Outcome, ErrorUtf8)
       SELECT f.TaskId, f.Fence, @TaskExecutionId, f.ClaimedAt, @vNow, f.DurationMs,
-             CASE WHEN f.How IN (N'failed', N'dead') OR f.Outcome = N'dead' THEN 11 WHEN f.Outcome = N'cancelled' THEN 12 ELSE 14 END, f.Error
+             CASE WHEN f.How IN (N'failed', N'dead') OR f.Outcome = N'dead' THEN 11 WHEN f.Outcome = N'cancelled' THEN 12 ELSE 14 END,
+             CONVERT(varchar(max), f.Error COLLATE Latin1_General_100_BIN2_UTF8)
       FROM @vFailure AS f WHERE f.IsHeld = 1;
       INSERT INTO Taskgate.Scheduled WITH (ROWLOCK) (TaskDefinitionId, RunAt, TaskId)
       SELECT @vDefinition,

@@ -21,7 +21,8 @@ BEGIN
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vDefinition int, @vShared nvarchar(max), @vState tinyint, @vOwn int, @vGranted int, @vFreed int = 0,
           @vHeld int, @vLimit int, @vTokenFence bigint, @vPaused bit, @vDead int, @vIsLive bit, @vGivenBack int = 0,
           @vReady bit = 0, @vNextDueMs bigint, @vWokenIds nvarchar(max) = N'[]', @vWoken nvarchar(max), @vOpening nvarchar(max),
-          @vStatus nvarchar(20);
+          @vStatus nvarchar(20),
+          @vPlanStamp bigint, @vPlanCount int, @vPlanOffset int, @vPlanPiece varchar(max);
   DECLARE @vClaim TABLE (TaskId bigint NOT NULL PRIMARY KEY CLUSTERED, Fence bigint NOT NULL);
   DECLARE @vTask TABLE (
     TaskId bigint NOT NULL PRIMARY KEY CLUSTERED, Fence bigint NOT NULL, TaskDefinitionId int NOT NULL, Priority smallint NOT NULL,
@@ -34,12 +35,16 @@ BEGIN
   IF @vState = 1
   BEGIN
     BEGIN TRY
+      IF @vShared = N'' -- these are decided under the locks of all
+        EXEC Taskgate._PlanTokens @TaskDefinitionId = @vDefinition, @TaskExecutionId = @TaskExecutionId, @Want = NULL, @Keep = 0,
+          @oStamp = @vPlanStamp OUTPUT, @oCount = @vPlanCount OUTPUT, @oOffset = @vPlanOffset OUTPUT, @oPiece = @vPlanPiece OUTPUT;
       BEGIN TRANSACTION;
       IF @vShared <> N'' EXEC Taskgate._LockShared @Shared = @vShared;
       EXEC Taskgate._SettleTokens @TaskDefinitionId = @vDefinition, @TaskExecutionId = @TaskExecutionId, @Want = NULL, @Keep = 0,
         @SurplusKeep = NULL, @Shared = @vShared, @oOwn = @vOwn OUTPUT, @oGranted = @vGranted OUTPUT, @oFreed = @vFreed OUTPUT, @oHeld = @vHeld OUTPUT,
         @oLimit = @vLimit OUTPUT, @oTokenFence = @vTokenFence OUTPUT, @oPaused = @vPaused OUTPUT, @oDead = @vDead OUTPUT,
-        @oIsLive = @vIsLive OUTPUT;
+        @oIsLive = @vIsLive OUTPUT,
+        @PlanStamp = @vPlanStamp, @PlanCount = @vPlanCount, @PlanOffset = @vPlanOffset, @PlanPiece = @vPlanPiece;
       UPDATE e
       SET State = 2, EndedAt = @vNow
       FROM Taskgate.TaskExecution AS e WITH (ROWLOCK, UPDLOCK) -- tests the row as it is now

@@ -101,9 +101,9 @@ BEGIN
       SELECT TOP (1) @vMessage = REPLACE(SUBSTRING(r.GroupKey, 2, 1800), N'%', N'%%') FROM @vRun AS r WHERE r.GroupKey LIKE N'!%';
       IF @vMessage IS NOT NULL THROW 50422, @vMessage, 1;
       INSERT INTO Taskgate.Task WITH (ROWLOCK) (
-        TaskId, TaskDefinitionId, Kind, Priority, CreatedAt, PendingGroupKey, PendingGroupIsGlobal, Build, Payload)
+        TaskId, TaskDefinitionId, Kind, Priority, CreatedAt, PendingGroupKey, PendingGroupIsGlobal, Build, PayloadUtf8)
       SELECT r.TaskId, @vDefinition, @vKind, @vPriority, @vNow, SUBSTRING(r.GroupKey, 2, 200), CASE WHEN r.GroupKey IS NOT NULL THEN 0 END, @vBuild,
-             r.Payload
+             CONVERT(varchar(max), r.Payload COLLATE Latin1_General_100_BIN2_UTF8)
       FROM @vRun AS r;
       -- No group is waited for: promotion lets the task into it, as after a user's own transaction.
       INSERT INTO Taskgate.Scheduled WITH (ROWLOCK) (TaskDefinitionId, RunAt, TaskId)

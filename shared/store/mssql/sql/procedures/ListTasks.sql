@@ -96,7 +96,7 @@ BEGIN
              + N'","finishedAt":"' + Taskgate._Iso(a.FinishedAt)
              + N'","failedCount":' + CONVERT(nvarchar(11), a.FailedCount)
              + N',"lostCount":' + CONVERT(nvarchar(11), a.LostCount)
-             + N',"error":' + COALESCE(N'"' + STRING_ESCAPE(a.Error, 'json') + N'"', N'null')
+             + N',"error":' + COALESCE(N'"' + STRING_ESCAPE(COALESCE(CONVERT(nvarchar(max), a.ErrorUtf8) COLLATE Latin1_General_100_BIN2, a.Error), 'json') + N'"', N'null')
              + N',"worker":' + COALESCE(N'"' + STRING_ESCAPE(e.Worker, 'json') + N'"', N'null') + N'}', N',')
              WITHIN GROUP (ORDER BY x.N) + N']'
     FROM @vListed AS x
@@ -114,7 +114,7 @@ BEGIN
              + N',"claimedAt":' + COALESCE(N'"' + Taskgate._Iso(x.ClaimedAt) + N'"', N'null')
              + N',"failedCount":' + CONVERT(nvarchar(11), t.FailedCount)
              + N',"lostCount":' + CONVERT(nvarchar(11), t.LostCount)
-             + N',"error":' + COALESCE(N'"' + STRING_ESCAPE(t.LastError, 'json') + N'"', N'null')
+             + N',"error":' + COALESCE(N'"' + STRING_ESCAPE(COALESCE(CONVERT(nvarchar(max), t.LastErrorUtf8) COLLATE Latin1_General_100_BIN2, t.LastError), 'json') + N'"', N'null')
              + N',"worker":' + COALESCE(N'"' + STRING_ESCAPE(e.Worker, 'json') + N'"', N'null') + N'}', N',')
              WITHIN GROUP (ORDER BY x.N) + N']'
     FROM @vListed AS x

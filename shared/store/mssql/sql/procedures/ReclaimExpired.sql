@@ -78,11 +78,11 @@ BEGIN
         BEGIN
           INSERT INTO @vWoken (TaskDefinitionId)
           SELECT @vDefinition WHERE NOT EXISTS (SELECT 1 FROM @vWoken AS w WHERE w.TaskDefinitionId = @vDefinition);
-          INSERT INTO Taskgate.Attempt WITH (ROWLOCK) (TaskId, Fence, TaskExecutionId, ClaimedAt, FinishedAt, Outcome, Error)
-          SELECT c.TaskId, c.Fence, @vExecution, c.ClaimedAt, @vNow, 13, N'the worker lost its lease'
+          INSERT INTO Taskgate.Attempt WITH (ROWLOCK) (TaskId, Fence, TaskExecutionId, ClaimedAt, FinishedAt, Outcome, ErrorUtf8)
+          SELECT c.TaskId, c.Fence, @vExecution, c.ClaimedAt, @vNow, 13, 'the worker lost its lease'
           FROM @vClaim AS c WHERE c.IsPrefetched = 0;
           UPDATE t
-          SET LostCount = t.LostCount + 1, LastError = N'the worker lost its lease'
+          SET LostCount = t.LostCount + 1, LastErrorUtf8 = 'the worker lost its lease'
           FROM @vClaim AS c
           INNER JOIN Taskgate.Task AS t WITH (ROWLOCK, UPDLOCK) ON t.TaskId = c.TaskId -- each row as it is now
           WHERE c.IsPrefetched = 0

@@ -9,6 +9,7 @@
 --         @Kinds: JSON array of at most 1000 {kind 1..200 characters; groupBy: path of the group's key in the payload, such as customer.id;
 --           isGroupComputed: a function in the code has it; priority; runInMs; dedupeBy: a path; dedupeMs}: the rules for a kind's tasks
 --           where the caller says nothing. Kinds that aren't named stay as they are; null: all
+--         @KeepPayload: 0: the payload of a task goes when it is done
 -- Out:    Status: created | updated | exists | outdated (an older build asked); TaskDefinitionId int
 -- Raises: 50422 a value out of range, naming field and value; 50490 inside a transaction
 -- Locks:  TaskDefinition: the name's entry or place; SharedLimit: new names' places, then the rows before and now; TaskDefinition: the
@@ -23,7 +24,7 @@ CREATE OR ALTER PROCEDURE Taskgate.RegisterDefinition
   @Limit int, @LeaseMs int, @RetryAttempts int, @LostMax int, @RetryBaseMs int, @RetryCapMs int,
   @PrefetchMax int, @GroupSlots int, @GroupStrict bit, @RetainDoneMs bigint, @RetainDeadMs bigint,
   @RateCount int = NULL, @RatePeriodMs int = NULL, @RateBurst int = NULL,
-  @SharedLimits nvarchar(max) = NULL, @Kinds nvarchar(max) = NULL
+  @SharedLimits nvarchar(max) = NULL, @Kinds nvarchar(max) = NULL, @KeepPayload bit = 1
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
@@ -39,7 +40,7 @@ BEGIN
     TaskDefinitionId int NOT NULL PRIMARY KEY CLUSTERED, ConcurrencyLimit int NOT NULL, LeaseMs int NOT NULL,
     RetryAttempts smallint NOT NULL, LostMax smallint NOT NULL, RetryBaseMs int NOT NULL, RetryCapMs int NOT NULL,
     PrefetchMax smallint NOT NULL, GroupSlots smallint NOT NULL, GroupStrict bit NOT NULL, RetainDoneMs bigint NOT NULL,
-    RetainDeadMs bigint NOT NULL, Build bigint NOT NULL);
+    RetainDeadMs bigint NOT NULL, KeepPayload bit NOT NULL, Build bigint NOT NULL);
 
   SET @vMessage = CASE
     WHEN @Name IS NULL OR DATALENGTH(@Name) NOT BETWEEN 2 AND 400 OR DATALENGTH(@Name) <> DATALENGTH(LTRIM(RTRIM(@Name)))
@@ -65,6 +66,7 @@ BEGIN
       THEN N'prefetch_max: expected 0..1000 (' + COALESCE(CONVERT(nvarchar(20), @PrefetchMax), N'null') + N')'
     WHEN @GroupSlots IS NULL OR @GroupSlots NOT BETWEEN 1 AND 1000
       THEN N'group_slots: expected 1..1000 (' + COALESCE(CONVERT(nvarchar(20), @GroupSlots), N'null') + N')'
+    WHEN @KeepPayload IS NULL THEN N'keep_payload: expected true or false (null)'
     WHEN @GroupStrict IS NULL THEN N'group_strict: expected true or false (null)'
     WHEN @RetainDoneMs IS NULL OR @RetainDoneMs NOT BETWEEN 0 AND 3153600000000
       THEN N'retain_done_ms: expected 0..3153600000000 (' + COALESCE(CONVERT(nvarchar(20), @RetainDoneMs), N'null') + N')'
@@ -113,9 +115,9 @@ BEGIN
     BEGIN
       INSERT INTO @vBefore (
         TaskDefinitionId, ConcurrencyLimit, LeaseMs, RetryAttempts, LostMax, RetryBaseMs, RetryCapMs, PrefetchMax, GroupSlots, GroupStrict,
-        RetainDoneMs, RetainDeadMs, Build)
+        RetainDoneMs, RetainDeadMs, KeepPayload, Build)
       SELECT d.TaskDefinitionId, d.ConcurrencyLimit, d.LeaseMs, d.RetryAttempts, d.LostMax, d.RetryBaseMs, d.RetryCapMs, d.PrefetchMax,
-             d.GroupSlots, d.GroupStrict, d.RetainDoneMs, d.RetainDeadMs, d.Build
+             d.GroupSlots, d.GroupStrict, d.RetainDoneMs, d.RetainDeadMs, d.KeepPayload, d.Build
       FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- one key, kept to the end; waiters in order of arrival
       WHERE d.TaskDefinitionId = @vDefinition;
       -- Another call may have been first.
@@ -139,7 +141,7 @@ BEGIN
       UPDATE d
       SET LeaseMs = @LeaseMs, RetryAttempts = @RetryAttempts, LostMax = @LostMax, RetryBaseMs = @RetryBaseMs, RetryCapMs = @RetryCapMs,
           PrefetchMax = @PrefetchMax, GroupSlots = @GroupSlots, GroupStrict = @GroupStrict, RetainDoneMs = @RetainDoneMs,
-          RetainDeadMs = @RetainDeadMs, Build = @Build, SettingsHash = @vHash
+          RetainDeadMs = @RetainDeadMs, KeepPayload = @KeepPayload, Build = @Build, SettingsHash = @vHash
       FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- the key is ours already
       WHERE d.TaskDefinitionId = @vDefinition;
       IF @vStatus = N'created'
@@ -162,6 +164,8 @@ BEGIN
            CASE @GroupStrict WHEN 1 THEN N'true' ELSE N'false' END),
           (N'retain_done_ms', CONVERT(nvarchar(20), b.RetainDoneMs), CONVERT(nvarchar(20), @RetainDoneMs)),
           (N'retain_dead_ms', CONVERT(nvarchar(20), b.RetainDeadMs), CONVERT(nvarchar(20), @RetainDeadMs)),
+          (N'keep_payload', CASE b.KeepPayload WHEN 1 THEN N'true' ELSE N'false' END,
+           CASE @KeepPayload WHEN 1 THEN N'true' ELSE N'false' END),
           (N'rate', COALESCE(@vOldCodeRate, N'none'), COALESCE(@vNewCodeRate, N'none')),
           (N'shared_limits', COALESCE(CONVERT(nvarchar(400), @vOldShared), N'none'), COALESCE(CONVERT(nvarchar(400), @vNewShared), N'none')),
           (N'kinds', COALESCE(@vOldKinds, N'none'), COALESCE(@vNewKinds, N'none')),

@@ -16,7 +16,8 @@ BEGIN
   SET LOCK_TIMEOUT 2000;
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
   DECLARE @vStatus nvarchar(20), @vDefinition int, @vShared nvarchar(max), @vTokens int = 0, @vFreed int = 0, @vReady bit = 0,
-          @vGranted int, @vHeld int, @vLimit int, @vTokenFence bigint, @vPaused bit, @vDead int, @vIsLive bit;
+          @vGranted int, @vHeld int, @vLimit int, @vTokenFence bigint, @vPaused bit, @vDead int, @vIsLive bit,
+          @vPlanStamp bigint, @vPlanCount int, @vPlanOffset int, @vPlanPiece varchar(max);
 
   EXEC Taskgate._CheckRange @What = N'keep', @Value = @Keep, @Least = 0, @Most = 1000;
   BEGIN TRY
@@ -27,12 +28,16 @@ BEGIN
       SET @vStatus = N'fenced';
     ELSE
     BEGIN
+      IF @vShared = N'' -- these are decided under the locks of all
+        EXEC Taskgate._PlanTokens @TaskDefinitionId = @vDefinition, @TaskExecutionId = @TaskExecutionId, @Want = NULL, @Keep = @Keep,
+          @oStamp = @vPlanStamp OUTPUT, @oCount = @vPlanCount OUTPUT, @oOffset = @vPlanOffset OUTPUT, @oPiece = @vPlanPiece OUTPUT;
       BEGIN TRANSACTION;
       IF @vShared <> N'' EXEC Taskgate._LockShared @Shared = @vShared;
       EXEC Taskgate._SettleTokens @TaskDefinitionId = @vDefinition, @TaskExecutionId = @TaskExecutionId, @Want = NULL, @Keep = @Keep,
         @SurplusKeep = NULL, @Shared = @vShared, @oOwn = @vTokens OUTPUT, @oGranted = @vGranted OUTPUT, @oFreed = @vFreed OUTPUT,
         @oHeld = @vHeld OUTPUT, @oLimit = @vLimit OUTPUT, @oTokenFence = @vTokenFence OUTPUT, @oPaused = @vPaused OUTPUT,
-        @oDead = @vDead OUTPUT, @oIsLive = @vIsLive OUTPUT;
+        @oDead = @vDead OUTPUT, @oIsLive = @vIsLive OUTPUT,
+        @PlanStamp = @vPlanStamp, @PlanCount = @vPlanCount, @PlanOffset = @vPlanOffset, @PlanPiece = @vPlanPiece;
       COMMIT TRANSACTION;
       SET @vStatus = N'released';
       IF @vIsLive = 0 SELECT @vStatus = N'fenced', @vTokens = 0, @vFreed = 0; -- declared dead meanwhile: its tokens may be granted to others

@@ -61,7 +61,7 @@ BEGIN
     SET Place = j.Place, GroupId = j.GroupId
     FROM @vTask AS t
     INNER JOIN OPENJSON(@vTaken) WITH (TaskId bigint N'$.id', Place tinyint N'$.place', GroupId int N'$.group') AS j ON j.TaskId = t.TaskId;
-    INSERT INTO Taskgate.Scheduled (TaskDefinitionId, RunAt, TaskId)
+    INSERT INTO Taskgate.Scheduled WITH (ROWLOCK) (TaskDefinitionId, RunAt, TaskId)
     SELECT t.TaskDefinitionId, @vAt, t.TaskId FROM @vTask AS t WHERE t.Place > 0;
     INSERT INTO @vLeaving (TaskId, GroupId)
     SELECT t.TaskId, t.GroupId

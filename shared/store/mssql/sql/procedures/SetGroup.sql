@@ -61,7 +61,7 @@ BEGIN
     WHERE g.GroupId = @vGroupId;
     IF @@ROWCOUNT = 0
     BEGIN
-      INSERT INTO Taskgate.TaskGroup (TaskDefinitionId, GroupKey, Slots, Paused, Strict)
+      INSERT INTO Taskgate.TaskGroup WITH (ROWLOCK) (TaskDefinitionId, GroupKey, Slots, Paused, Strict)
       VALUES (@vScope, @vKey, COALESCE(@Slots, @vGroupSlots), COALESCE(@Paused, 0), COALESCE(@Strict, @vGroupStrict));
       SELECT @vGroupId = g.GroupId, @vOldSlots = g.Slots, @vOldPaused = g.Paused, @vOldStrict = g.Strict
       FROM Taskgate.TaskGroup AS g WHERE g.TaskDefinitionId = @vScope AND g.GroupKey = @vKey;

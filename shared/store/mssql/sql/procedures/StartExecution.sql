@@ -34,7 +34,8 @@ BEGIN
           @vRetryInMs bigint, @vNextDueMs bigint, @vDead int = 0, @vIsRepeat bit = 0,
           @vGranted int, @vFreed int, @vHeld int, @vLimit int, @vPaused bit, @vIsLive bit, @vIgnored nvarchar(20),
           @vHasRate bit, @vShared nvarchar(max), @vAllowed int = 1, @vNoMore int, @vFrom datetime2(6), @vIntervalUs bigint,
-          @vWorker nvarchar(200), @vDemand nvarchar(20), @vMine int, @vNoted bit;
+          @vWorker nvarchar(200), @vDemand nvarchar(20), @vMine int, @vNoted bit,
+          @vPlanStamp bigint, @vPlanCount int, @vPlanOffset int, @vPlanPiece varchar(max);
   DECLARE @vNew TABLE (TaskExecutionId bigint NOT NULL PRIMARY KEY CLUSTERED);
 
   IF @Want IS NULL OR @Want NOT BETWEEN 1 AND 1000
@@ -94,7 +95,7 @@ BEGIN
       END;
       IF @vStatus IS NULL
         EXEC Taskgate._DenyEarly @TaskDefinitionId = @vDefinition, @Worker = @vWorker, @oStatus = @vStatus OUTPUT, @oRetryInMs = @vRetryInMs OUTPUT,
-          @oDemand = @vDemand OUTPUT, @oMine = @vMine OUTPUT;
+          @oDemand = @vDemand OUTPUT, @oMine = @vMine OUTPUT, @IsFirst = 1;
       IF @vStatus IS NULL SET @vRetryInMs = NULL;
     END;
 
@@ -102,6 +103,9 @@ BEGIN
     IF @vStatus IS NULL AND @vIsRepeat = 0
     BEGIN
       SET @vWish = CASE WHEN @NeedsReady = 1 AND @vReady < @Want THEN @vReady ELSE @Want END;
+      IF @vShared = N'' -- these are decided under the locks of all
+        EXEC Taskgate._PlanTokens @TaskDefinitionId = @vDefinition, @TaskExecutionId = 0, @Want = @vWish, @Keep = NULL,
+          @oStamp = @vPlanStamp OUTPUT, @oCount = @vPlanCount OUTPUT, @oOffset = @vPlanOffset OUTPUT, @oPiece = @vPlanPiece OUTPUT;
       BEGIN TRANSACTION;
       IF @vShared <> N'' EXEC Taskgate._LockShared @Shared = @vShared;
       SELECT @vPaused = d.Paused
@@ -120,7 +124,8 @@ BEGIN
         EXEC Taskgate._SettleTokens @TaskDefinitionId = @vDefinition, @TaskExecutionId = @vExecution, @Want = @vWish, @Keep = NULL,
           @SurplusKeep = NULL, @Shared = @vShared, @oOwn = @vTokens OUTPUT, @oGranted = @vGranted OUTPUT, @oFreed = @vFreed OUTPUT,
           @oHeld = @vHeld OUTPUT, @oLimit = @vLimit OUTPUT, @oTokenFence = @vTokenFence OUTPUT, @oPaused = @vPaused OUTPUT,
-          @oDead = @vDead OUTPUT, @oIsLive = @vIsLive OUTPUT;
+          @oDead = @vDead OUTPUT, @oIsLive = @vIsLive OUTPUT,
+          @PlanStamp = @vPlanStamp, @PlanCount = @vPlanCount, @PlanOffset = @vPlanOffset, @PlanPiece = @vPlanPiece;
         IF @vTokens > 0 AND @vHasRate = 1
         BEGIN
           EXEC Taskgate._CountPermits @TaskDefinitionId = @vDefinition, @Want = 1, @oAllowed = @vAllowed OUTPUT,

@@ -55,9 +55,10 @@ BEGIN
   OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per execution
 
   INSERT INTO @vDefinition (TaskDefinitionId, Name, Paused, TaskLimit, ExecutionTokens, Ready, IsDue, Held)
-  SELECT TOP (@Max) d.TaskDefinitionId, d.Name, d.Paused, COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit), d.ExecutionTokens,
+  SELECT TOP (@Max) d.TaskDefinitionId, d.Name, d.Paused, COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit), e.Tokens,
          r.Ready, s.IsDue, 0
   FROM Taskgate.TaskDefinition AS d WITH (INDEX (PK_TaskDefinition)) -- all of them: there are few
+  CROSS APPLY Taskgate._TokenText(d.ExecutionTokens, d.TokenList) AS e
   CROSS APPLY (
     SELECT COUNT(*) AS Ready
     FROM (SELECT TOP (1000) x.TaskId

@@ -45,7 +45,7 @@ BEGIN
           @vLeaseMs int, @vPrefetchMax smallint, @vPaused bit, @vIsDue bit = 0, @vIsReady bit = 0, @vIsIdle bit = 0,
           @vHeldCount int, @vRunningCount int, @vEndedCount int, @vMost int, @vRest int, @vFirstSolo int, @vCount int, @vHasSolo bit,
           @vPromoted int, @vHasRate bit = 0, @vHasShared bit, @vFrom datetime2(6), @vIntervalUs bigint, @vPermitInMs bigint,
-          @vRetryInMs bigint, @vAsksNextDue bit = 0, @vRetainDoneMs bigint, @vRetainDeadMs bigint, @vWokenIds nvarchar(max) = N'[]',
+          @vRetryInMs bigint, @vAsksNextDue bit = 0, @vRetainDoneMs bigint, @vRetainDeadMs bigint, @vKeepPayload bit, @vWokenIds nvarchar(max) = N'[]',
           @vOpening nvarchar(max), @vStatus nvarchar(20), @vFence bigint, @vTaskIds nvarchar(max), @vKinds nvarchar(max),
           @vAttempts nvarchar(max), @vPayloads nvarchar(max), @vExtras nvarchar(max), @vStarted int = 0, @vLast int,
           @vLastPriority smallint, @vLastRank bigint, @vRefused nvarchar(max), @vAnswerLeaseMs int, @vWorker nvarchar(200),
@@ -110,7 +110,7 @@ BEGIN
     -- The probes of the queues never wait, so that this reader keeps nobody from the definition's row. From the far end: claims
     -- and promotions leave deleted entries at the near one, and a probe would step over all of them.
     SELECT @vLeaseMs = d.LeaseMs, @vLeaseUntil = DATEADD(MILLISECOND, d.LeaseMs, @vNow), @vPrefetchMax = d.PrefetchMax,
-           @vPaused = d.Paused, @vRetainDoneMs = d.RetainDoneMs, @vRetainDeadMs = d.RetainDeadMs,
+           @vPaused = d.Paused, @vRetainDoneMs = d.RetainDoneMs, @vRetainDeadMs = d.RetainDeadMs, @vKeepPayload = d.KeepPayload,
            @vHasRate = CASE WHEN @vWant > 0 AND EXISTS (
              SELECT 1 FROM Taskgate.RateBucket AS b WITH (INDEX (IX_RateBucket_Definition)) -- not the row: a claim may hold it
              WHERE b.TaskDefinitionId = d.TaskDefinitionId) THEN 1 ELSE 0 END,
@@ -131,8 +131,9 @@ BEGIN
     FROM Taskgate.TaskDefinition AS d
     CROSS APPLY (SELECT COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit) AS TaskLimit) AS l
     CROSS APPLY (
-      SELECT CONVERT(int, (DATALENGTH(d.ExecutionTokens)
-               - DATALENGTH(REPLACE(d.ExecutionTokens COLLATE Latin1_General_100_BIN2, N'S:0', N''))) / 6) AS Held) AS h
+      SELECT CASE WHEN DATALENGTH(d.ExecutionTokens) = 0 THEN d.HeldCount -- else a string of before
+                  ELSE CONVERT(int, (DATALENGTH(d.ExecutionTokens)
+                    - DATALENGTH(REPLACE(d.ExecutionTokens COLLATE Latin1_General_100_BIN2, N'S:0', N''))) / 6) END AS Held) AS h
     WHERE d.TaskDefinitionId = @vDefinition;
     IF @vHasShared = 1 SELECT @vOverLimit = Taskgate._OverLimit(@vDefinition), @vFreeTokens = 0;
     -- An empty call that finds nothing writes nothing and takes no lock; the heartbeat renews the lease.
@@ -205,7 +206,7 @@ BEGIN
               OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per claim
               EXEC Taskgate._EndTasks @Ended = @vEnded, @TaskExecutionId = @TaskExecutionId, @Now = @vNow, @Released = @vReleased,
                 @oWoken = @vWokenIds OUTPUT, @oOpening = @vOpening OUTPUT, @RetainDoneMs = @vRetainDoneMs,
-                @RetainDeadMs = @vRetainDeadMs;
+                @RetainDeadMs = @vRetainDeadMs, @KeepPayload = @vKeepPayload;
             END;
           END;
           IF @StartedTaskIds IS NOT NULL
@@ -354,10 +355,10 @@ BEGIN
                  @vKinds = N'[' + STRING_AGG(CONVERT(nvarchar(max), N'"' + STRING_ESCAPE(t.Kind, 'json') + N'"'), N',')
                    WITHIN GROUP (ORDER BY c.Ordinal) + N']',
                  @vAttempts = STRING_AGG(CONVERT(nvarchar(max), t.FailedCount + t.LostCount + 1), N',') WITHIN GROUP (ORDER BY c.Ordinal),
-                 @vPayloads = N'[' + STRING_AGG(COALESCE(t.Payload, N'null'), N',') WITHIN GROUP (ORDER BY c.Ordinal) + N']',
+                 @vPayloads = N'[' + STRING_AGG(COALESCE(CONVERT(nvarchar(max), t.PayloadUtf8) COLLATE Latin1_General_100_BIN2, t.Payload, N'null'), N',') WITHIN GROUP (ORDER BY c.Ordinal) + N']',
                  @vExtras = CASE MAX(n.HasExtras) WHEN 1 THEN N'[' END
                    + STRING_AGG(CASE n.HasExtras WHEN 0 THEN CONVERT(nvarchar(max), N'null') ELSE
-                       N'{"checkpoint":' + COALESCE(N'"' + STRING_ESCAPE(t.[Checkpoint], 'json') + N'"', N'null')
+                       N'{"checkpoint":' COLLATE Latin1_General_100_BIN2 + COALESCE(N'"' + STRING_ESCAPE(n.[Checkpoint], 'json') + N'"', N'null')
                        + N',"trace":' + COALESCE(N'"' + STRING_ESCAPE(t.TraceParent, 'json') + N'"', N'null')
                        + N',"grouped":' + CASE WHEN t.GroupId IS NULL THEN N'false' ELSE N'true' END
                        + N',"cancel":' + CASE t.CancelRequested WHEN 1 THEN N'true' ELSE N'false' END
@@ -369,8 +370,9 @@ BEGIN
           FROM Taskgate.Claim AS c WITH (FORCESEEK) -- the call's few rows, ours by the execution's row
           INNER JOIN Taskgate.Task AS t ON t.TaskId = c.TaskId
           CROSS APPLY (
-            SELECT CASE WHEN t.[Checkpoint] IS NOT NULL OR t.TraceParent IS NOT NULL OR t.GroupId IS NOT NULL
-                          OR t.CancelRequested = 1 OR t.Build > @vBuild OR t.WaveId IS NOT NULL OR t.LostCount >= 2 THEN 1 ELSE 0 END AS HasExtras) AS n
+            SELECT p.[Checkpoint], CASE WHEN p.[Checkpoint] IS NOT NULL OR t.TraceParent IS NOT NULL OR t.GroupId IS NOT NULL
+                          OR t.CancelRequested = 1 OR t.Build > @vBuild OR t.WaveId IS NOT NULL OR t.LostCount >= 2 THEN 1 ELSE 0 END AS HasExtras
+            FROM (SELECT COALESCE(CONVERT(nvarchar(max), t.CheckpointUtf8) COLLATE Latin1_General_100_BIN2, t.[Checkpoint]) AS [Checkpoint]) AS p) AS n
           WHERE c.TaskExecutionId = @TaskExecutionId AND c.Fence = @vFence
           OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
       END;

@@ -28,7 +28,8 @@ BEGIN
   SELECT e.Ord, k.Kind, k.GroupBy, k.DedupeBy,
          CASE WHEN k.IsGroupComputed = 1 AND NOT EXISTS (
                 SELECT 1 FROM OPENJSON(e.Entry) AS m WHERE m.[key] COLLATE Latin1_General_100_BIN2 = N'group' AND DATALENGTH(m.[key]) = 10) THEN 1 ELSE 0 END,
-         e.GroupKey, Taskgate._PayloadKey(e.Payload, k.GroupBy), e.DedupeKey, Taskgate._PayloadKey(e.Payload, k.DedupeBy),
+         e.GroupKey, CASE WHEN k.GroupBy IS NOT NULL THEN Taskgate._PayloadKey(e.Payload, k.GroupBy) END, -- called for each row: only where it has to be
+         e.DedupeKey, CASE WHEN k.DedupeBy IS NOT NULL THEN Taskgate._PayloadKey(e.Payload, k.DedupeBy) END,
          CASE WHEN e.DedupeMs IS NULL THEN k.DedupeMs END, CASE WHEN e.Priority IS NULL THEN k.Priority END,
          CASE WHEN e.RunInMs IS NULL AND e.RunAt IS NULL AND @WaveId IS NULL THEN k.RunInMs END
   FROM (

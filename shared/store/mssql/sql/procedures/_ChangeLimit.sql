@@ -50,7 +50,9 @@ BEGIN
   END;
   UPDATE d
   SET ConcurrencyLimit = @Limit, ConcurrencyLimitOverride = @Override,
-      ExecutionTokens = CASE WHEN @oNew = -1 THEN N'' WHEN @oOld = -1 THEN COALESCE(@vTokens, N'') ELSE d.ExecutionTokens END
+      ExecutionTokens = CASE WHEN @oNew = -1 THEN N'' WHEN @oOld = -1 THEN COALESCE(@vTokens, N'') ELSE d.ExecutionTokens END,
+      TokenList = CASE WHEN @oNew = -1 THEN '' ELSE d.TokenList END, HeldCount = CASE @oNew WHEN -1 THEN 0 ELSE d.HeldCount END,
+      TokenStamp = d.TokenStamp + 1 -- a plan by the old limit counts no more
   FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- the key is ours already
   WHERE d.TaskDefinitionId = @TaskDefinitionId;
   EXEC Taskgate._SettleTokens @TaskDefinitionId = @TaskDefinitionId, @TaskExecutionId = 0, @Want = NULL, @Keep = NULL,

@@ -1,5 +1,6 @@
 -- Taskgate._DenyEarly: is it certain, by one plain read, that no token can be granted to an execution without tokens?
 -- In:     @TaskDefinitionId int; @Worker nvarchar(200): the name of the asking process; null: a live execution
+--         @IsFirst: nothing was asked under the lock yet: where the count says that tokens are free nothing else is told
 -- Out:    @oStatus: paused | limited | null (go and lock)
 --         @oRetryInMs: until the first live holder's lease ends, the longest useful wait for an execution that gets no
 --         hint; null when no execution holds a token (limit 0), paused or without a limit
@@ -13,18 +14,18 @@
 -- Twin:   postgres/sql/functions/_deny_early.sql, _retry_in_ms.sql
 CREATE OR ALTER PROCEDURE Taskgate._DenyEarly
   @TaskDefinitionId int, @Worker nvarchar(200), @oStatus nvarchar(20) OUTPUT, @oRetryInMs bigint OUTPUT,
-  @oDemand nvarchar(20) OUTPUT, @oMine int OUTPUT
+  @oDemand nvarchar(20) OUTPUT, @oMine int OUTPUT, @IsFirst bit = 0
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vPaused bit, @vTokens nvarchar(max), @vLimit int, @vLive int,
+  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vPaused bit, @vTokens nvarchar(max), @vList varchar(max), @vHeld int, @vLimit int, @vLive int,
           @vShared nvarchar(max), @vRetryInMs bigint, @vForMs bigint, @vSharedMs bigint;
   DECLARE @vToken TABLE (
     Ord int NOT NULL PRIMARY KEY CLUSTERED, TokenId uniqueidentifier NULL, IsHeld bit NULL, Grantee bigint NULL);
 
   SELECT @oStatus = NULL, @oRetryInMs = NULL, @oDemand = NULL, @oMine = 0;
-  SELECT @vPaused = d.Paused, @vTokens = d.ExecutionTokens, @vLimit = COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit),
+  SELECT @vPaused = d.Paused, @vTokens = d.ExecutionTokens, @vList = d.TokenList, @vHeld = d.HeldCount, @vLimit = COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit),
          @vShared = Taskgate._SharedIds(d.TaskDefinitionId)
   FROM Taskgate.TaskDefinition AS d
   WHERE d.TaskDefinitionId = @TaskDefinitionId;
@@ -34,8 +35,12 @@ BEGIN
     RETURN;
   END;
   IF @vLimit = -1 AND @vShared = N'' RETURN;
+  IF @IsFirst = 1 AND @vHeld < @vLimit AND @vShared = N'' AND DATALENGTH(@vTokens) = 0 -- some are free, if they aren't for others
+    IF NOT EXISTS (SELECT 1 FROM Taskgate._Reserved(@TaskDefinitionId, @vNow) AS g) RETURN;
   INSERT INTO @vToken (Ord, TokenId, IsHeld, Grantee)
-  SELECT t.Ord, t.TokenId, t.IsHeld, t.Grantee FROM Taskgate._ReadTokens(@vTokens) AS t;
+  SELECT t.Ord, t.TokenId, t.IsHeld, t.Grantee
+  FROM Taskgate._TokenText(@vTokens, @vList) AS x
+  CROSS APPLY Taskgate._ReadTokens(x.Tokens) AS t;
   IF EXISTS (SELECT 1 FROM @vToken AS t WHERE t.TokenId IS NULL OR t.IsHeld IS NULL OR t.Grantee IS NULL)
     RETURN;
   SELECT @vLive = COALESCE(SUM(h.HeldCount), 0), @oRetryInMs = MIN(DATEDIFF_BIG(MILLISECOND, @vNow, e.LeaseUntil)) + 1,

@@ -7,6 +7,7 @@
 --         null: @Retention says it. Who ends tasks as done names them
 --         @Retention: for tasks of several definitions: JSON array of {id, done, dead}, read likewise; null: read here, for a caller
 --         with the definition's row locked, or with no execution's
+--         @KeepPayload: of the definition of tasks that are done: 0: their rows keep no payload
 --         @AreBlocked: 1: these tasks were never admitted: they hold no slot and are counted in no wave
 -- Out:    @oWoken: JSON array of ids of definitions that got ready tasks; @oOpening: JSON array of ids of batches whose next wave is
 --         still being opened; both stay what the caller hands over, '[]' and null, when there are none
@@ -20,7 +21,8 @@
 CREATE OR ALTER PROCEDURE Taskgate._EndTasks
   @Ended Taskgate.EndedTaskList READONLY, @TaskExecutionId bigint, @Now datetime2(3),
   @Released Taskgate.GroupedTaskList READONLY, @oWoken nvarchar(max) OUTPUT, @oOpening nvarchar(max) OUTPUT,
-  @RetainDoneMs bigint = NULL, @RetainDeadMs bigint = NULL, @Retention nvarchar(max) = NULL, @AreBlocked bit = 0
+  @RetainDoneMs bigint = NULL, @RetainDeadMs bigint = NULL, @Retention nvarchar(max) = NULL, @AreBlocked bit = 0,
+  @KeepPayload bit = 1
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
@@ -67,11 +69,13 @@ BEGIN
   -- redriven: it names no group.
   INSERT INTO Taskgate.Archive WITH (ROWLOCK) (
     TaskId, TaskDefinitionId, Kind, Priority, Rank, CreatedAt, FinishedAt, PurgeAfter, TaskExecutionId, Fence, DurationMs, GroupId,
-    WaveId, DedupeKey, Build, Outcome, FailedCount, LostCount, Error, Result, Payload)
+    WaveId, DedupeKey, Build, Outcome, FailedCount, LostCount, ErrorUtf8, ResultUtf8, PayloadUtf8)
   SELECT t.TaskId, t.TaskDefinitionId, t.Kind, t.Priority, t.Rank, t.CreatedAt, @Now,
          DATEADD(MILLISECOND, CONVERT(int, r.Ms % 86400000), DATEADD(DAY, CONVERT(int, r.Ms / 86400000), @Now)),
          @TaskExecutionId, e.Fence, e.DurationMs, CASE WHEN e.Outcome <> 10 THEN t.GroupId END, t.WaveId, t.DedupeKey, t.Build,
-         e.Outcome, t.FailedCount, t.LostCount, t.LastError, e.Result, t.Payload
+         e.Outcome, t.FailedCount, t.LostCount, COALESCE(t.LastErrorUtf8, CONVERT(varchar(max), t.LastError COLLATE Latin1_General_100_BIN2_UTF8)),
+         CONVERT(varchar(max), e.Result COLLATE Latin1_General_100_BIN2_UTF8), CASE WHEN e.Outcome <> 10 OR @KeepPayload = 1
+           THEN COALESCE(t.PayloadUtf8, CONVERT(varchar(max), t.Payload COLLATE Latin1_General_100_BIN2_UTF8)) END -- else a task of before
   FROM @Ended AS e
   INNER JOIN Taskgate.Task AS t ON t.TaskId = e.TaskId
   LEFT JOIN @vRetention AS d ON d.TaskDefinitionId = t.TaskDefinitionId -- empty where the settings are handed over

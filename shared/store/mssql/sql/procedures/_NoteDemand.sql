@@ -36,8 +36,9 @@ BEGIN
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per limit
     IF @vDue = 0 RETURN;
   END;
-  SELECT @vTokens = d.ExecutionTokens, @vLimit = COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit)
+  SELECT @vTokens = x.Tokens, @vLimit = COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit)
   FROM Taskgate.TaskDefinition AS d
+  CROSS APPLY Taskgate._TokenText(d.ExecutionTokens, d.TokenList) AS x
   WHERE d.TaskDefinitionId = @TaskDefinitionId;
   SELECT @vMine = h.Mine, @vTotal = h.Total, @vRichest = h.Richest FROM Taskgate._Shares(@vTokens, @TaskDefinitionId, @Worker) AS h;
   IF @vLimit >= 0 AND @vTotal >= @vLimit SET @vIsFull = 1;

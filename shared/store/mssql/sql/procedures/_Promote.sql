@@ -155,7 +155,7 @@ BEGIN
   BEGIN
     DELETE s
     FROM @vTask AS x
-    INNER JOIN Taskgate.Scheduled AS s WITH (ROWLOCK, UPDLOCK) -- ours already
+    INNER JOIN Taskgate.Scheduled AS s WITH (ROWLOCK, UPDLOCK, INDEX (PK_Scheduled)) -- ours already; the index on the id has its key, too
       ON s.TaskDefinitionId = @TaskDefinitionId AND s.RunAt = x.RunAt AND s.TaskId = x.TaskId
     WHERE x.Ord BETWEEN @vFrom AND @vFrom + 999 AND x.Place > 0
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task

@@ -25,7 +25,7 @@ BEGIN
 
   -- 1. Where they seem to be; plain reads, one table a statement: a worker that writes must not wait for them.
   INSERT INTO @vTask (TaskId, TaskDefinitionId, Priority, Rank, GroupId, WaveId, IsElsewhere, IsOurs, Kind, Payload)
-  SELECT t.TaskId, t.TaskDefinitionId, t.Priority, t.Rank, t.GroupId, t.WaveId, 0, 0, t.Kind, t.Payload
+  SELECT t.TaskId, t.TaskDefinitionId, t.Priority, t.Rank, t.GroupId, t.WaveId, 0, 0, t.Kind, COALESCE(CONVERT(nvarchar(max), t.PayloadUtf8) COLLATE Latin1_General_100_BIN2, t.Payload)
   FROM @Replacements AS r
   INNER JOIN Taskgate.Task AS t ON t.TaskId = r.TaskId
   OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
@@ -105,7 +105,7 @@ BEGIN
 
   -- 4. As it is now, with its place kept: has it been started?
   UPDATE t
-  SET Payload = r.Payload, TraceParent = r.TraceParent, Build = COALESCE(@Build, 0)
+  SET PayloadUtf8 = CONVERT(varchar(max), r.Payload COLLATE Latin1_General_100_BIN2_UTF8), Payload = NULL, TraceParent = r.TraceParent, Build = COALESCE(@Build, 0)
   OUTPUT inserted.TaskId INTO @vReplaced (TaskId)
   FROM @vTask AS v
   INNER JOIN @Replacements AS r ON r.TaskId = v.TaskId

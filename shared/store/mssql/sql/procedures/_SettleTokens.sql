@@ -10,6 +10,7 @@
 --           were denied by a shared limit likewise (_SharedGift); of several limits the most that one of them asks for
 --         @Shared: of _SharedIds, read before; the caller holds these rows. Tokens granted or freed here are so there, too, and no
 --           more is granted than all of them allow. When the definition has others by now nothing is changed: ask again
+--         @PlanStamp, @PlanCount, @PlanOffset, @PlanPiece: of _PlanTokens, for the same asker, @Want and @Keep; null: no plan
 -- Out:    @oOwn: tokens the execution holds now; @oGranted, @oFreed: how many were; @oHeld: by all, together (of the definition)
 --         @oLimit: -1 none; @oTokenFence: grows with every grant; @oPaused; @oDead: dead holders found, once per limit
 --         @oIsLive: 0: the asker's execution isn't live (any more), nothing was granted
@@ -20,14 +21,20 @@
 -- Locks:  (SharedLimit, by the caller, and written here,) TaskDefinition, then TaskExecution: the asker's own, dead holders as
 --         _DeadHolders; TokenGift; SharedTokenDemand ascending. Joins the caller's transaction
 -- Isolation: the definition's key lock is held to the end, so everything that decides is read under it; of other
---         executions only unlocked rows are read or locked: a live holder's own call is never waited for
--- Plan:   primary keys only (S0.13); write, read, write (S0.15)
+--         executions only unlocked rows are read or locked: a live holder's own call is never waited for.
+--         A plan counts only with the stamp that it was made by: every change of tokens or limit is made here or in _ChangeLimit, under the lock,
+--         with a new stamp. Of two callers with plans by stamp 7, both for the last free token: A locks the row, finds 7, writes its entry, makes 8 of it
+--         and commits; B, in line behind A, finds 8, reads the list, finds no token free and grants none. Did A end between B's read
+--         and B's lock, it is the same; did it come behind B's lock, A is the one that finds 8. Nobody gives the row up to plan again: that would lose
+--         its place in the line (S0.11), so one plan is all, and the lock decides where it doesn't hold
+-- Plan:   primary keys only (S0.13); write, read, write (S0.15). With a plan the list is neither read nor parsed, and what changes of it is written
 -- Twin:   postgres/sql/functions/_settle_tokens.sql
 CREATE OR ALTER PROCEDURE Taskgate._SettleTokens
   @TaskDefinitionId int, @TaskExecutionId bigint, @Want int, @Keep int, @SurplusKeep int, @Shared nvarchar(max),
   @oOwn int OUTPUT, @oGranted int OUTPUT, @oFreed int OUTPUT, @oHeld int OUTPUT, @oLimit int OUTPUT,
   @oTokenFence bigint OUTPUT, @oPaused bit OUTPUT, @oDead int OUTPUT, @oIsLive bit OUTPUT,
-  @oGiven int = NULL OUTPUT, @oGivenTo nvarchar(max) = NULL OUTPUT
+  @oGiven int = NULL OUTPUT, @oGivenTo nvarchar(max) = NULL OUTPUT,
+  @PlanStamp bigint = NULL, @PlanCount int = NULL, @PlanOffset int = NULL, @PlanPiece varchar(max) = NULL
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
@@ -36,7 +43,7 @@ BEGIN
           @vShared nvarchar(max), @vRoom int, @vOverLimit int = 0, @vSharedDead int = 0, @vNeed int,
           @vLeaseMs int, @vWorker nvarchar(200), @vDeniedAt datetime2(3), @vMine int, @vOthers int, @vPoorest int, @vRichest int,
           @vPart int, @vGift int, @vSharedGift int = 0, @vAsking nvarchar(max), @vHolders nvarchar(max), @vDead nvarchar(max),
-          @vIsDamaged bit, @vMissing int;
+          @vIsDamaged bit, @vMissing int, @vIsPlanned bit, @vHeld int, @vList varchar(max);
   DECLARE @vToken TABLE (
     Ord int NOT NULL PRIMARY KEY CLUSTERED, TokenId uniqueidentifier NULL, IsHeld bit NULL, Grantee bigint NULL);
   DECLARE @vFree TABLE (SharedLimitId int NOT NULL PRIMARY KEY CLUSTERED);
@@ -52,7 +59,8 @@ BEGIN
     SET @vMessage = N'task_definition_id: unknown (' + COALESCE(CONVERT(nvarchar(11), @TaskDefinitionId), N'<NULL>') + N')';
     THROW 50404, @vMessage, 1;
   END;
-  SELECT @vName = d.Name, @vTokens = d.ExecutionTokens, @vFence = d.TokenFence, @oPaused = d.Paused, @vLeaseMs = d.LeaseMs,
+  SELECT @vName = d.Name, @vFence = d.TokenFence, @vHeld = d.HeldCount,
+         @vIsPlanned = CASE WHEN d.TokenStamp = @PlanStamp AND DATALENGTH(d.ExecutionTokens) = 0 THEN 1 ELSE 0 END, @oPaused = d.Paused, @vLeaseMs = d.LeaseMs,
          @oLimit = COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit), @vShared = Taskgate._SharedIds(d.TaskDefinitionId)
   FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- the row as it is now, not a version of it
   WHERE d.TaskDefinitionId = @TaskDefinitionId;
@@ -104,8 +112,29 @@ BEGIN
       FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- the key is ours already
       WHERE d.TaskDefinitionId = @TaskDefinitionId;
   END;
+  ELSE IF @vIsPlanned = 1 AND @vShared = N'' AND @oIsLive = 1 AND (@Want IS NULL OR @oPaused = 0)
+  BEGIN
+    IF @PlanCount > 0
+    BEGIN
+      IF @Want IS NULL SET @oFreed = @PlanCount;
+      ELSE SELECT @oGranted = @PlanCount, @oTokenFence = @vFence + 1;
+      SELECT @oOwn = @oOwn + @oGranted - @oFreed,
+             @vList = REPLACE(@PlanPiece COLLATE Latin1_General_100_BIN2_UTF8, '??????????????????',
+               RIGHT('000000000000000000' + CONVERT(varchar(20), @TaskExecutionId), 18));
+      UPDATE d
+      SET TokenFence = @oTokenFence, TokenStamp = d.TokenStamp + 1, HeldCount = d.HeldCount + @oGranted - @oFreed,
+          TokenList.WRITE(@vList, @PlanOffset, DATALENGTH(@vList)) -- as many bytes as stand there
+      FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- the key is ours already
+      WHERE d.TaskDefinitionId = @TaskDefinitionId;
+    END;
+    SET @oHeld = @vHeld + @oGranted - @oFreed;
+  END;
   ELSE
   BEGIN
+    SELECT @vTokens = x.Tokens
+    FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- the row as it is now; the key is ours already
+    CROSS APPLY Taskgate._TokenText(d.ExecutionTokens, d.TokenList) AS x
+    WHERE d.TaskDefinitionId = @TaskDefinitionId;
     INSERT INTO @vToken (Ord, TokenId, IsHeld, Grantee)
     SELECT t.Ord, t.TokenId, t.IsHeld, t.Grantee FROM Taskgate._ReadTokens(@vTokens) AS t;
     SELECT @oOwn = COALESCE(SUM(CASE WHEN t.IsHeld = 1 AND t.Grantee = @TaskExecutionId THEN 1 ELSE 0 END), 0),
@@ -208,14 +237,15 @@ BEGIN
       END;
     END;
 
-    SELECT @vTokens = STRING_AGG(CONVERT(nvarchar(max), N'I:' + LOWER(CONVERT(nchar(36), t.TokenId))
-             + N',S:' + CASE t.IsHeld WHEN 1 THEN N'0' ELSE N'1' END + N',G:' + CONVERT(nvarchar(20), t.Grantee)), N',')
-             WITHIN GROUP (ORDER BY t.Ord)
+    SELECT @vList = '["' + STRING_AGG(CONVERT(varchar(max), 'I:' + LOWER(CONVERT(char(36), t.TokenId))
+             + ',S:' + CASE t.IsHeld WHEN 1 THEN '0' ELSE '1' END + ',G:' + RIGHT('000000000000000000' + CONVERT(varchar(20), t.Grantee), 18)), '","')
+             WITHIN GROUP (ORDER BY t.Ord) + '"]'
     FROM @vToken AS t;
     UPDATE d
-    SET TokenFence = @oTokenFence, ExecutionTokens = COALESCE(@vTokens, N'')
+    SET TokenFence = @oTokenFence, TokenStamp = d.TokenStamp + 1, HeldCount = @oHeld, TokenList = COALESCE(@vList, ''), ExecutionTokens = N''
     FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- the key is ours already
-    WHERE d.TaskDefinitionId = @TaskDefinitionId;
+    WHERE d.TaskDefinitionId = @TaskDefinitionId
+      AND (@vGift IS NOT NULL OR DATALENGTH(d.ExecutionTokens) > 0 OR d.TokenList IS NULL OR d.TokenList <> COALESCE(@vList, '')); -- a denial changes nothing
   END;
   IF @oIsLive = 1 AND (@oGranted > 0 OR @oFreed > 0)
   BEGIN

@@ -26,6 +26,7 @@ declare
   v_waves bigint[];
   v_wave_outcomes smallint[];
   v_retain_done_ms bigint;
+  v_keep_payload boolean;
   v_purge_done_after timestamptz;
   v_ids bigint[];
   v_fences bigint[];
@@ -38,7 +39,7 @@ begin
   o_woken := '{}'; o_opening := '{}';
   if p_results is not null then perform _check_results(p_results); end if;
   if p_task_execution_id is not null then            -- whose tasks are done: one execution's, so one definition's
-    select d.retain_done_ms into v_retain_done_ms
+    select d.retain_done_ms, d.keep_payload into v_retain_done_ms, v_keep_payload
       from task_execution x join task_definition d on d.task_definition_id = x.task_definition_id where x.task_execution_id = p_task_execution_id;
   end if;
   v_is_packed := coalesce(v_retain_done_ms, 0) > 0 and cardinality(p_task_ids) > 1 and 10 = all (p_outcomes);
@@ -69,7 +70,7 @@ begin
            case when p_durations_ms is not null then array_agg(v_durations_ms[g.n] order by g.task_id) end,
            case when count(g.dedupe_key) > 0 then array_agg(g.dedupe_key order by g.task_id) end,
            case when p_results is not null then array_agg(v_results[g.n] order by g.task_id) end,
-           case when count(g.payload) > 0 then array_agg(g.payload order by g.task_id) end
+           case when v_keep_payload and count(g.payload) > 0 then array_agg(g.payload order by g.task_id) end
       from gone g where g.is_packed
      group by g.task_id / 4096, g.task_definition_id, g.kind, g.priority, g.wave_id, g.build),
   rest as materialized (                             -- most often nothing: the looks below are spared
@@ -86,7 +87,8 @@ begin
            p_task_execution_id, v_fences[g.n], v_durations_ms[g.n],
            case when v_outcomes[g.n] <> 10 then g.group_id end,      -- a done task is never redriven: its row keeps no group
            g.wave_id, g.dedupe_key, g.build, v_outcomes[g.n], g.failed_count, g.lost_count, g.last_error,
-           case when p_results is not null then v_results[g.n] end, g.payload
+           case when p_results is not null then v_results[g.n] end,
+           case when v_outcomes[g.n] <> 10 or v_keep_payload then g.payload end
       from rest g where not g.is_packed and (v_outcomes[g.n] <> 10 or v_retain_done_ms > 0)),
   early as (                                         -- for a redrive: what the archive's columns don't say
     insert into ended_early (task_id, pending_group_key, pending_group_is_global, was_blocked)

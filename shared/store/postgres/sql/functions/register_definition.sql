@@ -9,6 +9,7 @@
 --         p_kinds: JSON array of at most 1000 {kind 1..200 characters; groupBy: path of the group's key in the payload, such as customer.id;
 --           isGroupComputed: a function in the code has it; priority; runInMs; dedupeBy: a path; dedupeMs}: the rules for a kind's tasks
 --           where the caller says nothing. Kinds that aren't named stay as they are; null: all
+--         p_keep_payload: false: the payload of a task goes when it is done
 -- Out:    status: created | updated | exists | outdated (an older build asked); task_definition_id int
 -- Raises: TG422 a value out of range, naming field and value
 -- Locks:  advisory 46 (registrations of one name come one after the other), shared_limit (those before and those now), task_definition,
@@ -21,7 +22,7 @@ create or replace function taskgate.register_definition(
   p_limit int, p_lease_ms int, p_retry_attempts int, p_lost_max int, p_retry_base_ms int, p_retry_cap_ms int,
   p_prefetch_max int, p_group_slots int, p_group_strict boolean, p_retain_done_ms bigint, p_retain_dead_ms bigint,
   p_rate_count int default null, p_rate_period_ms int default null, p_rate_burst int default null, p_shared_limits text default null,
-  p_kinds text default null,
+  p_kinds text default null, p_keep_payload boolean default true,
   out status text, out task_definition_id int)
 language plpgsql security definer
 set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan
@@ -48,6 +49,7 @@ begin
     when p_prefetch_max is null or p_prefetch_max not between 0 and 1000 then 'prefetch_max: expected 0..1000 (' || coalesce(p_prefetch_max::text, 'null') || ')'
     when p_group_slots is null or p_group_slots not between 1 and 1000 then 'group_slots: expected 1..1000 (' || coalesce(p_group_slots::text, 'null') || ')'
     when p_group_strict is null then 'group_strict: expected true or false (null)'
+    when p_keep_payload is null then 'keep_payload: expected true or false (null)'
     when p_retain_done_ms is null or p_retain_done_ms not between 0 and 3153600000000 then 'retain_done_ms: expected 0..3153600000000 (' || coalesce(p_retain_done_ms::text, 'null') || ')'
     when p_retain_dead_ms is null or p_retain_dead_ms not between 0 and 3153600000000 then 'retain_dead_ms: expected 0..3153600000000 (' || coalesce(p_retain_dead_ms::text, 'null') || ')'
     when (p_rate_count is not null or p_rate_period_ms is not null or p_rate_burst is not null)
@@ -88,7 +90,7 @@ begin
   update task_definition x
      set lease_ms = p_lease_ms, retry_attempts = p_retry_attempts, lost_max = p_lost_max, retry_base_ms = p_retry_base_ms,
          retry_cap_ms = p_retry_cap_ms, prefetch_max = p_prefetch_max, group_slots = p_group_slots, group_strict = p_group_strict,
-         retain_done_ms = p_retain_done_ms, retain_dead_ms = p_retain_dead_ms, build = p_build, settings_hash = p_settings_hash
+         retain_done_ms = p_retain_done_ms, retain_dead_ms = p_retain_dead_ms, keep_payload = p_keep_payload, build = p_build, settings_hash = p_settings_hash
    where x.task_definition_id = d.task_definition_id;
   if status = 'created' then
     insert into setting_audit (task_definition_id, setting, old_value, new_value, source, changed_by, changed_at)
@@ -101,7 +103,7 @@ begin
                    ('retry_base_ms', d.retry_base_ms::text, p_retry_base_ms::text), ('retry_cap_ms', d.retry_cap_ms::text, p_retry_cap_ms::text),
                    ('prefetch_max', d.prefetch_max::text, p_prefetch_max::text), ('group_slots', d.group_slots::text, p_group_slots::text),
                    ('group_strict', d.group_strict::text, p_group_strict::text), ('retain_done_ms', d.retain_done_ms::text, p_retain_done_ms::text),
-                   ('retain_dead_ms', d.retain_dead_ms::text, p_retain_dead_ms::text), ('rate', coalesce(r.o_old, 'none'), coalesce(r.o_new, 'none')), ('shared_limits', left(coalesce(l.o_old, 'none'), 400), left(coalesce(l.o_new, 'none'), 400)),
+                   ('retain_dead_ms', d.retain_dead_ms::text, p_retain_dead_ms::text), ('keep_payload', d.keep_payload::text, p_keep_payload::text), ('rate', coalesce(r.o_old, 'none'), coalesce(r.o_new, 'none')), ('shared_limits', left(coalesce(l.o_old, 'none'), 400), left(coalesce(l.o_new, 'none'), 400)),
                    ('kinds', coalesce(w.o_old, 'none'), coalesce(w.o_new, 'none')),
                    ('build', d.build::text, p_build::text)) as v(setting, old_value, new_value)
      where v.old_value <> v.new_value;

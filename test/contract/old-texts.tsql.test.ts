@@ -1,0 +1,114 @@
+import { afterAll, describe, expect, test } from "@jest/globals";
+import { define, enqueueOne, factsOf, failure, only, startWorker } from "../support/builders";
+import { simulatedMssqlSetup } from "../support/simulated-mssql-setup";
+import { useStore } from "../support/store-setup";
+
+/*
+ * Rows of before a new column: a task's texts in UTF-16, a definition's tokens in its old string. Nothing writes them any more, and
+ * everything reads them.
+ */
+const setup = simulatedMssqlSetup();
+afterAll(() => setup.close());
+const open = useStore(setup);
+
+const oldTask = `
+UPDATE Taskgate.Task
+SET Payload = CONVERT(nvarchar(max), PayloadUtf8), [Checkpoint] = CONVERT(nvarchar(max), CheckpointUtf8),
+    LastError = CONVERT(nvarchar(4000), LastErrorUtf8), PayloadUtf8 = NULL, CheckpointUtf8 = NULL, LastErrorUtf8 = NULL;
+UPDATE Taskgate.Attempt SET Error = CONVERT(nvarchar(4000), ErrorUtf8), ErrorUtf8 = NULL;`;
+const oldArchive = `
+UPDATE Taskgate.Archive
+SET Payload = CONVERT(nvarchar(max), PayloadUtf8), Result = CONVERT(nvarchar(max), ResultUtf8),
+    Error = CONVERT(nvarchar(4000), ErrorUtf8), PayloadUtf8 = NULL, ResultUtf8 = NULL, ErrorUtf8 = NULL;`;
+
+const text = "añ€中😀";
+const payload = JSON.stringify({ text });
+const checkpoint = JSON.stringify({ at: text });
+
+describe("a task of before", () => {
+  test("keeps its payload, checkpoint and error to its end, in the new columns", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { retryAttempts: 1 });
+    const taskId = await enqueueOne(store, name, { payload });
+    const worker = await startWorker(store, name);
+    const first = await worker.claimOne();
+    await store.failTasks({
+      executionId: worker.executionId,
+      failures: [failure(first, { as: "continued", error: text, retryInMs: 0, checkpoint })],
+    });
+    await opened.raw(oldTask);
+    expect(await factsOf(store, taskId)).toMatchObject({ payload, lastError: text });
+    expect(only(await opened.readLog(name))).toMatchObject({ payload, error: text });
+
+    const again = await worker.claimOne();
+    expect(again).toMatchObject({ payload: { text }, checkpoint });
+    // The same checkpoint once more: the task has not gone on.
+    await store.failTasks({
+      executionId: worker.executionId,
+      failures: [failure(again, { as: "continued", error: null, retryInMs: 0, checkpoint })],
+    });
+    expect(await factsOf(store, taskId)).toMatchObject({ continuedCount: 2, lastError: text });
+
+    await worker.complete([await worker.claimOne()]);
+    const columns =
+      "Payload, CONVERT(nvarchar(max), PayloadUtf8) AS PayloadUtf8, Error, CONVERT(nvarchar(max), ErrorUtf8) AS ErrorUtf8";
+    expect(await opened.raw(`SELECT ${columns} FROM Taskgate.Archive`)).toEqual([
+      { Payload: null, PayloadUtf8: payload, Error: null, ErrorUtf8: text },
+    ]);
+  });
+
+  test("is replaced by a payload, or by none", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store);
+    for (const next of [checkpoint, null]) {
+      const dedupeKey = String(next);
+      const taskId = await enqueueOne(store, name, { payload, dedupeKey });
+      await opened.raw(oldTask);
+      await enqueueOne(store, name, { payload: next, dedupeKey, onDuplicate: "replace" });
+      expect(await factsOf(store, taskId)).toMatchObject({ payload: next });
+    }
+  });
+
+  test("is shown and redriven from the archive", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { retryAttempts: 1 });
+    const taskId = await enqueueOne(store, name, { payload });
+    const worker = await startWorker(store, name);
+    await worker.fail(await worker.claim(1), { error: text });
+    await opened.raw(oldArchive);
+    expect(await factsOf(store, taskId)).toMatchObject({ state: "dead", payload, lastError: text });
+    const [listed] = (await store.listTasks({ name, state: "dead", max: 10 })).tasks;
+    expect(listed).toMatchObject({ error: text });
+    await store.redriveTasks({ taskIds: [taskId], changedBy: "test", reason: "test" });
+    expect(await worker.claimOne()).toMatchObject({ taskId, payload: { text } });
+    expect(await factsOf(store, taskId)).toMatchObject({ lastError: text });
+  });
+});
+
+describe("half of a surrogate pair", () => {
+  const call = (text: string): string =>
+    `EXEC Taskgate.EnqueueTasks @Name = N'halves', @Build = 1, @Tasks = N'[{"payload":"{\\"a\\":\\"${text}\\"}"}]';`;
+
+  test.each([
+    ["a high half", "\\ud83d"],
+    ["a low half", "x\\ude00"],
+    ["both the wrong way round", "\\ude00\\ud83d"],
+  ])("%s is refused, naming it", async (_, middle) => {
+    const opened = open();
+    await define(opened.store, {}, "halves");
+    await expect(opened.call(call(middle))).rejects.toThrow(
+      "tasks[0].payload: expected whole characters, found half of a surrogate pair",
+    );
+  });
+
+  test("a whole pair is kept", async () => {
+    const opened = open();
+    await define(opened.store, {}, "halves");
+    await opened.call(call("\\ud83d\\ude00"));
+    const worker = await startWorker(opened.store, "halves");
+    expect(await worker.claimOne()).toMatchObject({ payload: { a: "😀" } });
+  });
+});
