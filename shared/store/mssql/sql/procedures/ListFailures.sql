@@ -66,7 +66,9 @@ BEGIN
     FROM @vSeen AS s
     INNER JOIN Taskgate.Archive AS a WITH (INDEX (PK_Archive)) ON a.TaskId = s.TaskId
     INNER JOIN @vFrom AS f ON f.TaskDefinitionId = s.TaskDefinitionId
-    CROSS APPLY (SELECT RTRIM(CONVERT(nvarchar(300), LEFT(a.Error, 300))) COLLATE Latin1_General_100_BIN2 AS Error) AS e
+    CROSS APPLY (
+      SELECT RTRIM(CONVERT(nvarchar(300), LEFT(COALESCE(CONVERT(nvarchar(max), a.ErrorUtf8) COLLATE Latin1_General_100_BIN2, a.Error), 300)))
+               COLLATE Latin1_General_100_BIN2 AS Error) AS e
     GROUP BY f.Name, a.Kind, e.Error) AS g
   OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
   SELECT N'listed' AS [Status], @vLookedAt AS [LookedAt], @vIsWhole AS [IsWhole], COALESCE(@vFailures, N'[]') AS [Failures];
