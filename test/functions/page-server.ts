@@ -16,12 +16,31 @@ export interface PageServer {
   close(): Promise<void>;
 }
 
-type Handler = (request: HttpRequest, context: InvocationContext) => Promise<HttpResponseInit>;
+/** What a route does. */
+export type PageHandler = (
+  request: HttpRequest,
+  context: InvocationContext,
+) => Promise<HttpResponseInit>;
 
-/** Listens on a free port of this machine. */
-export async function servePage(admin: Admin, options?: ApiOptions): Promise<PageServer> {
+/** A route beside those of the API. */
+export interface PageRoute {
+  readonly method: "GET" | "POST";
+  readonly route: string;
+  readonly handler: PageHandler;
+}
+
+/** Listens on a free port of this machine. `extra` routes come before the API's own. */
+export async function servePage(
+  admin: Admin,
+  { extra = [], ...options }: Partial<ApiOptions> & { extra?: readonly PageRoute[] } = {},
+): Promise<PageServer> {
   const routes = [
-    ...createApiRoutes(() => Promise.resolve(admin), options).map(
+    ...extra.map(({ method, route, handler }) => ({
+      method,
+      template: parseRoute(route),
+      handler,
+    })),
+    ...createApiRoutes(() => Promise.resolve(admin), { operatorApi: true, ...options }).map(
       ({ methods, route, handler }) => ({
         method: methods[0],
         template: parseRoute(route),
@@ -60,7 +79,7 @@ export async function servePage(admin: Admin, options?: ApiOptions): Promise<Pag
 async function serve(
   request: IncomingMessage,
   response: ServerResponse,
-  { handler, params }: { handler: Handler; params: Record<string, string> },
+  { handler, params }: { handler: PageHandler; params: Record<string, string> },
 ): Promise<void> {
   const parts: Buffer[] = [];
   for await (const part of request) parts.push(part as Buffer);

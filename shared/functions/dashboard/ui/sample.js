@@ -1,0 +1,78 @@
+// What the sample has summed up: a page of the sample's own, linked only where its results are.
+
+import { askIfThere, slowly } from "./api.js";
+import { element, makeEmpty, redraw, section } from "./dom.js";
+
+const everyMs = 2_000;
+
+async function askResults() {
+  const answer = await askIfThere("sample/results");
+  return answer === null ? [] : answer.tables;
+}
+
+/** Has this app a route for results, and tables behind it? */
+export async function isSampleThere() {
+  return (await askResults()).length > 0;
+}
+
+export const sample = {
+  title: () => "Sample",
+  make(main) {
+    const list = element("div", { id: "results", class: "results" });
+    const empty = makeEmpty(
+      "The sample has summed up nothing yet.",
+      element("p", {}, "Its tables fill as its first files are imported."),
+    );
+    main.append(section("Results", empty, list));
+    const asked = slowly(everyMs, askResults);
+    return async () => {
+      const filled = (await asked()).filter((table) => table.rows.length > 0);
+      empty.hidden = filled.length > 0;
+      redraw(list, filled, () => filled.map(drawResult));
+    };
+  },
+};
+
+/** The column whose numbers get bars: the last one that speaks of a mean. */
+function chartColumn(columns) {
+  return columns.findLastIndex((column) => column.isNumber && column.title.startsWith("mean"));
+}
+
+function drawResult({ title, columns, rows: lines }) {
+  const charted = chartColumn(columns);
+  const max = Math.max(1, ...lines.map((line) => Math.abs(Number(line[charted] ?? 0))));
+  const head = element(
+    "tr",
+    {},
+    ...columns.map((column) =>
+      element("th", { scope: "col", class: column.isNumber ? "number" : "" }, column.title),
+    ),
+  );
+  if (charted !== -1) head.append(element("td", { class: "chart" }));
+  const rows = lines.map((line) => {
+    const row = element("tr", {}, ...line.map((_, at) => drawCell(at, { line, columns, lines })));
+    if (charted !== -1) row.append(drawChartCell(Number(line[charted]), max));
+    return row;
+  });
+  const table = element("table", {}, element("thead", {}, head), element("tbody", {}, ...rows));
+  const box = element(
+    "div",
+    { class: "scroll", tabindex: "0", role: "group", "aria-label": title },
+    table,
+  );
+  return element("section", {}, element("h3", {}, title), box);
+}
+
+function drawCell(at, { line, columns, lines }) {
+  if (!columns[at].isNumber) return element("td", {}, line[at]);
+  const digits = lines.some((other) => !Number.isInteger(other[at])) ? 1 : 0;
+  const how = { minimumFractionDigits: digits, maximumFractionDigits: digits };
+  return element("td", { class: "number" }, line[at].toLocaleString("en", how));
+}
+
+function drawChartCell(value, max) {
+  const bar = element("i", { class: value < 0 ? "early" : "late" });
+  // Set through the object model: the page's policy forbids styles in attributes.
+  bar.style.width = `${(Math.abs(value) / max) * 100}%`;
+  return element("td", { class: "chart" }, bar);
+}

@@ -1,0 +1,172 @@
+import { readFileSync } from "node:fs";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+import { Browser, chromiumNote, hasChromium } from "../support/browser";
+import type { Page } from "../support/browser";
+import { setupApi } from "./api-setup";
+import type { ApiSetup } from "./api-setup";
+import { fakeRoutes } from "./dashboard-fakes";
+import { makeIncident } from "./dashboard-incident";
+import type { Incident } from "./dashboard-incident";
+import { servePage } from "./page-server";
+import type { PageServer } from "./page-server";
+
+// Goal: every page of the dashboard over one night with an incident, wide and narrow, light and dark: no serious finding of
+// axe-core, nothing that has to be scrolled sideways, no error, no request to elsewhere. TASKGATE_TEST_PICTURES=FOLDER keeps
+// a picture of each: docs/images is made this way.
+const testHere = hasChromium ? test : test.skip;
+const pictures = process.env["TASKGATE_TEST_PICTURES"];
+const axe = hasChromium ? readFileSync(require.resolve("axe-core/axe.min.js"), "utf8") : "";
+
+let api: ApiSetup;
+let server: PageServer;
+let browser: Browser;
+let incident: Incident;
+beforeAll(async () => {
+  if (!hasChromium) return;
+  api = await setupApi();
+  incident = await makeIncident(api);
+  server = await servePage(api.admin, {
+    extra: [
+      ...fakeRoutes(api.admin, { slowTasks: [incident.running] }),
+      {
+        method: "GET",
+        route: "sample/results",
+        handler: () => Promise.resolve({ jsonBody: results }),
+      },
+    ],
+  });
+  browser = new Browser();
+}, 120_000);
+afterAll(async () => {
+  if (!hasChromium) return;
+  await browser.close();
+  await server.close();
+  await api.close();
+}, 30_000);
+
+const pages: Page[] = [];
+afterEach(async () => {
+  await Promise.all(pages.splice(0).map((page) => page.close()));
+});
+
+const results = {
+  tables: [
+    {
+      title: "Airports with the longest delays",
+      columns: [
+        { title: "airport", isNumber: false },
+        { title: "flights", isNumber: true },
+        { title: "mean delay, min", isNumber: true },
+      ],
+      rows: [
+        ["ORD", 212, 18.5],
+        ["SFO", 98, 11.2],
+        ["DAL", 120, -2.5],
+      ],
+    },
+  ],
+};
+
+/** By the name of its picture: the place, and what must be there before it is looked at. */
+const places: Record<string, () => readonly [place: string, text: string]> = {
+  overview: () => ["overview", "19 dead"],
+  "task-dead": () => [`tasks/${incident.dead}`, "duplicate key value"],
+  "task-ready": () => [`tasks/${incident.ready}`, "is reached"],
+  "task-running": () => [`tasks/${incident.running}`, "it is running"],
+  tasks: () => ["tasks?definition=send-invoice&state=dead", "has no country"],
+  definition: () => ["definitions/import-orders", "99 % within"],
+  failures: () => ["failures", "Redrive 17"],
+  batches: () => ["batches", "flights of June"],
+  batch: () => [`batches/${incident.batch}`, "2 dead"],
+  schedules: () => ["schedules", "Europe/Berlin"],
+  limits: () => ["limits", "partner-api"],
+  groups: () => ["groups", "customer-G"],
+  watermarks: () => ["watermarks", "No blocks have been made"],
+  workers: () => ["workers", "worker-3"],
+  audit: () => ["audit", "the partner is slow today"],
+  sample: () => ["sample", "ORD"],
+  search: () => ["search?q=partner", "sync-partner"],
+};
+
+interface Finding {
+  readonly id: string;
+  readonly impact: string;
+  readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[];
+}
+
+/** What axe-core calls serious or critical. */
+async function findBarriers(page: Page): Promise<readonly Finding[]> {
+  await page.evaluate(`${axe}; "loaded"`);
+  await page.evaluate(
+    `(() => { window.axeFound = undefined; axe.run(document, { resultTypes: ["violations"] }).then((found) => {
+      window.axeFound = JSON.stringify(found.violations.filter(({ impact }) => impact === "serious" || impact === "critical")
+        .map(({ id, impact, nodes }) => ({ id, impact, nodes: nodes.map(({ html, failureSummary }) => ({ html, failureSummary })) })));
+    }); return true; })()`,
+  );
+  await page.until("window.axeFound !== undefined");
+  return JSON.parse(String(await page.evaluate("window.axeFound"))) as Finding[];
+}
+
+async function check(page: Page, width: number): Promise<void> {
+  expect(await findBarriers(page)).toEqual([]);
+  expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(width);
+  expect(page.problems).toEqual([]);
+  const elsewhere = await page.evaluate(
+    `performance.getEntriesByType("resource").map(({ name }) => name).filter((name) => !name.startsWith(location.origin))`,
+  );
+  expect(elsewhere).toEqual([]);
+}
+
+const looks = [
+  { width: 1440, isDark: false },
+  { width: 1440, isDark: true },
+  { width: 360, isDark: false },
+  { width: 360, isDark: true },
+] as const;
+
+describe.each(looks)("at $width, dark: $isDark", ({ width, isDark }) => {
+  const suffix = `${String(width)}-${isDark ? "dark" : "light"}`;
+  const take = async (page: Page, name: string): Promise<void> => {
+    if (pictures !== undefined) await page.picture(`${pictures}/${name}-${suffix}.png`);
+  };
+
+  for (const [name, place] of Object.entries(places)) {
+    testHere(
+      `${name} can be read by all${chromiumNote}`,
+      async () => {
+        const [address, text] = place();
+        const page = await browser.open(`${server.url}#${address}`, { width, isDark });
+        pages.push(page);
+        await page.shows(text);
+        // Further looks add what is asked less often.
+        await page.until(`document.getElementById("connection").className === "good"`);
+        await check(page, width);
+        await take(page, name);
+      },
+      60_000,
+    );
+  }
+
+  testHere(
+    `the dialog and the banner of a stop can be read by all${chromiumNote}`,
+    async () => {
+      const page = await browser.open(`${server.url}#overview`, { width, isDark });
+      pages.push(page);
+      await page.click("#stop");
+      await page.shows("Stop everything?");
+      await check(page, width);
+      await take(page, "stop-dialog");
+      await page.evaluate(`document.querySelector("#reason").value = "the database is moved"; 1`);
+      await page.click("dialog button.danger");
+      await page.shows("Everything is stopped");
+      await page.shows("Reason: the database is moved.");
+      await check(page, width);
+      await take(page, "stopped");
+      await page.click('[aria-label="resume what was stopped"]');
+      await page.click("dialog button.primary");
+      await page.shows("Resumed: ");
+      await page.until(`document.getElementById("stopped").hidden`);
+    },
+    60_000,
+  );
+});
