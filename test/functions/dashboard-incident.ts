@@ -48,17 +48,19 @@ export async function makeIncident(api: ApiSetup): Promise<Incident> {
 }
 
 async function registerBusy(api: ApiSetup): Promise<void> {
+  // Longer than a run of all pages.
+  const leaseMs = 900_000;
   const partner = { name: "partner-api", limit: 3 };
   const rate = { count: 100, periodMs: 60_000, burst: 1 };
-  await api.register("import-orders", { limit: 6, prefetchMax: 2 });
-  await api.register("send-invoice", { limit: 4, retryAttempts: 3 });
-  await api.register("parse-movies", { limit: 8 });
-  await api.register("resize-image", { limit: 20 });
-  await api.register("sync-partner", { limit: 4, sharedLimits: [partner] });
-  await api.register("push-partner", { limit: 4, sharedLimits: [partner] });
-  await api.register("mail-newsletter", { rate });
-  await api.register("nightly-report", { limit: 1 });
-  await api.register("flights", { limit: null });
+  await api.register("import-orders", { leaseMs, limit: 6, prefetchMax: 2 });
+  await api.register("send-invoice", { leaseMs, limit: 4, retryAttempts: 3 });
+  await api.register("parse-movies", { leaseMs, limit: 8 });
+  await api.register("resize-image", { leaseMs, limit: 20 });
+  await api.register("sync-partner", { leaseMs, limit: 4, sharedLimits: [partner] });
+  await api.register("push-partner", { leaseMs, limit: 4, sharedLimits: [partner] });
+  await api.register("mail-newsletter", { leaseMs, rate });
+  await api.register("nightly-report", { leaseMs, limit: 1 });
+  await api.register("flights", { leaseMs, limit: null });
 }
 
 /** Claims tasks and says that they have been started. */

@@ -126,8 +126,9 @@ const looks = [
 
 describe.each(looks)("at $width, dark: $isDark", ({ width, isDark }) => {
   const suffix = `${String(width)}-${isDark ? "dark" : "light"}`;
-  const take = async (page: Page, name: string): Promise<void> => {
-    if (pictures !== undefined) await page.picture(`${pictures}/${name}-${suffix}.png`);
+  const take = async (page: Page, name: string, isWhole = true): Promise<void> => {
+    if (pictures !== undefined)
+      await page.picture(`${pictures}/${name}-${suffix}.png`, { isWhole });
   };
 
   for (const [name, place] of Object.entries(places)) {
@@ -155,7 +156,7 @@ describe.each(looks)("at $width, dark: $isDark", ({ width, isDark }) => {
       await page.click("#stop");
       await page.shows("Stop everything?");
       await check(page, width);
-      await take(page, "stop-dialog");
+      await take(page, "stop-dialog", false);
       await page.evaluate(`document.querySelector("#reason").value = "the database is moved"; 1`);
       await page.click("dialog button.danger");
       await page.shows("Everything is stopped");

@@ -199,9 +199,10 @@ export class Page {
     await this.#send("Input.dispatchKeyEvent", { type: "keyUp", ...event });
   }
 
-  /** The whole page as a PNG file. */
-  async picture(path: string): Promise<void> {
-    const answer = await this.#send("Page.captureScreenshot", { captureBeyondViewport: true });
+  /** The whole page as a PNG file, or what is seen of it without scrolling. */
+  async picture(path: string, { isWhole = true } = {}): Promise<void> {
+    const how = { captureBeyondViewport: isWhole, optimizeForSpeed: false };
+    const answer = await this.#send("Page.captureScreenshot", how);
     writeFileSync(path, Buffer.from(String(answer["data"]), "base64"));
   }
 

@@ -46,7 +46,14 @@ export function makeAuditTable() {
 /** `set limit`, `cancel tasks`; a definition's settings by their names. */
 function describeWhat({ action, setting }) {
   const words = action.replaceAll("_", " ");
-  return setting === null || words.includes(setting) ? words : `${words}: ${setting}`;
+  if (setting === null) return words;
+  const name = setting
+    .replace(/^own_group_/, "")
+    .replace(/_override$/, "")
+    .replaceAll("_", " ");
+  return words.includes(name) || words.includes(name.replace(/d$/, ""))
+    ? words
+    : `${words}: ${name}`;
 }
 
 function drawObject({ definition, object }) {
@@ -58,7 +65,7 @@ function drawObject({ definition, object }) {
   return parts.length > 0 ? parts : ["-"];
 }
 
-function drawChange({ old, new: next, tasks, taskCount }) {
+function drawChange({ old, new: next, tasks, taskCount, setting }) {
   if (tasks !== null && tasks.length > 0) {
     const named = tasks
       .slice(0, tasksMax)
@@ -67,5 +74,8 @@ function drawChange({ old, new: next, tasks, taskCount }) {
     return ["task ", ...named, rest > 0 ? ` and ${formatCount(rest)} more` : ""];
   }
   if (old === null && next === null) return ["-"];
-  return [`${old ?? "none"} \u2192 ${next ?? "none"}`];
+  // A limit of -1 is how the database writes none.
+  const isLimit = (setting ?? "").includes("limit");
+  const write = (value) => (value === null || (isLimit && value === "-1") ? "none" : value);
+  return [`${write(old)} \u2192 ${write(next)}`];
 }

@@ -39,9 +39,7 @@ export function makeBatch({ batch, name }, { wavesMax }) {
   const line = element("section", { class: "sheet batch" }, head, meter, far, why, waves, more);
   const seen = { ended: -1, atMs: 0 };
   const fill = (report) => {
-    redraw(state, [report.state, report.dead > 0], () => [
-      badge(report.state, report.state === "done" && report.dead > 0 ? "bad" : moods[report.state]),
-    ]);
+    redraw(state, [report.state, report.dead], () => drawState(report));
     resume.hidden = report.state !== "halted";
     cancel.hidden = report.state === "done" || report.state === "cancelled";
     fillProgress(meter, "tasks of the batch", partsOf(report));
@@ -62,6 +60,12 @@ export function makeBatch({ batch, name }, { wavesMax }) {
     setText(more, left > 0 ? `${left} more waves are on the batch's page.` : "");
   };
   return { line, fill };
+}
+
+/** A batch that is done is good only without dead tasks. */
+function drawState({ state, dead }) {
+  if (state === "done" && dead > 0) return [badge(`done, ${formatCount(dead)} dead`, "bad")];
+  return [badge(state, moods[state])];
 }
 
 /** Dead tasks have ended, but aren't done. */

@@ -9,11 +9,11 @@ const limitMax = 1_000;
 /** The slider goes to this, or to twice the limit; larger ones are typed. */
 const sliderMax = 20;
 
-/** Both, side by side. */
+/** Both. */
 export function makeControls(name) {
   const limit = makeLimit(name);
   const rate = makeRate(name);
-  const node = element("div", { class: "columns" }, limit.node, rate.node);
+  const node = element("div", {}, limit.node, rate.node);
   const fill = (read) => {
     limit.fill(read);
     rate.fill(read);

@@ -15,8 +15,8 @@ const auditMax = 10;
 /** Sections without rows are hidden, but that of failures. */
 export function makeLists(name) {
   const failures = makeFailures(name);
-  const schedules = makeScheduleTable();
-  const groups = makeGroupTable();
+  const schedules = makeScheduleTable({ isOfOne: true });
+  const groups = makeGroupTable({ isOfOne: true });
   const audit = makeAuditTable();
   const failed = section("Failures", failures.node);
   const scheduled = section("Schedules", schedules.node);

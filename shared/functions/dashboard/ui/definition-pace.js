@@ -8,13 +8,12 @@ import { placeOf } from "./place.js";
 export function makePace() {
   const pace = makeNumbers();
   const running = makeRunning();
-  const node = element("div", { class: "columns" }, running.node, pace.node);
   const fill = ({ pace: read, running: tasks }) => {
     pace.node.hidden = read === null;
     if (read !== null) pace.fill(read);
     running.fill(read === null ? tasks : read.running);
   };
-  return { node, fill };
+  return { node: pace.node, running: running.node, fill };
 }
 
 // ---- what runs

@@ -8,7 +8,7 @@ import { makePace } from "./definition-pace.js";
 import { badge, button, element, redraw, setText } from "./dom.js";
 import { formatCount, formatDuration } from "./format.js";
 import { placeOf } from "./place.js";
-import { makeSlots } from "./slots.js";
+import { makeLegend, makeSlots } from "./slots.js";
 import { drawTrend, note } from "./trend.js";
 import { describeTrouble, readSince } from "./trouble.js";
 
@@ -38,8 +38,16 @@ export const definition = {
     const controls = makeControls(name);
     const pace = makePace();
     const lists = makeLists(name);
-    const top = element("section", { class: "sheet", "aria-label": "Tokens" }, slots.node, trend);
-    main.append(head, pausing.node, top, tiles, controls.node, pace.node, lists.node);
+    const top = element(
+      "section",
+      { class: "sheet", "aria-label": "Tokens" },
+      slots.node,
+      makeLegend(),
+      trend,
+    );
+    const left = element("div", {}, controls.node, pace.node);
+    const columns = element("div", { class: "columns" }, left, pace.running);
+    main.append(head, pausing.node, top, tiles, columns, lists.node);
     const asked = slowly(paceEveryMs, () => askPace(name));
     return async () => {
       const [read, known] = await Promise.all([

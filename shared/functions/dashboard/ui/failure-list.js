@@ -78,7 +78,10 @@ function makeGroup(group, isOfOne) {
   const example = element("a");
   const where = isOfOne
     ? [element("code", {}, kind)]
-    : [element("a", { href: placeOf.definition(definition) }, definition), " ", kind];
+    : [
+        element("a", { href: placeOf.definition(definition) }, definition),
+        kind === definition ? "" : ` / ${kind}`,
+      ];
   const redrive = button("", "", () => void redriveGroup(current), "primary");
   const buttons = element("span", { class: "buttons changes" }, redrive);
   const about = element("p", { class: "about" }, ...where, " ", when, " ", example);

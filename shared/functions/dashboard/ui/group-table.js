@@ -9,9 +9,10 @@ import { drawHeld } from "./slots.js";
 
 const waitingMax = 1_000;
 
-/** Those with waiting tasks first, as the API lists them. */
-export function makeGroupTable() {
+/** Those with waiting tasks first, as the API lists them. `isOfOne`: all are of one definition, which isn't repeated. */
+export function makeGroupTable({ isOfOne = false } = {}) {
   return makeTable({
+    className: isOfOne ? "of-one" : "",
     label: "Groups",
     columns: [
       ["group", "value"],

@@ -4,7 +4,7 @@ import { askIfThere, call, inPath, slowly } from "./api.js";
 import { badge, element, makeEmpty, makeTable, redraw, section, setText } from "./dom.js";
 import { formatCount } from "./format.js";
 import { placeOf, replacePlace } from "./place.js";
-import { makeSlots } from "./slots.js";
+import { makeLegend, makeSlots } from "./slots.js";
 import { drawTrend, note } from "./trend.js";
 import { describeTrouble, readSince, sortByTrouble } from "./trouble.js";
 
@@ -42,7 +42,7 @@ export const overview = {
     );
     const table = makeDefinitions();
     const hidden = element("p", { class: "cut" });
-    main.append(tiles, section("Definitions", form, table.node, hidden));
+    main.append(tiles, section("Definitions", form, table.node, hidden, makeLegend()));
     const details = slowly(detailsEveryMs, () => askDetails(state.top));
     const state = { top: [], order: [] };
     const look = async () => {

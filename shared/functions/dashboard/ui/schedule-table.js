@@ -10,8 +10,10 @@ import { placeOf } from "./place.js";
 const lateMs = 90_000;
 const missedTexts = { skip: "left out", once: "made up for once", all: "all made up for" };
 
-export function makeScheduleTable() {
+/** `isOfOne`: all are of one definition, which isn't repeated. */
+export function makeScheduleTable({ isOfOne = false } = {}) {
   return makeTable({
+    className: isOfOne ? "of-one" : "",
     label: "Schedules",
     columns: [
       ["schedule", "value"],

@@ -79,11 +79,26 @@ export function makeSlots() {
   return { node, fill };
 }
 
+/** What the cells mean. */
+export function makeLegend() {
+  const kinds = [
+    ["held", "a task runs"],
+    ["slow", "runs longer than usual"],
+    ["idle", "held, between two tasks"],
+    ["free", "free"],
+    ["over", "above a lowered limit"],
+  ];
+  const entries = kinds.map(([kind, text]) =>
+    element("li", {}, element("i", { class: kind, "aria-hidden": "true" }), text),
+  );
+  return element("ul", { class: "legend", "aria-label": "What the cells mean" }, ...entries);
+}
+
 function makeSlot({ task }) {
   const line = element("li");
   if (task === undefined) {
     const fill = ({ kind }) => {
-      line.className = kind;
+      line.className = kind === "held" ? "idle" : kind;
       line.title = kind === "free" ? "a free token" : "a token that is held, between two tasks";
     };
     return { line, fill };

@@ -57,7 +57,7 @@ async function stopAll() {
     title: "Stop everything?",
     body: [
       say(
-        `${open} of ${totals.definitions} definitions are paused, and all schedules that aren't paused yet: no task of any definition starts until you resume.`,
+        `${open} of ${totals.definitions} definitions will be paused, with all schedules that aren't yet: no further task starts until you resume.`,
       ),
       say(
         `${totals.running} running tasks go on to their end. New tasks can still be added: they wait.`,

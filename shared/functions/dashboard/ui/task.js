@@ -34,7 +34,7 @@ export const task = {
     return async () => {
       const { reasons, facts: read } = await ask(id);
       known.hidden = read === null;
-      fillWhy(why, reasons);
+      fillWhy(why, reasons, id);
       actions.fill(read);
       progress.hidden = true;
       if (read === null) return state.replaceChildren();
@@ -61,7 +61,7 @@ async function ask(id) {
   }
 }
 
-function fillWhy(list, reasons) {
+function fillWhy(list, reasons, id) {
   keepLines(list, {
     items: reasons.map((reason, at) => ({ ...reason, at })),
     keyOf: ({ code, at }) => `${code} ${at}`,
@@ -69,7 +69,7 @@ function fillWhy(list, reasons) {
       const line = element("li");
       const fill = ({ decides, sentence }) => {
         line.className = decides ? "decides" : "";
-        redraw(line, [sentence, formatInstant(new Date(0))], () => drawSentence(sentence));
+        redraw(line, [sentence, formatInstant(new Date(0))], () => drawSentence(sentence, id));
       };
       return { line, fill };
     },

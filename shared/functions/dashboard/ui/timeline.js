@@ -20,7 +20,11 @@ export function makeTimeline() {
 
 /** `{ key, at, title, mood, worker, lastedMs, error }` of each, oldest first. */
 function eventsOf(facts) {
-  const attempts = facts.attempts.map((attempt, at) => ({
+  // By fence, a number that grows with each claim: the API lists the newest first.
+  const inOrder = facts.attempts.toSorted(
+    (left, right) => Number(left.fence) - Number(right.fence),
+  );
+  const attempts = inOrder.map((attempt, at) => ({
     key: `attempt ${attempt.fence}`,
     at: attempt.claimedAt,
     title: `attempt ${at + 1}`,

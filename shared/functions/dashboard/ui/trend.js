@@ -5,13 +5,13 @@ import { formatCount, formatDuration } from "./format.js";
 
 const namespace = "http://www.w3.org/2000/svg";
 const samplesMax = 300;
-const everyMs = 2_000;
+const everyMs = 900;
 const size = { width: 120, height: 28 };
 
 /** By name: `{ atMs, value }`, oldest first. */
 const series = new Map();
 
-/** Notes a number, at most one every two seconds. */
+/** Notes a number, about one a second. */
 export function note(name, value) {
   const samples = series.get(name) ?? [];
   const atMs = window.performance.now();

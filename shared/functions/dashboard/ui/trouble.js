@@ -12,7 +12,9 @@ export function sortByTrouble(definitions) {
   const rows = definitions.map((definition) => ({ definition, rank: rankOf(definition) }));
   // By powers of two: rows don't change places with each task that comes.
   const size = ({ definition }) =>
-    Math.floor(Math.log2(1 + definition.ready + definition.waiting + definition.held));
+    Math.floor(
+      Math.log2(1 + definition.ready + definition.waiting + definition.held + definition.dead),
+    );
   return rows.toSorted(
     (left, right) =>
       ranks.indexOf(left.rank) - ranks.indexOf(right.rank) ||
