@@ -109,7 +109,15 @@ async function findBarriers(page: Page): Promise<readonly Finding[]> {
 
 async function check(page: Page, width: number): Promise<void> {
   expect(await findBarriers(page)).toEqual([]);
-  expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(width);
+  const isTooWide = `document.documentElement.scrollWidth > ${String(width)}`;
+  const tooFarRight = await page.evaluate(
+    `!(${isTooWide}) ? [] : [...document.querySelectorAll("body *")].filter((part) => part.getBoundingClientRect().right > ${String(width)}).map(({ outerHTML }) => outerHTML.slice(0, 80))`,
+  );
+  expect(tooFarRight).toEqual([]);
+  const tooLow = await page.evaluate(
+    `${String(width)} > 860 ? [] : [...document.querySelectorAll("button")].filter((part) => part.checkVisibility() && part.getBoundingClientRect().height < 44).map(({ outerHTML }) => outerHTML)`,
+  );
+  expect(tooLow).toEqual([]);
   expect(page.problems).toEqual([]);
   const elsewhere = await page.evaluate(
     `performance.getEntriesByType("resource").map(({ name }) => name).filter((name) => !name.startsWith(location.origin))`,

@@ -29,7 +29,7 @@ export function makeAuditTable() {
         setText(what, describeWhat(entry));
         redraw(of, [entry.definition, entry.object], () => drawObject(entry));
         redraw(changed, [entry.old, entry.new, entry.tasks], () => drawChange(entry));
-        setText(reason, entry.reason ?? "-");
+        setText(reason, entry.reason ?? "");
       },
     none: () =>
       makeEmpty(
@@ -73,7 +73,7 @@ function drawChange({ old, new: next, tasks, taskCount, setting }) {
     const rest = taskCount - Math.min(tasksMax, tasks.length);
     return ["task ", ...named, rest > 0 ? ` and ${formatCount(rest)} more` : ""];
   }
-  if (old === null && next === null) return ["-"];
+  if (old === null && next === null) return [];
   // A limit of -1 is how the database writes none.
   const isLimit = (setting ?? "").includes("limit");
   const write = (value) => (value === null || (isLimit && value === "-1") ? "none" : value);

@@ -13,7 +13,7 @@ export function sortByTrouble(definitions) {
   // By powers of two: rows don't change places with each task that comes.
   const size = ({ definition }) =>
     Math.floor(
-      Math.log2(1 + definition.ready + definition.waiting + definition.held + definition.dead),
+      Math.log2(1 + definition.ready + definition.waiting + definition.held + 2 * definition.dead),
     );
   return rows.toSorted(
     (left, right) =>
