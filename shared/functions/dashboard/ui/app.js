@@ -63,6 +63,7 @@ function show(place) {
   const title = view.title(place.id);
   document.title = `${title} - Taskgate`;
   main.append(element("h1", {}, title));
+  main.setAttribute("aria-busy", "true");
   shown = { key, look: view.make(main, place) };
   markView(place.view);
   if (isFirst) return;
@@ -137,10 +138,8 @@ function showProblem(error) {
   setConnection("no answer", "bad");
   const main = byId("page");
   // A page that has shown something goes on showing it.
-  if (main.children.length > 1 && main.querySelector(".problem") === null) {
-    byId("connection").title = error.message;
-    if (main.dataset.isFilled === "yes") return;
-  }
+  byId("connection").title = error.message;
+  if (main.getAttribute("aria-busy") === "false") return;
   const place = main.querySelector(".problem") ?? element("section", { class: "sheet problem" });
   if (place.parentNode === null) main.append(place);
   redraw(place, error.message, () => [makeEmpty(`The API refused: ${error.message}.`)]);
@@ -154,15 +153,13 @@ function setConnection(text, mood) {
   if (mood !== "good") return;
   connection.title = "asked once a second while this tab is seen";
   main.querySelector(".problem")?.remove();
-  main.dataset.isFilled = "yes";
+  main.setAttribute("aria-busy", "false");
 }
 
 function goWhereTheAddressSays() {
   // The link that skips to the page isn't a place.
   if (window.location.hash === "#page") return;
-  const before = shown.key;
   show(readPlace());
-  if (before !== shown.key) delete byId("page").dataset.isFilled;
   void lookAgain();
 }
 

@@ -5,7 +5,7 @@ import { change, say } from "./change.js";
 import { makeControls } from "./definition-controls.js";
 import { makeLists } from "./definition-lists.js";
 import { makePace } from "./definition-pace.js";
-import { badge, button, element, redraw, setText } from "./dom.js";
+import { badge, button, element, redraw, showOne } from "./dom.js";
 import { formatCount, formatDuration } from "./format.js";
 import { placeOf } from "./place.js";
 import { makeLegend, makeSlots } from "./slots.js";
@@ -122,9 +122,7 @@ function makePausing(name) {
   const buttons = element("span", { class: "buttons changes" }, pause, resume);
   const node = element("p", { class: "buttons" }, buttons, tasks, audit);
   const fill = ({ paused }) => {
-    pause.hidden = paused;
-    resume.hidden = !paused;
-    setText(resume, "Resume ..");
+    showOne(paused, resume, pause);
   };
   return { node, fill };
 }

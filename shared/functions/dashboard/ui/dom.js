@@ -54,6 +54,14 @@ export function button(text, label, act, className = "") {
   return made;
 }
 
+/** Shows one of two buttons; the focus goes from the one to the other. */
+export function showOne(isFirst, first, second) {
+  const hadFocus = document.activeElement === (isFirst ? second : first);
+  first.hidden = !isFirst;
+  second.hidden = isFirst;
+  if (hadFocus) (isFirst ? first : second).focus({ preventScroll: true });
+}
+
 /** Does the reader have text of it selected, or the focus in it? Such a line stays where it is. */
 function isInUse(line) {
   return line.contains(document.activeElement) || isSelected(line);

@@ -2,7 +2,7 @@
 
 import { inPath, send } from "./api.js";
 import { change, say } from "./change.js";
-import { badge, button, element, makeEmpty, makeTable, redraw, setText } from "./dom.js";
+import { badge, button, element, makeEmpty, makeTable, redraw, setText, showOne } from "./dom.js";
 import { formatCount } from "./format.js";
 import { makePlace, placeOf } from "./place.js";
 import { drawHeld } from "./slots.js";
@@ -66,8 +66,7 @@ function makeRow({ definition, key }, [title, owner, used, waiting, order, contr
     drawHeld(used, group.used, group.slots);
     setText(waiting, group.waiting >= waitingMax ? "1,000+" : formatCount(group.waiting));
     setText(order, group.strict ? "strict" : "by priority");
-    pause.hidden = group.paused;
-    resume.hidden = !group.paused;
+    showOne(group.paused, resume, pause);
     why.hidden = group.waiting === 0;
   };
 }

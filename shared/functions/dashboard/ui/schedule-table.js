@@ -2,7 +2,7 @@
 
 import { inPath, send } from "./api.js";
 import { change, say } from "./change.js";
-import { badge, button, element, makeEmpty, makeTable, redraw, setText } from "./dom.js";
+import { badge, button, element, makeEmpty, makeTable, redraw, setText, showOne } from "./dom.js";
 import { formatDistance, formatDuration, formatInstant } from "./format.js";
 import { placeOf } from "./place.js";
 
@@ -68,8 +68,7 @@ function makeRow({ definition, name }, [title, owner, next, cron, zone, last, mi
     setText(last, lastRunAt === null ? "never" : formatInstant(lastRunAt));
     last.title = lastRunAt === null ? "" : formatDistance(lastRunAt);
     setText(missed, missedTexts[schedule.missed] ?? schedule.missed);
-    pause.hidden = paused;
-    resume.hidden = !paused;
+    showOne(paused, resume, pause);
   };
 }
 

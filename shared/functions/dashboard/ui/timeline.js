@@ -50,8 +50,12 @@ function eventsOf(facts) {
       worker,
       lastedMs: durationMs,
     });
-  else if (finishedAt !== undefined) events.push({ key: "end", at: finishedAt, title: state });
-  else if (facts.claim === undefined)
+  else if (finishedAt !== undefined) {
+    // What an attempt said is told there; of a task that was cancelled while it waited this is the reason.
+    const isTold = attempts.some(({ error }) => error === facts.lastError);
+    const error = isTold ? null : facts.lastError;
+    events.push({ key: "end", at: finishedAt, title: state, error });
+  } else if (facts.claim === undefined)
     events.push({ key: "now", at: null, title: `now: ${state}`, error: null });
   return events;
 }
