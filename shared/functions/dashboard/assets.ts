@@ -25,7 +25,7 @@ const scripts = [
   "overview",
   "place",
   "progress",
-  "sample",
+  "results",
   "schedule-table",
   "schedules",
   "search",

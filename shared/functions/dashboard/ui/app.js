@@ -12,7 +12,7 @@ import { groups } from "./groups.js";
 import { limits } from "./limits.js";
 import { overview } from "./overview.js";
 import { placeOf, readPlace } from "./place.js";
-import { isSampleThere, sample } from "./sample.js";
+import { areResultsThere, results } from "./results.js";
 import { schedules } from "./schedules.js";
 import { search } from "./search.js";
 import { lookAtStop } from "./stop.js";
@@ -38,7 +38,7 @@ const views = {
   watermarks,
   workers,
   audit,
-  sample,
+  results,
   search,
 };
 const objects = { tasks: task, definitions: definition, batches: batch };
@@ -99,7 +99,7 @@ async function describeApp() {
   setText(about, `${database}, ${describeBuild(build)}${may}`);
   const names = definitions.map(({ name }) => element("option", { value: name }));
   byId("search-names").replaceChildren(...names);
-  byId("sample-link").hidden = !(await isSampleThere());
+  byId("results-link").hidden = !(await areResultsThere());
 }
 
 /** A build numbers itself by its time, unless the deployment gave it a number of its own. */

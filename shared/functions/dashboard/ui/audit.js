@@ -2,7 +2,7 @@
 
 import { call } from "./api.js";
 import { makeAuditTable } from "./audit-table.js";
-import { element, section, setText } from "./dom.js";
+import { element, section } from "./dom.js";
 import { makePlace } from "./place.js";
 
 const entriesMax = 50;
@@ -88,7 +88,6 @@ export const audit = {
       older.href = makePlace("audit", { ...members, before: entries.at(-1)?.at });
       newest.hidden = !query.has("before");
       newest.href = makePlace("audit", { ...members, before: "" });
-      setText(newest, "Back to the newest");
     };
   },
 };

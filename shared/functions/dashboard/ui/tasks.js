@@ -59,6 +59,11 @@ export const tasks = {
     let table;
     let tableOf;
     return async ({ query }) => {
+      // An address of an earlier dashboard.
+      if (query.has("task")) {
+        window.location.replace(placeOf.task(query.get("task")));
+        return;
+      }
       const { definitions } = await call("definitions");
       fillNames(names, definitions);
       const name = query.get("definition") ?? pickName(definitions);

@@ -1,29 +1,30 @@
-// What the sample has summed up: a page of the sample's own, linked only where its results are.
+// Tables of the app itself, such as what the sample has summed up: a page of its own, linked only where there are any.
 
 import { askIfThere, slowly } from "./api.js";
 import { element, makeEmpty, redraw, section } from "./dom.js";
 
 const everyMs = 2_000;
 
+/** The route bears the name of the sample, which was the first to have results. */
 async function askResults() {
   const answer = await askIfThere("sample/results");
   return answer === null ? [] : answer.tables;
 }
 
 /** Has this app a route for results, and tables behind it? */
-export async function isSampleThere() {
+export async function areResultsThere() {
   return (await askResults()).length > 0;
 }
 
-export const sample = {
-  title: () => "Sample",
+export const results = {
+  title: () => "Results",
   make(main) {
     const list = element("div", { id: "results", class: "results" });
     const empty = makeEmpty(
-      "The sample has summed up nothing yet.",
-      element("p", {}, "Its tables fill as its first files are imported."),
+      "Nothing has been summed up yet.",
+      element("p", {}, "These are tables of the app, not of Taskgate: they fill as its tasks end."),
     );
-    main.append(section("Results", empty, list));
+    main.append(section("Tables of this app", empty, list));
     const asked = slowly(everyMs, askResults);
     return async () => {
       const filled = (await asked()).filter((table) => table.rows.length > 0);
