@@ -160,7 +160,7 @@ describe("the status page", () => {
         const url = `http://127.0.0.1:${String(run.port)}/api/dashboard`;
         const page = await browser.open(url);
         for (const text of ["live", "parse-block", " of 20"]) await page.shows(text);
-        await page.evaluate(`location.hash = "#tasks?definition=parse-block&state=dead"; 1`);
+        await page.evaluate(`location.hash = "#tasks?definition=check-row&state=dead"; 1`);
         for (const planted of plantedRows) await page.shows(`row ${String(planted.row)}.`);
         await page.click(`a[href="#results"]`);
         // The table of imported files: noted when all of their waves are over.

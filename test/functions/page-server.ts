@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { HttpRequest, InvocationContext } from "@azure/functions";
 import type { HttpResponseInit } from "@azure/functions";
 import { createApiRoutes } from "../../shared/functions/api/routes";
-import type { ApiOptions } from "../../shared/functions/api/routes";
+import type { ApiOptions, ApiRoute } from "../../shared/functions/api/routes";
 import { serveAsset } from "../../shared/functions/dashboard/assets";
 import type { Admin } from "../../shared/admin/create-admin";
 import { parseRoute } from "../../shared/local/functions-host/route-template";
@@ -34,19 +34,19 @@ export async function servePage(
   admin: Admin,
   { extra = [], ...options }: Partial<ApiOptions> & { extra?: readonly PageRoute[] } = {},
 ): Promise<PageServer> {
+  const api = createApiRoutes(() => Promise.resolve(admin), { operatorApi: true, ...options });
   const routes = [
+    ...(extra.length === 0 ? [] : [describeToo(api, extra)]),
     ...extra.map(({ method, route, handler }) => ({
       method,
       template: parseRoute(route),
       handler,
     })),
-    ...createApiRoutes(() => Promise.resolve(admin), { operatorApi: true, ...options }).map(
-      ({ methods, route, handler }) => ({
-        method: methods[0],
-        template: parseRoute(route),
-        handler,
-      }),
-    ),
+    ...api.map(({ methods, route, handler }) => ({
+      method: methods[0],
+      template: parseRoute(route),
+      handler,
+    })),
     { method: "GET", template: parseRoute("dashboard/{file?}"), handler: serveAsset },
     {
       method: "GET",
@@ -74,6 +74,19 @@ export async function servePage(
         });
       }),
   };
+}
+
+/** The API's description of itself, with the extra routes in it. */
+function describeToo(api: readonly ApiRoute[], extra: readonly PageRoute[]) {
+  const handler: PageHandler = async (request, context) => {
+    const described = await api
+      .find(({ name }) => name === "api-openapi")
+      ?.handler(request, context);
+    const document = described?.jsonBody as { paths: Record<string, unknown> };
+    const paths = Object.fromEntries(extra.map(({ route }) => [`/${route}`, {}]));
+    return { ...described, jsonBody: { ...document, paths: { ...document.paths, ...paths } } };
+  };
+  return { method: "GET", template: parseRoute("openapi.json"), handler };
 }
 
 async function serve(

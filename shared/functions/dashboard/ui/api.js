@@ -30,19 +30,32 @@ export async function call(path, init = {}) {
   return body;
 }
 
-/** Routes that this app lacks: asked for once for each load of the page. */
-const missing = new Set();
+/** Addresses that this app has, by its own description; null: it has none, or hasn't been asked. */
+let described = null;
 
-/** What a route answers, or null where the app lacks the route. `route` names it for all its addresses. */
-export async function askIfThere(route, path = route) {
-  if (missing.has(route)) return null;
+/** Reads them once for each load of the page, so that no route is asked for that isn't there. */
+async function readRoutes() {
   try {
-    return await call(path);
+    const { paths } = await call("openapi.json");
+    return new Set(Object.keys(paths).map((path) => path.replace(/^\//, "")));
   } catch (error) {
-    if (!(error instanceof RouteMissing)) throw error;
-    missing.add(route);
-    return null;
+    if (error instanceof RouteMissing) return null;
+    throw error;
   }
+}
+
+/** What a newer route answers, or null where the app lacks it. `route` is its name in the description. */
+export async function askIfThere(route, path = route) {
+  described ??= readRoutes();
+  let routes;
+  try {
+    routes = await described;
+  } catch (error) {
+    described = null;
+    throw error;
+  }
+  if (routes === null || !routes.has(route)) return null;
+  return call(path);
 }
 
 /** Changes something. */

@@ -60,7 +60,7 @@ export const definition = {
       pausing.fill(read);
       slots.fill(read, read.held === 0 ? [] : known.running);
       fillTiles(tiles, name, read);
-      drawTrend(trend, `ready of ${name}`, `ready tasks of ${name}`);
+      drawTrend(trend, `ready of ${name}`, "Ready tasks", { hasCaption: true });
       controls.fill(read);
       pace.fill(known);
     };
@@ -70,7 +70,7 @@ export const definition = {
 /** The pace, or null where the app can't tell it; and the tasks that run. */
 async function askPace(name) {
   const path = `definitions/${inPath(name)}`;
-  const pace = await askIfThere("pace", `${path}/pace`);
+  const pace = await askIfThere("definitions/{name}/pace", `${path}/pace`);
   if (pace !== null) return { pace, running: pace.running.filter(isRunning) };
   const { tasks } = await call(`${path}/tasks?state=claimed&max=${runningMax}`);
   const running = tasks

@@ -165,7 +165,7 @@ function makeRow({ definition: { name } }, cells, line) {
       const mood = definition[count] === 0 ? "none" : count === "dead" ? "bad" : "";
       rest[at].className = `number count ${mood}`;
     });
-    drawTrend(trend, `ready of ${name}`, `ready tasks of ${name}`);
+    drawTrend(trend, `ready of ${name}`, `Ready tasks of ${name}`);
   };
 }
 
@@ -183,7 +183,7 @@ async function askOne({ name, held, ready }) {
   const max = Math.min(50, Math.max(1, held));
   const [running, pace] = await Promise.all([
     held === 0 ? { tasks: [] } : call(`${path}/tasks?state=claimed&max=${max}`),
-    ready === 0 ? null : askIfThere("pace", `${path}/pace`),
+    ready === 0 ? null : askIfThere("definitions/{name}/pace", `${path}/pace`),
   ]);
   const slow = new Set(
     (pace?.running ?? []).filter(({ isSlow }) => isSlow).map(({ task }) => task),

@@ -1,17 +1,17 @@
 // Tables of the app itself, such as what the sample has summed up: a page of its own, linked only where there are any.
 
-import { askIfThere, slowly } from "./api.js";
+import { call, slowly } from "./api.js";
 import { element, makeEmpty, redraw, section } from "./dom.js";
 
 const everyMs = 2_000;
 
 /** The route bears the name of the sample, which was the first to have results. */
 async function askResults() {
-  const answer = await askIfThere("sample/results");
-  return answer === null ? [] : answer.tables;
+  const { tables } = await call("sample/results");
+  return tables;
 }
 
-/** Has this app a route for results, and tables behind it? */
+/** Has this app tables of its own? */
 export async function areResultsThere() {
   return (await askResults()).length > 0;
 }

@@ -140,20 +140,26 @@ function makeTasks(state) {
         setText(says, firstLine(entry.error ?? "") || describeWhere(entry));
       };
     },
-    none: () =>
-      makeEmpty(
-        "No task of this definition is in this state.",
-        element(
-          "p",
-          {},
-          "Add one with ",
-          element("code", {}, "taskgate enqueue NAME --payload '{..}'"),
-          ", by ",
-          element("code", {}, "POST definitions/NAME/tasks"),
-          ", or from your code.",
-        ),
-      ),
+    none: () => makeEmpty("No task of this definition is in this state.", makeHint(state)),
   });
+}
+
+/** What would put a task here. */
+const hints = {
+  claimed:
+    "A worker that starts takes ready tasks: they are running, or prefetched for its next free token.",
+  scheduled: "Tasks with a later time, and failed ones before their next attempt, stand here.",
+  waiting: "Tasks whose group has no free slot stand here, in the order of the group.",
+  dead: "Tasks that have used up their attempts stand here, until they are redriven or their retention is over.",
+  done: "Tasks that have ended well stand here until their retention is over.",
+  cancelled: "Tasks that an operator or their own code has ended stand here. They can be redriven.",
+};
+
+function makeHint(state) {
+  if (Object.hasOwn(hints, state)) return element("p", {}, hints[state]);
+  const command = element("code", {}, "taskgate enqueue NAME --payload '{..}'");
+  const route = element("code", {}, "POST definitions/NAME/tasks");
+  return element("p", {}, "Add one from your code, with ", command, ", or by ", route, ".");
 }
 
 async function fillTasks(table, name, state) {

@@ -1,6 +1,6 @@
 // Numbers of the last minutes as a line. They are those that this page has seen: the line begins when the page was opened.
 
-import { redraw } from "./dom.js";
+import { element, redraw } from "./dom.js";
 import { formatCount, formatDuration } from "./format.js";
 
 const namespace = "http://www.w3.org/2000/svg";
@@ -21,19 +21,32 @@ export function note(name, value) {
   series.set(name, samples);
 }
 
-/** Draws what has been noted; nothing before the third number. `what` are the words for those who can't see it. */
-export function drawTrend(node, name, what) {
+/** Draws what has been noted; nothing before the third number, or of zeros alone. `what` are its words. */
+export function drawTrend(node, name, what, { hasCaption = false } = {}) {
   const samples = series.get(name) ?? [];
-  if (samples.length < 3) return;
-  redraw(node, [samples.length, samples.at(-1)], () => [makeLine(samples, what)]);
+  const isNothing = samples.length < 3 || samples.every(({ value }) => value === 0);
+  redraw(node, isNothing ? null : [samples.length, samples.at(-1)], () => {
+    if (isNothing) return [];
+    const words = describe(samples, what);
+    const caption = hasCaption ? [element("p", { class: "cut" }, `${words}.`)] : [];
+    return [makeLine(samples, words), ...caption];
+  });
 }
 
-function makeLine(samples, what) {
+/** `Ready tasks of greet, last 5 min: now 3, at most 20`. */
+function describe(samples, what) {
+  const over = formatDuration(samples.at(-1).atMs - samples[0].atMs);
+  const top = Math.max(...samples.map(({ value }) => value));
+  return `${what}, last ${over}: now ${formatCount(samples.at(-1).value)}, at most ${formatCount(top)}`;
+}
+
+function makeLine(samples, words) {
   const [first, last] = [samples[0], samples.at(-1)];
   const top = Math.max(1, ...samples.map(({ value }) => value));
   const place = ({ atMs, value }) => {
     const x = ((atMs - first.atMs) / (last.atMs - first.atMs)) * size.width;
-    const y = size.height - 2 - (value / top) * (size.height - 4);
+    // The greatest number is a little below the edge: a line along it would look like a frame.
+    const y = size.height - 1 - (value / top) * (size.height * 0.8);
     return `${x.toFixed(1)},${y.toFixed(1)}`;
   };
   const svg = document.createElementNS(namespace, "svg");
@@ -41,13 +54,12 @@ function makeLine(samples, what) {
   svg.setAttribute("preserveAspectRatio", "none");
   svg.setAttribute("class", "trend");
   svg.setAttribute("role", "img");
-  const over = formatDuration(last.atMs - first.atMs);
-  svg.setAttribute(
-    "aria-label",
-    `${what} over ${over}: from ${formatCount(first.value)} to ${formatCount(last.value)}, at most ${formatCount(top)}`,
-  );
+  svg.setAttribute("aria-label", words);
+  const points = samples.map(place).join(" ");
+  const area = document.createElementNS(namespace, "polygon");
+  area.setAttribute("points", `0,${size.height} ${points} ${size.width},${size.height}`);
   const line = document.createElementNS(namespace, "polyline");
-  line.setAttribute("points", samples.map(place).join(" "));
-  svg.append(line);
+  line.setAttribute("points", points);
+  svg.append(area, line);
   return svg;
 }
