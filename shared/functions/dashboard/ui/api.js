@@ -84,7 +84,7 @@ function describeProblem(body) {
 /** Counts what this page has changed. */
 let changes = 0;
 
-/** What was asked before is out of date. */
+/** Earlier answers are out of date. */
 export function noteChange() {
   changes += 1;
   window.dispatchEvent(new window.Event("taskgate-changed"));

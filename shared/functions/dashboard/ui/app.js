@@ -49,7 +49,7 @@ function viewOf({ view, id }) {
   return Object.hasOwn(views, view) ? views[view] : overview;
 }
 
-/** What is shown: made of the place's view and object. */
+/** The page that is shown: its view and object. */
 let shown = { key: "", look: () => undefined };
 
 function show(place) {

@@ -1,4 +1,4 @@
-// A batch as a card: state, how far, the estimate, what holds it, and its waves as bars. Resumed and cancelled here.
+// A batch as a card: state, progress, estimate, the reason why it stands, and its waves as bars. Resumed and cancelled here.
 
 import { inPath, send } from "./api.js";
 import { change, say } from "./change.js";
@@ -8,7 +8,7 @@ import { placeOf } from "./place.js";
 import { fillProgress, makeProgress } from "./progress.js";
 
 const moods = { running: "busy", done: "good", draft: "calm", halted: "bad", cancelled: "calm" };
-/** A running batch of which nothing has ended for so long stands still. */
+/** A running batch without an ended task in this time stands still. */
 const stillMs = 20_000;
 
 /** A line for `keepLines`; of a batch with more than `wavesMax` waves those around the open one are shown. */

@@ -1,4 +1,4 @@
-// What belongs to one definition: failures, schedules, groups, and what was done to it.
+// What belongs to one definition: failures, schedules, groups and changes.
 
 import { call, inPath, slowly } from "./api.js";
 import { makeAuditTable } from "./audit-table.js";
@@ -26,7 +26,7 @@ export function makeLists(name) {
     element("p", {}, element("a", { href: placeOf.groups(name) }, "All its groups")),
   );
   const audited = section(
-    "What was changed",
+    "Changes",
     audit.node,
     element("p", {}, element("a", { href: placeOf.audit(name) }, "All its entries")),
   );

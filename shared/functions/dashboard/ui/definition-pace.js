@@ -1,4 +1,4 @@
-// How fast a definition's tasks end, how long it will take, and what runs now.
+// How fast a definition's tasks end, the estimate, and the tasks that run now.
 
 import { badge, element, makeEmpty, makeTable, redraw, section, setText } from "./dom.js";
 import { formatCount, formatDuration, formatInstant } from "./format.js";
@@ -16,7 +16,7 @@ export function makePace() {
   return { node: pace.node, running: running.node, fill };
 }
 
-// ---- what runs
+// ---- running tasks
 
 function makeRunning() {
   const table = makeTable({

@@ -1,4 +1,4 @@
-// One definition: its limit and rate, what runs, how fast, and what has been done to it.
+// One definition: limit and rate, running tasks, pace, failures and changes.
 
 import { askIfThere, call, inPath, send, slowly } from "./api.js";
 import { change, say } from "./change.js";

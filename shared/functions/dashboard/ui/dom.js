@@ -37,7 +37,7 @@ export function section(title, ...children) {
   return element("section", { class: "sheet", "aria-labelledby": id }, heading, ...children);
 }
 
-/** What is said where a list is empty: a sentence, and what would fill it. */
+/** In place of an empty list: a sentence, and a hint at how it fills. */
 export function makeEmpty(sentence, ...more) {
   return element("div", { class: "empty" }, element("p", {}, sentence), ...more);
 }
@@ -74,7 +74,7 @@ function isSelected(line) {
 
 /**
  * Keeps one line per item in a table or a list, by key. Lines stay: a focused button keeps the focus when others move around
- * it, and selected text isn't written over. `make(item)` answers `{ line, fill(item) }`; `none()` what is shown of no items.
+ * it, and selected text isn't written over. `make(item)` answers `{ line, fill(item) }`; `none()` makes the line of an empty list.
  */
 export function keepLines(parent, { items, keyOf, make, none }) {
   const kept = (parent.keptLines ??= new Map());

@@ -1,4 +1,4 @@
-// The overview: what is in trouble first, then what is busy, then the rest.
+// The overview: definitions in trouble first, then busy ones, then the rest.
 
 import { askIfThere, call, inPath, slowly } from "./api.js";
 import { badge, element, makeEmpty, makeTable, redraw, section, setText } from "./dom.js";
@@ -83,7 +83,7 @@ function choose(sorted, { filter, only }) {
     .filter(({ rank }) => only === "" || rank !== "idle");
 }
 
-/** Under the pointer rows stay where they are: what is new comes behind. */
+/** Under the pointer rows stay where they are: new ones come behind. */
 function keepOrder(rows, order) {
   const placeIn = ({ definition }) => {
     const at = order.indexOf(definition.name);

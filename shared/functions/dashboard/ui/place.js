@@ -1,4 +1,4 @@
-// Addresses within the page: what stands behind `#`. `#tasks/17`, `#definitions/greet`, `#tasks?definition=greet&state=dead`.
+// Addresses within the page, the part behind `#`: `#tasks/17`, `#definitions/greet`, `#tasks?definition=greet&state=dead`.
 
 import { inPath } from "./api.js";
 

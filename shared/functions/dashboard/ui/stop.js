@@ -1,4 +1,4 @@
-// Stop everything, and resume exactly what was stopped.
+// One button stops everything; another resumes exactly the same.
 
 import { askIfThere, call, send, slowly } from "./api.js";
 import { change, say } from "./change.js";

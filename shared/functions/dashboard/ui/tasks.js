@@ -20,7 +20,7 @@ const states = [
   ["cancelled", "cancelled"],
 ];
 
-/** In words, what stands in the column of instants. */
+/** The member and the title of the column of instants. */
 const sinceOf = {
   ready: ["createdAt", "created"],
   waiting: ["createdAt", "created"],

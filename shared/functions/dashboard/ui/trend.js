@@ -21,7 +21,7 @@ export function note(name, value) {
   series.set(name, samples);
 }
 
-/** Draws what has been noted; nothing before the third number, or of zeros alone. `what` are its words. */
+/** Draws the numbers noted so far; nothing before the third number, or of zeros alone. `what` are its words. */
 export function drawTrend(node, name, what, { hasCaption = false } = {}) {
   const samples = series.get(name) ?? [];
   const isNothing = samples.length < 3 || samples.every(({ value }) => value === 0);

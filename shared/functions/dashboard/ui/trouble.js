@@ -1,4 +1,4 @@
-// What is wrong with a definition, or slow, in the order in which people want to know.
+// Signs of trouble of a definition, in the order in which people want to know them.
 
 import { formatCount, formatDuration } from "./format.js";
 
