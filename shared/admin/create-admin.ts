@@ -34,7 +34,14 @@ import type { BatchReport, CancelledBatch, ResumedBatch } from "./batch-actions"
 import type { BatchRequest } from "./batch-requests";
 import { runDoctor } from "./doctor";
 import type { DoctorProbe, DoctorReport } from "./doctor";
+import { listFailures, redriveFailures } from "./failure-actions";
+import type { FailuresReport, RedriveFailuresReport } from "./failure-actions";
+import type { FailuresRequest, RedriveFailuresRequest } from "./failure-requests";
 import { invalidInput, showValue } from "./read-result";
+import { readPace } from "./pace-report";
+import type { PaceReport } from "./pace-report";
+import { readStop, resumeAll, stopAll } from "./stop-actions";
+import type { StopReport, StopState } from "./stop-actions";
 import type { EnqueueRequest } from "./enqueue-request";
 import type {
   LimitRequest,
@@ -222,6 +229,18 @@ export interface Admin {
   groups(request: ListGroupsRequest): Promise<GroupStatus[]>;
   /** Who changed what, when and why, newest first. */
   audit(request: ListAuditInput): Promise<AuditEntry[]>;
+  /** Dead tasks by error, most first. */
+  failures(request: FailuresRequest): Promise<FailuresReport>;
+  /** Retries the dead tasks of one error. */
+  redriveFailures(request: RedriveFailuresRequest & Actor): Promise<RedriveFailuresReport>;
+  /** How a definition gets on: age of its oldest ready task, pace, time left, running tasks. */
+  pace(definition: string): Promise<PaceReport>;
+  /** The stop that is in force; null: none is. */
+  stopState(): Promise<StopState | null>;
+  /** Pauses all definitions and schedules that aren't paused. */
+  stopAll(request: OperatorRequest & Actor): Promise<StopReport>;
+  /** Resumes the definitions and schedules that a stop has paused, and no others. */
+  resumeAll(request: OperatorRequest & Actor): Promise<StopReport>;
   /** Looks for faults; `deep` checks every promise that SQL can see, over the whole database. */
   doctor(options: { deep: boolean }): Promise<DoctorReport>;
 }
@@ -298,6 +317,7 @@ export function createAdmin(options: AdminOptions): Admin {
     cancelBatch: (request) => cancelBatch(options, request),
     audit: async (request) => (await store.listAudit(request)).entries,
     ...scheduleActions(options),
+    ...incidentActions(options),
     groups: (request) =>
       known(request.name ?? "", async () => (await store.listGroups(request)).groups),
     doctor: ({ deep }) => runDoctor({ store, build, deep, probes: options.probes ?? [] }),
@@ -317,6 +337,27 @@ function limitActions(
     setSharedLimit: ({ operationId = asOperationId(random.uuid()), ...change }) =>
       setSharedLimit(options, { ...change, operationId }),
     sharedLimits: async (request) => (await store.listSharedLimits(request)).sharedLimits,
+  };
+}
+
+/** The admin's part about incidents: failures, pace, a stop of everything. */
+function incidentActions(
+  options: AdminOptions,
+): Pick<Admin, "failures" | "redriveFailures" | "pace" | "stopState" | "stopAll" | "resumeAll"> {
+  const { store } = options;
+  return {
+    failures: (request) =>
+      withKnownNames(store, request.definition ?? "", () => listFailures(options, request)),
+    redriveFailures: (request) =>
+      withKnownNames(store, request.definition, () => redriveFailures(options, request)),
+    pace: async (definition) => {
+      const report = await readPace(options, definition);
+      if (report === null) throw await unknownDefinition(store, definition);
+      return report;
+    },
+    stopState: () => readStop(options),
+    stopAll: (request) => stopAll(options, request),
+    resumeAll: (request) => resumeAll(options, request),
   };
 }
 

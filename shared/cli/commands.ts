@@ -11,6 +11,7 @@ import { ejectCommand } from "./eject";
 import { enqueueCommand } from "./enqueue";
 import { executionsCommand } from "./executions";
 import { explainCommand } from "./explain";
+import { failuresCommand } from "./failures";
 import { groupCommand } from "./group";
 import { groupsCommand } from "./groups";
 import { initCommand } from "./init";
@@ -28,7 +29,9 @@ import { scheduleCommand } from "./schedule";
 import { schedulesCommand } from "./schedules";
 import { stampCommand } from "./stamp";
 import { statusCommand } from "./status";
+import { stopCommand } from "./stop";
 import { tasksCommand } from "./tasks";
+import { topCommand } from "./top";
 import { versionCommand } from "./version";
 import { watchable } from "./watch";
 import { watermarkCommand } from "./watermark";
@@ -38,10 +41,12 @@ import { workCommand } from "./work";
 /** All commands, in the order of the help text. */
 export const commands: readonly Command[] = [
   watchable(statusCommand),
+  watchable(topCommand),
   watchable(definitionsCommand),
   watchable(limitsCommand),
   watchable(executionsCommand),
   watchable(tasksCommand),
+  watchable(failuresCommand),
   watchable(explainCommand),
   watchable(groupsCommand),
   watchable(schedulesCommand),
@@ -54,6 +59,7 @@ export const commands: readonly Command[] = [
   ownerCommand,
   pauseCommand,
   resumeCommand,
+  stopCommand,
   cancelCommand,
   redriveCommand,
   rescheduleCommand,

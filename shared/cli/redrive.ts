@@ -4,6 +4,10 @@ import { readRedriveRequest } from "../admin/task-requests";
 import { maxOption, reasonOption, report, yesOption } from "./command";
 import type { Command, CommandContext } from "./command";
 import { exitCodes } from "./exit-codes";
+import type { CommandExitCode } from "./exit-codes";
+import type { RedriveFailuresReport } from "../admin/failure-actions";
+import { readRedriveFailuresRequest } from "../admin/failure-requests";
+import { showNumber } from "../terminal/output";
 import { numberOf, refusal } from "./read-values";
 import { renderOutcomes } from "./task-results";
 
@@ -20,6 +24,11 @@ export const redriveCommand: Command = {
       sentence: "The oldest dead or cancelled tasks of the definition NAME, in place of ids.",
     },
     kind: { type: "string", valueName: "NAME", sentence: "With --all: only tasks of one handler." },
+    like: {
+      type: "string",
+      valueName: "TEXT",
+      sentence: "With --all: only dead tasks of this error, as `taskgate failures` shows it.",
+    },
     outcome: {
       type: "string",
       valueName: "OUTCOME",
@@ -36,6 +45,10 @@ export const redriveCommand: Command = {
   ].join("\n"),
   examples: [
     { line: "taskgate redrive 17", sentence: "One task." },
+    {
+      line: `taskgate redrive greet --all --like "it broke"`,
+      sentence: "The dead tasks of one error.",
+    },
     { line: "taskgate redrive greet --all", sentence: "All dead tasks of a definition." },
     {
       line: "taskgate redrive greet --all --outcome cancelled -n 50",
@@ -43,8 +56,9 @@ export const redriveCommand: Command = {
     },
   ],
   run: async (context) => {
-    const { kind, outcome, max, reason } = context.options;
+    const { kind, like, outcome, max, reason } = context.options;
     const { changedBy } = context;
+    if (like !== undefined) return redriveLike(context, like);
     const request = take(
       readRedriveRequest({ ...readWhich(context), kind, outcome, max: numberOf(max), reason }),
     );
@@ -70,6 +84,46 @@ export const redriveCommand: Command = {
   },
 };
 
+/** The dead tasks of one error; of all kinds that have it, where none is named. */
+async function redriveLike(context: CommandContext, like: string): Promise<CommandExitCode> {
+  const { kind, outcome, max, reason } = context.options;
+  for (const [name, given] of Object.entries({ outcome, max }))
+    if (given !== undefined) throw refusal(`--${name}`, given, "nothing together with --like");
+  const which = readWhich(context);
+  if (!("definition" in which)) throw refusal("--like", like, "it only together with --all");
+  const { definition } = which;
+  const admin = await context.admin();
+  const { groups } = await admin.failures({ definition, max: 1_000 });
+  const asked = groups.filter(
+    (group) => group.like === like && (kind === undefined || group.kind === kind),
+  );
+  const count = asked.reduce((sum, group) => sum + group.count, 0);
+  if (count > 0 && !(await context.confirm(() => `Retries ${showNumber(count, "task", "tasks")}.`)))
+    return exitCodes.failed;
+  const total = { found: 0, redriven: 0, left: 0 };
+  for (const group of asked) {
+    const request = take(
+      readRedriveFailuresRequest({ definition, kind: group.kind, like, reason }),
+    );
+    const done = await admin.redriveFailures({ ...request, changedBy: context.changedBy });
+    total.found += done.found;
+    total.redriven += done.redriven;
+    total.left += done.left;
+  }
+  report(context, total, () => describeLike(definition, total));
+  return total.found > 0 && total.left === 0 ? exitCodes.ok : exitCodes.failed;
+}
+
+function describeLike(
+  definition: string,
+  { found, redriven, left }: RedriveFailuresReport,
+): string {
+  if (found === 0)
+    return `No dead task of ${definition} has this error: see \`taskgate failures\`.`;
+  const rest = left === 0 ? "" : `; ${showNumber(left, "stays", "stay")} dead`;
+  return `${showNumber(redriven, "dead task is a task", "dead tasks are tasks")} again${rest}.`;
+}
+
 /** Ids of tasks, or the definition of `--all`. */
 function readWhich({
   args,
@@ -81,7 +135,7 @@ function readWhich({
     if (second === undefined) return { definition: first };
     throw refusal("argument", second, "one definition: `taskgate redrive NAME --all`");
   }
-  for (const option of ["kind", "outcome", "max"]) {
+  for (const option of ["kind", "like", "outcome", "max"]) {
     const given = options[option];
     if (given !== undefined) throw refusal(`--${option}`, given, "it only together with --all");
   }

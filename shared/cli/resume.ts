@@ -1,19 +1,36 @@
 import { take } from "../admin/read-result";
 import { readDefinitionName, readOperatorRequest } from "../admin/requests";
-import { nameParameter, reasonOption, report } from "./command";
-import type { Command } from "./command";
+import { optionalNameParameter, reasonOption, report } from "./command";
+import type { Command, CommandContext } from "./command";
 import { exitCodes } from "./exit-codes";
+import type { CommandExitCode } from "./exit-codes";
+import { refusal } from "./read-values";
+import { describeStop } from "./stop";
 
-/** `taskgate resume NAME` */
+/** `taskgate resume NAME`, `taskgate resume --all` */
 export const resumeCommand: Command = {
   name: "resume",
   group: "change",
-  parameters: [nameParameter],
-  options: { reason: reasonOption },
+  parameters: [optionalNameParameter],
+  options: {
+    all: {
+      type: "boolean",
+      short: "a",
+      sentence: "All that `taskgate stop --all` has paused, in place of NAME.",
+    },
+    reason: reasonOption,
+  },
   sentence: "Starts tasks of a paused definition again.",
-  examples: [{ line: "taskgate resume greet", sentence: "After a pause." }],
+  examples: [
+    { line: "taskgate resume greet", sentence: "After a pause." },
+    { line: "taskgate resume --all", sentence: "After `taskgate stop --all`." },
+  ],
   run: async (context) => {
-    const definition = take(readDefinitionName(context.args[0]));
+    const [name] = context.args;
+    if (context.flags.has("all")) return resumeAll(context, name);
+    if (name === undefined)
+      throw refusal("NAME", "nothing", "the name of a definition, or --all after a stop");
+    const definition = take(readDefinitionName(name));
     const change = take(readOperatorRequest({ reason: context.options["reason"] }));
     const admin = await context.admin();
     const answer = await admin.resume({ ...change, definition, changedBy: context.changedBy });
@@ -23,3 +40,17 @@ export const resumeCommand: Command = {
     return exitCodes.ok;
   },
 };
+
+async function resumeAll(
+  context: CommandContext,
+  name: string | undefined,
+): Promise<CommandExitCode> {
+  if (name !== undefined) throw refusal("NAME", name, "either a definition or --all, not both");
+  const change = take(readOperatorRequest({ reason: context.options["reason"] }));
+  const admin = await context.admin();
+  const answer = await admin.resumeAll({ ...change, changedBy: context.changedBy });
+  report(context, answer, () =>
+    describeStop(answer, { done: "resumed", none: "Nothing is stopped.", next: "" }),
+  );
+  return answer.left.length === 0 ? exitCodes.ok : exitCodes.failed;
+}

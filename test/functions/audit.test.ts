@@ -97,6 +97,12 @@ const routes: Readonly<
     body: {},
     action: "resume_batch",
   }),
+  "api-redrive-failures": ({ name }) => ({
+    body: { definition: name, kind: name, like: "it broke" },
+    action: "redrive_tasks",
+  }),
+  "api-stop": () => ({ body: {}, action: "pause_definition" }),
+  "api-resume-all": () => ({ body: {}, action: "resume_definition" }),
   "api-batch-cancel": ({ ended }) => ({ params: { id: ended }, body: {}, action: "cancel_batch" }),
 };
 
@@ -114,6 +120,9 @@ const commands: readonly (readonly [
   ["set_group", ({ name }) => ["group", name, "eu", "--slots", "2"]],
   ["set_schedule_paused", ({ name }) => ["schedule", name, "nightly", "--pause"]],
   ["set_watermark", ({ name }) => ["watermark", name, "w", "--set", "[1]"]],
+  ["redrive_tasks", ({ name }) => ["redrive", name, "--all", "--like", "it broke"]],
+  ["pause_definition", () => ["stop", "--all"]],
+  ["resume_definition", () => ["resume", "--all"]],
   ["cancel_tasks", ({ cancelled }) => ["cancel", cancelled]],
   ["redrive_tasks", ({ redriven }) => ["redrive", redriven]],
   ["reschedule_tasks", ({ moved }) => ["reschedule", "10m", moved]],
@@ -156,6 +165,7 @@ describe("Every change has an actor", () => {
     const { params = {}, body = {}, action } = make(of);
     const since = await now();
     const why = action === "enqueue_tasks" ? {} : { reason };
+    if (route === "api-resume-all") await api.call({ route: "api-stop", body: {} });
     if (route === "api-resume") await api.call({ route: "api-pause", params, body: {} });
     if (route === "api-schedule-resume")
       await api.call({ route: "api-schedule-pause", params, body });
@@ -172,6 +182,7 @@ describe("Every change has an actor", () => {
     const of = await scene();
     const since = await now();
     if (action === "resume_definition") await taskgate("pause", of.name);
+    if (action === "resume_definition") await taskgate("stop", "--all");
     const why = action === "enqueue_tasks" ? [] : ["--reason", reason];
     const words = make(of).map(String);
     const { code, out } = await taskgate(...words, ...why, "--json");

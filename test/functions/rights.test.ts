@@ -1,3 +1,4 @@
+import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { createApiRoutes } from "../../shared/functions/api/routes";
 import { operatorOperations } from "../../shared/store/missing-right";
@@ -71,6 +72,13 @@ const operatorRoutes: readonly OperatorRoute[] = [
   },
   {
     operation: "redriveTasks",
+    request: () => ({
+      route: "api-redrive-failures",
+      body: { definition: "orders", kind: "orders", like: "it broke" },
+    }),
+  },
+  {
+    operation: "redriveTasks",
     request: ({ dead }) => ({ route: "api-redrive", body: { tasks: [dead] } }),
   },
   {
@@ -81,6 +89,8 @@ const operatorRoutes: readonly OperatorRoute[] = [
     operation: "cancelBatch",
     request: ({ batch }) => ({ route: "api-batch-cancel", params: { id: batch }, body: {} }),
   },
+  { operation: "setSchedulePaused", request: () => ({ route: "api-stop", body: {} }) },
+  { operation: "resumeDefinition", request: () => ({ route: "api-resume-all", body: {} }) },
 ];
 
 /** A ready task, a dead one, a batch and a schedule: what workers make. */
@@ -92,11 +102,23 @@ async function makeScene(api: ApiSetup): Promise<Ids> {
   await worker.fail([await worker.claimOne()], { as: "dead" });
   await worker.finish();
   const batch = await makeBatch(store);
+  // A worker's login could stop nothing that there is to resume.
+  await planted(
+    api.ownerUrl,
+    "insert into taskgate.stopped_definition select task_definition_id, now(), 'ada' from taskgate.task_definition",
+  );
   const schedule = { name: "nightly", kind: "orders", cron: "@daily", timeZone: "UTC" };
   const more = { missed: "once", payload: null, group: null, nextRunAt: null } as const;
   const schedules = [{ ...schedule, ...more }];
   await store.setSchedules({ name: "orders", build: 7, changedBy: "code", schedules });
   return { ready: String(ready), dead: String(dead), batch };
+}
+
+async function planted(url: string, statement: string): Promise<void> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  await client.query(statement);
+  await client.end();
 }
 
 async function makeBatch(store: TaskStore): Promise<string> {

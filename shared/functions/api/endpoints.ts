@@ -3,6 +3,7 @@ import { readOwnerRequest } from "../../admin/app-requests";
 import { readListAuditQuery } from "../../admin/audit-requests";
 import { readBatchId, readListBatchesQuery } from "../../admin/batch-requests";
 import type { Admin } from "../../admin/create-admin";
+import { readFailuresQuery, readRedriveFailuresRequest } from "../../admin/failure-requests";
 import {
   readListSharedLimitsQuery,
   readRateRequest,
@@ -94,6 +95,10 @@ function changes<Place extends object, Value extends object>(
   };
 }
 
+const getFailures: Endpoint = async (request, admin) => ({
+  body: await admin.failures(take(readFailuresQuery(queryOf(request)))),
+});
+
 const pausing = { place: ofDefinition, read: readOperatorRequest };
 const scheduling = { place: ofDefinition, read: readScheduleRequest };
 const batching = { place: ofBatch, read: readOperatorRequest };
@@ -133,6 +138,9 @@ const reads = {
     { member: "entries", query: readListAuditQuery, top: auditListMax },
     (admin, query) => admin.audit(query),
   ),
+  "api-failures": getFailures,
+  "api-pace": shows((admin, request) => admin.pace(definitionOf(request))),
+  "api-stop-state": shows(async (admin) => ({ stop: await admin.stopState() })),
   "api-batches": lists(
     { member: "batches", query: readListBatchesQuery, top: batchListMax },
     (admin, query) => admin.batches(query),
@@ -173,6 +181,13 @@ const writes = {
   "api-reschedule": changes(
     { read: tasks.readRescheduleRequest, body: bodyWithIds },
     (admin, change) => admin.reschedule(change),
+  ),
+  "api-redrive-failures": changes({ read: readRedriveFailuresRequest }, (admin, change) =>
+    admin.redriveFailures(change),
+  ),
+  "api-stop": changes({ read: readOperatorRequest }, (admin, change) => admin.stopAll(change)),
+  "api-resume-all": changes({ read: readOperatorRequest }, (admin, change) =>
+    admin.resumeAll(change),
   ),
   "api-batch-resume": changes(batching, (admin, change) => admin.resumeBatch(change)),
   "api-batch-cancel": changes(batching, (admin, change) => admin.cancelBatch(change)),

@@ -23,11 +23,16 @@ export interface DefinitionOperations {
   /** Sets or clears the operator's rate; acts at the next claim. Idempotent by value. */
   setRate(input: SetRateInput): Promise<SetRateAnswer>;
   /** Nothing new is claimed or started until resumed. Idempotent by value. */
-  pauseDefinition(input: OperatorInput): Promise<PauseAnswer>;
+  pauseDefinition(input: PauseInput): Promise<PauseAnswer>;
   /** Takes a pause away. Idempotent by value. */
   resumeDefinition(input: OperatorInput): Promise<PauseAnswer>;
   /** Limits, live executions, and counts of tasks by state. */
   listDefinitions(input: { name?: string }): Promise<{ definitions: DefinitionStatus[] }>;
+}
+
+export interface PauseInput extends OperatorInput {
+  /** Part of a stop of everything: `listStopped` tells so, and its end resumes it. Default: the pause is the operator's own. */
+  isStop?: boolean;
 }
 
 export interface DefinitionSettings {
@@ -282,7 +287,7 @@ export const setRate = operation("setRate", {
 
 /** Procedure `pause_definition`. */
 export const pauseDefinition = operation("pauseDefinition", {
-  parameters: { name: "text", changedBy: "text", reason: "text" },
+  parameters: { name: "text", changedBy: "text", reason: "text", isStop: "boolean" },
   check: cleanOperator,
   decode: pauseAnswer,
 });

@@ -14,13 +14,19 @@ import * as executions from "./executions";
 import type { ExecutionOperations } from "./executions";
 import * as explain from "./explain";
 import type { ExplainOperations } from "./explain";
+import * as failureList from "./failure-list";
+import type { FailureListOperations } from "./failure-list";
 import * as groups from "./groups";
 import type { GroupOperations } from "./groups";
 import type { AnswerOf, InputOf, Operation } from "./operation";
+import * as pace from "./pace";
+import type { PaceOperations } from "./pace";
 import * as schedules from "./schedules";
 import type { ScheduleOperations } from "./schedules";
 import * as sharedLimits from "./shared-limits";
 import type { SharedLimitOperations } from "./shared-limits";
+import * as stops from "./stops";
+import type { StopOperations } from "./stops";
 import * as tasks from "./tasks";
 import type { TaskOperations } from "./tasks";
 import * as tokens from "./tokens";
@@ -41,9 +47,12 @@ export interface StoreOperations
     EnqueueOperations,
     ExecutionOperations,
     ExplainOperations,
+    FailureListOperations,
     GroupOperations,
+    PaceOperations,
     ScheduleOperations,
     SharedLimitOperations,
+    StopOperations,
     TaskOperations,
     TokenOperations,
     UpkeepOperations,
@@ -67,9 +76,12 @@ export const operations: {
   ...enqueue,
   ...executions,
   ...explain,
+  ...failureList,
   ...groups,
+  ...pace,
   ...schedules,
   ...sharedLimits,
+  ...stops,
   ...tasks,
   ...tokens,
   ...upkeep,

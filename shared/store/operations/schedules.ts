@@ -71,6 +71,8 @@ export interface SetSchedulePausedInput {
   nextRunAt: Date | null;
   changedBy: string;
   reason?: string;
+  /** The pause is part of a stop of everything: `listStopped` tells so. Default: it is the operator's own. */
+  isStop?: boolean;
 }
 
 export interface SetSchedulePausedAnswer {
@@ -163,15 +165,17 @@ export const setSchedulePaused = operation("setSchedulePaused", {
     nextRunAt: "text",
     changedBy: "text",
     reason: "text",
+    isStop: "boolean",
   },
   check: (input) => {
     checkKey("schedule", input.schedule);
     checkInstant("next_run_at", input.nextRunAt);
     return cleanOperator(input);
   },
-  bind: ({ nextRunAt, reason = null, ...rest }) => ({
+  bind: ({ nextRunAt, reason = null, isStop = false, ...rest }) => ({
     ...rest,
     reason,
+    isStop,
     nextRunAt: nextRunAt?.toISOString() ?? null,
   }),
   decode: (row) => ({

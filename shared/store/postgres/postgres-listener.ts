@@ -1,6 +1,6 @@
 import { messageOf } from "../../core/foreign-value";
 import type * as Pg from "pg";
-import type { Client, Notification } from "pg";
+import type { Client, Notification, QueryResult, QueryResultRow } from "pg";
 import { loadPackage } from "../../core/load-package";
 import type { TaskListener, TaskListenerEvents } from "../../ports/task-listener";
 import type { Timers } from "../../ports/timers";
@@ -21,6 +21,8 @@ export interface PostgresListenerOptions {
   readonly timers: Timers;
   readonly events: TaskListenerEvents;
 }
+
+const nothing = (): void => undefined;
 
 /** Pauses before the tries to connect again; the last one stays. */
 const pausesMs = [500, 1_000, 2_000, 5_000, 15_000, 30_000] as const;
@@ -44,6 +46,8 @@ export class PostgresListener implements TaskListener {
   #client: Client | null = null;
   #cancelRetry: (() => void) | null = null;
   #tries = 0;
+  /** Ends with the last query. */
+  #turn: Promise<void> = Promise.resolve();
   #isClosed = false;
 
   /** Throws InvalidArgumentError for a bad address; connects behind. */
@@ -83,7 +87,7 @@ export class PostgresListener implements TaskListener {
     if (client === null) return;
     const { text, values } = takePlaceStatement({ schema, definition: wait.definition });
     try {
-      const { rows } = await client.query<{ place: number }>(text, [...values]);
+      const { rows } = await this.#ask<{ place: number }>(client, text, values);
       const place = rows[0]?.place ?? null;
       if (this.#client !== client) return;
       wait.place = place;
@@ -100,7 +104,18 @@ export class PostgresListener implements TaskListener {
     wait.place = null;
     const { schema } = this.#options;
     const { text, values } = leavePlaceStatement({ schema, definition }, place);
-    this.#client?.query(text, [...values]).catch(() => undefined);
+    if (this.#client !== null) this.#ask(this.#client, text, values).catch(() => undefined);
+  }
+
+  /** One query at a time: the driver warns of a second one, and its next version refuses it. */
+  #ask<Row extends QueryResultRow>(
+    client: Client,
+    text: string,
+    values: readonly unknown[],
+  ): Promise<QueryResult<Row>> {
+    const answer = this.#turn.then(() => client.query<Row>(text, [...values]));
+    this.#turn = answer.then(nothing, nothing);
+    return answer;
   }
 
   async #connect(): Promise<void> {

@@ -17,6 +17,7 @@ import type {
 import { expectRange, invalidArgument, left, tooLarge, unknownArgument } from "./arguments";
 import { audit } from "./audit";
 import { addReady, addScheduled, compareTexts, definitionNamed, definitionOf } from "./rows";
+import { noteStop } from "./stops";
 import type { DefinitionRow, Memory, MemoryState, ScheduleRow, TaskRow } from "./state";
 
 /** set_schedules: writes what the code says; those that aren't named go, an operator's pauses stay. */
@@ -132,6 +133,8 @@ export function setSchedulePaused(
       reason: input.reason ?? null,
     });
   }
+  const place = { stopped: memory.state.stoppedSchedules, id: row.scheduleId };
+  noteStop(memory, place, { ...input, didPause: status === "paused" });
   const isOver = input.paused || row.nextRunAtMs === null;
   return { status, nextDueMs: isOver ? null : untilMs(memory, row.nextRunAtMs ?? 0) };
 }

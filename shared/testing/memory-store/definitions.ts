@@ -5,6 +5,7 @@ import type {
   Limit,
   OperatorInput,
   PauseAnswer,
+  PauseInput,
   RegisterDefinitionAnswer,
   RegisterDefinitionInput,
   SetLimitAnswer,
@@ -23,6 +24,7 @@ import {
   earlierOperation,
   usedElsewhere,
 } from "./rows";
+import { noteStop } from "./stops";
 import type { DefinitionRow, ExecutionRow, Memory } from "./state";
 import { changeSharedLinks, expectShared } from "./shared-limits";
 import { settleTokens } from "./tokens";
@@ -199,7 +201,7 @@ function liveExecutions(memory: Memory, definition: DefinitionRow): ExecutionRow
 }
 
 /** pause_definition: nothing new is claimed or started; running tasks go on and may complete. */
-export function pauseDefinition(memory: Memory, input: OperatorInput): PauseAnswer {
+export function pauseDefinition(memory: Memory, input: PauseInput): PauseAnswer {
   return setPaused(memory, input, true);
 }
 
@@ -208,9 +210,12 @@ export function resumeDefinition(memory: Memory, input: OperatorInput): PauseAns
   return setPaused(memory, input, false);
 }
 
-function setPaused(memory: Memory, input: OperatorInput, isPaused: boolean): PauseAnswer {
+function setPaused(memory: Memory, input: PauseInput, isPaused: boolean): PauseAnswer {
   const definition = definitionNamed(memory.state, input.name);
   const ready = hasReady(memory.state, definition);
+  const didPause = isPaused && !definition.isPaused;
+  const place = { stopped: memory.state.stoppedDefinitions, id: definition.definitionId };
+  noteStop(memory, place, { ...input, didPause });
   if (definition.isPaused === isPaused) return { status: "exists", ready };
   definition.isPaused = isPaused;
   audit(memory, definition, {

@@ -21,9 +21,11 @@ import * as failures from "./failures";
 import * as groupSettings from "./group-settings";
 import * as invariants from "./invariants";
 import * as listAudit from "./list-audit";
+import { listFailures } from "./list-failures";
 import { allStandings } from "./places";
 import * as purge from "./purge";
 import * as rates from "./rates";
+import { readPace } from "./read-pace";
 import * as readModels from "./read-models";
 import * as reclaim from "./reclaim";
 import * as redrive from "./redrive";
@@ -31,6 +33,7 @@ import * as reschedule from "./reschedule";
 import { definitionNamed } from "./rows";
 import * as schedule from "./schedule";
 import * as sharedLimits from "./shared-limits";
+import { listStopped } from "./stops";
 import { createSequences, emptyState } from "./state";
 import type { Memory, MemoryState } from "./state";
 import * as tokens from "./tokens";
@@ -59,6 +62,9 @@ const implementations: {
   ...groupSettings,
   ...invariants,
   ...listAudit,
+  listFailures,
+  listStopped,
+  readPace,
   ...purge,
   ...rates,
   ...readModels,

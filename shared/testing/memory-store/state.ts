@@ -67,6 +67,10 @@ export interface MemoryState {
   operations: Map<OperationId, OperationRow>;
   /** By id, in the order of creation. */
   schedules: Map<number, ScheduleRow>;
+  /** By definition. */
+  stoppedDefinitions: Map<number, StopRow>;
+  /** By schedule. */
+  stoppedSchedules: Map<number, StopRow>;
   watermarks: WatermarkRow[];
   settingAudit: SettingAuditRow[];
   callAudit: CallAuditRow[];
@@ -331,6 +335,13 @@ export interface ScheduleRow {
   isPaused: boolean;
 }
 
+/** stopped_definition and stopped_schedule: a stop of everything has paused it. */
+export interface StopRow {
+  readonly stoppedAtMs: number;
+  readonly stoppedBy: string;
+  readonly reason: string | null;
+}
+
 /** block_watermark: how far a definition's blocks have been made. */
 export interface WatermarkRow {
   readonly definitionId: number;
@@ -391,6 +402,8 @@ export function emptyState(): MemoryState {
     archive: new Map(),
     operations: new Map(),
     schedules: new Map(),
+    stoppedDefinitions: new Map(),
+    stoppedSchedules: new Map(),
     watermarks: [],
     settingAudit: [],
     callAudit: [],

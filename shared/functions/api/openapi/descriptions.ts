@@ -2,6 +2,7 @@ import { readOwnerRequest } from "../../../admin/app-requests";
 import { readListAuditQuery } from "../../../admin/audit-requests";
 import { readListBatchesQuery } from "../../../admin/batch-requests";
 import { taskRequest, tasksRequest } from "../../../admin/enqueue-request";
+import { readFailuresQuery, readRedriveFailuresRequest } from "../../../admin/failure-requests";
 import { readListSharedLimitsQuery, rateRequest } from "../../../admin/limit-requests";
 import type { ObjectSchema } from "../../../admin/object-schema";
 import {
@@ -79,6 +80,19 @@ const reads = {
     "Batch",
   ]),
   "api-batch": { summary: "One batch with its waves", answer: named("Batch") },
+  "api-failures": {
+    summary: "Dead tasks by error, most first",
+    query: readFailuresQuery,
+    answer: answers.failuresAnswer,
+  },
+  "api-pace": {
+    summary: "How a definition gets on: oldest task, pace, time left, running tasks",
+    answer: answers.paceAnswer,
+  },
+  "api-stop-state": {
+    summary: "The stop that is in force, with the paused definitions and schedules",
+    answer: answers.stopStateAnswer,
+  },
 } as const satisfies Record<string, RouteDescription>;
 
 /** Changes. */
@@ -156,6 +170,21 @@ const changes = {
     summary: "Gives tasks that wait another instant",
     body: [tasks.rescheduleRequest],
     answer: answers.outcomesAnswer("rescheduled", "running", "blocked", "busy", "gone"),
+  },
+  "api-redrive-failures": {
+    summary: "Dead tasks of one error become tasks again",
+    body: [readRedriveFailuresRequest],
+    answer: answers.redriveFailuresAnswer,
+  },
+  "api-stop": {
+    summary: "Pauses all definitions and schedules that aren't paused",
+    body: [readOperatorRequest],
+    answer: answers.stopAnswer,
+  },
+  "api-resume-all": {
+    summary: "Resumes the definitions and schedules that a stop has paused, and no others",
+    body: [readOperatorRequest],
+    answer: answers.stopAnswer,
   },
   "api-batch-resume": {
     summary: "A halted batch goes on",

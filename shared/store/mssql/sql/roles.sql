@@ -75,6 +75,12 @@ GRANT EXECUTE ON OBJECT::Taskgate.ListWatermarks TO TaskgateWorker, TaskgateOper
 GO
 GRANT EXECUTE ON OBJECT::Taskgate.ListAudit TO TaskgateWorker, TaskgateOperator;
 GO
+GRANT EXECUTE ON OBJECT::Taskgate.ListFailures TO TaskgateWorker, TaskgateOperator;
+GO
+GRANT EXECUTE ON OBJECT::Taskgate.ListStopped TO TaskgateWorker, TaskgateOperator;
+GO
+GRANT EXECUTE ON OBJECT::Taskgate.ReadPace TO TaskgateWorker, TaskgateOperator;
+GO
 GRANT EXECUTE ON OBJECT::Taskgate.SetLimit TO TaskgateOperator;
 GO
 GRANT EXECUTE ON OBJECT::Taskgate.SetRate TO TaskgateOperator;

@@ -1,14 +1,15 @@
 -- Taskgate.PauseDefinition: nothing new is claimed or started; running tasks go on and may complete.
--- In:     @Name; @ChangedBy, @Reason for the audit
+-- In:     @Name; @ChangedBy, @Reason for the audit; @IsStop: part of a stop of everything, whose end resumes it: ListStopped tells
+--           so. Else the pause is the operator's own, and stays when the stop ends
 -- Out:    Status: paused | exists (it was so already); Ready: tasks wait
 -- Raises: 50404 unknown definition; 50422 a text too long; 50490 inside a transaction; 1222 locked for longer than 2 s
--- Locks:  TaskDefinition
+-- Locks:  TaskDefinition, then its row in StoppedDefinition
 -- Isolation: of two callers the second waits for the row and finds it paused
 -- Plan:   unique name, primary key; the last entry of PK_Ready: at the first ones claims leave deleted entries
 -- Once:   by value
 -- Twin:   postgres/sql/functions/pause_definition.sql
 CREATE OR ALTER PROCEDURE Taskgate.PauseDefinition
-  @Name nvarchar(max), @ChangedBy nvarchar(max), @Reason nvarchar(max) = NULL
+  @Name nvarchar(max), @ChangedBy nvarchar(max), @Reason nvarchar(max) = NULL, @IsStop bit = 0
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
@@ -29,6 +30,13 @@ BEGIN
     IF @vStatus <> N'exists'
       INSERT INTO Taskgate.SettingAudit (TaskDefinitionId, Setting, OldValue, NewValue, Source, ChangedBy, Reason, ChangedAt)
       VALUES (@vDefinition, N'paused', N'false', N'true', N'operator', @ChangedBy, @Reason, SYSUTCDATETIME());
+    IF @vStatus = N'paused' OR COALESCE(@IsStop, 0) = 0
+      DELETE s
+      FROM Taskgate.StoppedDefinition AS s WITH (ROWLOCK, UPDLOCK) -- the holder of the definition's row owns this one
+      WHERE s.TaskDefinitionId = @vDefinition;
+    IF @vStatus = N'paused' AND @IsStop = 1
+      INSERT INTO Taskgate.StoppedDefinition WITH (ROWLOCK) (TaskDefinitionId, StoppedAt, StoppedBy, Reason)
+      VALUES (@vDefinition, SYSUTCDATETIME(), @ChangedBy, @Reason);
     COMMIT TRANSACTION;
   END TRY
   BEGIN CATCH

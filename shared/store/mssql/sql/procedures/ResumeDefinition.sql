@@ -2,7 +2,7 @@
 -- In:     @Name; @ChangedBy, @Reason for the audit
 -- Out:    Status: resumed | exists (it was so already); Ready: tasks wait
 -- Raises: 50404 unknown definition; 50422 a text too long; 50490 inside a transaction; 1222 locked for longer than 2 s
--- Locks:  TaskDefinition
+-- Locks:  TaskDefinition, then its row in StoppedDefinition
 -- Isolation: of two callers the second waits for the row and finds it resumed
 -- Plan:   unique name, primary key; the last entry of PK_Ready: at the first ones claims leave deleted entries
 -- Once:   by value
@@ -29,6 +29,9 @@ BEGIN
     IF @vStatus <> N'exists'
       INSERT INTO Taskgate.SettingAudit (TaskDefinitionId, Setting, OldValue, NewValue, Source, ChangedBy, Reason, ChangedAt)
       VALUES (@vDefinition, N'paused', N'true', N'false', N'operator', @ChangedBy, @Reason, SYSUTCDATETIME());
+    DELETE s
+    FROM Taskgate.StoppedDefinition AS s WITH (ROWLOCK, UPDLOCK) -- the holder of the definition's row owns this one
+    WHERE s.TaskDefinitionId = @vDefinition;
     COMMIT TRANSACTION;
   END TRY
   BEGIN CATCH

@@ -1,17 +1,18 @@
 -- Taskgate.SetSchedulePaused: pauses a schedule or lets it go on. Instants that pass while it is paused aren't fired later.
 -- In:     @Name: the definition; @Schedule: the schedule's name; @Paused bit; @NextRunAt ISO-8601: where it goes on when it is resumed
---           and its next instant has passed, computed from ListSchedules' NowAt, or null: never; @ChangedBy, @Reason for the audit
+--           and its next instant has passed, computed from ListSchedules' NowAt, or null: never; @ChangedBy, @Reason for the audit; @IsStop: the pause is part of a stop of everything
+--           (ListStopped), else the operator's own
 -- Out:    Status: paused | resumed | exists (it was so already); NextDueMs bigint: until the next instant, 0 when it is due, null while
 --           paused
 -- Raises: 50404 unknown definition or schedule; 50422 a bad value; 50490 inside a transaction; 1222 locked for longer than 2 s
--- Locks:  Schedule, new row
+-- Locks:  Schedule, new row, then its row in StoppedSchedule
 -- Isolation: of two callers the second waits for the row and finds it so; who fires the schedule skips it
 -- Plan:   unique names, primary key
 -- Once:   by value
 -- Twin:   postgres/sql/functions/set_schedule_paused.sql
 CREATE OR ALTER PROCEDURE Taskgate.SetSchedulePaused
   @Name nvarchar(max), @Schedule nvarchar(max), @Paused bit, @NextRunAt nvarchar(max), @ChangedBy nvarchar(max),
-  @Reason nvarchar(max) = NULL
+  @Reason nvarchar(max) = NULL, @IsStop bit = 0
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
@@ -52,6 +53,13 @@ BEGIN
       VALUES (@vDefinition, N'schedule_paused', CASE @Paused WHEN 1 THEN N'false' ELSE N'true' END + N' of ' + @vSchedule,
               CASE @Paused WHEN 1 THEN N'true' ELSE N'false' END + N' of ' + @vSchedule, N'operator', @ChangedBy, @Reason, @vNow);
     END;
+    IF @vStatus <> N'exists' OR COALESCE(@IsStop, 0) = 0
+      DELETE x
+      FROM Taskgate.StoppedSchedule AS x WITH (ROWLOCK, UPDLOCK) -- the holder of the schedule's row owns this one
+      WHERE x.ScheduleId = @vScheduleId;
+    IF @vWasPaused = 0 AND @vStatus = N'paused' AND @IsStop = 1
+      INSERT INTO Taskgate.StoppedSchedule WITH (ROWLOCK) (ScheduleId, StoppedAt, StoppedBy, Reason)
+      VALUES (@vScheduleId, @vNow, @ChangedBy, @Reason);
     COMMIT TRANSACTION;
     IF @vWasPaused IS NULL
     BEGIN

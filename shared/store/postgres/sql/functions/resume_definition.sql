@@ -2,7 +2,7 @@
 -- In:     p_name; p_changed_by, p_reason for the audit
 -- Out:    status: resumed | exists (it was so already); ready: tasks wait
 -- Raises: TG404 unknown definition; TG422 a text too long
--- Locks:  task_definition
+-- Locks:  task_definition, then its row in stopped_definition
 -- Plan:   unique name, primary key
 -- Once:   by value
 -- Twin:   mssql/sql/procedures/ResumeDefinition.sql
@@ -14,5 +14,5 @@ set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan set
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 begin
   select case when c.o_did_change then 'resumed' else 'exists' end, c.o_ready into status, ready
-    from _set_paused(p_name, false, p_changed_by, p_reason) c;
+    from _set_paused(p_name, false, p_changed_by, p_reason, false) c;
 end $$;

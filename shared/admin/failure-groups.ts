@@ -1,0 +1,82 @@
+import type { TaskId } from "../core/ids";
+import type { EqualFailures } from "../ports/task-store";
+
+/**
+ * Failures put together although their errors name different ids: numbers, UUIDs and long hexadecimal texts differ from task
+ * to task, and count as equal.
+ */
+
+/** Dead tasks of one definition and kind whose errors are alike. */
+export interface FailureGroup {
+  readonly definition: string;
+  readonly kind: string;
+  /** The error of the newest one. */
+  readonly error: string;
+  /** The error with `#` where errors of the group may differ: the name of the group. */
+  readonly like: string;
+  readonly count: number;
+  /** When the first and the last of those that were looked at ended; ISO-8601 UTC. */
+  readonly firstAt: string;
+  readonly lastAt: string;
+  /** The newest one. */
+  readonly example: TaskId;
+}
+
+/** A group with its tasks, newest first. */
+export interface FailureGroupTasks {
+  readonly group: FailureGroup;
+  readonly taskIds: readonly TaskId[];
+}
+
+/** An error that tells nothing. */
+const noError = "(no error was told)";
+
+const varying: readonly RegExp[] = [
+  /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi,
+  /\b0x[0-9a-f]+\b/gi,
+  /\b(?=[0-9a-f]*\d)[0-9a-f]{12,}\b/gi,
+  /\d+(?:[.,:]\d+)*/g,
+];
+
+/** The error's first line with `#` in place of numbers and ids. */
+export function likeOf(error: string | null): string {
+  const [line = ""] = (error ?? noError).trim().split("\n", 1);
+  return varying.reduce((text, form) => text.replace(form, "#"), line).trim();
+}
+
+/** Entries of `list_failures` with like errors together; most first, then the newest. */
+export function groupFailures(failures: readonly EqualFailures[]): FailureGroupTasks[] {
+  const groups = new Map<string, FailureGroupTasks>();
+  for (const failure of failures) {
+    const found = toGroup(failure);
+    const { definition, kind, like } = found.group;
+    const id = JSON.stringify([definition, kind, like]);
+    const earlier = groups.get(id);
+    groups.set(id, earlier === undefined ? found : merge(earlier, found));
+  }
+  return [...groups.values()].sort(
+    ({ group: a }, { group: b }) =>
+      b.count - a.count || compare(b.lastAt, a.lastAt) || compare(a.like, b.like),
+  );
+}
+
+function toGroup({ error, taskIds, ...rest }: EqualFailures): FailureGroupTasks {
+  const [example] = taskIds;
+  if (example === undefined) throw new Error("a failure without a task");
+  return { group: { ...rest, error: error ?? noError, like: likeOf(error), example }, taskIds };
+}
+
+/** The newer one gives error and example. */
+function merge(a: FailureGroupTasks, b: FailureGroupTasks): FailureGroupTasks {
+  const [newer, older] = a.group.lastAt >= b.group.lastAt ? [a, b] : [b, a];
+  const { firstAt } = a.group.firstAt < b.group.firstAt ? a.group : b.group;
+  const count = a.group.count + b.group.count;
+  return {
+    group: { ...newer.group, count, firstAt },
+    taskIds: [...newer.taskIds, ...older.taskIds],
+  };
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : Number(a > b);
+}

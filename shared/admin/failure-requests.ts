@@ -1,0 +1,23 @@
+/** Requests about failures, as requests.ts has them. */
+import { objectOf, queryOf } from "./object-schema";
+import type { ValueOf } from "./object-schema";
+import { flag, key, maxEntries, reason, text } from "./schemas";
+
+/** Which groups of failures to list. */
+export const readFailuresQuery = queryOf({
+  definition: key.exactOptional(),
+  max: maxEntries(1_000, 20),
+});
+/** Which groups of failures to list. */
+export type FailuresRequest = ValueOf<typeof readFailuresQuery>;
+
+/** Retry the dead tasks of one group. */
+export const readRedriveFailuresRequest = objectOf({
+  definition: key,
+  kind: key,
+  like: text({ min: 1, max: 400 }).meta({ description: "As the list of failures has it." }),
+  dryRun: flag.default(false).meta({ description: "Only counts them." }),
+  reason,
+});
+/** Retry the dead tasks of one group. */
+export type RedriveFailuresRequest = ValueOf<typeof readRedriveFailuresRequest>;

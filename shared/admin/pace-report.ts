@@ -1,0 +1,129 @@
+import { isCallsDefinition } from "../core/calls-definition";
+import type { TaskId } from "../core/ids";
+import type { DefinitionStatus, KindPace, TaskListEntry, TaskStore } from "../ports/task-store";
+
+/** How a definition gets on: how old its oldest ready task is, how fast tasks end, when all are done, which tasks run for too long. */
+
+/** A task that is claimed. */
+export interface RunningTask {
+  readonly task: TaskId;
+  readonly kind: string;
+  readonly state: TaskListEntry["state"];
+  /** Since it was claimed. */
+  readonly sinceMs: number;
+  /** The process that runs it. */
+  readonly worker: string | null;
+  /** It has run longer than 99 of 100 of its kind did within the last hour, and for a second at least. */
+  readonly isSlow: boolean;
+}
+
+/** How a definition gets on. */
+export interface PaceReport {
+  readonly definition: string;
+  readonly oldestReady: {
+    readonly task: TaskId;
+    readonly createdAt: string;
+    readonly ageMs: number;
+  } | null;
+  /** Tasks that ended well within the last hour, the newest thousand, and the time since the first of them; null: there is none. */
+  readonly finished: {
+    readonly count: number;
+    readonly overMs: number;
+    readonly perMinute: number;
+  } | null;
+  /** Until tasks that are ready, wait or are claimed have ended, at that pace; 0: there is none; null: not known. */
+  readonly untilDoneMs: number | null;
+  /** Why `untilDoneMs` isn't known; null: it is. */
+  readonly heldUpBy: string | null;
+  readonly kinds: readonly KindPace[];
+  /** Claimed tasks, those that run first; at most a thousand. */
+  readonly running: readonly RunningTask[];
+}
+
+/** Counts of a definition stop here. */
+const countedMax = 10_000;
+const readMax = 1_000;
+/** Below it a task that is slower than others isn't worth a look. */
+const slowMsMin = 1_000;
+/** Fewer tell nothing of 99 in 100. */
+const measuredMin = 20;
+
+/** Three reads; null: the definition is unknown. */
+export async function readPace(
+  { store }: { readonly store: TaskStore },
+  name: string,
+): Promise<PaceReport | null> {
+  const { definitions } = await store.listDefinitions({ name });
+  const [definition] = definitions;
+  if (definition === undefined) return null;
+  const [pace, { tasks }] = await Promise.all([
+    store.readPace({ name, max: readMax }),
+    store.listTasks({ name, state: "claimed", max: readMax }),
+  ]);
+  const { overMs, kinds } = pace;
+  const nowMs = pace.now.getTime();
+  const finished =
+    overMs === null
+      ? null
+      : { count: pace.finished, overMs, perMinute: perMinute(pace.finished, overMs) };
+  const outlook = untilDone(definition, finished);
+  return {
+    definition: name,
+    oldestReady:
+      pace.oldestReady === null
+        ? null
+        : {
+            task: pace.oldestReady.taskId,
+            createdAt: pace.oldestReady.createdAt,
+            ageMs: Math.max(nowMs - Date.parse(pace.oldestReady.createdAt), 0),
+          },
+    finished,
+    ...outlook,
+    kinds,
+    running: tasks.map((task) => toRunning(task, kinds, nowMs)),
+  };
+}
+
+/** Rounded to a tenth. One that ended this instant says as much as one that ended a second ago. */
+function perMinute(count: number, overMs: number): number {
+  return Math.round((count / Math.max(overMs, 1_000)) * 600_000) / 10;
+}
+
+function untilDone(
+  definition: DefinitionStatus,
+  finished: PaceReport["finished"],
+): Pick<PaceReport, "untilDoneMs" | "heldUpBy"> {
+  const { ready, waiting, claimed } = definition;
+  const left = ready + waiting + claimed;
+  const heldUpBy = reasonOf(definition, finished, left);
+  if (left === 0) return { untilDoneMs: 0, heldUpBy: null };
+  if (heldUpBy !== null || finished === null) return { untilDoneMs: null, heldUpBy };
+  return { untilDoneMs: Math.round((left / finished.perMinute) * 60_000), heldUpBy: null };
+}
+
+function reasonOf(
+  { name, paused, limit, ready, waiting, executions }: DefinitionStatus,
+  finished: PaceReport["finished"],
+  left: number,
+): string | null {
+  if (left === 0) return null;
+  if (isCallsDefinition(name)) return "it has calls, no tasks";
+  if (paused) return "it is paused";
+  if (limit === 0) return "its limit is 0";
+  if (Math.max(ready, waiting) >= countedMax) return "more tasks wait than are counted";
+  if (finished === null || finished.perMinute === 0)
+    return executions === 0 ? "no worker runs" : "no task ended within the last hour";
+  return null;
+}
+
+function toRunning(
+  { task, kind, state, claimedAt, worker }: TaskListEntry,
+  kinds: readonly KindPace[],
+  nowMs: number,
+): RunningTask {
+  const sinceMs = Math.max(nowMs - Date.parse(claimedAt ?? ""), 0);
+  const own = kinds.find((pace) => pace.kind === kind);
+  const usualMs = own === undefined || own.finished < measuredMin ? null : own.p99Ms;
+  const isSlow = state === "running" && usualMs !== null && sinceMs > Math.max(usualMs, slowMsMin);
+  return { task, kind, state, sinceMs, worker, isSlow };
+}

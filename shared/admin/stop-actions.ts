@@ -1,0 +1,142 @@
+import { TaskgateError } from "../core/errors";
+import type { ListStoppedAnswer } from "../ports/task-store";
+import type { AdminTools } from "./admin-tools";
+import type { OperatorRequest } from "./requests";
+import { setSchedulePaused } from "./schedule-actions";
+
+/**
+ * Stops everything, and resumes exactly the stopped definitions and schedules. Each is paused in a call of its own, so that a
+ * locked one holds up no other. A definition that is paused already stays its operator's. The database notes the parts of the
+ * stop, so a resume by another person, or after a crash, finds them.
+ */
+
+/** The changes of a stop or a resume. */
+export interface StopReport {
+  readonly definitions: readonly string[];
+  readonly schedules: readonly { readonly definition: string; readonly name: string }[];
+  /** Names of those that were locked for too long, or whose call failed: the same call again takes them up. */
+  readonly left: readonly string[];
+}
+
+/** A stop that is in force. */
+export interface StopState {
+  /** When it began; ISO-8601 UTC. */
+  readonly at: string;
+  readonly by: string;
+  readonly reason: string | null;
+  readonly definitions: readonly string[];
+  readonly schedules: readonly { readonly definition: string; readonly name: string }[];
+}
+
+type StopChange = OperatorRequest & { readonly changedBy: string };
+
+/** Definitions and schedules that one look reads. */
+const stoppedMax = 1_000;
+/** Calls at the same time. */
+const callsMax = 4;
+
+/** The stop in force; null: none is. The first of its parts tells time, actor and reason. */
+export async function readStop({ store }: AdminTools): Promise<StopState | null> {
+  const { definitions, schedules } = await store.listStopped({ max: stoppedMax });
+  const [first] = [...definitions, ...schedules].sort((a, b) => (a.at < b.at ? -1 : 1));
+  if (first === undefined) return null;
+  const { at, by, reason } = first;
+  return {
+    ...{ at, by, reason },
+    definitions: definitions.map(({ definition }) => definition),
+    schedules: schedules.map(({ definition, name }) => ({ definition, name })),
+  };
+}
+
+/** Pauses all that isn't paused: schedules first, so that nothing new comes while definitions stop. */
+export async function stopAll(tools: AdminTools, change: StopChange): Promise<StopReport> {
+  const { store } = tools;
+  const [{ schedules }, { definitions }] = await Promise.all([
+    store.listSchedules({ max: stoppedMax }),
+    store.listDefinitions({}),
+  ]);
+  const stopped = await changeEach(
+    schedules.filter(({ paused }) => !paused),
+    async ({ definition, name }) => {
+      const input = { ...change, name: definition, schedule: name, paused: true, nextRunAt: null };
+      return (await store.setSchedulePaused({ ...input, isStop: true })).status === "paused";
+    },
+  );
+  const paused = await changeEach(
+    definitions.filter(({ paused: isPaused }) => !isPaused),
+    async ({ name }) =>
+      (await store.pauseDefinition({ ...change, name, isStop: true })).status === "paused",
+  );
+  return toReport(paused, stopped);
+}
+
+/** Resumes all parts of the stop: definitions first, with hints for those whose tasks wait. */
+export async function resumeAll(tools: AdminTools, change: StopChange): Promise<StopReport> {
+  const { store, wakeUp } = tools;
+  const stopped: ListStoppedAnswer = await store.listStopped({ max: stoppedMax });
+  const resumed = await changeEach(
+    stopped.definitions.map(({ definition: name }) => ({ name })),
+    async ({ name }) => {
+      const { status, ready } = await store.resumeDefinition({ ...change, name });
+      if (ready) await wakeUp.hint(name);
+      return status === "resumed";
+    },
+  );
+  const going = await changeEach(stopped.schedules, async ({ definition, name }) => {
+    const input = { ...change, definition, schedule: name, paused: false };
+    return (await setSchedulePaused(tools, input)).status === "resumed";
+  });
+  return toReport(resumed, going);
+}
+
+interface Changed<Item> {
+  readonly changed: readonly Item[];
+  readonly failed: readonly Item[];
+}
+
+/** Some at a time. A locked one is left; any other error is thrown when all have been tried. */
+async function changeEach<Item>(
+  items: readonly Item[],
+  change: (item: Item) => Promise<boolean>,
+): Promise<Changed<Item>> {
+  const waiting = [...items];
+  const changed: Item[] = [];
+  const failed: Item[] = [];
+  let fault: unknown = null;
+  const work = async (): Promise<void> => {
+    for (let item = waiting.shift(); item !== undefined; item = waiting.shift()) {
+      try {
+        if (await change(item)) changed.push(item);
+      } catch (error) {
+        if (!isLocked(error)) fault ??= error;
+        failed.push(item);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: callsMax }, work));
+  if (fault !== null) throw fault as Error;
+  return { changed, failed };
+}
+
+/** It was locked for longer than its call waits. */
+function isLocked(error: unknown): boolean {
+  return error instanceof TaskgateError && error.isRetryable;
+}
+
+function toReport(
+  definitions: Changed<{ readonly name: string }>,
+  schedules: Changed<{ readonly definition: string; readonly name: string }>,
+): StopReport {
+  const scheduleOf = ({ definition, name }: { definition: string; name: string }) => ({
+    definition,
+    name,
+  });
+  return {
+    definitions: definitions.changed.map(({ name }) => name).sort(),
+    schedules: schedules.changed.map(scheduleOf),
+    left: [
+      ...definitions.failed.map(({ name }) => name),
+      ...schedules.failed.map(({ definition, name }) => `${definition} ${name}`),
+    ],
+  };
+}

@@ -1,0 +1,50 @@
+import { take } from "../admin/read-result";
+import type { FailureGroup } from "../admin/failure-groups";
+import { readFailuresQuery } from "../admin/failure-requests";
+import { maxOption, optionalNameParameter, report } from "./command";
+import type { Command } from "./command";
+import { exitCodes } from "./exit-codes";
+import { renderTable, showCount, showInstant, showNumber } from "../terminal/output";
+import type { Column } from "../terminal/output";
+
+/** `taskgate failures [NAME]` */
+export const failuresCommand: Command = {
+  name: "failures",
+  group: "look",
+  parameters: [optionalNameParameter],
+  options: { max: maxOption(1_000, 20) },
+  sentence: "Lists dead tasks by error, most first.",
+  details: [
+    "Errors that differ only in numbers and ids are one line; # stands for what differs.",
+    "The newest 5,000 dead tasks are read. `taskgate redrive NAME --all --like TEXT` retries those of one line.",
+  ].join("\n"),
+  examples: [
+    { line: "taskgate failures", sentence: "The failures of all definitions." },
+    { line: "taskgate failures greet -n 5", sentence: "The five most frequent errors of one." },
+  ],
+  run: async (context) => {
+    const [definition] = context.args;
+    const request = take(readFailuresQuery({ definition, max: context.options["max"] }));
+    const answer = await (await context.admin()).failures(request);
+    report(context, answer, () => {
+      if (answer.groups.length === 0) return "No task is dead.";
+      const table = renderTable(answer.groups, columns, context.output);
+      const cut = answer.more ? "\n\nThere are more: --max N shows up to 1000." : "";
+      const read = answer.isWhole
+        ? ""
+        : `\n\nOf the newest ${showNumber(answer.read, "dead task", "dead tasks")}; there are older ones.`;
+      return table + cut + read;
+    });
+    return exitCodes.ok;
+  },
+};
+
+const columns: readonly Column<FailureGroup>[] = [
+  { title: "tasks", value: (row) => showCount(row.count), isNumber: true, tone: () => "bad" },
+  { title: "definition", value: (row) => row.definition, tone: () => "strong" },
+  { title: "kind", value: (row) => row.kind, isSpare: true },
+  { title: "first", value: (row) => showInstant(row.firstAt), isSpare: true },
+  { title: "last", value: (row) => showInstant(row.lastAt) },
+  { title: "example", value: (row) => row.example, isNumber: true },
+  { title: "error", value: (row) => row.like, wraps: true },
+];

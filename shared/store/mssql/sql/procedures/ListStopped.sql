@@ -1,0 +1,57 @@
+-- Taskgate.ListStopped: what a stop of everything has paused, and what its end is to resume.
+-- In:     @Max int 1..1000
+-- Out:    Status: listed; Definitions: JSON array, by name, of {definition, at, by, reason}; Schedules: JSON array, by definition and name,
+--           of {definition, name, at, by, reason}; at most @Max each
+-- Raises: 50422 @Max out of range; 50490 inside a transaction
+-- Locks:  none
+-- Plan:   PK_StoppedDefinition, PK_StoppedSchedule; primary keys; a schedule that its code has removed isn't told
+-- Once:   a read
+-- Twin:   postgres/sql/functions/list_stopped.sql
+CREATE OR ALTER PROCEDURE Taskgate.ListStopped
+  @Max int
+AS
+BEGIN
+  SET NOCOUNT, XACT_ABORT ON;
+  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+  SET DEADLOCK_PRIORITY LOW; -- without row versions a reader of several tables may be in a circle of waiters: workers survive
+  IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
+  DECLARE @vDefinitions nvarchar(max), @vSchedules nvarchar(max);
+  DECLARE @vDefinition TABLE (
+    TaskDefinitionId int NOT NULL PRIMARY KEY CLUSTERED, StoppedAt datetime2(3) NOT NULL,
+    StoppedBy nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL, Reason nvarchar(400) COLLATE Latin1_General_100_BIN2 NULL);
+  DECLARE @vSchedule TABLE (
+    ScheduleId int NOT NULL PRIMARY KEY CLUSTERED, StoppedAt datetime2(3) NOT NULL,
+    StoppedBy nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL, Reason nvarchar(400) COLLATE Latin1_General_100_BIN2 NULL);
+
+  EXEC Taskgate._CheckRange @What = N'max', @Value = @Max, @Least = 1, @Most = 1000;
+  -- First what was stopped, then definitions and schedules by key.
+  INSERT INTO @vDefinition (TaskDefinitionId, StoppedAt, StoppedBy, Reason)
+  SELECT TOP (@Max) s.TaskDefinitionId, s.StoppedAt, s.StoppedBy, s.Reason
+  FROM Taskgate.StoppedDefinition AS s WITH (INDEX (PK_StoppedDefinition)) -- in its order
+  ORDER BY s.TaskDefinitionId;
+  INSERT INTO @vSchedule (ScheduleId, StoppedAt, StoppedBy, Reason)
+  SELECT TOP (@Max) s.ScheduleId, s.StoppedAt, s.StoppedBy, s.Reason
+  FROM Taskgate.StoppedSchedule AS s WITH (INDEX (PK_StoppedSchedule)) -- in its order
+  ORDER BY s.ScheduleId;
+  SELECT @vDefinitions = N'[' + STRING_AGG(CONVERT(nvarchar(max), N'{"definition":"') COLLATE Latin1_General_100_BIN2
+           + STRING_ESCAPE(d.Name, 'json')
+           + N'","at":"' + Taskgate._Iso(x.StoppedAt)
+           + N'","by":"' + STRING_ESCAPE(x.StoppedBy, 'json')
+           + N'","reason":' + COALESCE(N'"' + STRING_ESCAPE(x.Reason, 'json') + N'"', N'null') + N'}', N',')
+           WITHIN GROUP (ORDER BY d.Name) + N']'
+  FROM @vDefinition AS x
+  INNER JOIN Taskgate.TaskDefinition AS d ON d.TaskDefinitionId = x.TaskDefinitionId
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per definition
+  SELECT @vSchedules = N'[' + STRING_AGG(CONVERT(nvarchar(max), N'{"definition":"') COLLATE Latin1_General_100_BIN2
+           + STRING_ESCAPE(d.Name, 'json')
+           + N'","name":"' + STRING_ESCAPE(s.Name, 'json')
+           + N'","at":"' + Taskgate._Iso(x.StoppedAt)
+           + N'","by":"' + STRING_ESCAPE(x.StoppedBy, 'json')
+           + N'","reason":' + COALESCE(N'"' + STRING_ESCAPE(x.Reason, 'json') + N'"', N'null') + N'}', N',')
+           WITHIN GROUP (ORDER BY d.Name, s.Name) + N']'
+  FROM @vSchedule AS x
+  INNER JOIN Taskgate.Schedule AS s ON s.ScheduleId = x.ScheduleId
+  INNER JOIN Taskgate.TaskDefinition AS d ON d.TaskDefinitionId = s.TaskDefinitionId
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- two seeks per schedule
+  SELECT N'listed' AS [Status], COALESCE(@vDefinitions, N'[]') AS [Definitions], COALESCE(@vSchedules, N'[]') AS [Schedules];
+END;

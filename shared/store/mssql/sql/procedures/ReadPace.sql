@@ -1,0 +1,82 @@
+-- Taskgate.ReadPace: how fast a definition's tasks end, how long they run, and which ready one is the oldest.
+-- In:     @Name; @Max int 1..1000: so many of the tasks that ended well within the last hour are looked at, the newest ones
+-- Out:    Status: read; NowAt ISO-8601: the database's clock; OldestTaskId, OldestCreatedAt: of the ready tasks that come next of their priorities, the oldest, at most 50
+--           priorities; null: none is ready
+--         Finished int: tasks looked at; OverMs bigint: from the end of the earliest of them until now; null: there is none
+--         Kinds: JSON array, by kind, of {kind, finished, p50Ms, p99Ms: the durations that half and 99 of 100 of the measured ones reach
+--           at most, or null}
+-- Raises: 50404 unknown definition; 50422 @Max out of range; 50490 inside a transaction
+-- Locks:  none
+-- Isolation: a task that moves on between two reads is left out
+-- Plan:   one probe of PK_Ready per priority; IX_Archive_Finished backwards, then one seek per task
+-- Once:   a read
+-- Twin:   postgres/sql/functions/read_pace.sql
+CREATE OR ALTER PROCEDURE Taskgate.ReadPace
+  @Name nvarchar(max), @Max int
+AS
+BEGIN
+  SET NOCOUNT, XACT_ABORT ON;
+  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+  SET DEADLOCK_PRIORITY LOW; -- without row versions a reader of several tables may be in a circle of waiters: workers survive
+  IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
+  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vDefinition int, @vFrom smallint = -32768, @vPriority smallint, @vTaskId bigint, @vFound int = 1,
+          @vOldestTaskId bigint, @vOldestCreatedAt datetime2(3), @vFinished int, @vFirstAt datetime2(3), @vKinds nvarchar(max);
+  DECLARE @vHead TABLE (TaskId bigint NOT NULL PRIMARY KEY CLUSTERED);
+  DECLARE @vSeen TABLE (TaskId bigint NOT NULL PRIMARY KEY CLUSTERED, FinishedAt datetime2(3) NOT NULL);
+  DECLARE @vDone TABLE (
+    TaskId bigint NOT NULL PRIMARY KEY CLUSTERED, Kind nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL, DurationMs int NULL,
+    Place int NULL, Measured int NULL);
+
+  EXEC Taskgate._CheckRange @What = N'max', @Value = @Max, @Least = 1, @Most = 1000;
+  EXEC Taskgate._FindDefinition @Name = @Name, @oDefinition = @vDefinition OUTPUT;
+
+  -- 1. The next task of each priority.
+  WHILE @vFound = 1 AND (SELECT COUNT(*) FROM @vHead AS h) < 50
+  BEGIN
+    SET @vFound = 0;
+    SELECT TOP (1) @vFound = 1, @vPriority = r.Priority, @vTaskId = r.TaskId
+    FROM Taskgate.Ready AS r WITH (FORCESEEK) -- the first entry behind the last priority, regardless of statistics
+    WHERE r.TaskDefinitionId = @vDefinition AND r.Priority >= @vFrom
+    ORDER BY r.Priority, r.Rank, r.TaskId;
+    INSERT INTO @vHead (TaskId) SELECT @vTaskId WHERE @vFound = 1;
+    IF @vPriority = 32767 SET @vFound = 0;
+    ELSE IF @vFound = 1 SET @vFrom = @vPriority + 1;
+  END;
+  SELECT TOP (1) @vOldestTaskId = t.TaskId, @vOldestCreatedAt = t.CreatedAt
+  FROM @vHead AS h
+  INNER JOIN Taskgate.Task AS t ON t.TaskId = h.TaskId
+  ORDER BY t.CreatedAt, t.TaskId
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+
+  -- 2. What ended well within the last hour: the entries of the index, then the tasks by key.
+  INSERT INTO @vSeen (TaskId, FinishedAt)
+  SELECT TOP (@Max) a.TaskId, a.FinishedAt
+  FROM Taskgate.Archive AS a WITH (INDEX (IX_Archive_Finished)) -- backwards; covers this read
+  WHERE a.TaskDefinitionId = @vDefinition AND a.Outcome = 10 AND a.FinishedAt > DATEADD(MILLISECOND, -3600000, @vNow)
+  ORDER BY a.FinishedAt DESC, a.TaskId DESC;
+  SELECT @vFinished = COUNT(*), @vFirstAt = MIN(s.FinishedAt) FROM @vSeen AS s;
+  INSERT INTO @vDone (TaskId, Kind, DurationMs)
+  SELECT a.TaskId, a.Kind, a.DurationMs
+  FROM @vSeen AS s
+  INNER JOIN Taskgate.Archive AS a WITH (INDEX (PK_Archive)) ON a.TaskId = s.TaskId
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+  UPDATE d
+  SET Place = m.Place, Measured = m.Measured
+  FROM @vDone AS d
+  INNER JOIN (
+    SELECT y.TaskId, ROW_NUMBER() OVER (PARTITION BY y.Kind ORDER BY y.DurationMs, y.TaskId) AS Place,
+           COUNT(*) OVER (PARTITION BY y.Kind) AS Measured
+    FROM @vDone AS y WHERE y.DurationMs IS NOT NULL) AS m ON m.TaskId = d.TaskId;
+  SELECT @vKinds = N'[' + STRING_AGG(CONVERT(nvarchar(max), N'{"kind":"') COLLATE Latin1_General_100_BIN2
+           + STRING_ESCAPE(g.Kind, 'json')
+           + N'","finished":' + CONVERT(nvarchar(11), g.Finished)
+           + N',"p50Ms":' + COALESCE(CONVERT(nvarchar(11), g.P50), N'null')
+           + N',"p99Ms":' + COALESCE(CONVERT(nvarchar(11), g.P99), N'null') + N'}', N',') WITHIN GROUP (ORDER BY g.Kind) + N']'
+  FROM (
+    SELECT d.Kind, COUNT(*) AS Finished,
+           MIN(CASE WHEN d.Place * 2 >= d.Measured THEN d.DurationMs END) AS P50,
+           MIN(CASE WHEN d.Place * 100 >= d.Measured * 99 THEN d.DurationMs END) AS P99
+    FROM @vDone AS d GROUP BY d.Kind) AS g;
+  SELECT N'read' AS [Status], Taskgate._Iso(@vNow) AS [NowAt], @vOldestTaskId AS [OldestTaskId],
+         Taskgate._Iso(@vOldestCreatedAt) AS [OldestCreatedAt], @vFinished AS [Finished], DATEDIFF_BIG(MILLISECOND, @vFirstAt, @vNow) AS [OverMs], COALESCE(@vKinds, N'[]') AS [Kinds];
+END;

@@ -1,0 +1,66 @@
+import { asTaskId } from "../../core/ids";
+import type { TaskId } from "../../core/ids";
+import { checkInt, checkName } from "./checks";
+import { int, intOrNull, json, text, textOrNull } from "./columns";
+import { operationsOf } from "./operation";
+
+/* ---- Pace: how fast tasks of a definition end, how long they run, how old the oldest one is ---- */
+
+/** How a definition gets on. */
+export interface PaceOperations {
+  /** From the tasks that ended well within the last hour, and from those that are ready. */
+  readPace(input: ReadPaceInput): Promise<ReadPaceAnswer>;
+}
+
+export interface ReadPaceInput {
+  name: string;
+  /** So many finished tasks are looked at, the newest ones; 1..1000. */
+  max: number;
+}
+
+export interface ReadPaceAnswer {
+  /** The database's clock. */
+  now: Date;
+  /** Of the ready tasks that come next of their priorities, the oldest, of at most 50 priorities; null: none is ready. */
+  oldestReady: { taskId: TaskId; createdAt: string } | null;
+  /** Tasks looked at. */
+  finished: number;
+  /** From the end of the earliest of them until now; null: there is none. */
+  overMs: number | null;
+  /** By kind. */
+  kinds: KindPace[];
+}
+
+/** How long tasks of a kind have run. */
+export interface KindPace {
+  kind: string;
+  finished: number;
+  /** Half of the measured ones took at most so long; null: none was measured. */
+  p50Ms: number | null;
+  /** 99 of 100 of them. */
+  p99Ms: number | null;
+}
+
+const operation = operationsOf<PaceOperations>();
+
+/** Procedure `read_pace`. */
+export const readPace = operation("readPace", {
+  parameters: { name: "text", max: "int" },
+  check: (input) => {
+    checkName(input.name);
+    checkInt("max", input.max);
+    return input;
+  },
+  decode: (row) => {
+    const taskId = textOrNull(row, "oldestTaskId");
+    const createdAt = textOrNull(row, "oldestCreatedAt");
+    return {
+      now: new Date(text(row, "nowAt")),
+      oldestReady:
+        taskId === null || createdAt === null ? null : { taskId: asTaskId(taskId), createdAt },
+      finished: int(row, "finished"),
+      overMs: intOrNull(row, "overMs"),
+      kinds: json<KindPace[]>(row, "kinds"),
+    };
+  },
+});

@@ -1,0 +1,69 @@
+import type { EqualFailures, ListFailuresAnswer, ListFailuresInput } from "../../ports/task-store";
+import { expectRange, left } from "./arguments";
+import { iso } from "./read-models";
+import { compareNumbers, compareTexts, definitionNamed } from "./rows";
+import type { ArchiveRow, Memory } from "./state";
+
+/** list_failures: dead tasks put together by definition, kind and error. */
+export function listFailures(memory: Memory, input: ListFailuresInput): ListFailuresAnswer {
+  expectRange("max", input.max, [1, 5_000]);
+  const { state } = memory;
+  const asked =
+    input.name === undefined
+      ? [...state.definitions.values()]
+      : [definitionNamed(state, input.name)];
+  const deadOf = asked
+    .map(({ definitionId, name }) => ({ name, rows: newestDead(memory, definitionId) }))
+    .filter(({ rows }) => rows.length > 0);
+  const each =
+    input.name === undefined
+      ? Math.max(Math.floor(input.max / Math.max(deadOf.length, 1)), 25)
+      : input.max;
+  const groups = new Map<string, EqualFailures>();
+  let lookedAt = 0;
+  for (const { name, rows } of deadOf) {
+    for (const row of rows.slice(0, each)) {
+      lookedAt += 1;
+      addTo(groups, name, row);
+    }
+  }
+  return {
+    lookedAt,
+    isWhole: deadOf.every(({ rows }) => rows.length <= each),
+    failures: [...groups.values()].sort(
+      (a, b) =>
+        b.count - a.count ||
+        compareTexts(b.lastAt, a.lastAt) ||
+        compareTexts(a.taskIds.join(","), b.taskIds.join(",")),
+    ),
+  };
+}
+
+function newestDead(memory: Memory, definitionId: number): ArchiveRow[] {
+  return [...memory.state.archive.values()]
+    .filter((row) => row.task.definitionId === definitionId && row.outcome === "dead")
+    .sort(
+      (a, b) => b.finishedAtMs - a.finishedAtMs || compareNumbers(b.task.taskId, a.task.taskId),
+    );
+}
+
+/** Rows come newest first. */
+function addTo(
+  groups: Map<string, EqualFailures>,
+  definition: string,
+  { task, finishedAtMs }: ArchiveRow,
+): void {
+  const { kind, lastError, taskId } = task;
+  const error = lastError === null ? null : left(lastError, 300).replace(/ +$/, "");
+  const at = iso(finishedAtMs);
+  const id = JSON.stringify([definition, kind, error]);
+  const group = groups.get(id);
+  if (group === undefined) {
+    const found = { definition, kind, error, count: 1, firstAt: at, lastAt: at };
+    groups.set(id, { ...found, taskIds: [taskId] });
+    return;
+  }
+  group.count += 1;
+  group.firstAt = at;
+  group.taskIds.push(taskId);
+}

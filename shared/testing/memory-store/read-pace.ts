@@ -1,0 +1,62 @@
+import type { KindPace, ReadPaceAnswer, ReadPaceInput } from "../../ports/task-store";
+import { expectRange } from "./arguments";
+import { iso } from "./read-models";
+import { compareNumbers, compareTexts, definitionNamed, readyOf, taskOf } from "./rows";
+import type { ArchiveRow, DefinitionRow, Memory, TaskRow } from "./state";
+
+const hourMs = 3_600_000;
+const prioritiesMax = 50;
+
+/** read_pace: how fast tasks end, how long they run, which ready one is the oldest. */
+export function readPace(memory: Memory, input: ReadPaceInput): ReadPaceAnswer {
+  expectRange("max", input.max, [1, 1_000]);
+  const definition = definitionNamed(memory.state, input.name);
+  const oldest = oldestReady(memory, definition);
+  const rows = lastDone(memory, definition).slice(0, input.max);
+  const firstAtMs = rows.at(-1)?.finishedAtMs;
+  const kinds = [...new Set(rows.map((row) => row.task.kind))].sort(compareTexts);
+  return {
+    now: new Date(memory.nowMs),
+    oldestReady:
+      oldest === null ? null : { taskId: oldest.taskId, createdAt: iso(oldest.createdAtMs) },
+    finished: rows.length,
+    overMs: firstAtMs === undefined ? null : memory.nowMs - firstAtMs,
+    kinds: kinds.map((kind) => paceOf(kind, rows)),
+  };
+}
+
+/** Of the tasks that come next of their priorities. */
+function oldestReady(memory: Memory, definition: DefinitionRow): TaskRow | null {
+  const heads = new Map<number, TaskRow>();
+  for (const row of readyOf(memory.state, definition)) {
+    if (heads.has(row.priority)) continue;
+    if (heads.size === prioritiesMax) break;
+    heads.set(row.priority, taskOf(memory.state, row.taskId));
+  }
+  const byAge = [...heads.values()].sort(
+    (a, b) => a.createdAtMs - b.createdAtMs || compareNumbers(a.taskId, b.taskId),
+  );
+  return byAge[0] ?? null;
+}
+
+/** Newest first, within the last hour. */
+function lastDone(memory: Memory, definition: DefinitionRow): ArchiveRow[] {
+  return [...memory.state.archive.values()]
+    .filter(
+      (row) =>
+        row.task.definitionId === definition.definitionId &&
+        row.outcome === "done" &&
+        row.finishedAtMs > memory.nowMs - hourMs,
+    )
+    .sort(
+      (a, b) => b.finishedAtMs - a.finishedAtMs || compareNumbers(b.task.taskId, a.task.taskId),
+    );
+}
+
+function paceOf(kind: string, rows: readonly ArchiveRow[]): KindPace {
+  const own = rows.filter((row) => row.task.kind === kind);
+  const measured = own.flatMap(({ durationMs }) => durationMs ?? []).sort((a, b) => a - b);
+  const reach = (share: number): number | null =>
+    measured[Math.ceil(measured.length * share) - 1] ?? null;
+  return { kind, finished: own.length, p50Ms: reach(0.5), p99Ms: reach(0.99) };
+}

@@ -1,0 +1,146 @@
+import { describe, expect, test } from "@jest/globals";
+import { define, enqueue, enqueueOne, startWorker, statusOf, tryStart } from "../support/builders";
+import { expectError } from "../support/expect-error";
+import { useStore } from "../support/store-setup";
+import type { StoreSetup } from "../support/store-setup";
+import { minuteMs, schedule, setAll, theOne } from "./schedule-builders";
+
+const stop = { changedBy: "ada", reason: "the partner is down", isStop: true } as const;
+const operator = { changedBy: "bob" } as const;
+
+/** What a stop of everything has paused is told apart from an operator's own pauses. */
+export function describeStops(setup: StoreSetup): void {
+  describe("list_stopped", () => {
+    const open = useStore(setup);
+
+    test("nothing was stopped: nothing is listed", async () => {
+      const { store } = open();
+      expect(await store.listStopped({ max: 10 })).toEqual({ definitions: [], schedules: [] });
+    });
+
+    test("definitions that a stop has paused are listed by name, with actor, reason and time", async () => {
+      const { store } = open();
+      const second = await define(store, {}, "stop-b");
+      const first = await define(store, {}, "stop-a");
+      const paused = await define(store, {}, "stop-c");
+      await store.pauseDefinition({ name: paused, ...operator });
+      await store.pauseDefinition({ name: second, ...stop });
+      await store.pauseDefinition({ name: first, ...stop });
+      const { definitions } = await store.listStopped({ max: 10 });
+      expect(definitions).toEqual(
+        [first, second].map((definition) => ({
+          definition,
+          by: "ada",
+          reason: "the partner is down",
+          at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+        })),
+      );
+      expect((await store.listStopped({ max: 1 })).definitions).toHaveLength(1);
+    });
+
+    test("a stop leaves a definition that is paused already to its operator", async () => {
+      const { store } = open();
+      const name = await define(store);
+      await store.pauseDefinition({ name, ...operator });
+      expect((await store.pauseDefinition({ name, ...stop })).status).toBe("exists");
+      expect((await store.listStopped({ max: 10 })).definitions).toEqual([]);
+    });
+
+    test("a repeated stop changes nothing", async () => {
+      const { store } = open();
+      const name = await define(store);
+      await store.pauseDefinition({ name, ...stop });
+      const before = await store.listStopped({ max: 10 });
+      await store.pauseDefinition({ name, ...stop, changedBy: "somebody else" });
+      expect(await store.listStopped({ max: 10 })).toEqual(before);
+    });
+
+    test("nothing starts in a stopped definition until it is resumed", async () => {
+      const { store } = open();
+      const name = await define(store);
+      await enqueueOne(store, name);
+      await store.pauseDefinition({ name, ...stop });
+      expect(await tryStart(store, name)).toBe("paused");
+      await store.resumeDefinition({ name, ...operator });
+      const worker = await startWorker(store, name);
+      expect((await worker.work({ want: 1 })).claimed).toHaveLength(1);
+      expect((await store.listStopped({ max: 10 })).definitions).toEqual([]);
+    });
+
+    test("an operator's own pause takes the definition out of the stop, and it stays paused", async () => {
+      const { store } = open();
+      const name = await define(store);
+      await store.pauseDefinition({ name, ...stop });
+      await store.pauseDefinition({ name, ...operator });
+      expect((await store.listStopped({ max: 10 })).definitions).toEqual([]);
+      expect((await statusOf(store, name)).paused).toBe(true);
+    });
+
+    test("a stop, a resume and a second stop are listed as the second one", async () => {
+      const { store } = open();
+      const name = await define(store);
+      await enqueue(store, name, 1);
+      await store.pauseDefinition({ name, ...stop });
+      await store.resumeDefinition({ name, ...operator });
+      await store.pauseDefinition({ name, ...stop, changedBy: "eve", reason: "again" });
+      const { definitions } = await store.listStopped({ max: 10 });
+      expect(definitions).toMatchObject([{ definition: name, by: "eve", reason: "again" }]);
+    });
+
+    test("schedules that a stop has paused are listed by definition and name", async () => {
+      const { store } = open();
+      const name = await define(store);
+      const at = { nextRunAt: new Date(Date.now() + 60 * minuteMs) };
+      await setAll(store, name, [
+        schedule({ name: "nightly", ...at }),
+        schedule({ name: "hourly", ...at }),
+        schedule({ name: "weekly", ...at }),
+      ]);
+      const pause = { name, paused: true, nextRunAt: null };
+      await store.setSchedulePaused({ ...pause, schedule: "weekly", ...operator });
+      await store.setSchedulePaused({ ...pause, schedule: "nightly", ...stop });
+      await store.setSchedulePaused({ ...pause, schedule: "hourly", ...stop });
+      await store.setSchedulePaused({ ...pause, schedule: "weekly", ...stop });
+      const { schedules } = await store.listStopped({ max: 10 });
+      expect(schedules).toMatchObject([
+        { definition: name, name: "hourly", by: "ada", reason: "the partner is down" },
+        { definition: name, name: "nightly", by: "ada", reason: "the partner is down" },
+      ]);
+      expect((await store.listStopped({ max: 1 })).schedules).toHaveLength(1);
+    });
+
+    test("a resume takes a schedule out of the stop, and so does an operator's own pause", async () => {
+      const { store } = open();
+      const name = await define(store);
+      await setAll(store, name, [schedule({ name: "nightly" })]);
+      const change = { name, schedule: "nightly", nextRunAt: null };
+      await store.setSchedulePaused({ ...change, paused: true, ...stop });
+      await store.setSchedulePaused({ ...change, paused: false, ...operator });
+      expect((await store.listStopped({ max: 10 })).schedules).toEqual([]);
+      expect((await theOne(store, name)).paused).toBe(false);
+      await store.setSchedulePaused({ ...change, paused: true, ...stop });
+      await store.setSchedulePaused({ ...change, paused: true, ...operator });
+      expect((await store.listStopped({ max: 10 })).schedules).toEqual([]);
+      expect((await theOne(store, name)).paused).toBe(true);
+    });
+
+    test("a schedule that the code has removed isn't listed", async () => {
+      const { store } = open();
+      const name = await define(store);
+      await setAll(store, name, [schedule({ name: "nightly" })]);
+      const pause = { name, schedule: "nightly", paused: true, nextRunAt: null };
+      await store.setSchedulePaused({ ...pause, ...stop });
+      await setAll(store, name, []);
+      expect((await store.listStopped({ max: 10 })).schedules).toEqual([]);
+    });
+
+    test.each([0, 1_001])("max %p is refused", async (max) => {
+      const { store } = open();
+      await expectError(store.listStopped({ max }), {
+        code: "TASKGATE_ARG_INVALID",
+        field: "max",
+        value: max,
+      });
+    });
+  });
+}
