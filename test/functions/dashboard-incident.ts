@@ -1,7 +1,7 @@
 import { asOperationId } from "../../shared/core/ids";
 import type { TaskId } from "../../shared/core/ids";
 import type { FailurePolicy, TaskStore } from "../../shared/ports/task-store";
-import { at, enqueue, operationId, startWorker } from "../support/builders";
+import { at, done, enqueue, operationId, startWorker } from "../support/builders";
 import type { Worker } from "../support/builders";
 import type { ApiSetup } from "./api-setup";
 
@@ -75,18 +75,27 @@ async function fillImports(store: TaskStore): Promise<TaskId> {
   await enqueue(
     store,
     "import-orders",
-    Array.from({ length: 60 }, (_, index) => ({
+    Array.from({ length: 90 }, (_, index) => ({
+      // The first thirty are measured: the last of them is slow.
+      kind: index < 30 ? "import-orders" : "import-archive",
       payload: JSON.stringify({ order: 90_000 + index, customer: `customer-${String(index)}` }),
-      ...(index % 3 === 0 ? { group: at(customers, (index / 3) % 3) } : {}),
+      ...(index % 3 === 0 && index >= 30 ? { group: at(customers, (index / 3) % 3) } : {}),
     })),
   );
   const one = await startWorker(store, "import-orders", { want: 4, worker: "worker-1 4410" });
+  await endImports(one, 29);
   const two = await startWorker(store, "import-orders", { want: 2, worker: "worker-3 4415" });
   const [first] = await begin(one, 4);
   await begin(two, 2);
   await one.claim(3);
   if (first === undefined) throw new Error("Expected a running task");
   return first;
+}
+
+/** Ended within a second each. */
+async function endImports(worker: Worker, tasks: number): Promise<void> {
+  for (const [index, task] of (await worker.claim(tasks)).entries())
+    await worker.work({ done: [done(task, { durationMs: 250 + 20 * index })] });
 }
 
 /** Seventeen of one error, two of another; the last one after two other attempts. */

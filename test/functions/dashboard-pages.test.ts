@@ -2,9 +2,10 @@ import { readFileSync } from "node:fs";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { Browser, chromiumNote, hasChromium } from "../support/browser";
 import type { Page } from "../support/browser";
+import { sleep } from "../../shared/platform/real-clock";
+import { enqueue } from "../support/builders";
 import { setupApi } from "./api-setup";
 import type { ApiSetup } from "./api-setup";
-import { fakeRoutes } from "./dashboard-fakes";
 import { makeIncident } from "./dashboard-incident";
 import type { Incident } from "./dashboard-incident";
 import { servePage } from "./page-server";
@@ -28,7 +29,6 @@ beforeAll(async () => {
   incident = await makeIncident(api);
   server = await servePage(api.admin, {
     extra: [
-      ...fakeRoutes(api.admin, { slowTasks: [incident.running] }),
       {
         method: "GET",
         route: "sample/results",
@@ -160,8 +160,13 @@ describe.each(looks)("at $width, dark: $isDark", ({ width, isDark }) => {
         // Further looks add what is asked less often.
         await page.until(`document.getElementById("connection").className === "good"`);
         // A line of what the page has seen begins with the third look.
-        if (name === "overview" || name === "definition")
+        if (name === "overview" || name === "definition") {
+          for (let looks = 0; looks < 3; looks += 1) {
+            await sleep(1_100);
+            await enqueue(api.store, "import-orders", 2 + 3 * looks);
+          }
           await page.until(`document.querySelector(".trend") !== null`);
+        }
         await check(page, width);
         await take(page, name);
       },

@@ -29,14 +29,25 @@ export interface PageRoute {
   readonly handler: PageHandler;
 }
 
-/** Listens on a free port of this machine. `extra` routes come before the API's own. */
+interface PageOptions extends Partial<ApiOptions> {
+  readonly extra?: readonly PageRoute[];
+  readonly without?: readonly string[];
+}
+
+/**
+ * Listens on a free port of this machine. `extra` routes come before the API's own; those of `without`, an older app hasn't,
+ * nor does its description name them.
+ */
 export async function servePage(
   admin: Admin,
-  { extra = [], ...options }: Partial<ApiOptions> & { extra?: readonly PageRoute[] } = {},
+  { extra = [], without = [], ...options }: PageOptions = {},
 ): Promise<PageServer> {
-  const api = createApiRoutes(() => Promise.resolve(admin), { operatorApi: true, ...options });
+  const api = createApiRoutes(() => Promise.resolve(admin), {
+    operatorApi: true,
+    ...options,
+  }).filter(({ route }) => !without.includes(route));
   const routes = [
-    ...(extra.length === 0 ? [] : [describeToo(api, extra)]),
+    ...(without.length === 0 ? [] : [describeLess(api, without)]),
     ...extra.map(({ method, route, handler }) => ({
       method,
       template: parseRoute(route),
@@ -76,15 +87,16 @@ export async function servePage(
   };
 }
 
-/** The API's description of itself, with the extra routes in it. */
-function describeToo(api: readonly ApiRoute[], extra: readonly PageRoute[]) {
+/** The API's description of itself, as an older app has it. */
+function describeLess(api: readonly ApiRoute[], without: readonly string[]) {
   const handler: PageHandler = async (request, context) => {
-    const described = await api
-      .find(({ name }) => name === "api-openapi")
-      ?.handler(request, context);
+    const found = api.find(({ name }) => name === "api-openapi");
+    const described = await found?.handler(request, context);
     const document = described?.jsonBody as { paths: Record<string, unknown> };
-    const paths = Object.fromEntries(extra.map(({ route }) => [`/${route}`, {}]));
-    return { ...described, jsonBody: { ...document, paths: { ...document.paths, ...paths } } };
+    const paths = Object.entries(document.paths).filter(
+      ([path]) => !without.includes(path.slice(1)),
+    );
+    return { ...described, jsonBody: { ...document, paths: Object.fromEntries(paths) } };
   };
   return { method: "GET", template: parseRoute("openapi.json"), handler };
 }

@@ -9,12 +9,15 @@ const everyMs = 4_000;
 
 const asked = slowly(everyMs, () => askIfThere("stop"));
 
+/** Does a stop that this page made still miss some? The same request again takes them up. */
+let isPartial = false;
+
 /** Shows the button where the app has the route, and the banner while everything is stopped. */
 export async function lookAtStop() {
   const answer = await asked();
   const isThere = answer !== null;
   const stop = isThere ? answer.stop : null;
-  byId("stop").hidden = !isThere || stop !== null;
+  byId("stop").hidden = !isThere || (stop !== null && !isPartial);
   const banner = byId("stopped");
   banner.hidden = stop === null;
   const when = stop === null ? "" : formatInstant(stop.at);
@@ -50,6 +53,14 @@ function describeWhat({ definitions, schedules }) {
 
 const count = (list, noun) => `${list.length} ${noun}${list.length === 1 ? "" : "s"}`;
 
+const leftOf = ({ left }) => left?.length ?? 0;
+
+/** What a stop or its end did; some may have been locked at that moment. */
+function describeDone(answer) {
+  const done = `${count(answer.definitions, "definition")}, ${count(answer.schedules, "schedule")}.`;
+  return leftOf(answer) === 0 ? done : `${done} ${leftOf(answer)} were locked: press again.`;
+}
+
 async function stopAll() {
   const { totals } = await call("status");
   const open = totals.definitions - totals.paused;
@@ -66,8 +77,10 @@ async function stopAll() {
     verb: "Stop everything",
     isDanger: true,
     doIt: (reason) => send("POST", "stop", reason),
-    sentence: (answer) =>
-      `Stopped: ${count(answer.definitions, "definition")}, ${count(answer.schedules, "schedule")}.`,
+    sentence: (answer) => {
+      isPartial = leftOf(answer) > 0;
+      return `Stopped: ${describeDone(answer)}`;
+    },
   });
 }
 
@@ -81,8 +94,10 @@ async function resumeAll(stop) {
     ],
     verb: "Resume",
     doIt: (reason) => send("POST", "resume", reason),
-    sentence: (answer) =>
-      `Resumed: ${count(answer.definitions, "definition")}, ${count(answer.schedules, "schedule")}.`,
+    sentence: (answer) => {
+      isPartial = false;
+      return `Resumed: ${describeDone(answer)}`;
+    },
   });
 }
 

@@ -41,7 +41,11 @@ export const task = {
       fillState(state, read);
       fillMeter(progress, read);
       timeline.fill(read);
-      payload.fill(read.payload, "It was enqueued without a payload.");
+      const isKept = read.state !== "done";
+      payload.fill(
+        read.payload,
+        isKept ? "It was enqueued without a payload." : "There is none, or none is kept.",
+      );
       results.hidden = read.state !== "done";
       result.fill(read.result, "Its handler returned nothing.");
       fillFacts(facts, read);

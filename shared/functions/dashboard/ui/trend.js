@@ -21,10 +21,10 @@ export function note(name, value) {
   series.set(name, samples);
 }
 
-/** Draws the numbers noted so far; nothing before the third number, or of zeros alone. `what` are its words. */
+/** Draws the numbers noted so far; nothing before the third number, or while they are all the same. `what` are its words. */
 export function drawTrend(node, name, what, { hasCaption = false } = {}) {
   const samples = series.get(name) ?? [];
-  const isNothing = samples.length < 3 || samples.every(({ value }) => value === 0);
+  const isNothing = samples.length < 3 || samples.every(({ value }) => value === samples[0].value);
   redraw(node, isNothing ? null : [samples.length, samples.at(-1)], () => {
     if (isNothing) return [];
     const words = describe(samples, what);

@@ -35,8 +35,8 @@ export const workers = {
   },
 };
 
-/** `web-1 4711` is process 4711 on web-1. */
-const hostOf = (worker) => worker.split(" ", 1)[0];
+/** `web-1 4711` is process 4711 on web-1; some write `web-1:4711`. */
+const hostOf = (worker) => worker.split(/[ :]/, 1)[0];
 
 function groupByHost(executions) {
   const hosts = new Map();
