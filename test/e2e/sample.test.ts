@@ -159,8 +159,10 @@ describe("the status page", () => {
         await run.until(/9 dead letters/, 120_000);
         const url = `http://127.0.0.1:${String(run.port)}/api/dashboard`;
         const page = await browser.open(url);
-        for (const text of ["live, ", "parse-block", " of 20"]) await page.shows(text);
+        for (const text of ["live", "parse-block", " of 20"]) await page.shows(text);
+        await page.evaluate(`location.hash = "#tasks?definition=check-row&state=dead"; 1`);
         for (const planted of plantedRows) await page.shows(`row ${String(planted.row)}.`);
+        await page.click(`a[href="#results"]`);
         // The table of imported files: noted when all of their waves are over.
         await page.until(
           `[...document.querySelectorAll("#results td.number")].some((cell) => cell.innerText === "2,009")`,
@@ -168,7 +170,7 @@ describe("the status page", () => {
         await page.click(`a[href="#batches"]`);
         await page.shows("flights-2k-with-bad-rows.json");
         await page.shows("9 of 9, done");
-        await page.shows("wave 3");
+        await page.shows("Wave 3");
         expect(page.problems).toEqual([]);
       } finally {
         await browser.close();

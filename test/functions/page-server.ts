@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { HttpRequest, InvocationContext } from "@azure/functions";
 import type { HttpResponseInit } from "@azure/functions";
 import { createApiRoutes } from "../../shared/functions/api/routes";
-import type { ApiOptions } from "../../shared/functions/api/routes";
+import type { ApiOptions, ApiRoute } from "../../shared/functions/api/routes";
 import { serveAsset } from "../../shared/functions/dashboard/assets";
 import type { Admin } from "../../shared/admin/create-admin";
 import { parseRoute } from "../../shared/local/functions-host/route-template";
@@ -16,18 +16,48 @@ export interface PageServer {
   close(): Promise<void>;
 }
 
-type Handler = (request: HttpRequest, context: InvocationContext) => Promise<HttpResponseInit>;
+/** What a route does. */
+export type PageHandler = (
+  request: HttpRequest,
+  context: InvocationContext,
+) => Promise<HttpResponseInit>;
 
-/** Listens on a free port of this machine. */
-export async function servePage(admin: Admin, options?: ApiOptions): Promise<PageServer> {
+/** A route beside those of the API. */
+export interface PageRoute {
+  readonly method: "GET" | "POST";
+  readonly route: string;
+  readonly handler: PageHandler;
+}
+
+interface PageOptions extends Partial<ApiOptions> {
+  readonly extra?: readonly PageRoute[];
+  readonly without?: readonly string[];
+}
+
+/**
+ * Listens on a free port of this machine. `extra` routes come before the API's own; those of `without`, an older app hasn't,
+ * nor does its description name them.
+ */
+export async function servePage(
+  admin: Admin,
+  { extra = [], without = [], ...options }: PageOptions = {},
+): Promise<PageServer> {
+  const api = createApiRoutes(() => Promise.resolve(admin), {
+    operatorApi: true,
+    ...options,
+  }).filter(({ route }) => !without.includes(route));
   const routes = [
-    ...createApiRoutes(() => Promise.resolve(admin), options).map(
-      ({ methods, route, handler }) => ({
-        method: methods[0],
-        template: parseRoute(route),
-        handler,
-      }),
-    ),
+    ...(without.length === 0 ? [] : [describeLess(api, without)]),
+    ...extra.map(({ method, route, handler }) => ({
+      method,
+      template: parseRoute(route),
+      handler,
+    })),
+    ...api.map(({ methods, route, handler }) => ({
+      method: methods[0],
+      template: parseRoute(route),
+      handler,
+    })),
     { method: "GET", template: parseRoute("dashboard/{file?}"), handler: serveAsset },
     {
       method: "GET",
@@ -57,10 +87,24 @@ export async function servePage(admin: Admin, options?: ApiOptions): Promise<Pag
   };
 }
 
+/** The API's description of itself, as an older app has it. */
+function describeLess(api: readonly ApiRoute[], without: readonly string[]) {
+  const handler: PageHandler = async (request, context) => {
+    const found = api.find(({ name }) => name === "api-openapi");
+    const described = await found?.handler(request, context);
+    const document = described?.jsonBody as { paths: Record<string, unknown> };
+    const paths = Object.entries(document.paths).filter(
+      ([path]) => !without.includes(path.slice(1)),
+    );
+    return { ...described, jsonBody: { ...document, paths: Object.fromEntries(paths) } };
+  };
+  return { method: "GET", template: parseRoute("openapi.json"), handler };
+}
+
 async function serve(
   request: IncomingMessage,
   response: ServerResponse,
-  { handler, params }: { handler: Handler; params: Record<string, string> },
+  { handler, params }: { handler: PageHandler; params: Record<string, string> },
 ): Promise<void> {
   const parts: Buffer[] = [];
   for await (const part of request) parts.push(part as Buffer);

@@ -57,14 +57,14 @@ export class Browser {
     });
   }
 
-  /** A page of this width in CSS pixels. */
-  async open(url: string, { width = 1280, isDark = false } = {}): Promise<Page> {
+  /** A page of this width in CSS pixels, in UTC unless told otherwise. */
+  async open(url: string, { width = 1280, isDark = false, timeZone = "UTC" } = {}): Promise<Page> {
     const { targetId } = await this.send("Target.createTarget", { url: "about:blank" });
     const attached = await this.send("Target.attachToTarget", { targetId, flatten: true });
     const session = String(attached["sessionId"]);
     const page = new Page((method, params) => this.send(method, params, session));
     this.#pages.set(session, page);
-    await page.begin(url, { width, isDark });
+    await page.begin(url, { width, isDark, timeZone });
     return page;
   }
 
@@ -128,13 +128,17 @@ export class Page {
     this.#send = send;
   }
 
-  async begin(url: string, look: { width: number; isDark: boolean }): Promise<void> {
+  async begin(
+    url: string,
+    look: { width: number; isDark: boolean; timeZone: string },
+  ): Promise<void> {
     for (const domain of ["Page", "Runtime", "Log"]) await this.#send(`${domain}.enable`, {});
     await this.resize(look.width);
     await this.#send("Emulation.setScrollbarsHidden", { hidden: true });
     const value = look.isDark ? "dark" : "light";
     const features = [{ name: "prefers-color-scheme", value }];
     await this.#send("Emulation.setEmulatedMedia", { features });
+    await this.#send("Emulation.setTimezoneOverride", { timezoneId: look.timeZone });
     await this.#send("Page.navigate", { url });
     await this.until(
       "window.location.href !== 'about:blank' && document.readyState === 'complete'",
@@ -199,9 +203,10 @@ export class Page {
     await this.#send("Input.dispatchKeyEvent", { type: "keyUp", ...event });
   }
 
-  /** The whole page as a PNG file. */
-  async picture(path: string): Promise<void> {
-    const answer = await this.#send("Page.captureScreenshot", { captureBeyondViewport: true });
+  /** The whole page as a PNG file, or what is seen of it without scrolling. */
+  async picture(path: string, { isWhole = true } = {}): Promise<void> {
+    const how = { captureBeyondViewport: isWhole, optimizeForSpeed: false };
+    const answer = await this.#send("Page.captureScreenshot", how);
     writeFileSync(path, Buffer.from(String(answer["data"]), "base64"));
   }
 

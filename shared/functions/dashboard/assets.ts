@@ -2,22 +2,52 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { HttpRequest, HttpResponseInit } from "@azure/functions";
 
+/** The page's modules, each one subject. */
+const scripts = [
+  "api",
+  "app",
+  "audit",
+  "audit-table",
+  "batch-card",
+  "batches",
+  "change",
+  "definition",
+  "definition-controls",
+  "definition-lists",
+  "definition-pace",
+  "dom",
+  "failure-list",
+  "failures",
+  "format",
+  "group-table",
+  "groups",
+  "limits",
+  "overview",
+  "place",
+  "progress",
+  "results",
+  "schedule-table",
+  "schedules",
+  "search",
+  "sentence",
+  "slots",
+  "stop",
+  "task",
+  "task-actions",
+  "tasks",
+  "timeline",
+  "trend",
+  "trouble",
+  "watermarks",
+  "workers",
+] as const;
+const styles = ["style", "controls", "views"] as const;
+
 /** The files of the page, by the name in the route; nothing else can be asked for. */
 const assets: ReadonlyMap<string, string> = new Map([
   ["index.html", "text/html; charset=utf-8"],
-  ...["style", "views"].map((name) => [`${name}.css`, "text/css; charset=utf-8"] as const),
-  ...[
-    "api",
-    "app",
-    "batches",
-    "draw",
-    "groups",
-    "limits",
-    "overview",
-    "schedules",
-    "tasks",
-    "watermarks",
-  ].map((name) => [`${name}.js`, "text/javascript; charset=utf-8"] as const),
+  ...styles.map((name) => [`${name}.css`, "text/css; charset=utf-8"] as const),
+  ...scripts.map((name) => [`${name}.js`, "text/javascript; charset=utf-8"] as const),
 ]);
 
 /** Nothing from elsewhere, nothing inline, in no frame. */

@@ -5,6 +5,9 @@ const keyName = "taskgate-function-key";
 /** The API wants a function key, or another one. */
 export class KeyWanted extends Error {}
 
+/** This app has no such route: operators' routes are switched off, or it is of another version. */
+class RouteMissing extends Error {}
+
 /** Keeps the key for this tab. */
 export function keepKey(key) {
   window.sessionStorage.setItem(keyName, key);
@@ -19,12 +22,40 @@ export async function call(path, init = {}) {
   if ((response.status === 401 || response.status === 403) && !isProblem(response))
     throw new KeyWanted("a function key is wanted");
   if (response.status === 404 && !isProblem(response))
-    throw new Error(
+    throw new RouteMissing(
       "this app has no such route: TASKGATE_OPERATOR_API is off, or it is of another version",
     );
   const body = await response.json();
   if (!response.ok) throw new Error(describeProblem(body));
   return body;
+}
+
+/** Addresses that this app has, by its own description; null: it has none, or hasn't been asked. */
+let described = null;
+
+/** Reads them once for each load of the page, so that no route is asked for that isn't there. */
+async function readRoutes() {
+  try {
+    const { paths } = await call("openapi.json");
+    return new Set(Object.keys(paths).map((path) => path.replace(/^\//, "")));
+  } catch (error) {
+    if (error instanceof RouteMissing) return null;
+    throw error;
+  }
+}
+
+/** What a newer route answers, or null where the app lacks it. `route` is its name in the description. */
+export async function askIfThere(route, path = route) {
+  described ??= readRoutes();
+  let routes;
+  try {
+    routes = await described;
+  } catch (error) {
+    described = null;
+    throw error;
+  }
+  if (routes === null || !routes.has(route)) return null;
+  return call(path);
 }
 
 /** Changes something. */
@@ -48,4 +79,27 @@ function describeProblem(body) {
   return problems.length > 0
     ? problems.join("; ")
     : (body.detail ?? body.title ?? "no reason given");
+}
+
+/** Counts what this page has changed. */
+let changes = 0;
+
+/** Earlier answers are out of date. */
+export function noteChange() {
+  changes += 1;
+  window.dispatchEvent(new window.Event("taskgate-changed"));
+}
+
+/** Asks less often than the page looks: the last answer stands until `everyMs` have passed or this page has changed something. */
+export function slowly(everyMs, ask) {
+  let asked = { atMs: Number.NEGATIVE_INFINITY, changes, answer: undefined };
+  return () => {
+    const nowMs = window.performance.now();
+    if (asked.changes === changes && nowMs - asked.atMs < everyMs) return asked.answer;
+    const answer = ask();
+    asked = { atMs: nowMs, changes, answer };
+    // One that failed is asked anew by the next look.
+    answer.catch(() => (asked = { ...asked, atMs: Number.NEGATIVE_INFINITY }));
+    return answer;
+  };
 }

@@ -1,50 +1,105 @@
-// The status page: asks the API every second for what the shown view needs, and draws it. No library, no build step.
-// A view's name is the address's part behind `#`.
+// The dashboard: asks the API every second for what the shown view needs, and draws it. No library, no build step.
+// A view is made when its address is gone to, and patched by each look after that.
 
 import { KeyWanted, call, keepKey } from "./api.js";
-import { lookAtBatches } from "./batches.js";
-import { byId, setText } from "./draw.js";
-import { lookAtGroups } from "./groups.js";
-import { lookAtLimits } from "./limits.js";
-import { lookAtOverview } from "./overview.js";
-import { lookAtSchedules } from "./schedules.js";
-import { listenToForms, lookAtTasks } from "./tasks.js";
-import { lookAtWatermarks } from "./watermarks.js";
+import { audit } from "./audit.js";
+import { batch, batches } from "./batches.js";
+import { definition } from "./definition.js";
+import { byId, element, makeEmpty, redraw, setText } from "./dom.js";
+import { failures } from "./failures.js";
+import { readZones, switchZone } from "./format.js";
+import { groups } from "./groups.js";
+import { limits } from "./limits.js";
+import { overview } from "./overview.js";
+import { placeOf, readPlace } from "./place.js";
+import { areResultsThere, results } from "./results.js";
+import { schedules } from "./schedules.js";
+import { search } from "./search.js";
+import { lookAtStop } from "./stop.js";
+import { task } from "./task.js";
+import { tasks } from "./tasks.js";
+import { watermarks } from "./watermarks.js";
+import { workers } from "./workers.js";
 
 const lookEveryMs = 1_000;
 
+/**
+ * Views by their names in the address: `title(id)`, and `make(main, place)`, which builds what stays and answers the look that
+ * asks and fills. Those of one object are in `objects`.
+ */
 const views = {
-  overview: lookAtOverview,
-  batches: lookAtBatches,
-  schedules: lookAtSchedules,
-  limits: lookAtLimits,
-  groups: lookAtGroups,
-  watermarks: lookAtWatermarks,
-  tasks: lookAtTasks,
+  overview,
+  tasks,
+  failures,
+  batches,
+  schedules,
+  limits,
+  groups,
+  watermarks,
+  workers,
+  audit,
+  results,
+  search,
 };
+const objects = { tasks: task, definitions: definition, batches: batch };
 
-/** What the address asks for; an unknown view is the overview. */
-function place() {
-  const [name, query = ""] = window.location.hash.slice(1).split("?", 2);
-  const view = Object.hasOwn(views, name) ? name : "overview";
-  return { view, query: new window.URLSearchParams(query) };
+/** An unknown view is the overview. */
+function viewOf({ view, id }) {
+  if (id !== null && Object.hasOwn(objects, view)) return objects[view];
+  return Object.hasOwn(views, view) ? views[view] : overview;
 }
 
-function show(view) {
-  for (const name of Object.keys(views)) byId(name).hidden = name !== view;
+/** The page that is shown: its view and object. */
+let shown = { key: "", look: () => undefined };
+
+function show(place) {
+  const view = viewOf(place);
+  const key = JSON.stringify([place.view, place.id]);
+  if (shown.key === key) return;
+  const isFirst = shown.key === "";
+  const main = byId("page");
+  main.replaceChildren();
+  main.className = "";
+  const title = view.title(place.id);
+  document.title = `${title} - Taskgate`;
+  main.append(element("h1", {}, title));
+  main.setAttribute("aria-busy", "true");
+  shown = { key, look: view.make(main, place) };
+  markView(place.view);
+  if (isFirst) return;
+  // As a new page would: from its top, and read from there.
+  window.scrollTo(0, 0);
+  main.focus({ preventScroll: true });
+}
+
+function markView(name) {
+  const current = Object.hasOwn(views, name) ? name : "overview";
   for (const link of document.querySelectorAll("nav a")) {
-    if (link.getAttribute("href") === `#${view}`) link.setAttribute("aria-current", "page");
+    if (link.getAttribute("href") === `#${current}`) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
+  const link = document.querySelector("nav a[aria-current]");
+  setText(byId("menu"), `Menu: ${link?.textContent ?? "Search"}`);
+  openMenu(false);
 }
 
-/** Which database, which build, and whether operators may change something: asked once for each load of the page. */
+function openMenu(isOpen) {
+  byId("menu").setAttribute("aria-expanded", String(isOpen));
+  byId("views").classList.toggle("open", isOpen);
+}
+
+/** Which database, which build, and whether the caller may change something: asked once for each load of the page. */
 async function describeApp() {
   const about = byId("about");
   if (about.textContent !== "") return;
-  const { dialect, build, operatorApi } = await call("status");
+  const { dialect, build, operatorApi, definitions } = await call("status");
   document.body.classList.toggle("read-only", !operatorApi);
-  setText(about, `${dialect === "mssql" ? "SQL Server" : "PostgreSQL"}, ${describeBuild(build)}`);
+  const may = operatorApi ? "" : ", read only";
+  const database = dialect === "mssql" ? "SQL Server" : "PostgreSQL";
+  setText(about, `${database}, ${describeBuild(build)}${may}`);
+  const names = definitions.map(({ name }) => element("option", { value: name }));
+  byId("search-names").replaceChildren(...names);
+  byId("results-link").hidden = !(await areResultsThere());
 }
 
 /** A build numbers itself by its time, unless the deployment gave it a number of its own. */
@@ -61,40 +116,98 @@ async function lookAgain() {
   clearTimeout(timer);
   looks += 1;
   const look = looks;
-  const { view, query } = place();
   try {
     // A hidden tab isn't refreshed: no statement reaches the database for it.
     if (!document.hidden) {
-      await Promise.all([views[view](query), describeApp()]);
-      if (look === looks) setConnection(`live, ${new Date().toLocaleTimeString()}`, "good");
+      await Promise.all([shown.look(readPlace()), describeApp(), lookAtStop()]);
+      if (look === looks) setConnection("live", "good");
       byId("key-form").hidden = true;
     }
   } catch (error) {
-    if (error instanceof KeyWanted) byId("key-form").hidden = false;
-    const reason = error instanceof KeyWanted ? error.message : `no answer: ${error.message}`;
-    if (look === looks) setConnection(reason, "bad");
+    if (look === looks) showProblem(error);
   }
   if (look === looks) timer = setTimeout(lookAgain, lookEveryMs);
+}
+
+function showProblem(error) {
+  if (error instanceof KeyWanted) {
+    byId("key-form").hidden = false;
+    setConnection(error.message, "bad");
+    return;
+  }
+  setConnection("no answer", "bad");
+  const main = byId("page");
+  // A page that has shown something goes on showing it.
+  byId("connection").title = error.message;
+  if (main.getAttribute("aria-busy") === "false") return;
+  const place = main.querySelector(".problem") ?? element("section", { class: "sheet problem" });
+  if (place.parentNode === null) main.append(place);
+  redraw(place, error.message, () => [makeEmpty(`The API refused: ${error.message}.`)]);
 }
 
 function setConnection(text, mood) {
   const connection = byId("connection");
   setText(connection, text);
   connection.className = mood;
+  const main = byId("page");
+  if (mood !== "good") return;
+  connection.title = "asked once a second while this tab is seen";
+  main.querySelector(".problem")?.remove();
+  main.setAttribute("aria-busy", "false");
 }
 
 function goWhereTheAddressSays() {
-  show(place().view);
+  // The link that skips to the page isn't a place.
+  if (window.location.hash === "#page") return;
+  show(readPlace());
   void lookAgain();
 }
 
+function showZone() {
+  const { zone, other } = readZones();
+  const control = byId("zone");
+  setText(control, `Times: ${zone}`);
+  control.disabled = zone === other;
+  control.title = zone === other ? "" : `Show times in ${other}`;
+}
+
+byId("zone").addEventListener("click", () => {
+  switchZone();
+  showZone();
+  void lookAgain();
+});
+byId("menu").addEventListener("click", () =>
+  openMenu(byId("menu").getAttribute("aria-expanded") === "false"),
+);
 byId("key-form").addEventListener("submit", (event) => {
   event.preventDefault();
   keepKey(byId("key").value);
   byId("key").value = "";
   void lookAgain();
 });
+byId("search-form").addEventListener("submit", (event) => {
+  event.preventDefault();
+  const text = byId("search").value.trim();
+  if (text === "") return;
+  const names = [...byId("search-names").children].map((option) => option.value);
+  const place = /^\d{1,19}$/.test(text)
+    ? placeOf.task(text)
+    : names.includes(text)
+      ? placeOf.definition(text)
+      : placeOf.search(text);
+  byId("search").value = "";
+  window.location.hash = place;
+});
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  byId("page").focus();
+});
+document.addEventListener("visibilitychange", () => {
+  if (!document.hidden) void lookAgain();
+});
 
-listenToForms();
+showZone();
 window.addEventListener("hashchange", goWhereTheAddressSays);
+// A change that was just made is seen at once.
+window.addEventListener("taskgate-changed", () => void lookAgain());
 goWhereTheAddressSays();

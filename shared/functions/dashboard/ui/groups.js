@@ -1,81 +1,50 @@
-// Groups: the tasks that use their slots and those that wait; paused and resumed here.
+// Groups of all definitions or of one, those with waiting tasks first.
 
-import { call, inPath, send } from "./api.js";
-import {
-  act,
-  byId,
-  drawBadge,
-  drawCut,
-  drawHeld,
-  element,
-  formatCount,
-  keepLines,
-  makeButton,
-  makeCells,
-  setText,
-} from "./draw.js";
+import { call } from "./api.js";
+import { element, section } from "./dom.js";
+import { makeGroupTable } from "./group-table.js";
+import { makePlace } from "./place.js";
 
-const groupsMax = 500;
+const groupsMax = 100;
 
-/** Asks and draws: those that wait first. */
-export async function lookAtGroups() {
-  const { groups, more } = await call(`groups?max=${groupsMax}`);
-  const table = byId("group-table");
-  // A stable sort: among equals the API's order, by definition and key. It lists those with waiters before all others.
-  const items = groups.toSorted(
-    (left, right) => right.waiting - left.waiting || right.used - left.used,
-  );
-  drawCut("groups-cut", { shown: items.length, more });
-  keepLines(table.tBodies[0], {
-    items,
-    keyOf: ({ definition, key }) => JSON.stringify([definition, key]),
-    make: (group) => makeGroup(table, group),
-    none: "No task has a group.",
-  });
-}
-
-function makeGroup(table, { definition, key }) {
-  const cells = makeCells(table, 6);
-  const line = element("tr", {}, ...cells);
-  const [title, owner, used, waiting, order, control] = cells;
-  control.classList.add("control");
-  const place = `group ${key} of ${definition ?? "all definitions"}`;
-  const pause = makeButton("pause", `pause ${place}`, () => setPaused({ definition, key }, true));
-  const resume = makeButton("resume", `resume ${place}`, () =>
-    setPaused({ definition, key }, false),
-  );
-  const why = element("a", { "aria-label": `why does ${place} wait?` }, "why?");
-  // A global group is set through one of its definitions: the command line asks for it.
-  if (definition !== null) {
-    why.setAttribute(
-      "href",
-      `#tasks?definition=${inPath(definition)}&state=waiting&group=${inPath(key)}&why`,
+export const groups = {
+  title: () => "Groups",
+  make(main) {
+    const definition = element("input", {
+      id: "groups-definition",
+      type: "search",
+      list: "search-names",
+    });
+    const key = element("input", { id: "groups-key", type: "search" });
+    const form = element(
+      "form",
+      { class: "filters" },
+      element("label", { for: "groups-definition" }, "Definition"),
+      definition,
+      element("label", { for: "groups-key" }, "Key"),
+      key,
+      element("button", {}, "Show"),
     );
-    control.append(pause, resume, " ", why);
-  }
-  const fill = (group) => {
-    setText(title, key);
-    if (group.paused) title.append(" ", drawBadge("paused"));
-    setText(owner, definition ?? "(all)");
-    drawHeld(used, group.used, group.slots);
-    setText(waiting, group.waiting >= 1_000 ? "1,000+" : formatCount(group.waiting));
-    setText(order, group.strict ? "strict" : "-");
-    pause.hidden = group.paused;
-    resume.hidden = !group.paused;
-    why.hidden = group.waiting === 0;
-  };
-  return { line, fill };
-}
-
-async function setPaused({ definition, key }, paused) {
-  await act(
-    () =>
-      send("PUT", `definitions/${inPath(definition)}/group`, {
-        key,
-        paused,
-        reason: "status page",
-      }),
-    () => `Group ${key} of ${definition} is ${paused ? "paused" : "resumed"}.`,
-  );
-  await lookAtGroups();
-}
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      document.activeElement.blur();
+      const wanted = { definition: definition.value.trim(), key: key.value.trim() };
+      window.location.hash = makePlace("groups", wanted);
+    });
+    const table = makeGroupTable();
+    main.append(section("Those with waiting tasks first", form, table.node));
+    return async ({ query }) => {
+      const asked = new window.URLSearchParams({ max: String(groupsMax) });
+      for (const [name, input] of Object.entries({ definition, key })) {
+        if (query.has(name)) asked.set(name, query.get(name));
+        if (document.activeElement !== input) input.value = query.get(name) ?? "";
+      }
+      const { groups: found, more } = await call(`groups?${asked}`);
+      // A stable sort: among equals the API's order, by definition and key.
+      const sorted = found.toSorted(
+        (left, right) => right.waiting - left.waiting || right.used - left.used,
+      );
+      table.fill(sorted, more);
+    };
+  },
+};

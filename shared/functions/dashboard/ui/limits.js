@@ -1,80 +1,100 @@
-// Limits and rates of definitions, and the limits that they share.
+// Limits and rates of definitions, and the limits that they share, which are set here.
 
-import { call, inPath } from "./api.js";
-import {
-  byId,
-  drawBadge,
-  drawHeld,
-  element,
-  formatDuration,
-  formatLimit,
-  keepLines,
-  makeCells,
-  setText,
-} from "./draw.js";
+import { call, inPath, send } from "./api.js";
+import { change, say } from "./change.js";
+import { badge, button, element, makeEmpty, makeTable, redraw, section, setText } from "./dom.js";
+import { formatDuration, formatLimit, formatRate } from "./format.js";
+import { placeOf } from "./place.js";
+import { drawHeld } from "./slots.js";
 
-const sharedMax = 1_000;
+const limitsMax = 200;
 
-/** Asks and draws. */
-export async function lookAtLimits() {
-  const [{ definitions }, { sharedLimits }] = await Promise.all([
-    call("definitions"),
-    call(`shared-limits?max=${sharedMax}`),
-  ]);
-  const own = byId("own-limits");
-  keepLines(own.tBodies[0], {
-    items: definitions,
+export const limits = {
+  title: () => "Limits",
+  make(main) {
+    const shared = makeShared();
+    const own = makeOwn();
+    const sharedSection = section("Shared limits", shared.node);
+    main.append(section("Limits and rates of definitions", own.node), sharedSection);
+    return async () => {
+      const [{ definitions }, { sharedLimits, more }] = await Promise.all([
+        call("definitions"),
+        call(`shared-limits?max=${limitsMax}`),
+      ]);
+      own.fill(
+        definitions.slice(0, limitsMax),
+        definitions.length > limitsMax ? definitions.length : false,
+      );
+      shared.fill(sharedLimits, more);
+    };
+  },
+};
+
+function makeOwn() {
+  return makeTable({
+    label: "Limits and rates of definitions",
+    columns: [
+      ["definition", "value"],
+      ["tokens held", ""],
+      ["limit", "value"],
+      ["rate", "value"],
+      ["next start", ""],
+      ["shared limits", "value"],
+    ],
     keyOf: ({ name }) => name,
-    make: (definition) => makeOwn(own, definition),
-    none: "No definition is registered.",
-  });
-  const shared = byId("shared-limits");
-  keepLines(shared.tBodies[0], {
-    items: sharedLimits,
-    keyOf: ({ name }) => name,
-    make: () => makeShared(shared),
-    none: "No definition shares a limit with others.",
-  });
-}
-
-function makeOwn(table, { name }) {
-  const cells = makeCells(table, 7);
-  const line = element("tr", {}, ...cells);
-  const [title, held, limit, rate, permit, shared, why] = cells;
-  const link = element(
-    "a",
-    {
-      href: `#tasks?definition=${inPath(name)}&why`,
-      "aria-label": `why doesn't ${name} run more?`,
+    row: ({ name }, [title, held, limit, rate, next, shared]) => {
+      const link = element("a", { href: placeOf.definition(name) }, name);
+      const chip = element("span");
+      title.append(link, " ", chip);
+      return (definition) => {
+        redraw(chip, definition.paused, () => (definition.paused ? [badge("paused", "warn")] : []));
+        drawHeld(held, definition.held, definition.limit);
+        setText(limit, describeSource(definition));
+        setText(rate, describeRate(definition));
+        setText(next, describeNext(definition));
+        setText(shared, definition.sharedLimits.map((each) => each.name).join(", ") || "-");
+      };
     },
-    "why?",
-  );
-  why.append(link);
-  const fill = (definition) => {
-    setText(title, name);
-    if (definition.paused) title.append(" ", drawBadge("paused"));
-    drawHeld(held, definition.held, definition.limit);
-    setText(limit, describeSource(definition));
-    setText(rate, describeRate(definition));
-    setText(permit, describePermit(definition));
-    setText(shared, definition.sharedLimits.map((other) => other.name).join(", ") || "-");
-    link.hidden = definition.ready + definition.scheduled + definition.waiting === 0;
-  };
-  return { line, fill };
+    none: () => makeEmpty("No definition is registered."),
+  });
 }
 
-function makeShared(table) {
-  const cells = makeCells(table, 4);
-  const line = element("tr", {}, ...cells);
-  const [title, held, limit, by] = cells;
-  const fill = (shared) => {
-    setText(title, shared.name);
-    drawHeld(held, shared.held, shared.limit);
-    setText(limit, describeSource(shared));
-    const users = shared.definitions.map((user) => `${user.name} ${user.held}`);
-    setText(by, users.join(", ") || "no definition draws from it");
-  };
-  return { line, fill };
+function makeShared() {
+  return makeTable({
+    label: "Shared limits",
+    columns: [
+      ["shared limit", "value"],
+      ["tokens held", ""],
+      ["limit", "value"],
+      ["held by", "value"],
+      ["", "buttons-cell"],
+    ],
+    keyOf: ({ name }) => name,
+    row: (shared, [title, held, limit, by, control]) => {
+      let read = shared;
+      const set = button("Set ..", `set shared limit ${shared.name}`, () => void setShared(read));
+      control.append(element("span", { class: "buttons changes" }, set));
+      return (next) => {
+        read = next;
+        setText(title, next.name);
+        drawHeld(held, next.held, next.limit);
+        setText(limit, describeSource(next));
+        const users = next.definitions.map((user) => `${user.name} ${user.held}`);
+        setText(by, users.join(", ") || "no definition draws from it");
+      };
+    },
+    none: () =>
+      makeEmpty(
+        "No definition shares a limit with others.",
+        element(
+          "p",
+          {},
+          "Definitions that call the same partner can draw from one limit: name it in their ",
+          element("code", {}, "sharedLimits"),
+          ".",
+        ),
+      ),
+  });
 }
 
 /** `4`, or `2, by an operator; the code says 4`. */
@@ -85,12 +105,38 @@ function describeSource({ limit, limitSource, codeLimit }) {
 
 function describeRate({ rate, rateSource }) {
   const by = rateSource === "operator" ? ", by an operator" : "";
-  if (rate === null) return rateSource === "operator" ? `none${by}` : "-";
-  const { count, periodMs, burst } = rate;
-  return `${count} per ${formatDuration(periodMs)}, at most ${burst} at once${by}`;
+  return rate === null && by === "" ? "-" : `${formatRate(rate)}${by}`;
 }
 
-function describePermit({ rateInMs }) {
+function describeNext({ rateInMs }) {
   if (rateInMs === null) return "-";
   return rateInMs === 0 ? "now" : `in ${formatDuration(rateInMs)}`;
+}
+
+function setShared({ name, limit, codeLimit, held }) {
+  const number = element("input", {
+    id: "shared-limit",
+    type: "number",
+    min: "0",
+    max: "1000",
+    value: String(limit ?? ""),
+    placeholder: "none",
+  });
+  const label = element("label", { for: "shared-limit" }, "At most");
+  return change({
+    title: `Set shared limit ${name}?`,
+    body: [
+      element("p", { class: "field" }, label, number),
+      say(
+        `An empty field is no limit; the code says ${formatLimit(codeLimit)}. ${held} tokens are held now: those above a lower limit come back as their tasks end.`,
+      ),
+    ],
+    verb: "Set the limit",
+    doIt: (reason) =>
+      send("PUT", `shared-limits/${inPath(name)}`, {
+        limit: number.value === "" ? null : Number(number.value),
+        ...reason,
+      }),
+    sentence: ({ newLimit }) => `Shared limit ${name} is ${formatLimit(newLimit)} now.`,
+  });
 }

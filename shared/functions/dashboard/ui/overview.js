@@ -1,280 +1,195 @@
-// The overview: totals, definitions with their limits, dead letters, executions, results of the sample.
+// The overview: definitions in trouble first, then busy ones, then the rest.
 
-import { call, inPath, send } from "./api.js";
-import {
-  act,
-  byId,
-  drawBadge,
-  drawCut,
-  drawHeld,
-  element,
-  formatCount,
-  formatLimit,
-  keepLines,
-  makeButton,
-  makeCells,
-  setText,
-} from "./draw.js";
+import { askIfThere, call, inPath, slowly } from "./api.js";
+import { badge, element, makeEmpty, makeTable, redraw, section, setText } from "./dom.js";
+import { formatCount } from "./format.js";
+import { placeOf, replacePlace } from "./place.js";
+import { makeLegend, makeSlots } from "./slots.js";
+import { drawTrend, note } from "./trend.js";
+import { describeTrouble, readSince, sortByTrouble } from "./trouble.js";
 
-const resultsEveryMs = 2_000;
-const deadLettersMax = 50;
-const limitMax = 1_000;
+/** So many definitions at the top are asked for the tasks on their tokens, and for their oldest task. */
+const detailedMax = 8;
+const detailsEveryMs = 3_000;
+const definitionsMax = 50;
 
-function formatLease(ms) {
-  return ms === null ? "-" : `${Math.max(0, Math.round(ms / 1_000))} s`;
+const counts = ["ready", "scheduled", "waiting", "running", "prefetched", "dead"];
+const listed = { running: "claimed", prefetched: "claimed" };
+
+export const overview = {
+  title: () => "Overview",
+  make(main, { query }) {
+    const tiles = element("ul", { class: "tiles" });
+    const filter = element("input", {
+      id: "filter",
+      type: "search",
+      placeholder: "Part of a name",
+      autocomplete: "off",
+    });
+    const only = element("input", { id: "only", type: "checkbox", role: "switch" });
+    filter.value = query.get("filter") ?? "";
+    only.checked = query.get("only") === "busy";
+    const how = () => ({
+      filter: filter.value.trim(),
+      only: only.checked ? "busy" : "",
+    });
+    const form = element(
+      "form",
+      { class: "filters" },
+      element("label", { for: "filter" }, "Filter"),
+      filter,
+      element("label", { for: "only", class: "switch" }, only, "Only busy or in trouble"),
+    );
+    const table = makeDefinitions();
+    const hidden = element("p", { class: "cut" });
+    main.append(tiles, section("Definitions", form, table.node, hidden, makeLegend()));
+    const details = slowly(detailsEveryMs, () => askDetails(state.top));
+    const state = { top: [], order: [] };
+    const look = async () => {
+      const status = await call("status");
+      fillTiles(tiles, status);
+      for (const { name, ready } of status.definitions) note(`ready of ${name}`, ready);
+      const sorted = sortByTrouble(status.definitions);
+      state.top = sorted
+        .filter(({ definition }) => isWorthDetails(definition))
+        .slice(0, detailedMax);
+      const known = await details();
+      const wanted = choose(sorted, how());
+      const isUsed = table.node.matches(":hover");
+      const rows = (isUsed ? keepOrder(wanted, state.order) : wanted).slice(0, definitionsMax);
+      state.order = rows.map(({ definition }) => definition.name);
+      table.fill(
+        rows.map((row) => ({ ...row, ...known.get(row.definition.name) })),
+        wanted.length > rows.length ? wanted.length : false,
+      );
+      const idle = sorted.length - wanted.length;
+      setText(hidden, idle > 0 && rows.length > 0 ? `${idle} more are not shown: the filter.` : "");
+    };
+    const changed = () => {
+      replacePlace("overview", how());
+      void look();
+    };
+    filter.addEventListener("input", changed);
+    only.addEventListener("change", changed);
+    form.addEventListener("submit", (event) => event.preventDefault());
+    return look;
+  },
+};
+
+function choose(sorted, { filter, only }) {
+  const part = filter.toLowerCase();
+  return sorted
+    .filter(({ definition }) => definition.name.toLowerCase().includes(part))
+    .filter(({ rank }) => only === "" || rank !== "idle");
 }
 
-// ---- totals
+/** Under the pointer rows stay where they are: new ones come behind. */
+function keepOrder(rows, order) {
+  const placeIn = ({ definition }) => {
+    const at = order.indexOf(definition.name);
+    return at === -1 ? order.length : at;
+  };
+  return rows.toSorted((left, right) => placeIn(left) - placeIn(right));
+}
 
-function drawTotals({ totals, expired }) {
-  const toBeRun = totals.ready + totals.scheduled + totals.waiting;
-  const entries = [
-    ["running", totals.running, ""],
-    ["prefetched", totals.prefetched, ""],
-    ["to be run", toBeRun, ""],
-    ["tokens held", totals.held, ""],
-    ["executions", totals.executions, ""],
-    ["dead letters", totals.dead, totals.dead > 0 ? "bad" : ""],
-    ...(expired > 0 ? [["dead executions", expired, "bad"]] : []),
-  ];
-  byId("totals").replaceChildren(
-    ...entries.map(([name, count, mood]) => {
-      const tile = element("div", { class: `tile ${mood}` });
-      tile.append(element("b", {}, formatCount(count)), element("span", {}, name));
-      return tile;
+// ---- tiles
+
+function fillTiles(list, { totals, expired }) {
+  const tiles = [
+    ["running", totals.running, "#workers"],
+    ["prefetched", totals.prefetched, "#workers"],
+    ["ready", totals.ready],
+    ["scheduled", totals.scheduled],
+    ["waiting", totals.waiting],
+    ["dead", totals.dead, "#failures", "bad"],
+    ["paused", totals.paused, undefined, "warn"],
+    ["workers", totals.executions, "#workers"],
+    ["workers lost", expired, "#workers", "bad"],
+  ].filter(([name, count]) => name !== "workers lost" || count > 0);
+  redraw(list, tiles, () =>
+    tiles.map(([name, count, href, mood = ""]) => {
+      const parts = [element("b", {}, formatCount(count)), element("span", {}, name)];
+      const inside = href === undefined ? parts : [element("a", { href }, ...parts)];
+      return element("li", { class: count > 0 ? mood : "zero" }, ...inside);
     }),
   );
 }
 
-// ---- definitions: rows are kept, so that a limit that is being typed stays
+// ---- definitions
 
-function drawDefinitions(definitions) {
-  const table = byId("definitions");
-  keepLines(table.tBodies[0], {
-    items: definitions,
-    keyOf: ({ name }) => name,
-    make: ({ name }) => makeRow(table, name),
-    none: "No definition is registered.",
-  });
-}
-
-const tasksPlace = (definition, state) =>
-  `#tasks?definition=${inPath(definition)}&state=${inPath(state)}`;
-
-/** Columns, and the list of tasks that each leads to. */
-const countStates = {
-  ready: "ready",
-  scheduled: "scheduled",
-  waiting: "waiting",
-  running: "claimed",
-  prefetched: "claimed",
-  done: "done",
-  dead: "dead",
-};
-const countNames = Object.keys(countStates);
-
-function makeRow(table, name) {
-  const cells = makeCells(table, 3 + countNames.length);
-  const [title, bar, control, ...counts] = cells;
-  const line = element("tr", {}, ...cells);
-  const row = { name, title, bar, counts, limit: null };
-  const lower = () => changeLimit(row, Math.max(0, (row.limit ?? 1) - 1));
-  const raise = () => changeLimit(row, Math.min(limitMax, (row.limit ?? 0) + 1));
-  const less = makeButton("\u2212", `lower the limit of ${name}`, lower);
-  const more = makeButton("+", `raise the limit of ${name}`, raise);
-  const label = `limit of ${name}`;
-  row.input = element("input", { inputmode: "numeric", size: "4", "aria-label": label });
-  row.input.addEventListener("change", () => changeLimit(row, readLimit(row.input.value)));
-  row.reset = makeButton("reset", `reset the limit of ${name}`, () => changeLimit(row, "code"));
-  row.reset.className = "quiet";
-  bar.classList.add("tokens");
-  control.classList.add("control", "limit");
-  control.append(less, row.input, more, row.reset);
-  counts.forEach((cell, at) =>
-    cell.append(element("a", { href: tasksPlace(name, countStates[countNames[at]]) })),
-  );
-  return { line, fill: (definition) => fillRow(row, definition) };
-}
-
-/** An empty field or "none" means no limit. Any other text goes to the API as it is, whose answer names the expected form. */
-function readLimit(text) {
-  const trimmed = text.trim().toLowerCase();
-  if (trimmed === "" || trimmed === "none") return null;
-  return /^\d+$/.test(trimmed) ? Number(trimmed) : trimmed;
-}
-
-function fillRow(row, definition) {
-  const { limit, held, limitSource, codeLimit, paused } = definition;
-  row.limit = limit;
-  row.title.textContent = definition.name;
-  if (paused) row.title.append(" ", drawBadge("paused"));
-  drawHeld(row.bar, held, limit);
-  if (document.activeElement !== row.input)
-    row.input.value = limit === null ? "none" : String(limit);
-  row.input.readOnly = document.body.classList.contains("read-only");
-  row.reset.hidden = limitSource === "code";
-  row.reset.title = `back to the code's: ${codeLimit === null ? "none" : String(codeLimit)}`;
-  countNames.forEach((name, at) => {
-    const cell = row.counts[at];
-    setText(cell.firstChild, formatCount(definition[name]));
-    cell.className = `number ${definition[name] === 0 ? "none" : name === "dead" ? "bad" : ""}`;
-  });
-}
-
-async function changeLimit(row, limit) {
-  row.input.blur();
-  const path = `definitions/${inPath(row.name)}/limit`;
-  await act(
-    () => send("PUT", path, { limit, reason: "status page" }),
-    (report) => {
-      const over =
-        report.overLimit > 0 ? `; ${report.overLimit} tokens come back as their tasks end` : "";
-      return `The limit of ${row.name} is ${formatLimit(report.newLimit)} now${over}.`;
-    },
-  );
-  await lookAtOverview();
-}
-
-// ---- dead letters
-
-/** By definition: how many there were when they were last asked for, and which. */
-const dead = new Map();
-
-async function drawDead(definitions) {
-  for (const { name, dead: count } of definitions) {
-    if ((dead.get(name)?.count ?? 0) === count) continue;
-    const path = `definitions/${inPath(name)}/tasks?state=dead&max=${deadLettersMax}`;
-    const { tasks } = await call(path);
-    dead.set(name, { count, tasks: tasks.map((task) => ({ ...task, definition: name })) });
-  }
-  const letters = [...dead.values()]
-    .flatMap((entry) => entry.tasks)
-    .sort((left, right) => right.finishedAt.localeCompare(left.finishedAt))
-    .slice(0, deadLettersMax);
-  const count = definitions.reduce((sum, definition) => sum + definition.dead, 0);
-  drawCut("dead-cut", { shown: letters.length, more: count > letters.length });
-  const list = letters.map((letter) => {
-    const [reason = ""] = (letter.error ?? "no reason was given").split("\n", 1);
-    const line = element("li");
-    const place = `${letter.kind} ${letter.task}, ${new Date(letter.finishedAt).toLocaleTimeString()}`;
-    const href = `${tasksPlace(letter.definition, "dead")}&task=${inPath(letter.task)}`;
-    line.append(
-      element("a", { class: "place", href }, place),
-      element("span", { class: "reason" }, reason),
-    );
-    return line;
-  });
-  byId("dead").replaceChildren(
-    ...(list.length > 0 ? list : [element("li", { class: "none" }, "none")]),
-  );
-}
-
-// ---- executions
-
-function drawExecutions({ executions, more }) {
-  drawCut("executions-cut", { shown: executions.length, more });
-  const lines = executions.map((execution) => {
-    const line = element("tr", { class: execution.state === "live" ? "" : "bad" });
-    const worker =
-      execution.state === "live" ? execution.worker : `${execution.worker} (${execution.state})`;
-    line.append(element("td", {}, worker), element("td", {}, execution.definition));
-    const numbers = [
-      execution.tokens,
-      execution.running,
-      execution.prefetched,
-      formatLease(execution.leaseLeftMs),
-    ];
-    line.append(...numbers.map((value) => element("td", { class: "number" }, value)));
-    return line;
-  });
-  const none = element("tr");
-  none.append(element("td", { class: "none", colspan: "6" }, "nobody works"));
-  byId("executions").tBodies[0].replaceChildren(...(lines.length > 0 ? lines : [none]));
-}
-
-// ---- results of the sample
-
-/** The column whose numbers get bars: the last one that speaks of a mean. */
-function chartColumn(columns) {
-  return columns.findLastIndex((column) => column.isNumber && column.title.startsWith("mean"));
-}
-
-function drawResult({ title, columns, rows: lines }) {
-  const charted = chartColumn(columns);
-  const max = Math.max(1, ...lines.map((line) => Math.abs(Number(line[charted] ?? 0))));
-  const head = element("tr");
-  for (const column of columns) {
-    head.append(element("th", { class: column.isNumber ? "number" : "" }, column.title));
-  }
-  if (charted !== -1) head.append(element("th", { class: "chart" }));
-  const body = element("tbody");
-  for (const line of lines) {
-    const row = element("tr");
-    line.forEach((value, at) => {
-      const isNumber = columns[at].isNumber;
-      row.append(
+function makeDefinitions() {
+  return makeTable({
+    label: "Definitions, those in trouble first",
+    className: "definitions",
+    columns: [
+      ["definition", "title"],
+      ["tokens held", "slots-cell"],
+      ...counts.map((name) => [name, "number count"]),
+      ["ready, lately", "trend-cell"],
+    ],
+    keyOf: ({ definition }) => definition.name,
+    row: makeRow,
+    none: () =>
+      makeEmpty(
+        "No definition is shown.",
         element(
-          "td",
-          { class: isNumber ? "number" : "" },
-          isNumber ? formatNumber(value, at, lines) : value,
+          "p",
+          {},
+          "A definition is registered by the first run of an app that has it, and shows up here. If there are some, the filter hides them.",
         ),
-      );
-    });
-    if (charted !== -1) row.append(drawChartCell(Number(line[charted]), max));
-    body.append(row);
-  }
-  const table = element("table");
-  const top = element("thead");
-  top.append(head);
-  table.append(top, body);
-  const box = element("div", { class: "scroll" });
-  box.append(table);
-  const section = element("section");
-  section.append(element("h3", {}, title), box);
-  return section;
-}
-
-function formatNumber(value, at, lines) {
-  const hasFractions = lines.some((line) => !Number.isInteger(line[at]));
-  const digits = hasFractions ? 1 : 0;
-  return value.toLocaleString("en", {
-    minimumFractionDigits: digits,
-    maximumFractionDigits: digits,
+      ),
   });
 }
 
-function drawChartCell(value, max) {
-  const bar = element("i", { class: value < 0 ? "early" : "late" });
-  // Set through the object model: the page's policy forbids styles in attributes.
-  bar.style.width = `${(Math.abs(value) / max) * 100}%`;
-  const cell = element("td", { class: "chart" });
-  cell.append(bar);
-  return cell;
+function makeRow({ definition: { name } }, cells, line) {
+  const [title, slotsCell, ...rest] = cells;
+  const trend = rest.at(-1);
+  const link = element("a", { href: placeOf.definition(name) }, name);
+  const chips = element("span", { class: "chips" });
+  title.append(link, chips);
+  const slots = makeSlots();
+  slotsCell.append(slots.node);
+  const links = counts.map((count, at) => {
+    const made = element("a", { href: placeOf.tasks(name, listed[count] ?? count) });
+    rest[at].append(made);
+    return made;
+  });
+  return ({ definition, rank, tasks, oldest }) => {
+    line.className = rank;
+    const troubles = describeTrouble(definition, oldest);
+    redraw(chips, troubles, () => troubles.map(([text, mood]) => badge(text, mood)));
+    slots.fill(definition, definition.held === 0 ? [] : tasks);
+    counts.forEach((count, at) => {
+      setText(links[at], formatCount(definition[count]));
+      links[at].setAttribute("aria-label", `${definition[count]} ${count} of ${name}`);
+      const mood = definition[count] === 0 ? "none" : count === "dead" ? "bad" : "";
+      rest[at].className = `number count ${mood}`;
+    });
+    drawTrend(trend, `ready of ${name}`, `Ready tasks of ${name}`);
+  };
 }
 
-function drawResults({ tables }) {
-  const filled = tables.filter((table) => table.rows.length > 0);
-  byId("results-section").hidden = filled.length === 0;
-  byId("results").replaceChildren(...filled.map(drawResult));
+// ---- the tasks on the tokens, and how old the oldest is: only of those at the top
+
+const isWorthDetails = ({ held, ready }) => held > 0 || ready > 0;
+
+async function askDetails(top) {
+  const asked = top.map(async ({ definition }) => [definition.name, await askOne(definition)]);
+  return new Map(await Promise.all(asked));
 }
 
-// ---- all of it
-
-let resultsAtMs = Number.NEGATIVE_INFINITY;
-let resultsText = "";
-
-/** Asks and draws. */
-export async function lookAtOverview() {
-  const [status, executions] = await Promise.all([call("status"), call("executions?max=50")]);
-  drawTotals(status);
-  drawDefinitions(status.definitions);
-  drawExecutions(executions);
-  await drawDead(status.definitions);
-  if (window.performance.now() - resultsAtMs < resultsEveryMs) return;
-  resultsAtMs = window.performance.now();
-  const results = await call("sample/results");
-  const text = JSON.stringify(results);
-  if (text === resultsText) return;
-  resultsText = text;
-  drawResults(results);
+async function askOne({ name, held, ready }) {
+  const path = `definitions/${inPath(name)}`;
+  const max = Math.min(50, Math.max(1, held));
+  const [running, pace] = await Promise.all([
+    held === 0 ? { tasks: [] } : call(`${path}/tasks?state=claimed&max=${max}`),
+    ready === 0 ? null : askIfThere("definitions/{name}/pace", `${path}/pace`),
+  ]);
+  const slow = new Set(
+    (pace?.running ?? []).filter(({ isSlow }) => isSlow).map(({ task }) => task),
+  );
+  const tasks = running.tasks
+    .filter(({ state }) => state === "running")
+    .map((task) => ({ ...task, sinceMs: readSince(task), isSlow: slow.has(task.task) }));
+  return { tasks, oldest: pace?.oldestReady?.ageMs };
 }

@@ -1,153 +1,177 @@
-// Tasks of a definition in one state, and why one of them runs or doesn't.
+// Tasks of a definition in one state.
 
 import { call, inPath } from "./api.js";
-import { byId, drawCut, element, formatInstant, keepLines, makeCells, setText } from "./draw.js";
+import { element, makeEmpty, makeTable, section, setText } from "./dom.js";
+import { firstLine, formatDistance, formatInstant } from "./format.js";
+import { makePlace, placeOf } from "./place.js";
 
 const tasksMax = 50;
 /** So many tasks that wait are asked for their group, for one press of a link. */
 const groupTasksMax = 25;
-/** Where a task that doesn't run stands, in the order in which people ask. */
-const waitingStates = ["waiting", "ready", "scheduled"];
 
-/** The query, kept in the address, so that it can be linked and gone back to. */
-export async function lookAtTasks(query) {
-  const { definitions } = await call("definitions");
-  fillDefinitions(definitions);
-  if (query.has("why")) return findWaiting(query, definitions);
-  const definition = query.get("definition") ?? definitions[0]?.name;
-  const state = query.get("state") ?? "ready";
-  choose("tasks-definition", definition);
-  choose("tasks-state", state);
-  await Promise.all([drawTasks(definition, state), explain(query.get("task"))]);
+/** States by what the page calls them. */
+const states = [
+  ["ready", "ready"],
+  ["claimed", "running and prefetched"],
+  ["scheduled", "scheduled"],
+  ["waiting", "waiting for a group"],
+  ["dead", "dead"],
+  ["done", "done"],
+  ["cancelled", "cancelled"],
+];
+
+/** The member and the title of the column of instants. */
+const sinceOf = {
+  ready: ["createdAt", "created"],
+  waiting: ["createdAt", "created"],
+  scheduled: ["dueAt", "due"],
+  claimed: ["claimedAt", "claimed"],
+  dead: ["finishedAt", "ended"],
+  done: ["finishedAt", "ended"],
+  cancelled: ["finishedAt", "ended"],
+};
+
+export const tasks = {
+  title: () => "Tasks",
+  make(main) {
+    const names = element("select", { id: "tasks-definition" });
+    const state = element(
+      "select",
+      { id: "tasks-state" },
+      ...states.map(([value, text]) => element("option", { value }, text)),
+    );
+    const form = element(
+      "form",
+      { class: "filters" },
+      element("label", { for: "tasks-definition" }, "Definition"),
+      names,
+      element("label", { for: "tasks-state" }, "State"),
+      state,
+    );
+    const list = element("div");
+    main.append(section("One definition's tasks", form, list));
+    const go = () => {
+      window.location.hash = makePlace("tasks", { definition: names.value, state: state.value });
+    };
+    names.addEventListener("change", go);
+    state.addEventListener("change", go);
+    form.addEventListener("submit", (event) => event.preventDefault());
+    let table;
+    let tableOf;
+    return async ({ query }) => {
+      // An address of an earlier dashboard.
+      if (query.has("task")) {
+        window.location.replace(placeOf.task(query.get("task")));
+        return;
+      }
+      const { definitions } = await call("definitions");
+      fillNames(names, definitions);
+      const name = query.get("definition") ?? pickName(definitions);
+      const asked = query.get("state") ?? "ready";
+      choose(names, name);
+      choose(state, asked);
+      if (query.has("group") && (await goToGroup(name, query.get("group")))) return;
+      if (tableOf !== asked) {
+        table = makeTasks(asked);
+        tableOf = asked;
+        list.replaceChildren(table.node);
+      }
+      await fillTasks(table, name, asked);
+    };
+  },
+};
+
+/** The one with the most to be seen. */
+function pickName(definitions) {
+  const [first] = definitions.toSorted((left, right) => right.ready - left.ready);
+  return first?.name;
 }
 
-function fillDefinitions(definitions) {
-  const select = byId("tasks-definition");
+function fillNames(select, definitions) {
   const names = definitions.map(({ name }) => name);
   const isSame =
     names.length === select.options.length &&
     names.every((name, at) => select.options[at].value === name);
-  if (!isSame) select.replaceChildren(...names.map((name) => element("option", {}, name)));
+  if (!isSame)
+    select.replaceChildren(...names.map((name) => element("option", { value: name }, name)));
 }
 
 /** An open choice isn't disturbed. */
-function choose(id, value) {
-  const select = byId(id);
+function choose(select, value) {
   if (value !== undefined && document.activeElement !== select) select.value = value;
 }
 
-/** The first task of the definition that doesn't run: the address becomes its own. */
-async function findWaiting(query, definitions) {
-  const name = query.get("definition");
-  const counts = definitions.find((definition) => definition.name === name) ?? {};
-  const asked = query.get("state");
-  const states = asked === null ? waitingStates.filter((state) => counts[state] > 0) : [asked];
-  const [state = "ready"] = states;
-  const group = query.get("group");
-  const max = group === null ? 1 : groupTasksMax;
-  const path = `definitions/${inPath(name)}/tasks?state=${inPath(state)}&max=${max}`;
-  const { tasks } = await call(path);
-  const found = group === null ? tasks[0] : await findInGroup(tasks, group);
-  const task = found === undefined ? "" : `&task=${inPath(found.task)}`;
-  window.location.replace(`#tasks?definition=${inPath(name)}&state=${inPath(state)}${task}`);
-}
-
-/** The API lists tasks by definition; which group one is in stands in its explanation. */
-async function findInGroup(tasks, group) {
-  for (const task of tasks) {
-    const { facts } = await call(`tasks/${inPath(task.task)}`);
-    if (facts?.group?.key === group) return task;
+/** The first waiting task of a group: which group a task is in stands in its explanation alone. */
+async function goToGroup(name, group) {
+  const path = `definitions/${inPath(name)}/tasks?state=waiting&max=${groupTasksMax}`;
+  const { tasks: waiting } = await call(path);
+  for (const { task } of waiting) {
+    const { facts } = await call(`tasks/${inPath(task)}`);
+    if (facts?.group?.key !== group) continue;
+    window.location.replace(placeOf.task(task));
+    return true;
   }
-  return tasks[0];
+  return false;
 }
 
-async function drawTasks(definition, state) {
-  const table = byId("task-table");
-  const path = `definitions/${inPath(definition)}/tasks?state=${inPath(state)}&max=${tasksMax}`;
-  const { tasks, more } = definition === undefined ? { tasks: [] } : await call(path);
-  drawCut("tasks-cut", { shown: tasks.length, more });
-  keepLines(table.tBodies[0], {
-    items: tasks,
+function makeTasks(state) {
+  return makeTable({
+    label: `Tasks, ${state}`,
+    columns: [
+      ["task", "id"],
+      ["kind", "value"],
+      [sinceOf[state]?.[1] ?? "created", "when"],
+      ["priority", "number"],
+      ["failed", "number"],
+      ["lost", "number"],
+      [state === "dead" || state === "cancelled" ? "error" : "worker, or last error", "value wide"],
+    ],
     keyOf: ({ task }) => task,
-    make: (task) => makeTask(table, { definition, state, task: task.task }),
-    none: "There is no such task.",
+    row: ({ task }, [id, kind, when, priority, failed, lost, says]) => {
+      id.append(element("a", { href: placeOf.task(task) }, task));
+      return (entry) => {
+        setText(kind, entry.kind);
+        const instant = entry[sinceOf[state]?.[0] ?? "createdAt"] ?? entry.createdAt;
+        setText(when, formatInstant(instant));
+        when.title = formatDistance(instant);
+        setText(priority, entry.priority);
+        setText(failed, entry.failedCount);
+        setText(lost, entry.lostCount);
+        setText(says, firstLine(entry.error ?? "") || describeWhere(entry));
+      };
+    },
+    none: () => makeEmpty("No task of this definition is in this state.", makeHint(state)),
   });
 }
 
-function makeTask(table, { definition, state, task }) {
-  const cells = makeCells(table, 7);
-  const line = element("tr", {}, ...cells);
-  const [title, kind, priority, failed, lost, since, says] = cells;
-  const place = `#tasks?definition=${inPath(definition)}&state=${inPath(state)}&task=${inPath(task)}`;
-  const link = element("a", { href: place, "aria-label": `explain task ${task}` }, task);
-  title.append(link);
-  title.classList.add("id");
-  says.classList.add("value");
-  const fill = (entry) => {
-    setText(kind, entry.kind);
-    setText(priority, entry.priority);
-    setText(failed, entry.failedCount);
-    setText(lost, entry.lostCount);
-    setText(since, formatInstant(entry.finishedAt ?? entry.claimedAt ?? entry.createdAt));
-    const [error = ""] = (entry.error ?? "").split("\n", 1);
-    setText(says, error || describeWhere(entry));
-  };
-  return { line, fill };
+/** What would put a task here. */
+const hints = {
+  claimed:
+    "A worker that starts takes ready tasks: they are running, or prefetched for its next free token.",
+  scheduled: "Tasks with a later time, and failed ones before their next attempt, stand here.",
+  waiting: "Tasks whose group has no free slot stand here, in the order of the group.",
+  dead: "Tasks that have used up their attempts stand here, until they are redriven or their retention is over.",
+  done: "Tasks that have ended well stand here until their retention is over.",
+  cancelled: "Tasks that an operator or their own code has ended stand here. They can be redriven.",
+};
+
+function makeHint(state) {
+  if (Object.hasOwn(hints, state)) return element("p", {}, hints[state]);
+  const command = element("code", {}, "taskgate enqueue NAME --payload '{..}'");
+  const route = element("code", {}, "POST definitions/NAME/tasks");
+  return element("p", {}, "Add one from your code, with ", command, ", or by ", route, ".");
+}
+
+async function fillTasks(table, name, state) {
+  const path = `definitions/${inPath(name)}/tasks?state=${inPath(state)}&max=${tasksMax}`;
+  const { tasks: found, more } = name === undefined ? { tasks: [], more: false } : await call(path);
+  table.fill(found, more);
 }
 
 /** What a claimed task does, and with whom. */
 const claimedStates = { running: "running on", prefetched: "prefetched by", lost: "lost by" };
 
-function describeWhere({ state, worker, dueAt }) {
+function describeWhere({ state, worker }) {
   if (Object.hasOwn(claimedStates, state)) return `${claimedStates[state]} ${worker}`;
-  if (worker !== null && worker !== undefined) return worker;
-  return dueAt === null || dueAt === undefined ? "-" : `due ${formatInstant(dueAt)}`;
-}
-
-async function explain(task) {
-  const list = byId("why");
-  const input = byId("why-task");
-  list.hidden = task === null;
-  if (task === null) return;
-  if (document.activeElement !== input) input.value = task;
-  const reasons = await askWhy(task);
-  const text = JSON.stringify(reasons);
-  if (list.dataset.text === text) return;
-  list.dataset.text = text;
-  list.replaceChildren(
-    ...reasons.map(({ decides, sentence }) =>
-      element("li", { class: decides ? "decides" : "" }, sentence),
-    ),
-  );
-}
-
-/** What the API says of a task that isn't there is an explanation, too. */
-async function askWhy(task) {
-  try {
-    return (await call(`tasks/${inPath(task)}`)).reasons;
-  } catch (error) {
-    if (error.constructor !== Error) throw error;
-    return [{ decides: true, sentence: error.message }];
-  }
-}
-
-/** Goes where the forms say. */
-export function listenToForms() {
-  const go = (more) => {
-    const query = new window.URLSearchParams({
-      definition: byId("tasks-definition").value,
-      state: byId("tasks-state").value,
-      ...more,
-    });
-    window.location.hash = `#tasks?${query}`;
-  };
-  byId("tasks-definition").addEventListener("change", () => go({}));
-  byId("tasks-state").addEventListener("change", () => go({}));
-  byId("tasks-form").addEventListener("submit", (event) => event.preventDefault());
-  byId("why-form").addEventListener("submit", (event) => {
-    event.preventDefault();
-    const input = byId("why-task");
-    input.blur();
-    go({ task: input.value.trim() });
-  });
+  return worker ?? "-";
 }

@@ -1,33 +1,49 @@
 // How far blocks have been made.
 
 import { call } from "./api.js";
-import { byId, element, formatInstant, keepLines, makeCells, setText } from "./draw.js";
+import { element, makeEmpty, makeTable, section, setText } from "./dom.js";
+import { formatDistance, formatInstant } from "./format.js";
+import { placeOf } from "./place.js";
 
-const watermarksMax = 1_000;
+const watermarksMax = 200;
 
-/** Asks and draws. */
-export async function lookAtWatermarks() {
-  const { watermarks } = await call(`watermarks?max=${watermarksMax}`);
-  const table = byId("watermark-table");
-  keepLines(table.tBodies[0], {
-    items: watermarks,
-    keyOf: ({ definition, name }) => JSON.stringify([definition, name]),
-    make: () => makeWatermark(table),
-    none: "No blocks have been made.",
-  });
-}
-
-function makeWatermark(table) {
-  const cells = makeCells(table, 5);
-  const line = element("tr", {}, ...cells);
-  const [title, definition, value, version, changed] = cells;
-  value.classList.add("value");
-  const fill = (watermark) => {
-    setText(title, watermark.name);
-    setText(definition, watermark.definition);
-    setText(value, watermark.value === null ? "none" : JSON.stringify(watermark.value));
-    setText(version, watermark.version);
-    setText(changed, formatInstant(watermark.changedAt));
-  };
-  return { line, fill };
-}
+export const watermarks = {
+  title: () => "Watermarks",
+  make(main) {
+    const table = makeTable({
+      label: "Watermarks",
+      columns: [
+        ["watermark", "value"],
+        ["definition", "value"],
+        ["blocks made up to", "value wide"],
+        ["version", "number"],
+        ["changed", "when"],
+      ],
+      keyOf: ({ definition, name }) => JSON.stringify([definition, name]),
+      row: ({ definition }, [title, owner, value, version, changed]) => {
+        owner.append(element("a", { href: placeOf.definition(definition) }, definition));
+        return (watermark) => {
+          setText(title, watermark.name);
+          setText(value, watermark.value === null ? "none" : JSON.stringify(watermark.value));
+          setText(version, watermark.version);
+          setText(changed, formatInstant(watermark.changedAt));
+          changed.title = formatDistance(watermark.changedAt);
+        };
+      },
+      none: () =>
+        makeEmpty(
+          "No blocks have been made.",
+          element(
+            "p",
+            {},
+            "A watermark remembers how far new data has been cut into tasks, so that each range becomes one task once.",
+          ),
+        ),
+    });
+    main.append(section("How far blocks have been made", table.node));
+    return async () => {
+      const { watermarks: found, more } = await call(`watermarks?max=${watermarksMax}`);
+      table.fill(found, more);
+    };
+  },
+};

@@ -1,0 +1,81 @@
+// Who changed what, when and why.
+
+import { element, makeEmpty, makeTable, redraw, setText } from "./dom.js";
+import { formatCount, formatDistance, formatInstant } from "./format.js";
+import { placeOf } from "./place.js";
+
+/** Tasks of an entry that are named one by one. */
+const tasksMax = 5;
+
+export function makeAuditTable() {
+  return makeTable({
+    label: "Changes, newest first",
+    columns: [
+      ["when", "when"],
+      ["who", "value"],
+      ["what", "value"],
+      ["of", "value"],
+      ["change", "value wide"],
+      ["reason", "value wide"],
+    ],
+    keyOf: (entry) =>
+      JSON.stringify([entry.at, entry.action, entry.definition, entry.object, entry.setting]),
+    row:
+      (_, [when, who, what, of, changed, reason]) =>
+      (entry) => {
+        setText(when, formatInstant(entry.at));
+        when.title = formatDistance(entry.at);
+        setText(who, entry.actor);
+        setText(what, describeWhat(entry));
+        redraw(of, [entry.definition, entry.object], () => drawObject(entry));
+        redraw(changed, [entry.old, entry.new, entry.tasks], () => drawChange(entry));
+        setText(reason, entry.reason ?? "");
+      },
+    none: () =>
+      makeEmpty(
+        "No change is recorded.",
+        element(
+          "p",
+          {},
+          "Limits, rates, pauses, cancelled and redriven tasks stand here with who did it and why, whether by this page, the command line or the API.",
+        ),
+      ),
+  });
+}
+
+/** `set limit`, `cancel tasks`; a definition's settings by their names. */
+function describeWhat({ action, setting }) {
+  const words = action.replaceAll("_", " ");
+  if (setting === null) return words;
+  const name = setting
+    .replace(/^own_group_/, "")
+    .replace(/_override$/, "")
+    .replaceAll("_", " ");
+  return words.includes(name) || words.includes(name.replace(/d$/, ""))
+    ? words
+    : `${words}: ${name}`;
+}
+
+function drawObject({ definition, object }) {
+  const parts = [];
+  if (definition !== null)
+    parts.push(element("a", { href: placeOf.definition(definition) }, definition));
+  if (object !== null && object !== definition)
+    parts.push(parts.length > 0 ? ` / ${object}` : object);
+  return parts.length > 0 ? parts : ["-"];
+}
+
+function drawChange({ old, new: next, tasks, taskCount, setting }) {
+  if (tasks !== null && tasks.length > 0) {
+    const named = tasks
+      .slice(0, tasksMax)
+      .flatMap((id, at) => [at === 0 ? "" : ", ", element("a", { href: placeOf.task(id) }, id)]);
+    const rest = taskCount - Math.min(tasksMax, tasks.length);
+    return ["task ", ...named, rest > 0 ? ` and ${formatCount(rest)} more` : ""];
+  }
+  if (old === null && next === null) return [];
+  // A limit of -1 is how the database writes none.
+  const isLimit = (setting ?? "").includes("limit");
+  const write = (value) => (value === null || (isLimit && value === "-1") ? "none" : value);
+  return [`${write(old)} \u2192 ${write(next)}`];
+}

@@ -1,0 +1,84 @@
+// Changing something: a dialog that says what will happen and asks for the reason, then a notice of what did.
+
+import { noteChange } from "./api.js";
+import { byId, element } from "./dom.js";
+
+const noticeMs = 8_000;
+
+let noticeTimer;
+
+/** One sentence about the action just done. */
+function notify(text, mood = "") {
+  const notice = byId("notice");
+  notice.textContent = text;
+  notice.className = mood;
+  clearTimeout(noticeTimer);
+  noticeTimer = setTimeout(() => {
+    notice.textContent = "";
+  }, noticeMs);
+}
+
+/** Does it and says so, or why not. */
+async function act(doIt, sentence) {
+  try {
+    notify(sentence(await doIt()));
+    noteChange();
+  } catch (error) {
+    notify(`Nothing was changed: ${error.message}.`, "bad");
+  }
+}
+
+/**
+ * Asks for a second press and a reason, then does it. `body` are the sentences and fields of the dialog, `verb` the button
+ * that acts; `doIt(reason)` is told the reason as `{ reason }`, or `{}`; `sentence(answer)` is shown. `canAct`, where it is
+ * given, is waited for before the button can be pressed: it may fill the body with a preview, and false leaves it shut.
+ */
+export async function change({ title, body, verb, isDanger = false, doIt, sentence, canAct }) {
+  const reason = await ask({ title, body, verb, isDanger, canAct });
+  if (reason === null) return;
+  await act(() => doIt(reason), sentence);
+}
+
+function ask({ title, body, verb, isDanger, canAct }) {
+  const reason = element("input", { id: "reason", maxlength: "400", autocomplete: "off" });
+  const sure = element("button", { class: isDanger ? "danger" : "primary" }, verb);
+  const back = element("button", { type: "button" }, "Keep it as it is");
+  const form = element(
+    "form",
+    {},
+    element("h2", { id: "dialog-title" }, title),
+    ...body,
+    element(
+      "p",
+      { class: "field" },
+      element("label", { for: "reason" }, "Reason, for the audit"),
+      reason,
+    ),
+    element("div", { class: "buttons" }, sure, back),
+  );
+  const dialog = element("dialog", { "aria-labelledby": "dialog-title" }, form);
+  document.body.append(dialog);
+  if (canAct !== undefined) {
+    sure.disabled = true;
+    void canAct().then((can) => (sure.disabled = !can));
+  }
+  return new Promise((resolve) => {
+    let answer = null;
+    back.addEventListener("click", () => dialog.close());
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      const text = reason.value.trim();
+      answer = text === "" ? {} : { reason: text };
+      dialog.close();
+    });
+    dialog.addEventListener("close", () => {
+      dialog.remove();
+      resolve(answer);
+    });
+    dialog.showModal();
+    if (form.querySelector("input") === reason) reason.focus();
+  });
+}
+
+/** A sentence of a dialog. */
+export const say = (...parts) => element("p", {}, ...parts);

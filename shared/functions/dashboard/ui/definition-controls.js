@@ -1,0 +1,214 @@
+// The limit and the rate of a definition: set by hand, with a preview of what that changes.
+
+import { inPath, send } from "./api.js";
+import { change, say } from "./change.js";
+import { button, element, section, setText } from "./dom.js";
+import { formatLimit, formatRate } from "./format.js";
+
+const limitMax = 1_000;
+/** The slider goes to this, or to twice the limit; larger ones are typed. */
+const sliderMax = 20;
+
+/** Both. */
+export function makeControls(name) {
+  const limit = makeLimit(name);
+  const rate = makeRate(name);
+  const node = element("div", {}, limit.node, rate.node);
+  const fill = (read) => {
+    limit.fill(read);
+    rate.fill(read);
+  };
+  return { node, fill };
+}
+
+// ---- the limit
+
+function makeLimit(name) {
+  const slider = element("input", {
+    type: "range",
+    min: "0",
+    "aria-label": `limit of ${name}, slider`,
+  });
+  const number = element("input", {
+    type: "number",
+    min: "0",
+    max: String(limitMax),
+    "aria-label": `limit of ${name}`,
+  });
+  const state = { read: null, wanted: undefined };
+  const step = (by) => want((state.wanted ?? state.read?.limit ?? 0) + by);
+  const less = button("\u2212", `one token less for ${name}`, () => step(-1));
+  const more = button("+", `one token more for ${name}`, () => step(1));
+  const none = button("No limit", `no limit for ${name}`, () => want(null));
+  const code = button("As in code", `the limit of ${name} as in code`, () => want("code"));
+  const source = element("p", {});
+  const preview = element("p", { class: "preview", role: "status" });
+  const apply = button("Set the limit ..", `set the limit of ${name}`, () => void set(), "primary");
+  const back = button("Undo", "back to the limit in force", () => want(undefined));
+  const set = async () => {
+    const wanted = state.wanted;
+    await setLimit(name, wanted, describePreview(state.read, wanted), () => want(undefined));
+  };
+  const want = (wanted) => {
+    state.wanted = typeof wanted === "number" ? clamp(wanted) : wanted;
+    if (state.wanted === state.read?.limit) state.wanted = undefined;
+    draw();
+  };
+  const draw = () => {
+    if (state.read === null) return;
+    const shown = numberOf(state.read, state.wanted);
+    slider.max = String(Math.max(sliderMax, 2 * (state.read.limit ?? 0), shown ?? 0));
+    if (document.activeElement !== slider) slider.value = String(shown ?? slider.max);
+    if (document.activeElement !== number) number.value = shown === null ? "" : String(shown);
+    number.placeholder = "none";
+    const isNew = state.wanted !== undefined;
+    setText(preview, isNew ? describePreview(state.read, state.wanted) : "");
+    apply.disabled = !isNew;
+    back.hidden = !isNew;
+    code.hidden = state.read.limitSource === "code";
+    setText(source, describeSource(state.read));
+  };
+  slider.addEventListener("input", () => want(Number(slider.value)));
+  number.addEventListener("input", () => {
+    if (number.value !== "") want(Number(number.value));
+  });
+  const row = element("div", { class: "stepper changes" }, less, slider, more, number, none, code);
+  const buttons = element("p", { class: "buttons changes" }, apply, back);
+  return {
+    node: section("Limit", source, row, preview, buttons),
+    fill: (read) => {
+      state.read = read;
+      if (state.wanted === read.limit) state.wanted = undefined;
+      draw();
+    },
+  };
+}
+
+const clamp = (value) => Math.max(0, Math.min(limitMax, Math.round(value)));
+
+/** What the number field shows; null: no limit. */
+function numberOf({ limit, codeLimit }, wanted) {
+  if (wanted === undefined) return limit;
+  return wanted === "code" ? codeLimit : wanted;
+}
+
+function describeSource({ limit, limitSource, codeLimit, held }) {
+  const by =
+    limitSource === "code"
+      ? "as in code"
+      : `set by an operator; the code says ${formatLimit(codeLimit)}`;
+  const now = limit === null ? "There is no limit" : `At most ${limit} run at once`;
+  return `${now}, ${by}. ${held} ${held === 1 ? "token is" : "tokens are"} held.`;
+}
+
+/** `4 becomes 2: 1 of 3 held tokens comes back as its task ends; no task is stopped.` */
+function describePreview({ limit, codeLimit, held, ready }, wanted) {
+  const next = numberOf({ limit, codeLimit }, wanted);
+  const start = `${formatLimit(limit)} becomes ${formatLimit(next)}: `;
+  if (next === 0)
+    return `${start}nothing starts any more; ${held} running tasks go on to their end.`;
+  if (next !== null && held > next) {
+    const over = held - next;
+    return `${start}${over} of ${held} held tokens ${over === 1 ? "comes" : "come"} back as tasks end; no task is stopped.`;
+  }
+  const free = next === null ? ready : Math.min(ready, next - held);
+  if (limit !== null && (next === null || next > limit))
+    return `${start}${free} more ${free === 1 ? "task" : "tasks"} can start at once; ${ready} are ready.`;
+  return `${start}no held token is above it.`;
+}
+
+function setLimit(name, limit, preview, done) {
+  return change({
+    title: `Set the limit of ${name}?`,
+    body: [say(preview)],
+    verb: "Set the limit",
+    doIt: (reason) => send("PUT", `definitions/${inPath(name)}/limit`, { limit, ...reason }),
+    sentence: ({ newLimit, overLimit }) => {
+      done();
+      const over = overLimit > 0 ? `; ${overLimit} tokens come back as their tasks end` : "";
+      return `The limit of ${name} is ${formatLimit(newLimit)} now${over}.`;
+    },
+  });
+}
+
+// ---- the rate
+
+const periods = { second: 1_000, minute: 60_000, hour: 3_600_000, day: 86_400_000 };
+
+function makeRate(name) {
+  const now = element("p", {});
+  const set = button("Change the rate ..", `change the rate of ${name}`, () => void ask(), "");
+  const none = button("No rate ..", `no rate for ${name}`, () => void setRate(name, null));
+  const code = button("As in code ..", `the rate of ${name} as in code`, () =>
+    setRate(name, "code"),
+  );
+  let read = null;
+  const ask = () => askRate(name, read);
+  const node = section("Rate", now, element("p", { class: "buttons changes" }, set, none, code));
+  return {
+    node,
+    fill: (definition) => {
+      read = definition;
+      setText(now, describeRate(definition));
+      none.hidden = definition.rate === null;
+      code.hidden = definition.rateSource === "code";
+    },
+  };
+}
+
+function describeRate({ rate, rateSource, codeRate, rateInMs, ready }) {
+  const by =
+    rateSource === "code"
+      ? "as in code"
+      : `set by an operator; the code says ${formatRate(codeRate)}`;
+  if (rate === null) return `Tasks start as fast as the limit lets them: no rate, ${by}.`;
+  const next =
+    ready === 0
+      ? ""
+      : rateInMs === 0
+        ? " The next may start now."
+        : ` The next may start in ${Math.ceil(rateInMs / 1_000)} s.`;
+  return `At most ${formatRate(rate)}, ${by}.${next}`;
+}
+
+function askRate(name, { rate }) {
+  const count = element("input", {
+    id: "rate-count",
+    type: "number",
+    min: "1",
+    max: "1000000",
+    required: "",
+    value: String(rate?.count ?? 60),
+  });
+  const period = element(
+    "select",
+    { "aria-label": "period" },
+    ...Object.keys(periods).map((text) => element("option", { value: text }, `per ${text}`)),
+  );
+  const current = Object.entries(periods).find(([, ms]) => ms === rate?.periodMs);
+  period.value = current?.[0] ?? "minute";
+  const label = element("label", { for: "rate-count" }, "At most");
+  const body = [
+    element("p", { class: "field" }, label, count, period),
+    say("Acts from the next task on. Starts already used count against the new burst."),
+  ];
+  return setRate(
+    name,
+    () => ({ count: Number(count.value), periodMs: periods[period.value] }),
+    body,
+  );
+}
+
+function setRate(name, rate, body = [say("Acts from the next task on.")]) {
+  return change({
+    title: rate === null ? `Take the rate of ${name} away?` : `Set the rate of ${name}?`,
+    body,
+    verb: "Set the rate",
+    doIt: (reason) =>
+      send("PUT", `definitions/${inPath(name)}/rate`, {
+        rate: typeof rate === "function" ? rate() : rate,
+        ...reason,
+      }),
+    sentence: ({ newRate }) => `The rate of ${name} is ${formatRate(newRate)} now.`,
+  });
+}

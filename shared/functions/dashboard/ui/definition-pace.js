@@ -1,0 +1,115 @@
+// How fast a definition's tasks end, the estimate, and the tasks that run now.
+
+import { badge, element, makeEmpty, makeTable, redraw, section, setText } from "./dom.js";
+import { formatCount, formatDuration, formatInstant } from "./format.js";
+import { placeOf } from "./place.js";
+
+/** `fill({ pace, running })`; the part of the pace is hidden where the app can't tell it. */
+export function makePace() {
+  const pace = makeNumbers();
+  const running = makeRunning();
+  const fill = ({ pace: read, running: tasks }) => {
+    pace.node.hidden = read === null;
+    if (read !== null) pace.fill(read);
+    running.fill(read === null ? tasks : read.running);
+  };
+  return { node: pace.node, running: running.node, fill };
+}
+
+// ---- running tasks
+
+function makeRunning() {
+  const table = makeTable({
+    label: "Running and prefetched tasks",
+    columns: [
+      ["task", "id"],
+      ["kind", "value"],
+      ["for", "number"],
+      ["worker", "value"],
+      ["", ""],
+    ],
+    keyOf: ({ task }) => task,
+    row: ({ task }, [id, kind, since, worker, mark]) => {
+      id.append(element("a", { href: placeOf.task(task) }, task));
+      return (entry) => {
+        setText(kind, entry.kind);
+        setText(since, entry.sinceMs == null ? "-" : formatDuration(entry.sinceMs));
+        setText(worker, entry.worker ?? "-");
+        const marks = [
+          ...(entry.isSlow ? [["slow", "bad"]] : []),
+          ...(entry.state === "running" ? [] : [[entry.state, "calm"]]),
+        ];
+        redraw(mark, marks, () => marks.map(([text, mood]) => badge(text, mood)));
+      };
+    },
+    none: () => makeEmpty("Nothing runs."),
+  });
+  return { node: section("Running", table.node), fill: (tasks) => table.fill(tasks) };
+}
+
+// ---- the pace
+
+function makeNumbers() {
+  const facts = element("dl", { class: "facts" });
+  const kinds = makeKinds();
+  const node = section("Pace", facts, kinds.node);
+  const fill = (read) => {
+    fillFacts(facts, read);
+    kinds.fill(read.kinds);
+  };
+  return { node, fill };
+}
+
+function fillFacts(list, { finished, untilDoneMs, heldUpBy, oldestReady }) {
+  const rows = [
+    ["finished", describeFinished(finished)],
+    ["all done", describeEnd(untilDoneMs, heldUpBy)],
+    ["oldest ready", oldestReady === null ? "none is ready" : describeOldest(oldestReady)],
+  ];
+  redraw(list, [rows, oldestReady?.task], () =>
+    rows.flatMap(([name, value]) => {
+      const isLink = name === "oldest ready" && oldestReady !== null;
+      const inside = isLink ? element("a", { href: placeOf.task(oldestReady.task) }, value) : value;
+      return [element("dt", {}, name), element("dd", {}, inside)];
+    }),
+  );
+}
+
+function describeFinished(finished) {
+  if (finished === null) return "none lately";
+  const perMinute = finished.perMinute.toLocaleString("en", { maximumFractionDigits: 1 });
+  return `${perMinute} a minute (${formatCount(finished.count)} in ${formatDuration(finished.overMs)})`;
+}
+
+function describeEnd(untilDoneMs, heldUpBy) {
+  if (heldUpBy !== null) return `not in sight: ${heldUpBy}`;
+  if (untilDoneMs === null) return "not known";
+  if (untilDoneMs === 0) return "now: nothing is left";
+  const end = new Date(Date.now() + untilDoneMs).toISOString();
+  return `in about ${formatDuration(untilDoneMs)}, at ${formatInstant(end)}`;
+}
+
+const describeOldest = ({ task, ageMs }) => `task ${task}, ${formatDuration(ageMs)} old`;
+
+function makeKinds() {
+  const table = makeTable({
+    label: "How long tasks run, by kind",
+    columns: [
+      ["kind", "value"],
+      ["finished", "number"],
+      ["half within", "number"],
+      ["99 % within", "number"],
+    ],
+    keyOf: ({ kind }) => kind,
+    row:
+      (_, [kind, finished, p50, p99]) =>
+      (entry) => {
+        setText(kind, entry.kind);
+        setText(finished, formatCount(entry.finished));
+        setText(p50, entry.p50Ms == null ? "-" : formatDuration(entry.p50Ms));
+        setText(p99, entry.p99Ms == null ? "-" : formatDuration(entry.p99Ms));
+      },
+    none: () => makeEmpty("No task has finished lately: durations show up with the first."),
+  });
+  return table;
+}

@@ -1,0 +1,152 @@
+// Elements, and lists that are patched. Texts from tasks are only ever set as text, never as HTML.
+
+export const byId = (id) => document.getElementById(id);
+
+/** An element with attributes and children; texts and numbers become text nodes, null is left out. */
+export function element(name, attributes = {}, ...children) {
+  const made = document.createElement(name);
+  for (const [attribute, value] of Object.entries(attributes)) made.setAttribute(attribute, value);
+  made.append(
+    ...children
+      .filter((child) => child !== null)
+      .map((child) => (child instanceof window.Node ? child : String(child))),
+  );
+  return made;
+}
+
+/** Writes a text only when it is new: text that is read aloud or selected isn't disturbed. */
+export function setText(node, text) {
+  if (node.textContent !== String(text)) node.textContent = String(text);
+}
+
+/** Draws into a node only when what it is drawn from is new. */
+export function redraw(node, from, draw) {
+  const key = JSON.stringify(from);
+  if (node.drawnFrom === key) return;
+  node.drawnFrom = key;
+  node.replaceChildren(...draw());
+}
+
+let lastTitle = 0;
+
+/** A part of a page with its heading. */
+export function section(title, ...children) {
+  lastTitle += 1;
+  const id = `title-${lastTitle}`;
+  const heading = element("h2", { id }, title);
+  return element("section", { class: "sheet", "aria-labelledby": id }, heading, ...children);
+}
+
+/** In place of an empty list: a sentence, and a hint at how it fills. */
+export function makeEmpty(sentence, ...more) {
+  return element("div", { class: "empty" }, element("p", {}, sentence), ...more);
+}
+
+/** A word in a coloured box. */
+export function badge(text, mood = "") {
+  return element("span", { class: `badge ${mood}` }, text);
+}
+
+/** A button that acts at once. */
+export function button(text, label, act, className = "") {
+  const made = element("button", { type: "button", "aria-label": label, class: className }, text);
+  made.addEventListener("click", act);
+  return made;
+}
+
+/** Shows one of two buttons; the focus goes from the one to the other. */
+export function showOne(isFirst, first, second) {
+  const hadFocus = document.activeElement === (isFirst ? second : first);
+  first.hidden = !isFirst;
+  second.hidden = isFirst;
+  if (hadFocus) (isFirst ? first : second).focus({ preventScroll: true });
+}
+
+/** Does the reader have text of it selected, or the focus in it? Such a line stays where it is. */
+function isInUse(line) {
+  return line.contains(document.activeElement) || isSelected(line);
+}
+
+function isSelected(line) {
+  const selection = document.getSelection();
+  return selection !== null && !selection.isCollapsed && selection.containsNode(line, true);
+}
+
+/**
+ * Keeps one line per item in a table or a list, by key. Lines stay: a focused button keeps the focus when others move around
+ * it, and selected text isn't written over. `make(item)` answers `{ line, fill(item) }`; `none()` makes the line of an empty list.
+ */
+export function keepLines(parent, { items, keyOf, make, none }) {
+  const kept = (parent.keptLines ??= new Map());
+  const keys = new Set(items.map(keyOf));
+  for (const key of [...kept.keys()]) if (!keys.has(key)) kept.delete(key);
+  const wanted = items.map((item) => {
+    const key = keyOf(item);
+    let row = kept.get(key);
+    if (row === undefined) kept.set(key, (row = make(item)));
+    if (!isSelected(row.line)) row.fill(item);
+    return row.line;
+  });
+  if (wanted.length === 0) wanted.push((parent.noneLine ??= none()));
+  arrange(parent, wanted);
+}
+
+/** Puts the lines in order; one that is in use isn't moved, the others go around it. */
+function arrange(parent, wanted) {
+  const isWanted = new Set(wanted);
+  for (const line of [...parent.children]) if (!isWanted.has(line)) line.remove();
+  const fixed = wanted.findIndex((line) => line.parentNode === parent && isInUse(line));
+  let next = fixed === -1 ? null : wanted[fixed];
+  for (let at = (fixed === -1 ? wanted.length : fixed) - 1; at >= 0; at -= 1) {
+    const line = wanted[at];
+    if (line.parentNode !== parent || line.nextSibling !== next) parent.insertBefore(line, next);
+    next = line;
+  }
+  for (let at = fixed + 1; fixed !== -1 && at < wanted.length; at += 1) {
+    if (wanted[at - 1].nextSibling !== wanted[at]) wanted[at - 1].after(wanted[at]);
+  }
+}
+
+/**
+ * A table whose rows are kept by key. `columns` are `[title, class?]`; on narrow screens each row is a card, with the titles
+ * before its cells. `row(item, cells)` answers `fill(item)`. `fill(items, more)` draws, and says where the list was cut.
+ */
+export function makeTable({ label, columns, keyOf, row, none, className = "" }) {
+  const head = element(
+    "tr",
+    {},
+    ...columns.map(([title, kind = ""]) => element("th", { scope: "col", class: kind }, title)),
+  );
+  const body = element("tbody");
+  const table = element(
+    "table",
+    { class: `stack ${className}`, "aria-label": label },
+    element("thead", {}, head),
+    body,
+  );
+  const cut = element("p", { class: "cut" });
+  const make = (item) => {
+    const cells = columns.map(([title, kind = ""], at) =>
+      at === 0
+        ? element("th", { scope: "row", class: kind })
+        : element("td", { "data-label": title, class: kind }),
+    );
+    const line = element("tr", {}, ...cells);
+    return { line, fill: row(item, cells, line) };
+  };
+  const makeNone = () =>
+    element("tr", {}, element("td", { class: "none", colspan: columns.length }, none()));
+  const fill = (items, more = false) => {
+    keepLines(body, { items, keyOf, make, none: makeNone });
+    table.classList.toggle("bare", items.length === 0);
+    setText(cut, describeCut(items.length, more));
+  };
+  return { node: element("div", {}, table, cut), fill };
+}
+
+/** `Showing 50; there are more.` */
+export function describeCut(shown, more) {
+  if (more === false) return "";
+  const total = typeof more === "number" ? ` of ${more.toLocaleString("en")}` : "; there are more";
+  return `Showing ${shown.toLocaleString("en")}${total}.`;
+}

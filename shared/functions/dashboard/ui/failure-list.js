@@ -1,0 +1,153 @@
+// Failures that are alike, as one: the error, how many, since when, an example, and all of them redriven.
+
+import { askIfThere, call, inPath, send } from "./api.js";
+import { change, say } from "./change.js";
+import { button, describeCut, element, keepLines, makeEmpty, setText } from "./dom.js";
+import { firstLine, formatCount, formatDistance, formatInstant } from "./format.js";
+import { placeOf } from "./place.js";
+
+const groupsMax = 20;
+/** Dead tasks of a definition that are shown one by one where the app doesn't group them. */
+const singlesMax = 20;
+
+/** The groups of one definition or, with null, of all; null: this app doesn't group failures. */
+export async function askFailures(definition) {
+  const only = definition === null ? "" : `definition=${inPath(definition)}&`;
+  const found = await askIfThere("failures", `failures?${only}max=${groupsMax}`);
+  return found ?? askSingles(definition);
+}
+
+/** Each dead task as a group of one. */
+async function askSingles(definition) {
+  const all = await call("definitions");
+  const asked = all.definitions
+    .filter(({ name, dead }) => dead > 0 && (definition === null || name === definition))
+    .map(async ({ name }) => {
+      const path = `definitions/${inPath(name)}/tasks?state=dead&max=${singlesMax}`;
+      const { tasks, more } = await call(path);
+      return { more, groups: tasks.map((task) => toGroup(name, task)) };
+    });
+  const lists = await Promise.all(asked);
+  return {
+    groups: lists.flatMap(({ groups }) => groups),
+    more: lists.some(({ more }) => more),
+    isWhole: true,
+  };
+}
+
+function toGroup(definition, { task, kind, error, finishedAt }) {
+  const at = { firstAt: finishedAt, lastAt: finishedAt };
+  return { definition, kind, error: error ?? "", like: null, count: 1, example: task, ...at };
+}
+
+/** A list that `fill(found)` draws; `definition`: all are of this one, whose name isn't repeated. */
+export function makeFailures(definition) {
+  const list = element("ul", { class: "failures" });
+  const cut = element("p", { class: "cut" });
+  const fill = ({ groups, more, isWhole, read }) => {
+    keepLines(list, {
+      items: groups,
+      keyOf: (group) =>
+        JSON.stringify([group.definition, group.kind, group.like, group.like ?? group.example]),
+      make: (group) => makeGroup(group, definition !== null),
+      none: () =>
+        element(
+          "li",
+          {},
+          makeEmpty(
+            "Nothing has failed for good.",
+            element(
+              "p",
+              {},
+              "A task is dead when it has used up its attempts, or when its handler says that no retry helps. It is kept with its error until it is redriven or its retention is over.",
+            ),
+          ),
+        ),
+    });
+    const part = isWhole ? "" : ` Counted in the newest ${formatCount(read)} dead tasks.`;
+    setText(cut, `${describeCut(groups.length, more)}${part}`.trim());
+  };
+  return { node: element("div", {}, list, cut), fill };
+}
+
+function makeGroup(group, isOfOne) {
+  const { definition, kind, like } = group;
+  const count = element("b", { class: "count" });
+  const error = element("pre", { tabindex: "0" });
+  const when = element("span", { class: "when" });
+  const example = element("a");
+  const where = isOfOne
+    ? [element("code", {}, kind)]
+    : [
+        element("a", { href: placeOf.definition(definition) }, definition),
+        kind === definition ? "" : ` / ${kind}`,
+      ];
+  const redrive = button("", "", () => void redriveGroup(current), "primary");
+  const buttons = element("span", { class: "buttons changes" }, redrive);
+  const about = element("p", { class: "about" }, ...where, " ", when, " ", example);
+  const line = element("li", {}, count, element("div", {}, about, error), buttons);
+  let current = group;
+  const fill = (next) => {
+    current = next;
+    setText(count, formatCount(next.count));
+    count.title = `${next.count} alike`;
+    setText(error, next.error === "" ? "no reason was given" : shorten(next.error));
+    setText(when, describeWhen(next));
+    setText(example, `task ${next.example}`);
+    example.href = placeOf.task(next.example);
+    setText(redrive, `Redrive ${formatCount(next.count)} ..`);
+    const what = `redrive ${next.count} of ${definition}, ${kind}: ${firstLine(next.error)}`;
+    redrive.setAttribute("aria-label", what);
+    redrive.hidden = like === null && next.count > 1;
+  };
+  return { line, fill };
+}
+
+/** The rest is on the page of the example. */
+function shorten(error) {
+  const lines = error.split("\n");
+  return lines.length <= 3 ? error : `${lines.slice(0, 3).join("\n")}\n..`;
+}
+
+function describeWhen({ firstAt, lastAt, count }) {
+  if (count === 1) return `at ${formatInstant(lastAt)}, ${formatDistance(lastAt)}, `;
+  return `from ${formatInstant(firstAt)} to ${formatInstant(lastAt)}, ${formatDistance(lastAt)}, such as`;
+}
+
+async function redriveGroup({ definition, kind, like, example, count, error }) {
+  if (like === null) {
+    return change({
+      title: `Redrive task ${example}?`,
+      body: [say("It becomes a task again; its counters begin at 0.")],
+      verb: "Redrive 1",
+      doIt: (reason) => send("POST", "tasks/redrive", { tasks: [example], ...reason }),
+      sentence: ({ tasks: [result] }) => `Task ${example}: ${result.outcome}.`,
+    });
+  }
+  const group = { definition, kind, like };
+  const preview = element("p", { class: "preview", role: "status" }, "Counting ..");
+  const canAct = async () => {
+    try {
+      const { found } = await send("POST", "failures/redrive", { ...group, dryRun: true });
+      setText(
+        preview,
+        found === 0
+          ? "None is left: others were faster, or their retention is over."
+          : `${formatCount(found)} dead ${found === 1 ? "task becomes a task" : "tasks become tasks"} again, with the same numbers; counters begin at 0.`,
+      );
+      return found > 0;
+    } catch (problem) {
+      setText(preview, `They can't be counted: ${problem.message}.`);
+      return false;
+    }
+  };
+  return change({
+    title: `Redrive ${formatCount(count)} of ${definition}?`,
+    body: [element("pre", { tabindex: "0" }, shorten(error)), preview],
+    verb: "Redrive them",
+    canAct,
+    doIt: (reason) => send("POST", "failures/redrive", { ...group, ...reason }),
+    sentence: ({ redriven, left }) =>
+      `${redriven} redriven${left > 0 ? `; ${left} are left: press again` : ""}.`,
+  });
+}

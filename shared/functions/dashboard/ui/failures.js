@@ -1,0 +1,60 @@
+// Failures of all definitions, grouped by their errors.
+
+import { call, slowly } from "./api.js";
+import { element, section, setText } from "./dom.js";
+import { askFailures, makeFailures } from "./failure-list.js";
+import { makePlace } from "./place.js";
+
+const everyMs = 3_000;
+const all = "";
+
+export const failures = {
+  title: () => "Failures",
+  make(main) {
+    const names = element("select", { id: "failures-definition" });
+    names.append(element("option", { value: all }, "all definitions"));
+    const form = element(
+      "form",
+      { class: "filters" },
+      element("label", { for: "failures-definition" }, "Definition"),
+      names,
+    );
+    names.addEventListener("change", () => {
+      window.location.hash = makePlace("failures", { definition: names.value });
+    });
+    form.addEventListener("submit", (event) => event.preventDefault());
+    const about = element("p", { class: "about" });
+    const list = makeFailures(null);
+    main.append(section("Dead tasks, grouped by error", about, form, list.node));
+    let name = null;
+    const asked = { ask: null, of: undefined };
+    return async ({ query }) => {
+      name = query.get("definition");
+      if (asked.of !== name) {
+        asked.of = name;
+        asked.ask = slowly(everyMs, () => Promise.all([askFailures(name), call("definitions")]));
+      }
+      const [found, { definitions }] = await asked.ask();
+      fillNames(names, definitions, name);
+      setText(
+        about,
+        "Errors that differ only in numbers and ids are one group. Find the cause on the example's page, repair it, then redrive the group.",
+      );
+      list.fill(found);
+    };
+  },
+};
+
+/** Only definitions that have dead tasks, and the one asked for. */
+function fillNames(select, definitions, name) {
+  const wanted = definitions.filter((each) => each.dead > 0 || each.name === name);
+  const texts = [all, ...wanted.map((each) => each.name)];
+  const isSame =
+    texts.length === select.options.length &&
+    texts.every((text, at) => select.options[at].value === text);
+  if (!isSame)
+    select.replaceChildren(
+      ...texts.map((text) => element("option", { value: text }, text || "all definitions")),
+    );
+  if (document.activeElement !== select) select.value = name ?? all;
+}

@@ -1,0 +1,89 @@
+// Groups: the tasks that use their slots and those that wait; paused and resumed here.
+
+import { inPath, send } from "./api.js";
+import { change, say } from "./change.js";
+import { badge, button, element, makeEmpty, makeTable, redraw, setText, showOne } from "./dom.js";
+import { formatCount } from "./format.js";
+import { makePlace, placeOf } from "./place.js";
+import { drawHeld } from "./slots.js";
+
+const waitingMax = 1_000;
+
+/** Those with waiting tasks first, as the API lists them. `isOfOne`: all are of one definition, which isn't repeated. */
+export function makeGroupTable({ isOfOne = false } = {}) {
+  return makeTable({
+    className: isOfOne ? "of-one" : "",
+    label: "Groups",
+    columns: [
+      ["group", "value"],
+      ["definition", "value"],
+      ["slots used", ""],
+      ["waiting", "number"],
+      ["order", ""],
+      ["", "buttons-cell"],
+    ],
+    keyOf: ({ definition, key }) => JSON.stringify([definition, key]),
+    row: makeRow,
+    none: () =>
+      makeEmpty(
+        "No task has a group.",
+        element(
+          "p",
+          {},
+          "Tasks of one group, such as those of one customer, run one after the other: give them a ",
+          element("code", {}, "group"),
+          " when they are added.",
+        ),
+      ),
+  });
+}
+
+function makeRow({ definition, key }, [title, owner, used, waiting, order, control]) {
+  const place = `group ${key} of ${definition ?? "all definitions"}`;
+  const pause = button(
+    "Pause ..",
+    `pause ${place}`,
+    () => void setPaused({ definition, key }, true),
+  );
+  const resume = button(
+    "Resume ..",
+    `resume ${place}`,
+    () => void setPaused({ definition, key }, false),
+  );
+  const why = element("a", { "aria-label": `why does ${place} wait?` }, "Why?");
+  // A global group is set through one of its definitions: the command line asks for it.
+  if (definition !== null) {
+    const query = { definition, state: "waiting", group: key };
+    why.setAttribute("href", makePlace("tasks", query));
+    control.append(why, element("span", { class: "buttons changes" }, pause, resume));
+    owner.append(element("a", { href: placeOf.definition(definition) }, definition));
+  } else setText(owner, "(all)");
+  return (group) => {
+    redraw(title, [key, group.paused], () => [
+      key,
+      ...(group.paused ? [" ", badge("paused", "warn")] : []),
+    ]);
+    drawHeld(used, group.used, group.slots);
+    setText(waiting, group.waiting >= waitingMax ? "1,000+" : formatCount(group.waiting));
+    setText(order, group.strict ? "strict" : "by priority");
+    showOne(group.paused, resume, pause);
+    why.hidden = group.waiting === 0;
+  };
+}
+
+function setPaused({ definition, key }, paused) {
+  return change({
+    title: `${paused ? "Pause" : "Resume"} group ${key}?`,
+    body: [
+      say(
+        paused
+          ? "None of its waiting tasks starts. Running ones go on."
+          : "Its tasks start again as its slots allow.",
+      ),
+    ],
+    verb: paused ? "Pause the group" : "Resume the group",
+    doIt: (reason) =>
+      send("PUT", `definitions/${inPath(definition)}/group`, { key, paused, ...reason }),
+    sentence: () => `Group ${key} of ${definition} is ${paused ? "paused" : "resumed"}.`,
+  });
+}

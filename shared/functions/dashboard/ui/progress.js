@@ -1,0 +1,25 @@
+// How far something is, as a bar of parts: done, dead, running, ready, blocked. Each part has a pattern, not only a colour.
+
+import { element, redraw } from "./dom.js";
+import { formatCount } from "./format.js";
+
+/**
+ * Parts are `[kind, count]`; the kinds are `done`, `dead`, `open` and `blocked`. For those who can't see it the bar is its
+ * label and the counts.
+ */
+export function fillProgress(bar, label, parts) {
+  const shown = parts.filter(([, count]) => count > 0);
+  const total = shown.reduce((sum, [, count]) => sum + count, 0);
+  const counts = shown.map(([kind, count]) => `${formatCount(count)} ${kind}`).join(", ");
+  bar.setAttribute("aria-label", `${label}: ${counts || "no tasks"}`);
+  redraw(bar, shown, () =>
+    shown.map(([kind, count]) => {
+      const part = element("i", { class: kind });
+      // Set through the object model: the page's policy forbids styles in attributes.
+      part.style.width = `${(100 * count) / total}%`;
+      return part;
+    }),
+  );
+}
+
+export const makeProgress = () => element("div", { class: "progress", role: "img" });

@@ -1,0 +1,105 @@
+// Schedules with their next and last runs; paused and resumed here.
+
+import { inPath, send } from "./api.js";
+import { change, say } from "./change.js";
+import { badge, button, element, makeEmpty, makeTable, redraw, setText, showOne } from "./dom.js";
+import { formatDistance, formatDuration, formatInstant } from "./format.js";
+import { placeOf } from "./place.js";
+
+/** Later than the safety net's tick makes it. */
+const lateMs = 90_000;
+const missedTexts = { skip: "left out", once: "made up for once", all: "all made up for" };
+
+/** `isOfOne`: all are of one definition, which isn't repeated. */
+export function makeScheduleTable({ isOfOne = false } = {}) {
+  return makeTable({
+    className: isOfOne ? "of-one" : "",
+    label: "Schedules",
+    columns: [
+      ["schedule", "value"],
+      ["definition", "value"],
+      ["next run", "when"],
+      ["cron", "cron"],
+      ["cron's zone", ""],
+      ["last run", "when"],
+      ["missed runs", ""],
+      ["", "buttons-cell"],
+    ],
+    keyOf: ({ id }) => id,
+    row: makeRow,
+    none: () =>
+      makeEmpty(
+        "No definition has a schedule.",
+        element(
+          "p",
+          {},
+          "A schedule adds a task at fixed times. It is written in code, with ",
+          element("code", {}, "schedules"),
+          " of a definition, and shows up here after the next run of the app.",
+        ),
+      ),
+  });
+}
+
+function makeRow({ definition, name }, [title, owner, next, cron, zone, last, missed, control]) {
+  const place = `schedule ${name} of ${definition}`;
+  const pause = button(
+    "Pause ..",
+    `pause ${place}`,
+    () => void setPaused({ definition, name }, true),
+  );
+  const resume = button(
+    "Resume ..",
+    `resume ${place}`,
+    () => void setPaused({ definition, name }, false),
+  );
+  control.append(element("span", { class: "buttons changes" }, pause, resume));
+  owner.append(element("a", { href: placeOf.definition(definition) }, definition));
+  return (schedule) => {
+    const { paused, lastRunAt } = schedule;
+    redraw(title, [name, paused, isLate(schedule)], () => [
+      name,
+      ...(paused ? [" ", badge("paused", "warn")] : []),
+      ...(isLate(schedule) ? [" ", badge("late", "bad")] : []),
+    ]);
+    setText(cron, schedule.cron);
+    setText(zone, schedule.timeZone);
+    setText(next, describeNext(schedule));
+    setText(last, lastRunAt === null ? "never" : formatInstant(lastRunAt));
+    last.title = lastRunAt === null ? "" : formatDistance(lastRunAt);
+    setText(missed, missedTexts[schedule.missed] ?? schedule.missed);
+    showOne(paused, resume, pause);
+  };
+}
+
+function isLate({ inMs, paused }) {
+  return !paused && inMs !== null && inMs < -lateMs;
+}
+
+function describeNext({ runAt, inMs, paused }) {
+  if (paused) return "none while it is paused";
+  if (runAt === null || inMs === null) return "never again";
+  const distance = inMs < 0 ? `due for ${formatDuration(-inMs)}` : `in ${formatDuration(inMs)}`;
+  return `${formatInstant(runAt)}, ${distance}`;
+}
+
+function setPaused({ definition, name }, isPaused) {
+  const what = isPaused ? "pause" : "resume";
+  return change({
+    title: `${isPaused ? "Pause" : "Resume"} schedule ${name} of ${definition}?`,
+    body: [
+      say(
+        isPaused
+          ? "It adds no task until it is resumed. Instants that pass meanwhile aren't made up for."
+          : "It goes on with its next instant from now.",
+      ),
+    ],
+    verb: isPaused ? "Pause the schedule" : "Resume the schedule",
+    doIt: (reason) =>
+      send("POST", `definitions/${inPath(definition)}/schedules/${what}`, {
+        schedule: name,
+        ...reason,
+      }),
+    sentence: () => `Schedule ${name} of ${definition} is ${isPaused ? "paused" : "resumed"}.`,
+  });
+}

@@ -1,0 +1,103 @@
+// What can be done with one task: cancel, redrive, give it another time. Each wants a second press and asks for a reason.
+
+import { send } from "./api.js";
+import { change, say } from "./change.js";
+import { button, element } from "./dom.js";
+
+const ended = ["done", "dead", "cancelled"];
+
+/** Buttons that `fill(facts)` shows or hides; null: there is no such task. */
+export function makeActions(id) {
+  const label = `task ${id}`;
+  const cancel = button("Cancel ..", `cancel ${label}`, () => void cancelTask(id), "danger");
+  const redrive = button("Redrive ..", `redrive ${label}`, () => void redriveTask(id), "primary");
+  const move = button("Reschedule ..", `reschedule ${label}`, () => void rescheduleTask(id));
+  const node = element("p", { class: "buttons changes" }, redrive, move, cancel);
+  const fill = (facts) => {
+    const state = facts?.state;
+    cancel.hidden = facts === null || ended.includes(state) || facts.cancelRequested === true;
+    redrive.hidden = state !== "dead" && state !== "cancelled";
+    move.hidden = !["ready", "scheduled", "waiting"].includes(state);
+  };
+  fill(null);
+  return { node, fill };
+}
+
+const said = {
+  cancelled: "is cancelled",
+  requested: "runs: its handler is asked to end",
+  redriven: "is a task again",
+  duplicate: "stays: another task holds its dedupe key",
+  rescheduled: "has its new time",
+  running: "is running already",
+  blocked: "waits for its wave",
+  busy: "is locked at this moment: try again",
+  unfinished: "hasn't ended",
+  done: "is done",
+  unknown: "is not known",
+};
+
+function describe(id, { tasks: [result] }) {
+  if (result.outcome === "gone") return `Nothing was changed: task ${id} is ${result.state}.`;
+  return `Task ${id} ${said[result.outcome] ?? result.outcome}.`;
+}
+
+function cancelTask(id) {
+  return change({
+    title: `Cancel task ${id}?`,
+    body: [
+      say("If it waits, it ends now. If it runs, its handler is asked to end."),
+      say("It can be redriven later."),
+    ],
+    verb: "Cancel the task",
+    isDanger: true,
+    doIt: (reason) => send("POST", "tasks/cancel", { tasks: [id], ...reason }),
+    sentence: (answer) => describe(id, answer),
+  });
+}
+
+function redriveTask(id) {
+  return change({
+    title: `Redrive task ${id}?`,
+    body: [
+      say("It becomes a task again, with the same number and payload; its counters begin at 0."),
+    ],
+    verb: "Redrive the task",
+    doIt: (reason) => send("POST", "tasks/redrive", { tasks: [id], ...reason }),
+    sentence: (answer) => describe(id, answer),
+  });
+}
+
+const units = { minutes: 60_000, hours: 3_600_000, days: 86_400_000 };
+
+function rescheduleTask(id) {
+  const amount = element("input", {
+    id: "run-in",
+    type: "number",
+    min: "0",
+    max: "10000",
+    value: "10",
+    required: "",
+  });
+  const unit = element(
+    "select",
+    { "aria-label": "unit" },
+    ...Object.keys(units).map((name) => element("option", {}, name)),
+  );
+  const label = element("label", { for: "run-in" }, "Run it in");
+  return change({
+    title: `When shall task ${id} run?`,
+    body: [
+      element("p", { class: "field" }, label, amount, unit),
+      say("0 is as soon as a token is free."),
+    ],
+    verb: "Reschedule the task",
+    doIt: (reason) =>
+      send("POST", "tasks/reschedule", {
+        tasks: [id],
+        runInMs: Math.round(Number(amount.value) * units[unit.value]),
+        ...reason,
+      }),
+    sentence: (answer) => describe(id, answer),
+  });
+}

@@ -1,0 +1,218 @@
+import { readFileSync } from "node:fs";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+import { Browser, chromiumNote, hasChromium } from "../support/browser";
+import type { Page } from "../support/browser";
+import { sleep } from "../../shared/platform/real-clock";
+import { enqueue } from "../support/builders";
+import { setupApi } from "./api-setup";
+import type { ApiSetup } from "./api-setup";
+import { makeIncident } from "./dashboard-incident";
+import type { Incident } from "./dashboard-incident";
+import { servePage } from "./page-server";
+import type { PageServer } from "./page-server";
+
+// Goal: every page of the dashboard over one night with an incident, wide and narrow, light and dark: no serious finding of
+// axe-core, nothing that has to be scrolled sideways, no error, no request to elsewhere. TASKGATE_TEST_PICTURES=FOLDER keeps
+// a picture of each; with docs/images, of those that the guide shows.
+const testHere = hasChromium ? test : test.skip;
+const pictures = process.env["TASKGATE_TEST_PICTURES"];
+const guide = readFileSync("docs/operate/dashboard.md", "utf8");
+const axe = hasChromium ? readFileSync(require.resolve("axe-core/axe.min.js"), "utf8") : "";
+
+let api: ApiSetup;
+let server: PageServer;
+let browser: Browser;
+let incident: Incident;
+beforeAll(async () => {
+  if (!hasChromium) return;
+  api = await setupApi();
+  incident = await makeIncident(api);
+  server = await servePage(api.admin, {
+    extra: [
+      {
+        method: "GET",
+        route: "sample/results",
+        handler: () => Promise.resolve({ jsonBody: results }),
+      },
+    ],
+  });
+  browser = new Browser();
+}, 120_000);
+afterAll(async () => {
+  if (!hasChromium) return;
+  await browser.close();
+  await server.close();
+  await api.close();
+}, 30_000);
+
+const pages: Page[] = [];
+afterEach(async () => {
+  await Promise.all(pages.splice(0).map((page) => page.close()));
+});
+
+const results = {
+  tables: [
+    {
+      title: "Airports with the longest delays",
+      columns: [
+        { title: "airport", isNumber: false },
+        { title: "flights", isNumber: true },
+        { title: "mean delay, min", isNumber: true },
+      ],
+      rows: [
+        ["ORD", 212, 18.5],
+        ["SFO", 98, 11.2],
+        ["DAL", 120, -2.5],
+      ],
+    },
+  ],
+};
+
+/** By the name of its picture: the place, and what must be there before it is looked at. */
+const places: Record<string, () => readonly [place: string, text: string]> = {
+  overview: () => ["overview", "19 dead"],
+  "task-dead": () => [`tasks/${incident.dead}`, "duplicate key value"],
+  "task-ready": () => [`tasks/${incident.ready}`, "is reached"],
+  "task-running": () => [`tasks/${incident.running}`, "it is running"],
+  tasks: () => ["tasks?definition=send-invoice&state=dead", "has no country"],
+  definition: () => ["definitions/import-orders", "99 % within"],
+  failures: () => ["failures", "Redrive 17"],
+  batches: () => ["batches", "flights of June"],
+  batch: () => [`batches/${incident.batch}`, "2 dead"],
+  schedules: () => ["schedules", "Europe/Berlin"],
+  limits: () => ["limits", "partner-api"],
+  groups: () => ["groups", "customer-G"],
+  watermarks: () => ["watermarks", "No blocks have been made"],
+  workers: () => ["workers", "worker-3"],
+  audit: () => ["audit?object=import-orders", "the partner is slow today"],
+  results: () => ["results", "ORD"],
+  search: () => ["search?q=partner", "sync-partner"],
+};
+
+interface Finding {
+  readonly id: string;
+  readonly impact: string;
+  readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[];
+}
+
+/** What axe-core calls serious or critical. */
+async function findBarriers(page: Page): Promise<readonly Finding[]> {
+  await page.evaluate(`${axe}; "loaded"`);
+  await page.evaluate(
+    `(() => { window.axeFound = undefined; axe.run(document, { resultTypes: ["violations"] }).then((found) => {
+      window.axeFound = JSON.stringify(found.violations.filter(({ impact }) => impact === "serious" || impact === "critical")
+        .map(({ id, impact, nodes }) => ({ id, impact, nodes: nodes.map(({ html, failureSummary }) => ({ html, failureSummary })) })));
+    }); return true; })()`,
+  );
+  await page.until("window.axeFound !== undefined");
+  return JSON.parse(String(await page.evaluate("window.axeFound"))) as Finding[];
+}
+
+async function check(page: Page, width: number): Promise<void> {
+  expect(await findBarriers(page)).toEqual([]);
+  await checkWidth(page, width);
+  expect(page.problems).toEqual([]);
+  const elsewhere = await page.evaluate(
+    `performance.getEntriesByType("resource").map(({ name }) => name).filter((name) => !name.startsWith(location.origin))`,
+  );
+  expect(elsewhere).toEqual([]);
+}
+
+/** Nothing has to be scrolled sideways, and fingers meet what they aim at. */
+async function checkWidth(page: Page, width: number): Promise<void> {
+  const isTooWide = `document.documentElement.scrollWidth > ${String(width)}`;
+  const tooFarRight = await page.evaluate(
+    `!(${isTooWide}) ? [] : [...document.querySelectorAll("body *")].filter((part) => part.getBoundingClientRect().right > ${String(width)}).map(({ outerHTML }) => outerHTML.slice(0, 80))`,
+  );
+  expect(tooFarRight).toEqual([]);
+  const tooLow = await page.evaluate(
+    `${String(width)} > 960 ? [] : [...document.querySelectorAll("button")].filter((part) => part.checkVisibility() && part.getBoundingClientRect().height < 44).map(({ outerHTML }) => outerHTML)`,
+  );
+  expect(tooLow).toEqual([]);
+}
+
+const looks = [
+  { width: 1440, isDark: false },
+  { width: 1440, isDark: true },
+  { width: 360, isDark: false },
+  { width: 360, isDark: true },
+] as const;
+
+describe.each(looks)("at $width, dark: $isDark", ({ width, isDark }) => {
+  const suffix = `${String(width)}-${isDark ? "dark" : "light"}`;
+  const take = async (page: Page, name: string, isWhole = true): Promise<void> => {
+    const file = `${name}-${suffix}.png`;
+    if (pictures === undefined) return;
+    const isForGuide = pictures === "docs/images";
+    if (isForGuide && !guide.includes(file)) return;
+    // The guide shows a phone as one holds it, not its page as a long strip.
+    await page.picture(`${pictures}/${file}`, { isWhole: isWhole && !(isForGuide && width < 960) });
+  };
+
+  for (const [name, place] of Object.entries(places)) {
+    testHere(
+      `${name} can be read by all${chromiumNote}`,
+      async () => {
+        const [address, text] = place();
+        const page = await browser.open(`${server.url}#${address}`, { width, isDark });
+        pages.push(page);
+        await page.shows(text);
+        // Further looks add what is asked less often.
+        await page.until(`document.getElementById("connection").className === "good"`);
+        // A line of what the page has seen begins with the third look.
+        if (name === "overview" || name === "definition") {
+          for (let looks = 0; looks < 3; looks += 1) {
+            await sleep(1_100);
+            await enqueue(api.store, "import-orders", 2 + 3 * looks);
+          }
+          await page.until(`document.querySelector(".trend") !== null`);
+        }
+        await check(page, width);
+        await take(page, name);
+      },
+      60_000,
+    );
+  }
+
+  testHere(
+    `the dialog and the banner of a stop can be read by all${chromiumNote}`,
+    async () => {
+      const page = await browser.open(`${server.url}#overview`, { width, isDark });
+      pages.push(page);
+      await page.click("#stop");
+      await page.shows("Stop everything?");
+      await check(page, width);
+      await take(page, "stop-dialog", false);
+      await page.evaluate(`document.querySelector("#reason").value = "the database is moved"; 1`);
+      await page.click("dialog button.danger");
+      await page.shows("Everything is stopped");
+      await page.shows("Reason: the database is moved.");
+      await check(page, width);
+      await take(page, "stopped");
+      await page.click('[aria-label="resume what was stopped"]');
+      await page.click("dialog button.primary");
+      await page.shows("Resumed: ");
+      await page.until(`document.getElementById("stopped").hidden`);
+    },
+    60_000,
+  );
+});
+
+describe("at widths between", () => {
+  for (const width of [980, 1100]) {
+    testHere(
+      `no page is wider than ${String(width)} pixels${chromiumNote}`,
+      async () => {
+        const page = await browser.open(`${server.url}#overview`, { width });
+        pages.push(page);
+        for (const place of Object.values(places)) {
+          const [address, text] = place();
+          await page.evaluate(`location.hash = ${JSON.stringify(`#${address}`)}; 1`);
+          await page.shows(text);
+          await checkWidth(page, width);
+        }
+      },
+      60_000,
+    );
+  }
+});
