@@ -61,23 +61,27 @@ function describeRegistration(setup: StoreSetup): void {
     expect(await groupKeys(store, name)).toEqual(["Ada"]);
   });
 
-  testWith(setup, "audit")("a change of the rules is audited with both texts", async () => {
-    const opened = open();
-    const { store } = opened;
-    const name = await defineKind(store, { groupBy: "name", priority: 5 });
-    const kinds = [
-      rules({ kind: name, isGroupComputed: true, runInMs: 10, dedupeBy: "id", dedupeMs: 60_000 }),
-    ];
-    await store.registerDefinition(registration({ name, settingsHash: "hash-2", kinds }));
-    expect(
-      (await opened.readAudit(name)).filter(({ setting }) => setting === "kinds"),
-    ).toMatchObject([
-      {
-        oldValue: `${name} group=name priority=5`,
-        newValue: `${name} group=code run_in_ms=10 dedupe=id/60000`,
-      },
-    ]);
-  });
+  testWith(setup, "audit")(
+    "a change of the rules is audited with both texts, the kinds by name",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await defineKind(store, { groupBy: "name", priority: 5 });
+      const kinds = [
+        rules({ kind: "~", priority: 9 }),
+        rules({ kind: name, isGroupComputed: true, runInMs: 10, dedupeBy: "id", dedupeMs: 60_000 }),
+      ];
+      await store.registerDefinition(registration({ name, settingsHash: "hash-2", kinds }));
+      expect(
+        (await opened.readAudit(name)).filter(({ setting }) => setting === "kinds"),
+      ).toMatchObject([
+        {
+          oldValue: `${name} group=name priority=5`,
+          newValue: `${name} group=code run_in_ms=10 dedupe=id/60000, ~ priority=9`,
+        },
+      ]);
+    },
+  );
 
   const bad: readonly [string, readonly Partial<KindRules>[], string][] = [
     ["a path with a dot at its end", [{ groupBy: "a." }], "groupBy"],
