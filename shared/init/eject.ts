@@ -73,6 +73,7 @@ const productTools = [
   /^ajv$/,
   /^dependency-cruiser$/,
   /^eslint/,
+  /^axe-core$/,
   /^fast-check$/,
   /^jest/,
   /^knip$/,
