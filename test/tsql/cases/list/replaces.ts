@@ -32,7 +32,7 @@ function told(end: Ending, by: number): string {
 /** Task 1 carries this, wherever it is. */
 function carries(end: Ending, ...payloads: readonly string[]): string | undefined {
   const row = [...end.rows("Task"), ...end.rows("Archive")].find((task) => task["TaskId"] === 1);
-  const payload = String(row?.["Payload"]);
+  const payload = String(row?.["PayloadUtf8"]);
   return payloads.includes(payload) ? undefined : `the task carries ${payload}`;
 }
 
