@@ -29,13 +29,13 @@ export const stopCommand: Command = {
     },
   ],
   run: async (context) => {
+    const admin = await context.admin();
     if (!context.flags.has("all")) {
       const expected =
         "the option, as everything stops; `taskgate pause NAME` pauses one definition";
       throw refusal("--all", "nothing", expected);
     }
     const change = take(readOperatorRequest({ reason: context.options["reason"] }));
-    const admin = await context.admin();
     const what = async (): Promise<string> => {
       const { totals } = await admin.status();
       const definitions = showNumber(totals.definitions, "definition", "definitions");

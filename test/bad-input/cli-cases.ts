@@ -47,7 +47,7 @@ const rows: readonly Row[] = [
   ],
   [["retry", "17"], 2, /command: got `retry`.* Did you mean `taskgate redrive`\?/],
   [["ps"], 2, /Did you mean `taskgate executions`\?/],
-  [["stop", "known"], 2, /Did you mean `taskgate pause` or `taskgate cancel`\?/],
+  [["suspend", "known"], 2, /Did you mean `taskgate pause`\?/],
   [["audit"], 0, /register_definition/],
   [["audit", "--json"], 0, /"entries"/],
   [

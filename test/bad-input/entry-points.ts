@@ -228,6 +228,29 @@ export const httpEntries: Readonly<Record<string, HttpEntry>> = {
       } as const,
     ]),
   ),
+  "api-failures": {
+    params: [],
+    query: [{ name: "definition", kind: "key" }, max],
+    body: null,
+  },
+  "api-redrive-failures": {
+    params: [],
+    query: [],
+    body: {
+      fields: [
+        { name: "definition", kind: "key", isRequired: true },
+        { name: "kind", kind: "key", isRequired: true },
+        { name: "like", kind: "text", isRequired: true },
+        { name: "dryRun", kind: "boolean" },
+        reason,
+      ],
+      good: { definition: "known", kind: "known", like: "refused" },
+    },
+  },
+  "api-pace": { params: [nameParam], query: [], body: null },
+  "api-stop-state": { params: [], query: [], body: null },
+  "api-stop": { params: [], query: [], body: operatorBody },
+  "api-resume-all": { params: [], query: [], body: operatorBody },
   "api-audit": {
     params: [],
     query: [
@@ -284,6 +307,18 @@ const ownEntries: Readonly<Record<string, CliEntry>> = {
   definitions: {
     args: ["known"],
     bad: [...badNames, { words: ["unknown"], field: "definition" }],
+  },
+  top: { args: ["known"], bad: [...badNames, { words: ["unknown"], field: "definition" }] },
+  failures: {
+    args: ["known"],
+    bad: [...badMost, ...badNames, { words: ["unknown"], field: "definition" }],
+  },
+  stop: {
+    args: [],
+    bad: [
+      { words: [], field: "--all" },
+      { words: ["--all", "--reason", "x".repeat(401)], field: "reason" },
+    ],
   },
   executions: { args: ["known"], bad: [...badMost, ...badNames] },
   tasks: {
@@ -361,7 +396,15 @@ const ownEntries: Readonly<Record<string, CliEntry>> = {
     ],
   },
   pause: { args: ["known"], bad: [...badNames, longReason] },
-  resume: { args: ["known"], bad: [...badNames, longReason] },
+  resume: {
+    args: ["known"],
+    bad: [
+      ...badNames,
+      longReason,
+      { words: [], field: "NAME" },
+      { words: ["known", "--all"], field: "NAME" },
+    ],
+  },
   cancel: {
     args: ["1"],
     listField: "task",
@@ -386,6 +429,8 @@ const ownEntries: Readonly<Record<string, CliEntry>> = {
       { words: ["known", "other", "--all"], field: "argument" },
       { words: ["1", "--kind", "a"], field: "--kind" },
       { words: ["1", "--outcome", "dead"], field: "--outcome" },
+      { words: ["1", "--like", "refused"], field: "--like" },
+      { words: ["known", "--all", "--like", "refused", "--max", "5"], field: "--max" },
       { words: ["1", "--max", "5"], field: "--max" },
       { words: ["unknown", "--all"], field: "definition" },
       { words: ["1", "--reason", ""], field: "reason" },

@@ -129,11 +129,12 @@ async function holdTasks(server: OutageServer): Promise<void> {
 
 async function readPayloads(server: OutageServer): Promise<string[]> {
   const store = openStore({ url: server.directUrl, connectionsMax: 1, random: realRandom, sleep });
-  const table = store.dialect === "postgres" ? "taskgate.task" : "Taskgate.Task";
+  const text =
+    store.dialect === "postgres"
+      ? "select t.payload from taskgate.task t"
+      : "SELECT CONVERT(nvarchar(max), t.PayloadUtf8) AS payload FROM Taskgate.Task AS t";
   try {
-    const rows = await store.transaction((tx) =>
-      tx.query(`select t.payload as payload from ${table} as t`),
-    );
+    const rows = await store.transaction((tx) => tx.query(text));
     return rows.map((row) => (JSON.parse(String(row["payload"])) as { eventId: string }).eventId);
   } finally {
     await store.close();
