@@ -49,6 +49,9 @@ export function withOwnDefinitions(
     resume: naming(admin.resume),
     redrive: (request) =>
       again("name" in request ? request.name : undefined, () => admin.redrive(request)),
+    failures: naming(admin.failures),
+    redriveFailures: naming(admin.redriveFailures),
+    pace: (definition) => again(definition, () => admin.pace(definition)),
     setGroup: naming(admin.setGroup),
     setWatermark: naming(admin.setWatermark),
     schedule: naming(admin.schedule),

@@ -1,6 +1,7 @@
 import { commands } from "../../shared/cli/commands";
 import { limits } from "../../shared/core/limits";
 import type { Field } from "./bad-values";
+import { incidentEntries } from "./incident-entries";
 
 /**
  * Every way into the product, with its fields and one input that is good. The test makes bad inputs of it, and fails
@@ -228,29 +229,7 @@ export const httpEntries: Readonly<Record<string, HttpEntry>> = {
       } as const,
     ]),
   ),
-  "api-failures": {
-    params: [],
-    query: [{ name: "definition", kind: "key" }, max],
-    body: null,
-  },
-  "api-redrive-failures": {
-    params: [],
-    query: [],
-    body: {
-      fields: [
-        { name: "definition", kind: "key", isRequired: true },
-        { name: "kind", kind: "key", isRequired: true },
-        { name: "like", kind: "text", isRequired: true },
-        { name: "dryRun", kind: "boolean" },
-        reason,
-      ],
-      good: { definition: "known", kind: "known", like: "refused" },
-    },
-  },
-  "api-pace": { params: [nameParam], query: [], body: null },
-  "api-stop-state": { params: [], query: [], body: null },
-  "api-stop": { params: [], query: [], body: operatorBody },
-  "api-resume-all": { params: [], query: [], body: operatorBody },
+  ...incidentEntries,
   "api-audit": {
     params: [],
     query: [

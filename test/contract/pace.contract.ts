@@ -4,13 +4,7 @@ import { expectError } from "../support/expect-error";
 import { useStore } from "../support/store-setup";
 import type { StoreSetup } from "../support/store-setup";
 
-const none = {
-  now: expect.any(Date),
-  oldestReady: null,
-  finished: 0,
-  overMs: null,
-  kinds: [],
-};
+const none = { oldestReady: null, finished: 0, overMs: null, kinds: [] };
 
 /** How fast tasks of a definition end, how long they run, and how old the oldest ready one is. */
 export function describePace(setup: StoreSetup): void {
@@ -20,7 +14,7 @@ export function describePace(setup: StoreSetup): void {
     test("a definition without tasks has no pace", async () => {
       const { store } = open();
       const name = await define(store);
-      expect(await store.readPace({ name, max: 1_000 })).toEqual(none);
+      expect(await store.readPace({ name, max: 1_000 })).toMatchObject(none);
     });
 
     test("the oldest ready task is found behind more urgent ones", async () => {
@@ -117,7 +111,7 @@ export function describePace(setup: StoreSetup): void {
       await worker.fail([await worker.claimOne()], { as: "cancelled", error: "not wanted" });
       const neighbour = await startWorker(store, other);
       await neighbour.complete([await neighbour.claimOne()]);
-      expect(await store.readPace({ name, max: 10 })).toEqual(none);
+      expect(await store.readPace({ name, max: 10 })).toMatchObject(none);
     });
 
     test.each([0, 1_001])("max %p is refused", async (max) => {

@@ -81,6 +81,18 @@ const naming: readonly ApiRequest[] = Object.entries(httpEntries).flatMap(
   },
 );
 
+/** A dead task of the definition `known`, so that there is a failure to redrive. */
+async function plantFailure(): Promise<void> {
+  await call({ route: "api-definition", params: { name: "known" } });
+  await withClient(url, (client) =>
+    client.query(`
+      insert into taskgate.archive (task_id, task_definition_id, kind, priority, rank, created_at, finished_at, purge_after,
+                                    build, outcome, failed_count, lost_count, error)
+      select 9000000, d.task_definition_id, d.name, 100, 0, now(), now(), now() + interval '1 day', 1, 11, 1, 0, 'refused'
+        from taskgate.task_definition d where d.name = 'known'`),
+  );
+}
+
 test("the routes that a setting leaves out are those that call what only operators may", async () => {
   const admins = () => Promise.resolve(admin);
   const plain = createApiRoutes(admins, { operatorApi: false }).map(({ name }) => name);
@@ -91,6 +103,7 @@ test("the routes that a setting leaves out are those that call what only operato
     failurePolicy: "halt",
     operationId: newOperationId(),
   });
+  await plantFailure();
   for (const { name: route } of createApiRoutes(admins)) {
     const { params = [], body } = httpEntries[route] ?? {};
     called.length = 0;

@@ -9,8 +9,10 @@ import { migrate } from "../../shared/store/migrator";
 import type { SchemaScripts } from "../../shared/store/migrator";
 import { openStore, postgresScripts } from "../../shared/store/open-store";
 import { withPostgresMigrations } from "../../shared/store/postgres/postgres-migrations";
+import { operations } from "../../shared/store/operations";
+import { withClient } from "../support/test-postgres";
 import { filled } from "../contract/batch-builders";
-import { at, define, enqueue, setLimit, startWorker, statusOf } from "../support/builders";
+import { at, enqueue, registration, setLimit, startWorker, statusOf } from "../support/builders";
 import type { Worker } from "../support/builders";
 import { inEmptyDatabase, rowsOf } from "./empty-database";
 
@@ -41,9 +43,28 @@ const apply = (url: string, scripts: SchemaScripts) =>
 const open = (url: string): TaskStore =>
   openStore({ url, connectionsMax: 4, random: realRandom, sleep });
 
+/** Registers as that build did: it names no parameter that came later. */
+async function defineThen(url: string): Promise<string> {
+  const { parameters, check, bind } = operations.registerDefinition;
+  const settings = { limit: 8, retryBaseMs: 0, retryCapMs: 0 };
+  const input = check(registration({ settings }));
+  const values: Readonly<Record<string, unknown>> = bind(input, false);
+  const names = parameters.map(([name]) => name).filter((name) => name !== "keepPayload");
+  const marks = names.map((_, index) => `$${String(index + 1)}`).join(", ");
+  await withClient(url, (client) =>
+    client.query(
+      `select * from taskgate.register_definition(${marks})`,
+      names.map((name) => values[name] ?? null),
+    ),
+  );
+  return input.name;
+}
+
 /** Tasks in every container: ready, claimed, due later, behind a group's only slot, in an open wave and in a blocked one, done, dead. */
-async function fill(store: TaskStore): Promise<{ name: string; worker: Worker; tasks: number }> {
-  const name = await define(store, { limit: 8, retryBaseMs: 0, retryCapMs: 0 });
+async function fill(
+  store: TaskStore,
+  name: string,
+): Promise<{ name: string; worker: Worker; tasks: number }> {
   await enqueue(store, name, 12);
   await enqueue(store, name, [{ group: "g" }, { group: "g" }, { group: "h" }]);
   await enqueue(store, name, [{ runInMs: 300 }, { runInMs: 300, dedupeKey: "k" }]);
@@ -72,7 +93,7 @@ test("a database that 0.2.0-pre filled is migrated under its worker, and both bu
     const newest = postgresScripts();
     await apply(url, releasedScripts(newest));
     const oldStore = open(url);
-    const { name, worker, tasks } = await fill(oldStore);
+    const { name, worker, tasks } = await fill(oldStore, await defineThen(url));
     let isOver = false;
     const again = await worker.again({ want: 2 });
     const oldWork = workOn(worker, again.claimed, () => isOver);

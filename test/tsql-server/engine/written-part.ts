@@ -29,8 +29,8 @@ export function writePart(
     Number.isNaN(length)
   )
     throw new SimulationError(".WRITE with NULL isn't modelled");
-  // eslint-disable-next-line no-control-regex -- bytes and characters are the same only here
-  if (/[^\x00-\x7f]/.test(old + value))
+  // Bytes and characters are the same only here.
+  if (Buffer.byteLength(old + value) !== old.length + value.length)
     throw new SimulationError(".WRITE of texts beyond ASCII isn't modelled");
   if (offset < 0 || offset > old.length || length < 0)
     throw new SimulationError(".WRITE beyond the ends of a value isn't modelled");

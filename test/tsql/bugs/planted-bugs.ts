@@ -1,10 +1,7 @@
 import type { ShippedFile } from "../shipped/shipped-world";
 import type { EngineName } from "../../tsql-server/engine/options";
 
-/*
- * Faults that a developer could make in the shipped T-SQL, as edits of its text. Each must be found by the case that is named;
- * an edit that no longer fits the text is a fault of this list.
- */
+/* Faults of the shipped T-SQL as edits of its text. The named case finds each; an edit that fits no text is a fault of this list. */
 
 export interface PlantedBug {
   readonly name: string;
