@@ -268,7 +268,8 @@ function describeOthers(setup: StoreSetup): void {
   });
 
   test("the kind's dedupe key is the payload's, for as long as the kind says", async () => {
-    const { store } = open();
+    const opened = open();
+    const { store } = opened;
     const name = await defineKind(store, { dedupeBy: "name", dedupeMs: 60_000 });
     const first = await store.enqueueTasks(call(name, [{ payload: ada }]));
     const again = await store.enqueueTasks(
@@ -276,6 +277,12 @@ function describeOthers(setup: StoreSetup): void {
     );
     expect(again.outcomes).toEqual(["duplicate", "enqueued", "enqueued"]);
     expect(at(again.taskIds, 0)).toBe(at(first.taskIds, 0));
+    await store.cancelTasks({ taskIds: first.taskIds });
+    const third = await store.enqueueTasks(call(name, [{ payload: ada }]));
+    expect(third.outcomes).toEqual(["duplicate"]);
+    await opened.advance(60_001);
+    const fourth = await store.enqueueTasks(call(name, [{ payload: ada }]));
+    expect(fourth.outcomes).toEqual(["enqueued"]);
   });
 
   test("a payload that would leave the group of the first task doesn't replace its payload", async () => {

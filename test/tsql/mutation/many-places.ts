@@ -311,11 +311,16 @@ export const manyPlaces: readonly KillCase[] = [
 ];
 
 /**
- * Claims of a call that reports nothing, a promotion that makes groups, a strict group's retry. The first have no list to be refused, promotion
+ * Claims of a call that reports nothing, a promotion that makes groups, an enqueue into known ones, a strict group's retry. The first have no list to be refused, promotion
  * has settings of its own on the way, and the rest is in other situations, too, so these are about rows only.
  */
 export const claimsAlone: readonly KillCase[] = [
   { name: "promote-of-groups-made-meanwhile", setup: madeMeanwhile, call: promote },
+  {
+    name: "enqueue-into-known-groups",
+    setup: everywhere,
+    call: enqueue([{ group: "h" }, { group: "g" }]),
+  },
   { name: "cancel-of-a-strict-retry", setup: strictRetry, call: cancel(1) },
   { name: "reschedule-of-a-strict-retry", setup: strictRetry, call: reschedule(60_000, 1) },
   {

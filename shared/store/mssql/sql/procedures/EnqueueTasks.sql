@@ -327,7 +327,7 @@ BEGIN
       IF @WaveId IS NOT NULL
         INSERT INTO Taskgate.WaveBlocked WITH (ROWLOCK) (WaveId, Priority, Rank, TaskId, TaskDefinitionId)
         SELECT @WaveId, t.Priority, 0, t.TaskId, @vDefinition
-        FROM @vTask AS t WHERE t.IsNew = 1 AND t.Place = 5;
+        FROM @vTask AS t WHERE t.IsNew = 1;
       ELSE
       BEGIN
         INSERT INTO Taskgate.Ready WITH (ROWLOCK) (TaskDefinitionId, Priority, Rank, TaskId)
