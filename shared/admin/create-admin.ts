@@ -233,8 +233,8 @@ export interface Admin {
   failures(request: FailuresRequest): Promise<FailuresReport>;
   /** Retries the dead tasks of one error. */
   redriveFailures(request: RedriveFailuresRequest & Actor): Promise<RedriveFailuresReport>;
-  /** How a definition gets on: age of its oldest ready task, pace, time left, running tasks. */
-  pace(definition: string): Promise<PaceReport>;
+  /** How a definition gets on: age of its oldest ready task, pace, time left, running tasks. `read`: the definition, where the caller has just read it. */
+  pace(definition: string, read?: DefinitionStatus): Promise<PaceReport>;
   /** The stop that is in force; null: none is. */
   stopState(): Promise<StopState | null>;
   /** Pauses all definitions and schedules that aren't paused. */
@@ -350,11 +350,7 @@ function incidentActions(
       withKnownNames(store, request.definition ?? "", () => listFailures(options, request)),
     redriveFailures: (request) =>
       withKnownNames(store, request.definition, () => redriveFailures(options, request)),
-    pace: async (definition) => {
-      const report = await readPace(options, definition);
-      if (report === null) throw await unknownDefinition(store, definition);
-      return report;
-    },
+    pace: async (name, read) => readPace(options, read ?? (await requireDefinition(store, name))),
     stopState: () => readStop(options),
     stopAll: (request) => stopAll(options, request),
     resumeAll: (request) => resumeAll(options, request),
@@ -513,9 +509,10 @@ async function withKnownNames<Result>(
   }
 }
 
-async function requireDefinition(store: TaskStore, name: string): Promise<void> {
-  const { definitions } = await store.listDefinitions({ name });
-  if (definitions.length === 0) throw await unknownDefinition(store, name);
+async function requireDefinition(store: TaskStore, name: string): Promise<DefinitionStatus> {
+  const [definition] = (await store.listDefinitions({ name })).definitions;
+  if (definition === undefined) throw await unknownDefinition(store, name);
+  return definition;
 }
 
 async function unknownDefinition(store: TaskStore, name: string): Promise<TaskgateError> {

@@ -1,11 +1,10 @@
 import { limits } from "../core/limits";
-import type { TaskId } from "../core/ids";
-import type { ActorInput, RedriveTasksAnswer } from "../ports/task-store";
-import { hintAll } from "./admin-tools";
+import type { ActorInput } from "../ports/task-store";
 import type { AdminTools } from "./admin-tools";
 import { groupFailures } from "./failure-groups";
 import type { FailureGroup } from "./failure-groups";
 import type { FailuresRequest, RedriveFailuresRequest } from "./failure-requests";
+import { redriveTasks } from "./task-actions";
 
 /** Dead tasks by error, for operators: the list, and a redrive of one error's tasks. */
 
@@ -62,18 +61,9 @@ export async function redriveFailures(
   if (dryRun) return { found, redriven: 0, left: 0 };
   let redriven = 0;
   for (let from = 0; from < found; from += limits.idsMax) {
-    const results = await redrive(tools, taskIds.slice(from, from + limits.idsMax), actor);
-    redriven += results.filter(({ outcome }) => outcome === "redriven").length;
+    const slice = taskIds.slice(from, from + limits.idsMax);
+    const { tasks } = await redriveTasks(tools, { taskIds: slice, ...actor });
+    redriven += tasks.filter(({ outcome }) => outcome === "redriven").length;
   }
   return { found, redriven, left: found - redriven };
-}
-
-async function redrive(
-  { store, wakeUp }: AdminTools,
-  taskIds: readonly TaskId[],
-  actor: ActorInput,
-): Promise<RedriveTasksAnswer["results"]> {
-  const { results, woken } = await store.redriveTasks({ taskIds, ...actor });
-  await hintAll(wakeUp, woken);
-  return results;
 }

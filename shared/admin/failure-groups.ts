@@ -1,3 +1,4 @@
+import { compareTexts } from "../core/text";
 import type { TaskId } from "../core/ids";
 import type { EqualFailures } from "../ports/task-store";
 
@@ -56,7 +57,7 @@ export function groupFailures(failures: readonly EqualFailures[]): FailureGroupT
   }
   return [...groups.values()].sort(
     ({ group: a }, { group: b }) =>
-      b.count - a.count || compare(b.lastAt, a.lastAt) || compare(a.like, b.like),
+      b.count - a.count || compareTexts(b.lastAt, a.lastAt) || compareTexts(a.like, b.like),
   );
 }
 
@@ -75,8 +76,4 @@ function merge(a: FailureGroupTasks, b: FailureGroupTasks): FailureGroupTasks {
     group: { ...newer.group, count, firstAt },
     taskIds: [...newer.taskIds, ...older.taskIds],
   };
-}
-
-function compare(a: string, b: string): number {
-  return a < b ? -1 : Number(a > b);
 }

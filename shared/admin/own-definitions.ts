@@ -51,7 +51,7 @@ export function withOwnDefinitions(
       again("name" in request ? request.name : undefined, () => admin.redrive(request)),
     failures: naming(admin.failures),
     redriveFailures: naming(admin.redriveFailures),
-    pace: (definition) => again(definition, () => admin.pace(definition)),
+    pace: (definition, read) => again(definition, () => admin.pace(definition, read)),
     setGroup: naming(admin.setGroup),
     setWatermark: naming(admin.setWatermark),
     schedule: naming(admin.schedule),

@@ -48,14 +48,12 @@ const slowMsMin = 1_000;
 /** Fewer tell nothing of 99 in 100. */
 const measuredMin = 20;
 
-/** Three reads; null: the definition is unknown. */
+/** Two reads. */
 export async function readPace(
   { store }: { readonly store: TaskStore },
-  name: string,
-): Promise<PaceReport | null> {
-  const { definitions } = await store.listDefinitions({ name });
-  const [definition] = definitions;
-  if (definition === undefined) return null;
+  definition: DefinitionStatus,
+): Promise<PaceReport> {
+  const { name } = definition;
   const [pace, { tasks }] = await Promise.all([
     store.readPace({ name, max: readMax }),
     store.listTasks({ name, state: "claimed", max: readMax }),

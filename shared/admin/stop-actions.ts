@@ -1,5 +1,4 @@
 import { TaskgateError } from "../core/errors";
-import type { ListStoppedAnswer } from "../ports/task-store";
 import type { AdminTools } from "./admin-tools";
 import type { OperatorRequest } from "./requests";
 import { setSchedulePaused } from "./schedule-actions";
@@ -10,22 +9,29 @@ import { setSchedulePaused } from "./schedule-actions";
  * stop, so a resume by another person, or after a crash, finds them.
  */
 
-/** The changes of a stop or a resume. */
-export interface StopReport {
+/** Names of definitions, and of schedules with their definitions. */
+interface StopParts {
   readonly definitions: readonly string[];
-  readonly schedules: readonly { readonly definition: string; readonly name: string }[];
+  readonly schedules: readonly ScheduleName[];
+}
+
+interface ScheduleName {
+  readonly definition: string;
+  readonly name: string;
+}
+
+/** The changes of a stop or a resume. */
+export interface StopReport extends StopParts {
   /** Names of those that were locked for too long, or whose call failed: the same call again takes them up. */
   readonly left: readonly string[];
 }
 
 /** A stop that is in force. */
-export interface StopState {
+export interface StopState extends StopParts {
   /** When it began; ISO-8601 UTC. */
   readonly at: string;
   readonly by: string;
   readonly reason: string | null;
-  readonly definitions: readonly string[];
-  readonly schedules: readonly { readonly definition: string; readonly name: string }[];
 }
 
 type StopChange = OperatorRequest & { readonly changedBy: string };
@@ -44,7 +50,7 @@ export async function readStop({ store }: AdminTools): Promise<StopState | null>
   return {
     ...{ at, by, reason },
     definitions: definitions.map(({ definition }) => definition),
-    schedules: schedules.map(({ definition, name }) => ({ definition, name })),
+    schedules: schedules.map(scheduleName),
   };
 }
 
@@ -73,7 +79,7 @@ export async function stopAll(tools: AdminTools, change: StopChange): Promise<St
 /** Resumes all parts of the stop: definitions first, with hints for those whose tasks wait. */
 export async function resumeAll(tools: AdminTools, change: StopChange): Promise<StopReport> {
   const { store, wakeUp } = tools;
-  const stopped: ListStoppedAnswer = await store.listStopped({ max: stoppedMax });
+  const stopped = await store.listStopped({ max: stoppedMax });
   const resumed = await changeEach(
     stopped.definitions.map(({ definition: name }) => ({ name })),
     async ({ name }) => {
@@ -118,6 +124,10 @@ async function changeEach<Item>(
   return { changed, failed };
 }
 
+function scheduleName({ definition, name }: ScheduleName): ScheduleName {
+  return { definition, name };
+}
+
 /** It was locked for longer than its call waits. */
 function isLocked(error: unknown): boolean {
   return error instanceof TaskgateError && error.isRetryable;
@@ -125,15 +135,11 @@ function isLocked(error: unknown): boolean {
 
 function toReport(
   definitions: Changed<{ readonly name: string }>,
-  schedules: Changed<{ readonly definition: string; readonly name: string }>,
+  schedules: Changed<ScheduleName>,
 ): StopReport {
-  const scheduleOf = ({ definition, name }: { definition: string; name: string }) => ({
-    definition,
-    name,
-  });
   return {
     definitions: definitions.changed.map(({ name }) => name).sort(),
-    schedules: schedules.changed.map(scheduleOf),
+    schedules: schedules.changed.map(scheduleName),
     left: [
       ...definitions.failed.map(({ name }) => name),
       ...schedules.failed.map(({ definition, name }) => `${definition} ${name}`),

@@ -69,7 +69,7 @@ async function showAll(context: CommandContext): Promise<void> {
 async function readPaces(admin: Admin, definitions: readonly DefinitionReport[]): Promise<Busy[]> {
   const rows: Busy[] = [];
   for (const definition of definitions)
-    rows.push({ definition, pace: await admin.pace(definition.name) });
+    rows.push({ definition, pace: await admin.pace(definition.name, definition) });
   return rows;
 }
 

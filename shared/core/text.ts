@@ -58,3 +58,8 @@ export function checkInteger(
     { details: { field } },
   );
 }
+
+/** The order of names: by code unit, as the databases' binary collations have it. */
+export function compareTexts(a: string, b: string): number {
+  return a < b ? -1 : Number(a > b);
+}

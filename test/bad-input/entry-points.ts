@@ -1,6 +1,7 @@
 import { commands } from "../../shared/cli/commands";
 import { limits } from "../../shared/core/limits";
 import type { Field } from "./bad-values";
+import { max, nameParam, operatorBody, reason } from "./common-fields";
 import { incidentEntries } from "./incident-entries";
 
 /**
@@ -39,11 +40,8 @@ export interface QueueEntry {
 }
 
 const operationId: Field = { name: "operationId", kind: "uuid" };
-const reason: Field = { name: "reason", kind: "text" };
-const max: Field = { name: "max", kind: "numeric text", min: 1, max: 1_000 };
 const ids: Field = { name: "tasks", kind: "list of ids", isRequired: true };
 const batchParam: Field = { name: "id", kind: "batch id" };
-const nameParam: Field = { name: "name", kind: "key" };
 
 /** Fields of a task in an enqueue. */
 export const taskFields: readonly Field[] = [
@@ -59,8 +57,6 @@ export const taskFields: readonly Field[] = [
   { name: "onDuplicate", kind: "choice" },
   { name: "traceParent", kind: "trace" },
 ];
-
-const operatorBody = { fields: [reason], good: {}, isOptional: true };
 
 /** By name of the function. */
 export const httpEntries: Readonly<Record<string, HttpEntry>> = {

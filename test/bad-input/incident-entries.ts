@@ -1,12 +1,7 @@
-import type { Field } from "./bad-values";
+import { max, nameParam, operatorBody, reason } from "./common-fields";
 import type { HttpEntry } from "./entry-points";
 
 /* Routes for incidents: failures, pace, a stop of everything. */
-
-const name: Field = { name: "name", kind: "key" };
-const reason: Field = { name: "reason", kind: "text" };
-const max: Field = { name: "max", kind: "numeric text", min: 1, max: 1_000 };
-const operatorBody = { fields: [reason], good: {}, isOptional: true };
 
 /** By name of the function. */
 export const incidentEntries: Readonly<Record<string, HttpEntry>> = {
@@ -29,7 +24,7 @@ export const incidentEntries: Readonly<Record<string, HttpEntry>> = {
       good: { definition: "known", kind: "known", like: "refused" },
     },
   },
-  "api-pace": { params: [name], query: [], body: null },
+  "api-pace": { params: [nameParam], query: [], body: null },
   "api-stop-state": { params: [], query: [], body: null },
   "api-stop": { params: [], query: [], body: operatorBody },
   "api-resume-all": { params: [], query: [], body: operatorBody },

@@ -1,5 +1,6 @@
 import { HttpRequest, InvocationContext } from "@azure/functions";
 import { createApiRoutes } from "../../shared/functions/api/routes";
+import { runCli } from "../../shared/cli/main";
 import { createAdmin } from "../../shared/admin/create-admin";
 import type { Admin } from "../../shared/admin/create-admin";
 import { asOperationId } from "../../shared/core/ids";
@@ -40,6 +41,8 @@ export interface ApiSetup {
   readonly hints: { definition: string; inMs: number }[];
   readonly logged: unknown[][];
   call(request: ApiRequest): Promise<ApiResponse>;
+  /** Runs a command line as the operator does; no terminal, no local run. */
+  taskgate(...words: readonly string[]): Promise<{ code: number; out: string }>;
   register(name: string, settings?: Partial<DefinitionSettings>): Promise<void>;
   close(): Promise<void>;
 }
@@ -98,6 +101,17 @@ export async function setupApi(login: "app" | "worker" = "app"): Promise<ApiSetu
     logged,
     register,
     call: (request) => callRoute(() => Promise.resolve(admin), request, logged),
+    taskgate: async (...words) => {
+      const lines: string[] = [];
+      const line = (text: string): void => void lines.push(text);
+      const code = await runCli({
+        words,
+        environment: { TASKGATE_DATABASE_URL: urlAs(database.url, "operator") },
+        folder: "/nowhere",
+        output: { line, error: line, columns: null },
+      });
+      return { code, out: lines.join("\n") };
+    },
     close: async () => {
       await store.close();
       await database.drop();

@@ -1,6 +1,5 @@
 import { userInfo } from "node:os";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { runCli } from "../../shared/cli/main";
 import { createApiRoutes } from "../../shared/functions/api/routes";
 import { define, enqueue, startWorker } from "../support/builders";
 import { filled } from "../contract/batch-builders";
@@ -130,16 +129,7 @@ const commands: readonly (readonly [
   ["cancel_batch", ({ ended }) => ["batch", ended, "--cancel"]],
 ];
 
-async function taskgate(...words: readonly string[]): Promise<{ code: number; out: string }> {
-  const lines: string[] = [];
-  const code = await runCli({
-    words,
-    environment: { TASKGATE_DATABASE_URL: api.operatorUrl },
-    folder: "/nowhere",
-    output: { line: (text) => lines.push(text), error: (text) => lines.push(text), columns: null },
-  });
-  return { code, out: lines.join("\n") };
-}
+const taskgate: ApiSetup["taskgate"] = (...words) => api.taskgate(...words);
 
 /** The newest entry of an action, which must be newer than `since`. */
 async function newest(action: string, since: string) {

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { runCli } from "../../shared/cli/main";
 import type { ClaimedTask } from "../../shared/ports/task-store";
 import { asTaskId } from "../../shared/core/ids";
 import { schedule } from "../contract/schedule-builders";
@@ -106,16 +105,7 @@ async function play() {
   return { hanging, oldest, waiting, dead, lostTask, groupHolder, groupWaiting };
 }
 
-async function taskgate(...words: readonly string[]): Promise<{ code: number; out: string }> {
-  const lines: string[] = [];
-  const code = await runCli({
-    words,
-    environment: { TASKGATE_DATABASE_URL: api.operatorUrl },
-    folder: "/nowhere",
-    output: { line: (text) => lines.push(text), error: (text) => lines.push(text), columns: null },
-  });
-  return { code, out: lines.join("\n") };
-}
+const taskgate: ApiSetup["taskgate"] = (...words) => api.taskgate(...words);
 
 async function json(...words: readonly string[]): Promise<unknown> {
   const { out } = await taskgate(...words, "--json");

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { runCli } from "../../shared/cli/main";
 import { setupApi } from "./api-setup";
 import type { ApiSetup } from "./api-setup";
 
@@ -31,16 +30,7 @@ beforeEach(() => {
   api.hints.length = 0;
 });
 
-async function taskgate(...words: string[]): Promise<{ code: number; out: string }> {
-  const lines: string[] = [];
-  const code = await runCli({
-    words,
-    environment: { TASKGATE_DATABASE_URL: api.operatorUrl },
-    folder: "/nowhere",
-    output: { line: (text) => lines.push(text), error: (text) => lines.push(text), columns: null },
-  });
-  return { code, out: lines.join("\n") };
-}
+const taskgate: ApiSetup["taskgate"] = (...words) => api.taskgate(...words);
 
 const post = (route: string, body: unknown, name = "orders") =>
   api.call({ route, params: { name }, body });

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { runCli } from "../../shared/cli/main";
 import { enqueue, startWorker } from "../support/builders";
 import { setupApi } from "./api-setup";
 import type { ApiSetup } from "./api-setup";
@@ -17,16 +16,7 @@ beforeEach(() => {
 
 const post = (route: string, body: unknown) => api.call({ route, params: {}, body });
 
-async function taskgate(...words: string[]): Promise<{ code: number; out: string }> {
-  const lines: string[] = [];
-  const code = await runCli({
-    words,
-    environment: { TASKGATE_DATABASE_URL: api.operatorUrl },
-    folder: "/nowhere",
-    output: { line: (text) => lines.push(text), error: (text) => lines.push(text), columns: null },
-  });
-  return { code, out: lines.join("\n") };
-}
+const taskgate: ApiSetup["taskgate"] = (...words) => api.taskgate(...words);
 
 /** A dead letter. */
 async function deadTask(): Promise<string> {

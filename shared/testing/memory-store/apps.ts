@@ -1,3 +1,4 @@
+import { compareTexts } from "../../core/text";
 import type {
   AppStatus,
   RegisterAppAnswer,
@@ -12,7 +13,7 @@ import type { Memory } from "./state";
 /** register_app: an app says which definitions are its own and where its hints go. */
 export function registerApp({ state, nowMs }: Memory, input: RegisterAppInput): RegisterAppAnswer {
   const { app, address } = input;
-  const names = [...new Set(input.definitions)].sort(byText);
+  const names = [...new Set(input.definitions)].sort(compareTexts);
   const isNew = names.some((name) => !state.definitionOwners.has(name));
   const known = state.apps.get(app);
   const isSame = known !== undefined && JSON.stringify(known.address) === JSON.stringify(address);
@@ -29,13 +30,13 @@ export function registerApp({ state, nowMs }: Memory, input: RegisterAppInput): 
 /** list_apps: the apps with their definitions, also those that were given one and haven't registered yet. */
 export function listApps({ state }: Memory): { apps: AppStatus[] } {
   const names = new Set([...state.apps.keys(), ...state.definitionOwners.values()]);
-  const apps = [...names].sort(byText).map((app) => ({
+  const apps = [...names].sort(compareTexts).map((app) => ({
     app,
     address: state.apps.get(app)?.address ?? null,
     definitions: [...state.definitionOwners]
       .filter(([, owner]) => owner === app)
       .map(([name]) => name)
-      .sort(byText),
+      .sort(compareTexts),
   }));
   return { apps };
 }
@@ -61,9 +62,4 @@ export function setDefinitionOwner(
     reason: input.reason ?? null,
   });
   return { status: "set", oldApp, newApp };
-}
-
-/** By code units, as both databases order names. */
-function byText(a: string, b: string): number {
-  return a < b ? -1 : Number(a > b);
 }

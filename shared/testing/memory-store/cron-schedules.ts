@@ -1,3 +1,4 @@
+import { compareTexts } from "../../core/text";
 import { asTaskId } from "../../core/ids";
 import { limits } from "../../core/limits";
 import { keyOf } from "../../core/payload-key";
@@ -16,7 +17,7 @@ import type {
 } from "../../ports/task-store";
 import { expectRange, invalidArgument, left, tooLarge, unknownArgument } from "./arguments";
 import { audit } from "./audit";
-import { addReady, addScheduled, compareTexts, definitionNamed, definitionOf } from "./rows";
+import { addReady, addScheduled, definitionNamed, definitionOf } from "./rows";
 import { noteStop } from "./stops";
 import type { DefinitionRow, Memory, MemoryState, ScheduleRow, TaskRow } from "./state";
 

@@ -1,3 +1,4 @@
+import { compareTexts } from "../../core/text";
 import type {
   GroupSettings,
   GroupStatus,
@@ -8,7 +9,7 @@ import type {
 import { expectRange, invalidArgument, left } from "./arguments";
 import { audit } from "./audit";
 import { fillSlots, findGroup } from "./groups";
-import { compareTexts, definitionNamed, definitionNames } from "./rows";
+import { definitionNamed, definitionNames } from "./rows";
 import type { DefinitionRow, GroupRow, Memory } from "./state";
 
 /** Waiting tasks are counted up to so many. */

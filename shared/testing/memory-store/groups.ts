@@ -1,5 +1,6 @@
+import { compareTexts } from "../../core/text";
 import type { TaskId } from "../../core/ids";
-import { addReady, addWaiting, comparePlaces, compareTexts, taskOf } from "./rows";
+import { addReady, addWaiting, comparePlaces, taskOf } from "./rows";
 import type { DefinitionRow, GroupName, GroupRow, Memory, MemoryState, TaskRow } from "./state";
 
 /**

@@ -1,3 +1,4 @@
+import { compareTexts } from "../../core/text";
 import { InvalidArgumentError } from "../../core/errors";
 import { limits } from "../../core/limits";
 import { keyOf } from "../../core/payload-key";
@@ -8,7 +9,7 @@ import type {
   RegisterDefinitionInput,
 } from "../../ports/task-store";
 import { invalidArgument, left } from "./arguments";
-import { compareTexts } from "./rows";
+
 import type { DefinitionRow } from "./state";
 
 /** _kinds_problem: what `checkRegistration` leaves to the databases. */

@@ -1,7 +1,8 @@
+import { compareTexts } from "../../core/text";
 import type { EqualFailures, ListFailuresAnswer, ListFailuresInput } from "../../ports/task-store";
 import { expectRange, left } from "./arguments";
 import { iso } from "./read-models";
-import { compareNumbers, compareTexts, definitionNamed } from "./rows";
+import { compareNumbers, definitionNamed } from "./rows";
 import type { ArchiveRow, Memory } from "./state";
 
 /** list_failures: dead tasks put together by definition, kind and error. */

@@ -1,3 +1,4 @@
+import { compareTexts } from "../../core/text";
 import { readTokens } from "./invariants";
 import type { TaskId } from "../../core/ids";
 import type {
@@ -17,7 +18,6 @@ import { isPurgeable } from "./purge";
 import { expiredExecutions } from "./reclaim";
 import {
   compareNumbers,
-  compareTexts,
   definitionNamed,
   definitionOf,
   hasReady,

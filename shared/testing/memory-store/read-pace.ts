@@ -1,7 +1,8 @@
+import { compareTexts } from "../../core/text";
 import type { KindPace, ReadPaceAnswer, ReadPaceInput } from "../../ports/task-store";
 import { expectRange } from "./arguments";
 import { iso } from "./read-models";
-import { compareNumbers, compareTexts, definitionNamed, readyOf, taskOf } from "./rows";
+import { compareNumbers, definitionNamed, readyOf, taskOf } from "./rows";
 import type { ArchiveRow, DefinitionRow, Memory, TaskRow } from "./state";
 
 const hourMs = 3_600_000;

@@ -1,3 +1,4 @@
+import { compareTexts } from "../../core/text";
 import { AssertionError } from "../../core/errors";
 import type { InvalidArgumentError } from "../../core/errors";
 import type { OperationId, TaskId, WaveId } from "../../core/ids";
@@ -146,11 +147,6 @@ export function definitionNames(
     .filter((row) => definitionIds.includes(row.definitionId) && row !== except)
     .map((row) => row.name)
     .sort(compareTexts);
-}
-
-/** The order of names: by code unit, as the databases' binary collations have it. */
-export function compareTexts(a: string, b: string): number {
-  return a < b ? -1 : Number(a > b);
 }
 
 /** Key of the dedupe rows: a dedupe key is unique within its definition. */

@@ -1,3 +1,4 @@
+import { compareTexts } from "../../core/text";
 import { asExecutionId } from "../../core/ids";
 import { limits } from "../../core/limits";
 import type {
@@ -17,14 +18,7 @@ import {
   unknownArgument,
 } from "./arguments";
 import { audit, auditShared } from "./audit";
-import {
-  compareNumbers,
-  compareTexts,
-  definitionNames,
-  earlierOperation,
-  hasReady,
-  usedElsewhere,
-} from "./rows";
+import { compareNumbers, definitionNames, earlierOperation, hasReady, usedElsewhere } from "./rows";
 import {
   countShared,
   describeSharedLimit,

@@ -1,6 +1,7 @@
+import { compareTexts } from "../../core/text";
 import type { SharedLimitStatus } from "../../ports/task-store";
 import { declareDead, isAlive, liveUse } from "./holders";
-import { compareTexts } from "./rows";
+
 import type { DefinitionRow, Memory, MemoryState, SharedLimitRow } from "./state";
 import { countHeld, readableTokens, TokenPool } from "./token-pool";
 

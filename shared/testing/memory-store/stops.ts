@@ -1,6 +1,7 @@
+import { compareTexts } from "../../core/text";
 import type { ListStoppedAnswer, StoppedDefinition } from "../../ports/task-store";
 import { expectRange } from "./arguments";
-import { compareTexts } from "./rows";
+
 import type { Memory, StopRow } from "./state";
 
 /** A pause or a resume: as part of a stop it is noted, else it takes its object out of the stop. */

@@ -1,8 +1,9 @@
+import { compareTexts } from "../../core/text";
 import type * as port from "../../ports/task-store";
 import { expectRange } from "./arguments";
 import { audit } from "./audit";
 import { enqueueTasks } from "./enqueue";
-import { compareTexts, definitionNamed, earlierOperation, usedElsewhere } from "./rows";
+import { definitionNamed, earlierOperation, usedElsewhere } from "./rows";
 import type { DefinitionRow, Memory, WatermarkRow } from "./state";
 
 /** Characters of a value that the audit keeps: its columns have 400. */
