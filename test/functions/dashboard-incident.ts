@@ -1,9 +1,9 @@
-import { asOperationId } from "../../shared/core/ids";
 import type { TaskId } from "../../shared/core/ids";
-import type { FailurePolicy, TaskStore } from "../../shared/ports/task-store";
-import { at, done, enqueue, operationId, startWorker } from "../support/builders";
+import type { TaskStore } from "../../shared/ports/task-store";
+import { at, done, enqueue, startWorker } from "../support/builders";
 import type { Worker } from "../support/builders";
 import type { ApiSetup } from "./api-setup";
+import { makeBatch } from "./dashboard-scene";
 
 /** What the pictures show by name. */
 export interface Incident {
@@ -155,51 +155,43 @@ async function makeSchedules(store: TaskStore): Promise<void> {
   });
 }
 
+const flights = { definition: "flights" } as const;
+
 async function makeBatches(store: TaskStore): Promise<string> {
   const over = await makeBatch(store, {
+    ...flights,
     name: "flights of May",
     waves: [6, 2],
     policy: "continue",
   });
-  await store.startBatch({ batchId: asBatch(over), seal: true });
+  await store.startBatch({ batchId: over, seal: true });
   const worker = await startWorker(store, "flights", { want: 8, worker: "worker-3 4415" });
   await worker.fail(await worker.claim(6), { as: "dead", error: "Row 7 has no airport" });
   await worker.complete(await worker.claim(2));
-  const halted = await makeBatch(store, { name: "flights of June", waves: [9, 5], policy: "halt" });
-  await store.startBatch({ batchId: asBatch(halted), seal: true });
+  const halted = await makeBatch(store, {
+    ...flights,
+    name: "flights of June",
+    waves: [9, 5],
+    policy: "halt",
+  });
+  await store.startBatch({ batchId: halted, seal: true });
   const claimed = await worker.claim(9);
   await worker.fail(claimed.slice(0, 1), { as: "dead", error: "Row 12 has no airport" });
   await worker.complete(claimed.slice(1));
   const waves = [40, 60, 24, 1];
-  const open = await makeBatch(store, { name: "flights of July", waves, policy: "continue" });
-  await store.startBatch({ batchId: asBatch(open), seal: true });
+  const open = await makeBatch(store, {
+    ...flights,
+    name: "flights of July",
+    waves,
+    policy: "continue",
+  });
+  await store.startBatch({ batchId: open, seal: true });
   await worker.complete(await worker.claim(40));
   const second = await worker.claim(25);
   await worker.fail(second.slice(0, 2), { as: "dead", error: "Row 31 has no airport" });
   await worker.complete(second.slice(2));
   await begin(worker, 8);
   return open;
-}
-
-type BatchId = Parameters<TaskStore["startBatch"]>[0]["batchId"];
-const asBatch = (id: string): BatchId => id as BatchId;
-
-async function makeBatch(
-  store: TaskStore,
-  { name, waves, policy }: { name: string; waves: number[]; policy: FailurePolicy },
-): Promise<string> {
-  const { batchId, waveIds } = await store.createBatch({
-    operationId: operationId(),
-    name,
-    failurePolicy: policy,
-    waves: waves.length,
-  });
-  for (const [index, waveId] of waveIds.entries()) {
-    const tasks = Array.from({ length: waves[index] ?? 0 }, () => ({ payload: null }));
-    const call = { name: "flights", build: 7, operationId: asOperationId(operationId()) };
-    await store.enqueueTasks({ ...call, waveId, tasks });
-  }
-  return batchId;
 }
 
 async function changeSettings({ admin }: ApiSetup): Promise<void> {

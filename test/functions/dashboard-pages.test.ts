@@ -1,15 +1,12 @@
 import { readFileSync } from "node:fs";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
-import { Browser, chromiumNote, hasChromium } from "../support/browser";
+import { describe, expect, test } from "@jest/globals";
+import { chromiumNote, hasChromium } from "../support/browser";
 import type { Page } from "../support/browser";
 import { sleep } from "../../shared/platform/real-clock";
 import { enqueue } from "../support/builders";
-import { setupApi } from "./api-setup";
-import type { ApiSetup } from "./api-setup";
+import { useStage } from "./dashboard-stage";
 import { makeIncident } from "./dashboard-incident";
 import type { Incident } from "./dashboard-incident";
-import { servePage } from "./page-server";
-import type { PageServer } from "./page-server";
 
 // Goal: every page of the dashboard over one night with an incident, wide and narrow, light and dark: no serious finding of
 // axe-core, nothing that has to be scrolled sideways, no error, no request to elsewhere. TASKGATE_TEST_PICTURES=FOLDER keeps
@@ -18,37 +15,6 @@ const testHere = hasChromium ? test : test.skip;
 const pictures = process.env["TASKGATE_TEST_PICTURES"];
 const guide = readFileSync("docs/operate/dashboard.md", "utf8");
 const axe = hasChromium ? readFileSync(require.resolve("axe-core/axe.min.js"), "utf8") : "";
-
-let api: ApiSetup;
-let server: PageServer;
-let browser: Browser;
-let incident: Incident;
-beforeAll(async () => {
-  if (!hasChromium) return;
-  api = await setupApi();
-  incident = await makeIncident(api);
-  server = await servePage(api.admin, {
-    extra: [
-      {
-        method: "GET",
-        route: "sample/results",
-        handler: () => Promise.resolve({ jsonBody: results }),
-      },
-    ],
-  });
-  browser = new Browser();
-}, 120_000);
-afterAll(async () => {
-  if (!hasChromium) return;
-  await browser.close();
-  await server.close();
-  await api.close();
-}, 30_000);
-
-const pages: Page[] = [];
-afterEach(async () => {
-  await Promise.all(pages.splice(0).map((page) => page.close()));
-});
 
 const results = {
   tables: [
@@ -67,6 +33,23 @@ const results = {
     },
   ],
 };
+
+let incident: Incident;
+const stage = useStage({
+  fill: async (api) => {
+    incident = await makeIncident(api);
+  },
+  serve: {
+    extra: [
+      {
+        method: "GET",
+        route: "sample/results",
+        handler: () => Promise.resolve({ jsonBody: results }),
+      },
+    ],
+  },
+  fillMs: 120_000,
+});
 
 /** By the name of its picture: the place, and what must be there before it is looked at. */
 const places: Record<string, () => readonly [place: string, text: string]> = {
@@ -154,8 +137,7 @@ describe.each(looks)("at $width, dark: $isDark", ({ width, isDark }) => {
       `${name} can be read by all${chromiumNote}`,
       async () => {
         const [address, text] = place();
-        const page = await browser.open(`${server.url}#${address}`, { width, isDark });
-        pages.push(page);
+        const page = await stage().open(address, { width, isDark });
         await page.shows(text);
         // Further looks add what is asked less often.
         await page.until(`document.getElementById("connection").className === "good"`);
@@ -163,7 +145,7 @@ describe.each(looks)("at $width, dark: $isDark", ({ width, isDark }) => {
         if (name === "overview" || name === "definition") {
           for (let looks = 0; looks < 3; looks += 1) {
             await sleep(1_100);
-            await enqueue(api.store, "import-orders", 2 + 3 * looks);
+            await enqueue(stage().api.store, "import-orders", 2 + 3 * looks);
           }
           await page.until(`document.querySelector(".trend") !== null`);
         }
@@ -177,8 +159,7 @@ describe.each(looks)("at $width, dark: $isDark", ({ width, isDark }) => {
   testHere(
     `the dialog and the banner of a stop can be read by all${chromiumNote}`,
     async () => {
-      const page = await browser.open(`${server.url}#overview`, { width, isDark });
-      pages.push(page);
+      const page = await stage().open("overview", { width, isDark });
       await page.click("#stop");
       await page.shows("Stop everything?");
       await check(page, width);
@@ -203,8 +184,7 @@ describe("at widths between", () => {
     testHere(
       `no page is wider than ${String(width)} pixels${chromiumNote}`,
       async () => {
-        const page = await browser.open(`${server.url}#overview`, { width });
-        pages.push(page);
+        const page = await stage().open("overview", { width });
         for (const place of Object.values(places)) {
           const [address, text] = place();
           await page.evaluate(`location.hash = ${JSON.stringify(`#${address}`)}; 1`);

@@ -1,3 +1,4 @@
+import type { BatchId } from "../../shared/core/ids";
 import type { FailurePolicy } from "../../shared/ports/task-store";
 import type { TaskStore } from "../../shared/ports/task-store";
 import { enqueue, operationId, startWorker } from "../support/builders";
@@ -68,10 +69,16 @@ async function makeBatches(store: TaskStore): Promise<void> {
   await worker.complete(await worker.claim(2));
 }
 
-async function makeBatch(
+/** A draft with waves of so many tasks, all of one definition. */
+export async function makeBatch(
   store: TaskStore,
-  { name, waves, policy }: { name: string; waves: number[]; policy: FailurePolicy },
-) {
+  {
+    name,
+    waves,
+    policy,
+    definition = "parts",
+  }: { name: string; waves: number[]; policy: FailurePolicy; definition?: string },
+): Promise<BatchId> {
   const { batchId, waveIds } = await store.createBatch({
     operationId: operationId(),
     name,
@@ -81,7 +88,7 @@ async function makeBatch(
   for (const [index, waveId] of waveIds.entries()) {
     const tasks = Array.from({ length: waves[index] ?? 0 }, () => ({ payload: null }));
     await store.enqueueTasks({
-      name: "parts",
+      name: definition,
       build: 7,
       operationId: operationId(),
       waveId,

@@ -1,46 +1,27 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
-import { Browser, chromiumNote, hasChromium } from "../support/browser";
+import { readFileSync } from "node:fs";
+import { beforeAll, describe, expect, test } from "@jest/globals";
+import { chromiumNote, hasChromium } from "../support/browser";
 import type { Page } from "../support/browser";
+import { auditActions } from "../../shared/core/audit-actions";
 import { sleep } from "../../shared/platform/real-clock";
 import { enqueue, startWorker } from "../support/builders";
-import { setupApi } from "./api-setup";
 import type { ApiSetup } from "./api-setup";
 import { evil, makeScene } from "./dashboard-scene";
+import { useStage } from "./dashboard-stage";
 import { servePage } from "./page-server";
-import type { PageServer } from "./page-server";
 
 // Goal: every view of the status page in a real browser, over the real API and a database: what it shows, what its buttons
 // do, that names are never taken for HTML, and that nothing is asked from elsewhere.
 const testHere = hasChromium ? test : test.skip;
 
+const stage = useStage({ fill: makeScene });
 let api: ApiSetup;
-let server: PageServer;
-let browser: Browser;
-beforeAll(async () => {
-  if (!hasChromium) return;
-  api = await setupApi();
-  await makeScene(api);
-  server = await servePage(api.admin);
-  browser = new Browser();
-}, 60_000);
-afterAll(async () => {
-  if (!hasChromium) return;
-  await browser.close();
-  await server.close();
-  await api.close();
-}, 30_000);
-
-/** They go on asking until they are closed. */
-const pages: Page[] = [];
-afterEach(async () => {
-  await Promise.all(pages.splice(0).map((page) => page.close()));
+beforeAll(() => {
+  if (hasChromium) ({ api } = stage());
 });
 
-async function open(view: string, look: { width?: number; isDark?: boolean } = {}): Promise<Page> {
-  const page = await browser.open(`${server.url}#${view}`, look);
-  pages.push(page);
-  return page;
-}
+const open = (view: string, look?: { width?: number; isDark?: boolean }): Promise<Page> =>
+  stage().open(view, look);
 
 /** By view: what must be on it. */
 const views: Record<string, readonly string[]> = {
@@ -129,8 +110,7 @@ describe("each view", () => {
     const page = await open("schedules");
     await page.shows("2099-01-01 01:00:00");
     expect(await page.evaluate(`document.getElementById("zone").textContent`)).toBe("Times: UTC");
-    const south = await browser.open(`${server.url}#schedules`, { timeZone: "Pacific/Auckland" });
-    pages.push(south);
+    const south = await stage().open("schedules", { timeZone: "Pacific/Auckland" });
     await south.shows("2099-01-01 14:00:00");
     await south.shows("Times: Pacific/Auckland");
     await south.click("#zone");
@@ -205,7 +185,7 @@ describe("an app", () => {
       const readOnly = await servePage(api.admin, { operatorApi: false });
       try {
         for (const view of ["overview", "schedules", "groups", "batches", "definitions/fetch"]) {
-          const page = await browser.open(`${readOnly.url}#${view}`);
+          const page = await stage().browser.open(`${readOnly.url}#${view}`);
           await page.shows("read only");
           await page.shows(views[view]?.[0] ?? "fetch");
           await page.until(
@@ -224,8 +204,8 @@ describe("an app", () => {
     const newer = ["failures", "failures/redrive", "stop", "resume", "definitions/{name}/pace"];
     const older = await servePage(api.admin, { without: newer });
     try {
-      const page = await browser.open(`${older.url}#overview`);
-      pages.push(page);
+      const page = await stage().browser.open(`${older.url}#overview`);
+      stage().closeLater(page);
       await page.shows("2 of 4");
       expect(await page.evaluate(`document.getElementById("stop").checkVisibility()`)).toBe(false);
       await page.evaluate(`location.hash = "#failures"; 1`);
@@ -414,4 +394,11 @@ describe("buttons", () => {
     await confirm(page);
     await page.shows("Nothing was changed: limit: expected");
   });
+});
+
+test("the audit's filter names every operation that leaves entries", () => {
+  const text = readFileSync("shared/functions/dashboard/ui/audit.js", "utf8");
+  const [, list = ""] = /const actions = \[([^\]]*)\]/.exec(text) ?? [];
+  const named = [...list.matchAll(/"(\w+)"/g)].map(([, name]) => name);
+  expect(named.sort()).toEqual([...auditActions].sort());
 });
