@@ -227,6 +227,8 @@ describe("An operator's ten questions", () => {
       redriven: 0,
       left: 0,
     });
+    const rare = { ...body, like: "Expected `to` to be an address", dryRun: true };
+    expect((await api.call({ ...redrive, body: rare })).body).toMatchObject({ found: 1 });
     const [one = ""] = incident.dead;
     expect((await taskgate("redrive", one)).code).toBe(0);
     expect((await api.call({ ...redrive, body: { ...body, reason: "mended" } })).body).toEqual({
