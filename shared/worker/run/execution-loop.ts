@@ -28,6 +28,9 @@ import type { AnsweredCall } from "./work-calls";
  * a token is given back only when no handler runs on it; nothing is written after the lease was lost.
  */
 
+/** Completions that are worth a call before all that is claimed has run. */
+const fullCallMin = 100;
+
 /** One execution at work. `run` resolves when no handler of it runs any more, or when those that do ignore their signal. */
 export class ExecutionLoop implements GateMember {
   readonly lease: ExecutionLease;
@@ -43,6 +46,7 @@ export class ExecutionLoop implements GateMember {
   readonly #alone: AloneTurn;
   readonly #timers: LoopTimers;
   #isCalling = false;
+  #isSending = false;
   #isPumpPlanned = false;
   #cancelLook: (() => void) | null = null;
   #end: LoopEnd | null = null;
@@ -218,6 +222,8 @@ export class ExecutionLoop implements GateMember {
       this.#cancelLook = this.#timers.after(step.forMs, () => {
         this.#pump();
       });
+    } else if (this.#fillsACall(step.call)) {
+      this.#sendFull();
     } else if (!this.#isPumpPlanned) {
       // Tasks that end in this turn of the event loop ride along.
       this.#isPumpPlanned = true;
@@ -228,7 +234,27 @@ export class ExecutionLoop implements GateMember {
     }
   }
 
+  /** No handler starts until the event loop has turned: handlers that never wait would keep the call from leaving the process. */
+  #sendFull(): void {
+    void this.#callNext();
+    this.#isSending = true;
+    this.#options.environment.timers.soon(() => {
+      this.#isSending = false;
+      this.#pump();
+    });
+  }
+
+  /**
+   * Enough has ended for a call of its own, and no more is still to run: the server works on the one half while this process
+   * runs the other. A call that waits for the last handler leaves the server idle meanwhile.
+   */
+  #fillsACall({ kind }: NextCall): boolean {
+    const { doneCount } = this.#work;
+    return kind === "work" && doneCount >= fullCallMin && doneCount >= this.#claimed.length;
+  }
+
   #startReady(): void {
+    if (this.#isSending) return;
     for (let [task] = this.#claimed; task !== undefined; [task] = this.#claimed) {
       if (!mayStart(this.#facts())) return;
       const turn = this.#alone.turnOf(task);

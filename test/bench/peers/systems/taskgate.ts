@@ -16,8 +16,8 @@ interface Shape {
   readonly connections: number;
 }
 
-/** 8 tokens with 62 tasks beyond each are about 500 tasks a call. */
-const drains: Shape = { tokens: 8, prefetch: 62, connections: 3 };
+/** 8 tokens with 124 tasks beyond each: 1,000 are held, and the server works on one half while handlers run the other. */
+const drains: Shape = { tokens: 8, prefetch: 124, connections: 3 };
 
 function shapeOf({ work, style, inFlight, limit }: Setup): Shape {
   switch (work) {

@@ -105,7 +105,7 @@ begin
     end if;
     status := 'again'; fence := e.call_fence; refused_task_ids := e.call_refused;
     v_ids := array(select u.id from unnest(e.inflight, e.inflight_fence) with ordinality u(id, f, n) where u.f = e.call_fence order by u.n);
-    started := cardinality(v_ids) - cardinality(array(select 1 from unnest(v_ids) u(id) where u.id = any (e.prefetched)));
+    started := cardinality(v_ids) - cardinality(array(select 1 from unnest(v_ids) u(id) where (u.id in (select unnest(e.prefetched))) is true));
     select x.o_ids, x.o_kinds, x.o_attempts, x.o_payloads, x.o_extras, x.o_last_priority, x.o_last_rank
       into task_ids, kinds, attempts, payloads, extras, last_priority, last_rank from _claimed(v_ids, e.build) x;
     update task_execution set lease_until = greatest(lease_until, v_now + e.lease_ms * interval '1 ms') where task_execution_id = p_task_execution_id;
@@ -114,6 +114,7 @@ begin
   v_in := e.inflight; v_in_fence := e.inflight_fence; v_in_at := e.inflight_at; v_prefetched := e.prefetched;
 
   -- 2. Completed tasks leave. Two short ways first: all that is held, or the oldest part of it.
+  --    "is true" and "not in" keep a list from becoming a join: it is hashed once, where a join here would compare each with each.
   if v_done_count > 0 then
     if v_in[:v_done_count] = p_done_task_ids and v_in_fence[:v_done_count] = p_done_fences then
       v_ok := p_done_task_ids; v_ok_fence := p_done_fences;
@@ -124,32 +125,32 @@ begin
       end if;
       select coalesce(array_agg(a.id order by a.n), '{}'), coalesce(array_agg(a.f order by a.n), '{}') into v_ok, v_ok_fence
         from unnest(p_done_task_ids, p_done_fences) with ordinality a(id, f, n)
-       where exists (select 1 from unnest(v_in, v_in_fence) b(id, f) where b.id = a.id and b.f = a.f);
+       where ((a.id, a.f) in (select b.id, b.f from unnest(v_in, v_in_fence) b(id, f))) is true;
       select string_agg(a.id::text, ',' order by a.n) into refused_task_ids
-        from unnest(p_done_task_ids) with ordinality a(id, n) where a.id <> all (v_ok);
+        from unnest(p_done_task_ids) with ordinality a(id, n) where a.id not in (select unnest(v_ok));
       select coalesce(array_agg(b.id order by b.n), '{}'), coalesce(array_agg(b.f order by b.n), '{}'), coalesce(array_agg(b.at order by b.n), '{}')
         into v_in, v_in_fence, v_in_at
-        from unnest(v_in, v_in_fence, v_in_at) with ordinality b(id, f, at, n) where b.id <> all (v_ok);
+        from unnest(v_in, v_in_fence, v_in_at) with ordinality b(id, f, at, n) where b.id not in (select unnest(v_ok));
     end if;
     if cardinality(v_in) = 0 then
       v_prefetched := '{}';
     elsif cardinality(v_prefetched) > 0 then
-      v_prefetched := array(select u.id from unnest(v_prefetched) with ordinality u(id, n) where u.id = any (v_in) order by u.n);
+      v_prefetched := array(select u.id from unnest(v_prefetched) with ordinality u(id, n) where u.id not in (select unnest(v_ok)) order by u.n);
     end if;
     select * into c from _end_tasks(
       v_ok, v_ok_fence, array_fill(10::smallint, array[cardinality(v_ok)]),
       case when cardinality(v_ok) = v_done_count then p_done_durations_ms
-           else array(select d.ms from unnest(p_done_task_ids, p_done_durations_ms) with ordinality d(id, ms, n) where d.id = any (v_ok) order by d.n) end,
+           else array(select d.ms from unnest(p_done_task_ids, p_done_durations_ms) with ordinality d(id, ms, n) where (d.id in (select unnest(v_ok))) is true order by d.n) end,
       case when p_done_results is not null then
              array(select r.result from unnest(p_done_task_ids) with ordinality d(id, n)
                      join json_array_elements_text(p_done_results::json) with ordinality r(result, n) on r.n = d.n
-                    where d.id = any (v_ok) order by d.n) end,
+                    where (d.id in (select unnest(v_ok))) is true order by d.n) end,
       p_task_execution_id, v_now, null, null);
     v_woken := c.o_woken; opening := _id_list(c.o_opening);
     if cardinality(v_in) = 0 then e.is_solo := false; end if;
   end if;
   if p_started_task_ids is not null and cardinality(v_prefetched) > 0 then
-    v_prefetched := array(select u.id from unnest(v_prefetched) with ordinality u(id, n) where u.id <> all (p_started_task_ids) order by u.n);
+    v_prefetched := array(select u.id from unnest(v_prefetched) with ordinality u(id, n) where u.id not in (select unnest(p_started_task_ids)) order by u.n);
   end if;
 
   -- 3. Claim: as many as wanted, as the tokens and their prefetched claims allow.
