@@ -25,7 +25,9 @@ async function drain(prefetch: number, tasks: number): Promise<CallSeen[]> {
       overriding(store, {
         work: async (input) => {
           // As a pool of connections hands one out, and a server that is some milliseconds away.
-          await new Promise<void>((resolve) => { process.nextTick(resolve); });
+          await new Promise<void>((resolve) => {
+            process.nextTick(resolve);
+          });
           calls.push({ reported: input.done.length, unbegun: claimed - begun });
           await new Promise((resolve) => setTimeout(resolve, 5));
           const answer = await store.work(input);
